@@ -1,0 +1,2 @@
+//! Generates the sample petition desk.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Near-duplicate rows in PostgreSQL.
