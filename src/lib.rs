@@ -1,1 +1,45 @@
-//! Near-duplicate rows in PostgreSQL.
+//! pg_dedup: near-duplicate rows in PostgreSQL.
+//!
+//! The algorithms are in the crate `dedup_core`; here is what PostgreSQL sees
+//! of them, one file for each group of SQL functions. The SQL itself is
+//! written by hand under `sql/`: pgrx contributes the calling convention and
+//! the guard that turns a Rust panic into an error, not the declarations.
+
+use pgrx::prelude::*;
+
+mod aggregate;
+mod distance;
+mod fingerprint;
+mod pg;
+mod trigger;
+
+#[cfg(any(test, feature = "pg_test"))]
+mod tests;
+
+pgrx::pg_module_magic!(name, version);
+
+pgrx::extension_sql_file!("../sql/fingerprint.sql", name = "fingerprint");
+pgrx::extension_sql_file!("../sql/distance.sql", name = "distance", requires = ["fingerprint"]);
+
+/// Called when the library is loaded. In the postmaster
+/// (`shared_preload_libraries`) the dictionary is loaded here, so that every
+/// connection inherits it; elsewhere it waits until a text needs it.
+#[allow(non_snake_case)]
+#[pg_guard]
+pub extern "C-unwind" fn _PG_init() {
+    if pg::preloading() {
+        dedup_core::text::Segmenter::shared();
+    }
+}
+
+/// What `cargo pgrx test` asks of the crate.
+#[cfg(test)]
+pub mod pg_test {
+    /// Nothing to set up.
+    pub fn setup(_options: Vec<&str>) {}
+
+    /// Settings of the test server.
+    pub fn postgresql_conf_options() -> Vec<&'static str> {
+        vec![]
+    }
+}

@@ -1,0 +1,234 @@
+//! From a text and a recipe to weighted features.
+
+use super::bag::Bag;
+use super::recipe::{Scheme, TextRecipe, Tokens};
+use crate::signature::{SimHash, Weight};
+use crate::text::{Segmenter, char_ngrams, compact, normalize_into};
+use std::collections::HashMap;
+
+/// Makes features of texts; keeps its buffers from one text to the next.
+#[derive(Default)]
+pub struct Extractor {
+    normal: String,
+    compacted: String,
+    feature: String,
+    counts: HashMap<u64, Counted>,
+}
+
+/// A feature under a scheme that needs its frequency.
+struct Counted {
+    frequency: u32,
+    term: Weight,
+    text: Option<String>,
+}
+
+impl Extractor {
+    /// An extractor with empty buffers.
+    pub fn new() -> Extractor {
+        Extractor::default()
+    }
+
+    /// The fingerprint of one text, or `None` if it has no feature.
+    pub fn simhash(&mut self, text: &str, recipe: &TextRecipe) -> Option<u64> {
+        let mut sums = SimHash::new();
+        self.text_into_sums(&mut sums, "", text, recipe);
+        sums.finish()
+    }
+
+    /// The features of one text.
+    pub fn bag(&mut self, text: &str, recipe: &TextRecipe) -> Bag {
+        let mut bag = Bag::default();
+        self.text_into_bag(&mut bag, "", text, recipe);
+        bag
+    }
+
+    /// Adds the features of a running text to `sums`, each with `prefix`
+    /// before it.
+    pub(super) fn text_into_sums(
+        &mut self,
+        sums: &mut SimHash,
+        prefix: &str,
+        text: &str,
+        recipe: &TextRecipe,
+    ) {
+        if recipe.scheme != Scheme::Tf || !recipe.terms.is_empty() {
+            self.count(prefix, text, recipe, false);
+            for (&hash, counted) in &self.counts {
+                sums.add(hash, weigh(counted, recipe));
+            }
+            return;
+        }
+        // Term frequency needs no table: adding a feature again is counting it.
+        sums.set_unit(recipe.factor);
+        self.tokens(prefix, text, recipe, |feature, _| sums.count(recipe.hash.of(feature.as_bytes())));
+    }
+
+    /// Adds the features of a running text to `bag`, each with `prefix`
+    /// before it.
+    pub(super) fn text_into_bag(&mut self, bag: &mut Bag, prefix: &str, text: &str, recipe: &TextRecipe) {
+        self.count(prefix, text, recipe, true);
+        let mut counted: Vec<_> = self.counts.iter().collect();
+        counted.sort_by(|a, b| a.1.text.cmp(&b.1.text));
+        for (&hash, counted) in counted {
+            let weight = weigh(counted, recipe);
+            if let Some(text) = &counted.text
+                && !weight.is_zero()
+            {
+                bag.add(text, hash, weight);
+            }
+        }
+    }
+
+    /// The single feature of a short field: its whole normal form, with
+    /// `prefix` before it. `None` if nothing is left of the value.
+    pub(super) fn value(&mut self, prefix: &str, value: &str) -> Option<&str> {
+        normalize_into(value, &mut self.normal);
+        if self.normal.is_empty() {
+            return None;
+        }
+        self.feature.clear();
+        self.feature.push_str(prefix);
+        self.feature.push_str(&self.normal);
+        Some(&self.feature)
+    }
+
+    /// Fills `counts` with the features of a text.
+    fn count(&mut self, prefix: &str, text: &str, recipe: &TextRecipe, keep_texts: bool) {
+        let mut counts = std::mem::take(&mut self.counts);
+        counts.clear();
+        self.tokens(prefix, text, recipe, |feature, token| {
+            counts
+                .entry(recipe.hash.of(feature.as_bytes()))
+                .or_insert_with(|| Counted {
+                    frequency: 0,
+                    term: recipe.terms.get(token).copied().unwrap_or(Weight::ONE),
+                    text: keep_texts.then(|| feature.to_owned()),
+                })
+                .frequency += 1;
+        });
+        self.counts = counts;
+    }
+
+    /// Calls `each` with every feature of the text and the token it is made
+    /// of, in order, repetitions included.
+    fn tokens(&mut self, prefix: &str, text: &str, recipe: &TextRecipe, mut each: impl FnMut(&str, &str)) {
+        let Extractor { normal, compacted, feature, .. } = self;
+        normalize_into(text, normal);
+        feature.clear();
+        feature.push_str(prefix);
+        let mut emit = |token: &str| {
+            if !recipe.stop.is_empty() && recipe.stop.contains(token) {
+                return;
+            }
+            if prefix.is_empty() {
+                return each(token, token);
+            }
+            feature.truncate(prefix.len());
+            feature.push_str(token);
+            each(feature, token);
+        };
+        if matches!(recipe.tokens, Tokens::Words | Tokens::WordsAndChars) {
+            Segmenter::shared().words(normal, recipe.hmm, &mut emit);
+        }
+        if matches!(recipe.tokens, Tokens::Chars | Tokens::WordsAndChars) {
+            compact(normal, compacted);
+            char_ngrams(compacted, recipe.n, &mut emit);
+        }
+        if recipe.tokens == Tokens::Shingles {
+            let mut words = Vec::new();
+            Segmenter::shared().words(normal, recipe.hmm, |word| words.push(word));
+            if !words.is_empty() && words.len() < recipe.n {
+                emit(&words.join(" "));
+            }
+            words.windows(recipe.n).for_each(|window| emit(&window.join(" ")));
+        }
+    }
+}
+
+fn weigh(counted: &Counted, recipe: &TextRecipe) -> Weight {
+    let frequency = f64::from(counted.frequency);
+    let scheme = match recipe.scheme {
+        Scheme::Tf => frequency,
+        Scheme::Log => 1.0 + frequency.ln(),
+        Scheme::One => 1.0,
+    };
+    Weight::saturating(scheme * recipe.factor.value() * counted.term.value())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn bag(text: &str, recipe: serde_json::Value) -> Vec<(String, f64)> {
+        let recipe = TextRecipe::from_json(&recipe).unwrap();
+        let bag = Extractor::new().bag(text, &recipe);
+        bag.features().iter().map(|feature| (feature.text.clone(), feature.weight.value())).collect()
+    }
+
+    fn sorted(features: &[(&str, f64)]) -> Vec<(String, f64)> {
+        features.iter().map(|&(text, weight)| (text.to_owned(), weight)).collect()
+    }
+
+    #[test]
+    fn words_are_weighed_by_frequency() {
+        let text = "停水，停水！物业不管。";
+        assert_eq!(
+            bag(text, json!({"tokens": "words", "weight": "tf", "stop": ["不管"]})),
+            sorted(&[("停水", 2.0), ("物业", 1.0)])
+        );
+        assert_eq!(
+            bag(text, json!({"tokens": "words", "weight": "one", "terms": {"停水": 5, "物业": 0}})),
+            sorted(&[("不管", 1.0), ("停水", 5.0)])
+        );
+        assert_eq!(
+            bag("a a a", json!({"tokens": "words", "weight": "log"})),
+            sorted(&[("a", 1.0 + 3f64.ln())])
+                .into_iter()
+                .map(|(t, w)| (t, Weight::new(w).unwrap().value()))
+                .collect::<Vec<_>>()
+        );
+    }
+
+    #[test]
+    fn shingles_are_runs_of_words() {
+        let shingles = bag("the quick brown fox", json!({"tokens": "shingles", "n": 3}));
+        assert_eq!(shingles, sorted(&[("quick brown fox", 1.0), ("the quick brown", 1.0)]));
+        assert_eq!(bag("fox", json!({"tokens": "shingles", "n": 3})), sorted(&[("fox", 1.0)]));
+        assert_eq!(bag("!", json!({"tokens": "shingles", "n": 3})), []);
+    }
+
+    #[test]
+    fn a_text_without_a_word_has_no_fingerprint() {
+        for tokens in ["words", "chars", "words+chars", "shingles"] {
+            let recipe = TextRecipe::from_json(&json!({"tokens": tokens})).unwrap();
+            assert_eq!(Extractor::new().simhash("！？ 😀", &recipe), None, "{tokens}");
+        }
+    }
+
+    /// Reordered words are the same bag (P4: 86.1 % found after reordering).
+    #[test]
+    fn order_of_words_does_not_matter_to_words() {
+        let recipe = TextRecipe::from_json(&json!({"tokens": "words"})).unwrap();
+        let (a, b) = ("小区停水三天。物业不管！", "物业不管，小区停水三天");
+        assert_eq!(Extractor::new().simhash(a, &recipe), Extractor::new().simhash(b, &recipe));
+    }
+
+    proptest! {
+        /// The fast sums and the bag that can be looked at are one and the
+        /// same fingerprint, under every recipe.
+        #[test]
+        fn simhash_is_that_of_the_bag(
+            text in "[水停区abc，。 ]{0,60}",
+            tokens in prop::sample::select(vec!["words", "chars", "words+chars", "shingles"]),
+            weight in prop::sample::select(vec![json!("tf"), json!("log"), json!("one"), json!(2.5)]),
+            terms in prop::sample::select(vec![json!({}), json!({"停水": 3, "a": 0})]),
+        ) {
+            let recipe = json!({"tokens": tokens, "weight": weight, "terms": terms});
+            let recipe = TextRecipe::from_json(&recipe).unwrap();
+            let mut extractor = Extractor::new();
+            prop_assert_eq!(extractor.simhash(&text, &recipe), extractor.bag(&text, &recipe).simhash());
+        }
+    }
+}

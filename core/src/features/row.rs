@@ -1,0 +1,223 @@
+//! Features of a row: each column its own weight, each feature its column's
+//! name (P2's weighting of relational rows).
+
+use super::bag::Bag;
+use super::extract::Extractor;
+use super::recipe::{RecipeError, Scheme, TextRecipe, kind, weight_at};
+use crate::hash::city64;
+use crate::signature::{SimHash, Weight};
+use serde::Deserialize;
+use serde::de::value::StrDeserializer;
+use serde_json::Value;
+
+/// How one column's value becomes features.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ColumnRecipe {
+    /// The whole value is one feature of this weight (P2's short fields).
+    Value(Weight),
+    /// The value is running text.
+    Text(Box<TextRecipe>),
+}
+
+/// How the columns of a row become one bag.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RowRecipe {
+    /// The columns that count, with their recipes.
+    pub columns: Vec<(String, ColumnRecipe)>,
+}
+
+const COLUMN_HINT: &str = "A column's weight is a number (the whole value is one feature of that weight), a scheme \
+                           (\"tf\", \"log\", \"one\": the value is running text), or an object (a text recipe).";
+
+impl RowRecipe {
+    /// The recipe written as `json`: an object from column names to a number,
+    /// the name of a scheme, `null` (the default text recipe) or a text recipe.
+    ///
+    /// # Errors
+    /// As [`TextRecipe::from_json`], with the column's name before the path.
+    pub fn from_json(json: &Value) -> Result<RowRecipe, RecipeError> {
+        let Value::Object(columns) = json else {
+            return Err(RecipeError {
+                path: String::new(),
+                message: format!("the weights of a row must be a JSON object, not {}", kind(json)),
+                hint: "Name each column that counts: {\"title\": 2, \"body\": \"tf\"}.".into(),
+            });
+        };
+        if columns.is_empty() {
+            return Err(RecipeError {
+                path: String::new(),
+                message: "the weights of a row name no column".into(),
+                hint: "Name each column that counts: {\"title\": 2, \"body\": \"tf\"}.".into(),
+            });
+        }
+        let columns = columns
+            .iter()
+            .map(|(name, json)| Ok((name.clone(), ColumnRecipe::from_json(name, json)?)))
+            .collect::<Result<_, RecipeError>>()?;
+        Ok(RowRecipe { columns })
+    }
+
+    /// The recipe of an array of fields (`simhash(text[], float8[])`): a
+    /// number weighs the whole value, `None` means running text. The fields'
+    /// names are their numbers, from 1.
+    ///
+    /// # Errors
+    /// A weight that is negative, NaN, infinite or too large.
+    pub fn from_weights(weights: &[Option<f64>]) -> Result<RowRecipe, RecipeError> {
+        let column = |(at, weight): (usize, &Option<f64>)| {
+            let name = (at + 1).to_string();
+            let recipe = match *weight {
+                Some(weight) => ColumnRecipe::Value(weight_at(&name, weight)?),
+                None => ColumnRecipe::Text(Box::default()),
+            };
+            Ok((name, recipe))
+        };
+        Ok(RowRecipe { columns: weights.iter().enumerate().map(column).collect::<Result<_, RecipeError>>()? })
+    }
+
+    /// The fingerprint of a row whose values are given in the order of
+    /// `columns`; a missing value has no feature.
+    pub fn simhash<'a>(
+        &self,
+        extractor: &mut Extractor,
+        values: impl IntoIterator<Item = Option<&'a str>>,
+    ) -> Option<u64> {
+        let mut sums = SimHash::new();
+        let mut prefix = String::new();
+        for ((name, recipe), value) in self.columns.iter().zip(values) {
+            let Some(value) = value else { continue };
+            set_prefix(&mut prefix, name);
+            match recipe {
+                ColumnRecipe::Text(recipe) => extractor.text_into_sums(&mut sums, &prefix, value, recipe),
+                ColumnRecipe::Value(weight) => {
+                    if let Some(feature) = extractor.value(&prefix, value) {
+                        sums.add(city64(feature.as_bytes()), *weight);
+                    }
+                }
+            }
+        }
+        sums.finish()
+    }
+
+    /// The features of a row; arguments as in [`RowRecipe::simhash`].
+    pub fn bag<'a>(
+        &self,
+        extractor: &mut Extractor,
+        values: impl IntoIterator<Item = Option<&'a str>>,
+    ) -> Bag {
+        let mut bag = Bag::default();
+        let mut prefix = String::new();
+        for ((name, recipe), value) in self.columns.iter().zip(values) {
+            let Some(value) = value else { continue };
+            set_prefix(&mut prefix, name);
+            match recipe {
+                ColumnRecipe::Text(recipe) => extractor.text_into_bag(&mut bag, &prefix, value, recipe),
+                ColumnRecipe::Value(weight) if weight.is_zero() => {}
+                ColumnRecipe::Value(weight) => {
+                    if let Some(feature) = extractor.value(&prefix, value) {
+                        bag.add(feature, city64(feature.as_bytes()), *weight);
+                    }
+                }
+            }
+        }
+        bag
+    }
+}
+
+/// Equal words in different columns must not be equal features.
+fn set_prefix(prefix: &mut String, column: &str) {
+    prefix.clear();
+    prefix.push_str(column);
+    prefix.push('=');
+}
+
+impl ColumnRecipe {
+    fn from_json(name: &str, json: &Value) -> Result<ColumnRecipe, RecipeError> {
+        match json {
+            Value::Null => Ok(ColumnRecipe::Text(Box::default())),
+            Value::Number(weight) => {
+                Ok(ColumnRecipe::Value(weight_at(name, weight.as_f64().unwrap_or(f64::INFINITY))?))
+            }
+            Value::String(scheme) => {
+                let scheme = Scheme::deserialize(StrDeserializer::<serde::de::value::Error>::new(scheme));
+                let scheme = scheme.map_err(|error| RecipeError {
+                    path: name.to_owned(),
+                    message: error.to_string(),
+                    hint: COLUMN_HINT.into(),
+                })?;
+                Ok(ColumnRecipe::Text(Box::new(TextRecipe::from_scheme(scheme))))
+            }
+            Value::Object(_) => match TextRecipe::from_json(json) {
+                Ok(recipe) => Ok(ColumnRecipe::Text(Box::new(recipe))),
+                Err(RecipeError { path, message, hint }) => {
+                    let path = if path.is_empty() { name.to_owned() } else { format!("{name}.{path}") };
+                    Err(RecipeError { path, message, hint })
+                }
+            },
+            Value::Bool(_) | Value::Array(_) => Err(RecipeError {
+                path: name.to_owned(),
+                message: format!("a column's weight cannot be {}", kind(json)),
+                hint: COLUMN_HINT.into(),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn features(recipe: &RowRecipe, values: &[Option<&str>]) -> Vec<(String, f64)> {
+        let bag = recipe.bag(&mut Extractor::new(), values.iter().copied());
+        let mut all: Vec<_> = bag.features().iter().map(|f| (f.text.clone(), f.weight.value())).collect();
+        all.sort_by(|a, b| a.0.cmp(&b.0));
+        all
+    }
+
+    #[test]
+    fn columns_carry_their_names_and_weights() {
+        let recipe =
+            RowRecipe::from_json(&json!({"title": 2, "body": {"tokens": "words", "weight": 1.5}})).unwrap();
+        let names: Vec<&str> = recipe.columns.iter().map(|(name, _)| name.as_str()).collect();
+        let values: Vec<_> =
+            names.iter().map(|&name| Some(if name == "title" { "停水 ！" } else { "停水停水" })).collect();
+        let expected = [("body=停水".to_owned(), 3.0), ("title=停水".to_owned(), 2.0)];
+        assert_eq!(features(&recipe, &values), expected);
+    }
+
+    #[test]
+    fn missing_and_empty_values_have_no_feature() {
+        let recipe = RowRecipe::from_weights(&[Some(2.0), Some(2.0), Some(0.0), None]).unwrap();
+        assert_eq!(features(&recipe, &[None, Some("，"), Some("x"), None]), []);
+        assert_eq!(recipe.simhash(&mut Extractor::new(), [None, Some("，"), Some("x"), None]), None);
+        assert_eq!(features(&recipe, &[Some("张三"), None, None, None]), [("1=张三".to_owned(), 2.0)]);
+    }
+
+    #[test]
+    fn a_row_equals_its_bag() {
+        let recipe = RowRecipe::from_weights(&[Some(2.0), Some(0.25), None]).unwrap();
+        let values = [Some("张三"), Some("住建局"), Some("小区停水三天，物业不管。")];
+        let mut extractor = Extractor::new();
+        assert_eq!(recipe.simhash(&mut extractor, values), recipe.bag(&mut extractor, values).simhash());
+    }
+
+    #[test]
+    fn faults_name_the_column() {
+        for (json, part) in [
+            (json!({"title": "tff"}), "\"title\": unknown variant `tff`, expected one of `tf`, `log`, `one`"),
+            (json!({"title": -2}), "\"title\": weight -2 is out of range"),
+            (json!({"body": {"tokens": "x"}}), "\"body.tokens\": unknown variant `x`"),
+            (json!({"body": {"tokenz": "x"}}), "\"body.tokenz\": unknown field"),
+            (json!({"body": true}), "\"body\": a column's weight cannot be a boolean"),
+            (json!({}), "name no column"),
+            (json!([1]), "must be a JSON object, not an array"),
+        ] {
+            let error = RowRecipe::from_json(&json).unwrap_err();
+            assert!(error.to_string().contains(part), "{json}: {error}");
+        }
+        for bad in [-1.0, f64::NAN, f64::INFINITY] {
+            assert!(RowRecipe::from_weights(&[Some(1.0), Some(bad)]).unwrap_err().path == "2");
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! SimHash (Charikar 2002; P1–P4): bit `b` of the fingerprint is 1 if the
+//! features whose hash has bit `b` set weigh more than those whose hash has
+//! not; a tie gives 0.
+//!
+//! Sums are kept in fixed point, so they do not depend on the order in which
+//! features arrive: the same bag gives the same fingerprint on one worker or
+//! on eight, and an exact tie is a tie.
+
+use thiserror::Error;
+
+/// Binary digits after the point of a weight.
+const FRACTION_BITS: u32 = 20;
+/// Sums past this leave the 64-bit lanes for the wide ones: no single weight
+/// can then overflow a lane.
+const LANE_LIMIT: u64 = 1 << 62;
+
+/// A weight that cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Error)]
+#[error("weight {0} is out of range")]
+pub struct WeightError(
+    /// The value given.
+    pub f64,
+);
+
+/// A feature's weight: 0 to 1,000,000 in steps of 2⁻²⁰. Zero means that the
+/// feature does not count at all; a positive weight below the step is one
+/// step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Weight(u64);
+
+impl Weight {
+    /// The largest weight.
+    pub const MAX: f64 = 1_000_000.0;
+    /// Weight zero.
+    pub const ZERO: Weight = Weight(0);
+    /// Weight one.
+    pub const ONE: Weight = Weight(1 << FRACTION_BITS);
+
+    /// The weight nearest to `value`.
+    ///
+    /// # Errors
+    /// A negative value, one above [`Weight::MAX`], NaN and infinity.
+    pub fn new(value: f64) -> Result<Weight, WeightError> {
+        if !(0.0..=Self::MAX).contains(&value) {
+            return Err(WeightError(value));
+        }
+        let units = (value * f64::from(1u32 << FRACTION_BITS)).round() as u64;
+        Ok(Weight(if value > 0.0 { units.max(1) } else { 0 }))
+    }
+
+    /// The weight nearest to a product of weights: a computed value may pass
+    /// [`Weight::MAX`], up to about 10¹².
+    pub(crate) fn saturating(value: f64) -> Weight {
+        let units = (value * f64::from(1u32 << FRACTION_BITS)).round() as u64;
+        Weight(if value > 0.0 { units.clamp(1, LANE_LIMIT / 2) } else { 0 })
+    }
+
+    /// The sum of two weights.
+    pub(crate) fn plus(self, other: Weight) -> Weight {
+        Weight((self.0 + other.0).min(LANE_LIMIT / 2))
+    }
+
+    /// The weight as a number.
+    pub fn value(self) -> f64 {
+        self.0 as f64 / f64::from(1u32 << FRACTION_BITS)
+    }
+
+    /// Whether a feature of this weight counts for nothing.
+    pub fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// The running sums of one SimHash.
+#[derive(Debug, Clone)]
+pub struct SimHash {
+    /// Weight, in units, of the features whose hash has the bit set.
+    ones: [u64; 64],
+    /// Weight of all features in `ones`.
+    total: u64,
+    /// What has left the lanes above.
+    wide: Option<Box<Wide>>,
+    /// Features of weight one that are still counted in `planes`: plane `p`
+    /// holds bit `p` of the 64 counts.
+    planes: [u64; PLANES],
+    counted: u32,
+    /// The weight that each feature of `planes` stands for.
+    unit: Weight,
+}
+
+#[derive(Debug, Clone)]
+struct Wide {
+    ones: [u128; 64],
+    total: u128,
+}
+
+const PLANES: usize = 10;
+const PLANES_HOLD: u32 = (1 << PLANES) - 1;
+
+impl Default for SimHash {
+    fn default() -> Self {
+        SimHash::new()
+    }
+}
+
+impl SimHash {
+    /// The sums of an empty bag.
+    pub fn new() -> SimHash {
+        SimHash { ones: [0; 64], total: 0, wide: None, planes: [0; PLANES], counted: 0, unit: Weight::ONE }
+    }
+
+    /// Adds a feature.
+    pub fn add(&mut self, hash: u64, weight: Weight) {
+        for (bit, sum) in self.ones.iter_mut().enumerate() {
+            *sum += weight.0 & 0u64.wrapping_sub(hash >> bit & 1);
+        }
+        self.total += weight.0;
+        if self.total >= LANE_LIMIT {
+            self.widen();
+        }
+    }
+
+    /// Sets the weight that every following [`SimHash::count`] stands for.
+    pub fn set_unit(&mut self, unit: Weight) {
+        if unit != self.unit {
+            self.flush();
+            self.unit = unit;
+        }
+    }
+
+    /// Adds a feature of the weight last given to [`SimHash::set_unit`], one
+    /// at first. Much faster than [`SimHash::add`]: 64 counters are advanced
+    /// at once, each a column of the bit planes.
+    #[inline]
+    pub fn count(&mut self, hash: u64) {
+        let mut carry = hash;
+        for plane in &mut self.planes {
+            let sum = *plane ^ carry;
+            carry &= *plane;
+            *plane = sum;
+        }
+        self.counted += 1;
+        if self.counted == PLANES_HOLD {
+            self.flush();
+        }
+    }
+
+    /// Adds all features of another bag.
+    pub fn merge(&mut self, other: &SimHash) {
+        let mut other = other.clone();
+        other.widen();
+        self.widen();
+        if let (Some(wide), Some(more)) = (&mut self.wide, &other.wide) {
+            wide.total += more.total;
+            wide.ones.iter_mut().zip(&more.ones).for_each(|(sum, more)| *sum += more);
+        }
+    }
+
+    /// The fingerprint, or `None` if no feature of positive weight was added:
+    /// an empty bag has none, so that empty never equals empty.
+    pub fn finish(&mut self) -> Option<u64> {
+        self.flush();
+        let bits = |heavier: &dyn Fn(usize) -> bool| {
+            (0..64).filter(|&bit| heavier(bit)).fold(0u64, |fingerprint, bit| fingerprint | 1 << bit)
+        };
+        if self.wide.is_some() {
+            self.widen();
+        }
+        match &self.wide {
+            None if self.total == 0 => None,
+            None => Some(bits(&|bit| 2 * self.ones[bit] > self.total)),
+            Some(wide) if wide.total == 0 => None,
+            Some(wide) => Some(bits(&|bit| 2 * wide.ones[bit] > wide.total)),
+        }
+    }
+
+    /// The signed sums of the 64 bits, bit 0 (the lowest) first, as weights:
+    /// how strongly each bit was decided.
+    pub fn sums(&mut self) -> [f64; 64] {
+        self.widen();
+        let unit = f64::from(1u32 << FRACTION_BITS);
+        match &self.wide {
+            Some(wide) => {
+                std::array::from_fn(|bit| (2 * wide.ones[bit] as i128 - wide.total as i128) as f64 / unit)
+            }
+            None => [0.0; 64],
+        }
+    }
+
+    /// The sums as bytes, for a partial aggregate on its way between
+    /// processes: the total and the 64 sums, 16 bytes each, little end first.
+    pub fn to_bytes(&mut self) -> Vec<u8> {
+        self.widen();
+        let mut bytes = Vec::with_capacity(65 * 16);
+        if let Some(wide) = &self.wide {
+            bytes.extend(wide.total.to_le_bytes());
+            wide.ones.iter().for_each(|sum| bytes.extend(sum.to_le_bytes()));
+        }
+        bytes
+    }
+
+    /// The sums that [`SimHash::to_bytes`] wrote, or `None` for other bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Option<SimHash> {
+        let (numbers, []) = bytes.as_chunks::<16>() else { return None };
+        let [total, ones @ ..] = numbers else { return None };
+        let ones: &[[u8; 16]; 64] = ones.try_into().ok()?;
+        let wide = Wide { total: u128::from_le_bytes(*total), ones: ones.map(u128::from_le_bytes) };
+        Some(SimHash { wide: Some(Box::new(wide)), ..SimHash::new() })
+    }
+
+    /// Moves the counts of the planes to the lanes.
+    fn flush(&mut self) {
+        if self.counted == 0 {
+            return;
+        }
+        let unit = self.unit.0;
+        for (bit, sum) in self.ones.iter_mut().enumerate() {
+            let count = self.planes.iter().rev().fold(0, |count, plane| count << 1 | (plane >> bit & 1));
+            // At most 2^10 features of at most 2^40 units, below 2^62 each.
+            *sum += count * unit;
+        }
+        self.total += u64::from(self.counted) * unit;
+        self.planes = [0; PLANES];
+        self.counted = 0;
+        if self.total >= LANE_LIMIT {
+            self.widen();
+        }
+    }
+
+    /// Moves everything to the wide sums.
+    fn widen(&mut self) {
+        if self.counted > 0 {
+            self.flush();
+        }
+        let wide = self.wide.get_or_insert_with(|| Box::new(Wide { ones: [0; 64], total: 0 }));
+        wide.total += u128::from(std::mem::take(&mut self.total));
+        wide.ones
+            .iter_mut()
+            .zip(&mut self.ones)
+            .for_each(|(sum, lane)| *sum += u128::from(std::mem::take(lane)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The definition, in floating point over exactly representable weights.
+    fn reference(features: &[(u64, f64)]) -> Option<u64> {
+        if features.iter().all(|&(_, weight)| weight == 0.0) {
+            return None;
+        }
+        let sum = |bit: u32| -> f64 {
+            features.iter().map(|&(hash, weight)| if hash >> bit & 1 == 1 { weight } else { -weight }).sum()
+        };
+        Some((0..64).filter(|&bit| sum(bit) > 0.0).fold(0, |print, bit| print | 1 << bit))
+    }
+
+    fn simhash(features: &[(u64, f64)]) -> Option<u64> {
+        let mut sums = SimHash::new();
+        features.iter().for_each(|&(hash, weight)| sums.add(hash, Weight::new(weight).unwrap()));
+        sums.finish()
+    }
+
+    fn bag() -> impl Strategy<Value = Vec<(u64, f64)>> {
+        prop::collection::vec((any::<u64>(), (0u32..40).prop_map(|quarter| f64::from(quarter) / 4.0)), 0..40)
+    }
+
+    proptest! {
+        #[test]
+        fn equals_its_definition(bag in bag()) {
+            prop_assert_eq!(simhash(&bag), reference(&bag));
+        }
+
+        /// The bit planes count what `add` adds, at any unit and past a flush.
+        #[test]
+        fn counting_equals_adding(hashes in prop::collection::vec(any::<u64>(), 0..3000), quarters in 1u32..20) {
+            let unit = Weight::new(f64::from(quarters) / 4.0).unwrap();
+            let (mut counted, mut added) = (SimHash::new(), SimHash::new());
+            counted.set_unit(unit);
+            hashes.iter().for_each(|&hash| { counted.count(hash); added.add(hash, unit); });
+            prop_assert_eq!(counted.sums(), added.sums());
+            prop_assert_eq!(counted.finish(), added.finish());
+        }
+
+        /// Partial aggregates add up, in any order and over the wire.
+        #[test]
+        fn merging_equals_adding(a in bag(), b in bag()) {
+            let (mut left, mut right) = (SimHash::new(), SimHash::new());
+            a.iter().for_each(|&(hash, weight)| left.add(hash, Weight::new(weight).unwrap()));
+            b.iter().for_each(|&(hash, weight)| right.add(hash, Weight::new(weight).unwrap()));
+            let sent = SimHash::from_bytes(&left.to_bytes()).unwrap();
+            right.merge(&sent);
+            prop_assert_eq!(right.finish(), simhash(&[a, b].concat()));
+        }
+    }
+
+    #[test]
+    fn heavy_bags_do_not_overflow() {
+        let mut sums = SimHash::new();
+        sums.set_unit(Weight::new(Weight::MAX).unwrap());
+        for _ in 0..9_000_000 {
+            sums.count(0b01);
+        }
+        for _ in 0..5 {
+            sums.add(0b10, Weight::new(Weight::MAX).unwrap());
+        }
+        assert_eq!(sums.finish(), Some(0b01));
+        assert_eq!(sums.sums()[0], 8_999_995.0 * Weight::MAX);
+    }
+
+    #[test]
+    fn weights_that_make_no_sense_are_refused() {
+        for bad in [-1.0, -1e-9, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1_000_000.1] {
+            assert!(Weight::new(bad).is_err(), "{bad}");
+        }
+        assert!(Weight::new(0.0).unwrap().is_zero());
+        assert!(!Weight::new(1e-300).unwrap().is_zero());
+        assert_eq!(Weight::new(2.5).unwrap().value(), 2.5);
+    }
+
+    #[test]
+    fn nothing_has_no_fingerprint() {
+        assert_eq!(SimHash::new().finish(), None);
+        assert_eq!(simhash(&[(7, 0.0)]), None);
+        assert_eq!(simhash(&[(7, 0.0), (9, 1.0)]), Some(9));
+        assert!(SimHash::from_bytes(&[0; 17]).is_none());
+    }
+}

@@ -1,0 +1,249 @@
+//! The normal form of a text: what is left when width, case, punctuation and
+//! layout are taken away.
+//!
+//! Two texts that a reader would call the same must have the same normal form,
+//! so that they have the same fingerprint whatever the tokens are:
+//!
+//! * compatibility forms are unified (NFKC): `Ａ` is `A`, `㎡` is `m2`;
+//! * letters are lower case;
+//! * punctuation, symbols, white space and control characters separate words
+//!   but are not kept. Between two words of a script that writes spaces one
+//!   space remains; next to a script that does not (Han, kana, Thai, …)
+//!   nothing remains, so a line break in the middle of a Chinese word or a
+//!   forgotten comma changes nothing;
+//! * an apostrophe inside a word and invisible characters vanish.
+//!
+//! Nearly every character of a Chinese text is decided by a comparison or a
+//! table look-up; the Unicode tables serve the rest.
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+/// What a character contributes to the normal form.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    /// A letter or digit of a script that separates words by spaces.
+    Spaced(char),
+    /// A letter of a script that does not.
+    Spaceless(char),
+    /// Ends a word and is not kept.
+    Separator,
+    /// Not kept, and does not end a word: invisible characters, and the
+    /// apostrophe, so that `don't` is `dont`.
+    Nothing,
+    /// Only the Unicode tables can tell.
+    Unknown,
+}
+
+/// The normal form of `text`. See the module's description.
+///
+/// ```
+/// use dedup_core::text::normalize;
+/// assert_eq!(normalize("Ａ市\u{3000}停水了！！\n怎么 办？"), "a市停水了怎么办");
+/// assert_eq!(normalize("Don't  panic,\tCAFÉ (2019)"), "dont panic café 2019");
+/// assert_eq!(normalize("……！？"), "");
+/// ```
+pub fn normalize(text: &str) -> String {
+    let mut out = String::new();
+    normalize_into(text, &mut out);
+    out
+}
+
+/// Writes the normal form of `text` to `out`, which is emptied first.
+pub fn normalize_into(text: &str, out: &mut String) {
+    out.clear();
+    out.reserve(text.len());
+    let mut writer = Writer { out, gap: false, spaced: false };
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let class = classify(c);
+        if class != Class::Unknown {
+            writer.push(class);
+            rest = &rest[c.len_utf8()..];
+            continue;
+        }
+        let end =
+            rest.char_indices().find(|&(_, c)| classify(c) != Class::Unknown).map_or(rest.len(), |(i, _)| i);
+        // A mark belongs to the letter before it: take that one back and let
+        // the tables compose the two.
+        let base = if is_combining_mark(c) { writer.take_back() } else { None };
+        for folded in base.into_iter().chain(rest[..end].chars()).nfkc().flat_map(char::to_lowercase) {
+            writer.push(classify_folded(folded));
+        }
+        rest = &rest[end..];
+    }
+}
+
+/// Whether words of the script of `c` follow each other without a space.
+pub(crate) fn is_spaceless(c: char) -> bool {
+    matches!(c,
+        '\u{4E00}'..='\u{9FFF}' | '\u{3400}'..='\u{4DBF}' | '\u{20000}'..='\u{323AF}' // Han
+        | '\u{F900}'..='\u{FAFF}' | '\u{3005}'..='\u{3007}' | '\u{3021}'..='\u{3029}'
+        | '\u{3041}'..='\u{30FF}' | '\u{3105}'..='\u{312F}' | '\u{31A0}'..='\u{31BF}' | '\u{31F0}'..='\u{31FF}' // kana, bopomofo
+        | '\u{0E00}'..='\u{0EFF}' | '\u{1000}'..='\u{109F}' | '\u{1780}'..='\u{17FF}' // Thai, Lao, Burmese, Khmer
+        | '\u{0F00}'..='\u{0FFF}' | '\u{A000}'..='\u{A48F}') // Tibetan, Yi
+}
+
+/// The class of a character whose compatibility form and case are known
+/// without a table.
+#[inline]
+fn classify(c: char) -> Class {
+    match c {
+        '\u{0}'..='\u{7F}' => classify_ascii(c as u8),
+        '\u{4E00}'..='\u{9FFF}' | '\u{3400}'..='\u{4DBF}' => Class::Spaceless(c),
+        // Full-width ASCII lies in the same order as ASCII.
+        '\u{FF01}'..='\u{FF5E}' => classify_ascii((c as u32 - 0xFF01 + 0x21) as u8),
+        '\u{3000}'..='\u{3003}' | '\u{3008}'..='\u{3020}' | '\u{3030}' => Class::Separator,
+        '\u{2018}' | '\u{2019}' => Class::Nothing,
+        // General punctuation, but for the invisible ones and the few signs
+        // that NFKC takes apart into letters.
+        '\u{2000}'..='\u{200A}' | '\u{2010}'..='\u{2029}' | '\u{202F}'..='\u{205F}' => Class::Separator,
+        '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}' => Class::Nothing,
+        '\u{FEFF}' | '\u{AD}' | '\u{FE00}'..='\u{FE0F}' => Class::Nothing,
+        '\u{80}'..='\u{A9}' | '\u{AB}'..='\u{AC}' | '\u{AE}'..='\u{B1}' | '\u{B6}'..='\u{B7}' => {
+            Class::Separator
+        }
+        _ => Class::Unknown,
+    }
+}
+
+#[inline]
+fn classify_ascii(byte: u8) -> Class {
+    match byte {
+        b'a'..=b'z' | b'0'..=b'9' => Class::Spaced(byte as char),
+        b'A'..=b'Z' => Class::Spaced((byte | 0x20) as char),
+        b'\'' => Class::Nothing,
+        _ => Class::Separator,
+    }
+}
+
+/// The class of a character that has been through NFKC and lower-casing.
+fn classify_folded(c: char) -> Class {
+    match classify(c) {
+        Class::Unknown if c.is_alphanumeric() || is_combining_mark(c) => {
+            if is_spaceless(c) {
+                Class::Spaceless(c)
+            } else {
+                Class::Spaced(c)
+            }
+        }
+        Class::Unknown => Class::Separator,
+        known => known,
+    }
+}
+
+struct Writer<'a> {
+    out: &'a mut String,
+    /// A separator was seen since the last character.
+    gap: bool,
+    /// The last character written is of a spaced script.
+    spaced: bool,
+}
+
+impl Writer<'_> {
+    #[inline]
+    fn push(&mut self, class: Class) {
+        match class {
+            Class::Spaced(c) => {
+                if self.gap && self.spaced {
+                    self.out.push(' ');
+                }
+                self.out.push(c);
+                self.gap = false;
+                self.spaced = true;
+            }
+            Class::Spaceless(c) => {
+                self.out.push(c);
+                self.gap = false;
+                self.spaced = false;
+            }
+            Class::Separator | Class::Unknown => self.gap = true,
+            Class::Nothing => {}
+        }
+    }
+
+    /// Takes the last character back if nothing has been seen since.
+    fn take_back(&mut self) -> Option<char> {
+        if self.gap {
+            return None;
+        }
+        let c = self.out.pop();
+        // What stands before is a space only if the popped one began a word.
+        if self.out.ends_with(' ') {
+            self.out.pop();
+            self.gap = true;
+            self.spaced = true;
+        } else {
+            self.spaced = self.out.chars().next_back().is_some_and(|c| !is_spaceless(c));
+        }
+        c
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn width_case_punctuation_and_layout_do_not_matter() {
+        let plain = "请问2019年a市公租房何时摇号";
+        for written in [
+            "请问２０１９年Ａ市公租房何时摇号？",
+            "请问 2019 年，A 市公租房\n何时摇号!!!",
+            "【请问】2019年A市“公租房”\r\n\t何时摇号……",
+            "请问２０１９年\u{200B}Ａ市公租房何时摇号。",
+        ] {
+            assert_eq!(normalize(written), plain, "{written}");
+        }
+    }
+
+    #[test]
+    fn spaces_remain_between_words_that_need_them() {
+        assert_eq!(normalize("The  quick-brown\nfox"), "the quick brown fox");
+        assert_eq!(normalize("用 iPhone 15 Pro 拍 的"), "用iphone 15 pro拍的");
+        assert_eq!(normalize("Привет,  МИР"), "привет мир");
+        assert_eq!(normalize("안녕  하세요"), "안녕 하세요");
+    }
+
+    #[test]
+    fn composed_and_decomposed_letters_are_one() {
+        assert_eq!(normalize("cafe\u{301} noir"), normalize("café noir"));
+        assert_eq!(normalize("a e\u{301}"), "a é");
+        assert_eq!(normalize("カ\u{3099}"), normalize("ガ"));
+        assert_eq!(normalize("ｶﾞ"), "ガ");
+        assert_eq!(normalize("\u{1112}\u{1161}\u{11ab}"), normalize("한"));
+    }
+
+    #[test]
+    fn compatibility_forms_unfold() {
+        assert_eq!(normalize("㎡ ① Ⅳ ﬁn ㈱"), "m2 1 iv fin株");
+    }
+
+    #[test]
+    fn text_without_a_word_is_empty() {
+        for empty in ["", " \t\n", "……！？", "😀👍🏽", "\u{200B}\u{FEFF}", "—— *** ——"] {
+            assert_eq!(normalize(empty), "", "{empty:?}");
+        }
+    }
+
+    proptest! {
+        /// The normal form is a normal form: taking it again changes nothing,
+        /// and it holds only words and single spaces between them.
+        #[test]
+        fn normalizing_is_idempotent(text in "\\PC{0,60}") {
+            let once = normalize(&text);
+            prop_assert_eq!(&normalize(&once), &once);
+            prop_assert!(!once.contains("  ") && once.trim() == once);
+        }
+
+        /// The short cuts agree with the tables.
+        #[test]
+        fn fast_classes_agree_with_unicode(c in any::<char>()) {
+            if let Class::Spaced(to) | Class::Spaceless(to) = classify(c) {
+                let folded: String = std::iter::once(c).nfkc().flat_map(char::to_lowercase).collect();
+                prop_assert_eq!(folded, to.to_string());
+            }
+        }
+    }
+}

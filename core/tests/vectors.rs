@@ -1,0 +1,117 @@
+//! Agreement with published and computed test vectors. They are not part of
+//! the product: without the folder `../shared/vectors` beside the checkout
+//! (or where `DEDUP_SHARED` says) these tests say so and are skipped.
+
+use dedup_core::hash::city64;
+use dedup_core::signature::{SimHash, Weight, hamming};
+use dedup_core::text::Segmenter;
+use serde_json::Value;
+use std::path::PathBuf;
+
+fn vectors(file: &str) -> Option<Value> {
+    let shared = std::env::var_os("DEDUP_SHARED")
+        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared")), PathBuf::from);
+    let path = shared.join("vectors").join(file);
+    let Ok(text) = std::fs::read_to_string(&path) else {
+        eprintln!("skipped: no {}", path.display());
+        return None;
+    };
+    Some(serde_json::from_str(&text).expect("a vector file is JSON"))
+}
+
+fn rows<'a>(json: &'a Value, key: &str) -> &'a [Value] {
+    json[key].as_array().expect("an array of rows")
+}
+
+fn number(json: &Value) -> u64 {
+    json.as_str().and_then(|digits| digits.parse().ok()).expect("a decimal string")
+}
+
+/// The pseudo-random buffer that the official rows are cut from.
+fn city_buffer() -> Vec<u8> {
+    const K0: u64 = 0xc3a5_c85c_97cb_3127;
+    let (mut a, mut b) = (9u64, 777u64);
+    (0..1usize << 20)
+        .map(|i| {
+            a = a.wrapping_add(b);
+            b = b.wrapping_add(a);
+            a = (a ^ (a >> 41)).wrapping_mul(K0);
+            b = (b ^ (b >> 41)).wrapping_mul(K0).wrapping_add(i as u64);
+            (b >> 37) as u8
+        })
+        .collect()
+}
+
+#[test]
+fn city64_equals_the_official_rows() {
+    let Some(json) = vectors("cityhash_v1.1_official.json") else { return };
+    let buffer = city_buffer();
+    let mut compared = 0;
+    for row in rows(&json, "rows") {
+        let (offset, length) =
+            (row["offset"].as_u64().unwrap() as usize, row["len"].as_u64().unwrap() as usize);
+        let expected = u64::from_str_radix(row["city64"].as_str().unwrap(), 16).unwrap();
+        assert_eq!(city64(&buffer[offset..offset + length]), expected, "row of {length} bytes");
+        compared += 1;
+    }
+    assert_eq!(compared, 300, "299 rows and the whole buffer");
+}
+
+/// Chinese is hashed as UTF-8.
+#[test]
+fn city64_of_strings_is_of_their_utf8_bytes() {
+    let Some(json) = vectors("cityhash_v1.1_strings.json") else { return };
+    let all = rows(&json, "rows");
+    assert!(all.iter().any(|row| !row["text"].as_str().unwrap().is_ascii()));
+    for row in all {
+        let text = row["text"].as_str().unwrap();
+        assert_eq!(city64(text.as_bytes()), number(&row["city64_dec"]), "{text}");
+    }
+}
+
+#[test]
+fn simhash_equals_the_weighted_cases() {
+    let Some(json) = vectors("simhash_weighted_core.json") else { return };
+    for case in rows(&json, "cases") {
+        let mut sums = SimHash::new();
+        for (hash, weight) in rows(case, "hashes").iter().zip(rows(case, "weights")) {
+            sums.add(number(hash), Weight::new(weight.as_f64().unwrap()).unwrap());
+        }
+        assert_eq!(sums.finish(), Some(number(&case["expect"])), "{case}");
+    }
+}
+
+#[test]
+fn segmentation_equals_the_expected_cuts_without_hmm() {
+    let Some(json) = vectors("jieba_expected.json") else { return };
+    let (mut equal, mut different) = (0, Vec::new());
+    for row in rows(&json, "rows") {
+        let text = row["text"].as_str().unwrap();
+        let expected: Vec<&str> =
+            rows(&row["python_jieba"], "cut_nohmm").iter().map(|word| word.as_str().unwrap()).collect();
+        if Segmenter::shared().raw_cut(text, false) == expected {
+            equal += 1;
+        } else {
+            different.push((
+                text.to_owned(),
+                Segmenter::shared().raw_cut(text, false).join("|"),
+                expected.join("|"),
+            ));
+        }
+    }
+    assert!(different.is_empty(), "{equal} equal, different: {different:#?}");
+}
+
+#[test]
+fn hamming_counts_the_pairs_that_brute_force_found() {
+    let Some(json) = vectors("hamming_bruteforce_1000.json") else { return };
+    let codes: Vec<u64> = rows(&json, "codes").iter().map(number).collect();
+    let within = json["pairs_within_radius"].as_object().expect("counts by radius");
+    assert!(codes.len() == 1000 && within.len() == 17);
+    for (radius, count) in within {
+        let radius: u32 = radius.parse().unwrap();
+        let pairs =
+            codes.iter().enumerate().flat_map(|(at, &a)| codes[..at].iter().map(move |&b| hamming(a, b)));
+        assert_eq!(pairs.filter(|&distance| distance <= radius).count() as u64, count.as_u64().unwrap());
+    }
+}

@@ -1,0 +1,68 @@
+-- Fingerprints. Each function is one of src/fingerprint.rs, src/aggregate.rs
+-- or src/trigger.rs.
+
+CREATE FUNCTION simhash(content text, weights jsonb DEFAULT NULL) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_text_wrapper'
+    LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION simhash(text, jsonb) IS
+    'SimHash fingerprint of a text; weights is a recipe such as {"tokens": "words", "weight": "tf"}';
+
+CREATE FUNCTION simhash(fields text[], weights double precision[]) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_fields_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION simhash(text[], double precision[]) IS
+    'SimHash fingerprint of the fields of a row; a weight is a number (the value counts as a whole) or NULL (running text)';
+
+CREATE FUNCTION simhash("row" record, weights jsonb) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_record_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION simhash(record, jsonb) IS
+    'SimHash fingerprint of a row by column name; weights such as {"title": 2, "body": "tf"}';
+
+CREATE FUNCTION simhash(content tsvector, weights real[] DEFAULT NULL) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_tsvector_wrapper'
+    LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION simhash(tsvector, real[]) IS
+    'SimHash fingerprint of a text-search vector; weights of the labels {D, C, B, A} as in ts_rank';
+
+CREATE FUNCTION simhash_features(content text, weights jsonb DEFAULT NULL,
+        OUT feature text, OUT weight double precision, OUT hash bigint) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'simhash_features_text_wrapper'
+    LANGUAGE c IMMUTABLE PARALLEL SAFE COST 2000 ROWS 200;
+COMMENT ON FUNCTION simhash_features(text, jsonb) IS
+    'the weighted features that the fingerprint of a text is made of, heaviest first';
+
+CREATE FUNCTION simhash_features("row" record, weights jsonb,
+        OUT feature text, OUT weight double precision, OUT hash bigint) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'simhash_features_record_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 2000 ROWS 200;
+COMMENT ON FUNCTION simhash_features(record, jsonb) IS
+    'the weighted features that the fingerprint of a row is made of, heaviest first';
+
+CREATE FUNCTION simhash_agg_add(internal, text, double precision) RETURNS internal
+    AS 'MODULE_PATHNAME', 'simhash_agg_add_wrapper' LANGUAGE c IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_agg_add(internal, text, double precision) IS 'internal: transition of simhash_agg';
+CREATE FUNCTION simhash_agg_combine(internal, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'simhash_agg_combine_wrapper' LANGUAGE c IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_agg_combine(internal, internal) IS 'internal: combines partial states of simhash_agg';
+CREATE FUNCTION simhash_agg_serialize(internal) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'simhash_agg_serialize_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_agg_serialize(internal) IS 'internal: sends a partial state of simhash_agg';
+CREATE FUNCTION simhash_agg_deserialize(bytea, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'simhash_agg_deserialize_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_agg_deserialize(bytea, internal) IS 'internal: receives a partial state of simhash_agg';
+CREATE FUNCTION simhash_agg_finish(internal) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_agg_finish_wrapper' LANGUAGE c IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_agg_finish(internal) IS 'internal: result of simhash_agg';
+CREATE AGGREGATE simhash_agg(feature text, weight double precision) (
+    SFUNC = simhash_agg_add, STYPE = internal, SSPACE = 1200,
+    FINALFUNC = simhash_agg_finish, COMBINEFUNC = simhash_agg_combine,
+    SERIALFUNC = simhash_agg_serialize, DESERIALFUNC = simhash_agg_deserialize,
+    PARALLEL = SAFE);
+COMMENT ON AGGREGATE simhash_agg(text, double precision) IS
+    'SimHash fingerprint of weighted features that are rows; NULL without any';
+
+CREATE FUNCTION simhash_trigger() RETURNS trigger
+    AS 'MODULE_PATHNAME', 'simhash_trigger_wrapper' LANGUAGE c;
+COMMENT ON FUNCTION simhash_trigger() IS
+    'trigger: fills a bigint column with the fingerprint of the row; arguments: the column, the weights[, columns]';

@@ -1,0 +1,159 @@
+//! Fingerprints: `simhash` in its four forms and `simhash_features`.
+
+use crate::pg::{RecipeArg, Record, Row, TsVector, raise, raise_recipe};
+use dedup_core::features::{Bag, Extractor, RowRecipe, TextRecipe};
+use dedup_core::hash::city64;
+use dedup_core::signature::{SimHash, Weight};
+use pgrx::prelude::*;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// The weights of an array of fields and their recipe.
+type WeightedFields = (Vec<Option<f64>>, Rc<RowRecipe>);
+
+thread_local! {
+    /// The buffers of feature extraction, kept from row to row.
+    static EXTRACTOR: RefCell<Extractor> = RefCell::new(Extractor::new());
+    static DEFAULT_RECIPE: Rc<TextRecipe> = Rc::default();
+    /// The weights of the last array of fields.
+    static ARRAY_RECIPE: RefCell<Option<WeightedFields>> = const { RefCell::new(None) };
+}
+
+fn text_recipe(weights: Option<RecipeArg<TextRecipe>>) -> Rc<TextRecipe> {
+    weights.map_or_else(|| DEFAULT_RECIPE.with(Rc::clone), |weights| weights.0)
+}
+
+fn stored(fingerprint: Option<u64>) -> Option<i64> {
+    fingerprint.map(|bits| bits as i64)
+}
+
+/// The fingerprint of one text.
+#[pg_extern(sql = "")]
+fn simhash_text(content: Option<&str>, weights: Option<RecipeArg<TextRecipe>>) -> Option<i64> {
+    let content = content?;
+    let recipe = text_recipe(weights);
+    EXTRACTOR.with_borrow_mut(|extractor| stored(extractor.simhash(content, &recipe)))
+}
+
+/// The fingerprint of the columns of a row, given as an array.
+#[pg_extern(sql = "")]
+fn simhash_fields(fields: Array<'_, &str>, weights: Array<'_, f64>) -> Option<i64> {
+    let recipe = array_recipe(weights.iter(), fields.len());
+    EXTRACTOR.with_borrow_mut(|extractor| stored(recipe.simhash(extractor, fields.iter())))
+}
+
+/// The recipe of `weights`, which must be as many as the fields.
+pub(crate) fn array_recipe(weights: impl Iterator<Item = Option<f64>>, fields: usize) -> Rc<RowRecipe> {
+    let weights: Vec<Option<f64>> = weights.collect();
+    if weights.len() != fields {
+        raise(
+            PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR,
+            format!("{fields} fields but {} weights", weights.len()),
+            "Give one weight a field: a number for a value that counts as a whole, NULL for running text.",
+        )
+    }
+    ARRAY_RECIPE.with_borrow_mut(|last| match last {
+        Some((written, recipe)) if *written == weights => Rc::clone(recipe),
+        _ => {
+            let recipe =
+                Rc::new(RowRecipe::from_weights(&weights).unwrap_or_else(|error| raise_recipe(error)));
+            *last = Some((weights, Rc::clone(&recipe)));
+            recipe
+        }
+    })
+}
+
+/// The fingerprint of a row, its columns weighed by name.
+#[pg_extern(sql = "")]
+fn simhash_record(row: Record, weights: RecipeArg<RowRecipe>) -> Option<i64> {
+    simhash_row(&row.row(), &weights.0)
+}
+
+/// The fingerprint of a row by its recipe.
+pub(crate) fn simhash_row(row: &Row, recipe: &RowRecipe) -> Option<i64> {
+    let values: Vec<_> = recipe.columns.iter().map(|(name, _)| row.text(name)).collect();
+    EXTRACTOR
+        .with_borrow_mut(|extractor| stored(recipe.simhash(extractor, values.iter().map(Option::as_deref))))
+}
+
+/// The fingerprint of named values of a row, weighed as an array of fields.
+pub(crate) fn simhash_columns(row: &Row, columns: &[String], recipe: &RowRecipe) -> Option<i64> {
+    let values: Vec<_> = columns.iter().map(|name| row.text(name)).collect();
+    EXTRACTOR
+        .with_borrow_mut(|extractor| stored(recipe.simhash(extractor, values.iter().map(Option::as_deref))))
+}
+
+/// Weights of the labels D, C, B and A when none are given, as `ts_rank` has
+/// them.
+const LABEL_WEIGHTS: [f32; 4] = [0.1, 0.2, 0.4, 1.0];
+
+/// The fingerprint of a text-search vector: each position of a lexeme weighs
+/// what its label weighs.
+#[pg_extern(sql = "")]
+fn simhash_tsvector(content: Option<TsVector<'_>>, weights: Option<Array<'_, f32>>) -> Option<i64> {
+    let weights = match weights {
+        None => LABEL_WEIGHTS,
+        Some(weights) => {
+            let given: Vec<Option<f32>> = weights.iter().collect();
+            let four: Option<Vec<f32>> = given.iter().copied().collect();
+            four.and_then(|four| <[f32; 4]>::try_from(four).ok()).unwrap_or_else(|| {
+                raise(
+                    PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR,
+                    "weights of a tsvector must be four numbers",
+                    "They weigh the labels {D, C, B, A}, as in ts_rank: {0.1, 0.2, 0.4, 1.0}.",
+                )
+            })
+        }
+    };
+    let weights = weights.map(|weight| label_weight(f64::from(weight)));
+    let Some(lexemes) = content?.lexemes() else {
+        raise(PgSqlErrorCode::ERRCODE_DATA_CORRUPTED, "tsvector cannot be read", "")
+    };
+    let mut sums = SimHash::new();
+    for lexeme in lexemes {
+        let hash = city64(lexeme.text.as_bytes());
+        for (weight, times) in weights.iter().zip(lexeme.labels) {
+            (0..times).for_each(|_| sums.add(hash, *weight));
+        }
+    }
+    stored(sums.finish())
+}
+
+fn label_weight(weight: f64) -> Weight {
+    Weight::new(weight).unwrap_or_else(|error| {
+        raise(
+            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+            format!("invalid weights: {error}"),
+            format!("A weight is a number from 0 to {}.", Weight::MAX),
+        )
+    })
+}
+
+/// The features of a text, heaviest first.
+#[pg_extern(sql = "")]
+fn simhash_features_text(
+    content: Option<&str>,
+    weights: Option<RecipeArg<TextRecipe>>,
+) -> TableIterator<'static, (name!(feature, String), name!(weight, f64), name!(hash, i64))> {
+    let recipe = text_recipe(weights);
+    let bag = content.map(|content| EXTRACTOR.with_borrow_mut(|extractor| extractor.bag(content, &recipe)));
+    TableIterator::new(feature_rows(bag.unwrap_or_default()))
+}
+
+/// The features of a row, heaviest first.
+#[pg_extern(sql = "")]
+fn simhash_features_record(
+    row: Record,
+    weights: RecipeArg<RowRecipe>,
+) -> TableIterator<'static, (name!(feature, String), name!(weight, f64), name!(hash, i64))> {
+    let recipe = weights.0;
+    let row = row.row();
+    let values: Vec<_> = recipe.columns.iter().map(|(name, _)| row.text(name)).collect();
+    let values = values.iter().map(Option::as_deref);
+    TableIterator::new(feature_rows(EXTRACTOR.with_borrow_mut(|extractor| recipe.bag(extractor, values))))
+}
+
+fn feature_rows(bag: Bag) -> impl Iterator<Item = (String, f64, i64)> {
+    let features = bag.into_heaviest_first().into_iter();
+    features.map(|feature| (feature.text, feature.weight.value(), feature.hash as i64))
+}

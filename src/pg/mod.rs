@@ -1,0 +1,19 @@
+//! PostgreSQL's raw interface: the only rooms outside `banding` that call
+//! `pg_sys`. What leaves them is safe.
+
+pub(crate) mod aggregate;
+mod error;
+mod recipe;
+mod record;
+mod varlena;
+
+pub(crate) use error::{raise, raise_recipe};
+pub(crate) use recipe::{RecipeArg, cached_from_text};
+pub(crate) use record::{Record, Row, with_new_row};
+pub(crate) use varlena::TsVector;
+
+/// Whether the postmaster is loading `shared_preload_libraries`.
+pub(crate) fn preloading() -> bool {
+    // SAFETY: a plain read of a variable that only the main thread writes.
+    unsafe { pgrx::pg_sys::process_shared_preload_libraries_in_progress }
+}

@@ -1,0 +1,124 @@
+//! Recipes as arguments: parsed when they first appear, then recognised by
+//! their bytes, so that a statement over a million rows reads its recipe once.
+
+use super::{raise, raise_recipe};
+use dedup_core::features::{RecipeError, RowRecipe, TextRecipe};
+use pgrx::callconv::{Arg, ArgAbi};
+use pgrx::datum::FromDatum;
+use pgrx::pgrx_sql_entity_graph::metadata::{
+    ArgumentError, ReturnsError, ReturnsRef, SqlMappingRef, SqlTranslatable, TypeOrigin,
+};
+use pgrx::{JsonB, PgSqlErrorCode, pg_sys};
+use serde_json::Value;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::thread::LocalKey;
+
+/// Recipes kept a backend; a statement rarely names more than two.
+const KEPT: usize = 8;
+
+/// The recipes last used, the latest first, by the bytes they were written in.
+type Cache<T> = RefCell<Vec<(Box<[u8]>, Rc<T>)>>;
+
+/// A kind of recipe that can be an argument.
+pub(crate) trait Cached: Sized + 'static {
+    /// Reads the JSON form.
+    fn parse(json: &Value) -> Result<Self, RecipeError>;
+    /// Where its instances are kept.
+    fn cache() -> &'static LocalKey<Cache<Self>>;
+}
+
+impl Cached for TextRecipe {
+    fn parse(json: &Value) -> Result<Self, RecipeError> {
+        TextRecipe::from_json(json)
+    }
+    fn cache() -> &'static LocalKey<Cache<Self>> {
+        thread_local!(static CACHE: Cache<TextRecipe> = const { RefCell::new(Vec::new()) });
+        &CACHE
+    }
+}
+
+impl Cached for RowRecipe {
+    fn parse(json: &Value) -> Result<Self, RecipeError> {
+        RowRecipe::from_json(json)
+    }
+    fn cache() -> &'static LocalKey<Cache<Self>> {
+        thread_local!(static CACHE: Cache<RowRecipe> = const { RefCell::new(Vec::new()) });
+        &CACHE
+    }
+}
+
+/// An argument of type `jsonb` that holds a recipe.
+pub(crate) struct RecipeArg<T>(pub(crate) Rc<T>);
+
+/// The recipe last written as `bytes`, or the one that `make` gives.
+fn cached<T: Cached>(bytes: &[u8], make: impl FnOnce() -> T) -> Rc<T> {
+    let found = T::cache().with_borrow_mut(|kept| {
+        let at = kept.iter().position(|(written, _)| **written == *bytes)?;
+        kept[..=at].rotate_right(1);
+        Some(Rc::clone(&kept[0].1))
+    });
+    found.unwrap_or_else(|| {
+        let recipe = Rc::new(make());
+        T::cache().with_borrow_mut(|kept| {
+            kept.truncate(KEPT - 1);
+            kept.insert(0, (bytes.into(), Rc::clone(&recipe)));
+        });
+        recipe
+    })
+}
+
+fn parse<T: Cached>(json: &Value) -> T {
+    T::parse(json).unwrap_or_else(|error| raise_recipe(error))
+}
+
+/// The recipe written as JSON in `text`, a trigger's argument.
+pub(crate) fn cached_from_text<T: Cached>(text: &str) -> Rc<T> {
+    cached(text.as_bytes(), || match serde_json::from_str(text) {
+        Ok(json) => parse(&json),
+        Err(error) => raise(
+            PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION,
+            format!("invalid weights: not JSON: {error}"),
+            "Weights are JSON, for example {\"title\": 2, \"body\": \"tf\"}.",
+        ),
+    })
+}
+
+impl<T: Cached> FromDatum for RecipeArg<T> {
+    unsafe fn from_polymorphic_datum(
+        datum: pg_sys::Datum,
+        is_null: bool,
+        typoid: pg_sys::Oid,
+    ) -> Option<Self> {
+        if is_null {
+            return None;
+        }
+        // SAFETY: the function is declared with a jsonb here, so the datum is
+        // a varlena; the detoasted copy lives as long as the call.
+        let bytes = unsafe {
+            let varlena = pg_sys::pg_detoast_datum_packed(datum.cast_mut_ptr());
+            pgrx::varlena_to_byte_slice(varlena)
+        };
+        Some(RecipeArg(cached(bytes, || {
+            // SAFETY: as above, the datum is a jsonb.
+            let json = unsafe { JsonB::from_polymorphic_datum(datum, false, typoid) };
+            parse(&json.map_or(Value::Null, |json| json.0))
+        })))
+    }
+}
+
+// SAFETY: the value is made by `FromDatum`, which reads the declared type.
+unsafe impl<'fcx, T: Cached> ArgAbi<'fcx> for RecipeArg<T> {
+    unsafe fn unbox_arg_unchecked(arg: Arg<'_, 'fcx>) -> Self {
+        // SAFETY: the caller vouches for the argument's type and presence.
+        unsafe { arg.unbox_arg_using_from_datum().expect("a recipe argument that is not null") }
+    }
+}
+
+// SAFETY: the SQL type named is the one that `FromDatum` reads.
+unsafe impl<T> SqlTranslatable for RecipeArg<T> {
+    const TYPE_IDENT: &'static str = "jsonb";
+    const TYPE_ORIGIN: TypeOrigin = TypeOrigin::External;
+    const ARGUMENT_SQL: Result<SqlMappingRef, ArgumentError> = Ok(SqlMappingRef::literal("jsonb"));
+    const RETURN_SQL: Result<ReturnsRef, ReturnsError> = Ok(ReturnsRef::One(SqlMappingRef::literal("jsonb")));
+}

@@ -1,0 +1,153 @@
+//! Rows as arguments: the columns of a record or of a trigger's new row, by
+//! name, as text.
+
+use super::raise;
+use pgrx::callconv::{Arg, ArgAbi};
+use pgrx::datum::FromDatum;
+use pgrx::htup::{
+    heap_getattr_raw, heap_tuple_header_get_datum_length, heap_tuple_header_get_type_id,
+    heap_tuple_header_get_typmod,
+};
+use pgrx::pgrx_sql_entity_graph::metadata::{
+    ArgumentError, ReturnsError, ReturnsRef, SqlMappingRef, SqlTranslatable, TypeOrigin,
+};
+use pgrx::{PgSqlErrorCode, PgTrigger, PgTupleDesc, pg_sys};
+use std::ffi::CStr;
+use std::num::NonZeroUsize;
+
+/// An argument of type `record`.
+pub(crate) struct Record {
+    tuple: pg_sys::HeapTupleData,
+    columns: PgTupleDesc<'static>,
+}
+
+/// A row whose columns can be read.
+pub(crate) struct Row<'a> {
+    tuple: *mut pg_sys::HeapTupleData,
+    columns: &'a PgTupleDesc<'a>,
+}
+
+impl Record {
+    /// The row to read.
+    pub(crate) fn row(&self) -> Row<'_> {
+        Row { tuple: std::ptr::from_ref(&self.tuple).cast_mut(), columns: &self.columns }
+    }
+}
+
+/// Calls `with` with the row that the trigger is about to store.
+pub(crate) fn with_new_row<R>(trigger: &PgTrigger, with: impl FnOnce(&Row) -> R) -> Option<R> {
+    let data = trigger.trigger_data();
+    let relation = trigger.relation().ok()?;
+    let columns = relation.tuple_desc();
+    let tuple = match trigger.op().ok()? {
+        pgrx::PgTriggerOperation::Update => data.tg_newtuple,
+        _ => data.tg_trigtuple,
+    };
+    if tuple.is_null() { None } else { Some(with(&Row { tuple, columns: &columns })) }
+}
+
+impl Row<'_> {
+    /// The number of the column called `name`, from 1, and its type.
+    pub(crate) fn column(&self, name: &str) -> Option<(NonZeroUsize, pg_sys::Oid)> {
+        self.columns
+            .iter()
+            .enumerate()
+            .filter(|(_, column)| !column.attisdropped)
+            .find(|(_, column)| column.name() == name)
+            .and_then(|(at, column)| Some((NonZeroUsize::new(at + 1)?, column.atttypid)))
+    }
+
+    /// The names of all columns, for a hint.
+    pub(crate) fn names(&self) -> String {
+        let columns = self.columns.iter().filter(|column| !column.attisdropped);
+        columns.map(|column| column.name().to_owned()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The value of the column called `name` as text, `None` if it is NULL.
+    ///
+    /// Text is taken as it is; a date or time in ISO 8601 (time zone UTC)
+    /// whatever the session's settings; any other type as its output function
+    /// writes it.
+    pub(crate) fn text(&self, name: &str) -> Option<String> {
+        let Some((number, typoid)) = self.column(name) else {
+            raise(
+                PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
+                format!("the row has no column \"{name}\""),
+                format!("Its columns are: {}.", self.names()),
+            )
+        };
+        // SAFETY: the tuple belongs to this descriptor and outlives `self`.
+        let datum = unsafe { heap_getattr_raw(self.tuple, number, self.columns.as_ptr()) }?;
+        match typoid {
+            pg_sys::TEXTOID | pg_sys::VARCHAROID | pg_sys::BPCHAROID => {
+                // SAFETY: the descriptor says that the datum is one of the
+                // text types.
+                unsafe { String::from_datum(datum, false) }
+            }
+            pg_sys::DATEOID
+            | pg_sys::TIMESTAMPOID
+            | pg_sys::TIMESTAMPTZOID
+            | pg_sys::TIMEOID
+            | pg_sys::TIMETZOID => {
+                let mut buffer = [0; pg_sys::MAXDATELEN as usize + 1];
+                let utc = 0;
+                // SAFETY: the buffer has the size that this function asks
+                // for, and the descriptor says what type the datum is.
+                let written = unsafe {
+                    pg_sys::JsonEncodeDateTime(buffer.as_mut_ptr(), datum, typoid, &utc);
+                    CStr::from_ptr(buffer.as_ptr())
+                };
+                Some(written.to_string_lossy().into_owned())
+            }
+            _ => {
+                let (mut output, mut is_varlena) = (pg_sys::InvalidOid, false);
+                // SAFETY: the output function of the column's own type.
+                let written = unsafe {
+                    pg_sys::getTypeOutputInfo(typoid, &mut output, &mut is_varlena);
+                    CStr::from_ptr(pg_sys::OidOutputFunctionCall(output, datum))
+                };
+                Some(written.to_string_lossy().into_owned())
+            }
+        }
+    }
+}
+
+impl FromDatum for Record {
+    unsafe fn from_polymorphic_datum(datum: pg_sys::Datum, is_null: bool, _: pg_sys::Oid) -> Option<Self> {
+        if is_null {
+            return None;
+        }
+        // SAFETY: the function is declared with a record here, so the datum
+        // is a composite value with its own type in its header; the
+        // descriptor is released when the record is dropped.
+        unsafe {
+            let header = pg_sys::pg_detoast_datum(datum.cast_mut_ptr()) as pg_sys::HeapTupleHeader;
+            let typoid = heap_tuple_header_get_type_id(header);
+            let typmod = heap_tuple_header_get_typmod(header);
+            let columns = PgTupleDesc::from_pg(pg_sys::lookup_rowtype_tupdesc(typoid, typmod));
+            let tuple = pg_sys::HeapTupleData {
+                t_len: heap_tuple_header_get_datum_length(header) as u32,
+                t_data: header,
+                ..Default::default()
+            };
+            Some(Record { tuple, columns })
+        }
+    }
+}
+
+// SAFETY: the value is made by `FromDatum`, which reads the declared type.
+unsafe impl<'fcx> ArgAbi<'fcx> for Record {
+    unsafe fn unbox_arg_unchecked(arg: Arg<'_, 'fcx>) -> Self {
+        // SAFETY: the caller vouches for the argument's type and presence.
+        unsafe { arg.unbox_arg_using_from_datum().expect("a record argument that is not null") }
+    }
+}
+
+// SAFETY: the SQL type named is the one that `FromDatum` reads.
+unsafe impl SqlTranslatable for Record {
+    const TYPE_IDENT: &'static str = "record";
+    const TYPE_ORIGIN: TypeOrigin = TypeOrigin::External;
+    const ARGUMENT_SQL: Result<SqlMappingRef, ArgumentError> = Ok(SqlMappingRef::literal("record"));
+    const RETURN_SQL: Result<ReturnsRef, ReturnsError> =
+        Ok(ReturnsRef::One(SqlMappingRef::literal("record")));
+}

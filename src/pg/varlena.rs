@@ -1,0 +1,84 @@
+//! `tsvector` arguments, read in place.
+
+use pgrx::callconv::{Arg, ArgAbi};
+use pgrx::datum::FromDatum;
+use pgrx::pg_sys;
+use pgrx::pgrx_sql_entity_graph::metadata::{
+    ArgumentError, ReturnsError, ReturnsRef, SqlMappingRef, SqlTranslatable, TypeOrigin,
+};
+
+/// An argument of type `tsvector`.
+pub(crate) struct TsVector<'a>(&'a [u8]);
+
+/// A lexeme of a `tsvector`.
+pub(crate) struct Lexeme<'a> {
+    /// Its text.
+    pub(crate) text: &'a str,
+    /// How often it stands under the labels D, C, B and A; a lexeme without
+    /// positions stands once under D.
+    pub(crate) labels: [u32; 4],
+}
+
+impl<'a> TsVector<'a> {
+    /// The lexemes, in the order of the vector.
+    ///
+    /// The layout is that of `tsearch/ts_type.h`: a count, one 32-bit entry a
+    /// lexeme (has positions: 1 bit, length: 11, offset: 20), the texts, and
+    /// after a text at an even offset its positions (a 16-bit count, then 16
+    /// bits each with the label on top). `None` if the bytes are not that.
+    pub(crate) fn lexemes(&self) -> Option<Vec<Lexeme<'a>>> {
+        let (count, rest) = self.0.split_first_chunk::<4>()?;
+        let count = u32::from_ne_bytes(*count) as usize;
+        let (entries, texts) = rest.split_at_checked(count.checked_mul(4)?)?;
+        let short = |at: usize| Some(u16::from_ne_bytes(*texts.get(at..)?.first_chunk()?));
+        let lexeme = |entry: &[u8; 4]| {
+            let entry = u32::from_ne_bytes(*entry);
+            let (has_positions, length, offset) =
+                (entry & 1 == 1, entry as usize >> 1 & 0x7FF, entry as usize >> 12);
+            let text = std::str::from_utf8(texts.get(offset..offset + length)?).ok()?;
+            let mut labels = [0; 4];
+            if has_positions {
+                let positions = (offset + length).next_multiple_of(2);
+                for at in 0..usize::from(short(positions)?) {
+                    labels[usize::from(short(positions + 2 + 2 * at)? >> 14)] += 1;
+                }
+            } else {
+                labels[0] = 1;
+            }
+            Some(Lexeme { text, labels })
+        };
+        entries.as_chunks::<4>().0.iter().map(lexeme).collect()
+    }
+}
+
+impl<'a> FromDatum for TsVector<'a> {
+    unsafe fn from_polymorphic_datum(datum: pg_sys::Datum, is_null: bool, _: pg_sys::Oid) -> Option<Self> {
+        if is_null {
+            return None;
+        }
+        // SAFETY: the function is declared with a tsvector here, so the datum
+        // is a varlena; its detoasted form lives as long as the call. It is
+        // unpacked, because positions are aligned from the start of the value.
+        unsafe {
+            let varlena = pg_sys::pg_detoast_datum(datum.cast_mut_ptr());
+            Some(TsVector(pgrx::varlena_to_byte_slice(varlena)))
+        }
+    }
+}
+
+// SAFETY: the value is made by `FromDatum`, which reads the declared type.
+unsafe impl<'fcx> ArgAbi<'fcx> for TsVector<'fcx> {
+    unsafe fn unbox_arg_unchecked(arg: Arg<'_, 'fcx>) -> Self {
+        // SAFETY: the caller vouches for the argument's type and presence.
+        unsafe { arg.unbox_arg_using_from_datum().expect("a tsvector argument that is not null") }
+    }
+}
+
+// SAFETY: the SQL type named is the one that `FromDatum` reads.
+unsafe impl SqlTranslatable for TsVector<'_> {
+    const TYPE_IDENT: &'static str = "tsvector";
+    const TYPE_ORIGIN: TypeOrigin = TypeOrigin::External;
+    const ARGUMENT_SQL: Result<SqlMappingRef, ArgumentError> = Ok(SqlMappingRef::literal("tsvector"));
+    const RETURN_SQL: Result<ReturnsRef, ReturnsError> =
+        Ok(ReturnsRef::One(SqlMappingRef::literal("tsvector")));
+}
