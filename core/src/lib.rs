@@ -4,3 +4,5 @@
 //! [`signature`], signatures are searched with [`banding`], and what is found is
 //! grouped. Everything here is tested without a server.
 #![deny(unsafe_code)]
+
+pub mod banding;
