@@ -146,3 +146,56 @@ pub(crate) fn set_state<P: Pages>(
     let new = [page[byte] & !(3 << shift) | bits];
     pages.commit(&mut [Edit { page: &mut page, change: Change::Patch(&[(byte, &new)]), fresh: false }])
 }
+
+/// The buckets of block `i` that are not cold, in order, with their states.
+pub(crate) fn states<P: Pages>(pages: &P, index: &Index, i: usize) -> Result<Vec<(u16, BucketState)>> {
+    let (directory, tree) = (index.hot[i], Tree::main(i));
+    let mut found = Vec::new();
+    if directory == 0 {
+        return Ok(found);
+    }
+    let per_page = buckets_per_page(pages.body_len());
+    let pointers: Vec<u32> = {
+        let body = pages.read(directory)?;
+        expect(directory, &body, Kind::HotDirectory, tree)?;
+        (0..directory_len(pages.body_len())).map(|n| get_u32(&body, HEADER + 4 * n)).collect()
+    };
+    for (n, page) in pointers.into_iter().enumerate().filter(|(_, page)| *page != 0) {
+        let body = pages.read(page)?;
+        expect(page, &body, Kind::HotStates, tree)?;
+        for at in 0..per_page {
+            let state = decode_state(page, body[HEADER + at / 4] >> (at % 4 * 2))?;
+            if state != BucketState::Cold {
+                found.push(((n * per_page + at) as u16, state));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The images of a directory and its pages for a build that has found these buckets hot, and where the
+/// pages belong in the directory.
+pub(crate) fn hot_images(block: usize, hot: &[u16], body_len: usize) -> Vec<(usize, Vec<u8>)> {
+    let per_page = buckets_per_page(body_len);
+    let mut images: Vec<(usize, Vec<u8>)> = Vec::new();
+    for bucket in hot.iter().map(|b| usize::from(*b)) {
+        let (n, at) = (bucket / per_page, bucket % per_page);
+        if images.last().is_none_or(|last| last.0 != n) {
+            images.push((n, empty_states(block, body_len)));
+        }
+        if let Some((_, image)) = images.last_mut() {
+            image[HEADER + at / 4] |= (BucketState::Hot as u8) << (at % 4 * 2);
+        }
+    }
+    images
+}
+
+/// The image of a directory that points to these pages.
+pub(crate) fn directory_image(block: usize, pointers: &[(usize, u32)], body_len: usize) -> Vec<u8> {
+    let mut image = empty_directory(block, body_len);
+    for (n, page) in pointers {
+        let at = HEADER + 4 * n;
+        image[at..at + 4].copy_from_slice(&page.to_le_bytes());
+    }
+    image
+}

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::error::{Error, Result, corrupt};
+use super::pack::PageSink;
 use super::storage::{Edit, MAX_BODY, MIN_BODY, Pages, WritePage, validate_edits};
 
 type Body = Box<[u8]>;
@@ -125,6 +126,16 @@ impl MemoryPages {
 /// A lock that a panicking test poisoned is still a lock.
 fn ignore_poison<T>(guard: std::result::Result<T, std::sync::PoisonError<T>>) -> T {
     guard.unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// A build writes straight into the pages.
+impl PageSink for &MemoryPages {
+    fn write(&mut self, block: u32, body: &[u8]) -> Result<()> {
+        while self.len()? <= block {
+            drop(self.extend()?);
+        }
+        self.overwrite(block, |to| to.copy_from_slice(body))
+    }
 }
 
 impl Pages for MemoryPages {

@@ -9,6 +9,7 @@
 //! downwards and hold none between batches; pages are never merged, unlinked or recycled; every
 //! change is one atomic record of at most four pages and leaves a structure that is complete.
 
+mod build;
 mod cursor;
 mod delete;
 mod error;
@@ -18,18 +19,26 @@ mod key;
 mod leaf;
 mod memory;
 mod meta;
+mod pack;
 mod page;
+mod promote;
 mod scan;
 mod schedule;
+mod sort;
+mod spill;
 mod storage;
 
+pub use build::{Builder, Built};
 pub use delete::DeleteStats;
 pub use error::{Error, Result};
 pub use hot::BucketState;
 pub use key::{BLOCKS, Position, TREES, Tid, Tree};
 pub use memory::{MemoryPages, MemoryRead, MemoryWrite};
 pub use meta::{FORMAT_VERSION, Index, METAPAGE, Options};
+pub use pack::PageSink;
 pub use page::{Kind, used_bytes};
+pub use promote::MaintainStats;
 pub use scan::{Hit, RangeScan};
 pub use schedule::{MAX_DISTANCE, buckets_within, probes, radii};
+pub use spill::{MemorySpill, Spill};
 pub use storage::{Change, Edit, MAX_BODY, MAX_EDITS, MIN_BODY, Pages, WritePage, validate_edits};
