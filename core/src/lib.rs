@@ -1,10 +1,11 @@
 //! The algorithms of pg_dedup, with no dependency on PostgreSQL.
 //!
 //! One way through: [`text`] becomes weighted [`features`], features become a
-//! [`signature`], signatures are searched through an index of blocks, and what
-//! is found is grouped. Everything here is tested without a server.
+//! [`signature`], signatures are searched with [`banding`], and what is found
+//! is grouped. Everything here is tested without a server.
 #![deny(unsafe_code)]
 
+pub mod banding;
 pub mod features;
 pub mod hash;
 pub mod signature;

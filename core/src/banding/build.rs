@@ -1,0 +1,269 @@
+//! Building an index from rows in any order.
+//!
+//! Locking: none, a build has its file to itself. WAL: none; the caller logs the finished file once.
+//!
+//! Rows are collected until memory is full. If it never is, the same array is sorted four times, once a
+//! tree, in place. If it is, each filling is sorted for each tree and written out as a run, and the runs are
+//! merged. Buckets are counted on the way; those that turn out hot are read once more for each tree of
+//! their second level.
+
+use super::error::Result;
+use super::hot::{directory_image, hot_images};
+use super::key::{BLOCKS, Position, TREES, Tid, Tree, rotate_low};
+use super::meta::{Index, METAPAGE, Options};
+use super::pack::{Output, PageSink, TreeWriter};
+use super::promote::{BucketCounter, is_worth_promoting};
+use super::sort::sort;
+use super::spill::{Run, Runs, Sorter, Spill, push_within};
+use super::storage::{MAX_BODY, MIN_BODY};
+
+/// The least memory a build works with, in bytes.
+const LEAST_MEMORY: usize = 64 * 1024;
+
+/// What a build has made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Built {
+    /// The new index.
+    pub index: Index,
+    /// Rows in it.
+    pub rows: u64,
+    /// Pages written, the metapage included.
+    pub pages: u32,
+    /// Runs that did not fit in memory and were merged.
+    pub runs: usize,
+}
+
+/// Collects rows and then writes an index.
+pub struct Builder<'s, S: Spill> {
+    options: Options,
+    body_len: usize,
+    memory: usize,
+    limit: usize,
+    /// Fingerprints in place of keys.
+    records: Vec<Position>,
+    runs: Runs<'s, S>,
+    by_tree: [Vec<Run>; BLOCKS],
+    rows: u64,
+}
+
+impl<'s, S: Spill> Builder<'s, S> {
+    /// A build of pages with bodies of `body_len` bytes that collects rows in up to `memory` bytes (64 kB
+    /// at least). Beyond that a build takes some pages, and some twenty bytes a leaf of one tree.
+    ///
+    /// # Errors
+    /// Options or page size out of range.
+    pub fn new(options: Options, body_len: usize, memory: usize, spill: &'s mut S) -> Result<Self> {
+        options.validate()?;
+        if !(MIN_BODY..=MAX_BODY).contains(&body_len) {
+            let what = format!("pages of {body_len} bytes cannot hold an index");
+            return Err(super::error::Error::Option(what.into()));
+        }
+        let memory = memory.max(LEAST_MEMORY);
+        Ok(Builder {
+            options,
+            body_len,
+            memory,
+            limit: memory / size_of::<Position>(),
+            records: Vec::new(),
+            runs: Runs::new(spill),
+            by_tree: Default::default(),
+            rows: 0,
+        })
+    }
+
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// What the spill fails with.
+    #[inline]
+    pub fn add(&mut self, fingerprint: u64, tid: Tid) -> Result<()> {
+        if self.records.len() == self.limit {
+            self.dump()?;
+        }
+        self.rows += 1;
+        push_within(&mut self.records, self.limit, Position { key: fingerprint, tid });
+        Ok(())
+    }
+
+    /// Rows added so far.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Writes the rows in memory as one run a tree.
+    fn dump(&mut self) -> Result<()> {
+        for (i, runs) in self.by_tree.iter_mut().enumerate() {
+            turn(&mut self.records, i);
+            sort(&mut self.records, &mut || Ok(()))?;
+            runs.push(self.runs.write(self.records.iter().copied().map(Ok))?);
+        }
+        self.records.clear();
+        Ok(())
+    }
+
+    /// Writes the index.
+    ///
+    /// # Errors
+    /// What the sink or the spill fails with. The file is then incomplete and has no metapage.
+    pub fn finish<K: PageSink>(mut self, sink: &mut K) -> Result<Built> {
+        let spilled = !self.by_tree[0].is_empty();
+        if spilled {
+            self.dump()?;
+            self.records = Vec::new();
+        }
+        let runs = self.by_tree[0].len();
+        let mut out = Output::new(sink, self.body_len, self.rows * BLOCKS as u64);
+        let mut index = Index { options: self.options, roots: [0; TREES], hot: [0; BLOCKS] };
+        for i in 0..BLOCKS {
+            if spilled {
+                self.merge_block(&mut out, &mut index, i)?;
+            } else {
+                self.sort_block(&mut out, &mut index, i)?;
+            }
+        }
+        let image = index.image(self.body_len);
+        out.at(METAPAGE, &image)?;
+        Ok(Built { index, rows: self.rows, pages: out.next, runs })
+    }
+
+    fn writer(&self, tree: Tree) -> TreeWriter {
+        TreeWriter::new(tree, self.options.fillfactor, self.body_len)
+    }
+
+    /// The buckets of a counted block that get a second level, in order.
+    fn hot_buckets(&self, counter: BucketCounter) -> Vec<u16> {
+        let (average, large) = counter.finish();
+        large
+            .iter()
+            .filter(|c| is_worth_promoting(c, average, self.options.mu, self.body_len))
+            .map(|c| c.bucket)
+            .collect()
+    }
+
+    /// A block's trees, from memory.
+    fn sort_block<K: PageSink>(
+        &mut self,
+        out: &mut Output<'_, K>,
+        index: &mut Index,
+        i: usize,
+    ) -> Result<()> {
+        turn(&mut self.records, i);
+        sort(&mut self.records, &mut || out.sink.check_interrupts())?;
+        let mut writer = self.writer(Tree::main(i));
+        let mut counter = BucketCounter::new(self.body_len);
+        for entry in &self.records {
+            counter.add(entry.key);
+            writer.push(out, *entry)?;
+        }
+        index.roots[Tree::main(i).number()] = writer.finish(out)?;
+        let hot = self.hot_buckets(counter);
+        if hot.is_empty() {
+            return Ok(());
+        }
+        // Each turn by a sub-block serves one tree; the fourth, below, restores the keys.
+        for j in 1..4 {
+            let mut writer = self.writer(Tree::new(i, j));
+            for bucket in &hot {
+                let entries = bucket_of(&mut self.records, *bucket);
+                entries.iter_mut().for_each(|e| e.key = rotate_low(e.key, 12));
+                sort(entries, &mut || out.sink.check_interrupts())?;
+                entries.iter().try_for_each(|e| writer.push(out, *e))?;
+            }
+            index.roots[Tree::new(i, j).number()] = writer.finish(out)?;
+        }
+        for bucket in &hot {
+            bucket_of(&mut self.records, *bucket).iter_mut().for_each(|e| e.key = rotate_low(e.key, 12));
+        }
+        write_states(out, index, i, &hot)
+    }
+
+    /// A block's trees, from runs.
+    fn merge_block<K: PageSink>(
+        &mut self,
+        out: &mut Output<'_, K>,
+        index: &mut Index,
+        i: usize,
+    ) -> Result<()> {
+        let runs = std::mem::take(&mut self.by_tree[i]);
+        let runs = self.runs.reduce(runs, self.memory)?;
+        let mut writer = self.writer(Tree::main(i));
+        let mut counter = BucketCounter::new(self.body_len);
+        self.runs.for_each(&runs, self.memory, |_, entry| {
+            counter.add(entry.key);
+            writer.push(out, entry)
+        })?;
+        index.roots[Tree::main(i).number()] = writer.finish(out)?;
+        let hot = self.hot_buckets(counter);
+        if hot.is_empty() {
+            return Ok(());
+        }
+        // Reading the merge again costs less than keeping every candidate's entries.
+        let half = self.memory / 2;
+        for j in 1..4 {
+            let tree = Tree::new(i, j);
+            let mut sorter = Sorter::new(half);
+            self.runs.for_each(&runs, half, |runs, entry| {
+                if hot.binary_search(&entry.bucket()).is_ok() {
+                    let key = rotate_low(entry.key, 12 * j as u32);
+                    sorter.add(runs, Position { key, tid: entry.tid })?;
+                }
+                Ok(())
+            })?;
+            let mut writer = self.writer(tree);
+            sorter.finish(&mut self.runs, half, |entry| writer.push(out, entry))?;
+            index.roots[tree.number()] = writer.finish(out)?;
+        }
+        write_states(out, index, i, &hot)
+    }
+}
+
+/// Turns fingerprints (for i = 0) or the keys of tree i - 1 into the keys of tree i.
+fn turn(records: &mut [Position], i: usize) {
+    if i > 0 {
+        records.iter_mut().for_each(|r| r.key = r.key.rotate_left(16));
+    }
+}
+
+/// The entries of a bucket in an array whose buckets are in order.
+fn bucket_of(records: &mut [Position], bucket: u16) -> &mut [Position] {
+    let from = records.partition_point(|e| e.bucket() < bucket);
+    let to = records.partition_point(|e| e.bucket() <= bucket);
+    &mut records[from..to]
+}
+
+/// Writes the states of a block's hot buckets.
+fn write_states<K: PageSink>(
+    out: &mut Output<'_, K>,
+    index: &mut Index,
+    block: usize,
+    hot: &[u16],
+) -> Result<()> {
+    let mut pointers = Vec::new();
+    for (n, image) in hot_images(block, hot, out.body_len()) {
+        pointers.push((n, out.page(&image)?));
+    }
+    index.hot[block] = out.page(&directory_image(block, &pointers, out.body_len()))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Protects the trick of sorting one array for all trees: four turns restore the fingerprint.
+    #[test]
+    fn banding_turning_records_gives_each_trees_keys() {
+        let fp = 0x0123_4567_89ab_cdef;
+        let mut records = [Position::start(fp)];
+        for i in 0..4 {
+            turn(&mut records, i);
+            assert_eq!(records[0].key, Tree::main(i).key(fp));
+            let mut key = records[0].key;
+            for j in 1..4 {
+                key = rotate_low(key, 12);
+                assert_eq!(key, Tree::new(i, j).key(fp));
+            }
+            assert_eq!(rotate_low(key, 12), records[0].key);
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Bulk delete: VACUUM's walk over all pages.
+//!
+//! Locking: one page at a time, exclusively, in block order, nothing else held. WAL: one record a
+//! page that loses entries.
+//!
+//! Why the walk misses nothing. Pages are never unlinked or recycled, and an entry that moves (a split,
+//! a root's content) moves to a page that is new at that moment, hence at the end; the walk asks for
+//! the length again before it ends, so it gets there. Entries of the rows to delete are not added
+//! meanwhile: their tids are dead until VACUUM has finished with all indexes. An emptied leaf stays
+//! where it is and takes the future entries of its range.
+
+use super::error::Result;
+use super::key::{Position, Tid, Tree};
+use super::leaf::{Leaf, packed_image};
+use super::meta::Index;
+use super::page::{Header, Kind};
+use super::storage::{Change, Edit, Pages};
+
+/// What a bulk delete did, in rows: second levels and the other three main trees are not counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DeleteStats {
+    /// Rows left.
+    pub remaining: u64,
+    /// Rows removed.
+    pub removed: u64,
+    /// Pages walked.
+    pub pages: u32,
+}
+
+impl Index {
+    /// Removes, from all trees, the entries of the rows for which `is_dead` returns true. It is asked at
+    /// least once, and up to once per tree, for each row.
+    ///
+    /// # Errors
+    /// A damaged page; the pages before it are done. What the storage fails with.
+    pub fn bulk_delete<P: Pages>(
+        &self,
+        pages: &P,
+        mut is_dead: impl FnMut(Tid) -> bool,
+    ) -> Result<DeleteStats> {
+        let mut stats = DeleteStats::default();
+        let (mut block, mut end) = (1, pages.len()?);
+        loop {
+            while block < end {
+                delete_on_page(pages, block, &mut is_dead, &mut stats)?;
+                block += 1;
+                pages.check_interrupts()?;
+            }
+            end = pages.len()?;
+            if block >= end {
+                stats.pages = block;
+                return Ok(stats);
+            }
+        }
+    }
+}
+
+fn delete_on_page<P: Pages>(
+    pages: &P,
+    block: u32,
+    is_dead: &mut impl FnMut(Tid) -> bool,
+    stats: &mut DeleteStats,
+) -> Result<()> {
+    let mut page = pages.lock(block)?;
+    let header = match Header::read(block, &page)? {
+        Some(header) if header.kind == Kind::Leaf => header,
+        _ => return Ok(()),
+    };
+    let leaf = Leaf::read(block, &page, header)?;
+    let mut entries: Vec<Position> = leaf.iter().collect();
+    let before = entries.len();
+    // The last entry takes a removed one's place: what stays put is not logged.
+    let mut n = 0;
+    while n < entries.len() {
+        if is_dead(entries[n].tid) {
+            entries.swap_remove(n);
+        } else {
+            n += 1;
+        }
+    }
+    let layout = leaf.layout;
+    if header.tree == Tree::main(0) {
+        stats.remaining += entries.len() as u64;
+        stats.removed += (before - entries.len()) as u64;
+    }
+    if entries.len() < before {
+        let image = packed_image(header, &layout, &entries);
+        pages.commit(&mut [Edit { page: &mut page, change: Change::Image(&image), fresh: false }])?;
+    }
+    Ok(())
+}

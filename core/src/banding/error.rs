@@ -1,0 +1,42 @@
+//! What can go wrong in the index.
+//!
+//! No locking and no WAL here. Every page is checked when it is read, before anything is
+//! computed from it, so that a damaged page becomes [`Error::Corrupt`] and never a panic, a
+//! read out of bounds or an endless walk.
+
+use std::borrow::Cow;
+
+/// A failure of an index operation. No page is ever left half changed by one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// A page holds what no code of this module writes.
+    #[error("block {block}: {what}")]
+    Corrupt {
+        /// The page, as a block number of the index.
+        block: u32,
+        /// What is wrong with it, as a clause without a full stop.
+        what: Cow<'static, str>,
+    },
+    /// Block 0 is a metapage, but of a format this code does not read.
+    #[error("index format version {found} is not supported (this build reads version {supported})")]
+    Version {
+        /// The version that the metapage states.
+        found: u32,
+        /// The version this code reads and writes.
+        supported: u32,
+    },
+    /// An option is outside its range.
+    #[error("{0}")]
+    Option(Cow<'static, str>),
+    /// The storage below failed, or an interrupt was honoured.
+    #[error("{0}")]
+    Storage(Cow<'static, str>),
+}
+
+/// A result with this module's [`Error`].
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A finding on a page as an error.
+pub(crate) fn corrupt<T>(block: u32, what: impl Into<Cow<'static, str>>) -> Result<T> {
+    Err(Error::Corrupt { block, what: what.into() })
+}

@@ -1,0 +1,201 @@
+//! The states of hot buckets: cold, filling or hot, two bits a bucket.
+//!
+//! A block's directory page points to pages of states, which exist only for ranges of buckets with a
+//! state other than cold. Both kinds are reached from the metapage and never move or go away.
+//!
+//! Locking: a reader locks the directory shared, then the page of states; one at a time, since
+//! pointers, once set, never change. A change of state locks the directory exclusively, then the
+//! page. WAL: a change of state is one patch of a byte; a first page of states is in one record
+//! with the directory's pointer to it.
+//!
+//! Why promotion is safe while others insert (the order is the proof). An inserter first puts its entry
+//! into the main tree (i,0), then reads the bucket's state S. The promoter commits `filling` (F),
+//! then reads the bucket in (i,0) and copies it (C), then commits `hot`. Take an entry e whose
+//! insert has returned. Either S came after F: then the inserter saw `filling` or `hot` and has put
+//! e into (i,1..3) itself. Or S came before F: then e was in (i,0) before C began to read, leaves
+//! never lose entries to the left of a reader, so C copied it. Hence when `hot` is read, every
+//! entry whose insert had returned by then is in (i,1..3), or belongs to an inserter that saw
+//! `filling` and puts it there before it returns. Copying and inserting are insert-if-absent under
+//! the leaf's exclusive lock, so an entry is there once. Deletion walks all trees' pages and is
+//! serialised with promotion (both belong to VACUUM), so no entry is copied after its removal.
+//!
+//! A promotion that dies leaves `filling`, which readers treat as cold; the next one starts it anew.
+//! A hot bucket stays hot until the index is rebuilt: its second level stays exact whatever its
+//! size, and demotion would need a proof against readers that have just seen `hot`.
+
+use super::error::{Result, corrupt};
+use super::key::{Position, Tree};
+use super::meta::Index;
+use super::page::{HEADER, Header, Kind, get_u32};
+use super::storage::{Change, Edit, Pages, WritePage};
+
+/// What a bucket's second level is good for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BucketState {
+    /// There is none.
+    Cold,
+    /// Inserters maintain it, readers must not use it.
+    Filling,
+    /// It is complete.
+    Hot,
+}
+
+/// Buckets whose states are on one page: the largest power of two that fits.
+pub(crate) fn buckets_per_page(body_len: usize) -> usize {
+    let bytes = body_len - HEADER;
+    1 << (bytes * 4).ilog2().min(16)
+}
+
+/// Pointers in a directory.
+pub(crate) fn directory_len(body_len: usize) -> usize {
+    65536 / buckets_per_page(body_len)
+}
+
+/// The image of a block's directory without pages.
+pub(crate) fn empty_directory(block: usize, body_len: usize) -> Vec<u8> {
+    blank(Kind::HotDirectory, block, 4 * directory_len(body_len))
+}
+
+/// The image of a page of states, all cold.
+pub(crate) fn empty_states(block: usize, body_len: usize) -> Vec<u8> {
+    blank(Kind::HotStates, block, buckets_per_page(body_len) / 4)
+}
+
+fn blank(kind: Kind, block: usize, bytes: usize) -> Vec<u8> {
+    let mut header = Header::new(kind, Tree::main(block), 0, Position::MIN, None);
+    header.used = HEADER + bytes;
+    let mut image = header.image(header.used);
+    image.resize(header.used, 0);
+    image
+}
+
+pub(crate) fn expect(block: u32, body: &[u8], kind: Kind, tree: Tree) -> Result<()> {
+    let bytes = match kind {
+        Kind::HotDirectory => 4 * directory_len(body.len()),
+        _ => buckets_per_page(body.len()) / 4,
+    };
+    match Header::read(block, body)? {
+        Some(h) if h.kind == kind && h.tree == tree && h.used == HEADER + bytes => Ok(()),
+        _ => corrupt(block, format!("this is no {kind:?} page of the {tree}")),
+    }
+}
+
+pub(crate) fn decode_state(block: u32, bits: u8) -> Result<BucketState> {
+    match bits & 3 {
+        0 => Ok(BucketState::Cold),
+        1 => Ok(BucketState::Filling),
+        2 => Ok(BucketState::Hot),
+        _ => corrupt(block, "a bucket's state is out of range"),
+    }
+}
+
+/// The state of a bucket of block `i`.
+pub(crate) fn state<P: Pages>(pages: &P, index: &Index, i: usize, bucket: u16) -> Result<BucketState> {
+    let directory = index.hot[i];
+    if directory == 0 {
+        return Ok(BucketState::Cold);
+    }
+    let per_page = buckets_per_page(pages.body_len());
+    let page = {
+        let body = pages.read(directory)?;
+        expect(directory, &body, Kind::HotDirectory, Tree::main(i))?;
+        get_u32(&body, HEADER + 4 * (usize::from(bucket) / per_page))
+    };
+    if page == 0 {
+        return Ok(BucketState::Cold);
+    }
+    let body = pages.read(page)?;
+    expect(page, &body, Kind::HotStates, Tree::main(i))?;
+    let at = usize::from(bucket) % per_page;
+    decode_state(page, body[HEADER + at / 4] >> (at % 4 * 2))
+}
+
+/// Sets the state of a bucket; the block must have its second level's pages.
+pub(crate) fn set_state<P: Pages>(
+    pages: &P,
+    index: &Index,
+    i: usize,
+    bucket: u16,
+    state: BucketState,
+) -> Result<()> {
+    let (tree, body_len) = (Tree::main(i), pages.body_len());
+    let per_page = buckets_per_page(body_len);
+    let pointer_at = HEADER + 4 * (usize::from(bucket) / per_page);
+    let at = usize::from(bucket) % per_page;
+    let (byte, shift) = (HEADER + at / 4, at % 4 * 2);
+    let bits = (state as u8) << shift;
+
+    let mut directory = pages.lock(index.hot[i])?;
+    expect(directory.block(), &directory, Kind::HotDirectory, tree)?;
+    let pointer = get_u32(&directory, pointer_at);
+    if pointer == 0 {
+        let mut image = empty_states(i, body_len);
+        image[byte] = bits;
+        let mut page = pages.extend()?;
+        let pointer = page.block().to_le_bytes();
+        return pages.commit(&mut [
+            Edit { page: &mut page, change: Change::Image(&image), fresh: true },
+            Edit { page: &mut directory, change: Change::Patch(&[(pointer_at, &pointer)]), fresh: false },
+        ]);
+    }
+    if pointer == directory.block() {
+        return corrupt(pointer, "the directory of hot buckets points to itself");
+    }
+    let mut page = pages.lock(pointer)?;
+    expect(pointer, &page, Kind::HotStates, tree)?;
+    let new = [page[byte] & !(3 << shift) | bits];
+    pages.commit(&mut [Edit { page: &mut page, change: Change::Patch(&[(byte, &new)]), fresh: false }])
+}
+
+/// The buckets of block `i` that are not cold, in order, with their states.
+pub(crate) fn states<P: Pages>(pages: &P, index: &Index, i: usize) -> Result<Vec<(u16, BucketState)>> {
+    let (directory, tree) = (index.hot[i], Tree::main(i));
+    let mut found = Vec::new();
+    if directory == 0 {
+        return Ok(found);
+    }
+    let per_page = buckets_per_page(pages.body_len());
+    let pointers: Vec<u32> = {
+        let body = pages.read(directory)?;
+        expect(directory, &body, Kind::HotDirectory, tree)?;
+        (0..directory_len(pages.body_len())).map(|n| get_u32(&body, HEADER + 4 * n)).collect()
+    };
+    for (n, page) in pointers.into_iter().enumerate().filter(|(_, page)| *page != 0) {
+        let body = pages.read(page)?;
+        expect(page, &body, Kind::HotStates, tree)?;
+        for at in 0..per_page {
+            let state = decode_state(page, body[HEADER + at / 4] >> (at % 4 * 2))?;
+            if state != BucketState::Cold {
+                found.push(((n * per_page + at) as u16, state));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The images of a directory and its pages for a build that has found these buckets hot, and where the
+/// pages belong in the directory.
+pub(crate) fn hot_images(block: usize, hot: &[u16], body_len: usize) -> Vec<(usize, Vec<u8>)> {
+    let per_page = buckets_per_page(body_len);
+    let mut images: Vec<(usize, Vec<u8>)> = Vec::new();
+    for bucket in hot.iter().map(|b| usize::from(*b)) {
+        let (n, at) = (bucket / per_page, bucket % per_page);
+        if images.last().is_none_or(|last| last.0 != n) {
+            images.push((n, empty_states(block, body_len)));
+        }
+        if let Some((_, image)) = images.last_mut() {
+            image[HEADER + at / 4] |= (BucketState::Hot as u8) << (at % 4 * 2);
+        }
+    }
+    images
+}
+
+/// The image of a directory that points to these pages.
+pub(crate) fn directory_image(block: usize, pointers: &[(usize, u32)], body_len: usize) -> Vec<u8> {
+    let mut image = empty_directory(block, body_len);
+    for (n, page) in pointers {
+        let at = HEADER + 4 * n;
+        image[at..at + 4].copy_from_slice(&page.to_le_bytes());
+    }
+    image
+}

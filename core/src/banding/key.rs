@@ -1,0 +1,176 @@
+//! Keys: how a fingerprint is seen from each tree.
+//!
+//! No locking and no WAL here. A fingerprint has four blocks of 16 bits (block 0 on top). Tree
+//! (i, j) stores it with block i on top; below it the other 48 bits, rotated so that their j-th
+//! 12-bit sub-block comes first. The mapping is bijective and linear over xor, so a tree needs to
+//! store nothing but its key, and distances can be counted on keys.
+
+use std::fmt;
+
+/// Blocks of a fingerprint.
+pub const BLOCKS: usize = 4;
+/// Trees an index can have: per block a main tree, and three that serve its hot buckets.
+pub const TREES: usize = 16;
+
+const LOW48: u64 = (1 << 48) - 1;
+
+/// Where a row is: heap block and offset, as 48 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Tid(u64);
+
+impl Tid {
+    /// The row at `offset` of heap page `block`.
+    pub const fn new(block: u32, offset: u16) -> Self {
+        Tid((block as u64) << 16 | offset as u64)
+    }
+
+    /// From 48 bits: block above, 16 bits of offset below. Higher bits are dropped.
+    pub const fn from_bits(bits: u64) -> Self {
+        Tid(bits & LOW48)
+    }
+
+    /// As 48 bits.
+    pub const fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// The heap page.
+    pub const fn block(self) -> u32 {
+        (self.0 >> 16) as u32
+    }
+
+    /// The line pointer on it.
+    pub const fn offset(self) -> u16 {
+        self.0 as u16
+    }
+}
+
+impl fmt::Display for Tid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "({},{})", self.block(), self.offset())
+    }
+}
+
+/// A place in a tree's order. The tid is part of it, so that any number of equal fingerprints can
+/// spread over pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position {
+    /// The fingerprint as this tree sees it.
+    pub key: u64,
+    /// The row.
+    pub tid: Tid,
+}
+
+impl Position {
+    /// The lowest of all.
+    pub const MIN: Position = Position { key: 0, tid: Tid(0) };
+
+    /// The first place of a key.
+    pub const fn start(key: u64) -> Self {
+        Position { key, tid: Tid(0) }
+    }
+
+    /// The key's bucket: the value of the block on top.
+    pub const fn bucket(self) -> u16 {
+        (self.key >> 48) as u16
+    }
+}
+
+/// One of the 16 trees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Tree(u8);
+
+impl Tree {
+    /// The main tree of block `i` (0..4): it holds every row.
+    pub const fn main(i: usize) -> Self {
+        Tree((i as u8 & 3) * 4)
+    }
+
+    /// Tree (i, j): for j = 1..4 the second level of block i's hot buckets, for j = 0 its main tree.
+    pub const fn new(i: usize, j: usize) -> Self {
+        Tree((i as u8 & 3) * 4 + (j as u8 & 3))
+    }
+
+    /// From its number, 0..16.
+    pub const fn from_number(n: u8) -> Option<Self> {
+        if n < TREES as u8 { Some(Tree(n)) } else { None }
+    }
+
+    /// All of them, main trees and second levels.
+    pub fn all() -> impl Iterator<Item = Tree> {
+        (0..TREES as u8).map(Tree)
+    }
+
+    /// Its number, 0..16.
+    pub const fn number(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The block on top, 0..4.
+    pub const fn block(self) -> usize {
+        (self.0 >> 2) as usize
+    }
+
+    /// The sub-block that comes first below it, 0..4.
+    pub const fn sub_block(self) -> usize {
+        (self.0 & 3) as usize
+    }
+
+    /// Whether it holds every row.
+    pub const fn is_main(self) -> bool {
+        self.0 & 3 == 0
+    }
+
+    /// The key of a fingerprint, or of a difference of two.
+    #[inline]
+    pub const fn key(self, fp: u64) -> u64 {
+        let key = fp.rotate_left(16 * self.block() as u32);
+        rotate_low(key, 12 * self.sub_block() as u32)
+    }
+
+    /// The fingerprint of a key.
+    #[inline]
+    pub const fn fingerprint(self, key: u64) -> u64 {
+        let key = rotate_low(key, 48 - 12 * self.sub_block() as u32);
+        key.rotate_right(16 * self.block() as u32)
+    }
+}
+
+impl fmt::Display for Tree {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.sub_block() {
+            0 => write!(f, "tree of block {}", self.block() + 1),
+            j => write!(f, "second level {} of block {}", j, self.block() + 1),
+        }
+    }
+}
+
+/// Rotates the low 48 bits to the left by `n` (0..=48).
+#[inline]
+pub(crate) const fn rotate_low(key: u64, n: u32) -> u64 {
+    let low = key & LOW48;
+    (key & !LOW48) | ((low << n | low >> (48 - n)) & LOW48)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Protects the claim that a tree needs to store only its key.
+    #[test]
+    fn banding_keys_are_bijective_and_keep_distances() {
+        let mut x = 0x9e37_79b9_7f4a_7c15_u64;
+        for n in 0..1000u64 {
+            let y = x;
+            x = x.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(n | 1);
+            for t in Tree::all() {
+                assert_eq!(t.fingerprint(t.key(x)), x);
+                assert_eq!(t.key(x) ^ t.key(y), t.key(x ^ y));
+                assert_eq!((t.key(x) ^ t.key(y)).count_ones(), (x ^ y).count_ones());
+                assert_eq!(t.key(x) >> 48, x.rotate_left(16 * t.block() as u32) >> 48);
+                let sub = x.rotate_left(16 * t.block() as u32) >> (36 - 12 * t.sub_block()) & 0xfff;
+                assert_eq!(t.key(x) >> 36 & 0xfff, sub);
+            }
+        }
+    }
+}

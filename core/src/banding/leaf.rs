@@ -1,0 +1,295 @@
+//! Leaves: bags of entries, packed.
+//!
+//! No locking here: functions take a body that the caller has locked. WAL: an insert into a leaf
+//! with room is two patches, the entry's bytes behind the last one and four bytes of header, so that
+//! its delta is some tens of bytes; sorting the page would log kilobytes instead. Everything else
+//! (repacking, splitting, deleting) is an image.
+//!
+//! An entry is a little-endian integer of `width` bytes, from the low bits up: key - base, heap
+//! block, heap offset. The widths of the three fields stand at offset 46 of the page
+//! (`base` u64 at 48, then `key_bits`, `block_bits`, `offset_bits`, `width`). `base` is the low key,
+//! `key_bits` covers the leaf's whole key range, so that any key that will ever belong here fits; the
+//! tid's fields are as wide as the tids met so far need, plus what rounding up to bytes leaves over.
+//! A tid that does not fit has the page repacked: once per doubling of the table, no more.
+
+use super::error::{Result, corrupt};
+use super::key::{Position, Tid};
+use super::page::{HEADER, Header, get_u64, used_and_count};
+
+const BASE_AT: usize = 48;
+const BITS_AT: usize = 56;
+/// The widest entry: 64 + 32 + 16 bits.
+pub(crate) const MAX_WIDTH: usize = 14;
+
+/// How a leaf packs its entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Layout {
+    pub base: u64,
+    pub key_bits: u32,
+    pub block_bits: u32,
+    pub offset_bits: u32,
+    pub width: usize,
+}
+
+fn bits(n: u64) -> u32 {
+    64 - n.leading_zeros()
+}
+
+#[inline]
+fn low_mask(bits: u32) -> u64 {
+    if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
+}
+
+impl Layout {
+    /// The narrowest layout for keys of [low, high) and tids up to the given block and offset.
+    pub(crate) fn new(low: Position, high: Option<Position>, max_block: u32, max_offset: u16) -> Self {
+        let last = match high {
+            None => u64::MAX,
+            Some(h) if h.tid == Tid::default() => h.key.wrapping_sub(1),
+            Some(h) => h.key,
+        };
+        let key_bits = bits(last.wrapping_sub(low.key));
+        let block_bits = bits(max_block.into()).max(1);
+        let offset_bits = bits(max_offset.into()).max(8);
+        let width = (key_bits + block_bits + offset_bits).div_ceil(8);
+        // What rounding leaves over goes to the heap block, which is what grows.
+        let spare = width * 8 - (key_bits + block_bits + offset_bits);
+        let to_block = spare.min(32 - block_bits);
+        Layout {
+            base: low.key,
+            key_bits,
+            block_bits: block_bits + to_block,
+            offset_bits: (offset_bits + spare - to_block).min(16),
+            width: width as usize,
+        }
+    }
+
+    /// The layout of a leaf, checked against its header.
+    #[inline]
+    pub(crate) fn read(block: u32, body: &[u8], header: &Header) -> Result<Layout> {
+        let b: [u8; 4] = match body.get(BITS_AT..BITS_AT + 4).and_then(|b| b.try_into().ok()) {
+            Some(b) => b,
+            None => return corrupt(block, "the page is too short for a leaf"),
+        };
+        let layout = Layout {
+            base: get_u64(body, BASE_AT),
+            key_bits: b[0].into(),
+            block_bits: b[1].into(),
+            offset_bits: b[2].into(),
+            width: b[3].into(),
+        };
+        let total = layout.key_bits + layout.block_bits + layout.offset_bits;
+        let sane = layout.key_bits <= 64
+            && layout.block_bits <= 32
+            && layout.offset_bits <= 16
+            && (1..=MAX_WIDTH).contains(&layout.width)
+            && total as usize <= layout.width * 8
+            && layout.base == header.low.key
+            && header.used == HEADER + header.count * layout.width;
+        match sane {
+            true => Ok(layout),
+            false => corrupt(block, "the layout of the leaf's entries contradicts its header"),
+        }
+    }
+
+    /// Whether a tid's fields are wide enough for `tid`.
+    pub(crate) fn fits(&self, tid: Tid) -> bool {
+        bits(tid.block().into()) <= self.block_bits && bits(tid.offset().into()) <= self.offset_bits
+    }
+
+    /// An entry's bytes: the first `width` count.
+    #[inline]
+    pub(crate) fn encode(&self, at: Position) -> [u8; 16] {
+        let key = u128::from(at.key.wrapping_sub(self.base));
+        let block = u128::from(at.tid.block()) << self.key_bits;
+        let offset = u128::from(at.tid.offset()) << (self.key_bits + self.block_bits);
+        (key | block | offset).to_le_bytes()
+    }
+
+    /// The entry in `width` bytes.
+    #[inline]
+    pub(crate) fn decode(&self, entry: &[u8]) -> Position {
+        let mut b = [0; 16];
+        b[..entry.len().min(16)].copy_from_slice(&entry[..entry.len().min(16)]);
+        let n = u128::from_le_bytes(b);
+        let rest = (n >> self.key_bits) as u64;
+        let block = rest & low_mask(self.block_bits);
+        let offset = rest >> self.block_bits & low_mask(self.offset_bits);
+        Position {
+            key: (n as u64 & low_mask(self.key_bits)).wrapping_add(self.base),
+            tid: Tid::new(block as u32, offset as u16),
+        }
+    }
+
+    /// How many entries fit a body.
+    pub(crate) fn capacity(&self, body_len: usize) -> usize {
+        (body_len - HEADER) / self.width
+    }
+}
+
+/// A leaf that has been read and checked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Leaf<'b> {
+    pub header: Header,
+    pub layout: Layout,
+    entries: &'b [u8],
+}
+
+impl<'b> Leaf<'b> {
+    /// Reads a leaf whose header has been checked.
+    #[inline]
+    pub(crate) fn read(block: u32, body: &'b [u8], header: Header) -> Result<Self> {
+        let layout = Layout::read(block, body, &header)?;
+        Ok(Leaf { header, layout, entries: &body[HEADER..header.used] })
+    }
+
+    /// The entries, in the order they came.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Position> + 'b {
+        let layout = self.layout;
+        self.entries.chunks_exact(layout.width).map(move |e| layout.decode(e))
+    }
+
+    /// Calls `found` for the entries whose key differs from `key` in at most `distance` bits.
+    #[inline]
+    pub(crate) fn near(&self, key: u64, distance: u32, mut found: impl FnMut(Position)) {
+        let (l, e) = (&self.layout, self.entries);
+        // One loop per width: with the stride known the loads need no bounds checks.
+        match l.width {
+            1 => near::<1>(l, e, key, distance, &mut found),
+            2 => near::<2>(l, e, key, distance, &mut found),
+            3 => near::<3>(l, e, key, distance, &mut found),
+            4 => near::<4>(l, e, key, distance, &mut found),
+            5 => near::<5>(l, e, key, distance, &mut found),
+            6 => near::<6>(l, e, key, distance, &mut found),
+            7 => near::<7>(l, e, key, distance, &mut found),
+            8 => near::<8>(l, e, key, distance, &mut found),
+            9 => near::<9>(l, e, key, distance, &mut found),
+            10 => near::<10>(l, e, key, distance, &mut found),
+            11 => near::<11>(l, e, key, distance, &mut found),
+            12 => near::<12>(l, e, key, distance, &mut found),
+            13 => near::<13>(l, e, key, distance, &mut found),
+            _ => near::<14>(l, e, key, distance, &mut found),
+        }
+    }
+
+    /// Whether the very entry is here.
+    pub(crate) fn contains(&self, at: Position) -> bool {
+        let mut found = false;
+        self.near(at.key, 0, |p| found |= p == at);
+        found
+    }
+}
+
+/// The loop that a search spends its time in: load, mask, add, xor, count, compare. The tid is
+/// decoded only for what is found.
+#[inline]
+fn near<const W: usize>(
+    layout: &Layout,
+    entries: &[u8],
+    key: u64,
+    distance: u32,
+    found: &mut impl FnMut(Position),
+) {
+    let (mask, base) = (low_mask(layout.key_bits), layout.base);
+    for entry in entries.as_chunks::<W>().0 {
+        let mut b = [0; 8];
+        let n = if W < 8 { W } else { 8 };
+        b[..n].copy_from_slice(&entry[..n]);
+        let diff = (u64::from_le_bytes(b) & mask).wrapping_add(base) ^ key;
+        if diff.count_ones() <= distance {
+            found(layout.decode(entry));
+        }
+    }
+}
+
+/// The image of a leaf that holds `entries`, packed as tightly as they allow; `None` if they do not
+/// fit a body of `body_len` bytes.
+pub(crate) fn leaf_image(header: Header, entries: &[Position], body_len: usize) -> Option<Vec<u8>> {
+    let block = entries.iter().map(|p| p.tid.block()).max().unwrap_or(0);
+    let offset = entries.iter().map(|p| p.tid.offset()).max().unwrap_or(0);
+    let layout = Layout::new(header.low, header.high, block, offset);
+    (entries.len() <= layout.capacity(body_len)).then(|| packed_image(header, &layout, entries))
+}
+
+/// The image of a leaf with a given layout, which the entries fit.
+pub(crate) fn packed_image(mut header: Header, layout: &Layout, entries: &[Position]) -> Vec<u8> {
+    header.count = entries.len();
+    header.used = HEADER + entries.len() * layout.width;
+    let mut image = header.image(header.used);
+    image[BASE_AT..BASE_AT + 8].copy_from_slice(&layout.base.to_le_bytes());
+    image[BITS_AT] = layout.key_bits as u8;
+    image[BITS_AT + 1] = layout.block_bits as u8;
+    image[BITS_AT + 2] = layout.offset_bits as u8;
+    image[BITS_AT + 3] = layout.width as u8;
+    for entry in entries {
+        image.extend_from_slice(&layout.encode(*entry)[..layout.width]);
+    }
+    image
+}
+
+/// How an entry gets into a leaf.
+#[derive(Debug)]
+pub(crate) enum Plan {
+    /// Written behind the last one; `counts` go to offset 6.
+    Append { at: usize, entry: [u8; 16], width: usize, counts: [u8; 4] },
+    /// The page is repacked with wider fields.
+    Repack(Vec<u8>),
+    /// The leaf is full.
+    Split,
+}
+
+/// Decides how `entry` gets into a leaf.
+pub(crate) fn plan_insert(leaf: &Leaf<'_>, entry: Position, body_len: usize) -> Plan {
+    let (h, l) = (&leaf.header, &leaf.layout);
+    if l.fits(entry.tid) {
+        if h.used + l.width > body_len {
+            return Plan::Split;
+        }
+        let counts = used_and_count(h.used + l.width, h.count + 1);
+        return Plan::Append { at: h.used, entry: l.encode(entry), width: l.width, counts };
+    }
+    let mut entries: Vec<Position> = leaf.iter().collect();
+    entries.push(entry);
+    leaf_image(*h, &entries, body_len).map_or(Plan::Split, Plan::Repack)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::banding::key::Tree;
+    use crate::banding::page::Kind;
+
+    /// Protects the packing: every width from a run of one key to full 64-bit ranges round-trips.
+    #[test]
+    fn banding_leaf_entries_round_trip_at_every_width() {
+        for key_bits in 0..=64u32 {
+            for (block, offset) in
+                [(0, 1), (1, 200), (0xffff, 291), (u32::MAX - 1, 2047), (u32::MAX, u16::MAX)]
+            {
+                let low = Position::start(if key_bits == 64 { 0 } else { 1 << 63 });
+                let top = low.key.wrapping_add(low_mask(key_bits));
+                let high = (top != u64::MAX).then(|| Position::start(top + 1));
+                let header = Header::new(Kind::Leaf, Tree::main(1), 0, low, high);
+                let entries: Vec<Position> = (0..20u64)
+                    .map(|n| {
+                        let key =
+                            low.key.wrapping_add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15) & low_mask(key_bits));
+                        Position { key, tid: Tid::new(block / (n as u32 + 1), offset / (n as u16 + 1)) }
+                    })
+                    .collect();
+                let mut body = leaf_image(header, &entries, 512).unwrap();
+                body.resize(512, 0);
+                let header = Header::read(1, &body).unwrap().unwrap();
+                let leaf = Leaf::read(1, &body, header).unwrap();
+                assert_eq!(leaf.iter().collect::<Vec<_>>(), entries);
+                for distance in [0, 3, 20, 64] {
+                    let mut near = Vec::new();
+                    leaf.near(entries[7].key, distance, |p| near.push(p));
+                    let expected =
+                        entries.iter().filter(|p| (p.key ^ entries[7].key).count_ones() <= distance);
+                    assert_eq!(near, expected.copied().collect::<Vec<_>>());
+                }
+            }
+        }
+    }
+}

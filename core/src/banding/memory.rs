@@ -1,0 +1,191 @@
+//! Pages in memory, for tests, benchmarks and whoever wants the index without a database.
+//!
+//! Locking: one `RwLock` a page, so that threads meet the same locks as PostgreSQL's backends do.
+//! Pages live in segments of doubling size that never move, so a guard can borrow from the
+//! storage without copying and without a lock around the array.
+//!
+//! WAL: none; a commit copies the bytes. A crash is simulated by [`MemoryPages::fail_after`]: the
+//! commits before it happened, the others did not, and what was added but not committed is zero.
+
+use std::ops::Deref;
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use super::error::{Error, Result, corrupt};
+use super::pack::PageSink;
+use super::storage::{Edit, MAX_BODY, MIN_BODY, Pages, WritePage, validate_edits};
+
+type Body = Box<[u8]>;
+
+/// An index's pages in memory.
+#[derive(Debug)]
+pub struct MemoryPages {
+    body_len: usize,
+    /// Segment s holds the pages [2^s - 1, 2^(s+1) - 1).
+    segments: [OnceLock<Box<[RwLock<Body>]>>; 32],
+    len: AtomicU32,
+    growing: Mutex<()>,
+    /// Commits that still succeed; negative = no limit.
+    commits_left: AtomicI64,
+    commits: AtomicU64,
+}
+
+/// A shared lock on a page in memory.
+#[derive(Debug)]
+pub struct MemoryRead<'p>(RwLockReadGuard<'p, Body>);
+
+/// An exclusive lock on a page in memory.
+#[derive(Debug)]
+pub struct MemoryWrite<'p> {
+    block: u32,
+    body: RwLockWriteGuard<'p, Body>,
+}
+
+impl Deref for MemoryRead<'_> {
+    type Target = [u8];
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl Deref for MemoryWrite<'_> {
+    type Target = [u8];
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        &self.body
+    }
+}
+
+impl WritePage for MemoryWrite<'_> {
+    fn block(&self) -> u32 {
+        self.block
+    }
+}
+
+impl MemoryPages {
+    /// No pages yet, each to be of `body_len` bytes (clamped to what an index can use; 8168 is
+    /// PostgreSQL's usual page).
+    pub fn new(body_len: usize) -> Self {
+        MemoryPages {
+            body_len: body_len.clamp(MIN_BODY, MAX_BODY),
+            segments: [const { OnceLock::new() }; 32],
+            len: AtomicU32::new(0),
+            growing: Mutex::new(()),
+            commits_left: AtomicI64::new(-1),
+            commits: AtomicU64::new(0),
+        }
+    }
+
+    /// Lets `commits` more commits succeed; then everything fails until [`recover`](Self::recover).
+    pub fn fail_after(&self, commits: u32) {
+        self.commits_left.store(i64::from(commits), Ordering::SeqCst);
+    }
+
+    /// Ends the simulated crash.
+    pub fn recover(&self) {
+        self.commits_left.store(-1, Ordering::SeqCst);
+    }
+
+    /// How many commits have succeeded.
+    pub fn commits(&self) -> u64 {
+        self.commits.load(Ordering::Relaxed)
+    }
+
+    /// Overwrites a page outside all rules: for tests that damage pages, and for loading a build.
+    ///
+    /// # Errors
+    /// `block` lies beyond the end.
+    pub fn overwrite(&self, block: u32, change: impl FnOnce(&mut [u8])) -> Result<()> {
+        let mut page = self.lock(block)?;
+        change(&mut page.body);
+        Ok(())
+    }
+
+    fn slot(&self, block: u32) -> Result<&RwLock<Body>> {
+        if block >= self.len.load(Ordering::Acquire) {
+            return corrupt(block, "the block lies beyond the end of the index");
+        }
+        let n = u64::from(block) + 1;
+        let segment = n.ilog2();
+        let pages = self.segments[segment as usize].get();
+        match pages.and_then(|p| p.get((n - (1 << segment)) as usize)) {
+            Some(slot) => Ok(slot),
+            None => corrupt(block, "the block is not allocated"),
+        }
+    }
+
+    fn alive(&self) -> Result<()> {
+        match self.commits_left.load(Ordering::SeqCst) {
+            0 => Err(Error::Storage("simulated crash".into())),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A lock that a panicking test poisoned is still a lock.
+fn ignore_poison<T>(guard: std::result::Result<T, std::sync::PoisonError<T>>) -> T {
+    guard.unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// A build writes straight into the pages.
+impl PageSink for &MemoryPages {
+    fn write(&mut self, block: u32, body: &[u8]) -> Result<()> {
+        while self.len()? <= block {
+            drop(self.extend()?);
+        }
+        self.overwrite(block, |to| to.copy_from_slice(body))
+    }
+}
+
+impl Pages for MemoryPages {
+    type Read<'p> = MemoryRead<'p>;
+    type Write<'p> = MemoryWrite<'p>;
+
+    fn body_len(&self) -> usize {
+        self.body_len
+    }
+
+    fn len(&self) -> Result<u32> {
+        Ok(self.len.load(Ordering::Acquire))
+    }
+
+    fn read(&self, block: u32) -> Result<MemoryRead<'_>> {
+        Ok(MemoryRead(ignore_poison(self.slot(block)?.read())))
+    }
+
+    fn lock(&self, block: u32) -> Result<MemoryWrite<'_>> {
+        Ok(MemoryWrite { block, body: ignore_poison(self.slot(block)?.write()) })
+    }
+
+    fn extend(&self) -> Result<MemoryWrite<'_>> {
+        self.alive()?;
+        let _growing = ignore_poison(self.growing.lock());
+        let block = self.len.load(Ordering::Acquire);
+        if block == u32::MAX - 1 {
+            return Err(Error::Storage("the index has no block number left".into()));
+        }
+        let segment = (u64::from(block) + 1).ilog2();
+        let pages = self.segments[segment as usize]
+            .get_or_init(|| (0..1u64 << segment).map(|_| RwLock::new(Body::default())).collect());
+        // Locked before it can be seen, as PostgreSQL's extension does.
+        let at = u64::from(block) + 1 - (1 << segment);
+        let mut body = ignore_poison(pages[at as usize].write());
+        *body = vec![0; self.body_len].into_boxed_slice();
+        self.len.store(block + 1, Ordering::Release);
+        Ok(MemoryWrite { block, body })
+    }
+
+    fn commit<'p>(&'p self, edits: &mut [Edit<'_, MemoryWrite<'p>>]) -> Result<()> {
+        validate_edits(edits, self.body_len)?;
+        self.alive()?;
+        let _ = self
+            .commits_left
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| if n > 0 { Some(n - 1) } else { None });
+        for edit in edits {
+            edit.change.apply(&mut edit.page.body);
+        }
+        self.commits.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+}

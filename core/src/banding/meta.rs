@@ -1,0 +1,234 @@
+//! The metapage: block 0, which says what the index is and where its trees begin.
+//!
+//! Locking: it is read under a shared lock at open, and once per insert for the pointers to the hot
+//! buckets' states, which appear while the index lives; roots never move, and options are frozen
+//! at build. It is locked exclusively only when the second level gets its first pages, with nothing
+//! else held but new pages.
+//!
+//! WAL: a change of the metapage is in one record with the page it begins to point to.
+
+use super::error::{Error, Result, corrupt};
+use super::key::{BLOCKS, Position, TREES, Tree};
+use super::leaf::leaf_image;
+use super::page::{HEADER, Header, Kind, get_u32, get_u64, put};
+use super::storage::{Change, Edit, MAX_BODY, MIN_BODY, Pages, WritePage};
+
+/// The version of the on-disk format.
+pub const FORMAT_VERSION: u32 = 1;
+/// The metapage's block number.
+pub const METAPAGE: u32 = 0;
+
+const MAGIC: u64 = u64::from_le_bytes(*b"pgdedupb");
+const USED: usize = ROOTS + 4 * TREES + 4 * BLOCKS;
+const ROOTS: usize = HEADER + 32;
+pub(crate) const HOT: usize = ROOTS + 4 * TREES;
+
+/// What is chosen at build and frozen for the life of the index.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Options {
+    /// A bucket is hot above `1 + mu` times the average non-empty bucket of its block. 0 to 1e6.
+    pub mu: f64,
+    /// How full a build packs leaves, in percent: 10 to 100.
+    pub fillfactor: u8,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { mu: 2.0, fillfactor: 90 }
+    }
+}
+
+impl Options {
+    /// Checks the ranges.
+    ///
+    /// # Errors
+    /// [`Error::Option`] names the option and its range.
+    pub fn validate(&self) -> Result<()> {
+        if !(0.0..=1e6).contains(&self.mu) {
+            return Err(Error::Option(format!("mu = {} is outside 0 to 1000000", self.mu).into()));
+        }
+        if !(10..=100).contains(&self.fillfactor) {
+            return Err(Error::Option(
+                format!("fillfactor = {} is outside 10 to 100", self.fillfactor).into(),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// An open index: what its metapage says. A copy may be kept for as long as the index's file lives:
+/// roots never move; a copy that does not know of a second level yet answers as exactly, only
+/// slower on hot buckets.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Index {
+    pub(crate) options: Options,
+    /// By tree number; 0 = the tree does not exist yet.
+    pub(crate) roots: [u32; TREES],
+    /// By block: the directory of hot buckets' states; 0 = none.
+    pub(crate) hot: [u32; BLOCKS],
+}
+
+impl Index {
+    /// Reads the metapage.
+    ///
+    /// # Errors
+    /// [`Error::Version`] for another format; [`Error::Corrupt`] for what is no metapage.
+    pub fn open<P: Pages>(pages: &P) -> Result<Index> {
+        let body = pages.read(METAPAGE)?;
+        Self::decode(&body, pages.body_len())
+    }
+
+    pub(crate) fn decode(body: &[u8], body_len: usize) -> Result<Index> {
+        let header = Header::read(METAPAGE, body)?;
+        if header.is_none_or(|h| h.kind != Kind::Meta) || get_u64(body, HEADER) != MAGIC {
+            return corrupt(METAPAGE, "this is not the metapage of a banding index");
+        }
+        let found = get_u32(body, HEADER + 8);
+        if found != FORMAT_VERSION {
+            return Err(Error::Version { found, supported: FORMAT_VERSION });
+        }
+        let stated = get_u32(body, HEADER + 12) as usize;
+        if stated != body_len {
+            return corrupt(METAPAGE, format!("pages of {stated} bytes are stated, they have {body_len}"));
+        }
+        let mut index = Index {
+            options: Options {
+                mu: f64::from_bits(get_u64(body, HEADER + 16)),
+                fillfactor: body[HEADER + 24],
+            },
+            roots: [0; TREES],
+            hot: [0; BLOCKS],
+        };
+        if index.options.validate().is_err() {
+            return corrupt(METAPAGE, "the options are out of range");
+        }
+        for (t, root) in index.roots.iter_mut().enumerate() {
+            *root = get_u32(body, ROOTS + 4 * t);
+        }
+        for (i, hot) in index.hot.iter_mut().enumerate() {
+            *hot = get_u32(body, HOT + 4 * i);
+        }
+        for i in 0..BLOCKS {
+            if index.roots[Tree::main(i).number()] == 0 {
+                return corrupt(METAPAGE, format!("the {} has no root", Tree::main(i)));
+            }
+        }
+        Ok(index)
+    }
+
+    /// The metapage's image.
+    pub(crate) fn image(&self, body_len: usize) -> Vec<u8> {
+        let mut header = Header::new(Kind::Meta, Tree::main(0), 0, Position::MIN, None);
+        header.used = USED;
+        let mut b = header.image(USED);
+        b.resize(USED, 0);
+        put(&mut b, HEADER, &MAGIC.to_le_bytes());
+        put(&mut b, HEADER + 8, &FORMAT_VERSION.to_le_bytes());
+        put(&mut b, HEADER + 12, &(body_len as u32).to_le_bytes());
+        put(&mut b, HEADER + 16, &self.options.mu.to_bits().to_le_bytes());
+        b[HEADER + 24] = self.options.fillfactor;
+        for (t, root) in self.roots.iter().enumerate() {
+            put(&mut b, ROOTS + 4 * t, &root.to_le_bytes());
+        }
+        for (i, hot) in self.hot.iter().enumerate() {
+            put(&mut b, HOT + 4 * i, &hot.to_le_bytes());
+        }
+        b
+    }
+
+    /// The pages of an empty index, block 0 first; each is to be padded with zeroes to `body_len`.
+    /// For `ambuildempty`, which writes to the init fork.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for options or a page size out of range.
+    pub fn empty_images(options: Options, body_len: usize) -> Result<Vec<Vec<u8>>> {
+        options.validate()?;
+        if !(MIN_BODY..=MAX_BODY).contains(&body_len) {
+            return Err(Error::Option(format!("pages of {body_len} bytes cannot hold an index").into()));
+        }
+        let mut index = Index { options, roots: [0; TREES], hot: [0; BLOCKS] };
+        let mut images = vec![Vec::new()];
+        for i in 0..BLOCKS {
+            let tree = Tree::main(i);
+            index.roots[tree.number()] = images.len() as u32;
+            images.push(empty_root(tree, body_len));
+        }
+        images[0] = index.image(body_len);
+        Ok(images)
+    }
+
+    /// Makes an empty index in storage without pages. The metapage comes last: a crash before it
+    /// leaves no index.
+    ///
+    /// # Errors
+    /// As [`empty_images`](Self::empty_images); storage that is not empty.
+    pub fn create<P: Pages>(pages: &P, options: Options) -> Result<Index> {
+        let images = Self::empty_images(options, pages.body_len())?;
+        if !pages.is_empty()? {
+            return Err(Error::Storage("an index can only be created in empty storage".into()));
+        }
+        let mut meta = pages.extend()?;
+        for image in &images[1..] {
+            let mut page = pages.extend()?;
+            pages.commit(&mut [Edit { page: &mut page, change: Change::Image(image), fresh: true }])?;
+        }
+        pages.commit(&mut [Edit { page: &mut meta, change: Change::Image(&images[0]), fresh: true }])?;
+        drop(meta);
+        Self::open(pages)
+    }
+
+    /// The options frozen at build.
+    pub fn options(&self) -> Options {
+        self.options
+    }
+
+    /// A tree's root; `None` for a second level that does not exist.
+    pub(crate) fn root(&self, tree: Tree) -> Option<u32> {
+        Some(self.roots[tree.number()]).filter(|root| *root != 0)
+    }
+
+    /// Gives a block its second level's three root leaves and its directory of states, if it has none:
+    /// first the pages, then pointers to them, each root in one record with its pointer.
+    pub(crate) fn add_second_level<P: Pages>(pages: &P, block: usize) -> Result<Index> {
+        let body_len = pages.body_len();
+        for j in 1..4 {
+            let tree = Tree::new(block, j);
+            let mut meta = pages.lock(METAPAGE)?;
+            let index = Self::decode(&meta, body_len)?;
+            if index.root(tree).is_none() {
+                let mut root = pages.extend()?;
+                let image = empty_root(tree, body_len);
+                let pointer = root.block().to_le_bytes();
+                pages.commit(&mut [
+                    Edit { page: &mut root, change: Change::Image(&image), fresh: true },
+                    Edit {
+                        page: &mut meta,
+                        change: Change::Patch(&[(ROOTS + 4 * tree.number(), &pointer)]),
+                        fresh: false,
+                    },
+                ])?;
+            }
+        }
+        // The directory last: whoever sees a state finds the trees.
+        let mut meta = pages.lock(METAPAGE)?;
+        let mut index = Self::decode(&meta, body_len)?;
+        if index.hot[block] == 0 {
+            let mut directory = pages.extend()?;
+            let image = super::hot::empty_directory(block, body_len);
+            let pointer = directory.block().to_le_bytes();
+            pages.commit(&mut [
+                Edit { page: &mut directory, change: Change::Image(&image), fresh: true },
+                Edit { page: &mut meta, change: Change::Patch(&[(HOT + 4 * block, &pointer)]), fresh: false },
+            ])?;
+            index = Self::decode(&meta, body_len)?;
+        }
+        Ok(index)
+    }
+}
+
+/// The image of a root that is an empty leaf.
+pub(crate) fn empty_root(tree: Tree, body_len: usize) -> Vec<u8> {
+    let header = Header::new(Kind::Leaf, tree, 0, Position::MIN, None);
+    // No entries always fit.
+    leaf_image(header, &[], body_len).unwrap_or_default()
+}

@@ -1,0 +1,44 @@
+//! The `banding` index: exact Hamming search over 64-bit fingerprints, at any distance.
+//!
+//! The algorithms of the index access method, over a [page storage](Pages) that PostgreSQL's buffers
+//! implement, and [`MemoryPages`] for tests. A fingerprint is cut into four blocks of 16 bits; four
+//! trees store every row, each with another block on top ([`Tree`]). A search probes in each tree the
+//! [buckets](schedule) around the query's that the generalised pigeonhole asks for.
+//!
+//! Locking and WAL rules stand at the top of each file. In short: readers couple shared locks
+//! downwards and hold none between batches; pages are never merged, unlinked or recycled; every
+//! change is one atomic record of at most four pages and leaves a structure that is complete.
+
+mod build;
+mod cursor;
+mod delete;
+mod error;
+mod hot;
+mod insert;
+mod key;
+mod leaf;
+mod memory;
+mod meta;
+mod pack;
+mod page;
+mod promote;
+mod scan;
+mod schedule;
+mod sort;
+mod spill;
+mod storage;
+
+pub use build::{Builder, Built};
+pub use delete::DeleteStats;
+pub use error::{Error, Result};
+pub use hot::BucketState;
+pub use key::{BLOCKS, Position, TREES, Tid, Tree};
+pub use memory::{MemoryPages, MemoryRead, MemoryWrite};
+pub use meta::{FORMAT_VERSION, Index, METAPAGE, Options};
+pub use pack::PageSink;
+pub use page::{Kind, used_bytes};
+pub use promote::MaintainStats;
+pub use scan::{Hit, RangeScan};
+pub use schedule::{MAX_DISTANCE, buckets_within, probes, radii};
+pub use spill::{MemorySpill, Spill};
+pub use storage::{Change, Edit, MAX_BODY, MAX_EDITS, MIN_BODY, Pages, WritePage, validate_edits};

@@ -1,0 +1,320 @@
+//! The page format: the header that every page has, and inner pages.
+//!
+//! No locking here: functions take a body that the caller has locked. WAL: nothing is written
+//! here either; functions return images and patches for a commit.
+//!
+//! All integers are little-endian. A body begins with
+//!
+//! | at | bytes | what |
+//! |---|---|---|
+//! | 0 | 2 | magic |
+//! | 2 | 1 | kind |
+//! | 3 | 1 | tree number |
+//! | 4 | 1 | level, 0 = leaf |
+//! | 5 | 1 | flags: 1 = no high key |
+//! | 6 | 2 | used: bytes of the body in use; what follows is zero |
+//! | 8 | 2 | count of entries |
+//! | 12 | 4 | right sibling, 0 = none |
+//! | 16 | 14 | low key (key 8, tid 6): the least position that belongs here |
+//! | 32 | 14 | high key: the least position beyond |
+//! | 46 | 18 | a leaf's layout ([`leaf`](super::leaf)) |
+//! | 64 | | entries |
+//!
+//! An inner page's entries are separators in order: (key 8, tid 6, child 4), each the low key of its
+//! child. The first one equals the page's low key. A body of zeroes is an unused page.
+
+use super::error::{Result, corrupt};
+use super::key::{Position, Tid, Tree};
+
+/// Bytes before the entries.
+pub const HEADER: usize = 64;
+/// Bytes of a separator.
+pub(crate) const SEPARATOR: usize = 18;
+/// No tree is higher; 4 kB pages of separators hold 2^32 leaves in 5 levels, test pages in 8.
+pub(crate) const MAX_LEVEL: u8 = 24;
+
+/// Where `used` and `count` stand.
+pub(crate) const USED_AND_COUNT: usize = 6;
+/// Where the right link stands.
+pub(crate) const RIGHT_LINK: usize = 12;
+
+const MAGIC: u16 = 0xb4d1;
+const NO_HIGH: u8 = 1;
+
+/// What a page is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// Block 0.
+    Meta = 1,
+    /// Entries of a tree.
+    Leaf = 2,
+    /// Separators of a tree.
+    Inner = 3,
+    /// Where the states of a block's hot buckets are.
+    HotDirectory = 4,
+    /// States of a range of buckets.
+    HotStates = 5,
+}
+
+/// The decoded header of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub kind: Kind,
+    pub tree: Tree,
+    pub level: u8,
+    pub used: usize,
+    pub count: usize,
+    pub right: u32,
+    pub low: Position,
+    /// None: unbounded.
+    pub high: Option<Position>,
+}
+
+/// The little-endian number of `N` bytes at `at`; zero beyond the end.
+#[inline]
+fn bytes<const N: usize>(body: &[u8], at: usize) -> [u8; N] {
+    let mut b = [0; N];
+    if let Some(from) = body.get(at..at + N) {
+        b.copy_from_slice(from);
+    }
+    b
+}
+
+#[inline]
+pub(crate) fn get_u16(body: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes(bytes(body, at))
+}
+
+#[inline]
+pub(crate) fn get_u32(body: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes(body, at))
+}
+
+#[inline]
+pub(crate) fn get_u64(body: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes(body, at))
+}
+
+#[inline]
+pub(crate) fn get_position(body: &[u8], at: usize) -> Position {
+    let tid = u64::from(get_u32(body, at + 8)) | u64::from(get_u16(body, at + 12)) << 32;
+    Position { key: get_u64(body, at), tid: Tid::from_bits(tid) }
+}
+
+pub(crate) fn put(body: &mut [u8], at: usize, from: &[u8]) {
+    body[at..at + from.len()].copy_from_slice(from);
+}
+
+pub(crate) fn position_bytes(p: Position) -> [u8; 14] {
+    let mut b = [0; 14];
+    b[..8].copy_from_slice(&p.key.to_le_bytes());
+    b[8..].copy_from_slice(&p.tid.bits().to_le_bytes()[..6]);
+    b
+}
+
+/// Bytes of a body that are in use: PostgreSQL's `pd_lower` is 24 + this. The rest of a body is
+/// zero. For bytes that are no page, the length of the body.
+pub fn used_bytes(body: &[u8]) -> usize {
+    match get_u16(body, 0) {
+        MAGIC => usize::from(get_u16(body, 6)).clamp(HEADER.min(body.len()), body.len()),
+        _ => body.len(),
+    }
+}
+
+impl Header {
+    /// A page of no entries.
+    pub(crate) fn new(kind: Kind, tree: Tree, level: u8, low: Position, high: Option<Position>) -> Self {
+        Header { kind, tree, level, used: HEADER, count: 0, right: 0, low, high }
+    }
+
+    /// Reads and checks a header. `None` is an unused page.
+    #[inline]
+    pub(crate) fn read(block: u32, body: &[u8]) -> Result<Option<Header>> {
+        if get_u16(body, 0) != MAGIC {
+            return match body.iter().all(|b| *b == 0) {
+                true => Ok(None),
+                false => corrupt(block, format!("magic number {:#06x} is not a page's", get_u16(body, 0))),
+            };
+        }
+        if body.len() < HEADER {
+            return corrupt(block, "the page is too short");
+        }
+        let kind = match body[2] {
+            1 => Kind::Meta,
+            2 => Kind::Leaf,
+            3 => Kind::Inner,
+            4 => Kind::HotDirectory,
+            5 => Kind::HotStates,
+            k => return corrupt(block, format!("page kind {k} is unknown")),
+        };
+        let Some(tree) = Tree::from_number(body[3]) else {
+            return corrupt(block, format!("tree number {} is out of range", body[3]));
+        };
+        let header = Header {
+            kind,
+            tree,
+            level: body[4],
+            used: usize::from(get_u16(body, 6)),
+            count: usize::from(get_u16(body, 8)),
+            right: get_u32(body, 12),
+            low: get_position(body, 16),
+            high: if body[5] & NO_HIGH != 0 { None } else { Some(get_position(body, 32)) },
+        };
+        if header.used < HEADER || header.used > body.len() {
+            return corrupt(block, format!("{} bytes in use of {}", header.used, body.len()));
+        }
+        if header.high.is_some_and(|high| high <= header.low) {
+            return corrupt(block, "the high key is not above the low key");
+        }
+        let bad = match kind {
+            Kind::Leaf => header.level != 0,
+            Kind::Inner => {
+                header.level == 0
+                    || header.level > MAX_LEVEL
+                    || header.count == 0
+                    || header.used != HEADER + header.count * SEPARATOR
+            }
+            _ => false,
+        };
+        match bad {
+            true => corrupt(block, "level, count and used bytes contradict one another"),
+            false => Ok(Some(header)),
+        }
+    }
+
+    /// Reads a header that must be of a page of `tree` at `level`, covering `target`.
+    #[inline]
+    pub(crate) fn expect(block: u32, body: &[u8], tree: Tree, level: u8, target: Position) -> Result<Header> {
+        let header = Header::read_tree(block, body, tree)?;
+        if header.level != level {
+            return corrupt(block, format!("level {} where {level} is expected", header.level));
+        }
+        match header.covers(target) {
+            true => Ok(header),
+            false => corrupt(block, "the page does not cover the key its parent leads here for"),
+        }
+    }
+
+    /// Reads a header that must be of a page of `tree`.
+    #[inline]
+    pub(crate) fn read_tree(block: u32, body: &[u8], tree: Tree) -> Result<Header> {
+        match Header::read(block, body)? {
+            None => corrupt(block, format!("an unused page where a page of the {tree} is expected")),
+            Some(h) if !matches!(h.kind, Kind::Leaf | Kind::Inner) || h.tree != tree => corrupt(
+                block,
+                format!("a {:?} page of the {} where a page of the {tree} is expected", h.kind, h.tree),
+            ),
+            Some(h) => Ok(h),
+        }
+    }
+
+    /// Whether a position belongs on the page.
+    #[inline]
+    pub(crate) fn covers(&self, p: Position) -> bool {
+        p >= self.low && self.high.is_none_or(|high| p < high)
+    }
+
+    /// The header's bytes, as a vector to append entries to.
+    pub(crate) fn image(&self, capacity: usize) -> Vec<u8> {
+        let mut b = Vec::with_capacity(capacity.max(HEADER));
+        b.resize(HEADER, 0);
+        put(&mut b, 0, &MAGIC.to_le_bytes());
+        b[2] = self.kind as u8;
+        b[3] = self.tree.number() as u8;
+        b[4] = self.level;
+        b[5] = if self.high.is_none() { NO_HIGH } else { 0 };
+        put(&mut b, 12, &self.right.to_le_bytes());
+        put(&mut b, 16, &position_bytes(self.low));
+        put(&mut b, 32, &self.high.map_or([0; 14], position_bytes));
+        b[6..10].copy_from_slice(&used_and_count(self.used, self.count));
+        b
+    }
+}
+
+/// The bytes at offset 6: `used` and `count`.
+pub(crate) fn used_and_count(used: usize, count: usize) -> [u8; 4] {
+    let mut b = [0; 4];
+    b[..2].copy_from_slice(&(used as u16).to_le_bytes());
+    b[2..].copy_from_slice(&(count as u16).to_le_bytes());
+    b
+}
+
+/// A separator of an inner page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Separator {
+    pub low: Position,
+    pub child: u32,
+}
+
+impl Separator {
+    pub(crate) fn to_bytes(self) -> [u8; SEPARATOR] {
+        let mut b = [0; SEPARATOR];
+        b[..14].copy_from_slice(&position_bytes(self.low));
+        b[14..].copy_from_slice(&self.child.to_le_bytes());
+        b
+    }
+}
+
+/// The `n`-th separator.
+#[inline]
+pub(crate) fn separator(body: &[u8], n: usize) -> Separator {
+    let at = HEADER + n * SEPARATOR;
+    Separator { low: get_position(body, at), child: get_u32(body, at + 14) }
+}
+
+/// The separator to follow for `target`: the last one not above it. The header says that the page
+/// covers `target`, so the first is not above it; were it damaged, the first is taken and the child's
+/// own range tells.
+#[inline]
+pub(crate) fn find_child(body: &[u8], count: usize, target: Position) -> usize {
+    let (mut at, mut n) = (0, count);
+    while n > 1 {
+        let half = n / 2;
+        // Keys are nearly always distinct: the tid is looked at only when they are not.
+        let key = get_u64(body, HEADER + (at + half) * SEPARATOR);
+        let below = key < target.key || (key == target.key && separator(body, at + half).low <= target);
+        at = if below { at + half } else { at };
+        n -= half;
+    }
+    at
+}
+
+/// The image of an inner page of these separators.
+pub(crate) fn inner_image(mut header: Header, separators: &[Separator]) -> Vec<u8> {
+    header.count = separators.len();
+    header.used = HEADER + SEPARATOR * separators.len();
+    let mut image = header.image(header.used);
+    for s in separators {
+        image.extend_from_slice(&s.to_bytes());
+    }
+    image
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Protects the round trip of headers and the rule that zeroes are an unused page.
+    #[test]
+    fn banding_page_headers_round_trip() {
+        let low = Position { key: 7, tid: Tid::new(9, 3) };
+        let high = Position { key: 7, tid: Tid::new(u32::MAX, u16::MAX) };
+        let h = Header::new(Kind::Inner, Tree::new(2, 3), 4, low, Some(high));
+        let seps = [
+            Separator { low, child: 17 },
+            Separator { low: Position { key: 7, tid: Tid::new(9, 4) }, child: 5 },
+        ];
+        let mut body = inner_image(h, &seps);
+        body.resize(512, 0);
+        let read = Header::read(1, &body).unwrap().unwrap();
+        assert_eq!((read.low, read.high, read.count, read.level), (low, Some(high), 2, 4));
+        assert_eq!(separator(&body, 1), seps[1]);
+        assert_eq!(find_child(&body, 2, low), 0);
+        assert_eq!(find_child(&body, 2, seps[1].low), 1);
+        assert_eq!(used_bytes(&body), HEADER + 36);
+        assert_eq!(Header::read(1, &[0; 512]).unwrap(), None);
+        assert!(Header::read(1, &[1; 512]).is_err());
+        assert!(Header::read(1, &[]).unwrap().is_none());
+    }
+}

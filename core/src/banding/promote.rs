@@ -1,0 +1,235 @@
+//! Which buckets are hot, and giving them their second level.
+//!
+//! Locking: counting reads leaves as a scan does. Promotion copies a leaf's entries out under its shared lock,
+//! lets go of it, and inserts them into the second level like any insert; it never holds locks in
+//! two trees. One promotion at a time, and none beside a bulk delete: VACUUM's own lock on the table
+//! sees to both. WAL: as inserts and changes of state. Why promotion is safe beside inserts and
+//! searches is proved in [`hot`](super::hot).
+//!
+//! A bucket is promoted if it holds more than `1 + mu` times the average non-empty bucket of its block and
+//! more than [four leaves](least_hot) of entries. Entries of one identical fingerprint cannot be told
+//! apart by any second level; if they are the majority of a bucket, what is left without them has
+//! to exceed both bounds.
+
+use super::cursor::Cursor;
+use super::error::{Result, corrupt};
+use super::hot::{BucketState, set_state, states};
+use super::insert::insert_into;
+use super::key::{BLOCKS, Position, Tree};
+use super::leaf::Leaf;
+use super::meta::{Index, METAPAGE};
+use super::page::HEADER;
+use super::storage::Pages;
+
+/// Entries below which no bucket is hot: four leaves of ten-byte entries.
+pub(crate) fn least_hot(body_len: usize) -> u64 {
+    4 * (body_len - HEADER) as u64 / 10
+}
+
+/// A bucket's size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BucketCount {
+    pub bucket: u16,
+    pub entries: u64,
+    /// Entries of one fingerprint, if they are more than half; else less than that or 0.
+    pub identical: u64,
+}
+
+/// Whether a bucket is hot and a second level helps.
+pub(crate) fn is_worth_promoting(count: &BucketCount, average: f64, mu: f64, body_len: usize) -> bool {
+    let helped = match count.identical * 2 > count.entries {
+        true => count.entries - count.identical,
+        false => count.entries,
+    };
+    helped > least_hot(body_len) && helped as f64 > (1.0 + mu) * average
+}
+
+/// Counts the buckets of entries that come in key order.
+pub(crate) struct BucketCounter {
+    least: u64,
+    open: Option<(BucketCount, u64, u64)>,
+    entries: u64,
+    buckets: u64,
+    large: Vec<BucketCount>,
+}
+
+impl BucketCounter {
+    pub(crate) fn new(body_len: usize) -> Self {
+        BucketCounter { least: least_hot(body_len), open: None, entries: 0, buckets: 0, large: Vec::new() }
+    }
+
+    #[inline]
+    pub(crate) fn add(&mut self, key: u64) {
+        let bucket = (key >> 48) as u16;
+        match &mut self.open {
+            Some((count, of, run)) if count.bucket == bucket => {
+                count.entries += 1;
+                *run = if *of == key { *run + 1 } else { 1 };
+                *of = key;
+                count.identical = count.identical.max(*run);
+            }
+            _ => {
+                self.close();
+                self.open = Some((BucketCount { bucket, entries: 1, identical: 1 }, key, 1));
+            }
+        }
+    }
+
+    fn close(&mut self) {
+        if let Some((count, _, _)) = self.open.take() {
+            self.entries += count.entries;
+            self.buckets += 1;
+            if count.entries > self.least {
+                self.large.push(count);
+            }
+        }
+    }
+
+    /// The average non-empty bucket, and all buckets above [`least_hot`].
+    pub(crate) fn finish(mut self) -> (f64, Vec<BucketCount>) {
+        self.close();
+        (self.entries as f64 / self.buckets.max(1) as f64, self.large)
+    }
+}
+
+/// What maintenance has done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MaintainStats {
+    /// Rows counted.
+    pub rows: u64,
+    /// Buckets that were given their second level.
+    pub promoted: u32,
+}
+
+impl Index {
+    /// Counts all buckets and promotes those that have become hot: the last step of a VACUUM, after
+    /// [`bulk_delete`](Self::bulk_delete) or without it. Searches and inserts may go on meanwhile.
+    ///
+    /// # Errors
+    /// Damaged pages, or what the storage fails with. A promotion that was begun is begun anew next time.
+    pub fn maintain<P: Pages>(&self, pages: &P) -> Result<MaintainStats> {
+        let mut stats = MaintainStats::default();
+        for i in 0..BLOCKS {
+            let counts = count_buckets(pages, self, i)?;
+            let entries: u64 = counts.iter().map(|c| u64::from(c.0)).sum();
+            let filled = counts.iter().filter(|c| c.0 > 0).count().max(1);
+            let average = entries as f64 / filled as f64;
+            if i == 0 {
+                stats.rows = entries;
+            }
+            let index = Index::open(pages)?;
+            let known = states(pages, &index, i)?;
+            for (bucket, (n, majority)) in (0..=u16::MAX).zip(counts) {
+                let state = known.binary_search_by_key(&bucket, |s| s.0).map(|at| known[at].1);
+                let promote = match state {
+                    Ok(BucketState::Hot) => false,
+                    // Begun and not finished.
+                    Ok(BucketState::Filling) => true,
+                    _ => {
+                        let mut count = BucketCount { bucket, entries: n.into(), identical: 0 };
+                        let mut worth =
+                            is_worth_promoting(&count, average, self.options.mu, pages.body_len());
+                        if worth {
+                            count.identical = count_key(pages, self, i, majority)?;
+                            worth = is_worth_promoting(&count, average, self.options.mu, pages.body_len());
+                        }
+                        worth
+                    }
+                };
+                if promote {
+                    promote_bucket(pages, i, bucket)?;
+                    stats.promoted += 1;
+                }
+            }
+        }
+        Ok(stats)
+    }
+}
+
+/// Calls `each` with the leaves of a main tree that hold keys of [from, last], lock held.
+pub(crate) fn for_leaves<P: Pages>(
+    pages: &P,
+    index: &Index,
+    tree: Tree,
+    from: u64,
+    last: u64,
+    mut each: impl FnMut(Leaf<'_>),
+) -> Result<()> {
+    let Some(root) = index.root(tree) else {
+        return corrupt(METAPAGE, format!("the {tree} has no root"));
+    };
+    let mut cursor = Cursor::new(pages, tree, root);
+    let mut mark = Position::start(from);
+    loop {
+        let page = cursor.seek(mark)?;
+        each(page.leaf()?);
+        match page.high() {
+            Some(high) if high.key <= last => mark = high,
+            _ => return Ok(()),
+        }
+    }
+}
+
+/// The size of each bucket of block `i`, and its majority key if it has one (else any key). 1 MB.
+fn count_buckets<P: Pages>(pages: &P, index: &Index, i: usize) -> Result<Vec<(u32, u64)>> {
+    // Boyer and Moore's vote: the key that outweighs all others, if one does, survives.
+    let mut counts = vec![(0u32, 0u64); 65536];
+    let mut votes = vec![0u32; 65536];
+    for_leaves(pages, index, Tree::main(i), 0, u64::MAX, |leaf| {
+        for entry in leaf.iter() {
+            let b = usize::from(entry.bucket());
+            let (count, majority) = &mut counts[b];
+            *count = count.saturating_add(1);
+            if votes[b] == 0 {
+                *majority = entry.key;
+                votes[b] = 1;
+            } else if *majority == entry.key {
+                votes[b] += 1;
+            } else {
+                votes[b] -= 1;
+            }
+        }
+    })?;
+    Ok(counts)
+}
+
+/// How many entries of block `i`'s main tree have a key.
+fn count_key<P: Pages>(pages: &P, index: &Index, i: usize, key: u64) -> Result<u64> {
+    let mut n = 0;
+    for_leaves(pages, index, Tree::main(i), key, key, |leaf| leaf.near(key, 0, |_| n += 1))?;
+    Ok(n)
+}
+
+/// Gives a bucket its second level.
+pub(crate) fn promote_bucket<P: Pages>(pages: &P, i: usize, bucket: u16) -> Result<()> {
+    let index = Index::add_second_level(pages, i)?;
+    set_state(pages, &index, i, bucket, BucketState::Filling)?;
+    // Only now read: whoever inserts from here on sees `filling`.
+    let tree = Tree::main(i);
+    let Some(root) = index.root(tree) else {
+        return corrupt(METAPAGE, format!("the {tree} has no root"));
+    };
+    let last = u64::from(bucket) << 48 | u64::MAX >> 16;
+    let mut mark = Position::start(u64::from(bucket) << 48);
+    let mut entries: Vec<Position> = Vec::new();
+    loop {
+        let high = {
+            let mut cursor = Cursor::new(pages, tree, root);
+            let page = cursor.seek(mark)?;
+            entries.extend(page.leaf()?.iter().filter(|e| e.bucket() == bucket));
+            page.high()
+        };
+        for entry in entries.drain(..) {
+            let fingerprint = tree.fingerprint(entry.key);
+            for j in 1..4 {
+                insert_into(pages, &index, Tree::new(i, j), fingerprint, entry.tid, true)?;
+            }
+        }
+        pages.check_interrupts()?;
+        match high {
+            Some(high) if high.key <= last => mark = high,
+            _ => break,
+        }
+    }
+    set_state(pages, &index, i, bucket, BucketState::Hot)
+}

@@ -1,0 +1,295 @@
+//! Range search: all rows within a distance, each once, and the scan of all rows.
+//!
+//! Locking: as the [cursor](super::cursor) says: at most two shared locks, none between batches, no
+//! pins kept. WAL: none.
+//!
+//! A search is a list of *legs*, each a set of key ranges in one tree. Within a leg the leaves are read
+//! in ascending order, each once, whole: whatever it holds that the leg's filter lets through is reported,
+//! and the leg goes on with its first bucket at or above the leaf's high key. The filter makes each row
+//! the affair of one leg: the first block whose radius covers it (and in a hot bucket, the first
+//! sub-block that is equal). So there is no set of rows seen, and a search needs no memory but its mark.
+
+use super::cursor::Cursor;
+use super::error::Result;
+use super::hot::{self, BucketState};
+use super::key::{BLOCKS, Position, Tid, Tree};
+use super::meta::Index;
+use super::schedule::{MAX_DISTANCE, Radii, Shell, buckets_within, leaves_read, radii};
+use super::storage::Pages;
+
+/// A row found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Hit {
+    /// Bits in which the fingerprint differs from the query's, 0 to 64.
+    pub distance: u32,
+    /// The row.
+    pub tid: Tid,
+    /// Its fingerprint.
+    pub fingerprint: u64,
+}
+
+/// The key ranges of a leg.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Ranges {
+    /// All keys.
+    All,
+    /// The buckets of a shell.
+    Buckets(Shell),
+    /// Keys with this prefix of 28 bits: bucket and sub-block.
+    Prefix(u64),
+}
+
+impl Ranges {
+    /// The least wanted position at or above `mark`.
+    pub(crate) fn next(&self, mark: Position) -> Option<Position> {
+        match self {
+            Ranges::All => Some(mark),
+            Ranges::Buckets(shell) => {
+                let bucket = shell.next(mark.bucket())?;
+                // What is left of the mark's own bucket, or the start of a later one.
+                Some(mark.max(Position::start(u64::from(bucket) << 48)))
+            }
+            Ranges::Prefix(prefix) => {
+                let target = mark.max(Position::start(prefix << 36));
+                (target.key >> 36 == *prefix).then_some(target)
+            }
+        }
+    }
+}
+
+/// Which differences from the query a leg reports.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Filter {
+    /// All within the distance.
+    Any,
+    /// Block i within its radius, and no block before it.
+    FirstBlock(usize, Radii),
+    /// The same for a hot bucket: block i equal, its sub-block j the first equal one.
+    FirstSubBlock(usize, usize),
+}
+
+impl Filter {
+    /// Whether a row that differs from the query by `diff` is this leg's.
+    #[inline]
+    pub(crate) fn lets_through(&self, diff: u64) -> bool {
+        let block = |i: usize| (diff.rotate_left(16 * i as u32) >> 48).count_ones() as i32;
+        match *self {
+            Filter::Any => true,
+            Filter::FirstBlock(i, radii) => block(i) <= radii[i] && (0..i).all(|j| block(j) > radii[j]),
+            Filter::FirstSubBlock(i, j) => {
+                let key = Tree::main(i).key(diff);
+                let sub = |j: usize| key >> (36 - 12 * j) & 0xfff;
+                block(i) == 0 && (0..i).all(|k| block(k) > 0) && sub(j) == 0 && (0..j).all(|k| sub(k) != 0)
+            }
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Leg {
+    tree: Tree,
+    ranges: Ranges,
+    filter: Filter,
+}
+
+/// A range search in progress. It holds no lock and no pin; between two calls the index may change in
+/// any way. What was there when the search began and is not deleted meanwhile is reported exactly once.
+#[derive(Debug, Clone)]
+pub struct RangeScan {
+    index: Index,
+    query: u64,
+    least: u32,
+    distance: u32,
+    legs: Vec<Leg>,
+    leg: usize,
+    mark: Position,
+    state: State,
+    reads: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// The legs are not chosen yet.
+    New,
+    /// They may still be replaced by one scan of a whole tree.
+    Planned,
+    Running,
+}
+
+impl RangeScan {
+    /// A search for the rows within `distance` of `fingerprint`. A distance above 64 is 64.
+    pub fn new(index: &Index, fingerprint: u64, distance: u32) -> Self {
+        Self::between(index, fingerprint, 0, distance)
+    }
+
+    /// A search for the rows at `least` to `distance` from `fingerprint`.
+    pub(crate) fn between(index: &Index, fingerprint: u64, least: u32, distance: u32) -> Self {
+        RangeScan {
+            index: *index,
+            query: fingerprint,
+            least,
+            distance: distance.min(MAX_DISTANCE),
+            legs: Vec::new(),
+            leg: 0,
+            mark: Position::MIN,
+            state: State::New,
+            reads: 0,
+        }
+    }
+
+    /// All rows; distances are counted from fingerprint 0.
+    pub fn all(index: &Index) -> Self {
+        Self::new(index, 0, MAX_DISTANCE)
+    }
+
+    /// All rows between two distances, by reading one tree whole whatever the distances.
+    pub(crate) fn whole(index: &Index, fingerprint: u64, least: u32, distance: u32) -> Self {
+        let mut scan = Self::between(index, fingerprint, least, distance);
+        scan.legs.push(WHOLE);
+        scan.state = State::Running;
+        scan
+    }
+
+    /// Appends hits until there are `enough` of them or more (a leaf is always finished, so at most a
+    /// page's entries more), or no more rows. Says whether more may follow; after `false`, further calls
+    /// append nothing.
+    ///
+    /// # Errors
+    /// Damaged pages, or what the storage fails with. The scan can then not be continued meaningfully.
+    pub fn next_batch<P: Pages>(&mut self, pages: &P, enough: usize, hits: &mut Vec<Hit>) -> Result<bool> {
+        if self.state == State::New {
+            self.plan(pages)?;
+        }
+        let enough = enough.max(1);
+        let wanted = hits.len().saturating_add(enough);
+        while let Some(leg) = self.legs.get(self.leg).copied() {
+            let Some(root) = self.index.root(leg.tree) else {
+                return super::error::corrupt(super::meta::METAPAGE, format!("the {} has no root", leg.tree));
+            };
+            let mut cursor = Cursor::new(pages, leg.tree, root);
+            let finished = self.walk(&mut cursor, leg, wanted, hits);
+            self.reads += cursor.reads;
+            drop(cursor);
+            match finished? {
+                Walk::Enough => return Ok(true),
+                Walk::Replanned => continue,
+                Walk::Done => {
+                    self.leg += 1;
+                    self.mark = Position::MIN;
+                    pages.check_interrupts()?;
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Pages locked so far.
+    pub fn pages_read(&self) -> u64 {
+        self.reads
+    }
+
+    /// Reads the wanted leaves of a leg from the mark on.
+    fn walk<P: Pages>(
+        &mut self,
+        cursor: &mut Cursor<'_, P>,
+        leg: Leg,
+        wanted: usize,
+        hits: &mut Vec<Hit>,
+    ) -> Result<Walk> {
+        let query = leg.tree.key(self.query);
+        while let Some(target) = leg.ranges.next(self.mark) {
+            let page = cursor.seek(target)?;
+            if self.state == State::Planned {
+                self.state = State::Running;
+                // Nothing is reported yet, and now the size of the tree is known.
+                if cursor.leaves.is_some_and(|leaves| self.leaves_wanted(leaves) >= leaves) {
+                    self.legs = vec![WHOLE];
+                    return Ok(Walk::Replanned);
+                }
+            }
+            let (least, distance) = (self.least, self.distance);
+            page.leaf()?.near(query, distance, |entry| {
+                let diff = leg.tree.fingerprint(entry.key ^ query);
+                let d = diff.count_ones();
+                if d >= least && leg.filter.lets_through(diff) {
+                    hits.push(Hit { distance: d, tid: entry.tid, fingerprint: self.query ^ diff });
+                }
+            });
+            match page.high() {
+                None => return Ok(Walk::Done),
+                Some(high) => self.mark = high,
+            }
+            if hits.len() >= wanted {
+                return Ok(Walk::Enough);
+            }
+        }
+        Ok(Walk::Done)
+    }
+
+    /// Chooses the legs: one a block that is probed, four for a hot bucket.
+    fn plan<P: Pages>(&mut self, pages: &P) -> Result<()> {
+        let radii = radii(self.distance);
+        self.state = State::Planned;
+        self.legs.clear();
+        for i in (0..BLOCKS).filter(|i| radii[*i] >= 0) {
+            let tree = Tree::main(i);
+            let key = tree.key(self.query);
+            let centre = (key >> 48) as u16;
+            if self.distance <= 3 && hot::state(pages, &self.index, i, centre)? == BucketState::Hot {
+                self.legs.extend((0..4).map(|j| Leg {
+                    tree: Tree::new(i, j),
+                    ranges: Ranges::Prefix(Tree::new(i, j).key(self.query) >> 36),
+                    filter: Filter::FirstSubBlock(i, j),
+                }));
+                // Probing a whole tree can then only be worse.
+                self.state = State::Running;
+            } else {
+                let shell = Shell { centre, lo: 0, hi: radii[i] as u32 };
+                let filter = Filter::FirstBlock(i, radii);
+                self.legs.push(Leg { tree, ranges: Ranges::Buckets(shell), filter });
+            }
+        }
+        Ok(())
+    }
+
+    /// Leaves that the planned legs read, were all trees of `leaves` leaves.
+    fn leaves_wanted(&self, leaves: f64) -> f64 {
+        radii(self.distance).iter().map(|r| leaves_read(leaves, buckets_within(0, *r))).sum()
+    }
+}
+
+enum Walk {
+    Enough,
+    Done,
+    Replanned,
+}
+
+const WHOLE: Leg = Leg { tree: Tree::main(0), ranges: Ranges::All, filter: Filter::Any };
+
+impl Index {
+    /// Calls `sink` with every row within `distance` until it returns `false`.
+    ///
+    /// # Errors
+    /// As [`RangeScan::next_batch`].
+    pub fn search<P: Pages>(
+        &self,
+        pages: &P,
+        fingerprint: u64,
+        distance: u32,
+        mut sink: impl FnMut(Hit) -> bool,
+    ) -> Result<()> {
+        let mut scan = RangeScan::new(self, fingerprint, distance);
+        let mut hits = Vec::new();
+        loop {
+            let more = scan.next_batch(pages, 256, &mut hits)?;
+            for hit in hits.drain(..) {
+                if !sink(hit) {
+                    return Ok(());
+                }
+            }
+            if !more {
+                return Ok(());
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Which buckets a search must look into.
+//!
+//! No locking and no WAL here. The generalised pigeonhole: if the radii of the four blocks satisfy
+//! sum(r_i + 1) = d + 1, with r_i = -1 for a block that is not probed, then two fingerprints within
+//! distance d differ in at most r_i bits in at least one block i. Probing, for each block, the ball of radius
+//! r_i around the query's bucket therefore finds every row within d.
+
+use super::key::BLOCKS;
+
+/// Bits of a fingerprint: the largest distance.
+pub const MAX_DISTANCE: u32 = 64;
+
+/// The radius of each block; -1 = not probed.
+pub(crate) type Radii = [i32; BLOCKS];
+
+/// The radii for a search within `distance`: as even as can be, the larger ones first.
+pub fn radii(distance: u32) -> [i32; BLOCKS] {
+    let parts = distance.min(MAX_DISTANCE) as i32 + 1;
+    std::array::from_fn(|i| (parts - i as i32 + BLOCKS as i32 - 1).div_euclid(BLOCKS as i32) - 1)
+}
+
+/// Buckets that differ from a given one in `lo` to `hi` of 16 bits.
+pub fn buckets_within(lo: i32, hi: i32) -> u32 {
+    let mut binomial = 1u32;
+    let mut sum = 0;
+    for k in 0..=16 {
+        if k >= lo && k <= hi {
+            sum += binomial;
+        }
+        binomial = binomial * (16 - k as u32) / (k as u32 + 1);
+    }
+    sum
+}
+
+/// The buckets probed by a search within `distance` (4 for 3, 68 for 7, 428 for 10).
+pub fn probes(distance: u32) -> u32 {
+    radii(distance).iter().map(|r| buckets_within(0, *r)).sum()
+}
+
+/// A shell of buckets around a centre: those that differ from it in `lo` to `hi` bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shell {
+    pub centre: u16,
+    pub lo: u32,
+    pub hi: u32,
+}
+
+impl Shell {
+    /// The least bucket of the shell that is not below `from`. Stateless, so that a search can leave and
+    /// come back with nothing but its mark, and skip what a leaf it has read already covers.
+    pub(crate) fn next(&self, from: u16) -> Option<u16> {
+        let differences = |v: u16| (v ^ self.centre).count_ones();
+        if (self.lo..=self.hi).contains(&differences(from)) {
+            return Some(from);
+        }
+        // A greater value shares a prefix with `from`, has a 1 where `from` has its first 0 after that,
+        // and is free below: the longest prefix that leaves the shell in reach is the least value.
+        for bit in 0..16u32 {
+            if from >> bit & 1 == 1 {
+                continue;
+            }
+            let top = (from | 1 << bit) >> bit << bit;
+            let fixed = differences(top & (u16::MAX << bit) | self.centre & !(u16::MAX << bit));
+            if fixed <= self.hi && fixed + bit >= self.lo {
+                return Some(self.least_below(top, bit, fixed));
+            }
+        }
+        None
+    }
+
+    /// The least value of the shell that agrees with `top` above its low `free` bits, with `fixed`
+    /// differences there; one exists.
+    fn least_below(&self, top: u16, free: u32, mut fixed: u32) -> u16 {
+        let mut value = top;
+        for bit in (0..free).rev() {
+            let centre = self.centre >> bit & 1;
+            // A zero if the rest can still meet the bounds, else a one.
+            let with_zero = fixed + u32::from(centre);
+            if with_zero <= self.hi && with_zero + bit >= self.lo {
+                fixed = with_zero;
+            } else {
+                value |= 1 << bit;
+                fixed += u32::from(centre ^ 1);
+            }
+        }
+        value
+    }
+}
+
+/// Leaves that a search of `buckets` of 65536 reads in a tree of `leaves`: with many buckets a leaf, several
+/// share one; with many leaves a bucket, each has all its own.
+pub(crate) fn leaves_read(leaves: f64, buckets: u32) -> f64 {
+    let share = f64::from(buckets) / 65536.0;
+    let buckets_per_leaf = 65536.0 / leaves.max(1.0);
+    if buckets == 0 {
+        0.0
+    } else if buckets_per_leaf <= 1.0 {
+        (share * leaves + f64::from(buckets)).min(leaves)
+    } else {
+        // A bucket that straddles two leaves has both read, hence the 1.
+        leaves * (1.0 - (1.0 - share).max(0.0).powf(buckets_per_leaf + 1.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Protects exactness: the radii add up for every distance, and the promised numbers of probes hold.
+    #[test]
+    fn banding_radii_satisfy_the_pigeonhole() {
+        for d in 0..=64 {
+            let r = radii(d);
+            assert_eq!(r.iter().map(|r| r + 1).sum::<i32>(), d as i32 + 1, "{d}: {r:?}");
+            assert!(r.iter().all(|x| (r[0] - 1..=r[0]).contains(x)));
+        }
+        assert_eq!((radii(0), radii(10)), ([0, -1, -1, -1], [2, 2, 2, 1]));
+        assert_eq!([0, 1, 2, 3, 7, 10].map(probes), [1, 2, 3, 4, 68, 428]);
+    }
+
+    /// Protects the enumeration of probes against skipping a bucket.
+    #[test]
+    fn banding_shells_are_enumerated_completely_in_order() {
+        for centre in [0, u16::MAX, 0xa5c3, 0x0100] {
+            for (lo, hi) in [(0, 0), (0, 1), (0, 2), (2, 2), (3, 3), (0, 16), (16, 16), (9, 11), (0, 5)] {
+                let shell = Shell { centre, lo, hi };
+                let mut next = u32::from(u16::MAX) + 1;
+                for from in (0..=u16::MAX).rev() {
+                    if (lo..=hi).contains(&(from ^ centre).count_ones()) {
+                        next = from.into();
+                    }
+                    assert_eq!(shell.next(from).map_or(65536, u32::from), next, "{shell:?} from {from}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! What the banding tests share: data of every nasty shape, and the brute-force answer.
+#![allow(dead_code, missing_docs)]
+
+use std::collections::BTreeMap;
+
+use dedup_core::banding::{Hit, Index, MemoryPages, RangeScan, Tid};
+
+/// A small generator, so that a failure can be repeated from its seed.
+pub struct Rng(pub u64);
+
+impl Rng {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+
+    /// `x` with `n` random bits flipped (fewer if it hits one twice).
+    pub fn flip(&mut self, x: u64, n: u64) -> u64 {
+        (0..n).fold(x, |x, _| x ^ 1 << self.below(64))
+    }
+}
+
+/// The shapes of data every answer is tested on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// Random fingerprints.
+    Random,
+    /// 70 % random, 30 % copies with 0 to 3 flipped bits.
+    NearDuplicates,
+    /// One value of block 1 for everything.
+    Skewed,
+    /// Mostly one fingerprint.
+    Duplicates,
+    /// All differ from one another in one block only.
+    OneBlock,
+    /// Few bits set: dense balls, so that every distance has rows.
+    Sparse,
+}
+
+pub const SHAPES: [Shape; 6] =
+    [Shape::Random, Shape::NearDuplicates, Shape::Skewed, Shape::Duplicates, Shape::OneBlock, Shape::Sparse];
+
+pub fn fingerprints(shape: Shape, n: usize, rng: &mut Rng) -> Vec<u64> {
+    let mut fps: Vec<u64> = Vec::with_capacity(n);
+    let base = rng.next();
+    for k in 0..n {
+        let fp = match shape {
+            Shape::Random => rng.next(),
+            Shape::NearDuplicates if k > 0 && rng.below(10) < 3 => {
+                let (of, bits) = (fps[rng.below(k as u64) as usize], rng.below(4));
+                rng.flip(of, bits)
+            }
+            Shape::NearDuplicates => rng.next(),
+            Shape::Skewed => base & 0xffff << 48 | rng.next() >> 16,
+            Shape::Duplicates if rng.below(50) > 0 => base,
+            Shape::Duplicates => {
+                let bits = rng.below(20);
+                rng.flip(base, bits)
+            }
+            Shape::OneBlock => base ^ (rng.next() & 0xffff) << 16,
+            Shape::Sparse => {
+                let bits = rng.below(10);
+                rng.flip(0, bits)
+            }
+        };
+        fps.push(fp);
+    }
+    fps
+}
+
+/// A heap position as PostgreSQL would give the n-th row.
+pub fn tid(n: usize) -> Tid {
+    Tid::new((n / 120) as u32, (n % 120 + 1) as u16)
+}
+
+/// The rows that should be in the index.
+pub type Rows = BTreeMap<Tid, u64>;
+
+pub fn brute(rows: &Rows, query: u64, distance: u32) -> Vec<Hit> {
+    let mut hits: Vec<Hit> = rows
+        .iter()
+        .map(|(tid, fp)| Hit { distance: (fp ^ query).count_ones(), tid: *tid, fingerprint: *fp })
+        .filter(|h| h.distance <= distance)
+        .collect();
+    hits.sort_unstable();
+    hits
+}
+
+/// The index's answer, sorted; duplicates would show.
+pub fn search(pages: &MemoryPages, index: &Index, query: u64, distance: u32, batch: usize) -> Vec<Hit> {
+    let mut scan = RangeScan::new(index, query, distance);
+    let mut hits = Vec::new();
+    while scan.next_batch(pages, batch, &mut hits).unwrap() {}
+    hits.sort_unstable();
+    hits
+}
+
+pub fn index_by_insert(body: usize, fps: &[u64]) -> (MemoryPages, Index, Rows) {
+    let pages = MemoryPages::new(body);
+    let index = Index::create(&pages, Default::default()).unwrap();
+    let mut rows = Rows::new();
+    for (n, fp) in fps.iter().enumerate() {
+        index.insert(&pages, *fp, tid(n)).unwrap();
+        rows.insert(tid(n), *fp);
+    }
+    (pages, index, rows)
+}
+
+/// Queries worth asking of these rows: present ones, near ones, far ones.
+pub fn queries(fps: &[u64], n: usize, rng: &mut Rng) -> Vec<u64> {
+    (0..n)
+        .map(|k| match k % 3 {
+            2 => rng.next(),
+            bits => {
+                let of = fps[rng.below(fps.len() as u64) as usize];
+                rng.flip(of, bits as u64 * 4)
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,110 @@
+//! Range search, insert and bulk delete against brute force.
+#![allow(missing_docs)]
+
+mod banding_common;
+
+use banding_common::*;
+use dedup_core::banding::{Index, MemoryPages, RangeScan};
+
+/// Protects exactness at every distance, on every shape of data, in trees of one level and of many.
+#[test]
+fn banding_range_search_equals_brute_force_at_every_distance() {
+    let mut rng = Rng(1);
+    for shape in SHAPES {
+        for body in [512, 8168] {
+            let fps = fingerprints(shape, 4000, &mut rng);
+            let (pages, index, rows) = index_by_insert(body, &fps);
+            for query in queries(&fps, 3, &mut rng) {
+                for d in 0..=64 {
+                    let batch = if d % 2 == 0 { 1 } else { 1000 };
+                    let found = search(&pages, &index, query, d, batch);
+                    assert!(found == brute(&rows, query, d), "{shape:?} {body} d={d}");
+                }
+            }
+        }
+    }
+}
+
+/// Protects the walk of VACUUM and inserts into leaves it has emptied.
+#[test]
+fn banding_interleaved_inserts_and_deletes_keep_answers_exact() {
+    let mut rng = Rng(2);
+    for shape in SHAPES {
+        let fps = fingerprints(shape, 3000, &mut rng);
+        let (pages, index, mut rows) = index_by_insert(512, &fps);
+        for round in 0..6u64 {
+            let dead: Rows = rows.iter().filter(|_| rng.below(3) > 0).map(|(t, f)| (*t, *f)).collect();
+            let stats = index.bulk_delete(&pages, |t| dead.contains_key(&t)).unwrap();
+            rows.retain(|t, _| !dead.contains_key(t));
+            assert_eq!((stats.removed, stats.remaining), (dead.len() as u64, rows.len() as u64));
+            // Reuse the freed tids and add new ones.
+            for (n, fp) in fingerprints(shape, 1500, &mut rng).into_iter().enumerate() {
+                let t = tid(n * 2 + round as usize);
+                if !rows.contains_key(&t) {
+                    index.insert(&pages, fp, t).unwrap();
+                    rows.insert(t, fp);
+                }
+            }
+            for query in queries(&fps, 3, &mut rng) {
+                for d in [0, 1, 3, 6, 11, 24] {
+                    assert!(
+                        search(&pages, &index, query, d, 100) == brute(&rows, query, d),
+                        "{shape:?} d={d}"
+                    );
+                }
+            }
+        }
+        let stats = index.bulk_delete(&pages, |_| true).unwrap();
+        assert_eq!((stats.removed, stats.remaining), (rows.len() as u64, 0));
+        assert!(search(&pages, &index, fps[0], 64, 10).is_empty());
+    }
+}
+
+/// Protects long runs of one fingerprint: they spread over pages, are found, and are not looked at
+/// by others.
+#[test]
+fn banding_one_fingerprint_a_hundred_thousand_times() {
+    let mut fps = vec![0xdead_beef_0bad_cafe; 100_000];
+    fps.extend(fingerprints(Shape::Random, 1000, &mut Rng(3)));
+    let (pages, index, rows) = index_by_insert(8168, &fps);
+    assert_eq!(search(&pages, &index, fps[0], 0, 500).len(), 100_000);
+    assert!(search(&pages, &index, fps[100_500], 9, 500) == brute(&rows, fps[100_500], 9));
+    let mut scan = RangeScan::new(&index, fps[100_500], 0);
+    while scan.next_batch(&pages, 10, &mut Vec::new()).unwrap() {}
+    assert!(scan.pages_read() < 8, "{}", scan.pages_read());
+}
+
+/// Protects searches of an index without rows.
+#[test]
+fn banding_an_empty_index_answers() {
+    let pages = MemoryPages::new(8168);
+    let index = Index::create(&pages, Default::default()).unwrap();
+    assert_eq!(Index::open(&pages).unwrap(), index);
+    for d in [0, 3, 64] {
+        assert!(search(&pages, &index, 7, d, 10).is_empty());
+    }
+    assert_eq!(index.bulk_delete(&pages, |_| true).unwrap().removed, 0);
+}
+
+/// Protects a scan against splits and deletes between its batches: rows there throughout are reported
+/// once.
+#[test]
+fn banding_a_scan_survives_changes_between_batches() {
+    let mut rng = Rng(4);
+    for d in [3, 8, 20, 64] {
+        let fps = fingerprints(Shape::Sparse, 3000, &mut rng);
+        let (pages, index, rows) = index_by_insert(512, &fps);
+        let mut scan = RangeScan::new(&index, fps[5], d);
+        let (mut hits, mut n) = (Vec::new(), 3000);
+        while scan.next_batch(&pages, 3, &mut hits).unwrap() {
+            for fp in fingerprints(Shape::Sparse, 30, &mut rng) {
+                index.insert(&pages, fp, tid(n)).unwrap();
+                n += 1;
+            }
+        }
+        let new = hits.iter().filter(|h| !rows.contains_key(&h.tid)).count();
+        hits.retain(|h| rows.contains_key(&h.tid));
+        hits.sort_unstable();
+        assert!(hits == brute(&rows, fps[5], d), "d={d}, {new} new");
+    }
+}
