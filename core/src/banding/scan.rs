@@ -183,6 +183,11 @@ impl RangeScan {
         Ok(false)
     }
 
+    /// Lowers the distance of the rest of the scan; for a scan of a whole tree.
+    pub(crate) fn narrow(&mut self, distance: u32) {
+        self.distance = self.distance.min(distance);
+    }
+
     /// Pages locked so far.
     pub fn pages_read(&self) -> u64 {
         self.reads

@@ -1,0 +1,287 @@
+//! Nearest neighbours: all rows in order of distance, as many as are asked for.
+//!
+//! Locking: as the [cursor](super::cursor) says; nothing is held between batches. WAL: none.
+//!
+//! The scan grows a distance d. Going from d - 1 to d, the radius of one block grows by one (the pigeonhole
+//! needs no more), and only the shell of buckets at exactly the new radius is read. A row is collected
+//! by the step that first covers it: its difference in that block equals the new radius, and in
+//! every other block exceeds that block's. Once d is covered, all rows at distance d have been
+//! collected and are handed out; those collected further away wait. Nothing is handed out beyond the
+//! covered distance, so at any time "all rows up to d, nothing else" describes what was.
+//!
+//! Hence it can change course between two distances. It reads one whole tree, for the rows beyond
+//! what was handed out, when the next shell would cost more pages than that, or when what waits had
+//! to be thinned out: at most [`MOST_WAITING`] rows wait, the furthest are dropped first, and from the
+//! distance of a dropped row on nothing that waits is complete. Reading whole trees, each pass takes
+//! the nearest rows that fit; a single distance too large for that is streamed. If a bucket of the query is hot,
+//! distances up to 3 are first asked of its second level, one by one.
+
+use super::cursor::Cursor;
+use super::error::{Result, corrupt};
+use super::hot::{self, BucketState};
+use super::key::{BLOCKS, Position, Tree};
+use super::meta::{Index, METAPAGE};
+use super::scan::{Hit, RangeScan, Ranges};
+use super::schedule::{MAX_DISTANCE, Radii, Shell, buckets_within, leaves_read};
+use super::storage::Pages;
+
+/// Rows that wait at most: 1.5 MB.
+const MOST_WAITING: usize = 1 << 16;
+/// Rows further away are not kept while shells are read: a shell holds thousands of random rows, and
+/// before it gets there the scan reads whole trees.
+const HORIZON: u32 = 20;
+
+/// A nearest-neighbour search in progress. It holds no lock and no pin between calls; its memory is bounded
+/// whatever is asked for. Rows at equal distance come in any order.
+#[derive(Debug, Clone)]
+pub struct NearestScan {
+    index: Index,
+    query: u64,
+    phase: Phase,
+    /// All rows nearer than this have been handed out, or are in `ready`.
+    done: u32,
+    ready: Vec<Hit>,
+    waiting: Waiting,
+    radii: Radii,
+    reads: u64,
+}
+
+#[derive(Debug, Clone)]
+enum Phase {
+    New,
+    /// Distances up to 3 through second levels, one scan a distance.
+    Hot(Box<RangeScan>),
+    Shells,
+    Whole,
+    /// One distance that has too many rows to wait.
+    Stream(Box<RangeScan>),
+    End,
+}
+
+/// Rows by distance, thinned out from the far end.
+#[derive(Debug, Clone)]
+struct Waiting {
+    by_distance: Vec<Vec<Hit>>,
+    len: usize,
+    /// At this distance and beyond, rows may have been dropped.
+    cut: u32,
+}
+
+impl Waiting {
+    fn new(cut: u32) -> Self {
+        Waiting { by_distance: Vec::new(), len: 0, cut }
+    }
+
+    fn add(&mut self, hit: Hit) {
+        if hit.distance >= self.cut {
+            return;
+        }
+        let d = hit.distance as usize;
+        if self.by_distance.len() <= d {
+            self.by_distance.resize_with(d + 1, Vec::new);
+        }
+        self.by_distance[d].push(hit);
+        self.len += 1;
+        while self.len > MOST_WAITING {
+            let Some(furthest) = self.by_distance.pop() else { break };
+            self.len -= furthest.len();
+            self.cut = self.by_distance.len() as u32;
+        }
+    }
+
+    fn take(&mut self, distance: u32) -> Vec<Hit> {
+        let hits = self.by_distance.get_mut(distance as usize).map(std::mem::take).unwrap_or_default();
+        self.len -= hits.len();
+        hits
+    }
+}
+
+impl NearestScan {
+    /// A search for the rows nearest to `fingerprint`.
+    pub fn new(index: &Index, fingerprint: u64) -> Self {
+        NearestScan {
+            index: *index,
+            query: fingerprint,
+            phase: Phase::New,
+            done: 0,
+            ready: Vec::new(),
+            waiting: Waiting::new(HORIZON + 1),
+            radii: [-1; BLOCKS],
+            reads: 0,
+        }
+    }
+
+    /// Appends the next rows, at least one unless there are no more, about `enough` at most; a row is never
+    /// nearer than those before it. Says whether more may follow.
+    ///
+    /// # Errors
+    /// Damaged pages, or what the storage fails with. The scan can then not be continued meaningfully.
+    pub fn next_batch<P: Pages>(&mut self, pages: &P, enough: usize, hits: &mut Vec<Hit>) -> Result<bool> {
+        let enough = enough.max(1);
+        let wanted = hits.len() + enough;
+        while hits.len() < wanted {
+            if self.ready.is_empty() {
+                if matches!(self.phase, Phase::End) {
+                    return Ok(false);
+                }
+                self.advance(pages, enough)?;
+            }
+            let n = self.ready.len().min(wanted - hits.len());
+            hits.extend(self.ready.drain(self.ready.len() - n..).rev());
+        }
+        Ok(true)
+    }
+
+    /// Pages locked so far.
+    pub fn pages_read(&self) -> u64 {
+        self.reads
+    }
+
+    /// One step towards the next rows.
+    fn advance<P: Pages>(&mut self, pages: &P, enough: usize) -> Result<()> {
+        pages.check_interrupts()?;
+        match std::mem::replace(&mut self.phase, Phase::End) {
+            Phase::End => {}
+            Phase::New => {
+                let hot = self.is_hot(pages)?;
+                self.phase = if hot { self.hot_scan(0) } else { Phase::Shells };
+            }
+            Phase::Hot(mut scan) => {
+                let before = scan.pages_read();
+                let more = scan.next_batch(pages, enough, &mut self.ready)?;
+                self.reads += scan.pages_read() - before;
+                self.phase = match more {
+                    true => Phase::Hot(scan),
+                    false => {
+                        self.done += 1;
+                        if self.done <= 3 { self.hot_scan(self.done) } else { Phase::Shells }
+                    }
+                };
+            }
+            Phase::Shells => self.phase = self.grow(pages)?,
+            Phase::Whole => self.phase = self.pass(pages)?,
+            Phase::Stream(mut scan) => {
+                let before = scan.pages_read();
+                let more = scan.next_batch(pages, enough, &mut self.ready)?;
+                self.reads += scan.pages_read() - before;
+                self.phase = match more {
+                    true => Phase::Stream(scan),
+                    false => {
+                        self.done += 1;
+                        self.whole_or_end()
+                    }
+                };
+            }
+        }
+        Ok(())
+    }
+
+    fn is_hot<P: Pages>(&self, pages: &P) -> Result<bool> {
+        for i in 0..BLOCKS {
+            let bucket = (Tree::main(i).key(self.query) >> 48) as u16;
+            if hot::state(pages, &self.index, i, bucket)? == BucketState::Hot {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn hot_scan(&self, distance: u32) -> Phase {
+        Phase::Hot(Box::new(RangeScan::between(&self.index, self.query, distance, distance)))
+    }
+
+    fn whole_or_end(&self) -> Phase {
+        if self.done > MAX_DISTANCE { Phase::End } else { Phase::Whole }
+    }
+
+    /// Covers one more distance by reading one shell.
+    fn grow<P: Pages>(&mut self, pages: &P) -> Result<Phase> {
+        let covered: i32 = self.radii.iter().map(|r| r + 1).sum();
+        if covered as u32 >= self.waiting.cut {
+            return Ok(self.change_to_whole());
+        }
+        // Blocks in turn: the radii stay as even as can be.
+        let i = (covered as usize) % BLOCKS;
+        self.radii[i] += 1;
+        let (tree, radius) = (Tree::main(i), self.radii[i] as u32);
+        let Some(root) = self.index.root(tree) else {
+            return corrupt(METAPAGE, format!("the {tree} has no root"));
+        };
+        let query = tree.key(self.query);
+        let ranges = Ranges::Buckets(Shell { centre: (query >> 48) as u16, lo: radius, hi: radius });
+        let mut cursor = Cursor::new(pages, tree, root);
+        let mut mark = Position::MIN;
+        let mut first = true;
+        while let Some(target) = ranges.next(mark) {
+            let page = cursor.seek(target)?;
+            if std::mem::take(&mut first) {
+                let shell = buckets_within(radius as i32, radius as i32);
+                let all = cursor.leaves.unwrap_or(f64::INFINITY);
+                // The next three steps cost as much again, and the whole tree once.
+                if leaves_read(all, shell) * BLOCKS as f64 > all {
+                    self.reads += cursor.reads;
+                    return Ok(self.change_to_whole());
+                }
+            }
+            let (done, radii, cut) = (self.done, self.radii, self.waiting.cut);
+            let waiting = &mut self.waiting;
+            page.leaf()?.near(query, cut.saturating_sub(1), |entry| {
+                let diff = tree.fingerprint(entry.key ^ query);
+                let distance = diff.count_ones();
+                let block = |j: usize| (diff.rotate_left(16 * j as u32) >> 48).count_ones() as i32;
+                let first_covered =
+                    (0..BLOCKS).all(|j| if j == i { block(j) == radii[j] } else { block(j) > radii[j] });
+                if distance >= done && first_covered {
+                    waiting.add(Hit { distance, tid: entry.tid, fingerprint: self.query ^ diff });
+                }
+            });
+            match page.high() {
+                None => break,
+                Some(high) => mark = high,
+            }
+        }
+        self.reads += cursor.reads;
+        let covered = covered as u32;
+        if covered >= self.waiting.cut {
+            return Ok(self.change_to_whole());
+        }
+        if covered >= self.done {
+            self.ready = self.waiting.take(covered);
+            self.done = covered + 1;
+        }
+        Ok(if self.done > MAX_DISTANCE { Phase::End } else { Phase::Shells })
+    }
+
+    /// Forgets what waits: it lies beyond what was handed out, and a pass finds it again.
+    fn change_to_whole(&mut self) -> Phase {
+        self.waiting = Waiting::new(0);
+        self.whole_or_end()
+    }
+
+    /// Reads one whole tree for the nearest rows not handed out.
+    fn pass<P: Pages>(&mut self, pages: &P) -> Result<Phase> {
+        let mut waiting = Waiting::new(MAX_DISTANCE + 1);
+        let mut scan = RangeScan::whole(&self.index, self.query, self.done, MAX_DISTANCE);
+        let mut hits = Vec::new();
+        loop {
+            scan.narrow(waiting.cut.saturating_sub(1));
+            let more = scan.next_batch(pages, 1024, &mut hits)?;
+            hits.drain(..).for_each(|hit| waiting.add(hit));
+            if !more || waiting.cut <= self.done {
+                break;
+            }
+        }
+        self.reads += scan.pages_read();
+        if waiting.cut <= self.done {
+            // The very next distance has too many rows to keep.
+            let stream = RangeScan::whole(&self.index, self.query, self.done, self.done);
+            return Ok(Phase::Stream(Box::new(stream)));
+        }
+        // Handed out from the end: nearest last.
+        for d in (self.done..waiting.cut).rev() {
+            self.ready.append(&mut waiting.take(d));
+        }
+        self.done = waiting.cut;
+        Ok(self.whole_or_end())
+    }
+}

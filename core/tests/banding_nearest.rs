@@ -1,0 +1,106 @@
+//! Nearest neighbours against brute force.
+#![allow(missing_docs)]
+
+mod banding_common;
+
+use banding_common::*;
+use dedup_core::banding::{Builder, Hit, Index, MemoryPages, MemorySpill, NearestScan, Options, Pages};
+
+/// The first k, checked to come in order of distance.
+fn nearest<P: Pages>(pages: &P, index: &Index, query: u64, k: usize, batch: usize) -> Vec<Hit> {
+    let mut scan = NearestScan::new(index, query);
+    let mut hits = Vec::new();
+    while hits.len() < k && scan.next_batch(pages, batch, &mut hits).unwrap() {}
+    assert!(hits.is_sorted_by_key(|h| h.distance));
+    hits.truncate(k);
+    hits
+}
+
+/// Compares up to ties at the last distance.
+fn assert_nearest(found: &[Hit], rows: &Rows, query: u64, k: usize, what: &str) {
+    let all = brute(rows, query, 64);
+    let expected = &all[..k.min(all.len())];
+    let distances = |hits: &[Hit]| hits.iter().map(|h| h.distance).collect::<Vec<_>>();
+    assert!(distances(found) == distances(expected), "{what} k={k}");
+    let last = expected.last().map_or(0, |h| h.distance);
+    let inner = |hits: &[Hit]| {
+        let mut inner: Vec<Hit> = hits.iter().filter(|h| h.distance < last).copied().collect();
+        inner.sort_unstable();
+        inner
+    };
+    assert!(inner(found) == inner(expected), "{what} k={k}: rows nearer than the last");
+    let mut unique: Vec<Hit> = found.to_vec();
+    unique.sort_unstable();
+    unique.dedup();
+    assert_eq!(unique.len(), found.len(), "{what} k={k}: a row came twice");
+    assert!(found.iter().all(|h| rows.get(&h.tid) == Some(&h.fingerprint)), "{what} k={k}");
+}
+
+/// Protects exactness and order for every shape, from one row to all of them.
+#[test]
+fn banding_nearest_equals_brute_force() {
+    let mut rng = Rng(21);
+    for shape in SHAPES {
+        for body in [512, 8168] {
+            let fps = fingerprints(shape, 6000, &mut rng);
+            let (pages, index, rows) = index_by_insert(body, &fps);
+            for query in queries(&fps, 6, &mut rng) {
+                for k in [1, 2, 10, 100, 1000, 7000] {
+                    let batch = [1, 10, 300][k % 3];
+                    let found = nearest(&pages, &index, query, k, batch);
+                    assert_nearest(&found, &rows, query, k, &format!("{shape:?} {body}"));
+                }
+            }
+        }
+    }
+}
+
+/// Protects the bound on memory: more rows at one distance than may wait, near and far, and the way
+/// through hot buckets.
+#[test]
+fn banding_nearest_streams_more_rows_than_it_may_keep() {
+    let mut rng = Rng(22);
+    let base = rng.next();
+    let mut fps = vec![base; 80_000];
+    fps.extend(vec![base ^ 0xff; 90_000]);
+    fps.extend((0..30_000).map(|_| base & 0xffff << 48 | rng.next() >> 16));
+    fps.extend(fingerprints(Shape::Random, 30_000, &mut rng));
+    let mut spill = MemorySpill::default();
+    let pages = MemoryPages::new(8168);
+    let mut builder = Builder::new(Options::default(), 8168, 1 << 26, &mut spill).unwrap();
+    let mut rows = Rows::new();
+    for (n, fp) in fps.iter().enumerate() {
+        builder.add(*fp, tid(n)).unwrap();
+        rows.insert(tid(n), *fp);
+    }
+    let index = builder.finish(&mut &pages).unwrap().index;
+    for query in [base, !base, base ^ 0b11] {
+        for k in [5, 100_000, fps.len() + 1] {
+            let found = nearest(&pages, &index, query, k, 5000);
+            assert_nearest(&found, &rows, query, k, "large");
+        }
+    }
+}
+
+/// Protects the lazy part: the nearest of a near-duplicate are found without reading much.
+#[test]
+fn banding_nearest_reads_little_for_near_duplicates() {
+    let mut rng = Rng(23);
+    let mut fps = fingerprints(Shape::Random, 200_000, &mut rng);
+    let base = rng.next();
+    for _ in 0..20 {
+        let near = rng.flip(base, 3);
+        fps.push(near);
+    }
+    let mut spill = MemorySpill::default();
+    let pages = MemoryPages::new(8168);
+    let mut builder = Builder::new(Options::default(), 8168, 1 << 26, &mut spill).unwrap();
+    for (n, fp) in fps.iter().enumerate() {
+        builder.add(*fp, tid(n)).unwrap();
+    }
+    let index = builder.finish(&mut &pages).unwrap().index;
+    let mut scan = NearestScan::new(&index, base);
+    let mut hits = Vec::new();
+    while hits.len() < 10 && scan.next_batch(&pages, 10, &mut hits).unwrap() {}
+    assert!(hits.len() >= 10 && scan.pages_read() < 20, "{} rows, {} pages", hits.len(), scan.pages_read());
+}
