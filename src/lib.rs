@@ -8,6 +8,8 @@
 use pgrx::prelude::*;
 
 mod aggregate;
+mod ball;
+mod banding;
 mod distance;
 mod fingerprint;
 mod pg;
@@ -20,6 +22,7 @@ pgrx::pg_module_magic!(name, version);
 
 pgrx::extension_sql_file!("../sql/fingerprint.sql", name = "fingerprint");
 pgrx::extension_sql_file!("../sql/distance.sql", name = "distance", requires = ["fingerprint"]);
+pgrx::extension_sql_file!("../sql/banding.sql", name = "banding", requires = ["distance"]);
 
 /// Called when the library is loaded. In the postmaster
 /// (`shared_preload_libraries`) the dictionary is loaded here, so that every

@@ -2,9 +2,12 @@
 //! `pg_sys`. What leaves them is safe.
 
 pub(crate) mod aggregate;
+pub(crate) mod ball;
 mod error;
+pub(crate) mod pages;
 mod recipe;
 mod record;
+pub(crate) mod spill;
 mod varlena;
 
 pub(crate) use error::{raise, raise_recipe};

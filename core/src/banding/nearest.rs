@@ -37,6 +37,8 @@ const HORIZON: u32 = 20;
 pub struct NearestScan {
     index: Index,
     query: u64,
+    /// Rows further away are not wanted.
+    limit: u32,
     phase: Phase,
     /// All rows nearer than this have been handed out, or are in `ready`.
     done: u32,
@@ -99,13 +101,20 @@ impl Waiting {
 impl NearestScan {
     /// A search for the rows nearest to `fingerprint`.
     pub fn new(index: &Index, fingerprint: u64) -> Self {
+        Self::within(index, fingerprint, MAX_DISTANCE)
+    }
+
+    /// The same for the rows within `limit` only.
+    pub fn within(index: &Index, fingerprint: u64, limit: u32) -> Self {
+        let limit = limit.min(MAX_DISTANCE);
         NearestScan {
+            limit,
             index: *index,
             query: fingerprint,
             phase: Phase::New,
             done: 0,
             ready: Vec::new(),
-            waiting: Waiting::new(HORIZON + 1),
+            waiting: Waiting::new(HORIZON.min(limit) + 1),
             radii: [-1; BLOCKS],
             reads: 0,
         }
@@ -154,7 +163,13 @@ impl NearestScan {
                     true => Phase::Hot(scan),
                     false => {
                         self.done += 1;
-                        if self.done <= 3 { self.hot_scan(self.done) } else { Phase::Shells }
+                        if self.done > self.limit {
+                            Phase::End
+                        } else if self.done <= 3 {
+                            self.hot_scan(self.done)
+                        } else {
+                            Phase::Shells
+                        }
                     }
                 };
             }
@@ -191,7 +206,7 @@ impl NearestScan {
     }
 
     fn whole_or_end(&self) -> Phase {
-        if self.done > MAX_DISTANCE { Phase::End } else { Phase::Whole }
+        if self.done > self.limit { Phase::End } else { Phase::Whole }
     }
 
     /// Covers one more distance by reading one shell.
@@ -249,7 +264,7 @@ impl NearestScan {
             self.ready = self.waiting.take(covered);
             self.done = covered + 1;
         }
-        Ok(if self.done > MAX_DISTANCE { Phase::End } else { Phase::Shells })
+        Ok(if self.done > self.limit { Phase::End } else { Phase::Shells })
     }
 
     /// Forgets what waits: it lies beyond what was handed out, and a pass finds it again.
@@ -260,8 +275,8 @@ impl NearestScan {
 
     /// Reads one whole tree for the nearest rows not handed out.
     fn pass<P: Pages>(&mut self, pages: &P) -> Result<Phase> {
-        let mut waiting = Waiting::new(MAX_DISTANCE + 1);
-        let mut scan = RangeScan::whole(&self.index, self.query, self.done, MAX_DISTANCE);
+        let mut waiting = Waiting::new(self.limit + 1);
+        let mut scan = RangeScan::whole(&self.index, self.query, self.done, self.limit);
         let mut hits = Vec::new();
         loop {
             scan.narrow(waiting.cut.saturating_sub(1));

@@ -1,0 +1,43 @@
+-- The access method and its operator class: src/ball.rs and src/banding/.
+
+CREATE TYPE hamming_ball;
+CREATE FUNCTION hamming_ball_in(cstring) RETURNS hamming_ball
+    AS 'MODULE_PATHNAME', 'hamming_ball_in_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION hamming_ball_in(cstring) IS 'I/O';
+CREATE FUNCTION hamming_ball_out(hamming_ball) RETURNS cstring
+    AS 'MODULE_PATHNAME', 'hamming_ball_out_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION hamming_ball_out(hamming_ball) IS 'I/O';
+CREATE TYPE hamming_ball (
+    INPUT = hamming_ball_in, OUTPUT = hamming_ball_out, INTERNALLENGTH = 16, ALIGNMENT = double);
+COMMENT ON TYPE hamming_ball IS 'the fingerprints within a Hamming distance of one: (center,radius)';
+
+CREATE FUNCTION hamming_ball(center bigint, radius integer) RETURNS hamming_ball
+    AS 'MODULE_PATHNAME', 'hamming_ball_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION hamming_ball(bigint, integer) IS 'the fingerprints within radius bits of center';
+
+CREATE FUNCTION within_ball(fp bigint, ball hamming_ball) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'within_ball_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION within_ball(bigint, hamming_ball) IS 'implementation of <@ operator';
+CREATE OPERATOR <@ (LEFTARG = bigint, RIGHTARG = hamming_ball, FUNCTION = within_ball,
+    RESTRICT = contsel, JOIN = contjoinsel);
+COMMENT ON OPERATOR <@ (bigint, hamming_ball) IS 'fingerprint lies within the ball';
+
+CREATE FUNCTION near(a bigint, b bigint) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'near_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION near(bigint, bigint) IS 'implementation of =~ operator';
+CREATE OPERATOR =~ (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = near, COMMUTATOR = =~,
+    RESTRICT = contsel, JOIN = contjoinsel);
+COMMENT ON OPERATOR =~ (bigint, bigint) IS 'fingerprints differ in at most three bits';
+
+CREATE FUNCTION banding_handler(internal) RETURNS index_am_handler
+    AS 'MODULE_PATHNAME', 'banding_handler_wrapper' LANGUAGE c STRICT;
+COMMENT ON FUNCTION banding_handler(internal) IS 'index access method handler of banding';
+CREATE ACCESS METHOD banding TYPE INDEX HANDLER banding_handler;
+COMMENT ON ACCESS METHOD banding IS 'exact search of 64-bit fingerprints by Hamming distance';
+
+CREATE OPERATOR CLASS bigint_hamming_ops DEFAULT FOR TYPE bigint USING banding AS
+    OPERATOR 1 <@ (bigint, hamming_ball),
+    OPERATOR 2 =~ (bigint, bigint),
+    OPERATOR 3 <~> (bigint, bigint) FOR ORDER BY pg_catalog.integer_ops;
+COMMENT ON OPERATOR CLASS bigint_hamming_ops USING banding IS
+    'fingerprints by Hamming distance, at any distance';

@@ -1,0 +1,236 @@
+//! Building: the heap is read once, the rows sorted four times, the pages
+//! written in order.
+//!
+//! Locking: the file is the build's own; pages are locked only because
+//! PostgreSQL's buffers want it. WAL: nothing while building; the finished
+//! file is logged once, whole. So is the init fork of an unlogged index, for
+//! it must survive the crash that it is for.
+
+use super::checked;
+use super::options::options_of;
+use super::tid_of;
+use crate::pg::pages::{BODY, PAGE, PAGE_HEADER, set_used};
+use crate::pg::spill::TempFile;
+use dedup_core::banding::{Builder, Index, PageSink, Result, used_bytes};
+use pgrx::{PgBox, pg_guard, pg_sys};
+use std::ffi::{CStr, c_char, c_void};
+
+/// Phases as `pg_stat_progress_create_index` names them; 1 is PostgreSQL's.
+const PHASE_SCANNING: i64 = 2;
+const PHASE_WRITING: i64 = 3;
+const PHASE_LOGGING: i64 = 4;
+
+/// Names a phase of the build.
+#[pg_guard]
+pub(super) unsafe extern "C-unwind" fn ambuildphasename(phase: i64) -> *mut c_char {
+    let name: Option<&'static CStr> = match phase {
+        1 => Some(c"initializing"),
+        PHASE_SCANNING => Some(c"scanning table"),
+        PHASE_WRITING => Some(c"sorting and writing blocks"),
+        PHASE_LOGGING => Some(c"writing WAL"),
+        _ => None,
+    };
+    name.map_or(std::ptr::null_mut(), |name| name.as_ptr().cast_mut())
+}
+
+fn progress(parameter: u32, value: i64) {
+    // SAFETY: writes this backend's own status entry.
+    unsafe { pg_sys::pgstat_progress_update_param(parameter as i32, value) }
+}
+
+/// What the callback of the heap scan fills.
+struct Collecting<'a> {
+    builder: Builder<'a, TempFile>,
+    index: pg_sys::Relation,
+}
+
+/// Takes one row of the heap.
+#[pg_guard]
+unsafe extern "C-unwind" fn take_row(
+    _index: pg_sys::Relation,
+    tid: pg_sys::ItemPointer,
+    values: *mut pg_sys::Datum,
+    is_null: *mut bool,
+    _alive: bool,
+    state: *mut c_void,
+) {
+    // SAFETY: PostgreSQL gives one value and one flag for the one column, and
+    // the state that `ambuild` has given it.
+    unsafe {
+        if *is_null {
+            return;
+        }
+        let collecting = &mut *state.cast::<Collecting>();
+        let added = collecting.builder.add((*values).value() as u64, tid_of(*tid));
+        checked(collecting.index, added);
+    }
+}
+
+/// Builds an index.
+#[pg_guard]
+pub(super) unsafe extern "C-unwind" fn ambuild(
+    heap: pg_sys::Relation,
+    index: pg_sys::Relation,
+    info: *mut pg_sys::IndexInfo,
+) -> *mut pg_sys::IndexBuildResult {
+    // SAFETY: PostgreSQL gives an open heap and an open, empty index; the scan
+    // of the heap may raise an error, hence the guard around it.
+    unsafe {
+        let main = pg_sys::ForkNumber::MAIN_FORKNUM;
+        if pg_sys::RelationGetNumberOfBlocksInFork(index, main) != 0 {
+            crate::pg::raise(
+                pgrx::PgSqlErrorCode::ERRCODE_INTERNAL_ERROR,
+                format!("index \"{}\" already contains data", crate::pg::pages::relation_name(index)),
+                "",
+            )
+        }
+        let memory = pg_sys::maintenance_work_mem as usize * 1024;
+        let mut spill = TempFile::new();
+        let builder = checked(index, Builder::new(options_of(index), BODY, memory, &mut spill));
+        let mut collecting = Collecting { builder, index };
+
+        progress(pg_sys::PROGRESS_CREATEIDX_SUBPHASE, PHASE_SCANNING);
+        let state = std::ptr::from_mut(&mut collecting).cast::<c_void>();
+        let scan = (*(*heap).rd_tableam).index_build_range_scan;
+        let heap_rows = pg_sys::ffi::pg_guard_ffi_boundary(|| {
+            scan.map_or(0.0, |scan| {
+                let (start, blocks) = (0, pg_sys::InvalidBlockNumber);
+                scan(
+                    heap,
+                    index,
+                    info,
+                    true,
+                    false,
+                    true,
+                    start,
+                    blocks,
+                    Some(take_row),
+                    state,
+                    std::ptr::null_mut(),
+                )
+            })
+        });
+
+        progress(pg_sys::PROGRESS_CREATEIDX_SUBPHASE, PHASE_WRITING);
+        let mut sink = FileSink::new(index);
+        let built = checked(index, collecting.builder.finish(&mut sink));
+
+        if needs_wal(index) {
+            progress(pg_sys::PROGRESS_CREATEIDX_SUBPHASE, PHASE_LOGGING);
+            let pages = pg_sys::RelationGetNumberOfBlocksInFork(index, main);
+            pg_sys::log_newpage_range(index, main, 0, pages, true);
+        }
+        let mut result = PgBox::<pg_sys::IndexBuildResult>::alloc0();
+        result.heap_tuples = heap_rows;
+        result.index_tuples = built.rows as f64;
+        result.into_pg()
+    }
+}
+
+/// `RelationNeedsWAL`, which is a macro.
+unsafe fn needs_wal(relation: pg_sys::Relation) -> bool {
+    // SAFETY: the relation is open.
+    unsafe {
+        let permanent = (*(*relation).rd_rel).relpersistence == pg_sys::RELPERSISTENCE_PERMANENT as c_char;
+        #[cfg(any(feature = "pg14", feature = "pg15"))]
+        let new_file = (*relation).rd_createSubid != pg_sys::InvalidSubTransactionId
+            || (*relation).rd_firstRelfilenodeSubid != pg_sys::InvalidSubTransactionId;
+        #[cfg(not(any(feature = "pg14", feature = "pg15")))]
+        let new_file = (*relation).rd_createSubid != pg_sys::InvalidSubTransactionId
+            || (*relation).rd_firstRelfilelocatorSubid != pg_sys::InvalidSubTransactionId;
+        permanent && (pg_sys::wal_level >= pg_sys::WalLevel::WAL_LEVEL_REPLICA as i32 || !new_file)
+    }
+}
+
+/// The main fork of an index that is being built.
+struct FileSink {
+    relation: pg_sys::Relation,
+    pages: u32,
+}
+
+impl FileSink {
+    /// # Safety
+    /// The relation is an open index, empty, and nobody else's.
+    unsafe fn new(relation: pg_sys::Relation) -> FileSink {
+        FileSink { relation, pages: 0 }
+    }
+}
+
+impl PageSink for FileSink {
+    fn write(&mut self, block: u32, body: &[u8]) -> Result<()> {
+        // SAFETY: as `new` asks; no one else extends the file.
+        unsafe {
+            let buffer = loop {
+                if self.pages > block {
+                    break pg_sys::ReadBuffer(self.relation, block);
+                }
+                // Block 0 comes last, but a file grows from its start.
+                let buffer = pg_sys::ReadBuffer(self.relation, pg_sys::InvalidBlockNumber);
+                self.pages += 1;
+                if self.pages > block {
+                    break buffer;
+                }
+                pg_sys::ReleaseBuffer(buffer);
+            };
+            fill(buffer, body);
+            pg_sys::ReleaseBuffer(buffer);
+        }
+        Ok(())
+    }
+
+    fn progress(&mut self, done: u64, total: u64) {
+        progress(pg_sys::PROGRESS_CREATEIDX_TUPLES_TOTAL, total as i64);
+        progress(pg_sys::PROGRESS_CREATEIDX_TUPLES_DONE, done as i64);
+    }
+
+    fn check_interrupts(&mut self) -> Result<()> {
+        pgrx::check_for_interrupts!();
+        Ok(())
+    }
+}
+
+/// Writes a whole page into a pinned buffer.
+///
+/// # Safety
+/// The buffer is pinned and its page is nobody else's.
+unsafe fn fill(buffer: pg_sys::Buffer, body: &[u8]) {
+    // SAFETY: the caller's promise; a body fits behind the page's header.
+    unsafe {
+        pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_EXCLUSIVE as i32);
+        let page = pg_sys::BufferGetPage(buffer);
+        fill_page(page, body);
+        pg_sys::MarkBufferDirty(buffer);
+        pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_UNLOCK as i32);
+    }
+}
+
+/// # Safety
+/// `page` is a page that the caller may write.
+unsafe fn fill_page(page: pg_sys::Page, body: &[u8]) {
+    // SAFETY: the caller's promise; at most BODY bytes are copied.
+    unsafe {
+        pg_sys::PageInit(page, PAGE, 0);
+        let length = body.len().min(BODY);
+        std::ptr::copy_nonoverlapping(body.as_ptr(), page.cast::<u8>().add(PAGE_HEADER), length);
+        set_used(page, used_bytes(body));
+    }
+}
+
+/// Writes the init fork of an unlogged index: an empty one.
+#[pg_guard]
+pub(super) unsafe extern "C-unwind" fn ambuildempty(index: pg_sys::Relation) {
+    // SAFETY: PostgreSQL gives an open index whose init fork is empty; full
+    // images in generic records make it survive the crash that it is for.
+    unsafe {
+        let init = pg_sys::ForkNumber::INIT_FORKNUM;
+        let mut images = checked(index, Index::empty_images(options_of(index), BODY));
+        for image in &mut images {
+            image.resize(BODY, 0);
+            let (new, mode) = (pg_sys::InvalidBlockNumber, pg_sys::ReadBufferMode::RBM_NORMAL);
+            let buffer = pg_sys::ReadBufferExtended(index, init, new, mode, std::ptr::null_mut());
+            fill(buffer, image);
+            pg_sys::ReleaseBuffer(buffer);
+        }
+        pg_sys::log_newpage_range(index, init, 0, images.len() as u32, true);
+    }
+}

@@ -1,0 +1,50 @@
+//! The handler: what the access method can do and which functions do it.
+//!
+//! Locking and WAL: none here.
+
+use super::{build, cost, insert, options, scan, vacuum, validate};
+use pgrx::{PgBox, pg_extern, pg_sys};
+
+/// The routine, copied for each caller; PostgreSQL 19 will want it static.
+const ROUTINE: pg_sys::IndexAmRoutine = {
+    // SAFETY: zero is a legal value of every field: false, no function.
+    let mut am: pg_sys::IndexAmRoutine = unsafe { std::mem::zeroed() };
+    am.type_ = pg_sys::NodeTag::T_IndexAmRoutine;
+    am.amstrategies = 3;
+    am.amsupport = 0;
+    am.amcanorderbyop = true;
+    // A nearest-neighbour scan has no condition. NULLs are not stored all the
+    // same: `cost` keeps the planner from a scan with neither condition nor
+    // order.
+    am.amoptionalkey = true;
+    am.amkeytype = pg_sys::InvalidOid;
+    // Dead entries are found on every page by one worker or another.
+    am.amparallelvacuumoptions =
+        (pg_sys::VACUUM_OPTION_PARALLEL_BULKDEL | pg_sys::VACUUM_OPTION_PARALLEL_CLEANUP) as u8;
+    am.ambuild = Some(build::ambuild);
+    am.ambuildempty = Some(build::ambuildempty);
+    am.aminsert = Some(insert::aminsert);
+    am.ambulkdelete = Some(vacuum::ambulkdelete);
+    am.amvacuumcleanup = Some(vacuum::amvacuumcleanup);
+    am.amcostestimate = Some(cost::amcostestimate);
+    am.amoptions = Some(options::amoptions);
+    am.ambuildphasename = Some(build::ambuildphasename);
+    am.amvalidate = Some(validate::amvalidate);
+    am.ambeginscan = Some(scan::ambeginscan);
+    am.amrescan = Some(scan::amrescan);
+    am.amgettuple = Some(scan::amgettuple);
+    am.amgetbitmap = Some(scan::amgetbitmap);
+    am.amendscan = Some(scan::amendscan);
+    am
+};
+
+/// The handler function of the access method.
+#[pg_extern(sql = "")]
+fn banding_handler(_internal: pgrx::datum::Internal) -> PgBox<pg_sys::IndexAmRoutine> {
+    // SAFETY: the node is as large as the routine and is filled whole.
+    unsafe {
+        let mut am = PgBox::<pg_sys::IndexAmRoutine>::alloc_node(pg_sys::NodeTag::T_IndexAmRoutine);
+        *am = ROUTINE;
+        am.into_pg_boxed()
+    }
+}

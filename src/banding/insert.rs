@@ -1,0 +1,33 @@
+//! Inserting: one row into the four trees.
+//!
+//! Locking and WAL: as `dedup_core::banding`'s insert says: at most three
+//! pages locked, one record a tree; every record leaves a whole index.
+
+use super::{checked, open_index, tid_of};
+use crate::pg::pages::RelationPages;
+use pgrx::{pg_guard, pg_sys};
+
+/// Adds a row's entry; a NULL fingerprint has none.
+#[pg_guard]
+pub(super) unsafe extern "C-unwind" fn aminsert(
+    index: pg_sys::Relation,
+    values: *mut pg_sys::Datum,
+    is_null: *mut bool,
+    heap_tid: pg_sys::ItemPointer,
+    _heap: pg_sys::Relation,
+    _check_unique: pg_sys::IndexUniqueCheck::Type,
+    _unchanged: bool,
+    _info: *mut pg_sys::IndexInfo,
+) -> bool {
+    // SAFETY: PostgreSQL gives one value and one flag for the one column, and
+    // an index that it keeps open and locked during the call.
+    unsafe {
+        if *is_null {
+            return false;
+        }
+        let pages = RelationPages::new(index);
+        let banding = open_index(index, &pages);
+        checked(index, banding.insert(&pages, (*values).value() as u64, tid_of(*heap_tid)));
+    }
+    false
+}

@@ -1,0 +1,74 @@
+//! The access method `banding`: what PostgreSQL calls, one file a phase. The
+//! algorithms, and the arguments why they are right, are in
+//! `dedup_core::banding`; here is how they are reached.
+//!
+//! Locking and WAL: everything goes through `pg::pages`, whose guards are the
+//! only locks. Nothing is kept locked or pinned between two calls.
+
+mod build;
+mod cost;
+mod handler;
+mod insert;
+mod options;
+mod scan;
+mod vacuum;
+mod validate;
+
+use crate::pg::pages::{RelationPages, raise_index_error};
+use dedup_core::banding::{Index, Result, Tid};
+use pgrx::pg_sys;
+
+/// Strategies of an operator class: `fp <@ hamming_ball`.
+const WITHIN: u16 = 1;
+/// `fp =~ q`: within distance 3.
+const NEAR: u16 = 2;
+/// `ORDER BY fp <~> q`.
+const DISTANCE: u16 = 3;
+
+/// The value of `result`, or its error as PostgreSQL's.
+///
+/// # Safety
+/// The relation is open.
+unsafe fn checked<T>(relation: pg_sys::Relation, result: Result<T>) -> T {
+    match result {
+        Ok(value) => value,
+        // SAFETY: the caller's promise.
+        Err(error) => unsafe { raise_index_error(relation, error) },
+    }
+}
+
+/// What the metapage says, kept in the relation cache: roots never move while
+/// the file lives, and a new file (REINDEX, TRUNCATE) invalidates the cache.
+///
+/// # Safety
+/// The relation is an open banding index.
+unsafe fn open_index(relation: pg_sys::Relation, pages: &RelationPages) -> Index {
+    // SAFETY: `rd_amcache` is this access method's to use: null, or what was
+    // put there below, in memory that is freed with it. `Index` is plain data.
+    unsafe {
+        let cached = (*relation).rd_amcache.cast::<Index>();
+        if !cached.is_null() {
+            return *cached;
+        }
+        let index = checked(relation, Index::open(pages));
+        let kept = pg_sys::MemoryContextAlloc((*relation).rd_indexcxt, size_of::<Index>()).cast::<Index>();
+        kept.write(index);
+        (*relation).rd_amcache = kept.cast();
+        index
+    }
+}
+
+/// PostgreSQL's row pointer as the core's.
+fn tid_of(pointer: pg_sys::ItemPointerData) -> Tid {
+    let block = u32::from(pointer.ip_blkid.bi_hi) << 16 | u32::from(pointer.ip_blkid.bi_lo);
+    Tid::new(block, pointer.ip_posid)
+}
+
+/// The core's row pointer as PostgreSQL's.
+fn pointer_of(tid: Tid) -> pg_sys::ItemPointerData {
+    let block = tid.block();
+    pg_sys::ItemPointerData {
+        ip_blkid: pg_sys::BlockIdData { bi_hi: (block >> 16) as u16, bi_lo: block as u16 },
+        ip_posid: tid.offset(),
+    }
+}

@@ -1,0 +1,98 @@
+//! Options of an index: `WITH (fillfactor = 90, mu = 2)`. They are frozen in
+//! the metapage at build; ALTER INDEX … SET takes effect at the next REINDEX.
+//!
+//! Locking and WAL: none here.
+
+use dedup_core::banding::Options;
+use pgrx::{pg_guard, pg_sys};
+use std::ffi::c_int;
+use std::mem::offset_of;
+use std::sync::OnceLock;
+
+/// What `relation->rd_options` points to.
+#[repr(C)]
+struct Parsed {
+    vl_len: i32,
+    fillfactor: c_int,
+    mu: f64,
+}
+
+fn kind() -> pg_sys::relopt_kind::Type {
+    static KIND: OnceLock<pg_sys::relopt_kind::Type> = OnceLock::new();
+    *KIND.get_or_init(|| {
+        let default = Options::default();
+        // SAFETY: registers options of this access method, once a process;
+        // names and descriptions are copied.
+        unsafe {
+            let kind = pg_sys::add_reloption_kind();
+            let lock = pg_sys::AccessExclusiveLock as i32;
+            pg_sys::add_int_reloption(
+                kind,
+                c"fillfactor".as_ptr(),
+                c"How full leaves are packed when the index is built, in percent".as_ptr(),
+                c_int::from(default.fillfactor),
+                10,
+                100,
+                lock,
+            );
+            pg_sys::add_real_reloption(
+                kind,
+                c"mu".as_ptr(),
+                c"A bucket above (1 + mu) times the average one gets a second level".as_ptr(),
+                default.mu,
+                0.0,
+                1e6,
+                lock,
+            );
+            kind
+        }
+    })
+}
+
+const fn element(name: &'static std::ffi::CStr, opttype: u32, offset: usize) -> pg_sys::relopt_parse_elt {
+    pg_sys::relopt_parse_elt {
+        optname: name.as_ptr(),
+        opttype,
+        offset: offset as c_int,
+        #[cfg(feature = "pg18")]
+        isset_offset: 0,
+    }
+}
+
+/// Parses the options of CREATE and ALTER INDEX.
+#[pg_guard]
+pub(super) unsafe extern "C-unwind" fn amoptions(
+    options: pg_sys::Datum,
+    validate: bool,
+) -> *mut pg_sys::bytea {
+    let elements = [
+        element(c"fillfactor", pg_sys::relopt_type::RELOPT_TYPE_INT, offset_of!(Parsed, fillfactor)),
+        element(c"mu", pg_sys::relopt_type::RELOPT_TYPE_REAL, offset_of!(Parsed, mu)),
+    ];
+    // SAFETY: the elements describe `Parsed`, whose size is given.
+    unsafe {
+        pg_sys::build_reloptions(
+            options,
+            validate,
+            kind(),
+            size_of::<Parsed>(),
+            elements.as_ptr(),
+            elements.len() as c_int,
+        )
+        .cast()
+    }
+}
+
+/// The options of an index that is about to be built.
+///
+/// # Safety
+/// The relation is an open banding index.
+pub(super) unsafe fn options_of(relation: pg_sys::Relation) -> Options {
+    // SAFETY: `rd_options` is null or what `amoptions` made.
+    unsafe {
+        match (*relation).rd_options.cast::<Parsed>().as_ref() {
+            Some(parsed) => Options { mu: parsed.mu, fillfactor: parsed.fillfactor as u8 },
+            None => Options::default(),
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! Scans: plain, ordered and bitmap.
+//!
+//! Locking and WAL: pages are locked only inside a batch, at most two at a
+//! time and shared; between two calls nothing is locked or pinned. That is
+//! safe with any snapshot: one of MVCC does not see a row that has taken a
+//! removed one's place, and for any other kind `xs_recheck` has the executor
+//! look at the row again (exclusion constraints do).
+
+use super::{DISTANCE, NEAR, WITHIN, checked, open_index, pointer_of};
+use crate::ball::{Ball, NEAR_DISTANCE};
+use crate::pg::pages::RelationPages;
+use dedup_core::banding::{Hit, Index, NearestScan, RangeScan, Result};
+use dedup_core::signature::hamming;
+use pgrx::{PgMemoryContexts, pg_guard, pg_sys};
+
+/// Rows asked for at first; the next batches are larger.
+const FIRST_BATCH: usize = 64;
+const LARGEST_BATCH: usize = 4096;
+
+/// The state of a scan. It owns only memory, and is dropped with the memory
+/// context it was made in if the query fails.
+struct Scan {
+    search: Search,
+    /// What every row must meet; the search has met the first one already.
+    conditions: Vec<Ball>,
+    /// No row farther than this from the query can meet the conditions.
+    farthest: u32,
+    hits: Vec<Hit>,
+    next: usize,
+    batch: usize,
+    more: bool,
+}
+
+enum Search {
+    /// Not begun, or a condition is NULL: no row.
+    Nothing,
+    Range(RangeScan),
+    Nearest(Box<NearestScan>),
+}
+
+impl Scan {
+    /// Fetches the next rows; says whether there are any.
+    fn fetch(&mut self, pages: &RelationPages) -> Result<bool> {
+        while self.next >= self.hits.len() {
+            if !self.more {
+                return Ok(false);
+            }
+            self.hits.clear();
+            self.next = 0;
+            self.more = match &mut self.search {
+                Search::Nothing => false,
+                Search::Range(range) => range.next_batch(pages, self.batch, &mut self.hits)?,
+                Search::Nearest(nearest) => nearest.next_batch(pages, self.batch, &mut self.hits)?,
+            };
+            self.batch = (self.batch * 4).min(LARGEST_BATCH);
+            if self.hits.last().is_some_and(|last| last.distance > self.farthest) {
+                self.more = false;
+            }
+            let conditions = &self.conditions;
+            if !conditions.is_empty() {
+                self.hits.retain(|hit| {
+                    conditions.iter().all(|ball| hamming(hit.fingerprint, ball.center) <= ball.radius)
+                });
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Begins a scan.
+#[pg_guard]
+pub(super) unsafe extern "C-unwind" fn ambeginscan(
+    index: pg_sys::Relation,
+    keys: i32,
+    order_bys: i32,
+) -> pg_sys::IndexScanDesc {
+    // SAFETY: PostgreSQL gives an open index; the state lives in the context
+    // that the descriptor lives in.
+    unsafe {
+        let scan = pg_sys::RelationGetIndexScan(index, keys, order_bys);
+        let state = Scan {
+            search: Search::Nothing,
+            conditions: Vec::new(),
+            farthest: u32::MAX,
+            hits: Vec::new(),
+            next: 0,
+            batch: FIRST_BATCH,
+            more: false,
+        };
+        (*scan).opaque = PgMemoryContexts::CurrentMemoryContext.leak_and_drop_on_delete(state).cast();
+        scan
+    }
+}
+
+/// Sets the conditions, at first and for each outer row of a join.
+#[pg_guard]
+pub(super) unsafe extern "C-unwind" fn amrescan(
+    scan: pg_sys::IndexScanDesc,
+    keys: pg_sys::ScanKey,
+    key_count: i32,
+    order_bys: pg_sys::ScanKey,
+    order_by_count: i32,
+) {
+    // SAFETY: PostgreSQL gives as many keys as it says, of the strategies of
+    // this access method's operator classes, or null for "as before".
+    unsafe {
+        if !keys.is_null() && (*scan).numberOfKeys > 0 {
+            std::ptr::copy(keys, (*scan).keyData, key_count.max(0) as usize);
+        }
+        if !order_bys.is_null() && (*scan).numberOfOrderBys > 0 {
+            std::ptr::copy(order_bys, (*scan).orderByData, order_by_count.max(0) as usize);
+        }
+        let state = &mut *(*scan).opaque.cast::<Scan>();
+        state.hits.clear();
+        state.conditions.clear();
+        state.next = 0;
+        state.batch = FIRST_BATCH;
+        state.more = true;
+        state.farthest = u32::MAX;
+        for at in 0..(*scan).numberOfKeys as usize {
+            match condition(&*(*scan).keyData.add(at)) {
+                Some(ball) => state.conditions.push(ball),
+                None => {
+                    state.search = Search::Nothing;
+                    return;
+                }
+            }
+        }
+        let relation = (*scan).indexRelation;
+        let index = open_index(relation, &RelationPages::new(relation));
+        let query = match (*scan).numberOfOrderBys {
+            0 => None,
+            // A distance to NULL orders nothing: any order will do.
+            _ => Some(&*(*scan).orderByData).filter(|key| key.sk_flags & pg_sys::SK_ISNULL as i32 == 0),
+        };
+        state.search = search(
+            &index,
+            query.map(|key| key.sk_argument.value() as u64),
+            &mut state.conditions,
+            &mut state.farthest,
+        );
+        count_scan(scan);
+    }
+}
+
+/// Chooses how to search: by distance from `query` if there is an order, else
+/// around the narrowest condition.
+fn search(index: &Index, query: Option<u64>, conditions: &mut Vec<Ball>, farthest: &mut u32) -> Search {
+    if let Some(query) = query {
+        // By the triangle inequality.
+        *farthest =
+            conditions.iter().map(|ball| hamming(query, ball.center) + ball.radius).min().unwrap_or(u32::MAX);
+        conditions.retain(|ball| ball.center != query || ball.radius > *farthest);
+        let bounded = (*farthest).min(64);
+        return Search::Nearest(Box::new(NearestScan::within(index, query, bounded)));
+    }
+    match (0..conditions.len()).min_by_key(|&at| conditions[at].radius) {
+        Some(narrowest) => {
+            let ball = conditions.swap_remove(narrowest);
+            Search::Range(RangeScan::new(index, ball.center, ball.radius))
+        }
+        None => Search::Range(RangeScan::all(index)),
+    }
+}
+
+/// What a scan key asks of a fingerprint; `None` if nothing can meet it.
+///
+/// # Safety
+/// The key's argument has the type of its strategy's right operand.
+unsafe fn condition(key: &pg_sys::ScanKeyData) -> Option<Ball> {
+    if key.sk_flags & pg_sys::SK_ISNULL as i32 != 0 {
+        return None;
+    }
+    match key.sk_strategy {
+        // SAFETY: the right operand is a hamming_ball, passed by reference.
+        WITHIN => unsafe { Ball::from_datum(key.sk_argument) },
+        NEAR => Some(Ball { center: key.sk_argument.value() as u64, radius: NEAR_DISTANCE }),
+        _ => {
+            debug_assert!(key.sk_strategy != DISTANCE, "an ordering operator is no condition");
+            None
+        }
+    }
+}
+
+/// Gives the next row.
+#[pg_guard]
+pub(super) unsafe extern "C-unwind" fn amgettuple(
+    scan: pg_sys::IndexScanDesc,
+    _direction: pg_sys::ScanDirection::Type,
+) -> bool {
+    // SAFETY: the scan was begun and rescanned by the functions above, and its
+    // index is open.
+    unsafe {
+        let state = &mut *(*scan).opaque.cast::<Scan>();
+        if state.next >= state.hits.len() {
+            let relation = (*scan).indexRelation;
+            if !checked(relation, state.fetch(&RelationPages::new(relation))) {
+                return false;
+            }
+        }
+        (*scan).xs_heaptid = pointer_of(state.hits[state.next].tid);
+        (*scan).xs_recheck = !is_mvcc((*scan).xs_snapshot);
+        (*scan).xs_recheckorderby = false;
+        state.next += 1;
+        true
+    }
+}
+
+/// Adds all rows to a bitmap; says how many.
+#[pg_guard]
+pub(super) unsafe extern "C-unwind" fn amgetbitmap(
+    scan: pg_sys::IndexScanDesc,
+    bitmap: *mut pg_sys::TIDBitmap,
+) -> i64 {
+    // SAFETY: as in `amgettuple`.
+    unsafe {
+        let state = &mut *(*scan).opaque.cast::<Scan>();
+        let relation = (*scan).indexRelation;
+        let pages = RelationPages::new(relation);
+        let mut pointers = Vec::new();
+        let mut rows = 0;
+        state.batch = LARGEST_BATCH;
+        while checked(relation, state.fetch(&pages)) {
+            pointers.clear();
+            pointers.extend(state.hits[state.next..].iter().map(|hit| pointer_of(hit.tid)));
+            pg_sys::tbm_add_tuples(bitmap, pointers.as_mut_ptr(), pointers.len() as i32, false);
+            rows += pointers.len() as i64;
+            state.next = state.hits.len();
+            pgrx::check_for_interrupts!();
+        }
+        rows
+    }
+}
+
+/// Ends a scan: gives its memory back at once.
+#[pg_guard]
+pub(super) unsafe extern "C-unwind" fn amendscan(scan: pg_sys::IndexScanDesc) {
+    // SAFETY: the state is still there; what remains of it is dropped with
+    // its memory context.
+    unsafe {
+        let state = &mut *(*scan).opaque.cast::<Scan>();
+        state.search = Search::Nothing;
+        state.hits = Vec::new();
+        state.conditions = Vec::new();
+    }
+}
+
+/// `IsMVCCSnapshot`, which is a macro.
+///
+/// # Safety
+/// The snapshot is null or valid.
+unsafe fn is_mvcc(snapshot: pg_sys::Snapshot) -> bool {
+    use pg_sys::SnapshotType::{SNAPSHOT_HISTORIC_MVCC, SNAPSHOT_MVCC};
+    // SAFETY: the caller's promise.
+    unsafe {
+        snapshot.as_ref().is_some_and(|s| matches!(s.snapshot_type, SNAPSHOT_MVCC | SNAPSHOT_HISTORIC_MVCC))
+    }
+}
+
+/// Counts the scan in `pg_stat_user_indexes` and in EXPLAIN.
+///
+/// # Safety
+/// The scan's index is open.
+unsafe fn count_scan(scan: pg_sys::IndexScanDesc) {
+    // SAFETY: the caller's promise; the entry is null when nothing is counted.
+    unsafe {
+        let relation = (*scan).indexRelation;
+        #[cfg(not(feature = "pg14"))]
+        if (*relation).pgstat_info.is_null() && (*relation).pgstat_enabled {
+            pg_sys::pgstat_assoc_relation(relation);
+        }
+        if let Some(counts) = (*relation).pgstat_info.as_mut() {
+            #[cfg(any(feature = "pg14", feature = "pg15"))]
+            {
+                counts.t_counts.t_numscans += 1;
+            }
+            #[cfg(not(any(feature = "pg14", feature = "pg15")))]
+            {
+                counts.counts.numscans += 1;
+            }
+        }
+        #[cfg(feature = "pg18")]
+        if let Some(instrument) = (*scan).instrument.as_mut() {
+            instrument.nsearches += 1;
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! VACUUM: dead entries are removed page by page, then the buckets are
+//! counted and hot ones given their second level.
+//!
+//! Locking and WAL: one page at a time, exclusively; one record a page that
+//! changes. No cleanup lock is needed: a scan that was given a row pointer
+//! holds no pin, and its snapshot does not see what may since have taken the
+//! row's place (for snapshots of other kinds the scan asks for a recheck).
+
+use super::{checked, open_index, pointer_of};
+use crate::pg::pages::RelationPages;
+use dedup_core::banding::Tid;
+use pgrx::{PgBox, pg_guard, pg_sys};
+use std::ffi::c_void;
+
+/// Removes the entries that `callback` calls dead.
+#[pg_guard]
+pub(super) unsafe extern "C-unwind" fn ambulkdelete(
+    info: *mut pg_sys::IndexVacuumInfo,
+    stats: *mut pg_sys::IndexBulkDeleteResult,
+    callback: pg_sys::IndexBulkDeleteCallback,
+    state: *mut c_void,
+) -> *mut pg_sys::IndexBulkDeleteResult {
+    // SAFETY: PostgreSQL gives an open index and a callback that may be called
+    // with any row pointer; it may raise an error, hence the guard.
+    unsafe {
+        let relation = (*info).index;
+        let pages = RelationPages::for_vacuum(relation, (*info).strategy);
+        let index = open_index(relation, &pages);
+        let stats = if stats.is_null() { new_stats() } else { stats };
+        let done = checked(
+            relation,
+            index.bulk_delete(&pages, |tid: Tid| {
+                let mut pointer = pointer_of(tid);
+                callback.is_some_and(|callback| {
+                    pg_sys::ffi::pg_guard_ffi_boundary(|| callback(&mut pointer, state))
+                })
+            }),
+        );
+        (*stats).num_pages = done.pages;
+        (*stats).num_index_tuples = done.remaining as f64;
+        (*stats).tuples_removed += done.removed as f64;
+        (*stats).estimated_count = false;
+        stats
+    }
+}
+
+/// The last step, also when there was nothing to remove.
+#[pg_guard]
+pub(super) unsafe extern "C-unwind" fn amvacuumcleanup(
+    info: *mut pg_sys::IndexVacuumInfo,
+    stats: *mut pg_sys::IndexBulkDeleteResult,
+) -> *mut pg_sys::IndexBulkDeleteResult {
+    // SAFETY: PostgreSQL gives an open index.
+    unsafe {
+        if (*info).analyze_only {
+            return stats;
+        }
+        let relation = (*info).index;
+        let pages = RelationPages::for_vacuum(relation, (*info).strategy);
+        let index = open_index(relation, &pages);
+        let done = checked(relation, index.maintain(&pages));
+        let stats = if stats.is_null() { new_stats() } else { stats };
+        (*stats).num_pages = checked(relation, dedup_core::banding::Pages::len(&pages));
+        (*stats).num_index_tuples = done.rows as f64;
+        (*stats).estimated_count = false;
+        stats
+    }
+}
+
+fn new_stats() -> *mut pg_sys::IndexBulkDeleteResult {
+    // SAFETY: all zero is a legal value; the memory is the caller's.
+    unsafe { PgBox::<pg_sys::IndexBulkDeleteResult>::alloc0().into_pg() }
+}

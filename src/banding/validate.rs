@@ -1,0 +1,76 @@
+//! `amvalidate`: an operator class is one only if every operator in it is what
+//! its strategy means.
+//!
+//! Locking and WAL: none here.
+
+use super::{DISTANCE, NEAR, WITHIN};
+use pgrx::prelude::*;
+use pgrx::{Spi, pg_guard, pg_sys};
+
+/// What is wrong with the operator class `opclass`, a sentence each. A class is
+/// over `bigint`; its operators are of the three strategies, of the right kind
+/// (search or ordering), take `bigint` on the left, and give a boolean or, to
+/// order by, an integer; and the two that an index cannot do without are
+/// there. The access method has no support functions.
+const FAULTS: &str = "
+    WITH class AS (SELECT c.oid, c.opcname, c.opcfamily, c.opcintype
+                     FROM pg_catalog.pg_opclass c WHERE c.oid OPERATOR(pg_catalog.=) $1),
+         member AS (SELECT o.*, p.oprleft, p.oprright, p.oprresult, p.oprname
+                      FROM class, pg_catalog.pg_amop o, pg_catalog.pg_operator p
+                     WHERE o.amopfamily OPERATOR(pg_catalog.=) class.opcfamily
+                       AND p.oid OPERATOR(pg_catalog.=) o.amopopr)
+    SELECT pg_catalog.format('operator class \"%s\" is for type %s, not bigint',
+               opcname, pg_catalog.format_type(opcintype, NULL))
+      FROM class WHERE opcintype OPERATOR(pg_catalog.<>) 'pg_catalog.int8'::pg_catalog.regtype
+    UNION ALL
+    SELECT pg_catalog.format('operator %s has strategy %s, which banding does not know', oprname, amopstrategy)
+      FROM member WHERE amopstrategy NOT IN ($2, $3, $4)
+    UNION ALL
+    SELECT pg_catalog.format('operator %s of strategy %s has the wrong purpose', oprname, amopstrategy)
+      FROM member WHERE (amoppurpose OPERATOR(pg_catalog.=) 'o') OPERATOR(pg_catalog.<>)
+                        (amopstrategy OPERATOR(pg_catalog.=) $4)
+    UNION ALL
+    SELECT pg_catalog.format('operator %s does not take a bigint on its left', oprname)
+      FROM member WHERE oprleft OPERATOR(pg_catalog.<>) 'pg_catalog.int8'::pg_catalog.regtype
+    UNION ALL
+    SELECT pg_catalog.format('operator %s does not take a bigint on its right', oprname)
+      FROM member WHERE amopstrategy IN ($3, $4)
+                    AND oprright OPERATOR(pg_catalog.<>) 'pg_catalog.int8'::pg_catalog.regtype
+    UNION ALL
+    SELECT pg_catalog.format('operator %s does not take a hamming_ball on its right', oprname)
+      FROM member, pg_catalog.pg_type t
+     WHERE amopstrategy OPERATOR(pg_catalog.=) $2 AND t.oid OPERATOR(pg_catalog.=) oprright
+       AND (t.typname OPERATOR(pg_catalog.<>) 'hamming_ball' OR t.typlen OPERATOR(pg_catalog.<>) 16)
+    UNION ALL
+    SELECT pg_catalog.format('operator %s gives %s', oprname, pg_catalog.format_type(oprresult, NULL))
+      FROM member WHERE oprresult OPERATOR(pg_catalog.<>)
+          CASE WHEN amopstrategy OPERATOR(pg_catalog.=) $4 THEN 'pg_catalog.int4'::pg_catalog.regtype
+               ELSE 'pg_catalog.bool'::pg_catalog.regtype END
+    UNION ALL
+    SELECT pg_catalog.format('strategy %s has no operator', s)
+      FROM class, pg_catalog.unnest(ARRAY[$2, $4]) s
+     WHERE NOT EXISTS (SELECT FROM member WHERE amopstrategy OPERATOR(pg_catalog.=) s)
+    UNION ALL
+    SELECT 'the operator family has support functions'
+      FROM class WHERE EXISTS (SELECT FROM pg_catalog.pg_amproc
+                                WHERE amprocfamily OPERATOR(pg_catalog.=) class.opcfamily)";
+
+/// Says whether the operator class is one; a notice names each fault.
+#[pg_guard]
+pub(super) unsafe extern "C-unwind" fn amvalidate(opclass: pg_sys::Oid) -> bool {
+    let strategy = |number: u16| (number as i32).into();
+    let faults = Spi::connect(|client| {
+        let arguments = [opclass.into(), strategy(WITHIN), strategy(NEAR), strategy(DISTANCE)];
+        let rows = client.select(FAULTS, None, &arguments)?;
+        rows.map(|row| row.get::<String>(1)).collect::<Result<Vec<_>, _>>()
+    });
+    match faults {
+        Ok(faults) => {
+            for fault in faults.iter().flatten() {
+                ereport!(PgLogLevel::INFO, PgSqlErrorCode::ERRCODE_INVALID_OBJECT_DEFINITION, fault.clone());
+            }
+            faults.is_empty()
+        }
+        Err(error) => crate::pg::raise(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, error.to_string(), ""),
+    }
+}

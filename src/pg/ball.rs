@@ -1,0 +1,87 @@
+//! The SQL type `hamming_ball` in PostgreSQL's memory.
+
+use pgrx::callconv::{Arg, ArgAbi, BoxRet, FcInfo};
+use pgrx::datum::{Datum, FromDatum, IntoDatum};
+use pgrx::pg_sys;
+use pgrx::pgrx_sql_entity_graph::metadata::{
+    ArgumentError, ReturnsError, ReturnsRef, SqlMappingRef, SqlTranslatable, TypeOrigin,
+};
+
+/// The fingerprints within `radius` of `center`. On disk: 16 bytes, aligned to
+/// 8: the center, the radius, four zero bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ball {
+    /// The fingerprint in the middle.
+    pub(crate) center: u64,
+    /// The largest distance, 0 to 64.
+    pub(crate) radius: u32,
+}
+
+#[repr(C)]
+struct Stored {
+    center: u64,
+    radius: u32,
+    zero: u32,
+}
+
+impl Ball {
+    /// The ball that a datum points to.
+    ///
+    /// # Safety
+    /// The datum is a value of type `hamming_ball`.
+    pub(crate) unsafe fn from_datum(datum: pg_sys::Datum) -> Option<Ball> {
+        // SAFETY: the caller's promise.
+        let stored = unsafe { datum.cast_mut_ptr::<Stored>().as_ref()? };
+        Some(Ball { center: stored.center, radius: stored.radius })
+    }
+}
+
+impl FromDatum for Ball {
+    unsafe fn from_polymorphic_datum(datum: pg_sys::Datum, is_null: bool, _: pg_sys::Oid) -> Option<Ball> {
+        // SAFETY: the function is declared with a hamming_ball here.
+        if is_null { None } else { unsafe { Ball::from_datum(datum) } }
+    }
+}
+
+impl IntoDatum for Ball {
+    fn into_datum(self) -> Option<pg_sys::Datum> {
+        // SAFETY: the memory is as large as what is written to it.
+        unsafe {
+            let stored = pg_sys::palloc(size_of::<Stored>()).cast::<Stored>();
+            stored.write(Stored { center: self.center, radius: self.radius, zero: 0 });
+            Some(pg_sys::Datum::from(stored))
+        }
+    }
+
+    fn type_oid() -> pg_sys::Oid {
+        pg_sys::InvalidOid
+    }
+}
+
+// SAFETY: the value is made by `FromDatum`, which reads the declared type.
+unsafe impl<'fcx> ArgAbi<'fcx> for Ball {
+    unsafe fn unbox_arg_unchecked(arg: Arg<'_, 'fcx>) -> Self {
+        // SAFETY: the caller vouches for the argument's type and presence.
+        unsafe { arg.unbox_arg_using_from_datum().expect("a ball that is not null") }
+    }
+}
+
+// SAFETY: the datum made is of the declared type.
+unsafe impl BoxRet for Ball {
+    unsafe fn box_into<'fcx>(self, fcinfo: &mut FcInfo<'fcx>) -> Datum<'fcx> {
+        match self.into_datum() {
+            // SAFETY: the datum was allocated for this call's result.
+            Some(datum) => unsafe { fcinfo.return_raw_datum(datum) },
+            None => fcinfo.return_null(),
+        }
+    }
+}
+
+// SAFETY: the SQL type named is the one that is read and written here.
+unsafe impl SqlTranslatable for Ball {
+    const TYPE_IDENT: &'static str = "hamming_ball";
+    const TYPE_ORIGIN: TypeOrigin = TypeOrigin::External;
+    const ARGUMENT_SQL: Result<SqlMappingRef, ArgumentError> = Ok(SqlMappingRef::literal("hamming_ball"));
+    const RETURN_SQL: Result<ReturnsRef, ReturnsError> =
+        Ok(ReturnsRef::One(SqlMappingRef::literal("hamming_ball")));
+}

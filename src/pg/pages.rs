@@ -1,0 +1,265 @@
+//! The banding index's pages on PostgreSQL's buffers and generic WAL.
+//!
+//! Locking: a guard is a pin and a content lock on one buffer. It lets go when
+//! it is dropped, but not while an error unwinds: then the transaction's abort
+//! has released the locks already, or is about to, and resource owners give
+//! back the pins; a second release would trip an assertion.
+//!
+//! WAL: one commit is one generic record. Generic WAL zeroes what lies between
+//! `pd_lower` and `pd_upper`, so `pd_lower` always ends the bytes in use. On an
+//! unlogged or temporary index the same calls change the buffers only.
+
+use dedup_core::banding::{Edit, Error, Pages, Result, WritePage, used_bytes, validate_edits};
+use pgrx::pg_sys;
+use std::ops::Deref;
+use std::slice;
+
+/// Bytes of PostgreSQL's own page header, before the body.
+pub(crate) const PAGE_HEADER: usize = std::mem::offset_of!(pg_sys::PageHeaderData, pd_linp);
+/// Bytes of a page.
+pub(crate) const PAGE: usize = pg_sys::BLCKSZ as usize;
+/// Bytes of a body.
+pub(crate) const BODY: usize = PAGE - PAGE_HEADER;
+
+// Linked without the guard that pgrx puts around every call (a sigsetjmp):
+// they run once or twice a page read, and on a buffer that this module holds
+// they cannot raise an error.
+unsafe extern "C-unwind" {
+    #[link_name = "LockBuffer"]
+    fn lock_buffer_unguarded(buffer: pg_sys::Buffer, mode: i32);
+    #[link_name = "UnlockReleaseBuffer"]
+    fn unlock_release_buffer_unguarded(buffer: pg_sys::Buffer);
+}
+
+/// An open index relation as page storage.
+pub(crate) struct RelationPages {
+    relation: pg_sys::Relation,
+    strategy: pg_sys::BufferAccessStrategy,
+    delay: bool,
+}
+
+impl RelationPages {
+    /// The main fork of `relation`.
+    ///
+    /// # Safety
+    /// The relation is an open index and stays open and locked for as long as
+    /// the value and its guards live.
+    pub(crate) unsafe fn new(relation: pg_sys::Relation) -> RelationPages {
+        RelationPages { relation, strategy: std::ptr::null_mut(), delay: false }
+    }
+
+    /// The same for VACUUM: through its ring of buffers, at its pace.
+    ///
+    /// # Safety
+    /// As [`RelationPages::new`]; the strategy lives as long.
+    pub(crate) unsafe fn for_vacuum(
+        relation: pg_sys::Relation,
+        strategy: pg_sys::BufferAccessStrategy,
+    ) -> RelationPages {
+        RelationPages { relation, strategy, delay: true }
+    }
+
+    fn pin(&self, block: u32, mode: pg_sys::ReadBufferMode::Type) -> pg_sys::Buffer {
+        // SAFETY: the relation is open (see `new`).
+        unsafe {
+            pg_sys::ReadBufferExtended(
+                self.relation,
+                pg_sys::ForkNumber::MAIN_FORKNUM,
+                block,
+                mode,
+                self.strategy,
+            )
+        }
+    }
+}
+
+/// A pinned and locked buffer.
+struct Locked {
+    buffer: pg_sys::Buffer,
+    page: *mut u8,
+}
+
+impl Locked {
+    fn new(buffer: pg_sys::Buffer, mode: u32) -> Locked {
+        // SAFETY: the buffer was pinned just now; its page stays where it is
+        // for as long as it is pinned.
+        unsafe {
+            lock_buffer_unguarded(buffer, mode as i32);
+            Locked { buffer, page: pg_sys::BufferGetPage(buffer).cast() }
+        }
+    }
+
+    fn body(&self) -> &[u8] {
+        // SAFETY: a page has PAGE bytes; the lock keeps others from writing.
+        unsafe { slice::from_raw_parts(self.page.add(PAGE_HEADER), BODY) }
+    }
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        // SAFETY: plain reads of process-local state.
+        let unwinding = std::thread::panicking() || unsafe { pg_sys::InterruptHoldoffCount } == 0;
+        if !unwinding {
+            // SAFETY: this guard holds the pin and the lock.
+            unsafe { unlock_release_buffer_unguarded(self.buffer) }
+        }
+    }
+}
+
+/// A page under a shared lock.
+pub(crate) struct ReadGuard(Locked);
+
+impl Deref for ReadGuard {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        self.0.body()
+    }
+}
+
+/// A page under an exclusive lock.
+pub(crate) struct WriteGuard {
+    locked: Locked,
+    block: u32,
+}
+
+impl Deref for WriteGuard {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        self.locked.body()
+    }
+}
+
+impl WritePage for WriteGuard {
+    fn block(&self) -> u32 {
+        self.block
+    }
+}
+
+impl Pages for RelationPages {
+    type Read<'p> = ReadGuard;
+    type Write<'p> = WriteGuard;
+
+    fn body_len(&self) -> usize {
+        BODY
+    }
+
+    fn len(&self) -> Result<u32> {
+        // SAFETY: the relation is open (see `new`).
+        Ok(unsafe {
+            pg_sys::RelationGetNumberOfBlocksInFork(self.relation, pg_sys::ForkNumber::MAIN_FORKNUM)
+        })
+    }
+
+    fn read(&self, block: u32) -> Result<ReadGuard> {
+        let buffer = self.pin(block, pg_sys::ReadBufferMode::RBM_NORMAL);
+        Ok(ReadGuard(Locked::new(buffer, pg_sys::BUFFER_LOCK_SHARE)))
+    }
+
+    fn lock(&self, block: u32) -> Result<WriteGuard> {
+        let buffer = self.pin(block, pg_sys::ReadBufferMode::RBM_NORMAL);
+        Ok(WriteGuard { locked: Locked::new(buffer, pg_sys::BUFFER_LOCK_EXCLUSIVE), block })
+    }
+
+    fn extend(&self) -> Result<WriteGuard> {
+        // SAFETY: the relation is open (see `new`). The extension lock keeps
+        // two backends from taking the same new block; the page is locked
+        // before anybody else can learn of it.
+        unsafe {
+            pg_sys::LockRelationForExtension(self.relation, pg_sys::ExclusiveLock as i32);
+            let buffer = self.pin(pg_sys::InvalidBlockNumber, pg_sys::ReadBufferMode::RBM_NORMAL);
+            let locked = Locked::new(buffer, pg_sys::BUFFER_LOCK_EXCLUSIVE);
+            pg_sys::UnlockRelationForExtension(self.relation, pg_sys::ExclusiveLock as i32);
+            Ok(WriteGuard { locked, block: pg_sys::BufferGetBlockNumber(buffer) })
+        }
+    }
+
+    fn commit<'p>(&'p self, edits: &mut [Edit<'_, WriteGuard>]) -> Result<()> {
+        validate_edits(edits, BODY)?;
+        // SAFETY: the buffers are pinned and locked exclusively by the guards;
+        // `validate_edits` has made sure that the record can hold them and
+        // that no change leaves its page, so nothing fails half way.
+        unsafe {
+            let record = pg_sys::GenericXLogStart(self.relation);
+            for edit in edits.iter() {
+                let flags = if edit.fresh { pg_sys::GENERIC_XLOG_FULL_IMAGE as i32 } else { 0 };
+                let page = pg_sys::GenericXLogRegisterBuffer(record, edit.page.locked.buffer, flags);
+                if edit.fresh {
+                    pg_sys::PageInit(page, PAGE, 0);
+                }
+                let body = slice::from_raw_parts_mut(page.cast::<u8>().add(PAGE_HEADER), BODY);
+                edit.change.apply(body);
+                set_used(page, used_bytes(body));
+            }
+            pg_sys::GenericXLogFinish(record);
+        }
+        Ok(())
+    }
+
+    fn check_interrupts(&self) -> Result<()> {
+        if self.delay {
+            // SAFETY: no lock is held here, as the trait promises.
+            unsafe {
+                #[cfg(not(feature = "pg18"))]
+                pg_sys::vacuum_delay_point();
+                #[cfg(feature = "pg18")]
+                pg_sys::vacuum_delay_point(false);
+            }
+        } else {
+            pgrx::check_for_interrupts!();
+        }
+        Ok(())
+    }
+
+    fn prefetch(&self, block: u32) {
+        // SAFETY: the relation is open (see `new`).
+        unsafe {
+            pg_sys::PrefetchBuffer(self.relation, pg_sys::ForkNumber::MAIN_FORKNUM, block);
+        }
+    }
+}
+
+/// Says in the page's header that `used` bytes of the body are in use.
+///
+/// # Safety
+/// `page` is a whole initialised page that the caller may write.
+pub(crate) unsafe fn set_used(page: pg_sys::Page, used: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { (*page.cast::<pg_sys::PageHeaderData>()).pd_lower = (PAGE_HEADER + used) as u16 }
+}
+
+/// Reports an error of the index as PostgreSQL's.
+///
+/// # Safety
+/// The relation is open.
+pub(crate) unsafe fn raise_index_error(relation: pg_sys::Relation, error: Error) -> ! {
+    // SAFETY: the caller's promise.
+    let name = unsafe { relation_name(relation) };
+    use pgrx::PgSqlErrorCode as Code;
+    match error {
+        Error::Corrupt { block, what } => super::raise(
+            Code::ERRCODE_INDEX_CORRUPTED,
+            format!("index \"{name}\" is corrupted at block {block}: {what}"),
+            format!("REINDEX INDEX {name}; then look for the cause: storage, memory, or a bug in pg_dedup."),
+        ),
+        Error::Version { .. } => super::raise(
+            Code::ERRCODE_FEATURE_NOT_SUPPORTED,
+            format!("index \"{name}\": {error}"),
+            format!("Install the version of pg_dedup that made it, or REINDEX INDEX {name}."),
+        ),
+        Error::Option(what) => super::raise(Code::ERRCODE_INVALID_PARAMETER_VALUE, what.into_owned(), ""),
+        Error::Storage(what) => {
+            super::raise(Code::ERRCODE_INTERNAL_ERROR, format!("index \"{name}\": {what}"), "")
+        }
+    }
+}
+
+/// The name of an open relation.
+///
+/// # Safety
+/// The relation is open.
+pub(crate) unsafe fn relation_name(relation: pg_sys::Relation) -> String {
+    // SAFETY: the caller's promise; a name is a terminated string.
+    unsafe {
+        std::ffi::CStr::from_ptr((*(*relation).rd_rel).relname.data.as_ptr()).to_string_lossy().into_owned()
+    }
+}
