@@ -127,17 +127,20 @@ pub(super) unsafe extern "C-unwind" fn ambuild(
     }
 }
 
+/// `InvalidSubTransactionId`, which is a macro.
+const NO_SUBTRANSACTION: pg_sys::SubTransactionId = 0;
+
 /// `RelationNeedsWAL`, which is a macro.
 unsafe fn needs_wal(relation: pg_sys::Relation) -> bool {
     // SAFETY: the relation is open.
     unsafe {
         let permanent = (*(*relation).rd_rel).relpersistence == pg_sys::RELPERSISTENCE_PERMANENT as c_char;
         #[cfg(any(feature = "pg14", feature = "pg15"))]
-        let new_file = (*relation).rd_createSubid != pg_sys::InvalidSubTransactionId
-            || (*relation).rd_firstRelfilenodeSubid != pg_sys::InvalidSubTransactionId;
+        let new_file = (*relation).rd_createSubid != NO_SUBTRANSACTION
+            || (*relation).rd_firstRelfilenodeSubid != NO_SUBTRANSACTION;
         #[cfg(not(any(feature = "pg14", feature = "pg15")))]
-        let new_file = (*relation).rd_createSubid != pg_sys::InvalidSubTransactionId
-            || (*relation).rd_firstRelfilelocatorSubid != pg_sys::InvalidSubTransactionId;
+        let new_file = (*relation).rd_createSubid != NO_SUBTRANSACTION
+            || (*relation).rd_firstRelfilelocatorSubid != NO_SUBTRANSACTION;
         permanent && (pg_sys::wal_level >= pg_sys::WalLevel::WAL_LEVEL_REPLICA as i32 || !new_file)
     }
 }

@@ -40,7 +40,7 @@ const ROUTINE: pg_sys::IndexAmRoutine = {
 
 /// The handler function of the access method.
 #[pg_extern(sql = "")]
-fn banding_handler(_internal: pgrx::datum::Internal) -> PgBox<pg_sys::IndexAmRoutine> {
+fn banding_handler(_fcinfo: pg_sys::FunctionCallInfo) -> PgBox<pg_sys::IndexAmRoutine> {
     // SAFETY: the node is as large as the routine and is filled whole.
     unsafe {
         let mut am = PgBox::<pg_sys::IndexAmRoutine>::alloc_node(pg_sys::NodeTag::T_IndexAmRoutine);

@@ -9,6 +9,7 @@ use pgrx::{pg_guard, pg_sys};
 
 /// Adds a row's entry; a NULL fingerprint has none.
 #[pg_guard]
+#[expect(clippy::too_many_arguments, reason = "PostgreSQL's signature")]
 pub(super) unsafe extern "C-unwind" fn aminsert(
     index: pg_sys::Relation,
     values: *mut pg_sys::Datum,

@@ -173,7 +173,7 @@ impl Pages for RelationPages {
         }
     }
 
-    fn commit<'p>(&'p self, edits: &mut [Edit<'_, WriteGuard>]) -> Result<()> {
+    fn commit(&self, edits: &mut [Edit<'_, WriteGuard>]) -> Result<()> {
         validate_edits(edits, BODY)?;
         // SAFETY: the buffers are pinned and locked exclusively by the guards;
         // `validate_edits` has made sure that the record can hold them and
