@@ -34,6 +34,7 @@ fn banding_a_build_answers_like_brute_force() {
             let fps = fingerprints(shape, n, &mut rng);
             let (pages, built) = build(body, memory, &fps, Options::default());
             assert_eq!((built.rows, built.runs > 0), (n as u64, memory == 0 && n > 4096));
+            assert_sound(&pages, &format!("{shape:?} {body} {memory} {n}"));
             let mut rows = rows_of(&fps);
             for (k, fp) in fingerprints(shape, 500, &mut rng).into_iter().enumerate() {
                 built.index.insert(&pages, fp, tid(n + k)).unwrap();
@@ -105,7 +106,9 @@ fn banding_hot_buckets_are_exact() {
     .chain([("grown", (grown, reopened))])
     {
         rows = rows_of(&fps);
-        assert!(index != Index::open(&MemoryPagesWithEmpty::new().0).unwrap());
+        let hot = index.stats(&pages).unwrap().hot;
+        assert!((1..=2).contains(&hot[0]) && hot[1..] == [0; 3], "{what}: {hot:?} hot buckets");
+        assert_sound(&pages, what);
         for (k, fp) in fps.clone().into_iter().enumerate().skip(5900).step_by(7) {
             let (fp, t) = (rng.flip(fp, 2), tid(20_000 + k));
             index.insert(&pages, fp, t).unwrap();
@@ -125,12 +128,16 @@ fn banding_hot_buckets_are_exact() {
     assert!(!rows.is_empty());
 }
 
-struct MemoryPagesWithEmpty(MemoryPages);
-
-impl MemoryPagesWithEmpty {
-    fn new() -> Self {
-        let pages = MemoryPages::new(512);
-        Index::create(&pages, Options::default()).unwrap();
-        MemoryPagesWithEmpty(pages)
-    }
+/// Protects the figures users are shown.
+#[test]
+fn banding_stats_describe_the_index() {
+    let fps = fingerprints(Shape::Random, 50_000, &mut Rng(15));
+    let (pages, built) = build(8168, 1 << 26, &fps, Options::default());
+    let stats = built.index.stats(&pages).unwrap();
+    assert_eq!((stats.rows, stats.pages, stats.unused), (50_000, built.pages, 0));
+    assert_eq!(stats.leaves.iter().chain(&stats.inner).sum::<u32>() + 1, stats.pages);
+    assert_eq!((stats.levels[0], stats.levels[1], stats.hot), (2, 0, [0; 4]));
+    assert!(stats.leaf_fill > 0.85 && stats.leaf_fill < 0.93, "{}", stats.leaf_fill);
+    assert!(stats.largest.iter().all(|l| l.len() == 10 && l.is_sorted_by(|a, b| a.1 >= b.1)));
+    assert!((built.index.estimate_leaves(&pages).unwrap() - f64::from(stats.leaves[0])).abs() < 2.0);
 }

@@ -14,6 +14,7 @@ fn banding_range_search_equals_brute_force_at_every_distance() {
         for body in [512, 8168] {
             let fps = fingerprints(shape, 4000, &mut rng);
             let (pages, index, rows) = index_by_insert(body, &fps);
+            assert_sound(&pages, &format!("{shape:?} {body}"));
             for query in queries(&fps, 3, &mut rng) {
                 for d in 0..=64 {
                     let batch = if d % 2 == 0 { 1 } else { 1000 };
@@ -40,10 +41,10 @@ fn banding_interleaved_inserts_and_deletes_keep_answers_exact() {
             // Reuse the freed tids and add new ones.
             for (n, fp) in fingerprints(shape, 1500, &mut rng).into_iter().enumerate() {
                 let t = tid(n * 2 + round as usize);
-                if !rows.contains_key(&t) {
+                rows.entry(t).or_insert_with(|| {
                     index.insert(&pages, fp, t).unwrap();
-                    rows.insert(t, fp);
-                }
+                    fp
+                });
             }
             for query in queries(&fps, 3, &mut rng) {
                 for d in [0, 1, 3, 6, 11, 24] {
@@ -54,6 +55,7 @@ fn banding_interleaved_inserts_and_deletes_keep_answers_exact() {
                 }
             }
         }
+        assert_sound(&pages, &format!("{shape:?}"));
         let stats = index.bulk_delete(&pages, |_| true).unwrap();
         assert_eq!((stats.removed, stats.remaining), (rows.len() as u64, 0));
         assert!(search(&pages, &index, fps[0], 64, 10).is_empty());

@@ -92,6 +92,9 @@ fn append<P: Pages>(
     let header = Header::expect(leaf.block(), &leaf, tree, 0, entry)?;
     let plan = {
         let view = Leaf::read(leaf.block(), &leaf, header)?;
+        if !view.layout.covers(&header) {
+            return corrupt(leaf.block(), "the entries' keys are narrower than the page's key range");
+        }
         if if_absent && view.contains(entry) {
             return Ok(Some(false));
         }

@@ -92,6 +92,11 @@ impl Layout {
         }
     }
 
+    /// Whether keys are wide enough for the page's whole range.
+    pub(crate) fn covers(&self, header: &Header) -> bool {
+        self.key_bits >= Layout::new(header.low, header.high, 0, 0).key_bits
+    }
+
     /// Whether a tid's fields are wide enough for `tid`.
     pub(crate) fn fits(&self, tid: Tid) -> bool {
         bits(tid.block().into()) <= self.block_bits && bits(tid.offset().into()) <= self.offset_bits

@@ -10,6 +10,8 @@
 //! change is one atomic record of at most four pages and leaves a structure that is complete.
 
 mod build;
+mod check;
+mod cost;
 mod cursor;
 mod delete;
 mod error;
@@ -27,9 +29,12 @@ mod scan;
 mod schedule;
 mod sort;
 mod spill;
+mod stats;
 mod storage;
 
 pub use build::{Builder, Built};
+pub use check::{CheckReport, CheckSink, Finding, check};
+pub use cost::{SearchCost, random_selectivity, search_cost};
 pub use delete::DeleteStats;
 pub use error::{Error, Result};
 pub use hot::BucketState;
@@ -43,4 +48,5 @@ pub use promote::MaintainStats;
 pub use scan::{Hit, RangeScan};
 pub use schedule::{MAX_DISTANCE, buckets_within, probes, radii};
 pub use spill::{MemorySpill, Spill};
+pub use stats::{LARGEST_BUCKETS, Stats};
 pub use storage::{Change, Edit, MAX_BODY, MAX_EDITS, MIN_BODY, Pages, WritePage, validate_edits};

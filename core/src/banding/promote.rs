@@ -171,7 +171,7 @@ pub(crate) fn for_leaves<P: Pages>(
 }
 
 /// The size of each bucket of block `i`, and its majority key if it has one (else any key). 1 MB.
-fn count_buckets<P: Pages>(pages: &P, index: &Index, i: usize) -> Result<Vec<(u32, u64)>> {
+pub(crate) fn count_buckets<P: Pages>(pages: &P, index: &Index, i: usize) -> Result<Vec<(u32, u64)>> {
     // Boyer and Moore's vote: the key that outweighs all others, if one does, survives.
     let mut counts = vec![(0u32, 0u64); 65536];
     let mut votes = vec![0u32; 65536];

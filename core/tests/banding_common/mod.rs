@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use dedup_core::banding::{Hit, Index, MemoryPages, RangeScan, Tid};
+use dedup_core::banding::{Finding, Hit, Index, MemoryPages, RangeScan, Tid, check};
 
 /// A small generator, so that a failure can be repeated from its seed.
 pub struct Rng(pub u64);
@@ -124,4 +124,11 @@ pub fn queries(fps: &[u64], n: usize, rng: &mut Rng) -> Vec<u64> {
             }
         })
         .collect()
+}
+
+/// Nothing is wrong with an index at rest.
+pub fn assert_sound(pages: &MemoryPages, what: &str) {
+    let mut findings: Vec<Finding> = Vec::new();
+    check(pages, true, &mut findings).unwrap();
+    assert!(findings.is_empty(), "{what}: {:?}", &findings[..findings.len().min(5)]);
 }

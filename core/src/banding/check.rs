@@ -1,0 +1,394 @@
+//! Checking an index: structure, order, and that its trees agree.
+//!
+//! Locking: level by level; a page is held shared while its children are looked at one by one, so
+//! at most two locks, and neither across two pages of a level. That holds still what is compared: a
+//! child cannot split while its parent is locked. So a check may run beside inserts and deletes;
+//! only what compares different moments (trees with one another, pages nobody points to, links
+//! from one parent's last child to the next one's first) needs an index at rest, and is left out
+//! unless asked for (`at_rest`). WAL: none.
+//!
+//! Everything found is reported and the check goes on with the next page. It ends whatever the
+//! bytes are: along a level the mark only grows, no page is looked into twice, and a level that
+//! cannot be walked further is given up with a finding.
+
+use super::error::{Error, Result};
+use super::hot::{BucketState, states};
+use super::key::{BLOCKS, Position, TREES, Tid, Tree};
+use super::leaf::Leaf;
+use super::meta::{Index, METAPAGE};
+use super::page::{Header, Kind, MAX_LEVEL, find_child, separator};
+use super::storage::Pages;
+
+/// Something wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The page it was seen on; 0, the metapage, for what concerns a whole tree.
+    pub block: u32,
+    /// The tree, if the page could be told to belong to one.
+    pub tree: Option<Tree>,
+    /// What is wrong, as a clause without a full stop.
+    pub what: String,
+}
+
+/// Takes what a check finds.
+pub trait CheckSink {
+    /// Something is wrong.
+    fn finding(&mut self, finding: Finding);
+
+    /// An entry of a tree, once each. Called with locks held: it must not touch the index.
+    fn entry(&mut self, _tree: Tree, _fingerprint: u64, _tid: Tid) {}
+}
+
+impl CheckSink for Vec<Finding> {
+    fn finding(&mut self, finding: Finding) {
+        self.push(finding);
+    }
+}
+
+/// What a check has seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CheckReport {
+    /// Entries by tree number.
+    pub entries: [u64; TREES],
+    /// Pages by tree number.
+    pub pages: [u32; TREES],
+    /// Zeroed pages that nothing points to: left by a crash, harmless.
+    pub unused: u32,
+    /// Findings reported.
+    pub findings: u32,
+}
+
+/// An order-independent digest of a set of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Digest {
+    rows: u64,
+    sum: u128,
+}
+
+impl Digest {
+    fn add(&mut self, fingerprint: u64, tid: Tid) {
+        // Sums of a good mix: equal sets give equal sums, others collide with chance 2^-128.
+        let mix = |seed: u64| {
+            let mut z = fingerprint ^ tid.bits().wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(seed);
+            z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9 ^ seed << 1);
+            z = (z ^ z >> 27).wrapping_add(tid.bits()).wrapping_mul(0x94d0_49bb_1331_11eb);
+            z ^ z >> 31
+        };
+        self.rows += 1;
+        self.sum = self.sum.wrapping_add(u128::from(mix(1)) << 64 | u128::from(mix(0x5851_f42d_4c95_7f2d)));
+    }
+}
+
+/// Checks a whole index. `at_rest` says that nobody changes it meanwhile and no insert died half way since
+/// its last bulk delete: then trees are compared with one another too.
+///
+/// # Errors
+/// Only what the storage fails with, or an interrupt; damage is reported to the sink.
+pub fn check<P: Pages>(pages: &P, at_rest: bool, sink: &mut impl CheckSink) -> Result<CheckReport> {
+    let index = match Index::open(pages) {
+        Ok(index) => index,
+        Err(error) => {
+            let mut report = CheckReport::default();
+            note(&mut report, sink, None, error)?;
+            return Ok(report);
+        }
+    };
+    let end = pages.len()?;
+    let mut check = Check {
+        pages,
+        at_rest,
+        sink,
+        report: CheckReport::default(),
+        seen: vec![0; end as usize / 64 + 1],
+        all: [Digest::default(); TREES],
+        hot: [Digest::default(); TREES],
+    };
+    check.see(METAPAGE);
+    for i in 0..BLOCKS {
+        let states = match states(pages, &index, i) {
+            Ok(states) => states,
+            Err(error) => {
+                check.note(Some(Tree::main(i)), error)?;
+                Vec::new()
+            }
+        };
+        let mut by_bucket = vec![BucketState::Cold; 65536];
+        states.iter().for_each(|(bucket, state)| by_bucket[usize::from(*bucket)] = *state);
+        for j in 0..4 {
+            let tree = Tree::new(i, j);
+            if let Some(root) = index.root(tree) {
+                check.tree(tree, root, &by_bucket)?;
+            }
+        }
+        if at_rest {
+            check.compare_second_levels(&index, i);
+        }
+    }
+    if at_rest {
+        check.compare_main_trees();
+    }
+    check.unreached(&index, end)?;
+    Ok(check.report)
+}
+
+/// Reports damage as a finding; passes on other errors.
+fn note(report: &mut CheckReport, sink: &mut impl CheckSink, tree: Option<Tree>, error: Error) -> Result<()> {
+    let (block, what) = match error {
+        Error::Corrupt { block, what } => (block, what.into_owned()),
+        Error::Version { .. } => (METAPAGE, error.to_string()),
+        other => return Err(other),
+    };
+    report.findings += 1;
+    sink.finding(Finding { block, tree, what });
+    Ok(())
+}
+
+struct Check<'a, P: Pages, S: CheckSink> {
+    pages: &'a P,
+    at_rest: bool,
+    sink: &'a mut S,
+    report: CheckReport,
+    /// A bit a page that has been reached.
+    seen: Vec<u64>,
+    all: [Digest; TREES],
+    /// Only the entries of buckets whose second level is complete.
+    hot: [Digest; TREES],
+}
+
+impl<P: Pages, S: CheckSink> Check<'_, P, S> {
+    fn note(&mut self, tree: Option<Tree>, error: Error) -> Result<()> {
+        note(&mut self.report, self.sink, tree, error)
+    }
+
+    fn find(&mut self, block: u32, tree: Tree, what: impl Into<String>) {
+        self.report.findings += 1;
+        self.sink.finding(Finding { block, tree: Some(tree), what: what.into() });
+    }
+
+    /// Marks a page as reached; false if it was already.
+    fn see(&mut self, block: u32) -> bool {
+        let at = block as usize / 64;
+        if self.seen.len() <= at {
+            self.seen.resize(at + 1, 0);
+        }
+        let new = self.seen[at] >> (block % 64) & 1 == 0;
+        self.seen[at] |= 1 << (block % 64);
+        new
+    }
+
+    /// A tree: its root, then level by level the children of all pages.
+    fn tree(&mut self, tree: Tree, root: u32, states: &[BucketState]) -> Result<()> {
+        let level = match self.root(tree, root, states) {
+            Ok(level) => level,
+            Err(error) => return self.note(Some(tree), error),
+        };
+        for level in (1..=level).rev() {
+            let (mut mark, mut link) = (Position::MIN, None);
+            loop {
+                self.pages.check_interrupts()?;
+                match self.children(tree, root, level, mark, &mut link, states) {
+                    Ok(Some(high)) => mark = high,
+                    Ok(None) => break,
+                    Err(error) => {
+                        self.note(Some(tree), error)?;
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn root(&mut self, tree: Tree, root: u32, states: &[BucketState]) -> Result<u8> {
+        let body = self.pages.read(root)?;
+        let header = Header::read_tree(root, &body, tree)?;
+        if !self.see(root) {
+            self.find(root, tree, "the root is reached a second time");
+        }
+        self.report.pages[tree.number()] += 1;
+        if header.low != Position::MIN || header.high.is_some() || header.right != 0 {
+            self.find(root, tree, "the root does not cover all keys");
+        }
+        if header.level == 0 {
+            self.leaf(root, &body, header, states)?;
+        }
+        Ok(header.level)
+    }
+
+    /// Looks at the page of `level` that covers `mark` and at its children. Returns its high key. `link` is
+    /// where the last child of the page before points to.
+    fn children(
+        &mut self,
+        tree: Tree,
+        root: u32,
+        level: u8,
+        mark: Position,
+        link: &mut Option<u32>,
+        states: &[BucketState],
+    ) -> Result<Option<Position>> {
+        let pages = self.pages;
+        let (mut block, mut body) = (root, pages.read(root)?);
+        let mut header = Header::read_tree(root, &body, tree)?;
+        while header.level > level && header.level <= MAX_LEVEL {
+            let child = separator(&body, find_child(&body, header.count, mark)).child;
+            if child == block {
+                return super::error::corrupt(block, "a separator points to its own page");
+            }
+            let child_body = pages.read(child)?;
+            header = Header::expect(child, &child_body, tree, header.level - 1, mark)?;
+            (block, body) = (child, child_body);
+        }
+        let header = Header::expect(block, &body, tree, level, mark)?;
+        for n in 0..header.count {
+            let own = separator(&body, n);
+            let next = (n + 1 < header.count).then(|| separator(&body, n + 1));
+            if n == 0 && own.low != header.low {
+                self.find(block, tree, "the first separator is not the page's low key");
+            }
+            if next.is_some_and(|next| next.low <= own.low) {
+                self.find(block, tree, format!("separators {n} and {} are not in order", n + 1));
+            }
+            if own.child == block || !self.see(own.child) {
+                self.find(block, tree, format!("block {} is reached a second time", own.child));
+                continue;
+            }
+            self.report.pages[tree.number()] += 1;
+            let high = next.map_or(header.high, |next| Some(next.low));
+            match self.child(tree, own.child, level - 1, (own.low, high), states) {
+                Err(error) => {
+                    self.note(Some(tree), error)?;
+                    *link = None;
+                }
+                Ok(right) => {
+                    if (n > 0 || self.at_rest) && link.is_some_and(|link| link != own.child) {
+                        self.find(own.child, tree, "the page to the left does not link here");
+                    }
+                    if self.at_rest && header.high.is_none() && next.is_none() && right != 0 {
+                        self.find(own.child, tree, "the last page of a level links to another");
+                    }
+                    *link = Some(right);
+                }
+            }
+        }
+        Ok(header.high)
+    }
+
+    /// A child whose parent is locked and says what it covers. Returns its right link.
+    fn child(
+        &mut self,
+        tree: Tree,
+        block: u32,
+        level: u8,
+        range: (Position, Option<Position>),
+        states: &[BucketState],
+    ) -> Result<u32> {
+        let body = self.pages.read(block)?;
+        let header = Header::read_tree(block, &body, tree)?;
+        if header.level != level {
+            let what = format!("level {} where {level} is expected", header.level);
+            return super::error::corrupt(block, what);
+        }
+        if (header.low, header.high) != range {
+            self.find(block, tree, "the key range is not the one its parent states");
+        }
+        if level == 0 {
+            self.leaf(block, &body, header, states)?;
+        }
+        Ok(header.right)
+    }
+
+    fn leaf(&mut self, block: u32, body: &[u8], header: Header, states: &[BucketState]) -> Result<()> {
+        let (tree, t) = (header.tree, header.tree.number());
+        let leaf = Leaf::read(block, body, header)?;
+        if !leaf.layout.covers(&header) {
+            self.find(block, tree, "the entries' keys are narrower than the page's key range");
+        }
+        let (mut outside, mut cold) = (0, 0);
+        for entry in leaf.iter() {
+            outside += u32::from(!header.covers(entry));
+            let fingerprint = tree.fingerprint(entry.key);
+            self.report.entries[t] += 1;
+            self.all[t].add(fingerprint, entry.tid);
+            match states[usize::from(entry.bucket())] {
+                BucketState::Hot => self.hot[t].add(fingerprint, entry.tid),
+                BucketState::Filling => {}
+                BucketState::Cold => cold += u32::from(!tree.is_main()),
+            }
+            self.sink.entry(tree, fingerprint, entry.tid);
+        }
+        if outside > 0 {
+            self.find(block, tree, format!("{outside} entries lie outside the page's key range"));
+        }
+        if cold > 0 && self.at_rest {
+            self.find(block, tree, format!("{cold} entries belong to buckets without a second level"));
+        }
+        Ok(())
+    }
+
+    fn compare_second_levels(&mut self, index: &Index, i: usize) {
+        let main = self.hot[Tree::main(i).number()];
+        for tree in (1..4).map(|j| Tree::new(i, j)) {
+            let own = self.hot[tree.number()];
+            if own != main && (index.root(tree).is_some() || main.rows > 0) {
+                let what =
+                    format!("{} entries of hot buckets, not the {} of the main tree", own.rows, main.rows);
+                self.find(METAPAGE, tree, what);
+            }
+        }
+    }
+
+    /// All main trees hold the same rows; those that differ from the majority are reported.
+    fn compare_main_trees(&mut self) {
+        let digests: Vec<Digest> = (0..BLOCKS).map(|i| self.all[Tree::main(i).number()]).collect();
+        let agreeing = |d: &Digest| digests.iter().filter(|other| *other == d).count();
+        let Some(usual) = digests.iter().max_by_key(|d| agreeing(d)).copied() else { return };
+        for (i, digest) in digests.iter().enumerate().filter(|(_, d)| **d != usual) {
+            let what = match digest.rows == usual.rows {
+                true => "its rows are not those of the other trees".to_owned(),
+                false => format!("{} rows, {} in other trees", digest.rows, usual.rows),
+            };
+            self.find(METAPAGE, Tree::main(i), what);
+        }
+    }
+
+    /// Pages no tree has led to.
+    fn unreached(&mut self, index: &Index, end: u32) -> Result<()> {
+        for block in 1..end {
+            if self.seen[block as usize / 64] >> (block % 64) & 1 == 1 {
+                continue;
+            }
+            let body = self.pages.read(block)?;
+            match Header::read(block, &body) {
+                Err(error) => self.note(None, error)?,
+                Ok(None) => self.report.unused += 1,
+                Ok(Some(h)) if matches!(h.kind, Kind::HotDirectory | Kind::HotStates) => {
+                    if index.hot[h.tree.block()] == 0 && self.at_rest {
+                        self.find(block, h.tree, "states of hot buckets that the metapage does not know of");
+                    }
+                }
+                Ok(Some(h)) if self.at_rest => self.find(block, h.tree, "nothing leads to this page"),
+                Ok(Some(_)) => {}
+            }
+            drop(body);
+            if block % 64 == 0 {
+                self.pages.check_interrupts()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Index {
+    /// Whether a tree holds the very entry; `false` for a second level that does not exist.
+    ///
+    /// # Errors
+    /// Damaged pages, or what the storage fails with.
+    pub fn contains<P: Pages>(&self, pages: &P, tree: Tree, fingerprint: u64, tid: Tid) -> Result<bool> {
+        let Some(root) = self.root(tree) else {
+            return Ok(false);
+        };
+        let at = Position { key: tree.key(fingerprint), tid };
+        let mut cursor = super::cursor::Cursor::new(pages, tree, root);
+        Ok(cursor.seek(at)?.leaf()?.contains(at))
+    }
+}

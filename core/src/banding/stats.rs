@@ -1,0 +1,112 @@
+//! What an index looks like inside.
+//!
+//! Locking: pages one by one in block order, shared; then buckets as a scan reads them. Figures of an
+//! index that changes meanwhile are of no single moment. WAL: none.
+
+use super::error::Result;
+use super::hot::{BucketState, states};
+use super::key::{BLOCKS, TREES, Tree};
+use super::meta::Index;
+use super::page::{HEADER, Header, Kind};
+use super::promote::count_buckets;
+use super::storage::Pages;
+
+/// How many of the largest buckets of a block are listed.
+pub const LARGEST_BUCKETS: usize = 10;
+
+/// Figures of an index.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Stats {
+    /// Rows: entries of the first main tree.
+    pub rows: u64,
+    /// All pages, the metapage included.
+    pub pages: u32,
+    /// Leaves by tree number.
+    pub leaves: [u32; TREES],
+    /// Inner pages by tree number.
+    pub inner: [u32; TREES],
+    /// Levels by tree number: 1 is a root that is a leaf, 0 a tree that does not exist.
+    pub levels: [u8; TREES],
+    /// Entries by tree number.
+    pub entries: [u64; TREES],
+    /// Pages of states of hot buckets.
+    pub hot_pages: u32,
+    /// Zeroed pages that nothing points to.
+    pub unused: u32,
+    /// Bytes of page bodies a row, all pages together; 0 without rows.
+    pub bytes_per_row: f64,
+    /// The part of the leaves' room for entries that is in use, 0 to 1.
+    pub leaf_fill: f64,
+    /// By block: the largest buckets and their entries, largest first.
+    pub largest: [Vec<(u16, u64)>; BLOCKS],
+    /// By block: buckets that are not empty.
+    pub filled: [u32; BLOCKS],
+    /// By block: buckets with a complete second level.
+    pub hot: [u32; BLOCKS],
+}
+
+impl Index {
+    /// Reads the whole index and describes it.
+    ///
+    /// # Errors
+    /// A damaged page, or what the storage fails with.
+    pub fn stats<P: Pages>(&self, pages: &P) -> Result<Stats> {
+        let mut stats = Stats { pages: pages.len()?, ..Stats::default() };
+        let (mut used, mut room) = (0u64, 0u64);
+        for block in 1..stats.pages {
+            if block % 64 == 0 {
+                pages.check_interrupts()?;
+            }
+            let body = pages.read(block)?;
+            let Some(header) = Header::read(block, &body)? else {
+                stats.unused += 1;
+                continue;
+            };
+            let t = header.tree.number();
+            match header.kind {
+                Kind::Leaf => {
+                    stats.leaves[t] += 1;
+                    stats.entries[t] += header.count as u64;
+                    used += (header.used - HEADER) as u64;
+                    room += (body.len() - HEADER) as u64;
+                }
+                Kind::Inner => stats.inner[t] += 1,
+                Kind::HotDirectory | Kind::HotStates => stats.hot_pages += 1,
+                Kind::Meta => {}
+            }
+            if self.roots[t] == block {
+                stats.levels[t] = header.level + 1;
+            }
+        }
+        stats.rows = stats.entries[0];
+        stats.leaf_fill = used as f64 / room.max(1) as f64;
+        if stats.rows > 0 {
+            stats.bytes_per_row = f64::from(stats.pages) * pages.body_len() as f64 / stats.rows as f64;
+        }
+        // A stale copy of the metapage may not know of a second level.
+        let now = Index::open(pages)?;
+        for i in 0..BLOCKS {
+            let mut counts: Vec<(u16, u64)> =
+                (0..=u16::MAX).zip(count_buckets(pages, self, i)?).map(|(b, (n, _))| (b, n.into())).collect();
+            counts.retain(|c| c.1 > 0);
+            stats.filled[i] = counts.len() as u32;
+            counts.sort_unstable_by_key(|c| std::cmp::Reverse((c.1, c.0)));
+            counts.truncate(LARGEST_BUCKETS);
+            stats.largest[i] = counts;
+            let hot = states(pages, &now, i)?;
+            stats.hot[i] = hot.iter().filter(|s| s.1 == BucketState::Hot).count() as u32;
+        }
+        Ok(stats)
+    }
+
+    /// An estimate of the leaves of one main tree, from the first page of each level: two or three page reads.
+    ///
+    /// # Errors
+    /// Damaged pages, or what the storage fails with.
+    pub fn estimate_leaves<P: Pages>(&self, pages: &P) -> Result<f64> {
+        let tree = Tree::main(0);
+        let mut cursor = super::cursor::Cursor::new(pages, tree, self.roots[tree.number()]);
+        cursor.seek(super::key::Position::MIN)?;
+        Ok(cursor.leaves.unwrap_or(1.0))
+    }
+}
