@@ -13,6 +13,7 @@ mod banding;
 mod distance;
 mod fingerprint;
 mod pg;
+mod planner;
 mod trigger;
 
 #[cfg(any(test, feature = "pg_test"))]
