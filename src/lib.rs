@@ -14,6 +14,7 @@ mod distance;
 mod fingerprint;
 mod pg;
 mod planner;
+mod similarity;
 mod trigger;
 
 #[cfg(any(test, feature = "pg_test"))]
@@ -24,6 +25,8 @@ pgrx::pg_module_magic!(name, version);
 pgrx::extension_sql_file!("../sql/fingerprint.sql", name = "fingerprint");
 pgrx::extension_sql_file!("../sql/distance.sql", name = "distance", requires = ["fingerprint"]);
 pgrx::extension_sql_file!("../sql/banding.sql", name = "banding", requires = ["distance"]);
+
+pgrx::extension_sql_file!("../sql/similarity.sql", name = "similarity", requires = ["fingerprint"]);
 
 /// Called when the library is loaded. In the postmaster
 /// (`shared_preload_libraries`) the dictionary is loaded here, so that every

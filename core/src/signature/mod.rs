@@ -1,7 +1,9 @@
 //! Fingerprints of bags of weighted features.
 
+mod similarity;
 mod simhash;
 
+pub use similarity::{containment, cosine, jaccard};
 pub use simhash::{SimHash, Weight, WeightError};
 
 /// The Hamming distance of two fingerprints: the number of bits, 0 to 64, in
