@@ -12,6 +12,7 @@ mod ball;
 mod banding;
 mod distance;
 mod fingerprint;
+mod guard;
 mod pg;
 mod planner;
 mod similarity;
@@ -27,6 +28,8 @@ pgrx::extension_sql_file!("../sql/distance.sql", name = "distance", requires = [
 pgrx::extension_sql_file!("../sql/banding.sql", name = "banding", requires = ["distance"]);
 
 pgrx::extension_sql_file!("../sql/similarity.sql", name = "similarity", requires = ["fingerprint"]);
+
+pgrx::extension_sql_file!("../sql/guard.sql", name = "guard", requires = ["banding"]);
 
 /// Called when the library is loaded. In the postmaster
 /// (`shared_preload_libraries`) the dictionary is loaded here, so that every
