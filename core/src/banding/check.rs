@@ -391,4 +391,22 @@ impl Index {
         let mut cursor = super::cursor::Cursor::new(pages, tree, root);
         Ok(cursor.seek(at)?.leaf()?.contains(at))
     }
+
+    /// The first tree that ought to hold a row's entry and does not: a main tree, or one of the second
+    /// level of a hot bucket that the row is in. For a row whose insert has returned.
+    ///
+    /// # Errors
+    /// As [`contains`](Self::contains).
+    pub fn missing_from<P: Pages>(&self, pages: &P, fingerprint: u64, tid: Tid) -> Result<Option<Tree>> {
+        for i in 0..BLOCKS {
+            let bucket = (Tree::main(i).key(fingerprint) >> 48) as u16;
+            let hot = super::hot::state(pages, self, i, bucket)? == BucketState::Hot;
+            for tree in (0..if hot { 4 } else { 1 }).map(|j| Tree::new(i, j)) {
+                if !self.contains(pages, tree, fingerprint, tid)? {
+                    return Ok(Some(tree));
+                }
+            }
+        }
+        Ok(None)
+    }
 }
