@@ -5,6 +5,19 @@ use crate::grammar::TopicText;
 mod housing;
 mod land;
 mod noise;
+mod public;
+mod work;
 
 /// All topics.
-pub static ALL: &[&TopicText] = &[&housing::PROPERTY, &housing::LIFTS];
+pub static ALL: &[&TopicText] = &[
+    &housing::PROPERTY,
+    &housing::LIFTS,
+    &noise::NOISE,
+    &noise::ENVIRONMENT,
+    &land::LAND,
+    &land::SUPPLY,
+    &work::LABOUR,
+    &work::INSURANCE,
+    &public::SCHOOLS,
+    &public::HEALTH,
+];
