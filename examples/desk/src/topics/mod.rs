@@ -2,6 +2,8 @@
 
 use crate::grammar::TopicText;
 
+mod city;
+mod civic;
 mod housing;
 mod land;
 mod noise;
@@ -20,4 +22,9 @@ pub static ALL: &[&TopicText] = &[
     &work::INSURANCE,
     &public::SCHOOLS,
     &public::HEALTH,
+    &city::BUILDING,
+    &city::TRANSPORT,
+    &civic::REGISTRATION,
+    &civic::TRADE,
+    &civic::FUND,
 ];
