@@ -11,12 +11,14 @@
 //! bytes are: along a level the mark only grows, no page is looked into twice, and a level that
 //! cannot be walked further is given up with a finding.
 
+use super::cursor::Cursor;
 use super::error::{Error, Result};
 use super::hot::{BucketState, states};
 use super::key::{BLOCKS, Position, TREES, Tid, Tree};
 use super::leaf::Leaf;
 use super::meta::{Index, METAPAGE};
 use super::page::{Header, Kind, MAX_LEVEL, find_child, separator};
+use super::ranges::Ranges;
 use super::storage::Pages;
 
 /// Something wrong.
@@ -388,7 +390,7 @@ impl Index {
             return Ok(false);
         };
         let at = Position { key: tree.key(fingerprint), tid };
-        let mut cursor = super::cursor::Cursor::new(pages, tree, root);
+        let mut cursor = Cursor::new(pages, tree, root, Ranges::All);
         Ok(cursor.seek(at)?.leaf()?.contains(at))
     }
 
