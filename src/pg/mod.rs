@@ -3,6 +3,7 @@
 
 pub(crate) mod aggregate;
 mod error;
+mod output;
 mod recipe;
 mod record;
 mod varlena;
