@@ -4,6 +4,7 @@
 pub(crate) mod aggregate;
 pub(crate) mod ball;
 mod error;
+mod output;
 pub(crate) mod pages;
 mod recipe;
 mod record;
