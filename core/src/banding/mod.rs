@@ -11,6 +11,7 @@
 
 mod build;
 mod check;
+mod compare;
 mod cost;
 mod cursor;
 mod delete;
