@@ -59,6 +59,21 @@ unsafe fn open_index(relation: pg_sys::Relation, pages: &RelationPages) -> Index
     }
 }
 
+/// Forgets what `open_index` has kept: a table that is truncated in the
+/// transaction that made it has its index built anew in the same file.
+///
+/// # Safety
+/// The relation is an open banding index.
+unsafe fn forget_index(relation: pg_sys::Relation) {
+    // SAFETY: as in `open_index`.
+    unsafe {
+        if !(*relation).rd_amcache.is_null() {
+            pg_sys::pfree((*relation).rd_amcache);
+            (*relation).rd_amcache = std::ptr::null_mut();
+        }
+    }
+}
+
 /// PostgreSQL's row pointer as the core's.
 fn tid_of(pointer: pg_sys::ItemPointerData) -> Tid {
     let block = u32::from(pointer.ip_blkid.bi_hi) << 16 | u32::from(pointer.ip_blkid.bi_lo);
