@@ -27,8 +27,8 @@
 \set fp fp
 \set fp_name fp
 \set truth cluster
-\set min_precision 0.9
-\set min_recall 0.9
+\set min_precision 0.85
+\set min_recall 0.75
 CREATE EXTENSION IF NOT EXISTS pg_dedup;
 CREATE TABLE desk (id bigint PRIMARY KEY, petitioner text, department text, title text, body text,
     filed_at timestamp, cluster bigint, variant text);
