@@ -60,7 +60,9 @@ fn rows(criterion: &mut Criterion) {
         bencher.iter(|| {
             texts
                 .iter()
-                .map(|text| [Some("李建国"), Some("市住房和城乡建设局"), Some("停水问题"), Some(text.as_str())])
+                .map(|text| {
+                    [Some("李建国"), Some("市住房和城乡建设局"), Some("停水问题"), Some(text.as_str())]
+                })
                 .filter_map(|row| recipe.simhash(&mut extractor, row))
                 .fold(0, |all, one| all ^ one)
         });
