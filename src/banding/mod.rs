@@ -20,11 +20,20 @@ use dedup_core::banding::{Index, Result, Tid};
 use pgrx::pg_sys;
 
 /// Strategies of an operator class: `fp <@ hamming_ball`.
-const WITHIN: u16 = 1;
+pub(crate) const WITHIN: u16 = 1;
 /// `fp =~ q`: within distance 3.
 const NEAR: u16 = 2;
 /// `ORDER BY fp <~> q`.
 const DISTANCE: u16 = 3;
+
+/// Whether the planner's `index` is of this access method.
+///
+/// # Safety
+/// The pointer is to what the planner knows of an index.
+pub(crate) unsafe fn is_banding(index: *const pg_sys::IndexOptInfo) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe { (*index).amcostestimate.is_some_and(|cost| cost as usize == cost::amcostestimate as *const () as usize) }
+}
 
 /// The value of `result`, or its error as PostgreSQL's.
 ///

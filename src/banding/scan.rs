@@ -25,13 +25,19 @@ struct Scan {
     context: pg_sys::MemoryContext,
     search: Search,
     /// What every row must meet; the search has met the first one already.
-    conditions: Vec<Ball>,
+    conditions: Vec<Within>,
     /// No row farther than this from the query can meet the conditions.
     farthest: u32,
     hits: Vec<Hit>,
     next: usize,
     batch: usize,
     more: bool,
+}
+
+/// A fingerprint within `radius` of `center`.
+struct Within {
+    center: u64,
+    radius: u32,
 }
 
 enum Search {
@@ -156,7 +162,7 @@ pub(super) unsafe extern "C-unwind" fn amrescan(
 
 /// Chooses how to search: by distance from `query` if there is an order, else
 /// around the narrowest condition.
-fn search(index: &Index, query: Option<u64>, conditions: &mut Vec<Ball>, farthest: &mut u32) -> Search {
+fn search(index: &Index, query: Option<u64>, conditions: &mut Vec<Within>, farthest: &mut u32) -> Search {
     if let Some(query) = query {
         // By the triangle inequality.
         *farthest =
@@ -178,14 +184,17 @@ fn search(index: &Index, query: Option<u64>, conditions: &mut Vec<Ball>, farthes
 ///
 /// # Safety
 /// The key's argument has the type of its strategy's right operand.
-unsafe fn condition(key: &pg_sys::ScanKeyData) -> Option<Ball> {
+unsafe fn condition(key: &pg_sys::ScanKeyData) -> Option<Within> {
     if key.sk_flags & pg_sys::SK_ISNULL as i32 != 0 {
         return None;
     }
     match key.sk_strategy {
         // SAFETY: the right operand is a hamming_ball, passed by reference.
-        WITHIN => unsafe { Ball::from_datum(key.sk_argument) },
-        NEAR => Some(Ball { center: key.sk_argument.value() as u64, radius: NEAR_DISTANCE }),
+        WITHIN => unsafe {
+            let ball = Ball::from_datum(key.sk_argument)?;
+            Some(Within { center: ball.center, radius: ball.reach()? })
+        },
+        NEAR => Some(Within { center: key.sk_argument.value() as u64, radius: NEAR_DISTANCE }),
         _ => {
             debug_assert!(key.sk_strategy != DISTANCE, "an ordering operator is no condition");
             None
