@@ -13,6 +13,7 @@ mod banding;
 mod distance;
 mod fingerprint;
 mod guard;
+mod inspect;
 mod pg;
 mod planner;
 mod similarity;

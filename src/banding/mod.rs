@@ -9,6 +9,7 @@ mod build;
 mod cost;
 mod handler;
 mod insert;
+pub(crate) mod inspect;
 mod options;
 mod scan;
 mod vacuum;
@@ -82,6 +83,21 @@ unsafe fn open_index(relation: pg_sys::Relation, pages: &RelationPages) -> Index
         kept.write(index);
         (*relation).rd_amcache = kept.cast();
         index
+    }
+}
+
+/// Forgets what `open_index` has kept: a table that is truncated in the
+/// transaction that made it has its index built anew in the same file.
+///
+/// # Safety
+/// The relation is an open banding index.
+unsafe fn forget_index(relation: pg_sys::Relation) {
+    // SAFETY: as in `open_index`.
+    unsafe {
+        if !(*relation).rd_amcache.is_null() {
+            pg_sys::pfree((*relation).rd_amcache);
+            (*relation).rd_amcache = std::ptr::null_mut();
+        }
     }
 }
 

@@ -17,9 +17,12 @@ use pgrx::{PgMemoryContexts, pg_guard, pg_sys};
 const FIRST_BATCH: usize = 64;
 const LARGEST_BATCH: usize = 4096;
 
-/// The state of a scan. It owns only memory, and is dropped with the memory
-/// context it was made in if the query fails.
+/// The state of a scan. It owns only memory and lives in a memory context of
+/// its own: deleted when the scan ends, or with its parent if the query fails.
+/// (An exclusion constraint begins a scan for each row of a bulk insert in a
+/// context that lasts as long as the statement.)
 struct Scan {
+    context: pg_sys::MemoryContext,
     search: Search,
     /// What every row must meet; the search has met the first one already.
     conditions: Vec<Within>,
@@ -84,7 +87,15 @@ pub(super) unsafe extern "C-unwind" fn ambeginscan(
     // that the descriptor lives in.
     unsafe {
         let scan = pg_sys::RelationGetIndexScan(index, keys, order_bys);
+        let context = pg_sys::AllocSetContextCreateInternal(
+            pg_sys::CurrentMemoryContext,
+            c"banding scan".as_ptr(),
+            pg_sys::ALLOCSET_SMALL_MINSIZE as usize,
+            pg_sys::ALLOCSET_SMALL_INITSIZE as usize,
+            pg_sys::ALLOCSET_SMALL_MAXSIZE as usize,
+        );
         let state = Scan {
+            context,
             search: Search::Nothing,
             conditions: Vec::new(),
             farthest: u32::MAX,
@@ -93,7 +104,7 @@ pub(super) unsafe extern "C-unwind" fn ambeginscan(
             batch: FIRST_BATCH,
             more: false,
         };
-        (*scan).opaque = PgMemoryContexts::CurrentMemoryContext.leak_and_drop_on_delete(state).cast();
+        (*scan).opaque = PgMemoryContexts::For(context).leak_and_drop_on_delete(state).cast();
         scan
     }
 }
@@ -241,16 +252,14 @@ pub(super) unsafe extern "C-unwind" fn amgetbitmap(
     }
 }
 
-/// Ends a scan: gives its memory back at once.
+/// Ends a scan: drops its state.
 #[pg_guard]
 pub(super) unsafe extern "C-unwind" fn amendscan(scan: pg_sys::IndexScanDesc) {
-    // SAFETY: the state is still there; what remains of it is dropped with
-    // its memory context.
+    // SAFETY: the state is still there, and goes with its memory context.
     unsafe {
-        let state = &mut *(*scan).opaque.cast::<Scan>();
-        state.search = Search::Nothing;
-        state.hits = Vec::new();
-        state.conditions = Vec::new();
+        let context = (*(*scan).opaque.cast::<Scan>()).context;
+        (*scan).opaque = std::ptr::null_mut();
+        pg_sys::MemoryContextDelete(context);
     }
 }
 

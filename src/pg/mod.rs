@@ -5,6 +5,7 @@ pub(crate) mod aggregate;
 pub(crate) mod ball;
 mod error;
 pub(crate) mod guard;
+mod output;
 pub(crate) mod pages;
 pub(crate) mod planner;
 mod recipe;

@@ -3,7 +3,7 @@
 //! The algorithms of the index access method, over a [page storage](Pages) that PostgreSQL's buffers
 //! implement, and [`MemoryPages`] for tests. A fingerprint is cut into four blocks of 16 bits; four
 //! trees store every row, each with another block on top ([`Tree`]). A search probes in each tree the
-//! [buckets](schedule) around the query's that the generalised pigeonhole asks for.
+//! [buckets](probes()) around the query's that the generalised pigeonhole asks for.
 //!
 //! Locking and WAL rules stand at the top of each file. In short: readers couple shared locks
 //! downwards and hold none between batches; pages are never merged, unlinked or recycled; every
@@ -11,6 +11,7 @@
 
 mod build;
 mod check;
+mod compare;
 mod cost;
 mod cursor;
 mod delete;
@@ -26,6 +27,7 @@ mod nearest;
 mod pack;
 mod page;
 mod promote;
+mod ranges;
 mod scan;
 mod schedule;
 mod sort;
