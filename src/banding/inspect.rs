@@ -75,9 +75,18 @@ impl Drop for OpenIndex {
 }
 
 fn not_banding(oid: pg_sys::Oid) -> ! {
+    // SAFETY: a look-up in the catalogue; null if there is no such relation.
+    let name = unsafe {
+        let name = pg_sys::get_rel_name(oid);
+        if name.is_null() {
+            format!("relation with OID {}", oid.to_u32())
+        } else {
+            format!("\"{}\"", std::ffi::CStr::from_ptr(name).to_string_lossy())
+        }
+    };
     raise(
         PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
-        format!("relation with OID {} is not a banding index", oid.to_u32()),
+        format!("{name} is not a banding index"),
         "Give the name of an index made by CREATE INDEX … USING banding.",
     )
 }

@@ -88,6 +88,10 @@ impl Extractor {
         }
         self.feature.clear();
         self.feature.push_str(prefix);
+        // Of a number the sign is no punctuation.
+        if value.trim_start().starts_with('-') && value.trim().parse::<f64>().is_ok() {
+            self.feature.push('-');
+        }
         self.feature.push_str(&self.normal);
         Some(&self.feature)
     }
