@@ -2,6 +2,7 @@
 
 use crate::calendar;
 use crate::names::*;
+use crate::people::{GIVEN, SURNAMES};
 use crate::rng::Rng;
 use crate::template::{Pools, Template, push_number};
 
@@ -183,7 +184,7 @@ impl Context<'_> {
             Slot::Subject => pools.render(self.subject, &mut self.subject_rng.clone(), self, out),
             Slot::Name => out.push_str(&self.person.name),
             Slot::Phone => {
-                out.push_str("1");
+                out.push('1');
                 push_number(30 + self.person.phone % 59, out);
                 out.push_str("****");
                 push_number(self.person.phone, out);
