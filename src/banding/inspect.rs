@@ -4,7 +4,7 @@
 //! and writes go on; pages as the core's check says, two at most, shared. WAL:
 //! none. Both work on a standby.
 
-use super::{checked, handler, tid_of};
+use super::{checked, is_banding_relation, tid_of};
 use crate::pg::pages::{RelationPages, relation_name};
 use crate::pg::raise;
 use dedup_core::banding::{Finding, Index, Stats, check};
@@ -43,7 +43,7 @@ impl OpenIndex {
             let table = pg_sys::table_open(table, lock);
             let index = pg_sys::index_open(oid, lock);
             let open = OpenIndex { table, index };
-            if !handler::is_banding(index) {
+            if !is_banding_relation(index) {
                 not_banding(oid)
             }
             let elsewhere = (*(*index).rd_rel).relpersistence
