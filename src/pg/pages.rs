@@ -3,7 +3,8 @@
 //! Locking: a guard is a pin and a content lock on one buffer. It lets go when
 //! it is dropped, but not while an error unwinds: then the transaction's abort
 //! has released the locks already, or is about to, and resource owners give
-//! back the pins; a second release would trip an assertion.
+//! back the pins; a second release would trip an assertion. A buffer of a
+//! temporary index has no lock, only the pin.
 //!
 //! WAL: one commit is one generic record. Generic WAL zeroes what lies between
 //! `pd_lower` and `pd_upper`, so `pd_lower` always ends the bytes in use. On an
@@ -97,9 +98,10 @@ impl Locked {
 
 impl Drop for Locked {
     fn drop(&mut self) {
+        // Negative: a local buffer, whose lock is none and holds off nothing.
         // SAFETY: plain reads of process-local state.
-        let unwinding = std::thread::panicking() || unsafe { pg_sys::InterruptHoldoffCount } == 0;
-        if !unwinding {
+        let held = self.buffer < 0 || unsafe { pg_sys::InterruptHoldoffCount } > 0;
+        if held && !std::thread::panicking() {
             // SAFETY: this guard holds the pin and the lock.
             unsafe { unlock_release_buffer_unguarded(self.buffer) }
         }
