@@ -12,6 +12,7 @@
 
 use dedup_core::banding::{Edit, Error, Pages, Result, WritePage, used_bytes, validate_edits};
 use pgrx::pg_sys;
+use std::cell::Cell;
 use std::ops::Deref;
 use std::slice;
 
@@ -37,6 +38,8 @@ pub(crate) struct RelationPages {
     relation: pg_sys::Relation,
     strategy: pg_sys::BufferAccessStrategy,
     delay: bool,
+    /// Blocks below this one exist.
+    known: Cell<u32>,
 }
 
 impl RelationPages {
@@ -46,7 +49,7 @@ impl RelationPages {
     /// The relation is an open index and stays open and locked for as long as
     /// the value and its guards live.
     pub(crate) unsafe fn new(relation: pg_sys::Relation) -> RelationPages {
-        RelationPages { relation, strategy: std::ptr::null_mut(), delay: false }
+        RelationPages { relation, strategy: std::ptr::null_mut(), delay: false, known: Cell::new(0) }
     }
 
     /// The same for VACUUM: through its ring of buffers, at its pace.
@@ -57,7 +60,34 @@ impl RelationPages {
         relation: pg_sys::Relation,
         strategy: pg_sys::BufferAccessStrategy,
     ) -> RelationPages {
-        RelationPages { relation, strategy, delay: true }
+        RelationPages { relation, strategy, delay: true, known: Cell::new(0) }
+    }
+
+    /// Whether a block exists. A damaged pointer may lead anywhere; to
+    /// `ReadBuffer` the highest block number means "add a page".
+    fn exists(&self, block: u32) -> bool {
+        if block >= self.known.get() {
+            // SAFETY: the relation is open (see `new`).
+            let pages = unsafe {
+                pg_sys::RelationGetNumberOfBlocksInFork(self.relation, pg_sys::ForkNumber::MAIN_FORKNUM)
+            };
+            self.known.set(pages);
+        }
+        block < self.known.get()
+    }
+
+    fn pin_existing(&self, block: u32) -> Result<pg_sys::Buffer> {
+        if !self.exists(block) {
+            return Err(Error::Corrupt {
+                block,
+                what: format!(
+                    "the block lies beyond the end of the index, which has {} pages",
+                    self.known.get()
+                )
+                .into(),
+            });
+        }
+        Ok(self.pin(block, pg_sys::ReadBufferMode::RBM_NORMAL))
     }
 
     fn pin(&self, block: u32, mode: pg_sys::ReadBufferMode::Type) -> pg_sys::Buffer {
@@ -153,12 +183,12 @@ impl Pages for RelationPages {
     }
 
     fn read(&self, block: u32) -> Result<ReadGuard> {
-        let buffer = self.pin(block, pg_sys::ReadBufferMode::RBM_NORMAL);
+        let buffer = self.pin_existing(block)?;
         Ok(ReadGuard(Locked::new(buffer, pg_sys::BUFFER_LOCK_SHARE)))
     }
 
     fn lock(&self, block: u32) -> Result<WriteGuard> {
-        let buffer = self.pin(block, pg_sys::ReadBufferMode::RBM_NORMAL);
+        let buffer = self.pin_existing(block)?;
         Ok(WriteGuard { locked: Locked::new(buffer, pg_sys::BUFFER_LOCK_EXCLUSIVE), block })
     }
 
@@ -213,6 +243,9 @@ impl Pages for RelationPages {
     }
 
     fn prefetch(&self, block: u32) {
+        if !self.exists(block) {
+            return;
+        }
         // SAFETY: the relation is open (see `new`).
         unsafe {
             pg_sys::PrefetchBuffer(self.relation, pg_sys::ForkNumber::MAIN_FORKNUM, block);
