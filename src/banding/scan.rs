@@ -17,9 +17,11 @@ use pgrx::{PgMemoryContexts, pg_guard, pg_sys};
 const FIRST_BATCH: usize = 64;
 const LARGEST_BATCH: usize = 4096;
 
-/// The state of a scan. It owns only memory, and is dropped with the memory
-/// context it was made in if the query fails.
+/// The state of a scan. It owns only memory, and is dropped with a memory
+/// context of its own: at the end of the scan (an exclusion constraint begins
+/// one for every row it inserts), or when the query fails.
 struct Scan {
+    memory: pg_sys::MemoryContext,
     search: Search,
     /// What every row must meet; the search has met the first one already.
     conditions: Vec<Ball>,
@@ -74,11 +76,19 @@ pub(super) unsafe extern "C-unwind" fn ambeginscan(
     keys: i32,
     order_bys: i32,
 ) -> pg_sys::IndexScanDesc {
-    // SAFETY: PostgreSQL gives an open index; the state lives in the context
-    // that the descriptor lives in.
+    // SAFETY: PostgreSQL gives an open index; the state lives in a child of the
+    // context that the descriptor lives in.
     unsafe {
         let scan = pg_sys::RelationGetIndexScan(index, keys, order_bys);
+        let memory = pg_sys::AllocSetContextCreateInternal(
+            pg_sys::CurrentMemoryContext,
+            c"banding scan".as_ptr(),
+            pg_sys::ALLOCSET_SMALL_MINSIZE as usize,
+            pg_sys::ALLOCSET_SMALL_INITSIZE as usize,
+            pg_sys::ALLOCSET_SMALL_MAXSIZE as usize,
+        );
         let state = Scan {
+            memory,
             search: Search::Nothing,
             conditions: Vec::new(),
             farthest: u32::MAX,
@@ -87,7 +97,7 @@ pub(super) unsafe extern "C-unwind" fn ambeginscan(
             batch: FIRST_BATCH,
             more: false,
         };
-        (*scan).opaque = PgMemoryContexts::CurrentMemoryContext.leak_and_drop_on_delete(state).cast();
+        (*scan).opaque = PgMemoryContexts::For(memory).leak_and_drop_on_delete(state).cast();
         scan
     }
 }
@@ -235,13 +245,11 @@ pub(super) unsafe extern "C-unwind" fn amgetbitmap(
 /// Ends a scan: gives its memory back at once.
 #[pg_guard]
 pub(super) unsafe extern "C-unwind" fn amendscan(scan: pg_sys::IndexScanDesc) {
-    // SAFETY: the state is still there; what remains of it is dropped with
-    // its memory context.
+    // SAFETY: the state is still there; it is dropped with its memory context.
     unsafe {
-        let state = &mut *(*scan).opaque.cast::<Scan>();
-        state.search = Search::Nothing;
-        state.hits = Vec::new();
-        state.conditions = Vec::new();
+        let memory = (*(*scan).opaque.cast::<Scan>()).memory;
+        (*scan).opaque = std::ptr::null_mut();
+        pg_sys::MemoryContextDelete(memory);
     }
 }
 
