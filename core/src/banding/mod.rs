@@ -27,7 +27,7 @@ mod page;
 mod promote;
 mod scan;
 mod schedule;
-mod sort;
+pub(crate) mod sort;
 mod spill;
 mod stats;
 mod storage;
