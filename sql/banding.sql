@@ -13,20 +13,27 @@ COMMENT ON TYPE hamming_ball IS 'the fingerprints within a Hamming distance of o
 
 CREATE FUNCTION hamming_ball(center bigint, radius integer) RETURNS hamming_ball
     AS 'MODULE_PATHNAME', 'hamming_ball_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1;
-COMMENT ON FUNCTION hamming_ball(bigint, integer) IS 'the fingerprints within radius bits of center';
+COMMENT ON FUNCTION hamming_ball(bigint, integer) IS 'the fingerprints within radius bits of center; none if radius is negative';
+
+CREATE FUNCTION near_sel(internal, oid, internal, integer) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'near_sel_wrapper' LANGUAGE c STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION near_sel(internal, oid, internal, integer) IS 'restriction selectivity of <@ and =~';
+CREATE FUNCTION near_joinsel(internal, oid, internal, smallint, internal) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'near_joinsel_wrapper' LANGUAGE c STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION near_joinsel(internal, oid, internal, smallint, internal) IS 'join selectivity of <@ and =~';
 
 CREATE FUNCTION within_ball(fp bigint, ball hamming_ball) RETURNS boolean
     AS 'MODULE_PATHNAME', 'within_ball_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1;
 COMMENT ON FUNCTION within_ball(bigint, hamming_ball) IS 'implementation of <@ operator';
 CREATE OPERATOR <@ (LEFTARG = bigint, RIGHTARG = hamming_ball, FUNCTION = within_ball,
-    RESTRICT = contsel, JOIN = contjoinsel);
+    RESTRICT = near_sel, JOIN = near_joinsel);
 COMMENT ON OPERATOR <@ (bigint, hamming_ball) IS 'fingerprint lies within the ball';
 
 CREATE FUNCTION near(a bigint, b bigint) RETURNS boolean
     AS 'MODULE_PATHNAME', 'near_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1;
 COMMENT ON FUNCTION near(bigint, bigint) IS 'implementation of =~ operator';
 CREATE OPERATOR =~ (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = near, COMMUTATOR = =~,
-    RESTRICT = contsel, JOIN = contjoinsel);
+    RESTRICT = near_sel, JOIN = near_joinsel);
 COMMENT ON OPERATOR =~ (bigint, bigint) IS 'fingerprints differ in at most three bits';
 
 CREATE FUNCTION banding_handler(internal) RETURNS index_am_handler
@@ -41,3 +48,18 @@ CREATE OPERATOR CLASS bigint_hamming_ops DEFAULT FOR TYPE bigint USING banding A
     OPERATOR 3 <~> (bigint, bigint) FOR ORDER BY pg_catalog.integer_ops;
 COMMENT ON OPERATOR CLASS bigint_hamming_ops USING banding IS
     'fingerprints by Hamming distance, at any distance';
+
+CREATE FUNCTION banding_stats(index regclass,
+        OUT rows bigint, OUT pages bigint, OUT bytes_per_row double precision,
+        OUT leaf_pages bigint, OUT inner_pages bigint, OUT unused_pages bigint,
+        OUT levels integer, OUT leaf_fill double precision,
+        OUT fillfactor integer, OUT mu double precision,
+        OUT hot_buckets integer, OUT second_level_entries bigint, OUT hottest jsonb) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'banding_stats_wrapper' LANGUAGE c STRICT PARALLEL RESTRICTED COST 10000 ROWS 1;
+COMMENT ON FUNCTION banding_stats(regclass) IS
+    'figures of a banding index: rows, pages, fill, and the buckets that hold most';
+
+CREATE FUNCTION banding_check(index regclass, heapallindexed boolean DEFAULT false) RETURNS void
+    AS 'MODULE_PATHNAME', 'banding_check_wrapper' LANGUAGE c STRICT PARALLEL RESTRICTED COST 10000;
+COMMENT ON FUNCTION banding_check(regclass, boolean) IS
+    'raises an error if a banding index is damaged; with heapallindexed, also if a row of the table is missing from it';

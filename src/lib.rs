@@ -12,7 +12,9 @@ mod ball;
 mod banding;
 mod distance;
 mod fingerprint;
+mod inspect;
 mod pg;
+mod planner;
 mod trigger;
 
 #[cfg(any(test, feature = "pg_test"))]

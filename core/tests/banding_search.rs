@@ -4,7 +4,10 @@
 mod banding_common;
 
 use banding_common::*;
-use dedup_core::banding::{Index, MemoryPages, RangeScan};
+use std::cell::RefCell;
+use std::collections::HashSet;
+
+use dedup_core::banding::{Edit, Index, MemoryPages, MemoryRead, MemoryWrite, Pages, RangeScan, Result};
 
 /// Protects exactness at every distance, on every shape of data, in trees of one level and of many.
 #[test]
@@ -109,4 +112,113 @@ fn banding_a_scan_survives_changes_between_batches() {
         hits.sort_unstable();
         assert!(hits == brute(&rows, fps[5], d), "d={d}, {new} new");
     }
+}
+
+type Interrupt = Box<dyn FnMut(&MemoryPages)>;
+
+/// Storage that remembers what it was told to prefetch, and lets things happen between pages.
+struct Watched {
+    pages: MemoryPages,
+    told: RefCell<Vec<u32>>,
+    read: RefCell<Vec<u32>>,
+    /// What happens whenever no lock is held.
+    interrupt: RefCell<Interrupt>,
+}
+
+impl Watched {
+    fn new(pages: MemoryPages, interrupt: impl FnMut(&MemoryPages) + 'static) -> Self {
+        let interrupt = RefCell::new(Box::new(interrupt) as Interrupt);
+        Watched { pages, told: RefCell::default(), read: RefCell::default(), interrupt }
+    }
+}
+
+impl Pages for Watched {
+    type Read<'p> = MemoryRead<'p>;
+    type Write<'p> = MemoryWrite<'p>;
+
+    fn body_len(&self) -> usize {
+        self.pages.body_len()
+    }
+
+    fn len(&self) -> Result<u32> {
+        self.pages.len()
+    }
+
+    fn read(&self, block: u32) -> Result<MemoryRead<'_>> {
+        self.read.borrow_mut().push(block);
+        self.pages.read(block)
+    }
+
+    fn lock(&self, block: u32) -> Result<MemoryWrite<'_>> {
+        self.pages.lock(block)
+    }
+
+    fn extend(&self) -> Result<MemoryWrite<'_>> {
+        self.pages.extend()
+    }
+
+    fn commit<'p>(&'p self, edits: &mut [Edit<'_, MemoryWrite<'p>>]) -> Result<()> {
+        self.pages.commit(edits)
+    }
+
+    fn check_interrupts(&self) -> Result<()> {
+        self.interrupt.borrow_mut()(&self.pages);
+        Ok(())
+    }
+
+    fn prefetch(&self, block: u32) {
+        self.told.borrow_mut().push(block);
+    }
+
+    fn prefetch_distance(&self) -> usize {
+        6
+    }
+}
+
+/// Protects prefetching: it names pages that are then read, and does not change answers.
+#[test]
+fn banding_prefetched_pages_are_read() {
+    let mut rng = Rng(5);
+    let fps = fingerprints(Shape::Random, 20_000, &mut rng);
+    let (pages, index, rows) = index_by_insert(2048, &fps);
+    let pages = Watched::new(pages, |_| ());
+    for d in [3, 7, 64] {
+        pages.told.borrow_mut().clear();
+        pages.read.borrow_mut().clear();
+        let mut scan = RangeScan::new(&index, fps[1], d);
+        let mut hits = Vec::new();
+        while scan.next_batch(&pages, usize::MAX, &mut hits).unwrap() {}
+        hits.sort_unstable();
+        assert!(hits == brute(&rows, fps[1], d), "d={d}");
+        let (told, read) = (pages.told.borrow(), pages.read.borrow());
+        let distinct: HashSet<u32> = told.iter().copied().collect();
+        let useful = distinct.iter().filter(|b| read.contains(b)).count();
+        assert!(useful * 20 >= distinct.len() * 19, "d={d}: {useful} of {} pages told", distinct.len());
+        // The rest are inner pages, which few searches read many of.
+        assert!(d < 7 || useful * 10 >= read.len() * 6, "d={d}: {useful} told of {} read", read.len());
+    }
+}
+
+/// Protects bulk delete against splits behind its back: dead entries that move to new pages are found
+/// there.
+#[test]
+fn banding_bulk_delete_follows_entries_that_splits_move() {
+    let mut rng = Rng(6);
+    let fps = fingerprints(Shape::Random, 3000, &mut rng);
+    let (pages, index, _) = index_by_insert(512, &fps);
+    let before = pages.len().unwrap();
+    let mut n = 3000;
+    let pages = Watched::new(pages, move |pages| {
+        for _ in 0..if n < 6000 { 50 } else { 0 } {
+            index.insert(pages, rng.next(), tid(n)).unwrap();
+            n += 1;
+        }
+    });
+    let dead = |t: dedup_core::banding::Tid| t < tid(3000);
+    let stats = index.bulk_delete(&pages, dead).unwrap();
+    assert!(stats.pages > before + 100, "the inserts split nothing");
+    let pages = pages.pages;
+    assert_sound(&pages, "after the walk");
+    let left = search(&pages, &index, 0, 64, 1000);
+    assert!(left.len() == 3000 && left.iter().all(|h| !dead(h.tid)), "{} left", left.len());
 }
