@@ -12,9 +12,11 @@ mod ball;
 mod banding;
 mod distance;
 mod fingerprint;
+mod guard;
 mod inspect;
 mod pg;
 mod planner;
+mod similarity;
 mod trigger;
 
 #[cfg(any(test, feature = "pg_test"))]
@@ -25,6 +27,10 @@ pgrx::pg_module_magic!(name, version);
 pgrx::extension_sql_file!("../sql/fingerprint.sql", name = "fingerprint");
 pgrx::extension_sql_file!("../sql/distance.sql", name = "distance", requires = ["fingerprint"]);
 pgrx::extension_sql_file!("../sql/banding.sql", name = "banding", requires = ["distance"]);
+
+pgrx::extension_sql_file!("../sql/similarity.sql", name = "similarity", requires = ["fingerprint"]);
+
+pgrx::extension_sql_file!("../sql/guard.sql", name = "guard", requires = ["banding"]);
 
 /// Called when the library is loaded. In the postmaster
 /// (`shared_preload_libraries`) the dictionary is loaded here, so that every
