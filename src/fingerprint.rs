@@ -48,7 +48,7 @@ pub(crate) fn array_recipe(weights: impl Iterator<Item = Option<f64>>, fields: u
     if weights.len() != fields {
         raise(
             PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR,
-            format!("{fields} fields but {} weights", weights.len()),
+            format!("as many weights as fields are needed: {fields}, not {}", weights.len()),
             "Give one weight a field: a number for a value that counts as a whole, NULL for running text.",
         )
     }

@@ -5,6 +5,7 @@ pub(crate) mod aggregate;
 pub(crate) mod ball;
 mod error;
 pub(crate) mod pages;
+mod output;
 mod recipe;
 mod record;
 pub(crate) mod spill;

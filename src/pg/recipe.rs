@@ -8,9 +8,10 @@ use pgrx::datum::FromDatum;
 use pgrx::pgrx_sql_entity_graph::metadata::{
     ArgumentError, ReturnsError, ReturnsRef, SqlMappingRef, SqlTranslatable, TypeOrigin,
 };
-use pgrx::{JsonB, PgSqlErrorCode, pg_sys};
+use pgrx::{PgSqlErrorCode, pg_sys};
 use serde_json::Value;
 use std::cell::RefCell;
+use std::ffi::CStr;
 use std::rc::Rc;
 use std::thread::LocalKey;
 
@@ -68,41 +69,43 @@ fn cached<T: Cached>(bytes: &[u8], make: impl FnOnce() -> T) -> Rc<T> {
     })
 }
 
-fn parse<T: Cached>(json: &Value) -> T {
-    T::parse(json).unwrap_or_else(|error| raise_recipe(error))
+fn parse<T: Cached>(text: &str, code: PgSqlErrorCode) -> T {
+    match serde_json::from_str(text) {
+        Ok(json) => T::parse(&json).unwrap_or_else(|error| raise_recipe(error)),
+        Err(error) => raise(
+            code,
+            format!("invalid weights: {error}"),
+            "Weights are JSON, for example {\"title\": 2, \"body\": \"tf\"}; a weight is at most 1000000.",
+        ),
+    }
 }
 
 /// The recipe written as JSON in `text`, a trigger's argument.
 pub(crate) fn cached_from_text<T: Cached>(text: &str) -> Rc<T> {
-    cached(text.as_bytes(), || match serde_json::from_str(text) {
-        Ok(json) => parse(&json),
-        Err(error) => raise(
-            PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION,
-            format!("invalid weights: not JSON: {error}"),
-            "Weights are JSON, for example {\"title\": 2, \"body\": \"tf\"}.",
-        ),
-    })
+    cached(text.as_bytes(), || parse(text, PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION))
 }
 
 impl<T: Cached> FromDatum for RecipeArg<T> {
-    unsafe fn from_polymorphic_datum(
-        datum: pg_sys::Datum,
-        is_null: bool,
-        typoid: pg_sys::Oid,
-    ) -> Option<Self> {
+    unsafe fn from_polymorphic_datum(datum: pg_sys::Datum, is_null: bool, _: pg_sys::Oid) -> Option<Self> {
         if is_null {
             return None;
         }
         // SAFETY: the function is declared with a jsonb here, so the datum is
         // a varlena; the detoasted copy lives as long as the call.
-        let bytes = unsafe {
-            let varlena = pg_sys::pg_detoast_datum_packed(datum.cast_mut_ptr());
-            pgrx::varlena_to_byte_slice(varlena)
+        let (varlena, bytes) = unsafe {
+            let varlena = pg_sys::pg_detoast_datum(datum.cast_mut_ptr());
+            (varlena, pgrx::varlena_to_byte_slice(varlena))
         };
         Some(RecipeArg(cached(bytes, || {
-            // SAFETY: as above, the datum is a jsonb.
-            let json = unsafe { JsonB::from_polymorphic_datum(datum, false, typoid) };
-            parse(&json.map_or(Value::Null, |json| json.0))
+            // Not by way of pgrx's `JsonB`: a number may be JSON to PostgreSQL
+            // and yet too large for Rust, and that must be an error of ours.
+            // SAFETY: as above, a jsonb: its root container follows the header.
+            let text = unsafe {
+                let root = pgrx::vardata_any(varlena).cast_mut().cast::<pg_sys::JsonbContainer>();
+                let length = bytes.len() as std::ffi::c_int;
+                CStr::from_ptr(pg_sys::JsonbToCString(std::ptr::null_mut(), root, length))
+            };
+            parse(&text.to_string_lossy(), PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE)
         })))
     }
 }

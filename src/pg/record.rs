@@ -1,6 +1,7 @@
 //! Rows as arguments: the columns of a record or of a trigger's new row, by
 //! name, as text.
 
+use super::output::portable_text;
 use super::raise;
 use pgrx::callconv::{Arg, ArgAbi};
 use pgrx::datum::FromDatum;
@@ -67,7 +68,7 @@ impl Row<'_> {
     ///
     /// Text is taken as it is; a date or time in ISO 8601 (time zone UTC)
     /// whatever the session's settings; any other type as its output function
-    /// writes it.
+    /// writes it under the default settings.
     pub(crate) fn text(&self, name: &str) -> Option<String> {
         let Some((number, typoid)) = self.column(name) else {
             raise(
@@ -99,15 +100,8 @@ impl Row<'_> {
                 };
                 Some(written.to_string_lossy().into_owned())
             }
-            _ => {
-                let (mut output, mut is_varlena) = (pg_sys::InvalidOid, false);
-                // SAFETY: the output function of the column's own type.
-                let written = unsafe {
-                    pg_sys::getTypeOutputInfo(typoid, &mut output, &mut is_varlena);
-                    CStr::from_ptr(pg_sys::OidOutputFunctionCall(output, datum))
-                };
-                Some(written.to_string_lossy().into_owned())
-            }
+            // SAFETY: the descriptor says what type the datum is.
+            _ => Some(unsafe { portable_text(datum, typoid) }),
         }
     }
 }

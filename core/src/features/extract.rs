@@ -4,7 +4,7 @@ use super::bag::Bag;
 use super::recipe::{Scheme, TextRecipe, Tokens};
 use crate::signature::{SimHash, Weight};
 use crate::text::{Segmenter, char_ngrams, compact, normalize_into};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Makes features of texts; keeps its buffers from one text to the next.
 #[derive(Default)]
@@ -12,7 +12,7 @@ pub struct Extractor {
     normal: String,
     compacted: String,
     feature: String,
-    counts: HashMap<u64, Counted>,
+    counts: FxHashMap<u64, Counted>,
 }
 
 /// A feature under a scheme that needs its frequency.
@@ -101,7 +101,7 @@ impl Extractor {
                 .entry(recipe.hash.of(feature.as_bytes()))
                 .or_insert_with(|| Counted {
                     frequency: 0,
-                    term: recipe.terms.get(token).copied().unwrap_or(Weight::ONE),
+                    term: own_weight(recipe, token),
                     text: keep_texts.then(|| feature.to_owned()),
                 })
                 .frequency += 1;
@@ -143,6 +143,13 @@ impl Extractor {
             words.windows(recipe.n).for_each(|window| emit(&window.join(" ")));
         }
     }
+}
+
+fn own_weight(recipe: &TextRecipe, token: &str) -> Weight {
+    if recipe.terms.is_empty() {
+        return Weight::ONE;
+    }
+    recipe.terms.get(token).copied().unwrap_or(Weight::ONE)
 }
 
 fn weigh(counted: &Counted, recipe: &TextRecipe) -> Weight {

@@ -7,10 +7,11 @@
 use crate::hash::city64;
 use crate::signature::Weight;
 use crate::text::normalize;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt;
 use thiserror::Error;
 
@@ -67,9 +68,9 @@ pub struct TextRecipe {
     /// Factor on every weight: the weight of the column in its row.
     pub factor: Weight,
     /// Own weights of some tokens, by normal form; they multiply the scheme's.
-    pub terms: HashMap<String, Weight>,
+    pub terms: FxHashMap<String, Weight>,
     /// Tokens to leave out, by normal form.
-    pub stop: HashSet<String>,
+    pub stop: FxHashSet<String>,
     /// Whether jieba may join unknown characters to words.
     pub hmm: bool,
     /// The hash of a feature.
@@ -104,8 +105,8 @@ impl Default for TextRecipe {
             n: default_n(Tokens::WordsAndChars),
             scheme: Scheme::Tf,
             factor: Weight::ONE,
-            terms: HashMap::new(),
-            stop: HashSet::new(),
+            terms: FxHashMap::default(),
+            stop: FxHashSet::default(),
             hmm: false,
             hash: Hash::City64,
         }

@@ -1,6 +1,7 @@
 //! Words of a normal form: jieba for Chinese, Unicode's word boundaries for
 //! the scripts that jieba does not know.
 
+use super::normalize::han_prefix;
 use jieba_rs::Jieba;
 use std::sync::OnceLock;
 use unicode_segmentation::UnicodeSegmentation;
@@ -66,6 +67,9 @@ fn is_han(c: char) -> bool {
 /// which jieba would emit as a word of its own, one neither Han nor ASCII.
 fn foreign_runs(text: &str) -> Vec<(usize, usize)> {
     let mut runs = Vec::new();
+    if only_han_and_ascii(text.as_bytes()) {
+        return runs;
+    }
     let (mut start, mut foreign) = (0, false);
     for (at, c) in text.char_indices() {
         if c == ' ' || is_han(c) {
@@ -81,6 +85,19 @@ fn foreign_runs(text: &str) -> Vec<(usize, usize)> {
         runs.push((start, text.len()));
     }
     runs
+}
+
+/// Whether a text holds nothing but common Han characters and ASCII, as most
+/// Chinese texts do.
+fn only_han_and_ascii(mut text: &[u8]) -> bool {
+    while let Some(first) = text.first() {
+        let known = if first.is_ascii() { 1 } else { han_prefix(text) };
+        if known == 0 {
+            return false;
+        }
+        text = &text[known..];
+    }
+    true
 }
 
 /// Cuts `text` into pieces of at most `limit` bytes, at a space near the end

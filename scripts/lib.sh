@@ -1,0 +1,249 @@
+# shellcheck shell=bash
+# Shared by the scripts of this directory: what they need is installed here,
+# the extension is built and installed, a scratch server is started and stopped.
+#
+# PG_CONFIG chooses the PostgreSQL to build for and to run; without it the
+# newest server under /usr/lib/postgresql is taken.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+say() {
+    if [[ -t 1 ]]; then
+        printf '\033[1m==> %s\033[0m\n' "$*"
+    else
+        printf '==> %s\n' "$*"
+    fi
+}
+note() { printf '    %s\n' "$*"; }
+die() {
+    printf 'error: %s\n' "$*" >&2
+    exit 1
+}
+
+as_root() {
+    if [[ $EUID -eq 0 ]]; then
+        "$@"
+    elif command -v sudo >/dev/null; then
+        sudo "$@"
+    else
+        die "this needs root: $* (run the script as root, or install sudo)"
+    fi
+}
+
+# PostgreSQL refuses to run as root. Whoever is not root runs it as themselves.
+as_postgres() {
+    if [[ $EUID -eq 0 ]]; then
+        (cd / && runuser -u postgres -- "$@")
+    else
+        (cd / && "$@")
+    fi
+}
+
+# Runs a command of Rust's tool chain. Under sudo that is the tool chain of
+# whoever called sudo, so that root need not have one and target/ stays theirs.
+as_builder() {
+    local tools="$root/target/tools/bin"
+    if [[ $EUID -eq 0 && -n ${SUDO_USER:-} && $SUDO_USER != root ]]; then
+        local home
+        home=$(getent passwd "$SUDO_USER" | cut -d: -f6)
+        if [[ -x $home/.cargo/bin/cargo ]]; then
+            runuser -u "$SUDO_USER" -- env HOME="$home" PGRX_HOME="${PGRX_HOME:-}" \
+                PATH="$tools:$home/.cargo/bin:$PATH" "$@"
+            return
+        fi
+    fi
+    PATH="$tools:$HOME/.cargo/bin:$PATH" "$@"
+}
+
+# need_packages NAME…: installs the Debian packages that are missing.
+need_packages() {
+    command -v dpkg-query >/dev/null || die "packages are installed by apt; on this system, install by hand: $*"
+    local name missing=()
+    for name in "$@"; do
+        dpkg-query -W -f '${Status}' "$name" 2>/dev/null | grep -q '^install ok installed' || missing+=("$name")
+    done
+    [[ ${#missing[@]} -eq 0 ]] && return
+    say "Installing packages: ${missing[*]}"
+    local log
+    log=$(mktemp)
+    if ! { as_root apt-get update -q &&
+        as_root env DEBIAN_FRONTEND=noninteractive \
+            apt-get install -q -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
+        tail -n 20 "$log" >&2
+        rm -f "$log"
+        die "apt-get could not install: ${missing[*]}"
+    fi
+    rm -f "$log"
+}
+
+newest_pg_config() {
+    local version
+    for version in 18 17 16 15 14; do
+        local bin=/usr/lib/postgresql/$version/bin
+        if [[ -x $bin/postgres && -x $bin/pg_config ]]; then
+            printf '%s\n' "$bin/pg_config"
+            return
+        fi
+    done
+    return 1
+}
+
+# Sets PG_CONFIG, pg_version (15, …) and pg_bin, installing a PostgreSQL and
+# its headers if there is none.
+find_pg_config() {
+    if [[ -z ${PG_CONFIG:-} ]]; then
+        newest_pg_config >/dev/null || need_packages postgresql
+        PG_CONFIG=$(newest_pg_config) ||
+            die "no PostgreSQL 14 to 18 found; install one (https://wiki.postgresql.org/wiki/Apt) or set PG_CONFIG"
+    fi
+    [[ -x $PG_CONFIG ]] || die "PG_CONFIG is $PG_CONFIG, which cannot be run"
+    export PG_CONFIG
+    pg_version=$("$PG_CONFIG" --version | sed -E 's/^PostgreSQL ([0-9]+).*/\1/')
+    pg_bin=$("$PG_CONFIG" --bindir)
+    case $pg_version in
+    14 | 15 | 16 | 17 | 18) ;;
+    *) die "$PG_CONFIG is of $("$PG_CONFIG" --version); pg_dedup supports 14 to 18" ;;
+    esac
+    if [[ ! -f $("$PG_CONFIG" --includedir-server)/postgres.h ]]; then
+        [[ $pg_bin == /usr/lib/postgresql/* ]] || die "the server headers of $PG_CONFIG are not installed"
+        need_packages "postgresql-server-dev-$pg_version"
+    fi
+}
+
+# Compilers: Rust must be there, the rest is installed.
+find_compilers() {
+    local wanted found
+    wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' "$root/Cargo.toml")
+    found=$(as_builder rustc --version 2>/dev/null | awk '{print $2}') || true
+    [[ -n $found ]] || die "no Rust found; install it from https://rustup.rs (the packaged one is too old)"
+    [[ $(printf '%s\n' "$wanted" "$found" | sort -V | head -n 1) == "$wanted" ]] ||
+        die "Rust $found is too old, $wanted is needed: rustup update stable"
+    need_packages build-essential clang libclang-dev pkg-config
+}
+
+# run_shown LOG COMMAND…: runs a build, showing which crate it is at; all of
+# its output if it fails.
+run_shown() {
+    local log=$1
+    shift
+    if ! "$@" 2>&1 | tee "$log" | { grep -E --line-buffered '^ +(Compiling|Downloading|Blocking)' || true; }; then
+        tail -n 60 "$log" >&2
+        die "failed: $*"
+    fi
+}
+
+# cargo-pgrx of exactly the version of the pgrx crate. Another version that is
+# already installed is left alone; ours then goes to target/tools.
+install_cargo_pgrx() {
+    local wanted found log
+    wanted=$(sed -n 's/^pgrx = "=\(.*\)"/\1/p' "$root/Cargo.toml")
+    found=$(as_builder cargo pgrx --version 2>/dev/null | awk '{print $2}') || true
+    [[ $found == "$wanted" ]] && return
+    say "Installing cargo-pgrx $wanted (compiling it takes some minutes, once)"
+    local where=()
+    if [[ -n $found ]]; then
+        note "cargo-pgrx $found stays as it is; $wanted goes to target/tools"
+        where=(--root "$root/target/tools")
+    fi
+    log=$(mktemp)
+    run_shown "$log" as_builder cargo install cargo-pgrx --version "=$wanted" --locked "${where[@]}"
+    rm -f "$log"
+}
+
+# cargo-pgrx wants a file that names every PostgreSQL it may use; it gets one of
+# our own, so that nobody's ~/.pgrx changes.
+use_own_pgrx_home() {
+    export PGRX_HOME="$root/target/pgrx/pg$pg_version"
+    local config
+    config=$(printf '[configs]\npg%s = "%s"' "$pg_version" "$PG_CONFIG")
+    if [[ $(cat "$PGRX_HOME/config.toml" 2>/dev/null) != "$config" ]]; then
+        as_builder mkdir -p "$PGRX_HOME"
+        printf '%s\n' "$config" | as_builder tee "$PGRX_HOME/config.toml" >/dev/null
+    fi
+}
+
+# Builds the extension and installs what has changed into PG_CONFIG's server.
+install_extension() {
+    local package="$root/target/release/pg_dedup-pg$pg_version" log file target changed=()
+    use_own_pgrx_home
+    say "Building pg_dedup for PostgreSQL $pg_version"
+    [[ -d $root/target/release ]] || note "the first time this takes some minutes"
+    as_builder rm -rf "$package"
+    log=$(mktemp)
+    (cd "$root" && run_shown "$log" as_builder cargo pgrx package --no-default-features \
+        --features "pg$pg_version" --pg-config "$PG_CONFIG")
+    rm -f "$log"
+    while IFS= read -r -d '' file; do
+        target=${file#"$package"}
+        cmp -s "$file" "$target" || changed+=("$file")
+    done < <(find "$package" -type f -print0)
+    if [[ ${#changed[@]} -eq 0 ]]; then
+        note "installed already, unchanged"
+        return
+    fi
+    say "Installing into $("$PG_CONFIG" --pkglibdir) and $("$PG_CONFIG" --sharedir)/extension"
+    for file in "${changed[@]}"; do
+        # A new file takes the old one's place: a server that has the library
+        # loaded keeps what it has.
+        target=${file#"$package"}
+        local mode=644
+        [[ $target == *.so ]] && mode=755
+        local privilege=(as_root)
+        [[ -w $(dirname "$target") ]] && privilege=()
+        "${privilege[@]}" install -m "$mode" "$file" "$target.new"
+        "${privilege[@]}" mv -f "$target.new" "$target"
+    done
+}
+
+# Everything up to an installed extension.
+prepare() {
+    find_pg_config
+    find_compilers
+    install_cargo_pgrx
+    install_extension
+}
+
+# start_cluster DIR [SETTING=VALUE…]: a scratch server in DIR, which must
+# exist. It listens on a socket in DIR only, and only DIR's owner and root get
+# there. Sets PGHOST and PGUSER for clients; any user that reaches the socket
+# is let in.
+start_cluster() {
+    local dir=$1 setting options=""
+    shift
+    if [[ $EUID -eq 0 ]]; then
+        id postgres >/dev/null 2>&1 || die "there is no user postgres for the server to run as"
+        chown postgres: "$dir"
+    fi
+    chmod 700 "$dir"
+    as_postgres "$pg_bin/initdb" -D "$dir/data" -U postgres -A trust -E UTF8 --no-locale --no-sync >"$dir.log" 2>&1 || {
+        cat "$dir.log" >&2
+        die "initdb failed"
+    }
+    rm -f "$dir.log"
+    # A scratch server need not survive a power cut. Containers often have too
+    # little /dev/shm for parallel queries.
+    local settings=(fsync=off synchronous_commit=off full_page_writes=off shared_buffers=256MB work_mem=64MB
+        maintenance_work_mem=256MB max_wal_size=4GB)
+    if [[ $(df --output=size -k /dev/shm 2>/dev/null | tail -n 1) -lt 1000000 ]]; then
+        settings+=(dynamic_shared_memory_type=mmap)
+    fi
+    for setting in "${settings[@]}" "$@"; do
+        options+=" -c $setting"
+    done
+    as_postgres "$pg_bin/pg_ctl" -D "$dir/data" -l "$dir/server.log" -s -w \
+        -o "-c listen_addresses='' -c unix_socket_directories='$dir' $options" start || {
+        cat "$dir/server.log" >&2
+        die "the scratch server did not start"
+    }
+    export PGHOST=$dir PGUSER=postgres PGDATABASE=postgres
+    unset PGPORT PGSERVICE PGPASSFILE PGOPTIONS
+}
+
+# stop_cluster DIR: stops the server if it runs, and removes DIR.
+stop_cluster() {
+    local dir=$1
+    if [[ -f $dir/data/postmaster.pid ]]; then
+        as_postgres "$pg_bin/pg_ctl" -D "$dir/data" -m immediate -s -w stop || true
+    fi
+    rm -rf "$dir" "$dir.log"
+}

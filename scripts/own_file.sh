@@ -1,0 +1,149 @@
+# shellcheck shell=bash
+# Loads a CSV file of any columns into the table desk and decides what each
+# column is for. Part of scripts/demo, whose variables it reads: file, encoding,
+# delimiter; and id, text, short, short_given, truth, which it completes.
+# shellcheck disable=SC2154
+
+# The file as UTF-8 without a byte order mark.
+decode() {
+    iconv -f "${encoding:-UTF-8}" -t UTF-8 "$file" | LC_ALL=C sed $'1s/^\xEF\xBB\xBF//'
+}
+
+# The names in the header, one a line. Quoted names may hold anything; a name
+# that is empty or too long for PostgreSQL becomes its number, one that was
+# there before gets a number.
+header() {
+    { decode || true; } | LC_ALL=C awk -v delimiter="$delimiter" '
+        function put() {
+            gsub(/[\r\n\t ]+/, " ", name)
+            sub(/^ /, "", name)
+            sub(/ $/, "", name)
+            fields++
+            if (name == "" || length(name) > 60) name = "column_" fields
+            while (name in seen) name = name "_" fields
+            seen[name] = 1
+            print name
+            name = ""
+        }
+        {
+            if (quoted) name = name "\n"
+            for (i = 1; i <= length($0); i++) {
+                c = substr($0, i, 1)
+                if (c == "\"") {
+                    if (quoted && substr($0, i + 1, 1) == "\"") { name = name c; i++ }
+                    else quoted = !quoted
+                } else if (c == delimiter && !quoted) put()
+                else name = name c
+            }
+            if (!quoted) { put(); exit }
+        }'
+}
+
+identifier() { printf '"%s"' "${1//\"/\"\"}"; }
+
+# has NAME: the file has this column.
+has() {
+    local name
+    for name in "${names[@]}"; do
+        [[ $name == "$1" ]] && return
+    done
+    die "the file has no column \"$1\"; it has: $(printf '%s, ' "${names[@]}" | sed 's/, $//')"
+}
+
+# Loads the file into table desk and sets the variables of examples/desk.sql.
+load_file() {
+    if [[ -z $encoding ]] && ! iconv -f UTF-8 -t UTF-8 "$file" >/dev/null 2>&1; then
+        encoding=GB18030
+        note "the file is not UTF-8: taken for $encoding (--encoding)"
+    fi
+    mapfile -t names < <(header)
+    [[ ${#names[@]} -gt 0 ]] || die "$file is empty"
+    local name list='' columns=''
+    for name in "${names[@]}"; do
+        list+=", $(identifier "$name")"
+        columns+=", $(identifier "$name") text"
+    done
+    say "Loading $file"
+    psql -c "CREATE TABLE desk (${columns#, })"
+    decode | psql -c "COPY desk FROM STDIN WITH (FORMAT csv, HEADER, DELIMITER '$delimiter', FORCE_NULL (${list#, }))"
+    note "$(psql -At -c 'SELECT count(*) FROM desk') rows of ${#names[@]} columns"
+
+    psql <"$root/scripts/column_kinds.sql"
+    choose_id
+    choose_columns
+    walk_through_variables
+    psql -c 'DROP TABLE column_kind'
+}
+
+# Gives a role to the columns named after it.
+assign() {
+    local role=$1 name
+    shift
+    for name in "$@"; do
+        has "$name"
+        psql -v name="$name" -v role="$role" <<<"UPDATE column_kind SET role = :'role' WHERE name = :'name' AND role IS NULL"
+    done
+}
+
+choose_id() {
+    local made=''
+    if [[ -n $id ]]; then
+        has "$id"
+        psql -c "ALTER TABLE desk ADD PRIMARY KEY ($(identifier "$id"))" || die "column \"$id\" does not identify a row"
+    else
+        id=$(psql -At -c "SELECT name FROM column_kind WHERE is_unique AND kind IN ('number', 'code')
+            ORDER BY name ~* '(^|_)(id|no)\$|编号|序号' DESC, position LIMIT 1")
+        if [[ -z $id ]] || ! psql -c "ALTER TABLE desk ADD PRIMARY KEY ($(identifier "$id"))" 2>/dev/null; then
+            id=row_number made=yes
+            while printf '%s\n' "${names[@]}" | grep -Fxq -- "$id"; do id+=_; done
+            psql -c "ALTER TABLE desk ADD COLUMN $(identifier "$id") bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY"
+            note "no column identifies a row: rows are numbered"
+        fi
+    fi
+    # Whole numbers shall compare as numbers.
+    if [[ -z $made && $(psql -At -c "SELECT bool_and($(identifier "$id") ~ '^(0|[1-9][0-9]{0,17})\$') FROM desk") == t ]]; then
+        psql -c "ALTER TABLE desk ALTER COLUMN $(identifier "$id") TYPE bigint USING $(identifier "$id")::bigint"
+    fi
+    [[ -n $made ]] || assign id "$id"
+}
+
+# The longest column is the running text; other texts are short columns.
+choose_columns() {
+    local short_names=()
+    [[ -z $truth ]] || assign truth "$truth"
+    [[ -z $text ]] || assign text "$text"
+    if [[ -n $short ]]; then
+        IFS=, read -r -a short_names <<<"$short"
+        assign short "${short_names[@]}"
+    fi
+    [[ -n $text ]] || psql -c "UPDATE column_kind SET role = 'text' WHERE name = (SELECT name FROM column_kind
+        WHERE kind = 'text' AND role IS NULL ORDER BY length DESC, position LIMIT 1)"
+    [[ -n $short_given ]] || psql -c "UPDATE column_kind SET role = 'short' WHERE kind = 'text' AND role IS NULL AND length <= 60"
+    text=$(psql -At -c "SELECT name FROM column_kind WHERE role = 'text'")
+    [[ -n $text ]] || die "no column looks like a running text: name one by --text"
+    say "What the columns are for (change it by --id, --text, --short, --truth)"
+    psql -P footer=off -c "SELECT name AS column, kind AS looks_like, length AS average_length, CASE role WHEN 'id' THEN 'identifies the row'
+        WHEN 'text' THEN 'running text (weight NULL)' WHEN 'short' THEN 'counts as a whole (weight 2)'
+        WHEN 'truth' THEN 'same value = true duplicates' ELSE 'not used' END AS used_as FROM column_kind ORDER BY position"
+}
+
+# Fills walk with the variables of examples/desk.sql.
+walk_through_variables() {
+    local fp=fp name value
+    while printf '%s\n' "${names[@]}" | grep -Fxq -- "$fp"; do fp+=_; done
+    walk=(-v "fp=$fp" -v "fp_name=$fp")
+    while IFS=$'\t' read -r name value; do
+        walk+=(-v "$name=$value")
+    done < <(psql -At -F $'\t' -v id="$id" -v text="$text" -v truth="$truth" <<'SQL'
+SELECT variable.* FROM (
+    SELECT 'ARRAY[' || string_agg(quote_ident(name), ', ' ORDER BY role, position) || ']',
+        '{' || string_agg(CASE role WHEN 'short' THEN '2' ELSE 'NULL' END, ',' ORDER BY role, position) || '}',
+        string_agg(quote_literal(name), ', ' ORDER BY role, position),
+        json_object_agg(name, CASE role WHEN 'short' THEN '2'::json ELSE '"tf"' END ORDER BY role, position)::text
+    FROM column_kind WHERE role IN ('short', 'text')) AS made (fields, weights, columns, row_weights),
+    LATERAL (VALUES ('id', quote_ident(:'id')), ('text', quote_ident(:'text')), ('truth', quote_ident(nullif(:'truth', ''))),
+        ('fields', fields), ('weights', weights), ('columns', columns), ('row_weights', row_weights)) AS variable (name, value)
+WHERE value IS NOT NULL
+SQL
+    )
+}

@@ -1,0 +1,77 @@
+//! Values as text that does not depend on the session: the same value has the
+//! same fingerprint whatever `DateStyle`, `TimeZone` and the like are.
+
+use pgrx::pg_sys;
+use std::ffi::CStr;
+
+unsafe extern "C-unwind" {
+    /// `utils/bytea.h`: how `bytea` is written; 1 is hexadecimal.
+    static mut bytea_output: std::ffi::c_int;
+}
+const BYTEA_OUTPUT_HEX: std::ffi::c_int = 1;
+
+/// The session's settings that output functions read, as they were. While it
+/// lives they are the defaults (in UTC); dropping it, after an error too,
+/// brings them back.
+struct Portable {
+    date_style: std::ffi::c_int,
+    interval_style: std::ffi::c_int,
+    float_digits: std::ffi::c_int,
+    bytea: std::ffi::c_int,
+    time_zone: *mut pg_sys::pg_tz,
+}
+
+impl Portable {
+    fn settings() -> Portable {
+        // SAFETY: plain variables of a process that has one thread. The output
+        // functions read nothing else of the settings behind them.
+        unsafe {
+            let utc = pg_sys::pg_tzset(c"UTC".as_ptr());
+            let before = Portable {
+                date_style: pg_sys::DateStyle,
+                interval_style: pg_sys::IntervalStyle,
+                float_digits: pg_sys::extra_float_digits,
+                bytea: bytea_output,
+                time_zone: pg_sys::session_timezone,
+            };
+            pg_sys::DateStyle = pg_sys::USE_ISO_DATES as std::ffi::c_int;
+            pg_sys::IntervalStyle = pg_sys::INTSTYLE_POSTGRES as std::ffi::c_int;
+            pg_sys::extra_float_digits = 1;
+            bytea_output = BYTEA_OUTPUT_HEX;
+            if !utc.is_null() {
+                pg_sys::session_timezone = utc;
+            }
+            before
+        }
+    }
+}
+
+impl Drop for Portable {
+    fn drop(&mut self) {
+        // SAFETY: as in `settings`.
+        unsafe {
+            pg_sys::DateStyle = self.date_style;
+            pg_sys::IntervalStyle = self.interval_style;
+            pg_sys::extra_float_digits = self.float_digits;
+            bytea_output = self.bytea;
+            pg_sys::session_timezone = self.time_zone;
+        }
+    }
+}
+
+/// `datum` as the output function of its type writes it under the default
+/// settings. (`money` still follows `lc_monetary`, and names of relations and
+/// types follow `search_path`.)
+///
+/// # Safety
+/// `datum` is a value of the type `typoid`.
+pub(super) unsafe fn portable_text(datum: pg_sys::Datum, typoid: pg_sys::Oid) -> String {
+    let _settings = Portable::settings();
+    let (mut output, mut is_varlena) = (pg_sys::InvalidOid, false);
+    // SAFETY: the output function of the value's own type.
+    let written = unsafe {
+        pg_sys::getTypeOutputInfo(typoid, &mut output, &mut is_varlena);
+        CStr::from_ptr(pg_sys::OidOutputFunctionCall(output, datum))
+    };
+    written.to_string_lossy().into_owned()
+}
