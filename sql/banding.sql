@@ -41,3 +41,18 @@ CREATE OPERATOR CLASS bigint_hamming_ops DEFAULT FOR TYPE bigint USING banding A
     OPERATOR 3 <~> (bigint, bigint) FOR ORDER BY pg_catalog.integer_ops;
 COMMENT ON OPERATOR CLASS bigint_hamming_ops USING banding IS
     'fingerprints by Hamming distance, at any distance';
+
+CREATE FUNCTION banding_stats(index regclass,
+        OUT rows bigint, OUT pages bigint, OUT bytes_per_row double precision,
+        OUT leaf_pages bigint, OUT inner_pages bigint, OUT unused_pages bigint,
+        OUT levels integer, OUT leaf_fill double precision,
+        OUT fillfactor integer, OUT mu double precision,
+        OUT hot_buckets integer, OUT second_level_entries bigint, OUT hottest jsonb) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'banding_stats_wrapper' LANGUAGE c STRICT PARALLEL RESTRICTED COST 10000 ROWS 1;
+COMMENT ON FUNCTION banding_stats(regclass) IS
+    'figures of a banding index: rows, pages, fill, and the buckets that hold most';
+
+CREATE FUNCTION banding_check(index regclass, heapallindexed boolean DEFAULT false) RETURNS void
+    AS 'MODULE_PATHNAME', 'banding_check_wrapper' LANGUAGE c STRICT PARALLEL RESTRICTED COST 10000;
+COMMENT ON FUNCTION banding_check(regclass, boolean) IS
+    'raises an error if a banding index is damaged; with heapallindexed, also if a row of the table is missing from it';

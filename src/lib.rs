@@ -12,6 +12,7 @@ mod ball;
 mod banding;
 mod distance;
 mod fingerprint;
+mod inspect;
 mod pg;
 mod trigger;
 

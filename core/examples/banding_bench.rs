@@ -3,7 +3,9 @@
 //! Data as in the design: 70 % random, 30 % copies with 0 to 3 flipped bits. Prints, asserts nothing.
 use std::time::{Duration, Instant};
 
-use dedup_core::banding::{Builder, Index, MemoryPages, MemorySpill, Options, Pages, RangeScan, Tid};
+use dedup_core::banding::{
+    Builder, Index, MemoryPages, MemorySpill, NearestScan, Options, Pages, RangeScan, Tid,
+};
 
 struct Rng(u64);
 
@@ -100,6 +102,34 @@ fn searches(
             "  d = {d:2}: p50 {p50:9.2?}, p95 {p95:9.2?}; {:.1} pages, {:.1} rows a search",
             read as f64 / queries as f64,
             found as f64 / queries as f64
+        );
+    }
+    for (k, clustered) in [(1, false), (10, false), (10, true), (100, false)] {
+        let (mut times, mut read, mut last) = (Vec::new(), 0, 0);
+        for n in 0..200u32 {
+            let mut query = fps[(rng.next() % fps.len() as u64) as usize] ^ 1 << (rng.next() % 64);
+            if clustered {
+                // A near-duplicate of ten rows, which are new.
+                query = rng.next();
+                for m in 0..10 {
+                    let fp = (0..m % 4).fold(query, |x, _| x ^ 1 << (rng.next() % 64));
+                    index.insert(pages, fp, Tid::new(10_000_000 + n, m + 1))?;
+                }
+            }
+            let start = Instant::now();
+            let mut scan = NearestScan::new(index, query);
+            hits.clear();
+            while hits.len() < k && scan.next_batch(pages, k, &mut hits)? {}
+            times.push(start.elapsed());
+            read += scan.pages_read();
+            last += hits[k - 1].distance;
+        }
+        let (p50, p95) = percentiles(times);
+        println!(
+            "  {k} nearest{}: p50 {p50:.2?}, p95 {p95:.2?}; {} pages, last at distance {:.1}",
+            if clustered { " of a near-duplicate" } else { "" },
+            read / 200,
+            f64::from(last) / 200.0
         );
     }
     Ok(())

@@ -121,7 +121,7 @@ fn banding_threads_meet_without_losing_rows() {
     let fps: Vec<u64> = (0..24_000).map(|_| shape(&mut rng)).collect();
     // The first third is there at the start; every fifth of it dies.
     let (pages, index, mut rows) = index_by_insert(512, &fps[..8000]);
-    let dies = |t: Tid| t.offset() % 5 == 0 && t.block() < tid(8000).block();
+    let dies = |t: Tid| t.offset().is_multiple_of(5) && t.block() < tid(8000).block();
     let stable: Rows = rows.iter().filter(|(t, _)| !dies(**t)).map(|(t, f)| (*t, *f)).collect();
     let (next, stop) = (AtomicUsize::new(8000), AtomicBool::new(false));
     std::thread::scope(|scope| {
@@ -259,6 +259,8 @@ fn banding_flipped_bytes_never_panic_hang_or_go_unnoticed() {
     assert!(unnoticed > 0);
 }
 
+type Damage<'a> = &'a dyn Fn(&mut [u8]);
+
 struct Entries(Vec<(Tree, u64, Tid)>, usize);
 
 impl CheckSink for Entries {
@@ -293,7 +295,7 @@ fn banding_check_finds_what_is_wrong_and_lists_what_is_there() {
     let leaves: Vec<u32> = (5..sound.len().unwrap()).filter(|b| sound.read(*b).unwrap()[2] == 2).collect();
     let count = |body: &[u8]| u16::from_le_bytes([body[8], body[9]]);
     for block in leaves.iter().copied().filter(|b| count(&sound.read(*b).unwrap()) > 1).step_by(5) {
-        let damages: [(&str, &dyn Fn(&mut [u8])); 5] = [
+        let damages: [(&str, Damage<'_>); 5] = [
             ("zeroed", &|b| b.fill(0)),
             ("entry missing", &|b| {
                 let (width, n) = (u16::from(b[59]), count(b) - 1);

@@ -4,7 +4,10 @@
 mod banding_common;
 
 use banding_common::*;
-use dedup_core::banding::{Index, MemoryPages, RangeScan};
+use std::cell::RefCell;
+use std::collections::HashSet;
+
+use dedup_core::banding::{Edit, Index, MemoryPages, MemoryRead, MemoryWrite, Pages, RangeScan, Result};
 
 /// Protects exactness at every distance, on every shape of data, in trees of one level and of many.
 #[test]
@@ -108,5 +111,74 @@ fn banding_a_scan_survives_changes_between_batches() {
         hits.retain(|h| rows.contains_key(&h.tid));
         hits.sort_unstable();
         assert!(hits == brute(&rows, fps[5], d), "d={d}, {new} new");
+    }
+}
+
+/// Storage that remembers what it was told to prefetch.
+struct Prefetching {
+    pages: MemoryPages,
+    told: RefCell<Vec<u32>>,
+    read: RefCell<Vec<u32>>,
+}
+
+impl Pages for Prefetching {
+    type Read<'p> = MemoryRead<'p>;
+    type Write<'p> = MemoryWrite<'p>;
+
+    fn body_len(&self) -> usize {
+        self.pages.body_len()
+    }
+
+    fn len(&self) -> Result<u32> {
+        self.pages.len()
+    }
+
+    fn read(&self, block: u32) -> Result<MemoryRead<'_>> {
+        self.read.borrow_mut().push(block);
+        self.pages.read(block)
+    }
+
+    fn lock(&self, block: u32) -> Result<MemoryWrite<'_>> {
+        self.pages.lock(block)
+    }
+
+    fn extend(&self) -> Result<MemoryWrite<'_>> {
+        self.pages.extend()
+    }
+
+    fn commit<'p>(&'p self, edits: &mut [Edit<'_, MemoryWrite<'p>>]) -> Result<()> {
+        self.pages.commit(edits)
+    }
+
+    fn prefetch(&self, block: u32) {
+        self.told.borrow_mut().push(block);
+    }
+
+    fn prefetch_distance(&self) -> usize {
+        6
+    }
+}
+
+/// Protects prefetching: it names pages that are then read, and does not change answers.
+#[test]
+fn banding_prefetched_pages_are_read() {
+    let mut rng = Rng(5);
+    let fps = fingerprints(Shape::Random, 20_000, &mut rng);
+    let (pages, index, rows) = index_by_insert(2048, &fps);
+    let pages = Prefetching { pages, told: RefCell::default(), read: RefCell::default() };
+    for d in [3, 7, 64] {
+        pages.told.borrow_mut().clear();
+        pages.read.borrow_mut().clear();
+        let mut scan = RangeScan::new(&index, fps[1], d);
+        let mut hits = Vec::new();
+        while scan.next_batch(&pages, usize::MAX, &mut hits).unwrap() {}
+        hits.sort_unstable();
+        assert!(hits == brute(&rows, fps[1], d), "d={d}");
+        let (told, read) = (pages.told.borrow(), pages.read.borrow());
+        let distinct: HashSet<u32> = told.iter().copied().collect();
+        let useful = distinct.iter().filter(|b| read.contains(b)).count();
+        assert!(useful * 20 >= distinct.len() * 19, "d={d}: {useful} of {} pages told", distinct.len());
+        // The rest are inner pages, which few searches read many of.
+        assert!(d < 7 || useful * 10 >= read.len() * 6, "d={d}: {useful} told of {} read", read.len());
     }
 }

@@ -9,6 +9,7 @@ mod build;
 mod cost;
 mod handler;
 mod insert;
+pub(crate) mod inspect;
 mod options;
 mod scan;
 mod vacuum;

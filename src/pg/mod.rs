@@ -4,8 +4,8 @@
 pub(crate) mod aggregate;
 pub(crate) mod ball;
 mod error;
-pub(crate) mod pages;
 mod output;
+pub(crate) mod pages;
 mod recipe;
 mod record;
 pub(crate) mod spill;

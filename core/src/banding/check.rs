@@ -11,12 +11,14 @@
 //! bytes are: along a level the mark only grows, no page is looked into twice, and a level that
 //! cannot be walked further is given up with a finding.
 
+use super::cursor::Cursor;
 use super::error::{Error, Result};
 use super::hot::{BucketState, states};
 use super::key::{BLOCKS, Position, TREES, Tid, Tree};
 use super::leaf::Leaf;
 use super::meta::{Index, METAPAGE};
 use super::page::{Header, Kind, MAX_LEVEL, find_child, separator};
+use super::ranges::Ranges;
 use super::storage::Pages;
 
 /// Something wrong.
@@ -388,7 +390,25 @@ impl Index {
             return Ok(false);
         };
         let at = Position { key: tree.key(fingerprint), tid };
-        let mut cursor = super::cursor::Cursor::new(pages, tree, root);
+        let mut cursor = Cursor::new(pages, tree, root, Ranges::All);
         Ok(cursor.seek(at)?.leaf()?.contains(at))
+    }
+
+    /// The first tree that ought to hold a row's entry and does not: a main tree, or one of the second
+    /// level of a hot bucket that the row is in. For a row whose insert has returned.
+    ///
+    /// # Errors
+    /// As [`contains`](Self::contains).
+    pub fn missing_from<P: Pages>(&self, pages: &P, fingerprint: u64, tid: Tid) -> Result<Option<Tree>> {
+        for i in 0..BLOCKS {
+            let bucket = (Tree::main(i).key(fingerprint) >> 48) as u16;
+            let hot = super::hot::state(pages, self, i, bucket)? == BucketState::Hot;
+            for tree in (0..if hot { 4 } else { 1 }).map(|j| Tree::new(i, j)) {
+                if !self.contains(pages, tree, fingerprint, tid)? {
+                    return Ok(Some(tree));
+                }
+            }
+        }
+        Ok(None)
     }
 }

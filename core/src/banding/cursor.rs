@@ -19,6 +19,7 @@ use super::error::{Result, corrupt};
 use super::key::{Position, Tree};
 use super::leaf::Leaf;
 use super::page::{Header, MAX_LEVEL, find_child, separator};
+use super::ranges::Ranges;
 use super::storage::Pages;
 
 /// Leaves read under one lock of their parent.
@@ -29,6 +30,11 @@ pub(crate) struct Cursor<'p, P: Pages> {
     pages: &'p P,
     tree: Tree,
     root: u32,
+    /// What the caller will ask for: only for prefetching.
+    ranges: Ranges,
+    prefetched: Position,
+    /// Leaves prefetched and not read yet.
+    ahead: usize,
     parent: Option<(u32, Header, P::Read<'p>)>,
     /// Leaves read since the parent was locked.
     stride: u32,
@@ -58,8 +64,20 @@ impl<'p, P: Pages> LeafPage<'p, P> {
 }
 
 impl<'p, P: Pages> Cursor<'p, P> {
-    pub(crate) fn new(pages: &'p P, tree: Tree, root: u32) -> Self {
-        Cursor { pages, tree, root, parent: None, stride: 0, reads: 0, leaves: None }
+    /// A cursor whose caller is going to ask for the leaves of `ranges`.
+    pub(crate) fn new(pages: &'p P, tree: Tree, root: u32, ranges: Ranges) -> Self {
+        Cursor {
+            pages,
+            tree,
+            root,
+            ranges,
+            prefetched: Position::MIN,
+            ahead: 0,
+            parent: None,
+            stride: 0,
+            reads: 0,
+            leaves: None,
+        }
     }
 
     fn read(&mut self, block: u32) -> Result<P::Read<'p>> {
@@ -84,9 +102,11 @@ impl<'p, P: Pages> Cursor<'p, P> {
         let Some((block, header, body)) = &self.parent else {
             return corrupt(self.root, "the descent did not end at level 1");
         };
-        let (parent, at) = (*block, find_child(body, header.count, target));
-        let child = separator(body, at).child;
-        self.prefetch(at);
+        let parent = *block;
+        let child = separator(body, find_child(body, header.count, target)).child;
+        if self.pages.prefetch_distance() > 0 {
+            self.prefetch(target);
+        }
         if child == parent {
             return corrupt(parent, "a separator points to its own page");
         }
@@ -129,16 +149,25 @@ impl<'p, P: Pages> Cursor<'p, P> {
         Ok(Some(LeafPage { block, header, body }))
     }
 
-    /// Tells the storage about the leaves that follow; worth it only to whoever reads them all.
-    fn prefetch(&self, at: usize) {
-        let distance = self.pages.prefetch_distance();
-        if distance == 0 {
+    /// Tells the storage about the leaves that will be asked for next: those the ranges want, among the
+    /// children of the page that is locked.
+    fn prefetch(&mut self, target: Position) {
+        let (distance, Some((_, header, body))) = (self.pages.prefetch_distance(), &self.parent) else {
             return;
+        };
+        self.ahead = self.ahead.saturating_sub(1);
+        let mut from = self.prefetched.max(target);
+        while self.ahead < distance {
+            let Some(next) = self.ranges.next(from).filter(|next| header.covers(*next)) else { break };
+            let at = find_child(body, header.count, next);
+            self.pages.prefetch(separator(body, at).child);
+            self.ahead += 1;
+            // A damaged page's separators may not ascend.
+            from = match at + 1 == header.count {
+                true => header.high.unwrap_or(Position::MAX),
+                false => separator(body, at + 1).low.max(from),
+            };
         }
-        if let Some((_, header, body)) = &self.parent {
-            for n in at + 1..header.count.min(at + 1 + distance) {
-                self.pages.prefetch(separator(body, n).child);
-            }
-        }
+        self.prefetched = from;
     }
 }

@@ -65,6 +65,9 @@ impl Position {
     /// The lowest of all.
     pub const MIN: Position = Position { key: 0, tid: Tid(0) };
 
+    /// The highest of all.
+    pub const MAX: Position = Position { key: u64::MAX, tid: Tid(LOW48) };
+
     /// The first place of a key.
     pub const fn start(key: u64) -> Self {
         Position { key, tid: Tid(0) }

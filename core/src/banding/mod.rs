@@ -25,6 +25,7 @@ mod nearest;
 mod pack;
 mod page;
 mod promote;
+mod ranges;
 mod scan;
 mod schedule;
 mod sort;

@@ -16,20 +16,26 @@
 //! the nearest rows that fit; a single distance too large for that is streamed. If a bucket of the query is hot,
 //! distances up to 3 are first asked of its second level, one by one.
 
+use super::cost::random_selectivity;
 use super::cursor::Cursor;
 use super::error::{Result, corrupt};
 use super::hot::{self, BucketState};
 use super::key::{BLOCKS, Position, Tree};
 use super::meta::{Index, METAPAGE};
-use super::scan::{Hit, RangeScan, Ranges};
+use super::ranges::Ranges;
+use super::scan::{Hit, RangeScan};
 use super::schedule::{MAX_DISTANCE, Radii, Shell, buckets_within, leaves_read};
 use super::storage::Pages;
 
 /// Rows that wait at most: 1.5 MB.
 const MOST_WAITING: usize = 1 << 16;
-/// Rows further away are not kept while shells are read: a shell holds thousands of random rows, and
-/// before it gets there the scan reads whole trees.
-const HORIZON: u32 = 20;
+/// The furthest that shells are worth reading for; before or there the scan reads whole trees.
+const FAR_HORIZON: u32 = 20;
+/// Random rows nearer than the near horizon, about.
+const WITHIN_NEAR: f64 = 30.0;
+/// Random rows that the first pass over a whole tree keeps, about, and how each pass multiplies that.
+const LEAST_PER_PASS: f64 = 1000.0;
+const PASS_GROWTH: f64 = 30.0;
 
 /// A nearest-neighbour search in progress. It holds no lock and no pin between calls; its memory is bounded
 /// whatever is asked for. Rows at equal distance come in any order.
@@ -45,6 +51,12 @@ pub struct NearestScan {
     ready: Vec<Hit>,
     waiting: Waiting,
     radii: Radii,
+    /// Rows further away are not kept; 0 = not chosen yet.
+    horizon: u32,
+    /// An estimate of the rows in the index.
+    rows: f64,
+    /// Random rows that the next pass over a whole tree should keep, about.
+    per_pass: f64,
     reads: u64,
 }
 
@@ -114,8 +126,11 @@ impl NearestScan {
             phase: Phase::New,
             done: 0,
             ready: Vec::new(),
-            waiting: Waiting::new(HORIZON.min(limit) + 1),
+            waiting: Waiting::new(FAR_HORIZON.min(limit) + 1),
             radii: [-1; BLOCKS],
+            horizon: 0,
+            rows: 0.0,
+            per_pass: LEAST_PER_PASS,
             reads: 0,
         }
     }
@@ -213,7 +228,7 @@ impl NearestScan {
     fn grow<P: Pages>(&mut self, pages: &P) -> Result<Phase> {
         let covered: i32 = self.radii.iter().map(|r| r + 1).sum();
         if covered as u32 >= self.waiting.cut {
-            return Ok(self.change_to_whole());
+            return Ok(self.beyond_cut());
         }
         // Blocks in turn: the radii stay as even as can be.
         let i = (covered as usize) % BLOCKS;
@@ -224,7 +239,7 @@ impl NearestScan {
         };
         let query = tree.key(self.query);
         let ranges = Ranges::Buckets(Shell { centre: (query >> 48) as u16, lo: radius, hi: radius });
-        let mut cursor = Cursor::new(pages, tree, root);
+        let mut cursor = Cursor::new(pages, tree, root, ranges);
         let mut mark = Position::MIN;
         let mut first = true;
         while let Some(target) = ranges.next(mark) {
@@ -232,6 +247,11 @@ impl NearestScan {
             if std::mem::take(&mut first) {
                 let shell = buckets_within(radius as i32, radius as i32);
                 let all = cursor.leaves.unwrap_or(f64::INFINITY);
+                if self.horizon == 0 {
+                    self.rows = all * pages.body_len() as f64 / 11.0;
+                    self.horizon = distance_of(self.rows, WITHIN_NEAR, 0).min(FAR_HORIZON);
+                    self.waiting.cut = self.waiting.cut.min(self.horizon + 1);
+                }
                 // The next three steps cost as much again, and the whole tree once.
                 if leaves_read(all, shell) * BLOCKS as f64 > all {
                     self.reads += cursor.reads;
@@ -258,13 +278,25 @@ impl NearestScan {
         self.reads += cursor.reads;
         let covered = covered as u32;
         if covered >= self.waiting.cut {
-            return Ok(self.change_to_whole());
+            return Ok(self.beyond_cut());
         }
         if covered >= self.done {
             self.ready = self.waiting.take(covered);
             self.done = covered + 1;
         }
         Ok(if self.done > self.limit { Phase::End } else { Phase::Shells })
+    }
+
+    /// What waits is exhausted up to where rows were dropped. If that is the near horizon, shells are read
+    /// again, up to the far one.
+    fn beyond_cut(&mut self) -> Phase {
+        if self.waiting.cut <= self.horizon || self.horizon >= FAR_HORIZON {
+            return self.change_to_whole();
+        }
+        self.horizon = FAR_HORIZON;
+        self.waiting = Waiting::new(FAR_HORIZON.min(self.limit) + 1);
+        self.radii = [-1; BLOCKS];
+        Phase::Shells
     }
 
     /// Forgets what waits: it lies beyond what was handed out, and a pass finds it again.
@@ -275,7 +307,10 @@ impl NearestScan {
 
     /// Reads one whole tree for the nearest rows not handed out.
     fn pass<P: Pages>(&mut self, pages: &P) -> Result<Phase> {
-        let mut waiting = Waiting::new(self.limit + 1);
+        // Not more than may be asked for next: what is too far costs nothing but counting its distance.
+        let furthest = distance_of(self.rows, self.per_pass, self.done).min(self.limit);
+        let mut waiting = Waiting::new(furthest + 1);
+        self.per_pass *= PASS_GROWTH;
         let mut scan = RangeScan::whole(&self.index, self.query, self.done, self.limit);
         let mut hits = Vec::new();
         loop {
@@ -299,4 +334,10 @@ impl NearestScan {
         self.done = waiting.cut;
         Ok(self.whole_or_end())
     }
+}
+
+/// The least distance such that about `wanted` of `rows` random rows lie between `from` and it.
+fn distance_of(rows: f64, wanted: f64, from: u32) -> u32 {
+    let nearer = from.checked_sub(1).map_or(0.0, random_selectivity);
+    (from..MAX_DISTANCE).find(|d| rows * (random_selectivity(*d) - nearer) >= wanted).unwrap_or(MAX_DISTANCE)
 }

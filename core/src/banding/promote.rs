@@ -19,6 +19,7 @@ use super::key::{BLOCKS, Position, Tree};
 use super::leaf::Leaf;
 use super::meta::{Index, METAPAGE};
 use super::page::HEADER;
+use super::ranges::Ranges;
 use super::storage::Pages;
 
 /// Entries below which no bucket is hot: four leaves of ten-byte entries.
@@ -158,7 +159,7 @@ pub(crate) fn for_leaves<P: Pages>(
     let Some(root) = index.root(tree) else {
         return corrupt(METAPAGE, format!("the {tree} has no root"));
     };
-    let mut cursor = Cursor::new(pages, tree, root);
+    let mut cursor = Cursor::new(pages, tree, root, Ranges::All);
     let mut mark = Position::start(from);
     loop {
         let page = cursor.seek(mark)?;
@@ -214,7 +215,7 @@ pub(crate) fn promote_bucket<P: Pages>(pages: &P, i: usize, bucket: u16) -> Resu
     let mut entries: Vec<Position> = Vec::new();
     loop {
         let high = {
-            let mut cursor = Cursor::new(pages, tree, root);
+            let mut cursor = Cursor::new(pages, tree, root, Ranges::All);
             let page = cursor.seek(mark)?;
             entries.extend(page.leaf()?.iter().filter(|e| e.bucket() == bucket));
             page.high()

@@ -14,7 +14,8 @@ use super::error::Result;
 use super::hot::{self, BucketState};
 use super::key::{BLOCKS, Position, Tid, Tree};
 use super::meta::Index;
-use super::schedule::{MAX_DISTANCE, Radii, Shell, buckets_within, leaves_read, radii};
+use super::ranges::{Filter, Ranges};
+use super::schedule::{MAX_DISTANCE, Shell, buckets_within, leaves_read, radii};
 use super::storage::Pages;
 
 /// A row found.
@@ -26,63 +27,6 @@ pub struct Hit {
     pub tid: Tid,
     /// Its fingerprint.
     pub fingerprint: u64,
-}
-
-/// The key ranges of a leg.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Ranges {
-    /// All keys.
-    All,
-    /// The buckets of a shell.
-    Buckets(Shell),
-    /// Keys with this prefix of 28 bits: bucket and sub-block.
-    Prefix(u64),
-}
-
-impl Ranges {
-    /// The least wanted position at or above `mark`.
-    pub(crate) fn next(&self, mark: Position) -> Option<Position> {
-        match self {
-            Ranges::All => Some(mark),
-            Ranges::Buckets(shell) => {
-                let bucket = shell.next(mark.bucket())?;
-                // What is left of the mark's own bucket, or the start of a later one.
-                Some(mark.max(Position::start(u64::from(bucket) << 48)))
-            }
-            Ranges::Prefix(prefix) => {
-                let target = mark.max(Position::start(prefix << 36));
-                (target.key >> 36 == *prefix).then_some(target)
-            }
-        }
-    }
-}
-
-/// Which differences from the query a leg reports.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Filter {
-    /// All within the distance.
-    Any,
-    /// Block i within its radius, and no block before it.
-    FirstBlock(usize, Radii),
-    /// The same for a hot bucket: block i equal, its sub-block j the first equal one.
-    FirstSubBlock(usize, usize),
-}
-
-impl Filter {
-    /// Whether a row that differs from the query by `diff` is this leg's.
-    #[inline]
-    pub(crate) fn lets_through(&self, diff: u64) -> bool {
-        let block = |i: usize| (diff.rotate_left(16 * i as u32) >> 48).count_ones() as i32;
-        match *self {
-            Filter::Any => true,
-            Filter::FirstBlock(i, radii) => block(i) <= radii[i] && (0..i).all(|j| block(j) > radii[j]),
-            Filter::FirstSubBlock(i, j) => {
-                let key = Tree::main(i).key(diff);
-                let sub = |j: usize| key >> (36 - 12 * j) & 0xfff;
-                block(i) == 0 && (0..i).all(|k| block(k) > 0) && sub(j) == 0 && (0..j).all(|k| sub(k) != 0)
-            }
-        }
-    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -166,7 +110,7 @@ impl RangeScan {
             let Some(root) = self.index.root(leg.tree) else {
                 return super::error::corrupt(super::meta::METAPAGE, format!("the {} has no root", leg.tree));
             };
-            let mut cursor = Cursor::new(pages, leg.tree, root);
+            let mut cursor = Cursor::new(pages, leg.tree, root, leg.ranges);
             let finished = self.walk(&mut cursor, leg, wanted, hits);
             self.reads += cursor.reads;
             drop(cursor);

@@ -3,12 +3,14 @@
 //! Locking: pages one by one in block order, shared; then buckets as a scan reads them. Figures of an
 //! index that changes meanwhile are of no single moment. WAL: none.
 
+use super::cursor::Cursor;
 use super::error::Result;
 use super::hot::{BucketState, states};
 use super::key::{BLOCKS, TREES, Tree};
 use super::meta::Index;
 use super::page::{HEADER, Header, Kind};
 use super::promote::count_buckets;
+use super::ranges::Ranges;
 use super::storage::Pages;
 
 /// How many of the largest buckets of a block are listed.
@@ -105,7 +107,7 @@ impl Index {
     /// Damaged pages, or what the storage fails with.
     pub fn estimate_leaves<P: Pages>(&self, pages: &P) -> Result<f64> {
         let tree = Tree::main(0);
-        let mut cursor = super::cursor::Cursor::new(pages, tree, self.roots[tree.number()]);
+        let mut cursor = Cursor::new(pages, tree, self.roots[tree.number()], Ranges::All);
         cursor.seek(super::key::Position::MIN)?;
         Ok(cursor.leaves.unwrap_or(1.0))
     }

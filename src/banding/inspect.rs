@@ -1,0 +1,223 @@
+//! Looking into an index from SQL: its figures, and whether it is sound.
+//!
+//! Locking: the table and the index are opened with AccessShareLock, so reads
+//! and writes go on; pages as the core's check says, two at most, shared. WAL:
+//! none. Both work on a standby.
+
+use super::{checked, handler, tid_of};
+use crate::pg::pages::{RelationPages, relation_name};
+use crate::pg::raise;
+use dedup_core::banding::{Finding, Index, Stats, check};
+use pgrx::{PgSqlErrorCode, pg_guard, pg_sys};
+use std::ffi::c_void;
+
+/// Findings that an error lists; there may be one a page.
+const LISTED: usize = 10;
+
+/// A banding index and its table, open for reading; closed when dropped, or by
+/// the transaction's abort.
+struct OpenIndex {
+    table: pg_sys::Relation,
+    index: pg_sys::Relation,
+}
+
+impl OpenIndex {
+    fn open(oid: pg_sys::Oid) -> OpenIndex {
+        let lock = pg_sys::AccessShareLock as i32;
+        // SAFETY: opens raise errors of their own; what is opened is closed
+        // in `drop`. The table comes first, as everywhere in PostgreSQL.
+        unsafe {
+            let table = pg_sys::IndexGetRelation(oid, true);
+            if table == pg_sys::InvalidOid {
+                not_banding(oid)
+            }
+            if pg_sys::pg_class_aclcheck(table, pg_sys::GetUserId(), pg_sys::ACL_SELECT as pg_sys::AclMode)
+                != pg_sys::AclResult::ACLCHECK_OK
+            {
+                raise(
+                    PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+                    "permission denied to look into the index",
+                    "Its table must be readable: GRANT SELECT.",
+                )
+            }
+            let table = pg_sys::table_open(table, lock);
+            let index = pg_sys::index_open(oid, lock);
+            let open = OpenIndex { table, index };
+            if !handler::is_banding(index) {
+                not_banding(oid)
+            }
+            let elsewhere = (*(*index).rd_rel).relpersistence
+                == pg_sys::RELPERSISTENCE_TEMP as std::ffi::c_char
+                && !pg_sys::isTempNamespace((*(*index).rd_rel).relnamespace);
+            if elsewhere {
+                raise(
+                    PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
+                    "cannot look into a temporary index of another session",
+                    "",
+                )
+            }
+            open
+        }
+    }
+}
+
+impl Drop for OpenIndex {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            let lock = pg_sys::AccessShareLock as i32;
+            // SAFETY: both were opened with this lock.
+            unsafe {
+                pg_sys::index_close(self.index, lock);
+                pg_sys::table_close(self.table, lock);
+            }
+        }
+    }
+}
+
+fn not_banding(oid: pg_sys::Oid) -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
+        format!("relation with OID {} is not a banding index", oid.to_u32()),
+        "Give the name of an index made by CREATE INDEX … USING banding.",
+    )
+}
+
+/// Figures of the index `oid`.
+pub(crate) fn stats(oid: pg_sys::Oid) -> (Stats, dedup_core::banding::Options) {
+    let open = OpenIndex::open(oid);
+    // SAFETY: the index is open.
+    unsafe {
+        let pages = RelationPages::new(open.index);
+        let index = checked(open.index, Index::open(&pages));
+        (checked(open.index, index.stats(&pages)), index.options())
+    }
+}
+
+/// Checks the index `oid`; with `heap`, also that every row of the table that
+/// the current snapshot sees is in all trees. Raises what it finds.
+pub(crate) fn verify(oid: pg_sys::Oid, heap: bool) {
+    let open = OpenIndex::open(oid);
+    // SAFETY: the index and the table are open.
+    unsafe {
+        // Taken before the index is read: what it sees was inserted before.
+        let snapshot = pg_sys::RegisterSnapshot(pg_sys::GetTransactionSnapshot());
+        let pages = RelationPages::new(open.index);
+        let mut findings: Vec<Finding> = Vec::new();
+        checked(open.index, check(&pages, false, &mut findings));
+        report(open.index, findings);
+        if heap {
+            let index = checked(open.index, Index::open(&pages));
+            let mut state = Comparing { relation: open.index, pages, index, findings: Vec::new() };
+            scan_table(&open, snapshot, &mut state);
+            report(open.index, std::mem::take(&mut state.findings));
+        }
+        pg_sys::UnregisterSnapshot(snapshot);
+    }
+}
+
+/// Raises what was found, if anything.
+///
+/// # Safety
+/// The relation is open.
+unsafe fn report(relation: pg_sys::Relation, findings: Vec<Finding>) {
+    let Some((first, rest)) = findings.split_first() else { return };
+    // SAFETY: the caller's promise.
+    let name = unsafe { relation_name(relation) };
+    let sentence = |finding: &Finding| match finding.tree {
+        Some(tree) => format!("block {} ({tree}): {}", finding.block, finding.what),
+        None => format!("block {}: {}", finding.block, finding.what),
+    };
+    let mut detail: Vec<String> = rest.iter().take(LISTED).map(sentence).collect();
+    if rest.len() > LISTED {
+        detail.push(format!("and {} more", rest.len() - LISTED));
+    }
+    let report = pgrx::pg_sys::panic::ErrorReport::new(
+        PgSqlErrorCode::ERRCODE_INDEX_CORRUPTED,
+        format!("index \"{name}\" is corrupted at {}", sentence(first)),
+        "banding_check",
+    );
+    let report = if detail.is_empty() { report } else { report.set_detail(detail.join("\n")) };
+    report
+        .set_hint(format!(
+            "REINDEX INDEX {name}; then look for the cause: storage, memory, or a bug in pg_dedup."
+        ))
+        .report(pgrx::PgLogLevel::ERROR);
+}
+
+/// What the callback of the table scan needs.
+struct Comparing {
+    relation: pg_sys::Relation,
+    pages: RelationPages,
+    index: Index,
+    findings: Vec<Finding>,
+}
+
+/// Reads the table as an index build does (expressions, predicate, HOT chains)
+/// but through `snapshot`, and looks each row up.
+///
+/// # Safety
+/// Table and index are open, the snapshot is registered.
+unsafe fn scan_table(open: &OpenIndex, snapshot: pg_sys::Snapshot, state: &mut Comparing) {
+    // SAFETY: the caller's promise; the scan may raise an error, hence the
+    // guard around the call through a pointer.
+    unsafe {
+        let info = pg_sys::BuildIndexInfo(open.index);
+        // As for a concurrent build: rows by the snapshot, no uniqueness.
+        (*info).ii_Concurrent = true;
+        (*info).ii_Unique = false;
+        (*info).ii_ExclusionOps = std::ptr::null_mut();
+        (*info).ii_ExclusionProcs = std::ptr::null_mut();
+        (*info).ii_ExclusionStrats = std::ptr::null_mut();
+        let scan = pg_sys::table_beginscan_strat(open.table, snapshot, 0, std::ptr::null_mut(), true, true);
+        let build_range_scan = (*(*open.table).rd_tableam).index_build_range_scan;
+        let state = std::ptr::from_mut(state).cast::<c_void>();
+        pg_sys::ffi::pg_guard_ffi_boundary(|| {
+            if let Some(read) = build_range_scan {
+                let (start, blocks) = (0, pg_sys::InvalidBlockNumber);
+                read(
+                    open.table,
+                    open.index,
+                    info,
+                    true,
+                    false,
+                    false,
+                    start,
+                    blocks,
+                    Some(compare_row),
+                    state,
+                    scan,
+                );
+            }
+        });
+    }
+}
+
+/// Looks one row of the table up in the index.
+#[pg_guard]
+unsafe extern "C-unwind" fn compare_row(
+    _index: pg_sys::Relation,
+    tid: pg_sys::ItemPointer,
+    values: *mut pg_sys::Datum,
+    is_null: *mut bool,
+    _alive: bool,
+    state: *mut c_void,
+) {
+    // SAFETY: PostgreSQL gives one value and one flag for the one column, and
+    // the state that `scan_table` has given it.
+    unsafe {
+        if *is_null {
+            return;
+        }
+        pgrx::check_for_interrupts!();
+        let state = &mut *state.cast::<Comparing>();
+        let (fingerprint, tid) = ((*values).value() as u64, tid_of(*tid));
+        let missing = checked(state.relation, state.index.missing_from(&state.pages, fingerprint, tid));
+        if let Some(tree) = missing {
+            let what = format!(
+                "the entry of row {tid} of the table, fingerprint {}, is missing",
+                fingerprint as i64
+            );
+            state.findings.push(Finding { block: 0, tree: Some(tree), what });
+        }
+    }
+}
