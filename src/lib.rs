@@ -14,6 +14,7 @@ mod distance;
 mod fingerprint;
 mod inspect;
 mod pg;
+mod planner;
 mod trigger;
 
 #[cfg(any(test, feature = "pg_test"))]

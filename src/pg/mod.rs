@@ -6,9 +6,11 @@ pub(crate) mod ball;
 mod error;
 mod output;
 pub(crate) mod pages;
+pub(crate) mod planner;
 mod recipe;
 mod record;
 pub(crate) mod spill;
+pub(crate) mod statistics;
 mod varlena;
 
 pub(crate) use error::{raise, raise_recipe};
