@@ -6,6 +6,7 @@
 #![deny(unsafe_code)]
 
 pub mod banding;
+pub mod evaluate;
 pub mod features;
 pub mod hash;
 pub mod signature;

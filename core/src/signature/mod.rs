@@ -1,8 +1,10 @@
 //! Fingerprints of bags of weighted features.
 
 mod simhash;
+mod similarity;
 
 pub use simhash::{SimHash, Weight, WeightError};
+pub use similarity::{containment, cosine, jaccard};
 
 /// The Hamming distance of two fingerprints: the number of bits, 0 to 64, in
 /// which they differ (P2, P4: `d(x, y) = Σ xᵢ xor yᵢ`).
