@@ -151,8 +151,16 @@ fn normal_below(z: f64) -> f64 {
     let x = z.abs() / std::f64::consts::SQRT_2;
     let t = 1.0 / (1.0 + 0.5 * x);
     let fit = [
-        -1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806, 0.27886807, -1.13520398, 1.48851587,
-        -0.82215223, 0.17087277,
+        -1.26551223,
+        1.00002368,
+        0.37409196,
+        0.09678418,
+        -0.18628806,
+        0.27886807,
+        -1.13520398,
+        1.48851587,
+        -0.82215223,
+        0.17087277,
     ];
     let exponent = fit.iter().rev().fold(0.0, |sum, c| sum * t + c);
     let upper = 0.5 * t * (exponent - x * x).exp();
@@ -184,10 +192,13 @@ mod tests {
         let mut last = 0.0;
         for distance in 0..=64 {
             let query = table[17];
-            let true_share = table.iter().filter(|v| hamming(**v, query) <= distance as u32).count() as f64 / 2e5;
+            let true_share =
+                table.iter().filter(|v| hamming(**v, query) <= distance as u32).count() as f64 / 2e5;
             for estimate in [sample.around(query, distance), sample.between(&sample, distance)] {
-                assert!(estimate >= true_share / 6.0 && estimate <= true_share * 6.0 + 2e-5,
-                    "{distance}: {estimate} for {true_share}");
+                assert!(
+                    estimate >= true_share / 6.0 && estimate <= true_share * 6.0 + 2e-5,
+                    "{distance}: {estimate} for {true_share}"
+                );
             }
             assert!(sample.around(query, distance) >= last * 0.9, "{distance}");
             last = sample.around(query, distance);
