@@ -2,7 +2,7 @@
 //! the product: without the folder `../shared/vectors` beside the checkout
 //! (or where `DEDUP_SHARED` says) these tests say so and are skipped.
 
-use dedup_core::hash::city64;
+use dedup_core::hash::{PaperHash, city64, murmur3_32, murmur3_128};
 use dedup_core::signature::sets::Overlap;
 use dedup_core::signature::{SimHash, Weight, combined, hamming, minhash};
 use dedup_core::text::Segmenter;
@@ -157,5 +157,30 @@ fn combined_similarity_equals_the_table() {
     for (mu, radius) in json["required_radius"]["tau0.25"].as_object().expect("radii") {
         let found = combined::radius(combined::THRESHOLD, mu.parse().unwrap());
         assert_eq!(found.map(i64::from), radius.as_i64(), "{mu}");
+    }
+}
+
+#[test]
+fn string_hashes_equal_the_computed_ones() {
+    let Some(json) = vectors("string_hashes.json") else { return };
+    let all = rows(&json, "rows");
+    assert!(all.iter().any(|row| !row["text"].as_str().unwrap().is_ascii()));
+    for row in all {
+        let text = row["text"].as_str().unwrap();
+        for hash in PaperHash::ALL {
+            let name = hash.name().to_uppercase();
+            let expected = &row["partow32"][&name];
+            assert_eq!(u64::from(hash.hash32(text.as_bytes())), expected.as_u64().unwrap(), "{name} {text}");
+            if let Some(wide) = row["wide64_u8"].get(&name) {
+                assert_eq!(hash.hash64(text.as_bytes()), number(wide), "{name} {text}");
+                assert_eq!(hash.hash64_utf16(text), number(&row["wide64_u16"][&name]), "{name} {text}");
+            }
+        }
+        let short = row["murmur3_x86_32_seed0"].as_u64().unwrap();
+        assert_eq!(u64::from(murmur3_32(text.as_bytes(), 0)), short, "{text}");
+        let halves = rows(row, "murmur3_x64_128_seed0");
+        for (half, expected) in murmur3_128(text.as_bytes(), 0).into_iter().zip(halves) {
+            assert_eq!(format!("{half:016x}"), expected.as_str().unwrap(), "{text}");
+        }
     }
 }

@@ -32,7 +32,11 @@ const DISTANCE: u16 = 3;
 /// The pointer is to what the planner knows of an index.
 pub(crate) unsafe fn is_banding(index: *const pg_sys::IndexOptInfo) -> bool {
     // SAFETY: the caller's promise.
-    unsafe { (*index).amcostestimate.is_some_and(|cost| cost as usize == cost::amcostestimate as *const () as usize) }
+    unsafe {
+        (*index)
+            .amcostestimate
+            .is_some_and(|cost| cost as usize == cost::amcostestimate as *const () as usize)
+    }
 }
 
 /// The value of `result`, or its error as PostgreSQL's.

@@ -39,10 +39,9 @@ impl BallExpression {
             if is_a(ball, pg_sys::NodeTag::T_Const) {
                 let constant = &*ball.cast::<pg_sys::Const>();
                 return match Ball::from_datum(constant.constvalue) {
-                    Some(ball) if !constant.constisnull => BallExpression {
-                        center: Some(bigint(ball.center as i64)),
-                        radius: Some(ball.radius),
-                    },
+                    Some(ball) if !constant.constisnull => {
+                        BallExpression { center: Some(bigint(ball.center as i64)), radius: Some(ball.radius) }
+                    }
                     _ => BallExpression { center: None, radius: Some(-1) },
                 };
             }
@@ -129,8 +128,7 @@ unsafe fn index_condition(request: &mut pg_sys::SupportRequestIndexCondition) ->
             return None;
         }
         let ball = ball_type(request.funcid)?;
-        let operator =
-            pg_sys::get_opfamily_member(request.opfamily, pg_sys::INT8OID, ball, WITHIN as i16);
+        let operator = pg_sys::get_opfamily_member(request.opfamily, pg_sys::INT8OID, ball, WITHIN as i16);
         if operator == pg_sys::InvalidOid {
             return None;
         }

@@ -168,7 +168,8 @@ unsafe fn sample(variable: &mut pg_sys::VariableStatData, function: pg_sys::Oid)
         if let Some((values, numbers)) = slot(tuple, pg_sys::STATISTIC_KIND_MCV, both) {
             sample.common = values.into_iter().zip(numbers).collect();
         }
-        if let Some((values, _)) = slot(tuple, pg_sys::STATISTIC_KIND_HISTOGRAM, pg_sys::ATTSTATSSLOT_VALUES) {
+        if let Some((values, _)) = slot(tuple, pg_sys::STATISTIC_KIND_HISTOGRAM, pg_sys::ATTSTATSSLOT_VALUES)
+        {
             sample.others = values;
         }
         sample.thinned()

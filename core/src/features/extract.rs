@@ -1,14 +1,16 @@
 //! From a text and a recipe to weighted features.
 
 use super::bag::Bag;
-use super::recipe::{Scheme, TextRecipe, Tokens};
-use crate::signature::{SimHash, Weight};
-use crate::text::{Segmenter, char_ngrams, compact, normalize_into};
+use super::recipe::{TextRecipe, Tokens};
+use super::weigh;
+use crate::signature::SimHash;
+use crate::text::{char_ngrams, compact, normalize_into, simplify, strip_markup};
 use rustc_hash::FxHashMap;
 
 /// Makes features of texts; keeps its buffers from one text to the next.
 #[derive(Default)]
 pub struct Extractor {
+    plain: String,
     normal: String,
     compacted: String,
     feature: String,
@@ -18,7 +20,8 @@ pub struct Extractor {
 /// A feature under a scheme that needs its frequency.
 struct Counted {
     frequency: u32,
-    term: Weight,
+    /// What one token of it weighs, whatever the frequency.
+    token: f64,
     text: Option<String>,
 }
 
@@ -51,16 +54,16 @@ impl Extractor {
         text: &str,
         recipe: &TextRecipe,
     ) {
-        if recipe.scheme != Scheme::Tf || !recipe.terms.is_empty() {
+        if !weigh::is_plain_frequency(recipe) {
             self.count(prefix, text, recipe, false);
             for (&hash, counted) in &self.counts {
-                sums.add(hash, weigh(counted, recipe));
+                sums.add(hash, weigh::of_occurrences(recipe, counted.frequency, counted.token));
             }
             return;
         }
         // Term frequency needs no table: adding a feature again is counting it.
         sums.set_unit(recipe.factor);
-        self.tokens(prefix, text, recipe, |feature, _| sums.count(recipe.hash.of(feature.as_bytes())));
+        self.tokens(prefix, text, recipe, |feature, _| sums.count(recipe.hash.of(feature)));
     }
 
     /// Adds the features of a running text to `bag`, each with `prefix`
@@ -70,7 +73,7 @@ impl Extractor {
         let mut counted: Vec<_> = self.counts.iter().collect();
         counted.sort_by(|a, b| a.1.text.cmp(&b.1.text));
         for (&hash, counted) in counted {
-            let weight = weigh(counted, recipe);
+            let weight = weigh::of_occurrences(recipe, counted.frequency, counted.token);
             if let Some(text) = &counted.text
                 && !weight.is_zero()
             {
@@ -98,10 +101,10 @@ impl Extractor {
         counts.clear();
         self.tokens(prefix, text, recipe, |feature, token| {
             counts
-                .entry(recipe.hash.of(feature.as_bytes()))
+                .entry(recipe.hash.of(feature))
                 .or_insert_with(|| Counted {
                     frequency: 0,
-                    term: own_weight(recipe, token),
+                    token: weigh::of_token(recipe, token),
                     text: keep_texts.then(|| feature.to_owned()),
                 })
                 .frequency += 1;
@@ -109,11 +112,26 @@ impl Extractor {
         self.counts = counts;
     }
 
+    /// Calls `each` with every token of the text, in order, repetitions
+    /// included.
+    pub(super) fn each_token(&mut self, text: &str, recipe: &TextRecipe, mut each: impl FnMut(&str)) {
+        self.tokens("", text, recipe, |_, token| each(token));
+    }
+
     /// Calls `each` with every feature of the text and the token it is made
     /// of, in order, repetitions included.
     fn tokens(&mut self, prefix: &str, text: &str, recipe: &TextRecipe, mut each: impl FnMut(&str, &str)) {
-        let Extractor { normal, compacted, feature, .. } = self;
-        normalize_into(text, normal);
+        let Extractor { plain, normal, compacted, feature, .. } = self;
+        match recipe.markup {
+            None => normalize_into(text, normal),
+            Some(markup) => {
+                strip_markup(text, markup, plain);
+                normalize_into(plain, normal);
+            }
+        }
+        if recipe.simplify {
+            *normal = simplify(normal);
+        }
         feature.clear();
         feature.push_str(prefix);
         let mut emit = |token: &str| {
@@ -128,43 +146,29 @@ impl Extractor {
             each(feature, token);
         };
         if matches!(recipe.tokens, Tokens::Words | Tokens::WordsAndChars) {
-            Segmenter::shared().words(normal, recipe.hmm, &mut emit);
+            recipe.segmenter().words(normal, recipe.hmm, &mut emit);
         }
         if matches!(recipe.tokens, Tokens::Chars | Tokens::WordsAndChars) {
             compact(normal, compacted);
-            char_ngrams(compacted, recipe.n, &mut emit);
+            recipe.n.iter().for_each(|&n| char_ngrams(compacted, n, &mut emit));
         }
         if recipe.tokens == Tokens::Shingles {
             let mut words = Vec::new();
-            Segmenter::shared().words(normal, recipe.hmm, |word| words.push(word));
-            if !words.is_empty() && words.len() < recipe.n {
-                emit(&words.join(" "));
+            recipe.segmenter().words(normal, recipe.hmm, |word| words.push(word));
+            for &n in &recipe.n {
+                if !words.is_empty() && words.len() < n {
+                    emit(&words.join(" "));
+                }
+                words.windows(n).for_each(|window| emit(&window.join(" ")));
             }
-            words.windows(recipe.n).for_each(|window| emit(&window.join(" ")));
         }
     }
-}
-
-fn own_weight(recipe: &TextRecipe, token: &str) -> Weight {
-    if recipe.terms.is_empty() {
-        return Weight::ONE;
-    }
-    recipe.terms.get(token).copied().unwrap_or(Weight::ONE)
-}
-
-fn weigh(counted: &Counted, recipe: &TextRecipe) -> Weight {
-    let frequency = f64::from(counted.frequency);
-    let scheme = match recipe.scheme {
-        Scheme::Tf => frequency,
-        Scheme::Log => 1.0 + frequency.ln(),
-        Scheme::One => 1.0,
-    };
-    Weight::saturating(scheme * recipe.factor.value() * counted.term.value())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::signature::Weight;
     use proptest::prelude::*;
     use serde_json::json;
 
