@@ -6,6 +6,8 @@
 #![deny(unsafe_code)]
 
 pub mod banding;
+pub mod cluster;
+pub mod exact;
 pub mod features;
 pub mod hash;
 pub mod signature;

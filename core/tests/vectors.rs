@@ -2,6 +2,7 @@
 //! the product: without the folder `../shared/vectors` beside the checkout
 //! (or where `DEDUP_SHARED` says) these tests say so and are skipped.
 
+use dedup_core::exact::{Rule, expected_error};
 use dedup_core::hash::{PaperHash, city64, murmur3_32, murmur3_128};
 use dedup_core::signature::sets::Overlap;
 use dedup_core::signature::{SimHash, Weight, combined, hamming, minhash};
@@ -181,6 +182,18 @@ fn string_hashes_equal_the_computed_ones() {
         let halves = rows(row, "murmur3_x64_128_seed0");
         for (half, expected) in murmur3_128(text.as_bytes(), 0).into_iter().zip(halves) {
             assert_eq!(format!("{half:016x}"), expected.as_str().unwrap(), "{text}");
+        }
+    }
+}
+
+#[test]
+fn bloom_errors_equal_the_model() {
+    let Some(json) = vectors("bloom_model.json") else { return };
+    for row in rows(&json, "rows") {
+        let of = |key: &str| row[key].as_u64().unwrap();
+        for (rule, key) in [(Rule::All, "fpr_all"), (Rule::Any, "fpr_any")] {
+            let error = expected_error(of("m"), of("k") as u32, of("n"), rule);
+            assert!((error - row[key].as_f64().unwrap()).abs() < 1e-9, "{row}: {error}");
         }
     }
 }

@@ -24,7 +24,7 @@ pub(crate) const WITHIN: u16 = 1;
 /// `fp =~ q`: within distance 3.
 const NEAR: u16 = 2;
 /// `ORDER BY fp <~> q`.
-const DISTANCE: u16 = 3;
+pub(crate) const DISTANCE: u16 = 3;
 
 /// Whether the planner's `index` is of this access method.
 ///
@@ -36,6 +36,20 @@ pub(crate) unsafe fn is_banding(index: *const pg_sys::IndexOptInfo) -> bool {
         (*index)
             .amcostestimate
             .is_some_and(|cost| cost as usize == cost::amcostestimate as *const () as usize)
+    }
+}
+
+/// Whether an open index is of this access method.
+///
+/// # Safety
+/// The relation is an open index.
+pub(crate) unsafe fn is_banding_relation(index: pg_sys::Relation) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let routine = (*index).rd_indam.as_ref();
+        routine
+            .and_then(|it| it.amcostestimate)
+            .is_some_and(|it| it as usize == cost::amcostestimate as *const () as usize)
     }
 }
 

@@ -4,6 +4,7 @@
 pub(crate) mod aggregate;
 pub(crate) mod ball;
 mod error;
+pub(crate) mod guard;
 mod output;
 pub(crate) mod pages;
 pub(crate) mod planner;
@@ -15,7 +16,7 @@ pub(crate) mod statistics;
 mod stored;
 mod varlena;
 
-pub(crate) use error::{raise, raise_recipe};
+pub(crate) use error::{raise, raise_recipe, raise_with_detail};
 pub(crate) use query::{each_row, read, schema};
 pub(crate) use recipe::{RecipeArg, cached_from_text};
 pub(crate) use record::{Record, Row, with_new_row};

@@ -16,7 +16,7 @@ pub(crate) const UNKNOWN_DISTANCE: i32 = 8;
 
 /// A pointer that PostgreSQL passes as `internal`; an answer may be null,
 /// which is not SQL's NULL.
-pub(crate) struct Pointer(pg_sys::Datum);
+pub(crate) struct Pointer(pub(crate) pg_sys::Datum);
 
 /// An expression of type `hamming_ball`, as far as it is known.
 pub(crate) struct BallExpression {

@@ -29,10 +29,12 @@ pub mod sentence;
 pub mod sets;
 pub mod shingle;
 mod simhash;
+mod similarity;
 pub mod spotsigs;
 mod terms;
 
 pub use simhash::{SimHash, Weight, WeightError};
+pub use similarity::{containment, cosine, jaccard};
 pub use terms::terms;
 
 /// The Hamming distance of two fingerprints: the number of bits, 0 to 64, in
