@@ -16,6 +16,9 @@ const STRIDE: usize = 64;
 
 /// What to join: distinct fingerprints with others, or with themselves.
 #[derive(Clone, Copy)]
+/// What a thread does with the stretch of rows from the first number to the second.
+type Work<'a> = dyn Fn(usize, usize, &mut dyn Deliver) -> std::result::Result<(), Stop> + Sync + 'a;
+
 pub(super) struct Task<'a> {
     pub left: &'a [u64],
     pub right: Option<&'a [u64]>,
@@ -95,7 +98,7 @@ impl Task<'_> {
         items: usize,
         host: &mut H,
         take: Take<'_, H>,
-        work: &(dyn Fn(usize, usize, &mut dyn Deliver) -> std::result::Result<(), Stop> + Sync),
+        work: &Work<'_>,
     ) -> Result<bool> {
         let rows = self.left.len() + self.right.map_or(0, <[u64]>::len);
         if self.threads < 2 || rows < WORTH_IT {
