@@ -10,6 +10,7 @@ use pgrx::prelude::*;
 mod aggregate;
 mod ball;
 mod banding;
+mod corpus;
 mod distance;
 mod fingerprint;
 mod guard;
@@ -26,6 +27,7 @@ pgrx::pg_module_magic!(name, version);
 
 pgrx::extension_sql_file!("../sql/fingerprint.sql", name = "fingerprint");
 pgrx::extension_sql_file!("../sql/distance.sql", name = "distance", requires = ["fingerprint"]);
+pgrx::extension_sql_file!("../sql/corpus.sql", name = "corpus", requires = ["fingerprint"]);
 pgrx::extension_sql_file!("../sql/banding.sql", name = "banding", requires = ["distance"]);
 
 pgrx::extension_sql_file!("../sql/similarity.sql", name = "similarity", requires = ["fingerprint"]);
