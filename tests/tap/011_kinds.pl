@@ -146,7 +146,7 @@ my $session = session($node, '-v', 'ON_ERROR_STOP=1');
 my $ask = sub {
 	my ($sql) = @_;
 	${ $session->{out} } = '';
-	${ $session->{in} } .= "$sql\nSELECT 'end';\n";
+	${ $session->{in} } .= "$sql\n\\echo end\n";
 	IPC::Run::pump($session->{run}) until ${ $session->{out} } =~ /end\n/ || ${ $session->{err} } =~ /ERROR/;
 	return ${ $session->{out} } =~ s/end\n//r . ${ $session->{err} };
 };

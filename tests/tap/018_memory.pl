@@ -38,7 +38,7 @@ SKIP:
 		my $session = session($node, '-v', 'ON_ERROR_STOP=1');
 		my $ask = sub {
 			${ $session->{out} } = '';
-			${ $session->{in} } .= "$_[0];\nSELECT 'end';\n";
+			${ $session->{in} } .= "$_[0];\n\\echo end\n";
 			IPC::Run::pump($session->{run}) until ${ $session->{out} } =~ /end\n/ || ${ $session->{err} } ne '';
 			return ${ $session->{out} } =~ s/end\n//r . ${ $session->{err} };
 		};
@@ -56,7 +56,7 @@ SKIP:
 		cmp_ok($after, '<=', $before + 65_536, "$name: memory contexts do not grow over $rescans rescans");
 		cmp_ok($rss_after, '<=', $rss + 2_048, "$name: nor does the process");
 		$ask->('COMMIT');
-		is(finish_session($session), '', "$name: no error");
+		is(finish_session($session) =~ s{^end\n}{}mr, '', "$name: no error");
 	}
 
 	# One statement, a search for every row; a trigger looks at the contexts.
