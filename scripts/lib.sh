@@ -153,6 +153,9 @@ install_cargo_pgrx() {
 # cargo-pgrx wants a file that names every PostgreSQL it may use; it gets one of
 # our own, so that nobody's ~/.pgrx changes.
 use_own_pgrx_home() {
+    # No flags of its own for every crate (see build.rs): what cargo compiles
+    # and what cargo-pgrx compiles are then the same.
+    export CARGO_ENCODED_RUSTFLAGS=""
     export PGRX_HOME="$root/target/pgrx/pg$pg_version"
     local config
     config=$(printf '[configs]\npg%s = "%s"' "$pg_version" "$PG_CONFIG")

@@ -68,6 +68,8 @@ load_file() {
     decode | psql -c "COPY desk FROM STDIN WITH (FORMAT csv, HEADER, DELIMITER '$delimiter', FORCE_NULL (${list#, }))"
     note "$(psql -At -c 'SELECT count(*) FROM desk') rows of ${#names[@]} columns"
 
+    [[ $(psql -At -c 'SELECT EXISTS (SELECT FROM desk)') == t ]] || die "$file has a header but no rows"
+
     psql <"$root/scripts/column_kinds.sql"
     choose_id
     choose_columns

@@ -9,9 +9,12 @@ COMMENT ON FUNCTION hamming(bigint, bigint) IS
 CREATE OPERATOR <~> (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = hamming, COMMUTATOR = <~>);
 COMMENT ON OPERATOR <~> (bigint, bigint) IS 'Hamming distance';
 
+CREATE FUNCTION near_dup_support(internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'near_dup_support_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION near_dup_support(internal) IS 'internal: planner support of near_dup';
 CREATE FUNCTION near_dup(a bigint, b bigint, distance integer DEFAULT 3) RETURNS boolean
     AS 'MODULE_PATHNAME', 'near_dup_wrapper'
-    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1;
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1 SUPPORT near_dup_support;
 COMMENT ON FUNCTION near_dup(bigint, bigint, integer) IS
     'whether two fingerprints differ in at most distance bits';
 

@@ -10,21 +10,11 @@ pub(crate) use crate::pg::ball::Ball;
 /// The distance of the operator `=~`.
 pub(crate) const NEAR_DISTANCE: u32 = 3;
 
-fn radius(distance: i32) -> u32 {
-    match u32::try_from(distance) {
-        Ok(radius) => radius.min(64),
-        Err(_) => raise(
-            PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
-            format!("radius {distance} of a hamming_ball is negative"),
-            "A Hamming distance of fingerprints is 0 to 64.",
-        ),
-    }
-}
-
-/// The ball around `center`.
+/// The ball around `center`. One of a negative radius is empty, and no error:
+/// `near_dup` with a negative distance becomes a search in it.
 #[pg_extern(sql = "")]
 fn hamming_ball(center: i64, distance: i32) -> Ball {
-    Ball { center: center as u64, radius: radius(distance) }
+    Ball::new(center as u64, distance)
 }
 
 /// Reads `(center,radius)`.
@@ -54,7 +44,7 @@ fn hamming_ball_out(ball: Ball) -> std::ffi::CString {
 /// `<@`: whether a fingerprint lies in the ball.
 #[pg_extern(sql = "")]
 fn within_ball(fp: i64, ball: Ball) -> bool {
-    hamming(fp as u64, ball.center) <= ball.radius
+    ball.contains(fp as u64)
 }
 
 /// `=~`: whether two fingerprints differ in at most three bits.

@@ -19,7 +19,8 @@ thread_local! {
     static ARRAY_RECIPE: RefCell<Option<WeightedFields>> = const { RefCell::new(None) };
 }
 
-fn text_recipe(weights: Option<RecipeArg<TextRecipe>>) -> Rc<TextRecipe> {
+/// The recipe given, or the default one.
+pub(crate) fn text_recipe(weights: Option<RecipeArg<TextRecipe>>) -> Rc<TextRecipe> {
     weights.map_or_else(|| DEFAULT_RECIPE.with(Rc::clone), |weights| weights.0)
 }
 

@@ -10,10 +10,14 @@ use pgrx::prelude::*;
 mod aggregate;
 mod ball;
 mod banding;
+mod corpus;
 mod distance;
 mod fingerprint;
+mod guard;
 mod inspect;
 mod pg;
+mod planner;
+mod similarity;
 mod trigger;
 
 #[cfg(any(test, feature = "pg_test"))]
@@ -23,7 +27,12 @@ pgrx::pg_module_magic!(name, version);
 
 pgrx::extension_sql_file!("../sql/fingerprint.sql", name = "fingerprint");
 pgrx::extension_sql_file!("../sql/distance.sql", name = "distance", requires = ["fingerprint"]);
+pgrx::extension_sql_file!("../sql/corpus.sql", name = "corpus", requires = ["fingerprint"]);
 pgrx::extension_sql_file!("../sql/banding.sql", name = "banding", requires = ["distance"]);
+
+pgrx::extension_sql_file!("../sql/similarity.sql", name = "similarity", requires = ["fingerprint"]);
+
+pgrx::extension_sql_file!("../sql/guard.sql", name = "guard", requires = ["banding"]);
 
 /// Called when the library is loaded. In the postmaster
 /// (`shared_preload_libraries`) the dictionary is loaded here, so that every

@@ -206,7 +206,7 @@ fn banding_flipped_bytes_never_panic_hang_or_go_unnoticed() {
     let mut rng = Rng(33);
     let (sound, fps, rows) = damaged_index(&mut rng);
     let mut unnoticed = 0;
-    for round in 0..1500 {
+    for round in 0..600 {
         let pages = copy(&sound);
         for _ in 0..1 + rng.below(3) {
             let block = match rng.below(4) {

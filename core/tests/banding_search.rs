@@ -114,14 +114,25 @@ fn banding_a_scan_survives_changes_between_batches() {
     }
 }
 
-/// Storage that remembers what it was told to prefetch.
-struct Prefetching {
+type Interrupt = Box<dyn FnMut(&MemoryPages)>;
+
+/// Storage that remembers what it was told to prefetch, and lets things happen between pages.
+struct Watched {
     pages: MemoryPages,
     told: RefCell<Vec<u32>>,
     read: RefCell<Vec<u32>>,
+    /// What happens whenever no lock is held.
+    interrupt: RefCell<Interrupt>,
 }
 
-impl Pages for Prefetching {
+impl Watched {
+    fn new(pages: MemoryPages, interrupt: impl FnMut(&MemoryPages) + 'static) -> Self {
+        let interrupt = RefCell::new(Box::new(interrupt) as Interrupt);
+        Watched { pages, told: RefCell::default(), read: RefCell::default(), interrupt }
+    }
+}
+
+impl Pages for Watched {
     type Read<'p> = MemoryRead<'p>;
     type Write<'p> = MemoryWrite<'p>;
 
@@ -150,6 +161,11 @@ impl Pages for Prefetching {
         self.pages.commit(edits)
     }
 
+    fn check_interrupts(&self) -> Result<()> {
+        self.interrupt.borrow_mut()(&self.pages);
+        Ok(())
+    }
+
     fn prefetch(&self, block: u32) {
         self.told.borrow_mut().push(block);
     }
@@ -165,7 +181,7 @@ fn banding_prefetched_pages_are_read() {
     let mut rng = Rng(5);
     let fps = fingerprints(Shape::Random, 20_000, &mut rng);
     let (pages, index, rows) = index_by_insert(2048, &fps);
-    let pages = Prefetching { pages, told: RefCell::default(), read: RefCell::default() };
+    let pages = Watched::new(pages, |_| ());
     for d in [3, 7, 64] {
         pages.told.borrow_mut().clear();
         pages.read.borrow_mut().clear();
@@ -181,4 +197,28 @@ fn banding_prefetched_pages_are_read() {
         // The rest are inner pages, which few searches read many of.
         assert!(d < 7 || useful * 10 >= read.len() * 6, "d={d}: {useful} told of {} read", read.len());
     }
+}
+
+/// Protects bulk delete against splits behind its back: dead entries that move to new pages are found
+/// there.
+#[test]
+fn banding_bulk_delete_follows_entries_that_splits_move() {
+    let mut rng = Rng(6);
+    let fps = fingerprints(Shape::Random, 3000, &mut rng);
+    let (pages, index, _) = index_by_insert(512, &fps);
+    let before = pages.len().unwrap();
+    let mut n = 3000;
+    let pages = Watched::new(pages, move |pages| {
+        for _ in 0..if n < 6000 { 50 } else { 0 } {
+            index.insert(pages, rng.next(), tid(n)).unwrap();
+            n += 1;
+        }
+    });
+    let dead = |t: dedup_core::banding::Tid| t < tid(3000);
+    let stats = index.bulk_delete(&pages, dead).unwrap();
+    assert!(stats.pages > before + 100, "the inserts split nothing");
+    let pages = pages.pages;
+    assert_sound(&pages, "after the walk");
+    let left = search(&pages, &index, 0, 64, 1000);
+    assert!(left.len() == 3000 && left.iter().all(|h| !dead(h.tid)), "{} left", left.len());
 }

@@ -6,9 +6,9 @@
 //! file is logged once, whole. So is the init fork of an unlogged index, for
 //! it must survive the crash that it is for.
 
-use super::checked;
 use super::options::options_of;
 use super::tid_of;
+use super::{checked, forget_index};
 use crate::pg::pages::{BODY, PAGE, PAGE_HEADER, set_used};
 use crate::pg::spill::TempFile;
 use dedup_core::banding::{Builder, Index, PageSink, Result, used_bytes};
@@ -84,6 +84,7 @@ pub(super) unsafe extern "C-unwind" fn ambuild(
                 "",
             )
         }
+        forget_index(index);
         let memory = pg_sys::maintenance_work_mem as usize * 1024;
         let mut spill = TempFile::new();
         let builder = checked(index, Builder::new(options_of(index), BODY, memory, &mut spill));

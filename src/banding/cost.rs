@@ -3,12 +3,10 @@
 //! Locking and WAL: reads nothing but what the planner has collected.
 
 use crate::ball::NEAR_DISTANCE;
-use crate::pg::ball::Ball;
+use crate::pg::planner::{BallExpression, UNKNOWN_DISTANCE};
 use dedup_core::banding::search_cost;
 use pgrx::{PgList, is_a, pg_guard, pg_sys};
 
-/// The distance taken for one that is known only at run time.
-const UNKNOWN_DISTANCE: u32 = 8;
 /// The distance at which a nearest-neighbour scan usually has its first rows.
 const FIRST_NEIGHBOURS: u32 = 7;
 /// Entries of a leaf after a build, for an index whose pages are not counted.
@@ -55,7 +53,7 @@ pub(super) unsafe extern "C-unwind" fn amcostestimate(
         let rows = (*index).tuples.max(1.0);
         let leaves = (rows / ENTRIES_PER_LEAF).max(f64::from((*index).pages) / 4.0).max(1.0);
         let distances = conditions.iter_ptr().map(|clause| distance_of(root, clause));
-        let distance = distances.map(|distance| distance.unwrap_or(UNKNOWN_DISTANCE)).min();
+        let distance = distances.map(|distance| distance.unwrap_or(UNKNOWN_DISTANCE as u32)).min();
         let quals = pg_sys::get_quals_from_indexclauses((*path).indexclauses);
         *selectivity = pg_sys::clauselist_selectivity(
             root,
@@ -98,7 +96,8 @@ pub(super) unsafe extern "C-unwind" fn amcostestimate(
     }
 }
 
-/// The distance that a condition allows, if it is known now.
+/// The distance that a condition allows, if it is known now; nothing is
+/// searched for a negative one.
 ///
 /// # Safety
 /// The clause belongs to an index of this access method.
@@ -116,35 +115,6 @@ unsafe fn distance_of(root: *mut pg_sys::PlannerInfo, clause: *mut pg_sys::Index
         if pg_sys::exprType(right) == pg_sys::INT8OID {
             return Some(NEAR_DISTANCE);
         }
-        ball_radius(root, right)
-    }
-}
-
-/// The radius of an expression of type `hamming_ball`: a constant, or a call
-/// of its constructor whose radius is one.
-///
-/// # Safety
-/// The expression is one of the planner's, of that type.
-pub(crate) unsafe fn ball_radius(root: *mut pg_sys::PlannerInfo, ball: *mut pg_sys::Node) -> Option<u32> {
-    // SAFETY: a node's tag says what it is.
-    unsafe {
-        let ball = pg_sys::estimate_expression_value(root, ball);
-        if is_a(ball, pg_sys::NodeTag::T_Const) {
-            let constant = ball.cast::<pg_sys::Const>();
-            if (*constant).constisnull {
-                return Some(0);
-            }
-            return Ball::from_datum((*constant).constvalue).map(|ball| ball.radius);
-        }
-        if !is_a(ball, pg_sys::NodeTag::T_FuncExpr) {
-            return None;
-        }
-        let arguments = PgList::<pg_sys::Node>::from_pg((*ball.cast::<pg_sys::FuncExpr>()).args);
-        let radius = arguments.get_ptr(1).filter(|node| is_a(*node, pg_sys::NodeTag::T_Const))?;
-        let radius = radius.cast::<pg_sys::Const>();
-        if (*radius).constisnull {
-            return Some(0);
-        }
-        Some(((*radius).constvalue.value() as i32).clamp(0, 64) as u32)
+        BallExpression::read(root, right).radius.map(|radius| radius.clamp(0, 64) as u32)
     }
 }

@@ -20,11 +20,38 @@ use dedup_core::banding::{Index, Result, Tid};
 use pgrx::pg_sys;
 
 /// Strategies of an operator class: `fp <@ hamming_ball`.
-const WITHIN: u16 = 1;
+pub(crate) const WITHIN: u16 = 1;
 /// `fp =~ q`: within distance 3.
 const NEAR: u16 = 2;
 /// `ORDER BY fp <~> q`.
-const DISTANCE: u16 = 3;
+pub(crate) const DISTANCE: u16 = 3;
+
+/// Whether the planner's `index` is of this access method.
+///
+/// # Safety
+/// The pointer is to what the planner knows of an index.
+pub(crate) unsafe fn is_banding(index: *const pg_sys::IndexOptInfo) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe {
+        (*index)
+            .amcostestimate
+            .is_some_and(|cost| cost as usize == cost::amcostestimate as *const () as usize)
+    }
+}
+
+/// Whether an open index is of this access method.
+///
+/// # Safety
+/// The relation is an open index.
+pub(crate) unsafe fn is_banding_relation(index: pg_sys::Relation) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let routine = (*index).rd_indam.as_ref();
+        routine
+            .and_then(|it| it.amcostestimate)
+            .is_some_and(|it| it as usize == cost::amcostestimate as *const () as usize)
+    }
+}
 
 /// The value of `result`, or its error as PostgreSQL's.
 ///
@@ -56,6 +83,21 @@ unsafe fn open_index(relation: pg_sys::Relation, pages: &RelationPages) -> Index
         kept.write(index);
         (*relation).rd_amcache = kept.cast();
         index
+    }
+}
+
+/// Forgets what `open_index` has kept: a table that is truncated in the
+/// transaction that made it has its index built anew in the same file.
+///
+/// # Safety
+/// The relation is an open banding index.
+unsafe fn forget_index(relation: pg_sys::Relation) {
+    // SAFETY: as in `open_index`.
+    unsafe {
+        if !(*relation).rd_amcache.is_null() {
+            pg_sys::pfree((*relation).rd_amcache);
+            (*relation).rd_amcache = std::ptr::null_mut();
+        }
     }
 }
 

@@ -17,20 +17,27 @@ use pgrx::{PgMemoryContexts, pg_guard, pg_sys};
 const FIRST_BATCH: usize = 64;
 const LARGEST_BATCH: usize = 4096;
 
-/// The state of a scan. It owns only memory, and is dropped with a memory
-/// context of its own: at the end of the scan (an exclusion constraint begins
-/// one for every row it inserts), or when the query fails.
+/// The state of a scan. It owns only memory and lives in a memory context of
+/// its own: deleted when the scan ends, or with its parent if the query fails.
+/// (An exclusion constraint begins a scan for each row of a bulk insert in a
+/// context that lasts as long as the statement.)
 struct Scan {
-    memory: pg_sys::MemoryContext,
+    context: pg_sys::MemoryContext,
     search: Search,
     /// What every row must meet; the search has met the first one already.
-    conditions: Vec<Ball>,
+    conditions: Vec<Within>,
     /// No row farther than this from the query can meet the conditions.
     farthest: u32,
     hits: Vec<Hit>,
     next: usize,
     batch: usize,
     more: bool,
+}
+
+/// A fingerprint within `radius` of `center`.
+struct Within {
+    center: u64,
+    radius: u32,
 }
 
 enum Search {
@@ -80,7 +87,7 @@ pub(super) unsafe extern "C-unwind" fn ambeginscan(
     // context that the descriptor lives in.
     unsafe {
         let scan = pg_sys::RelationGetIndexScan(index, keys, order_bys);
-        let memory = pg_sys::AllocSetContextCreateInternal(
+        let context = pg_sys::AllocSetContextCreateInternal(
             pg_sys::CurrentMemoryContext,
             c"banding scan".as_ptr(),
             pg_sys::ALLOCSET_SMALL_MINSIZE as usize,
@@ -88,7 +95,7 @@ pub(super) unsafe extern "C-unwind" fn ambeginscan(
             pg_sys::ALLOCSET_SMALL_MAXSIZE as usize,
         );
         let state = Scan {
-            memory,
+            context,
             search: Search::Nothing,
             conditions: Vec::new(),
             farthest: u32::MAX,
@@ -97,7 +104,7 @@ pub(super) unsafe extern "C-unwind" fn ambeginscan(
             batch: FIRST_BATCH,
             more: false,
         };
-        (*scan).opaque = PgMemoryContexts::For(memory).leak_and_drop_on_delete(state).cast();
+        (*scan).opaque = PgMemoryContexts::For(context).leak_and_drop_on_delete(state).cast();
         scan
     }
 }
@@ -155,7 +162,7 @@ pub(super) unsafe extern "C-unwind" fn amrescan(
 
 /// Chooses how to search: by distance from `query` if there is an order, else
 /// around the narrowest condition.
-fn search(index: &Index, query: Option<u64>, conditions: &mut Vec<Ball>, farthest: &mut u32) -> Search {
+fn search(index: &Index, query: Option<u64>, conditions: &mut Vec<Within>, farthest: &mut u32) -> Search {
     if let Some(query) = query {
         // By the triangle inequality.
         *farthest =
@@ -177,14 +184,17 @@ fn search(index: &Index, query: Option<u64>, conditions: &mut Vec<Ball>, farthes
 ///
 /// # Safety
 /// The key's argument has the type of its strategy's right operand.
-unsafe fn condition(key: &pg_sys::ScanKeyData) -> Option<Ball> {
+unsafe fn condition(key: &pg_sys::ScanKeyData) -> Option<Within> {
     if key.sk_flags & pg_sys::SK_ISNULL as i32 != 0 {
         return None;
     }
     match key.sk_strategy {
         // SAFETY: the right operand is a hamming_ball, passed by reference.
-        WITHIN => unsafe { Ball::from_datum(key.sk_argument) },
-        NEAR => Some(Ball { center: key.sk_argument.value() as u64, radius: NEAR_DISTANCE }),
+        WITHIN => unsafe {
+            let ball = Ball::from_datum(key.sk_argument)?;
+            Some(Within { center: ball.center, radius: ball.reach()? })
+        },
+        NEAR => Some(Within { center: key.sk_argument.value() as u64, radius: NEAR_DISTANCE }),
         _ => {
             debug_assert!(key.sk_strategy != DISTANCE, "an ordering operator is no condition");
             None
@@ -242,14 +252,14 @@ pub(super) unsafe extern "C-unwind" fn amgetbitmap(
     }
 }
 
-/// Ends a scan: gives its memory back at once.
+/// Ends a scan: drops its state.
 #[pg_guard]
 pub(super) unsafe extern "C-unwind" fn amendscan(scan: pg_sys::IndexScanDesc) {
-    // SAFETY: the state is still there; it is dropped with its memory context.
+    // SAFETY: the state is still there, and goes with its memory context.
     unsafe {
-        let memory = (*(*scan).opaque.cast::<Scan>()).memory;
+        let context = (*(*scan).opaque.cast::<Scan>()).context;
         (*scan).opaque = std::ptr::null_mut();
-        pg_sys::MemoryContextDelete(memory);
+        pg_sys::MemoryContextDelete(context);
     }
 }
 

@@ -12,6 +12,9 @@ use dedup_core::banding::Tid;
 use pgrx::{PgBox, pg_guard, pg_sys};
 use std::ffi::c_void;
 
+/// The change in the number of rows below which buckets are not counted again.
+const UNCHANGED: f64 = 0.05;
+
 /// Removes the entries that `callback` calls dead.
 #[pg_guard]
 pub(super) unsafe extern "C-unwind" fn ambulkdelete(
@@ -56,6 +59,12 @@ pub(super) unsafe extern "C-unwind" fn amvacuumcleanup(
             return stats;
         }
         let relation = (*info).index;
+        // Counting the buckets reads the whole index: not when nothing was
+        // removed and about as many rows are there as last time.
+        let counted = f64::from((*(*relation).rd_rel).reltuples);
+        if stats.is_null() && ((*info).num_heap_tuples - counted).abs() < counted * UNCHANGED {
+            return stats;
+        }
         let pages = RelationPages::for_vacuum(relation, (*info).strategy);
         let index = open_index(relation, &pages);
         let done = checked(relation, index.maintain(&pages));

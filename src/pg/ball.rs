@@ -1,5 +1,6 @@
 //! The SQL type `hamming_ball` in PostgreSQL's memory.
 
+use dedup_core::signature::hamming;
 use pgrx::callconv::{Arg, ArgAbi, BoxRet, FcInfo};
 use pgrx::datum::{Datum, FromDatum, IntoDatum};
 use pgrx::pg_sys;
@@ -13,18 +14,33 @@ use pgrx::pgrx_sql_entity_graph::metadata::{
 pub(crate) struct Ball {
     /// The fingerprint in the middle.
     pub(crate) center: u64,
-    /// The largest distance, 0 to 64.
-    pub(crate) radius: u32,
+    /// The largest distance, 0 to 64; -1 for a ball that holds nothing.
+    pub(crate) radius: i32,
 }
 
 #[repr(C)]
 struct Stored {
     center: u64,
-    radius: u32,
+    radius: i32,
     zero: u32,
 }
 
 impl Ball {
+    /// The ball around `center` of a radius that may be out of range.
+    pub(crate) fn new(center: u64, radius: i32) -> Ball {
+        Ball { center, radius: radius.clamp(-1, 64) }
+    }
+
+    /// The radius, unless nothing is within it.
+    pub(crate) fn reach(&self) -> Option<u32> {
+        u32::try_from(self.radius).ok()
+    }
+
+    /// Whether a fingerprint lies in the ball.
+    pub(crate) fn contains(&self, fingerprint: u64) -> bool {
+        hamming(fingerprint, self.center) as i32 <= self.radius
+    }
+
     /// The ball that a datum points to.
     ///
     /// # Safety

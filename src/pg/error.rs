@@ -20,3 +20,16 @@ pub(crate) fn raise_recipe(error: RecipeError) -> ! {
     let message = format!("invalid weights: {error}");
     raise(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message, error.hint)
 }
+
+/// Reports an error with a detail and leaves the function.
+#[track_caller]
+pub(crate) fn raise_with_detail(
+    code: PgSqlErrorCode,
+    message: impl Into<String>,
+    detail: impl Into<String>,
+    hint: impl Into<String>,
+) -> ! {
+    let report = ErrorReport::new(code, message.into(), "pg_dedup").set_detail(detail).set_hint(hint);
+    report.report(PgLogLevel::ERROR);
+    unreachable!("an error report does not return")
+}

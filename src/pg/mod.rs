@@ -4,16 +4,23 @@
 pub(crate) mod aggregate;
 pub(crate) mod ball;
 mod error;
+pub(crate) mod guard;
 mod output;
 pub(crate) mod pages;
+pub(crate) mod planner;
+mod query;
 mod recipe;
 mod record;
 pub(crate) mod spill;
+pub(crate) mod statistics;
+mod stored;
 mod varlena;
 
-pub(crate) use error::{raise, raise_recipe};
+pub(crate) use error::{raise, raise_recipe, raise_with_detail};
+pub(crate) use query::{each_row, read, schema};
 pub(crate) use recipe::{RecipeArg, cached_from_text};
 pub(crate) use record::{Record, Row, with_new_row};
+pub(crate) use stored::{Database, forget_if_rolled_back, split_name, stored_row, text};
 pub(crate) use varlena::TsVector;
 
 /// Whether the postmaster is loading `shared_preload_libraries`.

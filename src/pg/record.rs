@@ -47,7 +47,30 @@ pub(crate) fn with_new_row<R>(trigger: &PgTrigger, with: impl FnOnce(&Row) -> R)
     if tuple.is_null() { None } else { Some(with(&Row { tuple, columns: &columns })) }
 }
 
+impl<'a> Row<'a> {
+    /// A row of a table.
+    ///
+    /// # Safety
+    /// The tuple has these columns and outlives the row.
+    pub(super) unsafe fn new(tuple: *mut pg_sys::HeapTupleData, columns: &'a PgTupleDesc<'a>) -> Row<'a> {
+        Row { tuple, columns }
+    }
+}
+
 impl Row<'_> {
+    /// The name of the column of that number, from 1.
+    pub(crate) fn name_of(&self, number: usize) -> Option<String> {
+        self.columns.get(number.checked_sub(1)?).map(|column| column.name().to_owned())
+    }
+
+    /// The value of a column of type bigint, `None` if it is NULL or not there.
+    pub(crate) fn bigint(&self, name: &str) -> Option<i64> {
+        let (number, _) = self.column(name)?;
+        // SAFETY: the tuple belongs to this descriptor and outlives `self`.
+        let datum = unsafe { heap_getattr_raw(self.tuple, number, self.columns.as_ptr()) };
+        datum.map(|datum| datum.value() as i64)
+    }
+
     /// The number of the column called `name`, from 1, and its type.
     pub(crate) fn column(&self, name: &str) -> Option<(NonZeroUsize, pg_sys::Oid)> {
         self.columns

@@ -11,14 +11,13 @@
 //! bytes are: along a level the mark only grows, no page is looked into twice, and a level that
 //! cannot be walked further is given up with a finding.
 
-use super::cursor::Cursor;
+use super::compare::Digest;
 use super::error::{Error, Result};
 use super::hot::{BucketState, states};
 use super::key::{BLOCKS, Position, TREES, Tid, Tree};
 use super::leaf::Leaf;
 use super::meta::{Index, METAPAGE};
 use super::page::{Header, Kind, MAX_LEVEL, find_child, separator};
-use super::ranges::Ranges;
 use super::storage::Pages;
 
 /// Something wrong.
@@ -58,27 +57,6 @@ pub struct CheckReport {
     pub unused: u32,
     /// Findings reported.
     pub findings: u32,
-}
-
-/// An order-independent digest of a set of rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Digest {
-    rows: u64,
-    sum: u128,
-}
-
-impl Digest {
-    fn add(&mut self, fingerprint: u64, tid: Tid) {
-        // Sums of a good mix: equal sets give equal sums, others collide with chance 2^-128.
-        let mix = |seed: u64| {
-            let mut z = fingerprint ^ tid.bits().wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(seed);
-            z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9 ^ seed << 1);
-            z = (z ^ z >> 27).wrapping_add(tid.bits()).wrapping_mul(0x94d0_49bb_1331_11eb);
-            z ^ z >> 31
-        };
-        self.rows += 1;
-        self.sum = self.sum.wrapping_add(u128::from(mix(1)) << 64 | u128::from(mix(0x5851_f42d_4c95_7f2d)));
-    }
 }
 
 /// Checks a whole index. `at_rest` says that nobody changes it meanwhile and no insert died half way since
@@ -145,16 +123,16 @@ fn note(report: &mut CheckReport, sink: &mut impl CheckSink, tree: Option<Tree>,
     Ok(())
 }
 
-struct Check<'a, P: Pages, S: CheckSink> {
+pub(super) struct Check<'a, P: Pages, S: CheckSink> {
     pages: &'a P,
     at_rest: bool,
     sink: &'a mut S,
     report: CheckReport,
     /// A bit a page that has been reached.
     seen: Vec<u64>,
-    all: [Digest; TREES],
+    pub(super) all: [Digest; TREES],
     /// Only the entries of buckets whose second level is complete.
-    hot: [Digest; TREES],
+    pub(super) hot: [Digest; TREES],
 }
 
 impl<P: Pages, S: CheckSink> Check<'_, P, S> {
@@ -162,7 +140,7 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
         note(&mut self.report, self.sink, tree, error)
     }
 
-    fn find(&mut self, block: u32, tree: Tree, what: impl Into<String>) {
+    pub(super) fn find(&mut self, block: u32, tree: Tree, what: impl Into<String>) {
         self.report.findings += 1;
         self.sink.finding(Finding { block, tree: Some(tree), what: what.into() });
     }
@@ -331,32 +309,6 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
         Ok(())
     }
 
-    fn compare_second_levels(&mut self, index: &Index, i: usize) {
-        let main = self.hot[Tree::main(i).number()];
-        for tree in (1..4).map(|j| Tree::new(i, j)) {
-            let own = self.hot[tree.number()];
-            if own != main && (index.root(tree).is_some() || main.rows > 0) {
-                let what =
-                    format!("{} entries of hot buckets, not the {} of the main tree", own.rows, main.rows);
-                self.find(METAPAGE, tree, what);
-            }
-        }
-    }
-
-    /// All main trees hold the same rows; those that differ from the majority are reported.
-    fn compare_main_trees(&mut self) {
-        let digests: Vec<Digest> = (0..BLOCKS).map(|i| self.all[Tree::main(i).number()]).collect();
-        let agreeing = |d: &Digest| digests.iter().filter(|other| *other == d).count();
-        let Some(usual) = digests.iter().max_by_key(|d| agreeing(d)).copied() else { return };
-        for (i, digest) in digests.iter().enumerate().filter(|(_, d)| **d != usual) {
-            let what = match digest.rows == usual.rows {
-                true => "its rows are not those of the other trees".to_owned(),
-                false => format!("{} rows, {} in other trees", digest.rows, usual.rows),
-            };
-            self.find(METAPAGE, Tree::main(i), what);
-        }
-    }
-
     /// Pages no tree has led to.
     fn unreached(&mut self, index: &Index, end: u32) -> Result<()> {
         for block in 1..end {
@@ -381,38 +333,5 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
             }
         }
         Ok(())
-    }
-}
-
-impl Index {
-    /// Whether a tree holds the very entry; `false` for a second level that does not exist.
-    ///
-    /// # Errors
-    /// Damaged pages, or what the storage fails with.
-    pub fn contains<P: Pages>(&self, pages: &P, tree: Tree, fingerprint: u64, tid: Tid) -> Result<bool> {
-        let Some(root) = self.root(tree) else {
-            return Ok(false);
-        };
-        let at = Position { key: tree.key(fingerprint), tid };
-        let mut cursor = Cursor::new(pages, tree, root, Ranges::All);
-        Ok(cursor.seek(at)?.leaf()?.contains(at))
-    }
-
-    /// The first tree that ought to hold a row's entry and does not: a main tree, or one of the second
-    /// level of a hot bucket that the row is in. For a row whose insert has returned.
-    ///
-    /// # Errors
-    /// As [`contains`](Self::contains).
-    pub fn missing_from<P: Pages>(&self, pages: &P, fingerprint: u64, tid: Tid) -> Result<Option<Tree>> {
-        for i in 0..BLOCKS {
-            let bucket = (Tree::main(i).key(fingerprint) >> 48) as u16;
-            let hot = super::hot::state(pages, self, i, bucket)? == BucketState::Hot;
-            for tree in (0..if hot { 4 } else { 1 }).map(|j| Tree::new(i, j)) {
-                if !self.contains(pages, tree, fingerprint, tid)? {
-                    return Ok(Some(tree));
-                }
-            }
-        }
-        Ok(None)
     }
 }

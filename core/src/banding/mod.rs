@@ -3,7 +3,7 @@
 //! The algorithms of the index access method, over a [page storage](Pages) that PostgreSQL's buffers
 //! implement, and [`MemoryPages`] for tests. A fingerprint is cut into four blocks of 16 bits; four
 //! trees store every row, each with another block on top ([`Tree`]). A search probes in each tree the
-//! [buckets](schedule) around the query's that the generalised pigeonhole asks for.
+//! [buckets](probes()) around the query's that the generalised pigeonhole asks for.
 //!
 //! Locking and WAL rules stand at the top of each file. In short: readers couple shared locks
 //! downwards and hold none between batches; pages are never merged, unlinked or recycled; every
@@ -11,10 +11,12 @@
 
 mod build;
 mod check;
+mod compare;
 mod cost;
 mod cursor;
 mod delete;
 mod error;
+mod estimate;
 mod hot;
 mod insert;
 mod key;
@@ -28,7 +30,7 @@ mod promote;
 mod ranges;
 mod scan;
 mod schedule;
-mod sort;
+pub(crate) mod sort;
 mod spill;
 mod stats;
 mod storage;
@@ -38,6 +40,7 @@ pub use check::{CheckReport, CheckSink, Finding, check};
 pub use cost::{SearchCost, random_selectivity, search_cost};
 pub use delete::DeleteStats;
 pub use error::{Error, Result};
+pub use estimate::Sample;
 pub use hot::BucketState;
 pub use key::{BLOCKS, Position, TREES, Tid, Tree};
 pub use memory::{MemoryPages, MemoryRead, MemoryWrite};

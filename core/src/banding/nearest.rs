@@ -135,24 +135,22 @@ impl NearestScan {
         }
     }
 
-    /// Appends the next rows, at least one unless there are no more, about `enough` at most; a row is never
-    /// nearer than those before it. Says whether more may follow.
+    /// Appends the next rows: at least one unless there are no more, at most `enough`, and no more than are
+    /// at hand, for the next one may be far. A row is never nearer than those before it. Says whether more
+    /// may follow.
     ///
     /// # Errors
     /// Damaged pages, or what the storage fails with. The scan can then not be continued meaningfully.
     pub fn next_batch<P: Pages>(&mut self, pages: &P, enough: usize, hits: &mut Vec<Hit>) -> Result<bool> {
         let enough = enough.max(1);
-        let wanted = hits.len() + enough;
-        while hits.len() < wanted {
-            if self.ready.is_empty() {
-                if matches!(self.phase, Phase::End) {
-                    return Ok(false);
-                }
-                self.advance(pages, enough)?;
+        while self.ready.is_empty() {
+            if matches!(self.phase, Phase::End) {
+                return Ok(false);
             }
-            let n = self.ready.len().min(wanted - hits.len());
-            hits.extend(self.ready.drain(self.ready.len() - n..).rev());
+            self.advance(pages, enough)?;
         }
+        let n = self.ready.len().min(enough);
+        hits.extend(self.ready.drain(self.ready.len() - n..).rev());
         Ok(true)
     }
 

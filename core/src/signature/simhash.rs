@@ -80,10 +80,14 @@ pub struct SimHash {
     total: u64,
     /// What has left the lanes above.
     wide: Option<Box<Wide>>,
-    /// Features of weight one that are still counted in `planes`: plane `p`
+    /// Features of equal weight that are still counted in `planes`: plane `p`
     /// holds bit `p` of the 64 counts.
     planes: [u64; PLANES],
+    /// How many features the planes hold.
     counted: u32,
+    /// Features on their way to the planes, which take them in eights.
+    waiting: [u64; 8],
+    waits: usize,
     /// The weight that each feature of `planes` stands for.
     unit: Weight,
 }
@@ -106,7 +110,16 @@ impl Default for SimHash {
 impl SimHash {
     /// The sums of an empty bag.
     pub fn new() -> SimHash {
-        SimHash { ones: [0; 64], total: 0, wide: None, planes: [0; PLANES], counted: 0, unit: Weight::ONE }
+        SimHash {
+            ones: [0; 64],
+            total: 0,
+            wide: None,
+            planes: [0; PLANES],
+            counted: 0,
+            waiting: [0; 8],
+            waits: 0,
+            unit: Weight::ONE,
+        }
     }
 
     /// Adds a feature.
@@ -133,15 +146,38 @@ impl SimHash {
     /// at once, each a column of the bit planes.
     #[inline]
     pub fn count(&mut self, hash: u64) {
-        let mut carry = hash;
-        for plane in &mut self.planes {
-            let sum = *plane ^ carry;
-            carry &= *plane;
-            *plane = sum;
+        self.waiting[self.waits] = hash;
+        self.waits += 1;
+        if self.waits == self.waiting.len() {
+            self.count_eight();
         }
-        self.counted += 1;
-        if self.counted == PLANES_HOLD {
+    }
+
+    /// Adds the eight features that wait to the planes: seven full adders
+    /// (Harley and Seal), and one carry of weight eight.
+    fn count_eight(&mut self) {
+        let full_adder = |a: u64, b: u64, c: u64| (a ^ b ^ c, (a & b) | ((a ^ b) & c));
+        let [a, b, c, d, e, f, g, h] = self.waiting;
+        let (ones, twos_a) = full_adder(self.planes[0], a, b);
+        let (ones, twos_b) = full_adder(ones, c, d);
+        let (twos, fours_a) = full_adder(self.planes[1], twos_a, twos_b);
+        let (ones, twos_a) = full_adder(ones, e, f);
+        let (ones, twos_b) = full_adder(ones, g, h);
+        let (twos, fours_b) = full_adder(twos, twos_a, twos_b);
+        let (fours, eights) = full_adder(self.planes[2], fours_a, fours_b);
+        self.planes[..3].copy_from_slice(&[ones, twos, fours]);
+        self.carry(3, eights);
+        self.waits = 0;
+        self.counted += 8;
+        if self.counted > PLANES_HOLD - 8 {
             self.flush();
+        }
+    }
+
+    /// Adds 2^plane to the counts of the bits set in `carry`.
+    fn carry(&mut self, plane: usize, mut carry: u64) {
+        for plane in &mut self.planes[plane..] {
+            (*plane, carry) = (*plane ^ carry, *plane & carry);
         }
     }
 
@@ -210,14 +246,34 @@ impl SimHash {
 
     /// Moves the counts of the planes to the lanes.
     fn flush(&mut self) {
+        for at in 0..self.waits {
+            self.carry(0, self.waiting[at]);
+        }
+        self.counted += self.waits as u32;
+        self.waits = 0;
         if self.counted == 0 {
             return;
         }
         let unit = self.unit.0;
-        for (bit, sum) in self.ones.iter_mut().enumerate() {
-            let count = self.planes.iter().rev().fold(0, |count, plane| count << 1 | (plane >> bit & 1));
-            // At most 2^10 features of at most 2^40 units, below 2^62 each.
-            *sum += count * unit;
+        let used = &self.planes[..(u32::BITS - self.counted.leading_zeros()) as usize];
+        // Eight bits at a time: bit `i` of a byte becomes byte `i` of a word,
+        // so that the counts of eight bits are summed side by side.
+        const EACH: u64 = 0x0101_0101_0101_0101;
+        let spread = |byte: u64| {
+            let apart = byte.wrapping_mul(EACH) & 0x8040_2010_0804_0201;
+            (apart + 0x7F * EACH) >> 7 & EACH
+        };
+        for (eight, sums) in self.ones.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+            let side_by_side = |planes: &[u64]| {
+                let planes = planes.iter().enumerate();
+                planes.fold(0, |sum, (at, plane)| sum + (spread(plane >> (8 * eight) & 0xFF) << at))
+            };
+            let (low, high) = used.split_at(used.len().min(8));
+            let (low, high) = (side_by_side(low).to_le_bytes(), side_by_side(high).to_le_bytes());
+            for ((sum, low), high) in sums.iter_mut().zip(low).zip(high) {
+                // At most 2^10 features of at most 2^40 units, below 2^62 each.
+                *sum += (u64::from(high) << 8 | u64::from(low)) * unit;
+            }
         }
         self.total += u64::from(self.counted) * unit;
         self.planes = [0; PLANES];
@@ -229,7 +285,7 @@ impl SimHash {
 
     /// Moves everything to the wide sums.
     fn widen(&mut self) {
-        if self.counted > 0 {
+        if self.counted > 0 || self.waits > 0 {
             self.flush();
         }
         let wide = self.wide.get_or_insert_with(|| Box::new(Wide { ones: [0; 64], total: 0 }));

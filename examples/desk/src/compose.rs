@@ -65,26 +65,26 @@ const ORDERS: [[Part; 8]; 7] = [
 /// Parts, how much they are liked, and how many of them a body may have.
 const LIKED: [(Part, f64, usize); 7] = [
     (Opening, 0.8, 1),
-    (Detail, 1.6, 3),
-    (Harm, 1.0, 4),
-    (Prior, 1.0, 4),
-    (Ask, 1.1, 4),
-    (Closing, 0.6, 2),
-    (Fact, 0.35, 2),
+    (Detail, 1.6, 6),
+    (Harm, 1.0, 6),
+    (Prior, 1.0, 5),
+    (Ask, 1.1, 5),
+    (Closing, 0.6, 3),
+    (Fact, 0.5, 2),
 ];
 
 /// Bytes after which no sentence is added; a character has three.
 const FULL: usize = 710 * 3;
 
-/// How many sentences a body gets: mostly six to eight, sometimes one, sometimes twenty.
+/// How many sentences a body gets: mostly seven to nine, sometimes one, sometimes twenty.
 fn sentence_count(rng: &mut Rng) -> usize {
     match rng.below(100) {
-        0..=3 => 1,
-        4..=11 => rng.between(2, 3) as usize,
-        12..=30 => rng.between(4, 5) as usize,
-        31..=72 => rng.between(6, 8) as usize,
-        73..=91 => rng.between(9, 12) as usize,
-        _ => rng.between(13, 20) as usize,
+        0..=2 => 1,
+        3..=9 => rng.between(2, 3) as usize,
+        10..=22 => rng.between(4, 6) as usize,
+        23..=66 => rng.between(7, 9) as usize,
+        67..=90 => rng.between(10, 13) as usize,
+        _ => rng.between(14, 28) as usize,
     }
 }
 
@@ -121,6 +121,9 @@ pub fn compose(
     body.sentences.clear();
     let pools = &grammar.pools;
     let tone = TONES[rng.below(3)];
+    // Long petitions have a second matter.
+    let second =
+        &topic.issues[(issue + rng.between(1, topic.issues.len() as u64 - 1) as usize) % topic.issues.len()];
     let issue = &topic.issues[issue];
     let wanted = sentence_count(rng);
 
@@ -143,6 +146,8 @@ pub fn compose(
 
     let mut facts = Picker::new(&issue.facts, rng);
     let mut details = Picker::new(&issue.details, rng);
+    let mut other_facts = Picker::new(&second.facts, rng);
+    let mut other_details = Picker::new(&second.details, rng);
     let mut harms = Picker::new(&topic.harms, rng);
     let mut asks = Picker::new(&topic.asks, rng);
     let mut own_asks = Picker::new(&issue.asks, rng);
@@ -154,7 +159,7 @@ pub fn compose(
     let exclaim = if tone == "angry" { 0.3 } else { 0.02 };
     let paragraphs = wanted > 5 && rng.chance(0.35);
     let order = &ORDERS[rng.below(ORDERS.len())];
-    let mut placed = false;
+    let (mut placed, mut told) = (false, false);
 
     for &part in order {
         for n in 0..counts[part as usize] {
@@ -166,8 +171,10 @@ pub fn compose(
             let template = match part {
                 Greeting => &pool("greeting")[rng.below(pool("greeting").len())],
                 Opening => openings.next(),
-                Fact => facts.next(),
-                Detail => details.next(),
+                Fact if n == 0 => facts.next(),
+                Fact => other_facts.next(),
+                Detail if n < issue.details.len() => details.next(),
+                Detail => other_details.next(),
                 Harm => harms.next(),
                 Prior => priors.next(),
                 Ask if n == 0 && rng.chance(0.6) => own_asks.next(),
@@ -177,17 +184,18 @@ pub fn compose(
             if part == Fact && n == 0 && !(placed && rng.chance(0.7)) {
                 let leads = pool(if counts[Opening as usize] > 0 { "lead_short" } else { "lead" });
                 pools.render(&leads[rng.below(leads.len())], rng, context, text);
-            } else if (part == Detail || part == Harm || part == Fact) && (n > 0 || rng.chance(0.3)) {
-                pools.render(links.next(), rng, context, text);
+            } else if (part == Detail || part == Harm || part == Fact) && (n > 0 || told && rng.chance(0.3)) {
+                let second_matter = part == Fact && n > 0;
+                let also = &pool("also")[rng.below(pool("also").len())];
+                pools.render(if second_matter { also } else { links.next() }, rng, context, text);
             } else if part == Ask {
                 let leads = pool(["ask_angry", "ask_polite", "ask_formal"][index(tone)]);
                 pools.render(&leads[rng.below(leads.len())], rng, context, text);
             }
             placed |= part == Opening;
+            told |= part == Fact;
             pools.render(template, rng, context, text);
-            if !text.ends_with(['。', '？', '！', '：']) {
-                text.push(if rng.chance(exclaim) { '！' } else { '。' });
-            }
+            end(text, if rng.chance(exclaim) { '！' } else { '。' });
             let paragraph = start > 0
                 && n == 0
                 && (body.sentences.last().is_some_and(|s| s.part == Greeting)
@@ -200,9 +208,16 @@ pub fn compose(
     while body.text.len() < 45 * 3 && tries < 4 {
         let start = body.text.len();
         pools.render(closings.next(), rng, context, &mut body.text);
-        body.text.push('。');
+        end(&mut body.text, '。');
         body.sentences.push(Sentence { part: Closing, range: start..body.text.len(), paragraph: false });
         tries += 1;
+    }
+}
+
+/// Ends a sentence that has no end yet.
+pub fn end(text: &mut String, mark: char) {
+    if !text.ends_with(['。', '？', '！', '：']) {
+        text.push(mark);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::calendar;
 use crate::names::*;
+use crate::people::{AVOIDED, GIVEN, SURNAMES};
 use crate::rng::Rng;
 use crate::template::{Pools, Template, push_number};
 
@@ -117,12 +118,14 @@ pub struct Person {
 impl Person {
     /// Draws a person.
     pub fn draw(rng: &mut Rng) -> Self {
-        let mut name = String::from(rng.pick(SURNAMES));
-        let first = rng.below(GIVEN.len());
-        name.push_str(GIVEN[first]);
-        if rng.chance(0.78) {
-            let second = rng.below(GIVEN.len());
-            name.push_str(GIVEN[second]);
+        let mut name = String::new();
+        while name.is_empty() || AVOIDED.contains(&name.as_str()) {
+            name.clear();
+            name.push_str(rng.pick(SURNAMES));
+            name.push_str(rng.pick(GIVEN));
+            if rng.chance(0.78) {
+                name.push_str(rng.pick(GIVEN));
+            }
         }
         Person { name, phone: rng.between(1000, 9999) }
     }
@@ -183,7 +186,7 @@ impl Context<'_> {
             Slot::Subject => pools.render(self.subject, &mut self.subject_rng.clone(), self, out),
             Slot::Name => out.push_str(&self.person.name),
             Slot::Phone => {
-                out.push_str("1");
+                out.push('1');
                 push_number(30 + self.person.phone % 59, out);
                 out.push_str("****");
                 push_number(self.person.phone, out);

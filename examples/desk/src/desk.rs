@@ -1,7 +1,7 @@
 //! The desk: any row of it, computed from the row's number.
 
 use crate::calendar;
-use crate::compose::{Body, compose};
+use crate::compose::{Body, compose, end};
 use crate::context::{Context, Person, Place};
 use crate::grammar::{Grammar, Topic};
 use crate::names::FIRMS;
@@ -182,9 +182,7 @@ impl Desk {
             };
             let mut text = String::new();
             pools.render(&pool[rng.below(pool.len())], rng, context, &mut text);
-            if !text.ends_with(['。', '？', '！']) {
-                text.push('。');
-            }
+            end(&mut text, '。');
             if best.is_empty() || text.len() < best.len() {
                 best = text;
             }

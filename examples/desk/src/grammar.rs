@@ -2,6 +2,7 @@
 
 use crate::context::Kind;
 use crate::generic;
+use crate::openings;
 use crate::template::{Pools, Template};
 use crate::topics;
 
@@ -73,7 +74,7 @@ pub struct Grammar {
 impl Grammar {
     /// Compiles all texts.
     pub fn new() -> Self {
-        let pools = Pools::new(generic::POOLS);
+        let pools = Pools::new(&[generic::POOLS, openings::POOLS].concat());
         let issue = |issue: &IssueText| Issue {
             subject: pools.compile(issue.subject),
             facts: pools.compile_all(issue.facts),

@@ -1,7 +1,7 @@
 //! Figures about a desk, for its README and for judging a change to the texts.
 
 use crate::desk::{Desk, Row};
-use crate::plan::Settings;
+use crate::plan::{Role, Settings};
 use crate::rng::Rng;
 use crate::similarity::{grams, jaccard};
 use crate::vary::Variant;
@@ -29,12 +29,13 @@ pub fn background(rows: &[Row], pairs: usize, seed: u64) -> Vec<f64> {
 }
 
 /// Similarities of the rows to what they were made from, by variant, sorted.
-/// The original of a place_swapped row is not recorded, so it has no figure.
-pub fn duplicates(rows: &[Row]) -> BTreeMap<Variant, Vec<f64>> {
+pub fn to_source(settings: &Settings, rows: &[Row]) -> BTreeMap<Variant, Vec<f64>> {
     let mut found: BTreeMap<Variant, Vec<f64>> = BTreeMap::new();
-    for row in rows.iter().filter(|row| row.cluster != row.id) {
-        let original = &rows[row.cluster as usize - 1];
-        found.entry(row.variant).or_default().push(jaccard(&grams(&row.body), &grams(&original.body)));
+    for (n, row) in rows.iter().enumerate() {
+        if let Role::DuplicateOf(source) | Role::MovedFrom(source) = settings.role(n as u64) {
+            let source = &rows[source as usize];
+            found.entry(row.variant).or_default().push(jaccard(&grams(&row.body), &grams(&source.body)));
+        }
     }
     found.values_mut().for_each(|v| v.sort_by(f64::total_cmp));
     found
@@ -102,9 +103,9 @@ pub fn report(settings: &Settings) -> String {
         quantile(&pairs, 1.0),
         share_from(&pairs, 0.2) * 100.0
     ));
-    for (variant, found) in duplicates(&rows) {
+    for (variant, found) in to_source(settings, &rows) {
         line(format_args!(
-            "similarity of {} to its original: least {:.3}, 1 % {:.3}, 10 % {:.3}, median {:.3}; {:.2} % at \
+            "similarity of {} to its source: least {:.3}, 1 % {:.3}, 10 % {:.3}, median {:.3}; {:.2} % at \
              least 0.5",
             variant.name(),
             found[0],

@@ -143,7 +143,8 @@ impl Settings {
             } else {
                 ((block + 1) as f64).powf(rng.unit()) as u64
             };
-            let Some(block) = block.checked_sub(back) else { continue };
+            // Before the first row there is no mass petition to join.
+            let block = block.checked_sub(back)?;
             let weight = 0.35 + 0.65 * Rng::new(self.seed, stream::MASS, !block).unit();
             let source = self.mass_row(block)?;
             if source < row && rng.chance(weight) {

@@ -123,7 +123,9 @@ pub fn swap_words(text: &str, rng: &mut Rng, out: &mut String) -> bool {
     let mut pos = 0;
     while let Some(c) = text[pos..].chars().next() {
         if let Some((word, group)) = words::at_start(&text[pos..]) {
-            found.push((pos, word, group));
+            if words::GROUPS[group].len() > 1 {
+                found.push((pos, word, group));
+            }
             pos += word.len();
         } else {
             pos += c.len_utf8();

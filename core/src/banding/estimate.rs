@@ -1,0 +1,233 @@
+//! How many rows lie within a distance, from what ANALYZE keeps of a column: its most common
+//! fingerprints, and a few hundred others (the bounds of the histogram) that serve as a sample.
+//!
+//! No locking and no WAL here: arithmetic. A sample of a hundred says nothing of a share below a few in
+//! a hundred, and the shares that matter are of one in a million. But distances from any fingerprint to
+//! the unrelated rows have a bell shape, whose middle a hundred values do fix: below the resolution of
+//! the sample its tail is taken. Related rows are outside the bell: what is known of them is how many rows
+//! share one fingerprint.
+
+use super::cost::random_selectivity;
+use super::schedule::MAX_DISTANCE;
+use crate::signature::hamming;
+
+/// Values taken of each list: more would cost planning time and add nothing.
+const TAKEN: usize = 256;
+/// Hits in a sample from which their share is believed.
+const BELIEVED: f64 = 8.0;
+/// Hits among pairs of a sample from which their share is believed: pairs are not independent.
+const BELIEVED_PAIRS: f64 = 64.0;
+
+/// What is known of a column of fingerprints.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Sample {
+    /// The most common fingerprints and the share of all rows that each has.
+    pub common: Vec<(u64, f64)>,
+    /// A sample of the others, each once.
+    pub others: Vec<u64>,
+    /// Share of rows without a fingerprint.
+    pub nulls: f64,
+    /// Different fingerprints.
+    pub distinct: f64,
+}
+
+/// Count, mean and variance of distances, and how many of them are small enough.
+#[derive(Default)]
+struct Distances {
+    count: f64,
+    within: f64,
+    sum: f64,
+    squares: f64,
+}
+
+impl Distances {
+    fn add(&mut self, d: u32, distance: u32) {
+        let d_f = f64::from(d);
+        self.count += 1.0;
+        self.sum += d_f;
+        self.squares += d_f * d_f;
+        self.within += f64::from(u8::from(d <= distance));
+    }
+
+    /// The share within `distance` of the population that the distances were drawn from.
+    fn share(&self, distance: u32, believed: f64) -> f64 {
+        if self.within >= believed {
+            return self.within / self.count;
+        }
+        let random = random_selectivity(distance);
+        if self.count < 16.0 {
+            return random;
+        }
+        let mean = self.sum / self.count;
+        // Never narrower than unrelated random bits.
+        let deviation = (self.squares / self.count - mean * mean).max(16.0).sqrt();
+        let tail = normal_below((f64::from(distance) + 0.5 - mean) / deviation);
+        // Had the share been larger, the sample would have shown it.
+        tail.max(random).min((self.within + 3.0) / self.count)
+    }
+}
+
+impl Sample {
+    /// The same with lists short enough to be compared pair by pair.
+    pub fn thinned(mut self) -> Sample {
+        let step = self.others.len().div_ceil(TAKEN).max(1);
+        self.others = self.others.into_iter().step_by(step).collect();
+        self.common.truncate(TAKEN);
+        self
+    }
+
+    /// Share of rows with a fingerprint that is not among the common ones.
+    fn rest(&self) -> f64 {
+        (1.0 - self.nulls - self.common.iter().map(|common| common.1).sum::<f64>()).clamp(0.0, 1.0)
+    }
+
+    fn filled(&self) -> f64 {
+        (1.0 - self.nulls).clamp(0.0, 1.0)
+    }
+
+    /// Share of rows that one fingerprint of those not common has on average.
+    fn one(&self) -> f64 {
+        self.rest() / (self.distinct - self.common.len() as f64).max(1.0)
+    }
+
+    fn others_around(&self, query: u64, distance: u32) -> f64 {
+        let mut distances = Distances::default();
+        self.others.iter().for_each(|other| distances.add(hamming(*other, query), distance));
+        self.rest() * distances.share(distance, BELIEVED)
+    }
+
+    fn common_around(&self, query: u64, distance: u32) -> f64 {
+        let near = self.common.iter().filter(|(value, _)| hamming(*value, query) <= distance);
+        near.map(|common| common.1).sum()
+    }
+
+    /// The share of rows within `distance` of `query`.
+    pub fn around(&self, query: u64, distance: i32) -> f64 {
+        let Ok(distance) = u32::try_from(distance) else { return 0.0 };
+        if distance >= MAX_DISTANCE {
+            return self.filled();
+        }
+        let common = self.common_around(query, distance);
+        // Who asks for a fingerprint usually has it from a row like those of the table.
+        let related = if common > 0.0 { 0.0 } else { self.one() };
+        (common + self.others_around(query, distance).max(related)).min(self.filled())
+    }
+
+    /// The share of pairs, a row of each column, that are within `distance`; also the share of rows
+    /// within `distance` of a fingerprint that is not known yet, if that is like those of `from`.
+    pub fn between(&self, from: &Sample, distance: i32) -> f64 {
+        let Ok(distance) = u32::try_from(distance) else { return 0.0 };
+        let all = self.filled() * from.filled();
+        if distance >= MAX_DISTANCE {
+            return all;
+        }
+        let mut share = 0.0;
+        for (value, part) in &from.common {
+            share += part * (self.common_around(*value, distance) + self.others_around(*value, distance));
+        }
+        for (value, part) in &self.common {
+            share += part * from.others_around(*value, distance);
+        }
+        let mut distances = Distances::default();
+        for a in &self.others {
+            // A fingerprint that both samples hold is that of related rows.
+            let unrelated = from.others.iter().map(|b| hamming(*a, *b)).filter(|d| *d > 0);
+            unrelated.for_each(|d| distances.add(d, distance));
+        }
+        let rests = self.rest() * from.rest();
+        let related = rests / self.distinct.max(from.distinct).max(1.0);
+        (share + (rests * distances.share(distance, BELIEVED_PAIRS)).max(related)).min(all)
+    }
+
+    /// The share of rows of `self` that have at least one of `rows` rows of `other` within `distance`.
+    pub fn with_partner(&self, other: &Sample, rows: f64, distance: i32) -> f64 {
+        (self.between(other, distance) * rows.max(1.0)).min(if distance < 0 { 0.0 } else { self.filled() })
+    }
+}
+
+/// The part of a normal distribution below `z`, to seven digits far into the tail (W. J. Cody's kind of
+/// Chebyshev fit, as in Numerical Recipes' `erfcc`).
+fn normal_below(z: f64) -> f64 {
+    let x = z.abs() / std::f64::consts::SQRT_2;
+    let t = 1.0 / (1.0 + 0.5 * x);
+    let fit = [
+        -1.26551223,
+        1.00002368,
+        0.37409196,
+        0.09678418,
+        -0.18628806,
+        0.27886807,
+        -1.13520398,
+        1.48851587,
+        -0.82215223,
+        0.17087277,
+    ];
+    let exponent = fit.iter().rev().fold(0.0, |sum, c| sum * t + c);
+    let upper = 0.5 * t * (exponent - x * x).exp();
+    if z < 0.0 { upper } else { 1.0 - upper }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn random(count: usize, mut seed: u64) -> Vec<u64> {
+        let mut next = || {
+            seed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
+            let z = (seed ^ (seed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+            let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+            z ^ (z >> 31)
+        };
+        (0..count).map(|_| next()).collect()
+    }
+
+    fn sample(count: usize, rows: f64) -> Sample {
+        Sample { others: random(count, 7), distinct: rows, ..Sample::default() }
+    }
+
+    /// Protects the planner from the flat tenth of a percent: random data, all distances.
+    #[test]
+    fn banding_estimates_follow_random_data() {
+        let (table, sample) = (random(200_000, 99), sample(101, 200_000.0));
+        let mut last = 0.0;
+        for distance in 0..=64 {
+            let query = table[17];
+            let true_share =
+                table.iter().filter(|v| hamming(**v, query) <= distance as u32).count() as f64 / 2e5;
+            for estimate in [sample.around(query, distance), sample.between(&sample, distance)] {
+                assert!(
+                    estimate >= true_share / 6.0 && estimate <= true_share * 6.0 + 2e-5,
+                    "{distance}: {estimate} for {true_share}"
+                );
+            }
+            assert!(sample.around(query, distance) >= last * 0.9, "{distance}");
+            last = sample.around(query, distance);
+        }
+    }
+
+    #[test]
+    fn banding_estimates_know_common_values_nulls_and_edges() {
+        let mut sample = sample(101, 10_000.0);
+        sample.common = vec![(0, 0.3), (7, 0.1)];
+        sample.nulls = 0.2;
+        assert!((sample.around(0, 0) - 0.3).abs() < 0.01);
+        assert!((sample.around(0, 3) - 0.4).abs() < 0.01);
+        assert_eq!(sample.around(0, -1), 0.0);
+        assert!((sample.around(0, 64) - 0.8).abs() < 1e-9);
+        assert!((sample.around(0, i32::MAX) - 0.8).abs() < 1e-9);
+        assert!((sample.between(&sample, 3) - 0.16).abs() < 0.01);
+        assert!((sample.with_partner(&sample, 1e4, 3) - 0.8).abs() < 1e-9);
+        assert_eq!(sample.with_partner(&sample, 1e4, -1), 0.0);
+        let nothing = Sample { distinct: 1e6, ..Sample::default() };
+        assert!(nothing.around(5, 3) > 0.0 && nothing.around(5, 3) < 1e-5);
+        assert!(nothing.around(5, 40) > 0.9);
+    }
+
+    /// Protects the tail: values of the normal distribution.
+    #[test]
+    fn banding_normal_tail() {
+        for (z, p) in [(-1.0, 0.158_655), (-3.0, 1.349_9e-3), (-6.0, 9.865_9e-10), (1.0, 0.841_345)] {
+            assert!((normal_below(z) / p - 1.0).abs() < 1e-4, "{z}");
+        }
+    }
+}

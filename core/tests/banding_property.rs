@@ -1,0 +1,99 @@
+//! Random histories against a model.
+#![allow(missing_docs)]
+
+mod banding_common;
+
+use banding_common::*;
+use dedup_core::banding::{Builder, Index, MemoryPages, MemorySpill, NearestScan, Options, Tid};
+use proptest::prelude::*;
+
+#[derive(Debug, Clone)]
+enum Op {
+    /// So many rows of this fingerprint's neighbourhood.
+    Insert(u64, u16),
+    /// The rows whose tid leaves this rest.
+    Delete(u8),
+    Maintain,
+    Search(u64, u32),
+    Nearest(u64, usize),
+}
+
+/// Few centres, so that rows collide in buckets, blocks and whole fingerprints.
+fn centre() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        Just(0u64),
+        Just(u64::MAX),
+        Just(0xa5c3_0f0f_1234_8001),
+        (0u32..64).prop_map(|b| 1 << b),
+        any::<u64>(),
+    ]
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        6 => (centre(), 1u16..120).prop_map(|(fp, n)| Op::Insert(fp, n)),
+        1 => (0u8..5).prop_map(Op::Delete),
+        1 => Just(Op::Maintain),
+        4 => (centre(), 0u32..=64).prop_map(|(fp, d)| Op::Search(fp, d)),
+        2 => (centre(), 1usize..300).prop_map(|(fp, k)| Op::Nearest(fp, k)),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    /// Protects every operation against every history: built, then changed in any order.
+    #[test]
+    fn banding_any_history_answers_like_a_map(
+        seed in any::<u64>(),
+        built in 0usize..1500,
+        fillfactor in 10u8..=100,
+        spill in any::<bool>(),
+        ops in prop::collection::vec(op(), 1..40),
+    ) {
+        let mut rng = Rng(seed);
+        let shape = SHAPES[(seed % 6) as usize];
+        let options = Options { fillfactor, mu: (seed % 3) as f64 };
+        let (pages, mut rows) = (MemoryPages::new(512), Rows::new());
+        let mut file = MemorySpill::default();
+        let memory = if spill { 0 } else { 1 << 20 };
+        let mut builder = Builder::new(options, 512, memory, &mut file).unwrap();
+        for (n, fp) in fingerprints(shape, built * if spill { 4 } else { 1 }, &mut rng).into_iter().enumerate() {
+            builder.add(fp, tid(n)).unwrap();
+            rows.insert(tid(n), fp);
+        }
+        let index = builder.finish(&mut &pages).unwrap().index;
+        let mut next = 10_000u32;
+        for op in ops {
+            match op {
+                Op::Insert(fp, n) => for _ in 0..n {
+                    let (bits, t) = (rng.below(5), Tid::new(next / 7 * next, (next % 2047) as u16 + 1));
+                    let fp = rng.flip(fp, bits);
+                    next += 1;
+                    index.insert(&pages, fp, t).unwrap();
+                    rows.insert(t, fp);
+                },
+                Op::Delete(rest) => {
+                    let dead = |t: Tid| t.offset() % 5 == u16::from(rest);
+                    let stats = index.bulk_delete(&pages, dead).unwrap();
+                    rows.retain(|t, _| !dead(*t));
+                    prop_assert_eq!(stats.remaining, rows.len() as u64);
+                }
+                Op::Maintain => drop(index.maintain(&pages).unwrap()),
+                Op::Search(fp, d) => {
+                    let index = Index::open(&pages).unwrap();
+                    prop_assert!(search(&pages, &index, fp, d, 1 + d as usize) == brute(&rows, fp, d));
+                }
+                Op::Nearest(fp, k) => {
+                    let mut scan = NearestScan::new(&Index::open(&pages).unwrap(), fp);
+                    let mut hits = Vec::new();
+                    while hits.len() < k && scan.next_batch(&pages, 17, &mut hits).unwrap() {}
+                    hits.truncate(k);
+                    let expected: Vec<u32> = brute(&rows, fp, 64).iter().take(k).map(|h| h.distance).collect();
+                    prop_assert!(hits.iter().map(|h| h.distance).collect::<Vec<_>>() == expected);
+                }
+            }
+        }
+        assert_sound(&pages, "at the end");
+    }
+}

@@ -1,0 +1,121 @@
+//! `near_dup_guard`: a trigger that keeps near-duplicates out of a table, or
+//! notes them. What it promises, and how, is in `docs/guard.md`.
+
+mod options;
+
+use crate::pg::guard::{Call, Event, Near, Search, log_pair, publish, wait_for_publisher};
+use crate::pg::planner::Pointer;
+use crate::pg::{Row, raise, raise_with_detail};
+use options::{Action, Options};
+use pgrx::prelude::*;
+
+/// Acts on a new or changed row that is a near-duplicate of an earlier one.
+#[pg_extern(sql = "")]
+fn near_dup_guard(fcinfo: pg_sys::FunctionCallInfo) -> Pointer {
+    // SAFETY: the call is running.
+    let Some(call) = (unsafe { Call::new(fcinfo) }) else { wrong_event("BEFORE or AFTER") };
+    let options = Options::parse(&call.arguments());
+    let before = matches!(options.action, Action::Skip | Action::Flag(_));
+    if before != call.event.is_before() {
+        wrong_event(if before { "BEFORE" } else { "AFTER" })
+    }
+    Pointer(guard(&call, &options))
+}
+
+fn wrong_event(timing: &str) -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED,
+        format!("near_dup_guard must be fired {timing} INSERT or UPDATE, for each row"),
+        "CREATE TRIGGER … AFTER INSERT OR UPDATE ON … FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp'): AFTER \
+         for action=reject and action=log, BEFORE for action=skip and action=flag.",
+    )
+}
+
+fn guard(call: &Call, options: &Options) -> pg_sys::Datum {
+    let (new, old) = call.fingerprints(&options.column);
+    let text = |row: &Row| options.verify.as_ref().and_then(|verify| row.text(&verify.column));
+    let new_text = text(&call.row());
+    if let Some(old_row) = call.old_row() {
+        // An update that changes nothing of what is compared needs no answer,
+        // unless the answer for the row before it is still outstanding.
+        let same = old == new && text(&old_row) == new_text;
+        if same && !call.old_is_own() {
+            return call.keep();
+        }
+    }
+    let found = new.and_then(|fingerprint| {
+        let search = Search {
+            call,
+            column: &options.column,
+            fingerprint,
+            distance: options.distance,
+            nearest: matches!(options.action, Action::Flag(_) | Action::Log(_)),
+            without_index: options.without_index,
+            verify: &|row| {
+                options.verify.as_ref().is_none_or(|it| it.holds(new_text.as_deref(), text(row).as_deref()))
+            },
+        };
+        find(&search)
+    });
+    match (&options.action, found) {
+        (Action::Flag(column), None) if call.event == Event::BeforeUpdate => call.keep_with(column, None),
+        (_, None) => call.keep(),
+        (Action::Reject, Some(near)) => reject(call, options, &near),
+        (Action::Log(table), Some(near)) => {
+            log_pair(call, table, &call.key(), &near.key, near.distance);
+            call.keep()
+        }
+        (Action::Skip | Action::Flag(_), Some(near)) if near.undecided => undecided(call),
+        (Action::Skip, Some(_)) => call.leave_out(),
+        (Action::Flag(column), Some(near)) => call.keep_with(column, Some(&near.key.value())),
+    }
+}
+
+/// The row's earlier near-duplicate. Of two transactions that store
+/// near-duplicates at once one learns of the other: a row that is stored is in
+/// the index before its trigger searches, and one that is not is published
+/// before.
+fn find(search: &Search) -> Option<Near> {
+    if !search.call.event.is_before() {
+        return if search.is_still_there() { search.find() } else { None };
+    }
+    for other in publish(search.whole_table(), search.fingerprint, search.distance) {
+        if !wait_for_publisher(other) {
+            undecided(search.call)
+        }
+    }
+    search.find()
+}
+
+fn reject(call: &Call, options: &Options, near: &Near) -> ! {
+    let near_by = match near.distance {
+        0 => "has the same fingerprint as".to_owned(),
+        distance => format!("is within distance {distance} of"),
+    };
+    let detail = match (call.key().shown(), near.key.shown()) {
+        (Some(new), Some(old)) => format!("Key {new} {near_by} existing key {old}."),
+        _ => format!("The row {near_by} an existing one."),
+    };
+    raise_with_detail(
+        PgSqlErrorCode::ERRCODE_EXCLUSION_VIOLATION,
+        format!("new row of table \"{}\" is a near-duplicate", call.table_name()),
+        detail,
+        format!(
+            "Trigger \"{}\" allows no two rows within distance {}. It can also skip, flag or log them.",
+            call.trigger_name(),
+            options.distance
+        ),
+    )
+}
+
+fn undecided(call: &Call) -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE,
+        format!(
+            "cannot tell whether a row of table \"{}\" is a near-duplicate: the transaction that decides waits for \
+             this one",
+            call.table_name()
+        ),
+        "Retry the transaction.",
+    )
+}

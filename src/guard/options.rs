@@ -1,0 +1,131 @@
+//! The arguments of `near_dup_guard`.
+
+use crate::pg::raise;
+use dedup_core::features::TextRecipe;
+use dedup_core::signature::{containment, cosine, jaccard};
+use pgrx::prelude::*;
+
+/// What is said of the arguments when they are wrong.
+const USAGE: &str = "near_dup_guard('fingerprint column', 'distance=3', 'action=reject'): distance is 0 to 64; action \
+                     is reject, skip, flag or log; flag=column, log=table, verify=jaccard:column:0.5 (or \
+                     containment, cosine), index=none.";
+
+/// Characters of the n-grams of `verify`, as those of the SQL functions.
+const N: usize = 2;
+
+/// The arguments, read.
+pub(super) struct Options {
+    /// The column of the fingerprint.
+    pub(super) column: String,
+    /// Rows within this distance are near-duplicates.
+    pub(super) distance: u32,
+    /// What is done about them.
+    pub(super) action: Action,
+    /// What their texts must fulfil besides.
+    pub(super) verify: Option<Verify>,
+    /// Whether to go without an index.
+    pub(super) without_index: bool,
+}
+
+/// What is done about a near-duplicate.
+pub(super) enum Action {
+    /// The statement fails.
+    Reject,
+    /// The row is left out.
+    Skip,
+    /// This column is set to the key of the earlier row.
+    Flag(String),
+    /// The pair is written into this table.
+    Log(String),
+}
+
+/// A similarity of texts that near-duplicates must have.
+pub(super) struct Verify {
+    measure: Measure,
+    /// The column of the text.
+    pub(super) column: String,
+    least: f64,
+}
+
+enum Measure {
+    Jaccard,
+    Containment,
+    Cosine,
+}
+
+impl Verify {
+    /// Whether two texts are similar enough; NULL is similar to nothing.
+    pub(super) fn holds(&self, new: Option<&str>, old: Option<&str>) -> bool {
+        let (Some(new), Some(old)) = (new, old) else { return false };
+        let similarity = match self.measure {
+            Measure::Jaccard => jaccard(new, old, N),
+            Measure::Containment => containment(new, old, N),
+            Measure::Cosine => cosine(new, old, &TextRecipe::default()),
+        };
+        similarity >= self.least
+    }
+
+    fn parse(value: &str) -> Option<Verify> {
+        let (measure, rest) = value.split_once(':')?;
+        let (column, least) = rest.rsplit_once(':')?;
+        let measure = match measure {
+            "jaccard" => Measure::Jaccard,
+            "containment" => Measure::Containment,
+            "cosine" => Measure::Cosine,
+            _ => return None,
+        };
+        let least = least.parse().ok().filter(|least| (0.0..=1.0).contains(least))?;
+        Some(Verify { measure, column: column.to_owned(), least })
+    }
+}
+
+fn wrong(message: String) -> ! {
+    raise(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message, USAGE)
+}
+
+impl Options {
+    /// Reads the arguments of CREATE TRIGGER.
+    pub(super) fn parse(arguments: &[String]) -> Options {
+        let Some((column, settings)) = arguments.split_first() else {
+            wrong("near_dup_guard takes the fingerprint column as its first argument".into())
+        };
+        let (mut action, mut flag, mut log) = (None, None, None);
+        let mut options = Options {
+            column: column.clone(),
+            distance: crate::ball::NEAR_DISTANCE,
+            action: Action::Reject,
+            verify: None,
+            without_index: false,
+        };
+        for setting in settings {
+            let Some((key, value)) = setting.split_once('=') else {
+                wrong(format!("argument \"{setting}\" of near_dup_guard is not of the form key=value"))
+            };
+            let (key, value) = (key.trim(), value.trim());
+            let bad = || -> ! { wrong(format!("invalid value \"{value}\" of \"{key}\" of near_dup_guard")) };
+            match key {
+                "distance" => match value.parse() {
+                    Ok(distance @ 0..=64) => options.distance = distance,
+                    _ => bad(),
+                },
+                "action" if ["reject", "skip", "flag", "log"].contains(&value) => action = Some(value),
+                "flag" if !value.is_empty() => flag = Some(value.to_owned()),
+                "log" if !value.is_empty() => log = Some(value.to_owned()),
+                "verify" => options.verify = Some(Verify::parse(value).unwrap_or_else(|| bad())),
+                "index" if ["none", "required"].contains(&value) => options.without_index = value == "none",
+                "action" | "flag" | "log" | "index" => bad(),
+                _ => wrong(format!("near_dup_guard has no option \"{key}\"")),
+            }
+        }
+        options.action = match (action, flag, log) {
+            (None | Some("flag"), Some(column), None) => Action::Flag(column),
+            (None | Some("log"), None, Some(table)) => Action::Log(table),
+            (Some("skip"), None, None) => Action::Skip,
+            (None | Some("reject"), None, None) => Action::Reject,
+            (Some("flag"), None, _) => wrong("action=flag needs flag=column".into()),
+            (Some("log"), _, None) => wrong("action=log needs log=table".into()),
+            _ => wrong("the options of near_dup_guard name more than one action".into()),
+        };
+        options
+    }
+}

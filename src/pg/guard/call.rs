@@ -1,0 +1,274 @@
+//! The call of the trigger: its event, its rows, its answer.
+
+use super::super::raise;
+use super::super::record::Row;
+use pgrx::htup::heap_getattr_raw;
+use pgrx::{PgMemoryContexts, PgRelation, PgSqlErrorCode, PgTupleDesc, pg_sys};
+use std::ffi::{CStr, CString};
+use std::num::NonZeroUsize;
+
+/// What fires the trigger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// A new row is about to be stored.
+    BeforeInsert,
+    /// A row is about to be changed.
+    BeforeUpdate,
+    /// A new row has been stored.
+    AfterInsert,
+    /// A row has been changed.
+    AfterUpdate,
+}
+
+impl Event {
+    /// Whether the row is not stored yet.
+    pub(crate) fn is_before(self) -> bool {
+        matches!(self, Event::BeforeInsert | Event::BeforeUpdate)
+    }
+}
+
+/// One call of the trigger.
+pub(crate) struct Call {
+    data: *mut pg_sys::TriggerData,
+    function: *mut pg_sys::FmgrInfo,
+    pub(crate) event: Event,
+    pub(super) columns: PgTupleDesc<'static>,
+}
+
+/// A generation expression ready to be evaluated, kept for the statement.
+struct Generated {
+    expression: *mut pg_sys::ExprState,
+    context: *mut pg_sys::ExprContext,
+    slot: *mut pg_sys::TupleTableSlot,
+}
+
+impl Call {
+    /// The call, or `None` if the function was not called as a trigger for
+    /// each row inserted or updated.
+    ///
+    /// # Safety
+    /// `fcinfo` is that of the running call, and outlives the result.
+    pub(crate) unsafe fn new(fcinfo: pg_sys::FunctionCallInfo) -> Option<Call> {
+        // SAFETY: the context of a trigger's call is a `TriggerData`, as its
+        // tag says.
+        unsafe {
+            let node = (*fcinfo).context;
+            if node.is_null() || !pgrx::is_a(node, pg_sys::NodeTag::T_TriggerData) {
+                return None;
+            }
+            let data = node.cast::<pg_sys::TriggerData>();
+            let fired = (*data).tg_event;
+            if fired & pg_sys::TRIGGER_EVENT_ROW == 0 {
+                return None;
+            }
+            let before = match fired & pg_sys::TRIGGER_EVENT_TIMINGMASK {
+                pg_sys::TRIGGER_EVENT_BEFORE => true,
+                0 => false,
+                _ => return None,
+            };
+            let event = match (fired & pg_sys::TRIGGER_EVENT_OPMASK, before) {
+                (pg_sys::TRIGGER_EVENT_INSERT, true) => Event::BeforeInsert,
+                (pg_sys::TRIGGER_EVENT_INSERT, false) => Event::AfterInsert,
+                (pg_sys::TRIGGER_EVENT_UPDATE, true) => Event::BeforeUpdate,
+                (pg_sys::TRIGGER_EVENT_UPDATE, false) => Event::AfterUpdate,
+                _ => return None,
+            };
+            let columns = PgTupleDesc::from_pg_copy((*(*data).tg_relation).rd_att);
+            Some(Call { data, function: (*fcinfo).flinfo, event, columns })
+        }
+    }
+
+    /// The arguments of CREATE TRIGGER.
+    pub(crate) fn arguments(&self) -> Vec<String> {
+        // SAFETY: a trigger has as many arguments as it says.
+        unsafe {
+            let trigger = &*(*self.data).tg_trigger;
+            let argument = |at| CStr::from_ptr(*trigger.tgargs.add(at)).to_string_lossy().into_owned();
+            (0..trigger.tgnargs as usize).map(argument).collect()
+        }
+    }
+
+    /// The name of the trigger.
+    pub(crate) fn trigger_name(&self) -> String {
+        // SAFETY: a trigger has a name.
+        unsafe { CStr::from_ptr((*(*self.data).tg_trigger).tgname).to_string_lossy().into_owned() }
+    }
+
+    /// The table that the row belongs to.
+    pub(super) fn relation(&self) -> pg_sys::Relation {
+        // SAFETY: a trigger is fired for a table, open during the call.
+        unsafe { (*self.data).tg_relation }
+    }
+
+    /// The name of that table.
+    pub(crate) fn table_name(&self) -> String {
+        // SAFETY: as above; the relation is not closed here.
+        unsafe { PgRelation::from_pg(self.relation()).name().to_owned() }
+    }
+
+    /// Whether the trigger is that of a partitioned table, on a partition.
+    pub(super) fn is_of_partitions(&self) -> bool {
+        // SAFETY: as above.
+        unsafe { (*(*self.data).tg_trigger).tgisclone }
+    }
+
+    /// The row as it is to be, or is, stored.
+    pub(super) fn new_tuple(&self) -> pg_sys::HeapTuple {
+        // SAFETY: the trigger's data is filled according to its event.
+        unsafe {
+            match self.event {
+                Event::BeforeInsert | Event::AfterInsert => (*self.data).tg_trigtuple,
+                Event::BeforeUpdate | Event::AfterUpdate => (*self.data).tg_newtuple,
+            }
+        }
+    }
+
+    /// The row as it was before an update.
+    pub(super) fn old_tuple(&self) -> Option<pg_sys::HeapTuple> {
+        match self.event {
+            Event::BeforeInsert | Event::AfterInsert => None,
+            // SAFETY: as above.
+            Event::BeforeUpdate | Event::AfterUpdate => Some(unsafe { (*self.data).tg_trigtuple }),
+        }
+    }
+
+    /// The new row, to read its columns.
+    pub(crate) fn row(&self) -> Row<'_> {
+        // SAFETY: the tuple is of the table whose columns these are.
+        unsafe { Row::new(self.new_tuple(), &self.columns) }
+    }
+
+    /// The old row of an update, to read its columns.
+    pub(crate) fn old_row(&self) -> Option<Row<'_>> {
+        // SAFETY: as above.
+        self.old_tuple().map(|tuple| unsafe { Row::new(tuple, &self.columns) })
+    }
+
+    /// Whether the transaction has itself stored the old row of the update.
+    pub(crate) fn old_is_own(&self) -> bool {
+        self.old_tuple().is_some_and(|tuple| {
+            // SAFETY: the tuple is a stored one, with a header.
+            unsafe {
+                let inserted = (*(*tuple).t_data).t_choice.t_heap.t_xmin;
+                pg_sys::TransactionIdIsCurrentTransactionId(inserted)
+            }
+        })
+    }
+
+    /// The fingerprints of the new row and, of an update, of the old one. Before
+    /// a row is stored its generated column is computed here.
+    pub(crate) fn fingerprints(&self, column: &str) -> (Option<u64>, Option<u64>) {
+        let number = match self.row().column(column) {
+            Some((number, typoid)) => {
+                // SAFETY: a look-up in the system catalogs.
+                if unsafe { pg_sys::getBaseType(typoid) } != pg_sys::INT8OID {
+                    raise(
+                        PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+                        format!("column \"{column}\" is not of type bigint"),
+                        "The first argument of near_dup_guard is the column of the fingerprint.",
+                    )
+                }
+                number
+            }
+            None => raise(
+                PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
+                format!("table \"{}\" has no column \"{column}\"", self.table_name()),
+                format!("Its columns are: {}.", self.row().names()),
+            ),
+        };
+        // SAFETY: the tuples are of the table whose columns these are.
+        unsafe {
+            let read = |tuple| heap_getattr_raw(tuple, number, self.columns.as_ptr());
+            let generated = self.columns.get(number.get() - 1).is_some_and(|it| it.attgenerated != 0);
+            let new = match generated && self.event.is_before() {
+                true => self.generate(number),
+                false => read(self.new_tuple()),
+            };
+            (new.map(|it| it.value() as u64), self.old_tuple().and_then(read).map(|it| it.value() as u64))
+        }
+    }
+
+    /// Computes a generated column of the new row.
+    ///
+    /// # Safety
+    /// The column is generated.
+    unsafe fn generate(&self, column: NonZeroUsize) -> Option<pg_sys::Datum> {
+        // SAFETY: what is kept in `fn_extra` was put there below, in the same
+        // memory context, for the same trigger of the same table.
+        unsafe {
+            let mut kept = (*self.function).fn_extra.cast::<Generated>();
+            if kept.is_null() {
+                kept = PgMemoryContexts::For((*self.function).fn_mcxt).switch_to(|_| {
+                    let node = pg_sys::build_column_default(self.relation(), column.get() as i32);
+                    let state = pg_sys::CreateExecutorState();
+                    let columns = pg_sys::CreateTupleDescCopy((*self.relation()).rd_att);
+                    let made = pg_sys::palloc(size_of::<Generated>()).cast::<Generated>();
+                    made.write(Generated {
+                        expression: pg_sys::ExecPrepareExpr(node.cast(), state),
+                        context: pg_sys::CreateExprContext(state),
+                        slot: pg_sys::MakeSingleTupleTableSlot(columns, &raw const pg_sys::TTSOpsHeapTuple),
+                    });
+                    made
+                });
+                (*self.function).fn_extra = kept.cast();
+            }
+            let Generated { expression, context, slot } = *kept;
+            pg_sys::ExecStoreHeapTuple(self.new_tuple(), slot, false);
+            (*context).ecxt_scantuple = slot;
+            pg_sys::MemoryContextReset((*context).ecxt_per_tuple_memory);
+            let evaluate = (*expression).evalfunc?;
+            let mut is_null = false;
+            // A fingerprint is passed by value: it outlives the context.
+            let value = PgMemoryContexts::For((*context).ecxt_per_tuple_memory)
+                .switch_to(|_| evaluate(expression, context, &mut is_null));
+            pg_sys::ExecClearTuple(slot);
+            (!is_null).then_some(value)
+        }
+    }
+
+    /// The answer that stores the row as it is; after the row is stored the
+    /// answer does not matter.
+    pub(crate) fn keep(&self) -> pg_sys::Datum {
+        pg_sys::Datum::from(self.new_tuple())
+    }
+
+    /// The answer that leaves the row out.
+    pub(crate) fn leave_out(&self) -> pg_sys::Datum {
+        pg_sys::Datum::from(0usize)
+    }
+
+    /// The answer that stores the row with `column` set to a value written as
+    /// text, or NULL.
+    pub(crate) fn keep_with(&self, column: &str, value: Option<&str>) -> pg_sys::Datum {
+        let Some((number, typoid)) = self.row().column(column) else {
+            raise(
+                PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
+                format!("table \"{}\" has no column \"{column}\"", self.table_name()),
+                "The option flag=column names the column that is set to the key of the earlier row.",
+            )
+        };
+        // SAFETY: the input function of the column's own type; the tuple is of
+        // the table whose columns these are.
+        unsafe {
+            let (mut input, mut parameter) = (pg_sys::InvalidOid, pg_sys::InvalidOid);
+            pg_sys::getTypeInputInfo(typoid, &mut input, &mut parameter);
+            let modifier = self.columns.get(number.get() - 1).map_or(-1, |it| it.atttypmod);
+            let (mut datum, mut is_null) = (pg_sys::Datum::from(0usize), true);
+            if let Some(value) = value.and_then(|value| CString::new(value).ok()) {
+                datum = pg_sys::OidInputFunctionCall(input, value.as_ptr().cast_mut(), parameter, modifier);
+                is_null = false;
+            }
+            let mut number = number.get() as i32;
+            let columns = (*self.relation()).rd_att;
+            let changed = pg_sys::heap_modify_tuple_by_cols(
+                self.new_tuple(),
+                columns,
+                1,
+                &mut number,
+                &mut datum,
+                &mut is_null,
+            );
+            pg_sys::Datum::from(changed)
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The name of a row in messages: its primary key.
+
+use super::super::record::Row;
+use pgrx::{PgRelation, pg_sys};
+
+/// The key of a row.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Key {
+    /// The key's columns; `ctid` of a table without a primary key.
+    columns: Vec<String>,
+    /// Their values.
+    values: Vec<String>,
+    /// Whether the user may see them.
+    visible: bool,
+}
+
+impl Key {
+    /// The key of a row of `relation`, stored at `tid` unless it has no place
+    /// yet.
+    ///
+    /// # Safety
+    /// The relation is open; the row is one of it.
+    pub(super) unsafe fn of(relation: pg_sys::Relation, row: &Row, tid: pg_sys::ItemPointerData) -> Key {
+        // SAFETY: the caller's promise; the list of indexes, once read, has
+        // filled in which one is the primary key.
+        unsafe {
+            pg_sys::list_free(pg_sys::RelationGetIndexList(relation));
+            let primary = (*relation).rd_pkindex;
+            let mut columns = Vec::new();
+            if primary != pg_sys::InvalidOid {
+                let index = pg_sys::index_open(primary, pg_sys::AccessShareLock as i32);
+                let form = (*index).rd_index;
+                let numbers = (*form).indkey.values.as_slice((*form).indnkeyatts as usize);
+                let name = |number: &i16| row.name_of(*number as usize).unwrap_or_default();
+                columns = numbers.iter().map(name).collect();
+                pg_sys::index_close(index, pg_sys::AccessShareLock as i32);
+            }
+            let mut values: Vec<String> =
+                columns.iter().map(|column| row.text(column).unwrap_or_else(|| "null".into())).collect();
+            if columns.is_empty() {
+                let block = u32::from(tid.ip_blkid.bi_hi) << 16 | u32::from(tid.ip_blkid.bi_lo);
+                columns.push("ctid".into());
+                values.push(format!("({block},{})", tid.ip_posid));
+            }
+            Key { columns, values, visible: may_read((*relation).rd_id) }
+        }
+    }
+
+    /// The value as it is stored elsewhere: that of the one column, or of all
+    /// in parentheses.
+    pub(crate) fn value(&self) -> String {
+        match self.values.as_slice() {
+            [value] => value.clone(),
+            values => format!("({})", values.join(",")),
+        }
+    }
+
+    /// As PostgreSQL writes keys in messages; `None` if the user may not read
+    /// the table.
+    pub(crate) fn shown(&self) -> Option<String> {
+        self.visible.then(|| format!("({})=({})", self.columns.join(", "), self.values.join(", ")))
+    }
+}
+
+/// Whether the user may read every row of the table.
+///
+/// # Safety
+/// Inside a transaction.
+unsafe fn may_read(table: pg_sys::Oid) -> bool {
+    // SAFETY: look-ups in the system catalogs.
+    unsafe {
+        let granted =
+            pg_sys::pg_class_aclcheck(table, pg_sys::GetUserId(), pg_sys::ACL_SELECT as pg_sys::AclMode);
+        let secured = pg_sys::check_enable_rls(table, pg_sys::InvalidOid, true);
+        granted == pg_sys::AclResult::ACLCHECK_OK
+            && secured != pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32
+    }
+}
+
+impl super::Call {
+    /// The key of the new row.
+    pub(crate) fn key(&self) -> Key {
+        // SAFETY: the row is one of the relation.
+        unsafe { Key::of(self.relation(), &self.row(), (*self.new_tuple()).t_self) }
+    }
+}
+
+/// Writes a pair into a log table: `duplicate`, `original`, `distance`,
+/// `logged_at`. A name without a schema is one in the schema of the guarded
+/// table, whatever the search path.
+pub(crate) fn log_pair(call: &super::Call, table: &str, duplicate: &Key, original: &Key, distance: u32) {
+    let own_schema = || {
+        // SAFETY: the relation is open, and not closed here.
+        let relation = unsafe { PgRelation::from_pg(call.relation()) };
+        relation.namespace().to_owned()
+    };
+    let (schema, name) = match table.split_once('.') {
+        Some((schema, name)) => (schema.to_owned(), name),
+        None => (own_schema(), table),
+    };
+    let literal = pgrx::spi::quote_literal;
+    let statement = format!(
+        "INSERT INTO {} (duplicate, original, distance, logged_at) VALUES ({}, {}, {distance}, \
+         pg_catalog.clock_timestamp())",
+        pgrx::spi::quote_qualified_identifier(schema, name.to_owned()),
+        literal(duplicate.value()),
+        literal(original.value()),
+    );
+    if let Err(error) = pgrx::Spi::run(&statement) {
+        super::super::raise(pgrx::PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, error.to_string(), "");
+    }
+}

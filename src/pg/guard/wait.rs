@@ -1,0 +1,191 @@
+//! Waiting for other transactions without ever closing a circle, and telling
+//! others of a row that is about to be stored.
+//!
+//! Both live in PostgreSQL's lock table, under lock tags that nothing else
+//! uses (type `userlock`), so they end with the transaction whatever happens
+//! to it, survive PREPARE TRANSACTION, and are seen in `pg_locks`:
+//!
+//! * an *edge* (waiter, target) says that one transaction waits for another. An
+//!   edge is added under a short exclusive lock and only if it closes no
+//!   circle; who would close one is told so and decides at once. Guards
+//!   therefore never deadlock with each other.
+//! * a *publication* (transaction, fingerprint, table) says that a row is about
+//!   to be stored. Publishing and reading what others have published happen
+//!   under a short exclusive lock of the table: of two rows that are near each
+//!   other the later one always learns of the earlier one, never both of each
+//!   other.
+//!
+//! A transaction has at most [`KEPT`] publications a table and one edge.
+
+use pgrx::pg_sys;
+use std::cell::RefCell;
+
+/// Publications kept a table: the latest row is the one that is not in the
+/// index yet; more can be under way if triggers insert into the same table.
+const KEPT: usize = 4;
+
+const EDGE: u16 = 1;
+const WAITING: u16 = 2;
+const PUBLISHING: u16 = 3;
+/// Tags of publications carry the table in the other bits.
+const PUBLICATION: u16 = 0x8000;
+
+/// A publication of this transaction.
+struct Published {
+    transaction: pg_sys::TransactionId,
+    table: pg_sys::Oid,
+    tag: pg_sys::LOCKTAG,
+}
+
+thread_local!(static PUBLISHED: RefCell<Vec<Published>> = const { RefCell::new(Vec::new()) });
+
+fn tag(first: u32, second: u32, third: u32, kind: u16) -> pg_sys::LOCKTAG {
+    pg_sys::LOCKTAG {
+        locktag_field1: first,
+        locktag_field2: second,
+        locktag_field3: third,
+        locktag_field4: kind,
+        locktag_type: pg_sys::LockTagType::LOCKTAG_USERLOCK as u8,
+        locktag_lockmethodid: pg_sys::USER_LOCKMETHOD as u8,
+    }
+}
+
+fn database() -> u32 {
+    // SAFETY: a plain read of a variable that is set when the backend starts.
+    u32::from(unsafe { pg_sys::MyDatabaseId })
+}
+
+/// The kind of the publications of a table: fifteen bits of its identity. Two
+/// tables that share them cost each other a needless wait, no more.
+fn publication_of(table: pg_sys::Oid) -> u16 {
+    let mixed =
+        (u64::from(u32::from(table)) << 32 | u64::from(database())).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    PUBLICATION | (mixed >> 49) as u16
+}
+
+/// Takes a lock on behalf of the whole transaction, so that it can be given
+/// back in a later statement.
+fn lock(tag: &pg_sys::LOCKTAG) {
+    // SAFETY: inside a transaction; the owner is put back.
+    unsafe {
+        let owner = pg_sys::CurrentResourceOwner;
+        pg_sys::CurrentResourceOwner = pg_sys::TopTransactionResourceOwner;
+        pg_sys::LockAcquire(tag, pg_sys::ExclusiveLock as i32, false, false);
+        pg_sys::CurrentResourceOwner = owner;
+    }
+}
+
+/// Gives back a lock that [`lock`] took.
+fn unlock(tag: &pg_sys::LOCKTAG) {
+    // SAFETY: as in `lock`.
+    unsafe {
+        let owner = pg_sys::CurrentResourceOwner;
+        pg_sys::CurrentResourceOwner = pg_sys::TopTransactionResourceOwner;
+        pg_sys::LockRelease(tag, pg_sys::ExclusiveLock as i32, false);
+        pg_sys::CurrentResourceOwner = owner;
+    }
+}
+
+/// The tags of this module that any transaction holds, of those that `wanted`
+/// takes.
+fn held(wanted: impl Fn(&pg_sys::LOCKTAG) -> bool) -> Vec<pg_sys::LOCKTAG> {
+    // SAFETY: the function gives an array of as many locks as it says.
+    unsafe {
+        let data = pg_sys::GetLockStatusData();
+        let locks = std::slice::from_raw_parts((*data).locks, (*data).nelements as usize);
+        let ours = locks.iter().filter(|lock| {
+            lock.holdMask != 0 && lock.locktag.locktag_type == pg_sys::LockTagType::LOCKTAG_USERLOCK as u8
+        });
+        let found = ours.map(|lock| lock.locktag).filter(wanted).collect();
+        pg_sys::pfree((*data).locks.cast());
+        pg_sys::pfree(data.cast());
+        found
+    }
+}
+
+/// Whether `from` waits for `to`, directly or through others.
+fn waits_for(from: pg_sys::TransactionId, to: pg_sys::TransactionId) -> bool {
+    let edges = held(|tag| tag.locktag_field4 == EDGE);
+    let mut reached = vec![u32::from(from)];
+    let mut at = 0;
+    while at < reached.len() {
+        let from = reached[at];
+        for edge in edges.iter().filter(|edge| edge.locktag_field1 == from) {
+            if edge.locktag_field2 == u32::from(to) {
+                return true;
+            }
+            if !reached.contains(&edge.locktag_field2) {
+                reached.push(edge.locktag_field2);
+            }
+        }
+        at += 1;
+    }
+    false
+}
+
+/// Waits until `transaction` has ended, and says so; or says that it waits for
+/// this one.
+///
+/// # Safety
+/// `transaction` has been seen in progress by this one; `relation` and `tid`
+/// are null or those of the row waited for.
+pub(super) unsafe fn wait_for(
+    transaction: pg_sys::TransactionId,
+    relation: pg_sys::Relation,
+    tid: pg_sys::ItemPointer,
+) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if !pg_sys::TransactionIdIsInProgress(transaction) {
+            return true;
+        }
+        let (me, target) =
+            (pg_sys::GetTopTransactionId(), pg_sys::SubTransGetTopmostTransaction(transaction));
+        let (waiting, edge) =
+            (tag(0, database(), 0, WAITING), tag(u32::from(me), u32::from(target), 0, EDGE));
+        lock(&waiting);
+        if waits_for(target, me) {
+            unlock(&waiting);
+            return false;
+        }
+        lock(&edge);
+        unlock(&waiting);
+        let purpose = match tid.is_null() {
+            true => pg_sys::XLTW_Oper::XLTW_None,
+            false => pg_sys::XLTW_Oper::XLTW_RecheckExclusionConstr,
+        };
+        pg_sys::XactLockTableWait(transaction, relation, tid, purpose);
+        unlock(&edge);
+        true
+    }
+}
+
+/// Tells others that a row of `fingerprint` is about to be stored in `table`,
+/// and gives the transactions that are about to store one within `distance` of
+/// it, or may just have done so.
+pub(crate) fn publish(table: pg_sys::Oid, fingerprint: u64, distance: u32) -> Vec<pg_sys::TransactionId> {
+    // SAFETY: inside a transaction that is about to write.
+    let transaction = unsafe { pg_sys::GetTopTransactionId() };
+    let kind = publication_of(table);
+    let mine = tag(u32::from(transaction), (fingerprint >> 32) as u32, fingerprint as u32, kind);
+    let publishing = tag(0, database(), u32::from(table), PUBLISHING);
+    lock(&publishing);
+    lock(&mine);
+    let near = held(|tag| {
+        let other = u64::from(tag.locktag_field2) << 32 | u64::from(tag.locktag_field3);
+        tag.locktag_field4 == kind
+            && tag.locktag_field1 != mine.locktag_field1
+            && dedup_core::signature::hamming(other, fingerprint) <= distance
+    });
+    unlock(&publishing);
+    PUBLISHED.with_borrow_mut(|published| {
+        published.retain(|other| other.transaction == transaction);
+        published.push(Published { transaction, table, tag: mine });
+        if published.iter().filter(|other| other.table == table).count() > KEPT
+            && let Some(oldest) = published.iter().position(|other| other.table == table)
+        {
+            unlock(&published.remove(oldest).tag);
+        }
+    });
+    near.iter().map(|tag| pg_sys::TransactionId::from(tag.locktag_field1)).collect()
+}

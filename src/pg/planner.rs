@@ -1,0 +1,314 @@
+//! The planner's questions about comparisons of fingerprints.
+
+use super::ball::Ball;
+use super::statistics::{self, Comparison};
+use crate::ball::NEAR_DISTANCE;
+use crate::banding::{WITHIN, is_banding};
+use pgrx::callconv::{Arg, ArgAbi, BoxRet, FcInfo};
+use pgrx::datum::Datum;
+use pgrx::pgrx_sql_entity_graph::metadata::{
+    ArgumentError, ReturnsError, ReturnsRef, SqlMappingRef, SqlTranslatable, TypeOrigin,
+};
+use pgrx::{PgList, is_a, pg_sys};
+
+/// The distance taken for one that is known only at run time.
+pub(crate) const UNKNOWN_DISTANCE: i32 = 8;
+
+/// A pointer that PostgreSQL passes as `internal`; an answer may be null,
+/// which is not SQL's NULL.
+pub(crate) struct Pointer(pub(crate) pg_sys::Datum);
+
+/// An expression of type `hamming_ball`, as far as it is known.
+pub(crate) struct BallExpression {
+    /// The expression of the center, `None` if the ball is NULL or not made by
+    /// its constructor.
+    pub(crate) center: Option<*mut pg_sys::Node>,
+    /// The radius; that of NULL is negative, for both hold nothing.
+    pub(crate) radius: Option<i32>,
+}
+
+impl BallExpression {
+    /// Reads a constant, or a call of the constructor.
+    ///
+    /// # Safety
+    /// The expression is one of the planner's, of type `hamming_ball`.
+    pub(crate) unsafe fn read(root: *mut pg_sys::PlannerInfo, ball: *mut pg_sys::Node) -> BallExpression {
+        // SAFETY: a node's tag says what it is.
+        unsafe {
+            let ball = pg_sys::estimate_expression_value(root, ball);
+            if is_a(ball, pg_sys::NodeTag::T_Const) {
+                let constant = &*ball.cast::<pg_sys::Const>();
+                return match Ball::from_datum(constant.constvalue) {
+                    Some(ball) if !constant.constisnull => {
+                        BallExpression { center: Some(bigint(ball.center as i64)), radius: Some(ball.radius) }
+                    }
+                    _ => BallExpression { center: None, radius: Some(-1) },
+                };
+            }
+            if !is_a(ball, pg_sys::NodeTag::T_FuncExpr) {
+                return BallExpression { center: None, radius: None };
+            }
+            let arguments = PgList::<pg_sys::Node>::from_pg((*ball.cast::<pg_sys::FuncExpr>()).args);
+            let radius = arguments.get_ptr(1).and_then(|radius| constant_distance(root, radius));
+            BallExpression { center: arguments.get_ptr(0), radius }
+        }
+    }
+}
+
+/// A constant of type `bigint`.
+///
+/// # Safety
+/// Called while planning.
+unsafe fn bigint(value: i64) -> *mut pg_sys::Node {
+    // SAFETY: the caller's promise; bigint is passed by value.
+    unsafe {
+        let value = pg_sys::Datum::from(value);
+        pg_sys::makeConst(pg_sys::INT8OID, -1, pg_sys::InvalidOid, 8, value, false, true).cast()
+    }
+}
+
+/// The value of a distance, if it is known; that of NULL is negative.
+///
+/// # Safety
+/// The expression is one of the planner's, of type `integer`.
+unsafe fn constant_distance(root: *mut pg_sys::PlannerInfo, distance: *mut pg_sys::Node) -> Option<i32> {
+    // SAFETY: the caller's promise; a node's tag says what it is.
+    unsafe {
+        let distance = pg_sys::estimate_expression_value(root, distance);
+        if !is_a(distance, pg_sys::NodeTag::T_Const) {
+            return None;
+        }
+        let constant = &*distance.cast::<pg_sys::Const>();
+        Some(if constant.constisnull { -1 } else { constant.constvalue.value() as i32 })
+    }
+}
+
+/// Answers a request to the support function of `near_dup`; null if there is
+/// no answer to it.
+pub(crate) fn answer(request: &Pointer) -> Pointer {
+    let node = request.0.cast_mut_ptr::<pg_sys::Node>();
+    // SAFETY: PostgreSQL passes a request node; its tag says which.
+    unsafe {
+        if is_a(node, pg_sys::NodeTag::T_SupportRequestIndexCondition) {
+            let request = &mut *node.cast::<pg_sys::SupportRequestIndexCondition>();
+            let conditions = index_condition(request);
+            return Pointer(pg_sys::Datum::from(conditions.unwrap_or(std::ptr::null_mut())));
+        }
+        if is_a(node, pg_sys::NodeTag::T_SupportRequestSelectivity) {
+            let request = &mut *node.cast::<pg_sys::SupportRequestSelectivity>();
+            if let Some(share) = selectivity(request) {
+                request.selectivity = share;
+                return Pointer(pg_sys::Datum::from(node));
+            }
+        }
+    }
+    Pointer(pg_sys::Datum::from(0usize))
+}
+
+/// `near_dup(column, query, distance)` as `column <@ hamming_ball(query,
+/// distance)`, which says the same of every row.
+///
+/// # Safety
+/// The request is PostgreSQL's.
+unsafe fn index_condition(request: &mut pg_sys::SupportRequestIndexCondition) -> Option<*mut pg_sys::List> {
+    // SAFETY: the caller's promise; a node's tag says what it is.
+    unsafe {
+        if !is_banding(request.index) || !is_a(request.node, pg_sys::NodeTag::T_FuncExpr) {
+            return None;
+        }
+        let call = &*request.node.cast::<pg_sys::FuncExpr>();
+        let arguments = PgList::<pg_sys::Node>::from_pg(call.args);
+        let (column, query, distance) = match request.indexarg {
+            0 => (arguments.get_ptr(0)?, arguments.get_ptr(1)?, arguments.get_ptr(2)?),
+            1 => (arguments.get_ptr(1)?, arguments.get_ptr(0)?, arguments.get_ptr(2)?),
+            _ => return None,
+        };
+        let is_fixed = |node| pg_sys::is_pseudo_constant_for_index(request.root, node, request.index);
+        if !is_fixed(query) || !is_fixed(distance) {
+            return None;
+        }
+        let ball = ball_type(request.funcid)?;
+        let operator = pg_sys::get_opfamily_member(request.opfamily, pg_sys::INT8OID, ball, WITHIN as i16);
+        if operator == pg_sys::InvalidOid {
+            return None;
+        }
+        let mut center_and_radius = PgList::<pg_sys::Node>::new();
+        center_and_radius.push(query);
+        center_and_radius.push(distance);
+        let made = pg_sys::makeFuncExpr(
+            constructor(request.funcid)?,
+            ball,
+            center_and_radius.into_pg(),
+            pg_sys::InvalidOid,
+            pg_sys::InvalidOid,
+            pg_sys::CoercionForm::COERCE_EXPLICIT_CALL,
+        );
+        // A ball of constants is one: EXPLAIN shows its numbers.
+        let made = pg_sys::eval_const_expressions(request.root, made.cast());
+        let condition = pg_sys::make_opclause(
+            operator,
+            pg_sys::BOOLOID,
+            false,
+            column.cast(),
+            made.cast(),
+            pg_sys::InvalidOid,
+            pg_sys::InvalidOid,
+        );
+        request.lossy = false;
+        let mut conditions = PgList::<pg_sys::Expr>::new();
+        conditions.push(condition);
+        Some(conditions.into_pg())
+    }
+}
+
+/// The type `hamming_ball` of the extension whose function is `sibling`: the
+/// one in the same schema, whatever the search path.
+///
+/// # Safety
+/// Inside a transaction.
+unsafe fn ball_type(sibling: pg_sys::Oid) -> Option<pg_sys::Oid> {
+    // SAFETY: the keys are those of the cache, a name and a schema.
+    unsafe {
+        let found = pg_sys::GetSysCacheOid(
+            pg_sys::SysCacheIdentifier::TYPENAMENSP as i32,
+            pg_sys::Anum_pg_type_oid as i16,
+            pg_sys::Datum::from(c"hamming_ball".as_ptr()),
+            pg_sys::Datum::from(pg_sys::get_func_namespace(sibling)),
+            pg_sys::Datum::from(0usize),
+            pg_sys::Datum::from(0usize),
+        );
+        (found != pg_sys::InvalidOid).then_some(found)
+    }
+}
+
+/// The function `hamming_ball(bigint, integer)`, as [`ball_type`].
+///
+/// # Safety
+/// Inside a transaction.
+unsafe fn constructor(sibling: pg_sys::Oid) -> Option<pg_sys::Oid> {
+    // SAFETY: the keys are those of the cache: a name, an array of argument
+    // types, and a schema.
+    unsafe {
+        let types = [pg_sys::INT8OID, pg_sys::INT4OID];
+        let signature = pg_sys::buildoidvector(types.as_ptr(), 2);
+        let found = pg_sys::GetSysCacheOid(
+            pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP as i32,
+            pg_sys::Anum_pg_proc_oid as i16,
+            pg_sys::Datum::from(c"hamming_ball".as_ptr()),
+            pg_sys::Datum::from(signature),
+            pg_sys::Datum::from(pg_sys::get_func_namespace(sibling)),
+            pg_sys::Datum::from(0usize),
+        );
+        (found != pg_sys::InvalidOid).then_some(found)
+    }
+}
+
+/// The share of rows, or pairs, that a call of `near_dup` keeps.
+///
+/// # Safety
+/// The request is PostgreSQL's.
+unsafe fn selectivity(request: &pg_sys::SupportRequestSelectivity) -> Option<f64> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let arguments = PgList::<pg_sys::Node>::from_pg(request.args);
+        let comparison = Comparison {
+            left: arguments.get_ptr(0)?,
+            right: arguments.get_ptr(1)?,
+            distance: constant_distance(request.root, arguments.get_ptr(2)?).unwrap_or(UNKNOWN_DISTANCE),
+            function: request.funcid,
+        };
+        Some(if request.is_join {
+            statistics::join(request.root, comparison, request.sjinfo, request.jointype)
+        } else {
+            statistics::restriction(request.root, comparison, request.varRelid)
+        })
+    }
+}
+
+/// What an operator compares: `fp <@ ball`, or `fp =~ fp`.
+///
+/// # Safety
+/// The arguments are what PostgreSQL passes to an estimator of the operator.
+unsafe fn compared(
+    root: *mut pg_sys::PlannerInfo,
+    operator: pg_sys::Oid,
+    arguments: *mut pg_sys::List,
+) -> Option<Comparison> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let arguments = PgList::<pg_sys::Node>::from_pg(arguments);
+        let (left, right) = (arguments.get_ptr(0)?, arguments.get_ptr(1)?);
+        let function = pg_sys::get_opcode(operator);
+        if pg_sys::exprType(right) == pg_sys::INT8OID {
+            return Some(Comparison { left, right, distance: NEAR_DISTANCE as i32, function });
+        }
+        let ball = BallExpression::read(root, right);
+        Some(Comparison {
+            left,
+            // A column of balls: their centers are anywhere.
+            right: ball.center.unwrap_or(right),
+            distance: ball.radius.unwrap_or(UNKNOWN_DISTANCE),
+            function,
+        })
+    }
+}
+
+/// The answer of a restriction estimator, called as `(root, operator,
+/// arguments, relation)`.
+///
+/// # Safety
+/// The arguments of the call are PostgreSQL's.
+pub(crate) unsafe fn restriction_selectivity(fcinfo: pg_sys::FunctionCallInfo) -> f64 {
+    // SAFETY: the caller's promise; an estimator is strict.
+    unsafe {
+        let argument = |number| pgrx::pg_getarg_datum_raw(fcinfo, number);
+        let root = argument(0).cast_mut_ptr();
+        let comparison = compared(root, oid(argument(1)), argument(2).cast_mut_ptr());
+        comparison.map_or(0.001, |it| statistics::restriction(root, it, argument(3).value() as i32))
+    }
+}
+
+/// The answer of a join estimator, called as `(root, operator, arguments, kind
+/// of join, the join)`.
+///
+/// # Safety
+/// The arguments of the call are PostgreSQL's.
+pub(crate) unsafe fn join_selectivity(fcinfo: pg_sys::FunctionCallInfo) -> f64 {
+    // SAFETY: the caller's promise; an estimator is strict.
+    unsafe {
+        let argument = |number| pgrx::pg_getarg_datum_raw(fcinfo, number);
+        let root = argument(0).cast_mut_ptr();
+        let comparison = compared(root, oid(argument(1)), argument(2).cast_mut_ptr());
+        let kind = argument(3).value() as u16 as pg_sys::JoinType::Type;
+        comparison.map_or(0.001, |it| statistics::join(root, it, argument(4).cast_mut_ptr(), kind))
+    }
+}
+
+fn oid(datum: pg_sys::Datum) -> pg_sys::Oid {
+    pg_sys::Oid::from(datum.value() as u32)
+}
+
+// SAFETY: an `internal` is taken as the pointer that it is.
+unsafe impl<'fcx> ArgAbi<'fcx> for Pointer {
+    unsafe fn unbox_arg_unchecked(arg: Arg<'_, 'fcx>) -> Self {
+        // SAFETY: the function is strict, so the argument is present.
+        unsafe { Pointer(arg.unbox_arg_using_from_datum().expect("a pointer that is not NULL")) }
+    }
+}
+
+// SAFETY: a pointer is passed by value.
+unsafe impl BoxRet for Pointer {
+    unsafe fn box_into<'fcx>(self, fcinfo: &mut FcInfo<'fcx>) -> Datum<'fcx> {
+        // SAFETY: as above.
+        unsafe { fcinfo.return_raw_datum(self.0) }
+    }
+}
+
+// SAFETY: the SQL type named is the one that is taken and given.
+unsafe impl SqlTranslatable for Pointer {
+    const TYPE_IDENT: &'static str = "internal";
+    const TYPE_ORIGIN: TypeOrigin = TypeOrigin::External;
+    const ARGUMENT_SQL: Result<SqlMappingRef, ArgumentError> = Ok(SqlMappingRef::literal("internal"));
+    const RETURN_SQL: Result<ReturnsRef, ReturnsError> =
+        Ok(ReturnsRef::One(SqlMappingRef::literal("internal")));
+}

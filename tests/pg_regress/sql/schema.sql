@@ -1,0 +1,23 @@
+-- The extension can live in any schema, and move while it is used.
+CREATE SCHEMA tools;
+CREATE SCHEMA "other ""tools""";
+CREATE EXTENSION pg_dedup SCHEMA tools;
+SELECT simhash('停水');
+SELECT tools.simhash('abc'::text, '{"tokens": "words"}'), 1::bigint OPERATOR(tools.<~>) 2::bigint AS distance;
+SELECT tools.near_dup('Ａ区停水！', 'a区停水');
+CREATE TABLE petition (body text, fp bigint GENERATED ALWAYS AS (tools.simhash(body)) STORED);
+CREATE INDEX ON petition (tools.simhash(body));
+INSERT INTO petition VALUES ('小区停水');
+ALTER EXTENSION pg_dedup SET SCHEMA "other ""tools""";
+INSERT INTO petition VALUES ('小区停水了');
+SELECT tools.simhash('停水');
+SELECT fp = "other ""tools""".simhash(body) AS same FROM petition;
+-- near_dup finds simhash where it has gone, whatever the search path.
+SELECT "other ""tools""".near_dup('Ａ区停水！', 'a区停水');
+\d petition
+ALTER EXTENSION pg_dedup SET SCHEMA public;
+SELECT near_dup(body, '小区停水', 0) FROM petition;
+DROP EXTENSION pg_dedup;
+DROP TABLE petition;
+DROP EXTENSION pg_dedup;
+DROP SCHEMA tools, "other ""tools""";
