@@ -34,6 +34,18 @@ $node->safe_psql('postgres', "CREATE TABLE texts (id bigint, body text);
 	CREATE INDEX texts_idx ON texts USING banding (simhash(body))");
 is_sound($node, 'texts', 'texts_idx', 'index on simhash()', fp => "'simhash(body)'", queries => 3);
 
+# The check runs the functions of an index as the owner of its table does, not
+# with the rights of whoever checks.
+$node->safe_psql('postgres', "CREATE ROLE mallory; CREATE SCHEMA lair AUTHORIZATION mallory; SET ROLE mallory;
+	CREATE FUNCTION lair.tell(fp bigint) RETURNS bigint IMMUTABLE LANGUAGE plpgsql AS \$\$ BEGIN RAISE NOTICE 'run by %', current_user; RETURN fp; END \$\$;
+	CREATE TABLE lair.trap (id bigint, fp bigint); INSERT INTO lair.trap VALUES (1, 1);
+	CREATE INDEX trap_idx ON lair.trap USING banding (lair.tell(fp))");
+my ($told, $said) = ('', '');
+$node->psql('postgres', "SELECT banding_check('lair.trap_idx', true); SELECT current_user", stdout => \$told, stderr => \$said);
+like($said, qr/NOTICE:  run by mallory/, 'banding_check runs an index expression as the owner of the table');
+unlike($said, qr/run by postgres/, 'and not as the caller');
+is($told, "\npostgres", 'who is the caller again afterwards');
+
 # Partitions, one of them attached later.
 $node->safe_psql('postgres', "CREATE TABLE parted (id bigint, fp bigint) PARTITION BY HASH (id);
 	CREATE TABLE parted_0 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER 0);

@@ -31,7 +31,7 @@ sub new_node
 {
 	my ($name, %params) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name);
-	$node->init(allows_streaming => $params{standby} // 0);
+	$node->init(allows_streaming => $params{standby} // 0, extra => [ '--encoding', 'UTF8', '--locale', 'C' ]);
 	$node->append_conf('postgresql.conf', <<'CONF');
 fsync = off
 autovacuum = off
