@@ -170,6 +170,16 @@ unsafe fn scan_table(open: &OpenIndex, snapshot: pg_sys::Snapshot, state: &mut C
     // SAFETY: the caller's promise; the scan may raise an error, hence the
     // guard around the call through a pointer.
     unsafe {
+        // Functions of the index run as the table's owner, whoever checks; and
+        // their settings end with the scan.
+        let (mut user, mut context) = (pg_sys::InvalidOid, 0);
+        pg_sys::GetUserIdAndSecContext(&mut user, &mut context);
+        let owner = (*(*open.table).rd_rel).relowner;
+        pg_sys::SetUserIdAndSecContext(owner, context | pg_sys::SECURITY_RESTRICTED_OPERATION as i32);
+        let settings = pg_sys::NewGUCNestLevel();
+        #[cfg(any(feature = "pg17", feature = "pg18"))]
+        pg_sys::RestrictSearchPath();
+
         let info = pg_sys::BuildIndexInfo(open.index);
         // As for a concurrent build: rows by the snapshot, no uniqueness.
         (*info).ii_Concurrent = true;
@@ -198,6 +208,8 @@ unsafe fn scan_table(open: &OpenIndex, snapshot: pg_sys::Snapshot, state: &mut C
                 );
             }
         });
+        pg_sys::AtEOXact_GUC(false, settings);
+        pg_sys::SetUserIdAndSecContext(user, context);
     }
 }
 
