@@ -6,7 +6,9 @@
 #![deny(unsafe_code)]
 
 pub mod banding;
+pub mod cluster;
 pub mod evaluate;
+pub mod exact;
 pub mod features;
 pub mod hash;
 pub mod signature;

@@ -2,8 +2,10 @@
 //! the product: without the folder `../shared/vectors` beside the checkout
 //! (or where `DEDUP_SHARED` says) these tests say so and are skipped.
 
+use dedup_core::exact::{Rule, expected_error};
 use dedup_core::hash::{PaperHash, city64, murmur3_32, murmur3_128};
-use dedup_core::signature::{SimHash, Weight, hamming};
+use dedup_core::signature::sets::Overlap;
+use dedup_core::signature::{SimHash, Weight, combined, hamming, minhash};
 use dedup_core::text::Segmenter;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -116,6 +118,49 @@ fn hamming_counts_the_pairs_that_brute_force_found() {
     }
 }
 
+/// P3's MinHash example: its characteristic matrix, signatures and what two
+/// functions estimate.
+#[test]
+fn minhash_equals_the_worked_example() {
+    let Some(json) = vectors("minhash_p3.json") else { return };
+    let universe: Vec<&str> = rows(&json, "universe").iter().filter_map(Value::as_str).collect();
+    let row = |element: &Value| universe.iter().position(|name| element == name).expect("an element") as u64;
+    let names = ["s1", "s2", "s3", "s4"];
+    let sets = names.map(|name| rows(&json["sets"], name).iter().map(row).collect::<Vec<u64>>());
+    let signatures: Vec<Vec<u64>> = sets
+        .iter()
+        .map(|set| minhash::matrix_signature(set, &[(1, 1), (2, 1)], 5).expect("a set with elements"))
+        .collect();
+    for (at, signature) in signatures.iter().enumerate() {
+        let expected = ["h1", "h2"].map(|h| json["signature"][h][at].as_u64().unwrap());
+        assert_eq!(signature[..], expected, "{}", names[at]);
+    }
+    for (pair, expected) in json["estimated_from_2_hashes"].as_object().expect("pairs") {
+        let pair: Vec<usize> =
+            pair.split(',').map(|name| names.iter().position(|&n| n == name).unwrap()).collect();
+        let estimate = minhash::similarity(&signatures[pair[0]], &signatures[pair[1]]);
+        assert_eq!(estimate, expected.as_f64(), "{pair:?}");
+        let overlap = Overlap::of_sets(sets[pair[0]].clone(), sets[pair[1]].clone());
+        let names = format!("{},{}", names[pair[0]], names[pair[1]]);
+        assert!((overlap.jaccard() - json["jaccard"][&names].as_f64().unwrap()).abs() < 1e-12, "{names}");
+    }
+}
+
+/// P3's combined similarity over its table, and the radius it needs.
+#[test]
+fn combined_similarity_equals_the_table() {
+    let Some(json) = vectors("p3_formulas.json") else { return };
+    for row in rows(&json["combined_similarity"], "rows") {
+        let number = |key: &str| row[key].as_f64().unwrap();
+        let s = combined::similarity(number("H") as u32, number("J"), number("mu")).unwrap();
+        assert!((s - number("S")).abs() < 1e-11, "{row}: {s}");
+    }
+    for (mu, radius) in json["required_radius"]["tau0.25"].as_object().expect("radii") {
+        let found = combined::radius(combined::THRESHOLD, mu.parse().unwrap());
+        assert_eq!(found.map(i64::from), radius.as_i64(), "{mu}");
+    }
+}
+
 #[test]
 fn string_hashes_equal_the_computed_ones() {
     let Some(json) = vectors("string_hashes.json") else { return };
@@ -137,6 +182,18 @@ fn string_hashes_equal_the_computed_ones() {
         let halves = rows(row, "murmur3_x64_128_seed0");
         for (half, expected) in murmur3_128(text.as_bytes(), 0).into_iter().zip(halves) {
             assert_eq!(format!("{half:016x}"), expected.as_str().unwrap(), "{text}");
+        }
+    }
+}
+
+#[test]
+fn bloom_errors_equal_the_model() {
+    let Some(json) = vectors("bloom_model.json") else { return };
+    for row in rows(&json, "rows") {
+        let of = |key: &str| row[key].as_u64().unwrap();
+        for (rule, key) in [(Rule::All, "fpr_all"), (Rule::Any, "fpr_any")] {
+            let error = expected_error(of("m"), of("k") as u32, of("n"), rule);
+            assert!((error - row[key].as_f64().unwrap()).abs() < 1e-9, "{row}: {error}");
         }
     }
 }

@@ -30,7 +30,7 @@ mod promote;
 mod ranges;
 mod scan;
 mod schedule;
-mod sort;
+pub(crate) mod sort;
 mod spill;
 mod stats;
 mod storage;

@@ -8,35 +8,49 @@
 use super::error::Result;
 use super::key::Position;
 
-/// Slices up to this length are sorted by comparison.
-const SMALL: usize = 384;
-/// Bytes of (key, tid).
-const DIGITS: u32 = 14;
+/// What is sorted by its bytes, which must order as `Ord` does.
+pub(crate) trait Bytes: Copy + Ord {
+    /// How many bytes.
+    const DIGITS: u32;
 
-#[inline]
-fn digit(p: &Position, d: u32) -> usize {
-    let byte = if d < 8 { p.key >> (56 - 8 * d) } else { p.tid.bits() >> (40 - 8 * (d - 8)) };
-    (byte & 0xff) as usize
+    /// Byte `d`, 0 the most significant.
+    fn digit(&self, d: u32) -> usize;
 }
 
-/// Sorts by (key, tid). `check` is called every few milliseconds; its error ends the work.
-pub(crate) fn sort(records: &mut [Position], check: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+/// Slices up to this length are sorted by comparison.
+const SMALL: usize = 384;
+
+/// The bytes of (key, tid).
+impl Bytes for Position {
+    const DIGITS: u32 = 14;
+
+    #[inline]
+    fn digit(&self, d: u32) -> usize {
+        let byte = if d < 8 { self.key >> (56 - 8 * d) } else { self.tid.bits() >> (40 - 8 * (d - 8)) };
+        (byte & 0xff) as usize
+    }
+}
+
+/// Sorts. `check` is called every few milliseconds; its error ends the work.
+pub(crate) fn sort<T: Bytes>(records: &mut [T], check: &mut dyn FnMut() -> Result<()>) -> Result<()> {
     sort_from(records, 0, check)
 }
 
-fn sort_from(records: &mut [Position], mut d: u32, check: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+/// Sorts records whose first `d` bytes are equal.
+pub(crate) fn sort_from<T: Bytes>(
+    records: &mut [T],
+    mut d: u32,
+    check: &mut dyn FnMut() -> Result<()>,
+) -> Result<()> {
     loop {
         if records.len() <= SMALL {
             records.sort_unstable();
             return Ok(());
         }
-        if d == DIGITS {
+        if d == T::DIGITS {
             return Ok(());
         }
-        let mut ends = [0usize; 256];
-        for r in records.iter() {
-            ends[digit(r, d)] += 1;
-        }
+        let mut ends = count(records, d);
         // A digit that all share: nothing to move.
         if ends.contains(&records.len()) {
             d += 1;
@@ -55,8 +69,17 @@ fn sort_from(records: &mut [Position], mut d: u32, check: &mut dyn FnMut() -> Re
     }
 }
 
+/// How many records have each value of byte `d`.
+pub(crate) fn count<T: Bytes>(records: &[T], d: u32) -> [usize; 256] {
+    let mut counts = [0usize; 256];
+    for record in records {
+        counts[record.digit(d)] += 1;
+    }
+    counts
+}
+
 /// Moves every record into its digit's range; turns counts into ends.
-fn permute(records: &mut [Position], d: u32, ends: &mut [usize; 256]) {
+pub(crate) fn permute<T: Bytes>(records: &mut [T], d: u32, ends: &mut [usize; 256]) {
     let mut next = [0usize; 256];
     let mut sum = 0;
     for (next, end) in next.iter_mut().zip(ends.iter_mut()) {
@@ -69,7 +92,7 @@ fn permute(records: &mut [Position], d: u32, ends: &mut [usize; 256]) {
             let mut record = records[next[own]];
             // Follow the cycle until one comes that belongs here.
             loop {
-                let to = digit(&record, d);
+                let to = record.digit(d);
                 if to == own {
                     break;
                 }

@@ -90,7 +90,7 @@ fn unlock(tag: &pg_sys::LOCKTAG) {
 /// takes.
 fn held(wanted: impl Fn(&pg_sys::LOCKTAG) -> bool) -> Vec<pg_sys::LOCKTAG> {
     // SAFETY: the function gives an array of as many locks as it says.
-    let locks = unsafe {
+    unsafe {
         let data = pg_sys::GetLockStatusData();
         let locks = std::slice::from_raw_parts((*data).locks, (*data).nelements as usize);
         let ours = locks.iter().filter(|lock| {
@@ -100,8 +100,7 @@ fn held(wanted: impl Fn(&pg_sys::LOCKTAG) -> bool) -> Vec<pg_sys::LOCKTAG> {
         pg_sys::pfree((*data).locks.cast());
         pg_sys::pfree(data.cast());
         found
-    };
-    locks
+    }
 }
 
 /// Whether `from` waits for `to`, directly or through others.

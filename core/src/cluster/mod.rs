@@ -1,0 +1,24 @@
+//! Whole tables at once: all pairs of near fingerprints, and the groups that
+//! they make.
+//!
+//! * [`Pairs`] finds every pair of rows within a Hamming distance, within a
+//!   bound of memory and on several threads (P2's classification by blocks,
+//!   made exact at any distance).
+//! * [`SinglePass`] puts each row to the nearest earlier centre (P4).
+//! * [`components`] are the rows that near pairs connect, with an optional
+//!   guard against chains.
+
+mod centres;
+mod components;
+mod cut;
+mod external;
+mod join;
+mod pairs;
+mod parallel;
+mod rows;
+mod union_find;
+
+pub use centres::{Centre, SinglePass};
+pub use components::components;
+pub use pairs::{Host, MemoryHost, Pair, Pairs, Settings};
+pub use union_find::UnionFind;

@@ -1,0 +1,198 @@
+//! All pairs of rows within a Hamming distance (P2's "index classification"
+//! of a whole table, 3.2, made exact at any distance).
+
+use super::external::Files;
+use super::join::Hit;
+use super::parallel::Task;
+use super::rows::{Row, Rows};
+use crate::banding::{MemorySpill, Result, Spill};
+use crate::signature::hamming;
+
+/// Two rows whose fingerprints are near.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Pair {
+    /// The lesser of the two names.
+    pub a: i64,
+    /// The greater; the same if two rows have one name.
+    pub b: i64,
+    /// Their Hamming distance, 0 to 64.
+    pub distance: u32,
+}
+
+impl Pair {
+    fn new(one: i64, other: i64, distance: u32) -> Pair {
+        Pair { a: one.min(other), b: one.max(other), distance }
+    }
+}
+
+/// What the work needs of its surroundings; called on the caller's thread only.
+pub trait Host {
+    /// A temporary file.
+    type File: Spill;
+
+    /// Makes a temporary file; it ends when it is dropped.
+    fn file(&mut self) -> Self::File;
+
+    /// Called every few milliseconds; an error ends the work.
+    ///
+    /// # Errors
+    /// The interrupt that was asked for.
+    fn check(&mut self) -> Result<()>;
+
+    /// Called with true before threads are started and with false after: for
+    /// hosts whose signals must stay with the caller's thread.
+    fn shield(&mut self, on: bool) {
+        let _ = on;
+    }
+}
+
+/// A host without interrupts, whose files are in memory.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct MemoryHost;
+
+impl Host for MemoryHost {
+    type File = MemorySpill;
+
+    fn file(&mut self) -> MemorySpill {
+        MemorySpill::default()
+    }
+
+    fn check(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// How to look for pairs. Neither memory nor threads change what is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// The largest Hamming distance of a pair, 0 to 64.
+    pub distance: u32,
+    /// Bytes to work in, beyond which rows go to files; at least 64 KiB are used.
+    pub memory: usize,
+    /// Threads to compute on; 1 or less: the caller's own.
+    pub threads: usize,
+}
+
+/// The least memory that is worked in.
+const LEAST_MEMORY: usize = 1 << 16;
+/// Bytes a row needs while it is worked on: itself, its distinct fingerprint
+/// and run, and its place in one or two sorts by a block.
+pub(super) const BYTES_A_ROW: usize = 56;
+
+/// Collects rows, then finds their near pairs.
+///
+/// In memory it takes about 40 bytes a row. What does not fit goes to files:
+/// 16 bytes a row, and again so many for the block that is being worked on.
+pub struct Pairs<H: Host> {
+    settings: Settings,
+    rows: Vec<Row>,
+    files: Option<Files<H::File>>,
+}
+
+impl<H: Host> Pairs<H> {
+    /// No rows yet.
+    pub fn new(settings: Settings) -> Pairs<H> {
+        let memory = settings.memory.max(LEAST_MEMORY);
+        Pairs { settings: Settings { memory, ..settings }, rows: Vec::new(), files: None }
+    }
+
+    /// Adds a row. Names may repeat: rows of one name are different rows.
+    ///
+    /// # Errors
+    /// What writing to a file fails with.
+    pub fn add(&mut self, id: i64, fp: u64, host: &mut H) -> Result<()> {
+        if self.rows.len() == self.rows.capacity() {
+            self.make_room(host)?;
+        }
+        self.rows.push(Row { fp, id });
+        Ok(())
+    }
+
+    fn make_room(&mut self, host: &mut H) -> Result<()> {
+        let limit = self.settings.memory / BYTES_A_ROW;
+        if self.files.is_none() && self.rows.len() < limit {
+            self.rows.reserve_exact(self.rows.len().max(1024).min(limit - self.rows.len()));
+            return Ok(());
+        }
+        let files = self.files.get_or_insert_with(|| Files::new(host.file()));
+        files.append(&self.rows)?;
+        self.rows.clear();
+        Ok(())
+    }
+
+    /// Finds every pair, each once, in no particular order; `sink` says whether
+    /// it wants more. True if there is no more.
+    ///
+    /// # Errors
+    /// What a file, the host or the sink fails with.
+    pub fn finish(mut self, host: &mut H, mut sink: impl FnMut(Pair) -> Result<bool>) -> Result<bool> {
+        if let Some(mut files) = self.files.take() {
+            files.append(&self.rows)?;
+            self.rows = Vec::new();
+            return files.join(&self.settings, host, &mut sink);
+        }
+        let rows = Rows::new(std::mem::take(&mut self.rows), self.settings.threads, host)?;
+        if !equal_pairs(&rows, host, &mut sink)? {
+            return Ok(false);
+        }
+        let Settings { distance, threads, .. } = self.settings;
+        let task = Task { left: &rows.fps, right: None, distance, threads };
+        task.run(host, &mut |host, hits| all_of(&rows, &rows, hits, host, &mut sink))
+    }
+}
+
+/// Takes one pair after the other.
+pub(super) type Sink<'s> = &'s mut dyn FnMut(Pair) -> Result<bool>;
+
+/// Pairs taken between two looks at interrupts.
+const PAIRS_A_CHECK: usize = 4096;
+
+/// The pairs of rows with equal fingerprints.
+pub(super) fn equal_pairs<H: Host>(rows: &Rows, host: &mut H, sink: Sink<'_>) -> Result<bool> {
+    for number in 0..rows.fps.len() {
+        let run = rows.run(number);
+        for (i, one) in run.iter().enumerate() {
+            for part in run[i + 1..].chunks(PAIRS_A_CHECK) {
+                for other in part {
+                    if !sink(Pair::new(one.id, other.id, 0))? {
+                        return Ok(false);
+                    }
+                }
+                if part.len() > PAIRS_A_CHECK / 2 {
+                    host.check()?;
+                }
+            }
+        }
+        if number % PAIRS_A_CHECK == 0 || run.len() > PAIRS_A_CHECK / 64 {
+            host.check()?;
+        }
+    }
+    Ok(true)
+}
+
+/// The pairs of rows that hits of distinct fingerprints stand for.
+pub(super) fn all_of<H: Host>(
+    left: &Rows,
+    right: &Rows,
+    hits: &[Hit],
+    host: &mut H,
+    sink: Sink<'_>,
+) -> Result<bool> {
+    let mut taken = 0;
+    for &(l, r) in hits {
+        let distance = hamming(left.fps[l as usize], right.fps[r as usize]);
+        for one in left.run(l as usize) {
+            for other in right.run(r as usize) {
+                if !sink(Pair::new(one.id, other.id, distance))? {
+                    return Ok(false);
+                }
+            }
+            taken += right.run(r as usize).len();
+            if taken > PAIRS_A_CHECK {
+                taken = 0;
+                host.check()?;
+            }
+        }
+    }
+    Ok(true)
+}

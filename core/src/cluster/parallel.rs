@@ -1,0 +1,184 @@
+//! A join on several threads. Only the caller's thread talks to the host and
+//! takes the hits; the others compute.
+
+use super::cut::{BLOCKS, Cut, ball};
+use super::join::{Deliver, Hit, Joiner, Side, Split, Stop, varying};
+use super::pairs::Host;
+use crate::banding::Result;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::Duration;
+
+/// Fewer rows than this are not worth a thread.
+const WORTH_IT: usize = 1 << 14;
+/// Buckets, or rows, that a thread takes at a time.
+const STRIDE: usize = 64;
+
+/// What to join: distinct fingerprints with others, or with themselves.
+#[derive(Clone, Copy)]
+pub(super) struct Task<'a> {
+    pub left: &'a [u64],
+    pub right: Option<&'a [u64]>,
+    pub distance: u32,
+    pub threads: usize,
+}
+
+/// What is said of a bunch of hits: go on, or enough.
+pub(super) type Take<'t, H> = &'t mut dyn FnMut(&mut H, &[Hit]) -> Result<bool>;
+
+impl Task<'_> {
+    /// A cut that fits the task.
+    pub fn cut(&self) -> Option<Cut> {
+        let right = self.right.unwrap_or(self.left);
+        Cut::choose(varying(self.left, right), self.distance, self.left.len(), right.len())
+    }
+
+    /// Finds all pairs; false if `take` had enough.
+    pub fn run<H: Host>(&self, host: &mut H, take: Take<'_, H>) -> Result<bool> {
+        let Some(cut) = self.cut() else { return self.run_all(host, take) };
+        for block in 0..BLOCKS {
+            if !self.run_block(&cut, block, host, take)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The pairs whose first block in the cut is `block`.
+    pub fn run_block<H: Host>(
+        &self,
+        cut: &Cut,
+        block: usize,
+        host: &mut H,
+        take: Take<'_, H>,
+    ) -> Result<bool> {
+        if cut.radii[block] < 0 {
+            return Ok(true);
+        }
+        let near = ball(cut.width, cut.radii[block]);
+        let mine = Split::new(cut, block, self.left, |i| i as u32);
+        host.check()?;
+        let theirs = self.right.map(|right| Split::new(cut, block, right, |i| i as u32));
+        host.check()?;
+        let right = theirs.as_ref().unwrap_or(&mine);
+        self.spread(mine.buckets(), host, take, &|from, to, out| {
+            let mut joiner = Joiner::new(self.distance, out);
+            joiner.enter(cut.clone(), block);
+            for value in from..to {
+                joiner.bucket(&mine, right, value, &near, theirs.is_none())?;
+            }
+            joiner.finish()
+        })
+    }
+
+    /// All with all.
+    fn run_all<H: Host>(&self, host: &mut H, take: Take<'_, H>) -> Result<bool> {
+        let right = self.right.unwrap_or(self.left);
+        let numbers: Vec<u32> = (0..self.left.len().max(right.len()) as u32).collect();
+        self.spread(self.left.len(), host, take, &|from, to, out| {
+            let mut joiner = Joiner::new(self.distance, out);
+            let mine = |from: usize, to: usize| Side { fps: &self.left[from..to], at: &numbers[from..to] };
+            if self.right.is_some() {
+                let theirs = Side { fps: right, at: &numbers[..right.len()] };
+                joiner.compare(mine(from, to), theirs, false)?;
+            } else {
+                joiner.compare(mine(from, to), mine(from, to), true)?;
+                joiner.compare(mine(from, to), mine(to, self.left.len()), false)?;
+            }
+            joiner.finish()
+        })
+    }
+
+    /// Does `work` for the stretches of 0 to `items`.
+    fn spread<H: Host>(
+        &self,
+        items: usize,
+        host: &mut H,
+        take: Take<'_, H>,
+        work: &(dyn Fn(usize, usize, &mut dyn Deliver) -> std::result::Result<(), Stop> + Sync),
+    ) -> Result<bool> {
+        let rows = self.left.len() + self.right.map_or(0, <[u64]>::len);
+        if self.threads < 2 || rows < WORTH_IT {
+            let mut out = Here { host, take, last: Ok(true) };
+            let _ = (0..items)
+                .step_by(STRIDE)
+                .try_for_each(|from| work(from, (from + STRIDE).min(items), &mut out));
+            return out.last;
+        }
+        let next = AtomicUsize::new(0);
+        let stop = AtomicBool::new(false);
+        let (sender, receiver) = sync_channel(4 * self.threads);
+        let worker = |sender: SyncSender<Vec<Hit>>| {
+            let mut out = There { sender, stop: &stop };
+            loop {
+                let from = next.fetch_add(STRIDE, Relaxed);
+                if from >= items || work(from, (from + STRIDE).min(items), &mut out).is_err() {
+                    return;
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            host.shield(true);
+            for _ in 0..self.threads {
+                let sender = sender.clone();
+                scope.spawn(|| worker(sender));
+            }
+            host.shield(false);
+            drop(sender);
+            let result = collect(host, take, &receiver);
+            stop.store(true, Relaxed);
+            // Threads that wait to send are let go.
+            drop(receiver);
+            result
+        })
+    }
+}
+
+/// Takes what the threads find, until all are done.
+fn collect<H: Host>(host: &mut H, take: Take<'_, H>, receiver: &Receiver<Vec<Hit>>) -> Result<bool> {
+    loop {
+        match receiver.recv_timeout(Duration::from_millis(20)) {
+            Ok(hits) => {
+                if !take(host, &hits)? {
+                    return Ok(false);
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Ok(true),
+        }
+        host.check()?;
+    }
+}
+
+/// Hits found on the caller's own thread.
+struct Here<'h, 't, H: Host> {
+    host: &'h mut H,
+    take: Take<'t, H>,
+    last: Result<bool>,
+}
+
+impl<H: Host> Deliver for Here<'_, '_, H> {
+    fn deliver(&mut self, hits: &mut Vec<Hit>) -> std::result::Result<(), Stop> {
+        self.last = self.host.check().and_then(|()| (self.take)(self.host, hits));
+        hits.clear();
+        if let Ok(true) = self.last { Ok(()) } else { Err(Stop) }
+    }
+}
+
+/// Hits found on another thread.
+struct There<'s> {
+    sender: SyncSender<Vec<Hit>>,
+    stop: &'s AtomicBool,
+}
+
+impl Deliver for There<'_> {
+    fn deliver(&mut self, hits: &mut Vec<Hit>) -> std::result::Result<(), Stop> {
+        if self.stop.load(Relaxed) {
+            return Err(Stop);
+        }
+        if hits.is_empty() {
+            return Ok(());
+        }
+        self.sender.send(std::mem::take(hits)).map_err(|_| Stop)
+    }
+}

@@ -1,0 +1,39 @@
+//! Disjoint sets.
+
+/// Sets of numbers, joined two at a time; each is known by its least member.
+#[derive(Debug, Clone, Default)]
+pub struct UnionFind {
+    parents: Vec<u32>,
+}
+
+impl UnionFind {
+    /// `count` sets of one number each.
+    pub fn new(count: usize) -> UnionFind {
+        UnionFind { parents: (0..count as u32).collect() }
+    }
+
+    /// Adds a set of one number, and says which.
+    pub fn push(&mut self) -> u32 {
+        self.parents.push(self.parents.len() as u32);
+        self.parents.len() as u32 - 1
+    }
+
+    /// The least member of the set of `number`.
+    pub fn find(&mut self, number: u32) -> u32 {
+        let mut at = number;
+        while self.parents[at as usize] != at {
+            // Path halving: near constant time without ranks.
+            let parent = self.parents[at as usize];
+            self.parents[at as usize] = self.parents[parent as usize];
+            at = self.parents[at as usize];
+        }
+        at
+    }
+
+    /// Makes one set of two; false if they were one. The root is the lesser.
+    pub fn union(&mut self, a: u32, b: u32) -> bool {
+        let (a, b) = (self.find(a), self.find(b));
+        self.parents[a.max(b) as usize] = a.min(b);
+        a != b
+    }
+}
