@@ -180,13 +180,14 @@ pub fn report(data: &Data) {
     let verified: Vec<Pair> =
         candidates.iter().copied().filter(|&(a, b)| jaccard(bodies[a], bodies[b], n) >= threshold).collect();
     let seconds = started.elapsed().as_secs_f64();
-    let same = |kinds: Kinds| move |&(a, b): &Pair| particulars(bodies[a], bodies[b], kinds).is_empty();
     let way = format!(
         "candidates at radius {radius} (dedup_suggest: {}), jaccard(n={n}) >= {threshold}",
         candidates.len()
     );
     truth.print(&way, &verified, seconds);
-    let guarded = |kinds, pairs: &[Pair]| pairs.iter().copied().filter(same(kinds)).collect::<Vec<Pair>>();
+    let guarded = |kinds: Kinds, pairs: &[Pair]| -> Vec<Pair> {
+        pairs.iter().copied().filter(|&(a, b)| particulars(bodies[a], bodies[b], kinds).is_empty()).collect()
+    };
     truth.print(
         "the same, and same_particulars(place)",
         &guarded(Kinds::PLACES, &verified),
