@@ -8,8 +8,18 @@ use dedup_core::features::{RowRecipe, TextRecipe};
 use pgrx::prelude::*;
 use std::collections::BTreeMap;
 
-/// A row of `simhash_explain`.
-type FeatureRows = TableIterator<
+/// Rows of `simhash_explain`. (The signatures spell it out: pgrx does not see
+/// through a name.)
+type FeatureRows = TableIterator<'static, (Option<String>, String, &'static str, f64, f64, f64)>;
+
+/// Features of two texts, those that did most first.
+#[pg_extern(sql = "")]
+#[allow(clippy::type_complexity, reason = "the shape of a table")]
+fn simhash_explain_text(
+    a: Option<&str>,
+    b: Option<&str>,
+    weights: Option<RecipeArg<TextRecipe>>,
+) -> TableIterator<
     'static,
     (
         name!(column, Option<String>),
@@ -19,10 +29,40 @@ type FeatureRows = TableIterator<
         name!(weight_b, f64),
         name!(bits, f64),
     ),
->;
+> {
+    let (Some(a), Some(b)) = (a, b) else { return TableIterator::empty() };
+    feature_rows(of_texts(a, b, weights), false)
+}
 
-/// A row of `simhash_explain_summary`.
-type SummaryRows = TableIterator<
+/// Features of two rows.
+#[pg_extern(sql = "")]
+#[allow(clippy::type_complexity, reason = "the shape of a table")]
+fn simhash_explain_record(
+    a: Record,
+    b: Record,
+    weights: RecipeArg<RowRecipe>,
+) -> TableIterator<
+    'static,
+    (
+        name!(column, Option<String>),
+        name!(feature, String),
+        name!(found_in, &'static str),
+        name!(weight_a, f64),
+        name!(weight_b, f64),
+        name!(bits, f64),
+    ),
+> {
+    feature_rows(of_rows(&a, &b, &weights.0), true)
+}
+
+/// The comparison of two texts in one row.
+#[pg_extern(sql = "")]
+#[allow(clippy::type_complexity, reason = "the shape of a table")]
+fn simhash_explain_summary_text(
+    a: Option<&str>,
+    b: Option<&str>,
+    weights: Option<RecipeArg<TextRecipe>>,
+) -> TableIterator<
     'static,
     (
         name!(column, Option<String>),
@@ -33,32 +73,7 @@ type SummaryRows = TableIterator<
         name!(bits, f64),
         name!(distance, Option<i32>),
     ),
->;
-
-/// Features of two texts, those that did most first.
-#[pg_extern(sql = "")]
-fn simhash_explain_text(
-    a: Option<&str>,
-    b: Option<&str>,
-    weights: Option<RecipeArg<TextRecipe>>,
-) -> FeatureRows {
-    let (Some(a), Some(b)) = (a, b) else { return TableIterator::empty() };
-    feature_rows(of_texts(a, b, weights), false)
-}
-
-/// Features of two rows.
-#[pg_extern(sql = "")]
-fn simhash_explain_record(a: Record, b: Record, weights: RecipeArg<RowRecipe>) -> FeatureRows {
-    feature_rows(of_rows(&a, &b, &weights.0), true)
-}
-
-/// The comparison of two texts in one row.
-#[pg_extern(sql = "")]
-fn simhash_explain_summary_text(
-    a: Option<&str>,
-    b: Option<&str>,
-    weights: Option<RecipeArg<TextRecipe>>,
-) -> SummaryRows {
+> {
     let (Some(a), Some(b)) = (a, b) else { return TableIterator::empty() };
     let explanation = of_texts(a, b, weights);
     let total = summary(None, &explanation.features, explanation.distance);
@@ -67,7 +82,23 @@ fn simhash_explain_summary_text(
 
 /// The comparison of two rows: a line for each column, and one for all.
 #[pg_extern(sql = "")]
-fn simhash_explain_summary_record(a: Record, b: Record, weights: RecipeArg<RowRecipe>) -> SummaryRows {
+#[allow(clippy::type_complexity, reason = "the shape of a table")]
+fn simhash_explain_summary_record(
+    a: Record,
+    b: Record,
+    weights: RecipeArg<RowRecipe>,
+) -> TableIterator<
+    'static,
+    (
+        name!(column, Option<String>),
+        name!(shared, i64),
+        name!(only_a, i64),
+        name!(only_b, i64),
+        name!(jaccard, f64),
+        name!(bits, f64),
+        name!(distance, Option<i32>),
+    ),
+> {
     let explanation = of_rows(&a, &b, &weights.0);
     let mut columns: BTreeMap<String, Vec<Explained>> = BTreeMap::new();
     for feature in &explanation.features {

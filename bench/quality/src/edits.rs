@@ -14,6 +14,8 @@ use serde_json::json;
 const BANDS: [(usize, usize); 5] = [(20, 60), (60, 150), (150, 400), (400, 1000), (1000, 2500)];
 const SHARES: [usize; 6] = [1, 2, 5, 10, 15, 20];
 const TEXTS: usize = 300;
+/// The radius is that for a table of so many texts of the band.
+const ROWS: u64 = 100_000;
 const N: usize = 2;
 const THRESHOLD: f64 = 0.4;
 
@@ -70,7 +72,7 @@ pub fn report(data: &Data, svg: Option<&str>) {
         data.petitions().into_iter().map(|it| it.body.trim().chars().collect()).collect();
     let recipe = |json| TextRecipe::from_json(&json).unwrap_or_else(|error| fail("recipe", error));
     println!(
-        "\n## Edited texts: share found\n\nCandidates at the radius that near_dup_calibrate gives for the texts of a band, verified by jaccard >= {THRESHOLD}; P4: words tf at radius 3. False: share of unrelated pairs of the band that are reported.\n"
+        "\n## Edited texts: share found\n\nCandidates at the radius that near_dup_calibrate gives for {ROWS} texts of a band, verified by jaccard >= {THRESHOLD}; P4: words tf at radius 3. False: share of unrelated pairs of the band that are reported.\n"
     );
     println!("| length | edit | way | {} | false |", SHARES.map(|share| format!("{share} %")).join(" | "));
     println!("|---|---|---|{}---|", "---|".repeat(SHARES.len()));
@@ -87,7 +89,9 @@ pub fn report(data: &Data, svg: Option<&str>) {
         let ours = recipe(if low < 40 { json!({"tokens": "chars", "n": [1, 2]}) } else { json!({}) });
         let mut extractor = Extractor::new();
         let prints: Vec<u64> = plain.iter().filter_map(|text| extractor.simhash(text, &ours)).collect();
-        let radius = Background::measure(&prints).calibrate().verified;
+        let mut background = Background::measure(&prints);
+        background.rows = ROWS;
+        let radius = background.calibrate().verified;
         let ways = [
             Way { name: "ours", recipe: ours, radius, verify: true },
             Way {

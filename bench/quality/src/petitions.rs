@@ -198,6 +198,11 @@ pub fn report(data: &Data) {
         &guarded(Kinds::ALL, &verified),
         started.elapsed().as_secs_f64(),
     );
+    truth.print(
+        "the same with jaccard >= 0.3, and same_particulars(place)",
+        &guarded(Kinds::PLACES, &lower),
+        started.elapsed().as_secs_f64(),
+    );
     for threshold in [threshold, 0.3] {
         let started = Instant::now();
         let mut exact = Vec::new();
