@@ -12,6 +12,8 @@ mod ball;
 mod banding;
 mod corpus;
 mod distance;
+mod evaluate;
+mod explain;
 mod fingerprint;
 mod guard;
 mod inspect;
@@ -27,6 +29,7 @@ pgrx::pg_module_magic!(name, version);
 
 pgrx::extension_sql_file!("../sql/fingerprint.sql", name = "fingerprint");
 pgrx::extension_sql_file!("../sql/distance.sql", name = "distance", requires = ["fingerprint"]);
+pgrx::extension_sql_file!("../sql/quality.sql", name = "quality", requires = ["corpus"]);
 pgrx::extension_sql_file!("../sql/corpus.sql", name = "corpus", requires = ["fingerprint"]);
 pgrx::extension_sql_file!("../sql/banding.sql", name = "banding", requires = ["distance"]);
 

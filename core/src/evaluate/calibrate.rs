@@ -11,6 +11,7 @@
 //! a beta-binomial distribution of the measured mean and variance, raised to
 //! meet the measurement where one pair in a thousand lies.
 
+use crate::banding::probes;
 use crate::signature::hamming;
 
 /// Random pairs measured at most.
@@ -158,7 +159,7 @@ impl Background {
                     random: random_so_far as f64 / random as f64,
                     nearest: nearest_so_far as f64 / nearest as f64,
                     false_pairs: pairs * model[d],
-                    probes: probes(radius),
+                    probes: u64::from(probes(radius)),
                 }
             })
             .collect();
@@ -170,24 +171,6 @@ impl Background {
         let verified = widest(&|row| row.false_pairs <= 5.0 * self.rows as f64 && row.probes <= 10_000);
         Calibration { alone, verified, rows }
     }
-}
-
-/// How many buckets a search of this radius visits: the ball of radius r_i in
-/// each 16-bit block, where the r_i add up to the radius less 3.
-pub fn probes(radius: u32) -> u64 {
-    let spare = radius.saturating_sub(3);
-    (0..4u32)
-        .map(|block| {
-            let reach = spare / 4 + u32::from(block < spare % 4);
-            let mut choose = 1u64;
-            let mut ball = 0;
-            for bits in 0..=u64::from(reach.min(16)) {
-                ball += choose;
-                choose = choose * (16 - bits) / (bits + 1);
-            }
-            ball
-        })
-        .sum()
 }
 
 /// SplitMix64.
@@ -210,12 +193,6 @@ mod tests {
     fn prints(count: u64) -> Vec<u64> {
         let mut random = Random(1);
         (0..count).map(|_| random.below(usize::MAX) as u64 ^ (random.below(usize::MAX) as u64) << 1).collect()
-    }
-
-    #[test]
-    fn probes_are_those_of_the_index() {
-        let expected = [(0, 4), (3, 4), (4, 20), (5, 36), (7, 68), (9, 308), (11, 548), (15, 2788)];
-        assert!(expected.iter().all(|&(radius, count)| probes(radius) == count));
     }
 
     /// On random fingerprints the expectation is that of the binomial.

@@ -10,7 +10,7 @@
 //! must share an n-gram among the first |x| - ceil(t |x|) + 1 of each; their
 //! sizes differ at most by the factor t; and what is left after the shared one
 //! bounds what they can share at all. What passes, and agrees well enough in a
-//! 64-bit sketch of its members, is compared.
+//! 128-bit sketch of its members, is compared.
 
 use crate::text::{char_ngrams, compact, normalize_into};
 use rustc_hash::FxHashMap;
@@ -31,7 +31,7 @@ struct Set {
     text: usize,
     /// N-grams by rank, the rarest first.
     grams: Box<[u32]>,
-    sketch: u64,
+    sketch: u128,
 }
 
 /// Calls `sink` with every pair of `texts` whose character `n`-grams have a
@@ -46,9 +46,9 @@ pub fn similar_pairs<'a>(
     mut sink: impl FnMut(SimilarPair) -> ControlFlow<()>,
 ) {
     let sets = ranked_sets(texts, n);
-    // Who has this n-gram in its prefix: number of the set, and where.
-    let mut holders: FxHashMap<u32, Vec<(u32, u32)>> = FxHashMap::default();
-    let mut shared: Vec<u32> = vec![0; sets.len()];
+    // Who has this n-gram in its prefix.
+    let mut holders: FxHashMap<u32, Vec<Holder>> = FxHashMap::default();
+    let mut seen = vec![false; sets.len()];
     let mut candidates: Vec<u32> = Vec::new();
     for (at, x) in sets.iter().enumerate() {
         let size = x.grams.len();
@@ -57,31 +57,24 @@ pub fn similar_pairs<'a>(
         for (position, gram) in x.grams[..prefix].iter().enumerate() {
             let Some(list) = holders.get(gram) else { continue };
             // Sets come in order of size: those too small are at the front.
-            let first = list.partition_point(|&(y, _)| sets[y as usize].grams.len() < smallest);
-            for &(y, y_position) in &list[first..] {
-                let seen = &mut shared[y as usize];
-                if *seen == REJECTED {
+            let first = list.partition_point(|holder| (holder.size as usize) < smallest);
+            for holder in &list[first..] {
+                let needed = overlap_needed(threshold, size, holder.size as usize);
+                let apart = (x.sketch ^ holder.sketch).count_ones() as usize;
+                if size + (holder.size as usize) < 2 * needed + apart {
                     continue;
                 }
-                let other = &sets[y as usize];
-                if *seen == 0 {
-                    candidates.push(y);
-                }
-                let needed = overlap_needed(threshold, size, other.grams.len());
-                let rest = (size - position).min(other.grams.len() - y_position as usize);
-                let apart = (x.sketch ^ other.sketch).count_ones() as usize;
-                if *seen as usize + rest < needed || (size + other.grams.len() - apart) / 2 < needed {
-                    *seen = REJECTED;
-                } else {
-                    *seen += 1;
+                // A set that was here before shares a rarer n-gram too, so
+                // only the first meeting bounds what is left to share.
+                let rest = (size - position).min(holder.size as usize - holder.position as usize);
+                if !seen[holder.set as usize] && rest >= needed {
+                    seen[holder.set as usize] = true;
+                    candidates.push(holder.set);
                 }
             }
         }
         for y in candidates.drain(..) {
-            let seen = std::mem::take(&mut shared[y as usize]);
-            if seen == REJECTED {
-                continue;
-            }
+            seen[y as usize] = false;
             let other = &sets[y as usize];
             let needed = overlap_needed(threshold, size, other.grams.len());
             let Some(overlap) = overlap(&x.grams, &other.grams, needed) else { continue };
@@ -94,13 +87,24 @@ pub fn similar_pairs<'a>(
             }
         }
         for (position, gram) in x.grams[..prefix].iter().enumerate() {
-            holders.entry(*gram).or_default().push((at as u32, position as u32));
+            holders.entry(*gram).or_default().push(Holder {
+                set: at as u32,
+                size: size as u32,
+                position: position as u32,
+                sketch: x.sketch,
+            });
         }
     }
 }
 
-/// Mark of a candidate that cannot be a pair.
-const REJECTED: u32 = u32::MAX;
+/// A set in the list of an n-gram: with all that rejects most of them, so that
+/// the set itself need not be looked up.
+struct Holder {
+    set: u32,
+    size: u32,
+    position: u32,
+    sketch: u128,
+}
 
 /// The smallest whole number that is not below `bound`, despite rounding.
 fn at_least(bound: f64) -> usize {
@@ -165,10 +169,10 @@ fn ranked_sets<'a>(texts: impl IntoIterator<Item = &'a str>, n: usize) -> Vec<Se
     for set in &mut sets {
         set.grams.iter_mut().for_each(|gram| *gram = rank[*gram as usize]);
         set.grams.sort_unstable();
-        let bit = |gram: &u32| u64::from(*gram).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58;
+        let bit = |gram: &u32| u64::from(*gram).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 57;
         // Toggled: the number of differing bits never exceeds the number of
         // members that only one of two sets has.
-        set.sketch = set.grams.iter().fold(0, |sketch, gram| sketch ^ 1 << bit(gram));
+        set.sketch = set.grams.iter().fold(0, |sketch, gram| sketch ^ 1u128 << bit(gram));
     }
     sets.sort_by_key(|set| set.grams.len());
     sets
