@@ -5,14 +5,17 @@ pub(crate) mod aggregate;
 pub(crate) mod ball;
 mod error;
 pub(crate) mod guard;
+pub(crate) mod host;
 mod output;
 pub(crate) mod pages;
 pub(crate) mod planner;
 mod recipe;
 mod record;
+pub(crate) mod rows;
 pub(crate) mod spill;
 pub(crate) mod statistics;
 mod varlena;
+pub(crate) mod window;
 
 pub(crate) use error::{raise, raise_recipe, raise_with_detail};
 pub(crate) use recipe::{RecipeArg, cached_from_text};
