@@ -18,3 +18,10 @@ CREATE FUNCTION near_dup_component(fp bigint, distance integer, diameter integer
     LANGUAGE c IMMUTABLE PARALLEL SAFE WINDOW COST 1000;
 COMMENT ON FUNCTION near_dup_component(bigint, integer, integer) IS
     'window function: row number of the first row that a chain of near rows connects with this one; with a diameter, no component is wider';
+
+CREATE FUNCTION dedup(query text, options jsonb DEFAULT '{}')
+    RETURNS TABLE (id text, keeper text, stage text, distance integer, similarity double precision)
+    AS 'MODULE_PATHNAME', 'dedup_wrapper'
+    LANGUAGE c STABLE STRICT PARALLEL UNSAFE COST 1000000 ROWS 100000;
+COMMENT ON FUNCTION dedup(text, jsonb) IS
+    'exact stage, near stage, verification and choice of the kept row over a query (id, content text, …): one row an input row';

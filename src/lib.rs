@@ -12,6 +12,7 @@ mod ball;
 mod banding;
 mod bloom;
 mod clusters;
+mod dedup;
 mod distance;
 mod fingerprint;
 mod guard;

@@ -165,3 +165,53 @@ impl Output {
         }
     }
 }
+
+impl Output {
+    /// As [`Output::put`], and gives back the memory of values that are `text`
+    /// in the first three columns: a result of millions of rows would keep it.
+    ///
+    /// # Safety
+    /// As [`Output::put`]; the first three are `text` made for this call.
+    pub(crate) unsafe fn put_and_free<const N: usize>(&mut self, row: [Option<pg_sys::Datum>; N]) {
+        // SAFETY: the caller's promise; the store copies values.
+        unsafe {
+            self.put(row);
+            for text in row.iter().take(3).flatten() {
+                pg_sys::pfree(text.cast_mut_ptr());
+            }
+        }
+    }
+}
+
+/// A value as its type's output function writes it.
+///
+/// # Safety
+/// `value` is of type `typoid`.
+pub(crate) unsafe fn text_of(value: pg_sys::Datum, typoid: pg_sys::Oid) -> Vec<u8> {
+    // SAFETY: the caller's promise; the string is terminated, and ours to free.
+    unsafe {
+        let (mut output, mut varlena) = (pg_sys::InvalidOid, false);
+        pg_sys::getTypeOutputInfo(typoid, &mut output, &mut varlena);
+        let written = pg_sys::OidOutputFunctionCall(output, value);
+        let copy = CStr::from_ptr(written).to_bytes().to_vec();
+        pg_sys::pfree(written.cast());
+        copy
+    }
+}
+
+/// A copy of a `text` value; leaves nothing behind in PostgreSQL's memory.
+///
+/// # Safety
+/// `value` is a `text`.
+pub(crate) unsafe fn text_argument(value: pg_sys::Datum) -> String {
+    // SAFETY: the caller's promise; only a copy that was made here is freed.
+    unsafe {
+        let stored: *mut pg_sys::varlena = value.cast_mut_ptr();
+        let plain = pg_sys::pg_detoast_datum_packed(stored);
+        let copy = String::from_utf8_lossy(pgrx::varlena_to_byte_slice(plain)).into_owned();
+        if plain != stored {
+            pg_sys::pfree(plain.cast());
+        }
+        copy
+    }
+}
