@@ -10,15 +10,20 @@ use pgrx::prelude::*;
 mod aggregate;
 mod ball;
 mod banding;
+mod bloom;
+mod clusters;
 mod corpus;
+mod dedup;
 mod distance;
 mod evaluate;
 mod explain;
 mod fingerprint;
 mod guard;
 mod inspect;
+mod pairs;
 mod pg;
 mod planner;
+mod seen;
 mod similarity;
 mod trigger;
 
@@ -37,12 +42,16 @@ pgrx::extension_sql_file!("../sql/similarity.sql", name = "similarity", requires
 
 pgrx::extension_sql_file!("../sql/guard.sql", name = "guard", requires = ["banding"]);
 
+pgrx::extension_sql_file!("../sql/groups.sql", name = "groups", requires = ["distance"]);
+pgrx::extension_sql_file!("../sql/exact.sql", name = "exact", requires = ["fingerprint"]);
+
 /// Called when the library is loaded. In the postmaster
 /// (`shared_preload_libraries`) the dictionary is loaded here, so that every
 /// connection inherits it; elsewhere it waits until a text needs it.
 #[allow(non_snake_case)]
 #[pg_guard]
 pub extern "C-unwind" fn _PG_init() {
+    pg::host::define_settings();
     if pg::preloading() {
         dedup_core::text::Segmenter::shared();
     }

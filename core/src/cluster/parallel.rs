@@ -128,12 +128,21 @@ impl Task<'_> {
             }
             host.shield(false);
             drop(sender);
-            let result = collect(host, take, &receiver);
-            stop.store(true, Relaxed);
-            // Threads that wait to send are let go.
-            drop(receiver);
-            result
+            // When this ends, by an interrupt that unwinds too, the threads stop, and those that
+            // wait to send are let go.
+            let receiver = receiver;
+            let _stop = StopOnDrop(&stop);
+            collect(host, take, &receiver)
         })
+    }
+}
+
+/// Tells threads to stop when it goes out of scope.
+pub(super) struct StopOnDrop<'s>(pub &'s AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
     }
 }
 
