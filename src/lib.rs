@@ -11,6 +11,7 @@ mod aggregate;
 mod ball;
 mod banding;
 mod corpus;
+mod detectors;
 mod distance;
 mod fingerprint;
 mod guard;
@@ -31,6 +32,7 @@ pgrx::extension_sql_file!("../sql/corpus.sql", name = "corpus", requires = ["fin
 pgrx::extension_sql_file!("../sql/banding.sql", name = "banding", requires = ["distance"]);
 
 pgrx::extension_sql_file!("../sql/similarity.sql", name = "similarity", requires = ["fingerprint"]);
+pgrx::extension_sql_file!("../sql/detectors.sql", name = "detectors", requires = ["similarity", "corpus"]);
 
 pgrx::extension_sql_file!("../sql/guard.sql", name = "guard", requires = ["banding"]);
 
