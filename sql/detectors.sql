@@ -109,19 +109,19 @@ COMMENT ON FUNCTION super_shingles(bigint[], integer) IS
 
 -- I-Match (Chowdhury et al. 2002), randomised (Kolcz et al. 2004).
 
-CREATE FUNCTION imatch(content text, lexicon text[], least integer DEFAULT 1) RETURNS bigint
+CREATE FUNCTION imatch(content text, lexicon text[], at_least integer DEFAULT 1) RETURNS bigint
     AS 'MODULE_PATHNAME', 'imatch_words_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 2000;
 COMMENT ON FUNCTION imatch(text, text[], integer) IS
-    'I-Match signature: hash of the set of words of a text that are in the lexicon; NULL if they are fewer than least';
+    'I-Match signature: hash of the set of words of a text that are in the lexicon; NULL if they are fewer than at_least';
 
-CREATE FUNCTION imatch(content text, corpus text, low double precision, high double precision, least integer DEFAULT 1) RETURNS bigint
+CREATE FUNCTION imatch(content text, corpus text, low double precision, high double precision, at_least integer DEFAULT 1) RETURNS bigint
     AS 'MODULE_PATHNAME', 'imatch_corpus_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 3000;
 COMMENT ON FUNCTION imatch(text, text, double precision, double precision, integer) IS
     'I-Match signature under the words whose idf / ln(documents) in a corpus is low to high';
 
-CREATE FUNCTION imatch_random(content text, lexicon text[], copies integer DEFAULT 10, keep double precision DEFAULT 0.67, least integer DEFAULT 1) RETURNS bigint[]
+CREATE FUNCTION imatch_random(content text, lexicon text[], copies integer DEFAULT 10, keep double precision DEFAULT 0.67, at_least integer DEFAULT 1) RETURNS bigint[]
     AS 'MODULE_PATHNAME', 'imatch_random_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 3000;
 COMMENT ON FUNCTION imatch_random(text, text[], integer, double precision, integer) IS

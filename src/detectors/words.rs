@@ -2,7 +2,7 @@
 //! codes.
 
 use super::{last_of, share, stored, within};
-use crate::pg::{Database, Texts, aggregate, raise, raise_recipe};
+use crate::pg::{Database, Texts, aggregate, raise};
 use dedup_core::features::{Resolver, stop_words};
 use dedup_core::signature::imatch::{Lexicon, LexiconBuilder};
 use dedup_core::signature::spotsigs::{ANTECEDENTS, Spots};
@@ -18,7 +18,7 @@ fn lexicon(words: Texts) -> Rc<Lexicon> {
 }
 
 fn least(least: i32) -> usize {
-    within("least", least, 1, i32::MAX)
+    within("at_least", least, 1, i32::MAX)
 }
 
 /// The I-Match signature under a lexicon.
@@ -30,7 +30,9 @@ fn imatch_words(content: &str, words: Texts, at_least: i32) -> Option<i64> {
 /// The I-Match signature under the words of a corpus within bounds of IDF.
 #[pg_extern(sql = "")]
 fn imatch_corpus(content: &str, corpus: &str, low: f64, high: f64, at_least: i32) -> Option<i64> {
-    let found = Database.corpus(corpus).unwrap_or_else(|error| raise_recipe(error));
+    let found = Database
+        .corpus(corpus)
+        .unwrap_or_else(|error| raise(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, error.message, error.hint));
     let bounds = share("low", low)..=share("high", high);
     let lexicon = Lexicon::of_corpus(found, bounds).unwrap_or_else(|| {
         raise(
