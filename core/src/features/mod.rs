@@ -19,4 +19,5 @@ pub use extract::Extractor;
 pub use recipe::{Hash, RecipeError, Scheme, TextRecipe, Tokens};
 pub use resolve::{Nowhere, Resolver, missing};
 pub use row::{ColumnRecipe, RowRecipe};
+pub use stop::stop_words;
 pub use weigh::length_weight;

@@ -39,6 +39,11 @@ impl StopList {
     }
 }
 
+/// The words of both lists.
+pub fn stop_words() -> impl Iterator<Item = &'static str> {
+    StopList::Both.words()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

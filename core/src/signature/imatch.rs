@@ -9,21 +9,49 @@
 //! duplicates if one of their hashes is equal.
 
 use super::terms::words;
+use crate::features::{Corpus, Tokens};
 use crate::hash::city64;
 use crate::text::normalize;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 /// The words that count.
-#[derive(Debug, Clone, Default)]
-pub struct Lexicon {
-    hashes: FxHashSet<u64>,
+#[derive(Debug, Clone)]
+pub enum Lexicon {
+    /// Those of a list, by their hashes.
+    Words(FxHashSet<u64>),
+    /// Those whose normalised inverse document frequency in a corpus is
+    /// within bounds, see [`LexiconBuilder::words`]. A word that the corpus
+    /// does not know is as rare as can be: 1.
+    Corpus(Arc<Corpus>, RangeInclusive<f64>),
 }
 
 impl Lexicon {
     /// The lexicon of some words; their normal forms count.
     pub fn new<'a>(words: impl IntoIterator<Item = &'a str>) -> Lexicon {
         let hashes = words.into_iter().map(normalize).filter(|word| !word.is_empty());
-        Lexicon { hashes: hashes.map(|word| city64(word.as_bytes())).collect() }
+        Lexicon::Words(hashes.map(|word| city64(word.as_bytes())).collect())
+    }
+
+    /// The words of a corpus whose normalised inverse document frequency is
+    /// within `bounds`. `None` if the corpus is not one of words, or of words
+    /// as no plain recipe cuts them.
+    pub fn of_corpus(corpus: Arc<Corpus>, bounds: RangeInclusive<f64>) -> Option<Lexicon> {
+        let shape = corpus.shape();
+        let plain =
+            shape.tokens == Tokens::Words && !shape.hmm && !shape.simplify && shape.dictionary.is_none();
+        plain.then_some(Lexicon::Corpus(corpus, bounds))
+    }
+
+    fn has(&self, word: &str, hash: u64) -> bool {
+        match self {
+            Lexicon::Words(hashes) => hashes.contains(&hash),
+            Lexicon::Corpus(corpus, bounds) => {
+                let all = (corpus.documents() as f64).ln();
+                all > 0.0 && bounds.contains(&(corpus.idf(word) / all))
+            }
+        }
     }
 
     /// The hashes of the words of `content` that count, each once, ascending.
@@ -31,7 +59,7 @@ impl Lexicon {
         let mut all = Vec::new();
         words(content, |word| {
             let hash = city64(word.as_bytes());
-            if self.hashes.contains(&hash) {
+            if self.has(word, hash) {
                 all.push(hash);
             }
         });
@@ -139,6 +167,7 @@ impl LexiconBuilder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::features::{CorpusBuilder, Extractor, Shape, TextRecipe};
     use proptest::prelude::*;
     use proptest::sample::subsequence;
 
@@ -165,6 +194,22 @@ mod tests {
         assert_eq!(builder.words(1.0, 1.0), ["c", "d"]);
         assert_eq!(builder.words(0.1, 0.9), ["b"]);
         assert_eq!(LexiconBuilder::new().words(0.0, 1.0), [""; 0]);
+    }
+
+    /// A corpus with bounds is the lexicon that the builder would choose.
+    #[test]
+    fn a_corpus_is_a_lexicon() {
+        let texts = ["a b c", "a b", "a d a d", "a, b"];
+        let recipe = TextRecipe::from_json(&serde_json::json!({"tokens": "words"})).unwrap();
+        let mut builder = CorpusBuilder::new(recipe.clone());
+        texts.iter().for_each(|text| builder.add(&mut Extractor::new(), text));
+        let (shape, stored) = (builder.shape(), builder.finish());
+        let corpus = |shape| Arc::new(Corpus::new("c@1", shape, stored.documents, &stored.common).unwrap());
+        let lexicon = Lexicon::of_corpus(corpus(shape), 0.1..=0.9).unwrap();
+        assert_eq!(lexicon.signature("a b c d", 1), Lexicon::new(["b"]).signature("b", 1));
+        assert_eq!(lexicon.signature("a", 1), None);
+        let other = Shape::of(&TextRecipe::default());
+        assert!(Lexicon::of_corpus(corpus(other), 0.1..=0.9).is_none());
     }
 
     /// Kołcz: one telling word lost still leaves an equal signature, under a

@@ -26,6 +26,9 @@ pub const LONGEST: usize = 35;
 /// The shortest block that counts.
 pub const SHORTEST_BLOCK: usize = 2;
 
+/// Words in normal form that do not count.
+pub type StopWords = FxHashSet<String>;
+
 /// One sentence of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sentence {
@@ -48,7 +51,7 @@ impl Sentence {
 
 /// The sentences of a text that have at most [`LONGEST`] words that are not
 /// in `stop`, in order.
-pub fn split(content: &str, stop: &FxHashSet<String>) -> Vec<Sentence> {
+pub fn split(content: &str, stop: &StopWords) -> Vec<Sentence> {
     let (mut all, mut number) = (Vec::new(), 0);
     sentences(content, |range| {
         number += 1;
