@@ -23,6 +23,9 @@ pub(super) struct Task<'a> {
     pub threads: usize,
 }
 
+/// A stretch of the work: from, to, and who takes the hits.
+type Work<'w> = dyn Fn(usize, usize, &mut dyn Deliver) -> std::result::Result<(), Stop> + Sync + 'w;
+
 /// What is said of a bunch of hits: go on, or enough.
 pub(super) type Take<'t, H> = &'t mut dyn FnMut(&mut H, &[Hit]) -> Result<bool>;
 
@@ -95,7 +98,7 @@ impl Task<'_> {
         items: usize,
         host: &mut H,
         take: Take<'_, H>,
-        work: &(dyn Fn(usize, usize, &mut dyn Deliver) -> std::result::Result<(), Stop> + Sync),
+        work: &Work<'_>,
     ) -> Result<bool> {
         let rows = self.left.len() + self.right.map_or(0, <[u64]>::len);
         if self.threads < 2 || rows < WORTH_IT {
