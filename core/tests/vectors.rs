@@ -4,7 +4,8 @@
 
 use dedup_core::exact::{Rule, expected_error};
 use dedup_core::hash::{PaperHash, city64, murmur3_32, murmur3_128};
-use dedup_core::signature::{SimHash, Weight, hamming};
+use dedup_core::signature::sets::Overlap;
+use dedup_core::signature::{SimHash, Weight, combined, hamming, minhash};
 use dedup_core::text::Segmenter;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -114,6 +115,49 @@ fn hamming_counts_the_pairs_that_brute_force_found() {
         let pairs =
             codes.iter().enumerate().flat_map(|(at, &a)| codes[..at].iter().map(move |&b| hamming(a, b)));
         assert_eq!(pairs.filter(|&distance| distance <= radius).count() as u64, count.as_u64().unwrap());
+    }
+}
+
+/// P3's MinHash example: its characteristic matrix, signatures and what two
+/// functions estimate.
+#[test]
+fn minhash_equals_the_worked_example() {
+    let Some(json) = vectors("minhash_p3.json") else { return };
+    let universe: Vec<&str> = rows(&json, "universe").iter().filter_map(Value::as_str).collect();
+    let row = |element: &Value| universe.iter().position(|name| element == name).expect("an element") as u64;
+    let names = ["s1", "s2", "s3", "s4"];
+    let sets = names.map(|name| rows(&json["sets"], name).iter().map(row).collect::<Vec<u64>>());
+    let signatures: Vec<Vec<u64>> = sets
+        .iter()
+        .map(|set| minhash::matrix_signature(set, &[(1, 1), (2, 1)], 5).expect("a set with elements"))
+        .collect();
+    for (at, signature) in signatures.iter().enumerate() {
+        let expected = ["h1", "h2"].map(|h| json["signature"][h][at].as_u64().unwrap());
+        assert_eq!(signature[..], expected, "{}", names[at]);
+    }
+    for (pair, expected) in json["estimated_from_2_hashes"].as_object().expect("pairs") {
+        let pair: Vec<usize> =
+            pair.split(',').map(|name| names.iter().position(|&n| n == name).unwrap()).collect();
+        let estimate = minhash::similarity(&signatures[pair[0]], &signatures[pair[1]]);
+        assert_eq!(estimate, expected.as_f64(), "{pair:?}");
+        let overlap = Overlap::of_sets(sets[pair[0]].clone(), sets[pair[1]].clone());
+        let names = format!("{},{}", names[pair[0]], names[pair[1]]);
+        assert!((overlap.jaccard() - json["jaccard"][&names].as_f64().unwrap()).abs() < 1e-12, "{names}");
+    }
+}
+
+/// P3's combined similarity over its table, and the radius it needs.
+#[test]
+fn combined_similarity_equals_the_table() {
+    let Some(json) = vectors("p3_formulas.json") else { return };
+    for row in rows(&json["combined_similarity"], "rows") {
+        let number = |key: &str| row[key].as_f64().unwrap();
+        let s = combined::similarity(number("H") as u32, number("J"), number("mu")).unwrap();
+        assert!((s - number("S")).abs() < 1e-11, "{row}: {s}");
+    }
+    for (mu, radius) in json["required_radius"]["tau0.25"].as_object().expect("radii") {
+        let found = combined::radius(combined::THRESHOLD, mu.parse().unwrap());
+        assert_eq!(found.map(i64::from), radius.as_i64(), "{mu}");
     }
 }
 

@@ -9,17 +9,23 @@ pub(crate) mod host;
 mod output;
 pub(crate) mod pages;
 pub(crate) mod planner;
+mod query;
 mod recipe;
 mod record;
 pub(crate) mod rows;
 pub(crate) mod spill;
 pub(crate) mod statistics;
+mod stored;
+mod texts;
 mod varlena;
 pub(crate) mod window;
 
 pub(crate) use error::{raise, raise_recipe, raise_with_detail};
+pub(crate) use query::{each_row, read, schema};
 pub(crate) use recipe::{RecipeArg, cached_from_text};
 pub(crate) use record::{Record, Row, with_new_row};
+pub(crate) use stored::{Database, forget_if_rolled_back, split_name, stored_row, text};
+pub(crate) use texts::Texts;
 pub(crate) use varlena::TsVector;
 
 /// Whether the postmaster is loading `shared_preload_libraries`.

@@ -1,6 +1,7 @@
 //! Recipes as arguments: parsed when they first appear, then recognised by
 //! their bytes, so that a statement over a million rows reads its recipe once.
 
+use super::stored::Database;
 use super::{raise, raise_recipe};
 use dedup_core::features::{RecipeError, RowRecipe, TextRecipe};
 use pgrx::callconv::{Arg, ArgAbi};
@@ -31,7 +32,7 @@ pub(crate) trait Cached: Sized + 'static {
 
 impl Cached for TextRecipe {
     fn parse(json: &Value) -> Result<Self, RecipeError> {
-        TextRecipe::from_json(json)
+        TextRecipe::resolved(json, &Database)
     }
     fn cache() -> &'static LocalKey<Cache<Self>> {
         thread_local!(static CACHE: Cache<TextRecipe> = const { RefCell::new(Vec::new()) });
@@ -41,7 +42,7 @@ impl Cached for TextRecipe {
 
 impl Cached for RowRecipe {
     fn parse(json: &Value) -> Result<Self, RecipeError> {
-        RowRecipe::from_json(json)
+        RowRecipe::resolved(json, &Database)
     }
     fn cache() -> &'static LocalKey<Cache<Self>> {
         thread_local!(static CACHE: Cache<RowRecipe> = const { RefCell::new(Vec::new()) });
@@ -67,6 +68,12 @@ fn cached<T: Cached>(bytes: &[u8], make: impl FnOnce() -> T) -> Rc<T> {
         });
         recipe
     })
+}
+
+/// Drops the recipes kept, because what they name may have changed.
+pub(super) fn forget_recipes() {
+    TextRecipe::cache().with_borrow_mut(Vec::clear);
+    RowRecipe::cache().with_borrow_mut(Vec::clear);
 }
 
 fn parse<T: Cached>(text: &str, code: PgSqlErrorCode) -> T {

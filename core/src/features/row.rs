@@ -3,7 +3,9 @@
 
 use super::bag::Bag;
 use super::extract::Extractor;
-use super::recipe::{RecipeError, Scheme, TextRecipe, kind, weight_at};
+use super::recipe::{RecipeError, Scheme, TextRecipe};
+use super::resolve::{Nowhere, Resolver};
+use super::written::{kind, weight_at};
 use crate::hash::city64;
 use crate::signature::{SimHash, Weight};
 use serde::Deserialize;
@@ -36,6 +38,15 @@ impl RowRecipe {
     /// # Errors
     /// As [`TextRecipe::from_json`], with the column's name before the path.
     pub fn from_json(json: &Value) -> Result<RowRecipe, RecipeError> {
+        RowRecipe::resolved(json, &Nowhere)
+    }
+
+    /// As [`RowRecipe::from_json`], with corpora and dictionaries from
+    /// `resolver`.
+    ///
+    /// # Errors
+    /// As there, and for a name that the resolver does not know.
+    pub fn resolved(json: &Value, resolver: &dyn Resolver) -> Result<RowRecipe, RecipeError> {
         let Value::Object(columns) = json else {
             return Err(RecipeError {
                 path: String::new(),
@@ -52,7 +63,7 @@ impl RowRecipe {
         }
         let columns = columns
             .iter()
-            .map(|(name, json)| Ok((name.clone(), ColumnRecipe::from_json(name, json)?)))
+            .map(|(name, json)| Ok((name.clone(), ColumnRecipe::resolved(name, json, resolver)?)))
             .collect::<Result<_, RecipeError>>()?;
         Ok(RowRecipe { columns })
     }
@@ -132,7 +143,7 @@ fn set_prefix(prefix: &mut String, column: &str) {
 }
 
 impl ColumnRecipe {
-    fn from_json(name: &str, json: &Value) -> Result<ColumnRecipe, RecipeError> {
+    fn resolved(name: &str, json: &Value, resolver: &dyn Resolver) -> Result<ColumnRecipe, RecipeError> {
         match json {
             Value::Null => Ok(ColumnRecipe::Text(Box::default())),
             Value::Number(weight) => {
@@ -145,9 +156,11 @@ impl ColumnRecipe {
                     message: error.to_string(),
                     hint: COLUMN_HINT.into(),
                 })?;
-                Ok(ColumnRecipe::Text(Box::new(TextRecipe::from_scheme(scheme))))
+                let recipe = TextRecipe::from_scheme(scheme)
+                    .map_err(|error| RecipeError { path: name.to_owned(), ..error })?;
+                Ok(ColumnRecipe::Text(Box::new(recipe)))
             }
-            Value::Object(_) => match TextRecipe::from_json(json) {
+            Value::Object(_) => match TextRecipe::resolved(json, resolver) {
                 Ok(recipe) => Ok(ColumnRecipe::Text(Box::new(recipe))),
                 Err(RecipeError { path, message, hint }) => {
                     let path = if path.is_empty() { name.to_owned() } else { format!("{name}.{path}") };
@@ -192,6 +205,14 @@ mod tests {
         assert_eq!(features(&recipe, &[None, Some("，"), Some("x"), None]), []);
         assert_eq!(recipe.simhash(&mut Extractor::new(), [None, Some("，"), Some("x"), None]), None);
         assert_eq!(features(&recipe, &[Some("张三"), None, None, None]), [("1=张三".to_owned(), 2.0)]);
+    }
+
+    /// A negative number is not its opposite; a dash before a word is nothing.
+    #[test]
+    fn the_sign_of_a_number_counts() {
+        let recipe = RowRecipe::from_weights(&[Some(1.0)]).unwrap();
+        let feature = |value| features(&recipe, &[Some(value)])[0].0.clone();
+        assert_eq!(["-5", "5", " -1.5 ", "- x"].map(feature), ["1=-5", "1=5", "1=-1 5", "1=x"]);
     }
 
     #[test]

@@ -1,9 +1,16 @@
 //! From raw text to its normal form and its tokens.
 
+mod markup;
 mod ngrams;
 mod normalize;
 mod segment;
+mod sentences;
+mod simplify;
 
+pub use markup::{Markup, strip_markup};
 pub use ngrams::{char_ngrams, compact};
+pub(crate) use normalize::is_spaceless as is_spaceless_char;
 pub use normalize::{normalize, normalize_into};
-pub use segment::Segmenter;
+pub use segment::{Segmenter, WordError};
+pub use sentences::{clauses, sentences};
+pub use simplify::simplify;

@@ -1,9 +1,10 @@
 //! Words of a normal form: jieba for Chinese, Unicode's word boundaries for
 //! the scripts that jieba does not know.
 
-use super::normalize::han_prefix;
+use super::normalize::{han_prefix, normalize};
 use jieba_rs::Jieba;
 use std::sync::OnceLock;
+use thiserror::Error;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// jieba keeps a few dozen bytes a character while it works on one block of
@@ -15,12 +16,73 @@ pub struct Segmenter {
     jieba: Jieba,
 }
 
+/// A line of a dictionary that cannot be read.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[error("line {line} is not a word with a frequency and a tag: \"{text}\"")]
+pub struct WordError {
+    /// Its number, from 1.
+    pub line: usize,
+    /// The line.
+    pub text: String,
+}
+
 impl Segmenter {
     /// The segmenter with jieba's own dictionary: loaded at the first call in
     /// a process (some tens of milliseconds), shared ever after.
     pub fn shared() -> &'static Segmenter {
         static SHARED: OnceLock<Segmenter> = OnceLock::new();
         SHARED.get_or_init(|| Segmenter { jieba: Jieba::new() })
+    }
+
+    /// The shared segmenter with more words, given in jieba's own form: a line
+    /// a word, `word frequency [tag]`, as [`Segmenter::complete_words`] writes
+    /// them.
+    pub fn with_words(words: &str) -> Segmenter {
+        let mut jieba = Segmenter::shared().jieba.clone();
+        // A line without a frequency is the only fault there can be, and those
+        // lines have been completed.
+        let complete = jieba.load_dict(&mut words.as_bytes());
+        debug_assert!(complete.is_ok());
+        Segmenter { jieba }
+    }
+
+    /// Words as people write them, `word [frequency] [tag]` each, made ready
+    /// for [`Segmenter::with_words`]: the word in its normal form, and the
+    /// frequency that jieba suggests where none is given, just high enough for
+    /// the word not to be cut.
+    ///
+    /// # Errors
+    /// A frequency that is not a number. Empty lines, and words of which
+    /// nothing remains in the normal form, are passed over.
+    pub fn complete_words<'a>(
+        lines: impl IntoIterator<Item = &'a str>,
+    ) -> Result<(String, usize), WordError> {
+        let mut jieba = Segmenter::shared().jieba.clone();
+        let (mut complete, mut count) = (String::new(), 0);
+        for (at, line) in lines.into_iter().enumerate() {
+            let mut fields = line.trim_start_matches('\u{FEFF}').split_whitespace();
+            let Some(word) = fields.next() else { continue };
+            let word = normalize(word);
+            if word.is_empty() || word.contains(' ') {
+                continue;
+            }
+            let (frequency, tag) = match (fields.next(), fields.next()) {
+                (None, _) => (None, ""),
+                (Some(number), tag) => match number.parse() {
+                    Ok(frequency) => (Some(frequency), tag.unwrap_or("")),
+                    // jieba also allows `word tag`.
+                    Err(_) if tag.is_none() && number.bytes().all(|b| b.is_ascii_alphabetic()) => {
+                        (None, number)
+                    }
+                    Err(_) => return Err(WordError { line: at + 1, text: line.trim().to_owned() }),
+                },
+            };
+            let frequency =
+                jieba.add_word(&word, frequency.filter(|&f: &usize| f > 0 && f < 1 << 40), Some(tag));
+            complete.push_str(&format!("{word} {frequency} {tag}\n"));
+            count += 1;
+        }
+        Ok((complete, count))
     }
 
     /// Calls `each` with every word of the normal form `text`, in order.
@@ -147,6 +209,24 @@ mod tests {
         assert_eq!(words("Привет, мир"), ["привет", "мир"]);
         assert_eq!(words("用naïve方法"), ["用", "naïve", "方法"]);
         assert_eq!(words("안녕 세계"), ["안녕", "세계"]);
+    }
+
+    #[test]
+    fn own_words_are_not_cut() {
+        let text = "投诉楚江新区的云上花园小区";
+        let cut = |segmenter: &Segmenter| {
+            let mut all = Vec::new();
+            segmenter.words(text, false, |word| all.push(word.to_owned()));
+            all
+        };
+        assert!(!cut(Segmenter::shared()).contains(&"云上花园".to_owned()));
+        let lines = ["\u{FEFF}云上花园", "", "楚江新区 5000 ns", "ＯＫ店 n", "！！"];
+        let (words, count) = Segmenter::complete_words(lines).unwrap();
+        assert!(count == 3 && words.contains("楚江新区 5000 ns\n") && words.contains("ok店 "), "{words}");
+        let cut = cut(&Segmenter::with_words(&words));
+        assert!(cut.contains(&"云上花园".to_owned()) && cut.contains(&"楚江新区".to_owned()), "{cut:?}");
+        let error = Segmenter::complete_words(["好 3 n", "停水 x y"]).unwrap_err();
+        assert_eq!(error.to_string(), "line 2 is not a word with a frequency and a tag: \"停水 x y\"");
     }
 
     proptest! {

@@ -1,0 +1,118 @@
+//! The texts that the experiments run on.
+
+use petition_desk::desk::Desk;
+use petition_desk::plan::Settings;
+use std::collections::HashMap;
+use std::path::Path;
+
+/// One text with what is known of it.
+#[derive(Debug, Clone)]
+pub struct Doc {
+    /// Who wrote it; may be empty.
+    pub petitioner: String,
+    /// Whom it was sent to; may be empty.
+    pub department: String,
+    /// Its title; may be empty.
+    pub title: String,
+    /// The text.
+    pub body: String,
+    /// What it is about.
+    pub topic: String,
+    /// The same for duplicates of each other.
+    pub cluster: u64,
+}
+
+/// All of them.
+pub struct Data {
+    /// The texts.
+    pub docs: Vec<Doc>,
+}
+
+impl Data {
+    /// The generated petition desk.
+    pub fn desk(rows: u64) -> Data {
+        let desk = Desk::new(Settings { rows, ..Settings::default() });
+        let docs = desk.rows().map(|row| Doc {
+            petitioner: row.petitioner,
+            department: row.department.to_owned(),
+            title: row.title,
+            body: row.body,
+            topic: row.topic.to_owned(),
+            cluster: row.cluster,
+        });
+        Data { docs: docs.collect() }
+    }
+
+    /// A labelled CSV file.
+    pub fn read(path: &Path) -> Result<Data, String> {
+        let fail = |error: csv::Error| format!("{}: {error}", path.display());
+        let mut reader = csv::Reader::from_path(path).map_err(fail)?;
+        let header = reader.headers().map_err(fail)?.clone();
+        let column = |names: &[&str]| header.iter().position(|name| names.contains(&name));
+        let need =
+            |names: &[&str]| column(names).ok_or(format!("no column {} in {}", names[0], path.display()));
+        let (body, cluster) = (need(&["body", "text", "content"])?, need(&["cluster", "label"])?);
+        let [petitioner, department, title, topic] =
+            ["petitioner", "department", "title", "topic"].map(|name| column(&[name]));
+        let mut clusters = HashMap::new();
+        let mut docs = Vec::new();
+        for record in reader.records() {
+            let record = record.map_err(fail)?;
+            let field = |at: Option<usize>| at.map_or(String::new(), |at| record[at].to_owned());
+            let next = clusters.len() as u64;
+            docs.push(Doc {
+                petitioner: field(petitioner),
+                department: field(department),
+                title: field(title),
+                body: record[body].to_owned(),
+                topic: if topic.is_some() { field(topic) } else { "all".to_owned() },
+                cluster: *clusters.entry(record[cluster].to_owned()).or_insert(next),
+            });
+        }
+        Ok(Data { docs })
+    }
+
+    /// The topics, most frequent first.
+    pub fn topics(&self) -> Vec<String> {
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        self.docs.iter().for_each(|doc| *counts.entry(&doc.topic).or_default() += 1);
+        let mut topics: Vec<_> = counts.into_iter().collect();
+        topics.sort_by_key(|&(name, count)| (std::cmp::Reverse(count), name));
+        topics.into_iter().map(|(name, _)| name.to_owned()).collect()
+    }
+
+    /// As the papers mix their collections: `similar` texts of a topic that
+    /// have duplicates among them, and `others` that have none. Fewer if the
+    /// topic has not so many.
+    pub fn mixture(&self, topic: &str, similar: usize, others: usize) -> Vec<&Doc> {
+        let mut clusters: HashMap<u64, Vec<&Doc>> = HashMap::new();
+        let mut order = Vec::new();
+        for doc in self.docs.iter().filter(|doc| doc.topic == topic) {
+            let members = clusters.entry(doc.cluster).or_default();
+            if members.is_empty() {
+                order.push(doc.cluster);
+            }
+            members.push(doc);
+        }
+        let (mut mixture, mut alone) = (Vec::new(), Vec::new());
+        for cluster in order {
+            let members = &clusters[&cluster];
+            if members.len() > 1 && mixture.len() + 1 < similar {
+                // Not more than five of a mass petition, for they are alike.
+                mixture.extend(members.iter().copied().take(5.min(similar - mixture.len())));
+            } else {
+                alone.push(members[0]);
+            }
+        }
+        mixture.extend(alone.into_iter().take(others));
+        mixture
+    }
+
+    /// `count` texts of at least `characters` characters, of different
+    /// clusters.
+    pub fn different(&self, count: usize, characters: usize) -> Vec<&str> {
+        let mut seen = std::collections::HashSet::new();
+        let long = self.docs.iter().filter(|doc| doc.body.chars().count() >= characters);
+        long.filter(|doc| seen.insert(doc.cluster)).take(count).map(|doc| doc.body.as_str()).collect()
+    }
+}

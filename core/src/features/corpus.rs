@@ -1,0 +1,330 @@
+//! Document frequencies of a body of texts, frozen: what `idf` and template
+//! damping read.
+//!
+//! A corpus is stored as two byte strings: the tokens of more than one
+//! document, which weighing needs, and those of one document only, which only
+//! an extension of the corpus needs. A token that is not in the first has the
+//! frequency 1, and so has a token that no document has: both are as rare as
+//! can be (`idf = ln N`).
+
+use super::extract::Extractor;
+use super::recipe::{RecipeError, TextRecipe, Tokens};
+use crate::hash::city64;
+use rustc_hash::FxHashMap;
+use serde_json::{Value, json};
+
+/// Tokens are known by the upper 48 bits of their hash: of a million tokens
+/// two are taken for one with a probability of 1 in 500.
+const KEY_BITS: u32 = 48;
+
+fn key(token: &str) -> u64 {
+    city64(token.as_bytes()) >> (u64::BITS - KEY_BITS)
+}
+
+/// What the tokens of a corpus are: the part of a recipe that decides them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shape {
+    /// What texts are cut into.
+    pub tokens: Tokens,
+    /// Lengths of n-grams and shingles.
+    pub n: Vec<usize>,
+    /// Whether jieba guesses words.
+    pub hmm: bool,
+    /// Whether traditional characters become simplified ones.
+    pub simplify: bool,
+    /// Whose words it knows.
+    pub dictionary: Option<String>,
+}
+
+impl Shape {
+    /// That of a recipe.
+    pub fn of(recipe: &TextRecipe) -> Shape {
+        Shape {
+            tokens: recipe.tokens,
+            n: recipe.n.clone(),
+            hmm: recipe.hmm,
+            simplify: recipe.simplify,
+            dictionary: recipe.dictionary.as_ref().map(|dictionary| dictionary.name().to_owned()),
+        }
+    }
+
+    /// As the keys of a recipe.
+    pub fn to_json(&self) -> Value {
+        let mut json =
+            json!({"tokens": self.tokens, "n": self.n, "hmm": self.hmm, "simplify": self.simplify});
+        if let Some(dictionary) = &self.dictionary {
+            json["dictionary"] = json!(dictionary);
+        }
+        json
+    }
+}
+
+/// A frozen corpus.
+#[derive(Debug)]
+pub struct Corpus {
+    name: String,
+    shape: Shape,
+    documents: u64,
+    frequencies: FxHashMap<u64, u32>,
+}
+
+/// Corpora are append-only versions: one name, one corpus.
+impl PartialEq for Corpus {
+    fn eq(&self, other: &Corpus) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Corpus {
+    /// The corpus whose frequencies [`CorpusBuilder::finish`] wrote; `None` if
+    /// the bytes are not that.
+    pub fn new(name: &str, shape: Shape, documents: u64, common: &[u8]) -> Option<Corpus> {
+        let mut frequencies = FxHashMap::default();
+        frequencies.reserve(common.len() / 6);
+        read_common(common, |key, frequency| {
+            frequencies.insert(key, frequency);
+        })?;
+        Some(Corpus { name: name.to_owned(), shape, documents, frequencies })
+    }
+
+    /// Its name and version, `petitions@1`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What its tokens are.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// How many documents it was built of.
+    pub fn documents(&self) -> u64 {
+        self.documents
+    }
+
+    /// In how many documents `token` is; 1 if in none or one.
+    pub fn frequency(&self, token: &str) -> u32 {
+        self.frequencies.get(&key(token)).copied().unwrap_or(1)
+    }
+
+    /// P3's formula (3): the natural logarithm of documents over frequency.
+    pub fn idf(&self, token: &str) -> f64 {
+        (self.documents as f64 / f64::from(self.frequency(token))).ln().max(0.0)
+    }
+
+    /// The share of documents that have `token`.
+    pub fn share(&self, token: &str) -> f64 {
+        f64::from(self.frequency(token)) / self.documents.max(1) as f64
+    }
+
+    /// That the tokens of `recipe` are those of the corpus.
+    pub(super) fn check(&self, recipe: &TextRecipe) -> Result<(), RecipeError> {
+        let asked = Shape::of(recipe);
+        if asked == self.shape {
+            return Ok(());
+        }
+        let (has, asks) = (self.shape.to_json(), asked.to_json());
+        let key =
+            ["tokens", "n", "hmm", "simplify", "dictionary"].into_iter().find(|&key| has[key] != asks[key]);
+        let key = key.unwrap_or("tokens");
+        Err(RecipeError {
+            path: key.to_owned(),
+            message: format!("corpus {} was built with {}, not {}", self.name, has[key], asks[key]),
+            hint: format!(
+                "Leave the key out to take the corpus's own, or build one for this recipe: \
+                 dedup_corpus_build(name, query, '{asks}')."
+            ),
+        })
+    }
+}
+
+/// Counts documents.
+#[derive(Debug)]
+pub struct CorpusBuilder {
+    recipe: TextRecipe,
+    documents: u64,
+    /// By key: the frequency, and the last document counted.
+    frequencies: FxHashMap<u64, (u32, u64)>,
+}
+
+/// A corpus as it is stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredCorpus {
+    /// Number of documents.
+    pub documents: u64,
+    /// Number of different tokens.
+    pub tokens: u64,
+    /// The tokens of several documents and their frequencies.
+    pub common: Vec<u8>,
+    /// The tokens of one document.
+    pub single: Vec<u8>,
+}
+
+impl CorpusBuilder {
+    /// An empty corpus of the tokens of `recipe`; what the recipe leaves out
+    /// or weighs does not matter.
+    pub fn new(mut recipe: TextRecipe) -> CorpusBuilder {
+        recipe.stop.clear();
+        CorpusBuilder { recipe, documents: 0, frequencies: FxHashMap::default() }
+    }
+
+    /// Starts with the documents of an earlier version. `None` if the bytes
+    /// are not those of a corpus.
+    pub fn extend(&mut self, documents: u64, common: &[u8], single: &[u8]) -> Option<()> {
+        self.documents += documents;
+        let last = self.documents;
+        let mut add = |key, frequency| self.frequencies.entry(key).or_insert((0, last)).0 += frequency;
+        read_common(common, &mut add)?;
+        read_keys(single, |key| add(key, 1))
+    }
+
+    /// Adds a document. One without any token does not count.
+    pub fn add(&mut self, extractor: &mut Extractor, text: &str) {
+        let this = self.documents + 1;
+        let frequencies = &mut self.frequencies;
+        let mut any = false;
+        extractor.each_token(text, &self.recipe, |token| {
+            any = true;
+            let (frequency, last) = frequencies.entry(key(token)).or_insert((0, 0));
+            if *last != this {
+                (*frequency, *last) = (*frequency + 1, this);
+            }
+        });
+        self.documents += u64::from(any);
+    }
+
+    /// How many documents have been counted.
+    pub fn documents(&self) -> u64 {
+        self.documents
+    }
+
+    /// What its tokens are.
+    pub fn shape(&self) -> Shape {
+        Shape::of(&self.recipe)
+    }
+
+    /// The corpus, to be stored: keys in order, each as the difference to the
+    /// one before, in bytes of seven bits.
+    pub fn finish(self) -> StoredCorpus {
+        let mut all: Vec<(u64, u32)> = self.frequencies.into_iter().map(|(key, (f, _))| (key, f)).collect();
+        all.sort_unstable();
+        let mut stored = StoredCorpus {
+            documents: self.documents,
+            tokens: all.len() as u64,
+            common: vec![],
+            single: vec![],
+        };
+        let (mut last_common, mut last_single) = (0, 0);
+        for (key, frequency) in all {
+            if frequency > 1 {
+                write_number(&mut stored.common, key - last_common);
+                write_number(&mut stored.common, u64::from(frequency));
+                last_common = key;
+            } else {
+                write_number(&mut stored.single, key - last_single);
+                last_single = key;
+            }
+        }
+        stored
+    }
+}
+
+fn write_number(out: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+fn read_number(bytes: &mut &[u8]) -> Option<u64> {
+    let mut number = 0;
+    for shift in (0..u64::BITS).step_by(7) {
+        let (&byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        number |= u64::from(byte & 0x7F) << shift;
+        if byte < 0x80 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+fn read_common(mut bytes: &[u8], mut each: impl FnMut(u64, u32)) -> Option<()> {
+    let mut key = 0u64;
+    while !bytes.is_empty() {
+        key = key.checked_add(read_number(&mut bytes)?)?;
+        each(key, u32::try_from(read_number(&mut bytes)?).ok()?);
+    }
+    Some(())
+}
+
+fn read_keys(mut bytes: &[u8], mut each: impl FnMut(u64)) -> Option<()> {
+    let mut key = 0u64;
+    while !bytes.is_empty() {
+        key = key.checked_add(read_number(&mut bytes)?)?;
+        each(key);
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+    use std::collections::{HashMap, HashSet};
+
+    fn builder() -> CorpusBuilder {
+        CorpusBuilder::new(TextRecipe::from_json(&json!({"tokens": "chars", "n": [1, 2]})).unwrap())
+    }
+
+    fn stored(texts: &[String]) -> StoredCorpus {
+        let mut builder = builder();
+        texts.iter().for_each(|text| builder.add(&mut Extractor::new(), text));
+        builder.finish()
+    }
+
+    proptest! {
+        /// Frequencies are what counting by hand gives, and a corpus extended
+        /// is the corpus of all documents.
+        #[test]
+        fn counts_documents(texts in prop::collection::vec("[水停电。]{0,6}", 1..30), cut in 0usize..30) {
+            let mut by_hand: HashMap<String, u32> = HashMap::new();
+            let mut documents = 0;
+            for text in &texts {
+                let chars: Vec<char> = text.chars().filter(|&c| c != '。').collect();
+                let mut tokens: HashSet<String> = chars.iter().map(char::to_string).collect();
+                tokens.extend(chars.windows(2).map(|pair| pair.iter().collect()));
+                documents += u64::from(!tokens.is_empty());
+                tokens.into_iter().for_each(|token| *by_hand.entry(token).or_default() += 1);
+            }
+            let whole = stored(&texts);
+            prop_assert_eq!((whole.documents, whole.tokens), (documents, by_hand.len() as u64));
+            let corpus = Corpus::new("c@1", builder().shape(), documents, &whole.common).unwrap();
+            for (token, frequency) in &by_hand {
+                prop_assert_eq!(corpus.frequency(token), *frequency);
+            }
+            let cut = cut.min(texts.len());
+            let first = stored(&texts[..cut]);
+            let mut extended = builder();
+            extended.extend(first.documents, &first.common, &first.single).unwrap();
+            texts[cut..].iter().for_each(|text| extended.add(&mut Extractor::new(), text));
+            prop_assert_eq!(extended.finish(), whole);
+        }
+
+        #[test]
+        fn other_bytes_are_refused_or_read(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+            let _ = Corpus::new("c@1", builder().shape(), 1, &bytes);
+        }
+    }
+
+    #[test]
+    fn what_is_unknown_is_as_rare_as_can_be() {
+        let texts: Vec<String> = ["停水", "停电", "停业"].map(str::to_owned).into();
+        let whole = stored(&texts);
+        let corpus = Corpus::new("c@1", builder().shape(), whole.documents, &whole.common).unwrap();
+        assert_eq!((corpus.frequency("停"), corpus.share("停"), corpus.idf("停")), (3, 1.0, 0.0));
+        assert_eq!((corpus.idf("水"), corpus.idf("火")), (3f64.ln(), 3f64.ln()));
+    }
+}

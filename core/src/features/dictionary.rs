@@ -1,0 +1,57 @@
+//! Own words and stop words under a versioned name.
+
+use crate::text::{Segmenter, normalize};
+use rustc_hash::FxHashSet;
+use std::fmt;
+use std::sync::OnceLock;
+
+/// A frozen dictionary: words that the segmentation knows besides its own, and
+/// words to leave out.
+pub struct Dictionary {
+    name: String,
+    words: String,
+    stop: FxHashSet<String>,
+    /// Made when a recipe first cuts words with it: it is a copy of jieba's
+    /// tables and takes some tens of milliseconds and megabytes.
+    segmenter: OnceLock<Segmenter>,
+}
+
+impl Dictionary {
+    /// The dictionary of `words`, as [`Segmenter::complete_words`] wrote them,
+    /// and of stop words in any form.
+    pub fn new<'a>(name: &str, words: String, stop: impl IntoIterator<Item = &'a str>) -> Dictionary {
+        let stop = stop.into_iter().map(normalize).filter(|word| !word.is_empty()).collect();
+        Dictionary { name: name.to_owned(), words, stop, segmenter: OnceLock::new() }
+    }
+
+    /// Its name and version, `petitions@1`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its stop words, in their normal form.
+    pub fn stop(&self) -> &FxHashSet<String> {
+        &self.stop
+    }
+
+    /// Cuts text with its words.
+    pub fn segmenter(&self) -> &Segmenter {
+        if self.words.is_empty() {
+            return Segmenter::shared();
+        }
+        self.segmenter.get_or_init(|| Segmenter::with_words(&self.words))
+    }
+}
+
+/// Dictionaries are append-only versions: one name, one dictionary.
+impl PartialEq for Dictionary {
+    fn eq(&self, other: &Dictionary) -> bool {
+        self.name == other.name
+    }
+}
+
+impl fmt::Debug for Dictionary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Dictionary").field("name", &self.name).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,166 @@
+//! Sentences in a row that two texts share (P5, "SL+ST"), and sequences of
+//! sentence lengths (Wang and Chang 2009), which P5 improves on.
+//!
+//! P5 writes a document as a string, one letter a sentence: the number of its
+//! words without stop words. Common runs of two such strings, found by a
+//! generalised suffix tree in linear time, are blocks that may be equal. A
+//! sentence of a block is verified by its first two words; where one fails
+//! the block is split, and blocks of one sentence are dropped.
+//!
+//! Here a symbol is the length *and* the two words, so that verification is
+//! part of the match: on every alignment of the two strings, the runs of
+//! equal symbols of at least two sentences are exactly what is left of the
+//! runs of equal lengths after P5's verifying, splitting and dropping (a test
+//! holds the two against each other). The suffix automaton of one text reads
+//! the other, so time is linear also where all lengths are equal and the
+//! number of alignments is quadratic.
+
+use super::automaton::SuffixAutomaton;
+use crate::text::{Segmenter, normalize, sentences};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::ops::Range;
+
+/// Sentences of more words have no letter and are left out (P5: 0.1 to 0.3 %
+/// of all).
+pub const LONGEST: usize = 35;
+/// The shortest block that counts.
+pub const SHORTEST_BLOCK: usize = 2;
+
+/// Words in normal form that do not count.
+pub type StopWords = FxHashSet<String>;
+
+/// One sentence of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sentence {
+    /// Where it is in the text, in bytes.
+    pub range: Range<usize>,
+    /// Its number among all sentences of the text, from 1.
+    pub number: usize,
+    /// How many words it has without stop words.
+    pub words: usize,
+    /// The first two of them; fewer if it has fewer.
+    pub first: Vec<String>,
+}
+
+impl Sentence {
+    /// P5's letter for its length: `0` to `9`, then `a` for 10 to `z` for 35.
+    pub fn letter(&self) -> char {
+        char::from_digit(self.words as u32, LONGEST as u32 + 1).unwrap_or('?')
+    }
+}
+
+/// The sentences of a text that have at most [`LONGEST`] words that are not
+/// in `stop`, in order.
+pub fn split(content: &str, stop: &StopWords) -> Vec<Sentence> {
+    let (mut all, mut number) = (Vec::new(), 0);
+    sentences(content, |range| {
+        number += 1;
+        let normal = normalize(&content[range.clone()]);
+        let (mut words, mut first) = (0, Vec::new());
+        Segmenter::shared().words(&normal, false, |word| {
+            if !stop.contains(word) {
+                words += 1;
+                if first.len() < 2 {
+                    first.push(word.to_owned());
+                }
+            }
+        });
+        if words <= LONGEST {
+            all.push(Sentence { range, number, words, first });
+        }
+    });
+    all
+}
+
+/// P5's length string.
+pub fn length_string(sentences: &[Sentence]) -> String {
+    sentences.iter().map(Sentence::letter).collect()
+}
+
+/// Sentences in a row that both texts have, as indexes into their lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Block {
+    /// The first sentence in the first text.
+    pub a: usize,
+    /// The first sentence in the second text, at its first occurrence there.
+    pub b: usize,
+    /// How many.
+    pub length: usize,
+}
+
+/// The longest blocks of two texts, in the order of the first text. A block
+/// that is part of a longer one at the same place is not listed; blocks may
+/// overlap, where the second text has their ends and beginnings apart.
+pub fn blocks(a: &[Sentence], b: &[Sentence]) -> Vec<Block> {
+    let (a, b) = symbols(a, b);
+    longest_runs(&a, &b)
+}
+
+/// The numbers of sentences of the two texts that lie in a block.
+fn covered(a: &[u32], b: &[u32]) -> usize {
+    let cover = |runs: Vec<Block>| {
+        let (mut sum, mut end) = (0, 0);
+        for run in runs {
+            sum += (run.a + run.length).saturating_sub(end.max(run.a));
+            end = end.max(run.a + run.length);
+        }
+        sum
+    };
+    // A text may have a block twice that the other has once.
+    usize::min(cover(longest_runs(a, b)), cover(longest_runs(b, a)))
+}
+
+/// P5's similarity, 0 to 1: `m / (n₁ + n₂ - m)` with m the sentences that lie
+/// in common blocks (in the text that has fewer of them) and n the sentences
+/// of a text. 0 if neither has one.
+pub fn similarity(a: &[Sentence], b: &[Sentence]) -> f64 {
+    let (x, y) = symbols(a, b);
+    jaccard(covered(&x, &y), a.len(), b.len())
+}
+
+/// The similarity, 0 to 1, of two sequences of sentence lengths: the longest
+/// common subsequence over all, `l / (n₁ + n₂ - l)`. Takes time and memory in
+/// proportion to the product and the smaller of the lengths.
+pub fn length_similarity(a: &[u32], b: &[u32]) -> f64 {
+    let (long, short) = if a.len() < b.len() { (b, a) } else { (a, b) };
+    let mut row = vec![0usize; short.len() + 1];
+    for x in long {
+        let mut diagonal = 0;
+        for (at, y) in short.iter().enumerate() {
+            let above = row[at + 1];
+            row[at + 1] = if x == y { diagonal + 1 } else { above.max(row[at]) };
+            diagonal = above;
+        }
+    }
+    jaccard(row[short.len()], a.len(), b.len())
+}
+
+fn jaccard(shared: usize, a: usize, b: usize) -> f64 {
+    let all = a + b - shared;
+    if all == 0 { 0.0 } else { shared as f64 / all as f64 }
+}
+
+/// A number for every different pair of length and first words.
+fn symbols(a: &[Sentence], b: &[Sentence]) -> (Vec<u32>, Vec<u32>) {
+    let mut known: FxHashMap<(usize, &[String]), u32> = FxHashMap::default();
+    let mut number = |sentence| {
+        let Sentence { words, first, .. }: &Sentence = sentence;
+        let next = known.len() as u32;
+        *known.entry((*words, first.as_slice())).or_insert(next)
+    };
+    let a = a.iter().map(&mut number).collect();
+    (a, b.iter().map(&mut number).collect())
+}
+
+fn longest_runs(a: &[u32], b: &[u32]) -> Vec<Block> {
+    let found = SuffixAutomaton::new(b).matches(a);
+    let ends = found.iter().enumerate().filter(|&(end, run)| {
+        let goes_on = found.get(end + 1).is_some_and(|next| next.length == run.length + 1);
+        run.length >= SHORTEST_BLOCK && !goes_on
+    });
+    ends.map(|(end, run)| Block { a: end + 1 - run.length, b: run.start, length: run.length }).collect()
+}
+
+#[cfg(test)]
+#[path = "sentence_tests.rs"]
+mod tests;

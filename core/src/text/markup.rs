@@ -1,0 +1,128 @@
+//! The text of marked-up documents: what a reader would see of HTML or XML.
+
+use html5gum::emitters::default::DefaultEmitter;
+use html5gum::{Token, Tokenizer};
+use serde::{Deserialize, Serialize};
+
+/// A markup language.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Markup {
+    /// Tag soup included: read as a browser's tokenizer reads it.
+    Html,
+    /// Well-formed or not; knows `CDATA` and no special elements.
+    Xml,
+}
+
+/// Elements whose content is not text for a reader.
+const UNSEEN: [&[u8]; 6] = [b"script", b"style", b"template", b"noscript", b"iframe", b"svg"];
+/// Elements that stand inside a word or sentence; every other tag ends a word.
+const INLINE: [&[u8]; 20] = [
+    b"a", b"abbr", b"b", b"bdi", b"bdo", b"big", b"cite", b"code", b"em", b"font", b"i", b"ins", b"mark",
+    b"s", b"small", b"span", b"strong", b"sub", b"sup", b"u",
+];
+
+/// Writes the text of the document `source` to `out`, which is emptied first.
+/// Comments, tags and what [`UNSEEN`] elements hold are left out; character
+/// references are resolved. A document can be as broken as it likes.
+pub fn strip_markup(source: &str, markup: Markup, out: &mut String) {
+    out.clear();
+    match markup {
+        Markup::Html => tokens(source, markup, out),
+        Markup::Xml => {
+            let mut rest = source;
+            while let Some((before, inside)) = rest.split_once("<![CDATA[") {
+                tokens(before, markup, out);
+                let (text, after) = inside.split_once("]]>").unwrap_or((inside, ""));
+                out.push_str(text);
+                rest = after;
+            }
+            tokens(rest, markup, out);
+        }
+    }
+}
+
+fn tokens(source: &str, markup: Markup, out: &mut String) {
+    let html = markup == Markup::Html;
+    let mut emitter = DefaultEmitter::default();
+    // Without it `<script>` would hold tags instead of code.
+    emitter.naively_switch_states(html);
+    let mut unseen: Option<Vec<u8>> = None;
+    for Ok(token) in Tokenizer::new_with_emitter(source, emitter) {
+        match token {
+            Token::StartTag(tag) => {
+                if html && unseen.is_none() && !tag.self_closing && UNSEEN.contains(&&tag.name[..]) {
+                    unseen = Some(tag.name.to_vec());
+                }
+                end_word(&tag.name, html, out);
+            }
+            Token::EndTag(tag) => {
+                if unseen.as_deref() == Some(&tag.name[..]) {
+                    unseen = None;
+                }
+                end_word(&tag.name, html, out);
+            }
+            Token::String(text) if unseen.is_none() => out.push_str(&String::from_utf8_lossy(&text)),
+            _ => {}
+        }
+    }
+}
+
+fn end_word(tag: &[u8], html: bool, out: &mut String) {
+    let inline = html && INLINE.contains(&tag);
+    if !inline && !out.ends_with('\n') {
+        out.push('\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::normalize;
+    use proptest::prelude::*;
+
+    fn text(source: &str, markup: Markup) -> String {
+        let mut out = String::new();
+        strip_markup(source, markup, &mut out);
+        normalize(&out)
+    }
+
+    #[test]
+    fn a_page_is_the_text_that_one_sees() {
+        let page = "<!DOCTYPE html><html><head><title>停水</title><style>p{color:red}</style>\
+            <script>if (a < b) document.write('<p>no</p>')</script></head><body><!-- 注释 --><p>小区<b>停</b>水&nbsp;三天\
+            <br>The qu<i>ick</i><p>fox &amp; &#x4F60;好</body>";
+        assert_eq!(text(page, Markup::Html), "停水小区停水三天the quick fox你好");
+    }
+
+    #[test]
+    fn xml_has_cdata_and_elements_of_any_name() {
+        let document = "<?xml version='1.0'?><doc><script>one</script><b>two</b><![CDATA[<three> & four]]><e/>&lt;five</doc>";
+        assert_eq!(text(document, Markup::Xml), "one two three four five");
+    }
+
+    #[test]
+    fn broken_markup_is_read_too() {
+        assert_eq!(text("a <b c", Markup::Html), "a");
+        assert_eq!(text("3 < 5 且 7 > 6", Markup::Html), "3 5且7 6");
+        assert_eq!(text("<script>never closed", Markup::Html), "");
+        assert_eq!(text("x <![CDATA[ y", Markup::Xml), "x y");
+    }
+
+    proptest! {
+        /// Text without a sign of markup is itself.
+        #[test]
+        fn plain_text_stays(plain in "[a-z水区。，\\n ]{0,40}") {
+            for markup in [Markup::Html, Markup::Xml] {
+                prop_assert_eq!(text(&plain, markup), normalize(&plain));
+            }
+        }
+
+        /// Whatever it is, it is read.
+        #[test]
+        fn anything_is_read(soup in "[<>/!\\-\\[\\]&;a-c#x\"'= 水]{0,60}") {
+            text(&soup, Markup::Html);
+            text(&soup, Markup::Xml);
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The papers' other detectors: MinHash, shingles, I-Match, SpotSigs, SCAM,
+//! sentence blocks. One file for each kind of thing they compare.
+
+mod minhash;
+mod sentences;
+mod sets;
+mod words;
+
+use crate::pg::{Texts, raise};
+use pgrx::prelude::*;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::thread::LocalKey;
+
+/// The value of an argument that has a range.
+fn within(name: &str, value: i32, least: i32, most: i32) -> usize {
+    if (least..=most).contains(&value) {
+        return value as usize;
+    }
+    raise(
+        PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+        format!("{name} {value} is out of range"),
+        format!("{name} is a number from {least} to {most}."),
+    )
+}
+
+/// Refuses a number that is not a share.
+fn share(name: &str, value: f64) -> f64 {
+    if (0.0..=1.0).contains(&value) {
+        return value;
+    }
+    raise(
+        PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+        format!("{name} {value} is out of range"),
+        format!("{name} is a number from 0 to 1."),
+    )
+}
+
+/// The numbers of an array, which must not be NULL.
+fn numbers(name: &str, array: Array<'_, i64>) -> Vec<u64> {
+    let all: Option<Vec<u64>> = array.iter().map(|number| number.map(|number| number as u64)).collect();
+    all.unwrap_or_else(|| {
+        raise(
+            PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+            format!("{name} must not contain NULL"),
+            "Pass an array that a function of pg_dedup returned, or array_remove(…, NULL).",
+        )
+    })
+}
+
+/// Bit patterns as `bigint` stores them.
+fn stored(numbers: Vec<u64>) -> Vec<i64> {
+    numbers.into_iter().map(|number| number as i64).collect()
+}
+
+/// What was last made of a list of words, and of which: a statement over many
+/// rows has one list.
+type Last<K, T> = LocalKey<RefCell<Option<(Option<Texts>, K, Rc<T>)>>>;
+
+/// The `T` made of `texts` and `key`, kept from the call before if those are
+/// the same.
+fn last_of<K: PartialEq, T>(
+    last: &'static Last<K, T>,
+    texts: Option<Texts>,
+    key: K,
+    make: impl FnOnce(Option<&Texts>) -> T,
+) -> Rc<T> {
+    let same = |kept: &(Option<Texts>, K, Rc<T>)| kept.0 == texts && kept.1 == key;
+    let found =
+        last.with_borrow(|kept| kept.as_ref().filter(|kept| same(kept)).map(|kept| Rc::clone(&kept.2)));
+    found.unwrap_or_else(|| {
+        let made = Rc::new(make(texts.as_ref()));
+        last.set(Some((texts, key, Rc::clone(&made))));
+        made
+    })
+}

@@ -1,0 +1,101 @@
+//! P5's sentences: length strings, blocks that two texts share, similarity.
+
+use super::last_of;
+use crate::pg::{Texts, raise};
+use dedup_core::features::stop_words;
+use dedup_core::signature::sentence::{self, Sentence};
+use dedup_core::text::normalize;
+use pgrx::prelude::*;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// A set of words in normal form.
+type Stop = sentence::StopWords;
+
+/// The stop words given, or the built-in ones.
+fn stop(words: Option<Texts>) -> Rc<Stop> {
+    thread_local!(static LAST: RefCell<Option<(Option<Texts>, (), Rc<Stop>)>> = const { RefCell::new(None) });
+    last_of(&LAST, words, (), |words| match words {
+        Some(words) => words.iter().map(normalize).collect(),
+        None => stop_words().map(str::to_owned).collect(),
+    })
+}
+
+fn split(content: &str, stop: &Rc<Stop>) -> Vec<Sentence> {
+    sentence::split(content, stop)
+}
+
+/// P5's length string.
+#[pg_extern(sql = "")]
+fn sentence_string(content: Option<&str>, stop_words: Option<Texts>) -> Option<String> {
+    Some(sentence::length_string(&split(content?, &stop(stop_words))))
+}
+
+/// The number of words of every sentence.
+#[pg_extern(sql = "")]
+fn sentence_lengths(content: Option<&str>, stop_words: Option<Texts>) -> Option<Vec<i32>> {
+    let sentences = split(content?, &stop(stop_words));
+    Some(sentences.iter().map(|sentence| sentence.words as i32).collect())
+}
+
+/// The similarity of two sequences of sentence lengths.
+#[pg_extern(sql = "")]
+fn sentence_length_similarity(a: Array<'_, i32>, b: Array<'_, i32>) -> f64 {
+    let lengths = |array: Array<'_, i32>| -> Vec<u32> {
+        let all: Option<Vec<u32>> = array.iter().map(|length| length.map(|length| length as u32)).collect();
+        all.unwrap_or_else(|| {
+            raise(
+                PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+                "sentence lengths must not contain NULL",
+                "Pass what sentence_lengths() returned.",
+            )
+        })
+    };
+    sentence::length_similarity(&lengths(a), &lengths(b))
+}
+
+/// P5's similarity of two texts.
+#[pg_extern(sql = "")]
+fn sentence_similarity(a: Option<&str>, b: Option<&str>, stop_words: Option<Texts>) -> Option<f64> {
+    let stop = stop(stop_words);
+    Some(sentence::similarity(&split(a?, &stop), &split(b?, &stop)))
+}
+
+/// The sentences in a row that two texts share, with what they say.
+#[pg_extern(sql = "")]
+#[expect(clippy::type_complexity, reason = "the columns of the result")]
+fn sentence_blocks(
+    a: Option<&str>,
+    b: Option<&str>,
+    stop_words: Option<Texts>,
+) -> TableIterator<
+    'static,
+    (
+        name!(a_from, i32),
+        name!(b_from, i32),
+        name!(sentences, i32),
+        name!(a_text, String),
+        name!(b_text, String),
+    ),
+> {
+    let (Some(a), Some(b)) = (a, b) else { return TableIterator::empty() };
+    let stop = stop(stop_words);
+    let (left, right) = (split(a, &stop), split(b, &stop));
+    let number = |sentences: &[Sentence], at: usize| sentences[at].number as i32;
+    let text = |content: &str, sentences: &[Sentence], at: usize, length: usize| {
+        content[sentences[at].range.start..sentences[at + length - 1].range.end].to_owned()
+    };
+    let rows: Vec<_> = sentence::blocks(&left, &right)
+        .into_iter()
+        .map(|block| {
+            (
+                number(&left, block.a),
+                number(&right, block.b),
+                block.length as i32,
+                text(a, &left, block.a, block.length),
+                text(b, &right, block.b, block.length),
+            )
+        })
+        .collect();
+    TableIterator::new(rows)
+}

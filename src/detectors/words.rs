@@ -1,0 +1,143 @@
+//! Detectors of words: I-Match, SpotSigs, SCAM, the Boolean model, feature
+//! codes.
+
+use super::{last_of, share, stored, within};
+use crate::pg::{Database, Texts, aggregate, raise};
+use dedup_core::features::{Resolver, stop_words};
+use dedup_core::signature::imatch::{Lexicon, LexiconBuilder};
+use dedup_core::signature::spotsigs::{ANTECEDENTS, Spots};
+use dedup_core::signature::{codes, scam, terms};
+use pgrx::datum::Internal;
+use pgrx::prelude::*;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+fn lexicon(words: Texts) -> Rc<Lexicon> {
+    thread_local!(static LAST: RefCell<Option<(Option<Texts>, (), Rc<Lexicon>)>> = const { RefCell::new(None) });
+    last_of(&LAST, Some(words), (), |words| Lexicon::new(words.into_iter().flat_map(Texts::iter)))
+}
+
+fn least(least: i32) -> usize {
+    within("at_least", least, 1, i32::MAX)
+}
+
+/// The I-Match signature under a lexicon.
+#[pg_extern(sql = "")]
+fn imatch_words(content: &str, words: Texts, at_least: i32) -> Option<i64> {
+    lexicon(words).signature(content, least(at_least)).map(|signature| signature as i64)
+}
+
+/// The I-Match signature under the words of a corpus within bounds of IDF.
+#[pg_extern(sql = "")]
+fn imatch_corpus(content: &str, corpus: &str, low: f64, high: f64, at_least: i32) -> Option<i64> {
+    let found = Database
+        .corpus(corpus)
+        .unwrap_or_else(|error| raise(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, error.message, error.hint));
+    let bounds = share("low", low)..=share("high", high);
+    let lexicon = Lexicon::of_corpus(found, bounds).unwrap_or_else(|| {
+        raise(
+            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+            format!("corpus \"{corpus}\" is not one of words"),
+            "Build one for I-Match: dedup_corpus_build(name, query, '{\"tokens\": \"words\"}').",
+        )
+    });
+    lexicon.signature(content, least(at_least)).map(|signature| signature as i64)
+}
+
+/// The I-Match signatures under a lexicon and its randomised copies.
+#[pg_extern(sql = "")]
+fn imatch_random(content: &str, words: Texts, copies: i32, keep: f64, at_least: i32) -> Vec<i64> {
+    let copies = within("copies", copies, 0, 1000);
+    stored(lexicon(words).randomized(content, copies, share("keep", keep), least(at_least)))
+}
+
+/// The state of `imatch_lexicon`: the counts, and the bounds last given.
+#[derive(Default)]
+struct Counting {
+    counts: LexiconBuilder,
+    bounds: (f64, f64),
+}
+
+/// Counts the words of a text; NULL is skipped.
+#[pg_extern(sql = "")]
+fn imatch_lexicon_add(
+    mut state: Internal,
+    content: Option<&str>,
+    low: Option<f64>,
+    high: Option<f64>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Internal {
+    // SAFETY: both functions of this aggregate keep a `Counting`.
+    let counting: &mut Counting = unsafe { aggregate::state_or_default(&mut state, fcinfo) };
+    let bound = |name, bound: Option<f64>| share(name, bound.unwrap_or(f64::NAN));
+    counting.bounds = (bound("low", low), bound("high", high));
+    if let Some(content) = content {
+        counting.counts.add(content);
+    }
+    state
+}
+
+/// The words within the bounds.
+#[pg_extern(sql = "")]
+fn imatch_lexicon_finish(state: Internal) -> Option<Vec<String>> {
+    // SAFETY: both functions of this aggregate keep a `Counting`.
+    let counting = unsafe { aggregate::state::<Counting>(&state) }?;
+    Some(counting.counts.words(counting.bounds.0, counting.bounds.1))
+}
+
+/// The spots of a text, as often as they occur. NULL lists are the built-in
+/// ones.
+#[pg_extern(sql = "")]
+fn spotsigs(
+    content: Option<&str>,
+    antecedents: Option<Texts>,
+    stop: Option<Texts>,
+    distance: Option<i32>,
+    chain: Option<i32>,
+) -> Option<Vec<String>> {
+    type Key = (Option<Texts>, usize, usize);
+    thread_local!(static LAST: RefCell<Option<(Option<Texts>, Key, Rc<Spots>)>> = const { RefCell::new(None) });
+    let (distance, chain) = (within("distance", distance?, 1, 64), within("chain", chain?, 1, 64));
+    let content = content?;
+    let spots = last_of(&LAST, antecedents, (stop.clone(), distance, chain), |antecedents| {
+        let antecedents = antecedents.map_or_else(|| ANTECEDENTS.to_vec(), |own| own.iter().collect());
+        let stop = stop.as_ref().map_or_else(|| stop_words().collect(), |own| own.iter().collect::<Vec<_>>());
+        Spots::new(antecedents, stop, distance, chain)
+    });
+    Some(spots.of(content))
+}
+
+fn epsilon(epsilon: f64) -> f64 {
+    if epsilon > 2.0 {
+        return epsilon;
+    }
+    raise(
+        PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+        format!("epsilon {epsilon} is out of range"),
+        "epsilon is above 2: at 2 no two frequencies are close.",
+    )
+}
+
+/// How far `a` is a part of `b`.
+#[pg_extern(sql = "")]
+fn scam_subset(a: &str, b: &str, closeness: f64) -> f64 {
+    scam::subset(a, b, epsilon(closeness))
+}
+
+/// SCAM's similarity.
+#[pg_extern(sql = "")]
+fn scam_similarity(a: &str, b: &str, closeness: f64) -> f64 {
+    scam::similarity(a, b, epsilon(closeness))
+}
+
+/// The different words of a text.
+#[pg_extern(sql = "")]
+fn boolean_terms(content: &str) -> Vec<String> {
+    terms(content)
+}
+
+/// Head and tail of every clause.
+#[pg_extern(sql = "")]
+fn feature_codes(content: &str, n: i32) -> Vec<String> {
+    codes::codes(content, within("n", n, 1, 64))
+}

@@ -1,0 +1,85 @@
+//! Lists of words as arguments (`text[]`): read when they first appear, then
+//! recognised by their bytes, so that a statement over a million rows takes a
+//! lexicon of ten thousand words apart once.
+
+use pgrx::callconv::{Arg, ArgAbi};
+use pgrx::datum::{Array, FromDatum};
+use pgrx::pg_sys;
+use pgrx::pgrx_sql_entity_graph::metadata::{
+    ArgumentError, ReturnsError, ReturnsRef, SqlMappingRef, SqlTranslatable, TypeOrigin,
+};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// The elements of a `text[]` without NULLs. Equal if they are the same
+/// reading of the same bytes.
+#[derive(Clone)]
+pub(crate) struct Texts(Rc<Vec<String>>);
+
+/// Lists kept a backend; a statement names one or two.
+const KEPT: usize = 4;
+
+thread_local! {
+    /// The lists last read, the latest first, by the bytes of the array.
+    static READ: RefCell<Vec<(Box<[u8]>, Texts)>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Texts {
+    /// The elements, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+}
+
+impl PartialEq for Texts {
+    fn eq(&self, other: &Texts) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl FromDatum for Texts {
+    unsafe fn from_polymorphic_datum(datum: pg_sys::Datum, is_null: bool, _: pg_sys::Oid) -> Option<Texts> {
+        if is_null {
+            return None;
+        }
+        // SAFETY: the function is declared with a text[] here, so the datum is
+        // a varlena; the detoasted copy lives as long as the call.
+        let (varlena, bytes) = unsafe {
+            let varlena = pg_sys::pg_detoast_datum(datum.cast_mut_ptr());
+            (varlena, pgrx::varlena_to_byte_slice(varlena))
+        };
+        let found = READ.with_borrow_mut(|kept| {
+            let at = kept.iter().position(|(read, _)| **read == *bytes)?;
+            kept[..=at].rotate_right(1);
+            Some(kept[0].1.clone())
+        });
+        if found.is_some() {
+            return found;
+        }
+        // SAFETY: as above, an array of texts.
+        let array = unsafe { Array::<&str>::from_datum(pg_sys::Datum::from(varlena), false) }?;
+        let texts = Texts(Rc::new(array.iter().flatten().map(str::to_owned).collect()));
+        READ.with_borrow_mut(|kept| {
+            kept.truncate(KEPT - 1);
+            kept.insert(0, (bytes.into(), texts.clone()));
+        });
+        Some(texts)
+    }
+}
+
+// SAFETY: the value is made by `FromDatum`, which reads the declared type.
+unsafe impl<'fcx> ArgAbi<'fcx> for Texts {
+    unsafe fn unbox_arg_unchecked(arg: Arg<'_, 'fcx>) -> Self {
+        // SAFETY: the caller vouches for the argument's type and presence.
+        unsafe { arg.unbox_arg_using_from_datum().expect("a list that is not null") }
+    }
+}
+
+// SAFETY: the SQL type named is the one that `FromDatum` reads.
+unsafe impl SqlTranslatable for Texts {
+    const TYPE_IDENT: &'static str = "text[]";
+    const TYPE_ORIGIN: TypeOrigin = TypeOrigin::External;
+    const ARGUMENT_SQL: Result<SqlMappingRef, ArgumentError> = Ok(SqlMappingRef::literal("text[]"));
+    const RETURN_SQL: Result<ReturnsRef, ReturnsError> =
+        Ok(ReturnsRef::One(SqlMappingRef::literal("text[]")));
+}
