@@ -26,6 +26,9 @@ pub(super) struct Task<'a> {
     pub threads: usize,
 }
 
+/// A stretch of the work: from, to, and who takes the hits.
+type Work<'w> = dyn Fn(usize, usize, &mut dyn Deliver) -> std::result::Result<(), Stop> + Sync + 'w;
+
 /// What is said of a bunch of hits: go on, or enough.
 pub(super) type Take<'t, H> = &'t mut dyn FnMut(&mut H, &[Hit]) -> Result<bool>;
 
