@@ -1,6 +1,6 @@
 //! What `dedup` is asked to do.
 
-use crate::pg::{raise, raise_recipe};
+use crate::pg::{Database, raise, raise_recipe};
 use dedup_core::features::TextRecipe;
 use pgrx::prelude::*;
 use serde::Deserialize;
@@ -100,7 +100,9 @@ impl Options {
             refuse("progress is negative")
         }
         let recipe = match &written.weights {
-            Some(weights) => TextRecipe::from_json(weights).unwrap_or_else(|error| raise_recipe(error)),
+            Some(weights) => {
+                TextRecipe::resolved(weights, &Database).unwrap_or_else(|error| raise_recipe(error))
+            }
             None => TextRecipe::default(),
         };
         Options {
