@@ -1,6 +1,17 @@
 -- Fingerprints. Each function is one of src/fingerprint.rs, src/aggregate.rs
 -- or src/trigger.rs.
 
+DO $check$
+BEGIN
+    IF pg_catalog.current_setting('server_encoding') OPERATOR(pg_catalog.<>) 'UTF8' THEN
+        RAISE EXCEPTION 'pg_dedup needs a database with encoding UTF8, not %',
+                pg_catalog.current_setting('server_encoding')
+            USING ERRCODE = 'feature_not_supported',
+                  HINT = 'CREATE DATABASE … ENCODING ''UTF8'' TEMPLATE template0;';
+    END IF;
+END
+$check$;
+
 CREATE FUNCTION simhash(content text, weights jsonb DEFAULT NULL) RETURNS bigint
     AS 'MODULE_PATHNAME', 'simhash_text_wrapper'
     LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000;

@@ -137,7 +137,7 @@ fn simhash_features_text(
     weights: Option<RecipeArg<TextRecipe>>,
 ) -> TableIterator<'static, (name!(feature, String), name!(weight, f64), name!(hash, i64))> {
     let recipe = text_recipe(weights);
-    let bag = content.map(|content| EXTRACTOR.with_borrow_mut(|extractor| extractor.bag(content, &recipe)));
+    let bag = content.map(|content| bag_of_text(content, &recipe));
     TableIterator::new(feature_rows(bag.unwrap_or_default()))
 }
 
@@ -147,11 +147,24 @@ fn simhash_features_record(
     row: Record,
     weights: RecipeArg<RowRecipe>,
 ) -> TableIterator<'static, (name!(feature, String), name!(weight, f64), name!(hash, i64))> {
-    let recipe = weights.0;
-    let row = row.row();
+    TableIterator::new(feature_rows(bag_of_row(&row.row(), &weights.0)))
+}
+
+/// The features of a text.
+pub(crate) fn bag_of_text(content: &str, recipe: &TextRecipe) -> Bag {
+    EXTRACTOR.with_borrow_mut(|extractor| extractor.bag(content, recipe))
+}
+
+/// The features of a row.
+pub(crate) fn bag_of_row(row: &Row, recipe: &RowRecipe) -> Bag {
     let values: Vec<_> = recipe.columns.iter().map(|(name, _)| row.text(name)).collect();
     let values = values.iter().map(Option::as_deref);
-    TableIterator::new(feature_rows(EXTRACTOR.with_borrow_mut(|extractor| recipe.bag(extractor, values))))
+    EXTRACTOR.with_borrow_mut(|extractor| recipe.bag(extractor, values))
+}
+
+/// The fingerprint of a text.
+pub(crate) fn simhash_of(content: &str, recipe: &TextRecipe) -> Option<u64> {
+    EXTRACTOR.with_borrow_mut(|extractor| extractor.simhash(content, recipe))
 }
 
 fn feature_rows(bag: Bag) -> impl Iterator<Item = (String, f64, i64)> {

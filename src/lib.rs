@@ -10,14 +10,21 @@ use pgrx::prelude::*;
 mod aggregate;
 mod ball;
 mod banding;
+mod bloom;
+mod clusters;
 mod corpus;
+mod dedup;
 mod detectors;
 mod distance;
+mod evaluate;
+mod explain;
 mod fingerprint;
 mod guard;
 mod inspect;
+mod pairs;
 mod pg;
 mod planner;
+mod seen;
 mod similarity;
 mod trigger;
 
@@ -28,13 +35,14 @@ pgrx::pg_module_magic!(name, version);
 
 pgrx::extension_sql_file!("../sql/fingerprint.sql", name = "fingerprint");
 pgrx::extension_sql_file!("../sql/distance.sql", name = "distance", requires = ["fingerprint"]);
-pgrx::extension_sql_file!("../sql/corpus.sql", name = "corpus", requires = ["fingerprint"]);
 pgrx::extension_sql_file!("../sql/banding.sql", name = "banding", requires = ["distance"]);
-
 pgrx::extension_sql_file!("../sql/similarity.sql", name = "similarity", requires = ["fingerprint"]);
-pgrx::extension_sql_file!("../sql/detectors.sql", name = "detectors", requires = ["similarity", "corpus"]);
-
 pgrx::extension_sql_file!("../sql/guard.sql", name = "guard", requires = ["banding"]);
+pgrx::extension_sql_file!("../sql/corpus.sql", name = "corpus", requires = ["fingerprint"]);
+pgrx::extension_sql_file!("../sql/quality.sql", name = "quality", requires = ["corpus"]);
+pgrx::extension_sql_file!("../sql/groups.sql", name = "groups", requires = ["distance"]);
+pgrx::extension_sql_file!("../sql/exact.sql", name = "exact", requires = ["fingerprint"]);
+pgrx::extension_sql_file!("../sql/detectors.sql", name = "detectors", requires = ["similarity", "corpus"]);
 
 /// Called when the library is loaded. In the postmaster
 /// (`shared_preload_libraries`) the dictionary is loaded here, so that every
@@ -42,6 +50,7 @@ pgrx::extension_sql_file!("../sql/guard.sql", name = "guard", requires = ["bandi
 #[allow(non_snake_case)]
 #[pg_guard]
 pub extern "C-unwind" fn _PG_init() {
+    pg::host::define_settings();
     if pg::preloading() {
         dedup_core::text::Segmenter::shared();
     }

@@ -7,6 +7,7 @@
 
 pub mod banding;
 pub mod cluster;
+pub mod evaluate;
 pub mod exact;
 pub mod features;
 pub mod hash;

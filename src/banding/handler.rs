@@ -48,16 +48,3 @@ fn banding_handler(_fcinfo: pg_sys::FunctionCallInfo) -> PgBox<pg_sys::IndexAmRo
         am.into_pg_boxed()
     }
 }
-
-/// Whether an open index is of this access method, whatever its name and
-/// schema.
-///
-/// # Safety
-/// The relation is an open index.
-pub(super) unsafe fn is_banding(index: pg_sys::Relation) -> bool {
-    // SAFETY: the caller's promise; an index has a routine.
-    let build = unsafe { (*index).rd_indam.as_ref().and_then(|routine| routine.ambuild) };
-    build.is_some_and(|build| {
-        std::ptr::fn_addr_eq(build, build::ambuild as unsafe extern "C-unwind" fn(_, _, _) -> _)
-    })
-}

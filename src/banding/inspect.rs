@@ -4,7 +4,7 @@
 //! and writes go on; pages as the core's check says, two at most, shared. WAL:
 //! none. Both work on a standby.
 
-use super::{checked, handler, tid_of};
+use super::{checked, is_banding_relation, tid_of};
 use crate::pg::pages::{RelationPages, relation_name};
 use crate::pg::raise;
 use dedup_core::banding::{Finding, Index, Stats, check};
@@ -43,7 +43,7 @@ impl OpenIndex {
             let table = pg_sys::table_open(table, lock);
             let index = pg_sys::index_open(oid, lock);
             let open = OpenIndex { table, index };
-            if !handler::is_banding(index) {
+            if !is_banding_relation(index) {
                 not_banding(oid)
             }
             let elsewhere = (*(*index).rd_rel).relpersistence
@@ -75,9 +75,18 @@ impl Drop for OpenIndex {
 }
 
 fn not_banding(oid: pg_sys::Oid) -> ! {
+    // SAFETY: a look-up in the catalogue; null if there is no such relation.
+    let name = unsafe {
+        let name = pg_sys::get_rel_name(oid);
+        if name.is_null() {
+            format!("relation with OID {}", oid.to_u32())
+        } else {
+            format!("\"{}\"", std::ffi::CStr::from_ptr(name).to_string_lossy())
+        }
+    };
     raise(
         PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
-        format!("relation with OID {} is not a banding index", oid.to_u32()),
+        format!("{name} is not a banding index"),
         "Give the name of an index made by CREATE INDEX … USING banding.",
     )
 }
@@ -161,6 +170,16 @@ unsafe fn scan_table(open: &OpenIndex, snapshot: pg_sys::Snapshot, state: &mut C
     // SAFETY: the caller's promise; the scan may raise an error, hence the
     // guard around the call through a pointer.
     unsafe {
+        // Functions of the index run as the table's owner, whoever checks; and
+        // their settings end with the scan.
+        let (mut user, mut context) = (pg_sys::InvalidOid, 0);
+        pg_sys::GetUserIdAndSecContext(&mut user, &mut context);
+        let owner = (*(*open.table).rd_rel).relowner;
+        pg_sys::SetUserIdAndSecContext(owner, context | pg_sys::SECURITY_RESTRICTED_OPERATION as i32);
+        let settings = pg_sys::NewGUCNestLevel();
+        #[cfg(any(feature = "pg17", feature = "pg18"))]
+        pg_sys::RestrictSearchPath();
+
         let info = pg_sys::BuildIndexInfo(open.index);
         // As for a concurrent build: rows by the snapshot, no uniqueness.
         (*info).ii_Concurrent = true;
@@ -189,6 +208,8 @@ unsafe fn scan_table(open: &OpenIndex, snapshot: pg_sys::Snapshot, state: &mut C
                 );
             }
         });
+        pg_sys::AtEOXact_GUC(false, settings);
+        pg_sys::SetUserIdAndSecContext(user, context);
     }
 }
 

@@ -83,8 +83,8 @@ pub(super) unsafe extern "C-unwind" fn ambeginscan(
     keys: i32,
     order_bys: i32,
 ) -> pg_sys::IndexScanDesc {
-    // SAFETY: PostgreSQL gives an open index; the state lives in the context
-    // that the descriptor lives in.
+    // SAFETY: PostgreSQL gives an open index; the state lives in a child of the
+    // context that the descriptor lives in.
     unsafe {
         let scan = pg_sys::RelationGetIndexScan(index, keys, order_bys);
         let context = pg_sys::AllocSetContextCreateInternal(

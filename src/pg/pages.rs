@@ -3,7 +3,8 @@
 //! Locking: a guard is a pin and a content lock on one buffer. It lets go when
 //! it is dropped, but not while an error unwinds: then the transaction's abort
 //! has released the locks already, or is about to, and resource owners give
-//! back the pins; a second release would trip an assertion.
+//! back the pins; a second release would trip an assertion. A buffer of a
+//! temporary index has no lock, only the pin.
 //!
 //! WAL: one commit is one generic record. Generic WAL zeroes what lies between
 //! `pd_lower` and `pd_upper`, so `pd_lower` always ends the bytes in use. On an
@@ -11,6 +12,7 @@
 
 use dedup_core::banding::{Edit, Error, Pages, Result, WritePage, used_bytes, validate_edits};
 use pgrx::pg_sys;
+use std::cell::Cell;
 use std::ops::Deref;
 use std::slice;
 
@@ -36,6 +38,8 @@ pub(crate) struct RelationPages {
     relation: pg_sys::Relation,
     strategy: pg_sys::BufferAccessStrategy,
     delay: bool,
+    /// Blocks below this one exist.
+    known: Cell<u32>,
 }
 
 impl RelationPages {
@@ -45,7 +49,7 @@ impl RelationPages {
     /// The relation is an open index and stays open and locked for as long as
     /// the value and its guards live.
     pub(crate) unsafe fn new(relation: pg_sys::Relation) -> RelationPages {
-        RelationPages { relation, strategy: std::ptr::null_mut(), delay: false }
+        RelationPages { relation, strategy: std::ptr::null_mut(), delay: false, known: Cell::new(0) }
     }
 
     /// The same for VACUUM: through its ring of buffers, at its pace.
@@ -56,7 +60,34 @@ impl RelationPages {
         relation: pg_sys::Relation,
         strategy: pg_sys::BufferAccessStrategy,
     ) -> RelationPages {
-        RelationPages { relation, strategy, delay: true }
+        RelationPages { relation, strategy, delay: true, known: Cell::new(0) }
+    }
+
+    /// Whether a block exists. A damaged pointer may lead anywhere; to
+    /// `ReadBuffer` the highest block number means "add a page".
+    fn exists(&self, block: u32) -> bool {
+        if block >= self.known.get() {
+            // SAFETY: the relation is open (see `new`).
+            let pages = unsafe {
+                pg_sys::RelationGetNumberOfBlocksInFork(self.relation, pg_sys::ForkNumber::MAIN_FORKNUM)
+            };
+            self.known.set(pages);
+        }
+        block < self.known.get()
+    }
+
+    fn pin_existing(&self, block: u32) -> Result<pg_sys::Buffer> {
+        if !self.exists(block) {
+            return Err(Error::Corrupt {
+                block,
+                what: format!(
+                    "the block lies beyond the end of the index, which has {} pages",
+                    self.known.get()
+                )
+                .into(),
+            });
+        }
+        Ok(self.pin(block, pg_sys::ReadBufferMode::RBM_NORMAL))
     }
 
     fn pin(&self, block: u32, mode: pg_sys::ReadBufferMode::Type) -> pg_sys::Buffer {
@@ -97,9 +128,10 @@ impl Locked {
 
 impl Drop for Locked {
     fn drop(&mut self) {
+        // Negative: a local buffer, whose lock is none and holds off nothing.
         // SAFETY: plain reads of process-local state.
-        let unwinding = std::thread::panicking() || unsafe { pg_sys::InterruptHoldoffCount } == 0;
-        if !unwinding {
+        let held = self.buffer < 0 || unsafe { pg_sys::InterruptHoldoffCount } > 0;
+        if held && !std::thread::panicking() {
             // SAFETY: this guard holds the pin and the lock.
             unsafe { unlock_release_buffer_unguarded(self.buffer) }
         }
@@ -151,12 +183,12 @@ impl Pages for RelationPages {
     }
 
     fn read(&self, block: u32) -> Result<ReadGuard> {
-        let buffer = self.pin(block, pg_sys::ReadBufferMode::RBM_NORMAL);
+        let buffer = self.pin_existing(block)?;
         Ok(ReadGuard(Locked::new(buffer, pg_sys::BUFFER_LOCK_SHARE)))
     }
 
     fn lock(&self, block: u32) -> Result<WriteGuard> {
-        let buffer = self.pin(block, pg_sys::ReadBufferMode::RBM_NORMAL);
+        let buffer = self.pin_existing(block)?;
         Ok(WriteGuard { locked: Locked::new(buffer, pg_sys::BUFFER_LOCK_EXCLUSIVE), block })
     }
 
@@ -211,6 +243,9 @@ impl Pages for RelationPages {
     }
 
     fn prefetch(&self, block: u32) {
+        if !self.exists(block) {
+            return;
+        }
         // SAFETY: the relation is open (see `new`).
         unsafe {
             pg_sys::PrefetchBuffer(self.relation, pg_sys::ForkNumber::MAIN_FORKNUM, block);

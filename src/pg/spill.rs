@@ -69,6 +69,11 @@ impl Spill for TempFile {
         self.position = at + into.len() as u64;
         Ok(())
     }
+
+    fn check_interrupts(&mut self) -> Result<()> {
+        pgrx::check_for_interrupts!();
+        Ok(())
+    }
 }
 
 impl Drop for TempFile {

@@ -7,6 +7,7 @@ use pgrx::prelude::*;
 mod aggregates;
 mod errors;
 mod fingerprints;
+mod planner;
 mod rows;
 
 /// The single value of a query, `None` if it is NULL.

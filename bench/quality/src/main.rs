@@ -1,144 +1,52 @@
-//! Precision and recall of text recipes on labelled pairs.
+//! Precision and recall on labelled texts: ours beside the papers' recipes.
 //!
 //! ```text
-//! cargo run --release -p dedup_quality -- petitions.csv petition_pairs.csv short_pairs.csv
+//! cargo run --release -p dedup_quality -- DIRECTORY [petitions|short|edits|recipes] [--svg FILE]
 //! ```
 //!
-//! Needs three files: texts (`id, …, body, …`), pairs of their ids judged
-//! `same`, `different` or `unsure` with an exact similarity (`id1, id2,
-//! jaccard3, containment3, matter`), and pairs of short texts before and after
-//! an edit (`text1, text2, jaccard2`). For each recipe and radius it prints the
-//! precision and recall of "distance within the radius" on the first two, and
-//! the recall on the third beside the share of unrelated short texts within
-//! the radius.
+//! The directory holds, each as CSV with a header:
+//!
+//! | file | columns |
+//! |---|---|
+//! | `petitions.csv` | `id, petitioner, title, body, …` |
+//! | `petition_pairs.csv` | `id1, id2, jaccard3, matter`; `matter` is `same`, `different` or `unsure` |
+//! | `short_texts.csv.gz` (or `.csv`) | `id, text` |
+//! | `short_pairs.csv` | `text1, text2` |
+//!
+//! No setting is fitted to these files: recipes and thresholds are the
+//! documented defaults, radii come from the background of the unlabelled texts
+//! (`near_dup_calibrate`, `dedup_suggest`).
 
-use dedup_core::features::{Extractor, TextRecipe};
-use dedup_core::signature::hamming;
-use serde_json::{Value, json};
-use std::collections::HashMap;
-use std::time::Instant;
-
-fn read(path: &str) -> (HashMap<String, usize>, Vec<csv::StringRecord>) {
-    let mut reader = csv::Reader::from_path(path).unwrap_or_else(|error| fail(path, &error));
-    let header = reader.headers().unwrap_or_else(|error| fail(path, &error)).iter().enumerate();
-    let header = header.map(|(at, name)| (name.to_owned(), at)).collect();
-    (header, reader.records().map(|record| record.unwrap_or_else(|error| fail(path, &error))).collect())
-}
-
-fn fail(path: &str, error: &dyn std::fmt::Display) -> ! {
-    eprintln!("{path}: {error}");
-    std::process::exit(1)
-}
+mod data;
+mod edits;
+mod petitions;
+mod recipes;
+mod short;
+mod svg;
 
 fn main() {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let [texts, pairs, short] = args.as_slice() else {
-        eprintln!("usage: dedup_quality TEXTS.csv PAIRS.csv SHORT_PAIRS.csv");
+    let mut args: Vec<String> = std::env::args().skip(1).collect();
+    let svg = args.iter().position(|arg| arg == "--svg").map(|at| {
+        let file = args.get(at + 1).cloned().unwrap_or_else(|| "edits.svg".into());
+        args.truncate(at);
+        file
+    });
+    let Some((directory, parts)) = args.split_first() else {
+        eprintln!("usage: dedup_quality DIRECTORY [petitions|short|edits|recipes]… [--svg FILE]");
         std::process::exit(2)
     };
-    let (columns, texts) = read(texts);
-    let ids: HashMap<&str, usize> =
-        texts.iter().enumerate().map(|(at, row)| (&row[columns["id"]], at)).collect();
-    let bodies: Vec<&str> = texts.iter().map(|row| &row[columns["body"]]).collect();
-    let (columns, pairs) = read(pairs);
-    let judged: HashMap<(usize, usize), (f64, &str)> = pairs
-        .iter()
-        .map(|row| {
-            let (a, b) = (ids[&row[columns["id1"]]], ids[&row[columns["id2"]]]);
-            let similarity = row[columns["jaccard3"]].parse().unwrap_or(0.0);
-            ((a.min(b), a.max(b)), (similarity, &row[columns["matter"]]))
-        })
-        .collect();
-    let (columns, short) = read(short);
-    let short: Vec<(&str, &str)> =
-        short.iter().map(|row| (&row[columns["text1"]], &row[columns["text2"]])).collect();
-
-    println!("petitions: truth = `same` pairs with Jaccard >= 0.5; unsure pairs count for neither side");
-    println!("P/R at radius 3, 6, 8, 10, 12 | short: recall (false share) at 6, 10, 13 | MB/s");
-    for recipe in recipes() {
-        let parsed = TextRecipe::from_json(&recipe).unwrap_or_else(|error| fail("recipe", &error));
-        let mut extractor = Extractor::new();
-        let started = Instant::now();
-        let prints: Vec<Option<u64>> = bodies.iter().map(|body| extractor.simhash(body, &parsed)).collect();
-        let speed = bodies.iter().map(|body| body.len()).sum::<usize>() as f64
-            / started.elapsed().as_secs_f64()
-            / 1e6;
-        let mut cells = Vec::new();
-        for radius in [3, 6, 8, 10, 12] {
-            cells.push(petitions(&prints, &judged, radius));
-        }
-        let short_prints: Vec<(Option<u64>, Option<u64>)> = short
-            .iter()
-            .map(|(a, b)| (extractor.simhash(a, &parsed), extractor.simhash(b, &parsed)))
-            .collect();
-        let short: Vec<String> =
-            [6, 10, 13].iter().map(|&radius| short_recall(&short_prints, radius)).collect();
-        println!("{:<74} {} | {} | {speed:.0}", recipe.to_string(), cells.join(" "), short.join(" "));
+    let wanted = |part: &str| parts.is_empty() || parts.iter().any(|wanted| wanted == part);
+    let data = data::Data::new(directory);
+    if wanted("petitions") {
+        petitions::report(&data);
     }
-}
-
-fn recipes() -> Vec<Value> {
-    let mut all = vec![json!({})];
-    for hmm in [false, true] {
-        for weight in ["tf", "log", "one"] {
-            all.push(json!({"tokens": "words", "weight": weight, "hmm": hmm}));
-        }
+    if wanted("short") {
+        short::report(&data);
     }
-    for n in [1, 2, 3, 4] {
-        for weight in ["tf", "log"] {
-            all.push(json!({"tokens": "chars", "n": n, "weight": weight}));
-        }
+    if wanted("edits") {
+        edits::report(&data, svg.as_deref());
     }
-    for n in [1, 2, 3] {
-        for weight in ["tf", "log", "one"] {
-            all.push(json!({"tokens": "words+chars", "n": n, "weight": weight}));
-        }
+    if parts.iter().any(|part| part == "recipes") {
+        recipes::report(&data);
     }
-    for n in [2, 3] {
-        all.push(json!({"tokens": "shingles", "n": n}));
-    }
-    all
-}
-
-fn petitions(prints: &[Option<u64>], judged: &HashMap<(usize, usize), (f64, &str)>, radius: u32) -> String {
-    let truth = |&(similarity, matter): &(f64, &str)| matter == "same" && similarity >= 0.5;
-    let positives = judged.values().filter(|pair| truth(pair)).count();
-    let (mut right, mut wrong) = (0, 0);
-    for (b, &print_b) in prints.iter().enumerate() {
-        for (a, &print_a) in prints[..b].iter().enumerate() {
-            let (Some(print_a), Some(print_b)) = (print_a, print_b) else { continue };
-            if hamming(print_a, print_b) > radius {
-                continue;
-            }
-            match judged.get(&(a, b)) {
-                Some(pair) if truth(pair) => right += 1,
-                Some((_, "same" | "unsure")) => {}
-                _ => wrong += 1,
-            }
-        }
-    }
-    format!(
-        "{:.2}/{:.2}",
-        f64::from(right) / f64::from((right + wrong).max(1)),
-        f64::from(right) / positives as f64
-    )
-}
-
-fn short_recall(prints: &[(Option<u64>, Option<u64>)], radius: u32) -> String {
-    let near =
-        |a: Option<u64>, b: Option<u64>| matches!((a, b), (Some(a), Some(b)) if hamming(a, b) <= radius);
-    let found = prints.iter().filter(|&&(a, b)| near(a, b)).count();
-    let mut false_pairs = 0u32;
-    let mut unrelated = 0u32;
-    for step in 1..=200 {
-        for at in 0..prints.len() - step {
-            unrelated += 1;
-            false_pairs += u32::from(near(prints[at].0, prints[at + step].1));
-        }
-    }
-    format!(
-        "{:.2}({:.0e})",
-        found as f64 / prints.len() as f64,
-        f64::from(false_pairs) / f64::from(unrelated)
-    )
 }

@@ -94,7 +94,7 @@ impl<'s, S: Spill> Builder<'s, S> {
     fn dump(&mut self) -> Result<()> {
         for (i, runs) in self.by_tree.iter_mut().enumerate() {
             turn(&mut self.records, i);
-            sort(&mut self.records, &mut || Ok(()))?;
+            sort(&mut self.records, &mut || self.runs.check_interrupts())?;
             runs.push(self.runs.write(self.records.iter().copied().map(Ok))?);
         }
         self.records.clear();

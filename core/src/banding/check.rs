@@ -283,9 +283,10 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
         if !leaf.layout.covers(&header) {
             self.find(block, tree, "the entries' keys are narrower than the page's key range");
         }
-        let (mut outside, mut cold) = (0, 0);
+        let (mut outside, mut cold, mut no_row) = (0, 0, 0);
         for entry in leaf.iter() {
             outside += u32::from(!header.covers(entry));
+            no_row += u32::from(!entry.tid.can_be_a_row());
             let fingerprint = tree.fingerprint(entry.key);
             self.report.entries[t] += 1;
             self.all[t].add(fingerprint, entry.tid);
@@ -298,6 +299,9 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
         }
         if outside > 0 {
             self.find(block, tree, format!("{outside} entries lie outside the page's key range"));
+        }
+        if no_row > 0 {
+            self.find(block, tree, format!("{no_row} entries point to where no row can be"));
         }
         if cold > 0 && self.at_rest {
             self.find(block, tree, format!("{cold} entries belong to buckets without a second level"));

@@ -43,6 +43,11 @@ impl Tid {
     pub const fn offset(self) -> u16 {
         self.0 as u16
     }
+
+    /// Whether a row can be there: line pointers count from 1, and the last block number means "none".
+    pub const fn can_be_a_row(self) -> bool {
+        self.offset() != 0 && self.block() != u32::MAX
+    }
 }
 
 impl fmt::Display for Tid {

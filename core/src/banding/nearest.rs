@@ -23,7 +23,7 @@ use super::hot::{self, BucketState};
 use super::key::{BLOCKS, Position, Tree};
 use super::meta::{Index, METAPAGE};
 use super::ranges::Ranges;
-use super::scan::{Hit, RangeScan};
+use super::scan::{Hit, NO_ROW, RangeScan};
 use super::schedule::{MAX_DISTANCE, Radii, Shell, buckets_within, leaves_read};
 use super::storage::Pages;
 
@@ -258,6 +258,7 @@ impl NearestScan {
             }
             let (done, radii, cut) = (self.done, self.radii, self.waiting.cut);
             let waiting = &mut self.waiting;
+            let mut rows = true;
             page.leaf()?.near(query, cut.saturating_sub(1), |entry| {
                 let diff = tree.fingerprint(entry.key ^ query);
                 let distance = diff.count_ones();
@@ -265,9 +266,13 @@ impl NearestScan {
                 let first_covered =
                     (0..BLOCKS).all(|j| if j == i { block(j) == radii[j] } else { block(j) > radii[j] });
                 if distance >= done && first_covered {
+                    rows &= entry.tid.can_be_a_row();
                     waiting.add(Hit { distance, tid: entry.tid, fingerprint: self.query ^ diff });
                 }
             });
+            if !rows {
+                return corrupt(page.block, NO_ROW);
+            }
             match page.high() {
                 None => break,
                 Some(high) => mark = high,

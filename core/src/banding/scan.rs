@@ -18,6 +18,9 @@ use super::ranges::{Filter, Ranges};
 use super::schedule::{MAX_DISTANCE, Shell, buckets_within, leaves_read, radii};
 use super::storage::Pages;
 
+/// What is wrong with an entry whose tid is none.
+pub(crate) const NO_ROW: &str = "an entry points to where no row can be";
+
 /// A row found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Hit {
@@ -157,13 +160,18 @@ impl RangeScan {
                 }
             }
             let (least, distance) = (self.least, self.distance);
+            let mut rows = true;
             page.leaf()?.near(query, distance, |entry| {
                 let diff = leg.tree.fingerprint(entry.key ^ query);
                 let d = diff.count_ones();
                 if d >= least && leg.filter.lets_through(diff) {
+                    rows &= entry.tid.can_be_a_row();
                     hits.push(Hit { distance: d, tid: entry.tid, fingerprint: self.query ^ diff });
                 }
             });
+            if !rows {
+                return super::error::corrupt(page.block, NO_ROW);
+            }
             match page.high() {
                 None => return Ok(Walk::Done),
                 Some(high) => self.mark = high,

@@ -26,6 +26,14 @@ pub trait Spill {
     /// # Errors
     /// What reading fails with.
     fn read(&mut self, at: u64, into: &mut [u8]) -> Result<()>;
+
+    /// Gives the environment a chance to cancel.
+    ///
+    /// # Errors
+    /// The build is to stop.
+    fn check_interrupts(&mut self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// A spill in memory, for tests and for builds that are known to fit.
@@ -68,6 +76,10 @@ pub(crate) struct Runs<'s, S: Spill> {
 impl<'s, S: Spill> Runs<'s, S> {
     pub(crate) fn new(spill: &'s mut S) -> Self {
         Runs { spill, end: 0 }
+    }
+
+    pub(crate) fn check_interrupts(&mut self) -> Result<()> {
+        self.spill.check_interrupts()
     }
 
     /// Writes records that are in order as a run.
@@ -211,7 +223,7 @@ impl Sorter {
     }
 
     fn dump<S: Spill>(&mut self, runs: &mut Runs<'_, S>) -> Result<()> {
-        sort(&mut self.records, &mut || Ok(()))?;
+        sort(&mut self.records, &mut || runs.check_interrupts())?;
         self.runs.push(runs.write(self.records.drain(..).map(Ok))?);
         Ok(())
     }
@@ -224,7 +236,7 @@ impl Sorter {
         mut each: impl FnMut(Position) -> Result<()>,
     ) -> Result<()> {
         if self.runs.is_empty() {
-            sort(&mut self.records, &mut || Ok(()))?;
+            sort(&mut self.records, &mut || runs.check_interrupts())?;
             return self.records.into_iter().try_for_each(each);
         }
         self.dump(runs)?;

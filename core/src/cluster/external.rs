@@ -94,7 +94,7 @@ impl<F: Spill> Files<F> {
         settings: &Settings,
         host: &mut H,
     ) -> Result<Partitions<F>> {
-        let buffer = (settings.memory / 2 >> bits).clamp(LEAST_BUFFER, MOST_BUFFER);
+        let buffer = ((settings.memory / 2) >> bits).clamp(LEAST_BUFFER, MOST_BUFFER);
         let mut partitions = Partitions {
             file: host.file(),
             end: 0,

@@ -14,6 +14,9 @@ const WORTH_IT: usize = 1 << 14;
 /// Buckets, or rows, that a thread takes at a time.
 const STRIDE: usize = 64;
 
+/// What a thread does with the stretch of rows from the first number to the second.
+type Work<'a> = dyn Fn(usize, usize, &mut dyn Deliver) -> std::result::Result<(), Stop> + Sync + 'a;
+
 /// What to join: distinct fingerprints with others, or with themselves.
 #[derive(Clone, Copy)]
 pub(super) struct Task<'a> {
@@ -22,6 +25,9 @@ pub(super) struct Task<'a> {
     pub distance: u32,
     pub threads: usize,
 }
+
+/// A stretch of the work: from, to, and who takes the hits.
+type Work<'w> = dyn Fn(usize, usize, &mut dyn Deliver) -> std::result::Result<(), Stop> + Sync + 'w;
 
 /// What is said of a bunch of hits: go on, or enough.
 pub(super) type Take<'t, H> = &'t mut dyn FnMut(&mut H, &[Hit]) -> Result<bool>;
@@ -95,7 +101,7 @@ impl Task<'_> {
         items: usize,
         host: &mut H,
         take: Take<'_, H>,
-        work: &(dyn Fn(usize, usize, &mut dyn Deliver) -> std::result::Result<(), Stop> + Sync),
+        work: &Work<'_>,
     ) -> Result<bool> {
         let rows = self.left.len() + self.right.map_or(0, <[u64]>::len);
         if self.threads < 2 || rows < WORTH_IT {
@@ -125,12 +131,21 @@ impl Task<'_> {
             }
             host.shield(false);
             drop(sender);
-            let result = collect(host, take, &receiver);
-            stop.store(true, Relaxed);
-            // Threads that wait to send are let go.
-            drop(receiver);
-            result
+            // When this ends, by an interrupt that unwinds too, the threads stop, and those that
+            // wait to send are let go.
+            let receiver = receiver;
+            let _stop = StopOnDrop(&stop);
+            collect(host, take, &receiver)
         })
+    }
+}
+
+/// Tells threads to stop when it goes out of scope.
+pub(super) struct StopOnDrop<'s>(pub &'s AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
     }
 }
 

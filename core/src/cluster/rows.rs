@@ -1,6 +1,7 @@
 //! Rows with their fingerprints, sorted, equal fingerprints together.
 
 use super::pairs::Host;
+use super::parallel::StopOnDrop;
 use crate::banding::sort::{Bytes, count, permute, sort_from};
 use crate::banding::{Error, Result};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -105,12 +106,11 @@ fn sort_rows<H: Host>(rows: &mut [Row], threads: usize, host: &mut H) -> Result<
         host.shield(true);
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         host.shield(false);
-        let mut checked = Ok(());
-        while checked.is_ok() && workers.iter().any(|worker| !worker.is_finished()) {
+        let _stop = StopOnDrop(&stop);
+        while workers.iter().any(|worker| !worker.is_finished()) {
             std::thread::sleep(Duration::from_millis(1));
-            checked = host.check();
+            host.check()?;
         }
-        stop.store(checked.is_err(), Relaxed);
-        checked
+        Ok(())
     })
 }

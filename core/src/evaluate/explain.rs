@@ -67,7 +67,10 @@ pub fn explain(a: &Bag, b: &Bag) -> Explanation {
         features.push(Explained { feature: text.to_owned(), weight_a, weight_b, bits });
     }
     features.sort_by(|x, y| {
-        y.bits.abs().total_cmp(&x.bits.abs()).then((y.weight_a + y.weight_b).total_cmp(&(x.weight_a + x.weight_b)))
+        y.bits
+            .abs()
+            .total_cmp(&x.bits.abs())
+            .then((y.weight_a + y.weight_b).total_cmp(&(x.weight_a + x.weight_b)))
     });
     Explanation {
         features,

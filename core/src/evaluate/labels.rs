@@ -116,7 +116,10 @@ mod tests {
         assert_eq!(score, Score { found: 2, truth: 2, right: 1 });
         assert_eq!((score.precision(), score.recall(), score.f1()), (Some(0.5), Some(0.5), Some(0.5)));
         let verdicts: Vec<_> = labels.verdicts().collect();
-        assert_eq!(verdicts, [("1", "2", Verdict::Right), ("1", "3", Verdict::Wrong), ("5", "6", Verdict::Missed)]);
+        assert_eq!(
+            verdicts,
+            [("1", "2", Verdict::Right), ("1", "3", Verdict::Wrong), ("5", "6", Verdict::Missed)]
+        );
     }
 
     #[test]

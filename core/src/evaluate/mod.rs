@@ -10,7 +10,7 @@ mod particulars;
 mod similar_pairs;
 mod suggest;
 
-pub use calibrate::{Background, Calibration, RadiusRow, probes};
+pub use calibrate::{Background, Calibration, RadiusRow};
 pub use explain::{Explained, Explanation, explain};
 pub use labels::{Labels, Score, Verdict};
 pub use particulars::{Kinds, Particular, particulars};

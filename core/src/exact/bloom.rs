@@ -140,7 +140,7 @@ impl Shape {
         };
         (0..hashes).map(move |i| match hashing {
             Hashing::City => {
-                let position = (u128::from(at) * u128::from(bits) >> 64) as u64;
+                let position = ((u128::from(at) * u128::from(bits)) >> 64) as u64;
                 at = at.wrapping_add(step);
                 step = step.wrapping_add(u64::from(i));
                 position

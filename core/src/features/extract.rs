@@ -15,15 +15,24 @@ pub struct Extractor {
     compacted: String,
     feature: String,
     counts: FxHashMap<u64, Counted>,
+    texts: Vec<String>,
 }
 
 /// A feature under a scheme that needs its frequency.
+#[derive(Clone, Copy)]
 struct Counted {
     frequency: u32,
+    /// The number of its text, if texts are kept.
+    text: u32,
     /// What one token of it weighs, whatever the frequency.
     token: f64,
-    text: Option<String>,
 }
+
+/// Room for this many features stays with the extractor; a longer text gives
+/// back what it took, and does not slow the clearing for the texts after it.
+const KEPT_FEATURES: usize = 1 << 14;
+/// The same for the bytes of a text.
+const KEPT_BYTES: usize = 1 << 20;
 
 impl Extractor {
     /// An extractor with empty buffers.
@@ -56,30 +65,53 @@ impl Extractor {
     ) {
         if !weigh::is_plain_frequency(recipe) {
             self.count(prefix, text, recipe, false);
+            // Most features occur once and have no weight of their own: those
+            // weigh the same, and counting is much faster than adding.
+            sums.set_unit(weigh::of_occurrences(recipe, 1, 1.0));
             for (&hash, counted) in &self.counts {
-                sums.add(hash, weigh::of_occurrences(recipe, counted.frequency, counted.token));
+                if counted.frequency == 1 && counted.token == 1.0 {
+                    sums.count(hash);
+                } else {
+                    sums.add(hash, weigh::of_occurrences(recipe, counted.frequency, counted.token));
+                }
             }
+            self.release();
             return;
         }
         // Term frequency needs no table: adding a feature again is counting it.
         sums.set_unit(recipe.factor);
         self.tokens(prefix, text, recipe, |feature, _| sums.count(recipe.hash.of(feature)));
+        self.release();
     }
 
     /// Adds the features of a running text to `bag`, each with `prefix`
     /// before it.
     pub(super) fn text_into_bag(&mut self, bag: &mut Bag, prefix: &str, text: &str, recipe: &TextRecipe) {
         self.count(prefix, text, recipe, true);
-        let mut counted: Vec<_> = self.counts.iter().collect();
-        counted.sort_by(|a, b| a.1.text.cmp(&b.1.text));
-        for (&hash, counted) in counted {
+        let mut counted: Vec<_> = self.counts.iter().map(|(&hash, &counted)| (hash, counted)).collect();
+        let text_of = |counted: &Counted| &self.texts[counted.text as usize];
+        counted.sort_by(|a, b| text_of(&a.1).cmp(text_of(&b.1)));
+        for (hash, counted) in &counted {
             let weight = weigh::of_occurrences(recipe, counted.frequency, counted.token);
-            if let Some(text) = &counted.text
-                && !weight.is_zero()
-            {
-                bag.add(text, hash, weight);
+            if !weight.is_zero() {
+                bag.add(text_of(counted), *hash, weight);
             }
         }
+        self.release();
+    }
+
+    /// Gives back the room that only an unusually long text needs.
+    fn release(&mut self) {
+        if self.counts.capacity() > KEPT_FEATURES {
+            self.counts = FxHashMap::default();
+        }
+        for buffer in [&mut self.normal, &mut self.compacted] {
+            if buffer.capacity() > KEPT_BYTES {
+                *buffer = String::new();
+            }
+        }
+        self.texts.clear();
+        self.texts.shrink_to(KEPT_FEATURES);
     }
 
     /// The single feature of a short field: its whole normal form, with
@@ -91,25 +123,32 @@ impl Extractor {
         }
         self.feature.clear();
         self.feature.push_str(prefix);
+        // Of a number the sign is no punctuation.
+        if value.trim_start().starts_with('-') && value.trim().parse::<f64>().is_ok() {
+            self.feature.push('-');
+        }
         self.feature.push_str(&self.normal);
         Some(&self.feature)
     }
 
     /// Fills `counts` with the features of a text.
     fn count(&mut self, prefix: &str, text: &str, recipe: &TextRecipe, keep_texts: bool) {
-        let mut counts = std::mem::take(&mut self.counts);
+        let (mut counts, mut texts) = (std::mem::take(&mut self.counts), std::mem::take(&mut self.texts));
         counts.clear();
         self.tokens(prefix, text, recipe, |feature, token| {
-            counts
-                .entry(recipe.hash.of(feature))
-                .or_insert_with(|| Counted {
+            let new = || {
+                if keep_texts {
+                    texts.push(feature.to_owned());
+                }
+                Counted {
                     frequency: 0,
+                    text: texts.len().saturating_sub(1) as u32,
                     token: weigh::of_token(recipe, token),
-                    text: keep_texts.then(|| feature.to_owned()),
-                })
-                .frequency += 1;
+                }
+            };
+            counts.entry(recipe.hash.of(feature)).or_insert_with(new).frequency += 1;
         });
-        self.counts = counts;
+        (self.counts, self.texts) = (counts, texts);
     }
 
     /// Calls `each` with every token of the text, in order, repetitions

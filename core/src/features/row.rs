@@ -207,6 +207,14 @@ mod tests {
         assert_eq!(features(&recipe, &[Some("张三"), None, None, None]), [("1=张三".to_owned(), 2.0)]);
     }
 
+    /// A negative number is not its opposite; a dash before a word is nothing.
+    #[test]
+    fn the_sign_of_a_number_counts() {
+        let recipe = RowRecipe::from_weights(&[Some(1.0)]).unwrap();
+        let feature = |value| features(&recipe, &[Some(value)])[0].0.clone();
+        assert_eq!(["-5", "5", " -1.5 ", "- x"].map(feature), ["1=-5", "1=5", "1=-1 5", "1=x"]);
+    }
+
     #[test]
     fn a_row_equals_its_bag() {
         let recipe = RowRecipe::from_weights(&[Some(2.0), Some(0.25), None]).unwrap();

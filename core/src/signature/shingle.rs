@@ -38,7 +38,7 @@ pub fn hashes(content: &str, w: usize, modulus: u64) -> Vec<u64> {
     let mut all = Vec::new();
     each(content, w, |shingle| {
         let hash = city64(shingle.as_bytes());
-        if hash % modulus.max(1) == 0 {
+        if hash.is_multiple_of(modulus.max(1)) {
             all.push(hash);
         }
     });

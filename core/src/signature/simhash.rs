@@ -256,10 +256,24 @@ impl SimHash {
         }
         let unit = self.unit.0;
         let used = &self.planes[..(u32::BITS - self.counted.leading_zeros()) as usize];
-        for (bit, sum) in self.ones.iter_mut().enumerate() {
-            let count = used.iter().rev().fold(0, |count, plane| count << 1 | (plane >> bit & 1));
-            // At most 2^10 features of at most 2^40 units, below 2^62 each.
-            *sum += count * unit;
+        // Eight bits at a time: bit `i` of a byte becomes byte `i` of a word,
+        // so that the counts of eight bits are summed side by side.
+        const EACH: u64 = 0x0101_0101_0101_0101;
+        let spread = |byte: u64| {
+            let apart = byte.wrapping_mul(EACH) & 0x8040_2010_0804_0201;
+            (apart + 0x7F * EACH) >> 7 & EACH
+        };
+        for (eight, sums) in self.ones.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+            let side_by_side = |planes: &[u64]| {
+                let planes = planes.iter().enumerate();
+                planes.fold(0, |sum, (at, plane)| sum + (spread(plane >> (8 * eight) & 0xFF) << at))
+            };
+            let (low, high) = used.split_at(used.len().min(8));
+            let (low, high) = (side_by_side(low).to_le_bytes(), side_by_side(high).to_le_bytes());
+            for ((sum, low), high) in sums.iter_mut().zip(low).zip(high) {
+                // At most 2^10 features of at most 2^40 units, below 2^62 each.
+                *sum += (u64::from(high) << 8 | u64::from(low)) * unit;
+            }
         }
         self.total += u64::from(self.counted) * unit;
         self.planes = [0; PLANES];

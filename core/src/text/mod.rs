@@ -9,6 +9,7 @@ mod simplify;
 
 pub use markup::{Markup, strip_markup};
 pub use ngrams::{char_ngrams, compact};
+pub(crate) use normalize::is_spaceless as is_spaceless_char;
 pub use normalize::{normalize, normalize_into};
 pub use segment::{Segmenter, WordError};
 pub use sentences::{clauses, sentences};

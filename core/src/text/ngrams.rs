@@ -20,19 +20,33 @@ pub fn char_ngrams<'a>(text: &'a str, n: usize, mut each: impl FnMut(&'a str)) {
     if text.is_empty() {
         return;
     }
-    let mut starts = text.char_indices().map(|(at, _)| at);
-    let mut ends = text.char_indices().map(|(at, _)| at).skip(n).chain(std::iter::once(text.len()));
-    let Some(first_end) = ends.next() else {
-        return each(text);
-    };
-    let mut end = first_end;
-    loop {
-        let Some(start) = starts.next() else { return };
-        each(&text[start..end]);
-        match ends.next() {
-            Some(next) => end = next,
-            None => return,
+    let bytes = text.as_bytes();
+    let mut end = 0;
+    for _ in 0..n {
+        if end == bytes.len() {
+            return each(text);
         }
+        end += char_length(bytes[end]);
+    }
+    let mut start = 0;
+    loop {
+        each(&text[start..end]);
+        if end == bytes.len() {
+            return;
+        }
+        start += char_length(bytes[start]);
+        end += char_length(bytes[end]);
+    }
+}
+
+/// The length of the UTF-8 character that begins with `first`.
+#[inline]
+fn char_length(first: u8) -> usize {
+    match first {
+        0..0x80 => 1,
+        0x80..0xE0 => 2,
+        0xE0..0xF0 => 3,
+        0xF0.. => 4,
     }
 }
 

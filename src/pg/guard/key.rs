@@ -69,7 +69,8 @@ impl Key {
 unsafe fn may_read(table: pg_sys::Oid) -> bool {
     // SAFETY: look-ups in the system catalogs.
     unsafe {
-        let granted = pg_sys::pg_class_aclcheck(table, pg_sys::GetUserId(), pg_sys::ACL_SELECT.into());
+        let granted =
+            pg_sys::pg_class_aclcheck(table, pg_sys::GetUserId(), pg_sys::ACL_SELECT as pg_sys::AclMode);
         let secured = pg_sys::check_enable_rls(table, pg_sys::InvalidOid, true);
         granted == pg_sys::AclResult::ACLCHECK_OK
             && secured != pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32

@@ -15,7 +15,8 @@
 //!   other the later one always learns of the earlier one, never both of each
 //!   other.
 //!
-//! A transaction has at most [`KEPT`] publications a table and one edge.
+//! A transaction has at most [`KEPT`] publications a table, one lock that says
+//! that it has any, and one edge.
 
 use pgrx::pg_sys;
 use std::cell::RefCell;
@@ -27,6 +28,7 @@ const KEPT: usize = 4;
 const EDGE: u16 = 1;
 const WAITING: u16 = 2;
 const PUBLISHING: u16 = 3;
+const PRESENT: u16 = 4;
 /// Tags of publications carry the table in the other bits.
 const PUBLICATION: u16 = 0x8000;
 
@@ -66,11 +68,15 @@ fn publication_of(table: pg_sys::Oid) -> u16 {
 /// Takes a lock on behalf of the whole transaction, so that it can be given
 /// back in a later statement.
 fn lock(tag: &pg_sys::LOCKTAG) {
+    lock_as(tag, pg_sys::ExclusiveLock as i32);
+}
+
+fn lock_as(tag: &pg_sys::LOCKTAG, mode: pg_sys::LOCKMODE) {
     // SAFETY: inside a transaction; the owner is put back.
     unsafe {
         let owner = pg_sys::CurrentResourceOwner;
         pg_sys::CurrentResourceOwner = pg_sys::TopTransactionResourceOwner;
-        pg_sys::LockAcquire(tag, pg_sys::ExclusiveLock as i32, false, false);
+        pg_sys::LockAcquire(tag, mode, false, false);
         pg_sys::CurrentResourceOwner = owner;
     }
 }
@@ -90,7 +96,7 @@ fn unlock(tag: &pg_sys::LOCKTAG) {
 /// takes.
 fn held(wanted: impl Fn(&pg_sys::LOCKTAG) -> bool) -> Vec<pg_sys::LOCKTAG> {
     // SAFETY: the function gives an array of as many locks as it says.
-    let locks = unsafe {
+    unsafe {
         let data = pg_sys::GetLockStatusData();
         let locks = std::slice::from_raw_parts((*data).locks, (*data).nelements as usize);
         let ours = locks.iter().filter(|lock| {
@@ -100,8 +106,7 @@ fn held(wanted: impl Fn(&pg_sys::LOCKTAG) -> bool) -> Vec<pg_sys::LOCKTAG> {
         pg_sys::pfree((*data).locks.cast());
         pg_sys::pfree(data.cast());
         found
-    };
-    locks
+    }
 }
 
 /// Whether `from` waits for `to`, directly or through others.
@@ -161,6 +166,17 @@ pub(super) unsafe fn wait_for(
     }
 }
 
+/// Whether no other transaction holds the lock in any mode.
+fn is_alone(tag: &pg_sys::LOCKTAG) -> bool {
+    let mut others = 0;
+    // SAFETY: the function counts what it gives; it gives memory of its own.
+    unsafe {
+        let found = pg_sys::GetLockConflicts(tag, pg_sys::ExclusiveLock as i32, &mut others);
+        pg_sys::pfree(found.cast());
+    }
+    others == 0
+}
+
 /// Tells others that a row of `fingerprint` is about to be stored in `table`,
 /// and gives the transactions that are about to store one within `distance` of
 /// it, or may just have done so.
@@ -170,14 +186,27 @@ pub(crate) fn publish(table: pg_sys::Oid, fingerprint: u64, distance: u32) -> Ve
     let kind = publication_of(table);
     let mine = tag(u32::from(transaction), (fingerprint >> 32) as u32, fingerprint as u32, kind);
     let publishing = tag(0, database(), u32::from(table), PUBLISHING);
+    let present = tag(0, database(), u32::from(table), PRESENT);
+    let is_first = PUBLISHED.with_borrow(|published| {
+        !published.iter().any(|it| it.transaction == transaction && it.table == table)
+    });
+    if is_first {
+        lock_as(&present, pg_sys::ShareLock as i32);
+    }
     lock(&publishing);
     lock(&mine);
-    let near = held(|tag| {
-        let other = u64::from(tag.locktag_field2) << 32 | u64::from(tag.locktag_field3);
-        tag.locktag_field4 == kind
-            && tag.locktag_field1 != mine.locktag_field1
-            && dedup_core::signature::hamming(other, fingerprint) <= distance
-    });
+    // Who is not present has published nothing; most of the time that saves
+    // reading the lock table.
+    let near = if is_alone(&present) {
+        Vec::new()
+    } else {
+        held(|tag| {
+            let other = u64::from(tag.locktag_field2) << 32 | u64::from(tag.locktag_field3);
+            tag.locktag_field4 == kind
+                && tag.locktag_field1 != mine.locktag_field1
+                && dedup_core::signature::hamming(other, fingerprint) <= distance
+        })
+    };
     unlock(&publishing);
     PUBLISHED.with_borrow_mut(|published| {
         published.retain(|other| other.transaction == transaction);

@@ -1,6 +1,5 @@
 -- What the extension consists of.
 CREATE EXTENSION pg_dedup;
-\df
 \do
 -- Functions: everything that computes from its arguments alone is immutable
 -- and may run in a parallel worker, and what is expensive says so.

@@ -1,0 +1,225 @@
+//! The background of distances, and what each radius costs and brings.
+//!
+//! Unrelated texts are not 32 bits apart: they share words. How far apart they
+//! are depends on the texts and on the recipe, so it is measured: distances of
+//! random pairs, and of rows to their nearest neighbour. A radius lets a random
+//! pair in with some probability, and a table of N rows has N (N - 1) / 2
+//! pairs, so a radius that is safe for a thousand rows is not for a million.
+//!
+//! Few or none of the sampled pairs lie within a small radius, and those that
+//! do are the near-duplicates that one is looking for. So the tail is taken from
+//! a beta-binomial distribution of the measured mean and variance, raised to
+//! meet the measurement where one pair in a thousand lies.
+
+use crate::banding::probes;
+use crate::signature::hamming;
+
+/// Random pairs measured at most.
+const PAIRS: u64 = 4_000_000;
+/// Comparisons spent on nearest neighbours at most.
+const NEAREST: u64 = 1_000_000_000;
+/// Rows whose nearest neighbour is looked for at most.
+const ROWS: usize = 5_000;
+/// Where the model meets the measurement.
+const ANCHOR: f64 = 1e-3;
+/// The widest radius of the table.
+const WIDEST: u32 = 20;
+
+/// Distances measured on the fingerprints of a table.
+#[derive(Debug, Clone)]
+pub struct Background {
+    /// Rows.
+    pub rows: u64,
+    /// Random pairs by distance.
+    pub random: [u64; 65],
+    /// Rows by the distance of their nearest neighbour.
+    pub nearest: [u64; 65],
+}
+
+/// One radius.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RadiusRow {
+    /// The radius.
+    pub radius: u32,
+    /// Share of random pairs within it, as measured.
+    pub random: f64,
+    /// Share of rows whose nearest neighbour is within it.
+    pub nearest: f64,
+    /// Unrelated pairs of the whole table to be expected within it.
+    pub false_pairs: f64,
+    /// Buckets that an index search visits.
+    pub probes: u64,
+}
+
+/// The table and what it suggests.
+#[derive(Debug, Clone)]
+pub struct Calibration {
+    /// A row for each radius from 0 on.
+    pub rows: Vec<RadiusRow>,
+    /// The widest radius at which at most one reported pair in twenty is to be
+    /// expected to be unrelated, if the fingerprint alone decides.
+    pub alone: u32,
+    /// The widest radius whose false candidates are few enough to be compared
+    /// by their texts: ten for each row.
+    pub verified: u32,
+}
+
+impl Background {
+    /// Measures fingerprints; the same ones give the same result.
+    pub fn measure(prints: &[u64]) -> Background {
+        let mut background = Background { rows: prints.len() as u64, random: [0; 65], nearest: [0; 65] };
+        let count = prints.len();
+        if count < 2 {
+            return background;
+        }
+        if (count as u64) * (count as u64 - 1) / 2 <= PAIRS {
+            for (at, &a) in prints.iter().enumerate() {
+                prints[..at].iter().for_each(|&b| background.random[hamming(a, b) as usize] += 1);
+            }
+        } else {
+            let mut random = Random(0x5EED);
+            for _ in 0..PAIRS {
+                let (a, b) = (random.below(count), random.below(count));
+                if a != b {
+                    background.random[hamming(prints[a], prints[b]) as usize] += 1;
+                }
+            }
+        }
+        let rows = (NEAREST / count as u64).clamp(1, ROWS as u64) as usize;
+        let step = count.div_ceil(rows);
+        for at in (0..count).step_by(step) {
+            let others = prints.iter().enumerate().filter(|&(other, _)| other != at);
+            let nearest = others.map(|(_, &print)| hamming(prints[at], print)).min().unwrap_or(64);
+            background.nearest[nearest as usize] += 1;
+        }
+        background
+    }
+
+    /// The share of unrelated pairs within each radius.
+    fn model(&self) -> [f64; 65] {
+        let total = self.random.iter().sum::<u64>() as f64;
+        if total == 0.0 {
+            return [0.0; 65];
+        }
+        let moment = |power: i32| {
+            self.random.iter().enumerate().map(|(d, &n)| n as f64 * (d as f64).powi(power)).sum::<f64>()
+                / total
+        };
+        let mean = moment(1).clamp(0.5, 63.5);
+        let variance = moment(2) - moment(1).powi(2);
+        let p = mean / 64.0;
+        // A binomial is the narrowest there is; overlap of vocabulary widens it.
+        let spread = ((variance / (64.0 * p * (1.0 - p)) - 1.0) / 63.0).clamp(1e-4, 0.9);
+        let strength = 1.0 / spread - 1.0;
+        let (alpha, beta) = (p * strength, (1.0 - p) * strength);
+        let mut weights = [0.0f64; 65];
+        let mut log_weight = 0.0;
+        for (d, weight) in weights.iter_mut().enumerate() {
+            *weight = log_weight;
+            let k = d as f64;
+            if d < 64 {
+                log_weight += ((64.0 - k) * (k + alpha)).ln() - ((k + 1.0) * (63.0 - k + beta)).ln();
+            }
+        }
+        let top = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        weights.iter_mut().for_each(|weight| *weight = (*weight - top).exp());
+        let sum: f64 = weights.iter().sum();
+        let within = |shares: &dyn Fn(usize) -> f64| {
+            let mut so_far = 0.0;
+            std::array::from_fn(|d| {
+                so_far += shares(d);
+                so_far
+            })
+        };
+        let mut model: [f64; 65] = within(&|d| weights[d] / sum);
+        let measured: [f64; 65] = within(&|d| self.random[d] as f64 / total);
+        if let Some(anchor) = measured.iter().position(|&share| share >= ANCHOR) {
+            let raise = (measured[anchor] / model[anchor]).max(1.0);
+            for radius in 0..65 {
+                model[radius] = if radius >= anchor { measured[radius] } else { model[radius] * raise };
+            }
+        }
+        model
+    }
+
+    /// The table of radii for this many rows.
+    pub fn calibrate(&self) -> Calibration {
+        let pairs = self.rows as f64 * (self.rows as f64 - 1.0) / 2.0;
+        let (random, nearest) =
+            (self.random.iter().sum::<u64>().max(1), self.nearest.iter().sum::<u64>().max(1));
+        let model = self.model();
+        let (mut random_so_far, mut nearest_so_far) = (0, 0);
+        let rows: Vec<RadiusRow> = (0..=WIDEST)
+            .map(|radius| {
+                let d = radius as usize;
+                random_so_far += self.random[d];
+                nearest_so_far += self.nearest[d];
+                RadiusRow {
+                    radius,
+                    random: random_so_far as f64 / random as f64,
+                    nearest: nearest_so_far as f64 / nearest as f64,
+                    false_pairs: pairs * model[d],
+                    probes: u64::from(probes(radius)),
+                }
+            })
+            .collect();
+        let widest = |fits: &dyn Fn(&RadiusRow) -> bool| {
+            rows.iter().take_while(|row| row.radius <= 3 || fits(row)).last().map_or(3, |row| row.radius)
+        };
+        // A row with a neighbour is half a pair at least.
+        let alone = widest(&|row| row.false_pairs <= 0.05 * row.nearest * self.rows as f64 / 2.0);
+        let verified = widest(&|row| row.false_pairs <= 5.0 * self.rows as f64 && row.probes <= 10_000);
+        Calibration { alone, verified, rows }
+    }
+}
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut x = self.0;
+        x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((u128::from(x ^ (x >> 31)) * limit as u128) >> 64) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prints(count: u64) -> Vec<u64> {
+        let mut random = Random(1);
+        (0..count).map(|_| random.below(usize::MAX) as u64 ^ (random.below(usize::MAX) as u64) << 1).collect()
+    }
+
+    /// On random fingerprints the expectation is that of the binomial.
+    #[test]
+    fn random_fingerprints_are_rarely_near() {
+        let background = Background::measure(&prints(2000));
+        let calibration = background.calibrate();
+        let within_16 = &calibration.rows[16];
+        let exact = 1.999e6 * 4.1e-5;
+        assert!((within_16.false_pairs / exact - 1.0).abs() < 0.5, "{}", within_16.false_pairs);
+        assert!(calibration.rows[3].false_pairs < 1e-3 && calibration.verified >= 13);
+    }
+
+    #[test]
+    fn near_duplicates_show_in_the_nearest_neighbours() {
+        let mut all = prints(1000);
+        all.extend(all.clone().iter().map(|print| print ^ 0b11));
+        let calibration = Background::measure(&all).calibrate();
+        assert_eq!((calibration.rows[1].nearest, calibration.rows[2].nearest), (0.0, 1.0));
+        assert!(calibration.rows[2].false_pairs < 1.0);
+    }
+
+    #[test]
+    fn too_few_rows_are_no_error() {
+        for count in 0..3 {
+            let calibration = Background::measure(&prints(count)).calibrate();
+            assert!(calibration.rows.iter().all(|row| row.false_pairs.is_finite()));
+        }
+    }
+}

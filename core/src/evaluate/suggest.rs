@@ -1,0 +1,163 @@
+//! Settings by the kind of text: recipe, radius, verification.
+//!
+//! What decides is the length, for one changed character is a large part of a
+//! short text and a small part of a long one, and the script, for Chinese n-grams
+//! say as much with two characters as English ones with five. The settings
+//! are the documented defaults of `docs/quality.md`; none is fitted to the texts
+//! given. What the texts give is the radius that their own background allows
+//! ([`super::Background`]).
+
+use crate::text::{is_spaceless_char, normalize};
+use serde_json::{Value, json};
+
+/// The threshold for short texts: half of the n-grams of two texts of equal
+/// length are shared, J = 0.5 / 1.5. One changed character takes two of the twenty
+/// pairs of characters of a title away and puts two others in.
+const SHORT: f64 = 0.333;
+
+/// What texts look like.
+#[derive(Debug, Clone, Default)]
+pub struct Profile {
+    lengths: Vec<u32>,
+    spaceless: u64,
+    characters: u64,
+    marked_up: u64,
+}
+
+/// Kinds of text that want different settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextKind {
+    /// Titles, subjects, questions: below 40 characters.
+    Short,
+    /// Running text in Chinese, Japanese or another script without spaces.
+    Long,
+    /// Running text in a script with spaces.
+    Spaced,
+    /// Short text in a script with spaces.
+    ShortSpaced,
+}
+
+/// Settings.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Suggestion {
+    /// For whom.
+    pub kind: TextKind,
+    /// The recipe of the fingerprint.
+    pub recipe: Value,
+    /// Characters of the n-grams that verification compares.
+    pub n: u32,
+    /// Jaccard coefficient from which texts count as near-duplicates.
+    pub threshold: f64,
+    /// The distance that pairs at the threshold have on the average, by the
+    /// closed form 64 acos(2J / (1 + J)) / π.
+    pub expected_distance: f64,
+    /// Why, in words.
+    pub reason: String,
+}
+
+impl Profile {
+    /// Looks at one more text.
+    pub fn add(&mut self, text: &str) {
+        let normal = normalize(text);
+        let length = normal.chars().filter(|&c| c != ' ').count() as u32;
+        if length == 0 {
+            return;
+        }
+        self.lengths.push(length);
+        self.characters += u64::from(length);
+        self.spaceless += normal.chars().filter(|&c| is_spaceless_char(c)).count() as u64;
+        let tags = text.match_indices("</").count()
+            + text.match_indices("/>").count()
+            + text.match_indices("<br").count();
+        self.marked_up += u64::from(tags >= 2);
+    }
+
+    /// How many texts have been looked at.
+    pub fn texts(&self) -> usize {
+        self.lengths.len()
+    }
+
+    /// The length that the share `part` of the texts does not pass.
+    pub fn quantile(&self, part: f64) -> u32 {
+        let mut lengths = self.lengths.clone();
+        lengths.sort_unstable();
+        let at = (part * lengths.len().saturating_sub(1) as f64).round() as usize;
+        lengths.get(at).copied().unwrap_or(0)
+    }
+
+    /// The settings for such texts.
+    pub fn suggest(&self) -> Suggestion {
+        let median = self.quantile(0.5);
+        let chinese = 10 * self.spaceless >= 3 * self.characters.max(1);
+        let (kind, mut recipe, n, threshold): (TextKind, Value, u32, f64) =
+            match (median < if chinese { 40 } else { 120 }, chinese) {
+                (true, true) => (TextKind::Short, json!({"tokens": "chars", "n": [1, 2]}), 2, SHORT),
+                (false, true) => (TextKind::Long, json!({"tokens": "words+chars", "n": 2}), 3, 0.4),
+                (false, false) => (TextKind::Spaced, json!({"tokens": "words"}), 5, 0.5),
+                (true, false) => (TextKind::ShortSpaced, json!({"tokens": "chars", "n": [3, 4]}), 3, SHORT),
+            };
+        let markup = 2 * self.marked_up > self.lengths.len() as u64;
+        if markup {
+            recipe["markup"] = json!("html");
+        }
+        let script = if chinese { "without spaces between words" } else { "with spaces between words" };
+        let what = match kind {
+            TextKind::Short | TextKind::ShortSpaced => {
+                "They are short: one changed character turns many bits, so no radius is both safe and wide enough. \
+                 Compare the texts themselves with near_dup_text_pairs, which is exact; keep the fingerprint for \
+                 the constraint at insert time and for nearest neighbours."
+            }
+            TextKind::Long | TextKind::Spaced => {
+                "They are long enough for fingerprints to find candidates at a wide radius, and for the texts to \
+                 decide."
+            }
+        };
+        let reason = format!(
+            "{} texts {script}, half of them up to {median} characters and nine in ten up to {}{}. {what}",
+            self.texts(),
+            self.quantile(0.9),
+            if markup { ", most of them marked up as HTML" } else { "" },
+        );
+        let cosine = 2.0 * threshold / (1.0 + threshold);
+        let expected_distance = 64.0 * cosine.acos() / std::f64::consts::PI;
+        Suggestion { kind, recipe, n, threshold, expected_distance, reason }
+    }
+}
+
+impl TextKind {
+    /// Whether texts are better compared themselves than by fingerprints.
+    pub fn compare_texts(self) -> bool {
+        matches!(self, TextKind::Short | TextKind::ShortSpaced)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::features::TextRecipe;
+
+    fn suggestion(text: &str) -> Suggestion {
+        let mut profile = Profile::default();
+        (0..5).for_each(|_| profile.add(text));
+        profile.add("");
+        assert_eq!(profile.texts(), 5);
+        let suggestion = profile.suggest();
+        assert!(TextRecipe::from_json(&suggestion.recipe).is_ok());
+        suggestion
+    }
+
+    #[test]
+    fn length_and_script_decide() {
+        assert_eq!(suggestion("小区停水三天怎么办").kind, TextKind::Short);
+        assert_eq!(suggestion(&"小区停水三天怎么办".repeat(9)).kind, TextKind::Long);
+        assert_eq!(suggestion("No water for three days").kind, TextKind::ShortSpaced);
+        assert_eq!(suggestion(&"No water for three days ".repeat(9)).kind, TextKind::Spaced);
+        let page = suggestion(&"<p>小区停水三天怎么办</p>".repeat(9));
+        assert!(page.recipe["markup"] == "html" && page.reason.contains("HTML"));
+    }
+
+    #[test]
+    fn no_text_is_no_error() {
+        assert!(Profile::default().suggest().reason.starts_with("0 texts"));
+    }
+}

@@ -1,0 +1,27 @@
+-- Whole tables at once. Functions of src/pairs.rs and src/clusters.rs.
+
+CREATE FUNCTION near_dup_pairs(query text, distance integer DEFAULT 3)
+    RETURNS TABLE (a bigint, b bigint, "distance" integer)
+    AS 'MODULE_PATHNAME', 'near_dup_pairs_wrapper'
+    LANGUAGE c STABLE STRICT PARALLEL UNSAFE COST 1000000 ROWS 100000;
+COMMENT ON FUNCTION near_dup_pairs(text, integer) IS
+    'all pairs of rows within a Hamming distance; query returns (id bigint, fp bigint)';
+
+CREATE FUNCTION single_pass(fp bigint, distance integer) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'single_pass_wrapper'
+    LANGUAGE c IMMUTABLE PARALLEL SAFE WINDOW COST 1000;
+COMMENT ON FUNCTION single_pass(bigint, integer) IS
+    'window function: row number of the nearest earlier centre within distance, or of the row itself';
+
+CREATE FUNCTION near_dup_component(fp bigint, distance integer, diameter integer DEFAULT NULL) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'near_dup_component_wrapper'
+    LANGUAGE c IMMUTABLE PARALLEL SAFE WINDOW COST 1000;
+COMMENT ON FUNCTION near_dup_component(bigint, integer, integer) IS
+    'window function: row number of the first row that a chain of near rows connects with this one; with a diameter, no component is wider';
+
+CREATE FUNCTION dedup(query text, options jsonb DEFAULT '{}')
+    RETURNS TABLE (id text, keeper text, stage text, distance integer, similarity double precision)
+    AS 'MODULE_PATHNAME', 'dedup_wrapper'
+    LANGUAGE c STABLE STRICT PARALLEL UNSAFE COST 1000000 ROWS 100000;
+COMMENT ON FUNCTION dedup(text, jsonb) IS
+    'exact stage, near stage, verification and choice of the kept row over a query (id, content text, …): one row an input row';

@@ -1,0 +1,209 @@
+//! The type `bloom`: a filter that can be stored, added to, merged and asked.
+
+use crate::pg::{aggregate, raise};
+use dedup_core::exact::{Bloom, BloomError, Hashing, Rule, Shape};
+use pgrx::datum::Internal;
+use pgrx::prelude::*;
+
+/// Reports what a filter cannot be.
+pub(crate) fn raise_bloom(error: BloomError) -> ! {
+    let (code, hint) = match &error {
+        BloomError::Range(_) => (
+            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+            "For n texts and an error rate p take -n ln(p) / ln(2)^2 bits: about 10 a text for 1 %.",
+        ),
+        BloomError::Unlike(..) => (
+            PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+            "Filters can be merged that were made with the same numbers.",
+        ),
+        BloomError::Stored(_) => (PgSqlErrorCode::ERRCODE_INVALID_BINARY_REPRESENTATION, ""),
+    };
+    raise(code, error.to_string(), hint)
+}
+
+fn made<T>(result: Result<T, BloomError>) -> T {
+    result.unwrap_or_else(|error| raise_bloom(error))
+}
+
+/// The hashing of that name.
+pub(crate) fn hashing(name: &str) -> Hashing {
+    match name {
+        "city64" => Hashing::City,
+        "bkdr+ap" => Hashing::BkdrAp,
+        _ => raise(
+            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+            format!("unknown hash \"{name}\" of a bloom filter"),
+            "Known are city64 and, as in the paper, bkdr+ap.",
+        ),
+    }
+}
+
+/// The rule of that name.
+pub(crate) fn rule(name: &str) -> Rule {
+    match name {
+        "all" => Rule::All,
+        "any" => Rule::Any,
+        _ => raise(
+            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+            format!("unknown rule \"{name}\" of a bloom filter"),
+            "Known are all and, as the paper prints it, any.",
+        ),
+    }
+}
+
+/// An empty filter for so many texts at an error rate.
+#[pg_extern(sql = "")]
+fn bloom_new(items: i64, error: f64) -> Vec<u8> {
+    Bloom::new(made(Shape::for_items(items.max(0) as u64, error))).into_bytes()
+}
+
+/// An empty filter of so many bits and hash functions.
+#[pg_extern(sql = "")]
+fn bloom_sized(bits: i64, hashes: i32, hash: &str) -> Vec<u8> {
+    Bloom::new(made(Shape::new(bits.max(0) as u64, hashes.max(0) as u32, hashing(hash)))).into_bytes()
+}
+
+/// The filter with a text more.
+#[pg_extern(sql = "")]
+fn bloom_add(filter: &[u8], content: &str) -> Vec<u8> {
+    let mut bloom = made(Bloom::open(filter.to_vec()));
+    bloom.add(content.as_bytes());
+    bloom.into_bytes()
+}
+
+/// What either filter holds.
+#[pg_extern(sql = "")]
+fn bloom_merge(a: &[u8], b: &[u8]) -> Vec<u8> {
+    let mut bloom = made(Bloom::open(a.to_vec()));
+    made(bloom.merge(&made(Bloom::open(b))));
+    bloom.into_bytes()
+}
+
+/// Whether a text was added, or looks as if.
+#[pg_extern(sql = "")]
+fn bloom_contains(filter: &[u8], content: &str) -> bool {
+    made(Bloom::open(filter)).contains(content.as_bytes())
+}
+
+/// What is known of a filter.
+#[pg_extern(sql = "")]
+#[allow(clippy::type_complexity)]
+fn bloom_stats(
+    filter: &[u8],
+) -> TableIterator<
+    'static,
+    (
+        name!(bits, i64),
+        name!(hashes, i32),
+        name!(hash, String),
+        name!(added, i64),
+        name!(bits_set, i64),
+        name!(estimated_items, f64),
+        name!(error, f64),
+    ),
+> {
+    let bloom = made(Bloom::open(filter));
+    let shape = bloom.shape();
+    let hash = match shape.hashing() {
+        Hashing::City => "city64",
+        Hashing::BkdrAp => "bkdr+ap",
+    };
+    TableIterator::once((
+        shape.bits() as i64,
+        shape.hashes() as i32,
+        hash.to_owned(),
+        bloom.added() as i64,
+        bloom.ones() as i64,
+        bloom.estimated_items(),
+        bloom.current_error(),
+    ))
+}
+
+/// Reads `\x` and hexadecimal digits.
+#[pg_extern(sql = "")]
+fn bloom_in(text: &core::ffi::CStr) -> Vec<u8> {
+    let written = text.to_string_lossy();
+    let byte = |pair: &[u8]| {
+        let digits = std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2)?;
+        u8::from_str_radix(digits, 16).ok()
+    };
+    let bytes: Option<Vec<u8>> =
+        written.strip_prefix("\\x").and_then(|digits| digits.as_bytes().chunks(2).map(byte).collect());
+    match bytes {
+        Some(bytes) => made(Bloom::open(bytes)).into_bytes(),
+        None => raise(
+            PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION,
+            "invalid input syntax for type bloom",
+            "A filter is written as \\x and hexadecimal digits; make one with bloom_new or bloom_agg.",
+        ),
+    }
+}
+
+/// Writes `\x` and hexadecimal digits.
+#[pg_extern(sql = "")]
+fn bloom_out(filter: &[u8]) -> std::ffi::CString {
+    let mut written = String::with_capacity(2 + 2 * filter.len());
+    written.push_str("\\x");
+    for byte in filter {
+        for digit in [byte >> 4, byte & 15] {
+            written.extend(char::from_digit(digit.into(), 16));
+        }
+    }
+    std::ffi::CString::new(written).unwrap_or_default()
+}
+
+/// Adds a text; NULL is skipped.
+#[pg_extern(sql = "")]
+fn bloom_agg_add(
+    state: Internal,
+    content: Option<&str>,
+    items: i64,
+    error: f64,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Internal {
+    let mut state = if state.initialized() {
+        state
+    } else {
+        aggregate::new_state(Bloom::new(made(Shape::for_items(items.max(0) as u64, error))), fcinfo)
+    };
+    // SAFETY: every function of this aggregate keeps a `Bloom`.
+    if let (Some(bloom), Some(content)) = (unsafe { state.get_mut::<Bloom>() }, content) {
+        bloom.add(content.as_bytes());
+    }
+    state
+}
+
+/// Adds what another worker has collected.
+#[pg_extern(sql = "")]
+fn bloom_agg_combine(mut state: Internal, other: Internal, fcinfo: pg_sys::FunctionCallInfo) -> Internal {
+    // SAFETY: every function of this aggregate keeps a `Bloom`.
+    let Some(other) = (unsafe { aggregate::state::<Bloom>(&other) }) else { return state };
+    if !state.initialized() {
+        return aggregate::new_state(other.clone(), fcinfo);
+    }
+    // SAFETY: as above.
+    if let Some(bloom) = unsafe { state.get_mut::<Bloom>() } {
+        made(bloom.merge(other));
+    }
+    state
+}
+
+/// The filter on its way to another process.
+#[pg_extern(sql = "")]
+fn bloom_agg_serialize(state: Internal) -> Vec<u8> {
+    // SAFETY: every function of this aggregate keeps a `Bloom`.
+    unsafe { aggregate::state::<Bloom>(&state) }.map_or_else(Vec::new, |bloom| bloom.bytes().to_vec())
+}
+
+/// The filter out of what another process sent.
+#[pg_extern(sql = "")]
+fn bloom_agg_deserialize(sent: &[u8], _state: Internal, fcinfo: pg_sys::FunctionCallInfo) -> Internal {
+    aggregate::new_state(made(Bloom::open(sent.to_vec())), fcinfo)
+}
+
+/// The filter, NULL if there was no row.
+#[pg_extern(sql = "")]
+fn bloom_agg_finish(state: Internal) -> Option<Vec<u8>> {
+    // SAFETY: every function of this aggregate keeps a `Bloom`.
+    unsafe { aggregate::state::<Bloom>(&state) }.map(|bloom| bloom.bytes().to_vec())
+}

@@ -1,0 +1,63 @@
+//! Window functions that group rows by their fingerprints: `single_pass` and
+//! `near_dup_component`.
+
+use crate::pg::host::{QueryHost, distance, done, threads};
+use crate::pg::window::Window;
+use dedup_core::cluster::{SinglePass, components};
+use pgrx::prelude::*;
+
+/// The row number, from 1, of the centre of the current row's cluster; NULL
+/// for a row without a fingerprint. Arguments: fp, distance.
+#[pg_extern(sql = "")]
+fn single_pass(fcinfo: pg_sys::FunctionCallInfo) -> Option<i64> {
+    let window = Window::of(fcinfo);
+    // SAFETY: declared as (bigint, integer); this function keeps a `SinglePass`.
+    let (clusters, fp) = unsafe {
+        let clusters = window.state(|| SinglePass::new(distance(window.argument(1), "distance")));
+        (clusters, window.argument::<i64>(0))
+    };
+    window.forget_earlier();
+    match fp {
+        Some(fp) => Some(i64::from(clusters.put(fp as u64).row) + 1),
+        None => {
+            clusters.skip();
+            None
+        }
+    }
+}
+
+/// The row number, from 1, of the first row of the current row's component;
+/// NULL for a row without a fingerprint. Arguments: fp, distance[, diameter].
+#[pg_extern(sql = "")]
+fn near_dup_component(fcinfo: pg_sys::FunctionCallInfo) -> Option<i64> {
+    let window = Window::of(fcinfo);
+    // SAFETY: this function keeps a vector of components.
+    let components = unsafe { window.state(|| partition_components(&window)) };
+    components.get(window.position() as usize).copied().flatten().map(|row| i64::from(row) + 1)
+}
+
+/// The components of the whole partition.
+fn partition_components(window: &Window) -> Vec<Option<u32>> {
+    let rows = window.rows();
+    let (mut fps, mut of) = (Vec::new(), Vec::new());
+    for row in 0..rows {
+        // SAFETY: declared as bigint.
+        if let Some(fp) = unsafe { window.argument_at::<i64>(0, row) } {
+            fps.push(fp as u64);
+            of.push(row as u32);
+        }
+        if row % 4096 == 0 {
+            pgrx::check_for_interrupts!();
+        }
+    }
+    // SAFETY: declared as integer, integer.
+    let (near, diameter) = unsafe { (window.argument(1), window.argument::<i32>(2)) };
+    let near = distance(near, "distance");
+    let diameter = diameter.map(|diameter| distance(Some(diameter), "diameter"));
+    let found = done(components(&fps, near, diameter, threads(), &mut QueryHost::new()));
+    let mut all = vec![None; rows as usize];
+    for (&row, component) in of.iter().zip(found) {
+        all[row as usize] = Some(of[component as usize]);
+    }
+    all
+}

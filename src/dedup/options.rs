@@ -1,0 +1,140 @@
+//! What `dedup` is asked to do.
+
+use crate::pg::{raise, raise_recipe};
+use dedup_core::features::TextRecipe;
+use pgrx::prelude::*;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// What makes two contents equal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Exact {
+    /// The same characters.
+    Text,
+    /// The same normal form.
+    Normal,
+    /// Nothing: the stage is left out.
+    None,
+}
+
+/// How near rows become groups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Group {
+    /// Rows that near rows connect.
+    Components,
+    /// P4: a row joins the nearest earlier centre, the oldest of the nearest.
+    SinglePass,
+}
+
+/// Which row of a group stays.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Keep {
+    First,
+    Last,
+    Longest,
+    /// The least or, if true, the greatest value of a column.
+    Column(String, bool),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    exact: Option<Exact>,
+    distance: Option<Value>,
+    similarity: Option<f64>,
+    n: Option<usize>,
+    weights: Option<Value>,
+    fp: Option<String>,
+    group: Option<Group>,
+    keep: Option<Value>,
+    progress: Option<f64>,
+}
+
+/// The options, with their defaults.
+pub(super) struct Options {
+    pub exact: Exact,
+    /// `None`: no near stage.
+    pub distance: Option<u32>,
+    pub similarity: f64,
+    pub n: usize,
+    pub recipe: TextRecipe,
+    /// The column that has the fingerprints, if they are not to be made here.
+    pub fp: Option<String>,
+    pub group: Group,
+    pub keep: Keep,
+    /// Seconds between notices; 0: none, and no summary.
+    pub progress: f64,
+}
+
+const HINT: &str = "Options are exact (text, normal, none), distance (0 to 64, or null for no near stage), similarity \
+                    (0 to 1), n (1 to 8), weights (a recipe), fp (a column), group (components, single_pass), keep \
+                    (first, last, longest, or {\"column\": …, \"order\": \"asc\" or \"desc\"}), progress (seconds).";
+
+fn refuse(what: impl std::fmt::Display) -> ! {
+    raise(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, format!("invalid options of dedup: {what}"), HINT)
+}
+
+impl Options {
+    pub(super) fn read(json: Option<Value>) -> Options {
+        let json = json.unwrap_or_else(|| Value::Object(Default::default()));
+        // An absent distance is the default, a null one is none.
+        let near = json.get("distance").is_none_or(|distance| !distance.is_null());
+        let written: Written = serde_json::from_value(json).unwrap_or_else(|error| refuse(error));
+        let distance = match written.distance.as_ref().map(Value::as_u64) {
+            None => 10,
+            Some(Some(distance @ 0..=64)) => distance as u32,
+            Some(_) => refuse("distance is not a number from 0 to 64"),
+        };
+        let similarity = written.similarity.unwrap_or(0.5);
+        if !(0.0..=1.0).contains(&similarity) {
+            refuse("similarity is not between 0 and 1")
+        }
+        let n = written.n.unwrap_or(2);
+        if !(1..=8).contains(&n) {
+            refuse("n is not a number from 1 to 8")
+        }
+        let progress = written.progress.unwrap_or(10.0);
+        if progress < 0.0 {
+            refuse("progress is negative")
+        }
+        let recipe = match &written.weights {
+            Some(weights) => TextRecipe::from_json(weights).unwrap_or_else(|error| raise_recipe(error)),
+            None => TextRecipe::default(),
+        };
+        Options {
+            exact: written.exact.unwrap_or(Exact::Text),
+            distance: near.then_some(distance),
+            similarity,
+            n,
+            recipe,
+            fp: written.fp,
+            group: written.group.unwrap_or(Group::Components),
+            keep: keep(written.keep),
+            progress,
+        }
+    }
+}
+
+fn keep(written: Option<Value>) -> Keep {
+    match written {
+        None => Keep::First,
+        Some(Value::String(rule)) => match rule.as_str() {
+            "first" => Keep::First,
+            "last" => Keep::Last,
+            "longest" => Keep::Longest,
+            _ => refuse(format!("keep: unknown rule \"{rule}\"")),
+        },
+        Some(Value::Object(rule)) => {
+            let column = rule.get("column").and_then(Value::as_str);
+            let order = rule.get("order").map_or(Some("asc"), Value::as_str);
+            match (column, order) {
+                (Some(column), Some("asc")) => Keep::Column(column.to_owned(), false),
+                (Some(column), Some("desc")) => Keep::Column(column.to_owned(), true),
+                _ => refuse("keep: not {\"column\": name, \"order\": \"asc\" or \"desc\"}"),
+            }
+        }
+        Some(_) => refuse("keep is neither a word nor an object"),
+    }
+}

@@ -1,0 +1,69 @@
+//! `near_dup_pairs`: all pairs of rows of a query whose fingerprints are near.
+
+use crate::pg::host::{QueryHost, distance as checked_distance, done, threads, work_memory};
+use crate::pg::raise;
+use crate::pg::rows::{Column, Output, walk};
+use dedup_core::cluster::{Pairs, Settings};
+use pgrx::prelude::*;
+
+/// Puts every pair within `distance` of the rows (id, fp) of `query` into the
+/// result, each once, the lesser id first. Rows without a fingerprint are
+/// skipped; a row without an id is an error; rows that share an id are
+/// different rows.
+#[pg_extern(sql = "")]
+fn near_dup_pairs(query: &str, distance: i32, fcinfo: pg_sys::FunctionCallInfo) {
+    let distance = checked_distance(Some(distance), "distance");
+    let mut host = QueryHost::new();
+    let mut pairs = Pairs::new(Settings { distance, memory: work_memory(), threads: threads() });
+    walk(query, |columns| {
+        let width = id_width(columns);
+        let (pairs, host) = (&mut pairs, &mut host);
+        move |row| {
+            let Some(id) = row.get(0) else { raise_no_id() };
+            let Some(fp) = row.get(1) else { return };
+            let id = match width {
+                2 => i64::from(id.value() as i16),
+                4 => i64::from(id.value() as i32),
+                _ => id.value() as i64,
+            };
+            done(pairs.add(id, fp.value() as u64, host));
+        }
+    });
+    let mut output = Output::begin(fcinfo);
+    let found = pairs.finish(&mut host, |pair| {
+        let (a, b) = (pair.a.into_datum(), pair.b.into_datum());
+        // SAFETY: declared as bigint, bigint, integer.
+        unsafe { output.put([a, b, (pair.distance as i32).into_datum()]) };
+        Ok(true)
+    });
+    done(found);
+}
+
+/// Bytes of the id's type, if the columns are (id, fp).
+fn id_width(columns: &[Column]) -> usize {
+    let shape = |what: String| -> ! {
+        raise(
+            PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+            what,
+            "The query returns two columns: the row's id (bigint) and its fingerprint (bigint).",
+        )
+    };
+    let [id, fp] = columns else { shape(format!("the query returns {} columns, not 2", columns.len())) };
+    if fp.typoid != pg_sys::INT8OID {
+        shape(format!("column \"{}\" of the query is {}, not bigint", fp.name, fp.type_name()))
+    }
+    match id.typoid {
+        pg_sys::INT2OID => 2,
+        pg_sys::INT4OID => 4,
+        pg_sys::INT8OID => 8,
+        _ => shape(format!("column \"{}\" of the query is {}, not bigint", id.name, id.type_name())),
+    }
+}
+
+fn raise_no_id() -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+        "the query returned a row without an id",
+        "Leave such rows out: WHERE id IS NOT NULL.",
+    )
+}

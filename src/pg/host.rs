@@ -1,0 +1,105 @@
+//! What the algorithms over whole tables need of PostgreSQL: temporary files,
+//! interrupts, memory, threads.
+
+use super::spill::TempFile;
+use dedup_core::banding::{Error, Result};
+use dedup_core::cluster::Host;
+use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
+use pgrx::{PgSqlErrorCode, pg_sys};
+
+static THREADS: GucSetting<i32> = GucSetting::<i32>::new(0);
+
+/// Makes the setting known.
+pub(crate) fn define_settings() {
+    GucRegistry::define_int_guc(
+        c"pg_dedup.threads",
+        c"Threads that compute pairs and components.",
+        c"They only compute: results are the same whatever their number. 0 takes one and as many as max_parallel_workers_per_gather.",
+        &THREADS,
+        0,
+        64,
+        GucContext::Userset,
+        GucFlags::default(),
+    );
+}
+
+/// How many threads may compute.
+pub(crate) fn threads() -> usize {
+    match THREADS.get() {
+        // SAFETY: a plain read of a setting.
+        0 => 1 + unsafe { pg_sys::max_parallel_workers_per_gather }.max(0) as usize,
+        threads => threads as usize,
+    }
+}
+
+/// Bytes of `work_mem`.
+pub(crate) fn work_memory() -> usize {
+    // SAFETY: a plain read of a setting.
+    unsafe { pg_sys::work_mem as usize * 1024 }
+}
+
+/// The host of a running query.
+pub(crate) struct QueryHost {
+    /// The signals that were blocked before threads were started.
+    blocked: Option<libc::sigset_t>,
+}
+
+impl QueryHost {
+    pub(crate) fn new() -> QueryHost {
+        QueryHost { blocked: None }
+    }
+}
+
+impl Host for QueryHost {
+    type File = TempFile;
+
+    fn file(&mut self) -> TempFile {
+        TempFile::new()
+    }
+
+    fn check(&mut self) -> Result<()> {
+        pgrx::check_for_interrupts!();
+        Ok(())
+    }
+
+    /// New threads inherit the blocked signals. PostgreSQL's handlers must run
+    /// on its own thread only.
+    fn shield(&mut self, on: bool) {
+        // SAFETY: the sets are initialised by sigfillset or by the call that
+        // returned the old one.
+        unsafe {
+            if on {
+                let mut all: libc::sigset_t = std::mem::zeroed();
+                let mut before: libc::sigset_t = std::mem::zeroed();
+                libc::sigfillset(&mut all);
+                libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
+                self.blocked = Some(before);
+            } else if let Some(before) = self.blocked.take() {
+                libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
+            }
+        }
+    }
+}
+
+/// What a core algorithm gave, or its error as PostgreSQL's.
+pub(crate) fn done<T>(result: Result<T>) -> T {
+    result.unwrap_or_else(|error| match error {
+        Error::Option(what) => super::raise(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, what, ""),
+        error => super::raise(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, error.to_string(), ""),
+    })
+}
+
+/// A Hamming distance out of a query: 0 to 64, more is as good as 64.
+pub(crate) fn distance(given: Option<i32>, name: &str) -> u32 {
+    match given.map(u32::try_from) {
+        Some(Ok(distance)) => distance.min(64),
+        given => super::raise(
+            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+            match given {
+                None => format!("{name} must not be null"),
+                Some(_) => format!("{name} must not be negative"),
+            },
+            "A Hamming distance of fingerprints is 0 to 64.",
+        ),
+    }
+}

@@ -1,0 +1,217 @@
+//! Rows in and out: a query of the user's through a cursor, and results into a
+//! tuplestore, which spills beyond `work_mem` and counts against
+//! `temp_file_limit`.
+
+use pgrx::{PgSqlErrorCode, PgTupleDesc, pg_sys};
+use std::ffi::{CStr, CString};
+
+/// Rows fetched at a time.
+const BATCH: i64 = 4096;
+
+// Linked without the guard that pgrx puts around every call: it runs once a
+// row and cannot raise an error.
+unsafe extern "C-unwind" {
+    #[link_name = "heap_deform_tuple"]
+    fn heap_deform_tuple_unguarded(
+        tuple: pg_sys::HeapTuple,
+        desc: pg_sys::TupleDesc,
+        values: *mut pg_sys::Datum,
+        nulls: *mut bool,
+    );
+}
+
+/// A column of a query.
+pub(crate) struct Column {
+    pub(crate) name: String,
+    pub(crate) typoid: pg_sys::Oid,
+}
+
+impl Column {
+    /// Its type as SQL names it.
+    pub(crate) fn type_name(&self) -> String {
+        // SAFETY: any oid is answered by a string.
+        unsafe { CStr::from_ptr(pg_sys::format_type_be(self.typoid)).to_string_lossy().into_owned() }
+    }
+}
+
+/// The values of a row.
+pub(crate) struct Values<'a> {
+    values: &'a [pg_sys::Datum],
+    nulls: &'a [bool],
+}
+
+impl Values<'_> {
+    /// A column's value, `None` for NULL.
+    pub(crate) fn get(&self, column: usize) -> Option<pg_sys::Datum> {
+        (!self.nulls[column]).then(|| self.values[column])
+    }
+}
+
+/// Runs a query that only reads and gives its columns to `start`, then its rows
+/// to what that returns. A batch of rows is in memory at a time.
+pub(crate) fn walk<E: FnMut(&Values<'_>)>(query: &str, start: impl FnOnce(&[Column]) -> E) {
+    let text = CString::new(query).unwrap_or_else(|_| refuse("the query contains a zero byte"));
+    // SAFETY: connect, prepare, open, fetch and finish in their order; after an
+    // error the end of the transaction tidies up. Rows are looked at in the
+    // caller's memory context, so that what is kept of them outlives the query.
+    unsafe {
+        let context = pg_sys::CurrentMemoryContext;
+        pg_sys::SPI_connect();
+        let plan = pg_sys::SPI_prepare_cursor(text.as_ptr(), 0, std::ptr::null_mut(), 0);
+        if plan.is_null() {
+            refuse("the query cannot be prepared");
+        }
+        if !pg_sys::SPI_is_cursor_plan(plan) {
+            refuse("the query is not one that returns rows");
+        }
+        let portal =
+            pg_sys::SPI_cursor_open(std::ptr::null(), plan, std::ptr::null_mut(), std::ptr::null(), true);
+        let columns = columns((*portal).tupDesc);
+        let spi = pg_sys::MemoryContextSwitchTo(context);
+        let mut each = start(&columns);
+        let mut values = vec![pg_sys::Datum::null(); columns.len()];
+        let mut nulls = vec![true; columns.len()];
+        loop {
+            pg_sys::MemoryContextSwitchTo(spi);
+            pg_sys::SPI_cursor_fetch(portal, true, BATCH as _);
+            pg_sys::MemoryContextSwitchTo(context);
+            let (table, rows) = (pg_sys::SPI_tuptable, pg_sys::SPI_processed as usize);
+            if rows == 0 {
+                break;
+            }
+            for &tuple in std::slice::from_raw_parts((*table).vals, rows) {
+                let desc = (*table).tupdesc;
+                heap_deform_tuple_unguarded(tuple, desc, values.as_mut_ptr(), nulls.as_mut_ptr());
+                each(&Values { values: &values, nulls: &nulls });
+            }
+            pg_sys::SPI_freetuptable(table);
+            pgrx::check_for_interrupts!();
+        }
+        pg_sys::SPI_cursor_close(portal);
+        pg_sys::SPI_finish();
+        pg_sys::MemoryContextSwitchTo(context);
+    }
+}
+
+fn refuse(what: &str) -> ! {
+    super::raise(
+        PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+        what,
+        "Give one SELECT, for example 'SELECT id, fp FROM petition'.",
+    )
+}
+
+/// # Safety
+/// `desc` is a row's descriptor.
+unsafe fn columns(desc: pg_sys::TupleDesc) -> Vec<Column> {
+    // SAFETY: the caller's promise; the copy is the wrapper's own.
+    let desc = unsafe { PgTupleDesc::from_pg_copy(desc) };
+    let column = |attribute: &pg_sys::FormData_pg_attribute| Column {
+        name: attribute.name().to_owned(),
+        typoid: attribute.atttypid,
+    };
+    desc.iter().map(column).collect()
+}
+
+/// The rows that a function returns.
+pub(crate) struct Output {
+    store: *mut pg_sys::Tuplestorestate,
+    desc: pg_sys::TupleDesc,
+}
+
+impl Output {
+    /// Starts the result of the running call, whose SQL declaration returns a
+    /// table.
+    pub(crate) fn begin(fcinfo: pg_sys::FunctionCallInfo) -> Output {
+        // SAFETY: `fcinfo` is that of the running call; the store and the
+        // descriptor are made in the query's memory, where the executor wants them.
+        unsafe {
+            let info = (*fcinfo).resultinfo.cast::<pg_sys::ReturnSetInfo>();
+            if info.is_null()
+                || (*info).type_ != pg_sys::NodeTag::T_ReturnSetInfo
+                || (*info).allowedModes & pg_sys::SetFunctionReturnMode::SFRM_Materialize as i32 == 0
+            {
+                super::raise(
+                    PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
+                    "set-valued function called where no set can be",
+                    "Call it in FROM.",
+                )
+            }
+            let before = pg_sys::MemoryContextSwitchTo((*(*info).econtext).ecxt_per_query_memory);
+            let mut desc = std::ptr::null_mut();
+            pg_sys::get_call_result_type(fcinfo, std::ptr::null_mut(), &mut desc);
+            let random =
+                (*info).allowedModes & pg_sys::SetFunctionReturnMode::SFRM_Materialize_Random as i32 != 0;
+            let store = pg_sys::tuplestore_begin_heap(random, false, pg_sys::work_mem);
+            (*info).returnMode = pg_sys::SetFunctionReturnMode::SFRM_Materialize;
+            (*info).setResult = store;
+            (*info).setDesc = desc;
+            pg_sys::MemoryContextSwitchTo(before);
+            Output { store, desc }
+        }
+    }
+
+    /// Adds a row; `None` is NULL.
+    ///
+    /// # Safety
+    /// The values are those of the declared columns' types.
+    pub(crate) unsafe fn put<const N: usize>(&mut self, row: [Option<pg_sys::Datum>; N]) {
+        let mut nulls = row.map(|value| value.is_none());
+        let mut values = row.map(|value| value.unwrap_or(pg_sys::Datum::null()));
+        // SAFETY: the caller's promise; the store lives as long as the query.
+        unsafe {
+            assert_eq!((*self.desc).natts as usize, N);
+            pg_sys::tuplestore_putvalues(self.store, self.desc, values.as_mut_ptr(), nulls.as_mut_ptr());
+        }
+    }
+}
+
+impl Output {
+    /// As [`Output::put`], and gives back the memory of values that are `text`
+    /// in the first three columns: a result of millions of rows would keep it.
+    ///
+    /// # Safety
+    /// As [`Output::put`]; the first three are `text` made for this call.
+    pub(crate) unsafe fn put_and_free<const N: usize>(&mut self, row: [Option<pg_sys::Datum>; N]) {
+        // SAFETY: the caller's promise; the store copies values.
+        unsafe {
+            self.put(row);
+            for text in row.iter().take(3).flatten() {
+                pg_sys::pfree(text.cast_mut_ptr());
+            }
+        }
+    }
+}
+
+/// A value as its type's output function writes it.
+///
+/// # Safety
+/// `value` is of type `typoid`.
+pub(crate) unsafe fn text_of(value: pg_sys::Datum, typoid: pg_sys::Oid) -> Vec<u8> {
+    // SAFETY: the caller's promise; the string is terminated, and ours to free.
+    unsafe {
+        let (mut output, mut varlena) = (pg_sys::InvalidOid, false);
+        pg_sys::getTypeOutputInfo(typoid, &mut output, &mut varlena);
+        let written = pg_sys::OidOutputFunctionCall(output, value);
+        let copy = CStr::from_ptr(written).to_bytes().to_vec();
+        pg_sys::pfree(written.cast());
+        copy
+    }
+}
+
+/// A copy of a `text` value; leaves nothing behind in PostgreSQL's memory.
+///
+/// # Safety
+/// `value` is a `text`.
+pub(crate) unsafe fn text_argument(value: pg_sys::Datum) -> String {
+    // SAFETY: the caller's promise; only a copy that was made here is freed.
+    unsafe {
+        let stored: *mut pg_sys::varlena = value.cast_mut_ptr();
+        let plain = pg_sys::pg_detoast_datum_packed(stored);
+        let copy = String::from_utf8_lossy(pgrx::varlena_to_byte_slice(plain)).into_owned();
+        if plain != stored {
+            pg_sys::pfree(plain.cast());
+        }
+        copy
+    }
+}

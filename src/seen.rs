@@ -1,0 +1,122 @@
+//! P1's exact stage over a stream of rows: `bloom_seen`, `trie_seen`,
+//! `exact_seen`.
+
+use crate::bloom::{hashing, raise_bloom, rule};
+use crate::pg::raise;
+use crate::pg::window::Window;
+use dedup_core::exact::{Bloom, DigitTrie, ExactSet, Shape};
+use dedup_core::hash::city64;
+use pgrx::PgMemoryContexts;
+use pgrx::prelude::*;
+
+/// What `bloom_seen` keeps of a partition.
+enum Filter {
+    /// Filled as rows come.
+    Streaming(Bloom, dedup_core::exact::Rule),
+    /// The verdicts of all rows, from several passes.
+    Verdicts(Vec<bool>),
+}
+
+/// Whether the content came before in its partition, or looks as if; NULL for
+/// NULL. Arguments: content, bits, hashes, error, hash, rule, passes.
+#[pg_extern(sql = "")]
+fn bloom_seen(fcinfo: pg_sys::FunctionCallInfo) -> Option<bool> {
+    let window = Window::of(fcinfo);
+    // SAFETY: this function keeps a `Filter`; the argument is text.
+    let (filter, content) = unsafe { (window.state(|| filter(&window)), window.argument::<&str>(0)) };
+    let content = content?;
+    match filter {
+        Filter::Streaming(bloom, rule) => {
+            window.forget_earlier();
+            Some(bloom.add_under(content.as_bytes(), *rule))
+        }
+        Filter::Verdicts(verdicts) => verdicts.get(window.position() as usize).copied(),
+    }
+}
+
+fn filter(window: &Window) -> Filter {
+    // SAFETY: declared as (text, bigint, integer, double precision, text, text, integer).
+    let (bits, hashes, error, hash, by, passes) = unsafe {
+        (
+            window.argument::<i64>(1),
+            window.argument::<i32>(2),
+            window.argument::<f64>(3),
+            window.argument::<&str>(4),
+            window.argument::<&str>(5),
+            window.argument::<i32>(6),
+        )
+    };
+    let (hash, by) = (hashing(hash.unwrap_or("city64")), rule(by.unwrap_or("all")));
+    let passes = passes.unwrap_or(1);
+    if !(1..=10_000).contains(&passes) {
+        raise(
+            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+            format!("passes must be 1 to 10000, not {passes}"),
+            "Each pass filters its share of the texts through the whole filter.",
+        )
+    }
+    // Only what is asked for needs the number of rows, which reads them all.
+    let items = || (window.rows() as u64).div_ceil(passes as u64);
+    let shape = match (bits, hashes) {
+        (None, None) => Shape::for_items(items(), error.unwrap_or(0.001))
+            .and_then(|shape| Shape::new(shape.bits(), shape.hashes(), hash)),
+        (None, Some(hashes)) => Shape::for_items(items(), error.unwrap_or(0.001))
+            .and_then(|shape| Shape::new(shape.bits(), hashes.max(0) as u32, hash)),
+        (Some(bits), Some(hashes)) => Shape::new(bits.max(0) as u64, hashes.max(0) as u32, hash),
+        (Some(bits), None) => {
+            Shape::new(bits.max(0) as u64, Shape::best_hashes(bits.max(0) as u64, items()), hash)
+        }
+    };
+    let mut bloom = Bloom::new(shape.unwrap_or_else(|error| raise_bloom(error)));
+    if passes == 1 {
+        return Filter::Streaming(bloom, by);
+    }
+    // P1's repeated filtering: little memory is used once for each share of the texts.
+    let mut verdicts = vec![false; window.rows() as usize];
+    let mut context = PgMemoryContexts::new("pg_dedup texts of a pass");
+    for pass in 0..passes as u64 {
+        bloom.clear();
+        for (row, verdict) in verdicts.iter_mut().enumerate() {
+            // SAFETY: the argument is text; its copy lives until the reset below.
+            unsafe {
+                context.switch_to(|_| {
+                    if let Some(content) = window.argument_at::<&str>(0, row as i64)
+                        && city64(content.as_bytes()) >> 20 & 0xffff_ffff % passes as u64 == pass
+                    {
+                        *verdict = bloom.add_under(content.as_bytes(), by);
+                    }
+                });
+                if row % 4096 == 0 {
+                    context.reset();
+                    pgrx::check_for_interrupts!();
+                }
+            }
+        }
+    }
+    Filter::Verdicts(verdicts)
+}
+
+/// Whether the content came before in its partition; NULL for NULL. Arguments:
+/// content, recheck.
+#[pg_extern(sql = "")]
+fn trie_seen(fcinfo: pg_sys::FunctionCallInfo) -> Option<bool> {
+    let window = Window::of(fcinfo);
+    // SAFETY: declared as (text, boolean); this function keeps a `DigitTrie`.
+    let (trie, content) = unsafe {
+        let recheck = || window.argument::<bool>(1).unwrap_or(true);
+        let trie = window.state(|| if recheck() { DigitTrie::new() } else { DigitTrie::paper() });
+        (trie, window.argument::<&str>(0))
+    };
+    window.forget_earlier();
+    Some(trie.seen(content?))
+}
+
+/// Whether the content came before in its partition; NULL for NULL.
+#[pg_extern(sql = "")]
+fn exact_seen(fcinfo: pg_sys::FunctionCallInfo) -> Option<bool> {
+    let window = Window::of(fcinfo);
+    // SAFETY: declared as (text); this function keeps an `ExactSet`.
+    let (set, content) = unsafe { (window.state(ExactSet::new), window.argument::<&str>(0)) };
+    window.forget_earlier();
+    Some(set.seen(content?.as_bytes()))
+}

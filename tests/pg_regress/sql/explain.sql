@@ -1,0 +1,22 @@
+-- Why two fingerprints are as far apart as they are.
+CREATE EXTENSION pg_dedup;
+SELECT * FROM simhash_explain('小区停水三天', '小区停水两天'::text, '{"tokens": "words"}');
+SELECT * FROM simhash_explain_summary('小区停水三天', '小区停水两天'::text, '{"tokens": "words"}');
+SELECT hamming(simhash('小区停水三天'::text), simhash('小区停电两天了'::text)) = round(sum(bits)) AS bits_are_the_distance
+FROM simhash_explain('小区停水三天', '小区停电两天了'::text);
+CREATE TABLE petition (id int, title text, body text);
+INSERT INTO petition VALUES (1, '停水', '小区停水三天，物业不管'), (2, '停水了', '小区停水三天，物业不管！');
+SELECT e.* FROM petition a, petition b, simhash_explain(a, b, '{"title": 2, "body": {"tokens": "words"}}') e WHERE a.id = 1 AND b.id = 2;
+SELECT e.* FROM petition a, petition b, simhash_explain_summary(a, b, '{"title": 2, "body": {"tokens": "words"}}') e WHERE a.id = 1 AND b.id = 2;
+SELECT count(*) FROM simhash_explain(NULL::text, '停水');
+-- What nearly equal texts differ in.
+SELECT * FROM differing_particulars('2019年K3区翠湖春天小区停水，罚款500元', '2020年K5区金桂嘉园小区停水，罚款800元');
+SELECT same_particulars('我们是翠湖春天小区的居民', '我们是金桂嘉园小区的居民') AS another_place,
+       same_particulars('5月3日停水', '6月3日停水') AS another_date,
+       same_particulars('5月3日停水', '6月3日停水', '{place}') AS date_does_not_count,
+       same_particulars('楚帆社区停水', '楚范社区停水') AS misspelt,
+       same_particulars('书记您好，停水三天', '市长您好，停水三天') AS another_address,
+       same_particulars(NULL, '停水') AS unknown;
+SELECT same_particulars('停水', '停电', '{name}');
+DROP TABLE petition;
+DROP EXTENSION pg_dedup;

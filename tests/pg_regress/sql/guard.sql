@@ -1,0 +1,145 @@
+-- near_dup_guard: a trigger that keeps near-duplicates out, or notes them.
+CREATE EXTENSION pg_dedup;
+CREATE TABLE petition (id int PRIMARY KEY, body text, fp bigint, of int);
+-- Without an index it refuses to work.
+CREATE TRIGGER guard AFTER INSERT OR UPDATE ON petition FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp', 'distance=6');
+INSERT INTO petition VALUES (1, 'a', 0);
+CREATE INDEX petition_part ON petition USING banding (fp) WHERE id > 0;
+INSERT INTO petition VALUES (1, 'a', 0);
+DROP INDEX petition_part;
+CREATE INDEX ON petition USING banding (fp);
+-- reject
+INSERT INTO petition VALUES (1, 'a', 0);
+INSERT INTO petition VALUES (2, 'b', 63);
+INSERT INTO petition VALUES (2, 'b', 0);
+INSERT INTO petition VALUES (2, 'b', 127), (3, 'c', NULL), (4, 'd', NULL);
+INSERT INTO petition VALUES (5, 'e', -1), (6, 'f', -2);
+DO $$ DECLARE detail text; BEGIN INSERT INTO petition VALUES (9, 'x', 1);
+  EXCEPTION WHEN exclusion_violation THEN GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL; RAISE NOTICE '%: %', SQLSTATE, detail; END $$;
+COPY petition (id, fp) FROM stdin;
+7	-1
+8	-256
+9	-2
+\.
+UPDATE petition SET fp = 126 WHERE id = 1;
+UPDATE petition SET fp = 1 WHERE id = 1;
+UPDATE petition SET body = 'changed' WHERE id = 1;
+UPDATE petition SET fp = 3 WHERE id = 3;
+INSERT INTO petition VALUES (1, 'a', 0) ON CONFLICT (id) DO UPDATE SET body = 'again';
+SELECT * FROM petition ORDER BY id;
+-- An earlier pair does not stand in the way of unrelated updates.
+ALTER TABLE petition DISABLE TRIGGER guard;
+INSERT INTO petition VALUES (10, 'old', 1);
+ALTER TABLE petition ENABLE TRIGGER guard;
+UPDATE petition SET body = 'new' WHERE id = 10;
+UPDATE petition SET fp = 0 WHERE id = 10;
+DELETE FROM petition WHERE id = 10;
+-- Deferred
+DROP TRIGGER guard ON petition;
+CREATE CONSTRAINT TRIGGER guard AFTER INSERT OR UPDATE ON petition DEFERRABLE INITIALLY DEFERRED
+  FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp', 'distance=6');
+BEGIN;
+INSERT INTO petition VALUES (11, 'x', 1);
+UPDATE petition SET fp = 1::bigint << 60 | 1023 << 20 WHERE id = 11;
+UPDATE petition SET body = 'y' WHERE id = 11;
+COMMIT;
+BEGIN;
+INSERT INTO petition VALUES (12, 'x', 1);
+UPDATE petition SET body = 'y' WHERE id = 12;
+COMMIT;
+SELECT id FROM petition ORDER BY id;
+-- skip
+DROP TRIGGER guard ON petition;
+TRUNCATE petition;
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON petition FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp', 'distance=6', 'action=skip');
+INSERT INTO petition VALUES (1, 'a', 0), (2, 'b', 1), (3, 'c', 127), (4, 'd', 126), (5, 'e', NULL) RETURNING id;
+COPY petition (id, fp) FROM stdin;
+6	7
+7	-1
+8	-2
+\.
+UPDATE petition SET fp = 126 WHERE id = 1;
+UPDATE petition SET fp = 1 WHERE id = 1;
+SELECT * FROM petition ORDER BY id;
+SELECT count(*) FROM pg_locks WHERE locktype = 'userlock';
+-- flag
+DROP TRIGGER guard ON petition;
+TRUNCATE petition;
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE OF fp ON petition FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp', 'distance=6', 'action=flag', 'flag=of');
+INSERT INTO petition VALUES (1, 'a', 0), (2, 'b', 1), (3, 'c', 127), (4, 'd', 126);
+UPDATE petition SET fp = -1 WHERE id = 2;
+SELECT * FROM petition ORDER BY id;
+-- log
+DROP TRIGGER guard ON petition;
+TRUNCATE petition;
+CREATE TABLE twin (duplicate int, original int, distance int, logged_at timestamptz);
+CREATE TRIGGER guard AFTER INSERT OR UPDATE ON petition FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp', 'distance=6', 'log=twin');
+INSERT INTO petition VALUES (1, 'a', 0), (2, 'b', 1), (3, 'c', 127 << 20), (4, 'd', 3);
+SET search_path = pg_catalog;
+INSERT INTO public.petition VALUES (5, 'e', 4);
+RESET search_path;
+SELECT duplicate, original, distance, logged_at <= clock_timestamp() AS past FROM twin ORDER BY duplicate;
+-- verified on the text
+DROP TRIGGER guard ON petition;
+TRUNCATE petition;
+CREATE TRIGGER guard AFTER INSERT OR UPDATE ON petition FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp', 'distance=6', 'verify=jaccard:body:0.5');
+INSERT INTO petition VALUES (1, '小区停水三天', 0), (2, '路灯坏了没人修', 1), (3, NULL, 0);
+INSERT INTO petition VALUES (4, '小区停水两天', 3);
+UPDATE petition SET body = '小区停水！' WHERE id = 2;
+UPDATE petition SET body = '路灯不亮' WHERE id = 2;
+-- a generated column, before it is stored; a key of two columns; no key
+CREATE TABLE note (day int, no int, body text, fp bigint GENERATED ALWAYS AS (simhash(body)) STORED, of text, PRIMARY KEY (no, day));
+CREATE INDEX ON note USING banding (fp);
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON note FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp', 'flag=of');
+INSERT INTO note VALUES (1, 10, '小区停水三天'), (2, 20, '小区停水，三天！'), (3, 30, '路灯坏了'), (4, 40, '…'), (5, 50, '…');
+SELECT day, no, of FROM note ORDER BY day;
+DROP TRIGGER guard ON note;
+CREATE TRIGGER guard AFTER INSERT ON note FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp');
+INSERT INTO note VALUES (6, 60, '路灯坏了！');
+ALTER TABLE note DROP CONSTRAINT note_pkey;
+INSERT INTO note VALUES (6, 60, '路灯坏了！');
+-- without an index
+CREATE TABLE bare (id int PRIMARY KEY, fp bigint);
+CREATE TRIGGER guard AFTER INSERT ON bare FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp', 'index=none');
+INSERT INTO bare VALUES (1, 0), (2, -1);
+INSERT INTO bare VALUES (3, 3);
+-- partitions are one table
+CREATE TABLE parted (id int, fp bigint) PARTITION BY RANGE (id);
+CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (0) TO (10);
+CREATE TABLE parted_2 PARTITION OF parted FOR VALUES FROM (10) TO (20);
+ALTER TABLE parted ADD PRIMARY KEY (id);
+CREATE INDEX ON parted USING banding (fp);
+CREATE TRIGGER guard AFTER INSERT OR UPDATE ON parted FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp');
+INSERT INTO parted VALUES (1, 0), (11, -1);
+INSERT INTO parted VALUES (12, 1);
+INSERT INTO parted VALUES (2, 5), (13, 4);
+INSERT INTO parted VALUES (2, -256), (13, -512);
+UPDATE parted SET id = 15 WHERE id = 1;
+SELECT * FROM parted ORDER BY id;
+-- who may not read the table is not shown its keys
+CREATE ROLE guard_writer;
+GRANT INSERT ON petition TO guard_writer;
+SET ROLE guard_writer;
+INSERT INTO petition VALUES (7, '小区停水三天', 0);
+RESET ROLE;
+REVOKE ALL ON petition FROM guard_writer;
+DROP ROLE guard_writer;
+-- misuse
+DROP TRIGGER guard ON bare;
+CREATE TRIGGER guard BEFORE INSERT ON bare FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp');
+INSERT INTO bare VALUES (9, 9);
+DROP TRIGGER guard ON bare;
+CREATE TRIGGER guard AFTER INSERT ON bare FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp', 'action=skip');
+INSERT INTO bare VALUES (9, 9);
+CREATE FUNCTION with_arguments(arguments text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN
+  DROP TRIGGER IF EXISTS guard ON bare;
+  EXECUTE format('CREATE TRIGGER guard AFTER INSERT ON bare FOR EACH ROW EXECUTE FUNCTION near_dup_guard(%s)', arguments);
+  INSERT INTO bare VALUES (9, 9);
+  EXCEPTION WHEN OTHERS THEN RAISE NOTICE '% %', SQLSTATE, SQLERRM; END $$;
+SELECT with_arguments(a) FROM unnest(ARRAY[$$$$, $$'nope'$$, $$'fp', 'distance=65'$$, $$'fp', 'distance'$$, $$'fp', 'action=drop'$$,
+  $$'fp', 'colour=red'$$, $$'fp', 'action=flag'$$, $$'fp', 'action=skip', 'log=l'$$, $$'fp', 'verify=jaccard:body'$$,
+  $$'fp', 'verify=dice:body:0.5'$$, $$'fp', 'verify=jaccard:body:2'$$, $$'fp', 'index=maybe'$$]) a;
+SELECT near_dup_guard();
+DROP TABLE petition, twin, note, bare, parted;
+DROP FUNCTION with_arguments;
+DROP EXTENSION pg_dedup;

@@ -1,0 +1,74 @@
+# Protects memory: a nested loop that searches 100,000 times takes no more at
+# its end than at its beginning, nor does an insert of as many rows under an
+# exclusion constraint, which searches for each.
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use Dedup;
+use IPC::Run;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_node('memory', conf => "work_mem = '4MB'\n");
+my $rescans = 100_000;
+$node->safe_psql('postgres', "CREATE TABLE t (id bigint, fp bigint); INSERT INTO t SELECT i, test.fp('hot', i) FROM generate_series(1, 12000) i;
+	CREATE INDEX t_idx ON t USING banding (fp) WITH (mu = 0); ANALYZE t");
+
+# Kilobytes of memory that are the backend's own, shared buffers not counted.
+sub resident
+{
+	my ($pid) = @_;
+	my ($kb) = slurp_file("/proc/$pid/status") =~ /RssAnon:\s+(\d+) kB/;
+	return $kb;
+}
+
+my %search = (
+	'index scan' => [ 'SET enable_bitmapscan = off', 'SELECT id FROM t WHERE fp <@ hamming_ball(q.fp, 3) LIMIT 2' ],
+	'index scan, large radius' => [ 'SET enable_bitmapscan = off', 'SELECT id FROM t WHERE fp <@ hamming_ball(q.fp, 20) LIMIT 1' ],
+	'bitmap scan' => [ 'SET enable_indexscan = off', 'SELECT id FROM t WHERE fp <@ hamming_ball(q.fp, 3) LIMIT 2' ],
+	'nearest' => [ 'SET enable_sort = off', 'SELECT id FROM t ORDER BY fp <~> q.fp LIMIT 2' ],
+	'NULL' => [ 'SET enable_bitmapscan = off', 'SELECT id FROM t WHERE fp =~ nullif(q.fp, q.fp)' ]);
+SKIP:
+{
+	skip 'no /proc', 1 unless -r "/proc/$$/status";
+	foreach my $name (sort keys %search)
+	{
+		my ($setting, $search) = @{ $search{$name} };
+		my $session = session($node, '-v', 'ON_ERROR_STOP=1');
+		my $ask = sub {
+			${ $session->{out} } = '';
+			${ $session->{in} } .= "$_[0];\n\\echo end\n";
+			IPC::Run::pump($session->{run}) until ${ $session->{out} } =~ /end\n/ || ${ $session->{err} } ne '';
+			return ${ $session->{out} } =~ s/end\n//r . ${ $session->{err} };
+		};
+		$ask->("SET enable_seqscan = off; SET enable_memoize = off; SET enable_material = off; SET max_parallel_workers_per_gather = 0; SET jit = off; $setting");
+		my $query = "SELECT q.i, x.id FROM (SELECT i, test.random_fp(i % 4000) # (i % 7) AS fp FROM generate_series(1, 2 * $rescans) i) q LEFT JOIN LATERAL ($search) x ON true";
+		like($ask->("EXPLAIN $query"), qr/using t_idx|on t_idx/, "$name: the plan uses the index");
+		$ask->("BEGIN; DECLARE c NO SCROLL CURSOR FOR $query");
+		$ask->('MOVE FORWARD 3000 FROM c');
+		my $contexts = 'SELECT sum(total_bytes) FROM pg_backend_memory_contexts';
+		$ask->($contexts);
+		my ($before, $rss) = ($ask->($contexts) + 0, resident($session->{pid}));
+		$ask->("MOVE FORWARD $rescans FROM c");
+		my ($after, $rss_after) = ($ask->($contexts) + 0, resident($session->{pid}));
+		cmp_ok($before, '>', 100_000, "$name: contexts are measured");
+		cmp_ok($after, '<=', $before + 65_536, "$name: memory contexts do not grow over $rescans rescans");
+		cmp_ok($rss_after, '<=', $rss + 2_048, "$name: nor does the process");
+		$ask->('COMMIT');
+		is(finish_session($session) =~ s{^end\n}{}mr, '', "$name: no error");
+	}
+
+	# One statement, a search for every row; a trigger looks at the contexts.
+	$node->safe_psql('postgres', "CREATE TABLE x (id bigint, fp bigint, EXCLUDE USING banding (fp WITH =~));
+		CREATE TABLE seen (id bigint, bytes bigint);
+		CREATE FUNCTION look() RETURNS trigger LANGUAGE plpgsql AS \$\$ BEGIN
+			INSERT INTO seen SELECT NEW.id, sum(total_bytes) FROM pg_backend_memory_contexts; RETURN NEW; END \$\$;
+		CREATE TRIGGER look BEFORE INSERT ON x FOR EACH ROW WHEN (NEW.id IN (2000, 3000, $rescans)) EXECUTE FUNCTION look()");
+	$node->safe_psql('postgres', "INSERT INTO x SELECT i, test.random_fp(i) FROM generate_series(1, $rescans) i ON CONFLICT DO NOTHING");
+	my $grown = scalar_of($node, "SELECT (SELECT bytes FROM seen WHERE id = $rescans) - (SELECT bytes FROM seen WHERE id = 3000)");
+	cmp_ok($grown, '<', 500_000, "an insert of $rescans rows under an exclusion constraint does not grow");
+}
+log_is_clean($node, 'memory');
+$node->stop;
+done_testing();
