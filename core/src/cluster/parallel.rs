@@ -14,9 +14,6 @@ const WORTH_IT: usize = 1 << 14;
 /// Buckets, or rows, that a thread takes at a time.
 const STRIDE: usize = 64;
 
-/// What a thread does with the stretch of rows from the first number to the second.
-type Work<'a> = dyn Fn(usize, usize, &mut dyn Deliver) -> std::result::Result<(), Stop> + Sync + 'a;
-
 /// What to join: distinct fingerprints with others, or with themselves.
 #[derive(Clone, Copy)]
 pub(super) struct Task<'a> {
