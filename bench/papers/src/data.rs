@@ -115,4 +115,25 @@ impl Data {
         let long = self.docs.iter().filter(|doc| doc.body.chars().count() >= characters);
         long.filter(|doc| seen.insert(doc.cluster)).take(count).map(|doc| doc.body.as_str()).collect()
     }
+
+    /// `count` texts of about `characters` characters: texts of different
+    /// clusters one after the other until they are as long.
+    pub fn joined(&self, count: usize, characters: usize) -> Vec<String> {
+        let mut all: Vec<String> = vec![String::new()];
+        let mut length = 0;
+        for body in self.different(self.docs.len(), 1) {
+            if length >= characters {
+                if all.len() == count {
+                    break;
+                }
+                all.push(String::new());
+                length = 0;
+            }
+            let left = characters - length;
+            let piece: String = body.chars().take(left).collect();
+            length += piece.chars().count();
+            all[..].last_mut().expect("a text").push_str(&piece);
+        }
+        all
+    }
 }

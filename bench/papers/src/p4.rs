@@ -19,6 +19,7 @@ pub fn run(data: &Data, quick: bool) -> Section {
     speed(&mut section, data, quick);
     let texts = data.different(if quick { 200 } else { 1_000 }, 120);
     small_edits(&mut section, &texts);
+    by_length(&mut section, data, quick);
     growing_edits(&mut section, &texts);
     reordered(&mut section, &texts);
     section
@@ -157,6 +158,31 @@ fn small_edits(section: &mut Section, texts: &[&str]) {
     );
 }
 
+/// Five percent of texts of growing lengths: the paper's own were news, posts
+/// and blogs.
+fn by_length(section: &mut Section, data: &Data, quick: bool) {
+    let mut rows = Vec::new();
+    for characters in [50, 100, 200, 400, 1_000, 2_500] {
+        let all = data.joined(if quick { 100 } else { 500 }, characters);
+        let texts: Vec<&str> = all.iter().map(String::as_str).collect();
+        let inserted =
+            recognised(&edited(&texts, 4, |text, other, rng| edits::insert(text, other, 0.05, rng)));
+        let deleted = recognised(&edited(&texts, 5, |text, _, rng| edits::delete(text, 0.05, rng)));
+        rows.push(both(&format!("{characters} characters"), inserted, deleted));
+    }
+    rows.push(["paper", "≥ 70 %", "–", "–", "lower", "–", "–"].map(str::to_owned));
+    section.table("Five percent put in / taken out, by the length of the text.", head("length"), rows);
+}
+
+fn both(name: &str, inserted: [f64; 6], deleted: [f64; 6]) -> [String; 7] {
+    let mut row = cells(name, inserted);
+    row.iter_mut()
+        .skip(1)
+        .zip(deleted)
+        .for_each(|(cell, share)| *cell = format!("{cell} / {}", percent(share)));
+    row
+}
+
 /// One to twenty percent.
 fn growing_edits(section: &mut Section, texts: &[&str]) {
     let mut rows = Vec::new();
@@ -169,12 +195,7 @@ fn growing_edits(section: &mut Section, texts: &[&str]) {
             curve[0].push((percents as f64, inserted[at] * 100.0));
             curve[1].push((percents as f64, deleted[at] * 100.0));
         }
-        let mut row = cells(&format!("{percents} %"), inserted);
-        row.iter_mut()
-            .skip(1)
-            .zip(deleted)
-            .for_each(|(cell, share)| *cell = format!("{cell} / {}", percent(share)));
-        rows.push(row);
+        rows.push(both(&format!("{percents} %"), inserted, deleted));
     }
     let paper = ["paper, within 5 %", "≥ 70 %, insertion above deletion", "–", "–", "lower", "–", "–"];
     rows.push(paper.map(str::to_owned));
