@@ -9,11 +9,12 @@
 //! meanwhile: their tids are dead until VACUUM has finished with all indexes. An emptied leaf stays
 //! where it is and takes the future entries of its range.
 
-use super::error::Result;
+use super::error::{Result, corrupt};
 use super::key::{Position, Tid, Tree};
 use super::leaf::{Leaf, packed_image};
 use super::meta::Index;
 use super::page::{Header, Kind};
+use super::scan::NO_ROW;
 use super::storage::{Change, Edit, Pages};
 
 /// What a bulk delete did, in rows: second levels and the other three main trees are not counted.
@@ -68,6 +69,10 @@ fn delete_on_page<P: Pages>(
     };
     let leaf = Leaf::read(block, &page, header)?;
     let mut entries: Vec<Position> = leaf.iter().collect();
+    // Whoever is asked about a row may rely on its being one.
+    if entries.iter().any(|entry| !entry.tid.can_be_a_row()) {
+        return corrupt(block, NO_ROW);
+    }
     let before = entries.len();
     // The last entry takes a removed one's place: what stays put is not logged.
     let mut n = 0;
