@@ -116,8 +116,8 @@ impl Background {
         let (alpha, beta) = (p * strength, (1.0 - p) * strength);
         let mut weights = [0.0f64; 65];
         let mut log_weight = 0.0;
-        for d in 0..65 {
-            weights[d] = log_weight;
+        for (d, weight) in weights.iter_mut().enumerate() {
+            *weight = log_weight;
             let k = d as f64;
             if d < 64 {
                 log_weight += ((64.0 - k) * (k + alpha)).ln() - ((k + 1.0) * (63.0 - k + beta)).ln();

@@ -69,7 +69,8 @@ fn tokens(source: &str, markup: Markup, out: &mut String) {
 }
 
 fn end_word(tag: &[u8], html: bool, out: &mut String) {
-    if !(html && INLINE.contains(&tag)) && !out.ends_with('\n') {
+    let inside_a_word = html && INLINE.contains(&tag);
+    if !inside_a_word && !out.ends_with('\n') {
         out.push('\n');
     }
 }
