@@ -186,7 +186,7 @@ pub fn report(data: &Data) {
     );
     truth.print(&way, &verified, seconds);
     let lower: Vec<Pair> =
-        candidates.iter().copied().filter(|&(a, b)| jaccard(bodies[a], bodies[b], n) >= 0.3).collect();
+        candidates.iter().copied().filter(|&(a, b)| jaccard(bodies[a], bodies[b], n) >= 0.4).collect();
     let guarded = |kinds: Kinds, pairs: &[Pair]| -> Vec<Pair> {
         pairs.iter().copied().filter(|&(a, b)| particulars(bodies[a], bodies[b], kinds).is_empty()).collect()
     };
@@ -201,11 +201,11 @@ pub fn report(data: &Data) {
         started.elapsed().as_secs_f64(),
     );
     truth.print(
-        "the same with jaccard >= 0.3, and same_particulars(place)",
+        "the same with jaccard >= 0.4, and same_particulars(place)",
         &guarded(Kinds::PLACES, &lower),
         started.elapsed().as_secs_f64(),
     );
-    for threshold in [threshold, 0.3] {
+    for threshold in [threshold, 0.4] {
         let started = Instant::now();
         let mut exact = Vec::new();
         similar_pairs(bodies.iter().copied(), n, threshold, |pair| {

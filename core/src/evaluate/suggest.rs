@@ -10,10 +10,9 @@
 use crate::text::{is_spaceless_char, normalize};
 use serde_json::{Value, json};
 
-/// The threshold for short texts: half of the n-grams of two texts of equal
-/// length are shared, J = 0.5 / 1.5. One changed character takes two of the twenty
-/// pairs of characters of a title away and puts two others in.
-const SHORT: f64 = 0.333;
+/// The threshold of verification, for every kind: half of the n-grams of two
+/// texts of equal length are shared, J = 0.5 / 1.5.
+const HALF_SHARED: f64 = 0.333;
 
 /// What texts look like.
 #[derive(Debug, Clone, Default)]
@@ -91,10 +90,12 @@ impl Profile {
         let chinese = 10 * self.spaceless >= 3 * self.characters.max(1);
         let (kind, mut recipe, n, threshold): (TextKind, Value, u32, f64) =
             match (median < if chinese { 40 } else { 120 }, chinese) {
-                (true, true) => (TextKind::Short, json!({"tokens": "chars", "n": [1, 2]}), 2, SHORT),
-                (false, true) => (TextKind::Long, json!({"tokens": "words+chars", "n": 2}), 3, 0.4),
-                (false, false) => (TextKind::Spaced, json!({"tokens": "words"}), 5, 0.5),
-                (true, false) => (TextKind::ShortSpaced, json!({"tokens": "chars", "n": [3, 4]}), 3, SHORT),
+                (true, true) => (TextKind::Short, json!({"tokens": "chars", "n": [1, 2]}), 2, HALF_SHARED),
+                (false, true) => (TextKind::Long, json!({"tokens": "words+chars", "n": 2}), 3, HALF_SHARED),
+                (false, false) => (TextKind::Spaced, json!({"tokens": "words"}), 5, HALF_SHARED),
+                (true, false) => {
+                    (TextKind::ShortSpaced, json!({"tokens": "chars", "n": [3, 4]}), 3, HALF_SHARED)
+                }
             };
         let markup = 2 * self.marked_up > self.lengths.len() as u64;
         if markup {
