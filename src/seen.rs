@@ -81,7 +81,7 @@ fn filter(window: &Window) -> Filter {
             unsafe {
                 context.switch_to(|_| {
                     if let Some(content) = window.argument_at::<&str>(0, row as i64)
-                        && city64(content.as_bytes()) >> 20 & 0xffff_ffff % passes as u64 == pass
+                        && (city64(content.as_bytes()) >> 20) % passes as u64 == pass
                     {
                         *verdict = bloom.add_under(content.as_bytes(), by);
                     }

@@ -32,7 +32,7 @@ impl Progress {
     /// One step is done.
     pub(super) fn step(&mut self) {
         self.steps += 1;
-        if self.steps % STRIDE != 0 {
+        if !self.steps.is_multiple_of(STRIDE) {
             return;
         }
         check_for_interrupts!();

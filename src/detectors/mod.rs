@@ -55,12 +55,12 @@ fn stored(numbers: Vec<u64>) -> Vec<i64> {
 
 /// What was last made of a list of words, and of which: a statement over many
 /// rows has one list.
-type Last<K, T> = LocalKey<RefCell<Option<(Option<Texts>, K, Rc<T>)>>>;
+type Kept<K, T> = RefCell<Option<(Option<Texts>, K, Rc<T>)>>;
 
 /// The `T` made of `texts` and `key`, kept from the call before if those are
 /// the same.
 fn last_of<K: PartialEq, T>(
-    last: &'static Last<K, T>,
+    last: &'static LocalKey<Kept<K, T>>,
     texts: Option<Texts>,
     key: K,
     make: impl FnOnce(Option<&Texts>) -> T,

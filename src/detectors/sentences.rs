@@ -1,6 +1,6 @@
 //! P5's sentences: length strings, blocks that two texts share, similarity.
 
-use super::last_of;
+use super::{Kept, last_of};
 use crate::pg::{Texts, raise};
 use dedup_core::features::stop_words;
 use dedup_core::signature::sentence::{self, Sentence};
@@ -14,7 +14,7 @@ type Stop = sentence::StopWords;
 
 /// The stop words given, or the built-in ones.
 fn stop(words: Option<Texts>) -> Rc<Stop> {
-    thread_local!(static LAST: RefCell<Option<(Option<Texts>, (), Rc<Stop>)>> = const { RefCell::new(None) });
+    thread_local!(static LAST: Kept<(), Stop> = const { RefCell::new(None) });
     last_of(&LAST, words, (), |words| match words {
         Some(words) => words.iter().map(normalize).collect(),
         None => stop_words().map(str::to_owned).collect(),
@@ -63,7 +63,6 @@ fn sentence_similarity(a: Option<&str>, b: Option<&str>, stop_words: Option<Text
 
 /// The sentences in a row that two texts share, with what they say.
 #[pg_extern(sql = "")]
-#[expect(clippy::type_complexity, reason = "the columns of the result")]
 fn sentence_blocks(
     a: Option<&str>,
     b: Option<&str>,

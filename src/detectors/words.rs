@@ -1,7 +1,7 @@
 //! Detectors of words: I-Match, SpotSigs, SCAM, the Boolean model, feature
 //! codes.
 
-use super::{last_of, share, stored, within};
+use super::{Kept, last_of, share, stored, within};
 use crate::pg::{Database, Texts, aggregate, raise};
 use dedup_core::features::{Resolver, stop_words};
 use dedup_core::signature::imatch::{Lexicon, LexiconBuilder};
@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 fn lexicon(words: Texts) -> Rc<Lexicon> {
-    thread_local!(static LAST: RefCell<Option<(Option<Texts>, (), Rc<Lexicon>)>> = const { RefCell::new(None) });
+    thread_local!(static LAST: Kept<(), Lexicon> = const { RefCell::new(None) });
     last_of(&LAST, Some(words), (), |words| Lexicon::new(words.into_iter().flat_map(Texts::iter)))
 }
 
@@ -96,7 +96,7 @@ fn spotsigs(
     chain: Option<i32>,
 ) -> Option<Vec<String>> {
     type Key = (Option<Texts>, usize, usize);
-    thread_local!(static LAST: RefCell<Option<(Option<Texts>, Key, Rc<Spots>)>> = const { RefCell::new(None) });
+    thread_local!(static LAST: Kept<Key, Spots> = const { RefCell::new(None) });
     let (distance, chain) = (within("distance", distance?, 1, 64), within("chain", chain?, 1, 64));
     let content = content?;
     let spots = last_of(&LAST, antecedents, (stop.clone(), distance, chain), |antecedents| {

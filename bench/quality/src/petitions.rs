@@ -185,6 +185,8 @@ pub fn report(data: &Data) {
         candidates.len()
     );
     truth.print(&way, &verified, seconds);
+    let lower: Vec<Pair> =
+        candidates.iter().copied().filter(|&(a, b)| jaccard(bodies[a], bodies[b], n) >= 0.3).collect();
     let guarded = |kinds: Kinds, pairs: &[Pair]| -> Vec<Pair> {
         pairs.iter().copied().filter(|&(a, b)| particulars(bodies[a], bodies[b], kinds).is_empty()).collect()
     };

@@ -12,7 +12,7 @@ use std::time::Instant;
 const N: usize = 2;
 const THRESHOLD: f64 = 0.5;
 /// Texts compared with all texts, one by one, as a check of the truth.
-const CHECKED: usize = 20;
+const CHECKED: usize = 100;
 
 pub fn report(data: &Data) {
     let texts = data.short_texts();

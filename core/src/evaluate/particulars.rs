@@ -127,7 +127,7 @@ fn replacements(a: &[char], b: &[char]) -> Vec<(Range, Range)> {
         }
         let (from, to) = (operation.old_range(), operation.new_range());
         match found.last_mut() {
-            Some((x, y)) if from.start <= x.1 + 1 && to.start <= y.1 + 1 => {
+            Some((x, y)) if from.start <= x.1 + 1 && to.start <= y.1 + 1 && !names_end(a, *x, from.start) => {
                 (x.1, y.1) = (from.end, to.end);
             }
             _ => found.push(((from.start, from.end), (to.start, to.end))),
@@ -135,6 +135,12 @@ fn replacements(a: &[char], b: &[char]) -> Vec<(Range, Range)> {
     }
     found.retain(|(x, y)| x.0 < x.1 && y.0 < y.1);
     found
+}
+
+/// Whether the character between a replacement and the next one ends a name.
+fn names_end(text: &[char], replaced: Range, next: usize) -> bool {
+    let tail: String = text[replaced.1..].iter().take(3).collect();
+    replaced.1 < next && suffix(&tail).is_some()
 }
 
 /// The two numbers that a replacement changes, whole.
@@ -214,6 +220,8 @@ mod tests {
             found("我们是翠湖春天小区的居民", "我们是金桂嘉园小区的居民"),
             one("place", "翠湖春天小区", "金桂嘉园小区")
         );
+        let two = found("住在K3区翠湖春天小区", "住在K5区金桂嘉园小区");
+        assert_eq!(two, [one("place", "3区", "5区"), one("place", "翠湖春天小区", "金桂嘉园小区")].concat());
         assert_eq!(found("住在K3区的人", "住在K5区的人"), one("place", "3区", "5区"));
         assert_eq!(found("从B市到A市的地铁", "从C市到A市的地铁"), one("place", "b市", "c市"));
         assert_eq!(found("东门社区停水", "西门社区停水"), []);
