@@ -77,21 +77,18 @@ SELECT count(*) AS pairs_within_3
 FROM (SELECT DISTINCT a.id, b.id FROM band a JOIN band b USING (key) WHERE a.id < b.id AND near_dup(a.fp, b.fp, 3)) AS pairs;
 \timing off
 
--- An index of its own (CREATE INDEX … USING banding) will make this section
--- one join on near_dup.
 \echo
 \echo '== 5. All pairs within a wider distance'
-\echo '   The same idea with more keys: within' :widest 'bits, one of the four blocks agrees to within' :widest '/ 4 bits. So each row also'
-\echo '   looks under the keys that differ from its own in so few bits. Still exact.'
+\echo '   near_dup_pairs sorts the fingerprints by their blocks and compares inside equal runs: exact at any distance.'
+\set ECHO none
+CREATE TABLE numbered AS SELECT row_number() OVER (ORDER BY :id) AS n, :id AS id, :fp AS fp FROM desk;
+\set ECHO queries
 \timing on
-CREATE TABLE flip AS SELECT mask FROM generate_series(0, 65535) AS mask WHERE bit_count(mask::bit(16)) <= :widest / 4;
-ANALYZE band, flip;
-CREATE TABLE pair AS
-SELECT DISTINCT a.id AS a, b.id AS b, a.fp <~> b.fp AS distance
-FROM band a CROSS JOIN flip JOIN band b ON b.key = a.key # flip.mask
-WHERE a.id < b.id AND near_dup(a.fp, b.fp, :widest);
+CREATE TABLE near AS SELECT * FROM near_dup_pairs('SELECT n, fp FROM numbered', :widest);
 \timing off
-
+\set ECHO none
+CREATE TABLE pair AS SELECT least(x.id, y.id) AS a, greatest(x.id, y.id) AS b, near.distance
+FROM near JOIN numbered x ON x.n = near.a JOIN numbered y ON y.n = near.b;
 \set ECHO none
 ALTER TABLE pair ADD PRIMARY KEY (a, b);
 ANALYZE pair;
@@ -115,16 +112,12 @@ FROM generate_series(3, :widest, 2) AS radius LEFT JOIN pair ON distance <= radi
 \echo
 \echo '== 6. Candidates verified on the text itself'
 \echo '   A wide radius finds nearly all and more; the share of pairs of characters that two texts have in common'
-\echo '   (Jaccard) tells the true ones. simhash_features gives the pairs of characters.'
+\echo '   (Jaccard) tells the true ones.'
 \set ECHO none
-CREATE FUNCTION bigram_jaccard(a text, b text) RETURNS float8 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN (SELECT count(*) FILTER (WHERE x.hash = y.hash) / nullif(count(*), 0)::float8
-        FROM simhash_features(a, '{"tokens": "chars", "n": 2}') AS x
-        FULL JOIN simhash_features(b, '{"tokens": "chars", "n": 2}') AS y USING (hash));
 ALTER TABLE pair ADD COLUMN similarity float8;
 \set ECHO queries
 \timing on
-UPDATE pair SET similarity = bigram_jaccard(x.:text, y.:text) FROM desk x, desk y WHERE x.:id = pair.a AND y.:id = pair.b;
+UPDATE pair SET similarity = jaccard(x.:text, y.:text) FROM desk x, desk y WHERE x.:id = pair.a AND y.:id = pair.b;
 \timing off
 \if :{?truth}
 SELECT count(*) AS pairs_verified, count(*) FILTER (WHERE is_true) AS true_ones,
@@ -177,10 +170,20 @@ SELECT coalesce((SELECT a FROM link GROUP BY a HAVING count(*) <= 8 ORDER BY cou
 \set ECHO queries
 \echo
 \echo '== 8. What is near one row?'
+\echo '   The index answers exactly, at any distance.'
+\timing on
+CREATE INDEX desk_fp ON desk USING banding (:fp);
+\timing off
+EXPLAIN (COSTS OFF) SELECT :id FROM desk WHERE near_dup(:fp, 1, 10);
 \timing on
 SELECT d.:id, d.:fp <~> q.:fp AS distance, translate(left(d.:text, 44), E'\r\n\t', '   ') AS text_begins
 FROM desk d, (SELECT :fp FROM desk WHERE :id = :'shown') AS q
 WHERE near_dup(d.:fp, q.:fp, 10) ORDER BY distance, d.:id LIMIT 10;
+\timing off
+\echo '   The nearest rows, however far, come out of the index in order:'
+\timing on
+SELECT d.:id, d.:fp <~> (SELECT :fp FROM desk WHERE :id = :'shown') AS distance
+FROM desk d ORDER BY d.:fp <~> (SELECT :fp FROM desk WHERE :id = :'shown') LIMIT 3;
 \timing off
 \echo '   Two texts can also be compared as they are:'
 SELECT a.:id, b.:id, near_dup(a.:text, b.:text, 10), simhash(a.:text) <~> simhash(b.:text) AS distance
@@ -196,6 +199,17 @@ INSERT INTO inbox SELECT * FROM desk WHERE :id = :'shown';
 UPDATE inbox SET :text = replace(replace(:text, '，', ', '), '。', '！') || '请尽快处理。';
 SELECT to_hex(i.:fp) AS fingerprint, d.:id AS near_row, d.:fp <~> i.:fp AS distance
 FROM inbox i JOIN desk d ON near_dup(d.:fp, i.:fp, 10) ORDER BY distance, d.:id LIMIT 5;
+
+\echo
+\echo '== 10. At insert: a guard that turns near-duplicates away'
+\echo '   Whatever the concurrency, no two rows within the distance are ever both stored. Here the second is skipped.'
+\set ECHO none
+CREATE INDEX inbox_fp ON inbox USING banding (:fp);
+\set guard_distance 'distance=' :widest
+CREATE TRIGGER guard BEFORE INSERT ON inbox FOR EACH ROW EXECUTE FUNCTION near_dup_guard(:'fp_name', :'guard_distance', 'action=skip');
+\set ECHO queries
+INSERT INTO inbox SELECT * FROM desk WHERE :id = :'shown';
+SELECT count(*) AS rows_in_inbox FROM inbox;
 
 -- A change that spoils what is found on the sample desk is an error. The bounds
 -- leave room for small desks, where a few pairs of look-alikes weigh much.
