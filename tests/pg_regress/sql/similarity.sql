@@ -12,7 +12,6 @@ SELECT jaccard(NULL, 'a') IS NULL AS j, containment('a', NULL) IS NULL AS c, cos
        cosine('a', 'a', NULL) AS "default", jaccard('a', 'a', NULL) IS NULL AS n;
 SELECT jaccard('a', 'b', 0);
 SELECT containment('a', 'b', 65);
-SELECT cosine('a', 'b', '{"tokens": "letters"}');
 -- Candidates by index, verified by text.
 CREATE TABLE page AS SELECT n AS id, '小区停水' || n || '天，物业不管，已经打过电话' AS body FROM generate_series(1, 500) n;
 INSERT INTO page VALUES (0, '路灯坏了没有人修');
