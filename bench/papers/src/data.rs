@@ -2,6 +2,7 @@
 
 use petition_desk::desk::Desk;
 use petition_desk::plan::Settings;
+use petition_desk::vary::Variant;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -20,6 +21,9 @@ pub struct Doc {
     pub topic: String,
     /// The same for duplicates of each other.
     pub cluster: u64,
+    /// Whether it is a copy of another with the place swapped, which makes it
+    /// another petition.
+    pub moved: bool,
 }
 
 /// All of them.
@@ -39,6 +43,7 @@ impl Data {
             body: row.body,
             topic: row.topic.to_owned(),
             cluster: row.cluster,
+            moved: row.variant == Variant::PlaceSwapped,
         });
         Data { docs: docs.collect() }
     }
@@ -67,6 +72,7 @@ impl Data {
                 body: record[body].to_owned(),
                 topic: if topic.is_some() { field(topic) } else { "all".to_owned() },
                 cluster: *clusters.entry(record[cluster].to_owned()).or_insert(next),
+                moved: false,
             });
         }
         Ok(Data { docs })
@@ -82,12 +88,13 @@ impl Data {
     }
 
     /// As the papers mix their collections: `similar` texts of a topic that
-    /// have duplicates among them, and `others` that have none. Fewer if the
-    /// topic has not so many.
-    pub fn mixture(&self, topic: &str, similar: usize, others: usize) -> Vec<&Doc> {
+    /// have duplicates among them, and `others` that have none; with `moved`,
+    /// also those that are copies with the place swapped. Fewer if the topic
+    /// has not so many.
+    pub fn mixture(&self, topic: &str, similar: usize, others: usize, moved: bool) -> Vec<&Doc> {
         let mut clusters: HashMap<u64, Vec<&Doc>> = HashMap::new();
         let mut order = Vec::new();
-        for doc in self.docs.iter().filter(|doc| doc.topic == topic) {
+        for doc in self.docs.iter().filter(|doc| doc.topic == topic && (moved || !doc.moved)) {
             let members = clusters.entry(doc.cluster).or_default();
             if members.is_empty() {
                 order.push(doc.cluster);

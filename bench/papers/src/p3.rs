@@ -61,7 +61,7 @@ fn quality(section: &mut Section, data: &Data, quick: bool) {
     let mut rows = Vec::new();
     let mut sums = [Score::default(); 5];
     for topic in data.topics().into_iter().take(5) {
-        let docs = data.mixture(&topic, similar, others);
+        let docs = data.mixture(&topic, similar, others, false);
         let recipe = json!({"tokens": "words", "weight": "tfidf_len", "corpus": "papers@1"});
         let recipe = TextRecipe::resolved(&recipe, &collection(&docs)).expect("a recipe");
         let mut extractor = Extractor::new();

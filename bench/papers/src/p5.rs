@@ -23,7 +23,7 @@ pub fn run(data: &Data, quick: bool) -> Section {
     let topics = data.topics();
     let mut docs: Vec<Doc> = Vec::new();
     for topic in topics.iter().take(4) {
-        docs.extend(data.mixture(topic, similar / 4, others / 4).into_iter().cloned());
+        docs.extend(data.mixture(topic, similar / 4, others / 4, false).into_iter().cloned());
     }
     compare(&mut section, &docs, "as_they_are", "Texts as they are");
     let quoting = quote(&docs);
