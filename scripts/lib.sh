@@ -30,6 +30,9 @@ as_root() {
     fi
 }
 
+# With it, pgrx adds a stack to the DETAIL of every error that PostgreSQL raises.
+unset RUST_BACKTRACE
+
 # PostgreSQL refuses to run as root. Whoever is not root runs it as themselves.
 as_postgres() {
     if [[ $EUID -eq 0 ]]; then
