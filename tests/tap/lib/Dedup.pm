@@ -163,9 +163,9 @@ BEGIN
     PERFORM set_config('enable_sort', 'off', true);
     search := format('
         SELECT q, k, string_agg(d::text, '','' ORDER BY place) AS d, count(*) - count(DISTINCT (tableoid, ctid)) AS twice
-          FROM unnest($1) q, unnest($2) k, LATERAL (
+          FROM unnest($1) q CROSS JOIN unnest($2) k LEFT JOIN LATERAL (
               SELECT tableoid, ctid, d, row_number() OVER () AS place FROM (
-                  SELECT tableoid, ctid, (%1$s) <~> q AS d FROM %2$s WHERE %3$s ORDER BY (%1$s) <~> q LIMIT k) f) nearest
+                  SELECT tableoid, ctid, (%1$s) <~> q AS d FROM %2$s WHERE %3$s ORDER BY (%1$s) <~> q LIMIT k) f) nearest ON true
          GROUP BY q, k', fp, tbl, cond);
     plan := '';
     FOR line IN EXECUTE 'EXPLAIN ' || search USING probes, k LOOP
