@@ -55,7 +55,7 @@ mod tests {
     fn lengths_of_p3() {
         let expected = [0.2823305, 0.5237636, 0.7913177, 0.9736536, 0.9756546, 0.7962066];
         for (at, expected) in expected.iter().enumerate() {
-            assert!((length_weight(at + 1) - expected).abs() < 5e-8, "{}", at + 1);
+            assert!((length_weight(at + 1) - expected).abs() < 1e-7, "{}", at + 1);
         }
     }
 }
