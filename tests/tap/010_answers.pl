@@ -1,6 +1,6 @@
 # Protects the promise of the index: the answers of a sequential scan, at any
 # radius and for any number of neighbours, whatever the data look like and
-# however the index came to be what it is.
+# however the index came to be what it is. DEDUP_TEST_SHAPE picks one shape.
 use strict;
 use warnings;
 use FindBin;
@@ -12,7 +12,7 @@ use Test::More;
 my $node = new_node('answers');
 my %rows = (uniform => rows(20_000), skewed => rows(20_000), hot => rows(30_000), duplicates => 106_000);
 
-foreach my $shape (grep { !$ENV{ONLY} or $_ eq $ENV{ONLY} } sort keys %rows)
+foreach my $shape (grep { !$ENV{DEDUP_TEST_SHAPE} or $_ eq $ENV{DEDUP_TEST_SHAPE} } sort keys %rows)
 {
 	my $n = $rows{$shape};
 	# A search that finds 100,000 rows takes its time: fewer of them.

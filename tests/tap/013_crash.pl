@@ -23,7 +23,7 @@ my $insert = "DO \$\$ BEGIN FOR i IN 1 .. 1000000 LOOP
 my @work = (
 	[ 'inserts', $insert ],
 	[ 'builds', 'SELECT 1; ' . 'REINDEX INDEX t_idx; ' x 200 ],
-	[ 'vacuums', 'DELETE FROM t WHERE hashint8(id) % 3 = 0; ' . 'VACUUM t; DELETE FROM t WHERE random() < 0.05 AND id % 10 > 0; ' x 200 ],
+	[ 'vacuums', 'DELETE FROM t WHERE hashint8(id) % 3 = 0; ' . 'VACUUM t; DELETE FROM t WHERE random() < 0.05; INSERT INTO t SELECT id, fp FROM t WHERE random() < 0.05; ' x 200 ],
 	[ 'inserts and vacuums', $insert, 'VACUUM t; ' x 2000 ],
 	[ 'inserts and concurrent builds', $insert, 'REINDEX INDEX CONCURRENTLY t_idx; ' x 200 ],
 	[ 'inserts, updates and checkpoints', $insert, "UPDATE t SET fp = test.flip(fp, 2, id) WHERE id % 10 = 3; " x 100, 'CHECKPOINT; ' x 1000 ]);

@@ -103,13 +103,14 @@ impl Cut {
 }
 
 fn ball_size(width: u32, radius: i32) -> u32 {
+    let Ok(radius) = u32::try_from(radius) else { return 0 };
     let mut binomial = 1u64;
     let mut sum = 0;
-    for k in 0..=radius.min(width as i32) as u64 {
+    for k in 0..=u64::from(radius.min(width)) {
         sum += binomial;
         binomial = binomial * (u64::from(width) - k) / (k + 1);
     }
-    if radius < 0 { 0 } else { sum as u32 }
+    sum as u32
 }
 
 /// The values of `width` bits with at most `radius` ones: what to flip in a

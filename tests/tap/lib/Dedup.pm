@@ -154,11 +154,12 @@ BEGIN
 
     -- The nearest: distances in the order in which they come; a row comes once.
     EXECUTE format('
-        SELECT ARRAY(SELECT format(''%%s nearest %%s: %%s'', q, k, (
-            SELECT string_agg(d::text, '','' ORDER BY d) FROM (
-                SELECT bit_count(((%1$s) # q)::bit(64)) AS d FROM %2$s WHERE (%3$s) AND (%1$s) IS NOT NULL
-                 ORDER BY 1 LIMIT k) nearest))
-              FROM unnest($1) q, unnest($2) k ORDER BY q, k)', fp, tbl, cond) USING probes, k INTO truth;
+        SELECT ARRAY(SELECT format(''%%s nearest %%s: %%s'', q, k, ds)
+              FROM unnest($1) q, unnest($2) k, LATERAL (
+                  SELECT string_agg(d::text, '','' ORDER BY d) AS ds FROM (
+                      SELECT bit_count(((%1$s) # q)::bit(64)) AS d FROM %2$s WHERE (%3$s) AND (%1$s) IS NOT NULL
+                       ORDER BY 1 LIMIT k) nearest) all_of_them
+             WHERE ds IS NOT NULL ORDER BY q, k)', fp, tbl, cond) USING probes, k INTO truth;
     PERFORM set_config('enable_indexscan', 'on', true);
     PERFORM set_config('enable_sort', 'off', true);
     search := format('
