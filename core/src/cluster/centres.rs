@@ -193,7 +193,7 @@ impl Hasher for Mixed {
         bytes.iter().for_each(|&byte| self.write_u64(self.0 << 8 | u64::from(byte)));
     }
     fn write_u64(&mut self, bits: u64) {
-        let product = u128::from(bits) * 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
+        let product = u128::from(bits).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
         self.0 = (product >> 64) as u64 ^ product as u64;
     }
 }
