@@ -41,7 +41,11 @@ mod tests {
             (r#"{"n": 0}"#, "\"n\": 0 is out of range", "from 1 to 64"),
             (r#"{"n": 65}"#, "\"n\": 65 is out of range", "from 1 to 64"),
             (r#"{"n": 1.5}"#, "\"n\": invalid type", "keys tokens"),
-            (r#"{"dictionary": "nobody@1"}"#, "there is no dictionary \"nobody@1\"", "dedup_dictionary_build"),
+            (
+                r#"{"dictionary": "nobody@1"}"#,
+                "there is no dictionary \"nobody@1\"",
+                "dedup_dictionary_build",
+            ),
             (r#"{"corpus": "nobody@1"}"#, "there is no corpus \"nobody@1\"", "dedup_corpus_build"),
             ("[]", "a recipe must be a JSON object, not an array", "for example"),
             ("\"tf\"", "not a string", "for example"),
