@@ -36,7 +36,7 @@ mod tests {
             (r#"{"token": "words"}"#, "unknown field `token`", "keys tokens, n, weight"),
             (r#"{"tokens": "word"}"#, "\"tokens\": unknown variant `word`", "keys tokens"),
             (r#"{"weight": "bm25"}"#, "expected one of `tf`, `log`, `one`", "keys tokens"),
-            (r#"{"hash": "md5"}"#, "\"hash\": unknown variant `md5`", "keys tokens"),
+            (r#"{"hash": "md5"}"#, "\"hash\": unknown hash `md5`", "keys tokens"),
             (r#"{"stop": "的"}"#, "\"stop\": there is no stop list", "a list of words"),
             (r#"{"n": 0}"#, "\"n\": 0 is out of range", "from 1 to 64"),
             (r#"{"n": 65}"#, "\"n\": 65 is out of range", "from 1 to 64"),
