@@ -7,18 +7,25 @@
 //! * [`SinglePass`] puts each row to the nearest earlier centre (P4).
 //! * [`components`] are the rows that near pairs connect, with an optional
 //!   guard against chains.
+//! * [`Linker`] makes groups of near pairs that are verified one by one.
 
+mod batch;
 mod centres;
 mod components;
 mod cut;
+mod edges;
 mod external;
+mod guarded;
 mod join;
+mod linker;
 mod pairs;
 mod parallel;
 mod rows;
 mod union_find;
 
+pub use batch::on_threads;
 pub use centres::{Centre, SinglePass};
 pub use components::components;
-pub use pairs::{Host, MemoryHost, Pair, Pairs, Settings};
+pub use linker::{Linkage, Linker};
+pub use pairs::{Host, MemoryHost, Pair, Pairs, Phase, Settings};
 pub use union_find::UnionFind;
