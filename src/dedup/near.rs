@@ -7,10 +7,11 @@ use crate::pg::host::{QueryHost, done, threads, work_memory};
 use crate::progress::Progress;
 use dedup_core::cluster::{Linkage, Linker, Pairs, Settings, UnionFind, on_threads};
 use dedup_core::features::Extractor;
-use dedup_core::signature::jaccard;
 
-/// Rows, and bytes of content, that are fingerprinted at a time.
+/// Rows that are fingerprinted at a time, and bytes of content that are worked on.
 const BATCH_ROWS: usize = 2048;
+/// Pairs that are verified at a time.
+const BATCH_PAIRS: usize = 1024;
 const BATCH_BYTES: usize = 4 << 20;
 
 /// Fingerprints the rows that are the first of their content. A copy has the
@@ -88,29 +89,74 @@ fn connected<'p>(
     pairs: Pairs<QueryHost<'p>>,
     input: &mut Input,
     host: &mut QueryHost<'p>,
-    progress: &Progress,
+    progress: &'p Progress,
 ) -> UnionFind {
     progress.stage("finding near fingerprints and verifying them", "candidate pairs", None);
     let mut sets = UnionFind::new(input.rows());
-    let (mut candidates, mut compared, mut verified) = (0u64, 0u64, 0u64);
+    let mut verifier = Verifier::new(options, progress);
+    let mut candidates = 0u64;
     done(pairs.finish(host, |pair| {
         candidates += 1;
         progress.step();
         let (a, b) = (pair.a as u32, pair.b as u32);
         // What is connected already need not be read.
         if sets.find(a) != sets.find(b) {
-            compared += 1;
-            if verify(options, input, a, b) {
-                verified += 1;
-                sets.union(a, b);
-            }
+            verifier.add(a, b, input, &mut sets);
         }
         Ok(true)
     }));
+    verifier.verify(&mut sets);
+    let Verifier { compared, verified, .. } = verifier;
     progress.end(&format!(
         "{candidates} candidate pairs within {distance} bits, {compared} compared, {verified} verified"
     ));
     sets
+}
+
+/// Compares texts, many at a time, on threads.
+struct Verifier<'o, 'p> {
+    options: &'o Options,
+    /// Besides the host of the search, which is at work itself.
+    host: QueryHost<'p>,
+    batch: Vec<(u32, u32, [String; 2])>,
+    bytes: usize,
+    compared: u64,
+    verified: u64,
+}
+
+impl<'o, 'p> Verifier<'o, 'p> {
+    fn new(options: &'o Options, progress: &'p Progress) -> Verifier<'o, 'p> {
+        let host = QueryHost::reporting(progress);
+        Verifier { options, host, batch: Vec::new(), bytes: 0, compared: 0, verified: 0 }
+    }
+
+    /// Takes a pair on, and joins its sets, now or later, if it is verified.
+    fn add(&mut self, a: u32, b: u32, input: &mut Input, sets: &mut UnionFind) {
+        let texts = match self.options.verifies() {
+            true => [input.content(a as usize), input.content(b as usize)],
+            false => Default::default(),
+        };
+        self.bytes += texts[0].len() + texts[1].len();
+        self.batch.push((a, b, texts));
+        if !self.options.verifies() || self.batch.len() == BATCH_PAIRS || self.bytes >= BATCH_BYTES {
+            self.verify(sets);
+        }
+    }
+
+    fn verify(&mut self, sets: &mut UnionFind) {
+        // Few texts are compared before a thread has started.
+        let threads = if self.batch.len() < BATCH_PAIRS / 8 { 1 } else { threads().max(1) };
+        let alike = |_: &mut (), (_, _, [a, b]): &(u32, u32, [String; 2])| self.options.alike(a, b);
+        let verdicts = done(on_threads(&self.batch, &mut vec![(); threads], &mut self.host, alike));
+        for ((a, b, _), alike) in self.batch.drain(..).zip(verdicts) {
+            self.compared += 1;
+            if alike {
+                self.verified += 1;
+                sets.union(a, b);
+            }
+        }
+        self.bytes = 0;
+    }
 }
 
 /// Pairs that must be taken in an order: all of them are found first.
@@ -137,17 +183,12 @@ fn linked<'p>(
     let sets = done(linker.finish(&fps, host, |_, a, b| {
         compared += 1;
         progress.step();
-        let same = verify(options, input, a, b);
+        let same =
+            !options.verifies() || options.alike(&input.content(a as usize), &input.content(b as usize));
         verified += u64::from(same);
         Ok(same)
     }));
     input.fps = fps;
     progress.end(&format!("{compared} pairs compared, {verified} verified"));
     sets
-}
-
-/// Whether two contents are alike enough.
-fn verify(options: &Options, input: &mut Input, a: u32, b: u32) -> bool {
-    options.similarity == 0.0
-        || jaccard(&input.content(a as usize), &input.content(b as usize), options.n) >= options.similarity
 }

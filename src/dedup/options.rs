@@ -1,7 +1,9 @@
 //! What `dedup` is asked to do.
 
 use crate::pg::{Database, raise, raise_recipe};
+use dedup_core::evaluate::{Kinds, particulars};
 use dedup_core::features::TextRecipe;
+use dedup_core::signature::jaccard;
 use pgrx::prelude::*;
 use serde::Deserialize;
 use serde_json::Value;
@@ -45,6 +47,7 @@ struct Written {
     distance: Option<Value>,
     similarity: Option<f64>,
     n: Option<usize>,
+    particulars: Option<Vec<String>>,
     weights: Option<Value>,
     fp: Option<String>,
     group: Option<Group>,
@@ -60,6 +63,8 @@ pub(super) struct Options {
     pub distance: Option<u32>,
     pub similarity: f64,
     pub n: usize,
+    /// Particulars in which near rows may not differ.
+    pub particulars: Option<Kinds>,
     pub recipe: TextRecipe,
     /// The column that has the fingerprints, if they are not to be made here.
     pub fp: Option<String>,
@@ -72,7 +77,7 @@ pub(super) struct Options {
 }
 
 const HINT: &str = "Options are exact (text, normal, none), distance (0 to 64, or null for no near stage), similarity \
-                    (0 to 1), n (1 to 8), weights (a recipe), fp (a column), group (components, single_pass), diameter \
+                    (0 to 1), n (1 to 8), particulars (an array of place, date, number), weights (a recipe), fp (a column), group (components, single_pass), diameter \
                     (0 to 64, with components), keep (first, last, longest, or {\"column\": …, \"order\": \"asc\" or \"desc\"}), progress (seconds).";
 
 fn refuse(what: impl std::fmt::Display) -> ! {
@@ -123,6 +128,7 @@ impl Options {
             distance,
             similarity,
             n,
+            particulars: written.particulars.map(|names| kinds(&names)),
             recipe,
             fp: written.fp,
             group,
@@ -131,6 +137,32 @@ impl Options {
             progress,
         }
     }
+}
+
+impl Options {
+    /// Whether candidates are verified on the text.
+    pub(super) fn verifies(&self) -> bool {
+        self.similarity > 0.0 || self.particulars.is_some()
+    }
+
+    /// Whether two contents are alike enough to be one.
+    pub(super) fn alike(&self, a: &str, b: &str) -> bool {
+        let similar = self.similarity == 0.0 || jaccard(a, b, self.n) >= self.similarity;
+        similar && self.particulars.is_none_or(|kinds| particulars(a, b, kinds).is_empty())
+    }
+}
+
+fn kinds(names: &[String]) -> Kinds {
+    let mut kinds = Kinds { places: false, dates: false, numbers: false };
+    for name in names {
+        match name.as_str() {
+            "place" => kinds.places = true,
+            "date" => kinds.dates = true,
+            "number" => kinds.numbers = true,
+            _ => refuse(format!("unknown kind of particulars: \"{name}\"")),
+        }
+    }
+    kinds
 }
 
 fn keep(written: Option<Value>) -> Keep {

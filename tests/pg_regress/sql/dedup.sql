@@ -52,6 +52,13 @@ SELECT * FROM dedup($$VALUES (1, 'abcdefgh'::text, 0::bigint), (2, 'abcdefgh!', 
     '{"fp": "column3", "distance": 4, "diameter": 3, "progress": 0}');
 SELECT * FROM dedup($$VALUES (1, 'abcdefgh'::text, 0::bigint), (2, 'abcdefgh!', 1), (3, 'abcdefghi', 3), (4, 'uvwxyz', 7), (5, 'abcdefgh?', 15)$$,
     '{"fp": "column3", "distance": 4, "progress": 0}');
+-- A text that tells of another place is another matter, if asked for.
+SELECT particulars, (SELECT string_agg(keeper, ' ' ORDER BY id::int) FROM dedup($$VALUES
+    (1, '青山小区3号楼停水三天了，物业不管，请有关部门尽快处理'::text, 0::bigint),
+    (2, '绿水小区3号楼停水三天了，物业不管，请有关部门尽快处理', 1),
+    (3, '青山小区5号楼停水三天了，物业不管，请有关部门尽快处理', 2)$$,
+    '{"fp": "column3", "progress": 0}' || CASE WHEN particulars IS NULL THEN '{}' ELSE jsonb_build_object('particulars', particulars) END) d) AS keepers
+FROM unnest(ARRAY[NULL, '[]', '["place"]', '["number"]', '["place", "date", "number"]']::jsonb[]) particulars;
 -- The same whatever the memory and the threads, with every way to group.
 CREATE TABLE skewed AS SELECT i AS id, repeat(chr(19968 + i % 40), 3 + i % 3) || i % 200 AS body,
     hashint4extended(i % 300, 0) # (1::bigint << (i % 60)) # (1::bigint << (i % 11)) AS fp FROM generate_series(1, 3000) i;
@@ -89,6 +96,7 @@ SELECT dedup('SELECT 1, ''a''::text', '{"diameter": 65}');
 SELECT dedup('SELECT 1, ''a''::text', '{"diameter": -1}');
 SELECT dedup('SELECT 1, ''a''::text', '{"diameter": 3, "group": "single_pass"}');
 SELECT dedup('SELECT 1, ''a''::text', '{"n": 9}');
+SELECT dedup('SELECT 1, ''a''::text', '{"particulars": ["name"]}');
 SELECT dedup('SELECT 1, ''a''::text', '{"progress": -1}');
 SELECT dedup('SELECT 1, ''a''::text', '[]');
 SELECT dedup('SELECT 1, ''a''::text', '{"fp": "fp"}');
