@@ -56,7 +56,7 @@ fn read(query: &str, options: &Options, input: &mut Input, progress: &Progress) 
             let id = shape.id(row);
             // SAFETY: the second column is text.
             let content = row.get(1).map(|content| unsafe { text_argument(content) });
-            let (kind, fp) = match (&content, shape.fp(row)) {
+            let (kind, fp) = match (&content, shape.fp(row).flatten()) {
                 (None, _) => (Kind::Empty, 0),
                 (Some(_), None) => (Kind::Plain, 0),
                 (Some(_), Some(fp)) => (Kind::Near, fp),

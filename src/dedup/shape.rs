@@ -52,9 +52,9 @@ impl Shape {
         Shape { id: id.typoid, fp, key }
     }
 
-    /// The fingerprint that the row brings.
-    pub(super) fn fp(&self, row: &Values<'_>) -> Option<u64> {
-        row.get(self.fp?).map(|fp| fp.value() as u64)
+    /// The fingerprint that the row brings, if rows bring one.
+    pub(super) fn fp(&self, row: &Values<'_>) -> Option<Option<u64>> {
+        self.fp.map(|column| row.get(column).map(|fp| fp.value() as u64))
     }
 
     /// The row's id as text.
