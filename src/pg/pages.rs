@@ -115,7 +115,7 @@ impl RelationPages {
     /// index that leave the page as full as it was or fuller.
     fn small_changes(&self, edits: &[Edit<'_, WriteGuard>]) -> Option<Vec<(pg_sys::Buffer, *mut u8, Delta)>> {
         // SAFETY: the relation is open (see `new`).
-        let logged = unsafe { wal::logged(self.relation) };
+        let logged = unsafe { wal::needs_wal(self.relation) };
         let small = |edit: &Edit<'_, WriteGuard>| match edit.change {
             Change::Patch(patches) if logged && !edit.fresh => {
                 let body = edit.page.locked.body();

@@ -8,6 +8,7 @@
 //! `pd_lower` and `pd_upper`.
 
 use pgrx::pg_sys;
+use std::ffi::c_char;
 
 // Linked without the guard that pgrx puts around every call (a sigsetjmp): in
 // a critical section an error ends the server's work, and never comes back.
@@ -57,23 +58,31 @@ impl Delta {
     }
 }
 
-/// Whether [`commit`] can be used for the relation: it is logged, whenever it
-/// was made. (With `wal_level` minimal a new relation is not; generic WAL knows.)
+/// `InvalidSubTransactionId`, which is a macro.
+const NO_SUBTRANSACTION: pg_sys::SubTransactionId = 0;
+
+/// `RelationNeedsWAL`, which is a macro.
 ///
 /// # Safety
 /// The relation is open.
-pub(super) unsafe fn logged(relation: pg_sys::Relation) -> bool {
-    // SAFETY: the caller's promise; a plain read of a setting.
+pub(crate) unsafe fn needs_wal(relation: pg_sys::Relation) -> bool {
+    // SAFETY: the relation is open.
     unsafe {
-        (*(*relation).rd_rel).relpersistence == pg_sys::RELPERSISTENCE_PERMANENT as std::ffi::c_char
-            && pg_sys::wal_level >= pg_sys::WalLevel::WAL_LEVEL_REPLICA as i32
+        let permanent = (*(*relation).rd_rel).relpersistence == pg_sys::RELPERSISTENCE_PERMANENT as c_char;
+        #[cfg(any(feature = "pg14", feature = "pg15"))]
+        let new_file = (*relation).rd_createSubid != NO_SUBTRANSACTION
+            || (*relation).rd_firstRelfilenodeSubid != NO_SUBTRANSACTION;
+        #[cfg(not(any(feature = "pg14", feature = "pg15")))]
+        let new_file = (*relation).rd_createSubid != NO_SUBTRANSACTION
+            || (*relation).rd_firstRelfilelocatorSubid != NO_SUBTRANSACTION;
+        permanent && (pg_sys::wal_level >= pg_sys::WalLevel::WAL_LEVEL_REPLICA as i32 || !new_file)
     }
 }
 
 /// Changes up to four pages and logs it as one record.
 ///
 /// # Safety
-/// The buffers are pinned, locked exclusively and of a [`logged`] relation; the
+/// The buffers are pinned, locked exclusively and of a relation that [needs it](needs_wal); the
 /// fragments lie within their pages, and behind `pd_lower` a page is zero afterwards.
 pub(super) unsafe fn commit(changes: &[(pg_sys::Buffer, *mut u8, Delta)]) {
     // SAFETY: the caller's promise, and the order that access/transam/README
