@@ -216,7 +216,7 @@ fn dedup_suggest(
             sample.push(content);
         }
     });
-    let suggestion = profile.suggest();
+    let suggestion = profile.suggest(&sample, profile.texts() as u64);
     let recipe = TextRecipe::from_json(&suggestion.recipe).unwrap_or_else(|error| raise_recipe(error));
     let prints: Vec<u64> = sample.iter().filter_map(|content| simhash_of(content, &recipe)).collect();
     let mut background = Background::measure(&prints);
@@ -226,7 +226,7 @@ fn dedup_suggest(
     let options = json!({
         "weights": suggestion.recipe,
         "distance": distance,
-        "jaccard": suggestion.threshold,
+        "similarity": suggestion.threshold,
         "n": suggestion.n,
     });
     let reason = format!(

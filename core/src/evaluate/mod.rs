@@ -4,13 +4,16 @@
 //! nearly equal texts apart.
 
 mod calibrate;
+mod chance;
 mod explain;
 mod labels;
 mod particulars;
+mod random;
 mod similar_pairs;
 mod suggest;
 
 pub use calibrate::{Background, Calibration, RadiusRow};
+pub use chance::Chance;
 pub use explain::{Explained, Explanation, explain};
 pub use labels::{Labels, Score, Verdict};
 pub use particulars::{Kinds, Particular, particulars};
