@@ -8,7 +8,6 @@ use crate::truth::{Pair, Truth};
 use dedup_core::evaluate::{Kinds, Profile, Suggestion, particulars, similar_pairs};
 use dedup_core::signature::jaccard;
 use serde_json::json;
-use std::ops::ControlFlow;
 use std::time::Instant;
 
 /// Texts above which a hash that gives millions of false pairs is left out.
@@ -96,12 +95,8 @@ fn guarded(bodies: &[&str], kinds: Kinds, pairs: &[Pair]) -> Vec<Pair> {
 }
 
 fn text_pairs(bodies: &[&str], n: usize, threshold: f64) -> Vec<Pair> {
-    let mut found = Vec::new();
-    similar_pairs(bodies.iter().copied(), n, threshold, |pair| {
-        found.push((pair.a, pair.b));
-        ControlFlow::Continue(())
-    });
-    found
+    let pairs = similar_pairs(bodies.iter().copied(), n, threshold);
+    pairs.into_iter().map(|pair| (pair.a as usize, pair.b as usize)).collect()
 }
 
 /// The suggested way and what is near it; gives the pairs of the suggested one.

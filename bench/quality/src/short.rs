@@ -9,7 +9,6 @@ use dedup_core::signature::minhash::{bands, text_signature};
 use dedup_core::signature::{hamming, jaccard};
 use serde_json::json;
 use std::collections::HashSet;
-use std::ops::ControlFlow;
 use std::time::Instant;
 
 const THRESHOLD: f64 = 0.5;
@@ -43,11 +42,8 @@ fn print(way: &str, pairs: &str, shares: &Shares, reported: &str, seconds: f64) 
 
 fn join(texts: &[String], n: usize, threshold: f64) -> (Vec<Pair>, f64) {
     let started = Instant::now();
-    let mut pairs = Vec::new();
-    similar_pairs(texts.iter().map(String::as_str), n, threshold, |pair| {
-        pairs.push((pair.a, pair.b));
-        ControlFlow::Continue(())
-    });
+    let pairs = similar_pairs(texts.iter().map(String::as_str), n, threshold);
+    let pairs = pairs.into_iter().map(|pair| (pair.a as usize, pair.b as usize)).collect();
     (pairs, started.elapsed().as_secs_f64())
 }
 

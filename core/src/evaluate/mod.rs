@@ -9,7 +9,7 @@ mod explain;
 mod labels;
 mod particulars;
 mod random;
-mod similar_pairs;
+mod similar;
 mod suggest;
 
 pub use calibrate::{Background, Calibration, RadiusRow};
@@ -17,5 +17,5 @@ pub use chance::Chance;
 pub use explain::{Explained, Explanation, explain};
 pub use labels::{Labels, Score, Verdict};
 pub use particulars::{Kinds, Particular, particulars};
-pub use similar_pairs::{SimilarPair, similar_pairs};
+pub use similar::{SimilarPair, SimilarPairs, similar_pairs};
 pub use suggest::{Profile, Suggestion, TextKind};
