@@ -28,6 +28,9 @@ const FEW: usize = 2_000;
 /// The largest share of random pairs that may pass a threshold.
 const MAY_PASS: f64 = 1e-5;
 
+/// Two thirds of the n-grams of either are shared.
+const HIGHEST: f64 = 0.5;
+
 /// Similarities of random pairs of texts.
 #[derive(Debug, Clone)]
 pub struct Chance {
@@ -40,7 +43,10 @@ impl Chance {
     /// Measures texts by their character `n`-grams; the same texts give the
     /// same result.
     pub fn measure<T: AsRef<str>>(texts: &[T], n: usize) -> Chance {
-        let sets: Vec<Vec<u64>> = texts.iter().filter_map(|text| grams(text.as_ref(), n)).collect();
+        let mut sets: Vec<Vec<u64>> = texts.iter().filter_map(|text| grams(text.as_ref(), n)).collect();
+        // Copies are not alike by chance.
+        sets.sort_unstable();
+        sets.dedup();
         let mut above = vec![0; CELLS + 1];
         let anchors = if sets.len() < FEW { ANCHORS_OF_FEW } else { ANCHORS };
         if sets.len() < 2 {
@@ -77,10 +83,11 @@ impl Chance {
     /// The threshold for a table of so many rows: `least`, or, if chance alone
     /// leads further, the similarity that at most one unrelated pair in a
     /// hundred thousand reaches, and in all at most one for every two rows.
-    /// Rounded up to hundredths, at most 0.8.
+    /// Rounded up to hundredths, at most 0.5: where more is in common, it is
+    /// rather that most texts are near-duplicates of each other.
     pub fn threshold(&self, rows: u64, least: f64) -> f64 {
         let by_chance = self.quantile(MAY_PASS.min(1.0 / rows.max(1) as f64));
-        if by_chance <= least { least } else { ((by_chance * 100.0).ceil() / 100.0).min(0.8) }
+        if by_chance <= least { least } else { ((by_chance * 100.0).ceil() / 100.0).min(HIGHEST) }
     }
 }
 
@@ -121,7 +128,7 @@ mod tests {
     fn a_poor_one_raises_it_and_few_pairs_pass() {
         let all = texts(3000, 40, 12);
         let threshold = Chance::measure(&all, 2).threshold(3000, 0.2);
-        assert!((0.25..0.6).contains(&threshold), "{threshold}");
+        assert!((0.25..HIGHEST).contains(&threshold), "{threshold}");
         let sets: Vec<Vec<u64>> = all.iter().filter_map(|text| grams(text, 2)).collect();
         let pairs = (0..3000).flat_map(|b| (0..b).map(move |a| (a, b)));
         let passing = pairs.filter(|&(a, b)| similarity(&sets[a], &sets[b]) >= threshold).count();
@@ -140,7 +147,7 @@ mod tests {
     fn few_texts_are_no_error() {
         for texts in [&[][..], &["停水"], &["停水", ""], &["停水", "停电"], &["停水", "停水", "停水"]]
         {
-            assert!((0.333..=0.8).contains(&Chance::measure(texts, 2).threshold(3, 0.333)));
+            assert!((0.333..=HIGHEST).contains(&Chance::measure(texts, 2).threshold(3, 0.333)));
         }
     }
 }
