@@ -217,3 +217,33 @@ pub fn write(directory: &str, rows: usize, seed: u64) {
     };
     write("petition_pairs.csv", &["id1", "id2", "matter"], &mut labels.iter().map(pair));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dedup_core::signature::jaccard;
+
+    fn bodies(seed: u64) -> (Vec<String>, Vec<(usize, usize, &'static str)>) {
+        let (texts, labels) = texts(600, seed);
+        (texts.iter().map(|text| text.sentences.join(" ")).collect(), labels)
+    }
+
+    #[test]
+    fn a_seed_is_a_desk() {
+        assert_eq!(bodies(5), bodies(5));
+        assert_ne!(bodies(5).0, bodies(6).0);
+    }
+
+    /// The labels are worth measuring against: copies are alike, and texts moved
+    /// elsewhere are too, but not equal.
+    #[test]
+    fn labels_say_what_was_done() {
+        let (bodies, labels) = bodies(7);
+        let alike = |&&(a, b, _): &&(usize, usize, &str)| jaccard(&bodies[a], &bodies[b], 5) >= 0.333;
+        let of = |matter: &'static str| labels.iter().filter(move |label| label.2 == matter);
+        let (same, moved) = (of("same").count(), of("different").count());
+        assert!(same > 100 && moved > 5, "{same} {moved}");
+        assert!(of("same").filter(alike).count() * 20 >= same * 19);
+        assert!(of("different").all(|&(a, b, _)| bodies[a] != bodies[b]));
+    }
+}

@@ -41,3 +41,14 @@ pub fn pairs<'a>(texts: impl Iterator<Item = &'a str>, n: usize, threshold: f64)
     }
     found.into_iter().collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The shapes that datasketch has for these thresholds and 128 values.
+    #[test]
+    fn shapes_are_those_of_the_usual_library() {
+        assert_eq!((shape(0.4), shape(0.5)), ((32, 4), (25, 5)));
+    }
+}
