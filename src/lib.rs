@@ -27,6 +27,7 @@ mod planner;
 mod progress;
 mod seen;
 mod similarity;
+mod text_pairs;
 mod trigger;
 
 #[cfg(any(test, feature = "pg_test"))]
