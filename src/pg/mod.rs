@@ -14,6 +14,7 @@ mod recipe;
 mod record;
 pub(crate) mod rows;
 pub(crate) mod spill;
+pub(crate) mod statement;
 pub(crate) mod statistics;
 mod stored;
 mod texts;

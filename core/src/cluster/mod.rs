@@ -5,20 +5,26 @@
 //!   bound of memory and on several threads (P2's classification by blocks,
 //!   made exact at any distance).
 //! * [`SinglePass`] puts each row to the nearest earlier centre (P4).
+//! * [`Between`] finds the pairs of new rows with those that are there, and
+//!   [`Growing`] the clusters that they join, found or bridge.
 //! * [`components`] are the rows that near pairs connect, with an optional
 //!   guard against chains.
 
+mod between;
 mod centres;
 mod components;
 mod cut;
 mod external;
+mod growing;
 mod join;
 mod pairs;
 mod parallel;
 mod rows;
 mod union_find;
 
+pub use between::Between;
 pub use centres::{Centre, SinglePass};
 pub use components::components;
+pub use growing::{Growing, Merge};
 pub use pairs::{Host, MemoryHost, Pair, Pairs, Settings};
 pub use union_find::UnionFind;
