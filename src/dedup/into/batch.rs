@@ -227,7 +227,7 @@ fn same_hash(job: &Job, batch: &Batch, known: &mut Known<'_>) -> Vec<(u32, i64)>
     let sql = format!(
         "SELECT h.n, t.arrival FROM pg_catalog.unnest($1) WITH ORDINALITY AS h(hash, n) \
          JOIN {} AS t ON t.hash OPERATOR(pg_catalog.=) h.hash \
-         WHERE t.arrival OPERATOR(pg_catalog.=) t.same_as ORDER BY 1, 2",
+         WHERE t.same_as IS NULL ORDER BY 1, 2",
         job.table.name
     );
     let mut found = Vec::new();

@@ -83,32 +83,24 @@ impl Near<'_, '_> {
         }
     }
 
-    /// The condition on old rows: with Single-Pass only centres take in others.
-    fn eligible(&self) -> &'static str {
-        match self.job.options.group {
-            Group::Components => "t.arrival OPERATOR(pg_catalog.=) t.same_as",
-            Group::SinglePass => {
-                "t.arrival OPERATOR(pg_catalog.=) t.same_as AND t.cluster OPERATOR(pg_catalog.=) t.arrival"
-            }
-        }
-    }
-
     fn search(&mut self, new: &[(i64, u64)], distance: u32) {
         let table = &self.job.table;
         let sql = format!(
-            "SELECT f.n, t.arrival, t.fp FROM pg_catalog.unnest($1) WITH ORDINALITY AS f(fp, n) \
-             JOIN {} AS t ON {}.near_dup(t.fp, f.fp, {distance}) WHERE {}",
-            table.name,
-            table.tools,
-            self.eligible()
+            "SELECT f.n, t.arrival, t.fp, t.cluster FROM pg_catalog.unnest($1) WITH ORDINALITY AS f(fp, n) \
+             JOIN {} AS t ON {}.near_dup(t.fp, f.fp, {distance}) \
+             WHERE t.same_as IS NULL",
+            table.name, table.tools
         );
+        let centres = self.job.options.group == Group::SinglePass;
         let fps: Vec<i64> = new.iter().map(|&(_, fp)| fp.cast_signed()).collect();
         each(&sql, &[Argument::of(fps)], |row| {
             let (Some(n), Some(a), Some(old)) = (bigint(row, 0), bigint(row, 1), bigint(row, 2)) else {
                 return;
             };
             let (b, fp) = new[n as usize - 1];
-            self.add(Pair { a, b, distance: hamming(fp, old.cast_unsigned()) });
+            if !centres || bigint(row, 3) == Some(a) {
+                self.add(Pair { a, b, distance: hamming(fp, old.cast_unsigned()) });
+            }
         });
     }
 
@@ -118,10 +110,10 @@ impl Near<'_, '_> {
         let chunk = between.chunk();
         let mut others = Vec::new();
         let sql = format!(
-            "SELECT t.arrival, t.fp FROM {} AS t WHERE {} AND t.fp IS NOT NULL",
-            self.job.table.name,
-            self.eligible()
+            "SELECT t.arrival, t.fp, t.cluster FROM {} AS t WHERE t.same_as IS NULL AND t.fp IS NOT NULL",
+            self.job.table.name
         );
+        let centres = self.job.options.group == Group::SinglePass;
         let mut join = |others: &mut Vec<(i64, u64)>| {
             done(between.with(others, &mut host, |pair| {
                 self.add(pair);
@@ -130,7 +122,9 @@ impl Near<'_, '_> {
             others.clear();
         };
         each(&sql, &[], |row| {
-            if let (Some(arrival), Some(fp)) = (bigint(row, 0), bigint(row, 1)) {
+            let (Some(arrival), Some(fp)) = (bigint(row, 0), bigint(row, 1)) else { return };
+            // With Single-Pass only centres take in others.
+            if !centres || bigint(row, 2) == Some(arrival) {
                 others.push((arrival, fp.cast_unsigned()));
             }
             if others.len() >= chunk {

@@ -39,8 +39,8 @@ pub(super) fn rewrite(job: &Job, known: &mut Known<'_>, changes: &HashMap<i64, C
     // Rows of equal content have equal answers: one of them is compared.
     let mut classes = Vec::new();
     let sql = format!(
-        "SELECT t.same_as, pg_catalog.min(t.cluster), pg_catalog.min(t.fp) FROM {} AS t \
-         WHERE t.cluster OPERATOR(pg_catalog.=) ANY ($1) GROUP BY t.same_as",
+        "SELECT coalesce(t.same_as, t.arrival), pg_catalog.min(t.cluster), pg_catalog.min(t.fp) FROM {} AS t \
+         WHERE t.cluster OPERATOR(pg_catalog.=) ANY ($1) GROUP BY 1",
         job.table.name
     );
     each(&sql, &[clusters], |row| {
@@ -48,7 +48,7 @@ pub(super) fn rewrite(job: &Job, known: &mut Known<'_>, changes: &HashMap<i64, C
             classes.push((class, changes[&cluster], bigint(row, 2).map(i64::cast_unsigned)));
         }
     });
-    let differs = |class: i64, keeper: i64, known: &Known<'_>| class != known.row(keeper).same_as;
+    let differs = |class: i64, keeper: i64, known: &Known<'_>| class != known.row(keeper).class;
     let needed: Vec<i64> = classes
         .iter()
         .filter(|(class, change, _)| differs(*class, change.keeper, known))
@@ -59,7 +59,7 @@ pub(super) fn rewrite(job: &Job, known: &mut Known<'_>, changes: &HashMap<i64, C
     for (class, change, fp) in classes {
         check_for_interrupts!();
         let keeper = known.row(change.keeper);
-        let near = if keeper.same_as == class {
+        let near = if keeper.class == class {
             Compared { distance: Some(0), similarity: Some(1.0) }
         } else {
             compare(known, (class, fp), (change.keeper, keeper.fp))
@@ -73,12 +73,13 @@ pub(super) fn rewrite(job: &Job, known: &mut Known<'_>, changes: &HashMap<i64, C
     let sql = format!(
         "UPDATE {0} AS t SET cluster = u.cluster, keeper = k.id, \
              stage = CASE WHEN t.arrival OPERATOR(pg_catalog.=) k.arrival THEN 'kept' \
-                 WHEN t.same_as OPERATOR(pg_catalog.=) k.same_as THEN 'exact' ELSE 'near' END, \
+                 WHEN u.class OPERATOR(pg_catalog.=) coalesce(k.same_as, k.arrival) THEN 'exact' ELSE 'near' END, \
              distance = CASE WHEN t.arrival OPERATOR(pg_catalog.<>) k.arrival THEN u.distance END, \
              similarity = CASE WHEN t.arrival OPERATOR(pg_catalog.<>) k.arrival THEN u.similarity END \
          FROM unnest($1, $2, $3, $4, $5) AS u(class, cluster, keeper, distance, similarity) \
          JOIN {0} AS k ON k.arrival OPERATOR(pg_catalog.=) u.keeper \
-         WHERE t.same_as OPERATOR(pg_catalog.=) u.class AND t.cluster OPERATOR(pg_catalog.=) ANY ($6)",
+         WHERE coalesce(t.same_as, t.arrival) OPERATOR(pg_catalog.=) u.class \
+             AND t.cluster OPERATOR(pg_catalog.=) ANY ($6)",
         job.table.name
     );
     let (class, cluster, keeper, distance, similarity) = columns;
@@ -98,9 +99,9 @@ pub(super) fn rewrite(job: &Job, known: &mut Known<'_>, changes: &HashMap<i64, C
 pub(super) fn repair(job: &Job) {
     let Job { table, equals, .. } = job;
     let firsts = format!(
-        "UPDATE {0} AS t SET same_as = m.first FROM ( \
+        "UPDATE {0} AS t SET same_as = CASE WHEN t.arrival OPERATOR(pg_catalog.<>) m.first THEN m.first END FROM ( \
              SELECT c.same_as, pg_catalog.min(c.arrival) AS first FROM {0} AS c \
-             WHERE c.same_as OPERATOR(pg_catalog.<>) c.arrival AND NOT EXISTS ( \
+             WHERE c.same_as IS NOT NULL AND NOT EXISTS ( \
                  SELECT FROM {0} AS f WHERE f.arrival OPERATOR(pg_catalog.=) c.same_as) \
              GROUP BY c.same_as) AS m WHERE t.same_as OPERATOR(pg_catalog.=) m.same_as",
         table.name
@@ -109,7 +110,8 @@ pub(super) fn repair(job: &Job) {
     let keepers = format!(
         "SELECT DISTINCT ON (t.cluster) t.cluster, t.arrival FROM {0} AS t \
          WHERE t.cluster OPERATOR(pg_catalog.=) ANY (ARRAY( \
-             SELECT c.cluster FROM {0} AS c WHERE NOT EXISTS (SELECT FROM {0} AS k WHERE k.id {equals} c.keeper))) \
+             SELECT c.cluster FROM {0} AS c WHERE c.stage OPERATOR(pg_catalog.<>) ALL (ARRAY['kept', 'empty']) \
+                 AND NOT EXISTS (SELECT FROM {0} AS k WHERE k.id {equals} c.keeper))) \
          ORDER BY t.cluster, t.rank, t.arrival",
         table.name
     );

@@ -15,7 +15,7 @@ use std::collections::{HashMap, HashSet};
 pub(super) struct Stored {
     pub cluster: i64,
     /// The first row of equal content.
-    pub same_as: i64,
+    pub class: i64,
     pub fp: Option<u64>,
 }
 
@@ -61,17 +61,17 @@ impl<'j> Known<'j> {
         }
         let Job { table, equals, .. } = self.job;
         let sql = format!(
-            "SELECT t.arrival, t.cluster, t.same_as, t.fp, k.rank, k.arrival FROM {0} AS t \
+            "SELECT t.arrival, t.cluster, coalesce(t.same_as, t.arrival), t.fp, k.rank, k.arrival FROM {0} AS t \
              LEFT JOIN {0} AS k ON k.id {equals} t.keeper WHERE t.arrival OPERATOR(pg_catalog.=) ANY ($1)",
             table.name
         );
         let (rows, keepers) = (&mut self.rows, &mut self.keepers);
         each(&sql, &[Argument::of(sorted(unknown))], |row| {
             let value = |column| bigint(row, column);
-            let (Some(arrival), Some(cluster), Some(same_as)) = (value(0), value(1), value(2)) else {
+            let (Some(arrival), Some(cluster), Some(class)) = (value(0), value(1), value(2)) else {
                 return;
             };
-            rows.insert(arrival, Stored { cluster, same_as, fp: value(3).map(i64::cast_unsigned) });
+            rows.insert(arrival, Stored { cluster, class, fp: value(3).map(i64::cast_unsigned) });
             if let (Some(rank), Some(keeper)) = (value(4), value(5)) {
                 keepers.insert(cluster, (rank, keeper));
             }

@@ -172,11 +172,11 @@ impl Table {
             format!(
                 "CREATE TABLE {name} (id {id} PRIMARY KEY, cluster pg_catalog.int8 NOT NULL, keeper {id} NOT NULL, \
                  stage pg_catalog.text NOT NULL, distance pg_catalog.int4, similarity pg_catalog.float8, \
-                 arrival pg_catalog.int8 NOT NULL UNIQUE, same_as pg_catalog.int8 NOT NULL, \
+                 arrival pg_catalog.int8 NOT NULL UNIQUE, same_as pg_catalog.int8, \
                  rank pg_catalog.int8 NOT NULL, fp pg_catalog.int8, hash pg_catalog.uuid)"
             ),
             format!("CREATE INDEX ON {name} (cluster)"),
-            format!("CREATE INDEX ON {name} (hash) WHERE arrival OPERATOR(pg_catalog.=) same_as"),
+            format!("CREATE INDEX ON {name} (hash) WHERE same_as IS NULL"),
             format!(
                 "CREATE TABLE {merges} (merge pg_catalog.int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY, \
                  merged_at pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.now(), kept pg_catalog.int8 NOT NULL, \
@@ -225,13 +225,7 @@ impl Table {
     /// Made when a first load is over: it is faster to build than to fill.
     pub(super) fn make_search_index(&self) {
         if !self.has_search_index() {
-            execute(
-                &format!(
-                    "CREATE INDEX ON {} USING banding (fp) WHERE arrival OPERATOR(pg_catalog.=) same_as",
-                    self.name
-                ),
-                &[],
-            );
+            execute(&format!("CREATE INDEX ON {} USING banding (fp) WHERE same_as IS NULL", self.name), &[]);
         }
     }
 }

@@ -74,7 +74,7 @@ struct Columns {
     distance: Vec<Option<i32>>,
     similarity: Vec<Option<f64>>,
     arrival: Vec<i64>,
-    same_as: Vec<i64>,
+    same_as: Vec<Option<i64>>,
     rank: Vec<i64>,
     fp: Vec<Option<i64>>,
     hash: Vec<Option<Uuid>>,
@@ -95,7 +95,7 @@ fn insert(
     let mut needed = Vec::new();
     for (number, _) in (0u32..).zip(&batch.rows) {
         let keeper = sets[&clusters.root(number)].best.1;
-        if old(keeper) && known.row(keeper).same_as != batch.class(number) {
+        if old(keeper) && known.row(keeper).class != batch.class(number) {
             needed.push(keeper);
         }
     }
@@ -109,7 +109,7 @@ fn insert(
         let keeper = set.best.1;
         let (keeper_class, keeper_fp) = match batch.row(keeper) {
             Some(keeper) => (batch.class(keeper), batch.rows[keeper as usize].fp),
-            None => (known.row(keeper).same_as, known.row(keeper).fp),
+            None => (known.row(keeper).class, known.row(keeper).fp),
         };
         let nothing = Compared { distance: None, similarity: None };
         let (stage, near, count) = if row.empty {
@@ -132,7 +132,7 @@ fn insert(
         columns.distance.push(near.distance);
         columns.similarity.push(near.similarity);
         columns.arrival.push(arrival);
-        columns.same_as.push(class);
+        columns.same_as.push((class != arrival).then_some(class));
         columns.rank.push(row.rank);
         columns.fp.push(row.fp.map(u64::cast_signed));
         columns.hash.push(row.hash.map(|hash| Uuid::from_bytes(hash.to_be_bytes())));
