@@ -135,6 +135,10 @@ impl Near<'_, '_> {
     }
 
     fn add(&mut self, pair: Pair) {
+        // Most pairs of a large family connect nothing new: they need not wait.
+        if (self.batch.row(pair.a).is_some() || self.known.knows(pair.a)) && self.is_connected(&pair) {
+            return;
+        }
         self.waiting.push(pair);
         if self.waiting.len() >= WAITING {
             self.verify();

@@ -78,6 +78,11 @@ impl<'j> Known<'j> {
         });
     }
 
+    /// Whether it has learnt of a row.
+    pub(super) fn knows(&self, arrival: i64) -> bool {
+        self.rows.contains_key(&arrival)
+    }
+
     /// A row that was learnt of.
     pub(super) fn row(&self, arrival: i64) -> Stored {
         *self.rows.get(&arrival).unwrap_or_else(|| raise_taken_out())
