@@ -116,8 +116,9 @@ SELECT * FROM renamed('slow');
 SET test.share = 90;
 CALL dedup_into('slow', 'SELECT id, body FROM arrived ORDER BY id', :'components');
 SELECT rows, renamed > 0 AS renamed, as_logged FROM renamed('slow');
+-- So few at a time that the index is searched.
 SET test.share = 100;
-CALL dedup_into('slow', 'SELECT id, body FROM arrived ORDER BY id', :'components');
+CALL dedup_into('slow', 'SELECT id, body FROM arrived ORDER BY id', '{"distance": 12, "keep": "longest", "batch": 1, "progress": 0}');
 SELECT rows, as_logged FROM renamed('slow');
 SELECT count(*) AS rows, differing('slow', 'SELECT id, body FROM letter', '{"distance": 12, "keep": "longest"}'), misnamed('slow') FROM slow;
 -- The partition does not depend on the order.
@@ -128,6 +129,14 @@ SELECT count(*) AS differing FROM (
 SELECT count(*) > 0 AS merges, count(*) FILTER (WHERE m.distance <> simhash(a.body) <~> simhash(b.body) OR m.distance > 12
         OR m.similarity <> jaccard(a.body, b.body) OR m.similarity < 0.5 OR m.kept >= m.absorbed) AS wrong
 FROM slow_merges m JOIN letter a ON a.id = m.a JOIN letter b ON b.id = m.b;
+
+-- Single-Pass: each to the nearest centre that arrived before it.
+SET test.share = 92;
+CALL dedup_into('pass', 'SELECT id, body FROM arrived ORDER BY id', '{"group": "single_pass", "distance": 12, "progress": 0}');
+SET test.share = 100;
+CALL dedup_into('pass', 'SELECT id, body FROM arrived ORDER BY id', '{"group": "single_pass", "distance": 12, "batch": 1, "progress": 0}');
+SELECT count(*) AS rows, (SELECT count(*) FROM pass_merges) AS merges,
+       differing('pass', 'SELECT id, body FROM letter', '{"group": "single_pass", "distance": 12}'), misnamed('pass') FROM pass;
 
 -- A row that bridges two clusters.
 CREATE TABLE note (id text PRIMARY KEY, body text);
