@@ -78,7 +78,7 @@ BEGIN
         CASE WHEN all_a = all_b THEN 'equal, ' || all_a ELSE all_a || ' and ' || all_b END);
 END $$;
 
-SELECT format(E'Incremental, inside PostgreSQL, %s rows: the paper''s relational table with four btree block columns beside a banding index, distance 3. (Its times for MySQL and MongoDB are lost.)\n\n| step | relational, 4 btrees | banding | ratio | answers of 2,000 |\n|---|---|---|---|---|', :rows);
+SELECT format(E'## P2, incremental, inside PostgreSQL\n\n%s rows: the paper''s relational table with four btree block columns beside a banding index, distance 3. (Its times for MySQL and MongoDB are lost.)\n\n| step | relational, 4 btrees | banding | ratio | answers of 2,000 |\n|---|---|---|---|---|', :rows);
 SELECT format('| %s | %s µs | %s µs | %s | %s |', what, round(relational * 1e6), round(banding * 1e6), round((relational / banding)::numeric, 1), answers)
   FROM measured ORDER BY step;
 SELECT '';

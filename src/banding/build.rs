@@ -6,14 +6,15 @@
 //! file is logged once, whole. So is the init fork of an unlogged index, for
 //! it must survive the crash that it is for.
 
+use super::heap::Rows;
 use super::options::options_of;
-use super::tid_of;
 use super::{checked, forget_index};
 use crate::pg::pages::{BODY, PAGE, PAGE_HEADER, set_used};
 use crate::pg::spill::TempFile;
+use crate::pg::wal::needs_wal;
 use dedup_core::banding::{Builder, Index, PageSink, Result, used_bytes};
 use pgrx::{PgBox, pg_guard, pg_sys};
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, c_char};
 
 /// Phases as `pg_stat_progress_create_index` names them; 1 is PostgreSQL's.
 const PHASE_SCANNING: i64 = 2;
@@ -38,34 +39,6 @@ fn progress(parameter: u32, value: i64) {
     unsafe { pg_sys::pgstat_progress_update_param(parameter as i32, value) }
 }
 
-/// What the callback of the heap scan fills.
-struct Collecting<'a> {
-    builder: Builder<'a, TempFile>,
-    index: pg_sys::Relation,
-}
-
-/// Takes one row of the heap.
-#[pg_guard]
-unsafe extern "C-unwind" fn take_row(
-    _index: pg_sys::Relation,
-    tid: pg_sys::ItemPointer,
-    values: *mut pg_sys::Datum,
-    is_null: *mut bool,
-    _alive: bool,
-    state: *mut c_void,
-) {
-    // SAFETY: PostgreSQL gives one value and one flag for the one column, and
-    // the state that `ambuild` has given it.
-    unsafe {
-        if *is_null {
-            return;
-        }
-        let collecting = &mut *state.cast::<Collecting>();
-        let added = collecting.builder.add((*values).value() as u64, tid_of(*tid));
-        checked(collecting.index, added);
-    }
-}
-
 /// Builds an index.
 #[pg_guard]
 pub(super) unsafe extern "C-unwind" fn ambuild(
@@ -87,34 +60,15 @@ pub(super) unsafe extern "C-unwind" fn ambuild(
         forget_index(index);
         let memory = pg_sys::maintenance_work_mem as usize * 1024;
         let mut spill = TempFile::new();
-        let builder = checked(index, Builder::new(options_of(index), BODY, memory, &mut spill));
-        let mut collecting = Collecting { builder, index };
+        let mut builder = checked(index, Builder::new(options_of(index), BODY, memory, &mut spill));
 
         progress(pg_sys::PROGRESS_CREATEIDX_SUBPHASE, PHASE_SCANNING);
-        let state = std::ptr::from_mut(&mut collecting).cast::<c_void>();
-        let scan = (*(*heap).rd_tableam).index_build_range_scan;
-        let heap_rows = pg_sys::ffi::pg_guard_ffi_boundary(|| {
-            scan.map_or(0.0, |scan| {
-                let (start, blocks) = (0, pg_sys::InvalidBlockNumber);
-                scan(
-                    heap,
-                    index,
-                    info,
-                    true,
-                    false,
-                    true,
-                    start,
-                    blocks,
-                    Some(take_row),
-                    state,
-                    std::ptr::null_mut(),
-                )
-            })
-        });
+        let rows = Rows { heap, index, info, scan: std::ptr::null_mut() };
+        let heap_rows = rows.each(|fingerprint, tid| checked(index, builder.add(fingerprint, tid)));
 
         progress(pg_sys::PROGRESS_CREATEIDX_SUBPHASE, PHASE_WRITING);
         let mut sink = FileSink::new(index);
-        let built = checked(index, collecting.builder.finish(&mut sink));
+        let built = checked(index, builder.finish(&mut sink));
 
         if needs_wal(index) {
             progress(pg_sys::PROGRESS_CREATEIDX_SUBPHASE, PHASE_LOGGING);
@@ -125,24 +79,6 @@ pub(super) unsafe extern "C-unwind" fn ambuild(
         result.heap_tuples = heap_rows;
         result.index_tuples = built.rows as f64;
         result.into_pg()
-    }
-}
-
-/// `InvalidSubTransactionId`, which is a macro.
-const NO_SUBTRANSACTION: pg_sys::SubTransactionId = 0;
-
-/// `RelationNeedsWAL`, which is a macro.
-unsafe fn needs_wal(relation: pg_sys::Relation) -> bool {
-    // SAFETY: the relation is open.
-    unsafe {
-        let permanent = (*(*relation).rd_rel).relpersistence == pg_sys::RELPERSISTENCE_PERMANENT as c_char;
-        #[cfg(any(feature = "pg14", feature = "pg15"))]
-        let new_file = (*relation).rd_createSubid != NO_SUBTRANSACTION
-            || (*relation).rd_firstRelfilenodeSubid != NO_SUBTRANSACTION;
-        #[cfg(not(any(feature = "pg14", feature = "pg15")))]
-        let new_file = (*relation).rd_createSubid != NO_SUBTRANSACTION
-            || (*relation).rd_firstRelfilelocatorSubid != NO_SUBTRANSACTION;
-        permanent && (pg_sys::wal_level >= pg_sys::WalLevel::WAL_LEVEL_REPLICA as i32 || !new_file)
     }
 }
 

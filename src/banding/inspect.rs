@@ -4,12 +4,12 @@
 //! and writes go on; pages as the core's check says, two at most, shared. WAL:
 //! none. Both work on a standby.
 
-use super::{checked, is_banding_relation, tid_of};
+use super::heap::Rows;
+use super::{checked, is_banding_relation};
 use crate::pg::pages::{RelationPages, relation_name};
 use crate::pg::raise;
-use dedup_core::banding::{Finding, Index, Stats, check};
-use pgrx::{PgSqlErrorCode, pg_guard, pg_sys};
-use std::ffi::c_void;
+use dedup_core::banding::{Finding, Index, Stats, Tid, check};
+use pgrx::{PgSqlErrorCode, pg_sys};
 
 /// Findings that an error lists; there may be one a page.
 const LISTED: usize = 10;
@@ -113,12 +113,17 @@ pub(crate) fn verify(oid: pg_sys::Oid, heap: bool) {
         let pages = RelationPages::new(open.index);
         let mut findings: Vec<Finding> = Vec::new();
         checked(open.index, check(&pages, false, &mut findings));
-        report(open.index, findings);
+        report(open.index, std::mem::take(&mut findings));
         if heap {
             let index = checked(open.index, Index::open(&pages));
-            let mut state = Comparing { relation: open.index, pages, index, findings: Vec::new() };
-            scan_table(&open, snapshot, &mut state);
-            report(open.index, std::mem::take(&mut state.findings));
+            scan_table(&open, snapshot, |fingerprint, tid| {
+                if let Some(tree) = checked(open.index, index.missing_from(&pages, fingerprint, tid)) {
+                    let row = format!("row {tid} of the table, fingerprint {}", fingerprint as i64);
+                    let what = format!("the entry of {row}, is missing");
+                    findings.push(Finding { block: 0, tree: Some(tree), what });
+                }
+            });
+            report(open.index, findings);
         }
         pg_sys::UnregisterSnapshot(snapshot);
     }
@@ -153,20 +158,12 @@ unsafe fn report(relation: pg_sys::Relation, findings: Vec<Finding>) {
         .report(pgrx::PgLogLevel::ERROR);
 }
 
-/// What the callback of the table scan needs.
-struct Comparing {
-    relation: pg_sys::Relation,
-    pages: RelationPages,
-    index: Index,
-    findings: Vec<Finding>,
-}
-
 /// Reads the table as an index build does (expressions, predicate, HOT chains)
-/// but through `snapshot`, and looks each row up.
+/// but through `snapshot`.
 ///
 /// # Safety
 /// Table and index are open, the snapshot is registered.
-unsafe fn scan_table(open: &OpenIndex, snapshot: pg_sys::Snapshot, state: &mut Comparing) {
+unsafe fn scan_table(open: &OpenIndex, snapshot: pg_sys::Snapshot, mut take: impl FnMut(u64, Tid)) {
     // SAFETY: the caller's promise; the scan may raise an error, hence the
     // guard around the call through a pointer.
     unsafe {
@@ -188,57 +185,12 @@ unsafe fn scan_table(open: &OpenIndex, snapshot: pg_sys::Snapshot, state: &mut C
         (*info).ii_ExclusionProcs = std::ptr::null_mut();
         (*info).ii_ExclusionStrats = std::ptr::null_mut();
         let scan = pg_sys::table_beginscan_strat(open.table, snapshot, 0, std::ptr::null_mut(), true, true);
-        let build_range_scan = (*(*open.table).rd_tableam).index_build_range_scan;
-        let state = std::ptr::from_mut(state).cast::<c_void>();
-        pg_sys::ffi::pg_guard_ffi_boundary(|| {
-            if let Some(read) = build_range_scan {
-                let (start, blocks) = (0, pg_sys::InvalidBlockNumber);
-                read(
-                    open.table,
-                    open.index,
-                    info,
-                    true,
-                    false,
-                    false,
-                    start,
-                    blocks,
-                    Some(compare_row),
-                    state,
-                    scan,
-                );
-            }
+        let rows = Rows { heap: open.table, index: open.index, info, scan };
+        rows.each(|fingerprint, tid| {
+            pgrx::check_for_interrupts!();
+            take(fingerprint, tid);
         });
         pg_sys::AtEOXact_GUC(false, settings);
         pg_sys::SetUserIdAndSecContext(user, context);
-    }
-}
-
-/// Looks one row of the table up in the index.
-#[pg_guard]
-unsafe extern "C-unwind" fn compare_row(
-    _index: pg_sys::Relation,
-    tid: pg_sys::ItemPointer,
-    values: *mut pg_sys::Datum,
-    is_null: *mut bool,
-    _alive: bool,
-    state: *mut c_void,
-) {
-    // SAFETY: PostgreSQL gives one value and one flag for the one column, and
-    // the state that `scan_table` has given it.
-    unsafe {
-        if *is_null {
-            return;
-        }
-        pgrx::check_for_interrupts!();
-        let state = &mut *state.cast::<Comparing>();
-        let (fingerprint, tid) = ((*values).value() as u64, tid_of(*tid));
-        let missing = checked(state.relation, state.index.missing_from(&state.pages, fingerprint, tid));
-        if let Some(tree) = missing {
-            let what = format!(
-                "the entry of row {tid} of the table, fingerprint {}, is missing",
-                fingerprint as i64
-            );
-            state.findings.push(Finding { block: 0, tree: Some(tree), what });
-        }
     }
 }

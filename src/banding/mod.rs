@@ -8,6 +8,7 @@
 mod build;
 mod cost;
 mod handler;
+mod heap;
 mod insert;
 pub(crate) mod inspect;
 mod options;

@@ -19,6 +19,7 @@ pub(crate) mod statistics;
 mod stored;
 mod texts;
 mod varlena;
+pub(crate) mod wal;
 pub(crate) mod window;
 
 pub(crate) use error::{raise, raise_recipe, raise_with_detail};

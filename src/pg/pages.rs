@@ -8,9 +8,13 @@
 //!
 //! WAL: one commit is one generic record. Generic WAL zeroes what lies between
 //! `pd_lower` and `pd_upper`, so `pd_lower` always ends the bytes in use. On an
-//! unlogged or temporary index the same calls change the buffers only.
+//! unlogged or temporary index the same calls change the buffers only. Small
+//! changes take a shorter way to the same record, see [`wal`](super::wal).
 
-use dedup_core::banding::{Edit, Error, Pages, Result, WritePage, used_bytes, validate_edits};
+use super::wal::{self, Delta};
+use dedup_core::banding::{
+    Change, Edit, Error, Pages, Result, WritePage, used_after, used_bytes, validate_edits,
+};
 use pgrx::pg_sys;
 use std::cell::Cell;
 use std::ops::Deref;
@@ -18,6 +22,8 @@ use std::slice;
 
 /// Bytes of PostgreSQL's own page header, before the body.
 pub(crate) const PAGE_HEADER: usize = std::mem::offset_of!(pg_sys::PageHeaderData, pd_linp);
+/// Where a page's header says how many bytes are in use.
+const PD_LOWER: usize = std::mem::offset_of!(pg_sys::PageHeaderData, pd_lower);
 /// Bytes of a page.
 pub(crate) const PAGE: usize = pg_sys::BLCKSZ as usize;
 /// Bytes of a body.
@@ -101,6 +107,31 @@ impl RelationPages {
                 self.strategy,
             )
         }
+    }
+}
+
+impl RelationPages {
+    /// The edits as fragments, if all of them are small changes of a logged
+    /// index that leave the page as full as it was or fuller.
+    fn small_changes(&self, edits: &[Edit<'_, WriteGuard>]) -> Option<Vec<(pg_sys::Buffer, *mut u8, Delta)>> {
+        // SAFETY: the relation is open (see `new`).
+        let logged = unsafe { wal::needs_wal(self.relation) };
+        let small = |edit: &Edit<'_, WriteGuard>| match edit.change {
+            Change::Patch(patches) if logged && !edit.fresh => {
+                let body = edit.page.locked.body();
+                let used = used_after(body, patches);
+                if used < used_bytes(body) {
+                    return None;
+                }
+                let bytes = patches.iter().map(|(_, bytes)| bytes.len()).sum::<usize>();
+                let mut delta = Delta::with_room(patches.len() + 1, bytes + 2);
+                delta.put(PD_LOWER, &((PAGE_HEADER + used) as u16).to_ne_bytes());
+                patches.iter().for_each(|(at, bytes)| delta.put(PAGE_HEADER + at, bytes));
+                Some((edit.page.locked.buffer, edit.page.locked.page, delta))
+            }
+            _ => None,
+        };
+        edits.iter().map(small).collect()
     }
 }
 
@@ -207,6 +238,12 @@ impl Pages for RelationPages {
 
     fn commit(&self, edits: &mut [Edit<'_, WriteGuard>]) -> Result<()> {
         validate_edits(edits, BODY)?;
+        if let Some(changes) = self.small_changes(edits) {
+            // SAFETY: the buffers are pinned and locked exclusively by the
+            // guards, and `validate_edits` keeps the fragments within them.
+            unsafe { wal::commit(&changes) };
+            return Ok(());
+        }
         // SAFETY: the buffers are pinned and locked exclusively by the guards;
         // `validate_edits` has made sure that the record can hold them and
         // that no change leaves its page, so nothing fails half way.

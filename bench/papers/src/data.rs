@@ -1,5 +1,6 @@
 //! The texts that the experiments run on.
 
+use dedup_core::cluster::UnionFind;
 use petition_desk::desk::Desk;
 use petition_desk::plan::Settings;
 use petition_desk::vary::Variant;
@@ -48,34 +49,67 @@ impl Data {
         Data { docs: docs.collect() }
     }
 
-    /// A labelled CSV file.
-    pub fn read(path: &Path) -> Result<Data, String> {
-        let fail = |error: csv::Error| format!("{}: {error}", path.display());
-        let mut reader = csv::Reader::from_path(path).map_err(fail)?;
-        let header = reader.headers().map_err(fail)?.clone();
-        let column = |names: &[&str]| header.iter().position(|name| names.contains(&name));
-        let need =
-            |names: &[&str]| column(names).ok_or(format!("no column {} in {}", names[0], path.display()));
-        let (body, cluster) = (need(&["body", "text", "content"])?, need(&["cluster", "label"])?);
+    /// A labelled CSV file; `pairs` is a second one that says what are
+    /// duplicates, if the first does not.
+    pub fn read(path: &Path, pairs: Option<&Path>) -> Result<Data, String> {
+        let mut table = Table::open(path)?;
+        let body = table.need(&["body", "text", "content"])?;
+        let label = table.need(if pairs.is_some() { &["id"] } else { &["cluster", "label"] })?;
         let [petitioner, department, title, topic] =
-            ["petitioner", "department", "title", "topic"].map(|name| column(&[name]));
-        let mut clusters = HashMap::new();
-        let mut docs = Vec::new();
-        for record in reader.records() {
-            let record = record.map_err(fail)?;
+            ["petitioner", "department", "title", "topic"].map(|name| table.column(&[name]));
+        let (mut labels, mut docs) = (HashMap::new(), Vec::new());
+        table.each(|record| {
             let field = |at: Option<usize>| at.map_or(String::new(), |at| record[at].to_owned());
-            let next = clusters.len() as u64;
+            let next = labels.len() as u64;
             docs.push(Doc {
                 petitioner: field(petitioner),
                 department: field(department),
                 title: field(title),
                 body: record[body].to_owned(),
                 topic: if topic.is_some() { field(topic) } else { "all".to_owned() },
-                cluster: *clusters.entry(record[cluster].to_owned()).or_insert(next),
+                cluster: *labels.entry(record[label].to_owned()).or_insert(next),
                 moved: false,
             });
+        })?;
+        if let Some(pairs) = pairs {
+            let mut clusters = UnionFind::new(labels.len());
+            for (a, b) in same(pairs)? {
+                let known = |id: &str| {
+                    labels.get(id).copied().ok_or(format!("{}: no text has the id {id}", pairs.display()))
+                };
+                clusters.union(known(&a)? as u32, known(&b)? as u32);
+            }
+            docs.iter_mut().for_each(|doc| doc.cluster = u64::from(clusters.find(doc.cluster as u32)));
         }
         Ok(Data { docs })
+    }
+
+    /// Writes the first `rows` texts as CSV.
+    pub fn write(&self, path: &Path, rows: usize) -> Result<(), csv::Error> {
+        let mut writer = csv::Writer::from_path(path)?;
+        writer.write_record([
+            "id",
+            "petitioner",
+            "department",
+            "title",
+            "body",
+            "topic",
+            "cluster",
+            "moved",
+        ])?;
+        for (id, doc) in self.docs.iter().take(rows).enumerate() {
+            writer.write_record([
+                &id.to_string(),
+                &doc.petitioner,
+                &doc.department,
+                &doc.title,
+                &doc.body,
+                &doc.topic,
+                &doc.cluster.to_string(),
+                &doc.moved.to_string(),
+            ])?;
+        }
+        Ok(writer.flush()?)
     }
 
     /// The topics, most frequent first.
@@ -142,5 +176,52 @@ impl Data {
             all[..].last_mut().expect("a text").push_str(&piece);
         }
         all
+    }
+}
+
+/// The pairs of ids that a file calls duplicates.
+fn same(path: &Path) -> Result<Vec<(String, String)>, String> {
+    let mut table = Table::open(path)?;
+    let (a, b) = (table.need(&["id1", "a"])?, table.need(&["id2", "b"])?);
+    let verdict = table.column(&["matter", "label"]);
+    let mut pairs = Vec::new();
+    table.each(|record| {
+        if verdict.is_none_or(|verdict| &record[verdict] == "same") {
+            pairs.push((record[a].to_owned(), record[b].to_owned()));
+        }
+    })?;
+    Ok(pairs)
+}
+
+/// A CSV file with a header.
+struct Table<'a> {
+    path: &'a Path,
+    reader: csv::Reader<std::fs::File>,
+    header: csv::StringRecord,
+}
+
+impl<'a> Table<'a> {
+    fn open(path: &'a Path) -> Result<Table<'a>, String> {
+        let fail = |error| format!("{}: {error}", path.display());
+        let mut reader = csv::Reader::from_path(path).map_err(fail)?;
+        let header = reader.headers().map_err(fail)?.clone();
+        Ok(Table { path, reader, header })
+    }
+
+    /// Where the first column of one of these names stands.
+    fn column(&self, names: &[&str]) -> Option<usize> {
+        self.header.iter().position(|name| names.contains(&name))
+    }
+
+    fn need(&self, names: &[&str]) -> Result<usize, String> {
+        self.column(names)
+            .ok_or_else(|| format!("{}: no column is named {}", self.path.display(), names.join(" or ")))
+    }
+
+    fn each(&mut self, mut take: impl FnMut(&csv::StringRecord)) -> Result<(), String> {
+        for record in self.reader.records() {
+            take(&record.map_err(|error| format!("{}: {error}", self.path.display()))?);
+        }
+        Ok(())
     }
 }

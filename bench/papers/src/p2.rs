@@ -73,7 +73,7 @@ fn hashes(section: &mut Section, data: &Data, quick: bool) {
             time(hash_time / words.len() as f64),
             constant.to_string(),
             format!("{mean:.1}"),
-            format!("{:.1e}", near as f64 / different.len() as f64),
+            if near == 0 { "0".to_owned() } else { format!("{:.1e}", near as f64 / different.len() as f64) },
         ]);
     }
     section.table(
@@ -165,7 +165,9 @@ fn quality(section: &mut Section, data: &Data, quick: bool) {
             rows.push(row(&format!("{topic} ({} of {})", scores[0].known, docs.len()), &scores));
         }
     }
-    rows.push(row("all", &sums));
+    if rows.len() > 1 {
+        rows.push(row("all", &sums));
+    }
     if moved {
         rows.push(row("all, with copies of another place", &with_moved));
     }

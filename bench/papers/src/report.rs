@@ -31,16 +31,17 @@ impl Section {
         self.plots.push((name.to_owned(), plot));
     }
 
-    /// Writes `<paper>.md` and its plots to a directory.
-    pub fn write(&self, out: &Path, paper: &str) -> std::io::Result<()> {
-        std::fs::create_dir_all(out)?;
+    /// Writes `<paper>.md` to one directory and its plots to another.
+    pub fn write(&self, tables: &Path, plots: &Path, paper: &str) -> std::io::Result<()> {
+        std::fs::create_dir_all(tables)?;
+        std::fs::create_dir_all(plots)?;
         let mut text = format!("## {}\n\n{}", self.title, self.text);
         for (name, plot) in &self.plots {
             let file = format!("{paper}_{name}.svg");
-            std::fs::write(out.join(&file), plot.svg())?;
+            std::fs::write(plots.join(&file), plot.svg())?;
             let _ = writeln!(text, "![{}](papers/{file})\n", plot.title());
         }
-        std::fs::write(out.join(format!("{paper}.md")), text)
+        std::fs::write(tables.join(format!("{paper}.md")), text)
     }
 }
 

@@ -47,7 +47,7 @@ pub use memory::{MemoryPages, MemoryRead, MemoryWrite};
 pub use meta::{FORMAT_VERSION, Index, METAPAGE, Options};
 pub use nearest::NearestScan;
 pub use pack::PageSink;
-pub use page::{Kind, used_bytes};
+pub use page::{Kind, used_after, used_bytes};
 pub use promote::MaintainStats;
 pub use scan::{Hit, RangeScan};
 pub use schedule::{MAX_DISTANCE, buckets_within, probes, radii};

@@ -116,8 +116,19 @@ pub(crate) fn position_bytes(p: Position) -> [u8; 14] {
 /// Bytes of a body that are in use: PostgreSQL's `pd_lower` is 24 + this. The rest of a body is
 /// zero. For bytes that are no page, the length of the body.
 pub fn used_bytes(body: &[u8]) -> usize {
-    match get_u16(body, 0) {
-        MAGIC => usize::from(get_u16(body, 6)).clamp(HEADER.min(body.len()), body.len()),
+    used_after(body, &[])
+}
+
+/// What [`used_bytes`] will say of a body once these bytes are written at these offsets of it.
+pub fn used_after(body: &[u8], patches: &[(usize, &[u8])]) -> usize {
+    let mut head = [0; 8];
+    let known = head.len().min(body.len());
+    head[..known].copy_from_slice(&body[..known]);
+    for &(at, bytes) in patches {
+        head.iter_mut().skip(at).zip(bytes).for_each(|(to, from)| *to = *from);
+    }
+    match get_u16(&head, 0) {
+        MAGIC => usize::from(get_u16(&head, 6)).clamp(HEADER.min(body.len()), body.len()),
         _ => body.len(),
     }
 }

@@ -10,7 +10,8 @@
 //! most [`MAX_EDITS`] pages. An edit is *data* ([`Change`]), not code: all that can fail has been
 //! decided before the record is begun, and applying it cannot fail or panic. On PostgreSQL a commit
 //! is `GenericXLogStart`, one `GenericXLogRegisterBuffer` an edit, [`Change::apply`] on the copy's
-//! body, `pd_lower` from [`used_bytes`](super::used_bytes), `GenericXLogFinish`.
+//! body, `pd_lower` from [`used_bytes`](super::used_bytes), `GenericXLogFinish`; a record of patches
+//! alone can be written directly, as fragments.
 
 use std::ops::Deref;
 

@@ -10,12 +10,13 @@ FROM pg_proc p
 JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
 JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND e.extname = 'pg_dedup'
 ORDER BY p.oid::regprocedure::text COLLATE "C";
--- Every object is described: none is left here.
+-- Every object is described: none is left here. (Row and array types are described by what they belong to.)
 SELECT pg_describe_object(d.classid, d.objid, 0) AS "without a comment"
 FROM pg_depend d
 JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND e.extname = 'pg_dedup'
 WHERE d.deptype = 'e'
   AND obj_description(d.objid, d.classid::regclass::name) IS NULL
+  AND NOT EXISTS (SELECT FROM pg_type t WHERE d.classid = 'pg_type'::regclass AND t.oid = d.objid AND (t.typrelid <> 0 OR t.typelem <> 0))
 ORDER BY 1;
 SELECT obj_description(oid, 'pg_extension') IS NOT NULL AS described, extrelocatable AS relocatable
 FROM pg_extension WHERE extname = 'pg_dedup';
