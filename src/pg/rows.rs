@@ -36,8 +36,8 @@ impl Column {
 
 /// The values of a row.
 pub(crate) struct Values<'a> {
-    values: &'a [pg_sys::Datum],
-    nulls: &'a [bool],
+    pub(super) values: &'a [pg_sys::Datum],
+    pub(super) nulls: &'a [bool],
 }
 
 impl Values<'_> {
@@ -50,46 +50,13 @@ impl Values<'_> {
 /// Runs a query that only reads and gives its columns to `start`, then its rows
 /// to what that returns. A batch of rows is in memory at a time.
 pub(crate) fn walk<E: FnMut(&Values<'_>)>(query: &str, start: impl FnOnce(&[Column]) -> E) {
-    // SAFETY: the interface is connected; the portal is open.
-    unsafe { in_portal(|| open(query), |portal, context| every_row(portal, context, start)) }
-}
-
-/// The columns of a query that only reads, without running it.
-pub(crate) fn describe(query: &str) -> Vec<Column> {
-    // SAFETY: as in `walk`.
-    unsafe { in_portal(|| open(query), |portal, _| columns((*portal).tupDesc)) }
-}
-
-/// Opens a portal, works with it and closes it.
-///
-/// # Safety
-/// `open` gives a portal; it is called when the interface is connected.
-pub(super) unsafe fn in_portal<R>(
-    open: impl FnOnce() -> pg_sys::Portal,
-    work: impl FnOnce(pg_sys::Portal, pg_sys::MemoryContext) -> R,
-) -> R {
-    // SAFETY: connect, open, close and finish in their order; after an error
-    // the end of the transaction tidies up. The work is done in the caller's
-    // memory context, so that what is kept of rows outlives the query.
+    let text = CString::new(query).unwrap_or_else(|_| refuse("the query contains a zero byte"));
+    // SAFETY: connect, prepare, open, fetch and finish in their order; after an
+    // error the end of the transaction tidies up. Rows are looked at in the
+    // caller's memory context, so that what is kept of them outlives the query.
     unsafe {
         let context = pg_sys::CurrentMemoryContext;
         pg_sys::SPI_connect();
-        let portal = open();
-        let spi = pg_sys::MemoryContextSwitchTo(context);
-        let result = work(portal, context);
-        pg_sys::MemoryContextSwitchTo(spi);
-        pg_sys::SPI_cursor_close(portal);
-        pg_sys::SPI_finish();
-        pg_sys::MemoryContextSwitchTo(context);
-        result
-    }
-}
-
-/// A portal of a query of the user's.
-fn open(query: &str) -> pg_sys::Portal {
-    let text = CString::new(query).unwrap_or_else(|_| refuse("the query contains a zero byte"));
-    // SAFETY: prepare and open in their order.
-    unsafe {
         let plan = pg_sys::SPI_prepare_cursor(text.as_ptr(), 0, std::ptr::null_mut(), 0);
         if plan.is_null() {
             refuse("the query cannot be prepared");
@@ -97,26 +64,15 @@ fn open(query: &str) -> pg_sys::Portal {
         if !pg_sys::SPI_is_cursor_plan(plan) {
             refuse("the query is not one that returns rows");
         }
-        pg_sys::SPI_cursor_open(std::ptr::null(), plan, std::ptr::null_mut(), std::ptr::null(), true)
-    }
-}
-
-/// Takes all rows of a portal.
-///
-/// # Safety
-/// The portal is open, and `context` is where rows are looked at.
-pub(super) unsafe fn every_row<E: FnMut(&Values<'_>)>(
-    portal: pg_sys::Portal,
-    context: pg_sys::MemoryContext,
-    start: impl FnOnce(&[Column]) -> E,
-) {
-    // SAFETY: the caller's promise; a row lives until its batch is freed.
-    unsafe {
+        let portal =
+            pg_sys::SPI_cursor_open(std::ptr::null(), plan, std::ptr::null_mut(), std::ptr::null(), true);
         let columns = columns((*portal).tupDesc);
+        let spi = pg_sys::MemoryContextSwitchTo(context);
         let mut each = start(&columns);
         let mut values = vec![pg_sys::Datum::null(); columns.len()];
         let mut nulls = vec![true; columns.len()];
         loop {
+            pg_sys::MemoryContextSwitchTo(spi);
             pg_sys::SPI_cursor_fetch(portal, true, BATCH as _);
             pg_sys::MemoryContextSwitchTo(context);
             let (table, rows) = (pg_sys::SPI_tuptable, pg_sys::SPI_processed as usize);
@@ -131,6 +87,9 @@ pub(super) unsafe fn every_row<E: FnMut(&Values<'_>)>(
             pg_sys::SPI_freetuptable(table);
             pgrx::check_for_interrupts!();
         }
+        pg_sys::SPI_cursor_close(portal);
+        pg_sys::SPI_finish();
+        pg_sys::MemoryContextSwitchTo(context);
     }
 }
 
@@ -144,7 +103,7 @@ fn refuse(what: &str) -> ! {
 
 /// # Safety
 /// `desc` is a row's descriptor.
-unsafe fn columns(desc: pg_sys::TupleDesc) -> Vec<Column> {
+pub(super) unsafe fn columns(desc: pg_sys::TupleDesc) -> Vec<Column> {
     // SAFETY: the caller's promise; the copy is the wrapper's own.
     let desc = unsafe { PgTupleDesc::from_pg_copy(desc) };
     let column = |attribute: &pg_sys::FormData_pg_attribute| Column {

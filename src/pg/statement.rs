@@ -2,9 +2,24 @@
 //! every statement sees all that went before it.
 
 use super::raise;
-use super::rows::{Column, Values, every_row, in_portal};
+use super::rows::{Column, Values, columns};
 use pgrx::{IntoDatum, PgSqlErrorCode, pg_sys};
 use std::ffi::{CStr, CString};
+
+/// Rows fetched at a time.
+const ROWS: i64 = 4096;
+
+// Linked without the guard that pgrx puts around every call: it runs once a
+// row and cannot raise an error.
+unsafe extern "C-unwind" {
+    #[link_name = "heap_deform_tuple"]
+    fn heap_deform_tuple_unguarded(
+        tuple: pg_sys::HeapTuple,
+        desc: pg_sys::TupleDesc,
+        values: *mut pg_sys::Datum,
+        nulls: *mut bool,
+    );
+}
 
 /// An argument of a statement, with its type.
 #[derive(Clone, Copy)]
@@ -68,24 +83,77 @@ pub(crate) fn select<E: FnMut(&Values<'_>)>(
     arguments: &[Argument],
     start: impl FnOnce(&[Column]) -> E,
 ) {
+    // SAFETY: the portal is open while rows are taken.
+    unsafe { in_portal(sql, arguments, |portal| every_row(portal, start)) }
+}
+
+/// The columns of a query, without running it.
+pub(crate) fn describe(query: &str) -> Vec<Column> {
+    // SAFETY: an open portal has a descriptor.
+    unsafe { in_portal(query, &[], |portal| columns((*portal).tupDesc)) }
+}
+
+/// Opens a query and works with it.
+///
+/// # Safety
+/// `work` uses the portal only while it runs.
+unsafe fn in_portal<R>(sql: &str, arguments: &[Argument], work: impl FnOnce(pg_sys::Portal) -> R) -> R {
     let (text, mut types, mut values) = split(sql, arguments);
-    let open = || {
-        // SAFETY: as in `execute`.
-        unsafe {
-            pg_sys::SPI_cursor_open_with_args(
-                std::ptr::null(),
-                text.as_ptr(),
-                types.len() as i32,
-                types.as_mut_ptr(),
-                values.as_mut_ptr(),
-                std::ptr::null(),
-                false,
-                pg_sys::CURSOR_OPT_NO_SCROLL as i32,
-            )
+    // SAFETY: connect, open, close and finish in their order; after an error
+    // the end of the transaction tidies up. The work is done in the caller's
+    // memory context, so that what is kept of rows outlives the query.
+    unsafe {
+        let context = pg_sys::CurrentMemoryContext;
+        pg_sys::SPI_connect();
+        let portal = pg_sys::SPI_cursor_open_with_args(
+            std::ptr::null(),
+            text.as_ptr(),
+            types.len() as i32,
+            types.as_mut_ptr(),
+            values.as_mut_ptr(),
+            std::ptr::null(),
+            false,
+            pg_sys::CURSOR_OPT_NO_SCROLL as i32,
+        );
+        let spi = pg_sys::MemoryContextSwitchTo(context);
+        let result = work(portal);
+        pg_sys::MemoryContextSwitchTo(spi);
+        pg_sys::SPI_cursor_close(portal);
+        pg_sys::SPI_finish();
+        pg_sys::MemoryContextSwitchTo(context);
+        result
+    }
+}
+
+/// Takes all rows of a portal, some thousand at a time: what is done with a row
+/// may run statements of its own.
+///
+/// # Safety
+/// The portal is open.
+unsafe fn every_row<E: FnMut(&Values<'_>)>(portal: pg_sys::Portal, start: impl FnOnce(&[Column]) -> E) {
+    // SAFETY: the caller's promise; a row lives until its batch is freed.
+    unsafe {
+        let context = pg_sys::CurrentMemoryContext;
+        let columns = columns((*portal).tupDesc);
+        let mut each = start(&columns);
+        let mut values = vec![pg_sys::Datum::null(); columns.len()];
+        let mut nulls = vec![true; columns.len()];
+        loop {
+            pg_sys::SPI_cursor_fetch(portal, true, ROWS as _);
+            pg_sys::MemoryContextSwitchTo(context);
+            let (table, rows) = (pg_sys::SPI_tuptable, pg_sys::SPI_processed as usize);
+            if rows == 0 {
+                return;
+            }
+            for &tuple in std::slice::from_raw_parts((*table).vals, rows) {
+                let desc = (*table).tupdesc;
+                heap_deform_tuple_unguarded(tuple, desc, values.as_mut_ptr(), nulls.as_mut_ptr());
+                each(&Values { values: &values, nulls: &nulls });
+            }
+            pg_sys::SPI_freetuptable(table);
+            pgrx::check_for_interrupts!();
         }
-    };
-    // SAFETY: the interface is connected; the portal is open.
-    unsafe { in_portal(open, |portal, context| every_row(portal, context, start)) }
+    }
 }
 
 /// As [`select`], without a look at the columns.

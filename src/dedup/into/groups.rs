@@ -19,7 +19,7 @@ const WAITING: usize = 1 << 18;
 
 /// If there are more rows for each new one than this, the index is searched;
 /// else all of them are compared in one go.
-const WORTH_SEARCHING: i64 = 50;
+const WORTH_SEARCHING: i64 = 500;
 
 struct Near<'a, 'j> {
     job: &'j Job,

@@ -4,8 +4,7 @@ use super::super::input::Shape;
 use super::super::options::Options;
 use super::table::Table;
 use crate::pg::Record;
-use crate::pg::rows::describe;
-use crate::pg::statement::{Argument, array_type, equality};
+use crate::pg::statement::{Argument, array_type, describe, equality};
 use crate::pg::{raise, read, text};
 use pgrx::JsonB;
 use pgrx::prelude::*;
@@ -93,7 +92,7 @@ impl Job {
             Some(_) => refuse("where is not a string"),
         };
         let query = query.trim().trim_end_matches(';').to_owned();
-        let columns = describe(&query);
+        let columns = describe(&format!("SELECT * FROM ({query}\n) AS q"));
         Shape::of(&columns, &options);
         let (id, content) = (quoted(&columns[0].name), quoted(&columns[1].name));
         for column in &columns[..2] {

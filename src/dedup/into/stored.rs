@@ -2,11 +2,13 @@
 //! by the number under which they arrived; contents are not kept: they are
 //! read again by the query, with a condition on its id.
 
-use super::super::input::{Input, Kind};
 use super::job::Job;
+use crate::pg::host::done;
 use crate::pg::raise;
 use crate::pg::rows::{Values, text_argument};
+use crate::pg::spill::TempFile;
 use crate::pg::statement::{Argument, each, select};
+use dedup_core::banding::Spill;
 use pgrx::prelude::*;
 use std::collections::{HashMap, HashSet};
 
@@ -23,6 +25,31 @@ pub(super) struct Stored {
 /// least is kept.
 pub(super) type Standing = (i64, i64);
 
+/// Texts in a temporary file.
+struct Contents {
+    file: TempFile,
+    length: u64,
+}
+
+/// Where a text is, and its bytes.
+type Place = (u64, usize);
+
+impl Contents {
+    fn add(&mut self, text: &str) -> Place {
+        done(self.file.append(text.as_bytes()));
+        self.length += text.len() as u64;
+        (self.length - text.len() as u64, text.len())
+    }
+
+    fn get(&mut self, (at, bytes): Place) -> String {
+        let mut read = vec![0; bytes];
+        if bytes > 0 {
+            done(self.file.read(at, &mut read));
+        }
+        String::from_utf8(read).unwrap_or_default()
+    }
+}
+
 /// Contents that are read in one query; more are read in several.
 const CONTENTS: usize = 100_000;
 
@@ -32,9 +59,9 @@ pub(super) struct Known<'j> {
     /// The kept rows of their clusters.
     keepers: HashMap<i64, Standing>,
     /// Contents that were read, in a temporary file.
-    read: Input,
+    read: Contents,
     /// Where the content of a row is in it; `None`: the query has it no longer.
-    at: HashMap<i64, Option<usize>>,
+    at: HashMap<i64, Option<Place>>,
 }
 
 /// A column of type bigint.
@@ -48,7 +75,7 @@ impl<'j> Known<'j> {
             job,
             rows: HashMap::new(),
             keepers: HashMap::new(),
-            read: Input::new(false),
+            read: Contents { file: TempFile::new(), length: 0 },
             at: HashMap::new(),
         }
     }
@@ -133,23 +160,20 @@ impl<'j> Known<'j> {
                 let Some(arrival) = bigint(row, 0) else { return };
                 // SAFETY: the content is text.
                 let Some(text) = row.get(1).map(|content| unsafe { text_argument(content) }) else { return };
-                let number = read.entries.len();
-                read.add(&[], &text, 0, 0, Kind::Plain);
-                at.insert(arrival, Some(number));
+                at.insert(arrival, Some(read.add(&text)));
             }
         });
     }
 
     /// The content of a row that was loaded; `None` if the query has none.
     pub(super) fn content(&mut self, arrival: i64) -> Option<String> {
-        let number = self.at.get(&arrival).copied().flatten()?;
-        Some(self.read.content(number))
+        let place = self.at.get(&arrival).copied().flatten()?;
+        Some(self.read.get(place))
     }
 
     /// Gives the content of a row that the caller has, so that it is not read.
     pub(super) fn put(&mut self, arrival: i64, content: &str) {
-        self.at.insert(arrival, Some(self.read.entries.len()));
-        self.read.add(&[], content, 0, 0, Kind::Plain);
+        self.at.insert(arrival, Some(self.read.add(content)));
     }
 }
 
