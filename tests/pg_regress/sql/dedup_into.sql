@@ -291,7 +291,7 @@ SELECT count(*) AS left_behind FROM pg_class WHERE relname ~ 'refused';
 -- NULL and repeated ids.
 CALL dedup_into('nulls', 'SELECT NULLIF(id, 599) AS id, body FROM letter ORDER BY 1', '{"progress": 0, "batch": 100}');
 \echo :LAST_ERROR_SQLSTATE
-CALL dedup_into('twice', 'SELECT id % 300 AS id, body FROM letter', '{"progress": 0, "batch": 50}');
+CALL dedup_into('twice', 'SELECT id % 300 AS id, body FROM letter ORDER BY letter.id', '{"progress": 0, "batch": 50}');
 \echo :LAST_ERROR_SQLSTATE
 SELECT (SELECT count(*) FROM nulls) AS nulls, (SELECT count(*) FROM twice) AS twice;
 -- Another type of id than that of the result.
