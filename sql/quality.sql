@@ -39,7 +39,7 @@ CREATE FUNCTION near_dup_text_pairs(query text, threshold double precision DEFAU
         OUT a bigint, OUT b bigint, OUT similarity double precision) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'near_dup_text_pairs_wrapper' LANGUAGE c VOLATILE STRICT COST 1000000 ROWS 1000;
 COMMENT ON FUNCTION near_dup_text_pairs(text, double precision, integer) IS
-    'all pairs of a query of (id bigint, text) whose character n-grams have at least this Jaccard coefficient, exactly; for short texts';
+    'all pairs of a query of (id bigint, text) whose character n-grams have at least this Jaccard coefficient, each once, exactly; works within work_mem';
 
 CREATE FUNCTION dedup_evaluate(found text, truth text,
         OUT "precision" double precision, OUT recall double precision, OUT f1 double precision,
@@ -67,4 +67,4 @@ CREATE FUNCTION dedup_suggest(query text, OUT method text, OUT weights jsonb, OU
         OUT threshold double precision, OUT options jsonb, OUT reason text) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'dedup_suggest_wrapper' LANGUAGE c VOLATILE STRICT COST 100000 ROWS 1;
 COMMENT ON FUNCTION dedup_suggest(text) IS
-    'recipe, radius and verification for the texts of a query, by their length and script and their background of distances';
+    'recipe, radius and verification for the texts of a query, (text) or (id, text), by their length and script and what unrelated ones have in common; options is for dedup';

@@ -3,7 +3,7 @@
 
 use crate::pg::{
     RecipeArg, each_row, forget_if_rolled_back, raise, raise_recipe, read, schema, split_name, stored_row,
-    text,
+    tell_dropped, text,
 };
 use dedup_core::features::{CorpusBuilder, Extractor, TextRecipe};
 use dedup_core::text::Segmenter;
@@ -144,8 +144,23 @@ fn check_name(name: &str) {
     }
 }
 
+/// An error with a hint unless the user may do this to the table.
+fn check_privilege(kind: &str, privilege: &str, doing: &str) {
+    let table = format!("{}._dedup_{kind}", schema());
+    let query = "SELECT pg_catalog.has_table_privilege($1::pg_catalog.regclass, $2)::pg_catalog.text";
+    let may = read(query, &[&table, privilege]).into_iter().flatten().flatten().next().map(text);
+    if may.as_deref() != Some("true") {
+        raise(
+            PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+            format!("permission denied to {doing} a {kind}"),
+            format!("GRANT {privilege} ON {table} to the role that does."),
+        )
+    }
+}
+
 /// Stores the next version of `name` and gives its full name.
 fn insert(kind: &str, name: &str, columns: &str, values: Vec<pgrx::datum::DatumWithOid<'_>>) -> String {
+    check_privilege(kind, "INSERT", "build");
     forget_if_rolled_back();
     let table = format!("{}._dedup_{kind}", schema());
     let places: Vec<String> = (2..values.len() + 2).map(|n| format!("${n}")).collect();
@@ -208,6 +223,7 @@ SELECT what FROM (
 ) AS all_code WHERE pg_catalog.strpos(code, $1) > 0 ORDER BY what LIMIT 10"#;
 
 fn drop_version(kind: &str, name: &str, empty: &str) {
+    check_privilege(kind, "UPDATE", "drop");
     stored_row(kind, "name", name)
         .unwrap_or_else(|error| raise(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, error.message, error.hint));
     let schema = schema();
@@ -236,4 +252,5 @@ fn drop_version(kind: &str, name: &str, empty: &str) {
     if let Err(error) = dropped {
         raise(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, format!("the {kind} could not be dropped: {error}"), "")
     }
+    tell_dropped();
 }

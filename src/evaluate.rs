@@ -1,11 +1,10 @@
 //! Measuring: precision and recall, the background of distances, settings for
-//! a table's texts, particulars, and exact pairs of similar texts.
+//! a table's texts, and particulars.
 
 use crate::fingerprint::simhash_of;
+use crate::pg::rows::{text_of, walk};
 use crate::pg::{each_row, raise, raise_recipe};
-use dedup_core::evaluate::{
-    Background, Calibration, Kinds, Labels, Profile, Verdict, particulars, similar_pairs,
-};
+use dedup_core::evaluate::{Background, Calibration, Kinds, Labels, Profile, Verdict, particulars};
 use dedup_core::features::TextRecipe;
 use dedup_core::signature::hamming;
 use pgrx::prelude::*;
@@ -13,7 +12,6 @@ use pgrx::spi::SpiHeapTupleData;
 use pgrx::{JsonB, check_for_interrupts};
 use serde_json::json;
 use std::collections::{HashMap, HashSet};
-use std::ops::ControlFlow;
 
 const PAIR: [(&str, &str); 2] = [("a", "pg_catalog.text"), ("b", "pg_catalog.text")];
 
@@ -188,6 +186,8 @@ fn advice(calibration: &Calibration, radius: u32, rows: u64) -> Option<String> {
 
 /// Texts that `dedup_suggest` fingerprints.
 const SAMPLE: usize = 20_000;
+/// Their bytes at most, but for the last.
+const SAMPLE_BYTES: usize = 64 << 20;
 
 /// Recipe, radius and verification for the texts of a query.
 #[pg_extern(sql = "")]
@@ -208,15 +208,24 @@ fn dedup_suggest(
 > {
     let mut profile = Profile::default();
     let mut sample: Vec<String> = Vec::new();
-    let text = |row: &SpiHeapTupleData<'_>| row.get::<String>(1);
-    each_row(query, &[("content", "pg_catalog.text")], text, |content| {
-        let Some(content) = content else { return };
-        profile.add(&content);
-        if sample.len() < SAMPLE {
-            sample.push(content);
+    let mut bytes = 0;
+    walk(query.trim().trim_end_matches(';'), |columns| {
+        // The same query does for dedup: its second column is the text.
+        let at = usize::from(columns.len() > 1);
+        let typoid = columns.get(at).map_or(pg_sys::InvalidOid, |column| column.typoid);
+        let (profile, sample) = (&mut profile, &mut sample);
+        move |row| {
+            let Some(content) = row.get(at) else { return };
+            // SAFETY: the column's own type.
+            let content = String::from_utf8_lossy(&unsafe { text_of(content, typoid) }).into_owned();
+            profile.add(&content);
+            if sample.len() < SAMPLE && bytes < SAMPLE_BYTES {
+                bytes += content.len();
+                sample.push(content);
+            }
         }
     });
-    let suggestion = profile.suggest();
+    let suggestion = profile.suggest(&sample, profile.texts() as u64);
     let recipe = TextRecipe::from_json(&suggestion.recipe).unwrap_or_else(|error| raise_recipe(error));
     let prints: Vec<u64> = sample.iter().filter_map(|content| simhash_of(content, &recipe)).collect();
     let mut background = Background::measure(&prints);
@@ -226,7 +235,7 @@ fn dedup_suggest(
     let options = json!({
         "weights": suggestion.recipe,
         "distance": distance,
-        "jaccard": suggestion.threshold,
+        "similarity": suggestion.threshold,
         "n": suggestion.n,
     });
     let reason = format!(
@@ -276,45 +285,4 @@ fn differing_particulars(
     b: &str,
 ) -> TableIterator<'static, (name!(kind, &'static str), name!(in_a, String), name!(in_b, String))> {
     TableIterator::new(particulars(a, b, Kinds::ALL).into_iter().map(|found| (found.kind, found.a, found.b)))
-}
-
-/// All pairs of similar texts of a query, exactly.
-#[pg_extern(sql = "")]
-fn near_dup_text_pairs(
-    query: &str,
-    threshold: f64,
-    n: i32,
-) -> TableIterator<'static, (name!(a, i64), name!(b, i64), name!(similarity, f64))> {
-    if !(threshold > 0.0 && threshold <= 1.0) {
-        raise(
-            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
-            format!("threshold {threshold} is out of range"),
-            "It is a Jaccard coefficient above 0, at most 1.",
-        )
-    }
-    let length = usize::try_from(n).ok().filter(|n| (1..=64).contains(n)).unwrap_or_else(|| {
-        raise(
-            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
-            format!("n {n} is out of range"),
-            "n is 1 to 64.",
-        )
-    });
-    let columns = [("id", "pg_catalog.int8"), ("content", "pg_catalog.text")];
-    let row = |row: &SpiHeapTupleData<'_>| Ok((row.get::<i64>(1)?, row.get::<String>(2)?));
-    let (mut ids, mut texts) = (Vec::new(), Vec::new());
-    each_row(query, &columns, row, |row| {
-        if let (Some(id), Some(text)) = row {
-            ids.push(id);
-            texts.push(text);
-        }
-    });
-    let mut pairs = Vec::new();
-    similar_pairs(texts.iter().map(String::as_str), length, threshold, |pair| {
-        pairs.push((ids[pair.a], ids[pair.b], pair.similarity));
-        if pairs.len() % 4096 == 0 {
-            check_for_interrupts!();
-        }
-        ControlFlow::Continue(())
-    });
-    TableIterator::new(pairs)
 }

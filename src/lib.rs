@@ -26,6 +26,7 @@ mod pg;
 mod planner;
 mod seen;
 mod similarity;
+mod text_pairs;
 mod trigger;
 
 #[cfg(any(test, feature = "pg_test"))]

@@ -15,7 +15,7 @@ const ROUTINE: pg_sys::IndexAmRoutine = {
     am.amcanorderbyop = true;
     // A nearest-neighbour scan has no condition. NULLs are not stored all the
     // same: `cost` keeps the planner from a scan with neither condition nor
-    // order.
+    // order, and `scan` does not answer one from the index.
     am.amoptionalkey = true;
     am.amkeytype = pg_sys::InvalidOid;
     // Dead entries are found on every page by one worker or another.

@@ -8,7 +8,7 @@
 
 use super::{DISTANCE, NEAR, WITHIN, checked, open_index, pointer_of};
 use crate::ball::{Ball, NEAR_DISTANCE};
-use crate::pg::pages::RelationPages;
+use crate::pg::pages::{RelationPages, relation_name};
 use dedup_core::banding::{Hit, Index, NearestScan, RangeScan, Result};
 use dedup_core::signature::hamming;
 use pgrx::{PgMemoryContexts, pg_guard, pg_sys};
@@ -214,6 +214,14 @@ pub(super) unsafe extern "C-unwind" fn amgettuple(
         let state = &mut *(*scan).opaque.cast::<Scan>();
         if state.next >= state.hits.len() {
             let relation = (*scan).indexRelation;
+            if (*scan).numberOfKeys == 0 && (*scan).numberOfOrderBys == 0 {
+                // Better no answer than one without the rows that are NULL.
+                crate::pg::raise(
+                    pgrx::PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
+                    format!("index \"{}\" cannot give all rows in no order", relation_name(relation)),
+                    "Set enable_seqscan or enable_bitmapscan on again.",
+                )
+            }
             if !checked(relation, state.fetch(&RelationPages::new(relation))) {
                 return false;
             }
@@ -236,6 +244,9 @@ pub(super) unsafe extern "C-unwind" fn amgetbitmap(
     unsafe {
         let state = &mut *(*scan).opaque.cast::<Scan>();
         let relation = (*scan).indexRelation;
+        if (*scan).numberOfKeys == 0 {
+            return all_pages(relation, bitmap);
+        }
         let pages = RelationPages::new(relation);
         let mut pointers = Vec::new();
         let mut rows = 0;
@@ -249,6 +260,26 @@ pub(super) unsafe extern "C-unwind" fn amgetbitmap(
             pgrx::check_for_interrupts!();
         }
         rows
+    }
+}
+
+/// A bitmap of the whole table. A scan without a condition asks for all rows,
+/// and those whose fingerprint is NULL have no entry here; the planner is told
+/// that it costs too much, but from PostgreSQL 18 on may have been forbidden
+/// everything else.
+///
+/// # Safety
+/// The relation is an open index whose table is locked.
+unsafe fn all_pages(index: pg_sys::Relation, bitmap: *mut pg_sys::TIDBitmap) -> i64 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let oid = pg_sys::IndexGetRelation((*index).rd_id, false);
+        let table = pg_sys::table_open(oid, pg_sys::NoLock as i32);
+        let pages = pg_sys::RelationGetNumberOfBlocksInFork(table, pg_sys::ForkNumber::MAIN_FORKNUM);
+        let rows = (*(*table).rd_rel).reltuples.max(0.0);
+        (0..pages).for_each(|page| pg_sys::tbm_add_page(bitmap, page));
+        pg_sys::table_close(table, pg_sys::NoLock as i32);
+        rows as i64
     }
 }
 

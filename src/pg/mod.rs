@@ -14,6 +14,7 @@ mod recipe;
 mod record;
 pub(crate) mod rows;
 pub(crate) mod spill;
+mod stale;
 pub(crate) mod statement;
 pub(crate) mod statistics;
 mod stored;
@@ -26,7 +27,7 @@ pub(crate) use error::{raise, raise_recipe, raise_with_detail};
 pub(crate) use query::{each_row, read, schema};
 pub(crate) use recipe::{RecipeArg, cached_from_text};
 pub(crate) use record::{Record, Row, with_new_row};
-pub(crate) use stored::{Database, forget_if_rolled_back, split_name, stored_row, text};
+pub(crate) use stored::{Database, forget_if_rolled_back, split_name, stored_row, tell_dropped, text};
 pub(crate) use texts::Texts;
 pub(crate) use varlena::TsVector;
 

@@ -1,7 +1,7 @@
 //! Recipes as arguments: parsed when they first appear, then recognised by
 //! their bytes, so that a statement over a million rows reads its recipe once.
 
-use super::stored::Database;
+use super::stored::{Database, forget_dropped};
 use super::{raise, raise_recipe};
 use dedup_core::features::{RecipeError, RowRecipe, TextRecipe};
 use pgrx::callconv::{Arg, ArgAbi};
@@ -55,6 +55,7 @@ pub(crate) struct RecipeArg<T>(pub(crate) Rc<T>);
 
 /// The recipe last written as `bytes`, or the one that `make` gives.
 fn cached<T: Cached>(bytes: &[u8], make: impl FnOnce() -> T) -> Rc<T> {
+    forget_dropped();
     let found = T::cache().with_borrow_mut(|kept| {
         let at = kept.iter().position(|(written, _)| **written == *bytes)?;
         kept[..=at].rotate_right(1);

@@ -1,11 +1,12 @@
-//! Corpora and dictionaries out of the extension's tables, kept for the life
-//! of the process: a version never changes.
+//! Corpora and dictionaries out of the extension's tables. A version never
+//! changes, so it is kept by the process until one is dropped.
 
 use super::query::{read, schema};
 use super::raise;
 use super::recipe::forget_recipes;
+use super::stale;
 use dedup_core::features::{Corpus, Dictionary, RecipeError, Resolver, Shape, TextRecipe, missing};
-use pgrx::{PgSqlErrorCode, PgSubXactCallbackEvent, PgXactCallbackEvent};
+use pgrx::{PgSqlErrorCode, PgSubXactCallbackEvent, PgXactCallbackEvent, pg_sys};
 use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -36,9 +37,11 @@ fn kept<T>(
     name: &str,
     load: impl FnOnce() -> Result<T, RecipeError>,
 ) -> Result<Arc<T>, RecipeError> {
+    forget_dropped();
     if let Some(found) = cache.with_borrow(|kept| kept.get(name).map(Arc::clone)) {
         return Ok(found);
     }
+    stale::watch(tables());
     let loaded = Arc::new(load()?);
     cache.with_borrow_mut(|kept| kept.insert(name.to_owned(), Arc::clone(&loaded)));
     Ok(loaded)
@@ -115,6 +118,30 @@ pub(crate) fn text(bytes: Vec<u8>) -> String {
 pub(crate) fn forget_if_rolled_back() {
     pgrx::register_xact_callback(PgXactCallbackEvent::Abort, forget);
     pgrx::register_subxact_callback(PgSubXactCallbackEvent::AbortSub, |_, _| forget());
+}
+
+/// The tables of corpora and dictionaries.
+fn tables() -> [pg_sys::Oid; 2] {
+    let schema = schema();
+    ["corpus", "dictionary"].map(|kind| {
+        let query = "SELECT $1::pg_catalog.regclass::pg_catalog.oid::pg_catalog.text";
+        let rows = read(query, &[&format!("{schema}._dedup_{kind}")]);
+        let oid = rows.into_iter().flatten().flatten().next().map(text);
+        pg_sys::Oid::from(oid.and_then(|oid| oid.parse::<u32>().ok()).unwrap_or(0))
+    })
+}
+
+/// Lets all sessions know, when this transaction commits, that a version is no
+/// more.
+pub(crate) fn tell_dropped() {
+    stale::tell(tables());
+}
+
+/// Forgets what is kept if a version has been dropped since.
+pub(super) fn forget_dropped() {
+    if stale::is_stale() {
+        forget();
+    }
 }
 
 fn forget() {

@@ -104,6 +104,8 @@ is(scalar_of($node, 'SET enable_seqscan = off; SELECT count(*) = (SELECT count(f
 	't', 'a search at radius 64 finds all rows but NULLs');
 is(scalar_of($node, 'SET enable_seqscan = off; SELECT count(*) FROM nulls') , $n + 1000,
 	'a count of all rows is not answered from an index without NULLs');
+is(scalar_of($node, 'SET enable_seqscan = off; SET enable_bitmapscan = off; SELECT count(*) FROM nulls') , $n + 1000,
+	'nor where every other way is discouraged');
 is(scalar_of($node, 'SELECT rows = (SELECT count(fp) FROM nulls) FROM banding_stats($$nulls_idx$$)'),
 	't', 'banding_stats counts the entries');
 $node->safe_psql('postgres', "CREATE TABLE only_nulls (id bigint, fp bigint); INSERT INTO only_nulls SELECT i FROM generate_series(1, 100) i;

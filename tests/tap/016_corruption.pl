@@ -12,7 +12,7 @@ use Test::More;
 use constant { PAGE => 8192, BODY => 24, ENTRIES => 24 + 64 };
 use constant { META => 1, LEAF => 2, INNER => 3, DIRECTORY => 4, STATES => 5 };
 
-my $node = new_node('corruption');
+my $node = new_node('corruption', no_checksums => 1);
 $node->safe_psql('postgres', "CREATE TABLE t (id bigint, fp bigint); INSERT INTO t SELECT i, test.fp('hot', i) FROM generate_series(1, 12000) i");
 
 # The pages of an index as bytes, changed by a function below.

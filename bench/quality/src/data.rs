@@ -1,12 +1,12 @@
 //! The labelled files.
 
+use crate::table::Table;
+pub use crate::table::fail;
+use dedup_core::signature::jaccard;
 use std::collections::HashMap;
-use std::fmt::Display;
-use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// A directory of labelled files.
+/// A directory of labelled files, each of which may be missing.
 pub struct Data(PathBuf);
 
 /// What a person said of a pair.
@@ -17,6 +17,17 @@ pub enum Matter {
     Unsure,
 }
 
+impl Matter {
+    fn of(word: &str) -> Option<Matter> {
+        match word.trim().to_lowercase().as_str() {
+            "same" | "1" | "true" | "t" | "yes" => Some(Matter::Same),
+            "different" | "0" | "false" | "f" | "no" => Some(Matter::Different),
+            "unsure" | "" => Some(Matter::Unsure),
+            _ => None,
+        }
+    }
+}
+
 /// A judged pair: numbers of the texts, exact similarity, judgement.
 pub struct Judged {
     pub a: usize,
@@ -25,7 +36,8 @@ pub struct Judged {
     pub matter: Matter,
 }
 
-/// A petition.
+/// A long text and the short columns beside it; those a file does not have are
+/// empty.
 pub struct Petition {
     pub id: String,
     pub petitioner: String,
@@ -33,75 +45,108 @@ pub struct Petition {
     pub body: String,
 }
 
-pub fn fail(what: impl Display, error: impl Display) -> ! {
-    eprintln!("{what}: {error}");
-    std::process::exit(1)
+/// A short text before and after an edit, or a pair judged otherwise.
+pub struct ShortPair {
+    pub a: String,
+    pub b: String,
+    pub matter: Matter,
 }
 
 impl Data {
     pub fn new(directory: &str) -> Data {
-        Data(PathBuf::from(directory))
+        let path = PathBuf::from(directory);
+        if !path.is_dir() {
+            fail(directory, "not a directory")
+        }
+        Data(path)
     }
 
-    fn read(&self, name: &str, columns: &[&str]) -> Vec<Vec<String>> {
-        let plain = self.0.join(name);
-        let packed = self.0.join(format!("{name}.gz"));
-        let path: &Path = if plain.exists() { &plain } else { &packed };
-        let file = File::open(path).unwrap_or_else(|error| fail(plain.display(), error));
-        let input: Box<dyn Read> =
-            if path == packed { Box::new(flate2::read::GzDecoder::new(file)) } else { Box::new(file) };
-        let mut reader = csv::Reader::from_reader(input);
-        let header = reader.headers().unwrap_or_else(|error| fail(path.display(), error)).clone();
-        let at: Vec<usize> = columns
-            .iter()
-            .map(|column| {
-                header
-                    .iter()
-                    .position(|name| name == *column)
-                    .unwrap_or_else(|| fail(path.display(), format!("no column {column}")))
-            })
-            .collect();
-        let row = |row: csv::Result<csv::StringRecord>| {
-            let row = row.unwrap_or_else(|error| fail(path.display(), error));
-            at.iter().map(|&at| row.get(at).unwrap_or("").to_owned()).collect()
+    pub fn petitions(&self) -> Option<Vec<Petition>> {
+        let table = Table::read(&self.0, "petitions.csv")?;
+        let (id, body) = (table.needed(&["id"]), table.needed(&["body", "content", "text"]));
+        let (petitioner, title) = (table.column(&["petitioner"]), table.column(&["title"]));
+        let petition = |row: &Vec<String>| Petition {
+            id: row[id].trim().to_owned(),
+            petitioner: petitioner.map_or_else(String::new, |at| row[at].clone()),
+            title: title.map_or_else(String::new, |at| row[at].clone()),
+            body: row[body].clone(),
         };
-        reader.records().map(row).collect()
+        let petitions: Vec<Petition> = table.rows.iter().map(petition).collect();
+        let mut seen = HashMap::new();
+        for (at, petition) in petitions.iter().enumerate() {
+            if let Some(before) = seen.insert(petition.id.as_str(), at) {
+                table.fail_at(at, format!("id {} is that of row {} already", petition.id, before + 2))
+            }
+        }
+        Some(petitions)
     }
 
-    pub fn petitions(&self) -> Vec<Petition> {
-        let rows = self.read("petitions.csv", &["id", "petitioner", "title", "body"]);
-        let petition = |mut row: Vec<String>| {
-            let (body, title, petitioner, id) = (row.pop(), row.pop(), row.pop(), row.pop());
-            let text = |cell: Option<String>| cell.unwrap_or_default();
-            Petition { id: text(id), petitioner: text(petitioner), title: text(title), body: text(body) }
-        };
-        rows.into_iter().map(petition).collect()
-    }
-
-    pub fn judged(&self, petitions: &[Petition]) -> Vec<Judged> {
-        let ids: HashMap<&str, usize> =
+    /// The judged pairs. Without a column `matter` all of them are of one
+    /// matter; without `jaccard3` it is computed.
+    pub fn judged(&self, petitions: &[Petition]) -> Option<Vec<Judged>> {
+        let table = Table::read(&self.0, "petition_pairs.csv")?;
+        let (one, other) = (table.needed(&["id1"]), table.needed(&["id2"]));
+        let (similarity, matter) = (table.column(&["jaccard3"]), table.column(&["matter", "label"]));
+        let numbers: HashMap<&str, usize> =
             petitions.iter().enumerate().map(|(at, it)| (it.id.as_str(), at)).collect();
-        let number = |id: &str| {
-            *ids.get(id).unwrap_or_else(|| fail("petition_pairs.csv", format!("no petition {id}")))
-        };
-        let judged = |row: &Vec<String>| {
-            let (a, b) = (number(&row[0]), number(&row[1]));
-            let matter = match row[3].as_str() {
-                "same" => Matter::Same,
-                "different" => Matter::Different,
-                _ => Matter::Unsure,
+        let mut unknown = 0;
+        let mut pairs: HashMap<(usize, usize), Judged> = HashMap::new();
+        for (at, row) in table.rows.iter().enumerate() {
+            let number = |column: usize| numbers.get(row[column].trim()).copied();
+            let (Some(a), Some(b)) = (number(one), number(other)) else {
+                unknown += 1;
+                continue;
             };
-            Judged { a: a.min(b), b: a.max(b), similarity: row[2].parse().unwrap_or(0.0), matter }
+            if a == b {
+                table.fail_at(at, format!("a pair of {} with itself", row[one]))
+            }
+            let matter = matter.map_or(Some(Matter::Same), |column| Matter::of(&row[column]));
+            let matter = matter.unwrap_or_else(|| {
+                table.fail_at(at, "the judgement is none of same, different, unsure (or 1, 0)")
+            });
+            let exact = || jaccard(&petitions[a].body, &petitions[b].body, 3);
+            let similarity = match similarity.map(|column| row[column].trim()) {
+                None | Some("") => exact(),
+                Some(written) => written
+                    .parse()
+                    .unwrap_or_else(|_| table.fail_at(at, format!("jaccard3 is no number: {written}"))),
+            };
+            let (a, b) = (a.min(b), a.max(b));
+            let judged = pairs.entry((a, b)).or_insert(Judged { a, b, similarity, matter });
+            if judged.matter != matter {
+                judged.matter = Matter::Unsure;
+            }
+        }
+        if unknown > 0 {
+            println!(
+                "{unknown} of {} judged pairs name no text of petitions.csv: left out.\n",
+                table.rows.len()
+            );
+        }
+        Some(pairs.into_values().collect())
+    }
+
+    /// The short texts; if there is no file of them, those of the pairs.
+    pub fn short_texts(&self) -> Option<Vec<String>> {
+        if let Some(table) = Table::read(&self.0, "short_texts.csv") {
+            let text = table.needed(&["text", "body", "content"]);
+            return Some(table.rows.into_iter().map(|mut row| row.swap_remove(text)).collect());
+        }
+        let pairs = self.short_pairs()?;
+        Some(pairs.into_iter().flat_map(|pair| [pair.a, pair.b]).collect())
+    }
+
+    pub fn short_pairs(&self) -> Option<Vec<ShortPair>> {
+        let table = Table::read(&self.0, "short_pairs.csv")?;
+        let (one, other) = (table.needed(&["text1"]), table.needed(&["text2"]));
+        let matter = table.column(&["matter", "label"]);
+        let pair = |(at, row): (usize, &Vec<String>)| {
+            let matter = matter.map_or(Some(Matter::Same), |column| Matter::of(&row[column]));
+            let matter = matter.unwrap_or_else(|| {
+                table.fail_at(at, "the judgement is none of same, different, unsure (or 1, 0)")
+            });
+            ShortPair { a: row[one].clone(), b: row[other].clone(), matter }
         };
-        self.read("petition_pairs.csv", &["id1", "id2", "jaccard3", "matter"]).iter().map(judged).collect()
-    }
-
-    pub fn short_texts(&self) -> Vec<String> {
-        self.read("short_texts.csv", &["text"]).into_iter().flatten().collect()
-    }
-
-    pub fn short_pairs(&self) -> Vec<(String, String)> {
-        let pair = |mut row: Vec<String>| (row.swap_remove(0), row.pop().unwrap_or_default());
-        self.read("short_pairs.csv", &["text1", "text2"]).into_iter().map(pair).collect()
+        Some(table.rows.iter().enumerate().map(pair).collect())
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::data::{Data, fail};
 use crate::svg;
-use dedup_core::evaluate::Background;
+use dedup_core::evaluate::{Background, Profile};
 use dedup_core::features::{Extractor, TextRecipe};
 use dedup_core::signature::{hamming, jaccard};
 use serde_json::json;
@@ -16,8 +16,8 @@ const SHARES: [usize; 6] = [1, 2, 5, 10, 15, 20];
 const TEXTS: usize = 300;
 /// The radius is that for a table of so many texts of the band.
 const ROWS: u64 = 100_000;
-const N: usize = 2;
-const THRESHOLD: f64 = 0.4;
+/// Bands with fewer texts are left out.
+const FEWEST: usize = 30;
 
 struct Random(u64);
 
@@ -51,7 +51,7 @@ fn edit(text: &[char], other: &[char], kind: Edit, percent: usize, random: &mut 
         Edit::Reorder => {
             let text: String = text.iter().collect();
             let mut sentences: Vec<&str> =
-                text.split_inclusive(['。', '！', '？', '；', '，', '\n']).collect();
+                text.split_inclusive(['。', '！', '？', '；', '，', '\n', '.', '!', '?', ';', ',']).collect();
             for at in (1..sentences.len()).rev() {
                 sentences.swap(at, random.below(at + 1));
             }
@@ -67,12 +67,13 @@ struct Way {
     verify: bool,
 }
 
-pub fn report(data: &Data, svg: Option<&str>) {
-    let bodies: Vec<Vec<char>> =
-        data.petitions().into_iter().map(|it| it.body.trim().chars().collect()).collect();
+/// Prints the table; false if there are no texts.
+pub fn report(data: &Data, svg: Option<&str>) -> bool {
+    let Some(petitions) = data.petitions() else { return false };
+    let bodies: Vec<Vec<char>> = petitions.iter().map(|it| it.body.trim().chars().collect()).collect();
     let recipe = |json| TextRecipe::from_json(&json).unwrap_or_else(|error| fail("recipe", error));
     println!(
-        "\n## Edited texts: share found\n\nCandidates at the radius that near_dup_calibrate gives for {ROWS} texts of a band, verified by jaccard >= {THRESHOLD}; P4: words tf at radius 3. False: share of unrelated pairs of the band that are reported.\n"
+        "\n## Edited texts: share found\n\nCandidates at the radius that near_dup_calibrate gives for {ROWS} texts of a band, verified as dedup_suggest says; P4: words tf at radius 3. False: share of unrelated pairs of the band that are reported.\n"
     );
     println!("| length | edit | way | {} | false |", SHARES.map(|share| format!("{share} %")).join(" | "));
     println!("|---|---|---|{}---|", "---|".repeat(SHARES.len()));
@@ -86,7 +87,18 @@ pub fn report(data: &Data, svg: Option<&str>) {
             .take(TEXTS)
             .collect();
         let plain: Vec<String> = texts.iter().map(|text| text.iter().collect()).collect();
-        let ours = recipe(if low < 40 { json!({"tokens": "chars", "n": [1, 2]}) } else { json!({}) });
+        if plain.len() < FEWEST {
+            println!(
+                "| {low}-{high} | | fewer than {FEWEST} texts: left out | {}|",
+                "| ".repeat(SHARES.len() + 1)
+            );
+            continue;
+        }
+        let mut profile = Profile::default();
+        plain.iter().for_each(|text| profile.add(text));
+        let suggestion = profile.suggest(&plain, ROWS);
+        let (n, threshold) = (suggestion.n as usize, suggestion.threshold);
+        let ours = recipe(suggestion.recipe);
         let mut extractor = Extractor::new();
         let prints: Vec<u64> = plain.iter().filter_map(|text| extractor.simhash(text, &ours)).collect();
         let mut background = Background::measure(&prints);
@@ -113,7 +125,7 @@ pub fn report(data: &Data, svg: Option<&str>) {
                     x.zip(y).is_some_and(|(x, y)| hamming(x, y) <= way.radius)
                 };
                 near(extractor.simhash(a, &way.recipe), extractor.simhash(b, &way.recipe))
-                    && (!way.verify || jaccard(a, b, N) >= THRESHOLD)
+                    && (!way.verify || jaccard(a, b, n) >= threshold)
             };
             let mut unrelated = 0;
             let mut wrong = 0;
@@ -161,4 +173,5 @@ pub fn report(data: &Data, svg: Option<&str>) {
         std::fs::write(file, svg::draw(&SHARES, &curves)).unwrap_or_else(|error| fail(file, error));
         println!("\nCurves: {file}");
     }
+    true
 }

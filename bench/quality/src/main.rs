@@ -1,17 +1,25 @@
 //! Precision and recall on labelled texts: ours beside the papers' recipes.
 //!
 //! ```text
-//! cargo run --release -p dedup_quality -- DIRECTORY [petitions|short|edits|recipes] [--svg FILE]
+//! cargo run --release -p dedup_quality -- DIRECTORY [petitions|short|edits|recipes]…
+//!     [--judged-only] [--pairs FILE] [--svg FILE]
+//! cargo run --release -p dedup_quality -- english DIRECTORY [--rows N] [--seed N]
 //! ```
 //!
-//! The directory holds, each as CSV with a header:
+//! The directory holds, each as CSV (or `.csv.gz`) with a header, in any order of
+//! columns, one of these files or more:
 //!
 //! | file | columns |
 //! |---|---|
-//! | `petitions.csv` | `id, petitioner, title, body, …` |
-//! | `petition_pairs.csv` | `id1, id2, jaccard3, matter`; `matter` is `same`, `different` or `unsure` |
-//! | `short_texts.csv.gz` (or `.csv`) | `id, text` |
-//! | `short_pairs.csv` | `text1, text2` |
+//! | `petitions.csv` | `id`, `body`; if there are such, `petitioner`, `title` |
+//! | `petition_pairs.csv` | `id1`, `id2`; if there are such, `matter` (`same`, `different`, `unsure`; all are `same` without it) and `jaccard3` |
+//! | `short_texts.csv` | `text` |
+//! | `short_pairs.csv` | `text1`, `text2`; if there is such, `matter` |
+//!
+//! A pair of `petitions.csv` that is not judged counts as wrong, which is right
+//! where all pairs were looked at; `--judged-only` is for files that judge some
+//! pairs only. `--pairs` writes the pairs that the suggested way finds. `english`
+//! writes such a directory, made up.
 //!
 //! No setting is fitted to these files: recipes and thresholds are the
 //! documented defaults, radii come from the background of the unlabelled texts
@@ -19,34 +27,100 @@
 
 mod data;
 mod edits;
+mod english;
+mod english_words;
+mod lsh;
 mod petitions;
+mod prints;
 mod recipes;
 mod short;
 mod svg;
+mod table;
+mod truth;
+
+use data::{Data, fail};
+
+const USAGE: &str = "usage: dedup_quality DIRECTORY [petitions|short|edits|recipes]… [--judged-only] [--pairs FILE] [--svg FILE]
+       dedup_quality english DIRECTORY [--rows N] [--seed N]
+
+DIRECTORY holds petitions.csv and petition_pairs.csv, short_texts.csv and short_pairs.csv, or some of them.
+english writes such a directory of made-up texts.";
+const PARTS: [&str; 4] = ["petitions", "short", "edits", "recipes"];
+
+fn usage(what: &str) -> ! {
+    eprintln!("{what}\n{USAGE}");
+    std::process::exit(2)
+}
+
+/// Takes an option with its value out of the arguments.
+fn value_of(args: &mut Vec<String>, name: &str) -> Option<String> {
+    let at = args.iter().position(|arg| arg == name)?;
+    args.remove(at);
+    if at == args.len() {
+        usage(&format!("{name} needs a value"))
+    }
+    Some(args.remove(at))
+}
+
+fn flag(args: &mut Vec<String>, name: &str) -> bool {
+    let at = args.iter().position(|arg| arg == name);
+    at.map(|at| args.remove(at)).is_some()
+}
+
+fn number(value: Option<String>, default: u64) -> u64 {
+    value.map_or(default, |text| text.parse().unwrap_or_else(|_| usage(&format!("not a number: {text}"))))
+}
 
 fn main() {
     let mut args: Vec<String> = std::env::args().skip(1).collect();
-    let svg = args.iter().position(|arg| arg == "--svg").map(|at| {
-        let file = args.get(at + 1).cloned().unwrap_or_else(|| "edits.svg".into());
-        args.truncate(at);
-        file
-    });
-    let Some((directory, parts)) = args.split_first() else {
-        eprintln!("usage: dedup_quality DIRECTORY [petitions|short|edits|recipes]… [--svg FILE]");
-        std::process::exit(2)
+    if flag(&mut args, "--help") {
+        println!("{USAGE}");
+        return;
+    }
+    if args.first().is_some_and(|arg| arg == "english") {
+        let (rows, seed) = (value_of(&mut args, "--rows"), value_of(&mut args, "--seed"));
+        let [_, directory] = args.as_slice() else { usage("english takes one directory") };
+        english::write(directory, number(rows, 4_000) as usize, number(seed, 1));
+        return;
+    }
+    let (svg, pairs) = (value_of(&mut args, "--svg"), value_of(&mut args, "--pairs"));
+    let judged_only = flag(&mut args, "--judged-only");
+    let Some((directory, parts)) = args.split_first() else { usage("no directory is given") };
+    if let Some(unknown) = parts.iter().find(|part| !PARTS.contains(&part.as_str())) {
+        usage(&format!("no part {unknown}"))
+    }
+    let data = Data::new(directory);
+    // Without a part named, those whose files are there.
+    let named = |part: &str| parts.iter().any(|named| named == part);
+    let wanted = |part: &str| parts.is_empty() && part != "recipes" || named(part);
+    let mut done = false;
+    let mut note = |part: &str, file: &str, ran: bool| {
+        done |= ran;
+        if !ran && named(part) {
+            fail(directory, format!("{part} needs {file}"))
+        }
+        if !ran {
+            println!("\nNo {file}: {part} left out.");
+        }
     };
-    let wanted = |part: &str| parts.is_empty() || parts.iter().any(|wanted| wanted == part);
-    let data = data::Data::new(directory);
     if wanted("petitions") {
-        petitions::report(&data);
+        let found = petitions::report(&data, judged_only);
+        note("petitions", "petitions.csv", found.is_some());
+        if let (Some(file), Some(found)) = (pairs, found) {
+            let lines: String = found.iter().map(|(a, b)| format!("{a},{b}\n")).collect();
+            std::fs::write(&file, format!("id1,id2\n{lines}")).unwrap_or_else(|error| fail(file, error));
+        }
     }
     if wanted("short") {
-        short::report(&data);
+        note("short", "short_texts.csv or short_pairs.csv", short::report(&data));
     }
     if wanted("edits") {
-        edits::report(&data, svg.as_deref());
+        note("edits", "petitions.csv", edits::report(&data, svg.as_deref()));
     }
-    if parts.iter().any(|part| part == "recipes") {
-        recipes::report(&data);
+    if wanted("recipes") {
+        note("recipes", "petitions.csv", recipes::report(&data));
+    }
+    if !done {
+        fail(directory, "none of petitions.csv, short_texts.csv and short_pairs.csv is there")
     }
 }

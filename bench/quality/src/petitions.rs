@@ -1,141 +1,53 @@
-//! Long texts: candidates and verification, fingerprints alone, the papers.
+//! Long texts: candidates and verification, fingerprints alone, the papers, and
+//! MinHash in bands.
 
-use crate::data::{Data, Judged, Matter, Petition, fail};
-use dedup_core::evaluate::{Background, Kinds, Profile, particulars, similar_pairs};
-use dedup_core::features::{
-    Corpus, CorpusBuilder, Dictionary, Extractor, RecipeError, Resolver, RowRecipe, TextRecipe, missing,
-};
-use dedup_core::signature::{hamming, jaccard};
+use crate::data::{Data, Petition};
+use crate::lsh;
+use crate::prints::{Own, row_prints};
+use crate::truth::{Pair, Truth};
+use dedup_core::evaluate::{Kinds, Profile, Suggestion, particulars, similar_pairs};
+use dedup_core::signature::jaccard;
 use serde_json::json;
-use std::collections::{HashMap, HashSet};
-use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::time::Instant;
 
-type Pair = (usize, usize);
+/// Texts above which a hash that gives millions of false pairs is left out.
+const MANY: usize = 20_000;
 
-/// The labels as two questions: the pairs of Jaccard >= 0.5, and all of them.
-/// A pair that nobody judged is lexically unrelated, and wrong. Pairs judged
-/// `unsure` count for neither side, nor do true pairs that are not asked for.
-struct Truth {
-    close: HashSet<Pair>,
-    all: HashSet<Pair>,
-    unsure: HashSet<Pair>,
-}
+/// Texts that dedup_suggest looks at closely.
+const SAMPLE: usize = 20_000;
 
-impl Truth {
-    fn new(judged: &[Judged]) -> Truth {
-        let of = |keep: &dyn Fn(&Judged) -> bool| {
-            judged.iter().filter(|it| keep(it)).map(|it| (it.a, it.b)).collect()
-        };
-        Truth {
-            close: of(&|it| it.matter == Matter::Same && it.similarity >= 0.5),
-            all: of(&|it| it.matter == Matter::Same),
-            unsure: of(&|it| it.matter == Matter::Unsure),
-        }
-    }
-
-    fn score(&self, found: &[Pair], asked: &HashSet<Pair>) -> (f64, f64) {
-        let right = found.iter().filter(|pair| asked.contains(pair)).count() as f64;
-        let wrong =
-            found.iter().filter(|pair| !self.all.contains(pair) && !self.unsure.contains(pair)).count()
-                as f64;
-        (if right + wrong > 0.0 { right / (right + wrong) } else { f64::NAN }, right / asked.len() as f64)
-    }
-
-    fn print(&self, name: &str, found: &[Pair], seconds: f64) {
-        let (p5, r5) = self.score(found, &self.close);
-        let (pa, ra) = self.score(found, &self.all);
-        let f1 = 2.0 * p5 * r5 / (p5 + r5);
-        println!(
-            "| {name} | {p5:.3} | {r5:.3} | {f1:.3} | {pa:.3} | {ra:.3} | {} | {seconds:.2} |",
-            found.len()
-        );
-    }
-}
-
-/// The corpus of the petitions themselves.
-struct Own(HashMap<&'static str, Arc<Corpus>>);
-
-impl Resolver for Own {
-    fn corpus(&self, name: &str) -> Result<Arc<Corpus>, RecipeError> {
-        self.0.get(name).map(Arc::clone).ok_or_else(|| missing("corpus", name, &[]))
-    }
-    fn dictionary(&self, name: &str) -> Result<Arc<Dictionary>, RecipeError> {
-        Err(missing("dictionary", name, &[]))
-    }
-}
-
-fn corpus(name: &'static str, recipe: TextRecipe, petitions: &[Petition]) -> (&'static str, Arc<Corpus>) {
-    let mut builder = CorpusBuilder::new(recipe);
-    let mut extractor = Extractor::new();
-    petitions.iter().for_each(|petition| builder.add(&mut extractor, &petition.body));
-    let (shape, stored) = (builder.shape(), builder.finish());
-    let corpus =
-        Corpus::new(name, shape, stored.documents, &stored.common).unwrap_or_else(|| fail(name, "not read"));
-    (name, Arc::new(corpus))
-}
-
-fn near(prints: &[Option<u64>], radius: u32) -> Vec<Pair> {
-    let mut found = Vec::new();
-    for (b, print_b) in prints.iter().enumerate() {
-        let Some(print_b) = print_b else { continue };
-        for (a, print_a) in prints[..b].iter().enumerate() {
-            if print_a.is_some_and(|print_a| hamming(print_a, *print_b) <= radius) {
-                found.push((a, b));
-            }
-        }
-    }
-    found
-}
-
-pub fn report(data: &Data) {
-    let petitions = data.petitions();
-    let truth = Truth::new(&data.judged(&petitions));
-    println!("\n## {} petitions\n", petitions.len());
-    println!(
-        "P/R 0.5: against the {} `same` pairs of Jaccard >= 0.5; P/R all: against all {}.\n",
-        truth.close.len(),
-        truth.all.len()
-    );
-    println!(
-        "| way | P 0.5 | R 0.5 | F1 0.5 | P all | R all | pairs | s |\n|---|---|---|---|---|---|---|---|"
-    );
+/// Prints the table; gives the pairs of the suggested way.
+pub fn report(data: &Data, judged_only: bool) -> Option<Vec<(String, String)>> {
+    let petitions = data.petitions()?;
     let bodies: Vec<&str> = petitions.iter().map(|petition| petition.body.as_str()).collect();
-    let own = Own(HashMap::from([
-        corpus("words@1", TextRecipe::from_json(&json!({"tokens": "words"})).unwrap_or_default(), &petitions),
-        corpus("both@1", TextRecipe::default(), &petitions),
-    ]));
-    let prints = |recipe: serde_json::Value| -> (Vec<Option<u64>>, f64) {
-        let recipe = TextRecipe::resolved(&recipe, &own).unwrap_or_else(|error| fail("recipe", error));
-        let mut extractor = Extractor::new();
-        let started = Instant::now();
-        let prints = bodies.iter().map(|body| extractor.simhash(body, &recipe)).collect();
-        (prints, started.elapsed().as_secs_f64())
-    };
-    let row = RowRecipe::from_json(&json!({"petitioner": 2, "title": 2, "body": {"tokens": "words"}}))
-        .unwrap_or_else(|error| fail("recipe", error));
-    let mut extractor = Extractor::new();
-    let started = Instant::now();
-    let p2: Vec<Option<u64>> = petitions
-        .iter()
-        .map(|it| {
-            let value = |name: &str| match name {
-                "petitioner" => it.petitioner.as_str(),
-                "title" => it.title.as_str(),
-                _ => it.body.as_str(),
-            };
-            row.simhash(
-                &mut extractor,
-                row.columns.iter().map(|(name, _)| Some(value(name))).collect::<Vec<_>>(),
-            )
-        })
-        .collect();
-    truth.print(
-        "P2: columns of weight 2, words tf, CityHash, radius 3",
-        &near(&p2, 3),
-        started.elapsed().as_secs_f64(),
+    let judged = data.judged(&petitions).unwrap_or_default();
+    let truth = Truth::new(&judged, judged_only);
+    println!("\n## {} texts\n", petitions.len());
+    println!(
+        "P/R 0.5: against the {} `same` pairs of Jaccard >= 0.5; P/R all: against all {}. A pair that is not judged {}.\n",
+        truth.close.len(),
+        truth.all.len(),
+        if judged_only { "does not count" } else { "is wrong" }
     );
+    let mut profile = Profile::default();
+    bodies.iter().for_each(|body| profile.add(body));
+    let suggestion = profile.suggest(&bodies[..bodies.len().min(SAMPLE)], bodies.len() as u64);
+    println!("dedup_suggest: {}\n", suggestion.reason);
+    Truth::header();
+    let own = Own::of(&bodies);
+    papers(&truth, &petitions, &bodies, &own);
+    alone(&truth, &bodies, &own);
+    minhash(&truth, &bodies);
+    let found = suggested(&truth, &bodies, &own, &suggestion);
+    let name = |at: usize| petitions[at].id.clone();
+    Some(found.into_iter().map(|(a, b)| (name(a), name(b))).collect())
+}
+
+fn papers(truth: &Truth, petitions: &[Petition], bodies: &[&str], own: &Own) {
+    if petitions.iter().any(|it| !it.petitioner.is_empty() || !it.title.is_empty()) {
+        let prints = row_prints(petitions);
+        truth.print("P2: columns of weight 2, words tf, CityHash, radius 3", &prints.near(3), prints.seconds);
+    }
     let papers = [
         ("P3: words tf-idf-len, CityHash", json!({"weight": "tfidf_len", "corpus": "words@1"})),
         (
@@ -145,79 +57,82 @@ pub fn report(data: &Data) {
         ("P4 with CityHash", json!({"tokens": "words", "stop": "zh"})),
     ];
     for (name, recipe) in papers {
-        let (prints, seconds) = prints(recipe);
-        truth.print(&format!("{name}, radius 3"), &near(&prints, 3), seconds);
+        if recipe["hash"] == "sdbm_utf16" && bodies.len() > MANY {
+            println!("| {name}: left out above {MANY} texts | | | | | | | |");
+            continue;
+        }
+        let prints = own.prints(bodies, &recipe);
+        truth.print(&format!("{name}, radius 3"), &prints.near(3), prints.seconds);
     }
-    let (default, seconds) = prints(json!({}));
-    let known: Vec<u64> = default.iter().flatten().copied().collect();
-    let calibration = Background::measure(&known).calibrate();
-    for radius in [3, calibration.alone] {
-        let note = if radius == 3 { "" } else { " (near_dup_calibrate)" };
-        truth.print(
-            &format!("default fingerprint alone, radius {radius}{note}"),
-            &near(&default, radius),
-            seconds,
-        );
-    }
-    let (tfidf, seconds) = prints(json!({"weight": "tfidf", "corpus": "both@1"}));
-    let known: Vec<u64> = tfidf.iter().flatten().copied().collect();
-    let alone = Background::measure(&known).calibrate().alone;
-    truth.print(
-        &format!("default tokens with tf-idf alone, radius {alone} (near_dup_calibrate)"),
-        &near(&tfidf, alone),
-        seconds,
-    );
+}
 
-    let mut profile = Profile::default();
-    bodies.iter().for_each(|body| profile.add(body));
-    let suggestion = profile.suggest();
+fn alone(truth: &Truth, bodies: &[&str], own: &Own) {
+    let default = own.prints(bodies, &json!({}));
+    let widest = default.calibrate().alone;
+    for (radius, note) in [(3, ""), (widest, " (near_dup_calibrate)")] {
+        let way = format!("default fingerprint alone, radius {radius}{note}");
+        truth.print(&way, &default.near(radius), default.seconds);
+    }
+    let tfidf = own.prints(bodies, &json!({"weight": "tfidf", "corpus": "both@1"}));
+    let widest = tfidf.calibrate().alone;
+    let way = format!("default tokens with tf-idf alone, radius {widest} (near_dup_calibrate)");
+    truth.print(&way, &tfidf.near(widest), tfidf.seconds);
+}
+
+fn minhash(truth: &Truth, bodies: &[&str]) {
+    for threshold in [0.4, 0.5] {
+        let started = Instant::now();
+        let found = lsh::pairs(bodies.iter().copied(), 3, threshold);
+        let (bands, rows) = lsh::shape(threshold);
+        let way = format!("MinHash, 3-grams, threshold {threshold} ({bands} bands of {rows}), not verified");
+        truth.print(&way, &found, started.elapsed().as_secs_f64());
+    }
+}
+
+fn guarded(bodies: &[&str], kinds: Kinds, pairs: &[Pair]) -> Vec<Pair> {
+    let same = |&(a, b): &Pair| particulars(bodies[a], bodies[b], kinds).is_empty();
+    pairs.iter().copied().filter(same).collect()
+}
+
+fn text_pairs(bodies: &[&str], n: usize, threshold: f64) -> Vec<Pair> {
+    let pairs = similar_pairs(bodies.iter().copied(), n, threshold);
+    pairs.into_iter().map(|pair| (pair.a as usize, pair.b as usize)).collect()
+}
+
+/// The suggested way and what is near it; gives the pairs of the suggested one.
+fn suggested(truth: &Truth, bodies: &[&str], own: &Own, suggestion: &Suggestion) -> Vec<Pair> {
     let (n, threshold) = (suggestion.n as usize, suggestion.threshold);
     let started = Instant::now();
-    let (suggested, _) = prints(suggestion.recipe.clone());
-    let known: Vec<u64> = suggested.iter().flatten().copied().collect();
-    let radius = Background::measure(&known).calibrate().verified;
-    let candidates = near(&suggested, radius);
-    let verified: Vec<Pair> =
-        candidates.iter().copied().filter(|&(a, b)| jaccard(bodies[a], bodies[b], n) >= threshold).collect();
-    let seconds = started.elapsed().as_secs_f64();
-    let way = format!(
-        "candidates at radius {radius} (dedup_suggest: {}), jaccard(n={n}) >= {threshold}",
-        candidates.len()
-    );
-    truth.print(&way, &verified, seconds);
-    let lower: Vec<Pair> =
-        candidates.iter().copied().filter(|&(a, b)| jaccard(bodies[a], bodies[b], n) >= 0.4).collect();
-    let guarded = |kinds: Kinds, pairs: &[Pair]| -> Vec<Pair> {
-        pairs.iter().copied().filter(|&(a, b)| particulars(bodies[a], bodies[b], kinds).is_empty()).collect()
+    let prints = own.prints(bodies, &suggestion.recipe);
+    let radius = prints.calibrate().verified;
+    let candidates = prints.near(radius);
+    let above = |limit: f64| -> Vec<Pair> {
+        candidates.iter().copied().filter(|&(a, b)| jaccard(bodies[a], bodies[b], n) >= limit).collect()
     };
-    truth.print(
-        "the same, and same_particulars(place)",
-        &guarded(Kinds::PLACES, &verified),
-        started.elapsed().as_secs_f64(),
+    let verified = above(threshold);
+    let mark = |this: bool| if this { " (dedup_suggest)" } else { "" };
+    let by_text = suggestion.kind.compare_texts();
+    let way = format!(
+        "candidates at radius {radius} ({}), jaccard(n={n}) >= {threshold}{}",
+        candidates.len(),
+        mark(!by_text)
     );
-    truth.print(
-        "the same, and same_particulars",
-        &guarded(Kinds::ALL, &verified),
-        started.elapsed().as_secs_f64(),
-    );
-    truth.print(
-        "the same with jaccard >= 0.4, and same_particulars(place)",
-        &guarded(Kinds::PLACES, &lower),
-        started.elapsed().as_secs_f64(),
-    );
-    for threshold in [threshold, 0.4] {
+    truth.print(&way, &verified, started.elapsed().as_secs_f64());
+    let seconds = started.elapsed().as_secs_f64();
+    truth.print("the same, and same_particulars(place)", &guarded(bodies, Kinds::PLACES, &verified), seconds);
+    truth.print("the same, and same_particulars", &guarded(bodies, Kinds::ALL, &verified), seconds);
+    let mut by_texts = Vec::new();
+    for limit in [threshold, 0.4, 0.5] {
         let started = Instant::now();
-        let mut exact = Vec::new();
-        similar_pairs(bodies.iter().copied(), n, threshold, |pair| {
-            exact.push((pair.a, pair.b));
-            ControlFlow::Continue(())
-        });
-        let way = format!("near_dup_text_pairs({threshold}, {n})");
-        truth.print(&way, &exact, started.elapsed().as_secs_f64());
-        truth.print(
-            &format!("{way}, and same_particulars(place)"),
-            &guarded(Kinds::PLACES, &exact),
-            started.elapsed().as_secs_f64(),
-        );
+        let found = text_pairs(bodies, n, limit);
+        let way = format!("near_dup_text_pairs({limit}, {n}){}", mark(by_text && limit == threshold));
+        let seconds = started.elapsed().as_secs_f64();
+        truth.print(&way, &found, seconds);
+        let places = guarded(bodies, Kinds::PLACES, &found);
+        truth.print(&format!("{way}, and same_particulars(place)"), &places, seconds);
+        if limit == threshold {
+            by_texts = found;
+        }
     }
+    if by_text { by_texts } else { verified }
 }

@@ -7,12 +7,17 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::time::Instant;
 
-pub fn report(data: &Data) {
-    let all = data.petitions();
+/// Prints the survey; false if there are no texts.
+pub fn report(data: &Data) -> bool {
+    let Some(all) = data.petitions() else { return false };
     let bodies: Vec<&str> = all.iter().map(|petition| petition.body.as_str()).collect();
-    let judged: HashMap<(usize, usize), (f64, Matter)> =
-        data.judged(&all).iter().map(|it| ((it.a, it.b), (it.similarity, it.matter))).collect();
-    let short = data.short_pairs();
+    let judged: HashMap<(usize, usize), (f64, Matter)> = data
+        .judged(&all)
+        .unwrap_or_default()
+        .iter()
+        .map(|it| ((it.a, it.b), (it.similarity, it.matter)))
+        .collect();
+    let short = data.short_pairs().unwrap_or_default();
     println!(
         "\n## Recipes\n\npetitions: truth = `same` pairs with Jaccard >= 0.5; unsure pairs count for neither side"
     );
@@ -31,12 +36,13 @@ pub fn report(data: &Data) {
         }
         let short_prints: Vec<(Option<u64>, Option<u64>)> = short
             .iter()
-            .map(|(a, b)| (extractor.simhash(a, &parsed), extractor.simhash(b, &parsed)))
+            .map(|pair| (extractor.simhash(&pair.a, &parsed), extractor.simhash(&pair.b, &parsed)))
             .collect();
         let short: Vec<String> =
             [6, 10, 13].iter().map(|&radius| short_recall(&short_prints, radius)).collect();
         println!("{:<74} {} | {} | {speed:.0}", recipe.to_string(), cells.join(" "), short.join(" "));
     }
+    true
 }
 
 fn recipes() -> Vec<Value> {
@@ -82,7 +88,7 @@ fn petitions(prints: &[Option<u64>], judged: &HashMap<(usize, usize), (f64, Matt
     format!(
         "{:.2}/{:.2}",
         f64::from(right) / f64::from((right + wrong).max(1)),
-        f64::from(right) / positives as f64
+        f64::from(right) / positives.max(1) as f64
     )
 }
 
@@ -93,14 +99,14 @@ fn short_recall(prints: &[(Option<u64>, Option<u64>)], radius: u32) -> String {
     let mut false_pairs = 0u32;
     let mut unrelated = 0u32;
     for step in 1..=200 {
-        for at in 0..prints.len() - step {
+        for at in 0..prints.len().saturating_sub(step) {
             unrelated += 1;
             false_pairs += u32::from(near(prints[at].0, prints[at + step].1));
         }
     }
     format!(
         "{:.2}({:.0e})",
-        found as f64 / prints.len() as f64,
-        f64::from(false_pairs) / f64::from(unrelated)
+        found as f64 / prints.len().max(1) as f64,
+        f64::from(false_pairs) / f64::from(unrelated.max(1))
     )
 }

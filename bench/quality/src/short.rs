@@ -1,74 +1,129 @@
 //! Short texts: exact pairs of texts, and what fingerprints can do.
 
-use crate::data::{Data, fail};
+use crate::data::{Data, Matter, ShortPair, fail};
+use crate::lsh;
+use crate::truth::Pair;
 use dedup_core::evaluate::{Background, Profile, similar_pairs};
 use dedup_core::features::{Extractor, TextRecipe};
+use dedup_core::signature::minhash::{bands, text_signature};
 use dedup_core::signature::{hamming, jaccard};
 use serde_json::json;
 use std::collections::HashSet;
-use std::ops::ControlFlow;
 use std::time::Instant;
 
-const N: usize = 2;
 const THRESHOLD: f64 = 0.5;
 /// Texts compared with all texts, one by one, as a check of the truth.
 const CHECKED: usize = 100;
 
-pub fn report(data: &Data) {
-    let texts = data.short_texts();
-    let edited = data.short_pairs();
-    println!("\n## {} short texts, {} edited pairs\n", texts.len(), edited.len());
+/// Shares of judged pairs that a way calls near-duplicates.
+struct Shares {
+    same: f64,
+    precision: Option<f64>,
+}
+
+fn shares(judged: &[ShortPair], mut near: impl FnMut(&str, &str) -> bool) -> Shares {
+    let (mut same, mut found, mut wrong, mut others) = (0usize, 0usize, 0usize, 0usize);
+    for pair in judged {
+        let hit = usize::from(pair.matter != Matter::Unsure && near(&pair.a, &pair.b));
+        match pair.matter {
+            Matter::Same => (same, found) = (same + 1, found + hit),
+            Matter::Different => (others, wrong) = (others + 1, wrong + hit),
+            Matter::Unsure => {}
+        }
+    }
+    let precision = (others > 0 && found + wrong > 0).then(|| found as f64 / (found + wrong) as f64);
+    Shares { same: found as f64 / same.max(1) as f64, precision }
+}
+
+fn print(way: &str, pairs: &str, shares: &Shares, reported: &str, seconds: f64) {
+    let precision = shares.precision.map_or("–".into(), |share| format!("{share:.3}"));
+    println!("| {way} | {pairs} | {:.3} | {precision} | {reported} | {seconds:.1} |", shares.same);
+}
+
+fn join(texts: &[String], n: usize, threshold: f64) -> (Vec<Pair>, f64) {
+    let started = Instant::now();
+    let pairs = similar_pairs(texts.iter().map(String::as_str), n, threshold);
+    let pairs = pairs.into_iter().map(|pair| (pair.a as usize, pair.b as usize)).collect();
+    (pairs, started.elapsed().as_secs_f64())
+}
+
+/// Texts that dedup_suggest looks at closely.
+const SAMPLE: usize = 20_000;
+
+/// Prints the tables; false if there are no texts.
+pub fn report(data: &Data) -> bool {
+    let Some(texts) = data.short_texts() else { return false };
+    let judged = data.short_pairs().unwrap_or_default();
+    println!("\n## {} short texts, {} judged pairs\n", texts.len(), judged.len());
     let mut profile = Profile::default();
     texts.iter().for_each(|text| profile.add(text));
-    let suggestion = profile.suggest();
-    println!(
-        "dedup_suggest: {} {} n={} threshold={}\n",
-        suggestion.recipe,
-        if suggestion.kind.compare_texts() { "near_dup_text_pairs" } else { "near_dup" },
-        suggestion.n,
-        suggestion.threshold
-    );
+    let suggestion = profile.suggest(&texts[..texts.len().min(SAMPLE)], texts.len() as u64);
+    let (n, threshold) = (suggestion.n as usize, suggestion.threshold);
+    println!("dedup_suggest: {} {}\n", suggestion.recipe, suggestion.reason);
 
-    let join = |threshold: f64| {
-        let started = Instant::now();
-        let mut pairs: Vec<(usize, usize)> = Vec::new();
-        similar_pairs(texts.iter().map(String::as_str), N, threshold, |pair| {
-            pairs.push((pair.a, pair.b));
-            ControlFlow::Continue(())
-        });
-        (pairs, started.elapsed().as_secs_f64())
-    };
-    let (truth, seconds) = join(THRESHOLD);
-    // The join is exact; that it is, is checked against plain comparison of a
-    // sample with everything.
+    let (truth, seconds) = join(&texts, n, THRESHOLD);
+    println!("The join checked against plain comparison: {}.\n", checked(&texts, &truth, n));
+    println!(
+        "| way | pairs of J >= {THRESHOLD} found | judged same found | precision among judged | reported | s |"
+    );
+    println!("|---|---|---|---|---|---|");
+    let by_text = |limit: f64| shares(&judged, |a, b| jaccard(a, b, n) >= limit);
+    let found = format!("1.000 of {}", truth.len());
+    print(
+        &format!("near_dup_text_pairs({THRESHOLD}, {n})"),
+        &found,
+        &by_text(THRESHOLD),
+        &truth.len().to_string(),
+        seconds,
+    );
+    let (wider, seconds) = join(&texts, n, threshold);
+    let way = format!("near_dup_text_pairs({threshold}, {n}) (dedup_suggest)");
+    print(&way, "1.000", &by_text(threshold), &wider.len().to_string(), seconds);
+    drop(wider);
+    minhash(&texts, &judged, &truth, n);
+    fingerprints(&texts, &judged, &truth);
+    true
+}
+
+/// The join is exact; that it is, is checked against plain comparison of a
+/// sample with everything.
+fn checked(texts: &[String], truth: &[Pair], n: usize) -> String {
     let step = texts.len().div_ceil(CHECKED).max(1);
-    let known: HashSet<(usize, usize)> = truth.iter().copied().collect();
+    let known: HashSet<Pair> = truth.iter().copied().collect();
     let (mut expected, mut agreed) = (0, 0);
     for a in (0..texts.len()).step_by(step) {
         for b in 0..texts.len() {
-            if a != b && jaccard(&texts[a], &texts[b], N) >= THRESHOLD {
+            if a != b && jaccard(&texts[a], &texts[b], n) >= THRESHOLD {
                 expected += 1;
                 agreed += usize::from(known.contains(&(a.min(b), a.max(b))));
             }
         }
     }
-    let found_edited = |keep: &dyn Fn(&str, &str) -> bool| {
-        edited.iter().filter(|(a, b)| keep(a, b)).count() as f64 / edited.len().max(1) as f64
-    };
-    println!("| way | pairs J >= 0.5 found | edited pairs found | candidates | s |\n|---|---|---|---|---|");
-    println!(
-        "| near_dup_text_pairs({THRESHOLD}, {N}) | 1.000 of {} ({agreed} of {expected} in {CHECKED} texts against all) | {:.3} | {} | {seconds:.1} |",
-        truth.len(),
-        found_edited(&|a, b| jaccard(a, b, N) >= THRESHOLD),
-        truth.len(),
-    );
-    let (wider, seconds) = join(suggestion.threshold);
-    println!(
-        "| near_dup_text_pairs({}, {N}) (dedup_suggest) | 1.000 | {:.3} | {} | {seconds:.1} |",
-        suggestion.threshold,
-        found_edited(&|a, b| jaccard(a, b, N) >= suggestion.threshold),
-        wider.len(),
-    );
+    format!("{agreed} of {expected} pairs of {} texts", texts.len().div_ceil(step))
+}
+
+fn minhash(texts: &[String], judged: &[ShortPair], truth: &[Pair], n: usize) {
+    for threshold in [0.4, THRESHOLD] {
+        let started = Instant::now();
+        let found = lsh::pairs(texts.iter().map(String::as_str), n, threshold);
+        let seconds = started.elapsed().as_secs_f64();
+        let (count, rows) = lsh::shape(threshold);
+        let keys = |text: &str| text_signature(text, 128, n).and_then(|all| bands(&all, count, rows).ok());
+        let near = |a: &str, b: &str| {
+            keys(a).zip(keys(b)).is_some_and(|(a, b)| a.iter().zip(&b).any(|(a, b)| a == b))
+        };
+        let shares = shares(judged, near);
+        let reported = found.len();
+        let known: HashSet<Pair> = found.into_iter().collect();
+        let recall =
+            truth.iter().filter(|pair| known.contains(pair)).count() as f64 / truth.len().max(1) as f64;
+        let way =
+            format!("MinHash, {n}-grams, threshold {threshold} ({count} bands of {rows}), not verified");
+        print(&way, &format!("{recall:.3}"), &shares, &reported.to_string(), seconds);
+    }
+}
+
+fn fingerprints(texts: &[String], judged: &[ShortPair], truth: &[Pair]) {
     for (name, recipe) in [
         ("chars n=[1,2]", json!({"tokens": "chars", "n": [1, 2]})),
         ("default", json!({})),
@@ -81,8 +136,7 @@ pub fn report(data: &Data) {
         let prints: Vec<Option<u64>> = texts.iter().map(|text| extractor.simhash(text, &recipe)).collect();
         let seconds = started.elapsed().as_secs_f64();
         let known: Vec<u64> = prints.iter().flatten().copied().collect();
-        let background = Background::measure(&known);
-        let calibration = background.calibrate();
+        let calibration = Background::measure(&known).calibrate();
         let mut radii = vec![3, 4, 8, calibration.verified, 12, 16];
         radii.sort_unstable();
         radii.dedup();
@@ -90,17 +144,19 @@ pub fn report(data: &Data) {
             |a: Option<u64>, b: Option<u64>, radius| a.zip(b).is_some_and(|(a, b)| hamming(a, b) <= radius);
         for radius in radii {
             let found = truth.iter().filter(|&&(a, b)| within(prints[a], prints[b], radius)).count();
-            let mut second = Extractor::new();
-            let pairs = edited
-                .iter()
-                .filter(|(a, b)| within(second.simhash(a, &recipe), second.simhash(b, &recipe), radius));
-            let pairs = pairs.count() as f64 / edited.len().max(1) as f64;
+            let found = found as f64 / truth.len().max(1) as f64;
+            let shares = shares(judged, |a, b| {
+                within(extractor.simhash(a, &recipe), extractor.simhash(b, &recipe), radius)
+            });
             let expected = calibration.rows.get(radius as usize).map_or(f64::NAN, |row| row.false_pairs);
-            println!(
-                "| {name}, radius {radius}{} | {:.3} | {pairs:.3} | about {:.0} false | {seconds:.1} |",
-                if radius == calibration.verified { " (near_dup_calibrate)" } else { "" },
-                found as f64 / truth.len().max(1) as f64,
-                expected,
+            let mark = if radius == calibration.verified { " (near_dup_calibrate)" } else { "" };
+            let reported = format!("about {expected:.0} false");
+            print(
+                &format!("{name}, radius {radius}{mark}"),
+                &format!("{found:.3}"),
+                &shares,
+                &reported,
+                seconds,
             );
         }
     }

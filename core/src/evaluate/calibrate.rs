@@ -11,6 +11,7 @@
 //! a beta-binomial distribution of the measured mean and variance, raised to
 //! meet the measurement where one pair in a thousand lies.
 
+use super::random::Random;
 use crate::banding::probes;
 use crate::signature::hamming;
 
@@ -79,7 +80,7 @@ impl Background {
                 prints[..at].iter().for_each(|&b| background.random[hamming(a, b) as usize] += 1);
             }
         } else {
-            let mut random = Random(0x5EED);
+            let mut random = Random::new(0x5EED);
             for _ in 0..PAIRS {
                 let (a, b) = (random.below(count), random.below(count));
                 if a != b {
@@ -180,25 +181,12 @@ impl Background {
     }
 }
 
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut x = self.0;
-        x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((u128::from(x ^ (x >> 31)) * limit as u128) >> 64) as usize
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn prints(count: u64) -> Vec<u64> {
-        let mut random = Random(1);
+        let mut random = Random::new(1);
         (0..count).map(|_| random.below(usize::MAX) as u64 ^ (random.below(usize::MAX) as u64) << 1).collect()
     }
 

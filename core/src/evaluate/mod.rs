@@ -4,15 +4,18 @@
 //! nearly equal texts apart.
 
 mod calibrate;
+mod chance;
 mod explain;
 mod labels;
 mod particulars;
-mod similar_pairs;
+mod random;
+mod similar;
 mod suggest;
 
 pub use calibrate::{Background, Calibration, RadiusRow};
+pub use chance::Chance;
 pub use explain::{Explained, Explanation, explain};
 pub use labels::{Labels, Score, Verdict};
 pub use particulars::{Kinds, Particular, particulars};
-pub use similar_pairs::{SimilarPair, similar_pairs};
+pub use similar::{SimilarPair, SimilarPairs, similar_pairs};
 pub use suggest::{Profile, Suggestion, TextKind};

@@ -4,14 +4,15 @@
 //! short text and a small part of a long one, and the script, for Chinese n-grams
 //! say as much with two characters as English ones with five. The settings
 //! are the documented defaults of `docs/quality.md`; none is fitted to the texts
-//! given. What the texts give is the radius that their own background allows
-//! ([`super::Background`]).
+//! given. What the texts give is what unrelated ones have in common: it sets the
+//! radius ([`super::Background`]) and may raise the threshold ([`Chance`]).
 
+use super::Chance;
 use crate::text::{is_spaceless_char, normalize};
 use serde_json::{Value, json};
 
-/// The threshold of verification, for every kind: half of the n-grams of two
-/// texts of equal length are shared, J = 0.5 / 1.5.
+/// The least threshold of verification, for every kind: half of the n-grams of
+/// two texts of equal length are shared, J = 0.5 / 1.5.
 const HALF_SHARED: f64 = 0.333;
 
 /// What texts look like.
@@ -84,19 +85,23 @@ impl Profile {
         lengths.get(at).copied().unwrap_or(0)
     }
 
-    /// The settings for such texts.
-    pub fn suggest(&self) -> Suggestion {
+    /// The settings for such texts in a table of `rows`; `sample` are some of
+    /// them.
+    pub fn suggest<T: AsRef<str>>(&self, sample: &[T], rows: u64) -> Suggestion {
         let median = self.quantile(0.5);
         let chinese = 10 * self.spaceless >= 3 * self.characters.max(1);
-        let (kind, mut recipe, n, threshold): (TextKind, Value, u32, f64) =
+        // In a script with spaces, what two texts share first are function
+        // words: without them and with frequencies damped, unrelated texts are
+        // some 30 bits apart, and a wide radius is safe.
+        let words = || json!({"tokens": "words", "weight": "log", "stop": "en"});
+        let (kind, mut recipe, n): (TextKind, Value, u32) =
             match (median < if chinese { 40 } else { 120 }, chinese) {
-                (true, true) => (TextKind::Short, json!({"tokens": "chars", "n": [1, 2]}), 2, HALF_SHARED),
-                (false, true) => (TextKind::Long, json!({"tokens": "words+chars", "n": 2}), 3, HALF_SHARED),
-                (false, false) => (TextKind::Spaced, json!({"tokens": "words"}), 5, HALF_SHARED),
-                (true, false) => {
-                    (TextKind::ShortSpaced, json!({"tokens": "chars", "n": [3, 4]}), 3, HALF_SHARED)
-                }
+                (true, true) => (TextKind::Short, json!({"tokens": "chars", "n": [1, 2]}), 2),
+                (false, true) => (TextKind::Long, json!({"tokens": "words+chars", "n": 2}), 3),
+                (false, false) => (TextKind::Spaced, words(), 5),
+                (true, false) => (TextKind::ShortSpaced, words(), 3),
             };
+        let threshold = Chance::measure(sample, n as usize).threshold(rows, HALF_SHARED);
         let markup = 2 * self.marked_up > self.lengths.len() as u64;
         if markup {
             recipe["markup"] = json!("html");
@@ -113,8 +118,15 @@ impl Profile {
                  decide."
             }
         };
+        let why = if threshold > HALF_SHARED {
+            format!(
+                "Unrelated ones have so much in common that they are told apart from Jaccard {threshold} on only."
+            )
+        } else {
+            "Half of the n-grams shared (Jaccard 0.333) tells them from unrelated ones.".to_owned()
+        };
         let reason = format!(
-            "{} texts {script}, half of them up to {median} characters and nine in ten up to {}{}. {what}",
+            "{} texts {script}, half of them up to {median} characters and nine in ten up to {}{}. {what} {why}",
             self.texts(),
             self.quantile(0.9),
             if markup { ", most of them marked up as HTML" } else { "" },
@@ -142,7 +154,7 @@ mod tests {
         (0..5).for_each(|_| profile.add(text));
         profile.add("");
         assert_eq!(profile.texts(), 5);
-        let suggestion = profile.suggest();
+        let suggestion = profile.suggest(&[text; 5], 5);
         assert!(TextRecipe::from_json(&suggestion.recipe).is_ok());
         suggestion
     }
@@ -159,6 +171,6 @@ mod tests {
 
     #[test]
     fn no_text_is_no_error() {
-        assert!(Profile::default().suggest().reason.starts_with("0 texts"));
+        assert!(Profile::default().suggest(&[""; 0], 0).reason.starts_with("0 texts"));
     }
 }

@@ -5,6 +5,7 @@ mod bag;
 mod corpus;
 mod dictionary;
 mod extract;
+mod reading;
 mod recipe;
 mod resolve;
 mod row;

@@ -171,7 +171,7 @@ impl TextRecipe {
     /// The scheme needs a corpus.
     pub fn from_scheme(scheme: Scheme) -> Result<TextRecipe, RecipeError> {
         if scheme.needs_corpus() {
-            return Err(super::written::corpus_needed("weight", scheme));
+            return Err(super::reading::corpus_needed("weight", scheme));
         }
         Ok(TextRecipe { scheme, ..TextRecipe::default() })
     }

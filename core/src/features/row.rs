@@ -3,9 +3,10 @@
 
 use super::bag::Bag;
 use super::extract::Extractor;
+use super::reading::weight_at;
 use super::recipe::{RecipeError, Scheme, TextRecipe};
 use super::resolve::{Nowhere, Resolver};
-use super::written::{kind, weight_at};
+use super::written::kind;
 use crate::hash::city64;
 use crate::signature::{SimHash, Weight};
 use serde::Deserialize;

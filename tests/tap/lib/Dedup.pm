@@ -31,7 +31,12 @@ sub new_node
 {
 	my ($name, %params) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name);
-	$node->init(allows_streaming => $params{standby} // 0, extra => [ '--encoding', 'UTF8', '--locale', 'C' ]);
+	$node->init(
+		allows_streaming => $params{standby} // 0,
+		# PostgreSQL 18 has checksums by default, and with them finds damage before the index can.
+		no_data_checksums => $params{no_checksums},
+		extra => [ '--encoding', 'UTF8', '--locale', 'C' ]
+	);
 	$node->append_conf('postgresql.conf', <<'CONF');
 fsync = off
 autovacuum = off

@@ -1,0 +1,153 @@
+//! How similar texts are that have nothing to do with each other, and the
+//! similarity from which that is no longer the reason.
+//!
+//! Half of the n-grams shared means much where random texts share next to none
+//! (pairs of Chinese characters) and little where they share a fifth (three
+//! letters of English names and titles). So the Jaccard coefficients of random
+//! pairs are measured. Few random pairs are as similar as a threshold has to
+//! be, and in a small table most of those are the near-duplicates that one is
+//! looking for. So the tail is continued from where there are many pairs: the
+//! logarithm of the share above a similarity falls at least linearly there.
+
+use crate::signature::minhash::element;
+use crate::text::{char_ngrams, compact, normalize_into};
+
+/// Random pairs measured at most.
+const PAIRS: u64 = 1_000_000;
+/// N-grams looked at in all, at most.
+const STEPS: u64 = 200_000_000;
+/// Cells a unit of similarity is measured in.
+const CELLS: usize = 1000;
+/// The shares of random pairs between which the tail's slope is taken; the
+/// second pair in tables so small that near-duplicates are one pair in a
+/// thousand.
+const ANCHORS: (f64, f64) = (1e-2, 1e-3);
+const ANCHORS_OF_FEW: (f64, f64) = (1e-1, 1e-2);
+/// Rows up to which a table is small.
+const FEW: usize = 2_000;
+/// The largest share of random pairs that may pass a threshold.
+const MAY_PASS: f64 = 1e-5;
+
+/// Two thirds of the n-grams of either are shared.
+const HIGHEST: f64 = 0.5;
+
+/// Similarities of random pairs of texts.
+#[derive(Debug, Clone)]
+pub struct Chance {
+    /// Pairs of at least this similarity, in thousandths.
+    above: Vec<u64>,
+    anchors: (f64, f64),
+}
+
+impl Chance {
+    /// Measures texts by their character `n`-grams; the same texts give the
+    /// same result.
+    pub fn measure<T: AsRef<str>>(texts: &[T], n: usize) -> Chance {
+        let mut sets: Vec<Vec<u64>> = texts.iter().filter_map(|text| grams(text.as_ref(), n)).collect();
+        // Copies are not alike by chance.
+        sets.sort_unstable();
+        sets.dedup();
+        let mut above = vec![0; CELLS + 1];
+        let anchors = if sets.len() < FEW { ANCHORS_OF_FEW } else { ANCHORS };
+        if sets.len() < 2 {
+            return Chance { above, anchors };
+        }
+        let size = sets.iter().map(|set| set.len() as u64).sum::<u64>() / sets.len() as u64;
+        let mut random = super::random::Random::new(0x5EED);
+        for _ in 0..PAIRS.min(STEPS / (2 * size + 1)) {
+            let (a, b) = (random.below(sets.len()), random.below(sets.len()));
+            if a != b {
+                above[(similarity(&sets[a], &sets[b]) * CELLS as f64) as usize] += 1;
+            }
+        }
+        for cell in (0..CELLS).rev() {
+            above[cell] += above[cell + 1];
+        }
+        Chance { above, anchors }
+    }
+
+    /// The lowest similarity that at most `share` of the random pairs reach, as
+    /// measured.
+    fn reached_by(&self, share: f64) -> f64 {
+        let most = share * self.above[0] as f64;
+        self.above.iter().position(|&pairs| pairs as f64 <= most).unwrap_or(CELLS) as f64 / CELLS as f64
+    }
+
+    /// The similarity that the share `share` of unrelated pairs would reach.
+    fn quantile(&self, share: f64) -> f64 {
+        let (near, far) = (self.reached_by(self.anchors.0), self.reached_by(self.anchors.1));
+        let decades = (self.anchors.1 / share).log10() / (self.anchors.0 / self.anchors.1).log10();
+        far + (far - near) * decades.max(0.0)
+    }
+
+    /// The threshold for a table of so many rows: `least`, or, if chance alone
+    /// leads further, the similarity that at most one unrelated pair in a
+    /// hundred thousand reaches, and in all at most one for every two rows.
+    /// Rounded up to hundredths, at most 0.5: where more is in common, it is
+    /// rather that most texts are near-duplicates of each other.
+    pub fn threshold(&self, rows: u64, least: f64) -> f64 {
+        let by_chance = self.quantile(MAY_PASS.min(1.0 / rows.max(1) as f64));
+        if by_chance <= least { least } else { ((by_chance * 100.0).ceil() / 100.0).min(HIGHEST) }
+    }
+}
+
+/// The n-grams of a text's normal form as numbers, `None` if there are none.
+fn grams(text: &str, n: usize) -> Option<Vec<u64>> {
+    let (mut normal, mut compacted, mut grams) = (String::new(), String::new(), Vec::new());
+    normalize_into(text, &mut normal);
+    compact(&normal, &mut compacted);
+    char_ngrams(&compacted, n.max(1), |gram| grams.push(element(gram)));
+    grams.sort_unstable();
+    grams.dedup();
+    (!grams.is_empty()).then_some(grams)
+}
+
+fn similarity(a: &[u64], b: &[u64]) -> f64 {
+    crate::signature::sets::Overlap::of_sorted(a, b).jaccard()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Texts of `length` letters out of an alphabet of `letters`.
+    fn texts(count: usize, length: usize, letters: usize) -> Vec<String> {
+        let mut random = super::super::random::Random::new(letters as u64);
+        let letter = |random: &mut super::super::random::Random| {
+            char::from_u32('一' as u32 + random.below(letters) as u32).unwrap_or('一')
+        };
+        (0..count).map(|_| (0..length).map(|_| letter(&mut random)).collect()).collect()
+    }
+
+    #[test]
+    fn a_rich_alphabet_leaves_the_threshold_alone() {
+        assert_eq!(Chance::measure(&texts(3000, 30, 2000), 2).threshold(100_000, 0.333), 0.333);
+    }
+
+    #[test]
+    fn a_poor_one_raises_it_and_few_pairs_pass() {
+        let all = texts(3000, 40, 12);
+        let threshold = Chance::measure(&all, 2).threshold(3000, 0.2);
+        assert!((0.25..HIGHEST).contains(&threshold), "{threshold}");
+        let sets: Vec<Vec<u64>> = all.iter().filter_map(|text| grams(text, 2)).collect();
+        let pairs = (0..3000).flat_map(|b| (0..b).map(move |a| (a, b)));
+        let passing = pairs.filter(|&(a, b)| similarity(&sets[a], &sets[b]) >= threshold).count();
+        assert!(passing <= 45, "{passing} of 4,498,500 pass {threshold}");
+    }
+
+    /// What it is for: copies in a small table are not taken for chance.
+    #[test]
+    fn near_duplicates_do_not_raise_it() {
+        let mut all = texts(500, 30, 2000);
+        all.extend(all.clone());
+        assert_eq!(Chance::measure(&all, 2).threshold(1000, 0.333), 0.333);
+    }
+
+    #[test]
+    fn few_texts_are_no_error() {
+        for texts in [&[][..], &["停水"], &["停水", ""], &["停水", "停电"], &["停水", "停水", "停水"]]
+        {
+            assert!((0.333..=HIGHEST).contains(&Chance::measure(texts, 2).threshold(3, 0.333)));
+        }
+    }
+}
