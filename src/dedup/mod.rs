@@ -3,6 +3,7 @@
 //! grouped (P4), and one row of each group kept.
 
 mod input;
+mod into;
 mod near;
 mod options;
 mod shape;

@@ -21,8 +21,8 @@ impl Column {
 
 /// The values of a row.
 pub(crate) struct Values<'a> {
-    values: &'a [pg_sys::Datum],
-    nulls: &'a [bool],
+    pub(super) values: &'a [pg_sys::Datum],
+    pub(super) nulls: &'a [bool],
 }
 
 impl Values<'_> {
@@ -131,7 +131,7 @@ fn refuse(what: &str) -> ! {
 
 /// # Safety
 /// `desc` is a row's descriptor.
-unsafe fn columns(desc: pg_sys::TupleDesc) -> Vec<Column> {
+pub(super) unsafe fn columns(desc: pg_sys::TupleDesc) -> Vec<Column> {
     // SAFETY: the caller's promise; the copy is the wrapper's own.
     let desc = unsafe { PgTupleDesc::from_pg_copy(desc) };
     let column = |attribute: &pg_sys::FormData_pg_attribute| Column {
