@@ -24,6 +24,7 @@ mod inspect;
 mod pairs;
 mod pg;
 mod planner;
+mod progress;
 mod seen;
 mod similarity;
 mod text_pairs;
@@ -42,6 +43,7 @@ pgrx::extension_sql_file!("../sql/guard.sql", name = "guard", requires = ["bandi
 pgrx::extension_sql_file!("../sql/corpus.sql", name = "corpus", requires = ["fingerprint"]);
 pgrx::extension_sql_file!("../sql/quality.sql", name = "quality", requires = ["corpus"]);
 pgrx::extension_sql_file!("../sql/groups.sql", name = "groups", requires = ["distance"]);
+pgrx::extension_sql_file!("../sql/into.sql", name = "into", requires = ["groups", "banding"]);
 pgrx::extension_sql_file!("../sql/exact.sql", name = "exact", requires = ["fingerprint"]);
 pgrx::extension_sql_file!("../sql/detectors.sql", name = "detectors", requires = ["similarity", "corpus"]);
 

@@ -8,26 +8,38 @@ CREATE TABLE texts (id bigint PRIMARY KEY, petitioner text, department text, tit
     topic text, cluster bigint NOT NULL, moved boolean NOT NULL);
 \copy texts FROM pstdin WITH (FORMAT csv, HEADER)
 ANALYZE texts;
-CREATE TABLE measured (line int GENERATED ALWAYS AS IDENTITY, source text, detector text, prepare float8, find float8,
+CREATE TABLE measured (line int GENERATED ALWAYS AS IDENTITY, source text, detector text, prepare float8, bytes float8, find float8,
     "precision" float8, recall float8, with_moved float8, pairs bigint);
+
+-- Bytes of the tables that were made, with their indexes.
+CREATE FUNCTION stored() RETURNS bigint LANGUAGE sql RETURN (
+    SELECT sum(pg_total_relation_size(oid)) FROM pg_class
+     WHERE relkind = 'r' AND relpersistence = 'p' AND relnamespace = current_schema()::regnamespace);
 
 -- Runs what prepares, then the query of pairs (a, b), and scores them: pairs of
 -- one cluster are right. Copies with another place swapped in (moved) are
 -- different petitions; they count in with_moved only.
 CREATE PROCEDURE measure(source text, detector text, prepare text, find text) LANGUAGE plpgsql AS $$
 DECLARE
-    times float8[];
     started timestamptz;
-    step text;
+    size bigint;
+    prepared float8;
+    grown float8;
+    finding float8;
 BEGIN
     DROP TABLE IF EXISTS found;
-    FOREACH step IN ARRAY ARRAY[prepare, 'CREATE TEMP TABLE found AS ' || find] LOOP
+    IF prepare <> '' THEN
+        size := stored();
         started := clock_timestamp();
-        EXECUTE step;
-        times := times || extract(epoch FROM clock_timestamp() - started)::float8;
-    END LOOP;
-    INSERT INTO measured (source, detector, prepare, find, "precision", recall, with_moved, pairs)
-    SELECT source, detector, nullif(times[1], CASE WHEN prepare = '' THEN times[1] END), times[2], e."precision", e.recall, m."precision", m.pairs_found
+        EXECUTE prepare;
+        prepared := extract(epoch FROM clock_timestamp() - started);
+        grown := stored() - size;
+    END IF;
+    started := clock_timestamp();
+    EXECUTE 'CREATE TEMP TABLE found AS ' || find;
+    finding := extract(epoch FROM clock_timestamp() - started);
+    INSERT INTO measured (source, detector, prepare, bytes, find, "precision", recall, with_moved, pairs)
+    SELECT source, detector, prepared, grown / (SELECT count(*) FROM texts), finding, e."precision", e.recall, m."precision", m.pairs_found
       FROM dedup_evaluate(
                'SELECT a, b FROM found JOIN texts x ON x.id = a JOIN texts y ON y.id = b WHERE NOT x.moved AND NOT y.moved',
                'SELECT x.id, y.id FROM texts x JOIN texts y ON x.cluster = y.cluster AND x.id < y.id WHERE NOT x.moved AND NOT y.moved') e,
@@ -38,14 +50,15 @@ END $$;
 
 -- What is ours, first: one fingerprint, three ways to use it.
 CALL measure('pg_dedup', 'default fingerprint, ≤ 3',
-    'CREATE TABLE prints AS SELECT id, body, simhash(body) AS fp FROM texts',
+    'CREATE TABLE prints AS SELECT id, simhash(body) AS fp FROM texts',
     'SELECT a, b FROM near_dup_pairs(''SELECT id, fp FROM prints'', 3)');
 CALL measure('pg_dedup', 'default fingerprint, ≤ 12, jaccard ≥ 0.5', '',
     'SELECT p.a, p.b FROM near_dup_pairs(''SELECT id, fp FROM prints'', 12) p JOIN texts x ON x.id = p.a JOIN texts y ON y.id = p.b
       WHERE jaccard(x.body, y.body) >= 0.5');
 CALL measure('pg_dedup', 'the same by an index join',
     'CREATE INDEX ON prints USING banding (fp); ANALYZE prints',
-    'SELECT x.id AS a, y.id AS b FROM prints x JOIN prints y ON near_dup(x.fp, y.fp, 12) AND x.id < y.id WHERE jaccard(x.body, y.body) >= 0.5');
+    'SELECT x.id AS a, y.id AS b FROM prints x JOIN prints y ON near_dup(x.fp, y.fp, 12) AND x.id < y.id JOIN texts s ON s.id = x.id JOIN texts t ON t.id = y.id
+      WHERE jaccard(s.body, t.body) >= 0.5');
 CALL measure('pg_dedup', 'near_dup_text_pairs, 2-grams ≥ 0.5', '',
     'SELECT a, b FROM near_dup_text_pairs(''SELECT id, body FROM texts'', 0.5, 2)');
 
@@ -113,10 +126,10 @@ CALL measure('P5', 'sentence lengths ≥ 0.7', 'CREATE TABLE sl AS SELECT id, se
     'SELECT a, b FROM candidates JOIN sl x ON x.id = a JOIN sl y ON y.id = b WHERE sentence_length_similarity(x.lengths, y.lengths) >= 0.7');
 CALL measure('P5', 'SL+ST ≥ 0.2', '', 'SELECT a, b FROM candidates WHERE sentence_similarity(one, other) >= 0.2');
 
-SELECT format(E'## All of them in SQL\n\n%s texts in a table, %s pairs of which are duplicates; every detector as the statement that a user writes (`bench/papers/detectors.sql` has them). Precision and recall count pairs here. "With copies": precision among all texts, also those that are another''s copy with the place swapped, which are different petitions. Thresholds are those of the papers or the middle of the scale.\n\n| from | detector | prepare | find all pairs | precision | recall | F1 | with copies | pairs |\n|---|---|---|---|---|---|---|---|---|',
+SELECT format(E'## All of them in SQL\n\n%s texts in a table, %s pairs of which are duplicates; every detector as the statement that a user writes (`bench/papers/detectors.sql` has them). Precision and recall count pairs here. "With copies": precision among all texts, also those that are another''s copy with the place swapped, which are different petitions. Thresholds are those of the papers or the middle of the scale. Bytes: tables and indexes that preparing makes, a text.\n\n| from | detector | prepare | bytes a text | find all pairs | precision | recall | F1 | with copies | pairs |\n|---|---|---|---|---|---|---|---|---|---|',
     count(*), (SELECT sum(n * (n - 1) / 2) FROM (SELECT count(*) AS n FROM texts GROUP BY cluster) s)) FROM texts;
-SELECT format('| %s | %s | %s | %s s | %s | %s | %s | %s | %s |', source, detector,
-    coalesce(round(prepare::numeric, 2) || ' s', '–'), round(find::numeric, 2),
+SELECT format('| %s | %s | %s | %s | %s s | %s | %s | %s | %s | %s |', source, detector,
+    coalesce(round(prepare::numeric, 2) || ' s', '–'), coalesce(round(bytes)::text, '–'), round(find::numeric, 2),
     coalesce(round("precision"::numeric, 3)::text, '–'), coalesce(round(recall::numeric, 3)::text, '–'),
     coalesce(round((2 * "precision" * recall / nullif("precision" + recall, 0))::numeric, 3)::text, '–'),
     coalesce(round(with_moved::numeric, 3)::text, '–'), pairs)

@@ -15,6 +15,7 @@ mod record;
 pub(crate) mod rows;
 pub(crate) mod spill;
 mod stale;
+pub(crate) mod statement;
 pub(crate) mod statistics;
 mod stored;
 mod texts;

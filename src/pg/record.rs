@@ -3,6 +3,7 @@
 
 use super::output::portable_text;
 use super::raise;
+use super::statement::Argument;
 use pgrx::callconv::{Arg, ArgAbi};
 use pgrx::datum::FromDatum;
 use pgrx::htup::{
@@ -69,6 +70,17 @@ impl Row<'_> {
         // SAFETY: the tuple belongs to this descriptor and outlives `self`.
         let datum = unsafe { heap_getattr_raw(self.tuple, number, self.columns.as_ptr()) };
         datum.map(|datum| datum.value() as i64)
+    }
+
+    /// A copy of the value of a column of the array type `typoid`, `None` if it
+    /// is NULL, of another type, or not there.
+    pub(crate) fn array(&self, name: &str, typoid: pg_sys::Oid) -> Option<Argument> {
+        let (number, _) = self.column(name).filter(|&(_, found)| found == typoid)?;
+        // SAFETY: the tuple belongs to this descriptor, which says the type.
+        unsafe {
+            heap_getattr_raw(self.tuple, number, self.columns.as_ptr())
+                .map(|datum| Argument::copy_of_array(datum, typoid))
+        }
     }
 
     /// The number of the column called `name`, from 1, and its type.

@@ -1,0 +1,242 @@
+//! A batch of new rows: what they are, which of them are equal, to each other
+//! or to rows that are there already, and their fingerprints.
+
+use super::super::options::{Exact, Keep};
+use super::super::shape::Shape;
+use super::groups::group;
+use super::job::Job;
+use super::progress::Counts;
+use super::stored::{Known, bigint};
+use super::write::write;
+use crate::pg::raise;
+use crate::pg::rows::{Values, text_argument};
+use crate::pg::statement::{Argument, each, select};
+use dedup_core::features::Extractor;
+use dedup_core::hash::murmur3_128;
+use dedup_core::text::normalize;
+use pgrx::check_for_interrupts;
+use pgrx::datum::Uuid;
+use pgrx::prelude::*;
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+/// A new row.
+pub(super) struct New {
+    /// Its place in the array of ids, from 1.
+    pub n: i64,
+    /// By what it is kept: less is better, the earlier of equals.
+    pub rank: i64,
+    /// Its content is NULL: it equals nothing.
+    pub empty: bool,
+    /// Of what makes contents equal; `None` if nothing does.
+    pub hash: Option<u128>,
+    /// The first row of the batch with equal content, maybe itself.
+    pub first: u32,
+    /// The row that was there already, the first of equal content.
+    pub old: Option<i64>,
+    /// The first row's of equal content.
+    pub fp: Option<u64>,
+}
+
+pub(super) struct Batch {
+    /// How many rows had arrived before.
+    pub base: i64,
+    pub rows: Vec<New>,
+}
+
+impl Batch {
+    /// The number of a row.
+    pub(super) fn arrival(&self, row: u32) -> i64 {
+        self.base + 1 + i64::from(row)
+    }
+
+    /// The row of a number, if it is a new one.
+    pub(super) fn row(&self, arrival: i64) -> Option<u32> {
+        u32::try_from(arrival - self.base - 1).ok()
+    }
+
+    /// The number of the first row, old or new, of equal content.
+    pub(super) fn class(&self, row: u32) -> i64 {
+        let row = &self.rows[row as usize];
+        row.old.unwrap_or_else(|| self.arrival(row.first))
+    }
+
+    /// Rows that no earlier one equals and that have a fingerprint.
+    pub(super) fn distinct(&self) -> impl Iterator<Item = (i64, u64)> {
+        let firsts =
+            (0u32..).zip(&self.rows).filter(|(number, row)| row.first == *number && row.old.is_none());
+        firsts.filter_map(|(number, row)| Some((self.arrival(number), row.fp?)))
+    }
+}
+
+/// Takes in the rows of these ids, as far as they are not there already.
+pub(super) fn take(job: &Job, ids: Argument) -> Counts {
+    let mut known = Known::new(job);
+    let mut batch = read(job, ids, &mut known);
+    if batch.rows.is_empty() {
+        return Counts::default();
+    }
+    find_equal(job, &mut batch, &mut known);
+    let mut clusters = group(job, &batch, &mut known);
+    write(job, ids, &batch, &mut known, &mut clusters)
+}
+
+/// Reads the new rows in the order of the query.
+fn read(job: &Job, ids: Argument, known: &mut Known<'_>) -> Batch {
+    let Job { table, query, id, equals, .. } = job;
+    let sql = format!(
+        "SELECT q.*, u.n AS _dedup_n FROM pg_catalog.unnest($1) WITH ORDINALITY AS u(id, n) \
+         JOIN ({query}\n) AS q ON q.{id} {equals} u.id \
+         WHERE q.{id} {equals} ANY ($1) AND NOT EXISTS (SELECT FROM {} AS t WHERE t.id {equals} u.id) ORDER BY u.n",
+        table.name
+    );
+    let mut batch = Batch { base: table.arrivals(), rows: Vec::new() };
+    select(&sql, &[ids], |columns| {
+        let shape = Shape::of(columns, &job.options);
+        let mut reader = Reader { job, shape, n: columns.len() - 1, seen: HashMap::new() };
+        let batch = &mut batch;
+        move |row: &Values<'_>| reader.add(row, batch, known)
+    });
+    batch
+}
+
+struct Reader<'j> {
+    job: &'j Job,
+    shape: Shape,
+    /// The column with the place in the array of ids.
+    n: usize,
+    /// The distinct contents of a hash.
+    seen: HashMap<u128, Vec<u32>>,
+}
+
+impl Reader<'_> {
+    fn add(&mut self, row: &Values<'_>, batch: &mut Batch, known: &mut Known<'_>) {
+        let n = bigint(row, self.n).unwrap_or_default();
+        if batch.rows.last().is_some_and(|last| last.n == n) {
+            self.refuse_twice(row)
+        }
+        let number = batch.rows.len() as u32;
+        let arrival = batch.arrival(number);
+        // SAFETY: the second column is text.
+        let content = row.get(1).map(|content| unsafe { text_argument(content) });
+        let hash = content.as_deref().and_then(|content| hash(self.job.options.exact, content));
+        let rank = match self.job.options.keep {
+            Keep::First => 0,
+            Keep::Last => -arrival,
+            Keep::Longest => content.as_ref().map_or(0, |content| -(content.len() as i64)),
+            Keep::Column(_, descending) => self.shape.key(row, descending),
+        };
+        let mut new = New { n, rank, empty: content.is_none(), hash, first: number, old: None, fp: None };
+        if let Some(content) = content {
+            new.first = self.first_equal(number, hash, &content, batch.base, known);
+            new.fp = self.shape.fp(row).flatten();
+            known.put(arrival, &content);
+        }
+        batch.rows.push(new);
+    }
+
+    fn first_equal(
+        &mut self,
+        number: u32,
+        hash: Option<u128>,
+        content: &str,
+        base: i64,
+        known: &mut Known<'_>,
+    ) -> u32 {
+        let Some(hash) = hash else { return number };
+        let exact = self.job.options.exact;
+        let mut same = |first: u32| {
+            let earlier = known.content(base + 1 + i64::from(first));
+            earlier.is_some_and(|earlier| compared(exact, &earlier) == compared(exact, content))
+        };
+        let firsts = self.seen.entry(hash).or_default();
+        let found = firsts.iter().copied().find(|&first| same(first));
+        found.unwrap_or_else(|| {
+            firsts.push(number);
+            number
+        })
+    }
+
+    fn refuse_twice(&self, row: &Values<'_>) -> ! {
+        let id = String::from_utf8_lossy(&self.shape.id(row)).into_owned();
+        raise(
+            PgSqlErrorCode::ERRCODE_UNIQUE_VIOLATION,
+            format!("the query returns more than one row with the id {id}"),
+            "The ids are the key of the result: make them unique, for example by SELECT DISTINCT ON.",
+        )
+    }
+}
+
+/// What is compared of a content.
+fn compared(exact: Exact, content: &str) -> Cow<'_, str> {
+    if exact == Exact::Normal { Cow::Owned(normalize(content)) } else { Cow::Borrowed(content) }
+}
+
+fn hash(exact: Exact, content: &str) -> Option<u128> {
+    let [low, high] = murmur3_128(compared(exact, content).as_bytes(), 0);
+    (exact != Exact::None).then_some(u128::from(high) << 64 | u128::from(low))
+}
+
+/// Finds rows that are there already with equal content, and the fingerprints
+/// of the others.
+fn find_equal(job: &Job, batch: &mut Batch, known: &mut Known<'_>) {
+    let exact = job.options.exact;
+    for (number, old) in same_hash(job, batch, known) {
+        let arrival = batch.arrival(number);
+        let row = &mut batch.rows[number as usize];
+        if row.old.is_some() {
+            continue;
+        }
+        // If the old row's content is not what it was, the hash alone decides.
+        let differs = known.content(old).is_some_and(|old| {
+            hash(exact, &old) == row.hash
+                && known.content(arrival).is_some_and(|new| compared(exact, &new) != compared(exact, &old))
+        });
+        if !differs {
+            row.old = Some(old);
+            row.fp = known.row(old).fp;
+        }
+    }
+    let given = job.options.fp.is_some();
+    let mut extractor = Extractor::new();
+    for number in 0..batch.rows.len() {
+        let first = batch.rows[number].first as usize;
+        if first != number {
+            (batch.rows[number].old, batch.rows[number].fp) = (batch.rows[first].old, batch.rows[first].fp);
+        } else if batch.rows[number].old.is_none() && !given && job.options.distance.is_some() {
+            check_for_interrupts!();
+            let content = known.content(batch.arrival(number as u32));
+            batch.rows[number].fp =
+                content.and_then(|content| extractor.simhash(&content, &job.options.recipe));
+        }
+    }
+}
+
+/// New rows, each the first of its content, and old ones of the same hash.
+fn same_hash(job: &Job, batch: &Batch, known: &mut Known<'_>) -> Vec<(u32, i64)> {
+    let (mut numbers, mut hashes) = (Vec::new(), Vec::new());
+    for (number, row) in (0u32..).zip(&batch.rows) {
+        if let Some(hash) = row.hash.filter(|_| row.first == number) {
+            numbers.push(number);
+            hashes.push(Uuid::from_bytes(hash.to_be_bytes()));
+        }
+    }
+    if batch.base == 0 || hashes.is_empty() {
+        return Vec::new();
+    }
+    let sql = format!(
+        "SELECT h.n, t.arrival FROM pg_catalog.unnest($1) WITH ORDINALITY AS h(hash, n) \
+         JOIN {} AS t ON t.hash OPERATOR(pg_catalog.=) h.hash \
+         WHERE t.same_as IS NULL ORDER BY 1, 2",
+        job.table.name
+    );
+    let mut found = Vec::new();
+    each(&sql, &[Argument::of(hashes)], |row| {
+        if let (Some(n), Some(arrival)) = (bigint(row, 0), bigint(row, 1)) {
+            found.push((numbers[n as usize - 1], arrival));
+        }
+    });
+    known.learn(found.iter().map(|&(_, arrival)| arrival));
+    known.load(found.iter().map(|&(_, arrival)| arrival));
+    found
+}

@@ -1,0 +1,104 @@
+//! `dedup_into`: the pipeline of `dedup` into a table, batch by batch, and its
+//! maintenance when rows are added. The procedure itself is in `sql/into.sql`:
+//! it locks and commits. Here is what happens between: every function is one
+//! transaction's work, so whatever ends a call leaves whole batches.
+
+mod batch;
+mod groups;
+mod job;
+mod progress;
+mod rewrite;
+mod stored;
+mod table;
+mod write;
+
+use crate::pg::Record;
+use crate::pg::raise;
+use crate::pg::statement::{in_transaction_block, is_read_committed};
+use job::Job;
+use pgrx::JsonB;
+use pgrx::prelude::*;
+
+/// Refuses to start where nothing can be committed.
+#[pg_extern(sql = "")]
+fn _dedup_into_check() {
+    if in_transaction_block() {
+        raise(
+            PgSqlErrorCode::ERRCODE_ACTIVE_SQL_TRANSACTION,
+            "dedup_into cannot run inside a transaction block",
+            "It commits batch by batch: CALL it on its own, outside BEGIN and of functions.",
+        )
+    }
+    check_isolation();
+}
+
+/// Makes the result's tables if they are not there, else checks that they are
+/// of this query and these options. Gives the statement that locks the result
+/// and the query that lists new rows by batches.
+#[pg_extern(sql = "")]
+fn _dedup_into_start(
+    result: Option<&str>,
+    query: Option<&str>,
+    options: Option<JsonB>,
+) -> TableIterator<'static, (name!(lock, String), name!(listing, String))> {
+    let job = Job::start(result, query, options);
+    progress::start(job.options.progress);
+    TableIterator::once((job.table.lock(), job.listing()))
+}
+
+/// Puts right what rows that were taken out of the result leave: classes of
+/// equal rows without their first, clusters without their kept row.
+#[pg_extern(sql = "")]
+fn _dedup_into_repair(result: Option<&str>, query: Option<&str>, options: Option<JsonB>) {
+    let job = locked(result, query, options);
+    rewrite::repair(&job);
+}
+
+/// Takes in one batch: `todo` has the array `ids`, and the counts `total` and
+/// `without_id` of the whole listing. Says how many rows are new.
+#[pg_extern(sql = "")]
+fn _dedup_into_take(
+    result: Option<&str>,
+    query: Option<&str>,
+    options: Option<JsonB>,
+    todo: Option<Record>,
+) -> i64 {
+    let job = locked(result, query, options);
+    let Some((ids, total)) = todo.and_then(|todo| Some((job.ids(&todo)?, todo.row().bigint("total")?)))
+    else {
+        raise(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, "todo is not a row of the listing", "")
+    };
+    let counts = batch::take(&job, ids);
+    progress::batch(&counts, total);
+    counts.rows
+}
+
+/// Makes the index that small batches search, says what was done, and gives
+/// the statement that should follow, if one should.
+#[pg_extern(sql = "")]
+fn _dedup_into_finish(result: Option<&str>, query: Option<&str>, options: Option<JsonB>) -> Option<String> {
+    let job = locked(result, query, options);
+    job.table.make_search_index();
+    let taken = progress::finish();
+    // Whoever added a tenth of the rows has changed what the planner should know.
+    (taken * 10 > job.table.arrivals()).then(|| format!("ANALYZE {}", job.table.name))
+}
+
+fn locked(result: Option<&str>, query: Option<&str>, options: Option<JsonB>) -> Job {
+    check_isolation();
+    let job = Job::start(result, query, options);
+    // Nothing new if the procedure has it already; whoever calls one of these
+    // functions otherwise must not work beside it.
+    crate::pg::statement::execute(&job.table.lock(), &[]);
+    job
+}
+
+fn check_isolation() {
+    if !is_read_committed() {
+        raise(
+            PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
+            "dedup_into needs the transaction isolation level READ COMMITTED",
+            "Each batch must see what others committed before it: SET default_transaction_isolation = 'read committed'.",
+        )
+    }
+}

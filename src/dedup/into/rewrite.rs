@@ -1,0 +1,125 @@
+//! What changes for rows that are there already: clusters that were merged,
+//! clusters with another kept row.
+
+use super::job::Job;
+use super::stored::{Known, bigint};
+use crate::pg::statement::{Argument, each, execute};
+use dedup_core::signature::{hamming, jaccard};
+use pgrx::check_for_interrupts;
+use std::collections::HashMap;
+
+/// The cluster and the kept row that the rows of a cluster get.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Change {
+    pub cluster: i64,
+    pub keeper: i64,
+}
+
+/// Distance and similarity of two rows; the similarity is `None` if a content
+/// is there no longer.
+pub(super) fn compare(known: &mut Known<'_>, a: (i64, Option<u64>), b: (i64, Option<u64>)) -> Compared {
+    let distance = a.1.zip(b.1).map(|(a, b)| hamming(a, b) as i32);
+    let contents = known.content(a.0).zip(known.content(b.0));
+    Compared { distance, similarity: contents.map(|(a, b)| jaccard(&a, &b, known.n())) }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Compared {
+    pub distance: Option<i32>,
+    pub similarity: Option<f64>,
+}
+
+/// Rewrites the rows of clusters; the kept rows are in the result.
+pub(super) fn rewrite(job: &Job, known: &mut Known<'_>, changes: &HashMap<i64, Change>) {
+    if changes.is_empty() {
+        return;
+    }
+    let clusters = Argument::of(changes.keys().copied().collect::<Vec<i64>>());
+    known.learn(changes.values().map(|change| change.keeper));
+    // Rows of equal content have equal answers: one of them is compared.
+    let mut classes = Vec::new();
+    let sql = format!(
+        "SELECT coalesce(t.same_as, t.arrival), pg_catalog.min(t.cluster), pg_catalog.min(t.fp) FROM {} AS t \
+         WHERE t.cluster OPERATOR(pg_catalog.=) ANY ($1) GROUP BY 1",
+        job.table.name
+    );
+    each(&sql, &[clusters], |row| {
+        if let (Some(class), Some(cluster)) = (bigint(row, 0), bigint(row, 1)) {
+            classes.push((class, changes[&cluster], bigint(row, 2).map(i64::cast_unsigned)));
+        }
+    });
+    let differs = |class: i64, keeper: i64, known: &Known<'_>| class != known.row(keeper).class;
+    let needed: Vec<i64> = classes
+        .iter()
+        .filter(|(class, change, _)| differs(*class, change.keeper, known))
+        .flat_map(|&(class, change, _)| [class, change.keeper])
+        .collect();
+    known.load(needed.into_iter());
+    let mut columns = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (class, change, fp) in classes {
+        check_for_interrupts!();
+        let keeper = known.row(change.keeper);
+        let near = if keeper.class == class {
+            Compared { distance: Some(0), similarity: Some(1.0) }
+        } else {
+            compare(known, (class, fp), (change.keeper, keeper.fp))
+        };
+        columns.0.push(class);
+        columns.1.push(change.cluster);
+        columns.2.push(change.keeper);
+        columns.3.push(near.distance);
+        columns.4.push(near.similarity);
+    }
+    let sql = format!(
+        "UPDATE {0} AS t SET cluster = u.cluster, keeper = k.id, \
+             stage = CASE WHEN t.arrival OPERATOR(pg_catalog.=) k.arrival THEN 'kept' \
+                 WHEN u.class OPERATOR(pg_catalog.=) coalesce(k.same_as, k.arrival) THEN 'exact' ELSE 'near' END, \
+             distance = CASE WHEN t.arrival OPERATOR(pg_catalog.<>) k.arrival THEN u.distance END, \
+             similarity = CASE WHEN t.arrival OPERATOR(pg_catalog.<>) k.arrival THEN u.similarity END \
+         FROM unnest($1, $2, $3, $4, $5) AS u(class, cluster, keeper, distance, similarity) \
+         JOIN {0} AS k ON k.arrival OPERATOR(pg_catalog.=) u.keeper \
+         WHERE coalesce(t.same_as, t.arrival) OPERATOR(pg_catalog.=) u.class \
+             AND t.cluster OPERATOR(pg_catalog.=) ANY ($6)",
+        job.table.name
+    );
+    let (class, cluster, keeper, distance, similarity) = columns;
+    let arguments = [
+        Argument::of(class),
+        Argument::of(cluster),
+        Argument::of(keeper),
+        Argument::of(distance),
+        Argument::of(similarity),
+        clusters,
+    ];
+    execute(&sql, &arguments);
+}
+
+/// After rows were taken out: the next row of equal content is the first, the
+/// next best row of a cluster the kept one.
+pub(super) fn repair(job: &Job) {
+    let Job { table, equals, .. } = job;
+    let firsts = format!(
+        "UPDATE {0} AS t SET same_as = CASE WHEN t.arrival OPERATOR(pg_catalog.<>) m.first THEN m.first END FROM ( \
+             SELECT c.same_as, pg_catalog.min(c.arrival) AS first FROM {0} AS c \
+             WHERE c.same_as IS NOT NULL AND NOT EXISTS ( \
+                 SELECT FROM {0} AS f WHERE f.arrival OPERATOR(pg_catalog.=) c.same_as) \
+             GROUP BY c.same_as) AS m WHERE t.same_as OPERATOR(pg_catalog.=) m.same_as",
+        table.name
+    );
+    execute(&firsts, &[]);
+    let keepers = format!(
+        "SELECT DISTINCT ON (t.cluster) t.cluster, t.arrival FROM {0} AS t \
+         WHERE t.cluster OPERATOR(pg_catalog.=) ANY (ARRAY( \
+             SELECT c.cluster FROM {0} AS c WHERE c.stage OPERATOR(pg_catalog.<>) ALL (ARRAY['kept', 'empty']) \
+                 AND NOT EXISTS (SELECT FROM {0} AS k WHERE k.id {equals} c.keeper))) \
+         ORDER BY t.cluster, t.rank, t.arrival",
+        table.name
+    );
+    let mut changes = HashMap::new();
+    each(&keepers, &[], |row| {
+        if let (Some(cluster), Some(keeper)) = (bigint(row, 0), bigint(row, 1)) {
+            changes.insert(cluster, Change { cluster, keeper });
+        }
+    });
+    rewrite(job, &mut Known::new(job), &changes);
+}

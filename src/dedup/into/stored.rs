@@ -1,0 +1,192 @@
+//! What is in the result already, and the contents behind it. Rows are known
+//! by the number under which they arrived; contents are not kept: they are
+//! read again by the query, with a condition on its id.
+
+use super::job::Job;
+use crate::pg::host::done;
+use crate::pg::raise;
+use crate::pg::rows::{Values, text_argument};
+use crate::pg::spill::TempFile;
+use crate::pg::statement::{Argument, each, select};
+use dedup_core::banding::Spill;
+use pgrx::prelude::*;
+use std::collections::{HashMap, HashSet};
+
+/// A row of the result.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stored {
+    pub cluster: i64,
+    /// The first row of equal content.
+    pub class: i64,
+    pub fp: Option<u64>,
+}
+
+/// A row as the rule that chooses the kept row sees it: rank, then number; the
+/// least is kept.
+pub(super) type Standing = (i64, i64);
+
+/// Texts in a temporary file.
+struct Contents {
+    file: TempFile,
+    length: u64,
+}
+
+/// Where a text is, and its bytes.
+type Place = (u64, usize);
+
+impl Contents {
+    fn add(&mut self, text: &str) -> Place {
+        done(self.file.append(text.as_bytes()));
+        self.length += text.len() as u64;
+        (self.length - text.len() as u64, text.len())
+    }
+
+    fn get(&mut self, (at, bytes): Place) -> String {
+        let mut read = vec![0; bytes];
+        if bytes > 0 {
+            done(self.file.read(at, &mut read));
+        }
+        String::from_utf8(read).unwrap_or_default()
+    }
+}
+
+/// Contents that are read in one query; more are read in several.
+const CONTENTS: usize = 100_000;
+
+pub(super) struct Known<'j> {
+    job: &'j Job,
+    rows: HashMap<i64, Stored>,
+    /// The kept rows of their clusters.
+    keepers: HashMap<i64, Standing>,
+    /// Contents that were read, in a temporary file.
+    read: Contents,
+    /// Where the content of a row is in it; `None`: the query has it no longer.
+    at: HashMap<i64, Option<Place>>,
+}
+
+/// A column of type bigint.
+pub(super) fn bigint(row: &Values<'_>, column: usize) -> Option<i64> {
+    row.get(column).map(|value| value.value() as i64)
+}
+
+impl<'j> Known<'j> {
+    pub(super) fn new(job: &'j Job) -> Known<'j> {
+        Known {
+            job,
+            rows: HashMap::new(),
+            keepers: HashMap::new(),
+            read: Contents { file: TempFile::new(), length: 0 },
+            at: HashMap::new(),
+        }
+    }
+
+    /// Learns of rows by their numbers.
+    pub(super) fn learn(&mut self, arrivals: impl Iterator<Item = i64>) {
+        let unknown: HashSet<i64> = arrivals.filter(|arrival| !self.rows.contains_key(arrival)).collect();
+        if unknown.is_empty() {
+            return;
+        }
+        let Job { table, equals, .. } = self.job;
+        let sql = format!(
+            "SELECT t.arrival, t.cluster, coalesce(t.same_as, t.arrival), t.fp, k.rank, k.arrival FROM {0} AS t \
+             LEFT JOIN {0} AS k ON k.id {equals} t.keeper WHERE t.arrival OPERATOR(pg_catalog.=) ANY ($1)",
+            table.name
+        );
+        let (rows, keepers) = (&mut self.rows, &mut self.keepers);
+        each(&sql, &[Argument::of(sorted(unknown))], |row| {
+            let value = |column| bigint(row, column);
+            let (Some(arrival), Some(cluster), Some(class)) = (value(0), value(1), value(2)) else {
+                return;
+            };
+            rows.insert(arrival, Stored { cluster, class, fp: value(3).map(i64::cast_unsigned) });
+            if let (Some(rank), Some(keeper)) = (value(4), value(5)) {
+                keepers.insert(cluster, (rank, keeper));
+            }
+        });
+    }
+
+    /// Whether it has learnt of a row.
+    pub(super) fn knows(&self, arrival: i64) -> bool {
+        self.rows.contains_key(&arrival)
+    }
+
+    /// A row that was learnt of.
+    pub(super) fn row(&self, arrival: i64) -> Stored {
+        *self.rows.get(&arrival).unwrap_or_else(|| raise_taken_out())
+    }
+
+    /// The kept row of the cluster of a row that was learnt of.
+    pub(super) fn keeper(&self, cluster: i64) -> Standing {
+        *self.keepers.get(&cluster).unwrap_or_else(|| raise_taken_out())
+    }
+
+    /// Characters of an n-gram.
+    pub(super) fn n(&self) -> usize {
+        self.job.options.n
+    }
+
+    /// Reads contents, each once.
+    pub(super) fn load(&mut self, arrivals: impl Iterator<Item = i64>) {
+        let wanted: HashSet<i64> = arrivals.filter(|arrival| !self.at.contains_key(arrival)).collect();
+        for part in sorted(wanted).chunks(CONTENTS) {
+            self.at.extend(part.iter().map(|&arrival| (arrival, None)));
+            self.load_part(part);
+        }
+    }
+
+    fn load_part(&mut self, arrivals: &[i64]) {
+        let Job { table, query, id, content, equals, .. } = self.job;
+        let numbers = Argument::of(arrivals.to_vec());
+        let mut ids = None;
+        let sql = format!(
+            "SELECT pg_catalog.array_agg(t.id) FROM {} AS t WHERE t.arrival OPERATOR(pg_catalog.=) ANY ($1)",
+            table.name
+        );
+        // SAFETY: the column is an array of ids.
+        each(&sql, &[numbers], |row| unsafe {
+            ids = row.get(0).map(|array| Argument::copy_of_array(array, self.job.ids_type));
+        });
+        let Some(ids) = ids else { return };
+        // Ids are given as a constant, so that the condition reaches an index
+        // of the table behind the query, or is one pass with a hash table.
+        let sql = format!(
+            "SELECT t.arrival, q.{content} FROM ({query}\n) AS q JOIN {} AS t ON t.id {equals} q.{id} \
+             WHERE q.{id} {equals} ANY ($1) AND t.arrival OPERATOR(pg_catalog.=) ANY ($2)",
+            table.name
+        );
+        let (read, at) = (&mut self.read, &mut self.at);
+        select(&sql, &[ids, numbers], |_| {
+            move |row: &Values<'_>| {
+                let Some(arrival) = bigint(row, 0) else { return };
+                // SAFETY: the content is text.
+                let Some(text) = row.get(1).map(|content| unsafe { text_argument(content) }) else { return };
+                at.insert(arrival, Some(read.add(&text)));
+            }
+        });
+    }
+
+    /// The content of a row that was loaded; `None` if the query has none.
+    pub(super) fn content(&mut self, arrival: i64) -> Option<String> {
+        let place = self.at.get(&arrival).copied().flatten()?;
+        Some(self.read.get(place))
+    }
+
+    /// Gives the content of a row that the caller has, so that it is not read.
+    pub(super) fn put(&mut self, arrival: i64, content: &str) {
+        self.at.insert(arrival, Some(self.read.add(content)));
+    }
+}
+
+fn sorted(numbers: HashSet<i64>) -> Vec<i64> {
+    let mut numbers: Vec<i64> = numbers.into_iter().collect();
+    numbers.sort_unstable();
+    numbers
+}
+
+fn raise_taken_out() -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        "rows were taken out of the result while dedup_into was running",
+        "Call it again: it puts the result right and goes on.",
+    )
+}

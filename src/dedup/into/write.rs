@@ -1,0 +1,211 @@
+//! What a batch changes in the result, all of it in one transaction: its rows,
+//! the rows of clusters that were merged or have another kept row, the log of
+//! merges.
+
+use super::batch::Batch;
+use super::groups::Because;
+use super::job::Job;
+use super::progress::Counts;
+use super::rewrite::{Change, Compared, compare, rewrite};
+use super::stored::{Known, Standing};
+use crate::pg::statement::{Argument, execute};
+use dedup_core::cluster::Growing;
+use dedup_core::signature::jaccard;
+use pgrx::check_for_interrupts;
+use pgrx::datum::Uuid;
+use std::collections::HashMap;
+
+/// Where a set of rows ends up.
+struct Set {
+    cluster: i64,
+    best: Standing,
+}
+
+pub(super) fn write(
+    job: &Job,
+    ids: Argument,
+    batch: &Batch,
+    known: &mut Known<'_>,
+    clusters: &mut Growing<Because>,
+) -> Counts {
+    let sets = sets(batch, known, clusters);
+    let mut changes = HashMap::new();
+    for name in clusters.clusters() {
+        let node = clusters.cluster(name);
+        let Some(set) = sets.get(&clusters.root(node)) else { continue };
+        let keeper = known.keeper(name);
+        if name != set.cluster || keeper != set.best {
+            changes.insert(name, Change { cluster: set.cluster, keeper: set.best.1 });
+        }
+    }
+    let counts = insert(job, ids, batch, known, clusters, &sets);
+    rewrite(job, known, &changes);
+    log_merges(job, known, clusters);
+    let arrived = batch.arrival(batch.rows.len() as u32 - 1);
+    execute(&format!("UPDATE {} SET arrivals = $1", job.table.state), &[Argument::of(arrived)]);
+    Counts { merges: clusters.merges().len() as i64, ..counts }
+}
+
+/// The sets that have a new row, by their roots.
+fn sets(batch: &Batch, known: &Known<'_>, clusters: &mut Growing<Because>) -> HashMap<u32, Set> {
+    let mut sets: HashMap<u32, Set> = HashMap::new();
+    for (number, row) in (0u32..).zip(&batch.rows) {
+        let root = clusters.root(number);
+        let standing = (row.rank, batch.arrival(number));
+        let cluster = clusters.name(number).unwrap_or_else(|| batch.arrival(root));
+        let set = sets.entry(root).or_insert(Set { cluster, best: standing });
+        set.best = set.best.min(standing);
+    }
+    for name in clusters.clusters() {
+        let node = clusters.cluster(name);
+        if let Some(set) = sets.get_mut(&clusters.root(node)) {
+            set.best = set.best.min(known.keeper(name));
+        }
+    }
+    sets
+}
+
+#[derive(Default)]
+struct Columns {
+    n: Vec<i64>,
+    cluster: Vec<i64>,
+    keeper: Vec<i64>,
+    stage: Vec<&'static str>,
+    distance: Vec<Option<i32>>,
+    similarity: Vec<Option<f64>>,
+    arrival: Vec<i64>,
+    same_as: Vec<Option<i64>>,
+    rank: Vec<i64>,
+    fp: Vec<Option<i64>>,
+    hash: Vec<Option<Uuid>>,
+}
+
+fn insert(
+    job: &Job,
+    ids: Argument,
+    batch: &Batch,
+    known: &mut Known<'_>,
+    clusters: &mut Growing<Because>,
+    sets: &HashMap<u32, Set>,
+) -> Counts {
+    let old = |keeper: i64| keeper <= batch.base;
+    known.learn(sets.values().map(|set| set.best.1).filter(|&keeper| old(keeper)));
+    let mut counts = Counts { rows: batch.rows.len() as i64, ..Counts::default() };
+    let mut columns = Columns::default();
+    let mut needed = Vec::new();
+    for (number, _) in (0u32..).zip(&batch.rows) {
+        let keeper = sets[&clusters.root(number)].best.1;
+        if old(keeper) && known.row(keeper).class != batch.class(number) {
+            needed.push(keeper);
+        }
+    }
+    known.load(needed.into_iter());
+    // Rows of equal content have equal answers.
+    let mut classes: HashMap<i64, Compared> = HashMap::new();
+    for (number, row) in (0u32..).zip(&batch.rows) {
+        check_for_interrupts!();
+        let (arrival, class) = (batch.arrival(number), batch.class(number));
+        let set = &sets[&clusters.root(number)];
+        let keeper = set.best.1;
+        let (keeper_class, keeper_fp) = match batch.row(keeper) {
+            Some(keeper) => (batch.class(keeper), batch.rows[keeper as usize].fp),
+            None => (known.row(keeper).class, known.row(keeper).fp),
+        };
+        let nothing = Compared { distance: None, similarity: None };
+        let (stage, near, count) = if row.empty {
+            ("empty", nothing, &mut counts.empty)
+        } else if arrival == keeper {
+            ("kept", nothing, &mut counts.kept)
+        } else if class == keeper_class {
+            ("exact", Compared { distance: Some(0), similarity: Some(1.0) }, &mut counts.exact)
+        } else {
+            let near = *classes
+                .entry(class)
+                .or_insert_with(|| compare(known, (arrival, row.fp), (keeper, keeper_fp)));
+            ("near", near, &mut counts.near)
+        };
+        *count += 1;
+        columns.n.push(row.n);
+        columns.cluster.push(set.cluster);
+        columns.keeper.push(keeper);
+        columns.stage.push(stage);
+        columns.distance.push(near.distance);
+        columns.similarity.push(near.similarity);
+        columns.arrival.push(arrival);
+        columns.same_as.push((class != arrival).then_some(class));
+        columns.rank.push(row.rank);
+        columns.fp.push(row.fp.map(u64::cast_signed));
+        columns.hash.push(row.hash.map(|hash| Uuid::from_bytes(hash.to_be_bytes())));
+    }
+    columns.insert(job, ids);
+    counts
+}
+
+impl Columns {
+    /// Kept rows are known by number: of the batch or of the result.
+    fn insert(self, job: &Job, ids: Argument) {
+        let sql = format!(
+            "WITH d AS MATERIALIZED (SELECT i.id, u.* FROM unnest($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) \
+                 AS u(n, cluster, keeper, stage, distance, similarity, arrival, same_as, rank, fp, hash) \
+                 JOIN pg_catalog.unnest($1) WITH ORDINALITY AS i(id, n) ON i.n OPERATOR(pg_catalog.=) u.n) \
+             INSERT INTO {0} (id, cluster, keeper, stage, distance, similarity, arrival, same_as, rank, fp, hash) \
+             SELECT d.id, d.cluster, coalesce(b.id, k.id), d.stage, d.distance, d.similarity, d.arrival, d.same_as, \
+                 d.rank, d.fp, d.hash \
+             FROM d LEFT JOIN d AS b ON b.arrival OPERATOR(pg_catalog.=) d.keeper \
+             LEFT JOIN {0} AS k ON k.arrival OPERATOR(pg_catalog.=) d.keeper ORDER BY d.arrival",
+            job.table.name
+        );
+        let arguments = [
+            ids,
+            Argument::of(self.n),
+            Argument::of(self.cluster),
+            Argument::of(self.keeper),
+            Argument::of(self.stage),
+            Argument::of(self.distance),
+            Argument::of(self.similarity),
+            Argument::of(self.arrival),
+            Argument::of(self.same_as),
+            Argument::of(self.rank),
+            Argument::of(self.fp),
+            Argument::of(self.hash),
+        ];
+        execute(&sql, &arguments);
+    }
+}
+
+/// Which cluster went into which, because of which two rows.
+fn log_merges(job: &Job, known: &mut Known<'_>, clusters: &Growing<Because>) {
+    let merges = clusters.merges();
+    if merges.is_empty() {
+        return;
+    }
+    known.load(merges.iter().flat_map(|merge| [merge.because.0.a, merge.because.0.b]));
+    let similarity = |(pair, similarity): Because| {
+        similarity.or_else(|| {
+            let contents = known.content(pair.a).zip(known.content(pair.b));
+            contents.map(|(a, b)| jaccard(&a, &b, job.options.n))
+        })
+    };
+    let similarities: Vec<Option<f64>> = merges.iter().map(|merge| merge.because).map(similarity).collect();
+    let number = |of: &dyn Fn(&dedup_core::cluster::Merge<Because>) -> i64| {
+        Argument::of(merges.iter().map(of).collect::<Vec<i64>>())
+    };
+    let distances: Vec<i32> = merges.iter().map(|merge| merge.because.0.distance as i32).collect();
+    let sql = format!(
+        "INSERT INTO {} (kept, absorbed, a, b, distance, similarity) \
+         SELECT m.kept, m.absorbed, a.id, b.id, m.distance, m.similarity \
+         FROM unnest($1, $2, $3, $4, $5, $6) WITH ORDINALITY AS m(kept, absorbed, a, b, distance, similarity, n) \
+         JOIN {1} AS a ON a.arrival OPERATOR(pg_catalog.=) m.a JOIN {1} AS b ON b.arrival OPERATOR(pg_catalog.=) m.b \
+         ORDER BY m.n",
+        job.table.merges, job.table.name
+    );
+    let arguments = [
+        number(&|merge| merge.kept),
+        number(&|merge| merge.absorbed),
+        number(&|merge| merge.because.0.a),
+        number(&|merge| merge.because.0.b),
+        Argument::of(distances),
+        Argument::of(similarities),
+    ];
+    execute(&sql, &arguments);
+}
