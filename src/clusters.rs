@@ -1,9 +1,12 @@
 //! Window functions that group rows by their fingerprints: `single_pass` and
 //! `near_dup_component`.
 
-use crate::pg::host::{QueryHost, distance, done, threads};
+use crate::pg::host::{
+    QueryHost, distance, done, progress_interval, threads, within_memory_limit, work_memory,
+};
 use crate::pg::window::Window;
-use dedup_core::cluster::{SinglePass, components};
+use crate::progress::Progress;
+use dedup_core::cluster::{Settings, SinglePass, components};
 use pgrx::prelude::*;
 
 /// The row number, from 1, of the centre of the current row's cluster; NULL
@@ -17,6 +20,7 @@ fn single_pass(fcinfo: pg_sys::FunctionCallInfo) -> Option<i64> {
         (clusters, window.argument::<i64>(0))
     };
     window.forget_earlier();
+    within_memory_limit(clusters.memory());
     match fp {
         Some(fp) => Some(i64::from(clusters.put(fp as u64).row) + 1),
         None => {
@@ -36,9 +40,15 @@ fn near_dup_component(fcinfo: pg_sys::FunctionCallInfo) -> Option<i64> {
     components.get(window.position() as usize).copied().flatten().map(|row| i64::from(row) + 1)
 }
 
+/// Bytes a row that the components of a partition take while they are made.
+const BYTES_A_ROW: usize = 72;
+
 /// The components of the whole partition.
 fn partition_components(window: &Window) -> Vec<Option<u32>> {
+    let progress = Progress::new("near_dup_component", progress_interval());
+    progress.stage("reading", "rows", None);
     let rows = window.rows();
+    within_memory_limit(rows as usize * BYTES_A_ROW);
     let (mut fps, mut of) = (Vec::new(), Vec::new());
     for row in 0..rows {
         // SAFETY: declared as bigint.
@@ -46,15 +56,15 @@ fn partition_components(window: &Window) -> Vec<Option<u32>> {
             fps.push(fp as u64);
             of.push(row as u32);
         }
-        if row % 4096 == 0 {
-            pgrx::check_for_interrupts!();
-        }
+        progress.step();
     }
     // SAFETY: declared as integer, integer.
     let (near, diameter) = unsafe { (window.argument(1), window.argument::<i32>(2)) };
     let near = distance(near, "distance");
     let diameter = diameter.map(|diameter| distance(Some(diameter), "diameter"));
-    let found = done(components(&fps, near, diameter, threads(), &mut QueryHost::new()));
+    progress.stage("finding near rows", "rows", None);
+    let settings = Settings { distance: near, memory: work_memory(), threads: threads() };
+    let found = done(components(&fps, settings, diameter, &mut QueryHost::reporting(&progress)));
     let mut all = vec![None; rows as usize];
     for (&row, component) in of.iter().zip(found) {
         all[row as usize] = Some(of[component as usize]);

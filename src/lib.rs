@@ -24,6 +24,7 @@ mod inspect;
 mod pairs;
 mod pg;
 mod planner;
+mod progress;
 mod seen;
 mod similarity;
 mod text_pairs;

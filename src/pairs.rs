@@ -1,8 +1,11 @@
 //! `near_dup_pairs`: all pairs of rows of a query whose fingerprints are near.
 
-use crate::pg::host::{QueryHost, distance as checked_distance, done, threads, work_memory};
+use crate::pg::host::{
+    QueryHost, distance as checked_distance, done, progress_interval, threads, work_memory,
+};
 use crate::pg::raise;
 use crate::pg::rows::{Column, Output, walk};
+use crate::progress::Progress;
 use dedup_core::cluster::{Pairs, Settings};
 use pgrx::prelude::*;
 
@@ -13,12 +16,15 @@ use pgrx::prelude::*;
 #[pg_extern(sql = "")]
 fn near_dup_pairs(query: &str, distance: i32, fcinfo: pg_sys::FunctionCallInfo) {
     let distance = checked_distance(Some(distance), "distance");
-    let mut host = QueryHost::new();
+    let progress = Progress::new("near_dup_pairs", progress_interval());
+    let mut host = QueryHost::reporting(&progress);
+    progress.stage("reading", "rows", None);
     let mut pairs = Pairs::new(Settings { distance, memory: work_memory(), threads: threads() });
     walk(query, |columns| {
         let width = id_width(columns);
-        let (pairs, host) = (&mut pairs, &mut host);
+        let (pairs, host, progress) = (&mut pairs, &mut host, &progress);
         move |row| {
+            progress.step();
             let Some(id) = row.get(0) else { raise_no_id() };
             let Some(fp) = row.get(1) else { return };
             let id = match width {
@@ -30,13 +36,18 @@ fn near_dup_pairs(query: &str, distance: i32, fcinfo: pg_sys::FunctionCallInfo) 
         }
     });
     let mut output = Output::begin(fcinfo);
+    progress.stage("finding pairs", "pairs", None);
+    let mut count = 0u64;
     let found = pairs.finish(&mut host, |pair| {
+        count += 1;
+        progress.step();
         let (a, b) = (pair.a.into_datum(), pair.b.into_datum());
         // SAFETY: declared as bigint, bigint, integer.
         unsafe { output.put([a, b, (pair.distance as i32).into_datum()]) };
         Ok(true)
     });
     done(found);
+    progress.end(&format!("{count} pairs"));
 }
 
 /// Bytes of the id's type, if the columns are (id, fp).

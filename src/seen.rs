@@ -2,6 +2,7 @@
 //! `exact_seen`.
 
 use crate::bloom::{hashing, raise_bloom, rule};
+use crate::pg::host::within_memory_limit;
 use crate::pg::raise;
 use crate::pg::window::Window;
 use dedup_core::exact::{Bloom, DigitTrie, ExactSet, Shape};
@@ -108,6 +109,7 @@ fn trie_seen(fcinfo: pg_sys::FunctionCallInfo) -> Option<bool> {
         (trie, window.argument::<&str>(0))
     };
     window.forget_earlier();
+    within_memory_limit(trie.memory());
     Some(trie.seen(content?))
 }
 
@@ -118,5 +120,6 @@ fn exact_seen(fcinfo: pg_sys::FunctionCallInfo) -> Option<bool> {
     // SAFETY: declared as (text); this function keeps an `ExactSet`.
     let (set, content) = unsafe { (window.state(ExactSet::new), window.argument::<&str>(0)) };
     window.forget_earlier();
+    within_memory_limit(set.memory());
     Some(set.seen(content?.as_bytes()))
 }

@@ -4,7 +4,8 @@
 mod cluster_common;
 
 use cluster_common::{Data, brute_pairs, fingerprints};
-use dedup_core::cluster::{MemoryHost, Pair, Pairs, Settings};
+use dedup_core::banding::{Error, MemorySpill, Result};
+use dedup_core::cluster::{Host, MemoryHost, Pair, Pairs, Phase, Settings, components};
 
 fn pairs(fps: &[u64], distance: u32, memory: usize, threads: usize) -> Vec<Pair> {
     let mut host = MemoryHost;
@@ -105,4 +106,85 @@ fn a_hot_bucket_is_cut_again() {
         }
     }
     assert_eq!(found.len(), expected);
+}
+
+/// A host that notes how far the work is, and interrupts it at its `stop`th look.
+#[derive(Default)]
+struct Watching {
+    shares: Vec<f64>,
+    checks: usize,
+    stop: Option<usize>,
+}
+
+impl Host for Watching {
+    type File = MemorySpill;
+
+    fn file(&mut self) -> MemorySpill {
+        MemorySpill::default()
+    }
+
+    fn check(&mut self) -> Result<()> {
+        self.checks += 1;
+        match self.stop {
+            Some(stop) if self.checks > stop => Err(Error::Storage("interrupted".into())),
+            _ => Ok(()),
+        }
+    }
+
+    fn progress(&mut self, phase: Phase, share: f64) {
+        if phase == Phase::Search {
+            self.shares.push(share);
+        }
+    }
+}
+
+fn watched(fps: &[u64], settings: Settings, host: &mut Watching) -> Result<usize> {
+    let mut collecting = Pairs::new(settings);
+    for (i, &fp) in fps.iter().enumerate() {
+        collecting.add(i as i64, fp, host)?;
+    }
+    let mut found = 0;
+    collecting.finish(host, |_| {
+        found += 1;
+        Ok(true)
+    })?;
+    Ok(found)
+}
+
+/// Protects notices of progress: the share of the work rises from 0 to nearly
+/// 1, pairs or no pairs, in memory and through files.
+#[test]
+fn the_share_of_the_work_rises() {
+    let fps = fingerprints(Data::Uniform, 40_000, 23);
+    let lonely: Vec<u64> = (0..40_000u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+    for fps in [fps, lonely] {
+        for (memory, threads) in [(PLENTY, 1), (PLENTY, 2), (LITTLE * 4, 1), (LITTLE * 4, 2)] {
+            let mut host = Watching::default();
+            watched(&fps, Settings { distance: 5, memory, threads }, &mut host).unwrap();
+            assert!(host.shares.is_sorted(), "{memory} {threads}");
+            assert!(host.shares.first().unwrap() < &0.2 && host.shares.last().unwrap() > &0.8);
+            assert!(host.shares.iter().all(|share| (0.0..=1.0).contains(share)));
+        }
+    }
+}
+
+/// Protects against work that cannot be interrupted: the error of any look at
+/// interrupts ends it, and comes back.
+#[test]
+fn an_interrupt_ends_the_work_wherever_it_comes() {
+    let fps = fingerprints(Data::Skewed, 20_000, 29);
+    for (memory, threads) in [(PLENTY, 1), (PLENTY, 2), (LITTLE, 1), (LITTLE, 2)] {
+        let settings = Settings { distance: 6, memory, threads };
+        let mut host = Watching::default();
+        watched(&fps, settings, &mut host).unwrap();
+        // On threads the looks depend on the clock: those at its beginning are there in any case.
+        let looks = if threads == 1 { host.checks } else { 3 };
+        for stop in (0..looks).step_by(1 + looks / 25) {
+            let mut host = Watching { stop: Some(stop), ..Watching::default() };
+            assert!(watched(&fps, settings, &mut host).is_err(), "{memory} {threads} {stop} of {looks}");
+            assert_eq!(host.checks, stop + 1);
+            let mut host = Watching { stop: Some(stop.min(2)), ..Watching::default() };
+            assert!(components(&fps, settings, Some(8), &mut host).is_err());
+        }
+    }
 }

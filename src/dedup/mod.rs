@@ -4,21 +4,23 @@
 
 mod input;
 mod into;
+mod near;
 mod options;
-mod progress;
+mod shape;
 
-use crate::pg::host::{QueryHost, done, threads, work_memory};
+use crate::pg::host::{done, work_memory};
 use crate::pg::rows::{Output, text_argument, walk};
-use dedup_core::cluster::{Pairs, Settings, UnionFind};
-use dedup_core::exact::ExactSet;
-use dedup_core::features::Extractor;
+use crate::pg::spill::TempFile;
+use crate::progress::Progress;
+use dedup_core::cluster::UnionFind;
+use dedup_core::exact::EqualTexts;
 use dedup_core::signature::{hamming, jaccard};
 use dedup_core::text::normalize;
-use input::{Input, Kind, Shape};
-use options::{Exact, Group, Keep, Options};
+use input::{Input, Kind};
+use options::{Exact, Keep, Options};
 use pgrx::JsonB;
 use pgrx::prelude::*;
-use progress::Progress;
+use shape::Shape;
 
 /// One result row an input row, in order: the id, the id of the row that is
 /// kept of its group, and how it was caught: `kept` (it is that row), `exact`
@@ -27,182 +29,170 @@ use progress::Progress;
 #[pg_extern(sql = "")]
 fn dedup(query: &str, options: Option<JsonB>, fcinfo: pg_sys::FunctionCallInfo) {
     let options = Options::read(options.map(|json| json.0));
-    let mut progress = Progress::new(options.progress);
-    let mut input = Input::new(options.exact == Exact::Normal);
-    let first_equal = read(query, &options, &mut input, &mut progress);
-    let groups = group(&options, &mut input, &first_equal, &mut progress);
-    write(&options, &mut input, &first_equal, &groups, Output::begin(fcinfo), &mut progress);
+    let progress = Progress::new("dedup", options.progress);
+    let mut input = Input::new();
+    let hashes = read(query, &options, &mut input, &progress);
+    let first_equal = compare(hashes, &options, &mut input, &progress);
+    let sets = match options.distance {
+        None => UnionFind::new(input.rows()),
+        Some(distance) => {
+            near::fingerprint(&options, &mut input, &first_equal, &progress);
+            near::group(&options, distance, &mut input, &first_equal, &progress)
+        }
+    };
+    let result = Result { options: &options, first_equal: &first_equal, sets };
+    result.write(&mut input, Output::begin(fcinfo), &progress);
 }
 
-/// Reads all rows; for each the first one whose content is equal.
-fn read(query: &str, options: &Options, input: &mut Input, progress: &mut Progress) -> Vec<u32> {
-    let mut first_equal = Vec::new();
+/// Reads all rows.
+fn read(query: &str, options: &Options, input: &mut Input, progress: &Progress) -> EqualTexts<TempFile> {
+    let mut hashes = EqualTexts::new(work_memory(), TempFile::new());
     let descending = matches!(options.keep, Keep::Column(_, true));
-    progress.stage("reading and comparing exactly", None);
+    progress.stage("reading", "rows", None);
     walk(query, |columns| {
         let shape = Shape::of(columns, options);
-        let (mut set, mut extractor) = (ExactSet::new(), Extractor::new());
-        let (first_equal, progress) = (&mut first_equal, &mut *progress);
+        let (hashes, input) = (&mut hashes, &mut *input);
         move |row| {
-            let number = input.entries.len() as u32;
-            let (id, key) = (shape.id(row), shape.key(row, descending));
             progress.step();
+            let id = shape.id(row);
             // SAFETY: the second column is text.
             let content = row.get(1).map(|content| unsafe { text_argument(content) });
-            let Some(content) = content else {
-                input.add(&id, "", key, 0, Kind::Empty);
-                return first_equal.push(number);
+            let (kind, fp) = match (&content, shape.fp(row).flatten()) {
+                (None, _) => (Kind::Empty, 0),
+                (Some(_), None) => (Kind::Plain, 0),
+                (Some(_), Some(fp)) => (Kind::Near, fp),
             };
-            let equal = match options.exact {
-                Exact::None => None,
-                Exact::Text => match set.find_or_add(number, content.as_bytes(), input) {
-                    Ok(found) => found,
-                    Err(never) => match never {},
-                },
-                Exact::Normal => match set.find_or_add(number, normalize(&content).as_bytes(), input) {
-                    Ok(found) => found,
-                    Err(never) => match never {},
-                },
-            };
-            let fp = match (equal, shape.fp(row)) {
-                (Some(first), _) => {
-                    let first = &input.entries[first as usize];
-                    (first.kind == Kind::Near).then_some(first.fp)
-                }
-                (None, Some(given)) => given,
-                (None, None) if options.distance.is_some() => extractor.simhash(&content, &options.recipe),
-                (None, None) => None,
-            };
-            let kind = if fp.is_some() { Kind::Near } else { Kind::Plain };
-            input.add(&id, &content, key, fp.unwrap_or(0), kind);
-            first_equal.push(equal.unwrap_or(number));
+            match options.keep {
+                Keep::First | Keep::Last => {}
+                Keep::Longest => input.ranks.push(-(content.as_ref().map_or(0, String::len) as i64)),
+                Keep::Column(..) => input.ranks.push(shape.key(row, descending)),
+            }
+            let number = input.add(&id, content.as_deref().unwrap_or(""), kind, fp);
+            match (content, options.exact) {
+                (None, _) | (_, Exact::None) => {}
+                (Some(content), Exact::Text) => done(hashes.add(number, content.as_bytes())),
+                (Some(content), Exact::Normal) => done(hashes.add(number, normalize(&content).as_bytes())),
+            }
         }
     });
-    let copies = first_equal.iter().enumerate().filter(|&(row, &first)| row != first as usize).count();
-    progress.end(&format!("{} rows, {copies} exact copies", first_equal.len()));
+    progress.end(&format!("{} rows", input.rows()));
+    hashes
+}
+
+/// For each row the first one whose content is equal.
+fn compare(
+    hashes: EqualTexts<TempFile>,
+    options: &Options,
+    input: &mut Input,
+    progress: &Progress,
+) -> Vec<u32> {
+    progress.stage("comparing exactly", "equal hashes", None);
+    let mut first_equal: Vec<u32> = (0..input.rows() as u32).collect();
+    let content = |input: &mut Input, row: u32| match options.exact {
+        Exact::Normal => normalize(&input.content(row as usize)),
+        _ => input.content(row as usize),
+    };
+    let mut copies = 0u64;
+    // A text that has a thousand copies is read once.
+    let mut last: Option<(u32, String)> = None;
+    let equal = |first: u32, other: u32| {
+        progress.step();
+        if last.as_ref().is_none_or(|last| last.0 != first) {
+            last = Some((first, content(input, first)));
+        }
+        let theirs = content(input, other);
+        Ok(last.as_ref().is_some_and(|(_, text)| *text == theirs))
+    };
+    let found = hashes.finish(equal, |first, copy| {
+        copies += 1;
+        first_equal[copy as usize] = first;
+        Ok(())
+    });
+    done(found);
+    progress.end(&format!("{copies} exact copies"));
     first_equal
 }
 
-/// For each row the number of a row that stands for its group.
-fn group(options: &Options, input: &mut Input, first_equal: &[u32], progress: &mut Progress) -> Vec<u32> {
-    let Some(distance) = options.distance else { return first_equal.to_vec() };
-    let mut host = QueryHost::new();
-    let settings = Settings { distance, memory: work_memory(), threads: threads() };
-    let mut pairs = Pairs::new(settings);
-    for (row, &first) in first_equal.iter().enumerate() {
-        let entry = input.entries[row];
-        if first as usize == row && entry.kind == Kind::Near {
-            done(pairs.add(row as i64, entry.fp, &mut host));
-        }
+/// What the stages have found.
+struct Result<'r> {
+    options: &'r Options,
+    first_equal: &'r [u32],
+    sets: UnionFind,
+}
+
+impl Result<'_> {
+    /// The number of a row's group.
+    fn group(&mut self, row: usize) -> usize {
+        self.sets.find(self.first_equal[row]) as usize
     }
-    progress.stage("finding near fingerprints and verifying them", None);
-    let mut sets = UnionFind::new(first_equal.len());
-    let mut edges = Vec::new();
-    let (mut candidates, mut verified) = (0u64, 0u64);
-    done(pairs.finish(&mut host, |pair| {
-        candidates += 1;
-        progress.step();
-        let (a, b) = (pair.a as u32, pair.b as u32);
-        // What is connected already need not be read.
-        if options.group == Group::Components && sets.find(a) == sets.find(b) {
-            return Ok(true);
-        }
-        if similarity(options, input, a, b) >= options.similarity {
-            verified += 1;
-            match options.group {
-                Group::Components => {
-                    sets.union(a, b);
+
+    /// The kept row of each group, at the group's number.
+    fn keepers(&mut self, input: &Input) -> Vec<u32> {
+        let mut kept = vec![u32::MAX; input.rows()];
+        for row in 0..input.rows() {
+            let group = self.group(row);
+            let keeper = kept[group] as usize;
+            let better = match self.options.keep {
+                Keep::First => false,
+                Keep::Last => true,
+                Keep::Longest | Keep::Column(..) => {
+                    kept[group] != u32::MAX && input.ranks[row] < input.ranks[keeper]
                 }
-                // The later row, then its nearest centre, the oldest of those.
-                Group::SinglePass => edges.push((b, pair.distance, a)),
+            };
+            if kept[group] == u32::MAX || better {
+                kept[group] = row as u32;
             }
         }
-        Ok(true)
-    }));
-    edges.sort_unstable();
-    for of_row in edges.chunk_by(|one, other| one.0 == other.0) {
-        // Rows come in order, so whether an earlier one is a centre is known.
-        if let Some(&(row, _, centre)) = of_row.iter().find(|edge| sets.find(edge.2) == edge.2) {
-            sets.union(row, centre);
-        }
+        kept
     }
-    let groups: Vec<u32> = first_equal.iter().map(|&first| sets.find(first)).collect();
-    progress.end(&format!(
-        "{candidates} candidate pairs within {distance} bits, {verified} verified on the text"
-    ));
-    groups
-}
 
-fn similarity(options: &Options, input: &mut Input, a: u32, b: u32) -> f64 {
-    if options.similarity == 0.0 {
-        return 1.0;
+    /// Writes a row of the result for each row that was read.
+    fn write(mut self, input: &mut Input, mut output: Output, progress: &Progress) {
+        let rows = input.rows();
+        progress.stage("writing the result", "rows", Some(rows as u64));
+        let kept = self.keepers(input);
+        let (mut near, mut exact) = (0, 0);
+        for row in 0..rows {
+            let keeper = kept[self.group(row)] as usize;
+            let (stage, distance, similar) = self.verdict(input, row, keeper);
+            near += usize::from(stage == "near");
+            exact += usize::from(stage == "exact");
+            let id = input.id(row);
+            let keeper = if keeper == row { id.clone() } else { input.id(keeper) };
+            // SAFETY: declared as text, text, text, integer, double precision.
+            unsafe {
+                output.put_and_free([
+                    id.into_datum(),
+                    keeper.into_datum(),
+                    stage.into_datum(),
+                    distance.into_datum(),
+                    similar.into_datum(),
+                ]);
+            }
+            progress.step();
+        }
+        let kept = rows - exact - near;
+        progress.end(&format!("{rows} rows: {kept} kept, {exact} exact and {near} near duplicates"));
     }
-    jaccard(&input.content(a as usize), &input.content(b as usize), options.n)
-}
 
-/// The kept row of each group, at the group's number.
-fn keepers(options: &Options, input: &Input, groups: &[u32]) -> Vec<u32> {
-    let mut kept = vec![u32::MAX; groups.len()];
-    let better = |one: usize, other: usize| {
-        let (one, other) = (&input.entries[one], &input.entries[other]);
-        match options.keep {
-            Keep::First => false,
-            Keep::Last => true,
-            Keep::Longest => one.content_bytes > other.content_bytes,
-            Keep::Column(..) => one.key < other.key,
+    /// How a row was caught, and how far it is from the kept one.
+    fn verdict(
+        &self,
+        input: &mut Input,
+        row: usize,
+        keeper: usize,
+    ) -> (&'static str, Option<i32>, Option<f64>) {
+        if input.kinds[row] == Kind::Empty {
+            return ("empty", None, None);
         }
-    };
-    for (row, &group) in groups.iter().enumerate() {
-        let keeper = &mut kept[group as usize];
-        if *keeper == u32::MAX || better(row, *keeper as usize) {
-            *keeper = row as u32;
+        if row == keeper {
+            return ("kept", None, None);
         }
+        if self.first_equal[row] == self.first_equal[keeper] {
+            return ("exact", Some(0), Some(1.0));
+        }
+        let distance = hamming(input.fps[row], input.fps[keeper]) as i32;
+        let similarity = jaccard(&input.content(row), &input.content(keeper), self.options.n);
+        ("near", Some(distance), Some(similarity))
     }
-    kept
-}
-
-fn write(
-    options: &Options,
-    input: &mut Input,
-    first_equal: &[u32],
-    groups: &[u32],
-    mut output: Output,
-    progress: &mut Progress,
-) {
-    let kept = keepers(options, input, groups);
-    progress.stage("writing the result", Some(groups.len()));
-    let (mut near, mut exact) = (0u64, 0u64);
-    for (row, &group) in groups.iter().enumerate() {
-        let keeper = kept[group as usize] as usize;
-        let entry = input.entries[row];
-        let same = first_equal[row] == first_equal[keeper];
-        let (stage, distance, similar) = if entry.kind == Kind::Empty {
-            ("empty", None, None)
-        } else if row == keeper {
-            ("kept", None, None)
-        } else if same {
-            exact += 1;
-            ("exact", Some(0), Some(1.0))
-        } else {
-            near += 1;
-            let distance = hamming(entry.fp, input.entries[keeper].fp) as i32;
-            let similar = jaccard(&input.content(row), &input.content(keeper), options.n);
-            ("near", Some(distance), Some(similar))
-        };
-        let (id, keeper) = (input.id(row), input.id(keeper));
-        // SAFETY: declared as text, text, text, integer, double precision.
-        unsafe {
-            output.put_and_free([
-                id.into_datum(),
-                keeper.into_datum(),
-                stage.into_datum(),
-                distance.into_datum(),
-                similar.into_datum(),
-            ]);
-        }
-        progress.step();
-    }
-    let rows = groups.len() as u64;
-    progress
-        .end(&format!("{rows} rows: {} kept, {exact} exact and {near} near duplicates", rows - exact - near));
 }

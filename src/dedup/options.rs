@@ -1,7 +1,9 @@
 //! What `dedup` is asked to do.
 
 use crate::pg::{Database, raise, raise_recipe};
+use dedup_core::evaluate::{Kinds, particulars};
 use dedup_core::features::TextRecipe;
+use dedup_core::signature::jaccard;
 use pgrx::prelude::*;
 use serde::Deserialize;
 use serde_json::Value;
@@ -45,9 +47,11 @@ struct Written {
     distance: Option<Value>,
     similarity: Option<f64>,
     n: Option<usize>,
+    particulars: Option<Vec<String>>,
     weights: Option<Value>,
     fp: Option<String>,
     group: Option<Group>,
+    diameter: Option<Value>,
     keep: Option<Value>,
     progress: Option<f64>,
 }
@@ -59,18 +63,22 @@ pub(super) struct Options {
     pub distance: Option<u32>,
     pub similarity: f64,
     pub n: usize,
+    /// Particulars in which near rows may not differ.
+    pub particulars: Option<Kinds>,
     pub recipe: TextRecipe,
     /// The column that has the fingerprints, if they are not to be made here.
     pub fp: Option<String>,
     pub group: Group,
+    /// No group holds two rows farther apart.
+    pub diameter: Option<u32>,
     pub keep: Keep,
     /// Seconds between notices; 0: none, and no summary.
     pub progress: f64,
 }
 
 const HINT: &str = "Options are exact (text, normal, none), distance (0 to 64, or null for no near stage), similarity \
-                    (0 to 1), n (1 to 8), weights (a recipe), fp (a column), group (components, single_pass), keep \
-                    (first, last, longest, or {\"column\": …, \"order\": \"asc\" or \"desc\"}), progress (seconds).";
+                    (0 to 1), n (1 to 8), particulars (an array of place, date, number), weights (a recipe), fp (a column), group (components, single_pass), diameter \
+                    (0 to 64, with components), keep (first, last, longest, or {\"column\": …, \"order\": \"asc\" or \"desc\"}), progress (seconds).";
 
 fn refuse(what: impl std::fmt::Display) -> ! {
     raise(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, format!("invalid options of dedup: {what}"), HINT)
@@ -79,14 +87,18 @@ fn refuse(what: impl std::fmt::Display) -> ! {
 impl Options {
     pub(super) fn read(json: Option<Value>) -> Options {
         let json = json.unwrap_or_else(|| Value::Object(Default::default()));
+        if !json.is_object() {
+            refuse("they are not an object")
+        }
         // An absent distance is the default, a null one is none.
         let near = json.get("distance").is_none_or(|distance| !distance.is_null());
         let written: Written = serde_json::from_value(json).unwrap_or_else(|error| refuse(error));
-        let distance = match written.distance.as_ref().map(Value::as_u64) {
-            None => 10,
-            Some(Some(distance @ 0..=64)) => distance as u32,
-            Some(_) => refuse("distance is not a number from 0 to 64"),
+        let bits = |name: &str, value: &Value| match value.as_u64() {
+            Some(bits @ 0..=64) => bits as u32,
+            _ => refuse(format!("{name} is not a number from 0 to 64")),
         };
+        let distance = near.then(|| written.distance.as_ref().map_or(10, |value| bits("distance", value)));
+        let diameter = written.diameter.as_ref().map(|value| bits("diameter", value));
         let similarity = written.similarity.unwrap_or(0.5);
         if !(0.0..=1.0).contains(&similarity) {
             refuse("similarity is not between 0 and 1")
@@ -94,6 +106,12 @@ impl Options {
         let n = written.n.unwrap_or(2);
         if !(1..=8).contains(&n) {
             refuse("n is not a number from 1 to 8")
+        }
+        let group = written.group.unwrap_or(Group::Components);
+        if diameter.is_some() && group == Group::SinglePass {
+            refuse(
+                "diameter is of components; with single_pass no row is farther than distance from its centre",
+            )
         }
         let progress = written.progress.unwrap_or(10.0);
         if progress < 0.0 {
@@ -107,16 +125,44 @@ impl Options {
         };
         Options {
             exact: written.exact.unwrap_or(Exact::Text),
-            distance: near.then_some(distance),
+            distance,
             similarity,
             n,
+            particulars: written.particulars.map(|names| kinds(&names)),
             recipe,
             fp: written.fp,
-            group: written.group.unwrap_or(Group::Components),
+            group,
+            diameter,
             keep: keep(written.keep),
             progress,
         }
     }
+}
+
+impl Options {
+    /// Whether candidates are verified on the text.
+    pub(super) fn verifies(&self) -> bool {
+        self.similarity > 0.0 || self.particulars.is_some()
+    }
+
+    /// Whether two contents are alike enough to be one.
+    pub(super) fn alike(&self, a: &str, b: &str) -> bool {
+        let similar = self.similarity == 0.0 || jaccard(a, b, self.n) >= self.similarity;
+        similar && self.particulars.is_none_or(|kinds| particulars(a, b, kinds).is_empty())
+    }
+}
+
+fn kinds(names: &[String]) -> Kinds {
+    let mut kinds = Kinds { places: false, dates: false, numbers: false };
+    for name in names {
+        match name.as_str() {
+            "place" => kinds.places = true,
+            "date" => kinds.dates = true,
+            "number" => kinds.numbers = true,
+            _ => refuse(format!("unknown kind of particulars: \"{name}\"")),
+        }
+    }
+    kinds
 }
 
 fn keep(written: Option<Value>) -> Keep {

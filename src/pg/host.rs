@@ -2,15 +2,39 @@
 //! interrupts, memory, threads.
 
 use super::spill::TempFile;
+use crate::progress::Progress;
 use dedup_core::banding::{Error, Result};
-use dedup_core::cluster::Host;
+use dedup_core::cluster::{Host, Phase};
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
 use pgrx::{PgSqlErrorCode, pg_sys};
 
 static THREADS: GucSetting<i32> = GucSetting::<i32>::new(0);
 
-/// Makes the setting known.
+static PROGRESS: GucSetting<i32> = GucSetting::<i32>::new(0);
+static MEMORY_LIMIT: GucSetting<i32> = GucSetting::<i32>::new(4 << 20);
+
+/// Makes the settings known.
 pub(crate) fn define_settings() {
+    GucRegistry::define_int_guc(
+        c"pg_dedup.progress",
+        c"Time between notices of near_dup_pairs and near_dup_component on how far they are.",
+        c"0 turns them off. dedup has an option of this name.",
+        &PROGRESS,
+        0,
+        i32::MAX,
+        GucContext::Userset,
+        GucFlags::UNIT_MS,
+    );
+    GucRegistry::define_int_guc(
+        c"pg_dedup.memory_limit",
+        c"Memory that a call may take for what cannot be kept in files.",
+        c"Beyond it there is an error. What work_mem bounds is not counted. 0 takes the limit away.",
+        &MEMORY_LIMIT,
+        0,
+        i32::MAX,
+        GucContext::Userset,
+        GucFlags::UNIT_KB,
+    );
     GucRegistry::define_int_guc(
         c"pg_dedup.threads",
         c"Threads that compute pairs and components.",
@@ -38,19 +62,40 @@ pub(crate) fn work_memory() -> usize {
     unsafe { pg_sys::work_mem as usize * 1024 }
 }
 
-/// The host of a running query.
-pub(crate) struct QueryHost {
-    /// The signals that were blocked before threads were started.
-    blocked: Option<libc::sigset_t>,
+/// The seconds between notices that the setting asks for; 0: none.
+pub(crate) fn progress_interval() -> f64 {
+    f64::from(PROGRESS.get()) / 1000.0
 }
 
-impl QueryHost {
-    pub(crate) fn new() -> QueryHost {
-        QueryHost { blocked: None }
+/// An error if so many bytes are more than a call may take.
+#[inline]
+pub(crate) fn within_memory_limit(bytes: usize) {
+    let limit = MEMORY_LIMIT.get() as usize;
+    if limit > 0 && bytes / 1024 > limit {
+        super::raise(
+            PgSqlErrorCode::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
+            format!("memory exceeds pg_dedup.memory_limit ({limit} kB)"),
+            "Raise the limit if the machine has the memory, or take the rows in parts.",
+        )
     }
 }
 
-impl Host for QueryHost {
+/// The host of a running query.
+pub(crate) struct QueryHost<'p> {
+    /// The signals that were blocked before threads were started.
+    blocked: Option<libc::sigset_t>,
+    progress: &'p Progress,
+    phase: Phase,
+}
+
+impl QueryHost<'_> {
+    /// A host that says how far it is.
+    pub(crate) fn reporting(progress: &Progress) -> QueryHost<'_> {
+        QueryHost { blocked: None, progress, phase: Phase::Search }
+    }
+}
+
+impl Host for QueryHost<'_> {
     type File = TempFile;
 
     fn file(&mut self) -> TempFile {
@@ -58,8 +103,16 @@ impl Host for QueryHost {
     }
 
     fn check(&mut self) -> Result<()> {
-        pgrx::check_for_interrupts!();
+        self.progress.tick();
         Ok(())
+    }
+
+    fn progress(&mut self, phase: Phase, share: f64) {
+        if phase != self.phase {
+            self.phase = phase;
+            self.progress.stage("grouping near pairs", "pairs compared", None);
+        }
+        self.progress.share(share);
     }
 
     /// New threads inherit the blocked signals. PostgreSQL's handlers must run

@@ -2,23 +2,8 @@
 //! tuplestore, which spills beyond `work_mem` and counts against
 //! `temp_file_limit`.
 
-use pgrx::{PgSqlErrorCode, PgTupleDesc, pg_sys};
+use pgrx::{PgSqlErrorCode, PgTupleDesc, pg_guard, pg_sys};
 use std::ffi::{CStr, CString};
-
-/// Rows fetched at a time.
-const BATCH: i64 = 4096;
-
-// Linked without the guard that pgrx puts around every call: it runs once a
-// row and cannot raise an error.
-unsafe extern "C-unwind" {
-    #[link_name = "heap_deform_tuple"]
-    fn heap_deform_tuple_unguarded(
-        tuple: pg_sys::HeapTuple,
-        desc: pg_sys::TupleDesc,
-        values: *mut pg_sys::Datum,
-        nulls: *mut bool,
-    );
-}
 
 /// A column of a query.
 pub(crate) struct Column {
@@ -48,12 +33,11 @@ impl Values<'_> {
 }
 
 /// Runs a query that only reads and gives its columns to `start`, then its rows
-/// to what that returns. A batch of rows is in memory at a time.
+/// to what that returns. One row is in memory at a time.
 pub(crate) fn walk<E: FnMut(&Values<'_>)>(query: &str, start: impl FnOnce(&[Column]) -> E) {
     let text = CString::new(query).unwrap_or_else(|_| refuse("the query contains a zero byte"));
-    // SAFETY: connect, prepare, open, fetch and finish in their order; after an
-    // error the end of the transaction tidies up. Rows are looked at in the
-    // caller's memory context, so that what is kept of them outlives the query.
+    // SAFETY: connect, prepare, open, run, close and finish in their order; after
+    // an error the end of the transaction tidies up. The receiver outlives the run.
     unsafe {
         let context = pg_sys::CurrentMemoryContext;
         pg_sys::SPI_connect();
@@ -69,28 +53,72 @@ pub(crate) fn walk<E: FnMut(&Values<'_>)>(query: &str, start: impl FnOnce(&[Colu
         let columns = columns((*portal).tupDesc);
         let spi = pg_sys::MemoryContextSwitchTo(context);
         let mut each = start(&columns);
-        let mut values = vec![pg_sys::Datum::null(); columns.len()];
-        let mut nulls = vec![true; columns.len()];
-        loop {
-            pg_sys::MemoryContextSwitchTo(spi);
-            pg_sys::SPI_cursor_fetch(portal, true, BATCH as _);
-            pg_sys::MemoryContextSwitchTo(context);
-            let (table, rows) = (pg_sys::SPI_tuptable, pg_sys::SPI_processed as usize);
-            if rows == 0 {
-                break;
-            }
-            for &tuple in std::slice::from_raw_parts((*table).vals, rows) {
-                let desc = (*table).tupdesc;
-                heap_deform_tuple_unguarded(tuple, desc, values.as_mut_ptr(), nulls.as_mut_ptr());
-                each(&Values { values: &values, nulls: &nulls });
-            }
-            pg_sys::SPI_freetuptable(table);
-            pgrx::check_for_interrupts!();
-        }
+        let mut receiver = Receiver::new(&mut each, context);
+        pg_sys::MemoryContextSwitchTo(spi);
+        const ALL: std::ffi::c_long = std::ffi::c_long::MAX;
+        let forward = pg_sys::FetchDirection::FETCH_FORWARD;
+        pg_sys::PortalRunFetch(portal, forward, ALL, (&raw mut receiver).cast());
         pg_sys::SPI_cursor_close(portal);
         pg_sys::SPI_finish();
         pg_sys::MemoryContextSwitchTo(context);
     }
+}
+
+/// Where the executor sends rows.
+#[repr(C)]
+struct Receiver<'r> {
+    functions: pg_sys::DestReceiver,
+    each: &'r mut dyn FnMut(&Values<'_>),
+    /// What is kept of rows outlives the query: its memory and its files are those of the caller.
+    context: pg_sys::MemoryContext,
+    owner: pg_sys::ResourceOwner,
+}
+
+impl<'r> Receiver<'r> {
+    fn new(each: &'r mut dyn FnMut(&Values<'_>), context: pg_sys::MemoryContext) -> Receiver<'r> {
+        let functions = pg_sys::DestReceiver {
+            receiveSlot: Some(receive),
+            rStartup: Some(start_up),
+            rShutdown: Some(nothing),
+            rDestroy: Some(nothing),
+            mydest: pg_sys::CommandDest::DestNone,
+        };
+        // SAFETY: a plain read of the running query's owner.
+        let owner = unsafe { pg_sys::CurrentResourceOwner };
+        Receiver { functions, each, context, owner }
+    }
+}
+
+unsafe extern "C-unwind" fn start_up(_: *mut pg_sys::DestReceiver, _: std::ffi::c_int, _: pg_sys::TupleDesc) {
+}
+
+unsafe extern "C-unwind" fn nothing(_: *mut pg_sys::DestReceiver) {}
+
+/// Takes a row.
+#[pg_guard]
+unsafe extern "C-unwind" fn receive(
+    slot: *mut pg_sys::TupleTableSlot,
+    receiver: *mut pg_sys::DestReceiver,
+) -> bool {
+    // SAFETY: the executor calls it with a slot that holds a row, and with the
+    // receiver that it was given, which is the first field of ours. If a row is
+    // refused, the error's way out sets owner and context right.
+    unsafe {
+        let receiver = &mut *receiver.cast::<Receiver<'_>>();
+        pg_sys::slot_getallattrs(slot);
+        let columns = (*(*slot).tts_tupleDescriptor).natts as usize;
+        let row = Values {
+            values: std::slice::from_raw_parts((*slot).tts_values, columns),
+            nulls: std::slice::from_raw_parts((*slot).tts_isnull, columns),
+        };
+        let context = pg_sys::MemoryContextSwitchTo(receiver.context);
+        let owner = pg_sys::CurrentResourceOwner;
+        pg_sys::CurrentResourceOwner = receiver.owner;
+        (receiver.each)(&row);
+        pg_sys::CurrentResourceOwner = owner;
+        pg_sys::MemoryContextSwitchTo(context);
+    }
+    true
 }
 
 fn refuse(what: &str) -> ! {

@@ -41,7 +41,7 @@ pub struct Builder<'s, S: Spill> {
     limit: usize,
     /// Fingerprints in place of keys.
     records: Vec<Position>,
-    runs: Runs<'s, S>,
+    runs: Runs<&'s mut S>,
     by_tree: [Vec<Run>; BLOCKS],
     rows: u64,
 }

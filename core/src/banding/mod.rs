@@ -31,7 +31,7 @@ mod ranges;
 mod scan;
 mod schedule;
 pub(crate) mod sort;
-mod spill;
+pub(crate) mod spill;
 mod stats;
 mod storage;
 

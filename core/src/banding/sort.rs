@@ -56,10 +56,7 @@ pub(crate) fn sort_from<T: Bytes>(
             d += 1;
             continue;
         }
-        if records.len() > 1 << 16 {
-            check()?;
-        }
-        permute(records, d, &mut ends);
+        permute(records, d, &mut ends, check)?;
         let mut start = 0;
         for end in ends {
             sort_from(&mut records[start..end], d + 1, check)?;
@@ -79,7 +76,12 @@ pub(crate) fn count<T: Bytes>(records: &[T], d: u32) -> [usize; 256] {
 }
 
 /// Moves every record into its digit's range; turns counts into ends.
-pub(crate) fn permute<T: Bytes>(records: &mut [T], d: u32, ends: &mut [usize; 256]) {
+pub(crate) fn permute<T: Bytes>(
+    records: &mut [T],
+    d: u32,
+    ends: &mut [usize; 256],
+    check: &mut dyn FnMut() -> Result<()>,
+) -> Result<()> {
     let mut next = [0usize; 256];
     let mut sum = 0;
     for (next, end) in next.iter_mut().zip(ends.iter_mut()) {
@@ -88,6 +90,10 @@ pub(crate) fn permute<T: Bytes>(records: &mut [T], d: u32, ends: &mut [usize; 25
         *end = sum;
     }
     for own in 0..256 {
+        // 256 times a large slice, so that a hundred million are no long wait.
+        if records.len() > 1 << 16 {
+            check()?;
+        }
         while next[own] < ends[own] {
             let mut record = records[next[own]];
             // Follow the cycle until one comes that belongs here.
@@ -103,6 +109,7 @@ pub(crate) fn permute<T: Bytes>(records: &mut [T], d: u32, ends: &mut [usize; 25
             next[own] += 1;
         }
     }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -36,6 +36,20 @@ pub trait Spill {
     }
 }
 
+impl<S: Spill> Spill for &mut S {
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        (**self).append(bytes)
+    }
+
+    fn read(&mut self, at: u64, into: &mut [u8]) -> Result<()> {
+        (**self).read(at, into)
+    }
+
+    fn check_interrupts(&mut self) -> Result<()> {
+        (**self).check_interrupts()
+    }
+}
+
 /// A spill in memory, for tests and for builds that are known to fit.
 #[derive(Debug, Default)]
 pub struct MemorySpill(Vec<u8>);
@@ -68,13 +82,13 @@ pub(crate) struct Run {
 }
 
 /// The spill and how much of it is written.
-pub(crate) struct Runs<'s, S: Spill> {
-    spill: &'s mut S,
+pub(crate) struct Runs<S: Spill> {
+    spill: S,
     end: u64,
 }
 
-impl<'s, S: Spill> Runs<'s, S> {
-    pub(crate) fn new(spill: &'s mut S) -> Self {
+impl<S: Spill> Runs<S> {
+    pub(crate) fn new(spill: S) -> Self {
         Runs { spill, end: 0 }
     }
 
@@ -112,7 +126,7 @@ impl<'s, S: Spill> Runs<'s, S> {
             let mut merge = Merge::new(&some, memory);
             let mut merged = Run { at: self.end, records: 0 };
             let mut buffer = Vec::with_capacity(LEAST_BUFFER + RECORD);
-            while let Some(record) = merge.next(self.spill)? {
+            while let Some(record) = merge.next(&mut self.spill)? {
                 buffer.extend_from_slice(&position_bytes(record));
                 merged.records += 1;
                 if buffer.len() >= LEAST_BUFFER {
@@ -133,7 +147,7 @@ impl<'s, S: Spill> Runs<'s, S> {
         mut each: impl FnMut(&mut Self, Position) -> Result<()>,
     ) -> Result<()> {
         let mut merge = Merge::new(runs, memory);
-        while let Some(record) = merge.next(self.spill)? {
+        while let Some(record) = merge.next(&mut self.spill)? {
             each(self, record)?;
         }
         Ok(())
@@ -214,7 +228,7 @@ impl Sorter {
         Sorter { records: Vec::new(), limit: (memory / size_of::<Position>()).max(64), runs: Vec::new() }
     }
 
-    pub(crate) fn add<S: Spill>(&mut self, runs: &mut Runs<'_, S>, record: Position) -> Result<()> {
+    pub(crate) fn add<S: Spill>(&mut self, runs: &mut Runs<S>, record: Position) -> Result<()> {
         if self.records.len() == self.limit {
             self.dump(runs)?;
         }
@@ -222,7 +236,7 @@ impl Sorter {
         Ok(())
     }
 
-    fn dump<S: Spill>(&mut self, runs: &mut Runs<'_, S>) -> Result<()> {
+    fn dump<S: Spill>(&mut self, runs: &mut Runs<S>) -> Result<()> {
         sort(&mut self.records, &mut || runs.check_interrupts())?;
         self.runs.push(runs.write(self.records.drain(..).map(Ok))?);
         Ok(())
@@ -231,7 +245,7 @@ impl Sorter {
     /// Calls `each` with the records in order.
     pub(crate) fn finish<S: Spill>(
         mut self,
-        runs: &mut Runs<'_, S>,
+        runs: &mut Runs<S>,
         memory: usize,
         mut each: impl FnMut(Position) -> Result<()>,
     ) -> Result<()> {

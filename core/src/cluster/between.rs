@@ -1,7 +1,7 @@
 //! Pairs of some rows with others that come a chunk at a time: new rows with
 //! all those that are there already.
 
-use super::pairs::{Host, Pair, Settings, all_of};
+use super::pairs::{Host, Pair, Settings, Span, all_of};
 use super::parallel::Task;
 use super::rows::{Row, Rows};
 use crate::banding::Result;
@@ -43,7 +43,8 @@ impl Between {
     ) -> Result<bool> {
         let Settings { distance, threads, .. } = self.settings;
         let others = sorted(others, threads, host)?;
-        let task = Task { left: &self.rows.fps, right: Some(&others.fps), distance, threads };
+        let task =
+            Task { left: &self.rows.fps, right: Some(&others.fps), distance, threads, span: Span::ALL };
         task.run(host, &mut |host, hits| all_of(&self.rows, &others, hits, host, &mut sink))
     }
 }

@@ -29,13 +29,17 @@ pub struct Centre {
 pub struct SinglePass {
     distance: u32,
     rows: u32,
+    centres: usize,
     index: Index,
 }
+
+/// Bytes a centre: in the list of all and in four buckets, as measured.
+const BYTES_A_CENTRE: usize = 120;
 
 impl SinglePass {
     /// No rows yet; clusters of radius `distance`, 0 to 64.
     pub fn new(distance: u32) -> SinglePass {
-        SinglePass { distance, rows: 0, index: Index::List(Vec::new()) }
+        SinglePass { distance, rows: 0, centres: 0, index: Index::List(Vec::new()) }
     }
 
     /// Puts the next row to its centre, which may be itself.
@@ -47,8 +51,14 @@ impl SinglePass {
         if let Some((distance, row)) = best {
             return Centre { row, distance };
         }
+        self.centres += 1;
         self.index.add((fp, row), u64::MAX);
         Centre { row, distance: 0 }
+    }
+
+    /// Bytes that it takes, about.
+    pub fn memory(&self) -> usize {
+        self.centres * BYTES_A_CENTRE
     }
 
     /// Skips a row that is in no cluster, so that numbers go on.

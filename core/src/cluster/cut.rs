@@ -7,6 +7,7 @@
 //! knowing its rows, this cuts only the bits in which the rows differ, so that
 //! constant bits do not make hot buckets.
 
+use super::pairs::Span;
 use crate::banding::radii;
 
 /// Blocks of a cut.
@@ -91,6 +92,18 @@ impl Cut {
         };
         let cost: f64 = radii.iter().filter(|radius| **radius >= 0).map(block_cost).sum();
         (cost < left * right).then_some(Cut { blocks, radii, width })
+    }
+
+    /// The share of the work that each block is likely to be.
+    pub fn spans(&self) -> [Span; BLOCKS] {
+        let work = self.radii.map(|radius| f64::from(ball_size(self.width, radius)));
+        let all: f64 = work.iter().sum();
+        let mut from = 0.0;
+        work.map(|work| {
+            let span = Span { from, to: from + work / all };
+            from = span.to;
+            span
+        })
     }
 
     /// The first block in which two fingerprints, that differ in the bits

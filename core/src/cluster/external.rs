@@ -8,7 +8,7 @@
 //! are joined each with each.
 
 use super::cut::{BLOCKS, Cut};
-use super::pairs::{BYTES_A_ROW, Host, Settings, Sink, all_of, equal_pairs};
+use super::pairs::{BYTES_A_ROW, Host, Phase, Settings, Sink, Span, all_of, equal_pairs};
 use super::parallel::Task;
 use super::rows::{ROW_BYTES, Row, Rows};
 use crate::banding::{Result, Spill};
@@ -69,7 +69,7 @@ impl<F: Spill> Files<F> {
         let n = self.count as usize;
         let Some(cut) = Cut::choose(self.varying, settings.distance, n, n) else {
             let everything = self.spread(None, 0, settings, host)?;
-            return everything.join(None, settings, host, sink);
+            return everything.join(Place { cut: None, span: Span::ALL }, settings, host, sink);
         };
         for block in (0..BLOCKS).filter(|block| cut.radii[*block] >= 0) {
             // Half of the chunks' memory is one side of a join.
@@ -79,7 +79,8 @@ impl<F: Spill> Files<F> {
             let possible = (settings.memory / 2 / LEAST_BUFFER).ilog2();
             let bits = wanted.min(possible).min(cut.width);
             let partitions = self.spread(Some((&cut, block)), bits, settings, host)?;
-            if !partitions.join(Some((&cut, block)), settings, host, sink)? {
+            let place = Place { cut: Some((&cut, block)), span: cut.spans()[block] };
+            if !partitions.join(place, settings, host, sink)? {
                 return Ok(false);
             }
         }
@@ -133,6 +134,14 @@ struct Link {
     rows: u64,
 }
 
+/// Where in the whole work a join is: in a block of a cut, or in none, and the
+/// stretch that it stands for.
+#[derive(Clone, Copy)]
+struct Place<'c> {
+    cut: Option<(&'c Cut, usize)>,
+    span: Span,
+}
+
 struct Partitions<F> {
     file: F,
     end: u64,
@@ -184,18 +193,26 @@ impl<F: Spill> Partitions<F> {
     /// Joins partitions that can hold pairs with each other.
     fn join<H: Host<File = F>>(
         mut self,
-        cut: Option<(&Cut, usize)>,
+        place: Place<'_>,
         settings: &Settings,
         host: &mut H,
         sink: Sink<'_>,
     ) -> Result<bool> {
-        let radius = cut.map_or(0, |(cut, block)| cut.radii[block]);
+        let all: u64 = self.each.iter().map(|partition| partition.rows).sum();
+        let mut done = 0;
+        let radius = place.cut.map_or(0, |(cut, block)| cut.radii[block]);
         let wanted = settings.memory / BYTES_A_ROW / 2;
         for one in 0..self.each.len() {
             let mut rest = self.each[one].last;
             while rest.rows > 0 {
-                let left = Rows::new(self.load(&mut rest, wanted)?, settings.threads, host)?;
-                if !self.join_with(&left, None, cut, settings, host, sink)? {
+                let rows = self.load(&mut rest, wanted)?;
+                // How many joins a chunk takes is not foreseen: it counts when it is done.
+                let share = place.span.at(done as f64 / all as f64);
+                let place = Place { span: Span { from: share, to: share }, ..place };
+                host.progress(Phase::Search, share);
+                done += rows.len() as u64;
+                let left = Rows::new(rows, settings.threads, host)?;
+                if !self.join_with(&left, None, place, settings, host, sink)? {
                     return Ok(false);
                 }
                 for other in one..self.each.len() {
@@ -205,7 +222,7 @@ impl<F: Spill> Partitions<F> {
                     let mut others = if other == one { rest } else { self.each[other].last };
                     while others.rows > 0 {
                         let right = Rows::new(self.load(&mut others, wanted)?, settings.threads, host)?;
-                        if !self.join_with(&left, Some(&right), cut, settings, host, sink)? {
+                        if !self.join_with(&left, Some(&right), place, settings, host, sink)? {
                             return Ok(false);
                         }
                     }
@@ -220,17 +237,19 @@ impl<F: Spill> Partitions<F> {
         &self,
         left: &Rows,
         right: Option<&Rows>,
-        cut: Option<(&Cut, usize)>,
+        place: Place<'_>,
         settings: &Settings,
         host: &mut H,
         sink: Sink<'_>,
     ) -> Result<bool> {
+        let Place { cut, span } = place;
         // Equal rows are near in every block that is looked at, the first one first.
         if right.is_none() && cut.is_none_or(|(_, block)| block == 0) && !equal_pairs(left, host, sink)? {
             return Ok(false);
         }
         let Settings { distance, threads, .. } = *settings;
-        let task = Task { left: &left.fps, right: right.map(|right| &right.fps[..]), distance, threads };
+        let task =
+            Task { left: &left.fps, right: right.map(|right| &right.fps[..]), distance, threads, span };
         let take = &mut |host: &mut H, hits: &[_]| all_of(left, right.unwrap_or(left), hits, host, sink);
         match cut {
             Some((cut, block)) => task.run_block(cut, block, host, take),

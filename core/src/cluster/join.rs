@@ -6,6 +6,7 @@
 //! thousand) from being quadratic.
 
 use super::cut::{BLOCKS, Cut, ball};
+use super::rows::ROWS_A_CHECK;
 
 /// Lists with fewer comparisons than this are compared all with all.
 const SMALL: usize = 1 << 15;
@@ -38,24 +39,35 @@ pub(super) struct Split {
 }
 
 impl Split {
-    /// Sorts `fps` by block `block` of the cut; `number` names the rows.
-    pub fn new(cut: &Cut, block: usize, fps: &[u64], number: impl Fn(usize) -> u32) -> Split {
+    /// Sorts `fps` by block `block` of the cut; `number` names the rows. `check`
+    /// is asked every few milliseconds whether to go on.
+    pub fn new<E>(
+        cut: &Cut,
+        block: usize,
+        fps: &[u64],
+        number: impl Fn(usize) -> u32,
+        mut check: impl FnMut() -> Result<(), E>,
+    ) -> Result<Split, E> {
         let block = &cut.blocks[block];
         let mut starts = vec![0u32; (1 << cut.width) + 2];
-        for &fp in fps {
-            starts[block.value(fp) + 2] += 1;
+        for part in fps.chunks(ROWS_A_CHECK) {
+            part.iter().for_each(|&fp| starts[block.value(fp) + 2] += 1);
+            check()?;
         }
         for i in 2..starts.len() {
             starts[i] += starts[i - 1];
         }
         let mut split = Split { fps: vec![0; fps.len()], at: vec![0; fps.len()], starts };
         for (i, &fp) in fps.iter().enumerate() {
+            if i % ROWS_A_CHECK == 0 {
+                check()?;
+            }
             let next = &mut split.starts[block.value(fp) + 1];
             split.fps[*next as usize] = fp;
             split.at[*next as usize] = number(i);
             *next += 1;
         }
-        split
+        Ok(split)
     }
 
     /// The rows of a bucket.
@@ -161,8 +173,11 @@ impl<'d> Joiner<'d> {
     fn join_by(&mut self, cut: Cut, left: Side<'_>, right: Side<'_>, same: bool) -> Result<(), Stop> {
         for block in (0..BLOCKS).filter(|block| cut.radii[*block] >= 0) {
             let near = ball(cut.width, cut.radii[block]);
-            let mine = Split::new(&cut, block, left.fps, |i| left.at[i]);
-            let theirs = (!same).then(|| Split::new(&cut, block, right.fps, |i| right.at[i]));
+            let mine = Split::new(&cut, block, left.fps, |i| left.at[i], || self.flush())?;
+            let theirs = match same {
+                true => None,
+                false => Some(Split::new(&cut, block, right.fps, |i| right.at[i], || self.flush())?),
+            };
             self.path.push((cut.clone(), block));
             for value in 0..mine.buckets() {
                 self.bucket(&mine, theirs.as_ref().unwrap_or(&mine), value, &near, same)?;

@@ -20,7 +20,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    fn new(one: i64, other: i64, distance: u32) -> Pair {
+    pub(super) fn new(one: i64, other: i64, distance: u32) -> Pair {
         Pair { a: one.min(other), b: one.max(other), distance }
     }
 }
@@ -39,10 +39,41 @@ pub trait Host {
     /// The interrupt that was asked for.
     fn check(&mut self) -> Result<()>;
 
+    /// Called often: how far the work is. It is a share of the work that is
+    /// foreseen; a bucket that holds much more than others takes longer.
+    fn progress(&mut self, phase: Phase, share: f64) {
+        let _ = (phase, share);
+    }
+
     /// Called with true before threads are started and with false after: for
     /// hosts whose signals must stay with the caller's thread.
     fn shield(&mut self, on: bool) {
         let _ = on;
+    }
+}
+
+/// What is being done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Rows are sorted and near ones looked for.
+    Search,
+    /// Pairs that were found are taken in order.
+    Link,
+}
+
+/// A stretch of the whole work.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Span {
+    pub from: f64,
+    pub to: f64,
+}
+
+impl Span {
+    pub const ALL: Span = Span { from: 0.0, to: 1.0 };
+
+    /// The share of the whole when `share` of the stretch is done.
+    pub fn at(&self, share: f64) -> f64 {
+        self.from + share * (self.to - self.from)
     }
 }
 
@@ -136,7 +167,7 @@ impl<H: Host> Pairs<H> {
             return Ok(false);
         }
         let Settings { distance, threads, .. } = self.settings;
-        let task = Task { left: &rows.fps, right: None, distance, threads };
+        let task = Task { left: &rows.fps, right: None, distance, threads, span: Span::ALL };
         task.run(host, &mut |host, hits| all_of(&rows, &rows, hits, host, &mut sink))
     }
 }

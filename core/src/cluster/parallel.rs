@@ -1,9 +1,9 @@
 //! A join on several threads. Only the caller's thread talks to the host and
 //! takes the hits; the others compute.
 
-use super::cut::{BLOCKS, Cut, ball};
+use super::cut::{Cut, ball};
 use super::join::{Deliver, Hit, Joiner, Side, Split, Stop, varying};
-use super::pairs::Host;
+use super::pairs::{Host, Phase, Span};
 use crate::banding::Result;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -21,6 +21,8 @@ pub(super) struct Task<'a> {
     pub right: Option<&'a [u64]>,
     pub distance: u32,
     pub threads: usize,
+    /// Where in the whole work it is.
+    pub span: Span,
 }
 
 /// A stretch of the work: from, to, and who takes the hits.
@@ -39,8 +41,9 @@ impl Task<'_> {
     /// Finds all pairs; false if `take` had enough.
     pub fn run<H: Host>(&self, host: &mut H, take: Take<'_, H>) -> Result<bool> {
         let Some(cut) = self.cut() else { return self.run_all(host, take) };
-        for block in 0..BLOCKS {
-            if !self.run_block(&cut, block, host, take)? {
+        for (block, span) in cut.spans().iter().enumerate() {
+            let span = Span { from: self.span.at(span.from), to: self.span.at(span.to) };
+            if !(Task { span, ..*self }).run_block(&cut, block, host, take)? {
                 return Ok(false);
             }
         }
@@ -59,10 +62,11 @@ impl Task<'_> {
             return Ok(true);
         }
         let near = ball(cut.width, cut.radii[block]);
-        let mine = Split::new(cut, block, self.left, |i| i as u32);
-        host.check()?;
-        let theirs = self.right.map(|right| Split::new(cut, block, right, |i| i as u32));
-        host.check()?;
+        let mine = Split::new(cut, block, self.left, |i| i as u32, || host.check())?;
+        let theirs = match self.right {
+            Some(right) => Some(Split::new(cut, block, right, |i| i as u32, || host.check())?),
+            None => None,
+        };
         let right = theirs.as_ref().unwrap_or(&mine);
         self.spread(mine.buckets(), host, take, &|from, to, out| {
             let mut joiner = Joiner::new(self.distance, out);
@@ -103,9 +107,12 @@ impl Task<'_> {
         let rows = self.left.len() + self.right.map_or(0, <[u64]>::len);
         if self.threads < 2 || rows < WORTH_IT {
             let mut out = Here { host, take, last: Ok(true) };
-            let _ = (0..items)
-                .step_by(STRIDE)
-                .try_for_each(|from| work(from, (from + STRIDE).min(items), &mut out));
+            for from in (0..items).step_by(STRIDE) {
+                out.host.progress(Phase::Search, self.span.at(from as f64 / items as f64));
+                if work(from, (from + STRIDE).min(items), &mut out).is_err() {
+                    break;
+                }
+            }
             return out.last;
         }
         let next = AtomicUsize::new(0);
@@ -132,7 +139,8 @@ impl Task<'_> {
             // wait to send are let go.
             let receiver = receiver;
             let _stop = StopOnDrop(&stop);
-            collect(host, take, &receiver)
+            let share = || self.span.at(next.load(Relaxed).min(items) as f64 / items.max(1) as f64);
+            collect(host, take, &receiver, &share)
         })
     }
 }
@@ -147,8 +155,14 @@ impl Drop for StopOnDrop<'_> {
 }
 
 /// Takes what the threads find, until all are done.
-fn collect<H: Host>(host: &mut H, take: Take<'_, H>, receiver: &Receiver<Vec<Hit>>) -> Result<bool> {
+fn collect<H: Host>(
+    host: &mut H,
+    take: Take<'_, H>,
+    receiver: &Receiver<Vec<Hit>>,
+    share: &dyn Fn() -> f64,
+) -> Result<bool> {
     loop {
+        host.progress(Phase::Search, share());
         match receiver.recv_timeout(Duration::from_millis(20)) {
             Ok(hits) => {
                 if !take(host, &hits)? {

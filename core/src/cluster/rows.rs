@@ -15,6 +15,9 @@ pub(super) struct Row {
     pub id: i64,
 }
 
+/// Rows that are looked at between two looks at interrupts.
+pub(super) const ROWS_A_CHECK: usize = 1 << 18;
+
 /// Bytes of a row in a file.
 pub(super) const ROW_BYTES: usize = 16;
 
@@ -56,7 +59,11 @@ impl Rows {
         // Counted first: a vector that grows would take twice the memory.
         let distinct = rows.chunk_by(|a, b| a.fp == b.fp).count();
         let (mut fps, mut starts) = (Vec::with_capacity(distinct), Vec::with_capacity(distinct + 1));
+        host.check()?;
         for (i, row) in rows.iter().enumerate() {
+            if i % ROWS_A_CHECK == 0 {
+                host.check()?;
+            }
             if fps.last() != Some(&row.fp) {
                 fps.push(row.fp);
                 starts.push(i as u32);
@@ -80,8 +87,7 @@ fn sort_rows<H: Host>(rows: &mut [Row], threads: usize, host: &mut H) -> Result<
         return sort_from(rows, 0, &mut || host.check());
     }
     let mut ends = count(rows, 0);
-    permute(rows, 0, &mut ends);
-    host.check()?;
+    permute(rows, 0, &mut ends, &mut || host.check())?;
     let (mut pieces, mut rest, mut start) = (Vec::new(), rows, 0);
     for end in ends {
         let piece;

@@ -46,6 +46,11 @@ impl DigitTrie {
         DigitTrie { recheck: false, ..DigitTrie::new() }
     }
 
+    /// Bytes that it takes.
+    pub fn memory(&self) -> usize {
+        size_of_val(&self.nodes[..]) + size_of_val(&self.leaves[..]) + self.texts.memory()
+    }
+
     /// Whether `content` came before.
     pub fn seen(&mut self, content: &str) -> bool {
         let hash = i64::from(dotnet_hash(content));

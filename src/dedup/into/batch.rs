@@ -1,8 +1,8 @@
 //! A batch of new rows: what they are, which of them are equal, to each other
 //! or to rows that are there already, and their fingerprints.
 
-use super::super::input::Shape;
 use super::super::options::{Exact, Keep};
+use super::super::shape::Shape;
 use super::groups::group;
 use super::job::Job;
 use super::progress::Counts;

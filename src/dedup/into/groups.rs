@@ -7,12 +7,10 @@ use super::job::Job;
 use super::stored::{Known, bigint};
 use crate::pg::host::{QueryHost, done, threads, work_memory};
 use crate::pg::statement::{Argument, each};
+use crate::progress::Progress;
 use dedup_core::cluster::{Between, Growing, Pair, Pairs, Settings};
-use dedup_core::signature::{hamming, jaccard};
+use dedup_core::signature::hamming;
 use pgrx::check_for_interrupts;
-
-/// The two rows that join two sets, and their similarity if it was asked for.
-pub(super) type Because = (Pair, Option<f64>);
 
 /// Candidates that wait to be verified together.
 const WAITING: usize = 1 << 18;
@@ -25,14 +23,14 @@ struct Near<'a, 'j> {
     job: &'j Job,
     batch: &'a Batch,
     known: &'a mut Known<'j>,
-    clusters: Growing<Because>,
+    clusters: Growing<Pair>,
     waiting: Vec<Pair>,
     /// For Single-Pass: the later row, its distance to an earlier one, that one.
     edges: Vec<(i64, u32, i64)>,
 }
 
 /// Puts every new row to its cluster.
-pub(super) fn group<'j>(job: &'j Job, batch: &Batch, known: &mut Known<'j>) -> Growing<Because> {
+pub(super) fn group<'j>(job: &'j Job, batch: &Batch, known: &mut Known<'j>) -> Growing<Pair> {
     let clusters = Growing::new(batch.rows.len());
     let mut near = Near { job, batch, known, clusters, waiting: Vec::new(), edges: Vec::new() };
     near.join_equal();
@@ -54,12 +52,14 @@ impl Near<'_, '_> {
                 None => row.first,
             };
             // Equal rows bridge nothing, so nobody asks why.
-            self.clusters.join(number, with, (Pair { a: 0, b: 0, distance: 0 }, None));
+            self.clusters.join(number, with, Pair { a: 0, b: 0, distance: 0 });
         }
     }
 
     fn among_new(&mut self, settings: Settings) {
-        let mut host = QueryHost::new();
+        // A batch says how far the call is, its stages do not.
+        let progress = Progress::new("dedup_into", 0.0);
+        let mut host = QueryHost::reporting(&progress);
         let mut pairs = Pairs::new(settings);
         for (arrival, fp) in self.batch.distinct() {
             done(pairs.add(arrival, fp, &mut host));
@@ -105,7 +105,8 @@ impl Near<'_, '_> {
     }
 
     fn compare_all(&mut self, new: &[(i64, u64)], settings: Settings) {
-        let mut host = QueryHost::new();
+        let progress = Progress::new("dedup_into", 0.0);
+        let mut host = QueryHost::reporting(&progress);
         let between = done(Between::new(settings, new, &mut host));
         let chunk = between.chunk();
         let mut others = Vec::new();
@@ -169,8 +170,8 @@ impl Near<'_, '_> {
         let base = self.batch.base;
         self.known.learn(pairs.iter().map(|pair| pair.a).filter(|&a| a <= base));
         pairs.retain(|pair| !self.is_connected(pair));
-        let least = self.job.options.similarity;
-        if least > 0.0 {
+        let options = &self.job.options;
+        if options.verifies() {
             self.known.load(pairs.iter().map(|pair| pair.a).filter(|&a| a <= base));
         }
         for pair in pairs {
@@ -178,18 +179,16 @@ impl Near<'_, '_> {
             if self.is_connected(&pair) {
                 continue;
             }
-            let mut similarity = None;
-            if least > 0.0 {
+            if options.verifies() {
                 let contents = self.known.content(pair.a).zip(self.known.content(pair.b));
-                similarity = contents.map(|(a, b)| jaccard(&a, &b, self.job.options.n));
-                if similarity.is_none_or(|similarity| similarity < least) {
+                if !contents.is_some_and(|(a, b)| options.alike(&a, &b)) {
                     continue;
                 }
             }
             match self.job.options.group {
                 Group::Components => {
                     let (a, b) = (self.node(pair.a), self.node(pair.b));
-                    self.clusters.join(a, b, (pair, similarity));
+                    self.clusters.join(a, b, pair);
                 }
                 Group::SinglePass => self.edges.push((pair.b, pair.distance, pair.a)),
             }
@@ -208,7 +207,7 @@ impl Near<'_, '_> {
             });
             if let Some(&(arrival, distance, earlier)) = centre {
                 let (a, b) = (self.node(earlier), self.node(arrival));
-                self.clusters.join(a, b, (Pair { a: earlier, b: arrival, distance }, None));
+                self.clusters.join(a, b, Pair { a: earlier, b: arrival, distance });
             }
         }
     }

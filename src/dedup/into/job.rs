@@ -1,7 +1,7 @@
 //! What a call of `dedup_into` is to do.
 
-use super::super::input::Shape;
 use super::super::options::Options;
+use super::super::shape::Shape;
 use super::table::Table;
 use crate::pg::Record;
 use crate::pg::statement::{Argument, array_type, describe, equality};
@@ -34,12 +34,12 @@ pub(super) struct Job {
 /// The options that decide the result, with what they are if they are not
 /// given. They are kept with the result; the others may change from call to call.
 fn decisive() -> Map<String, Value> {
-    let defaults = json!({"exact": "text", "distance": 10, "similarity": 0.5, "n": 2, "weights": null, "fp": null,
+    let defaults = json!({"exact": "text", "distance": 10, "similarity": 0.5, "n": 2, "particulars": null, "weights": null, "fp": null,
         "group": "components", "keep": "first"});
     defaults.as_object().cloned().unwrap_or_default()
 }
 
-const HINT: &str = "Options are those of dedup (exact, distance, similarity, n, weights, fp, group, keep, progress), \
+const HINT: &str = "Options are those of dedup (exact, distance, similarity, n, particulars, weights, fp, group, keep, progress), \
                     batch (1 to 1000000 rows a transaction), and where (a condition on the query's columns that \
                     the rows to take in fulfil).";
 

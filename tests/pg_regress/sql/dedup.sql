@@ -32,11 +32,54 @@ SELECT count(*) AS differing FROM (
      EXCEPT SELECT id, near_dup_component(fp, 3) OVER (ORDER BY id) FROM own)) s;
 -- Ids of any type, and ids that repeat: rows are rows.
 SELECT * FROM dedup($$VALUES ('a'::text, 'one'::varchar), ('a', 'two'), ('b', 'one')$$, '{"progress": 0}');
--- What a run says.
-DO $$
-BEGIN
-    PERFORM FROM dedup('SELECT id, body FROM petition', '{"progress": 1000}');
-END $$;
+-- With a diameter no group is wider, and pairs are taken from the nearest to
+-- the farthest: without verification as the window function says, where equal
+-- fingerprints are one row.
+CREATE TABLE distinct_own AS SELECT row_number() OVER (ORDER BY fp::bit(64)) AS id, 'text ' || fp AS body, fp FROM (SELECT DISTINCT fp FROM own) s;
+CREATE FUNCTION grouped(options jsonb) RETURNS TABLE (id bigint, keeper bigint) LANGUAGE sql AS $$
+    SELECT id::bigint, keeper::bigint
+    FROM dedup('SELECT id, body, fp FROM distinct_own ORDER BY id', '{"fp": "fp", "similarity": 0, "progress": 0}' || options) $$;
+SELECT diameter,
+       (SELECT count(*) FROM grouped(jsonb_build_object('distance', 8, 'diameter', diameter))
+          JOIN (SELECT id, near_dup_component(fp, 8, diameter) OVER (ORDER BY id) AS component FROM distinct_own) c USING (id)
+         WHERE keeper <> component) AS differing,
+       (SELECT max(a.fp <~> b.fp) <= diameter FROM grouped(jsonb_build_object('distance', 8, 'diameter', diameter)) g
+          JOIN distinct_own a USING (id) JOIN distinct_own b ON b.id = g.keeper) AS within
+FROM unnest('{0,2,4,9,20,64}'::int[]) diameter;
+-- Every two rows of a group, not only the kept one, and verified by the text:
+-- row 4 is near row 3 but its text is another; 5 is too far from 1.
+SELECT * FROM dedup($$VALUES (1, 'abcdefgh'::text, 0::bigint), (2, 'abcdefgh!', 1), (3, 'abcdefghi', 3), (4, 'uvwxyz', 7), (5, 'abcdefgh?', 15)$$,
+    '{"fp": "column3", "distance": 4, "diameter": 3, "progress": 0}');
+SELECT * FROM dedup($$VALUES (1, 'abcdefgh'::text, 0::bigint), (2, 'abcdefgh!', 1), (3, 'abcdefghi', 3), (4, 'uvwxyz', 7), (5, 'abcdefgh?', 15)$$,
+    '{"fp": "column3", "distance": 4, "progress": 0}');
+-- A text that tells of another place is another matter, if asked for.
+SELECT particulars, (SELECT string_agg(keeper, ' ' ORDER BY id::int) FROM dedup($$VALUES
+    (1, '青山小区3号楼停水三天了，物业不管，请有关部门尽快处理'::text, 0::bigint),
+    (2, '绿水小区3号楼停水三天了，物业不管，请有关部门尽快处理', 1),
+    (3, '青山小区5号楼停水三天了，物业不管，请有关部门尽快处理', 2)$$,
+    '{"fp": "column3", "progress": 0}' || CASE WHEN particulars IS NULL THEN '{}' ELSE jsonb_build_object('particulars', particulars) END) d) AS keepers
+FROM unnest(ARRAY[NULL, '[]', '["place"]', '["number"]', '["place", "date", "number"]']::jsonb[]) particulars;
+-- The same whatever the memory and the threads, with every way to group.
+CREATE TABLE skewed AS SELECT i AS id, repeat(chr(19968 + i % 40), 3 + i % 3) || i % 200 AS body,
+    hashint4extended(i % 300, 0) # (1::bigint << (i % 60)) # (1::bigint << (i % 11)) AS fp FROM generate_series(1, 3000) i;
+CREATE FUNCTION fingerprint_of_result(options jsonb) RETURNS text LANGUAGE sql AS $$
+    SELECT md5(string_agg(d::text, ' ')) FROM dedup('SELECT id, body, fp FROM skewed ORDER BY id', '{"fp": "fp", "distance": 8, "progress": 0}' || options) d $$;
+CREATE TABLE results AS SELECT options, fingerprint_of_result(options) AS plenty FROM unnest(ARRAY['{}', '{"diameter": 9}', '{"diameter": 3}',
+    '{"group": "single_pass"}', '{"exact": "normal"}', '{"exact": "none"}']::jsonb[]) options;
+SET work_mem = '64kB';
+SET pg_dedup.threads = 1;
+SELECT options, fingerprint_of_result(options) = plenty AS same FROM results;
+SET pg_dedup.threads = 3;
+SELECT options, fingerprint_of_result(options) = plenty AS same FROM results;
+RESET work_mem;
+RESET pg_dedup.threads;
+-- No rows; no row with a content; contents that are all alike.
+SELECT count(*) FROM dedup('SELECT 1, ''a''::text WHERE false', '{"progress": 0}');
+SELECT stage, count(*) FROM dedup('SELECT i, NULL::text FROM generate_series(1, 3) i', '{"progress": 0}') GROUP BY stage;
+SELECT stage, count(*), min(keeper) FROM dedup('SELECT i, ''a''::text FROM generate_series(1, 3000) i', '{"progress": 0, "keep": "last"}') GROUP BY stage;
+-- Contents and ids longer than a page, and of many bytes a character.
+SELECT length(id), keeper = id AS kept, stage FROM dedup($$SELECT repeat('编', 5000) || i, repeat('停水', 100000) || i / 2 FROM generate_series(1, 4) i$$,
+    '{"progress": 0, "distance": null}');
 -- Refused.
 SELECT dedup('SELECT 1');
 SELECT dedup('SELECT 1, 2');
@@ -49,5 +92,30 @@ SELECT dedup('SELECT 1, ''a''::text', '{"keep": {"column": "likes"}}');
 SELECT dedup('SELECT 1, ''a''::text, now()::time AS t', '{"keep": {"column": "t"}}');
 SELECT dedup('SELECT 1, ''a''::text, 1 AS fp', '{"fp": "fp"}');
 SELECT dedup('SELECT 1, ''a''::text', '{"weights": {"token": 1}}');
-DROP TABLE petition, own;
+SELECT dedup('SELECT 1, ''a''::text', '{"diameter": 65}');
+SELECT dedup('SELECT 1, ''a''::text', '{"diameter": -1}');
+SELECT dedup('SELECT 1, ''a''::text', '{"diameter": 3, "group": "single_pass"}');
+SELECT dedup('SELECT 1, ''a''::text', '{"n": 9}');
+SELECT dedup('SELECT 1, ''a''::text', '{"particulars": ["name"]}');
+SELECT dedup('SELECT 1, ''a''::text', '{"progress": -1}');
+SELECT dedup('SELECT 1, ''a''::text', '[]');
+SELECT dedup('SELECT 1, ''a''::text', '{"fp": "fp"}');
+SELECT dedup('SELECT 1, ''a''::text', NULL) IS NULL AS nothing;
+SELECT dedup('SELECT 1, ''a''::bytea');
+SELECT dedup('DELETE FROM own RETURNING id, body');
+SELECT dedup('SELECT 1, ''a''::text; SELECT 2, ''b''::text');
+SELECT dedup('SELECT nothing');
+SELECT dedup('SELECT 1 / (3 - i), ''a''::text FROM generate_series(1, 5) i');
+-- More memory than allowed: in files is allowed, in memory is not.
+SET pg_dedup.memory_limit = '100kB';
+SELECT count(*) FROM dedup('SELECT i, ''a''::text FROM generate_series(1, 2000) i', '{"progress": 0}');
+SELECT count(*) FROM dedup('SELECT i, ''a''::text FROM generate_series(1, 3000) i', '{"progress": 0}');
+SELECT count(seen) FROM (SELECT exact_seen(i::text) OVER () AS seen FROM generate_series(1, 10000) i) s;
+SELECT count(seen) FROM (SELECT trie_seen(i::text) OVER () AS seen FROM generate_series(1, 10000) i) s;
+SELECT count(c) FROM (SELECT single_pass(hashint8extended(i, 0), 1) OVER () AS c FROM generate_series(1, 10000) i) s;
+SELECT count(c) FROM (SELECT near_dup_component(hashint8extended(i, 0), 1) OVER () AS c FROM generate_series(1, 10000) i) s;
+RESET pg_dedup.memory_limit;
+SELECT count(*) AS "temporary files left" FROM pg_ls_tmpdir();
+DROP TABLE petition, own, distinct_own, skewed, results;
+DROP FUNCTION grouped, fingerprint_of_result;
 DROP EXTENSION pg_dedup;

@@ -1,0 +1,109 @@
+//! Equal texts among more than fit in memory: their hashes are sorted, and
+//! texts whose hashes are equal are compared.
+
+use crate::banding::spill::{Runs, Sorter};
+use crate::banding::{Position, Result, Spill, Tid};
+use crate::hash::murmur3_128;
+
+/// Collects the hashes of texts, then finds the equal ones. Hashes that do not
+/// fit in memory wait in a file, 14 bytes each.
+pub struct EqualTexts<F: Spill> {
+    memory: usize,
+    runs: Runs<F>,
+    sorter: Sorter,
+}
+
+impl<F: Spill> EqualTexts<F> {
+    /// No texts yet; `memory`: bytes to sort in.
+    pub fn new(memory: usize, file: F) -> EqualTexts<F> {
+        EqualTexts { memory, runs: Runs::new(file), sorter: Sorter::new(memory) }
+    }
+
+    /// Adds a text under a number. Numbers are given in rising order.
+    ///
+    /// # Errors
+    /// What writing to the file fails with.
+    pub fn add(&mut self, number: u32, content: &[u8]) -> Result<()> {
+        let [hash, _] = murmur3_128(content, 0);
+        self.sorter.add(&mut self.runs, Position { key: hash, tid: Tid::from_bits(number.into()) })
+    }
+
+    /// Calls `copy` with the numbers of the first text of its kind and of a
+    /// later one that equals it, for every later one. `equal` compares two
+    /// texts; it is asked only of those with equal hashes.
+    ///
+    /// # Errors
+    /// What the file, `equal` or `copy` fails with.
+    pub fn finish(
+        mut self,
+        mut equal: impl FnMut(u32, u32) -> Result<bool>,
+        mut copy: impl FnMut(u32, u32) -> Result<()>,
+    ) -> Result<()> {
+        let mut hash = None;
+        // The first texts of each kind with this hash: hardly ever more than one.
+        let mut firsts: Vec<u32> = Vec::new();
+        self.sorter.finish(&mut self.runs, self.memory, |position| {
+            let number = position.tid.bits() as u32;
+            if hash != Some(position.key) {
+                hash = Some(position.key);
+                firsts.clear();
+            }
+            for &first in &firsts {
+                if equal(first, number)? {
+                    return copy(first, number);
+                }
+            }
+            firsts.push(number);
+            Ok(())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::banding::MemorySpill;
+    use proptest::prelude::*;
+    use std::collections::HashMap;
+
+    proptest! {
+        /// Each text is given its first equal, within little memory and in plenty.
+        #[test]
+        fn equals_a_map(texts in prop::collection::vec("[a-c]{0,3}", 0..300), memory in prop::sample::select(vec![1usize, 1 << 20])) {
+            let mut set = EqualTexts::new(memory, MemorySpill::default());
+            for (number, text) in texts.iter().enumerate() {
+                set.add(number as u32, text.as_bytes()).unwrap();
+            }
+            let mut found: Vec<u32> = (0..texts.len() as u32).collect();
+            set.finish(
+                |a, b| Ok(texts[a as usize] == texts[b as usize]),
+                |first, copy| {
+                    found[copy as usize] = first;
+                    Ok(())
+                },
+            ).unwrap();
+            let mut first = HashMap::new();
+            for (number, text) in texts.iter().enumerate() {
+                prop_assert_eq!(found[number], *first.entry(text).or_insert(number as u32));
+            }
+        }
+
+        /// Texts whose hashes are equal are told apart: here all that are said to differ.
+        #[test]
+        fn collisions_are_told_apart(kinds in prop::collection::vec(0u8..3, 0..60)) {
+            let mut set = EqualTexts::new(1 << 20, MemorySpill::default());
+            (0..kinds.len()).for_each(|number| set.add(number as u32, b"one").unwrap());
+            let mut found: Vec<u32> = (0..kinds.len() as u32).collect();
+            set.finish(
+                |a, b| Ok(kinds[a as usize] == kinds[b as usize]),
+                |first, copy| {
+                    found[copy as usize] = first;
+                    Ok(())
+                },
+            ).unwrap();
+            for (number, kind) in kinds.iter().enumerate() {
+                prop_assert_eq!(found[number] as usize, kinds.iter().position(|other| other == kind).unwrap());
+            }
+        }
+    }
+}

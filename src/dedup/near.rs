@@ -1,0 +1,194 @@
+//! The near stage of `dedup`: fingerprints, the near ones among them, what the
+//! texts say of those, and the groups that are left.
+
+use super::input::{Input, Kind};
+use super::options::{Group, Options};
+use crate::pg::host::{QueryHost, done, threads, work_memory};
+use crate::progress::Progress;
+use dedup_core::cluster::{Linkage, Linker, Pairs, Settings, UnionFind, on_threads};
+use dedup_core::features::Extractor;
+
+/// Rows that are fingerprinted at a time, and bytes of content that are worked on.
+const BATCH_ROWS: usize = 2048;
+/// Pairs that are verified at a time.
+const BATCH_PAIRS: usize = 1024;
+const BATCH_BYTES: usize = 4 << 20;
+
+/// Fingerprints the rows that are the first of their content. A copy has the
+/// fingerprint of the first.
+pub(super) fn fingerprint(options: &Options, input: &mut Input, first_equal: &[u32], progress: &Progress) {
+    let rows = input.rows();
+    if options.fp.is_none() {
+        progress.stage("making fingerprints", "rows", Some(rows as u64));
+        let mut made = 0u64;
+        let mut extractors: Vec<Extractor> = (0..threads().max(1)).map(|_| Extractor::new()).collect();
+        let mut host = QueryHost::reporting(progress);
+        let (mut batch, mut bytes) = (Vec::new(), 0);
+        for (row, &first) in first_equal.iter().enumerate() {
+            progress.step();
+            if first as usize == row && input.kinds[row] != Kind::Empty {
+                let content = input.content(row);
+                bytes += content.len();
+                batch.push((row, content));
+            }
+            if batch.len() == BATCH_ROWS || bytes >= BATCH_BYTES || row + 1 == rows {
+                let make = |extractor: &mut Extractor, (_, content): &(usize, String)| {
+                    extractor.simhash(content, &options.recipe)
+                };
+                let fps = done(on_threads(&batch, &mut extractors, &mut host, make));
+                for ((row, _), fp) in batch.drain(..).zip(fps) {
+                    if let Some(fp) = fp {
+                        (input.fps[row], input.kinds[row]) = (fp, Kind::Near);
+                        made += 1;
+                    }
+                }
+                bytes = 0;
+            }
+        }
+        progress.end(&format!("{made} fingerprints"));
+    }
+    for (row, &first) in first_equal.iter().enumerate() {
+        (input.fps[row], input.kinds[row]) = (input.fps[first as usize], input.kinds[first as usize]);
+    }
+}
+
+/// The groups of rows; those of equal content are known by the first of them.
+pub(super) fn group(
+    options: &Options,
+    distance: u32,
+    input: &mut Input,
+    first_equal: &[u32],
+    progress: &Progress,
+) -> UnionFind {
+    let linkage = match (options.group, options.diameter) {
+        (Group::Components, None) => None,
+        (Group::Components, Some(diameter)) => Some(Linkage::Diameter(diameter)),
+        (Group::SinglePass, _) => Some(Linkage::SinglePass),
+    };
+    // A pair farther apart than the diameter joins nothing.
+    let distance = options.diameter.map_or(distance, |diameter| distance.min(diameter));
+    let mut host = QueryHost::reporting(progress);
+    let for_links = if linkage.is_some() { work_memory() / 4 } else { 0 };
+    let settings = Settings { distance, memory: work_memory() - for_links, threads: threads() };
+    let mut pairs = Pairs::new(settings);
+    for (row, &first) in first_equal.iter().enumerate() {
+        if first as usize == row && input.kinds[row] == Kind::Near {
+            done(pairs.add(row as i64, input.fps[row], &mut host));
+        }
+    }
+    match linkage {
+        None => connected(options, distance, pairs, input, &mut host, progress),
+        Some(linkage) => linked(options, distance, pairs, (linkage, for_links), input, &mut host, progress),
+    }
+}
+
+/// Whatever verified pairs connect: in any order, so as they are found.
+fn connected<'p>(
+    options: &Options,
+    distance: u32,
+    pairs: Pairs<QueryHost<'p>>,
+    input: &mut Input,
+    host: &mut QueryHost<'p>,
+    progress: &'p Progress,
+) -> UnionFind {
+    progress.stage("finding near fingerprints and verifying them", "candidate pairs", None);
+    let mut sets = UnionFind::new(input.rows());
+    let mut verifier = Verifier::new(options, progress);
+    let mut candidates = 0u64;
+    done(pairs.finish(host, |pair| {
+        candidates += 1;
+        progress.step();
+        let (a, b) = (pair.a as u32, pair.b as u32);
+        // What is connected already need not be read.
+        if sets.find(a) != sets.find(b) {
+            verifier.add(a, b, input, &mut sets);
+        }
+        Ok(true)
+    }));
+    verifier.verify(&mut sets);
+    let Verifier { compared, verified, .. } = verifier;
+    progress.end(&format!(
+        "{candidates} candidate pairs within {distance} bits, {compared} compared, {verified} verified"
+    ));
+    sets
+}
+
+/// Compares texts, many at a time, on threads.
+struct Verifier<'o, 'p> {
+    options: &'o Options,
+    /// Besides the host of the search, which is at work itself.
+    host: QueryHost<'p>,
+    batch: Vec<(u32, u32, [String; 2])>,
+    bytes: usize,
+    compared: u64,
+    verified: u64,
+}
+
+impl<'o, 'p> Verifier<'o, 'p> {
+    fn new(options: &'o Options, progress: &'p Progress) -> Verifier<'o, 'p> {
+        let host = QueryHost::reporting(progress);
+        Verifier { options, host, batch: Vec::new(), bytes: 0, compared: 0, verified: 0 }
+    }
+
+    /// Takes a pair on, and joins its sets, now or later, if it is verified.
+    fn add(&mut self, a: u32, b: u32, input: &mut Input, sets: &mut UnionFind) {
+        let texts = match self.options.verifies() {
+            true => [input.content(a as usize), input.content(b as usize)],
+            false => Default::default(),
+        };
+        self.bytes += texts[0].len() + texts[1].len();
+        self.batch.push((a, b, texts));
+        if !self.options.verifies() || self.batch.len() == BATCH_PAIRS || self.bytes >= BATCH_BYTES {
+            self.verify(sets);
+        }
+    }
+
+    fn verify(&mut self, sets: &mut UnionFind) {
+        // Few texts are compared before a thread has started.
+        let threads = if self.batch.len() < BATCH_PAIRS / 8 { 1 } else { threads().max(1) };
+        let alike = |_: &mut (), (_, _, [a, b]): &(u32, u32, [String; 2])| self.options.alike(a, b);
+        let verdicts = done(on_threads(&self.batch, &mut vec![(); threads], &mut self.host, alike));
+        for ((a, b, _), alike) in self.batch.drain(..).zip(verdicts) {
+            self.compared += 1;
+            if alike {
+                self.verified += 1;
+                sets.union(a, b);
+            }
+        }
+        self.bytes = 0;
+    }
+}
+
+/// Pairs that must be taken in an order: all of them are found first.
+fn linked<'p>(
+    options: &Options,
+    distance: u32,
+    pairs: Pairs<QueryHost<'p>>,
+    (linkage, memory): (Linkage, usize),
+    input: &mut Input,
+    host: &mut QueryHost<'p>,
+    progress: &Progress,
+) -> UnionFind {
+    progress.stage("finding near fingerprints", "candidate pairs", None);
+    let mut linker = Linker::new(linkage, memory, host);
+    done(pairs.finish(host, |pair| {
+        progress.step();
+        linker.add(pair).map(|()| true)
+    }));
+    let candidates = linker.count();
+    progress.end(&format!("{candidates} candidate pairs within {distance} bits"));
+    let (mut compared, mut verified) = (0u64, 0u64);
+    // The linker borrows the fingerprints while the contents are read.
+    let fps = std::mem::take(&mut input.fps);
+    let sets = done(linker.finish(&fps, host, |_, a, b| {
+        compared += 1;
+        progress.step();
+        let same =
+            !options.verifies() || options.alike(&input.content(a as usize), &input.content(b as usize));
+        verified += u64::from(same);
+        Ok(same)
+    }));
+    input.fps = fps;
+    progress.end(&format!("{compared} pairs compared, {verified} verified"));
+    sets
+}

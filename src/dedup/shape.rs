@@ -1,0 +1,108 @@
+//! The columns that `dedup` reads.
+
+use super::options::{Keep, Options};
+use crate::pg::raise;
+use crate::pg::rows::{Column, Values, text_of};
+use pgrx::prelude::*;
+
+/// Where in a row they stand, and of what types they are.
+pub(super) struct Shape {
+    id: pg_sys::Oid,
+    fp: Option<usize>,
+    key: Option<(usize, pg_sys::Oid)>,
+}
+
+const HINT: &str = "The query returns the row's id, its content (text), and the columns that options name.";
+
+fn refuse(what: String, hint: &str) -> ! {
+    raise(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, what, hint)
+}
+
+/// Types that a row may be kept by.
+const ORDERED: [pg_sys::Oid; 7] = [
+    pg_sys::INT2OID,
+    pg_sys::INT4OID,
+    pg_sys::INT8OID,
+    pg_sys::FLOAT8OID,
+    pg_sys::DATEOID,
+    pg_sys::TIMESTAMPOID,
+    pg_sys::TIMESTAMPTZOID,
+];
+
+impl Shape {
+    pub(super) fn of(columns: &[Column], options: &Options) -> Shape {
+        let [id, content, ..] = columns else {
+            refuse(format!("the query returns {} columns, not 2 or more", columns.len()), HINT)
+        };
+        if ![pg_sys::TEXTOID, pg_sys::VARCHAROID].contains(&content.typoid) {
+            let type_name = content.type_name();
+            refuse(format!("column \"{}\" of the query is {type_name}, not text", content.name), HINT)
+        }
+        let fp = options.fp.as_deref().map(|name| {
+            let at = find(columns, name);
+            if columns[at].typoid != pg_sys::INT8OID {
+                refuse(format!("column \"{name}\" is {}, not bigint", columns[at].type_name()), HINT)
+            }
+            at
+        });
+        let key = match &options.keep {
+            Keep::Column(name, _) => Some(key(columns, name)),
+            _ => None,
+        };
+        Shape { id: id.typoid, fp, key }
+    }
+
+    /// The fingerprint that the row brings, if rows bring one.
+    pub(super) fn fp(&self, row: &Values<'_>) -> Option<Option<u64>> {
+        self.fp.map(|column| row.get(column).map(|fp| fp.value() as u64))
+    }
+
+    /// The row's id as text.
+    pub(super) fn id(&self, row: &Values<'_>) -> Vec<u8> {
+        let Some(id) = row.get(0) else {
+            raise(
+                PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+                "the query returned a row without an id",
+                "Leave such rows out: WHERE id IS NOT NULL.",
+            )
+        };
+        // SAFETY: the column is of the type that the query said.
+        unsafe { text_of(id, self.id) }
+    }
+
+    /// A number that orders rows as the column does; less is better, NULL is worst.
+    pub(super) fn key(&self, row: &Values<'_>, descending: bool) -> i64 {
+        let Some((column, typoid)) = self.key else { return 0 };
+        let Some(value) = row.get(column) else { return i64::MAX };
+        let bits = value.value() as i64;
+        let ordered = match typoid {
+            pg_sys::INT2OID => i64::from(bits as i16),
+            pg_sys::INT4OID | pg_sys::DATEOID => i64::from(bits as i32),
+            // Floats order as their bits do, the negative ones backwards.
+            pg_sys::FLOAT8OID => bits ^ ((bits >> 63) as u64 >> 1) as i64,
+            _ => bits,
+        };
+        if descending { !ordered } else { ordered }
+    }
+}
+
+fn find(columns: &[Column], name: &str) -> usize {
+    columns.iter().position(|column| column.name == name).unwrap_or_else(|| {
+        raise(
+            PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
+            format!("the query has no column \"{name}\" that the options name"),
+            HINT,
+        )
+    })
+}
+
+fn key(columns: &[Column], name: &str) -> (usize, pg_sys::Oid) {
+    let at = find(columns, name);
+    if !ORDERED.contains(&columns[at].typoid) {
+        refuse(
+            format!("rows cannot be kept by column \"{name}\" of type {}", columns[at].type_name()),
+            "Cast it to bigint, double precision, date or timestamp.",
+        )
+    }
+    (at, columns[at].typoid)
+}
