@@ -36,11 +36,6 @@ impl Progress {
         Progress { who, every, stage: Cell::new(stage), said: Cell::new(now) }
     }
 
-    /// Says nothing, and gives interrupts their chance.
-    pub(crate) fn silent() -> Progress {
-        Progress::new("", 0.0)
-    }
-
     /// A stage begins; `total`: its steps, if they are known.
     pub(crate) fn stage(&self, name: &'static str, unit: &'static str, total: Option<u64>) {
         let started = Instant::now();

@@ -9,11 +9,8 @@ use crate::pg::host::{QueryHost, done, threads, work_memory};
 use crate::pg::statement::{Argument, each};
 use crate::progress::Progress;
 use dedup_core::cluster::{Between, Growing, Pair, Pairs, Settings};
-use dedup_core::signature::{hamming, jaccard};
+use dedup_core::signature::hamming;
 use pgrx::check_for_interrupts;
-
-/// The two rows that join two sets, and their similarity if it was asked for.
-pub(super) type Because = (Pair, Option<f64>);
 
 /// Candidates that wait to be verified together.
 const WAITING: usize = 1 << 18;
@@ -26,14 +23,14 @@ struct Near<'a, 'j> {
     job: &'j Job,
     batch: &'a Batch,
     known: &'a mut Known<'j>,
-    clusters: Growing<Because>,
+    clusters: Growing<Pair>,
     waiting: Vec<Pair>,
     /// For Single-Pass: the later row, its distance to an earlier one, that one.
     edges: Vec<(i64, u32, i64)>,
 }
 
 /// Puts every new row to its cluster.
-pub(super) fn group<'j>(job: &'j Job, batch: &Batch, known: &mut Known<'j>) -> Growing<Because> {
+pub(super) fn group<'j>(job: &'j Job, batch: &Batch, known: &mut Known<'j>) -> Growing<Pair> {
     let clusters = Growing::new(batch.rows.len());
     let mut near = Near { job, batch, known, clusters, waiting: Vec::new(), edges: Vec::new() };
     near.join_equal();
@@ -55,13 +52,14 @@ impl Near<'_, '_> {
                 None => row.first,
             };
             // Equal rows bridge nothing, so nobody asks why.
-            self.clusters.join(number, with, (Pair { a: 0, b: 0, distance: 0 }, None));
+            self.clusters.join(number, with, Pair { a: 0, b: 0, distance: 0 });
         }
     }
 
     fn among_new(&mut self, settings: Settings) {
-        let silent = Progress::silent();
-        let mut host = QueryHost::reporting(&silent);
+        // A batch says how far the call is, its stages do not.
+        let progress = Progress::new("dedup_into", 0.0);
+        let mut host = QueryHost::reporting(&progress);
         let mut pairs = Pairs::new(settings);
         for (arrival, fp) in self.batch.distinct() {
             done(pairs.add(arrival, fp, &mut host));
@@ -107,8 +105,8 @@ impl Near<'_, '_> {
     }
 
     fn compare_all(&mut self, new: &[(i64, u64)], settings: Settings) {
-        let silent = Progress::silent();
-        let mut host = QueryHost::reporting(&silent);
+        let progress = Progress::new("dedup_into", 0.0);
+        let mut host = QueryHost::reporting(&progress);
         let between = done(Between::new(settings, new, &mut host));
         let chunk = between.chunk();
         let mut others = Vec::new();
@@ -181,20 +179,16 @@ impl Near<'_, '_> {
             if self.is_connected(&pair) {
                 continue;
             }
-            let mut similarity = None;
             if options.verifies() {
-                let Some((a, b)) = self.known.content(pair.a).zip(self.known.content(pair.b)) else {
-                    continue;
-                };
-                if !options.alike(&a, &b) {
+                let contents = self.known.content(pair.a).zip(self.known.content(pair.b));
+                if !contents.is_some_and(|(a, b)| options.alike(&a, &b)) {
                     continue;
                 }
-                similarity = (options.similarity > 0.0).then(|| jaccard(&a, &b, options.n));
             }
-            match options.group {
+            match self.job.options.group {
                 Group::Components => {
                     let (a, b) = (self.node(pair.a), self.node(pair.b));
-                    self.clusters.join(a, b, (pair, similarity));
+                    self.clusters.join(a, b, pair);
                 }
                 Group::SinglePass => self.edges.push((pair.b, pair.distance, pair.a)),
             }
@@ -213,7 +207,7 @@ impl Near<'_, '_> {
             });
             if let Some(&(arrival, distance, earlier)) = centre {
                 let (a, b) = (self.node(earlier), self.node(arrival));
-                self.clusters.join(a, b, (Pair { a: earlier, b: arrival, distance }, None));
+                self.clusters.join(a, b, Pair { a: earlier, b: arrival, distance });
             }
         }
     }

@@ -34,13 +34,13 @@ pub(super) struct Job {
 /// The options that decide the result, with what they are if they are not
 /// given. They are kept with the result; the others may change from call to call.
 fn decisive() -> Map<String, Value> {
-    let defaults = json!({"exact": "text", "distance": 10, "similarity": 0.5, "n": 2, "particulars": null, "weights": null,
-        "fp": null, "group": "components", "keep": "first"});
+    let defaults = json!({"exact": "text", "distance": 10, "similarity": 0.5, "n": 2, "particulars": null, "weights": null, "fp": null,
+        "group": "components", "keep": "first"});
     defaults.as_object().cloned().unwrap_or_default()
 }
 
-const HINT: &str = "Options are those of dedup (exact, distance, similarity, n, particulars, weights, fp, group, keep, \
-                    progress), batch (1 to 1000000 rows a transaction), and where (a condition on the query's columns that \
+const HINT: &str = "Options are those of dedup (exact, distance, similarity, n, particulars, weights, fp, group, keep, progress), \
+                    batch (1 to 1000000 rows a transaction), and where (a condition on the query's columns that \
                     the rows to take in fulfil).";
 
 fn refuse(what: impl std::fmt::Display) -> ! {
@@ -75,7 +75,6 @@ impl Job {
                 _ if kept.contains_key(&key) => {
                     kept.insert(key, value);
                 }
-                "diameter" => refuse("clusters that grow by rows that arrive have no diameter; dedup() has"),
                 _ => refuse(format!("unknown option \"{key}\"")),
             }
         }

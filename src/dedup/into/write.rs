@@ -3,13 +3,12 @@
 //! merges.
 
 use super::batch::Batch;
-use super::groups::Because;
 use super::job::Job;
 use super::progress::Counts;
 use super::rewrite::{Change, Compared, compare, rewrite};
 use super::stored::{Known, Standing};
 use crate::pg::statement::{Argument, execute};
-use dedup_core::cluster::Growing;
+use dedup_core::cluster::{Growing, Merge, Pair};
 use dedup_core::signature::jaccard;
 use pgrx::check_for_interrupts;
 use pgrx::datum::Uuid;
@@ -26,7 +25,7 @@ pub(super) fn write(
     ids: Argument,
     batch: &Batch,
     known: &mut Known<'_>,
-    clusters: &mut Growing<Because>,
+    clusters: &mut Growing<Pair>,
 ) -> Counts {
     let sets = sets(batch, known, clusters);
     let mut changes = HashMap::new();
@@ -47,7 +46,7 @@ pub(super) fn write(
 }
 
 /// The sets that have a new row, by their roots.
-fn sets(batch: &Batch, known: &Known<'_>, clusters: &mut Growing<Because>) -> HashMap<u32, Set> {
+fn sets(batch: &Batch, known: &Known<'_>, clusters: &mut Growing<Pair>) -> HashMap<u32, Set> {
     let mut sets: HashMap<u32, Set> = HashMap::new();
     for (number, row) in (0u32..).zip(&batch.rows) {
         let root = clusters.root(number);
@@ -85,7 +84,7 @@ fn insert(
     ids: Argument,
     batch: &Batch,
     known: &mut Known<'_>,
-    clusters: &mut Growing<Because>,
+    clusters: &mut Growing<Pair>,
     sets: &HashMap<u32, Set>,
 ) -> Counts {
     let old = |keeper: i64| keeper <= batch.base;
@@ -174,23 +173,19 @@ impl Columns {
 }
 
 /// Which cluster went into which, because of which two rows.
-fn log_merges(job: &Job, known: &mut Known<'_>, clusters: &Growing<Because>) {
+fn log_merges(job: &Job, known: &mut Known<'_>, clusters: &Growing<Pair>) {
     let merges = clusters.merges();
     if merges.is_empty() {
         return;
     }
-    known.load(merges.iter().flat_map(|merge| [merge.because.0.a, merge.because.0.b]));
-    let similarity = |(pair, similarity): Because| {
-        similarity.or_else(|| {
-            let contents = known.content(pair.a).zip(known.content(pair.b));
-            contents.map(|(a, b)| jaccard(&a, &b, job.options.n))
-        })
+    known.load(merges.iter().flat_map(|merge| [merge.because.a, merge.because.b]));
+    let similarity = |pair: Pair| {
+        let contents = known.content(pair.a).zip(known.content(pair.b));
+        contents.map(|(a, b)| jaccard(&a, &b, job.options.n))
     };
     let similarities: Vec<Option<f64>> = merges.iter().map(|merge| merge.because).map(similarity).collect();
-    let number = |of: &dyn Fn(&dedup_core::cluster::Merge<Because>) -> i64| {
-        Argument::of(merges.iter().map(of).collect::<Vec<i64>>())
-    };
-    let distances: Vec<i32> = merges.iter().map(|merge| merge.because.0.distance as i32).collect();
+    let number = |of: &dyn Fn(&Merge<Pair>) -> i64| Argument::of(merges.iter().map(of).collect::<Vec<i64>>());
+    let distances: Vec<i32> = merges.iter().map(|merge| merge.because.distance as i32).collect();
     let sql = format!(
         "INSERT INTO {} (kept, absorbed, a, b, distance, similarity) \
          SELECT m.kept, m.absorbed, a.id, b.id, m.distance, m.similarity \
@@ -202,8 +197,8 @@ fn log_merges(job: &Job, known: &mut Known<'_>, clusters: &Growing<Because>) {
     let arguments = [
         number(&|merge| merge.kept),
         number(&|merge| merge.absorbed),
-        number(&|merge| merge.because.0.a),
-        number(&|merge| merge.because.0.b),
+        number(&|merge| merge.because.a),
+        number(&|merge| merge.because.b),
         Argument::of(distances),
         Argument::of(similarities),
     ];

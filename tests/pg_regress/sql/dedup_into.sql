@@ -11,7 +11,7 @@ SELECT i AS id, abs(hashint4(i)) AS mixed, hashint4(i * 7) % 20 AS likes,
            SELECT string_agg(chr(19968 + (hashint4(p + 1000 * (i % 40)) & 1023)
                                  + CASE WHEN (hashint4(p * 31 + i % 200) & 31) < i % 5 THEN 1000 ELSE 0 END),
                              CASE WHEN i % 3 = 0 THEN '，' ELSE ',' END ORDER BY p)
-           FROM generate_series(1, 60) p) END AS body
+           FROM generate_series(1, 60) p) || i % 3 || '号' END AS body
 FROM generate_series(1, 600) i;
 ALTER TABLE letter ADD PRIMARY KEY (id), ADD fp bigint;
 UPDATE letter SET fp = simhash(body) # (1::bigint << (id % 3));
@@ -57,7 +57,7 @@ FROM (VALUES ('mixed', 31), ('mixed', 250), ('id', 1000)) v(sorted, batch),
      unnest(ARRAY['{}', '{"distance": 14, "similarity": 0.4}', '{"distance": 8, "similarity": 0}', '{"distance": null}',
          '{"exact": "normal"}', '{"exact": "none", "distance": 4}', '{"fp": "fp"}', '{"fp": "fp", "group": "single_pass"}',
          '{"group": "single_pass", "distance": 12}', '{"keep": "last"}', '{"keep": "longest", "distance": 14}',
-         '{"keep": {"column": "likes"}}', '{"n": 3, "weights": {"tokens": "chars"}}',
+         '{"keep": {"column": "likes"}}', '{"n": 3, "weights": {"tokens": "chars"}}', '{"particulars": ["number"]}',
          '{"keep": {"column": "likes", "order": "desc"}, "exact": "normal", "group": "single_pass"}']::jsonb[]) options;
 \set ECHO none
 \o /dev/null
