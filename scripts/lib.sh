@@ -117,7 +117,7 @@ find_pg_config() {
 find_compilers() {
     local wanted found
     wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' "$root/Cargo.toml")
-    found=$(as_builder rustc --version 2>/dev/null | awk '{print $2}') || true
+    found=$(as_builder rustc --version 2>/dev/null | awk '{print $2}') || found=''
     [[ -n $found ]] || die "no Rust found; install it from https://rustup.rs (the packaged one is too old)"
     [[ $(printf '%s\n' "$wanted" "$found" | sort -V | head -n 1) == "$wanted" ]] ||
         die "Rust $found is too old, $wanted is needed: rustup update stable"
@@ -140,7 +140,7 @@ run_shown() {
 install_cargo_pgrx() {
     local wanted found log
     wanted=$(sed -n 's/^pgrx = "=\(.*\)"/\1/p' "$root/Cargo.toml")
-    found=$(as_builder cargo pgrx --version 2>/dev/null | awk '{print $2}') || true
+    found=$(as_builder cargo pgrx --version 2>/dev/null | awk '{print $2}') || found=''
     [[ $found == "$wanted" ]] && return
     say "Installing cargo-pgrx $wanted (compiling it takes some minutes, once)"
     local where=()
@@ -249,7 +249,8 @@ start_cluster() {
 stop_cluster() {
     local dir=$1
     if [[ -f $dir/data/postmaster.pid ]]; then
-        as_postgres "$pg_bin/pg_ctl" -D "$dir/data" -m immediate -s -w stop || true
+        as_postgres "$pg_bin/pg_ctl" -D "$dir/data" -m immediate -s -w stop ||
+            note "the scratch server in $dir did not stop"
     fi
     rm -rf "$dir" "$dir.log"
 }

@@ -61,7 +61,7 @@ pub(crate) fn execute(sql: &str, arguments: &[Argument]) -> u64 {
     // of their types, none is NULL.
     unsafe {
         pg_sys::SPI_connect();
-        pg_sys::SPI_execute_with_args(
+        let status = pg_sys::SPI_execute_with_args(
             text.as_ptr(),
             types.len() as i32,
             types.as_mut_ptr(),
@@ -70,6 +70,10 @@ pub(crate) fn execute(sql: &str, arguments: &[Argument]) -> u64 {
             false,
             0,
         );
+        if status < 0 {
+            let name = CStr::from_ptr(pg_sys::SPI_result_code_string(status)).to_string_lossy();
+            raise(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, format!("statement failed: {name}"), "")
+        }
         let rows = pg_sys::SPI_processed;
         pg_sys::SPI_finish();
         rows

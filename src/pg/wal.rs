@@ -20,8 +20,6 @@ unsafe extern "C-unwind" {
     fn XLogInsert(manager: pg_sys::RmgrId, info: u8) -> pg_sys::XLogRecPtr;
 }
 
-/// `RM_GENERIC_ID`: on disk, so it cannot change.
-const GENERIC: pg_sys::RmgrId = 20;
 /// Bytes of a fragment before its data.
 const FRAGMENT: usize = 4;
 
@@ -96,7 +94,7 @@ pub(super) unsafe fn commit(changes: &[(pg_sys::Buffer, *mut u8, Delta)]) {
             XLogRegisterBuffer(number as u8, *buffer, pg_sys::REGBUF_STANDARD as u8);
             XLogRegisterBufData(number as u8, delta.0.as_ptr(), delta.0.len() as u32);
         }
-        let lsn = XLogInsert(GENERIC, 0);
+        let lsn = XLogInsert(pg_sys::RmgrIds::RM_GENERIC_ID as pg_sys::RmgrId, 0);
         for (_, page, _) in changes {
             let header = page.cast::<pg_sys::PageHeaderData>();
             (*header).pd_lsn = pg_sys::PageXLogRecPtr { xlogid: (lsn >> 32) as u32, xrecoff: lsn as u32 };

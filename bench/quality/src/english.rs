@@ -8,6 +8,7 @@
 
 use crate::data::fail;
 use crate::english_words::{ANY, BUILDINGS, DAYS, OPENINGS, QUARTERS, REQUESTS, STREETS, SYNONYMS, TOPICS};
+use dedup_core::hash::{GOLDEN, mix64};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -16,11 +17,8 @@ struct Random(u64);
 impl Random {
     /// SplitMix64.
     fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut x = self.0;
-        x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((u128::from(x ^ (x >> 31)) * limit as u128) >> 64) as usize
+        self.0 = self.0.wrapping_add(GOLDEN);
+        ((u128::from(mix64(self.0)) * limit as u128) >> 64) as usize
     }
 
     fn one_of<'a, T: ?Sized>(&mut self, of: &[&'a T]) -> &'a T {

@@ -170,13 +170,12 @@ fn normal_below(z: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hash::{GOLDEN, mix64};
 
     fn random(count: usize, mut seed: u64) -> Vec<u64> {
         let mut next = || {
-            seed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
-            let z = (seed ^ (seed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-            let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-            z ^ (z >> 31)
+            seed = seed.wrapping_add(GOLDEN);
+            mix64(seed)
         };
         (0..count).map(|_| next()).collect()
     }

@@ -15,6 +15,17 @@ pub fn city64(feature: &[u8]) -> u64 {
     if feature.len() <= 16 { city64_short(feature) } else { cityhasher::hash(feature) }
 }
 
+/// What SplitMix64 adds from one number to the next.
+pub const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// The finaliser of SplitMix64 (Steele, Lea and Flood 2014), a bijection.
+#[inline]
+pub fn mix64(x: u64) -> u64 {
+    let x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    x ^ (x >> 31)
+}
+
 /// `HashLen0to16` of CityHash64 1.1.
 #[inline]
 fn city64_short(bytes: &[u8]) -> u64 {

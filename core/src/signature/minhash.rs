@@ -11,7 +11,7 @@
 //! far from independent, and which give one number to many elements of a
 //! larger set. It is here to replay that experiment.
 
-use crate::hash::city64;
+use crate::hash::{GOLDEN, city64, mix64};
 use crate::text::{char_ngrams, compact, normalize};
 use std::fmt;
 
@@ -44,18 +44,10 @@ pub fn element(text: &str) -> u64 {
     city64(text.as_bytes())
 }
 
-/// The finaliser of SplitMix64 (Steele, Lea and Flood 2014), a bijection.
-#[inline]
-fn mix(x: u64) -> u64 {
-    let x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    x ^ (x >> 31)
-}
-
 /// The constant of function `i`: the `i`-th number of SplitMix64.
 #[inline]
 fn constant(i: u64) -> u64 {
-    mix((i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+    mix64((i + 1).wrapping_mul(GOLDEN))
 }
 
 /// The signature of a set of elements: the minimum of each of `k` functions.
@@ -70,7 +62,7 @@ pub fn signature(elements: impl IntoIterator<Item = u64>, k: usize, family: Fami
     match family {
         Family::Mixed => {
             let constants: Vec<u64> = (0..k as u64).map(constant).collect();
-            minima(elements, k, |at, x| mix(x ^ constants[at]))
+            minima(elements, k, |at, x| mix64(x ^ constants[at]))
         }
         Family::Paper => {
             minima(elements, k, |at, x| (x % PAPER_MODULUS + (at as u64 + 1) % PAPER_MODULUS) % PAPER_MODULUS)
@@ -164,8 +156,8 @@ pub fn bands(signature: &[u64], bands: usize, rows: usize) -> Result<Vec<u64>, B
     let error = BandsError { length: signature.len(), bands, rows };
     let used = bands.checked_mul(rows).filter(|&used| used > 0 && used <= signature.len()).ok_or(error)?;
     let key = |(number, band): (usize, &[u64])| {
-        let start = mix(constant(number as u64) ^ rows as u64);
-        band.iter().fold(start, |key, &value| mix(key.rotate_left(23) ^ value))
+        let start = mix64(constant(number as u64) ^ rows as u64);
+        band.iter().fold(start, |key, &value| mix64(key.rotate_left(23) ^ value))
     };
     Ok(signature[..used].chunks(rows).enumerate().map(key).collect())
 }
