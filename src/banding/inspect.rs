@@ -22,7 +22,7 @@ struct OpenIndex {
 }
 
 impl OpenIndex {
-    fn open(oid: pg_sys::Oid) -> OpenIndex {
+    fn open(oid: pg_sys::Oid, right: Right) -> OpenIndex {
         let lock = pg_sys::AccessShareLock as i32;
         // SAFETY: opens raise errors of their own; what is opened is closed
         // in `drop`. The table comes first, as everywhere in PostgreSQL.
@@ -31,19 +31,24 @@ impl OpenIndex {
             if table == pg_sys::InvalidOid {
                 not_banding(oid)
             }
-            if pg_sys::pg_class_aclcheck(table, pg_sys::GetUserId(), pg_sys::ACL_SELECT as pg_sys::AclMode)
-                != pg_sys::AclResult::ACLCHECK_OK
-            {
-                raise(
+            match right {
+                Right::Read if !may_read(table) => raise(
                     PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
                     "permission denied to look into the index",
                     "Its table must be readable: GRANT SELECT.",
-                )
+                ),
+                Right::Own if !owns(oid) => pg_sys::aclcheck_error(
+                    pg_sys::AclResult::ACLCHECK_NOT_OWNER,
+                    pg_sys::ObjectType::OBJECT_INDEX,
+                    pg_sys::get_rel_name(oid),
+                ),
+                _ => {}
             }
             let table = pg_sys::table_open(table, lock);
             let index = pg_sys::index_open(oid, lock);
             let open = OpenIndex { table, index };
-            if !is_banding_relation(index) {
+            // Before the lock, the index may have been dropped and its number given to another.
+            if !is_banding_relation(index) || (*(*index).rd_index).indrelid != (*table).rd_id {
                 not_banding(oid)
             }
             let elsewhere = (*(*index).rd_rel).relpersistence
@@ -58,6 +63,36 @@ impl OpenIndex {
             }
             open
         }
+    }
+}
+
+/// What the caller must be allowed.
+enum Right {
+    /// To read the table.
+    Read,
+    /// To do with it what its owner may: rebuild the index, for instance.
+    Own,
+}
+
+/// # Safety
+/// Inside a transaction.
+unsafe fn may_read(table: pg_sys::Oid) -> bool {
+    // SAFETY: a look-up in the catalogue.
+    unsafe {
+        let select = pg_sys::ACL_SELECT as pg_sys::AclMode;
+        pg_sys::pg_class_aclcheck(table, pg_sys::GetUserId(), select) == pg_sys::AclResult::ACLCHECK_OK
+    }
+}
+
+/// # Safety
+/// Inside a transaction.
+unsafe fn owns(relation: pg_sys::Oid) -> bool {
+    // SAFETY: a look-up in the catalogue; a superuser owns everything.
+    unsafe {
+        #[cfg(any(feature = "pg14", feature = "pg15"))]
+        return pg_sys::pg_class_ownercheck(relation, pg_sys::GetUserId());
+        #[cfg(not(any(feature = "pg14", feature = "pg15")))]
+        pg_sys::object_ownercheck(pg_sys::RelationRelationId, relation, pg_sys::GetUserId())
     }
 }
 
@@ -93,7 +128,7 @@ fn not_banding(oid: pg_sys::Oid) -> ! {
 
 /// Figures of the index `oid`.
 pub(crate) fn stats(oid: pg_sys::Oid) -> (Stats, dedup_core::banding::Options) {
-    let open = OpenIndex::open(oid);
+    let open = OpenIndex::open(oid, Right::Read);
     // SAFETY: the index is open.
     unsafe {
         let pages = RelationPages::new(open.index);
@@ -104,8 +139,12 @@ pub(crate) fn stats(oid: pg_sys::Oid) -> (Stats, dedup_core::banding::Options) {
 
 /// Checks the index `oid`; with `heap`, also that every row of the table that
 /// the current snapshot sees is in all trees. Raises what it finds.
+///
+/// Only for those who may act as the owner: with `heap`, functions of the index
+/// run with the owner's rights, and what they do may depend on the session that
+/// calls them; without, a walk through all pages holds up writers.
 pub(crate) fn verify(oid: pg_sys::Oid, heap: bool) {
-    let open = OpenIndex::open(oid);
+    let open = OpenIndex::open(oid, Right::Own);
     // SAFETY: the index and the table are open.
     unsafe {
         // Taken before the index is read: what it sees was inserted before.
@@ -167,15 +206,14 @@ unsafe fn scan_table(open: &OpenIndex, snapshot: pg_sys::Snapshot, mut take: imp
     // SAFETY: the caller's promise; the scan may raise an error, hence the
     // guard around the call through a pointer.
     unsafe {
-        // Functions of the index run as the table's owner, whoever checks; and
-        // their settings end with the scan.
+        // Functions of the index run as the table's owner, whoever checks; they
+        // find nothing of the caller's by name, and their settings end with the scan.
         let (mut user, mut context) = (pg_sys::InvalidOid, 0);
         pg_sys::GetUserIdAndSecContext(&mut user, &mut context);
         let owner = (*(*open.table).rd_rel).relowner;
         pg_sys::SetUserIdAndSecContext(owner, context | pg_sys::SECURITY_RESTRICTED_OPERATION as i32);
         let settings = pg_sys::NewGUCNestLevel();
-        #[cfg(any(feature = "pg17", feature = "pg18"))]
-        pg_sys::RestrictSearchPath();
+        restrict_search_path();
 
         let info = pg_sys::BuildIndexInfo(open.index);
         // As for a concurrent build: rows by the snapshot, no uniqueness.
@@ -192,5 +230,29 @@ unsafe fn scan_table(open: &OpenIndex, snapshot: pg_sys::Snapshot, mut take: imp
         });
         pg_sys::AtEOXact_GUC(false, settings);
         pg_sys::SetUserIdAndSecContext(user, context);
+    }
+}
+
+/// Leaves nothing in the search path where the caller could put a function.
+///
+/// # Safety
+/// Inside a level of settings that is about to end.
+unsafe fn restrict_search_path() {
+    // SAFETY: the caller's promise; the value is a legal one.
+    unsafe {
+        #[cfg(any(feature = "pg17", feature = "pg18"))]
+        pg_sys::RestrictSearchPath();
+        // The same by hand, for it came with PostgreSQL 17.
+        #[cfg(not(any(feature = "pg17", feature = "pg18")))]
+        pg_sys::set_config_option(
+            c"search_path".as_ptr(),
+            c"pg_catalog, pg_temp".as_ptr(),
+            pg_sys::GucContext::PGC_USERSET,
+            pg_sys::GucSource::PGC_S_SESSION,
+            pg_sys::GucAction::GUC_ACTION_SAVE,
+            true,
+            0,
+            false,
+        );
     }
 }
