@@ -53,6 +53,7 @@ pgrx::extension_sql_file!("../sql/detectors.sql", name = "detectors", requires =
 #[allow(non_snake_case)]
 #[pg_guard]
 pub extern "C-unwind" fn _PG_init() {
+    pg::memory::init();
     pg::host::define_settings();
     if pg::preloading() {
         dedup_core::text::Segmenter::shared();

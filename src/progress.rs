@@ -62,6 +62,7 @@ impl Progress {
     /// Gives an interrupt its chance, and says how far the stage is if it is time to.
     pub(crate) fn tick(&self) {
         check_for_interrupts!();
+        crate::pg::memory::check();
         if self.every.is_some_and(|every| self.said.get().elapsed() >= every) {
             self.said.set(Instant::now());
             notice!("{}: {}", self.who, self.stage.get().so_far());

@@ -11,5 +11,6 @@ pub mod evaluate;
 pub mod exact;
 pub mod features;
 pub mod hash;
+pub mod memory;
 pub mod signature;
 pub mod text;

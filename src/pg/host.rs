@@ -138,6 +138,7 @@ impl Host for QueryHost<'_> {
 pub(crate) fn done<T>(result: Result<T>) -> T {
     result.unwrap_or_else(|error| match error {
         Error::Option(what) => super::raise(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, what, ""),
+        Error::OutOfMemory(error) => super::memory::raise_out_of_memory(error),
         error => super::raise(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, error.to_string(), ""),
     })
 }

@@ -319,6 +319,7 @@ pub(crate) unsafe fn raise_index_error(relation: pg_sys::Relation, error: Error)
             format!("Install the version of pg_dedup that made it, or REINDEX INDEX {name}."),
         ),
         Error::Option(what) => super::raise(Code::ERRCODE_INVALID_PARAMETER_VALUE, what.into_owned(), ""),
+        Error::OutOfMemory(error) => super::memory::raise_out_of_memory(error),
         Error::Storage(what) => {
             super::raise(Code::ERRCODE_INTERNAL_ERROR, format!("index \"{name}\": {what}"), "")
         }

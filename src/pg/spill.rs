@@ -38,6 +38,7 @@ impl TempFile {
 impl Spill for TempFile {
     fn append(&mut self, bytes: &[u8]) -> Result<()> {
         pgrx::check_for_interrupts!();
+        super::memory::check();
         if self.file.is_null() {
             // SAFETY: the file belongs to the current resource owner, which
             // removes it if an error comes in between.
@@ -57,6 +58,7 @@ impl Spill for TempFile {
 
     fn read(&mut self, at: u64, into: &mut [u8]) -> Result<()> {
         pgrx::check_for_interrupts!();
+        super::memory::check();
         if self.file.is_null() || at + into.len() as u64 > self.length {
             return Err(Error::Storage("read beyond the end of a temporary file".into()));
         }
@@ -72,6 +74,7 @@ impl Spill for TempFile {
 
     fn check_interrupts(&mut self) -> Result<()> {
         pgrx::check_for_interrupts!();
+        super::memory::check();
         Ok(())
     }
 }

@@ -31,6 +31,9 @@ pub enum Error {
     /// The storage below failed, or an interrupt was honoured.
     #[error("{0}")]
     Storage(Cow<'static, str>),
+    /// There is no memory for what the data need.
+    #[error(transparent)]
+    OutOfMemory(#[from] crate::memory::OutOfMemory),
 }
 
 /// A result with this module's [`Error`].

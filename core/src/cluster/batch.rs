@@ -1,13 +1,14 @@
 //! The same for each of many, on several threads.
 
 use super::pairs::Host;
-use super::parallel::StopOnDrop;
+use super::threads;
 use crate::banding::Result;
+use crate::memory::{self, OrRaise, Room};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::time::Duration;
 
 /// What `each` gives for every item, in order. There are as many threads as
-/// `states`, each with one of its own; with one, the caller's thread computes.
+/// `states`, each with one of its own, or as many as can be had; with one, the
+/// caller's thread computes.
 ///
 /// The host is asked between two items, or while threads are at work; when it
 /// fails they end after the item that each is at.
@@ -20,43 +21,36 @@ pub fn on_threads<H: Host, S: Send, T: Sync, R: Send>(
     host: &mut H,
     each: impl Fn(&mut S, &T) -> R + Sync,
 ) -> Result<Vec<R>> {
-    if let [state] = states {
-        let one = |item| {
-            host.check()?;
-            Ok(each(state, item))
-        };
-        return items.iter().map(one).collect();
+    if states.len() > 1 {
+        let (next, stop) = (&AtomicUsize::new(0), &AtomicBool::new(false));
+        let works = states.iter_mut().map(|state| {
+            let each = &each;
+            move || {
+                let mut done: Vec<(usize, R)> = Vec::new();
+                while !stop.load(Relaxed) {
+                    let at = next.fetch_add(1, Relaxed);
+                    let Some(item) = items.get(at) else { break };
+                    done.room(1).or_raise();
+                    done.push((at, each(&mut *state, item)));
+                }
+                done
+            }
+        });
+        let parts = threads::on(works, stop, host, threads::look_on)?;
+        if let Some(parts) = parts {
+            let mut all = memory::with_capacity(items.len())?;
+            all.extend(parts.into_iter().flatten());
+            all.sort_unstable_by_key(|(at, _)| *at);
+            // In place: what is left of a pair is no larger.
+            return Ok(all.into_iter().map(|(_, result)| result).collect());
+        }
     }
-    let next = AtomicUsize::new(0);
-    let stop = AtomicBool::new(false);
-    let (next, stop, each) = (&next, &stop, &each);
-    let work = |state: &mut S| {
-        let mut done: Vec<(usize, R)> = Vec::new();
-        while !stop.load(Relaxed) {
-            let at = next.fetch_add(1, Relaxed);
-            let Some(item) = items.get(at) else { break };
-            done.push((at, each(state, item)));
-        }
-        done
-    };
-    let parts = std::thread::scope(|scope| {
-        host.shield(true);
-        let workers: Vec<_> = states.iter_mut().map(|state| scope.spawn(|| work(state))).collect();
-        host.shield(false);
-        let _stop = StopOnDrop(stop);
-        while workers.iter().any(|worker| !worker.is_finished()) {
-            std::thread::sleep(Duration::from_micros(200));
-            host.check()?;
-        }
-        // A thread that panicked is an error of the program: it goes on here.
-        Ok(workers
-            .into_iter()
-            .map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect::<Vec<_>>())
-    })?;
-    let mut all: Vec<(usize, R)> = parts.into_iter().flatten().collect();
-    all.sort_unstable_by_key(|(at, _)| *at);
-    Ok(all.into_iter().map(|(_, result)| result).collect())
+    let mut done = memory::with_capacity(items.len())?;
+    for item in items {
+        host.check()?;
+        done.push(each(&mut states[0], item));
+    }
+    Ok(done)
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ mod linker;
 mod pairs;
 mod parallel;
 mod rows;
+mod threads;
 mod union_find;
 
 pub use batch::on_threads;

@@ -4,6 +4,7 @@
 use super::cut::{Cut, ball};
 use super::join::{Deliver, Hit, Joiner, Side, Split, Stop, varying};
 use super::pairs::{Host, Phase, Span};
+use super::threads;
 use crate::banding::Result;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -105,52 +106,56 @@ impl Task<'_> {
         work: &Work<'_>,
     ) -> Result<bool> {
         let rows = self.left.len() + self.right.map_or(0, <[u64]>::len);
-        if self.threads < 2 || rows < WORTH_IT {
-            let mut out = Here { host, take, last: Ok(true) };
-            for from in (0..items).step_by(STRIDE) {
-                out.host.progress(Phase::Search, self.span.at(from as f64 / items as f64));
-                if work(from, (from + STRIDE).min(items), &mut out).is_err() {
-                    break;
-                }
-            }
-            return out.last;
+        if self.threads > 1
+            && rows >= WORTH_IT
+            && let Some(last) = self.spread_wide(items, host, take, work)?
+        {
+            return Ok(last);
         }
-        let next = AtomicUsize::new(0);
-        let stop = AtomicBool::new(false);
+        let mut out = Here { host, take, last: Ok(true) };
+        for from in (0..items).step_by(STRIDE) {
+            out.host.progress(Phase::Search, self.span.at(from as f64 / items as f64));
+            if work(from, (from + STRIDE).min(items), &mut out).is_err() {
+                break;
+            }
+        }
+        out.last
+    }
+
+    /// As [`Task::spread`], on threads; `None` if there are none.
+    fn spread_wide<H: Host>(
+        &self,
+        items: usize,
+        host: &mut H,
+        take: Take<'_, H>,
+        work: &Work<'_>,
+    ) -> Result<Option<bool>> {
+        let next = &AtomicUsize::new(0);
+        let stop = &AtomicBool::new(false);
         let (sender, receiver) = sync_channel(4 * self.threads);
-        let worker = |sender: SyncSender<Vec<Hit>>| {
-            let mut out = There { sender, stop: &stop };
-            loop {
-                let from = next.fetch_add(STRIDE, Relaxed);
-                if from >= items || work(from, (from + STRIDE).min(items), &mut out).is_err() {
-                    return;
+        // It owns the sender: when the last thread ends, so does the channel.
+        let worker = move |_| {
+            let sender = sender.clone();
+            move || {
+                let mut out = There { sender, stop };
+                loop {
+                    let from = next.fetch_add(STRIDE, Relaxed);
+                    if from >= items || work(from, (from + STRIDE).min(items), &mut out).is_err() {
+                        return;
+                    }
                 }
             }
         };
-        std::thread::scope(|scope| {
-            host.shield(true);
-            for _ in 0..self.threads {
-                let sender = sender.clone();
-                scope.spawn(|| worker(sender));
-            }
-            host.shield(false);
-            drop(sender);
-            // When this ends, by an interrupt that unwinds too, the threads stop, and those that
-            // wait to send are let go.
+        let mut last = true;
+        let share = || self.span.at(next.load(Relaxed).min(items) as f64 / items.max(1) as f64);
+        let wait = |host: &mut H, _: &dyn Fn() -> bool| {
+            // When this ends, by an interrupt that unwinds too, those that wait to send are let go.
             let receiver = receiver;
-            let _stop = StopOnDrop(&stop);
-            let share = || self.span.at(next.load(Relaxed).min(items) as f64 / items.max(1) as f64);
-            collect(host, take, &receiver, &share)
-        })
-    }
-}
-
-/// Tells threads to stop when it goes out of scope.
-pub(super) struct StopOnDrop<'s>(pub &'s AtomicBool);
-
-impl Drop for StopOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Relaxed);
+            last = collect(host, take, &receiver, &share)?;
+            Ok(())
+        };
+        let done = threads::on((0..self.threads).map(worker), stop, host, wait)?;
+        Ok(done.map(|_| last))
     }
 }
 

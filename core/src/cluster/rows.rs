@@ -1,12 +1,11 @@
 //! Rows with their fingerprints, sorted, equal fingerprints together.
 
 use super::pairs::Host;
-use super::parallel::StopOnDrop;
+use super::threads;
 use crate::banding::sort::{Bytes, count, permute, sort_from};
 use crate::banding::{Error, Result};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 /// A row: its fingerprint and its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -108,15 +107,8 @@ fn sort_rows<H: Host>(rows: &mut [Row], threads: usize, host: &mut H) -> Result<
             }
         }
     };
-    std::thread::scope(|scope| {
-        host.shield(true);
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        host.shield(false);
-        let _stop = StopOnDrop(&stop);
-        while workers.iter().any(|worker| !worker.is_finished()) {
-            std::thread::sleep(Duration::from_millis(1));
-            host.check()?;
-        }
-        Ok(())
-    })
+    if threads::on((0..threads).map(|_| &work), &stop, host, threads::look_on)?.is_none() {
+        work();
+    }
+    Ok(())
 }

@@ -1,0 +1,228 @@
+//! Memory that may not be there.
+//!
+//! Whatever grows with the data asks for its room first, with [`Room`] or one
+//! of the functions here, and ends with [`OutOfMemory`] if there is none. What
+//! Rust's containers ask for by themselves must not fail: there a failure ends
+//! the process, and in a server that of everybody.
+
+use std::cell::Cell;
+use std::collections::{BinaryHeap, HashMap, HashSet, TryReserveError, VecDeque};
+use std::hash::{BuildHasher, Hash};
+use std::sync::OnceLock;
+
+/// There is no memory for what was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("out of memory")]
+pub struct OutOfMemory {
+    /// The bytes that were asked for.
+    pub bytes: usize,
+}
+
+/// A result that fails for want of memory only.
+pub type Result<T> = std::result::Result<T, OutOfMemory>;
+
+thread_local! {
+    static FALLIBLE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether the allocation under way may fail. An allocator asks it: if not, it
+/// has to find the memory or end the process.
+pub fn may_fail() -> bool {
+    FALLIBLE.get()
+}
+
+/// Who reports that memory is short; returns on a thread where it cannot.
+static REPORT: OnceLock<fn(OutOfMemory)> = OnceLock::new();
+
+/// Sets what [`OutOfMemory::raise`] calls, once.
+pub fn on_raise(report: fn(OutOfMemory)) {
+    let _ = REPORT.set(report);
+}
+
+impl OutOfMemory {
+    /// Leaves by a panic, for functions whose callers expect no error: the
+    /// panic of the function given to [`on_raise`], or one that carries `self`.
+    #[cold]
+    pub fn raise(self) -> ! {
+        if let Some(report) = REPORT.get() {
+            report(self);
+        }
+        std::panic::resume_unwind(Box::new(self))
+    }
+
+    /// The error that a panic of [`OutOfMemory::raise`] carries; goes on with
+    /// any other panic.
+    pub fn of_panic(panic: Box<dyn std::any::Any + Send>) -> OutOfMemory {
+        match panic.downcast::<OutOfMemory>() {
+            Ok(error) => *error,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+}
+
+/// A result whose error can be raised.
+pub trait OrRaise<T> {
+    /// The value; [`OutOfMemory::raise`] if there is none.
+    fn or_raise(self) -> T;
+}
+
+impl<T> OrRaise<T> for Result<T> {
+    #[inline]
+    fn or_raise(self) -> T {
+        self.unwrap_or_else(|error| error.raise())
+    }
+}
+
+/// Calls what reserves memory, which then may fail.
+fn attempt(bytes: usize, reserve: impl FnOnce() -> std::result::Result<(), TryReserveError>) -> Result<()> {
+    FALLIBLE.set(true);
+    let done = reserve();
+    FALLIBLE.set(false);
+    done.map_err(|_| OutOfMemory { bytes })
+}
+
+/// A container that can be asked for room beforehand.
+pub trait Room {
+    /// Makes sure that `additional` more elements fit.
+    ///
+    /// # Errors
+    /// There is no memory for them.
+    fn room(&mut self, additional: usize) -> Result<()>;
+}
+
+macro_rules! room {
+    ([$($generics:tt)*] $container:ty, $element:ty) => {
+        impl<$($generics)*> Room for $container {
+            #[inline]
+            fn room(&mut self, additional: usize) -> Result<()> {
+                if self.capacity() - self.len() >= additional {
+                    return Ok(());
+                }
+                let wanted = additional.max(self.len());
+                attempt(wanted.saturating_mul(size_of::<$element>()), || self.try_reserve(additional))
+            }
+        }
+    };
+}
+
+room!([T] Vec<T>, T);
+room!([T] VecDeque<T>, T);
+room!([T: Ord] BinaryHeap<T>, T);
+room!([] String, u8);
+room!([K: Eq + Hash, V, S: BuildHasher] HashMap<K, V, S>, (K, V));
+room!([T: Eq + Hash, S: BuildHasher] HashSet<T, S>, T);
+
+/// An empty vector with room for exactly so many.
+///
+/// # Errors
+/// There is no memory for them.
+pub fn with_capacity<T>(capacity: usize) -> Result<Vec<T>> {
+    let mut made = Vec::new();
+    reserve_exact(&mut made, capacity)?;
+    Ok(made)
+}
+
+/// Room for exactly so many more: a vector that is full doubles otherwise.
+///
+/// # Errors
+/// There is no memory for them.
+pub fn reserve_exact<T>(vector: &mut Vec<T>, additional: usize) -> Result<()> {
+    attempt(additional.saturating_mul(size_of::<T>()), || vector.try_reserve_exact(additional))
+}
+
+/// So many times a value.
+///
+/// # Errors
+/// There is no memory for them.
+pub fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>> {
+    let mut made = with_capacity(count)?;
+    made.resize(count, value);
+    Ok(made)
+}
+
+/// A copy of a slice.
+///
+/// # Errors
+/// There is no memory for it.
+pub fn copy<T: Clone>(from: &[T]) -> Result<Vec<T>> {
+    let mut made = with_capacity(from.len())?;
+    made.extend_from_slice(from);
+    Ok(made)
+}
+
+/// A copy of a string.
+///
+/// # Errors
+/// There is no memory for it.
+pub fn copy_str(from: &str) -> Result<String> {
+    let mut made = String::new();
+    made.room(from.len())?;
+    made.push_str(from);
+    Ok(made)
+}
+
+/// All that an iterator gives.
+///
+/// # Errors
+/// There is no memory for it.
+pub fn collect<T>(from: impl IntoIterator<Item = T>) -> Result<Vec<T>> {
+    let from = from.into_iter();
+    let mut made = with_capacity(from.size_hint().0)?;
+    for each in from {
+        made.room(1)?;
+        made.push(each);
+    }
+    Ok(made)
+}
+
+/// Makes sure that so many bytes could be had now. For what allocates by
+/// itself and cannot fail, in proportion to something known beforehand.
+///
+/// # Errors
+/// There is no memory for them.
+pub fn ensure(bytes: usize) -> Result<()> {
+    /// Less is left to the allocator's reserve.
+    const WORTH_ASKING: usize = 1 << 18;
+    if bytes < WORTH_ASKING { Ok(()) } else { with_capacity::<u8>(bytes).map(drop) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NEVER: usize = isize::MAX as usize / 16;
+
+    /// Protects the way out: what cannot be had is an error, and the container
+    /// is as it was.
+    #[test]
+    fn what_cannot_be_had_is_an_error() {
+        let mut list = vec![1u64, 2];
+        assert_eq!(list.room(NEVER).unwrap_err().bytes, NEVER * 8);
+        assert_eq!(list, [1, 2]);
+        assert!(filled(0u8, NEVER).is_err() && ensure(NEVER).is_err());
+        assert!(HashMap::<u32, u32>::new().room(NEVER).is_err());
+        assert!(String::new().room(NEVER).is_err() && with_capacity::<u64>(usize::MAX).is_err());
+        assert!(!may_fail());
+    }
+
+    #[test]
+    fn what_can_be_had_is_there() {
+        assert_eq!(collect(0..3).unwrap(), [0, 1, 2]);
+        assert_eq!(collect((0..9).filter(|n| n % 3 == 0)).unwrap(), [0, 3, 6]);
+        assert_eq!(filled('a', 3).unwrap(), ['a'; 3]);
+        assert_eq!((copy(&[1, 2]).unwrap(), copy_str("ab").unwrap()), (vec![1, 2], "ab".to_owned()));
+        let mut list: Vec<u8> = Vec::new();
+        for n in 0..100 {
+            list.room(1).unwrap();
+            list.push(n);
+        }
+        assert_eq!(list.len(), 100);
+    }
+
+    /// Protects the size that is reported from one thread to another.
+    #[test]
+    fn a_raised_error_comes_back() {
+        let panic = std::panic::catch_unwind(|| filled(0u8, NEVER).or_raise()).unwrap_err();
+        assert_eq!(OutOfMemory::of_panic(panic), OutOfMemory { bytes: NEVER });
+    }
+}

@@ -1,0 +1,233 @@
+//! The end of memory as PostgreSQL knows it: an error of the statement, not
+//! the end of the server.
+//!
+//! What grows with data asks beforehand (`dedup_core::memory`) and reports the
+//! error itself. The rest is small, and Rust ends the process when it fails;
+//! PostgreSQL then restarts everybody's session. So this allocator keeps some
+//! memory aside. When an allocation fails that must not, it gives the reserve
+//! back to the system, tries again, and has the next check for interrupts
+//! raise the error. Should even that not be enough, the session ends by a
+//! FATAL error, and no other.
+
+use dedup_core::memory::{OutOfMemory, may_fail};
+use pgrx::{PgSqlErrorCode, pg_sys};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::ffi::{c_char, c_int, c_void};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
+
+/// Address space until it is needed: nobody writes to it.
+const RESERVE: usize = 8 << 20;
+
+static HELD: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+/// Whether this process has ever held the reserve; not so in the postmaster,
+/// from which sessions inherit memory.
+static STARTED: AtomicBool = AtomicBool::new(false);
+/// The size of an allocation for which the reserve was given back, or 0.
+static SHORT: AtomicUsize = AtomicUsize::new(0);
+/// The size of an allocation that failed on another thread for good, or 0.
+static FAILED: AtomicUsize = AtomicUsize::new(0);
+static DYING: AtomicBool = AtomicBool::new(false);
+/// PostgreSQL's thread; the same after a fork.
+static MAIN: AtomicUsize = AtomicUsize::new(0);
+
+struct Allocator;
+
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator;
+
+// SAFETY: all memory is the system allocator's; what is added when it fails
+// neither allocates by this allocator nor unwinds.
+unsafe impl GlobalAlloc for Allocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        again(layout.size(), || unsafe { System.alloc(layout) })
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        again(layout.size(), || unsafe { System.alloc_zeroed(layout) })
+    }
+
+    unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: the caller's promise; what fails leaves the old memory alone.
+        again(size, || unsafe { System.realloc(old, layout, size) })
+    }
+
+    unsafe fn dealloc(&self, old: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(old, layout) }
+    }
+}
+
+#[inline]
+fn again(size: usize, allocate: impl Fn() -> *mut u8) -> *mut u8 {
+    if !STARTED.load(Relaxed) {
+        start();
+    }
+    let memory = allocate();
+    if memory.is_null() && !may_fail() { insist(size, allocate) } else { memory }
+}
+
+#[cold]
+fn insist(size: usize, allocate: impl Fn() -> *mut u8) -> *mut u8 {
+    let held = HELD.swap(null_mut(), Relaxed);
+    if !held.is_null() {
+        SHORT.store(size.max(1), Relaxed);
+        // SAFETY: the mapping was made by `hold`, and nobody else has it now.
+        unsafe { libc::munmap(held, RESERVE) };
+    }
+    // Another thread may just have given the reserve back.
+    let memory = allocate();
+    if memory.is_null() && STARTED.load(Relaxed) && !DYING.load(Relaxed) {
+        give_up(size);
+    }
+    memory
+}
+
+/// Ends the session, if it can. Returns if it cannot.
+fn give_up(size: usize) {
+    if on_main_thread() {
+        end_session(size);
+    }
+    FAILED.store(size, Relaxed);
+    // The main thread looks at it every few milliseconds, and does not come back.
+    std::thread::sleep(Duration::from_secs(10));
+}
+
+#[cold]
+fn start() {
+    // SAFETY: plain reads of variables that are set before the library is loaded.
+    let session = unsafe { pg_sys::IsUnderPostmaster || !pg_sys::IsPostmasterEnvironment };
+    if session && !STARTED.swap(true, Relaxed) {
+        hold();
+    }
+}
+
+/// Puts the reserve aside, if there is memory for it.
+fn hold() {
+    if !HELD.load(Relaxed).is_null() {
+        return;
+    }
+    // SAFETY: a mapping of its own, at no address asked for.
+    let held = unsafe {
+        libc::mmap(
+            null_mut(),
+            RESERVE,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        )
+    };
+    if held != libc::MAP_FAILED {
+        HELD.store(held, Relaxed);
+    }
+}
+
+unsafe extern "C-unwind" {
+    // Called without pgrx's guard, which allocates; a FATAL error does not jump.
+    fn errstart(level: c_int, domain: *const c_char) -> bool;
+    fn errcode(code: c_int) -> c_int;
+    fn errmsg(format: *const c_char, ...) -> c_int;
+    fn errdetail(format: *const c_char, ...) -> c_int;
+    fn errfinish(file: *const c_char, line: c_int, function: *const c_char);
+}
+
+/// Leaves by a FATAL error: PostgreSQL ends the process in good order, without
+/// returning to any frame.
+fn end_session(size: usize) {
+    DYING.store(true, Relaxed);
+    // SAFETY: called on PostgreSQL's thread, with formats that fit their arguments.
+    unsafe {
+        if errstart(pgrx::PgLogLevel::FATAL as c_int, std::ptr::null()) {
+            errcode(PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY as c_int);
+            errmsg(c"out of memory".as_ptr());
+            errdetail(c"Failed on request of size %zu.".as_ptr(), size);
+            errfinish(c"memory.rs".as_ptr(), line!() as c_int, c"end_session".as_ptr());
+        }
+    }
+}
+
+fn this_thread() -> usize {
+    // SAFETY: always succeeds.
+    unsafe { libc::pthread_self() as usize }
+}
+
+/// Whether PostgreSQL may be called: it knows one thread.
+pub(crate) fn on_main_thread() -> bool {
+    MAIN.load(Relaxed) == this_thread()
+}
+
+/// Called when the library is loaded.
+pub(crate) fn init() {
+    MAIN.store(this_thread(), Relaxed);
+    dedup_core::memory::on_raise(report);
+    // SAFETY: the callbacks live as long as the library, which is never unloaded.
+    unsafe {
+        pg_sys::RegisterXactCallback(Some(transaction_ended), null_mut());
+        pg_sys::RegisterSubXactCallback(Some(subtransaction_ended), null_mut());
+    }
+}
+
+fn report(error: OutOfMemory) {
+    if on_main_thread() {
+        raise_out_of_memory(error)
+    }
+}
+
+/// Reports the error as PostgreSQL does.
+pub(crate) fn raise_out_of_memory(error: OutOfMemory) -> ! {
+    super::raise_with_detail(
+        PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY,
+        "out of memory",
+        format!("Failed on request of size {}.", error.bytes),
+        "",
+    )
+}
+
+/// Raises the error of an allocation that took the reserve. Part of every
+/// check for interrupts.
+#[inline]
+pub(crate) fn check() {
+    if SHORT.load(Relaxed) > 0 || FAILED.load(Relaxed) > 0 {
+        raise_if_allowed();
+    }
+}
+
+#[cold]
+fn raise_if_allowed() {
+    // SAFETY: plain reads of variables of the one thread that gets here.
+    if unsafe { pg_sys::InterruptHoldoffCount > 0 || pg_sys::CritSectionCount > 0 } {
+        return;
+    }
+    let failed = FAILED.load(Relaxed);
+    if failed > 0 {
+        end_session(failed);
+    }
+    raise_out_of_memory(OutOfMemory { bytes: SHORT.swap(0, Relaxed) })
+}
+
+/// Nobody is left to be told: what was short has been given back.
+fn recover() {
+    SHORT.store(0, Relaxed);
+    if STARTED.load(Relaxed) {
+        hold();
+    }
+}
+
+unsafe extern "C-unwind" fn transaction_ended(_: pg_sys::XactEvent::Type, _: *mut c_void) {
+    recover();
+}
+
+unsafe extern "C-unwind" fn subtransaction_ended(
+    event: pg_sys::SubXactEvent::Type,
+    _: pg_sys::SubTransactionId,
+    _: pg_sys::SubTransactionId,
+    _: *mut c_void,
+) {
+    if event == pg_sys::SubXactEvent::SUBXACT_EVENT_ABORT_SUB {
+        recover();
+    }
+}
