@@ -3,14 +3,14 @@
 
 use crate::fingerprint::{bag_of_row, bag_of_text};
 use crate::pg::{RecipeArg, Record};
-use dedup_core::evaluate::{Explained, Explanation, explain};
+use dedup_core::evaluate::{Explanation, Part, explain};
 use dedup_core::features::{RowRecipe, TextRecipe};
 use pgrx::prelude::*;
 use std::collections::BTreeMap;
 
-/// Rows of `simhash_explain`. (The signatures spell it out: pgrx does not see
+/// A row of `simhash_explain`. (The signatures spell it out: pgrx does not see
 /// through a name.)
-type FeatureRows = TableIterator<'static, (Option<String>, String, &'static str, f64, f64, f64)>;
+type FeatureRow = (Option<String>, String, &'static str, f64, f64, f64);
 
 /// Features of two texts, those that did most first.
 #[pg_extern(sql = "")]
@@ -31,7 +31,8 @@ fn simhash_explain_text(
     ),
 > {
     let (Some(a), Some(b)) = (a, b) else { return TableIterator::empty() };
-    feature_rows(of_texts(a, b, weights), false)
+    let features = of_texts(a, b, weights).features.into_iter();
+    TableIterator::new(features.map(|of| feature_row(None, of.feature, of.whole)))
 }
 
 /// Features of two rows.
@@ -52,7 +53,15 @@ fn simhash_explain_record(
         name!(bits, f64),
     ),
 > {
-    feature_rows(of_rows(&a, &b, &weights.0), true)
+    let recipe = weights.0;
+    let features = of_rows(&a, &b, &recipe).features.into_iter();
+    TableIterator::new(features.flat_map(move |of| {
+        let recipe = recipe.clone();
+        of.columns.into_iter().map(move |(column, part)| {
+            let (name, _) = &recipe.columns[column];
+            feature_row(Some(name.clone()), recipe.token(column, &of.feature).to_owned(), part)
+        })
+    }))
 }
 
 /// The comparison of two texts in one row.
@@ -76,8 +85,7 @@ fn simhash_explain_summary_text(
 > {
     let (Some(a), Some(b)) = (a, b) else { return TableIterator::empty() };
     let explanation = of_texts(a, b, weights);
-    let total = summary(None, &explanation.features, explanation.distance);
-    TableIterator::once(total)
+    TableIterator::once(total(&explanation))
 }
 
 /// The comparison of two rows: a line for each column, and one for all.
@@ -100,15 +108,15 @@ fn simhash_explain_summary_record(
     ),
 > {
     let explanation = of_rows(&a, &b, &weights.0);
-    let mut columns: BTreeMap<String, Vec<Explained>> = BTreeMap::new();
-    for feature in &explanation.features {
-        let (column, _) = split(&feature.feature);
-        columns.entry(column.to_owned()).or_default().push(feature.clone());
+    let mut columns: BTreeMap<usize, Vec<Part>> = BTreeMap::new();
+    for (&column, &part) in explanation.features.iter().flat_map(|feature| &feature.columns) {
+        columns.entry(column).or_default().push(part);
     }
+    let name = |column: usize| Some(weights.0.columns[column].0.clone());
     let mut rows: Vec<_> =
-        columns.into_iter().map(|(column, features)| summary(Some(column), &features, None)).collect();
+        columns.into_iter().map(|(column, parts)| summary(name(column), &parts, None)).collect();
     rows.sort_by(|x, y| y.5.total_cmp(&x.5));
-    rows.push(summary(None, &explanation.features, explanation.distance));
+    rows.push(total(&explanation));
     TableIterator::new(rows)
 }
 
@@ -121,40 +129,34 @@ fn of_rows(a: &Record, b: &Record, recipe: &RowRecipe) -> Explanation {
     explain(&bag_of_row(&a.row(), recipe), &bag_of_row(&b.row(), recipe))
 }
 
-/// The column and the token of a feature of a row.
-fn split(feature: &str) -> (&str, &str) {
-    feature.split_once('=').unwrap_or(("", feature))
-}
-
+/// To three digits, and zero without a sign.
 fn rounded(number: f64) -> f64 {
-    (number * 1000.0).round() / 1000.0
+    (number * 1000.0).round() / 1000.0 + 0.0
 }
 
-fn feature_rows(explanation: Explanation, of_row: bool) -> FeatureRows {
-    TableIterator::new(explanation.features.into_iter().map(move |feature| {
-        let found_in = match (feature.weight_a > 0.0, feature.weight_b > 0.0) {
-            (true, true) => "both",
-            (true, false) => "a",
-            _ => "b",
-        };
-        let (column, token) = split(&feature.feature);
-        let (column, token) =
-            if of_row { (Some(column.to_owned()), token) } else { (None, &*feature.feature) };
-        let (a, b, bits) = (rounded(feature.weight_a), rounded(feature.weight_b), rounded(feature.bits));
-        (column, token.to_owned(), found_in, a, b, bits)
-    }))
+fn feature_row(column: Option<String>, token: String, part: Part) -> FeatureRow {
+    let found_in = match (part.weight_a > 0.0, part.weight_b > 0.0) {
+        (true, true) => "both",
+        (true, false) => "a",
+        _ => "b",
+    };
+    (column, token, found_in, rounded(part.weight_a), rounded(part.weight_b), rounded(part.bits))
 }
 
 type Summary = (Option<String>, i64, i64, i64, f64, f64, Option<i32>);
 
-fn summary(column: Option<String>, features: &[Explained], distance: Option<u32>) -> Summary {
-    let count =
-        |of: &dyn Fn(&Explained) -> bool| features.iter().filter(|feature| of(feature)).count() as i64;
+fn total(explanation: &Explanation) -> Summary {
+    let parts: Vec<Part> = explanation.features.iter().map(|feature| feature.whole).collect();
+    summary(None, &parts, explanation.distance)
+}
+
+fn summary(column: Option<String>, parts: &[Part], distance: Option<u32>) -> Summary {
+    let count = |of: &dyn Fn(&Part) -> bool| parts.iter().filter(|part| of(part)).count() as i64;
     let shared = count(&|f| f.weight_a > 0.0 && f.weight_b > 0.0);
     let (only_a, only_b) = (count(&|f| f.weight_b == 0.0), count(&|f| f.weight_a == 0.0));
-    let smaller: f64 = features.iter().map(|f| f.weight_a.min(f.weight_b)).sum();
-    let larger: f64 = features.iter().map(|f| f.weight_a.max(f.weight_b)).sum();
+    let smaller: f64 = parts.iter().map(|f| f.weight_a.min(f.weight_b)).sum();
+    let larger: f64 = parts.iter().map(|f| f.weight_a.max(f.weight_b)).sum();
     let jaccard = if larger > 0.0 { smaller / larger } else { 0.0 };
-    let bits = features.iter().map(|f| f.bits).sum();
+    let bits = parts.iter().map(|f| f.bits).sum();
     (column, shared, only_a, only_b, rounded(jaccard), rounded(bits), distance.map(|d| d as i32))
 }

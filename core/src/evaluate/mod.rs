@@ -14,7 +14,7 @@ mod suggest;
 
 pub use calibrate::{Background, Calibration, RadiusRow};
 pub use chance::Chance;
-pub use explain::{Explained, Explanation, explain};
+pub use explain::{Explained, Explanation, Part, explain};
 pub use labels::{Labels, Score, Verdict};
 pub use particulars::{Kinds, Particular, particulars};
 pub use similar::{SimilarPair, SimilarPairs, similar_pairs};

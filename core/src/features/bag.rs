@@ -1,37 +1,47 @@
 //! A bag of features that can be looked at.
 
 use crate::signature::{SimHash, Weight};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// One feature of a text or row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Feature {
-    /// What was hashed: a token, with its column's name before it
-    /// (`title=…`) if it comes out of a row.
+    /// What was hashed: a token of running text, or the whole value of a
+    /// column with the column's name before it (`title=…`).
     pub text: String,
     /// Its weight over all its occurrences.
     pub weight: Weight,
     /// Its hash.
     pub hash: u64,
+    /// The columns it comes from, by their place in the row's recipe, and its
+    /// weight in each; empty if it comes out of a single text.
+    pub columns: Vec<(usize, Weight)>,
 }
 
 /// Features with their texts, each once, in the order of first appearance.
 #[derive(Debug, Default)]
 pub struct Bag {
     features: Vec<Feature>,
-    index: HashMap<String, usize>,
+    /// Where the feature with a hash is: equal hashes are one feature to the
+    /// fingerprint.
+    index: FxHashMap<u64, usize>,
 }
 
 impl Bag {
-    /// Adds `weight` to the feature `text`.
-    pub(crate) fn add(&mut self, text: &str, hash: u64, weight: Weight) {
-        match self.index.get(text) {
-            Some(&at) => self.features[at].weight = self.features[at].weight.plus(weight),
-            None => {
-                self.index.insert(text.to_owned(), self.features.len());
-                self.features.push(Feature { text: text.to_owned(), weight, hash });
-            }
-        }
+    /// Adds `weight` to the feature `text`, which comes from `column`.
+    pub(crate) fn add(&mut self, column: Option<usize>, text: &str, hash: u64, weight: Weight) {
+        let at = *self.index.entry(hash).or_insert_with(|| {
+            self.features.push(Feature {
+                text: text.to_owned(),
+                weight: Weight::ZERO,
+                hash,
+                columns: Vec::new(),
+            });
+            self.features.len() - 1
+        });
+        let feature = &mut self.features[at];
+        feature.weight = feature.weight.plus(weight);
+        feature.columns.extend(column.map(|column| (column, weight)));
     }
 
     /// The features, in the order of first appearance.

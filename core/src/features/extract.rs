@@ -43,28 +43,21 @@ impl Extractor {
     /// The fingerprint of one text, or `None` if it has no feature.
     pub fn simhash(&mut self, text: &str, recipe: &TextRecipe) -> Option<u64> {
         let mut sums = SimHash::new();
-        self.text_into_sums(&mut sums, "", text, recipe);
+        self.text_into_sums(&mut sums, text, recipe);
         sums.finish()
     }
 
     /// The features of one text.
     pub fn bag(&mut self, text: &str, recipe: &TextRecipe) -> Bag {
         let mut bag = Bag::default();
-        self.text_into_bag(&mut bag, "", text, recipe);
+        self.text_into_bag(&mut bag, None, text, recipe);
         bag
     }
 
-    /// Adds the features of a running text to `sums`, each with `prefix`
-    /// before it.
-    pub(super) fn text_into_sums(
-        &mut self,
-        sums: &mut SimHash,
-        prefix: &str,
-        text: &str,
-        recipe: &TextRecipe,
-    ) {
+    /// Adds the features of a running text to `sums`.
+    pub(super) fn text_into_sums(&mut self, sums: &mut SimHash, text: &str, recipe: &TextRecipe) {
         if !weigh::is_plain_frequency(recipe) {
-            self.count(prefix, text, recipe, false);
+            self.count(text, recipe, false);
             // Most features occur once and have no weight of their own: those
             // weigh the same, and counting is much faster than adding.
             sums.set_unit(weigh::of_occurrences(recipe, 1, 1.0));
@@ -80,21 +73,27 @@ impl Extractor {
         }
         // Term frequency needs no table: adding a feature again is counting it.
         sums.set_unit(recipe.factor);
-        self.tokens(prefix, text, recipe, |feature, _| sums.count(recipe.hash.of(feature)));
+        self.each_token(text, recipe, |token| sums.count(recipe.hash.of(token)));
         self.release();
     }
 
-    /// Adds the features of a running text to `bag`, each with `prefix`
-    /// before it.
-    pub(super) fn text_into_bag(&mut self, bag: &mut Bag, prefix: &str, text: &str, recipe: &TextRecipe) {
-        self.count(prefix, text, recipe, true);
+    /// Adds the features of a running text, the value of `column` if it is
+    /// part of a row, to `bag`.
+    pub(super) fn text_into_bag(
+        &mut self,
+        bag: &mut Bag,
+        column: Option<usize>,
+        text: &str,
+        recipe: &TextRecipe,
+    ) {
+        self.count(text, recipe, true);
         let mut counted: Vec<_> = self.counts.iter().map(|(&hash, &counted)| (hash, counted)).collect();
         let text_of = |counted: &Counted| &self.texts[counted.text as usize];
         counted.sort_by(|a, b| text_of(&a.1).cmp(text_of(&b.1)));
         for (hash, counted) in &counted {
             let weight = weigh::of_occurrences(recipe, counted.frequency, counted.token);
             if !weight.is_zero() {
-                bag.add(text_of(counted), *hash, weight);
+                bag.add(column, text_of(counted), *hash, weight);
             }
         }
         self.release();
@@ -114,15 +113,16 @@ impl Extractor {
         self.texts.shrink_to(KEPT_FEATURES);
     }
 
-    /// The single feature of a short field: its whole normal form, with
-    /// `prefix` before it. `None` if nothing is left of the value.
-    pub(super) fn value(&mut self, prefix: &str, value: &str) -> Option<&str> {
+    /// The single feature of a short field: the column's name, `=`, and the
+    /// whole normal form. `None` if nothing is left of the value.
+    pub(super) fn value(&mut self, column: &str, value: &str) -> Option<&str> {
         normalize_into(value, &mut self.normal);
         if self.normal.is_empty() {
             return None;
         }
         self.feature.clear();
-        self.feature.push_str(prefix);
+        self.feature.push_str(column);
+        self.feature.push('=');
         // Of a number the sign is no punctuation.
         if value.trim_start().starts_with('-') && value.trim().parse::<f64>().is_ok() {
             self.feature.push('-');
@@ -132,13 +132,13 @@ impl Extractor {
     }
 
     /// Fills `counts` with the features of a text.
-    fn count(&mut self, prefix: &str, text: &str, recipe: &TextRecipe, keep_texts: bool) {
+    fn count(&mut self, text: &str, recipe: &TextRecipe, keep_texts: bool) {
         let (mut counts, mut texts) = (std::mem::take(&mut self.counts), std::mem::take(&mut self.texts));
         counts.clear();
-        self.tokens(prefix, text, recipe, |feature, token| {
+        self.each_token(text, recipe, |token| {
             let new = || {
                 if keep_texts {
-                    texts.push(feature.to_owned());
+                    texts.push(token.to_owned());
                 }
                 Counted {
                     frequency: 0,
@@ -146,7 +146,7 @@ impl Extractor {
                     token: weigh::of_token(recipe, token),
                 }
             };
-            counts.entry(recipe.hash.of(feature)).or_insert_with(new).frequency += 1;
+            counts.entry(recipe.hash.of(token)).or_insert_with(new).frequency += 1;
         });
         (self.counts, self.texts) = (counts, texts);
     }
@@ -154,13 +154,7 @@ impl Extractor {
     /// Calls `each` with every token of the text, in order, repetitions
     /// included.
     pub(super) fn each_token(&mut self, text: &str, recipe: &TextRecipe, mut each: impl FnMut(&str)) {
-        self.tokens("", text, recipe, |_, token| each(token));
-    }
-
-    /// Calls `each` with every feature of the text and the token it is made
-    /// of, in order, repetitions included.
-    fn tokens(&mut self, prefix: &str, text: &str, recipe: &TextRecipe, mut each: impl FnMut(&str, &str)) {
-        let Extractor { plain, normal, compacted, feature, .. } = self;
+        let Extractor { plain, normal, compacted, .. } = self;
         match recipe.markup {
             None => normalize_into(text, normal),
             Some(markup) => {
@@ -171,18 +165,10 @@ impl Extractor {
         if recipe.simplify {
             *normal = simplify(normal);
         }
-        feature.clear();
-        feature.push_str(prefix);
         let mut emit = |token: &str| {
-            if !recipe.stop.is_empty() && recipe.stop.contains(token) {
-                return;
+            if recipe.stop.is_empty() || !recipe.stop.contains(token) {
+                each(token);
             }
-            if prefix.is_empty() {
-                return each(token, token);
-            }
-            feature.truncate(prefix.len());
-            feature.push_str(token);
-            each(feature, token);
         };
         if matches!(recipe.tokens, Tokens::Words | Tokens::WordsAndChars) {
             recipe.segmenter().words(normal, recipe.hmm, &mut emit);

@@ -1,5 +1,8 @@
-//! Features of a row: each column its own weight, each feature its column's
-//! name (P2's weighting of relational rows).
+//! Features of a row, each column with its own weight (P2's weighting of
+//! relational rows). The feature of a whole value carries its column's name:
+//! 张三 the petitioner is not 张三 the clerk. A feature of running text does
+//! not: a row of texts is near the same text in one piece, and can be searched
+//! by one.
 
 use super::bag::Bag;
 use super::extract::Extractor;
@@ -95,14 +98,12 @@ impl RowRecipe {
         values: impl IntoIterator<Item = Option<&'a str>>,
     ) -> Option<u64> {
         let mut sums = SimHash::new();
-        let mut prefix = String::new();
         for ((name, recipe), value) in self.columns.iter().zip(values) {
             let Some(value) = value else { continue };
-            set_prefix(&mut prefix, name);
             match recipe {
-                ColumnRecipe::Text(recipe) => extractor.text_into_sums(&mut sums, &prefix, value, recipe),
+                ColumnRecipe::Text(recipe) => extractor.text_into_sums(&mut sums, value, recipe),
                 ColumnRecipe::Value(weight) => {
-                    if let Some(feature) = extractor.value(&prefix, value) {
+                    if let Some(feature) = extractor.value(name, value) {
                         sums.add(city64(feature.as_bytes()), *weight);
                     }
                 }
@@ -118,29 +119,28 @@ impl RowRecipe {
         values: impl IntoIterator<Item = Option<&'a str>>,
     ) -> Bag {
         let mut bag = Bag::default();
-        let mut prefix = String::new();
-        for ((name, recipe), value) in self.columns.iter().zip(values) {
+        for (at, ((name, recipe), value)) in self.columns.iter().zip(values).enumerate() {
             let Some(value) = value else { continue };
-            set_prefix(&mut prefix, name);
             match recipe {
-                ColumnRecipe::Text(recipe) => extractor.text_into_bag(&mut bag, &prefix, value, recipe),
+                ColumnRecipe::Text(recipe) => extractor.text_into_bag(&mut bag, Some(at), value, recipe),
                 ColumnRecipe::Value(weight) if weight.is_zero() => {}
                 ColumnRecipe::Value(weight) => {
-                    if let Some(feature) = extractor.value(&prefix, value) {
-                        bag.add(feature, city64(feature.as_bytes()), *weight);
+                    if let Some(feature) = extractor.value(name, value) {
+                        bag.add(Some(at), feature, city64(feature.as_bytes()), *weight);
                     }
                 }
             }
         }
         bag
     }
-}
 
-/// Equal words in different columns must not be equal features.
-fn set_prefix(prefix: &mut String, column: &str) {
-    prefix.clear();
-    prefix.push_str(column);
-    prefix.push('=');
+    /// The token or value that `feature` of a column is made of.
+    pub fn token<'a>(&self, column: usize, feature: &'a str) -> &'a str {
+        match &self.columns[column] {
+            (name, ColumnRecipe::Value(_)) => feature.get(name.len() + '='.len_utf8()..).unwrap_or(feature),
+            (_, ColumnRecipe::Text(_)) => feature,
+        }
+    }
 }
 
 impl ColumnRecipe {
@@ -180,6 +180,8 @@ impl ColumnRecipe {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::signature::hamming;
+    use proptest::prelude::*;
     use serde_json::json;
 
     fn features(recipe: &RowRecipe, values: &[Option<&str>]) -> Vec<(String, f64)> {
@@ -190,13 +192,13 @@ mod tests {
     }
 
     #[test]
-    fn columns_carry_their_names_and_weights() {
+    fn whole_values_carry_their_columns_name_and_running_text_does_not() {
         let recipe =
             RowRecipe::from_json(&json!({"title": 2, "body": {"tokens": "words", "weight": 1.5}})).unwrap();
         let names: Vec<&str> = recipe.columns.iter().map(|(name, _)| name.as_str()).collect();
         let values: Vec<_> =
             names.iter().map(|&name| Some(if name == "title" { "停水 ！" } else { "停水停水" })).collect();
-        let expected = [("body=停水".to_owned(), 3.0), ("title=停水".to_owned(), 2.0)];
+        let expected = [("title=停水".to_owned(), 2.0), ("停水".to_owned(), 3.0)];
         assert_eq!(features(&recipe, &values), expected);
     }
 
@@ -206,6 +208,60 @@ mod tests {
         assert_eq!(features(&recipe, &[None, Some("，"), Some("x"), None]), []);
         assert_eq!(recipe.simhash(&mut Extractor::new(), [None, Some("，"), Some("x"), None]), None);
         assert_eq!(features(&recipe, &[Some("张三"), None, None, None]), [("1=张三".to_owned(), 2.0)]);
+    }
+
+    #[test]
+    fn equal_words_of_two_columns_add_up() {
+        let words = json!({"tokens": "words"});
+        let recipe = RowRecipe::from_json(&json!({"body": words, "title": words, "topic": 1})).unwrap();
+        let bag = recipe.bag(&mut Extractor::new(), [Some("停水停水"), Some("停水"), Some("停水")]);
+        let weight = |value| Weight::new(value).unwrap();
+        let columns: Vec<_> = bag.features().iter().map(|f| (&*f.text, f.columns.clone())).collect();
+        assert_eq!(
+            columns,
+            [("停水", vec![(0, weight(2.0)), (1, weight(1.0))]), ("topic=停水", vec![(2, weight(1.0))])]
+        );
+        assert_eq!(bag.features()[0].weight, weight(3.0));
+        assert_eq!((recipe.token(0, "停水"), recipe.token(2, "topic=停水")), ("停水", "停水"));
+    }
+
+    /// A row is near its own running text, however the row is written.
+    #[test]
+    fn a_text_finds_its_row() {
+        let body = "我们小区从上周一开始停水，到今天已经五天了，物业说是水管爆裂，但一直没有人来修，老人孩子用水困难，请尽快派人处理。";
+        let values = [Some("王芳"), Some("住建局"), Some("小区停水"), Some(body)];
+        let mut extractor = Extractor::new();
+        let text = extractor.simhash(body, &TextRecipe::default()).unwrap();
+        let array = RowRecipe::from_weights(&[Some(2.0), Some(2.0), Some(2.0), None]).unwrap();
+        let array = array.simhash(&mut extractor, values).unwrap();
+        let row = RowRecipe::from_json(&json!({"petitioner": 2, "department": 2, "title": 2, "body": "tf"}));
+        let row = row.unwrap();
+        let in_order = row.columns.iter().map(|(name, _)| {
+            values[["petitioner", "department", "title", "body"].iter().position(|n| n == name).unwrap()]
+        });
+        let row = row.simhash(&mut extractor, in_order).unwrap();
+        let distances = [hamming(text, array), hamming(text, row), hamming(array, row)];
+        assert!(distances.iter().all(|&distance| distance <= 10), "{distances:?}");
+        let alone = RowRecipe::from_weights(&[None]).unwrap().simhash(&mut extractor, [Some(body)]);
+        assert_eq!(alone, Some(text));
+    }
+
+    proptest! {
+        /// The sums and the bag of a row are one fingerprint, whatever its
+        /// columns share, recipes and hashes included.
+        #[test]
+        fn simhash_is_that_of_the_bag(
+            values in prop::collection::vec("[水停区ab=， ]{0,12}", 4),
+            weight in prop::sample::select(vec!["tf", "log", "one"]),
+            hash in prop::sample::select(vec!["city64", "sdbm"]),
+        ) {
+            let recipe = RowRecipe::from_json(&json!({
+                "a": "tf", "b": {"weight": weight, "hash": hash}, "c": {"tokens": "words", "factor": 2.5}, "d": 3,
+            })).unwrap();
+            let values = || values.iter().map(|value| Some(&**value));
+            let mut extractor = Extractor::new();
+            prop_assert_eq!(recipe.simhash(&mut extractor, values()), recipe.bag(&mut extractor, values()).simhash());
+        }
     }
 
     /// A negative number is not its opposite; a dash before a word is nothing.
