@@ -55,6 +55,7 @@ pgrx::extension_sql_file!("../sql/detectors.sql", name = "detectors", requires =
 pub extern "C-unwind" fn _PG_init() {
     pg::memory::init();
     pg::host::define_settings();
+    pg::interrupt::answer_checks();
     if pg::preloading() {
         dedup_core::text::Segmenter::shared();
     }

@@ -11,6 +11,7 @@ pub mod evaluate;
 pub mod exact;
 pub mod features;
 pub mod hash;
+pub mod interrupt;
 pub mod memory;
 pub mod signature;
 pub mod text;

@@ -6,6 +6,7 @@ pub(crate) mod ball;
 mod error;
 pub(crate) mod guard;
 pub(crate) mod host;
+pub(crate) mod interrupt;
 pub(crate) mod memory;
 mod output;
 pub(crate) mod pages;

@@ -1,5 +1,6 @@
 //! A bag of features that can be looked at.
 
+use crate::interrupt;
 use crate::signature::{SimHash, Weight};
 use rustc_hash::FxHashMap;
 
@@ -52,14 +53,18 @@ impl Bag {
     /// The features, heaviest first; equal weights in order of appearance.
     pub fn into_heaviest_first(self) -> Vec<Feature> {
         let mut features = self.features;
-        features.sort_by_key(|feature| std::cmp::Reverse(feature.weight));
+        let mut meter = interrupt::Meter::new();
+        features.sort_by(|x, y| {
+            meter.work(1);
+            y.weight.cmp(&x.weight)
+        });
         features
     }
 
     /// The SimHash of the bag.
     pub fn simhash(&self) -> Option<u64> {
         let mut sums = SimHash::new();
-        self.features.iter().for_each(|feature| sums.add(feature.hash, feature.weight));
+        interrupt::checked(&self.features).for_each(|feature| sums.add(feature.hash, feature.weight));
         sums.finish()
     }
 }

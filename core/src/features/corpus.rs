@@ -10,6 +10,7 @@
 use super::extract::Extractor;
 use super::recipe::{RecipeError, TextRecipe, Tokens};
 use crate::hash::city64;
+use crate::interrupt::{self, Meter, checked};
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 
@@ -206,8 +207,8 @@ impl CorpusBuilder {
     /// The corpus, to be stored: keys in order, each as the difference to the
     /// one before, in bytes of seven bits.
     pub fn finish(self) -> StoredCorpus {
-        let mut all: Vec<(u64, u32)> = self.frequencies.into_iter().map(|(key, (f, _))| (key, f)).collect();
-        all.sort_unstable();
+        let mut all: Vec<(u64, u32)> = checked(self.frequencies).map(|(key, (f, _))| (key, f)).collect();
+        interrupt::sort_unstable_by(&mut all, Ord::cmp);
         let mut stored = StoredCorpus {
             documents: self.documents,
             tokens: all.len() as u64,
@@ -215,7 +216,7 @@ impl CorpusBuilder {
             single: vec![],
         };
         let (mut last_common, mut last_single) = (0, 0);
-        for (key, frequency) in all {
+        for (key, frequency) in checked(all) {
             if frequency > 1 {
                 write_number(&mut stored.common, key - last_common);
                 write_number(&mut stored.common, u64::from(frequency));
@@ -251,8 +252,9 @@ fn read_number(bytes: &mut &[u8]) -> Option<u64> {
 }
 
 fn read_common(mut bytes: &[u8], mut each: impl FnMut(u64, u32)) -> Option<()> {
-    let mut key = 0u64;
+    let (mut key, mut meter) = (0u64, Meter::new());
     while !bytes.is_empty() {
+        meter.work(1);
         key = key.checked_add(read_number(&mut bytes)?)?;
         each(key, u32::try_from(read_number(&mut bytes)?).ok()?);
     }
@@ -260,8 +262,9 @@ fn read_common(mut bytes: &[u8], mut each: impl FnMut(u64, u32)) -> Option<()> {
 }
 
 fn read_keys(mut bytes: &[u8], mut each: impl FnMut(u64)) -> Option<()> {
-    let mut key = 0u64;
+    let (mut key, mut meter) = (0u64, Meter::new());
     while !bytes.is_empty() {
+        meter.work(1);
         key = key.checked_add(read_number(&mut bytes)?)?;
         each(key);
     }

@@ -1,5 +1,6 @@
 //! Own words and stop words under a versioned name.
 
+use crate::interrupt::checked;
 use crate::text::{Segmenter, normalize};
 use rustc_hash::FxHashSet;
 use std::fmt;
@@ -20,7 +21,7 @@ impl Dictionary {
     /// The dictionary of `words`, as [`Segmenter::complete_words`] wrote them,
     /// and of stop words in any form.
     pub fn new<'a>(name: &str, words: String, stop: impl IntoIterator<Item = &'a str>) -> Dictionary {
-        let stop = stop.into_iter().map(normalize).filter(|word| !word.is_empty()).collect();
+        let stop = checked(stop).map(normalize).filter(|word| !word.is_empty()).collect();
         Dictionary { name: name.to_owned(), words, stop, segmenter: OnceLock::new() }
     }
 

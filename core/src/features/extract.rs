@@ -3,6 +3,7 @@
 use super::bag::Bag;
 use super::recipe::{TextRecipe, Tokens};
 use super::weigh;
+use crate::interrupt::{self, Meter, checked};
 use crate::signature::SimHash;
 use crate::text::{char_ngrams, compact, normalize_into, simplify, strip_markup};
 use rustc_hash::FxHashMap;
@@ -61,7 +62,7 @@ impl Extractor {
             // Most features occur once and have no weight of their own: those
             // weigh the same, and counting is much faster than adding.
             sums.set_unit(weigh::of_occurrences(recipe, 1, 1.0));
-            for (&hash, counted) in &self.counts {
+            for (&hash, counted) in checked(&self.counts) {
                 if counted.frequency == 1 && counted.token == 1.0 {
                     sums.count(hash);
                 } else {
@@ -87,10 +88,10 @@ impl Extractor {
         recipe: &TextRecipe,
     ) {
         self.count(text, recipe, true);
-        let mut counted: Vec<_> = self.counts.iter().map(|(&hash, &counted)| (hash, counted)).collect();
+        let mut counted: Vec<_> = checked(&self.counts).map(|(&hash, &counted)| (hash, counted)).collect();
         let text_of = |counted: &Counted| &self.texts[counted.text as usize];
-        counted.sort_by(|a, b| text_of(&a.1).cmp(text_of(&b.1)));
-        for (hash, counted) in &counted {
+        interrupt::sort_unstable_by(&mut counted, |a, b| text_of(&a.1).cmp(text_of(&b.1)));
+        for (hash, counted) in checked(&counted) {
             let weight = weigh::of_occurrences(recipe, counted.frequency, counted.token);
             if !weight.is_zero() {
                 bag.add(column, text_of(counted), *hash, weight);
@@ -180,11 +181,15 @@ impl Extractor {
         if recipe.tokens == Tokens::Shingles {
             let mut words = Vec::new();
             recipe.segmenter().words(normal, recipe.hmm, |word| words.push(word));
+            let mut meter = Meter::new();
             for &n in &recipe.n {
                 if !words.is_empty() && words.len() < n {
                     emit(&words.join(" "));
                 }
-                words.windows(n).for_each(|window| emit(&window.join(" ")));
+                words.windows(n).for_each(|window| {
+                    meter.work(4 + n);
+                    emit(&window.join(" "));
+                });
             }
         }
     }

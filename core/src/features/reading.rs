@@ -5,6 +5,7 @@ use super::recipe::{RecipeError, Scheme, TextRecipe, default_n};
 use super::resolve::{Nowhere, Resolver};
 use super::stop::StopList;
 use super::written::{OneOrMany, SchemeOrFactor, Stop, Written};
+use crate::interrupt::checked;
 use crate::signature::Weight;
 use crate::text::normalize;
 use rustc_hash::FxHashSet;
@@ -68,9 +69,7 @@ impl TextRecipe {
         };
         let factor = weight_at("factor", written.factor.unwrap_or(1.0))?;
         let factor = weight_at("weight", weight_at("weight", weight)?.value() * factor.value())?;
-        let terms = written
-            .terms
-            .into_iter()
+        let terms = checked(written.terms)
             .map(|(term, weight)| Ok((normalize(&term), weight_at(&format!("terms.{term}"), weight)?)))
             .collect::<Result<_, RecipeError>>()?;
         let mut stop = match written.stop {
@@ -160,7 +159,7 @@ fn lengths(n: OneOrMany<u32>) -> Result<Vec<usize>, RecipeError> {
 impl Stop {
     fn words(self, resolver: &dyn Resolver) -> Result<FxHashSet<String>, RecipeError> {
         let list = match self {
-            Stop::Words(words) => return Ok(words.iter().map(|word| normalize(word)).collect()),
+            Stop::Words(words) => return Ok(checked(&words).map(|word| normalize(word)).collect()),
             Stop::BuiltIn(false) => return Ok(FxHashSet::default()),
             Stop::BuiltIn(true) => StopList::Both,
             Stop::Named(name) => match StopList::from_name(&name) {

@@ -2,6 +2,7 @@
 //! automaton that reads exactly its runs, built in time linear in the length.
 //! It answers what a suffix tree answers, with less.
 
+use crate::interrupt::checked;
 use rustc_hash::FxHashMap;
 
 /// One state: all runs that end at the same places of the sequence.
@@ -41,7 +42,7 @@ impl SuffixAutomaton {
         let root = State { length: 0, link: None, first_end: 0, symbols: Vec::new() };
         let mut automaton = SuffixAutomaton { states: vec![root], steps: FxHashMap::default(), last: 0 };
         automaton.states.reserve(2 * sequence.len());
-        sequence.iter().for_each(|&symbol| automaton.push(symbol));
+        checked(sequence).for_each(|&symbol| automaton.push(symbol));
         automaton
     }
 
@@ -123,7 +124,7 @@ impl SuffixAutomaton {
             }
             Match { length, start: self.states[state as usize].first_end as usize - length }
         };
-        sequence.iter().map(read).collect()
+        checked(sequence).map(read).collect()
     }
 }
 

@@ -11,6 +11,7 @@
 use super::terms::words;
 use crate::features::{Corpus, Tokens};
 use crate::hash::city64;
+use crate::interrupt::{self, checked};
 use crate::text::normalize;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::RangeInclusive;
@@ -30,7 +31,7 @@ pub enum Lexicon {
 impl Lexicon {
     /// The lexicon of some words; their normal forms count.
     pub fn new<'a>(words: impl IntoIterator<Item = &'a str>) -> Lexicon {
-        let hashes = words.into_iter().map(normalize).filter(|word| !word.is_empty());
+        let hashes = checked(words).map(normalize).filter(|word| !word.is_empty());
         Lexicon::Words(hashes.map(|word| city64(word.as_bytes())).collect())
     }
 
@@ -63,8 +64,7 @@ impl Lexicon {
                 all.push(hash);
             }
         });
-        all.sort_unstable();
-        all.dedup();
+        interrupt::sort_and_dedup(&mut all);
         all
     }
 
@@ -86,8 +86,9 @@ impl Lexicon {
         let mut all: Vec<u64> = signature(&telling, 0, least).into_iter().collect();
         let mut kept = Vec::with_capacity(telling.len());
         for copy in 1..=copies as u64 {
+            interrupt::check();
             kept.clear();
-            kept.extend(telling.iter().copied().filter(|&word| chance(word, copy) < keep));
+            kept.extend(checked(&telling).copied().filter(|&word| chance(word, copy) < keep));
             all.extend(signature(&kept, copy, least));
         }
         all
@@ -157,9 +158,9 @@ impl LexiconBuilder {
             let idf = (documents / frequency as f64).ln() / documents.ln();
             (low..=high).contains(&idf)
         };
-        let counted = self.frequencies.iter().filter(|(_, (frequency, _))| within(*frequency));
+        let counted = checked(&self.frequencies).filter(|(_, (frequency, _))| within(*frequency));
         let mut chosen: Vec<String> = counted.map(|(word, _)| word.clone()).collect();
-        chosen.sort_unstable();
+        interrupt::sort_unstable_by(&mut chosen, String::cmp);
         chosen
     }
 }

@@ -12,6 +12,7 @@
 //! larger set. It is here to replay that experiment.
 
 use crate::hash::{GOLDEN, city64, mix64};
+use crate::interrupt::{self, Meter};
 use crate::text::{char_ngrams, compact, normalize};
 use std::fmt;
 
@@ -78,8 +79,7 @@ pub fn text_signature(content: &str, k: usize, n: usize) -> Option<Vec<u64>> {
     let mut grams = Vec::with_capacity(compacted.len() / 3 + 1);
     char_ngrams(&compacted, n.max(1), |gram| grams.push(element(gram)));
     // Each repetition would cost `k` hashes.
-    grams.sort_unstable();
-    grams.dedup();
+    interrupt::sort_and_dedup(&mut grams);
     signature(grams, k, Family::Mixed)
 }
 
@@ -108,7 +108,9 @@ fn minima(
     let mut elements = elements.into_iter().peekable();
     elements.peek()?;
     let mut minima = vec![u64::MAX; k];
+    let mut meter = Meter::new();
     for x in elements {
+        meter.work(1 + k);
         minima.iter_mut().enumerate().for_each(|(at, least)| *least = (*least).min(hash(at, x)));
     }
     Some(minima)

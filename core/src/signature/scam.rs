@@ -6,6 +6,7 @@
 //! Over it, `subset(A, B) = Σ f g / Σ f²`, the lower sum over all words of A.
 
 use super::terms::word_list;
+use crate::interrupt::checked;
 use rustc_hash::FxHashMap;
 
 /// The usual ε: frequencies up to twice one another are close.
@@ -14,13 +15,13 @@ pub const EPSILON: f64 = 2.5;
 /// Word frequencies of a text.
 fn frequencies(content: &str) -> FxHashMap<String, f64> {
     let mut all = FxHashMap::default();
-    word_list(content).into_iter().for_each(|word| *all.entry(word).or_default() += 1.0);
+    checked(word_list(content)).for_each(|word| *all.entry(word).or_default() += 1.0);
     all
 }
 
 fn subset_of(a: &FxHashMap<String, f64>, b: &FxHashMap<String, f64>, epsilon: f64) -> f64 {
     let (mut close, mut all) = (0.0, 0.0);
-    for (word, f) in a {
+    for (word, f) in checked(a) {
         all += f * f;
         if let Some(g) = b.get(word).filter(|&g| f / g + g / f < epsilon) {
             close += f * g;

@@ -16,6 +16,7 @@
 //! number of alignments is quadratic.
 
 use super::automaton::SuffixAutomaton;
+use crate::interrupt::{check, checked};
 use crate::text::{Segmenter, normalize, sentences};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
@@ -100,7 +101,7 @@ pub fn blocks(a: &[Sentence], b: &[Sentence]) -> Vec<Block> {
 fn covered(a: &[u32], b: &[u32]) -> usize {
     let cover = |runs: Vec<Block>| {
         let (mut sum, mut end) = (0, 0);
-        for run in runs {
+        for run in checked(runs) {
             sum += (run.a + run.length).saturating_sub(end.max(run.a));
             end = end.max(run.a + run.length);
         }
@@ -119,20 +120,58 @@ pub fn similarity(a: &[Sentence], b: &[Sentence]) -> f64 {
 }
 
 /// The similarity, 0 to 1, of two sequences of sentence lengths: the longest
-/// common subsequence over all, `l / (n₁ + n₂ - l)`. Takes time and memory in
-/// proportion to the product and the smaller of the lengths.
+/// common subsequence over all, `l / (n₁ + n₂ - l)`. Takes time in proportion
+/// to the product of the lengths: a fifth of a second for sequences of
+/// 100,000, half a minute for sequences of a million.
 pub fn length_similarity(a: &[u32], b: &[u32]) -> f64 {
-    let (long, short) = if a.len() < b.len() { (b, a) } else { (a, b) };
-    let mut row = vec![0usize; short.len() + 1];
-    for x in long {
-        let mut diagonal = 0;
-        for (at, y) in short.iter().enumerate() {
-            let above = row[at + 1];
-            row[at + 1] = if x == y { diagonal + 1 } else { above.max(row[at]) };
-            diagonal = above;
-        }
+    jaccard(longest_common_subsequence(a, b), a.len(), b.len())
+}
+
+/// The length of the longest common subsequence (Hyyrö 2004): a column of the
+/// textbook's table as bits, 64 rows a word. The rows are done word by word,
+/// each over all of the columns, so that a word's masks stay at hand and only
+/// the carries have to be kept.
+fn longest_common_subsequence(a: &[u32], b: &[u32]) -> usize {
+    let same = |(x, y): &(&u32, &u32)| x == y;
+    let head = checked(a.iter().zip(b)).take_while(same).count();
+    let (a, b) = (&a[head..], &b[head..]);
+    let tail = checked(a.iter().rev().zip(b.iter().rev())).take_while(same).count();
+    let (rows, columns) = (&a[..a.len() - tail], &b[..b.len() - tail]);
+
+    // Symbols by number; those that only one of the two has match nothing.
+    let mut numbers: FxHashMap<u32, u32> = FxHashMap::default();
+    for &symbol in checked(rows) {
+        let next = numbers.len() as u32 + 1;
+        numbers.entry(symbol).or_insert(next);
     }
-    jaccard(row[short.len()], a.len(), b.len())
+    let columns: Vec<u32> =
+        checked(columns).map(|symbol| numbers.get(symbol).copied().unwrap_or(0)).collect();
+    let mut masks = vec![0u64; numbers.len() + 1];
+    let mut carries = vec![0u64; columns.len().div_ceil(64)];
+    let mut length = 0;
+    for word in rows.chunks(64) {
+        for (row, symbol) in word.iter().enumerate() {
+            masks[numbers[symbol] as usize] |= 1 << row;
+        }
+        // A bit of `column` is 0 where the table is one more than in the row above.
+        let mut column = u64::MAX;
+        for (columns, carries) in columns.chunks(64).zip(&mut carries) {
+            check();
+            let (carry_in, mut carry_out) = (*carries, 0);
+            for (at, &symbol) in columns.iter().enumerate() {
+                let matching = column & masks[symbol as usize];
+                let (sum, over) = column.overflowing_add(matching);
+                let (sum, over_too) = sum.overflowing_add(carry_in >> at & 1);
+                carry_out |= u64::from(over | over_too) << at;
+                column = sum | (column & !matching);
+            }
+            *carries = carry_out;
+        }
+        // Rows that the last word does not have match nothing and stay 1.
+        length += column.count_zeros() as usize;
+        word.iter().for_each(|symbol| masks[numbers[symbol] as usize] = 0);
+    }
+    head + length + tail
 }
 
 fn jaccard(shared: usize, a: usize, b: usize) -> f64 {
@@ -148,13 +187,13 @@ fn symbols(a: &[Sentence], b: &[Sentence]) -> (Vec<u32>, Vec<u32>) {
         let next = known.len() as u32;
         *known.entry((*words, first.as_slice())).or_insert(next)
     };
-    let a = a.iter().map(&mut number).collect();
-    (a, b.iter().map(&mut number).collect())
+    let a = checked(a).map(&mut number).collect();
+    (a, checked(b).map(&mut number).collect())
 }
 
 fn longest_runs(a: &[u32], b: &[u32]) -> Vec<Block> {
     let found = SuffixAutomaton::new(b).matches(a);
-    let ends = found.iter().enumerate().filter(|&(end, run)| {
+    let ends = checked(&found).enumerate().filter(|&(end, run)| {
         let goes_on = found.get(end + 1).is_some_and(|next| next.length == run.length + 1);
         run.length >= SHORTEST_BLOCK && !goes_on
     });

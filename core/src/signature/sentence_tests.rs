@@ -153,4 +153,25 @@ proptest! {
         }
         prop_assert_eq!(length_similarity(&a, &b), jaccard(longest(&a, &b), a.len(), b.len()));
     }
+
+    /// Against the textbook's table, past the 64 rows and columns of a word.
+    #[test]
+    fn words_of_bits_equal_the_table(
+        a in prop::collection::vec(0u32..12, 0..400),
+        b in prop::collection::vec(0u32..12, 0..400),
+        symbols in 1u32..12,
+    ) {
+        let (a, b): (Vec<u32>, Vec<u32>) =
+            (a.iter().map(|x| x % symbols).collect(), b.iter().map(|y| y % symbols).collect());
+        let mut row = vec![0usize; b.len() + 1];
+        for x in &a {
+            let mut diagonal = 0;
+            for (at, y) in b.iter().enumerate() {
+                let above = row[at + 1];
+                row[at + 1] = if x == y { diagonal + 1 } else { above.max(row[at]) };
+                diagonal = above;
+            }
+        }
+        prop_assert_eq!(longest_common_subsequence(&a, &b), row[b.len()]);
+    }
 }

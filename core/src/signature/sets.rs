@@ -1,5 +1,6 @@
 //! Jaccard similarity and containment of sets and multisets of anything.
 
+use crate::interrupt::{self, Meter};
 use std::cmp::Ordering;
 
 /// What two multisets have and share.
@@ -16,24 +17,22 @@ pub struct Overlap {
 impl Overlap {
     /// Of two sets: an element counts once however often it is given.
     pub fn of_sets<T: Ord>(mut a: Vec<T>, mut b: Vec<T>) -> Overlap {
-        [&mut a, &mut b].into_iter().for_each(|set| {
-            set.sort_unstable();
-            set.dedup();
-        });
+        [&mut a, &mut b].into_iter().for_each(interrupt::sort_and_dedup);
         Overlap::of_sorted(&a, &b)
     }
 
     /// Of two multisets: an element counts as often as it is given.
     pub fn of_multisets<T: Ord>(mut a: Vec<T>, mut b: Vec<T>) -> Overlap {
-        a.sort_unstable();
-        b.sort_unstable();
+        [&mut a, &mut b].into_iter().for_each(|list| interrupt::sort_unstable_by(list, T::cmp));
         Overlap::of_sorted(&a, &b)
     }
 
     /// Of two sorted lists; equal elements are matched one to one.
     pub fn of_sorted<T: Ord>(a: &[T], b: &[T]) -> Overlap {
         let (mut i, mut j, mut shared) = (0, 0, 0);
+        let mut meter = Meter::new();
         while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
+            meter.work(1);
             let order = x.cmp(y);
             shared += usize::from(order == Ordering::Equal);
             i += usize::from(order.is_le());

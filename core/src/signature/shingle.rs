@@ -9,6 +9,7 @@
 
 use super::terms::words;
 use crate::hash::city64;
+use crate::interrupt::{self, Meter};
 use rustc_hash::FxHashSet;
 
 /// The different shingles of `w` words of a text, in the order in which they
@@ -42,8 +43,7 @@ pub fn hashes(content: &str, w: usize, modulus: u64) -> Vec<u64> {
             all.push(hash);
         }
     });
-    all.sort_unstable();
-    all.dedup();
+    interrupt::sort_and_dedup(&mut all);
     all
 }
 
@@ -51,7 +51,9 @@ pub fn hashes(content: &str, w: usize, modulus: u64) -> Vec<u64> {
 /// it): one hash for each run of `size` neighbours. Fewer than `size` are one
 /// run; an empty sample has none.
 pub fn super_shingles(sample: &[u64], size: usize) -> Vec<u64> {
-    let hash = |run: &[u64]| {
+    let mut meter = Meter::new();
+    let mut hash = |run: &[u64]| {
+        meter.work(1 + run.len());
         let bytes: Vec<u8> = run.iter().flat_map(|hash| hash.to_le_bytes()).collect();
         city64(&bytes)
     };
@@ -60,8 +62,7 @@ pub fn super_shingles(sample: &[u64], size: usize) -> Vec<u64> {
         length if length < size => vec![hash(sample)],
         _ => sample.windows(size.max(1)).map(hash).collect(),
     };
-    all.sort_unstable();
-    all.dedup();
+    interrupt::sort_and_dedup(&mut all);
     all
 }
 
@@ -79,7 +80,11 @@ fn each(content: &str, w: usize, mut each: impl FnMut(&str)) {
     if !bounds.is_empty() && bounds.len() < w {
         each(&joined);
     }
-    bounds.windows(w.max(1)).for_each(|run| each(&joined[run[0].0..run[run.len() - 1].1]));
+    let mut meter = Meter::new();
+    bounds.windows(w.max(1)).for_each(|run| {
+        meter.work(4 + w);
+        each(&joined[run[0].0..run[run.len() - 1].1]);
+    });
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! equals empty.
 
 use crate::features::{Bag, Extractor, TextRecipe};
+use crate::interrupt::{self, Meter, checked};
 use crate::text::{char_ngrams, compact, normalize};
 use std::cmp::Ordering;
 
@@ -56,7 +57,7 @@ pub fn containment(a: &str, b: &str, n: usize) -> f64 {
 pub fn cosine(a: &str, b: &str, recipe: &TextRecipe) -> f64 {
     let mut extractor = Extractor::new();
     let (a, b) = (weighted(&extractor.bag(a, recipe)), weighted(&extractor.bag(b, recipe)));
-    let square = |bag: &[(String, f64)]| bag.iter().map(|(_, weight)| weight * weight).sum::<f64>();
+    let square = |bag: &[(String, f64)]| checked(bag).map(|(_, weight)| weight * weight).sum::<f64>();
     let lengths = (square(&a) * square(&b)).sqrt();
     if lengths == 0.0 {
         return 0.0;
@@ -68,8 +69,8 @@ pub fn cosine(a: &str, b: &str, recipe: &TextRecipe) -> f64 {
 
 fn weighted(bag: &Bag) -> Vec<(String, f64)> {
     let mut features: Vec<_> =
-        bag.features().iter().map(|feature| (feature.text.clone(), feature.weight.value())).collect();
-    features.sort_unstable_by(|x, y| x.0.cmp(&y.0));
+        checked(bag.features()).map(|feature| (feature.text.clone(), feature.weight.value())).collect();
+    interrupt::sort_unstable_by(&mut features, |x, y| x.0.cmp(&y.0));
     features
 }
 
@@ -97,8 +98,7 @@ fn overlap(a: &str, b: &str, n: usize) -> Overlap {
 fn set<'a, T: Ord>(text: &'a str, n: usize, make: impl Fn(&'a str) -> T) -> Vec<T> {
     let mut grams = Vec::with_capacity(text.len() / 3 + 1);
     char_ngrams(text, n, |gram| grams.push(make(gram)));
-    grams.sort_unstable();
-    grams.dedup();
+    interrupt::sort_and_dedup(&mut grams);
     grams
 }
 
@@ -110,8 +110,9 @@ fn overlap_of<T: Ord>(a: &[T], b: &[T]) -> Overlap {
 
 /// Calls `both` for every element that two sorted lists without repetitions share.
 fn merge<T>(a: &[T], b: &[T], compare: impl Fn(&T, &T) -> Ordering, mut both: impl FnMut(&T, &T)) {
-    let (mut i, mut j) = (0, 0);
+    let (mut i, mut j, mut meter) = (0, 0, Meter::new());
     while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
+        meter.work(1);
         let order = compare(x, y);
         if order.is_eq() {
             both(x, y);

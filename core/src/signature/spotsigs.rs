@@ -10,6 +10,7 @@
 //! ([`super::sets::Overlap::of_multisets`]); candidates share a spot.
 
 use super::terms::word_list;
+use crate::interrupt::{Meter, check};
 use crate::text::normalize;
 use rustc_hash::FxHashSet;
 
@@ -50,22 +51,30 @@ impl Spots {
     /// occur. An antecedent that too few words follow has none.
     pub fn of(&self, content: &str) -> Vec<String> {
         let list = word_list(content);
-        let counted: Vec<bool> = list.iter().map(|word| !self.stop.contains(word)).collect();
+        let mut meter = Meter::new();
+        let mut count = |word: &&String| {
+            meter.work(1);
+            !self.stop.contains(*word)
+        };
+        let counted: Vec<&String> = list.iter().filter(&mut count).collect();
+        // How many of them stand before the word that is looked at.
+        let mut passed = 0;
         let mut all = Vec::new();
-        for (at, antecedent) in list.iter().enumerate() {
-            if !self.antecedents.contains(antecedent) {
-                continue;
-            }
-            let following = (at + 1..list.len()).filter(|&next| counted[next]);
-            let chain: Vec<usize> =
-                following.skip(self.distance - 1).step_by(self.distance).take(self.chain).collect();
-            if chain.len() == self.chain {
-                let mut spot = antecedent.clone();
-                chain.iter().for_each(|&next| {
-                    spot.push(':');
-                    spot.push_str(&list[next]);
-                });
-                all.push(spot);
+        for word in &list {
+            if count(&word) {
+                passed += 1;
+            } else if self.antecedents.contains(word) {
+                let chain = counted[passed..].iter().skip(self.distance - 1).step_by(self.distance);
+                let chain = chain.take(self.chain);
+                if chain.len() == self.chain {
+                    check();
+                    let mut spot = word.clone();
+                    chain.for_each(|next| {
+                        spot.push(':');
+                        spot.push_str(next);
+                    });
+                    all.push(spot);
+                }
             }
         }
         all

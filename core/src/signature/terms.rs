@@ -1,5 +1,6 @@
 //! The words of a text, as the detectors take them.
 
+use crate::interrupt;
 use crate::text::{Segmenter, normalize};
 
 /// Calls `each` with the words of a text's normal form, in order.
@@ -23,7 +24,6 @@ pub(super) fn word_list(content: &str) -> Vec<String> {
 /// ```
 pub fn terms(content: &str) -> Vec<String> {
     let mut list = word_list(content);
-    list.sort_unstable();
-    list.dedup();
+    interrupt::sort_and_dedup(&mut list);
     list
 }

@@ -1,8 +1,10 @@
 //! The text of marked-up documents: what a reader would see of HTML or XML.
 
+use crate::interrupt::Meter;
 use html5gum::emitters::default::DefaultEmitter;
-use html5gum::{Token, Tokenizer};
+use html5gum::{Readable, Reader, StringReader, Token, Tokenizer};
 use serde::{Deserialize, Serialize};
+use std::convert::Infallible;
 
 /// A markup language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,6 +50,7 @@ fn tokens(source: &str, markup: Markup, out: &mut String) {
     // Without it `<script>` would hold tags instead of code.
     emitter.naively_switch_states(html);
     let mut unseen: Option<Vec<u8>> = None;
+    let source = Checked(source.to_reader(), Meter::new());
     for Ok(token) in Tokenizer::new_with_emitter(source, emitter) {
         match token {
             Token::StartTag(tag) => {
@@ -65,6 +68,32 @@ fn tokens(source: &str, markup: Markup, out: &mut String) {
             Token::String(text) if unseen.is_none() => out.push_str(&String::from_utf8_lossy(&text)),
             _ => {}
         }
+    }
+}
+
+/// A document that is read with a check every so often: a token can be all of it.
+struct Checked<'a>(StringReader<'a>, Meter);
+
+impl Reader for Checked<'_> {
+    type Error = Infallible;
+
+    fn read_byte(&mut self) -> Result<Option<u8>, Infallible> {
+        self.1.work(1);
+        self.0.read_byte()
+    }
+
+    fn try_read_string(&mut self, text: &[u8], case_sensitive: bool) -> Result<bool, Infallible> {
+        self.1.work(1);
+        self.0.try_read_string(text, case_sensitive)
+    }
+
+    fn read_until<'b>(
+        &'b mut self,
+        needle: &[u8],
+        buffer: &'b mut [u8; 4],
+    ) -> Result<Option<&'b [u8]>, Infallible> {
+        self.1.work(1);
+        self.0.read_until(needle, buffer)
     }
 }
 

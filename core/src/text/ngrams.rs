@@ -1,12 +1,14 @@
 //! Character n-grams of a normal form.
 
+use crate::interrupt::{Meter, checked};
+
 /// Drops the spaces of the normal form `text` into `out`: n-grams of
 /// characters run across words, so that a forgotten or added space changes
 /// few of them.
 pub fn compact(text: &str, out: &mut String) {
     out.clear();
     out.reserve(text.len());
-    text.split(' ').for_each(|word| out.push_str(word));
+    checked(text.split(' ')).for_each(|word| out.push_str(word));
 }
 
 /// Calls `each` with every run of `n` characters of `text`, in order,
@@ -29,7 +31,9 @@ pub fn char_ngrams<'a>(text: &'a str, n: usize, mut each: impl FnMut(&'a str)) {
         end += char_length(bytes[end]);
     }
     let mut start = 0;
+    let mut meter = Meter::new();
     loop {
+        meter.work(1 + n / 16);
         each(&text[start..end]);
         if end == bytes.len() {
             return;

@@ -16,6 +16,7 @@
 //! Nearly every character of a Chinese text is decided by a comparison or a
 //! table look-up; the Unicode tables serve the rest.
 
+use crate::interrupt::{Meter, checked};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
@@ -55,7 +56,9 @@ pub fn normalize_into(text: &str, out: &mut String) {
     out.reserve(text.len());
     let mut writer = Writer { out, gap: false, spaced: false };
     let mut rest = text;
+    let mut meter = Meter::new();
     while let Some(c) = rest.chars().next() {
+        meter.work(1);
         let han = han_prefix(rest.as_bytes());
         if han > 0 {
             writer.push_spaceless(&rest[..han]);
@@ -68,12 +71,14 @@ pub fn normalize_into(text: &str, out: &mut String) {
             rest = &rest[c.len_utf8()..];
             continue;
         }
-        let end =
-            rest.char_indices().find(|&(_, c)| classify(c) != Class::Unknown).map_or(rest.len(), |(i, _)| i);
+        let end = checked(rest.char_indices()).find(|&(_, c)| classify(c) != Class::Unknown);
+        let end = end.map_or(rest.len(), |(at, _)| at);
         // A mark belongs to the letter before it: take that one back and let
         // the tables compose the two.
         let base = if is_combining_mark(c) { writer.take_back() } else { None };
-        for folded in base.into_iter().chain(rest[..end].chars()).nfkc().flat_map(char::to_lowercase) {
+        let run = base.into_iter().chain(rest[..end].chars());
+        // Both of what goes in and what comes out: marks without end after one letter come out last.
+        for folded in checked(checked(run).nfkc().flat_map(char::to_lowercase)) {
             writer.push(classify_folded(folded));
         }
         rest = &rest[end..];

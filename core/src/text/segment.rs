@@ -2,7 +2,9 @@
 //! the scripts that jieba does not know.
 
 use super::normalize::{han_prefix, normalize};
+use crate::interrupt::check;
 use jieba_rs::Jieba;
+use std::io::{self, BufRead, Read};
 use std::sync::OnceLock;
 use thiserror::Error;
 use unicode_segmentation::UnicodeSegmentation;
@@ -41,7 +43,7 @@ impl Segmenter {
         let mut jieba = Segmenter::shared().jieba.clone();
         // A line without a frequency is the only fault there can be, and those
         // lines have been completed.
-        let complete = jieba.load_dict(&mut words.as_bytes());
+        let complete = jieba.load_dict(&mut Lines(words.as_bytes()));
         debug_assert!(complete.is_ok());
         Segmenter { jieba }
     }
@@ -60,6 +62,7 @@ impl Segmenter {
         let mut jieba = Segmenter::shared().jieba.clone();
         let (mut complete, mut count) = (String::new(), 0);
         for (at, line) in lines.into_iter().enumerate() {
+            check();
             let mut fields = line.trim_start_matches('\u{FEFF}').split_whitespace();
             let Some(word) = fields.next() else { continue };
             let word = normalize(word);
@@ -93,6 +96,7 @@ impl Segmenter {
     /// character disturbs fewer words.
     pub fn words<'a>(&self, text: &'a str, hmm: bool, mut each: impl FnMut(&'a str)) {
         for piece in pieces(text, PIECE_BYTES) {
+            check();
             if piece.bytes().all(|byte| byte.is_ascii()) {
                 piece.split(' ').filter(|word| !word.is_empty()).for_each(&mut each);
                 continue;
@@ -118,6 +122,25 @@ impl Segmenter {
     /// compared with.
     pub fn raw_cut<'a>(&self, text: &'a str, hmm: bool) -> Vec<&'a str> {
         self.jieba.cut(text, hmm).into_iter().map(|token| token.word).collect()
+    }
+}
+
+/// Bytes to read line by line, with a check before each.
+struct Lines<'a>(&'a [u8]);
+
+impl Read for Lines<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.0.read(out)
+    }
+}
+
+impl BufRead for Lines<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        check();
+        self.0.fill_buf()
+    }
+    fn consume(&mut self, bytes: usize) {
+        self.0.consume(bytes);
     }
 }
 

@@ -1,5 +1,7 @@
 //! Sentences and clauses of a text, Chinese or English.
 
+use crate::interrupt::Meter;
+
 /// What ends a sentence wherever it stands.
 fn is_full_stop(c: char) -> bool {
     matches!(c, '。' | '！' | '？' | '；' | '…' | '\n' | '\r' | '\u{2028}' | '\u{2029}' | '．' | '｡')
@@ -52,7 +54,9 @@ fn split(text: &str, ends: impl Fn(char) -> bool, mut each: impl FnMut(std::ops:
         }
     };
     let mut rest = text.char_indices().peekable();
+    let mut meter = Meter::new();
     while let Some((at, c)) = rest.next() {
+        meter.work(1);
         let after = rest.peek().map(|&(_, c)| c);
         let number = before.is_ascii_digit() && after.is_some_and(|c| c.is_ascii_digit());
         let latin = is_latin_stop(c)
