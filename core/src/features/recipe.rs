@@ -102,7 +102,7 @@ pub enum Hash {
     Murmur3,
     /// `bkdr`, …: a string hash of the papers in 64 bits, over UTF-8.
     Paper(PaperHash),
-    /// `bkdr_utf16`, …: the same over UTF-16 units, as the papers' Java had it.
+    /// `bkdr_utf16`, …: the same hash as Partow's Java computes it, over UTF-16 units.
     PaperUtf16(PaperHash),
 }
 

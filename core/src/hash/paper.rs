@@ -3,9 +3,11 @@
 //! * The 32-bit forms are Partow's "General Purpose Hash Function Algorithms"
 //!   as a C compiler with a signed `char` runs them: bytes from 0x80 on, which
 //!   is every byte of a Chinese character, count as negative numbers.
-//! * The 64-bit forms are the same recurrences in 64 bits (P2: "slightly
-//!   changed"), over the bytes as unsigned numbers, or over UTF-16 code units
-//!   as the papers' Java would have done.
+//! * The 64-bit forms over bytes are the same recurrences in 64 bits (P2:
+//!   "slightly changed"), over the bytes as unsigned numbers.
+//! * The forms over UTF-16 code units are Partow's Java, which the papers' Java
+//!   programs would have used: `long` with signed shifts, but RS with a factor
+//!   of 32 bits, and PJW and ELF with the masks of a 32-bit word.
 //!
 //! None of them spreads short Chinese words over 64 bits (the upper bits of
 //! many words are equal), so a SimHash made of them puts unrelated texts close
@@ -147,10 +149,48 @@ impl PaperHash {
         run64(self, bytes.iter().map(|&byte| byte.into()))
     }
 
-    /// The same recurrence in 64 bits over the UTF-16 code units of `text`, as
-    /// in Java (P2, P4).
+    /// The hash of `text` that Partow's Java has: a `long` over UTF-16 code units
+    /// (P2, P4).
     pub fn hash64_utf16(self, text: &str) -> u64 {
-        run64(self, text.encode_utf16().map(u64::from))
+        let units = text.encode_utf16();
+        match self {
+            // The same in a `long`: no shift to the right, no narrower variable.
+            PaperHash::Bkdr | PaperHash::Djb | PaperHash::Sdbm => run64(self, units.map(u64::from)),
+            _ => self.java(units.map(i64::from)).cast_unsigned(),
+        }
+    }
+
+    fn java(self, units: impl Iterator<Item = i64>) -> i64 {
+        match self {
+            // The literal 0xAAAAAAAA is a negative `int`; `^` binds less than `+`.
+            PaperHash::Ap => units.enumerate().fold(i64::from(0xAAAA_AAAA_u32.cast_signed()), |h, (i, c)| {
+                if i % 2 == 0 {
+                    h ^ (h << 7) ^ c.wrapping_mul(h >> 3)
+                } else {
+                    h ^ !((h << 11).wrapping_add(c) ^ (h >> 5))
+                }
+            }),
+            PaperHash::Js => {
+                units.fold(1_315_423_911, |h, c| h ^ (h << 5).wrapping_add(c).wrapping_add(h >> 2))
+            }
+            PaperHash::Rs => {
+                let mut factor: i32 = 63_689;
+                units.fold(0, |h, c| {
+                    let next = h.wrapping_mul(factor.into()).wrapping_add(c);
+                    factor = factor.wrapping_mul(378_551);
+                    next
+                })
+            }
+            // PJW's mask is -1 shifted, ELF's the top of 32 bits; both leave 28 bits.
+            PaperHash::Pjw | PaperHash::Elf => {
+                let top: i64 = if self == PaperHash::Pjw { -1 << 28 } else { 0xF000_0000 };
+                units.fold(0, |h, c| {
+                    let h = (h << 4).wrapping_add(c);
+                    (h ^ (h & top) >> 24) & !top
+                })
+            }
+            PaperHash::Bkdr | PaperHash::Djb | PaperHash::Sdbm => unreachable!("no form of their own"),
+        }
     }
 }
 
@@ -229,6 +269,72 @@ mod tests {
             assert_eq!(PaperHash::from_name(hash.name()), Some(hash));
         }
         assert_eq!(PaperHash::from_name("city64"), None);
+    }
+
+    /// Protects the forms over UTF-16: what a Java program with Partow's
+    /// functions printed, in the order of `ALL`.
+    #[test]
+    fn java_values() {
+        let expected: [(&str, [u64; 8]); 5] = [
+            ("", [0, 0xffff_ffff_aaaa_aaaa, 0x1505, 0x4e67_c6a7, 0, 0, 0, 0]),
+            (
+                "投诉",
+                [
+                    0x0032_fe08,
+                    0x0021_8fba_575f_41bb,
+                    0x0066_ab43,
+                    0x0000_0131_e4af_516e,
+                    0xffff_d9e4_58bc_c0a4,
+                    0x62ad_ce74,
+                    0x0006_b519,
+                    0x0006_b519,
+                ],
+            ),
+            (
+                "中文短文本去重方法研究",
+                [
+                    0x14dc_6fed_2eff_fa20,
+                    0x3b66_1e0b_a9a9_1613,
+                    0x7908_2585_ea0e_6799,
+                    0xead8_ec2b_e68c_a8b2,
+                    0x029a_ff47_b79c_ac48,
+                    0x8a9f_984a_8741_bb48,
+                    0x0b51_3e26,
+                    0x0b51_3e26,
+                ],
+            ),
+            (
+                "abcdefghijklmnopqrstuvwxyz1234567890",
+                [
+                    0xd1a3_bb92_bbf7_e9b8,
+                    0xa7e4_31a5_1d91_6025,
+                    0xf221_b67b_2b77_57b1,
+                    0xb0c2_53fd_3af2_539e,
+                    0x813a_efb9_f440_01ee,
+                    0xa029_ed0d_cd9c_4808,
+                    0x078c_3f40,
+                    0x078c_3f40,
+                ],
+            ),
+            (
+                "𠮷水",
+                [
+                    0x3913_c72b,
+                    0xfbdd_b427_8861_b19e,
+                    0x0f3b_e672,
+                    0x0000_27b8_f466_71fd,
+                    0xf154_436a_4d1b_6901,
+                    0x0000_d8ad_5d83_517f,
+                    0x00e6_a9a4,
+                    0x00e6_a9a4,
+                ],
+            ),
+        ];
+        for (text, values) in expected {
+            for (hash, value) in PaperHash::ALL.into_iter().zip(values) {
+                assert_eq!(hash.hash64_utf16(text), value, "{hash:?} of {text}");
+            }
+        }
     }
 
     /// Protects Murmur3 for every length of tail: the verification of SMHasher
