@@ -26,6 +26,10 @@ SELECT same_particulars('我们是翠湖春天小区的居民', '我们是金桂
        same_particulars('楚帆社区停水', '楚范社区停水') AS misspelt,
        same_particulars('书记您好，停水三天', '市长您好，停水三天') AS another_address,
        same_particulars(NULL, '停水') AS unknown;
+-- In either order; house numbers are no dates; Chinese numerals are numbers.
+SELECT same_particulars('55区', 'a5区') = same_particulars('a5区', '55区') AS either_order;
+SELECT d.kind, d.in_a, d.in_b FROM (VALUES (1, '青山小区5号楼停水', '青山小区3号楼停水'), (2, '5月8号停水', '5月6号停水'), (3, '小区停水五天', '小区停水三天')) v(n, a, b),
+    differing_particulars(a, b) d ORDER BY n;
 SELECT same_particulars('停水', '停电', '{name}');
 DROP TABLE petition;
 DROP EXTENSION pg_dedup;
