@@ -81,9 +81,11 @@ EXPLAIN (COSTS OFF) SELECT p.id FROM petition p, (SELECT fp, tags FROM petition 
  WHERE near_dup(p.fp, q.fp, combined_similarity_radius(0.25, 0.9))
    AND combined_similarity(hamming(p.fp, q.fp), minhash_similarity(minhash(p.tags, 100), minhash(q.tags, 100)), 0.9) >= 0.25;
 RESET enable_seqscan;
-SELECT bool_and(near) AS radius_suffices FROM (
-  SELECT near_dup(p.fp, q.fp, combined_similarity_radius()) AS near FROM petition p, petition q
-  WHERE combined_similarity(hamming(p.fp, q.fp), jaccard(p.tags, q.tags)) >= 0.25) pairs;
+SELECT bool_and(near) AS radius_suffices, count(*) > 0 AS some_pairs, max(distance) > 0 AS not_only_equal_ones FROM (
+  SELECT near_dup(p.fp, q.fp, combined_similarity_radius()) AS near, hamming(p.fp, q.fp) AS distance FROM petition p, petition q
+  WHERE p.id < q.id AND combined_similarity(hamming(p.fp, q.fp), jaccard(p.tags, q.tags)) >= 0.25) pairs;
+SELECT mu, max(d) AS widest, combined_similarity_radius(0.25, mu) AS radius FROM unnest('{0.8,0.85,0.9}'::float8[]) mu, generate_series(0, 64) d
+ WHERE combined_similarity(d, 1, mu) >= 0.25 GROUP BY mu ORDER BY mu;
 DROP TABLE petition;
 -- Errors.
 DO $$
