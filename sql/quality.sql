@@ -47,7 +47,7 @@ CREATE FUNCTION dedup_evaluate(found text, truth text,
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'dedup_evaluate_wrapper' LANGUAGE c VOLATILE STRICT COST 100000 ROWS 1;
 COMMENT ON FUNCTION dedup_evaluate(text, text) IS
-    'precision, recall, F1 and counts of the pairs of one query (two columns of ids) against the true pairs of another';
+    'precision, recall, F1 and counts of the pairs of one query (two columns of ids) against the true pairs of another; numbers are equal by value, other ids by their text';
 CREATE FUNCTION dedup_evaluate_pairs(found text, truth text, right_too boolean DEFAULT false,
         OUT a text, OUT b text, OUT verdict text) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'dedup_evaluate_pairs_wrapper' LANGUAGE c VOLATILE STRICT COST 100000 ROWS 100;
@@ -61,7 +61,7 @@ CREATE FUNCTION near_dup_calibrate(query text, truth text DEFAULT NULL,
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'near_dup_calibrate_wrapper' LANGUAGE c VOLATILE COST 100000 ROWS 21;
 COMMENT ON FUNCTION near_dup_calibrate(text, text) IS
-    'for each radius: share of random pairs and of rows'' nearest neighbours within it, false pairs to expect, buckets an index search visits, precision and recall if truth gives true pairs; query gives (id, fingerprint)';
+    'for each radius: share of random pairs and of rows'' nearest neighbours within it, false pairs to expect, buckets an index search visits; if truth gives true pairs also precision, counted (NULL at radii too wide to count in a large table), and recall; query gives (id, fingerprint)';
 
 CREATE FUNCTION dedup_suggest(query text, OUT method text, OUT weights jsonb, OUT distance integer, OUT n integer,
         OUT threshold double precision, OUT options jsonb, OUT reason text) RETURNS SETOF record

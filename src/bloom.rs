@@ -157,13 +157,20 @@ fn bloom_out(filter: &[u8]) -> std::ffi::CString {
 fn bloom_agg_add(
     state: Internal,
     content: Option<&str>,
-    items: i64,
-    error: f64,
+    items: Option<i64>,
+    error: Option<f64>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Internal {
     let mut state = if state.initialized() {
         state
     } else {
+        let (Some(items), Some(error)) = (items, error) else {
+            raise(
+                PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+                "bloom_agg needs the number of items and the error rate, not NULL",
+                "For example: bloom_agg(content, 1000000, 0.001).",
+            )
+        };
         aggregate::new_state(Bloom::new(made(Shape::for_items(items.max(0) as u64, error))), fcinfo)
     };
     // SAFETY: every function of this aggregate keeps a `Bloom`.

@@ -2,32 +2,60 @@
 //! a table's texts, and particulars.
 
 use crate::fingerprint::simhash_of;
-use crate::pg::rows::{text_of, walk};
-use crate::pg::{each_row, raise, raise_recipe};
+use crate::pg::host::{QueryHost, done, progress_interval, threads, work_memory};
+use crate::pg::rows::{Column, Values, text_of, walk};
+use crate::pg::{raise, raise_recipe};
+use crate::progress::Progress;
+use dedup_core::cluster::{Pairs, Settings};
 use dedup_core::evaluate::{Background, Calibration, Kinds, Labels, Profile, Verdict, particulars};
 use dedup_core::features::TextRecipe;
 use dedup_core::signature::hamming;
 use pgrx::prelude::*;
-use pgrx::spi::SpiHeapTupleData;
 use pgrx::{JsonB, check_for_interrupts};
 use serde_json::json;
 use std::collections::{HashMap, HashSet};
 
-const PAIR: [(&str, &str); 2] = [("a", "pg_catalog.text"), ("b", "pg_catalog.text")];
+/// An id as it is compared: numbers by what they say, so that 2 of one type is
+/// 2.0 of another; anything else by its text.
+fn key(id: pg_sys::Datum, typoid: pg_sys::Oid) -> String {
+    // SAFETY: `typoid` is the column's own type.
+    let written = String::from_utf8_lossy(&unsafe { text_of(id, typoid) }).into_owned();
+    let plain = |number: &str| if number == "-0" { "0".to_owned() } else { number.to_owned() };
+    match typoid {
+        pg_sys::NUMERICOID if written.contains('.') => {
+            plain(written.trim_end_matches('0').trim_end_matches('.'))
+        }
+        pg_sys::FLOAT4OID | pg_sys::FLOAT8OID => {
+            written.parse::<f64>().map_or(written, |number| plain(&number.to_string()))
+        }
+        _ => written,
+    }
+}
+
+fn refuse_columns(what: String, hint: &str) -> ! {
+    raise(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, what, hint)
+}
+
+/// Calls `each` with the pairs of ids that a query gives in its first two columns.
+fn each_pair(query: &str, mut each: impl FnMut(String, String)) {
+    walk(query.trim().trim_end_matches(';'), |columns| {
+        let [a, b, ..] = columns else {
+            let what = format!("the query returns {} columns, not 2", columns.len());
+            refuse_columns(what, "The query returns pairs: the ids of two rows.")
+        };
+        let (a, b, each) = (a.typoid, b.typoid, &mut each);
+        move |row: &Values<'_>| {
+            if let (Some(one), Some(other)) = (row.get(0), row.get(1)) {
+                each(key(one, a), key(other, b));
+            }
+        }
+    });
+}
 
 fn labels(found: &str, truth: &str) -> Labels {
     let mut labels = Labels::default();
-    let pair = |row: &SpiHeapTupleData<'_>| Ok((row.get::<String>(1)?, row.get::<String>(2)?));
-    each_row(found, &PAIR, pair, |pair| {
-        if let (Some(a), Some(b)) = pair {
-            labels.found(&a, &b);
-        }
-    });
-    each_row(truth, &PAIR, pair, |pair| {
-        if let (Some(a), Some(b)) = pair {
-            labels.truth(&a, &b);
-        }
-    });
+    each_pair(found, |a, b| labels.found(&a, &b));
+    each_pair(truth, |a, b| labels.truth(&a, &b));
     labels
 }
 
@@ -70,7 +98,8 @@ fn dedup_evaluate_pairs(
     TableIterator::new(rows)
 }
 
-/// Rows up to which all pairs are counted when true pairs are given.
+/// Rows up to which all pairs are counted at every radius when true pairs are
+/// given; of more rows, those that the widest radius to verify finds.
 const ALL_PAIRS: usize = 40_000;
 
 /// The background of distances of a table, radius by radius.
@@ -93,35 +122,26 @@ fn near_dup_calibrate(
         name!(advice, Option<String>),
     ),
 > {
-    let columns = [("id", "pg_catalog.text"), ("fp", "pg_catalog.int8")];
-    let row = |row: &SpiHeapTupleData<'_>| Ok((row.get::<String>(1)?, row.get::<i64>(2)?));
-    let (mut ids, mut prints) = (Vec::new(), Vec::new());
-    each_row(query, &columns, row, |row| {
-        if let (Some(id), Some(fp)) = row {
-            ids.push(id);
-            prints.push(fp as u64);
-        }
-    });
+    let mut labelled = truth.map(TruePairs::read);
+    let prints = fingerprints(query, labelled.as_mut());
     let background = Background::measure(&prints);
     let calibration = background.calibrate();
-    let labelled = truth.map(|truth| within_radius(truth, &ids, &prints));
-    let mut within = labelled.as_ref().map(|(_, counts)| (counts.iter(), 0u64, 0u64));
+    let within = labelled.as_ref().map(|truth| {
+        let widest = calibration.alone.max(calibration.verified);
+        (truth.within(), pairs_within(&prints, widest))
+    });
     let peak =
         calibration.rows.iter().map(|row| background.nearest[row.radius as usize]).max().unwrap_or(0).max(1);
     let rows: Vec<_> = calibration
         .rows
         .iter()
         .map(|row| {
-            let (mut precision, mut recall) = (None, None);
-            if let (Some((counts, right, wrong)), Some((total, _))) = (&mut within, &labelled) {
-                let &(more_right, more_wrong) = counts.next().unwrap_or(&(0, None));
-                *right += more_right;
-                *wrong += more_wrong.unwrap_or(0);
-                let wrong = if more_wrong.is_some() { *wrong as f64 } else { row.false_pairs };
-                precision = Some(*right as f64 / (*right as f64 + wrong).max(f64::MIN_POSITIVE))
-                    .filter(|_| *right as f64 + wrong > 0.0);
-                recall = (*total > 0).then(|| *right as f64 / *total as f64);
-            }
+            let radius = row.radius as usize;
+            let right = within.as_ref().map(|(right, _)| right[radius] as f64);
+            let all = within.as_ref().and_then(|(_, all)| all.get(radius)).map(|&all| all as f64);
+            let precision = right.zip(all).filter(|(_, all)| *all > 0.0).map(|(right, all)| right / all);
+            let total = labelled.as_ref().map_or(0, |truth| truth.pairs.len()) as f64;
+            let recall = right.filter(|_| total > 0.0).map(|right| right / total);
             let bar = background.nearest[row.radius as usize] * 40;
             let histogram = "█".repeat(bar.div_ceil(peak) as usize);
             let advice = advice(&calibration, row.radius, background.rows);
@@ -142,34 +162,109 @@ fn near_dup_calibrate(
     TableIterator::new(rows)
 }
 
-/// True pairs, and at each distance how many of them and how many others there
-/// are; others are not counted in a large table.
-type Within = (u64, Vec<(u64, Option<u64>)>);
-
-fn within_radius(truth: &str, ids: &[String], prints: &[u64]) -> Within {
-    let numbers: HashMap<&str, usize> = ids.iter().enumerate().map(|(at, id)| (id.as_str(), at)).collect();
-    let mut pairs: HashSet<(usize, usize)> = HashSet::new();
-    let pair = |row: &SpiHeapTupleData<'_>| Ok((row.get::<String>(1)?, row.get::<String>(2)?));
-    each_row(truth, &PAIR, pair, |pair| {
-        let (Some(a), Some(b)) = pair else { return };
-        let (Some(&a), Some(&b)) = (numbers.get(a.as_str()), numbers.get(b.as_str())) else { return };
-        if a != b {
-            pairs.insert((a.min(b), a.max(b)));
+/// The fingerprints of a query of (id, fingerprint); those of rows that `truth`
+/// names are noted there.
+fn fingerprints(query: &str, mut truth: Option<&mut TruePairs>) -> Vec<u64> {
+    let mut prints = Vec::new();
+    walk(query.trim().trim_end_matches(';'), |columns| {
+        let typoid = fingerprint_columns(columns);
+        let (prints, truth) = (&mut prints, &mut truth);
+        move |row: &Values<'_>| {
+            let (Some(id), Some(fp)) = (row.get(0), row.get(1)) else { return };
+            let fp = fp.value() as u64;
+            prints.push(fp);
+            if let Some(truth) = truth
+                && let Some(&number) = truth.numbers.get(&key(id, typoid))
+            {
+                truth.prints[number as usize] = Some(fp);
+            }
         }
     });
-    let mut counts = vec![(0u64, None); 65];
-    for &(a, b) in &pairs {
-        counts[hamming(prints[a], prints[b]) as usize].0 += 1;
+    prints
+}
+
+/// The type of the id, if the columns are (id, fingerprint).
+fn fingerprint_columns(columns: &[Column]) -> pg_sys::Oid {
+    let hint = "The query returns two columns: the row's id and its fingerprint (bigint).";
+    match columns {
+        [id, fp] if fp.typoid == pg_sys::INT8OID => id.typoid,
+        [_, fp] => refuse_columns(
+            format!("column \"{}\" of the query is {}, not bigint", fp.name, fp.type_name()),
+            hint,
+        ),
+        _ => refuse_columns(format!("the query returns {} columns, not 2", columns.len()), hint),
     }
+}
+
+/// True pairs, each once, and the fingerprints of their rows.
+#[derive(Default)]
+struct TruePairs {
+    numbers: HashMap<String, u32>,
+    pairs: HashSet<(u32, u32)>,
+    prints: Vec<Option<u64>>,
+}
+
+impl TruePairs {
+    fn read(query: &str) -> TruePairs {
+        let mut truth = TruePairs::default();
+        each_pair(query, |a, b| {
+            let [a, b] = [a, b].map(|id| {
+                let next = truth.numbers.len() as u32;
+                *truth.numbers.entry(id).or_insert(next)
+            });
+            if a != b {
+                truth.pairs.insert((a.min(b), a.max(b)));
+            }
+        });
+        truth.prints.resize(truth.numbers.len(), None);
+        truth
+    }
+
+    /// How many are within each radius. A pair of which a row or a fingerprint
+    /// is missing is within none: it cannot be found.
+    fn within(&self) -> [u64; 65] {
+        let mut counts = [0; 65];
+        for &(a, b) in &self.pairs {
+            if let (Some(a), Some(b)) = (self.prints[a as usize], self.prints[b as usize]) {
+                counts[hamming(a, b) as usize] += 1;
+            }
+        }
+        summed(counts)
+    }
+}
+
+/// How many pairs of rows are within each radius, counted: up to `widest` in a
+/// large table.
+fn pairs_within(prints: &[u64], widest: u32) -> Vec<u64> {
+    let mut counts = [0; 65];
     if prints.len() <= ALL_PAIRS {
-        let mut all = [0u64; 65];
         for (at, &print) in prints.iter().enumerate() {
-            prints[..at].iter().for_each(|&other| all[hamming(print, other) as usize] += 1);
+            prints[..at].iter().for_each(|&other| counts[hamming(print, other) as usize] += 1);
             check_for_interrupts!();
         }
-        counts.iter_mut().zip(all).for_each(|(count, all)| count.1 = Some(all - count.0));
+        return summed(counts).to_vec();
     }
-    (pairs.len() as u64, counts)
+    let progress = Progress::new("near_dup_calibrate", progress_interval());
+    let mut host = QueryHost::reporting(&progress);
+    progress.stage("counting pairs", "pairs", None);
+    let mut pairs = Pairs::new(Settings { distance: widest, memory: work_memory(), threads: threads() });
+    for (at, &print) in prints.iter().enumerate() {
+        done(pairs.add(at as i64, print, &mut host));
+    }
+    done(pairs.finish(&mut host, |pair| {
+        counts[pair.distance as usize] += 1;
+        progress.step();
+        Ok(true)
+    }));
+    summed(counts)[..=widest as usize].to_vec()
+}
+
+/// From the counts at each distance those within it.
+fn summed(mut counts: [u64; 65]) -> [u64; 65] {
+    for radius in 1..counts.len() {
+        counts[radius] += counts[radius - 1];
+    }
+    counts
 }
 
 fn advice(calibration: &Calibration, radius: u32, rows: u64) -> Option<String> {
@@ -210,6 +305,12 @@ fn dedup_suggest(
     let mut sample: Vec<String> = Vec::new();
     let mut bytes = 0;
     walk(query.trim().trim_end_matches(';'), |columns| {
+        if columns.is_empty() {
+            refuse_columns(
+                "the query returns no column".to_owned(),
+                "The query returns the text, or the row's id and the text.",
+            )
+        }
         // The same query does for dedup: its second column is the text.
         let at = usize::from(columns.len() > 1);
         let typoid = columns.get(at).map_or(pg_sys::InvalidOid, |column| column.typoid);
@@ -225,6 +326,10 @@ fn dedup_suggest(
             }
         }
     });
+    if profile.texts() == 0 {
+        notice!("the query returns no text, so there is nothing to suggest settings for");
+        return TableIterator::empty();
+    }
     let suggestion = profile.suggest(&sample, profile.texts() as u64);
     let recipe = TextRecipe::from_json(&suggestion.recipe).unwrap_or_else(|error| raise_recipe(error));
     let prints: Vec<u64> = sample.iter().filter_map(|content| simhash_of(content, &recipe)).collect();

@@ -35,6 +35,10 @@ impl Values<'_> {
 /// Runs a query that only reads and gives its columns to `start`, then its rows
 /// to what that returns. One row is in memory at a time.
 pub(crate) fn walk<E: FnMut(&Values<'_>)>(query: &str, start: impl FnOnce(&[Column]) -> E) {
+    // The name of a table is the likely mistake, and its syntax error says nothing.
+    if !query.is_empty() && query.chars().all(|c| c.is_alphanumeric() || "_.$\"".contains(c)) {
+        refuse(&format!("\"{}\" is not a query", query.replace('"', "")));
+    }
     let text = CString::new(query).unwrap_or_else(|_| refuse("the query contains a zero byte"));
     // SAFETY: connect, prepare, open, run, close and finish in their order; after
     // an error the end of the transaction tidies up. The receiver outlives the run.

@@ -27,6 +27,8 @@ SET max_parallel_workers_per_gather = 0;
 SELECT (SELECT bits_set FROM bloom_stats(parallel)) = (SELECT bits_set FROM bloom_stats((SELECT bloom_agg(t, 20000, 0.01) FROM texts)))
     AS same FROM made;
 RESET ALL;
+SELECT bloom_agg(t, NULL, 0.01) FROM texts;
+SELECT bloom_agg(t, 100, NULL) FROM texts;
 SELECT bloom_agg(t, 10, 0.1) IS NULL AS "no rows, no filter" FROM texts WHERE false;
 -- Over a stream: the first of equal texts is new. NULL is neither.
 CREATE TABLE stream (id integer, t text);
