@@ -129,9 +129,9 @@ fn of_rows(a: &Record, b: &Record, recipe: &RowRecipe) -> Explanation {
     explain(&bag_of_row(&a.row(), recipe), &bag_of_row(&b.row(), recipe))
 }
 
-/// To three digits, and zero without a sign.
-fn rounded(number: f64) -> f64 {
-    (number * 1000.0).round() / 1000.0 + 0.0
+/// Zero without a sign: -0 is what some sums end in, and is no pull the other way.
+fn unsigned_zero(number: f64) -> f64 {
+    number + 0.0
 }
 
 fn feature_row(column: Option<String>, token: String, part: Part) -> FeatureRow {
@@ -140,7 +140,14 @@ fn feature_row(column: Option<String>, token: String, part: Part) -> FeatureRow 
         (true, false) => "a",
         _ => "b",
     };
-    (column, token, found_in, rounded(part.weight_a), rounded(part.weight_b), rounded(part.bits))
+    (
+        column,
+        token,
+        found_in,
+        unsigned_zero(part.weight_a),
+        unsigned_zero(part.weight_b),
+        unsigned_zero(part.bits),
+    )
 }
 
 type Summary = (Option<String>, i64, i64, i64, f64, f64, Option<i32>);
@@ -158,5 +165,5 @@ fn summary(column: Option<String>, parts: &[Part], distance: Option<u32>) -> Sum
     let larger: f64 = parts.iter().map(|f| f.weight_a.max(f.weight_b)).sum();
     let jaccard = if larger > 0.0 { smaller / larger } else { 0.0 };
     let bits = parts.iter().map(|f| f.bits).sum();
-    (column, shared, only_a, only_b, rounded(jaccard), rounded(bits), distance.map(|d| d as i32))
+    (column, shared, only_a, only_b, unsigned_zero(jaccard), unsigned_zero(bits), distance.map(|d| d as i32))
 }

@@ -4,10 +4,14 @@ SELECT * FROM simhash_explain('小区停水三天', '小区停水两天'::text, 
 SELECT * FROM simhash_explain_summary('小区停水三天', '小区停水两天'::text, '{"tokens": "words"}');
 SELECT hamming(simhash('小区停水三天'::text), simhash('小区停电两天了'::text)) = round(sum(bits)) AS bits_are_the_distance
 FROM simhash_explain('小区停水三天', '小区停电两天了'::text);
+-- To the last digit, and without a negative zero.
+SELECT count(*) > 20 AS many, abs(sum(bits) - hamming(simhash(min(a)), simhash(min(b)))) < 1e-9 AS exact, bool_or(bits::text = '-0') AS signed
+FROM (VALUES ('小区停水三天，物业不管，请有关部门尽快处理，居民生活受到很大影响'::text, '本小区停水已三天，物业公司不管，请领导派人尽快处理，居民都很着急'::text)) v(a, b),
+    simhash_explain(a, b, '{"weight": "log"}');
 CREATE TABLE petition (id int, title text, body text);
 INSERT INTO petition VALUES (1, '停水', '小区停水三天，物业不管'), (2, '停水了', '小区停水三天，物业不管！');
 SELECT e.* FROM petition a, petition b, simhash_explain(a, b, '{"title": 2, "body": {"tokens": "words"}}') e WHERE a.id = 1 AND b.id = 2;
-SELECT e.* FROM petition a, petition b, simhash_explain_summary(a, b, '{"title": 2, "body": {"tokens": "words"}}') e WHERE a.id = 1 AND b.id = 2;
+SELECT e."column", shared, only_a, only_b, round(jaccard::numeric, 3) AS jaccard, bits, distance FROM petition a, petition b, simhash_explain_summary(a, b, '{"title": 2, "body": {"tokens": "words"}}') e WHERE a.id = 1 AND b.id = 2;
 -- Any name of a column is one, and words that two columns have in common are told by column: what moves from one
 -- to the other changes nothing.
 CREATE TABLE moved (id int, "a=b" text, body text);
