@@ -64,7 +64,11 @@ pub(super) unsafe extern "C-unwind" fn ambuild(
 
         progress(pg_sys::PROGRESS_CREATEIDX_SUBPHASE, PHASE_SCANNING);
         let rows = Rows { heap, index, info, scan: std::ptr::null_mut() };
-        let heap_rows = rows.each(|fingerprint, tid| checked(index, builder.add(fingerprint, tid)));
+        let heap_rows = rows.each(|fingerprint, tid| {
+            if let Some(fingerprint) = fingerprint {
+                checked(index, builder.add(fingerprint, tid));
+            }
+        });
 
         progress(pg_sys::PROGRESS_CREATEIDX_SUBPHASE, PHASE_WRITING);
         let mut sink = FileSink::new(index);

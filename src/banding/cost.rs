@@ -2,6 +2,7 @@
 //!
 //! Locking and WAL: reads nothing but what the planner has collected.
 
+use super::nulls::may_be_null;
 use crate::ball::NEAR_DISTANCE;
 use crate::pg::planner::{BallExpression, UNKNOWN_DISTANCE};
 use dedup_core::banding::search_cost;
@@ -36,8 +37,7 @@ pub(super) unsafe extern "C-unwind" fn amcostestimate(
         let ordered = !(*path).indexorderbys.is_null();
         *correlation = 0.0;
 
-        // NULL fingerprints are not stored, so a scan of all rows in no order
-        // would miss some.
+        // A scan of all rows in no order is never worth it.
         if conditions.is_empty() && !ordered {
             *startup_cost = f64::INFINITY;
             *total_cost = f64::INFINITY;
@@ -89,10 +89,42 @@ pub(super) unsafe extern "C-unwind" fn amcostestimate(
             let (_, first) = cost(bound.min(FIRST_NEIGHBOURS));
             *startup_cost = first.min(whole);
             *total_cost = first + whole + emitted;
+            if conditions.is_empty() {
+                *total_cost += cost_of_nulls(root, index);
+            }
         } else {
             *startup_cost = 0.0;
             *total_cost = whole + emitted;
         }
+    }
+}
+
+/// What it costs to read the rows without a fingerprint from the table.
+///
+/// # Safety
+/// The index is one of a table that `root` plans to read.
+unsafe fn cost_of_nulls(root: *mut pg_sys::PlannerInfo, index: *const pg_sys::IndexOptInfo) -> f64 {
+    // SAFETY: the caller's promise; the planner has locked both relations.
+    unsafe {
+        let table = &*(*index).rel;
+        if !(*index).hypothetical {
+            let lock = pg_sys::NoLock as i32;
+            let opened = pg_sys::index_open((*index).indexoid, lock);
+            let heap = pg_sys::table_open((*(*opened).rd_index).indrelid, lock);
+            let may_be_null = may_be_null(heap, opened);
+            pg_sys::table_close(heap, lock);
+            pg_sys::index_close(opened, lock);
+            if !may_be_null {
+                return 0.0;
+            }
+        }
+        let (mut random_page_cost, mut seq_page_cost) = (0.0, 0.0);
+        pg_sys::get_tablespace_page_costs(table.reltablespace, &mut random_page_cost, &mut seq_page_cost);
+        let (mut expression, mut predicate) = (pg_sys::QualCost::default(), pg_sys::QualCost::default());
+        pg_sys::cost_qual_eval(&mut expression, (*index).indexprs, root);
+        pg_sys::cost_qual_eval(&mut predicate, (*index).indpred, root);
+        let row = pg_sys::cpu_tuple_cost + expression.per_tuple + predicate.per_tuple;
+        f64::from(table.pages) * seq_page_cost + table.tuples.max(0.0) * row
     }
 }
 

@@ -13,9 +13,8 @@ const ROUTINE: pg_sys::IndexAmRoutine = {
     am.amstrategies = 3;
     am.amsupport = 0;
     am.amcanorderbyop = true;
-    // A nearest-neighbour scan has no condition. NULLs are not stored all the
-    // same: `cost` keeps the planner from a scan with neither condition nor
-    // order, and `scan` does not answer one from the index.
+    // A nearest-neighbour scan has no condition. Rows that are NULL are not
+    // stored; a scan without a condition reads them from the table, see `nulls`.
     am.amoptionalkey = true;
     am.amkeytype = pg_sys::InvalidOid;
     // Dead entries are found on every page by one worker or another.

@@ -16,15 +16,34 @@ pub(super) struct Rows {
     pub scan: pg_sys::TableScanDesc,
 }
 
-/// What is done with each row.
-type Take<'a> = &'a mut dyn FnMut(u64, Tid);
+/// What PostgreSQL knows of an index, for reading the rows of its table through a
+/// snapshot as a concurrent build does. It lives in the current memory context.
+///
+/// # Safety
+/// The index is open.
+pub(super) unsafe fn info_of(index: pg_sys::Relation) -> *mut pg_sys::IndexInfo {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let info = pg_sys::BuildIndexInfo(index);
+        (*info).ii_Concurrent = true;
+        // A check of uniqueness would want more rows than the snapshot sees.
+        (*info).ii_Unique = false;
+        (*info).ii_ExclusionOps = std::ptr::null_mut();
+        (*info).ii_ExclusionProcs = std::ptr::null_mut();
+        (*info).ii_ExclusionStrats = std::ptr::null_mut();
+        info
+    }
+}
+
+/// What is done with each row and its fingerprint.
+type Take<'a> = &'a mut dyn FnMut(Option<u64>, Tid);
 
 impl Rows {
-    /// Gives each row that has a fingerprint, and says how many rows there are.
+    /// Gives each row, and says how many there are.
     ///
     /// # Safety
     /// Table and index are open, the info is the index's, the scan is of the table.
-    pub(super) unsafe fn each(&self, mut take: impl FnMut(u64, Tid)) -> f64 {
+    pub(super) unsafe fn each(&self, mut take: impl FnMut(Option<u64>, Tid)) -> f64 {
         let mut take: Take = &mut take;
         let state = std::ptr::from_mut(&mut take).cast::<c_void>();
         // SAFETY: the caller's promise; the scan may raise an error, hence the
@@ -54,8 +73,7 @@ unsafe extern "C-unwind" fn take_row(
     // SAFETY: PostgreSQL gives one value and one flag for the one column, and
     // the state that `Rows::each` has given it.
     unsafe {
-        if !*is_null {
-            (*state.cast::<Take>())((*values).value() as u64, tid_of(*tid));
-        }
+        let fingerprint = (!*is_null).then(|| (*values).value() as u64);
+        (*state.cast::<Take>())(fingerprint, tid_of(*tid));
     }
 }

@@ -4,7 +4,7 @@
 //! and writes go on; pages as the core's check says, two at most, shared. WAL:
 //! none. Both work on a standby.
 
-use super::heap::Rows;
+use super::heap::{Rows, info_of};
 use super::{checked, is_banding_relation};
 use crate::pg::pages::{RelationPages, relation_name};
 use crate::pg::raise;
@@ -215,18 +215,13 @@ unsafe fn scan_table(open: &OpenIndex, snapshot: pg_sys::Snapshot, mut take: imp
         let settings = pg_sys::NewGUCNestLevel();
         restrict_search_path();
 
-        let info = pg_sys::BuildIndexInfo(open.index);
-        // As for a concurrent build: rows by the snapshot, no uniqueness.
-        (*info).ii_Concurrent = true;
-        (*info).ii_Unique = false;
-        (*info).ii_ExclusionOps = std::ptr::null_mut();
-        (*info).ii_ExclusionProcs = std::ptr::null_mut();
-        (*info).ii_ExclusionStrats = std::ptr::null_mut();
         let scan = pg_sys::table_beginscan_strat(open.table, snapshot, 0, std::ptr::null_mut(), true, true);
-        let rows = Rows { heap: open.table, index: open.index, info, scan };
+        let rows = Rows { heap: open.table, index: open.index, info: info_of(open.index), scan };
         rows.each(|fingerprint, tid| {
             pgrx::check_for_interrupts!();
-            take(fingerprint, tid);
+            if let Some(fingerprint) = fingerprint {
+                take(fingerprint, tid);
+            }
         });
         pg_sys::AtEOXact_GUC(false, settings);
         pg_sys::SetUserIdAndSecContext(user, context);

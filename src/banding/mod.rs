@@ -11,6 +11,7 @@ mod handler;
 mod heap;
 mod insert;
 pub(crate) mod inspect;
+mod nulls;
 mod options;
 mod scan;
 mod vacuum;

@@ -6,12 +6,14 @@
 //! removed one's place, and for any other kind `xs_recheck` has the executor
 //! look at the row again (exclusion constraints do).
 
+use super::nulls::NullRows;
 use super::{DISTANCE, NEAR, WITHIN, checked, open_index, pointer_of};
 use crate::ball::{Ball, NEAR_DISTANCE};
-use crate::pg::pages::{RelationPages, relation_name};
+use crate::pg::pages::RelationPages;
 use dedup_core::banding::{Hit, Index, NearestScan, RangeScan, Result};
 use dedup_core::signature::hamming;
 use pgrx::{PgMemoryContexts, pg_guard, pg_sys};
+use std::cmp::Ordering;
 
 /// Rows asked for at first; the next batches are larger.
 const FIRST_BATCH: usize = 64;
@@ -24,14 +26,22 @@ const LARGEST_BATCH: usize = 4096;
 struct Scan {
     context: pg_sys::MemoryContext,
     search: Search,
+    /// What orders the rows that are equally far from the query: the distances
+    /// from these. (The executor could, but its queue of rows stops comparing at
+    /// the first NULL.)
+    then_by: Vec<u64>,
     /// What every row must meet; the search has met the first one already.
     conditions: Vec<Within>,
     /// No row farther than this from the query can meet the conditions.
     farthest: u32,
     hits: Vec<Hit>,
+    /// Rows behind those: some that are as far as the last may be missing.
+    incomplete: Vec<Hit>,
     next: usize,
     batch: usize,
     more: bool,
+    /// The rows that no condition can be met by come last, if there is none.
+    nulls: Option<NullRows>,
 }
 
 /// A fingerprint within `radius` of `center`.
@@ -55,6 +65,8 @@ impl Scan {
                 return Ok(false);
             }
             self.hits.clear();
+            std::mem::swap(&mut self.hits, &mut self.incomplete);
+            let held = self.hits.len();
             self.next = 0;
             self.more = match &mut self.search {
                 Search::Nothing => false,
@@ -67,12 +79,33 @@ impl Scan {
             }
             let conditions = &self.conditions;
             if !conditions.is_empty() {
-                self.hits.retain(|hit| {
+                let mut new = self.hits.split_off(held);
+                new.retain(|hit| {
                     conditions.iter().all(|ball| hamming(hit.fingerprint, ball.center) <= ball.radius)
                 });
+                self.hits.append(&mut new);
+            }
+            if !self.then_by.is_empty() {
+                self.sort();
             }
         }
         Ok(true)
+    }
+
+    /// Puts rows that are equally far from the query in order, and holds back
+    /// the last such rows if there may be more of them.
+    fn sort(&mut self) {
+        if self.more {
+            let last = self.hits.last().map_or(0, |hit| hit.distance);
+            let complete = self.hits.partition_point(|hit| hit.distance < last);
+            self.incomplete = self.hits.split_off(complete);
+        }
+        let then_by = &self.then_by;
+        self.hits.sort_unstable_by(|a, b| {
+            let further = |query: &u64| hamming(a.fingerprint, *query).cmp(&hamming(b.fingerprint, *query));
+            let nearer = a.distance.cmp(&b.distance);
+            nearer.then_with(|| then_by.iter().map(further).find(|it| it.is_ne()).unwrap_or(Ordering::Equal))
+        });
     }
 }
 
@@ -97,12 +130,15 @@ pub(super) unsafe extern "C-unwind" fn ambeginscan(
         let state = Scan {
             context,
             search: Search::Nothing,
+            then_by: Vec::new(),
             conditions: Vec::new(),
             farthest: u32::MAX,
             hits: Vec::new(),
+            incomplete: Vec::new(),
             next: 0,
             batch: FIRST_BATCH,
             more: false,
+            nulls: (keys == 0).then(NullRows::default),
         };
         (*scan).opaque = PgMemoryContexts::For(context).leak_and_drop_on_delete(state).cast();
         scan
@@ -129,11 +165,15 @@ pub(super) unsafe extern "C-unwind" fn amrescan(
         }
         let state = &mut *(*scan).opaque.cast::<Scan>();
         state.hits.clear();
+        state.incomplete.clear();
         state.conditions.clear();
         state.next = 0;
         state.batch = FIRST_BATCH;
         state.more = true;
         state.farthest = u32::MAX;
+        if let Some(nulls) = &mut state.nulls {
+            nulls.rewind();
+        }
         for at in 0..(*scan).numberOfKeys as usize {
             match condition(&*(*scan).keyData.add(at)) {
                 Some(ball) => state.conditions.push(ball),
@@ -145,17 +185,14 @@ pub(super) unsafe extern "C-unwind" fn amrescan(
         }
         let relation = (*scan).indexRelation;
         let index = open_index(relation, &RelationPages::new(relation));
-        let query = match (*scan).numberOfOrderBys {
-            0 => None,
-            // A distance to NULL orders nothing: any order will do.
-            _ => Some(&*(*scan).orderByData).filter(|key| key.sk_flags & pg_sys::SK_ISNULL as i32 == 0),
-        };
-        state.search = search(
-            &index,
-            query.map(|key| key.sk_argument.value() as u64),
-            &mut state.conditions,
-            &mut state.farthest,
-        );
+        // A distance from NULL is NULL for every row, and orders nothing.
+        let orders = (0..(*scan).numberOfOrderBys as usize).map(|at| &*(*scan).orderByData.add(at));
+        let known = orders.filter(|key| key.sk_flags & pg_sys::SK_ISNULL as i32 == 0);
+        let mut queries = known.map(|key| key.sk_argument.value() as u64);
+        let query = queries.next();
+        state.then_by.clear();
+        state.then_by.extend(queries.filter(|other| Some(*other) != query));
+        state.search = search(&index, query, &mut state.conditions, &mut state.farthest);
         count_scan(scan);
     }
 }
@@ -212,23 +249,18 @@ pub(super) unsafe extern "C-unwind" fn amgettuple(
     // index is open.
     unsafe {
         let state = &mut *(*scan).opaque.cast::<Scan>();
+        (*scan).xs_recheck = !is_mvcc((*scan).xs_snapshot);
+        (*scan).xs_recheckorderby = false;
         if state.next >= state.hits.len() {
             let relation = (*scan).indexRelation;
-            if (*scan).numberOfKeys == 0 && (*scan).numberOfOrderBys == 0 {
-                // Better no answer than one without the rows that are NULL.
-                crate::pg::raise(
-                    pgrx::PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
-                    format!("index \"{}\" cannot give all rows in no order", relation_name(relation)),
-                    "Set enable_seqscan or enable_bitmapscan on again.",
-                )
-            }
-            if !checked(relation, state.fetch(&RelationPages::new(relation))) {
-                return false;
+            let pages = RelationPages::new(relation);
+            if !checked(relation, state.fetch(&pages)) {
+                let Some(row) = state.nulls.as_mut().and_then(|nulls| nulls.next(scan)) else { return false };
+                (*scan).xs_heaptid = row;
+                return true;
             }
         }
         (*scan).xs_heaptid = pointer_of(state.hits[state.next].tid);
-        (*scan).xs_recheck = !is_mvcc((*scan).xs_snapshot);
-        (*scan).xs_recheckorderby = false;
         state.next += 1;
         true
     }
@@ -264,9 +296,8 @@ pub(super) unsafe extern "C-unwind" fn amgetbitmap(
 }
 
 /// A bitmap of the whole table. A scan without a condition asks for all rows,
-/// and those whose fingerprint is NULL have no entry here; the planner is told
-/// that it costs too much, but from PostgreSQL 18 on may have been forbidden
-/// everything else.
+/// and those whose fingerprint is NULL have no entry here; `cost` says that it
+/// is not worth it, but the planner may have been forbidden everything else.
 ///
 /// # Safety
 /// The relation is an open index whose table is locked.
