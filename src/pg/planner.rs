@@ -48,7 +48,14 @@ impl BallExpression {
             if !is_a(ball, pg_sys::NodeTag::T_FuncExpr) {
                 return BallExpression { center: None, radius: None };
             }
-            let arguments = PgList::<pg_sys::Node>::from_pg((*ball.cast::<pg_sys::FuncExpr>()).args);
+            // Any function may give a ball, and take what it likes.
+            let call = &*ball.cast::<pg_sys::FuncExpr>();
+            let (mut output, mut varlena) = (pg_sys::InvalidOid, false);
+            pg_sys::getTypeOutputInfo(call.funcresulttype, &mut output, &mut varlena);
+            if constructor(output) != Some(call.funcid) {
+                return BallExpression { center: None, radius: None };
+            }
+            let arguments = PgList::<pg_sys::Node>::from_pg(call.args);
             let radius = arguments.get_ptr(1).and_then(|radius| constant_distance(root, radius));
             BallExpression { center: arguments.get_ptr(0), radius }
         }

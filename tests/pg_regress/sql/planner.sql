@@ -45,6 +45,16 @@ FROM (SELECT d, estimate(format('SELECT * FROM post WHERE near_dup(fp, %s, %s)',
       FROM post q, unnest('{-1,0,3,8,16,20,24,28,32,40,64,100}'::int[]) d WHERE q.id = 20007) s;
 SELECT estimate('SELECT * FROM post WHERE fp =~ 17') AS near, estimate('SELECT * FROM post WHERE fp <@ hamming_ball(17, 64)') AS all;
 SELECT estimate('SELECT * FROM post a JOIN post b ON near_dup(a.fp, b.fp, 3)') BETWEEN 10000 AND 60000 AS pairs;
+-- A ball from a function of the user's: nothing is known of it, whatever its arguments.
+CREATE FUNCTION mk(a text, b text) RETURNS hamming_ball IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN hamming_ball(length(a), length(b)); END';
+CREATE FUNCTION mk(a text) RETURNS hamming_ball IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN hamming_ball(length(a), 3); END';
+CREATE TABLE said AS SELECT 'word ' || n AS word FROM generate_series(1, 100) n;
+ANALYZE said;
+SELECT estimate('SELECT FROM said, post WHERE fp <@ mk(word, ''x'')') = estimate('SELECT FROM said, post WHERE fp <@ mk(word)') AS same;
+EXPLAIN (COSTS OFF) SELECT FROM said, post WHERE fp <@ mk(word, 'x');
+SELECT count(*) FROM said, post WHERE fp <@ mk(word, 'x') OR fp <@ mk('', word || 'twenty letters more..');
+DROP TABLE said;
+DROP FUNCTION mk(text, text), mk(text);
 -- A negative distance is met by nothing, NULL neither; 64 by all that have a fingerprint.
 SET enable_seqscan = off;
 SELECT count(*) FROM post WHERE near_dup(fp, 17, -1);
