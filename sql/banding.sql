@@ -12,7 +12,7 @@ CREATE TYPE hamming_ball (
 COMMENT ON TYPE hamming_ball IS 'the fingerprints within a Hamming distance of one: (center,radius)';
 
 CREATE FUNCTION hamming_ball(center bigint, radius integer) RETURNS hamming_ball
-    AS 'MODULE_PATHNAME', 'hamming_ball_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1;
+    AS 'MODULE_PATHNAME', 'hamming_ball_wrapper' LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 1;
 COMMENT ON FUNCTION hamming_ball(bigint, integer) IS 'the fingerprints within radius bits of center; none if radius is negative';
 
 CREATE FUNCTION near_sel(internal, oid, internal, integer) RETURNS double precision
@@ -23,14 +23,14 @@ CREATE FUNCTION near_joinsel(internal, oid, internal, smallint, internal) RETURN
 COMMENT ON FUNCTION near_joinsel(internal, oid, internal, smallint, internal) IS 'join selectivity of <@ and =~';
 
 CREATE FUNCTION within_ball(fp bigint, ball hamming_ball) RETURNS boolean
-    AS 'MODULE_PATHNAME', 'within_ball_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1;
+    AS 'MODULE_PATHNAME', 'within_ball_wrapper' LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 1;
 COMMENT ON FUNCTION within_ball(bigint, hamming_ball) IS 'implementation of <@ operator';
 CREATE OPERATOR <@ (LEFTARG = bigint, RIGHTARG = hamming_ball, FUNCTION = within_ball,
     RESTRICT = near_sel, JOIN = near_joinsel);
 COMMENT ON OPERATOR <@ (bigint, hamming_ball) IS 'fingerprint lies within the ball';
 
 CREATE FUNCTION near(a bigint, b bigint) RETURNS boolean
-    AS 'MODULE_PATHNAME', 'near_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1;
+    AS 'MODULE_PATHNAME', 'near_wrapper' LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 1;
 COMMENT ON FUNCTION near(bigint, bigint) IS 'implementation of =~ operator';
 CREATE OPERATOR =~ (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = near, COMMUTATOR = =~,
     RESTRICT = near_sel, JOIN = near_joinsel);

@@ -2,7 +2,7 @@
 
 CREATE FUNCTION hamming(a bigint, b bigint) RETURNS integer
     AS 'MODULE_PATHNAME', 'hamming_wrapper'
-    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1;
+    LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 1;
 COMMENT ON FUNCTION hamming(bigint, bigint) IS
     'Hamming distance of two fingerprints: the number of bits, 0 to 64, in which they differ';
 
@@ -14,7 +14,7 @@ CREATE FUNCTION near_dup_support(internal) RETURNS internal
 COMMENT ON FUNCTION near_dup_support(internal) IS 'internal: planner support of near_dup';
 CREATE FUNCTION near_dup(a bigint, b bigint, distance integer DEFAULT 3) RETURNS boolean
     AS 'MODULE_PATHNAME', 'near_dup_wrapper'
-    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1 SUPPORT near_dup_support;
+    LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 1 SUPPORT near_dup_support;
 COMMENT ON FUNCTION near_dup(bigint, bigint, integer) IS
     'whether two fingerprints differ in at most distance bits';
 

@@ -26,10 +26,10 @@ fn banding_stats(
         name!(mu, f64),
         name!(hot_buckets, i32),
         name!(second_level_entries, i64),
-        name!(hottest, JsonB),
+        name!(hottest, Option<JsonB>),
     ),
 > {
-    let (stats, options) = inspect::stats(index);
+    let (stats, options, shows_buckets) = inspect::stats(index);
     let page = f64::from(pg_sys::BLCKSZ);
     let total = |counts: &[u32]| counts.iter().map(|&n| i64::from(n)).sum::<i64>();
     let second_level = Tree::all().filter(|tree| !tree.is_main());
@@ -55,7 +55,7 @@ fn banding_stats(
         options.mu,
         stats.hot.iter().map(|&n| n as i32).sum(),
         second_level.map(|tree| stats.entries[tree.number()] as i64).sum(),
-        JsonB(hottest),
+        shows_buckets.then_some(JsonB(hottest)),
     ))
 }
 

@@ -126,14 +126,18 @@ fn not_banding(oid: pg_sys::Oid) -> ! {
     )
 }
 
-/// Figures of the index `oid`.
-pub(crate) fn stats(oid: pg_sys::Oid) -> (Stats, dedup_core::banding::Options) {
+/// Figures of the index `oid`, and whether the caller may see its largest
+/// buckets: they are bits of fingerprints, of which row-level security may hide
+/// some.
+pub(crate) fn stats(oid: pg_sys::Oid) -> (Stats, dedup_core::banding::Options, bool) {
     let open = OpenIndex::open(oid, Right::Read);
     // SAFETY: the index is open.
     unsafe {
         let pages = RelationPages::new(open.index);
         let index = checked(open.index, Index::open(&pages));
-        (checked(open.index, index.stats(&pages)), index.options())
+        let row_security = pg_sys::check_enable_rls((*open.table).rd_id, pg_sys::InvalidOid, true)
+            == pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32;
+        (checked(open.index, index.stats(&pages)), index.options(), !row_security)
     }
 }
 
