@@ -184,7 +184,7 @@ pub(super) unsafe extern "C-unwind" fn amrescan(
             }
         }
         let relation = (*scan).indexRelation;
-        let index = open_index(relation, &RelationPages::new(relation));
+        let index = open_index(relation, &RelationPages::for_scan(relation, (*scan).xs_snapshot));
         // A distance from NULL is NULL for every row, and orders nothing.
         let orders = (0..(*scan).numberOfOrderBys as usize).map(|at| &*(*scan).orderByData.add(at));
         let known = orders.filter(|key| key.sk_flags & pg_sys::SK_ISNULL as i32 == 0);
@@ -253,7 +253,7 @@ pub(super) unsafe extern "C-unwind" fn amgettuple(
         (*scan).xs_recheckorderby = false;
         if state.next >= state.hits.len() {
             let relation = (*scan).indexRelation;
-            let pages = RelationPages::new(relation);
+            let pages = RelationPages::for_scan(relation, (*scan).xs_snapshot);
             if !checked(relation, state.fetch(&pages)) {
                 let Some(row) = state.nulls.as_mut().and_then(|nulls| nulls.next(scan)) else { return false };
                 (*scan).xs_heaptid = row;
@@ -279,7 +279,7 @@ pub(super) unsafe extern "C-unwind" fn amgetbitmap(
         if (*scan).numberOfKeys == 0 {
             return all_pages(relation, bitmap);
         }
-        let pages = RelationPages::new(relation);
+        let pages = RelationPages::for_scan(relation, (*scan).xs_snapshot);
         let mut pointers = Vec::new();
         let mut rows = 0;
         state.batch = LARGEST_BATCH;

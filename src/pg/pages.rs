@@ -44,6 +44,8 @@ pub(crate) struct RelationPages {
     relation: pg_sys::Relation,
     strategy: pg_sys::BufferAccessStrategy,
     delay: bool,
+    /// Whose rows may be missing from a page, null for nobody's.
+    snapshot: pg_sys::Snapshot,
     /// Blocks below this one exist.
     known: Cell<u32>,
 }
@@ -55,7 +57,18 @@ impl RelationPages {
     /// The relation is an open index and stays open and locked for as long as
     /// the value and its guards live.
     pub(crate) unsafe fn new(relation: pg_sys::Relation) -> RelationPages {
-        RelationPages { relation, strategy: std::ptr::null_mut(), delay: false, known: Cell::new(0) }
+        // SAFETY: the caller's promise.
+        unsafe { RelationPages::for_scan(relation, std::ptr::null_mut()) }
+    }
+
+    /// The same for a scan, which fails with "snapshot too old" where VACUUM
+    /// may have removed what the snapshot should see (up to PostgreSQL 16).
+    ///
+    /// # Safety
+    /// As [`RelationPages::new`]; the snapshot is null or lives as long.
+    pub(crate) unsafe fn for_scan(relation: pg_sys::Relation, snapshot: pg_sys::Snapshot) -> RelationPages {
+        let strategy = std::ptr::null_mut();
+        RelationPages { relation, strategy, delay: false, snapshot, known: Cell::new(0) }
     }
 
     /// The same for VACUUM: through its ring of buffers, at its pace.
@@ -66,7 +79,7 @@ impl RelationPages {
         relation: pg_sys::Relation,
         strategy: pg_sys::BufferAccessStrategy,
     ) -> RelationPages {
-        RelationPages { relation, strategy, delay: true, known: Cell::new(0) }
+        RelationPages { relation, strategy, delay: true, snapshot: std::ptr::null_mut(), known: Cell::new(0) }
     }
 
     /// Whether a block exists. A damaged pointer may lead anywhere; to
@@ -215,7 +228,13 @@ impl Pages for RelationPages {
 
     fn read(&self, block: u32) -> Result<ReadGuard> {
         let buffer = self.pin_existing(block)?;
-        Ok(ReadGuard(Locked::new(buffer, pg_sys::BUFFER_LOCK_SHARE)))
+        let locked = Locked::new(buffer, pg_sys::BUFFER_LOCK_SHARE);
+        #[cfg(any(feature = "pg14", feature = "pg15", feature = "pg16"))]
+        // SAFETY: the relation is open and the snapshot valid (see `for_scan`), the page locked.
+        unsafe {
+            test_for_old_snapshot(self.snapshot, self.relation, locked.page)
+        }
+        Ok(ReadGuard(locked))
     }
 
     fn lock(&self, block: u32) -> Result<WriteGuard> {
@@ -286,6 +305,24 @@ impl Pages for RelationPages {
         // SAFETY: the relation is open (see `new`).
         unsafe {
             pg_sys::PrefetchBuffer(self.relation, pg_sys::ForkNumber::MAIN_FORKNUM, block);
+        }
+    }
+}
+
+/// `TestForOldSnapshot`, which is inline in PostgreSQL.
+///
+/// # Safety
+/// The snapshot is null or valid, the relation open, the page pinned and locked.
+#[cfg(any(feature = "pg14", feature = "pg15", feature = "pg16"))]
+unsafe fn test_for_old_snapshot(snapshot: pg_sys::Snapshot, relation: pg_sys::Relation, page: *mut u8) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let Some(taken) = snapshot.as_ref().filter(|_| pg_sys::old_snapshot_threshold >= 0) else { return };
+        let lsn = (*page.cast::<pg_sys::PageHeaderData>()).pd_lsn;
+        let changed = u64::from(lsn.xlogid) << 32 | u64::from(lsn.xrecoff);
+        if taken.snapshot_type == pg_sys::SnapshotType::SNAPSHOT_MVCC && taken.lsn != 0 && changed > taken.lsn
+        {
+            pg_sys::TestForOldSnapshot_impl(snapshot, relation);
         }
     }
 }
