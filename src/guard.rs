@@ -13,7 +13,7 @@ use pgrx::prelude::*;
 #[pg_extern(sql = "")]
 fn near_dup_guard(fcinfo: pg_sys::FunctionCallInfo) -> Pointer {
     // SAFETY: the call is running.
-    let Some(call) = (unsafe { Call::new(fcinfo) }) else { wrong_event("BEFORE or AFTER") };
+    let Some(call) = (unsafe { Call::new(fcinfo, "near_dup_guard") }) else { wrong_event("BEFORE or AFTER") };
     let options = Options::parse(&call.arguments());
     let before = matches!(options.action, Action::Skip | Action::Flag(_));
     if before != call.event.is_before() {
@@ -67,7 +67,12 @@ fn guard(call: &Call, options: &Options) -> pg_sys::Datum {
         }
         (Action::Skip | Action::Flag(_), Some(near)) if near.undecided => undecided(call),
         (Action::Skip, Some(_)) => call.leave_out(),
-        (Action::Flag(column), Some(near)) => call.keep_with(column, Some(&near.key.value())),
+        (Action::Flag(column), Some(near)) => {
+            // A row that the user may not read is not named: the new row is
+            // then marked with its own key.
+            let key = if near.key.visible { near.key } else { call.key() };
+            call.keep_with(column, Some(&key.value()))
+        }
     }
 }
 
@@ -79,7 +84,7 @@ fn find(search: &Search) -> Option<Near> {
     if !search.call.event.is_before() {
         return if search.is_still_there() { search.find() } else { None };
     }
-    for other in publish(search.whole_table(), search.fingerprint, search.distance) {
+    for other in publish(search.whole_table(), search.column, search.fingerprint, search.distance) {
         if !wait_for_publisher(other) {
             undecided(search.call)
         }
@@ -88,13 +93,14 @@ fn find(search: &Search) -> Option<Near> {
 }
 
 fn reject(call: &Call, options: &Options, near: &Near) -> ! {
-    let near_by = match near.distance {
-        0 => "has the same fingerprint as".to_owned(),
-        distance => format!("is within distance {distance} of"),
-    };
     let detail = match (call.key().shown(), near.key.shown()) {
-        (Some(new), Some(old)) => format!("Key {new} {near_by} existing key {old}."),
-        _ => format!("The row {near_by} an existing one."),
+        (Some(new), Some(old)) if near.distance == 0 => {
+            format!("Key {new} has the same fingerprint as existing key {old}.")
+        }
+        (Some(new), Some(old)) => {
+            format!("Key {new} is within distance {} of existing key {old}.", near.distance)
+        }
+        _ => "The existing row is not shown: reading all rows of the table is not permitted.".to_owned(),
     };
     raise_with_detail(
         PgSqlErrorCode::ERRCODE_EXCLUSION_VIOLATION,

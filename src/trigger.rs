@@ -2,10 +2,10 @@
 //! `tsvector_update_trigger`.
 
 use crate::fingerprint::{array_recipe, simhash_columns, simhash_row};
-use crate::pg::{Row, cached_from_text, raise, with_new_row};
-use pgrx::heap_tuple::PgHeapTuple;
+use crate::pg::guard::Call;
+use crate::pg::planner::Pointer;
+use crate::pg::{cached_from_text, raise};
 use pgrx::prelude::*;
-use pgrx::{AllocatedByRust, PgTriggerLevel, PgTriggerOperation, PgTriggerWhen};
 
 const USAGE: &str = "Use simhash_trigger('fingerprint column', '{\"column\": weight, …}') or \
                      simhash_trigger('fingerprint column', '{weight, …}', 'column', …).";
@@ -14,12 +14,18 @@ const USAGE: &str = "Use simhash_trigger('fingerprint column', '{\"column\": wei
 /// row that is inserted or updated. With two arguments the second is the JSON
 /// of `simhash(record, jsonb)`; with more it is the array of
 /// `simhash(text[], float8[])`, and the rest are the columns.
-#[pg_trigger(sql = "")]
-fn simhash_trigger<'a>(
-    trigger: &'a PgTrigger<'a>,
-) -> Result<Option<PgHeapTuple<'a, AllocatedByRust>>, Box<dyn std::error::Error>> {
-    check_event(trigger);
-    let arguments = trigger.extra_args()?;
+#[pg_extern(sql = "")]
+fn simhash_trigger(fcinfo: pg_sys::FunctionCallInfo) -> Pointer {
+    // SAFETY: the call is running.
+    let call = unsafe { Call::new(fcinfo, "simhash_trigger") }.filter(|call| call.event.is_before());
+    let Some(call) = call else {
+        raise(
+            PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED,
+            "simhash_trigger must be fired before INSERT or UPDATE, for each row",
+            "CREATE TRIGGER … BEFORE INSERT OR UPDATE ON … FOR EACH ROW EXECUTE FUNCTION simhash_trigger(…)",
+        )
+    };
+    let arguments = call.arguments();
     let [target, weights, columns @ ..] = arguments.as_slice() else {
         raise(
             PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED,
@@ -27,47 +33,13 @@ fn simhash_trigger<'a>(
             USAGE,
         )
     };
-    let fingerprint = with_new_row(trigger, |row| {
-        check_target(row, target);
-        if columns.is_empty() {
-            simhash_row(row, &cached_from_text(weights))
-        } else {
-            simhash_columns(row, columns, &array_recipe(read_array(weights).into_iter(), columns.len()))
-        }
-    });
-    let Some(new) = trigger.new() else { return Ok(None) };
-    let mut new = new.into_owned();
-    new.set_by_name(target, fingerprint.flatten())?;
-    Ok(Some(new))
-}
-
-fn check_event(trigger: &PgTrigger) {
-    let before = matches!(trigger.when(), Ok(PgTriggerWhen::Before));
-    let of_row = matches!(trigger.level(), PgTriggerLevel::Row);
-    let storing = matches!(trigger.op(), Ok(PgTriggerOperation::Insert | PgTriggerOperation::Update));
-    if !(before && of_row && storing) {
-        raise(
-            PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED,
-            "simhash_trigger must be fired before INSERT or UPDATE, for each row",
-            "CREATE TRIGGER … BEFORE INSERT OR UPDATE ON … FOR EACH ROW EXECUTE FUNCTION simhash_trigger(…)",
-        )
-    }
-}
-
-fn check_target(row: &Row, target: &str) {
-    match row.column(target) {
-        Some((_, pg_sys::INT8OID)) => {}
-        Some(_) => raise(
-            PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
-            format!("column \"{target}\" is not of type bigint"),
-            "A fingerprint is stored in a bigint column.",
-        ),
-        None => raise(
-            PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
-            format!("the row has no column \"{target}\""),
-            format!("Its columns are: {}.", row.names()),
-        ),
-    }
+    let row = call.row();
+    let fingerprint = if columns.is_empty() {
+        simhash_row(&row, &cached_from_text(weights))
+    } else {
+        simhash_columns(&row, columns, &array_recipe(read_array(weights).into_iter(), columns.len()))
+    };
+    Pointer(call.keep_fingerprint(target, fingerprint))
 }
 
 /// The numbers of an array literal such as `{2,2,NULL}`.

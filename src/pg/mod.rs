@@ -28,7 +28,7 @@ pub(crate) mod window;
 pub(crate) use error::{raise, raise_recipe, raise_with_detail};
 pub(crate) use query::{each_row, read, schema};
 pub(crate) use recipe::{RecipeArg, cached_from_text};
-pub(crate) use record::{Record, Row, with_new_row};
+pub(crate) use record::{Record, Row};
 pub(crate) use stored::{Database, forget_if_rolled_back, split_name, stored_row, tell_dropped, text};
 pub(crate) use texts::Texts;
 pub(crate) use varlena::TsVector;

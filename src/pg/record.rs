@@ -13,7 +13,7 @@ use pgrx::htup::{
 use pgrx::pgrx_sql_entity_graph::metadata::{
     ArgumentError, ReturnsError, ReturnsRef, SqlMappingRef, SqlTranslatable, TypeOrigin,
 };
-use pgrx::{PgSqlErrorCode, PgTrigger, PgTupleDesc, pg_sys};
+use pgrx::{PgSqlErrorCode, PgTupleDesc, pg_sys};
 use std::ffi::CStr;
 use std::num::NonZeroUsize;
 
@@ -34,18 +34,6 @@ impl Record {
     pub(crate) fn row(&self) -> Row<'_> {
         Row { tuple: std::ptr::from_ref(&self.tuple).cast_mut(), columns: &self.columns }
     }
-}
-
-/// Calls `with` with the row that the trigger is about to store.
-pub(crate) fn with_new_row<R>(trigger: &PgTrigger, with: impl FnOnce(&Row) -> R) -> Option<R> {
-    let data = trigger.trigger_data();
-    let relation = trigger.relation().ok()?;
-    let columns = relation.tuple_desc();
-    let tuple = match trigger.op().ok()? {
-        pgrx::PgTriggerOperation::Update => data.tg_newtuple,
-        _ => data.tg_trigtuple,
-    };
-    if tuple.is_null() { None } else { Some(with(&Row { tuple, columns: &columns })) }
 }
 
 impl<'a> Row<'a> {

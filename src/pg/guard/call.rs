@@ -43,18 +43,23 @@ struct Generated {
 }
 
 impl Call {
-    /// The call, or `None` if the function was not called as a trigger for
-    /// each row inserted or updated.
+    /// The call, or `None` if the trigger is not one for each row inserted or
+    /// updated. Raises an error if the function `name` was not called as a
+    /// trigger.
     ///
     /// # Safety
     /// `fcinfo` is that of the running call, and outlives the result.
-    pub(crate) unsafe fn new(fcinfo: pg_sys::FunctionCallInfo) -> Option<Call> {
+    pub(crate) unsafe fn new(fcinfo: pg_sys::FunctionCallInfo, name: &str) -> Option<Call> {
         // SAFETY: the context of a trigger's call is a `TriggerData`, as its
         // tag says.
         unsafe {
             let node = (*fcinfo).context;
             if node.is_null() || !pgrx::is_a(node, pg_sys::NodeTag::T_TriggerData) {
-                return None;
+                raise(
+                    PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED,
+                    format!("function \"{name}\" was not called by trigger manager"),
+                    "Use it in CREATE TRIGGER … FOR EACH ROW EXECUTE FUNCTION.",
+                )
             }
             let data = node.cast::<pg_sys::TriggerData>();
             let fired = (*data).tg_event;
@@ -158,34 +163,46 @@ impl Call {
     /// The fingerprints of the new row and, of an update, of the old one. Before
     /// a row is stored its generated column is computed here.
     pub(crate) fn fingerprints(&self, column: &str) -> (Option<u64>, Option<u64>) {
-        let number = match self.row().column(column) {
-            Some((number, typoid)) => {
-                // SAFETY: a look-up in the system catalogs.
-                if unsafe { pg_sys::getBaseType(typoid) } != pg_sys::INT8OID {
-                    raise(
-                        PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
-                        format!("column \"{column}\" is not of type bigint"),
-                        "The first argument of near_dup_guard is the column of the fingerprint.",
-                    )
-                }
-                number
-            }
-            None => raise(
-                PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
-                format!("table \"{}\" has no column \"{column}\"", self.table_name()),
-                format!("Its columns are: {}.", self.row().names()),
-            ),
-        };
+        let number = self.fingerprint_column(column);
         // SAFETY: the tuples are of the table whose columns these are.
         unsafe {
             let read = |tuple| heap_getattr_raw(tuple, number, self.columns.as_ptr());
-            let generated = self.columns.get(number.get() - 1).is_some_and(|it| it.attgenerated != 0);
-            let new = match generated && self.event.is_before() {
+            let new = match self.is_generated(number) && self.event.is_before() {
                 true => self.generate(number),
                 false => read(self.new_tuple()),
             };
             (new.map(|it| it.value() as u64), self.old_tuple().and_then(read).map(|it| it.value() as u64))
         }
+    }
+
+    /// The number of the column `name`, which holds fingerprints.
+    fn fingerprint_column(&self, name: &str) -> NonZeroUsize {
+        let Some((number, typoid)) = self.row().column(name) else {
+            raise(
+                PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
+                format!("table \"{}\" has no column \"{name}\"", self.table_name()),
+                format!("Its columns are: {}.", self.row().names()),
+            )
+        };
+        // SAFETY: a look-up in the system catalogs.
+        if unsafe { pg_sys::getBaseType(typoid) } != pg_sys::INT8OID {
+            raise(
+                PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+                format!("column \"{name}\" is not of type bigint"),
+                "A fingerprint is stored in a bigint column.",
+            )
+        }
+        number
+    }
+
+    fn is_generated(&self, column: NonZeroUsize) -> bool {
+        self.columns.get(column.get() - 1).is_some_and(|it| it.attgenerated != 0)
+    }
+
+    /// The answer that stores the row with this fingerprint in `column`.
+    pub(crate) fn keep_fingerprint(&self, column: &str, fingerprint: Option<i64>) -> pg_sys::Datum {
+        self.fingerprint_column(column);
+        self.keep_with(column, fingerprint.map(|it| it.to_string()).as_deref())
     }
 
     /// Computes a generated column of the new row.
@@ -244,20 +261,28 @@ impl Call {
             raise(
                 PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
                 format!("table \"{}\" has no column \"{column}\"", self.table_name()),
-                "The option flag=column names the column that is set to the key of the earlier row.",
+                format!("Its columns are: {}.", self.row().names()),
             )
         };
+        if self.is_generated(number) {
+            raise(
+                PgSqlErrorCode::ERRCODE_GENERATED_ALWAYS,
+                format!("trigger \"{}\" cannot set generated column \"{column}\"", self.trigger_name()),
+                "PostgreSQL computes the column after the trigger. Use an ordinary column, or no trigger.",
+            )
+        }
         // SAFETY: the input function of the column's own type; the tuple is of
         // the table whose columns these are.
         unsafe {
             let (mut input, mut parameter) = (pg_sys::InvalidOid, pg_sys::InvalidOid);
             pg_sys::getTypeInputInfo(typoid, &mut input, &mut parameter);
             let modifier = self.columns.get(number.get() - 1).map_or(-1, |it| it.atttypmod);
-            let (mut datum, mut is_null) = (pg_sys::Datum::from(0usize), true);
-            if let Some(value) = value.and_then(|value| CString::new(value).ok()) {
-                datum = pg_sys::OidInputFunctionCall(input, value.as_ptr().cast_mut(), parameter, modifier);
-                is_null = false;
-            }
+            // NULL too goes through the input function: that of a domain checks
+            // its constraints.
+            let value = value.and_then(|value| CString::new(value).ok());
+            let written = value.as_ref().map_or(std::ptr::null_mut(), |value| value.as_ptr().cast_mut());
+            let mut datum = pg_sys::OidInputFunctionCall(input, written, parameter, modifier);
+            let mut is_null = value.is_none();
             let mut number = number.get() as i32;
             let columns = (*self.relation()).rd_att;
             let changed = pg_sys::heap_modify_tuple_by_cols(

@@ -1,6 +1,7 @@
 //! The name of a row in messages: its primary key.
 
 use super::super::record::Row;
+use super::super::statement::{Argument, execute};
 use pgrx::{PgRelation, pg_sys};
 
 /// The key of a row.
@@ -10,8 +11,8 @@ pub(crate) struct Key {
     columns: Vec<String>,
     /// Their values.
     values: Vec<String>,
-    /// Whether the user may see them.
-    visible: bool,
+    /// Whether the user may see them, and how near the row is.
+    pub(crate) visible: bool,
 }
 
 impl Key {
@@ -42,7 +43,7 @@ impl Key {
                 columns.push("ctid".into());
                 values.push(format!("({block},{})", tid.ip_posid));
             }
-            Key { columns, values, visible: may_read((*relation).rd_id) }
+            Key { columns, values, visible: may_read(relation) }
         }
     }
 
@@ -62,18 +63,25 @@ impl Key {
     }
 }
 
-/// Whether the user may read every row of the table.
+/// Whether the user may read every row of the table, directly or through a
+/// table that it is a partition of.
 ///
 /// # Safety
-/// Inside a transaction.
-unsafe fn may_read(table: pg_sys::Oid) -> bool {
+/// Inside a transaction; the relation is open.
+unsafe fn may_read(relation: pg_sys::Relation) -> bool {
     // SAFETY: look-ups in the system catalogs.
-    unsafe {
+    let readable = |table: pg_sys::Oid| unsafe {
         let granted =
             pg_sys::pg_class_aclcheck(table, pg_sys::GetUserId(), pg_sys::ACL_SELECT as pg_sys::AclMode);
         let secured = pg_sys::check_enable_rls(table, pg_sys::InvalidOid, true);
         granted == pg_sys::AclResult::ACLCHECK_OK
             && secured != pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32
+    };
+    // SAFETY: the caller's promise.
+    unsafe {
+        readable((*relation).rd_id)
+            || ((*(*relation).rd_rel).relispartition
+                && super::search::ancestors((*relation).rd_id).iter().any(|&table| readable(table)))
     }
 }
 
@@ -87,7 +95,9 @@ impl super::Call {
 
 /// Writes a pair into a log table: `duplicate`, `original`, `distance`,
 /// `logged_at`. A name without a schema is one in the schema of the guarded
-/// table, whatever the search path.
+/// table, whatever the search path. Whoever may read the log but not the table
+/// finds the row logged as its own original. The values are arguments of the
+/// statement, for the text of a statement is shown with its errors.
 pub(crate) fn log_pair(call: &super::Call, table: &str, duplicate: &Key, original: &Key, distance: u32) {
     let own_schema = || {
         // SAFETY: the relation is open, and not closed here.
@@ -98,15 +108,20 @@ pub(crate) fn log_pair(call: &super::Call, table: &str, duplicate: &Key, origina
         Some((schema, name)) => (schema.to_owned(), name),
         None => (own_schema(), table),
     };
-    let literal = pgrx::spi::quote_literal;
-    let statement = format!(
-        "INSERT INTO {} (duplicate, original, distance, logged_at) VALUES ({}, {}, {distance}, \
-         pg_catalog.clock_timestamp())",
-        pgrx::spi::quote_qualified_identifier(schema, name.to_owned()),
-        literal(duplicate.value()),
-        literal(original.value()),
+    let log = pgrx::spi::quote_qualified_identifier(schema, name.to_owned());
+    let named = if original.visible {
+        "true".to_owned()
+    } else {
+        format!("NOT pg_catalog.has_any_column_privilege({}, 'SELECT')", pgrx::spi::quote_literal(&log))
+    };
+    execute(
+        &format!(
+            "INSERT INTO {log} (duplicate, original, distance, logged_at) \
+             SELECT pair.duplicate, pair.original, CASE WHEN named THEN $3 ELSE 0 END, pg_catalog.clock_timestamp() \
+             FROM (SELECT {named} AS named) asked, \
+             LATERAL pg_catalog.jsonb_populate_record(NULL::{log}, pg_catalog.jsonb_build_object(\
+             'duplicate', $1, 'original', CASE WHEN named THEN $2 ELSE $1 END)) pair"
+        ),
+        &[Argument::of(duplicate.value()), Argument::of(original.value()), Argument::of(distance as i32)],
     );
-    if let Err(error) = pgrx::Spi::run(&statement) {
-        super::super::raise(pgrx::PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, error.to_string(), "");
-    }
 }

@@ -1,10 +1,44 @@
 //! The search for rows near a new one, that sees what is not yet committed.
 //!
-//! The same as PostgreSQL does for an exclusion constraint
-//! (`check_exclusion_or_unique_constraint`): an index scan under a dirty
-//! snapshot, which shows rows of transactions in progress and says whose they
-//! are; where the answer hangs on such a transaction, wait for it and search
-//! again.
+//! As PostgreSQL does for an exclusion constraint
+//! (`check_exclusion_or_unique_constraint`), the search looks at rows of
+//! transactions in progress too; where the answer hangs on such a transaction,
+//! it waits for it and searches again. Unlike an exclusion constraint the guard
+//! does not check a row again when an update leaves its fingerprint as it was.
+//! Such an update can store the new version where the scan has already been,
+//! and commit before the scan comes to the old one. The scan therefore looks at
+//! every version, dead ones included, and takes for a neighbour also a version
+//! that has died since a snapshot taken before the scan.
+//!
+//! Why that leaves no gap. Let r be the new row, stored (`reject`, `log`) or
+//! published (`skip`, `flag`, see `wait`), and s a row that some transaction B
+//! brought near r, together with the later versions that updates with an
+//! unchanged fingerprint made of it, wherever they put them: in the same page,
+//! elsewhere in the table, in another partition.
+//!
+//! * If no version of s was in the index when the scan for r took its snapshot,
+//!   B stores s later than r was stored or published, and B's own guard, which
+//!   looks after that, finds r. (B published before r was and has not stored
+//!   yet: then r's guard has waited for B to end before the snapshot.)
+//! * Otherwise consider the latest version that was in the index at that time,
+//!   of those whose transactions have not failed. The scan comes to it. If it
+//!   is alive, it is found. If its inserter or deleter is in progress, the
+//!   scan waits and starts again. If it is dead, a transaction C has deleted
+//!   it. C had not ended when the snapshot was taken, or C's new version would
+//!   have been in the index by then and be a later one. So C is in progress
+//!   according to the snapshot, and the dead version counts as found: it was
+//!   there at some moment of the search. Only if C had inserted the version
+//!   itself was it never visible to others: then the search starts again.
+//!
+//! The dead version has not been vacuumed away, for the registered snapshot
+//! holds back the horizon. Nothing here depends on the isolation level: the
+//! snapshot is the latest one even where the transaction's own is older, and it
+//! is only asked which transactions were in progress. No row is read under it,
+//! so SERIALIZABLE takes no predicate locks for the search.
+//!
+//! Nothing is rejected without a reason either: a row is found only if it was
+//! stored at some moment between the start and the end of the search, as if the
+//! search had been made at that moment.
 
 use super::super::record::Row;
 use super::super::{ball::Ball, raise};
@@ -48,6 +82,7 @@ pub(crate) struct Near {
 /// A row found, and the transaction that decides about it if one does.
 struct Candidate {
     near: Near,
+    table: pg_sys::Oid,
     tid: pg_sys::ItemPointerData,
     decided_by: Option<(pg_sys::TransactionId, u32)>,
 }
@@ -65,15 +100,40 @@ impl Search<'_> {
     /// Finds an earlier row near the new one. Waits for transactions in
     /// progress that decide about one, unless they wait for this one.
     pub(crate) fn find(&self) -> Option<Near> {
+        loop {
+            let mut candidate = self.scan()?;
+            let Some((transaction, speculative)) = candidate.decided_by else { return Some(candidate.near) };
+            pgrx::check_for_interrupts!();
+            // SAFETY: the transaction was seen in progress; the table is locked
+            // since the scan, and open while its row is waited for.
+            unsafe {
+                if speculative != 0 {
+                    pg_sys::SpeculativeInsertionWait(transaction, speculative);
+                    continue;
+                }
+                let relation = pg_sys::table_open(candidate.table, pg_sys::NoLock as i32);
+                let ended = wait::wait_for(transaction, relation, &mut candidate.tid);
+                pg_sys::table_close(relation, pg_sys::NoLock as i32);
+                if !ended {
+                    candidate.near.undecided = true;
+                    return Some(candidate.near);
+                }
+            }
+        }
+    }
+
+    /// One search through all the tables.
+    fn scan(&self) -> Option<Candidate> {
         // SAFETY: the tables are opened and closed here; rows belong to them.
         unsafe {
-            let mut best: Option<Near> = None;
+            let start = pg_sys::RegisterSnapshot(pg_sys::GetLatestSnapshot());
+            let mut best: Option<Candidate> = None;
             for table in self.tables() {
                 let relation = pg_sys::table_open(table, pg_sys::AccessShareLock as i32);
-                let found = self.find_in(relation);
+                let found = self.first(relation, self.index_of(relation), start);
                 pg_sys::table_close(relation, pg_sys::NoLock as i32);
                 if let Some(found) = found
-                    && best.as_ref().is_none_or(|best| found.distance < best.distance)
+                    && best.as_ref().is_none_or(|best| found.near.distance < best.near.distance)
                 {
                     best = Some(found);
                 }
@@ -81,6 +141,7 @@ impl Search<'_> {
                     break;
                 }
             }
+            pg_sys::UnregisterSnapshot(start);
             best
         }
     }
@@ -94,9 +155,7 @@ impl Search<'_> {
             if !self.call.is_of_partitions() {
                 return own;
             }
-            let ancestors =
-                PgList::<pg_sys::Oid>::from_pg(pg_guard_ffi_boundary(|| get_partition_ancestors(own)));
-            ancestors.iter_oid().last().unwrap_or(own)
+            ancestors(own).last().copied().unwrap_or(own)
         }
     }
 
@@ -118,28 +177,6 @@ impl Search<'_> {
                 tables.extend(PgList::<pg_sys::Oid>::from_pg(all).iter_oid().filter(stored));
             }
             tables
-        }
-    }
-
-    /// # Safety
-    /// The relation is open.
-    unsafe fn find_in(&self, relation: pg_sys::Relation) -> Option<Near> {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let index = self.index_of(relation);
-            loop {
-                let mut candidate = self.first(relation, index)?;
-                let Some((transaction, speculative)) = candidate.decided_by else {
-                    return Some(candidate.near);
-                };
-                pgrx::check_for_interrupts!();
-                if speculative != 0 {
-                    pg_sys::SpeculativeInsertionWait(transaction, speculative);
-                } else if !wait::wait_for(transaction, relation, &mut candidate.tid) {
-                    candidate.near.undecided = true;
-                    return Some(candidate.near);
-                }
-            }
         }
     }
 
@@ -189,14 +226,16 @@ impl Search<'_> {
     /// The first row that is near, in the order of the scan.
     ///
     /// # Safety
-    /// The relation is open, the index one of it.
-    unsafe fn first(&self, relation: pg_sys::Relation, index: Option<pg_sys::Oid>) -> Option<Candidate> {
+    /// The relation is open, the index one of it, the snapshot registered.
+    unsafe fn first(
+        &self,
+        relation: pg_sys::Relation,
+        index: Option<pg_sys::Oid>,
+        start: pg_sys::Snapshot,
+    ) -> Option<Candidate> {
         // SAFETY: the caller's promise; what is begun here is ended here.
         unsafe {
-            let mut dirty = pg_sys::SnapshotData {
-                snapshot_type: pg_sys::SnapshotType::SNAPSHOT_DIRTY,
-                ..Default::default()
-            };
+            let every_version = &raw mut pg_sys::SnapshotAnyData;
             let columns = PgTupleDesc::from_pg_copy((*relation).rd_att);
             let slot = pg_sys::table_slot_create(relation, std::ptr::null_mut());
             let mut best: Option<Candidate> = None;
@@ -205,7 +244,7 @@ impl Search<'_> {
                 Some(index) => {
                     let index = pg_sys::index_open(index, pg_sys::AccessShareLock as i32);
                     let orders = i32::from(self.nearest);
-                    let scan = begin_scan(relation, index, &mut dirty, orders);
+                    let scan = begin_scan(relation, index, every_version, orders);
                     let ball = Ball::new(self.fingerprint, self.distance as i32).into_datum();
                     let mut within = pg_sys::ScanKeyData {
                         sk_attno: 1,
@@ -222,16 +261,16 @@ impl Search<'_> {
                     };
                     pg_sys::index_rescan(scan, &mut within, 1, &mut order, orders);
                     while best.is_none() && pg_sys::index_getnext_slot(scan, forward, slot) {
-                        best = self.candidate(relation, &columns, slot, &dirty);
+                        best = self.candidate(relation, &columns, slot, start);
                     }
                     pg_sys::index_endscan(scan);
                     pg_sys::index_close(index, pg_sys::AccessShareLock as i32);
                 }
                 None => {
-                    let scan = pg_sys::table_beginscan(relation, &mut dirty, 0, std::ptr::null_mut());
+                    let scan = pg_sys::table_beginscan(relation, every_version, 0, std::ptr::null_mut());
                     while pg_sys::table_scan_getnextslot(scan, forward, slot) {
                         pgrx::check_for_interrupts!();
-                        let Some(found) = self.candidate(relation, &columns, slot, &dirty) else { continue };
+                        let Some(found) = self.candidate(relation, &columns, slot, start) else { continue };
                         if best.as_ref().is_none_or(|best| found.near.distance < best.near.distance) {
                             best = Some(found);
                         }
@@ -247,16 +286,18 @@ impl Search<'_> {
         }
     }
 
-    /// The row in the slot, if it is near the new one and earlier.
+    /// The row in the slot, if it is near the new one, earlier, and was there
+    /// during the search.
     ///
     /// # Safety
-    /// The slot holds a row of the relation, found under the snapshot.
+    /// The slot holds a version of a row of the relation; `start` is the
+    /// snapshot of this search.
     unsafe fn candidate(
         &self,
         relation: pg_sys::Relation,
         columns: &PgTupleDesc,
         slot: *mut pg_sys::TupleTableSlot,
-        dirty: &pg_sys::SnapshotData,
+        start: pg_sys::Snapshot,
     ) -> Option<Candidate> {
         // SAFETY: the caller's promise; the tuple belongs to the slot.
         unsafe {
@@ -265,18 +306,31 @@ impl Search<'_> {
             let row = Row::new(tuple, columns);
             let fingerprint = row.bigint(self.column)? as u64;
             let distance = hamming(fingerprint, self.fingerprint);
-            if distance > self.distance || self.is_self_or_later(relation, tuple, tid) || !(self.verify)(&row)
-            {
+            if distance > self.distance {
                 return None;
             }
-            let in_progress = |xid: pg_sys::TransactionId| xid != pg_sys::InvalidTransactionId;
-            let decided_by = match (in_progress(dirty.xmin), in_progress(dirty.xmax)) {
-                (true, _) => Some((dirty.xmin, dirty.speculativeToken)),
-                (false, true) => Some((dirty.xmax, 0)),
-                (false, false) => None,
+            let mut dirty = pg_sys::SnapshotData {
+                snapshot_type: pg_sys::SnapshotType::SNAPSHOT_DIRTY,
+                ..Default::default()
             };
-            let key = Key::of(relation, &row, tid);
-            Some(Candidate { near: Near { key, distance, undecided: false }, tid, decided_by })
+            let alive = pg_sys::table_tuple_satisfies_snapshot(relation, slot, &mut dirty);
+            let in_progress = |xid: pg_sys::TransactionId| xid != pg_sys::InvalidTransactionId;
+            let decided_by = match (alive, in_progress(dirty.xmin), in_progress(dirty.xmax)) {
+                (false, ..) => match death(tuple, start) {
+                    Death::Before => return None,
+                    Death::Since => None,
+                    // It has ended, so the search starts again at once.
+                    Death::Unseen(transaction) => Some((transaction, 0)),
+                },
+                (true, true, _) => Some((dirty.xmin, dirty.speculativeToken)),
+                (true, false, true) => Some((dirty.xmax, 0)),
+                (true, false, false) => None,
+            };
+            if self.is_self_or_later(relation, tuple, tid) || !(self.verify)(&row) {
+                return None;
+            }
+            let near = Near { key: Key::of(relation, &row, tid), distance, undecided: false };
+            Some(Candidate { near, table: (*relation).rd_id, tid, decided_by })
         }
     }
 
@@ -336,6 +390,62 @@ impl Search<'_> {
             pg_sys::ExecDropSingleTupleTableSlot(slot);
             there
         }
+    }
+}
+
+/// The tables that the table is a partition of, the topmost last.
+///
+/// # Safety
+/// Inside a transaction; the table is a partition.
+pub(super) unsafe fn ancestors(table: pg_sys::Oid) -> Vec<pg_sys::Oid> {
+    // SAFETY: the caller's promise; the list is one of Oids.
+    unsafe {
+        let found = PgList::<pg_sys::Oid>::from_pg(pg_guard_ffi_boundary(|| get_partition_ancestors(table)));
+        found.iter_oid().collect()
+    }
+}
+
+/// When a dead version died.
+enum Death {
+    /// Before the search began, or it never lived, or this transaction has
+    /// deleted it.
+    Before,
+    /// Since the search began; others could see it until then.
+    Since,
+    /// Since the search began, at the hands of the transaction that had
+    /// inserted it: nobody else has ever seen it.
+    Unseen(pg_sys::TransactionId),
+}
+
+/// When a version died that is dead to a dirty snapshot.
+///
+/// # Safety
+/// The tuple is a stored one; `start` was registered before the search.
+unsafe fn death(tuple: pg_sys::HeapTuple, start: pg_sys::Snapshot) -> Death {
+    // SAFETY: the caller's promise. A dead version whose inserter committed has
+    // a deleter, and its header changes no more. Subtransactions are looked up
+    // only where the snapshot keeps them.
+    unsafe {
+        let header = (*tuple).t_data;
+        let flags = u32::from((*header).t_infomask);
+        let frozen = flags & pg_sys::HEAP_XMIN_FROZEN == pg_sys::HEAP_XMIN_FROZEN;
+        let (inserter, mut deleter) = ((*header).t_choice.t_heap.t_xmin, (*header).t_choice.t_heap.t_xmax);
+        if !frozen && !pg_sys::TransactionIdDidCommit(inserter) {
+            return Death::Before;
+        }
+        if flags & pg_sys::HEAP_XMAX_IS_MULTI != 0 {
+            deleter = pg_sys::HeapTupleGetUpdateXid(header);
+        }
+        if pg_sys::TransactionIdIsCurrentTransactionId(deleter) || !pg_sys::XidInMVCCSnapshot(deleter, start)
+        {
+            return Death::Before;
+        }
+        let had_ended = frozen || pg_sys::TransactionIdPrecedes(inserter, (*start).xmin);
+        let transaction = pg_sys::SubTransGetTopmostTransaction(deleter);
+        if !had_ended && pg_sys::SubTransGetTopmostTransaction(inserter) == transaction {
+            return Death::Unseen(transaction);
+        }
+        Death::Since
     }
 }
 

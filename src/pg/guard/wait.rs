@@ -9,19 +9,23 @@
 //!   edge is added under a short exclusive lock and only if it closes no
 //!   circle; who would close one is told so and decides at once. Guards
 //!   therefore never deadlock with each other.
-//! * a *publication* (transaction, fingerprint, table) says that a row is about
-//!   to be stored. Publishing and reading what others have published happen
+//! * a *publication* (transaction, fingerprint, column) says that a row is about
+//!   to be stored. Which table it is for is said by a second lock of the same
+//!   transaction, that of all who publish for the table: a lock tag has no room
+//!   for a transaction, a fingerprint and the whole identity of a table, and
+//!   with a part of it, writers of one table could be made to wait by writers
+//!   of another. Publishing and reading what others have published happen
 //!   under a short exclusive lock of the table: of two rows that are near each
 //!   other the later one always learns of the earlier one, never both of each
 //!   other.
 //!
-//! A transaction has at most [`KEPT`] publications a table, one lock that says
-//! that it has any, and one edge.
+//! A transaction has at most [`KEPT`] publications per fingerprint column of a
+//! table, one lock that says that it publishes for the table, and one edge.
 
 use pgrx::pg_sys;
 use std::cell::RefCell;
 
-/// Publications kept a table: the latest row is the one that is not in the
+/// Publications kept per column: the latest row is the one that is not in the
 /// index yet; more can be under way if triggers insert into the same table.
 const KEPT: usize = 4;
 
@@ -29,13 +33,14 @@ const EDGE: u16 = 1;
 const WAITING: u16 = 2;
 const PUBLISHING: u16 = 3;
 const PRESENT: u16 = 4;
-/// Tags of publications carry the table in the other bits.
+/// Tags of publications carry the column in the other bits.
 const PUBLICATION: u16 = 0x8000;
 
 /// A publication of this transaction.
 struct Published {
     transaction: pg_sys::TransactionId,
     table: pg_sys::Oid,
+    kind: u16,
     tag: pg_sys::LOCKTAG,
 }
 
@@ -57,11 +62,13 @@ fn database() -> u32 {
     u32::from(unsafe { pg_sys::MyDatabaseId })
 }
 
-/// The kind of the publications of a table: fifteen bits of its identity. Two
-/// tables that share them cost each other a needless wait, no more.
-fn publication_of(table: pg_sys::Oid) -> u16 {
-    let mixed =
-        (u64::from(u32::from(table)) << 32 | u64::from(database())).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+/// The kind of the publications for a column, by its name, for the partitions of
+/// a table may number it differently. Two columns of one table that share a
+/// kind cost each other a needless wait, no more.
+fn publication_for(column: &str) -> u16 {
+    let mixed = column.bytes().fold(0xCBF2_9CE4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
+    });
     PUBLICATION | (mixed >> 49) as u16
 }
 
@@ -92,9 +99,24 @@ fn unlock(tag: &pg_sys::LOCKTAG) {
     }
 }
 
-/// The tags of this module that any transaction holds, of those that `wanted`
-/// takes.
-fn held(wanted: impl Fn(&pg_sys::LOCKTAG) -> bool) -> Vec<pg_sys::LOCKTAG> {
+/// A transaction as the lock table names it, prepared ones too: the same for all
+/// its locks.
+type Holder = (i32, u32);
+
+fn holder(lock: &pg_sys::LockInstanceData) -> Holder {
+    #[cfg(any(feature = "pg14", feature = "pg15", feature = "pg16"))]
+    {
+        (lock.backend, lock.lxid)
+    }
+    #[cfg(not(any(feature = "pg14", feature = "pg15", feature = "pg16")))]
+    {
+        (lock.vxid.procNumber, lock.vxid.localTransactionId)
+    }
+}
+
+/// The locks of this module that any transaction holds, of those whose tags
+/// `wanted` takes.
+fn held(wanted: impl Fn(&pg_sys::LOCKTAG) -> bool) -> Vec<(pg_sys::LOCKTAG, Holder)> {
     // SAFETY: the function gives an array of as many locks as it says.
     unsafe {
         let data = pg_sys::GetLockStatusData();
@@ -102,7 +124,8 @@ fn held(wanted: impl Fn(&pg_sys::LOCKTAG) -> bool) -> Vec<pg_sys::LOCKTAG> {
         let ours = locks.iter().filter(|lock| {
             lock.holdMask != 0 && lock.locktag.locktag_type == pg_sys::LockTagType::LOCKTAG_USERLOCK as u8
         });
-        let found = ours.map(|lock| lock.locktag).filter(wanted).collect();
+        let found =
+            ours.filter(|lock| wanted(&lock.locktag)).map(|lock| (lock.locktag, holder(lock))).collect();
         pg_sys::pfree((*data).locks.cast());
         pg_sys::pfree(data.cast());
         found
@@ -116,7 +139,7 @@ fn waits_for(from: pg_sys::TransactionId, to: pg_sys::TransactionId) -> bool {
     let mut at = 0;
     while at < reached.len() {
         let from = reached[at];
-        for edge in edges.iter().filter(|edge| edge.locktag_field1 == from) {
+        for (edge, _) in edges.iter().filter(|(edge, _)| edge.locktag_field1 == from) {
             if edge.locktag_field2 == u32::from(to) {
                 return true;
             }
@@ -180,10 +203,15 @@ fn is_alone(tag: &pg_sys::LOCKTAG) -> bool {
 /// Tells others that a row of `fingerprint` is about to be stored in `table`,
 /// and gives the transactions that are about to store one within `distance` of
 /// it, or may just have done so.
-pub(crate) fn publish(table: pg_sys::Oid, fingerprint: u64, distance: u32) -> Vec<pg_sys::TransactionId> {
+pub(crate) fn publish(
+    table: pg_sys::Oid,
+    column: &str,
+    fingerprint: u64,
+    distance: u32,
+) -> Vec<pg_sys::TransactionId> {
     // SAFETY: inside a transaction that is about to write.
     let transaction = unsafe { pg_sys::GetTopTransactionId() };
-    let kind = publication_of(table);
+    let kind = publication_for(column);
     let mine = tag(u32::from(transaction), (fingerprint >> 32) as u32, fingerprint as u32, kind);
     let publishing = tag(0, database(), u32::from(table), PUBLISHING);
     let present = tag(0, database(), u32::from(table), PRESENT);
@@ -197,25 +225,39 @@ pub(crate) fn publish(table: pg_sys::Oid, fingerprint: u64, distance: u32) -> Ve
     lock(&mine);
     // Who is not present has published nothing; most of the time that saves
     // reading the lock table.
-    let near = if is_alone(&present) {
-        Vec::new()
-    } else {
-        held(|tag| {
-            let other = u64::from(tag.locktag_field2) << 32 | u64::from(tag.locktag_field3);
-            tag.locktag_field4 == kind
-                && tag.locktag_field1 != mine.locktag_field1
-                && dedup_core::signature::hamming(other, fingerprint) <= distance
-        })
-    };
+    let near = if is_alone(&present) { Vec::new() } else { near(&mine, &present, distance) };
     unlock(&publishing);
     PUBLISHED.with_borrow_mut(|published| {
         published.retain(|other| other.transaction == transaction);
-        published.push(Published { transaction, table, tag: mine });
-        if published.iter().filter(|other| other.table == table).count() > KEPT
-            && let Some(oldest) = published.iter().position(|other| other.table == table)
+        published.push(Published { transaction, table, kind, tag: mine });
+        let same = |other: &Published| other.table == table && other.kind == kind;
+        if published.iter().filter(|other| same(other)).count() > KEPT
+            && let Some(oldest) = published.iter().position(same)
         {
             unlock(&published.remove(oldest).tag);
         }
     });
-    near.iter().map(|tag| pg_sys::TransactionId::from(tag.locktag_field1)).collect()
+    near
+}
+
+/// The transactions that have published a fingerprint within `distance` of
+/// `mine` and are present in its table.
+fn near(mine: &pg_sys::LOCKTAG, present: &pg_sys::LOCKTAG, distance: u32) -> Vec<pg_sys::TransactionId> {
+    let fingerprint =
+        |tag: &pg_sys::LOCKTAG| u64::from(tag.locktag_field2) << 32 | u64::from(tag.locktag_field3);
+    let is_near = |tag: &pg_sys::LOCKTAG| {
+        tag.locktag_field4 == mine.locktag_field4
+            && tag.locktag_field1 != mine.locktag_field1
+            && dedup_core::signature::hamming(fingerprint(tag), fingerprint(mine)) <= distance
+    };
+    let is_present = |tag: &pg_sys::LOCKTAG| {
+        tag.locktag_field4 == PRESENT
+            && (tag.locktag_field2, tag.locktag_field3) == (present.locktag_field2, present.locktag_field3)
+    };
+    let locks = held(|tag| is_near(tag) || is_present(tag));
+    let publications = locks.iter().filter(|(tag, _)| is_near(tag));
+    publications
+        .filter(|(_, by)| locks.iter().any(|(tag, other)| other == by && is_present(tag)))
+        .map(|(tag, _)| pg_sys::TransactionId::from(tag.locktag_field1))
+        .collect()
 }

@@ -36,6 +36,16 @@ SELECT attempt($$'fp', '{1,two}', 'title', 'body'$$);
 SELECT attempt($$'fp', '{1,2}', 'title', 'boddy'$$);
 SELECT attempt($$'fp', '{"title": 2}'$$, 'AFTER INSERT');
 SELECT attempt($$'fp', '{"title": 2}'$$, level => 'STATEMENT');
+SELECT simhash_trigger();
+-- A generated column is computed after the trigger; a domain over bigint is a bigint.
+ALTER TABLE petition ADD generated bigint GENERATED ALWAYS AS (id) STORED;
+SELECT attempt($$'generated', '{"title": 2}'$$);
+CREATE DOMAIN fingerprint AS bigint NOT NULL CHECK (value <> 0);
+ALTER TABLE petition ADD of_domain fingerprint DEFAULT 1;
+SELECT attempt($$'of_domain', '{"title": 2}'$$);
+SELECT of_domain = simhash(petition, '{"title": 2}') AS filled FROM petition;
+INSERT INTO petition VALUES (2, '…', '…');
 DROP TABLE petition;
+DROP DOMAIN fingerprint;
 DROP FUNCTION attempt;
 DROP EXTENSION pg_dedup;

@@ -116,13 +116,50 @@ INSERT INTO parted VALUES (2, 5), (13, 4);
 INSERT INTO parted VALUES (2, -256), (13, -512);
 UPDATE parted SET id = 15 WHERE id = 1;
 SELECT * FROM parted ORDER BY id;
--- who may not read the table is not shown its keys
+-- who may not read the table is shown neither its keys nor a distance
 CREATE ROLE guard_writer;
 GRANT INSERT ON petition TO guard_writer;
 SET ROLE guard_writer;
 INSERT INTO petition VALUES (7, '小区停水三天', 0);
+INSERT INTO petition VALUES (7, '小区停水三天', 1);
 RESET ROLE;
-REVOKE ALL ON petition FROM guard_writer;
+CREATE TABLE secret (id int PRIMARY KEY, fp bigint, of int, owner name DEFAULT current_user);
+CREATE INDEX ON secret USING banding (fp);
+ALTER TABLE secret ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON secret USING (owner = current_user);
+INSERT INTO secret VALUES (1, 0);
+CREATE TABLE seen (duplicate bigint NOT NULL, original bigint NOT NULL, distance smallint NOT NULL, logged_at timestamptz);
+CREATE TABLE unseen (LIKE seen);
+GRANT SELECT, INSERT ON secret, seen TO guard_writer;
+CREATE TRIGGER guard AFTER INSERT ON secret FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp');
+SET ROLE guard_writer;
+INSERT INTO secret VALUES (2, 3);
+RESET ROLE;
+DROP TRIGGER guard ON secret;
+CREATE TRIGGER guard BEFORE INSERT ON secret FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp', 'flag=of');
+SET ROLE guard_writer;
+INSERT INTO secret VALUES (3, 3), (4, -1) RETURNING id, of;
+RESET ROLE;
+DROP TRIGGER guard ON secret;
+-- A log that the writer may read, and one that only others may.
+CREATE TRIGGER guard AFTER INSERT ON secret FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp', 'log=seen');
+CREATE TRIGGER guard_2 AFTER INSERT ON secret FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp', 'log=unseen');
+SET ROLE guard_writer;
+INSERT INTO secret VALUES (5, 1);
+RESET ROLE;
+GRANT INSERT ON unseen TO guard_writer;
+SET ROLE guard_writer;
+INSERT INTO secret VALUES (5, 1);
+SELECT duplicate, original, distance FROM seen;
+RESET ROLE;
+SELECT duplicate, original, distance FROM unseen;
+-- Who may read a partitioned table may see keys of its partitions.
+GRANT SELECT, INSERT ON parted TO guard_writer;
+SET ROLE guard_writer;
+INSERT INTO parted VALUES (3, 0);
+RESET ROLE;
+REVOKE ALL ON petition, secret, seen, unseen, parted FROM guard_writer;
+DROP TABLE secret, seen, unseen;
 DROP ROLE guard_writer;
 -- misuse
 DROP TRIGGER guard ON bare;
@@ -140,6 +177,11 @@ SELECT with_arguments(a) FROM unnest(ARRAY[$$$$, $$'nope'$$, $$'fp', 'distance=6
   $$'fp', 'colour=red'$$, $$'fp', 'action=flag'$$, $$'fp', 'action=skip', 'log=l'$$, $$'fp', 'verify=jaccard:body'$$,
   $$'fp', 'verify=dice:body:0.5'$$, $$'fp', 'verify=jaccard:body:2'$$, $$'fp', 'index=maybe'$$]) a;
 SELECT near_dup_guard();
+ALTER TABLE bare ADD twice bigint GENERATED ALWAYS AS (fp * 2) STORED;
+DROP TRIGGER guard ON bare;
+CREATE TRIGGER guard BEFORE INSERT ON bare FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp', 'index=none', 'flag=twice');
+INSERT INTO bare VALUES (9, 1);
+DROP TRIGGER guard ON bare;
 DROP TABLE petition, twin, note, bare, parted;
 DROP FUNCTION with_arguments;
 DROP EXTENSION pg_dedup;
