@@ -4,11 +4,23 @@
 CREATE FUNCTION _dedup_into_check() RETURNS void
     AS 'MODULE_PATHNAME', '_dedup_into_check_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION _dedup_into_check() IS 'step of dedup_into: refuses where nothing can be committed';
-CREATE FUNCTION _dedup_into_start(result text, query text, options jsonb, OUT "lock" text, OUT listing text)
+CREATE FUNCTION _dedup_into_make(result text, query text, options jsonb, OUT name text, OUT "lock" text)
+    RETURNS SETOF record
+    AS 'MODULE_PATHNAME', '_dedup_into_make_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1;
+COMMENT ON FUNCTION _dedup_into_make(text, text, jsonb) IS
+    'step of dedup_into: makes the tables if they are not there; gives their full name and the statement that locks them';
+CREATE FUNCTION _dedup_into_start(result text, query text, options jsonb, OUT path text, OUT listing text)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', '_dedup_into_start_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1;
 COMMENT ON FUNCTION _dedup_into_start(text, text, jsonb) IS
-    'step of dedup_into: makes or checks the tables; gives the statement that locks and the query that lists new rows';
+    'step of dedup_into: checks query and options; gives the search path of the result and the query that lists new rows';
+CREATE FUNCTION _dedup_into_lock(result text) RETURNS boolean
+    AS 'MODULE_PATHNAME', '_dedup_into_lock_wrapper' LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION _dedup_into_lock(text) IS
+    'step of dedup_into: locks the result beyond the transaction; true if it has been locked since the last one';
+CREATE FUNCTION _dedup_into_unlock(result text) RETURNS void
+    AS 'MODULE_PATHNAME', '_dedup_into_unlock_wrapper' LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION _dedup_into_unlock(text) IS 'step of dedup_into: releases the lock';
 CREATE FUNCTION _dedup_into_repair(result text, query text, options jsonb) RETURNS void
     AS 'MODULE_PATHNAME', '_dedup_into_repair_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION _dedup_into_repair(text, text, jsonb) IS
@@ -21,13 +33,15 @@ CREATE FUNCTION _dedup_into_finish(result text, query text, options jsonb) RETUR
 COMMENT ON FUNCTION _dedup_into_finish(text, text, jsonb) IS
     'step of dedup_into: makes the search index and says what was done';
 
--- The search path is the caller's, as the query needs it, and a procedure that
--- sets one cannot commit: so everything here is named with its schema.
+-- A procedure that sets a search path for itself cannot commit: so everything
+-- here is named with its schema, and each step sets the path for the query.
 CREATE PROCEDURE dedup_into(result text, query text, options jsonb DEFAULT '{}') LANGUAGE plpgsql AS $procedure$
 DECLARE
     tools text;
+    made record;
     step record;
     todo record;
+    undisturbed boolean;
     after text;
 BEGIN
     SELECT pg_catalog.quote_ident(n.nspname) INTO tools
@@ -36,30 +50,46 @@ BEGIN
     EXECUTE pg_catalog.format('SELECT %s._dedup_into_check()', tools);
     -- In a function this is where PostgreSQL refuses, before anything is done.
     COMMIT;
-    -- Of two sessions that begin one result one makes it.
-    PERFORM pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(result, 6));
+    BEGIN
+        EXECUTE pg_catalog.format('SELECT * FROM %s._dedup_into_make($1, $2, $3)', tools)
+           INTO made USING result, query, options;
+    EXCEPTION WHEN unique_violation OR duplicate_table THEN
+        -- Another session made it at the same time, and has committed.
+        EXECUTE pg_catalog.format('SELECT * FROM %s._dedup_into_make($1, $2, $3)', tools)
+           INTO made USING result, query, options;
+    END;
+    COMMIT;
+    -- Locks are taken by statements of their own: what follows must see what
+    -- others committed while this session waited.
+    EXECUTE made."lock";
     EXECUTE pg_catalog.format('SELECT * FROM %s._dedup_into_start($1, $2, $3)', tools)
-       INTO step USING result, query, options;
+       INTO step USING made.name, query, options;
     COMMIT;
-    -- The lock is a statement of its own: what follows must see what others
-    -- committed while this one waited for it.
-    EXECUTE step."lock";
-    EXECUTE pg_catalog.format('SELECT %s._dedup_into_repair($1, $2, $3)', tools) USING result, query, options;
-    COMMIT;
+    PERFORM pg_catalog.set_config('search_path', step.path, true);
     FOR todo IN EXECUTE step.listing LOOP
         -- The list is complete from here on, and no longer reads the tables.
         COMMIT;
-        EXECUTE step."lock";
+        EXECUTE pg_catalog.format('SELECT %s._dedup_into_lock($1)', tools) INTO undisturbed USING made.name;
+        IF NOT undisturbed THEN
+            EXECUTE pg_catalog.format('SELECT %s._dedup_into_repair($1, $2, $3)', tools)
+              USING made.name, query, options;
+        END IF;
         EXECUTE pg_catalog.format('SELECT %s._dedup_into_take($1, $2, $3, $4)', tools)
-          USING result, query, options, todo;
+          USING made.name, query, options, todo;
         COMMIT;
     END LOOP;
-    EXECUTE step."lock";
+    COMMIT;
+    EXECUTE pg_catalog.format('SELECT %s._dedup_into_lock($1)', tools) INTO undisturbed USING made.name;
+    IF NOT undisturbed THEN
+        EXECUTE pg_catalog.format('SELECT %s._dedup_into_repair($1, $2, $3)', tools) USING made.name, query, options;
+    END IF;
     EXECUTE pg_catalog.format('SELECT %s._dedup_into_finish($1, $2, $3)', tools) INTO after
-      USING result, query, options;
+      USING made.name, query, options;
     IF after IS NOT NULL THEN
         EXECUTE after;
     END IF;
+    COMMIT;
+    EXECUTE pg_catalog.format('SELECT %s._dedup_into_unlock($1)', tools) USING made.name;
     COMMIT;
 END
 $procedure$;

@@ -4,9 +4,11 @@ use crate::pg::{Database, raise, raise_recipe};
 use dedup_core::evaluate::{Kinds, particulars};
 use dedup_core::features::TextRecipe;
 use dedup_core::signature::jaccard;
+use dedup_core::text::normalize;
 use pgrx::prelude::*;
 use serde::Deserialize;
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// What makes two contents equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -18,6 +20,21 @@ pub(super) enum Exact {
     Normal,
     /// Nothing: the stage is left out.
     None,
+}
+
+impl Exact {
+    /// What is compared of a content; `None`: nothing is.
+    pub(super) fn form(self, content: &str) -> Option<Cow<'_, str>> {
+        match self {
+            Exact::None => None,
+            Exact::Text => Some(Cow::Borrowed(content)),
+            Exact::Normal => {
+                let normal = normalize(content);
+                // What has no letter and no digit has nothing else by which it differs.
+                Some(if normal.is_empty() { Cow::Borrowed(content) } else { Cow::Owned(normal) })
+            }
+        }
+    }
 }
 
 /// How near rows become groups.
@@ -40,13 +57,29 @@ pub(super) enum Keep {
     Column(String, bool),
 }
 
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Order {
+    #[default]
+    Asc,
+    Desc,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ByColumn {
+    column: String,
+    #[serde(default)]
+    order: Order,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
     exact: Option<Exact>,
     distance: Option<Value>,
     similarity: Option<f64>,
-    n: Option<usize>,
+    n: Option<Value>,
     particulars: Option<Vec<String>>,
     weights: Option<Value>,
     fp: Option<String>,
@@ -93,9 +126,9 @@ impl Options {
         // An absent distance is the default, a null one is none.
         let near = json.get("distance").is_none_or(|distance| !distance.is_null());
         let written: Written = serde_json::from_value(json).unwrap_or_else(|error| refuse(error));
-        let bits = |name: &str, value: &Value| match value.as_u64() {
+        let bits = |name: &str, value: &Value| match whole(value) {
             Some(bits @ 0..=64) => bits as u32,
-            _ => refuse(format!("{name} is not a number from 0 to 64")),
+            _ => refuse(format!("{name} is not a whole number from 0 to 64")),
         };
         let distance = near.then(|| written.distance.as_ref().map_or(10, |value| bits("distance", value)));
         let diameter = written.diameter.as_ref().map(|value| bits("diameter", value));
@@ -103,10 +136,10 @@ impl Options {
         if !(0.0..=1.0).contains(&similarity) {
             refuse("similarity is not between 0 and 1")
         }
-        let n = written.n.unwrap_or(2);
-        if !(1..=8).contains(&n) {
-            refuse("n is not a number from 1 to 8")
-        }
+        let n = match written.n.as_ref().map_or(Some(2), whole) {
+            Some(n @ 1..=8) => n as usize,
+            _ => refuse("n is not a whole number from 1 to 8"),
+        };
         let group = written.group.unwrap_or(Group::Components);
         if diameter.is_some() && group == Group::SinglePass {
             refuse(
@@ -152,6 +185,12 @@ impl Options {
     }
 }
 
+/// A whole number, however it is written: 10, 10.0, 1e1.
+pub(super) fn whole(value: &Value) -> Option<u64> {
+    let number = value.as_f64().filter(|number| number.fract() == 0.0 && (0.0..1e15).contains(number));
+    number.map(|number| number as u64)
+}
+
 fn kinds(names: &[String]) -> Kinds {
     let mut kinds = Kinds { places: false, dates: false, numbers: false };
     for name in names {
@@ -174,14 +213,9 @@ fn keep(written: Option<Value>) -> Keep {
             "longest" => Keep::Longest,
             _ => refuse(format!("keep: unknown rule \"{rule}\"")),
         },
-        Some(Value::Object(rule)) => {
-            let column = rule.get("column").and_then(Value::as_str);
-            let order = rule.get("order").map_or(Some("asc"), Value::as_str);
-            match (column, order) {
-                (Some(column), Some("asc")) => Keep::Column(column.to_owned(), false),
-                (Some(column), Some("desc")) => Keep::Column(column.to_owned(), true),
-                _ => refuse("keep: not {\"column\": name, \"order\": \"asc\" or \"desc\"}"),
-            }
+        Some(rule @ Value::Object(_)) => {
+            let rule = ByColumn::deserialize(rule).unwrap_or_else(|error| refuse(format!("keep: {error}")));
+            Keep::Column(rule.column, rule.order == Order::Desc)
         }
         Some(_) => refuse("keep is neither a word nor an object"),
     }

@@ -2,12 +2,14 @@
 
 use super::options::{Keep, Options};
 use crate::pg::raise;
-use crate::pg::rows::{Column, Values, text_of};
+use crate::pg::rows::{Column, Values, text_argument, text_of};
 use pgrx::prelude::*;
 
 /// Where in a row they stand, and of what types they are.
 pub(super) struct Shape {
     id: pg_sys::Oid,
+    /// The content is of a type that is padded with blanks.
+    padded: bool,
     fp: Option<usize>,
     key: Option<(usize, pg_sys::Oid)>,
 }
@@ -34,13 +36,15 @@ impl Shape {
         let [id, content, ..] = columns else {
             refuse(format!("the query returns {} columns, not 2 or more", columns.len()), HINT)
         };
-        if ![pg_sys::TEXTOID, pg_sys::VARCHAROID].contains(&content.typoid) {
+        let padded = content.base_type() == pg_sys::BPCHAROID;
+        if !padded && !content.is_text() {
             let type_name = content.type_name();
-            refuse(format!("column \"{}\" of the query is {type_name}, not text", content.name), HINT)
+            let what = format!("column \"{}\" of the query is {type_name}, not text", content.name);
+            refuse(what, &format!("{HINT} Cast the content to text."))
         }
         let fp = options.fp.as_deref().map(|name| {
             let at = find(columns, name);
-            if columns[at].typoid != pg_sys::INT8OID {
+            if columns[at].base_type() != pg_sys::INT8OID {
                 refuse(format!("column \"{name}\" is {}, not bigint", columns[at].type_name()), HINT)
             }
             at
@@ -49,7 +53,17 @@ impl Shape {
             Keep::Column(name, _) => Some(key(columns, name)),
             _ => None,
         };
-        Shape { id: id.typoid, fp, key }
+        Shape { id: id.typoid, padded, fp, key }
+    }
+
+    /// The row's content.
+    pub(super) fn content(&self, row: &Values<'_>) -> Option<String> {
+        // SAFETY: the second column is text, or as good as that.
+        let mut content = unsafe { text_argument(row.get(1)?) };
+        if self.padded {
+            content.truncate(content.trim_end_matches(' ').len());
+        }
+        Some(content)
     }
 
     /// The fingerprint that the row brings, if rows bring one.
@@ -70,7 +84,9 @@ impl Shape {
         unsafe { text_of(id, self.id) }
     }
 
-    /// A number that orders rows as the column does; less is better, NULL is worst.
+    /// A number that orders rows as the column does; less is better. NULL is worst:
+    /// it has the greatest number to itself, which costs the difference between the
+    /// last two values of a bigint.
     pub(super) fn key(&self, row: &Values<'_>, descending: bool) -> i64 {
         let Some((column, typoid)) = self.key else { return 0 };
         let Some(value) = row.get(column) else { return i64::MAX };
@@ -78,12 +94,20 @@ impl Shape {
         let ordered = match typoid {
             pg_sys::INT2OID => i64::from(bits as i16),
             pg_sys::INT4OID | pg_sys::DATEOID => i64::from(bits as i32),
-            // Floats order as their bits do, the negative ones backwards.
-            pg_sys::FLOAT8OID => bits ^ ((bits >> 63) as u64 >> 1) as i64,
+            pg_sys::FLOAT8OID => order_of_float(f64::from_bits(bits.cast_unsigned())),
             _ => bits,
         };
-        if descending { !ordered } else { ordered }
+        if descending { !ordered } else { ordered }.min(i64::MAX - 1)
     }
+}
+
+/// As PostgreSQL orders them: zeros are equal, and NaN is above everything,
+/// whatever its sign.
+fn order_of_float(value: f64) -> i64 {
+    let value = if value.is_nan() { f64::NAN.abs() } else { value + 0.0 };
+    let bits = value.to_bits().cast_signed();
+    // The bits of floats order as floats do, of the negative ones backwards.
+    bits ^ ((bits >> 63).cast_unsigned() >> 1).cast_signed()
 }
 
 fn find(columns: &[Column], name: &str) -> usize {
@@ -98,11 +122,12 @@ fn find(columns: &[Column], name: &str) -> usize {
 
 fn key(columns: &[Column], name: &str) -> (usize, pg_sys::Oid) {
     let at = find(columns, name);
-    if !ORDERED.contains(&columns[at].typoid) {
+    let typoid = columns[at].base_type();
+    if !ORDERED.contains(&typoid) {
         refuse(
             format!("rows cannot be kept by column \"{name}\" of type {}", columns[at].type_name()),
             "Cast it to bigint, double precision, date or timestamp.",
         )
     }
-    (at, columns[at].typoid)
+    (at, typoid)
 }

@@ -5,6 +5,7 @@ pub(crate) mod aggregate;
 pub(crate) mod ball;
 mod error;
 pub(crate) mod guard;
+pub(crate) mod hold;
 pub(crate) mod host;
 pub(crate) mod interrupt;
 pub(crate) mod memory;

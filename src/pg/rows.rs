@@ -12,10 +12,34 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    /// Its type as SQL names it.
+    /// Its type as SQL names it, without a limit of length: `bpchar`, not
+    /// `character`, which is of one.
     pub(crate) fn type_name(&self) -> String {
         // SAFETY: any oid is answered by a string.
-        unsafe { CStr::from_ptr(pg_sys::format_type_be(self.typoid)).to_string_lossy().into_owned() }
+        unsafe {
+            CStr::from_ptr(pg_sys::format_type_with_typemod(self.typoid, -1)).to_string_lossy().into_owned()
+        }
+    }
+
+    /// Its type, or the one that its domain is over.
+    pub(crate) fn base_type(&self) -> pg_sys::Oid {
+        // SAFETY: any oid is answered.
+        unsafe { pg_sys::getBaseType(self.typoid) }
+    }
+
+    /// Whether a value is stored as `text` is: varchar, citext, a domain over these.
+    pub(crate) fn is_text(&self) -> bool {
+        // SAFETY: any oid is answered.
+        unsafe { pg_sys::IsBinaryCoercible(self.typoid, pg_sys::TEXTOID) }
+    }
+
+    /// Whether a value is neither a row nor an array, nor of a domain over these.
+    pub(crate) fn is_scalar(&self) -> bool {
+        // SAFETY: any oid is answered.
+        unsafe {
+            let base = self.base_type();
+            !pg_sys::type_is_rowtype(base) && pg_sys::get_element_type(base) == pg_sys::InvalidOid
+        }
     }
 }
 

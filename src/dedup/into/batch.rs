@@ -5,19 +5,17 @@ use super::super::options::{Exact, Keep};
 use super::super::shape::Shape;
 use super::groups::group;
 use super::job::Job;
-use super::progress::Counts;
+use super::progress::Taken;
 use super::stored::{Known, bigint};
 use super::write::write;
 use crate::pg::raise;
-use crate::pg::rows::{Values, text_argument};
+use crate::pg::rows::Values;
 use crate::pg::statement::{Argument, each, select};
 use dedup_core::features::Extractor;
 use dedup_core::hash::murmur3_128;
-use dedup_core::text::normalize;
 use pgrx::check_for_interrupts;
 use pgrx::datum::Uuid;
 use pgrx::prelude::*;
-use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// A new row.
@@ -70,11 +68,11 @@ impl Batch {
 }
 
 /// Takes in the rows of these ids, as far as they are not there already.
-pub(super) fn take(job: &Job, ids: Argument) -> Counts {
+pub(super) fn take(job: &Job, ids: Argument) -> Taken {
     let mut known = Known::new(job);
     let mut batch = read(job, ids, &mut known);
     if batch.rows.is_empty() {
-        return Counts::default();
+        return Taken { base: batch.base, rows: 0, merges: 0 };
     }
     find_equal(job, &mut batch, &mut known);
     let mut clusters = group(job, &batch, &mut known);
@@ -117,8 +115,7 @@ impl Reader<'_> {
         }
         let number = batch.rows.len() as u32;
         let arrival = batch.arrival(number);
-        // SAFETY: the second column is text.
-        let content = row.get(1).map(|content| unsafe { text_argument(content) });
+        let content = self.shape.content(row);
         let hash = content.as_deref().and_then(|content| hash(self.job.options.exact, content));
         let rank = match self.job.options.keep {
             Keep::First => 0,
@@ -147,7 +144,7 @@ impl Reader<'_> {
         let exact = self.job.options.exact;
         let mut same = |first: u32| {
             let earlier = known.content(base + 1 + i64::from(first));
-            earlier.is_some_and(|earlier| compared(exact, &earlier) == compared(exact, content))
+            earlier.is_some_and(|earlier| exact.form(&earlier) == exact.form(content))
         };
         let firsts = self.seen.entry(hash).or_default();
         let found = firsts.iter().copied().find(|&first| same(first));
@@ -167,14 +164,9 @@ impl Reader<'_> {
     }
 }
 
-/// What is compared of a content.
-fn compared(exact: Exact, content: &str) -> Cow<'_, str> {
-    if exact == Exact::Normal { Cow::Owned(normalize(content)) } else { Cow::Borrowed(content) }
-}
-
 fn hash(exact: Exact, content: &str) -> Option<u128> {
-    let [low, high] = murmur3_128(compared(exact, content).as_bytes(), 0);
-    (exact != Exact::None).then_some(u128::from(high) << 64 | u128::from(low))
+    let [low, high] = murmur3_128(exact.form(content)?.as_bytes(), 0);
+    Some(u128::from(high) << 64 | u128::from(low))
 }
 
 /// Finds rows that are there already with equal content, and the fingerprints
@@ -190,7 +182,7 @@ fn find_equal(job: &Job, batch: &mut Batch, known: &mut Known<'_>) {
         // If the old row's content is not what it was, the hash alone decides.
         let differs = known.content(old).is_some_and(|old| {
             hash(exact, &old) == row.hash
-                && known.content(arrival).is_some_and(|new| compared(exact, &new) != compared(exact, &old))
+                && known.content(arrival).is_some_and(|new| exact.form(&new) != exact.form(&old))
         });
         if !differs {
             row.old = Some(old);

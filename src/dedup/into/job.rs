@@ -1,10 +1,10 @@
 //! What a call of `dedup_into` is to do.
 
-use super::super::options::Options;
+use super::super::options::{Options, whole};
 use super::super::shape::Shape;
-use super::table::Table;
+use super::table::{State, Table};
 use crate::pg::Record;
-use crate::pg::statement::{Argument, array_type, describe, equality};
+use crate::pg::statement::{Argument, array_type, describe, equality, execute};
 use crate::pg::{raise, read, text};
 use pgrx::JsonB;
 use pgrx::prelude::*;
@@ -18,6 +18,8 @@ pub(super) struct Job {
     /// The query, to be put between parentheses.
     pub query: String,
     pub table: Table,
+    /// The search path of the query.
+    pub path: String,
     /// The first column of the query, quoted.
     pub id: String,
     /// The second one, quoted.
@@ -26,6 +28,12 @@ pub(super) struct Job {
     pub ids_type: pg_sys::Oid,
     /// How ids are compared: an operator with its schema.
     pub equals: String,
+    /// The type of the result's ids, as SQL names it.
+    id_type: String,
+    /// Whether the result is there.
+    found: bool,
+    /// The options that decide the result, as JSON.
+    decisive: String,
     batch: u64,
     /// A condition on the rows of the query that are looked at.
     only: Option<String>,
@@ -52,8 +60,9 @@ fn refuse(what: impl std::fmt::Display) -> ! {
 }
 
 impl Job {
-    /// Reads the arguments, and makes the tables if there are none.
-    pub(super) fn start(result: Option<&str>, query: Option<&str>, options: Option<JsonB>) -> Job {
+    /// Reads the arguments, and sets the search path of the result for the rest of
+    /// the transaction.
+    pub(super) fn read(result: Option<&str>, query: Option<&str>, options: Option<JsonB>) -> Job {
         let (Some(result), Some(query)) = (result, query) else {
             raise(
                 PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
@@ -81,10 +90,10 @@ impl Job {
         let mut all = kept.clone();
         all.extend(mine.remove_entry("progress"));
         let options = Options::read(Some(Value::Object(all)));
-        let batch = match mine.get("batch").map(Value::as_u64) {
+        let batch = match mine.get("batch").map(whole) {
             None => BATCH,
             Some(Some(batch @ 1..=1_000_000)) => batch,
-            Some(_) => refuse("batch is not a number from 1 to 1000000"),
+            Some(_) => refuse("batch is not a whole number from 1 to 1000000"),
         };
         let only = match mine.remove("where") {
             None | Some(Value::Null) => None,
@@ -92,6 +101,11 @@ impl Job {
             Some(_) => refuse("where is not a string"),
         };
         let query = query.trim().trim_end_matches(';').to_owned();
+        let table = Table::called(result);
+        let found = table.exists();
+        let path = found.then(|| table.path()).flatten().unwrap_or_else(current_path);
+        const SET: &str = "SELECT pg_catalog.set_config('search_path', $1, true)";
+        execute(SET, &[Argument::of(path.as_str())]);
         let columns = describe(&format!("SELECT * FROM ({query}\n) AS q"));
         Shape::of(&columns, &options);
         let (id, content) = (quoted(&columns[0].name), quoted(&columns[1].name));
@@ -105,15 +119,56 @@ impl Job {
             }
         }
         let typoid = columns[0].typoid;
-        let (Some(equals), Some(ids_type)) = (equality(typoid).and_then(operator), array_type(typoid)) else {
+        let scalar = columns[0].is_scalar();
+        let ids_type = array_type(typoid).filter(|_| scalar);
+        let (Some(equals), Some(ids_type)) = (equality(typoid).and_then(operator), ids_type) else {
             raise(
                 PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
                 format!("column \"{}\" of type {} cannot be a key", columns[0].name, columns[0].type_name()),
                 "Cast it to bigint, text, uuid or another type whose values can be compared.",
             )
         };
-        let table = Table::find_or_make(result, &columns[0], &query, Value::Object(kept));
-        Job { options, query, table, id, content, ids_type, equals, batch, only }
+        let id_type = columns[0].type_name();
+        let decisive = Value::Object(kept).to_string();
+        Job {
+            options,
+            query,
+            table,
+            path,
+            id,
+            content,
+            ids_type,
+            equals,
+            id_type,
+            found,
+            decisive,
+            batch,
+            only,
+        }
+    }
+
+    /// Makes the tables if they are not there.
+    pub(super) fn make(&self) {
+        if !self.found {
+            self.table.make(&self.id_type, &self.state());
+        }
+    }
+
+    /// Checks that the result is of this query and these options.
+    pub(super) fn check(&self) {
+        self.table.check(&self.id_type, &self.state());
+    }
+
+    /// As [`Job::check`], but as long as no row has arrived the result becomes one
+    /// of this query and these options.
+    pub(super) fn begin(&self) {
+        if !self.table.adopt(&self.id_type, &self.state()) {
+            self.check();
+        }
+    }
+
+    fn state(&self) -> State<'_> {
+        State { query: &self.query, options: &self.decisive, path: &self.path }
     }
 
     /// The query that lists the new rows in order, a batch a row.
@@ -144,6 +199,18 @@ impl Job {
             )
         }
         todo.row().array("ids", self.ids_type)
+    }
+}
+
+/// The search path of the session, with temporary tables last: one that somebody
+/// makes later must not take the place of what the query reads.
+fn current_path() -> String {
+    const SQL: &str = "SELECT pg_catalog.current_setting('search_path')";
+    let path = read(SQL, &[]).into_iter().flatten().flatten().next().map(text).unwrap_or_default();
+    match path.as_str() {
+        "" => "pg_temp".to_owned(),
+        path if path.contains("pg_temp") => path.to_owned(),
+        path => format!("{path}, pg_temp"),
     }
 }
 

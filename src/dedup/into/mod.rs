@@ -13,11 +13,13 @@ mod table;
 mod write;
 
 use crate::pg::Record;
+use crate::pg::hold::{hold, release};
 use crate::pg::raise;
-use crate::pg::statement::{in_transaction_block, is_read_committed};
+use crate::pg::statement::{execute, in_transaction_block, is_read_committed};
 use job::Job;
 use pgrx::JsonB;
 use pgrx::prelude::*;
+use table::Table;
 
 /// Refuses to start where nothing can be committed.
 #[pg_extern(sql = "")]
@@ -26,24 +28,63 @@ fn _dedup_into_check() {
         raise(
             PgSqlErrorCode::ERRCODE_ACTIVE_SQL_TRANSACTION,
             "dedup_into cannot run inside a transaction block",
-            "It commits batch by batch: CALL it on its own, outside BEGIN and of functions.",
+            "It commits batch by batch: CALL it on its own, outside of BEGIN and of functions. A driver that opens \
+             a transaction by itself must be set to autocommit.",
         )
     }
     check_isolation();
 }
 
-/// Makes the result's tables if they are not there, else checks that they are
-/// of this query and these options. Gives the statement that locks the result
-/// and the query that lists new rows by batches.
+/// Makes the result's tables if they are not there. Gives the result's name with
+/// its schema, and the statement that locks it.
+#[pg_extern(sql = "")]
+fn _dedup_into_make(
+    result: Option<&str>,
+    query: Option<&str>,
+    options: Option<JsonB>,
+) -> TableIterator<'static, (name!(name, String), name!(lock, String))> {
+    let job = Job::read(result, query, options);
+    job.make();
+    let lock = job.table.lock();
+    TableIterator::once((job.table.name, lock))
+}
+
+/// Checks that the result is of this query and these options; as long as no row
+/// has arrived, they become its own. Gives the search path of the query and the
+/// query that lists new rows by batches.
 #[pg_extern(sql = "")]
 fn _dedup_into_start(
     result: Option<&str>,
     query: Option<&str>,
     options: Option<JsonB>,
-) -> TableIterator<'static, (name!(lock, String), name!(listing, String))> {
-    let job = Job::start(result, query, options);
+) -> TableIterator<'static, (name!(path, String), name!(listing, String))> {
+    let job = Job::read(result, query, options);
+    execute(&job.table.lock(), &[]);
+    job.begin();
     progress::start(job.options.progress);
-    TableIterator::once((job.table.lock(), job.listing()))
+    let listing = job.listing();
+    TableIterator::once((job.path, listing))
+}
+
+/// Locks the result, for the transaction and beyond it, after whoever waits for
+/// it. Whether it has been locked since an earlier transaction of the session:
+/// if not, others may have written.
+#[pg_extern(sql = "")]
+fn _dedup_into_lock(result: &str) -> bool {
+    let table = Table::of_caller(result);
+    let relation = table.oid();
+    let undisturbed = hold(relation);
+    execute(&table.lock(), &[]);
+    if table.oid() != relation {
+        table.refuse_foreign()
+    }
+    undisturbed
+}
+
+/// Releases the lock.
+#[pg_extern(sql = "")]
+fn _dedup_into_unlock(result: &str) {
+    release(Table::of_caller(result).oid());
 }
 
 /// Puts right what rows that were taken out of the result leave: classes of
@@ -69,8 +110,9 @@ fn _dedup_into_take(
         raise(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, "todo is not a row of the listing", "")
     };
     let counts = batch::take(&job, ids);
-    progress::batch(&counts, total);
-    counts.rows
+    let rows = counts.rows;
+    progress::batch(counts, total);
+    rows
 }
 
 /// Makes the index that small batches search, says what was done, and gives
@@ -79,17 +121,18 @@ fn _dedup_into_take(
 fn _dedup_into_finish(result: Option<&str>, query: Option<&str>, options: Option<JsonB>) -> Option<String> {
     let job = locked(result, query, options);
     job.table.make_search_index();
-    let taken = progress::finish();
+    let taken = progress::finish(&job);
     // Whoever added a tenth of the rows has changed what the planner should know.
     (taken * 10 > job.table.arrivals()).then(|| format!("ANALYZE {}", job.table.name))
 }
 
 fn locked(result: Option<&str>, query: Option<&str>, options: Option<JsonB>) -> Job {
     check_isolation();
-    let job = Job::start(result, query, options);
+    let job = Job::read(result, query, options);
     // Nothing new if the procedure has it already; whoever calls one of these
     // functions otherwise must not work beside it.
-    crate::pg::statement::execute(&job.table.lock(), &[]);
+    execute(&job.table.lock(), &[]);
+    job.check();
     job
 }
 

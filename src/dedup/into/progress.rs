@@ -1,18 +1,18 @@
 //! What a call of `dedup_into` says on its way. A call is many transactions:
 //! what it has done is kept for the session between them.
 
+use super::job::Job;
+use super::stored::bigint;
+use crate::pg::statement::{Argument, each};
 use pgrx::notice;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 /// What a batch did.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Counts {
+pub(super) struct Taken {
+    /// How many rows had arrived before.
+    pub base: i64,
     pub rows: i64,
-    pub kept: i64,
-    pub exact: i64,
-    pub near: i64,
-    pub empty: i64,
     pub merges: i64,
 }
 
@@ -20,7 +20,7 @@ struct Run {
     every: Option<Duration>,
     started: Instant,
     said: Instant,
-    done: Counts,
+    batches: Vec<Taken>,
 }
 
 thread_local! {
@@ -31,44 +31,74 @@ thread_local! {
 pub(super) fn start(every: f64) {
     let now = Instant::now();
     let every = (every > 0.0).then(|| Duration::try_from_secs_f64(every).unwrap_or(Duration::MAX));
-    RUN.set(Some(Run { every, started: now, said: now, done: Counts::default() }));
+    RUN.set(Some(Run { every, started: now, said: now, batches: Vec::new() }));
 }
 
 /// A batch is done, of `total` rows.
-pub(super) fn batch(counts: &Counts, total: i64) {
+pub(super) fn batch(taken: Taken, total: i64) {
     RUN.with_borrow_mut(|run| {
         let Some(run) = run else { return };
-        let done = &mut run.done;
-        done.rows += counts.rows;
-        done.kept += counts.kept;
-        done.exact += counts.exact;
-        done.near += counts.near;
-        done.empty += counts.empty;
-        done.merges += counts.merges;
+        run.batches.push(taken);
         if run.every.is_none_or(|every| run.said.elapsed() < every) {
             return;
         }
         run.said = Instant::now();
-        let rate = run.done.rows as f64 / run.started.elapsed().as_secs_f64();
+        let done = run.rows();
+        let rate = done as f64 / run.started.elapsed().as_secs_f64();
         notice!(
-            "dedup_into: {} of {total} rows, {:.0} %, {rate:.0} a second, {:.0} s left",
-            run.done.rows,
-            100.0 * run.done.rows as f64 / total.max(1) as f64,
-            (total - run.done.rows).max(0) as f64 / rate
+            "dedup_into: {done} of {total} rows, {:.0} %, {rate:.0} a second, {:.0} s left",
+            100.0 * done as f64 / total.max(1) as f64,
+            (total - done).max(0) as f64 / rate
         );
     });
 }
 
 /// The call is over; how many rows it took in.
-pub(super) fn finish() -> i64 {
+pub(super) fn finish(job: &Job) -> i64 {
     let Some(run) = RUN.take() else { return 0 };
+    let rows = run.rows();
     if run.every.is_some() {
-        let Counts { rows, kept, exact, near, empty, merges } = run.done;
+        let [kept, exact, near, empty] = run.stages(job);
+        let merges: i64 = run.batches.iter().map(|batch| batch.merges).sum();
         notice!(
             "dedup_into: {rows} new rows: {kept} kept, {exact} exact and {near} near duplicates, {empty} empty; \
              {merges} clusters merged, {:.1} s",
             run.started.elapsed().as_secs_f64()
         );
     }
-    run.done.rows
+    rows
+}
+
+impl Run {
+    fn rows(&self) -> i64 {
+        self.batches.iter().map(|batch| batch.rows).sum()
+    }
+
+    /// How many of the rows that were taken in are now kept, exact or near
+    /// duplicates, or empty: a later one may have taken the place of one that was kept.
+    fn stages(&self, job: &Job) -> [i64; 4] {
+        let sql = format!(
+            "SELECT pg_catalog.count(*) FILTER (WHERE t.stage OPERATOR(pg_catalog.=) 'kept'), \
+                    pg_catalog.count(*) FILTER (WHERE t.stage OPERATOR(pg_catalog.=) 'exact'), \
+                    pg_catalog.count(*) FILTER (WHERE t.stage OPERATOR(pg_catalog.=) 'near'), \
+                    pg_catalog.count(*) FILTER (WHERE t.stage OPERATOR(pg_catalog.=) 'empty') \
+             FROM unnest($1, $2) AS b(base, last) JOIN {} AS t \
+                 ON t.arrival OPERATOR(pg_catalog.>) b.base AND t.arrival OPERATOR(pg_catalog.<=) b.last",
+            job.table.name
+        );
+        // Batches without another call's between them are one range.
+        let mut ranges: Vec<(i64, i64)> = Vec::new();
+        for Taken { base, rows, .. } in &self.batches {
+            match ranges.last_mut() {
+                Some((_, last)) if last == base => *last += rows,
+                _ => ranges.push((*base, base + rows)),
+            }
+        }
+        let (bases, lasts): (Vec<i64>, Vec<i64>) = ranges.into_iter().unzip();
+        let mut counts = [0; 4];
+        each(&sql, &[Argument::of(bases), Argument::of(lasts)], |row| {
+            counts = std::array::from_fn(|column| bigint(row, column).unwrap_or(0));
+        });
+        counts
+    }
 }

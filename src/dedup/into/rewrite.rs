@@ -94,24 +94,32 @@ pub(super) fn rewrite(job: &Job, known: &mut Known<'_>, changes: &HashMap<i64, C
     execute(&sql, &arguments);
 }
 
-/// After rows were taken out: the next row of equal content is the first, the
-/// next best row of a cluster the kept one.
+/// After rows were taken out or changed by somebody else: the next row of equal
+/// content is the first, the next best row of a cluster the kept one.
 pub(super) fn repair(job: &Job) {
     let Job { table, equals, .. } = job;
     let firsts = format!(
         "UPDATE {0} AS t SET same_as = CASE WHEN t.arrival OPERATOR(pg_catalog.<>) m.first THEN m.first END FROM ( \
-             SELECT c.same_as, pg_catalog.min(c.arrival) AS first FROM {0} AS c \
+             SELECT c.same_as, c.cluster, pg_catalog.min(c.arrival) AS first FROM {0} AS c \
              WHERE c.same_as IS NOT NULL AND NOT EXISTS ( \
-                 SELECT FROM {0} AS f WHERE f.arrival OPERATOR(pg_catalog.=) c.same_as) \
-             GROUP BY c.same_as) AS m WHERE t.same_as OPERATOR(pg_catalog.=) m.same_as",
+                 SELECT FROM {0} AS f WHERE f.arrival OPERATOR(pg_catalog.=) c.same_as \
+                     AND f.same_as IS NULL AND f.cluster OPERATOR(pg_catalog.=) c.cluster) \
+             GROUP BY c.same_as, c.cluster) AS m \
+         WHERE t.same_as OPERATOR(pg_catalog.=) m.same_as AND t.cluster OPERATOR(pg_catalog.=) m.cluster",
         table.name
     );
     execute(&firsts, &[]);
+    // The kept row's id may have come back as another row: it counts only if it is
+    // the kept row of this very cluster, and the only one.
     let keepers = format!(
         "SELECT DISTINCT ON (t.cluster) t.cluster, t.arrival FROM {0} AS t \
          WHERE t.cluster OPERATOR(pg_catalog.=) ANY (ARRAY( \
              SELECT c.cluster FROM {0} AS c WHERE c.stage OPERATOR(pg_catalog.<>) ALL (ARRAY['kept', 'empty']) \
-                 AND NOT EXISTS (SELECT FROM {0} AS k WHERE k.id {equals} c.keeper))) \
+                 AND NOT EXISTS (SELECT FROM {0} AS k WHERE k.id {equals} c.keeper \
+                     AND k.cluster OPERATOR(pg_catalog.=) c.cluster AND k.stage OPERATOR(pg_catalog.=) 'kept') \
+             UNION ALL SELECT c.cluster FROM {0} AS c WHERE c.stage OPERATOR(pg_catalog.=) 'kept' \
+                 GROUP BY c.cluster HAVING pg_catalog.count(*) OPERATOR(pg_catalog.>) 1 \
+                     OR NOT pg_catalog.bool_and(c.keeper {equals} c.id))) \
          ORDER BY t.cluster, t.rank, t.arrival",
         table.name
     );

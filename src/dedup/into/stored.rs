@@ -89,7 +89,8 @@ impl<'j> Known<'j> {
         let Job { table, equals, .. } = self.job;
         let sql = format!(
             "SELECT t.arrival, t.cluster, coalesce(t.same_as, t.arrival), t.fp, k.rank, k.arrival FROM {0} AS t \
-             LEFT JOIN {0} AS k ON k.id {equals} t.keeper WHERE t.arrival OPERATOR(pg_catalog.=) ANY ($1)",
+             LEFT JOIN {0} AS k ON k.id {equals} t.keeper AND k.cluster OPERATOR(pg_catalog.=) t.cluster \
+                 AND k.stage OPERATOR(pg_catalog.=) 'kept' WHERE t.arrival OPERATOR(pg_catalog.=) ANY ($1)",
             table.name
         );
         let (rows, keepers) = (&mut self.rows, &mut self.keepers);
@@ -150,7 +151,7 @@ impl<'j> Known<'j> {
         // Ids are given as a constant, so that the condition reaches an index
         // of the table behind the query, or is one pass with a hash table.
         let sql = format!(
-            "SELECT t.arrival, q.{content} FROM ({query}\n) AS q JOIN {} AS t ON t.id {equals} q.{id} \
+            "SELECT t.arrival, q.{content}::pg_catalog.text FROM ({query}\n) AS q JOIN {} AS t ON t.id {equals} q.{id} \
              WHERE q.{id} {equals} ANY ($1) AND t.arrival OPERATOR(pg_catalog.=) ANY ($2)",
             table.name
         );

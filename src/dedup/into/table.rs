@@ -2,11 +2,9 @@
 //! are ordinary tables to everybody and to pg_dump.
 
 use super::job::quoted;
-use crate::pg::rows::Column;
 use crate::pg::statement::{Argument, execute, object_name};
 use crate::pg::{raise, read, schema, text};
 use pgrx::prelude::*;
-use serde_json::Value;
 
 pub(super) struct Table {
     /// The result, with its schema, quoted; and the tables beside it.
@@ -20,21 +18,39 @@ pub(super) struct Table {
 
 /// The columns of the result, as `create` makes them.
 const COLUMNS: &str = "id cluster keeper stage distance similarity arrival same_as rank fp hash";
-const STATE: &str = "result query options arrivals";
+const MERGES: &str = "merge merged_at kept absorbed a b distance similarity";
+const STATE: &str = "result query options arrivals search_path";
+
+/// What a result is made of; the options and the search path as they are written
+/// down.
+pub(super) struct State<'a> {
+    pub query: &'a str,
+    pub options: &'a str,
+    pub path: &'a str,
+}
+
+struct Relation {
+    kind: String,
+    owner: String,
+    /// It belongs to the caller.
+    own: bool,
+    columns: String,
+    id_type: Option<String>,
+    /// What it has that a result must not have.
+    hindrance: Option<String>,
+}
 
 impl Table {
-    /// Finds the result of this query and these options, or makes an empty one.
-    pub(super) fn find_or_make(result: &str, id: &Column, query: &str, options: Value) -> Table {
+    /// The result of that name, which must be there and the caller's own.
+    pub(super) fn of_caller(result: &str) -> Table {
         let table = Table::called(result);
-        let options = options.to_string();
-        match table.relation(&table.name) {
-            Some(found) => table.check(&found, id, query, &options),
-            None => table.make(id, query, &options),
+        if !table.exists() {
+            table.refuse_foreign()
         }
         table
     }
 
-    fn called(result: &str) -> Table {
+    pub(super) fn called(result: &str) -> Table {
         const PARTS: &str = "SELECT p FROM pg_catalog.unnest(pg_catalog.parse_ident($1)) WITH ORDINALITY AS u(p, n) \
                              ORDER BY n";
         let mut parts: Vec<String> =
@@ -75,51 +91,113 @@ impl Table {
         }
     }
 
-    /// What the catalogue says of a relation: its kind, whether the caller owns
-    /// it, the type of its id, its columns.
-    fn relation(&self, name: &str) -> Option<[Option<String>; 4]> {
-        const SQL: &str = "SELECT c.relkind::pg_catalog.text, pg_catalog.pg_has_role(c.relowner, 'USAGE')::pg_catalog.text, \
-                 pg_catalog.max(CASE a.attname WHEN 'id' THEN pg_catalog.format_type(a.atttypid, NULL) END), \
-                 pg_catalog.string_agg(a.attname::pg_catalog.text, ' ' ORDER BY a.attnum) \
-             FROM pg_catalog.pg_class c LEFT JOIN pg_catalog.pg_attribute a \
-                 ON a.attrelid OPERATOR(pg_catalog.=) c.oid AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped \
-             WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)::pg_catalog.oid \
-             GROUP BY c.oid, c.relkind, c.relowner";
+    /// What the catalogue says of a relation.
+    fn relation(&self, name: &str) -> Option<Relation> {
+        const SQL: &str = "SELECT c.relkind::pg_catalog.text, \
+                 pg_catalog.pg_get_userbyid(c.relowner)::pg_catalog.text, \
+                 (pg_catalog.pg_get_userbyid(c.relowner) OPERATOR(pg_catalog.=) current_user)::pg_catalog.text, \
+                 (SELECT pg_catalog.string_agg(a.attname::pg_catalog.text, ' ' ORDER BY a.attnum) \
+                    FROM pg_catalog.pg_attribute a WHERE a.attrelid OPERATOR(pg_catalog.=) c.oid \
+                     AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped), \
+                 (SELECT pg_catalog.format_type(a.atttypid, -1) FROM pg_catalog.pg_attribute a \
+                   WHERE a.attrelid OPERATOR(pg_catalog.=) c.oid AND a.attname OPERATOR(pg_catalog.=) 'id'), \
+                 CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_rewrite r WHERE r.ev_class OPERATOR(pg_catalog.=) c.oid) \
+                     THEN 'rules' \
+                 WHEN EXISTS (SELECT FROM pg_catalog.pg_inherits i \
+                         WHERE c.oid OPERATOR(pg_catalog.=) ANY (ARRAY[i.inhparent, i.inhrelid])) THEN 'inheritance' \
+                 WHEN c.relrowsecurity AND c.relforcerowsecurity THEN 'row-level security that binds its owner' \
+                 WHEN EXISTS (SELECT FROM pg_catalog.pg_trigger t \
+                         JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) t.tgfoid \
+                         JOIN pg_catalog.pg_roles o ON o.oid OPERATOR(pg_catalog.=) p.proowner \
+                         WHERE t.tgrelid OPERATOR(pg_catalog.=) c.oid AND NOT t.tgisinternal AND NOT o.rolsuper \
+                           AND o.rolname OPERATOR(pg_catalog.<>) current_user) THEN 'a trigger of another role' END \
+             FROM pg_catalog.pg_class c \
+             WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)::pg_catalog.oid";
         let row = read(SQL, &[name]).pop()?;
         let mut cells = row.into_iter().map(|cell| cell.map(text));
-        Some(std::array::from_fn(|_| cells.next().flatten()))
+        let mut cell = || cells.next().flatten();
+        Some(Relation {
+            kind: cell()?,
+            owner: cell()?,
+            own: cell()? == "true",
+            columns: cell().unwrap_or_default(),
+            id_type: cell(),
+            hindrance: cell(),
+        })
     }
 
-    fn check(&self, found: &[Option<String>; 4], id: &Column, query: &str, options: &str) {
-        let [kind, own, id_type, columns] = found.each_ref().map(Option::as_deref);
-        let begins_with = |columns: Option<&str>, wanted: &str| {
-            columns.is_some_and(|columns| columns == wanted || columns.starts_with(&format!("{wanted} ")))
-        };
-        let state = self.relation(&self.state);
-        let state_columns = state.as_ref().and_then(|state| state[3].as_deref());
-        if kind != Some("r") || !begins_with(columns, COLUMNS) || !begins_with(state_columns, STATE) {
-            self.refuse_foreign()
+    /// Whether the result is there. What is there under its names must be a result,
+    /// the caller's own, and have nothing by which somebody else's code would run as
+    /// the caller.
+    pub(super) fn exists(&self) -> bool {
+        let Some(found) = self.relation(&self.name) else { return false };
+        let beside = [&self.merges, &self.state].map(|name| self.relation(name));
+        let [Some(merges), Some(state)] = &beside else { self.refuse_foreign() };
+        for (relation, columns) in [(&found, COLUMNS), (merges, MERGES), (state, STATE)] {
+            let has_columns =
+                relation.columns == columns || relation.columns.starts_with(&format!("{columns} "));
+            if relation.kind != "r" || !has_columns {
+                self.refuse_foreign()
+            }
         }
-        if own != Some("true") || state.as_ref().and_then(|state| state[1].as_deref()) != Some("true") {
-            raise(
-                PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
-                format!("must be owner of table {}", self.bare),
-                "A result is kept up to date by its owner.",
-            )
+        for (relation, name) in [(&found, &self.name), (merges, &self.merges), (state, &self.state)] {
+            if !relation.own {
+                raise(
+                    PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+                    format!("must be owner of table {name}"),
+                    format!("A result is kept up to date by its owner, which is {}.", relation.owner),
+                )
+            }
+            if let Some(hindrance) = &relation.hindrance {
+                raise(
+                    PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                    format!("table {name} has {hindrance}"),
+                    "Take that away, or give the result another name.",
+                )
+            }
         }
+        true
+    }
+
+    /// The search path of the query, once a row has arrived.
+    pub(super) fn path(&self) -> Option<String> {
+        // The tables cannot be exchanged for others from here on.
+        execute(
+            &format!("LOCK TABLE {}, {}, {} IN ACCESS SHARE MODE", self.name, self.merges, self.state),
+            &[],
+        );
+        self.exists();
+        let sql = format!(
+            "SELECT s.search_path FROM {} AS s WHERE s.arrivals OPERATOR(pg_catalog.>) 0",
+            self.state
+        );
+        read(&sql, &[]).into_iter().flatten().flatten().next().map(text)
+    }
+
+    /// The result's object identifier.
+    pub(super) fn oid(&self) -> pg_sys::Oid {
+        const SQL: &str = "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid::pg_catalog.text";
+        let oid = read(SQL, &[&self.name]).into_iter().flatten().flatten().next().map(text);
+        oid.and_then(|oid| oid.parse().ok())
+            .map(pg_sys::Oid::from_u32)
+            .unwrap_or_else(|| self.refuse_foreign())
+    }
+
+    /// Refuses another query or other options than those of the result.
+    pub(super) fn check(&self, id_type: &str, wanted: &State<'_>) {
+        self.exists();
         let kept = format!(
             "SELECT s.query, s.options::pg_catalog.text, \
                     (s.options OPERATOR(pg_catalog.=) $2::pg_catalog.jsonb)::pg_catalog.text \
              FROM {} AS s WHERE s.result::pg_catalog.oid OPERATOR(pg_catalog.=) $1::pg_catalog.regclass::pg_catalog.oid",
             self.state
         );
-        let Some(row) = read(&kept, &[&self.name, options]).pop() else { self.refuse_foreign() };
+        let Some(row) = read(&kept, &[&self.name, wanted.options]).pop() else { self.refuse_foreign() };
         let mut cells = row.into_iter().map(|cell| cell.map(text).unwrap_or_default());
         let (kept_query, kept_options) = (cells.next().unwrap_or_default(), cells.next().unwrap_or_default());
         const REBUILD: &str =
             "For another result give another name, or drop this one with its tables _merges and _state.";
-        let id_type_now = id.type_name();
-        if kept_query != query {
+        if kept_query != wanted.query {
             raise(
                 PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
                 format!("table \"{}\" is the result of another query: {kept_query}", self.bare),
@@ -135,20 +213,34 @@ impl Table {
                 format!("Call dedup_into with those; batch, where and progress may change. {REBUILD}"),
             )
         }
-        if id_type != Some(id_type_now.as_str()) {
+        let ids = self.relation(&self.name).and_then(|found| found.id_type).unwrap_or_default();
+        if ids != id_type {
             raise(
                 PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
-                format!(
-                    "the ids of table \"{}\" are {}, those of the query {id_type_now}",
-                    self.bare,
-                    id_type.unwrap_or_default()
-                ),
+                format!("the ids of table \"{}\" are {ids}, those of the query {id_type}", self.bare),
                 REBUILD,
             )
         }
     }
 
-    fn refuse_foreign(&self) -> ! {
+    /// Makes a result to which no row has come one of another query. Whether none has.
+    pub(super) fn adopt(&self, id_type: &str, wanted: &State<'_>) -> bool {
+        let Table { name, merges, state, .. } = self;
+        if self.arrivals() > 0 {
+            return false;
+        }
+        if self.relation(name).and_then(|found| found.id_type).as_deref() != Some(id_type) {
+            for (table, a, b) in [(name, "id", "keeper"), (merges, "a", "b")] {
+                let column = |column| format!("ALTER {column} TYPE {id_type} USING NULL");
+                execute(&format!("ALTER TABLE {table} {}, {}", column(a), column(b)), &[]);
+            }
+        }
+        let sql = format!("UPDATE {state} SET query = $1, options = $2::pg_catalog.jsonb, search_path = $3");
+        execute(&sql, &[wanted.query, wanted.options, wanted.path].map(Argument::of));
+        true
+    }
+
+    pub(super) fn refuse_foreign(&self) -> ! {
         raise(
             PgSqlErrorCode::ERRCODE_DUPLICATE_TABLE,
             format!("relation \"{}\" already exists and is not a result of dedup_into", self.bare),
@@ -156,7 +248,7 @@ impl Table {
         )
     }
 
-    fn make(&self, id: &Column, query: &str, options: &str) {
+    pub(super) fn make(&self, id: &str, first: &State<'_>) {
         for beside in [&self.merges, &self.state] {
             if self.relation(beside).is_some() {
                 raise(
@@ -167,7 +259,6 @@ impl Table {
             }
         }
         let Table { name, merges, state, .. } = self;
-        let id = id.type_name();
         for sql in [
             format!(
                 "CREATE TABLE {name} (id {id} PRIMARY KEY, cluster pg_catalog.int8 NOT NULL, keeper {id} NOT NULL, \
@@ -185,7 +276,7 @@ impl Table {
             ),
             format!(
                 "CREATE TABLE {state} (result pg_catalog.regclass PRIMARY KEY, query pg_catalog.text NOT NULL, \
-                 options pg_catalog.jsonb NOT NULL, arrivals pg_catalog.int8 NOT NULL)"
+                 options pg_catalog.jsonb NOT NULL, arrivals pg_catalog.int8 NOT NULL, search_path pg_catalog.text NOT NULL)"
             ),
             format!("COMMENT ON TABLE {name} IS 'result of dedup_into: clusters of near-duplicate rows'"),
             format!(
@@ -195,14 +286,18 @@ impl Table {
         ] {
             execute(&sql, &[]);
         }
-        let first =
-            format!("INSERT INTO {state} VALUES ($1::pg_catalog.regclass, $2, $3::pg_catalog.jsonb, 0)");
-        execute(&first, &[Argument::of(name.as_str()), Argument::of(query), Argument::of(options)]);
+        let sql =
+            format!("INSERT INTO {state} VALUES ($1::pg_catalog.regclass, $2, $3::pg_catalog.jsonb, 0, $4)");
+        execute(&sql, &[name, first.query, first.options, first.path].map(Argument::of));
     }
 
-    /// Lets readers in and everybody else wait.
+    /// Lets readers in and everybody else wait. Only who has rights on the tables
+    /// can hold a lock that conflicts.
     pub(super) fn lock(&self) -> String {
-        format!("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE", self.name)
+        let Table { name, merges, state, .. } = self;
+        format!(
+            "LOCK TABLE {name} IN SHARE ROW EXCLUSIVE MODE; LOCK TABLE {merges}, {state} IN ROW EXCLUSIVE MODE"
+        )
     }
 
     /// How many rows have ever arrived: the number of the last one.

@@ -4,7 +4,7 @@
 
 use super::batch::Batch;
 use super::job::Job;
-use super::progress::Counts;
+use super::progress::Taken;
 use super::rewrite::{Change, Compared, compare, rewrite};
 use super::stored::{Known, Standing};
 use crate::pg::statement::{Argument, execute};
@@ -26,7 +26,7 @@ pub(super) fn write(
     batch: &Batch,
     known: &mut Known<'_>,
     clusters: &mut Growing<Pair>,
-) -> Counts {
+) -> Taken {
     let sets = sets(batch, known, clusters);
     let mut changes = HashMap::new();
     for name in clusters.clusters() {
@@ -37,12 +37,12 @@ pub(super) fn write(
             changes.insert(name, Change { cluster: set.cluster, keeper: set.best.1 });
         }
     }
-    let counts = insert(job, ids, batch, known, clusters, &sets);
+    insert(job, ids, batch, known, clusters, &sets);
     rewrite(job, known, &changes);
     log_merges(job, known, clusters);
     let arrived = batch.arrival(batch.rows.len() as u32 - 1);
     execute(&format!("UPDATE {} SET arrivals = $1", job.table.state), &[Argument::of(arrived)]);
-    Counts { merges: clusters.merges().len() as i64, ..counts }
+    Taken { base: batch.base, rows: batch.rows.len() as i64, merges: clusters.merges().len() as i64 }
 }
 
 /// The sets that have a new row, by their roots.
@@ -86,10 +86,9 @@ fn insert(
     known: &mut Known<'_>,
     clusters: &mut Growing<Pair>,
     sets: &HashMap<u32, Set>,
-) -> Counts {
+) {
     let old = |keeper: i64| keeper <= batch.base;
     known.learn(sets.values().map(|set| set.best.1).filter(|&keeper| old(keeper)));
-    let mut counts = Counts { rows: batch.rows.len() as i64, ..Counts::default() };
     let mut columns = Columns::default();
     let mut needed = Vec::new();
     for (number, _) in (0u32..).zip(&batch.rows) {
@@ -111,19 +110,18 @@ fn insert(
             None => (known.row(keeper).class, known.row(keeper).fp),
         };
         let nothing = Compared { distance: None, similarity: None };
-        let (stage, near, count) = if row.empty {
-            ("empty", nothing, &mut counts.empty)
+        let (stage, near) = if row.empty {
+            ("empty", nothing)
         } else if arrival == keeper {
-            ("kept", nothing, &mut counts.kept)
+            ("kept", nothing)
         } else if class == keeper_class {
-            ("exact", Compared { distance: Some(0), similarity: Some(1.0) }, &mut counts.exact)
+            ("exact", Compared { distance: Some(0), similarity: Some(1.0) })
         } else {
             let near = *classes
                 .entry(class)
                 .or_insert_with(|| compare(known, (arrival, row.fp), (keeper, keeper_fp)));
-            ("near", near, &mut counts.near)
+            ("near", near)
         };
-        *count += 1;
         columns.n.push(row.n);
         columns.cluster.push(set.cluster);
         columns.keeper.push(keeper);
@@ -137,7 +135,6 @@ fn insert(
         columns.hash.push(row.hash.map(|hash| Uuid::from_bytes(hash.to_be_bytes())));
     }
     columns.insert(job, ids);
-    counts
 }
 
 impl Columns {

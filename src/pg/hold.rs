@@ -1,0 +1,63 @@
+//! A lock on a relation that is kept from one transaction to the next, for work
+//! that commits in parts. An error releases it, as it does any other lock.
+
+use super::raise;
+use pgrx::{PgSqlErrorCode, pg_sys};
+
+/// Keeps other writers out, and whoever else asks for this lock; not readers.
+const MODE: pg_sys::LOCKMODE = pg_sys::ShareRowExclusiveLock as pg_sys::LOCKMODE;
+
+/// What the session knows of its lock when a transaction begins.
+struct Held {
+    relation: pg_sys::LockRelId,
+    held: bool,
+    /// Somebody waits for it.
+    wanted: bool,
+}
+
+impl Held {
+    /// Leaves no lock behind: a waiter could otherwise not go first.
+    fn of(relation: pg_sys::Oid) -> Held {
+        let share = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
+        // SAFETY: the relation is open while it is asked about; waiters are
+        // asked for only if the lock is held.
+        unsafe {
+            let opened = pg_sys::try_relation_open(relation, share);
+            if opened.is_null() {
+                raise(PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE, "the table was dropped", "")
+            }
+            let held = pg_sys::CheckRelationLockedByMe(opened, MODE, false);
+            let wanted = held && pg_sys::LockHasWaitersRelation(opened, MODE);
+            let relation = (*opened).rd_lockInfo.lockRelId;
+            pg_sys::relation_close(opened, share);
+            Held { relation, held, wanted }
+        }
+    }
+}
+
+/// Locks a relation until [`release`], after whoever waits for it. Whether the
+/// lock was held all the time since an earlier transaction of this session, so
+/// that nobody else can have written. To be called first in a transaction.
+pub(crate) fn hold(relation: pg_sys::Oid) -> bool {
+    let Held { mut relation, held, wanted } = Held::of(relation);
+    // SAFETY: what is released is held.
+    unsafe {
+        if wanted {
+            pg_sys::UnlockRelationIdForSession(&mut relation, MODE);
+        }
+        if wanted || !held {
+            pg_sys::LockRelationIdForSession(&mut relation, MODE);
+        }
+    }
+    held && !wanted
+}
+
+/// Releases the lock of [`hold`], if the session has it. To be called first in
+/// a transaction.
+pub(crate) fn release(relation: pg_sys::Oid) {
+    let Held { mut relation, held, .. } = Held::of(relation);
+    if held {
+        // SAFETY: it is held.
+        unsafe { pg_sys::UnlockRelationIdForSession(&mut relation, MODE) };
+    }
+}

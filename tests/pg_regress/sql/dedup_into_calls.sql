@@ -1,0 +1,160 @@
+-- What decides whose code a call of dedup_into runs and what it reads: owners,
+-- triggers, search paths, a first call that failed, types of ids.
+CREATE EXTENSION pg_dedup;
+SET client_min_messages = warning;
+\set SHOW_CONTEXT never
+\set quiet '{"progress": 0}'
+CREATE TABLE letter (id integer PRIMARY KEY, body text);
+INSERT INTO letter SELECT i, 'text ' || i % 3 FROM generate_series(1, 6) i;
+\set query 'SELECT id, body FROM letter'
+
+-- A result that somebody else made is theirs alone, whoever calls: their
+-- triggers, rules and views would run as the caller (S6).
+CREATE ROLE regress_dedup_mallory;
+CREATE ROLE regress_dedup_alice;
+GRANT CREATE ON SCHEMA public TO regress_dedup_mallory, regress_dedup_alice;
+GRANT SELECT ON letter TO regress_dedup_mallory, regress_dedup_alice;
+SET ROLE regress_dedup_mallory;
+CREATE FUNCTION ran() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'ran as %', current_user; RETURN NEW; END $$;
+CALL dedup_into('trap', :'query', :'quiet');
+CREATE TRIGGER ran BEFORE INSERT ON trap_merges FOR EACH ROW EXECUTE FUNCTION ran();
+CREATE TRIGGER ran BEFORE INSERT ON trap FOR EACH ROW EXECUTE FUNCTION ran();
+RESET ROLE;
+INSERT INTO letter VALUES (7, 'text 7');
+CALL dedup_into('trap', :'query', :'quiet');
+\echo :LAST_ERROR_SQLSTATE
+-- One of the three tables is enough.
+ALTER TABLE trap OWNER TO CURRENT_USER;
+DROP TRIGGER ran ON trap;
+CALL dedup_into('trap', :'query', :'quiet');
+\echo :LAST_ERROR_SQLSTATE
+ALTER TABLE trap_merges OWNER TO CURRENT_USER;
+ALTER TABLE trap_state OWNER TO CURRENT_USER;
+-- The trigger is mallory's still.
+CALL dedup_into('trap', :'query', :'quiet');
+\echo :LAST_ERROR_SQLSTATE
+DROP TRIGGER ran ON trap_merges;
+CREATE RULE also AS ON INSERT TO trap_merges DO ALSO SELECT 1;
+CALL dedup_into('trap', :'query', :'quiet');
+DROP RULE also ON trap_merges;
+ALTER TABLE trap ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+CALL dedup_into('trap', :'query', :'quiet');
+ALTER TABLE trap DISABLE ROW LEVEL SECURITY, NO FORCE ROW LEVEL SECURITY;
+CREATE TABLE heir () INHERITS (trap);
+CALL dedup_into('trap', :'query', :'quiet');
+DROP TABLE heir;
+-- A trigger of the owner's own is the owner's business.
+CREATE FUNCTION mine() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$;
+CREATE TRIGGER mine BEFORE INSERT ON trap FOR EACH ROW EXECUTE FUNCTION mine();
+CALL dedup_into('trap', :'query', :'quiet');
+SELECT count(*) FROM trap;
+-- A view in the place of the table with the state.
+SET ROLE regress_dedup_mallory;
+CREATE FUNCTION spy() RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'ran as %', current_user; RETURN ''; END $$;
+CALL dedup_into('trap2', :'query', :'quiet');
+DROP TABLE trap2_state;
+CREATE VIEW trap2_state AS SELECT 'trap2'::regclass AS result, spy() AS query, '{}'::jsonb AS options, 0::bigint AS arrivals, ''::text AS search_path;
+RESET ROLE;
+CALL dedup_into('trap2', :'query', :'quiet');
+\echo :LAST_ERROR_SQLSTATE
+-- Being in the owner's role is not enough; having taken it is.
+CREATE ROLE regress_dedup_group;
+GRANT CREATE ON SCHEMA public TO regress_dedup_group;
+GRANT SELECT ON letter TO regress_dedup_group;
+GRANT regress_dedup_group TO regress_dedup_alice;
+SET ROLE regress_dedup_group;
+CALL dedup_into('ours', :'query', :'quiet');
+SET ROLE regress_dedup_alice;
+CALL dedup_into('ours', :'query', :'quiet');
+\echo :LAST_ERROR_SQLSTATE
+SET ROLE regress_dedup_group;
+CALL dedup_into('ours', :'query', :'quiet');
+RESET ROLE;
+DROP TABLE ours, ours_merges, ours_state, trap, trap_merges, trap_state, trap2, trap2_merges CASCADE;
+DROP FUNCTION ran, spy, mine;
+DROP OWNED BY regress_dedup_mallory, regress_dedup_alice, regress_dedup_group;
+DROP ROLE regress_dedup_mallory, regress_dedup_alice, regress_dedup_group;
+
+-- As long as nothing has arrived, query and options can be changed: a first call
+-- that fails pins nothing, not the type of the ids either (G6).
+CALL dedup_into('again', 'SELECT id, body, 1 / (id - 3) FROM letter', :'quiet');
+\echo :LAST_ERROR_SQLSTATE
+CALL dedup_into('again', 'SELECT id::text AS id, body FROM letter ORDER BY letter.id', '{"progress": 0, "distance": 3}');
+SELECT pg_typeof(id) AS id, pg_typeof(keeper) AS keeper, count(*) FROM again GROUP BY 1, 2;
+-- From then on they cannot.
+CALL dedup_into('again', :'query', '{"progress": 0, "distance": 3}');
+\echo :LAST_ERROR_SQLSTATE
+-- Neither when all rows are taken out: their names were given.
+DELETE FROM again;
+CALL dedup_into('again', :'query', '{"progress": 0, "distance": 3}');
+\echo :LAST_ERROR_SQLSTATE
+
+-- Later calls read what the first one read, whatever the search path (G13).
+CREATE SCHEMA app;
+CREATE SCHEMA other;
+CREATE TABLE app.petition AS TABLE letter;
+CREATE TABLE other.petition AS SELECT id + 100 AS id, body FROM letter;
+CREATE FUNCTION app.shown(body text) RETURNS text LANGUAGE sql IMMUTABLE RETURN body;
+CREATE FUNCTION other.shown(body text) RETURNS text LANGUAGE sql IMMUTABLE RETURN 'other ' || body;
+SET search_path = app, public;
+CALL dedup_into('public.pinned', 'SELECT id, shown(body) AS body FROM petition', :'quiet');
+INSERT INTO app.petition VALUES (8, 'text 1'), (9, 'other text 1');
+SET search_path = other, public;
+CALL dedup_into('public.pinned', 'SELECT id, shown(body) AS body FROM petition', :'quiet');
+SHOW search_path;
+RESET search_path;
+CALL dedup_into('pinned', 'SELECT id, shown(body) AS body FROM petition', :'quiet');
+-- Nor does a temporary table take the source's place.
+CREATE TEMP TABLE petition AS SELECT 1000 AS id, 'text' AS body;
+CALL dedup_into('pinned', 'SELECT id, shown(body) AS body FROM petition', '{"progress": 0, "where": "shown(body) LIKE ''%text%''"}');
+SELECT count(*), max(id), count(*) FILTER (WHERE stage = 'exact') AS exact FROM pinned;
+SELECT search_path FROM pinned_state;
+-- When the source moves, the owner says so.
+ALTER TABLE app.petition SET SCHEMA public;
+ALTER FUNCTION app.shown SET SCHEMA public;
+DROP SCHEMA app;
+DROP TABLE pg_temp.petition;
+CALL dedup_into('pinned', 'SELECT id, shown(body) AS body FROM petition', :'quiet');
+SELECT count(*) FROM pinned;
+DROP SCHEMA other CASCADE;
+DROP TABLE petition, pinned, pinned_merges, pinned_state;
+DROP FUNCTION shown;
+
+-- Types of ids: blanks and bits of a length, and what cannot be a key (G7).
+CALL dedup_into('typed_char', 'SELECT id::text::char(4) AS id, body FROM letter', :'quiet');
+CALL dedup_into('typed_bit', 'SELECT id::bit(8) AS id, body FROM letter', :'quiet');
+CALL dedup_into('typed_varchar', 'SELECT id::text::varchar(5) AS id, body FROM letter', :'quiet');
+CALL dedup_into('typed_varchar', 'SELECT id::text::varchar(5) AS id, body FROM letter', :'quiet');
+SELECT format('SELECT %L AS type, count(*), count(*) FILTER (WHERE stage = ''exact'') AS exact, max(id::text) FROM %I', format_type(atttypid, atttypmod), attrelid::regclass)
+FROM pg_attribute WHERE attrelid::regclass::text ~ '^typed_[a-z]+$' AND attname = 'id' ORDER BY attrelid::regclass::text \gexec
+CREATE TYPE pair AS (a integer, b integer);
+CREATE DOMAIN numbers AS integer[];
+CALL dedup_into('refused', 'SELECT ROW(id, id)::pair AS id, body FROM letter', :'quiet');
+\echo :LAST_ERROR_SQLSTATE
+CALL dedup_into('refused', 'SELECT ROW(id, id) AS id, body FROM letter', :'quiet');
+\echo :LAST_ERROR_SQLSTATE
+CALL dedup_into('refused', 'SELECT ARRAY[id] AS id, body FROM letter', :'quiet');
+\echo :LAST_ERROR_SQLSTATE
+CALL dedup_into('refused', 'SELECT ARRAY[id]::numbers AS id, body FROM letter', :'quiet');
+\echo :LAST_ERROR_SQLSTATE
+SELECT count(*) AS left_behind FROM pg_class WHERE relname ~ 'refused';
+SELECT * FROM dedup('SELECT ROW(id, id)::pair, body FROM letter', :'quiet') LIMIT 1;
+DROP TABLE typed_char, typed_char_merges, typed_char_state, typed_bit, typed_bit_merges, typed_bit_state, typed_varchar, typed_varchar_merges, typed_varchar_state;
+DROP TYPE pair;
+DROP DOMAIN numbers;
+
+-- What is kept, and what the options say, is as in dedup: NULL options, whole
+-- numbers, contents of other types, contents without a letter, and the counts.
+CREATE DOMAIN prose AS text;
+CREATE TABLE odd AS SELECT i AS id, (ARRAY['👍', '…', '', '👍', 'a b', 'A, B', '…'])[i]::char(9) AS body, (ARRAY['👍', '…', '', '👍', 'a b', 'A, B', '…'])[i]::prose AS prose,
+    (ARRAY['-NaN', '1', 'NaN', '-0', '0', '-Infinity', NULL])[i]::float8 AS likes FROM generate_series(1, 7) i;
+CALL dedup_into('odd1', 'SELECT id, body, likes FROM odd ORDER BY id', '{"exact": "normal", "distance": null, "batch": 3.0, "n": 2.0, "progress": 0}');
+CALL dedup_into('odd2', 'SELECT id, prose FROM odd ORDER BY id', NULL);
+CALL dedup_into('odd2', 'SELECT id, prose FROM odd ORDER BY id', '{"distance": 10.0}');
+SELECT o.id, o.keeper, o.stage, t.keeper AS text, p.keeper AS prose FROM odd1 o JOIN dedup('SELECT id, body FROM odd ORDER BY id', '{"exact": "text", "distance": null}') t ON t.id::int = o.id
+  JOIN odd2 p ON p.id = o.id ORDER BY o.id;
+SELECT count(*) AS differing FROM (SELECT id::text, keeper::text, stage FROM odd1
+    EXCEPT SELECT id, keeper, stage FROM dedup('SELECT id, body FROM odd ORDER BY id', '{"exact": "normal", "distance": null}')) d;
+DROP TABLE letter, odd, odd1, odd1_merges, odd1_state, odd2, odd2_merges, odd2_state, again, again_merges, again_state;
+DROP DOMAIN prose;
+DROP EXTENSION pg_dedup;
