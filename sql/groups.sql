@@ -3,7 +3,7 @@
 CREATE FUNCTION near_dup_pairs(query text, distance integer DEFAULT 3)
     RETURNS TABLE (a bigint, b bigint, "distance" integer)
     AS 'MODULE_PATHNAME', 'near_dup_pairs_wrapper'
-    LANGUAGE c STABLE STRICT PARALLEL UNSAFE COST 1000000 ROWS 100000;
+    LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000;
 COMMENT ON FUNCTION near_dup_pairs(text, integer) IS
     'all pairs of rows within a Hamming distance; query returns (id bigint, fp bigint)';
 
@@ -22,6 +22,6 @@ COMMENT ON FUNCTION near_dup_component(bigint, integer, integer) IS
 CREATE FUNCTION dedup(query text, options jsonb DEFAULT '{}')
     RETURNS TABLE (id text, keeper text, stage text, distance integer, similarity double precision)
     AS 'MODULE_PATHNAME', 'dedup_wrapper'
-    LANGUAGE c STABLE STRICT PARALLEL UNSAFE COST 1000000 ROWS 100000;
+    LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000;
 COMMENT ON FUNCTION dedup(text, jsonb) IS
     'exact stage, near stage, verification and choice of the kept row over a query (id, content text, …): one row an input row';

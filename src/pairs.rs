@@ -9,13 +9,19 @@ use crate::progress::Progress;
 use dedup_core::cluster::{Pairs, Settings};
 use pgrx::prelude::*;
 
+/// The distance if none is given.
+const DISTANCE: i32 = 3;
+
 /// Puts every pair within `distance` of the rows (id, fp) of `query` into the
 /// result, each once, the lesser id first. Rows without a fingerprint are
 /// skipped; a row without an id is an error; rows that share an id are
 /// different rows.
 #[pg_extern(sql = "")]
-fn near_dup_pairs(query: &str, distance: i32, fcinfo: pg_sys::FunctionCallInfo) {
-    let distance = checked_distance(Some(distance), "distance");
+fn near_dup_pairs(query: Option<&str>, distance: Option<i32>, fcinfo: pg_sys::FunctionCallInfo) {
+    let Some(query) = query else {
+        raise(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, "the query must not be null", "")
+    };
+    let distance = checked_distance(distance.or(Some(DISTANCE)), "distance");
     let progress = Progress::new("near_dup_pairs", progress_interval());
     let mut host = QueryHost::reporting(&progress);
     progress.stage("reading", "rows", None);

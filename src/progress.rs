@@ -10,6 +10,7 @@ pub(crate) struct Progress {
     /// The function that runs.
     who: &'static str,
     every: Option<Duration>,
+    started: Instant,
     stage: Cell<Stage>,
     said: Cell<Instant>,
 }
@@ -33,7 +34,7 @@ impl Progress {
         let now = Instant::now();
         let every = (every > 0.0).then(|| Duration::try_from_secs_f64(every).unwrap_or(Duration::MAX));
         let stage = Stage { name: "", unit: "", steps: 0, total: None, share: None, started: now };
-        Progress { who, every, stage: Cell::new(stage), said: Cell::new(now) }
+        Progress { who, every, started: now, stage: Cell::new(stage), said: Cell::new(now) }
     }
 
     /// A stage begins; `total`: its steps, if they are known.
@@ -69,9 +70,9 @@ impl Progress {
         }
     }
 
-    /// The stage is over.
+    /// The stage is over, which is told of a run that takes long.
     pub(crate) fn end(&self, counts: &str) {
-        if self.every.is_some() {
+        if self.every.is_some_and(|every| self.started.elapsed() >= every) {
             let stage = self.stage.get();
             notice!("{}: {}: {counts}, {:.1} s", self.who, stage.name, stage.started.elapsed().as_secs_f64());
         }

@@ -9,25 +9,29 @@ mod options;
 mod shape;
 
 use crate::pg::host::{done, work_memory};
-use crate::pg::rows::{Output, text_argument, walk};
+use crate::pg::raise;
+use crate::pg::rows::{Output, walk};
 use crate::pg::spill::TempFile;
 use crate::progress::Progress;
 use dedup_core::cluster::UnionFind;
 use dedup_core::exact::EqualTexts;
 use dedup_core::signature::{hamming, jaccard};
-use dedup_core::text::normalize;
 use input::{Input, Kind};
-use options::{Exact, Keep, Options};
+use options::{Keep, Options};
 use pgrx::JsonB;
 use pgrx::prelude::*;
 use shape::Shape;
+use std::borrow::Cow;
 
 /// One result row an input row, in order: the id, the id of the row that is
 /// kept of its group, and how it was caught: `kept` (it is that row), `exact`
 /// (its content equals the kept row's), `near`, or `empty` (its content is
 /// NULL). The distance and the similarity are those to the kept row.
 #[pg_extern(sql = "")]
-fn dedup(query: &str, options: Option<JsonB>, fcinfo: pg_sys::FunctionCallInfo) {
+fn dedup(query: Option<&str>, options: Option<JsonB>, fcinfo: pg_sys::FunctionCallInfo) {
+    let Some(query) = query else {
+        raise(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, "the query must not be null", "")
+    };
     let options = Options::read(options.map(|json| json.0));
     let progress = Progress::new("dedup", options.progress);
     let mut input = Input::new();
@@ -55,8 +59,7 @@ fn read(query: &str, options: &Options, input: &mut Input, progress: &Progress) 
         move |row| {
             progress.step();
             let id = shape.id(row);
-            // SAFETY: the second column is text.
-            let content = row.get(1).map(|content| unsafe { text_argument(content) });
+            let content = shape.content(row);
             let (kind, fp) = match (&content, shape.fp(row).flatten()) {
                 (None, _) => (Kind::Empty, 0),
                 (Some(_), None) => (Kind::Plain, 0),
@@ -68,10 +71,8 @@ fn read(query: &str, options: &Options, input: &mut Input, progress: &Progress) 
                 Keep::Column(..) => input.ranks.push(shape.key(row, descending)),
             }
             let number = input.add(&id, content.as_deref().unwrap_or(""), kind, fp);
-            match (content, options.exact) {
-                (None, _) | (_, Exact::None) => {}
-                (Some(content), Exact::Text) => done(hashes.add(number, content.as_bytes())),
-                (Some(content), Exact::Normal) => done(hashes.add(number, normalize(&content).as_bytes())),
+            if let Some(form) = content.as_deref().and_then(|content| options.exact.form(content)) {
+                done(hashes.add(number, form.as_bytes()));
             }
         }
     });
@@ -88,9 +89,9 @@ fn compare(
 ) -> Vec<u32> {
     progress.stage("comparing exactly", "equal hashes", None);
     let mut first_equal: Vec<u32> = (0..input.rows() as u32).collect();
-    let content = |input: &mut Input, row: u32| match options.exact {
-        Exact::Normal => normalize(&input.content(row as usize)),
-        _ => input.content(row as usize),
+    let content = |input: &mut Input, row: u32| {
+        let content = input.content(row as usize);
+        options.exact.form(&content).map(Cow::into_owned).unwrap_or(content)
     };
     let mut copies = 0u64;
     // A text that has a thousand copies is read once.
@@ -151,12 +152,13 @@ impl Result<'_> {
         let rows = input.rows();
         progress.stage("writing the result", "rows", Some(rows as u64));
         let kept = self.keepers(input);
-        let (mut near, mut exact) = (0, 0);
+        let (mut near, mut exact, mut empty) = (0, 0, 0);
         for row in 0..rows {
             let keeper = kept[self.group(row)] as usize;
             let (stage, distance, similar) = self.verdict(input, row, keeper);
             near += usize::from(stage == "near");
             exact += usize::from(stage == "exact");
+            empty += usize::from(stage == "empty");
             let id = input.id(row);
             let keeper = if keeper == row { id.clone() } else { input.id(keeper) };
             // SAFETY: declared as text, text, text, integer, double precision.
@@ -171,8 +173,10 @@ impl Result<'_> {
             }
             progress.step();
         }
-        let kept = rows - exact - near;
-        progress.end(&format!("{rows} rows: {kept} kept, {exact} exact and {near} near duplicates"));
+        let kept = rows - exact - near - empty;
+        progress.end(&format!(
+            "{rows} rows: {kept} kept, {exact} exact and {near} near duplicates, {empty} empty"
+        ));
     }
 
     /// How a row was caught, and how far it is from the kept one.

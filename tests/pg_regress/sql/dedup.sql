@@ -80,6 +80,42 @@ SELECT stage, count(*), min(keeper) FROM dedup('SELECT i, ''a''::text FROM gener
 -- Contents and ids longer than a page, and of many bytes a character.
 SELECT length(id), keeper = id AS kept, stage FROM dedup($$SELECT repeat('编', 5000) || i, repeat('停水', 100000) || i / 2 FROM generate_series(1, 4) i$$,
     '{"progress": 0, "distance": null}');
+-- NULL options are the defaults; a whole number may be written as it likes.
+SELECT * FROM dedup('SELECT 1, ''a''::text', NULL);
+SELECT * FROM near_dup_pairs('VALUES (1, 0::bigint), (2, 7), (3, 255)', NULL);
+SELECT id FROM dedup('SELECT 1, ''a''::text', '{"distance": 10.0, "n": 2e0, "diameter": 2e1, "progress": 0}');
+-- Contents of types that are text at heart; of others not.
+CREATE DOMAIN prose AS varchar(9);
+CREATE DOMAIN print AS bigint;
+SELECT keeper FROM dedup('VALUES (1, ''a''::prose, 1::print), (2, ''a'', 2)', '{"fp": "column3", "keep": {"column": "column3", "order": "desc"}, "progress": 0}');
+SELECT keeper FROM dedup('VALUES (1, ''a''::char(3)), (2, ''a '')', '{"progress": 0}');
+SELECT dedup('SELECT 1, ''{}''::jsonb');
+DROP DOMAIN prose, print;
+-- A normal form without a character says nothing: such contents are compared as
+-- they are.
+SELECT string_agg(keeper, ' ' ORDER BY id::int) AS keepers FROM dedup($$VALUES (1, '👍'), (2, '…'), (3, ''), (4, '👍'), (5, 'a b'), (6, 'A, B'), (7, '')$$, '{"exact": "normal", "distance": null, "progress": 0}');
+-- Kept by a number as PostgreSQL orders it, NULL always last: NaN is above all
+-- others, whatever its sign, zeros are equal, and infinity is something.
+CREATE TABLE liked (id serial, class text, likes float8, at timestamptz, n bigint);
+INSERT INTO liked (class, likes) VALUES ('nan', '-NaN'::float8 * -1), ('nan', '1'), ('nan', '-NaN'), ('zero', 0), ('zero', '-0'), ('null', NULL), ('null', 'NaN'), ('below', '-1'), ('below', '-Infinity');
+INSERT INTO liked (class, at) VALUES ('infinity', NULL), ('infinity', 'infinity'), ('minus', NULL), ('minus', '-infinity');
+INSERT INTO liked (class, n) VALUES ('most', NULL), ('most', 9223372036854775807), ('least', NULL), ('least', -9223372036854775808);
+SELECT col, sort, string_agg(DISTINCT class || '>' || keeper, ' ') FILTER (WHERE d.stage = 'kept') AS kept
+FROM (VALUES ('likes'), ('at'), ('n')) c(col), (VALUES ('asc'), ('desc')) o(sort),
+     dedup('SELECT id, class, likes, at, n FROM liked ORDER BY id', jsonb_build_object('progress', 0, 'distance', NULL, 'keep', jsonb_build_object('column', col, 'order', sort))) d
+     JOIN liked l ON l.id::text = d.id GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT col, sort, count(*) AS "kept otherwise than by ORDER BY"
+FROM (VALUES ('likes'), ('at'), ('n')) c(col), (VALUES ('asc'), ('desc')) o(sort),
+     dedup('SELECT id, class, likes, at, n FROM liked ORDER BY id', jsonb_build_object('progress', 0, 'distance', NULL, 'keep', jsonb_build_object('column', col, 'order', sort))) d
+     JOIN liked l ON l.id::text = d.id
+WHERE d.stage = 'kept' AND d.id <> (SELECT id::text FROM liked f WHERE f.class = l.class
+    ORDER BY CASE WHEN sort = 'asc' THEN CASE col WHEN 'likes' THEN likes END END NULLS LAST, CASE WHEN sort = 'desc' THEN CASE col WHEN 'likes' THEN likes END END DESC NULLS LAST,
+             CASE WHEN sort = 'asc' THEN CASE col WHEN 'at' THEN at END END NULLS LAST, CASE WHEN sort = 'desc' THEN CASE col WHEN 'at' THEN at END END DESC NULLS LAST,
+             CASE WHEN sort = 'asc' THEN CASE col WHEN 'n' THEN n END END NULLS LAST, CASE WHEN sort = 'desc' THEN CASE col WHEN 'n' THEN n END END DESC NULLS LAST, id LIMIT 1)
+GROUP BY 1, 2 ORDER BY 1, 2;
+DROP TABLE liked;
+-- Nothing is said of a run that takes no time.
+SELECT id FROM dedup('SELECT 1, ''a''::text');
 -- Refused.
 SELECT dedup('SELECT 1');
 SELECT dedup('SELECT 1, 2');
@@ -100,7 +136,11 @@ SELECT dedup('SELECT 1, ''a''::text', '{"particulars": ["name"]}');
 SELECT dedup('SELECT 1, ''a''::text', '{"progress": -1}');
 SELECT dedup('SELECT 1, ''a''::text', '[]');
 SELECT dedup('SELECT 1, ''a''::text', '{"fp": "fp"}');
-SELECT dedup('SELECT 1, ''a''::text', NULL) IS NULL AS nothing;
+SELECT dedup('SELECT 1, ''a''::text', '{"keep": {"column": "likes", "oder": "desc"}}');
+SELECT dedup('SELECT 1, ''a''::text', '{"keep": {"column": "likes", "order": "down"}}');
+SELECT dedup('SELECT 1, ''a''::text', '{"distance": 10.5}');
+SELECT dedup(NULL);
+SELECT * FROM near_dup_pairs(NULL);
 SELECT dedup('SELECT 1, ''a''::bytea');
 SELECT dedup('DELETE FROM own RETURNING id, body');
 SELECT dedup('SELECT 1, ''a''::text; SELECT 2, ''b''::text');
