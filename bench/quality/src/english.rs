@@ -6,8 +6,8 @@
 //! cut off. One row in thirty is an earlier one with other places, which makes
 //! it another matter.
 
-use crate::data::fail;
 use crate::english_words::{ANY, BUILDINGS, DAYS, OPENINGS, QUARTERS, REQUESTS, STREETS, SYNONYMS, TOPICS};
+use crate::table::write as write_file;
 use dedup_core::hash::{GOLDEN, mix64};
 use std::collections::HashMap;
 use std::path::Path;
@@ -197,23 +197,13 @@ fn texts(rows: usize, seed: u64) -> (Vec<Text>, Vec<(usize, usize, &'static str)
 pub fn write(directory: &str, rows: usize, seed: u64) {
     let (texts, labels) = texts(rows, seed);
     let directory = Path::new(directory);
-    let write = |name: &str, header: &[&str], lines: &mut dyn Iterator<Item = Vec<String>>| {
-        let path = directory.join(name);
-        let mut writer = csv::Writer::from_path(&path).unwrap_or_else(|error| fail(path.display(), error));
-        let mut put =
-            |line: &[String]| writer.write_record(line).unwrap_or_else(|error| fail(path.display(), error));
-        put(&header.iter().map(|&column| column.to_owned()).collect::<Vec<_>>());
-        lines.for_each(|line| put(&line));
-        writer.flush().unwrap_or_else(|error| fail(path.display(), error));
-    };
-    std::fs::create_dir_all(directory).unwrap_or_else(|error| fail(directory.display(), error));
     let line =
-        |(at, text): (usize, &Text)| vec![(at + 1).to_string(), text.title.clone(), text.sentences.join(" ")];
-    write("petitions.csv", &["id", "title", "body"], &mut texts.iter().enumerate().map(line));
+        |(at, text): (usize, &Text)| [(at + 1).to_string(), text.title.clone(), text.sentences.join(" ")];
+    write_file(directory, "petitions.csv", ["id", "title", "body"], texts.iter().enumerate().map(line));
     let pair = |&(a, b, matter): &(usize, usize, &str)| {
-        vec![(a + 1).to_string(), (b + 1).to_string(), matter.to_owned()]
+        [(a + 1).to_string(), (b + 1).to_string(), matter.to_owned()]
     };
-    write("petition_pairs.csv", &["id1", "id2", "matter"], &mut labels.iter().map(pair));
+    write_file(directory, "petition_pairs.csv", ["id1", "id2", "matter"], labels.iter().map(pair));
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! ```text
 //! cargo run --release -p dedup_quality -- DIRECTORY [petitions|short|edits|recipes]…
 //!     [--judged-only] [--pairs FILE] [--svg FILE]
-//! cargo run --release -p dedup_quality -- english DIRECTORY [--rows N] [--seed N]
+//! cargo run --release -p dedup_quality -- english|desk DIRECTORY [--rows N] [--seed N]
 //! ```
 //!
 //! The directory holds, each as CSV (or `.csv.gz`) with a header, in any order of
@@ -19,13 +19,14 @@
 //! A pair of `petitions.csv` that is not judged counts as wrong, which is right
 //! where all pairs were looked at; `--judged-only` is for files that judge some
 //! pairs only. `--pairs` writes the pairs that the suggested way finds. `english`
-//! writes such a directory, made up.
+//! and `desk` write such a directory, made up: English complaints, the Chinese desk.
 //!
 //! No setting is fitted to these files: recipes and thresholds are the
 //! documented defaults, radii come from the background of the unlabelled texts
 //! (`near_dup_calibrate`, `dedup_suggest`).
 
 mod data;
+mod desk;
 mod edits;
 mod english;
 mod english_words;
@@ -41,10 +42,10 @@ mod truth;
 use data::{Data, fail};
 
 const USAGE: &str = "usage: dedup_quality DIRECTORY [petitions|short|edits|recipes]… [--judged-only] [--pairs FILE] [--svg FILE]
-       dedup_quality english DIRECTORY [--rows N] [--seed N]
+       dedup_quality english|desk DIRECTORY [--rows N] [--seed N]
 
 DIRECTORY holds petitions.csv and petition_pairs.csv, short_texts.csv and short_pairs.csv, or some of them.
-english writes such a directory of made-up texts.";
+english and desk write such a directory of made-up texts: complaints in English, the Chinese petition desk.";
 const PARTS: [&str; 4] = ["petitions", "short", "edits", "recipes"];
 
 fn usage(what: &str) -> ! {
@@ -77,10 +78,14 @@ fn main() {
         println!("{USAGE}");
         return;
     }
-    if args.first().is_some_and(|arg| arg == "english") {
+    if args.first().is_some_and(|arg| arg == "english" || arg == "desk") {
         let (rows, seed) = (value_of(&mut args, "--rows"), value_of(&mut args, "--seed"));
-        let [_, directory] = args.as_slice() else { usage("english takes one directory") };
-        english::write(directory, number(rows, 4_000) as usize, number(seed, 1));
+        let [made, directory] = args.as_slice() else { usage("english and desk take one directory") };
+        let seed = number(seed, 1);
+        match made.as_str() {
+            "desk" => desk::write(directory, number(rows, 10_000), seed),
+            _ => english::write(directory, number(rows, 4_000) as usize, seed),
+        }
         return;
     }
     let (svg, pairs) = (value_of(&mut args, "--svg"), value_of(&mut args, "--pairs"));

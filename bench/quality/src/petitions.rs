@@ -46,10 +46,17 @@ pub fn report(data: &Data, judged_only: bool) -> Option<Vec<(String, String)>> {
 fn papers(truth: &Truth, petitions: &[Petition], bodies: &[&str], own: &Own) {
     if petitions.iter().any(|it| !it.petitioner.is_empty() || !it.title.is_empty()) {
         let prints = row_prints(petitions);
-        truth.print("P2: columns of weight 2, words tf, CityHash, radius 3", &prints.near(3), prints.seconds);
+        truth.print(
+            "P2: columns of weight 2, words tf without stop words, CityHash, radius 3",
+            &prints.near(3),
+            prints.seconds,
+        );
     }
     let papers = [
-        ("P3: words tf-idf-len, CityHash", json!({"weight": "tfidf_len", "corpus": "words@1"})),
+        (
+            "P3: words tf-idf-len without stop words, CityHash",
+            json!({"weight": "tfidf_len", "stop": "zh", "corpus": "words@1"}),
+        ),
         (
             "P4: words tf without stop words, SDBM of Java",
             json!({"tokens": "words", "stop": "zh", "hash": "sdbm_utf16"}),

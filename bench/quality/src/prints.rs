@@ -90,8 +90,10 @@ fn corpus(name: &str, recipe: TextRecipe, bodies: &[&str]) -> Arc<Corpus> {
 
 /// P2's rows: short columns as one feature of weight 2, the body by its words.
 pub fn row_prints(petitions: &[Petition]) -> Prints {
-    let row = RowRecipe::from_json(&json!({"petitioner": 2, "title": 2, "body": {"tokens": "words"}}))
-        .unwrap_or_else(|error| fail("recipe", error));
+    let row = RowRecipe::from_json(
+        &json!({"petitioner": 2, "title": 2, "body": {"tokens": "words", "stop": "zh"}}),
+    )
+    .unwrap_or_else(|error| fail("recipe", error));
     let mut extractor = Extractor::new();
     let started = Instant::now();
     let all = petitions.iter().map(|it| {

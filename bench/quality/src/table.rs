@@ -63,3 +63,21 @@ impl Table {
         self.fail(format!("row {} (the header is row 1): {what}", row + 2))
     }
 }
+
+/// Writes a file of a directory, which is made if it is missing.
+pub fn write<const N: usize>(
+    directory: &Path,
+    name: &str,
+    header: [&str; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+) {
+    std::fs::create_dir_all(directory).unwrap_or_else(|error| fail(directory.display(), error));
+    let path = directory.join(name);
+    let mut writer = csv::Writer::from_path(&path).unwrap_or_else(|error| fail(path.display(), error));
+    let all = || -> csv::Result<()> {
+        writer.write_record(header)?;
+        rows.into_iter().try_for_each(|row| writer.write_record(row))?;
+        Ok(writer.flush()?)
+    };
+    all().unwrap_or_else(|error| fail(path.display(), error));
+}
