@@ -5,6 +5,7 @@ use crate::fingerprint::{bag_of_row, bag_of_text};
 use crate::pg::{RecipeArg, Record};
 use dedup_core::evaluate::{Explanation, Part, explain};
 use dedup_core::features::{RowRecipe, TextRecipe};
+use dedup_core::interrupt::checked;
 use pgrx::prelude::*;
 use std::collections::BTreeMap;
 
@@ -153,7 +154,7 @@ fn feature_row(column: Option<String>, token: String, part: Part) -> FeatureRow 
 type Summary = (Option<String>, i64, i64, i64, f64, f64, Option<i32>);
 
 fn total(explanation: &Explanation) -> Summary {
-    let parts: Vec<Part> = explanation.features.iter().map(|feature| feature.whole).collect();
+    let parts: Vec<Part> = checked(&explanation.features).map(|feature| feature.whole).collect();
     summary(None, &parts, explanation.distance)
 }
 

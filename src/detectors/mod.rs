@@ -7,6 +7,10 @@ mod sets;
 mod words;
 
 use crate::pg::{Texts, raise};
+use dedup_core::interrupt::check;
+use pgrx::pgrx_sql_entity_graph::metadata::{
+    ArgumentError, ReturnsError, ReturnsRef, SqlMappingRef, SqlTranslatable, TypeOrigin,
+};
 use pgrx::prelude::*;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -51,6 +55,33 @@ fn numbers(name: &str, array: Array<'_, i64>) -> Vec<u64> {
 /// Bit patterns as `bigint` stores them.
 fn stored(numbers: Vec<u64>) -> Vec<i64> {
     numbers.into_iter().map(|number| number as i64).collect()
+}
+
+/// An element of a `text[]` that is returned: PostgreSQL makes the array
+/// element by element, and an array can have millions.
+struct Element(String);
+
+/// The elements of the array of `texts`.
+fn elements(texts: Vec<String>) -> Vec<Element> {
+    texts.into_iter().map(Element).collect()
+}
+
+impl IntoDatum for Element {
+    fn into_datum(self) -> Option<pg_sys::Datum> {
+        check();
+        self.0.into_datum()
+    }
+    fn type_oid() -> pg_sys::Oid {
+        String::type_oid()
+    }
+}
+
+// SAFETY: the SQL type named is the one that `IntoDatum` makes.
+unsafe impl SqlTranslatable for Element {
+    const TYPE_IDENT: &'static str = "text";
+    const TYPE_ORIGIN: TypeOrigin = TypeOrigin::External;
+    const ARGUMENT_SQL: Result<SqlMappingRef, ArgumentError> = Ok(SqlMappingRef::literal("text"));
+    const RETURN_SQL: Result<ReturnsRef, ReturnsError> = Ok(ReturnsRef::One(SqlMappingRef::literal("text")));
 }
 
 /// What was last made of a list of words, and of which: a statement over many

@@ -3,6 +3,7 @@
 use super::{Kept, last_of};
 use crate::pg::{Texts, raise};
 use dedup_core::features::stop_words;
+use dedup_core::interrupt::checked;
 use dedup_core::signature::sentence::{self, Sentence};
 use dedup_core::text::normalize;
 use pgrx::prelude::*;
@@ -16,7 +17,7 @@ type Stop = sentence::StopWords;
 fn stop(words: Option<Texts>) -> Rc<Stop> {
     thread_local!(static LAST: Kept<(), Stop> = const { RefCell::new(None) });
     last_of(&LAST, words, (), |words| match words {
-        Some(words) => words.iter().map(normalize).collect(),
+        Some(words) => checked(words.iter()).map(normalize).collect(),
         None => stop_words().map(str::to_owned).collect(),
     })
 }

@@ -1,6 +1,6 @@
 //! Shingles, and Jaccard similarity and containment of arrays.
 
-use super::{numbers, stored, within};
+use super::{Element, elements, numbers, stored, within};
 use dedup_core::signature::sets::Overlap;
 use dedup_core::signature::shingle;
 use pgrx::prelude::*;
@@ -49,8 +49,8 @@ fn words(w: i32) -> usize {
 
 /// The different runs of `w` words.
 #[pg_extern(sql = "")]
-fn shingles(content: &str, w: i32) -> Vec<String> {
-    shingle::shingles(content, words(w))
+fn shingles(content: &str, w: i32) -> Vec<Element> {
+    elements(shingle::shingles(content, words(w)))
 }
 
 /// The hashes of the shingles, sampled.

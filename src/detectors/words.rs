@@ -1,7 +1,7 @@
 //! Detectors of words: I-Match, SpotSigs, SCAM, the Boolean model, feature
 //! codes.
 
-use super::{Kept, last_of, share, stored, within};
+use super::{Element, Kept, elements, last_of, share, stored, within};
 use crate::pg::{Database, Texts, aggregate, raise};
 use dedup_core::features::{Resolver, stop_words};
 use dedup_core::signature::imatch::{Lexicon, LexiconBuilder};
@@ -79,10 +79,10 @@ fn imatch_lexicon_add(
 
 /// The words within the bounds.
 #[pg_extern(sql = "")]
-fn imatch_lexicon_finish(state: Internal) -> Option<Vec<String>> {
+fn imatch_lexicon_finish(state: Internal) -> Option<Vec<Element>> {
     // SAFETY: both functions of this aggregate keep a `Counting`.
     let counting = unsafe { aggregate::state::<Counting>(&state) }?;
-    Some(counting.counts.words(counting.bounds.0, counting.bounds.1))
+    Some(elements(counting.counts.words(counting.bounds.0, counting.bounds.1)))
 }
 
 /// The spots of a text, as often as they occur. NULL lists are the built-in
@@ -94,7 +94,7 @@ fn spotsigs(
     stop: Option<Texts>,
     distance: Option<i32>,
     chain: Option<i32>,
-) -> Option<Vec<String>> {
+) -> Option<Vec<Element>> {
     type Key = (Option<Texts>, usize, usize);
     thread_local!(static LAST: Kept<Key, Spots> = const { RefCell::new(None) });
     let (distance, chain) = (within("distance", distance?, 1, 64), within("chain", chain?, 1, 64));
@@ -104,7 +104,7 @@ fn spotsigs(
         let stop = stop.as_ref().map_or_else(|| stop_words().collect(), |own| own.iter().collect::<Vec<_>>());
         Spots::new(antecedents, stop, distance, chain)
     });
-    Some(spots.of(content))
+    Some(elements(spots.of(content)))
 }
 
 fn epsilon(epsilon: f64) -> f64 {
@@ -132,12 +132,12 @@ fn scam_similarity(a: &str, b: &str, closeness: f64) -> f64 {
 
 /// The different words of a text.
 #[pg_extern(sql = "")]
-fn boolean_terms(content: &str) -> Vec<String> {
-    terms(content)
+fn boolean_terms(content: &str) -> Vec<Element> {
+    elements(terms(content))
 }
 
 /// Head and tail of every clause.
 #[pg_extern(sql = "")]
-fn feature_codes(content: &str, n: i32) -> Vec<String> {
-    codes::codes(content, within("n", n, 1, 64))
+fn feature_codes(content: &str, n: i32) -> Vec<Element> {
+    elements(codes::codes(content, within("n", n, 1, 64)))
 }

@@ -1,27 +1,21 @@
 //! Cancels and timeouts: the checks of `dedup_core`, answered by the backend.
 
+use super::memory;
 use pgrx::pg_sys;
-use std::cell::Cell;
 
-thread_local! {
-    /// Whether this is the backend's own thread, the only one on which
-    /// PostgreSQL may be called. A fork keeps the mark.
-    static BACKEND: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Lets every check of `dedup_core` on this thread answer an interrupt.
+/// Lets every check of `dedup_core` answer an interrupt.
 pub(crate) fn answer_checks() {
-    BACKEND.set(true);
     dedup_core::interrupt::set_hook(answer);
 }
 
-/// Raises the error of an interrupt that is pending: it unwinds, as every
-/// error of PostgreSQL under pgrx.
+/// Raises the error of an interrupt that is pending or of memory that is
+/// short: it unwinds, as every error of PostgreSQL under pgrx. On a thread of
+/// our own it does nothing, for PostgreSQL may not be called there.
 fn answer() {
-    // SAFETY: a read of a flag that signal handlers set; on another thread a
-    // late value only means a late look at the mark.
+    // SAFETY: a read of a flag that signal handlers set.
     let pending = unsafe { (&raw const pg_sys::InterruptPending).read_volatile() } != 0;
-    if pending && BACKEND.get() {
+    if (pending || memory::is_short()) && memory::on_main_thread() {
         pgrx::check_for_interrupts!();
+        memory::check();
     }
 }

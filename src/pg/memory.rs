@@ -191,9 +191,15 @@ pub(crate) fn raise_out_of_memory(error: OutOfMemory) -> ! {
 /// check for interrupts.
 #[inline]
 pub(crate) fn check() {
-    if SHORT.load(Relaxed) > 0 || FAILED.load(Relaxed) > 0 {
+    if is_short() {
         raise_if_allowed();
     }
+}
+
+/// Whether an allocation took the reserve or failed.
+#[inline]
+pub(crate) fn is_short() -> bool {
+    SHORT.load(Relaxed) > 0 || FAILED.load(Relaxed) > 0
 }
 
 #[cold]

@@ -2,6 +2,7 @@
 //! recognised by their bytes, so that a statement over a million rows takes a
 //! lexicon of ten thousand words apart once.
 
+use dedup_core::interrupt::checked;
 use pgrx::callconv::{Arg, ArgAbi};
 use pgrx::datum::{Array, FromDatum};
 use pgrx::pg_sys;
@@ -58,7 +59,7 @@ impl FromDatum for Texts {
         }
         // SAFETY: as above, an array of texts.
         let array = unsafe { Array::<&str>::from_datum(pg_sys::Datum::from(varlena), false) }?;
-        let texts = Texts(Rc::new(array.iter().flatten().map(str::to_owned).collect()));
+        let texts = Texts(Rc::new(checked(array.iter().flatten()).map(str::to_owned).collect()));
         READ.with_borrow_mut(|kept| {
             kept.truncate(KEPT - 1);
             kept.insert(0, (bytes.into(), texts.clone()));

@@ -13,6 +13,7 @@
 
 use super::random::Random;
 use crate::banding::probes;
+use crate::interrupt::{check, checked};
 use crate::signature::hamming;
 
 /// Random pairs measured at most.
@@ -77,11 +78,12 @@ impl Background {
         }
         if (count as u64) * (count as u64 - 1) / 2 <= PAIRS {
             for (at, &a) in prints.iter().enumerate() {
+                check();
                 prints[..at].iter().for_each(|&b| background.random[hamming(a, b) as usize] += 1);
             }
         } else {
             let mut random = Random::new(0x5EED);
-            for _ in 0..PAIRS {
+            for _ in checked(0..PAIRS) {
                 let (a, b) = (random.below(count), random.below(count));
                 if a != b {
                     background.random[hamming(prints[a], prints[b]) as usize] += 1;
@@ -91,7 +93,7 @@ impl Background {
         let rows = (NEAREST / count as u64).clamp(1, ROWS as u64) as usize;
         let step = count.div_ceil(rows);
         for at in (0..count).step_by(step) {
-            let others = prints.iter().enumerate().filter(|&(other, _)| other != at);
+            let others = checked(prints).enumerate().filter(|&(other, _)| other != at);
             let nearest = others.map(|(_, &print)| hamming(prints[at], print)).min().unwrap_or(64);
             background.nearest[nearest as usize] += 1;
         }

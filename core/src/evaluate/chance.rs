@@ -9,6 +9,7 @@
 //! looking for. So the tail is continued from where there are many pairs: the
 //! logarithm of the share above a similarity falls at least linearly there.
 
+use crate::interrupt;
 use crate::signature::minhash::element;
 use crate::text::{char_ngrams, compact, normalize_into};
 
@@ -45,8 +46,7 @@ impl Chance {
     pub fn measure<T: AsRef<str>>(texts: &[T], n: usize) -> Chance {
         let mut sets: Vec<Vec<u64>> = texts.iter().filter_map(|text| grams(text.as_ref(), n)).collect();
         // Copies are not alike by chance.
-        sets.sort_unstable();
-        sets.dedup();
+        interrupt::sort_and_dedup(&mut sets);
         let mut above = vec![0; CELLS + 1];
         let anchors = if sets.len() < FEW { ANCHORS_OF_FEW } else { ANCHORS };
         if sets.len() < 2 {
@@ -55,6 +55,7 @@ impl Chance {
         let size = sets.iter().map(|set| set.len() as u64).sum::<u64>() / sets.len() as u64;
         let mut random = super::random::Random::new(0x5EED);
         for _ in 0..PAIRS.min(STEPS / (2 * size + 1)) {
+            interrupt::check();
             let (a, b) = (random.below(sets.len()), random.below(sets.len()));
             if a != b {
                 above[(similarity(&sets[a], &sets[b]) * CELLS as f64) as usize] += 1;

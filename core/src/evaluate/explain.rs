@@ -8,6 +8,7 @@
 //! to the bits that are its doing, and over all features to the distance.
 
 use crate::features::Bag;
+use crate::interrupt::{Meter, checked};
 use crate::signature::{SimHash, hamming};
 use std::collections::BTreeMap;
 
@@ -54,7 +55,7 @@ pub fn explain(a: &Bag, b: &Bag) -> Explanation {
     let mut all: BTreeMap<(&str, u64), Explained> = BTreeMap::new();
     let weight_a: fn(&mut Part) -> &mut f64 = |part| &mut part.weight_a;
     for (bag, weight_of) in [(a, weight_a), (b, |part| &mut part.weight_b)] {
-        for feature in bag.features() {
+        for feature in checked(bag.features()) {
             let explained = all.entry((&feature.text, feature.hash)).or_default();
             *weight_of(&mut explained.whole) = feature.weight.value();
             for &(column, weight) in &feature.columns {
@@ -70,7 +71,7 @@ pub fn explain(a: &Bag, b: &Bag) -> Explanation {
     let (sums_a, sums_b) = (sums(a), sums(b));
     let (mut smaller, mut larger) = (0.0, 0.0);
     let mut features: Vec<Explained> = Vec::with_capacity(all.len());
-    for ((text, hash), Explained { mut whole, mut columns, .. }) in all {
+    for ((text, hash), Explained { mut whole, mut columns, .. }) in checked(all) {
         smaller += whole.weight_a.min(whole.weight_b);
         larger += whole.weight_a.max(whole.weight_b);
         // What one unit of weight does: a feature's part is that times the
@@ -85,7 +86,9 @@ pub fn explain(a: &Bag, b: &Bag) -> Explanation {
         }
         features.push(Explained { feature: text.to_owned(), whole, columns });
     }
+    let mut meter = Meter::new();
     features.sort_by(|Explained { whole: x, .. }, Explained { whole: y, .. }| {
+        meter.work(1);
         y.bits
             .abs()
             .total_cmp(&x.bits.abs())
@@ -101,7 +104,7 @@ pub fn explain(a: &Bag, b: &Bag) -> Explanation {
 
 fn sums(bag: &Bag) -> [f64; 64] {
     let mut sums = SimHash::new();
-    bag.features().iter().for_each(|feature| sums.add(feature.hash, feature.weight));
+    checked(bag.features()).for_each(|feature| sums.add(feature.hash, feature.weight));
     sums.sums()
 }
 

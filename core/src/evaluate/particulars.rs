@@ -11,8 +11,10 @@
 //! An alignment from one side is not always that from the other, so the lesser
 //! text always comes first: the answer does not depend on the order.
 
+use crate::interrupt::{check, checked};
 use crate::text::normalize;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
+use std::hash::{Hash, Hasher};
 
 /// Which particulars count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,6 +124,7 @@ pub fn particulars(a: &str, b: &str, kinds: Kinds) -> Vec<Particular> {
 fn ordered(a: &[char], b: &[char], kinds: Kinds) -> Vec<Particular> {
     let mut found = Vec::new();
     for (from, to) in replacements(a, b) {
+        check();
         let (x, y) = (&a[from.0..from.1], &b[to.0..to.1]);
         let tail: String =
             a[from.1..].iter().zip(&b[to.1..]).take(3).take_while(|(x, y)| x == y).map(|(x, _)| x).collect();
@@ -131,9 +134,10 @@ fn ordered(a: &[char], b: &[char], kinds: Kinds) -> Vec<Particular> {
                 number.filter(|_| kinds.numbers).or_else(|| place(x, y, &tail).filter(|_| kinds.places))
             }
         };
-        found.extend(difference.filter(|found| found.a != found.b));
+        // Several differences in one long number are one particular.
+        let difference = difference.filter(|new| new.a != new.b && found.last() != Some(new));
+        found.extend(difference);
     }
-    found.dedup();
     found
 }
 
@@ -147,7 +151,8 @@ type Range = (usize, usize);
 /// equal character between two replacements is a coincidence and part of both.
 fn replacements(a: &[char], b: &[char]) -> Vec<(Range, Range)> {
     let mut found: Vec<(Range, Range)> = Vec::new();
-    for operation in capture_diff_slices(Algorithm::Myers, a, b) {
+    let compared = |text: &[char]| checked(text).map(|&c| Compared(c)).collect::<Vec<_>>();
+    for operation in checked(capture_diff_slices(Algorithm::Myers, &compared(a), &compared(b))) {
         if let DiffOp::Equal { .. } = operation {
             continue;
         }
@@ -161,6 +166,24 @@ fn replacements(a: &[char], b: &[char]) -> Vec<(Range, Range)> {
     }
     found.retain(|(x, y)| x.0 < x.1 && y.0 < y.1);
     found
+}
+
+/// A character whose comparison is a check for interrupts: the alignment of
+/// long texts takes long and asks for nothing else.
+#[derive(Eq)]
+struct Compared(char);
+
+impl PartialEq for Compared {
+    fn eq(&self, other: &Compared) -> bool {
+        check();
+        self.0 == other.0
+    }
+}
+
+impl Hash for Compared {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
 }
 
 /// Whether the character between a replacement and the next one ends a name.

@@ -58,24 +58,26 @@ impl Extractor {
     /// Adds the features of a running text to `sums`.
     pub(super) fn text_into_sums(&mut self, sums: &mut SimHash, text: &str, recipe: &TextRecipe) {
         if !weigh::is_plain_frequency(recipe) {
-            self.count(text, recipe, false);
+            let (counts, texts) = self.count(text, recipe, false);
             // Most features occur once and have no weight of their own: those
             // weigh the same, and counting is much faster than adding.
             sums.set_unit(weigh::of_occurrences(recipe, 1, 1.0));
-            for (&hash, counted) in checked(&self.counts) {
+            for (&hash, counted) in checked(&counts) {
                 if counted.frequency == 1 && counted.token == 1.0 {
                     sums.count(hash);
                 } else {
                     sums.add(hash, weigh::of_occurrences(recipe, counted.frequency, counted.token));
                 }
             }
-            self.release();
+            self.release(counts, texts);
             return;
         }
         // Term frequency needs no table: adding a feature again is counting it.
         sums.set_unit(recipe.factor);
         self.each_token(text, recipe, |token| sums.count(recipe.hash.of(token)));
-        self.release();
+        let counts = std::mem::take(&mut self.counts);
+        let texts = std::mem::take(&mut self.texts);
+        self.release(counts, texts);
     }
 
     /// Adds the features of a running text, the value of `column` if it is
@@ -87,9 +89,9 @@ impl Extractor {
         text: &str,
         recipe: &TextRecipe,
     ) {
-        self.count(text, recipe, true);
-        let mut counted: Vec<_> = checked(&self.counts).map(|(&hash, &counted)| (hash, counted)).collect();
-        let text_of = |counted: &Counted| &self.texts[counted.text as usize];
+        let (counts, texts) = self.count(text, recipe, true);
+        let mut counted: Vec<_> = checked(&counts).map(|(&hash, &counted)| (hash, counted)).collect();
+        let text_of = |counted: &Counted| &texts[counted.text as usize];
         interrupt::sort_unstable_by(&mut counted, |a, b| text_of(&a.1).cmp(text_of(&b.1)));
         for (hash, counted) in checked(&counted) {
             let weight = weigh::of_occurrences(recipe, counted.frequency, counted.token);
@@ -97,21 +99,25 @@ impl Extractor {
                 bag.add(column, text_of(counted), *hash, weight);
             }
         }
-        self.release();
+        drop(counted);
+        self.release(counts, texts);
     }
 
-    /// Gives back the room that only an unusually long text needs.
-    fn release(&mut self) {
-        if self.counts.capacity() > KEPT_FEATURES {
-            self.counts = FxHashMap::default();
+    /// Keeps what [`Extractor::count`] lent for the next text, but not the room
+    /// that only an unusually long text needs.
+    fn release(&mut self, counts: FxHashMap<u64, Counted>, mut texts: Vec<String>) {
+        if counts.capacity() <= KEPT_FEATURES {
+            self.counts = counts;
+        }
+        texts.clear();
+        if texts.capacity() <= KEPT_FEATURES {
+            self.texts = texts;
         }
         for buffer in [&mut self.normal, &mut self.compacted] {
             if buffer.capacity() > KEPT_BYTES {
                 *buffer = String::new();
             }
         }
-        self.texts.clear();
-        self.texts.shrink_to(KEPT_FEATURES);
     }
 
     /// The single feature of a short field: the column's name, `=`, and the
@@ -132,8 +138,14 @@ impl Extractor {
         Some(&self.feature)
     }
 
-    /// Fills `counts` with the features of a text.
-    fn count(&mut self, text: &str, recipe: &TextRecipe, keep_texts: bool) {
+    /// The features of a text by their hashes and, if they are kept, their
+    /// texts. Lent, so that an interrupt, which unwinds, frees them.
+    fn count(
+        &mut self,
+        text: &str,
+        recipe: &TextRecipe,
+        keep_texts: bool,
+    ) -> (FxHashMap<u64, Counted>, Vec<String>) {
         let (mut counts, mut texts) = (std::mem::take(&mut self.counts), std::mem::take(&mut self.texts));
         counts.clear();
         self.each_token(text, recipe, |token| {
@@ -149,7 +161,7 @@ impl Extractor {
             };
             counts.entry(recipe.hash.of(token)).or_insert_with(new).frequency += 1;
         });
-        (self.counts, self.texts) = (counts, texts);
+        (counts, texts)
     }
 
     /// Calls `each` with every token of the text, in order, repetitions
@@ -245,6 +257,23 @@ mod tests {
         for tokens in ["words", "chars", "words+chars", "shingles"] {
             let recipe = TextRecipe::from_json(&json!({"tokens": tokens})).unwrap();
             assert_eq!(Extractor::new().simhash("！？ 😀", &recipe), None, "{tokens}");
+        }
+    }
+
+    /// Values of another implementation, of CityHash64 and of the sums.
+    #[test]
+    fn fingerprints_stay_what_they_are() {
+        for (text, recipe, expected) in [
+            ("The quick brown fox jumps the", json!({"tokens": "words"}), 2_310_575_470_659_235_146),
+            (
+                "小区停水，物业电话",
+                json!({"tokens": "words", "terms": {"停水": 5, "电话": 2.5}}),
+                -2_185_437_048_365_580_626,
+            ),
+            ("a b a c d a d", json!({"tokens": "words", "weight": "log"}), -5_548_082_477_519_638_237_i64),
+        ] {
+            let recipe = TextRecipe::from_json(&recipe).unwrap();
+            assert_eq!(Extractor::new().simhash(text, &recipe), Some(expected as u64), "{text}");
         }
     }
 

@@ -11,6 +11,7 @@ use super::recipe::{RecipeError, Scheme, TextRecipe};
 use super::resolve::{Nowhere, Resolver};
 use super::written::kind;
 use crate::hash::city64;
+use crate::interrupt::checked;
 use crate::signature::{SimHash, Weight};
 use serde::Deserialize;
 use serde::de::value::StrDeserializer;
@@ -87,7 +88,9 @@ impl RowRecipe {
             };
             Ok((name, recipe))
         };
-        Ok(RowRecipe { columns: weights.iter().enumerate().map(column).collect::<Result<_, RecipeError>>()? })
+        Ok(RowRecipe {
+            columns: checked(weights).enumerate().map(column).collect::<Result<_, RecipeError>>()?,
+        })
     }
 
     /// The fingerprint of a row whose values are given in the order of
@@ -98,7 +101,7 @@ impl RowRecipe {
         values: impl IntoIterator<Item = Option<&'a str>>,
     ) -> Option<u64> {
         let mut sums = SimHash::new();
-        for ((name, recipe), value) in self.columns.iter().zip(values) {
+        for ((name, recipe), value) in checked(self.columns.iter().zip(values)) {
             let Some(value) = value else { continue };
             match recipe {
                 ColumnRecipe::Text(recipe) => extractor.text_into_sums(&mut sums, value, recipe),
@@ -119,7 +122,7 @@ impl RowRecipe {
         values: impl IntoIterator<Item = Option<&'a str>>,
     ) -> Bag {
         let mut bag = Bag::default();
-        for (at, ((name, recipe), value)) in self.columns.iter().zip(values).enumerate() {
+        for (at, ((name, recipe), value)) in checked(self.columns.iter().zip(values)).enumerate() {
             let Some(value) = value else { continue };
             match recipe {
                 ColumnRecipe::Text(recipe) => extractor.text_into_bag(&mut bag, Some(at), value, recipe),

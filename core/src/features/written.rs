@@ -3,6 +3,7 @@
 //! other fingerprints. What the words mean is for `reading`.
 
 use super::recipe::{Hash, RecipeError, Scheme, Tokens};
+use crate::interrupt::Meter;
 use crate::text::Markup;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
@@ -104,8 +105,9 @@ impl<'de> Deserialize<'de> for Stop {
                 Ok(Stop::Named(name.to_owned()))
             }
             fn visit_seq<A: de::SeqAccess<'de>>(self, mut list: A) -> Result<Stop, A::Error> {
-                let mut words = Vec::new();
+                let (mut words, mut meter) = (Vec::new(), Meter::new());
                 while let Some(word) = list.next_element()? {
+                    meter.work(1);
                     words.push(word);
                 }
                 Ok(Stop::Words(words))

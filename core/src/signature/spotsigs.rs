@@ -10,7 +10,7 @@
 //! ([`super::sets::Overlap::of_multisets`]); candidates share a spot.
 
 use super::terms::word_list;
-use crate::interrupt::{Meter, check};
+use crate::interrupt::{Meter, check, checked};
 use crate::text::normalize;
 use rustc_hash::FxHashSet;
 
@@ -41,9 +41,9 @@ impl Spots {
         distance: usize,
         chain: usize,
     ) -> Spots {
-        let antecedents: FxHashSet<String> = antecedents.into_iter().map(normalize).collect();
-        let mut stop: FxHashSet<String> = stop.into_iter().map(normalize).collect();
-        stop.extend(antecedents.iter().cloned());
+        let antecedents: FxHashSet<String> = checked(antecedents).map(normalize).collect();
+        let mut stop: FxHashSet<String> = checked(stop).map(normalize).collect();
+        stop.extend(checked(&antecedents).cloned());
         Spots { antecedents, stop, distance: distance.max(1), chain: chain.max(1) }
     }
 

@@ -13,6 +13,10 @@ use unicode_segmentation::UnicodeSegmentation;
 /// Chinese, so a long text goes through in pieces of this many bytes.
 const PIECE_BYTES: usize = 1 << 16;
 
+/// Bytes of the longest word of a dictionary: jieba tries every length that a
+/// word has at every place of a text.
+const LONGEST_WORD: usize = 1 << 10;
+
 /// Cuts normal forms into words.
 pub struct Segmenter {
     jieba: Jieba,
@@ -54,7 +58,7 @@ impl Segmenter {
     /// the word not to be cut.
     ///
     /// # Errors
-    /// A frequency that is not a number. Empty lines, and words of which
+    /// A frequency that is not a number, a word of more than a kilobyte. Empty lines, and words of which
     /// nothing remains in the normal form, are passed over.
     pub fn complete_words<'a>(
         lines: impl IntoIterator<Item = &'a str>,
@@ -68,6 +72,10 @@ impl Segmenter {
             let word = normalize(word);
             if word.is_empty() || word.contains(' ') {
                 continue;
+            }
+            if word.len() > LONGEST_WORD {
+                let beginning = word.chars().take(20).collect::<String>();
+                return Err(WordError { line: at + 1, text: format!("{beginning}…") });
             }
             let (frequency, tag) = match (fields.next(), fields.next()) {
                 (None, _) => (None, ""),
@@ -249,6 +257,9 @@ mod tests {
         let cut = cut(&Segmenter::with_words(&words));
         assert!(cut.contains(&"云上花园".to_owned()) && cut.contains(&"楚江新区".to_owned()), "{cut:?}");
         let error = Segmenter::complete_words(["好 3 n", "停水 x y"]).unwrap_err();
+        let endless = format!("好\n{}", "水".repeat(400));
+        let error_of_length = Segmenter::complete_words(endless.lines()).unwrap_err();
+        assert_eq!(error_of_length.line, 2);
         assert_eq!(error.to_string(), "line 2 is not a word with a frequency and a tag: \"停水 x y\"");
     }
 
