@@ -38,8 +38,11 @@ fn guard(call: &Call, options: &Options) -> pg_sys::Datum {
     if let Some(old_row) = call.old_row() {
         // An update that changes nothing of what is compared needs no answer,
         // unless the answer for the row before it is still outstanding.
+        // A row that leaves its partition is looked at again where it goes to;
+        // if it were left out only there, it would be deleted here and lost.
         let same = old == new && text(&old_row) == new_text;
-        if same && !call.old_is_own() {
+        let lost_if_skipped = || matches!(options.action, Action::Skip) && call.leaves_partition();
+        if same && !call.old_is_own() && !lost_if_skipped() {
             return call.keep();
         }
     }

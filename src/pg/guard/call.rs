@@ -243,6 +243,28 @@ impl Call {
         }
     }
 
+    /// Whether the row, before it is updated, is about to leave its partition.
+    pub(crate) fn leaves_partition(&self) -> bool {
+        // SAFETY: the relation is open, the tuple is of its columns; what is
+        // made here is given back here.
+        unsafe {
+            let relation = self.relation();
+            if self.event != Event::BeforeUpdate || !(*(*relation).rd_rel).relispartition {
+                return false;
+            }
+            let state = pg_sys::CreateExecutorState();
+            let target = pgrx::PgBox::<pg_sys::ResultRelInfo>::alloc_node(pg_sys::NodeTag::T_ResultRelInfo);
+            pg_sys::InitResultRelInfo(target.as_ptr(), relation, 0, std::ptr::null_mut(), 0);
+            let slot =
+                pg_sys::MakeSingleTupleTableSlot((*relation).rd_att, &raw const pg_sys::TTSOpsHeapTuple);
+            pg_sys::ExecStoreHeapTuple(self.new_tuple(), slot, false);
+            let stays = pg_sys::ExecPartitionCheck(target.as_ptr(), slot, state, false);
+            pg_sys::ExecDropSingleTupleTableSlot(slot);
+            pg_sys::FreeExecutorState(state);
+            !stays
+        }
+    }
+
     /// The answer that stores the row as it is; after the row is stored the
     /// answer does not matter.
     pub(crate) fn keep(&self) -> pg_sys::Datum {

@@ -335,8 +335,10 @@ impl Search<'_> {
     }
 
     /// Whether a row is the new one itself, the one it replaces, or one that
-    /// this transaction has stored after it: then that one's trigger finds
-    /// this one, and each pair is found once.
+    /// this transaction has inserted after it: then that one's trigger finds
+    /// this one, and each pair is found once. A version that an update has made
+    /// counts as earlier: if the update left its fingerprint as it was, its
+    /// trigger does not look.
     ///
     /// # Safety
     /// The tuple is one of the relation, at `tid`.
@@ -363,8 +365,10 @@ impl Search<'_> {
                     if other == own && place(&(*new).t_self) == place(&tid) {
                         return true;
                     }
-                    let inserted = (*(*tuple).t_data).t_choice.t_heap.t_xmin;
-                    if !pg_sys::TransactionIdIsCurrentTransactionId(inserted) {
+                    let header = (*tuple).t_data;
+                    let inserted = (*header).t_choice.t_heap.t_xmin;
+                    let updated = u32::from((*header).t_infomask) & pg_sys::HEAP_UPDATED != 0;
+                    if updated || !pg_sys::TransactionIdIsCurrentTransactionId(inserted) {
                         return false;
                     }
                     let order =

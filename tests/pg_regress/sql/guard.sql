@@ -116,6 +116,32 @@ INSERT INTO parted VALUES (2, 5), (13, 4);
 INSERT INTO parted VALUES (2, -256), (13, -512);
 UPDATE parted SET id = 15 WHERE id = 1;
 SELECT * FROM parted ORDER BY id;
+-- A row that may not move is not lost on the way.
+CREATE TABLE moving (id int, p int, fp bigint) PARTITION BY LIST (p);
+CREATE TABLE moving_1 PARTITION OF moving FOR VALUES IN (1);
+CREATE TABLE moving_2 PARTITION OF moving FOR VALUES IN (2);
+CREATE INDEX ON moving USING banding (fp);
+INSERT INTO moving VALUES (1, 1, 0), (2, 1, 1), (3, 1, -1);
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON moving FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp', 'action=skip');
+UPDATE moving SET p = 2;
+UPDATE moving SET id = id + 10;
+SELECT id, p FROM moving ORDER BY id;
+DROP TABLE moving;
+-- A row near one that the same transaction updates afterwards.
+CREATE TABLE touched (id int PRIMARY KEY, fp bigint, times int DEFAULT 0);
+CREATE INDEX ON touched USING banding (fp);
+CREATE TRIGGER guard AFTER INSERT OR UPDATE ON touched FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp');
+INSERT INTO touched VALUES (1, 0);
+INSERT INTO touched VALUES (2, 1), (1, 0) ON CONFLICT (id) DO UPDATE SET times = touched.times + 1;
+WITH u AS (UPDATE touched SET times = times + 1) INSERT INTO touched VALUES (2, 1);
+DROP TRIGGER guard ON touched;
+CREATE CONSTRAINT TRIGGER guard AFTER INSERT OR UPDATE ON touched DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp');
+BEGIN;
+INSERT INTO touched VALUES (2, 1);
+UPDATE touched SET times = times + 1 WHERE id = 1;
+COMMIT;
+SELECT * FROM touched;
+DROP TABLE touched;
 -- who may not read the table is shown neither its keys nor a distance
 CREATE ROLE guard_writer;
 GRANT INSERT ON petition TO guard_writer;
