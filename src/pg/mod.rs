@@ -11,6 +11,7 @@ pub(crate) mod interrupt;
 pub(crate) mod memory;
 mod output;
 pub(crate) mod pages;
+mod parse;
 pub(crate) mod planner;
 mod query;
 mod recipe;
@@ -27,6 +28,7 @@ pub(crate) mod wal;
 pub(crate) mod window;
 
 pub(crate) use error::{raise, raise_recipe, raise_with_detail};
+pub(crate) use parse::check_query;
 pub(crate) use query::{each_row, read, schema};
 pub(crate) use recipe::{RecipeArg, cached_from_text};
 pub(crate) use record::{Record, Row};

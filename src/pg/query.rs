@@ -99,6 +99,7 @@ pub(crate) fn each_row<T>(
     mut each: impl FnMut(T),
 ) {
     let query = query.trim().trim_end_matches(';');
+    super::check_query(query);
     let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
     let casts: Vec<String> = columns.iter().map(|(name, to)| format!("q.{name}::{to}")).collect();
     let sql = format!("SELECT {} FROM ({query}\n) AS q({})", casts.join(", "), names.join(", "));

@@ -69,7 +69,7 @@ pub(crate) fn walk<E: FnMut(&Values<'_>)>(query: &str, start: impl FnOnce(&[Colu
     unsafe {
         let context = pg_sys::CurrentMemoryContext;
         pg_sys::SPI_connect();
-        let plan = pg_sys::SPI_prepare_cursor(text.as_ptr(), 0, std::ptr::null_mut(), 0);
+        let plan = super::parse::prepare(&text);
         if plan.is_null() {
             refuse("the query cannot be prepared");
         }
@@ -149,7 +149,7 @@ unsafe extern "C-unwind" fn receive(
     true
 }
 
-fn refuse(what: &str) -> ! {
+pub(super) fn refuse(what: &str) -> ! {
     super::raise(
         PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
         what,

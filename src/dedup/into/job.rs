@@ -5,7 +5,7 @@ use super::super::shape::Shape;
 use super::table::{State, Table};
 use crate::pg::Record;
 use crate::pg::statement::{Argument, array_type, describe, equality, execute};
-use crate::pg::{raise, read, text};
+use crate::pg::{check_query, raise, read, text};
 use pgrx::JsonB;
 use pgrx::prelude::*;
 use serde_json::{Map, Value, json};
@@ -106,6 +106,7 @@ impl Job {
         let path = found.then(|| table.path()).flatten().unwrap_or_else(current_path);
         const SET: &str = "SELECT pg_catalog.set_config('search_path', $1, true)";
         execute(SET, &[Argument::of(path.as_str())]);
+        check_query(&query);
         let columns = describe(&format!("SELECT * FROM ({query}\n) AS q"));
         Shape::of(&columns, &options);
         let (id, content) = (quoted(&columns[0].name), quoted(&columns[1].name));

@@ -155,6 +155,38 @@ SELECT o.id, o.keeper, o.stage, t.keeper AS text, p.keeper AS prose FROM odd1 o 
   JOIN odd2 p ON p.id = o.id ORDER BY o.id;
 SELECT count(*) AS differing FROM (SELECT id::text, keeper::text, stage FROM odd1
     EXCEPT SELECT id, keeper, stage FROM dedup('SELECT id, body FROM odd ORDER BY id', '{"exact": "normal", "distance": null}')) d;
+-- Of a family only so many contents are read as it takes to find it (G16). The
+-- second batch has 30,000 candidate pairs with 3,000 rows.
+CREATE SEQUENCE reads;
+CREATE FUNCTION counted(body text) RETURNS text LANGUAGE plpgsql STABLE AS $$ BEGIN PERFORM nextval('reads'); RETURN body; END $$;
+CREATE TABLE family AS SELECT i AS id, 'the water in our street has been cut off for three days and nobody came ' || i AS body,
+    1::bigint << (i % 60) | 1::bigint << (i % 59) | 1::bigint << (i % 53) AS fp FROM generate_series(1, 3010) i;
+ALTER TABLE family ADD PRIMARY KEY (id);
+CALL dedup_into('families', 'SELECT id, counted(body) AS body, fp FROM family', '{"progress": 0, "fp": "fp", "where": "id <= 3000"}');
+SELECT setval('reads', 1);
+CALL dedup_into('families', 'SELECT id, counted(body) AS body, fp FROM family', '{"progress": 0, "fp": "fp"}');
+SELECT nextval('reads') < 1500 AS few, (SELECT count(DISTINCT cluster) FROM families) AS clusters, (SELECT count(*) FROM families) AS rows;
+-- What cannot wait in a file is within the limit, whatever the batch (G8).
+SET pg_dedup.memory_limit = '400kB';
+CALL dedup_into('limited', 'SELECT id, body, fp FROM family', '{"progress": 0, "fp": "fp"}');
+\echo :LAST_ERROR_SQLSTATE
+CALL dedup_into('limited', 'SELECT id, body, fp FROM family', '{"progress": 0, "fp": "fp", "batch": 100, "group": "single_pass", "distance": 6}');
+RESET pg_dedup.memory_limit;
+CALL dedup_into('limited', 'SELECT id, body, fp FROM family', '{"progress": 0, "fp": "fp", "batch": 100, "group": "single_pass", "distance": 6}');
+SELECT count(*) FROM limited;
+DROP TABLE family, families, families_merges, families_state, limited, limited_merges, limited_state;
+DROP SEQUENCE reads;
+DROP FUNCTION counted;
+-- An error in the text of a query says where, in the user's text.
+SELECT * FROM dedup('SELECT id, nonesuch FROM letter');
+SELECT * FROM near_dup_pairs('SELECT id, fp
+FROM nowhere WHERE true');
+CALL dedup_into('refused', 'SELECT id, nonesuch FROM letter');
+SELECT * FROM dedup_evaluate('SELECT nonesuch FROM letter', 'SELECT 1');
+DO $$ BEGIN PERFORM dedup('SELECT id, nonesuch FROM letter'); EXCEPTION WHEN undefined_column THEN RAISE WARNING 'caught: %', sqlerrm; END $$;
+-- Nothing of it is left for the next error.
+SELECT 1 / 0;
+SELECT * FROM dedup('SELECT 1 / (id - 1), body FROM letter');
 DROP TABLE letter, odd, odd1, odd1_merges, odd1_state, odd2, odd2_merges, odd2_state, again, again_merges, again_state;
 DROP DOMAIN prose;
 DROP EXTENSION pg_dedup;
