@@ -139,7 +139,14 @@ is_complete('postgres', 'together', 'two sessions');
 # What a call says.
 my (undef, undef, $said) = $node->psql('postgres', "CALL dedup_into('said', '$query', '{\"batch\": 3000, \"progress\": 0.000001}')");
 like($said, qr/dedup_into: 3000 of $n rows, \d+ %, \d+ a second, \d+ s left/, 'how far it is');
+like($said, qr/dedup_into: reading a batch: \d+ rows, \d+ a second/, 'before the first batch ends too');
+like($said, qr/dedup_into: making fingerprints of a batch: \d+ % done, \d+ s left/, 'what is being done');
+like($said, qr/dedup_into: finding near fingerprints in a batch: /, 'and what after that');
 like($said, qr/dedup_into: $n new rows: \d+ kept, \d+ exact and \d+ near duplicates, \d+ empty; \d+ clusters merged/, 'a summary');
+
+# The summary counts what the rows are when the call ends.
+(undef, undef, $said) = $node->psql('postgres', q{CALL dedup_into('last', $$VALUES (1, 'a'), (2, 'a'), (3, NULL), (4, 'a')$$, '{"batch": 1, "keep": "last"}')});
+like($said, qr/dedup_into: 4 new rows: 1 kept, 2 exact and 0 near duplicates, 1 empty; 0 clusters merged/, 'a row that is kept no longer is not counted as kept');
 
 # An ordinary user's result is dumped and restored, and goes on in its new place.
 $node->safe_psql('postgres', qq{CREATE ROLE clerk LOGIN; GRANT CREATE ON SCHEMA public TO clerk; GRANT SELECT ON letter TO clerk});

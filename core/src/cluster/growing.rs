@@ -46,6 +46,11 @@ impl<B> Growing<B> {
         })
     }
 
+    /// The node of a cluster that was touched.
+    pub fn find_cluster(&self, name: i64) -> Option<u32> {
+        self.nodes.get(&name).copied()
+    }
+
     /// The node by which the set of a row or cluster is known: its first new
     /// row, if it has any.
     pub fn root(&mut self, node: u32) -> u32 {

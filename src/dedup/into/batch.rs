@@ -8,15 +8,21 @@ use super::job::Job;
 use super::progress::Taken;
 use super::stored::{Known, bigint};
 use super::write::write;
+use crate::pg::host::within_memory_limit;
 use crate::pg::raise;
 use crate::pg::rows::Values;
 use crate::pg::statement::{Argument, each, select};
+use crate::progress::Progress;
 use dedup_core::features::Extractor;
 use dedup_core::hash::murmur3_128;
-use pgrx::check_for_interrupts;
+use dedup_core::memory::{OrRaise, Room};
 use pgrx::datum::Uuid;
 use pgrx::prelude::*;
 use std::collections::HashMap;
+
+/// Bytes of a new row in memory: what is known of it, and the columns that it is
+/// written from.
+const BYTES_A_ROW: usize = 400;
 
 /// A new row.
 pub(super) struct New {
@@ -69,18 +75,19 @@ impl Batch {
 
 /// Takes in the rows of these ids, as far as they are not there already.
 pub(super) fn take(job: &Job, ids: Argument) -> Taken {
+    let progress = Progress::new("dedup_into", job.options.progress);
     let mut known = Known::new(job);
-    let mut batch = read(job, ids, &mut known);
+    let mut batch = read(job, ids, &mut known, &progress);
     if batch.rows.is_empty() {
         return Taken { base: batch.base, rows: 0, merges: 0 };
     }
-    find_equal(job, &mut batch, &mut known);
-    let mut clusters = group(job, &batch, &mut known);
+    find_equal(job, &mut batch, &mut known, &progress);
+    let mut clusters = group(job, &batch, &mut known, &progress);
     write(job, ids, &batch, &mut known, &mut clusters)
 }
 
 /// Reads the new rows in the order of the query.
-fn read(job: &Job, ids: Argument, known: &mut Known<'_>) -> Batch {
+fn read(job: &Job, ids: Argument, known: &mut Known<'_>, progress: &Progress) -> Batch {
     let Job { table, query, id, equals, .. } = job;
     let sql = format!(
         "SELECT q.*, u.n AS _dedup_n FROM pg_catalog.unnest($1) WITH ORDINALITY AS u(id, n) \
@@ -93,7 +100,11 @@ fn read(job: &Job, ids: Argument, known: &mut Known<'_>) -> Batch {
         let shape = Shape::of(columns, &job.options);
         let mut reader = Reader { job, shape, n: columns.len() - 1, seen: HashMap::new() };
         let batch = &mut batch;
-        move |row: &Values<'_>| reader.add(row, batch, known)
+        progress.stage("reading a batch", "rows", None);
+        move |row: &Values<'_>| {
+            progress.step();
+            reader.add(row, batch, known);
+        }
     });
     batch
 }
@@ -114,6 +125,7 @@ impl Reader<'_> {
             self.refuse_twice(row)
         }
         let number = batch.rows.len() as u32;
+        within_memory_limit((batch.rows.len() + 1) * BYTES_A_ROW);
         let arrival = batch.arrival(number);
         let content = self.shape.content(row);
         let hash = content.as_deref().and_then(|content| hash(self.job.options.exact, content));
@@ -129,6 +141,7 @@ impl Reader<'_> {
             new.fp = self.shape.fp(row).flatten();
             known.put(arrival, &content);
         }
+        batch.rows.room(1).or_raise();
         batch.rows.push(new);
     }
 
@@ -146,6 +159,7 @@ impl Reader<'_> {
             let earlier = known.content(base + 1 + i64::from(first));
             earlier.is_some_and(|earlier| exact.form(&earlier) == exact.form(content))
         };
+        self.seen.room(1).or_raise();
         let firsts = self.seen.entry(hash).or_default();
         let found = firsts.iter().copied().find(|&first| same(first));
         found.unwrap_or_else(|| {
@@ -171,7 +185,7 @@ fn hash(exact: Exact, content: &str) -> Option<u128> {
 
 /// Finds rows that are there already with equal content, and the fingerprints
 /// of the others.
-fn find_equal(job: &Job, batch: &mut Batch, known: &mut Known<'_>) {
+fn find_equal(job: &Job, batch: &mut Batch, known: &mut Known<'_>, progress: &Progress) {
     let exact = job.options.exact;
     for (number, old) in same_hash(job, batch, known) {
         let arrival = batch.arrival(number);
@@ -191,12 +205,13 @@ fn find_equal(job: &Job, batch: &mut Batch, known: &mut Known<'_>) {
     }
     let given = job.options.fp.is_some();
     let mut extractor = Extractor::new();
+    progress.stage("making fingerprints of a batch", "rows", Some(batch.rows.len() as u64));
     for number in 0..batch.rows.len() {
+        progress.step();
         let first = batch.rows[number].first as usize;
         if first != number {
             (batch.rows[number].old, batch.rows[number].fp) = (batch.rows[first].old, batch.rows[first].fp);
         } else if batch.rows[number].old.is_none() && !given && job.options.distance.is_some() {
-            check_for_interrupts!();
             let content = known.content(batch.arrival(number as u32));
             batch.rows[number].fp =
                 content.and_then(|content| extractor.simhash(&content, &job.options.recipe));

@@ -5,15 +5,19 @@ use super::super::options::Group;
 use super::batch::Batch;
 use super::job::Job;
 use super::stored::{Known, bigint};
-use crate::pg::host::{QueryHost, done, threads, work_memory};
+use crate::pg::host::{QueryHost, done, threads, within_memory_limit, work_memory};
 use crate::pg::statement::{Argument, each};
 use crate::progress::Progress;
 use dedup_core::cluster::{Between, Growing, Pair, Pairs, Settings};
+use dedup_core::memory::{OrRaise, Room};
 use dedup_core::signature::hamming;
 use pgrx::check_for_interrupts;
 
 /// Candidates that wait to be verified together.
 const WAITING: usize = 1 << 18;
+
+/// Of those, how many are verified first.
+const FIRST: usize = 1 << 10;
 
 /// If there are more rows for each new one than this, the index is searched;
 /// else all of them are compared in one go.
@@ -21,18 +25,35 @@ const WORTH_SEARCHING: i64 = 500;
 
 struct Near<'a, 'j> {
     job: &'j Job,
+    progress: &'a Progress,
     batch: &'a Batch,
     known: &'a mut Known<'j>,
     clusters: Growing<Pair>,
     waiting: Vec<Pair>,
+    /// The cluster that was asked for last, and its node if it has one; 0: none.
+    asked: (i64, Option<u32>),
     /// For Single-Pass: the later row, its distance to an earlier one, that one.
     edges: Vec<(i64, u32, i64)>,
 }
 
 /// Puts every new row to its cluster.
-pub(super) fn group<'j>(job: &'j Job, batch: &Batch, known: &mut Known<'j>) -> Growing<Pair> {
+pub(super) fn group<'j>(
+    job: &'j Job,
+    batch: &Batch,
+    known: &mut Known<'j>,
+    progress: &Progress,
+) -> Growing<Pair> {
     let clusters = Growing::new(batch.rows.len());
-    let mut near = Near { job, batch, known, clusters, waiting: Vec::new(), edges: Vec::new() };
+    let mut near = Near {
+        job,
+        progress,
+        batch,
+        known,
+        clusters,
+        waiting: Vec::new(),
+        asked: (0, None),
+        edges: Vec::new(),
+    };
     near.join_equal();
     if let Some(distance) = job.options.distance {
         let settings = Settings { distance, memory: work_memory(), threads: threads() };
@@ -57,14 +78,15 @@ impl Near<'_, '_> {
     }
 
     fn among_new(&mut self, settings: Settings) {
-        // A batch says how far the call is, its stages do not.
-        let progress = Progress::new("dedup_into", 0.0);
-        let mut host = QueryHost::reporting(&progress);
+        let progress = self.progress;
+        progress.stage("finding near fingerprints in a batch", "candidate pairs", None);
+        let mut host = QueryHost::reporting(progress);
         let mut pairs = Pairs::new(settings);
         for (arrival, fp) in self.batch.distinct() {
             done(pairs.add(arrival, fp, &mut host));
         }
         done(pairs.finish(&mut host, |pair| {
+            progress.step();
             self.add(pair);
             Ok(true)
         }));
@@ -91,55 +113,82 @@ impl Near<'_, '_> {
              WHERE t.same_as IS NULL",
             table.name, table.tools
         );
-        let centres = self.job.options.group == Group::SinglePass;
         let fps: Vec<i64> = new.iter().map(|&(_, fp)| fp.cast_signed()).collect();
         each(&sql, &[Argument::of(fps)], |row| {
             let (Some(n), Some(a), Some(old)) = (bigint(row, 0), bigint(row, 1), bigint(row, 2)) else {
                 return;
             };
             let (b, fp) = new[n as usize - 1];
-            if !centres || bigint(row, 3) == Some(a) {
+            if bigint(row, 3).is_some_and(|cluster| self.wants(cluster, a, b)) {
                 self.add(Pair { a, b, distance: hamming(fp, old.cast_unsigned()) });
             }
         });
     }
 
     fn compare_all(&mut self, new: &[(i64, u64)], settings: Settings) {
-        let progress = Progress::new("dedup_into", 0.0);
-        let mut host = QueryHost::reporting(&progress);
+        let progress = self.progress;
+        progress.stage("finding near fingerprints of earlier rows", "candidate pairs", None);
+        let mut host = QueryHost::reporting(progress);
         let between = done(Between::new(settings, new, &mut host));
         let chunk = between.chunk();
-        let mut others = Vec::new();
+        // Others go by their places below zero, so that what is known of them is at
+        // hand: a large family has many more pairs than rows.
+        let (mut others, mut rows) = (Vec::new(), Vec::new());
         let sql = format!(
             "SELECT t.arrival, t.fp, t.cluster FROM {} AS t WHERE t.same_as IS NULL AND t.fp IS NOT NULL",
             self.job.table.name
         );
-        let centres = self.job.options.group == Group::SinglePass;
-        let mut join = |others: &mut Vec<(i64, u64)>| {
+        let mut join = |others: &mut Vec<(i64, u64)>, rows: &mut Vec<(i64, i64)>| {
             done(between.with(others, &mut host, |pair| {
-                self.add(pair);
+                progress.step();
+                let (a, cluster) = rows[(-1 - pair.a) as usize];
+                if self.wants(cluster, a, pair.b) {
+                    self.add(Pair { a, ..pair });
+                }
                 Ok(true)
             }));
             others.clear();
+            rows.clear();
         };
         each(&sql, &[], |row| {
-            let (Some(arrival), Some(fp)) = (bigint(row, 0), bigint(row, 1)) else { return };
-            // With Single-Pass only centres take in others.
-            if !centres || bigint(row, 2) == Some(arrival) {
-                others.push((arrival, fp.cast_unsigned()));
-            }
+            let (Some(arrival), Some(fp), Some(cluster)) = (bigint(row, 0), bigint(row, 1), bigint(row, 2))
+            else {
+                return;
+            };
+            others.room(1).or_raise();
+            rows.room(1).or_raise();
+            others.push((-1 - rows.len() as i64, fp.cast_unsigned()));
+            rows.push((arrival, cluster));
             if others.len() >= chunk {
-                join(&mut others);
+                join(&mut others, &mut rows);
             }
         });
-        join(&mut others);
+        join(&mut others, &mut rows);
+    }
+
+    /// Whether a candidate, of an earlier row and a new one, can change anything.
+    fn wants(&mut self, cluster: i64, earlier: i64, new: i64) -> bool {
+        if self.job.options.group == Group::SinglePass {
+            // Only centres take in others.
+            return cluster == earlier;
+        }
+        // Of a large family, all but the first ask for the same cluster.
+        if self.asked.0 != cluster {
+            self.asked = (cluster, self.clusters.find_cluster(cluster));
+        }
+        let (Some(node), Some(row)) = (self.asked.1, self.batch.row(new)) else {
+            self.asked.0 = 0;
+            return true;
+        };
+        self.clusters.root(node) != self.clusters.root(row)
     }
 
     fn add(&mut self, pair: Pair) {
         // Most pairs of a large family connect nothing new: they need not wait.
-        if (self.batch.row(pair.a).is_some() || self.known.knows(pair.a)) && self.is_connected(&pair) {
+        if self.batch.row(pair.a).is_some() && self.is_connected(&pair) {
             return;
         }
+        self.waiting.room(1).or_raise();
         self.waiting.push(pair);
         if self.waiting.len() >= WAITING {
             self.verify();
@@ -169,28 +218,43 @@ impl Near<'_, '_> {
         pairs.sort_unstable_by_key(|pair| (pair.distance, pair.a, pair.b));
         let base = self.batch.base;
         self.known.learn(pairs.iter().map(|pair| pair.a).filter(|&a| a <= base));
-        pairs.retain(|pair| !self.is_connected(pair));
+        // Of a large family the first pairs connect most rows: contents of the others
+        // are not read. So a few are verified first, and then more and more.
+        let (mut rest, mut few) = (&pairs[..], FIRST);
+        while !rest.is_empty() {
+            let (some, others) = rest.split_at(few.min(rest.len()));
+            let some: Vec<Pair> = some.iter().copied().filter(|pair| !self.is_connected(pair)).collect();
+            if self.job.options.verifies() {
+                self.known.load(some.iter().map(|pair| pair.a).filter(|&a| a <= base));
+            }
+            for pair in some {
+                self.verify_pair(pair);
+            }
+            (rest, few) = (others, few * 4);
+        }
+    }
+
+    fn verify_pair(&mut self, pair: Pair) {
+        check_for_interrupts!();
+        if self.is_connected(&pair) {
+            return;
+        }
         let options = &self.job.options;
         if options.verifies() {
-            self.known.load(pairs.iter().map(|pair| pair.a).filter(|&a| a <= base));
+            let contents = self.known.content(pair.a).zip(self.known.content(pair.b));
+            if !contents.is_some_and(|(a, b)| options.alike(&a, &b)) {
+                return;
+            }
         }
-        for pair in pairs {
-            check_for_interrupts!();
-            if self.is_connected(&pair) {
-                continue;
+        match options.group {
+            Group::Components => {
+                let (a, b) = (self.node(pair.a), self.node(pair.b));
+                self.clusters.join(a, b, pair);
             }
-            if options.verifies() {
-                let contents = self.known.content(pair.a).zip(self.known.content(pair.b));
-                if !contents.is_some_and(|(a, b)| options.alike(&a, &b)) {
-                    continue;
-                }
-            }
-            match self.job.options.group {
-                Group::Components => {
-                    let (a, b) = (self.node(pair.a), self.node(pair.b));
-                    self.clusters.join(a, b, pair);
-                }
-                Group::SinglePass => self.edges.push((pair.b, pair.distance, pair.a)),
+            Group::SinglePass => {
+                within_memory_limit(self.edges.len() * size_of::<(i64, u32, i64)>());
+                self.edges.room(1).or_raise();
+                self.edges.push((pair.b, pair.distance, pair.a));
             }
         }
     }

@@ -16,11 +16,19 @@ pub(super) struct Taken {
     pub merges: i64,
 }
 
+/// What a batch took.
+struct Step {
+    taken: Taken,
+    seconds: f64,
+}
+
 struct Run {
     every: Option<Duration>,
     started: Instant,
     said: Instant,
-    batches: Vec<Taken>,
+    /// When the last batch ended.
+    ended: Instant,
+    batches: Vec<Step>,
 }
 
 thread_local! {
@@ -31,14 +39,15 @@ thread_local! {
 pub(super) fn start(every: f64) {
     let now = Instant::now();
     let every = (every > 0.0).then(|| Duration::try_from_secs_f64(every).unwrap_or(Duration::MAX));
-    RUN.set(Some(Run { every, started: now, said: now, batches: Vec::new() }));
+    RUN.set(Some(Run { every, started: now, said: now, ended: now, batches: Vec::new() }));
 }
 
 /// A batch is done, of `total` rows.
 pub(super) fn batch(taken: Taken, total: i64) {
     RUN.with_borrow_mut(|run| {
         let Some(run) = run else { return };
-        run.batches.push(taken);
+        run.batches.push(Step { taken, seconds: run.ended.elapsed().as_secs_f64() });
+        run.ended = Instant::now();
         if run.every.is_none_or(|every| run.said.elapsed() < every) {
             return;
         }
@@ -48,7 +57,7 @@ pub(super) fn batch(taken: Taken, total: i64) {
         notice!(
             "dedup_into: {done} of {total} rows, {:.0} %, {rate:.0} a second, {:.0} s left",
             100.0 * done as f64 / total.max(1) as f64,
-            (total - done).max(0) as f64 / rate
+            run.seconds_left((total - done).max(0) as f64)
         );
     });
 }
@@ -59,7 +68,7 @@ pub(super) fn finish(job: &Job) -> i64 {
     let rows = run.rows();
     if run.every.is_some() {
         let [kept, exact, near, empty] = run.stages(job);
-        let merges: i64 = run.batches.iter().map(|batch| batch.merges).sum();
+        let merges: i64 = run.batches.iter().map(|batch| batch.taken.merges).sum();
         notice!(
             "dedup_into: {rows} new rows: {kept} kept, {exact} exact and {near} near duplicates, {empty} empty; \
              {merges} clusters merged, {:.1} s",
@@ -71,7 +80,17 @@ pub(super) fn finish(job: &Job) -> i64 {
 
 impl Run {
     fn rows(&self) -> i64 {
-        self.batches.iter().map(|batch| batch.rows).sum()
+        self.batches.iter().map(|batch| batch.taken.rows).sum()
+    }
+
+    /// For so many rows. The more rows there are the longer one takes: as the time
+    /// of a row grew from the first batch to the last, it will go on growing.
+    fn seconds_left(&self, rows: f64) -> f64 {
+        let of_row = |step: &Step| step.seconds / (step.taken.rows.max(1) as f64);
+        let [Some(first), Some(last)] = [self.batches.first(), self.batches.last()] else { return 0.0 };
+        let apart = (last.taken.base - first.taken.base) as f64;
+        let growth = if apart > 0.0 { (of_row(last) - of_row(first)).max(0.0) / apart } else { 0.0 };
+        rows * (of_row(last) + growth * (rows + last.taken.rows as f64) / 2.0)
     }
 
     /// How many of the rows that were taken in are now kept, exact or near
@@ -88,7 +107,7 @@ impl Run {
         );
         // Batches without another call's between them are one range.
         let mut ranges: Vec<(i64, i64)> = Vec::new();
-        for Taken { base, rows, .. } in &self.batches {
+        for Step { taken: Taken { base, rows, .. }, .. } in &self.batches {
             match ranges.last_mut() {
                 Some((_, last)) if last == base => *last += rows,
                 _ => ranges.push((*base, base + rows)),

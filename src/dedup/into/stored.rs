@@ -3,12 +3,13 @@
 //! read again by the query, with a condition on its id.
 
 use super::job::Job;
-use crate::pg::host::done;
+use crate::pg::host::{done, within_memory_limit};
 use crate::pg::raise;
 use crate::pg::rows::{Values, text_argument};
 use crate::pg::spill::TempFile;
 use crate::pg::statement::{Argument, each, select};
 use dedup_core::banding::Spill;
+use dedup_core::memory::{OrRaise, Room, filled};
 use pgrx::prelude::*;
 use std::collections::{HashMap, HashSet};
 
@@ -42,7 +43,7 @@ impl Contents {
     }
 
     fn get(&mut self, (at, bytes): Place) -> String {
-        let mut read = vec![0; bytes];
+        let mut read = filled(0, bytes).or_raise();
         if bytes > 0 {
             done(self.file.read(at, &mut read));
         }
@@ -99,16 +100,21 @@ impl<'j> Known<'j> {
             let (Some(arrival), Some(cluster), Some(class)) = (value(0), value(1), value(2)) else {
                 return;
             };
+            rows.room(1).or_raise();
+            keepers.room(1).or_raise();
             rows.insert(arrival, Stored { cluster, class, fp: value(3).map(i64::cast_unsigned) });
             if let (Some(rank), Some(keeper)) = (value(4), value(5)) {
                 keepers.insert(cluster, (rank, keeper));
             }
         });
+        self.within_limit();
     }
 
-    /// Whether it has learnt of a row.
-    pub(super) fn knows(&self, arrival: i64) -> bool {
-        self.rows.contains_key(&arrival)
+    /// Texts wait in a file, but not where they are.
+    fn within_limit(&self) {
+        const BYTES: [usize; 3] = [72, 40, 48];
+        let entries = [self.rows.len(), self.keepers.len(), self.at.len()];
+        within_memory_limit(entries.iter().zip(BYTES).map(|(entries, bytes)| entries * bytes).sum());
     }
 
     /// A row that was learnt of.
@@ -130,7 +136,9 @@ impl<'j> Known<'j> {
     pub(super) fn load(&mut self, arrivals: impl Iterator<Item = i64>) {
         let wanted: HashSet<i64> = arrivals.filter(|arrival| !self.at.contains_key(arrival)).collect();
         for part in sorted(wanted).chunks(CONTENTS) {
+            self.at.room(part.len()).or_raise();
             self.at.extend(part.iter().map(|&arrival| (arrival, None)));
+            self.within_limit();
             self.load_part(part);
         }
     }
@@ -174,6 +182,7 @@ impl<'j> Known<'j> {
 
     /// Gives the content of a row that the caller has, so that it is not read.
     pub(super) fn put(&mut self, arrival: i64, content: &str) {
+        self.at.room(1).or_raise();
         self.at.insert(arrival, Some(self.read.add(content)));
     }
 }
