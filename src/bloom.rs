@@ -1,7 +1,9 @@
 //! The type `bloom`: a filter that can be stored, added to, merged and asked.
 
+use crate::pg::host::within_memory_limit;
 use crate::pg::{aggregate, raise};
 use dedup_core::exact::{Bloom, BloomError, Hashing, Rule, Shape};
+use dedup_core::memory::{self, OrRaise, Room};
 use pgrx::datum::Internal;
 use pgrx::prelude::*;
 
@@ -23,6 +25,18 @@ pub(crate) fn raise_bloom(error: BloomError) -> ! {
 
 fn made<T>(result: Result<T, BloomError>) -> T {
     result.unwrap_or_else(|error| raise_bloom(error))
+}
+
+/// An empty filter.
+pub(crate) fn empty(shape: Result<Shape, BloomError>) -> Bloom {
+    let shape = made(shape);
+    within_memory_limit(shape.stored_bytes());
+    Bloom::new(shape)
+}
+
+/// A filter of its own with what a stored one holds.
+fn copy(filter: &[u8]) -> Bloom {
+    made(Bloom::open(memory::copy(filter).or_raise()))
 }
 
 /// The hashing of that name.
@@ -54,19 +68,19 @@ pub(crate) fn rule(name: &str) -> Rule {
 /// An empty filter for so many texts at an error rate.
 #[pg_extern(sql = "")]
 fn bloom_new(items: i64, error: f64) -> Vec<u8> {
-    Bloom::new(made(Shape::for_items(items.max(0) as u64, error))).into_bytes()
+    empty(Shape::for_items(items.max(0) as u64, error)).into_bytes()
 }
 
 /// An empty filter of so many bits and hash functions.
 #[pg_extern(sql = "")]
 fn bloom_sized(bits: i64, hashes: i32, hash: &str) -> Vec<u8> {
-    Bloom::new(made(Shape::new(bits.max(0) as u64, hashes.max(0) as u32, hashing(hash)))).into_bytes()
+    empty(Shape::new(bits.max(0) as u64, hashes.max(0) as u32, hashing(hash))).into_bytes()
 }
 
 /// The filter with a text more.
 #[pg_extern(sql = "")]
 fn bloom_add(filter: &[u8], content: &str) -> Vec<u8> {
-    let mut bloom = made(Bloom::open(filter.to_vec()));
+    let mut bloom = copy(filter);
     bloom.add(content.as_bytes());
     bloom.into_bytes()
 }
@@ -74,7 +88,7 @@ fn bloom_add(filter: &[u8], content: &str) -> Vec<u8> {
 /// What either filter holds.
 #[pg_extern(sql = "")]
 fn bloom_merge(a: &[u8], b: &[u8]) -> Vec<u8> {
-    let mut bloom = made(Bloom::open(a.to_vec()));
+    let mut bloom = copy(a);
     made(bloom.merge(&made(Bloom::open(b))));
     bloom.into_bytes()
 }
@@ -122,14 +136,17 @@ fn bloom_stats(
 /// Reads `\x` and hexadecimal digits.
 #[pg_extern(sql = "")]
 fn bloom_in(text: &core::ffi::CStr) -> Vec<u8> {
-    let written = text.to_string_lossy();
+    let written = text.to_bytes();
     let byte = |pair: &[u8]| {
         let digits = std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2)?;
         u8::from_str_radix(digits, 16).ok()
     };
-    let bytes: Option<Vec<u8>> =
-        written.strip_prefix("\\x").and_then(|digits| digits.as_bytes().chunks(2).map(byte).collect());
-    match bytes {
+    let mut bytes = memory::with_capacity(written.len() / 2).or_raise();
+    let read = written.strip_prefix(b"\\x").is_some_and(|digits| {
+        let pairs = digits.chunks(2).map(byte);
+        pairs.map(|byte| byte.map(|byte| bytes.push(byte))).all(|byte| byte.is_some())
+    });
+    match read.then_some(bytes) {
         Some(bytes) => made(Bloom::open(bytes)).into_bytes(),
         None => raise(
             PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION,
@@ -142,7 +159,9 @@ fn bloom_in(text: &core::ffi::CStr) -> Vec<u8> {
 /// Writes `\x` and hexadecimal digits.
 #[pg_extern(sql = "")]
 fn bloom_out(filter: &[u8]) -> std::ffi::CString {
-    let mut written = String::with_capacity(2 + 2 * filter.len());
+    let mut written = String::new();
+    // The zero byte at the end too.
+    written.room(3 + 2 * filter.len()).or_raise();
     written.push_str("\\x");
     for byte in filter {
         for digit in [byte >> 4, byte & 15] {
@@ -171,7 +190,7 @@ fn bloom_agg_add(
                 "For example: bloom_agg(content, 1000000, 0.001).",
             )
         };
-        aggregate::new_state(Bloom::new(made(Shape::for_items(items.max(0) as u64, error))), fcinfo)
+        aggregate::new_state(empty(Shape::for_items(items.max(0) as u64, error)), fcinfo)
     };
     // SAFETY: every function of this aggregate keeps a `Bloom`.
     if let (Some(bloom), Some(content)) = (unsafe { state.get_mut::<Bloom>() }, content) {
@@ -186,7 +205,7 @@ fn bloom_agg_combine(mut state: Internal, other: Internal, fcinfo: pg_sys::Funct
     // SAFETY: every function of this aggregate keeps a `Bloom`.
     let Some(other) = (unsafe { aggregate::state::<Bloom>(&other) }) else { return state };
     if !state.initialized() {
-        return aggregate::new_state(other.clone(), fcinfo);
+        return aggregate::new_state(copy(other.bytes()), fcinfo);
     }
     // SAFETY: as above.
     if let Some(bloom) = unsafe { state.get_mut::<Bloom>() } {
@@ -199,18 +218,19 @@ fn bloom_agg_combine(mut state: Internal, other: Internal, fcinfo: pg_sys::Funct
 #[pg_extern(sql = "")]
 fn bloom_agg_serialize(state: Internal) -> Vec<u8> {
     // SAFETY: every function of this aggregate keeps a `Bloom`.
-    unsafe { aggregate::state::<Bloom>(&state) }.map_or_else(Vec::new, |bloom| bloom.bytes().to_vec())
+    unsafe { aggregate::state::<Bloom>(&state) }
+        .map_or_else(Vec::new, |bloom| memory::copy(bloom.bytes()).or_raise())
 }
 
 /// The filter out of what another process sent.
 #[pg_extern(sql = "")]
 fn bloom_agg_deserialize(sent: &[u8], _state: Internal, fcinfo: pg_sys::FunctionCallInfo) -> Internal {
-    aggregate::new_state(made(Bloom::open(sent.to_vec())), fcinfo)
+    aggregate::new_state(copy(sent), fcinfo)
 }
 
 /// The filter, NULL if there was no row.
 #[pg_extern(sql = "")]
 fn bloom_agg_finish(state: Internal) -> Option<Vec<u8>> {
     // SAFETY: every function of this aggregate keeps a `Bloom`.
-    unsafe { aggregate::state::<Bloom>(&state) }.map(|bloom| bloom.bytes().to_vec())
+    unsafe { aggregate::state::<Bloom>(&state) }.map(|bloom| memory::copy(bloom.bytes()).or_raise())
 }

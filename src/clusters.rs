@@ -7,6 +7,7 @@ use crate::pg::host::{
 use crate::pg::window::Window;
 use crate::progress::Progress;
 use dedup_core::cluster::{Settings, SinglePass, components};
+use dedup_core::memory::{OrRaise, filled, with_capacity};
 use pgrx::prelude::*;
 
 /// The row number, from 1, of the centre of the current row's cluster; NULL
@@ -49,7 +50,8 @@ fn partition_components(window: &Window) -> Vec<Option<u32>> {
     progress.stage("reading", "rows", None);
     let rows = window.rows();
     within_memory_limit(rows as usize * BYTES_A_ROW);
-    let (mut fps, mut of) = (Vec::new(), Vec::new());
+    let rows_all = rows as usize;
+    let (mut fps, mut of) = (with_capacity(rows_all).or_raise(), with_capacity(rows_all).or_raise());
     for row in 0..rows {
         // SAFETY: declared as bigint.
         if let Some(fp) = unsafe { window.argument_at::<i64>(0, row) } {
@@ -65,7 +67,7 @@ fn partition_components(window: &Window) -> Vec<Option<u32>> {
     progress.stage("finding near rows", "rows", None);
     let settings = Settings { distance: near, memory: work_memory(), threads: threads() };
     let found = done(components(&fps, settings, diameter, &mut QueryHost::reporting(&progress)));
-    let mut all = vec![None; rows as usize];
+    let mut all = filled(None, rows_all).or_raise();
     for (&row, component) in of.iter().zip(found) {
         all[row as usize] = Some(of[component as usize]);
     }

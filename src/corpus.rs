@@ -1,11 +1,14 @@
 //! Corpora and dictionaries: versions that are built once, named in recipes,
 //! and dropped when nothing names them any more.
 
+use crate::pg::host::within_memory_limit;
+use crate::pg::rows::Values;
 use crate::pg::{
     RecipeArg, each_row, forget_if_rolled_back, raise, raise_recipe, read, schema, split_name, stored_row,
     tell_dropped, text,
 };
 use dedup_core::features::{CorpusBuilder, Extractor, TextRecipe};
+use dedup_core::memory::{OrRaise, Room};
 use dedup_core::text::Segmenter;
 use pgrx::JsonB;
 use pgrx::prelude::*;
@@ -45,10 +48,12 @@ fn raise_damaged(name: &str) -> ! {
 fn store_corpus(name: &str, query: &str, mut builder: CorpusBuilder, base: Option<&str>) -> String {
     let mut extractor = Extractor::new();
     let before = builder.documents();
-    let text = |row: &pgrx::spi::SpiHeapTupleData<'_>| row.get::<String>(1);
+    // SAFETY: each_row casts the column.
+    let text = |row: &Values<'_>| unsafe { row.text(0) };
     each_row(query, &[("content", "pg_catalog.text")], text, |content| {
         if let Some(content) = content {
             builder.add(&mut extractor, &content);
+            within_memory_limit(builder.memory());
         }
     });
     if builder.documents() == before {
@@ -90,8 +95,12 @@ fn dedup_dictionary_source(name: &str, source: &str, stop_words: Option<Array<'_
         return store_dictionary(name, source.lines().collect(), stop_words, None);
     }
     let mut words = Vec::new();
-    let word = |row: &pgrx::spi::SpiHeapTupleData<'_>| row.get::<String>(1);
-    each_row(source, &[("word", "pg_catalog.text")], word, |word| words.extend(word));
+    // SAFETY: each_row casts the column.
+    let word = |row: &Values<'_>| unsafe { row.text(0) };
+    each_row(source, &[("word", "pg_catalog.text")], word, |word| {
+        words.room(1).or_raise();
+        words.extend(word);
+    });
     store_dictionary(name, words.iter().map(String::as_str).collect(), stop_words, Some(source))
 }
 

@@ -2,13 +2,14 @@
 //! a table's texts, and particulars.
 
 use crate::fingerprint::simhash_of;
-use crate::pg::host::{QueryHost, done, progress_interval, threads, work_memory};
+use crate::pg::host::{QueryHost, done, progress_interval, threads, within_memory_limit, work_memory};
 use crate::pg::rows::{Column, Values, text_of, walk};
 use crate::pg::{raise, raise_recipe};
 use crate::progress::Progress;
 use dedup_core::cluster::{Pairs, Settings};
 use dedup_core::evaluate::{Background, Calibration, Kinds, Labels, Profile, Verdict, particulars};
 use dedup_core::features::TextRecipe;
+use dedup_core::memory::{self, OrRaise, Room};
 use dedup_core::signature::hamming;
 use pgrx::prelude::*;
 use pgrx::{JsonB, check_for_interrupts};
@@ -19,7 +20,7 @@ use std::collections::{HashMap, HashSet};
 /// 2.0 of another; anything else by its text.
 fn key(id: pg_sys::Datum, typoid: pg_sys::Oid) -> String {
     // SAFETY: `typoid` is the column's own type.
-    let written = String::from_utf8_lossy(&unsafe { text_of(id, typoid) }).into_owned();
+    let written = crate::pg::text(unsafe { text_of(id, typoid) });
     let plain = |number: &str| if number == "-0" { "0".to_owned() } else { number.to_owned() };
     match typoid {
         pg_sys::NUMERICOID if written.contains('.') => {
@@ -54,8 +55,14 @@ fn each_pair(query: &str, mut each: impl FnMut(String, String)) {
 
 fn labels(found: &str, truth: &str) -> Labels {
     let mut labels = Labels::default();
-    each_pair(found, |a, b| labels.found(&a, &b));
-    each_pair(truth, |a, b| labels.truth(&a, &b));
+    each_pair(found, |a, b| {
+        labels.found(&a, &b);
+        within_memory_limit(labels.memory());
+    });
+    each_pair(truth, |a, b| {
+        labels.truth(&a, &b);
+        within_memory_limit(labels.memory());
+    });
     labels
 }
 
@@ -94,9 +101,15 @@ fn dedup_evaluate_pairs(
 ) -> TableIterator<'static, (name!(a, String), name!(b, String), name!(verdict, &'static str))> {
     let labels = labels(found, truth);
     let shown = labels.verdicts().filter(|&(_, _, verdict)| right_too || verdict != Verdict::Right);
-    let rows: Vec<_> = shown.map(|(a, b, verdict)| (a.to_owned(), b.to_owned(), verdict.name())).collect();
+    let shown = shown.map(|(a, b, verdict)| (a.to_owned(), b.to_owned(), verdict.name()));
+    let rows = memory::collect(shown).or_raise();
     TableIterator::new(rows)
 }
+
+/// Bytes that the id of a true pair takes besides its text: its place in a map, an allocation, a fingerprint.
+const BYTES_AN_ID: usize = 64;
+/// Bytes that a true pair takes.
+const BYTES_A_PAIR: usize = 10;
 
 /// Rows up to which all pairs are counted at every radius when true pairs are
 /// given; of more rows, those that the widest radius to verify finds.
@@ -172,6 +185,8 @@ fn fingerprints(query: &str, mut truth: Option<&mut TruePairs>) -> Vec<u64> {
         move |row: &Values<'_>| {
             let (Some(id), Some(fp)) = (row.get(0), row.get(1)) else { return };
             let fp = fp.value() as u64;
+            prints.room(1).or_raise();
+            within_memory_limit(prints.capacity() * size_of::<u64>());
             prints.push(fp);
             if let Some(truth) = truth
                 && let Some(&number) = truth.numbers.get(&key(id, typoid))
@@ -207,16 +222,24 @@ struct TruePairs {
 impl TruePairs {
     fn read(query: &str) -> TruePairs {
         let mut truth = TruePairs::default();
+        let mut ids = 0;
         each_pair(query, |a, b| {
+            truth.numbers.room(2).or_raise();
+            truth.pairs.room(1).or_raise();
+            within_memory_limit(
+                ids + truth.numbers.capacity() * BYTES_AN_ID + truth.pairs.capacity() * BYTES_A_PAIR,
+            );
             let [a, b] = [a, b].map(|id| {
-                let next = truth.numbers.len() as u32;
-                *truth.numbers.entry(id).or_insert(next)
+                let (next, bytes) = (truth.numbers.len() as u32, id.len());
+                let number = *truth.numbers.entry(id).or_insert(next);
+                ids += if number == next { bytes } else { 0 };
+                number
             });
             if a != b {
                 truth.pairs.insert((a.min(b), a.max(b)));
             }
         });
-        truth.prints.resize(truth.numbers.len(), None);
+        truth.prints = memory::filled(None, truth.numbers.len()).or_raise();
         truth
     }
 
@@ -318,10 +341,11 @@ fn dedup_suggest(
         move |row| {
             let Some(content) = row.get(at) else { return };
             // SAFETY: the column's own type.
-            let content = String::from_utf8_lossy(&unsafe { text_of(content, typoid) }).into_owned();
+            let content = crate::pg::text(unsafe { text_of(content, typoid) });
             profile.add(&content);
             if sample.len() < SAMPLE && bytes < SAMPLE_BYTES {
                 bytes += content.len();
+                sample.room(1).or_raise();
                 sample.push(content);
             }
         }

@@ -1,12 +1,13 @@
 //! P1's exact stage over a stream of rows: `bloom_seen`, `trie_seen`,
 //! `exact_seen`.
 
-use crate::bloom::{hashing, raise_bloom, rule};
+use crate::bloom::{empty, hashing, rule};
 use crate::pg::host::within_memory_limit;
 use crate::pg::raise;
 use crate::pg::window::Window;
 use dedup_core::exact::{Bloom, DigitTrie, ExactSet, Shape};
 use dedup_core::hash::city64;
+use dedup_core::memory::{OrRaise, filled};
 use pgrx::PgMemoryContexts;
 use pgrx::prelude::*;
 
@@ -68,12 +69,13 @@ fn filter(window: &Window) -> Filter {
             Shape::new(bits.max(0) as u64, Shape::best_hashes(bits.max(0) as u64, items()), hash)
         }
     };
-    let mut bloom = Bloom::new(shape.unwrap_or_else(|error| raise_bloom(error)));
+    let mut bloom = empty(shape);
     if passes == 1 {
         return Filter::Streaming(bloom, by);
     }
     // P1's repeated filtering: little memory is used once for each share of the texts.
-    let mut verdicts = vec![false; window.rows() as usize];
+    within_memory_limit(bloom.shape().stored_bytes() + window.rows() as usize);
+    let mut verdicts = filled(false, window.rows() as usize).or_raise();
     let mut context = PgMemoryContexts::new("pg_dedup texts of a pass");
     for pass in 0..passes as u64 {
         bloom.clear();
@@ -90,6 +92,7 @@ fn filter(window: &Window) -> Filter {
                 if row % 4096 == 0 {
                     context.reset();
                     pgrx::check_for_interrupts!();
+                    crate::pg::memory::check();
                 }
             }
         }

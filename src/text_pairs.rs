@@ -69,6 +69,7 @@ impl Host for Cancellable {
 
     fn check(&mut self) -> dedup_core::banding::Result<()> {
         pgrx::check_for_interrupts!();
+        crate::pg::memory::check();
         Ok(())
     }
 }

@@ -129,6 +129,7 @@ impl PageSink for FileSink {
 
     fn check_interrupts(&mut self) -> Result<()> {
         pgrx::check_for_interrupts!();
+        crate::pg::memory::check();
         Ok(())
     }
 }

@@ -5,6 +5,7 @@ use crate::pg::host::{done, within_memory_limit};
 use crate::pg::raise;
 use crate::pg::spill::TempFile;
 use dedup_core::banding::Spill;
+use dedup_core::memory::{OrRaise, Room, filled};
 use pgrx::prelude::*;
 
 /// What can be done with a row.
@@ -73,10 +74,14 @@ impl Input {
         // No value of PostgreSQL is longer than 1 GB.
         let lengths = [id.len() as u32, content.len() as u32].map(u32::to_le_bytes);
         self.record.clear();
+        self.record.room(HEADER + id.len() + content.len()).or_raise();
         for part in [&lengths[0][..], &lengths[1], id, content.as_bytes()] {
             self.record.extend_from_slice(part);
         }
         done(self.file.append(&self.record));
+        self.at.room(1).or_raise();
+        self.kinds.room(1).or_raise();
+        self.fps.room(1).or_raise();
         self.at.push(self.length);
         self.length += self.record.len() as u64;
         // One long text is no reason to keep as much for all others.
@@ -95,7 +100,7 @@ impl Input {
     }
 
     fn read(&mut self, at: u64, bytes: usize) -> String {
-        let mut read = vec![0; bytes];
+        let mut read = filled(0, bytes).or_raise();
         if bytes > 0 {
             done(self.file.read(at, &mut read));
         }

@@ -15,6 +15,7 @@ use crate::pg::spill::TempFile;
 use crate::progress::Progress;
 use dedup_core::cluster::UnionFind;
 use dedup_core::exact::EqualTexts;
+use dedup_core::memory::{OrRaise, Room, collect, filled};
 use dedup_core::signature::{hamming, jaccard};
 use input::{Input, Kind};
 use options::{Keep, Options};
@@ -65,6 +66,7 @@ fn read(query: &str, options: &Options, input: &mut Input, progress: &Progress) 
                 (Some(_), None) => (Kind::Plain, 0),
                 (Some(_), Some(fp)) => (Kind::Near, fp),
             };
+            input.ranks.room(1).or_raise();
             match options.keep {
                 Keep::First | Keep::Last => {}
                 Keep::Longest => input.ranks.push(-(content.as_ref().map_or(0, String::len) as i64)),
@@ -88,7 +90,7 @@ fn compare(
     progress: &Progress,
 ) -> Vec<u32> {
     progress.stage("comparing exactly", "equal hashes", None);
-    let mut first_equal: Vec<u32> = (0..input.rows() as u32).collect();
+    let mut first_equal = collect(0..input.rows() as u32).or_raise();
     let content = |input: &mut Input, row: u32| {
         let content = input.content(row as usize);
         options.exact.form(&content).map(Cow::into_owned).unwrap_or(content)
@@ -129,7 +131,7 @@ impl Result<'_> {
 
     /// The kept row of each group, at the group's number.
     fn keepers(&mut self, input: &Input) -> Vec<u32> {
-        let mut kept = vec![u32::MAX; input.rows()];
+        let mut kept = filled(u32::MAX, input.rows()).or_raise();
         for row in 0..input.rows() {
             let group = self.group(row);
             let keeper = kept[group] as usize;

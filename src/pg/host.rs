@@ -11,10 +11,12 @@ use pgrx::{PgSqlErrorCode, pg_sys};
 static THREADS: GucSetting<i32> = GucSetting::<i32>::new(0);
 
 static PROGRESS: GucSetting<i32> = GucSetting::<i32>::new(0);
-static MEMORY_LIMIT: GucSetting<i32> = GucSetting::<i32>::new(4 << 20);
+static MEMORY_LIMIT: GucSetting<i32> = GucSetting::<i32>::new(0);
 
 /// Makes the settings known.
 pub(crate) fn define_settings() {
+    // SAFETY: nobody else reads the setting before it is known; the value is its default.
+    unsafe { *MEMORY_LIMIT.as_ptr() = default_memory_limit() };
     GucRegistry::define_int_guc(
         c"pg_dedup.progress",
         c"Time between notices of near_dup_pairs and near_dup_component on how far they are.",
@@ -32,7 +34,7 @@ pub(crate) fn define_settings() {
         &MEMORY_LIMIT,
         0,
         i32::MAX,
-        GucContext::Userset,
+        GucContext::Suset,
         GucFlags::UNIT_KB,
     );
     GucRegistry::define_int_guc(
@@ -42,9 +44,37 @@ pub(crate) fn define_settings() {
         &THREADS,
         0,
         64,
-        GucContext::Userset,
+        GucContext::Suset,
         GucFlags::default(),
     );
+    let prefix = c"pg_dedup".as_ptr();
+    // SAFETY: a terminated string; all settings of the prefix are known by now.
+    #[cfg(feature = "pg14")]
+    unsafe {
+        pg_sys::EmitWarningsOnPlaceholders(prefix)
+    };
+    // SAFETY: as above.
+    #[cfg(not(feature = "pg14"))]
+    unsafe {
+        pg_sys::MarkGUCPrefixReserved(prefix)
+    };
+}
+
+/// A quarter of the memory that the server has, in kB: what the machine has, or
+/// the control group or the limit of address space that the server runs under.
+fn default_memory_limit() -> i32 {
+    // SAFETY: asks for two constants of the system.
+    let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) * libc::sysconf(libc::_SC_PAGESIZE) };
+    let machine = u64::try_from(pages).ok().filter(|&bytes| bytes > 0);
+    let mut space = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: fills in what it is given.
+    unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut space) };
+    // Unlimited is the word "max" in version 2 of control groups, and a number beyond any memory in version 1.
+    let group = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"]
+        .iter()
+        .filter_map(|file| std::fs::read_to_string(file).ok()?.trim().parse().ok());
+    let bytes = group.chain(machine).chain([space.rlim_cur]).min().unwrap_or(u64::MAX);
+    i32::try_from(bytes / 4 / 1024).unwrap_or(i32::MAX)
 }
 
 /// How many threads may compute.

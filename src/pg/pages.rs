@@ -294,6 +294,7 @@ impl Pages for RelationPages {
             }
         } else {
             pgrx::check_for_interrupts!();
+            super::memory::check();
         }
         Ok(())
     }

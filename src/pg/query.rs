@@ -2,8 +2,10 @@
 //! walking through a query of the user's.
 
 use super::raise;
+use super::rows::{Values, walk};
+use dedup_core::memory::{self, OrRaise};
+use pgrx::pg_sys;
 use pgrx::prelude::*;
-use pgrx::{check_for_interrupts, pg_sys};
 use std::ffi::CString;
 
 /// A row of strings or bytes.
@@ -61,10 +63,11 @@ unsafe fn copy_rows() -> Vec<Cells> {
             let mut null = false;
             let datum = pg_sys::SPI_getbinval(tuple, table.tupdesc, column, &mut null);
             let bytes = || pgrx::varlena_to_byte_slice(pg_sys::pg_detoast_datum_packed(datum.cast_mut_ptr()));
-            (!null).then(|| bytes().to_vec())
+            (!null).then(|| memory::copy(bytes()).or_raise())
         };
         let rows = std::slice::from_raw_parts(table.vals, pg_sys::SPI_processed as usize);
-        rows.iter().map(|&tuple| (1..=columns).map(|column| cell(tuple, column)).collect()).collect()
+        memory::collect(rows.iter().map(|&tuple| (1..=columns).map(|column| cell(tuple, column)).collect()))
+            .or_raise()
     }
 }
 
@@ -86,16 +89,13 @@ pub(crate) fn schema() -> String {
     })
 }
 
-/// Rows fetched at a time.
-const BATCH: i64 = 1000;
-
-/// Calls `each` with the rows of a query of the user's: its first columns,
-/// named `names` and read as `types`. What reads rows must be a query, and can
-/// be cancelled.
+/// Calls `each` with the rows of a query of the user's: its first columns, cast
+/// to `types` and named after them, as `read` reads them. What gives rows must be
+/// a query. One row is in memory at a time.
 pub(crate) fn each_row<T>(
     query: &str,
     columns: &[(&str, &str)],
-    read: impl Fn(&pgrx::spi::SpiHeapTupleData<'_>) -> pgrx::spi::SpiResult<T>,
+    read: impl Fn(&Values<'_>) -> T,
     mut each: impl FnMut(T),
 ) {
     let query = query.trim().trim_end_matches(';');
@@ -103,24 +103,5 @@ pub(crate) fn each_row<T>(
     let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
     let casts: Vec<String> = columns.iter().map(|(name, to)| format!("q.{name}::{to}")).collect();
     let sql = format!("SELECT {} FROM ({query}\n) AS q({})", casts.join(", "), names.join(", "));
-    let walked = Spi::connect(|client| {
-        let mut cursor = client.open_cursor(sql.as_str(), &[]);
-        loop {
-            let rows = cursor.fetch(BATCH)?;
-            if rows.is_empty() {
-                return Ok::<(), pgrx::spi::Error>(());
-            }
-            for row in rows {
-                each(read(&row)?);
-            }
-            check_for_interrupts!();
-        }
-    });
-    if let Err(error) = walked {
-        raise(
-            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
-            format!("the query cannot be read: {error}"),
-            "",
-        )
-    }
+    walk(&sql, |_| move |row: &Values<'_>| each(read(row)));
 }

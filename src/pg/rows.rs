@@ -2,6 +2,7 @@
 //! tuplestore, which spills beyond `work_mem` and counts against
 //! `temp_file_limit`.
 
+use dedup_core::memory::{self, OrRaise};
 use pgrx::{PgSqlErrorCode, PgTupleDesc, pg_guard, pg_sys};
 use std::ffi::{CStr, CString};
 
@@ -53,6 +54,15 @@ impl Values<'_> {
     /// A column's value, `None` for NULL.
     pub(crate) fn get(&self, column: usize) -> Option<pg_sys::Datum> {
         (!self.nulls[column]).then(|| self.values[column])
+    }
+
+    /// A copy of the value of a column that is `text`.
+    ///
+    /// # Safety
+    /// It is.
+    pub(crate) unsafe fn text(&self, column: usize) -> Option<String> {
+        // SAFETY: the caller's promise.
+        self.get(column).map(|value| unsafe { text_argument(value) })
     }
 }
 
@@ -142,6 +152,7 @@ unsafe extern "C-unwind" fn receive(
         let context = pg_sys::MemoryContextSwitchTo(receiver.context);
         let owner = pg_sys::CurrentResourceOwner;
         pg_sys::CurrentResourceOwner = receiver.owner;
+        super::memory::check();
         (receiver.each)(&row);
         pg_sys::CurrentResourceOwner = owner;
         pg_sys::MemoryContextSwitchTo(context);
@@ -249,9 +260,9 @@ pub(crate) unsafe fn text_of(value: pg_sys::Datum, typoid: pg_sys::Oid) -> Vec<u
         let (mut output, mut varlena) = (pg_sys::InvalidOid, false);
         pg_sys::getTypeOutputInfo(typoid, &mut output, &mut varlena);
         let written = pg_sys::OidOutputFunctionCall(output, value);
-        let copy = CStr::from_ptr(written).to_bytes().to_vec();
+        let copy = memory::copy(CStr::from_ptr(written).to_bytes());
         pg_sys::pfree(written.cast());
-        copy
+        copy.or_raise()
     }
 }
 
@@ -264,10 +275,10 @@ pub(crate) unsafe fn text_argument(value: pg_sys::Datum) -> String {
     unsafe {
         let stored: *mut pg_sys::varlena = value.cast_mut_ptr();
         let plain = pg_sys::pg_detoast_datum_packed(stored);
-        let copy = String::from_utf8_lossy(pgrx::varlena_to_byte_slice(plain)).into_owned();
+        let copy = memory::copy(pgrx::varlena_to_byte_slice(plain));
         if plain != stored {
             pg_sys::pfree(plain.cast());
         }
-        copy
+        super::text(copy.or_raise())
     }
 }

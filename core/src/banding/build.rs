@@ -14,7 +14,7 @@ use super::meta::{Index, METAPAGE, Options};
 use super::pack::{Output, PageSink, TreeWriter};
 use super::promote::{BucketCounter, is_worth_promoting};
 use super::sort::sort;
-use super::spill::{Run, Runs, Sorter, Spill, push_within};
+use super::spill::{Run, Runs, Sorter, Spill, is_full};
 use super::storage::{MAX_BODY, MIN_BODY};
 
 /// The least memory a build works with, in bytes.
@@ -77,11 +77,11 @@ impl<'s, S: Spill> Builder<'s, S> {
     /// What the spill fails with.
     #[inline]
     pub fn add(&mut self, fingerprint: u64, tid: Tid) -> Result<()> {
-        if self.records.len() == self.limit {
+        if is_full(&mut self.records, &mut self.limit)? {
             self.dump()?;
         }
         self.rows += 1;
-        push_within(&mut self.records, self.limit, Position { key: fingerprint, tid });
+        self.records.push(Position { key: fingerprint, tid });
         Ok(())
     }
 

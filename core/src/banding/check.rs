@@ -79,7 +79,7 @@ pub fn check<P: Pages>(pages: &P, at_rest: bool, sink: &mut impl CheckSink) -> R
         at_rest,
         sink,
         report: CheckReport::default(),
-        seen: vec![0; end as usize / 64 + 1],
+        seen: crate::memory::filled(0, end as usize / 64 + 1)?,
         all: [Digest::default(); TREES],
         hot: [Digest::default(); TREES],
     };

@@ -8,6 +8,7 @@ use super::error::Result;
 use super::key::{Position, Tree};
 use super::leaf::{Layout, MAX_WIDTH, leaf_image};
 use super::page::{HEADER, Header, Kind, SEPARATOR, Separator, inner_image};
+use crate::memory::{self, Room};
 
 /// Where a build's pages go.
 pub trait PageSink {
@@ -120,6 +121,7 @@ impl TreeWriter {
         let Some(image) = image else {
             return Err(super::error::Error::Storage("a leaf was packed beyond its page".into()));
         };
+        self.leaves.room(1)?;
         self.leaves.push(Separator { low: self.low, child: out.page(&image)? });
         self.entries.drain(..cut);
         self.low = high;
@@ -154,6 +156,7 @@ impl TreeWriter {
         loop {
             let header = Header::new(Kind::Leaf, self.tree, 0, self.low, None);
             if let Some(image) = leaf_image(header, &self.entries, out.body_len()) {
+                self.leaves.room(1)?;
                 self.leaves.push(Separator { low: self.low, child: out.page(&image)? });
                 out.entries += self.entries.len() as u64;
                 break;
@@ -181,7 +184,7 @@ impl TreeWriter {
             true => 1,
             false => children.len().div_ceil((capacity * self.fillfactor / 100).max(2)),
         };
-        let mut above = Vec::with_capacity(pages);
+        let mut above = memory::with_capacity(pages)?;
         for n in 0..pages {
             // Evenly, so that the last is no thinner than the others.
             let (from, to) = (n * children.len() / pages, (n + 1) * children.len() / pages);

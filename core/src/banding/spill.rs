@@ -12,6 +12,7 @@ use super::error::Result;
 use super::key::Position;
 use super::page::{get_position, position_bytes};
 use super::sort::sort;
+use crate::memory::{self, Room};
 
 /// A temporary file: written at its end, read anywhere.
 pub trait Spill {
@@ -56,6 +57,7 @@ pub struct MemorySpill(Vec<u8>);
 
 impl Spill for MemorySpill {
     fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        self.0.room(bytes.len())?;
         self.0.extend_from_slice(bytes);
         Ok(())
     }
@@ -169,7 +171,9 @@ impl Reader {
                 return Ok(None);
             }
             let n = self.run.records.min((self.capacity / RECORD) as u64);
-            self.buffer.resize(n as usize * RECORD, 0);
+            let bytes = n as usize * RECORD;
+            self.buffer.room(bytes.saturating_sub(self.buffer.len()))?;
+            self.buffer.resize(bytes, 0);
             spill.read(self.run.at, &mut self.buffer)?;
             self.run.at += n * RECORD as u64;
             self.run.records -= n;
@@ -229,10 +233,10 @@ impl Sorter {
     }
 
     pub(crate) fn add<S: Spill>(&mut self, runs: &mut Runs<S>, record: Position) -> Result<()> {
-        if self.records.len() == self.limit {
+        if is_full(&mut self.records, &mut self.limit)? {
             self.dump(runs)?;
         }
-        push_within(&mut self.records, self.limit, record);
+        self.records.push(record);
         Ok(())
     }
 
@@ -260,11 +264,25 @@ impl Sorter {
     }
 }
 
-/// Pushes onto a vector that doubles but never allocates beyond `limit` elements.
-pub(crate) fn push_within(records: &mut Vec<Position>, limit: usize, record: Position) {
-    if records.len() == records.capacity() {
-        let more = records.len().max(1024).min(limit.saturating_sub(records.len())).max(1);
-        records.reserve_exact(more);
+/// Fewer elements in memory are not worth a file.
+const LEAST_RECORDS: usize = 1024;
+
+/// Makes room for one more in a vector that doubles but never allocates beyond
+/// `limit` elements; whether instead it is to be emptied first. Where there is
+/// less memory than allowed, `limit` becomes what there is.
+pub(crate) fn is_full<T>(records: &mut Vec<T>, limit: &mut usize) -> memory::Result<bool> {
+    if records.len() < records.capacity() {
+        return Ok(false);
     }
-    records.push(record);
+    let more = records.len().max(LEAST_RECORDS).min(limit.saturating_sub(records.len()));
+    if more == 0 {
+        return Ok(true);
+    }
+    match memory::reserve_exact(records, more) {
+        Err(_) if records.len() >= LEAST_RECORDS => {
+            *limit = records.len();
+            Ok(true)
+        }
+        reserved => reserved.map(|()| false),
+    }
 }

@@ -5,6 +5,7 @@ use super::pairs::{Host, Pair, Settings, Span, all_of};
 use super::parallel::Task;
 use super::rows::{Row, Rows};
 use crate::banding::Result;
+use crate::memory;
 
 /// Rows that wait for others to be compared with.
 pub struct Between {
@@ -50,7 +51,7 @@ impl Between {
 }
 
 fn sorted<H: Host>(rows: &[(i64, u64)], threads: usize, host: &mut H) -> Result<Rows> {
-    Rows::new(rows.iter().map(|&(id, fp)| Row { fp, id }).collect(), threads, host)
+    Rows::new(memory::collect(rows.iter().map(|&(id, fp)| Row { fp, id }))?, threads, host)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 //! far off must be in. A bucket that grows hot is hashed again by its other
 //! bits.
 
+use crate::memory::{OrRaise, Room};
 use crate::signature::hamming;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -91,6 +92,7 @@ impl Index {
     fn add(&mut self, centre: (u64, u32), free: u64) {
         match self {
             Index::List(list) => {
+                list.room(1).or_raise();
                 list.push(centre);
                 // A bucket of few free bits cannot be told apart any better.
                 if list.len() > HOT && list.len().is_power_of_two() && free.count_ones() >= 16 {
@@ -140,8 +142,10 @@ impl Hashed {
     }
 
     fn add(&mut self, centre: (u64, u32), free: u64) {
+        self.all.room(1).or_raise();
         self.all.push(centre);
         for (mask, buckets) in self.masks.iter().zip(&mut self.buckets) {
+            buckets.room(1).or_raise();
             buckets
                 .entry(centre.0 & mask)
                 .or_insert_with(|| Index::List(Vec::new()))

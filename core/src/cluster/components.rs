@@ -6,6 +6,7 @@ use super::parallel::Task;
 use super::rows::{Row, Rows};
 use super::union_find::UnionFind;
 use crate::banding::Result;
+use crate::memory;
 use crate::signature::hamming;
 
 /// For each row the number of the first row of its component: rows are in one
@@ -30,7 +31,7 @@ pub fn components<H: Host>(
     host: &mut H,
 ) -> Result<Vec<u32>> {
     let Settings { distance, memory, threads } = settings;
-    let rows = fps.iter().enumerate().map(|(i, &fp)| Row { fp, id: i as i64 }).collect();
+    let rows = memory::collect(fps.iter().enumerate().map(|(i, &fp)| Row { fp, id: i as i64 }))?;
     let rows = Rows::new(rows, threads, host)?;
     let distance = diameter.map_or(distance, |diameter| distance.min(diameter));
     let task = Task { left: &rows.fps, right: None, distance, threads, span: Span::ALL };
@@ -58,13 +59,13 @@ pub fn components<H: Host>(
         }
     };
     // Rows of a run are in the order of their numbers.
-    let mut first = vec![u32::MAX; rows.fps.len()];
+    let mut first = memory::filled(u32::MAX, rows.fps.len())?;
     host.check()?;
     for number in 0..rows.fps.len() {
         let least = &mut first[sets.find(number as u32) as usize];
         *least = (*least).min(rows.run(number)[0].id as u32);
     }
-    let mut component = vec![0; fps.len()];
+    let mut component = memory::filled(0, fps.len())?;
     host.check()?;
     for number in 0..rows.fps.len() {
         let least = first[sets.find(number as u32) as usize];

@@ -12,6 +12,7 @@ use super::pairs::{BYTES_A_ROW, Host, Phase, Settings, Sink, Span, all_of, equal
 use super::parallel::Task;
 use super::rows::{ROW_BYTES, Row, Rows};
 use crate::banding::{Result, Spill};
+use crate::memory::{self, Room};
 
 /// All rows in a file, in the order in which they came.
 pub(super) struct Files<F> {
@@ -101,7 +102,7 @@ impl<F: Spill> Files<F> {
             end: 0,
             bits,
             rows_a_buffer: (buffer - LINK) / ROW_BYTES,
-            each: (0..1usize << bits).map(|_| Partition::default()).collect(),
+            each: memory::collect((0..1usize << bits).map(|_| Partition::default()))?,
         };
         self.scan(host, |row| {
             let number = cut.map_or(0, |(cut, block)| cut.blocks[block].value(row.fp) >> (cut.width - bits));
@@ -153,6 +154,7 @@ struct Partitions<F> {
 impl<F: Spill> Partitions<F> {
     fn add(&mut self, number: usize, row: Row) -> Result<()> {
         let partition = &mut self.each[number];
+        partition.buffer.room(1)?;
         partition.buffer.push(row);
         partition.rows += 1;
         if partition.buffer.len() == self.rows_a_buffer { self.flush(number) } else { Ok(()) }
@@ -177,7 +179,7 @@ impl<F: Spill> Partitions<F> {
     /// Loads the rows of some buffers from `link` on, about `wanted`; what is
     /// left is in `link`.
     fn load(&mut self, link: &mut Link, wanted: usize) -> Result<Vec<Row>> {
-        let mut rows = Vec::with_capacity(wanted.min(link.rows.max(1) as usize));
+        let mut rows = memory::with_capacity(wanted.min(link.rows.max(1) as usize))?;
         let mut bytes = Vec::new();
         while link.rows > 0 && (rows.is_empty() || rows.len() + link.rows as usize <= wanted) {
             bytes.resize(LINK + link.rows as usize * ROW_BYTES, 0);
@@ -185,6 +187,7 @@ impl<F: Spill> Partitions<F> {
             let (head, body) = bytes.split_at(LINK);
             let number = |at: usize| head[at..].first_chunk().map_or(0, |b| u64::from_le_bytes(*b));
             *link = Link { at: number(0), rows: number(8) };
+            rows.room(body.len() / ROW_BYTES)?;
             rows.extend(body.as_chunks().0.iter().map(|bytes| Row::from_bytes(*bytes)));
         }
         Ok(rows)

@@ -1,6 +1,7 @@
 //! Clusters that keep their names while rows arrive.
 
 use super::union_find::UnionFind;
+use crate::memory::{self, OrRaise, Room};
 use std::collections::HashMap;
 
 /// Two clusters that had become one.
@@ -33,13 +34,15 @@ impl<B> Growing<B> {
         Growing {
             sets: UnionFind::new(rows),
             nodes: HashMap::new(),
-            oldest: vec![None; rows],
+            oldest: memory::filled(None, rows).or_raise(),
             merges: Vec::new(),
         }
     }
 
     /// The node that stands for a cluster, to join rows with.
     pub fn cluster(&mut self, name: i64) -> u32 {
+        self.nodes.room(1).or_raise();
+        self.oldest.room(1).or_raise();
         *self.nodes.entry(name).or_insert_with(|| {
             self.oldest.push(Some(name));
             self.sets.push()
@@ -73,13 +76,14 @@ impl<B> Growing<B> {
         let root = self.root(a) as usize;
         self.oldest[root] = x.into_iter().chain(y).min();
         if let (Some(x), Some(y)) = (x, y) {
+            self.merges.room(1).or_raise();
             self.merges.push(Merge { kept: x.min(y), absorbed: x.max(y), because });
         }
     }
 
     /// The clusters that were touched.
     pub fn clusters(&self) -> Vec<i64> {
-        let mut names: Vec<i64> = self.nodes.keys().copied().collect();
+        let mut names = memory::collect(self.nodes.keys().copied()).or_raise();
         names.sort_unstable();
         names
     }

@@ -3,6 +3,7 @@
 use super::pairs::Host;
 use super::union_find::UnionFind;
 use crate::banding::Result;
+use crate::memory::{self, Room};
 use crate::signature::hamming;
 
 /// Comparisons between two looks at interrupts.
@@ -24,16 +25,16 @@ pub(super) struct Guarded<'f> {
 }
 
 impl<'f> Guarded<'f> {
-    pub fn new(fps: &'f [u64], diameter: u32) -> Guarded<'f> {
-        Guarded {
+    pub fn new(fps: &'f [u64], diameter: u32) -> memory::Result<Guarded<'f>> {
+        Ok(Guarded {
             fps,
             diameter,
             sets: UnionFind::new(fps.len()),
-            next: (0..fps.len() as u32).collect(),
-            varying: vec![0; fps.len()],
+            next: memory::collect(0..fps.len() as u32)?,
+            varying: memory::filled(0, fps.len())?,
             theirs: Vec::new(),
             compared: 0,
-        }
+        })
     }
 
     /// The roots of the sets of two rows, if these are two sets that may be one.
@@ -67,7 +68,10 @@ impl<'f> Guarded<'f> {
     fn all_near<H: Host>(&mut self, a: u32, b: u32, host: &mut H) -> Result<bool> {
         let mut theirs = std::mem::take(&mut self.theirs);
         theirs.clear();
-        theirs.extend(self.ring(b).map(|row| self.fps[row as usize]));
+        for row in self.ring(b) {
+            theirs.room(1)?;
+            theirs.push(self.fps[row as usize]);
+        }
         theirs.sort_unstable();
         theirs.dedup();
         let mut compared = self.compared + theirs.len();

@@ -7,6 +7,7 @@
 
 use super::cut::{BLOCKS, Cut, ball};
 use super::rows::ROWS_A_CHECK;
+use crate::memory::{OrRaise, Room, filled};
 
 /// Lists with fewer comparisons than this are compared all with all.
 const SMALL: usize = 1 << 15;
@@ -57,7 +58,8 @@ impl Split {
         for i in 2..starts.len() {
             starts[i] += starts[i - 1];
         }
-        let mut split = Split { fps: vec![0; fps.len()], at: vec![0; fps.len()], starts };
+        let mut split =
+            Split { fps: filled(0, fps.len()).or_raise(), at: filled(0, fps.len()).or_raise(), starts };
         for (i, &fp) in fps.iter().enumerate() {
             if i % ROWS_A_CHECK == 0 {
                 check()?;
@@ -196,6 +198,7 @@ impl<'d> Joiner<'d> {
         let shift = if (used as u32).count_ones() <= ((used >> 32) as u32).count_ones() { 0 } else { 32 };
         let half = |fp: u64| (fp >> shift) as u32;
         halves.clear();
+        halves.room(right.fps.len() + LANES).or_raise();
         halves.extend(right.fps.iter().map(|&fp| half(fp)));
         halves.extend(std::iter::repeat_n(right.fps.first().map_or(0, |&fp| !half(fp)), LANES));
 
@@ -234,6 +237,7 @@ impl<'d> Joiner<'d> {
         if differing.count_ones() <= self.distance
             && self.path.iter().all(|(cut, block)| cut.first(differing) == Some(*block))
         {
+            self.hits.room(1).or_raise();
             self.hits.push(hit);
         }
     }

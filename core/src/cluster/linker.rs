@@ -68,7 +68,7 @@ impl<H: Host> Linker<H> {
     ) -> Result<UnionFind> {
         host.progress(Phase::Link, 0.0);
         match self.linkage {
-            Linkage::Diameter(diameter) => self.within(Guarded::new(fps, diameter), host, verify),
+            Linkage::Diameter(diameter) => self.within(Guarded::new(fps, diameter)?, host, verify),
             Linkage::SinglePass => self.single_pass(UnionFind::new(fps.len()), host, verify),
         }
     }

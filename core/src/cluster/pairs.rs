@@ -5,6 +5,7 @@ use super::external::Files;
 use super::join::Hit;
 use super::parallel::Task;
 use super::rows::{Row, Rows};
+use crate::banding::spill::is_full;
 use crate::banding::{MemorySpill, Result, Spill};
 use crate::signature::hamming;
 
@@ -117,6 +118,8 @@ pub(super) const BYTES_A_ROW: usize = 56;
 pub struct Pairs<H: Host> {
     settings: Settings,
     rows: Vec<Row>,
+    /// Rows in memory at most.
+    limit: usize,
     files: Option<Files<H::File>>,
 }
 
@@ -124,7 +127,8 @@ impl<H: Host> Pairs<H> {
     /// No rows yet.
     pub fn new(settings: Settings) -> Pairs<H> {
         let memory = settings.memory.max(LEAST_MEMORY);
-        Pairs { settings: Settings { memory, ..settings }, rows: Vec::new(), files: None }
+        let limit = memory / BYTES_A_ROW;
+        Pairs { settings: Settings { memory, ..settings }, rows: Vec::new(), limit, files: None }
     }
 
     /// Adds a row. Names may repeat: rows of one name are different rows.
@@ -132,22 +136,12 @@ impl<H: Host> Pairs<H> {
     /// # Errors
     /// What writing to a file fails with.
     pub fn add(&mut self, id: i64, fp: u64, host: &mut H) -> Result<()> {
-        if self.rows.len() == self.rows.capacity() {
-            self.make_room(host)?;
+        if is_full(&mut self.rows, &mut self.limit)? {
+            let files = self.files.get_or_insert_with(|| Files::new(host.file()));
+            files.append(&self.rows)?;
+            self.rows.clear();
         }
         self.rows.push(Row { fp, id });
-        Ok(())
-    }
-
-    fn make_room(&mut self, host: &mut H) -> Result<()> {
-        let limit = self.settings.memory / BYTES_A_ROW;
-        if self.files.is_none() && self.rows.len() < limit {
-            self.rows.reserve_exact(self.rows.len().max(1024).min(limit - self.rows.len()));
-            return Ok(());
-        }
-        let files = self.files.get_or_insert_with(|| Files::new(host.file()));
-        files.append(&self.rows)?;
-        self.rows.clear();
         Ok(())
     }
 

@@ -6,6 +6,7 @@ use super::join::{Deliver, Hit, Joiner, Side, Split, Stop, varying};
 use super::pairs::{Host, Phase, Span};
 use super::threads;
 use crate::banding::Result;
+use crate::memory;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
@@ -82,7 +83,7 @@ impl Task<'_> {
     /// All with all.
     fn run_all<H: Host>(&self, host: &mut H, take: Take<'_, H>) -> Result<bool> {
         let right = self.right.unwrap_or(self.left);
-        let numbers: Vec<u32> = (0..self.left.len().max(right.len()) as u32).collect();
+        let numbers = memory::collect(0..self.left.len().max(right.len()) as u32)?;
         self.spread(self.left.len(), host, take, &|from, to, out| {
             let mut joiner = Joiner::new(self.distance, out);
             let mine = |from: usize, to: usize| Side { fps: &self.left[from..to], at: &numbers[from..to] };

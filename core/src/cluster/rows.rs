@@ -4,6 +4,7 @@ use super::pairs::Host;
 use super::threads;
 use crate::banding::sort::{Bytes, count, permute, sort_from};
 use crate::banding::{Error, Result};
+use crate::memory;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
@@ -57,7 +58,7 @@ impl Rows {
         sort_rows(&mut rows, threads, host)?;
         // Counted first: a vector that grows would take twice the memory.
         let distinct = rows.chunk_by(|a, b| a.fp == b.fp).count();
-        let (mut fps, mut starts) = (Vec::with_capacity(distinct), Vec::with_capacity(distinct + 1));
+        let (mut fps, mut starts) = (memory::with_capacity(distinct)?, memory::with_capacity(distinct + 1)?);
         host.check()?;
         for (i, row) in rows.iter().enumerate() {
             if i % ROWS_A_CHECK == 0 {

@@ -1,5 +1,7 @@
 //! Disjoint sets.
 
+use crate::memory::{self, OrRaise, Room};
+
 /// Sets of numbers, joined two at a time; each is known by its least member.
 #[derive(Debug, Clone, Default)]
 pub struct UnionFind {
@@ -9,11 +11,12 @@ pub struct UnionFind {
 impl UnionFind {
     /// `count` sets of one number each.
     pub fn new(count: usize) -> UnionFind {
-        UnionFind { parents: (0..count as u32).collect() }
+        UnionFind { parents: memory::collect(0..count as u32).or_raise() }
     }
 
     /// Adds a set of one number, and says which.
     pub fn push(&mut self) -> u32 {
+        self.parents.room(1).or_raise();
         self.parents.push(self.parents.len() as u32);
         self.parents.len() as u32 - 1
     }

@@ -10,6 +10,7 @@
 //! logarithm of the share above a similarity falls at least linearly there.
 
 use crate::interrupt;
+use crate::memory::{OrRaise, Room};
 use crate::signature::minhash::element;
 use crate::text::{char_ngrams, compact, normalize_into};
 
@@ -40,11 +41,22 @@ pub struct Chance {
     anchors: (f64, f64),
 }
 
+/// N-grams of all texts that are looked at: 64 MB.
+const MOST_GRAMS: usize = 8 << 20;
+
 impl Chance {
     /// Measures texts by their character `n`-grams; the same texts give the
     /// same result.
     pub fn measure<T: AsRef<str>>(texts: &[T], n: usize) -> Chance {
-        let mut sets: Vec<Vec<u64>> = texts.iter().filter_map(|text| grams(text.as_ref(), n)).collect();
+        let (mut sets, mut kept) = (Vec::new(), 0);
+        for set in texts.iter().filter_map(|text| grams(text.as_ref(), n)) {
+            kept += set.len();
+            sets.room(1).or_raise();
+            sets.push(set);
+            if kept > MOST_GRAMS {
+                break;
+            }
+        }
         // Copies are not alike by chance.
         interrupt::sort_and_dedup(&mut sets);
         let mut above = vec![0; CELLS + 1];
@@ -97,9 +109,14 @@ fn grams(text: &str, n: usize) -> Option<Vec<u64>> {
     let (mut normal, mut compacted, mut grams) = (String::new(), String::new(), Vec::new());
     normalize_into(text, &mut normal);
     compact(&normal, &mut compacted);
-    char_ngrams(&compacted, n.max(1), |gram| grams.push(element(gram)));
+    char_ngrams(&compacted, n.max(1), |gram| {
+        grams.room(1).or_raise();
+        grams.push(element(gram));
+    });
     grams.sort_unstable();
     grams.dedup();
+    // Many are kept side by side.
+    grams.shrink_to_fit();
     (!grams.is_empty()).then_some(grams)
 }
 

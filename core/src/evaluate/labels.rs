@@ -29,6 +29,8 @@ impl Verdict {
 pub struct Labels {
     found: BTreeSet<(String, String)>,
     truth: BTreeSet<(String, String)>,
+    /// Bytes of the names.
+    names: usize,
 }
 
 /// Counts of verdicts.
@@ -65,16 +67,29 @@ fn pair(a: &str, b: &str) -> Option<(String, String)> {
     (low != high).then(|| (low.to_owned(), high.to_owned()))
 }
 
+/// Adds a pair; the bytes of its names, if it is new.
+fn insert(pairs: &mut BTreeSet<(String, String)>, pair: (String, String)) -> usize {
+    let bytes = pair.0.len() + pair.1.len();
+    if pairs.insert(pair) { bytes } else { 0 }
+}
+
 impl Labels {
     /// Notes that `a` and `b` were found to be near-duplicates. A row and
     /// itself are not a pair.
     pub fn found(&mut self, a: &str, b: &str) {
-        self.found.extend(pair(a, b));
+        self.names += pair(a, b).map_or(0, |pair| insert(&mut self.found, pair));
     }
 
     /// Notes that they are.
     pub fn truth(&mut self, a: &str, b: &str) {
-        self.truth.extend(pair(a, b));
+        self.names += pair(a, b).map_or(0, |pair| insert(&mut self.truth, pair));
+    }
+
+    /// Bytes that it takes, about.
+    pub fn memory(&self) -> usize {
+        /// A pair in a tree that is two thirds full, and the allocations of its names.
+        const BYTES_A_PAIR: usize = 136;
+        (self.found.len() + self.truth.len()) * BYTES_A_PAIR + self.names
     }
 
     /// The counts.

@@ -12,6 +12,7 @@
 //! text always comes first: the answer does not depend on the order.
 
 use crate::interrupt::{check, checked};
+use crate::memory::{self, OrRaise};
 use crate::text::normalize;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 use std::hash::{Hash, Hasher};
@@ -142,7 +143,7 @@ fn ordered(a: &[char], b: &[char], kinds: Kinds) -> Vec<Particular> {
 }
 
 fn characters(text: &str) -> Vec<char> {
-    normalize(text).chars().filter(|&c| c != ' ').collect()
+    memory::collect(normalize(text).chars().filter(|&c| c != ' ')).or_raise()
 }
 
 type Range = (usize, usize);
@@ -150,8 +151,11 @@ type Range = (usize, usize);
 /// Where one text has something else in the place of the other. A single
 /// equal character between two replacements is a coincidence and part of both.
 fn replacements(a: &[char], b: &[char]) -> Vec<(Range, Range)> {
+    /// What the alignment takes a character: two vectors of numbers, and its operations.
+    const BYTES_A_CHARACTER: usize = 128;
+    memory::ensure(BYTES_A_CHARACTER * (a.len() + b.len())).or_raise();
     let mut found: Vec<(Range, Range)> = Vec::new();
-    let compared = |text: &[char]| checked(text).map(|&c| Compared(c)).collect::<Vec<_>>();
+    let compared = |text: &[char]| memory::collect(checked(text).map(|&c| Compared(c))).or_raise();
     for operation in checked(capture_diff_slices(Algorithm::Myers, &compared(a), &compared(b))) {
         if let DiffOp::Equal { .. } = operation {
             continue;

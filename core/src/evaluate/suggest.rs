@@ -8,6 +8,7 @@
 //! radius ([`super::Background`]) and may raise the threshold ([`Chance`]).
 
 use super::Chance;
+use crate::memory::{self, OrRaise, Room};
 use crate::text::{is_spaceless_char, normalize};
 use serde_json::{Value, json};
 
@@ -63,6 +64,7 @@ impl Profile {
         if length == 0 {
             return;
         }
+        self.lengths.room(1).or_raise();
         self.lengths.push(length);
         self.characters += u64::from(length);
         self.spaceless += normal.chars().filter(|&c| is_spaceless_char(c)).count() as u64;
@@ -79,7 +81,7 @@ impl Profile {
 
     /// The length that the share `part` of the texts does not pass.
     pub fn quantile(&self, part: f64) -> u32 {
-        let mut lengths = self.lengths.clone();
+        let mut lengths = memory::copy(&self.lengths).or_raise();
         lengths.sort_unstable();
         let at = (part * lengths.len().saturating_sub(1) as f64).round() as usize;
         lengths.get(at).copied().unwrap_or(0)

@@ -1,6 +1,7 @@
 //! Bloom filters (Bloom 1970; P1, 2.2).
 
 use crate::hash::{PaperHash, city64};
+use crate::memory::{OrRaise, filled};
 
 /// The largest number of bits: 512 MiB, what a PostgreSQL value can hold.
 pub const MAX_BITS: u64 = 1 << 32;
@@ -111,6 +112,11 @@ impl Shape {
         (best.round() as u32).clamp(1, 30)
     }
 
+    /// Bytes of a filter of this shape.
+    pub fn stored_bytes(&self) -> usize {
+        HEADER + self.bits.div_ceil(8) as usize
+    }
+
     /// Number of bits.
     pub fn bits(&self) -> u64 {
         self.bits
@@ -178,7 +184,7 @@ pub struct Bloom<B = Vec<u8>> {
 impl Bloom<Vec<u8>> {
     /// An empty filter.
     pub fn new(shape: Shape) -> Bloom {
-        let mut bytes = vec![0; HEADER + shape.bits.div_ceil(8) as usize];
+        let mut bytes = filled(0, shape.stored_bytes()).or_raise();
         bytes[0] = VERSION;
         bytes[1] = match shape.hashing {
             Hashing::City => 0,

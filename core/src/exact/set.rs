@@ -1,6 +1,7 @@
 //! The plain exact way: 128-bit hashes, and equality where they agree.
 
 use crate::hash::murmur3_128;
+use crate::memory::{OrRaise, Room};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -25,6 +26,8 @@ pub(crate) struct Arena {
 
 impl Arena {
     pub(crate) fn push(&mut self, content: &[u8]) -> u32 {
+        self.bytes.room(content.len()).or_raise();
+        self.ends.room(1).or_raise();
         self.bytes.extend_from_slice(content);
         self.ends.push(self.bytes.len());
         (self.ends.len() - 1) as u32
@@ -32,7 +35,7 @@ impl Arena {
 
     /// Bytes that it takes.
     pub(crate) fn memory(&self) -> usize {
-        self.bytes.len() + self.ends.len() * size_of::<usize>()
+        self.bytes.capacity() + self.ends.capacity() * size_of::<usize>()
     }
 
     pub(crate) fn get(&self, number: u32) -> &[u8] {
@@ -87,6 +90,7 @@ impl ExactSet {
     ) -> Result<Option<u32>, T::Error> {
         let [low, high] = murmur3_128(content, 0);
         let hash = u128::from(high) << 64 | u128::from(low);
+        self.first.room(1).or_raise();
         let first = *self.first.entry(hash).or_insert(number);
         if first == number {
             return Ok(None);

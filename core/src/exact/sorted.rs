@@ -4,6 +4,7 @@
 use crate::banding::spill::{Runs, Sorter};
 use crate::banding::{Position, Result, Spill, Tid};
 use crate::hash::murmur3_128;
+use crate::memory::Room;
 
 /// Collects the hashes of texts, then finds the equal ones. Hashes that do not
 /// fit in memory wait in a file, 14 bytes each.
@@ -53,6 +54,7 @@ impl<F: Spill> EqualTexts<F> {
                     return copy(first, number);
                 }
             }
+            firsts.room(1)?;
             firsts.push(number);
             Ok(())
         })

@@ -12,6 +12,7 @@
 //! thirtieth of the memory.
 
 use super::set::Arena;
+use crate::memory::{OrRaise, Room};
 
 /// No child, no leaf.
 const NONE: u32 = u32::MAX;
@@ -48,7 +49,9 @@ impl DigitTrie {
 
     /// Bytes that it takes.
     pub fn memory(&self) -> usize {
-        size_of_val(&self.nodes[..]) + size_of_val(&self.leaves[..]) + self.texts.memory()
+        self.nodes.capacity() * size_of::<[u32; 11]>()
+            + self.leaves.capacity() * size_of::<Leaf>()
+            + self.texts.memory()
     }
 
     /// Whether `content` came before.
@@ -80,6 +83,7 @@ impl DigitTrie {
             // Two paths part below: give the one that is there a node more.
             let mut below = [NONE; 11];
             below[Digits::of(other).at(depth + 1)] = child;
+            self.nodes.room(1).or_raise();
             self.nodes[node][edge] = self.nodes.len() as u32;
             self.nodes.push(below);
         }
@@ -105,6 +109,7 @@ impl DigitTrie {
 
     fn leaf(&mut self, square: u64, content: &str, next: u32) -> u32 {
         let text = if self.recheck { self.texts.push(content.as_bytes()) } else { 0 };
+        self.leaves.room(1).or_raise();
         self.leaves.push(Leaf { square, text, next });
         (self.leaves.len() - 1) as u32
     }

@@ -1,6 +1,7 @@
 //! A bag of features that can be looked at.
 
 use crate::interrupt;
+use crate::memory::{self, OrRaise, Room};
 use crate::signature::{SimHash, Weight};
 use rustc_hash::FxHashMap;
 
@@ -31,7 +32,9 @@ pub struct Bag {
 impl Bag {
     /// Adds `weight` to the feature `text`, which comes from `column`.
     pub(crate) fn add(&mut self, column: Option<usize>, text: &str, hash: u64, weight: Weight) {
+        self.index.room(1).or_raise();
         let at = *self.index.entry(hash).or_insert_with(|| {
+            self.features.room(1).or_raise();
             self.features.push(Feature {
                 text: text.to_owned(),
                 weight: Weight::ZERO,
@@ -53,6 +56,7 @@ impl Bag {
     /// The features, heaviest first; equal weights in order of appearance.
     pub fn into_heaviest_first(self) -> Vec<Feature> {
         let mut features = self.features;
+        memory::ensure(size_of_val(&features[..])).or_raise();
         let mut meter = interrupt::Meter::new();
         features.sort_by(|x, y| {
             meter.work(1);

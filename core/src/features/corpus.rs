@@ -11,6 +11,7 @@ use super::extract::Extractor;
 use super::recipe::{RecipeError, TextRecipe, Tokens};
 use crate::hash::city64;
 use crate::interrupt::{self, Meter, checked};
+use crate::memory::{self, OrRaise, Room};
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 
@@ -81,8 +82,9 @@ impl Corpus {
     /// the bytes are not that.
     pub fn new(name: &str, shape: Shape, documents: u64, common: &[u8]) -> Option<Corpus> {
         let mut frequencies = FxHashMap::default();
-        frequencies.reserve(common.len() / 6);
+        frequencies.room(common.len() / 6).or_raise();
         read_common(common, |key, frequency| {
+            frequencies.room(1).or_raise();
             frequencies.insert(key, frequency);
         })?;
         Some(Corpus { name: name.to_owned(), shape, documents, frequencies })
@@ -174,7 +176,10 @@ impl CorpusBuilder {
     pub fn extend(&mut self, documents: u64, common: &[u8], single: &[u8]) -> Option<()> {
         self.documents += documents;
         let last = self.documents;
-        let mut add = |key, frequency| self.frequencies.entry(key).or_insert((0, last)).0 += frequency;
+        let mut add = |key, frequency| {
+            self.frequencies.room(1).or_raise();
+            self.frequencies.entry(key).or_insert((0, last)).0 += frequency;
+        };
         read_common(common, &mut add)?;
         read_keys(single, |key| add(key, 1))
     }
@@ -186,6 +191,7 @@ impl CorpusBuilder {
         let mut any = false;
         extractor.each_token(text, &self.recipe, |token| {
             any = true;
+            frequencies.room(1).or_raise();
             let (frequency, last) = frequencies.entry(key(token)).or_insert((0, 0));
             if *last != this {
                 (*frequency, *last) = (*frequency + 1, this);
@@ -199,6 +205,12 @@ impl CorpusBuilder {
         self.documents
     }
 
+    /// Bytes that it takes.
+    pub fn memory(&self) -> usize {
+        // A table is at most seven eighths full, and has a byte more a place.
+        self.frequencies.capacity() / 7 * 8 * (size_of::<(u64, (u32, u64))>() + 1)
+    }
+
     /// What its tokens are.
     pub fn shape(&self) -> Shape {
         Shape::of(&self.recipe)
@@ -207,7 +219,8 @@ impl CorpusBuilder {
     /// The corpus, to be stored: keys in order, each as the difference to the
     /// one before, in bytes of seven bits.
     pub fn finish(self) -> StoredCorpus {
-        let mut all: Vec<(u64, u32)> = checked(self.frequencies).map(|(key, (f, _))| (key, f)).collect();
+        let all = checked(self.frequencies).map(|(key, (f, _))| (key, f));
+        let mut all = memory::collect(all).or_raise();
         interrupt::sort_unstable_by(&mut all, Ord::cmp);
         let mut stored = StoredCorpus {
             documents: self.documents,
@@ -231,6 +244,7 @@ impl CorpusBuilder {
 }
 
 fn write_number(out: &mut Vec<u8>, mut number: u64) {
+    out.room(10).or_raise();
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
         number >>= 7;

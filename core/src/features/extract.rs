@@ -4,6 +4,7 @@ use super::bag::Bag;
 use super::recipe::{TextRecipe, Tokens};
 use super::weigh;
 use crate::interrupt::{self, Meter, checked};
+use crate::memory::{self, OrRaise, Room};
 use crate::signature::SimHash;
 use crate::text::{char_ngrams, compact, normalize_into, simplify, strip_markup};
 use rustc_hash::FxHashMap;
@@ -90,7 +91,8 @@ impl Extractor {
         recipe: &TextRecipe,
     ) {
         let (counts, texts) = self.count(text, recipe, true);
-        let mut counted: Vec<_> = checked(&counts).map(|(&hash, &counted)| (hash, counted)).collect();
+        let counted = checked(&counts).map(|(&hash, &counted)| (hash, counted));
+        let mut counted = memory::collect(counted).or_raise();
         let text_of = |counted: &Counted| &texts[counted.text as usize];
         interrupt::sort_unstable_by(&mut counted, |a, b| text_of(&a.1).cmp(text_of(&b.1)));
         for (hash, counted) in checked(&counted) {
@@ -151,6 +153,7 @@ impl Extractor {
         self.each_token(text, recipe, |token| {
             let new = || {
                 if keep_texts {
+                    texts.room(1).or_raise();
                     texts.push(token.to_owned());
                 }
                 Counted {
@@ -159,6 +162,7 @@ impl Extractor {
                     token: weigh::of_token(recipe, token),
                 }
             };
+            counts.room(1).or_raise();
             counts.entry(recipe.hash.of(token)).or_insert_with(new).frequency += 1;
         });
         (counts, texts)
@@ -192,7 +196,10 @@ impl Extractor {
         }
         if recipe.tokens == Tokens::Shingles {
             let mut words = Vec::new();
-            recipe.segmenter().words(normal, recipe.hmm, |word| words.push(word));
+            recipe.segmenter().words(normal, recipe.hmm, |word| {
+                words.room(1).or_raise();
+                words.push(word);
+            });
             let mut meter = Meter::new();
             for &n in &recipe.n {
                 if !words.is_empty() && words.len() < n {

@@ -12,6 +12,7 @@ use super::terms::words;
 use crate::features::{Corpus, Tokens};
 use crate::hash::city64;
 use crate::interrupt::{self, checked};
+use crate::memory::{self, OrRaise, Room};
 use crate::text::normalize;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::RangeInclusive;
@@ -134,6 +135,7 @@ impl LexiconBuilder {
                 Some((_, last)) if *last == this => {}
                 Some((frequency, last)) => (*frequency, *last) = (*frequency + 1, this),
                 None => {
+                    self.frequencies.room(1).or_raise();
                     self.frequencies.insert(word.to_owned(), (1, this));
                 }
             }
@@ -159,7 +161,7 @@ impl LexiconBuilder {
             (low..=high).contains(&idf)
         };
         let counted = checked(&self.frequencies).filter(|(_, (frequency, _))| within(*frequency));
-        let mut chosen: Vec<String> = counted.map(|(word, _)| word.clone()).collect();
+        let mut chosen = memory::collect(counted.map(|(word, _)| word.clone())).or_raise();
         interrupt::sort_unstable_by(&mut chosen, String::cmp);
         chosen
     }

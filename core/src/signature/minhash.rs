@@ -13,6 +13,7 @@
 
 use crate::hash::{GOLDEN, city64, mix64};
 use crate::interrupt::{self, Meter};
+use crate::memory::{OrRaise, Room};
 use crate::text::{char_ngrams, compact, normalize};
 use std::fmt;
 
@@ -76,8 +77,11 @@ pub fn signature(elements: impl IntoIterator<Item = u64>, k: usize, family: Fami
 pub fn text_signature(content: &str, k: usize, n: usize) -> Option<Vec<u64>> {
     let (normal, mut compacted) = (normalize(content), String::new());
     compact(&normal, &mut compacted);
-    let mut grams = Vec::with_capacity(compacted.len() / 3 + 1);
-    char_ngrams(&compacted, n.max(1), |gram| grams.push(element(gram)));
+    let mut grams = Vec::new();
+    char_ngrams(&compacted, n.max(1), |gram| {
+        grams.room(1).or_raise();
+        grams.push(element(gram));
+    });
     // Each repetition would cost `k` hashes.
     interrupt::sort_and_dedup(&mut grams);
     signature(grams, k, Family::Mixed)

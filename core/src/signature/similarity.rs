@@ -6,6 +6,7 @@
 
 use crate::features::{Bag, Extractor, TextRecipe};
 use crate::interrupt::{self, Meter, checked};
+use crate::memory::{self, OrRaise, Room};
 use crate::text::{char_ngrams, compact, normalize};
 use std::cmp::Ordering;
 
@@ -68,8 +69,8 @@ pub fn cosine(a: &str, b: &str, recipe: &TextRecipe) -> f64 {
 }
 
 fn weighted(bag: &Bag) -> Vec<(String, f64)> {
-    let mut features: Vec<_> =
-        checked(bag.features()).map(|feature| (feature.text.clone(), feature.weight.value())).collect();
+    let features = checked(bag.features()).map(|feature| (feature.text.clone(), feature.weight.value()));
+    let mut features = memory::collect(features).or_raise();
     interrupt::sort_unstable_by(&mut features, |x, y| x.0.cmp(&y.0));
     features
 }
@@ -96,8 +97,12 @@ fn overlap(a: &str, b: &str, n: usize) -> Overlap {
 }
 
 fn set<'a, T: Ord>(text: &'a str, n: usize, make: impl Fn(&'a str) -> T) -> Vec<T> {
-    let mut grams = Vec::with_capacity(text.len() / 3 + 1);
-    char_ngrams(text, n, |gram| grams.push(make(gram)));
+    let mut grams = Vec::new();
+    grams.room(text.len() / 3 + 1).or_raise();
+    char_ngrams(text, n, |gram| {
+        grams.room(1).or_raise();
+        grams.push(make(gram));
+    });
     interrupt::sort_and_dedup(&mut grams);
     grams
 }

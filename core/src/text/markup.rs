@@ -1,6 +1,7 @@
 //! The text of marked-up documents: what a reader would see of HTML or XML.
 
 use crate::interrupt::Meter;
+use crate::memory::{self, OrRaise, Room};
 use html5gum::emitters::default::DefaultEmitter;
 use html5gum::{Readable, Reader, StringReader, Token, Tokenizer};
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,9 @@ const INLINE: [&[u8]; 20] = [
 /// references are resolved. A document can be as broken as it likes.
 pub fn strip_markup(source: &str, markup: Markup, out: &mut String) {
     out.clear();
+    // No token is longer than its source, and what it becomes is shorter.
+    out.room(source.len()).or_raise();
+    memory::ensure(2 * source.len()).or_raise();
     match markup {
         Markup::Html => tokens(source, markup, out),
         Markup::Xml => {

@@ -1,13 +1,14 @@
 //! Character n-grams of a normal form.
 
 use crate::interrupt::{Meter, checked};
+use crate::memory::{OrRaise, Room};
 
 /// Drops the spaces of the normal form `text` into `out`: n-grams of
 /// characters run across words, so that a forgotten or added space changes
 /// few of them.
 pub fn compact(text: &str, out: &mut String) {
     out.clear();
-    out.reserve(text.len());
+    out.room(text.len()).or_raise();
     checked(text.split(' ')).for_each(|word| out.push_str(word));
 }
 

@@ -17,6 +17,7 @@
 //! table look-up; the Unicode tables serve the rest.
 
 use crate::interrupt::{Meter, checked};
+use crate::memory::{self, OrRaise, Room};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
@@ -53,7 +54,7 @@ pub fn normalize(text: &str) -> String {
 /// Writes the normal form of `text` to `out`, which is emptied first.
 pub fn normalize_into(text: &str, out: &mut String) {
     out.clear();
-    out.reserve(text.len());
+    out.room(text.len()).or_raise();
     let mut writer = Writer { out, gap: false, spaced: false };
     let mut rest = text;
     let mut meter = Meter::new();
@@ -73,6 +74,8 @@ pub fn normalize_into(text: &str, out: &mut String) {
         }
         let end = checked(rest.char_indices()).find(|&(_, c)| classify(c) != Class::Unknown);
         let end = end.map_or(rest.len(), |(at, _)| at);
+        // Marks that follow each other are put in order together.
+        memory::ensure(16 * end).or_raise();
         // A mark belongs to the letter before it: take that one back and let
         // the tables compose the two.
         let base = if is_combining_mark(c) { writer.take_back() } else { None };
@@ -167,6 +170,8 @@ struct Writer<'a> {
 impl Writer<'_> {
     #[inline]
     fn push(&mut self, class: Class) {
+        // A few compatibility forms become longer than they were.
+        self.out.room(8).or_raise();
         match class {
             Class::Spaced(c) => {
                 if self.gap && self.spaced {
@@ -189,6 +194,7 @@ impl Writer<'_> {
     /// Writes a run of characters of a spaceless script, none of which changes.
     #[inline]
     fn push_spaceless(&mut self, run: &str) {
+        self.out.room(run.len()).or_raise();
         self.out.push_str(run);
         self.gap = false;
         self.spaced = false;

@@ -3,6 +3,7 @@
 
 use super::normalize::{han_prefix, normalize};
 use crate::interrupt::check;
+use crate::memory::{self, OrRaise, Room};
 use jieba_rs::Jieba;
 use std::io::{self, BufRead, Read};
 use std::sync::OnceLock;
@@ -16,6 +17,16 @@ const PIECE_BYTES: usize = 1 << 16;
 /// Bytes of the longest word of a dictionary: jieba tries every length that a
 /// word has at every place of a text.
 const LONGEST_WORD: usize = 1 << 10;
+
+/// What loading jieba's own dictionary takes, as measured.
+const DICTIONARY_BYTES: usize = 96 << 20;
+/// What a word more takes a byte of it.
+const BYTES_A_WORD_BYTE: usize = 32;
+
+/// Makes sure of the memory for a copy of the dictionary with so many bytes of words more.
+fn ensure_copy(words: usize) {
+    memory::ensure(DICTIONARY_BYTES / 2 + BYTES_A_WORD_BYTE * words).or_raise();
+}
 
 /// Cuts normal forms into words.
 pub struct Segmenter {
@@ -37,6 +48,9 @@ impl Segmenter {
     /// a process (some tens of milliseconds), shared ever after.
     pub fn shared() -> &'static Segmenter {
         static SHARED: OnceLock<Segmenter> = OnceLock::new();
+        if SHARED.get().is_none() {
+            memory::ensure(DICTIONARY_BYTES).or_raise();
+        }
         SHARED.get_or_init(|| Segmenter { jieba: Jieba::new() })
     }
 
@@ -44,6 +58,7 @@ impl Segmenter {
     /// a word, `word frequency [tag]`, as [`Segmenter::complete_words`] writes
     /// them.
     pub fn with_words(words: &str) -> Segmenter {
+        ensure_copy(words.len());
         let mut jieba = Segmenter::shared().jieba.clone();
         // A line without a frequency is the only fault there can be, and those
         // lines have been completed.
@@ -63,6 +78,7 @@ impl Segmenter {
     pub fn complete_words<'a>(
         lines: impl IntoIterator<Item = &'a str>,
     ) -> Result<(String, usize), WordError> {
+        ensure_copy(0);
         let mut jieba = Segmenter::shared().jieba.clone();
         let (mut complete, mut count) = (String::new(), 0);
         for (at, line) in lines.into_iter().enumerate() {
@@ -90,7 +106,9 @@ impl Segmenter {
             };
             let frequency =
                 jieba.add_word(&word, frequency.filter(|&f: &usize| f > 0 && f < 1 << 40), Some(tag));
-            complete.push_str(&format!("{word} {frequency} {tag}\n"));
+            let line = format!("{word} {frequency} {tag}\n");
+            complete.room(line.len()).or_raise();
+            complete.push_str(&line);
             count += 1;
         }
         Ok((complete, count))

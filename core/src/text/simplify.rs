@@ -1,6 +1,7 @@
 //! Traditional characters as simplified ones.
 
 use crate::interrupt::check;
+use crate::memory::{self, OrRaise};
 use ferrous_opencc::OpenCC;
 use ferrous_opencc::config::BuiltinConfig;
 use std::sync::OnceLock;
@@ -26,6 +27,11 @@ const GO_ON: &str = "一上不丑世中之乎乾事些亡代以仲住信俱倒�
 /// forms and the other way round, so it is a choice, not a normal form.
 pub fn simplify(text: &str) -> String {
     static CONVERTER: OnceLock<Option<OpenCC>> = OnceLock::new();
+    /// What the tables and a conversion take, as measured.
+    const TABLES: usize = 16 << 20;
+    const BYTES_A_BYTE: usize = 8;
+    let tables = if CONVERTER.get().is_none() { TABLES } else { 0 };
+    memory::ensure(tables + BYTES_A_BYTE * text.len()).or_raise();
     // The tables are compiled into the crate; that they cannot be read is not
     // to be expected, and no reason to fail.
     match CONVERTER.get_or_init(|| OpenCC::from_config(BuiltinConfig::T2s).ok()) {

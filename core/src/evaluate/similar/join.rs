@@ -4,6 +4,7 @@ use super::SimilarPair;
 use super::sets::Frequencies;
 use crate::banding::Result;
 use crate::cluster::Host;
+use crate::memory::{self, OrRaise, Room};
 use rustc_hash::FxHashMap;
 
 /// Steps between two looks at interrupts: some milliseconds.
@@ -33,10 +34,11 @@ impl Loaded {
             // Toggled: the number of differing bits never exceeds the number of
             // members that only one of two sets has.
             let sketch = words[from..from + size].iter().fold(0, |sketch, gram| sketch ^ 1u128 << bit(gram));
+            sets.room(1).or_raise();
             sets.push(Set { id, from, size, sketch });
             at = from + size;
         }
-        sets.sort_by_key(|set| set.size);
+        sets.sort_unstable_by_key(|set| (set.size, set.from));
         Loaded { words, sets }
     }
 
@@ -69,6 +71,7 @@ impl Index {
         let mut prefix = Vec::new();
         for (at, set) in part.sets.iter().enumerate() {
             rarest(part.grams(set), threshold, frequencies, &mut prefix);
+            holders.room(prefix.len()).or_raise();
             holders.extend(prefix.iter().enumerate().map(|(position, &(_, gram))| Holder {
                 gram,
                 set: at as u32,
@@ -82,6 +85,7 @@ impl Index {
         let mut from = 0;
         for run in holders.chunk_by(|a, b| a.gram == b.gram) {
             if run.len() > 1 || !alone {
+                by_gram.room(1).or_raise();
                 by_gram.insert(run[0].gram, (from as u32, (from + run.len()) as u32));
             }
             from += run.len();
@@ -97,6 +101,7 @@ impl Index {
 /// The n-grams of a set of which it must share one, the rarest first.
 fn rarest(grams: &[u64], threshold: f64, frequencies: &Frequencies, into: &mut Vec<(u32, u64)>) {
     into.clear();
+    into.room(grams.len()).or_raise();
     into.extend(grams.iter().map(|&gram| frequencies.rank(gram)));
     let prefix = grams.len() - at_least(threshold * grams.len() as f64) + 1;
     if prefix < into.len() {
@@ -150,7 +155,7 @@ impl Join<'_> {
         sink: &mut dyn FnMut(SimilarPair) -> Result<bool>,
     ) -> Result<bool> {
         let right = self.right.unwrap_or(self.left);
-        let mut seen = vec![false; self.left.sets.len()];
+        let mut seen = memory::filled(false, self.left.sets.len())?;
         let (mut prefix, mut candidates, mut steps) = (Vec::new(), Vec::new(), 0);
         for (number, x) in right.sets.iter().enumerate() {
             rarest(right.grams(x), self.threshold, self.frequencies, &mut prefix);
@@ -212,6 +217,7 @@ impl Join<'_> {
             let apart = (x.sketch ^ self.left.sets[set].sketch).count_ones() as usize;
             if x.size + size >= 2 * needed + apart {
                 seen[set] = true;
+                candidates.room(1).or_raise();
                 candidates.push(holder.set);
             }
         }

@@ -10,6 +10,7 @@
 use crate::banding::{Result, Spill};
 use crate::cluster::Host;
 use crate::hash::city64;
+use crate::memory::{self, OrRaise, Room};
 use crate::text::{char_ngrams, compact, normalize_into};
 
 /// Words of a part at most, whatever the memory: it is sorted at one go, and a
@@ -99,7 +100,11 @@ impl<H: Host> Sets<H> {
         compact(&self.normal, &mut self.compacted);
         let (n, grams) = (self.n, &mut self.grams);
         grams.clear();
-        char_ngrams(&self.compacted, n, |gram| grams.push(number(gram, n)));
+        grams.room(self.compacted.len() / 3 + 1)?;
+        char_ngrams(&self.compacted, n, |gram| {
+            grams.room(1).or_raise();
+            grams.push(number(gram, n));
+        });
         grams.sort_unstable();
         grams.dedup();
         if grams.is_empty() {
@@ -108,6 +113,7 @@ impl<H: Host> Sets<H> {
         if !self.current.is_empty() && self.current.len() + grams.len() + 2 > self.part_words {
             self.close_part(host)?;
         }
+        self.current.room(self.grams.len() + 2)?;
         self.current.extend([id as u64, self.grams.len() as u64]);
         self.current.extend(&self.grams);
         for &gram in &self.grams {
@@ -154,10 +160,10 @@ impl<H: Host> Sets<H> {
     /// The words of a part.
     pub(super) fn load(&mut self, part: usize, host: &mut H) -> Result<Words> {
         match (&self.parts[part], &mut self.file) {
-            (Part::Memory(words), _) => Ok(words.clone()),
+            (Part::Memory(words), _) => Ok(memory::copy(words)?),
             (Part::File { at, words }, Some((file, _))) => {
                 let (mut at, mut left) = (*at, *words);
-                let mut loaded = Vec::with_capacity(left);
+                let mut loaded = memory::with_capacity(left)?;
                 let mut bytes = vec![0; BYTES_A_CHECK.min(left * 8)];
                 while left > 0 {
                     let some = left.min(BYTES_A_CHECK / 8);
