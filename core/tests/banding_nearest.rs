@@ -104,3 +104,37 @@ fn banding_nearest_reads_little_for_near_duplicates() {
     while hits.len() < 10 && scan.next_batch(&pages, 10, &mut hits).unwrap() {}
     assert!(hits.len() >= 10 && scan.pages_read() < 20, "{} rows, {} pages", hits.len(), scan.pages_read());
 }
+
+/// Protects queries that have many copies of one fingerprint as their nearest: the copies are streamed from
+/// their buckets, and no tree is read whole for them.
+#[test]
+fn banding_nearest_reads_little_before_many_copies() {
+    let mut rng = Rng(24);
+    let mut fps = fingerprints(Shape::Random, 300_000, &mut rng);
+    let base = rng.next();
+    fps.extend(vec![base; 70_000]);
+    let mut spill = MemorySpill::default();
+    let pages = MemoryPages::new(8168);
+    let mut builder = Builder::new(Options::default(), 8168, 1 << 26, &mut spill).unwrap();
+    for (n, fp) in fps.iter().enumerate() {
+        builder.add(*fp, tid(n)).unwrap();
+    }
+    let index = builder.finish(&mut &pages).unwrap().index;
+    // The copies fill about a hundred leaves of each tree, which has about 500.
+    for (query, most) in
+        [(base, 120), (base ^ 0b11, 120), (base ^ 0x1f, 600), (base ^ 0x0003_0001_0001_0001, 600)]
+    {
+        let mut scan = NearestScan::new(&index, query);
+        let mut hits = Vec::new();
+        while hits.len() < 10 && scan.next_batch(&pages, 10, &mut hits).unwrap() {}
+        let distance = (query ^ base).count_ones();
+        assert!(hits.iter().all(|hit| hit.distance == distance), "{hits:?}");
+        let read = scan.pages_read();
+        assert!(read < most, "the copies are {distance} away: {read} pages");
+        // And what comes after them is still found.
+        while hits.len() < 70_010 && scan.next_batch(&pages, 1000, &mut hits).unwrap() {}
+        assert!(
+            hits[70_009].distance > distance && hits[..70_000].iter().all(|hit| hit.distance == distance)
+        );
+    }
+}

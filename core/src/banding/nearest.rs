@@ -10,11 +10,12 @@
 //! covered distance, so at any time "all rows up to d, nothing else" describes what was.
 //!
 //! Hence it can change course between two distances. It reads one whole tree, for the rows beyond
-//! what was handed out, when the next shell would cost more pages than that, or when what waits had
-//! to be thinned out: at most [`MOST_WAITING`] rows wait, the furthest are dropped first, and from the
-//! distance of a dropped row on nothing that waits is complete. Reading whole trees, each pass takes
-//! the nearest rows that fit; a single distance too large for that is streamed. If a bucket of the query is hot,
-//! distances up to 3 are first asked of its second level, one by one.
+//! what was handed out, when the next shell would cost more pages than that. At most [`MOST_WAITING`]
+//! rows wait; the furthest are dropped first, and from the distance of a dropped row on nothing that
+//! waits is complete. A range search then streams that one distance, and the shells are read again for
+//! those beyond. Reading whole trees, each pass takes the nearest rows that fit; a single distance too
+//! large for that is streamed. If a bucket of the query is hot, distances up to 3 are first asked of its
+//! second level, one by one.
 
 use super::cost::random_selectivity;
 use super::cursor::Cursor;
@@ -67,9 +68,15 @@ enum Phase {
     Hot(Box<RangeScan>),
     Shells,
     Whole,
-    /// One distance that has too many rows to wait.
-    Stream(Box<RangeScan>),
+    /// One distance that has too many rows to wait, between two readings of shells or of whole trees.
+    Stream(Box<RangeScan>, Between),
     End,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Between {
+    Shells,
+    Whole,
 }
 
 /// Rows by distance, thinned out from the far end.
@@ -188,15 +195,18 @@ impl NearestScan {
             }
             Phase::Shells => self.phase = self.grow(pages)?,
             Phase::Whole => self.phase = self.pass(pages)?,
-            Phase::Stream(mut scan) => {
+            Phase::Stream(mut scan, between) => {
                 let before = scan.pages_read();
                 let more = scan.next_batch(pages, enough, &mut self.ready)?;
                 self.reads += scan.pages_read() - before;
                 self.phase = match more {
-                    true => Phase::Stream(scan),
+                    true => Phase::Stream(scan, between),
                     false => {
                         self.done += 1;
-                        self.whole_or_end()
+                        match between {
+                            Between::Shells => self.shells_again(),
+                            Between::Whole => self.whole_or_end(),
+                        }
                     }
                 };
             }
@@ -274,8 +284,8 @@ impl NearestScan {
                 return corrupt(page.block, NO_ROW);
             }
             match page.high() {
-                None => break,
-                Some(high) => mark = high,
+                Some(high) if self.waiting.cut > done => mark = high,
+                _ => break,
             }
         }
         self.reads += cursor.reads;
@@ -290,14 +300,30 @@ impl NearestScan {
         Ok(if self.done > self.limit { Phase::End } else { Phase::Shells })
     }
 
-    /// What waits is exhausted up to where rows were dropped. If that is the near horizon, shells are read
-    /// again, up to the far one.
+    /// What waits is exhausted up to where rows were dropped: at the horizon, or at a distance that has
+    /// too many.
     fn beyond_cut(&mut self) -> Phase {
-        if self.waiting.cut <= self.horizon || self.horizon >= FAR_HORIZON {
-            return self.change_to_whole();
+        if self.waiting.cut > self.horizon {
+            return self.shells_again();
         }
-        self.horizon = FAR_HORIZON;
-        self.waiting = Waiting::new(FAR_HORIZON.min(self.limit) + 1);
+        self.waiting = Waiting::new(0);
+        let stream = RangeScan::between(&self.index, self.query, self.done, self.done);
+        Phase::Stream(Box::new(stream), Between::Shells)
+    }
+
+    /// Reads shells again for the rows not handed out: up to the near horizon, from there on up to the far
+    /// one, and beyond that no more.
+    fn shells_again(&mut self) -> Phase {
+        if self.done > self.limit {
+            return Phase::End;
+        }
+        if self.done > self.horizon {
+            if self.horizon >= FAR_HORIZON {
+                return self.change_to_whole();
+            }
+            self.horizon = FAR_HORIZON;
+        }
+        self.waiting = Waiting::new(self.horizon.min(self.limit) + 1);
         self.radii = [-1; BLOCKS];
         Phase::Shells
     }
@@ -328,7 +354,7 @@ impl NearestScan {
         if waiting.cut <= self.done {
             // The very next distance has too many rows to keep.
             let stream = RangeScan::whole(&self.index, self.query, self.done, self.done);
-            return Ok(Phase::Stream(Box::new(stream)));
+            return Ok(Phase::Stream(Box::new(stream), Between::Whole));
         }
         // Handed out from the end: nearest last.
         for d in (self.done..waiting.cut).rev() {
