@@ -10,6 +10,12 @@ FROM pg_proc p
 JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
 JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND e.extname = 'pg_dedup'
 ORDER BY p.oid::regprocedure::text COLLATE "C";
+-- Those that are not, but for the steps of others: docs/reference.md lists them.
+SELECT DISTINCT p.provolatile AS volatility, p.proparallel AS parallel, p.proname::text COLLATE "C" AS function
+FROM pg_proc p
+JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
+JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND e.extname = 'pg_dedup'
+WHERE (p.provolatile, p.proparallel) <> ('i', 's') AND p.proname !~ '^_' ORDER BY 1, 2, 3;
 -- Every object is described: none is left here. (Row and array types are described by what they belong to.)
 SELECT pg_describe_object(d.classid, d.objid, 0) AS "without a comment"
 FROM pg_depend d
