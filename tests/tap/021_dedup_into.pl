@@ -169,14 +169,14 @@ is($node->safe_psql('restored', "SELECT count(*) FROM own WHERE cluster IN (SELE
 # A server that crashed, not only a process.
 fill_letters($n + 701, $n + 3000);
 my $session = session($node);
-${ $session->{in} } .= call('own') . ";\n";
+${ $session->{in} } .= "SET ROLE clerk;\n" . call('own') . ";\n";
 IPC::Run::pump_nb($session->{run});
 ok(wait_for_rows('own', $n + 1500), 'crash: it has come some way');
 $node->stop('immediate');
 eval { IPC::Run::kill_kill($session->{run}, grace => 2) };
 $node->start;
 is_right('postgres', 'own', 'after a crash');
-$node->safe_psql('postgres', call('own'));
+$node->safe_psql('postgres', "SET ROLE clerk;\n" . call('own'));
 is_complete('postgres', 'own', 'after a crash, and on');
 log_is_clean($node, 'dedup_into', $log);
 $node->stop;

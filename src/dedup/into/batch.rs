@@ -178,7 +178,8 @@ impl Reader<'_> {
     }
 }
 
-fn hash(exact: Exact, content: &str) -> Option<u128> {
+/// What is stored of a content, to find equal ones.
+pub(super) fn hash(exact: Exact, content: &str) -> Option<u128> {
     let [low, high] = murmur3_128(exact.form(content)?.as_bytes(), 0);
     Some(u128::from(high) << 64 | u128::from(low))
 }

@@ -2,6 +2,7 @@
 //! by the number under which they arrived; contents are not kept: they are
 //! read again by the query, with a condition on its id.
 
+use super::batch::hash;
 use super::job::Job;
 use crate::pg::host::{done, within_memory_limit};
 use crate::pg::raise;
@@ -10,6 +11,7 @@ use crate::pg::spill::TempFile;
 use crate::pg::statement::{Argument, each, select};
 use dedup_core::banding::Spill;
 use dedup_core::memory::{OrRaise, Room, filled};
+use pgrx::datum::Uuid;
 use pgrx::prelude::*;
 use std::collections::{HashMap, HashSet};
 
@@ -139,11 +141,42 @@ impl<'j> Known<'j> {
             self.at.room(part.len()).or_raise();
             self.at.extend(part.iter().map(|&arrival| (arrival, None)));
             self.within_limit();
-            self.load_part(part);
+            let changed = self.load_part(part);
+            self.load_copies(&changed);
         }
     }
 
-    fn load_part(&mut self, arrivals: &[i64]) {
+    /// Where the first row of a content is gone from the query or has another
+    /// content now, a copy of it may still have what the first one had.
+    fn load_copies(&mut self, firsts: &[i64]) {
+        const COPIES: usize = 100;
+        if firsts.is_empty() {
+            return;
+        }
+        let sql = format!(
+            "SELECT f.arrival, c.arrival FROM {0} AS f CROSS JOIN LATERAL (SELECT t.arrival FROM {0} AS t \
+                 WHERE t.cluster OPERATOR(pg_catalog.=) f.cluster AND t.same_as OPERATOR(pg_catalog.=) f.arrival \
+                 ORDER BY t.arrival DESC LIMIT {COPIES}) AS c WHERE f.arrival OPERATOR(pg_catalog.=) ANY ($1)",
+            self.job.table.name
+        );
+        let mut copies = Vec::new();
+        each(&sql, &[Argument::of(firsts.to_vec())], |row| {
+            copies.extend(bigint(row, 0).zip(bigint(row, 1)));
+        });
+        let numbers: Vec<i64> = copies.iter().map(|&(_, copy)| copy).collect();
+        for part in numbers.chunks(CONTENTS) {
+            self.load_part(part);
+        }
+        for (first, copy) in copies {
+            if let Some(place) = self.at.get(&copy).copied().flatten() {
+                self.at.insert(first, Some(place));
+            }
+        }
+    }
+
+    /// Reads contents that are still those that were taken in; gives the rows that
+    /// have none.
+    fn load_part(&mut self, arrivals: &[i64]) -> Vec<i64> {
         let Job { table, query, id, content, equals, .. } = self.job;
         let numbers = Argument::of(arrivals.to_vec());
         let mut ids = None;
@@ -155,23 +188,31 @@ impl<'j> Known<'j> {
         each(&sql, &[numbers], |row| unsafe {
             ids = row.get(0).map(|array| Argument::copy_of_array(array, self.job.ids_type));
         });
-        let Some(ids) = ids else { return };
+        let Some(ids) = ids else { return Vec::new() };
         // Ids are given as a constant, so that the condition reaches an index
         // of the table behind the query, or is one pass with a hash table.
         let sql = format!(
-            "SELECT t.arrival, q.{content}::pg_catalog.text FROM ({query}\n) AS q JOIN {} AS t ON t.id {equals} q.{id} \
+            "SELECT t.arrival, q.{content}::pg_catalog.text, t.hash FROM ({query}\n) AS q JOIN {} AS t ON t.id {equals} q.{id} \
              WHERE q.{id} {equals} ANY ($1) AND t.arrival OPERATOR(pg_catalog.=) ANY ($2)",
             table.name
         );
+        let exact = self.job.options.exact;
         let (read, at) = (&mut self.read, &mut self.at);
         select(&sql, &[ids, numbers], |_| {
             move |row: &Values<'_>| {
                 let Some(arrival) = bigint(row, 0) else { return };
                 // SAFETY: the content is text.
                 let Some(text) = row.get(1).map(|content| unsafe { text_argument(content) }) else { return };
-                at.insert(arrival, Some(read.add(&text)));
+                // SAFETY: the hash is a uuid.
+                let taken = row.get(2).and_then(|taken| unsafe { Uuid::from_datum(taken, false) });
+                if taken
+                    .is_none_or(|taken| hash(exact, &text) == Some(u128::from_be_bytes(*taken.as_bytes())))
+                {
+                    at.insert(arrival, Some(read.add(&text)));
+                }
             }
         });
+        arrivals.iter().copied().filter(|arrival| self.at.get(arrival).copied().flatten().is_none()).collect()
     }
 
     /// The content of a row that was loaded; `None` if the query has none.
