@@ -1,55 +1,214 @@
 -- Corpora and dictionaries. The functions are those of src/corpus.rs.
 --
--- The tables' names begin with an underscore so that pg_dump, which writes the
--- tables of a schema in the order of their names, restores them before the
--- tables whose generated columns need them.
+-- A version is a row of one of two tables, which triggers keep from being
+-- changed. pg_dump writes the tables' rows along with all other data, in any
+-- order, while generated columns are computed as their tables' rows are copied
+-- in. So a function beside each row carries the version through a dump: pg_dump
+-- restores functions before any data. Its body is a SELECT of the content as
+-- JSON; it is read, never called.
 
 CREATE TABLE _dedup_dictionary (
     name text COLLATE "C" NOT NULL,
-    version integer NOT NULL,
+    version integer NOT NULL CHECK (version BETWEEN 1 AND 999999999),
     words text,
     word_count bigint NOT NULL,
     stop_words text,
     stop_count bigint NOT NULL,
-    source text,
     built timestamptz NOT NULL DEFAULT now(),
     dropped boolean NOT NULL DEFAULT false,
-    PRIMARY KEY (name, version)
+    PRIMARY KEY (name, version),
+    CHECK (dropped = (words IS NULL) AND dropped = (stop_words IS NULL))
 );
 COMMENT ON TABLE _dedup_dictionary IS
-    'versions of dictionaries, one a row, never changed; words in jieba''s form, stop words by lines; see dedup_dictionaries';
+    'versions of dictionaries, one per row, never changed; words in jieba''s form, stop words by lines; see dedup_dictionaries';
 
 CREATE TABLE _dedup_corpus (
     name text COLLATE "C" NOT NULL,
-    version integer NOT NULL,
+    version integer NOT NULL CHECK (version BETWEEN 1 AND 999999999),
     recipe jsonb NOT NULL,
     documents bigint NOT NULL,
     tokens bigint NOT NULL,
     common bytea,
     single bytea,
-    source text,
+    extends text,
     built timestamptz NOT NULL DEFAULT now(),
     dropped boolean NOT NULL DEFAULT false,
-    PRIMARY KEY (name, version)
+    PRIMARY KEY (name, version),
+    CHECK (dropped = (common IS NULL) AND dropped = (single IS NULL))
 );
 ALTER TABLE _dedup_corpus ALTER common SET STORAGE EXTERNAL, ALTER single SET STORAGE EXTERNAL;
 COMMENT ON TABLE _dedup_corpus IS
-    'versions of corpora, one a row, never changed; document frequencies packed into bytes; see dedup_corpora';
+    'versions of corpora, one per row, never changed; document frequencies packed into bytes; see dedup_corpora';
 
 SELECT pg_catalog.pg_extension_config_dump('_dedup_dictionary', '');
 SELECT pg_catalog.pg_extension_config_dump('_dedup_corpus', '');
 GRANT SELECT ON _dedup_dictionary, _dedup_corpus TO PUBLIC;
 
 CREATE VIEW dedup_dictionaries AS
-    SELECT concat(name, '@', version) AS dictionary, word_count AS words, stop_count AS stop_words, built, source
+    SELECT concat(name, '@', version) AS dictionary, word_count AS words, stop_count AS stop_words, built
     FROM _dedup_dictionary WHERE NOT dropped ORDER BY name, version;
 COMMENT ON VIEW dedup_dictionaries IS 'dictionaries that recipes can name';
 CREATE VIEW dedup_corpora AS
     SELECT concat(name, '@', version) AS corpus, documents, tokens, length(common) + length(single) AS bytes,
-        recipe, built, source
+        recipe, extends, built
     FROM _dedup_corpus WHERE NOT dropped ORDER BY name, version;
 COMMENT ON VIEW dedup_corpora IS 'corpora that recipes can name';
 GRANT SELECT ON dedup_dictionaries, dedup_corpora TO PUBLIC;
+
+-- Bodies of the form BEGIN ATOMIC name tables and operators by their identity:
+-- no search_path matters, and the extension may move to another schema.
+CREATE FUNCTION _dedup_carrier_name(kind text, name text, version integer) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN concat('_dedup_', kind, '_', left(encode(sha256(convert_to(concat(name, '@', version), 'UTF8')), 'hex'), 32));
+COMMENT ON FUNCTION _dedup_carrier_name(text, text, integer) IS 'name of the function that carries a version through a dump';
+
+-- Functions of roles that may not build versions do not count.
+CREATE FUNCTION _dedup_carriers(kind text, name text, version integer)
+    RETURNS TABLE (carrier regprocedure, content text) LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT p.oid::regprocedure, substr(p.prosrc, 17, length(p.prosrc) - 25)
+    FROM pg_class t JOIN pg_proc p ON has_table_privilege(p.proowner, t.oid, 'INSERT')
+    WHERE t.oid = CASE kind WHEN 'corpus' THEN '_dedup_corpus'::regclass ELSE '_dedup_dictionary'::regclass END
+        AND p.proname = _dedup_carrier_name(kind, name, version) AND p.pronargs = 0
+        AND left(p.prosrc, 16) = 'SELECT $version$' AND right(p.prosrc, 9) = '$version$'
+    ORDER BY p.proowner = t.relowner DESC, p.oid;
+END;
+COMMENT ON FUNCTION _dedup_carriers(text, text, integer) IS 'functions that carry a version through a dump, and its content as JSON';
+
+CREATE FUNCTION _dedup_corpus_carried(of_name text, of_version integer)
+    RETURNS TABLE (name text, documents bigint, recipe jsonb, common bytea, single bytea) LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT r.name, r.documents, r.recipe, decode(r.common, 'base64'), NULL::bytea
+    FROM _dedup_carriers('corpus', of_name, of_version) c,
+        json_to_record(c.content::json) AS r(name text, version integer, documents bigint, recipe jsonb, common text)
+    WHERE r.name = of_name AND r.version = of_version
+        AND NOT EXISTS (SELECT FROM _dedup_corpus t WHERE t.name = of_name AND t.version = of_version)
+    LIMIT 1;
+END;
+COMMENT ON FUNCTION _dedup_corpus_carried(text, integer) IS 'a corpus whose row has not been restored yet';
+
+CREATE FUNCTION _dedup_dictionary_carried(of_name text, of_version integer)
+    RETURNS TABLE (name text, words text, stop_words text) LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT r.name, r.words, r.stop_words
+    FROM _dedup_carriers('dictionary', of_name, of_version) c,
+        json_to_record(c.content::json) AS r(name text, version integer, words text, stop_words text)
+    WHERE r.name = of_name AND r.version = of_version
+        AND NOT EXISTS (SELECT FROM _dedup_dictionary t WHERE t.name = of_name AND t.version = of_version)
+    LIMIT 1;
+END;
+COMMENT ON FUNCTION _dedup_dictionary_carried(text, integer) IS 'a dictionary whose row has not been restored yet';
+
+CREATE FUNCTION _dedup_corpus_check(name text, documents bigint, common bytea, single bytea) RETURNS void
+    AS 'MODULE_PATHNAME', '_dedup_corpus_check_wrapper' LANGUAGE c VOLATILE;
+COMMENT ON FUNCTION _dedup_corpus_check(text, bigint, bytea, bytea) IS 'refuses what is not the content of a corpus';
+CREATE FUNCTION _dedup_dictionary_check(name text, words text) RETURNS void
+    AS 'MODULE_PATHNAME', '_dedup_dictionary_check_wrapper' LANGUAGE c VOLATILE;
+COMMENT ON FUNCTION _dedup_dictionary_check(text, text) IS 'refuses what is not the content of a dictionary';
+CREATE FUNCTION _dedup_version_dropped(kind text, name text) RETURNS void
+    AS 'MODULE_PATHNAME', '_dedup_version_dropped_wrapper' LANGUAGE c VOLATILE STRICT;
+COMMENT ON FUNCTION _dedup_version_dropped(text, text) IS
+    'refuses while a recipe in the catalogue names the version; else lets all sessions know that it is dropped';
+
+CREATE FUNCTION _dedup_version_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+    kind text := TG_ARGV[0];
+    known record;
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        EXECUTE format('SELECT t.* FROM %I.%I t WHERE t.name = $1 AND t.version = $2', TG_TABLE_SCHEMA, TG_TABLE_NAME)
+            INTO known USING NEW.name, NEW.version;
+        -- Restored again as it is: nothing to do.
+        IF known *= NEW THEN
+            RETURN NULL;
+        ELSIF kind = 'corpus' THEN
+            EXECUTE format('SELECT %I._dedup_corpus_check($1, $2, $3, $4)', TG_TABLE_SCHEMA)
+                USING NEW.name, NEW.documents, NEW.common, NEW.single;
+        ELSE
+            EXECUTE format('SELECT %I._dedup_dictionary_check($1, $2)', TG_TABLE_SCHEMA) USING NEW.name, NEW.words;
+        END IF;
+        RETURN NEW;
+    ELSIF TG_OP = 'UPDATE' THEN
+        -- The one change there is: the version is dropped.
+        known := OLD;
+        known.dropped := true;
+        IF kind = 'corpus' THEN
+            known.common := NULL;
+            known.single := NULL;
+        ELSE
+            known.words := NULL;
+            known.stop_words := NULL;
+        END IF;
+        IF NEW *= known AND NOT OLD.dropped THEN
+            EXECUTE format('SELECT %I._dedup_version_dropped($1, $2)', TG_TABLE_SCHEMA)
+                USING kind, concat(OLD.name, '@', OLD.version);
+            RETURN NEW;
+        END IF;
+    END IF;
+    RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
+        MESSAGE = format('a version of a %s cannot be changed or deleted', kind),
+        HINT = format('Build the next version with dedup_%s_build; drop this one with dedup_%1$s_drop.', kind);
+END $body$;
+COMMENT ON FUNCTION _dedup_version_guard() IS 'keeps versions of corpora and dictionaries as they are';
+
+-- With the rights of the extension's owner, for who may build need not own its
+-- schema. It executes nothing but the three statements below.
+CREATE FUNCTION _dedup_version_carry() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+    kind text := TG_ARGV[0];
+    content text;
+    found record;
+    carrier text;
+BEGIN
+    IF NEW.dropped THEN
+        FOR found IN EXECUTE format('SELECT carrier FROM %I._dedup_carriers($1, $2, $3)', TG_TABLE_SCHEMA)
+            USING kind, NEW.name, NEW.version
+        LOOP
+            EXECUTE format('DROP FUNCTION %s', found.carrier);
+        END LOOP;
+        RETURN NULL;
+    ELSIF kind = 'corpus' THEN
+        content := json_build_object('name', NEW.name, 'version', NEW.version, 'documents', NEW.documents,
+            'recipe', NEW.recipe, 'common', replace(encode(NEW.common, 'base64'), chr(10), ''));
+    ELSE
+        content := json_build_object('name', NEW.name, 'version', NEW.version, 'words', NEW.words, 'stop_words', NEW.stop_words);
+    END IF;
+    -- In JSON a dollar stands in strings alone; without it nothing can end the quotation.
+    content := replace(content, '$', concat(chr(92), 'u0024'));
+    EXECUTE format('SELECT * FROM %I._dedup_carriers($1, $2, $3) LIMIT 1', TG_TABLE_SCHEMA)
+        INTO found USING kind, NEW.name, NEW.version;
+    IF found.carrier IS NULL THEN
+        EXECUTE format('SELECT format(''%%I.%%I()'', $4, %I._dedup_carrier_name($1, $2, $3))', TG_TABLE_SCHEMA)
+            INTO carrier USING kind, NEW.name, NEW.version, TG_TABLE_SCHEMA;
+        EXECUTE format('CREATE FUNCTION %s RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS %L',
+            carrier, concat('SELECT $version$', content, '$version$'));
+        EXECUTE format('ALTER FUNCTION %s DEPENDS ON EXTENSION pg_dedup', carrier);
+        EXECUTE format('COMMENT ON FUNCTION %s IS %L', carrier,
+            format('carries %s %s@%s through a dump; see pg_dedup', kind, NEW.name, NEW.version));
+    ELSIF found.content IS DISTINCT FROM content THEN
+        RAISE EXCEPTION USING ERRCODE = 'data_corrupted',
+            MESSAGE = format('%s "%s@%s" differs from what function %s carries', kind, NEW.name, NEW.version, found.carrier),
+            HINT = 'Load the rows of the dump that made the function, or drop the function if nothing was computed with it.';
+    END IF;
+    RETURN NULL;
+END $body$;
+COMMENT ON FUNCTION _dedup_version_carry() IS 'makes and drops the functions that carry versions through a dump';
+REVOKE EXECUTE ON FUNCTION _dedup_version_carry() FROM PUBLIC;
+
+-- ALWAYS: what a subscriber receives is protected and carried as well.
+CREATE TRIGGER _dedup_guard BEFORE INSERT OR UPDATE OR DELETE ON _dedup_corpus
+    FOR EACH ROW EXECUTE FUNCTION _dedup_version_guard('corpus');
+CREATE TRIGGER _dedup_truncate BEFORE TRUNCATE ON _dedup_corpus
+    FOR EACH STATEMENT EXECUTE FUNCTION _dedup_version_guard('corpus');
+CREATE TRIGGER _dedup_carry AFTER INSERT OR UPDATE ON _dedup_corpus
+    FOR EACH ROW EXECUTE FUNCTION _dedup_version_carry('corpus');
+ALTER TABLE _dedup_corpus ENABLE ALWAYS TRIGGER _dedup_guard, ENABLE ALWAYS TRIGGER _dedup_truncate, ENABLE ALWAYS TRIGGER _dedup_carry;
+CREATE TRIGGER _dedup_guard BEFORE INSERT OR UPDATE OR DELETE ON _dedup_dictionary
+    FOR EACH ROW EXECUTE FUNCTION _dedup_version_guard('dictionary');
+CREATE TRIGGER _dedup_truncate BEFORE TRUNCATE ON _dedup_dictionary
+    FOR EACH STATEMENT EXECUTE FUNCTION _dedup_version_guard('dictionary');
+CREATE TRIGGER _dedup_carry AFTER INSERT OR UPDATE ON _dedup_dictionary
+    FOR EACH ROW EXECUTE FUNCTION _dedup_version_carry('dictionary');
+ALTER TABLE _dedup_dictionary ENABLE ALWAYS TRIGGER _dedup_guard, ENABLE ALWAYS TRIGGER _dedup_truncate, ENABLE ALWAYS TRIGGER _dedup_carry;
 
 CREATE FUNCTION dedup_corpus_build(name text, query text, weights jsonb DEFAULT NULL) RETURNS text
     AS 'MODULE_PATHNAME', 'dedup_corpus_build_wrapper' LANGUAGE c VOLATILE COST 100000;
@@ -68,10 +227,10 @@ CREATE FUNCTION dedup_dictionary_build(name text, words text[], stop_words text[
     AS 'MODULE_PATHNAME', 'dedup_dictionary_words_wrapper' LANGUAGE c VOLATILE COST 100000;
 COMMENT ON FUNCTION dedup_dictionary_build(text, text[], text[]) IS
     'freezes own words (each "word [frequency] [tag]") and stop words as the next version of a dictionary';
-CREATE FUNCTION dedup_dictionary_build(name text, source text, stop_words text[] DEFAULT NULL) RETURNS text
-    AS 'MODULE_PATHNAME', 'dedup_dictionary_source_wrapper' LANGUAGE c VOLATILE COST 100000;
+CREATE FUNCTION dedup_dictionary_build(name text, content text, stop_words text[] DEFAULT NULL) RETURNS text
+    AS 'MODULE_PATHNAME', 'dedup_dictionary_file_wrapper' LANGUAGE c VOLATILE COST 100000;
 COMMENT ON FUNCTION dedup_dictionary_build(text, text, text[]) IS
-    'as with an array of words; source is a query of words or the content of a file in jieba''s form';
+    'as with an array of words; content is that of a file in jieba''s form, a word on each line, and never run as SQL';
 CREATE FUNCTION dedup_dictionary_drop(dictionary text) RETURNS void
     AS 'MODULE_PATHNAME', 'dedup_dictionary_drop_wrapper' LANGUAGE c VOLATILE STRICT COST 10000;
 COMMENT ON FUNCTION dedup_dictionary_drop(text) IS

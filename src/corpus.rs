@@ -2,24 +2,35 @@
 //! and dropped when nothing names them any more.
 
 use crate::pg::host::within_memory_limit;
-use crate::pg::rows::Values;
+use crate::pg::rows::{Column, walk};
 use crate::pg::{
-    RecipeArg, each_row, forget_if_rolled_back, raise, raise_recipe, read, schema, split_name, stored_row,
+    RecipeArg, forget_if_rolled_back, raise, raise_recipe, read, schema, split_name, stored_row,
     tell_dropped, text,
 };
 use dedup_core::features::{CorpusBuilder, Extractor, TextRecipe};
-use dedup_core::memory::{OrRaise, Room};
 use dedup_core::text::Segmenter;
-use pgrx::JsonB;
 use pgrx::prelude::*;
+use pgrx::{JsonB, check_for_interrupts};
 use serde_json::Value;
 
 /// Freezes the document frequencies of the texts of a query.
 #[pg_extern(sql = "")]
-fn dedup_corpus_build(name: &str, query: &str, weights: Option<RecipeArg<TextRecipe>>) -> String {
+fn dedup_corpus_build(
+    name: Option<&str>,
+    query: Option<&str>,
+    weights: Option<RecipeArg<TextRecipe>>,
+) -> String {
+    let (name, query) = (required(name, "name"), required(query, "query"));
     check_name(name);
     let recipe = weights.map(|weights| (*weights.0).clone()).unwrap_or_default();
     store_corpus(name, query, CorpusBuilder::new(TextRecipe { corpus: None, max_df: None, ..recipe }), None)
+}
+
+/// An argument that must not be NULL.
+fn required<T>(argument: Option<T>, name: &str) -> T {
+    argument.unwrap_or_else(|| {
+        raise(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{name} must not be NULL"), "")
+    })
 }
 
 /// Freezes a corpus together with more texts, as the next version.
@@ -28,7 +39,7 @@ fn dedup_corpus_extend(corpus: &str, query: &str) -> String {
     let columns = "documents::text, recipe::text, common, single";
     let row = stored_row("corpus", columns, corpus).unwrap_or_else(|error| raise_recipe(error));
     let [Some(documents), Some(recipe), Some(common), Some(single)] = row.as_slice() else {
-        raise_damaged(corpus)
+        raise_not_loaded("corpus", corpus)
     };
     let recipe = String::from_utf8_lossy(recipe);
     let json: Value = serde_json::from_str(&recipe).unwrap_or_default();
@@ -41,6 +52,14 @@ fn dedup_corpus_extend(corpus: &str, query: &str) -> String {
     store_corpus(name, query, builder, Some(corpus))
 }
 
+fn raise_not_loaded(kind: &str, name: &str) -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        format!("{kind} \"{name}\" has not been restored completely"),
+        format!("Recipes can use it; to extend or drop it load the data of _dedup_{kind} out of the dump."),
+    )
+}
+
 fn raise_damaged(name: &str) -> ! {
     raise(PgSqlErrorCode::ERRCODE_DATA_CORRUPTED, format!("corpus \"{name}\" cannot be read"), "")
 }
@@ -48,19 +67,22 @@ fn raise_damaged(name: &str) -> ! {
 fn store_corpus(name: &str, query: &str, mut builder: CorpusBuilder, base: Option<&str>) -> String {
     let mut extractor = Extractor::new();
     let before = builder.documents();
-    // SAFETY: each_row casts the column.
-    let text = |row: &Values<'_>| unsafe { row.text(0) };
-    each_row(query, &[("content", "pg_catalog.text")], text, |content| {
-        if let Some(content) = content {
-            builder.add(&mut extractor, &content);
-            within_memory_limit(builder.memory());
+    walk(query, |columns| {
+        let content = content_column(columns);
+        let (builder, extractor) = (&mut builder, &mut extractor);
+        move |row| {
+            // SAFETY: the column is stored as text is.
+            if let Some(content) = unsafe { row.text(content) } {
+                builder.add(extractor, &content);
+                within_memory_limit(builder.memory());
+            }
         }
     });
     if builder.documents() == before {
         raise(
             PgSqlErrorCode::ERRCODE_NO_DATA_FOUND,
             "the query gives no text to build a corpus of",
-            "Its first column is read as text; NULL and texts without a word do not count.",
+            "NULL and texts without a word do not count.",
         )
     }
     let shape = builder.shape().to_json();
@@ -68,47 +90,60 @@ fn store_corpus(name: &str, query: &str, mut builder: CorpusBuilder, base: Optio
     insert(
         "corpus",
         name,
-        "recipe, documents, tokens, common, single, source",
+        "recipe, documents, tokens, common, single, extends",
         vec![
             JsonB(shape).into(),
             (stored.documents as i64).into(),
             (stored.tokens as i64).into(),
             stored.common.into(),
             stored.single.into(),
-            base.map_or_else(|| query.to_owned(), |base| format!("{base} and {query}")).into(),
+            base.into(),
         ],
     )
 }
 
+/// Where the texts of a query stand: its rows are (text) or (id, text), as
+/// other functions read them.
+fn content_column(columns: &[Column]) -> usize {
+    let content = columns.len() - 1;
+    let is_text = |column: &Column| column.is_text() || column.base_type() == pg_sys::BPCHAROID;
+    if !(content < 2 && is_text(&columns[content])) {
+        let types: Vec<String> = columns.iter().map(Column::type_name).collect();
+        raise(
+            PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+            format!("the query returns ({}), not (text) or (id, text)", types.join(", ")),
+            "Give one column of type text, or an id of any type and a text.",
+        )
+    }
+    content
+}
+
 /// Freezes own words and stop words.
 #[pg_extern(sql = "")]
-fn dedup_dictionary_words(name: &str, words: Array<'_, &str>, stop_words: Option<Array<'_, &str>>) -> String {
-    let words: Vec<&str> = words.iter().flatten().collect();
-    store_dictionary(name, words, stop_words, None)
-}
-
-/// Freezes the words of a query, or of a file in jieba's form.
-#[pg_extern(sql = "")]
-fn dedup_dictionary_source(name: &str, source: &str, stop_words: Option<Array<'_, &str>>) -> String {
-    let first = source.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or("");
-    if !["select", "with", "table", "values"].contains(&first.to_ascii_lowercase().as_str()) {
-        return store_dictionary(name, source.lines().collect(), stop_words, None);
-    }
-    let mut words = Vec::new();
-    // SAFETY: each_row casts the column.
-    let word = |row: &Values<'_>| unsafe { row.text(0) };
-    each_row(source, &[("word", "pg_catalog.text")], word, |word| {
-        words.room(1).or_raise();
-        words.extend(word);
-    });
-    store_dictionary(name, words.iter().map(String::as_str).collect(), stop_words, Some(source))
-}
-
-fn store_dictionary(
-    name: &str,
-    words: Vec<&str>,
+fn dedup_dictionary_words(
+    name: Option<&str>,
+    words: Option<Array<'_, &str>>,
     stop_words: Option<Array<'_, &str>>,
-    source: Option<&str>,
+) -> String {
+    let words = required(words, "words");
+    store_dictionary(required(name, "name"), words.iter().flatten(), stop_words)
+}
+
+/// Freezes the words of a file in jieba's form. Its content is data: nothing
+/// in it is run as SQL, whatever it looks like.
+#[pg_extern(sql = "")]
+fn dedup_dictionary_file(
+    name: Option<&str>,
+    content: Option<&str>,
+    stop_words: Option<Array<'_, &str>>,
+) -> String {
+    store_dictionary(required(name, "name"), required(content, "content").lines(), stop_words)
+}
+
+fn store_dictionary<'a>(
+    name: &str,
+    words: impl Iterator<Item = &'a str>,
+    stop_words: Option<Array<'_, &str>>,
 ) -> String {
     check_name(name);
     let (complete, count) = Segmenter::complete_words(words).unwrap_or_else(|error| {
@@ -131,14 +166,8 @@ fn store_dictionary(
     insert(
         "dictionary",
         name,
-        "words, word_count, stop_words, stop_count, source",
-        vec![
-            complete.into(),
-            (count as i64).into(),
-            stop.join("\n").into(),
-            (stop.len() as i64).into(),
-            source.map(str::to_owned).into(),
-        ],
+        "words, word_count, stop_words, stop_count",
+        vec![complete.into(), (count as i64).into(), stop.join("\n").into(), (stop.len() as i64).into()],
     )
 }
 
@@ -173,22 +202,25 @@ fn insert(kind: &str, name: &str, columns: &str, values: Vec<pgrx::datum::DatumW
     forget_if_rolled_back();
     let table = format!("{}._dedup_{kind}", schema());
     let places: Vec<String> = (2..values.len() + 2).map(|n| format!("${n}")).collect();
-    let lock = format!("pg_dedup {kind} {name}");
     let mut arguments: Vec<pgrx::datum::DatumWithOid<'_>> = vec![name.into()];
     arguments.extend(values);
+    let insert = format!(
+        "INSERT INTO {table} (name, version, {columns}) SELECT $1, 1 OPERATOR(pg_catalog.+) coalesce(\
+             (SELECT pg_catalog.max(version) FROM {table} WHERE name OPERATOR(pg_catalog.=) $1), 0), {} \
+         ON CONFLICT (name, version) DO NOTHING RETURNING version",
+        places.join(", ")
+    );
+    // Of two sessions that build one name at a time, the second waits for the
+    // first one's row and takes the next number. Only who may build can wait
+    // or be waited for.
     let stored = Spi::connect_mut(|client| {
-        // Two sessions that build one name at a time get two versions.
-        client.update(
-            "SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended($1, 0))",
-            None,
-            &[lock.as_str().into()],
-        )?;
-        let insert = format!(
-            "INSERT INTO {table} (name, version, {columns}) SELECT $1, \
-             1 + coalesce((SELECT max(version) FROM {table} WHERE name = $1), 0), {} RETURNING version",
-            places.join(", ")
-        );
-        client.update(insert.as_str(), None, &arguments)?.first().get_one::<i32>()
+        loop {
+            let stored = client.update(insert.as_str(), None, &arguments)?;
+            if !stored.is_empty() {
+                return stored.first().get_one::<i32>();
+            }
+            check_for_interrupts!();
+        }
     });
     match stored {
         Ok(Some(version)) => format!("{name}@{version}"),
@@ -212,6 +244,31 @@ fn dedup_dictionary_drop(dictionary: &str) {
     drop_version("dictionary", dictionary, "words = NULL, stop_words = NULL");
 }
 
+fn drop_version(kind: &str, name: &str, empty: &str) {
+    check_privilege(kind, "UPDATE", "drop");
+    stored_row(kind, "name", name)
+        .unwrap_or_else(|error| raise(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, error.message, error.hint));
+    let Some((base, version)) = split_name(name) else { return };
+    // The row stays without its content: the number must not come again.
+    let update = format!(
+        "UPDATE {}._dedup_{kind} SET dropped = true, {empty} \
+         WHERE name OPERATOR(pg_catalog.=) $1 AND version OPERATOR(pg_catalog.=) $2::pg_catalog.int4 RETURNING 1",
+        schema()
+    );
+    let dropped = Spi::connect_mut(|client| {
+        client.update(update.as_str(), None, &[base.into(), version.into()]).map(|rows| rows.len())
+    });
+    match dropped {
+        Ok(1) => {}
+        Ok(_) => raise_not_loaded(kind, name),
+        Err(error) => raise(
+            PgSqlErrorCode::ERRCODE_INTERNAL_ERROR,
+            format!("the {kind} could not be dropped: {error}"),
+            "",
+        ),
+    }
+}
+
 /// Where a recipe can be written in the catalogue, and where its name is found
 /// in quotes as JSON has it. Recipes that a program puts together are not seen.
 const USES: &str = r#"
@@ -227,21 +284,23 @@ SELECT what FROM (
   UNION ALL SELECT pg_catalog.format('view %s', oid::regclass), pg_catalog.pg_get_viewdef(oid)
     FROM pg_catalog.pg_class WHERE relkind IN ('v', 'm')
   UNION ALL SELECT pg_catalog.format('function %s', oid::regprocedure), pg_catalog.concat(prosrc, pg_catalog.pg_get_function_sqlbody(oid))
-    FROM pg_catalog.pg_proc WHERE prokind IN ('f', 'p')
+    FROM pg_catalog.pg_proc WHERE prokind IN ('f', 'p') AND proname !~ '^_dedup_(corpus|dictionary)_[0-9a-f]{32}$'
   UNION ALL SELECT pg_catalog.format('corpus %s@%s', name, version), recipe::pg_catalog.text FROM {schema}._dedup_corpus WHERE NOT dropped
 ) AS all_code WHERE pg_catalog.strpos(code, $1) > 0 ORDER BY what LIMIT 10"#;
 
-fn drop_version(kind: &str, name: &str, empty: &str) {
-    check_privilege(kind, "UPDATE", "drop");
-    stored_row(kind, "name", name)
-        .unwrap_or_else(|error| raise(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, error.message, error.hint));
-    let schema = schema();
-    let uses: Vec<String> = read(&USES.replace("{schema}", &schema), &[&format!("\"{name}\"")])
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(text)
-        .collect();
+/// Called by the trigger when a version is marked as dropped, by
+/// `dedup_corpus_drop` or by an UPDATE: refuses while a recipe names it, and
+/// lets all sessions know. A subscriber follows its publisher.
+#[pg_extern(sql = "")]
+fn _dedup_version_dropped(kind: &str, name: &str) {
+    let uses = USES.replace("{schema}", &schema());
+    let role = "SELECT pg_catalog.current_setting('session_replication_role')";
+    let replicates =
+        read(role, &[]).into_iter().flatten().flatten().next().map(text).as_deref() == Some("replica");
+    let uses: Vec<String> = match replicates {
+        true => Vec::new(),
+        false => read(&uses, &[&format!("\"{name}\"")]).into_iter().flatten().flatten().map(text).collect(),
+    };
     if !uses.is_empty() {
         raise(
             PgSqlErrorCode::ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST,
@@ -250,16 +309,35 @@ fn drop_version(kind: &str, name: &str, empty: &str) {
         )
     }
     forget_if_rolled_back();
-    let Some((base, version)) = split_name(name) else { return };
-    // The row stays without its content: the number must not come again.
-    let update = format!(
-        "UPDATE {schema}._dedup_{kind} SET dropped = true, {empty} WHERE name = $1 AND version = $2::int4"
-    );
-    let dropped = Spi::connect_mut(|client| {
-        client.update(update.as_str(), None, &[base.into(), version.into()]).map(drop)
-    });
-    if let Err(error) = dropped {
-        raise(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, format!("the {kind} could not be dropped: {error}"), "")
-    }
     tell_dropped();
+}
+
+/// Called by the trigger when a row is stored: refuses what is not a corpus.
+#[pg_extern(sql = "")]
+fn _dedup_corpus_check(name: &str, documents: i64, common: Option<&[u8]>, single: Option<&[u8]>) {
+    check_name(name);
+    let mut builder = CorpusBuilder::new(TextRecipe::default());
+    let read = u64::try_from(documents)
+        .ok()
+        .and_then(|documents| builder.extend(documents, common.unwrap_or(&[]), single.unwrap_or(&[])));
+    if read.is_none() {
+        raise_not_written("corpus", name)
+    }
+}
+
+/// Called by the trigger when a row is stored: refuses what is not a dictionary.
+#[pg_extern(sql = "")]
+fn _dedup_dictionary_check(name: &str, words: Option<&str>) {
+    check_name(name);
+    if !words.is_none_or(Segmenter::are_complete) {
+        raise_not_written("dictionary", name)
+    }
+}
+
+fn raise_not_written(kind: &str, name: &str) -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_CHECK_VIOLATION,
+        format!("the row is not a version of {kind} \"{name}\" that pg_dedup wrote"),
+        format!("Build it with dedup_{kind}_build."),
+    )
 }

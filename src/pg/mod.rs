@@ -29,7 +29,7 @@ pub(crate) mod window;
 
 pub(crate) use error::{raise, raise_recipe, raise_with_detail};
 pub(crate) use parse::check_query;
-pub(crate) use query::{each_row, read, schema};
+pub(crate) use query::{read, schema};
 pub(crate) use recipe::{RecipeArg, cached_from_text};
 pub(crate) use record::{Record, Row};
 pub(crate) use stored::{Database, forget_if_rolled_back, split_name, stored_row, tell_dropped, text};

@@ -1,8 +1,6 @@
-//! Queries by the server programming interface: reading without a trace, and
-//! walking through a query of the user's.
+//! Queries by the server programming interface: reading without a trace.
 
 use super::raise;
-use super::rows::{Values, walk};
 use dedup_core::memory::{self, OrRaise};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
@@ -87,21 +85,4 @@ pub(crate) fn schema() -> String {
             "CREATE EXTENSION pg_dedup;",
         )
     })
-}
-
-/// Calls `each` with the rows of a query of the user's: its first columns, cast
-/// to `types` and named after them, as `read` reads them. What gives rows must be
-/// a query. One row is in memory at a time.
-pub(crate) fn each_row<T>(
-    query: &str,
-    columns: &[(&str, &str)],
-    read: impl Fn(&Values<'_>) -> T,
-    mut each: impl FnMut(T),
-) {
-    let query = query.trim().trim_end_matches(';');
-    super::check_query(query);
-    let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
-    let casts: Vec<String> = columns.iter().map(|(name, to)| format!("q.{name}::{to}")).collect();
-    let sql = format!("SELECT {} FROM ({query}\n) AS q({})", casts.join(", "), names.join(", "));
-    walk(&sql, |_| move |row: &Values<'_>| each(read(row)));
 }

@@ -52,9 +52,18 @@ impl Row<'_> {
         self.columns.get(number.checked_sub(1)?).map(|column| column.name().to_owned())
     }
 
-    /// The value of a column of type bigint, `None` if it is NULL or not there.
+    /// The value of a column of type bigint or a domain over it, `None` if it is
+    /// NULL or not there.
     pub(crate) fn bigint(&self, name: &str) -> Option<i64> {
-        let (number, _) = self.column(name)?;
+        let (number, typoid) = self.column(name)?;
+        // SAFETY: the type exists, a column has it.
+        if typoid != pg_sys::INT8OID && unsafe { pg_sys::getBaseType(typoid) } != pg_sys::INT8OID {
+            raise(
+                PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+                format!("column \"{name}\" is not of type bigint"),
+                "",
+            )
+        }
         // SAFETY: the tuple belongs to this descriptor and outlives `self`.
         let datum = unsafe { heap_getattr_raw(self.tuple, number, self.columns.as_ptr()) };
         datum.map(|datum| datum.value() as i64)

@@ -55,8 +55,9 @@ pub(crate) fn split_name(name: &str) -> Option<(&str, &str)> {
     (plain && !base.is_empty() && version.len() < 10).then_some((base, version))
 }
 
-/// The columns, as text or bytes, of the version called `name`, or the error
-/// that names those there are.
+/// The columns, as text or bytes, of the version called `name`: of its row, or
+/// (while a restore has not loaded the row) of the function that carries the
+/// version through a dump; or the error that names those there are.
 pub(crate) fn stored_row(kind: &str, columns: &str, name: &str) -> Result<Vec<Option<Vec<u8>>>, RecipeError> {
     let table = format!("{}._dedup_{kind}", schema());
     let found = split_name(name).and_then(|(base, version)| {
@@ -64,7 +65,11 @@ pub(crate) fn stored_row(kind: &str, columns: &str, name: &str) -> Result<Vec<Op
             "SELECT {columns} FROM {table} WHERE name OPERATOR(pg_catalog.=) $1 \
              AND version OPERATOR(pg_catalog.=) $2::pg_catalog.int4 AND NOT dropped"
         );
-        read(&query, &[base, version]).pop()
+        read(&query, &[base, version]).pop().or_else(|| {
+            let query =
+                format!("SELECT {columns} FROM {}._dedup_{kind}_carried($1, $2::pg_catalog.int4)", schema());
+            read(&query, &[base, version]).pop()
+        })
     });
     found.ok_or_else(|| {
         let query = format!(

@@ -1,6 +1,7 @@
-# Protects tables whose generated columns name a corpus and a dictionary: the
-# ways of dumping and restoring that docs/recipes.md gives bring everything back
-# as it was, whatever the schemas are called; the one that cannot says why.
+# Protects dumps of tables whose columns, indexes, constraints and triggers name
+# corpora and dictionaries (S5): restored by psql, pg_restore, and pg_restore
+# with several jobs, with nothing to do by hand, wherever the extension and the
+# tables are.
 use strict;
 use warnings;
 use utf8;
@@ -13,115 +14,153 @@ use Test::More;
 
 my $node = new_node('restore');
 my $base = $node->basedir;
+my @schemas = ('app', 'public', 'zoo');
 
-# A database with the extension in one schema and tables in two others, one of which sorts before all.
+# A database with the extension in one schema and the same tables in three.
 sub populate
 {
 	my ($database, $schema) = @_;
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	$node->safe_psql($database, join "\n", "CREATE SCHEMA IF NOT EXISTS $schema;", map { "CREATE SCHEMA IF NOT EXISTS $_;" } @schemas);
 	$node->safe_psql($database, qq{
-		CREATE SCHEMA IF NOT EXISTS $schema; CREATE SCHEMA archive; CREATE SCHEMA zoo;
 		CREATE EXTENSION pg_dedup SCHEMA $schema;
-		SELECT $schema.dedup_dictionary_build('own', ARRAY['millbrook 9 nz'], ARRAY['the']);
+		SELECT $schema.dedup_dictionary_build('own', ARRAY['millbrook 9 nz', 'c\$\$d 3 x'], ARRAY['the', '\$version\$', E'back\\\\slash', 'quo''te']);
+		SELECT $schema.dedup_dictionary_build('gone', ARRAY['gone']);
+		SELECT $schema.dedup_dictionary_drop('gone\@1');
 		SELECT $schema.dedup_corpus_build('petitions', 'SELECT repeat(''water off for '' || n % 50 || '' days. '', 1 + n % 5) FROM generate_series(1, 200) n',
 			'{"tokens": "words", "dictionary": "own\@1"}');});
-	$node->safe_psql($database, qq{
-		CREATE TABLE $_.petition (id int PRIMARY KEY, body text, kept bigint, fp bigint GENERATED ALWAYS AS
-			($schema.simhash(body, '{"weight": "tfidf", "corpus": "petitions\@1"}')) STORED);
-		CREATE INDEX ON $_.petition ($schema.simhash(body, '{"weight": "tfidf_len", "corpus": "petitions\@1"}'));
-		CREATE INDEX ON $_.petition USING banding (fp);
-		CREATE TRIGGER kept BEFORE INSERT ON $_.petition FOR EACH ROW EXECUTE FUNCTION
-			$schema.simhash_trigger('kept', '{"body": {"stop": "own\@1"}}');
-		INSERT INTO $_.petition (id, body) SELECT n, 'the water off in millbrook for ' || n || ' days ' || repeat('again ', n % 7) FROM generate_series(1, 300) n;})
-	  for ('archive', 'zoo');
+	for my $tables (@schemas)
+	{
+		$node->safe_psql($database, qq{
+			SET search_path = $schema, public;
+			CREATE DOMAIN $tables.printable AS text CHECK ($schema.simhash(VALUE, '{"stop": "own\@1"}') IS NOT NULL);
+			CREATE TABLE $tables.petition (id int PRIMARY KEY, body text, title $tables.printable, kept bigint,
+				fp bigint GENERATED ALWAYS AS ($schema.simhash(body, '{"weight": "tfidf", "corpus": "petitions\@1"}')) STORED,
+				CHECK ($schema.simhash(body, '{"dictionary": "own\@1"}') IS NOT NULL));
+			CREATE INDEX ON $tables.petition ($schema.simhash(body, '{"weight": "tfidf_len", "corpus": "petitions\@1"}'));
+			CREATE INDEX ON $tables.petition USING banding (fp);
+			CREATE TRIGGER kept BEFORE INSERT ON $tables.petition FOR EACH ROW EXECUTE FUNCTION
+				$schema.simhash_trigger('kept', '{"body": {"stop": "own\@1"}}');
+			INSERT INTO $tables.petition (id, body, title) SELECT n, 'the water off in millbrook for ' || n || ' days ' || repeat('again ', n % 7), 'water' FROM generate_series(1, 300) n;
+			CREATE TABLE $tables.guarded (id int PRIMARY KEY, body text,
+				fp bigint GENERATED ALWAYS AS ($schema.simhash(body, '{"dictionary": "own\@1"}')) STORED);
+			CREATE INDEX ON $tables.guarded USING banding (fp);
+			CREATE TRIGGER guard AFTER INSERT OR UPDATE ON $tables.guarded FOR EACH ROW EXECUTE FUNCTION $schema.near_dup_guard('fp', 'distance=3');
+			INSERT INTO $tables.guarded VALUES (1, 'no light in the street'), (2, 'the school was closed in summer');
+			CREATE TABLE $tables.split (id int, body text) PARTITION BY LIST ($schema.simhash(body, '{"dictionary": "own\@1"}'));
+			CREATE TABLE $tables.split_rest PARTITION OF $tables.split DEFAULT;
+			INSERT INTO $tables.split SELECT id, body FROM $tables.petition;
+			CREATE MATERIALIZED VIEW $tables.prints AS SELECT id, $schema.simhash(body, '{"weight": "tfidf", "corpus": "petitions\@1"}') AS fp FROM $tables.petition;});
+		$node->safe_psql($database, qq{CALL $schema.dedup_into('$tables.groups', 'SELECT id, body FROM $tables.petition', '{"weights": {"weight": "tfidf", "corpus": "petitions\@1"}}')});
+	}
 	return;
 }
 
+# Everything that must be as it was.
 sub state_of
 {
 	my ($database) = @_;
-	return $node->safe_psql($database, q{
-		SELECT md5(string_agg(p::text, ',' ORDER BY id)), count(fp), count(DISTINCT fp) FROM archive.petition p;
-		SELECT md5(string_agg(p::text, ',' ORDER BY id)) FROM zoo.petition p;
-		SELECT indexrelid::regclass, indisvalid FROM pg_index WHERE indrelid IN ('archive.petition'::regclass, 'zoo.petition'::regclass) ORDER BY indexrelid::regclass::text;
-	}) . $node->safe_psql($database, q{SELECT format('SELECT md5(string_agg(d::text, '','')) FROM %s._dedup_corpus d; SELECT md5(string_agg(d::text, '','')) FROM %1$s._dedup_dictionary d', extnamespace::regnamespace)
+	return $node->safe_psql($database, (join '', map { qq{
+		SELECT '$_', md5(string_agg(p::text, ',' ORDER BY id)), count(fp), count(DISTINCT fp) FROM $_.petition p;
+		SELECT md5(string_agg(p::text, ',' ORDER BY id)) FROM $_.guarded p;
+		SELECT md5(string_agg(p::text, ',' ORDER BY id)) FROM $_.prints p;
+		SELECT md5(string_agg(p::text, ',' ORDER BY id)), count(*) FROM $_.split p;
+		SELECT md5(string_agg(p::text, ',' ORDER BY id)), count(*) FROM $_.groups p;
+		SELECT query, options FROM $_.groups_state;} } @schemas) . q{
+		SELECT indexrelid::regclass, indisvalid FROM pg_index WHERE indrelid::regclass::text ~ 'petition|guarded|groups' ORDER BY indexrelid::regclass::text;
+		SELECT proname, md5(prosrc), obj_description(oid) FROM pg_proc WHERE proname ~ '^_dedup_(corpus|dictionary)_[0-9a-f]{32}$' ORDER BY 1;})
+	  . $node->safe_psql($database, q{SELECT format('SELECT md5(string_agg(d::text, '','' ORDER BY name, version)) FROM %s._dedup_corpus d; SELECT md5(string_agg(d::text, '','' ORDER BY name, version)), count(*) FROM %1$s._dedup_dictionary d', extnamespace::regnamespace)
 		FROM pg_extension WHERE extname = 'pg_dedup' \gexec});
 }
 
 sub is_restored
 {
-	my ($database, $original, $name) = @_;
+	my ($database, $schema, $original, $name) = @_;
 	is(state_of($database), $original, "$name: everything is as it was");
-	is($node->safe_psql($database, "INSERT INTO archive.petition (id, body) VALUES (1000, 'new water'); SELECT fp IS NOT NULL AND kept IS NOT NULL FROM archive.petition WHERE id = 1000"),
-		't', "$name: columns and triggers go on");
+	is($node->safe_psql($database, qq{SET search_path = $schema, public;
+		INSERT INTO app.petition (id, body, title) VALUES (1000, 'new water', 'water');
+		SELECT fp IS NOT NULL AND kept IS NOT NULL FROM app.petition WHERE id = 1000}), 't', "$name: columns and triggers go on");
+	my ($ret, undef, $err) = $node->psql($database, qq{SET search_path = $schema, public; INSERT INTO zoo.guarded VALUES (3, 'the school was closed in summer')});
+	ok($ret != 0 && $err =~ /near/, "$name: the guard goes on");
+	is($node->safe_psql($database, qq{SET search_path = $schema, public; CALL dedup_into('app.groups', 'SELECT id, body FROM app.petition', '{"weights": {"weight": "tfidf", "corpus": "petitions\@1"}}');
+		SELECT count(*) FROM app.groups; SELECT dedup_dictionary_build('gone', ARRAY['gone'])}), "301\ngone\@2", "$name: the result goes on, and a number does not come again");
 	return;
 }
 
 sub restore
 {
 	my ($name, $database, @arguments) = @_;
-	$node->command_ok([ 'pg_restore', '--exit-on-error', '-d', $node->connstr($database), @arguments ], $name);
-	return;
+	return $node->command_ok([ 'pg_restore', '--exit-on-error', '-d', $node->connstr($database), @arguments ], $name);
 }
 
-populate('early', '_dedup');
-populate('late', 'public');
-my %original = map { $_ => state_of($_) } 'early', 'late';
-like($original{early}, qr/\|300\|[1-9]\d/, 'the tables are filled');
-for my $database ('early', 'late')
+my %original;
+for my $schema ('public', 'aaa', 'zzz')
 {
-	$node->command_ok([ 'pg_dump', '-Fp', '-f', "$base/$database.sql", '-d', $node->connstr($database) ], "$database: plain dump");
-	$node->command_ok([ 'pg_dump', '-Fd', '-j', '2', '-f', "$base/$database.dir", '-d', $node->connstr($database) ], "$database: directory dump");
-	$node->command_ok([ 'pg_dump', '-Fc', '-f', "$base/$database.dump", '-d', $node->connstr($database) ], "$database: custom dump");
+	my $from = "in_$schema";
+	populate($from, $schema);
+	my $original = $original{$schema} = state_of($from);
+	like($original, qr/\|300\|[1-9]\d/, "$from: the tables are filled");
+	$node->command_ok([ 'pg_dump', @{ $_->[0] }, '-f', "$base/$from.$_->[1]", '-d', $node->connstr($from) ], "$from: dump, $_->[1]")
+	  for ([ ['-Fp'], 'sql' ], [ ['-Fc'], 'dump' ], [ [ '-Fd', '-j', '2' ], 'dir' ]);
+	$node->safe_psql('postgres', "CREATE DATABASE ${from}_$_") for ('psql', 'straight', 'jobs', 'dir', 'sections');
+	$node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', "$base/$from.sql", '-d', $node->connstr("${from}_psql") ], "$from: psql");
+	restore("$from: pg_restore", "${from}_straight", "$base/$from.dump");
+	restore("$from: pg_restore -j4", "${from}_jobs", '-j', '4', "$base/$from.dump");
+	restore("$from: pg_restore -j4 of a directory", "${from}_dir", '-j', '4', "$base/$from.dir");
+	restore("$from: $_ alone", "${from}_sections", "--section=$_", "$base/$from.dump") for ('pre-data', 'data', 'post-data');
+	is_restored("${from}_$_", $schema, $original, "$from, $_") for ('psql', 'straight', 'jobs', 'dir', 'sections');
+	# Over what is there.
+	restore("$from: --clean", "${from}_jobs", '-j', '4', '--clean', '--if-exists', "$base/$from.dump");
+	is(state_of("${from}_jobs"), $original, "$from, --clean: everything is as it was");
 }
 
-# The extension in a schema that sorts before those of the tables: nothing to do.
-$node->safe_psql('postgres', "CREATE DATABASE e_$_") for ('plain', 'custom', 'sections');
-$node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', "$base/early.sql", '-d', $node->connstr('e_plain') ], 'early: plain restore');
-is_restored('e_plain', $original{early}, 'early, plain');
-restore('early: custom restore', 'e_custom', "$base/early.dump");
-is_restored('e_custom', $original{early}, 'early, custom');
-restore("early: $_", 'e_sections', "--section=$_", "$base/early.dump") for ('pre-data', 'data', 'post-data');
-is_restored('e_sections', $original{early}, 'early, sections');
+# Definitions first, then data alone, in one transaction; and once more the
+# versions that are there already, with triggers on.
+$node->safe_psql('postgres', 'CREATE DATABASE two_steps');
+restore('definitions', 'two_steps', '--schema-only', "$base/in_public.dump");
+is($node->safe_psql('two_steps', q{SELECT count(*) FROM _dedup_corpus; SELECT simhash('water'::text, '{"corpus": "petitions@1"}') IS NOT NULL}), "0\nt", 'a version works before its row is there');
+my ($ret, undef, $err) = $node->psql('two_steps', q{SELECT dedup_corpus_drop('petitions@1')});
+like($err, qr/has not been restored completely/, 'but is not dropped');
+($ret, undef, $err) = $node->psql('two_steps', q{SELECT dedup_corpus_extend('petitions@1', 'SELECT ''water''::text')});
+like($err, qr/has not been restored completely/, 'nor extended');
+($ret, undef, $err) = $node->psql('two_steps', q{SELECT dedup_dictionary_build('own', ARRAY['other'])});
+like($err, qr/dictionary "own\@1" differs from what function .* carries/, 'nor is its number given to other content');
+restore('data alone', 'two_steps', '--data-only', '--disable-triggers', '--single-transaction', "$base/in_public.dump");
+is($node->safe_psql('two_steps', q{SELECT count(*) FILTER (WHERE fp IS NOT NULL) FROM app.petition; REFRESH MATERIALIZED VIEW app.prints; REFRESH MATERIALIZED VIEW public.prints; REFRESH MATERIALIZED VIEW zoo.prints}), '300', 'generated columns are computed');
+is(state_of('two_steps'), $original{public}, 'definitions, then data: everything is as it was');
+restore('the versions again', 'in_public', '--data-only', '-t', '_dedup_corpus', '-t', '_dedup_dictionary', "$base/in_public.dump");
+is(state_of('in_public'), $original{public}, 'changes nothing');
 
-# Data alone into tables that are there.
-$node->command_ok([ 'pg_dump', '--data-only', '--disable-triggers', '-f', "$base/early.data", '-d', $node->connstr('early') ], 'early: dump of the data');
-$node->safe_psql('e_plain', 'TRUNCATE archive.petition, zoo.petition, _dedup._dedup_corpus, _dedup._dedup_dictionary');
-$node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', "$base/early.data", '-d', $node->connstr('e_plain') ], 'early: restore of the data');
-is(state_of('e_plain'), $original{early}, 'early, data alone: everything is as it was');
+# A dump of one schema has no versions, and the error says so.
+$node->safe_psql('postgres', 'CREATE DATABASE partial');
+$node->safe_psql('partial', 'CREATE EXTENSION pg_dedup');
+$node->command_ok([ 'pg_dump', '-Fc', '-n', 'app', '-f', "$base/app.dump", '-d', $node->connstr('in_public') ], 'dump of a schema');
+my (undef, $stderr) = run_command([ 'pg_restore', '--exit-on-error', '-d', $node->connstr('partial'), "$base/app.dump" ]);
+like($stderr, qr/there is no (corpus|dictionary).*A dump of the whole database brings versions along/s, 'names the way out');
 
-# The extension in public, a table in archive: COPY comes too early and says what it misses.
-$node->safe_psql('postgres', "CREATE DATABASE l_$_") for ('straight', 'steps', 'jobs', 'other');
-my ($out, $err) = run_command([ 'pg_restore', '--exit-on-error', '-d', $node->connstr('l_straight'), "$base/late.dump" ]);
-like($err, qr/unknown corpus|does not exist|no corpus/, 'late: a straight restore names what is missing');
+# The extension moves to another schema while versions are in use.
+$node->safe_psql('in_zzz', 'CREATE SCHEMA moved; ALTER EXTENSION pg_dedup SET SCHEMA moved');
+is($node->safe_psql('in_zzz', q{INSERT INTO zoo.petition (id, body, title) VALUES (1001, 'water again', 'water'); SELECT fp IS NOT NULL FROM zoo.petition WHERE id = 1001;
+	DELETE FROM zoo.petition WHERE id = 1001;
+	SELECT moved.dedup_dictionary_build('own', ARRAY['moved'])}), "t\nown\@2", 'columns and functions work after the move');
+$node->command_ok([ 'pg_dump', '-Fc', '-f', "$base/moved.dump", '-d', $node->connstr('in_zzz') ], 'moved: dump');
+$node->safe_psql('postgres', 'CREATE DATABASE moved');
+restore('moved: restore', 'moved', '-j', '4', "$base/moved.dump");
+is(state_of('moved'), state_of('in_zzz'), 'moved: everything is as it was');
 
-# The order that always works, alone or by four at a time.
-for my $case ([ 'l_steps', "$base/late.dump" ], [ 'l_jobs', "$base/late.dir", '--jobs=4' ])
-{
-	my ($database, $dump, @jobs) = @$case;
-	my ($list) = run_command([ 'pg_restore', '--list', $dump ]);
-	my @lines = split /\n/, $list;
-	my @first = grep { /TABLE DATA \S+ _dedup_(corpus|dictionary) / } @lines;
-	is(scalar @first, 2, "$database: two tables come first");
-	append_to_file("$base/$database.first", join("\n", @first) . "\n");
-	append_to_file("$base/$database.rest", join("\n", grep { !/TABLE DATA \S+ _dedup_(corpus|dictionary) / } @lines) . "\n");
-	restore("$database: pre-data", $database, '--section=pre-data', $dump);
-	restore("$database: versions", $database, '-L', "$base/$database.first", $dump);
-	restore("$database: the rest", $database, @jobs, '--section=data', '--section=post-data', '-L', "$base/$database.rest", $dump);
-	is_restored($database, $original{late}, $database);
-}
-
-# The extension is there already, in another schema: it is moved to where the dump has it.
-$node->safe_psql('l_other', 'CREATE SCHEMA elsewhere; CREATE EXTENSION pg_dedup SCHEMA elsewhere; ALTER EXTENSION pg_dedup SET SCHEMA public');
-$node->safe_psql('late', "CREATE SCHEMA _moved; ALTER EXTENSION pg_dedup SET SCHEMA _moved");
-is($node->safe_psql('late', "INSERT INTO zoo.petition (id, body) VALUES (1001, 'water again'); SELECT fp IS NOT NULL FROM zoo.petition WHERE id = 1001; DELETE FROM zoo.petition WHERE id = 1001"),
-	't', 'a column works after the extension has moved');
-$node->command_ok([ 'pg_dump', '-Fc', '-f', "$base/moved.dump", '-d', $node->connstr('late') ], 'moved: dump');
-$node->safe_psql('postgres', 'CREATE DATABASE m');
-restore('moved: restore', 'm', "$base/moved.dump");
-is_restored('m', state_of('late'), 'moved');
-restore('l_other: pre-data', 'l_other', '--section=pre-data', "$base/late.dump");
-is($node->safe_psql('l_other', "SELECT extnamespace::regnamespace FROM pg_extension WHERE extname = 'pg_dedup'"), 'public', 'one that was there serves');
+# Versions of megabytes.
+$node->safe_psql('postgres', 'CREATE DATABASE large');
+$node->safe_psql('large', q{CREATE EXTENSION pg_dedup;
+	SELECT dedup_corpus_build('large', 'SELECT string_agg(''w'' || (n * 7919 + w) % 400000, '' '') FROM generate_series(1, 20000) n, generate_series(1, 100) w GROUP BY n', '{"tokens": "words"}');
+	SELECT dedup_dictionary_build('large', ARRAY(SELECT 'word' || n || ' 3 nz' FROM generate_series(1, 200000) n));
+	CREATE TABLE t (body text, fp bigint GENERATED ALWAYS AS (simhash(body, '{"tokens": "words", "dictionary": "large@1"}')) STORED,
+		weighed bigint GENERATED ALWAYS AS (simhash(body, '{"weight": "tfidf", "corpus": "large@1"}')) STORED);
+	INSERT INTO t VALUES ('w15 w26 w999999'), ('word17 word18')});
+cmp_ok($node->safe_psql('large', 'SELECT length(common) FROM _dedup_corpus'), '>', 1_000_000, 'a corpus of megabytes');
+$node->command_ok([ 'pg_dump', '-Fd', '-f', "$base/large.dir", '-d', $node->connstr('large') ], 'large: dump');
+$node->safe_psql('postgres', 'CREATE DATABASE large_again');
+restore('large: restore', 'large_again', '-j', '4', "$base/large.dir");
+is($node->safe_psql('large_again', 'TABLE t'), $node->safe_psql('large', 'TABLE t'), 'large: the same fingerprints');
 
 log_is_clean($node, 'restore');
 $node->stop;

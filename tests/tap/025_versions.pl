@@ -7,10 +7,13 @@ use FindBin;
 use lib "$FindBin::Bin/lib";
 use Dedup;
 use IPC::Run;
+use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes;
 
-my $node = new_node('versions');
+my $node = new_node('versions', standby => 1, conf => "wal_level = logical\n");
+my ($ret, $err);
 $node->safe_psql('postgres', q{SELECT dedup_corpus_build('c', 'SELECT ''water off ''::text || n FROM generate_series(1, 20) n', '{"tokens": "words"}');
 	SELECT dedup_dictionary_build('d', ARRAY['millbrook'], ARRAY['the']);
 	SELECT dedup_dictionary_build('d', ARRAY['ashgate'])});
@@ -64,14 +67,119 @@ is(as_clerk(q{SELECT dedup_dictionary_drop('d@2')}), '42501', 'nor one dropped')
 is(as_clerk(q{INSERT INTO _dedup_corpus SELECT * FROM _dedup_corpus}), '42501', 'nor a row written');
 $node->safe_psql('postgres', 'GRANT INSERT ON _dedup_corpus, _dedup_dictionary TO clerk');
 is(as_clerk($build), 'own@1', 'granted INSERT: a corpus is built');
+is($node->safe_psql('postgres', q{SELECT count(*), bool_and(proowner = 'postgres'::regrole) FROM pg_proc WHERE proname ~ '^_dedup_(corpus|dictionary)_[0-9a-f]{32}$'}) =~ s/.*\|//r, 't',
+	'what carries it through a dump belongs to the owner of the extension');
+is(as_clerk(q{CREATE TABLE mine (LIKE _dedup_corpus); CREATE TRIGGER t AFTER INSERT ON mine FOR EACH ROW EXECUTE FUNCTION _dedup_version_carry('corpus')}), '42501', 'nobody else can have such a function made');
+is(as_clerk(q{SELECT proname FROM pg_proc WHERE proname ~ '^_dedup_corpus_[0-9a-f]{32}$' LIMIT 1 \gset
+	DROP FUNCTION :proname()}), '42501', 'or dropped');
+is(as_clerk(q{INSERT INTO _dedup_corpus SELECT 'own', 9, recipe, documents, tokens, '\xff', single FROM _dedup_corpus WHERE NOT dropped LIMIT 1}), '23514', 'a row that is not a corpus is refused');
 is(as_clerk(q{SELECT dedup_corpus_extend('own@1', 'SELECT ''more''::text')}), 'own@2', 'and extended');
 is(as_clerk(q{SELECT dedup_dictionary_build('own', ARRAY['water'])}), 'own@1', 'and a dictionary built');
 is(as_clerk(q{SELECT dedup_corpus_build('secret', 'SELECT body FROM secret')}), '42501', 'of what the user may read');
 is(as_clerk(q{SELECT dedup_corpus_drop('own@1')}), '42501', 'but none dropped');
 is(as_clerk(q{CREATE TABLE t (body text, fp bigint GENERATED ALWAYS AS (simhash(body, '{"corpus": "own@2"}')) STORED); INSERT INTO t VALUES ('water off'); SELECT count(fp) FROM t}), '1', 'a column by it');
 $node->safe_psql('postgres', 'GRANT UPDATE ON _dedup_corpus TO clerk');
+is(as_clerk(q{UPDATE _dedup_corpus SET documents = 7}), '55000', 'granted UPDATE: no version is changed (F3)');
+is(as_clerk(q{UPDATE _dedup_corpus SET common = NULL, single = NULL, dropped = true WHERE name = 'own' AND version = 2}), '2BP01', 'nor marked as dropped while in use');
 is(as_clerk(q{SELECT dedup_corpus_drop('own@1')}), '', 'granted UPDATE: dropped');
 is(as_clerk(q{SELECT dedup_corpus_drop('own@2')}), '2BP01', 'but not one in use');
+
+# A function that somebody else puts in the place of one that carries a version does not count.
+$node->safe_psql('postgres', q{CREATE ROLE mallory LOGIN; CREATE SCHEMA mallory AUTHORIZATION mallory});
+$node->safe_psql('postgres', q{SELECT format('CREATE FUNCTION mallory.%I() RETURNS text LANGUAGE sql AS %L', _dedup_carrier_name('dictionary', 'planted', 1),
+	'SELECT $version${"name": "planted", "version": 1, "words": "", "stop_words": "water"}$version$') AS command \gset
+	SET ROLE mallory;
+	:command});
+($ret, undef, $err) = $node->psql('postgres', q{SELECT simhash('water'::text, '{"dictionary": "planted@1"}')});
+like($err, qr/there is no dictionary "planted\@1"/, 'a planted version is none');
+is($node->safe_psql('postgres', q{SELECT dedup_dictionary_build('planted', ARRAY['x'], ARRAY['fire']); SELECT simhash('water'::text, '{"dictionary": "planted@1"}') IS NOT NULL}), "planted\@1\nt", 'and does not stand in the way of a true one');
+
+# Roles and owners.
+is($node->safe_psql('postgres', q{SET ROLE mallory; CREATE TABLE mallory.t (body text, fp bigint GENERATED ALWAYS AS (public.simhash(body, '{"dictionary": "planted@1"}')) STORED);
+	INSERT INTO mallory.t VALUES ('water'); SELECT count(fp) FROM mallory.t}), '1', 'any role uses any version');
+$node->safe_psql('postgres', 'ALTER ROLE clerk RENAME TO clark; DROP OWNED BY mallory CASCADE; DROP ROLE mallory');
+is($node->safe_psql('postgres', q{SET ROLE clark; SELECT dedup_corpus_extend('own@2', 'SELECT ''even more''::text')}), 'own@3', 'a renamed role builds on');
+$node->safe_psql('postgres', 'DROP OWNED BY clark CASCADE; DROP ROLE clark');
+is($node->safe_psql('postgres', q{SELECT simhash('water'::text, '{"corpus": "own@3"}') IS NOT NULL; SELECT count(*) FROM pg_proc WHERE proname = _dedup_carrier_name('corpus', 'own', 3)}), "t\n1", 'what it built outlives it');
+
+# S10: an ordinary role cannot keep others from building. What it can lock: every
+# advisory lock of the old names, and what SELECT allows on the tables.
+$node->safe_psql('postgres', 'CREATE ROLE blocker LOGIN');
+$session = session($node, '-v', 'VERBOSITY=terse');
+ask($session, q{SET ROLE blocker; SELECT pg_advisory_lock(hashtextextended('pg_dedup corpus b', 0)), pg_advisory_lock(hashtextextended('pg_dedup dictionary b', 0));
+	BEGIN; LOCK TABLE _dedup_corpus, _dedup_dictionary IN ACCESS SHARE MODE; SELECT count(*) FROM _dedup_corpus, _dedup_dictionary});
+is($node->safe_psql('postgres', q{SET statement_timeout = '10s'; SELECT dedup_corpus_build('b', 'SELECT ''water''::text'); SELECT dedup_dictionary_build('b', ARRAY['water'])}), "b\@1\nb\@1", 'a bystander does not block a build (S10)');
+like(ask($session, 'LOCK TABLE _dedup_corpus IN SHARE MODE'), qr/permission denied/, 'nor can lock more');
+finish_session($session);
+
+# Two builds of one name at a time: two numbers. If the first is rolled back, its number is the second's.
+for my $end ('COMMIT', 'ROLLBACK')
+{
+	$session = session($node);
+	my $other = session($node);
+	ask($session, q{BEGIN; SELECT dedup_dictionary_build('b', ARRAY['first'])});
+	${ $other->{out} } = '';
+	${ $other->{in} } .= "SELECT dedup_dictionary_build('b', ARRAY['second']);\n\\echo end\n\\warn end\n";
+	$other->{run}->pump_nb;
+	ok(wait_until($node, "SELECT count(*) = 1 FROM pg_stat_activity WHERE pid = $other->{pid} AND wait_event_type = 'Lock'"), "$end: the second waits");
+	ask($session, $end);
+	IPC::Run::pump($other->{run}) until ${ $other->{out} } =~ /end\n/;
+	is(${ $other->{out} } =~ s/end\n//r, $end eq 'COMMIT' ? "b\@3\n" : "b\@4\n", "$end: the next number");
+	finish_session($_) for ($session, $other);
+}
+is($node->safe_psql('postgres', q{SELECT string_agg(version || ':' || words, '' ORDER BY version) FROM _dedup_dictionary WHERE name = 'b'}) =~ tr/\n//dr =~ s/ \d+ //gr,
+	'1:water2:first3:second4:second', 'each with its own words');
+
+# A standby reads versions, and sees when one is dropped.
+$node->safe_psql('postgres', q{SELECT dedup_corpus_build('s', 'SELECT ''water off ''::text || n FROM generate_series(1, 20) n', '{"tokens": "words"}')});
+$node->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('versions_standby');
+$standby->init_from_backup($node, 'base', has_streaming => 1);
+$standby->start;
+my $of_s = q{SELECT simhash('water on'::text, '{"weight": "tfidf", "corpus": "s@1"}')};
+is($standby->safe_psql('postgres', $of_s), $node->safe_psql('postgres', $of_s), 'a standby computes the same');
+$session = session($standby, '-v', 'VERBOSITY=terse');
+ask($session, $of_s);
+$node->safe_psql('postgres', q{SELECT dedup_corpus_drop('s@1')});
+$node->wait_for_catchup($standby, 'replay', $node->lsn('flush'));
+like(ask($session, $of_s), qr/there is no corpus "s\@1"/, 'and forgets what was dropped');
+finish_session($session);
+$standby->stop;
+
+# A subscriber receives versions, keeps them as they are, carries them through
+# its own dumps, and follows a drop.
+$node->safe_psql('postgres', 'CREATE DATABASE publisher');
+$node->safe_psql('postgres', 'CREATE DATABASE subscriber');
+$node->safe_psql('publisher', q{CREATE EXTENSION pg_dedup; SELECT dedup_dictionary_build('first', ARRAY['water']);
+	CREATE PUBLICATION p FOR TABLE _dedup_corpus, _dedup_dictionary; SELECT pg_create_logical_replication_slot('p', 'pgoutput')});
+$node->safe_psql('subscriber', 'CREATE EXTENSION pg_dedup');
+my $publisher = $node->connstr('publisher') =~ s/'/''/gr;
+$node->safe_psql('subscriber', "CREATE SUBSCRIPTION s CONNECTION '$publisher' PUBLICATION p WITH (create_slot = false, slot_name = 'p')");
+
+sub arrives
+{
+	my ($query, $wanted, $name) = @_;
+	my $found = '';
+	for (1 .. 300)
+	{
+		$found = $node->safe_psql('subscriber', $query);
+		last if $found eq $wanted;
+		Time::HiRes::usleep(100_000);
+	}
+	return is($found, $wanted, $name);
+}
+my $known = q{SELECT coalesce(string_agg(dictionary, ' ' ORDER BY dictionary), '') FROM dedup_dictionaries};
+arrives($known, 'first@1', 'a subscriber copies versions');
+$node->safe_psql('publisher', q{SELECT dedup_dictionary_build('next', ARRAY['millbrook'], ARRAY['the'])});
+arrives($known, 'first@1 next@1', 'and receives new ones');
+my $by_next = q{SELECT simhash('the water in millbrook'::text, '{"dictionary": "next@1", "tokens": "words"}')};
+is($node->safe_psql('subscriber', $by_next), $node->safe_psql('publisher', $by_next), 'which make the same fingerprints');
+is($node->safe_psql('subscriber', q{SELECT count(*) FROM pg_proc WHERE proname = _dedup_carrier_name('dictionary', 'next', 1)}), '1', 'and are carried through a dump');
+($ret, undef, $err) = $node->psql('subscriber', q{UPDATE _dedup_dictionary SET stop_words = ''});
+like($err, qr/cannot be changed/, 'and cannot be changed there');
+$node->safe_psql('publisher', q{SELECT dedup_dictionary_drop('next@1')});
+arrives($known, 'first@1', 'a drop arrives');
+$node->safe_psql('subscriber', 'ALTER SUBSCRIPTION s DISABLE; ALTER SUBSCRIPTION s SET (slot_name = NONE); DROP SUBSCRIPTION s');
 
 log_is_clean($node, 'versions');
 $node->stop;

@@ -37,7 +37,10 @@ impl Resolver for Nowhere {
 /// The error for a `kind` of thing called `name` that is not among `known`.
 pub fn missing(kind: &str, name: &str, known: &[String]) -> RecipeError {
     let hint = if known.is_empty() {
-        format!("There is no {kind} yet; dedup_{kind}_build makes one.")
+        format!(
+            "There is no {kind} yet; dedup_{kind}_build makes one. A dump of the whole database brings \
+             versions along; one of chosen schemas or tables does not."
+        )
     } else {
         format!("Names have a version. There are: {}.", known.join(", "))
     };

@@ -114,6 +114,17 @@ impl Segmenter {
         Ok((complete, count))
     }
 
+    /// Whether `words` are as [`Segmenter::complete_words`] writes them: a word
+    /// and its frequency on each line, and perhaps a tag.
+    pub fn are_complete(words: &str) -> bool {
+        words.lines().all(|line| {
+            let mut fields = line.split_whitespace();
+            fields.next().is_some()
+                && fields.next().is_some_and(|frequency| frequency.parse::<usize>().is_ok())
+                && fields.nth(1).is_none()
+        })
+    }
+
     /// Calls `each` with every word of the normal form `text`, in order.
     ///
     /// With `hmm`, jieba's hidden Markov model joins characters that its
@@ -271,6 +282,10 @@ mod tests {
         assert!(!cut(Segmenter::shared()).contains(&"云上花园".to_owned()));
         let lines = ["\u{FEFF}云上花园", "", "楚江新区 5000 ns", "ＯＫ店 n", "！！"];
         let (words, count) = Segmenter::complete_words(lines).unwrap();
+        assert!(Segmenter::are_complete(&words) && Segmenter::are_complete(""));
+        for damaged in ["云上", "云上 x", "云上 3 nz 4", "\n"] {
+            assert!(!Segmenter::are_complete(damaged), "{damaged}");
+        }
         assert!(count == 3 && words.contains("楚江新区 5000 ns\n") && words.contains("ok店 "), "{words}");
         let cut = cut(&Segmenter::with_words(&words));
         assert!(cut.contains(&"云上花园".to_owned()) && cut.contains(&"楚江新区".to_owned()), "{cut:?}");

@@ -259,6 +259,9 @@ impl Table {
             }
         }
         let Table { name, merges, state, .. } = self;
+        // The defaults let the catalogue know which corpora and dictionaries
+        // the result needs: they are not dropped under it.
+        let [query, options] = [first.query, first.options].map(pgrx::spi::quote_literal);
         for sql in [
             format!(
                 "CREATE TABLE {name} (id {id} PRIMARY KEY, cluster pg_catalog.int8 NOT NULL, keeper {id} NOT NULL, \
@@ -275,8 +278,9 @@ impl Table {
                  distance pg_catalog.int4 NOT NULL, similarity pg_catalog.float8)"
             ),
             format!(
-                "CREATE TABLE {state} (result pg_catalog.regclass PRIMARY KEY, query pg_catalog.text NOT NULL, \
-                 options pg_catalog.jsonb NOT NULL, arrivals pg_catalog.int8 NOT NULL, search_path pg_catalog.text NOT NULL)"
+                "CREATE TABLE {state} (result pg_catalog.regclass PRIMARY KEY, \
+                 query pg_catalog.text NOT NULL DEFAULT {query}, options pg_catalog.jsonb NOT NULL DEFAULT {options}, \
+                 arrivals pg_catalog.int8 NOT NULL, search_path pg_catalog.text NOT NULL)"
             ),
             format!("COMMENT ON TABLE {name} IS 'result of dedup_into: clusters of near-duplicate rows'"),
             format!(

@@ -42,16 +42,85 @@ SELECT dedup_corpus_build('petitions', 'SELECT body FROM petition', '{"tokens": 
 -- Dictionaries.
 SELECT dedup_dictionary_build('own', ARRAY['云上花园', '楚江新区 5000 ns'], ARRAY['的', '我们']);
 SELECT string_agg(feature, ' ' ORDER BY feature COLLATE "C") FROM simhash_features('我们投诉楚江新区的云上花园'::text, '{"tokens": "words", "dictionary": "own@1"}');
-SELECT dedup_dictionary_build('own', 'SELECT word FROM (VALUES (''云上花园'')) AS lexicon(word)');
+SELECT dedup_dictionary_build('own', ARRAY(SELECT word FROM (VALUES ('云上花园')) AS lexicon(word)));
 SELECT dedup_dictionary_build('own', E'云上花园 3 nz\n楚江新区\n');
 SELECT dictionary, words, stop_words FROM dedup_dictionaries;
 SELECT dedup_corpus_build('with_words', 'SELECT body FROM petition', '{"tokens": "words", "dictionary": "own@1"}');
 SELECT dedup_dictionary_drop('own@1');
+-- S3: the content of a file is data. Nothing in it is executed, and lines may begin like a query.
+CREATE FUNCTION executed() RETURNS text LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''data was executed''; END';
+SELECT dedup_dictionary_build('lines', line) FROM (VALUES ('with x as (select executed()) table x'), ('select executed()'), ('values (executed())'), ('with 5 n'), ('table'), (E'select 3 v\nwith 5 n')) AS stored(line) WHERE line !~ 'executed';
+SELECT dedup_dictionary_build('lines', 'with x as (select executed()) table x');
+SELECT dedup_dictionary_build('lines', 'values (executed()) n');
+SELECT version, words FROM _dedup_dictionary WHERE name = 'lines' ORDER BY version;
+-- Rows are (text) or (id, text): nothing else is silently taken for a text.
+SELECT dedup_corpus_build('pairs', 'SELECT id, body FROM petition', '{"tokens": "words"}');
+SELECT a.common = b.common AND a.single = b.single AS equal FROM _dedup_corpus a, _dedup_corpus b
+WHERE (a.name, a.version) = ('petitions', 2) AND (b.name, b.version) = ('pairs', 1);
+SELECT dedup_corpus_build('pairs', 'SELECT id FROM petition');
+SELECT dedup_corpus_build('pairs', 'SELECT body, id FROM petition');
+SELECT dedup_corpus_build('pairs', 'SELECT id, body, body FROM petition');
+SELECT dedup_corpus_extend('pairs@1', 'SELECT id FROM petition');
+SELECT dedup_corpus_build('kinds', 'SELECT body::varchar(40) FROM petition');
+-- S11: the query may hold what is not for everybody; it is not kept.
+SELECT corpus, extends FROM dedup_corpora WHERE extends IS NOT NULL;
+SELECT bool_or(t::text ~ 'SELECT body') AS "query is kept" FROM _dedup_corpus t;
+-- F3: a version is as it was built, for its owner too.
+DELETE FROM _dedup_corpus;
+\set VERBOSITY terse
+UPDATE _dedup_corpus SET documents = documents + 1;
+UPDATE _dedup_corpus SET name = 'other';
+UPDATE _dedup_corpus SET common = '', single = '' WHERE name = 'pairs';
+UPDATE _dedup_corpus SET common = NULL, single = NULL, dropped = true, tokens = 0 WHERE name = 'pairs';
+UPDATE _dedup_corpus SET dropped = false WHERE dropped;
+UPDATE _dedup_dictionary SET stop_words = 'other' WHERE name = 'own';
+DELETE FROM _dedup_dictionary;
+TRUNCATE _dedup_corpus, _dedup_dictionary;
+TRUNCATE _dedup_dictionary;
+SET session_replication_role = replica;
+UPDATE _dedup_corpus SET documents = documents + 1;
+DELETE FROM _dedup_dictionary;
+RESET session_replication_role;
+-- Dropped by an UPDATE it is dropped all the same: not under a recipe that names it.
+UPDATE _dedup_dictionary SET words = NULL, stop_words = NULL, dropped = true WHERE name = 'own' AND version = 1;
+UPDATE _dedup_corpus SET common = NULL, single = NULL, dropped = true WHERE name = 'kinds';
+SELECT simhash('x'::text, '{"corpus": "kinds@1"}');
+-- Rows that were not built.
+INSERT INTO _dedup_corpus (name, version, recipe, documents, tokens, common, single) VALUES ('forged', 1, '{}', 3, 1, '\xff', '');
+INSERT INTO _dedup_corpus (name, version, recipe, documents, tokens, common, single) VALUES ('forged', 1, '{}', -3, 1, '', '');
+INSERT INTO _dedup_corpus (name, version, recipe, documents, tokens, common, single) VALUES ('forged"', 1, '{}', 3, 1, '', '');
+INSERT INTO _dedup_corpus (name, version, recipe, documents, tokens) VALUES ('forged', 1, '{}', 3, 1);
+INSERT INTO _dedup_corpus (name, version, recipe, documents, tokens, common, single) VALUES ('forged', 0, '{}', 3, 1, '', '');
+INSERT INTO _dedup_dictionary (name, version, words, word_count, stop_words, stop_count) VALUES ('forged', 1, 'no frequency', 1, '', 0);
+INSERT INTO _dedup_dictionary (name, version, words, word_count, stop_words, stop_count) VALUES ('own', 2, 'other 3 n', 1, '', 0);
+\set VERBOSITY default
+-- As they are, they may come again.
+INSERT INTO _dedup_corpus SELECT * FROM _dedup_corpus;
+INSERT INTO _dedup_dictionary SELECT * FROM _dedup_dictionary;
+-- G3: what a result of dedup_into was made with stays.
+CALL dedup_into('petition_groups', 'SELECT id, body FROM petition', '{"progress": 0, "weights": {"corpus": "pairs@1"}}');
+SELECT dedup_corpus_drop('pairs@1');
+CALL dedup_into('petition_prints', 'SELECT id, body, simhash(body, ''{"stop": "own@2"}'') FROM petition', '{"progress": 0}');
 SELECT dedup_dictionary_drop('own@2');
+DROP TABLE petition_groups, petition_groups_merges, petition_groups_state, petition_prints, petition_prints_merges, petition_prints_state;
+SELECT dedup_corpus_drop('pairs@1');
+-- S11: an argument that is NULL, a row that is not of the listing.
+SELECT dedup_dictionary_build('a', NULL::text[]);
+SELECT dedup_dictionary_build('a', NULL::text);
+SELECT dedup_dictionary_build(NULL, ARRAY['a']);
+SELECT dedup_corpus_build('a', NULL);
+SELECT dedup_corpus_build(NULL, 'SELECT body FROM petition');
+CALL dedup_into('taken', 'SELECT id, body FROM petition', '{"progress": 0}');
+SELECT _dedup_into_take('taken', 'SELECT id, body FROM petition', '{"progress": 0}', t) FROM (SELECT ARRAY[1] AS ids, 5::text AS total, 0::bigint AS without_id) t;
+DROP TABLE taken, taken_merges, taken_state;
+DROP FUNCTION executed;
 -- What makes no sense.
 SELECT dedup_dictionary_build('own', ARRAY['云上 x y']);
 SELECT dedup_dictionary_build('own', '{}'::text[]);
 SELECT dedup_corpus_build('a"b', 'SELECT 1');
 SELECT dedup_corpus_build('empty', 'SELECT NULL::text');
 DROP TABLE petition;
+-- The functions that carry versions through a dump go with the extension, without CASCADE.
+SELECT count(*) > 0 AS carried FROM pg_proc WHERE proname ~ '^_dedup_(corpus|dictionary)_[0-9a-f]{32}$';
 DROP EXTENSION pg_dedup;
+SELECT count(*) AS left_behind FROM pg_proc WHERE proname ~ '^_dedup_';
