@@ -72,29 +72,28 @@ fn publication_for(column: &str) -> u16 {
     PUBLICATION | (mixed >> 49) as u16
 }
 
-/// Takes a lock on behalf of the whole transaction, so that it can be given
-/// back in a later statement.
+/// Takes a lock for a moment. It belongs to whatever is running: if that fails
+/// before the lock is given back, the rollback to a savepoint releases it.
 fn lock(tag: &pg_sys::LOCKTAG) {
-    lock_as(tag, pg_sys::ExclusiveLock as i32);
-}
-
-fn lock_as(tag: &pg_sys::LOCKTAG, mode: pg_sys::LOCKMODE) {
-    // SAFETY: inside a transaction; the owner is put back.
-    unsafe {
-        let owner = pg_sys::CurrentResourceOwner;
-        pg_sys::CurrentResourceOwner = pg_sys::TopTransactionResourceOwner;
-        pg_sys::LockAcquire(tag, mode, false, false);
-        pg_sys::CurrentResourceOwner = owner;
-    }
+    // SAFETY: inside a transaction.
+    unsafe { pg_sys::LockAcquire(tag, pg_sys::ExclusiveLock as i32, false, false) };
 }
 
 /// Gives back a lock that [`lock`] took.
 fn unlock(tag: &pg_sys::LOCKTAG) {
     // SAFETY: as in `lock`.
+    unsafe { pg_sys::LockRelease(tag, pg_sys::ExclusiveLock as i32, false) };
+}
+
+/// Takes or gives back locks on behalf of the whole transaction, for those that
+/// a later statement gives back, or nobody.
+fn for_transaction(work: impl FnOnce()) {
+    // SAFETY: inside a transaction; the owner is put back, by the rollback if
+    // there is an error.
     unsafe {
         let owner = pg_sys::CurrentResourceOwner;
         pg_sys::CurrentResourceOwner = pg_sys::TopTransactionResourceOwner;
-        pg_sys::LockRelease(tag, pg_sys::ExclusiveLock as i32, false);
+        work();
         pg_sys::CurrentResourceOwner = owner;
     }
 }
@@ -219,10 +218,14 @@ pub(crate) fn publish(
         !published.iter().any(|it| it.transaction == transaction && it.table == table)
     });
     if is_first {
-        lock_as(&present, pg_sys::ShareLock as i32);
+        let mode = pg_sys::ShareLock as i32;
+        // SAFETY: inside a transaction.
+        for_transaction(|| unsafe {
+            pg_sys::LockAcquire(&present, mode, false, false);
+        });
     }
     lock(&publishing);
-    lock(&mine);
+    for_transaction(|| lock(&mine));
     // Who is not present has published nothing; most of the time that saves
     // reading the lock table.
     let near = if is_alone(&present) { Vec::new() } else { near(&mine, &present, distance) };
@@ -234,7 +237,7 @@ pub(crate) fn publish(
         if published.iter().filter(|other| same(other)).count() > KEPT
             && let Some(oldest) = published.iter().position(same)
         {
-            unlock(&published.remove(oldest).tag);
+            for_transaction(|| unlock(&published.remove(oldest).tag));
         }
     });
     near
