@@ -111,10 +111,37 @@ impl Call {
         unsafe { PgRelation::from_pg(self.relation()).name().to_owned() }
     }
 
-    /// Whether the trigger is that of a partitioned table, on a partition.
-    pub(super) fn is_of_partitions(&self) -> bool {
-        // SAFETY: as above.
-        unsafe { (*(*self.data).tg_trigger).tgisclone }
+    /// The table that the trigger was created on: that of the row or, on a
+    /// partition, one that it is a partition of, not always the topmost one.
+    pub(super) fn table_of_trigger(&self) -> pg_sys::Oid {
+        // SAFETY: as above; a row of pg_trigger begins with the fixed columns of
+        // its struct, and is read before its scan ends.
+        unsafe {
+            let (mut table, mut trigger) = ((*self.relation()).rd_id, (*(*self.data).tg_trigger).tgoid);
+            if !(*(*self.data).tg_trigger).tgisclone {
+                return table;
+            }
+            let lock = pg_sys::AccessShareLock as i32;
+            let triggers = pg_sys::table_open(pg_sys::TriggerRelationId, lock);
+            while trigger != pg_sys::InvalidOid {
+                let mut key = pg_sys::ScanKeyData::default();
+                let (column, strategy) = (pg_sys::Anum_pg_trigger_oid as i16, pg_sys::BTEqualStrategyNumber);
+                let equals = pg_sys::Oid::from(pg_sys::F_OIDEQ);
+                pg_sys::ScanKeyInit(&mut key, column, strategy as u16, equals, trigger.into());
+                let index = pg_sys::Oid::from(pg_sys::TriggerOidIndexId);
+                let scan =
+                    pg_sys::systable_beginscan(triggers, index, true, std::ptr::null_mut(), 1, &mut key);
+                let found = pg_sys::systable_getnext(scan);
+                trigger = pg_sys::InvalidOid;
+                if !found.is_null() {
+                    let found = &*pg_sys::GETSTRUCT(found).cast::<pg_sys::FormData_pg_trigger>();
+                    (table, trigger) = (found.tgrelid, found.tgparentid);
+                }
+                pg_sys::systable_endscan(scan);
+            }
+            pg_sys::table_close(triggers, lock);
+            table
+        }
     }
 
     /// The row as it is to be, or is, stored.

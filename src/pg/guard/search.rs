@@ -147,16 +147,9 @@ impl Search<'_> {
     }
 
     /// The table whose rows must not be near each other: that of the row or,
-    /// for a trigger of a partitioned table, the topmost one.
+    /// for a trigger of a partitioned table, that one.
     pub(crate) fn whole_table(&self) -> pg_sys::Oid {
-        // SAFETY: the relation is open.
-        unsafe {
-            let own = (*self.call.relation()).rd_id;
-            if !self.call.is_of_partitions() {
-                return own;
-            }
-            ancestors(own).last().copied().unwrap_or(own)
-        }
+        self.call.table_of_trigger()
     }
 
     /// The tables to search: that of the row first.

@@ -116,6 +116,17 @@ INSERT INTO parted VALUES (2, 5), (13, 4);
 INSERT INTO parted VALUES (2, -256), (13, -512);
 UPDATE parted SET id = 15 WHERE id = 1;
 SELECT * FROM parted ORDER BY id;
+-- The trigger of a partitioned partition minds its own partitions, not the whole table.
+CREATE TABLE tree (id int, region int, month int, fp bigint) PARTITION BY LIST (region);
+CREATE TABLE tree_1 PARTITION OF tree FOR VALUES IN (1) PARTITION BY LIST (month);
+CREATE TABLE tree_1_1 PARTITION OF tree_1 FOR VALUES IN (1);
+CREATE TABLE tree_1_2 PARTITION OF tree_1 FOR VALUES IN (2);
+CREATE TABLE tree_2 PARTITION OF tree FOR VALUES IN (2);
+CREATE INDEX ON tree_1 USING banding (fp);
+CREATE TRIGGER guard AFTER INSERT OR UPDATE ON tree_1 FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp');
+INSERT INTO tree VALUES (1, 2, 1, 0), (2, 1, 1, 0);
+INSERT INTO tree VALUES (3, 1, 2, 1);
+SELECT * FROM tree ORDER BY id;
 -- A row that may not move is not lost on the way.
 CREATE TABLE moving (id int, p int, fp bigint) PARTITION BY LIST (p);
 CREATE TABLE moving_1 PARTITION OF moving FOR VALUES IN (1);
@@ -208,6 +219,6 @@ DROP TRIGGER guard ON bare;
 CREATE TRIGGER guard BEFORE INSERT ON bare FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp', 'index=none', 'flag=twice');
 INSERT INTO bare VALUES (9, 1);
 DROP TRIGGER guard ON bare;
-DROP TABLE petition, twin, note, bare, parted;
+DROP TABLE petition, twin, note, bare, parted, tree;
 DROP FUNCTION with_arguments;
 DROP EXTENSION pg_dedup;
