@@ -1,7 +1,7 @@
 //! A batch of new rows: what they are, which of them are equal, to each other
 //! or to rows that are there already, and their fingerprints.
 
-use super::super::options::{Exact, Keep};
+use super::super::options::{Exact, Group, Keep};
 use super::super::shape::Shape;
 use super::groups::group;
 use super::job::Job;
@@ -38,6 +38,9 @@ pub(super) struct New {
     pub first: u32,
     /// The row that was there already, the first of equal content.
     pub old: Option<i64>,
+    /// No row of equal content has it still: what arrived meanwhile was not
+    /// compared with it.
+    pub revived: bool,
     /// The first row's of equal content.
     pub fp: Option<u64>,
 }
@@ -65,10 +68,12 @@ impl Batch {
         row.old.unwrap_or_else(|| self.arrival(row.first))
     }
 
-    /// Rows that no earlier one equals and that have a fingerprint.
+    /// Rows to compare: that no earlier one equals, or none that still has its
+    /// content, and that have a fingerprint.
     pub(super) fn distinct(&self) -> impl Iterator<Item = (i64, u64)> {
-        let firsts =
-            (0u32..).zip(&self.rows).filter(|(number, row)| row.first == *number && row.old.is_none());
+        let firsts = (0u32..)
+            .zip(&self.rows)
+            .filter(|(number, row)| row.first == *number && (row.old.is_none() || row.revived));
         firsts.filter_map(|(number, row)| Some((self.arrival(number), row.fp?)))
     }
 }
@@ -135,7 +140,16 @@ impl Reader<'_> {
             Keep::Longest => content.as_ref().map_or(0, |content| -(content.len() as i64)),
             Keep::Column(_, descending) => self.shape.key(row, descending),
         };
-        let mut new = New { n, rank, empty: content.is_none(), hash, first: number, old: None, fp: None };
+        let mut new = New {
+            n,
+            rank,
+            empty: content.is_none(),
+            hash,
+            first: number,
+            old: None,
+            revived: false,
+            fp: None,
+        };
         if let Some(content) = content {
             new.first = self.first_equal(number, hash, &content, batch.base, known);
             new.fp = self.shape.fp(row).flatten();
@@ -201,6 +215,7 @@ fn find_equal(job: &Job, batch: &mut Batch, known: &mut Known<'_>, progress: &Pr
         });
         if !differs {
             row.old = Some(old);
+            row.revived = known.content(old).is_none() && job.options.group == Group::Components;
             row.fp = known.row(old).fp;
         }
     }
