@@ -177,7 +177,7 @@ fn check_name(name: &str) {
         raise(
             PgSqlErrorCode::ERRCODE_INVALID_NAME,
             format!("invalid name: \"{name}\""),
-            "A name is made of letters, digits, _, - and .; the version is added to it.",
+            "A name is made of at most 63 bytes of letters, digits, _, - and .; the version is added to it.",
         )
     }
 }
