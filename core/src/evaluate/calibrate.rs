@@ -154,7 +154,7 @@ impl Background {
 
     /// The table of radii for this many rows.
     pub fn calibrate(&self) -> Calibration {
-        let pairs = self.rows as f64 * (self.rows as f64 - 1.0) / 2.0;
+        let pairs = self.rows as f64 * (self.rows as f64 - 1.0).max(0.0) / 2.0;
         let (random, nearest) =
             (self.random.iter().sum::<u64>().max(1), self.nearest.iter().sum::<u64>().max(1));
         let model = self.model();
@@ -216,7 +216,12 @@ mod tests {
     fn too_few_rows_are_no_error() {
         for count in 0..3 {
             let calibration = Background::measure(&prints(count)).calibrate();
-            assert!(calibration.rows.iter().all(|row| row.false_pairs.is_finite()));
+            assert!(
+                calibration
+                    .rows
+                    .iter()
+                    .all(|row| row.false_pairs.is_finite() && row.false_pairs.is_sign_positive())
+            );
         }
     }
 }
