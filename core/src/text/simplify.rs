@@ -27,7 +27,7 @@ const GO_ON: &str = "一上不丑世中之乎乾事些亡代以仲住信俱倒�
 /// forms and the other way round, so it is a choice, not a normal form.
 pub fn simplify(text: &str) -> String {
     static CONVERTER: OnceLock<Option<OpenCC>> = OnceLock::new();
-    /// What the tables and a conversion take, as measured.
+    /// More than the tables and a conversion take: 0.1 MB and 3 bytes a byte were measured.
     const TABLES: usize = 16 << 20;
     const BYTES_A_BYTE: usize = 8;
     let tables = if CONVERTER.get().is_none() { TABLES } else { 0 };
