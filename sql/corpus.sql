@@ -45,41 +45,47 @@ SELECT pg_catalog.pg_extension_config_dump('_dedup_corpus', '');
 GRANT SELECT ON _dedup_dictionary, _dedup_corpus TO PUBLIC;
 
 CREATE VIEW dedup_dictionaries AS
-    SELECT concat(name, '@', version) AS dictionary, word_count AS words, stop_count AS stop_words, built
+    SELECT pg_catalog.concat(name, '@', version) AS dictionary, word_count AS words, stop_count AS stop_words, built
     FROM _dedup_dictionary WHERE NOT dropped ORDER BY name, version;
 COMMENT ON VIEW dedup_dictionaries IS 'dictionaries that recipes can name';
 CREATE VIEW dedup_corpora AS
-    SELECT concat(name, '@', version) AS corpus, documents, tokens, length(common) + length(single) AS bytes,
-        recipe, extends, built
+    SELECT pg_catalog.concat(name, '@', version) AS corpus, documents, tokens,
+        pg_catalog.length(common) + pg_catalog.length(single) AS bytes, recipe, extends, built
     FROM _dedup_corpus WHERE NOT dropped ORDER BY name, version;
 COMMENT ON VIEW dedup_corpora IS 'corpora that recipes can name';
 GRANT SELECT ON dedup_dictionaries, dedup_corpora TO PUBLIC;
 
--- Bodies of the form BEGIN ATOMIC name tables and operators by their identity:
--- no search_path matters, and the extension may move to another schema.
+-- Bodies of the form BEGIN ATOMIC, as views, name tables and operators by their identity:
+-- no search_path matters later, and the extension may move to another schema.
+-- When they are created, a function that somebody put into that schema before
+-- and that fits better than PostgreSQL's must not be taken: hence pg_catalog,
+-- and operators between types for which PostgreSQL has them exactly.
 CREATE FUNCTION _dedup_carrier_name(kind text, name text, version integer) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN concat('_dedup_', kind, '_', left(encode(sha256(convert_to(concat(name, '@', version), 'UTF8')), 'hex'), 32));
+    RETURN pg_catalog.concat('_dedup_', kind, '_', pg_catalog.left(pg_catalog.encode(
+        pg_catalog.sha256(pg_catalog.convert_to(pg_catalog.concat(name, '@', version), 'UTF8')), 'hex'), 32));
 COMMENT ON FUNCTION _dedup_carrier_name(text, text, integer) IS 'name of the function that carries a version through a dump';
 
--- Functions of roles that may not build versions do not count.
+-- Functions of roles that may not build versions do not count. A restore without
+-- owners gives all functions to one role: the extension's schema comes first.
 CREATE FUNCTION _dedup_carriers(kind text, name text, version integer)
     RETURNS TABLE (carrier regprocedure, content text) LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-    SELECT p.oid::regprocedure, substr(p.prosrc, 17, length(p.prosrc) - 25)
-    FROM pg_class t JOIN pg_proc p ON has_table_privilege(p.proowner, t.oid, 'INSERT')
-    WHERE t.oid = CASE kind WHEN 'corpus' THEN '_dedup_corpus'::regclass ELSE '_dedup_dictionary'::regclass END
+    SELECT p.oid::regprocedure, pg_catalog.substr(p.prosrc, 17, pg_catalog.length(p.prosrc) - 25)
+    FROM pg_class t JOIN pg_proc p ON pg_catalog.has_table_privilege(p.proowner, t.oid, 'INSERT')
+    WHERE t.oid = CASE kind WHEN 'corpus' THEN '_dedup_corpus'::regclass::oid ELSE '_dedup_dictionary'::regclass::oid END
         AND p.proname = _dedup_carrier_name(kind, name, version) AND p.pronargs = 0
-        AND left(p.prosrc, 16) = 'SELECT $version$' AND right(p.prosrc, 9) = '$version$'
-    ORDER BY p.proowner = t.relowner DESC, p.oid;
+        AND pg_catalog.left(p.prosrc, 16) = 'SELECT $version$' AND pg_catalog.right(p.prosrc, 9) = '$version$'
+    ORDER BY p.pronamespace = t.relnamespace DESC, p.proowner = t.relowner DESC, p.oid;
 END;
 COMMENT ON FUNCTION _dedup_carriers(text, text, integer) IS 'functions that carry a version through a dump, and its content as JSON';
 
 CREATE FUNCTION _dedup_corpus_carried(of_name text, of_version integer)
     RETURNS TABLE (name text, documents bigint, recipe jsonb, common bytea, single bytea) LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-    SELECT r.name, r.documents, r.recipe, decode(r.common, 'base64'), NULL::bytea
+    SELECT r.name, r.documents, r.recipe, pg_catalog.decode(r.common, 'base64'), NULL::bytea
     FROM _dedup_carriers('corpus', of_name, of_version) c,
-        json_to_record(c.content::json) AS r(name text, version integer, documents bigint, recipe jsonb, common text)
+        pg_catalog.json_to_record(c.content::json)
+            AS r(name text, version integer, documents bigint, recipe jsonb, common text)
     WHERE r.name = of_name AND r.version = of_version
         AND NOT EXISTS (SELECT FROM _dedup_corpus t WHERE t.name = of_name AND t.version = of_version)
     LIMIT 1;
@@ -91,7 +97,7 @@ CREATE FUNCTION _dedup_dictionary_carried(of_name text, of_version integer)
 BEGIN ATOMIC
     SELECT r.name, r.words, r.stop_words
     FROM _dedup_carriers('dictionary', of_name, of_version) c,
-        json_to_record(c.content::json) AS r(name text, version integer, words text, stop_words text)
+        pg_catalog.json_to_record(c.content::json) AS r(name text, version integer, words text, stop_words text)
     WHERE r.name = of_name AND r.version = of_version
         AND NOT EXISTS (SELECT FROM _dedup_dictionary t WHERE t.name = of_name AND t.version = of_version)
     LIMIT 1;
@@ -105,7 +111,7 @@ CREATE FUNCTION _dedup_dictionary_check(name text, words text) RETURNS void
     AS 'MODULE_PATHNAME', '_dedup_dictionary_check_wrapper' LANGUAGE c VOLATILE;
 COMMENT ON FUNCTION _dedup_dictionary_check(text, text) IS 'refuses what is not the content of a dictionary';
 CREATE FUNCTION _dedup_version_dropped(kind text, name text) RETURNS void
-    AS 'MODULE_PATHNAME', '_dedup_version_dropped_wrapper' LANGUAGE c VOLATILE STRICT;
+    AS 'MODULE_PATHNAME', '_dedup_version_dropped_wrapper' LANGUAGE c VOLATILE STRICT SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION _dedup_version_dropped(text, text) IS
     'refuses while a recipe in the catalogue names the version; else lets all sessions know that it is dropped';
 

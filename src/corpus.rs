@@ -36,7 +36,7 @@ fn required<T>(argument: Option<T>, name: &str) -> T {
 /// Freezes a corpus together with more texts, as the next version.
 #[pg_extern(sql = "")]
 fn dedup_corpus_extend(corpus: &str, query: &str) -> String {
-    let columns = "documents::text, recipe::text, common, single";
+    let columns = "documents::pg_catalog.text, recipe::pg_catalog.text, common, single";
     let row = stored_row("corpus", columns, corpus).unwrap_or_else(|error| raise_recipe(error));
     let [Some(documents), Some(recipe), Some(common), Some(single)] = row.as_slice() else {
         raise_not_loaded("corpus", corpus)
@@ -293,6 +293,7 @@ SELECT what FROM (
 /// lets all sessions know. A subscriber follows its publisher.
 #[pg_extern(sql = "")]
 fn _dedup_version_dropped(kind: &str, name: &str) {
+    check_privilege(kind, "UPDATE", "drop");
     let uses = USES.replace("{schema}", &schema());
     let role = "SELECT pg_catalog.current_setting('session_replication_role')";
     let replicates =

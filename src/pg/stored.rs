@@ -81,7 +81,9 @@ pub(crate) fn stored_row(kind: &str, columns: &str, name: &str) -> Result<Vec<Op
 }
 
 fn load_corpus(name: &str) -> Result<Corpus, RecipeError> {
-    let mut row = stored_row("corpus", "documents::text, recipe::text, common", name)?.into_iter().flatten();
+    let mut row = stored_row("corpus", "documents::pg_catalog.text, recipe::pg_catalog.text, common", name)?
+        .into_iter()
+        .flatten();
     let (Some(documents), Some(recipe), Some(common)) =
         (row.next().map(text), row.next().map(text), row.next())
     else {

@@ -113,6 +113,29 @@ SELECT dedup_corpus_build(NULL, 'SELECT body FROM petition');
 CALL dedup_into('taken', 'SELECT id, body FROM petition', '{"progress": 0}');
 SELECT _dedup_into_take('taken', 'SELECT id, body FROM petition', '{"progress": 0}', t) FROM (SELECT ARRAY[1] AS ids, 5::text AS total, 0::bigint AS without_id) t;
 DROP TABLE taken, taken_merges, taken_state;
+-- H60: a version is read without the types of whoever calls: in a function with the
+-- rights of its owner their checks would run as that owner.
+SELECT dedup_corpus_build('typed', 'SELECT body FROM petition', '{"tokens": "words"}');
+CREATE DOMAIN pg_temp.text AS pg_catalog.text CHECK (executed() IS NULL);
+SELECT simhash('停水'::pg_catalog.text, '{"corpus": "typed@1"}') IS NOT NULL AS made;
+SELECT dedup_corpus_extend('typed@1', 'SELECT body FROM petition');
+DROP DOMAIN pg_temp.text;
+-- H61: only who may drop versions has all sessions forget what they keep.
+CREATE ROLE regress_corpus_reader;
+SET ROLE regress_corpus_reader;
+SELECT _dedup_version_dropped('corpus', 'none@1');
+RESET ROLE;
+-- H62: a restore without owners makes a planted function the superuser's; the one in the extension's schema counts.
+CREATE SCHEMA aside AUTHORIZATION regress_corpus_reader;
+SET ROLE regress_corpus_reader;
+SELECT format('CREATE FUNCTION aside.%I() RETURNS text LANGUAGE sql AS %L', _dedup_carrier_name('dictionary', 'planted', 1),
+    'SELECT $version${"name": "planted", "version": 1, "words": "", "stop_words": "water"}$version$') \gexec
+RESET ROLE;
+SELECT dedup_dictionary_build('planted', ARRAY['x'], ARRAY['fire']);
+REASSIGN OWNED BY regress_corpus_reader TO CURRENT_USER;
+SELECT content LIKE '%fire%' AS genuine FROM _dedup_carriers('dictionary', 'planted', 1);
+DROP SCHEMA aside CASCADE;
+DROP ROLE regress_corpus_reader;
 DROP FUNCTION executed;
 -- What makes no sense.
 SELECT dedup_dictionary_build('own', ARRAY['云上 x y']);
@@ -124,3 +147,17 @@ DROP TABLE petition;
 SELECT count(*) > 0 AS carried FROM pg_proc WHERE proname ~ '^_dedup_(corpus|dictionary)_[0-9a-f]{32}$';
 DROP EXTENSION pg_dedup;
 SELECT count(*) AS left_behind FROM pg_proc WHERE proname ~ '^_dedup_';
+-- H63: functions and operators that somebody made in the extension's schema before it came are not used by it.
+CREATE SCHEMA squat;
+CREATE FUNCTION squat.concat(text, text, integer) RETURNS text LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RAISE EXCEPTION ''squatted''; END';
+CREATE FUNCTION squat.concat(text, text, text, text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RAISE EXCEPTION ''squatted''; END';
+CREATE FUNCTION squat.convert_to(text, text) RETURNS bytea LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RAISE EXCEPTION ''squatted''; END';
+CREATE FUNCTION squat.same(oid, regclass) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RAISE EXCEPTION ''squatted''; END';
+CREATE OPERATOR squat.= (LEFTARG = oid, RIGHTARG = regclass, FUNCTION = squat.same);
+CREATE EXTENSION pg_dedup SCHEMA squat;
+SELECT squat.dedup_dictionary_build('own', ARRAY['x']);
+SELECT dictionary FROM squat.dedup_dictionaries;
+SELECT count(*) FROM squat._dedup_carriers('dictionary', 'own', 1);
+DROP EXTENSION pg_dedup;
+SET client_min_messages = warning;
+DROP SCHEMA squat CASCADE;
