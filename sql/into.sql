@@ -37,12 +37,12 @@ COMMENT ON FUNCTION _dedup_into_finish(text, text, jsonb) IS
 -- here is named with its schema, and each step sets the path for the query.
 CREATE PROCEDURE dedup_into(result text, query text, options jsonb DEFAULT '{}') LANGUAGE plpgsql AS $procedure$
 DECLARE
-    tools text;
-    made record;
-    step record;
-    todo record;
+    tools pg_catalog.text;
+    made pg_catalog.record;
+    step pg_catalog.record;
+    todo pg_catalog.record;
     undisturbed boolean;
-    after text;
+    after pg_catalog.text;
 BEGIN
     SELECT pg_catalog.quote_ident(n.nspname) INTO tools
       FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace

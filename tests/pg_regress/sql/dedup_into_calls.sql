@@ -207,6 +207,16 @@ DO $$ BEGIN PERFORM dedup('SELECT id, nonesuch FROM letter'); EXCEPTION WHEN und
 -- Nothing of it is left for the next error.
 SELECT 1 / 0;
 SELECT * FROM dedup('SELECT 1 / (id - 1), body FROM letter');
+-- Types of a session's temporary schema are not those of the procedure (H64),
+-- in a session that has not called it before.
+\connect -
+SET client_min_messages = warning;
+CREATE DOMAIN pg_temp.text AS pg_catalog.text CHECK (false);
+CREATE DOMAIN pg_temp.record AS pg_catalog.int4 CHECK (false);
+CALL dedup_into('shadowed', :'query', :'quiet');
+DROP DOMAIN pg_temp.text, pg_temp.record;
+SELECT count(*) > 0 AS taken FROM shadowed;
+DROP TABLE shadowed, shadowed_merges, shadowed_state;
 DROP TABLE letter, odd, odd1, odd1_merges, odd1_state, odd2, odd2_merges, odd2_state, again, again_merges, again_state;
 DROP DOMAIN prose;
 DROP EXTENSION pg_dedup;
