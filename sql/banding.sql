@@ -7,8 +7,14 @@ COMMENT ON FUNCTION hamming_ball_in(cstring) IS 'I/O';
 CREATE FUNCTION hamming_ball_out(hamming_ball) RETURNS cstring
     AS 'MODULE_PATHNAME', 'hamming_ball_out_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION hamming_ball_out(hamming_ball) IS 'I/O';
+CREATE FUNCTION hamming_ball_recv(internal) RETURNS hamming_ball
+    AS 'MODULE_PATHNAME', 'hamming_ball_recv_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION hamming_ball_recv(internal) IS 'I/O';
+CREATE FUNCTION hamming_ball_send(hamming_ball) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'hamming_ball_send_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION hamming_ball_send(hamming_ball) IS 'I/O';
 CREATE TYPE hamming_ball (
-    INPUT = hamming_ball_in, OUTPUT = hamming_ball_out, INTERNALLENGTH = 16, ALIGNMENT = double);
+    INPUT = hamming_ball_in, OUTPUT = hamming_ball_out, RECEIVE = hamming_ball_recv, SEND = hamming_ball_send, INTERNALLENGTH = 16, ALIGNMENT = double);
 COMMENT ON TYPE hamming_ball IS 'the fingerprints within a Hamming distance of one: (center,radius)';
 
 CREATE FUNCTION hamming_ball(center bigint, radius integer) RETURNS hamming_ball

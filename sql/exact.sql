@@ -7,8 +7,14 @@ COMMENT ON FUNCTION bloom_in(cstring) IS 'I/O';
 CREATE FUNCTION bloom_out(bloom) RETURNS cstring
     AS 'MODULE_PATHNAME', 'bloom_out_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bloom_out(bloom) IS 'I/O';
+CREATE FUNCTION bloom_recv(internal) RETURNS bloom
+    AS 'MODULE_PATHNAME', 'bloom_recv_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloom_recv(internal) IS 'I/O';
+CREATE FUNCTION bloom_send(bloom) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'bloom_send_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloom_send(bloom) IS 'I/O';
 CREATE TYPE bloom (
-    INPUT = bloom_in, OUTPUT = bloom_out, INTERNALLENGTH = VARIABLE, STORAGE = extended);
+    INPUT = bloom_in, OUTPUT = bloom_out, RECEIVE = bloom_recv, SEND = bloom_send, INTERNALLENGTH = VARIABLE, STORAGE = extended);
 COMMENT ON TYPE bloom IS 'a Bloom filter: a set of texts that may take a new one for a seen one, never the reverse';
 
 CREATE FUNCTION bloom_new(items bigint, error double precision DEFAULT 0.01) RETURNS bloom

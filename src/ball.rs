@@ -1,8 +1,9 @@
 //! `hamming_ball`: the fingerprints within a distance of one, and the
 //! operators that ask whether a fingerprint lies in it.
 
-use crate::pg::raise;
+use crate::pg::{Message, raise};
 use dedup_core::signature::hamming;
+use pgrx::datum::Internal;
 use pgrx::prelude::*;
 
 pub(crate) use crate::pg::ball::Ball;
@@ -39,6 +40,20 @@ fn hamming_ball_in(text: &core::ffi::CStr) -> Ball {
 #[pg_extern(sql = "")]
 fn hamming_ball_out(ball: Ball) -> std::ffi::CString {
     std::ffi::CString::new(format!("({},{})", ball.center as i64, ball.radius)).unwrap_or_default()
+}
+
+/// Reads center and radius, 8 and 4 bytes in network order.
+#[pg_extern(sql = "")]
+fn hamming_ball_recv(message: Internal) -> Ball {
+    let mut message = Message::of(message);
+    let center = message.bigint();
+    hamming_ball(center, message.integer())
+}
+
+/// Writes what [`hamming_ball_recv`] reads.
+#[pg_extern(sql = "")]
+fn hamming_ball_send(ball: Ball) -> Vec<u8> {
+    [ball.center.to_be_bytes().as_slice(), &ball.radius.to_be_bytes()].concat()
 }
 
 /// `<@`: whether a fingerprint lies in the ball.

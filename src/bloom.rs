@@ -1,7 +1,7 @@
 //! The type `bloom`: a filter that can be stored, added to, merged and asked.
 
 use crate::pg::host::within_memory_limit;
-use crate::pg::{aggregate, raise};
+use crate::pg::{Message, aggregate, raise};
 use dedup_core::exact::{Bloom, BloomError, Hashing, Rule, Shape};
 use dedup_core::memory::{self, OrRaise, Room};
 use pgrx::datum::Internal;
@@ -169,6 +169,18 @@ fn bloom_out(filter: &[u8]) -> std::ffi::CString {
         }
     }
     std::ffi::CString::new(written).unwrap_or_default()
+}
+
+/// Reads a filter as it is stored.
+#[pg_extern(sql = "")]
+fn bloom_recv(message: Internal) -> Vec<u8> {
+    copy(Message::of(message).rest()).into_bytes()
+}
+
+/// Writes a filter as it is stored.
+#[pg_extern(sql = "")]
+fn bloom_send(filter: &[u8]) -> Vec<u8> {
+    memory::copy(filter).or_raise()
 }
 
 /// Adds a text; NULL is skipped.

@@ -9,6 +9,7 @@ pub(crate) mod hold;
 pub(crate) mod host;
 pub(crate) mod interrupt;
 pub(crate) mod memory;
+mod message;
 mod output;
 pub(crate) mod pages;
 mod parse;
@@ -28,6 +29,7 @@ pub(crate) mod wal;
 pub(crate) mod window;
 
 pub(crate) use error::{raise, raise_recipe, raise_with_detail};
+pub(crate) use message::Message;
 pub(crate) use parse::check_query;
 pub(crate) use query::{read, schema};
 pub(crate) use recipe::{RecipeArg, cached_from_text};

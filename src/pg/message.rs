@@ -1,0 +1,35 @@
+//! What a client sent in binary form.
+
+use pgrx::datum::Internal;
+use pgrx::pg_sys;
+
+/// A value's bytes, read from their start; too few are an error.
+pub(crate) struct Message(pg_sys::StringInfo);
+
+impl Message {
+    /// The argument of a receive function.
+    pub(crate) fn of(argument: Internal) -> Message {
+        Message(argument.unwrap().map_or(std::ptr::null_mut(), |datum| datum.cast_mut_ptr()))
+    }
+
+    pub(crate) fn bigint(&mut self) -> i64 {
+        // SAFETY: PostgreSQL gives a receive function a message.
+        unsafe { pg_sys::pq_getmsgint64(self.0) }
+    }
+
+    pub(crate) fn integer(&mut self) -> i32 {
+        // SAFETY: as above.
+        unsafe { pg_sys::pq_getmsgint(self.0, 4) as i32 }
+    }
+
+    /// All that is left.
+    pub(crate) fn rest(&mut self) -> &[u8] {
+        // SAFETY: as above; the length is what the message has left, and the
+        // bytes live as long as it.
+        unsafe {
+            let length = (*self.0).len - (*self.0).cursor;
+            let bytes = pg_sys::pq_getmsgbytes(self.0, length);
+            std::slice::from_raw_parts(bytes.cast(), length as usize)
+        }
+    }
+}
