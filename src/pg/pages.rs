@@ -45,6 +45,7 @@ pub(crate) struct RelationPages {
     strategy: pg_sys::BufferAccessStrategy,
     delay: bool,
     /// Whose rows may be missing from a page, null for nobody's.
+    #[cfg_attr(any(feature = "pg17", feature = "pg18"), expect(dead_code, reason = "no such rows since 17"))]
     snapshot: pg_sys::Snapshot,
     /// Blocks below this one exist.
     known: Cell<u32>,
