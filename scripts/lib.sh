@@ -45,17 +45,15 @@ as_postgres() {
 # Runs a command of Rust's tool chain. Under sudo that is the tool chain of
 # whoever called sudo, so that root need not have one and target/ stays theirs.
 as_builder() {
-    local tools="$root/target/tools/bin"
     if [[ $EUID -eq 0 && -n ${SUDO_USER:-} && $SUDO_USER != root ]]; then
         local home
         home=$(getent passwd "$SUDO_USER" | cut -d: -f6)
         if [[ -x $home/.cargo/bin/cargo ]]; then
-            runuser -u "$SUDO_USER" -- env HOME="$home" PGRX_HOME="${PGRX_HOME:-}" \
-                PATH="$tools:$home/.cargo/bin:$PATH" "$@"
+            runuser -u "$SUDO_USER" -- env HOME="$home" PATH="$home/.cargo/bin:$PATH" "$@"
             return
         fi
     fi
-    PATH="$tools:$HOME/.cargo/bin:$PATH" "$@"
+    PATH="$HOME/.cargo/bin:$PATH" "$@"
 }
 
 # need_packages NAME…: installs the Debian packages that are missing.
@@ -135,77 +133,26 @@ run_shown() {
     fi
 }
 
-# cargo-pgrx of exactly the version of the pgrx crate. Another version that is
-# already installed is left alone; ours then goes to target/tools.
-install_cargo_pgrx() {
-    local wanted found log
-    wanted=$(sed -n 's/^pgrx = "=\(.*\)"/\1/p' "$root/Cargo.toml")
-    found=$(as_builder cargo pgrx --version 2>/dev/null | awk '{print $2}') || found=''
-    [[ $found == "$wanted" ]] && return
-    say "Installing cargo-pgrx $wanted (compiling it takes some minutes, once)"
-    local where=()
-    if [[ -n $found ]]; then
-        note "cargo-pgrx $found stays as it is; $wanted goes to target/tools"
-        where=(--root "$root/target/tools")
-    fi
-    log=$(mktemp)
-    run_shown "$log" as_builder cargo install cargo-pgrx --version "=$wanted" --locked "${where[@]}"
-    rm -f "$log"
-}
-
-# cargo-pgrx wants a file that names every PostgreSQL it may use; it gets one of
-# our own, so that nobody's ~/.pgrx changes.
-use_own_pgrx_home() {
-    # No flags of its own for every crate (see build.rs): what cargo compiles
-    # and what cargo-pgrx compiles are then the same.
-    export CARGO_ENCODED_RUSTFLAGS=""
-    export PGRX_HOME="$root/target/pgrx/pg$pg_version"
-    local config
-    config=$(printf '[configs]\npg%s = "%s"' "$pg_version" "$PG_CONFIG")
-    if [[ $(cat "$PGRX_HOME/config.toml" 2>/dev/null) != "$config" ]]; then
-        as_builder mkdir -p "$PGRX_HOME"
-        printf '%s\n' "$config" | as_builder tee "$PGRX_HOME/config.toml" >/dev/null
-    fi
-}
-
-# Builds the extension and installs what has changed into PG_CONFIG's server.
+# Builds the extension and installs it into PG_CONFIG's server.
 install_extension() {
-    local package="$root/target/release/pg_dedup-pg$pg_version" log file target changed=()
-    use_own_pgrx_home
+    local log privilege=(as_root)
     say "Building pg_dedup for PostgreSQL $pg_version"
     [[ -d $root/target/release ]] || note "the first time this takes some minutes"
-    as_builder rm -rf "$package"
     log=$(mktemp)
-    (cd "$root" && run_shown "$log" as_builder cargo pgrx package --no-default-features \
-        --features "pg$pg_version" --pg-config "$PG_CONFIG")
-    rm -f "$log"
-    while IFS= read -r -d '' file; do
-        target=${file#"$package"}
-        cmp -s "$file" "$target" || changed+=("$file")
-    done < <(find "$package" -type f -print0)
-    if [[ ${#changed[@]} -eq 0 ]]; then
-        note "installed already, unchanged"
-        return
-    fi
+    run_shown "$log" as_builder make -C "$root" PG_CONFIG="$PG_CONFIG"
     say "Installing into $("$PG_CONFIG" --pkglibdir) and $("$PG_CONFIG" --sharedir)/extension"
-    for file in "${changed[@]}"; do
-        # A new file takes the old one's place: a server that has the library
-        # loaded keeps what it has.
-        target=${file#"$package"}
-        local mode=644
-        [[ $target == *.so ]] && mode=755
-        local privilege=(as_root)
-        [[ -w $(dirname "$target") ]] && privilege=()
-        "${privilege[@]}" install -m "$mode" "$file" "$target.new"
-        "${privilege[@]}" mv -f "$target.new" "$target"
-    done
+    [[ ! -w $("$PG_CONFIG" --pkglibdir) ]] || privilege=()
+    "${privilege[@]}" make -C "$root" PG_CONFIG="$PG_CONFIG" install >"$log" 2>&1 || {
+        cat "$log" >&2
+        die "make install failed"
+    }
+    rm -f "$log"
 }
 
 # Everything up to an installed extension.
 prepare() {
     find_pg_config
     find_compilers
-    install_cargo_pgrx
     install_extension
 }
 

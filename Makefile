@@ -1,0 +1,56 @@
+# pg_dedup in the PostgreSQL manner: make, make install, make installcheck. PG_CONFIG chooses the server.
+# The library is built by cargo; everything else is PGXS.
+PG_CONFIG ?= pg_config
+CARGO ?= cargo
+
+EXTENSION_VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+PG_MAJOR := $(shell $(PG_CONFIG) --version | sed -E 's/^PostgreSQL ([0-9]+).*/\1/')
+
+# What is installed is put together here.
+build := target/extension/pg$(PG_MAJOR)
+library := $(build)/pg_dedup.so
+# In the order in which the objects depend on each other.
+install_sql := $(addprefix sql/, fingerprint.sql distance.sql banding.sql similarity.sql guard.sql corpus.sql quality.sql \
+	groups.sql into.sql exact.sql detectors.sql)
+
+MODULEDIR = extension
+DATA_built = $(build)/pg_dedup.control $(build)/pg_dedup--$(EXTENSION_VERSION).sql
+DATA = $(wildcard sql/upgrade/*.sql)
+EXTRA_CLEAN = target/extension
+
+# make installcheck: against a running server, which the usual variables name (PGHOST, PGPORT, PGUSER).
+TEST_OUTPUT ?= $(build)
+REGRESS = $(sort $(basename $(notdir $(wildcard tests/pg_regress/sql/*.sql))))
+REGRESS_OPTS = --inputdir=tests/pg_regress --outputdir=$(TEST_OUTPUT) --encoding=UTF8
+ISOLATION = $(sort $(basename $(notdir $(wildcard tests/isolation/specs/*.spec))))
+ISOLATION_OPTS = --inputdir=tests/isolation --outputdir=$(TEST_OUTPUT) --encoding=UTF8
+
+PGXS := $(shell $(PG_CONFIG) --pgxs)
+include $(PGXS)
+
+all: $(library)
+install: install-library
+uninstall: uninstall-library
+
+# Not a prerequisite of every target: `sudo make install` after `make` needs no cargo.
+$(library): Cargo.toml Cargo.lock $(shell find src core/src core/data -type f 2>/dev/null)
+	PGRX_PG_CONFIG_PATH="$$(command -v $(PG_CONFIG))" $(CARGO) build --release --lib \
+		--no-default-features --features pg$(PG_MAJOR)
+	@mkdir -p $(build)
+	cp target/release/libpg_dedup.so $@
+
+$(build)/pg_dedup.control: pg_dedup.control Cargo.toml
+	@mkdir -p $(build)
+	sed 's/@VERSION@/$(EXTENSION_VERSION)/' $< >$@
+
+$(build)/pg_dedup--$(EXTENSION_VERSION).sql: $(install_sql) Cargo.toml
+	@mkdir -p $(build)
+	cat $(install_sql) >$@
+
+.PHONY: install-library uninstall-library
+install-library: $(library)
+	$(MKDIR_P) '$(DESTDIR)$(pkglibdir)'
+	$(INSTALL_SHLIB) $(library) '$(DESTDIR)$(pkglibdir)/pg_dedup.so'
+
+uninstall-library:
+	rm -f '$(DESTDIR)$(pkglibdir)/pg_dedup.so'
