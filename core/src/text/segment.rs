@@ -23,9 +23,13 @@ const DICTIONARY_BYTES: usize = 96 << 20;
 /// More than each byte of the lines of own words takes: 40 were measured for random ASCII words, 10 to 20 for Chinese ones.
 const BYTES_A_WORD_BYTE: usize = 48;
 
-/// Makes sure of the memory for a copy of the dictionary with so many bytes of words more.
+/// So many bytes of words are added before the memory for more is made sure of.
+const BYTES_AT_ONCE: usize = 1 << 16;
+
+/// Makes sure of the memory for a copy of the dictionary with so many bytes of words more. The first word
+/// doubles the copy's tables.
 fn ensure_copy(words: usize) {
-    memory::ensure(DICTIONARY_BYTES / 2 + BYTES_A_WORD_BYTE * words).or_raise();
+    memory::ensure(DICTIONARY_BYTES + BYTES_A_WORD_BYTE * words).or_raise();
 }
 
 /// Cuts normal forms into words.
@@ -89,10 +93,9 @@ impl Segmenter {
     pub fn complete_words<'a>(
         lines: impl IntoIterator<Item = &'a str>,
     ) -> Result<(String, usize), WordError> {
-        let mut room = 1 << 16;
-        ensure_copy(room);
+        ensure_copy(BYTES_AT_ONCE);
         let mut jieba = Segmenter::shared().jieba.clone();
-        let (mut complete, mut count) = (String::new(), 0);
+        let (mut complete, mut count, mut sure) = (String::new(), 0, BYTES_AT_ONCE);
         for (at, line) in lines.into_iter().enumerate() {
             check();
             let mut fields = line.trim_start_matches('\u{FEFF}').split_whitespace();
@@ -115,6 +118,11 @@ impl Segmenter {
                     Err(_) => return Err(WordError::Form { line: at + 1, text: line.trim().to_owned() }),
                 },
             };
+            if complete.len() + LONGEST_WORD > sure {
+                sure = complete.len() + LONGEST_WORD + BYTES_AT_ONCE;
+                // Tables that are full double.
+                memory::ensure(DICTIONARY_BYTES + BYTES_A_WORD_BYTE * sure).or_raise();
+            }
             let frequency =
                 jieba.add_word(&word, frequency.filter(|&f: &usize| f > 0 && f < 1 << 40), Some(tag));
             let line = format!("{word} {frequency} {tag}\n");
