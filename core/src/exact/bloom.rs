@@ -266,16 +266,21 @@ impl<B: AsRef<[u8]>> Bloom<B> {
 
     /// How many bits are set.
     pub fn ones(&self) -> u64 {
-        let (words, rest) = self.bytes()[HEADER..].as_chunks::<8>();
-        let count: u64 = words.iter().map(|word| u64::from(u64::from_le_bytes(*word).count_ones())).sum();
-        count + rest.iter().map(|byte| u64::from(byte.count_ones())).sum::<u64>()
+        let ones_of = |part: &[u8]| {
+            crate::interrupt::check();
+            let (words, rest) = part.as_chunks::<8>();
+            let count: u64 = words.iter().map(|word| u64::from(u64::from_le_bytes(*word).count_ones())).sum();
+            count + rest.iter().map(|byte| u64::from(byte.count_ones())).sum::<u64>()
+        };
+        self.bytes()[HEADER..].chunks(1 << 20).map(ones_of).sum()
     }
 
     /// The number of distinct texts that sets as many bits as are set (Swamidass
     /// and Baldi 2007): `-m/k ln(1 - X/m)`; infinite when all bits are set.
     pub fn estimated_items(&self) -> f64 {
         let fill = self.ones() as f64 / self.shape.bits as f64;
-        -(self.shape.bits as f64) / f64::from(self.shape.hashes) * (1.0 - fill).ln()
+        // The sum makes the -0 of an empty filter 0.
+        -(self.shape.bits as f64) / f64::from(self.shape.hashes) * (1.0 - fill).ln() + 0.0
     }
 
     /// The probability that a new text is taken for a seen one, as full as the
