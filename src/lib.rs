@@ -32,17 +32,27 @@ mod trigger;
 
 pgrx::pg_module_magic!(name, version);
 
-
 /// Called when the library is loaded. In the postmaster
 /// (`shared_preload_libraries`) the dictionary is loaded here, so that every
 /// connection inherits it; elsewhere it waits until a text needs it.
 #[allow(non_snake_case)]
 #[pg_guard]
 pub extern "C-unwind" fn _PG_init() {
+    quiet_backtraces();
     pg::memory::init();
     pg::host::define_settings();
     pg::interrupt::answer_checks();
     if pg::preloading() {
         dedup_core::text::Segmenter::shared();
+    }
+}
+
+/// With `RUST_BACKTRACE` in the server's environment, pgrx would put a stack into
+/// the DETAIL of every error that passes through it. Panics still print theirs.
+fn quiet_backtraces() {
+    const SWITCH: &str = "RUST_LIB_BACKTRACE";
+    if std::env::var_os(SWITCH).is_none() {
+        // SAFETY: a process has one thread while it loads libraries.
+        unsafe { std::env::set_var(SWITCH, "0") };
     }
 }
