@@ -128,10 +128,6 @@ impl Segmenter {
             let line = format!("{word} {frequency} {tag}\n");
             complete.room(line.len()).or_raise();
             complete.push_str(&line);
-            while complete.len() > room {
-                room *= 2;
-                memory::ensure(BYTES_A_WORD_BYTE * room).or_raise();
-            }
             count += 1;
         }
         Ok((complete, count))
