@@ -110,7 +110,22 @@ impl Table {
                          JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) t.tgfoid \
                          JOIN pg_catalog.pg_roles o ON o.oid OPERATOR(pg_catalog.=) p.proowner \
                          WHERE t.tgrelid OPERATOR(pg_catalog.=) c.oid AND NOT t.tgisinternal AND NOT o.rolsuper \
-                           AND o.rolname OPERATOR(pg_catalog.<>) current_user) THEN 'a trigger of another role' END \
+                           AND o.rolname OPERATOR(pg_catalog.<>) current_user) THEN 'a trigger of another role' \
+                 WHEN EXISTS (SELECT FROM (\
+                         SELECT 'pg_catalog.pg_constraint'::pg_catalog.regclass::pg_catalog.oid AS class, k.oid AS object \
+                           FROM pg_catalog.pg_constraint k WHERE k.conrelid OPERATOR(pg_catalog.=) c.oid \
+                         UNION ALL SELECT 'pg_catalog.pg_attrdef'::pg_catalog.regclass::pg_catalog.oid, f.oid \
+                           FROM pg_catalog.pg_attrdef f WHERE f.adrelid OPERATOR(pg_catalog.=) c.oid \
+                         UNION ALL SELECT c.tableoid, i.indexrelid \
+                           FROM pg_catalog.pg_index i WHERE i.indrelid OPERATOR(pg_catalog.=) c.oid \
+                         UNION ALL SELECT c.tableoid, c.oid) e \
+                         JOIN pg_catalog.pg_depend d ON d.classid OPERATOR(pg_catalog.=) e.class \
+                           AND d.objid OPERATOR(pg_catalog.=) e.object \
+                         JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) d.refobjid \
+                           AND p.tableoid OPERATOR(pg_catalog.=) d.refclassid \
+                         JOIN pg_catalog.pg_roles o ON o.oid OPERATOR(pg_catalog.=) p.proowner \
+                         WHERE NOT o.rolsuper AND o.rolname OPERATOR(pg_catalog.<>) current_user) \
+                     THEN 'an expression with a function of another role' END \
              FROM pg_catalog.pg_class c \
              WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)::pg_catalog.oid";
         let row = read(SQL, &[name]).pop()?;
