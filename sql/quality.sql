@@ -37,7 +37,7 @@ COMMENT ON FUNCTION differing_particulars(text, text) IS
 
 CREATE FUNCTION near_dup_text_pairs(query text, threshold double precision DEFAULT 0.5, n integer DEFAULT 2,
         OUT a bigint, OUT b bigint, OUT similarity double precision) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'near_dup_text_pairs_wrapper' LANGUAGE c VOLATILE STRICT COST 1000000 ROWS 1000;
+    AS 'MODULE_PATHNAME', 'near_dup_text_pairs_wrapper' LANGUAGE c VOLATILE COST 1000000 ROWS 1000;
 COMMENT ON FUNCTION near_dup_text_pairs(text, double precision, integer) IS
     'all pairs of a query of (id bigint, text) whose character n-grams have at least this Jaccard coefficient, each once, exactly; works within work_mem';
 

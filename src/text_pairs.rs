@@ -11,11 +11,24 @@ use pgrx::prelude::*;
 /// Bytes of a text at most: its n-grams are sorted at one go.
 const LONGEST: usize = 16 << 20;
 
+/// The threshold and the length of n-grams if none is given.
+const THRESHOLD: f64 = 0.5;
+const N: i32 = 2;
+
 /// Puts every pair of the rows (id, text) of `query` whose texts have a Jaccard
 /// coefficient of at least `threshold` into the result, each once, the lesser id
 /// first. Rows without a text are skipped; a row without an id is an error.
 #[pg_extern(sql = "")]
-fn near_dup_text_pairs(query: &str, threshold: f64, n: i32, fcinfo: pg_sys::FunctionCallInfo) {
+fn near_dup_text_pairs(
+    query: Option<&str>,
+    threshold: Option<f64>,
+    n: Option<i32>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) {
+    let Some(query) = query else {
+        raise(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, "the query must not be null", "")
+    };
+    let (threshold, n) = (threshold.unwrap_or(THRESHOLD), n.unwrap_or(N));
     if !(threshold > 0.0 && threshold <= 1.0) {
         raise(
             PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,

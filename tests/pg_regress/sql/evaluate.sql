@@ -23,5 +23,8 @@ SELECT (SELECT count(*) FROM near_dup_text_pairs('SELECT id, content FROM title'
      = (SELECT count(*) FROM title a JOIN title b ON a.id < b.id AND jaccard(a.content, b.content, 1) >= 0.2) AS exact;
 SELECT * FROM near_dup_text_pairs('SELECT id, content FROM title', 0);
 SELECT * FROM near_dup_text_pairs('SELECT id, content FROM title', 0.5, 65);
+SELECT * FROM near_dup_text_pairs(NULL);
+SELECT count(*) = (SELECT count(*) FROM near_dup_text_pairs('SELECT id, content FROM title')) AS defaults
+FROM near_dup_text_pairs('SELECT id, content FROM title', NULL, NULL);
 DROP TABLE title;
 DROP EXTENSION pg_dedup;
