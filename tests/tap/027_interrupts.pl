@@ -120,8 +120,8 @@ while (my ($kinds, $expression) = splice(@texts, 0, 2))
 
 # What does the same little work whatever it is given, and what other tests cancel.
 my @others = qw(
-	banding_handler bloom_in bloom_out combined_similarity combined_similarity_radius dedup_corpus_drop dedup_dictionary_drop
-	dedup_into hamming_ball_in hamming_ball_out minhash_band_recall near near_dup_guard near_joinsel near_sel simhash_trigger within_ball);
+	banding_handler bloom_in bloom_out bloom_send combined_similarity combined_similarity_radius dedup_corpus_drop
+	dedup_dictionary_drop dedup_into hamming_ball_in hamming_ball_out hamming_ball_send minhash_band_recall near near_dup_guard near_joinsel near_sel simhash_trigger within_ball);
 my $functions = $node->safe_psql('postgres', q{
 	SELECT DISTINCT proname FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
 	 WHERE d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_dedup') AND prorettype <> 'internal'::regtype
