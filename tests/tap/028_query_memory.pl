@@ -17,7 +17,6 @@ $node->safe_psql('postgres', q{CREATE TABLE body AS SELECT i AS id, test.random_
 
 my %call = (
 	'dedup_corpus_build' => q{SELECT dedup_corpus_build('c', 'SELECT content FROM body')},
-	'dedup_dictionary_build' => q{SELECT dedup_dictionary_build('d', 'SELECT left(content, 6) FROM body WHERE length(content) > 0')},
 	'dedup_suggest' => q{SELECT method FROM dedup_suggest('SELECT content FROM body')},
 	'dedup_evaluate' => q{SELECT count(*) FROM dedup_evaluate('SELECT left(content, 6), left(content, 7) FROM body', 'SELECT ''a'', ''b'' FROM body')},
 	'near_dup_calibrate' => q{SELECT count(*) FROM near_dup_calibrate('SELECT left(content, 4) || id, fp FROM body')},
