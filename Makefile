@@ -33,7 +33,7 @@ install: install-library
 uninstall: uninstall-library
 
 # Not a prerequisite of every target: `sudo make install` after `make` needs no cargo.
-$(library): Cargo.toml Cargo.lock $(shell find src core/src core/data -type f 2>/dev/null)
+$(library): Cargo.toml Cargo.lock $(shell find src core/src -type f)
 	PGRX_PG_CONFIG_PATH="$$(command -v $(PG_CONFIG))" $(CARGO) build --release --lib \
 		--no-default-features --features pg$(PG_MAJOR)
 	@mkdir -p $(build)

@@ -157,7 +157,7 @@ END $body$;
 COMMENT ON FUNCTION _dedup_version_guard() IS 'keeps versions of corpora and dictionaries as they are';
 
 -- With the rights of the extension's owner, for who may build need not own its
--- schema. It executes nothing but the three statements below.
+-- schema. It only makes, describes and drops the functions that carry versions.
 CREATE FUNCTION _dedup_version_carry() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
     kind text := TG_ARGV[0];
