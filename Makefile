@@ -14,7 +14,8 @@ install_sql := $(addprefix sql/, fingerprint.sql distance.sql banding.sql simila
 	groups.sql into.sql exact.sql detectors.sql)
 
 MODULEDIR = extension
-DATA_built = $(build)/pg_dedup.control $(build)/pg_dedup--$(EXTENSION_VERSION).sql
+EXTENSIONS := pg_dedup
+DATA_built = $(foreach name,$(EXTENSIONS),$(build)/$(name).control $(build)/$(name)--$(EXTENSION_VERSION).sql)
 DATA = $(wildcard sql/upgrade/*.sql)
 EXTRA_CLEAN = target/extension
 
@@ -39,15 +40,22 @@ $(library): Cargo.toml Cargo.lock $(shell find src core/src -type f)
 	@mkdir -p $(build)
 	cp target/release/libpg_dedup.so $@
 
-$(build)/pg_dedup.control: pg_dedup.control Cargo.toml
-	@mkdir -p $(build)
+$(build)/%.control: %.control Cargo.toml
+	@mkdir -p $(@D)
 	sed 's/@VERSION@/$(EXTENSION_VERSION)/' $< >$@
 
 $(build)/pg_dedup--$(EXTENSION_VERSION).sql: $(install_sql) Cargo.toml
 	@mkdir -p $(build)
 	cat $(install_sql) >$@
 
-.PHONY: install-library uninstall-library
+# The archive of a release, as PGXN takes it. The version stands in Cargo.toml alone.
+dist:
+	@mkdir -p target
+	sed 's/@VERSION@/$(EXTENSION_VERSION)/' META.json.in >target/META.json
+	git archive --prefix=pg_dedup-$(EXTENSION_VERSION)/ --add-file=target/META.json \
+		--output=target/pg_dedup-$(EXTENSION_VERSION).zip HEAD
+
+.PHONY: dist install-library uninstall-library
 install-library: $(library)
 	$(MKDIR_P) '$(DESTDIR)$(pkglibdir)'
 	$(INSTALL_SHLIB) $(library) '$(DESTDIR)$(pkglibdir)/pg_dedup.so'
