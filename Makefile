@@ -6,16 +6,18 @@ CARGO ?= cargo
 EXTENSION_VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 PG_MAJOR := $(shell $(PG_CONFIG) --version | sed -E 's/^PostgreSQL ([0-9]+).*/\1/')
 
-# What is installed is put together here.
+# What is installed is put together here: two extensions, one library.
 build := target/extension/pg$(PG_MAJOR)
 library := $(build)/pg_dedup.so
+extensions := pg_dedup pg_dedup_papers
 # In the order in which the objects depend on each other.
-install_sql := $(addprefix sql/, fingerprint.sql distance.sql banding.sql similarity.sql guard.sql corpus.sql quality.sql \
-	groups.sql into.sql exact.sql detectors.sql)
+pg_dedup_sql := $(addprefix sql/, fingerprint.sql banding.sql similarity.sql guard.sql corpus.sql evaluate.sql \
+	groups.sql dedup.sql exact.sql)
+pg_dedup_papers_sql := $(addprefix sql/papers/, detectors.sql exact.sql)
+install_sql := $(extensions:%=$(build)/%--$(EXTENSION_VERSION).sql)
 
 MODULEDIR = extension
-EXTENSIONS := pg_dedup
-DATA_built = $(foreach name,$(EXTENSIONS),$(build)/$(name).control $(build)/$(name)--$(EXTENSION_VERSION).sql)
+DATA_built = $(extensions:%=$(build)/%.control) $(install_sql)
 DATA = $(wildcard sql/upgrade/*.sql)
 EXTRA_CLEAN = target/extension
 
@@ -44,9 +46,11 @@ $(build)/%.control: %.control Cargo.toml
 	@mkdir -p $(@D)
 	sed 's/@VERSION@/$(EXTENSION_VERSION)/' $< >$@
 
-$(build)/pg_dedup--$(EXTENSION_VERSION).sql: $(install_sql) Cargo.toml
+$(build)/pg_dedup--$(EXTENSION_VERSION).sql: $(pg_dedup_sql)
+$(build)/pg_dedup_papers--$(EXTENSION_VERSION).sql: $(pg_dedup_papers_sql)
+$(install_sql): Cargo.toml
 	@mkdir -p $(build)
-	cat $(install_sql) >$@
+	cat $(filter %.sql, $^) >$@
 
 # The archive of a release, as PGXN takes it. The version stands in Cargo.toml alone.
 dist:

@@ -1,4 +1,4 @@
--- Corpora and dictionaries. The functions are those of src/corpus.rs.
+-- Corpora and dictionaries.
 --
 -- A version is a row of one of two tables, which triggers keep from being
 -- changed. pg_dump writes the tables' rows along with all other data, in any

@@ -1,5 +1,4 @@
--- Fingerprints. Each function is one of src/fingerprint.rs, src/aggregate.rs
--- or src/trigger.rs.
+-- Fingerprints: of texts, rows, arrays and text-search vectors, and why two of them differ.
 
 DO $check$
 BEGIN
@@ -49,6 +48,31 @@ CREATE FUNCTION simhash_features("row" record, weights jsonb,
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 2000 ROWS 200;
 COMMENT ON FUNCTION simhash_features(record, jsonb) IS
     'the weighted features that the fingerprint of a row is made of, heaviest first';
+
+CREATE FUNCTION simhash_explain(a text, b text, weights jsonb DEFAULT NULL,
+        OUT "column" text, OUT feature text, OUT found_in text,
+        OUT weight_a double precision, OUT weight_b double precision, OUT bits double precision) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'simhash_explain_text_wrapper' LANGUAGE c IMMUTABLE PARALLEL SAFE COST 5000 ROWS 300;
+COMMENT ON FUNCTION simhash_explain(text, text, jsonb) IS
+    'why two fingerprints differ: the features of two texts, where they are, what they weigh, and how many of the differing bits are their doing';
+CREATE FUNCTION simhash_explain(a record, b record, weights jsonb,
+        OUT "column" text, OUT feature text, OUT found_in text,
+        OUT weight_a double precision, OUT weight_b double precision, OUT bits double precision) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'simhash_explain_record_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 5000 ROWS 300;
+COMMENT ON FUNCTION simhash_explain(record, record, jsonb) IS
+    'why the fingerprints of two rows differ, feature by feature';
+CREATE FUNCTION simhash_explain_summary(a text, b text, weights jsonb DEFAULT NULL,
+        OUT "column" text, OUT shared bigint, OUT only_a bigint, OUT only_b bigint,
+        OUT jaccard double precision, OUT bits double precision, OUT distance integer) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'simhash_explain_summary_text_wrapper' LANGUAGE c IMMUTABLE PARALLEL SAFE COST 5000 ROWS 1;
+COMMENT ON FUNCTION simhash_explain_summary(text, text, jsonb) IS
+    'the comparison of two texts in a row: features shared and not, weighted Jaccard, distance';
+CREATE FUNCTION simhash_explain_summary(a record, b record, weights jsonb,
+        OUT "column" text, OUT shared bigint, OUT only_a bigint, OUT only_b bigint,
+        OUT jaccard double precision, OUT bits double precision, OUT distance integer) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'simhash_explain_summary_record_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 5000 ROWS 5;
+COMMENT ON FUNCTION simhash_explain_summary(record, record, jsonb) IS
+    'the comparison of two rows: a line for each column with the bits that are its doing, and one for all';
 
 CREATE FUNCTION simhash_agg_add(internal, text, double precision) RETURNS internal
     AS 'MODULE_PATHNAME', 'simhash_agg_add_wrapper' LANGUAGE c IMMUTABLE PARALLEL SAFE;

@@ -1,4 +1,4 @@
--- Whole tables at once. Functions of src/pairs.rs and src/clusters.rs.
+-- Pairs and groups of near rows of whole tables.
 
 CREATE FUNCTION near_dup_pairs(query text, distance integer DEFAULT 3)
     RETURNS TABLE (a bigint, b bigint, "distance" integer)
@@ -6,6 +6,12 @@ CREATE FUNCTION near_dup_pairs(query text, distance integer DEFAULT 3)
     LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000;
 COMMENT ON FUNCTION near_dup_pairs(text, integer) IS
     'all pairs of rows within a Hamming distance; query returns (id bigint, fp bigint)';
+
+CREATE FUNCTION near_dup_text_pairs(query text, threshold double precision DEFAULT 0.5, n integer DEFAULT 2,
+        OUT a bigint, OUT b bigint, OUT similarity double precision) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'near_dup_text_pairs_wrapper' LANGUAGE c VOLATILE COST 1000000 ROWS 1000;
+COMMENT ON FUNCTION near_dup_text_pairs(text, double precision, integer) IS
+    'all pairs of a query of (id bigint, text) whose character n-grams have at least this Jaccard coefficient, each once, exactly; works within work_mem';
 
 CREATE FUNCTION single_pass(fp bigint, distance integer) RETURNS bigint
     AS 'MODULE_PATHNAME', 'single_pass_wrapper'
@@ -18,10 +24,3 @@ CREATE FUNCTION near_dup_component(fp bigint, distance integer, diameter integer
     LANGUAGE c IMMUTABLE PARALLEL SAFE WINDOW COST 1000;
 COMMENT ON FUNCTION near_dup_component(bigint, integer, integer) IS
     'window function: row number of the first row that a chain of near rows connects with this one; with a diameter, no component is wider';
-
-CREATE FUNCTION dedup(query text, options jsonb DEFAULT '{}')
-    RETURNS TABLE (id text, keeper text, stage text, distance integer, similarity double precision)
-    AS 'MODULE_PATHNAME', 'dedup_wrapper'
-    LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000;
-COMMENT ON FUNCTION dedup(text, jsonb) IS
-    'exact stage, near stage, verification and choice of the kept row over a query (id, content text, …): one row an input row';

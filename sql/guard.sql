@@ -1,4 +1,4 @@
--- The trigger that keeps near-duplicates out: src/guard.rs.
+-- The trigger that keeps near-duplicates out.
 
 CREATE FUNCTION near_dup_guard() RETURNS trigger
     AS 'MODULE_PATHNAME', 'near_dup_guard_wrapper' LANGUAGE c;

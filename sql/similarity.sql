@@ -1,5 +1,4 @@
--- Similarity of texts, exact: what verifies the candidates that fingerprints
--- give. Each function is one of src/similarity.rs.
+-- Similarity of two texts: what verifies the candidates that fingerprints give.
 
 CREATE FUNCTION jaccard(a text, b text, n integer DEFAULT 2) RETURNS double precision
     AS 'MODULE_PATHNAME', 'jaccard_wrapper'
@@ -18,3 +17,32 @@ CREATE FUNCTION cosine(a text, b text, weights jsonb DEFAULT NULL) RETURNS doubl
     LANGUAGE c IMMUTABLE PARALLEL SAFE COST 5000;
 COMMENT ON FUNCTION cosine(text, text, jsonb) IS
     'cosine similarity, 0 to 1, of the weighted features of two texts; weights is a recipe as of simhash; 0 if a text is empty';
+
+CREATE FUNCTION same_particulars(a text, b text, kinds text[] DEFAULT '{place,date,number}') RETURNS boolean
+    AS 'MODULE_PATHNAME', 'same_particulars_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20000;
+COMMENT ON FUNCTION same_particulars(text, text, text[]) IS
+    'whether nearly equal texts say the same places, dates and numbers; kinds limits it, such as {place}';
+CREATE FUNCTION differing_particulars(a text, b text, OUT kind text, OUT in_a text, OUT in_b text) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'differing_particulars_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20000 ROWS 2;
+COMMENT ON FUNCTION differing_particulars(text, text) IS
+    'the places, dates and numbers in which nearly equal texts differ';
+
+-- MinHash (Broder 1997): an estimate of the similarity of sets, and keys for a GIN index.
+
+CREATE FUNCTION minhash(content text, k integer DEFAULT 128, n integer DEFAULT 2) RETURNS bigint[]
+    AS 'MODULE_PATHNAME', 'minhash_text_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 5000;
+COMMENT ON FUNCTION minhash(text, integer, integer) IS
+    'MinHash signature, k values, of the character n-grams of a text in normal form; NULL if it is empty';
+
+CREATE FUNCTION minhash_similarity(a bigint[], b bigint[]) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'minhash_similarity_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION minhash_similarity(bigint[], bigint[]) IS
+    'estimated Jaccard similarity, 0 to 1: the share of equal values of two MinHash signatures of one length';
+
+CREATE FUNCTION minhash_bands(signature bigint[], bands integer, rows integer) RETURNS bigint[]
+    AS 'MODULE_PATHNAME', 'minhash_bands_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION minhash_bands(bigint[], integer, integer) IS
+    'one key for each band of so many values of a MinHash signature; candidates share a key (GIN, &&)';

@@ -3,7 +3,7 @@
 -- Variable: file, a CSV file that `dedup_papers --texts` wrote.
 \set ON_ERROR_STOP on
 SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS pg_dedup;
+CREATE EXTENSION IF NOT EXISTS pg_dedup_papers CASCADE;
 CREATE TABLE texts (id bigint PRIMARY KEY, petitioner text, department text, title text, body text NOT NULL,
     topic text, cluster bigint NOT NULL, moved boolean NOT NULL);
 \copy texts FROM pstdin WITH (FORMAT csv, HEADER)

@@ -17,6 +17,7 @@ sub fill
 	$node->safe_psql($database, q{
 		CREATE SCHEMA tools;
 		CREATE EXTENSION pg_dedup SCHEMA tools;
+		CREATE EXTENSION pg_dedup_papers SCHEMA public;
 		CREATE TABLE petition (
 			id int PRIMARY KEY, petitioner text, title text, body text,
 			fp bigint GENERATED ALWAYS AS
@@ -33,6 +34,8 @@ sub fill
 		INSERT INTO petition (id, petitioner, title, body)
 		SELECT n, 'p' || n % 9, 'title ' || n % 40, repeat('water off for ' || n % 50 || ' days. ', 1 + n % 5)
 		FROM generate_series(1, 500) n;
+		CREATE INDEX petition_spots ON petition USING gin (spotsigs(body));
+		CREATE TABLE month AS SELECT n AS id, bloom_agg(body, 100, 0.01) AS seen FROM petition, generate_series(1, 2) n GROUP BY n;
 		INSERT INTO petition (id) VALUES (501);
 		INSERT INTO petition (id, body) VALUES (502, U&'\5C0F\533A\505C\6C34\4E09\5929');
 	});
@@ -45,6 +48,8 @@ sub state_of
 	return $node->safe_psql($database, q{
 		SELECT * FROM petition ORDER BY id;
 		SELECT count(*), sum(distance) FROM pairs;
+		SELECT id, seen FROM month ORDER BY id;
+		SELECT bool_and(bloom_contains(seen, body)) FROM month, petition WHERE petition.id <= 500;
 		SELECT indexdef FROM pg_indexes WHERE tablename = 'petition' ORDER BY 1;
 		SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = 'petition'::regclass ORDER BY 1;
 		SELECT attname, pg_get_expr(adbin, adrelid) FROM pg_attribute JOIN pg_attrdef
@@ -92,7 +97,7 @@ for my $format ([ 'plain', '-Fp' ], [ 'custom', '-Fc' ], [ 'directory', '-Fd' ])
 # Data alone: fingerprints are computed again while rows arrive.
 $node->command_ok([ 'pg_dump', '--data-only', '--inserts', '--disable-triggers', '-f', "$dump.data",
 	'-d', $node->connstr('original') ], 'dump of the data');
-$node->safe_psql('restored_plain', 'TRUNCATE petition');
+$node->safe_psql('restored_plain', 'TRUNCATE petition, month');
 $node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', "$dump.data",
 	'-d', $node->connstr('restored_plain') ], 'restore of the data');
 is(state_of('restored_plain'), $original, 'everything is as it was, data alone');

@@ -14,6 +14,7 @@ use Time::HiRes qw(time usleep);
 my $bound = 4;
 
 my $node = new_node('interrupts', conf => "max_parallel_workers_per_gather = 0\nwork_mem = '64MB'\n");
+$node->safe_psql('postgres', 'CREATE EXTENSION pg_dedup_papers');
 $node->safe_psql('postgres', q{
 	CREATE TABLE texts (kind text, a text, b text);
 	ALTER TABLE texts ALTER a SET STORAGE EXTERNAL, ALTER b SET STORAGE EXTERNAL;
@@ -124,7 +125,7 @@ my @others = qw(
 	dedup_dictionary_drop dedup_into hamming_ball_in hamming_ball_out hamming_ball_send minhash_band_recall near near_dup_guard near_joinsel near_sel simhash_trigger within_ball);
 my $functions = $node->safe_psql('postgres', q{
 	SELECT DISTINCT proname FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
-	 WHERE d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_dedup') AND prorettype <> 'internal'::regtype
+	 WHERE d.refobjid IN (SELECT oid FROM pg_extension WHERE extname IN ('pg_dedup', 'pg_dedup_papers')) AND prorettype <> 'internal'::regtype
 	   AND NOT 'internal'::regtype = ANY (proargtypes) AND proname NOT LIKE '\_%'});
 my $walked = join ' ', @queries;
 my @missing = grep { my $name = $_; $walked !~ /\b$name\(/ && !grep { $_ eq $name } @others } split /\n/, $functions;

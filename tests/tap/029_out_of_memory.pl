@@ -14,6 +14,7 @@ use Test::More;
 plan skip_all => 'no prlimit' unless -r "/proc/$$/status" && IPC::Run::run([ 'prlimit', '--version' ], '>', \my $out, '2>', \my $err);
 
 my $node = new_node('out_of_memory', conf => "work_mem = '1GB'\nmaintenance_work_mem = '2GB'\nmax_parallel_workers_per_gather = 1\n");
+$node->safe_psql('postgres', 'CREATE EXTENSION pg_dedup_papers');
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE t AS SELECT i AS id, test.random_fp(i) AS fp FROM generate_series(1, 400000) i;
 CREATE TABLE few AS SELECT id, fp FROM t WHERE id <= 20000;

@@ -1,5 +1,6 @@
 -- The types in binary form, as COPY BINARY and drivers send them: what is read is what was written.
 CREATE EXTENSION pg_dedup;
+CREATE EXTENSION pg_dedup_papers;
 SELECT hamming_ball_send(hamming_ball(-2, 8)), hamming_ball_send(hamming_ball(0, -1));
 CREATE TABLE sent (id int, ball hamming_ball, filter bloom);
 INSERT INTO sent VALUES (1, hamming_ball(-7970365395035577973, 8), bloom_add(bloom_new(100, 0.01), 'water')),
@@ -21,4 +22,4 @@ COPY ball FROM PROGRAM 'cat binary.copy' (FORMAT binary);
 COPY filter FROM PROGRAM 'cat binary.copy' (FORMAT binary);
 COPY (SELECT) TO PROGRAM 'rm binary.copy';
 DROP TABLE sent, received, damaged, ball, filter;
-DROP EXTENSION pg_dedup;
+DROP EXTENSION pg_dedup_papers, pg_dedup;

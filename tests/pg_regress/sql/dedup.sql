@@ -1,5 +1,6 @@
 -- The whole pipeline in one statement.
 CREATE EXTENSION pg_dedup;
+CREATE EXTENSION pg_dedup_papers;
 CREATE TABLE petition (id integer PRIMARY KEY, body text, filed date);
 INSERT INTO petition VALUES
     (1, '小区停水三天了，物业不管，请有关部门尽快处理，居民生活受到严重影响', '2019-03-01'),
@@ -158,4 +159,4 @@ RESET pg_dedup.memory_limit;
 SELECT count(*) AS "temporary files left" FROM pg_ls_tmpdir();
 DROP TABLE petition, own, distinct_own, skewed, results;
 DROP FUNCTION grouped, fingerprint_of_result;
-DROP EXTENSION pg_dedup;
+DROP EXTENSION pg_dedup_papers, pg_dedup;

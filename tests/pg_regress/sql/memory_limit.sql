@@ -1,5 +1,6 @@
 -- pg_dedup.memory_limit holds for whatever keeps rows, and is not anybody's to set.
 CREATE EXTENSION pg_dedup;
+CREATE EXTENSION pg_dedup_papers;
 SELECT hamming(1::bigint, 2::bigint) AS loads_the_library;
 SELECT setting::bigint > 1024 AS has_a_default FROM pg_settings WHERE name = 'pg_dedup.memory_limit';
 SET pg_dedup.memory_limit = '1MB';
@@ -40,4 +41,4 @@ DO $$ BEGIN
 EXCEPTION WHEN invalid_name THEN NULL;
 END $$;
 DROP TABLE held;
-DROP EXTENSION pg_dedup;
+DROP EXTENSION pg_dedup_papers, pg_dedup;

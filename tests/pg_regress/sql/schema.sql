@@ -20,4 +20,16 @@ SELECT near_dup(body, '小区停水', 0) FROM petition;
 DROP EXTENSION pg_dedup;
 DROP TABLE petition;
 DROP EXTENSION pg_dedup;
+-- pg_dedup_papers in another schema reads the corpora of pg_dedup, wherever that goes.
+CREATE EXTENSION pg_dedup SCHEMA tools;
+CREATE EXTENSION pg_dedup_papers SCHEMA "other ""tools""";
+SELECT tools.dedup_corpus_build('city', $$SELECT unnest('{停水 物业,停电 物业,路灯 学校}'::text[])$$, '{"tokens": "words"}');
+SELECT "other ""tools""".imatch('物业停水', 'city@1', 0.1, 1) IS NOT NULL AS found;
+ALTER EXTENSION pg_dedup SET SCHEMA public;
+\c
+SELECT "other ""tools""".imatch('物业停水', 'city@1', 0.1, 1) IS NOT NULL AS found;
+ALTER EXTENSION pg_dedup_papers SET SCHEMA tools;
+SELECT tools.imatch('物业停水', 'city@1', 0.1, 1) IS NOT NULL AS found;
+SELECT dedup_corpus_drop('city@1');
+DROP EXTENSION pg_dedup_papers, pg_dedup;
 DROP SCHEMA tools, "other ""tools""";

@@ -1,5 +1,6 @@
 -- The papers' other detectors.
 CREATE EXTENSION pg_dedup;
+CREATE EXTENSION pg_dedup_papers;
 -- P3's worked example: sets over the rows a to e, (x+1) mod 5 and (2x+1) mod 5.
 SELECT name, minhash(rows, '{1,2}', '{1,1}', 5) FROM (VALUES
   ('s1', '{0,1}'::bigint[]), ('s2', '{1,2,3}'), ('s3', '{0,3,4}'), ('s4', '{3,4}')) sets(name, rows);
@@ -112,4 +113,4 @@ BEGIN
     END;
   END LOOP;
 END $$;
-DROP EXTENSION pg_dedup;
+DROP EXTENSION pg_dedup_papers, pg_dedup;

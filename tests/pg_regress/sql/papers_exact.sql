@@ -1,5 +1,6 @@
 -- Texts that came before: filters as values and over a stream of rows.
 CREATE EXTENSION pg_dedup;
+CREATE EXTENSION pg_dedup_papers;
 -- A filter never denies what it holds, and errs about as often as asked.
 CREATE TABLE desk AS SELECT bloom_agg('petition ' || i, 10000, 0.01) AS seen FROM generate_series(1, 10000) i;
 SELECT count(*) FILTER (WHERE bloom_contains(seen, 'petition ' || i)) AS held,
@@ -65,4 +66,4 @@ SELECT bloom_seen(t, rule => 'some') OVER () FROM stream;
 SELECT bloom_seen(t, hash => 'md5') OVER () FROM stream;
 SELECT bloom_seen(t, 0) OVER () FROM stream;
 DROP TABLE desk, texts, made, stream;
-DROP EXTENSION pg_dedup;
+DROP EXTENSION pg_dedup_papers, pg_dedup;

@@ -1,6 +1,6 @@
--- The papers' other detectors. Each function is one of src/detectors/.
+-- The papers' detectors.
 
--- MinHash (Broder 1997; P3).
+-- MinHash of other sets than a text's n-grams, and P3's combined similarity.
 
 CREATE FUNCTION minhash(elements text[], k integer DEFAULT 128, family text DEFAULT 'mixed') RETURNS bigint[]
     AS 'MODULE_PATHNAME', 'minhash_elements_wrapper'
@@ -8,29 +8,11 @@ CREATE FUNCTION minhash(elements text[], k integer DEFAULT 128, family text DEFA
 COMMENT ON FUNCTION minhash(text[], integer, text) IS
     'MinHash signature of a set of texts (keywords, tags, shingles), k values; NULL if it is empty; family mixed or paper ((x + i) mod 100)';
 
-CREATE FUNCTION minhash(content text, k integer DEFAULT 128, n integer DEFAULT 2) RETURNS bigint[]
-    AS 'MODULE_PATHNAME', 'minhash_text_wrapper'
-    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 5000;
-COMMENT ON FUNCTION minhash(text, integer, integer) IS
-    'MinHash signature, k values, of the character n-grams of a text in normal form; NULL if it is empty';
-
 CREATE FUNCTION minhash(rows bigint[], factors bigint[], terms bigint[], modulus bigint) RETURNS bigint[]
     AS 'MODULE_PATHNAME', 'minhash_matrix_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION minhash(bigint[], bigint[], bigint[], bigint) IS
     'MinHash signature of the rows of a characteristic matrix under the functions (factor * row + term) mod modulus';
-
-CREATE FUNCTION minhash_similarity(a bigint[], b bigint[]) RETURNS double precision
-    AS 'MODULE_PATHNAME', 'minhash_similarity_wrapper'
-    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20;
-COMMENT ON FUNCTION minhash_similarity(bigint[], bigint[]) IS
-    'estimated Jaccard similarity, 0 to 1: the share of equal values of two MinHash signatures of one length';
-
-CREATE FUNCTION minhash_bands(signature bigint[], bands integer, rows integer) RETURNS bigint[]
-    AS 'MODULE_PATHNAME', 'minhash_bands_wrapper'
-    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20;
-COMMENT ON FUNCTION minhash_bands(bigint[], integer, integer) IS
-    'one key for each band of so many values of a MinHash signature; candidates share a key (GIN, &&)';
 
 CREATE FUNCTION minhash_band_recall(similarity double precision, bands integer, rows integer) RETURNS double precision
     AS 'MODULE_PATHNAME', 'minhash_band_recall_wrapper'

@@ -1,5 +1,13 @@
--- dedup_into: the procedure, and the functions of src/dedup/into/ of which
--- each does one transaction's work.
+-- The pipeline over a whole table: dedup gives its result, dedup_into keeps it in a table.
+
+CREATE FUNCTION dedup(query text, options jsonb DEFAULT '{}')
+    RETURNS TABLE (id text, keeper text, stage text, distance integer, similarity double precision)
+    AS 'MODULE_PATHNAME', 'dedup_wrapper'
+    LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000;
+COMMENT ON FUNCTION dedup(text, jsonb) IS
+    'exact stage, near stage, verification and choice of the kept row over a query (id, content text, …): one row an input row';
+
+-- The steps of dedup_into: each does the work of one transaction.
 
 CREATE FUNCTION _dedup_into_check() RETURNS void
     AS 'MODULE_PATHNAME', '_dedup_into_check_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE;
