@@ -1,11 +1,13 @@
 //! Measuring: precision and recall, the background of distances, settings for
 //! a table's texts, and particulars.
 
+use crate::corpus::raise_recipe;
 use crate::fingerprint::simhash_of;
-use crate::pg::host::{QueryHost, done, progress_interval, threads, within_memory_limit, work_memory};
+use crate::pg::host::{QueryHost, done};
+use crate::pg::raise;
 use crate::pg::rows::{Column, Values, text_of, walk};
-use crate::pg::{raise, raise_recipe};
 use crate::progress::Progress;
+use crate::settings::{progress_interval, threads, within_memory_limit, work_memory};
 use dedup_core::cluster::{Pairs, Settings};
 use dedup_core::evaluate::{Background, Calibration, Kinds, Labels, Profile, Verdict, particulars};
 use dedup_core::features::TextRecipe;
@@ -68,7 +70,7 @@ fn labels(found: &str, truth: &str) -> Labels {
 
 /// Precision, recall and counts of one query's pairs against another's.
 #[pg_extern(sql = "")]
-#[allow(clippy::type_complexity, reason = "the shape of a table")]
+#[expect(clippy::type_complexity, reason = "the columns of the result")]
 fn dedup_evaluate(
     found: &str,
     truth: &str,
@@ -117,7 +119,7 @@ const ALL_PAIRS: usize = 40_000;
 
 /// The background of distances of a table, radius by radius.
 #[pg_extern(sql = "")]
-#[allow(clippy::type_complexity, reason = "the shape of a table")]
+#[expect(clippy::type_complexity, reason = "the columns of the result")]
 fn near_dup_calibrate(
     query: &str,
     truth: Option<&str>,
@@ -309,7 +311,6 @@ const SAMPLE_BYTES: usize = 64 << 20;
 
 /// Recipe, radius and verification for the texts of a query.
 #[pg_extern(sql = "")]
-#[allow(clippy::type_complexity, reason = "the shape of a table")]
 fn dedup_suggest(
     query: &str,
 ) -> TableIterator<

@@ -1,46 +1,37 @@
 //! pg_dedup: near-duplicate rows in PostgreSQL.
 //!
 //! The algorithms are in the crate `dedup_core`; here is what PostgreSQL sees
-//! of them, one file for each group of SQL functions. The SQL itself is
-//! written by hand under `sql/`: pgrx contributes the calling convention and
-//! the guard that turns a Rust panic into an error, not the declarations.
+//! of them, one module for each feature, and in `pg` what any extension needs of
+//! PostgreSQL. The SQL itself is written by hand under `sql/`: pgrx contributes
+//! the calling convention and the guard that turns a Rust panic into an error,
+//! not the declarations.
 
 use pgrx::prelude::*;
 
-mod aggregate;
-mod ball;
 mod banding;
-mod bloom;
-mod clusters;
 mod corpus;
 mod dedup;
 mod detectors;
-mod distance;
 mod evaluate;
-mod explain;
+mod exact;
 mod fingerprint;
+mod groups;
 mod guard;
-mod inspect;
-mod pairs;
 mod pg;
-mod planner;
 mod progress;
-mod seen;
+mod settings;
 mod similarity;
-mod text_pairs;
-mod trigger;
 
 pgrx::pg_module_magic!(name, version);
 
 /// Called when the library is loaded. In the postmaster
 /// (`shared_preload_libraries`) the dictionary is loaded here, so that every
 /// connection inherits it; elsewhere it waits until a text needs it.
-#[allow(non_snake_case)]
 #[pg_guard]
 pub extern "C-unwind" fn _PG_init() {
     quiet_backtraces();
     pg::memory::init();
-    pg::host::define_settings();
+    settings::define_settings();
     pg::interrupt::answer_checks();
     if pg::preloading() {
         dedup_core::text::Segmenter::shared();

@@ -1,7 +1,8 @@
 //! Similarity of texts: `jaccard`, `containment`, `cosine`.
 
+use crate::corpus::RecipeArg;
 use crate::fingerprint::text_recipe;
-use crate::pg::{RecipeArg, raise};
+use crate::pg::raise;
 use dedup_core::features::TextRecipe;
 use dedup_core::signature;
 use pgrx::prelude::*;

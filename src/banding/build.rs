@@ -8,10 +8,10 @@
 
 use super::heap::Rows;
 use super::options::options_of;
+use super::pages::{BODY, PAGE, PAGE_HEADER, set_used};
+use super::wal::needs_wal;
 use super::{checked, forget_index};
-use crate::pg::pages::{BODY, PAGE, PAGE_HEADER, set_used};
 use crate::pg::spill::TempFile;
-use crate::pg::wal::needs_wal;
 use dedup_core::banding::{Builder, Index, PageSink, Result, used_bytes};
 use pgrx::{PgBox, pg_guard, pg_sys};
 use std::ffi::{CStr, c_char};
@@ -53,7 +53,7 @@ pub(super) unsafe extern "C-unwind" fn ambuild(
         if pg_sys::RelationGetNumberOfBlocksInFork(index, main) != 0 {
             crate::pg::raise(
                 pgrx::PgSqlErrorCode::ERRCODE_INTERNAL_ERROR,
-                format!("index \"{}\" already contains data", crate::pg::pages::relation_name(index)),
+                format!("index \"{}\" already contains data", super::pages::relation_name(index)),
                 "",
             )
         }

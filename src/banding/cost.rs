@@ -2,9 +2,9 @@
 //!
 //! Locking and WAL: reads nothing but what the planner has collected.
 
+use super::ball::NEAR_DISTANCE;
 use super::nulls::may_be_null;
-use crate::ball::NEAR_DISTANCE;
-use crate::pg::planner::{BallExpression, UNKNOWN_DISTANCE};
+use super::planner::{BallExpression, UNKNOWN_DISTANCE};
 use dedup_core::banding::search_cost;
 use pgrx::{PgList, is_a, pg_guard, pg_sys};
 

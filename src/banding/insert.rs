@@ -3,8 +3,8 @@
 //! Locking and WAL: as `dedup_core::banding`'s insert says: at most three
 //! pages locked, one record a tree; every record leaves a whole index.
 
+use super::pages::RelationPages;
 use super::{checked, open_index, tid_of};
-use crate::pg::pages::RelationPages;
 use pgrx::{pg_guard, pg_sys};
 
 /// Adds a row's entry; a NULL fingerprint has none.

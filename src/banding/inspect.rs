@@ -5,11 +5,13 @@
 //! none. Both work on a standby.
 
 use super::heap::{Rows, info_of};
+use super::pages::{RelationPages, relation_name};
 use super::{checked, is_banding_relation};
-use crate::pg::pages::{RelationPages, relation_name};
 use crate::pg::raise;
-use dedup_core::banding::{Finding, Index, Stats, Tid, check};
-use pgrx::{PgSqlErrorCode, pg_sys};
+use dedup_core::banding::{Finding, Index, Stats, Tid, Tree, check};
+use pgrx::JsonB;
+use pgrx::prelude::*;
+use serde_json::{Value, json};
 
 /// Findings that an error lists; there may be one a page.
 const LISTED: usize = 10;
@@ -129,7 +131,7 @@ fn not_banding(oid: pg_sys::Oid) -> ! {
 /// Figures of the index `oid`, and whether the caller may see its largest
 /// buckets: they are bits of fingerprints, of which row-level security may hide
 /// some.
-pub(crate) fn stats(oid: pg_sys::Oid) -> (Stats, dedup_core::banding::Options, bool) {
+fn stats(oid: pg_sys::Oid) -> (Stats, dedup_core::banding::Options, bool) {
     let open = OpenIndex::open(oid, Right::Read);
     // SAFETY: the index is open.
     unsafe {
@@ -147,7 +149,7 @@ pub(crate) fn stats(oid: pg_sys::Oid) -> (Stats, dedup_core::banding::Options, b
 /// Only for those who may act as the owner: with `heap`, functions of the index
 /// run with the owner's rights, and what they do may depend on the session that
 /// calls them; without, a walk through all pages holds up writers.
-pub(crate) fn verify(oid: pg_sys::Oid, heap: bool) {
+fn verify(oid: pg_sys::Oid, heap: bool) {
     let open = OpenIndex::open(oid, Right::Own);
     // SAFETY: the index and the table are open.
     unsafe {
@@ -254,4 +256,63 @@ unsafe fn restrict_search_path() {
             false,
         );
     }
+}
+
+/// Figures of a banding index, one row.
+#[pg_extern(sql = "")]
+#[expect(clippy::type_complexity, reason = "the columns of the result")]
+fn banding_stats(
+    index: pg_sys::Oid,
+) -> TableIterator<
+    'static,
+    (
+        name!(rows, i64),
+        name!(pages, i64),
+        name!(bytes_per_row, Option<f64>),
+        name!(leaf_pages, i64),
+        name!(inner_pages, i64),
+        name!(unused_pages, i64),
+        name!(levels, i32),
+        name!(leaf_fill, f64),
+        name!(fillfactor, i32),
+        name!(mu, f64),
+        name!(hot_buckets, i32),
+        name!(second_level_entries, i64),
+        name!(hottest, Option<JsonB>),
+    ),
+> {
+    let (stats, options, shows_buckets) = stats(index);
+    let page = f64::from(pg_sys::BLCKSZ);
+    let total = |counts: &[u32]| counts.iter().map(|&n| i64::from(n)).sum::<i64>();
+    let second_level = Tree::all().filter(|tree| !tree.is_main());
+    let mut hottest: Vec<(u64, Value)> = Vec::new();
+    for (block, buckets) in stats.largest.iter().enumerate() {
+        let entry = |&(bucket, rows): &(u16, u64)| {
+            (rows, json!({"block": block + 1, "bucket": format!("{bucket:#06x}"), "rows": rows}))
+        };
+        hottest.extend(buckets.iter().map(entry));
+    }
+    hottest.sort_by_key(|(rows, _)| std::cmp::Reverse(*rows));
+    let hottest: Value = hottest.into_iter().take(10).map(|(_, bucket)| bucket).collect();
+    TableIterator::once((
+        stats.rows as i64,
+        i64::from(stats.pages),
+        (stats.rows > 0).then(|| f64::from(stats.pages) * page / stats.rows as f64),
+        total(&stats.leaves),
+        total(&stats.inner),
+        i64::from(stats.unused),
+        stats.levels.iter().copied().max().map_or(0, i32::from),
+        stats.leaf_fill,
+        i32::from(options.fillfactor),
+        options.mu,
+        stats.hot.iter().map(|&n| n as i32).sum(),
+        second_level.map(|tree| stats.entries[tree.number()] as i64).sum(),
+        shows_buckets.then_some(JsonB(hottest)),
+    ))
+}
+
+/// Checks a banding index and raises an error if it is damaged.
+#[pg_extern(sql = "")]
+fn banding_check(index: pg_sys::Oid, heapallindexed: bool) {
+    verify(index, heapallindexed);
 }

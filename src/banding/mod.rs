@@ -2,23 +2,30 @@
 //! algorithms, and the arguments why they are right, are in
 //! `dedup_core::banding`; here is how they are reached.
 //!
-//! Locking and WAL: everything goes through `pg::pages`, whose guards are the
+//! Locking and WAL: everything goes through `pages`, whose guards are the
 //! only locks. Nothing is kept locked or pinned between two calls.
 
+mod ball;
 mod build;
 mod cost;
 mod handler;
 mod heap;
 mod insert;
-pub(crate) mod inspect;
+mod inspect;
 mod nulls;
 mod options;
+mod pages;
+mod planner;
 mod scan;
+mod selectivity;
 mod vacuum;
 mod validate;
+mod wal;
 
-use crate::pg::pages::{RelationPages, raise_index_error};
+pub(crate) use ball::{Ball, NEAR_DISTANCE};
+
 use dedup_core::banding::{Index, Result, Tid};
+use pages::{RelationPages, raise_index_error};
 use pgrx::pg_sys;
 
 /// Strategies of an operator class: `fp <@ hamming_ball`.

@@ -6,10 +6,10 @@
 //! removed one's place, and for any other kind `xs_recheck` has the executor
 //! look at the row again (exclusion constraints do).
 
+use super::ball::{Ball, NEAR_DISTANCE};
 use super::nulls::NullRows;
+use super::pages::RelationPages;
 use super::{DISTANCE, NEAR, WITHIN, checked, open_index, pointer_of};
-use crate::ball::{Ball, NEAR_DISTANCE};
-use crate::pg::pages::RelationPages;
 use dedup_core::banding::{Hit, Index, NearestScan, RangeScan, Result};
 use dedup_core::signature::hamming;
 use pgrx::{PgMemoryContexts, pg_guard, pg_sys};

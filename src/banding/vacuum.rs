@@ -6,8 +6,8 @@
 //! holds no pin, and its snapshot does not see what may since have taken the
 //! row's place (for snapshots of other kinds the scan asks for a recheck).
 
+use super::pages::RelationPages;
 use super::{checked, open_index, pointer_of};
-use crate::pg::pages::RelationPages;
 use dedup_core::banding::Tid;
 use pgrx::{PgBox, pg_guard, pg_sys};
 use std::ffi::c_void;

@@ -1,9 +1,10 @@
 //! The rows of `dedup`: names and contents wait in a temporary file, a few
 //! numbers a row in memory.
 
-use crate::pg::host::{done, within_memory_limit};
+use crate::pg::host::done;
 use crate::pg::raise;
 use crate::pg::spill::TempFile;
+use crate::settings::within_memory_limit;
 use dedup_core::banding::Spill;
 use dedup_core::memory::{OrRaise, Room, filled};
 use pgrx::prelude::*;

@@ -8,11 +8,12 @@ mod near;
 mod options;
 mod shape;
 
-use crate::pg::host::{done, work_memory};
+use crate::pg::host::done;
 use crate::pg::raise;
 use crate::pg::rows::{Output, walk};
 use crate::pg::spill::TempFile;
 use crate::progress::Progress;
+use crate::settings::work_memory;
 use dedup_core::cluster::UnionFind;
 use dedup_core::exact::EqualTexts;
 use dedup_core::memory::{OrRaise, Room, collect, filled};

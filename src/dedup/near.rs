@@ -3,8 +3,9 @@
 
 use super::input::{Input, Kind};
 use super::options::{Group, Options};
-use crate::pg::host::{QueryHost, done, threads, work_memory};
+use crate::pg::host::{QueryHost, done};
 use crate::progress::Progress;
+use crate::settings::{threads, work_memory};
 use dedup_core::cluster::{Linkage, Linker, Pairs, Settings, UnionFind, on_threads};
 use dedup_core::features::Extractor;
 

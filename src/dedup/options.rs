@@ -1,8 +1,10 @@
 //! What `dedup` is asked to do.
 
-use crate::pg::{Database, raise, raise_recipe};
+use crate::corpus::{Database, raise_recipe};
+use crate::pg::raise;
 use dedup_core::evaluate::{Kinds, particulars};
 use dedup_core::features::TextRecipe;
+use dedup_core::hash::murmur3_128;
 use dedup_core::signature::jaccard;
 use dedup_core::text::normalize;
 use pgrx::prelude::*;
@@ -34,6 +36,12 @@ impl Exact {
                 Some(if normal.is_empty() { Cow::Borrowed(content) } else { Cow::Owned(normal) })
             }
         }
+    }
+
+    /// What is stored of a content, to find equal ones; `None`: nothing is.
+    pub(super) fn hash(self, content: &str) -> Option<u128> {
+        let [low, high] = murmur3_128(self.form(content)?.as_bytes(), 0);
+        Some(u128::from(high) << 64 | u128::from(low))
     }
 }
 

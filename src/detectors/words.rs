@@ -2,7 +2,8 @@
 //! codes.
 
 use super::{Element, Kept, elements, last_of, share, stored, within};
-use crate::pg::{Database, Texts, aggregate, raise};
+use crate::corpus::Database;
+use crate::pg::{Texts, aggregate, raise};
 use dedup_core::features::{Resolver, stop_words};
 use dedup_core::signature::imatch::{Lexicon, LexiconBuilder};
 use dedup_core::signature::spotsigs::{ANTECEDENTS, Spots};

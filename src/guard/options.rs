@@ -92,7 +92,7 @@ impl Options {
         let (mut action, mut flag, mut log) = (None, None, None);
         let mut options = Options {
             column: column.clone(),
-            distance: crate::ball::NEAR_DISTANCE,
+            distance: crate::banding::NEAR_DISTANCE,
             action: Action::Reject,
             verify: None,
             without_index: false,

@@ -1,6 +1,5 @@
 //! Errors as PostgreSQL users know them: SQLSTATE, message, detail, hint.
 
-use dedup_core::features::RecipeError;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::{PgLogLevel, PgSqlErrorCode};
 
@@ -12,13 +11,6 @@ pub(crate) fn raise(code: PgSqlErrorCode, message: impl Into<String>, hint: impl
     let report = if hint.is_empty() { report } else { report.set_hint(hint) };
     report.report(PgLogLevel::ERROR);
     unreachable!("an error report does not return")
-}
-
-/// Reports a recipe that cannot be followed.
-#[track_caller]
-pub(crate) fn raise_recipe(error: RecipeError) -> ! {
-    let message = format!("invalid weights: {error}");
-    raise(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message, error.hint)
 }
 
 /// Reports an error with a detail and leaves the function.

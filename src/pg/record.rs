@@ -41,7 +41,7 @@ impl<'a> Row<'a> {
     ///
     /// # Safety
     /// The tuple has these columns and outlives the row.
-    pub(super) unsafe fn new(tuple: *mut pg_sys::HeapTupleData, columns: &'a PgTupleDesc<'a>) -> Row<'a> {
+    pub(crate) unsafe fn new(tuple: *mut pg_sys::HeapTupleData, columns: &'a PgTupleDesc<'a>) -> Row<'a> {
         Row { tuple, columns }
     }
 }

@@ -56,6 +56,11 @@ impl Values<'_> {
         (!self.nulls[column]).then(|| self.values[column])
     }
 
+    /// The value of a column that is `bigint`.
+    pub(crate) fn bigint(&self, column: usize) -> Option<i64> {
+        self.get(column).map(|value| value.value() as i64)
+    }
+
     /// A copy of the value of a column that is `text`.
     ///
     /// # Safety

@@ -122,7 +122,7 @@ impl Window {
     ///
     /// # Safety
     /// Every call for this function keeps a `T`.
-    #[allow(clippy::mut_from_ref)]
+    #[expect(clippy::mut_from_ref, reason = "the state belongs to the partition, not to the window")]
     pub(crate) unsafe fn state<T>(&self, make: impl FnOnce() -> T) -> &mut T {
         // SAFETY: the memory is the partition's, zeroed when it is made, and
         // holds a pointer to a `T` or null. The value is dropped when the

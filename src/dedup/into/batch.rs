@@ -1,20 +1,16 @@
 //! A batch of new rows: what they are, which of them are equal, to each other
 //! or to rows that are there already, and their fingerprints.
 
-use super::super::options::{Exact, Group, Keep};
+use super::super::options::{Group, Keep};
 use super::super::shape::Shape;
-use super::groups::group;
 use super::job::Job;
-use super::progress::Taken;
-use super::stored::{Known, bigint};
-use super::write::write;
-use crate::pg::host::within_memory_limit;
+use super::stored::Known;
 use crate::pg::raise;
 use crate::pg::rows::Values;
 use crate::pg::statement::{Argument, each, select};
 use crate::progress::Progress;
+use crate::settings::within_memory_limit;
 use dedup_core::features::Extractor;
-use dedup_core::hash::murmur3_128;
 use dedup_core::memory::{OrRaise, Room};
 use pgrx::datum::Uuid;
 use pgrx::prelude::*;
@@ -78,21 +74,8 @@ impl Batch {
     }
 }
 
-/// Takes in the rows of these ids, as far as they are not there already.
-pub(super) fn take(job: &Job, ids: Argument) -> Taken {
-    let progress = Progress::new("dedup_into", job.options.progress);
-    let mut known = Known::new(job);
-    let mut batch = read(job, ids, &mut known, &progress);
-    if batch.rows.is_empty() {
-        return Taken { base: batch.base, rows: 0, merges: 0 };
-    }
-    find_equal(job, &mut batch, &mut known, &progress);
-    let mut clusters = group(job, &batch, &mut known, &progress);
-    write(job, ids, &batch, &mut known, &mut clusters)
-}
-
 /// Reads the new rows in the order of the query.
-fn read(job: &Job, ids: Argument, known: &mut Known<'_>, progress: &Progress) -> Batch {
+pub(super) fn read(job: &Job, ids: Argument, known: &mut Known<'_>, progress: &Progress) -> Batch {
     let Job { table, query, id, equals, .. } = job;
     let sql = format!(
         "SELECT q.*, u.n AS _dedup_n FROM pg_catalog.unnest($1) WITH ORDINALITY AS u(id, n) \
@@ -125,7 +108,7 @@ struct Reader<'j> {
 
 impl Reader<'_> {
     fn add(&mut self, row: &Values<'_>, batch: &mut Batch, known: &mut Known<'_>) {
-        let n = bigint(row, self.n).unwrap_or_default();
+        let n = row.bigint(self.n).unwrap_or_default();
         if batch.rows.last().is_some_and(|last| last.n == n) {
             self.refuse_twice(row)
         }
@@ -133,7 +116,7 @@ impl Reader<'_> {
         within_memory_limit((batch.rows.len() + 1) * BYTES_A_ROW);
         let arrival = batch.arrival(number);
         let content = self.shape.content(row);
-        let hash = content.as_deref().and_then(|content| hash(self.job.options.exact, content));
+        let hash = content.as_deref().and_then(|content| self.job.options.exact.hash(content));
         let rank = match self.job.options.keep {
             Keep::First => 0,
             Keep::Last => -arrival,
@@ -192,15 +175,9 @@ impl Reader<'_> {
     }
 }
 
-/// What is stored of a content, to find equal ones.
-pub(super) fn hash(exact: Exact, content: &str) -> Option<u128> {
-    let [low, high] = murmur3_128(exact.form(content)?.as_bytes(), 0);
-    Some(u128::from(high) << 64 | u128::from(low))
-}
-
 /// Finds rows that are there already with equal content, and the fingerprints
 /// of the others.
-fn find_equal(job: &Job, batch: &mut Batch, known: &mut Known<'_>, progress: &Progress) {
+pub(super) fn find_equal(job: &Job, batch: &mut Batch, known: &mut Known<'_>, progress: &Progress) {
     let exact = job.options.exact;
     for (number, old) in same_hash(job, batch, known) {
         let arrival = batch.arrival(number);
@@ -210,7 +187,7 @@ fn find_equal(job: &Job, batch: &mut Batch, known: &mut Known<'_>, progress: &Pr
         }
         // If the old row's content is not what it was, the hash alone decides.
         let differs = known.content(old).is_some_and(|old| {
-            hash(exact, &old) == row.hash
+            exact.hash(&old) == row.hash
                 && known.content(arrival).is_some_and(|new| exact.form(&new) != exact.form(&old))
         });
         if !differs {
@@ -255,7 +232,7 @@ fn same_hash(job: &Job, batch: &Batch, known: &mut Known<'_>) -> Vec<(u32, i64)>
     );
     let mut found = Vec::new();
     each(&sql, &[Argument::of(hashes)], |row| {
-        if let (Some(n), Some(arrival)) = (bigint(row, 0), bigint(row, 1)) {
+        if let (Some(n), Some(arrival)) = (row.bigint(0), row.bigint(1)) {
             found.push((numbers[n as usize - 1], arrival));
         }
     });

@@ -4,10 +4,11 @@
 use super::super::options::Group;
 use super::batch::Batch;
 use super::job::Job;
-use super::stored::{Known, bigint};
-use crate::pg::host::{QueryHost, done, threads, within_memory_limit, work_memory};
+use super::stored::Known;
+use crate::pg::host::{QueryHost, done};
 use crate::pg::statement::{Argument, each};
 use crate::progress::Progress;
+use crate::settings::{threads, within_memory_limit, work_memory};
 use dedup_core::cluster::{Between, Growing, Pair, Pairs, Settings};
 use dedup_core::memory::{OrRaise, Room};
 use dedup_core::signature::hamming;
@@ -115,11 +116,11 @@ impl Near<'_, '_> {
         );
         let fps: Vec<i64> = new.iter().map(|&(_, fp)| fp.cast_signed()).collect();
         each(&sql, &[Argument::of(fps)], |row| {
-            let (Some(n), Some(a), Some(old)) = (bigint(row, 0), bigint(row, 1), bigint(row, 2)) else {
+            let (Some(n), Some(a), Some(old)) = (row.bigint(0), row.bigint(1), row.bigint(2)) else {
                 return;
             };
             let (b, fp) = new[n as usize - 1];
-            if bigint(row, 3).is_some_and(|cluster| self.wants(cluster, a, b)) {
+            if row.bigint(3).is_some_and(|cluster| self.wants(cluster, a, b)) {
                 self.add(Pair { a, b, distance: hamming(fp, old.cast_unsigned()) });
             }
         });
@@ -151,7 +152,7 @@ impl Near<'_, '_> {
             rows.clear();
         };
         each(&sql, &[], |row| {
-            let (Some(arrival), Some(fp), Some(cluster)) = (bigint(row, 0), bigint(row, 1), bigint(row, 2))
+            let (Some(arrival), Some(fp), Some(cluster)) = (row.bigint(0), row.bigint(1), row.bigint(2))
             else {
                 return;
             };

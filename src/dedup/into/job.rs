@@ -3,9 +3,8 @@
 use super::super::options::{Options, whole};
 use super::super::shape::Shape;
 use super::table::{State, Table};
-use crate::pg::Record;
 use crate::pg::statement::{Argument, array_type, describe, equality, execute};
-use crate::pg::{check_query, raise, read, text};
+use crate::pg::{Record, check_query, quoted, raise, read, text};
 use pgrx::JsonB;
 use pgrx::prelude::*;
 use serde_json::{Map, Value, json};
@@ -220,9 +219,4 @@ fn operator(oid: pg_sys::Oid) -> Option<String> {
          JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) o.oprnamespace \
          WHERE o.oid OPERATOR(pg_catalog.=) $1::pg_catalog.oid";
     read(SQL, &[&oid.to_u32().to_string()]).into_iter().flatten().flatten().next().map(text)
-}
-
-/// A name as SQL writes it.
-pub(super) fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }

@@ -12,14 +12,18 @@ mod stored;
 mod table;
 mod write;
 
-use crate::pg::Record;
 use crate::pg::hold::{hold, release};
-use crate::pg::raise;
-use crate::pg::statement::{execute, in_transaction_block, is_read_committed};
+use crate::pg::statement::{Argument, execute, in_transaction_block, is_read_committed};
+use crate::pg::{Record, raise};
+use crate::progress::Progress;
+use groups::group;
 use job::Job;
 use pgrx::JsonB;
 use pgrx::prelude::*;
+use progress::Taken;
+use stored::Known;
 use table::Table;
+use write::write;
 
 /// Refuses to start where nothing can be committed.
 #[pg_extern(sql = "")]
@@ -109,10 +113,23 @@ fn _dedup_into_take(
     else {
         raise(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, "todo is not a row of the listing", "")
     };
-    let counts = batch::take(&job, ids);
+    let counts = take(&job, ids);
     let rows = counts.rows;
     progress::batch(counts, total);
     rows
+}
+
+/// Takes in the rows of these ids, as far as they are not there already.
+fn take(job: &Job, ids: Argument) -> Taken {
+    let progress = Progress::new("dedup_into", job.options.progress);
+    let mut known = Known::new(job);
+    let mut batch = batch::read(job, ids, &mut known, &progress);
+    if batch.rows.is_empty() {
+        return Taken { base: batch.base, rows: 0, merges: 0 };
+    }
+    batch::find_equal(job, &mut batch, &mut known, &progress);
+    let mut clusters = group(job, &batch, &mut known, &progress);
+    write(job, ids, &batch, &mut known, &mut clusters)
 }
 
 /// Makes the index that small batches search, says what was done, and gives

@@ -2,7 +2,6 @@
 //! what it has done is kept for the session between them.
 
 use super::job::Job;
-use super::stored::bigint;
 use crate::pg::statement::{Argument, each};
 use pgrx::notice;
 use std::cell::RefCell;
@@ -116,7 +115,7 @@ impl Run {
         let (bases, lasts): (Vec<i64>, Vec<i64>) = ranges.into_iter().unzip();
         let mut counts = [0; 4];
         each(&sql, &[Argument::of(bases), Argument::of(lasts)], |row| {
-            counts = std::array::from_fn(|column| bigint(row, column).unwrap_or(0));
+            counts = std::array::from_fn(|column| row.bigint(column).unwrap_or(0));
         });
         counts
     }

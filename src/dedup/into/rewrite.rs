@@ -2,7 +2,7 @@
 //! clusters with another kept row.
 
 use super::job::Job;
-use super::stored::{Known, bigint};
+use super::stored::Known;
 use crate::pg::statement::{Argument, each, execute};
 use dedup_core::signature::{hamming, jaccard};
 use pgrx::check_for_interrupts;
@@ -44,8 +44,8 @@ pub(super) fn rewrite(job: &Job, known: &mut Known<'_>, changes: &HashMap<i64, C
         job.table.name
     );
     each(&sql, &[clusters], |row| {
-        if let (Some(class), Some(cluster)) = (bigint(row, 0), bigint(row, 1)) {
-            classes.push((class, changes[&cluster], bigint(row, 2).map(i64::cast_unsigned)));
+        if let (Some(class), Some(cluster)) = (row.bigint(0), row.bigint(1)) {
+            classes.push((class, changes[&cluster], row.bigint(2).map(i64::cast_unsigned)));
         }
     });
     let differs = |class: i64, keeper: i64, known: &Known<'_>| class != known.row(keeper).class;
@@ -125,7 +125,7 @@ pub(super) fn repair(job: &Job) {
     );
     let mut changes = HashMap::new();
     each(&keepers, &[], |row| {
-        if let (Some(cluster), Some(keeper)) = (bigint(row, 0), bigint(row, 1)) {
+        if let (Some(cluster), Some(keeper)) = (row.bigint(0), row.bigint(1)) {
             changes.insert(cluster, Change { cluster, keeper });
         }
     });

@@ -2,13 +2,13 @@
 //! by the number under which they arrived; contents are not kept: they are
 //! read again by the query, with a condition on its id.
 
-use super::batch::hash;
 use super::job::Job;
-use crate::pg::host::{done, within_memory_limit};
+use crate::pg::host::done;
 use crate::pg::raise;
 use crate::pg::rows::{Values, text_argument};
 use crate::pg::spill::TempFile;
 use crate::pg::statement::{Argument, each, select};
+use crate::settings::within_memory_limit;
 use dedup_core::banding::Spill;
 use dedup_core::memory::{OrRaise, Room, filled};
 use pgrx::datum::Uuid;
@@ -67,11 +67,6 @@ pub(super) struct Known<'j> {
     at: HashMap<i64, Option<Place>>,
 }
 
-/// A column of type bigint.
-pub(super) fn bigint(row: &Values<'_>, column: usize) -> Option<i64> {
-    row.get(column).map(|value| value.value() as i64)
-}
-
 impl<'j> Known<'j> {
     pub(super) fn new(job: &'j Job) -> Known<'j> {
         Known {
@@ -98,7 +93,7 @@ impl<'j> Known<'j> {
         );
         let (rows, keepers) = (&mut self.rows, &mut self.keepers);
         each(&sql, &[Argument::of(sorted(unknown))], |row| {
-            let value = |column| bigint(row, column);
+            let value = |column| row.bigint(column);
             let (Some(arrival), Some(cluster), Some(class)) = (value(0), value(1), value(2)) else {
                 return;
             };
@@ -161,7 +156,7 @@ impl<'j> Known<'j> {
         );
         let mut copies = Vec::new();
         each(&sql, &[Argument::of(firsts.to_vec())], |row| {
-            copies.extend(bigint(row, 0).zip(bigint(row, 1)));
+            copies.extend(row.bigint(0).zip(row.bigint(1)));
         });
         let numbers: Vec<i64> = copies.iter().map(|&(_, copy)| copy).collect();
         for part in numbers.chunks(CONTENTS) {
@@ -200,13 +195,12 @@ impl<'j> Known<'j> {
         let (read, at) = (&mut self.read, &mut self.at);
         select(&sql, &[ids, numbers], |_| {
             move |row: &Values<'_>| {
-                let Some(arrival) = bigint(row, 0) else { return };
+                let Some(arrival) = row.bigint(0) else { return };
                 // SAFETY: the content is text.
                 let Some(text) = row.get(1).map(|content| unsafe { text_argument(content) }) else { return };
                 // SAFETY: the hash is a uuid.
                 let taken = row.get(2).and_then(|taken| unsafe { Uuid::from_datum(taken, false) });
-                if taken
-                    .is_none_or(|taken| hash(exact, &text) == Some(u128::from_be_bytes(*taken.as_bytes())))
+                if taken.is_none_or(|taken| exact.hash(&text) == Some(u128::from_be_bytes(*taken.as_bytes())))
                 {
                     at.insert(arrival, Some(read.add(&text)));
                 }

@@ -1,9 +1,8 @@
 //! The result and the two tables beside it: they belong to whoever calls, and
 //! are ordinary tables to everybody and to pg_dump.
 
-use super::job::quoted;
 use crate::pg::statement::{Argument, execute, object_name};
-use crate::pg::{raise, read, schema, text};
+use crate::pg::{quoted, raise, read, schema, text};
 use pgrx::prelude::*;
 
 pub(super) struct Table {

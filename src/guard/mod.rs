@@ -1,13 +1,18 @@
 //! `near_dup_guard`: a trigger that keeps near-duplicates out of a table, or
 //! notes them. What it promises, and how, is in `docs/guard.md`.
 
+mod key;
 mod options;
+mod search;
+mod wait;
 
-use crate::pg::guard::{Call, Event, Near, Search, log_pair, publish, wait_for_publisher};
-use crate::pg::planner::Pointer;
-use crate::pg::{Row, raise, raise_with_detail};
+use crate::pg::trigger::{Call, Event};
+use crate::pg::{Pointer, Row, raise, raise_with_detail};
+use key::{key_of, log_pair};
 use options::{Action, Options};
 use pgrx::prelude::*;
+use search::{Near, Search, wait_for_publisher};
+use wait::publish;
 
 /// Acts on a new or changed row that is a near-duplicate of an earlier one.
 #[pg_extern(sql = "")]
@@ -65,7 +70,7 @@ fn guard(call: &Call, options: &Options) -> pg_sys::Datum {
         (_, None) => call.keep(),
         (Action::Reject, Some(near)) => reject(call, options, &near),
         (Action::Log(table), Some(near)) => {
-            log_pair(call, table, &call.key(), &near.key, near.distance);
+            log_pair(call, table, &key_of(call), &near.key, near.distance);
             call.keep()
         }
         (Action::Skip | Action::Flag(_), Some(near)) if near.undecided => undecided(call),
@@ -73,7 +78,7 @@ fn guard(call: &Call, options: &Options) -> pg_sys::Datum {
         (Action::Flag(column), Some(near)) => {
             // A row that the user may not read is not named: the new row is
             // then marked with its own key.
-            let key = if near.key.visible { near.key } else { call.key() };
+            let key = if near.key.visible { near.key } else { key_of(call) };
             call.keep_with(column, Some(&key.value()))
         }
     }
@@ -96,7 +101,7 @@ fn find(search: &Search) -> Option<Near> {
 }
 
 fn reject(call: &Call, options: &Options, near: &Near) -> ! {
-    let detail = match (call.key().shown(), near.key.shown()) {
+    let detail = match (key_of(call).shown(), near.key.shown()) {
         (Some(new), Some(old)) if near.distance == 0 => {
             format!("Key {new} has the same fingerprint as existing key {old}.")
         }

@@ -1,10 +1,10 @@
 //! `simhash_trigger`: keeps a fingerprint column up to date, in the manner of
 //! `tsvector_update_trigger`.
 
-use crate::fingerprint::{array_recipe, simhash_columns, simhash_row};
-use crate::pg::guard::Call;
-use crate::pg::planner::Pointer;
-use crate::pg::{cached_from_text, raise};
+use super::{array_recipe, simhash_columns, simhash_row};
+use crate::corpus::cached_from_text;
+use crate::pg::trigger::Call;
+use crate::pg::{Pointer, raise};
 use pgrx::prelude::*;
 
 const USAGE: &str = "Use simhash_trigger('fingerprint column', '{\"column\": weight, …}') or \

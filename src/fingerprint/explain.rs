@@ -1,8 +1,9 @@
 //! `simhash_explain`: why two fingerprints differ, feature by feature and
 //! column by column.
 
-use crate::fingerprint::{bag_of_row, bag_of_text};
-use crate::pg::{RecipeArg, Record};
+use super::{bag_of_row, bag_of_text};
+use crate::corpus::RecipeArg;
+use crate::pg::Record;
 use dedup_core::evaluate::{Explanation, Part, explain};
 use dedup_core::features::{RowRecipe, TextRecipe};
 use dedup_core::interrupt::checked;
@@ -15,7 +16,7 @@ type FeatureRow = (Option<String>, String, &'static str, f64, f64, f64);
 
 /// Features of two texts, those that did most first.
 #[pg_extern(sql = "")]
-#[allow(clippy::type_complexity, reason = "the shape of a table")]
+#[expect(clippy::type_complexity, reason = "the columns of the result")]
 fn simhash_explain_text(
     a: Option<&str>,
     b: Option<&str>,
@@ -38,7 +39,7 @@ fn simhash_explain_text(
 
 /// Features of two rows.
 #[pg_extern(sql = "")]
-#[allow(clippy::type_complexity, reason = "the shape of a table")]
+#[expect(clippy::type_complexity, reason = "the columns of the result")]
 fn simhash_explain_record(
     a: Record,
     b: Record,
@@ -67,7 +68,7 @@ fn simhash_explain_record(
 
 /// The comparison of two texts in one row.
 #[pg_extern(sql = "")]
-#[allow(clippy::type_complexity, reason = "the shape of a table")]
+#[expect(clippy::type_complexity, reason = "the columns of the result")]
 fn simhash_explain_summary_text(
     a: Option<&str>,
     b: Option<&str>,
@@ -91,7 +92,7 @@ fn simhash_explain_summary_text(
 
 /// The comparison of two rows: a line for each column, and one for all.
 #[pg_extern(sql = "")]
-#[allow(clippy::type_complexity, reason = "the shape of a table")]
+#[expect(clippy::type_complexity, reason = "the columns of the result")]
 fn simhash_explain_summary_record(
     a: Record,
     b: Record,

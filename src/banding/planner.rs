@@ -1,22 +1,15 @@
-//! The planner's questions about comparisons of fingerprints.
+//! What the planner calls: the support function of `near_dup` and the
+//! estimators of `<@` and `=~`.
 
-use super::ball::Ball;
-use super::statistics::{self, Comparison};
-use crate::ball::NEAR_DISTANCE;
-use crate::banding::{WITHIN, is_banding};
-use pgrx::callconv::{Arg, ArgAbi, BoxRet, FcInfo};
-use pgrx::datum::Datum;
-use pgrx::pgrx_sql_entity_graph::metadata::{
-    ArgumentError, ReturnsError, ReturnsRef, SqlMappingRef, SqlTranslatable, TypeOrigin,
-};
-use pgrx::{PgList, is_a, pg_sys};
+use super::ball::{Ball, NEAR_DISTANCE};
+use super::selectivity::{self, Comparison};
+use super::{WITHIN, is_banding};
+use crate::pg::Pointer;
+use pgrx::prelude::*;
+use pgrx::{PgList, is_a};
 
 /// The distance taken for one that is known only at run time.
 pub(crate) const UNKNOWN_DISTANCE: i32 = 8;
-
-/// A pointer that PostgreSQL passes as `internal`; an answer may be null,
-/// which is not SQL's NULL.
-pub(crate) struct Pointer(pub(crate) pg_sys::Datum);
 
 /// An expression of type `hamming_ball`, as far as it is known.
 pub(crate) struct BallExpression {
@@ -103,7 +96,7 @@ pub(crate) fn answer(request: &Pointer) -> Pointer {
         }
         if is_a(node, pg_sys::NodeTag::T_SupportRequestSelectivity) {
             let request = &mut *node.cast::<pg_sys::SupportRequestSelectivity>();
-            if let Some(share) = selectivity(request) {
+            if let Some(share) = selectivity_of(request) {
                 request.selectivity = share;
                 return Pointer(pg_sys::Datum::from(node));
             }
@@ -214,7 +207,7 @@ unsafe fn constructor(sibling: pg_sys::Oid) -> Option<pg_sys::Oid> {
 ///
 /// # Safety
 /// The request is PostgreSQL's.
-unsafe fn selectivity(request: &pg_sys::SupportRequestSelectivity) -> Option<f64> {
+unsafe fn selectivity_of(request: &pg_sys::SupportRequestSelectivity) -> Option<f64> {
     // SAFETY: the caller's promise.
     unsafe {
         let arguments = PgList::<pg_sys::Node>::from_pg(request.args);
@@ -225,9 +218,9 @@ unsafe fn selectivity(request: &pg_sys::SupportRequestSelectivity) -> Option<f64
             function: request.funcid,
         };
         Some(if request.is_join {
-            statistics::join(request.root, comparison, request.sjinfo, request.jointype)
+            selectivity::join(request.root, comparison, request.sjinfo, request.jointype)
         } else {
-            statistics::restriction(request.root, comparison, request.varRelid)
+            selectivity::restriction(request.root, comparison, request.varRelid)
         })
     }
 }
@@ -271,7 +264,7 @@ pub(crate) unsafe fn restriction_selectivity(fcinfo: pg_sys::FunctionCallInfo) -
         let argument = |number| pgrx::pg_getarg_datum_raw(fcinfo, number);
         let root = argument(0).cast_mut_ptr();
         let comparison = compared(root, oid(argument(1)), argument(2).cast_mut_ptr());
-        comparison.map_or(0.001, |it| statistics::restriction(root, it, argument(3).value() as i32))
+        comparison.map_or(0.001, |it| selectivity::restriction(root, it, argument(3).value() as i32))
     }
 }
 
@@ -287,7 +280,7 @@ pub(crate) unsafe fn join_selectivity(fcinfo: pg_sys::FunctionCallInfo) -> f64 {
         let root = argument(0).cast_mut_ptr();
         let comparison = compared(root, oid(argument(1)), argument(2).cast_mut_ptr());
         let kind = argument(3).value() as u16 as pg_sys::JoinType::Type;
-        comparison.map_or(0.001, |it| statistics::join(root, it, argument(4).cast_mut_ptr(), kind))
+        comparison.map_or(0.001, |it| selectivity::join(root, it, argument(4).cast_mut_ptr(), kind))
     }
 }
 
@@ -295,27 +288,23 @@ fn oid(datum: pg_sys::Datum) -> pg_sys::Oid {
     pg_sys::Oid::from(datum.value() as u32)
 }
 
-// SAFETY: an `internal` is taken as the pointer that it is.
-unsafe impl<'fcx> ArgAbi<'fcx> for Pointer {
-    unsafe fn unbox_arg_unchecked(arg: Arg<'_, 'fcx>) -> Self {
-        // SAFETY: the function is strict, so the argument is present.
-        unsafe { Pointer(arg.unbox_arg_using_from_datum().expect("a pointer that is not NULL")) }
-    }
+/// Support function of `near_dup(bigint, bigint, integer)`: makes a call an
+/// index condition, and says how many rows it keeps.
+#[pg_extern(sql = "")]
+fn near_dup_support(request: Pointer) -> Pointer {
+    answer(&request)
 }
 
-// SAFETY: a pointer is passed by value.
-unsafe impl BoxRet for Pointer {
-    unsafe fn box_into<'fcx>(self, fcinfo: &mut FcInfo<'fcx>) -> Datum<'fcx> {
-        // SAFETY: as above.
-        unsafe { fcinfo.return_raw_datum(self.0) }
-    }
+/// Restriction estimator of `<@` and `=~`.
+#[pg_extern(sql = "")]
+fn near_sel(fcinfo: pg_sys::FunctionCallInfo) -> f64 {
+    // SAFETY: declared with the arguments of an estimator.
+    unsafe { restriction_selectivity(fcinfo) }
 }
 
-// SAFETY: the SQL type named is the one that is taken and given.
-unsafe impl SqlTranslatable for Pointer {
-    const TYPE_IDENT: &'static str = "internal";
-    const TYPE_ORIGIN: TypeOrigin = TypeOrigin::External;
-    const ARGUMENT_SQL: Result<SqlMappingRef, ArgumentError> = Ok(SqlMappingRef::literal("internal"));
-    const RETURN_SQL: Result<ReturnsRef, ReturnsError> =
-        Ok(ReturnsRef::One(SqlMappingRef::literal("internal")));
+/// Join estimator of `<@` and `=~`.
+#[pg_extern(sql = "")]
+fn near_joinsel(fcinfo: pg_sys::FunctionCallInfo) -> f64 {
+    // SAFETY: declared with the arguments of an estimator.
+    unsafe { join_selectivity(fcinfo) }
 }

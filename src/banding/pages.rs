@@ -12,6 +12,7 @@
 //! changes take a shorter way to the same record, see [`wal`](super::wal).
 
 use super::wal::{self, Delta};
+use crate::pg::raise;
 use dedup_core::banding::{
     Change, Edit, Error, Pages, Result, WritePage, used_after, used_bytes, validate_edits,
 };
@@ -295,7 +296,7 @@ impl Pages for RelationPages {
             }
         } else {
             pgrx::check_for_interrupts!();
-            super::memory::check();
+            crate::pg::memory::check();
         }
         Ok(())
     }
@@ -347,21 +348,19 @@ pub(crate) unsafe fn raise_index_error(relation: pg_sys::Relation, error: Error)
     let name = unsafe { relation_name(relation) };
     use pgrx::PgSqlErrorCode as Code;
     match error {
-        Error::Corrupt { block, what } => super::raise(
+        Error::Corrupt { block, what } => raise(
             Code::ERRCODE_INDEX_CORRUPTED,
             format!("index \"{name}\" is corrupted at block {block}: {what}"),
             format!("REINDEX INDEX {name}; then look for the cause: storage, memory, or a bug in pg_dedup."),
         ),
-        Error::Version { .. } => super::raise(
+        Error::Version { .. } => raise(
             Code::ERRCODE_FEATURE_NOT_SUPPORTED,
             format!("index \"{name}\": {error}"),
             format!("Install the version of pg_dedup that made it, or REINDEX INDEX {name}."),
         ),
-        Error::Option(what) => super::raise(Code::ERRCODE_INVALID_PARAMETER_VALUE, what.into_owned(), ""),
-        Error::OutOfMemory(error) => super::memory::raise_out_of_memory(error),
-        Error::Storage(what) => {
-            super::raise(Code::ERRCODE_INTERNAL_ERROR, format!("index \"{name}\": {what}"), "")
-        }
+        Error::Option(what) => raise(Code::ERRCODE_INVALID_PARAMETER_VALUE, what.into_owned(), ""),
+        Error::OutOfMemory(error) => crate::pg::memory::raise_out_of_memory(error),
+        Error::Storage(what) => raise(Code::ERRCODE_INTERNAL_ERROR, format!("index \"{name}\": {what}"), ""),
     }
 }
 

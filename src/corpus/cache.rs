@@ -1,20 +1,26 @@
-//! Corpora and dictionaries out of the extension's tables. A version never
-//! changes, so it is kept by the process until one is dropped.
+//! Corpora and dictionaries in the memory of the process. A version never
+//! changes, so it is kept until one is dropped.
 
-use super::query::{read, schema};
-use super::raise;
-use super::recipe::forget_recipes;
-use super::stale;
-use dedup_core::features::{Corpus, Dictionary, RecipeError, Resolver, Shape, TextRecipe, missing};
+use super::invalidate;
+use super::versions::stored_row;
+use crate::pg::{raise, read, schema, text};
+use dedup_core::features::{Corpus, Dictionary, RecipeError, Resolver, Shape, TextRecipe};
 use pgrx::{PgSqlErrorCode, PgSubXactCallbackEvent, PgXactCallbackEvent, pg_sys};
 use serde_json::Value;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 thread_local! {
     static CORPORA: RefCell<HashMap<String, Arc<Corpus>>> = RefCell::default();
     static DICTIONARIES: RefCell<HashMap<String, Arc<Dictionary>>> = RefCell::default();
+    /// What else to forget with them.
+    static ALSO: Cell<Option<fn()>> = const { Cell::new(None) };
+}
+
+/// Has `also` called whenever what is kept is forgotten.
+pub(super) fn on_forget(also: fn()) {
+    ALSO.set(Some(also));
 }
 
 /// Finds corpora and dictionaries in the database.
@@ -41,43 +47,10 @@ fn kept<T>(
     if let Some(found) = cache.with_borrow(|kept| kept.get(name).map(Arc::clone)) {
         return Ok(found);
     }
-    stale::watch(tables());
+    invalidate::watch(tables());
     let loaded = Arc::new(load()?);
     cache.with_borrow_mut(|kept| kept.insert(name.to_owned(), Arc::clone(&loaded)));
     Ok(loaded)
-}
-
-/// The parts of `petitions@1`.
-pub(crate) fn split_name(name: &str) -> Option<(&str, &str)> {
-    let (base, version) = name.split_once('@')?;
-    let plain =
-        !version.is_empty() && !version.starts_with('0') && version.bytes().all(|b| b.is_ascii_digit());
-    (plain && !base.is_empty() && version.len() < 10).then_some((base, version))
-}
-
-/// The columns, as text or bytes, of the version called `name`: of its row, or
-/// (while a restore has not loaded the row) of the function that carries the
-/// version through a dump; or the error that names those there are.
-pub(crate) fn stored_row(kind: &str, columns: &str, name: &str) -> Result<Vec<Option<Vec<u8>>>, RecipeError> {
-    let table = format!("{}._dedup_{kind}", schema());
-    let found = split_name(name).and_then(|(base, version)| {
-        let query = format!(
-            "SELECT {columns} FROM {table} WHERE name OPERATOR(pg_catalog.=) $1 \
-             AND version OPERATOR(pg_catalog.=) $2::pg_catalog.int4 AND NOT dropped"
-        );
-        read(&query, &[base, version]).pop().or_else(|| {
-            let query =
-                format!("SELECT {columns} FROM {}._dedup_{kind}_carried($1, $2::pg_catalog.int4)", schema());
-            read(&query, &[base, version]).pop()
-        })
-    });
-    found.ok_or_else(|| {
-        let query = format!(
-            "SELECT pg_catalog.concat(name, '@', version) FROM {table} WHERE NOT dropped ORDER BY name, version DESC"
-        );
-        let known: Vec<String> = read(&query, &[]).into_iter().flatten().flatten().map(text).collect();
-        missing(kind, name, &known[..known.len().min(20)])
-    })
 }
 
 fn load_corpus(name: &str) -> Result<Corpus, RecipeError> {
@@ -114,11 +87,6 @@ fn damaged(kind: &str, name: &str) -> ! {
     )
 }
 
-/// Bytes of a text column.
-pub(crate) fn text(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
-}
-
 /// To be called before a version is written: if the transaction or
 /// subtransaction is rolled back, the number will be given to other content,
 /// and what this process may have kept of it must go.
@@ -141,12 +109,12 @@ fn tables() -> [pg_sys::Oid; 2] {
 /// Lets all sessions know, when this transaction commits, that a version is no
 /// more.
 pub(crate) fn tell_dropped() {
-    stale::tell(tables());
+    invalidate::tell(tables());
 }
 
 /// Forgets what is kept if a version has been dropped since.
 pub(super) fn forget_dropped() {
-    if stale::is_stale() {
+    if invalidate::is_stale() {
         forget();
     }
 }
@@ -154,5 +122,7 @@ pub(super) fn forget_dropped() {
 fn forget() {
     CORPORA.with_borrow_mut(HashMap::clear);
     DICTIONARIES.with_borrow_mut(HashMap::clear);
-    forget_recipes();
+    if let Some(also) = ALSO.get() {
+        also();
+    }
 }

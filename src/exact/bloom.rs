@@ -1,7 +1,7 @@
 //! The type `bloom`: a filter that can be stored, added to, merged and asked.
 
-use crate::pg::host::within_memory_limit;
 use crate::pg::{Message, aggregate, raise};
+use crate::settings::within_memory_limit;
 use dedup_core::exact::{Bloom, BloomError, Hashing, Rule, Shape};
 use dedup_core::memory::{self, OrRaise, Room};
 use pgrx::datum::Internal;
@@ -101,7 +101,6 @@ fn bloom_contains(filter: &[u8], content: &str) -> bool {
 
 /// What is known of a filter.
 #[pg_extern(sql = "")]
-#[allow(clippy::type_complexity)]
 fn bloom_stats(
     filter: &[u8],
 ) -> TableIterator<

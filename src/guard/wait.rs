@@ -202,7 +202,7 @@ fn is_alone(tag: &pg_sys::LOCKTAG) -> bool {
 /// Tells others that a row of `fingerprint` is about to be stored in `table`,
 /// and gives the transactions that are about to store one within `distance` of
 /// it, or may just have done so.
-pub(crate) fn publish(
+pub(super) fn publish(
     table: pg_sys::Oid,
     column: &str,
     fingerprint: u64,

@@ -1,10 +1,10 @@
 //! P1's exact stage over a stream of rows: `bloom_seen`, `trie_seen`,
 //! `exact_seen`.
 
-use crate::bloom::{empty, hashing, rule};
-use crate::pg::host::within_memory_limit;
+use super::bloom::{empty, hashing, rule};
 use crate::pg::raise;
 use crate::pg::window::Window;
+use crate::settings::within_memory_limit;
 use dedup_core::exact::{Bloom, DigitTrie, ExactSet, Shape};
 use dedup_core::hash::city64;
 use dedup_core::memory::{OrRaise, filled};

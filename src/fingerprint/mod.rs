@@ -1,12 +1,20 @@
 //! Fingerprints: `simhash` in its four forms and `simhash_features`.
 
-use crate::pg::{RecipeArg, Record, Row, TsVector, raise, raise_recipe};
+mod aggregate;
+mod distance;
+mod explain;
+mod trigger;
+mod tsvector;
+
+use crate::corpus::{RecipeArg, raise_recipe};
+use crate::pg::{Record, Row, raise};
 use dedup_core::features::{Bag, Extractor, RowRecipe, TextRecipe};
 use dedup_core::hash::city64;
 use dedup_core::signature::{SimHash, Weight};
 use pgrx::prelude::*;
 use std::cell::RefCell;
 use std::rc::Rc;
+use tsvector::TsVector;
 
 /// The weights of an array of fields and their recipe.
 type WeightedFields = (Vec<Option<f64>>, Rc<RowRecipe>);

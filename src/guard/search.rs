@@ -40,43 +40,42 @@
 //! stored at some moment between the start and the end of the search, as if the
 //! search had been made at that moment.
 
-use super::super::record::Row;
-use super::super::{ball::Ball, raise};
-use super::call::{Call, Event};
 use super::key::Key;
 use super::wait;
-use crate::banding::{DISTANCE, WITHIN, is_banding_relation};
+use crate::banding::{Ball, DISTANCE, WITHIN, is_banding_relation};
+use crate::pg::trigger::{Call, Event};
+use crate::pg::{Row, raise};
 use dedup_core::signature::hamming;
 use pgrx::datum::IntoDatum;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::{PgList, PgSqlErrorCode, PgTupleDesc, pg_sys};
 
 /// What is searched for.
-pub(crate) struct Search<'a> {
+pub(super) struct Search<'a> {
     /// The call that asks.
-    pub(crate) call: &'a Call,
+    pub(super) call: &'a Call,
     /// The column of the fingerprint.
-    pub(crate) column: &'a str,
+    pub(super) column: &'a str,
     /// The fingerprint of the new row.
-    pub(crate) fingerprint: u64,
+    pub(super) fingerprint: u64,
     /// Rows within this distance are near.
-    pub(crate) distance: u32,
+    pub(super) distance: u32,
     /// Whether the nearest row is wanted, or any.
-    pub(crate) nearest: bool,
+    pub(super) nearest: bool,
     /// Whether to read whole tables that have no usable index.
-    pub(crate) without_index: bool,
+    pub(super) without_index: bool,
     /// What a row that is near must fulfil besides.
-    pub(crate) verify: &'a dyn Fn(&Row) -> bool,
+    pub(super) verify: &'a dyn Fn(&Row) -> bool,
 }
 
 /// A row near the new one.
-pub(crate) struct Near {
+pub(super) struct Near {
     /// Its key.
-    pub(crate) key: Key,
+    pub(super) key: Key,
     /// Its distance.
-    pub(crate) distance: u32,
+    pub(super) distance: u32,
     /// Whether its transaction is in progress and waits for this one.
-    pub(crate) undecided: bool,
+    pub(super) undecided: bool,
 }
 
 /// A row found, and the transaction that decides about it if one does.
@@ -99,7 +98,7 @@ unsafe extern "C-unwind" {
 impl Search<'_> {
     /// Finds an earlier row near the new one. Waits for transactions in
     /// progress that decide about one, unless they wait for this one.
-    pub(crate) fn find(&self) -> Option<Near> {
+    pub(super) fn find(&self) -> Option<Near> {
         loop {
             let mut candidate = self.scan()?;
             let Some((transaction, speculative)) = candidate.decided_by else { return Some(candidate.near) };
@@ -148,7 +147,7 @@ impl Search<'_> {
 
     /// The table whose rows must not be near each other: that of the row or,
     /// for a trigger of a partitioned table, that one.
-    pub(crate) fn whole_table(&self) -> pg_sys::Oid {
+    pub(super) fn whole_table(&self) -> pg_sys::Oid {
         self.call.table_of_trigger()
     }
 
@@ -376,7 +375,7 @@ impl Search<'_> {
 
     /// Whether the new row, already stored, is still there when a deferred
     /// trigger asks.
-    pub(crate) fn is_still_there(&self) -> bool {
+    pub(super) fn is_still_there(&self) -> bool {
         // SAFETY: the tuple is a stored one of the relation.
         unsafe {
             let relation = self.call.relation();
@@ -448,7 +447,7 @@ unsafe fn death(tuple: pg_sys::HeapTuple, start: pg_sys::Snapshot) -> Death {
 
 /// Waits for a transaction that is about to store a row near the new one;
 /// says whether it has ended, or else waits for this one.
-pub(crate) fn wait_for_publisher(transaction: pg_sys::TransactionId) -> bool {
+pub(super) fn wait_for_publisher(transaction: pg_sys::TransactionId) -> bool {
     // SAFETY: no row is waited for.
     unsafe { wait::wait_for(transaction, std::ptr::null_mut(), std::ptr::null_mut()) }
 }

@@ -1,11 +1,10 @@
 //! Window functions that group rows by their fingerprints: `single_pass` and
 //! `near_dup_component`.
 
-use crate::pg::host::{
-    QueryHost, distance, done, progress_interval, threads, within_memory_limit, work_memory,
-};
+use crate::pg::host::{QueryHost, distance, done};
 use crate::pg::window::Window;
 use crate::progress::Progress;
+use crate::settings::{progress_interval, threads, within_memory_limit, work_memory};
 use dedup_core::cluster::{Settings, SinglePass, components};
 use dedup_core::memory::{OrRaise, filled, with_capacity};
 use pgrx::prelude::*;

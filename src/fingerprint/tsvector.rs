@@ -8,15 +8,15 @@ use pgrx::pgrx_sql_entity_graph::metadata::{
 };
 
 /// An argument of type `tsvector`.
-pub(crate) struct TsVector<'a>(&'a [u8]);
+pub(super) struct TsVector<'a>(&'a [u8]);
 
 /// A lexeme of a `tsvector`.
-pub(crate) struct Lexeme<'a> {
+pub(super) struct Lexeme<'a> {
     /// Its text.
-    pub(crate) text: &'a str,
+    pub(super) text: &'a str,
     /// How often it stands under the labels D, C, B and A; a lexeme without
     /// positions stands once under D.
-    pub(crate) labels: [u32; 4],
+    pub(super) labels: [u32; 4],
 }
 
 impl<'a> TsVector<'a> {
@@ -26,7 +26,7 @@ impl<'a> TsVector<'a> {
     /// lexeme (has positions: 1 bit, length: 11, offset: 20), the texts, and
     /// after a text at an even offset its positions (a 16-bit count, then 16
     /// bits each with the label on top). `None` if the bytes are not that.
-    pub(crate) fn lexemes(&self) -> Option<Vec<Lexeme<'a>>> {
+    pub(super) fn lexemes(&self) -> Option<Vec<Lexeme<'a>>> {
         let (count, rest) = self.0.split_first_chunk::<4>()?;
         let count = u32::from_ne_bytes(*count) as usize;
         let (entries, texts) = rest.split_at_checked(count.checked_mul(4)?)?;

@@ -1,8 +1,8 @@
 //! Recipes as arguments: parsed when they first appear, then recognised by
 //! their bytes, so that a statement over a million rows reads its recipe once.
 
-use super::stored::{Database, forget_dropped};
-use super::{raise, raise_recipe};
+use super::cache::{Database, forget_dropped, on_forget};
+use crate::pg::raise;
 use dedup_core::features::{RecipeError, RowRecipe, TextRecipe};
 use pgrx::callconv::{Arg, ArgAbi};
 use pgrx::datum::FromDatum;
@@ -62,6 +62,7 @@ fn cached<T: Cached>(bytes: &[u8], make: impl FnOnce() -> T) -> Rc<T> {
         Some(Rc::clone(&kept[0].1))
     });
     found.unwrap_or_else(|| {
+        on_forget(forget_recipes);
         let recipe = Rc::new(make());
         T::cache().with_borrow_mut(|kept| {
             kept.truncate(KEPT - 1);
@@ -72,9 +73,16 @@ fn cached<T: Cached>(bytes: &[u8], make: impl FnOnce() -> T) -> Rc<T> {
 }
 
 /// Drops the recipes kept, because what they name may have changed.
-pub(super) fn forget_recipes() {
+fn forget_recipes() {
     TextRecipe::cache().with_borrow_mut(Vec::clear);
     RowRecipe::cache().with_borrow_mut(Vec::clear);
+}
+
+/// Reports a recipe that cannot be followed.
+#[track_caller]
+pub(crate) fn raise_recipe(error: RecipeError) -> ! {
+    let message = format!("invalid weights: {error}");
+    raise(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message, error.hint)
 }
 
 fn parse<T: Cached>(text: &str, code: PgSqlErrorCode) -> T {

@@ -1,11 +1,10 @@
 //! `near_dup_pairs`: all pairs of rows of a query whose fingerprints are near.
 
-use crate::pg::host::{
-    QueryHost, distance as checked_distance, done, progress_interval, threads, work_memory,
-};
+use crate::pg::host::{QueryHost, distance as checked_distance, done};
 use crate::pg::raise;
 use crate::pg::rows::{Column, Output, walk};
 use crate::progress::Progress;
+use crate::settings::{progress_interval, threads, work_memory};
 use dedup_core::cluster::{Pairs, Settings};
 use pgrx::prelude::*;
 

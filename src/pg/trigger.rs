@@ -1,7 +1,7 @@
-//! The call of the trigger: its event, its rows, its answer.
+//! The call of a trigger: its event, its rows, its answer.
 
-use super::super::raise;
-use super::super::record::Row;
+use super::raise;
+use super::record::Row;
 use pgrx::htup::heap_getattr_raw;
 use pgrx::{PgMemoryContexts, PgRelation, PgSqlErrorCode, PgTupleDesc, pg_sys};
 use std::ffi::{CStr, CString};
@@ -32,7 +32,7 @@ pub(crate) struct Call {
     data: *mut pg_sys::TriggerData,
     function: *mut pg_sys::FmgrInfo,
     pub(crate) event: Event,
-    pub(super) columns: PgTupleDesc<'static>,
+    pub(crate) columns: PgTupleDesc<'static>,
 }
 
 /// A generation expression ready to be evaluated, kept for the statement.
@@ -100,7 +100,7 @@ impl Call {
     }
 
     /// The table that the row belongs to.
-    pub(super) fn relation(&self) -> pg_sys::Relation {
+    pub(crate) fn relation(&self) -> pg_sys::Relation {
         // SAFETY: a trigger is fired for a table, open during the call.
         unsafe { (*self.data).tg_relation }
     }
@@ -113,7 +113,7 @@ impl Call {
 
     /// The table that the trigger was created on: that of the row or, on a
     /// partition, one that it is a partition of, not always the topmost one.
-    pub(super) fn table_of_trigger(&self) -> pg_sys::Oid {
+    pub(crate) fn table_of_trigger(&self) -> pg_sys::Oid {
         // SAFETY: as above; a row of pg_trigger begins with the fixed columns of
         // its struct, and is read before its scan ends.
         unsafe {
@@ -145,7 +145,7 @@ impl Call {
     }
 
     /// The row as it is to be, or is, stored.
-    pub(super) fn new_tuple(&self) -> pg_sys::HeapTuple {
+    pub(crate) fn new_tuple(&self) -> pg_sys::HeapTuple {
         // SAFETY: the trigger's data is filled according to its event.
         unsafe {
             match self.event {
@@ -156,7 +156,7 @@ impl Call {
     }
 
     /// The row as it was before an update.
-    pub(super) fn old_tuple(&self) -> Option<pg_sys::HeapTuple> {
+    pub(crate) fn old_tuple(&self) -> Option<pg_sys::HeapTuple> {
         match self.event {
             Event::BeforeInsert | Event::AfterInsert => None,
             // SAFETY: as above.

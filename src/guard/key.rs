@@ -1,18 +1,19 @@
 //! The name of a row in messages: its primary key.
 
-use super::super::record::Row;
-use super::super::statement::{Argument, execute};
+use crate::pg::Row;
+use crate::pg::statement::{Argument, execute};
+use crate::pg::trigger::Call;
 use pgrx::{PgRelation, pg_sys};
 
 /// The key of a row.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Key {
+pub(super) struct Key {
     /// The key's columns; `ctid` of a table without a primary key.
     columns: Vec<String>,
     /// Their values.
     values: Vec<String>,
     /// Whether the user may see them, and how near the row is.
-    pub(crate) visible: bool,
+    pub(super) visible: bool,
 }
 
 impl Key {
@@ -49,7 +50,7 @@ impl Key {
 
     /// The value as it is stored elsewhere: that of the one column, or of all
     /// in parentheses.
-    pub(crate) fn value(&self) -> String {
+    pub(super) fn value(&self) -> String {
         match self.values.as_slice() {
             [value] => value.clone(),
             values => format!("({})", values.join(",")),
@@ -58,7 +59,7 @@ impl Key {
 
     /// As PostgreSQL writes keys in messages; `None` if the user may not read
     /// the table.
-    pub(crate) fn shown(&self) -> Option<String> {
+    pub(super) fn shown(&self) -> Option<String> {
         self.visible.then(|| format!("({})=({})", self.columns.join(", "), self.values.join(", ")))
     }
 }
@@ -85,12 +86,10 @@ unsafe fn may_read(relation: pg_sys::Relation) -> bool {
     }
 }
 
-impl super::Call {
-    /// The key of the new row.
-    pub(crate) fn key(&self) -> Key {
-        // SAFETY: the row is one of the relation.
-        unsafe { Key::of(self.relation(), &self.row(), (*self.new_tuple()).t_self) }
-    }
+/// The key of the new row.
+pub(super) fn key_of(call: &Call) -> Key {
+    // SAFETY: the row is one of the relation.
+    unsafe { Key::of(call.relation(), &call.row(), (*call.new_tuple()).t_self) }
 }
 
 /// Writes a pair into a log table: `duplicate`, `original`, `distance`,
@@ -98,7 +97,7 @@ impl super::Call {
 /// table, whatever the search path. Whoever may read the log but not the table
 /// finds the row logged as its own original. The values are arguments of the
 /// statement, for the text of a statement is shown with its errors.
-pub(crate) fn log_pair(call: &super::Call, table: &str, duplicate: &Key, original: &Key, distance: u32) {
+pub(super) fn log_pair(call: &Call, table: &str, duplicate: &Key, original: &Key, distance: u32) {
     let own_schema = || {
         // SAFETY: the relation is open, and not closed here.
         let relation = unsafe { PgRelation::from_pg(call.relation()) };

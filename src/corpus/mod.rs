@@ -1,17 +1,24 @@
 //! Corpora and dictionaries: versions that are built once, named in recipes,
 //! and dropped when nothing names them any more.
 
-use crate::pg::host::within_memory_limit;
+mod cache;
+mod invalidate;
+mod recipe_arg;
+mod versions;
+
+pub(crate) use cache::Database;
+pub(crate) use recipe_arg::{RecipeArg, cached_from_text, raise_recipe};
+
 use crate::pg::rows::{Column, walk};
-use crate::pg::{
-    RecipeArg, forget_if_rolled_back, raise, raise_recipe, read, schema, split_name, stored_row,
-    tell_dropped, text,
-};
+use crate::pg::{raise, read, schema, text};
+use crate::settings::within_memory_limit;
+use cache::{forget_if_rolled_back, tell_dropped};
 use dedup_core::features::{CorpusBuilder, Extractor, TextRecipe};
 use dedup_core::text::Segmenter;
 use pgrx::prelude::*;
 use pgrx::{JsonB, check_for_interrupts};
 use serde_json::Value;
+use versions::{split_name, stored_row};
 
 /// Freezes the document frequencies of the texts of a query.
 #[pg_extern(sql = "")]
@@ -43,8 +50,7 @@ fn dedup_corpus_extend(corpus: &str, query: &str) -> String {
     };
     let recipe = String::from_utf8_lossy(recipe);
     let json: Value = serde_json::from_str(&recipe).unwrap_or_default();
-    let recipe =
-        TextRecipe::resolved(&json, &crate::pg::Database).unwrap_or_else(|error| raise_recipe(error));
+    let recipe = TextRecipe::resolved(&json, &Database).unwrap_or_else(|error| raise_recipe(error));
     let mut builder = CorpusBuilder::new(recipe);
     let documents = String::from_utf8_lossy(documents).parse().unwrap_or(0);
     builder.extend(documents, common, single).unwrap_or_else(|| raise_damaged(corpus));

@@ -1,9 +1,10 @@
 //! `near_dup_text_pairs`: all pairs of texts of a query that are alike, exactly.
 
-use crate::pg::host::{done, work_memory};
+use crate::pg::host::done;
 use crate::pg::raise;
 use crate::pg::rows::{Output, text_argument, walk};
 use crate::pg::spill::TempFile;
+use crate::settings::work_memory;
 use dedup_core::cluster::Host;
 use dedup_core::evaluate::SimilarPairs;
 use pgrx::prelude::*;
