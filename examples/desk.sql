@@ -117,7 +117,7 @@ FROM generate_series(3, :widest, 2) AS radius LEFT JOIN pair ON distance <= radi
 ALTER TABLE pair ADD COLUMN similarity float8;
 \set ECHO queries
 \timing on
-UPDATE pair SET similarity = jaccard(x.:text, y.:text) FROM desk x, desk y WHERE x.:id = pair.a AND y.:id = pair.b;
+UPDATE pair SET similarity = ngram_jaccard(x.:text, y.:text) FROM desk x, desk y WHERE x.:id = pair.a AND y.:id = pair.b;
 \timing off
 \if :{?truth}
 SELECT count(*) AS pairs_verified, count(*) FILTER (WHERE is_true) AS true_ones,

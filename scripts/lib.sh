@@ -77,6 +77,16 @@ need_packages() {
     rm -f "$log"
 }
 
+# need_known_packages NAME…: the same for those that the package lists know; the others stay away.
+need_known_packages() {
+    local name known=()
+    command -v apt-cache >/dev/null || return 0
+    for name in "$@"; do
+        [[ -z $(apt-cache -q=2 show "$name" 2>/dev/null) ]] || known+=("$name")
+    done
+    [[ ${#known[@]} -eq 0 ]] || need_packages "${known[@]}"
+}
+
 newest_pg_config() {
     local version
     for version in 18 17 16 15 14; do

@@ -53,25 +53,25 @@ CREATE FUNCTION hamming_ball(center bigint, radius integer) RETURNS hamming_ball
     AS 'MODULE_PATHNAME', 'hamming_ball_wrapper' LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 1;
 COMMENT ON FUNCTION hamming_ball(bigint, integer) IS 'the fingerprints within radius bits of center; none if radius is negative';
 
-CREATE FUNCTION near_sel(internal, oid, internal, integer) RETURNS double precision
-    AS 'MODULE_PATHNAME', 'near_sel_wrapper' LANGUAGE c STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION near_sel(internal, oid, internal, integer) IS 'restriction selectivity of <@ and =~';
-CREATE FUNCTION near_joinsel(internal, oid, internal, smallint, internal) RETURNS double precision
-    AS 'MODULE_PATHNAME', 'near_joinsel_wrapper' LANGUAGE c STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION near_joinsel(internal, oid, internal, smallint, internal) IS 'join selectivity of <@ and =~';
+CREATE FUNCTION hamming_sel(internal, oid, internal, integer) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'hamming_sel_wrapper' LANGUAGE c STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION hamming_sel(internal, oid, internal, integer) IS 'restriction selectivity of <@ and =~';
+CREATE FUNCTION hamming_joinsel(internal, oid, internal, smallint, internal) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'hamming_joinsel_wrapper' LANGUAGE c STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION hamming_joinsel(internal, oid, internal, smallint, internal) IS 'join selectivity of <@ and =~';
 
-CREATE FUNCTION within_ball(fp bigint, ball hamming_ball) RETURNS boolean
-    AS 'MODULE_PATHNAME', 'within_ball_wrapper' LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 1;
-COMMENT ON FUNCTION within_ball(bigint, hamming_ball) IS 'implementation of <@ operator';
-CREATE OPERATOR <@ (LEFTARG = bigint, RIGHTARG = hamming_ball, FUNCTION = within_ball,
-    RESTRICT = near_sel, JOIN = near_joinsel);
+CREATE FUNCTION hamming_in_ball(fp bigint, ball hamming_ball) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'hamming_in_ball_wrapper' LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION hamming_in_ball(bigint, hamming_ball) IS 'implementation of <@ operator';
+CREATE OPERATOR <@ (LEFTARG = bigint, RIGHTARG = hamming_ball, FUNCTION = hamming_in_ball,
+    RESTRICT = hamming_sel, JOIN = hamming_joinsel);
 COMMENT ON OPERATOR <@ (bigint, hamming_ball) IS 'fingerprint lies within the ball';
 
-CREATE FUNCTION near(a bigint, b bigint) RETURNS boolean
-    AS 'MODULE_PATHNAME', 'near_wrapper' LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 1;
-COMMENT ON FUNCTION near(bigint, bigint) IS 'implementation of =~ operator';
-CREATE OPERATOR =~ (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = near, COMMUTATOR = =~,
-    RESTRICT = near_sel, JOIN = near_joinsel);
+CREATE FUNCTION hamming_within_3(a bigint, b bigint) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'hamming_within_3_wrapper' LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION hamming_within_3(bigint, bigint) IS 'implementation of =~ operator';
+CREATE OPERATOR =~ (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = hamming_within_3, COMMUTATOR = =~,
+    RESTRICT = hamming_sel, JOIN = hamming_joinsel);
 COMMENT ON OPERATOR =~ (bigint, bigint) IS 'fingerprints differ in at most three bits';
 
 CREATE FUNCTION banding_handler(internal) RETURNS index_am_handler

@@ -295,7 +295,7 @@ fn summed(mut counts: [u64; 65]) -> [u64; 65] {
 fn advice(calibration: &Calibration, radius: u32, rows: u64) -> Option<String> {
     let alone =
         format!("<- the widest at which the fingerprint alone is right in 19 of 20 pairs, among {rows} rows");
-    let verified = "<- the widest whose candidates can all be verified by their texts (jaccard)";
+    let verified = "<- the widest whose candidates can all be verified by their texts (ngram_jaccard)";
     match (radius == calibration.alone, radius == calibration.verified) {
         (true, true) => Some(format!("{alone}; {verified}")),
         (true, false) => Some(alone),
@@ -361,7 +361,8 @@ fn dedup_suggest(
     let mut background = Background::measure(&prints);
     background.rows = profile.texts() as u64;
     let distance = background.calibrate().verified;
-    let method = if suggestion.kind.compare_texts() { "near_dup_text_pairs" } else { "near_dup + jaccard" };
+    let method =
+        if suggestion.kind.compare_texts() { "near_dup_text_pairs" } else { "near_dup + ngram_jaccard" };
     let options = json!({
         "weights": suggestion.recipe,
         "distance": distance,

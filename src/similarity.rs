@@ -1,4 +1,4 @@
-//! Similarity of texts: `jaccard`, `containment`, `cosine`.
+//! Similarity of texts: `ngram_jaccard`, `ngram_containment`, `simhash_cosine`.
 
 use crate::corpus::RecipeArg;
 use crate::fingerprint::text_recipe;
@@ -9,19 +9,19 @@ use pgrx::prelude::*;
 
 /// Jaccard's coefficient of the character n-grams.
 #[pg_extern(sql = "")]
-fn jaccard(a: &str, b: &str, n: i32) -> f64 {
+fn ngram_jaccard(a: &str, b: &str, n: i32) -> f64 {
     signature::jaccard(a, b, length(n))
 }
 
 /// The share of the character n-grams of `a` that `b` has.
 #[pg_extern(sql = "")]
-fn containment(a: &str, b: &str, n: i32) -> f64 {
+fn ngram_containment(a: &str, b: &str, n: i32) -> f64 {
     signature::containment(a, b, length(n))
 }
 
 /// The cosine of the weighted features; NULL weights are the default recipe.
 #[pg_extern(sql = "")]
-fn cosine(a: Option<&str>, b: Option<&str>, weights: Option<RecipeArg<TextRecipe>>) -> Option<f64> {
+fn simhash_cosine(a: Option<&str>, b: Option<&str>, weights: Option<RecipeArg<TextRecipe>>) -> Option<f64> {
     Some(signature::cosine(a?, b?, &text_recipe(weights)))
 }
 

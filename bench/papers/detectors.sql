@@ -54,11 +54,11 @@ CALL measure('pg_dedup', 'default fingerprint, ≤ 3',
     'SELECT a, b FROM near_dup_pairs(''SELECT id, fp FROM prints'', 3)');
 CALL measure('pg_dedup', 'default fingerprint, ≤ 12, jaccard ≥ 0.5', '',
     'SELECT p.a, p.b FROM near_dup_pairs(''SELECT id, fp FROM prints'', 12) p JOIN texts x ON x.id = p.a JOIN texts y ON y.id = p.b
-      WHERE jaccard(x.body, y.body) >= 0.5');
+      WHERE ngram_jaccard(x.body, y.body) >= 0.5');
 CALL measure('pg_dedup', 'the same by an index join',
     'CREATE INDEX ON prints USING banding (fp); ANALYZE prints',
     'SELECT x.id AS a, y.id AS b FROM prints x JOIN prints y ON near_dup(x.fp, y.fp, 12) AND x.id < y.id JOIN texts s ON s.id = x.id JOIN texts t ON t.id = y.id
-      WHERE jaccard(s.body, t.body) >= 0.5');
+      WHERE ngram_jaccard(s.body, t.body) >= 0.5');
 CALL measure('pg_dedup', 'near_dup_text_pairs, 2-grams ≥ 0.5', '',
     'SELECT a, b FROM near_dup_text_pairs(''SELECT id, body FROM texts'', 0.5, 2)');
 
@@ -99,14 +99,14 @@ CALL measure('P3', 'combined similarity ≥ 0.25, μ = 0.9',
 CALL measure('P3', 'MinHash, 32 bands of 4, jaccard ≥ 0.5',
     'CREATE TABLE m AS SELECT id, minhash(body) AS signature, minhash_bands(minhash(body), 32, 4) AS bands FROM texts; CREATE INDEX ON m USING gin (bands); ANALYZE m',
     'SELECT x.id AS a, y.id AS b FROM m x JOIN m y ON x.bands && y.bands AND x.id < y.id JOIN texts s ON s.id = x.id JOIN texts t ON t.id = y.id
-      WHERE jaccard(s.body, t.body) >= 0.5');
+      WHERE ngram_jaccard(s.body, t.body) >= 0.5');
 
 -- P4 and the survey in it. Those that no index of PostgreSQL serves verify the pairs that share a band.
 CALL measure('P4', 'Shingle, three words, sampled by 4, jaccard ≥ 0.5',
     'CREATE TABLE s AS SELECT id, shingle_hashes(body) AS hashes, shingle_hashes(body, 3, 4) AS sample FROM texts; CREATE INDEX ON s USING gin (sample); ANALYZE s',
-    'SELECT x.id AS a, y.id AS b FROM s x JOIN s y ON x.sample && y.sample AND x.id < y.id WHERE jaccard(x.hashes, y.hashes) >= 0.5');
+    'SELECT x.id AS a, y.id AS b FROM s x JOIN s y ON x.sample && y.sample AND x.id < y.id WHERE set_jaccard(x.hashes, y.hashes) >= 0.5');
 CALL measure('P4', 'the same, jaccard > 0.95', '',
-    'SELECT x.id AS a, y.id AS b FROM s x JOIN s y ON x.sample && y.sample AND x.id < y.id WHERE jaccard(x.hashes, y.hashes) > 0.95');
+    'SELECT x.id AS a, y.id AS b FROM s x JOIN s y ON x.sample && y.sample AND x.id < y.id WHERE set_jaccard(x.hashes, y.hashes) > 0.95');
 CALL measure('Broder', 'super-shingles',
     'CREATE TABLE ss AS SELECT id, super_shingles(sample, 4) AS codes FROM s; CREATE INDEX ON ss USING gin (codes); ANALYZE ss',
     'SELECT x.id AS a, y.id AS b FROM ss x JOIN ss y ON x.codes && y.codes AND x.id < y.id');
@@ -116,10 +116,10 @@ CALL measure('survey', 'candidates for the lines below: a common band', '',
     'SELECT x.id AS a, y.id AS b FROM m x JOIN m y ON x.bands && y.bands AND x.id < y.id');
 CREATE TABLE candidates AS SELECT a, b, x.body AS one, y.body AS other FROM found JOIN texts x ON x.id = a JOIN texts y ON y.id = b;
 CALL measure('survey', 'VSM cosine of words ≥ 0.8', '',
-    $$SELECT a, b FROM candidates WHERE cosine(one, other, '{"tokens": "words"}') >= 0.8$$);
+    $$SELECT a, b FROM candidates WHERE simhash_cosine(one, other, '{"tokens": "words"}') >= 0.8$$);
 CALL measure('survey', 'SCAM ≥ 0.8', '', 'SELECT a, b FROM candidates WHERE scam_similarity(one, other) >= 0.8');
 CALL measure('survey', 'feature codes, jaccard ≥ 0.5', 'CREATE TABLE f AS SELECT id, feature_codes(body, 2) AS codes FROM texts; ALTER TABLE f ADD PRIMARY KEY (id)',
-    'SELECT a, b FROM candidates JOIN f x ON x.id = a JOIN f y ON y.id = b WHERE jaccard(x.codes, y.codes) >= 0.5');
+    'SELECT a, b FROM candidates JOIN f x ON x.id = a JOIN f y ON y.id = b WHERE set_jaccard(x.codes, y.codes) >= 0.5');
 CALL measure('P5', 'SpotSigs ≥ 0.45', 'CREATE TABLE sp AS SELECT id, spotsigs(body) AS spots FROM texts; ALTER TABLE sp ADD PRIMARY KEY (id)',
     'SELECT a, b FROM candidates JOIN sp x ON x.id = a JOIN sp y ON y.id = b WHERE spotsigs_similarity(x.spots, y.spots) >= 0.45');
 CALL measure('P5', 'sentence lengths ≥ 0.7', 'CREATE TABLE sl AS SELECT id, sentence_lengths(body) AS lengths FROM texts; ALTER TABLE sl ADD PRIMARY KEY (id)',

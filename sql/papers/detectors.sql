@@ -41,28 +41,28 @@ COMMENT ON FUNCTION length_weight(text) IS
 -- Shingles (Broder 1997) and sets. The similarity of two arrays as sets; NULL
 -- elements do not count, and an empty set is similar to nothing.
 
-CREATE FUNCTION jaccard(a text[], b text[]) RETURNS double precision
-    AS 'MODULE_PATHNAME', 'jaccard_texts_wrapper'
+CREATE FUNCTION set_jaccard(a text[], b text[]) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'set_jaccard_texts_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 50;
-COMMENT ON FUNCTION jaccard(text[], text[]) IS
+COMMENT ON FUNCTION set_jaccard(text[], text[]) IS
     'Jaccard similarity, 0 to 1, of two sets: what both have over what either has';
 
-CREATE FUNCTION containment(a text[], b text[]) RETURNS double precision
-    AS 'MODULE_PATHNAME', 'containment_texts_wrapper'
+CREATE FUNCTION set_containment(a text[], b text[]) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'set_containment_texts_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 50;
-COMMENT ON FUNCTION containment(text[], text[]) IS
+COMMENT ON FUNCTION set_containment(text[], text[]) IS
     'share, 0 to 1, of the set a that the set b has; 0 if a is empty';
 
-CREATE FUNCTION jaccard(a bigint[], b bigint[]) RETURNS double precision
-    AS 'MODULE_PATHNAME', 'jaccard_hashes_wrapper'
+CREATE FUNCTION set_jaccard(a bigint[], b bigint[]) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'set_jaccard_hashes_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 50;
-COMMENT ON FUNCTION jaccard(bigint[], bigint[]) IS
+COMMENT ON FUNCTION set_jaccard(bigint[], bigint[]) IS
     'Jaccard similarity, 0 to 1, of two sets: what both have over what either has';
 
-CREATE FUNCTION containment(a bigint[], b bigint[]) RETURNS double precision
-    AS 'MODULE_PATHNAME', 'containment_hashes_wrapper'
+CREATE FUNCTION set_containment(a bigint[], b bigint[]) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'set_containment_hashes_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 50;
-COMMENT ON FUNCTION containment(bigint[], bigint[]) IS
+COMMENT ON FUNCTION set_containment(bigint[], bigint[]) IS
     'share, 0 to 1, of the set a that the set b has; 0 if a is empty';
 
 CREATE FUNCTION shingles(content text, w integer DEFAULT 3) RETURNS text[]

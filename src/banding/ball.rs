@@ -154,12 +154,12 @@ fn hamming_ball_send(ball: Ball) -> Vec<u8> {
 
 /// `<@`: whether a fingerprint lies in the ball.
 #[pg_extern(sql = "")]
-fn within_ball(fp: i64, ball: Ball) -> bool {
+fn hamming_in_ball(fp: i64, ball: Ball) -> bool {
     ball.contains(fp as u64)
 }
 
 /// `=~`: whether two fingerprints differ in at most three bits.
 #[pg_extern(sql = "")]
-fn near(a: i64, b: i64) -> bool {
+fn hamming_within_3(a: i64, b: i64) -> bool {
     hamming(a as u64, b as u64) <= NEAR_DISTANCE
 }

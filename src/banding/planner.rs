@@ -297,14 +297,14 @@ fn near_dup_support(request: Pointer) -> Pointer {
 
 /// Restriction estimator of `<@` and `=~`.
 #[pg_extern(sql = "")]
-fn near_sel(fcinfo: pg_sys::FunctionCallInfo) -> f64 {
+fn hamming_sel(fcinfo: pg_sys::FunctionCallInfo) -> f64 {
     // SAFETY: declared with the arguments of an estimator.
     unsafe { restriction_selectivity(fcinfo) }
 }
 
 /// Join estimator of `<@` and `=~`.
 #[pg_extern(sql = "")]
-fn near_joinsel(fcinfo: pg_sys::FunctionCallInfo) -> f64 {
+fn hamming_joinsel(fcinfo: pg_sys::FunctionCallInfo) -> f64 {
     // SAFETY: declared with the arguments of an estimator.
     unsafe { join_selectivity(fcinfo) }
 }

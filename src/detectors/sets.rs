@@ -15,25 +15,25 @@ fn hashes(a: Array<'_, i64>, b: Array<'_, i64>) -> Overlap {
 
 /// What both sets have over what either has.
 #[pg_extern(sql = "")]
-fn jaccard_texts(a: Array<'_, &str>, b: Array<'_, &str>) -> f64 {
+fn set_jaccard_texts(a: Array<'_, &str>, b: Array<'_, &str>) -> f64 {
     texts(a, b).jaccard()
 }
 
-/// As `jaccard_texts`, of hashes.
+/// As `set_jaccard_texts`, of hashes.
 #[pg_extern(sql = "")]
-fn jaccard_hashes(a: Array<'_, i64>, b: Array<'_, i64>) -> f64 {
+fn set_jaccard_hashes(a: Array<'_, i64>, b: Array<'_, i64>) -> f64 {
     hashes(a, b).jaccard()
 }
 
 /// The share of `a` that `b` has.
 #[pg_extern(sql = "")]
-fn containment_texts(a: Array<'_, &str>, b: Array<'_, &str>) -> f64 {
+fn set_containment_texts(a: Array<'_, &str>, b: Array<'_, &str>) -> f64 {
     texts(a, b).containment()
 }
 
-/// As `containment_texts`, of hashes.
+/// As `set_containment_texts`, of hashes.
 #[pg_extern(sql = "")]
-fn containment_hashes(a: Array<'_, i64>, b: Array<'_, i64>) -> f64 {
+fn set_containment_hashes(a: Array<'_, i64>, b: Array<'_, i64>) -> f64 {
     hashes(a, b).containment()
 }
 

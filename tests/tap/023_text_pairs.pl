@@ -33,7 +33,7 @@ my $find = sub { return "near_dup_text_pairs('SELECT id, content FROM $_[0]', $_
 # Exactly what the comparison of all with all finds, whatever the memory.
 $node->safe_psql('postgres', 'CREATE TABLE few AS SELECT * FROM short ORDER BY abs(id) LIMIT 2500');
 my $digest = "count(*) || ' ' || md5(string_agg(concat_ws(' ', a, b, similarity), ',' ORDER BY a, b))";
-my $truth = scalar_of($node, "SELECT $digest FROM (SELECT a.id AS a, b.id AS b, jaccard(a.content, b.content, 2) AS similarity
+my $truth = scalar_of($node, "SELECT $digest FROM (SELECT a.id AS a, b.id AS b, ngram_jaccard(a.content, b.content, 2) AS similarity
 	FROM few a JOIN few b ON a.id < b.id) p WHERE similarity >= 0.4");
 like($truth, qr/^[1-9]\d\d/, 'there are pairs to find');
 for my $memory ('64kB', '4MB', '1GB')

@@ -56,10 +56,10 @@ my @texts = (
 	'han' => '(SELECT count(*) FROM simhash_explain(a, b))',
 	'words' => '(SELECT count(*) FROM simhash_explain_summary(a, b))',
 	'han words' => 'near_dup(a, b)',
-	'han words' => 'jaccard(a, b)',
-	'han' => 'jaccard(a, b, 20)',
-	'digits' => 'containment(a, b, 64)',
-	'han words' => 'cosine(a, b)',
+	'han words' => 'ngram_jaccard(a, b)',
+	'han' => 'ngram_jaccard(a, b, 20)',
+	'digits' => 'ngram_containment(a, b, 64)',
+	'han words' => 'simhash_cosine(a, b)',
 	'han' => 'minhash(a, 4096, 64)',
 	'han words' => 'shingles(a)',
 	'words' => 'shingles(a, 64)',
@@ -87,7 +87,7 @@ my @texts = (
 my @queries = (
 	map({ "SELECT $_ FROM arrays" }
 		'minhash(t, 4096)', 'minhash(ARRAY(SELECT abs(x) FROM unnest(h) x), array_fill(3::bigint, ARRAY[4000]), array_fill(5::bigint, ARRAY[4000]), 1000003)', 'minhash_similarity(h, g)', 'minhash_bands(h, 4000, 200)',
-		'jaccard(t, u)', 'jaccard(h, g)', 'containment(t, u)', 'containment(h, g)', 'super_shingles(h, 1024)', 'spotsigs_similarity(t, u)',
+		'set_jaccard(t, u)', 'set_jaccard(h, g)', 'set_containment(t, u)', 'set_containment(h, g)', 'super_shingles(h, 1024)', 'spotsigs_similarity(t, u)',
 		'sentence_length_similarity(i, j)', q{imatch('word1', t)}, q{sentence_string('a. b.', t)}, q{spotsigs('a b', t, u)},
 		'simhash(t, array_fill(1.0::float8, ARRAY[1000000]))', q{simhash('a', jsonb_build_object('stop', t))},
 		q{simhash('a', (SELECT jsonb_build_object('terms', jsonb_object_agg(x, 1)) FROM unnest(t) x))},
@@ -122,7 +122,7 @@ while (my ($kinds, $expression) = splice(@texts, 0, 2))
 # What does the same little work whatever it is given, and what other tests cancel.
 my @others = qw(
 	banding_handler bloom_in bloom_out bloom_send combined_similarity combined_similarity_radius dedup_corpus_drop
-	dedup_dictionary_drop dedup_into hamming_ball_in hamming_ball_out hamming_ball_send minhash_band_recall near near_dup_guard near_joinsel near_sel simhash_trigger within_ball);
+	dedup_dictionary_drop dedup_into hamming_ball_in hamming_ball_out hamming_ball_send hamming_in_ball hamming_joinsel hamming_sel hamming_within_3 minhash_band_recall near_dup_guard simhash_trigger);
 my $functions = $node->safe_psql('postgres', q{
 	SELECT DISTINCT proname FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
 	 WHERE d.refobjid IN (SELECT oid FROM pg_extension WHERE extname IN ('pg_dedup', 'pg_dedup_papers')) AND prorettype <> 'internal'::regtype

@@ -127,7 +127,7 @@ SELECT count(*) AS differing FROM (
     SELECT id, min(id::int) OVER (PARTITION BY keeper)::text FROM dedup('SELECT id, body FROM letter ORDER BY id', '{"distance": 12, "progress": 0}')) d;
 -- The two rows of every merge are as near as the log says.
 SELECT count(*) > 0 AS merges, count(*) FILTER (WHERE m.distance <> simhash(a.body) <~> simhash(b.body) OR m.distance > 12
-        OR m.similarity <> jaccard(a.body, b.body) OR m.similarity < 0.5 OR m.kept >= m.absorbed) AS wrong
+        OR m.similarity <> ngram_jaccard(a.body, b.body) OR m.similarity < 0.5 OR m.kept >= m.absorbed) AS wrong
 FROM slow_merges m JOIN letter a ON a.id = m.a JOIN letter b ON b.id = m.b;
 
 -- Single-Pass: each to the nearest centre that arrived before it.

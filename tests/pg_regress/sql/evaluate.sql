@@ -20,7 +20,7 @@ CREATE TABLE title (id bigint, content text);
 INSERT INTO title VALUES (1, '小区停水三天怎么办'), (2, '小区停水两天怎么办？'), (3, '请问公租房何时摇号'), (4, '公租房何时摇号'), (5, NULL), (6, '……'), (7, '……'), (8, '水');
 SELECT a, b, round(similarity::numeric, 3) AS similarity FROM near_dup_text_pairs('SELECT id, content FROM title') ORDER BY a, b;
 SELECT (SELECT count(*) FROM near_dup_text_pairs('SELECT id, content FROM title', 0.2, 1))
-     = (SELECT count(*) FROM title a JOIN title b ON a.id < b.id AND jaccard(a.content, b.content, 1) >= 0.2) AS exact;
+     = (SELECT count(*) FROM title a JOIN title b ON a.id < b.id AND ngram_jaccard(a.content, b.content, 1) >= 0.2) AS exact;
 SELECT * FROM near_dup_text_pairs('SELECT id, content FROM title', 0);
 SELECT * FROM near_dup_text_pairs('SELECT id, content FROM title', 0.5, 65);
 SELECT * FROM near_dup_text_pairs(NULL);

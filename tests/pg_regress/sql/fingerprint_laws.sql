@@ -61,9 +61,9 @@ SELECT bool_and(EXISTS (SELECT near_dup_bands(fp) INTERSECT
     SELECT near_dup_bands(fp # (1::bigint << a) # (1::bigint << b) # (1::bigint << c))))
 FROM (SELECT simhash('petition ' || n), n % 64, n * 7 % 64, n * 13 % 64 FROM generate_series(1, 300) n) s(fp, a, b, c);
 -- The similarities of texts agree with each other.
-SELECT jaccard('停水', '停水') = 1, containment('停水', '小区停水') = 1, cosine('停水', '停水！') > 0.999,
-       jaccard('ab', 'cd') = 0, containment('ab', 'cd') = 0, cosine('ab', 'cd') = 0,
-       jaccard(NULL, 'a') IS NULL, cosine('a', NULL) IS NULL;
+SELECT ngram_jaccard('停水', '停水') = 1, ngram_containment('停水', '小区停水') = 1, simhash_cosine('停水', '停水！') > 0.999,
+       ngram_jaccard('ab', 'cd') = 0, ngram_containment('ab', 'cd') = 0, simhash_cosine('ab', 'cd') = 0,
+       ngram_jaccard(NULL, 'a') IS NULL, simhash_cosine('a', NULL) IS NULL;
 -- A failed statement leaves nothing behind that the next one meets.
 SELECT simhash('停水'::text, '{"tokens": "words"}') AS before \gset
 \set VERBOSITY sqlstate

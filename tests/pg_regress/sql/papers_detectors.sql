@@ -8,7 +8,7 @@ SELECT minhash(ARRAY['停水', '物业'], 3) = minhash(ARRAY['物业', NULL, '�
   array_length(minhash('小区停水三天'::text), 1) AS values, minhash('……'::text) AS nothing, minhash('{}'::text[]) AS empty;
 SELECT max(v) < 100 AS paper FROM unnest(minhash(ARRAY['停水', '物业'], 100, 'paper')) v;
 -- The estimate is near what it estimates.
-SELECT abs(minhash_similarity(minhash(a, 1024), minhash(b, 1024)) - jaccard(a, b)) < 0.06 AS near
+SELECT abs(minhash_similarity(minhash(a, 1024), minhash(b, 1024)) - ngram_jaccard(a, b)) < 0.06 AS near
 FROM (VALUES ('小区停水三天，物业一直不管，请有关部门尽快处理', '小区停水两天，物业一直不管，请有关部门处理')) v(a, b);
 SELECT hamming, combined_similarity(hamming, 0.5) FROM generate_series(0, 5) hamming;
 SELECT mu, combined_similarity_radius(0.25, mu) FROM unnest('{0.9,0.85,0.8}'::float8[]) mu;
@@ -16,9 +16,9 @@ SELECT combined_similarity_radius(), combined_similarity_radius(0.2, 0.5), combi
 SELECT n, round(length_weight(repeat('水', n))::numeric, 4) FROM generate_series(1, 5) n;
 SELECT s, round(minhash_band_recall(s, 32, 4)::numeric, 4) FROM unnest('{0.2,0.4,0.6,0.8}'::float8[]) s;
 -- Sets.
-SELECT jaccard(ARRAY['a','b'], ARRAY['b','c',NULL]), containment(ARRAY['a','b'], ARRAY['b','c']),
-  jaccard('{1,2}'::bigint[], '{2,1,1}'), containment('{}'::bigint[], '{1}'), jaccard('{}'::text[], '{}');
-SELECT jaccard('小区停水', '小区停电') AS of_texts;
+SELECT set_jaccard(ARRAY['a','b'], ARRAY['b','c',NULL]), set_containment(ARRAY['a','b'], ARRAY['b','c']),
+  set_jaccard('{1,2}'::bigint[], '{2,1,1}'), set_containment('{}'::bigint[], '{1}'), set_jaccard('{}'::text[], '{}');
+SELECT ngram_jaccard('小区停水', '小区停电') AS of_texts;
 -- Shingles.
 SELECT shingles('A rose is a rose is a rose.', 4);
 SELECT shingle_hashes('停水停电', 2) = ARRAY[simhash('停水 停电'::text, '{"tokens": "shingles", "n": 2}')] AS same_hash;
@@ -62,7 +62,7 @@ CREATE INDEX ON petition USING gin (minhash_bands(minhash(body, 4), 1, 4));
 EXPLAIN (COSTS OFF) SELECT id FROM petition WHERE minhash_bands(minhash(body, 4), 1, 4) && minhash_bands(minhash('第7号楼停水3天'::text, 4), 1, 4);
 SELECT array_agg(id ORDER BY id) FROM petition,
   (SELECT body AS q FROM petition WHERE id = 7) s
- WHERE minhash_bands(minhash(body, 64), 16, 4) && minhash_bands(minhash(q, 64), 16, 4) AND jaccard(body, q) >= 0.6;
+ WHERE minhash_bands(minhash(body, 64), 16, 4) && minhash_bands(minhash(q, 64), 16, 4) AND ngram_jaccard(body, q) >= 0.6;
 -- I-Match: equality, by a btree.
 CREATE INDEX ON petition (imatch(body, '{停水,37,74,111}'));
 EXPLAIN (COSTS OFF) SELECT id FROM petition WHERE imatch(body, '{停水,37,74,111}') = imatch('停水 74', '{停水,37,74,111}');
@@ -84,7 +84,7 @@ EXPLAIN (COSTS OFF) SELECT p.id FROM petition p, (SELECT fp, tags FROM petition 
 RESET enable_seqscan;
 SELECT bool_and(near) AS radius_suffices, count(*) > 0 AS some_pairs, max(distance) > 0 AS not_only_equal_ones FROM (
   SELECT near_dup(p.fp, q.fp, combined_similarity_radius()) AS near, hamming(p.fp, q.fp) AS distance FROM petition p, petition q
-  WHERE p.id < q.id AND combined_similarity(hamming(p.fp, q.fp), jaccard(p.tags, q.tags)) >= 0.25) pairs;
+  WHERE p.id < q.id AND combined_similarity(hamming(p.fp, q.fp), set_jaccard(p.tags, q.tags)) >= 0.25) pairs;
 SELECT mu, max(d) AS widest, combined_similarity_radius(0.25, mu) AS radius FROM unnest('{0.8,0.85,0.9}'::float8[]) mu, generate_series(0, 64) d
  WHERE combined_similarity(d, 1, mu) >= 0.25 GROUP BY mu ORDER BY mu;
 DROP TABLE petition;
@@ -99,7 +99,7 @@ BEGIN
     $s$SELECT minhash_bands('{1,2,3}', 2, 2)$s$, $s$SELECT minhash_bands('{1,2,3}', 0, 2)$s$, $s$SELECT minhash_band_recall(1.5, 2, 2)$s$,
     $s$SELECT combined_similarity(65, 0.5)$s$, $s$SELECT combined_similarity(3, 'NaN')$s$, $s$SELECT combined_similarity_radius(0.25, 2)$s$,
     $s$SELECT shingles('a', 0)$s$, $s$SELECT shingle_hashes('a', 3, 0)$s$, $s$SELECT super_shingles('a', 3, 1, 0)$s$, $s$SELECT super_shingles('{1,NULL}'::bigint[])$s$,
-    $s$SELECT imatch('a', '{a}'::text[], 0)$s$, $s$SELECT imatch('a', 'nobody@1', 0.1, 0.9)$s$, $s$SELECT imatch('a', 'imatch@1', 0.1, 1.9)$s$,
+    $s$SELECT set_jaccard('{1,2}', '{1,3}')$s$, $s$SELECT imatch('a', '{a}'::text[], 0)$s$, $s$SELECT imatch('a', 'nobody@1', 0.1, 0.9)$s$, $s$SELECT imatch('a', 'imatch@1', 0.1, 1.9)$s$,
     $s$SELECT imatch_random('a', '{a}', 2000)$s$, $s$SELECT imatch_random('a', '{a}', 5, -1)$s$, $s$SELECT imatch_lexicon('a', -1, NULL)$s$,
     $s$SELECT scam_subset('a', 'b', 2)$s$, $s$SELECT spotsigs('a', distance => 0)$s$,
     $s$SELECT feature_codes('a', 0)$s$, $s$SELECT sentence_length_similarity('{1,NULL}', '{1}')$s$]
