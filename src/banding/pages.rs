@@ -9,7 +9,7 @@
 //! WAL: one commit is one generic record. Generic WAL zeroes what lies between
 //! `pd_lower` and `pd_upper`, so `pd_lower` always ends the bytes in use. On an
 //! unlogged or temporary index the same calls change the buffers only. Small
-//! changes take a shorter way to the same record, see [`wal`](super::wal).
+//! changes take a shorter way to the same record, see [`wal`].
 
 use super::wal::{self, Delta};
 use crate::pg::raise;

@@ -338,9 +338,9 @@ impl Call {
                 self.new_tuple(),
                 columns,
                 1,
-                &mut number,
-                &mut datum,
-                &mut is_null,
+                &raw mut number,
+                &raw mut datum,
+                &raw mut is_null,
             );
             pg_sys::Datum::from(changed)
         }

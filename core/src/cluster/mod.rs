@@ -7,7 +7,7 @@
 //! * [`SinglePass`] puts each row to the nearest earlier centre (P4).
 //! * [`Between`] finds the pairs of new rows with those that are there, and
 //!   [`Growing`] the clusters that they join, found or bridge.
-//! * [`components`] are the rows that near pairs connect, with an optional
+//! * [`components`](fn@components) are the rows that near pairs connect, with an optional
 //!   guard against chains.
 //! * [`Linker`] makes groups of near pairs that are verified one by one.
 

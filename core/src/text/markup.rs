@@ -26,7 +26,7 @@ const INLINE: [&[u8]; 20] = [
 ];
 
 /// Writes the text of the document `source` to `out`, which is emptied first.
-/// Comments, tags and what [`UNSEEN`] elements hold are left out; character
+/// Comments, tags and what `UNSEEN` elements hold are left out; character
 /// references are resolved. A document can be as broken as it likes.
 pub fn strip_markup(source: &str, markup: Markup, out: &mut String) {
     out.clear();
