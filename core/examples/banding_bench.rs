@@ -3,21 +3,10 @@
 //! Data as in the design: 70 % random, 30 % copies with 0 to 3 flipped bits. Prints, asserts nothing.
 use std::time::{Duration, Instant};
 
-use dedup_core::banding::{
-    Builder, Index, MemoryPages, MemorySpill, NearestScan, Options, Pages, RangeScan, Tid,
-};
+use dedup_core::banding::{Builder, Index, MemoryPages, NearestScan, Options, Pages, RangeScan, Tid};
 
-struct Rng(u64);
-
-impl Rng {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-}
+use dedup_core::external::MemorySpill;
+use dedup_core::random::SplitMix64;
 
 fn tid(n: usize) -> Tid {
     // 60 rows a heap page.
@@ -29,7 +18,7 @@ fn percentiles(mut times: Vec<Duration>) -> (Duration, Duration) {
     (times[times.len() / 2], times[times.len() * 95 / 100])
 }
 
-fn data(n: usize, rng: &mut Rng) -> Vec<u64> {
+fn data(n: usize, rng: &mut SplitMix64) -> Vec<u64> {
     let mut fps: Vec<u64> = Vec::with_capacity(n);
     for k in 0..n {
         let fp = if k > 0 && rng.next() % 10 < 3 {
@@ -44,7 +33,7 @@ fn data(n: usize, rng: &mut Rng) -> Vec<u64> {
 }
 
 fn run(n: usize) -> dedup_core::banding::Result<()> {
-    let mut rng = Rng(7);
+    let mut rng = SplitMix64::new(7);
     let fps = data(n, &mut rng);
     let pages = MemoryPages::new(8168);
     let mut spill = MemorySpill::default();
@@ -79,7 +68,7 @@ fn searches(
     pages: &MemoryPages,
     index: &Index,
     fps: &[u64],
-    rng: &mut Rng,
+    rng: &mut SplitMix64,
 ) -> dedup_core::banding::Result<()> {
     let mut hits = Vec::new();
     for (d, queries) in [(0, 3000), (3, 3000), (5, 2000), (7, 1000), (10, 300), (13, 100), (64, 3)] {

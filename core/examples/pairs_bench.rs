@@ -1,7 +1,9 @@
 //! Times all pairs and Single-Pass in memory, without a server:
 //! `pairs_bench [millions] [distance] [threads] [memory in MiB]`.
 
-use dedup_core::cluster::{MemoryHost, Pairs, Settings, SinglePass};
+use dedup_core::cluster::{Pairs, Settings, SinglePass};
+use dedup_core::external::MemoryHost;
+use dedup_core::random::SplitMix64;
 use std::time::Instant;
 
 fn main() {
@@ -10,21 +12,16 @@ fn main() {
     };
     let (rows, distance, threads) = (number(1, 1) * 1_000_000, number(2, 3) as u32, number(3, 2));
     let memory = number(4, 4096) << 20;
-    let mut x = 1u64;
-    let mut next = || {
-        x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    };
+    let mut random = SplitMix64::new(1);
     // 70 % random, 30 % copies with 0 to 3 flipped bits.
     let mut fps: Vec<u64> = Vec::with_capacity(rows);
     for i in 0..rows as u64 {
-        let fp = next();
+        let fp = random.next();
         fps.push(if i == 0 || fp % 10 < 7 {
             fp
         } else {
-            (0..next() % 4).fold(fps[(next() % i) as usize], |fp, _| fp ^ 1 << (next() % 64))
+            (0..random.next() % 4)
+                .fold(fps[(random.next() % i) as usize], |fp, _| fp ^ 1 << (random.next() % 64))
         });
     }
     let mut host = MemoryHost;

@@ -1,10 +1,11 @@
 //! Building, in memory and through spilled runs, and hot buckets.
-#![allow(missing_docs)]
 
-mod banding_common;
+mod common;
 
-use banding_common::*;
-use dedup_core::banding::{Builder, Built, Index, MemoryPages, MemorySpill, Options};
+use common::Rng;
+use common::banding::*;
+use dedup_core::banding::{Builder, Built, Index, MemoryPages, Options};
+use dedup_core::external::MemorySpill;
 
 fn build(body: usize, memory: usize, fps: &[u64], options: Options) -> (MemoryPages, Built) {
     let pages = MemoryPages::new(body);
@@ -26,7 +27,7 @@ fn rows_of(fps: &[u64]) -> Rows {
 /// brute force, before and after further inserts and deletes.
 #[test]
 fn banding_a_build_answers_like_brute_force() {
-    let mut rng = Rng(11);
+    let mut rng = Rng::new(11);
     for shape in SHAPES {
         for (body, memory, n) in
             [(512, 1 << 26, 20_000), (512, 0, 20_000), (8168, 0, 9_000), (4072, 1 << 26, 1)]
@@ -65,7 +66,7 @@ fn banding_a_build_without_rows_is_an_empty_index() {
 /// Protects the size promised: at most 46 bytes a row after a build of random rows.
 #[test]
 fn banding_a_build_is_small() {
-    let fps = fingerprints(Shape::Random, 300_000, &mut Rng(12));
+    let fps = fingerprints(Shape::Random, 300_000, &mut Rng::new(12));
     let (_, built) = build(8168, 1 << 26, &fps, Options::default());
     let bytes = u64::from(built.pages) * 8192 / built.rows;
     assert!(bytes <= 46, "{bytes}");
@@ -74,7 +75,7 @@ fn banding_a_build_is_small() {
 /// Protects the fill left by random inserts: about 70 %.
 #[test]
 fn banding_inserts_leave_leaves_well_filled() {
-    let fps = fingerprints(Shape::Random, 100_000, &mut Rng(13));
+    let fps = fingerprints(Shape::Random, 100_000, &mut Rng::new(13));
     let (_, built) = build(8168, 1 << 26, &fps, Options { fillfactor: 100, ..Options::default() });
     let (pages, _, _) = index_by_insert(8168, &fps);
     let grown = dedup_core::banding::Pages::len(&pages).unwrap();
@@ -85,7 +86,7 @@ fn banding_inserts_leave_leaves_well_filled() {
 /// and above distance 3, and worth it.
 #[test]
 fn banding_hot_buckets_are_exact() {
-    let mut rng = Rng(14);
+    let mut rng = Rng::new(14);
     let base = rng.next();
     let mut fps = fingerprints(Shape::NearDuplicates, 6000, &mut rng);
     // Two hot buckets of block 1, one of them half one fingerprint; none elsewhere.
@@ -131,7 +132,7 @@ fn banding_hot_buckets_are_exact() {
 /// Protects the figures users are shown.
 #[test]
 fn banding_stats_describe_the_index() {
-    let fps = fingerprints(Shape::Random, 50_000, &mut Rng(15));
+    let fps = fingerprints(Shape::Random, 50_000, &mut Rng::new(15));
     let (pages, built) = build(8168, 1 << 26, &fps, Options::default());
     let stats = built.index.stats(&pages).unwrap();
     assert_eq!((stats.rows, stats.pages, stats.unused), (50_000, built.pages, 0));

@@ -1,10 +1,11 @@
 //! Nearest neighbours against brute force.
-#![allow(missing_docs)]
 
-mod banding_common;
+mod common;
 
-use banding_common::*;
-use dedup_core::banding::{Builder, Hit, Index, MemoryPages, MemorySpill, NearestScan, Options, Pages};
+use common::Rng;
+use common::banding::*;
+use dedup_core::banding::{Builder, Hit, Index, MemoryPages, NearestScan, Options, Pages};
+use dedup_core::external::MemorySpill;
 
 /// The first k, checked to come in order of distance.
 fn nearest<P: Pages>(pages: &P, index: &Index, query: u64, k: usize, batch: usize) -> Vec<Hit> {
@@ -39,7 +40,7 @@ fn assert_nearest(found: &[Hit], rows: &Rows, query: u64, k: usize, what: &str) 
 /// Protects exactness and order for every shape, from one row to all of them.
 #[test]
 fn banding_nearest_equals_brute_force() {
-    let mut rng = Rng(21);
+    let mut rng = Rng::new(21);
     for shape in SHAPES {
         for body in [512, 8168] {
             let fps = fingerprints(shape, 6000, &mut rng);
@@ -59,7 +60,7 @@ fn banding_nearest_equals_brute_force() {
 /// through hot buckets.
 #[test]
 fn banding_nearest_streams_more_rows_than_it_may_keep() {
-    let mut rng = Rng(22);
+    let mut rng = Rng::new(22);
     let base = rng.next();
     let mut fps = vec![base; 80_000];
     fps.extend(vec![base ^ 0xff; 90_000]);
@@ -85,7 +86,7 @@ fn banding_nearest_streams_more_rows_than_it_may_keep() {
 /// Protects the lazy part: the nearest of a near-duplicate are found without reading much.
 #[test]
 fn banding_nearest_reads_little_for_near_duplicates() {
-    let mut rng = Rng(23);
+    let mut rng = Rng::new(23);
     let mut fps = fingerprints(Shape::Random, 200_000, &mut rng);
     let base = rng.next();
     for _ in 0..20 {
@@ -109,7 +110,7 @@ fn banding_nearest_reads_little_for_near_duplicates() {
 /// their buckets, and no tree is read whole for them.
 #[test]
 fn banding_nearest_reads_little_before_many_copies() {
-    let mut rng = Rng(24);
+    let mut rng = Rng::new(24);
     let mut fps = fingerprints(Shape::Random, 300_000, &mut rng);
     let base = rng.next();
     fps.extend(vec![base; 70_000]);

@@ -1,10 +1,11 @@
 //! Random histories against a model.
-#![allow(missing_docs)]
 
-mod banding_common;
+mod common;
 
-use banding_common::*;
-use dedup_core::banding::{Builder, Index, MemoryPages, MemorySpill, NearestScan, Options, Tid};
+use common::Rng;
+use common::banding::*;
+use dedup_core::banding::{Builder, Index, MemoryPages, NearestScan, Options, Tid};
+use dedup_core::external::MemorySpill;
 use proptest::prelude::*;
 
 #[derive(Debug, Clone)]
@@ -51,7 +52,7 @@ proptest! {
         spill in any::<bool>(),
         ops in prop::collection::vec(op(), 1..40),
     ) {
-        let mut rng = Rng(seed);
+        let mut rng = Rng::new(seed);
         let shape = SHAPES[(seed % 6) as usize];
         let options = Options { fillfactor, mu: (seed % 3) as f64 };
         let (pages, mut rows) = (MemoryPages::new(512), Rows::new());

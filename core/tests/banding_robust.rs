@@ -1,11 +1,11 @@
 //! Crashes, threads, damage.
-#![allow(missing_docs)]
 
-mod banding_common;
+mod common;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use banding_common::*;
+use common::Rng;
+use common::banding::*;
 use dedup_core::banding::{
     CheckSink, Error, Finding, Index, MemoryPages, NearestScan, Pages, RangeScan, Tid, Tree, check,
 };
@@ -39,7 +39,7 @@ fn steps(rng: &mut Rng) -> Vec<Step> {
 /// there, and the work can go on.
 #[test]
 fn banding_every_prefix_of_commits_is_a_sound_index() {
-    let mut rng = Rng(31);
+    let mut rng = Rng::new(31);
     let steps = steps(&mut rng);
     let total = run_until_crash(&steps, u32::MAX).unwrap();
     assert!(total > 5000, "{total} commits");
@@ -110,7 +110,7 @@ fn one(pages: &MemoryPages, index: &Index, step: &Step, rows: &mut Rows) -> Resu
 /// search misses or repeats a row that was there throughout, and the end is what brute force says.
 #[test]
 fn banding_threads_meet_without_losing_rows() {
-    let mut rng = Rng(32);
+    let mut rng = Rng::new(32);
     let base = rng.next();
     let shape = |rng: &mut Rng| match rng.below(4) {
         0 => rng.next(),
@@ -139,7 +139,7 @@ fn banding_threads_meet_without_losing_rows() {
         for seed in 0..2 {
             let (pages, index, stop, stable, fps) = (&pages, &index, &stop, &stable, &fps);
             scope.spawn(move || {
-                let mut rng = Rng(seed);
+                let mut rng = Rng::new(seed);
                 while !stop.load(Ordering::Relaxed) {
                     let index = if rng.below(2) == 0 { *index } else { Index::open(pages).unwrap() };
                     let (query, d) = (rng.flip(fps[0], 3), rng.below(12) as u32);
@@ -203,7 +203,7 @@ fn damaged_index(rng: &mut Rng) -> (MemoryPages, Vec<u64>, Rows) {
 /// check finds nothing wrong then answers are right.
 #[test]
 fn banding_flipped_bytes_never_panic_hang_or_go_unnoticed() {
-    let mut rng = Rng(33);
+    let mut rng = Rng::new(33);
     let (sound, fps, rows) = damaged_index(&mut rng);
     let mut unnoticed = 0;
     for round in 0..600 {
@@ -277,7 +277,7 @@ impl CheckSink for Entries {
 /// link; and the entries it lists, which heapallindexed relies on.
 #[test]
 fn banding_check_finds_what_is_wrong_and_lists_what_is_there() {
-    let mut rng = Rng(34);
+    let mut rng = Rng::new(34);
     let (sound, _, rows) = damaged_index(&mut rng);
     assert_sound(&sound, "before");
     let index = Index::open(&sound).unwrap();

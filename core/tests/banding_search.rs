@@ -1,9 +1,9 @@
 //! Range search, insert and bulk delete against brute force.
-#![allow(missing_docs)]
 
-mod banding_common;
+mod common;
 
-use banding_common::*;
+use common::Rng;
+use common::banding::*;
 use std::cell::RefCell;
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use dedup_core::banding::{Edit, Index, MemoryPages, MemoryRead, MemoryWrite, Pag
 /// Protects exactness at every distance, on every shape of data, in trees of one level and of many.
 #[test]
 fn banding_range_search_equals_brute_force_at_every_distance() {
-    let mut rng = Rng(1);
+    let mut rng = Rng::new(1);
     for shape in SHAPES {
         for body in [512, 8168] {
             let fps = fingerprints(shape, 4000, &mut rng);
@@ -32,7 +32,7 @@ fn banding_range_search_equals_brute_force_at_every_distance() {
 /// Protects the walk of VACUUM and inserts into leaves it has emptied.
 #[test]
 fn banding_interleaved_inserts_and_deletes_keep_answers_exact() {
-    let mut rng = Rng(2);
+    let mut rng = Rng::new(2);
     for shape in SHAPES {
         let fps = fingerprints(shape, 3000, &mut rng);
         let (pages, index, mut rows) = index_by_insert(512, &fps);
@@ -70,7 +70,7 @@ fn banding_interleaved_inserts_and_deletes_keep_answers_exact() {
 #[test]
 fn banding_one_fingerprint_a_hundred_thousand_times() {
     let mut fps = vec![0xdead_beef_0bad_cafe; 100_000];
-    fps.extend(fingerprints(Shape::Random, 1000, &mut Rng(3)));
+    fps.extend(fingerprints(Shape::Random, 1000, &mut Rng::new(3)));
     let (pages, index, rows) = index_by_insert(8168, &fps);
     assert_eq!(search(&pages, &index, fps[0], 0, 500).len(), 100_000);
     assert!(search(&pages, &index, fps[100_500], 9, 500) == brute(&rows, fps[100_500], 9));
@@ -95,7 +95,7 @@ fn banding_an_empty_index_answers() {
 /// once.
 #[test]
 fn banding_a_scan_survives_changes_between_batches() {
-    let mut rng = Rng(4);
+    let mut rng = Rng::new(4);
     for d in [3, 8, 20, 64] {
         let fps = fingerprints(Shape::Sparse, 3000, &mut rng);
         let (pages, index, rows) = index_by_insert(512, &fps);
@@ -161,9 +161,8 @@ impl Pages for Watched {
         self.pages.commit(edits)
     }
 
-    fn check_interrupts(&self) -> Result<()> {
+    fn delay_point(&self) {
         self.interrupt.borrow_mut()(&self.pages);
-        Ok(())
     }
 
     fn prefetch(&self, block: u32) {
@@ -178,7 +177,7 @@ impl Pages for Watched {
 /// Protects prefetching: it names pages that are then read, and does not change answers.
 #[test]
 fn banding_prefetched_pages_are_read() {
-    let mut rng = Rng(5);
+    let mut rng = Rng::new(5);
     let fps = fingerprints(Shape::Random, 20_000, &mut rng);
     let (pages, index, rows) = index_by_insert(2048, &fps);
     let pages = Watched::new(pages, |_| ());
@@ -203,7 +202,7 @@ fn banding_prefetched_pages_are_read() {
 /// there.
 #[test]
 fn banding_bulk_delete_follows_entries_that_splits_move() {
-    let mut rng = Rng(6);
+    let mut rng = Rng::new(6);
     let fps = fingerprints(Shape::Random, 3000, &mut rng);
     let (pages, index, _) = index_by_insert(512, &fps);
     let before = pages.len().unwrap();

@@ -1,11 +1,10 @@
 //! Clusters equal straightforward references, whatever the data and threads.
 
-mod cluster_common;
+mod common;
 
-use cluster_common::{Data, brute_pairs, fingerprints};
-use dedup_core::cluster::{
-    Centre, Linkage, Linker, MemoryHost, Pair, Settings, SinglePass, UnionFind, components,
-};
+use common::groups::{Data, brute_pairs, fingerprints};
+use dedup_core::cluster::{Centre, Linkage, Linker, Pair, Settings, SinglePass, UnionFind, components};
+use dedup_core::external::MemoryHost;
 use dedup_core::signature::hamming;
 
 /// Every row against every centre: P4's own way.

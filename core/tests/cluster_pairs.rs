@@ -1,11 +1,13 @@
 //! Every near pair, each once: against brute force, whatever memory, threads
 //! and data.
 
-mod cluster_common;
+mod common;
 
-use cluster_common::{Data, brute_pairs, fingerprints};
-use dedup_core::banding::{Error, MemorySpill, Result};
-use dedup_core::cluster::{Host, MemoryHost, Pair, Pairs, Phase, Settings, components};
+use common::groups::{Data, brute_pairs, fingerprints};
+use common::interrupted_after;
+use dedup_core::cluster::{Pair, Pairs, Settings, components};
+use dedup_core::external::{Host, MemoryHost, MemorySpill, Phase};
+use dedup_core::hash::mix64;
 
 fn pairs(fps: &[u64], distance: u32, memory: usize, threads: usize) -> Vec<Pair> {
     let mut host = MemoryHost;
@@ -88,12 +90,7 @@ fn a_sink_may_stop() {
 /// test would take minutes.)
 #[test]
 fn a_hot_bucket_is_cut_again() {
-    let mut fps: Vec<u64> = Vec::new();
-    let mut x = 1u64;
-    for _ in 0..300_000 {
-        x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        fps.push(0xabcd_ef01_2300_0000 | x >> 42);
-    }
+    let fps: Vec<u64> = (0..300_000).map(|x| 0xabcd_ef01_2300_0000 | mix64(x) >> 42).collect();
     let found = pairs(&fps, 1, PLENTY, 2);
     let mut sorted: Vec<(u64, i64)> = fps.iter().copied().zip(0..).collect();
     sorted.sort_unstable();
@@ -108,13 +105,9 @@ fn a_hot_bucket_is_cut_again() {
     assert_eq!(found.len(), expected);
 }
 
-/// A host that notes how far the work is, and interrupts it at its `stop`th look.
+/// A host that records the progress of the search.
 #[derive(Default)]
-struct Watching {
-    shares: Vec<f64>,
-    checks: usize,
-    stop: Option<usize>,
-}
+struct Watching(Vec<f64>);
 
 impl Host for Watching {
     type File = MemorySpill;
@@ -123,32 +116,21 @@ impl Host for Watching {
         MemorySpill::default()
     }
 
-    fn check(&mut self) -> Result<()> {
-        self.checks += 1;
-        match self.stop {
-            Some(stop) if self.checks > stop => Err(Error::Storage("interrupted".into())),
-            _ => Ok(()),
-        }
-    }
-
     fn progress(&mut self, phase: Phase, share: f64) {
         if phase == Phase::Search {
-            self.shares.push(share);
+            self.0.push(share);
         }
     }
 }
 
-fn watched(fps: &[u64], settings: Settings, host: &mut Watching) -> Result<usize> {
+fn watched(fps: &[u64], settings: Settings) -> Vec<f64> {
+    let mut host = Watching::default();
     let mut collecting = Pairs::new(settings);
     for (i, &fp) in fps.iter().enumerate() {
-        collecting.add(i as i64, fp, host)?;
+        collecting.add(i as i64, fp, &mut host).unwrap();
     }
-    let mut found = 0;
-    collecting.finish(host, |_| {
-        found += 1;
-        Ok(true)
-    })?;
-    Ok(found)
+    collecting.finish(&mut host, |_| Ok(true)).unwrap();
+    host.0
 }
 
 /// Protects notices of progress: the share of the work rises from 0 to nearly
@@ -156,35 +138,34 @@ fn watched(fps: &[u64], settings: Settings, host: &mut Watching) -> Result<usize
 #[test]
 fn the_share_of_the_work_rises() {
     let fps = fingerprints(Data::Uniform, 40_000, 23);
-    let lonely: Vec<u64> = (0..40_000u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+    let lonely: Vec<u64> = (0..40_000).map(mix64).collect();
     for fps in [fps, lonely] {
         for (memory, threads) in [(PLENTY, 1), (PLENTY, 2), (LITTLE * 4, 1), (LITTLE * 4, 2)] {
-            let mut host = Watching::default();
-            watched(&fps, Settings { distance: 5, memory, threads }, &mut host).unwrap();
-            assert!(host.shares.is_sorted(), "{memory} {threads}");
-            assert!(host.shares.first().unwrap() < &0.2 && host.shares.last().unwrap() > &0.8);
-            assert!(host.shares.iter().all(|share| (0.0..=1.0).contains(share)));
+            let shares = watched(&fps, Settings { distance: 5, memory, threads });
+            assert!(shares.is_sorted(), "{memory} {threads}");
+            let (first, last) = (shares[0], shares[shares.len() - 1]);
+            assert!(first < 0.2 && last > 0.8, "{memory} {threads}: {first} to {last}");
+            assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)));
         }
     }
 }
 
-/// Protects against work that cannot be interrupted: the error of any look at
-/// interrupts ends it, and comes back.
+/// Protects against work that cannot be interrupted: whichever check for
+/// interrupts unwinds, the work ends there, threads included.
 #[test]
 fn an_interrupt_ends_the_work_wherever_it_comes() {
     let fps = fingerprints(Data::Skewed, 20_000, 29);
     for (memory, threads) in [(PLENTY, 1), (PLENTY, 2), (LITTLE, 1), (LITTLE, 2)] {
         let settings = Settings { distance: 6, memory, threads };
-        let mut host = Watching::default();
-        watched(&fps, settings, &mut host).unwrap();
-        // On threads the looks depend on the clock: those at its beginning are there in any case.
-        let looks = if threads == 1 { host.checks } else { 3 };
-        for stop in (0..looks).step_by(1 + looks / 25) {
-            let mut host = Watching { stop: Some(stop), ..Watching::default() };
-            assert!(watched(&fps, settings, &mut host).is_err(), "{memory} {threads} {stop} of {looks}");
-            assert_eq!(host.checks, stop + 1);
-            let mut host = Watching { stop: Some(stop.min(2)), ..Watching::default() };
-            assert!(components(&fps, settings, Some(8), &mut host).is_err());
+        let work = || drop(watched(&fps, settings));
+        let (interrupted, all) = interrupted_after(usize::MAX, work);
+        assert!(!interrupted && all > 10, "{all}");
+        // On threads the number of checks depends on the clock: those at the beginning are always there.
+        let checks = if threads == 1 { all } else { 3 };
+        for passed in (0..checks).step_by(1 + checks / 25) {
+            assert!(interrupted_after(passed, work).0, "{memory} {threads} {passed} of {checks}");
+            let components = || drop(components(&fps, settings, Some(8), &mut MemoryHost));
+            assert!(interrupted_after(passed.min(2), components).0);
         }
     }
 }

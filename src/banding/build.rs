@@ -126,12 +126,6 @@ impl PageSink for FileSink {
         progress(pg_sys::PROGRESS_CREATEIDX_TUPLES_TOTAL, total as i64);
         progress(pg_sys::PROGRESS_CREATEIDX_TUPLES_DONE, done as i64);
     }
-
-    fn check_interrupts(&mut self) -> Result<()> {
-        pgrx::check_for_interrupts!();
-        crate::pg::memory::check();
-        Ok(())
-    }
 }
 
 /// Writes a whole page into a pinned buffer.

@@ -16,6 +16,7 @@ use crate::pg::raise;
 use dedup_core::banding::{
     Change, Edit, Error, Pages, Result, WritePage, used_after, used_bytes, validate_edits,
 };
+use dedup_core::external;
 use pgrx::pg_sys;
 use std::cell::Cell;
 use std::ops::Deref;
@@ -285,7 +286,7 @@ impl Pages for RelationPages {
         Ok(())
     }
 
-    fn check_interrupts(&self) -> Result<()> {
+    fn delay_point(&self) {
         if self.delay {
             // SAFETY: no lock is held here, as the trait promises.
             unsafe {
@@ -295,10 +296,8 @@ impl Pages for RelationPages {
                 pg_sys::vacuum_delay_point(false);
             }
         } else {
-            pgrx::check_for_interrupts!();
-            crate::pg::memory::check();
+            dedup_core::interrupt::check();
         }
-        Ok(())
     }
 
     fn prefetch(&self, block: u32) {
@@ -359,8 +358,10 @@ pub(crate) unsafe fn raise_index_error(relation: pg_sys::Relation, error: Error)
             format!("Install the version of pg_dedup that made it, or REINDEX INDEX {name}."),
         ),
         Error::Option(what) => raise(Code::ERRCODE_INVALID_PARAMETER_VALUE, what.into_owned(), ""),
-        Error::OutOfMemory(error) => crate::pg::memory::raise_out_of_memory(error),
-        Error::Storage(what) => raise(Code::ERRCODE_INTERNAL_ERROR, format!("index \"{name}\": {what}"), ""),
+        Error::External(external::Error::OutOfMemory(error)) => crate::pg::memory::raise_out_of_memory(error),
+        Error::External(external::Error::Storage(what)) => {
+            raise(Code::ERRCODE_INTERNAL_ERROR, format!("index \"{name}\": {what}"), "")
+        }
     }
 }
 

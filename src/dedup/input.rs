@@ -5,7 +5,7 @@ use crate::pg::host::done;
 use crate::pg::raise;
 use crate::pg::spill::TempFile;
 use crate::settings::within_memory_limit;
-use dedup_core::banding::Spill;
+use dedup_core::external::Spill;
 use dedup_core::memory::{OrRaise, Room, filled};
 use pgrx::prelude::*;
 

@@ -6,7 +6,8 @@ use super::options::{Group, Options};
 use crate::pg::host::{QueryHost, done};
 use crate::progress::Progress;
 use crate::settings::{threads, work_memory};
-use dedup_core::cluster::{Linkage, Linker, Pairs, Settings, UnionFind, on_threads};
+use dedup_core::cluster::{Linkage, Linker, Pairs, Settings, UnionFind};
+use dedup_core::external::on_threads;
 use dedup_core::features::Extractor;
 
 /// Rows that are fingerprinted at a time, and bytes of content that are worked on.

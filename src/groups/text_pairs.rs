@@ -5,8 +5,8 @@ use crate::pg::raise;
 use crate::pg::rows::{Output, text_argument, walk};
 use crate::pg::spill::TempFile;
 use crate::settings::work_memory;
-use dedup_core::cluster::Host;
 use dedup_core::evaluate::SimilarPairs;
+use dedup_core::external::Host;
 use pgrx::prelude::*;
 
 /// Bytes of a text at most: its n-grams are sorted at one go.
@@ -58,11 +58,11 @@ fn near_dup_text_pairs(
             if content.len() > LONGEST {
                 raise_too_long(id, content.len())
             }
-            done(pairs.add(id, &content, &mut Cancellable));
+            done(pairs.add(id, &content, &mut Files));
         }
     });
     let mut output = Output::begin(fcinfo);
-    let found = pairs.finish(&mut Cancellable, |pair| {
+    let found = pairs.finish(&mut Files, |pair| {
         let (a, b) = (pair.a.into_datum(), pair.b.into_datum());
         // SAFETY: declared as bigint, bigint, double precision.
         unsafe { output.put([a, b, pair.similarity.into_datum()]) };
@@ -71,20 +71,14 @@ fn near_dup_text_pairs(
     done(found);
 }
 
-/// Files and interrupts of the running query.
-struct Cancellable;
+/// Temporary files of the running query.
+struct Files;
 
-impl Host for Cancellable {
+impl Host for Files {
     type File = TempFile;
 
     fn file(&mut self) -> TempFile {
         TempFile::new()
-    }
-
-    fn check(&mut self) -> dedup_core::banding::Result<()> {
-        pgrx::check_for_interrupts!();
-        crate::pg::memory::check();
-        Ok(())
     }
 }
 

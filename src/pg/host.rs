@@ -3,8 +3,7 @@
 
 use super::spill::TempFile;
 use crate::progress::Progress;
-use dedup_core::banding::{Error, Result};
-use dedup_core::cluster::{Host, Phase};
+use dedup_core::external::{Error, Host, Phase, Result};
 use pgrx::PgSqlErrorCode;
 
 /// The host of a running query.
@@ -29,26 +28,22 @@ impl Host for QueryHost<'_> {
         TempFile::new()
     }
 
-    fn check(&mut self) -> Result<()> {
-        self.progress.tick();
-        Ok(())
-    }
-
     fn progress(&mut self, phase: Phase, share: f64) {
         if phase != self.phase {
             self.phase = phase;
             self.progress.stage("grouping near pairs", "pairs compared", None);
         }
         self.progress.share(share);
+        self.progress.tick();
     }
 
     /// New threads inherit the blocked signals. PostgreSQL's handlers must run
     /// on its own thread only.
-    fn shield(&mut self, on: bool) {
+    fn block_signals(&mut self, block: bool) {
         // SAFETY: the sets are initialised by sigfillset or by the call that
         // returned the old one.
         unsafe {
-            if on {
+            if block {
                 let mut all: libc::sigset_t = std::mem::zeroed();
                 let mut before: libc::sigset_t = std::mem::zeroed();
                 libc::sigfillset(&mut all);
@@ -64,9 +59,8 @@ impl Host for QueryHost<'_> {
 /// What a core algorithm gave, or its error as PostgreSQL's.
 pub(crate) fn done<T>(result: Result<T>) -> T {
     result.unwrap_or_else(|error| match error {
-        Error::Option(what) => super::raise(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, what, ""),
         Error::OutOfMemory(error) => super::memory::raise_out_of_memory(error),
-        error => super::raise(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, error.to_string(), ""),
+        Error::Storage(what) => super::raise(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, what, ""),
     })
 }
 

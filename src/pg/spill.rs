@@ -2,7 +2,7 @@
 //! temporary files, which count against `temp_file_limit`, lie in
 //! `temp_tablespaces` and vanish with the query.
 
-use dedup_core::banding::{Error, Result, Spill};
+use dedup_core::external::{Error, Result, Spill};
 use pgrx::pg_sys;
 
 /// A temporary file, made when something is first written.
@@ -69,12 +69,6 @@ impl Spill for TempFile {
             return Err(Error::Storage("could not read from a temporary file".into()));
         }
         self.position = at + into.len() as u64;
-        Ok(())
-    }
-
-    fn check_interrupts(&mut self) -> Result<()> {
-        pgrx::check_for_interrupts!();
-        super::memory::check();
         Ok(())
     }
 }

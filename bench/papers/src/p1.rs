@@ -3,8 +3,9 @@
 use crate::data::Data;
 use crate::report::{Section, percent, time, timed};
 use crate::svg::Plot;
-use dedup_core::cluster::{MemoryHost, Pairs, Settings};
+use dedup_core::cluster::{Pairs, Settings};
 use dedup_core::exact::{Bloom, DigitTrie, ExactSet, Hashing, Rule, Shape};
+use dedup_core::external::MemoryHost;
 use dedup_core::features::{Extractor, TextRecipe};
 use dedup_core::signature::hamming;
 use serde_json::json;

@@ -3,8 +3,9 @@
 
 use crate::data::{Petition, fail};
 use crate::truth::Pair;
-use dedup_core::cluster::{MemoryHost, Pairs, Settings};
+use dedup_core::cluster::{Pairs, Settings};
 use dedup_core::evaluate::{Background, Calibration};
+use dedup_core::external::MemoryHost;
 use dedup_core::features::{
     Corpus, CorpusBuilder, Dictionary, Extractor, RecipeError, Resolver, RowRecipe, TextRecipe, missing,
 };
@@ -30,7 +31,7 @@ impl Prints {
     pub fn near(&self, distance: u32) -> Vec<Pair> {
         let mut pairs = Pairs::new(Settings { distance, memory: usize::MAX, threads: 1 });
         let mut found = Vec::new();
-        let mut collect = || -> dedup_core::banding::Result<()> {
+        let mut collect = || -> dedup_core::external::Result<()> {
             for (at, print) in self.all.iter().enumerate() {
                 if let Some(print) = print {
                     pairs.add(at as i64, *print, &mut MemoryHost)?;

@@ -1,6 +1,8 @@
 //! Text to measure with: made-up petitions of about 200 characters, the same
 //! at every run, put together from clauses so that no two are equal.
 
+use dedup_core::random::SplitMix64;
+
 const WHERE: [&str; 10] = [
     "岳麓区梅溪湖街道",
     "开福区四方坪小区",
@@ -50,11 +52,8 @@ const PLEASE: [&str; 6] = [
 
 /// `count` petitions of about 200 characters.
 pub fn petitions(count: usize) -> Vec<String> {
-    let mut state = 42u64;
-    let mut roll = move |below: usize| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) as usize % below
-    };
+    let mut random = SplitMix64::new(42);
+    let mut roll = move |below: usize| random.below(below);
     let petition = |number: usize| {
         let mut text = format!("尊敬的领导：您好！我是{}的居民，编号{number}。", WHERE[roll(10)]);
         while text.chars().count() < 175 {

@@ -13,9 +13,8 @@ use super::key::{BLOCKS, Position, TREES, Tid, Tree, rotate_low};
 use super::meta::{Index, METAPAGE, Options};
 use super::pack::{Output, PageSink, TreeWriter};
 use super::promote::{BucketCounter, is_worth_promoting};
-use super::sort::sort;
-use super::spill::{Run, Runs, Sorter, Spill, is_full};
 use super::storage::{MAX_BODY, MIN_BODY};
+use crate::external::{Run, RunBuilder, Runs, Spill, is_full, sort};
 
 /// The least memory a build works with, in bytes.
 const LEAST_MEMORY: usize = 64 * 1024;
@@ -94,8 +93,8 @@ impl<'s, S: Spill> Builder<'s, S> {
     fn dump(&mut self) -> Result<()> {
         for (i, runs) in self.by_tree.iter_mut().enumerate() {
             turn(&mut self.records, i);
-            sort(&mut self.records, &mut || self.runs.check_interrupts())?;
-            runs.push(self.runs.write(self.records.iter().copied().map(Ok))?);
+            sort(&mut self.records);
+            runs.push(self.runs.write(&self.records)?);
         }
         self.records.clear();
         Ok(())
@@ -148,7 +147,7 @@ impl<'s, S: Spill> Builder<'s, S> {
         i: usize,
     ) -> Result<()> {
         turn(&mut self.records, i);
-        sort(&mut self.records, &mut || out.sink.check_interrupts())?;
+        sort(&mut self.records);
         let mut writer = self.writer(Tree::main(i));
         let mut counter = BucketCounter::new(self.body_len);
         for entry in &self.records {
@@ -166,7 +165,7 @@ impl<'s, S: Spill> Builder<'s, S> {
             for bucket in &hot {
                 let entries = bucket_of(&mut self.records, *bucket);
                 entries.iter_mut().for_each(|e| e.key = rotate_low(e.key, 12));
-                sort(entries, &mut || out.sink.check_interrupts())?;
+                sort(entries);
                 entries.iter().try_for_each(|e| writer.push(out, *e))?;
             }
             index.roots[Tree::new(i, j).number()] = writer.finish(out)?;
@@ -185,10 +184,10 @@ impl<'s, S: Spill> Builder<'s, S> {
         i: usize,
     ) -> Result<()> {
         let runs = std::mem::take(&mut self.by_tree[i]);
-        let runs = self.runs.reduce(runs, self.memory)?;
+        let runs = self.runs.reduce::<Position>(runs, self.memory)?;
         let mut writer = self.writer(Tree::main(i));
         let mut counter = BucketCounter::new(self.body_len);
-        self.runs.for_each(&runs, self.memory, |_, entry| {
+        self.runs.for_each(&runs, self.memory, |_, entry: Position| {
             counter.add(entry.key);
             writer.push(out, entry)
         })?;
@@ -201,8 +200,8 @@ impl<'s, S: Spill> Builder<'s, S> {
         let half = self.memory / 2;
         for j in 1..4 {
             let tree = Tree::new(i, j);
-            let mut sorter = Sorter::new(half);
-            self.runs.for_each(&runs, half, |runs, entry| {
+            let mut sorter = RunBuilder::new(half);
+            self.runs.for_each(&runs, half, |runs, entry: Position| -> Result<()> {
                 if hot.binary_search(&entry.bucket()).is_ok() {
                     let key = rotate_low(entry.key, 12 * j as u32);
                     sorter.add(runs, Position { key, tid: entry.tid })?;

@@ -165,7 +165,7 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
         for level in (1..=level).rev() {
             let (mut mark, mut link) = (Position::MIN, None);
             loop {
-                self.pages.check_interrupts()?;
+                self.pages.delay_point();
                 match self.children(tree, root, level, mark, &mut link, states) {
                     Ok(Some(high)) => mark = high,
                     Ok(None) => break,
@@ -329,7 +329,7 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
             }
             drop(body);
             if block % 64 == 0 {
-                self.pages.check_interrupts()?;
+                self.pages.delay_point();
             }
         }
         Ok(())

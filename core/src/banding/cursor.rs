@@ -91,7 +91,7 @@ impl<'p, P: Pages> Cursor<'p, P> {
         self.stride += 1;
         if self.stride > STRIDE {
             self.release();
-            self.pages.check_interrupts()?;
+            self.pages.delay_point();
         }
         if !matches!(&self.parent, Some((_, header, _)) if header.covers(target)) {
             self.release();

@@ -45,7 +45,7 @@ impl Index {
             while block < end {
                 delete_on_page(pages, block, &mut is_dead, &mut stats)?;
                 block += 1;
-                pages.check_interrupts()?;
+                pages.delay_point();
             }
             end = pages.len()?;
             if block >= end {

@@ -4,6 +4,8 @@
 //! computed from it, so that a damaged page becomes [`Error::Corrupt`] and never a panic, a
 //! read out of bounds or an endless walk.
 
+use crate::external;
+use crate::memory::OutOfMemory;
 use std::borrow::Cow;
 
 /// A failure of an index operation. No page is ever left half changed by one.
@@ -28,12 +30,15 @@ pub enum Error {
     /// An option is outside its range.
     #[error("{0}")]
     Option(Cow<'static, str>),
-    /// The storage below failed, or an interrupt was honoured.
-    #[error("{0}")]
-    Storage(Cow<'static, str>),
-    /// There is no memory for what the data need.
+    /// The storage failed, or there is no memory for what the data need.
     #[error(transparent)]
-    OutOfMemory(#[from] crate::memory::OutOfMemory),
+    External(#[from] external::Error),
+}
+
+impl From<OutOfMemory> for Error {
+    fn from(error: OutOfMemory) -> Error {
+        Error::External(error.into())
+    }
 }
 
 /// A result with this module's [`Error`].
@@ -42,4 +47,9 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// A finding on a page as an error.
 pub(crate) fn corrupt<T>(block: u32, what: impl Into<Cow<'static, str>>) -> Result<T> {
     Err(Error::Corrupt { block, what: what.into() })
+}
+
+/// A failure of the storage as an error.
+pub(crate) fn failed<T>(what: impl Into<Cow<'static, str>>) -> Result<T> {
+    Err(external::Error::Storage(what.into()).into())
 }

@@ -75,7 +75,7 @@ pub(crate) fn insert_into<P: Pages>(
             Some(added) => return Ok(added),
             None => make_room(pages, tree, root, entry)?,
         }
-        pages.check_interrupts()?;
+        pages.delay_point();
     }
     corrupt(root, "splitting leaves makes no room for an entry")
 }

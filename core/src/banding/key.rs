@@ -5,6 +5,7 @@
 //! 12-bit sub-block comes first. The mapping is bijective and linear over xor, so a tree needs to
 //! store nothing but its key, and distances can be counted on keys.
 
+use crate::external::Record;
 use std::fmt;
 
 /// Blocks of a fingerprint.
@@ -81,6 +82,20 @@ impl Position {
     /// The key's bucket: the value of the block on top.
     pub const fn bucket(self) -> u16 {
         (self.key >> 48) as u16
+    }
+}
+
+impl Record for Position {
+    const BYTES: usize = 14;
+
+    #[inline]
+    fn to_number(self) -> u128 {
+        u128::from(self.key) << 48 | u128::from(self.tid.0)
+    }
+
+    #[inline]
+    fn from_number(number: u128) -> Self {
+        Position { key: (number >> 48) as u64, tid: Tid::from_bits(number as u64) }
     }
 }
 

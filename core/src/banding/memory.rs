@@ -11,7 +11,7 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::error::{Error, Result, corrupt};
+use super::error::{Result, corrupt, failed};
 use super::pack::PageSink;
 use super::storage::{Edit, MAX_BODY, MIN_BODY, Pages, WritePage, validate_edits};
 
@@ -117,7 +117,7 @@ impl MemoryPages {
 
     fn alive(&self) -> Result<()> {
         match self.commits_left.load(Ordering::SeqCst) {
-            0 => Err(Error::Storage("simulated crash".into())),
+            0 => failed("simulated crash"),
             _ => Ok(()),
         }
     }
@@ -163,7 +163,7 @@ impl Pages for MemoryPages {
         let _growing = ignore_poison(self.growing.lock());
         let block = self.len.load(Ordering::Acquire);
         if block == u32::MAX - 1 {
-            return Err(Error::Storage("the index has no block number left".into()));
+            return failed("the index has no block number left");
         }
         let segment = (u64::from(block) + 1).ilog2();
         let pages = self.segments[segment as usize]

@@ -7,7 +7,7 @@
 //!
 //! WAL: a change of the metapage is in one record with the page it begins to point to.
 
-use super::error::{Error, Result, corrupt};
+use super::error::{Error, Result, corrupt, failed};
 use super::key::{BLOCKS, Position, TREES, Tree};
 use super::leaf::leaf_image;
 use super::page::{HEADER, Header, Kind, get_u32, get_u64, put};
@@ -165,7 +165,7 @@ impl Index {
     pub fn create<P: Pages>(pages: &P, options: Options) -> Result<Index> {
         let images = Self::empty_images(options, pages.body_len())?;
         if !pages.is_empty()? {
-            return Err(Error::Storage("an index can only be created in empty storage".into()));
+            return failed("an index can only be created in empty storage");
         }
         let mut meta = pages.extend()?;
         for image in &images[1..] {

@@ -30,8 +30,6 @@ mod promote;
 mod ranges;
 mod scan;
 mod schedule;
-pub(crate) mod sort;
-pub(crate) mod spill;
 mod stats;
 mod storage;
 
@@ -51,6 +49,5 @@ pub use page::{Kind, used_after, used_bytes};
 pub use promote::MaintainStats;
 pub use scan::{Hit, RangeScan};
 pub use schedule::{MAX_DISTANCE, buckets_within, probes, radii};
-pub use spill::{MemorySpill, Spill};
 pub use stats::{LARGEST_BUCKETS, Stats};
 pub use storage::{Change, Edit, MAX_BODY, MAX_EDITS, MIN_BODY, Pages, WritePage, validate_edits};

@@ -168,7 +168,7 @@ impl NearestScan {
 
     /// One step towards the next rows.
     fn advance<P: Pages>(&mut self, pages: &P, enough: usize) -> Result<()> {
-        pages.check_interrupts()?;
+        pages.delay_point();
         match std::mem::replace(&mut self.phase, Phase::End) {
             Phase::End => {}
             Phase::New => {

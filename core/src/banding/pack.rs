@@ -4,10 +4,11 @@
 //! Pages are written once each and in block order: a tree's leaves one after the other, then each
 //! level above, the root last. Of a tree being written memory holds one leaf and one separator a leaf.
 
-use super::error::Result;
+use super::error::{Result, failed};
 use super::key::{Position, Tree};
 use super::leaf::{Layout, MAX_WIDTH, leaf_image};
 use super::page::{HEADER, Header, Kind, SEPARATOR, Separator, inner_image};
+use crate::interrupt;
 use crate::memory::{self, Room};
 
 /// Where a build's pages go.
@@ -20,14 +21,6 @@ pub trait PageSink {
 
     /// Says how many entries of how many are written (four and more a row).
     fn progress(&mut self, _done: u64, _total: u64) {}
-
-    /// Gives the environment a chance to cancel.
-    ///
-    /// # Errors
-    /// The build is to stop.
-    fn check_interrupts(&mut self) -> Result<()> {
-        Ok(())
-    }
 }
 
 /// Numbers pages and pads their bodies.
@@ -54,9 +47,9 @@ impl<'k, K: PageSink> Output<'k, K> {
         self.at(block, image)?;
         self.next = match block.checked_add(1) {
             Some(next) if next < u32::MAX => next,
-            _ => return Err(super::error::Error::Storage("the index has no block number left".into())),
+            _ => return failed("the index has no block number left"),
         };
-        self.sink.check_interrupts()?;
+        interrupt::check();
         Ok(block)
     }
 
@@ -119,7 +112,7 @@ impl TreeWriter {
         header.right = out.next + 1;
         let image = leaf_image(header, &self.entries[..cut], out.body_len());
         let Some(image) = image else {
-            return Err(super::error::Error::Storage("a leaf was packed beyond its page".into()));
+            return failed("a leaf was packed beyond its page");
         };
         self.leaves.room(1)?;
         self.leaves.push(Separator { low: self.low, child: out.page(&image)? });

@@ -39,7 +39,8 @@ pub(crate) struct BucketCount {
 /// Whether a bucket is hot and a second level helps.
 pub(crate) fn is_worth_promoting(count: &BucketCount, average: f64, mu: f64, body_len: usize) -> bool {
     let helped = match count.identical * 2 > count.entries {
-        true => count.entries - count.identical,
+        // Inserts may have come between the two counts.
+        true => count.entries.saturating_sub(count.identical),
         false => count.entries,
     };
     helped > least_hot(body_len) && helped as f64 > (1.0 + mu) * average
@@ -226,7 +227,7 @@ pub(crate) fn promote_bucket<P: Pages>(pages: &P, i: usize, bucket: u16) -> Resu
                 insert_into(pages, &index, Tree::new(i, j), fingerprint, entry.tid, true)?;
             }
         }
-        pages.check_interrupts()?;
+        pages.delay_point();
         match high {
             Some(high) if high.key <= last => mark = high,
             _ => break,

@@ -123,7 +123,7 @@ impl RangeScan {
                 Walk::Done => {
                     self.leg += 1;
                     self.mark = Position::MIN;
-                    pages.check_interrupts()?;
+                    pages.delay_point();
                 }
             }
         }

@@ -57,7 +57,7 @@ impl Index {
         let (mut used, mut room) = (0u64, 0u64);
         for block in 1..stats.pages {
             if block % 64 == 0 {
-                pages.check_interrupts()?;
+                pages.delay_point();
             }
             let body = pages.read(block)?;
             let Some(header) = Header::read(block, &body)? else {

@@ -16,6 +16,7 @@
 use std::ops::Deref;
 
 use super::error::{Result, corrupt};
+use crate::interrupt;
 
 /// The most pages one atomic record can hold (`XLR_NORMAL_MAX_BLOCK_ID`).
 pub const MAX_EDITS: usize = 4;
@@ -138,13 +139,10 @@ pub trait Pages {
     /// Nothing has changed when it fails.
     fn commit<'p>(&'p self, edits: &mut [Edit<'_, Self::Write<'p>>]) -> Result<()>;
 
-    /// Gives the caller's environment a chance to cancel. Called with no lock held, at least once
-    /// per 64 pages read.
-    ///
-    /// # Errors
-    /// The work is to stop.
-    fn check_interrupts(&self) -> Result<()> {
-        Ok(())
+    /// Called with no lock held, at least once per 64 pages read: answers interrupts, and is where VACUUM
+    /// sleeps.
+    fn delay_point(&self) {
+        interrupt::check();
     }
 
     /// Says that `block` will be read soon. Only a hint.

@@ -1,10 +1,10 @@
 //! Pairs of some rows with others that come a chunk at a time: new rows with
 //! all those that are there already.
 
-use super::pairs::{Host, Pair, Settings, Span, all_of};
+use super::pairs::{Pair, Settings, Span, all_of};
 use super::parallel::Task;
 use super::rows::{Row, Rows};
-use crate::banding::Result;
+use crate::external::{Host, Result};
 use crate::memory;
 
 /// Rows that wait for others to be compared with.
@@ -46,7 +46,7 @@ impl Between {
         let others = sorted(others, threads, host)?;
         let task =
             Task { left: &self.rows.fps, right: Some(&others.fps), distance, threads, span: Span::ALL };
-        task.run(host, &mut |host, hits| all_of(&self.rows, &others, hits, host, &mut sink))
+        task.run(host, &mut |_, hits| all_of(&self.rows, &others, hits, &mut sink))
     }
 }
 
@@ -57,7 +57,7 @@ fn sorted<H: Host>(rows: &[(i64, u64)], threads: usize, host: &mut H) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::MemoryHost;
+    use crate::external::MemoryHost;
     use crate::signature::hamming;
     use proptest::prelude::*;
 

@@ -1,11 +1,12 @@
 //! Connected components of near fingerprints.
 
 use super::linker::{Linkage, Linker};
-use super::pairs::{Host, Pair, Settings, Span};
+use super::pairs::{Pair, Settings, Span};
 use super::parallel::Task;
 use super::rows::{Row, Rows};
 use super::union_find::UnionFind;
-use crate::banding::Result;
+use crate::external::{Host, Result};
+use crate::interrupt;
 use crate::memory;
 use crate::signature::hamming;
 
@@ -60,13 +61,13 @@ pub fn components<H: Host>(
     };
     // Rows of a run are in the order of their numbers.
     let mut first = memory::filled(u32::MAX, rows.fps.len())?;
-    host.check()?;
+    interrupt::check();
     for number in 0..rows.fps.len() {
         let least = &mut first[sets.find(number as u32) as usize];
         *least = (*least).min(rows.run(number)[0].id as u32);
     }
     let mut component = memory::filled(0, fps.len())?;
-    host.check()?;
+    interrupt::check();
     for number in 0..rows.fps.len() {
         let least = first[sets.find(number as u32) as usize];
         rows.run(number).iter().for_each(|row| component[row.id as usize] = least);

@@ -1,7 +1,6 @@
-//! Pairs in an order, within a bound of memory.
+//! Near pairs in an order, within a bound of memory.
 
-use crate::banding::spill::{Runs, Sorter};
-use crate::banding::{Position, Result, Spill, Tid};
+use crate::external::{Result, Sorter, Spill};
 
 /// A near pair of rows by their numbers, `a` before `b`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,52 +20,46 @@ pub(super) enum Order {
 }
 
 impl Order {
-    fn to_position(self, edge: Edge) -> Position {
-        let (high, middle, low) = match self {
-            Order::Nearest => (edge.distance, edge.a, edge.b),
-            Order::LaterRow => (edge.b, edge.distance, edge.a),
-        };
-        Position { key: u64::from(high) << 32 | u64::from(middle), tid: Tid::from_bits(low.into()) }
+    fn to_record(self, Edge { a, b, distance }: Edge) -> [u32; 3] {
+        match self {
+            Order::Nearest => [distance, a, b],
+            Order::LaterRow => [b, distance, a],
+        }
     }
 
-    fn to_edge(self, position: Position) -> Edge {
-        let (high, middle) = ((position.key >> 32) as u32, position.key as u32);
-        let low = position.tid.bits() as u32;
-        match self {
-            Order::Nearest => Edge { distance: high, a: middle, b: low },
-            Order::LaterRow => Edge { b: high, distance: middle, a: low },
+    fn to_edge(self, record: [u32; 3]) -> Edge {
+        match (self, record) {
+            (Order::Nearest, [distance, a, b]) | (Order::LaterRow, [b, distance, a]) => {
+                Edge { a, b, distance }
+            }
         }
     }
 }
 
-/// Collects edges, then gives them back in order. Those that do not fit in
-/// memory wait in a file, 14 bytes each.
+/// Collects edges, then returns them in order. Those that do not fit in memory
+/// wait in a file, 12 bytes each.
 pub(super) struct Edges<F: Spill> {
     order: Order,
-    memory: usize,
-    runs: Runs<F>,
-    sorter: Sorter,
-    count: u64,
+    sorter: Sorter<[u32; 3], F>,
 }
 
 impl<F: Spill> Edges<F> {
     pub fn new(order: Order, memory: usize, file: F) -> Edges<F> {
-        Edges { order, memory, runs: Runs::new(file), sorter: Sorter::new(memory), count: 0 }
+        Edges { order, sorter: Sorter::new(memory, file) }
     }
 
     pub fn add(&mut self, edge: Edge) -> Result<()> {
-        self.count += 1;
-        self.sorter.add(&mut self.runs, self.order.to_position(edge))
+        self.sorter.add(self.order.to_record(edge))
     }
 
-    /// How many there are.
+    /// The number of edges.
     pub fn count(&self) -> u64 {
-        self.count
+        self.sorter.count()
     }
 
     /// Calls `each` with all edges, in order.
-    pub fn for_each(mut self, mut each: impl FnMut(Edge) -> Result<()>) -> Result<()> {
+    pub fn for_each(self, mut each: impl FnMut(Edge) -> Result<()>) -> Result<()> {
         let order = self.order;
-        self.sorter.finish(&mut self.runs, self.memory, |position| each(order.to_edge(position)))
+        self.sorter.finish(|record| each(order.to_edge(record)))
     }
 }

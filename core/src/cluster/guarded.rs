@@ -1,13 +1,9 @@
 //! Components that do not grow beyond a diameter.
 
-use super::pairs::Host;
 use super::union_find::UnionFind;
-use crate::banding::Result;
+use crate::interrupt::Meter;
 use crate::memory::{self, Room};
 use crate::signature::hamming;
-
-/// Comparisons between two looks at interrupts.
-const COMPARED_A_CHECK: usize = 1 << 20;
 
 /// Disjoint sets of rows, none of which holds two rows whose fingerprints are
 /// farther apart than the diameter. 16 bytes a row.
@@ -19,9 +15,9 @@ pub(super) struct Guarded<'f> {
     next: Vec<u32>,
     /// The bits in which members of a set differ, at its root.
     varying: Vec<u64>,
-    /// The fingerprints of the set that is looked at, and the comparisons since the last check.
+    /// The fingerprints of the set that is compared.
     theirs: Vec<u64>,
-    compared: usize,
+    meter: Meter,
 }
 
 impl<'f> Guarded<'f> {
@@ -33,18 +29,18 @@ impl<'f> Guarded<'f> {
             next: memory::collect(0..fps.len() as u32)?,
             varying: memory::filled(0, fps.len())?,
             theirs: Vec::new(),
-            compared: 0,
+            meter: Meter::new(),
         })
     }
 
     /// The roots of the sets of two rows, if these are two sets that may be one.
-    pub fn may_join<H: Host>(&mut self, a: u32, b: u32, host: &mut H) -> Result<Option<(u32, u32)>> {
+    pub fn may_join(&mut self, a: u32, b: u32) -> memory::Result<Option<(u32, u32)>> {
         let (a, b) = (self.sets.find(a), self.sets.find(b));
         if a == b {
             return Ok(None);
         }
         // Most often no two rows can differ in more bits than vary at all.
-        let fits = self.varying_of_both(a, b).count_ones() <= self.diameter || self.all_near(a, b, host)?;
+        let fits = self.varying_of_both(a, b).count_ones() <= self.diameter || self.all_near(a, b)?;
         Ok(fits.then_some((a, b)))
     }
 
@@ -65,7 +61,7 @@ impl<'f> Guarded<'f> {
     }
 
     /// Whether every row of one set is near every row of the other.
-    fn all_near<H: Host>(&mut self, a: u32, b: u32, host: &mut H) -> Result<bool> {
+    fn all_near(&mut self, a: u32, b: u32) -> memory::Result<bool> {
         let mut theirs = std::mem::take(&mut self.theirs);
         theirs.clear();
         for row in self.ring(b) {
@@ -74,21 +70,19 @@ impl<'f> Guarded<'f> {
         }
         theirs.sort_unstable();
         theirs.dedup();
-        let mut compared = self.compared + theirs.len();
+        let mut meter = self.meter.clone();
+        meter.work(theirs.len());
         let mut near = true;
         for row in self.ring(a) {
             let fp = self.fps[row as usize];
-            compared += theirs.len();
-            if compared > COMPARED_A_CHECK {
-                compared = 0;
-                host.check()?;
-            }
+            // Some hundred comparisons take as long as other steps do.
+            meter.work(1 + theirs.len() / 256);
             if theirs.iter().any(|&their| hamming(their, fp) > self.diameter) {
                 near = false;
                 break;
             }
         }
-        (self.theirs, self.compared) = (theirs, compared);
+        (self.theirs, self.meter) = (theirs, meter);
         Ok(near)
     }
 

@@ -3,9 +3,10 @@
 
 use super::edges::{Edge, Edges, Order};
 use super::guarded::Guarded;
-use super::pairs::{Host, Pair, Phase};
+use super::pairs::Pair;
 use super::union_find::UnionFind;
-use crate::banding::Result;
+use crate::external::{Host, Phase, Result};
+use crate::interrupt;
 
 /// How pairs make groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,14 +20,14 @@ pub enum Linkage {
     SinglePass,
 }
 
-/// Edges between two looks at interrupts.
+/// Edges between two checks for interrupts.
 const EDGES_A_CHECK: u64 = 1024;
 
 /// Collects candidate pairs, then makes groups of those that are verified.
 ///
 /// The result is that of verifying every pair first, but only those are
 /// verified that can still make a difference. What does not fit in memory
-/// waits in a file, 14 bytes a pair.
+/// waits in a file, 12 bytes per pair.
 pub struct Linker<H: Host> {
     linkage: Linkage,
     edges: Edges<H::File>,
@@ -81,8 +82,8 @@ impl<H: Host> Linker<H> {
     ) -> Result<UnionFind> {
         let mut turns = Turns::new(self.count());
         self.edges.for_each(|edge| {
-            turns.next(host)?;
-            if let Some(roots) = groups.may_join(edge.a, edge.b, host)?
+            turns.next(host);
+            if let Some(roots) = groups.may_join(edge.a, edge.b)?
                 && verify(host, edge.a, edge.b)?
             {
                 groups.join(roots);
@@ -100,7 +101,7 @@ impl<H: Host> Linker<H> {
     ) -> Result<UnionFind> {
         let mut turns = Turns::new(self.count());
         self.edges.for_each(|edge| {
-            turns.next(host)?;
+            turns.next(host);
             // Rows come in order, so whether an earlier one is a centre is known;
             // a row that has a centre already is not asked again.
             let free = sets.find(edge.b) == edge.b && sets.find(edge.a) == edge.a;
@@ -124,12 +125,11 @@ impl Turns {
         Turns { taken: 0, total }
     }
 
-    fn next<H: Host>(&mut self, host: &mut H) -> Result<()> {
+    fn next<H: Host>(&mut self, host: &mut H) {
         if self.taken.is_multiple_of(EDGES_A_CHECK) {
             host.progress(Phase::Link, self.taken as f64 / self.total as f64);
-            host.check()?;
+            interrupt::check();
         }
         self.taken += 1;
-        Ok(())
     }
 }

@@ -11,28 +11,25 @@
 //!   guard against chains.
 //! * [`Linker`] makes groups of near pairs that are verified one by one.
 
-mod batch;
 mod between;
 mod centres;
 mod components;
 mod cut;
 mod edges;
-mod external;
 mod growing;
 mod guarded;
 mod join;
 mod linker;
 mod pairs;
 mod parallel;
+mod partitioned;
 mod rows;
-mod threads;
 mod union_find;
 
-pub use batch::on_threads;
 pub use between::Between;
 pub use centres::{Centre, SinglePass};
 pub use components::components;
 pub use growing::{Growing, Merge};
 pub use linker::{Linkage, Linker};
-pub use pairs::{Host, MemoryHost, Pair, Pairs, Phase, Settings};
+pub use pairs::{Pair, Pairs, Settings};
 pub use union_find::UnionFind;

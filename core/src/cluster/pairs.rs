@@ -1,12 +1,12 @@
 //! All pairs of rows within a Hamming distance (P2's "index classification"
 //! of a whole table, 3.2, made exact at any distance).
 
-use super::external::Files;
 use super::join::Hit;
 use super::parallel::Task;
+use super::partitioned::Files;
 use super::rows::{Row, Rows};
-use crate::banding::spill::is_full;
-use crate::banding::{MemorySpill, Result, Spill};
+use crate::external::{Host, Result, is_full};
+use crate::interrupt::Meter;
 use crate::signature::hamming;
 
 /// Two rows whose fingerprints are near.
@@ -26,42 +26,6 @@ impl Pair {
     }
 }
 
-/// What the work needs of its surroundings; called on the caller's thread only.
-pub trait Host {
-    /// A temporary file.
-    type File: Spill;
-
-    /// Makes a temporary file; it ends when it is dropped.
-    fn file(&mut self) -> Self::File;
-
-    /// Called every few milliseconds; an error ends the work.
-    ///
-    /// # Errors
-    /// The interrupt that was asked for.
-    fn check(&mut self) -> Result<()>;
-
-    /// Called often: how far the work is. It is a share of the work that is
-    /// foreseen; a bucket that holds much more than others takes longer.
-    fn progress(&mut self, phase: Phase, share: f64) {
-        let _ = (phase, share);
-    }
-
-    /// Called with true before threads are started and with false after: for
-    /// hosts whose signals must stay with the caller's thread.
-    fn shield(&mut self, on: bool) {
-        let _ = on;
-    }
-}
-
-/// What is being done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
-    /// Rows are sorted and near ones looked for.
-    Search,
-    /// Pairs that were found are taken in order.
-    Link,
-}
-
 /// A stretch of the whole work.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Span {
@@ -75,22 +39,6 @@ impl Span {
     /// The share of the whole when `share` of the stretch is done.
     pub fn at(&self, share: f64) -> f64 {
         self.from + share * (self.to - self.from)
-    }
-}
-
-/// A host without interrupts, whose files are in memory.
-#[derive(Debug, Default, Clone, Copy)]
-pub struct MemoryHost;
-
-impl Host for MemoryHost {
-    type File = MemorySpill;
-
-    fn file(&mut self) -> MemorySpill {
-        MemorySpill::default()
-    }
-
-    fn check(&mut self) -> Result<()> {
-        Ok(())
     }
 }
 
@@ -157,65 +105,47 @@ impl<H: Host> Pairs<H> {
             return files.join(&self.settings, host, &mut sink);
         }
         let rows = Rows::new(std::mem::take(&mut self.rows), self.settings.threads, host)?;
-        if !equal_pairs(&rows, host, &mut sink)? {
+        if !equal_pairs(&rows, &mut sink)? {
             return Ok(false);
         }
         let Settings { distance, threads, .. } = self.settings;
         let task = Task { left: &rows.fps, right: None, distance, threads, span: Span::ALL };
-        task.run(host, &mut |host, hits| all_of(&rows, &rows, hits, host, &mut sink))
+        task.run(host, &mut |_, hits| all_of(&rows, &rows, hits, &mut sink))
     }
 }
 
 /// Takes one pair after the other.
 pub(super) type Sink<'s> = &'s mut dyn FnMut(Pair) -> Result<bool>;
 
-/// Pairs taken between two looks at interrupts.
-const PAIRS_A_CHECK: usize = 4096;
-
 /// The pairs of rows with equal fingerprints.
-pub(super) fn equal_pairs<H: Host>(rows: &Rows, host: &mut H, sink: Sink<'_>) -> Result<bool> {
+pub(super) fn equal_pairs(rows: &Rows, sink: Sink<'_>) -> Result<bool> {
+    let mut meter = Meter::new();
     for number in 0..rows.fps.len() {
         let run = rows.run(number);
         for (i, one) in run.iter().enumerate() {
-            for part in run[i + 1..].chunks(PAIRS_A_CHECK) {
-                for other in part {
-                    if !sink(Pair::new(one.id, other.id, 0))? {
-                        return Ok(false);
-                    }
-                }
-                if part.len() > PAIRS_A_CHECK / 2 {
-                    host.check()?;
+            meter.work(1);
+            for other in &run[i + 1..] {
+                meter.work(1);
+                if !sink(Pair::new(one.id, other.id, 0))? {
+                    return Ok(false);
                 }
             }
-        }
-        if number % PAIRS_A_CHECK == 0 || run.len() > PAIRS_A_CHECK / 64 {
-            host.check()?;
         }
     }
     Ok(true)
 }
 
 /// The pairs of rows that hits of distinct fingerprints stand for.
-pub(super) fn all_of<H: Host>(
-    left: &Rows,
-    right: &Rows,
-    hits: &[Hit],
-    host: &mut H,
-    sink: Sink<'_>,
-) -> Result<bool> {
-    let mut taken = 0;
+pub(super) fn all_of(left: &Rows, right: &Rows, hits: &[Hit], sink: Sink<'_>) -> Result<bool> {
+    let mut meter = Meter::new();
     for &(l, r) in hits {
         let distance = hamming(left.fps[l as usize], right.fps[r as usize]);
         for one in left.run(l as usize) {
             for other in right.run(r as usize) {
+                meter.work(1);
                 if !sink(Pair::new(one.id, other.id, distance))? {
                     return Ok(false);
                 }
-            }
-            taken += right.run(r as usize).len();
-            if taken > PAIRS_A_CHECK {
-                taken = 0;
-                host.check()?;
             }
         }
     }

@@ -3,9 +3,9 @@
 
 use super::cut::{Cut, ball};
 use super::join::{Deliver, Hit, Joiner, Side, Split, Stop, varying};
-use super::pairs::{Host, Phase, Span};
-use super::threads;
-use crate::banding::Result;
+use super::pairs::Span;
+use crate::external::{self, Error, Host, Phase, Result};
+use crate::interrupt;
 use crate::memory;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -64,9 +64,13 @@ impl Task<'_> {
             return Ok(true);
         }
         let near = ball(cut.width, cut.radii[block]);
-        let mine = Split::new(cut, block, self.left, |i| i as u32, || host.check())?;
+        let check = || {
+            interrupt::check();
+            Ok::<(), Error>(())
+        };
+        let mine = Split::new(cut, block, self.left, |i| i as u32, check)?;
         let theirs = match self.right {
-            Some(right) => Some(Split::new(cut, block, right, |i| i as u32, || host.check())?),
+            Some(right) => Some(Split::new(cut, block, right, |i| i as u32, check)?),
             None => None,
         };
         let right = theirs.as_ref().unwrap_or(&mine);
@@ -107,19 +111,23 @@ impl Task<'_> {
         work: &Work<'_>,
     ) -> Result<bool> {
         let rows = self.left.len() + self.right.map_or(0, <[u64]>::len);
+        host.progress(Phase::Search, self.span.at(0.0));
         if self.threads > 1
             && rows >= WORTH_IT
             && let Some(last) = self.spread_wide(items, host, take, work)?
         {
+            host.progress(Phase::Search, self.span.at(1.0));
             return Ok(last);
         }
-        let mut out = Here { host, take, last: Ok(true) };
+        let mut out = Here { host, take, share: 0.0, last: Ok(true) };
         for from in (0..items).step_by(STRIDE) {
-            out.host.progress(Phase::Search, self.span.at(from as f64 / items as f64));
+            out.share = self.span.at(from as f64 / items as f64);
+            out.host.progress(Phase::Search, out.share);
             if work(from, (from + STRIDE).min(items), &mut out).is_err() {
                 break;
             }
         }
+        out.host.progress(Phase::Search, self.span.at(1.0));
         out.last
     }
 
@@ -155,7 +163,7 @@ impl Task<'_> {
             last = collect(host, take, &receiver, &share)?;
             Ok(())
         };
-        let done = threads::on((0..self.threads).map(worker), stop, host, wait)?;
+        let done = external::run((0..self.threads).map(worker), stop, host, wait)?;
         Ok(done.map(|_| last))
     }
 }
@@ -178,7 +186,7 @@ fn collect<H: Host>(
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Ok(true),
         }
-        host.check()?;
+        interrupt::check();
     }
 }
 
@@ -186,12 +194,15 @@ fn collect<H: Host>(
 struct Here<'h, 't, H: Host> {
     host: &'h mut H,
     take: Take<'t, H>,
+    share: f64,
     last: Result<bool>,
 }
 
 impl<H: Host> Deliver for Here<'_, '_, H> {
     fn deliver(&mut self, hits: &mut Vec<Hit>) -> std::result::Result<(), Stop> {
-        self.last = self.host.check().and_then(|()| (self.take)(self.host, hits));
+        interrupt::check();
+        self.host.progress(Phase::Search, self.share);
+        self.last = (self.take)(self.host, hits);
         hits.clear();
         if let Ok(true) = self.last { Ok(()) } else { Err(Stop) }
     }

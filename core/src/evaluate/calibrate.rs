@@ -11,9 +11,9 @@
 //! a beta-binomial distribution of the measured mean and variance, raised to
 //! meet the measurement where one pair in a thousand lies.
 
-use super::random::Random;
 use crate::banding::probes;
 use crate::interrupt::{check, checked};
+use crate::random::SplitMix64;
 use crate::signature::hamming;
 
 /// Random pairs measured at most.
@@ -82,7 +82,7 @@ impl Background {
                 prints[..at].iter().for_each(|&b| background.random[hamming(a, b) as usize] += 1);
             }
         } else {
-            let mut random = Random::new(0x5EED);
+            let mut random = SplitMix64::new(0x5EED);
             for _ in checked(0..PAIRS) {
                 let (a, b) = (random.below(count), random.below(count));
                 if a != b {
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     fn prints(count: u64) -> Vec<u64> {
-        let mut random = Random::new(1);
+        let mut random = SplitMix64::new(1);
         (0..count).map(|_| random.below(usize::MAX) as u64 ^ (random.below(usize::MAX) as u64) << 1).collect()
     }
 

@@ -65,7 +65,7 @@ impl Chance {
             return Chance { above, anchors };
         }
         let size = sets.iter().map(|set| set.len() as u64).sum::<u64>() / sets.len() as u64;
-        let mut random = super::random::Random::new(0x5EED);
+        let mut random = crate::random::SplitMix64::new(0x5EED);
         for _ in 0..PAIRS.min(STEPS / (2 * size + 1)) {
             interrupt::check();
             let (a, b) = (random.below(sets.len()), random.below(sets.len()));
@@ -127,11 +127,12 @@ fn similarity(a: &[u64], b: &[u64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::SplitMix64;
 
     /// Texts of `length` letters out of an alphabet of `letters`.
     fn texts(count: usize, length: usize, letters: usize) -> Vec<String> {
-        let mut random = super::super::random::Random::new(letters as u64);
-        let letter = |random: &mut super::super::random::Random| {
+        let mut random = SplitMix64::new(letters as u64);
+        let letter = |random: &mut SplitMix64| {
             char::from_u32('一' as u32 + random.below(letters) as u32).unwrap_or('一')
         };
         (0..count).map(|_| (0..length).map(|_| letter(&mut random)).collect()).collect()

@@ -8,7 +8,6 @@ mod chance;
 mod explain;
 mod labels;
 mod particulars;
-mod random;
 mod similar;
 mod suggest;
 

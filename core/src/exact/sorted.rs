@@ -1,23 +1,37 @@
 //! Equal texts among more than fit in memory: their hashes are sorted, and
 //! texts whose hashes are equal are compared.
 
-use crate::banding::spill::{Runs, Sorter};
-use crate::banding::{Position, Result, Spill, Tid};
+use crate::external::{Record, Result, Sorter, Spill};
 use crate::hash::murmur3_128;
 use crate::memory::Room;
 
-/// Collects the hashes of texts, then finds the equal ones. Hashes that do not
-/// fit in memory wait in a file, 14 bytes each.
-pub struct EqualTexts<F: Spill> {
-    memory: usize,
-    runs: Runs<F>,
-    sorter: Sorter,
+/// A text's hash and number.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Hashed {
+    hash: u64,
+    number: u32,
 }
+
+impl Record for Hashed {
+    const BYTES: usize = 12;
+
+    fn to_number(self) -> u128 {
+        u128::from(self.hash) << 32 | u128::from(self.number)
+    }
+
+    fn from_number(number: u128) -> Self {
+        Hashed { hash: (number >> 32) as u64, number: number as u32 }
+    }
+}
+
+/// Collects the hashes of texts, then finds the equal ones. Hashes that do not
+/// fit in memory wait in a file, 12 bytes each.
+pub struct EqualTexts<F: Spill>(Sorter<Hashed, F>);
 
 impl<F: Spill> EqualTexts<F> {
     /// No texts yet; `memory`: bytes to sort in.
     pub fn new(memory: usize, file: F) -> EqualTexts<F> {
-        EqualTexts { memory, runs: Runs::new(file), sorter: Sorter::new(memory) }
+        EqualTexts(Sorter::new(memory, file))
     }
 
     /// Adds a text under a number. Numbers are given in rising order.
@@ -26,7 +40,7 @@ impl<F: Spill> EqualTexts<F> {
     /// What writing to the file fails with.
     pub fn add(&mut self, number: u32, content: &[u8]) -> Result<()> {
         let [hash, _] = murmur3_128(content, 0);
-        self.sorter.add(&mut self.runs, Position { key: hash, tid: Tid::from_bits(number.into()) })
+        self.0.add(Hashed { hash, number })
     }
 
     /// Calls `copy` with the numbers of the first text of its kind and of a
@@ -36,17 +50,16 @@ impl<F: Spill> EqualTexts<F> {
     /// # Errors
     /// What the file, `equal` or `copy` fails with.
     pub fn finish(
-        mut self,
+        self,
         mut equal: impl FnMut(u32, u32) -> Result<bool>,
         mut copy: impl FnMut(u32, u32) -> Result<()>,
     ) -> Result<()> {
-        let mut hash = None;
+        let mut last = None;
         // The first texts of each kind with this hash: hardly ever more than one.
         let mut firsts: Vec<u32> = Vec::new();
-        self.sorter.finish(&mut self.runs, self.memory, |position| {
-            let number = position.tid.bits() as u32;
-            if hash != Some(position.key) {
-                hash = Some(position.key);
+        self.0.finish(|Hashed { hash, number }| {
+            if last != Some(hash) {
+                last = Some(hash);
                 firsts.clear();
             }
             for &first in &firsts {
@@ -64,7 +77,7 @@ impl<F: Spill> EqualTexts<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::banding::MemorySpill;
+    use crate::external::MemorySpill;
     use proptest::prelude::*;
     use std::collections::HashMap;
 

@@ -9,7 +9,7 @@ use crate::pg::rows::{Values, text_argument};
 use crate::pg::spill::TempFile;
 use crate::pg::statement::{Argument, each, select};
 use crate::settings::within_memory_limit;
-use dedup_core::banding::Spill;
+use dedup_core::external::Spill;
 use dedup_core::memory::{OrRaise, Room, filled};
 use pgrx::datum::Uuid;
 use pgrx::prelude::*;

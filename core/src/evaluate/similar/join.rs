@@ -2,13 +2,10 @@
 
 use super::SimilarPair;
 use super::sets::Frequencies;
-use crate::banding::Result;
-use crate::cluster::Host;
+use crate::external::Result;
+use crate::interrupt::{self, Meter};
 use crate::memory::{self, OrRaise, Room};
 use rustc_hash::FxHashMap;
-
-/// Steps between two looks at interrupts: some milliseconds.
-const STEPS_A_CHECK: usize = 1 << 16;
 
 /// A part, unpacked: its sets by size, the smallest first.
 pub(super) struct Loaded {
@@ -80,7 +77,7 @@ impl Index {
             }));
         }
         // The number of a set grows with its size.
-        holders.sort_unstable_by_key(|holder| (holder.gram, holder.set));
+        interrupt::sort_unstable_by(&mut holders, |a, b| (a.gram, a.set).cmp(&(b.gram, b.set)));
         let mut by_gram = FxHashMap::default();
         let mut from = 0;
         for run in holders.chunk_by(|a, b| a.gram == b.gram) {
@@ -149,40 +146,28 @@ pub(super) struct Join<'a> {
 
 impl Join<'_> {
     /// Gives the pairs to `sink` until it wants no more; false then.
-    pub(super) fn run<H: Host>(
-        &self,
-        host: &mut H,
-        sink: &mut dyn FnMut(SimilarPair) -> Result<bool>,
-    ) -> Result<bool> {
+    pub(super) fn run(&self, sink: &mut dyn FnMut(SimilarPair) -> Result<bool>) -> Result<bool> {
         let right = self.right.unwrap_or(self.left);
         let mut seen = memory::filled(false, self.left.sets.len())?;
-        let (mut prefix, mut candidates, mut steps) = (Vec::new(), Vec::new(), 0);
+        let (mut prefix, mut candidates, mut meter) = (Vec::new(), Vec::new(), Meter::new());
         for (number, x) in right.sets.iter().enumerate() {
             rarest(right.grams(x), self.threshold, self.frequencies, &mut prefix);
             let before = if self.right.is_none() { number } else { self.left.sets.len() };
-            steps += x.size;
+            meter.work(x.size);
             for (position, &(_, gram)) in prefix.iter().enumerate() {
                 let holders = self.index.holders(gram);
-                steps += holders.len();
+                meter.work(holders.len());
                 self.collect(x, position, before, holders, &mut seen, &mut candidates);
             }
             for y in candidates.drain(..) {
                 seen[y as usize] = false;
                 let other = &self.left.sets[y as usize];
-                steps += x.size + other.size;
+                meter.work(x.size + other.size);
                 if let Some(pair) = self.compare(right, x, other)
                     && !sink(pair)?
                 {
                     return Ok(false);
                 }
-                if steps > STEPS_A_CHECK {
-                    steps = 0;
-                    host.check()?;
-                }
-            }
-            if steps > STEPS_A_CHECK {
-                steps = 0;
-                host.check()?;
             }
         }
         Ok(true)

@@ -18,8 +18,8 @@
 mod join;
 mod sets;
 
-use crate::banding::Result;
-use crate::cluster::{Host, MemoryHost};
+use crate::external::{Host, MemoryHost, Result};
+use crate::interrupt;
 use join::{Index, Join, Loaded};
 use sets::Sets;
 
@@ -65,11 +65,11 @@ impl<H: Host> SimilarPairs<H> {
     pub fn finish(mut self, host: &mut H, mut sink: impl FnMut(SimilarPair) -> Result<bool>) -> Result<bool> {
         let parts = self.sets.close(host)?;
         for one in 0..parts {
-            let left = Loaded::new(self.sets.load(one, host)?);
+            let left = Loaded::new(self.sets.load(one)?);
             let index = Index::new(&left, self.threshold, &self.sets.frequencies, one + 1 == parts);
-            host.check()?;
+            interrupt::check();
             for other in one..parts {
-                let right = if other == one { None } else { Some(Loaded::new(self.sets.load(other, host)?)) };
+                let right = if other == one { None } else { Some(Loaded::new(self.sets.load(other)?)) };
                 let join = Join {
                     threshold: self.threshold,
                     frequencies: &self.sets.frequencies,
@@ -77,7 +77,7 @@ impl<H: Host> SimilarPairs<H> {
                     index: &index,
                     right: right.as_ref(),
                 };
-                if !join.run(host, &mut sink)? {
+                if !join.run(&mut sink)? {
                     return Ok(false);
                 }
             }
@@ -111,7 +111,7 @@ pub fn similar_pairs<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::banding::Error;
+    use crate::interrupt::testing::{checks, interrupted_after};
     use crate::signature::jaccard;
     use proptest::prelude::*;
 
@@ -176,38 +176,23 @@ mod tests {
         assert_eq!((pairs.finish(&mut MemoryHost, sink), calls), (Ok(false), 1));
     }
 
-    /// A host that ends the work at some look at it.
-    struct Impatient(u32);
-
-    impl Host for Impatient {
-        type File = crate::banding::MemorySpill;
-        fn file(&mut self) -> Self::File {
-            Self::File::default()
-        }
-        fn check(&mut self) -> Result<()> {
-            self.0 = self.0.checked_sub(1).ok_or(Error::Storage("enough".into()))?;
-            Ok(())
-        }
-    }
-
-    /// Whenever the host says stop, it is over: while reading, indexing, joining.
+    /// An interrupt ends the work wherever it comes: while reading, indexing, joining.
     #[test]
-    fn answers_the_host() {
+    fn can_be_interrupted() {
         let texts: Vec<String> =
             (0..3000).map(|at| format!("小区停水{}路灯{}", at % 97, at % 89).repeat(4)).collect();
-        let run = |patience| {
-            let mut host = Impatient(patience);
+        let run = || {
             let mut pairs = SimilarPairs::new(2, 0.9, 1 << 16);
             for (id, text) in texts.iter().enumerate() {
-                pairs.add(id as i64, text, &mut host)?;
+                pairs.add(id as i64, text, &mut MemoryHost).unwrap();
             }
-            pairs.finish(&mut host, |_| Ok(true))?;
-            Ok::<u32, Error>(host.0)
+            pairs.finish(&mut MemoryHost, |_| Ok(true)).unwrap();
         };
-        let checks = u32::MAX - run(u32::MAX).unwrap();
-        assert!(checks > 15, "{checks}");
-        for patience in [0, 1, checks / 10, checks / 2, checks - 1] {
-            assert_eq!(run(patience), Err(Error::Storage("enough".into())), "{patience}");
+        let all = checks(run);
+        assert!(all > 15, "{all}");
+        for passed in [0, 1, all / 10, all / 2, all - 1] {
+            assert!(interrupted_after(passed, run), "{passed}");
         }
+        assert!(!interrupted_after(all, run));
     }
 }

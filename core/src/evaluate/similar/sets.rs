@@ -7,9 +7,9 @@
 //! costs time and no answer, for the prefix filter needs one order of the
 //! n-grams, whichever it is.
 
-use crate::banding::{Result, Spill};
-use crate::cluster::Host;
+use crate::external::{Host, Result, Spill};
 use crate::hash::city64;
+use crate::interrupt::{self, Meter};
 use crate::memory::{self, OrRaise, Room};
 use crate::text::{char_ngrams, compact, normalize_into};
 
@@ -21,8 +21,8 @@ const NARROWEST_PART: usize = 8 << 10;
 /// Bytes that are needed for a word of a part while parts are joined: two parts,
 /// and the index of one.
 const BYTES_A_WORD: usize = 64;
-/// Texts' bytes between two looks at interrupts.
-const BYTES_A_CHECK: usize = 1 << 16;
+/// Words written or read at a time.
+const COPIED: usize = 1 << 13;
 
 /// Sets one after the other: id, number of n-grams, n-grams in order.
 type Words = Vec<u64>;
@@ -68,7 +68,7 @@ pub(super) struct Sets<H: Host> {
     normal: String,
     compacted: String,
     grams: Vec<u64>,
-    since_check: usize,
+    meter: Meter,
 }
 
 impl<H: Host> Sets<H> {
@@ -85,17 +85,13 @@ impl<H: Host> Sets<H> {
             normal: String::new(),
             compacted: String::new(),
             grams: Vec::new(),
-            since_check: 0,
+            meter: Meter::new(),
         }
     }
 
     /// Adds the set of a text; a text without an n-gram has none.
     pub(super) fn add(&mut self, id: i64, text: &str, host: &mut H) -> Result<()> {
-        self.since_check += text.len() + 64;
-        if self.since_check >= BYTES_A_CHECK {
-            self.since_check = 0;
-            host.check()?;
-        }
+        self.meter.work(text.len());
         normalize_into(text, &mut self.normal);
         compact(&self.normal, &mut self.compacted);
         let (n, grams) = (self.n, &mut self.grams);
@@ -136,11 +132,11 @@ impl<H: Host> Sets<H> {
         for part in &mut self.parts {
             let Part::Memory(words) = part else { continue };
             let at = *length;
-            for some in words.chunks(BYTES_A_CHECK / 8) {
+            for some in words.chunks(COPIED) {
                 let bytes: Vec<u8> = some.iter().flat_map(|word| word.to_le_bytes()).collect();
                 file.append(&bytes)?;
                 *length += bytes.len() as u64;
-                host.check()?;
+                interrupt::check();
             }
             *part = Part::File { at, words: words.len() };
         }
@@ -158,22 +154,22 @@ impl<H: Host> Sets<H> {
     }
 
     /// The words of a part.
-    pub(super) fn load(&mut self, part: usize, host: &mut H) -> Result<Words> {
+    pub(super) fn load(&mut self, part: usize) -> Result<Words> {
         match (&self.parts[part], &mut self.file) {
             (Part::Memory(words), _) => Ok(memory::copy(words)?),
             (Part::File { at, words }, Some((file, _))) => {
                 let (mut at, mut left) = (*at, *words);
                 let mut loaded = memory::with_capacity(left)?;
-                let mut bytes = vec![0; BYTES_A_CHECK.min(left * 8)];
+                let mut bytes = vec![0; COPIED.min(left) * 8];
                 while left > 0 {
-                    let some = left.min(BYTES_A_CHECK / 8);
+                    let some = left.min(COPIED);
                     let bytes = &mut bytes[..some * 8];
                     file.read(at, bytes)?;
                     let word = |eight: &[u8]| u64::from_le_bytes(eight.try_into().unwrap_or_default());
                     loaded.extend(bytes.chunks_exact(8).map(word));
                     at += bytes.len() as u64;
                     left -= some;
-                    host.check()?;
+                    interrupt::check();
                 }
                 Ok(loaded)
             }

@@ -8,54 +8,50 @@
 //! are joined each with each.
 
 use super::cut::{BLOCKS, Cut};
-use super::pairs::{BYTES_A_ROW, Host, Phase, Settings, Sink, Span, all_of, equal_pairs};
+use super::pairs::{BYTES_A_ROW, Settings, Sink, Span, all_of, equal_pairs};
 use super::parallel::Task;
-use super::rows::{ROW_BYTES, Row, Rows};
-use crate::banding::{Result, Spill};
+use super::rows::{Row, Rows};
+use crate::external::{Host, Phase, Reader, Record, Result, Run, Runs, Spill, decode, encode};
+use crate::interrupt::Meter;
 use crate::memory::{self, Room};
 
 /// All rows in a file, in the order in which they came.
 pub(super) struct Files<F> {
-    all: F,
+    all: Runs<F>,
+    parts: Vec<Run>,
     count: u64,
     /// The first fingerprint and the bits in which others differ from it.
     first: Option<u64>,
     varying: u64,
 }
 
-/// Rows that are copied from file to file at a time.
-const COPIED: usize = 1024;
+/// Bytes that are read at a time.
+const READ: usize = 1 << 14;
 
 impl<F: Spill> Files<F> {
     pub fn new(all: F) -> Files<F> {
-        Files { all, count: 0, first: None, varying: 0 }
+        Files { all: Runs::new(all), parts: Vec::new(), count: 0, first: None, varying: 0 }
     }
 
     pub fn append(&mut self, rows: &[Row]) -> Result<()> {
-        let mut bytes = Vec::with_capacity(COPIED * ROW_BYTES);
-        for part in rows.chunks(COPIED) {
-            bytes.clear();
-            for row in part {
-                self.varying |= row.fp ^ *self.first.get_or_insert(row.fp);
-                bytes.extend_from_slice(&row.to_bytes());
-            }
-            self.all.append(&bytes)?;
-            self.count += part.len() as u64;
+        for row in rows {
+            self.varying |= row.fp ^ *self.first.get_or_insert(row.fp);
         }
+        self.parts.room(1)?;
+        self.parts.push(self.all.write(rows)?);
+        self.count += rows.len() as u64;
         Ok(())
     }
 
     /// Calls `each` with all rows.
-    fn scan<H: Host>(&mut self, host: &mut H, mut each: impl FnMut(Row) -> Result<()>) -> Result<()> {
-        let mut bytes = vec![0; COPIED * ROW_BYTES];
-        let mut at = 0;
-        while at < self.count {
-            let rows = (self.count - at).min(COPIED as u64) as usize;
-            let part = &mut bytes[..rows * ROW_BYTES];
-            self.all.read(at * ROW_BYTES as u64, part)?;
-            part.as_chunks().0.iter().try_for_each(|bytes| each(Row::from_bytes(*bytes)))?;
-            at += rows as u64;
-            host.check()?;
+    fn scan(&mut self, mut each: impl FnMut(Row) -> Result<()>) -> Result<()> {
+        let mut meter = Meter::new();
+        for &part in &self.parts {
+            let mut reader = Reader::new(part, READ);
+            while let Some(row) = reader.next(&mut self.all)? {
+                meter.work(1);
+                each(row)?;
+            }
         }
         Ok(())
     }
@@ -101,10 +97,10 @@ impl<F: Spill> Files<F> {
             file: host.file(),
             end: 0,
             bits,
-            rows_a_buffer: (buffer - LINK) / ROW_BYTES,
+            rows_a_buffer: (buffer - LINK) / Row::BYTES,
             each: memory::collect((0..1usize << bits).map(|_| Partition::default()))?,
         };
-        self.scan(host, |row| {
+        self.scan(|row| {
             let number = cut.map_or(0, |(cut, block)| cut.blocks[block].value(row.fp) >> (cut.width - bits));
             partitions.add(number, row)
         })?;
@@ -165,10 +161,10 @@ impl<F: Spill> Partitions<F> {
         if partition.buffer.is_empty() {
             return Ok(());
         }
-        let mut bytes = Vec::with_capacity(LINK + partition.buffer.len() * ROW_BYTES);
+        let mut bytes = Vec::with_capacity(LINK + partition.buffer.len() * Row::BYTES);
         bytes.extend_from_slice(&partition.last.at.to_le_bytes());
         bytes.extend_from_slice(&partition.last.rows.to_le_bytes());
-        partition.buffer.iter().for_each(|row| bytes.extend_from_slice(&row.to_bytes()));
+        partition.buffer.iter().for_each(|row| encode(*row, &mut bytes));
         self.file.append(&bytes)?;
         partition.last = Link { at: self.end, rows: partition.buffer.len() as u64 };
         partition.buffer = Vec::new();
@@ -182,13 +178,13 @@ impl<F: Spill> Partitions<F> {
         let mut rows = memory::with_capacity(wanted.min(link.rows.max(1) as usize))?;
         let mut bytes = Vec::new();
         while link.rows > 0 && (rows.is_empty() || rows.len() + link.rows as usize <= wanted) {
-            bytes.resize(LINK + link.rows as usize * ROW_BYTES, 0);
+            bytes.resize(LINK + link.rows as usize * Row::BYTES, 0);
             self.file.read(link.at, &mut bytes)?;
             let (head, body) = bytes.split_at(LINK);
             let number = |at: usize| head[at..].first_chunk().map_or(0, |b| u64::from_le_bytes(*b));
             *link = Link { at: number(0), rows: number(8) };
-            rows.room(body.len() / ROW_BYTES)?;
-            rows.extend(body.as_chunks().0.iter().map(|bytes| Row::from_bytes(*bytes)));
+            rows.room(body.len() / Row::BYTES)?;
+            rows.extend(body.chunks_exact(Row::BYTES).map(decode::<Row>));
         }
         Ok(rows)
     }
@@ -247,13 +243,13 @@ impl<F: Spill> Partitions<F> {
     ) -> Result<bool> {
         let Place { cut, span } = place;
         // Equal rows are near in every block that is looked at, the first one first.
-        if right.is_none() && cut.is_none_or(|(_, block)| block == 0) && !equal_pairs(left, host, sink)? {
+        if right.is_none() && cut.is_none_or(|(_, block)| block == 0) && !equal_pairs(left, sink)? {
             return Ok(false);
         }
         let Settings { distance, threads, .. } = *settings;
         let task =
             Task { left: &left.fps, right: right.map(|right| &right.fps[..]), distance, threads, span };
-        let take = &mut |host: &mut H, hits: &[_]| all_of(left, right.unwrap_or(left), hits, host, sink);
+        let take = &mut |_: &mut H, hits: &[_]| all_of(left, right.unwrap_or(left), hits, sink);
         match cut {
             Some((cut, block)) => task.run_block(cut, block, host, take),
             None => task.run(host, take),

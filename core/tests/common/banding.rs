@@ -1,31 +1,9 @@
-//! What the banding tests share: data of every nasty shape, and the brute-force answer.
-#![allow(dead_code, missing_docs)]
+//! Data of every nasty shape for the tests of `banding`, and the brute-force answer.
 
+use super::Rng;
 use std::collections::BTreeMap;
 
 use dedup_core::banding::{Finding, Hit, Index, MemoryPages, RangeScan, Tid, check};
-
-/// A small generator, so that a failure can be repeated from its seed.
-pub struct Rng(pub u64);
-
-impl Rng {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-
-    /// `x` with `n` random bits flipped (fewer if it hits one twice).
-    pub fn flip(&mut self, x: u64, n: u64) -> u64 {
-        (0..n).fold(x, |x, _| x ^ 1 << self.below(64))
-    }
-}
 
 /// The shapes of data every answer is tested on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

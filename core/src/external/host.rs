@@ -1,0 +1,46 @@
+//! What long work needs of its surroundings.
+
+use super::spill::{MemorySpill, Spill};
+
+/// The environment of a long computation. Called on the caller's thread only; interrupts are not its
+/// business but that of [`crate::interrupt::check`].
+pub trait Host {
+    /// A temporary file.
+    type File: Spill;
+
+    /// Creates a temporary file, which is deleted when it is dropped.
+    fn file(&mut self) -> Self::File;
+
+    /// Reports progress: `share`, from 0 to 1, of `phase` is done. Called every few milliseconds where the
+    /// work can be foreseen; a bucket that holds far more rows than others takes longer.
+    fn progress(&mut self, phase: Phase, share: f64) {
+        let _ = (phase, share);
+    }
+
+    /// Called with true before threads are started and with false afterwards, for hosts whose signals
+    /// must be handled on the caller's thread.
+    fn block_signals(&mut self, block: bool) {
+        let _ = block;
+    }
+}
+
+/// A stage of the work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Rows are sorted and searched for near pairs.
+    Search,
+    /// The pairs found are linked into groups, in order.
+    Link,
+}
+
+/// A host whose files are in memory and that reports nothing.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct MemoryHost;
+
+impl Host for MemoryHost {
+    type File = MemorySpill;
+
+    fn file(&mut self) -> MemorySpill {
+        MemorySpill::default()
+    }
+}

@@ -1,0 +1,20 @@
+//! What algorithms over more rows than fit in memory share: temporary files, an external sort, threads, and
+//! the host that provides them.
+
+mod error;
+mod host;
+mod sort;
+mod sorter;
+mod spill;
+mod threads;
+
+pub use error::{Error, Result};
+pub use host::{Host, MemoryHost, Phase};
+pub use sort::Record;
+pub use sorter::Sorter;
+pub use spill::{MemorySpill, Spill};
+pub use threads::on_threads;
+
+pub(crate) use sort::{decode, encode, sort, sort_on_threads};
+pub(crate) use sorter::{Reader, Run, RunBuilder, Runs, is_full};
+pub(crate) use threads::run;

@@ -1,0 +1,226 @@
+//! Fixed-size records, and sorting them in place.
+//!
+//! Most-significant-digit radix sort by bytes that permutes in place (American flag sort): the upper bytes
+//! of fingerprints and hashes are as good as random, and a second copy of the data would halve what fits in
+//! memory. Slices that fit in the cache are left to the standard comparison sort; skewed data recurses, at
+//! most once per byte.
+
+use super::error::Result;
+use super::host::Host;
+use super::threads;
+use crate::interrupt;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+/// A record that orders as a number of [`Record::BYTES`] bytes does.
+pub trait Record: Copy + Ord {
+    /// Bytes of the number, 1 to 16.
+    const BYTES: usize;
+
+    /// The number.
+    fn to_number(self) -> u128;
+
+    /// The record of a number that [`Record::to_number`] gave.
+    fn from_number(number: u128) -> Self;
+
+    /// Byte `at` of the number, 0 being the most significant.
+    #[inline]
+    fn byte(&self, at: usize) -> usize {
+        (self.to_number() >> (8 * (Self::BYTES - 1 - at))) as usize & 0xff
+    }
+}
+
+/// Three numbers, compared one after the other.
+impl Record for [u32; 3] {
+    const BYTES: usize = 12;
+
+    fn to_number(self) -> u128 {
+        self.into_iter().fold(0, |number, part| number << 32 | u128::from(part))
+    }
+
+    fn from_number(number: u128) -> Self {
+        [(number >> 64) as u32, (number >> 32) as u32, number as u32]
+    }
+}
+
+/// Appends the [`Record::BYTES`] bytes of a record to `into`.
+#[inline]
+pub(crate) fn encode<T: Record>(record: T, into: &mut Vec<u8>) {
+    into.extend_from_slice(&record.to_number().to_be_bytes()[16 - T::BYTES..]);
+}
+
+/// The record that [`encode`] wrote.
+#[inline]
+pub(crate) fn decode<T: Record>(bytes: &[u8]) -> T {
+    let mut number = [0; 16];
+    number[16 - T::BYTES..].copy_from_slice(bytes);
+    T::from_number(u128::from_be_bytes(number))
+}
+
+/// Slices up to this length are sorted by comparison.
+const SMALL: usize = 384;
+/// Fewer records than this are not worth a thread.
+const WORTH_THREADS: usize = 1 << 18;
+
+/// Sorting was told to stop.
+struct Stopped;
+
+/// Sorts, with checks for interrupts.
+pub(crate) fn sort<T: Record>(records: &mut [T]) {
+    let _ = sort_from(records, 0, &checking);
+}
+
+fn checking() -> std::result::Result<(), Stopped> {
+    interrupt::check();
+    Ok(())
+}
+
+/// Sorts on several threads: by the first byte on the caller's, the 256 parts on whichever is free.
+pub(crate) fn sort_on_threads<T: Record + Send, H: Host>(
+    records: &mut [T],
+    threads: usize,
+    host: &mut H,
+) -> Result<()> {
+    if threads < 2 || records.len() < WORTH_THREADS {
+        sort(records);
+        return Ok(());
+    }
+    let mut ends = count(records, 0);
+    let _ = permute(records, 0, &mut ends, &checking);
+    let (mut parts, mut rest, mut start) = (Vec::new(), records, 0);
+    for end in ends {
+        let part;
+        (part, rest) = rest.split_at_mut(end - start);
+        parts.push(part);
+        start = end;
+    }
+    let parts = Mutex::new(parts);
+    let stop = AtomicBool::new(false);
+    let go_on = || if stop.load(Relaxed) { Err(Stopped) } else { Ok(()) };
+    let work = || {
+        loop {
+            let part = parts.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let Some(part) = part else { return };
+            if go_on().and_then(|()| sort_from(part, 1, &go_on)).is_err() {
+                return;
+            }
+        }
+    };
+    if threads::run((0..threads).map(|_| &work), &stop, host, threads::wait_for)?.is_none() {
+        for part in parts.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            let _ = sort_from(part, 1, &checking);
+        }
+    }
+    Ok(())
+}
+
+/// Sorts records whose first `at` bytes are equal; `go_on` is asked every few milliseconds.
+fn sort_from<T: Record>(
+    records: &mut [T],
+    mut at: usize,
+    go_on: &dyn Fn() -> std::result::Result<(), Stopped>,
+) -> std::result::Result<(), Stopped> {
+    loop {
+        if records.len() <= SMALL {
+            records.sort_unstable();
+            return Ok(());
+        }
+        if at == T::BYTES {
+            return Ok(());
+        }
+        let mut ends = count(records, at);
+        // All records share this byte: nothing to move.
+        if ends.contains(&records.len()) {
+            at += 1;
+            continue;
+        }
+        permute(records, at, &mut ends, go_on)?;
+        let mut start = 0;
+        for end in ends {
+            sort_from(&mut records[start..end], at + 1, go_on)?;
+            start = end;
+        }
+        return Ok(());
+    }
+}
+
+/// The number of records with each value of byte `at`.
+fn count<T: Record>(records: &[T], at: usize) -> [usize; 256] {
+    let mut counts = [0; 256];
+    records.iter().for_each(|record| counts[record.byte(at)] += 1);
+    counts
+}
+
+/// Moves every record into the range of its byte `at`; turns counts into ends.
+fn permute<T: Record>(
+    records: &mut [T],
+    at: usize,
+    ends: &mut [usize; 256],
+    go_on: &dyn Fn() -> std::result::Result<(), Stopped>,
+) -> std::result::Result<(), Stopped> {
+    let mut next = [0; 256];
+    let mut sum = 0;
+    for (next, end) in next.iter_mut().zip(ends.iter_mut()) {
+        *next = sum;
+        sum += *end;
+        *end = sum;
+    }
+    for own in 0..256 {
+        // A part of a hundred million records still takes only some milliseconds.
+        if records.len() > 1 << 16 {
+            go_on()?;
+        }
+        while next[own] < ends[own] {
+            let mut record = records[next[own]];
+            // Follow the cycle until a record comes that belongs here.
+            loop {
+                let to = record.byte(at);
+                if to == own {
+                    break;
+                }
+                std::mem::swap(&mut record, &mut records[next[to]]);
+                next[to] += 1;
+            }
+            records[next[own]] = record;
+            next[own] += 1;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::external::MemoryHost;
+    use crate::random::SplitMix64;
+
+    /// Protects the order that everything built on it relies on, for random and degenerate input, on one
+    /// thread and on several.
+    #[test]
+    fn sort_orders_any_input() {
+        let mut random = SplitMix64::new(1);
+        for mask in [u32::MAX, 0, 0xff, 0xffff << 8, 1 << 31 | 1] {
+            for count in [300, 20_000, WORTH_THREADS + 1] {
+                let mut records: Vec<[u32; 3]> = (0..count)
+                    .map(|_| [random.next() as u32 & mask, random.next() as u32 & mask, 7])
+                    .collect();
+                let mut expected = records.clone();
+                expected.sort();
+                let mut threaded = records.clone();
+                sort(&mut records);
+                assert!(records == expected, "{mask} {count}");
+                sort_on_threads(&mut threaded, 3, &mut MemoryHost).unwrap();
+                assert!(threaded == expected, "{mask} {count}");
+            }
+        }
+    }
+
+    #[test]
+    fn records_survive_the_file() {
+        for record in [[0, 1, u32::MAX], [u32::MAX, 0, 9]] {
+            let mut bytes = Vec::new();
+            encode(record, &mut bytes);
+            assert_eq!((bytes.len(), decode::<[u32; 3]>(&bytes)), (12, record));
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! External merge sort: any number of fixed-size records, sorted within a bound of memory.
+//!
+//! Records are collected until the memory is full, sorted, and appended to a temporary file as a run. Runs
+//! are then merged, each read through a buffer of an equal share of the memory; more runs than there are
+//! buffers of a useful size are first merged into fewer.
+//!
+//! PostgreSQL's tuplesort is not used: the core runs without a server (its tests, the benchmarks), an index
+//! build sorts the same array four times in place, each time by another block, and nothing of PostgreSQL may
+//! be called from the threads that sort.
+
+use super::error::Result;
+use super::sort::{Record, decode, encode, sort};
+use super::spill::Spill;
+use crate::interrupt::Meter;
+use crate::memory::{self, Room};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+
+/// Sorts records; those that do not fit in memory wait in a temporary file, [`Record::BYTES`] bytes each.
+pub struct Sorter<T, S> {
+    memory: usize,
+    builder: RunBuilder<T>,
+    runs: Runs<S>,
+    count: u64,
+}
+
+impl<T: Record, S: Spill> Sorter<T, S> {
+    /// No records yet; `memory`: bytes to sort in.
+    pub fn new(memory: usize, file: S) -> Self {
+        Sorter { memory, builder: RunBuilder::new(memory), runs: Runs::new(file), count: 0 }
+    }
+
+    /// Adds a record.
+    ///
+    /// # Errors
+    /// Writing to the file fails, or there is no memory.
+    pub fn add(&mut self, record: T) -> Result<()> {
+        self.count += 1;
+        self.builder.add(&mut self.runs, record)
+    }
+
+    /// The number of records added.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Calls `each` with all records, in ascending order.
+    ///
+    /// # Errors
+    /// The file or `each` fails.
+    pub fn finish(mut self, each: impl FnMut(T) -> Result<()>) -> Result<()> {
+        self.builder.finish(&mut self.runs, self.memory, each)
+    }
+}
+
+/// The least useful buffer, in bytes.
+const LEAST_BUFFER: usize = 16 * 1024;
+
+/// A stretch of the file that holds records, in order.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Run {
+    at: u64,
+    records: u64,
+}
+
+/// A temporary file of runs.
+pub(crate) struct Runs<S> {
+    file: S,
+    end: u64,
+}
+
+impl<S: Spill> Runs<S> {
+    pub(crate) fn new(file: S) -> Self {
+        Runs { file, end: 0 }
+    }
+
+    /// Writes records that are in order as a run.
+    pub(crate) fn write<T: Record>(&mut self, sorted: &[T]) -> Result<Run> {
+        let mut writer = Writer::new(self);
+        sorted.iter().try_for_each(|record| writer.push(self, *record))?;
+        writer.finish(self)
+    }
+
+    /// Merges runs until `memory` bytes are enough to read all of them at the same time.
+    pub(crate) fn reduce<T: Record>(&mut self, mut runs: Vec<Run>, memory: usize) -> Result<Vec<Run>> {
+        let at_once = (memory / LEAST_BUFFER).max(2);
+        while runs.len() > at_once {
+            let some: Vec<Run> = runs.drain(..at_once).collect();
+            let mut writer = Writer::new(self);
+            self.for_each(&some, memory, |runs, record: T| writer.push(runs, record))?;
+            runs.push(writer.finish(self)?);
+        }
+        Ok(runs)
+    }
+
+    /// Calls `each` with the records of all runs, in order.
+    pub(crate) fn for_each<T: Record, E: From<super::Error>>(
+        &mut self,
+        runs: &[Run],
+        memory: usize,
+        mut each: impl FnMut(&mut Self, T) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let share = memory / runs.len().max(1);
+        let mut readers: Vec<Reader> = runs.iter().map(|&run| Reader::new(run, share)).collect();
+        let mut heads = BinaryHeap::new();
+        for (number, reader) in readers.iter_mut().enumerate() {
+            heads.extend(reader.next(self)?.map(|head| Reverse((head, number))));
+        }
+        let mut meter = Meter::new();
+        while let Some(mut top) = heads.peek_mut() {
+            meter.work(1);
+            let Reverse((record, number)) = *top;
+            match readers[number].next(self)? {
+                Some(next) => *top = Reverse((next, number)),
+                None => drop(PeekMut::pop(top)),
+            }
+            each(self, record)?;
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        self.end += bytes.len() as u64;
+        self.file.append(bytes)
+    }
+}
+
+/// A run being written. Nothing else may be appended to the file meanwhile.
+struct Writer {
+    run: Run,
+    buffer: Vec<u8>,
+}
+
+impl Writer {
+    fn new<S: Spill>(runs: &Runs<S>) -> Self {
+        Writer { run: Run { at: runs.end, records: 0 }, buffer: Vec::with_capacity(LEAST_BUFFER + 16) }
+    }
+
+    fn push<T: Record, S: Spill>(&mut self, runs: &mut Runs<S>, record: T) -> Result<()> {
+        encode(record, &mut self.buffer);
+        self.run.records += 1;
+        if self.buffer.len() < LEAST_BUFFER {
+            return Ok(());
+        }
+        runs.append(&self.buffer)?;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    fn finish<S: Spill>(self, runs: &mut Runs<S>) -> Result<Run> {
+        runs.append(&self.buffer)?;
+        Ok(self.run)
+    }
+}
+
+/// A run being read.
+pub(crate) struct Reader {
+    run: Run,
+    buffer: Vec<u8>,
+    at: usize,
+    /// Bytes read at a time.
+    capacity: usize,
+}
+
+impl Reader {
+    /// Reads `run` through a buffer of `memory` bytes, or of one record.
+    pub(crate) fn new(run: Run, memory: usize) -> Self {
+        Reader { run, buffer: Vec::new(), at: 0, capacity: memory }
+    }
+
+    pub(crate) fn next<T: Record, S: Spill>(&mut self, runs: &mut Runs<S>) -> Result<Option<T>> {
+        if self.at == self.buffer.len() {
+            let count = self.run.records.min((self.capacity / T::BYTES).max(1) as u64);
+            if count == 0 {
+                return Ok(None);
+            }
+            let bytes = count as usize * T::BYTES;
+            self.buffer.room(bytes.saturating_sub(self.buffer.len()))?;
+            self.buffer.resize(bytes, 0);
+            runs.file.read(self.run.at, &mut self.buffer)?;
+            self.run.at += bytes as u64;
+            self.run.records -= count;
+            self.at = 0;
+        }
+        let record = decode(&self.buffer[self.at..self.at + T::BYTES]);
+        self.at += T::BYTES;
+        Ok(Some(record))
+    }
+}
+
+/// Collects records and writes them as sorted runs to a file that is the caller's.
+pub(crate) struct RunBuilder<T> {
+    records: Vec<T>,
+    limit: usize,
+    runs: Vec<Run>,
+}
+
+impl<T: Record> RunBuilder<T> {
+    pub(crate) fn new(memory: usize) -> Self {
+        RunBuilder { records: Vec::new(), limit: (memory / size_of::<T>()).max(64), runs: Vec::new() }
+    }
+
+    pub(crate) fn add<S: Spill>(&mut self, runs: &mut Runs<S>, record: T) -> Result<()> {
+        if is_full(&mut self.records, &mut self.limit)? {
+            self.write(runs)?;
+        }
+        self.records.push(record);
+        Ok(())
+    }
+
+    fn write<S: Spill>(&mut self, runs: &mut Runs<S>) -> Result<()> {
+        sort(&mut self.records);
+        self.runs.push(runs.write(&self.records)?);
+        self.records.clear();
+        Ok(())
+    }
+
+    /// Calls `each` with the records in order; forgets them.
+    pub(crate) fn finish<S: Spill, E: From<super::Error>>(
+        &mut self,
+        runs: &mut Runs<S>,
+        memory: usize,
+        mut each: impl FnMut(T) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        if self.runs.is_empty() {
+            let mut records = std::mem::take(&mut self.records);
+            sort(&mut records);
+            return records.into_iter().try_for_each(each);
+        }
+        self.write(runs)?;
+        self.records = Vec::new();
+        let reduced = runs.reduce::<T>(std::mem::take(&mut self.runs), memory)?;
+        runs.for_each(&reduced, memory, |_, record| each(record))
+    }
+}
+
+/// Fewer elements in memory are not worth a file.
+const LEAST_RECORDS: usize = 1024;
+
+/// Makes room for one more in a vector that doubles but never allocates beyond `limit` elements; true if
+/// instead it has to be emptied first. Where there is less memory than allowed, `limit` becomes what there is.
+pub(crate) fn is_full<T>(records: &mut Vec<T>, limit: &mut usize) -> memory::Result<bool> {
+    if records.len() < records.capacity() {
+        return Ok(false);
+    }
+    let more = records.len().max(LEAST_RECORDS).min(limit.saturating_sub(records.len()));
+    if more == 0 {
+        return Ok(true);
+    }
+    match memory::reserve_exact(records, more) {
+        Err(_) if records.len() >= LEAST_RECORDS => {
+            *limit = records.len();
+            Ok(true)
+        }
+        reserved => reserved.map(|()| false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::external::MemorySpill;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Whatever the memory, through no run, a few, or so many that they are merged more than once.
+        #[test]
+        fn equals_a_sorted_list(
+            numbers in prop::collection::vec(any::<[u32; 3]>(), 0..9000),
+            memory in prop::sample::select(vec![1, 1 << 14, 1 << 20]),
+        ) {
+            let mut sorter = Sorter::new(memory, MemorySpill::default());
+            numbers.iter().for_each(|&record| sorter.add(record).unwrap());
+            prop_assert_eq!(sorter.count(), numbers.len() as u64);
+            let mut found = Vec::new();
+            sorter.finish(|record| { found.push(record); Ok(()) }).unwrap();
+            let mut expected = numbers;
+            expected.sort_unstable();
+            prop_assert_eq!(found, expected);
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Threads that compute while the caller's waits. There may be fewer than were asked for, or none: a thread
+//! takes memory too.
+
+use super::error::Result;
+use super::host::Host;
+use crate::interrupt;
+use crate::memory::{self, OrRaise, OutOfMemory, Room};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::thread::{Builder, ScopedJoinHandle, scope};
+use std::time::Duration;
+
+/// Applies `each` to every item and returns the results in order. There are as many threads as `states`, each
+/// with one of its own, or as many as can be had; with one state, the caller's thread computes. An interrupt
+/// is answered between two items.
+///
+/// # Errors
+/// There is no memory.
+pub fn on_threads<H: Host, S: Send, T: Sync, R: Send>(
+    items: &[T],
+    states: &mut [S],
+    host: &mut H,
+    each: impl Fn(&mut S, &T) -> R + Sync,
+) -> Result<Vec<R>> {
+    if states.len() > 1 {
+        let (next, stop) = (&AtomicUsize::new(0), &AtomicBool::new(false));
+        let works = states.iter_mut().map(|state| {
+            let each = &each;
+            move || {
+                let mut done: Vec<(usize, R)> = Vec::new();
+                while !stop.load(Relaxed) {
+                    let at = next.fetch_add(1, Relaxed);
+                    let Some(item) = items.get(at) else { break };
+                    done.room(1).or_raise();
+                    done.push((at, each(&mut *state, item)));
+                }
+                done
+            }
+        });
+        if let Some(parts) = run(works, stop, host, wait_for)? {
+            let mut all = memory::with_capacity(items.len())?;
+            all.extend(parts.into_iter().flatten());
+            all.sort_unstable_by_key(|(at, _)| *at);
+            // Collected in place: what is left of a pair is no larger.
+            return Ok(all.into_iter().map(|(_, result)| result).collect());
+        }
+    }
+    let mut done = memory::with_capacity(items.len())?;
+    for item in items {
+        interrupt::check();
+        done.push(each(&mut states[0], item));
+    }
+    Ok(done)
+}
+
+/// Tells threads to stop when it goes out of scope.
+struct StopOnDrop<'s>(&'s AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
+}
+
+/// Runs each of `works` on a thread of its own and returns their results, or `None` if no thread could be
+/// started. Meanwhile the caller's thread runs `wait`, whose argument tells whether any thread still works.
+///
+/// When `wait` ends, by an interrupt that unwinds too, or a thread panics, `stop` tells the others to end. So
+/// works share what is to be done: one that got no thread is not missed.
+pub(crate) fn run<H: Host, R: Send>(
+    works: impl IntoIterator<Item = impl FnOnce() -> R + Send>,
+    stop: &AtomicBool,
+    host: &mut H,
+    wait: impl FnOnce(&mut H, &dyn Fn() -> bool) -> Result<()>,
+) -> Result<Option<Vec<R>>> {
+    scope(|scope| {
+        host.block_signals(true);
+        let workers: Vec<ScopedJoinHandle<'_, R>> = works
+            .into_iter()
+            .map_while(|work| {
+                let work = || {
+                    let stop = StopOnDrop(stop);
+                    let done = work();
+                    std::mem::forget(stop);
+                    done
+                };
+                Builder::new().spawn_scoped(scope, work).ok()
+            })
+            .collect();
+        host.block_signals(false);
+        if workers.is_empty() {
+            return Ok(None);
+        }
+        let stop = StopOnDrop(stop);
+        let waited = wait(host, &|| workers.iter().any(|worker| !worker.is_finished()));
+        drop(stop);
+        // Any panic but that of missing memory is a bug of the program and goes on here.
+        let join = |worker: ScopedJoinHandle<'_, R>| worker.join().map_err(OutOfMemory::of_panic);
+        let done = workers.into_iter().map(join).collect::<std::result::Result<Vec<R>, _>>();
+        waited?;
+        Ok(Some(done?))
+    })
+}
+
+/// Waits for threads, answering interrupts.
+pub(crate) fn wait_for<H: Host>(_: &mut H, busy: &dyn Fn() -> bool) -> Result<()> {
+    while busy() {
+        std::thread::sleep(Duration::from_micros(200));
+        interrupt::check();
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::external::{Error, MemoryHost};
+    use crate::interrupt::testing::interrupted_after;
+
+    /// Protects the order of results, whatever the number of threads.
+    #[test]
+    fn results_are_in_order() {
+        for threads in [1, 2, 5] {
+            for count in [0, 1, 1000] {
+                let items: Vec<u32> = (0..count).collect();
+                let mut states = vec![0u32; threads];
+                let each = |seen: &mut u32, item: &u32| {
+                    *seen += 1;
+                    item * 2
+                };
+                let doubled = on_threads(&items, &mut states, &mut MemoryHost, each).unwrap();
+                assert_eq!(doubled, items.iter().map(|item| item * 2).collect::<Vec<_>>());
+                assert_eq!(states.iter().sum::<u32>(), count);
+            }
+        }
+    }
+
+    /// Protects the way of an error out of a thread, and that the others are told.
+    #[test]
+    fn a_thread_out_of_memory_is_an_error() {
+        let stop = AtomicBool::new(false);
+        let work = |number: usize| {
+            let stop = &stop;
+            move || match number {
+                1 => OutOfMemory { bytes: 77 }.raise(),
+                _ => {
+                    while !stop.load(Relaxed) {
+                        std::thread::yield_now();
+                    }
+                }
+            }
+        };
+        let done = run((0..3).map(work), &stop, &mut MemoryHost, wait_for);
+        assert_eq!(done, Err(Error::OutOfMemory(OutOfMemory { bytes: 77 })));
+    }
+
+    /// Protects against threads that outlive an interrupt.
+    #[test]
+    fn an_interrupt_stops_the_threads() {
+        let stop = AtomicBool::new(false);
+        let work = || {
+            while !stop.load(Relaxed) {
+                std::thread::yield_now();
+            }
+        };
+        assert!(interrupted_after(3, || {
+            let _ = run([work, work], &stop, &mut MemoryHost, wait_for);
+        }));
+    }
+
+    /// Protects the case of a machine that has no thread to give.
+    #[test]
+    fn no_thread_is_no_result() {
+        let stop = AtomicBool::new(false);
+        let none = std::iter::empty::<fn() -> u8>();
+        assert_eq!(run(none, &stop, &mut MemoryHost, wait_for), Ok(None));
+    }
+}
