@@ -4,8 +4,8 @@
 use crate::corpus::raise_recipe;
 use crate::fingerprint::simhash_of;
 use crate::pg::host::{QueryHost, done};
-use crate::pg::raise;
-use crate::pg::rows::{Column, Values, text_of, walk};
+use crate::pg::spi::for_each_of_query;
+use crate::pg::{Column, Values, raise};
 use crate::progress::Progress;
 use crate::settings::{progress_interval, threads, within_memory_limit, work_memory};
 use dedup_core::cluster::{Pairs, Settings};
@@ -20,11 +20,10 @@ use std::collections::{HashMap, HashSet};
 
 /// An id as it is compared: numbers by what they say, so that 2 of one type is
 /// 2.0 of another; anything else by its text.
-fn key(id: pg_sys::Datum, typoid: pg_sys::Oid) -> String {
-    // SAFETY: `typoid` is the column's own type.
-    let written = crate::pg::text(unsafe { text_of(id, typoid) });
+fn key(row: &Values<'_>, column: usize, typoid: pg_sys::Oid) -> Option<String> {
+    let written = row.written(column)?;
     let plain = |number: &str| if number == "-0" { "0".to_owned() } else { number.to_owned() };
-    match typoid {
+    Some(match typoid {
         pg_sys::NUMERICOID if written.contains('.') => {
             plain(written.trim_end_matches('0').trim_end_matches('.'))
         }
@@ -32,7 +31,7 @@ fn key(id: pg_sys::Datum, typoid: pg_sys::Oid) -> String {
             written.parse::<f64>().map_or(written, |number| plain(&number.to_string()))
         }
         _ => written,
-    }
+    })
 }
 
 fn refuse_columns(what: String, hint: &str) -> ! {
@@ -41,15 +40,15 @@ fn refuse_columns(what: String, hint: &str) -> ! {
 
 /// Calls `each` with the pairs of ids that a query gives in its first two columns.
 fn each_pair(query: &str, mut each: impl FnMut(String, String)) {
-    walk(query.trim().trim_end_matches(';'), |columns| {
+    for_each_of_query(query, |columns| {
         let [a, b, ..] = columns else {
             let what = format!("the query returns {} columns, not 2", columns.len());
             refuse_columns(what, "The query returns pairs: the ids of two rows.")
         };
         let (a, b, each) = (a.typoid, b.typoid, &mut each);
         move |row: &Values<'_>| {
-            if let (Some(one), Some(other)) = (row.get(0), row.get(1)) {
-                each(key(one, a), key(other, b));
+            if let (Some(one), Some(other)) = (key(row, 0, a), key(row, 1, b)) {
+                each(one, other);
             }
         }
     });
@@ -181,17 +180,18 @@ fn near_dup_calibrate(
 /// names are noted there.
 fn fingerprints(query: &str, mut truth: Option<&mut TruePairs>) -> Vec<u64> {
     let mut prints = Vec::new();
-    walk(query.trim().trim_end_matches(';'), |columns| {
+    for_each_of_query(query, |columns| {
         let typoid = fingerprint_columns(columns);
         let (prints, truth) = (&mut prints, &mut truth);
         move |row: &Values<'_>| {
-            let (Some(id), Some(fp)) = (row.get(0), row.get(1)) else { return };
-            let fp = fp.value() as u64;
+            let (Some(_), Some(fp)) = (row.get(0), row.bigint(1)) else { return };
+            let fp = fp.cast_unsigned();
             prints.room(1).or_raise();
             within_memory_limit(prints.capacity() * size_of::<u64>());
             prints.push(fp);
             if let Some(truth) = truth
-                && let Some(&number) = truth.numbers.get(&key(id, typoid))
+                && let Some(id) = key(row, 0, typoid)
+                && let Some(&number) = truth.numbers.get(&id)
             {
                 truth.prints[number as usize] = Some(fp);
             }
@@ -328,7 +328,7 @@ fn dedup_suggest(
     let mut profile = Profile::default();
     let mut sample: Vec<String> = Vec::new();
     let mut bytes = 0;
-    walk(query.trim().trim_end_matches(';'), |columns| {
+    for_each_of_query(query, |columns| {
         if columns.is_empty() {
             refuse_columns(
                 "the query returns no column".to_owned(),
@@ -337,12 +337,9 @@ fn dedup_suggest(
         }
         // The same query does for dedup: its second column is the text.
         let at = usize::from(columns.len() > 1);
-        let typoid = columns.get(at).map_or(pg_sys::InvalidOid, |column| column.typoid);
         let (profile, sample) = (&mut profile, &mut sample);
         move |row| {
-            let Some(content) = row.get(at) else { return };
-            // SAFETY: the column's own type.
-            let content = crate::pg::text(unsafe { text_of(content, typoid) });
+            let Some(content) = row.written(at) else { return };
             profile.add(&content);
             if sample.len() < SAMPLE && bytes < SAMPLE_BYTES {
                 bytes += content.len();

@@ -4,8 +4,9 @@
 //! Locking and WAL: none here.
 
 use super::{DISTANCE, NEAR, WITHIN};
+use crate::pg::spi::{Argument, query_all};
 use pgrx::prelude::*;
-use pgrx::{Spi, pg_guard, pg_sys};
+use pgrx::{pg_guard, pg_sys};
 
 /// What is wrong with the operator class `opclass`, a sentence each. A class is
 /// over `bigint`; its operators are of the three strategies, of the right kind
@@ -58,19 +59,11 @@ const FAULTS: &str = "
 /// Says whether the operator class is one; a notice names each fault.
 #[pg_guard]
 pub(super) unsafe extern "C-unwind" fn amvalidate(opclass: pg_sys::Oid) -> bool {
-    let strategy = |number: u16| (number as i32).into();
-    let faults = Spi::connect(|client| {
-        let arguments = [opclass.into(), strategy(WITHIN), strategy(NEAR), strategy(DISTANCE)];
-        let rows = client.select(FAULTS, None, &arguments)?;
-        rows.map(|row| row.get::<String>(1)).collect::<Result<Vec<_>, _>>()
-    });
-    match faults {
-        Ok(faults) => {
-            for fault in faults.iter().flatten() {
-                ereport!(PgLogLevel::INFO, PgSqlErrorCode::ERRCODE_INVALID_OBJECT_DEFINITION, fault.clone());
-            }
-            faults.is_empty()
-        }
-        Err(error) => crate::pg::raise(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, error.to_string(), ""),
+    let strategy = |number: u16| Argument::of(i32::from(number));
+    let arguments = [Argument::of(opclass), strategy(WITHIN), strategy(NEAR), strategy(DISTANCE)];
+    let faults = query_all(FAULTS, &arguments, |row| row.text(0).unwrap_or_default());
+    for fault in &faults {
+        ereport!(PgLogLevel::INFO, PgSqlErrorCode::ERRCODE_INVALID_OBJECT_DEFINITION, fault.clone());
     }
+    faults.is_empty()
 }

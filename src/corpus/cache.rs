@@ -3,7 +3,9 @@
 
 use super::invalidate;
 use super::versions::stored_row;
-use crate::pg::{raise, read, schema, text};
+use crate::pg::catalog::schema;
+use crate::pg::raise;
+use crate::pg::spi::{Argument, scalar};
 use dedup_core::features::{Corpus, Dictionary, RecipeError, Resolver, Shape, TextRecipe};
 use pgrx::{PgSqlErrorCode, PgSubXactCallbackEvent, PgXactCallbackEvent, pg_sys};
 use serde_json::Value;
@@ -54,16 +56,12 @@ fn kept<T>(
 }
 
 fn load_corpus(name: &str) -> Result<Corpus, RecipeError> {
-    let mut row = stored_row("corpus", "documents::pg_catalog.text, recipe::pg_catalog.text, common", name)?
-        .into_iter()
-        .flatten();
-    let (Some(documents), Some(recipe), Some(common)) =
-        (row.next().map(text), row.next().map(text), row.next())
-    else {
-        damaged("corpus", name)
-    };
+    let columns = "documents, recipe::pg_catalog.text, common";
+    let row = stored_row("corpus", columns, name, |row| Some((row.bigint(0)?, row.text(1)?, row.bytes(2)?)))?;
+    let (documents, recipe, common) = row.unwrap_or_else(|| damaged("corpus", name));
     let shape = shape(&recipe)?;
-    let corpus = documents.parse().ok().and_then(|documents| Corpus::new(name, shape, documents, &common));
+    let corpus =
+        u64::try_from(documents).ok().and_then(|documents| Corpus::new(name, shape, documents, &common));
     Ok(corpus.unwrap_or_else(|| damaged("corpus", name)))
 }
 
@@ -74,8 +72,8 @@ fn shape(recipe: &str) -> Result<Shape, RecipeError> {
 }
 
 fn load_dictionary(name: &str) -> Result<Dictionary, RecipeError> {
-    let mut row = stored_row("dictionary", "words, stop_words", name)?.into_iter().flatten().map(text);
-    let (Some(words), Some(stop)) = (row.next(), row.next()) else { damaged("dictionary", name) };
+    let row = stored_row("dictionary", "words, stop_words", name, |row| row.text(0).zip(row.text(1)))?;
+    let (words, stop) = row.unwrap_or_else(|| damaged("dictionary", name));
     Ok(Dictionary::new(name, words, stop.lines()))
 }
 
@@ -100,8 +98,7 @@ fn tables() -> [pg_sys::Oid; 2] {
     let schema = schema();
     ["corpus", "dictionary"].map(|kind| {
         let query = "SELECT $1::pg_catalog.regclass::pg_catalog.oid::pg_catalog.text";
-        let rows = read(query, &[&format!("{schema}._dedup_{kind}")]);
-        let oid = rows.into_iter().flatten().flatten().next().map(text);
+        let oid = scalar(query, &[Argument::of(format!("{schema}._dedup_{kind}"))]);
         pg_sys::Oid::from(oid.and_then(|oid| oid.parse::<u32>().ok()).unwrap_or(0))
     })
 }

@@ -9,8 +9,9 @@ mod versions;
 pub(crate) use cache::Database;
 pub(crate) use recipe_arg::{RecipeArg, cached_from_text, raise_recipe};
 
-use crate::pg::rows::{Column, walk};
-use crate::pg::{raise, read, schema, text};
+use crate::pg::catalog::schema;
+use crate::pg::spi::{Argument, execute, for_each, for_each_of_query, query_all, scalar};
+use crate::pg::{Column, raise};
 use crate::settings::within_memory_limit;
 use cache::{forget_if_rolled_back, tell_dropped};
 use dedup_core::features::{CorpusBuilder, Extractor, TextRecipe};
@@ -43,17 +44,18 @@ fn required<T>(argument: Option<T>, name: &str) -> T {
 /// Freezes a corpus together with more texts, as the next version.
 #[pg_extern(sql = "")]
 fn dedup_corpus_extend(corpus: &str, query: &str) -> String {
-    let columns = "documents::pg_catalog.text, recipe::pg_catalog.text, common, single";
-    let row = stored_row("corpus", columns, corpus).unwrap_or_else(|error| raise_recipe(error));
-    let [Some(documents), Some(recipe), Some(common), Some(single)] = row.as_slice() else {
+    let columns = "documents, recipe::pg_catalog.text, common, single";
+    let row = stored_row("corpus", columns, corpus, |row| {
+        Some((row.bigint(0)?, row.text(1)?, row.bytes(2)?, row.bytes(3)?))
+    });
+    let Some((documents, recipe, common, single)) = row.unwrap_or_else(|error| raise_recipe(error)) else {
         raise_not_loaded("corpus", corpus)
     };
-    let recipe = String::from_utf8_lossy(recipe);
     let json: Value = serde_json::from_str(&recipe).unwrap_or_default();
     let recipe = TextRecipe::resolved(&json, &Database).unwrap_or_else(|error| raise_recipe(error));
     let mut builder = CorpusBuilder::new(recipe);
-    let documents = String::from_utf8_lossy(documents).parse().unwrap_or(0);
-    builder.extend(documents, common, single).unwrap_or_else(|| raise_damaged(corpus));
+    let documents = u64::try_from(documents).unwrap_or(0);
+    builder.extend(documents, &common, &single).unwrap_or_else(|| raise_damaged(corpus));
     let (name, _) = split_name(corpus).unwrap_or_else(|| raise_damaged(corpus));
     store_corpus(name, query, builder, Some(corpus))
 }
@@ -73,12 +75,11 @@ fn raise_damaged(name: &str) -> ! {
 fn store_corpus(name: &str, query: &str, mut builder: CorpusBuilder, base: Option<&str>) -> String {
     let mut extractor = Extractor::new();
     let before = builder.documents();
-    walk(query, |columns| {
+    for_each_of_query(query, |columns| {
         let content = content_column(columns);
         let (builder, extractor) = (&mut builder, &mut extractor);
         move |row| {
-            // SAFETY: the column is stored as text is.
-            if let Some(content) = unsafe { row.text(content) } {
+            if let Some(content) = row.text(content) {
                 builder.add(extractor, &content);
                 within_memory_limit(builder.memory());
             }
@@ -98,12 +99,12 @@ fn store_corpus(name: &str, query: &str, mut builder: CorpusBuilder, base: Optio
         name,
         "recipe, documents, tokens, common, single, extends",
         vec![
-            JsonB(shape).into(),
-            (stored.documents as i64).into(),
-            (stored.tokens as i64).into(),
-            stored.common.into(),
-            stored.single.into(),
-            base.into(),
+            Argument::of(JsonB(shape)),
+            Argument::of(stored.documents as i64),
+            Argument::of(stored.tokens as i64),
+            Argument::of(stored.common),
+            Argument::of(stored.single),
+            Argument::of(base),
         ],
     )
 }
@@ -112,7 +113,7 @@ fn store_corpus(name: &str, query: &str, mut builder: CorpusBuilder, base: Optio
 /// other functions read them.
 fn content_column(columns: &[Column]) -> usize {
     let content = columns.len() - 1;
-    let is_text = |column: &Column| column.is_text() || column.base_type() == pg_sys::BPCHAROID;
+    let is_text = |column: &Column| column.is_text() || column.is_padded_text();
     if !(content < 2 && is_text(&columns[content])) {
         let types: Vec<String> = columns.iter().map(Column::type_name).collect();
         raise(
@@ -173,7 +174,12 @@ fn store_dictionary<'a>(
         "dictionary",
         name,
         "words, word_count, stop_words, stop_count",
-        vec![complete.into(), (count as i64).into(), stop.join("\n").into(), (stop.len() as i64).into()],
+        vec![
+            Argument::of(complete),
+            Argument::of(count as i64),
+            Argument::of(stop.join("\n")),
+            Argument::of(stop.len() as i64),
+        ],
     )
 }
 
@@ -192,7 +198,7 @@ fn check_name(name: &str) {
 fn check_privilege(kind: &str, privilege: &str, doing: &str) {
     let table = format!("{}._dedup_{kind}", schema());
     let query = "SELECT pg_catalog.has_table_privilege($1::pg_catalog.regclass, $2)::pg_catalog.text";
-    let may = read(query, &[&table, privilege]).into_iter().flatten().flatten().next().map(text);
+    let may = scalar(query, &[table.as_str(), privilege].map(Argument::of));
     if may.as_deref() != Some("true") {
         raise(
             PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
@@ -203,39 +209,28 @@ fn check_privilege(kind: &str, privilege: &str, doing: &str) {
 }
 
 /// Stores the next version of `name` and gives its full name.
-fn insert(kind: &str, name: &str, columns: &str, values: Vec<pgrx::datum::DatumWithOid<'_>>) -> String {
+fn insert(kind: &str, name: &str, columns: &str, values: Vec<Argument>) -> String {
     check_privilege(kind, "INSERT", "build");
     forget_if_rolled_back();
     let table = format!("{}._dedup_{kind}", schema());
     let places: Vec<String> = (2..values.len() + 2).map(|n| format!("${n}")).collect();
-    let mut arguments: Vec<pgrx::datum::DatumWithOid<'_>> = vec![name.into()];
+    let mut arguments = vec![Argument::of(name)];
     arguments.extend(values);
     let insert = format!(
         "INSERT INTO {table} (name, version, {columns}) SELECT $1, 1 OPERATOR(pg_catalog.+) coalesce(\
              (SELECT pg_catalog.max(version) FROM {table} WHERE name OPERATOR(pg_catalog.=) $1), 0), {} \
-         ON CONFLICT (name, version) DO NOTHING RETURNING version",
+         ON CONFLICT (name, version) DO NOTHING RETURNING version::pg_catalog.text",
         places.join(", ")
     );
     // Of two sessions that build one name at a time, the second waits for the
     // first one's row and takes the next number. Only who may build can wait
     // or be waited for.
-    let stored = Spi::connect_mut(|client| {
-        loop {
-            let stored = client.update(insert.as_str(), None, &arguments)?;
-            if !stored.is_empty() {
-                return stored.first().get_one::<i32>();
-            }
-            check_for_interrupts!();
-        }
-    });
-    match stored {
-        Ok(Some(version)) => format!("{name}@{version}"),
-        other => raise(
-            PgSqlErrorCode::ERRCODE_INTERNAL_ERROR,
-            format!("the {kind} could not be stored: {:?}", other.err()),
-            "",
-        ),
+    let mut stored = None;
+    while stored.is_none() {
+        for_each(&insert, &arguments, |row| stored = row.text(0));
+        check_for_interrupts!();
     }
+    format!("{name}@{}", stored.unwrap_or_default())
 }
 
 /// Drops a version of a corpus.
@@ -252,26 +247,17 @@ fn dedup_dictionary_drop(dictionary: &str) {
 
 fn drop_version(kind: &str, name: &str, empty: &str) {
     check_privilege(kind, "UPDATE", "drop");
-    stored_row(kind, "name", name)
+    stored_row(kind, "name", name, |_| ())
         .unwrap_or_else(|error| raise(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, error.message, error.hint));
     let Some((base, version)) = split_name(name) else { return };
     // The row stays without its content: the number must not come again.
     let update = format!(
         "UPDATE {}._dedup_{kind} SET dropped = true, {empty} \
-         WHERE name OPERATOR(pg_catalog.=) $1 AND version OPERATOR(pg_catalog.=) $2::pg_catalog.int4 RETURNING 1",
+         WHERE name OPERATOR(pg_catalog.=) $1 AND version OPERATOR(pg_catalog.=) $2::pg_catalog.int4",
         schema()
     );
-    let dropped = Spi::connect_mut(|client| {
-        client.update(update.as_str(), None, &[base.into(), version.into()]).map(|rows| rows.len())
-    });
-    match dropped {
-        Ok(1) => {}
-        Ok(_) => raise_not_loaded(kind, name),
-        Err(error) => raise(
-            PgSqlErrorCode::ERRCODE_INTERNAL_ERROR,
-            format!("the {kind} could not be dropped: {error}"),
-            "",
-        ),
+    if execute(&update, &[base, version].map(Argument::of)) != 1 {
+        raise_not_loaded(kind, name)
     }
 }
 
@@ -302,11 +288,12 @@ fn _dedup_version_dropped(kind: &str, name: &str) {
     check_privilege(kind, "UPDATE", "drop");
     let uses = USES.replace("{schema}", &schema());
     let role = "SELECT pg_catalog.current_setting('session_replication_role')";
-    let replicates =
-        read(role, &[]).into_iter().flatten().flatten().next().map(text).as_deref() == Some("replica");
+    let replicates = scalar(role, &[]).as_deref() == Some("replica");
     let uses: Vec<String> = match replicates {
         true => Vec::new(),
-        false => read(&uses, &[&format!("\"{name}\"")]).into_iter().flatten().flatten().map(text).collect(),
+        false => {
+            query_all(&uses, &[Argument::of(format!("\"{name}\""))], |row| row.text(0).unwrap_or_default())
+        }
     };
     if !uses.is_empty() {
         raise(

@@ -9,9 +9,9 @@ mod options;
 mod shape;
 
 use crate::pg::host::done;
-use crate::pg::raise;
-use crate::pg::rows::{Output, walk};
+use crate::pg::spi::for_each_of_query;
 use crate::pg::spill::TempFile;
+use crate::pg::{Output, raise};
 use crate::progress::Progress;
 use crate::settings::work_memory;
 use dedup_core::cluster::UnionFind;
@@ -55,7 +55,7 @@ fn read(query: &str, options: &Options, input: &mut Input, progress: &Progress) 
     let mut hashes = EqualTexts::new(work_memory(), TempFile::new());
     let descending = matches!(options.keep, Keep::Column(_, true));
     progress.stage("reading", "rows", None);
-    walk(query, |columns| {
+    for_each_of_query(query, |columns| {
         let shape = Shape::of(columns, options);
         let (hashes, input) = (&mut hashes, &mut *input);
         move |row| {
@@ -73,7 +73,7 @@ fn read(query: &str, options: &Options, input: &mut Input, progress: &Progress) 
                 Keep::Longest => input.ranks.push(-(content.as_ref().map_or(0, String::len) as i64)),
                 Keep::Column(..) => input.ranks.push(shape.key(row, descending)),
             }
-            let number = input.add(&id, content.as_deref().unwrap_or(""), kind, fp);
+            let number = input.add(id.as_bytes(), content.as_deref().unwrap_or(""), kind, fp);
             if let Some(form) = content.as_deref().and_then(|content| options.exact.form(content)) {
                 done(hashes.add(number, form.as_bytes()));
             }
@@ -166,7 +166,7 @@ impl Result<'_> {
             let keeper = if keeper == row { id.clone() } else { input.id(keeper) };
             // SAFETY: declared as text, text, text, integer, double precision.
             unsafe {
-                output.put_and_free([
+                output.add([
                     id.into_datum(),
                     keeper.into_datum(),
                     stage.into_datum(),

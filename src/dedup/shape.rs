@@ -1,13 +1,11 @@
 //! The columns that `dedup` reads.
 
 use super::options::{Keep, Options};
-use crate::pg::raise;
-use crate::pg::rows::{Column, Values, text_argument, text_of};
+use crate::pg::{Column, Values, raise};
 use pgrx::prelude::*;
 
 /// Where in a row they stand, and of what types they are.
 pub(super) struct Shape {
-    id: pg_sys::Oid,
     /// The content is of a type that is padded with blanks.
     padded: bool,
     fp: Option<usize>,
@@ -33,10 +31,10 @@ const ORDERED: [pg_sys::Oid; 7] = [
 
 impl Shape {
     pub(super) fn of(columns: &[Column], options: &Options) -> Shape {
-        let [id, content, ..] = columns else {
+        let [_, content, ..] = columns else {
             refuse(format!("the query returns {} columns, not 2 or more", columns.len()), HINT)
         };
-        let padded = content.base_type() == pg_sys::BPCHAROID;
+        let padded = content.is_padded_text();
         if !padded && !content.is_text() {
             let type_name = content.type_name();
             let what = format!("column \"{}\" of the query is {type_name}, not text", content.name);
@@ -53,13 +51,12 @@ impl Shape {
             Keep::Column(name, _) => Some(key(columns, name)),
             _ => None,
         };
-        Shape { id: id.typoid, padded, fp, key }
+        Shape { padded, fp, key }
     }
 
     /// The row's content.
     pub(super) fn content(&self, row: &Values<'_>) -> Option<String> {
-        // SAFETY: the second column is text, or as good as that.
-        let mut content = unsafe { text_argument(row.get(1)?) };
+        let mut content = row.text(1)?;
         if self.padded {
             content.truncate(content.trim_end_matches(' ').len());
         }
@@ -72,16 +69,14 @@ impl Shape {
     }
 
     /// The row's id as text.
-    pub(super) fn id(&self, row: &Values<'_>) -> Vec<u8> {
-        let Some(id) = row.get(0) else {
+    pub(super) fn id(&self, row: &Values<'_>) -> String {
+        row.written(0).unwrap_or_else(|| {
             raise(
                 PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
                 "the query returned a row without an id",
                 "Leave such rows out: WHERE id IS NOT NULL.",
             )
-        };
-        // SAFETY: the column is of the type that the query said.
-        unsafe { text_of(id, self.id) }
+        })
     }
 
     /// A number that orders rows as the column does; less is better. NULL is worst:

@@ -1,8 +1,8 @@
 //! `near_dup_pairs`: all pairs of rows of a query whose fingerprints are near.
 
 use crate::pg::host::{QueryHost, distance as checked_distance, done};
-use crate::pg::raise;
-use crate::pg::rows::{Column, Output, walk};
+use crate::pg::spi::for_each_of_query;
+use crate::pg::{Column, Output, raise};
 use crate::progress::Progress;
 use crate::settings::{progress_interval, threads, work_memory};
 use dedup_core::cluster::{Pairs, Settings};
@@ -25,7 +25,7 @@ fn near_dup_pairs(query: Option<&str>, distance: Option<i32>, fcinfo: pg_sys::Fu
     let mut host = QueryHost::reporting(&progress);
     progress.stage("reading", "rows", None);
     let mut pairs = Pairs::new(Settings { distance, memory: work_memory(), threads: threads() });
-    walk(query, |columns| {
+    for_each_of_query(query, |columns| {
         let width = id_width(columns);
         let (pairs, host, progress) = (&mut pairs, &mut host, &progress);
         move |row| {
@@ -48,7 +48,7 @@ fn near_dup_pairs(query: Option<&str>, distance: Option<i32>, fcinfo: pg_sys::Fu
         progress.step();
         let (a, b) = (pair.a.into_datum(), pair.b.into_datum());
         // SAFETY: declared as bigint, bigint, integer.
-        unsafe { output.put([a, b, (pair.distance as i32).into_datum()]) };
+        unsafe { output.add([a, b, (pair.distance as i32).into_datum()]) };
         Ok(true)
     });
     done(found);

@@ -1,9 +1,9 @@
 //! `near_dup_text_pairs`: all pairs of texts of a query that are alike, exactly.
 
 use crate::pg::host::done;
-use crate::pg::raise;
-use crate::pg::rows::{Output, text_argument, walk};
+use crate::pg::spi::for_each_of_query;
 use crate::pg::spill::TempFile;
+use crate::pg::{Output, raise};
 use crate::settings::work_memory;
 use dedup_core::evaluate::SimilarPairs;
 use dedup_core::external::Host;
@@ -48,13 +48,11 @@ fn near_dup_text_pairs(
     let query = query.trim().trim_end_matches(';');
     let typed =
         format!("SELECT id::pg_catalog.int8, content::pg_catalog.text FROM ({query}\n) AS q(id, content)");
-    walk(&typed, |_| {
+    for_each_of_query(&typed, |_| {
         let pairs = &mut pairs;
         move |row| {
-            let Some(content) = row.get(1) else { return };
-            let id = row.get(0).unwrap_or_else(|| raise_no_id()).value() as i64;
-            // SAFETY: the query's second column is text.
-            let content = unsafe { text_argument(content) };
+            let Some(content) = row.text(1) else { return };
+            let id = row.bigint(0).unwrap_or_else(|| raise_no_id());
             if content.len() > LONGEST {
                 raise_too_long(id, content.len())
             }
@@ -65,7 +63,7 @@ fn near_dup_text_pairs(
     let found = pairs.finish(&mut Files, |pair| {
         let (a, b) = (pair.a.into_datum(), pair.b.into_datum());
         // SAFETY: declared as bigint, bigint, double precision.
-        unsafe { output.put([a, b, pair.similarity.into_datum()]) };
+        unsafe { output.add([a, b, pair.similarity.into_datum()]) };
         Ok(true)
     });
     done(found);

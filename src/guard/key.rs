@@ -1,7 +1,7 @@
 //! The name of a row in messages: its primary key.
 
 use crate::pg::Row;
-use crate::pg::statement::{Argument, execute};
+use crate::pg::spi::{Argument, execute};
 use crate::pg::trigger::Call;
 use pgrx::{PgRelation, pg_sys};
 

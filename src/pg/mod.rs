@@ -2,6 +2,7 @@
 //! arguments, memory, files.
 
 pub(crate) mod aggregate;
+pub(crate) mod catalog;
 mod error;
 pub(crate) mod hold;
 pub(crate) mod host;
@@ -11,21 +12,22 @@ mod message;
 mod output;
 mod parse;
 mod pointer;
-mod query;
 mod record;
-pub(crate) mod rows;
+mod result;
+mod rows;
+pub(crate) mod spi;
 pub(crate) mod spill;
-pub(crate) mod statement;
 mod texts;
 pub(crate) mod trigger;
 pub(crate) mod window;
 
 pub(crate) use error::{raise, raise_with_detail};
 pub(crate) use message::Message;
-pub(crate) use parse::check_query;
+pub(crate) use output::text;
 pub(crate) use pointer::Pointer;
-pub(crate) use query::{quoted, read, schema, text};
 pub(crate) use record::{Record, Row};
+pub(crate) use result::Output;
+pub(crate) use rows::{Column, Values};
 pub(crate) use texts::Texts;
 
 /// Whether the postmaster is loading `shared_preload_libraries`.

@@ -75,3 +75,8 @@ pub(super) unsafe fn portable_text(datum: pg_sys::Datum, typoid: pg_sys::Oid) ->
     };
     written.to_string_lossy().into_owned()
 }
+
+/// Bytes of a text column.
+pub(crate) fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}

@@ -1,7 +1,6 @@
-//! Queries of the user's are parsed here, so that an error in one says where in
-//! its text: pgrx passes errors on without the query and the position in it.
+//! Parsing, so that an error says where in the text of the query it is: pgrx
+//! passes errors on without the query and the position in it.
 
-use super::rows::refuse;
 use pgrx::pg_sys;
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -49,11 +48,11 @@ unsafe extern "C-unwind" fn say_where(parsing: *mut c_void) {
     }
 }
 
-/// As `SPI_prepare_cursor` without arguments.
+/// As `SPI_prepare_cursor`, with arguments of these types.
 ///
 /// # Safety
 /// The server programming interface is connected.
-pub(super) unsafe fn prepare(text: &CStr) -> pg_sys::SPIPlanPtr {
+pub(super) unsafe fn prepare(text: &CStr, types: &mut [pg_sys::Oid], options: c_int) -> pg_sys::SPIPlanPtr {
     let parsing = PARSING.with(UnsafeCell::get);
     // SAFETY: the callback's memory outlives every error. After one it stays in the
     // list until the error has left this function's caller for good, as it is
@@ -65,19 +64,9 @@ pub(super) unsafe fn prepare(text: &CStr) -> pg_sys::SPIPlanPtr {
         (*parsing).text = text.to_owned();
         (*parsing).position = 0;
         pg_sys::error_context_stack = &raw mut (*parsing).callback;
-        let plan = pg_sys::SPI_prepare_cursor(text.as_ptr(), 0, std::ptr::null_mut(), 0);
+        let plan =
+            pg_sys::SPI_prepare_cursor(text.as_ptr(), types.len() as c_int, types.as_mut_ptr(), options);
         pg_sys::error_context_stack = previous;
         plan
-    }
-}
-
-/// Parses a query for the sake of its errors, before it becomes part of another.
-pub(crate) fn check_query(query: &str) {
-    let text = CString::new(query).unwrap_or_else(|_| refuse("the query contains a zero byte"));
-    // SAFETY: connect, prepare and finish in their order.
-    unsafe {
-        pg_sys::SPI_connect();
-        prepare(&text);
-        pg_sys::SPI_finish();
     }
 }

@@ -3,7 +3,7 @@
 
 use super::output::portable_text;
 use super::raise;
-use super::statement::Argument;
+use super::spi::Argument;
 use pgrx::callconv::{Arg, ArgAbi};
 use pgrx::datum::FromDatum;
 use pgrx::htup::{

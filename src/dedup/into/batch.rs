@@ -5,9 +5,8 @@ use super::super::options::{Group, Keep};
 use super::super::shape::Shape;
 use super::job::Job;
 use super::stored::Known;
-use crate::pg::raise;
-use crate::pg::rows::Values;
-use crate::pg::statement::{Argument, each, select};
+use crate::pg::spi::{Argument, for_each, for_each_with};
+use crate::pg::{Values, raise};
 use crate::progress::Progress;
 use crate::settings::within_memory_limit;
 use dedup_core::features::Extractor;
@@ -84,7 +83,7 @@ pub(super) fn read(job: &Job, ids: Argument, known: &mut Known<'_>, progress: &P
         table.name
     );
     let mut batch = Batch { base: table.arrivals(), rows: Vec::new() };
-    select(&sql, &[ids], |columns| {
+    for_each_with(&sql, &[ids], |columns| {
         let shape = Shape::of(columns, &job.options);
         let mut reader = Reader { job, shape, n: columns.len() - 1, seen: HashMap::new() };
         let batch = &mut batch;
@@ -166,7 +165,7 @@ impl Reader<'_> {
     }
 
     fn refuse_twice(&self, row: &Values<'_>) -> ! {
-        let id = String::from_utf8_lossy(&self.shape.id(row)).into_owned();
+        let id = self.shape.id(row);
         raise(
             PgSqlErrorCode::ERRCODE_UNIQUE_VIOLATION,
             format!("the query returns more than one row with the id {id}"),
@@ -231,7 +230,7 @@ fn same_hash(job: &Job, batch: &Batch, known: &mut Known<'_>) -> Vec<(u32, i64)>
         job.table.name
     );
     let mut found = Vec::new();
-    each(&sql, &[Argument::of(hashes)], |row| {
+    for_each(&sql, &[Argument::of(hashes)], |row| {
         if let (Some(n), Some(arrival)) = (row.bigint(0), row.bigint(1)) {
             found.push((numbers[n as usize - 1], arrival));
         }

@@ -6,7 +6,7 @@ use super::batch::Batch;
 use super::job::Job;
 use super::stored::Known;
 use crate::pg::host::{QueryHost, done};
-use crate::pg::statement::{Argument, each};
+use crate::pg::spi::{Argument, for_each};
 use crate::progress::Progress;
 use crate::settings::{threads, within_memory_limit, work_memory};
 use dedup_core::cluster::{Between, Growing, Pair, Pairs, Settings};
@@ -115,7 +115,7 @@ impl Near<'_, '_> {
             table.name, table.tools
         );
         let fps: Vec<i64> = new.iter().map(|&(_, fp)| fp.cast_signed()).collect();
-        each(&sql, &[Argument::of(fps)], |row| {
+        for_each(&sql, &[Argument::of(fps)], |row| {
             let (Some(n), Some(a), Some(old)) = (row.bigint(0), row.bigint(1), row.bigint(2)) else {
                 return;
             };
@@ -151,7 +151,7 @@ impl Near<'_, '_> {
             others.clear();
             rows.clear();
         };
-        each(&sql, &[], |row| {
+        for_each(&sql, &[], |row| {
             let (Some(arrival), Some(fp), Some(cluster)) = (row.bigint(0), row.bigint(1), row.bigint(2))
             else {
                 return;

@@ -3,8 +3,9 @@
 use super::super::options::{Options, whole};
 use super::super::shape::Shape;
 use super::table::{State, Table};
-use crate::pg::statement::{Argument, array_type, describe, equality, execute};
-use crate::pg::{Record, check_query, quoted, raise, read, text};
+use crate::pg::catalog::{array_type, equality, quoted};
+use crate::pg::spi::{Argument, check_query, describe, execute, scalar};
+use crate::pg::{Record, raise};
 use pgrx::JsonB;
 use pgrx::prelude::*;
 use serde_json::{Map, Value, json};
@@ -206,7 +207,7 @@ impl Job {
 /// makes later must not take the place of what the query reads.
 fn current_path() -> String {
     const SQL: &str = "SELECT pg_catalog.current_setting('search_path')";
-    let path = read(SQL, &[]).into_iter().flatten().flatten().next().map(text).unwrap_or_default();
+    let path = scalar(SQL, &[]).unwrap_or_default();
     match path.as_str() {
         "" => "pg_temp".to_owned(),
         path if path.contains("pg_temp") => path.to_owned(),
@@ -217,6 +218,6 @@ fn current_path() -> String {
 fn operator(oid: pg_sys::Oid) -> Option<String> {
     const SQL: &str = "SELECT pg_catalog.format('OPERATOR(%I.%s)', n.nspname, o.oprname) FROM pg_catalog.pg_operator o \
          JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) o.oprnamespace \
-         WHERE o.oid OPERATOR(pg_catalog.=) $1::pg_catalog.oid";
-    read(SQL, &[&oid.to_u32().to_string()]).into_iter().flatten().flatten().next().map(text)
+         WHERE o.oid OPERATOR(pg_catalog.=) $1";
+    scalar(SQL, &[Argument::of(oid)])
 }

@@ -12,8 +12,9 @@ mod stored;
 mod table;
 mod write;
 
+use crate::pg::catalog::{in_transaction_block, is_read_committed};
 use crate::pg::hold::{hold, release};
-use crate::pg::statement::{Argument, execute, in_transaction_block, is_read_committed};
+use crate::pg::spi::{Argument, execute};
 use crate::pg::{Record, raise};
 use crate::progress::Progress;
 use groups::group;

@@ -2,7 +2,7 @@
 //! what it has done is kept for the session between them.
 
 use super::job::Job;
-use crate::pg::statement::{Argument, each};
+use crate::pg::spi::{Argument, for_each};
 use pgrx::notice;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
@@ -114,7 +114,7 @@ impl Run {
         }
         let (bases, lasts): (Vec<i64>, Vec<i64>) = ranges.into_iter().unzip();
         let mut counts = [0; 4];
-        each(&sql, &[Argument::of(bases), Argument::of(lasts)], |row| {
+        for_each(&sql, &[Argument::of(bases), Argument::of(lasts)], |row| {
             counts = std::array::from_fn(|column| row.bigint(column).unwrap_or(0));
         });
         counts

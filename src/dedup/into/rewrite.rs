@@ -3,7 +3,7 @@
 
 use super::job::Job;
 use super::stored::Known;
-use crate::pg::statement::{Argument, each, execute};
+use crate::pg::spi::{Argument, execute, for_each};
 use dedup_core::signature::{hamming, jaccard};
 use pgrx::check_for_interrupts;
 use std::collections::HashMap;
@@ -43,7 +43,7 @@ pub(super) fn rewrite(job: &Job, known: &mut Known<'_>, changes: &HashMap<i64, C
          WHERE t.cluster OPERATOR(pg_catalog.=) ANY ($1) GROUP BY 1",
         job.table.name
     );
-    each(&sql, &[clusters], |row| {
+    for_each(&sql, &[clusters], |row| {
         if let (Some(class), Some(cluster)) = (row.bigint(0), row.bigint(1)) {
             classes.push((class, changes[&cluster], row.bigint(2).map(i64::cast_unsigned)));
         }
@@ -124,7 +124,7 @@ pub(super) fn repair(job: &Job) {
         table.name
     );
     let mut changes = HashMap::new();
-    each(&keepers, &[], |row| {
+    for_each(&keepers, &[], |row| {
         if let (Some(cluster), Some(keeper)) = (row.bigint(0), row.bigint(1)) {
             changes.insert(cluster, Change { cluster, keeper });
         }

@@ -5,9 +5,8 @@
 use super::job::Job;
 use crate::pg::host::done;
 use crate::pg::raise;
-use crate::pg::rows::{Values, text_argument};
+use crate::pg::spi::{Argument, for_each};
 use crate::pg::spill::TempFile;
-use crate::pg::statement::{Argument, each, select};
 use crate::settings::within_memory_limit;
 use dedup_core::external::Spill;
 use dedup_core::memory::{OrRaise, Room, filled};
@@ -92,7 +91,7 @@ impl<'j> Known<'j> {
             table.name
         );
         let (rows, keepers) = (&mut self.rows, &mut self.keepers);
-        each(&sql, &[Argument::of(sorted(unknown))], |row| {
+        for_each(&sql, &[Argument::of(sorted(unknown))], |row| {
             let value = |column| row.bigint(column);
             let (Some(arrival), Some(cluster), Some(class)) = (value(0), value(1), value(2)) else {
                 return;
@@ -155,7 +154,7 @@ impl<'j> Known<'j> {
             self.job.table.name
         );
         let mut copies = Vec::new();
-        each(&sql, &[Argument::of(firsts.to_vec())], |row| {
+        for_each(&sql, &[Argument::of(firsts.to_vec())], |row| {
             copies.extend(row.bigint(0).zip(row.bigint(1)));
         });
         let numbers: Vec<i64> = copies.iter().map(|&(_, copy)| copy).collect();
@@ -180,7 +179,7 @@ impl<'j> Known<'j> {
             table.name
         );
         // SAFETY: the column is an array of ids.
-        each(&sql, &[numbers], |row| unsafe {
+        for_each(&sql, &[numbers], |row| unsafe {
             ids = row.get(0).map(|array| Argument::copy_of_array(array, self.job.ids_type));
         });
         let Some(ids) = ids else { return Vec::new() };
@@ -193,17 +192,12 @@ impl<'j> Known<'j> {
         );
         let exact = self.job.options.exact;
         let (read, at) = (&mut self.read, &mut self.at);
-        select(&sql, &[ids, numbers], |_| {
-            move |row: &Values<'_>| {
-                let Some(arrival) = row.bigint(0) else { return };
-                // SAFETY: the content is text.
-                let Some(text) = row.get(1).map(|content| unsafe { text_argument(content) }) else { return };
-                // SAFETY: the hash is a uuid.
-                let taken = row.get(2).and_then(|taken| unsafe { Uuid::from_datum(taken, false) });
-                if taken.is_none_or(|taken| exact.hash(&text) == Some(u128::from_be_bytes(*taken.as_bytes())))
-                {
-                    at.insert(arrival, Some(read.add(&text)));
-                }
+        for_each(&sql, &[ids, numbers], |row| {
+            let (Some(arrival), Some(text)) = (row.bigint(0), row.text(1)) else { return };
+            // SAFETY: the hash is a uuid.
+            let taken = row.get(2).and_then(|taken| unsafe { Uuid::from_datum(taken, false) });
+            if taken.is_none_or(|taken| exact.hash(&text) == Some(u128::from_be_bytes(*taken.as_bytes()))) {
+                at.insert(arrival, Some(read.add(&text)));
             }
         });
         arrivals.iter().copied().filter(|arrival| self.at.get(arrival).copied().flatten().is_none()).collect()

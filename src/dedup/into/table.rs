@@ -1,8 +1,9 @@
 //! The result and the two tables beside it: they belong to whoever calls, and
 //! are ordinary tables to everybody and to pg_dump.
 
-use crate::pg::statement::{Argument, execute, object_name};
-use crate::pg::{quoted, raise, read, schema, text};
+use crate::pg::catalog::{object_name, quoted, schema};
+use crate::pg::spi::{Argument, execute, query_all, scalar};
+use crate::pg::{Values, raise};
 use pgrx::prelude::*;
 
 pub(super) struct Table {
@@ -52,8 +53,7 @@ impl Table {
     pub(super) fn called(result: &str) -> Table {
         const PARTS: &str = "SELECT p FROM pg_catalog.unnest(pg_catalog.parse_ident($1)) WITH ORDINALITY AS u(p, n) \
                              ORDER BY n";
-        let mut parts: Vec<String> =
-            read(PARTS, &[result]).into_iter().flatten().flatten().map(text).collect();
+        let mut parts = query_all(PARTS, &[Argument::of(result)], |row| row.text(0).unwrap_or_default());
         let bare = parts.pop().unwrap_or_default();
         if bare.len() > 63 || parts.len() > 1 {
             raise(
@@ -62,16 +62,13 @@ impl Table {
                 "Give a name of at most 63 bytes, with or without a schema.",
             )
         }
-        let schema_of = |sql: &str, arguments: &[&str]| {
-            read(sql, arguments).into_iter().flatten().flatten().next().map(text)
-        };
         let found = parts.pop().or_else(|| {
             const WHERE: &str =
                 "SELECT n.nspname::pg_catalog.text FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n \
                  ON n.oid OPERATOR(pg_catalog.=) c.relnamespace \
                  WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)::pg_catalog.oid";
-            schema_of(WHERE, &[&quoted(&bare)])
-                .or_else(|| schema_of("SELECT pg_catalog.current_schema()::pg_catalog.text", &[]))
+            scalar(WHERE, &[Argument::of(quoted(&bare))])
+                .or_else(|| scalar("SELECT pg_catalog.current_schema()::pg_catalog.text", &[]))
         });
         let Some(found) = found else {
             raise(
@@ -127,17 +124,17 @@ impl Table {
                      THEN 'an expression with a function of another role' END \
              FROM pg_catalog.pg_class c \
              WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)::pg_catalog.oid";
-        let row = read(SQL, &[name]).pop()?;
-        let mut cells = row.into_iter().map(|cell| cell.map(text));
-        let mut cell = || cells.next().flatten();
-        Some(Relation {
-            kind: cell()?,
-            owner: cell()?,
-            own: cell()? == "true",
-            columns: cell().unwrap_or_default(),
-            id_type: cell(),
-            hindrance: cell(),
-        })
+        let read = |row: &Values<'_>| {
+            Some(Relation {
+                kind: row.text(0)?,
+                owner: row.text(1)?,
+                own: row.text(2)? == "true",
+                columns: row.text(3).unwrap_or_default(),
+                id_type: row.text(4),
+                hindrance: row.text(5),
+            })
+        };
+        query_all(SQL, &[Argument::of(name)], read).pop()?
     }
 
     /// Whether the result is there. What is there under its names must be a result,
@@ -185,13 +182,13 @@ impl Table {
             "SELECT s.search_path FROM {} AS s WHERE s.arrivals OPERATOR(pg_catalog.>) 0",
             self.state
         );
-        read(&sql, &[]).into_iter().flatten().flatten().next().map(text)
+        scalar(&sql, &[])
     }
 
     /// The result's object identifier.
     pub(super) fn oid(&self) -> pg_sys::Oid {
         const SQL: &str = "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid::pg_catalog.text";
-        let oid = read(SQL, &[&self.name]).into_iter().flatten().flatten().next().map(text);
+        let oid = scalar(SQL, &[Argument::of(self.name.as_str())]);
         oid.and_then(|oid| oid.parse().ok())
             .map(pg_sys::Oid::from_u32)
             .unwrap_or_else(|| self.refuse_foreign())
@@ -206,9 +203,11 @@ impl Table {
              FROM {} AS s WHERE s.result::pg_catalog.oid OPERATOR(pg_catalog.=) $1::pg_catalog.regclass::pg_catalog.oid",
             self.state
         );
-        let Some(row) = read(&kept, &[&self.name, wanted.options]).pop() else { self.refuse_foreign() };
-        let mut cells = row.into_iter().map(|cell| cell.map(text).unwrap_or_default());
-        let (kept_query, kept_options) = (cells.next().unwrap_or_default(), cells.next().unwrap_or_default());
+        let arguments = [&self.name, wanted.options].map(Argument::of);
+        let read = |row: &Values<'_>| [0, 1, 2].map(|column| row.text(column).unwrap_or_default());
+        let Some([kept_query, kept_options, same_options]) = query_all(&kept, &arguments, read).pop() else {
+            self.refuse_foreign()
+        };
         const REBUILD: &str =
             "For another result give another name, or drop this one with its tables _merges and _state.";
         if kept_query != wanted.query {
@@ -220,7 +219,7 @@ impl Table {
                 ),
             )
         }
-        if cells.next().as_deref() != Some("true") {
+        if same_options != "true" {
             raise(
                 PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
                 format!("table \"{}\" is the result of other options: {kept_options}", self.bare),
@@ -320,9 +319,8 @@ impl Table {
 
     /// How many rows have ever arrived: the number of the last one.
     pub(super) fn arrivals(&self) -> i64 {
-        let sql = format!("SELECT s.arrivals::pg_catalog.text FROM {} AS s", self.state);
-        let row = read(&sql, &[]).into_iter().flatten().flatten().next().map(text);
-        row.and_then(|number| number.parse().ok()).unwrap_or_else(|| self.refuse_foreign())
+        let sql = format!("SELECT s.arrivals FROM {} AS s", self.state);
+        query_all(&sql, &[], |row| row.bigint(0)).pop().flatten().unwrap_or_else(|| self.refuse_foreign())
     }
 
     /// Whether there is an index to search fingerprints with.
@@ -332,7 +330,7 @@ impl Table {
              JOIN pg_catalog.pg_am m ON m.oid OPERATOR(pg_catalog.=) c.relam \
              WHERE i.indrelid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)::pg_catalog.oid \
                AND i.indisvalid AND m.amname OPERATOR(pg_catalog.=) 'banding'";
-        !read(SQL, &[&self.name]).is_empty()
+        scalar(SQL, &[Argument::of(self.name.as_str())]).is_some()
     }
 
     /// Made when a first load is over: it is faster to build than to fill.

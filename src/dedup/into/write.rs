@@ -7,7 +7,7 @@ use super::job::Job;
 use super::progress::Taken;
 use super::rewrite::{Change, Compared, compare, rewrite};
 use super::stored::{Known, Standing};
-use crate::pg::statement::{Argument, execute};
+use crate::pg::spi::{Argument, execute};
 use dedup_core::cluster::{Growing, Merge, Pair};
 use dedup_core::signature::jaccard;
 use pgrx::check_for_interrupts;

@@ -1,0 +1,301 @@
+//! The server programming interface (SPI): the one way to run SQL.
+//!
+//! Names in SQL text are the caller's affair: statements of this extension
+//! qualify every function, operator and type with its schema.
+//!
+//! Rows are passed on one at a time, in the caller's memory context and under
+//! its resource owner; nothing of a row stays in memory that the caller does
+//! not copy. Every row is a check for interrupts. What a caller does with a row
+//! may run statements of its own.
+
+use super::parse::prepare;
+use super::raise;
+use super::rows::{Column, Values, columns};
+use dedup_core::memory::{OrRaise, Room};
+use pgrx::{IntoDatum, PgSqlErrorCode, pg_guard, pg_sys};
+use std::ffi::{CStr, CString};
+
+/// An argument of a statement, with its type.
+#[derive(Clone, Copy)]
+pub(crate) struct Argument {
+    typoid: pg_sys::Oid,
+    /// `None` is NULL.
+    value: Option<pg_sys::Datum>,
+}
+
+impl Argument {
+    /// Any value; a vector is an array, `None` is NULL.
+    pub(crate) fn of<T: IntoDatum>(value: T) -> Argument {
+        Argument { typoid: T::type_oid(), value: value.into_datum() }
+    }
+
+    /// A copy of an array that a row holds; it lives as long as the caller's
+    /// memory context.
+    ///
+    /// # Safety
+    /// `value` is of the array type `typoid`.
+    pub(crate) unsafe fn copy_of_array(value: pg_sys::Datum, typoid: pg_sys::Oid) -> Argument {
+        // SAFETY: the caller's promise: a varlena.
+        let copy = unsafe { pg_sys::pg_detoast_datum_copy(value.cast_mut_ptr()) };
+        Argument { typoid, value: Some(pg_sys::Datum::from(copy)) }
+    }
+}
+
+/// Arguments as SPI takes them: types, values, and for each value `n` if it is
+/// NULL, else a blank.
+type Arguments = (Vec<pg_sys::Oid>, Vec<pg_sys::Datum>, Vec<std::ffi::c_char>);
+
+fn split(arguments: &[Argument]) -> Arguments {
+    let types = arguments.iter().map(|argument| argument.typoid).collect();
+    let values = arguments.iter().map(|argument| argument.value.unwrap_or(pg_sys::Datum::null())).collect();
+    let nulls = arguments.iter().map(|argument| if argument.value.is_none() { b'n' } else { b' ' });
+    (types, values, nulls.map(|mark| mark as std::ffi::c_char).collect())
+}
+
+fn terminated(sql: &str) -> CString {
+    CString::new(sql).unwrap_or_else(|_| refuse("the query contains a zero byte"))
+}
+
+/// Reports that a user's text is not a query whose rows can be read.
+fn refuse(what: &str) -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+        what,
+        "Give one SELECT, for example 'SELECT id, fp FROM petition'.",
+    )
+}
+
+/// Which state of the database a query reads.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reads {
+    /// That of the statement that calls, without a trace: neither is the
+    /// command counter advanced nor a snapshot taken. A function that is
+    /// declared immutable or stable may do no more. (pgrx's own interface does
+    /// both once the transaction has written.)
+    Statement,
+    /// The latest: all that this transaction has written so far and, under READ
+    /// COMMITTED, all that others have committed.
+    Latest,
+}
+
+/// Runs a statement of any kind and says how many rows it touched. It sees, and
+/// later statements see of it, whatever was written before.
+pub(crate) fn execute(sql: &str, arguments: &[Argument]) -> u64 {
+    let (mut types, mut values, nulls) = split(arguments);
+    let text = terminated(sql);
+    // SAFETY: connect, execute and finish in their order; after an error the end
+    // of the transaction tidies up. The arguments are of their types.
+    unsafe {
+        pg_sys::SPI_connect();
+        let status = pg_sys::SPI_execute_with_args(
+            text.as_ptr(),
+            types.len() as i32,
+            types.as_mut_ptr(),
+            values.as_mut_ptr(),
+            nulls.as_ptr(),
+            false,
+            0,
+        );
+        if status < 0 {
+            let name = CStr::from_ptr(pg_sys::SPI_result_code_string(status)).to_string_lossy();
+            raise(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, format!("statement failed: {name}"), "")
+        }
+        let rows = pg_sys::SPI_processed;
+        pg_sys::SPI_finish();
+        rows
+    }
+}
+
+/// Runs a query, or a statement with RETURNING, that sees whatever was written
+/// before, and passes its rows to what `start` returns for its columns. It is
+/// planned for these very arguments.
+pub(crate) fn for_each_with<E: FnMut(&Values<'_>)>(
+    sql: &str,
+    arguments: &[Argument],
+    start: impl FnOnce(&[Column]) -> E,
+) {
+    // SAFETY: the portal is open while its rows are taken.
+    unsafe { in_portal(sql, arguments, Reads::Latest, |portal| pass_rows(portal, start)) }
+}
+
+/// As [`for_each_with`], without a look at the columns.
+pub(crate) fn for_each(sql: &str, arguments: &[Argument], each: impl FnMut(&Values<'_>)) {
+    for_each_with(sql, arguments, |_| each);
+}
+
+/// Runs a query that a user wrote, which must only read, and passes its rows to
+/// what `start` returns for its columns. An error in it says where in its text.
+pub(crate) fn for_each_of_query<E: FnMut(&Values<'_>)>(query: &str, start: impl FnOnce(&[Column]) -> E) {
+    // The name of a table is the likely mistake, and its syntax error says nothing.
+    if !query.is_empty() && query.chars().all(|c| c.is_alphanumeric() || "_.$\"".contains(c)) {
+        refuse(&format!("\"{}\" is not a query", query.replace('"', "")));
+    }
+    // SAFETY: the portal is open while its rows are taken.
+    unsafe { in_portal(query, &[], Reads::Statement, |portal| pass_rows(portal, start)) }
+}
+
+/// What `read` makes of each row of a query: all of it is in memory. The query
+/// sees what the statement that calls sees, and an immutable function may run
+/// it.
+pub(crate) fn query_all<T>(
+    sql: &str,
+    arguments: &[Argument],
+    mut read: impl FnMut(&Values<'_>) -> T,
+) -> Vec<T> {
+    let mut rows = Vec::new();
+    let each = |row: &Values<'_>| {
+        rows.room(1).or_raise();
+        rows.push(read(row));
+    };
+    // SAFETY: the portal is open while its rows are taken.
+    unsafe { in_portal(sql, arguments, Reads::Statement, |portal| pass_rows(portal, |_| each)) }
+    rows
+}
+
+/// The text in the first column of the first row of a query; `None` if there is
+/// no row, or NULL in it. As [`query_all`].
+pub(crate) fn scalar(sql: &str, arguments: &[Argument]) -> Option<String> {
+    query_all(sql, arguments, |row| row.text(0)).into_iter().next().flatten()
+}
+
+/// The columns of a query, without running it. What would keep it from running
+/// is an error: syntax, names, rights.
+pub(crate) fn describe(query: &str) -> Vec<Column> {
+    // SAFETY: an open portal has a descriptor.
+    unsafe { in_portal(query, &[], Reads::Latest, |portal| columns((*portal).tupDesc)) }
+}
+
+/// Parses a user's query for the sake of its errors, which say where in its
+/// text, before it becomes part of another one.
+pub(crate) fn check_query(query: &str) {
+    let text = terminated(query);
+    // SAFETY: connect, prepare and finish in their order.
+    unsafe {
+        pg_sys::SPI_connect();
+        prepare(&text, &mut [], 0);
+        pg_sys::SPI_finish();
+    }
+}
+
+/// Opens a query as a cursor and works with it.
+///
+/// # Safety
+/// `work` uses the portal only while it runs.
+unsafe fn in_portal<R>(
+    sql: &str,
+    arguments: &[Argument],
+    reads: Reads,
+    work: impl FnOnce(pg_sys::Portal) -> R,
+) -> R {
+    let (mut types, mut values, nulls) = split(arguments);
+    let text = terminated(sql);
+    // SAFETY: connect, prepare, open, close and finish in their order; after an
+    // error the end of the transaction tidies up. The arguments are of their
+    // types. The work is done in the caller's memory context, so that what it
+    // keeps outlives the query.
+    unsafe {
+        let context = pg_sys::CurrentMemoryContext;
+        let without_snapshot = !pg_sys::ActiveSnapshotSet();
+        if without_snapshot {
+            pg_sys::PushActiveSnapshot(pg_sys::GetTransactionSnapshot());
+        }
+        pg_sys::SPI_connect();
+        let plan = prepare(&text, &mut types, pg_sys::CURSOR_OPT_NO_SCROLL as i32);
+        if plan.is_null() {
+            refuse("the query cannot be prepared");
+        }
+        if !pg_sys::SPI_is_cursor_plan(plan) {
+            refuse("the query is not one that returns rows");
+        }
+        let read_only = reads == Reads::Statement;
+        let portal =
+            pg_sys::SPI_cursor_open(std::ptr::null(), plan, values.as_mut_ptr(), nulls.as_ptr(), read_only);
+        let spi = pg_sys::MemoryContextSwitchTo(context);
+        let result = work(portal);
+        pg_sys::MemoryContextSwitchTo(spi);
+        pg_sys::SPI_cursor_close(portal);
+        pg_sys::SPI_finish();
+        if without_snapshot {
+            pg_sys::PopActiveSnapshot();
+        }
+        pg_sys::MemoryContextSwitchTo(context);
+        result
+    }
+}
+
+/// Passes all rows of a portal on.
+///
+/// # Safety
+/// The portal is open, and the memory context the one to work in.
+unsafe fn pass_rows<E: FnMut(&Values<'_>)>(portal: pg_sys::Portal, start: impl FnOnce(&[Column]) -> E) {
+    const ALL: std::ffi::c_long = std::ffi::c_long::MAX;
+    // SAFETY: the caller's promise; the receiver outlives the run.
+    unsafe {
+        let columns = columns((*portal).tupDesc);
+        let mut each = start(&columns);
+        let mut receiver = Receiver::new(&columns, &mut each);
+        let forward = pg_sys::FetchDirection::FETCH_FORWARD;
+        pg_sys::PortalRunFetch(portal, forward, ALL, (&raw mut receiver).cast());
+    }
+}
+
+/// Where the executor sends rows.
+#[repr(C)]
+struct Receiver<'r> {
+    functions: pg_sys::DestReceiver,
+    columns: &'r [Column],
+    each: &'r mut dyn FnMut(&Values<'_>),
+    /// What is kept of rows outlives the query: its memory and its files are those of the caller.
+    context: pg_sys::MemoryContext,
+    owner: pg_sys::ResourceOwner,
+}
+
+impl<'r> Receiver<'r> {
+    fn new(columns: &'r [Column], each: &'r mut dyn FnMut(&Values<'_>)) -> Receiver<'r> {
+        let functions = pg_sys::DestReceiver {
+            receiveSlot: Some(receive),
+            rStartup: Some(start_up),
+            rShutdown: Some(nothing),
+            rDestroy: Some(nothing),
+            mydest: pg_sys::CommandDest::DestNone,
+        };
+        // SAFETY: plain reads of variables of this process.
+        let (context, owner) = unsafe { (pg_sys::CurrentMemoryContext, pg_sys::CurrentResourceOwner) };
+        Receiver { functions, columns, each, context, owner }
+    }
+}
+
+unsafe extern "C-unwind" fn start_up(_: *mut pg_sys::DestReceiver, _: std::ffi::c_int, _: pg_sys::TupleDesc) {
+}
+
+unsafe extern "C-unwind" fn nothing(_: *mut pg_sys::DestReceiver) {}
+
+/// Takes a row.
+#[pg_guard]
+unsafe extern "C-unwind" fn receive(
+    slot: *mut pg_sys::TupleTableSlot,
+    receiver: *mut pg_sys::DestReceiver,
+) -> bool {
+    // SAFETY: the executor calls it with a slot that holds a row of the query's
+    // columns, and with the receiver that it was given, which is the first field
+    // of ours. If a row is refused, the error's way out sets owner and context
+    // right.
+    unsafe {
+        let receiver = &mut *receiver.cast::<Receiver<'_>>();
+        pg_sys::slot_getallattrs(slot);
+        let columns = receiver.columns;
+        let row = Values {
+            columns,
+            values: std::slice::from_raw_parts((*slot).tts_values, columns.len()),
+            nulls: std::slice::from_raw_parts((*slot).tts_isnull, columns.len()),
+        };
+        let context = pg_sys::MemoryContextSwitchTo(receiver.context);
+        let owner = pg_sys::CurrentResourceOwner;
+        pg_sys::CurrentResourceOwner = receiver.owner;
+        dedup_core::interrupt::check();
+        (receiver.each)(&row);
+        pg_sys::CurrentResourceOwner = owner;
+        pg_sys::MemoryContextSwitchTo(context);
+    }
+    true
+}
