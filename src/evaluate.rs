@@ -11,10 +11,11 @@ use crate::settings::{progress_interval, threads, within_memory_limit, work_memo
 use dedup_core::cluster::{Pairs, Settings};
 use dedup_core::evaluate::{Background, Calibration, Kinds, Labels, Profile, Verdict, particulars};
 use dedup_core::features::TextRecipe;
+use dedup_core::interrupt;
 use dedup_core::memory::{self, OrRaise, Room};
 use dedup_core::signature::hamming;
+use pgrx::JsonB;
 use pgrx::prelude::*;
-use pgrx::{JsonB, check_for_interrupts};
 use serde_json::json;
 use std::collections::{HashMap, HashSet};
 
@@ -265,7 +266,7 @@ fn pairs_within(prints: &[u64], widest: u32) -> Vec<u64> {
     if prints.len() <= ALL_PAIRS {
         for (at, &print) in prints.iter().enumerate() {
             prints[..at].iter().for_each(|&other| counts[hamming(print, other) as usize] += 1);
-            check_for_interrupts!();
+            interrupt::check();
         }
         return summed(counts).to_vec();
     }

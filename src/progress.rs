@@ -1,7 +1,8 @@
 //! What a long run says on its way: every so many seconds how far it is, and
 //! what each stage counted and took.
 
-use pgrx::{check_for_interrupts, notice};
+use dedup_core::interrupt;
+use pgrx::notice;
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
@@ -62,8 +63,7 @@ impl Progress {
 
     /// Gives an interrupt its chance, and says how far the stage is if it is time to.
     pub(crate) fn tick(&self) {
-        check_for_interrupts!();
-        crate::pg::memory::check();
+        interrupt::check();
         if self.every.is_some_and(|every| self.said.get().elapsed() >= every) {
             self.said.set(Instant::now());
             notice!("{}: {}", self.who, self.stage.get().so_far());

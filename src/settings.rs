@@ -15,7 +15,7 @@ pub(crate) fn define_settings() {
     unsafe { *MEMORY_LIMIT.as_ptr() = default_memory_limit() };
     GucRegistry::define_int_guc(
         c"pg_dedup.progress",
-        c"Time between notices of near_dup_pairs and near_dup_component on how far they are.",
+        c"Time between notices of near_dup_pairs, near_dup_text_pairs and near_dup_component on how far they are.",
         c"0 turns them off. dedup has an option of this name.",
         &PROGRESS,
         0,

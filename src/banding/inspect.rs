@@ -9,6 +9,7 @@ use super::pages::{RelationPages, relation_name};
 use super::{checked, is_banding_relation};
 use crate::pg::raise;
 use dedup_core::banding::{Finding, Index, Stats, Tid, Tree, check};
+use dedup_core::interrupt;
 use pgrx::JsonB;
 use pgrx::prelude::*;
 use serde_json::{Value, json};
@@ -224,7 +225,7 @@ unsafe fn scan_table(open: &OpenIndex, snapshot: pg_sys::Snapshot, mut take: imp
         let scan = pg_sys::table_beginscan_strat(open.table, snapshot, 0, std::ptr::null_mut(), true, true);
         let rows = Rows { heap: open.table, index: open.index, info: info_of(open.index), scan };
         rows.each(|fingerprint, tid| {
-            pgrx::check_for_interrupts!();
+            interrupt::check();
             if let Some(fingerprint) = fingerprint {
                 take(fingerprint, tid);
             }

@@ -7,6 +7,7 @@
 
 use super::heap::{Rows, info_of};
 use super::pointer_of;
+use dedup_core::interrupt;
 use pgrx::{PgList, pg_sys};
 
 /// Blocks of the table read at first; then four times as many each time, for a
@@ -75,7 +76,7 @@ impl NullRows {
                 });
                 self.block += blocks;
             }
-            pgrx::check_for_interrupts!();
+            interrupt::check();
         }
     }
 }

@@ -17,6 +17,7 @@ use dedup_core::banding::{
     Change, Edit, Error, Pages, Result, WritePage, used_after, used_bytes, validate_edits,
 };
 use dedup_core::external;
+use dedup_core::interrupt;
 use pgrx::pg_sys;
 use std::cell::Cell;
 use std::ops::Deref;
@@ -296,7 +297,7 @@ impl Pages for RelationPages {
                 pg_sys::vacuum_delay_point(false);
             }
         } else {
-            dedup_core::interrupt::check();
+            interrupt::check();
         }
     }
 

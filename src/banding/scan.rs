@@ -11,6 +11,7 @@ use super::nulls::NullRows;
 use super::pages::RelationPages;
 use super::{DISTANCE, NEAR, WITHIN, checked, open_index, pointer_of};
 use dedup_core::banding::{Hit, Index, NearestScan, RangeScan, Result};
+use dedup_core::interrupt;
 use dedup_core::signature::hamming;
 use pgrx::{PgMemoryContexts, pg_guard, pg_sys};
 use std::cmp::Ordering;
@@ -289,7 +290,7 @@ pub(super) unsafe extern "C-unwind" fn amgetbitmap(
             pg_sys::tbm_add_tuples(bitmap, pointers.as_mut_ptr(), pointers.len() as i32, false);
             rows += pointers.len() as i64;
             state.next = state.hits.len();
-            pgrx::check_for_interrupts!();
+            interrupt::check();
         }
         rows
     }

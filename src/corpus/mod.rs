@@ -15,9 +15,10 @@ use crate::pg::{Column, raise};
 use crate::settings::within_memory_limit;
 use cache::{forget_if_rolled_back, tell_dropped};
 use dedup_core::features::{CorpusBuilder, Extractor, TextRecipe};
+use dedup_core::interrupt;
 use dedup_core::text::Segmenter;
+use pgrx::JsonB;
 use pgrx::prelude::*;
-use pgrx::{JsonB, check_for_interrupts};
 use serde_json::Value;
 use versions::{split_name, stored_row};
 
@@ -228,7 +229,7 @@ fn insert(kind: &str, name: &str, columns: &str, values: Vec<Argument>) -> Strin
     let mut stored = None;
     while stored.is_none() {
         for_each(&insert, &arguments, |row| stored = row.text(0));
-        check_for_interrupts!();
+        interrupt::check();
     }
     format!("{name}@{}", stored.unwrap_or_default())
 }

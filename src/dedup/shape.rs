@@ -1,6 +1,7 @@
 //! The columns that `dedup` reads.
 
 use super::options::{Keep, Options};
+use crate::pg::spi::refuse_row_without_id;
 use crate::pg::{Column, Values, raise};
 use pgrx::prelude::*;
 
@@ -70,13 +71,7 @@ impl Shape {
 
     /// The row's id as text.
     pub(super) fn id(&self, row: &Values<'_>) -> String {
-        row.written(0).unwrap_or_else(|| {
-            raise(
-                PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-                "the query returned a row without an id",
-                "Leave such rows out: WHERE id IS NOT NULL.",
-            )
-        })
+        row.written(0).unwrap_or_else(|| refuse_row_without_id())
     }
 
     /// A number that orders rows as the column does; less is better. NULL is worst:

@@ -7,6 +7,7 @@ use crate::pg::window::Window;
 use crate::settings::within_memory_limit;
 use dedup_core::exact::{Bloom, DigitTrie, ExactSet, Shape};
 use dedup_core::hash::city64;
+use dedup_core::interrupt;
 use dedup_core::memory::{OrRaise, filled};
 use pgrx::PgMemoryContexts;
 use pgrx::prelude::*;
@@ -91,8 +92,7 @@ fn filter(window: &Window) -> Filter {
                 });
                 if row % 4096 == 0 {
                     context.reset();
-                    pgrx::check_for_interrupts!();
-                    crate::pg::memory::check();
+                    interrupt::check();
                 }
             }
         }

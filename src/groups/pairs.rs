@@ -1,7 +1,7 @@
 //! `near_dup_pairs`: all pairs of rows of a query whose fingerprints are near.
 
 use crate::pg::host::{QueryHost, distance as checked_distance, done};
-use crate::pg::spi::for_each_of_query;
+use crate::pg::spi::{for_each_of_query, refuse_row_without_id};
 use crate::pg::{Column, Output, raise};
 use crate::progress::Progress;
 use crate::settings::{progress_interval, threads, work_memory};
@@ -30,7 +30,7 @@ fn near_dup_pairs(query: Option<&str>, distance: Option<i32>, fcinfo: pg_sys::Fu
         let (pairs, host, progress) = (&mut pairs, &mut host, &progress);
         move |row| {
             progress.step();
-            let Some(id) = row.get(0) else { raise_no_id() };
+            let Some(id) = row.get(0) else { refuse_row_without_id() };
             let Some(fp) = row.get(1) else { return };
             let id = match width {
                 2 => i64::from(id.value() as i16),
@@ -74,12 +74,4 @@ fn id_width(columns: &[Column]) -> usize {
         pg_sys::INT8OID => 8,
         _ => shape(format!("column \"{}\" of the query is {}, not bigint", id.name, id.type_name())),
     }
-}
-
-fn raise_no_id() -> ! {
-    raise(
-        PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-        "the query returned a row without an id",
-        "Leave such rows out: WHERE id IS NOT NULL.",
-    )
 }

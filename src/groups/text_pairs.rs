@@ -1,12 +1,11 @@
 //! `near_dup_text_pairs`: all pairs of texts of a query that are alike, exactly.
 
-use crate::pg::host::done;
-use crate::pg::spi::for_each_of_query;
-use crate::pg::spill::TempFile;
+use crate::pg::host::{QueryHost, done};
+use crate::pg::spi::{for_each_of_query, refuse_row_without_id};
 use crate::pg::{Output, raise};
-use crate::settings::work_memory;
+use crate::progress::Progress;
+use crate::settings::{progress_interval, work_memory};
 use dedup_core::evaluate::SimilarPairs;
-use dedup_core::external::Host;
 use pgrx::prelude::*;
 
 /// Bytes of a text at most: its n-grams are sorted at one go.
@@ -44,48 +43,38 @@ fn near_dup_text_pairs(
             "n is 1 to 64.",
         )
     });
+    let progress = Progress::new("near_dup_text_pairs", progress_interval());
+    let mut host = QueryHost::reporting(&progress);
+    progress.stage("reading", "rows", None);
     let mut pairs = SimilarPairs::new(n, threshold, work_memory());
     let query = query.trim().trim_end_matches(';');
     let typed =
         format!("SELECT id::pg_catalog.int8, content::pg_catalog.text FROM ({query}\n) AS q(id, content)");
     for_each_of_query(&typed, |_| {
-        let pairs = &mut pairs;
+        let (pairs, host, progress) = (&mut pairs, &mut host, &progress);
         move |row| {
+            progress.step();
             let Some(content) = row.text(1) else { return };
-            let id = row.bigint(0).unwrap_or_else(|| raise_no_id());
+            let id = row.bigint(0).unwrap_or_else(|| refuse_row_without_id());
             if content.len() > LONGEST {
                 raise_too_long(id, content.len())
             }
-            done(pairs.add(id, &content, &mut Files));
+            done(pairs.add(id, &content, host));
         }
     });
     let mut output = Output::begin(fcinfo);
-    let found = pairs.finish(&mut Files, |pair| {
+    progress.stage("finding pairs", "pairs", None);
+    let mut count = 0u64;
+    let found = pairs.finish(&mut host, |pair| {
+        count += 1;
+        progress.step();
         let (a, b) = (pair.a.into_datum(), pair.b.into_datum());
         // SAFETY: declared as bigint, bigint, double precision.
         unsafe { output.add([a, b, pair.similarity.into_datum()]) };
         Ok(true)
     });
     done(found);
-}
-
-/// Temporary files of the running query.
-struct Files;
-
-impl Host for Files {
-    type File = TempFile;
-
-    fn file(&mut self) -> TempFile {
-        TempFile::new()
-    }
-}
-
-fn raise_no_id() -> ! {
-    raise(
-        PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-        "the query returned a text without an id",
-        "Leave such rows out: WHERE id IS NOT NULL.",
-    )
+    progress.end(&format!("{count} pairs"));
 }
 
 fn raise_too_long(id: i64, bytes: usize) -> ! {

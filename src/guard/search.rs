@@ -45,6 +45,7 @@ use super::wait;
 use crate::banding::{Ball, DISTANCE, WITHIN, is_banding_relation};
 use crate::pg::trigger::{Call, Event};
 use crate::pg::{Row, raise};
+use dedup_core::interrupt;
 use dedup_core::signature::hamming;
 use pgrx::datum::IntoDatum;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
@@ -102,7 +103,7 @@ impl Search<'_> {
         loop {
             let mut candidate = self.scan()?;
             let Some((transaction, speculative)) = candidate.decided_by else { return Some(candidate.near) };
-            pgrx::check_for_interrupts!();
+            interrupt::check();
             // SAFETY: the transaction was seen in progress; the table is locked
             // since the scan, and open while its row is waited for.
             unsafe {
@@ -261,7 +262,7 @@ impl Search<'_> {
                 None => {
                     let scan = pg_sys::table_beginscan(relation, every_version, 0, std::ptr::null_mut());
                     while pg_sys::table_scan_getnextslot(scan, forward, slot) {
-                        pgrx::check_for_interrupts!();
+                        interrupt::check();
                         let Some(found) = self.candidate(relation, &columns, slot, start) else { continue };
                         if best.as_ref().is_none_or(|best| found.near.distance < best.near.distance) {
                             best = Some(found);

@@ -11,6 +11,7 @@
 use super::parse::prepare;
 use super::raise;
 use super::rows::{Column, Values, columns};
+use dedup_core::interrupt;
 use dedup_core::memory::{OrRaise, Room};
 use pgrx::{IntoDatum, PgSqlErrorCode, pg_guard, pg_sys};
 use std::ffi::{CStr, CString};
@@ -177,6 +178,15 @@ pub(crate) fn check_query(query: &str) {
     }
 }
 
+/// Reports that a row of a user's query has no id.
+pub(crate) fn refuse_row_without_id() -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+        "the query returned a row without an id",
+        "Leave such rows out: WHERE id IS NOT NULL.",
+    )
+}
+
 /// Opens a query as a cursor and works with it.
 ///
 /// # Safety
@@ -292,7 +302,7 @@ unsafe extern "C-unwind" fn receive(
         let context = pg_sys::MemoryContextSwitchTo(receiver.context);
         let owner = pg_sys::CurrentResourceOwner;
         pg_sys::CurrentResourceOwner = receiver.owner;
-        dedup_core::interrupt::check();
+        interrupt::check();
         (receiver.each)(&row);
         pg_sys::CurrentResourceOwner = owner;
         pg_sys::MemoryContextSwitchTo(context);

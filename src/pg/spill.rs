@@ -3,6 +3,7 @@
 //! `temp_tablespaces` and vanish with the query.
 
 use dedup_core::external::{Error, Result, Spill};
+use dedup_core::interrupt;
 use pgrx::pg_sys;
 
 /// A temporary file, made when something is first written.
@@ -37,8 +38,7 @@ impl TempFile {
 
 impl Spill for TempFile {
     fn append(&mut self, bytes: &[u8]) -> Result<()> {
-        pgrx::check_for_interrupts!();
-        super::memory::check();
+        interrupt::check();
         if self.file.is_null() {
             // SAFETY: the file belongs to the current resource owner, which
             // removes it if an error comes in between.
@@ -57,8 +57,7 @@ impl Spill for TempFile {
     }
 
     fn read(&mut self, at: u64, into: &mut [u8]) -> Result<()> {
-        pgrx::check_for_interrupts!();
-        super::memory::check();
+        interrupt::check();
         if self.file.is_null() || at + into.len() as u64 > self.length {
             return Err(Error::Storage("read beyond the end of a temporary file".into()));
         }

@@ -10,9 +10,9 @@ use crate::pg::spi::{Argument, for_each};
 use crate::progress::Progress;
 use crate::settings::{threads, within_memory_limit, work_memory};
 use dedup_core::cluster::{Between, Growing, Pair, Pairs, Settings};
+use dedup_core::interrupt;
 use dedup_core::memory::{OrRaise, Room};
 use dedup_core::signature::hamming;
-use pgrx::check_for_interrupts;
 
 /// Candidates that wait to be verified together.
 const WAITING: usize = 1 << 18;
@@ -236,7 +236,7 @@ impl Near<'_, '_> {
     }
 
     fn verify_pair(&mut self, pair: Pair) {
-        check_for_interrupts!();
+        interrupt::check();
         if self.is_connected(&pair) {
             return;
         }

@@ -4,7 +4,7 @@ use super::super::options::{Options, whole};
 use super::super::shape::Shape;
 use super::table::{State, Table};
 use crate::pg::catalog::{array_type, equality, quoted};
-use crate::pg::spi::{Argument, check_query, describe, execute, scalar};
+use crate::pg::spi::{Argument, check_query, describe, execute, refuse_row_without_id, scalar};
 use crate::pg::{Record, raise};
 use pgrx::JsonB;
 use pgrx::prelude::*;
@@ -193,11 +193,7 @@ impl Job {
     /// The ids of a batch out of a row of the listing.
     pub(super) fn ids(&self, todo: &Record) -> Option<Argument> {
         if todo.row().bigint("without_id")? > 0 {
-            raise(
-                PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-                "the query returned a row without an id",
-                "Leave such rows out: WHERE id IS NOT NULL.",
-            )
+            refuse_row_without_id()
         }
         todo.row().array("ids", self.ids_type)
     }

@@ -4,8 +4,8 @@
 use super::job::Job;
 use super::stored::Known;
 use crate::pg::spi::{Argument, execute, for_each};
+use dedup_core::interrupt;
 use dedup_core::signature::{hamming, jaccard};
-use pgrx::check_for_interrupts;
 use std::collections::HashMap;
 
 /// The cluster and the kept row that the rows of a cluster get.
@@ -57,7 +57,7 @@ pub(super) fn rewrite(job: &Job, known: &mut Known<'_>, changes: &HashMap<i64, C
     known.load(needed.into_iter());
     let mut columns = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (class, change, fp) in classes {
-        check_for_interrupts!();
+        interrupt::check();
         let keeper = known.row(change.keeper);
         let near = if keeper.class == class {
             Compared { distance: Some(0), similarity: Some(1.0) }

@@ -9,8 +9,8 @@ use super::rewrite::{Change, Compared, compare, rewrite};
 use super::stored::{Known, Standing};
 use crate::pg::spi::{Argument, execute};
 use dedup_core::cluster::{Growing, Merge, Pair};
+use dedup_core::interrupt;
 use dedup_core::signature::jaccard;
-use pgrx::check_for_interrupts;
 use pgrx::datum::Uuid;
 use std::collections::HashMap;
 
@@ -101,7 +101,7 @@ fn insert(
     // Rows of equal content have equal answers.
     let mut classes: HashMap<i64, Compared> = HashMap::new();
     for (number, row) in (0u32..).zip(&batch.rows) {
-        check_for_interrupts!();
+        interrupt::check();
         let (arrival, class) = (batch.arrival(number), batch.class(number));
         let set = &sets[&clusters.root(number)];
         let keeper = set.best.1;
