@@ -1,9 +1,9 @@
-//! Measuring: precision and recall, the background of distances, settings for
-//! a table's texts, and particulars.
+//! Evaluation: precision and recall, calibration of the distance, suggested settings, and
+//! particulars.
 
 use crate::corpus::raise_recipe;
 use crate::fingerprint::simhash_of;
-use crate::pg::host::{QueryHost, done};
+use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::spi::for_each_of_query;
 use crate::pg::{Column, Values, raise};
 use crate::progress::Progress;
@@ -19,8 +19,8 @@ use pgrx::prelude::*;
 use serde_json::json;
 use std::collections::{HashMap, HashSet};
 
-/// An id as it is compared: numbers by what they say, so that 2 of one type is
-/// 2.0 of another; anything else by its text.
+/// An id in a form that can be compared across types: numbers by value (2 equals 2.0), anything
+/// else by its text.
 fn key(row: &Values<'_>, column: usize, typoid: pg_sys::Oid) -> Option<String> {
     let written = row.written(column)?;
     let plain = |number: &str| if number == "-0" { "0".to_owned() } else { number.to_owned() };
@@ -39,7 +39,7 @@ fn refuse_columns(what: String, hint: &str) -> ! {
     raise(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, what, hint)
 }
 
-/// Calls `each` with the pairs of ids that a query gives in its first two columns.
+/// Calls `each` with the pairs of ids in the first two columns of a query.
 fn each_pair(query: &str, mut each: impl FnMut(String, String)) {
     for_each_of_query(query, |columns| {
         let [a, b, ..] = columns else {
@@ -94,7 +94,7 @@ fn dedup_evaluate(
     TableIterator::once(row)
 }
 
-/// The pairs missed and wrong, or all of them.
+/// The missed and the wrong pairs, or all pairs.
 #[pg_extern(sql = "")]
 fn dedup_evaluate_pairs(
     found: &str,
@@ -108,16 +108,16 @@ fn dedup_evaluate_pairs(
     TableIterator::new(rows)
 }
 
-/// Bytes that the id of a true pair takes besides its text: its place in a map, an allocation, a fingerprint.
+/// Bytes per id of a true pair besides its text: a map entry, an allocation, a fingerprint.
 const BYTES_AN_ID: usize = 64;
-/// Bytes that a true pair takes.
+/// Bytes per true pair.
 const BYTES_A_PAIR: usize = 10;
 
-/// Rows up to which all pairs are counted at every radius when true pairs are
-/// given; of more rows, those that the widest radius to verify finds.
+/// The largest number of rows of which all pairs are compared. Of larger tables, only pairs up to
+/// the widest radius are counted.
 const ALL_PAIRS: usize = 40_000;
 
-/// The background of distances of a table, radius by radius.
+/// The distribution of distances in a table, radius by radius.
 #[pg_extern(sql = "")]
 #[expect(clippy::type_complexity, reason = "the columns of the result")]
 fn near_dup_calibrate(
@@ -177,8 +177,7 @@ fn near_dup_calibrate(
     TableIterator::new(rows)
 }
 
-/// The fingerprints of a query of (id, fingerprint); those of rows that `truth`
-/// names are noted there.
+/// The fingerprints of a query of (id, fingerprint); those of rows in `truth` are stored there too.
 fn fingerprints(query: &str, mut truth: Option<&mut TruePairs>) -> Vec<u64> {
     let mut prints = Vec::new();
     for_each_of_query(query, |columns| {
@@ -246,8 +245,7 @@ impl TruePairs {
         truth
     }
 
-    /// How many are within each radius. A pair of which a row or a fingerprint
-    /// is missing is within none: it cannot be found.
+    /// How many are within each radius. A pair that lacks a row or a fingerprint is within none.
     fn within(&self) -> [u64; 65] {
         let mut counts = [0; 65];
         for &(a, b) in &self.pairs {
@@ -259,8 +257,7 @@ impl TruePairs {
     }
 }
 
-/// How many pairs of rows are within each radius, counted: up to `widest` in a
-/// large table.
+/// How many pairs of rows are within each radius; in a large table only up to `widest`.
 fn pairs_within(prints: &[u64], widest: u32) -> Vec<u64> {
     let mut counts = [0; 65];
     if prints.len() <= ALL_PAIRS {
@@ -275,9 +272,9 @@ fn pairs_within(prints: &[u64], widest: u32) -> Vec<u64> {
     progress.stage("counting pairs", "pairs", None);
     let mut pairs = Pairs::new(Settings { distance: widest, memory: work_memory(), threads: threads() });
     for (at, &print) in prints.iter().enumerate() {
-        done(pairs.add(at as i64, print, &mut host));
+        unwrap_or_raise(pairs.add(at as i64, print, &mut host));
     }
-    done(pairs.finish(&mut host, |pair| {
+    unwrap_or_raise(pairs.finish(&mut host, |pair| {
         counts[pair.distance as usize] += 1;
         progress.step();
         Ok(true)
@@ -285,7 +282,7 @@ fn pairs_within(prints: &[u64], widest: u32) -> Vec<u64> {
     summed(counts)[..=widest as usize].to_vec()
 }
 
-/// From the counts at each distance those within it.
+/// Cumulative sums: from the counts at each distance to those within it.
 fn summed(mut counts: [u64; 65]) -> [u64; 65] {
     for radius in 1..counts.len() {
         counts[radius] += counts[radius - 1];
@@ -307,7 +304,7 @@ fn advice(calibration: &Calibration, radius: u32, rows: u64) -> Option<String> {
 
 /// Texts that `dedup_suggest` fingerprints.
 const SAMPLE: usize = 20_000;
-/// Their bytes at most, but for the last.
+/// Bytes of these texts, after which no more are taken.
 const SAMPLE_BYTES: usize = 64 << 20;
 
 /// Recipe, radius and verification for the texts of a query.
@@ -336,7 +333,7 @@ fn dedup_suggest(
                 "The query returns the text, or the row's id and the text.",
             )
         }
-        // The same query does for dedup: its second column is the text.
+        // As for `dedup`, the second column of two is the text.
         let at = usize::from(columns.len() > 1);
         let (profile, sample) = (&mut profile, &mut sample);
         move |row| {
@@ -369,7 +366,7 @@ fn dedup_suggest(
     });
     let reason = format!(
         "{} Radius {distance} is the widest that lets in at most ten unrelated candidates a row; texts of \
-         Jaccard {} are {:.0} bits apart on the average.",
+         Jaccard {} are {:.0} bits apart on average.",
         suggestion.reason, suggestion.threshold, suggestion.expected_distance
     );
     let (n, threshold) = (suggestion.n as i32, suggestion.threshold);
@@ -401,13 +398,13 @@ fn kinds(names: Array<'_, &str>) -> Kinds {
     kinds
 }
 
-/// Whether nearly equal texts speak of the same place, date and number.
+/// Whether two texts name the same places, dates and numbers.
 #[pg_extern(sql = "")]
 fn same_particulars(a: &str, b: &str, kinds_named: Array<'_, &str>) -> bool {
     particulars(a, b, kinds(kinds_named)).is_empty()
 }
 
-/// The particulars in which they differ.
+/// The particulars in which two texts differ.
 #[pg_extern(sql = "")]
 fn differing_particulars(
     a: &str,

@@ -1,12 +1,12 @@
-//! What a long run says on its way: every so many seconds how far it is, and
-//! what each stage counted and took.
+//! Notices on the progress of a long run: how far it is, and at the end of each stage its counts
+//! and time.
 
 use dedup_core::interrupt;
 use pgrx::notice;
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// The notices of one run. Whatever is being done may look at it.
+/// The progress of one run. It can be shared: all methods take `&self`.
 pub(crate) struct Progress {
     /// The function that runs.
     who: &'static str,
@@ -19,18 +19,18 @@ pub(crate) struct Progress {
 #[derive(Clone, Copy)]
 struct Stage {
     name: &'static str,
-    /// What its steps are.
+    /// The noun for its steps, in the plural.
     unit: &'static str,
     steps: u64,
     /// All steps, if they are known.
     total: Option<u64>,
-    /// How far it is, if that is known otherwise than by steps.
+    /// The share done, from 0 to 1, if it is not known by counting steps.
     share: Option<f64>,
     started: Instant,
 }
 
 impl Progress {
-    /// Says something every so many seconds; 0: nothing at all.
+    /// Emits a notice every `every` seconds; 0 disables it.
     pub(crate) fn new(who: &'static str, every: f64) -> Progress {
         let now = Instant::now();
         let every = (every > 0.0).then(|| Duration::try_from_secs_f64(every).unwrap_or(Duration::MAX));
@@ -38,30 +38,30 @@ impl Progress {
         Progress { who, every, started: now, stage: Cell::new(stage), said: Cell::new(now) }
     }
 
-    /// A stage begins; `total`: its steps, if they are known.
+    /// Begins a stage of `total` steps, if their number is known.
     pub(crate) fn stage(&self, name: &'static str, unit: &'static str, total: Option<u64>) {
         let started = Instant::now();
         self.stage.set(Stage { name, unit, steps: 0, total, share: None, started });
         self.said.set(started);
     }
 
-    /// One step is done.
+    /// Counts a step.
     pub(crate) fn step(&self) {
         let mut stage = self.stage.get();
         stage.steps += 1;
         self.stage.set(stage);
-        // The clock costs more than a step that does little.
+        // Reading the clock costs more than a small step.
         if stage.steps.is_multiple_of(16) {
             self.tick();
         }
     }
 
-    /// How far the stage is, from 0 to 1.
+    /// Sets the share of the stage that is done, from 0 to 1.
     pub(crate) fn share(&self, share: f64) {
         self.stage.set(Stage { share: Some(share), ..self.stage.get() });
     }
 
-    /// Gives an interrupt its chance, and says how far the stage is if it is time to.
+    /// Checks for interrupts, and emits a notice if one is due.
     pub(crate) fn tick(&self) {
         interrupt::check();
         if self.every.is_some_and(|every| self.said.get().elapsed() >= every) {
@@ -70,7 +70,7 @@ impl Progress {
         }
     }
 
-    /// The stage is over, which is told of a run that takes long.
+    /// Ends the stage, with a notice if the run has lasted that long.
     pub(crate) fn end(&self, counts: &str) {
         if self.every.is_some_and(|every| self.started.elapsed() >= every) {
             let stage = self.stage.get();

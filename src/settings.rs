@@ -1,4 +1,4 @@
-//! The settings `pg_dedup.*`, and what a call may take by them.
+//! The settings `pg_dedup.*`.
 
 use crate::pg::raise;
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
@@ -9,7 +9,7 @@ static THREADS: GucSetting<i32> = GucSetting::<i32>::new(0);
 static PROGRESS: GucSetting<i32> = GucSetting::<i32>::new(0);
 static MEMORY_LIMIT: GucSetting<i32> = GucSetting::<i32>::new(0);
 
-/// Makes the settings known.
+/// Defines the settings.
 pub(crate) fn define_settings() {
     // SAFETY: nobody else reads the setting before it is known; the value is its default.
     unsafe { *MEMORY_LIMIT.as_ptr() = default_memory_limit() };
@@ -56,8 +56,8 @@ pub(crate) fn define_settings() {
     };
 }
 
-/// A quarter of the memory that the server has, in kB: what the machine has, or
-/// the control group or the limit of address space that the server runs under.
+/// A quarter of the memory available to the server, in kB: that of the machine, or less if the
+/// control group or the limit of address space allows less.
 fn default_memory_limit() -> i32 {
     // SAFETY: asks for two constants of the system.
     let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) * libc::sysconf(libc::_SC_PAGESIZE) };
@@ -88,12 +88,12 @@ pub(crate) fn work_memory() -> usize {
     unsafe { pg_sys::work_mem as usize * 1024 }
 }
 
-/// The seconds between notices that the setting asks for; 0: none.
+/// Seconds between notices; 0: none.
 pub(crate) fn progress_interval() -> f64 {
     f64::from(PROGRESS.get()) / 1000.0
 }
 
-/// An error if so many bytes are more than a call may take.
+/// Raises an error if `bytes` exceed `pg_dedup.memory_limit`.
 #[inline]
 pub(crate) fn within_memory_limit(bytes: usize) {
     let limit = MEMORY_LIMIT.get() as usize;

@@ -1,10 +1,9 @@
-//! Building: the heap is read once, the rows sorted four times, the pages
-//! written in order.
+//! Building an index: the heap is read once, the rows are sorted four times, the pages are written
+//! in order.
 //!
-//! Locking: the file is the build's own; pages are locked only because
-//! PostgreSQL's buffers want it. WAL: nothing while building; the finished
-//! file is logged once, whole. So is the init fork of an unlogged index, for
-//! it must survive the crash that it is for.
+//! Locking: nobody else uses the file yet; pages are locked only because the buffer manager
+//! requires it. WAL: none while building; the finished file is logged once, whole. The init fork of
+//! an unlogged index is logged too, because recovery after a crash needs it.
 
 use super::heap::Rows;
 use super::options::options_of;

@@ -1,6 +1,4 @@
-//! What a scan costs: the planner's view of the probe schedule.
-//!
-//! Locking and WAL: reads nothing but what the planner has collected.
+//! Cost of a scan for the planner, from the probe schedule.
 
 use super::ball::NEAR_DISTANCE;
 use super::nulls::may_be_null;
@@ -12,8 +10,8 @@ use pgrx::{PgList, is_a, pg_guard, pg_sys};
 const FIRST_NEIGHBOURS: u32 = 7;
 /// Entries of a leaf after a build, for an index whose pages are not counted.
 const ENTRIES_PER_LEAF: f64 = 700.0;
-/// Counting the bits of an entry costs this part of an operator call: a
-/// nanosecond against the ten or more of a function called by the executor.
+/// Cost of comparing an entry, as a share of an operator call: about a nanosecond against the ten
+/// or more of a function called by the executor.
 const ENTRY_COST: f64 = 0.1;
 
 /// Estimates a scan.
@@ -37,7 +35,7 @@ pub(super) unsafe extern "C-unwind" fn amcostestimate(
         let ordered = !(*path).indexorderbys.is_null();
         *correlation = 0.0;
 
-        // A scan of all rows in no order is never worth it.
+        // A scan of all rows in no order is never worthwhile.
         if conditions.is_empty() && !ordered {
             *startup_cost = f64::INFINITY;
             *total_cost = f64::INFINITY;
@@ -85,7 +83,7 @@ pub(super) unsafe extern "C-unwind" fn amcostestimate(
         *pages = fetched;
         let emitted = *selectivity * rows * pg_sys::cpu_index_tuple_cost;
         if ordered {
-            // The first rows come after a small search, the last after all.
+            // The first rows come after a small search, the last ones after the whole search.
             let (_, first) = cost(bound.min(FIRST_NEIGHBOURS));
             *startup_cost = first.min(whole);
             *total_cost = first + whole + emitted;
@@ -99,7 +97,7 @@ pub(super) unsafe extern "C-unwind" fn amcostestimate(
     }
 }
 
-/// What it costs to read the rows without a fingerprint from the table.
+/// Cost of reading the rows without a fingerprint from the table.
 ///
 /// # Safety
 /// The index is one of a table that `root` plans to read.

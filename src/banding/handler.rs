@@ -1,6 +1,4 @@
-//! The handler: what the access method can do and which functions do it.
-//!
-//! Locking and WAL: none here.
+//! The handler function: the properties of the access method and its callbacks.
 
 use super::{build, cost, insert, options, scan, vacuum, validate};
 use pgrx::{PgBox, pg_extern, pg_sys};

@@ -1,5 +1,5 @@
-//! The rows of a table as an index sees them: through its expressions and its
-//! predicate, one a HOT chain.
+//! Reads the rows of a table as an index build does: through the expressions and the predicate of
+//! the index, one row per HOT chain.
 
 use super::tid_of;
 use dedup_core::banding::Tid;
@@ -11,8 +11,7 @@ pub(super) struct Rows {
     pub heap: pg_sys::Relation,
     pub index: pg_sys::Relation,
     pub info: *mut pg_sys::IndexInfo,
-    /// A scan of the table that was begun; null: one of its own, which reports
-    /// the build's progress.
+    /// A scan that the caller has begun; null to use one that reports the progress of a build.
     pub scan: pg_sys::TableScanDesc,
 }
 
@@ -35,11 +34,11 @@ pub(super) unsafe fn info_of(index: pg_sys::Relation) -> *mut pg_sys::IndexInfo 
     }
 }
 
-/// What is done with each row and its fingerprint.
+/// The callback for each row and its fingerprint.
 type Take<'a> = &'a mut dyn FnMut(Option<u64>, Tid);
 
 impl Rows {
-    /// Gives each row, and says how many there are.
+    /// Calls `take` for each row and returns their number.
     ///
     /// # Safety
     /// Table and index are open, the info is the index's, the scan is of the table.

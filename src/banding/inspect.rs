@@ -1,8 +1,7 @@
-//! Looking into an index from SQL: its figures, and whether it is sound.
+//! `banding_stats` and `banding_check`: statistics of an index, and whether it is sound.
 //!
-//! Locking: the table and the index are opened with AccessShareLock, so reads
-//! and writes go on; pages as the core's check says, two at most, shared. WAL:
-//! none. Both work on a standby.
+//! Locking: the table and the index are opened with AccessShareLock, so reads and writes go on;
+//! pages as the core's check says, two at most, shared. Both work on a standby.
 
 use super::heap::{Rows, info_of};
 use super::pages::{RelationPages, relation_name};
@@ -14,7 +13,7 @@ use pgrx::JsonB;
 use pgrx::prelude::*;
 use serde_json::{Value, json};
 
-/// Findings that an error lists; there may be one a page.
+/// Findings that an error lists at most; there may be one per page.
 const LISTED: usize = 10;
 
 /// A banding index and its table, open for reading; closed when dropped, or by
@@ -69,11 +68,11 @@ impl OpenIndex {
     }
 }
 
-/// What the caller must be allowed.
+/// The privilege that the caller needs.
 enum Right {
     /// To read the table.
     Read,
-    /// To do with it what its owner may: rebuild the index, for instance.
+    /// To act as its owner: to rebuild the index, for instance.
     Own,
 }
 
@@ -129,9 +128,8 @@ fn not_banding(oid: pg_sys::Oid) -> ! {
     )
 }
 
-/// Figures of the index `oid`, and whether the caller may see its largest
-/// buckets: they are bits of fingerprints, of which row-level security may hide
-/// some.
+/// Statistics of the index `oid`, and whether the caller may see its largest buckets: they are bits
+/// of fingerprints, of which row-level security may hide some.
 fn stats(oid: pg_sys::Oid) -> (Stats, dedup_core::banding::Options, bool) {
     let open = OpenIndex::open(oid, Right::Read);
     // SAFETY: the index is open.
@@ -144,12 +142,12 @@ fn stats(oid: pg_sys::Oid) -> (Stats, dedup_core::banding::Options, bool) {
     }
 }
 
-/// Checks the index `oid`; with `heap`, also that every row of the table that
-/// the current snapshot sees is in all trees. Raises what it finds.
+/// Checks the index `oid`; with `heap`, also that every row of the table that the current snapshot
+/// sees is in all trees. Raises an error if anything is wrong.
 ///
-/// Only for those who may act as the owner: with `heap`, functions of the index
-/// run with the owner's rights, and what they do may depend on the session that
-/// calls them; without, a walk through all pages holds up writers.
+/// Only for roles that may act as the owner: with `heap`, functions of the index run with the
+/// owner's rights, and what they do may depend on the session that calls them; without, a walk
+/// through all pages holds up writers.
 fn verify(oid: pg_sys::Oid, heap: bool) {
     let open = OpenIndex::open(oid, Right::Own);
     // SAFETY: the index and the table are open.
@@ -175,7 +173,7 @@ fn verify(oid: pg_sys::Oid, heap: bool) {
     }
 }
 
-/// Raises what was found, if anything.
+/// Raises an error that lists the findings, if there are any.
 ///
 /// # Safety
 /// The relation is open.
@@ -235,7 +233,7 @@ unsafe fn scan_table(open: &OpenIndex, snapshot: pg_sys::Snapshot, mut take: imp
     }
 }
 
-/// Leaves nothing in the search path where the caller could put a function.
+/// Takes out of the search path every schema where the caller could create a function.
 ///
 /// # Safety
 /// Inside a level of settings that is about to end.
@@ -244,7 +242,7 @@ unsafe fn restrict_search_path() {
     unsafe {
         #[cfg(any(feature = "pg17", feature = "pg18"))]
         pg_sys::RestrictSearchPath();
-        // The same by hand, for it came with PostgreSQL 17.
+        // RestrictSearchPath exists since PostgreSQL 17: the same by hand.
         #[cfg(not(any(feature = "pg17", feature = "pg18")))]
         pg_sys::set_config_option(
             c"search_path".as_ptr(),
@@ -259,7 +257,7 @@ unsafe fn restrict_search_path() {
     }
 }
 
-/// Figures of a banding index, one row.
+/// Statistics of a banding index, one row.
 #[pg_extern(sql = "")]
 #[expect(clippy::type_complexity, reason = "the columns of the result")]
 fn banding_stats(

@@ -1,6 +1,5 @@
-//! The access method `banding`: what PostgreSQL calls, one file a phase. The
-//! algorithms, and the arguments why they are right, are in
-//! `dedup_core::banding`; here is how they are reached.
+//! The access method `banding`, one file for each callback or phase. The algorithms and the
+//! arguments for their correctness are in `dedup_core::banding`.
 //!
 //! Locking and WAL: everything goes through `pages`, whose guards are the
 //! only locks. Nothing is kept locked or pinned between two calls.
@@ -95,8 +94,8 @@ unsafe fn open_index(relation: pg_sys::Relation, pages: &RelationPages) -> Index
     }
 }
 
-/// Forgets what `open_index` has kept: a table that is truncated in the
-/// transaction that made it has its index built anew in the same file.
+/// Drops what `open_index` has cached: a table that is truncated in the transaction that made it
+/// has its index built anew in the same file.
 ///
 /// # Safety
 /// The relation is an open banding index.

@@ -1,26 +1,23 @@
-//! The rows whose fingerprint is NULL. The index has no entries of them, but a
-//! scan without a condition owes them: it gives all rows, these last. They are
-//! read from the table, once everything else has been given; a query with a
-//! LIMIT rarely comes so far.
-//!
-//! Locking: those of a sequential scan of the table. WAL: none.
+//! The rows whose fingerprint is NULL. The index has no entries for them, but a scan without a
+//! condition must return them: last, and read from the table. A query with a LIMIT rarely gets that
+//! far.
 
 use super::heap::{Rows, info_of};
 use super::pointer_of;
 use dedup_core::interrupt;
 use pgrx::{PgList, pg_sys};
 
-/// Blocks of the table read at first; then four times as many each time, for a
-/// query with a LIMIT may want only few.
+/// Blocks of the table read first; each further read takes four times as many, because a query with
+/// a LIMIT may want only a few.
 const FIRST_BLOCKS: u32 = 32;
 const MOST_BLOCKS: u32 = 2048;
-/// Rows kept for the next time; the table is read again for more.
-const MOST_KEPT: usize = 1 << 16;
+/// Row pointers kept for a rescan; beyond that the table is read again.
+const MAX_KEPT: usize = 1 << 16;
 
 /// The rows without a fingerprint, in the order of the table.
 #[derive(Default)]
 pub(super) struct NullRows {
-    /// Found so far, or since the last ones were dropped.
+    /// Found so far, or since the list was last emptied.
     found: Vec<pg_sys::ItemPointerData>,
     given: usize,
     dropped: bool,
@@ -33,7 +30,7 @@ pub(super) struct NullRows {
 }
 
 impl NullRows {
-    /// Begins anew; under the same snapshot, what was found holds.
+    /// Starts over. Under the same snapshot the rows found so far stay valid.
     pub(super) fn rewind(&mut self) {
         self.given = 0;
         if self.dropped {
@@ -61,13 +58,13 @@ impl NullRows {
                 if self.block >= end {
                     return None;
                 }
-                if self.found.len() > MOST_KEPT {
+                if self.found.len() > MAX_KEPT {
                     self.found.clear();
                     self.given = 0;
                     self.dropped = true;
                 }
                 self.blocks = (self.blocks * 4).clamp(FIRST_BLOCKS, MOST_BLOCKS);
-                // Other kinds of tables are not cut into blocks.
+                // Other table access methods have no blocks.
                 let heap = (*table).rd_tableam == pg_sys::GetHeapamTableAmRoutine();
                 let blocks = if heap { self.blocks.min(end - self.block) } else { end };
                 let found = &mut self.found;

@@ -1,7 +1,5 @@
 //! Options of an index: `WITH (fillfactor = 90, mu = 2)`. They are frozen in
 //! the metapage at build; ALTER INDEX … SET takes effect at the next REINDEX.
-//!
-//! Locking and WAL: none here.
 
 use dedup_core::banding::Options;
 use pgrx::{pg_guard, pg_sys};

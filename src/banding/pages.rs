@@ -1,15 +1,14 @@
 //! The banding index's pages on PostgreSQL's buffers and generic WAL.
 //!
-//! Locking: a guard is a pin and a content lock on one buffer. It lets go when
-//! it is dropped, but not while an error unwinds: then the transaction's abort
-//! has released the locks already, or is about to, and resource owners give
-//! back the pins; a second release would trip an assertion. A buffer of a
-//! temporary index has no lock, only the pin.
+//! Locking: a guard is a pin and a content lock on one buffer. It releases both when it is dropped,
+//! but not while an error unwinds: then the transaction's abort has released the locks already, or
+//! is about to, and resource owners give back the pins; a second release would trip an assertion. A
+//! buffer of a temporary index has no lock, only the pin.
 //!
-//! WAL: one commit is one generic record. Generic WAL zeroes what lies between
-//! `pd_lower` and `pd_upper`, so `pd_lower` always ends the bytes in use. On an
-//! unlogged or temporary index the same calls change the buffers only. Small
-//! changes take a shorter way to the same record, see [`wal`].
+//! WAL: one commit is one generic record. Generic WAL zeroes what lies between `pd_lower` and
+//! `pd_upper`, so `pd_lower` always ends the bytes in use. On an unlogged or temporary index the
+//! same calls change the buffers only. Small changes write the same record more cheaply, see
+//! [`wal`].
 
 use super::wal::{self, Delta};
 use crate::pg::raise;
@@ -47,7 +46,7 @@ pub(crate) struct RelationPages {
     relation: pg_sys::Relation,
     strategy: pg_sys::BufferAccessStrategy,
     delay: bool,
-    /// Whose rows may be missing from a page, null for nobody's.
+    /// The snapshot of the scan, for "snapshot too old"; null if there is none.
     #[cfg_attr(any(feature = "pg17", feature = "pg18"), expect(dead_code, reason = "no such rows since 17"))]
     snapshot: pg_sys::Snapshot,
     /// Blocks below this one exist.
@@ -142,8 +141,8 @@ impl RelationPages {
                 }
                 let bytes = patches.iter().map(|(_, bytes)| bytes.len()).sum::<usize>();
                 let mut delta = Delta::with_room(patches.len() + 1, bytes + 2);
-                delta.put(PD_LOWER, &((PAGE_HEADER + used) as u16).to_ne_bytes());
-                patches.iter().for_each(|(at, bytes)| delta.put(PAGE_HEADER + at, bytes));
+                delta.patch(PD_LOWER, &((PAGE_HEADER + used) as u16).to_ne_bytes());
+                patches.iter().for_each(|(at, bytes)| delta.patch(PAGE_HEADER + at, bytes));
                 Some((edit.page.locked.buffer, edit.page.locked.page, delta))
             }
             _ => None,

@@ -8,15 +8,15 @@ use crate::pg::Pointer;
 use pgrx::prelude::*;
 use pgrx::{PgList, is_a};
 
-/// The distance taken for one that is known only at run time.
+/// The distance assumed where it is known only at run time.
 pub(crate) const UNKNOWN_DISTANCE: i32 = 8;
 
-/// An expression of type `hamming_ball`, as far as it is known.
+/// An expression of type `hamming_ball`, as far as the planner knows it.
 pub(crate) struct BallExpression {
     /// The expression of the center, `None` if the ball is NULL or not made by
     /// its constructor.
     pub(crate) center: Option<*mut pg_sys::Node>,
-    /// The radius; that of NULL is negative, for both hold nothing.
+    /// The radius; negative for NULL, because neither contains anything.
     pub(crate) radius: Option<i32>,
 }
 
@@ -41,7 +41,7 @@ impl BallExpression {
             if !is_a(ball, pg_sys::NodeTag::T_FuncExpr) {
                 return BallExpression { center: None, radius: None };
             }
-            // Any function may give a ball, and take what it likes.
+            // Other functions may return a ball, with arguments of any meaning.
             let call = &*ball.cast::<pg_sys::FuncExpr>();
             let (mut output, mut varlena) = (pg_sys::InvalidOid, false);
             pg_sys::getTypeOutputInfo(call.funcresulttype, &mut output, &mut varlena);
@@ -67,7 +67,7 @@ unsafe fn bigint(value: i64) -> *mut pg_sys::Node {
     }
 }
 
-/// The value of a distance, if it is known; that of NULL is negative.
+/// The value of a distance, if it is a constant; negative for NULL.
 ///
 /// # Safety
 /// The expression is one of the planner's, of type `integer`.
@@ -105,8 +105,7 @@ pub(crate) fn answer(request: &Pointer) -> Pointer {
     Pointer(pg_sys::Datum::from(0usize))
 }
 
-/// `near_dup(column, query, distance)` as `column <@ hamming_ball(query,
-/// distance)`, which says the same of every row.
+/// `near_dup(column, query, distance)` as the equivalent `column <@ hamming_ball(query, distance)`.
 ///
 /// # Safety
 /// The request is PostgreSQL's.
@@ -143,7 +142,7 @@ unsafe fn index_condition(request: &mut pg_sys::SupportRequestIndexCondition) ->
             pg_sys::InvalidOid,
             pg_sys::CoercionForm::COERCE_EXPLICIT_CALL,
         );
-        // A ball of constants is one: EXPLAIN shows its numbers.
+        // A ball of constants becomes a constant, so that EXPLAIN shows its numbers.
         let made = pg_sys::eval_const_expressions(request.root, made.cast());
         let condition = pg_sys::make_opclause(
             operator,
@@ -245,7 +244,7 @@ unsafe fn compared(
         let ball = BallExpression::read(root, right);
         Some(Comparison {
             left,
-            // A column of balls: their centers are anywhere.
+            // A column of balls: nothing is known about their centers.
             right: ball.center.unwrap_or(right),
             distance: ball.radius.unwrap_or(UNKNOWN_DISTANCE),
             function,
@@ -288,8 +287,8 @@ fn oid(datum: pg_sys::Datum) -> pg_sys::Oid {
     pg_sys::Oid::from(datum.value() as u32)
 }
 
-/// Support function of `near_dup(bigint, bigint, integer)`: makes a call an
-/// index condition, and says how many rows it keeps.
+/// Support function of `near_dup(bigint, bigint, integer)`: turns a call into an index condition,
+/// and estimates how many rows it keeps.
 #[pg_extern(sql = "")]
 fn near_dup_support(request: Pointer) -> Pointer {
     answer(&request)

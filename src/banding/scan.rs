@@ -1,10 +1,9 @@
 //! Scans: plain, ordered and bitmap.
 //!
-//! Locking and WAL: pages are locked only inside a batch, at most two at a
-//! time and shared; between two calls nothing is locked or pinned. That is
-//! safe with any snapshot: one of MVCC does not see a row that has taken a
-//! removed one's place, and for any other kind `xs_recheck` has the executor
-//! look at the row again (exclusion constraints do).
+//! Locking and WAL: pages are locked only inside a batch, at most two at a time and shared; between
+//! two calls nothing is locked or pinned. That is safe with any snapshot: an MVCC snapshot does not
+//! see a row that has been stored in the place of a removed one, and for other snapshots (exclusion
+//! constraints) `xs_recheck` makes the executor check the row again.
 
 use super::ball::{Ball, NEAR_DISTANCE};
 use super::nulls::NullRows;
@@ -16,7 +15,7 @@ use dedup_core::signature::hamming;
 use pgrx::{PgMemoryContexts, pg_guard, pg_sys};
 use std::cmp::Ordering;
 
-/// Rows asked for at first; the next batches are larger.
+/// Rows fetched first; later batches are larger.
 const FIRST_BATCH: usize = 64;
 const LARGEST_BATCH: usize = 4096;
 
@@ -31,7 +30,7 @@ struct Scan {
     /// from these. (The executor could, but its queue of rows stops comparing at
     /// the first NULL.)
     then_by: Vec<u64>,
-    /// What every row must meet; the search has met the first one already.
+    /// Conditions that every row must meet; the search itself ensures the first one.
     conditions: Vec<Within>,
     /// No row farther than this from the query can meet the conditions.
     farthest: u32,
@@ -59,7 +58,7 @@ enum Search {
 }
 
 impl Scan {
-    /// Fetches the next rows; says whether there are any.
+    /// Fetches the next rows; false if there are none.
     fn fetch(&mut self, pages: &RelationPages) -> Result<bool> {
         while self.next >= self.hits.len() {
             if !self.more {
@@ -146,7 +145,7 @@ pub(super) unsafe extern "C-unwind" fn ambeginscan(
     }
 }
 
-/// Sets the conditions, at first and for each outer row of a join.
+/// Sets the conditions: once, or for each outer row of a join.
 #[pg_guard]
 pub(super) unsafe extern "C-unwind" fn amrescan(
     scan: pg_sys::IndexScanDesc,
@@ -218,7 +217,7 @@ fn search(index: &Index, query: Option<u64>, conditions: &mut Vec<Within>, farth
     }
 }
 
-/// What a scan key asks of a fingerprint; `None` if nothing can meet it.
+/// The condition of a scan key; `None` if no fingerprint can meet it.
 ///
 /// # Safety
 /// The key's argument has the type of its strategy's right operand.
@@ -296,9 +295,9 @@ pub(super) unsafe extern "C-unwind" fn amgetbitmap(
     }
 }
 
-/// A bitmap of the whole table. A scan without a condition asks for all rows,
-/// and those whose fingerprint is NULL have no entry here; `cost` says that it
-/// is not worth it, but the planner may have been forbidden everything else.
+/// A bitmap of the whole table. A scan without a condition returns all rows, and those whose
+/// fingerprint is NULL have no entry in the index. `cost` makes such a scan infinitely expensive,
+/// but the planner may have nothing else left.
 ///
 /// # Safety
 /// The relation is an open index whose table is locked.

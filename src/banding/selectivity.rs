@@ -1,5 +1,4 @@
-//! What ANALYZE has collected about a column of fingerprints, for the
-//! estimates of the planner.
+//! Selectivity of comparisons of fingerprints, from the statistics that ANALYZE has collected.
 
 use dedup_core::banding::Sample;
 use pgrx::{PgList, pg_sys};
@@ -11,13 +10,13 @@ pub(crate) struct Comparison {
     pub(crate) left: *mut pg_sys::Node,
     /// The other side.
     pub(crate) right: *mut pg_sys::Node,
-    /// The distance, or what is taken for one that is not known yet.
+    /// The distance, or the one assumed if it is known only at run time.
     pub(crate) distance: i32,
     /// The function that compares.
     pub(crate) function: pg_sys::Oid,
 }
 
-/// What is known of one side.
+/// What the planner knows about one side of a comparison.
 enum Side {
     /// It is this fingerprint.
     Known(u64),
@@ -62,7 +61,7 @@ pub(crate) unsafe fn restriction(
             Side::Null => 0.0,
             Side::Known(query) => sample.around(query, comparison.distance),
             Side::Like(queries, _) => {
-                // A parameter is taken to be like the column it is compared with.
+                // A parameter is assumed to be distributed like the column it is compared with.
                 let unknown = queries.common.is_empty() && queries.others.is_empty();
                 let queries = if unknown { sample.clone() } else { queries };
                 // Averaged over the queries that are not NULL.
@@ -107,7 +106,7 @@ pub(crate) unsafe fn join(
     }
 }
 
-/// What is known of the expression `node`.
+/// What the planner knows about the expression `node`.
 ///
 /// # Safety
 /// The node is an expression of the query that `root` plans.

@@ -1,10 +1,9 @@
 //! VACUUM: dead entries are removed page by page, then the buckets are
 //! counted and hot ones given their second level.
 //!
-//! Locking and WAL: one page at a time, exclusively; one record a page that
-//! changes. No cleanup lock is needed: a scan that was given a row pointer
-//! holds no pin, and its snapshot does not see what may since have taken the
-//! row's place (for snapshots of other kinds the scan asks for a recheck).
+//! Locking and WAL: one page at a time, exclusively; one record a page that changes. No cleanup
+//! lock is needed: a scan that was given a row pointer holds no pin, and its snapshot does not see
+//! a row stored since in the same place (for snapshots of other kinds the scan asks for a recheck).
 
 use super::pages::RelationPages;
 use super::{checked, open_index, pointer_of};
@@ -12,10 +11,10 @@ use dedup_core::banding::Tid;
 use pgrx::{PgBox, pg_guard, pg_sys};
 use std::ffi::c_void;
 
-/// The change in the number of rows below which buckets are not counted again.
+/// Relative change in the number of rows below which buckets are not counted again.
 const UNCHANGED: f64 = 0.05;
 
-/// Removes the entries that `callback` calls dead.
+/// Removes the entries of rows that `callback` reports dead.
 #[pg_guard]
 pub(super) unsafe extern "C-unwind" fn ambulkdelete(
     info: *mut pg_sys::IndexVacuumInfo,

@@ -1,18 +1,15 @@
-//! `amvalidate`: an operator class is one only if every operator in it is what
-//! its strategy means.
-//!
-//! Locking and WAL: none here.
+//! `amvalidate`: checks that every operator of an operator class does what its strategy number
+//! means.
 
 use super::{DISTANCE, NEAR, WITHIN};
 use crate::pg::spi::{Argument, query_all};
 use pgrx::prelude::*;
 use pgrx::{pg_guard, pg_sys};
 
-/// What is wrong with the operator class `opclass`, a sentence each. A class is
-/// over `bigint`; its operators are of the three strategies, of the right kind
-/// (search or ordering), take `bigint` on the left, and give a boolean or, to
-/// order by, an integer; and the two that an index cannot do without are
-/// there. The access method has no support functions.
+/// What is wrong with the operator class `opclass`, one sentence per fault. A class is over
+/// `bigint`; its operators are of the three strategies, of the right kind (search or ordering),
+/// take `bigint` on the left, and give a boolean or, to order by, an integer; and strategies 1 and
+/// 3, which every class needs, are there. The access method has no support functions.
 const FAULTS: &str = "
     WITH class AS (SELECT c.oid, c.opcname, c.opcfamily, c.opcintype
                      FROM pg_catalog.pg_opclass c WHERE c.oid OPERATOR(pg_catalog.=) $1),
@@ -56,7 +53,7 @@ const FAULTS: &str = "
       FROM class WHERE EXISTS (SELECT FROM pg_catalog.pg_amproc
                                 WHERE amprocfamily OPERATOR(pg_catalog.=) class.opcfamily)";
 
-/// Says whether the operator class is one; a notice names each fault.
+/// Whether the operator class is valid; a message names each fault.
 #[pg_guard]
 pub(super) unsafe extern "C-unwind" fn amvalidate(opclass: pg_sys::Oid) -> bool {
     let strategy = |number: u16| Argument::of(i32::from(number));

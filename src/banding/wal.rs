@@ -1,11 +1,10 @@
 //! A record of small changes, written as generic WAL writes one.
 //!
-//! `GenericXLogFinish` copies each page and finds out what changed by comparing
-//! it with the copy, byte by byte: half the time of an insert. Who knows what
-//! changed can write the same record directly. Its form is that of
-//! `generic_xlog.c`, the same in all versions: for each page a run of fragments
-//! (offset, length, bytes); replay writes them and zeroes what lies between
-//! `pd_lower` and `pd_upper`.
+//! `GenericXLogFinish` copies each page and finds out what changed by comparing it with the copy,
+//! byte by byte: half the time of an insert. A caller that knows its changes can write the record
+//! directly. Its form is that of `generic_xlog.c`, the same in all versions: for each page a run of
+//! fragments (offset, length, bytes); replay writes them and zeroes what lies between `pd_lower`
+//! and `pd_upper`.
 
 use pgrx::pg_sys;
 use std::ffi::c_char;
@@ -32,9 +31,8 @@ impl Delta {
         Delta(Vec::with_capacity(fragments * FRAGMENT + bytes))
     }
 
-    /// These bytes are at this offset of the page afterwards. The caller has
-    /// seen to it that they fit.
-    pub(super) fn put(&mut self, offset: usize, bytes: &[u8]) {
+    /// Writes these bytes at this offset of the page. The caller ensures that they fit.
+    pub(super) fn patch(&mut self, offset: usize, bytes: &[u8]) {
         self.0.extend_from_slice(&(offset as u16).to_ne_bytes());
         self.0.extend_from_slice(&(bytes.len() as u16).to_ne_bytes());
         self.0.extend_from_slice(bytes);

@@ -1,5 +1,5 @@
-//! Corpora and dictionaries in the memory of the process. A version never
-//! changes, so it is kept until one is dropped.
+//! The cache of corpora and dictionaries. A version never changes, so it is cached until any
+//! version is dropped.
 
 use super::invalidate;
 use super::versions::stored_row;
@@ -16,11 +16,11 @@ use std::sync::Arc;
 thread_local! {
     static CORPORA: RefCell<HashMap<String, Arc<Corpus>>> = RefCell::default();
     static DICTIONARIES: RefCell<HashMap<String, Arc<Dictionary>>> = RefCell::default();
-    /// What else to forget with them.
+    /// Called when the caches are emptied.
     static ALSO: Cell<Option<fn()>> = const { Cell::new(None) };
 }
 
-/// Has `also` called whenever what is kept is forgotten.
+/// Sets a function that is called whenever the caches are emptied.
 pub(super) fn on_forget(also: fn()) {
     ALSO.set(Some(also));
 }
@@ -30,18 +30,18 @@ pub(crate) struct Database;
 
 impl Resolver for Database {
     fn corpus(&self, name: &str) -> Result<Arc<Corpus>, RecipeError> {
-        kept(&CORPORA, name, || load_corpus(name))
+        cached(&CORPORA, name, || load_corpus(name))
     }
 
     fn dictionary(&self, name: &str) -> Result<Arc<Dictionary>, RecipeError> {
-        kept(&DICTIONARIES, name, || load_dictionary(name))
+        cached(&DICTIONARIES, name, || load_dictionary(name))
     }
 }
 
-type Kept<T> = std::thread::LocalKey<RefCell<HashMap<String, Arc<T>>>>;
+type Cache<T> = std::thread::LocalKey<RefCell<HashMap<String, Arc<T>>>>;
 
-fn kept<T>(
-    cache: &'static Kept<T>,
+fn cached<T>(
+    cache: &'static Cache<T>,
     name: &str,
     load: impl FnOnce() -> Result<T, RecipeError>,
 ) -> Result<Arc<T>, RecipeError> {
@@ -85,9 +85,8 @@ fn damaged(kind: &str, name: &str) -> ! {
     )
 }
 
-/// To be called before a version is written: if the transaction or
-/// subtransaction is rolled back, the number will be given to other content,
-/// and what this process may have kept of it must go.
+/// To be called before a version is written: if the transaction or subtransaction is rolled back,
+/// the number will be given to other content, so the caches are emptied.
 pub(crate) fn forget_if_rolled_back() {
     pgrx::register_xact_callback(PgXactCallbackEvent::Abort, forget);
     pgrx::register_subxact_callback(PgSubXactCallbackEvent::AbortSub, |_, _| forget());
@@ -103,13 +102,12 @@ fn tables() -> [pg_sys::Oid; 2] {
     })
 }
 
-/// Lets all sessions know, when this transaction commits, that a version is no
-/// more.
+/// Tells all sessions, when this transaction commits, that a version was dropped.
 pub(crate) fn tell_dropped() {
     invalidate::tell(tables());
 }
 
-/// Forgets what is kept if a version has been dropped since.
+/// Empties the caches if a version has been dropped since.
 pub(super) fn forget_dropped() {
     if invalidate::is_stale() {
         forget();

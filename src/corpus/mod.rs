@@ -1,5 +1,5 @@
-//! Corpora and dictionaries: versions that are built once, named in recipes,
-//! and dropped when nothing names them any more.
+//! Corpora and dictionaries: versions that are built once, named in recipes, and dropped when no
+//! recipe names them any more.
 
 mod cache;
 mod invalidate;
@@ -22,7 +22,7 @@ use pgrx::prelude::*;
 use serde_json::Value;
 use versions::{split_name, stored_row};
 
-/// Freezes the document frequencies of the texts of a query.
+/// Stores the document frequencies of the texts of a query as a version.
 #[pg_extern(sql = "")]
 fn dedup_corpus_build(
     name: Option<&str>,
@@ -35,14 +35,14 @@ fn dedup_corpus_build(
     store_corpus(name, query, CorpusBuilder::new(TextRecipe { corpus: None, max_df: None, ..recipe }), None)
 }
 
-/// An argument that must not be NULL.
+/// The value of an argument; raises an error if it is NULL.
 fn required<T>(argument: Option<T>, name: &str) -> T {
     argument.unwrap_or_else(|| {
         raise(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{name} must not be NULL"), "")
     })
 }
 
-/// Freezes a corpus together with more texts, as the next version.
+/// Stores a corpus together with more texts as the next version.
 #[pg_extern(sql = "")]
 fn dedup_corpus_extend(corpus: &str, query: &str) -> String {
     let columns = "documents, recipe::pg_catalog.text, common, single";
@@ -110,8 +110,7 @@ fn store_corpus(name: &str, query: &str, mut builder: CorpusBuilder, base: Optio
     )
 }
 
-/// Where the texts of a query stand: its rows are (text) or (id, text), as
-/// other functions read them.
+/// The column of the texts of a query, whose rows are (text) or (id, text).
 fn content_column(columns: &[Column]) -> usize {
     let content = columns.len() - 1;
     let is_text = |column: &Column| column.is_text() || column.is_padded_text();
@@ -126,7 +125,7 @@ fn content_column(columns: &[Column]) -> usize {
     content
 }
 
-/// Freezes own words and stop words.
+/// Stores own words and stop words as a version.
 #[pg_extern(sql = "")]
 fn dedup_dictionary_words(
     name: Option<&str>,
@@ -137,8 +136,8 @@ fn dedup_dictionary_words(
     store_dictionary(required(name, "name"), words.iter().flatten(), stop_words)
 }
 
-/// Freezes the words of a file in jieba's form. Its content is data: nothing
-/// in it is run as SQL, whatever it looks like.
+/// Stores the words of a file in jieba's format as a version. The content is data: nothing in it is
+/// run as SQL.
 #[pg_extern(sql = "")]
 fn dedup_dictionary_file(
     name: Option<&str>,
@@ -195,7 +194,7 @@ fn check_name(name: &str) {
     }
 }
 
-/// An error with a hint unless the user may do this to the table.
+/// Raises an error with a hint unless the user has this privilege on the table.
 fn check_privilege(kind: &str, privilege: &str, doing: &str) {
     let table = format!("{}._dedup_{kind}", schema());
     let query = "SELECT pg_catalog.has_table_privilege($1::pg_catalog.regclass, $2)::pg_catalog.text";
@@ -209,7 +208,7 @@ fn check_privilege(kind: &str, privilege: &str, doing: &str) {
     }
 }
 
-/// Stores the next version of `name` and gives its full name.
+/// Stores the next version of `name` and returns its full name.
 fn insert(kind: &str, name: &str, columns: &str, values: Vec<Argument>) -> String {
     check_privilege(kind, "INSERT", "build");
     forget_if_rolled_back();
@@ -223,9 +222,8 @@ fn insert(kind: &str, name: &str, columns: &str, values: Vec<Argument>) -> Strin
          ON CONFLICT (name, version) DO NOTHING RETURNING version::pg_catalog.text",
         places.join(", ")
     );
-    // Of two sessions that build one name at a time, the second waits for the
-    // first one's row and takes the next number. Only who may build can wait
-    // or be waited for.
+    // Of two sessions that build the same name, the second waits for the row of the first and takes
+    // the next number. Only roles that may build get this far.
     let mut stored = None;
     while stored.is_none() {
         for_each(&insert, &arguments, |row| stored = row.text(0));
@@ -251,7 +249,7 @@ fn drop_version(kind: &str, name: &str, empty: &str) {
     stored_row(kind, "name", name, |_| ())
         .unwrap_or_else(|error| raise(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, error.message, error.hint));
     let Some((base, version)) = split_name(name) else { return };
-    // The row stays without its content: the number must not come again.
+    // The row stays, without its content, so that the number is not used again.
     let update = format!(
         "UPDATE {}._dedup_{kind} SET dropped = true, {empty} \
          WHERE name OPERATOR(pg_catalog.=) $1 AND version OPERATOR(pg_catalog.=) $2::pg_catalog.int4",
@@ -262,8 +260,8 @@ fn drop_version(kind: &str, name: &str, empty: &str) {
     }
 }
 
-/// Where a recipe can be written in the catalogue, and where its name is found
-/// in quotes as JSON has it. Recipes that a program puts together are not seen.
+/// Finds the places in the catalogue where a recipe names the version, as a JSON string. Recipes
+/// that a program assembles are not found.
 const USES: &str = r#"
 SELECT what FROM (
   SELECT pg_catalog.format('column %s.%I', adrelid::regclass, attname) AS what, pg_catalog.pg_get_expr(adbin, adrelid) AS code
@@ -281,9 +279,9 @@ SELECT what FROM (
   UNION ALL SELECT pg_catalog.format('corpus %s@%s', name, version), recipe::pg_catalog.text FROM {schema}._dedup_corpus WHERE NOT dropped
 ) AS all_code WHERE pg_catalog.strpos(code, $1) > 0 ORDER BY what LIMIT 10"#;
 
-/// Called by the trigger when a version is marked as dropped, by
-/// `dedup_corpus_drop` or by an UPDATE: refuses while a recipe names it, and
-/// lets all sessions know. A subscriber follows its publisher.
+/// Called by the trigger when a version is marked as dropped, by `dedup_corpus_drop` or by an
+/// UPDATE: raises an error while a recipe names it, and else tells all sessions. A subscriber of
+/// logical replication follows its publisher without that check.
 #[pg_extern(sql = "")]
 fn _dedup_version_dropped(kind: &str, name: &str) {
     check_privilege(kind, "UPDATE", "drop");
@@ -307,7 +305,7 @@ fn _dedup_version_dropped(kind: &str, name: &str) {
     tell_dropped();
 }
 
-/// Called by the trigger when a row is stored: refuses what is not a corpus.
+/// Called by the trigger when a row is stored: raises an error if it is not a corpus.
 #[pg_extern(sql = "")]
 fn _dedup_corpus_check(name: &str, documents: i64, common: Option<&[u8]>, single: Option<&[u8]>) {
     check_name(name);
@@ -320,7 +318,7 @@ fn _dedup_corpus_check(name: &str, documents: i64, common: Option<&[u8]>, single
     }
 }
 
-/// Called by the trigger when a row is stored: refuses what is not a dictionary.
+/// Called by the trigger when a row is stored: raises an error if it is not a dictionary.
 #[pg_extern(sql = "")]
 fn _dedup_dictionary_check(name: &str, words: Option<&str>) {
     check_name(name);

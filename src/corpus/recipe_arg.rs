@@ -1,5 +1,5 @@
-//! Recipes as arguments: parsed when they first appear, then recognised by
-//! their bytes, so that a statement over a million rows reads its recipe once.
+//! Recipes as arguments, cached by their bytes: a statement over a million rows parses its recipe
+//! once.
 
 use super::cache::{Database, forget_dropped, on_forget};
 use crate::pg::raise;
@@ -16,17 +16,17 @@ use std::ffi::CStr;
 use std::rc::Rc;
 use std::thread::LocalKey;
 
-/// Recipes kept a backend; a statement rarely names more than two.
-const KEPT: usize = 8;
+/// Recipes cached per backend; a statement rarely uses more than two.
+const CAPACITY: usize = 8;
 
-/// The recipes last used, the latest first, by the bytes they were written in.
+/// The recipes used last, the latest first, by the bytes of the argument.
 type Cache<T> = RefCell<Vec<(Box<[u8]>, Rc<T>)>>;
 
 /// A kind of recipe that can be an argument.
 pub(crate) trait Cached: Sized + 'static {
     /// Reads the JSON form.
     fn parse(json: &Value) -> Result<Self, RecipeError>;
-    /// Where its instances are kept.
+    /// The cache of this kind.
     fn cache() -> &'static LocalKey<Cache<Self>>;
 }
 
@@ -53,7 +53,7 @@ impl Cached for RowRecipe {
 /// An argument of type `jsonb` that holds a recipe.
 pub(crate) struct RecipeArg<T>(pub(crate) Rc<T>);
 
-/// The recipe last written as `bytes`, or the one that `make` gives.
+/// The cached recipe of these bytes, else the one that `make` returns.
 fn cached<T: Cached>(bytes: &[u8], make: impl FnOnce() -> T) -> Rc<T> {
     forget_dropped();
     let found = T::cache().with_borrow_mut(|kept| {
@@ -65,20 +65,20 @@ fn cached<T: Cached>(bytes: &[u8], make: impl FnOnce() -> T) -> Rc<T> {
         on_forget(forget_recipes);
         let recipe = Rc::new(make());
         T::cache().with_borrow_mut(|kept| {
-            kept.truncate(KEPT - 1);
+            kept.truncate(CAPACITY - 1);
             kept.insert(0, (bytes.into(), Rc::clone(&recipe)));
         });
         recipe
     })
 }
 
-/// Drops the recipes kept, because what they name may have changed.
+/// Empties the caches, because what recipes name may have changed.
 fn forget_recipes() {
     TextRecipe::cache().with_borrow_mut(Vec::clear);
     RowRecipe::cache().with_borrow_mut(Vec::clear);
 }
 
-/// Reports a recipe that cannot be followed.
+/// Raises the error of an invalid recipe.
 #[track_caller]
 pub(crate) fn raise_recipe(error: RecipeError) -> ! {
     let message = format!("invalid weights: {error}");
@@ -113,9 +113,8 @@ impl<T: Cached> FromDatum for RecipeArg<T> {
             (varlena, pgrx::varlena_to_byte_slice(varlena))
         };
         Some(RecipeArg(cached(bytes, || {
-            // Not by way of pgrx's `JsonB`: a number may be JSON to PostgreSQL
-            // and yet too large for Rust, and that must be an error of ours.
-            // SAFETY: as above, a jsonb: its root container follows the header.
+            // pgrx's `JsonB` would panic on a number that PostgreSQL's JSON allows and Rust's does
+            // not. SAFETY: as above, a jsonb: its root container follows the header.
             let text = unsafe {
                 let root = pgrx::vardata_any(varlena).cast_mut().cast::<pg_sys::JsonbContainer>();
                 let length = bytes.len() as std::ffi::c_int;

@@ -13,9 +13,9 @@ pub(super) fn split_name(name: &str) -> Option<(&str, &str)> {
     (plain && !base.is_empty() && version.len() < 10).then_some((base, version))
 }
 
-/// What `read` makes of these columns of the version called `name`: of its row,
-/// or (while a restore has not loaded the row) of the function that carries the
-/// version through a dump; or the error that names those there are.
+/// Reads columns of the version called `name`: of its row or, while a restore has not loaded the
+/// row, of the function that carries the version through a dump. The error names the versions that
+/// exist.
 pub(super) fn stored_row<T>(
     kind: &str,
     columns: &str,

@@ -1,7 +1,7 @@
-//! The rows of `dedup`: names and contents wait in a temporary file, a few
-//! numbers a row in memory.
+//! The input rows of `dedup`: ids and contents in a temporary file, a few numbers per row in
+//! memory.
 
-use crate::pg::host::done;
+use crate::pg::host::unwrap_or_raise;
 use crate::pg::raise;
 use crate::pg::spill::TempFile;
 use crate::settings::within_memory_limit;
@@ -9,37 +9,36 @@ use dedup_core::external::Spill;
 use dedup_core::memory::{OrRaise, Room, filled};
 use pgrx::prelude::*;
 
-/// What can be done with a row.
+/// How a row can be compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Its content is NULL: it equals nothing.
+    /// Not at all: its content is NULL.
     Empty,
-    /// It has no fingerprint: it can only be equal.
+    /// Only exactly: it has no fingerprint.
     Plain,
-    /// It has a fingerprint.
+    /// Exactly and by its fingerprint.
     Near,
 }
 
-/// Bytes a row in memory: the fields of [`Input`], and what the stages know of
-/// a row (its first equal one, its group, who is kept; with a diameter the
-/// ring and the varying bits).
-const BYTES_A_ROW: usize = 49;
+/// Bytes per row in memory: the fields of [`Input`], and what the stages add (the first equal row,
+/// the group, the kept row; with a diameter the ring and the varying bits).
+const BYTES_PER_ROW: usize = 49;
 
-/// Before a row's id and content in the file stand their lengths.
+/// Bytes of the two lengths that precede a row's id and content in the file.
 const HEADER: usize = 8;
-const MOST_KEPT: usize = 1 << 20;
+const MAX_KEPT: usize = 1 << 20;
 
 /// All rows read so far.
 pub(super) struct Input {
     file: TempFile,
     length: u64,
-    /// A row on its way to the file.
+    /// Buffer for a row that is being written.
     record: Vec<u8>,
-    /// Where each row stands in the file.
+    /// The offset of each row in the file.
     at: Vec<u64>,
     pub kinds: Vec<Kind>,
     pub fps: Vec<u64>,
-    /// What rows are kept by, the least first; empty: by their order.
+    /// Ranks by which rows are kept, the least one first; empty if by their order.
     pub ranks: Vec<i64>,
 }
 
@@ -61,7 +60,7 @@ impl Input {
         self.at.len()
     }
 
-    /// Keeps a row; its number.
+    /// Adds a row and returns its number.
     pub(super) fn add(&mut self, id: &[u8], content: &str, kind: Kind, fp: u64) -> u32 {
         let number = self.rows();
         if number == u32::MAX as usize {
@@ -71,7 +70,7 @@ impl Input {
                 "Take the rows in parts.",
             )
         }
-        within_memory_limit((number + 1) * BYTES_A_ROW);
+        within_memory_limit((number + 1) * BYTES_PER_ROW);
         // No value of PostgreSQL is longer than 1 GB.
         let lengths = [id.len() as u32, content.len() as u32].map(u32::to_le_bytes);
         self.record.clear();
@@ -79,14 +78,14 @@ impl Input {
         for part in [&lengths[0][..], &lengths[1], id, content.as_bytes()] {
             self.record.extend_from_slice(part);
         }
-        done(self.file.append(&self.record));
+        unwrap_or_raise(self.file.append(&self.record));
         self.at.room(1).or_raise();
         self.kinds.room(1).or_raise();
         self.fps.room(1).or_raise();
         self.at.push(self.length);
         self.length += self.record.len() as u64;
-        // One long text is no reason to keep as much for all others.
-        self.record.shrink_to(MOST_KEPT);
+        // Gives back the memory of a long text.
+        self.record.shrink_to(MAX_KEPT);
         self.kinds.push(kind);
         self.fps.push(fp);
         number as u32
@@ -95,7 +94,7 @@ impl Input {
     /// The lengths of a row's id and content.
     fn lengths(&mut self, row: usize) -> (usize, usize) {
         let mut header = [0; HEADER];
-        done(self.file.read(self.at[row], &mut header));
+        unwrap_or_raise(self.file.read(self.at[row], &mut header));
         let length = |at: usize| header[at..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
         (length(0) as usize, length(4) as usize)
     }
@@ -103,7 +102,7 @@ impl Input {
     fn read(&mut self, at: u64, bytes: usize) -> String {
         let mut read = filled(0, bytes).or_raise();
         if bytes > 0 {
-            done(self.file.read(at, &mut read));
+            unwrap_or_raise(self.file.read(at, &mut read));
         }
         String::from_utf8(read).unwrap_or_default()
     }

@@ -1,6 +1,6 @@
-//! `dedup`: the whole pipeline over the rows of a query. Equal contents first
-//! (P1's exact stage), near fingerprints next (P1, P2), verified on the text,
-//! grouped (P4), and one row of each group kept.
+//! `dedup`: the whole pipeline over the rows of a query. It finds equal contents (P1's exact
+//! stage), then near fingerprints (P1, P2), verifies those on the text, groups the rows (P4), and
+//! keeps one row of each group.
 
 mod input;
 mod into;
@@ -8,7 +8,7 @@ mod near;
 mod options;
 mod shape;
 
-use crate::pg::host::done;
+use crate::pg::host::unwrap_or_raise;
 use crate::pg::spi::for_each_of_query;
 use crate::pg::spill::TempFile;
 use crate::pg::{Output, raise};
@@ -25,10 +25,9 @@ use pgrx::prelude::*;
 use shape::Shape;
 use std::borrow::Cow;
 
-/// One result row an input row, in order: the id, the id of the row that is
-/// kept of its group, and how it was caught: `kept` (it is that row), `exact`
-/// (its content equals the kept row's), `near`, or `empty` (its content is
-/// NULL). The distance and the similarity are those to the kept row.
+/// Returns a row for each input row, in order: the id, the id of the kept row of its group, and the
+/// stage that decided: `kept` (it is that row), `exact` (its content equals the kept row's),
+/// `near`, or `empty` (its content is NULL). Distance and similarity are to the kept row.
 #[pg_extern(sql = "")]
 fn dedup(query: Option<&str>, options: Option<JsonB>, fcinfo: pg_sys::FunctionCallInfo) {
     let Some(query) = query else {
@@ -46,8 +45,8 @@ fn dedup(query: Option<&str>, options: Option<JsonB>, fcinfo: pg_sys::FunctionCa
             near::group(&options, distance, &mut input, &first_equal, &progress)
         }
     };
-    let result = Result { options: &options, first_equal: &first_equal, sets };
-    result.write(&mut input, Output::begin(fcinfo), &progress);
+    let grouped = Grouped { options: &options, first_equal: &first_equal, sets };
+    grouped.write(&mut input, Output::begin(fcinfo), &progress);
 }
 
 /// Reads all rows.
@@ -75,7 +74,7 @@ fn read(query: &str, options: &Options, input: &mut Input, progress: &Progress) 
             }
             let number = input.add(id.as_bytes(), content.as_deref().unwrap_or(""), kind, fp);
             if let Some(form) = content.as_deref().and_then(|content| options.exact.form(content)) {
-                done(hashes.add(number, form.as_bytes()));
+                unwrap_or_raise(hashes.add(number, form.as_bytes()));
             }
         }
     });
@@ -83,7 +82,7 @@ fn read(query: &str, options: &Options, input: &mut Input, progress: &Progress) 
     hashes
 }
 
-/// For each row the first one whose content is equal.
+/// The first row of equal content, for each row.
 fn compare(
     hashes: EqualTexts<TempFile>,
     options: &Options,
@@ -97,7 +96,7 @@ fn compare(
         options.exact.form(&content).map(Cow::into_owned).unwrap_or(content)
     };
     let mut copies = 0u64;
-    // A text that has a thousand copies is read once.
+    // A text with many copies is read once.
     let mut last: Option<(u32, String)> = None;
     let equal = |first: u32, other: u32| {
         progress.step();
@@ -112,19 +111,19 @@ fn compare(
         first_equal[copy as usize] = first;
         Ok(())
     });
-    done(found);
+    unwrap_or_raise(found);
     progress.end(&format!("{copies} exact copies"));
     first_equal
 }
 
-/// What the stages have found.
-struct Result<'r> {
+/// The result of the stages.
+struct Grouped<'r> {
     options: &'r Options,
     first_equal: &'r [u32],
     sets: UnionFind,
 }
 
-impl Result<'_> {
+impl Grouped<'_> {
     /// The number of a row's group.
     fn group(&mut self, row: usize) -> usize {
         self.sets.find(self.first_equal[row]) as usize
@@ -150,7 +149,7 @@ impl Result<'_> {
         kept
     }
 
-    /// Writes a row of the result for each row that was read.
+    /// Writes the result.
     fn write(mut self, input: &mut Input, mut output: Output, progress: &Progress) {
         let rows = input.rows();
         progress.stage("writing the result", "rows", Some(rows as u64));
@@ -182,7 +181,7 @@ impl Result<'_> {
         ));
     }
 
-    /// How a row was caught, and how far it is from the kept one.
+    /// The stage that decided about a row, and its distance and similarity to the kept one.
     fn verdict(
         &self,
         input: &mut Input,

@@ -1,23 +1,22 @@
-//! The near stage of `dedup`: fingerprints, the near ones among them, what the
-//! texts say of those, and the groups that are left.
+//! The near stage of `dedup`: makes fingerprints, finds near pairs, verifies them on the text, and
+//! groups them.
 
 use super::input::{Input, Kind};
 use super::options::{Group, Options};
-use crate::pg::host::{QueryHost, done};
+use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::progress::Progress;
 use crate::settings::{threads, work_memory};
 use dedup_core::cluster::{Linkage, Linker, Pairs, Settings, UnionFind};
 use dedup_core::external::on_threads;
 use dedup_core::features::Extractor;
 
-/// Rows that are fingerprinted at a time, and bytes of content that are worked on.
+/// Rows fingerprinted at a time.
 const BATCH_ROWS: usize = 2048;
 /// Pairs that are verified at a time.
 const BATCH_PAIRS: usize = 1024;
 const BATCH_BYTES: usize = 4 << 20;
 
-/// Fingerprints the rows that are the first of their content. A copy has the
-/// fingerprint of the first.
+/// Fingerprints the first row of each content; copies take the fingerprint of the first.
 pub(super) fn fingerprint(options: &Options, input: &mut Input, first_equal: &[u32], progress: &Progress) {
     let rows = input.rows();
     if options.fp.is_none() {
@@ -37,7 +36,7 @@ pub(super) fn fingerprint(options: &Options, input: &mut Input, first_equal: &[u
                 let make = |extractor: &mut Extractor, (_, content): &(usize, String)| {
                     extractor.simhash(content, &options.recipe)
                 };
-                let fps = done(on_threads(&batch, &mut extractors, &mut host, make));
+                let fps = unwrap_or_raise(on_threads(&batch, &mut extractors, &mut host, make));
                 for ((row, _), fp) in batch.drain(..).zip(fps) {
                     if let Some(fp) = fp {
                         (input.fps[row], input.kinds[row]) = (fp, Kind::Near);
@@ -54,7 +53,7 @@ pub(super) fn fingerprint(options: &Options, input: &mut Input, first_equal: &[u
     }
 }
 
-/// The groups of rows; those of equal content are known by the first of them.
+/// Groups the rows; rows of equal content are represented by the first of them.
 pub(super) fn group(
     options: &Options,
     distance: u32,
@@ -75,7 +74,7 @@ pub(super) fn group(
     let mut pairs = Pairs::new(settings);
     for (row, &first) in first_equal.iter().enumerate() {
         if first as usize == row && input.kinds[row] == Kind::Near {
-            done(pairs.add(row as i64, input.fps[row], &mut host));
+            unwrap_or_raise(pairs.add(row as i64, input.fps[row], &mut host));
         }
     }
     match linkage {
@@ -84,7 +83,8 @@ pub(super) fn group(
     }
 }
 
-/// Whatever verified pairs connect: in any order, so as they are found.
+/// Groups as connected components: the order of pairs does not matter, so they are verified as they
+/// are found.
 fn connected<'p>(
     options: &Options,
     distance: u32,
@@ -97,11 +97,11 @@ fn connected<'p>(
     let mut sets = UnionFind::new(input.rows());
     let mut verifier = Verifier::new(options, progress);
     let mut candidates = 0u64;
-    done(pairs.finish(host, |pair| {
+    unwrap_or_raise(pairs.finish(host, |pair| {
         candidates += 1;
         progress.step();
         let (a, b) = (pair.a as u32, pair.b as u32);
-        // What is connected already need not be read.
+        // Rows that are connected already need no verification.
         if sets.find(a) != sets.find(b) {
             verifier.add(a, b, input, &mut sets);
         }
@@ -118,7 +118,7 @@ fn connected<'p>(
 /// Compares texts, many at a time, on threads.
 struct Verifier<'o, 'p> {
     options: &'o Options,
-    /// Besides the host of the search, which is at work itself.
+    /// A host of its own, because that of the search is in use.
     host: QueryHost<'p>,
     batch: Vec<(u32, u32, [String; 2])>,
     bytes: usize,
@@ -132,7 +132,7 @@ impl<'o, 'p> Verifier<'o, 'p> {
         Verifier { options, host, batch: Vec::new(), bytes: 0, compared: 0, verified: 0 }
     }
 
-    /// Takes a pair on, and joins its sets, now or later, if it is verified.
+    /// Adds a pair; its sets are joined, now or later, if it is verified.
     fn add(&mut self, a: u32, b: u32, input: &mut Input, sets: &mut UnionFind) {
         let texts = match self.options.verifies() {
             true => [input.content(a as usize), input.content(b as usize)],
@@ -146,10 +146,11 @@ impl<'o, 'p> Verifier<'o, 'p> {
     }
 
     fn verify(&mut self, sets: &mut UnionFind) {
-        // Few texts are compared before a thread has started.
+        // A small batch is done before a thread has started.
         let threads = if self.batch.len() < BATCH_PAIRS / 8 { 1 } else { threads().max(1) };
         let alike = |_: &mut (), (_, _, [a, b]): &(u32, u32, [String; 2])| self.options.alike(a, b);
-        let verdicts = done(on_threads(&self.batch, &mut vec![(); threads], &mut self.host, alike));
+        let verdicts =
+            unwrap_or_raise(on_threads(&self.batch, &mut vec![(); threads], &mut self.host, alike));
         for ((a, b, _), alike) in self.batch.drain(..).zip(verdicts) {
             self.compared += 1;
             if alike {
@@ -161,7 +162,7 @@ impl<'o, 'p> Verifier<'o, 'p> {
     }
 }
 
-/// Pairs that must be taken in an order: all of them are found first.
+/// Groups by a rule that depends on the order of pairs: all pairs are found first.
 fn linked<'p>(
     options: &Options,
     distance: u32,
@@ -173,16 +174,16 @@ fn linked<'p>(
 ) -> UnionFind {
     progress.stage("finding near fingerprints", "candidate pairs", None);
     let mut linker = Linker::new(linkage, memory, host);
-    done(pairs.finish(host, |pair| {
+    unwrap_or_raise(pairs.finish(host, |pair| {
         progress.step();
         linker.add(pair).map(|()| true)
     }));
     let candidates = linker.count();
     progress.end(&format!("{candidates} candidate pairs within {distance} bits"));
     let (mut compared, mut verified) = (0u64, 0u64);
-    // The linker borrows the fingerprints while the contents are read.
+    // The linker borrows the fingerprints while `input` reads contents.
     let fps = std::mem::take(&mut input.fps);
-    let sets = done(linker.finish(&fps, host, |_, a, b| {
+    let sets = unwrap_or_raise(linker.finish(&fps, host, |_, a, b| {
         compared += 1;
         progress.step();
         let same =

@@ -1,4 +1,4 @@
-//! What `dedup` is asked to do.
+//! The options of `dedup`.
 
 use crate::corpus::{Database, raise_recipe};
 use crate::pg::raise;
@@ -20,42 +20,43 @@ pub(super) enum Exact {
     Text,
     /// The same normal form.
     Normal,
-    /// Nothing: the stage is left out.
+    /// Nothing: the exact stage is skipped.
     None,
 }
 
 impl Exact {
-    /// What is compared of a content; `None`: nothing is.
+    /// The form of a content used for comparison; `None` if the exact stage is skipped.
     pub(super) fn form(self, content: &str) -> Option<Cow<'_, str>> {
         match self {
             Exact::None => None,
             Exact::Text => Some(Cow::Borrowed(content)),
             Exact::Normal => {
                 let normal = normalize(content);
-                // What has no letter and no digit has nothing else by which it differs.
+                // A text without letters and digits has an empty normal form: it is compared as it
+                // is.
                 Some(if normal.is_empty() { Cow::Borrowed(content) } else { Cow::Owned(normal) })
             }
         }
     }
 
-    /// What is stored of a content, to find equal ones; `None`: nothing is.
+    /// The hash of the form used for comparison; `None` if the exact stage is skipped.
     pub(super) fn hash(self, content: &str) -> Option<u128> {
         let [low, high] = murmur3_128(self.form(content)?.as_bytes(), 0);
         Some(u128::from(high) << 64 | u128::from(low))
     }
 }
 
-/// How near rows become groups.
+/// How near rows are grouped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Group {
-    /// Rows that near rows connect.
+    /// Connected components.
     Components,
-    /// P4: a row joins the nearest earlier centre, the oldest of the nearest.
+    /// P4's Single-Pass: a row joins the nearest earlier centre, the oldest if several are as near.
     SinglePass,
 }
 
-/// Which row of a group stays.
+/// Which row of a group is kept.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Keep {
     First,
@@ -100,20 +101,20 @@ struct Written {
 /// The options, with their defaults.
 pub(super) struct Options {
     pub exact: Exact,
-    /// `None`: no near stage.
+    /// `None` skips the near stage.
     pub distance: Option<u32>,
     pub similarity: f64,
     pub n: usize,
     /// Particulars in which near rows may not differ.
     pub particulars: Option<Kinds>,
     pub recipe: TextRecipe,
-    /// The column that has the fingerprints, if they are not to be made here.
+    /// The column with the fingerprints, if the query returns them.
     pub fp: Option<String>,
     pub group: Group,
-    /// No group holds two rows farther apart.
+    /// The greatest distance of two rows of a group.
     pub diameter: Option<u32>,
     pub keep: Keep,
-    /// Seconds between notices; 0: none, and no summary.
+    /// Seconds between notices; 0 disables notices and the summary.
     pub progress: f64,
 }
 
@@ -131,7 +132,7 @@ impl Options {
         if !json.is_object() {
             refuse("they are not an object")
         }
-        // An absent distance is the default, a null one is none.
+        // No distance is the default one; null skips the near stage.
         let near = json.get("distance").is_none_or(|distance| !distance.is_null());
         let written: Written = serde_json::from_value(json).unwrap_or_else(|error| refuse(error));
         let bits = |name: &str, value: &Value| match whole(value) {
@@ -193,7 +194,7 @@ impl Options {
     }
 }
 
-/// A whole number, however it is written: 10, 10.0, 1e1.
+/// A non-negative whole number, in any notation: 10, 10.0, 1e1.
 pub(super) fn whole(value: &Value) -> Option<u64> {
     let number = value.as_f64().filter(|number| number.fract() == 0.0 && (0.0..1e15).contains(number));
     number.map(|number| number as u64)

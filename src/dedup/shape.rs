@@ -1,11 +1,11 @@
-//! The columns that `dedup` reads.
+//! The columns of the query of `dedup`.
 
 use super::options::{Keep, Options};
 use crate::pg::spi::refuse_row_without_id;
 use crate::pg::{Column, Values, raise};
 use pgrx::prelude::*;
 
-/// Where in a row they stand, and of what types they are.
+/// Positions and types of the columns.
 pub(super) struct Shape {
     /// The content is of a type that is padded with blanks.
     padded: bool,
@@ -64,7 +64,7 @@ impl Shape {
         Some(content)
     }
 
-    /// The fingerprint that the row brings, if rows bring one.
+    /// The fingerprint of the row, if the query returns fingerprints.
     pub(super) fn fp(&self, row: &Values<'_>) -> Option<Option<u64>> {
         self.fp.map(|column| row.get(column).map(|fp| fp.value() as u64))
     }
@@ -74,9 +74,8 @@ impl Shape {
         row.written(0).unwrap_or_else(|| refuse_row_without_id())
     }
 
-    /// A number that orders rows as the column does; less is better. NULL is worst:
-    /// it has the greatest number to itself, which costs the difference between the
-    /// last two values of a bigint.
+    /// A number that orders rows as the column does; less is better. NULL ranks last: the greatest
+    /// number is reserved for it, so the two greatest values of a bigint rank equally.
     pub(super) fn key(&self, row: &Values<'_>, descending: bool) -> i64 {
         let Some((column, typoid)) = self.key else { return 0 };
         let Some(value) = row.get(column) else { return i64::MAX };
@@ -91,12 +90,11 @@ impl Shape {
     }
 }
 
-/// As PostgreSQL orders them: zeros are equal, and NaN is above everything,
-/// whatever its sign.
+/// The order of PostgreSQL: zeros are equal, and NaN is greater than everything, whatever its sign.
 fn order_of_float(value: f64) -> i64 {
     let value = if value.is_nan() { f64::NAN.abs() } else { value + 0.0 };
     let bits = value.to_bits().cast_signed();
-    // The bits of floats order as floats do, of the negative ones backwards.
+    // As integers, the bits of positive floats are in order, and those of negative ones in reverse.
     bits ^ ((bits >> 63).cast_unsigned() >> 1).cast_signed()
 }
 

@@ -1,6 +1,6 @@
 //! MinHash and P3's combined similarity.
 
-use super::{numbers, share, stored, within};
+use super::{numbers, share, to_bigints, within};
 use crate::pg::raise;
 use dedup_core::features;
 use dedup_core::signature::{combined, minhash};
@@ -22,13 +22,13 @@ fn minhash_elements(elements: Array<'_, &str>, k: i32, family: &str) -> Option<V
             "Families are mixed (sound, the default) and paper ((x + i) mod 100).",
         )
     });
-    minhash::signature(elements.iter().flatten().map(minhash::element), length(k), family).map(stored)
+    minhash::signature(elements.iter().flatten().map(minhash::element), length(k), family).map(to_bigints)
 }
 
 /// The signature of the set of character n-grams of a text.
 #[pg_extern(sql = "")]
 fn minhash_text(content: &str, k: i32, n: i32) -> Option<Vec<i64>> {
-    minhash::text_signature(content, length(k), within("n", n, 1, 64)).map(stored)
+    minhash::text_signature(content, length(k), within("n", n, 1, 64)).map(to_bigints)
 }
 
 /// The signature of a column of P3's characteristic matrix.
@@ -51,7 +51,7 @@ fn minhash_matrix(
         )
     }
     let functions: Vec<(u64, u64)> = factors.into_iter().zip(terms).collect();
-    minhash::matrix_signature(&rows, &functions, modulus as u64).map(stored)
+    minhash::matrix_signature(&rows, &functions, modulus as u64).map(to_bigints)
 }
 
 /// The share of equal values of two signatures.
@@ -72,7 +72,7 @@ fn minhash_similarity(a: Array<'_, i64>, b: Array<'_, i64>) -> f64 {
 fn minhash_bands(signature: Array<'_, i64>, bands: i32, rows: i32) -> Vec<i64> {
     let (bands, rows) = (within("bands", bands, 1, LONGEST), within("rows", rows, 1, LONGEST));
     match minhash::bands(&numbers("a signature", signature), bands, rows) {
-        Ok(keys) => stored(keys),
+        Ok(keys) => to_bigints(keys),
         Err(error) => raise(
             PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
             error.to_string(),

@@ -53,7 +53,7 @@ fn numbers(name: &str, array: Array<'_, i64>) -> Vec<u64> {
 }
 
 /// Bit patterns as `bigint` stores them.
-fn stored(numbers: Vec<u64>) -> Vec<i64> {
+fn to_bigints(numbers: Vec<u64>) -> Vec<i64> {
     numbers.into_iter().map(|number| number as i64).collect()
 }
 
@@ -86,12 +86,12 @@ unsafe impl SqlTranslatable for Element {
 
 /// What was last made of a list of words, and of which: a statement over many
 /// rows has one list.
-type Kept<K, T> = RefCell<Option<(Option<Texts>, K, Rc<T>)>>;
+type LastUsed<K, T> = RefCell<Option<(Option<Texts>, K, Rc<T>)>>;
 
 /// The `T` made of `texts` and `key`, kept from the call before if those are
 /// the same.
 fn last_of<K: PartialEq, T>(
-    last: &'static LocalKey<Kept<K, T>>,
+    last: &'static LocalKey<LastUsed<K, T>>,
     texts: Option<Texts>,
     key: K,
     make: impl FnOnce(Option<&Texts>) -> T,

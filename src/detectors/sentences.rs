@@ -1,6 +1,6 @@
 //! P5's sentences: length strings, blocks that two texts share, similarity.
 
-use super::{Kept, last_of};
+use super::{LastUsed, last_of};
 use crate::pg::{Texts, raise};
 use dedup_core::features::stop_words;
 use dedup_core::interrupt::checked;
@@ -15,7 +15,7 @@ type Stop = sentence::StopWords;
 
 /// The stop words given, or the built-in ones.
 fn stop(words: Option<Texts>) -> Rc<Stop> {
-    thread_local!(static LAST: Kept<(), Stop> = const { RefCell::new(None) });
+    thread_local!(static LAST: LastUsed<(), Stop> = const { RefCell::new(None) });
     last_of(&LAST, words, (), |words| match words {
         Some(words) => checked(words.iter()).map(normalize).collect(),
         None => stop_words().map(str::to_owned).collect(),

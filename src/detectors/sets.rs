@@ -1,6 +1,6 @@
 //! Shingles, and Jaccard similarity and containment of arrays.
 
-use super::{Element, elements, numbers, stored, within};
+use super::{Element, elements, numbers, to_bigints, within};
 use dedup_core::signature::sets::Overlap;
 use dedup_core::signature::shingle;
 use pgrx::prelude::*;
@@ -56,14 +56,14 @@ fn shingles(content: &str, w: i32) -> Vec<Element> {
 /// The hashes of the shingles, sampled.
 #[pg_extern(sql = "")]
 fn shingle_hashes(content: &str, w: i32, modulus: i32) -> Vec<i64> {
-    stored(shingle::hashes(content, words(w), within("modulus", modulus, 1, i32::MAX) as u64))
+    to_bigints(shingle::hashes(content, words(w), within("modulus", modulus, 1, i32::MAX) as u64))
 }
 
 /// Hashes of runs of a sample.
 #[pg_extern(sql = "")]
 fn super_shingles(content: &str, w: i32, modulus: i32, size: i32) -> Vec<i64> {
     let sample = shingle::hashes(content, words(w), within("modulus", modulus, 1, i32::MAX) as u64);
-    stored(shingle::super_shingles(&sample, within("size", size, 1, 1024)))
+    to_bigints(shingle::super_shingles(&sample, within("size", size, 1, 1024)))
 }
 
 /// The super-shingles of a sample that is stored.
@@ -72,5 +72,5 @@ fn super_shingles_of(sample: Array<'_, i64>, size: i32) -> Vec<i64> {
     let mut sample = numbers("a sample", sample);
     sample.sort_unstable();
     sample.dedup();
-    stored(shingle::super_shingles(&sample, within("size", size, 1, 1024)))
+    to_bigints(shingle::super_shingles(&sample, within("size", size, 1, 1024)))
 }

@@ -1,7 +1,7 @@
 //! Detectors of words: I-Match, SpotSigs, SCAM, the Boolean model, feature
 //! codes.
 
-use super::{Element, Kept, elements, last_of, share, stored, within};
+use super::{Element, LastUsed, elements, last_of, share, to_bigints, within};
 use crate::corpus::Database;
 use crate::pg::{Texts, aggregate, raise};
 use dedup_core::features::{Resolver, stop_words};
@@ -14,7 +14,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 fn lexicon(words: Texts) -> Rc<Lexicon> {
-    thread_local!(static LAST: Kept<(), Lexicon> = const { RefCell::new(None) });
+    thread_local!(static LAST: LastUsed<(), Lexicon> = const { RefCell::new(None) });
     last_of(&LAST, Some(words), (), |words| Lexicon::new(words.into_iter().flat_map(Texts::iter)))
 }
 
@@ -49,7 +49,7 @@ fn imatch_corpus(content: &str, corpus: &str, low: f64, high: f64, at_least: i32
 #[pg_extern(sql = "")]
 fn imatch_random(content: &str, words: Texts, copies: i32, keep: f64, at_least: i32) -> Vec<i64> {
     let copies = within("copies", copies, 0, 1000);
-    stored(lexicon(words).randomized(content, copies, share("keep", keep), least(at_least)))
+    to_bigints(lexicon(words).randomized(content, copies, share("keep", keep), least(at_least)))
 }
 
 /// The state of `imatch_lexicon`: the counts, and the bounds last given.
@@ -97,7 +97,7 @@ fn spotsigs(
     chain: Option<i32>,
 ) -> Option<Vec<Element>> {
     type Key = (Option<Texts>, usize, usize);
-    thread_local!(static LAST: Kept<Key, Spots> = const { RefCell::new(None) });
+    thread_local!(static LAST: LastUsed<Key, Spots> = const { RefCell::new(None) });
     let (distance, chain) = (within("distance", distance?, 1, 64), within("chain", chain?, 1, 64));
     let content = content?;
     let spots = last_of(&LAST, antecedents, (stop.clone(), distance, chain), |antecedents| {

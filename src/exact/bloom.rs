@@ -7,7 +7,7 @@ use dedup_core::memory::{self, OrRaise, Room};
 use pgrx::datum::Internal;
 use pgrx::prelude::*;
 
-/// Reports what a filter cannot be.
+/// Raises the error of a filter that cannot be made or read.
 pub(crate) fn raise_bloom(error: BloomError) -> ! {
     let (code, hint) = match &error {
         BloomError::Range(_) => (
@@ -34,7 +34,7 @@ pub(crate) fn empty(shape: Result<Shape, BloomError>) -> Bloom {
     Bloom::new(shape)
 }
 
-/// A filter of its own with what a stored one holds.
+/// Decodes a stored filter.
 fn copy(filter: &[u8]) -> Bloom {
     made(Bloom::open(memory::copy(filter).or_raise()))
 }
@@ -65,19 +65,19 @@ pub(crate) fn rule(name: &str) -> Rule {
     }
 }
 
-/// An empty filter for so many texts at an error rate.
+/// An empty filter for a number of texts and an error rate.
 #[pg_extern(sql = "")]
 fn bloom_new(items: i64, error: f64) -> Vec<u8> {
     empty(Shape::for_items(items.max(0) as u64, error)).into_bytes()
 }
 
-/// An empty filter of so many bits and hash functions.
+/// An empty filter of a number of bits and hash functions.
 #[pg_extern(sql = "")]
 fn bloom_sized(bits: i64, hashes: i32, hash: &str) -> Vec<u8> {
     empty(Shape::new(bits.max(0) as u64, hashes.max(0) as u32, hashing(hash))).into_bytes()
 }
 
-/// The filter with a text more.
+/// The filter with one more text.
 #[pg_extern(sql = "")]
 fn bloom_add(filter: &[u8], content: &str) -> Vec<u8> {
     let mut bloom = copy(filter);
@@ -85,7 +85,7 @@ fn bloom_add(filter: &[u8], content: &str) -> Vec<u8> {
     bloom.into_bytes()
 }
 
-/// What either filter holds.
+/// The union of two filters.
 #[pg_extern(sql = "")]
 fn bloom_merge(a: &[u8], b: &[u8]) -> Vec<u8> {
     let mut bloom = copy(a);
@@ -93,13 +93,14 @@ fn bloom_merge(a: &[u8], b: &[u8]) -> Vec<u8> {
     bloom.into_bytes()
 }
 
-/// Whether a text was added, or looks as if.
+/// Whether a text may have been added: true for every text that was, and for others at the error
+/// rate.
 #[pg_extern(sql = "")]
 fn bloom_contains(filter: &[u8], content: &str) -> bool {
     made(Bloom::open(filter)).contains(content.as_bytes())
 }
 
-/// What is known of a filter.
+/// Statistics of a filter.
 #[pg_extern(sql = "")]
 fn bloom_stats(
     filter: &[u8],
@@ -159,7 +160,7 @@ fn bloom_in(text: &core::ffi::CStr) -> Vec<u8> {
 #[pg_extern(sql = "")]
 fn bloom_out(filter: &[u8]) -> std::ffi::CString {
     let mut written = String::new();
-    // The zero byte at the end too.
+    // With the zero byte at the end.
     written.room(3 + 2 * filter.len()).or_raise();
     written.push_str("\\x");
     for byte in filter {
@@ -210,7 +211,7 @@ fn bloom_agg_add(
     state
 }
 
-/// Adds what another worker has collected.
+/// Merges the state of another worker.
 #[pg_extern(sql = "")]
 fn bloom_agg_combine(mut state: Internal, other: Internal, fcinfo: pg_sys::FunctionCallInfo) -> Internal {
     // SAFETY: every function of this aggregate keeps a `Bloom`.
@@ -225,7 +226,7 @@ fn bloom_agg_combine(mut state: Internal, other: Internal, fcinfo: pg_sys::Funct
     state
 }
 
-/// The filter on its way to another process.
+/// Serialises the state for another process.
 #[pg_extern(sql = "")]
 fn bloom_agg_serialize(state: Internal) -> Vec<u8> {
     // SAFETY: every function of this aggregate keeps a `Bloom`.
@@ -233,7 +234,7 @@ fn bloom_agg_serialize(state: Internal) -> Vec<u8> {
         .map_or_else(Vec::new, |bloom| memory::copy(bloom.bytes()).or_raise())
 }
 
-/// The filter out of what another process sent.
+/// Deserialises the state of another process.
 #[pg_extern(sql = "")]
 fn bloom_agg_deserialize(sent: &[u8], _state: Internal, fcinfo: pg_sys::FunctionCallInfo) -> Internal {
     aggregate::new_state(copy(sent), fcinfo)

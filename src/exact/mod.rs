@@ -1,5 +1,5 @@
-//! Exact duplicates: the type `bloom`, and window functions that tell whether a
-//! content came before.
+//! Exact duplicates: the type `bloom`, and window functions that tell whether a content occurred
+//! before.
 
 mod bloom;
 mod seen;

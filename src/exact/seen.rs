@@ -12,16 +12,16 @@ use dedup_core::memory::{OrRaise, filled};
 use pgrx::PgMemoryContexts;
 use pgrx::prelude::*;
 
-/// What `bloom_seen` keeps of a partition.
+/// The state of `bloom_seen` for a partition.
 enum Filter {
     /// Filled as rows come.
     Streaming(Bloom, dedup_core::exact::Rule),
-    /// The verdicts of all rows, from several passes.
+    /// The results of all rows, from several passes.
     Verdicts(Vec<bool>),
 }
 
-/// Whether the content came before in its partition, or looks as if; NULL for
-/// NULL. Arguments: content, bits, hashes, error, hash, rule, passes.
+/// Whether the content occurred before in its partition, with false positives at the error rate;
+/// NULL for NULL. Arguments: content, bits, hashes, error, hash, rule, passes.
 #[pg_extern(sql = "")]
 fn bloom_seen(fcinfo: pg_sys::FunctionCallInfo) -> Option<bool> {
     let window = Window::of(fcinfo);
@@ -58,7 +58,7 @@ fn filter(window: &Window) -> Filter {
             "Each pass filters its share of the texts through the whole filter.",
         )
     }
-    // Only what is asked for needs the number of rows, which reads them all.
+    // Counting the rows reads them all, so it is done only where the number is needed.
     let items = || (window.rows() as u64).div_ceil(passes as u64);
     let shape = match (bits, hashes) {
         (None, None) => Shape::for_items(items(), error.unwrap_or(0.001))
@@ -74,7 +74,7 @@ fn filter(window: &Window) -> Filter {
     if passes == 1 {
         return Filter::Streaming(bloom, by);
     }
-    // P1's repeated filtering: little memory is used once for each share of the texts.
+    // P1's repeated filtering: each pass uses the same small filter for its share of the texts.
     within_memory_limit(bloom.shape().stored_bytes() + window.rows() as usize);
     let mut verdicts = filled(false, window.rows() as usize).or_raise();
     let mut context = PgMemoryContexts::new("pg_dedup texts of a pass");
@@ -100,8 +100,8 @@ fn filter(window: &Window) -> Filter {
     Filter::Verdicts(verdicts)
 }
 
-/// Whether the content came before in its partition; NULL for NULL. Arguments:
-/// content, recheck.
+/// Whether the content occurred before in its partition; NULL for NULL. Arguments: content,
+/// recheck.
 #[pg_extern(sql = "")]
 fn trie_seen(fcinfo: pg_sys::FunctionCallInfo) -> Option<bool> {
     let window = Window::of(fcinfo);

@@ -29,7 +29,7 @@ fn simhash_agg_add(
     state
 }
 
-/// Adds what another worker has summed.
+/// Adds the sums of another worker.
 #[pg_extern(sql = "")]
 fn simhash_agg_combine(mut state: Internal, other: Internal, fcinfo: pg_sys::FunctionCallInfo) -> Internal {
     // SAFETY: every function of this aggregate keeps a `SimHash`.
@@ -41,14 +41,14 @@ fn simhash_agg_combine(mut state: Internal, other: Internal, fcinfo: pg_sys::Fun
     state
 }
 
-/// The sums on their way to another process.
+/// Serialises the sums for another process.
 #[pg_extern(sql = "")]
 fn simhash_agg_serialize(state: Internal) -> Vec<u8> {
     // SAFETY: every function of this aggregate keeps a `SimHash`.
     unsafe { aggregate::state::<SimHash>(&state) }.cloned().unwrap_or_default().to_bytes()
 }
 
-/// The sums out of what another process sent.
+/// Deserialises the sums of another process.
 #[pg_extern(sql = "")]
 fn simhash_agg_deserialize(sent: &[u8], _state: Internal, fcinfo: pg_sys::FunctionCallInfo) -> Internal {
     match SimHash::from_bytes(sent) {
@@ -60,7 +60,7 @@ fn simhash_agg_deserialize(sent: &[u8], _state: Internal, fcinfo: pg_sys::Functi
 /// The fingerprint, NULL if there was no feature.
 #[pg_extern(sql = "")]
 fn simhash_agg_finish(state: Internal) -> Option<i64> {
-    // The state may be asked again (a window frame that grows): leave it.
-    // SAFETY: every function of this aggregate keeps a `SimHash`.
+    // The state may be read again (by a growing window frame), so it is not changed. SAFETY: every
+    // function of this aggregate keeps a `SimHash`.
     unsafe { aggregate::state::<SimHash>(&state) }.cloned()?.finish().map(|bits| bits as i64)
 }

@@ -10,11 +10,11 @@ use dedup_core::interrupt::checked;
 use pgrx::prelude::*;
 use std::collections::BTreeMap;
 
-/// A row of `simhash_explain`. (The signatures spell it out: pgrx does not see
-/// through a name.)
+/// A row of `simhash_explain`. (The signatures repeat it, because pgrx does not resolve type
+/// aliases.)
 type FeatureRow = (Option<String>, String, &'static str, f64, f64, f64);
 
-/// Features of two texts, those that did most first.
+/// The features of two texts, those with the largest effect first.
 #[pg_extern(sql = "")]
 #[expect(clippy::type_complexity, reason = "the columns of the result")]
 fn simhash_explain_text(
@@ -37,7 +37,7 @@ fn simhash_explain_text(
     TableIterator::new(features.map(|of| feature_row(None, of.feature, of.whole)))
 }
 
-/// Features of two rows.
+/// The features of two rows, by column.
 #[pg_extern(sql = "")]
 #[expect(clippy::type_complexity, reason = "the columns of the result")]
 fn simhash_explain_record(
@@ -131,7 +131,7 @@ fn of_rows(a: &Record, b: &Record, recipe: &RowRecipe) -> Explanation {
     explain(&bag_of_row(&a.row(), recipe), &bag_of_row(&b.row(), recipe))
 }
 
-/// Zero without a sign: -0 is what some sums end in, and is no pull the other way.
+/// Turns -0, which some sums yield, into 0.
 fn unsigned_zero(number: f64) -> f64 {
     number + 0.0
 }

@@ -16,11 +16,11 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use tsvector::TsVector;
 
-/// The weights of an array of fields and their recipe.
+/// The weights of an array of fields, and the recipe made of them.
 type WeightedFields = (Vec<Option<f64>>, Rc<RowRecipe>);
 
 thread_local! {
-    /// The buffers of feature extraction, kept from row to row.
+    /// The buffers of feature extraction, reused from row to row.
     static EXTRACTOR: RefCell<Extractor> = RefCell::new(Extractor::new());
     static DEFAULT_RECIPE: Rc<TextRecipe> = Rc::default();
     /// The weights of the last array of fields.
@@ -32,7 +32,7 @@ pub(crate) fn text_recipe(weights: Option<RecipeArg<TextRecipe>>) -> Rc<TextReci
     weights.map_or_else(|| DEFAULT_RECIPE.with(Rc::clone), |weights| weights.0)
 }
 
-fn stored(fingerprint: Option<u64>) -> Option<i64> {
+fn to_bigint(fingerprint: Option<u64>) -> Option<i64> {
     fingerprint.map(|bits| bits as i64)
 }
 
@@ -41,14 +41,14 @@ fn stored(fingerprint: Option<u64>) -> Option<i64> {
 fn simhash_text(content: Option<&str>, weights: Option<RecipeArg<TextRecipe>>) -> Option<i64> {
     let content = content?;
     let recipe = text_recipe(weights);
-    EXTRACTOR.with_borrow_mut(|extractor| stored(extractor.simhash(content, &recipe)))
+    EXTRACTOR.with_borrow_mut(|extractor| to_bigint(extractor.simhash(content, &recipe)))
 }
 
 /// The fingerprint of the columns of a row, given as an array.
 #[pg_extern(sql = "")]
 fn simhash_fields(fields: Array<'_, &str>, weights: Array<'_, f64>) -> Option<i64> {
     let recipe = array_recipe(weights.iter(), fields.len());
-    EXTRACTOR.with_borrow_mut(|extractor| stored(recipe.simhash(extractor, fields.iter())))
+    EXTRACTOR.with_borrow_mut(|extractor| to_bigint(recipe.simhash(extractor, fields.iter())))
 }
 
 /// The recipe of `weights`, which must be as many as the fields.
@@ -72,7 +72,7 @@ pub(crate) fn array_recipe(weights: impl Iterator<Item = Option<f64>>, fields: u
     })
 }
 
-/// The fingerprint of a row, its columns weighed by name.
+/// The fingerprint of a row, its columns weighted by name.
 #[pg_extern(sql = "")]
 fn simhash_record(row: Record, weights: RecipeArg<RowRecipe>) -> Option<i64> {
     simhash_row(&row.row(), &weights.0)
@@ -81,23 +81,23 @@ fn simhash_record(row: Record, weights: RecipeArg<RowRecipe>) -> Option<i64> {
 /// The fingerprint of a row by its recipe.
 pub(crate) fn simhash_row(row: &Row, recipe: &RowRecipe) -> Option<i64> {
     let values: Vec<_> = recipe.columns.iter().map(|(name, _)| row.text(name)).collect();
-    EXTRACTOR
-        .with_borrow_mut(|extractor| stored(recipe.simhash(extractor, values.iter().map(Option::as_deref))))
+    EXTRACTOR.with_borrow_mut(|extractor| {
+        to_bigint(recipe.simhash(extractor, values.iter().map(Option::as_deref)))
+    })
 }
 
-/// The fingerprint of named values of a row, weighed as an array of fields.
+/// The fingerprint of some columns of a row, weighted as an array of fields.
 pub(crate) fn simhash_columns(row: &Row, columns: &[String], recipe: &RowRecipe) -> Option<i64> {
     let values: Vec<_> = columns.iter().map(|name| row.text(name)).collect();
-    EXTRACTOR
-        .with_borrow_mut(|extractor| stored(recipe.simhash(extractor, values.iter().map(Option::as_deref))))
+    EXTRACTOR.with_borrow_mut(|extractor| {
+        to_bigint(recipe.simhash(extractor, values.iter().map(Option::as_deref)))
+    })
 }
 
-/// Weights of the labels D, C, B and A when none are given, as `ts_rank` has
-/// them.
+/// Default weights of the labels D, C, B and A, those of `ts_rank`.
 const LABEL_WEIGHTS: [f32; 4] = [0.1, 0.2, 0.4, 1.0];
 
-/// The fingerprint of a text-search vector: each position of a lexeme weighs
-/// what its label weighs.
+/// The fingerprint of a text-search vector: each position of a lexeme has the weight of its label.
 #[pg_extern(sql = "")]
 fn simhash_tsvector(content: Option<TsVector<'_>>, weights: Option<Array<'_, f32>>) -> Option<i64> {
     let weights = match weights {
@@ -125,7 +125,7 @@ fn simhash_tsvector(content: Option<TsVector<'_>>, weights: Option<Array<'_, f32
             (0..times).for_each(|_| sums.add(hash, *weight));
         }
     }
-    stored(sums.finish())
+    to_bigint(sums.finish())
 }
 
 fn label_weight(weight: f64) -> Weight {

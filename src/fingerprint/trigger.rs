@@ -39,7 +39,7 @@ fn simhash_trigger(fcinfo: pg_sys::FunctionCallInfo) -> Pointer {
     } else {
         simhash_columns(&row, columns, &array_recipe(read_array(weights).into_iter(), columns.len()))
     };
-    Pointer(call.keep_fingerprint(target, fingerprint))
+    Pointer(call.keep_with_bigint(target, fingerprint))
 }
 
 /// The numbers of an array literal such as `{2,2,NULL}`.

@@ -14,8 +14,8 @@ pub(super) struct TsVector<'a>(&'a [u8]);
 pub(super) struct Lexeme<'a> {
     /// Its text.
     pub(super) text: &'a str,
-    /// How often it stands under the labels D, C, B and A; a lexeme without
-    /// positions stands once under D.
+    /// How often it occurs with the labels D, C, B and A; a lexeme without positions counts as one
+    /// occurrence with D.
     pub(super) labels: [u32; 4],
 }
 

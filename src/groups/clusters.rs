@@ -1,7 +1,7 @@
 //! Window functions that group rows by their fingerprints: `single_pass` and
 //! `near_dup_component`.
 
-use crate::pg::host::{QueryHost, distance, done};
+use crate::pg::host::{QueryHost, checked_distance, unwrap_or_raise};
 use crate::pg::window::Window;
 use crate::progress::Progress;
 use crate::settings::{progress_interval, threads, within_memory_limit, work_memory};
@@ -16,7 +16,7 @@ fn single_pass(fcinfo: pg_sys::FunctionCallInfo) -> Option<i64> {
     let window = Window::of(fcinfo);
     // SAFETY: declared as (bigint, integer); this function keeps a `SinglePass`.
     let (clusters, fp) = unsafe {
-        let clusters = window.state(|| SinglePass::new(distance(window.argument(1), "distance")));
+        let clusters = window.state(|| SinglePass::new(checked_distance(window.argument(1), "distance")));
         (clusters, window.argument::<i64>(0))
     };
     window.forget_earlier();
@@ -40,15 +40,15 @@ fn near_dup_component(fcinfo: pg_sys::FunctionCallInfo) -> Option<i64> {
     components.get(window.position() as usize).copied().flatten().map(|row| i64::from(row) + 1)
 }
 
-/// Bytes a row that the components of a partition take while they are made.
-const BYTES_A_ROW: usize = 72;
+/// Bytes per row while the components of a partition are computed.
+const BYTES_PER_ROW: usize = 72;
 
 /// The components of the whole partition.
 fn partition_components(window: &Window) -> Vec<Option<u32>> {
     let progress = Progress::new("near_dup_component", progress_interval());
     progress.stage("reading", "rows", None);
     let rows = window.rows();
-    within_memory_limit(rows as usize * BYTES_A_ROW);
+    within_memory_limit(rows as usize * BYTES_PER_ROW);
     let rows_all = rows as usize;
     let (mut fps, mut of) = (with_capacity(rows_all).or_raise(), with_capacity(rows_all).or_raise());
     for row in 0..rows {
@@ -61,11 +61,11 @@ fn partition_components(window: &Window) -> Vec<Option<u32>> {
     }
     // SAFETY: declared as integer, integer.
     let (near, diameter) = unsafe { (window.argument(1), window.argument::<i32>(2)) };
-    let near = distance(near, "distance");
-    let diameter = diameter.map(|diameter| distance(Some(diameter), "diameter"));
+    let near = checked_distance(near, "distance");
+    let diameter = diameter.map(|diameter| checked_distance(Some(diameter), "diameter"));
     progress.stage("finding near rows", "rows", None);
     let settings = Settings { distance: near, memory: work_memory(), threads: threads() };
-    let found = done(components(&fps, settings, diameter, &mut QueryHost::reporting(&progress)));
+    let found = unwrap_or_raise(components(&fps, settings, diameter, &mut QueryHost::reporting(&progress)));
     let mut all = filled(None, rows_all).or_raise();
     for (&row, component) in of.iter().zip(found) {
         all[row as usize] = Some(of[component as usize]);

@@ -1,4 +1,4 @@
-//! Near rows as pairs and as groups.
+//! Near-duplicates of a whole table, as pairs and as groups.
 
 mod clusters;
 mod pairs;

@@ -1,6 +1,6 @@
 //! `near_dup_pairs`: all pairs of rows of a query whose fingerprints are near.
 
-use crate::pg::host::{QueryHost, distance as checked_distance, done};
+use crate::pg::host::{QueryHost, checked_distance, unwrap_or_raise};
 use crate::pg::spi::{for_each_of_query, refuse_row_without_id};
 use crate::pg::{Column, Output, raise};
 use crate::progress::Progress;
@@ -8,13 +8,12 @@ use crate::settings::{progress_interval, threads, work_memory};
 use dedup_core::cluster::{Pairs, Settings};
 use pgrx::prelude::*;
 
-/// The distance if none is given.
+/// The default distance.
 const DISTANCE: i32 = 3;
 
-/// Puts every pair within `distance` of the rows (id, fp) of `query` into the
-/// result, each once, the lesser id first. Rows without a fingerprint are
-/// skipped; a row without an id is an error; rows that share an id are
-/// different rows.
+/// Returns every pair within `distance` of the rows (id, fp) of `query`, each once, the lesser id
+/// first. Rows without a fingerprint are skipped; a row without an id is an error; rows that share
+/// an id are different rows.
 #[pg_extern(sql = "")]
 fn near_dup_pairs(query: Option<&str>, distance: Option<i32>, fcinfo: pg_sys::FunctionCallInfo) {
     let Some(query) = query else {
@@ -37,7 +36,7 @@ fn near_dup_pairs(query: Option<&str>, distance: Option<i32>, fcinfo: pg_sys::Fu
                 4 => i64::from(id.value() as i32),
                 _ => id.value() as i64,
             };
-            done(pairs.add(id, fp.value() as u64, host));
+            unwrap_or_raise(pairs.add(id, fp.value() as u64, host));
         }
     });
     let mut output = Output::begin(fcinfo);
@@ -51,11 +50,11 @@ fn near_dup_pairs(query: Option<&str>, distance: Option<i32>, fcinfo: pg_sys::Fu
         unsafe { output.add([a, b, (pair.distance as i32).into_datum()]) };
         Ok(true)
     });
-    done(found);
+    unwrap_or_raise(found);
     progress.end(&format!("{count} pairs"));
 }
 
-/// Bytes of the id's type, if the columns are (id, fp).
+/// Bytes of the type of the id. Raises an error if the columns are not (id, fp).
 fn id_width(columns: &[Column]) -> usize {
     let shape = |what: String| -> ! {
         raise(

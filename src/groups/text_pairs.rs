@@ -1,6 +1,6 @@
-//! `near_dup_text_pairs`: all pairs of texts of a query that are alike, exactly.
+//! `near_dup_text_pairs`: all pairs of similar texts of a query, found exactly.
 
-use crate::pg::host::{QueryHost, done};
+use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::spi::{for_each_of_query, refuse_row_without_id};
 use crate::pg::{Output, raise};
 use crate::progress::Progress;
@@ -8,16 +8,16 @@ use crate::settings::{progress_interval, work_memory};
 use dedup_core::evaluate::SimilarPairs;
 use pgrx::prelude::*;
 
-/// Bytes of a text at most: its n-grams are sorted at one go.
+/// The longest text, in bytes: its n-grams are sorted in one pass.
 const LONGEST: usize = 16 << 20;
 
-/// The threshold and the length of n-grams if none is given.
+/// The default threshold and length of n-grams.
 const THRESHOLD: f64 = 0.5;
 const N: i32 = 2;
 
-/// Puts every pair of the rows (id, text) of `query` whose texts have a Jaccard
-/// coefficient of at least `threshold` into the result, each once, the lesser id
-/// first. Rows without a text are skipped; a row without an id is an error.
+/// Returns every pair of the rows (id, text) of `query` whose texts have a Jaccard coefficient of
+/// at least `threshold`, each once, the lesser id first. Rows without a text are skipped; a row
+/// without an id is an error.
 #[pg_extern(sql = "")]
 fn near_dup_text_pairs(
     query: Option<&str>,
@@ -59,7 +59,7 @@ fn near_dup_text_pairs(
             if content.len() > LONGEST {
                 raise_too_long(id, content.len())
             }
-            done(pairs.add(id, &content, host));
+            unwrap_or_raise(pairs.add(id, &content, host));
         }
     });
     let mut output = Output::begin(fcinfo);
@@ -73,7 +73,7 @@ fn near_dup_text_pairs(
         unsafe { output.add([a, b, pair.similarity.into_datum()]) };
         Ok(true)
     });
-    done(found);
+    unwrap_or_raise(found);
     progress.end(&format!("{count} pairs"));
 }
 

@@ -1,4 +1,4 @@
-//! The name of a row in messages: its primary key.
+//! The key of a row, for messages and logs.
 
 use crate::pg::Row;
 use crate::pg::spi::{Argument, execute};
@@ -12,7 +12,7 @@ pub(super) struct Key {
     columns: Vec<String>,
     /// Their values.
     values: Vec<String>,
-    /// Whether the user may see them, and how near the row is.
+    /// Whether the user may see them, and the distance.
     pub(super) visible: bool,
 }
 
@@ -92,11 +92,10 @@ pub(super) fn key_of(call: &Call) -> Key {
     unsafe { Key::of(call.relation(), &call.row(), (*call.new_tuple()).t_self) }
 }
 
-/// Writes a pair into a log table: `duplicate`, `original`, `distance`,
-/// `logged_at`. A name without a schema is one in the schema of the guarded
-/// table, whatever the search path. Whoever may read the log but not the table
-/// finds the row logged as its own original. The values are arguments of the
-/// statement, for the text of a statement is shown with its errors.
+/// Writes a pair into a log table: `duplicate`, `original`, `distance`, `logged_at`. A name without
+/// a schema means the schema of the guarded table, whatever the search path. If a role may read the
+/// log but not the table, the row is logged as its own original. The values are arguments of the
+/// statement, because errors show the text of a statement.
 pub(super) fn log_pair(call: &Call, table: &str, duplicate: &Key, original: &Key, distance: u32) {
     let own_schema = || {
         // SAFETY: the relation is open, and not closed here.

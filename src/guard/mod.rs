@@ -1,8 +1,10 @@
-//! `near_dup_guard`: a trigger that keeps near-duplicates out of a table, or
-//! notes them. What it promises, and how, is in `docs/guard.md`.
+//! `near_dup_guard`: a trigger that keeps near-duplicates out of a table, or marks or logs them.
+//! `docs/guard.md` says what it guarantees.
 
 mod key;
+mod lock_table;
 mod options;
+mod publish;
 mod search;
 mod wait;
 
@@ -11,8 +13,8 @@ use crate::pg::{Pointer, Row, raise, raise_with_detail};
 use key::{key_of, log_pair};
 use options::{Action, Options};
 use pgrx::prelude::*;
-use search::{Near, Search, wait_for_publisher};
-use wait::publish;
+use publish::publish;
+use search::{Conflict, Search, wait_for_publisher};
 
 /// Acts on a new or changed row that is a near-duplicate of an earlier one.
 #[pg_extern(sql = "")]
@@ -37,14 +39,14 @@ fn wrong_event(timing: &str) -> ! {
 }
 
 fn guard(call: &Call, options: &Options) -> pg_sys::Datum {
-    let (new, old) = call.fingerprints(&options.column);
+    let (new, old) = call.new_and_old_bigint(&options.column);
     let text = |row: &Row| options.verify.as_ref().and_then(|verify| row.text(&verify.column));
     let new_text = text(&call.row());
     if let Some(old_row) = call.old_row() {
-        // An update that changes nothing of what is compared needs no answer,
-        // unless the answer for the row before it is still outstanding.
-        // A row that leaves its partition is looked at again where it goes to;
-        // if it were left out only there, it would be deleted here and lost.
+        // An update that changes neither fingerprint nor compared text needs no search, unless this
+        // transaction has stored the old row itself and its own search is still to come. A row that
+        // moves to another partition is checked again there; if it were skipped only there, it
+        // would be deleted here and lost.
         let same = old == new && text(&old_row) == new_text;
         let lost_if_skipped = || matches!(options.action, Action::Skip) && call.leaves_partition();
         if same && !call.old_is_own() && !lost_if_skipped() {
@@ -68,27 +70,26 @@ fn guard(call: &Call, options: &Options) -> pg_sys::Datum {
     match (&options.action, found) {
         (Action::Flag(column), None) if call.event == Event::BeforeUpdate => call.keep_with(column, None),
         (_, None) => call.keep(),
-        (Action::Reject, Some(near)) => reject(call, options, &near),
-        (Action::Log(table), Some(near)) => {
-            log_pair(call, table, &key_of(call), &near.key, near.distance);
+        (Action::Reject, Some(conflict)) => reject(call, options, &conflict),
+        (Action::Log(table), Some(conflict)) => {
+            log_pair(call, table, &key_of(call), &conflict.key, conflict.distance);
             call.keep()
         }
-        (Action::Skip | Action::Flag(_), Some(near)) if near.undecided => undecided(call),
+        (Action::Skip | Action::Flag(_), Some(conflict)) if conflict.undecided => undecided(call),
         (Action::Skip, Some(_)) => call.leave_out(),
-        (Action::Flag(column), Some(near)) => {
-            // A row that the user may not read is not named: the new row is
-            // then marked with its own key.
-            let key = if near.key.visible { near.key } else { key_of(call) };
+        (Action::Flag(column), Some(conflict)) => {
+            // The key of a row that the user may not read is not shown: the new row is then marked
+            // with its own key.
+            let key = if conflict.key.visible { conflict.key } else { key_of(call) };
             call.keep_with(column, Some(&key.value()))
         }
     }
 }
 
-/// The row's earlier near-duplicate. Of two transactions that store
-/// near-duplicates at once one learns of the other: a row that is stored is in
-/// the index before its trigger searches, and one that is not is published
-/// before.
-fn find(search: &Search) -> Option<Near> {
+/// Finds an earlier near-duplicate of the row. Of two transactions that store near-duplicates at
+/// the same time, at least one finds the other's: an AFTER trigger searches when its row is in the
+/// index, and a BEFORE trigger publishes its row before it searches.
+fn find(search: &Search) -> Option<Conflict> {
     if !search.call.event.is_before() {
         return if search.is_still_there() { search.find() } else { None };
     }
@@ -100,13 +101,13 @@ fn find(search: &Search) -> Option<Near> {
     search.find()
 }
 
-fn reject(call: &Call, options: &Options, near: &Near) -> ! {
-    let detail = match (key_of(call).shown(), near.key.shown()) {
-        (Some(new), Some(old)) if near.distance == 0 => {
+fn reject(call: &Call, options: &Options, conflict: &Conflict) -> ! {
+    let detail = match (key_of(call).shown(), conflict.key.shown()) {
+        (Some(new), Some(old)) if conflict.distance == 0 => {
             format!("Key {new} has the same fingerprint as existing key {old}.")
         }
         (Some(new), Some(old)) => {
-            format!("Key {new} is within distance {} of existing key {old}.", near.distance)
+            format!("Key {new} is within distance {} of existing key {old}.", conflict.distance)
         }
         _ => "The existing row is not shown: reading all rows of the table is not permitted.".to_owned(),
     };

@@ -5,7 +5,7 @@ use dedup_core::features::TextRecipe;
 use dedup_core::signature::{containment, cosine, jaccard};
 use pgrx::prelude::*;
 
-/// What is said of the arguments when they are wrong.
+/// The hint of errors in the arguments.
 const USAGE: &str = "near_dup_guard('fingerprint column', 'distance=3', 'action=reject'): distance is 0 to 64; action \
                      is reject, skip, flag or log; flag=column, log=table, verify=jaccard:column:0.5 (or \
                      containment, cosine), index=none.";
@@ -13,21 +13,21 @@ const USAGE: &str = "near_dup_guard('fingerprint column', 'distance=3', 'action=
 /// Characters of the n-grams of `verify`, as those of the SQL functions.
 const N: usize = 2;
 
-/// The arguments, read.
+/// The parsed arguments.
 pub(super) struct Options {
     /// The column of the fingerprint.
     pub(super) column: String,
     /// Rows within this distance are near-duplicates.
     pub(super) distance: u32,
-    /// What is done about them.
+    /// The action to take.
     pub(super) action: Action,
-    /// What their texts must fulfil besides.
+    /// A condition on their texts.
     pub(super) verify: Option<Verify>,
-    /// Whether to go without an index.
+    /// Whether to search without an index.
     pub(super) without_index: bool,
 }
 
-/// What is done about a near-duplicate.
+/// The action for a near-duplicate.
 pub(super) enum Action {
     /// The statement fails.
     Reject,

@@ -1,17 +1,15 @@
-//! The search for rows near a new one, that sees what is not yet committed.
+//! The search for rows near a new one; it also sees rows that are not committed yet.
 //!
-//! As PostgreSQL does for an exclusion constraint
-//! (`check_exclusion_or_unique_constraint`), the search looks at rows of
-//! transactions in progress too; where the answer hangs on such a transaction,
-//! it waits for it and searches again. Unlike an exclusion constraint the guard
-//! does not check a row again when an update leaves its fingerprint as it was.
-//! Such an update can store the new version where the scan has already been,
-//! and commit before the scan comes to the old one. The scan therefore looks at
-//! every version, dead ones included, and takes for a neighbour also a version
-//! that has died since a snapshot taken before the scan.
+//! As PostgreSQL does for an exclusion constraint (`check_exclusion_or_unique_constraint`), the
+//! search looks at rows of transactions in progress too; where the result depends on such a
+//! transaction, it waits for it and searches again. Unlike an exclusion constraint the guard does
+//! not check a row again when an update leaves its fingerprint as it was. Such an update can store
+//! the new version where the scan has already been, and commit before the scan comes to the old
+//! one. The scan therefore looks at every version, dead ones included, and takes for a neighbour
+//! also a version that has died since a snapshot taken before the scan.
 //!
 //! Why that leaves no gap. Let r be the new row, stored (`reject`, `log`) or
-//! published (`skip`, `flag`, see `wait`), and s a row that some transaction B
+//! published (`skip`, `flag`, see `publish`), and s a row that some transaction B
 //! brought near r, together with the later versions that updates with an
 //! unchanged fingerprint made of it, wherever they put them: in the same page,
 //! elsewhere in the table, in another partition.
@@ -53,7 +51,7 @@ use pgrx::{PgList, PgSqlErrorCode, PgTupleDesc, pg_sys};
 
 /// What is searched for.
 pub(super) struct Search<'a> {
-    /// The call that asks.
+    /// The call of the trigger.
     pub(super) call: &'a Call,
     /// The column of the fingerprint.
     pub(super) column: &'a str,
@@ -61,16 +59,16 @@ pub(super) struct Search<'a> {
     pub(super) fingerprint: u64,
     /// Rows within this distance are near.
     pub(super) distance: u32,
-    /// Whether the nearest row is wanted, or any.
+    /// Whether to find the nearest row instead of any.
     pub(super) nearest: bool,
     /// Whether to read whole tables that have no usable index.
     pub(super) without_index: bool,
-    /// What a row that is near must fulfil besides.
+    /// A further condition on near rows.
     pub(super) verify: &'a dyn Fn(&Row) -> bool,
 }
 
-/// A row near the new one.
-pub(super) struct Near {
+/// An earlier row near the new one.
+pub(super) struct Conflict {
     /// Its key.
     pub(super) key: Key,
     /// Its distance.
@@ -79,9 +77,9 @@ pub(super) struct Near {
     pub(super) undecided: bool,
 }
 
-/// A row found, and the transaction that decides about it if one does.
+/// A row found, and the transaction in progress that decides whether it exists, if any.
 struct Candidate {
-    near: Near,
+    conflict: Conflict,
     table: pg_sys::Oid,
     tid: pg_sys::ItemPointerData,
     decided_by: Option<(pg_sys::TransactionId, u32)>,
@@ -99,10 +97,12 @@ unsafe extern "C-unwind" {
 impl Search<'_> {
     /// Finds an earlier row near the new one. Waits for transactions in
     /// progress that decide about one, unless they wait for this one.
-    pub(super) fn find(&self) -> Option<Near> {
+    pub(super) fn find(&self) -> Option<Conflict> {
         loop {
             let mut candidate = self.scan()?;
-            let Some((transaction, speculative)) = candidate.decided_by else { return Some(candidate.near) };
+            let Some((transaction, speculative)) = candidate.decided_by else {
+                return Some(candidate.conflict);
+            };
             interrupt::check();
             // SAFETY: the transaction was seen in progress; the table is locked
             // since the scan, and open while its row is waited for.
@@ -115,8 +115,8 @@ impl Search<'_> {
                 let ended = wait::wait_for(transaction, relation, &mut candidate.tid);
                 pg_sys::table_close(relation, pg_sys::NoLock as i32);
                 if !ended {
-                    candidate.near.undecided = true;
-                    return Some(candidate.near);
+                    candidate.conflict.undecided = true;
+                    return Some(candidate.conflict);
                 }
             }
         }
@@ -133,7 +133,7 @@ impl Search<'_> {
                 let found = self.first(relation, self.index_of(relation), start);
                 pg_sys::table_close(relation, pg_sys::NoLock as i32);
                 if let Some(found) = found
-                    && best.as_ref().is_none_or(|best| found.near.distance < best.near.distance)
+                    && best.as_ref().is_none_or(|best| found.conflict.distance < best.conflict.distance)
                 {
                     best = Some(found);
                 }
@@ -264,7 +264,7 @@ impl Search<'_> {
                     while pg_sys::table_scan_getnextslot(scan, forward, slot) {
                         interrupt::check();
                         let Some(found) = self.candidate(relation, &columns, slot, start) else { continue };
-                        if best.as_ref().is_none_or(|best| found.near.distance < best.near.distance) {
+                        if best.as_ref().is_none_or(|best| found.conflict.distance < best.conflict.distance) {
                             best = Some(found);
                         }
                         if !self.nearest {
@@ -322,8 +322,8 @@ impl Search<'_> {
             if self.is_self_or_later(relation, tuple, tid) || !(self.verify)(&row) {
                 return None;
             }
-            let near = Near { key: Key::of(relation, &row, tid), distance, undecided: false };
-            Some(Candidate { near, table: (*relation).rd_id, tid, decided_by })
+            let conflict = Conflict { key: Key::of(relation, &row, tid), distance, undecided: false };
+            Some(Candidate { conflict, table: (*relation).rd_id, tid, decided_by })
         }
     }
 
@@ -374,8 +374,7 @@ impl Search<'_> {
         }
     }
 
-    /// Whether the new row, already stored, is still there when a deferred
-    /// trigger asks.
+    /// Whether the new row still exists when a deferred trigger runs.
     pub(super) fn is_still_there(&self) -> bool {
         // SAFETY: the tuple is a stored one of the relation.
         unsafe {
@@ -390,7 +389,7 @@ impl Search<'_> {
     }
 }
 
-/// The tables that the table is a partition of, the topmost last.
+/// The tables of which the table is a partition, the topmost last.
 ///
 /// # Safety
 /// Inside a transaction; the table is a partition.
@@ -409,8 +408,8 @@ enum Death {
     Before,
     /// Since the search began; others could see it until then.
     Since,
-    /// Since the search began, at the hands of the transaction that had
-    /// inserted it: nobody else has ever seen it.
+    /// Since the search began, deleted by the transaction that had inserted it: nobody else has
+    /// ever seen it.
     Unseen(pg_sys::TransactionId),
 }
 
@@ -446,8 +445,8 @@ unsafe fn death(tuple: pg_sys::HeapTuple, start: pg_sys::Snapshot) -> Death {
     }
 }
 
-/// Waits for a transaction that is about to store a row near the new one;
-/// says whether it has ended, or else waits for this one.
+/// Waits for a transaction that is about to store a row near the new one. Returns false if that one
+/// waits for this transaction.
 pub(super) fn wait_for_publisher(transaction: pg_sys::TransactionId) -> bool {
     // SAFETY: no row is waited for.
     unsafe { wait::wait_for(transaction, std::ptr::null_mut(), std::ptr::null_mut()) }

@@ -1,4 +1,4 @@
-//! What the catalogue and the session say: names, types, the transaction.
+//! Look-ups in the catalogue, and the state of the transaction.
 
 use super::raise;
 use super::spi::scalar;
@@ -19,12 +19,12 @@ pub(crate) fn schema() -> String {
     })
 }
 
-/// A name as SQL writes it.
+/// An identifier, quoted for SQL.
 pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// The operator by which two values of a type are equal, if they can be compared.
+/// The equality operator of a type, if it has one.
 pub(crate) fn equality(typoid: pg_sys::Oid) -> Option<pg_sys::Oid> {
     // SAFETY: any oid is answered.
     let operator = unsafe { (*pg_sys::lookup_type_cache(typoid, pg_sys::TYPECACHE_EQ_OPR as i32)).eq_opr };

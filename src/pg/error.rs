@@ -1,9 +1,9 @@
-//! Errors as PostgreSQL users know them: SQLSTATE, message, detail, hint.
+//! Raising errors with SQLSTATE, message, detail and hint.
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::{PgLogLevel, PgSqlErrorCode};
 
-/// Reports an error and leaves the function.
+/// Raises an error.
 #[track_caller]
 pub(crate) fn raise(code: PgSqlErrorCode, message: impl Into<String>, hint: impl Into<String>) -> ! {
     let hint: String = hint.into();
@@ -13,7 +13,7 @@ pub(crate) fn raise(code: PgSqlErrorCode, message: impl Into<String>, hint: impl
     unreachable!("an error report does not return")
 }
 
-/// Reports an error with a detail and leaves the function.
+/// Raises an error with a detail.
 #[track_caller]
 pub(crate) fn raise_with_detail(
     code: PgSqlErrorCode,

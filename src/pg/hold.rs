@@ -4,19 +4,19 @@
 use super::raise;
 use pgrx::{PgSqlErrorCode, pg_sys};
 
-/// Keeps other writers out, and whoever else asks for this lock; not readers.
+/// Conflicts with writers and with itself, but not with readers.
 const MODE: pg_sys::LOCKMODE = pg_sys::ShareRowExclusiveLock as pg_sys::LOCKMODE;
 
-/// What the session knows of its lock when a transaction begins.
+/// The state of the session's lock when a transaction begins.
 struct Held {
     relation: pg_sys::LockRelId,
     held: bool,
-    /// Somebody waits for it.
+    /// Another session waits for it.
     wanted: bool,
 }
 
 impl Held {
-    /// Leaves no lock behind: a waiter could otherwise not go first.
+    /// The lock taken to look is released, so that a waiter can go first.
     fn of(relation: pg_sys::Oid) -> Held {
         let share = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
         // SAFETY: the relation is open while it is asked about; waiters are
@@ -35,9 +35,9 @@ impl Held {
     }
 }
 
-/// Locks a relation until [`release`], after whoever waits for it. Whether the
-/// lock was held all the time since an earlier transaction of this session, so
-/// that nobody else can have written. To be called first in a transaction.
+/// Locks a relation until [`release`], after all sessions that wait for it. Returns whether the
+/// session has held the lock without a break since an earlier transaction, so that nobody else can
+/// have written. To be called first in a transaction.
 pub(crate) fn hold(relation: pg_sys::Oid) -> bool {
     let Held { mut relation, held, wanted } = Held::of(relation);
     // SAFETY: what is released is held.

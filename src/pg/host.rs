@@ -1,12 +1,12 @@
-//! What the algorithms over whole tables need of PostgreSQL: temporary files,
-//! interrupts, signals kept off their threads, and errors.
+//! The host of algorithms over whole tables: temporary files, interrupts, progress, and signals
+//! kept off their threads.
 
 use super::spill::TempFile;
 use crate::progress::Progress;
 use dedup_core::external::{Error, Host, Phase, Result};
 use pgrx::PgSqlErrorCode;
 
-/// The host of a running query.
+/// The host within a running query.
 pub(crate) struct QueryHost<'p> {
     /// The signals that were blocked before threads were started.
     blocked: Option<libc::sigset_t>,
@@ -15,7 +15,7 @@ pub(crate) struct QueryHost<'p> {
 }
 
 impl QueryHost<'_> {
-    /// A host that says how far it is.
+    /// A host that reports its progress.
     pub(crate) fn reporting(progress: &Progress) -> QueryHost<'_> {
         QueryHost { blocked: None, progress, phase: Phase::Search }
     }
@@ -56,16 +56,17 @@ impl Host for QueryHost<'_> {
     }
 }
 
-/// What a core algorithm gave, or its error as PostgreSQL's.
-pub(crate) fn done<T>(result: Result<T>) -> T {
+/// The value of a result of `dedup_core`; raises its error as PostgreSQL's.
+pub(crate) fn unwrap_or_raise<T>(result: Result<T>) -> T {
     result.unwrap_or_else(|error| match error {
         Error::OutOfMemory(error) => super::memory::raise_out_of_memory(error),
         Error::Storage(what) => super::raise(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, what, ""),
     })
 }
 
-/// A Hamming distance out of a query: 0 to 64, more is as good as 64.
-pub(crate) fn distance(given: Option<i32>, name: &str) -> u32 {
+/// A Hamming distance given by a user; larger values are clamped to 64. Raises an error if it is
+/// NULL or negative.
+pub(crate) fn checked_distance(given: Option<i32>, name: &str) -> u32 {
     match given.map(u32::try_from) {
         Some(Ok(distance)) => distance.min(64),
         given => super::raise(

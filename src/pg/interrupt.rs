@@ -1,9 +1,9 @@
-//! Cancels and timeouts: the checks of `dedup_core`, answered by the backend.
+//! Cancels and timeouts: what a check of `dedup_core::interrupt` does in a backend.
 
 use super::memory;
 use pgrx::pg_sys;
 
-/// Lets every check of `dedup_core` answer an interrupt.
+/// Sets the hook of the checks.
 pub(crate) fn answer_checks() {
     dedup_core::interrupt::set_hook(answer);
 }

@@ -1,13 +1,11 @@
-//! The end of memory as PostgreSQL knows it: an error of the statement, not
-//! the end of the server.
+//! Out of memory is an error of the statement, as in PostgreSQL, not a crash of the server.
 //!
-//! What grows with data asks beforehand (`dedup_core::memory`) and reports the
-//! error itself. The rest is small, and Rust ends the process when it fails;
-//! PostgreSQL then restarts everybody's session. So this allocator keeps some
-//! memory aside. When an allocation fails that must not, it gives the reserve
-//! back to the system, tries again, and has the next check for interrupts
-//! raise the error. Should even that not be enough, the session ends by a
-//! FATAL error, and no other.
+//! Structures that grow with the data allocate fallibly (`dedup_core::memory`) and raise the error
+//! themselves. Other allocations are small, but Rust aborts the process when one fails, and
+//! PostgreSQL then restarts all sessions. So this allocator holds a reserve. When such an
+//! allocation fails, it returns the reserve to the system, tries again, and has the next check for
+//! interrupts raise the error. If even that is not enough, the session ends with a FATAL error, and
+//! other sessions go on.
 
 use dedup_core::memory::{OutOfMemory, may_fail};
 use pgrx::{PgSqlErrorCode, pg_sys};
@@ -17,12 +15,12 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Address space until it is needed: nobody writes to it.
+/// Only address space: no page of it is ever written.
 const RESERVE: usize = 8 << 20;
 
 static HELD: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
-/// Whether this process has ever held the reserve; not so in the postmaster,
-/// from which sessions inherit memory.
+/// Whether this process has ever held the reserve. The postmaster does not, because sessions
+/// inherit its memory.
 static STARTED: AtomicBool = AtomicBool::new(false);
 /// The size of an allocation for which the reserve was given back, or 0.
 static SHORT: AtomicUsize = AtomicUsize::new(0);
@@ -92,7 +90,7 @@ fn give_up(size: usize) {
         end_session(size);
     }
     FAILED.store(size, Relaxed);
-    // The main thread looks at it every few milliseconds, and does not come back.
+    // The main thread checks `FAILED` every few milliseconds and ends the session.
     std::thread::sleep(Duration::from_secs(10));
 }
 
@@ -105,7 +103,7 @@ fn start() {
     }
 }
 
-/// Puts the reserve aside, if there is memory for it.
+/// Maps the reserve, if there is memory for it.
 fn hold() {
     if !HELD.load(Relaxed).is_null() {
         return;
@@ -135,8 +133,7 @@ unsafe extern "C-unwind" {
     fn errfinish(file: *const c_char, line: c_int, function: *const c_char);
 }
 
-/// Leaves by a FATAL error: PostgreSQL ends the process in good order, without
-/// returning to any frame.
+/// Raises a FATAL error: PostgreSQL ends the process in an orderly way, without unwinding.
 fn end_session(size: usize) {
     DYING.store(true, Relaxed);
     // SAFETY: called on PostgreSQL's thread, with formats that fit their arguments.
@@ -155,7 +152,7 @@ fn this_thread() -> usize {
     unsafe { libc::pthread_self() as usize }
 }
 
-/// Whether PostgreSQL may be called: it knows one thread.
+/// Whether this is PostgreSQL's thread, the only one that may call it.
 pub(crate) fn on_main_thread() -> bool {
     MAIN.load(Relaxed) == this_thread()
 }
@@ -177,7 +174,7 @@ fn report(error: OutOfMemory) {
     }
 }
 
-/// Reports the error as PostgreSQL does.
+/// Raises the error as PostgreSQL does.
 pub(crate) fn raise_out_of_memory(error: OutOfMemory) -> ! {
     super::raise_with_detail(
         PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY,
@@ -215,7 +212,7 @@ fn raise_if_allowed() {
     raise_out_of_memory(OutOfMemory { bytes: SHORT.swap(0, Relaxed) })
 }
 
-/// Nobody is left to be told: what was short has been given back.
+/// Restores the reserve: the transaction that was short of memory has released what it had.
 fn recover() {
     SHORT.store(0, Relaxed);
     if STARTED.load(Relaxed) {

@@ -1,9 +1,9 @@
-//! What a client sent in binary form.
+//! Messages in binary form, for receive functions.
 
 use pgrx::datum::Internal;
 use pgrx::pg_sys;
 
-/// A value's bytes, read from their start; too few are an error.
+/// The bytes of a value, read from the start; reading beyond the end is an error.
 pub(crate) struct Message(pg_sys::StringInfo);
 
 impl Message {
@@ -22,7 +22,7 @@ impl Message {
         unsafe { pg_sys::pq_getmsgint(self.0, 4) as i32 }
     }
 
-    /// All that is left.
+    /// All remaining bytes.
     pub(crate) fn rest(&mut self) -> &[u8] {
         // SAFETY: as above; the length is what the message has left, and the
         // bytes live as long as it.

@@ -1,5 +1,5 @@
-//! PostgreSQL's interfaces as safe Rust, for any extension: errors, queries, rows,
-//! arguments, memory, files.
+//! PostgreSQL's interfaces as safe Rust, of use to any extension: errors, queries, rows, arguments,
+//! memory, temporary files.
 
 pub(crate) mod aggregate;
 pub(crate) mod catalog;

@@ -1,5 +1,5 @@
-//! Values as text that does not depend on the session: the same value has the
-//! same fingerprint whatever `DateStyle`, `TimeZone` and the like are.
+//! Values in a text form that does not depend on the session: `DateStyle`, `TimeZone` and the like
+//! must not change a fingerprint.
 
 use pgrx::pg_sys;
 use std::ffi::CStr;
@@ -10,9 +10,8 @@ unsafe extern "C-unwind" {
 }
 const BYTEA_OUTPUT_HEX: std::ffi::c_int = 1;
 
-/// The session's settings that output functions read, as they were. While it
-/// lives they are the defaults (in UTC); dropping it, after an error too,
-/// brings them back.
+/// The session's values of the settings that output functions read. While this lives, the settings
+/// have their defaults (in UTC); dropping it, also after an error, restores them.
 struct Portable {
     date_style: std::ffi::c_int,
     interval_style: std::ffi::c_int,
@@ -76,7 +75,7 @@ pub(super) unsafe fn portable_text(datum: pg_sys::Datum, typoid: pg_sys::Oid) ->
     written.to_string_lossy().into_owned()
 }
 
-/// Bytes of a text column.
+/// Bytes in the database encoding as a string; invalid ones are replaced.
 pub(crate) fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }

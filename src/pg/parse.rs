@@ -1,5 +1,5 @@
-//! Parsing, so that an error says where in the text of the query it is: pgrx
-//! passes errors on without the query and the position in it.
+//! Parsing of queries with error positions: pgrx passes errors on without the query and the
+//! position in it.
 
 use pgrx::pg_sys;
 use std::cell::UnsafeCell;
@@ -16,7 +16,7 @@ unsafe extern "C-unwind" {
     fn set_query(query: *const c_char) -> c_int;
 }
 
-/// The query that is being parsed.
+/// The query being parsed.
 struct Parsing {
     callback: pg_sys::ErrorContextCallback,
     text: CString,

@@ -7,8 +7,8 @@ use pgrx::pgrx_sql_entity_graph::metadata::{
     ArgumentError, ReturnsError, ReturnsRef, SqlMappingRef, SqlTranslatable, TypeOrigin,
 };
 
-/// A pointer that PostgreSQL passes as `internal`; an answer may be null,
-/// which is not SQL's NULL.
+/// A pointer that PostgreSQL passes as `internal`. A result may be a null pointer, which is not
+/// SQL's NULL.
 pub(crate) struct Pointer(pub(crate) pg_sys::Datum);
 
 // SAFETY: an `internal` is taken as the pointer that it is.

@@ -47,7 +47,7 @@ impl<'a> Row<'a> {
 }
 
 impl Row<'_> {
-    /// The name of the column of that number, from 1.
+    /// The name of a column by its number, from 1.
     pub(crate) fn name_of(&self, number: usize) -> Option<String> {
         self.columns.get(number.checked_sub(1)?).map(|column| column.name().to_owned())
     }

@@ -4,7 +4,7 @@
 use super::raise;
 use pgrx::{PgSqlErrorCode, PgTupleDesc, pg_sys};
 
-/// The rows that a function returns.
+/// The result of a set-returning function.
 pub(crate) struct Output {
     store: *mut pg_sys::Tuplestorestate,
     desc: pg_sys::TupleDesc,
@@ -46,8 +46,8 @@ impl Output {
         }
     }
 
-    /// Adds a row; `None` is NULL. Gives back the memory of its values, which a
-    /// result of millions of rows would keep.
+    /// Adds a row; `None` is NULL. Frees its values, whose memory a result of millions of rows
+    /// would hold.
     ///
     /// # Safety
     /// The values are those of the declared columns' types, and made for this

@@ -19,8 +19,8 @@ impl Column {
         Column { name: name.to_owned(), typoid, is_text }
     }
 
-    /// Its type as SQL names it, without a limit of length: `bpchar`, not
-    /// `character`, which is of one.
+    /// Its type as SQL names it, without a length: `bpchar`, because `character` alone means a
+    /// length of one.
     pub(crate) fn type_name(&self) -> String {
         // SAFETY: any oid is answered by a string.
         unsafe {
@@ -65,10 +65,10 @@ pub(super) unsafe fn columns(desc: pg_sys::TupleDesc) -> Vec<Column> {
     desc.iter().map(|attribute| Column::new(attribute.name(), attribute.atttypid)).collect()
 }
 
-/// The values of a row of a query. What is read of them is copied, and leaves
-/// nothing behind in PostgreSQL's memory.
+/// The values of a row of a query. Reading copies them, and leaves nothing behind in PostgreSQL's
+/// memory.
 pub(crate) struct Values<'a> {
-    /// What the values are of: as many columns as values and flags.
+    /// As many columns as values and flags.
     pub(super) columns: &'a [Column],
     pub(super) values: &'a [pg_sys::Datum],
     pub(super) nulls: &'a [bool],
@@ -100,7 +100,7 @@ impl Values<'_> {
         self.get(column).map(|value| unsafe { copy_of_varlena(value) })
     }
 
-    /// The value of a column of any type, as the type's output function writes it.
+    /// The value of a column of any type, in its text form.
     pub(crate) fn written(&self, column: usize) -> Option<String> {
         let value = self.get(column)?;
         // SAFETY: the function is that of the value's own type; the string is

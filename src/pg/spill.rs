@@ -1,12 +1,11 @@
-//! Space on disk for a build that does not fit in memory: PostgreSQL's own
-//! temporary files, which count against `temp_file_limit`, lie in
-//! `temp_tablespaces` and vanish with the query.
+//! PostgreSQL's temporary files for work that does not fit in memory. They count against
+//! `temp_file_limit`, lie in `temp_tablespaces` and are removed with the query.
 
 use dedup_core::external::{Error, Result, Spill};
 use dedup_core::interrupt;
 use pgrx::pg_sys;
 
-/// A temporary file, made when something is first written.
+/// A temporary file, created at the first write.
 pub(crate) struct TempFile {
     file: *mut pg_sys::BufFile,
     length: u64,
@@ -14,7 +13,7 @@ pub(crate) struct TempFile {
 }
 
 impl TempFile {
-    /// A file that is not made yet.
+    /// A file that is not created yet.
     pub(crate) fn new() -> TempFile {
         TempFile { file: std::ptr::null_mut(), length: 0, position: 0 }
     }

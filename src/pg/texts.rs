@@ -1,6 +1,5 @@
-//! Lists of words as arguments (`text[]`): read when they first appear, then
-//! recognised by their bytes, so that a statement over a million rows takes a
-//! lexicon of ten thousand words apart once.
+//! Arguments of type `text[]`, cached by their bytes: a statement over a million rows decodes a
+//! list of ten thousand words once.
 
 use dedup_core::interrupt::checked;
 use pgrx::callconv::{Arg, ArgAbi};
@@ -12,16 +11,15 @@ use pgrx::pgrx_sql_entity_graph::metadata::{
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// The elements of a `text[]` without NULLs. Equal if they are the same
-/// reading of the same bytes.
+/// The elements of a `text[]` without NULLs. Two are equal if they are the same cached list.
 #[derive(Clone)]
 pub(crate) struct Texts(Rc<Vec<String>>);
 
-/// Lists kept a backend; a statement names one or two.
-const KEPT: usize = 4;
+/// Lists cached per backend; a statement uses one or two.
+const CAPACITY: usize = 4;
 
 thread_local! {
-    /// The lists last read, the latest first, by the bytes of the array.
+    /// The lists used last, the latest first, by the bytes of the array.
     static READ: RefCell<Vec<(Box<[u8]>, Texts)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -61,7 +59,7 @@ impl FromDatum for Texts {
         let array = unsafe { Array::<&str>::from_datum(pg_sys::Datum::from(varlena), false) }?;
         let texts = Texts(Rc::new(checked(array.iter().flatten()).map(str::to_owned).collect()));
         READ.with_borrow_mut(|kept| {
-            kept.truncate(KEPT - 1);
+            kept.truncate(CAPACITY - 1);
             kept.insert(0, (bytes.into(), texts.clone()));
         });
         Some(texts)

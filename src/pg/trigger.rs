@@ -1,4 +1,4 @@
-//! The call of a trigger: its event, its rows, its answer.
+//! The call of a trigger: its event, its rows, its result.
 
 use super::raise;
 use super::record::Row;
@@ -7,16 +7,16 @@ use pgrx::{PgMemoryContexts, PgRelation, PgSqlErrorCode, PgTupleDesc, pg_sys};
 use std::ffi::{CStr, CString};
 use std::num::NonZeroUsize;
 
-/// What fires the trigger.
+/// The event that fires the trigger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// A new row is about to be stored.
+    /// Before a row is inserted.
     BeforeInsert,
-    /// A row is about to be changed.
+    /// Before a row is updated.
     BeforeUpdate,
-    /// A new row has been stored.
+    /// After a row was inserted.
     AfterInsert,
-    /// A row has been changed.
+    /// After a row was updated.
     AfterUpdate,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Call {
     pub(crate) columns: PgTupleDesc<'static>,
 }
 
-/// A generation expression ready to be evaluated, kept for the statement.
+/// The expression of a generated column, prepared once per statement.
 struct Generated {
     expression: *mut pg_sys::ExprState,
     context: *mut pg_sys::ExprContext,
@@ -144,7 +144,7 @@ impl Call {
         }
     }
 
-    /// The row as it is to be, or is, stored.
+    /// The new row.
     pub(crate) fn new_tuple(&self) -> pg_sys::HeapTuple {
         // SAFETY: the trigger's data is filled according to its event.
         unsafe {
@@ -176,7 +176,7 @@ impl Call {
         self.old_tuple().map(|tuple| unsafe { Row::new(tuple, &self.columns) })
     }
 
-    /// Whether the transaction has itself stored the old row of the update.
+    /// Whether this transaction has stored the old row of the update.
     pub(crate) fn old_is_own(&self) -> bool {
         self.old_tuple().is_some_and(|tuple| {
             // SAFETY: the tuple is a stored one, with a header.
@@ -187,10 +187,10 @@ impl Call {
         })
     }
 
-    /// The fingerprints of the new row and, of an update, of the old one. Before
-    /// a row is stored its generated column is computed here.
-    pub(crate) fn fingerprints(&self, column: &str) -> (Option<u64>, Option<u64>) {
-        let number = self.fingerprint_column(column);
+    /// The bits of a bigint column of the new row and, of an update, of the old one. Before a row
+    /// is stored, its generated column is computed here.
+    pub(crate) fn new_and_old_bigint(&self, column: &str) -> (Option<u64>, Option<u64>) {
+        let number = self.bigint_column(column);
         // SAFETY: the tuples are of the table whose columns these are.
         unsafe {
             let read = |tuple| heap_getattr_raw(tuple, number, self.columns.as_ptr());
@@ -202,8 +202,8 @@ impl Call {
         }
     }
 
-    /// The number of the column `name`, which holds fingerprints.
-    fn fingerprint_column(&self, name: &str) -> NonZeroUsize {
+    /// The number of the column `name`, which must be of type bigint.
+    fn bigint_column(&self, name: &str) -> NonZeroUsize {
         let Some((number, typoid)) = self.row().column(name) else {
             raise(
                 PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
@@ -226,10 +226,10 @@ impl Call {
         self.columns.get(column.get() - 1).is_some_and(|it| it.attgenerated != 0)
     }
 
-    /// The answer that stores the row with this fingerprint in `column`.
-    pub(crate) fn keep_fingerprint(&self, column: &str, fingerprint: Option<i64>) -> pg_sys::Datum {
-        self.fingerprint_column(column);
-        self.keep_with(column, fingerprint.map(|it| it.to_string()).as_deref())
+    /// The result that stores the row with this value in the bigint column.
+    pub(crate) fn keep_with_bigint(&self, column: &str, value: Option<i64>) -> pg_sys::Datum {
+        self.bigint_column(column);
+        self.keep_with(column, value.map(|it| it.to_string()).as_deref())
     }
 
     /// Computes a generated column of the new row.
@@ -262,7 +262,7 @@ impl Call {
             pg_sys::MemoryContextReset((*context).ecxt_per_tuple_memory);
             let evaluate = (*expression).evalfunc?;
             let mut is_null = false;
-            // A fingerprint is passed by value: it outlives the context.
+            // A bigint is passed by value: it outlives the context.
             let value = PgMemoryContexts::For((*context).ecxt_per_tuple_memory)
                 .switch_to(|_| evaluate(expression, context, &mut is_null));
             pg_sys::ExecClearTuple(slot);
@@ -292,19 +292,18 @@ impl Call {
         }
     }
 
-    /// The answer that stores the row as it is; after the row is stored the
-    /// answer does not matter.
+    /// The result that stores the row as it is; the result of an AFTER trigger is ignored.
     pub(crate) fn keep(&self) -> pg_sys::Datum {
         pg_sys::Datum::from(self.new_tuple())
     }
 
-    /// The answer that leaves the row out.
+    /// The result that skips the row.
     pub(crate) fn leave_out(&self) -> pg_sys::Datum {
         pg_sys::Datum::from(0usize)
     }
 
-    /// The answer that stores the row with `column` set to a value written as
-    /// text, or NULL.
+    /// The result that stores the row with `column` set to a value, given in its text form, or
+    /// NULL.
     pub(crate) fn keep_with(&self, column: &str, value: Option<&str>) -> pg_sys::Datum {
         let Some((number, typoid)) = self.row().column(column) else {
             raise(
@@ -326,8 +325,8 @@ impl Call {
             let (mut input, mut parameter) = (pg_sys::InvalidOid, pg_sys::InvalidOid);
             pg_sys::getTypeInputInfo(typoid, &mut input, &mut parameter);
             let modifier = self.columns.get(number.get() - 1).map_or(-1, |it| it.atttypmod);
-            // NULL too goes through the input function: that of a domain checks
-            // its constraints.
+            // NULL too goes through the input function, because that of a domain checks its
+            // constraints.
             let value = value.and_then(|value| CString::new(value).ok());
             let written = value.as_ref().map_or(std::ptr::null_mut(), |value| value.as_ptr().cast_mut());
             let mut datum = pg_sys::OidInputFunctionCall(input, written, parameter, modifier);

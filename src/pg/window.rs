@@ -1,10 +1,9 @@
 //! Window functions. pgrx does not bind `windowapi.h`; what is needed of it is
 //! declared here.
 //!
-//! A window function is called once a row, in order, and may look at the
-//! arguments of any row of its partition. Its memory is the partition's: made
-//! at the first call, given back when the partition ends, whether by its last
-//! row, by a rescan, or by an error.
+//! A window function is called once a row, in order, and may look at the arguments of any row of
+//! its partition. Its state belongs to the partition: it is created by the first call and dropped
+//! when the partition ends, whether by its last row, by a rescan, or by an error.
 
 use pgrx::datum::FromDatum;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary as guarded;
@@ -73,7 +72,7 @@ impl Window {
         unsafe { guarded(|| WinGetPartitionRowCount(self.object)) }
     }
 
-    /// Says that no row before the current one will be asked for.
+    /// Lets PostgreSQL forget the rows before the current one.
     pub(crate) fn forget_earlier(&self) {
         // SAFETY: as above; a mark may stand at the current row.
         unsafe {
@@ -118,7 +117,7 @@ impl Window {
         }
     }
 
-    /// The value that the partition keeps, made now if this is its first row.
+    /// The state of the partition, created by `make` at its first row.
     ///
     /// # Safety
     /// Every call for this function keeps a `T`.

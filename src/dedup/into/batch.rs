@@ -1,10 +1,10 @@
-//! A batch of new rows: what they are, which of them are equal, to each other
-//! or to rows that are there already, and their fingerprints.
+//! A batch of new rows: reads them, finds those equal to each other or to rows of the result, and
+//! makes fingerprints.
 
 use super::super::options::{Group, Keep};
 use super::super::shape::Shape;
 use super::job::Job;
-use super::stored::Known;
+use super::stored::StoredRows;
 use crate::pg::spi::{Argument, for_each, for_each_with};
 use crate::pg::{Values, raise};
 use crate::progress::Progress;
@@ -15,56 +15,55 @@ use pgrx::datum::Uuid;
 use pgrx::prelude::*;
 use std::collections::HashMap;
 
-/// Bytes of a new row in memory: what is known of it, and the columns that it is
-/// written from.
-const BYTES_A_ROW: usize = 400;
+/// Bytes per new row in memory, with the columns that it is written from.
+const BYTES_PER_ROW: usize = 400;
 
 /// A new row.
-pub(super) struct New {
-    /// Its place in the array of ids, from 1.
+pub(super) struct NewRow {
+    /// Its position in the array of ids, from 1.
     pub n: i64,
-    /// By what it is kept: less is better, the earlier of equals.
+    /// Its rank: the least in a group is kept, the earlier of equals.
     pub rank: i64,
-    /// Its content is NULL: it equals nothing.
+    /// Whether its content is NULL, which equals nothing.
     pub empty: bool,
-    /// Of what makes contents equal; `None` if nothing does.
+    /// The hash of the form used for comparison; `None` if there is no exact stage.
     pub hash: Option<u128>,
     /// The first row of the batch with equal content, maybe itself.
     pub first: u32,
-    /// The row that was there already, the first of equal content.
+    /// The first row of the result with equal content.
     pub old: Option<i64>,
-    /// No row of equal content has it still: what arrived meanwhile was not
+    /// Whether no row of the result has this content any more: rows that arrived since were not
     /// compared with it.
     pub revived: bool,
-    /// The first row's of equal content.
+    /// The fingerprint, that of the first row of equal content.
     pub fp: Option<u64>,
 }
 
 pub(super) struct Batch {
     /// How many rows had arrived before.
     pub base: i64,
-    pub rows: Vec<New>,
+    pub rows: Vec<NewRow>,
 }
 
 impl Batch {
-    /// The number of a row.
+    /// The arrival number of a row.
     pub(super) fn arrival(&self, row: u32) -> i64 {
         self.base + 1 + i64::from(row)
     }
 
-    /// The row of a number, if it is a new one.
+    /// The row of an arrival number, if it is a new one.
     pub(super) fn row(&self, arrival: i64) -> Option<u32> {
         u32::try_from(arrival - self.base - 1).ok()
     }
 
-    /// The number of the first row, old or new, of equal content.
+    /// The arrival number of the first row, old or new, of equal content.
     pub(super) fn class(&self, row: u32) -> i64 {
         let row = &self.rows[row as usize];
         row.old.unwrap_or_else(|| self.arrival(row.first))
     }
 
-    /// Rows to compare: that no earlier one equals, or none that still has its
-    /// content, and that have a fingerprint.
+    /// The rows to compare: those with a fingerprint that equal no earlier row, or only rows that
+    /// do not have that content any more.
     pub(super) fn distinct(&self) -> impl Iterator<Item = (i64, u64)> {
         let firsts = (0u32..)
             .zip(&self.rows)
@@ -74,7 +73,7 @@ impl Batch {
 }
 
 /// Reads the new rows in the order of the query.
-pub(super) fn read(job: &Job, ids: Argument, known: &mut Known<'_>, progress: &Progress) -> Batch {
+pub(super) fn read(job: &Job, ids: Argument, stored: &mut StoredRows<'_>, progress: &Progress) -> Batch {
     let Job { table, query, id, equals, .. } = job;
     let sql = format!(
         "SELECT q.*, u.n AS _dedup_n FROM pg_catalog.unnest($1) WITH ORDINALITY AS u(id, n) \
@@ -90,7 +89,7 @@ pub(super) fn read(job: &Job, ids: Argument, known: &mut Known<'_>, progress: &P
         progress.stage("reading a batch", "rows", None);
         move |row: &Values<'_>| {
             progress.step();
-            reader.add(row, batch, known);
+            reader.add(row, batch, stored);
         }
     });
     batch
@@ -99,20 +98,20 @@ pub(super) fn read(job: &Job, ids: Argument, known: &mut Known<'_>, progress: &P
 struct Reader<'j> {
     job: &'j Job,
     shape: Shape,
-    /// The column with the place in the array of ids.
+    /// The column with the position in the array of ids.
     n: usize,
-    /// The distinct contents of a hash.
+    /// The rows of distinct contents, by hash.
     seen: HashMap<u128, Vec<u32>>,
 }
 
 impl Reader<'_> {
-    fn add(&mut self, row: &Values<'_>, batch: &mut Batch, known: &mut Known<'_>) {
+    fn add(&mut self, row: &Values<'_>, batch: &mut Batch, stored: &mut StoredRows<'_>) {
         let n = row.bigint(self.n).unwrap_or_default();
         if batch.rows.last().is_some_and(|last| last.n == n) {
             self.refuse_twice(row)
         }
         let number = batch.rows.len() as u32;
-        within_memory_limit((batch.rows.len() + 1) * BYTES_A_ROW);
+        within_memory_limit((batch.rows.len() + 1) * BYTES_PER_ROW);
         let arrival = batch.arrival(number);
         let content = self.shape.content(row);
         let hash = content.as_deref().and_then(|content| self.job.options.exact.hash(content));
@@ -122,7 +121,7 @@ impl Reader<'_> {
             Keep::Longest => content.as_ref().map_or(0, |content| -(content.len() as i64)),
             Keep::Column(_, descending) => self.shape.key(row, descending),
         };
-        let mut new = New {
+        let mut new = NewRow {
             n,
             rank,
             empty: content.is_none(),
@@ -133,9 +132,9 @@ impl Reader<'_> {
             fp: None,
         };
         if let Some(content) = content {
-            new.first = self.first_equal(number, hash, &content, batch.base, known);
+            new.first = self.first_equal(number, hash, &content, batch.base, stored);
             new.fp = self.shape.fp(row).flatten();
-            known.put(arrival, &content);
+            stored.add_content(arrival, &content);
         }
         batch.rows.room(1).or_raise();
         batch.rows.push(new);
@@ -147,12 +146,12 @@ impl Reader<'_> {
         hash: Option<u128>,
         content: &str,
         base: i64,
-        known: &mut Known<'_>,
+        stored: &mut StoredRows<'_>,
     ) -> u32 {
         let Some(hash) = hash else { return number };
         let exact = self.job.options.exact;
         let mut same = |first: u32| {
-            let earlier = known.content(base + 1 + i64::from(first));
+            let earlier = stored.content(base + 1 + i64::from(first));
             earlier.is_some_and(|earlier| exact.form(&earlier) == exact.form(content))
         };
         self.seen.room(1).or_raise();
@@ -174,25 +173,24 @@ impl Reader<'_> {
     }
 }
 
-/// Finds rows that are there already with equal content, and the fingerprints
-/// of the others.
-pub(super) fn find_equal(job: &Job, batch: &mut Batch, known: &mut Known<'_>, progress: &Progress) {
+/// Finds rows of the result with equal content, and makes the fingerprints of the other new rows.
+pub(super) fn find_equal(job: &Job, batch: &mut Batch, stored: &mut StoredRows<'_>, progress: &Progress) {
     let exact = job.options.exact;
-    for (number, old) in same_hash(job, batch, known) {
+    for (number, old) in same_hash(job, batch, stored) {
         let arrival = batch.arrival(number);
         let row = &mut batch.rows[number as usize];
         if row.old.is_some() {
             continue;
         }
-        // If the old row's content is not what it was, the hash alone decides.
-        let differs = known.content(old).is_some_and(|old| {
+        // If the content of the old row has changed, the hash alone decides.
+        let differs = stored.content(old).is_some_and(|old| {
             exact.hash(&old) == row.hash
-                && known.content(arrival).is_some_and(|new| exact.form(&new) != exact.form(&old))
+                && stored.content(arrival).is_some_and(|new| exact.form(&new) != exact.form(&old))
         });
         if !differs {
             row.old = Some(old);
-            row.revived = known.content(old).is_none() && job.options.group == Group::Components;
-            row.fp = known.row(old).fp;
+            row.revived = stored.content(old).is_none() && job.options.group == Group::Components;
+            row.fp = stored.row(old).fp;
         }
     }
     let given = job.options.fp.is_some();
@@ -204,7 +202,7 @@ pub(super) fn find_equal(job: &Job, batch: &mut Batch, known: &mut Known<'_>, pr
         if first != number {
             (batch.rows[number].old, batch.rows[number].fp) = (batch.rows[first].old, batch.rows[first].fp);
         } else if batch.rows[number].old.is_none() && !given && job.options.distance.is_some() {
-            let content = known.content(batch.arrival(number as u32));
+            let content = stored.content(batch.arrival(number as u32));
             batch.rows[number].fp =
                 content.and_then(|content| extractor.simhash(&content, &job.options.recipe));
         }
@@ -212,7 +210,7 @@ pub(super) fn find_equal(job: &Job, batch: &mut Batch, known: &mut Known<'_>, pr
 }
 
 /// New rows, each the first of its content, and old ones of the same hash.
-fn same_hash(job: &Job, batch: &Batch, known: &mut Known<'_>) -> Vec<(u32, i64)> {
+fn same_hash(job: &Job, batch: &Batch, stored: &mut StoredRows<'_>) -> Vec<(u32, i64)> {
     let (mut numbers, mut hashes) = (Vec::new(), Vec::new());
     for (number, row) in (0u32..).zip(&batch.rows) {
         if let Some(hash) = row.hash.filter(|_| row.first == number) {
@@ -235,7 +233,7 @@ fn same_hash(job: &Job, batch: &Batch, known: &mut Known<'_>) -> Vec<(u32, i64)>
             found.push((numbers[n as usize - 1], arrival));
         }
     });
-    known.learn(found.iter().map(|&(_, arrival)| arrival));
-    known.load(found.iter().map(|&(_, arrival)| arrival));
+    stored.load_rows(found.iter().map(|&(_, arrival)| arrival));
+    stored.load_contents(found.iter().map(|&(_, arrival)| arrival));
     found
 }

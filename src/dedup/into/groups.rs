@@ -1,11 +1,10 @@
-//! What new rows are near to, and the clusters that they join, found or
-//! bridge.
+//! Finds the rows near new ones, and the clusters that new rows join, start or merge.
 
 use super::super::options::Group;
 use super::batch::Batch;
 use super::job::Job;
-use super::stored::Known;
-use crate::pg::host::{QueryHost, done};
+use super::stored::StoredRows;
+use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::spi::{Argument, for_each};
 use crate::progress::Progress;
 use crate::settings::{threads, within_memory_limit, work_memory};
@@ -14,66 +13,66 @@ use dedup_core::interrupt;
 use dedup_core::memory::{OrRaise, Room};
 use dedup_core::signature::hamming;
 
-/// Candidates that wait to be verified together.
+/// Candidate pairs verified together.
 const WAITING: usize = 1 << 18;
 
-/// Of those, how many are verified first.
+/// Pairs verified first; the next parts grow.
 const FIRST: usize = 1 << 10;
 
-/// If there are more rows for each new one than this, the index is searched;
-/// else all of them are compared in one go.
+/// Rows of the result per new row above which the index is searched; below, all rows are compared
+/// in one pass.
 const WORTH_SEARCHING: i64 = 500;
 
-struct Near<'a, 'j> {
+struct Grouping<'a, 'j> {
     job: &'j Job,
     progress: &'a Progress,
     batch: &'a Batch,
-    known: &'a mut Known<'j>,
+    stored: &'a mut StoredRows<'j>,
     clusters: Growing<Pair>,
     waiting: Vec<Pair>,
-    /// The cluster that was asked for last, and its node if it has one; 0: none.
+    /// The cluster looked up last (0: none), and its node if it has one.
     asked: (i64, Option<u32>),
     /// For Single-Pass: the later row, its distance to an earlier one, that one.
     edges: Vec<(i64, u32, i64)>,
 }
 
-/// Puts every new row to its cluster.
+/// Assigns every new row to a cluster.
 pub(super) fn group<'j>(
     job: &'j Job,
     batch: &Batch,
-    known: &mut Known<'j>,
+    stored: &mut StoredRows<'j>,
     progress: &Progress,
 ) -> Growing<Pair> {
     let clusters = Growing::new(batch.rows.len());
-    let mut near = Near {
+    let mut grouping = Grouping {
         job,
         progress,
         batch,
-        known,
+        stored,
         clusters,
         waiting: Vec::new(),
         asked: (0, None),
         edges: Vec::new(),
     };
-    near.join_equal();
+    grouping.join_equal();
     if let Some(distance) = job.options.distance {
         let settings = Settings { distance, memory: work_memory(), threads: threads() };
-        near.among_new(settings);
-        near.with_old(settings);
-        near.verify();
-        near.follow_centres();
+        grouping.among_new(settings);
+        grouping.with_old(settings);
+        grouping.verify();
+        grouping.follow_centres();
     }
-    near.clusters
+    grouping.clusters
 }
 
-impl Near<'_, '_> {
+impl Grouping<'_, '_> {
     fn join_equal(&mut self) {
         for (number, row) in (0u32..).zip(&self.batch.rows) {
             let with = match row.old {
-                Some(old) => self.clusters.cluster(self.known.row(old).cluster),
+                Some(old) => self.clusters.cluster(self.stored.row(old).cluster),
                 None => row.first,
             };
-            // Equal rows bridge nothing, so nobody asks why.
+            // Equal rows merge no clusters, so the pair is never logged.
             self.clusters.join(number, with, Pair { a: 0, b: 0, distance: 0 });
         }
     }
@@ -84,9 +83,9 @@ impl Near<'_, '_> {
         let mut host = QueryHost::reporting(progress);
         let mut pairs = Pairs::new(settings);
         for (arrival, fp) in self.batch.distinct() {
-            done(pairs.add(arrival, fp, &mut host));
+            unwrap_or_raise(pairs.add(arrival, fp, &mut host));
         }
-        done(pairs.finish(&mut host, |pair| {
+        unwrap_or_raise(pairs.finish(&mut host, |pair| {
             progress.step();
             self.add(pair);
             Ok(true)
@@ -130,17 +129,17 @@ impl Near<'_, '_> {
         let progress = self.progress;
         progress.stage("finding near fingerprints of earlier rows", "candidate pairs", None);
         let mut host = QueryHost::reporting(progress);
-        let between = done(Between::new(settings, new, &mut host));
+        let between = unwrap_or_raise(Between::new(settings, new, &mut host));
         let chunk = between.chunk();
-        // Others go by their places below zero, so that what is known of them is at
-        // hand: a large family has many more pairs than rows.
+        // Rows of the result get negative numbers, which are indexes into `rows`: a large group has
+        // many more pairs than rows.
         let (mut others, mut rows) = (Vec::new(), Vec::new());
         let sql = format!(
             "SELECT t.arrival, t.fp, t.cluster FROM {} AS t WHERE t.same_as IS NULL AND t.fp IS NOT NULL",
             self.job.table.name
         );
         let mut join = |others: &mut Vec<(i64, u64)>, rows: &mut Vec<(i64, i64)>| {
-            done(between.with(others, &mut host, |pair| {
+            unwrap_or_raise(between.with(others, &mut host, |pair| {
                 progress.step();
                 let (a, cluster) = rows[(-1 - pair.a) as usize];
                 if self.wants(cluster, a, pair.b) {
@@ -173,7 +172,7 @@ impl Near<'_, '_> {
             // Only centres take in others.
             return cluster == earlier;
         }
-        // Of a large family, all but the first ask for the same cluster.
+        // In a large group, all pairs but the first look up the same cluster.
         if self.asked.0 != cluster {
             self.asked = (cluster, self.clusters.find_cluster(cluster));
         }
@@ -185,7 +184,7 @@ impl Near<'_, '_> {
     }
 
     fn add(&mut self, pair: Pair) {
-        // Most pairs of a large family connect nothing new: they need not wait.
+        // Most pairs of a large group connect nothing new.
         if self.batch.row(pair.a).is_some() && self.is_connected(&pair) {
             return;
         }
@@ -200,11 +199,11 @@ impl Near<'_, '_> {
     fn node(&mut self, arrival: i64) -> u32 {
         match self.batch.row(arrival) {
             Some(row) => row,
-            None => self.clusters.cluster(self.known.row(arrival).cluster),
+            None => self.clusters.cluster(self.stored.row(arrival).cluster),
         }
     }
 
-    /// Whether a pair need not be looked at: it would connect nothing new.
+    /// Whether a pair would connect nothing new.
     fn is_connected(&mut self, pair: &Pair) -> bool {
         if self.job.options.group == Group::SinglePass {
             return false;
@@ -213,20 +212,20 @@ impl Near<'_, '_> {
         self.clusters.root(a) == self.clusters.root(b)
     }
 
-    /// Verifies on the text what waits, the nearest first.
+    /// Verifies the waiting pairs on the text, the nearest first.
     fn verify(&mut self) {
         let mut pairs = std::mem::take(&mut self.waiting);
         pairs.sort_unstable_by_key(|pair| (pair.distance, pair.a, pair.b));
         let base = self.batch.base;
-        self.known.learn(pairs.iter().map(|pair| pair.a).filter(|&a| a <= base));
-        // Of a large family the first pairs connect most rows: contents of the others
-        // are not read. So a few are verified first, and then more and more.
+        self.stored.load_rows(pairs.iter().map(|pair| pair.a).filter(|&a| a <= base));
+        // In a large group the first pairs connect most rows, and the contents of the others need
+        // not be read. So a few pairs are verified first, and then more and more.
         let (mut rest, mut few) = (&pairs[..], FIRST);
         while !rest.is_empty() {
             let (some, others) = rest.split_at(few.min(rest.len()));
             let some: Vec<Pair> = some.iter().copied().filter(|pair| !self.is_connected(pair)).collect();
             if self.job.options.verifies() {
-                self.known.load(some.iter().map(|pair| pair.a).filter(|&a| a <= base));
+                self.stored.load_contents(some.iter().map(|pair| pair.a).filter(|&a| a <= base));
             }
             for pair in some {
                 self.verify_pair(pair);
@@ -242,7 +241,7 @@ impl Near<'_, '_> {
         }
         let options = &self.job.options;
         if options.verifies() {
-            let contents = self.known.content(pair.a).zip(self.known.content(pair.b));
+            let contents = self.stored.content(pair.a).zip(self.stored.content(pair.b));
             if !contents.is_some_and(|(a, b)| options.alike(&a, &b)) {
                 return;
             }
@@ -260,7 +259,7 @@ impl Near<'_, '_> {
         }
     }
 
-    /// Single-Pass: each row to its nearest earlier centre, the oldest of those.
+    /// Single-Pass: each row joins its nearest earlier centre, the oldest if several are as near.
     fn follow_centres(&mut self) {
         let mut edges = std::mem::take(&mut self.edges);
         edges.sort_unstable();

@@ -1,4 +1,4 @@
-//! What a call of `dedup_into` is to do.
+//! The arguments of `dedup_into`.
 
 use super::super::options::{Options, whole};
 use super::super::shape::Shape;
@@ -10,7 +10,7 @@ use pgrx::JsonB;
 use pgrx::prelude::*;
 use serde_json::{Map, Value, json};
 
-/// Rows taken in by one transaction, unless an option says otherwise.
+/// Rows per transaction, unless option `batch` says otherwise.
 const BATCH: u64 = 50_000;
 
 pub(super) struct Job {
@@ -26,21 +26,21 @@ pub(super) struct Job {
     pub content: String,
     /// The type of arrays of ids.
     pub ids_type: pg_sys::Oid,
-    /// How ids are compared: an operator with its schema.
+    /// The equality operator of ids, with its schema.
     pub equals: String,
     /// The type of the result's ids, as SQL names it.
     id_type: String,
-    /// Whether the result is there.
+    /// Whether the result exists.
     found: bool,
-    /// The options that decide the result, as JSON.
+    /// The options that determine the result, as JSON.
     decisive: String,
     batch: u64,
-    /// A condition on the rows of the query that are looked at.
+    /// Option `where`: a condition on the rows to take in.
     only: Option<String>,
 }
 
-/// The options that decide the result, with what they are if they are not
-/// given. They are kept with the result; the others may change from call to call.
+/// The options that determine the result, with their defaults. They are stored with the result; the
+/// others may change from call to call.
 fn decisive() -> Map<String, Value> {
     let defaults = json!({"exact": "text", "distance": 10, "similarity": 0.5, "n": 2, "particulars": null, "weights": null, "fp": null,
         "group": "components", "keep": "first"});
@@ -148,7 +148,7 @@ impl Job {
         }
     }
 
-    /// Makes the tables if they are not there.
+    /// Creates the tables if they do not exist.
     pub(super) fn make(&self) {
         if !self.found {
             self.table.make(&self.id_type, &self.state());
@@ -160,8 +160,7 @@ impl Job {
         self.table.check(&self.id_type, &self.state());
     }
 
-    /// As [`Job::check`], but as long as no row has arrived the result becomes one
-    /// of this query and these options.
+    /// As [`Job::check`], but a result without rows takes on this query and these options.
     pub(super) fn begin(&self) {
         if !self.table.adopt(&self.id_type, &self.state()) {
             self.check();
@@ -172,7 +171,7 @@ impl Job {
         State { query: &self.query, options: &self.decisive, path: &self.path }
     }
 
-    /// The query that lists the new rows in order, a batch a row.
+    /// The query that lists the new rows in order, one batch per row.
     pub(super) fn listing(&self) -> String {
         let Job { query, id, equals, batch, .. } = self;
         let only = self.only.as_ref().map_or(String::new(), |only| format!("WHERE ({only}\n)"));
@@ -190,7 +189,7 @@ impl Job {
         )
     }
 
-    /// The ids of a batch out of a row of the listing.
+    /// The ids of a batch, from a row of the listing.
     pub(super) fn ids(&self, todo: &Record) -> Option<Argument> {
         if todo.row().bigint("without_id")? > 0 {
             refuse_row_without_id()
@@ -199,8 +198,8 @@ impl Job {
     }
 }
 
-/// The search path of the session, with temporary tables last: one that somebody
-/// makes later must not take the place of what the query reads.
+/// The search path of the session, with temporary tables last: one created later must not hide a
+/// table that the query reads.
 fn current_path() -> String {
     const SQL: &str = "SELECT pg_catalog.current_setting('search_path')";
     let path = scalar(SQL, &[]).unwrap_or_default();

@@ -1,7 +1,6 @@
-//! `dedup_into`: the pipeline of `dedup` into a table, batch by batch, and its
-//! maintenance when rows are added. The procedure itself is in `sql/into.sql`:
-//! it locks and commits. Here is what happens between: every function is one
-//! transaction's work, so whatever ends a call leaves whole batches.
+//! `dedup_into`: the pipeline of `dedup` into a table, batch by batch, and later calls that take in
+//! new rows. The procedure, which locks and commits, is in `sql/dedup.sql`; each function here is
+//! the work of one transaction, so an interrupted call leaves whole batches.
 
 mod batch;
 mod groups;
@@ -21,8 +20,8 @@ use groups::group;
 use job::Job;
 use pgrx::JsonB;
 use pgrx::prelude::*;
-use progress::Taken;
-use stored::Known;
+use progress::BatchCounts;
+use stored::StoredRows;
 use table::Table;
 use write::write;
 
@@ -40,8 +39,8 @@ fn _dedup_into_check() {
     check_isolation();
 }
 
-/// Makes the result's tables if they are not there. Gives the result's name with
-/// its schema, and the statement that locks it.
+/// Creates the tables of the result if they do not exist. Returns the name of the result with its
+/// schema, and the statement that locks it.
 #[pg_extern(sql = "")]
 fn _dedup_into_make(
     result: Option<&str>,
@@ -54,9 +53,8 @@ fn _dedup_into_make(
     TableIterator::once((job.table.name, lock))
 }
 
-/// Checks that the result is of this query and these options; as long as no row
-/// has arrived, they become its own. Gives the search path of the query and the
-/// query that lists new rows by batches.
+/// Checks that the result is of this query and these options; a result without rows takes them on.
+/// Returns the search path of the query and the query that lists new rows by batches.
 #[pg_extern(sql = "")]
 fn _dedup_into_start(
     result: Option<&str>,
@@ -71,9 +69,9 @@ fn _dedup_into_start(
     TableIterator::once((job.path, listing))
 }
 
-/// Locks the result, for the transaction and beyond it, after whoever waits for
-/// it. Whether it has been locked since an earlier transaction of the session:
-/// if not, others may have written.
+/// Locks the result beyond the end of the transaction, after all sessions that wait for it. Returns
+/// whether it was locked without a break since an earlier transaction of the session; if not,
+/// others may have written.
 #[pg_extern(sql = "")]
 fn _dedup_into_lock(result: &str) -> bool {
     let table = Table::of_caller(result);
@@ -92,16 +90,16 @@ fn _dedup_into_unlock(result: &str) {
     release(Table::of_caller(result).oid());
 }
 
-/// Puts right what rows that were taken out of the result leave: classes of
-/// equal rows without their first, clusters without their kept row.
+/// Repairs the result after rows were removed: classes of equal rows without their first, clusters
+/// without their kept row.
 #[pg_extern(sql = "")]
 fn _dedup_into_repair(result: Option<&str>, query: Option<&str>, options: Option<JsonB>) {
     let job = locked(result, query, options);
     rewrite::repair(&job);
 }
 
-/// Takes in one batch: `todo` has the array `ids`, and the counts `total` and
-/// `without_id` of the whole listing. Says how many rows are new.
+/// Takes in one batch: `todo` has the array `ids`, and the counts `total` and `without_id` of the
+/// whole listing. Returns how many rows are new.
 #[pg_extern(sql = "")]
 fn _dedup_into_take(
     result: Option<&str>,
@@ -120,35 +118,35 @@ fn _dedup_into_take(
     rows
 }
 
-/// Takes in the rows of these ids, as far as they are not there already.
-fn take(job: &Job, ids: Argument) -> Taken {
+/// Takes in the rows of these ids that are not in the result yet.
+fn take(job: &Job, ids: Argument) -> BatchCounts {
     let progress = Progress::new("dedup_into", job.options.progress);
-    let mut known = Known::new(job);
-    let mut batch = batch::read(job, ids, &mut known, &progress);
+    let mut stored = StoredRows::new(job);
+    let mut batch = batch::read(job, ids, &mut stored, &progress);
     if batch.rows.is_empty() {
-        return Taken { base: batch.base, rows: 0, merges: 0 };
+        return BatchCounts { base: batch.base, rows: 0, merges: 0 };
     }
-    batch::find_equal(job, &mut batch, &mut known, &progress);
-    let mut clusters = group(job, &batch, &mut known, &progress);
-    write(job, ids, &batch, &mut known, &mut clusters)
+    batch::find_equal(job, &mut batch, &mut stored, &progress);
+    let mut clusters = group(job, &batch, &mut stored, &progress);
+    write(job, ids, &batch, &mut stored, &mut clusters)
 }
 
-/// Makes the index that small batches search, says what was done, and gives
-/// the statement that should follow, if one should.
+/// Creates the index that small batches search, emits the summary, and returns the statement to run
+/// next, if any.
 #[pg_extern(sql = "")]
 fn _dedup_into_finish(result: Option<&str>, query: Option<&str>, options: Option<JsonB>) -> Option<String> {
     let job = locked(result, query, options);
     job.table.make_search_index();
     let taken = progress::finish(&job);
-    // Whoever added a tenth of the rows has changed what the planner should know.
+    // After a tenth of the rows were added, the statistics of the planner are out of date.
     (taken * 10 > job.table.arrivals()).then(|| format!("ANALYZE {}", job.table.name))
 }
 
 fn locked(result: Option<&str>, query: Option<&str>, options: Option<JsonB>) -> Job {
     check_isolation();
     let job = Job::read(result, query, options);
-    // Nothing new if the procedure has it already; whoever calls one of these
-    // functions otherwise must not work beside it.
+    // The procedure holds this lock already; a direct call of one of these functions must not run
+    // beside it.
     execute(&job.table.lock(), &[]);
     job.check();
     job

@@ -1,5 +1,5 @@
-//! What a call of `dedup_into` says on its way. A call is many transactions:
-//! what it has done is kept for the session between them.
+//! Notices of `dedup_into`. A call is many transactions, so its counts are kept in the session
+//! between them.
 
 use super::job::Job;
 use crate::pg::spi::{Argument, for_each};
@@ -7,17 +7,17 @@ use pgrx::notice;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
-/// What a batch did.
-pub(super) struct Taken {
+/// The counts of a batch.
+pub(super) struct BatchCounts {
     /// How many rows had arrived before.
     pub base: i64,
     pub rows: i64,
     pub merges: i64,
 }
 
-/// What a batch took.
+/// A batch: its counts and its time.
 struct Step {
-    taken: Taken,
+    counts: BatchCounts,
     seconds: f64,
 }
 
@@ -34,40 +34,40 @@ thread_local! {
     static RUN: RefCell<Option<Run>> = const { RefCell::new(None) };
 }
 
-/// A call begins.
+/// Begins a call.
 pub(super) fn start(every: f64) {
     let now = Instant::now();
     let every = (every > 0.0).then(|| Duration::try_from_secs_f64(every).unwrap_or(Duration::MAX));
     RUN.set(Some(Run { every, started: now, said: now, ended: now, batches: Vec::new() }));
 }
 
-/// A batch is done, of `total` rows.
-pub(super) fn batch(taken: Taken, total: i64) {
+/// Ends a batch; the call has `total` rows.
+pub(super) fn batch(counts: BatchCounts, total: i64) {
     RUN.with_borrow_mut(|run| {
         let Some(run) = run else { return };
-        run.batches.push(Step { taken, seconds: run.ended.elapsed().as_secs_f64() });
+        run.batches.push(Step { counts, seconds: run.ended.elapsed().as_secs_f64() });
         run.ended = Instant::now();
         if run.every.is_none_or(|every| run.said.elapsed() < every) {
             return;
         }
         run.said = Instant::now();
-        let done = run.rows();
-        let rate = done as f64 / run.started.elapsed().as_secs_f64();
+        let rows_done = run.rows();
+        let rate = rows_done as f64 / run.started.elapsed().as_secs_f64();
         notice!(
-            "dedup_into: {done} of {total} rows, {:.0} %, {rate:.0} a second, {:.0} s left",
-            100.0 * done as f64 / total.max(1) as f64,
-            run.seconds_left((total - done).max(0) as f64)
+            "dedup_into: {rows_done} of {total} rows, {:.0} %, {rate:.0} a second, {:.0} s left",
+            100.0 * rows_done as f64 / total.max(1) as f64,
+            run.seconds_left((total - rows_done).max(0) as f64)
         );
     });
 }
 
-/// The call is over; how many rows it took in.
+/// Ends the call, and returns how many rows it took in.
 pub(super) fn finish(job: &Job) -> i64 {
     let Some(run) = RUN.take() else { return 0 };
     let rows = run.rows();
     if run.every.is_some() {
         let [kept, exact, near, empty] = run.stages(job);
-        let merges: i64 = run.batches.iter().map(|batch| batch.taken.merges).sum();
+        let merges: i64 = run.batches.iter().map(|batch| batch.counts.merges).sum();
         notice!(
             "dedup_into: {rows} new rows: {kept} kept, {exact} exact and {near} near duplicates, {empty} empty; \
              {merges} clusters merged, {:.1} s",
@@ -79,17 +79,17 @@ pub(super) fn finish(job: &Job) -> i64 {
 
 impl Run {
     fn rows(&self) -> i64 {
-        self.batches.iter().map(|batch| batch.taken.rows).sum()
+        self.batches.iter().map(|batch| batch.counts.rows).sum()
     }
 
-    /// For so many rows. The more rows there are the longer one takes: as the time
-    /// of a row grew from the first batch to the last, it will go on growing.
+    /// Estimated seconds for so many rows. The time per row grows with the size of the result; it
+    /// is extrapolated from the first and the last batch.
     fn seconds_left(&self, rows: f64) -> f64 {
-        let of_row = |step: &Step| step.seconds / (step.taken.rows.max(1) as f64);
+        let of_row = |step: &Step| step.seconds / (step.counts.rows.max(1) as f64);
         let [Some(first), Some(last)] = [self.batches.first(), self.batches.last()] else { return 0.0 };
-        let apart = (last.taken.base - first.taken.base) as f64;
+        let apart = (last.counts.base - first.counts.base) as f64;
         let growth = if apart > 0.0 { (of_row(last) - of_row(first)).max(0.0) / apart } else { 0.0 };
-        rows * (of_row(last) + growth * (rows + last.taken.rows as f64) / 2.0)
+        rows * (of_row(last) + growth * (rows + last.counts.rows as f64) / 2.0)
     }
 
     /// How many of the rows that were taken in are now kept, exact or near
@@ -104,9 +104,9 @@ impl Run {
                  ON t.arrival OPERATOR(pg_catalog.>) b.base AND t.arrival OPERATOR(pg_catalog.<=) b.last",
             job.table.name
         );
-        // Batches without another call's between them are one range.
+        // Adjacent batches are one range.
         let mut ranges: Vec<(i64, i64)> = Vec::new();
-        for Step { taken: Taken { base, rows, .. }, .. } in &self.batches {
+        for Step { counts: BatchCounts { base, rows, .. }, .. } in &self.batches {
             match ranges.last_mut() {
                 Some((_, last)) if last == base => *last += rows,
                 _ => ranges.push((*base, base + rows)),

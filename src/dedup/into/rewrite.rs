@@ -1,26 +1,25 @@
-//! What changes for rows that are there already: clusters that were merged,
-//! clusters with another kept row.
+//! Changes to rows of the result: clusters that were merged, clusters with another kept row.
 
 use super::job::Job;
-use super::stored::Known;
+use super::stored::StoredRows;
 use crate::pg::spi::{Argument, execute, for_each};
 use dedup_core::interrupt;
 use dedup_core::signature::{hamming, jaccard};
 use std::collections::HashMap;
 
-/// The cluster and the kept row that the rows of a cluster get.
+/// The new cluster and kept row of the rows of a cluster.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Change {
     pub cluster: i64,
     pub keeper: i64,
 }
 
-/// Distance and similarity of two rows; the similarity is `None` if a content
-/// is there no longer.
-pub(super) fn compare(known: &mut Known<'_>, a: (i64, Option<u64>), b: (i64, Option<u64>)) -> Compared {
+/// Distance and similarity of two rows; the similarity is `None` if the query does not return a
+/// content any more.
+pub(super) fn compare(stored: &mut StoredRows<'_>, a: (i64, Option<u64>), b: (i64, Option<u64>)) -> Compared {
     let distance = a.1.zip(b.1).map(|(a, b)| hamming(a, b) as i32);
-    let contents = known.content(a.0).zip(known.content(b.0));
-    Compared { distance, similarity: contents.map(|(a, b)| jaccard(&a, &b, known.n())) }
+    let contents = stored.content(a.0).zip(stored.content(b.0));
+    Compared { distance, similarity: contents.map(|(a, b)| jaccard(&a, &b, stored.n())) }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -30,13 +29,13 @@ pub(super) struct Compared {
 }
 
 /// Rewrites the rows of clusters; the kept rows are in the result.
-pub(super) fn rewrite(job: &Job, known: &mut Known<'_>, changes: &HashMap<i64, Change>) {
+pub(super) fn rewrite(job: &Job, stored: &mut StoredRows<'_>, changes: &HashMap<i64, Change>) {
     if changes.is_empty() {
         return;
     }
     let clusters = Argument::of(changes.keys().copied().collect::<Vec<i64>>());
-    known.learn(changes.values().map(|change| change.keeper));
-    // Rows of equal content have equal answers: one of them is compared.
+    stored.load_rows(changes.values().map(|change| change.keeper));
+    // Rows of equal content have the same distance and similarity: one of them is compared.
     let mut classes = Vec::new();
     let sql = format!(
         "SELECT coalesce(t.same_as, t.arrival), pg_catalog.min(t.cluster), pg_catalog.min(t.fp) FROM {} AS t \
@@ -48,21 +47,21 @@ pub(super) fn rewrite(job: &Job, known: &mut Known<'_>, changes: &HashMap<i64, C
             classes.push((class, changes[&cluster], row.bigint(2).map(i64::cast_unsigned)));
         }
     });
-    let differs = |class: i64, keeper: i64, known: &Known<'_>| class != known.row(keeper).class;
+    let differs = |class: i64, keeper: i64, stored: &StoredRows<'_>| class != stored.row(keeper).class;
     let needed: Vec<i64> = classes
         .iter()
-        .filter(|(class, change, _)| differs(*class, change.keeper, known))
+        .filter(|(class, change, _)| differs(*class, change.keeper, stored))
         .flat_map(|&(class, change, _)| [class, change.keeper])
         .collect();
-    known.load(needed.into_iter());
+    stored.load_contents(needed.into_iter());
     let mut columns = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (class, change, fp) in classes {
         interrupt::check();
-        let keeper = known.row(change.keeper);
+        let keeper = stored.row(change.keeper);
         let near = if keeper.class == class {
             Compared { distance: Some(0), similarity: Some(1.0) }
         } else {
-            compare(known, (class, fp), (change.keeper, keeper.fp))
+            compare(stored, (class, fp), (change.keeper, keeper.fp))
         };
         columns.0.push(class);
         columns.1.push(change.cluster);
@@ -94,8 +93,8 @@ pub(super) fn rewrite(job: &Job, known: &mut Known<'_>, changes: &HashMap<i64, C
     execute(&sql, &arguments);
 }
 
-/// After rows were taken out or changed by somebody else: the next row of equal
-/// content is the first, the next best row of a cluster the kept one.
+/// Repairs the result after others have removed or changed rows: the next row of equal content
+/// becomes the first, the next best row of a cluster the kept one.
 pub(super) fn repair(job: &Job) {
     let Job { table, equals, .. } = job;
     let firsts = format!(
@@ -109,8 +108,8 @@ pub(super) fn repair(job: &Job) {
         table.name
     );
     execute(&firsts, &[]);
-    // The kept row's id may have come back as another row: it counts only if it is
-    // the kept row of this very cluster, and the only one.
+    // The id of the kept row may have come back as another row: it counts only if it is the only
+    // kept row of this very cluster.
     let keepers = format!(
         "SELECT DISTINCT ON (t.cluster) t.cluster, t.arrival FROM {0} AS t \
          WHERE t.cluster OPERATOR(pg_catalog.=) ANY (ARRAY( \
@@ -129,5 +128,5 @@ pub(super) fn repair(job: &Job) {
             changes.insert(cluster, Change { cluster, keeper });
         }
     });
-    rewrite(job, &mut Known::new(job), &changes);
+    rewrite(job, &mut StoredRows::new(job), &changes);
 }

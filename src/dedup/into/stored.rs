@@ -1,9 +1,8 @@
-//! What is in the result already, and the contents behind it. Rows are known
-//! by the number under which they arrived; contents are not kept: they are
-//! read again by the query, with a condition on its id.
+//! Rows of the result, and their contents. Rows are identified by their arrival number. The result
+//! does not store contents: they are read again by the query, with a condition on its id.
 
 use super::job::Job;
-use crate::pg::host::done;
+use crate::pg::host::unwrap_or_raise;
 use crate::pg::raise;
 use crate::pg::spi::{Argument, for_each};
 use crate::pg::spill::TempFile;
@@ -16,15 +15,14 @@ use std::collections::{HashMap, HashSet};
 
 /// A row of the result.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Stored {
+pub(super) struct StoredRow {
     pub cluster: i64,
     /// The first row of equal content.
     pub class: i64,
     pub fp: Option<u64>,
 }
 
-/// A row as the rule that chooses the kept row sees it: rank, then number; the
-/// least is kept.
+/// What decides which row of a cluster is kept: rank, then arrival number; the least is kept.
 pub(super) type Standing = (i64, i64);
 
 /// Texts in a temporary file.
@@ -33,12 +31,12 @@ struct Contents {
     length: u64,
 }
 
-/// Where a text is, and its bytes.
+/// The offset of a text and its length in bytes.
 type Place = (u64, usize);
 
 impl Contents {
     fn add(&mut self, text: &str) -> Place {
-        done(self.file.append(text.as_bytes()));
+        unwrap_or_raise(self.file.append(text.as_bytes()));
         self.length += text.len() as u64;
         (self.length - text.len() as u64, text.len())
     }
@@ -46,29 +44,29 @@ impl Contents {
     fn get(&mut self, (at, bytes): Place) -> String {
         let mut read = filled(0, bytes).or_raise();
         if bytes > 0 {
-            done(self.file.read(at, &mut read));
+            unwrap_or_raise(self.file.read(at, &mut read));
         }
         String::from_utf8(read).unwrap_or_default()
     }
 }
 
-/// Contents that are read in one query; more are read in several.
+/// Contents read by one query at most.
 const CONTENTS: usize = 100_000;
 
-pub(super) struct Known<'j> {
+pub(super) struct StoredRows<'j> {
     job: &'j Job,
-    rows: HashMap<i64, Stored>,
+    rows: HashMap<i64, StoredRow>,
     /// The kept rows of their clusters.
     keepers: HashMap<i64, Standing>,
     /// Contents that were read, in a temporary file.
     read: Contents,
-    /// Where the content of a row is in it; `None`: the query has it no longer.
+    /// The place of a row's content in it; `None` if the query does not return it any more.
     at: HashMap<i64, Option<Place>>,
 }
 
-impl<'j> Known<'j> {
-    pub(super) fn new(job: &'j Job) -> Known<'j> {
-        Known {
+impl<'j> StoredRows<'j> {
+    pub(super) fn new(job: &'j Job) -> StoredRows<'j> {
+        StoredRows {
             job,
             rows: HashMap::new(),
             keepers: HashMap::new(),
@@ -77,8 +75,8 @@ impl<'j> Known<'j> {
         }
     }
 
-    /// Learns of rows by their numbers.
-    pub(super) fn learn(&mut self, arrivals: impl Iterator<Item = i64>) {
+    /// Loads rows by their arrival numbers.
+    pub(super) fn load_rows(&mut self, arrivals: impl Iterator<Item = i64>) {
         let unknown: HashSet<i64> = arrivals.filter(|arrival| !self.rows.contains_key(arrival)).collect();
         if unknown.is_empty() {
             return;
@@ -98,7 +96,7 @@ impl<'j> Known<'j> {
             };
             rows.room(1).or_raise();
             keepers.room(1).or_raise();
-            rows.insert(arrival, Stored { cluster, class, fp: value(3).map(i64::cast_unsigned) });
+            rows.insert(arrival, StoredRow { cluster, class, fp: value(3).map(i64::cast_unsigned) });
             if let (Some(rank), Some(keeper)) = (value(4), value(5)) {
                 keepers.insert(cluster, (rank, keeper));
             }
@@ -106,19 +104,19 @@ impl<'j> Known<'j> {
         self.within_limit();
     }
 
-    /// Texts wait in a file, but not where they are.
+    /// Texts are in a file, but their places are in memory.
     fn within_limit(&self) {
         const BYTES: [usize; 3] = [72, 40, 48];
         let entries = [self.rows.len(), self.keepers.len(), self.at.len()];
         within_memory_limit(entries.iter().zip(BYTES).map(|(entries, bytes)| entries * bytes).sum());
     }
 
-    /// A row that was learnt of.
-    pub(super) fn row(&self, arrival: i64) -> Stored {
+    /// A row that was loaded.
+    pub(super) fn row(&self, arrival: i64) -> StoredRow {
         *self.rows.get(&arrival).unwrap_or_else(|| raise_taken_out())
     }
 
-    /// The kept row of the cluster of a row that was learnt of.
+    /// The kept row of the cluster of a row that was loaded.
     pub(super) fn keeper(&self, cluster: i64) -> Standing {
         *self.keepers.get(&cluster).unwrap_or_else(|| raise_taken_out())
     }
@@ -128,8 +126,8 @@ impl<'j> Known<'j> {
         self.job.options.n
     }
 
-    /// Reads contents, each once.
-    pub(super) fn load(&mut self, arrivals: impl Iterator<Item = i64>) {
+    /// Loads contents, each once.
+    pub(super) fn load_contents(&mut self, arrivals: impl Iterator<Item = i64>) {
         let wanted: HashSet<i64> = arrivals.filter(|arrival| !self.at.contains_key(arrival)).collect();
         for part in sorted(wanted).chunks(CONTENTS) {
             self.at.room(part.len()).or_raise();
@@ -140,8 +138,8 @@ impl<'j> Known<'j> {
         }
     }
 
-    /// Where the first row of a content is gone from the query or has another
-    /// content now, a copy of it may still have what the first one had.
+    /// For rows that the query does not return any more, or with another content, loads the content
+    /// of a copy instead.
     fn load_copies(&mut self, firsts: &[i64]) {
         const COPIES: usize = 100;
         if firsts.is_empty() {
@@ -168,8 +166,7 @@ impl<'j> Known<'j> {
         }
     }
 
-    /// Reads contents that are still those that were taken in; gives the rows that
-    /// have none.
+    /// Loads the contents that have not changed since they were taken in; returns the other rows.
     fn load_part(&mut self, arrivals: &[i64]) -> Vec<i64> {
         let Job { table, query, id, content, equals, .. } = self.job;
         let numbers = Argument::of(arrivals.to_vec());
@@ -183,8 +180,8 @@ impl<'j> Known<'j> {
             ids = row.get(0).map(|array| Argument::copy_of_array(array, self.job.ids_type));
         });
         let Some(ids) = ids else { return Vec::new() };
-        // Ids are given as a constant, so that the condition reaches an index
-        // of the table behind the query, or is one pass with a hash table.
+        // The ids are a constant, so that the condition can use an index of the table behind the
+        // query.
         let sql = format!(
             "SELECT t.arrival, q.{content}::pg_catalog.text, t.hash FROM ({query}\n) AS q JOIN {} AS t ON t.id {equals} q.{id} \
              WHERE q.{id} {equals} ANY ($1) AND t.arrival OPERATOR(pg_catalog.=) ANY ($2)",
@@ -203,14 +200,14 @@ impl<'j> Known<'j> {
         arrivals.iter().copied().filter(|arrival| self.at.get(arrival).copied().flatten().is_none()).collect()
     }
 
-    /// The content of a row that was loaded; `None` if the query has none.
+    /// The content of a row, if it was loaded.
     pub(super) fn content(&mut self, arrival: i64) -> Option<String> {
         let place = self.at.get(&arrival).copied().flatten()?;
         Some(self.read.get(place))
     }
 
-    /// Gives the content of a row that the caller has, so that it is not read.
-    pub(super) fn put(&mut self, arrival: i64, content: &str) {
+    /// Adds a content that the caller has, so that it is not loaded.
+    pub(super) fn add_content(&mut self, arrival: i64, content: &str) {
         self.at.room(1).or_raise();
         self.at.insert(arrival, Some(self.read.add(content)));
     }

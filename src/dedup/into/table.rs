@@ -1,5 +1,5 @@
-//! The result and the two tables beside it: they belong to whoever calls, and
-//! are ordinary tables to everybody and to pg_dump.
+//! The table of the result and the two tables that belong to it. They are ordinary tables, owned by
+//! the caller.
 
 use crate::pg::catalog::{object_name, quoted, schema};
 use crate::pg::spi::{Argument, execute, query_all, scalar};
@@ -7,7 +7,7 @@ use crate::pg::{Values, raise};
 use pgrx::prelude::*;
 
 pub(super) struct Table {
-    /// The result, with its schema, quoted; and the tables beside it.
+    /// The result and the tables that belong to it, with schema, quoted.
     pub name: String,
     pub merges: String,
     pub state: String,
@@ -21,8 +21,7 @@ const COLUMNS: &str = "id cluster keeper stage distance similarity arrival same_
 const MERGES: &str = "merge merged_at kept absorbed a b distance similarity";
 const STATE: &str = "result query options arrivals search_path";
 
-/// What a result is made of; the options and the search path as they are written
-/// down.
+/// The query, options and search path of a result, as stored.
 pub(super) struct State<'a> {
     pub query: &'a str,
     pub options: &'a str,
@@ -32,16 +31,16 @@ pub(super) struct State<'a> {
 struct Relation {
     kind: String,
     owner: String,
-    /// It belongs to the caller.
+    /// Whether the caller owns it.
     own: bool,
     columns: String,
     id_type: Option<String>,
-    /// What it has that a result must not have.
+    /// A property that a result must not have.
     hindrance: Option<String>,
 }
 
 impl Table {
-    /// The result of that name, which must be there and the caller's own.
+    /// The result of that name, which must exist and belong to the caller.
     pub(super) fn of_caller(result: &str) -> Table {
         let table = Table::called(result);
         if !table.exists() {
@@ -87,7 +86,7 @@ impl Table {
         }
     }
 
-    /// What the catalogue says of a relation.
+    /// Looks up a relation in the catalogue.
     fn relation(&self, name: &str) -> Option<Relation> {
         const SQL: &str = "SELECT c.relkind::pg_catalog.text, \
                  pg_catalog.pg_get_userbyid(c.relowner)::pg_catalog.text, \
@@ -137,9 +136,9 @@ impl Table {
         query_all(SQL, &[Argument::of(name)], read).pop()?
     }
 
-    /// Whether the result is there. What is there under its names must be a result,
-    /// the caller's own, and have nothing by which somebody else's code would run as
-    /// the caller.
+    /// Whether the result exists. Raises an error if the tables of these names are not a result,
+    /// belong to another role, or have triggers, rules or the like by which code of other roles
+    /// would run as the caller.
     pub(super) fn exists(&self) -> bool {
         let Some(found) = self.relation(&self.name) else { return false };
         let beside = [&self.merges, &self.state].map(|name| self.relation(name));
@@ -170,9 +169,9 @@ impl Table {
         true
     }
 
-    /// The search path of the query, once a row has arrived.
+    /// The search path of the query, if the result has rows.
     pub(super) fn path(&self) -> Option<String> {
-        // The tables cannot be exchanged for others from here on.
+        // From here on the tables cannot be replaced by others.
         execute(
             &format!("LOCK TABLE {}, {}, {} IN ACCESS SHARE MODE", self.name, self.merges, self.state),
             &[],
@@ -194,7 +193,7 @@ impl Table {
             .unwrap_or_else(|| self.refuse_foreign())
     }
 
-    /// Refuses another query or other options than those of the result.
+    /// Raises an error if the result is of another query or other options.
     pub(super) fn check(&self, id_type: &str, wanted: &State<'_>) {
         self.exists();
         let kept = format!(
@@ -236,7 +235,7 @@ impl Table {
         }
     }
 
-    /// Makes a result to which no row has come one of another query. Whether none has.
+    /// Changes the query and the options of a result without rows. Returns false if it has rows.
     pub(super) fn adopt(&self, id_type: &str, wanted: &State<'_>) -> bool {
         let Table { name, merges, state, .. } = self;
         if self.arrivals() > 0 {
@@ -272,8 +271,8 @@ impl Table {
             }
         }
         let Table { name, merges, state, .. } = self;
-        // The defaults let the catalogue know which corpora and dictionaries
-        // the result needs: they are not dropped under it.
+        // As defaults, query and options are in the catalogue, where dropping a corpus or a
+        // dictionary looks for uses.
         let [query, options] = [first.query, first.options].map(pgrx::spi::quote_literal);
         for sql in [
             format!(
@@ -308,8 +307,8 @@ impl Table {
         execute(&sql, &[name, first.query, first.options, first.path].map(Argument::of));
     }
 
-    /// Lets readers in and everybody else wait. Only who has rights on the tables
-    /// can hold a lock that conflicts.
+    /// The statement that locks out writers but not readers. Only roles with rights on the tables
+    /// can hold a conflicting lock.
     pub(super) fn lock(&self) -> String {
         let Table { name, merges, state, .. } = self;
         format!(
@@ -317,7 +316,7 @@ impl Table {
         )
     }
 
-    /// How many rows have ever arrived: the number of the last one.
+    /// How many rows have ever arrived: the arrival number of the last one.
     pub(super) fn arrivals(&self) -> i64 {
         let sql = format!("SELECT s.arrivals FROM {} AS s", self.state);
         query_all(&sql, &[], |row| row.bigint(0)).pop().flatten().unwrap_or_else(|| self.refuse_foreign())
@@ -333,7 +332,7 @@ impl Table {
         scalar(SQL, &[Argument::of(self.name.as_str())]).is_some()
     }
 
-    /// Made when a first load is over: it is faster to build than to fill.
+    /// Creates that index, after the first load because building it is faster than filling it.
     pub(super) fn make_search_index(&self) {
         if !self.has_search_index() {
             execute(&format!("CREATE INDEX ON {} USING banding (fp) WHERE same_as IS NULL", self.name), &[]);

@@ -1,12 +1,11 @@
-//! What a batch changes in the result, all of it in one transaction: its rows,
-//! the rows of clusters that were merged or have another kept row, the log of
-//! merges.
+//! Writes a batch to the result in one transaction: its rows, the rows of clusters that were merged
+//! or have another kept row, the log of merges.
 
 use super::batch::Batch;
 use super::job::Job;
-use super::progress::Taken;
+use super::progress::BatchCounts;
 use super::rewrite::{Change, Compared, compare, rewrite};
-use super::stored::{Known, Standing};
+use super::stored::{Standing, StoredRows};
 use crate::pg::spi::{Argument, execute};
 use dedup_core::cluster::{Growing, Merge, Pair};
 use dedup_core::interrupt;
@@ -14,7 +13,7 @@ use dedup_core::signature::jaccard;
 use pgrx::datum::Uuid;
 use std::collections::HashMap;
 
-/// Where a set of rows ends up.
+/// The cluster of a set of rows, and its best row.
 struct Set {
     cluster: i64,
     best: Standing,
@@ -24,29 +23,29 @@ pub(super) fn write(
     job: &Job,
     ids: Argument,
     batch: &Batch,
-    known: &mut Known<'_>,
+    stored: &mut StoredRows<'_>,
     clusters: &mut Growing<Pair>,
-) -> Taken {
-    let sets = sets(batch, known, clusters);
+) -> BatchCounts {
+    let sets = sets(batch, stored, clusters);
     let mut changes = HashMap::new();
     for name in clusters.clusters() {
         let node = clusters.cluster(name);
         let Some(set) = sets.get(&clusters.root(node)) else { continue };
-        let keeper = known.keeper(name);
+        let keeper = stored.keeper(name);
         if name != set.cluster || keeper != set.best {
             changes.insert(name, Change { cluster: set.cluster, keeper: set.best.1 });
         }
     }
-    insert(job, ids, batch, known, clusters, &sets);
-    rewrite(job, known, &changes);
-    log_merges(job, known, clusters);
+    insert(job, ids, batch, stored, clusters, &sets);
+    rewrite(job, stored, &changes);
+    log_merges(job, stored, clusters);
     let arrived = batch.arrival(batch.rows.len() as u32 - 1);
     execute(&format!("UPDATE {} SET arrivals = $1", job.table.state), &[Argument::of(arrived)]);
-    Taken { base: batch.base, rows: batch.rows.len() as i64, merges: clusters.merges().len() as i64 }
+    BatchCounts { base: batch.base, rows: batch.rows.len() as i64, merges: clusters.merges().len() as i64 }
 }
 
 /// The sets that have a new row, by their roots.
-fn sets(batch: &Batch, known: &Known<'_>, clusters: &mut Growing<Pair>) -> HashMap<u32, Set> {
+fn sets(batch: &Batch, stored: &StoredRows<'_>, clusters: &mut Growing<Pair>) -> HashMap<u32, Set> {
     let mut sets: HashMap<u32, Set> = HashMap::new();
     for (number, row) in (0u32..).zip(&batch.rows) {
         let root = clusters.root(number);
@@ -58,7 +57,7 @@ fn sets(batch: &Batch, known: &Known<'_>, clusters: &mut Growing<Pair>) -> HashM
     for name in clusters.clusters() {
         let node = clusters.cluster(name);
         if let Some(set) = sets.get_mut(&clusters.root(node)) {
-            set.best = set.best.min(known.keeper(name));
+            set.best = set.best.min(stored.keeper(name));
         }
     }
     sets
@@ -83,22 +82,22 @@ fn insert(
     job: &Job,
     ids: Argument,
     batch: &Batch,
-    known: &mut Known<'_>,
+    stored: &mut StoredRows<'_>,
     clusters: &mut Growing<Pair>,
     sets: &HashMap<u32, Set>,
 ) {
     let old = |keeper: i64| keeper <= batch.base;
-    known.learn(sets.values().map(|set| set.best.1).filter(|&keeper| old(keeper)));
+    stored.load_rows(sets.values().map(|set| set.best.1).filter(|&keeper| old(keeper)));
     let mut columns = Columns::default();
     let mut needed = Vec::new();
     for (number, _) in (0u32..).zip(&batch.rows) {
         let keeper = sets[&clusters.root(number)].best.1;
-        if old(keeper) && known.row(keeper).class != batch.class(number) {
+        if old(keeper) && stored.row(keeper).class != batch.class(number) {
             needed.push(keeper);
         }
     }
-    known.load(needed.into_iter());
-    // Rows of equal content have equal answers.
+    stored.load_contents(needed.into_iter());
+    // Rows of equal content have the same distance and similarity.
     let mut classes: HashMap<i64, Compared> = HashMap::new();
     for (number, row) in (0u32..).zip(&batch.rows) {
         interrupt::check();
@@ -107,7 +106,7 @@ fn insert(
         let keeper = set.best.1;
         let (keeper_class, keeper_fp) = match batch.row(keeper) {
             Some(keeper) => (batch.class(keeper), batch.rows[keeper as usize].fp),
-            None => (known.row(keeper).class, known.row(keeper).fp),
+            None => (stored.row(keeper).class, stored.row(keeper).fp),
         };
         let nothing = Compared { distance: None, similarity: None };
         let (stage, near) = if row.empty {
@@ -119,7 +118,7 @@ fn insert(
         } else {
             let near = *classes
                 .entry(class)
-                .or_insert_with(|| compare(known, (arrival, row.fp), (keeper, keeper_fp)));
+                .or_insert_with(|| compare(stored, (arrival, row.fp), (keeper, keeper_fp)));
             ("near", near)
         };
         columns.n.push(row.n);
@@ -169,15 +168,15 @@ impl Columns {
     }
 }
 
-/// Which cluster went into which, because of which two rows.
-fn log_merges(job: &Job, known: &mut Known<'_>, clusters: &Growing<Pair>) {
+/// Logs which cluster was absorbed by which, because of which two rows.
+fn log_merges(job: &Job, stored: &mut StoredRows<'_>, clusters: &Growing<Pair>) {
     let merges = clusters.merges();
     if merges.is_empty() {
         return;
     }
-    known.load(merges.iter().flat_map(|merge| [merge.because.a, merge.because.b]));
+    stored.load_contents(merges.iter().flat_map(|merge| [merge.because.a, merge.because.b]));
     let similarity = |pair: Pair| {
-        let contents = known.content(pair.a).zip(known.content(pair.b));
+        let contents = stored.content(pair.a).zip(stored.content(pair.b));
         contents.map(|(a, b)| jaccard(&a, &b, job.options.n))
     };
     let similarities: Vec<Option<f64>> = merges.iter().map(|merge| merge.because).map(similarity).collect();

@@ -1,0 +1,108 @@
+//! The locks by which guards of different transactions know of each other. They are in PostgreSQL's
+//! lock table under tags that nothing else uses (type `userlock`), so they end with the transaction
+//! in any case, survive PREPARE TRANSACTION, and are visible in `pg_locks`.
+//!
+//! A tag has three numbers and a kind. A transaction has at most
+//! [`MAX_PUBLICATIONS`](super::publish::MAX_PUBLICATIONS) publications per fingerprint column of
+//! a table, one [`PUBLISHES`] lock per table, and one [`EDGE`].
+
+use pgrx::pg_sys;
+
+/// (waiter, target, 0): one transaction waits for another.
+pub(super) const EDGE: u16 = 1;
+/// (0, database, 0): held for a moment to add an edge.
+pub(super) const ADDING_EDGE: u16 = 2;
+/// (0, database, table): held for a moment to publish.
+pub(super) const PUBLISHING: u16 = 3;
+/// (0, database, table): held in share mode by all transactions that have published a row of the
+/// table.
+pub(super) const PUBLISHES: u16 = 4;
+/// (transaction, halves of a fingerprint): a row is about to be stored. The other bits of the kind
+/// identify the column.
+pub(super) const PUBLICATION: u16 = 0x8000;
+
+/// A lock tag of guards.
+pub(super) fn tag(first: u32, second: u32, third: u32, kind: u16) -> pg_sys::LOCKTAG {
+    pg_sys::LOCKTAG {
+        locktag_field1: first,
+        locktag_field2: second,
+        locktag_field3: third,
+        locktag_field4: kind,
+        locktag_type: pg_sys::LockTagType::LOCKTAG_USERLOCK as u8,
+        locktag_lockmethodid: pg_sys::USER_LOCKMETHOD as u8,
+    }
+}
+
+/// The number of the database.
+pub(super) fn database() -> u32 {
+    // SAFETY: a plain read of a variable that is set when the backend starts.
+    u32::from(unsafe { pg_sys::MyDatabaseId })
+}
+
+/// Takes a lock for a short time. It belongs to the running (sub)transaction: if that fails before
+/// the lock is released, its rollback releases it.
+pub(super) fn lock(tag: &pg_sys::LOCKTAG) {
+    // SAFETY: inside a transaction.
+    unsafe { pg_sys::LockAcquire(tag, pg_sys::ExclusiveLock as i32, false, false) };
+}
+
+/// Releases a lock that [`lock`] took.
+pub(super) fn unlock(tag: &pg_sys::LOCKTAG) {
+    // SAFETY: as in `lock`.
+    unsafe { pg_sys::LockRelease(tag, pg_sys::ExclusiveLock as i32, false) };
+}
+
+/// Takes or releases locks that belong to the whole transaction: a later statement releases them,
+/// or the end of the transaction.
+pub(super) fn for_transaction(work: impl FnOnce()) {
+    // SAFETY: inside a transaction; the owner is put back, by the rollback if
+    // there is an error.
+    unsafe {
+        let owner = pg_sys::CurrentResourceOwner;
+        pg_sys::CurrentResourceOwner = pg_sys::TopTransactionResourceOwner;
+        work();
+        pg_sys::CurrentResourceOwner = owner;
+    }
+}
+
+/// The identity of a transaction, also a prepared one, in the lock table.
+pub(super) type Holder = (i32, u32);
+
+fn holder(lock: &pg_sys::LockInstanceData) -> Holder {
+    #[cfg(any(feature = "pg14", feature = "pg15", feature = "pg16"))]
+    {
+        (lock.backend, lock.lxid)
+    }
+    #[cfg(not(any(feature = "pg14", feature = "pg15", feature = "pg16")))]
+    {
+        (lock.vxid.procNumber, lock.vxid.localTransactionId)
+    }
+}
+
+/// The locks of guards, of any transaction, whose tags `wanted` accepts.
+pub(super) fn held(wanted: impl Fn(&pg_sys::LOCKTAG) -> bool) -> Vec<(pg_sys::LOCKTAG, Holder)> {
+    // SAFETY: the function gives an array of as many locks as it says.
+    unsafe {
+        let data = pg_sys::GetLockStatusData();
+        let locks = std::slice::from_raw_parts((*data).locks, (*data).nelements as usize);
+        let ours = locks.iter().filter(|lock| {
+            lock.holdMask != 0 && lock.locktag.locktag_type == pg_sys::LockTagType::LOCKTAG_USERLOCK as u8
+        });
+        let found =
+            ours.filter(|lock| wanted(&lock.locktag)).map(|lock| (lock.locktag, holder(lock))).collect();
+        pg_sys::pfree((*data).locks.cast());
+        pg_sys::pfree(data.cast());
+        found
+    }
+}
+
+/// Whether no other transaction holds the lock in any mode.
+pub(super) fn is_alone(tag: &pg_sys::LOCKTAG) -> bool {
+    let mut others = 0;
+    // SAFETY: the function counts what it gives; it gives memory of its own.
+    unsafe {
+        let found = pg_sys::GetLockConflicts(tag, pg_sys::ExclusiveLock as i32, &mut others);
+        pg_sys::pfree(found.cast());
+    }
+    others == 0
+}
