@@ -9,34 +9,21 @@ decode() {
     iconv -f "${encoding:-UTF-8}" -t UTF-8 "$file" | LC_ALL=C sed $'1s/^\xEF\xBB\xBF//'
 }
 
-# The names in the header, one a line. Quoted names may hold anything; a name
-# that is empty or too long for PostgreSQL becomes its number, one that was
-# there before gets a number.
+# The names in the header, one per line. A name that is empty or too long for PostgreSQL becomes its number, one that
+# was there before gets its number.
 header() {
-    { decode || true; } | LC_ALL=C awk -v delimiter="$delimiter" '
-        function put() {
-            gsub(/[\r\n\t ]+/, " ", name)
-            sub(/^ /, "", name)
-            sub(/ $/, "", name)
-            fields++
-            if (name == "" || length(name) > 60) name = "column_" fields
-            while (name in seen) name = name "_" fields
-            seen[name] = 1
-            print name
-            name = ""
-        }
-        {
-            if (quoted) name = name "\n"
-            for (i = 1; i <= length($0); i++) {
-                c = substr($0, i, 1)
-                if (c == "\"") {
-                    if (quoted && substr($0, i + 1, 1) == "\"") { name = name c; i++ }
-                    else quoted = !quoted
-                } else if (c == delimiter && !quoted) put()
-                else name = name c
-            }
-            if (!quoted) { put(); exit }
-        }'
+    local beginning
+    beginning=$({ decode || true; } | head -n 20 | head -c 100000 | iconv -c -f UTF-8 -t UTF-8)
+    psql -At -v beginning="$beginning" -v delimiter="$delimiter" <<'SQL'
+SELECT CASE WHEN row_number() OVER (PARTITION BY name ORDER BY number) > 1 THEN name || '_' || number ELSE name END
+FROM substring(:'beginning' FROM '^(?:[^"\r\n]|"(?:[^"]|"")*")*') AS record,
+    regexp_matches(:'delimiter' || record, format('[\%s]((?:[^"\%1$s]|"(?:[^"]|"")*")*)', :'delimiter'), 'g')
+        WITH ORDINALITY AS field (match, number),
+    replace(regexp_replace(match[1], '^\s*"|"\s*$', '', 'g'), '""', '"') AS unquoted,
+    btrim(regexp_replace(unquoted, '\s+', ' ', 'g')) AS plain,
+    LATERAL (SELECT CASE WHEN plain = '' OR octet_length(plain) > 60 THEN 'column_' || number ELSE plain END) AS named (name)
+WHERE record <> '' ORDER BY number
+SQL
 }
 
 identifier() { printf '"%s"' "${1//\"/\"\"}"; }

@@ -1,17 +1,4 @@
-//! Replays the experiments of the five papers, on the generated petition desk
-//! or on a labelled file, and writes what it measures as Markdown and SVG.
-//!
-//! ```text
-//! cargo run --release -p dedup_papers -- [--rows N] [--file F.csv [--pairs P.csv]] [--only p1,p4] [--quick] [--out docs/papers] [--tables DIR]
-//! cargo run --release -p dedup_papers -- [--rows N] [--file F.csv [--pairs P.csv]] --texts OUT.csv
-//! ```
-//!
-//! A labelled file is CSV with a column `body` (or `text`, `content`) and a
-//! column `cluster` (or `label`), equal for rows that are duplicates of each
-//! other; `title`, `department`, `petitioner` and `topic` are used if they
-//! are there. Instead of a cluster it can have an `id`, and a file of pairs
-//! (`id1`, `id2`) says what are duplicates; if that has a column `matter` or
-//! `label`, the pairs of which it says `same`.
+//! Replays the experiments of the five papers, and writes what it measures as Markdown and SVG.
 
 mod data;
 mod edits;
@@ -22,63 +9,46 @@ mod p3;
 mod p4;
 mod p5;
 mod report;
-mod svg;
 
+use clap::Parser;
 use data::Data;
 use std::path::PathBuf;
 use std::process::exit;
 
-/// What the command line says.
+/// Replays the experiments of the five papers on the generated petition desk or on a labelled file
+///
+/// A labelled file is CSV with a column `body` (or `text`, `content`) and a column `cluster` (or `label`), equal for
+/// rows that are duplicates of each other; `title`, `department`, `petitioner` and `topic` are used if they are there.
+#[derive(Parser)]
 struct Options {
+    /// Rows of the generated desk
+    #[arg(long, value_name = "N", default_value_t = 150_000)]
     rows: u64,
+    /// Labelled texts, instead of the desk
+    #[arg(long, value_name = "CSV")]
     file: Option<PathBuf>,
+    /// Pairs (id1, id2) of the file's column `id` that are duplicates, instead of its clusters; where this file has a
+    /// column `matter` or `label`, only those of which it says `same`
+    #[arg(long, value_name = "CSV", requires = "file")]
     pairs: Option<PathBuf>,
+    /// Only these papers
+    #[arg(long, value_name = "PAPER,…", value_delimiter = ',', value_parser = PAPERS)]
     only: Vec<String>,
-    /// Where the plots go.
+    /// Directory of the plots
+    #[arg(long, value_name = "DIR", default_value = "docs/papers")]
     out: PathBuf,
-    /// Where the tables go, a file a paper.
+    /// Directory of the tables, a file per paper
+    #[arg(long, value_name = "DIR", default_value = "target/papers")]
     tables: PathBuf,
-    /// Only write the texts to this file, for experiments in SQL.
+    /// Only write the texts to this file, for experiments in SQL
+    #[arg(long, value_name = "CSV")]
     texts: Option<PathBuf>,
+    /// Fewer texts
+    #[arg(long)]
     quick: bool,
 }
 
-const USAGE: &str =
-    "usage: dedup_papers [--rows N] [--file F.csv [--pairs P.csv]] [--only p1,p2,…] [--quick] [--out DIR] [--tables DIR]
-       dedup_papers [--rows N] [--file F.csv [--pairs P.csv]] --texts OUT.csv";
 const PAPERS: [&str; 5] = ["p1", "p2", "p3", "p4", "p5"];
-
-fn options() -> Result<Options, String> {
-    let mut options = Options {
-        rows: 150_000,
-        file: None,
-        pairs: None,
-        only: Vec::new(),
-        out: PathBuf::from("docs/papers"),
-        tables: PathBuf::from("target/papers"),
-        texts: None,
-        quick: false,
-    };
-    let mut args = std::env::args().skip(1);
-    while let Some(arg) = args.next() {
-        let mut value = || args.next().ok_or(format!("{arg} needs a value"));
-        match arg.as_str() {
-            "--rows" => options.rows = value()?.parse().map_err(|_| "--rows is a number")?,
-            "--file" => options.file = Some(value()?.into()),
-            "--pairs" => options.pairs = Some(value()?.into()),
-            "--only" => options.only = value()?.split(',').map(str::to_owned).collect(),
-            "--out" => options.out = value()?.into(),
-            "--tables" => options.tables = value()?.into(),
-            "--texts" => options.texts = Some(value()?.into()),
-            "--quick" => options.quick = true,
-            _ => return Err(format!("unknown argument {arg}")),
-        }
-    }
-    match options.only.iter().find(|name| !PAPERS.contains(&name.as_str())) {
-        Some(name) => Err(format!("--only {name}: the papers are {}", PAPERS.join(", "))),
-        None => Ok(options),
-    }
-}
 
 fn fail(error: impl std::fmt::Display) -> ! {
     eprintln!("{error}");
@@ -86,10 +56,7 @@ fn fail(error: impl std::fmt::Display) -> ! {
 }
 
 fn main() {
-    let options = options().unwrap_or_else(|error| {
-        eprintln!("{error}\n{USAGE}");
-        exit(2)
-    });
+    let options = Options::parse();
     let rows = if options.quick { options.rows.min(30_000) } else { options.rows };
     let data = match &options.file {
         Some(file) => Data::read(file, options.pairs.as_deref()),

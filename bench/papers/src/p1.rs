@@ -2,12 +2,12 @@
 
 use crate::data::Data;
 use crate::report::{Section, percent, time, timed};
-use crate::svg::Plot;
 use dedup_core::cluster::{Pairs, Settings};
 use dedup_core::exact::{Bloom, DigitTrie, ExactSet, Hashing, Rule, Shape};
 use dedup_core::external::MemoryHost;
 use dedup_core::features::{Extractor, TextRecipe};
 use dedup_core::signature::hamming;
+use dedup_plot::Plot;
 use serde_json::json;
 
 /// Runs the experiments.

@@ -5,12 +5,12 @@ use crate::data::{Data, Doc};
 use crate::found::{Score, near, sharing};
 use crate::p1::join;
 use crate::report::{Section, time, timed};
-use crate::svg::Plot;
 use dedup_core::cluster::SinglePass;
 use dedup_core::features::{Extractor, Hash, RowRecipe, TextRecipe};
 use dedup_core::signature::hamming;
 use dedup_core::signature::imatch::{Lexicon, LexiconBuilder};
 use dedup_core::text::{Segmenter, normalize};
+use dedup_plot::Plot;
 use serde_json::{Value, json};
 
 /// Runs the experiments.

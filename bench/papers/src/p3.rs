@@ -5,12 +5,12 @@ use crate::data::{Data, Doc};
 use crate::found::{Score, near};
 use crate::p2::prints;
 use crate::report::{Section, percent};
-use crate::svg::Plot;
 use dedup_core::features::{
     Corpus, CorpusBuilder, Dictionary, Extractor, RecipeError, Resolver, TextRecipe, missing,
 };
 use dedup_core::signature::minhash::{Family, element, signature, similarity};
 use dedup_core::signature::{combined, hamming};
+use dedup_plot::Plot;
 use serde_json::json;
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -4,9 +4,9 @@ use crate::data::Data;
 use crate::edits;
 use crate::p2::{prints, single_pass};
 use crate::report::{Section, percent, time, timed};
-use crate::svg::Plot;
 use dedup_core::signature::sets::Overlap;
 use dedup_core::signature::{hamming, shingle};
+use dedup_plot::Plot;
 use petition_desk::rng::Rng;
 use serde_json::{Value, json};
 

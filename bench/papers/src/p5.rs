@@ -4,12 +4,12 @@ use crate::data::{Data, Doc};
 use crate::edits;
 use crate::found::Score;
 use crate::report::{Section, time, timed};
-use crate::svg::Plot;
 use dedup_core::features::stop_words;
 use dedup_core::signature::sentence::{self, Sentence};
 use dedup_core::signature::sets::Overlap;
 use dedup_core::signature::shingle;
 use dedup_core::signature::spotsigs::{ANTECEDENTS, Spots};
+use dedup_plot::Plot;
 use petition_desk::rng::Rng;
 
 /// A detector: its name, the similarity of two texts by their numbers.

@@ -1,6 +1,6 @@
 //! Tables and plots of one paper.
 
-use crate::svg::Plot;
+use dedup_plot::Plot;
 use std::fmt::Write;
 use std::path::Path;
 

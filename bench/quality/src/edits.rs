@@ -5,11 +5,12 @@
 //! texts, as one block in the middle of the text; what is deleted is one block.
 
 use crate::data::{Data, fail};
-use crate::svg;
 use dedup_core::evaluate::{Background, Profile};
 use dedup_core::features::{Extractor, TextRecipe};
 use dedup_core::signature::{hamming, jaccard};
+use dedup_plot::Plot;
 use serde_json::json;
+use std::path::Path;
 
 const BANDS: [(usize, usize); 5] = [(20, 60), (60, 150), (150, 400), (400, 1000), (1000, 2500)];
 const SHARES: [usize; 6] = [1, 2, 5, 10, 15, 20];
@@ -68,7 +69,7 @@ struct Way {
 }
 
 /// Prints the table; false if there are no texts.
-pub fn report(data: &Data, svg: Option<&str>) -> bool {
+pub fn report(data: &Data, svg: Option<&Path>) -> bool {
     let Some(petitions) = data.petitions() else { return false };
     let bodies: Vec<Vec<char>> = petitions.iter().map(|it| it.body.trim().chars().collect()).collect();
     let recipe = |json| TextRecipe::from_json(&json).unwrap_or_else(|error| fail("recipe", error));
@@ -77,7 +78,7 @@ pub fn report(data: &Data, svg: Option<&str>) -> bool {
     );
     println!("| length | edit | way | {} | false |", SHARES.map(|share| format!("{share} %")).join(" | "));
     println!("|---|---|---|{}---|", "---|".repeat(SHARES.len()));
-    let mut curves = Vec::new();
+    let mut plots: Vec<Plot> = Vec::new();
     for (low, high) in BANDS {
         let mut random = Random(low as u64);
         let texts: Vec<&[char]> = bodies
@@ -160,18 +161,20 @@ pub fn report(data: &Data, svg: Option<&str>) -> bool {
                 };
                 println!("| {low}-{high} | {name} | {label} | {} | {wrong:.1e} |", cells.join(" | "));
                 if kind != Edit::Reorder && way.name != "P4, SDBM of Java" {
-                    curves.push(svg::Curve {
-                        panel: format!("{low}-{high} characters, {name}"),
-                        ours: way.verify,
-                        points: curve,
+                    let title = format!("{low}-{high} characters, {name}");
+                    let points = shares.iter().map(|&share| share as f64).zip(curve).collect();
+                    let at = plots.iter().position(|plot| plot.title() == title).unwrap_or_else(|| {
+                        plots.push(Plot::new(&title, "% of characters", "share found").up_to(1.0));
+                        plots.len() - 1
                     });
+                    plots[at].add(way.name, points);
                 }
             }
         }
     }
     if let Some(file) = svg {
-        std::fs::write(file, svg::draw(&SHARES, &curves)).unwrap_or_else(|error| fail(file, error));
-        println!("\nCurves: {file}");
+        std::fs::write(file, dedup_plot::sheet(&plots)).unwrap_or_else(|error| fail(file.display(), error));
+        println!("\nCurves: {}", file.display());
     }
     true
 }

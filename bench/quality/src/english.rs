@@ -8,30 +8,17 @@
 
 use crate::english_words::{ANY, BUILDINGS, DAYS, OPENINGS, QUARTERS, REQUESTS, STREETS, SYNONYMS, TOPICS};
 use crate::table::write as write_file;
-use dedup_core::hash::{GOLDEN, mix64};
+use petition_desk::rng::Rng;
 use std::collections::HashMap;
 use std::path::Path;
 
-struct Random(u64);
-
-impl Random {
-    /// SplitMix64.
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_add(GOLDEN);
-        ((u128::from(mix64(self.0)) * limit as u128) >> 64) as usize
-    }
-
-    fn one_of<'a, T: ?Sized>(&mut self, of: &[&'a T]) -> &'a T {
-        of[self.below(of.len())]
-    }
-
-    fn percent(&mut self, share: usize) -> bool {
-        self.below(100) < share
-    }
+/// True for a share of the calls, in percent.
+fn percent(random: &mut Rng, share: usize) -> bool {
+    random.below(100) < share
 }
 
 /// A sentence out of its pattern.
-fn say(pattern: &str, random: &mut Random) -> String {
+fn say(pattern: &str, random: &mut Rng) -> String {
     let mut out = String::new();
     let mut rest = pattern;
     while let Some(at) = rest.find(['[', '{']) {
@@ -41,7 +28,7 @@ fn say(pattern: &str, random: &mut Random) -> String {
         let inner = &rest[at + 1..end];
         if closing == ']' {
             let choices: Vec<&str> = inner.split('|').collect();
-            out.push_str(&say(random.one_of(&choices), random));
+            out.push_str(&say(random.pick(&choices), random));
         } else {
             out.push_str(&name(inner, random));
         }
@@ -51,12 +38,12 @@ fn say(pattern: &str, random: &mut Random) -> String {
     out
 }
 
-fn name(kind: &str, random: &mut Random) -> String {
+fn name(kind: &str, random: &mut Rng) -> String {
     match kind {
-        "quarter" => random.one_of(&QUARTERS).to_owned(),
-        "street" => random.one_of(&STREETS).to_owned(),
-        "building" => random.one_of(&BUILDINGS).to_owned(),
-        "day" => random.one_of(&DAYS).to_owned(),
+        "quarter" => random.pick(&QUARTERS).to_owned(),
+        "street" => random.pick(&STREETS).to_owned(),
+        "building" => random.pick(&BUILDINGS).to_owned(),
+        "day" => random.pick(&DAYS).to_owned(),
         "count" => (3 + random.below(28)).to_string(),
         _ => (40 + random.below(900)).to_string(),
     }
@@ -69,10 +56,10 @@ struct Text {
     sentences: Vec<String>,
 }
 
-fn original(cluster: usize, random: &mut Random) -> Text {
+fn original(cluster: usize, random: &mut Rng) -> Text {
     let (title, details) = TOPICS[random.below(TOPICS.len())];
-    let mut sentences = vec![say(random.one_of(&OPENINGS), random)];
-    let mut take = |pool: &[&str], count: usize, random: &mut Random| {
+    let mut sentences = vec![say(random.pick(&OPENINGS), random)];
+    let mut take = |pool: &[&str], count: usize, random: &mut Rng| {
         let mut pool: Vec<&str> = pool.to_vec();
         for _ in 0..count {
             let pattern = pool.swap_remove(random.below(pool.len()));
@@ -85,7 +72,7 @@ fn original(cluster: usize, random: &mut Random) -> Text {
     Text { cluster, title: say(title, random), sentences }
 }
 
-fn mistype(word: &str, random: &mut Random) -> String {
+fn mistype(word: &str, random: &mut Rng) -> String {
     let mut letters: Vec<char> = word.chars().collect();
     if letters.len() > 3 {
         let at = 1 + random.below(letters.len() - 2);
@@ -103,7 +90,7 @@ fn each_word(sentence: &mut String, mut change: impl FnMut(&str) -> String) {
 }
 
 /// One change of the kind that people make when they file again.
-fn vary(text: &mut Text, random: &mut Random) {
+fn vary(text: &mut Text, random: &mut Rng) {
     let count = text.sentences.len();
     match random.below(7) {
         0 => text
@@ -114,12 +101,12 @@ fn vary(text: &mut Text, random: &mut Random) {
             let share = 1 + random.below(6);
             for sentence in &mut text.sentences {
                 each_word(sentence, |word| {
-                    if random.percent(share) { mistype(word, random) } else { word.to_owned() }
+                    if percent(random, share) { mistype(word, random) } else { word.to_owned() }
                 });
             }
         }
         2 => {
-            let sentence = say(random.one_of(&ANY), random);
+            let sentence = say(random.pick(&ANY), random);
             text.sentences.insert(1 + random.below(count), sentence);
         }
         3 if count > 4 => drop(text.sentences.remove(1 + random.below(count - 1))),
@@ -140,7 +127,7 @@ fn vary(text: &mut Text, random: &mut Random) {
 }
 
 /// The same complaint from elsewhere: every place is exchanged for another.
-fn move_elsewhere(text: &mut Text, random: &mut Random) {
+fn move_elsewhere(text: &mut Text, random: &mut Rng) {
     let mut other: HashMap<&str, &str> = HashMap::new();
     for places in [&QUARTERS[..], &STREETS[..]] {
         let shift = 1 + random.below(places.len() - 1);
@@ -168,12 +155,12 @@ fn says_a_place(text: &Text) -> bool {
 }
 
 fn texts(rows: usize, seed: u64) -> (Vec<Text>, Vec<(usize, usize, &'static str)>) {
-    let mut random = Random(seed);
+    let mut random = Rng::from_state(seed);
     let mut all: Vec<Text> = Vec::with_capacity(rows);
     let mut labels = Vec::new();
     let mut of_cluster: HashMap<usize, Vec<usize>> = HashMap::new();
     for at in 0..rows {
-        let (copies, moves) = (at > 0 && random.percent(20), at > 0 && random.percent(3));
+        let (copies, moves) = (at > 0 && percent(&mut random, 20), at > 0 && percent(&mut random, 3));
         let mut text =
             if copies || moves { all[random.below(at)].clone() } else { original(at, &mut random) };
         if copies {

@@ -1,29 +1,7 @@
 //! Precision and recall on labelled texts: ours beside the papers' recipes.
 //!
-//! ```text
-//! cargo run --release -p dedup_quality -- DIRECTORY [petitions|short|edits|recipes]…
-//!     [--judged-only] [--pairs FILE] [--svg FILE]
-//! cargo run --release -p dedup_quality -- english|desk DIRECTORY [--rows N] [--seed N]
-//! ```
-//!
-//! The directory holds, each as CSV (or `.csv.gz`) with a header, in any order of
-//! columns, one of these files or more:
-//!
-//! | file | columns |
-//! |---|---|
-//! | `petitions.csv` | `id`, `body`; if there are such, `petitioner`, `title` |
-//! | `petition_pairs.csv` | `id1`, `id2`; if there are such, `matter` (`same`, `different`, `unsure`; all are `same` without it) and `jaccard3` |
-//! | `short_texts.csv` | `text` |
-//! | `short_pairs.csv` | `text1`, `text2`; if there is such, `matter` |
-//!
-//! A pair of `petitions.csv` that is not judged counts as wrong, which is right
-//! where all pairs were looked at; `--judged-only` is for files that judge some
-//! pairs only. `--pairs` writes the pairs that the suggested way finds. `english`
-//! and `desk` write such a directory, made up: English complaints, the Chinese desk.
-//!
-//! No setting is fitted to these files: recipes and thresholds are the
-//! documented defaults, radii come from the background of the unlabelled texts
-//! (`near_dup_calibrate`, `dedup_suggest`).
+//! No setting is fitted to the texts: recipes and thresholds are the documented defaults, radii come from the
+//! background of the unlabelled texts (`near_dup_calibrate`, `dedup_suggest`).
 
 mod data;
 mod desk;
@@ -35,95 +13,114 @@ mod petitions;
 mod prints;
 mod recipes;
 mod short;
-mod svg;
 mod table;
 mod truth;
 
+use clap::{Parser, Subcommand, ValueEnum};
 use data::{Data, fail};
+use std::path::PathBuf;
 
-const USAGE: &str = "usage: dedup_quality DIRECTORY [petitions|short|edits|recipes]… [--judged-only] [--pairs FILE] [--svg FILE]
-       dedup_quality english|desk DIRECTORY [--rows N] [--seed N]
-
-DIRECTORY holds petitions.csv and petition_pairs.csv, short_texts.csv and short_pairs.csv, or some of them.
-english and desk write such a directory of made-up texts: complaints in English, the Chinese petition desk.";
-const PARTS: [&str; 4] = ["petitions", "short", "edits", "recipes"];
-
-fn usage(what: &str) -> ! {
-    eprintln!("{what}\n{USAGE}");
-    std::process::exit(2)
+/// Precision and recall on labelled texts
+///
+/// The directory holds, each as CSV (or `.csv.gz`) with a header, in any order of columns, one of these files or more:
+///
+///   petitions.csv       id, body; if there are such, petitioner, title
+///   petition_pairs.csv  id1, id2; if there are such, matter (same, different, unsure; all are same without it), jaccard3
+///   short_texts.csv     text
+///   short_pairs.csv     text1, text2; if there is such, matter
+#[derive(Parser)]
+#[command(
+    verbatim_doc_comment,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    arg_required_else_help = true
+)]
+struct Options {
+    #[command(subcommand)]
+    write: Option<Write>,
+    /// The labelled files
+    #[arg(required = true)]
+    directory: Option<String>,
+    /// What to measure; without it, whatever the files allow except recipes
+    parts: Vec<Part>,
+    /// Pairs of petitions that are not judged do not count; without it they count as different
+    #[arg(long)]
+    judged_only: bool,
+    /// Writes the pairs of petitions found to this file
+    #[arg(long, value_name = "FILE")]
+    pairs: Option<PathBuf>,
+    /// Draws the curves of edits to this file
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
 }
 
-/// Takes an option with its value out of the arguments.
-fn value_of(args: &mut Vec<String>, name: &str) -> Option<String> {
-    let at = args.iter().position(|arg| arg == name)?;
-    args.remove(at);
-    if at == args.len() {
-        usage(&format!("{name} needs a value"))
-    }
-    Some(args.remove(at))
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    Petitions,
+    Short,
+    Edits,
+    Recipes,
 }
 
-fn flag(args: &mut Vec<String>, name: &str) -> bool {
-    let at = args.iter().position(|arg| arg == name);
-    at.map(|at| args.remove(at)).is_some()
-}
-
-fn number(value: Option<String>, default: u64) -> u64 {
-    value.map_or(default, |text| text.parse().unwrap_or_else(|_| usage(&format!("not a number: {text}"))))
+#[derive(Subcommand)]
+enum Write {
+    /// Writes a directory of made-up complaints in English
+    English {
+        directory: String,
+        #[arg(long, default_value_t = 4_000)]
+        rows: usize,
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
+    /// Writes a directory of the generated Chinese petition desk
+    Desk {
+        directory: String,
+        #[arg(long, default_value_t = 10_000)]
+        rows: u64,
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
 }
 
 fn main() {
-    let mut args: Vec<String> = std::env::args().skip(1).collect();
-    if flag(&mut args, "--help") {
-        println!("{USAGE}");
-        return;
-    }
-    if args.first().is_some_and(|arg| arg == "english" || arg == "desk") {
-        let (rows, seed) = (value_of(&mut args, "--rows"), value_of(&mut args, "--seed"));
-        let [made, directory] = args.as_slice() else { usage("english and desk take one directory") };
-        let seed = number(seed, 1);
-        match made.as_str() {
-            "desk" => desk::write(directory, number(rows, 10_000), seed),
-            _ => english::write(directory, number(rows, 4_000) as usize, seed),
-        }
-        return;
-    }
-    let (svg, pairs) = (value_of(&mut args, "--svg"), value_of(&mut args, "--pairs"));
-    let judged_only = flag(&mut args, "--judged-only");
-    let Some((directory, parts)) = args.split_first() else { usage("no directory is given") };
-    if let Some(unknown) = parts.iter().find(|part| !PARTS.contains(&part.as_str())) {
-        usage(&format!("no part {unknown}"))
-    }
+    let options = Options::parse();
+    let directory = match (options.write, &options.directory) {
+        (Some(Write::English { directory, rows, seed }), _) => return english::write(&directory, rows, seed),
+        (Some(Write::Desk { directory, rows, seed }), _) => return desk::write(&directory, rows, seed),
+        (None, directory) => directory.as_deref().unwrap_or_default(),
+    };
     let data = Data::new(directory);
     // Without a part named, those whose files are there.
-    let named = |part: &str| parts.iter().any(|named| named == part);
-    let wanted = |part: &str| parts.is_empty() && part != "recipes" || named(part);
+    let named = |part| options.parts.contains(&part);
+    let wanted = |part| options.parts.is_empty() && part != Part::Recipes || named(part);
     let mut done = false;
-    let mut note = |part: &str, file: &str, ran: bool| {
+    let mut note = |part: Part, file: &str, ran: bool| {
         done |= ran;
-        if !ran && named(part) {
-            fail(directory, format!("{part} needs {file}"))
-        }
         if !ran {
-            println!("\nNo {file}: {part} left out.");
+            let name = part.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
+            if named(part) {
+                fail(directory, format!("{name} needs {file}"))
+            }
+            println!("\nNo {file}: {name} left out.");
         }
     };
-    if wanted("petitions") {
-        let found = petitions::report(&data, judged_only);
-        note("petitions", "petitions.csv", found.is_some());
-        if let (Some(file), Some(found)) = (pairs, found) {
+    if wanted(Part::Petitions) {
+        let found = petitions::report(&data, options.judged_only);
+        note(Part::Petitions, "petitions.csv", found.is_some());
+        if let (Some(file), Some(found)) = (options.pairs, found) {
             let lines: String = found.iter().map(|(a, b)| format!("{a},{b}\n")).collect();
-            std::fs::write(&file, format!("id1,id2\n{lines}")).unwrap_or_else(|error| fail(file, error));
+            std::fs::write(&file, format!("id1,id2\n{lines}"))
+                .unwrap_or_else(|error| fail(file.display(), error));
         }
     }
-    if wanted("short") {
-        note("short", "short_texts.csv or short_pairs.csv", short::report(&data));
+    if wanted(Part::Short) {
+        note(Part::Short, "short_texts.csv or short_pairs.csv", short::report(&data));
     }
-    if wanted("edits") {
-        note("edits", "petitions.csv", edits::report(&data, svg.as_deref()));
+    if wanted(Part::Edits) {
+        note(Part::Edits, "petitions.csv", edits::report(&data, options.svg.as_deref()));
     }
-    if wanted("recipes") {
-        note("recipes", "petitions.csv", recipes::report(&data));
+    if wanted(Part::Recipes) {
+        note(Part::Recipes, "petitions.csv", recipes::report(&data));
     }
     if !done {
         fail(directory, "none of petitions.csv, short_texts.csv and short_pairs.csv is there")

@@ -2,24 +2,30 @@
 //! row moved to another place. Every answer is computed from the row's number,
 //! so nothing has to be remembered between rows.
 
+use crate::options::{Options, share};
 use crate::rng::Rng;
+use clap::Parser;
 
 /// What the whole desk depends on.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, clap::Args)]
 pub struct Settings {
-    /// How many rows.
+    /// Rows to write, 1000 to 10000000
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1_000..=10_000_000))]
     pub rows: u64,
-    /// The seed.
+    /// Another desk for every number
+    #[arg(long, value_name = "S", default_value_t = 1)]
     pub seed: u64,
-    /// The share of rows that are duplicates of an earlier row.
+    /// Share of rows that are duplicates of an earlier row
+    #[arg(long, value_name = "X", default_value_t = 0.2, value_parser = share)]
     pub duplicates: f64,
-    /// The share of rows that are an earlier row moved to another place.
+    /// Share of rows that are an earlier row moved to another place, which makes them another petition
+    #[arg(long, value_name = "X", default_value_t = 0.03, value_parser = share)]
     pub hard_negatives: f64,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { rows: 100_000, seed: 1, duplicates: 0.2, hard_negatives: 0.03 }
+        Options::parse_from(["petition_desk"]).settings
     }
 }
 

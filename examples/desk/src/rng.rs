@@ -1,5 +1,5 @@
-//! A small random number generator that never changes, so that the same
-//! options give the same desk on every machine and with every release.
+//! A small random number generator that never changes, so that the same options give the same desk on every machine and
+//! with every release; `rand` and `fastrand` promise no such thing.
 
 /// SplitMix64 (Steele, Lea and Flood): one 64-bit word of state.
 #[derive(Clone, Debug)]
@@ -19,6 +19,11 @@ impl Rng {
         let a = mix(seed.wrapping_add(GOLDEN));
         let b = mix(a ^ stream.wrapping_mul(0xD1B5_4A32_D192_ED03));
         Rng(mix(b.wrapping_add(number.wrapping_mul(GOLDEN))))
+    }
+
+    /// The generator that goes on from this state.
+    pub fn from_state(state: u64) -> Self {
+        Rng(state)
     }
 
     /// The next 64 bits.

@@ -70,7 +70,7 @@ fn rows_do_not_depend_on_those_before_them() {
 fn csv_is_read_back_as_it_was() {
     let text = String::from_utf8(written(1, ROWS)).expect("UTF-8");
     let records = parse(&text);
-    assert_eq!(records[0].join(",") + "\n", csv::HEADER);
+    assert_eq!(records[0], csv::HEADER);
     assert_eq!(records.len(), ROWS as usize + 1);
     for (record, row) in records[1..].iter().zip(ROWS_OF_ONE.iter()) {
         let id = row.id.to_string();

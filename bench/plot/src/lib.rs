@@ -1,4 +1,4 @@
-//! Line plots as SVG, small and plain.
+//! Line plots as SVG. Not a plotting library: those need fonts and ten crates, this a hundred lines.
 
 use std::fmt::Write;
 
@@ -14,6 +14,8 @@ pub struct Plot {
 struct Axis {
     label: String,
     logarithmic: bool,
+    /// The axis goes up to this value at least.
+    high: f64,
 }
 
 const WIDTH: f64 = 640.0;
@@ -22,13 +24,16 @@ const LEFT: f64 = 70.0;
 const RIGHT: f64 = 170.0;
 const TOP: f64 = 36.0;
 const BOTTOM: f64 = 48.0;
+/// Between plots of one sheet.
+const GAP: f64 = 16.0;
 const COLOURS: [&str; 8] =
     ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555", "#000000"];
 
 impl Plot {
     /// A plot with two labelled axes.
     pub fn new(title: &str, x: &str, y: &str) -> Plot {
-        let axis = |label: &str| Axis { label: label.to_owned(), logarithmic: false };
+        let axis =
+            |label: &str| Axis { label: label.to_owned(), logarithmic: false, high: f64::NEG_INFINITY };
         Plot { title: title.to_owned(), x: axis(x), y: axis(y), lines: Vec::new() }
     }
 
@@ -40,16 +45,27 @@ impl Plot {
 
     /// Adds a line.
     pub fn line(mut self, name: &str, points: Vec<(f64, f64)>) -> Plot {
-        self.lines.push((name.to_owned(), points));
+        self.add(name, points);
         self
     }
 
-    /// Its title.
+    /// Adds a line to a plot in its place.
+    pub fn add(&mut self, name: &str, points: Vec<(f64, f64)>) {
+        self.lines.push((name.to_owned(), points));
+    }
+
+    /// Extends the vertical axis to `high`, so that plots side by side can be compared.
+    pub fn up_to(mut self, high: f64) -> Plot {
+        self.y.high = high;
+        self
+    }
+
+    /// The plot's title.
     pub fn title(&self) -> &str {
         &self.title
     }
 
-    /// The picture.
+    /// The plot as an SVG document.
     pub fn svg(&self) -> String {
         let points = || self.lines.iter().flat_map(|line| &line.1);
         let (x_range, y_range) =
@@ -117,10 +133,10 @@ impl Plot {
 }
 
 impl Axis {
-    /// From where to where it goes.
+    /// The lowest and the highest value shown.
     fn range(&self, values: impl Iterator<Item = f64>) -> (f64, f64) {
         let values = values.filter(|&value| !self.logarithmic || value > 0.0);
-        let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
+        let (low, high) = values.fold((f64::INFINITY, self.high), |(l, h), v| (l.min(v), h.max(v)));
         match (low.is_finite(), self.logarithmic) {
             (false, _) => (1.0, 10.0),
             (true, true) => (
@@ -131,7 +147,7 @@ impl Axis {
         }
     }
 
-    /// Where on the axis a value is, 0 to 1.
+    /// The position of a value on the axis, 0 to 1.
     fn place(&self, value: f64, (low, high): (f64, f64)) -> f64 {
         if self.logarithmic {
             return (value.max(low) / low).log10() / (high / low).log10();
@@ -158,7 +174,24 @@ impl Axis {
     }
 }
 
-/// A number for a tick.
+/// Several plots as one SVG document, two in a row.
+pub fn sheet(plots: &[Plot]) -> String {
+    let rows = plots.len().div_ceil(2) as f64;
+    let (width, height) = (2.0 * WIDTH + GAP, rows * (HEIGHT + GAP));
+    let mut svg = format!("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\">\n");
+    for (at, plot) in plots.iter().enumerate() {
+        let (x, y) = ((at % 2) as f64 * (WIDTH + GAP), (at / 2) as f64 * (HEIGHT + GAP));
+        let _ = write!(
+            svg,
+            "<svg x=\"{x}\" y=\"{y}\" width=\"{WIDTH}\" height=\"{HEIGHT}\">\n{}</svg>\n",
+            plot.svg()
+        );
+    }
+    svg.push_str("</svg>\n");
+    svg
+}
+
+/// A tick's label.
 fn short(value: f64) -> String {
     match value.abs() {
         v if v >= 1e6 => format!("{}M", value / 1e6),
@@ -169,4 +202,21 @@ fn short(value: f64) -> String {
 
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_lie_where_the_axes_say() {
+        let plot = Plot::new("a < b", "x", "y").line("one", vec![(0.0, 0.0), (4.0, 0.5)]).up_to(1.0);
+        let svg = plot.svg();
+        let (right, middle) = (WIDTH - RIGHT, (TOP + HEIGHT - BOTTOM) / 2.0);
+        assert!(svg.contains(&format!("{LEFT:.1},{:.1} {right:.1},{middle:.1}", HEIGHT - BOTTOM)), "{svg}");
+        assert!(svg.contains("a &lt; b"));
+        let plot = Plot::new("", "", "").logarithmic(true, false).line("", vec![(1.0, 1.0), (1000.0, 1.0)]);
+        assert_eq!(plot.x.ticks(plot.x.range([1.0, 1000.0].into_iter())), [1.0, 10.0, 100.0, 1000.0]);
+        assert_eq!(sheet(&[plot]).matches("<svg").count(), 3);
+    }
 }
