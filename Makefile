@@ -59,7 +59,14 @@ dist:
 	git archive --prefix=pg_dedup-$(EXTENSION_VERSION)/ --add-file=target/META.json \
 		--output=target/pg_dedup-$(EXTENSION_VERSION).zip HEAD
 
-.PHONY: dist install-library uninstall-library
+# Keeps this version's SQL as what upgrades start from; once it is released, this is not done again for it.
+fixture: $(install_sql)
+	@mkdir -p tests/upgrade/$(EXTENSION_VERSION)
+	cp $(install_sql) tests/upgrade/$(EXTENSION_VERSION)/
+	@test -f tests/upgrade/$(EXTENSION_VERSION)/fill.sql || \
+		cp "$$(ls tests/upgrade/*/fill.sql | sort -V | tail -n 1)" tests/upgrade/$(EXTENSION_VERSION)/
+
+.PHONY: dist fixture install-library uninstall-library
 install-library: $(library)
 	$(MKDIR_P) '$(DESTDIR)$(pkglibdir)'
 	$(INSTALL_SHLIB) $(library) '$(DESTDIR)$(pkglibdir)/pg_dedup.so'

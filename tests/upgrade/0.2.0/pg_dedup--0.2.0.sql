@@ -1,0 +1,669 @@
+-- Fingerprints: of texts, rows, arrays and text-search vectors, and why two of them differ.
+
+DO $check$
+BEGIN
+    IF pg_catalog.current_setting('server_encoding') OPERATOR(pg_catalog.<>) 'UTF8' THEN
+        RAISE EXCEPTION 'pg_dedup needs a database with encoding UTF8, not %',
+                pg_catalog.current_setting('server_encoding')
+            USING ERRCODE = 'feature_not_supported',
+                  HINT = 'CREATE DATABASE … ENCODING ''UTF8'' TEMPLATE template0;';
+    END IF;
+END
+$check$;
+
+CREATE FUNCTION simhash(content text, weights jsonb DEFAULT NULL) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_text_wrapper'
+    LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION simhash(text, jsonb) IS
+    'SimHash fingerprint of a text; weights is a recipe such as {"tokens": "words", "weight": "tf"}';
+
+CREATE FUNCTION simhash(fields text[], weights double precision[]) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_fields_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION simhash(text[], double precision[]) IS
+    'SimHash fingerprint of the fields of a row; a weight is a number (the value counts as a whole) or NULL (running text)';
+
+CREATE FUNCTION simhash("row" record, weights jsonb) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_record_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION simhash(record, jsonb) IS
+    'SimHash fingerprint of a row by column name; weights such as {"title": 2, "body": "tf"}';
+
+CREATE FUNCTION simhash(content tsvector, weights real[] DEFAULT NULL) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_tsvector_wrapper'
+    LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION simhash(tsvector, real[]) IS
+    'SimHash fingerprint of a text-search vector; weights of the labels {D, C, B, A} as in ts_rank';
+
+CREATE FUNCTION simhash_features(content text, weights jsonb DEFAULT NULL,
+        OUT feature text, OUT weight double precision, OUT hash bigint) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'simhash_features_text_wrapper'
+    LANGUAGE c IMMUTABLE PARALLEL SAFE COST 2000 ROWS 200;
+COMMENT ON FUNCTION simhash_features(text, jsonb) IS
+    'the weighted features that the fingerprint of a text is made of, heaviest first';
+
+CREATE FUNCTION simhash_features("row" record, weights jsonb,
+        OUT feature text, OUT weight double precision, OUT hash bigint) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'simhash_features_record_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 2000 ROWS 200;
+COMMENT ON FUNCTION simhash_features(record, jsonb) IS
+    'the weighted features that the fingerprint of a row is made of, heaviest first';
+
+CREATE FUNCTION simhash_explain(a text, b text, weights jsonb DEFAULT NULL,
+        OUT "column" text, OUT feature text, OUT found_in text,
+        OUT weight_a double precision, OUT weight_b double precision, OUT bits double precision) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'simhash_explain_text_wrapper' LANGUAGE c IMMUTABLE PARALLEL SAFE COST 5000 ROWS 300;
+COMMENT ON FUNCTION simhash_explain(text, text, jsonb) IS
+    'why two fingerprints differ: the features of two texts, where they are, what they weigh, and how many of the differing bits are their doing';
+CREATE FUNCTION simhash_explain(a record, b record, weights jsonb,
+        OUT "column" text, OUT feature text, OUT found_in text,
+        OUT weight_a double precision, OUT weight_b double precision, OUT bits double precision) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'simhash_explain_record_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 5000 ROWS 300;
+COMMENT ON FUNCTION simhash_explain(record, record, jsonb) IS
+    'why the fingerprints of two rows differ, feature by feature';
+CREATE FUNCTION simhash_explain_summary(a text, b text, weights jsonb DEFAULT NULL,
+        OUT "column" text, OUT shared bigint, OUT only_a bigint, OUT only_b bigint,
+        OUT jaccard double precision, OUT bits double precision, OUT distance integer) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'simhash_explain_summary_text_wrapper' LANGUAGE c IMMUTABLE PARALLEL SAFE COST 5000 ROWS 1;
+COMMENT ON FUNCTION simhash_explain_summary(text, text, jsonb) IS
+    'the comparison of two texts in a row: features shared and not, weighted Jaccard, distance';
+CREATE FUNCTION simhash_explain_summary(a record, b record, weights jsonb,
+        OUT "column" text, OUT shared bigint, OUT only_a bigint, OUT only_b bigint,
+        OUT jaccard double precision, OUT bits double precision, OUT distance integer) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'simhash_explain_summary_record_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 5000 ROWS 5;
+COMMENT ON FUNCTION simhash_explain_summary(record, record, jsonb) IS
+    'the comparison of two rows: a line for each column with the bits that are its doing, and one for all';
+
+CREATE FUNCTION simhash_agg_add(internal, text, double precision) RETURNS internal
+    AS 'MODULE_PATHNAME', 'simhash_agg_add_wrapper' LANGUAGE c IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_agg_add(internal, text, double precision) IS 'internal: transition of simhash_agg';
+CREATE FUNCTION simhash_agg_combine(internal, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'simhash_agg_combine_wrapper' LANGUAGE c IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_agg_combine(internal, internal) IS 'internal: combines partial states of simhash_agg';
+CREATE FUNCTION simhash_agg_serialize(internal) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'simhash_agg_serialize_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_agg_serialize(internal) IS 'internal: sends a partial state of simhash_agg';
+CREATE FUNCTION simhash_agg_deserialize(bytea, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'simhash_agg_deserialize_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_agg_deserialize(bytea, internal) IS 'internal: receives a partial state of simhash_agg';
+CREATE FUNCTION simhash_agg_finish(internal) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_agg_finish_wrapper' LANGUAGE c IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_agg_finish(internal) IS 'internal: result of simhash_agg';
+CREATE AGGREGATE simhash_agg(feature text, weight double precision) (
+    SFUNC = simhash_agg_add, STYPE = internal, SSPACE = 1200,
+    FINALFUNC = simhash_agg_finish, COMBINEFUNC = simhash_agg_combine,
+    SERIALFUNC = simhash_agg_serialize, DESERIALFUNC = simhash_agg_deserialize,
+    PARALLEL = SAFE);
+COMMENT ON AGGREGATE simhash_agg(text, double precision) IS
+    'SimHash fingerprint of weighted features that are rows; NULL without any';
+
+CREATE FUNCTION simhash_trigger() RETURNS trigger
+    AS 'MODULE_PATHNAME', 'simhash_trigger_wrapper' LANGUAGE c;
+COMMENT ON FUNCTION simhash_trigger() IS
+    'trigger: fills a bigint column with the fingerprint of the row; arguments: the column, the weights[, columns]';
+-- Distances of fingerprints, the type hamming_ball, the index access method and its operator class.
+
+CREATE FUNCTION hamming(a bigint, b bigint) RETURNS integer
+    AS 'MODULE_PATHNAME', 'hamming_wrapper'
+    LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION hamming(bigint, bigint) IS
+    'Hamming distance of two fingerprints: the number of bits, 0 to 64, in which they differ';
+
+CREATE OPERATOR <~> (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = hamming, COMMUTATOR = <~>);
+COMMENT ON OPERATOR <~> (bigint, bigint) IS 'Hamming distance';
+
+CREATE FUNCTION near_dup_support(internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'near_dup_support_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION near_dup_support(internal) IS 'internal: planner support of near_dup';
+CREATE FUNCTION near_dup(a bigint, b bigint, distance integer DEFAULT 3) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'near_dup_wrapper'
+    LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 1 SUPPORT near_dup_support;
+COMMENT ON FUNCTION near_dup(bigint, bigint, integer) IS
+    'whether two fingerprints differ in at most distance bits';
+
+-- One expression, bound to the functions above whatever the search path, so
+-- that the planner can look through it to an expression index on simhash().
+CREATE FUNCTION near_dup(a text, b text, distance integer DEFAULT 3, weights jsonb DEFAULT NULL) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 2000
+    RETURN near_dup(simhash(a, weights), simhash(b, weights), distance);
+COMMENT ON FUNCTION near_dup(text, text, integer, jsonb) IS
+    'whether the fingerprints of two texts differ in at most distance bits';
+
+CREATE FUNCTION near_dup_bands(fp bigint) RETURNS SETOF integer
+    AS 'MODULE_PATHNAME', 'near_dup_bands_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1 ROWS 4;
+COMMENT ON FUNCTION near_dup_bands(bigint) IS
+    'four keys of which fingerprints within Hamming distance 3 share at least one';
+
+CREATE TYPE hamming_ball;
+CREATE FUNCTION hamming_ball_in(cstring) RETURNS hamming_ball
+    AS 'MODULE_PATHNAME', 'hamming_ball_in_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION hamming_ball_in(cstring) IS 'I/O';
+CREATE FUNCTION hamming_ball_out(hamming_ball) RETURNS cstring
+    AS 'MODULE_PATHNAME', 'hamming_ball_out_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION hamming_ball_out(hamming_ball) IS 'I/O';
+CREATE FUNCTION hamming_ball_recv(internal) RETURNS hamming_ball
+    AS 'MODULE_PATHNAME', 'hamming_ball_recv_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION hamming_ball_recv(internal) IS 'I/O';
+CREATE FUNCTION hamming_ball_send(hamming_ball) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'hamming_ball_send_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION hamming_ball_send(hamming_ball) IS 'I/O';
+CREATE TYPE hamming_ball (
+    INPUT = hamming_ball_in, OUTPUT = hamming_ball_out, RECEIVE = hamming_ball_recv, SEND = hamming_ball_send, INTERNALLENGTH = 16, ALIGNMENT = double);
+COMMENT ON TYPE hamming_ball IS 'the fingerprints within a Hamming distance of one: (center,radius)';
+
+CREATE FUNCTION hamming_ball(center bigint, radius integer) RETURNS hamming_ball
+    AS 'MODULE_PATHNAME', 'hamming_ball_wrapper' LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION hamming_ball(bigint, integer) IS 'the fingerprints within radius bits of center; none if radius is negative';
+
+CREATE FUNCTION hamming_sel(internal, oid, internal, integer) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'hamming_sel_wrapper' LANGUAGE c STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION hamming_sel(internal, oid, internal, integer) IS 'restriction selectivity of <@ and =~';
+CREATE FUNCTION hamming_joinsel(internal, oid, internal, smallint, internal) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'hamming_joinsel_wrapper' LANGUAGE c STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION hamming_joinsel(internal, oid, internal, smallint, internal) IS 'join selectivity of <@ and =~';
+
+CREATE FUNCTION hamming_in_ball(fp bigint, ball hamming_ball) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'hamming_in_ball_wrapper' LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION hamming_in_ball(bigint, hamming_ball) IS 'implementation of <@ operator';
+CREATE OPERATOR <@ (LEFTARG = bigint, RIGHTARG = hamming_ball, FUNCTION = hamming_in_ball,
+    RESTRICT = hamming_sel, JOIN = hamming_joinsel);
+COMMENT ON OPERATOR <@ (bigint, hamming_ball) IS 'fingerprint lies within the ball';
+
+CREATE FUNCTION hamming_within_3(a bigint, b bigint) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'hamming_within_3_wrapper' LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION hamming_within_3(bigint, bigint) IS 'implementation of =~ operator';
+CREATE OPERATOR =~ (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = hamming_within_3, COMMUTATOR = =~,
+    RESTRICT = hamming_sel, JOIN = hamming_joinsel);
+COMMENT ON OPERATOR =~ (bigint, bigint) IS 'fingerprints differ in at most three bits';
+
+CREATE FUNCTION banding_handler(internal) RETURNS index_am_handler
+    AS 'MODULE_PATHNAME', 'banding_handler_wrapper' LANGUAGE c STRICT;
+COMMENT ON FUNCTION banding_handler(internal) IS 'index access method handler of banding';
+CREATE ACCESS METHOD banding TYPE INDEX HANDLER banding_handler;
+COMMENT ON ACCESS METHOD banding IS 'exact search of 64-bit fingerprints by Hamming distance';
+
+CREATE OPERATOR CLASS bigint_hamming_ops DEFAULT FOR TYPE bigint USING banding AS
+    OPERATOR 1 <@ (bigint, hamming_ball),
+    OPERATOR 2 =~ (bigint, bigint),
+    OPERATOR 3 <~> (bigint, bigint) FOR ORDER BY pg_catalog.integer_ops;
+COMMENT ON OPERATOR CLASS bigint_hamming_ops USING banding IS
+    'fingerprints by Hamming distance, at any distance';
+
+CREATE FUNCTION banding_stats(index regclass,
+        OUT rows bigint, OUT pages bigint, OUT bytes_per_row double precision,
+        OUT leaf_pages bigint, OUT inner_pages bigint, OUT unused_pages bigint,
+        OUT levels integer, OUT leaf_fill double precision,
+        OUT fillfactor integer, OUT mu double precision,
+        OUT hot_buckets integer, OUT second_level_entries bigint, OUT hottest jsonb) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'banding_stats_wrapper' LANGUAGE c STRICT PARALLEL RESTRICTED COST 10000 ROWS 1;
+COMMENT ON FUNCTION banding_stats(regclass) IS
+    'figures of a banding index: rows, pages, fill, and the buckets that hold most';
+
+CREATE FUNCTION banding_check(index regclass, heapallindexed boolean DEFAULT false) RETURNS void
+    AS 'MODULE_PATHNAME', 'banding_check_wrapper' LANGUAGE c STRICT PARALLEL RESTRICTED COST 10000;
+COMMENT ON FUNCTION banding_check(regclass, boolean) IS
+    'raises an error if a banding index is damaged; with heapallindexed, also if a row of the table is missing from it';
+-- Similarity of two texts: what verifies the candidates that fingerprints give.
+
+CREATE FUNCTION ngram_jaccard(a text, b text, n integer DEFAULT 2) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'ngram_jaccard_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 2000;
+COMMENT ON FUNCTION ngram_jaccard(text, text, integer) IS
+    'Jaccard similarity, 0 to 1, of the sets of character n-grams of two texts in normal form; 0 if a text is empty';
+
+CREATE FUNCTION ngram_containment(a text, b text, n integer DEFAULT 2) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'ngram_containment_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 2000;
+COMMENT ON FUNCTION ngram_containment(text, text, integer) IS
+    'share, 0 to 1, of the character n-grams of a that b contains; 0 if a is empty';
+
+CREATE FUNCTION simhash_cosine(a text, b text, weights jsonb DEFAULT NULL) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'simhash_cosine_wrapper'
+    LANGUAGE c IMMUTABLE PARALLEL SAFE COST 5000;
+COMMENT ON FUNCTION simhash_cosine(text, text, jsonb) IS
+    'cosine similarity, 0 to 1, of the weighted features of two texts; weights is a recipe as of simhash; 0 if a text is empty';
+
+CREATE FUNCTION same_particulars(a text, b text, kinds text[] DEFAULT '{place,date,number}') RETURNS boolean
+    AS 'MODULE_PATHNAME', 'same_particulars_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20000;
+COMMENT ON FUNCTION same_particulars(text, text, text[]) IS
+    'whether nearly equal texts say the same places, dates and numbers; kinds limits it, such as {place}';
+CREATE FUNCTION differing_particulars(a text, b text, OUT kind text, OUT in_a text, OUT in_b text) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'differing_particulars_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20000 ROWS 2;
+COMMENT ON FUNCTION differing_particulars(text, text) IS
+    'the places, dates and numbers in which nearly equal texts differ';
+
+-- MinHash (Broder 1997): an estimate of the similarity of sets, and keys for a GIN index.
+
+CREATE FUNCTION minhash(content text, k integer DEFAULT 128, n integer DEFAULT 2) RETURNS bigint[]
+    AS 'MODULE_PATHNAME', 'minhash_text_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 5000;
+COMMENT ON FUNCTION minhash(text, integer, integer) IS
+    'MinHash signature, k values, of the character n-grams of a text in normal form; NULL if it is empty';
+
+CREATE FUNCTION minhash_similarity(a bigint[], b bigint[]) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'minhash_similarity_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION minhash_similarity(bigint[], bigint[]) IS
+    'estimated Jaccard similarity, 0 to 1: the share of equal values of two MinHash signatures of one length';
+
+CREATE FUNCTION minhash_bands(signature bigint[], bands integer, rows integer) RETURNS bigint[]
+    AS 'MODULE_PATHNAME', 'minhash_bands_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION minhash_bands(bigint[], integer, integer) IS
+    'one key for each band of so many values of a MinHash signature; candidates share a key (GIN, &&)';
+-- The trigger that keeps near-duplicates out.
+
+CREATE FUNCTION near_dup_guard() RETURNS trigger
+    AS 'MODULE_PATHNAME', 'near_dup_guard_wrapper' LANGUAGE c;
+COMMENT ON FUNCTION near_dup_guard() IS
+    'trigger: rejects, skips, flags or logs rows that are near-duplicates; arguments: the fingerprint column, then ''distance=3'', ''action=reject'', …';
+-- Corpora and dictionaries.
+--
+-- A version is a row of one of two tables, which triggers keep from being
+-- changed. pg_dump writes the tables' rows along with all other data, in any
+-- order, while generated columns are computed as their tables' rows are copied
+-- in. So a function beside each row carries the version through a dump: pg_dump
+-- restores functions before any data. Its body is a SELECT of the content as
+-- JSON; it is read, never called.
+
+CREATE TABLE _dedup_dictionary (
+    name text COLLATE "C" NOT NULL,
+    version integer NOT NULL CHECK (version BETWEEN 1 AND 999999999),
+    words text,
+    word_count bigint NOT NULL,
+    stop_words text,
+    stop_count bigint NOT NULL,
+    built timestamptz NOT NULL DEFAULT now(),
+    dropped boolean NOT NULL DEFAULT false,
+    PRIMARY KEY (name, version),
+    CHECK (dropped = (words IS NULL) AND dropped = (stop_words IS NULL))
+);
+COMMENT ON TABLE _dedup_dictionary IS
+    'versions of dictionaries, one per row, never changed; words in jieba''s form, stop words by lines; see dedup_dictionaries';
+
+CREATE TABLE _dedup_corpus (
+    name text COLLATE "C" NOT NULL,
+    version integer NOT NULL CHECK (version BETWEEN 1 AND 999999999),
+    recipe jsonb NOT NULL,
+    documents bigint NOT NULL,
+    tokens bigint NOT NULL,
+    common bytea,
+    single bytea,
+    extends text,
+    built timestamptz NOT NULL DEFAULT now(),
+    dropped boolean NOT NULL DEFAULT false,
+    PRIMARY KEY (name, version),
+    CHECK (dropped = (common IS NULL) AND dropped = (single IS NULL))
+);
+ALTER TABLE _dedup_corpus ALTER common SET STORAGE EXTERNAL, ALTER single SET STORAGE EXTERNAL;
+COMMENT ON TABLE _dedup_corpus IS
+    'versions of corpora, one per row, never changed; document frequencies packed into bytes; see dedup_corpora';
+
+SELECT pg_catalog.pg_extension_config_dump('_dedup_dictionary', '');
+SELECT pg_catalog.pg_extension_config_dump('_dedup_corpus', '');
+GRANT SELECT ON _dedup_dictionary, _dedup_corpus TO PUBLIC;
+
+CREATE VIEW dedup_dictionaries AS
+    SELECT pg_catalog.concat(name, '@', version) AS dictionary, word_count AS words, stop_count AS stop_words, built
+    FROM _dedup_dictionary WHERE NOT dropped ORDER BY name, version;
+COMMENT ON VIEW dedup_dictionaries IS 'dictionaries that recipes can name';
+CREATE VIEW dedup_corpora AS
+    SELECT pg_catalog.concat(name, '@', version) AS corpus, documents, tokens,
+        pg_catalog.length(common) + pg_catalog.length(single) AS bytes, recipe, extends, built
+    FROM _dedup_corpus WHERE NOT dropped ORDER BY name, version;
+COMMENT ON VIEW dedup_corpora IS 'corpora that recipes can name';
+GRANT SELECT ON dedup_dictionaries, dedup_corpora TO PUBLIC;
+
+-- Bodies of the form BEGIN ATOMIC, as views, name tables and operators by their identity:
+-- no search_path matters later, and the extension may move to another schema.
+-- When they are created, a function that somebody put into that schema before
+-- and that fits better than PostgreSQL's must not be taken: hence pg_catalog,
+-- and operators between types for which PostgreSQL has them exactly.
+CREATE FUNCTION _dedup_carrier_name(kind text, name text, version integer) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN pg_catalog.concat('_dedup_', kind, '_', pg_catalog.left(pg_catalog.encode(
+        pg_catalog.sha256(pg_catalog.convert_to(pg_catalog.concat(name, '@', version), 'UTF8')), 'hex'), 32));
+COMMENT ON FUNCTION _dedup_carrier_name(text, text, integer) IS 'name of the function that carries a version through a dump';
+
+-- Functions of roles that may not build versions do not count. A restore without
+-- owners gives all functions to one role: the extension's schema comes first.
+CREATE FUNCTION _dedup_carriers(kind text, name text, version integer)
+    RETURNS TABLE (carrier regprocedure, content text) LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT p.oid::regprocedure, pg_catalog.substr(p.prosrc, 17, pg_catalog.length(p.prosrc) - 25)
+    FROM pg_class t JOIN pg_proc p ON pg_catalog.has_table_privilege(p.proowner, t.oid, 'INSERT')
+    WHERE t.oid = CASE kind WHEN 'corpus' THEN '_dedup_corpus'::regclass::oid ELSE '_dedup_dictionary'::regclass::oid END
+        AND p.proname = _dedup_carrier_name(kind, name, version) AND p.pronargs = 0
+        AND pg_catalog.left(p.prosrc, 16) = 'SELECT $version$' AND pg_catalog.right(p.prosrc, 9) = '$version$'
+    ORDER BY p.pronamespace = t.relnamespace DESC, p.proowner = t.relowner DESC, p.oid;
+END;
+COMMENT ON FUNCTION _dedup_carriers(text, text, integer) IS 'functions that carry a version through a dump, and its content as JSON';
+
+CREATE FUNCTION _dedup_corpus_carried(of_name text, of_version integer)
+    RETURNS TABLE (name text, documents bigint, recipe jsonb, common bytea, single bytea) LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT r.name, r.documents, r.recipe, pg_catalog.decode(r.common, 'base64'), NULL::bytea
+    FROM _dedup_carriers('corpus', of_name, of_version) c,
+        pg_catalog.json_to_record(c.content::json)
+            AS r(name text, version integer, documents bigint, recipe jsonb, common text)
+    WHERE r.name = of_name AND r.version = of_version
+        AND NOT EXISTS (SELECT FROM _dedup_corpus t WHERE t.name = of_name AND t.version = of_version)
+    LIMIT 1;
+END;
+COMMENT ON FUNCTION _dedup_corpus_carried(text, integer) IS 'a corpus whose row has not been restored yet';
+
+CREATE FUNCTION _dedup_dictionary_carried(of_name text, of_version integer)
+    RETURNS TABLE (name text, words text, stop_words text) LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT r.name, r.words, r.stop_words
+    FROM _dedup_carriers('dictionary', of_name, of_version) c,
+        pg_catalog.json_to_record(c.content::json) AS r(name text, version integer, words text, stop_words text)
+    WHERE r.name = of_name AND r.version = of_version
+        AND NOT EXISTS (SELECT FROM _dedup_dictionary t WHERE t.name = of_name AND t.version = of_version)
+    LIMIT 1;
+END;
+COMMENT ON FUNCTION _dedup_dictionary_carried(text, integer) IS 'a dictionary whose row has not been restored yet';
+
+CREATE FUNCTION _dedup_corpus_check(name text, documents bigint, common bytea, single bytea) RETURNS void
+    AS 'MODULE_PATHNAME', '_dedup_corpus_check_wrapper' LANGUAGE c VOLATILE;
+COMMENT ON FUNCTION _dedup_corpus_check(text, bigint, bytea, bytea) IS 'refuses what is not the content of a corpus';
+CREATE FUNCTION _dedup_dictionary_check(name text, words text) RETURNS void
+    AS 'MODULE_PATHNAME', '_dedup_dictionary_check_wrapper' LANGUAGE c VOLATILE;
+COMMENT ON FUNCTION _dedup_dictionary_check(text, text) IS 'refuses what is not the content of a dictionary';
+CREATE FUNCTION _dedup_version_dropped(kind text, name text) RETURNS void
+    AS 'MODULE_PATHNAME', '_dedup_version_dropped_wrapper' LANGUAGE c VOLATILE STRICT SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION _dedup_version_dropped(text, text) IS
+    'refuses while a recipe in the catalogue names the version; else lets all sessions know that it is dropped';
+
+CREATE FUNCTION _dedup_version_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+    kind text := TG_ARGV[0];
+    known record;
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        EXECUTE format('SELECT t.* FROM %I.%I t WHERE t.name = $1 AND t.version = $2', TG_TABLE_SCHEMA, TG_TABLE_NAME)
+            INTO known USING NEW.name, NEW.version;
+        -- Restored again as it is: nothing to do.
+        IF known *= NEW THEN
+            RETURN NULL;
+        ELSIF kind = 'corpus' THEN
+            EXECUTE format('SELECT %I._dedup_corpus_check($1, $2, $3, $4)', TG_TABLE_SCHEMA)
+                USING NEW.name, NEW.documents, NEW.common, NEW.single;
+        ELSE
+            EXECUTE format('SELECT %I._dedup_dictionary_check($1, $2)', TG_TABLE_SCHEMA) USING NEW.name, NEW.words;
+        END IF;
+        RETURN NEW;
+    ELSIF TG_OP = 'UPDATE' THEN
+        -- The one change there is: the version is dropped.
+        known := OLD;
+        known.dropped := true;
+        IF kind = 'corpus' THEN
+            known.common := NULL;
+            known.single := NULL;
+        ELSE
+            known.words := NULL;
+            known.stop_words := NULL;
+        END IF;
+        IF NEW *= known AND NOT OLD.dropped THEN
+            EXECUTE format('SELECT %I._dedup_version_dropped($1, $2)', TG_TABLE_SCHEMA)
+                USING kind, concat(OLD.name, '@', OLD.version);
+            RETURN NEW;
+        END IF;
+    END IF;
+    RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
+        MESSAGE = format('a version of a %s cannot be changed or deleted', kind),
+        HINT = format('Build the next version with dedup_%s_build; drop this one with dedup_%1$s_drop.', kind);
+END $body$;
+COMMENT ON FUNCTION _dedup_version_guard() IS 'keeps versions of corpora and dictionaries as they are';
+
+-- With the rights of the extension's owner, for who may build need not own its
+-- schema. It only makes, describes and drops the functions that carry versions.
+CREATE FUNCTION _dedup_version_carry() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+    kind text := TG_ARGV[0];
+    content text;
+    found record;
+    carrier text;
+BEGIN
+    IF NEW.dropped THEN
+        FOR found IN EXECUTE format('SELECT carrier FROM %I._dedup_carriers($1, $2, $3)', TG_TABLE_SCHEMA)
+            USING kind, NEW.name, NEW.version
+        LOOP
+            EXECUTE format('DROP FUNCTION %s', found.carrier);
+        END LOOP;
+        RETURN NULL;
+    ELSIF kind = 'corpus' THEN
+        content := json_build_object('name', NEW.name, 'version', NEW.version, 'documents', NEW.documents,
+            'recipe', NEW.recipe, 'common', replace(encode(NEW.common, 'base64'), chr(10), ''));
+    ELSE
+        content := json_build_object('name', NEW.name, 'version', NEW.version, 'words', NEW.words, 'stop_words', NEW.stop_words);
+    END IF;
+    -- In JSON a dollar stands in strings alone; without it nothing can end the quotation.
+    content := replace(content, '$', concat(chr(92), 'u0024'));
+    EXECUTE format('SELECT * FROM %I._dedup_carriers($1, $2, $3) LIMIT 1', TG_TABLE_SCHEMA)
+        INTO found USING kind, NEW.name, NEW.version;
+    IF found.carrier IS NULL THEN
+        EXECUTE format('SELECT format(''%%I.%%I()'', $4, %I._dedup_carrier_name($1, $2, $3))', TG_TABLE_SCHEMA)
+            INTO carrier USING kind, NEW.name, NEW.version, TG_TABLE_SCHEMA;
+        EXECUTE format('CREATE FUNCTION %s RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS %L',
+            carrier, concat('SELECT $version$', content, '$version$'));
+        EXECUTE format('ALTER FUNCTION %s DEPENDS ON EXTENSION pg_dedup', carrier);
+        EXECUTE format('COMMENT ON FUNCTION %s IS %L', carrier,
+            format('carries %s %s@%s through a dump; see pg_dedup', kind, NEW.name, NEW.version));
+    ELSIF found.content IS DISTINCT FROM content THEN
+        RAISE EXCEPTION USING ERRCODE = 'data_corrupted',
+            MESSAGE = format('%s "%s@%s" differs from what function %s carries', kind, NEW.name, NEW.version, found.carrier),
+            HINT = 'Load the rows of the dump that made the function, or drop the function if nothing was computed with it.';
+    END IF;
+    RETURN NULL;
+END $body$;
+COMMENT ON FUNCTION _dedup_version_carry() IS 'makes and drops the functions that carry versions through a dump';
+REVOKE EXECUTE ON FUNCTION _dedup_version_carry() FROM PUBLIC;
+
+-- ALWAYS: what a subscriber receives is protected and carried as well.
+CREATE TRIGGER _dedup_guard BEFORE INSERT OR UPDATE OR DELETE ON _dedup_corpus
+    FOR EACH ROW EXECUTE FUNCTION _dedup_version_guard('corpus');
+CREATE TRIGGER _dedup_truncate BEFORE TRUNCATE ON _dedup_corpus
+    FOR EACH STATEMENT EXECUTE FUNCTION _dedup_version_guard('corpus');
+CREATE TRIGGER _dedup_carry AFTER INSERT OR UPDATE ON _dedup_corpus
+    FOR EACH ROW EXECUTE FUNCTION _dedup_version_carry('corpus');
+ALTER TABLE _dedup_corpus ENABLE ALWAYS TRIGGER _dedup_guard, ENABLE ALWAYS TRIGGER _dedup_truncate, ENABLE ALWAYS TRIGGER _dedup_carry;
+CREATE TRIGGER _dedup_guard BEFORE INSERT OR UPDATE OR DELETE ON _dedup_dictionary
+    FOR EACH ROW EXECUTE FUNCTION _dedup_version_guard('dictionary');
+CREATE TRIGGER _dedup_truncate BEFORE TRUNCATE ON _dedup_dictionary
+    FOR EACH STATEMENT EXECUTE FUNCTION _dedup_version_guard('dictionary');
+CREATE TRIGGER _dedup_carry AFTER INSERT OR UPDATE ON _dedup_dictionary
+    FOR EACH ROW EXECUTE FUNCTION _dedup_version_carry('dictionary');
+ALTER TABLE _dedup_dictionary ENABLE ALWAYS TRIGGER _dedup_guard, ENABLE ALWAYS TRIGGER _dedup_truncate, ENABLE ALWAYS TRIGGER _dedup_carry;
+
+CREATE FUNCTION dedup_corpus_build(name text, query text, weights jsonb DEFAULT NULL) RETURNS text
+    AS 'MODULE_PATHNAME', 'dedup_corpus_build_wrapper' LANGUAGE c VOLATILE COST 100000;
+COMMENT ON FUNCTION dedup_corpus_build(text, text, jsonb) IS
+    'freezes the document frequencies of the texts of a query as the next version of a corpus; weights say what the tokens are';
+CREATE FUNCTION dedup_corpus_extend(corpus text, query text) RETURNS text
+    AS 'MODULE_PATHNAME', 'dedup_corpus_extend_wrapper' LANGUAGE c VOLATILE STRICT COST 100000;
+COMMENT ON FUNCTION dedup_corpus_extend(text, text) IS
+    'freezes a corpus and the texts of a query together as the next version, without reading the old texts again';
+CREATE FUNCTION dedup_corpus_drop(corpus text) RETURNS void
+    AS 'MODULE_PATHNAME', 'dedup_corpus_drop_wrapper' LANGUAGE c VOLATILE STRICT COST 10000;
+COMMENT ON FUNCTION dedup_corpus_drop(text) IS
+    'drops a version of a corpus; refused while a recipe in the catalogue names it';
+
+CREATE FUNCTION dedup_dictionary_build(name text, words text[], stop_words text[] DEFAULT NULL) RETURNS text
+    AS 'MODULE_PATHNAME', 'dedup_dictionary_words_wrapper' LANGUAGE c VOLATILE COST 100000;
+COMMENT ON FUNCTION dedup_dictionary_build(text, text[], text[]) IS
+    'freezes own words (each "word [frequency] [tag]") and stop words as the next version of a dictionary';
+CREATE FUNCTION dedup_dictionary_build(name text, content text, stop_words text[] DEFAULT NULL) RETURNS text
+    AS 'MODULE_PATHNAME', 'dedup_dictionary_file_wrapper' LANGUAGE c VOLATILE COST 100000;
+COMMENT ON FUNCTION dedup_dictionary_build(text, text, text[]) IS
+    'as with an array of words; content is that of a file in jieba''s form, a word on each line, and never run as SQL';
+CREATE FUNCTION dedup_dictionary_drop(dictionary text) RETURNS void
+    AS 'MODULE_PATHNAME', 'dedup_dictionary_drop_wrapper' LANGUAGE c VOLATILE STRICT COST 10000;
+COMMENT ON FUNCTION dedup_dictionary_drop(text) IS
+    'drops a version of a dictionary; refused while a recipe in the catalogue names it';
+-- Measuring what was found and choosing settings.
+
+CREATE FUNCTION dedup_evaluate(found text, truth text,
+        OUT "precision" double precision, OUT recall double precision, OUT f1 double precision,
+        OUT pairs_found bigint, OUT pairs_true bigint, OUT correct bigint, OUT missed bigint, OUT wrong bigint)
+    RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'dedup_evaluate_wrapper' LANGUAGE c VOLATILE STRICT COST 100000 ROWS 1;
+COMMENT ON FUNCTION dedup_evaluate(text, text) IS
+    'precision, recall, F1 and counts of the pairs of one query (two columns of ids) against the true pairs of another; numbers are equal by value, other ids by their text';
+CREATE FUNCTION dedup_evaluate_pairs(found text, truth text, right_too boolean DEFAULT false,
+        OUT a text, OUT b text, OUT verdict text) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'dedup_evaluate_pairs_wrapper' LANGUAGE c VOLATILE STRICT COST 100000 ROWS 100;
+COMMENT ON FUNCTION dedup_evaluate_pairs(text, text, boolean) IS
+    'the pairs missed and the pairs wrongly found, to be looked at; on demand those rightly found too';
+
+CREATE FUNCTION near_dup_calibrate(query text, truth text DEFAULT NULL,
+        OUT radius integer, OUT random_pairs double precision, OUT nearest double precision,
+        OUT expected_false_pairs double precision, OUT probes bigint,
+        OUT "precision" double precision, OUT recall double precision, OUT histogram text, OUT advice text)
+    RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'near_dup_calibrate_wrapper' LANGUAGE c VOLATILE COST 100000 ROWS 21;
+COMMENT ON FUNCTION near_dup_calibrate(text, text) IS
+    'for each radius: share of random pairs and of rows'' nearest neighbours within it, false pairs to expect, buckets an index search visits; if truth gives true pairs also precision, counted (NULL at radii too wide to count in a large table), and recall; query gives (id, fingerprint)';
+
+CREATE FUNCTION dedup_suggest(query text, OUT method text, OUT weights jsonb, OUT distance integer, OUT n integer,
+        OUT threshold double precision, OUT options jsonb, OUT reason text) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'dedup_suggest_wrapper' LANGUAGE c VOLATILE STRICT COST 100000 ROWS 1;
+COMMENT ON FUNCTION dedup_suggest(text) IS
+    'recipe, radius and verification for the texts of a query, (text) or (id, text), by their length and script and what unrelated ones have in common; options is for dedup';
+-- Pairs and groups of near rows of whole tables.
+
+CREATE FUNCTION near_dup_pairs(query text, distance integer DEFAULT 3)
+    RETURNS TABLE (a bigint, b bigint, "distance" integer)
+    AS 'MODULE_PATHNAME', 'near_dup_pairs_wrapper'
+    LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000;
+COMMENT ON FUNCTION near_dup_pairs(text, integer) IS
+    'all pairs of rows within a Hamming distance; query returns (id bigint, fp bigint)';
+
+CREATE FUNCTION near_dup_text_pairs(query text, threshold double precision DEFAULT 0.5, n integer DEFAULT 2,
+        OUT a bigint, OUT b bigint, OUT similarity double precision) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'near_dup_text_pairs_wrapper' LANGUAGE c VOLATILE COST 1000000 ROWS 1000;
+COMMENT ON FUNCTION near_dup_text_pairs(text, double precision, integer) IS
+    'all pairs of a query of (id bigint, text) whose character n-grams have at least this Jaccard coefficient, each once, exactly; works within work_mem';
+
+CREATE FUNCTION single_pass(fp bigint, distance integer) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'single_pass_wrapper'
+    LANGUAGE c IMMUTABLE PARALLEL SAFE WINDOW COST 1000;
+COMMENT ON FUNCTION single_pass(bigint, integer) IS
+    'window function: row number of the nearest earlier centre within distance, or of the row itself';
+
+CREATE FUNCTION near_dup_component(fp bigint, distance integer, diameter integer DEFAULT NULL) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'near_dup_component_wrapper'
+    LANGUAGE c IMMUTABLE PARALLEL SAFE WINDOW COST 1000;
+COMMENT ON FUNCTION near_dup_component(bigint, integer, integer) IS
+    'window function: row number of the first row that a chain of near rows connects with this one; with a diameter, no component is wider';
+-- The pipeline over a whole table: dedup gives its result, dedup_into keeps it in a table.
+
+CREATE FUNCTION dedup(query text, options jsonb DEFAULT '{}')
+    RETURNS TABLE (id text, keeper text, stage text, distance integer, similarity double precision)
+    AS 'MODULE_PATHNAME', 'dedup_wrapper'
+    LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000;
+COMMENT ON FUNCTION dedup(text, jsonb) IS
+    'exact stage, near stage, verification and choice of the kept row over a query (id, content text, …): one row an input row';
+
+-- The steps of dedup_into: each does the work of one transaction.
+
+CREATE FUNCTION _dedup_into_check() RETURNS void
+    AS 'MODULE_PATHNAME', '_dedup_into_check_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION _dedup_into_check() IS 'step of dedup_into: refuses where nothing can be committed';
+CREATE FUNCTION _dedup_into_make(result text, query text, options jsonb, OUT name text, OUT "lock" text)
+    RETURNS SETOF record
+    AS 'MODULE_PATHNAME', '_dedup_into_make_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1;
+COMMENT ON FUNCTION _dedup_into_make(text, text, jsonb) IS
+    'step of dedup_into: makes the tables if they are not there; gives their full name and the statement that locks them';
+CREATE FUNCTION _dedup_into_start(result text, query text, options jsonb, OUT path text, OUT listing text)
+    RETURNS SETOF record
+    AS 'MODULE_PATHNAME', '_dedup_into_start_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1;
+COMMENT ON FUNCTION _dedup_into_start(text, text, jsonb) IS
+    'step of dedup_into: checks query and options; gives the search path of the result and the query that lists new rows';
+CREATE FUNCTION _dedup_into_lock(result text) RETURNS boolean
+    AS 'MODULE_PATHNAME', '_dedup_into_lock_wrapper' LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION _dedup_into_lock(text) IS
+    'step of dedup_into: locks the result beyond the transaction; true if it has been locked since the last one';
+CREATE FUNCTION _dedup_into_unlock(result text) RETURNS void
+    AS 'MODULE_PATHNAME', '_dedup_into_unlock_wrapper' LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION _dedup_into_unlock(text) IS 'step of dedup_into: releases the lock';
+CREATE FUNCTION _dedup_into_repair(result text, query text, options jsonb) RETURNS void
+    AS 'MODULE_PATHNAME', '_dedup_into_repair_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION _dedup_into_repair(text, text, jsonb) IS
+    'step of dedup_into: puts right what rows that were taken out leave';
+CREATE FUNCTION _dedup_into_take(result text, query text, options jsonb, todo record) RETURNS bigint
+    AS 'MODULE_PATHNAME', '_dedup_into_take_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION _dedup_into_take(text, text, jsonb, record) IS 'step of dedup_into: takes in a batch';
+CREATE FUNCTION _dedup_into_finish(result text, query text, options jsonb) RETURNS text
+    AS 'MODULE_PATHNAME', '_dedup_into_finish_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION _dedup_into_finish(text, text, jsonb) IS
+    'step of dedup_into: makes the search index and says what was done';
+
+-- A procedure that sets a search path for itself cannot commit: so everything
+-- here is named with its schema, and each step sets the path for the query.
+CREATE PROCEDURE dedup_into(result text, query text, options jsonb DEFAULT '{}') LANGUAGE plpgsql AS $procedure$
+DECLARE
+    tools pg_catalog.text;
+    made pg_catalog.record;
+    step pg_catalog.record;
+    todo pg_catalog.record;
+    undisturbed boolean;
+    after pg_catalog.text;
+BEGIN
+    SELECT pg_catalog.quote_ident(n.nspname) INTO tools
+      FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
+     WHERE e.extname OPERATOR(pg_catalog.=) 'pg_dedup';
+    EXECUTE pg_catalog.format('SELECT %s._dedup_into_check()', tools);
+    -- In a function this is where PostgreSQL refuses, before anything is done.
+    COMMIT;
+    BEGIN
+        EXECUTE pg_catalog.format('SELECT * FROM %s._dedup_into_make($1, $2, $3)', tools)
+           INTO made USING result, query, options;
+    EXCEPTION WHEN unique_violation OR duplicate_table THEN
+        -- Another session made it at the same time, and has committed.
+        EXECUTE pg_catalog.format('SELECT * FROM %s._dedup_into_make($1, $2, $3)', tools)
+           INTO made USING result, query, options;
+    END;
+    COMMIT;
+    -- Locks are taken by statements of their own: what follows must see what
+    -- others committed while this session waited.
+    EXECUTE made."lock";
+    EXECUTE pg_catalog.format('SELECT * FROM %s._dedup_into_start($1, $2, $3)', tools)
+       INTO step USING made.name, query, options;
+    COMMIT;
+    PERFORM pg_catalog.set_config('search_path', step.path, true);
+    FOR todo IN EXECUTE step.listing LOOP
+        -- The list is complete from here on, and no longer reads the tables.
+        COMMIT;
+        EXECUTE pg_catalog.format('SELECT %s._dedup_into_lock($1)', tools) INTO undisturbed USING made.name;
+        IF NOT undisturbed THEN
+            EXECUTE pg_catalog.format('SELECT %s._dedup_into_repair($1, $2, $3)', tools)
+              USING made.name, query, options;
+        END IF;
+        EXECUTE pg_catalog.format('SELECT %s._dedup_into_take($1, $2, $3, $4)', tools)
+          USING made.name, query, options, todo;
+        COMMIT;
+    END LOOP;
+    COMMIT;
+    EXECUTE pg_catalog.format('SELECT %s._dedup_into_lock($1)', tools) INTO undisturbed USING made.name;
+    IF NOT undisturbed THEN
+        EXECUTE pg_catalog.format('SELECT %s._dedup_into_repair($1, $2, $3)', tools) USING made.name, query, options;
+    END IF;
+    EXECUTE pg_catalog.format('SELECT %s._dedup_into_finish($1, $2, $3)', tools) INTO after
+      USING made.name, query, options;
+    IF after IS NOT NULL THEN
+        EXECUTE after;
+    END IF;
+    COMMIT;
+    EXECUTE pg_catalog.format('SELECT %s._dedup_into_unlock($1)', tools) USING made.name;
+    COMMIT;
+END
+$procedure$;
+COMMENT ON PROCEDURE dedup_into(text, text, jsonb) IS
+    'dedup into a table, batch by batch: can be stopped and called again, and then takes in what is new';
+-- Exact duplicates in a stream of rows.
+
+CREATE FUNCTION exact_seen(content text) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'exact_seen_wrapper' LANGUAGE c IMMUTABLE PARALLEL SAFE WINDOW COST 10;
+COMMENT ON FUNCTION exact_seen(text) IS
+    'window function: whether the text came before, by 128-bit hashes and equality';
