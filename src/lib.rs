@@ -18,7 +18,6 @@ mod fingerprint;
 mod groups;
 mod guard;
 mod pg;
-mod progress;
 mod settings;
 mod similarity;
 

@@ -1,8 +1,10 @@
-//! Similarity of texts: `ngram_jaccard`, `ngram_containment`, `simhash_cosine`.
+//! Similarity of texts: `ngram_jaccard`, `ngram_containment`, `simhash_cosine`, and the
+//! particulars (places, dates, numbers) in which similar texts differ.
 
 use crate::corpus::RecipeArg;
 use crate::fingerprint::text_recipe;
 use crate::pg::raise;
+use dedup_core::evaluate::{Kinds, particulars};
 use dedup_core::features::TextRecipe;
 use dedup_core::signature;
 use pgrx::prelude::*;
@@ -34,4 +36,26 @@ fn length(n: i32) -> usize {
             "n is 1 to 64.",
         ),
     }
+}
+
+/// Whether two texts name the same places, dates and numbers.
+#[pg_extern(sql = "")]
+fn same_particulars(a: &str, b: &str, kinds_named: Array<'_, &str>) -> bool {
+    let kinds = Kinds::of_names(kinds_named.iter().flatten()).unwrap_or_else(|name| {
+        raise(
+            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+            format!("unknown kind of particulars: \"{name}\""),
+            "Known are place, date and number.",
+        )
+    });
+    particulars(a, b, kinds).is_empty()
+}
+
+/// The particulars in which two texts differ.
+#[pg_extern(sql = "")]
+fn differing_particulars(
+    a: &str,
+    b: &str,
+) -> TableIterator<'static, (name!(kind, &'static str), name!(in_a, String), name!(in_b, String))> {
+    TableIterator::new(particulars(a, b, Kinds::ALL).into_iter().map(|found| (found.kind, found.a, found.b)))
 }

@@ -11,7 +11,7 @@ pub(crate) use recipe_arg::{RecipeArg, cached_from_text, raise_recipe};
 
 use crate::pg::catalog::schema;
 use crate::pg::spi::{Argument, execute, for_each, for_each_of_query, query_all, scalar};
-use crate::pg::{Column, raise};
+use crate::pg::{Column, raise, required};
 use crate::settings::within_memory_limit;
 use cache::{forget_if_rolled_back, tell_dropped};
 use dedup_core::features::{CorpusBuilder, Extractor, TextRecipe};
@@ -33,13 +33,6 @@ fn dedup_corpus_build(
     check_name(name);
     let recipe = weights.map(|weights| (*weights.0).clone()).unwrap_or_default();
     store_corpus(name, query, CorpusBuilder::new(TextRecipe { corpus: None, max_df: None, ..recipe }), None)
-}
-
-/// The value of an argument; raises an error if it is NULL.
-fn required<T>(argument: Option<T>, name: &str) -> T {
-    argument.unwrap_or_else(|| {
-        raise(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{name} must not be NULL"), "")
-    })
 }
 
 /// Stores a corpus together with more texts as the next version.

@@ -9,10 +9,10 @@ mod options;
 mod shape;
 
 use crate::pg::host::unwrap_or_raise;
+use crate::pg::progress::Progress;
 use crate::pg::spi::for_each_of_query;
 use crate::pg::spill::TempFile;
-use crate::pg::{Output, raise};
-use crate::progress::Progress;
+use crate::pg::{Output, required};
 use crate::settings::work_memory;
 use dedup_core::cluster::UnionFind;
 use dedup_core::exact::EqualTexts;
@@ -30,9 +30,7 @@ use std::borrow::Cow;
 /// `near`, or `empty` (its content is NULL). Distance and similarity are to the kept row.
 #[pg_extern(sql = "")]
 fn dedup(query: Option<&str>, options: Option<JsonB>, fcinfo: pg_sys::FunctionCallInfo) {
-    let Some(query) = query else {
-        raise(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, "the query must not be null", "")
-    };
+    let query = required(query, "query");
     let options = Options::read(options.map(|json| json.0));
     let progress = Progress::new("dedup", options.progress);
     let mut input = Input::new();

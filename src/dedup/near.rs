@@ -4,7 +4,7 @@
 use super::input::{Input, Kind};
 use super::options::{Group, Options};
 use crate::pg::host::{QueryHost, unwrap_or_raise};
-use crate::progress::Progress;
+use crate::pg::progress::Progress;
 use crate::settings::{threads, work_memory};
 use dedup_core::cluster::{Linkage, Linker, Pairs, Settings, UnionFind};
 use dedup_core::external::on_threads;

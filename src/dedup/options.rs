@@ -201,16 +201,8 @@ pub(super) fn whole(value: &Value) -> Option<u64> {
 }
 
 fn kinds(names: &[String]) -> Kinds {
-    let mut kinds = Kinds { places: false, dates: false, numbers: false };
-    for name in names {
-        match name.as_str() {
-            "place" => kinds.places = true,
-            "date" => kinds.dates = true,
-            "number" => kinds.numbers = true,
-            _ => refuse(format!("unknown kind of particulars: \"{name}\"")),
-        }
-    }
-    kinds
+    Kinds::of_names(names.iter().map(String::as_str))
+        .unwrap_or_else(|name| refuse(format!("unknown kind of particulars: \"{name}\"")))
 }
 
 fn keep(written: Option<Value>) -> Keep {

@@ -1,9 +1,10 @@
 //! Window functions that group rows by their fingerprints: `single_pass` and
 //! `near_dup_component`.
 
-use crate::pg::host::{QueryHost, checked_distance, unwrap_or_raise};
+use super::checked_distance;
+use crate::pg::host::{QueryHost, unwrap_or_raise};
+use crate::pg::progress::Progress;
 use crate::pg::window::Window;
-use crate::progress::Progress;
 use crate::settings::{progress_interval, threads, within_memory_limit, work_memory};
 use dedup_core::cluster::{Settings, SinglePass, components};
 use dedup_core::memory::{OrRaise, filled, with_capacity};

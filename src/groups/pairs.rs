@@ -1,9 +1,10 @@
 //! `near_dup_pairs`: all pairs of rows of a query whose fingerprints are near.
 
-use crate::pg::host::{QueryHost, checked_distance, unwrap_or_raise};
+use super::checked_distance;
+use crate::pg::host::{QueryHost, unwrap_or_raise};
+use crate::pg::progress::Progress;
 use crate::pg::spi::{for_each_of_query, refuse_row_without_id};
-use crate::pg::{Column, Output, raise};
-use crate::progress::Progress;
+use crate::pg::{Column, Output, raise, required};
 use crate::settings::{progress_interval, threads, work_memory};
 use dedup_core::cluster::{Pairs, Settings};
 use pgrx::prelude::*;
@@ -16,9 +17,7 @@ const DISTANCE: i32 = 3;
 /// an id are different rows.
 #[pg_extern(sql = "")]
 fn near_dup_pairs(query: Option<&str>, distance: Option<i32>, fcinfo: pg_sys::FunctionCallInfo) {
-    let Some(query) = query else {
-        raise(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, "the query must not be null", "")
-    };
+    let query = required(query, "query");
     let distance = checked_distance(distance.or(Some(DISTANCE)), "distance");
     let progress = Progress::new("near_dup_pairs", progress_interval());
     let mut host = QueryHost::reporting(&progress);

@@ -1,9 +1,9 @@
 //! `near_dup_text_pairs`: all pairs of similar texts of a query, found exactly.
 
 use crate::pg::host::{QueryHost, unwrap_or_raise};
+use crate::pg::progress::Progress;
 use crate::pg::spi::{for_each_of_query, refuse_row_without_id};
-use crate::pg::{Output, raise};
-use crate::progress::Progress;
+use crate::pg::{Output, raise, required};
 use crate::settings::{progress_interval, work_memory};
 use dedup_core::evaluate::SimilarPairs;
 use pgrx::prelude::*;
@@ -25,9 +25,7 @@ fn near_dup_text_pairs(
     n: Option<i32>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) {
-    let Some(query) = query else {
-        raise(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, "the query must not be null", "")
-    };
+    let query = required(query, "query");
     let (threshold, n) = (threshold.unwrap_or(THRESHOLD), n.unwrap_or(N));
     if !(threshold > 0.0 && threshold <= 1.0) {
         raise(

@@ -25,3 +25,10 @@ pub(crate) fn raise_with_detail(
     report.report(PgLogLevel::ERROR);
     unreachable!("an error report does not return")
 }
+
+/// The value of an argument; raises an error if it is NULL.
+pub(crate) fn required<T>(argument: Option<T>, name: &str) -> T {
+    argument.unwrap_or_else(|| {
+        raise(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{name} must not be null"), "")
+    })
+}

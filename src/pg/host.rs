@@ -1,8 +1,8 @@
 //! The host of algorithms over whole tables: temporary files, interrupts, progress, and signals
 //! kept off their threads.
 
+use super::progress::Progress;
 use super::spill::TempFile;
-use crate::progress::Progress;
 use dedup_core::external::{Error, Host, Phase, Result};
 use pgrx::PgSqlErrorCode;
 
@@ -62,20 +62,4 @@ pub(crate) fn unwrap_or_raise<T>(result: Result<T>) -> T {
         Error::OutOfMemory(error) => super::memory::raise_out_of_memory(error),
         Error::Storage(what) => super::raise(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, what, ""),
     })
-}
-
-/// A Hamming distance given by a user; larger values are clamped to 64. Raises an error if it is
-/// NULL or negative.
-pub(crate) fn checked_distance(given: Option<i32>, name: &str) -> u32 {
-    match given.map(u32::try_from) {
-        Some(Ok(distance)) => distance.min(64),
-        given => super::raise(
-            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
-            match given {
-                None => format!("{name} must not be null"),
-                Some(_) => format!("{name} must not be negative"),
-            },
-            "A Hamming distance of fingerprints is 0 to 64.",
-        ),
-    }
 }

@@ -12,6 +12,7 @@ mod message;
 mod output;
 mod parse;
 mod pointer;
+pub(crate) mod progress;
 mod record;
 mod result;
 mod rows;
@@ -21,7 +22,7 @@ mod texts;
 pub(crate) mod trigger;
 pub(crate) mod window;
 
-pub(crate) use error::{raise, raise_with_detail};
+pub(crate) use error::{raise, raise_with_detail, required};
 pub(crate) use message::Message;
 pub(crate) use output::text;
 pub(crate) use pointer::Pointer;

@@ -33,6 +33,23 @@ impl Kinds {
     pub const ALL: Kinds = Kinds { places: true, dates: true, numbers: true };
     /// What few texts about one matter differ in.
     pub const PLACES: Kinds = Kinds { places: true, dates: false, numbers: false };
+
+    /// The kinds of these names: `place`, `date`, `number`.
+    ///
+    /// # Errors
+    /// The first name that is none of these.
+    pub fn of_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Kinds, &'a str> {
+        let mut kinds = Kinds { places: false, dates: false, numbers: false };
+        for name in names {
+            match name {
+                "place" => kinds.places = true,
+                "date" => kinds.dates = true,
+                "number" => kinds.numbers = true,
+                _ => return Err(name),
+            }
+        }
+        Ok(kinds)
+    }
 }
 
 /// A difference.

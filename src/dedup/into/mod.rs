@@ -13,9 +13,9 @@ mod write;
 
 use crate::pg::catalog::{in_transaction_block, is_read_committed};
 use crate::pg::hold::{hold, release};
+use crate::pg::progress::Progress;
 use crate::pg::spi::{Argument, execute};
 use crate::pg::{Record, raise};
-use crate::progress::Progress;
 use groups::group;
 use job::Job;
 use pgrx::JsonB;

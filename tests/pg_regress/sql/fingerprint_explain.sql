@@ -20,6 +20,9 @@ SELECT e.* FROM moved x, moved y, simhash_explain(x, y, '{"id": 2, "a=b": {"toke
   WHERE x.id = 1 AND y.id = 2 ORDER BY "column", feature COLLATE "C";
 SELECT e.* FROM moved x, moved y, simhash_explain_summary(x, y, '{"a=b": {"tokens": "words"}, "body": {"tokens": "words"}}') e
   WHERE x.id = 1 AND y.id = 2 ORDER BY "column";
+-- The name of a column may contain the sign that stands between name and value.
+SELECT e."column", feature, found_in FROM moved x, moved y, simhash_explain(x, y, '{"id": 2, "a=b": 2}') e
+  WHERE x.id = 1 AND y.id = 2 ORDER BY "column", feature COLLATE "C";
 DROP TABLE moved;
 SELECT count(*) FROM simhash_explain(NULL::text, '停水');
 -- What nearly equal texts differ in.

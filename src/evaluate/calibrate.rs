@@ -1,117 +1,23 @@
-//! Evaluation: precision and recall, calibration of the distance, suggested settings, and
-//! particulars.
+//! `near_dup_calibrate`: the distribution of distances in a table, and what radius it allows.
 
-use crate::corpus::raise_recipe;
-use crate::fingerprint::simhash_of;
+use super::{each_pair, key, refuse_columns};
 use crate::pg::host::{QueryHost, unwrap_or_raise};
+use crate::pg::progress::Progress;
 use crate::pg::spi::for_each_of_query;
-use crate::pg::{Column, Values, raise};
-use crate::progress::Progress;
+use crate::pg::{Column, Values};
 use crate::settings::{progress_interval, threads, within_memory_limit, work_memory};
 use dedup_core::cluster::{Pairs, Settings};
-use dedup_core::evaluate::{Background, Calibration, Kinds, Labels, Profile, Verdict, particulars};
-use dedup_core::features::TextRecipe;
+use dedup_core::evaluate::{Background, Calibration};
 use dedup_core::interrupt;
 use dedup_core::memory::{self, OrRaise, Room};
 use dedup_core::signature::hamming;
-use pgrx::JsonB;
 use pgrx::prelude::*;
-use serde_json::json;
 use std::collections::{HashMap, HashSet};
 
-/// An id in a form that can be compared across types: numbers by value (2 equals 2.0), anything
-/// else by its text.
-fn key(row: &Values<'_>, column: usize, typoid: pg_sys::Oid) -> Option<String> {
-    let written = row.written(column)?;
-    let plain = |number: &str| if number == "-0" { "0".to_owned() } else { number.to_owned() };
-    Some(match typoid {
-        pg_sys::NUMERICOID if written.contains('.') => {
-            plain(written.trim_end_matches('0').trim_end_matches('.'))
-        }
-        pg_sys::FLOAT4OID | pg_sys::FLOAT8OID => {
-            written.parse::<f64>().map_or(written, |number| plain(&number.to_string()))
-        }
-        _ => written,
-    })
-}
-
-fn refuse_columns(what: String, hint: &str) -> ! {
-    raise(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, what, hint)
-}
-
-/// Calls `each` with the pairs of ids in the first two columns of a query.
-fn each_pair(query: &str, mut each: impl FnMut(String, String)) {
-    for_each_of_query(query, |columns| {
-        let [a, b, ..] = columns else {
-            let what = format!("the query returns {} columns, not 2", columns.len());
-            refuse_columns(what, "The query returns pairs: the ids of two rows.")
-        };
-        let (a, b, each) = (a.typoid, b.typoid, &mut each);
-        move |row: &Values<'_>| {
-            if let (Some(one), Some(other)) = (key(row, 0, a), key(row, 1, b)) {
-                each(one, other);
-            }
-        }
-    });
-}
-
-fn labels(found: &str, truth: &str) -> Labels {
-    let mut labels = Labels::default();
-    each_pair(found, |a, b| {
-        labels.found(&a, &b);
-        within_memory_limit(labels.memory());
-    });
-    each_pair(truth, |a, b| {
-        labels.truth(&a, &b);
-        within_memory_limit(labels.memory());
-    });
-    labels
-}
-
-/// Precision, recall and counts of one query's pairs against another's.
-#[pg_extern(sql = "")]
-#[expect(clippy::type_complexity, reason = "the columns of the result")]
-fn dedup_evaluate(
-    found: &str,
-    truth: &str,
-) -> TableIterator<
-    'static,
-    (
-        name!(precision, Option<f64>),
-        name!(recall, Option<f64>),
-        name!(f1, Option<f64>),
-        name!(found, i64),
-        name!(truth, i64),
-        name!(correct, i64),
-        name!(missed, i64),
-        name!(wrong, i64),
-    ),
-> {
-    let score = labels(found, truth).score();
-    let (found, truth, right) = (score.found as i64, score.truth as i64, score.right as i64);
-    let row =
-        (score.precision(), score.recall(), score.f1(), found, truth, right, truth - right, found - right);
-    TableIterator::once(row)
-}
-
-/// The missed and the wrong pairs, or all pairs.
-#[pg_extern(sql = "")]
-fn dedup_evaluate_pairs(
-    found: &str,
-    truth: &str,
-    right_too: bool,
-) -> TableIterator<'static, (name!(a, String), name!(b, String), name!(verdict, &'static str))> {
-    let labels = labels(found, truth);
-    let shown = labels.verdicts().filter(|&(_, _, verdict)| right_too || verdict != Verdict::Right);
-    let shown = shown.map(|(a, b, verdict)| (a.to_owned(), b.to_owned(), verdict.name()));
-    let rows = memory::collect(shown).or_raise();
-    TableIterator::new(rows)
-}
-
 /// Bytes per id of a true pair besides its text: a map entry, an allocation, a fingerprint.
-const BYTES_AN_ID: usize = 64;
+const BYTES_PER_ID: usize = 64;
 /// Bytes per true pair.
-const BYTES_A_PAIR: usize = 10;
+const BYTES_PER_PAIR: usize = 10;
 
 /// The largest number of rows of which all pairs are compared. Of larger tables, only pairs up to
 /// the widest radius are counted.
@@ -229,7 +135,7 @@ impl TruePairs {
             truth.numbers.room(2).or_raise();
             truth.pairs.room(1).or_raise();
             within_memory_limit(
-                ids + truth.numbers.capacity() * BYTES_AN_ID + truth.pairs.capacity() * BYTES_A_PAIR,
+                ids + truth.numbers.capacity() * BYTES_PER_ID + truth.pairs.capacity() * BYTES_PER_PAIR,
             );
             let [a, b] = [a, b].map(|id| {
                 let (next, bytes) = (truth.numbers.len() as u32, id.len());
@@ -300,115 +206,4 @@ fn advice(calibration: &Calibration, radius: u32, rows: u64) -> Option<String> {
         (false, true) => Some(verified.to_owned()),
         (false, false) => None,
     }
-}
-
-/// Texts that `dedup_suggest` fingerprints.
-const SAMPLE: usize = 20_000;
-/// Bytes of these texts, after which no more are taken.
-const SAMPLE_BYTES: usize = 64 << 20;
-
-/// Recipe, radius and verification for the texts of a query.
-#[pg_extern(sql = "")]
-fn dedup_suggest(
-    query: &str,
-) -> TableIterator<
-    'static,
-    (
-        name!(method, &'static str),
-        name!(weights, JsonB),
-        name!(distance, i32),
-        name!(n, i32),
-        name!(threshold, f64),
-        name!(options, JsonB),
-        name!(reason, String),
-    ),
-> {
-    let mut profile = Profile::default();
-    let mut sample: Vec<String> = Vec::new();
-    let mut bytes = 0;
-    for_each_of_query(query, |columns| {
-        if columns.is_empty() {
-            refuse_columns(
-                "the query returns no column".to_owned(),
-                "The query returns the text, or the row's id and the text.",
-            )
-        }
-        // As for `dedup`, the second column of two is the text.
-        let at = usize::from(columns.len() > 1);
-        let (profile, sample) = (&mut profile, &mut sample);
-        move |row| {
-            let Some(content) = row.written(at) else { return };
-            profile.add(&content);
-            if sample.len() < SAMPLE && bytes < SAMPLE_BYTES {
-                bytes += content.len();
-                sample.room(1).or_raise();
-                sample.push(content);
-            }
-        }
-    });
-    if profile.texts() == 0 {
-        notice!("the query returns no text, so there is nothing to suggest settings for");
-        return TableIterator::empty();
-    }
-    let suggestion = profile.suggest(&sample, profile.texts() as u64);
-    let recipe = TextRecipe::from_json(&suggestion.recipe).unwrap_or_else(|error| raise_recipe(error));
-    let prints: Vec<u64> = sample.iter().filter_map(|content| simhash_of(content, &recipe)).collect();
-    let mut background = Background::measure(&prints);
-    background.rows = profile.texts() as u64;
-    let distance = background.calibrate().verified;
-    let method =
-        if suggestion.kind.compare_texts() { "near_dup_text_pairs" } else { "near_dup + ngram_jaccard" };
-    let options = json!({
-        "weights": suggestion.recipe,
-        "distance": distance,
-        "similarity": suggestion.threshold,
-        "n": suggestion.n,
-    });
-    let reason = format!(
-        "{} Radius {distance} is the widest that lets in at most ten unrelated candidates a row; texts of \
-         Jaccard {} are {:.0} bits apart on average.",
-        suggestion.reason, suggestion.threshold, suggestion.expected_distance
-    );
-    let (n, threshold) = (suggestion.n as i32, suggestion.threshold);
-    TableIterator::once((
-        method,
-        JsonB(suggestion.recipe),
-        distance as i32,
-        n,
-        threshold,
-        JsonB(options),
-        reason,
-    ))
-}
-
-fn kinds(names: Array<'_, &str>) -> Kinds {
-    let mut kinds = Kinds { places: false, dates: false, numbers: false };
-    for name in names.iter().flatten() {
-        match name {
-            "place" => kinds.places = true,
-            "date" => kinds.dates = true,
-            "number" => kinds.numbers = true,
-            _ => raise(
-                PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
-                format!("unknown kind of particulars: \"{name}\""),
-                "Known are place, date and number.",
-            ),
-        }
-    }
-    kinds
-}
-
-/// Whether two texts name the same places, dates and numbers.
-#[pg_extern(sql = "")]
-fn same_particulars(a: &str, b: &str, kinds_named: Array<'_, &str>) -> bool {
-    particulars(a, b, kinds(kinds_named)).is_empty()
-}
-
-/// The particulars in which two texts differ.
-#[pg_extern(sql = "")]
-fn differing_particulars(
-    a: &str,
-    b: &str,
-) -> TableIterator<'static, (name!(kind, &'static str), name!(in_a, String), name!(in_b, String))> {
-    TableIterator::new(particulars(a, b, Kinds::ALL).into_iter().map(|found| (found.kind, found.a, found.b)))
 }
