@@ -1,27 +1,34 @@
 -- The pipeline over a whole table: dedup gives its result, dedup_into keeps it in a table.
 
-CREATE FUNCTION dedup(query text, options jsonb DEFAULT '{}')
-    RETURNS TABLE (id text, keeper text, stage text, distance integer, similarity double precision)
+CREATE FUNCTION dedup(source text, options jsonb DEFAULT NULL)
+    RETURNS TABLE (id bigint, keeper bigint, stage text, distance integer, similarity double precision)
     AS 'MODULE_PATHNAME', 'dedup_wrapper'
     LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000;
 COMMENT ON FUNCTION dedup(text, jsonb) IS
-    'exact stage, near stage, verification and choice of the kept row over a query (id, content text, …): one row an input row';
+    'exact stage, near stage, verification and choice of the kept row over a table or a query (id, content text, …): one row per input row';
+-- PostgreSQL resolves a polymorphic table only where the argument is written: so no default here.
+CREATE FUNCTION dedup(source text, options jsonb, id_type anyelement)
+    RETURNS TABLE (id anyelement, keeper anyelement, stage text, distance integer, similarity double precision)
+    AS 'MODULE_PATHNAME', 'dedup_wrapper'
+    LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000;
+COMMENT ON FUNCTION dedup(text, jsonb, anyelement) IS
+    'dedup of ids of another type than bigint: id_type => NULL::uuid';
 
 -- The steps of dedup_into: each does the work of one transaction.
 
 CREATE FUNCTION _dedup_into_check() RETURNS void
     AS 'MODULE_PATHNAME', '_dedup_into_check_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION _dedup_into_check() IS 'step of dedup_into: refuses where nothing can be committed';
-CREATE FUNCTION _dedup_into_make(result text, query text, options jsonb, OUT name text, OUT "lock" text)
+CREATE FUNCTION _dedup_into_make(result text, source text, options jsonb, OUT name text, OUT "lock" text)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', '_dedup_into_make_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1;
 COMMENT ON FUNCTION _dedup_into_make(text, text, jsonb) IS
     'step of dedup_into: makes the tables if they are not there; gives their full name and the statement that locks them';
-CREATE FUNCTION _dedup_into_start(result text, query text, options jsonb, OUT path text, OUT listing text)
+CREATE FUNCTION _dedup_into_start(result text, source text, options jsonb, OUT path text, OUT listing text)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', '_dedup_into_start_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1;
 COMMENT ON FUNCTION _dedup_into_start(text, text, jsonb) IS
-    'step of dedup_into: checks query and options; gives the search path of the result and the query that lists new rows';
+    'step of dedup_into: checks source and options; gives the search path of the source and the query that lists new rows';
 CREATE FUNCTION _dedup_into_lock(result text) RETURNS boolean
     AS 'MODULE_PATHNAME', '_dedup_into_lock_wrapper' LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION _dedup_into_lock(text) IS
@@ -29,21 +36,21 @@ COMMENT ON FUNCTION _dedup_into_lock(text) IS
 CREATE FUNCTION _dedup_into_unlock(result text) RETURNS void
     AS 'MODULE_PATHNAME', '_dedup_into_unlock_wrapper' LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION _dedup_into_unlock(text) IS 'step of dedup_into: releases the lock';
-CREATE FUNCTION _dedup_into_repair(result text, query text, options jsonb) RETURNS void
+CREATE FUNCTION _dedup_into_repair(result text, source text, options jsonb) RETURNS void
     AS 'MODULE_PATHNAME', '_dedup_into_repair_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION _dedup_into_repair(text, text, jsonb) IS
     'step of dedup_into: puts right what rows that were taken out leave';
-CREATE FUNCTION _dedup_into_take(result text, query text, options jsonb, todo record) RETURNS bigint
+CREATE FUNCTION _dedup_into_take(result text, source text, options jsonb, todo record) RETURNS bigint
     AS 'MODULE_PATHNAME', '_dedup_into_take_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION _dedup_into_take(text, text, jsonb, record) IS 'step of dedup_into: takes in a batch';
-CREATE FUNCTION _dedup_into_finish(result text, query text, options jsonb) RETURNS text
+CREATE FUNCTION _dedup_into_finish(result text, source text, options jsonb) RETURNS text
     AS 'MODULE_PATHNAME', '_dedup_into_finish_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION _dedup_into_finish(text, text, jsonb) IS
     'step of dedup_into: makes the search index and says what was done';
 
 -- A procedure that sets a search path for itself cannot commit: so everything
--- here is named with its schema, and each step sets the path for the query.
-CREATE PROCEDURE dedup_into(result text, query text, options jsonb DEFAULT '{}') LANGUAGE plpgsql AS $procedure$
+-- here is named with its schema, and each step sets the path for the source.
+CREATE PROCEDURE dedup_into(result text, source text, options jsonb DEFAULT NULL) LANGUAGE plpgsql AS $procedure$
 DECLARE
     tools pg_catalog.text;
     made pg_catalog.record;
@@ -60,18 +67,18 @@ BEGIN
     COMMIT;
     BEGIN
         EXECUTE pg_catalog.format('SELECT * FROM %s._dedup_into_make($1, $2, $3)', tools)
-           INTO made USING result, query, options;
+           INTO made USING result, source, options;
     EXCEPTION WHEN unique_violation OR duplicate_table THEN
         -- Another session made it at the same time, and has committed.
         EXECUTE pg_catalog.format('SELECT * FROM %s._dedup_into_make($1, $2, $3)', tools)
-           INTO made USING result, query, options;
+           INTO made USING result, source, options;
     END;
     COMMIT;
     -- Locks are taken by statements of their own: what follows must see what
     -- others committed while this session waited.
     EXECUTE made."lock";
     EXECUTE pg_catalog.format('SELECT * FROM %s._dedup_into_start($1, $2, $3)', tools)
-       INTO step USING made.name, query, options;
+       INTO step USING made.name, source, options;
     COMMIT;
     PERFORM pg_catalog.set_config('search_path', step.path, true);
     FOR todo IN EXECUTE step.listing LOOP
@@ -80,19 +87,19 @@ BEGIN
         EXECUTE pg_catalog.format('SELECT %s._dedup_into_lock($1)', tools) INTO undisturbed USING made.name;
         IF NOT undisturbed THEN
             EXECUTE pg_catalog.format('SELECT %s._dedup_into_repair($1, $2, $3)', tools)
-              USING made.name, query, options;
+              USING made.name, source, options;
         END IF;
         EXECUTE pg_catalog.format('SELECT %s._dedup_into_take($1, $2, $3, $4)', tools)
-          USING made.name, query, options, todo;
+          USING made.name, source, options, todo;
         COMMIT;
     END LOOP;
     COMMIT;
     EXECUTE pg_catalog.format('SELECT %s._dedup_into_lock($1)', tools) INTO undisturbed USING made.name;
     IF NOT undisturbed THEN
-        EXECUTE pg_catalog.format('SELECT %s._dedup_into_repair($1, $2, $3)', tools) USING made.name, query, options;
+        EXECUTE pg_catalog.format('SELECT %s._dedup_into_repair($1, $2, $3)', tools) USING made.name, source, options;
     END IF;
     EXECUTE pg_catalog.format('SELECT %s._dedup_into_finish($1, $2, $3)', tools) INTO after
-      USING made.name, query, options;
+      USING made.name, source, options;
     IF after IS NOT NULL THEN
         EXECUTE after;
     END IF;

@@ -13,17 +13,17 @@ CREATE FUNCTION dedup_evaluate_pairs(found text, truth text, right_too boolean D
 COMMENT ON FUNCTION dedup_evaluate_pairs(text, text, boolean) IS
     'the pairs missed and the pairs wrongly found, to be looked at; on demand those rightly found too';
 
-CREATE FUNCTION near_dup_calibrate(query text, truth text DEFAULT NULL,
+CREATE FUNCTION near_dup_calibrate(source text, truth text DEFAULT NULL,
         OUT radius integer, OUT random_pairs double precision, OUT nearest double precision,
         OUT expected_false_pairs double precision, OUT probes bigint,
         OUT "precision" double precision, OUT recall double precision, OUT histogram text, OUT advice text)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'near_dup_calibrate_wrapper' LANGUAGE c VOLATILE COST 100000 ROWS 21;
 COMMENT ON FUNCTION near_dup_calibrate(text, text) IS
-    'for each radius: share of random pairs and of rows'' nearest neighbours within it, false pairs to expect, buckets an index search visits; if truth gives true pairs also precision, counted (NULL at radii too wide to count in a large table), and recall; query gives (id, fingerprint)';
+    'for each radius: share of random pairs and of rows'' nearest neighbours within it, false pairs to expect, buckets an index search visits; if truth gives true pairs also precision, counted (NULL at radii too wide to count in a large table), and recall; source is a table or a query that gives (id, fingerprint)';
 
-CREATE FUNCTION dedup_suggest(query text, OUT method text, OUT weights jsonb, OUT distance integer, OUT n integer,
+CREATE FUNCTION dedup_suggest(source text, OUT method text, OUT weights jsonb, OUT distance integer, OUT n integer,
         OUT threshold double precision, OUT options jsonb, OUT reason text) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'dedup_suggest_wrapper' LANGUAGE c VOLATILE STRICT COST 100000 ROWS 1;
+    AS 'MODULE_PATHNAME', 'dedup_suggest_wrapper' LANGUAGE c VOLATILE COST 100000 ROWS 1;
 COMMENT ON FUNCTION dedup_suggest(text) IS
-    'recipe, radius and verification for the texts of a query, (text) or (id, text), by their length and script and what unrelated ones have in common; options is for dedup';
+    'recipe, radius and verification for the texts of a table or of a query, (text) or (id, text), by their length and script and what unrelated ones have in common; options is for dedup';

@@ -1,17 +1,30 @@
 -- Pairs and groups of near rows of whole tables.
 
-CREATE FUNCTION near_dup_pairs(query text, distance integer DEFAULT 3)
+CREATE FUNCTION near_dup_pairs(source text, distance integer DEFAULT 3)
     RETURNS TABLE (a bigint, b bigint, "distance" integer)
     AS 'MODULE_PATHNAME', 'near_dup_pairs_wrapper'
     LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000;
 COMMENT ON FUNCTION near_dup_pairs(text, integer) IS
-    'all pairs of rows within a Hamming distance; query returns (id bigint, fp bigint)';
+    'all pairs of rows within a Hamming distance, of a table or of a query that returns (id, fp bigint)';
+CREATE FUNCTION near_dup_pairs(source text, distance integer, id_type anyelement)
+    RETURNS TABLE (a anyelement, b anyelement, "distance" integer)
+    AS 'MODULE_PATHNAME', 'near_dup_pairs_wrapper'
+    LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000;
+COMMENT ON FUNCTION near_dup_pairs(text, integer, anyelement) IS
+    'near_dup_pairs of ids of another type than bigint: id_type => NULL::uuid';
 
-CREATE FUNCTION near_dup_text_pairs(query text, threshold double precision DEFAULT 0.5, n integer DEFAULT 2,
-        OUT a bigint, OUT b bigint, OUT similarity double precision) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'near_dup_text_pairs_wrapper' LANGUAGE c VOLATILE COST 1000000 ROWS 1000;
+CREATE FUNCTION near_dup_text_pairs(source text, threshold double precision DEFAULT 0.5, n integer DEFAULT 2)
+    RETURNS TABLE (a bigint, b bigint, similarity double precision)
+    AS 'MODULE_PATHNAME', 'near_dup_text_pairs_wrapper'
+    LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 1000;
 COMMENT ON FUNCTION near_dup_text_pairs(text, double precision, integer) IS
-    'all pairs of a query of (id bigint, text) whose character n-grams have at least this Jaccard coefficient, each once, exactly; works within work_mem';
+    'all pairs of texts, of a table or of a query that returns (id, text), whose character n-grams have at least this Jaccard coefficient, each once, exactly; works within work_mem';
+CREATE FUNCTION near_dup_text_pairs(source text, threshold double precision, n integer, id_type anyelement)
+    RETURNS TABLE (a anyelement, b anyelement, similarity double precision)
+    AS 'MODULE_PATHNAME', 'near_dup_text_pairs_wrapper'
+    LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 1000;
+COMMENT ON FUNCTION near_dup_text_pairs(text, double precision, integer, anyelement) IS
+    'near_dup_text_pairs of ids of another type than bigint: id_type => NULL::uuid';
 
 CREATE FUNCTION single_pass(fp bigint, distance integer) RETURNS bigint
     AS 'MODULE_PATHNAME', 'single_pass_wrapper'

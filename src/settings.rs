@@ -3,10 +3,11 @@
 use crate::pg::raise;
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
 use pgrx::{PgSqlErrorCode, pg_sys};
+use std::time::Duration;
 
 static THREADS: GucSetting<i32> = GucSetting::<i32>::new(0);
 
-static PROGRESS: GucSetting<i32> = GucSetting::<i32>::new(0);
+static PROGRESS: GucSetting<i32> = GucSetting::<i32>::new(10_000);
 static MEMORY_LIMIT: GucSetting<i32> = GucSetting::<i32>::new(0);
 
 /// Defines the settings.
@@ -15,8 +16,8 @@ pub(crate) fn define_settings() {
     unsafe { *MEMORY_LIMIT.as_ptr() = default_memory_limit() };
     GucRegistry::define_int_guc(
         c"pg_dedup.progress",
-        c"Time between notices of near_dup_pairs, near_dup_text_pairs and near_dup_component on how far they are.",
-        c"0 turns them off. dedup has an option of this name.",
+        c"Time between notices of a long call on how far it is.",
+        c"A call that is over sooner says nothing. 0 turns the notices off.",
         &PROGRESS,
         0,
         i32::MAX,
@@ -88,16 +89,22 @@ pub(crate) fn work_memory() -> usize {
     unsafe { pg_sys::work_mem as usize * 1024 }
 }
 
-/// Seconds between notices; 0: none.
-pub(crate) fn progress_interval() -> f64 {
-    f64::from(PROGRESS.get()) / 1000.0
+/// The time between notices on how far a call is; `None`: there are none.
+pub(crate) fn progress_interval() -> Option<Duration> {
+    u64::try_from(PROGRESS.get()).ok().filter(|&every| every > 0).map(Duration::from_millis)
+}
+
+/// Bytes that a call may take for what cannot be kept in files; `None`: any number.
+#[inline]
+pub(crate) fn memory_limit() -> Option<usize> {
+    usize::try_from(MEMORY_LIMIT.get()).ok().filter(|&limit| limit > 0).map(|limit| limit * 1024)
 }
 
 /// Raises an error if `bytes` exceed `pg_dedup.memory_limit`.
 #[inline]
 pub(crate) fn within_memory_limit(bytes: usize) {
-    let limit = MEMORY_LIMIT.get() as usize;
-    if limit > 0 && bytes / 1024 > limit {
+    if let Some(limit) = memory_limit().filter(|&limit| bytes >= limit + 1024) {
+        let limit = limit / 1024;
         raise(
             PgSqlErrorCode::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
             format!("memory exceeds pg_dedup.memory_limit ({limit} kB)"),

@@ -7,6 +7,7 @@
 
 pub mod banding;
 pub mod cluster;
+pub mod dedup;
 pub mod evaluate;
 pub mod exact;
 pub mod external;

@@ -78,11 +78,14 @@ fn components_equal_a_walk() {
 }
 
 /// Complete linkage over near pairs, as documented: nearest pairs first, then
-/// by fingerprints, joined if all of one are within the guard of all of the other.
+/// by rows, joined if all of one are within the guard of all of the other.
 fn guarded(fps: &[u64], distance: u32, guard: u32) -> Vec<u32> {
-    let mut distinct: Vec<u64> = fps.to_vec();
-    distinct.sort_unstable();
-    distinct.dedup();
+    let mut distinct: Vec<u64> = Vec::new();
+    for fp in fps {
+        if !distinct.contains(fp) {
+            distinct.push(*fp);
+        }
+    }
     let mut pairs = brute_pairs(&distinct, distance.min(guard));
     pairs.sort_unstable_by_key(|pair| (pair.distance, pair.a, pair.b));
     let mut clusters: Vec<Vec<u64>> = distinct.iter().map(|&fp| vec![fp]).collect();
@@ -96,7 +99,8 @@ fn guarded(fps: &[u64], distance: u32, guard: u32) -> Vec<u32> {
             cluster_of.iter_mut().for_each(|c| *c = if *c == b { a } else { *c });
         }
     }
-    let of: Vec<usize> = fps.iter().map(|fp| cluster_of[distinct.binary_search(fp).unwrap()]).collect();
+    let of: Vec<usize> =
+        fps.iter().map(|fp| cluster_of[distinct.iter().position(|of| of == fp).unwrap()]).collect();
     of.iter().map(|cluster| of.iter().position(|other| other == cluster).unwrap() as u32).collect()
 }
 

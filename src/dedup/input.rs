@@ -99,16 +99,16 @@ impl Input {
         (length(0) as usize, length(4) as usize)
     }
 
-    fn read(&mut self, at: u64, bytes: usize) -> String {
+    fn read(&mut self, at: u64, bytes: usize) -> Vec<u8> {
         let mut read = filled(0, bytes).or_raise();
         if bytes > 0 {
             unwrap_or_raise(self.file.read(at, &mut read));
         }
-        String::from_utf8(read).unwrap_or_default()
+        read
     }
 
-    /// A row's id.
-    pub(super) fn id(&mut self, row: usize) -> String {
+    /// The bytes of a row's id.
+    pub(super) fn id(&mut self, row: usize) -> Vec<u8> {
         let (id, _) = self.lengths(row);
         self.read(self.at[row] + HEADER as u64, id)
     }
@@ -116,6 +116,6 @@ impl Input {
     /// A row's content.
     pub(super) fn content(&mut self, row: usize) -> String {
         let (id, content) = self.lengths(row);
-        self.read(self.at[row] + (HEADER + id) as u64, content)
+        String::from_utf8(self.read(self.at[row] + (HEADER + id) as u64, content)).unwrap_or_default()
     }
 }

@@ -1,4 +1,4 @@
-//! `dedup`: the whole pipeline over the rows of a query. It finds equal contents (P1's exact
+//! `dedup`: the whole pipeline over the rows of a source. It finds equal contents (P1's exact
 //! stage), then near fingerprints (P1, P2), verifies those on the text, groups the rows (P4), and
 //! keeps one row of each group.
 
@@ -7,34 +7,49 @@ mod into;
 mod near;
 mod options;
 mod shape;
+pub(crate) mod source;
+mod suggest;
 
+use crate::pg::Output;
 use crate::pg::host::unwrap_or_raise;
 use crate::pg::progress::Progress;
 use crate::pg::spi::for_each_of_query;
 use crate::pg::spill::TempFile;
-use crate::pg::{Output, required};
+use crate::pg::values::ValueType;
 use crate::settings::work_memory;
 use dedup_core::cluster::UnionFind;
+use dedup_core::dedup::{Keep, Member, Stage, Standing};
 use dedup_core::exact::EqualTexts;
 use dedup_core::memory::{OrRaise, Room, collect, filled};
 use dedup_core::signature::{hamming, jaccard};
 use input::{Input, Kind};
-use options::{Keep, Options};
+use options::{DEDUP, Options};
 use pgrx::JsonB;
 use pgrx::prelude::*;
 use shape::Shape;
+use source::Source;
 use std::borrow::Cow;
+use suggest::Sampler;
 
 /// Returns a row for each input row, in order: the id, the id of the kept row of its group, and the
 /// stage that decided: `kept` (it is that row), `exact` (its content equals the kept row's),
 /// `near`, or `empty` (its content is NULL). Distance and similarity are to the kept row.
 #[pg_extern(sql = "")]
-fn dedup(query: Option<&str>, options: Option<JsonB>, fcinfo: pg_sys::FunctionCallInfo) {
-    let query = required(query, "query");
-    let options = Options::read(options.map(|json| json.0));
-    let progress = Progress::new("dedup", options.progress);
+fn dedup(source: Option<&str>, options: Option<JsonB>, fcinfo: pg_sys::FunctionCallInfo) {
+    let output = Output::begin(fcinfo);
+    let source = Source::new(source);
+    let mut written = DEDUP.written(options.map(|json| json.0));
+    let mut options = DEDUP.read(&written);
+    let progress = Progress::new("dedup");
     let mut input = Input::new();
-    let hashes = read(query, &options, &mut input, &progress);
+    let mut sampler = written.leaves_settings().then(Sampler::default);
+    let query = options.query(&source, false);
+    let (ids, hashes) = read(&query, &options, &output, sampler.as_mut(), &mut input, &progress);
+    if let Some(chosen) = sampler.and_then(Sampler::suggest) {
+        chosen.announce(DEDUP.name);
+        chosen.write(&mut written);
+        options = DEDUP.read(&written);
+    }
     let first_equal = compare(hashes, &options, &mut input, &progress);
     let sets = match options.distance {
         None => UnionFind::new(input.rows()),
@@ -43,41 +58,57 @@ fn dedup(query: Option<&str>, options: Option<JsonB>, fcinfo: pg_sys::FunctionCa
             near::group(&options, distance, &mut input, &first_equal, &progress)
         }
     };
-    let grouped = Grouped { options: &options, first_equal: &first_equal, sets };
-    grouped.write(&mut input, Output::begin(fcinfo), &progress);
+    let groups = Groups { options: &options, first_equal: &first_equal, sets };
+    groups.write(&ids, &mut input, output, &progress);
 }
 
-/// Reads all rows.
-fn read(query: &str, options: &Options, input: &mut Input, progress: &Progress) -> EqualTexts<TempFile> {
+/// Reads all rows. Returns the type of their ids and the hashes of their contents.
+fn read(
+    query: &str,
+    options: &Options,
+    output: &Output,
+    mut sampler: Option<&mut Sampler>,
+    input: &mut Input,
+    progress: &Progress,
+) -> (ValueType, EqualTexts<TempFile>) {
     let mut hashes = EqualTexts::new(work_memory(), TempFile::new());
-    let descending = matches!(options.keep, Keep::Column(_, true));
+    let mut ids = None;
     progress.stage("reading", "rows", None);
     for_each_of_query(query, |columns| {
         let shape = Shape::of(columns, options);
+        let of = ValueType::of_result(&columns[0], output.type_of(0), "dedup(source, options");
+        let of = &*ids.insert(of);
         let (hashes, input) = (&mut hashes, &mut *input);
+        let mut bytes = Vec::new();
         move |row| {
             progress.step();
-            let id = shape.id(row);
+            bytes.clear();
+            // SAFETY: the column is of the type that the query said.
+            unsafe { of.write(shape.id(row), &mut bytes) };
             let content = shape.content(row);
+            if let (Some(sampler), Some(content)) = (&mut sampler, &content) {
+                sampler.add(content);
+            }
             let (kind, fp) = match (&content, shape.fp(row).flatten()) {
                 (None, _) => (Kind::Empty, 0),
                 (Some(_), None) => (Kind::Plain, 0),
                 (Some(_), Some(fp)) => (Kind::Near, fp),
             };
-            input.ranks.room(1).or_raise();
-            match options.keep {
-                Keep::First | Keep::Last => {}
-                Keep::Longest => input.ranks.push(-(content.as_ref().map_or(0, String::len) as i64)),
-                Keep::Column(..) => input.ranks.push(shape.key(row, descending)),
+            let content = content.as_deref();
+            let number = input.rows() as i64;
+            if !options.keep.is_by_number() {
+                input.ranks.room(1).or_raise();
+                input.ranks.push(shape.rank(row, &options.keep, number, content));
             }
-            let number = input.add(id.as_bytes(), content.as_deref().unwrap_or(""), kind, fp);
-            if let Some(form) = content.as_deref().and_then(|content| options.exact.form(content)) {
+            let number = input.add(&bytes, content.unwrap_or(""), kind, fp);
+            if let Some(form) = content.and_then(|content| options.exact.form(content)) {
                 unwrap_or_raise(hashes.add(number, form.as_bytes()));
             }
         }
     });
     progress.end(&format!("{} rows", input.rows()));
-    hashes
+    // A query that returns rows has columns.
+    (ids.unwrap_or_else(|| unreachable!("the columns are told before the rows")), hashes)
 }
 
 /// The first row of equal content, for each row.
@@ -115,88 +146,76 @@ fn compare(
 }
 
 /// The result of the stages.
-struct Grouped<'r> {
+struct Groups<'r> {
     options: &'r Options,
     first_equal: &'r [u32],
     sets: UnionFind,
 }
 
-impl Grouped<'_> {
+impl Groups<'_> {
     /// The number of a row's group.
-    fn group(&mut self, row: usize) -> usize {
+    fn of(&mut self, row: usize) -> usize {
         self.sets.find(self.first_equal[row]) as usize
+    }
+
+    fn standing(&self, input: &Input, row: usize) -> Standing {
+        let number = row as i64;
+        let rank = match self.options.keep {
+            Keep::First | Keep::Last => self.options.keep.rank(number, 0),
+            Keep::Longest | Keep::Column { .. } => input.ranks.get(row).copied(),
+        };
+        (rank.unwrap_or(0), number)
     }
 
     /// The kept row of each group, at the group's number.
     fn keepers(&mut self, input: &Input) -> Vec<u32> {
         let mut kept = filled(u32::MAX, input.rows()).or_raise();
         for row in 0..input.rows() {
-            let group = self.group(row);
-            let keeper = kept[group] as usize;
-            let better = match self.options.keep {
-                Keep::First => false,
-                Keep::Last => true,
-                Keep::Longest | Keep::Column(..) => {
-                    kept[group] != u32::MAX && input.ranks[row] < input.ranks[keeper]
-                }
-            };
-            if kept[group] == u32::MAX || better {
+            let group = self.of(row);
+            let keeper = kept[group];
+            if keeper == u32::MAX || self.standing(input, row) < self.standing(input, keeper as usize) {
                 kept[group] = row as u32;
             }
         }
         kept
     }
 
+    fn member(&self, input: &Input, row: usize) -> Member {
+        let class = i64::from(self.first_equal[row]);
+        Member { number: row as i64, class, empty: input.kinds[row] == Kind::Empty }
+    }
+
     /// Writes the result.
-    fn write(mut self, input: &mut Input, mut output: Output, progress: &Progress) {
+    fn write(mut self, ids: &ValueType, input: &mut Input, mut output: Output, progress: &Progress) {
         let rows = input.rows();
         progress.stage("writing the result", "rows", Some(rows as u64));
         let kept = self.keepers(input);
-        let (mut near, mut exact, mut empty) = (0, 0, 0);
+        let mut counts = [0; Stage::COUNT];
         for row in 0..rows {
-            let keeper = kept[self.group(row)] as usize;
-            let (stage, distance, similar) = self.verdict(input, row, keeper);
-            near += usize::from(stage == "near");
-            exact += usize::from(stage == "exact");
-            empty += usize::from(stage == "empty");
-            let id = input.id(row);
-            let keeper = if keeper == row { id.clone() } else { input.id(keeper) };
-            // SAFETY: declared as text, text, text, integer, double precision.
+            let keeper = kept[self.of(row)] as usize;
+            let stage = Stage::of(self.member(input, row), self.member(input, keeper));
+            let (distance, similarity) = stage.known().unwrap_or_else(|| {
+                let texts = [row, keeper].map(|row| input.content(row));
+                let similarity = jaccard(&texts[0], &texts[1], self.options.alike.n);
+                (Some(hamming(input.fps[row], input.fps[keeper])), Some(similarity))
+            });
+            counts[stage as usize] += 1;
+            // SAFETY: `read` has written the ids; declared as two of their type, text,
+            // integer, double precision.
             unsafe {
                 output.add([
-                    id.into_datum(),
-                    keeper.into_datum(),
-                    stage.into_datum(),
-                    distance.into_datum(),
-                    similar.into_datum(),
+                    Some(ids.make(&input.id(row))),
+                    Some(ids.make(&input.id(keeper))),
+                    stage.name().into_datum(),
+                    distance.map(|bits| bits as i32).into_datum(),
+                    similarity.into_datum(),
                 ]);
             }
             progress.step();
         }
-        let kept = rows - exact - near - empty;
+        let [kept, exact, near, empty] = counts;
         progress.end(&format!(
             "{rows} rows: {kept} kept, {exact} exact and {near} near duplicates, {empty} empty"
         ));
-    }
-
-    /// The stage that decided about a row, and its distance and similarity to the kept one.
-    fn verdict(
-        &self,
-        input: &mut Input,
-        row: usize,
-        keeper: usize,
-    ) -> (&'static str, Option<i32>, Option<f64>) {
-        if input.kinds[row] == Kind::Empty {
-            return ("empty", None, None);
-        }
-        if row == keeper {
-            return ("kept", None, None);
-        }
-        if self.first_equal[row] == self.first_equal[keeper] {
-            return ("exact", Some(0), Some(1.0));
-        }
-        let distance = hamming(input.fps[row], input.fps[keeper]) as i32;
-        let similarity = jaccard(&input.content(row), &input.content(keeper), self.options.n);
-        ("near", Some(distance), Some(similarity))
     }
 }

@@ -2,18 +2,18 @@
 //! groups them.
 
 use super::input::{Input, Kind};
-use super::options::{Group, Options};
+use super::options::Options;
 use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::settings::{threads, work_memory};
 use dedup_core::cluster::{Linkage, Linker, Pairs, Settings, UnionFind};
+use dedup_core::dedup::{Group, Verifier};
 use dedup_core::external::on_threads;
 use dedup_core::features::Extractor;
 
 /// Rows fingerprinted at a time.
 const BATCH_ROWS: usize = 2048;
-/// Pairs that are verified at a time.
-const BATCH_PAIRS: usize = 1024;
+/// Bytes of their contents.
 const BATCH_BYTES: usize = 4 << 20;
 
 /// Fingerprints the first row of each content; copies take the fingerprint of the first.
@@ -95,7 +95,9 @@ fn connected<'p>(
 ) -> UnionFind {
     progress.stage("finding near fingerprints and verifying them", "candidate pairs", None);
     let mut sets = UnionFind::new(input.rows());
-    let mut verifier = Verifier::new(options, progress);
+    let mut verifier = Verifier::new(options.alike, threads());
+    // A host of its own, because that of the search is in use.
+    let mut comparing = QueryHost::reporting(progress);
     let mut candidates = 0u64;
     unwrap_or_raise(pairs.finish(host, |pair| {
         candidates += 1;
@@ -103,63 +105,21 @@ fn connected<'p>(
         let (a, b) = (pair.a as u32, pair.b as u32);
         // Rows that are connected already need no verification.
         if sets.find(a) != sets.find(b) {
-            verifier.add(a, b, input, &mut sets);
+            let texts = || [a, b].map(|row| input.content(row as usize));
+            verifier.add((a, b), texts, &mut comparing, |(a, b)| {
+                sets.union(a, b);
+            })?;
         }
         Ok(true)
     }));
-    verifier.verify(&mut sets);
-    let Verifier { compared, verified, .. } = verifier;
+    unwrap_or_raise(verifier.finish(&mut comparing, |(a, b)| {
+        sets.union(a, b);
+    }));
+    let (compared, verified) = verifier.counts();
     progress.end(&format!(
         "{candidates} candidate pairs within {distance} bits, {compared} compared, {verified} verified"
     ));
     sets
-}
-
-/// Compares texts, many at a time, on threads.
-struct Verifier<'o, 'p> {
-    options: &'o Options,
-    /// A host of its own, because that of the search is in use.
-    host: QueryHost<'p>,
-    batch: Vec<(u32, u32, [String; 2])>,
-    bytes: usize,
-    compared: u64,
-    verified: u64,
-}
-
-impl<'o, 'p> Verifier<'o, 'p> {
-    fn new(options: &'o Options, progress: &'p Progress) -> Verifier<'o, 'p> {
-        let host = QueryHost::reporting(progress);
-        Verifier { options, host, batch: Vec::new(), bytes: 0, compared: 0, verified: 0 }
-    }
-
-    /// Adds a pair; its sets are joined, now or later, if it is verified.
-    fn add(&mut self, a: u32, b: u32, input: &mut Input, sets: &mut UnionFind) {
-        let texts = match self.options.verifies() {
-            true => [input.content(a as usize), input.content(b as usize)],
-            false => Default::default(),
-        };
-        self.bytes += texts[0].len() + texts[1].len();
-        self.batch.push((a, b, texts));
-        if !self.options.verifies() || self.batch.len() == BATCH_PAIRS || self.bytes >= BATCH_BYTES {
-            self.verify(sets);
-        }
-    }
-
-    fn verify(&mut self, sets: &mut UnionFind) {
-        // A small batch is done before a thread has started.
-        let threads = if self.batch.len() < BATCH_PAIRS / 8 { 1 } else { threads().max(1) };
-        let alike = |_: &mut (), (_, _, [a, b]): &(u32, u32, [String; 2])| self.options.alike(a, b);
-        let verdicts =
-            unwrap_or_raise(on_threads(&self.batch, &mut vec![(); threads], &mut self.host, alike));
-        for ((a, b, _), alike) in self.batch.drain(..).zip(verdicts) {
-            self.compared += 1;
-            if alike {
-                self.verified += 1;
-                sets.union(a, b);
-            }
-        }
-        self.bytes = 0;
-    }
 }
 
 /// Groups by a rule that depends on the order of pairs: all pairs are found first.
@@ -186,8 +146,8 @@ fn linked<'p>(
     let sets = unwrap_or_raise(linker.finish(&fps, host, |_, a, b| {
         compared += 1;
         progress.step();
-        let same =
-            !options.verifies() || options.alike(&input.content(a as usize), &input.content(b as usize));
+        let alike = &options.alike;
+        let same = !alike.looks() || alike.holds(&input.content(a as usize), &input.content(b as usize));
         verified += u64::from(same);
         Ok(same)
     }));

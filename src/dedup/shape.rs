@@ -1,8 +1,9 @@
 //! The columns of the query of `dedup`.
 
-use super::options::{Keep, Options};
+use super::options::Options;
 use crate::pg::spi::refuse_row_without_id;
 use crate::pg::{Column, Values, raise};
+use dedup_core::dedup::{Keep, Key};
 use pgrx::prelude::*;
 
 /// Positions and types of the columns.
@@ -13,7 +14,7 @@ pub(super) struct Shape {
     key: Option<(usize, pg_sys::Oid)>,
 }
 
-const HINT: &str = "The query returns the row's id, its content (text), and the columns that options name.";
+const HINT: &str = "A query returns the row's id, its content (text), and the columns that options name.";
 
 fn refuse(what: String, hint: &str) -> ! {
     raise(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, what, hint)
@@ -49,7 +50,7 @@ impl Shape {
             at
         });
         let key = match &options.keep {
-            Keep::Column(name, _) => Some(key(columns, name)),
+            Keep::Column { name, .. } => Some(key(columns, name)),
             _ => None,
         };
         Shape { padded, fp, key }
@@ -69,33 +70,30 @@ impl Shape {
         self.fp.map(|column| row.get(column).map(|fp| fp.value() as u64))
     }
 
-    /// The row's id as text.
-    pub(super) fn id(&self, row: &Values<'_>) -> String {
-        row.written(0).unwrap_or_else(|| refuse_row_without_id())
+    /// The row's id.
+    pub(super) fn id(&self, row: &Values<'_>) -> pg_sys::Datum {
+        row.get(0).unwrap_or_else(|| refuse_row_without_id())
     }
 
-    /// A number that orders rows as the column does; less is better. NULL ranks last: the greatest
-    /// number is reserved for it, so the two greatest values of a bigint rank equally.
-    pub(super) fn key(&self, row: &Values<'_>, descending: bool) -> i64 {
-        let Some((column, typoid)) = self.key else { return 0 };
-        let Some(value) = row.get(column) else { return i64::MAX };
-        let bits = value.value() as i64;
-        let ordered = match typoid {
-            pg_sys::INT2OID => i64::from(bits as i16),
-            pg_sys::INT4OID | pg_sys::DATEOID => i64::from(bits as i32),
-            pg_sys::FLOAT8OID => order_of_float(f64::from_bits(bits.cast_unsigned())),
-            _ => bits,
+    /// The rank of a row by its number and what the rule looks at.
+    pub(super) fn rank(&self, row: &Values<'_>, keep: &Keep, number: i64, content: Option<&str>) -> i64 {
+        let descending = matches!(keep, Keep::Column { descending: true, .. });
+        keep.rank(number, content.map_or(0, str::len)).unwrap_or_else(|| self.key(row).rank(descending))
+    }
+
+    fn key(&self, row: &Values<'_>) -> Key {
+        let Some((value, typoid)) = self.key.and_then(|(column, typoid)| Some((row.get(column)?, typoid)))
+        else {
+            return Key::Null;
         };
-        if descending { !ordered } else { ordered }.min(i64::MAX - 1)
+        let bits = value.value() as i64;
+        match typoid {
+            pg_sys::INT2OID => Key::Integer(i64::from(bits as i16)),
+            pg_sys::INT4OID | pg_sys::DATEOID => Key::Integer(i64::from(bits as i32)),
+            pg_sys::FLOAT8OID => Key::Float(f64::from_bits(bits.cast_unsigned())),
+            _ => Key::Integer(bits),
+        }
     }
-}
-
-/// The order of PostgreSQL: zeros are equal, and NaN is greater than everything, whatever its sign.
-fn order_of_float(value: f64) -> i64 {
-    let value = if value.is_nan() { f64::NAN.abs() } else { value + 0.0 };
-    let bits = value.to_bits().cast_signed();
-    // As integers, the bits of positive floats are in order, and those of negative ones in reverse.
-    bits ^ ((bits >> 63).cast_unsigned() >> 1).cast_signed()
 }
 
 fn find(columns: &[Column], name: &str) -> usize {

@@ -1,11 +1,12 @@
 //! `near_dup_calibrate`: the distribution of distances in a table, and what radius it allows.
 
 use super::{each_pair, key, refuse_columns};
+use crate::dedup::source::Source;
 use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::pg::spi::for_each_of_query;
 use crate::pg::{Column, Values};
-use crate::settings::{progress_interval, threads, within_memory_limit, work_memory};
+use crate::settings::{threads, within_memory_limit, work_memory};
 use dedup_core::cluster::{Pairs, Settings};
 use dedup_core::evaluate::{Background, Calibration};
 use dedup_core::interrupt;
@@ -27,7 +28,7 @@ const ALL_PAIRS: usize = 40_000;
 #[pg_extern(sql = "")]
 #[expect(clippy::type_complexity, reason = "the columns of the result")]
 fn near_dup_calibrate(
-    query: &str,
+    source: Option<&str>,
     truth: Option<&str>,
 ) -> TableIterator<
     'static,
@@ -44,7 +45,7 @@ fn near_dup_calibrate(
     ),
 > {
     let mut labelled = truth.map(TruePairs::read);
-    let prints = fingerprints(query, labelled.as_mut());
+    let prints = fingerprints(&Source::new(source).fingerprints(), labelled.as_mut());
     let background = Background::measure(&prints);
     let calibration = background.calibrate();
     let within = labelled.as_ref().map(|truth| {
@@ -173,7 +174,7 @@ fn pairs_within(prints: &[u64], widest: u32) -> Vec<u64> {
         }
         return summed(counts).to_vec();
     }
-    let progress = Progress::new("near_dup_calibrate", progress_interval());
+    let progress = Progress::new("near_dup_calibrate");
     let mut host = QueryHost::reporting(&progress);
     progress.stage("counting pairs", "pairs", None);
     let mut pairs = Pairs::new(Settings { distance: widest, memory: work_memory(), threads: threads() });

@@ -1,8 +1,8 @@
-//! Evaluation: precision and recall (here), calibration of the distance, suggested settings.
+//! Evaluation: precision and recall (here), calibration of the distance.
 
 mod calibrate;
-mod suggest;
 
+use crate::dedup::source::Source;
 use crate::pg::spi::for_each_of_query;
 use crate::pg::{Values, raise};
 use crate::settings::within_memory_limit;
@@ -30,9 +30,9 @@ fn refuse_columns(what: String, hint: &str) -> ! {
     raise(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, what, hint)
 }
 
-/// Calls `each` with the pairs of ids in the first two columns of a query.
-fn each_pair(query: &str, mut each: impl FnMut(String, String)) {
-    for_each_of_query(query, |columns| {
+/// Calls `each` with the pairs of ids in the first two columns of a source.
+fn each_pair(source: &str, mut each: impl FnMut(String, String)) {
+    for_each_of_query(&Source::new(Some(source)).all(), |columns| {
         let [a, b, ..] = columns else {
             let what = format!("the query returns {} columns, not 2", columns.len());
             refuse_columns(what, "The query returns pairs: the ids of two rows.")

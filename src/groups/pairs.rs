@@ -1,75 +1,72 @@
-//! `near_dup_pairs`: all pairs of rows of a query whose fingerprints are near.
+//! `near_dup_pairs`: all pairs of rows of a source whose fingerprints are near.
 
 use super::checked_distance;
+use crate::dedup::source::Source;
 use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::pg::spi::{for_each_of_query, refuse_row_without_id};
-use crate::pg::{Column, Output, raise, required};
-use crate::settings::{progress_interval, threads, work_memory};
+use crate::pg::values::{Ids, ValueType};
+use crate::pg::{Column, Output, raise};
+use crate::settings::{threads, work_memory};
 use dedup_core::cluster::{Pairs, Settings};
 use pgrx::prelude::*;
 
 /// The default distance.
 const DISTANCE: i32 = 3;
 
-/// Returns every pair within `distance` of the rows (id, fp) of `query`, each once, the lesser id
+/// Returns every pair within `distance` of the rows (id, fp) of `source`, each once, the lesser id
 /// first. Rows without a fingerprint are skipped; a row without an id is an error; rows that share
 /// an id are different rows.
 #[pg_extern(sql = "")]
-fn near_dup_pairs(query: Option<&str>, distance: Option<i32>, fcinfo: pg_sys::FunctionCallInfo) {
-    let query = required(query, "query");
+fn near_dup_pairs(source: Option<&str>, distance: Option<i32>, fcinfo: pg_sys::FunctionCallInfo) {
+    let mut output = Output::begin(fcinfo);
+    let query = Source::new(source).fingerprints();
     let distance = checked_distance(distance.or(Some(DISTANCE)), "distance");
-    let progress = Progress::new("near_dup_pairs", progress_interval());
+    let progress = Progress::new("near_dup_pairs");
     let mut host = QueryHost::reporting(&progress);
     progress.stage("reading", "rows", None);
     let mut pairs = Pairs::new(Settings { distance, memory: work_memory(), threads: threads() });
-    for_each_of_query(query, |columns| {
-        let width = id_width(columns);
-        let (pairs, host, progress) = (&mut pairs, &mut host, &progress);
+    let mut ids = None;
+    for_each_of_query(&query, |columns| {
+        check(columns);
+        let of = ValueType::of_result(&columns[0], output.type_of(0), "near_dup_pairs(source, distance");
+        let (ids, pairs, host, progress) = (ids.insert(Ids::new(of)), &mut pairs, &mut host, &progress);
         move |row| {
             progress.step();
-            let Some(id) = row.get(0) else { refuse_row_without_id() };
+            let id = row.get(0).unwrap_or_else(|| refuse_row_without_id());
             let Some(fp) = row.get(1) else { return };
-            let id = match width {
-                2 => i64::from(id.value() as i16),
-                4 => i64::from(id.value() as i32),
-                _ => id.value() as i64,
-            };
-            unwrap_or_raise(pairs.add(id, fp.value() as u64, host));
+            // SAFETY: the column is of the type that the query said.
+            let number = unsafe { ids.add(id) };
+            unwrap_or_raise(pairs.add(number, fp.value() as u64, host));
         }
     });
-    let mut output = Output::begin(fcinfo);
+    let Some(mut ids) = ids else { return };
     progress.stage("finding pairs", "pairs", None);
     let mut count = 0u64;
     let found = pairs.finish(&mut host, |pair| {
         count += 1;
         progress.step();
-        let (a, b) = (pair.a.into_datum(), pair.b.into_datum());
-        // SAFETY: declared as bigint, bigint, integer.
-        unsafe { output.add([a, b, (pair.distance as i32).into_datum()]) };
+        let [a, b] = ids.pair(pair.a, pair.b);
+        // SAFETY: declared as two ids of the type that they are made of, integer.
+        unsafe { output.add([Some(a), Some(b), (pair.distance as i32).into_datum()]) };
         Ok(true)
     });
     unwrap_or_raise(found);
     progress.end(&format!("{count} pairs"));
 }
 
-/// Bytes of the type of the id. Raises an error if the columns are not (id, fp).
-fn id_width(columns: &[Column]) -> usize {
-    let shape = |what: String| -> ! {
+/// Raises an error if the columns are not (id, fp).
+fn check(columns: &[Column]) {
+    let refuse = |what: String| -> ! {
         raise(
             PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
             what,
-            "The query returns two columns: the row's id (bigint) and its fingerprint (bigint).",
+            "The query returns two columns: the row's id and its fingerprint (bigint).",
         )
     };
-    let [id, fp] = columns else { shape(format!("the query returns {} columns, not 2", columns.len())) };
-    if fp.typoid != pg_sys::INT8OID {
-        shape(format!("column \"{}\" of the query is {}, not bigint", fp.name, fp.type_name()))
-    }
-    match id.typoid {
-        pg_sys::INT2OID => 2,
-        pg_sys::INT4OID => 4,
-        pg_sys::INT8OID => 8,
-        _ => shape(format!("column \"{}\" of the query is {}, not bigint", id.name, id.type_name())),
+    match columns {
+        [_, fp] if fp.base_type() == pg_sys::INT8OID => {}
+        [_, fp] => refuse(format!("column \"{}\" of the query is {}, not bigint", fp.name, fp.type_name())),
+        _ => refuse(format!("the query returns {} columns, not 2", columns.len())),
     }
 }

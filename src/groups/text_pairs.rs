@@ -1,10 +1,12 @@
-//! `near_dup_text_pairs`: all pairs of similar texts of a query, found exactly.
+//! `near_dup_text_pairs`: all pairs of similar texts of a source, found exactly.
 
+use crate::dedup::source::{Source, Wanted};
 use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::pg::spi::{for_each_of_query, refuse_row_without_id};
-use crate::pg::{Output, raise, required};
-use crate::settings::{progress_interval, work_memory};
+use crate::pg::values::{Ids, ValueType};
+use crate::pg::{Column, Output, raise};
+use crate::settings::work_memory;
 use dedup_core::evaluate::SimilarPairs;
 use pgrx::prelude::*;
 
@@ -15,17 +17,18 @@ const LONGEST: usize = 16 << 20;
 const THRESHOLD: f64 = 0.5;
 const N: i32 = 2;
 
-/// Returns every pair of the rows (id, text) of `query` whose texts have a Jaccard coefficient of
+/// Returns every pair of the rows (id, text) of `source` whose texts have a Jaccard coefficient of
 /// at least `threshold`, each once, the lesser id first. Rows without a text are skipped; a row
 /// without an id is an error.
 #[pg_extern(sql = "")]
 fn near_dup_text_pairs(
-    query: Option<&str>,
+    source: Option<&str>,
     threshold: Option<f64>,
     n: Option<i32>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) {
-    let query = required(query, "query");
+    let mut output = Output::begin(fcinfo);
+    let source = Source::new(source);
     let (threshold, n) = (threshold.unwrap_or(THRESHOLD), n.unwrap_or(N));
     if !(threshold > 0.0 && threshold <= 1.0) {
         raise(
@@ -41,41 +44,62 @@ fn near_dup_text_pairs(
             "n is 1 to 64.",
         )
     });
-    let progress = Progress::new("near_dup_text_pairs", progress_interval());
+    let mut pairs = SimilarPairs::new(n, threshold, work_memory());
+    let progress = Progress::new("near_dup_text_pairs");
     let mut host = QueryHost::reporting(&progress);
     progress.stage("reading", "rows", None);
-    let mut pairs = SimilarPairs::new(n, threshold, work_memory());
-    let query = query.trim().trim_end_matches(';');
-    let typed =
-        format!("SELECT id::pg_catalog.int8, content::pg_catalog.text FROM ({query}\n) AS q(id, content)");
-    for_each_of_query(&typed, |_| {
-        let (pairs, host, progress) = (&mut pairs, &mut host, &progress);
+    let mut ids = None;
+    for_each_of_query(&source.texts(&Wanted::default()), |columns| {
+        check(columns);
+        let of =
+            ValueType::of_result(&columns[0], output.type_of(0), "near_dup_text_pairs(source, threshold, n");
+        let (ids, pairs, host, progress) = (ids.insert(Ids::new(of)), &mut pairs, &mut host, &progress);
         move |row| {
             progress.step();
             let Some(content) = row.text(1) else { return };
-            let id = row.bigint(0).unwrap_or_else(|| refuse_row_without_id());
+            let id = row.get(0).unwrap_or_else(|| refuse_row_without_id());
             if content.len() > LONGEST {
-                raise_too_long(id, content.len())
+                refuse_too_long(&row.written(0).unwrap_or_default(), content.len())
             }
-            unwrap_or_raise(pairs.add(id, &content, host));
+            // SAFETY: the column is of the type that the query said.
+            let number = unsafe { ids.add(id) };
+            unwrap_or_raise(pairs.add(number, &content, host));
         }
     });
-    let mut output = Output::begin(fcinfo);
+    let Some(mut ids) = ids else { return };
     progress.stage("finding pairs", "pairs", None);
     let mut count = 0u64;
     let found = pairs.finish(&mut host, |pair| {
         count += 1;
         progress.step();
-        let (a, b) = (pair.a.into_datum(), pair.b.into_datum());
-        // SAFETY: declared as bigint, bigint, double precision.
-        unsafe { output.add([a, b, pair.similarity.into_datum()]) };
+        let [a, b] = ids.pair(pair.a, pair.b);
+        // SAFETY: declared as two ids of the type that they are made of, double precision.
+        unsafe { output.add([Some(a), Some(b), pair.similarity.into_datum()]) };
         Ok(true)
     });
     unwrap_or_raise(found);
     progress.end(&format!("{count} pairs"));
 }
 
-fn raise_too_long(id: i64, bytes: usize) -> ! {
+/// Raises an error if the columns are not (id, text).
+fn check(columns: &[Column]) {
+    let refuse = |what: String| -> ! {
+        raise(
+            PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+            what,
+            "The query returns two columns: the row's id and its text. Cast the text to text.",
+        )
+    };
+    match columns {
+        [_, content] if content.is_text() || content.is_padded_text() => {}
+        [_, content] => {
+            refuse(format!("column \"{}\" of the query is {}, not text", content.name, content.type_name()))
+        }
+        _ => refuse(format!("the query returns {} columns, not 2", columns.len())),
+    }
+}
+
+fn refuse_too_long(id: &str, bytes: usize) -> ! {
     raise(
         PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
         format!("the text of row {id} has {bytes} bytes, more than {LONGEST}"),

@@ -20,6 +20,7 @@ pub(crate) mod spi;
 pub(crate) mod spill;
 mod texts;
 pub(crate) mod trigger;
+pub(crate) mod values;
 pub(crate) mod window;
 
 pub(crate) use error::{raise, raise_with_detail, required};

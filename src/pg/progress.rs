@@ -1,6 +1,7 @@
 //! Notices on the progress of a long run: how far it is, and at the end of each stage its counts
 //! and time.
 
+use crate::settings::progress_interval;
 use dedup_core::interrupt;
 use pgrx::notice;
 use std::cell::Cell;
@@ -30,11 +31,11 @@ struct Stage {
 }
 
 impl Progress {
-    /// Emits a notice every `every` seconds; 0 disables it.
-    pub(crate) fn new(who: &'static str, every: f64) -> Progress {
+    /// Emits a notice whenever the time that `pg_dedup.progress` sets has passed.
+    pub(crate) fn new(who: &'static str) -> Progress {
         let now = Instant::now();
-        let every = (every > 0.0).then(|| Duration::try_from_secs_f64(every).unwrap_or(Duration::MAX));
         let stage = Stage { name: "", unit: "", steps: 0, total: None, share: None, started: now };
+        let every = progress_interval();
         Progress { who, every, started: now, stage: Cell::new(stage), said: Cell::new(now) }
     }
 

@@ -46,6 +46,13 @@ impl Output {
         }
     }
 
+    /// The type of a column, counted from 0.
+    pub(crate) fn type_of(&self, column: usize) -> pg_sys::Oid {
+        // SAFETY: the descriptor lives as long as the query.
+        let desc = unsafe { PgTupleDesc::from_pg_unchecked(self.desc) };
+        desc.get(column).map_or(pg_sys::InvalidOid, |column| column.atttypid)
+    }
+
     /// Adds a row; `None` is NULL. Frees its values, whose memory a result of millions of rows
     /// would hold.
     ///

@@ -8,15 +8,18 @@ use std::ffi::CStr;
 pub(crate) struct Column {
     pub(crate) name: String,
     pub(crate) typoid: pg_sys::Oid,
+    /// `InvalidOid` if its type has none.
+    pub(crate) collation: pg_sys::Oid,
     /// Whether a value is stored as `text` is.
     is_text: bool,
 }
 
 impl Column {
-    fn new(name: &str, typoid: pg_sys::Oid) -> Column {
+    /// A column of that type.
+    pub(crate) fn new(name: &str, typoid: pg_sys::Oid, collation: pg_sys::Oid) -> Column {
         // SAFETY: any oid is answered.
         let is_text = unsafe { pg_sys::IsBinaryCoercible(typoid, pg_sys::TEXTOID) };
-        Column { name: name.to_owned(), typoid, is_text }
+        Column { name: name.to_owned(), typoid, collation, is_text }
     }
 
     /// Its type as SQL names it, without a length: `bpchar`, because `character` alone means a
@@ -62,7 +65,10 @@ impl Column {
 pub(super) unsafe fn columns(desc: pg_sys::TupleDesc) -> Vec<Column> {
     // SAFETY: the caller's promise; the copy is the wrapper's own.
     let desc = unsafe { PgTupleDesc::from_pg_copy(desc) };
-    desc.iter().map(|attribute| Column::new(attribute.name(), attribute.atttypid)).collect()
+    let column = |attribute: &pg_sys::FormData_pg_attribute| {
+        Column::new(attribute.name(), attribute.atttypid, attribute.attcollation)
+    };
+    desc.iter().map(column).collect()
 }
 
 /// The values of a row of a query. Reading copies them, and leaves nothing behind in PostgreSQL's

@@ -14,7 +14,7 @@ use Time::HiRes qw(time usleep);
 my $node = new_node('into', conf => "restart_after_crash = on\n");
 my $n = rows(12_000);
 my $query = 'SELECT id, body FROM letter ORDER BY id';
-my $options = '{"batch": 400, "distance": 12, "progress": 0}';
+my $options = '{"batch": 400, "distance": 12}';
 
 # Families of texts, copies among them, rows without content.
 sub fill_letters
@@ -42,8 +42,8 @@ sub is_right
 	my ($database, $result, $name) = @_;
 	my $arrived = "SELECT q.* FROM ($query) q JOIN $result r USING (id) ORDER BY r.arrival";
 	return is($node->safe_psql($database, qq{
-			SELECT count(*) FROM (SELECT * FROM dedup('$arrived', '{"distance": 12, "progress": 0}')
-				EXCEPT ALL SELECT id::text, keeper::text, stage, distance, similarity FROM $result) d;
+			SELECT count(*) FROM (SELECT * FROM dedup('$arrived', '{"distance": 12}')
+				EXCEPT ALL SELECT id, keeper, stage, distance, similarity FROM $result) d;
 			SELECT count(*) FROM (SELECT FROM $result GROUP BY cluster
 				HAVING min(arrival) <> cluster OR count(DISTINCT keeper) > 1) c;
 			SELECT banding_check(indexrelid, true) FROM pg_index JOIN pg_class c ON c.oid = indexrelid
@@ -137,7 +137,7 @@ foreach my $session (@sessions)
 is_complete('postgres', 'together', 'two sessions');
 
 # What a call says.
-my (undef, undef, $said) = $node->psql('postgres', "CALL dedup_into('said', '$query', '{\"batch\": 3000, \"progress\": 0.000001}')");
+my (undef, undef, $said) = $node->psql('postgres', "SET pg_dedup.progress = '1ms'; CALL dedup_into('said', '$query', '{\"batch\": 3000, \"n\": 2}')");
 like($said, qr/dedup_into: 3000 of $n rows, \d+ %, \d+ a second, \d+ s left/, 'how far it is');
 like($said, qr/dedup_into: reading a batch: \d+ rows, \d+ a second/, 'before the first batch ends too');
 like($said, qr/dedup_into: making fingerprints of a batch: \d+ % done, \d+ s left/, 'what is being done');
@@ -145,7 +145,7 @@ like($said, qr/dedup_into: finding near fingerprints in a batch: /, 'and what af
 like($said, qr/dedup_into: $n new rows: \d+ kept, \d+ exact and \d+ near duplicates, \d+ empty; \d+ clusters merged/, 'a summary');
 
 # The summary counts what the rows are when the call ends.
-(undef, undef, $said) = $node->psql('postgres', q{CALL dedup_into('last', $$VALUES (1, 'a'), (2, 'a'), (3, NULL), (4, 'a')$$, '{"batch": 1, "keep": "last"}')});
+(undef, undef, $said) = $node->psql('postgres', q{SET pg_dedup.progress = '1ms'; CALL dedup_into('last', $$VALUES (1, 'a'), (2, 'a'), (3, NULL), (4, 'a')$$, '{"batch": 1, "keep": "last", "n": 2}')});
 like($said, qr/dedup_into: 4 new rows: 1 kept, 2 exact and 0 near duplicates, 1 empty; 0 clusters merged/, 'a row that is kept no longer is not counted as kept');
 
 # An ordinary user's result is dumped and restored, and goes on in its new place.

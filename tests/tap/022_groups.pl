@@ -26,7 +26,7 @@ my $answers = "SELECT 'went on ' || count(*) FROM near_dup_pairs('VALUES (1, 5::
 # anywhere in it: reading, sorting, computing on threads, verifying, writing.
 sub again { return "SELECT count(*) FROM generate_series(1, 1000000) g, LATERAL ($_[0] OFFSET 0) x" }
 my $own = q{'SELECT id, body, fp FROM t WHERE ' || g || ' > 0'};
-my $options = q{'{"fp": "fp", "distance": 6, "progress": 0%s}'};
+my $options = q{'{"fp": "fp", "distance": 6%s}'};
 my %work = (
 	'near_dup_pairs' => again(q{SELECT * FROM near_dup_pairs('SELECT id, fp FROM t WHERE ' || g || ' > 0', 5)}),
 	'near_dup_pairs, many answers' => q{SELECT count(*) FROM near_dup_pairs('SELECT id, fp & 7 FROM t', 1)},
@@ -34,7 +34,7 @@ my %work = (
 	'dedup' => again("SELECT * FROM dedup($own, " . sprintf($options, '') . ')'),
 	'dedup with a diameter' => again("SELECT * FROM dedup($own, " . sprintf($options, ', "diameter": 7') . ')'),
 	'dedup by single pass' => again("SELECT * FROM dedup($own, " . sprintf($options, ', "group": "single_pass"') . ')'),
-	'dedup that makes fingerprints' => again(q{SELECT * FROM dedup('SELECT id, body FROM t WHERE ' || g || ' > 0', '{"progress": 0}')}),
+	'dedup that makes fingerprints' => again(q{SELECT * FROM dedup('SELECT id, body FROM t WHERE ' || g || ' > 0', '{"n": 2}')}),
 	'near_dup_component' => again('SELECT near_dup_component(fp, 5) OVER () FROM t WHERE g > 0'),
 	'near_dup_component with a diameter' => again('SELECT near_dup_component(fp, 6, 7) OVER () FROM t WHERE g > 0'),
 	'single_pass' => again('SELECT single_pass(fp, 5) OVER () FROM t WHERE g > 0'),
@@ -88,9 +88,9 @@ my $some = "SELECT id, body, fp FROM t WHERE id <= $few";
 my %limited = (
 	'near_dup_pairs' => "near_dup_pairs('SELECT id, fp FROM t WHERE id <= $few', 12)",
 	'near_dup_pairs, many answers' => "near_dup_pairs('SELECT id, fp & 1023 FROM t WHERE id <= $few', 1)",
-	'dedup' => "dedup('$some', '{\"fp\": \"fp\", \"distance\": 12, \"progress\": 0}')",
-	'dedup with a diameter' => "dedup('$some', '{\"fp\": \"fp\", \"distance\": 14, \"diameter\": 14, \"similarity\": 0, \"progress\": 0}')",
-	'dedup by single pass' => "dedup('$some', '{\"fp\": \"fp\", \"distance\": 14, \"group\": \"single_pass\", \"similarity\": 0, \"progress\": 0}')");
+	'dedup' => "dedup('$some', '{\"fp\": \"fp\", \"distance\": 12}')",
+	'dedup with a diameter' => "dedup('$some', '{\"fp\": \"fp\", \"distance\": 14, \"diameter\": 14, \"similarity\": 0}')",
+	'dedup by single pass' => "dedup('$some', '{\"fp\": \"fp\", \"distance\": 14, \"group\": \"single_pass\", \"similarity\": 0}')");
 foreach my $name (sort keys %limited)
 {
 	my $truth = scalar_of($node, "SELECT count(*) FROM $limited{$name}");
@@ -116,9 +116,9 @@ foreach my $name (sort keys %limited)
 }
 log_is_clean($node, 'temp_file_limit');
 
-# What a run says: every stage, before the first pair too, and nothing unless asked.
-my $verbose = '"progress": 0.000001';
-my (undef, undef, $said) = $node->psql('postgres', "SELECT count(*) FROM dedup('SELECT id, body FROM t WHERE id <= 3000', '{$verbose}')");
+# What a run says: every stage, before the first pair too, and nothing if it is over soon.
+my $verbose = "SET pg_dedup.progress = '1ms'";
+my (undef, undef, $said) = $node->psql('postgres', "$verbose; SELECT count(*) FROM dedup('SELECT id, body FROM t WHERE id <= 3000', '{\"n\": 2}')");
 like($said, qr/NOTICE:  dedup: reading: \d+ rows, \d+ a second/, 'dedup says how many rows it has read');
 like($said, qr/NOTICE:  dedup: reading: 3000 rows, \d+\.\d s/, 'and at the end of the stage how many there are');
 like($said, qr/NOTICE:  dedup: comparing exactly: \d+ exact copies/, 'how many copies there are');
@@ -126,19 +126,19 @@ like($said, qr/NOTICE:  dedup: making fingerprints: \d+ % done, \d+ s left, \d+ 
 like($said, qr/NOTICE:  dedup: finding near fingerprints and verifying them: \d+ % done/, 'the share of the search');
 like($said, qr/candidate pairs within 10 bits, \d+ compared, \d+ verified/, 'what was found');
 like($said, qr/NOTICE:  dedup: writing the result: 3000 rows: \d+ kept, \d+ exact and \d+ near duplicates/, 'the sum of it all');
-(undef, undef, $said) = $node->psql('postgres', "SELECT count(*) FROM dedup('$some', '{\"fp\": \"fp\", \"diameter\": 9, $verbose}')");
+(undef, undef, $said) = $node->psql('postgres', "$verbose; SELECT count(*) FROM dedup('$some', '{\"fp\": \"fp\", \"diameter\": 9}')");
 like($said, qr/NOTICE:  dedup: finding near fingerprints: [1-9]\d* % done, \d+ s left/, 'the share of a search for pairs to be sorted');
 like($said, qr/NOTICE:  dedup: grouping near pairs: \d+ % done/, 'the share of grouping');
 like($said, qr/NOTICE:  dedup: grouping near pairs: \d+ pairs compared, \d+ verified/, 'what came of it');
 my $lonely = "near_dup_pairs('SELECT i::bigint, test.random_fp(i) FROM generate_series(1, $n) i', 5)";
 foreach my $settings ("work_mem = '64MB'", "work_mem = '64kB'")
 {
-	(undef, undef, $said) = $node->psql('postgres', "SET $settings; SET pg_dedup.progress = '1ms'; SELECT count(*) FROM $lonely");
+	(undef, undef, $said) = $node->psql('postgres', "SET $settings; $verbose; SELECT count(*) FROM $lonely");
 	like($said, qr/NOTICE:  near_dup_pairs: finding pairs: [1-9]\d* % done, \d+ s left, 0 pairs/, "near_dup_pairs says how far it is before the first pair, $settings");
 	like($said, qr/NOTICE:  near_dup_pairs: finding pairs: \d+ pairs, /, "and what it found, $settings");
 }
-(undef, undef, $said) = $node->psql('postgres', "SELECT count(*) FROM $lonely; SELECT count(*) FROM dedup('$some', '{\"fp\": \"fp\", \"progress\": 0}')");
-is($said, '', 'nothing is said unless asked for');
+(undef, undef, $said) = $node->psql('postgres', "SELECT count(*) FROM $lonely; SELECT count(*) FROM dedup('$some', '{\"fp\": \"fp\"}')");
+is($said, '', 'nothing is said of what takes less than ten seconds');
 
 # Memory: the rows of a query beyond work_mem are not in it.
 SKIP:
@@ -157,7 +157,7 @@ SKIP:
 	# In memory the rows would take 24 MB, and what sorts them as much again.
 	cmp_ok($measure->("near_dup_pairs('SELECT id, fp FROM ($source) s')"), '<', 20_000, 'near_dup_pairs keeps to work_mem');
 	# 36 bytes a row are 21 MB; contents, hashes and pairs would be 60 MB more.
-	cmp_ok($measure->("dedup('$source', '{\"fp\": \"fp\", \"distance\": 3, \"similarity\": 0, \"group\": \"single_pass\", \"progress\": 0, \"exact\": \"none\"}')"),
+	cmp_ok($measure->("dedup('$source', '{\"fp\": \"fp\", \"distance\": 3, \"similarity\": 0, \"group\": \"single_pass\", \"exact\": \"none\"}')"),
 		'<', 45_000, 'dedup keeps a few numbers a row');
 }
 log_is_clean($node, 'groups');

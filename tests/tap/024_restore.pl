@@ -66,7 +66,7 @@ sub state_of
 		SELECT md5(string_agg(p::text, ',' ORDER BY id)) FROM $_.prints p;
 		SELECT md5(string_agg(p::text, ',' ORDER BY id)), count(*) FROM $_.split p;
 		SELECT md5(string_agg(p::text, ',' ORDER BY id)), count(*) FROM $_.groups p;
-		SELECT query, options FROM $_.groups_state;} } @schemas) . q{
+		SELECT source, options FROM $_.groups_state;} } @schemas) . q{
 		SELECT indexrelid::regclass, indisvalid FROM pg_index WHERE indrelid::regclass::text ~ 'petition|guarded|groups' ORDER BY indexrelid::regclass::text;
 		SELECT proname, md5(prosrc), obj_description(oid) FROM pg_proc WHERE proname ~ '^_dedup_(corpus|dictionary)_[0-9a-f]{32}$' ORDER BY 1;})
 	  . $node->safe_psql($database, q{SELECT format('SELECT md5(string_agg(d::text, '','' ORDER BY name, version)) FROM %s._dedup_corpus d; SELECT md5(string_agg(d::text, '','' ORDER BY name, version)), count(*) FROM %1$s._dedup_dictionary d', extnamespace::regnamespace)

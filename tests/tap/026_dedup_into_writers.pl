@@ -51,8 +51,8 @@ BEGIN
     -- Without chains a row that went leaves no trace: all is as dedup has it.
     -- A similarity is NULL if a row was changed at the source when it was needed;
     -- without a hash a changed row is taken as it is.
-    EXECUTE format('SELECT count(*) FROM dedup(%L, %L) d JOIN r ON r.id::text = d.id WHERE (family < 6 OR family = 8)
-        AND ((d.keeper, d.stage, d.distance) IS DISTINCT FROM (r.keeper::text, r.stage, r.distance)
+    EXECUTE format('SELECT count(*) FROM dedup(%L, %L) d JOIN r ON r.id = d.id WHERE (family < 6 OR family = 8)
+        AND ((d.keeper, d.stage, d.distance) IS DISTINCT FROM (r.keeper, r.stage, r.distance)
             OR d.similarity <> r.similarity AND r.hash IS NOT NULL)',
         format('SELECT id, body, fp, likes FROM source JOIN pool USING (n) JOIN (SELECT id, arrival FROM %s) r USING (id) ORDER BY arrival', result),
         options - 'batch' - 'where') INTO n;
@@ -92,12 +92,12 @@ BEGIN
 END $$;
 
 CREATE FUNCTION random_options() RETURNS jsonb LANGUAGE sql VOLATILE AS $$
-    SELECT jsonb_build_object('fp', 'fp', 'distance', 3, 'progress', 0, 'similarity', (ARRAY[0, 0.5])[1 + floor(random() * 2)::int],
+    SELECT jsonb_build_object('fp', 'fp', 'distance', 3, 'similarity', (ARRAY[0, 0.5])[1 + floor(random() * 2)::int],
         'exact', (ARRAY['text', 'text', 'normal', 'none'])[1 + floor(random() * 4)::int],
         'group', (ARRAY['components', 'components', 'components', 'single_pass'])[1 + floor(random() * 4)::int],
         'keep', (ARRAY['"first"', '"last"', '"longest"', '{"column": "likes"}', '{"column": "likes", "order": "desc"}']::jsonb[])[1 + floor(random() * 5)::int]) $$;
 
-CALL dedup_into('h', 'SELECT 1 AS id, NULL::text WHERE false', '{"progress": 0}');
+CALL dedup_into('h', 'SELECT 1 AS id, NULL::text WHERE false', '{"n": 2}');
 CREATE TABLE trouble (history integer, seed float8, options jsonb, what text);
 CREATE PROCEDURE histories(first integer, last integer) LANGUAGE plpgsql AS $$
 DECLARE
@@ -135,25 +135,25 @@ SQL
 
 # Damage of G1: two callers, and a DELETE of a kept row between them.
 my $rs = 'select id, t from rs order by id';
-$node->safe_psql('postgres', "CREATE TABLE rs (id int PRIMARY KEY, t text); CALL dedup_into('rr', '$rs', '{\"progress\": 0}');
+$node->safe_psql('postgres', "CREATE TABLE rs (id int PRIMARY KEY, t text); CALL dedup_into('rr', '$rs', '{\"n\": 2}');
 	INSERT INTO rs SELECT i, 'the water in our street has been cut off for three days and nobody came' FROM generate_series(1, 3) i");
 my $gate = session($node);
 ${ $gate->{in} } .= "SELECT pg_advisory_lock(1);\nSELECT 'shut';\n";
 IPC::Run::pump($gate->{run}) until ${ $gate->{out} } =~ /shut/;
 my $slow = session($node);
-${ $slow->{in} } .= "CALL dedup_into('rr', '$rs', '{\"progress\": 0, \"where\": \"(select pg_advisory_xact_lock_shared(1)) is not null\"}');\nSELECT 'through';\n";
+${ $slow->{in} } .= "CALL dedup_into('rr', '$rs', '{\"n\": 2, \"where\": \"(select pg_advisory_xact_lock_shared(1)) is not null\"}');\nSELECT 'through';\n";
 IPC::Run::pump_nb($slow->{run});
 ok(wait_until($node, "SELECT EXISTS (SELECT FROM pg_locks WHERE pid = $slow->{pid} AND NOT granted)"), 'a caller is listing the rows');
-$node->safe_psql('postgres', "CALL dedup_into('rr', '$rs', '{\"progress\": 0}')");
+$node->safe_psql('postgres', "CALL dedup_into('rr', '$rs', '{\"n\": 2}')");
 $node->safe_psql('postgres', "UPDATE rs SET t = 'an altogether different complaint about noise at night near the school' WHERE id = 1; DELETE FROM rr WHERE id = 1");
 ${ $gate->{in} } .= "SELECT pg_advisory_unlock(1);\n";
 IPC::Run::pump_nb($gate->{run});
 like(finish_session($slow), qr/through/, 'it ends');
 finish_session($gate);
-$node->safe_psql('postgres', "CALL dedup_into('rr', '$rs', '{\"progress\": 0}')");
+$node->safe_psql('postgres', "CALL dedup_into('rr', '$rs', '{\"n\": 2}')");
 is($node->safe_psql('postgres', 'SELECT id, cluster, keeper, stage FROM rr ORDER BY id'), "1|4|1|kept\n2|1|2|kept\n3|1|2|exact", 'each cluster has its kept row');
 # What an earlier version left behind.
-$node->safe_psql('postgres', "UPDATE rr SET keeper = 1, stage = 'exact' WHERE cluster = 1; CALL dedup_into('rr', '$rs', '{\"progress\": 0}')");
+$node->safe_psql('postgres', "UPDATE rr SET keeper = 1, stage = 'exact' WHERE cluster = 1; CALL dedup_into('rr', '$rs', '{\"n\": 2}')");
 is($node->safe_psql('postgres', 'SELECT id, cluster, keeper, stage FROM rr ORDER BY id'), "1|4|1|kept\n2|1|2|kept\n3|1|2|exact", 'damage is healed');
 
 # One session.
@@ -166,7 +166,7 @@ $node->safe_psql('postgres', "DELETE FROM source; INSERT INTO source SELECT i, i
 	CREATE FUNCTION slowly(n integer) RETURNS integer LANGUAGE plpgsql STABLE AS 'BEGIN PERFORM pg_sleep(0.05); RETURN n; END'");
 my $query = 'SELECT id, body, fp, likes, slowly(likes) FROM source JOIN pool USING (n) ORDER BY id';
 $slow = session($node);
-${ $slow->{in} } .= "CALL dedup_into('turns', '$query', '{\"fp\": \"fp\", \"batch\": 1, \"progress\": 0}');\nSELECT 'through';\n";
+${ $slow->{in} } .= "CALL dedup_into('turns', '$query', '{\"fp\": \"fp\", \"batch\": 1}');\nSELECT 'through';\n";
 IPC::Run::pump_nb($slow->{run});
 ok(wait_until($node, "SELECT to_regclass('turns') IS NOT NULL"), 'a call has begun');
 $node->safe_psql('postgres', 'DELETE FROM turns');

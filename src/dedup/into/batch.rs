@@ -1,7 +1,6 @@
 //! A batch of new rows: reads them, finds those equal to each other or to rows of the result, and
 //! makes fingerprints.
 
-use super::super::options::{Group, Keep};
 use super::super::shape::Shape;
 use super::job::Job;
 use super::stored::StoredRows;
@@ -9,6 +8,7 @@ use crate::pg::progress::Progress;
 use crate::pg::spi::{Argument, for_each, for_each_with};
 use crate::pg::{Values, raise};
 use crate::settings::within_memory_limit;
+use dedup_core::dedup::Group;
 use dedup_core::features::Extractor;
 use dedup_core::memory::{OrRaise, Room};
 use pgrx::datum::Uuid;
@@ -115,12 +115,7 @@ impl Reader<'_> {
         let arrival = batch.arrival(number);
         let content = self.shape.content(row);
         let hash = content.as_deref().and_then(|content| self.job.options.exact.hash(content));
-        let rank = match self.job.options.keep {
-            Keep::First => 0,
-            Keep::Last => -arrival,
-            Keep::Longest => content.as_ref().map_or(0, |content| -(content.len() as i64)),
-            Keep::Column(_, descending) => self.shape.key(row, descending),
-        };
+        let rank = self.shape.rank(row, &self.job.options.keep, arrival, content.as_deref());
         let mut new = NewRow {
             n,
             rank,
@@ -152,7 +147,7 @@ impl Reader<'_> {
         let exact = self.job.options.exact;
         let mut same = |first: u32| {
             let earlier = stored.content(base + 1 + i64::from(first));
-            earlier.is_some_and(|earlier| exact.form(&earlier) == exact.form(content))
+            earlier.is_some_and(|earlier| exact.same(&earlier, content))
         };
         self.seen.room(1).or_raise();
         let firsts = self.seen.entry(hash).or_default();
@@ -164,7 +159,7 @@ impl Reader<'_> {
     }
 
     fn refuse_twice(&self, row: &Values<'_>) -> ! {
-        let id = self.shape.id(row);
+        let id = row.written(0).unwrap_or_default();
         raise(
             PgSqlErrorCode::ERRCODE_UNIQUE_VIOLATION,
             format!("the query returns more than one row with the id {id}"),
@@ -184,8 +179,7 @@ pub(super) fn find_equal(job: &Job, batch: &mut Batch, stored: &mut StoredRows<'
         }
         // If the content of the old row has changed, the hash alone decides.
         let differs = stored.content(old).is_some_and(|old| {
-            exact.hash(&old) == row.hash
-                && stored.content(arrival).is_some_and(|new| exact.form(&new) != exact.form(&old))
+            exact.hash(&old) == row.hash && stored.content(arrival).is_some_and(|new| !exact.same(&new, &old))
         });
         if !differs {
             row.old = Some(old);

@@ -1,6 +1,5 @@
 //! Finds the rows near new ones, and the clusters that new rows join, start or merge.
 
-use super::super::options::Group;
 use super::batch::Batch;
 use super::job::Job;
 use super::stored::StoredRows;
@@ -9,7 +8,7 @@ use crate::pg::progress::Progress;
 use crate::pg::spi::{Argument, for_each};
 use crate::settings::{threads, within_memory_limit, work_memory};
 use dedup_core::cluster::{Between, Growing, Pair, Pairs, Settings};
-use dedup_core::interrupt;
+use dedup_core::dedup::{Group, Verifier};
 use dedup_core::memory::{OrRaise, Room};
 use dedup_core::signature::hamming;
 
@@ -224,29 +223,36 @@ impl Grouping<'_, '_> {
         while !rest.is_empty() {
             let (some, others) = rest.split_at(few.min(rest.len()));
             let some: Vec<Pair> = some.iter().copied().filter(|pair| !self.is_connected(pair)).collect();
-            if self.job.options.verifies() {
+            if self.job.options.alike.looks() {
                 self.stored.load_contents(some.iter().map(|pair| pair.a).filter(|&a| a <= base));
             }
-            for pair in some {
-                self.verify_pair(pair);
-            }
+            self.verify_all(some);
             (rest, few) = (others, few * 4);
         }
     }
 
-    fn verify_pair(&mut self, pair: Pair) {
-        interrupt::check();
-        if self.is_connected(&pair) {
-            return;
-        }
-        let options = &self.job.options;
-        if options.verifies() {
-            let contents = self.stored.content(pair.a).zip(self.stored.content(pair.b));
-            if !contents.is_some_and(|(a, b)| options.alike(&a, &b)) {
-                return;
+    /// Verifies pairs, and joins those that are verified in their order.
+    fn verify_all(&mut self, pairs: Vec<Pair>) {
+        let mut host = QueryHost::reporting(self.progress);
+        let mut verifier = Verifier::new(self.job.options.alike, threads());
+        for pair in pairs {
+            if self.is_connected(&pair) {
+                continue;
             }
+            let mut texts = Default::default();
+            if self.job.options.alike.looks() {
+                let contents = self.stored.content(pair.a).zip(self.stored.content(pair.b));
+                let Some((a, b)) = contents else { continue };
+                texts = [a, b];
+            }
+            unwrap_or_raise(verifier.add(pair, || texts, &mut host, |pair| self.take(pair)));
         }
-        match options.group {
+        unwrap_or_raise(verifier.finish(&mut host, |pair| self.take(pair)));
+    }
+
+    /// Takes a verified pair.
+    fn take(&mut self, pair: Pair) {
+        match self.job.options.group {
             Group::Components => {
                 let (a, b) = (self.node(pair.a), self.node(pair.b));
                 self.clusters.join(a, b, pair);

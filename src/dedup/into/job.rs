@@ -1,21 +1,30 @@
 //! The arguments of `dedup_into`.
 
-use super::super::options::{Options, whole};
+use super::super::options::{DEDUP_INTO, Options, Written};
 use super::super::shape::Shape;
+use super::super::source::{Source, Table as SourceTable};
+use super::super::suggest::sample;
 use super::table::{State, Table};
 use crate::pg::catalog::{array_type, equality, quoted};
 use crate::pg::spi::{Argument, check_query, describe, execute, refuse_row_without_id, scalar};
 use crate::pg::{Record, raise};
+use dedup_core::dedup::whole;
 use pgrx::JsonB;
 use pgrx::prelude::*;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 /// Rows per transaction, unless option `batch` says otherwise.
 const BATCH: u64 = 50_000;
 
 pub(super) struct Job {
     pub options: Options,
-    /// The query, to be put between parentheses.
+    /// The options as they were written, or are kept with the result.
+    written: Written,
+    /// The options that this call is given, as JSON.
+    given: String,
+    /// The source as it was written.
+    source: String,
+    /// The query that reads the source, to be put between parentheses.
     pub query: String,
     pub table: Table,
     /// The search path of the query.
@@ -32,80 +41,66 @@ pub(super) struct Job {
     id_type: String,
     /// Whether the result exists.
     found: bool,
-    /// The options that determine the result, as JSON.
-    decisive: String,
     batch: u64,
     /// Option `where`: a condition on the rows to take in.
     only: Option<String>,
 }
 
-/// The options that determine the result, with their defaults. They are stored with the result; the
-/// others may change from call to call.
-fn decisive() -> Map<String, Value> {
-    let defaults = json!({"exact": "text", "distance": 10, "similarity": 0.5, "n": 2, "particulars": null, "weights": null, "fp": null,
-        "group": "components", "keep": "first"});
-    defaults.as_object().cloned().unwrap_or_default()
-}
-
-const HINT: &str = "Options are those of dedup (exact, distance, similarity, n, particulars, weights, fp, group, keep, progress), \
-                    batch (1 to 1000000 rows a transaction), and where (a condition on the query's columns that \
-                    the rows to take in fulfil).";
-
-fn refuse(what: impl std::fmt::Display) -> ! {
-    raise(
-        PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
-        format!("invalid options of dedup_into: {what}"),
-        HINT,
-    )
-}
-
 impl Job {
     /// Reads the arguments, and sets the search path of the result for the rest of
-    /// the transaction.
-    pub(super) fn read(result: Option<&str>, query: Option<&str>, options: Option<JsonB>) -> Job {
-        let (Some(result), Some(query)) = (result, query) else {
+    /// the transaction. A result with rows has its own options, which need not be given again; once a
+    /// call is under way (`settled`) so has a result without rows.
+    pub(super) fn read(
+        result: Option<&str>,
+        source: Option<&str>,
+        options: Option<JsonB>,
+        settled: bool,
+    ) -> Job {
+        let (Some(result), Some(written_source)) = (result, source) else {
             raise(
                 PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-                "the name of the result and the query must not be null",
-                "CALL dedup_into('petition_groups', 'SELECT id, body FROM petition');",
+                "the name of the result and the source must not be null",
+                "CALL dedup_into('petition_groups', 'petition');",
             )
         };
-        let written = match options.map_or_else(|| Value::Object(Map::new()), |options| options.0) {
-            Value::Object(written) => written,
-            _ => refuse("not an object"),
-        };
-        let mut kept = decisive();
-        let mut mine = Map::new();
-        for (key, value) in written {
-            match key.as_str() {
-                "batch" | "where" | "progress" => {
-                    mine.insert(key, value);
-                }
-                _ if kept.contains_key(&key) => {
-                    kept.insert(key, value);
-                }
-                _ => refuse(format!("unknown option \"{key}\"")),
-            }
+        let mut written = DEDUP_INTO.written(options.map(|json| json.0));
+        if written.take("diameter").is_some() {
+            DEDUP_INTO.refuse("a diameter depends on all rows at once; dedup has it")
         }
-        let mut all = kept.clone();
-        all.extend(mine.remove_entry("progress"));
-        let options = Options::read(Some(Value::Object(all)));
-        let batch = match mine.get("batch").map(whole) {
+        let batch = match written.take("batch").as_ref().map(whole) {
             None => BATCH,
             Some(Some(batch @ 1..=1_000_000)) => batch,
-            Some(_) => refuse("batch is not a whole number from 1 to 1000000"),
+            Some(_) => DEDUP_INTO.refuse("batch is not a whole number from 1 to 1000000"),
         };
-        let only = match mine.remove("where") {
-            None | Some(Value::Null) => None,
+        let only = match written.take("where") {
+            None => None,
             Some(Value::String(condition)) => Some(condition),
-            Some(_) => refuse("where is not a string"),
+            Some(_) => DEDUP_INTO.refuse("where is not a string"),
         };
-        let query = query.trim().trim_end_matches(';').to_owned();
+        // Errors in the options come before all others.
+        let mut options = DEDUP_INTO.read(&written);
         let table = Table::called(result);
         let found = table.exists();
-        let path = found.then(|| table.path()).flatten().unwrap_or_else(current_path);
+        let kept = found.then(|| table.kept()).filter(|kept| settled || kept.arrivals > 0);
+        let path = kept.as_ref().map_or_else(current_path, |kept| kept.path.clone());
         const SET: &str = "SELECT pg_catalog.set_config('search_path', $1, true)";
         execute(SET, &[Argument::of(path.as_str())]);
+        let source = Source::new(Some(written_source));
+        let given = written.json().to_string();
+        if let Some(kept) = &kept {
+            if kept.source != unended(written_source) && !is_same_table(&kept.source, &source) {
+                table.refuse_source(&kept.source)
+            }
+            written = DEDUP_INTO.written(Some(kept.options.clone()));
+            options = DEDUP_INTO.read(&written);
+        } else if let Source::Table(table) = &source {
+            // A column that is added later must not change what is meant.
+            let id = table.id(options.id.as_deref()).as_str();
+            written.add("id", id.into());
+            written.add("text", table.texts(Some(id), &options.texts).into());
+            options = DEDUP_INTO.read(&written);
+        }
+        let query = options.query(&source, only.is_some());
         check_query(&query);
         let columns = describe(&format!("SELECT * FROM ({query}\n) AS q"));
         Shape::of(&columns, &options);
@@ -130,9 +125,11 @@ impl Job {
             )
         };
         let id_type = columns[0].type_name();
-        let decisive = Value::Object(kept).to_string();
         Job {
             options,
+            written,
+            given,
+            source: unended(written_source).to_owned(),
             query,
             table,
             path,
@@ -142,7 +139,6 @@ impl Job {
             equals,
             id_type,
             found,
-            decisive,
             batch,
             only,
         }
@@ -151,24 +147,42 @@ impl Job {
     /// Creates the tables if they do not exist.
     pub(super) fn make(&self) {
         if !self.found {
-            self.table.make(&self.id_type, &self.state());
+            self.table.make(&self.id_type, &self.state(&self.complete()));
         }
     }
 
-    /// Checks that the result is of this query and these options.
+    /// Checks that the options that are given are those of the result.
     pub(super) fn check(&self) {
-        self.table.check(&self.id_type, &self.state());
+        self.table.check(&self.id_type, &self.given);
     }
 
-    /// As [`Job::check`], but a result without rows takes on this query and these options.
-    pub(super) fn begin(&self) {
-        if !self.table.adopt(&self.id_type, &self.state()) {
-            self.check();
+    /// As [`Job::check`], but a result without rows takes on this source and these options; without
+    /// settings the texts decide.
+    pub(super) fn begin(&mut self) {
+        if self.table.arrivals() > 0 {
+            return self.check();
         }
+        if self.written.leaves_settings()
+            && let Some(chosen) = sample(&self.query).suggest()
+        {
+            chosen.announce(DEDUP_INTO.name);
+            chosen.write(&mut self.written);
+            self.options = DEDUP_INTO.read(&self.written);
+        }
+        self.table.adopt(&self.id_type, &self.state(&self.complete()));
     }
 
-    fn state(&self) -> State<'_> {
-        State { query: &self.query, options: &self.decisive, path: &self.path }
+    /// All options, as they are kept with the result.
+    fn complete(&self) -> String {
+        let mut complete = self.written.complete();
+        if let Some(options) = complete.as_object_mut() {
+            options.remove("diameter");
+        }
+        complete.to_string()
+    }
+
+    fn state<'a>(&'a self, options: &'a str) -> State<'a> {
+        State { source: &self.source, options, path: &self.path }
     }
 
     /// The query that lists the new rows in order, one batch per row.
@@ -198,8 +212,20 @@ impl Job {
     }
 }
 
+/// A source without blanks around it and the semicolon after it.
+fn unended(source: &str) -> &str {
+    source.trim().trim_end_matches(';')
+}
+
+/// Whether a kept source names the table that is named now.
+fn is_same_table(kept: &str, source: &Source) -> bool {
+    let same =
+        |table: &SourceTable| Source::new(Some(kept)).table().is_some_and(|kept| kept.oid() == table.oid());
+    source.table().is_some_and(same)
+}
+
 /// The search path of the session, with temporary tables last: one created later must not hide a
-/// table that the query reads.
+/// table that the source reads.
 fn current_path() -> String {
     const SQL: &str = "SELECT pg_catalog.current_setting('search_path')";
     let path = scalar(SQL, &[]).unwrap_or_default();

@@ -44,27 +44,27 @@ fn _dedup_into_check() {
 #[pg_extern(sql = "")]
 fn _dedup_into_make(
     result: Option<&str>,
-    query: Option<&str>,
+    source: Option<&str>,
     options: Option<JsonB>,
 ) -> TableIterator<'static, (name!(name, String), name!(lock, String))> {
-    let job = Job::read(result, query, options);
+    let job = Job::read(result, source, options, false);
     job.make();
     let lock = job.table.lock();
     TableIterator::once((job.table.name, lock))
 }
 
-/// Checks that the result is of this query and these options; a result without rows takes them on.
-/// Returns the search path of the query and the query that lists new rows by batches.
+/// Checks that the result is of this source and these options; a result without rows takes them on.
+/// Returns the search path of the source and the query that lists new rows by batches.
 #[pg_extern(sql = "")]
 fn _dedup_into_start(
     result: Option<&str>,
-    query: Option<&str>,
+    source: Option<&str>,
     options: Option<JsonB>,
 ) -> TableIterator<'static, (name!(path, String), name!(listing, String))> {
-    let job = Job::read(result, query, options);
+    let mut job = Job::read(result, source, options, false);
     execute(&job.table.lock(), &[]);
     job.begin();
-    progress::start(job.options.progress);
+    progress::start();
     let listing = job.listing();
     TableIterator::once((job.path, listing))
 }
@@ -93,8 +93,8 @@ fn _dedup_into_unlock(result: &str) {
 /// Repairs the result after rows were removed: classes of equal rows without their first, clusters
 /// without their kept row.
 #[pg_extern(sql = "")]
-fn _dedup_into_repair(result: Option<&str>, query: Option<&str>, options: Option<JsonB>) {
-    let job = locked(result, query, options);
+fn _dedup_into_repair(result: Option<&str>, source: Option<&str>, options: Option<JsonB>) {
+    let job = locked(result, source, options);
     rewrite::repair(&job);
 }
 
@@ -103,11 +103,11 @@ fn _dedup_into_repair(result: Option<&str>, query: Option<&str>, options: Option
 #[pg_extern(sql = "")]
 fn _dedup_into_take(
     result: Option<&str>,
-    query: Option<&str>,
+    source: Option<&str>,
     options: Option<JsonB>,
     todo: Option<Record>,
 ) -> i64 {
-    let job = locked(result, query, options);
+    let job = locked(result, source, options);
     let Some((ids, total)) = todo.and_then(|todo| Some((job.ids(&todo)?, todo.row().bigint("total")?)))
     else {
         raise(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, "todo is not a row of the listing", "")
@@ -120,7 +120,7 @@ fn _dedup_into_take(
 
 /// Takes in the rows of these ids that are not in the result yet.
 fn take(job: &Job, ids: Argument) -> BatchCounts {
-    let progress = Progress::new("dedup_into", job.options.progress);
+    let progress = Progress::new("dedup_into");
     let mut stored = StoredRows::new(job);
     let mut batch = batch::read(job, ids, &mut stored, &progress);
     if batch.rows.is_empty() {
@@ -134,17 +134,17 @@ fn take(job: &Job, ids: Argument) -> BatchCounts {
 /// Creates the index that small batches search, emits the summary, and returns the statement to run
 /// next, if any.
 #[pg_extern(sql = "")]
-fn _dedup_into_finish(result: Option<&str>, query: Option<&str>, options: Option<JsonB>) -> Option<String> {
-    let job = locked(result, query, options);
+fn _dedup_into_finish(result: Option<&str>, source: Option<&str>, options: Option<JsonB>) -> Option<String> {
+    let job = locked(result, source, options);
     job.table.make_search_index();
     let taken = progress::finish(&job);
     // After a tenth of the rows were added, the statistics of the planner are out of date.
     (taken * 10 > job.table.arrivals()).then(|| format!("ANALYZE {}", job.table.name))
 }
 
-fn locked(result: Option<&str>, query: Option<&str>, options: Option<JsonB>) -> Job {
+fn locked(result: Option<&str>, source: Option<&str>, options: Option<JsonB>) -> Job {
     check_isolation();
-    let job = Job::read(result, query, options);
+    let job = Job::read(result, source, options, true);
     // The procedure holds this lock already; a direct call of one of these functions must not run
     // beside it.
     execute(&job.table.lock(), &[]);

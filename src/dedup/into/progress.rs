@@ -3,6 +3,7 @@
 
 use super::job::Job;
 use crate::pg::spi::{Argument, for_each};
+use crate::settings::progress_interval;
 use pgrx::notice;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
@@ -35,10 +36,15 @@ thread_local! {
 }
 
 /// Begins a call.
-pub(super) fn start(every: f64) {
+pub(super) fn start() {
     let now = Instant::now();
-    let every = (every > 0.0).then(|| Duration::try_from_secs_f64(every).unwrap_or(Duration::MAX));
-    RUN.set(Some(Run { every, started: now, said: now, ended: now, batches: Vec::new() }));
+    RUN.set(Some(Run {
+        every: progress_interval(),
+        started: now,
+        said: now,
+        ended: now,
+        batches: Vec::new(),
+    }));
 }
 
 /// Ends a batch; the call has `total` rows.
@@ -65,7 +71,7 @@ pub(super) fn batch(counts: BatchCounts, total: i64) {
 pub(super) fn finish(job: &Job) -> i64 {
     let Some(run) = RUN.take() else { return 0 };
     let rows = run.rows();
-    if run.every.is_some() {
+    if run.every.is_some_and(|every| run.started.elapsed() >= every) {
         let [kept, exact, near, empty] = run.stages(job);
         let merges: i64 = run.batches.iter().map(|batch| batch.counts.merges).sum();
         notice!(

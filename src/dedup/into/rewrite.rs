@@ -3,6 +3,7 @@
 use super::job::Job;
 use super::stored::StoredRows;
 use crate::pg::spi::{Argument, execute, for_each};
+use dedup_core::dedup::Stage;
 use dedup_core::interrupt;
 use dedup_core::signature::{hamming, jaccard};
 use std::collections::HashMap;
@@ -26,6 +27,12 @@ pub(super) fn compare(stored: &mut StoredRows<'_>, a: (i64, Option<u64>), b: (i6
 pub(super) struct Compared {
     pub distance: Option<i32>,
     pub similarity: Option<f64>,
+}
+
+impl From<(Option<u32>, Option<f64>)> for Compared {
+    fn from((distance, similarity): (Option<u32>, Option<f64>)) -> Compared {
+        Compared { distance: distance.map(|bits| bits as i32), similarity }
+    }
 }
 
 /// Rewrites the rows of clusters; the kept rows are in the result.
@@ -54,38 +61,38 @@ pub(super) fn rewrite(job: &Job, stored: &mut StoredRows<'_>, changes: &HashMap<
         .flat_map(|&(class, change, _)| [class, change.keeper])
         .collect();
     stored.load_contents(needed.into_iter());
-    let mut columns = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut columns = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (class, change, fp) in classes {
         interrupt::check();
         let keeper = stored.row(change.keeper);
-        let near = if keeper.class == class {
-            Compared { distance: Some(0), similarity: Some(1.0) }
-        } else {
-            compare(stored, (class, fp), (change.keeper, keeper.fp))
-        };
+        // All of a class but the kept row itself.
+        let stage = if keeper.class == class { Stage::Exact } else { Stage::Near };
+        let near = stage.known().map(Compared::from);
+        let near = near.unwrap_or_else(|| compare(stored, (class, fp), (change.keeper, keeper.fp)));
         columns.0.push(class);
         columns.1.push(change.cluster);
         columns.2.push(change.keeper);
-        columns.3.push(near.distance);
-        columns.4.push(near.similarity);
+        columns.3.push(stage.name());
+        columns.4.push(near.distance);
+        columns.5.push(near.similarity);
     }
     let sql = format!(
         "UPDATE {0} AS t SET cluster = u.cluster, keeper = k.id, \
-             stage = CASE WHEN t.arrival OPERATOR(pg_catalog.=) k.arrival THEN 'kept' \
-                 WHEN u.class OPERATOR(pg_catalog.=) coalesce(k.same_as, k.arrival) THEN 'exact' ELSE 'near' END, \
+             stage = CASE WHEN t.arrival OPERATOR(pg_catalog.=) k.arrival THEN 'kept' ELSE u.stage END, \
              distance = CASE WHEN t.arrival OPERATOR(pg_catalog.<>) k.arrival THEN u.distance END, \
              similarity = CASE WHEN t.arrival OPERATOR(pg_catalog.<>) k.arrival THEN u.similarity END \
-         FROM unnest($1, $2, $3, $4, $5) AS u(class, cluster, keeper, distance, similarity) \
+         FROM unnest($1, $2, $3, $4, $5, $6) AS u(class, cluster, keeper, stage, distance, similarity) \
          JOIN {0} AS k ON k.arrival OPERATOR(pg_catalog.=) u.keeper \
          WHERE coalesce(t.same_as, t.arrival) OPERATOR(pg_catalog.=) u.class \
-             AND t.cluster OPERATOR(pg_catalog.=) ANY ($6)",
+             AND t.cluster OPERATOR(pg_catalog.=) ANY ($7)",
         job.table.name
     );
-    let (class, cluster, keeper, distance, similarity) = columns;
+    let (class, cluster, keeper, stage, distance, similarity) = columns;
     let arguments = [
         Argument::of(class),
         Argument::of(cluster),
         Argument::of(keeper),
+        Argument::of(stage),
         Argument::of(distance),
         Argument::of(similarity),
         clusters,

@@ -7,6 +7,7 @@ use crate::pg::raise;
 use crate::pg::spi::{Argument, for_each};
 use crate::pg::spill::TempFile;
 use crate::settings::within_memory_limit;
+use dedup_core::dedup::Standing;
 use dedup_core::external::Spill;
 use dedup_core::memory::{OrRaise, Room, filled};
 use pgrx::datum::Uuid;
@@ -21,9 +22,6 @@ pub(super) struct StoredRow {
     pub class: i64,
     pub fp: Option<u64>,
 }
-
-/// What decides which row of a cluster is kept: rank, then arrival number; the least is kept.
-pub(super) type Standing = (i64, i64);
 
 /// Texts in a temporary file.
 struct Contents {
@@ -123,7 +121,7 @@ impl<'j> StoredRows<'j> {
 
     /// Characters of an n-gram.
     pub(super) fn n(&self) -> usize {
-        self.job.options.n
+        self.job.options.alike.n
     }
 
     /// Loads contents, each once.

@@ -19,14 +19,27 @@ pub(super) struct Table {
 /// The columns of the result, as `create` makes them.
 const COLUMNS: &str = "id cluster keeper stage distance similarity arrival same_as rank fp hash";
 const MERGES: &str = "merge merged_at kept absorbed a b distance similarity";
-const STATE: &str = "result query options arrivals search_path";
+const STATE: &str = "result source options arrivals search_path";
 
 /// The query, options and search path of a result, as stored.
 pub(super) struct State<'a> {
-    pub query: &'a str,
+    pub source: &'a str,
     pub options: &'a str,
     pub path: &'a str,
 }
+
+/// What is kept with a result.
+pub(super) struct Kept {
+    pub source: String,
+    pub options: serde_json::Value,
+    /// The search path of the source.
+    pub path: String,
+    /// How many rows have ever arrived.
+    pub arrivals: i64,
+}
+
+const REBUILD: &str =
+    "For another result give another name, or drop this one with its tables _merges and _state.";
 
 struct Relation {
     kind: String,
@@ -169,8 +182,8 @@ impl Table {
         true
     }
 
-    /// The search path of the query, if the result has rows.
-    pub(super) fn path(&self) -> Option<String> {
+    /// What is kept with the result; it is there.
+    pub(super) fn kept(&self) -> Kept {
         // From here on the tables cannot be replaced by others.
         execute(
             &format!("LOCK TABLE {}, {}, {} IN ACCESS SHARE MODE", self.name, self.merges, self.state),
@@ -178,10 +191,18 @@ impl Table {
         );
         self.exists();
         let sql = format!(
-            "SELECT s.search_path FROM {} AS s WHERE s.arrivals OPERATOR(pg_catalog.>) 0",
+            "SELECT s.source, s.options::pg_catalog.text, s.search_path, s.arrivals FROM {} AS s",
             self.state
         );
-        scalar(&sql, &[])
+        let kept = |row: &Values<'_>| {
+            Some(Kept {
+                source: row.text(0)?,
+                options: serde_json::from_str(&row.text(1)?).ok()?,
+                path: row.text(2)?,
+                arrivals: row.bigint(3)?,
+            })
+        };
+        query_all(&sql, &[], kept).pop().flatten().unwrap_or_else(|| self.refuse_foreign())
     }
 
     /// The result's object identifier.
@@ -193,36 +214,34 @@ impl Table {
             .unwrap_or_else(|| self.refuse_foreign())
     }
 
-    /// Raises an error if the result is of another query or other options.
-    pub(super) fn check(&self, id_type: &str, wanted: &State<'_>) {
+    /// Raises an error: the result is of another source.
+    pub(super) fn refuse_source(&self, kept: &str) -> ! {
+        raise(
+            PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            format!("table \"{}\" is the result of another source: {kept}", self.bare),
+            format!(
+                "Call dedup_into with that source; option where limits the rows that it looks at. {REBUILD}"
+            ),
+        )
+    }
+
+    /// Raises an error if the result is of other options or of ids of another type.
+    pub(super) fn check(&self, id_type: &str, given: &str) {
         self.exists();
         let kept = format!(
-            "SELECT s.query, s.options::pg_catalog.text, \
-                    (s.options OPERATOR(pg_catalog.=) $2::pg_catalog.jsonb)::pg_catalog.text \
+            "SELECT s.options::pg_catalog.text, ((s.options OPERATOR(pg_catalog.||) $2::pg_catalog.jsonb) \
+                    OPERATOR(pg_catalog.=) s.options)::pg_catalog.text \
              FROM {} AS s WHERE s.result::pg_catalog.oid OPERATOR(pg_catalog.=) $1::pg_catalog.regclass::pg_catalog.oid",
             self.state
         );
-        let arguments = [&self.name, wanted.options].map(Argument::of);
-        let read = |row: &Values<'_>| [0, 1, 2].map(|column| row.text(column).unwrap_or_default());
-        let Some([kept_query, kept_options, same_options]) = query_all(&kept, &arguments, read).pop() else {
-            self.refuse_foreign()
-        };
-        const REBUILD: &str =
-            "For another result give another name, or drop this one with its tables _merges and _state.";
-        if kept_query != wanted.query {
+        let arguments = [&self.name, given].map(Argument::of);
+        let read = |row: &Values<'_>| [0, 1].map(|column| row.text(column).unwrap_or_default());
+        let Some([options, same]) = query_all(&kept, &arguments, read).pop() else { self.refuse_foreign() };
+        if same != "true" {
             raise(
                 PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-                format!("table \"{}\" is the result of another query: {kept_query}", self.bare),
-                format!(
-                    "Call dedup_into with that query; option where limits the rows that it looks at. {REBUILD}"
-                ),
-            )
-        }
-        if same_options != "true" {
-            raise(
-                PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-                format!("table \"{}\" is the result of other options: {kept_options}", self.bare),
-                format!("Call dedup_into with those; batch, where and progress may change. {REBUILD}"),
+                format!("table \"{}\" is the result of other options: {options}", self.bare),
+                format!("Call dedup_into with those or without any; batch and where may change. {REBUILD}"),
             )
         }
         let ids = self.relation(&self.name).and_then(|found| found.id_type).unwrap_or_default();
@@ -235,21 +254,17 @@ impl Table {
         }
     }
 
-    /// Changes the query and the options of a result without rows. Returns false if it has rows.
-    pub(super) fn adopt(&self, id_type: &str, wanted: &State<'_>) -> bool {
+    /// Changes the source and the options of a result without rows.
+    pub(super) fn adopt(&self, id_type: &str, wanted: &State<'_>) {
         let Table { name, merges, state, .. } = self;
-        if self.arrivals() > 0 {
-            return false;
-        }
         if self.relation(name).and_then(|found| found.id_type).as_deref() != Some(id_type) {
             for (table, a, b) in [(name, "id", "keeper"), (merges, "a", "b")] {
                 let column = |column| format!("ALTER {column} TYPE {id_type} USING NULL");
                 execute(&format!("ALTER TABLE {table} {}, {}", column(a), column(b)), &[]);
             }
         }
-        let sql = format!("UPDATE {state} SET query = $1, options = $2::pg_catalog.jsonb, search_path = $3");
-        execute(&sql, &[wanted.query, wanted.options, wanted.path].map(Argument::of));
-        true
+        let sql = format!("UPDATE {state} SET source = $1, options = $2::pg_catalog.jsonb, search_path = $3");
+        execute(&sql, &[wanted.source, wanted.options, wanted.path].map(Argument::of));
     }
 
     pub(super) fn refuse_foreign(&self) -> ! {
@@ -271,9 +286,9 @@ impl Table {
             }
         }
         let Table { name, merges, state, .. } = self;
-        // As defaults, query and options are in the catalogue, where dropping a corpus or a
+        // As defaults, source and options are in the catalogue, where dropping a corpus or a
         // dictionary looks for uses.
-        let [query, options] = [first.query, first.options].map(pgrx::spi::quote_literal);
+        let [source, options] = [first.source, first.options].map(pgrx::spi::quote_literal);
         for sql in [
             format!(
                 "CREATE TABLE {name} (id {id} PRIMARY KEY, cluster pg_catalog.int8 NOT NULL, keeper {id} NOT NULL, \
@@ -291,20 +306,20 @@ impl Table {
             ),
             format!(
                 "CREATE TABLE {state} (result pg_catalog.regclass PRIMARY KEY, \
-                 query pg_catalog.text NOT NULL DEFAULT {query}, options pg_catalog.jsonb NOT NULL DEFAULT {options}, \
+                 source pg_catalog.text NOT NULL DEFAULT {source}, options pg_catalog.jsonb NOT NULL DEFAULT {options}, \
                  arrivals pg_catalog.int8 NOT NULL, search_path pg_catalog.text NOT NULL)"
             ),
             format!("COMMENT ON TABLE {name} IS 'result of dedup_into: clusters of near-duplicate rows'"),
             format!(
                 "COMMENT ON TABLE {merges} IS 'merges of the clusters of a result of dedup_into, in their order'"
             ),
-            format!("COMMENT ON TABLE {state} IS 'query and options of a result of dedup_into'"),
+            format!("COMMENT ON TABLE {state} IS 'source and options of a result of dedup_into'"),
         ] {
             execute(&sql, &[]);
         }
         let sql =
             format!("INSERT INTO {state} VALUES ($1::pg_catalog.regclass, $2, $3::pg_catalog.jsonb, 0, $4)");
-        execute(&sql, &[name, first.query, first.options, first.path].map(Argument::of));
+        execute(&sql, &[name, first.source, first.options, first.path].map(Argument::of));
     }
 
     /// The statement that locks out writers but not readers. Only roles with rights on the tables

@@ -5,9 +5,10 @@ use super::batch::Batch;
 use super::job::Job;
 use super::progress::BatchCounts;
 use super::rewrite::{Change, Compared, compare, rewrite};
-use super::stored::{Standing, StoredRows};
+use super::stored::StoredRows;
 use crate::pg::spi::{Argument, execute};
 use dedup_core::cluster::{Growing, Merge, Pair};
+use dedup_core::dedup::{Member, Stage, Standing};
 use dedup_core::interrupt;
 use dedup_core::signature::jaccard;
 use pgrx::datum::Uuid;
@@ -108,23 +109,15 @@ fn insert(
             Some(keeper) => (batch.class(keeper), batch.rows[keeper as usize].fp),
             None => (stored.row(keeper).class, stored.row(keeper).fp),
         };
-        let nothing = Compared { distance: None, similarity: None };
-        let (stage, near) = if row.empty {
-            ("empty", nothing)
-        } else if arrival == keeper {
-            ("kept", nothing)
-        } else if class == keeper_class {
-            ("exact", Compared { distance: Some(0), similarity: Some(1.0) })
-        } else {
-            let near = *classes
-                .entry(class)
-                .or_insert_with(|| compare(stored, (arrival, row.fp), (keeper, keeper_fp)));
-            ("near", near)
-        };
+        let member = Member { number: arrival, class, empty: row.empty };
+        let stage = Stage::of(member, Member { number: keeper, class: keeper_class, empty: false });
+        let near = stage.known().map(Compared::from).unwrap_or_else(|| {
+            *classes.entry(class).or_insert_with(|| compare(stored, (arrival, row.fp), (keeper, keeper_fp)))
+        });
         columns.n.push(row.n);
         columns.cluster.push(set.cluster);
         columns.keeper.push(keeper);
-        columns.stage.push(stage);
+        columns.stage.push(stage.name());
         columns.distance.push(near.distance);
         columns.similarity.push(near.similarity);
         columns.arrival.push(arrival);
@@ -177,7 +170,7 @@ fn log_merges(job: &Job, stored: &mut StoredRows<'_>, clusters: &Growing<Pair>) 
     stored.load_contents(merges.iter().flat_map(|merge| [merge.because.a, merge.because.b]));
     let similarity = |pair: Pair| {
         let contents = stored.content(pair.a).zip(stored.content(pair.b));
-        contents.map(|(a, b)| jaccard(&a, &b, job.options.n))
+        contents.map(|(a, b)| jaccard(&a, &b, job.options.alike.n))
     };
     let similarities: Vec<Option<f64>> = merges.iter().map(|merge| merge.because).map(similarity).collect();
     let number = |of: &dyn Fn(&Merge<Pair>) -> i64| Argument::of(merges.iter().map(of).collect::<Vec<i64>>());

@@ -9,37 +9,37 @@ INSERT INTO petition VALUES
     (4, '我们小区停水三天了，物业一直不管，请有关部门尽快处理，居民生活受到严重影响，谢谢', '2019-03-04'),
     (5, '学校门口的路灯坏了一个月，晚上接孩子很不安全', NULL),
     (6, NULL, NULL), (7, NULL, NULL), (8, '！！', NULL), (9, '！！', NULL), (10, '', NULL);
-\set options '{"progress": 0, "distance": 24, "similarity": 0.6}'
+\set options '{"distance": 24, "similarity": 0.6}'
 SELECT id, keeper, stage, distance IS NOT NULL AS distance, round(similarity::numeric, 2) AS similarity
 FROM dedup('SELECT id, body FROM petition ORDER BY id', :'options');
 -- Which row is kept.
-SELECT rule, string_agg(id || '>' || keeper, ' ' ORDER BY id::int) FILTER (WHERE id <> keeper) AS "row > kept row"
+SELECT rule, string_agg(id || '>' || keeper, ' ' ORDER BY id) FILTER (WHERE id <> keeper) AS "row > kept row"
 FROM unnest(ARRAY['"first"', '"last"', '"longest"', '{"column": "filed"}', '{"column": "filed", "order": "desc"}']) AS rule,
      dedup('SELECT id, body, filed FROM petition ORDER BY id', :'options'::jsonb || jsonb_build_object('keep', rule::jsonb))
 GROUP BY rule ORDER BY rule;
 -- The exact stage alone, by characters or by normal form, or not at all.
-SELECT exact, string_agg(id || '>' || keeper, ' ' ORDER BY id::int) FILTER (WHERE id <> keeper) AS "row > kept row"
+SELECT exact, string_agg(id || '>' || keeper, ' ' ORDER BY id) FILTER (WHERE id <> keeper) AS "row > kept row"
 FROM unnest('{text,normal,none}'::text[]) AS exact,
-     dedup('SELECT id, body FROM petition ORDER BY id', jsonb_build_object('exact', exact, 'distance', NULL, 'progress', 0))
+     dedup('SELECT id, body FROM petition ORDER BY id', jsonb_build_object('exact', exact, 'distance', NULL))
 GROUP BY exact ORDER BY exact;
 -- Single-Pass instead of components, own fingerprints instead of made ones,
 -- without verification: as the window function says.
 CREATE TABLE own AS SELECT i AS id, 'text ' || i AS body, hashint4extended(i % 60, 0) # (1::bigint << (i % 50)) AS fp FROM generate_series(1, 400) i;
 SELECT count(*) AS differing FROM (
-    (SELECT id::int, keeper::bigint FROM dedup('SELECT id, body, fp FROM own ORDER BY id', '{"fp": "fp", "distance": 3, "similarity": 0, "group": "single_pass", "progress": 0}')
+    (SELECT id, keeper FROM dedup('SELECT id, body, fp FROM own ORDER BY id', '{"fp": "fp", "distance": 3, "similarity": 0, "group": "single_pass"}')
      EXCEPT SELECT id, single_pass(fp, 3) OVER (ORDER BY id) FROM own)) s;
 SELECT count(*) AS differing FROM (
-    (SELECT id::int, keeper::bigint FROM dedup('SELECT id, body, fp FROM own ORDER BY id', '{"fp": "fp", "distance": 3, "similarity": 0, "progress": 0}')
+    (SELECT id, keeper FROM dedup('SELECT id, body, fp FROM own ORDER BY id', '{"fp": "fp", "distance": 3, "similarity": 0}')
      EXCEPT SELECT id, near_dup_component(fp, 3) OVER (ORDER BY id) FROM own)) s;
--- Ids of any type, and ids that repeat: rows are rows.
-SELECT * FROM dedup($$VALUES ('a'::text, 'one'::varchar), ('a', 'two'), ('b', 'one')$$, '{"progress": 0}');
+-- Ids of any type that has an order, and ids that repeat: rows are rows.
+SELECT * FROM dedup($$VALUES ('a'::text, 'one'::varchar), ('a', 'two'), ('b', 'one')$$, '{"n": 2}', NULL::text);
 -- With a diameter no group is wider, and pairs are taken from the nearest to
--- the farthest: without verification as the window function says, where equal
+-- the farthest, among equals in the order of the rows: without verification as the window function says, where equal
 -- fingerprints are one row.
-CREATE TABLE distinct_own AS SELECT row_number() OVER (ORDER BY fp::bit(64)) AS id, 'text ' || fp AS body, fp FROM (SELECT DISTINCT fp FROM own) s;
+CREATE TABLE distinct_own AS SELECT row_number() OVER (ORDER BY hashint8(fp)) AS id, 'text ' || fp AS body, fp FROM (SELECT DISTINCT fp FROM own) s;
 CREATE FUNCTION grouped(options jsonb) RETURNS TABLE (id bigint, keeper bigint) LANGUAGE sql AS $$
-    SELECT id::bigint, keeper::bigint
-    FROM dedup('SELECT id, body, fp FROM distinct_own ORDER BY id', '{"fp": "fp", "similarity": 0, "progress": 0}' || options) $$;
+    SELECT id, keeper
+    FROM dedup('SELECT id, body, fp FROM distinct_own ORDER BY id', '{"fp": "fp", "similarity": 0}' || options) $$;
 SELECT diameter,
        (SELECT count(*) FROM grouped(jsonb_build_object('distance', 8, 'diameter', diameter))
           JOIN (SELECT id, near_dup_component(fp, 8, diameter) OVER (ORDER BY id) AS component FROM distinct_own) c USING (id)
@@ -50,21 +50,21 @@ FROM unnest('{0,2,4,9,20,64}'::int[]) diameter;
 -- Every two rows of a group, not only the kept one, and verified by the text:
 -- row 4 is near row 3 but its text is another; 5 is too far from 1.
 SELECT * FROM dedup($$VALUES (1, 'abcdefgh'::text, 0::bigint), (2, 'abcdefgh!', 1), (3, 'abcdefghi', 3), (4, 'uvwxyz', 7), (5, 'abcdefgh?', 15)$$,
-    '{"fp": "column3", "distance": 4, "diameter": 3, "progress": 0}');
+    '{"fp": "column3", "distance": 4, "diameter": 3}');
 SELECT * FROM dedup($$VALUES (1, 'abcdefgh'::text, 0::bigint), (2, 'abcdefgh!', 1), (3, 'abcdefghi', 3), (4, 'uvwxyz', 7), (5, 'abcdefgh?', 15)$$,
-    '{"fp": "column3", "distance": 4, "progress": 0}');
+    '{"fp": "column3", "distance": 4}');
 -- A text that tells of another place is another matter, if asked for.
-SELECT particulars, (SELECT string_agg(keeper, ' ' ORDER BY id::int) FROM dedup($$VALUES
+SELECT particulars, (SELECT string_agg(keeper::text, ' ' ORDER BY id) FROM dedup($$VALUES
     (1, '青山小区3号楼停水三天了，物业不管，请有关部门尽快处理'::text, 0::bigint),
     (2, '绿水小区3号楼停水三天了，物业不管，请有关部门尽快处理', 1),
     (3, '青山小区5号楼停水三天了，物业不管，请有关部门尽快处理', 2)$$,
-    '{"fp": "column3", "progress": 0}' || CASE WHEN particulars IS NULL THEN '{}' ELSE jsonb_build_object('particulars', particulars) END) d) AS keepers
+    '{"fp": "column3"}' || CASE WHEN particulars IS NULL THEN '{}' ELSE jsonb_build_object('particulars', particulars) END) d) AS keepers
 FROM unnest(ARRAY[NULL, '[]', '["place"]', '["number"]', '["place", "date", "number"]']::jsonb[]) particulars;
 -- The same whatever the memory and the threads, with every way to group.
 CREATE TABLE skewed AS SELECT i AS id, repeat(chr(19968 + i % 40), 3 + i % 3) || i % 200 AS body,
     hashint4extended(i % 300, 0) # (1::bigint << (i % 60)) # (1::bigint << (i % 11)) AS fp FROM generate_series(1, 3000) i;
 CREATE FUNCTION fingerprint_of_result(options jsonb) RETURNS text LANGUAGE sql AS $$
-    SELECT md5(string_agg(d::text, ' ')) FROM dedup('SELECT id, body, fp FROM skewed ORDER BY id', '{"fp": "fp", "distance": 8, "progress": 0}' || options) d $$;
+    SELECT md5(string_agg(d::text, ' ')) FROM dedup('SELECT id, body, fp FROM skewed ORDER BY id', '{"fp": "fp", "distance": 8}' || options) d $$;
 CREATE TABLE results AS SELECT options, fingerprint_of_result(options) AS plenty FROM unnest(ARRAY['{}', '{"diameter": 9}', '{"diameter": 3}',
     '{"group": "single_pass"}', '{"exact": "normal"}', '{"exact": "none"}']::jsonb[]) options;
 SET work_mem = '64kB';
@@ -75,26 +75,26 @@ SELECT options, fingerprint_of_result(options) = plenty AS same FROM results;
 RESET work_mem;
 RESET pg_dedup.threads;
 -- No rows; no row with a content; contents that are all alike.
-SELECT count(*) FROM dedup('SELECT 1, ''a''::text WHERE false', '{"progress": 0}');
-SELECT stage, count(*) FROM dedup('SELECT i, NULL::text FROM generate_series(1, 3) i', '{"progress": 0}') GROUP BY stage;
-SELECT stage, count(*), min(keeper) FROM dedup('SELECT i, ''a''::text FROM generate_series(1, 3000) i', '{"progress": 0, "keep": "last"}') GROUP BY stage;
+SELECT count(*) FROM dedup('SELECT 1, ''a''::text WHERE false', '{"n": 2}');
+SELECT stage, count(*) FROM dedup('SELECT i, NULL::text FROM generate_series(1, 3) i', '{"n": 2}') GROUP BY stage;
+SELECT stage, count(*), min(keeper) FROM dedup('SELECT i, ''a''::text FROM generate_series(1, 3000) i', '{"n": 2, "keep": "last"}') GROUP BY stage;
 -- Contents and ids longer than a page, and of many bytes a character.
 SELECT length(id), keeper = id AS kept, stage FROM dedup($$SELECT repeat('编', 5000) || i, repeat('停水', 100000) || i / 2 FROM generate_series(1, 4) i$$,
-    '{"progress": 0, "distance": null}');
+    '{"distance": null}', id_type => NULL::text);
 -- NULL options are the defaults; a whole number may be written as it likes.
 SELECT * FROM dedup('SELECT 1, ''a''::text', NULL);
 SELECT * FROM near_dup_pairs('VALUES (1, 0::bigint), (2, 7), (3, 255)', NULL);
-SELECT id FROM dedup('SELECT 1, ''a''::text', '{"distance": 10.0, "n": 2e0, "diameter": 2e1, "progress": 0}');
+SELECT id FROM dedup('SELECT 1, ''a''::text', '{"distance": 10.0, "n": 2e0, "diameter": 2e1}');
 -- Contents of types that are text at heart; of others not.
 CREATE DOMAIN prose AS varchar(9);
 CREATE DOMAIN print AS bigint;
-SELECT keeper FROM dedup('VALUES (1, ''a''::prose, 1::print), (2, ''a'', 2)', '{"fp": "column3", "keep": {"column": "column3", "order": "desc"}, "progress": 0}');
-SELECT keeper FROM dedup('VALUES (1, ''a''::char(3)), (2, ''a '')', '{"progress": 0}');
+SELECT keeper FROM dedup('VALUES (1, ''a''::prose, 1::print), (2, ''a'', 2)', '{"fp": "column3", "keep": {"column": "column3", "order": "desc"}}');
+SELECT keeper FROM dedup('VALUES (1, ''a''::char(3)), (2, ''a '')', '{"n": 2}');
 SELECT dedup('SELECT 1, ''{}''::jsonb');
 DROP DOMAIN prose, print;
 -- A normal form without a character says nothing: such contents are compared as
 -- they are.
-SELECT string_agg(keeper, ' ' ORDER BY id::int) AS keepers FROM dedup($$VALUES (1, '👍'), (2, '…'), (3, ''), (4, '👍'), (5, 'a b'), (6, 'A, B'), (7, '')$$, '{"exact": "normal", "distance": null, "progress": 0}');
+SELECT string_agg(keeper::text, ' ' ORDER BY id) AS keepers FROM dedup($$VALUES (1, '👍'), (2, '…'), (3, ''), (4, '👍'), (5, 'a b'), (6, 'A, B'), (7, '')$$, '{"exact": "normal", "distance": null}');
 -- Kept by a number as PostgreSQL orders it, NULL always last: NaN is above all
 -- others, whatever its sign, zeros are equal, and infinity is something.
 CREATE TABLE liked (id serial, class text, likes float8, at timestamptz, n bigint);
@@ -103,13 +103,13 @@ INSERT INTO liked (class, at) VALUES ('infinity', NULL), ('infinity', 'infinity'
 INSERT INTO liked (class, n) VALUES ('most', NULL), ('most', 9223372036854775807), ('least', NULL), ('least', -9223372036854775808);
 SELECT col, sort, string_agg(DISTINCT class || '>' || keeper, ' ') FILTER (WHERE d.stage = 'kept') AS kept
 FROM (VALUES ('likes'), ('at'), ('n')) c(col), (VALUES ('asc'), ('desc')) o(sort),
-     dedup('SELECT id, class, likes, at, n FROM liked ORDER BY id', jsonb_build_object('progress', 0, 'distance', NULL, 'keep', jsonb_build_object('column', col, 'order', sort))) d
-     JOIN liked l ON l.id::text = d.id GROUP BY 1, 2 ORDER BY 1, 2;
+     dedup('SELECT id, class, likes, at, n FROM liked ORDER BY id', jsonb_build_object('distance', NULL, 'keep', jsonb_build_object('column', col, 'order', sort))) d
+     JOIN liked l ON l.id = d.id GROUP BY 1, 2 ORDER BY 1, 2;
 SELECT col, sort, count(*) AS "kept otherwise than by ORDER BY"
 FROM (VALUES ('likes'), ('at'), ('n')) c(col), (VALUES ('asc'), ('desc')) o(sort),
-     dedup('SELECT id, class, likes, at, n FROM liked ORDER BY id', jsonb_build_object('progress', 0, 'distance', NULL, 'keep', jsonb_build_object('column', col, 'order', sort))) d
-     JOIN liked l ON l.id::text = d.id
-WHERE d.stage = 'kept' AND d.id <> (SELECT id::text FROM liked f WHERE f.class = l.class
+     dedup('SELECT id, class, likes, at, n FROM liked ORDER BY id', jsonb_build_object('distance', NULL, 'keep', jsonb_build_object('column', col, 'order', sort))) d
+     JOIN liked l ON l.id = d.id
+WHERE d.stage = 'kept' AND d.id <> (SELECT id FROM liked f WHERE f.class = l.class
     ORDER BY CASE WHEN sort = 'asc' THEN CASE col WHEN 'likes' THEN likes END END NULLS LAST, CASE WHEN sort = 'desc' THEN CASE col WHEN 'likes' THEN likes END END DESC NULLS LAST,
              CASE WHEN sort = 'asc' THEN CASE col WHEN 'at' THEN at END END NULLS LAST, CASE WHEN sort = 'desc' THEN CASE col WHEN 'at' THEN at END END DESC NULLS LAST,
              CASE WHEN sort = 'asc' THEN CASE col WHEN 'n' THEN n END END NULLS LAST, CASE WHEN sort = 'desc' THEN CASE col WHEN 'n' THEN n END END DESC NULLS LAST, id LIMIT 1)
@@ -134,7 +134,7 @@ SELECT dedup('SELECT 1, ''a''::text', '{"diameter": -1}');
 SELECT dedup('SELECT 1, ''a''::text', '{"diameter": 3, "group": "single_pass"}');
 SELECT dedup('SELECT 1, ''a''::text', '{"n": 9}');
 SELECT dedup('SELECT 1, ''a''::text', '{"particulars": ["name"]}');
-SELECT dedup('SELECT 1, ''a''::text', '{"progress": -1}');
+SELECT dedup('SELECT 1, ''a''::text', '{"progress": 1}');
 SELECT dedup('SELECT 1, ''a''::text', '[]');
 SELECT dedup('SELECT 1, ''a''::text', '{"fp": "fp"}');
 SELECT dedup('SELECT 1, ''a''::text', '{"keep": {"column": "likes", "oder": "desc"}}');
@@ -149,8 +149,8 @@ SELECT dedup('SELECT nothing');
 SELECT dedup('SELECT 1 / (3 - i), ''a''::text FROM generate_series(1, 5) i');
 -- More memory than allowed: in files is allowed, in memory is not.
 SET pg_dedup.memory_limit = '100kB';
-SELECT count(*) FROM dedup('SELECT i, ''a''::text FROM generate_series(1, 2000) i', '{"progress": 0}');
-SELECT count(*) FROM dedup('SELECT i, ''a''::text FROM generate_series(1, 3000) i', '{"progress": 0}');
+SELECT count(*) FROM dedup('SELECT i, ''a''::text FROM generate_series(1, 2000) i', '{"n": 2}');
+SELECT count(*) FROM dedup('SELECT i, ''a''::text FROM generate_series(1, 3000) i', '{"n": 2}');
 SELECT count(seen) FROM (SELECT exact_seen(i::text) OVER () AS seen FROM generate_series(1, 10000) i) s;
 SELECT count(seen) FROM (SELECT trie_seen(i::text) OVER () AS seen FROM generate_series(1, 10000) i) s;
 SELECT count(c) FROM (SELECT single_pass(hashint8extended(i, 0), 1) OVER () AS c FROM generate_series(1, 10000) i) s;

@@ -27,10 +27,10 @@ CREATE FUNCTION differing(result text, query text, options jsonb) RETURNS bigint
 DECLARE n bigint;
 BEGIN
     EXECUTE format('WITH found AS (SELECT id::text, keeper::text, stage, distance, similarity FROM %1$s),
-                         truth AS (SELECT * FROM dedup(%2$L, %3$L))
+                         truth AS (SELECT id::text, keeper::text, stage, distance, similarity FROM dedup(%2$L, %3$L))
         SELECT count(*) FROM ((TABLE found EXCEPT ALL TABLE truth) UNION ALL (TABLE truth EXCEPT ALL TABLE found)) d',
         result, format('SELECT q.* FROM (%s) q JOIN %s r USING (id) ORDER BY r.arrival', query, result),
-        options || '{"progress": 0}') INTO n;
+        '{"n": 2}' || options) INTO n;
     RETURN n;
 END $$;
 CREATE FUNCTION rows_of(result text) RETURNS bigint LANGUAGE plpgsql AS $$
@@ -62,9 +62,9 @@ FROM (VALUES ('mixed', 31), ('mixed', 250), ('id', 1000)) v(sorted, batch),
 \set ECHO none
 \o /dev/null
 SET test.stop = '{300}';
-SELECT format('CALL dedup_into(%L, %L, %L)', result, query, options || jsonb_build_object('batch', batch, 'progress', 0)) FROM run \gexec
+SELECT format('CALL dedup_into(%L, %L, %L)', result, query, jsonb_build_object('n', 2, 'batch', batch) || options) FROM run \gexec
 SET test.stop = '{480, 555}';
-SELECT format('CALL dedup_into(%L, %L, %L)', result, query, options || jsonb_build_object('batch', batch, 'progress', 0)) FROM run \gexec
+SELECT format('CALL dedup_into(%L, %L, %L)', result, query, jsonb_build_object('n', 2, 'batch', batch) || options) FROM run \gexec
 \o
 \set ECHO all
 -- Stopped: whole batches are there, and they are right.
@@ -73,7 +73,7 @@ SELECT count(*) AS runs, count(DISTINCT rows_of(result)) AS stops, sum(rows_of(r
        sum(differing(result, query, options)) AS differing, sum(misnamed(result)) AS misnamed FROM run;
 \set ECHO none
 \o /dev/null
-SELECT format('CALL dedup_into(%L, %L, %L)', result, query, options || jsonb_build_object('batch', batch, 'progress', 0)) FROM run \gexec
+SELECT format('CALL dedup_into(%L, %L, %L)', result, query, jsonb_build_object('n', 2, 'batch', batch) || options) FROM run \gexec
 \o
 \set ECHO all
 SELECT options, sum(differing(result, query, options)) AS differing, sum(misnamed(result)) AS misnamed,
@@ -103,7 +103,7 @@ BEGIN
         FROM before b JOIN now_is n USING (id) JOIN %1$s r USING (id)', result);
     EXECUTE format('TRUNCATE before; INSERT INTO before SELECT id, cluster FROM %s', result);
 END $$;
-\set components '{"distance": 12, "keep": "longest", "batch": 100, "progress": 0}'
+\set components '{"distance": 12, "keep": "longest", "batch": 100}'
 SET test.share = 30;
 CALL dedup_into('slow', 'SELECT id, body FROM arrived ORDER BY id', :'components');
 SELECT * FROM renamed('slow');
@@ -118,13 +118,13 @@ CALL dedup_into('slow', 'SELECT id, body FROM arrived ORDER BY id', :'components
 SELECT rows, renamed > 0 AS renamed, as_logged FROM renamed('slow');
 -- So few at a time that the index is searched.
 SET test.share = 100;
-CALL dedup_into('slow', 'SELECT id, body FROM arrived ORDER BY id', '{"distance": 12, "keep": "longest", "batch": 1, "progress": 0}');
+CALL dedup_into('slow', 'SELECT id, body FROM arrived ORDER BY id', '{"distance": 12, "keep": "longest", "batch": 1}');
 SELECT rows, as_logged FROM renamed('slow');
 SELECT count(*) AS rows, differing('slow', 'SELECT id, body FROM letter', '{"distance": 12, "keep": "longest"}'), misnamed('slow') FROM slow;
 -- The partition does not depend on the order.
 SELECT count(*) AS differing FROM (
-    SELECT id::text, min(id) OVER (PARTITION BY cluster)::text FROM slow EXCEPT
-    SELECT id, min(id::int) OVER (PARTITION BY keeper)::text FROM dedup('SELECT id, body FROM letter ORDER BY id', '{"distance": 12, "progress": 0}')) d;
+    SELECT id, min(id) OVER (PARTITION BY cluster) FROM slow EXCEPT
+    SELECT id, min(id) OVER (PARTITION BY keeper) FROM dedup('SELECT id, body FROM letter ORDER BY id', '{"distance": 12}')) d;
 -- The two rows of every merge are as near as the log says.
 SELECT count(*) > 0 AS merges, count(*) FILTER (WHERE m.distance <> simhash(a.body) <~> simhash(b.body) OR m.distance > 12
         OR m.similarity <> ngram_jaccard(a.body, b.body) OR m.similarity < 0.5 OR m.kept >= m.absorbed) AS wrong
@@ -132,16 +132,16 @@ FROM slow_merges m JOIN letter a ON a.id = m.a JOIN letter b ON b.id = m.b;
 
 -- Single-Pass: each to the nearest centre that arrived before it.
 SET test.share = 92;
-CALL dedup_into('pass', 'SELECT id, body FROM arrived ORDER BY id', '{"group": "single_pass", "distance": 12, "progress": 0}');
+CALL dedup_into('pass', 'SELECT id, body FROM arrived ORDER BY id', '{"group": "single_pass", "distance": 12}');
 SET test.share = 100;
-CALL dedup_into('pass', 'SELECT id, body FROM arrived ORDER BY id', '{"group": "single_pass", "distance": 12, "batch": 1, "progress": 0}');
+CALL dedup_into('pass', 'SELECT id, body FROM arrived ORDER BY id', '{"group": "single_pass", "distance": 12, "batch": 1}');
 SELECT count(*) AS rows, (SELECT count(*) FROM pass_merges) AS merges,
        differing('pass', 'SELECT id, body FROM letter', '{"group": "single_pass", "distance": 12}'), misnamed('pass') FROM pass;
 
 -- A row that bridges two clusters.
 CREATE TABLE note (id text PRIMARY KEY, body text);
 INSERT INTO note VALUES ('old', 'abcdefghijklmnopqrstuvwxyz'), ('young', 'ghijklmnopqrstuvwxyz012345'), ('alone', '学校门口的路灯坏了一个月');
-\set options '{"distance": 64, "similarity": 0.7, "progress": 0}'
+\set options '{"distance": 64, "similarity": 0.7}'
 CALL dedup_into('note groups', 'SELECT id, body FROM note', :'options');
 CALL dedup_into('"note groups"', 'SELECT id, body FROM note', :'options');
 SELECT id, cluster, keeper, stage FROM "note groups" ORDER BY arrival;
@@ -168,30 +168,30 @@ CALL dedup_into('"note groups"', 'SELECT id, body FROM note', :'options');
 SELECT id, cluster, keeper, stage FROM "note groups" WHERE id LIKE 'alone%' ORDER BY arrival;
 -- Only part of the query is looked at.
 INSERT INTO note VALUES ('x1', 'new'), ('x2', 'newer');
-CALL dedup_into('"note groups"', 'SELECT id, body FROM note', '{"distance": 64, "similarity": 0.7, "progress": 0, "where": "id = ''x2'' -- only"}');
+CALL dedup_into('"note groups"', 'SELECT id, body FROM note', '{"distance": 64, "similarity": 0.7, "where": "id = ''x2'' -- only"}');
 SELECT id FROM "note groups" WHERE id LIKE 'x%';
 DROP TABLE "note groups", "note groups_merges", "note groups_state";
 
 -- Ids of many types, one after the other in one session.
 CREATE DOMAIN number AS bigint;
-SELECT format('CALL dedup_into(%L, %L, ''{"progress": 0, "batch": 2}'')', 'typed_' || t,
+SELECT format('CALL dedup_into(%L, %L, ''{"n": 2, "batch": 2}'')', 'typed_' || t,
     format('SELECT id::text::%s AS id, ''text '' || id %% 3 AS body FROM generate_series(1, 5) id', t))
 FROM unnest('{smallint,bigint,text,varchar,name,numeric,float8,number}'::text[]) t \gexec
-CALL dedup_into('typed_uuid', 'SELECT md5(i::text)::uuid AS id, ''text '' || i % 3 AS body FROM generate_series(1, 5) i', '{"progress": 0}');
+CALL dedup_into('typed_uuid', 'SELECT md5(i::text)::uuid AS id, ''text '' || i % 3 AS body FROM generate_series(1, 5) i', '{"n": 2}');
 SELECT format('SELECT %L AS type, count(*), string_agg(id || ''>'' || keeper, '' '' ORDER BY arrival) FROM %I', id, tablename)
 FROM (SELECT tablename, (SELECT atttypid::regtype FROM pg_attribute WHERE attrelid = tablename::regclass AND attname = 'id') AS id
       FROM pg_tables WHERE tablename ~ '^typed_[a-z0-9]+$') t WHERE id <> 'uuid'::regtype ORDER BY tablename \gexec
-CALL dedup_into('typed_json', 'SELECT ''1''::json AS id, ''a'' AS body', '{"progress": 0}');
+CALL dedup_into('typed_json', 'SELECT ''1''::json AS id, ''a'' AS body', '{"n": 2}');
 \echo :LAST_ERROR_SQLSTATE
 
 -- Names: with a schema, quoted, as long as they can be.
 CREATE SCHEMA "a ""schema""";
-CALL dedup_into('"a ""schema""".petition_groups', 'SELECT id, body FROM letter', '{"progress": 0}');
-CALL dedup_into('"a ""schema""".petition_groups', 'SELECT id, body FROM letter', '{"progress": 0}');
-CALL dedup_into(repeat('long_', 12) || 'abc', 'SELECT id, body FROM letter', '{"progress": 0}');
-CALL dedup_into(repeat('long_', 12) || 'xyz', 'SELECT id, body FROM letter', '{"progress": 0}');
+CALL dedup_into('"a ""schema""".petition_groups', 'SELECT id, body FROM letter', '{"n": 2}');
+CALL dedup_into('"a ""schema""".petition_groups', 'SELECT id, body FROM letter', '{"n": 2}');
+CALL dedup_into(repeat('long_', 12) || 'abc', 'SELECT id, body FROM letter', '{"n": 2}');
+CALL dedup_into(repeat('long_', 12) || 'xyz', 'SELECT id, body FROM letter', '{"n": 2}');
 \echo :LAST_ERROR_SQLSTATE
-CALL dedup_into(repeat('long_', 12) || 'abcd', 'SELECT id, body FROM letter', '{"progress": 0}');
+CALL dedup_into(repeat('long_', 12) || 'abcd', 'SELECT id, body FROM letter', '{"n": 2}');
 \echo :LAST_ERROR_SQLSTATE
 SELECT schemaname, tablename FROM pg_tables WHERE tablename ~ 'long_|petition_groups' ORDER BY tablename;
 
@@ -209,16 +209,16 @@ CREATE DOMAIN hostile.text AS pg_catalog.text CHECK (VALUE <> VALUE);
 CREATE DOMAIN hostile.bigint AS pg_catalog.int8 CHECK (VALUE IS NULL);
 CREATE DOMAIN hostile.int8 AS pg_catalog.int8 CHECK (VALUE IS NULL);
 SET search_path = hostile, pg_catalog, public;
-CALL public.dedup_into('public.safe', 'SELECT id, body FROM public.letter WHERE id OPERATOR(pg_catalog.<) 580', '{"progress": 0, "batch": 100}');
+CALL public.dedup_into('public.safe', 'SELECT id, body FROM public.letter WHERE id OPERATOR(pg_catalog.<) 580', '{"n": 2, "batch": 100}');
 DELETE FROM public.safe WHERE arrival OPERATOR(pg_catalog.<) 20;
-CALL public.dedup_into('public.safe', 'SELECT id, body FROM public.letter WHERE id OPERATOR(pg_catalog.<) 580', '{"progress": 0, "batch": 100}');
+CALL public.dedup_into('public.safe', 'SELECT id, body FROM public.letter WHERE id OPERATOR(pg_catalog.<) 580', '{"n": 2, "batch": 100}');
 RESET search_path;
 SELECT count(*) AS rows, differing('safe', 'SELECT id, body FROM letter', '{}') FROM safe;
 -- The extension moves away; the result stays.
 CREATE SCHEMA tools;
 ALTER EXTENSION pg_dedup SET SCHEMA tools;
 DELETE FROM safe WHERE arrival > 570;
-CALL tools.dedup_into('safe', 'SELECT id, body FROM public.letter WHERE id OPERATOR(pg_catalog.<) 580', '{"progress": 0}');
+CALL tools.dedup_into('safe', 'SELECT id, body FROM public.letter WHERE id OPERATOR(pg_catalog.<) 580', '{"n": 2}');
 ALTER EXTENSION pg_dedup SET SCHEMA public;
 SELECT count(*) AS rows, differing('safe', 'SELECT id, body FROM letter', '{}') FROM safe;
 
@@ -227,11 +227,11 @@ CREATE ROLE regress_dedup_user;
 GRANT CREATE ON SCHEMA public TO regress_dedup_user;
 GRANT SELECT ON letter TO regress_dedup_user;
 SET ROLE regress_dedup_user;
-CALL dedup_into('own', 'SELECT id, body FROM letter WHERE id < 100', '{"progress": 0}');
+CALL dedup_into('own', 'SELECT id, body FROM letter WHERE id < 100', '{"n": 2}');
 DELETE FROM own WHERE id < 5;
-CALL dedup_into('own', 'SELECT id, body FROM letter WHERE id < 100', '{"progress": 0}');
+CALL dedup_into('own', 'SELECT id, body FROM letter WHERE id < 100', '{"n": 2}');
 SELECT count(*) AS rows, tableowner FROM own, pg_tables WHERE tablename = 'own' GROUP BY tableowner;
-CALL dedup_into('safe', 'SELECT id, body FROM public.letter WHERE id OPERATOR(pg_catalog.<) 580', '{"progress": 0}');
+CALL dedup_into('safe', 'SELECT id, body FROM public.letter WHERE id OPERATOR(pg_catalog.<) 580', '{"n": 2}');
 \echo :LAST_ERROR_SQLSTATE
 RESET ROLE;
 DROP TABLE own, own_merges, own_state;
@@ -244,7 +244,7 @@ BEGIN;
 CALL dedup_into('refused', 'SELECT id, body FROM letter');
 \echo :LAST_ERROR_SQLSTATE
 ROLLBACK;
-DO $$ BEGIN CALL dedup_into('refused', 'SELECT id, body FROM letter', '{"progress": 0}'); END $$;
+DO $$ BEGIN CALL dedup_into('refused', 'SELECT id, body FROM letter', '{"n": 2}'); END $$;
 DROP TABLE refused, refused_merges, refused_state;
 CREATE FUNCTION calls() RETURNS void LANGUAGE plpgsql AS $$ BEGIN CALL dedup_into('refused', 'SELECT id, body FROM letter'); END $$;
 SELECT calls();
@@ -289,17 +289,17 @@ CALL dedup_into('refused', 'DELETE FROM letter RETURNING id, body');
 \echo :LAST_ERROR_SQLSTATE
 SELECT count(*) AS left_behind FROM pg_class WHERE relname ~ 'refused';
 -- NULL and repeated ids.
-CALL dedup_into('nulls', 'SELECT NULLIF(id, 599) AS id, body FROM letter ORDER BY 1', '{"progress": 0, "batch": 100}');
+CALL dedup_into('nulls', 'SELECT NULLIF(id, 599) AS id, body FROM letter ORDER BY 1', '{"n": 2, "batch": 100}');
 \echo :LAST_ERROR_SQLSTATE
-CALL dedup_into('twice', 'SELECT id % 300 AS id, body FROM letter ORDER BY letter.id', '{"progress": 0, "batch": 50}');
+CALL dedup_into('twice', 'SELECT id % 300 AS id, body FROM letter ORDER BY letter.id', '{"n": 2, "batch": 50}');
 \echo :LAST_ERROR_SQLSTATE
 SELECT (SELECT count(*) FROM nulls) AS nulls, (SELECT count(*) FROM twice) AS twice;
 -- Another type of id than that of the result.
 CREATE VIEW changing AS SELECT id, body FROM letter;
-CALL dedup_into('changed', 'SELECT * FROM changing', '{"progress": 0}');
+CALL dedup_into('changed', 'SELECT * FROM changing', '{"n": 2}');
 DROP VIEW changing;
 CREATE VIEW changing AS SELECT id::text AS id, body FROM letter;
-CALL dedup_into('changed', 'SELECT * FROM changing', '{"progress": 0}');
+CALL dedup_into('changed', 'SELECT * FROM changing', '{"n": 2}');
 \echo :LAST_ERROR_SQLSTATE
 -- The steps by themselves, with nonsense.
 SELECT _dedup_into_take('slow', 'SELECT id, body FROM arrived ORDER BY id', :'components', ROW(1, 2));
@@ -307,7 +307,7 @@ SELECT _dedup_into_take('slow', 'SELECT id, body FROM arrived ORDER BY id', :'co
 SELECT _dedup_into_take('slow', 'SELECT id, body FROM arrived ORDER BY id', :'components', t) FROM (SELECT '{1,NULL,-5}'::integer[] AS ids, 3::bigint AS total, 0::bigint AS without_id) t;
 -- What a call says.
 SET client_min_messages = notice;
-CALL dedup_into('slow', 'SELECT id, body FROM arrived ORDER BY id', '{"distance": 12, "keep": "longest", "progress": 0}');
+CALL dedup_into('slow', 'SELECT id, body FROM arrived ORDER BY id', '{"distance": 12, "keep": "longest"}');
 SET client_min_messages = warning;
 \d slow
 \d slow_merges

@@ -1,0 +1,14 @@
+//! The rules of `dedup` and `dedup_into`: what makes texts equal, what makes near
+//! ones alike, which row of a group is kept, and what is said of each row.
+
+mod exact;
+mod keep;
+mod options;
+mod verdict;
+mod verify;
+
+pub use exact::Exact;
+pub use keep::{Keep, Key, Standing};
+pub use options::{Group, Options, Written, whole};
+pub use verdict::{Member, Stage};
+pub use verify::{Alike, Verifier};

@@ -1,0 +1,276 @@
+//! The options of `dedup` and `dedup_into`, and what they are if they are not
+//! given.
+
+use super::{Alike, Exact, Keep};
+use crate::evaluate::Kinds;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+/// How near rows become groups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Group {
+    /// Connected components.
+    Components,
+    /// P4's Single-Pass: a row joins the nearest earlier centre, the oldest if several are as near.
+    SinglePass,
+}
+
+/// The options, complete.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// What makes texts equal.
+    pub exact: Exact,
+    /// The largest Hamming distance of a candidate, 0 to 64; `None`: no near stage.
+    pub distance: Option<u32>,
+    /// What makes candidates near-duplicates.
+    pub alike: Alike,
+    /// The recipe of the fingerprints, if it is not the default one.
+    pub weights: Option<Value>,
+    /// The column that has the fingerprints, if they are not to be made.
+    pub fp: Option<String>,
+    /// How near rows become groups.
+    pub group: Group,
+    /// No group holds two rows farther apart than this many bits, 0 to 64.
+    pub diameter: Option<u32>,
+    /// Which row of a group is kept.
+    pub keep: Keep,
+    /// The column of a table that has the ids, if it is not its primary key.
+    pub id: Option<String>,
+    /// The columns of a table that have the text; empty: the only one of a text type.
+    pub texts: Vec<String>,
+}
+
+/// Every option with its default.
+fn defaults() -> Value {
+    json!({
+        "exact": "text", "distance": 10, "similarity": 0.5, "n": 2, "particulars": null, "weights": null, "fp": null,
+        "group": "components", "diameter": null, "keep": "first", "id": null, "text": null,
+    })
+}
+
+/// The options that say what is near: without any of them the texts decide.
+const SETTINGS: [&str; 5] = ["distance", "similarity", "n", "weights", "fp"];
+
+/// Options as they were written.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Written(Map<String, Value>);
+
+impl Written {
+    /// Options out of JSON. An option that is null is the default, but for
+    /// `distance`, where it says that there is no near stage.
+    ///
+    /// # Errors
+    /// What is wrong, if it is not an object.
+    pub fn new(json: Option<Value>) -> Result<Written, String> {
+        match json {
+            None => Ok(Written::default()),
+            Some(Value::Object(mut map)) => {
+                map.retain(|name, value| name == "distance" || !value.is_null());
+                Ok(Written(map))
+            }
+            Some(_) => Err("they are not an object".into()),
+        }
+    }
+
+    /// Takes an option out.
+    pub fn take(&mut self, name: &str) -> Option<Value> {
+        self.0.remove(name)
+    }
+
+    /// Writes an option that was not written.
+    pub fn add(&mut self, name: &str, value: Value) {
+        self.0.entry(name).or_insert(value);
+    }
+
+    /// Whether they leave it to the texts what is near.
+    pub fn leaves_settings(&self) -> bool {
+        !SETTINGS.iter().any(|name| self.0.contains_key(*name))
+    }
+
+    /// As JSON, as they were written.
+    pub fn json(&self) -> Value {
+        Value::Object(self.0.clone())
+    }
+
+    /// As JSON, with the defaults of all others.
+    pub fn complete(&self) -> Value {
+        let mut all = defaults();
+        for (name, value) in &self.0 {
+            all[name] = value.clone();
+        }
+        all
+    }
+
+    /// The options with their defaults.
+    ///
+    /// # Errors
+    /// What is wrong, in words: an unknown option, a value out of its range, options
+    /// that exclude each other.
+    pub fn read(&self) -> Result<Options, String> {
+        Options::from_complete(self.complete())
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Complete {
+    exact: Exact,
+    distance: Option<Value>,
+    similarity: f64,
+    n: Value,
+    particulars: Option<Vec<String>>,
+    weights: Option<Value>,
+    fp: Option<String>,
+    group: Group,
+    diameter: Option<Value>,
+    keep: Value,
+    id: Option<String>,
+    text: Option<OneOrMore>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "text is neither a name nor an array of names")]
+enum OneOrMore {
+    One(String),
+    More(Vec<String>),
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Order {
+    #[default]
+    Asc,
+    Desc,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ByColumn {
+    column: String,
+    #[serde(default)]
+    order: Order,
+}
+
+impl Options {
+    fn from_complete(json: Value) -> Result<Options, String> {
+        let read: Complete = serde_json::from_value(json).map_err(|error| error.to_string())?;
+        let bits = |name: &str, value: Option<Value>| match value.as_ref().map(whole) {
+            None => Ok(None),
+            Some(Some(bits @ 0..=64)) => Ok(Some(bits as u32)),
+            Some(_) => Err(format!("{name} is not a whole number from 0 to 64")),
+        };
+        let distance = bits("distance", read.distance)?;
+        let diameter = bits("diameter", read.diameter)?;
+        if !(0.0..=1.0).contains(&read.similarity) {
+            return Err("similarity is not between 0 and 1".into());
+        }
+        let n = match whole(&read.n) {
+            Some(n @ 1..=8) => n as usize,
+            _ => return Err("n is not a whole number from 1 to 8".into()),
+        };
+        if diameter.is_some() && read.group == Group::SinglePass {
+            return Err(
+                "diameter is of components; with single_pass no row is farther than distance from its centre"
+                    .into(),
+            );
+        }
+        let particulars = read.particulars.map(|names| kinds(&names)).transpose()?;
+        let texts = match read.text {
+            None => Vec::new(),
+            Some(OneOrMore::One(name)) => vec![name],
+            Some(OneOrMore::More(names)) if names.is_empty() => return Err("text names no column".into()),
+            Some(OneOrMore::More(names)) => names,
+        };
+        Ok(Options {
+            exact: read.exact,
+            distance,
+            alike: Alike { similarity: read.similarity, n, particulars },
+            weights: read.weights,
+            fp: read.fp,
+            group: read.group,
+            diameter,
+            keep: keep(read.keep)?,
+            id: read.id,
+            texts,
+        })
+    }
+}
+
+/// A non-negative whole number, in any notation: 10, 10.0, 1e1.
+pub fn whole(value: &Value) -> Option<u64> {
+    let number = value.as_f64().filter(|number| number.fract() == 0.0 && (0.0..1e15).contains(number));
+    number.map(|number| number as u64)
+}
+
+fn kinds(names: &[String]) -> Result<Kinds, String> {
+    Kinds::of_names(names.iter().map(String::as_str))
+        .map_err(|name| format!("unknown kind of particulars: \"{name}\""))
+}
+
+fn keep(written: Value) -> Result<Keep, String> {
+    match written {
+        Value::String(rule) => match rule.as_str() {
+            "first" => Ok(Keep::First),
+            "last" => Ok(Keep::Last),
+            "longest" => Ok(Keep::Longest),
+            _ => Err(format!("keep: unknown rule \"{rule}\"")),
+        },
+        Value::Object(_) => {
+            let rule = ByColumn::deserialize(written).map_err(|error| format!("keep: {error}"))?;
+            Ok(Keep::Column { name: rule.column, descending: rule.order == Order::Desc })
+        }
+        _ => Err("keep is neither a word nor an object".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(json: Value) -> Result<Options, String> {
+        Written::new(Some(json))?.read()
+    }
+
+    /// Protects the documented defaults, and that null is the default but for distance.
+    #[test]
+    fn defaults_and_nulls() {
+        let default = Written::default().read().unwrap();
+        assert_eq!((default.distance, default.alike.similarity, default.alike.n), (Some(10), 0.5, 2));
+        assert_eq!(
+            (default.exact, default.group, &default.keep),
+            (Exact::Text, Group::Components, &Keep::First)
+        );
+        assert_eq!(read(json!({"similarity": null, "keep": null, "diameter": null})).unwrap(), default);
+        assert_eq!(read(json!({"distance": null})).unwrap().distance, None);
+        assert_eq!(read(json!({"distance": 1e1, "n": 2.0})).unwrap(), default);
+    }
+
+    /// Protects which options stop the texts from deciding.
+    #[test]
+    fn settings_are_left_or_given() {
+        let leaves = |json| Written::new(Some(json)).unwrap().leaves_settings();
+        assert!(leaves(json!({})) && leaves(json!({"keep": "last", "n": null, "exact": "none"})));
+        for named in [json!({"distance": null}), json!({"n": 2}), json!({"fp": "fp"}), json!({"weights": {}})]
+        {
+            assert!(!leaves(named));
+        }
+    }
+
+    #[test]
+    fn refuses_what_it_does_not_know() {
+        for (json, what) in [
+            (json!([]), "not an object"),
+            (json!({"distanse": 3}), "unknown field"),
+            (json!({"distance": 65}), "distance"),
+            (json!({"diameter": 3, "group": "single_pass"}), "single_pass"),
+            (json!({"keep": {"column": "a", "oder": "desc"}}), "oder"),
+            (json!({"text": []}), "no column"),
+            (json!({"text": 3}), "neither a name"),
+            (json!({"particulars": ["name"]}), "name"),
+        ] {
+            let error = read(json).unwrap_err();
+            assert!(error.contains(what), "{error}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! `dedup_suggest`: settings for the texts of a source; `dedup` and the first call of
+//! `dedup_into` take them if they are given none.
+
+use super::source::Source;
+use crate::corpus::raise_recipe;
+use crate::fingerprint::simhash_of;
+use crate::pg::raise;
+use crate::pg::spi::for_each_of_query;
+use crate::settings::{memory_limit, within_memory_limit};
+use dedup_core::dedup::Written;
+use dedup_core::evaluate::{Background, Profile, TextKind};
+use dedup_core::features::TextRecipe;
+use dedup_core::memory::{OrRaise, Room};
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use pgrx::{JsonB, PgLogLevel};
+use serde_json::{Value, json};
+
+/// Texts that are fingerprinted at most.
+const SAMPLE: usize = 20_000;
+/// Their bytes at most, but for the last.
+const SAMPLE_BYTES: usize = 64 << 20;
+/// Bytes per text besides: its length is kept.
+const BYTES_PER_TEXT: usize = 4;
+
+/// Looks at all texts and keeps the first of them.
+#[derive(Default)]
+pub(super) struct Sampler {
+    profile: Profile,
+    sample: Vec<String>,
+    bytes: usize,
+}
+
+impl Sampler {
+    pub(super) fn add(&mut self, content: &str) {
+        self.profile.add(content);
+        let most = memory_limit().map_or(SAMPLE_BYTES, |limit| SAMPLE_BYTES.min(limit / 4));
+        if self.sample.len() < SAMPLE && self.bytes < most {
+            self.bytes += content.len();
+            self.sample.room(1).or_raise();
+            self.sample.push(content.to_owned());
+        }
+        within_memory_limit(self.bytes + self.profile.texts() * BYTES_PER_TEXT);
+    }
+
+    /// Settings for the texts; `None` if there is no text.
+    pub(super) fn suggest(self) -> Option<Suggested> {
+        let texts = self.profile.texts() as u64;
+        if texts == 0 {
+            return None;
+        }
+        let suggestion = self.profile.suggest(&self.sample, texts);
+        let recipe = TextRecipe::from_json(&suggestion.recipe).unwrap_or_else(|error| raise_recipe(error));
+        let prints: Vec<u64> =
+            self.sample.iter().filter_map(|content| simhash_of(content, &recipe)).collect();
+        let mut background = Background::measure(&prints);
+        background.rows = texts;
+        let distance = background.calibrate().verified;
+        let reason = format!(
+            "{} Radius {distance} is the widest that lets in at most ten unrelated candidates per row; texts of \
+             Jaccard {} are {:.0} bits apart on average.",
+            suggestion.reason, suggestion.threshold, suggestion.expected_distance
+        );
+        let (n, threshold) = (suggestion.n, suggestion.threshold);
+        Some(Suggested { kind: suggestion.kind, weights: suggestion.recipe, distance, n, threshold, reason })
+    }
+}
+
+/// Settings.
+pub(super) struct Suggested {
+    kind: TextKind,
+    weights: Value,
+    distance: u32,
+    n: u32,
+    threshold: f64,
+    reason: String,
+}
+
+impl Suggested {
+    /// As options of `dedup`.
+    fn options(&self) -> Value {
+        json!({"weights": self.weights, "distance": self.distance, "similarity": self.threshold, "n": self.n})
+    }
+
+    /// Writes them down as if they had been given.
+    pub(super) fn write(&self, written: &mut Written) {
+        if let Value::Object(options) = self.options() {
+            options.into_iter().for_each(|(name, value)| written.add(&name, value));
+        }
+    }
+
+    /// Emits a notice of what was chosen.
+    pub(super) fn announce(&self, function: &str) {
+        let weights = self.weights.as_object().into_iter().flatten();
+        let weights: Vec<String> = weights.map(|(name, value)| format!("\"{name}\": {value}")).collect();
+        let message = format!(
+            "{function} chose {{\"weights\": {{{}}}, \"distance\": {}, \"similarity\": {}, \"n\": {}}}",
+            weights.join(", "),
+            self.distance,
+            self.threshold,
+            self.n
+        );
+        ErrorReport::new(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message, "pg_dedup")
+            .set_detail(self.reason.clone())
+            .report(PgLogLevel::NOTICE);
+    }
+}
+
+/// Looks at the texts of a query whose column `at` has them, or whose only one.
+pub(super) fn sample(query: &str) -> Sampler {
+    let mut sampler = Sampler::default();
+    for_each_of_query(query, |columns| {
+        if columns.is_empty() {
+            raise(
+                PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+                "the query returns no column",
+                "The query returns the text, or the row's id and the text.",
+            )
+        }
+        // The same query does for dedup: its second column is the text.
+        let at = usize::from(columns.len() > 1);
+        let sampler = &mut sampler;
+        move |row| {
+            if let Some(content) = row.written(at) {
+                sampler.add(&content);
+            }
+        }
+    });
+    sampler
+}
+
+/// Recipe, radius and verification for the texts of a source.
+#[pg_extern(sql = "")]
+fn dedup_suggest(
+    source: Option<&str>,
+) -> TableIterator<
+    'static,
+    (
+        name!(method, &'static str),
+        name!(weights, JsonB),
+        name!(distance, i32),
+        name!(n, i32),
+        name!(threshold, f64),
+        name!(options, JsonB),
+        name!(reason, String),
+    ),
+> {
+    let Some(suggested) = sample(&Source::new(source).contents()).suggest() else {
+        notice!("the source has no text, so there is nothing to suggest settings for");
+        return TableIterator::empty();
+    };
+    let method =
+        if suggested.kind.compare_texts() { "near_dup_text_pairs" } else { "near_dup + ngram_jaccard" };
+    let options = JsonB(suggested.options());
+    let Suggested { weights, distance, n, threshold, reason, .. } = suggested;
+    TableIterator::once((method, JsonB(weights), distance as i32, n as i32, threshold, options, reason))
+}

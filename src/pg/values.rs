@@ -1,0 +1,220 @@
+//! Values of one SQL type, whichever it is: copied out of rows, kept in a file,
+//! compared, and given back.
+
+use super::host::unwrap_or_raise;
+use super::raise;
+use super::rows::Column;
+use super::spill::TempFile;
+use dedup_core::external::Spill;
+use dedup_core::memory::{OrRaise, Room, filled};
+use pgrx::{PgSqlErrorCode, pg_sys};
+
+/// The type of a query's column and the one that its values are given back as.
+pub(crate) struct ValueType {
+    /// Bytes of a value; -1 is a varlena, -2 a string that ends with a zero.
+    length: i16,
+    by_value: bool,
+    /// Bytes of an integer that is given back as a wider one.
+    widened: Option<i16>,
+    collation: pg_sys::Oid,
+    compare: pg_sys::FmgrInfo,
+}
+
+/// Bytes of a value that is passed by value.
+const WORD: usize = size_of::<u64>();
+
+impl ValueType {
+    /// For ids of `column` that the polymorphic function `call` gives back as
+    /// `result`; `call` is how it is called, up to the argument `id_type`.
+    ///
+    /// # Errors
+    /// Raises 42804 if the result is of another type, or the column cannot be an id.
+    pub(crate) fn of_result(column: &Column, result: pg_sys::Oid, call: &str) -> ValueType {
+        ValueType::new(column, result).unwrap_or_else(|| {
+            let name = column.type_name();
+            let expected = Column::new("", result, pg_sys::InvalidOid);
+            raise(
+                PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+                format!(
+                    "the ids in column \"{}\" are {name}, those of the result {}",
+                    column.name,
+                    expected.type_name()
+                ),
+                format!("Add id_type => NULL::{name}: {call}, id_type => NULL::{name})."),
+            )
+        })
+    }
+
+    /// For values of `column` that are given back as `result`; `None` if that is
+    /// another type.
+    ///
+    /// # Errors
+    /// Raises 42804 if the column is a row or an array, or has no order (btree).
+    pub(crate) fn new(column: &Column, result: pg_sys::Oid) -> Option<ValueType> {
+        // SAFETY: any oid is answered; the cache entry lives as long as the session.
+        let (order, own_collation) = unsafe {
+            let cached = pg_sys::lookup_type_cache(column.typoid, pg_sys::TYPECACHE_CMP_PROC as i32);
+            ((*cached).cmp_proc, (*cached).typcollation)
+        };
+        if !column.is_scalar() || order == pg_sys::InvalidOid {
+            raise(
+                PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+                format!("column \"{}\" of type {} cannot be an id", column.name, column.type_name()),
+                "Cast it to bigint, text, uuid or another type whose values have an order; neither rows nor arrays are ids.",
+            )
+        }
+        let integer = |typoid| match typoid {
+            pg_sys::INT2OID => Some(2),
+            pg_sys::INT4OID => Some(4),
+            pg_sys::INT8OID => Some(8),
+            _ => None,
+        };
+        let bytes = integer(column.base_type());
+        let widened = bytes.zip(integer(result)).filter(|(from, to)| from < to).map(|(from, _)| from);
+        // SAFETY: any oid is answered.
+        if widened.is_none() && !unsafe { pg_sys::IsBinaryCoercible(column.typoid, result) } {
+            return None;
+        }
+        let (mut length, mut by_value) = (0, false);
+        let mut compare = pg_sys::FmgrInfo::default();
+        // SAFETY: the type and the function exist, the catalogue names them.
+        unsafe {
+            pg_sys::get_typlenbyval(result, &mut length, &mut by_value);
+            pg_sys::fmgr_info(order, &mut compare);
+        }
+        let collation = Some(column.collation).filter(|&oid| oid != pg_sys::InvalidOid);
+        Some(ValueType { length, by_value, widened, collation: collation.unwrap_or(own_collation), compare })
+    }
+
+    /// Appends a value's bytes.
+    ///
+    /// # Safety
+    /// `value` is of the column's type.
+    pub(crate) unsafe fn write(&self, value: pg_sys::Datum, into: &mut Vec<u8>) {
+        if self.by_value {
+            let word = match self.widened {
+                Some(2) => i64::from(value.value() as i16).cast_unsigned(),
+                Some(_) => i64::from(value.value() as i32).cast_unsigned(),
+                None => value.value() as u64,
+            };
+            into.room(WORD).or_raise();
+            into.extend_from_slice(&word.to_le_bytes());
+            return;
+        }
+        // SAFETY: the caller's promise: the value is stored as its type says; only a
+        // copy that was made here is freed.
+        unsafe {
+            let stored: *mut u8 = value.cast_mut_ptr();
+            let plain = match self.length {
+                -1 => pg_sys::pg_detoast_datum(stored.cast()).cast::<u8>(),
+                _ => stored,
+            };
+            let length = match self.length {
+                -1 => pgrx::varsize_any(plain.cast()),
+                -2 => std::ffi::CStr::from_ptr(plain.cast()).to_bytes_with_nul().len(),
+                length => length as usize,
+            };
+            into.room(length).or_raise();
+            into.extend_from_slice(std::slice::from_raw_parts(plain, length));
+            if plain != stored {
+                pg_sys::pfree(plain.cast());
+            }
+        }
+    }
+
+    /// A value of the result's type; one that is passed by reference is made in
+    /// PostgreSQL's current memory.
+    ///
+    /// # Safety
+    /// [`ValueType::write`] has written the bytes.
+    pub(crate) unsafe fn make(&self, bytes: &[u8]) -> pg_sys::Datum {
+        if self.by_value {
+            let word = bytes.first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
+            return pg_sys::Datum::from(word);
+        }
+        // SAFETY: the memory has room for the bytes.
+        unsafe {
+            let copy: *mut u8 = pg_sys::palloc(bytes.len()).cast();
+            copy.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+            pg_sys::Datum::from(copy)
+        }
+    }
+
+    /// Whether `a` comes after `b` in the type's btree order.
+    ///
+    /// # Safety
+    /// [`ValueType::make`] has made both.
+    unsafe fn is_after(&mut self, a: pg_sys::Datum, b: pg_sys::Datum) -> bool {
+        if self.widened.is_some() {
+            return a.value() as i64 > b.value() as i64;
+        }
+        // SAFETY: the comparison is that of the type.
+        unsafe {
+            let order = pg_sys::FunctionCall2Coll(&mut self.compare, self.collation, a, b);
+            order.value() as i32 > 0
+        }
+    }
+}
+
+/// Ids by numbers: an integer is its own number, any other id waits in a
+/// temporary file, and its place there is its number.
+pub(crate) struct Ids {
+    of: ValueType,
+    file: TempFile,
+    length: u64,
+    record: Vec<u8>,
+}
+
+/// Before an id of no fixed length in the file stands its length.
+const HEADER: usize = 4;
+
+impl Ids {
+    /// No ids yet.
+    pub(crate) fn new(of: ValueType) -> Ids {
+        Ids { of, file: TempFile::new(), length: 0, record: Vec::new() }
+    }
+
+    /// Takes an id; its number.
+    ///
+    /// # Safety
+    /// `id` is of the column's type.
+    pub(crate) unsafe fn add(&mut self, id: pg_sys::Datum) -> i64 {
+        self.record.clear();
+        if !self.of.by_value {
+            self.record.extend_from_slice(&[0; HEADER]);
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.of.write(id, &mut self.record) };
+        if self.of.by_value {
+            return self.record.first_chunk().map_or(0, |word| i64::from_le_bytes(*word));
+        }
+        // No value of PostgreSQL is longer than 1 GB.
+        let length = (self.record.len() - HEADER) as u32;
+        self.record[..HEADER].copy_from_slice(&length.to_le_bytes());
+        unwrap_or_raise(self.file.append(&self.record));
+        let number = self.length;
+        self.length += self.record.len() as u64;
+        number.cast_signed()
+    }
+
+    /// The id of a number.
+    pub(crate) fn get(&mut self, number: i64) -> pg_sys::Datum {
+        if self.of.by_value {
+            return pg_sys::Datum::from(number);
+        }
+        let at = number.cast_unsigned();
+        let mut header = [0; HEADER];
+        unwrap_or_raise(self.file.read(at, &mut header));
+        let mut bytes = filled(0, u32::from_le_bytes(header) as usize).or_raise();
+        unwrap_or_raise(self.file.read(at + HEADER as u64, &mut bytes));
+        // SAFETY: `add` has written the bytes.
+        unsafe { self.of.make(&bytes) }
+    }
+
+    /// Two ids by their numbers, the lesser in the type's order first.
+    pub(crate) fn pair(&mut self, a: i64, b: i64) -> [pg_sys::Datum; 2] {
+        let [a, b] = [self.get(a), self.get(b)];
+        // SAFETY: `get` has made both.
+        if unsafe { self.of.is_after(a, b) } { [b, a] } else { [a, b] }
+    }
+}

@@ -1,0 +1,179 @@
+-- What source may be: a query or the name of a table; ids of any type; settings
+-- that the texts decide.
+CREATE EXTENSION pg_dedup;
+\set SHOW_CONTEXT never
+CREATE TABLE petition (id integer PRIMARY KEY, body text, fp bigint GENERATED ALWAYS AS (simhash(body)) STORED);
+INSERT INTO petition VALUES
+    (3, '小区停水三天了，物业不管，请有关部门尽快处理，居民生活受到严重影响'),
+    (1, '小区停水三天了，物业不管，请有关部门尽快处理，居民生活受到严重影响'),
+    (2, '小区停水三天了!物业不管。请有关部门尽快处理，居民生活受到严重影响。'),
+    (4, '学校门口的路灯坏了一个月，晚上接孩子很不安全，请尽快派人来修');
+\set options '{"distance": 10}'
+-- A table is read in the order of its primary key.
+SELECT id, keeper, stage FROM dedup('petition', :'options');
+SELECT * FROM near_dup_pairs('petition', 20) ORDER BY a, b;
+SELECT * FROM near_dup_text_pairs('petition') ORDER BY a, b;
+SELECT count(*) FROM near_dup_calibrate('petition');
+SELECT method, n FROM dedup_suggest('petition');
+-- A query begins with one of four words, whatever stands before it.
+SELECT count(*) FROM dedup('  -- a (comment
+    /* and /* one */ more */ ( (select id, body FROM petition)) ;', :'options');
+SELECT count(*) FROM dedup('TABLE petition', '{"fp": "fp"}');
+SELECT count(*) FROM dedup('VALUES(1, ''a'')', :'options');
+SELECT count(*) FROM dedup('WITH p AS (TABLE petition) SELECT * FROM p', :'options');
+-- Names as regclass reads them.
+CREATE SCHEMA "My schema";
+CREATE TABLE "My schema"."values" (" id""" bigint PRIMARY KEY, "The text" varchar);
+INSERT INTO "My schema"."values" VALUES (1, 'a'), (2, 'a');
+SELECT count(*) FILTER (WHERE stage = 'exact') FROM dedup(' "My schema" . values ', :'options');
+SET search_path = "My schema", public;
+SELECT count(*) FILTER (WHERE stage = 'exact') FROM dedup('values', :'options');
+SELECT count(*) FILTER (WHERE stage = 'exact') FROM dedup('"values"', :'options');
+SELECT dedup('"Values"', :'options');
+\echo :LAST_ERROR_SQLSTATE
+RESET search_path;
+SELECT dedup('nowhere.petition', :'options');
+\echo :LAST_ERROR_SQLSTATE
+SELECT dedup('petition; DROP TABLE petition', :'options');
+\echo :LAST_ERROR_SQLSTATE
+SELECT dedup('petition_pkey', :'options');
+\echo :LAST_ERROR_SQLSTATE
+SELECT dedup('', :'options');
+SELECT dedup('/* unfinished', :'options');
+SELECT dedup(NULL, :'options');
+SELECT * FROM near_dup_text_pairs(NULL);
+SELECT * FROM dedup_suggest(NULL);
+SELECT * FROM near_dup_calibrate(NULL);
+
+-- Kinds of tables; without a primary key the column is named.
+CREATE VIEW seen AS SELECT id AS number, body FROM petition;
+CREATE MATERIALIZED VIEW kept AS TABLE seen;
+CREATE TABLE parts (id integer PRIMARY KEY, body text) PARTITION BY RANGE (id);
+CREATE TABLE part1 PARTITION OF parts FOR VALUES FROM (1) TO (3);
+CREATE TABLE part2 PARTITION OF parts FOR VALUES FROM (3) TO (9);
+INSERT INTO parts SELECT id, body FROM petition;
+SELECT source, string_agg(id || '>' || keeper, ' ') FROM unnest('{seen,kept,parts}'::text[]) source,
+     dedup(source, :'options'::jsonb || CASE source WHEN 'parts' THEN '{}' ELSE '{"id": "number"}'::jsonb END) GROUP BY source ORDER BY source;
+SELECT dedup('seen', :'options');
+SELECT dedup('seen', '{"id": "id"}');
+SELECT * FROM near_dup_pairs('seen');
+SELECT * FROM near_dup_pairs('parts');
+SELECT dedup('TABLE petition', '{"id": "id"}');
+-- Which column is the text, and several together: NULLs are skipped.
+CREATE TABLE ticket (code text PRIMARY KEY, title varchar(40), body text, filed date, n integer);
+INSERT INTO ticket VALUES ('a', 'No water', 'since Monday', '2024-01-01', 1), ('b', NULL, E'No water\nsince Monday', NULL, 2),
+    ('c', 'No water', NULL, '2023-01-01', 3), ('d', NULL, NULL, NULL, 4);
+SELECT dedup('ticket', '{"n": 2}');
+SELECT dedup('ticket', '{"text": "n"}');
+SELECT dedup('ticket', '{"text": "nothing"}');
+SELECT dedup('ticket', '{"text": "body", "n": 2}', NULL::text);
+SELECT dedup('ticket', '{"text": ["title", "body"], "n": 2, "keep": {"column": "filed", "order": "desc"}, "id": "code"}', NULL::text);
+SELECT dedup('ticket', '{"text": ["title", "body"], "n": 2, "keep": {"column": "nothing"}}', NULL::text);
+CREATE TABLE numbers (id integer PRIMARY KEY, n integer);
+SELECT dedup('numbers');
+-- The rights are those of an ordinary SELECT, and rows that a policy hides are not there.
+CREATE ROLE regress_dedup_reader;
+GRANT SELECT (id, body) ON petition TO regress_dedup_reader;
+SET ROLE regress_dedup_reader;
+SELECT count(*) FROM dedup('petition', :'options');
+SELECT dedup('petition', '{"fp": "fp"}');
+SELECT dedup('ticket', '{"text": "body", "n": 2}', NULL::text);
+\echo :LAST_ERROR_SQLSTATE
+RESET ROLE;
+ALTER TABLE petition ENABLE ROW LEVEL SECURITY;
+CREATE POLICY late ON petition USING (id > 2);
+SET ROLE regress_dedup_reader;
+SELECT id FROM dedup('petition', :'options');
+RESET ROLE;
+ALTER TABLE petition DISABLE ROW LEVEL SECURITY;
+DROP POLICY late ON petition;
+DROP OWNED BY regress_dedup_reader;
+DROP ROLE regress_dedup_reader;
+
+-- Ids keep their type: integers come as bigint, others are named.
+SELECT pg_typeof(id) AS id, pg_typeof(keeper) AS keeper FROM dedup('petition', :'options') LIMIT 1;
+SELECT dedup('ticket', '{"text": "body", "n": 2}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT dedup('SELECT md5(''a'')::uuid AS id, ''a''::text', NULL);
+SELECT dedup('SELECT 1, ''a''::text', NULL, NULL::uuid);
+SELECT dedup('SELECT 1::bigint, ''a''::text', NULL, NULL::integer);
+SELECT * FROM near_dup_text_pairs('SELECT 1.5 AS id, ''a''::text', 0.5, 2, id_type => NULL::text);
+CREATE DOMAIN code AS text CHECK (VALUE <> '');
+CREATE TYPE mood AS ENUM ('sad', 'happy');
+CREATE TYPE pair AS (a integer, b integer);
+SELECT format('SELECT %L AS type, pg_typeof(id) AS result, id, keeper, stage FROM dedup($$SELECT %s AS id, ''text ''::text FROM generate_series(1, 2) i$$, ''{"n": 2}'', NULL::%s)', result, value, result)
+FROM (VALUES ('smallint', 'i::smallint'), ('bigint', 'i::smallint'), ('bigint', 'i'), ('integer', 'i'), ('numeric', 'i * 1.50'), ('double precision', 'i / 4.0::float8'),
+    ('uuid', 'md5(i::text)::uuid'), ('text', '''ä'' || i'), ('text', 'i::text::varchar(5)'), ('varchar', 'i::text::varchar(5)'), ('text', 'i::text::code'), ('code', 'i::text::code'),
+    ('bpchar', 'i::text::char(4)'), ('name', '(''n'' || i)::name'), ('date', '''2024-01-01''::date + i'), ('timestamptz', 'to_timestamp(i) AT TIME ZONE ''UTC'' AT TIME ZONE ''UTC'''),
+    ('interval', 'i * interval ''1 day'''), ('boolean', 'i > 1'), ('bytea', 'decode(repeat(''0'', 2 * i), ''hex'')'), ('mood', '(''{sad,happy}''::mood[])[i]'), ('inet', '''10.0.0.1''::inet + i'),
+    ('int4range', 'int4range(i, i + 2)'), ('oid', 'i::oid')) v(result, value)
+\gexec
+SELECT dedup('SELECT ROW(1, 2)::pair, ''a''::text', NULL, NULL::pair);
+SELECT dedup('SELECT ARRAY[1], ''a''::text', NULL, NULL::integer[]);
+SELECT dedup('SELECT ''{}''::json, ''a''::text', NULL, NULL::json);
+-- Long ids, out of line and compressed.
+CREATE TABLE long (id text, body text);
+ALTER TABLE long ALTER id SET STORAGE external;
+INSERT INTO long SELECT i || repeat('x', 9000), 'text ' || i % 2 FROM generate_series(1, 4) i;
+SELECT left(id, 1) AS id, left(keeper, 1) AS keeper, length(id), id = l FROM dedup('SELECT id, body FROM long', '{"n": 2}', NULL::text) d JOIN (SELECT id AS l FROM long) l ON l = id ORDER BY 1;
+-- Pairs: the lesser id first, in the order of the type and the column's collation.
+SELECT * FROM near_dup_pairs('VALUES (''10'', 0::bigint), (''9'', 1::bigint)', 3, NULL::text);
+SELECT * FROM near_dup_pairs('VALUES (10::numeric, 0::bigint), (9, 1)', 3, NULL::numeric);
+SELECT * FROM near_dup_pairs('VALUES (-1::smallint, 0::bigint), (1, 1)');
+SELECT * FROM near_dup_pairs('VALUES (''-1''::float8, 0::bigint), (-2, 1)', 3, NULL::float8);
+SELECT * FROM near_dup_pairs('SELECT id COLLATE "C", fp FROM (VALUES (''b'', 0::bigint), (''A'', 1)) v(id, fp)', 3, NULL::text);
+SELECT count(*) AS pairs, bool_and(a < b) AS ordered FROM near_dup_text_pairs('SELECT md5(i::text)::uuid, ''text ''::text FROM generate_series(1, 20) i', 0.5, 2, NULL::uuid);
+-- The same pairs as by numbers, whatever the memory.
+CREATE TABLE prints AS SELECT i AS id, md5(i::text)::uuid AS key, hashint4extended(i % 300, 0) # (1::bigint << (i % 60)) AS fp FROM generate_series(1, 1500) i;
+SET work_mem = '64kB';
+SELECT count(*) AS pairs, (SELECT count(*) FROM near_dup_pairs('SELECT id, fp FROM prints', 3) p JOIN prints x ON x.id = p.a JOIN prints y ON y.id = p.b
+    JOIN near_dup_pairs('SELECT key, fp FROM prints', 3, NULL::uuid) q ON (q.a, q.b) = (least(x.key, y.key), greatest(x.key, y.key)) AND q.distance = p.distance) AS same
+FROM near_dup_pairs('SELECT id, fp FROM prints', 3);
+RESET work_mem;
+-- Rows are deleted without a cast.
+CREATE TABLE by_uuid (id uuid PRIMARY KEY, body text);
+INSERT INTO by_uuid SELECT md5(i::text)::uuid, 'No water since ' || i / 2 FROM generate_series(2, 7) i;
+DELETE FROM by_uuid t USING dedup('by_uuid', '{"distance": null}', NULL::uuid) d WHERE t.id = d.id AND d.stage IN ('exact', 'near');
+DELETE FROM petition t USING dedup('petition', '{"distance": null}') d WHERE t.id = d.id AND d.stage = 'exact';
+SELECT (SELECT count(*) FROM by_uuid) AS by_uuid, (SELECT count(*) FROM petition) AS petition;
+
+-- Without settings the texts decide, as dedup_suggest has it, and it is said.
+CREATE TABLE letter AS SELECT n AS id, repeat('小区停水' || n / 2 || '天了，请尽快派人处理' || chr(20000 + n / 2 * 37), 5) || CASE n % 2 WHEN 0 THEN '' ELSE '谢谢' END AS body FROM generate_series(2, 41) n;
+ALTER TABLE letter ADD PRIMARY KEY (id);
+\set VERBOSITY terse
+CREATE TABLE chosen AS SELECT * FROM dedup('letter', '{"keep": "last"}');
+SELECT count(*) AS differing FROM (SELECT d.* FROM dedup_suggest('letter') s, dedup('letter', s.options || '{"keep": "last"}') d EXCEPT TABLE chosen) d;
+CALL dedup_into('groups', 'letter', '{"keep": "last"}');
+SELECT count(*) AS differing FROM (SELECT id, keeper, stage, distance, similarity FROM groups EXCEPT TABLE chosen) d;
+SELECT s.options <@ g.options AS kept, g.source, g.options -> 'text' AS text, g.options -> 'id' AS id FROM groups_state g, dedup_suggest('letter') s;
+-- Nothing is chosen for no text, nor if any setting is given.
+SELECT count(*) FROM dedup('SELECT 1, NULL::text WHERE false');
+SELECT count(*) FROM dedup('SELECT 1, NULL::text');
+SELECT count(*) FROM dedup('letter', '{"similarity": 0.5}'), dedup('letter', '{"distance": null}') d;
+\set VERBOSITY default
+-- Later calls take what is kept; the table may be named otherwise, and get other columns.
+INSERT INTO letter VALUES (50, 'another');
+ALTER TABLE letter ADD title text;
+CALL dedup_into('groups', 'public.letter');
+CALL dedup_into('groups', '"letter"', '{"keep": "last"}');
+SELECT count(*) FROM groups;
+CALL dedup_into('groups', 'letter', '{"keep": "first"}');
+\echo :LAST_ERROR_SQLSTATE
+CALL dedup_into('groups', 'SELECT id, body FROM letter');
+\echo :LAST_ERROR_SQLSTATE
+CALL dedup_into('groups', 'petition');
+\echo :LAST_ERROR_SQLSTATE
+CALL dedup_into('groups', 'letter', '{"where": "title = ''new''"}');
+CREATE TABLE another AS TABLE letter;
+ALTER TABLE another ADD PRIMARY KEY (id);
+ALTER TABLE letter RENAME TO renamed;
+ALTER TABLE another RENAME TO letter;
+CALL dedup_into('groups', 'renamed');
+CALL dedup_into('joined', 'ticket', '{"text": ["title", "body"], "n": 2, "where": "n < 4"}');
+CALL dedup_into('joined', 'ticket');
+SELECT id, keeper, stage FROM joined ORDER BY id;
+DROP SCHEMA "My schema" CASCADE;
+DROP TABLE petition, parts, ticket, numbers, long, prints, by_uuid, letter, renamed, chosen, groups, groups_merges, groups_state, joined, joined_merges, joined_state CASCADE;
+DROP DOMAIN code;
+DROP TYPE mood, pair;
+DROP EXTENSION pg_dedup;
