@@ -2,6 +2,8 @@
 # The library is built by cargo; everything else is PGXS.
 PG_CONFIG ?= pg_config
 CARGO ?= cargo
+# Programs of the workspace to build along with the library: sooner than one after the other.
+PROGRAMS ?=
 
 EXTENSION_VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 PG_MAJOR := $(shell $(PG_CONFIG) --version | sed -E 's/^PostgreSQL ([0-9]+).*/\1/')
@@ -37,7 +39,7 @@ uninstall: uninstall-library
 
 # Not a prerequisite of every target: `sudo make install` after `make` needs no cargo.
 $(library): Cargo.toml Cargo.lock $(shell find src core/src -type f)
-	PGRX_PG_CONFIG_PATH="$$(command -v $(PG_CONFIG))" $(CARGO) build --release --lib \
+	PGRX_PG_CONFIG_PATH="$$(command -v $(PG_CONFIG))" $(CARGO) build --release -p pg_dedup $(PROGRAMS:%=-p %) \
 		--no-default-features --features pg$(PG_MAJOR)
 	@mkdir -p $(build)
 	cp target/release/libpg_dedup.so $@

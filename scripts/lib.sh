@@ -56,7 +56,11 @@ as_builder() {
     PATH="$HOME/.cargo/bin:$PATH" "$@"
 }
 
+# What the build needs besides Rust and PostgreSQL.
+compilers=(build-essential clang libclang-dev pkg-config)
+
 # need_packages NAME…: installs the Debian packages that are missing.
+package_lists_read=
 need_packages() {
     command -v dpkg-query >/dev/null || die "packages are installed by apt; on this system, install by hand: $*"
     local name missing=()
@@ -67,7 +71,7 @@ need_packages() {
     say "Installing packages: ${missing[*]}"
     local log
     log=$(mktemp)
-    if ! { as_root apt-get update -q &&
+    if ! { { [[ -n $package_lists_read ]] || as_root apt-get update -q; } &&
         as_root env DEBIAN_FRONTEND=noninteractive \
             apt-get install -q -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
         tail -n 20 "$log" >&2
@@ -75,6 +79,7 @@ need_packages() {
         die "apt-get could not install: ${missing[*]}"
     fi
     rm -f "$log"
+    package_lists_read=yes
 }
 
 # need_known_packages NAME…: the same for those that the package lists know; the others stay away.
@@ -103,7 +108,7 @@ newest_pg_config() {
 # its headers if there is none.
 find_pg_config() {
     if [[ -z ${PG_CONFIG:-} ]]; then
-        newest_pg_config >/dev/null || need_packages postgresql
+        newest_pg_config >/dev/null || need_packages postgresql "${compilers[@]}"
         PG_CONFIG=$(newest_pg_config) ||
             die "no PostgreSQL 14 to 18 found; install one (https://wiki.postgresql.org/wiki/Apt) or set PG_CONFIG"
     fi
@@ -129,7 +134,7 @@ find_compilers() {
     [[ -n $found ]] || die "no Rust found; install it from https://rustup.rs (the packaged one is too old)"
     [[ $(printf '%s\n' "$wanted" "$found" | sort -V | head -n 1) == "$wanted" ]] ||
         die "Rust $found is too old, $wanted is needed: rustup update stable"
-    need_packages build-essential clang libclang-dev pkg-config
+    need_packages "${compilers[@]}"
 }
 
 # run_shown LOG COMMAND…: runs a build, showing which crate it is at; all of
@@ -143,13 +148,13 @@ run_shown() {
     fi
 }
 
-# Builds the extension and installs it into PG_CONFIG's server.
+# install_extension [PROGRAM…]: builds the extension and installs it into PG_CONFIG's server; builds the programs too.
 install_extension() {
     local log privilege=(as_root)
     say "Building pg_dedup for PostgreSQL $pg_version"
     [[ -d $root/target/release ]] || note "the first time this takes some minutes"
     log=$(mktemp)
-    run_shown "$log" as_builder make -C "$root" PG_CONFIG="$PG_CONFIG"
+    run_shown "$log" as_builder make -C "$root" PG_CONFIG="$PG_CONFIG" PROGRAMS="$*"
     say "Installing into $("$PG_CONFIG" --pkglibdir) and $("$PG_CONFIG" --sharedir)/extension"
     [[ ! -w $("$PG_CONFIG" --pkglibdir) ]] || privilege=()
     "${privilege[@]}" make -C "$root" PG_CONFIG="$PG_CONFIG" install >"$log" 2>&1 || {
@@ -159,11 +164,11 @@ install_extension() {
     rm -f "$log"
 }
 
-# Everything up to an installed extension.
+# prepare [PROGRAM…]: everything up to an installed extension.
 prepare() {
     find_pg_config
     find_compilers
-    install_extension
+    install_extension "$@"
 }
 
 # start_cluster DIR [SETTING=VALUE…]: a scratch server in DIR, which must

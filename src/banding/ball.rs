@@ -5,9 +5,6 @@ use crate::pg::{Message, raise};
 use dedup_core::signature::hamming;
 use pgrx::callconv::{Arg, ArgAbi, BoxRet, FcInfo};
 use pgrx::datum::{Datum, FromDatum, Internal, IntoDatum};
-use pgrx::pgrx_sql_entity_graph::metadata::{
-    ArgumentError, ReturnsError, ReturnsRef, SqlMappingRef, SqlTranslatable, TypeOrigin,
-};
 use pgrx::prelude::*;
 
 /// The distance of the operator `=~`.
@@ -96,15 +93,6 @@ unsafe impl BoxRet for Ball {
             None => fcinfo.return_null(),
         }
     }
-}
-
-// SAFETY: the SQL type named is the one that is read and written here.
-unsafe impl SqlTranslatable for Ball {
-    const TYPE_IDENT: &'static str = "hamming_ball";
-    const TYPE_ORIGIN: TypeOrigin = TypeOrigin::External;
-    const ARGUMENT_SQL: Result<SqlMappingRef, ArgumentError> = Ok(SqlMappingRef::literal("hamming_ball"));
-    const RETURN_SQL: Result<ReturnsRef, ReturnsError> =
-        Ok(ReturnsRef::One(SqlMappingRef::literal("hamming_ball")));
 }
 
 /// The ball around `center`. One of a negative radius is empty, and no error:

@@ -6,9 +6,6 @@ use crate::pg::raise;
 use dedup_core::features::{RecipeError, RowRecipe, TextRecipe};
 use pgrx::callconv::{Arg, ArgAbi};
 use pgrx::datum::FromDatum;
-use pgrx::pgrx_sql_entity_graph::metadata::{
-    ArgumentError, ReturnsError, ReturnsRef, SqlMappingRef, SqlTranslatable, TypeOrigin,
-};
 use pgrx::{PgSqlErrorCode, pg_sys};
 use serde_json::Value;
 use std::cell::RefCell;
@@ -131,12 +128,4 @@ unsafe impl<'fcx, T: Cached> ArgAbi<'fcx> for RecipeArg<T> {
         // SAFETY: the caller vouches for the argument's type and presence.
         unsafe { arg.unbox_arg_using_from_datum().expect("a recipe argument that is not null") }
     }
-}
-
-// SAFETY: the SQL type named is the one that `FromDatum` reads.
-unsafe impl<T> SqlTranslatable for RecipeArg<T> {
-    const TYPE_IDENT: &'static str = "jsonb";
-    const TYPE_ORIGIN: TypeOrigin = TypeOrigin::External;
-    const ARGUMENT_SQL: Result<SqlMappingRef, ArgumentError> = Ok(SqlMappingRef::literal("jsonb"));
-    const RETURN_SQL: Result<ReturnsRef, ReturnsError> = Ok(ReturnsRef::One(SqlMappingRef::literal("jsonb")));
 }

@@ -8,9 +8,6 @@ mod words;
 
 use crate::pg::{Texts, raise};
 use dedup_core::interrupt::check;
-use pgrx::pgrx_sql_entity_graph::metadata::{
-    ArgumentError, ReturnsError, ReturnsRef, SqlMappingRef, SqlTranslatable, TypeOrigin,
-};
 use pgrx::prelude::*;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -74,14 +71,6 @@ impl IntoDatum for Element {
     fn type_oid() -> pg_sys::Oid {
         String::type_oid()
     }
-}
-
-// SAFETY: the SQL type named is the one that `IntoDatum` makes.
-unsafe impl SqlTranslatable for Element {
-    const TYPE_IDENT: &'static str = "text";
-    const TYPE_ORIGIN: TypeOrigin = TypeOrigin::External;
-    const ARGUMENT_SQL: Result<SqlMappingRef, ArgumentError> = Ok(SqlMappingRef::literal("text"));
-    const RETURN_SQL: Result<ReturnsRef, ReturnsError> = Ok(ReturnsRef::One(SqlMappingRef::literal("text")));
 }
 
 /// What was last made of a list of words, and of which: a statement over many

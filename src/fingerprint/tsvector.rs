@@ -3,9 +3,6 @@
 use pgrx::callconv::{Arg, ArgAbi};
 use pgrx::datum::FromDatum;
 use pgrx::pg_sys;
-use pgrx::pgrx_sql_entity_graph::metadata::{
-    ArgumentError, ReturnsError, ReturnsRef, SqlMappingRef, SqlTranslatable, TypeOrigin,
-};
 
 /// An argument of type `tsvector`.
 pub(super) struct TsVector<'a>(&'a [u8]);
@@ -72,13 +69,4 @@ unsafe impl<'fcx> ArgAbi<'fcx> for TsVector<'fcx> {
         // SAFETY: the caller vouches for the argument's type and presence.
         unsafe { arg.unbox_arg_using_from_datum().expect("a tsvector argument that is not null") }
     }
-}
-
-// SAFETY: the SQL type named is the one that `FromDatum` reads.
-unsafe impl SqlTranslatable for TsVector<'_> {
-    const TYPE_IDENT: &'static str = "tsvector";
-    const TYPE_ORIGIN: TypeOrigin = TypeOrigin::External;
-    const ARGUMENT_SQL: Result<SqlMappingRef, ArgumentError> = Ok(SqlMappingRef::literal("tsvector"));
-    const RETURN_SQL: Result<ReturnsRef, ReturnsError> =
-        Ok(ReturnsRef::One(SqlMappingRef::literal("tsvector")));
 }

@@ -3,9 +3,6 @@
 use pgrx::callconv::{Arg, ArgAbi, BoxRet, FcInfo};
 use pgrx::datum::Datum;
 use pgrx::pg_sys;
-use pgrx::pgrx_sql_entity_graph::metadata::{
-    ArgumentError, ReturnsError, ReturnsRef, SqlMappingRef, SqlTranslatable, TypeOrigin,
-};
 
 /// A pointer that PostgreSQL passes as `internal`. A result may be a null pointer, which is not
 /// SQL's NULL.
@@ -25,13 +22,4 @@ unsafe impl BoxRet for Pointer {
         // SAFETY: as above.
         unsafe { fcinfo.return_raw_datum(self.0) }
     }
-}
-
-// SAFETY: the SQL type named is the one that is taken and given.
-unsafe impl SqlTranslatable for Pointer {
-    const TYPE_IDENT: &'static str = "internal";
-    const TYPE_ORIGIN: TypeOrigin = TypeOrigin::External;
-    const ARGUMENT_SQL: Result<SqlMappingRef, ArgumentError> = Ok(SqlMappingRef::literal("internal"));
-    const RETURN_SQL: Result<ReturnsRef, ReturnsError> =
-        Ok(ReturnsRef::One(SqlMappingRef::literal("internal")));
 }

@@ -10,9 +10,6 @@ use pgrx::htup::{
     heap_getattr_raw, heap_tuple_header_get_datum_length, heap_tuple_header_get_type_id,
     heap_tuple_header_get_typmod,
 };
-use pgrx::pgrx_sql_entity_graph::metadata::{
-    ArgumentError, ReturnsError, ReturnsRef, SqlMappingRef, SqlTranslatable, TypeOrigin,
-};
 use pgrx::{PgSqlErrorCode, PgTupleDesc, pg_sys};
 use std::ffi::CStr;
 use std::num::NonZeroUsize;
@@ -167,13 +164,4 @@ unsafe impl<'fcx> ArgAbi<'fcx> for Record {
         // SAFETY: the caller vouches for the argument's type and presence.
         unsafe { arg.unbox_arg_using_from_datum().expect("a record argument that is not null") }
     }
-}
-
-// SAFETY: the SQL type named is the one that `FromDatum` reads.
-unsafe impl SqlTranslatable for Record {
-    const TYPE_IDENT: &'static str = "record";
-    const TYPE_ORIGIN: TypeOrigin = TypeOrigin::External;
-    const ARGUMENT_SQL: Result<SqlMappingRef, ArgumentError> = Ok(SqlMappingRef::literal("record"));
-    const RETURN_SQL: Result<ReturnsRef, ReturnsError> =
-        Ok(ReturnsRef::One(SqlMappingRef::literal("record")));
 }

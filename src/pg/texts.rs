@@ -5,9 +5,6 @@ use dedup_core::interrupt::checked;
 use pgrx::callconv::{Arg, ArgAbi};
 use pgrx::datum::{Array, FromDatum};
 use pgrx::pg_sys;
-use pgrx::pgrx_sql_entity_graph::metadata::{
-    ArgumentError, ReturnsError, ReturnsRef, SqlMappingRef, SqlTranslatable, TypeOrigin,
-};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -72,13 +69,4 @@ unsafe impl<'fcx> ArgAbi<'fcx> for Texts {
         // SAFETY: the caller vouches for the argument's type and presence.
         unsafe { arg.unbox_arg_using_from_datum().expect("a list that is not null") }
     }
-}
-
-// SAFETY: the SQL type named is the one that `FromDatum` reads.
-unsafe impl SqlTranslatable for Texts {
-    const TYPE_IDENT: &'static str = "text[]";
-    const TYPE_ORIGIN: TypeOrigin = TypeOrigin::External;
-    const ARGUMENT_SQL: Result<SqlMappingRef, ArgumentError> = Ok(SqlMappingRef::literal("text[]"));
-    const RETURN_SQL: Result<ReturnsRef, ReturnsError> =
-        Ok(ReturnsRef::One(SqlMappingRef::literal("text[]")));
 }
