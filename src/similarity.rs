@@ -4,27 +4,27 @@
 use crate::corpus::RecipeArg;
 use crate::fingerprint::text_recipe;
 use crate::pg::raise;
-use dedup_core::evaluate::{Kinds, particulars};
+use dedup_core::similarity::{Kinds, particulars};
 use dedup_core::features::TextRecipe;
-use dedup_core::signature;
+use dedup_core::similarity;
 use pgrx::prelude::*;
 
 /// Jaccard's coefficient of the character n-grams.
 #[pg_extern(sql = "")]
 fn ngram_jaccard(a: &str, b: &str, n: i32) -> f64 {
-    signature::jaccard(a, b, length(n))
+    similarity::jaccard(a, b, length(n))
 }
 
 /// The share of the character n-grams of `a` that `b` has.
 #[pg_extern(sql = "")]
 fn ngram_containment(a: &str, b: &str, n: i32) -> f64 {
-    signature::containment(a, b, length(n))
+    similarity::containment(a, b, length(n))
 }
 
 /// The cosine of the weighted features; NULL weights are the default recipe.
 #[pg_extern(sql = "")]
 fn simhash_cosine(a: Option<&str>, b: Option<&str>, weights: Option<RecipeArg<TextRecipe>>) -> Option<f64> {
-    Some(signature::cosine(a?, b?, &text_recipe(weights)))
+    Some(similarity::cosine(a?, b?, &text_recipe(weights)))
 }
 
 fn length(n: i32) -> usize {
@@ -41,7 +41,7 @@ fn length(n: i32) -> usize {
 /// Whether two texts name the same places, dates and numbers.
 #[pg_extern(sql = "")]
 fn same_particulars(a: &str, b: &str, kinds_named: Array<'_, &str>) -> bool {
-    let kinds = Kinds::of_names(kinds_named.iter().flatten()).unwrap_or_else(|name| {
+    let kinds = Kinds::parse(kinds_named.iter().flatten()).unwrap_or_else(|name| {
         raise(
             PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
             format!("unknown kind of particulars: \"{name}\""),

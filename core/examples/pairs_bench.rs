@@ -1,8 +1,8 @@
 //! Times all pairs and Single-Pass in memory, without a server:
 //! `pairs_bench [millions] [distance] [threads] [memory in MiB]`.
 
-use dedup_core::cluster::{Pairs, Settings, SinglePass};
 use dedup_core::external::MemoryHost;
+use dedup_core::groups::{Pairs, Settings, SinglePass};
 use dedup_core::random::SplitMix64;
 use std::time::Instant;
 
@@ -40,6 +40,6 @@ fn main() {
     println!("pairs: {rows} rows within {distance}, {threads} threads: {found} in {:.2?}", start.elapsed());
     let start = Instant::now();
     let mut clusters = SinglePass::new(distance);
-    let centres = fps.iter().enumerate().filter(|&(i, &fp)| clusters.put(fp).row as usize == i).count();
+    let centres = fps.iter().enumerate().filter(|&(i, &fp)| clusters.assign(fp).row as usize == i).count();
     println!("single-pass: {rows} rows within {distance}: {centres} centres in {:.2?}", start.elapsed());
 }

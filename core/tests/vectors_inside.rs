@@ -2,9 +2,10 @@
 //! algorithms are held against values of others wherever the tests run;
 //! `vectors.rs` has many more where its files are at hand.
 
+use dedup_core::detectors::combined;
 use dedup_core::exact::{Rule, expected_error};
+use dedup_core::fingerprint::{SimHash, Weight, hamming};
 use dedup_core::hash::{PaperHash, city64, murmur3_32, murmur3_128};
-use dedup_core::signature::{SimHash, Weight, combined, hamming};
 use dedup_core::text::Segmenter;
 
 /// Values of Google's CityHash 1.1.1 (city.cc), one for every branch by length.

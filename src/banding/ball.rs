@@ -2,7 +2,7 @@
 //! operators that ask whether a fingerprint lies in it.
 
 use crate::pg::{Message, raise};
-use dedup_core::signature::hamming;
+use dedup_core::fingerprint::hamming;
 use pgrx::callconv::{Arg, ArgAbi, BoxRet, FcInfo};
 use pgrx::datum::{Datum, FromDatum, Internal, IntoDatum};
 use pgrx::prelude::*;

@@ -7,11 +7,10 @@ use crate::pg::progress::Progress;
 use crate::pg::spi::for_each_of_query;
 use crate::pg::{Column, Values};
 use crate::settings::{threads, within_memory_limit, work_memory};
-use dedup_core::cluster::{Pairs, Settings};
-use dedup_core::evaluate::{Background, Calibration};
-use dedup_core::interrupt;
+use dedup_core::groups::Settings;
+use dedup_core::evaluate::{self, Background, Calibration};
 use dedup_core::memory::{self, OrRaise, Room};
-use dedup_core::signature::hamming;
+use dedup_core::fingerprint::hamming;
 use pgrx::prelude::*;
 use std::collections::{HashMap, HashSet};
 
@@ -19,10 +18,6 @@ use std::collections::{HashMap, HashSet};
 const BYTES_PER_ID: usize = 64;
 /// Bytes per true pair.
 const BYTES_PER_PAIR: usize = 10;
-
-/// The largest number of rows of which all pairs are compared. Of larger tables, only pairs up to
-/// the widest radius are counted.
-const ALL_PAIRS: usize = 40_000;
 
 /// The distribution of distances in a table, radius by radius.
 #[pg_extern(sql = "")]
@@ -160,41 +155,17 @@ impl TruePairs {
                 counts[hamming(a, b) as usize] += 1;
             }
         }
-        summed(counts)
+        evaluate::cumulative(counts)
     }
 }
 
 /// How many pairs of rows are within each radius; in a large table only up to `widest`.
 fn pairs_within(prints: &[u64], widest: u32) -> Vec<u64> {
-    let mut counts = [0; 65];
-    if prints.len() <= ALL_PAIRS {
-        for (at, &print) in prints.iter().enumerate() {
-            prints[..at].iter().for_each(|&other| counts[hamming(print, other) as usize] += 1);
-            interrupt::check();
-        }
-        return summed(counts).to_vec();
-    }
-    let progress = Progress::new("near_dup_calibrate");
+    let progress = Progress::new("near_dup_calibrate", progress_interval());
     let mut host = QueryHost::reporting(&progress);
     progress.stage("counting pairs", "pairs", None);
-    let mut pairs = Pairs::new(Settings { distance: widest, memory: work_memory(), threads: threads() });
-    for (at, &print) in prints.iter().enumerate() {
-        unwrap_or_raise(pairs.add(at as i64, print, &mut host));
-    }
-    unwrap_or_raise(pairs.finish(&mut host, |pair| {
-        counts[pair.distance as usize] += 1;
-        progress.step();
-        Ok(true)
-    }));
-    summed(counts)[..=widest as usize].to_vec()
-}
-
-/// Cumulative sums: from the counts at each distance to those within it.
-fn summed(mut counts: [u64; 65]) -> [u64; 65] {
-    for radius in 1..counts.len() {
-        counts[radius] += counts[radius - 1];
-    }
-    counts
+    let settings = Settings { distance: widest, memory: work_memory(), threads: threads() };
+    unwrap_or_raise(evaluate::pairs_within(prints, settings, &mut host, || progress.step()))
 }
 
 fn advice(calibration: &Calibration, radius: u32, rows: u64) -> Option<String> {

@@ -5,10 +5,7 @@ use super::bloom::{empty, hashing, rule};
 use crate::pg::raise;
 use crate::pg::window::Window;
 use crate::settings::within_memory_limit;
-use dedup_core::exact::{Bloom, DigitTrie, ExactSet, Shape};
-use dedup_core::hash::city64;
-use dedup_core::interrupt;
-use dedup_core::memory::{OrRaise, filled};
+use dedup_core::exact::{Bloom, DigitTrie, ExactSet, Shape, seen_in_passes};
 use pgrx::PgMemoryContexts;
 use pgrx::prelude::*;
 
@@ -70,33 +67,26 @@ fn filter(window: &Window) -> Filter {
             Shape::new(bits.max(0) as u64, Shape::best_hashes(bits.max(0) as u64, items()), hash)
         }
     };
-    let mut bloom = empty(shape);
+    let bloom = empty(shape);
     if passes == 1 {
         return Filter::Streaming(bloom, by);
     }
     // P1's repeated filtering: each pass uses the same small filter for its share of the texts.
     within_memory_limit(bloom.shape().stored_bytes() + window.rows() as usize);
-    let mut verdicts = filled(false, window.rows() as usize).or_raise();
     let mut context = PgMemoryContexts::new("pg_dedup texts of a pass");
-    for pass in 0..passes as u64 {
-        bloom.clear();
-        for (row, verdict) in verdicts.iter_mut().enumerate() {
-            // SAFETY: the argument is text; its copy lives until the reset below.
-            unsafe {
-                context.switch_to(|_| {
-                    if let Some(content) = window.argument_at::<&str>(0, row as i64)
-                        && (city64(content.as_bytes()) >> 20) % passes as u64 == pass
-                    {
-                        *verdict = bloom.add_under(content.as_bytes(), by);
-                    }
-                });
-                if row % 4096 == 0 {
-                    context.reset();
-                    interrupt::check();
+    let verdicts = seen_in_passes(bloom, by, passes as u64, window.rows() as usize, |row, take| {
+        // SAFETY: the argument is text; its copy lives until the next reset.
+        unsafe {
+            context.switch_to(|_| {
+                if let Some(content) = window.argument_at::<&str>(0, row as i64) {
+                    take(content.as_bytes());
                 }
+            });
+            if row % 4096 == 0 {
+                context.reset();
             }
         }
-    }
+    });
     Filter::Verdicts(verdicts)
 }
 

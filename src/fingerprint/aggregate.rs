@@ -2,7 +2,7 @@
 
 use crate::pg::{aggregate, raise};
 use dedup_core::hash::city64;
-use dedup_core::signature::{SimHash, Weight};
+use dedup_core::fingerprint::{SimHash, Weight};
 use pgrx::datum::Internal;
 use pgrx::prelude::*;
 

@@ -4,7 +4,7 @@
 use super::{bag_of_row, bag_of_text};
 use crate::corpus::RecipeArg;
 use crate::pg::Record;
-use dedup_core::evaluate::{Explanation, Part, explain};
+use dedup_core::features::{Explanation, Part, explain};
 use dedup_core::features::{RowRecipe, TextRecipe};
 use dedup_core::interrupt::checked;
 use pgrx::prelude::*;

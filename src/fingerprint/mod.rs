@@ -10,7 +10,7 @@ use crate::corpus::{RecipeArg, raise_recipe};
 use crate::pg::{Record, Row, raise};
 use dedup_core::features::{Bag, Extractor, RowRecipe, TextRecipe};
 use dedup_core::hash::city64;
-use dedup_core::signature::{SimHash, Weight};
+use dedup_core::fingerprint::{SimHash, Weight};
 use pgrx::prelude::*;
 use std::cell::RefCell;
 use std::rc::Rc;

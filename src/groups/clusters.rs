@@ -6,7 +6,7 @@ use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::pg::window::Window;
 use crate::settings::{threads, within_memory_limit, work_memory};
-use dedup_core::cluster::{Settings, SinglePass, components};
+use dedup_core::groups::{Settings, SinglePass, components};
 use dedup_core::memory::{OrRaise, filled, with_capacity};
 use pgrx::prelude::*;
 
@@ -23,7 +23,7 @@ fn single_pass(fcinfo: pg_sys::FunctionCallInfo) -> Option<i64> {
     window.forget_earlier();
     within_memory_limit(clusters.memory());
     match fp {
-        Some(fp) => Some(i64::from(clusters.put(fp as u64).row) + 1),
+        Some(fp) => Some(i64::from(clusters.assign(fp as u64).row) + 1),
         None => {
             clusters.skip();
             None

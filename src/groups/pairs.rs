@@ -8,7 +8,7 @@ use crate::pg::spi::{for_each_of_query, refuse_row_without_id};
 use crate::pg::values::{Ids, ValueType};
 use crate::pg::{Column, Output, raise};
 use crate::settings::{threads, work_memory};
-use dedup_core::cluster::{Pairs, Settings};
+use dedup_core::groups::{Pairs, Settings};
 use pgrx::prelude::*;
 
 /// The default distance.

@@ -7,7 +7,7 @@ use crate::pg::spi::{for_each_of_query, refuse_row_without_id};
 use crate::pg::values::{Ids, ValueType};
 use crate::pg::{Column, Output, raise};
 use crate::settings::work_memory;
-use dedup_core::evaluate::SimilarPairs;
+use dedup_core::similarity::SimilarPairs;
 use pgrx::prelude::*;
 
 /// The longest text, in bytes: its n-grams are sorted in one pass.

@@ -2,7 +2,7 @@
 
 use crate::pg::raise;
 use dedup_core::features::TextRecipe;
-use dedup_core::signature::{containment, cosine, jaccard};
+use dedup_core::similarity::{containment, cosine, jaccard};
 use pgrx::prelude::*;
 
 /// The hint of errors in the arguments.

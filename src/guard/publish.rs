@@ -94,7 +94,7 @@ fn published_near(
     let is_near = |tag: &pg_sys::LOCKTAG| {
         tag.locktag_field4 == mine.locktag_field4
             && tag.locktag_field1 != mine.locktag_field1
-            && dedup_core::signature::hamming(fingerprint(tag), fingerprint(mine)) <= distance
+            && dedup_core::fingerprint::hamming(fingerprint(tag), fingerprint(mine)) <= distance
     };
     let publishes_for_table = |tag: &pg_sys::LOCKTAG| {
         tag.locktag_field4 == PUBLISHES

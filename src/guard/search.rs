@@ -44,7 +44,7 @@ use crate::banding::{Ball, DISTANCE, WITHIN, is_banding_relation};
 use crate::pg::trigger::{Call, Event};
 use crate::pg::{Row, raise};
 use dedup_core::interrupt;
-use dedup_core::signature::hamming;
+use dedup_core::fingerprint::hamming;
 use pgrx::datum::IntoDatum;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::{PgList, PgSqlErrorCode, PgTupleDesc, pg_sys};

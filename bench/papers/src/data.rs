@@ -1,6 +1,6 @@
 //! The texts that the experiments run on.
 
-use dedup_core::cluster::UnionFind;
+use dedup_core::groups::UnionFind;
 use petition_desk::desk::Desk;
 use petition_desk::plan::Settings;
 use petition_desk::vary::Variant;

@@ -1,7 +1,7 @@
 //! Pairs that a detector finds, and how right they are.
 
 use crate::data::Doc;
-use dedup_core::signature::hamming;
+use dedup_core::fingerprint::hamming;
 use std::collections::HashMap;
 
 /// Precision and recall as the papers count: texts, not pairs.

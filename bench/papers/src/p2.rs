@@ -5,10 +5,10 @@ use crate::data::{Data, Doc};
 use crate::found::{Score, near, sharing};
 use crate::p1::join;
 use crate::report::{Section, time, timed};
-use dedup_core::cluster::SinglePass;
+use dedup_core::groups::SinglePass;
 use dedup_core::features::{Extractor, Hash, RowRecipe, TextRecipe};
-use dedup_core::signature::hamming;
-use dedup_core::signature::imatch::{Lexicon, LexiconBuilder};
+use dedup_core::fingerprint::hamming;
+use dedup_core::detectors::imatch::{Lexicon, LexiconBuilder};
 use dedup_core::text::{Segmenter, normalize};
 use dedup_plot::Plot;
 use serde_json::{Value, json};
@@ -148,7 +148,7 @@ fn quality(section: &mut Section, data: &Data, quick: bool) {
         let default = prints(bodies(), json!({}));
         let verified = near(&default, 12)
             .into_iter()
-            .filter(|&(a, b)| dedup_core::signature::jaccard(&docs[a].body, &docs[b].body, 2) >= 0.6);
+            .filter(|&(a, b)| dedup_core::similarity::jaccard(&docs[a].body, &docs[b].body, 2) >= 0.6);
         let scores = [
             imatch,
             random,
@@ -212,7 +212,7 @@ fn batch(section: &mut Section, data: &Data, quick: bool) {
         let (scan, centres) = timed(|| single_pass(prints, 3));
         let mut pass = SinglePass::new(3);
         let (indexed, again) = timed(|| {
-            prints.iter().enumerate().filter(|&(at, &print)| pass.put(print).row as usize == at).count()
+            prints.iter().enumerate().filter(|&(at, &print)| pass.assign(print).row as usize == at).count()
         });
         assert_eq!(centres, again, "both ways make the same clusters");
         let (blocks, pairs) = timed(|| join(prints, 3));

@@ -8,8 +8,9 @@ use crate::report::{Section, percent};
 use dedup_core::features::{
     Corpus, CorpusBuilder, Dictionary, Extractor, RecipeError, Resolver, TextRecipe, missing,
 };
-use dedup_core::signature::minhash::{Family, element, signature, similarity};
-use dedup_core::signature::{combined, hamming};
+use dedup_core::detectors::minhash::{Family, element, signature, similarity};
+use dedup_core::detectors::combined;
+use dedup_core::fingerprint::hamming;
 use dedup_plot::Plot;
 use serde_json::json;
 use std::collections::HashMap;

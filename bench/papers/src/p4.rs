@@ -4,8 +4,9 @@ use crate::data::Data;
 use crate::edits;
 use crate::p2::{prints, single_pass};
 use crate::report::{Section, percent, time, timed};
-use dedup_core::signature::sets::Overlap;
-use dedup_core::signature::{hamming, shingle};
+use dedup_core::similarity::Overlap;
+use dedup_core::detectors::shingle;
+use dedup_core::fingerprint::hamming;
 use dedup_plot::Plot;
 use petition_desk::rng::Rng;
 use serde_json::{Value, json};
@@ -109,7 +110,7 @@ fn recognised(pairs: &[(String, String)]) -> [f64; COUNT] {
         Overlap::of_sorted(&shingle::hashes(a, 3, 1), &shingle::hashes(b, 3, 1)).jaccard()
     };
     let shingles: Vec<f64> = pairs.iter().map(overlap).collect();
-    let bigrams = pairs.iter().filter(|(a, b)| dedup_core::signature::jaccard(a, b, 2) >= 0.6).count();
+    let bigrams = pairs.iter().filter(|(a, b)| dedup_core::similarity::jaccard(a, b, 2) >= 0.6).count();
     [
         within(&java, 3),
         within(&utf8, 3),

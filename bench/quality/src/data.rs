@@ -2,7 +2,7 @@
 
 use crate::table::Table;
 pub use crate::table::fail;
-use dedup_core::signature::jaccard;
+use dedup_core::similarity::jaccard;
 use std::collections::HashMap;
 use std::path::PathBuf;
 

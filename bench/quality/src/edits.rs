@@ -7,7 +7,8 @@
 use crate::data::{Data, fail};
 use dedup_core::evaluate::{Background, Profile};
 use dedup_core::features::{Extractor, TextRecipe};
-use dedup_core::signature::{hamming, jaccard};
+use dedup_core::fingerprint::hamming;
+use dedup_core::similarity::jaccard;
 use dedup_plot::Plot;
 use serde_json::json;
 use std::path::Path;

@@ -196,7 +196,7 @@ pub fn write(directory: &str, rows: usize, seed: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dedup_core::signature::jaccard;
+    use dedup_core::similarity::jaccard;
 
     fn bodies(seed: u64) -> (Vec<String>, Vec<(usize, usize, &'static str)>) {
         let (texts, labels) = texts(600, seed);

@@ -5,8 +5,9 @@ use crate::data::{Data, Petition};
 use crate::lsh;
 use crate::prints::{Own, row_prints};
 use crate::truth::{Pair, Truth};
-use dedup_core::evaluate::{Kinds, Profile, Suggestion, particulars, similar_pairs};
-use dedup_core::signature::jaccard;
+use dedup_core::evaluate::{Profile, Suggestion};
+use dedup_core::similarity::{Kinds, particulars, similar_pairs};
+use dedup_core::similarity::jaccard;
 use serde_json::json;
 use std::time::Instant;
 

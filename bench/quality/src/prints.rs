@@ -3,7 +3,7 @@
 
 use crate::data::{Petition, fail};
 use crate::truth::Pair;
-use dedup_core::cluster::{Pairs, Settings};
+use dedup_core::groups::{Pairs, Settings};
 use dedup_core::evaluate::{Background, Calibration};
 use dedup_core::external::MemoryHost;
 use dedup_core::features::{

@@ -2,7 +2,7 @@
 
 use crate::data::{Data, Matter, fail};
 use dedup_core::features::{Extractor, TextRecipe};
-use dedup_core::signature::hamming;
+use dedup_core::fingerprint::hamming;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::time::Instant;

@@ -46,39 +46,21 @@ impl CheckSink for Vec<Finding> {
     }
 }
 
-/// What a check has seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct CheckReport {
-    /// Entries by tree number.
-    pub entries: [u64; TREES],
-    /// Pages by tree number.
-    pub pages: [u32; TREES],
-    /// Zeroed pages that nothing points to: left by a crash, harmless.
-    pub unused: u32,
-    /// Findings reported.
-    pub findings: u32,
-}
-
 /// Checks a whole index. `at_rest` says that nobody changes it meanwhile and no insert died half way since
 /// its last bulk delete: then trees are compared with one another too.
 ///
 /// # Errors
 /// Only what the storage fails with, or an interrupt; damage is reported to the sink.
-pub fn check<P: Pages>(pages: &P, at_rest: bool, sink: &mut impl CheckSink) -> Result<CheckReport> {
+pub fn check<P: Pages>(pages: &P, at_rest: bool, sink: &mut impl CheckSink) -> Result<()> {
     let index = match Index::open(pages) {
         Ok(index) => index,
-        Err(error) => {
-            let mut report = CheckReport::default();
-            note(&mut report, sink, None, error)?;
-            return Ok(report);
-        }
+        Err(error) => return note(sink, None, error),
     };
     let end = pages.len()?;
     let mut check = Check {
         pages,
         at_rest,
         sink,
-        report: CheckReport::default(),
         seen: crate::memory::filled(0, end as usize / 64 + 1)?,
         all: [Digest::default(); TREES],
         hot: [Digest::default(); TREES],
@@ -107,18 +89,16 @@ pub fn check<P: Pages>(pages: &P, at_rest: bool, sink: &mut impl CheckSink) -> R
     if at_rest {
         check.compare_main_trees();
     }
-    check.unreached(&index, end)?;
-    Ok(check.report)
+    check.unreached(&index, end)
 }
 
 /// Reports damage as a finding; passes on other errors.
-fn note(report: &mut CheckReport, sink: &mut impl CheckSink, tree: Option<Tree>, error: Error) -> Result<()> {
+fn note(sink: &mut impl CheckSink, tree: Option<Tree>, error: Error) -> Result<()> {
     let (block, what) = match error {
         Error::Corrupt { block, what } => (block, what.into_owned()),
         Error::Version { .. } => (METAPAGE, error.to_string()),
         other => return Err(other),
     };
-    report.findings += 1;
     sink.finding(Finding { block, tree, what });
     Ok(())
 }
@@ -127,7 +107,6 @@ pub(super) struct Check<'a, P: Pages, S: CheckSink> {
     pages: &'a P,
     at_rest: bool,
     sink: &'a mut S,
-    report: CheckReport,
     /// A bit a page that has been reached.
     seen: Vec<u64>,
     pub(super) all: [Digest; TREES],
@@ -137,11 +116,10 @@ pub(super) struct Check<'a, P: Pages, S: CheckSink> {
 
 impl<P: Pages, S: CheckSink> Check<'_, P, S> {
     fn note(&mut self, tree: Option<Tree>, error: Error) -> Result<()> {
-        note(&mut self.report, self.sink, tree, error)
+        note(self.sink, tree, error)
     }
 
     pub(super) fn find(&mut self, block: u32, tree: Tree, what: impl Into<String>) {
-        self.report.findings += 1;
         self.sink.finding(Finding { block, tree: Some(tree), what: what.into() });
     }
 
@@ -185,7 +163,6 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
         if !self.see(root) {
             self.find(root, tree, "the root is reached a second time");
         }
-        self.report.pages[tree.number()] += 1;
         if header.low != Position::MIN || header.high.is_some() || header.right != 0 {
             self.find(root, tree, "the root does not cover all keys");
         }
@@ -232,7 +209,6 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
                 self.find(block, tree, format!("block {} is reached a second time", own.child));
                 continue;
             }
-            self.report.pages[tree.number()] += 1;
             let high = next.map_or(header.high, |next| Some(next.low));
             match self.child(tree, own.child, level - 1, (own.low, high), states) {
                 Err(error) => {
@@ -288,7 +264,6 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
             outside += u32::from(!header.covers(entry));
             no_row += u32::from(!entry.tid.can_be_a_row());
             let fingerprint = tree.fingerprint(entry.key);
-            self.report.entries[t] += 1;
             self.all[t].add(fingerprint, entry.tid);
             match states[usize::from(entry.bucket())] {
                 BucketState::Hot => self.hot[t].add(fingerprint, entry.tid),
@@ -318,7 +293,7 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
             let body = self.pages.read(block)?;
             match Header::read(block, &body) {
                 Err(error) => self.note(None, error)?,
-                Ok(None) => self.report.unused += 1,
+                Ok(None) => {}
                 Ok(Some(h)) if matches!(h.kind, Kind::HotDirectory | Kind::HotStates) => {
                     if index.hot[h.tree.block()] == 0 && self.at_rest {
                         self.find(block, h.tree, "states of hot buckets that the metapage does not know of");

@@ -9,7 +9,7 @@
 
 use super::cost::random_selectivity;
 use super::schedule::MAX_DISTANCE;
-use crate::signature::hamming;
+use crate::fingerprint::hamming;
 
 /// Values taken of each list: more would cost planning time and add nothing.
 const TAKEN: usize = 256;
@@ -145,39 +145,19 @@ impl Sample {
     }
 }
 
-/// The part of a normal distribution below `z`, to seven digits far into the tail (W. J. Cody's kind of
-/// Chebyshev fit, as in Numerical Recipes' `erfcc`).
+/// The part of a standard normal distribution below `z`.
 fn normal_below(z: f64) -> f64 {
-    let x = z.abs() / std::f64::consts::SQRT_2;
-    let t = 1.0 / (1.0 + 0.5 * x);
-    let fit = [
-        -1.26551223,
-        1.00002368,
-        0.37409196,
-        0.09678418,
-        -0.18628806,
-        0.27886807,
-        -1.13520398,
-        1.48851587,
-        -0.82215223,
-        0.17087277,
-    ];
-    let exponent = fit.iter().rev().fold(0.0, |sum, c| sum * t + c);
-    let upper = 0.5 * t * (exponent - x * x).exp();
-    if z < 0.0 { upper } else { 1.0 - upper }
+    0.5 * libm::erfc(-z / std::f64::consts::SQRT_2)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hash::{GOLDEN, mix64};
+    use crate::random::SplitMix64;
 
-    fn random(count: usize, mut seed: u64) -> Vec<u64> {
-        let mut next = || {
-            seed = seed.wrapping_add(GOLDEN);
-            mix64(seed)
-        };
-        (0..count).map(|_| next()).collect()
+    fn random(count: usize, seed: u64) -> Vec<u64> {
+        let mut random = SplitMix64::new(seed);
+        (0..count).map(|_| random.next()).collect()
     }
 
     fn sample(count: usize, rows: f64) -> Sample {

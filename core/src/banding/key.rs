@@ -178,14 +178,14 @@ pub(crate) const fn rotate_low(key: u64, n: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::SplitMix64;
 
     /// Protects the claim that a tree needs to store only its key.
     #[test]
     fn banding_keys_are_bijective_and_keep_distances() {
-        let mut x = 0x9e37_79b9_7f4a_7c15_u64;
-        for n in 0..1000u64 {
-            let y = x;
-            x = x.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(n | 1);
+        let mut random = SplitMix64::new(1);
+        for _ in 0..1000 {
+            let (x, y) = (random.next(), random.next());
             for t in Tree::all() {
                 assert_eq!(t.fingerprint(t.key(x)), x);
                 assert_eq!(t.key(x) ^ t.key(y), t.key(x ^ y));

@@ -34,7 +34,7 @@ mod stats;
 mod storage;
 
 pub use build::{Builder, Built};
-pub use check::{CheckReport, CheckSink, Finding, check};
+pub use check::{CheckSink, Finding, check};
 pub use cost::{SearchCost, random_selectivity, search_cost};
 pub use delete::DeleteStats;
 pub use error::{Error, Result};
@@ -49,5 +49,5 @@ pub use page::{Kind, used_after, used_bytes};
 pub use promote::MaintainStats;
 pub use scan::{Hit, RangeScan};
 pub use schedule::{MAX_DISTANCE, buckets_within, probes, radii};
-pub use stats::{LARGEST_BUCKETS, Stats};
+pub use stats::Stats;
 pub use storage::{Change, Edit, MAX_BODY, MAX_EDITS, MIN_BODY, Pages, WritePage, validate_edits};

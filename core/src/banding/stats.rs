@@ -14,7 +14,7 @@ use super::ranges::Ranges;
 use super::storage::Pages;
 
 /// How many of the largest buckets of a block are listed.
-pub const LARGEST_BUCKETS: usize = 10;
+const LARGEST_BUCKETS: usize = 10;
 
 /// Figures of an index.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -39,7 +39,7 @@ pub struct Stats {
     pub bytes_per_row: f64,
     /// The part of the leaves' room for entries that is in use, 0 to 1.
     pub leaf_fill: f64,
-    /// By block: the largest buckets and their entries, largest first.
+    /// By block: the ten largest buckets and their entries, largest first.
     pub largest: [Vec<(u16, u64)>; BLOCKS],
     /// By block: buckets that are not empty.
     pub filled: [u32; BLOCKS],

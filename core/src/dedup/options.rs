@@ -2,7 +2,7 @@
 //! given.
 
 use super::{Alike, Exact, Keep};
-use crate::evaluate::Kinds;
+use crate::similarity::Kinds;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -204,7 +204,7 @@ pub fn whole(value: &Value) -> Option<u64> {
 }
 
 fn kinds(names: &[String]) -> Result<Kinds, String> {
-    Kinds::of_names(names.iter().map(String::as_str))
+    Kinds::parse(names.iter().map(String::as_str))
         .map_err(|name| format!("unknown kind of particulars: \"{name}\""))
 }
 

@@ -11,10 +11,11 @@
 //! a beta-binomial distribution of the measured mean and variance, raised to
 //! meet the measurement where one pair in a thousand lies.
 
+use super::count::distances;
 use crate::banding::probes;
-use crate::interrupt::{check, checked};
+use crate::fingerprint::hamming;
+use crate::interrupt::checked;
 use crate::random::SplitMix64;
-use crate::signature::hamming;
 
 /// Random pairs measured at most.
 const PAIRS: u64 = 4_000_000;
@@ -77,10 +78,7 @@ impl Background {
             return background;
         }
         if (count as u64) * (count as u64 - 1) / 2 <= PAIRS {
-            for (at, &a) in prints.iter().enumerate() {
-                check();
-                prints[..at].iter().for_each(|&b| background.random[hamming(a, b) as usize] += 1);
-            }
+            background.random = distances(prints);
         } else {
             let mut random = SplitMix64::new(0x5EED);
             for _ in checked(0..PAIRS) {
@@ -189,7 +187,7 @@ mod tests {
 
     fn prints(count: u64) -> Vec<u64> {
         let mut random = SplitMix64::new(1);
-        (0..count).map(|_| random.below(usize::MAX) as u64 ^ (random.below(usize::MAX) as u64) << 1).collect()
+        (0..count).map(|_| random.next()).collect()
     }
 
     /// On random fingerprints the expectation is that of the binomial.

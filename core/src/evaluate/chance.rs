@@ -9,10 +9,12 @@
 //! looking for. So the tail is continued from where there are many pairs: the
 //! logarithm of the share above a similarity falls at least linearly there.
 
+use crate::hash::city64;
 use crate::interrupt;
 use crate::memory::{OrRaise, Room};
-use crate::signature::minhash::element;
-use crate::text::{char_ngrams, compact, normalize_into};
+use crate::random::SplitMix64;
+use crate::similarity::Overlap;
+use crate::text::Ngrams;
 
 /// Random pairs measured at most.
 const PAIRS: u64 = 1_000_000;
@@ -65,7 +67,7 @@ impl Chance {
             return Chance { above, anchors };
         }
         let size = sets.iter().map(|set| set.len() as u64).sum::<u64>() / sets.len() as u64;
-        let mut random = crate::random::SplitMix64::new(0x5EED);
+        let mut random = SplitMix64::new(0x5EED);
         for _ in 0..PAIRS.min(STEPS / (2 * size + 1)) {
             interrupt::check();
             let (a, b) = (random.below(sets.len()), random.below(sets.len()));
@@ -104,30 +106,21 @@ impl Chance {
     }
 }
 
-/// The n-grams of a text's normal form as numbers, `None` if there are none.
+/// The n-grams of a text as numbers, `None` if there are none.
 fn grams(text: &str, n: usize) -> Option<Vec<u64>> {
-    let (mut normal, mut compacted, mut grams) = (String::new(), String::new(), Vec::new());
-    normalize_into(text, &mut normal);
-    compact(&normal, &mut compacted);
-    char_ngrams(&compacted, n.max(1), |gram| {
-        grams.room(1).or_raise();
-        grams.push(element(gram));
-    });
-    grams.sort_unstable();
-    grams.dedup();
-    // Many are kept side by side.
+    let mut grams = Ngrams::of(text).set(n, |gram| city64(gram.as_bytes()));
+    // Many sets are kept side by side.
     grams.shrink_to_fit();
     (!grams.is_empty()).then_some(grams)
 }
 
 fn similarity(a: &[u64], b: &[u64]) -> f64 {
-    crate::signature::sets::Overlap::of_sorted(a, b).jaccard()
+    Overlap::of_sorted(a, b).jaccard()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::SplitMix64;
 
     /// Texts of `length` letters out of an alphabet of `letters`.
     fn texts(count: usize, length: usize, letters: usize) -> Vec<String> {

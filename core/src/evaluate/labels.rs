@@ -88,8 +88,8 @@ impl Labels {
     /// Bytes that it takes, about.
     pub fn memory(&self) -> usize {
         /// A pair in a tree that is two thirds full, and the allocations of its names.
-        const BYTES_A_PAIR: usize = 136;
-        (self.found.len() + self.truth.len()) * BYTES_A_PAIR + self.names
+        const BYTES_PER_PAIR: usize = 136;
+        (self.found.len() + self.truth.len()) * BYTES_PER_PAIR + self.names
     }
 
     /// The counts.

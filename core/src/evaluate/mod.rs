@@ -5,16 +5,12 @@
 
 mod calibrate;
 mod chance;
-mod explain;
+mod count;
 mod labels;
-mod particulars;
-mod similar;
 mod suggest;
 
 pub use calibrate::{Background, Calibration, RadiusRow};
 pub use chance::Chance;
-pub use explain::{Explained, Explanation, Part, explain};
+pub use count::{cumulative, pairs_within};
 pub use labels::{Labels, Score, Verdict};
-pub use particulars::{Kinds, Particular, particulars};
-pub use similar::{SimilarPair, SimilarPairs, similar_pairs};
 pub use suggest::{Profile, Suggestion, TextKind};

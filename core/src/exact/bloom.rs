@@ -1,10 +1,11 @@
 //! Bloom filters (Bloom 1970; P1, 2.2).
 
 use crate::hash::{PaperHash, city64};
+use crate::interrupt::{self, Meter};
 use crate::memory::{OrRaise, filled};
 
 /// The largest number of bits: 512 MiB, what a PostgreSQL value can hold.
-pub const MAX_BITS: u64 = 1 << 32;
+const MAX_BITS: u64 = 1 << 32;
 /// The largest number of hash functions.
 pub const MAX_HASHES: u32 = 64;
 
@@ -66,7 +67,7 @@ impl std::fmt::Display for Shape {
 }
 
 impl Shape {
-    /// A filter of `bits` (1 to [`MAX_BITS`]) with `hashes` functions (1 to
+    /// A filter of `bits` (1 to 2³²) with `hashes` functions (1 to
     /// [`MAX_HASHES`]).
     ///
     /// # Errors
@@ -267,7 +268,7 @@ impl<B: AsRef<[u8]>> Bloom<B> {
     /// How many bits are set.
     pub fn ones(&self) -> u64 {
         let ones_of = |part: &[u8]| {
-            crate::interrupt::check();
+            interrupt::check();
             let (words, rest) = part.as_chunks::<8>();
             let count: u64 = words.iter().map(|word| u64::from(u64::from_le_bytes(*word).count_ones())).sum();
             count + rest.iter().map(|byte| u64::from(byte.count_ones())).sum::<u64>()
@@ -342,6 +343,33 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Bloom<B> {
     fn set_added(&mut self, added: u64) {
         self.bytes.as_mut()[16..24].copy_from_slice(&added.to_le_bytes());
     }
+}
+
+/// P1's repeated filtering: in each of `passes` passes the texts of one share, by their hash, go through the
+/// emptied filter, so that a small filter serves many texts. The verdict of each of `rows` texts, as
+/// [`Bloom::add_under`] gives it. `visit` is called with a row's number once per pass and calls its second
+/// argument with the row's text, if it has one.
+pub fn seen_in_passes(
+    mut filter: Bloom,
+    rule: Rule,
+    passes: u64,
+    rows: usize,
+    mut visit: impl FnMut(usize, &mut dyn FnMut(&[u8])),
+) -> Vec<bool> {
+    let mut verdicts = filled(false, rows).or_raise();
+    let mut meter = Meter::new();
+    for pass in 0..passes {
+        filter.clear();
+        for (row, verdict) in verdicts.iter_mut().enumerate() {
+            meter.work(64);
+            visit(row, &mut |content| {
+                if (city64(content) >> 20) % passes == pass {
+                    *verdict = filter.add_under(content, rule);
+                }
+            });
+        }
+    }
+    verdicts
 }
 
 fn number(stored: &[u8], at: usize) -> u64 {

@@ -93,3 +93,23 @@ proptest! {
         prop_assert_eq!(Bloom::open(merged.bytes().to_vec()).unwrap(), merged);
     }
 }
+
+proptest! {
+    /// Each share of the texts has the verdicts that a filter of its own gives; in one pass they are those of
+    /// the filter itself.
+    #[test]
+    fn passes_are_filters_of_shares(
+        texts in prop::collection::vec(prop::option::of("[a-c]{0,3}"), 0..60), passes in 1u64..6, bits in 8u64..4000,
+        rule in prop::sample::select(vec![Rule::All, Rule::Any]),
+    ) {
+        let empty = || Bloom::new(Shape::new(bits, 2, Hashing::City).unwrap());
+        let mut filters: Vec<Bloom> = (0..passes).map(|_| empty()).collect();
+        let share = |text: &str| ((city64(text.as_bytes()) >> 20) % passes) as usize;
+        let mut seen = |text: &String| filters[share(text)].add_under(text.as_bytes(), rule);
+        let expected: Vec<bool> = texts.iter().map(|text| text.as_ref().is_some_and(&mut seen)).collect();
+        let verdicts = seen_in_passes(empty(), rule, passes, texts.len(), |row, take| {
+            texts[row].iter().for_each(|text| take(text.as_bytes()));
+        });
+        prop_assert_eq!(verdicts, expected);
+    }
+}

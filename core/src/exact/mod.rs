@@ -12,7 +12,7 @@ mod set;
 mod sorted;
 mod trie;
 
-pub use bloom::{Bloom, BloomError, Hashing, MAX_BITS, MAX_HASHES, Rule, Shape, expected_error};
+pub use bloom::{Bloom, BloomError, Hashing, MAX_HASHES, Rule, Shape, expected_error, seen_in_passes};
 pub use set::{ExactSet, Texts};
 pub use sorted::EqualTexts;
-pub use trie::{DigitTrie, dotnet_hash};
+pub use trie::DigitTrie;

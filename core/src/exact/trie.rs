@@ -147,7 +147,7 @@ impl Digits {
 
 /// The hash of a string that P1 ran: `String.GetHashCode` of the 32-bit .NET
 /// Framework 4 (Visual Studio 2010), over UTF-16.
-pub fn dotnet_hash(text: &str) -> i32 {
+fn dotnet_hash(text: &str) -> i32 {
     let step =
         |hash: i32, units: i32| (hash.wrapping_shl(5).wrapping_add(hash).wrapping_add(hash >> 27)) ^ units;
     let mut hashes = [352_654_597i32; 2];

@@ -1,8 +1,8 @@
 //! A bag of features that can be looked at.
 
+use crate::fingerprint::{SimHash, Weight};
 use crate::interrupt;
 use crate::memory::{self, OrRaise, Room};
-use crate::signature::{SimHash, Weight};
 use rustc_hash::FxHashMap;
 
 /// One feature of a text or row.

@@ -3,9 +3,9 @@
 use super::bag::Bag;
 use super::recipe::{TextRecipe, Tokens};
 use super::weigh;
+use crate::fingerprint::SimHash;
 use crate::interrupt::{self, Meter, checked};
 use crate::memory::{self, OrRaise, Room};
-use crate::signature::SimHash;
 use crate::text::{char_ngrams, compact, normalize_into, simplify, strip_markup};
 use rustc_hash::FxHashMap;
 
@@ -217,7 +217,7 @@ impl Extractor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::signature::Weight;
+    use crate::fingerprint::Weight;
     use proptest::prelude::*;
     use serde_json::json;
 

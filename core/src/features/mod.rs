@@ -4,21 +4,19 @@
 mod bag;
 mod corpus;
 mod dictionary;
+mod explain;
 mod extract;
-mod reading;
 mod recipe;
-mod resolve;
 mod row;
 mod stop;
 mod weigh;
-mod written;
 
 pub use bag::{Bag, Feature};
 pub use corpus::{Corpus, CorpusBuilder, Shape, StoredCorpus};
 pub use dictionary::Dictionary;
+pub use explain::{Explained, Explanation, Part, explain};
 pub use extract::Extractor;
-pub use recipe::{Hash, RecipeError, Scheme, TextRecipe, Tokens};
-pub use resolve::{Nowhere, Resolver, missing};
+pub use recipe::{Hash, Nowhere, RecipeError, Resolver, Scheme, TextRecipe, Tokens, missing};
 pub use row::{ColumnRecipe, RowRecipe};
 pub use stop::stop_words;
 pub use weigh::length_weight;

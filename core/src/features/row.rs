@@ -6,13 +6,10 @@
 
 use super::bag::Bag;
 use super::extract::Extractor;
-use super::reading::weight_at;
-use super::recipe::{RecipeError, Scheme, TextRecipe};
-use super::resolve::{Nowhere, Resolver};
-use super::written::kind;
+use super::recipe::{Nowhere, RecipeError, Resolver, Scheme, TextRecipe, kind, weight_at};
+use crate::fingerprint::{SimHash, Weight};
 use crate::hash::city64;
 use crate::interrupt::checked;
-use crate::signature::{SimHash, Weight};
 use serde::Deserialize;
 use serde::de::value::StrDeserializer;
 use serde_json::Value;
@@ -183,7 +180,7 @@ impl ColumnRecipe {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::signature::hamming;
+    use crate::fingerprint::hamming;
     use proptest::prelude::*;
     use serde_json::json;
 

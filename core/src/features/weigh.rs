@@ -1,7 +1,7 @@
 //! What a token weighs.
 
 use super::recipe::{Scheme, TextRecipe};
-use crate::signature::Weight;
+use crate::fingerprint::Weight;
 
 /// P3's weight of a word of `characters` characters, formula (5): the normal
 /// distribution of the lengths of Chinese terms, with its peak at 1.

@@ -1,8 +1,8 @@
 //! Hash functions of features: the bytes hashed are always UTF-8.
 
-mod paper;
+mod string_hashes;
 
-pub use paper::{PaperHash, murmur3_32, murmur3_128};
+pub use string_hashes::{PaperHash, murmur3_32, murmur3_128};
 
 /// CityHash64, version 1.1, of the bytes of `feature`.
 ///

@@ -8,7 +8,7 @@ mod sentences;
 mod simplify;
 
 pub use markup::{Markup, strip_markup};
-pub use ngrams::{char_ngrams, compact};
+pub use ngrams::{Ngrams, PACKED, char_ngrams, compact, pack};
 pub(crate) use normalize::is_spaceless as is_spaceless_char;
 pub use normalize::{normalize, normalize_into};
 pub use segment::{Segmenter, WordError};

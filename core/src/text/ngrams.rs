@@ -1,6 +1,7 @@
 //! Character n-grams of a normal form.
 
-use crate::interrupt::{Meter, checked};
+use super::normalize::normalize_into;
+use crate::interrupt::{self, Meter, checked};
 use crate::memory::{OrRaise, Room};
 
 /// Drops the spaces of the normal form `text` into `out`: n-grams of
@@ -41,6 +42,51 @@ pub fn char_ngrams<'a>(text: &'a str, n: usize, mut each: impl FnMut(&'a str)) {
         }
         start += char_length(bytes[start]);
         end += char_length(bytes[end]);
+    }
+}
+
+/// The sets of character n-grams of texts, by which all measures compare them: those of the normal form
+/// without spaces. Keeps its buffers from one text to the next.
+#[derive(Debug, Default)]
+pub struct Ngrams {
+    normal: String,
+    compact: String,
+}
+
+/// Runs of so many characters fit into one number, 21 bits per character.
+pub const PACKED: usize = 3;
+
+/// An n-gram of up to [`PACKED`] characters as a number; different ones have different numbers, for no
+/// character of a normal form is 0.
+pub fn pack(gram: &str) -> u64 {
+    gram.chars().fold(0, |packed, c| packed << 21 | u64::from(c))
+}
+
+impl Ngrams {
+    /// Those of a text.
+    pub fn of(text: &str) -> Ngrams {
+        let mut ngrams = Ngrams::default();
+        ngrams.read(text);
+        ngrams
+    }
+
+    /// Goes on to another text.
+    pub fn read(&mut self, text: &str) {
+        normalize_into(text, &mut self.normal);
+        compact(&self.normal, &mut self.compact);
+    }
+
+    /// The set of n-grams of `n` characters (at least 1), each as `element` maps it, in ascending order.
+    /// Empty if the text has no characters but punctuation.
+    pub fn set<'a, T: Ord>(&'a self, n: usize, element: impl Fn(&'a str) -> T) -> Vec<T> {
+        let mut grams = Vec::new();
+        grams.room(self.compact.len() / 3 + 1).or_raise();
+        char_ngrams(&self.compact, n.max(1), |gram| {
+            grams.room(1).or_raise();
+            grams.push(element(gram));
+        });
+        interrupt::sort_and_dedup(&mut grams);
+        grams
     }
 }
 

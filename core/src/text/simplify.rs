@@ -29,9 +29,9 @@ pub fn simplify(text: &str) -> String {
     static CONVERTER: OnceLock<Option<OpenCC>> = OnceLock::new();
     /// More than the tables and a conversion take: 0.1 MB and 3 bytes a byte were measured.
     const TABLES: usize = 16 << 20;
-    const BYTES_A_BYTE: usize = 8;
+    const BYTES_PER_BYTE: usize = 8;
     let tables = if CONVERTER.get().is_none() { TABLES } else { 0 };
-    memory::ensure(tables + BYTES_A_BYTE * text.len()).or_raise();
+    memory::ensure(tables + BYTES_PER_BYTE * text.len()).or_raise();
     // The tables are compiled into the crate; that they cannot be read is not
     // to be expected, and no reason to fail.
     match CONVERTER.get_or_init(|| OpenCC::from_config(BuiltinConfig::T2s).ok()) {

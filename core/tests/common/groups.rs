@@ -1,8 +1,8 @@
 //! Data and straightforward references for the tests of `cluster`.
 
 use super::Rng;
-use dedup_core::cluster::Pair;
-use dedup_core::signature::hamming;
+use dedup_core::fingerprint::hamming;
+use dedup_core::groups::Pair;
 
 /// How fingerprints are distributed.
 #[derive(Debug, Clone, Copy)]

@@ -7,10 +7,10 @@ use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::pg::spi::{Argument, for_each};
 use crate::settings::{threads, within_memory_limit, work_memory};
-use dedup_core::cluster::{Between, Growing, Pair, Pairs, Settings};
+use dedup_core::groups::{CrossPairs, IncrementalClusters, Pair, Pairs, Settings};
 use dedup_core::dedup::{Group, Verifier};
 use dedup_core::memory::{OrRaise, Room};
-use dedup_core::signature::hamming;
+use dedup_core::fingerprint::hamming;
 
 /// Candidate pairs verified together.
 const WAITING: usize = 1 << 18;
@@ -27,7 +27,7 @@ struct Grouping<'a, 'j> {
     progress: &'a Progress,
     batch: &'a Batch,
     stored: &'a mut StoredRows<'j>,
-    clusters: Growing<Pair>,
+    clusters: IncrementalClusters<Pair>,
     waiting: Vec<Pair>,
     /// The cluster looked up last (0: none), and its node if it has one.
     asked: (i64, Option<u32>),
@@ -41,8 +41,8 @@ pub(super) fn group<'j>(
     batch: &Batch,
     stored: &mut StoredRows<'j>,
     progress: &Progress,
-) -> Growing<Pair> {
-    let clusters = Growing::new(batch.rows.len());
+) -> IncrementalClusters<Pair> {
+    let clusters = IncrementalClusters::new(batch.rows.len());
     let mut grouping = Grouping {
         job,
         progress,
@@ -128,7 +128,7 @@ impl Grouping<'_, '_> {
         let progress = self.progress;
         progress.stage("finding near fingerprints of earlier rows", "candidate pairs", None);
         let mut host = QueryHost::reporting(progress);
-        let between = unwrap_or_raise(Between::new(settings, new, &mut host));
+        let between = unwrap_or_raise(CrossPairs::new(settings, new, &mut host));
         let chunk = between.chunk();
         // Rows of the result get negative numbers, which are indexes into `rows`: a large group has
         // many more pairs than rows.

@@ -5,7 +5,8 @@ use super::stored::StoredRows;
 use crate::pg::spi::{Argument, execute, for_each};
 use dedup_core::dedup::Stage;
 use dedup_core::interrupt;
-use dedup_core::signature::{hamming, jaccard};
+use dedup_core::fingerprint::hamming;
+use dedup_core::similarity::jaccard;
 use std::collections::HashMap;
 
 /// The new cluster and kept row of the rows of a cluster.

@@ -7,10 +7,10 @@ use super::progress::BatchCounts;
 use super::rewrite::{Change, Compared, compare, rewrite};
 use super::stored::StoredRows;
 use crate::pg::spi::{Argument, execute};
-use dedup_core::cluster::{Growing, Merge, Pair};
+use dedup_core::groups::{IncrementalClusters, Merge, Pair};
 use dedup_core::dedup::{Member, Stage, Standing};
 use dedup_core::interrupt;
-use dedup_core::signature::jaccard;
+use dedup_core::similarity::jaccard;
 use pgrx::datum::Uuid;
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ pub(super) fn write(
     ids: Argument,
     batch: &Batch,
     stored: &mut StoredRows<'_>,
-    clusters: &mut Growing<Pair>,
+    clusters: &mut IncrementalClusters<Pair>,
 ) -> BatchCounts {
     let sets = sets(batch, stored, clusters);
     let mut changes = HashMap::new();
@@ -46,7 +46,7 @@ pub(super) fn write(
 }
 
 /// The sets that have a new row, by their roots.
-fn sets(batch: &Batch, stored: &StoredRows<'_>, clusters: &mut Growing<Pair>) -> HashMap<u32, Set> {
+fn sets(batch: &Batch, stored: &StoredRows<'_>, clusters: &mut IncrementalClusters<Pair>) -> HashMap<u32, Set> {
     let mut sets: HashMap<u32, Set> = HashMap::new();
     for (number, row) in (0u32..).zip(&batch.rows) {
         let root = clusters.root(number);
@@ -84,7 +84,7 @@ fn insert(
     ids: Argument,
     batch: &Batch,
     stored: &mut StoredRows<'_>,
-    clusters: &mut Growing<Pair>,
+    clusters: &mut IncrementalClusters<Pair>,
     sets: &HashMap<u32, Set>,
 ) {
     let old = |keeper: i64| keeper <= batch.base;
@@ -162,7 +162,7 @@ impl Columns {
 }
 
 /// Logs which cluster was absorbed by which, because of which two rows.
-fn log_merges(job: &Job, stored: &mut StoredRows<'_>, clusters: &Growing<Pair>) {
+fn log_merges(job: &Job, stored: &mut StoredRows<'_>, clusters: &IncrementalClusters<Pair>) {
     let merges = clusters.merges();
     if merges.is_empty() {
         return;

@@ -1,0 +1,88 @@
+//! How many pairs of rows there are within each distance, counted.
+
+use crate::external::{Host, Result};
+use crate::fingerprint::hamming;
+use crate::groups::{Pairs, Settings};
+use crate::interrupt::check;
+
+/// Rows up to which all pairs are compared: at most 800 million.
+const ALL_PAIRS: usize = 40_000;
+
+/// The number of pairs of `prints` at each distance, 0 to 64.
+pub(super) fn distances(prints: &[u64]) -> [u64; 65] {
+    let mut counts = [0; 65];
+    for (at, &print) in prints.iter().enumerate() {
+        check();
+        prints[..at].iter().for_each(|&other| counts[hamming(print, other) as usize] += 1);
+    }
+    counts
+}
+
+/// From the counts at each distance those within it.
+pub fn cumulative(mut counts: [u64; 65]) -> [u64; 65] {
+    for distance in 1..counts.len() {
+        counts[distance] += counts[distance - 1];
+    }
+    counts
+}
+
+/// The number of pairs of `prints` within each distance from 0 on: up to 64 for at most 40,000 rows, else up to
+/// `settings.distance`. `on_pair` is called for every pair that the search of many rows finds.
+///
+/// # Errors
+/// A temporary file fails, or there is no memory.
+pub fn pairs_within<H: Host>(
+    prints: &[u64],
+    settings: Settings,
+    host: &mut H,
+    on_pair: impl FnMut(),
+) -> Result<Vec<u64>> {
+    if prints.len() <= ALL_PAIRS {
+        return Ok(cumulative(distances(prints)).to_vec());
+    }
+    search(prints, settings, host, on_pair)
+}
+
+fn search<H: Host>(
+    prints: &[u64],
+    settings: Settings,
+    host: &mut H,
+    mut on_pair: impl FnMut(),
+) -> Result<Vec<u64>> {
+    let mut pairs = Pairs::new(settings);
+    for (&print, row) in prints.iter().zip(0..) {
+        pairs.add(row, print, host)?;
+    }
+    let mut counts = [0; 65];
+    pairs.finish(host, |pair| {
+        counts[pair.distance as usize] += 1;
+        on_pair();
+        Ok(true)
+    })?;
+    Ok(cumulative(counts)[..=settings.distance.min(64) as usize].to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::external::MemoryHost;
+    use crate::random::SplitMix64;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Searching and comparing all count the same.
+        #[test]
+        fn a_search_counts_all_pairs(seed: u64, rows in 0usize..300, bits in 0u32..64, distance in 0u32..=64) {
+            let mut random = SplitMix64::new(seed);
+            let prints: Vec<u64> = (0..rows).map(|_| random.next() >> bits).collect();
+            let settings = Settings { distance, memory: 0, threads: 1 };
+            let all = pairs_within(&prints, settings, &mut MemoryHost, || ()).unwrap();
+            let mut found = 0;
+            let searched = search(&prints, settings, &mut MemoryHost, || found += 1).unwrap();
+            prop_assert_eq!((all.len(), searched.len()), (65, distance as usize + 1));
+            prop_assert_eq!(&all[..=distance as usize], &searched[..]);
+            prop_assert_eq!(found, searched[distance as usize]);
+            prop_assert_eq!(all[64], (rows * rows.saturating_sub(1) / 2) as u64);
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Why two fingerprints are as far apart as they are.
+//!
+//! Bit `b` of a fingerprint is the sign of a sum over the features, each with
+//! its weight for or against. Where two texts differ in a bit, the difference
+//! of the two sums is made by the features that they do not share: shared ones
+//! of equal weight cancel out. A feature's part in a differing bit is the share
+//! of that difference that it makes; its parts over all differing bits add up
+//! to the bits that are its doing, and over all features to the distance.
+
+use super::Bag;
+use crate::fingerprint::{SimHash, hamming};
+use crate::interrupt::{Meter, checked};
+use std::collections::BTreeMap;
+
+/// One feature of either text.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Explained {
+    /// The feature, as [`crate::features::Feature`] has it.
+    pub feature: String,
+    /// All of it.
+    pub whole: Part,
+    /// What each column of a row has of it, by the column's place in the
+    /// recipe.
+    pub columns: BTreeMap<usize, Part>,
+}
+
+/// A feature, or a column's share of it, in both texts.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Part {
+    /// Its weight in the first text, 0 if it is not there.
+    pub weight_a: f64,
+    /// Its weight in the second.
+    pub weight_b: f64,
+    /// How many of the differing bits are its doing; negative if it held
+    /// against the difference.
+    pub bits: f64,
+}
+
+/// The whole comparison.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Explanation {
+    /// Features, those that did most first.
+    pub features: Vec<Explained>,
+    /// The Hamming distance; `None` if a text has no fingerprint.
+    pub distance: Option<u32>,
+}
+
+/// Compares two bags.
+pub fn explain(a: &Bag, b: &Bag) -> Explanation {
+    let mut all: BTreeMap<(&str, u64), Explained> = BTreeMap::new();
+    let weight_a: fn(&mut Part) -> &mut f64 = |part| &mut part.weight_a;
+    for (bag, weight_of) in [(a, weight_a), (b, |part| &mut part.weight_b)] {
+        for feature in checked(bag.features()) {
+            let explained = all.entry((&feature.text, feature.hash)).or_default();
+            *weight_of(&mut explained.whole) = feature.weight.value();
+            for &(column, weight) in &feature.columns {
+                *weight_of(explained.columns.entry(column).or_default()) += weight.value();
+            }
+        }
+    }
+    let (print_a, print_b) = (a.simhash(), b.simhash());
+    let differing = match (print_a, print_b) {
+        (Some(x), Some(y)) => x ^ y,
+        _ => 0,
+    };
+    let (sums_a, sums_b) = (sums(a), sums(b));
+    let mut features: Vec<Explained> = Vec::with_capacity(all.len());
+    for ((text, hash), Explained { mut whole, mut columns, .. }) in checked(all) {
+        // What one unit of weight does: a feature's part is that times the
+        // weights' difference, and so is a column's share of it.
+        let of_one = |bit: usize| {
+            let sign = if hash >> bit & 1 == 1 { 1.0 } else { -1.0 };
+            sign / (sums_b[bit] - sums_a[bit])
+        };
+        let of_one: f64 = (0..64).filter(|bit| differing >> bit & 1 == 1).map(of_one).sum();
+        for part in columns.values_mut().chain([&mut whole]) {
+            part.bits = (part.weight_b - part.weight_a) * of_one;
+        }
+        features.push(Explained { feature: text.to_owned(), whole, columns });
+    }
+    let mut meter = Meter::new();
+    features.sort_by(|Explained { whole: x, .. }, Explained { whole: y, .. }| {
+        meter.work(1);
+        y.bits
+            .abs()
+            .total_cmp(&x.bits.abs())
+            .then((y.weight_a + y.weight_b).total_cmp(&(x.weight_a + x.weight_b)))
+    });
+    Explanation { features, distance: print_a.zip(print_b).map(|(a, b)| hamming(a, b)) }
+}
+
+fn sums(bag: &Bag) -> [f64; 64] {
+    let mut sums = SimHash::new();
+    checked(bag.features()).for_each(|feature| sums.add(feature.hash, feature.weight));
+    sums.sums()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::features::{Extractor, RowRecipe, TextRecipe};
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn compare(a: &str, b: &str) -> Explanation {
+        let recipe = TextRecipe::default();
+        explain(&Extractor::new().bag(a, &recipe), &Extractor::new().bag(b, &recipe))
+    }
+
+    #[test]
+    fn equal_texts_differ_in_nothing() {
+        let same = compare("小区停水三天", "小区停水，三天！");
+        assert_eq!(same.distance, Some(0));
+        assert!(same.features.iter().all(|f| f.whole.bits == 0.0 && f.whole.weight_a == f.whole.weight_b));
+        assert_eq!(compare("", "停水").distance, None);
+    }
+
+    /// A word that moves from one column to the other changes nothing in all,
+    /// and each column says what it had of it.
+    #[test]
+    fn a_feature_of_two_columns_is_divided_between_them() {
+        let recipe = RowRecipe::from_json(&json!({"title": {"tokens": "words"}, "a=b": {"tokens": "words"}}));
+        let recipe = recipe.unwrap();
+        let bag = |first, second| recipe.bag(&mut Extractor::new(), [Some(first), Some(second)]);
+        let compared = explain(&bag("停水", "停水 物业"), &bag("停水 物业", "停水"));
+        assert_eq!(compared.distance, Some(0));
+        let part = |weight_a, weight_b| Part { weight_a, weight_b, bits: 0.0 };
+        let expected = [
+            ("停水", part(2.0, 2.0), [(0, part(1.0, 1.0)), (1, part(1.0, 1.0))]),
+            ("物业", part(1.0, 1.0), [(0, part(0.0, 1.0)), (1, part(1.0, 0.0))]),
+        ];
+        let expected = expected.map(|(feature, whole, columns)| Explained {
+            feature: feature.into(),
+            whole,
+            columns: columns.into(),
+        });
+        assert_eq!(compared.features, expected);
+    }
+
+    proptest! {
+        /// The parts of all features are the distance, and what both texts
+        /// have alike has no part.
+        #[test]
+        fn parts_add_up(a in "[水停电小区业主天]{1,30}", b in "[水停电小区业主天]{1,30}") {
+            let compared = compare(&a, &b);
+            let total: f64 = compared.features.iter().map(|f| f.whole.bits).sum();
+            prop_assert!((total - f64::from(compared.distance.unwrap())).abs() < 1e-6);
+            let alike = compared.features.iter().filter(|f| f.whole.weight_a == f.whole.weight_b);
+            prop_assert!(alike.clone().all(|f| f.whole.bits == 0.0));
+        }
+    }
+}

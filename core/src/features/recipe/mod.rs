@@ -1,0 +1,195 @@
+//! Recipes: what the features of a text are and what they weigh.
+
+mod error;
+mod json;
+mod resolve;
+mod resolver;
+
+pub use error::RecipeError;
+pub(super) use json::kind;
+pub(super) use resolve::weight_at;
+pub use resolver::{Nowhere, Resolver, missing};
+
+use super::corpus::Corpus;
+use super::dictionary::Dictionary;
+use crate::fingerprint::Weight;
+use crate::hash::{PaperHash, city64, murmur3_128};
+use crate::text::{Markup, Segmenter};
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde::de::{self, Deserializer};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// What a text is cut into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Tokens {
+    /// Words: jieba's for Chinese, Unicode's for other scripts.
+    #[serde(rename = "words")]
+    Words,
+    /// Runs of `n` characters.
+    #[serde(rename = "chars")]
+    Chars,
+    /// Both of them in one bag.
+    #[serde(rename = "words+chars")]
+    WordsAndChars,
+    /// Runs of `n` words (P1's shingles).
+    #[serde(rename = "shingles")]
+    Shingles,
+}
+
+/// What a feature that occurs `tf` times weighs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scheme {
+    /// `tf`, its number of occurrences (P2, P4).
+    Tf,
+    /// `1 + ln tf`.
+    Log,
+    /// 1, however often it occurs.
+    One,
+    /// `tf · ln(N / df)`, with the frequencies of a corpus.
+    Tfidf,
+    /// `tf · ln(N / df) · (1 + len(x))`: P3's, which favours words as long as
+    /// terms are.
+    #[serde(rename = "tfidf_len")]
+    TfidfLen,
+}
+
+/// How the features of one text are made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TextRecipe {
+    /// What the text is cut into.
+    pub tokens: Tokens,
+    /// Characters of a character n-gram, words of a shingle; several lengths
+    /// go into one bag.
+    pub n: Vec<usize>,
+    /// Weight of a feature by its frequency.
+    pub scheme: Scheme,
+    /// Factor on every weight: the weight of the column in its row.
+    pub factor: Weight,
+    /// Own weights of some tokens, by normal form; they multiply the scheme's.
+    pub terms: FxHashMap<String, Weight>,
+    /// Tokens to leave out, by normal form.
+    pub stop: FxHashSet<String>,
+    /// Whether jieba may join unknown characters to words.
+    pub hmm: bool,
+    /// The hash of a feature.
+    pub hash: Hash,
+    /// The documents that `tfidf` and `max_df` count.
+    pub corpus: Option<Arc<Corpus>>,
+    /// Tokens that a larger share of the corpus has are left out: the words of
+    /// a form that everybody fills in.
+    pub max_df: Option<f64>,
+    /// Own words for the segmentation.
+    pub dictionary: Option<Arc<Dictionary>>,
+    /// What the text is marked up in.
+    pub markup: Option<Markup>,
+    /// Whether traditional characters become simplified ones.
+    pub simplify: bool,
+}
+
+/// A hash function, by its name in a recipe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Hash {
+    /// `city64`: CityHash64 1.1.
+    #[default]
+    City64,
+    /// `murmur3`: the first half of MurmurHash3's 128 bits (x64, seed 0).
+    Murmur3,
+    /// `bkdr`, …: a string hash of the papers in 64 bits, over UTF-8.
+    Paper(PaperHash),
+    /// `bkdr_utf16`, …: the same hash as Partow's Java computes it, over UTF-16 units.
+    PaperUtf16(PaperHash),
+}
+
+impl Hash {
+    /// The hash of a feature.
+    #[inline]
+    pub fn of(self, feature: &str) -> u64 {
+        match self {
+            Hash::City64 => city64(feature.as_bytes()),
+            Hash::Murmur3 => murmur3_128(feature.as_bytes(), 0)[0],
+            Hash::Paper(hash) => hash.hash64(feature.as_bytes()),
+            Hash::PaperUtf16(hash) => hash.hash64_utf16(feature),
+        }
+    }
+
+    /// The hash of that name.
+    pub fn from_name(name: &str) -> Option<Hash> {
+        match (name, name.strip_suffix("_utf16")) {
+            ("city64", _) => Some(Hash::City64),
+            ("murmur3", _) => Some(Hash::Murmur3),
+            (_, Some(name)) => PaperHash::from_name(name).map(Hash::PaperUtf16),
+            _ => PaperHash::from_name(name).map(Hash::Paper),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Hash {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Hash::from_name(&name).ok_or_else(|| {
+            let papers = PaperHash::ALL.map(|hash| format!("`{}`", hash.name())).join(", ");
+            de::Error::custom(format!(
+                "unknown hash `{name}`, expected `city64`, `murmur3`, or a paper's: {papers}, each also as `…_utf16`"
+            ))
+        })
+    }
+}
+
+impl Default for TextRecipe {
+    /// The recipe of a text for which none was named; its choice is measured
+    /// in `docs/recipes.md`.
+    fn default() -> Self {
+        TextRecipe {
+            tokens: Tokens::WordsAndChars,
+            n: default_n(Tokens::WordsAndChars),
+            scheme: Scheme::Tf,
+            factor: Weight::ONE,
+            terms: FxHashMap::default(),
+            stop: FxHashSet::default(),
+            hmm: false,
+            hash: Hash::City64,
+            corpus: None,
+            max_df: None,
+            dictionary: None,
+            markup: None,
+            simplify: false,
+        }
+    }
+}
+
+impl TextRecipe {
+    /// The recipe that weighs words and n-grams of the default kind by
+    /// `scheme`.
+    ///
+    /// # Errors
+    /// The scheme needs a corpus.
+    pub fn from_scheme(scheme: Scheme) -> Result<TextRecipe, RecipeError> {
+        if scheme.needs_corpus() {
+            return Err(resolve::corpus_needed("weight", scheme));
+        }
+        Ok(TextRecipe { scheme, ..TextRecipe::default() })
+    }
+
+    /// Cuts the recipe's words.
+    pub fn segmenter(&self) -> &Segmenter {
+        self.dictionary.as_ref().map_or_else(|| Segmenter::shared(), |dictionary| dictionary.segmenter())
+    }
+}
+
+impl Scheme {
+    /// Whether it counts documents.
+    pub fn needs_corpus(self) -> bool {
+        matches!(self, Scheme::Tfidf | Scheme::TfidfLen)
+    }
+}
+
+/// The length of n-grams or shingles where none is given.
+fn default_n(tokens: Tokens) -> Vec<usize> {
+    match tokens {
+        Tokens::Words => vec![1],
+        Tokens::Chars | Tokens::Shingles => vec![3],
+        Tokens::WordsAndChars => vec![2],
+    }
+}

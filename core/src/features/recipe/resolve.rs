@@ -1,0 +1,261 @@
+//! From the JSON form to the recipe: defaults, names looked up, numbers checked.
+
+use super::error::RecipeError;
+use super::json::{OneOrMany, SchemeOrFactor, Stop, Written};
+use super::resolver::{Nowhere, Resolver};
+use super::{Scheme, TextRecipe, default_n};
+use crate::features::corpus::Shape;
+use crate::features::stop::StopList;
+use crate::fingerprint::Weight;
+use crate::interrupt::checked;
+use crate::text::normalize;
+use rustc_hash::FxHashSet;
+use serde_json::Value;
+
+/// Largest `n` of n-grams and shingles.
+const MAX_N: u32 = 64;
+
+impl TextRecipe {
+    /// The recipe written as `json`: an object whose keys are all optional.
+    ///
+    /// | key | value | when it is missing |
+    /// |---|---|---|
+    /// | `tokens` | `words`, `chars`, `words+chars`, `shingles` | the corpus's, or that of [`TextRecipe::default`] |
+    /// | `n` | 1 to 64: characters of an n-gram, words of a shingle; a list mixes lengths | 3 for `chars`, 2 for `words+chars`, 3 for `shingles` |
+    /// | `weight` | `tf`, `log`, `one`, `tfidf`, `tfidf_len`, or a number: `tf` times that number | `tf` |
+    /// | `factor` | a number that multiplies every weight | 1 |
+    /// | `terms` | `{"token": number}`: own weights, multiplying the scheme's | none |
+    /// | `stop` | `["token", …]` to leave out; `true`, `"zh"`, `"en"` for built-in lists; `"own@1"` for a dictionary's | none |
+    /// | `hmm` | `true` lets jieba guess unknown words | `false` |
+    /// | `hash` | `city64`, `murmur3`, `bkdr`, …, `bkdr_utf16`, … | `city64` |
+    /// | `corpus` | `"petitions@1"`: whose documents `tfidf` and `max_df` count | none |
+    /// | `max_df` | share of the corpus's documents above which a token is left out | none |
+    /// | `dictionary` | `"petitions@1"`: own words, and stop words | none |
+    /// | `markup` | `html`, `xml`: the text is a document of that kind | plain text |
+    /// | `simplify` | `true`: traditional characters count as simplified ones | `false` |
+    ///
+    /// # Errors
+    /// An unknown key or name, a wrong type, a number out of range. The error
+    /// says where and names what is known.
+    pub fn from_json(json: &Value) -> Result<TextRecipe, RecipeError> {
+        TextRecipe::resolved(json, &Nowhere)
+    }
+
+    /// As [`TextRecipe::from_json`], with corpora and dictionaries from
+    /// `resolver`.
+    ///
+    /// # Errors
+    /// As there, and for a name that the resolver does not know.
+    pub fn resolved(json: &Value, resolver: &dyn Resolver) -> Result<TextRecipe, RecipeError> {
+        TextRecipe::from_written(Written::parse(json)?, resolver)
+    }
+
+    fn from_written(written: Written, resolver: &dyn Resolver) -> Result<TextRecipe, RecipeError> {
+        let default = TextRecipe::default();
+        let corpus = written.corpus.as_deref().map(|name| resolver.corpus(name)).transpose()?;
+        // What the tokens are is the corpus's choice unless the recipe says.
+        let shape = corpus.as_ref().map_or_else(|| Shape::of(&default), |corpus| corpus.shape().clone());
+        let dictionary = written.dictionary.or(shape.dictionary);
+        let dictionary = dictionary.map(|name| resolver.dictionary(&name)).transpose()?;
+        let tokens = written.tokens.unwrap_or(shape.tokens);
+        let n = match written.n {
+            Some(n) => lengths(n)?,
+            None if tokens == shape.tokens => shape.n,
+            None => default_n(tokens),
+        };
+        let (scheme, weight) = match written.weight {
+            None => (default.scheme, 1.0),
+            Some(SchemeOrFactor::Scheme(scheme)) => (scheme, 1.0),
+            Some(SchemeOrFactor::Factor(factor)) => (Scheme::Tf, factor),
+        };
+        let factor = weight_at("factor", written.factor.unwrap_or(1.0))?;
+        let factor = weight_at("weight", weight_at("weight", weight)?.value() * factor.value())?;
+        let terms = checked(written.terms)
+            .map(|(term, weight)| Ok((normalize(&term), weight_at(&format!("terms.{term}"), weight)?)))
+            .collect::<Result<_, RecipeError>>()?;
+        let mut stop = match written.stop {
+            None => FxHashSet::default(),
+            Some(stop) => stop.words(resolver)?,
+        };
+        if let Some(dictionary) = &dictionary {
+            stop.extend(dictionary.stop().iter().cloned());
+        }
+        let recipe = TextRecipe {
+            tokens,
+            n,
+            scheme,
+            factor,
+            terms,
+            stop,
+            hmm: written.hmm.unwrap_or(shape.hmm),
+            hash: written.hash.unwrap_or(default.hash),
+            corpus,
+            max_df: written.max_df,
+            dictionary,
+            markup: written.markup,
+            simplify: written.simplify.unwrap_or(shape.simplify),
+        };
+        recipe.check_corpus()?;
+        Ok(recipe)
+    }
+
+    fn check_corpus(&self) -> Result<(), RecipeError> {
+        if let Some(share) = self.max_df
+            && !(share > 0.0 && share <= 1.0)
+        {
+            return Err(RecipeError {
+                path: "max_df".into(),
+                message: format!("{share} is out of range"),
+                hint: "max_df is the largest share of documents that a token may be in, such as 0.2.".into(),
+            });
+        }
+        match &self.corpus {
+            Some(corpus) => corpus.check(self),
+            None if self.scheme.needs_corpus() => Err(corpus_needed("weight", self.scheme)),
+            None if self.max_df.is_some() => Err(RecipeError {
+                path: "max_df".into(),
+                message: "needs a corpus to count documents in".into(),
+                hint: CORPUS_HINT.into(),
+            }),
+            None => Ok(()),
+        }
+    }
+}
+
+const CORPUS_HINT: &str =
+    "Build one with dedup_corpus_build(name, query) and name it: {\"corpus\": \"name@1\"}.";
+
+/// The error of a scheme that counts documents where no corpus is named.
+pub(super) fn corpus_needed(path: &str, scheme: Scheme) -> RecipeError {
+    let name = serde_json::to_value(scheme).unwrap_or_default();
+    RecipeError {
+        path: path.to_owned(),
+        message: format!("{name} needs a corpus to count documents in"),
+        hint: CORPUS_HINT.into(),
+    }
+}
+
+fn lengths(n: OneOrMany<u32>) -> Result<Vec<usize>, RecipeError> {
+    let given = match n {
+        OneOrMany::One(n) => vec![n],
+        OneOrMany::Many(all) => all,
+    };
+    let wrong = |message: String| RecipeError {
+        path: "n".into(),
+        message,
+        hint: format!("n is a number from 1 to {MAX_N}, or a list of different ones."),
+    };
+    if let Some(n) = given.iter().find(|n| !(1..=MAX_N).contains(n)) {
+        return Err(wrong(format!("{n} is out of range")));
+    }
+    let mut lengths: Vec<usize> = given.iter().map(|&n| n as usize).collect();
+    lengths.sort_unstable();
+    lengths.dedup();
+    if lengths.is_empty() || lengths.len() < given.len() {
+        return Err(wrong("the list is empty or says one length twice".into()));
+    }
+    Ok(lengths)
+}
+
+impl Stop {
+    fn words(self, resolver: &dyn Resolver) -> Result<FxHashSet<String>, RecipeError> {
+        let list = match self {
+            Stop::Words(words) => return Ok(checked(&words).map(|word| normalize(word)).collect()),
+            Stop::BuiltIn(false) => return Ok(FxHashSet::default()),
+            Stop::BuiltIn(true) => StopList::Both,
+            Stop::Named(name) => match StopList::from_name(&name) {
+                Some(list) => list,
+                // The stop words of a dictionary, without its words.
+                None if name.contains('@') => return Ok(resolver.dictionary(&name)?.stop().clone()),
+                None => {
+                    return Err(RecipeError {
+                        path: "stop".into(),
+                        message: format!("there is no stop list \"{name}\""),
+                        hint: format!(
+                            "stop is a list of words, {}, or the name of a dictionary such as \"own@1\".",
+                            StopList::NAMES
+                        ),
+                    });
+                }
+            },
+        };
+        Ok(list.words().map(str::to_owned).collect())
+    }
+}
+
+/// The weight `value`, or an error that says where it stands.
+pub(in crate::features) fn weight_at(path: &str, value: f64) -> Result<Weight, RecipeError> {
+    Weight::new(value).map_err(|error| RecipeError {
+        path: path.into(),
+        message: error.to_string(),
+        hint: format!("A weight is a number from 0 to {}.", Weight::MAX),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::features::Tokens;
+    use serde_json::json;
+
+    #[test]
+    fn an_empty_recipe_is_the_default() {
+        assert_eq!(TextRecipe::from_json(&json!({})), Ok(TextRecipe::default()));
+    }
+
+    #[test]
+    fn every_key_is_read() {
+        let json = json!({"tokens": "shingles", "n": 2, "weight": "log", "factor": 2.5,
+            "terms": {"停 水": 3}, "stop": ["的", "ＯＫ"], "hmm": true, "hash": "city64"});
+        let recipe = TextRecipe::from_json(&json).unwrap();
+        assert_eq!((recipe.tokens, &recipe.n[..], recipe.scheme), (Tokens::Shingles, &[2][..], Scheme::Log));
+        assert_eq!(recipe.factor.value(), 2.5);
+        assert_eq!(recipe.terms["停水"].value(), 3.0);
+        assert!(recipe.stop.contains("ok") && recipe.hmm);
+    }
+
+    #[test]
+    fn a_number_for_weight_is_a_factor_on_term_frequency() {
+        let recipe = TextRecipe::from_json(&json!({"tokens": "chars", "weight": 4})).unwrap();
+        assert_eq!((recipe.scheme, recipe.factor.value(), recipe.n), (Scheme::Tf, 4.0, vec![3]));
+    }
+
+    /// Each message must say where the fault lies and what is known there.
+    #[test]
+    fn faults_are_named() {
+        for (json, part) in [
+            (json!({"token": "words"}), "unknown field `token`, expected one of `tokens`, `n`, `weight`"),
+            (
+                json!({"tokens": "word"}),
+                "\"tokens\": unknown variant `word`, expected one of `words`, `chars`",
+            ),
+            (
+                json!({"weight": "bm25"}),
+                "\"weight\": unknown variant `bm25`, expected one of `tf`, `log`, `one`",
+            ),
+            (json!({"weight": true}), "\"weight\": invalid type: boolean `true`, expected a scheme"),
+            (json!({"weight": -2}), "\"weight\": weight -2 is out of range"),
+            (json!({"factor": 1e300}), "\"factor\": weight 1"),
+            (json!({"terms": {"a": "b"}}), "\"terms.a\": invalid type: string \"b\", expected f64"),
+            (json!({"terms": {"a": -1}}), "\"terms.a\": weight -1 is out of range"),
+            (json!({"stop": [1]}), "\"stop[0]\": invalid type: integer `1`, expected a string"),
+            (json!({"n": 0}), "\"n\": 0 is out of range"),
+            (json!({"n": -1}), "\"n\": invalid value: integer `-1`"),
+            (json!({"hash": "md5"}), "\"hash\": unknown hash `md5`, expected `city64`, `murmur3`"),
+            (json!({"n": [1, 99]}), "\"n\": 99 is out of range"),
+            (json!({"n": [2, 2]}), "\"n\": the list is empty or says one length twice"),
+            (json!({"stop": "fr"}), "\"stop\": there is no stop list \"fr\""),
+            (json!({"weight": "tfidf"}), "\"weight\": \"tfidf\" needs a corpus"),
+            (json!({"max_df": 0.2}), "\"max_df\": needs a corpus"),
+            (json!({"max_df": 2}), "\"max_df\": 2 is out of range"),
+            (json!({"corpus": "petitions"}), "\"corpus\": there is no corpus \"petitions\""),
+            (json!({"dictionary": "own@7"}), "\"dictionary\": there is no dictionary \"own@7\""),
+            (json!({"markup": "rtf"}), "\"markup\": unknown variant `rtf`, expected `html` or `xml`"),
+            (json!(["words"]), "a recipe must be a JSON object, not an array"),
+        ] {
+            let error = TextRecipe::from_json(&json).unwrap_err();
+            assert!(error.to_string().contains(part), "{json}: {error}");
+            assert!(!error.hint.is_empty());
+        }
+    }
+}

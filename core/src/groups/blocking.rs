@@ -1,0 +1,174 @@
+//! How fingerprints are cut into blocks, and which buckets of a block can
+//! hold near ones.
+//!
+//! The generalised pigeonhole of `banding`: if two fingerprints are within
+//! distance d, there is a block i in which they differ in at most r_i bits,
+//! where the r_i + 1 add up to d + 1. Unlike the index, which must do without
+//! knowing its rows, this cuts only the bits in which the rows differ, so that
+//! constant bits do not make hot buckets.
+
+use super::pairs::Span;
+use crate::banding::radii;
+
+/// Blocks of a cut.
+pub(super) const BLOCKS: usize = 4;
+/// The widest block, in bits.
+const WIDEST: u32 = 16;
+
+/// Disjoint blocks of bits, each with its radius (-1: not looked at).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Blocking {
+    pub blocks: [Block; BLOCKS],
+    pub radii: [i32; BLOCKS],
+    /// Bits of each block.
+    pub width: u32,
+}
+
+/// Some bits of a fingerprint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Block {
+    pub mask: u64,
+    /// The mask is one run of bits that starts here.
+    run: Option<u32>,
+}
+
+impl Block {
+    fn new(mask: u64) -> Block {
+        let shift = mask.trailing_zeros() % 64;
+        let ones = mask >> shift;
+        Block { mask, run: (ones & ones.wrapping_add(1) == 0).then_some(shift) }
+    }
+
+    /// The bits of the block, moved together.
+    #[inline]
+    pub fn value(&self, fp: u64) -> usize {
+        match self.run {
+            Some(shift) => ((fp & self.mask) >> shift) as usize,
+            None => {
+                let (mut mask, mut value, mut at) = (self.mask, 0, 0);
+                while mask != 0 {
+                    value |= (fp >> mask.trailing_zeros() & 1) << at;
+                    mask &= mask - 1;
+                    at += 1;
+                }
+                value as usize
+            }
+        }
+    }
+}
+
+impl Blocking {
+    /// A cut of the bits `varying` for pairs within `distance` among `rows`
+    /// rows, or `None` if comparing all with all is cheaper.
+    ///
+    /// Blocks are never so wide that most buckets would be empty. A block that
+    /// leaves bits out is still exact: fewer bits differ less.
+    pub fn choose(varying: u64, distance: u32, left: usize, right: usize) -> Option<Blocking> {
+        let rows = left.max(right).max(2);
+        let width = (varying.count_ones() / BLOCKS as u32).min(WIDEST).min(rows.ilog2() + 1);
+        if width == 0 {
+            return None;
+        }
+        let radii = radii(distance);
+        let share = varying.count_ones() / BLOCKS as u32;
+        let mut rest = varying;
+        let blocks = std::array::from_fn(|_| {
+            let mut mask = 0;
+            for taken in 0..share {
+                let top = 1 << 63 >> rest.leading_zeros();
+                rest &= !top;
+                if taken < width {
+                    mask |= top;
+                }
+            }
+            Block::new(mask)
+        });
+        let buckets = f64::from(1 << width);
+        let (left, right) = (left as f64, right as f64);
+        let block_cost = |radius: &i32| {
+            let ball = f64::from(ball_size(width, *radius));
+            // Prices in comparisons: sorting a row in, looking into a bucket.
+            8.0 * (left + right) + 4.0 * left.min(buckets) * ball + left * right * ball / buckets
+        };
+        let cost: f64 = radii.iter().filter(|radius| **radius >= 0).map(block_cost).sum();
+        (cost < left * right).then_some(Blocking { blocks, radii, width })
+    }
+
+    /// The share of the work that each block is likely to be.
+    pub fn spans(&self) -> [Span; BLOCKS] {
+        let work = self.radii.map(|radius| f64::from(ball_size(self.width, radius)));
+        let all: f64 = work.iter().sum();
+        let mut from = 0.0;
+        work.map(|work| {
+            let span = Span { from, to: from + work / all };
+            from = span.to;
+            span
+        })
+    }
+
+    /// The first block in which two fingerprints, that differ in the bits
+    /// `differing`, are within its radius. Each pair is reported there only.
+    #[inline]
+    pub fn first(&self, differing: u64) -> Option<usize> {
+        let near = |i: &usize| (differing & self.blocks[*i].mask).count_ones() as i32 <= self.radii[*i];
+        (0..BLOCKS).find(near)
+    }
+}
+
+fn ball_size(width: u32, radius: i32) -> u32 {
+    let Ok(radius) = u32::try_from(radius) else { return 0 };
+    let mut binomial = 1u64;
+    let mut sum = 0;
+    for k in 0..=u64::from(radius.min(width)) {
+        sum += binomial;
+        binomial = binomial * (u64::from(width) - k) / (k + 1);
+    }
+    sum as u32
+}
+
+/// The values of `width` bits with at most `radius` ones: what to flip in a
+/// bucket's number to get those near it.
+pub(super) fn ball(width: u32, radius: i32) -> Vec<u32> {
+    let within = |value: &u32| value.count_ones() as i32 <= radius;
+    (0..1u32 << width).filter(within).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::SplitMix64;
+
+    /// Protects exactness: the blocks are disjoint and every difference within
+    /// the distance has a first block, whatever bits vary.
+    #[test]
+    fn every_near_difference_has_a_block() {
+        let mut random = SplitMix64::new(1);
+        for varying in [u64::MAX, 0xffff_ffff_ffff, 0x1111_1111_1111_1111, 0x8000_0f00_0000_0fff] {
+            for distance in 0..20 {
+                let Some(cut) = Blocking::choose(varying, distance, 1 << 20, 1 << 20) else { continue };
+                let all = cut.blocks.iter().fold(0, |all, block| {
+                    assert_eq!(all & block.mask, 0);
+                    all | block.mask
+                });
+                assert_eq!(all & !varying, 0);
+                for _ in 0..500 {
+                    let mut differing = 0u64;
+                    for _ in 0..distance {
+                        differing |= 1 << random.below(64);
+                    }
+                    assert!(cut.first(differing & varying).is_some());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn values_are_the_bits_moved_together() {
+        assert_eq!(Block::new(0xff00).value(0xabcd), 0xab);
+        assert_eq!(Block::new(0xf00f).value(0xabcd), 0xad);
+        assert_eq!(Block::new(1 << 63).value(u64::MAX), 1);
+        assert_eq!(Block::new(u64::MAX).value(77), 77);
+        assert_eq!(ball(4, 1), [0, 1, 2, 4, 8]);
+        assert_eq!((ball(4, -1), ball_size(16, 2), ball_size(16, -1)), (vec![], 137, 0));
+    }
+}

@@ -1,0 +1,97 @@
+//! Pairs of some rows with others that come a chunk at a time: new rows with
+//! all those that are there already.
+
+use super::pairs::{Pair, Settings, Span, all_of};
+use super::parallel::Task;
+use super::rows::{Row, Rows};
+use crate::external::{Host, Result};
+use crate::memory;
+
+/// Rows that wait for others to be compared with.
+pub struct CrossPairs {
+    settings: Settings,
+    rows: Rows,
+}
+
+impl CrossPairs {
+    /// Rows as (name, fingerprint).
+    ///
+    /// # Errors
+    /// What the host fails with.
+    pub fn new<H: Host>(settings: Settings, rows: &[(i64, u64)], host: &mut H) -> Result<CrossPairs> {
+        let rows = sorted(rows, settings.threads, host)?;
+        Ok(CrossPairs { settings, rows })
+    }
+
+    /// How many others to bring at a time so that the work fits in memory, as
+    /// far as these rows leave any.
+    pub fn chunk(&self) -> usize {
+        const LEAST: usize = 1 << 13;
+        (self.settings.memory / super::pairs::BYTES_PER_ROW).saturating_sub(self.rows.fps.len()).max(LEAST)
+    }
+
+    /// Finds the pairs of one of these rows with one of the others, each once,
+    /// in no particular order; `sink` says whether it wants more. True if there
+    /// is no more.
+    ///
+    /// # Errors
+    /// What the host or the sink fails with.
+    pub fn with<H: Host>(
+        &self,
+        others: &[(i64, u64)],
+        host: &mut H,
+        mut sink: impl FnMut(Pair) -> Result<bool>,
+    ) -> Result<bool> {
+        let Settings { distance, threads, .. } = self.settings;
+        let others = sorted(others, threads, host)?;
+        let task =
+            Task { left: &self.rows.fps, right: Some(&others.fps), distance, threads, span: Span::ALL };
+        task.run(host, &mut |_, hits| all_of(&self.rows, &others, hits, &mut sink))
+    }
+}
+
+fn sorted<H: Host>(rows: &[(i64, u64)], threads: usize, host: &mut H) -> Result<Rows> {
+    Rows::new(memory::collect(rows.iter().map(|&(id, fp)| Row { fp, id }))?, threads, host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::external::MemoryHost;
+    use crate::fingerprint::hamming;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Every pair of the two sides, once, whatever the chunks: few values,
+        /// so that many are equal, and skewed ones.
+        #[test]
+        fn equals_brute_force(
+            new in prop::collection::vec(0u64..600, 0..60),
+            old in prop::collection::vec(0u64..600, 0..200),
+            spread in prop::sample::select(vec![1u64, 0x9e37_79b9_7f4a_7c15, 1 << 40]),
+            distance in 0u32..12, chunk in 1usize..200, threads in 1usize..3,
+        ) {
+            let named = |values: &[u64], from: i64| -> Vec<(i64, u64)> {
+                values.iter().zip(from..).map(|(&value, id)| (id, value.wrapping_mul(spread))).collect()
+            };
+            let (new, old) = (named(&new, 1000), named(&old, 0));
+            let mut truth = Vec::new();
+            for &(a, x) in &old {
+                for &(b, y) in &new {
+                    if hamming(x, y) <= distance {
+                        truth.push(Pair { a, b, distance: hamming(x, y) });
+                    }
+                }
+            }
+            let settings = Settings { distance, memory: 0, threads };
+            let between = CrossPairs::new(settings, &new, &mut MemoryHost).unwrap();
+            let mut found = Vec::new();
+            for part in old.chunks(chunk) {
+                between.with(part, &mut MemoryHost, |pair| { found.push(pair); Ok(true) }).unwrap();
+            }
+            found.sort_unstable();
+            truth.sort_unstable();
+            prop_assert_eq!(found, truth);
+        }
+    }
+}

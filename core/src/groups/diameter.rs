@@ -1,0 +1,99 @@
+//! Components that do not grow beyond a diameter.
+
+use super::union_find::UnionFind;
+use crate::fingerprint::hamming;
+use crate::interrupt::Meter;
+use crate::memory::{self, Room};
+
+/// Disjoint sets of rows, none of which holds two rows whose fingerprints are
+/// farther apart than the diameter. 16 bytes a row.
+pub(super) struct DiameterSets<'f> {
+    fps: &'f [u64],
+    diameter: u32,
+    sets: UnionFind,
+    /// The members of a set are a ring.
+    next: Vec<u32>,
+    /// The bits in which members of a set differ, at its root.
+    varying: Vec<u64>,
+    /// The fingerprints of the set that is compared.
+    theirs: Vec<u64>,
+    meter: Meter,
+}
+
+impl<'f> DiameterSets<'f> {
+    pub fn new(fps: &'f [u64], diameter: u32) -> memory::Result<DiameterSets<'f>> {
+        Ok(DiameterSets {
+            fps,
+            diameter,
+            sets: UnionFind::new(fps.len()),
+            next: memory::collect(0..fps.len() as u32)?,
+            varying: memory::filled(0, fps.len())?,
+            theirs: Vec::new(),
+            meter: Meter::new(),
+        })
+    }
+
+    /// The roots of the sets of two rows, if these are two sets that may be one.
+    pub fn may_join(&mut self, a: u32, b: u32) -> memory::Result<Option<(u32, u32)>> {
+        let (a, b) = (self.sets.find(a), self.sets.find(b));
+        if a == b {
+            return Ok(None);
+        }
+        // Most often no two rows can differ in more bits than vary at all.
+        let fits = self.varying_of_both(a, b).count_ones() <= self.diameter || self.all_near(a, b)?;
+        Ok(fits.then_some((a, b)))
+    }
+
+    /// Makes one set of two, which [`DiameterSets::may_join`] has given.
+    pub fn join(&mut self, (a, b): (u32, u32)) {
+        self.varying[a.min(b) as usize] = self.varying_of_both(a, b);
+        self.sets.union(a, b);
+        self.next.swap(a as usize, b as usize);
+    }
+
+    pub fn into_sets(self) -> UnionFind {
+        self.sets
+    }
+
+    fn varying_of_both(&self, a: u32, b: u32) -> u64 {
+        let (a, b) = (a as usize, b as usize);
+        self.varying[a] | self.varying[b] | self.fps[a] ^ self.fps[b]
+    }
+
+    /// Whether every row of one set is near every row of the other.
+    fn all_near(&mut self, a: u32, b: u32) -> memory::Result<bool> {
+        let mut theirs = std::mem::take(&mut self.theirs);
+        theirs.clear();
+        for row in self.ring(b) {
+            theirs.room(1)?;
+            theirs.push(self.fps[row as usize]);
+        }
+        theirs.sort_unstable();
+        theirs.dedup();
+        let mut meter = self.meter.clone();
+        meter.work(theirs.len());
+        let mut near = true;
+        for row in self.ring(a) {
+            let fp = self.fps[row as usize];
+            // Some hundred comparisons take as long as other steps do.
+            meter.work(1 + theirs.len() / 256);
+            if theirs.iter().any(|&their| hamming(their, fp) > self.diameter) {
+                near = false;
+                break;
+            }
+        }
+        (self.theirs, self.meter) = (theirs, meter);
+        Ok(near)
+    }
+
+    /// The members of the set of `row`.
+    fn ring(&self, row: u32) -> impl Iterator<Item = u32> + '_ {
+        let mut at = Some(row);
+        std::iter::from_fn(move || {
+            let member = at?;
+            let next = self.next[member as usize];
+            at = (next != row).then_some(next);
+            Some(member)
+        })
+    }
+}

@@ -1,0 +1,151 @@
+//! Clusters that keep their names while rows arrive.
+
+use super::union_find::UnionFind;
+use crate::memory::{self, OrRaise, Room};
+use std::collections::HashMap;
+
+/// Two clusters that had become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Merge<B> {
+    /// The older one, which stays.
+    pub kept: i64,
+    /// The younger one, which ended.
+    pub absorbed: i64,
+    /// What was given as the reason.
+    pub because: B,
+}
+
+/// New rows and the clusters that they touch. A cluster is named by the number
+/// of the first row it ever had, so the lesser of two names is the older.
+#[derive(Debug, Default)]
+pub struct IncrementalClusters<B> {
+    /// New rows first, then clusters: a set with a new row has one as its root.
+    sets: UnionFind,
+    /// The node of a cluster.
+    nodes: HashMap<i64, u32>,
+    /// The oldest cluster of a set, at its root.
+    oldest: Vec<Option<i64>>,
+    merges: Vec<Merge<B>>,
+}
+
+impl<B> IncrementalClusters<B> {
+    /// So many new rows, each alone.
+    pub fn new(rows: usize) -> IncrementalClusters<B> {
+        IncrementalClusters {
+            sets: UnionFind::new(rows),
+            nodes: HashMap::new(),
+            oldest: memory::filled(None, rows).or_raise(),
+            merges: Vec::new(),
+        }
+    }
+
+    /// The node that stands for a cluster, to join rows with.
+    pub fn cluster(&mut self, name: i64) -> u32 {
+        self.nodes.room(1).or_raise();
+        self.oldest.room(1).or_raise();
+        *self.nodes.entry(name).or_insert_with(|| {
+            self.oldest.push(Some(name));
+            self.sets.push()
+        })
+    }
+
+    /// The node of a cluster that was touched.
+    pub fn find_cluster(&self, name: i64) -> Option<u32> {
+        self.nodes.get(&name).copied()
+    }
+
+    /// The node by which the set of a row or cluster is known: its first new
+    /// row, if it has any.
+    pub fn root(&mut self, node: u32) -> u32 {
+        self.sets.find(node)
+    }
+
+    /// The name that the set had before, if it had one.
+    pub fn name(&mut self, node: u32) -> Option<i64> {
+        let root = self.root(node);
+        self.oldest[root as usize]
+    }
+
+    /// Makes one set of two. If both had a name, the older one stays and the
+    /// merge is noted.
+    pub fn join(&mut self, a: u32, b: u32, because: B) {
+        let (x, y) = (self.name(a), self.name(b));
+        if !self.sets.union(a, b) {
+            return;
+        }
+        let root = self.root(a) as usize;
+        self.oldest[root] = x.into_iter().chain(y).min();
+        if let (Some(x), Some(y)) = (x, y) {
+            self.merges.room(1).or_raise();
+            self.merges.push(Merge { kept: x.min(y), absorbed: x.max(y), because });
+        }
+    }
+
+    /// The clusters that were touched.
+    pub fn clusters(&self) -> Vec<i64> {
+        let mut names = memory::collect(self.nodes.keys().copied()).or_raise();
+        names.sort_unstable();
+        names
+    }
+
+    /// Every merge, in the order in which they happened: a cluster that was
+    /// kept in one may be absorbed in a later one.
+    pub fn merges(&self) -> &[Merge<B>] {
+        &self.merges
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Batches of rows, of any size: the clusters are those of all edges at
+        /// once, each named by its first row; a name changes by a merge only,
+        /// and the merges alone lead from the names of one batch to the next's.
+        #[test]
+        fn batches_equal_the_whole(
+            rows in 1usize..40,
+            edges in prop::collection::vec((0usize..40, 0usize..40), 0..60),
+            sizes in prop::collection::vec(1usize..9, 40),
+        ) {
+            let edges: Vec<_> = edges.iter().map(|&(a, b)| (a % rows, b % rows)).collect();
+            let mut names: Vec<i64> = Vec::new();
+            for size in sizes {
+                let (base, new) = (names.len(), size.min(rows - names.len()));
+                let mut growing = IncrementalClusters::new(new);
+                for &(a, b) in &edges {
+                    let (a, b) = (a.min(b), a.max(b));
+                    if b < base || b >= base + new {
+                        continue;
+                    }
+                    let other = if a < base { growing.cluster(names[a]) } else { (a - base) as u32 };
+                    growing.join((b - base) as u32, other, (a, b));
+                }
+                let mut replayed = names.clone();
+                for merge in growing.merges().to_vec() {
+                    prop_assert!(merge.kept < merge.absorbed);
+                    replayed.iter_mut().filter(|name| **name == merge.absorbed).for_each(|name| *name = merge.kept);
+                }
+                let renamed: Vec<i64> = names.iter().map(|&name| {
+                    let node = growing.cluster(name);
+                    growing.name(node).unwrap()
+                }).collect();
+                prop_assert_eq!(&renamed, &replayed);
+                names = renamed;
+                for row in 0..new as u32 {
+                    let name = growing.name(row).unwrap_or_else(|| base as i64 + i64::from(growing.root(row)));
+                    names.push(name);
+                }
+            }
+            prop_assume!(names.len() == rows);
+            let mut whole = UnionFind::new(rows);
+            for &(a, b) in &edges {
+                whole.union(a as u32, b as u32);
+            }
+            let truth: Vec<i64> = (0..rows as u32).map(|row| i64::from(whole.find(row))).collect();
+            prop_assert_eq!(names, truth);
+        }
+    }
+}

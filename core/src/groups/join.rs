@@ -1,0 +1,268 @@
+//! Near pairs between two lists of fingerprints.
+//!
+//! A cut sorts both lists into buckets; only buckets near each other are
+//! compared, all with all when they are small, else by a cut of the bits that
+//! are left: that is what keeps a hot bucket (a template by the hundred
+//! thousand) from being quadratic.
+
+use super::blocking::{BLOCKS, Blocking, ball};
+use super::rows::ROWS_PER_CHECK;
+use crate::memory::{OrRaise, Room, filled};
+
+/// Lists with fewer comparisons than this are compared all with all.
+const SMALL: usize = 1 << 15;
+/// Deliver hits when there are so many.
+const FULL: usize = 4096;
+/// Deliver, to be interrupted, after so many comparisons.
+const LONG: usize = 1 << 22;
+/// Fingerprints compared at once.
+const LANES: usize = 16;
+
+/// A pair: the numbers of its rows on the left and on the right.
+pub(super) type Hit = (u32, u32);
+
+/// The work must end: an interrupt, an error, or nobody wants more.
+#[derive(Debug)]
+pub(super) struct Stop;
+
+/// Fingerprints and their numbers.
+#[derive(Clone, Copy)]
+pub(super) struct Side<'a> {
+    pub fps: &'a [u64],
+    pub at: &'a [u32],
+}
+
+/// A side sorted by the value of a block.
+pub(super) struct Split {
+    fps: Vec<u64>,
+    at: Vec<u32>,
+    starts: Vec<u32>,
+}
+
+impl Split {
+    /// Sorts `fps` by block `block` of the cut; `number` names the rows. `check`
+    /// is asked every few milliseconds whether to go on.
+    pub fn new<E>(
+        cut: &Blocking,
+        block: usize,
+        fps: &[u64],
+        number: impl Fn(usize) -> u32,
+        mut check: impl FnMut() -> Result<(), E>,
+    ) -> Result<Split, E> {
+        let block = &cut.blocks[block];
+        let mut starts = vec![0u32; (1 << cut.width) + 2];
+        for part in fps.chunks(ROWS_PER_CHECK) {
+            part.iter().for_each(|&fp| starts[block.value(fp) + 2] += 1);
+            check()?;
+        }
+        for i in 2..starts.len() {
+            starts[i] += starts[i - 1];
+        }
+        let mut split =
+            Split { fps: filled(0, fps.len()).or_raise(), at: filled(0, fps.len()).or_raise(), starts };
+        for (i, &fp) in fps.iter().enumerate() {
+            if i % ROWS_PER_CHECK == 0 {
+                check()?;
+            }
+            let next = &mut split.starts[block.value(fp) + 1];
+            split.fps[*next as usize] = fp;
+            split.at[*next as usize] = number(i);
+            *next += 1;
+        }
+        Ok(split)
+    }
+
+    /// The rows of a bucket.
+    #[inline]
+    pub fn bucket(&self, value: usize) -> Side<'_> {
+        let range = self.starts[value] as usize..self.starts[value + 1] as usize;
+        Side { fps: &self.fps[range.clone()], at: &self.at[range] }
+    }
+
+    /// How many buckets there are, empty ones included.
+    pub fn buckets(&self) -> usize {
+        self.starts.len() - 2
+    }
+}
+
+/// Takes hits. The vector is emptied.
+pub(super) trait Deliver {
+    fn deliver(&mut self, hits: &mut Vec<Hit>) -> Result<(), Stop>;
+}
+
+/// One thread's state of a join.
+pub(super) struct Joiner<'d> {
+    distance: u32,
+    /// The cuts above, and the block of each that this is in.
+    path: Vec<(Blocking, usize)>,
+    hits: Vec<Hit>,
+    compared: usize,
+    /// Half of each fingerprint on the right.
+    halves: Vec<u32>,
+    out: &'d mut dyn Deliver,
+}
+
+impl<'d> Joiner<'d> {
+    pub fn new(distance: u32, out: &'d mut dyn Deliver) -> Self {
+        Joiner { distance, path: Vec::new(), hits: Vec::new(), compared: 0, halves: Vec::new(), out }
+    }
+
+    /// Says that what follows is in `block` of `cut`.
+    pub fn enter(&mut self, cut: Blocking, block: usize) {
+        self.path.push((cut, block));
+    }
+
+    /// Delivers what is left.
+    pub fn finish(mut self) -> Result<(), Stop> {
+        self.flush()
+    }
+
+    fn flush(&mut self) -> Result<(), Stop> {
+        self.compared = 0;
+        self.out.deliver(&mut self.hits)
+    }
+
+    /// Joins bucket `value` of the left with those near it on the right.
+    /// `same`: left and right are one list, of which each pair is wanted once.
+    pub fn bucket(
+        &mut self,
+        left: &Split,
+        right: &Split,
+        value: usize,
+        near: &[u32],
+        same: bool,
+    ) -> Result<(), Stop> {
+        let mine = left.bucket(value);
+        if mine.fps.is_empty() {
+            return Ok(());
+        }
+        self.compared += near.len();
+        for &flipped in near {
+            let other = value ^ flipped as usize;
+            if same && other < value {
+                continue;
+            }
+            let theirs = right.bucket(other);
+            if !theirs.fps.is_empty() {
+                self.join(mine, theirs, same && other == value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// All pairs of two lists (of one list with itself: `same`).
+    pub fn join(&mut self, left: Side<'_>, right: Side<'_>, same: bool) -> Result<(), Stop> {
+        if left.fps.len() * right.fps.len() <= SMALL {
+            return self.compare(left, right, same);
+        }
+        let used = self.used();
+        // Inside a bucket the used bits are constant on either side, but may differ between them: by
+        // so many bits less may the others.
+        let spent = ((left.fps[0] ^ right.fps[0]) & used).count_ones();
+        let Some(budget) = self.distance.checked_sub(spent) else { return Ok(()) };
+        let free = varying(left.fps, right.fps) & !used;
+        match Blocking::choose(free, budget, left.fps.len(), right.fps.len()) {
+            Some(cut) => self.join_by(cut, left, right, same),
+            None => self.compare(left, right, same),
+        }
+    }
+
+    /// The bits by which the cuts above have sorted.
+    fn used(&self) -> u64 {
+        self.path.iter().fold(0, |used, (cut, block)| used | cut.blocks[*block].mask)
+    }
+
+    fn join_by(&mut self, cut: Blocking, left: Side<'_>, right: Side<'_>, same: bool) -> Result<(), Stop> {
+        for block in (0..BLOCKS).filter(|block| cut.radii[*block] >= 0) {
+            let near = ball(cut.width, cut.radii[block]);
+            let mine = Split::new(&cut, block, left.fps, |i| left.at[i], || self.flush())?;
+            let theirs = match same {
+                true => None,
+                false => Some(Split::new(&cut, block, right.fps, |i| right.at[i], || self.flush())?),
+            };
+            self.path.push((cut.clone(), block));
+            for value in 0..mine.buckets() {
+                self.bucket(&mine, theirs.as_ref().unwrap_or(&mine), value, &near, same)?;
+            }
+            self.path.pop();
+        }
+        Ok(())
+    }
+
+    /// Compares all with all. Most pairs are told from a half of their bits,
+    /// [`LANES`] at a time.
+    pub fn compare(&mut self, left: Side<'_>, right: Side<'_>, same: bool) -> Result<(), Stop> {
+        let mut halves = std::mem::take(&mut self.halves);
+        // The half that the cuts above have used less of.
+        let used = self.used();
+        let shift = if (used as u32).count_ones() <= ((used >> 32) as u32).count_ones() { 0 } else { 32 };
+        let half = |fp: u64| (fp >> shift) as u32;
+        halves.clear();
+        halves.room(right.fps.len() + LANES).or_raise();
+        halves.extend(right.fps.iter().map(|&fp| half(fp)));
+        halves.extend(std::iter::repeat_n(right.fps.first().map_or(0, |&fp| !half(fp)), LANES));
+
+        for (i, &fp) in left.fps.iter().enumerate() {
+            let mut from = if same { i + 1 } else { 0 };
+            while from < right.fps.len() {
+                let to = (from + LANES).min(right.fps.len());
+                let lanes = halves[from..].first_chunk::<LANES>().expect("padded above");
+                let candidate = match self.distance {
+                    0 => any_within::<0>(half(fp), lanes),
+                    1 => any_within::<1>(half(fp), lanes),
+                    2 => any_within::<2>(half(fp), lanes),
+                    3 => any_within::<3>(half(fp), lanes),
+                    d @ 4..=7 => any_counted(half(fp), lanes, d),
+                    d => right.fps[from..to].iter().fold(false, |any, &b| any | ((fp ^ b).count_ones() <= d)),
+                };
+                if candidate {
+                    for j in from..to {
+                        self.consider(fp ^ right.fps[j], (left.at[i], right.at[j]));
+                    }
+                }
+                from = to;
+            }
+            self.compared += right.fps.len();
+            if self.hits.len() >= FULL || self.compared >= LONG {
+                self.flush()?;
+            }
+        }
+        self.halves = halves;
+        Ok(())
+    }
+
+    /// Takes a pair that is near, and found here first.
+    #[inline]
+    fn consider(&mut self, differing: u64, hit: Hit) {
+        if differing.count_ones() <= self.distance
+            && self.path.iter().all(|(cut, block)| cut.first(differing) == Some(*block))
+        {
+            self.hits.room(1).or_raise();
+            self.hits.push(hit);
+        }
+    }
+}
+
+/// Whether any lane differs from `half` in at most `D` bits: clear the lowest
+/// set bit `D` times and see whether nothing is left.
+#[inline]
+fn any_within<const D: u32>(half: u32, lanes: &[u32; LANES]) -> bool {
+    lanes.iter().fold(false, |any, lane| {
+        let mut differing = lane ^ half;
+        for _ in 0..D {
+            differing &= differing.wrapping_sub(1);
+        }
+        any | (differing == 0)
+    })
+}
+
+#[inline]
+fn any_counted(half: u32, lanes: &[u32; LANES], distance: u32) -> bool {
+    lanes.iter().fold(false, |any, lane| any | ((lane ^ half).count_ones() <= distance))
+}
+
+/// The bits that are not the same in all of both lists.
+pub(super) fn varying(left: &[u64], right: &[u64]) -> u64 {
+    let first = left.first().or(right.first()).copied().unwrap_or(0);
+    left.iter().chain(right).fold(0, |varying, fp| varying | (fp ^ first))
+}

@@ -1,0 +1,258 @@
+//! Pairs of more rows than fit in memory.
+//!
+//! For each block of the cut the rows are spread over partitions by the top
+//! bits of the block. A pair whose first block it is lies in two partitions
+//! whose numbers differ in no more bits than the block's radius; such
+//! partitions are loaded, a chunk of each at a time, and joined in memory. A
+//! partition that a hot bucket has made too large is many chunks, and they
+//! are joined each with each.
+
+use super::blocking::{BLOCKS, Blocking};
+use super::pairs::{BYTES_PER_ROW, Settings, Sink, Span, all_of, equal_pairs};
+use super::parallel::Task;
+use super::rows::{Row, Rows};
+use crate::external::{Host, Phase, Reader, Record, Result, Run, Runs, Spill, decode, encode};
+use crate::interrupt::Meter;
+use crate::memory::{self, Room};
+
+/// All rows in a file, in the order in which they came.
+pub(super) struct Files<F> {
+    all: Runs<F>,
+    parts: Vec<Run>,
+    count: u64,
+    /// The first fingerprint and the bits in which others differ from it.
+    first: Option<u64>,
+    varying: u64,
+}
+
+/// Bytes that are read at a time.
+const READ: usize = 1 << 14;
+
+impl<F: Spill> Files<F> {
+    pub fn new(all: F) -> Files<F> {
+        Files { all: Runs::new(all), parts: Vec::new(), count: 0, first: None, varying: 0 }
+    }
+
+    pub fn append(&mut self, rows: &[Row]) -> Result<()> {
+        for row in rows {
+            self.varying |= row.fp ^ *self.first.get_or_insert(row.fp);
+        }
+        self.parts.room(1)?;
+        self.parts.push(self.all.write(rows)?);
+        self.count += rows.len() as u64;
+        Ok(())
+    }
+
+    /// Calls `each` with all rows.
+    fn scan(&mut self, mut each: impl FnMut(Row) -> Result<()>) -> Result<()> {
+        let mut meter = Meter::new();
+        for &part in &self.parts {
+            let mut reader = Reader::new(part, READ);
+            while let Some(row) = reader.next(&mut self.all)? {
+                meter.work(1);
+                each(row)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds all pairs.
+    pub fn join<H: Host<File = F>>(
+        &mut self,
+        settings: &Settings,
+        host: &mut H,
+        sink: Sink<'_>,
+    ) -> Result<bool> {
+        let n = self.count as usize;
+        let Some(cut) = Blocking::choose(self.varying, settings.distance, n, n) else {
+            let everything = self.spread(None, 0, settings, host)?;
+            return everything.join(Place { cut: None, span: Span::ALL }, settings, host, sink);
+        };
+        for block in (0..BLOCKS).filter(|block| cut.radii[*block] >= 0) {
+            // Half of the chunks' memory is one side of a join.
+            let rows = settings.memory / BYTES_PER_ROW / 2;
+            let wanted = (n / rows.max(1)).max(1).ilog2() + 1;
+            // A partition has a buffer of 1 KiB at least.
+            let possible = (settings.memory / 2 / LEAST_BUFFER).ilog2();
+            let bits = wanted.min(possible).min(cut.width);
+            let partitions = self.spread(Some((&cut, block)), bits, settings, host)?;
+            let place = Place { cut: Some((&cut, block)), span: cut.spans()[block] };
+            if !partitions.join(place, settings, host, sink)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Spreads the rows over 2 to the power of `bits` partitions.
+    fn spread<H: Host<File = F>>(
+        &mut self,
+        cut: Option<(&Blocking, usize)>,
+        bits: u32,
+        settings: &Settings,
+        host: &mut H,
+    ) -> Result<Partitions<F>> {
+        let buffer = ((settings.memory / 2) >> bits).clamp(LEAST_BUFFER, MOST_BUFFER);
+        let mut partitions = Partitions {
+            file: host.file(),
+            end: 0,
+            bits,
+            rows_per_buffer: (buffer - LINK) / Row::BYTES,
+            each: memory::collect((0..1usize << bits).map(|_| Partition::default()))?,
+        };
+        self.scan(|row| {
+            let number = cut.map_or(0, |(cut, block)| cut.blocks[block].value(row.fp) >> (cut.width - bits));
+            partitions.add(number, row)
+        })?;
+        for number in 0..partitions.each.len() {
+            partitions.flush(number)?;
+        }
+        Ok(partitions)
+    }
+}
+
+const LEAST_BUFFER: usize = 1024;
+const MOST_BUFFER: usize = 1 << 16;
+/// Before a buffer in the file stands where the previous one of its partition
+/// is, and how many rows that has.
+const LINK: usize = 16;
+
+#[derive(Default)]
+struct Partition {
+    buffer: Vec<Row>,
+    last: Link,
+    rows: u64,
+}
+
+/// A written buffer; of no rows: there is none.
+#[derive(Clone, Copy, Default)]
+struct Link {
+    at: u64,
+    rows: u64,
+}
+
+/// Where in the whole work a join is: in a block of a cut, or in none, and the
+/// stretch that it stands for.
+#[derive(Clone, Copy)]
+struct Place<'c> {
+    cut: Option<(&'c Blocking, usize)>,
+    span: Span,
+}
+
+struct Partitions<F> {
+    file: F,
+    end: u64,
+    bits: u32,
+    rows_per_buffer: usize,
+    each: Vec<Partition>,
+}
+
+impl<F: Spill> Partitions<F> {
+    fn add(&mut self, number: usize, row: Row) -> Result<()> {
+        let partition = &mut self.each[number];
+        partition.buffer.room(1)?;
+        partition.buffer.push(row);
+        partition.rows += 1;
+        if partition.buffer.len() == self.rows_per_buffer { self.flush(number) } else { Ok(()) }
+    }
+
+    fn flush(&mut self, number: usize) -> Result<()> {
+        let partition = &mut self.each[number];
+        if partition.buffer.is_empty() {
+            return Ok(());
+        }
+        let mut bytes = Vec::with_capacity(LINK + partition.buffer.len() * Row::BYTES);
+        bytes.extend_from_slice(&partition.last.at.to_le_bytes());
+        bytes.extend_from_slice(&partition.last.rows.to_le_bytes());
+        partition.buffer.iter().for_each(|row| encode(*row, &mut bytes));
+        self.file.append(&bytes)?;
+        partition.last = Link { at: self.end, rows: partition.buffer.len() as u64 };
+        partition.buffer = Vec::new();
+        self.end += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Loads the rows of some buffers from `link` on, about `wanted`; what is
+    /// left is in `link`.
+    fn load(&mut self, link: &mut Link, wanted: usize) -> Result<Vec<Row>> {
+        let mut rows = memory::with_capacity(wanted.min(link.rows.max(1) as usize))?;
+        let mut bytes = Vec::new();
+        while link.rows > 0 && (rows.is_empty() || rows.len() + link.rows as usize <= wanted) {
+            bytes.resize(LINK + link.rows as usize * Row::BYTES, 0);
+            self.file.read(link.at, &mut bytes)?;
+            let (head, body) = bytes.split_at(LINK);
+            let number = |at: usize| head[at..].first_chunk().map_or(0, |b| u64::from_le_bytes(*b));
+            *link = Link { at: number(0), rows: number(8) };
+            rows.room(body.len() / Row::BYTES)?;
+            rows.extend(body.chunks_exact(Row::BYTES).map(decode::<Row>));
+        }
+        Ok(rows)
+    }
+
+    /// Joins partitions that can hold pairs with each other.
+    fn join<H: Host<File = F>>(
+        mut self,
+        place: Place<'_>,
+        settings: &Settings,
+        host: &mut H,
+        sink: Sink<'_>,
+    ) -> Result<bool> {
+        let all: u64 = self.each.iter().map(|partition| partition.rows).sum();
+        let mut done = 0;
+        let radius = place.cut.map_or(0, |(cut, block)| cut.radii[block]);
+        let wanted = settings.memory / BYTES_PER_ROW / 2;
+        for one in 0..self.each.len() {
+            let mut rest = self.each[one].last;
+            while rest.rows > 0 {
+                let rows = self.load(&mut rest, wanted)?;
+                // How many joins a chunk takes is not foreseen: it counts when it is done.
+                let share = place.span.at(done as f64 / all as f64);
+                let place = Place { span: Span { from: share, to: share }, ..place };
+                host.progress(Phase::Search, share);
+                done += rows.len() as u64;
+                let left = Rows::new(rows, settings.threads, host)?;
+                if !self.join_with(&left, None, place, settings, host, sink)? {
+                    return Ok(false);
+                }
+                for other in one..self.each.len() {
+                    if ((one ^ other) as u32).count_ones() as i32 > radius {
+                        continue;
+                    }
+                    let mut others = if other == one { rest } else { self.each[other].last };
+                    while others.rows > 0 {
+                        let right = Rows::new(self.load(&mut others, wanted)?, settings.threads, host)?;
+                        if !self.join_with(&left, Some(&right), place, settings, host, sink)? {
+                            return Ok(false);
+                        }
+                    }
+                }
+            }
+        }
+        debug_assert!(self.each.len() == 1 << self.bits);
+        Ok(true)
+    }
+
+    fn join_with<H: Host<File = F>>(
+        &self,
+        left: &Rows,
+        right: Option<&Rows>,
+        place: Place<'_>,
+        settings: &Settings,
+        host: &mut H,
+        sink: Sink<'_>,
+    ) -> Result<bool> {
+        let Place { cut, span } = place;
+        // Equal rows are near in every block that is looked at, the first one first.
+        if right.is_none() && cut.is_none_or(|(_, block)| block == 0) && !equal_pairs(left, sink)? {
+            return Ok(false);
+        }
+        let Settings { distance, threads, .. } = *settings;
+        let task =
+            Task { left: &left.fps, right: right.map(|right| &right.fps[..]), distance, threads, span };
+        let take = &mut |_: &mut H, hits: &[_]| all_of(left, right.unwrap_or(left), hits, sink);
+        match cut {
+            Some((cut, block)) => task.run_block(cut, block, host, take),
+            None => task.run(host, take),
+        }
+    }
+}

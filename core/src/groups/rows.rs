@@ -1,0 +1,60 @@
+//! Rows with their fingerprints, sorted, equal fingerprints together.
+
+use crate::external::{Host, Record, Result, sort_on_threads};
+use crate::interrupt::{self, checked};
+use crate::memory;
+
+/// A row: its fingerprint and its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Row {
+    pub fp: u64,
+    pub id: i64,
+}
+
+/// Rows between two checks for interrupts.
+pub(super) const ROWS_PER_CHECK: usize = 1 << 18;
+
+impl Record for Row {
+    const BYTES: usize = 16;
+
+    fn to_number(self) -> u128 {
+        // The sign, flipped, orders negative names first.
+        u128::from(self.fp) << 64 | u128::from(self.id.cast_unsigned() ^ 1 << 63)
+    }
+
+    fn from_number(number: u128) -> Row {
+        Row { fp: (number >> 64) as u64, id: (number as u64 ^ 1 << 63).cast_signed() }
+    }
+}
+
+/// Sorted rows; the rows of a fingerprint are a run.
+pub(super) struct Rows {
+    rows: Vec<Row>,
+    /// The distinct fingerprints, ascending.
+    pub fps: Vec<u64>,
+    /// Where the run of each starts, and the end.
+    starts: Vec<u32>,
+}
+
+impl Rows {
+    pub fn new<H: Host>(mut rows: Vec<Row>, threads: usize, host: &mut H) -> Result<Rows> {
+        sort_on_threads(&mut rows, threads, host)?;
+        // Counted first: a vector that grows would take twice the memory.
+        let distinct = rows.chunk_by(|a, b| a.fp == b.fp).count();
+        let (mut fps, mut starts) = (memory::with_capacity(distinct)?, memory::with_capacity(distinct + 1)?);
+        interrupt::check();
+        for (i, row) in checked(&rows).enumerate() {
+            if fps.last() != Some(&row.fp) {
+                fps.push(row.fp);
+                starts.push(i as u32);
+            }
+        }
+        starts.push(rows.len() as u32);
+        Ok(Rows { rows, fps, starts })
+    }
+
+    /// The rows of distinct fingerprint `number`.
+    pub fn run(&self, number: usize) -> &[Row] {
+        &self.rows[self.starts[number] as usize..self.starts[number + 1] as usize]
+    }
+}

@@ -1,0 +1,169 @@
+//! Sets of n-grams: made of texts, kept in memory or in a file, and loaded part
+//! by part.
+//!
+//! An n-gram of up to three characters is its own number; a longer one goes by a
+//! 64-bit hash. How rare it is, is counted in cells of a table of fixed size:
+//! two n-grams that share a cell both look more frequent than they are, which
+//! costs time and no answer, for the prefix filter needs one order of the
+//! n-grams, whichever it is.
+
+use crate::external::{Host, Result, Spill};
+use crate::hash::{GOLDEN, city64};
+use crate::interrupt::{self, Meter};
+use crate::memory::{self, Room};
+use crate::text::{Ngrams, PACKED, pack};
+
+/// Words of a part at most, whatever the memory: it is sorted at one go, and a
+/// cancel waits for that.
+const WIDEST_PART: usize = 2 << 20;
+/// Words of a part at least.
+const NARROWEST_PART: usize = 8 << 10;
+/// Bytes that are needed for a word of a part while parts are joined: two parts,
+/// and the index of one.
+const BYTES_PER_WORD: usize = 64;
+/// Words written or read at a time.
+const COPIED: usize = 1 << 13;
+
+/// Sets one after the other: id, number of n-grams, n-grams in order.
+type Words = Vec<u64>;
+
+enum Part {
+    Memory(Words),
+    File { at: u64, words: usize },
+}
+
+/// How often n-grams occur, roughly.
+pub(super) struct Frequencies {
+    cells: Vec<u32>,
+    shift: u32,
+}
+
+impl Frequencies {
+    fn new(memory: usize) -> Frequencies {
+        let bits = (memory / 32).clamp(1 << 12, 1 << 20).ilog2();
+        Frequencies { cells: vec![0; 1 << bits], shift: 64 - bits }
+    }
+
+    fn cell(&self, gram: u64) -> usize {
+        (gram.wrapping_mul(GOLDEN) >> self.shift) as usize
+    }
+
+    /// What n-grams are ordered by, the rarest first.
+    pub(super) fn rank(&self, gram: u64) -> (u32, u64) {
+        (self.cells[self.cell(gram)], gram)
+    }
+}
+
+/// Makes and keeps sets.
+pub(super) struct Sets<H: Host> {
+    n: usize,
+    memory: usize,
+    part_words: usize,
+    current: Words,
+    parts: Vec<Part>,
+    /// Words of the parts in memory.
+    kept: usize,
+    file: Option<(H::File, u64)>,
+    pub(super) frequencies: Frequencies,
+    ngrams: Ngrams,
+    meter: Meter,
+}
+
+impl<H: Host> Sets<H> {
+    pub(super) fn new(n: usize, memory: usize) -> Sets<H> {
+        Sets {
+            n: n.max(1),
+            memory,
+            part_words: (memory / BYTES_PER_WORD).clamp(NARROWEST_PART, WIDEST_PART),
+            current: Vec::new(),
+            parts: Vec::new(),
+            kept: 0,
+            file: None,
+            frequencies: Frequencies::new(memory),
+            ngrams: Ngrams::default(),
+            meter: Meter::new(),
+        }
+    }
+
+    /// Adds the set of a text; a text without an n-gram has none.
+    pub(super) fn add(&mut self, id: i64, text: &str, host: &mut H) -> Result<()> {
+        self.meter.work(text.len());
+        self.ngrams.read(text);
+        let grams = match self.n {
+            ..=PACKED => self.ngrams.set(self.n, pack),
+            n => self.ngrams.set(n, |gram| city64(gram.as_bytes())),
+        };
+        if grams.is_empty() {
+            return Ok(());
+        }
+        if !self.current.is_empty() && self.current.len() + grams.len() + 2 > self.part_words {
+            self.close_part(host)?;
+        }
+        self.current.room(grams.len() + 2)?;
+        self.current.extend([id as u64, grams.len() as u64]);
+        self.current.extend(&grams);
+        for gram in grams {
+            let cell = self.frequencies.cell(gram);
+            self.frequencies.cells[cell] = self.frequencies.cells[cell].saturating_add(1);
+        }
+        Ok(())
+    }
+
+    /// Puts the part that is being filled with the others, and all of them into
+    /// a file when they are more than half of the memory.
+    fn close_part(&mut self, host: &mut H) -> Result<()> {
+        let part = std::mem::take(&mut self.current);
+        self.kept += part.len();
+        self.parts.push(Part::Memory(part));
+        if self.kept <= self.memory / 2 / 8 {
+            return Ok(());
+        }
+        let (file, length) = self.file.get_or_insert_with(|| (host.file(), 0));
+        for part in &mut self.parts {
+            let Part::Memory(words) = part else { continue };
+            let at = *length;
+            for some in words.chunks(COPIED) {
+                let bytes: Vec<u8> = some.iter().flat_map(|word| word.to_le_bytes()).collect();
+                file.append(&bytes)?;
+                *length += bytes.len() as u64;
+                interrupt::check();
+            }
+            *part = Part::File { at, words: words.len() };
+        }
+        self.kept = 0;
+        Ok(())
+    }
+
+    /// No more texts; the number of parts.
+    pub(super) fn close(&mut self, host: &mut H) -> Result<usize> {
+        if !self.current.is_empty() {
+            self.close_part(host)?;
+        }
+        self.ngrams = Ngrams::default();
+        Ok(self.parts.len())
+    }
+
+    /// The words of a part.
+    pub(super) fn load(&mut self, part: usize) -> Result<Words> {
+        match (&self.parts[part], &mut self.file) {
+            (Part::Memory(words), _) => Ok(memory::copy(words)?),
+            (Part::File { at, words }, Some((file, _))) => {
+                let (mut at, mut left) = (*at, *words);
+                let mut loaded = memory::with_capacity(left)?;
+                let mut bytes = vec![0; COPIED.min(left) * 8];
+                while left > 0 {
+                    let some = left.min(COPIED);
+                    let bytes = &mut bytes[..some * 8];
+                    file.read(at, bytes)?;
+                    let word = |eight: &[u8]| u64::from_le_bytes(eight.try_into().unwrap_or_default());
+                    loaded.extend(bytes.chunks_exact(8).map(word));
+                    at += bytes.len() as u64;
+                    left -= some;
+                    interrupt::check();
+                }
+                Ok(loaded)
+            }
+            (Part::File { .. }, None) => Ok(Words::new()),
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Jaccard similarity, containment and cosine of two texts, from 0 to 1.
+//!
+//! A text without any feature (empty, or nothing but punctuation) has similarity 0 to every text, itself
+//! included.
+
+use super::overlap::{Overlap, merge};
+use crate::features::{Bag, Extractor, TextRecipe};
+use crate::interrupt::{self, checked};
+use crate::memory::{self, OrRaise};
+use crate::text::{Ngrams, PACKED, pack};
+
+/// Jaccard's coefficient of the sets of character `n`-grams of the normal forms: what both have
+/// over what either has.
+///
+/// ```
+/// use dedup_core::similarity::jaccard;
+/// assert_eq!(jaccard("小区停水三天", "小区停水两天", 2), 3.0 / 7.0);
+/// assert_eq!(jaccard("Same text.", "same  TEXT!", 2), 1.0);
+/// assert_eq!(jaccard("", "…", 2), 0.0);
+/// ```
+pub fn jaccard(a: &str, b: &str, n: usize) -> f64 {
+    overlap(a, b, n).jaccard()
+}
+
+/// The share of the character `n`-grams of `a` that `b` has too: 1 for a text quoted whole in
+/// another.
+///
+/// ```
+/// use dedup_core::similarity::containment;
+/// assert_eq!(containment("小区停水", "我们小区停水三天", 2), 1.0);
+/// assert_eq!(containment("我们小区停水三天", "小区停水", 2), 3.0 / 7.0);
+/// ```
+pub fn containment(a: &str, b: &str, n: usize) -> f64 {
+    overlap(a, b, n).containment()
+}
+
+/// The cosine of the weighted bags of features that a recipe makes of the two texts.
+///
+/// ```
+/// use dedup_core::{features::TextRecipe, similarity::cosine};
+/// let recipe = TextRecipe::default();
+/// assert_eq!(cosine("小区停水", "小区停水！", &recipe), 1.0);
+/// assert_eq!(cosine("小区停水", "opening hours", &recipe), 0.0);
+/// ```
+pub fn cosine(a: &str, b: &str, recipe: &TextRecipe) -> f64 {
+    let mut extractor = Extractor::new();
+    let (a, b) = (weighted(&extractor.bag(a, recipe)), weighted(&extractor.bag(b, recipe)));
+    let square = |bag: &[(String, f64)]| checked(bag).map(|(_, weight)| weight * weight).sum::<f64>();
+    let lengths = (square(&a) * square(&b)).sqrt();
+    if lengths == 0.0 {
+        return 0.0;
+    }
+    let mut product = 0.0;
+    merge(&a, &b, |x, y| x.0.cmp(&y.0), |x, y| product += x.1 * y.1);
+    (product / lengths).clamp(0.0, 1.0)
+}
+
+fn weighted(bag: &Bag) -> Vec<(String, f64)> {
+    let features = checked(bag.features()).map(|feature| (feature.text.clone(), feature.weight.value()));
+    let mut features = memory::collect(features).or_raise();
+    interrupt::sort_unstable_by(&mut features, |x, y| x.0.cmp(&y.0));
+    features
+}
+
+fn overlap(a: &str, b: &str, n: usize) -> Overlap {
+    let (a, b) = (Ngrams::of(a), Ngrams::of(b));
+    if n <= PACKED {
+        Overlap::of_sorted(&a.set(n, pack), &b.set(n, pack))
+    } else {
+        Overlap::of_sorted(&a.set(n, |gram| gram), &b.set(n, |gram| gram))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::normalize;
+    use proptest::prelude::*;
+    use std::collections::HashSet;
+
+    fn grams(text: &str, n: usize) -> HashSet<Vec<char>> {
+        let chars: Vec<char> = normalize(text).chars().filter(|c| *c != ' ').collect();
+        if chars.is_empty() {
+            return HashSet::new();
+        }
+        if chars.len() < n {
+            return HashSet::from([chars]);
+        }
+        chars.windows(n).map(<[char]>::to_vec).collect()
+    }
+
+    proptest! {
+        /// The definitions, over sets of vectors of characters, packed or not.
+        #[test]
+        fn equal_their_definitions(a in "[ab水区， 😀]{0,14}", b in "[ab水区， 😀]{0,14}", n in 1usize..6) {
+            let (x, y) = (grams(&a, n), grams(&b, n));
+            let (shared, all) = (x.intersection(&y).count(), x.union(&y).count());
+            let ratio = |part, whole| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
+            prop_assert_eq!(jaccard(&a, &b, n), ratio(shared, all));
+            prop_assert_eq!(containment(&a, &b, n), ratio(shared, x.len()));
+        }
+
+        /// Symmetric, between 0 and 1, and 1 of a text with itself unless it is empty.
+        #[test]
+        fn cosine_is_a_similarity(a in "[ab水区停， ]{0,20}", b in "[ab水区停， ]{0,20}") {
+            let recipe = TextRecipe::default();
+            let similarity = cosine(&a, &b, &recipe);
+            prop_assert!((0.0..=1.0).contains(&similarity));
+            prop_assert!((similarity - cosine(&b, &a, &recipe)).abs() < 1e-12);
+            let itself = f64::from(u8::from(!normalize(&a).is_empty()));
+            prop_assert!((cosine(&a, &a, &recipe) - itself).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn cosine_of_known_bags() {
+        let recipe = TextRecipe::from_json(&serde_json::json!({"tokens": "words"})).unwrap();
+        // (1, 2) and (1, 1): 3 / sqrt(5 * 2).
+        assert!((cosine("a b b", "a b", &recipe) - 3.0 / 10f64.sqrt()).abs() < 1e-12);
+    }
+}

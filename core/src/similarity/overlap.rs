@@ -1,0 +1,92 @@
+//! What two sets or multisets share.
+
+use crate::interrupt::{self, Meter};
+use std::cmp::Ordering;
+
+/// What two multisets have and share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Overlap {
+    /// Elements of the first.
+    pub left: usize,
+    /// Elements of the second.
+    pub right: usize,
+    /// Elements of both.
+    pub shared: usize,
+}
+
+impl Overlap {
+    /// Of two sets: an element counts once however often it is given.
+    pub fn of_sets<T: Ord>(mut a: Vec<T>, mut b: Vec<T>) -> Overlap {
+        [&mut a, &mut b].into_iter().for_each(interrupt::sort_and_dedup);
+        Overlap::of_sorted(&a, &b)
+    }
+
+    /// Of two multisets: an element counts as often as it is given.
+    pub fn of_multisets<T: Ord>(mut a: Vec<T>, mut b: Vec<T>) -> Overlap {
+        [&mut a, &mut b].into_iter().for_each(|list| interrupt::sort_unstable_by(list, T::cmp));
+        Overlap::of_sorted(&a, &b)
+    }
+
+    /// Of two sorted lists; equal elements are matched one to one.
+    pub fn of_sorted<T: Ord>(a: &[T], b: &[T]) -> Overlap {
+        let mut shared = 0;
+        merge(a, b, T::cmp, |_, _| shared += 1);
+        Overlap { left: a.len(), right: b.len(), shared }
+    }
+
+    /// What both have over what either has, 0 to 1; of multisets this is
+    /// `Σ min / Σ max`. 0 if one is empty.
+    pub fn jaccard(&self) -> f64 {
+        ratio(self.shared, self.left + self.right - self.shared)
+    }
+
+    /// The share, 0 to 1, of the first that the second has too; 0 if the
+    /// first is empty.
+    pub fn containment(&self) -> f64 {
+        ratio(self.shared, self.left)
+    }
+}
+
+/// Calls `both` for the elements that two sorted lists share, matched one to one.
+pub(super) fn merge<T>(a: &[T], b: &[T], compare: impl Fn(&T, &T) -> Ordering, mut both: impl FnMut(&T, &T)) {
+    let (mut i, mut j, mut meter) = (0, 0, Meter::new());
+    while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
+        meter.work(1);
+        let order = compare(x, y);
+        if order.is_eq() {
+            both(x, y);
+        }
+        i += usize::from(order.is_le());
+        j += usize::from(order.is_ge());
+    }
+}
+
+fn ratio(part: usize, whole: usize) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        #[test]
+        fn sets_equal_their_definition(a in prop::collection::vec(0u8..9, 0..12), b in prop::collection::vec(0u8..9, 0..12)) {
+            let (x, y): (BTreeSet<u8>, BTreeSet<u8>) = (a.iter().copied().collect(), b.iter().copied().collect());
+            let overlap = Overlap::of_sets(a, b);
+            let shared = x.intersection(&y).count();
+            prop_assert_eq!(overlap.jaccard(), ratio(shared, x.union(&y).count()));
+            prop_assert_eq!(overlap.containment(), ratio(shared, x.len()));
+        }
+
+        #[test]
+        fn multisets_equal_their_definition(a in prop::collection::vec(0u8..5, 0..12), b in prop::collection::vec(0u8..5, 0..12)) {
+            let count = |list: &[u8], x: u8| list.iter().filter(|&&y| y == x).count();
+            let sum = |pick: fn(usize, usize) -> usize| (0..5).map(|x| pick(count(&a, x), count(&b, x))).sum::<usize>();
+            let expected = ratio(sum(usize::min), sum(usize::max));
+            prop_assert_eq!(Overlap::of_multisets(a.clone(), b.clone()).jaccard(), expected);
+        }
+    }
+}
