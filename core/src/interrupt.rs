@@ -1,23 +1,21 @@
-//! Interrupts: how a long computation lets its host end it.
+//! Interrupts: how the host ends a long computation.
 //!
-//! Every loop whose length follows the input calls [`check`] every so often,
-//! at least every few milliseconds. The host sets one hook for the process;
-//! it ends the computation by unwinding (a panic that it catches itself), so
-//! a check stands only where nothing is left half done that outlives the
-//! call, holds no lock, and never stands in a `Drop`.
+//! Every loop whose length depends on the input calls [`check`] at least every few milliseconds. The host sets
+//! one hook for the process, which ends the computation by a panic that the host itself catches. So a check must
+//! not be called while a lock is held, in a `Drop`, or where something that outlives the call is half done.
 
 use std::cmp::Ordering;
 use std::sync::OnceLock;
 
 static HOOK: OnceLock<fn()> = OnceLock::new();
 
-/// Sets what [`check`] calls, on whatever thread it is called. The first hook
-/// stays; without one a check does nothing.
+/// Sets the function that [`check`] calls, on any thread. Only the first call has an effect; without a hook a
+/// check does nothing.
 pub fn set_hook(hook: fn()) {
     let _ = HOOK.set(hook);
 }
 
-/// Lets the host end the computation. Costs about two nanoseconds.
+/// Calls the host's hook, which may unwind. Costs about two nanoseconds.
 #[inline]
 pub fn check() {
     if let Some(hook) = HOOK.get() {
@@ -25,12 +23,12 @@ pub fn check() {
     }
 }
 
-/// Counts work that is too little for a [`check`] each time.
+/// Counts steps that are too small for a [`check`] each.
 #[derive(Debug, Default, Clone)]
 pub struct Meter(usize);
 
 impl Meter {
-    /// So many units, of some nanoseconds each, are one check.
+    /// Units of work, of some nanoseconds each, per check.
     const INTERVAL: usize = 1 << 12;
 
     /// No work done yet.
@@ -38,7 +36,7 @@ impl Meter {
         Meter::default()
     }
 
-    /// `units` of work are about to be done.
+    /// Counts `units` of work, of some nanoseconds each, and checks if it is time to.
     #[inline]
     pub fn work(&mut self, units: usize) {
         self.0 += units;
@@ -49,17 +47,17 @@ impl Meter {
     }
 }
 
-/// `items`, with a check every so many of them.
+/// `items`, with regular checks.
 #[inline]
 pub fn checked<I: IntoIterator>(items: I) -> impl Iterator<Item = I::Item> {
     let mut meter = Meter::new();
     items.into_iter().inspect(move |_| meter.work(1))
 }
 
-/// A shorter list is sorted without a check.
+/// Up to this length a list is sorted without a check.
 const SHORT: usize = 1 << 14;
 
-/// Sorts as `sort_unstable_by` of slices does.
+/// Sorts as `sort_unstable_by` of slices does, with checks.
 pub fn sort_unstable_by<T>(list: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
     if list.len() <= SHORT {
         return list.sort_unstable_by(compare);
@@ -71,7 +69,7 @@ pub fn sort_unstable_by<T>(list: &mut [T], compare: impl Fn(&T, &T) -> Ordering)
     });
 }
 
-/// Makes a list the set of its elements, in ascending order.
+/// Turns a list into the set of its elements, in ascending order.
 pub fn sort_and_dedup<T: Ord>(list: &mut Vec<T>) {
     sort_unstable_by(list, T::cmp);
     let mut meter = Meter::new();

@@ -1,47 +1,46 @@
-//! Memory that may not be there.
+//! Fallible allocation.
 //!
-//! Whatever grows with the data asks for its room first, with [`Room`] or one
-//! of the functions here, and ends with [`OutOfMemory`] if there is none. What
-//! Rust's containers ask for by themselves must not fail: there a failure ends
-//! the process, and in a server that of everybody.
+//! Whatever grows with the data reserves its memory first, with [`Room`] or one of the functions here, and fails
+//! with [`OutOfMemory`] if there is none. Allocations that Rust's containers make by themselves must not fail:
+//! a failure there ends the process, which in a server means all sessions.
 
 use std::cell::Cell;
 use std::collections::{BinaryHeap, HashMap, HashSet, TryReserveError, VecDeque};
 use std::hash::{BuildHasher, Hash};
 use std::sync::OnceLock;
 
-/// There is no memory for what was asked.
+/// A reservation failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("out of memory")]
 pub struct OutOfMemory {
-    /// The bytes that were asked for.
+    /// The bytes requested.
     pub bytes: usize,
 }
 
-/// A result that fails for want of memory only.
+/// A result that fails only for lack of memory.
 pub type Result<T> = std::result::Result<T, OutOfMemory>;
 
 thread_local! {
     static FALLIBLE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether the allocation under way may fail. An allocator asks it: if not, it
-/// has to find the memory or end the process.
+/// Whether the current allocation of this thread may fail, for a global allocator: if not, it must find the
+/// memory or end the process.
 pub fn may_fail() -> bool {
     FALLIBLE.get()
 }
 
-/// Who reports that memory is short; returns on a thread where it cannot.
+/// Reports the error; returns on a thread where it cannot.
 static REPORT: OnceLock<fn(OutOfMemory)> = OnceLock::new();
 
-/// Sets what [`OutOfMemory::raise`] calls, once.
+/// Sets the function that [`OutOfMemory::raise`] calls. Only the first call has an effect.
 pub fn on_raise(report: fn(OutOfMemory)) {
     let _ = REPORT.set(report);
 }
 
 impl OutOfMemory {
-    /// Leaves by a panic, for functions whose callers expect no error: the
-    /// panic of the function given to [`on_raise`], or one that carries `self`.
+    /// Panics, for functions that return no error: with the panic of the function given to [`on_raise`], or
+    /// one that carries `self`.
     #[cold]
     pub fn raise(self) -> ! {
         if let Some(report) = REPORT.get() {
@@ -50,8 +49,7 @@ impl OutOfMemory {
         std::panic::resume_unwind(Box::new(self))
     }
 
-    /// The error that a panic of [`OutOfMemory::raise`] carries; goes on with
-    /// any other panic.
+    /// The error that a panic of [`OutOfMemory::raise`] carries; resumes any other panic.
     pub fn of_panic(panic: Box<dyn std::any::Any + Send>) -> OutOfMemory {
         match panic.downcast::<OutOfMemory>() {
             Ok(error) => *error,
@@ -73,7 +71,7 @@ impl<T> OrRaise<T> for Result<T> {
     }
 }
 
-/// Calls what reserves memory, which then may fail.
+/// Calls `reserve`, whose allocation may fail.
 fn attempt(bytes: usize, reserve: impl FnOnce() -> std::result::Result<(), TryReserveError>) -> Result<()> {
     FALLIBLE.set(true);
     let done = reserve();
@@ -81,9 +79,9 @@ fn attempt(bytes: usize, reserve: impl FnOnce() -> std::result::Result<(), TryRe
     done.map_err(|_| OutOfMemory { bytes })
 }
 
-/// A container that can be asked for room beforehand.
+/// A container whose memory can be reserved.
 pub trait Room {
-    /// Makes sure that `additional` more elements fit.
+    /// Reserves memory for `additional` more elements.
     ///
     /// # Errors
     /// There is no memory for them.
@@ -112,7 +110,7 @@ room!([] String, u8);
 room!([K: Eq + Hash, V, S: BuildHasher] HashMap<K, V, S>, (K, V));
 room!([T: Eq + Hash, S: BuildHasher] HashSet<T, S>, T);
 
-/// An empty vector with room for exactly so many.
+/// An empty vector with room for exactly `capacity` elements.
 ///
 /// # Errors
 /// There is no memory for them.
@@ -122,7 +120,7 @@ pub fn with_capacity<T>(capacity: usize) -> Result<Vec<T>> {
     Ok(made)
 }
 
-/// Room for exactly so many more: a vector that is full doubles otherwise.
+/// Reserves memory for exactly `additional` more elements, where `room` would double the vector.
 ///
 /// # Errors
 /// There is no memory for them.
@@ -130,7 +128,7 @@ pub fn reserve_exact<T>(vector: &mut Vec<T>, additional: usize) -> Result<()> {
     attempt(additional.saturating_mul(size_of::<T>()), || vector.try_reserve_exact(additional))
 }
 
-/// So many times a value.
+/// A vector of `count` times `value`.
 ///
 /// # Errors
 /// There is no memory for them.
@@ -161,7 +159,7 @@ pub fn copy_str(from: &str) -> Result<String> {
     Ok(made)
 }
 
-/// All that an iterator gives.
+/// The elements of an iterator as a vector.
 ///
 /// # Errors
 /// There is no memory for it.
@@ -175,13 +173,13 @@ pub fn collect<T>(from: impl IntoIterator<Item = T>) -> Result<Vec<T>> {
     Ok(made)
 }
 
-/// Makes sure that so many bytes could be had now. For what allocates by
-/// itself and cannot fail, in proportion to something known beforehand.
+/// Checks that `bytes` bytes could be allocated now: before calls into other crates that allocate a known amount
+/// and cannot fail.
 ///
 /// # Errors
 /// There is no memory for them.
 pub fn ensure(bytes: usize) -> Result<()> {
-    /// Less is left to the allocator's reserve.
+    /// Smaller amounts are covered by the allocator's reserve.
     const WORTH_ASKING: usize = 1 << 18;
     if bytes < WORTH_ASKING { Ok(()) } else { with_capacity::<u8>(bytes).map(drop) }
 }

@@ -1,11 +1,9 @@
 //! Building an index from rows in any order.
 //!
-//! Locking: none, a build has its file to itself. WAL: none; the caller logs the finished file once.
-//!
-//! Rows are collected until memory is full. If it never is, the same array is sorted four times, once a
-//! tree, in place. If it is, each filling is sorted for each tree and written out as a run, and the runs are
-//! merged. Buckets are counted on the way; those that turn out hot are read once more for each tree of
-//! their second level.
+//! Rows are collected until memory is full. If it never is, the same array is sorted in place four times, once
+//! per tree. Otherwise each fill is sorted for each tree and written out as a run, and the runs are merged.
+//! Buckets are counted on the way; hot ones are read once more for each tree of their second level. A build
+//! has its file to itself (no locks), and its caller logs the finished file once.
 
 use super::error::Result;
 use super::hot::{directory_image, hot_images};
@@ -19,7 +17,7 @@ use crate::external::{Run, RunBuilder, Runs, Spill, is_full, sort};
 /// The least memory a build works with, in bytes.
 const LEAST_MEMORY: usize = 64 * 1024;
 
-/// What a build has made.
+/// The result of a build.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Built {
     /// The new index.
@@ -28,7 +26,7 @@ pub struct Built {
     pub rows: u64,
     /// Pages written, the metapage included.
     pub pages: u32,
-    /// Runs that did not fit in memory and were merged.
+    /// Runs written out and merged; 0 if everything fitted in memory.
     pub runs: usize,
 }
 
@@ -38,7 +36,7 @@ pub struct Builder<'s, S: Spill> {
     body_len: usize,
     memory: usize,
     limit: usize,
-    /// Fingerprints in place of keys.
+    /// Their keys are turned from tree to tree, see [`turn`].
     records: Vec<Position>,
     runs: Runs<&'s mut S>,
     by_tree: [Vec<Run>; BLOCKS],
@@ -47,7 +45,7 @@ pub struct Builder<'s, S: Spill> {
 
 impl<'s, S: Spill> Builder<'s, S> {
     /// A build of pages with bodies of `body_len` bytes that collects rows in up to `memory` bytes (64 kB
-    /// at least). Beyond that a build takes some pages, and some twenty bytes a leaf of one tree.
+    /// at least). In addition a build takes a few pages, and about twenty bytes per leaf of one tree.
     ///
     /// # Errors
     /// Options or page size out of range.
@@ -73,7 +71,7 @@ impl<'s, S: Spill> Builder<'s, S> {
     /// Adds a row.
     ///
     /// # Errors
-    /// What the spill fails with.
+    /// Writing to the spill fails.
     #[inline]
     pub fn add(&mut self, fingerprint: u64, tid: Tid) -> Result<()> {
         if is_full(&mut self.records, &mut self.limit)? {
@@ -89,7 +87,7 @@ impl<'s, S: Spill> Builder<'s, S> {
         self.rows
     }
 
-    /// Writes the rows in memory as one run a tree.
+    /// Writes the rows in memory as one run per tree.
     fn dump(&mut self) -> Result<()> {
         for (i, runs) in self.by_tree.iter_mut().enumerate() {
             turn(&mut self.records, i);
@@ -103,7 +101,7 @@ impl<'s, S: Spill> Builder<'s, S> {
     /// Writes the index.
     ///
     /// # Errors
-    /// What the sink or the spill fails with. The file is then incomplete and has no metapage.
+    /// The sink or the spill fails. The file is then incomplete and has no metapage.
     pub fn finish<K: PageSink>(mut self, sink: &mut K) -> Result<Built> {
         let spilled = !self.by_tree[0].is_empty();
         if spilled {
@@ -196,7 +194,7 @@ impl<'s, S: Spill> Builder<'s, S> {
         if hot.is_empty() {
             return Ok(());
         }
-        // Reading the merge again costs less than keeping every candidate's entries.
+        // Merging again costs less than keeping the entries of every candidate.
         let half = self.memory / 2;
         for j in 1..4 {
             let tree = Tree::new(i, j);

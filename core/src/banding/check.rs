@@ -1,15 +1,14 @@
-//! Checking an index: structure, order, and that its trees agree.
+//! Checking an index: the structure of its pages, their order, and that its trees agree.
 //!
-//! Locking: level by level; a page is held shared while its children are looked at one by one, so
-//! at most two locks, and neither across two pages of a level. That holds still what is compared: a
-//! child cannot split while its parent is locked. So a check may run beside inserts and deletes;
-//! only what compares different moments (trees with one another, pages nobody points to, links
-//! from one parent's last child to the next one's first) needs an index at rest, and is left out
-//! unless asked for (`at_rest`). WAL: none.
+//! Locking: level by level; a page is held shared while its children are read one by one, so at most two locks,
+//! and neither across two pages of a level. That keeps stable what is compared: a child cannot split while its
+//! parent is locked. So a check may run beside inserts and deletes. What compares different moments (trees with
+//! one another, pages nothing points to, links from one parent's last child to the next one's first) needs an
+//! index at rest, and is done only if asked for (`at_rest`).
 //!
-//! Everything found is reported and the check goes on with the next page. It ends whatever the
-//! bytes are: along a level the mark only grows, no page is looked into twice, and a level that
-//! cannot be walked further is given up with a finding.
+//! All damage is reported, and the check goes on with the next page. It terminates whatever the bytes are:
+//! along a level the mark only grows, no page is read twice, and a level that cannot be walked further is
+//! abandoned, and reported.
 
 use super::compare::Digest;
 use super::error::{Error, Result};
@@ -20,7 +19,7 @@ use super::meta::{Index, METAPAGE};
 use super::page::{Header, Kind, MAX_LEVEL, find_child, separator};
 use super::storage::Pages;
 
-/// Something wrong.
+/// Damage that a check found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// The page it was seen on; 0, the metapage, for what concerns a whole tree.
@@ -31,12 +30,12 @@ pub struct Finding {
     pub what: String,
 }
 
-/// Takes what a check finds.
+/// Receives the findings of a check.
 pub trait CheckSink {
-    /// Something is wrong.
+    /// Called for each finding.
     fn finding(&mut self, finding: Finding);
 
-    /// An entry of a tree, once each. Called with locks held: it must not touch the index.
+    /// Called once for each entry of a tree, with locks held: it must not use the index.
     fn entry(&mut self, _tree: Tree, _fingerprint: u64, _tid: Tid) {}
 }
 
@@ -46,11 +45,11 @@ impl CheckSink for Vec<Finding> {
     }
 }
 
-/// Checks a whole index. `at_rest` says that nobody changes it meanwhile and no insert died half way since
-/// its last bulk delete: then trees are compared with one another too.
+/// Checks a whole index. `at_rest`: nobody changes it meanwhile, and no insert failed since its last bulk
+/// delete; then trees are compared with one another too.
 ///
 /// # Errors
-/// Only what the storage fails with, or an interrupt; damage is reported to the sink.
+/// The storage fails. Damage is reported to the sink.
 pub fn check<P: Pages>(pages: &P, at_rest: bool, sink: &mut impl CheckSink) -> Result<()> {
     let index = match Index::open(pages) {
         Ok(index) => index,
@@ -107,7 +106,7 @@ pub(super) struct Check<'a, P: Pages, S: CheckSink> {
     pages: &'a P,
     at_rest: bool,
     sink: &'a mut S,
-    /// A bit a page that has been reached.
+    /// A bit per page: whether it has been reached.
     seen: Vec<u64>,
     pub(super) all: [Digest; TREES],
     /// Only the entries of buckets whose second level is complete.
@@ -172,7 +171,7 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
         Ok(header.level)
     }
 
-    /// Looks at the page of `level` that covers `mark` and at its children. Returns its high key. `link` is
+    /// Checks the page of `level` that covers `mark` and its children. Returns its high key. `link` is
     /// where the last child of the page before points to.
     fn children(
         &mut self,

@@ -1,8 +1,5 @@
-//! Whether an index's trees hold the same rows.
-//!
-//! Locking and WAL: none here but for [`Index::contains`], which reads one leaf as a search does. The
-//! comparisons work on digests that the [check](super::check()) has summed up page by page; of a set of rows
-//! they keep 24 bytes.
+//! Whether the trees of an index hold the same rows: compared by digests of 24 bytes that the
+//! [check](super::check()) sums up page by page.
 
 use super::check::{Check, CheckSink};
 use super::cursor::Cursor;
@@ -21,7 +18,7 @@ pub(super) struct Digest {
 
 impl Digest {
     pub(super) fn add(&mut self, fingerprint: u64, tid: Tid) {
-        // Sums of a good mix: equal sets give equal sums, others collide with chance 2^-128.
+        // Sums of well-mixed values: equal sets give equal sums, others collide with probability 2^-128.
         let mix = |seed: u64| {
             let mut z = fingerprint ^ tid.bits().wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(seed);
             z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9 ^ seed << 1);
@@ -62,7 +59,8 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
 }
 
 impl Index {
-    /// Whether a tree holds the very entry; `false` for a second level that does not exist.
+    /// Whether a tree holds exactly this entry; `false` for a second level that does not exist. Reads one leaf,
+    /// as a search does.
     ///
     /// # Errors
     /// Damaged pages, or what the storage fails with.

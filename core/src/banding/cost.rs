@@ -1,6 +1,4 @@
-//! What a search will cost, for a planner.
-//!
-//! No locking and no WAL here: arithmetic over two figures, rows and leaves of one main tree
+//! What a search is expected to cost, for a planner, from the number of rows and of leaves of one main tree
 //! ([`Index::estimate_leaves`](super::Index::estimate_leaves)).
 
 use super::key::BLOCKS;
@@ -9,18 +7,18 @@ use super::schedule::{MAX_DISTANCE, buckets_within, leaves_read, radii};
 /// The expected cost of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SearchCost {
-    /// Buckets probed; 0 if one tree is read whole.
+    /// Buckets probed; 0 if one whole tree is read.
     pub probes: u32,
     /// Leaf pages read.
     pub leaf_pages: f64,
     /// Inner pages read.
     pub inner_pages: f64,
-    /// Entries whose distance is counted.
+    /// Entries whose distance is computed.
     pub entries: f64,
 }
 
 /// The cost of searching within `distance` in an index of `rows` rows, each main tree of `leaves`
-/// leaves. Hot buckets are not foreseen: their second level keeps them near this.
+/// leaves. Hot buckets are not modelled: their second level keeps them near this.
 pub fn search_cost(distance: u32, rows: f64, leaves: f64) -> SearchCost {
     let (rows, leaves) = (rows.max(0.0), leaves.max(1.0));
     let per_leaf = rows / leaves;
@@ -40,8 +38,8 @@ pub fn search_cost(distance: u32, rows: f64, leaves: f64) -> SearchCost {
     SearchCost { probes, leaf_pages: pages, inner_pages: inner, entries: pages * per_leaf }
 }
 
-/// The part of random fingerprints within `distance` of any one: what a planner knows without
-/// statistics, a lower bound for real data. Between 2^-64 and 1.
+/// The share of random fingerprints within `distance` of any one, from 2^-64 to 1: the estimate without
+/// statistics, a lower bound for real data.
 pub fn random_selectivity(distance: u32) -> f64 {
     let mut binomial = 1.0f64;
     let mut sum = 0.0;

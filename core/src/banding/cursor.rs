@@ -1,17 +1,16 @@
-//! How a reader gets to the leaf it wants.
+//! How readers descend to leaves.
 //!
 //! Locking: a descent couples shared locks, each child locked before its parent is released. The
 //! level-1 page stays locked between leaves as long as the wanted leaves are its children, so that
-//! a search of many buckets costs one page access a bucket; no more than two locks are held at any
+//! a search of many buckets costs one page access per bucket; no more than two locks are held at any
 //! time (that page, and a leaf), and after [`STRIDE`] leaves they are released for interrupts.
-//! WAL: none, readers write nothing.
 //!
 //! Why a reader misses nothing and sees nothing twice. The leaves of a tree partition its key space at any
 //! moment; boundaries are only ever added (a split), never moved or removed, and a split changes leaf and
 //! parent in one record while holding both exclusively. A reader remembers the high key of the last
 //! leaf it read as its *mark*: all positions below it are done. It then asks for the leaf that
 //! covers some position at or above the mark; that leaf begins at the mark or above, since the mark
-//! is a boundary for ever. An entry that was there when the scan began sits, at the moment the leaf
+//! stays a boundary. An entry that was there when the scan began sits, at the moment the leaf
 //! covering its position is locked, in that leaf. So no lock or pin is needed between two leaves,
 //! nor across calls.
 
@@ -25,7 +24,7 @@ use super::storage::Pages;
 /// Leaves read under one lock of their parent.
 const STRIDE: u32 = 48;
 
-/// A reader's place in one tree.
+/// A reader's position in one tree.
 pub(crate) struct Cursor<'p, P: Pages> {
     pages: &'p P,
     tree: Tree,
@@ -149,8 +148,8 @@ impl<'p, P: Pages> Cursor<'p, P> {
         Ok(Some(LeafPage { block, header, body }))
     }
 
-    /// Tells the storage about the leaves that will be asked for next: those the ranges want, among the
-    /// children of the page that is locked.
+    /// Prefetches the leaves that will be asked for next: those that the ranges want, among the children of
+    /// the locked page.
     fn prefetch(&mut self, target: Position) {
         let (distance, Some((_, header, body))) = (self.pages.prefetch_distance(), &self.parent) else {
             return;

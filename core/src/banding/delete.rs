@@ -1,7 +1,7 @@
 //! Bulk delete: VACUUM's walk over all pages.
 //!
-//! Locking: one page at a time, exclusively, in block order, nothing else held. WAL: one record a
-//! page that loses entries.
+//! Locking: one page at a time, exclusively, in block order, nothing else held. WAL: one record per page that
+//! loses entries.
 //!
 //! Why the walk misses nothing. Pages are never unlinked or recycled, and an entry that moves (a split,
 //! a root's content) moves to a page that is new at that moment, hence at the end; the walk asks for
@@ -17,7 +17,7 @@ use super::page::{Header, Kind};
 use super::scan::NO_ROW;
 use super::storage::{Change, Edit, Pages};
 
-/// What a bulk delete did, in rows: second levels and the other three main trees are not counted.
+/// The result of a bulk delete. Rows are counted once, in the first main tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DeleteStats {
     /// Rows left.
@@ -29,11 +29,11 @@ pub struct DeleteStats {
 }
 
 impl Index {
-    /// Removes, from all trees, the entries of the rows for which `is_dead` returns true. It is asked at
-    /// least once, and up to once per tree, for each row.
+    /// Removes, from all trees, the entries of the rows for which `is_dead` returns true. It is called
+    /// at least once, and up to once per tree, for each row.
     ///
     /// # Errors
-    /// A damaged page; the pages before it are done. What the storage fails with.
+    /// A damaged page (the pages before it are done), or a failure of the storage.
     pub fn bulk_delete<P: Pages>(
         &self,
         pages: &P,
@@ -69,12 +69,12 @@ fn delete_on_page<P: Pages>(
     };
     let leaf = Leaf::read(block, &page, header)?;
     let mut entries: Vec<Position> = leaf.iter().collect();
-    // Whoever is asked about a row may rely on its being one.
+    // `is_dead` may rely on the tid being that of a row.
     if entries.iter().any(|entry| !entry.tid.can_be_a_row()) {
         return corrupt(block, NO_ROW);
     }
     let before = entries.len();
-    // The last entry takes a removed one's place: what stays put is not logged.
+    // The last entry replaces a removed one: entries that do not move are not logged.
     let mut n = 0;
     while n < entries.len() {
         if is_dead(entries[n].tid) {

@@ -1,8 +1,5 @@
-//! What can go wrong in the index.
-//!
-//! No locking and no WAL here. Every page is checked when it is read, before anything is
-//! computed from it, so that a damaged page becomes [`Error::Corrupt`] and never a panic, a
-//! read out of bounds or an endless walk.
+//! Errors of the index. Every page is checked when it is read, before anything is computed from it: a
+//! damaged page is [`Error::Corrupt`] and never a panic, a read out of bounds or an endless walk.
 
 use crate::external;
 use crate::memory::OutOfMemory;
@@ -11,7 +8,7 @@ use std::borrow::Cow;
 /// A failure of an index operation. No page is ever left half changed by one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// A page holds what no code of this module writes.
+    /// The page holds what no code of this module writes.
     #[error("block {block}: {what}")]
     Corrupt {
         /// The page, as a block number of the index.
@@ -19,7 +16,7 @@ pub enum Error {
         /// What is wrong with it, as a clause without a full stop.
         what: Cow<'static, str>,
     },
-    /// Block 0 is a metapage, but of a format this code does not read.
+    /// Block 0 is the metapage of another version of the format.
     #[error("index format version {found} is not supported (this build reads version {supported})")]
     Version {
         /// The version that the metapage states.
@@ -44,7 +41,7 @@ impl From<OutOfMemory> for Error {
 /// A result with this module's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A finding on a page as an error.
+/// The error of a damaged page.
 pub(crate) fn corrupt<T>(block: u32, what: impl Into<Cow<'static, str>>) -> Result<T> {
     Err(Error::Corrupt { block, what: what.into() })
 }

@@ -1,24 +1,23 @@
-//! How many rows lie within a distance, from what ANALYZE keeps of a column: its most common
+//! How many rows lie within a distance, estimated from what ANALYZE keeps of a column: its most common
 //! fingerprints, and a few hundred others (the bounds of the histogram) that serve as a sample.
 //!
-//! No locking and no WAL here: arithmetic. A sample of a hundred says nothing of a share below a few in
-//! a hundred, and the shares that matter are of one in a million. But distances from any fingerprint to
-//! the unrelated rows have a bell shape, whose middle a hundred values do fix: below the resolution of
-//! the sample its tail is taken. Related rows are outside the bell: what is known of them is how many rows
-//! share one fingerprint.
+//! A sample of a hundred says nothing about shares below a few percent, and the shares that matter are around
+//! one in a million. But the distances from any fingerprint to the unrelated rows follow a bell curve, whose
+//! centre a hundred values do determine: below the resolution of the sample its tail is used. Related rows are
+//! not part of the curve: what is known of them is how many rows share one fingerprint.
 
 use super::cost::random_selectivity;
 use super::schedule::MAX_DISTANCE;
 use crate::fingerprint::hamming;
 
-/// Values taken of each list: more would cost planning time and add nothing.
+/// Values used of each list: more would cost planning time and add nothing.
 const TAKEN: usize = 256;
-/// Hits in a sample from which their share is believed.
+/// Hits in a sample from which on their share is used.
 const BELIEVED: f64 = 8.0;
-/// Hits among pairs of a sample from which their share is believed: pairs are not independent.
+/// The same among pairs of a sample, which are not independent.
 const BELIEVED_PAIRS: f64 = 64.0;
 
-/// What is known of a column of fingerprints.
+/// Statistics of a column of fingerprints.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Sample {
     /// The most common fingerprints and the share of all rows that each has.
@@ -108,7 +107,7 @@ impl Sample {
             return self.filled();
         }
         let common = self.common_around(query, distance);
-        // Who asks for a fingerprint usually has it from a row like those of the table.
+        // The fingerprint of a query usually comes from a row like those of the table.
         let related = if common > 0.0 { 0.0 } else { self.one() };
         (common + self.others_around(query, distance).max(related)).min(self.filled())
     }

@@ -1,4 +1,4 @@
-//! The states of hot buckets: cold, filling or hot, two bits a bucket.
+//! The states of hot buckets: cold, filling or hot, two bits per bucket.
 //!
 //! A block's directory page points to pages of states, which exist only for ranges of buckets with a
 //! state other than cold. Both kinds are reached from the metapage and never move or go away.
@@ -29,12 +29,12 @@ use super::meta::Index;
 use super::page::{HEADER, Header, Kind, get_u32};
 use super::storage::{Change, Edit, Pages, WritePage};
 
-/// What a bucket's second level is good for.
+/// The state of a bucket's second level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BucketState {
-    /// There is none.
+    /// It does not exist.
     Cold,
-    /// Inserters maintain it, readers must not use it.
+    /// It is being filled: inserts maintain it, readers must not use it.
     Filling,
     /// It is complete.
     Hot,

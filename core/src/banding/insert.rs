@@ -1,9 +1,9 @@
 //! Inserting a row: into the four main trees, then into the second level of its hot buckets.
 //!
 //! Locking: the usual insert couples shared locks down to level 1 and locks the leaf exclusively
-//! while its parent is still locked shared; the parent goes as soon as the leaf is held. A root that is a
-//! leaf is locked exclusively and looked at again. When the leaf is full the insert lets go of
-//! everything and descends again with exclusive locks, at most a parent, its child and new pages at a
+//! while its parent is still locked shared; the parent is released as soon as the leaf is held. A root that is
+//! a leaf is locked exclusively and read again. When the leaf is full the insert releases everything and
+//! descends again with exclusive locks, at most a parent, its child and new pages at a
 //! time, splitting each full inner page it meets, so that the parent it holds always has room for
 //! one more separator. Top-down, hence no deadlock.
 //!
@@ -25,12 +25,12 @@ use super::page::{
 };
 use super::storage::{Change, Edit, Pages, WritePage};
 
-/// Descents of one insert. Each but the last found its leaf full, split it or saw it split; more
-/// than a few need a race lost each time.
+/// Descents of one insert, at most. Each but the last found its leaf full and split it or saw it split; more
+/// than a few mean that a race was lost each time.
 const MAX_DESCENTS: usize = 10_000;
 
 impl Index {
-    /// Adds a row. Once this returns, every search that begins finds it.
+    /// Adds a row. Every search that begins after this returns finds it.
     ///
     /// # Errors
     /// Damaged pages, or what the storage fails with. The row is then in some of the trees; a
@@ -56,7 +56,7 @@ impl Index {
     }
 }
 
-/// Adds an entry to one tree; with `if_absent`, only if that very entry is not there. Says whether it
+/// Adds an entry to one tree; with `if_absent`, only if that very entry is not there. Returns whether it
 /// was added.
 pub(crate) fn insert_into<P: Pages>(
     pages: &P,

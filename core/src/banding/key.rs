@@ -1,21 +1,20 @@
-//! Keys: how a fingerprint is seen from each tree.
+//! Keys: a fingerprint as each tree orders it.
 //!
-//! No locking and no WAL here. A fingerprint has four blocks of 16 bits (block 0 on top). Tree
-//! (i, j) stores it with block i on top; below it the other 48 bits, rotated so that their j-th
-//! 12-bit sub-block comes first. The mapping is bijective and linear over xor, so a tree needs to
-//! store nothing but its key, and distances can be counted on keys.
+//! A fingerprint has four blocks of 16 bits (block 0 on top). Tree (i, j) stores it with block i on top; below
+//! it the other 48 bits, rotated so that their j-th 12-bit sub-block comes first. The mapping is a bijection
+//! and linear over xor, so a tree stores nothing but its key, and distances can be counted on keys.
 
 use crate::external::Record;
 use std::fmt;
 
 /// Blocks of a fingerprint.
 pub const BLOCKS: usize = 4;
-/// Trees an index can have: per block a main tree, and three that serve its hot buckets.
+/// Trees of an index, at most: per block a main tree, and three for its hot buckets.
 pub const TREES: usize = 16;
 
 const LOW48: u64 = (1 << 48) - 1;
 
-/// Where a row is: heap block and offset, as 48 bits.
+/// The address of a row: heap block and offset, 48 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Tid(u64);
 
@@ -45,7 +44,8 @@ impl Tid {
         self.0 as u16
     }
 
-    /// Whether a row can be there: line pointers count from 1, and the last block number means "none".
+    /// Whether it can be the address of a row: line pointers count from 1, and the highest block number means
+    /// "none".
     pub const fn can_be_a_row(self) -> bool {
         self.offset() != 0 && self.block() != u32::MAX
     }
@@ -57,11 +57,11 @@ impl fmt::Display for Tid {
     }
 }
 
-/// A place in a tree's order. The tid is part of it, so that any number of equal fingerprints can
-/// spread over pages.
+/// A position in a tree's order: key, then tid, so that any number of equal fingerprints can spread over
+/// pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
-    /// The fingerprint as this tree sees it.
+    /// The fingerprint as this tree orders it.
     pub key: u64,
     /// The row.
     pub tid: Tid,
@@ -74,7 +74,7 @@ impl Position {
     /// The highest of all.
     pub const MAX: Position = Position { key: u64::MAX, tid: Tid(LOW48) };
 
-    /// The first place of a key.
+    /// The first position of a key.
     pub const fn start(key: u64) -> Self {
         Position { key, tid: Tid(0) }
     }

@@ -1,16 +1,15 @@
-//! Leaves: bags of entries, packed.
+//! Leaves: packed entries, in no order.
 //!
-//! No locking here: functions take a body that the caller has locked. WAL: an insert into a leaf
-//! with room is two patches, the entry's bytes behind the last one and four bytes of header, so that
-//! its delta is some tens of bytes; sorting the page would log kilobytes instead. Everything else
-//! (repacking, splitting, deleting) is an image.
+//! WAL: an insert into a leaf with room is two patches, the entry's bytes behind the last one and four bytes of
+//! header, some tens of bytes in all; keeping the page sorted would log kilobytes. Everything else
+//! (repacking, splitting, deleting) is an image of the page. The caller holds the lock on the body.
 //!
 //! An entry is a little-endian integer of `width` bytes, from the low bits up: key - base, heap
 //! block, heap offset. The widths of the three fields stand at offset 46 of the page
 //! (`base` u64 at 48, then `key_bits`, `block_bits`, `offset_bits`, `width`). `base` is the low key,
 //! `key_bits` covers the leaf's whole key range, so that any key that will ever belong here fits; the
-//! tid's fields are as wide as the tids met so far need, plus what rounding up to bytes leaves over.
-//! A tid that does not fit has the page repacked: once per doubling of the table, no more.
+//! tid's fields are as wide as the tids so far need, plus what rounding up to bytes leaves over. A
+//! tid that does not fit has the page repacked, at most once per doubling of the table.
 
 use super::error::{Result, corrupt};
 use super::key::{Position, Tid};
@@ -52,7 +51,7 @@ impl Layout {
         let block_bits = bits(max_block.into()).max(1);
         let offset_bits = bits(max_offset.into()).max(8);
         let width = (key_bits + block_bits + offset_bits).div_ceil(8);
-        // What rounding leaves over goes to the heap block, which is what grows.
+        // The bits that rounding leaves over go to the heap block, which grows.
         let spare = width * 8 - (key_bits + block_bits + offset_bits);
         let to_block = spare.min(32 - block_bits);
         Layout {
@@ -102,7 +101,7 @@ impl Layout {
         bits(tid.block().into()) <= self.block_bits && bits(tid.offset().into()) <= self.offset_bits
     }
 
-    /// An entry's bytes: the first `width` count.
+    /// An entry's bytes: the first `width` are used.
     #[inline]
     pub(crate) fn encode(&self, at: Position) -> [u8; 16] {
         let key = u128::from(at.key.wrapping_sub(self.base));
@@ -148,7 +147,7 @@ impl<'b> Leaf<'b> {
         Ok(Leaf { header, layout, entries: &body[HEADER..header.used] })
     }
 
-    /// The entries, in the order they came.
+    /// The entries, in the order of insertion.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Position> + 'b {
         let layout = self.layout;
         self.entries.chunks_exact(layout.width).map(move |e| layout.decode(e))
@@ -177,7 +176,7 @@ impl<'b> Leaf<'b> {
         }
     }
 
-    /// Whether the very entry is here.
+    /// Whether the leaf holds exactly this entry.
     pub(crate) fn contains(&self, at: Position) -> bool {
         let mut found = false;
         self.near(at.key, 0, |p| found |= p == at);
@@ -185,12 +184,12 @@ impl<'b> Leaf<'b> {
     }
 }
 
-/// Entries whose distances are counted together.
+/// Entries whose distances are computed together.
 const LANES: usize = 8;
 
-/// The loop that a search spends its time in: load, mask, add, xor, count, compare. Eight entries
-/// are counted without a branch, which compilers turn into vector code even where there is no popcount
-/// instruction; only if one of them is near are they looked at one by one, and tids decoded.
+/// The inner loop of a search: load, mask, add, xor, count, compare. Eight entries are processed without a
+/// branch, which compilers vectorise even where there is no popcount instruction; only if one of them is near
+/// are they examined one by one, and tids decoded.
 #[inline]
 fn near<const W: usize>(
     layout: &Layout,

@@ -1,6 +1,6 @@
-//! Pages in memory, for tests, benchmarks and whoever wants the index without a database.
+//! Page storage in memory, for tests, benchmarks and uses of the index without a database.
 //!
-//! Locking: one `RwLock` a page, so that threads meet the same locks as PostgreSQL's backends do.
+//! Locking: one `RwLock` per page, so that threads use the same locks as PostgreSQL's backends.
 //! Pages live in segments of doubling size that never move, so a guard can borrow from the
 //! storage without copying and without a lock around the array.
 //!

@@ -1,4 +1,4 @@
-//! The metapage: block 0, which says what the index is and where its trees begin.
+//! The metapage, block 0: options of the index and the roots of its trees.
 //!
 //! Locking: it is read under a shared lock at open, and once per insert for the pointers to the hot
 //! buckets' states, which appear while the index lives; roots never move, and options are frozen
@@ -23,7 +23,7 @@ const USED: usize = ROOTS + 4 * TREES + 4 * BLOCKS;
 const ROOTS: usize = HEADER + 32;
 pub(crate) const HOT: usize = ROOTS + 4 * TREES;
 
-/// What is chosen at build and frozen for the life of the index.
+/// Options, fixed for the life of an index.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Options {
     /// A bucket is hot above `1 + mu` times the average non-empty bucket of its block. 0 to 1e6.
@@ -56,9 +56,9 @@ impl Options {
     }
 }
 
-/// An open index: what its metapage says. A copy may be kept for as long as the index's file lives:
-/// roots never move; a copy that does not know of a second level yet answers as exactly, only
-/// slower on hot buckets.
+/// An open index: the contents of its metapage. A copy stays valid as long as the index's file: roots never
+/// move, and a copy that does not know of a second level yet gives the same answers, only slower on hot
+/// buckets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Index {
     pub(crate) options: Options,
@@ -72,7 +72,7 @@ impl Index {
     /// Reads the metapage.
     ///
     /// # Errors
-    /// [`Error::Version`] for another format; [`Error::Corrupt`] for what is no metapage.
+    /// [`Error::Version`] for another format; [`Error::Corrupt`] if the page is no metapage.
     pub fn open<P: Pages>(pages: &P) -> Result<Index> {
         let body = pages.read(METAPAGE)?;
         Self::decode(&body, pages.body_len())
@@ -157,8 +157,8 @@ impl Index {
         Ok(images)
     }
 
-    /// Makes an empty index in storage without pages. The metapage comes last: a crash before it
-    /// leaves no index.
+    /// Creates an empty index in storage without pages. The metapage is written last: a crash before it leaves no
+    /// index.
     ///
     /// # Errors
     /// As [`empty_images`](Self::empty_images); storage that is not empty.

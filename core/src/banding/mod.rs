@@ -2,12 +2,13 @@
 //!
 //! The algorithms of the index access method, over a [page storage](Pages) that PostgreSQL's buffers
 //! implement, and [`MemoryPages`] for tests. A fingerprint is cut into four blocks of 16 bits; four
-//! trees store every row, each with another block on top ([`Tree`]). A search probes in each tree the
-//! [buckets](probes()) around the query's that the generalised pigeonhole asks for.
+//! trees store every row, each ordered by another block first ([`Tree`]). A search probes, in each tree, the
+//! [buckets](probes()) around the query's that the generalised pigeonhole principle requires (multi-index
+//! hashing: Norouzi, Punjani and Fleet 2012).
 //!
-//! Locking and WAL rules stand at the top of each file. In short: readers couple shared locks
-//! downwards and hold none between batches; pages are never merged, unlinked or recycled; every
-//! change is one atomic record of at most four pages and leaves a structure that is complete.
+//! Locking and WAL, in short (the files say more): readers couple shared locks downwards and hold none
+//! between batches; pages are never merged, unlinked or recycled; every change is one atomic record of at
+//! most four pages and leaves a complete structure.
 
 mod build;
 mod check;

@@ -1,20 +1,19 @@
-//! Nearest neighbours: all rows in order of distance, as many as are asked for.
+//! Nearest-neighbour search: rows in order of distance, as many as are asked for. No lock is held between
+//! batches.
 //!
-//! Locking: as the [cursor](super::cursor) says; nothing is held between batches. WAL: none.
-//!
-//! The scan grows a distance d. Going from d - 1 to d, the radius of one block grows by one (the pigeonhole
+//! The scan increases a distance d. Going from d - 1 to d, the radius of one block grows by one (the pigeonhole
 //! needs no more), and only the shell of buckets at exactly the new radius is read. A row is collected
 //! by the step that first covers it: its difference in that block equals the new radius, and in
 //! every other block exceeds that block's. Once d is covered, all rows at distance d have been
-//! collected and are handed out; those collected further away wait. Nothing is handed out beyond the
-//! covered distance, so at any time "all rows up to d, nothing else" describes what was.
+//! collected and are returned; those collected further away wait. Nothing is returned beyond the covered
+//! distance, so at any time exactly the rows up to d have been returned.
 //!
-//! Hence it can change course between two distances. It reads one whole tree, for the rows beyond
-//! what was handed out, when the next shell would cost more pages than that. At most [`MOST_WAITING`]
+//! Hence the scan can change its method between two distances. It reads one whole tree, for the rows beyond
+//! what was returned, when the next shell would cost more pages than that. At most [`MOST_WAITING`]
 //! rows wait; the furthest are dropped first, and from the distance of a dropped row on nothing that
 //! waits is complete. A range search then streams that one distance, and the shells are read again for
 //! those beyond. Reading whole trees, each pass takes the nearest rows that fit; a single distance too
-//! large for that is streamed. If a bucket of the query is hot, distances up to 3 are first asked of its
+//! large for that is streamed. If a bucket of the query is hot, distances up to 3 are first searched in its
 //! second level, one by one.
 
 use super::cost::random_selectivity;
@@ -30,11 +29,11 @@ use super::storage::Pages;
 
 /// Rows that wait at most: 1.5 MB.
 const MOST_WAITING: usize = 1 << 16;
-/// The furthest that shells are worth reading for; before or there the scan reads whole trees.
+/// The largest distance for which reading shells pays; beyond it the scan reads whole trees.
 const FAR_HORIZON: u32 = 20;
-/// Random rows nearer than the near horizon, about.
+/// About as many random rows are nearer than the near horizon.
 const WITHIN_NEAR: f64 = 30.0;
-/// Random rows that the first pass over a whole tree keeps, about, and how each pass multiplies that.
+/// About as many random rows does the first pass over a whole tree keep; each pass multiplies that.
 const LEAST_PER_PASS: f64 = 1000.0;
 const PASS_GROWTH: f64 = 30.0;
 
@@ -47,7 +46,7 @@ pub struct NearestScan {
     /// Rows further away are not wanted.
     limit: u32,
     phase: Phase,
-    /// All rows nearer than this have been handed out, or are in `ready`.
+    /// All rows nearer than this have been returned, or are in `ready`.
     done: u32,
     ready: Vec<Hit>,
     waiting: Waiting,
@@ -143,8 +142,8 @@ impl NearestScan {
     }
 
     /// Appends the next rows: at least one unless there are no more, at most `enough`, and no more than are
-    /// at hand, for the next one may be far. A row is never nearer than those before it. Says whether more
-    /// may follow.
+    /// at hand, for finding the next one may be expensive. A row is never nearer than those before it. Returns whether
+    /// more may follow.
     ///
     /// # Errors
     /// Damaged pages, or what the storage fails with. The scan can then not be continued meaningfully.
@@ -300,7 +299,7 @@ impl NearestScan {
         Ok(if self.done > self.limit { Phase::End } else { Phase::Shells })
     }
 
-    /// What waits is exhausted up to where rows were dropped: at the horizon, or at a distance that has
+    /// The waiting rows are exhausted up to where rows were dropped: at the horizon, or at a distance that has
     /// too many.
     fn beyond_cut(&mut self) -> Phase {
         if self.waiting.cut > self.horizon {
@@ -311,8 +310,8 @@ impl NearestScan {
         Phase::Stream(Box::new(stream), Between::Shells)
     }
 
-    /// Reads shells again for the rows not handed out: up to the near horizon, from there on up to the far
-    /// one, and beyond that no more.
+    /// Reads shells again for the rows not returned yet: up to the near horizon, from there on up to the far one,
+    /// and not beyond.
     fn shells_again(&mut self) -> Phase {
         if self.done > self.limit {
             return Phase::End;
@@ -328,15 +327,15 @@ impl NearestScan {
         Phase::Shells
     }
 
-    /// Forgets what waits: it lies beyond what was handed out, and a pass finds it again.
+    /// Drops the waiting rows: none has been returned, and a pass finds them again.
     fn change_to_whole(&mut self) -> Phase {
         self.waiting = Waiting::new(0);
         self.whole_or_end()
     }
 
-    /// Reads one whole tree for the nearest rows not handed out.
+    /// Reads one whole tree for the nearest rows not returned yet.
     fn pass<P: Pages>(&mut self, pages: &P) -> Result<Phase> {
-        // Not more than may be asked for next: what is too far costs nothing but counting its distance.
+        // Not more than may be asked for next: a row too far away costs only the computation of its distance.
         let furthest = distance_of(self.rows, self.per_pass, self.done).min(self.limit);
         let mut waiting = Waiting::new(furthest + 1);
         self.per_pass *= PASS_GROWTH;
@@ -356,7 +355,7 @@ impl NearestScan {
             let stream = RangeScan::whole(&self.index, self.query, self.done, self.done);
             return Ok(Phase::Stream(Box::new(stream), Between::Whole));
         }
-        // Handed out from the end: nearest last.
+        // Returned from the end: nearest last.
         for d in (self.done..waiting.cut).rev() {
             self.ready.append(&mut waiting.take(d));
         }

@@ -1,8 +1,7 @@
 //! Writing one tree bottom-up from entries in order.
 //!
-//! Locking: none, a build has its file to itself. WAL: none; the caller logs the finished file once.
-//! Pages are written once each and in block order: a tree's leaves one after the other, then each
-//! level above, the root last. Of a tree being written memory holds one leaf and one separator a leaf.
+//! Pages are written once each and in block order: a tree's leaves one after the other, then each level
+//! above, the root last. Memory holds one leaf of the tree being written, and one separator per leaf.
 
 use super::error::{Result, failed};
 use super::key::{Position, Tree};
@@ -11,15 +10,15 @@ use super::page::{HEADER, Header, Kind, SEPARATOR, Separator, inner_image};
 use crate::interrupt;
 use crate::memory::{self, Room};
 
-/// Where a build's pages go.
+/// Receives the pages of a build.
 pub trait PageSink {
-    /// Takes a page's whole body. Blocks come as 1, 2, 3, … and, at the very end, 0.
+    /// Writes the body of a page. Blocks come as 1, 2, 3, … and, at the very end, 0.
     ///
     /// # Errors
-    /// What writing fails with.
+    /// Writing fails.
     fn write(&mut self, block: u32, body: &[u8]) -> Result<()>;
 
-    /// Says how many entries of how many are written (four and more a row).
+    /// Reports progress: `done` of `total` entries are written (at least four per row).
     fn progress(&mut self, _done: u64, _total: u64) {}
 }
 
@@ -127,7 +126,7 @@ impl TreeWriter {
     /// that a probe reads one leaf and not two.
     fn cut(&self, wanted: usize) -> (usize, Position) {
         let bucket_at = |n: usize| self.entries[n - 1].bucket() != self.entries[n].bucket();
-        // As far up as down, lest alignment change the average fill.
+        // As far up as down, so that alignment does not change the average fill.
         let slack = (wanted * (100 - self.fillfactor) / self.fillfactor).min(wanted / 8);
         let slack = slack.min(self.entries.len() - 1 - wanted).min(wanted - 1);
         let near = (0..=slack).flat_map(|d| [wanted - d, wanted + d]).find(|n| bucket_at(*n));
@@ -179,7 +178,7 @@ impl TreeWriter {
         };
         let mut above = memory::with_capacity(pages)?;
         for n in 0..pages {
-            // Evenly, so that the last is no thinner than the others.
+            // Evenly, so that the last page is as full as the others.
             let (from, to) = (n * children.len() / pages, (n + 1) * children.len() / pages);
             let low = children[from].low;
             let mut header =

@@ -1,8 +1,5 @@
 //! The page format: the header that every page has, and inner pages.
 //!
-//! No locking here: functions take a body that the caller has locked. WAL: nothing is written
-//! here either; functions return images and patches for a commit.
-//!
 //! All integers are little-endian. A body begins with
 //!
 //! | at | bytes | what |

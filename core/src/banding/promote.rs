@@ -1,9 +1,9 @@
-//! Which buckets are hot, and giving them their second level.
+//! Promotion: which buckets are hot, and how they are given their second level.
 //!
 //! Locking: counting reads leaves as a scan does. Promotion copies a leaf's entries out under its shared lock,
-//! lets go of it, and inserts them into the second level like any insert; it never holds locks in
+//! releases it, and inserts them into the second level like any insert; it never holds locks in
 //! two trees. One promotion at a time, and none beside a bulk delete: VACUUM's own lock on the table
-//! sees to both. WAL: as inserts and changes of state. Why promotion is safe beside inserts and
+//! ensures both. Why promotion is safe beside inserts and
 //! searches is proved in [`hot`](super::hot).
 //!
 //! A bucket is promoted if it holds more than `1 + mu` times the average non-empty bucket of its block and
@@ -94,7 +94,7 @@ impl BucketCounter {
     }
 }
 
-/// What maintenance has done.
+/// The result of maintenance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MaintainStats {
     /// Rows counted.

@@ -1,6 +1,4 @@
-//! What a leg of a search reads, and what it reports.
-//!
-//! No locking and no WAL here.
+//! The key ranges that a leg of a search reads, and the rows that it reports.
 
 use super::key::{Position, Tree};
 use super::schedule::{Radii, Shell};
@@ -23,7 +21,7 @@ impl Ranges {
             Ranges::All => Some(mark),
             Ranges::Buckets(shell) => {
                 let bucket = shell.next(mark.bucket())?;
-                // What is left of the mark's own bucket, or the start of a later one.
+                // The rest of the mark's own bucket, or the start of a later one.
                 Some(mark.max(Position::start(u64::from(bucket) << 48)))
             }
             Ranges::Prefix(prefix) => {
@@ -46,7 +44,7 @@ pub(crate) enum Filter {
 }
 
 impl Filter {
-    /// Whether a row that differs from the query by `diff` is this leg's.
+    /// Whether this leg reports a row that differs from the query by `diff`.
     #[inline]
     pub(crate) fn lets_through(&self, diff: u64) -> bool {
         let block = |i: usize| (diff.rotate_left(16 * i as u32) >> 48).count_ones() as i32;

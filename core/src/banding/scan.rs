@@ -1,13 +1,11 @@
 //! Range search: all rows within a distance, each once, and the scan of all rows.
 //!
-//! Locking: as the [cursor](super::cursor) says: at most two shared locks, none between batches, no
-//! pins kept. WAL: none.
-//!
 //! A search is a list of *legs*, each a set of key ranges in one tree. Within a leg the leaves are read
-//! in ascending order, each once, whole: whatever it holds that the leg's filter lets through is reported,
-//! and the leg goes on with its first bucket at or above the leaf's high key. The filter makes each row
-//! the affair of one leg: the first block whose radius covers it (and in a hot bucket, the first
-//! sub-block that is equal). So there is no set of rows seen, and a search needs no memory but its mark.
+//! in ascending order, each once and completely: the entries that pass the leg's filter are reported, and the
+//! leg goes on with its first bucket at or above the leaf's high key. The filter assigns each row to exactly
+//! one leg: the first block whose radius covers it (and in a hot bucket, the first sub-block that is equal).
+//! So no set of rows seen is kept, and a search needs no memory but its mark. At most two shared locks are
+//! held ([`cursor`](super::cursor)), and no lock or pin between batches.
 
 use super::cursor::Cursor;
 use super::error::Result;
@@ -18,7 +16,7 @@ use super::ranges::{Filter, Ranges};
 use super::schedule::{MAX_DISTANCE, Shell, buckets_within, leaves_read, radii};
 use super::storage::Pages;
 
-/// What is wrong with an entry whose tid is none.
+/// The damage of an entry whose tid cannot be that of a row.
 pub(crate) const NO_ROW: &str = "an entry points to where no row can be";
 
 /// A row found.
@@ -64,7 +62,7 @@ enum State {
 }
 
 impl RangeScan {
-    /// A search for the rows within `distance` of `fingerprint`. A distance above 64 is 64.
+    /// A search for the rows within `distance` of `fingerprint`. Distances above 64 are clamped to 64.
     pub fn new(index: &Index, fingerprint: u64, distance: u32) -> Self {
         Self::between(index, fingerprint, 0, distance)
     }
@@ -89,7 +87,7 @@ impl RangeScan {
         Self::new(index, 0, MAX_DISTANCE)
     }
 
-    /// All rows between two distances, by reading one tree whole whatever the distances.
+    /// All rows between two distances, always by reading one whole tree.
     pub(crate) fn whole(index: &Index, fingerprint: u64, least: u32, distance: u32) -> Self {
         let mut scan = Self::between(index, fingerprint, least, distance);
         scan.legs.push(WHOLE);
@@ -98,8 +96,8 @@ impl RangeScan {
     }
 
     /// Appends hits until there are `enough` of them or more (a leaf is always finished, so at most a
-    /// page's entries more), or no more rows. Says whether more may follow; after `false`, further calls
-    /// append nothing.
+    /// page's entries more), or no more rows. Returns whether more may follow; after `false`, further
+    /// calls append nothing.
     ///
     /// # Errors
     /// Damaged pages, or what the storage fails with. The scan can then not be continued meaningfully.
@@ -183,7 +181,7 @@ impl RangeScan {
         Ok(Walk::Done)
     }
 
-    /// Chooses the legs: one a block that is probed, four for a hot bucket.
+    /// Chooses the legs: one per block that is probed, four for a hot bucket.
     fn plan<P: Pages>(&mut self, pages: &P) -> Result<()> {
         let radii = radii(self.distance);
         self.state = State::Planned;
@@ -198,7 +196,7 @@ impl RangeScan {
                     ranges: Ranges::Prefix(Tree::new(i, j).key(self.query) >> 36),
                     filter: Filter::FirstSubBlock(i, j),
                 }));
-                // Probing a whole tree can then only be worse.
+                // Reading a whole tree could then only be slower.
                 self.state = State::Running;
             } else {
                 let shell = Shell { centre, lo: 0, hi: radii[i] as u32 };

@@ -1,9 +1,9 @@
-//! Which buckets a search must look into.
+//! Which buckets a search must read.
 //!
-//! No locking and no WAL here. The generalised pigeonhole: if the radii of the four blocks satisfy
-//! sum(r_i + 1) = d + 1, with r_i = -1 for a block that is not probed, then two fingerprints within
-//! distance d differ in at most r_i bits in at least one block i. Probing, for each block, the ball of radius
-//! r_i around the query's bucket therefore finds every row within d.
+//! The generalised pigeonhole principle: if the radii of the four blocks satisfy sum(r_i + 1) = d + 1, with
+//! r_i = -1 for a block that is not probed, then two fingerprints within distance d differ in at most r_i bits
+//! in at least one block i. (Otherwise they would differ in at least r_i + 1 bits in every block, d + 1 in all.)
+//! Probing, for each block, the ball of radius r_i around the query's bucket therefore finds every row within d.
 
 use super::key::BLOCKS;
 
@@ -13,13 +13,14 @@ pub const MAX_DISTANCE: u32 = 64;
 /// The radius of each block; -1 = not probed.
 pub(crate) type Radii = [i32; BLOCKS];
 
-/// The radii for a search within `distance`: as even as can be, the larger ones first.
+/// The radii of the blocks for a search within `distance`, -1 for a block that is not probed: as even as
+/// possible, the larger ones first. Distances above 64 are clamped to 64.
 pub fn radii(distance: u32) -> [i32; BLOCKS] {
     let parts = distance.min(MAX_DISTANCE) as i32 + 1;
     std::array::from_fn(|i| (parts - i as i32 + BLOCKS as i32 - 1).div_euclid(BLOCKS as i32) - 1)
 }
 
-/// Buckets that differ from a given one in `lo` to `hi` of 16 bits.
+/// The number of buckets that differ from a given one in `lo` to `hi` of 16 bits.
 pub fn buckets_within(lo: i32, hi: i32) -> u32 {
     let mut binomial = 1u32;
     let mut sum = 0;
@@ -32,7 +33,7 @@ pub fn buckets_within(lo: i32, hi: i32) -> u32 {
     sum
 }
 
-/// The buckets probed by a search within `distance` (4 for 3, 68 for 7, 428 for 10).
+/// The number of buckets that a search within `distance` probes: 4 for 3, 68 for 7, 428 for 10.
 pub fn probes(distance: u32) -> u32 {
     radii(distance).iter().map(|r| buckets_within(0, *r)).sum()
 }
@@ -46,8 +47,8 @@ pub(crate) struct Shell {
 }
 
 impl Shell {
-    /// The least bucket of the shell that is not below `from`. Stateless, so that a search can leave and
-    /// come back with nothing but its mark, and skip what a leaf it has read already covers.
+    /// The least bucket of the shell that is not below `from`. Stateless, so that a search can stop
+    /// and resume with nothing but its mark, and skip what a leaf that it has read covers.
     pub(crate) fn next(&self, from: u16) -> Option<u16> {
         let differences = |v: u16| (v ^ self.centre).count_ones();
         if (self.lo..=self.hi).contains(&differences(from)) {
@@ -87,8 +88,8 @@ impl Shell {
     }
 }
 
-/// Leaves that a search of `buckets` of 65536 reads in a tree of `leaves`: with many buckets a leaf, several
-/// share one; with many leaves a bucket, each has all its own.
+/// Leaves that a search of `buckets` of 65536 reads in a tree of `leaves`: with many buckets per leaf, several
+/// share one; with many leaves per bucket, each has its own.
 pub(crate) fn leaves_read(leaves: f64, buckets: u32) -> f64 {
     let share = f64::from(buckets) / 65536.0;
     let buckets_per_leaf = 65536.0 / leaves.max(1.0);

@@ -1,7 +1,5 @@
-//! What an index looks like inside.
-//!
-//! Locking: pages one by one in block order, shared; then buckets as a scan reads them. Figures of an
-//! index that changes meanwhile are of no single moment. WAL: none.
+//! Statistics of an index. Pages are read one by one, so the figures of an index that changes meanwhile belong
+//! to no single moment.
 
 use super::cursor::Cursor;
 use super::error::Result;
@@ -16,7 +14,7 @@ use super::storage::Pages;
 /// How many of the largest buckets of a block are listed.
 const LARGEST_BUCKETS: usize = 10;
 
-/// Figures of an index.
+/// Statistics of an index.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Stats {
     /// Rows: entries of the first main tree.
@@ -35,9 +33,9 @@ pub struct Stats {
     pub hot_pages: u32,
     /// Zeroed pages that nothing points to.
     pub unused: u32,
-    /// Bytes of page bodies a row, all pages together; 0 without rows.
+    /// Bytes of page bodies per row, all pages together; 0 without rows.
     pub bytes_per_row: f64,
-    /// The part of the leaves' room for entries that is in use, 0 to 1.
+    /// The share of the leaves' space for entries that is in use, 0 to 1.
     pub leaf_fill: f64,
     /// By block: the ten largest buckets and their entries, largest first.
     pub largest: [Vec<(u16, u64)>; BLOCKS],

@@ -1,4 +1,4 @@
-//! The pages an index lives on, as a trait.
+//! The page storage of an index, as a trait.
 //!
 //! Locking: a [`Pages::Read`] is a shared lock, a [`Pages::Write`] an exclusive one; both are
 //! released when dropped, whatever the reason, so a caller that fails or is cancelled leaves no
@@ -9,7 +9,7 @@
 //! WAL: [`Pages::commit`] is the only way to change a page, and one call is one atomic record of at
 //! most [`MAX_EDITS`] pages. An edit is *data* ([`Change`]), not code: all that can fail has been
 //! decided before the record is begun, and applying it cannot fail or panic. On PostgreSQL a commit
-//! is `GenericXLogStart`, one `GenericXLogRegisterBuffer` an edit, [`Change::apply`] on the copy's
+//! is `GenericXLogStart`, one `GenericXLogRegisterBuffer` per edit, [`Change::apply`] on the copy's
 //! body, `pd_lower` from [`used_bytes`](super::used_bytes), `GenericXLogFinish`; a record of patches
 //! alone can be written directly, as fragments.
 
@@ -25,7 +25,7 @@ pub const MIN_BODY: usize = 512;
 /// The largest page body, in bytes: a 32 kB page.
 pub const MAX_BODY: usize = 32 * 1024;
 
-/// What a page becomes.
+/// A change of a page.
 #[derive(Debug, Clone, Copy)]
 pub enum Change<'a> {
     /// Bytes written at offsets of the body; what is not named stays. Keeps a WAL delta small.
@@ -70,7 +70,7 @@ impl Change<'_> {
 pub struct Edit<'a, W> {
     /// The page, exclusively locked.
     pub page: &'a mut W,
-    /// What it becomes.
+    /// The change.
     pub change: Change<'a>,
     /// The page comes from [`Pages::extend`]: log it as a full image.
     pub fresh: bool,
@@ -102,7 +102,7 @@ pub trait Pages {
     /// The number of pages, now.
     ///
     /// # Errors
-    /// Only what the storage itself fails with.
+    /// The storage fails.
     fn len(&self) -> Result<u32>;
 
     /// Whether there is no page at all.
@@ -145,10 +145,10 @@ pub trait Pages {
         interrupt::check();
     }
 
-    /// Says that `block` will be read soon. Only a hint.
+    /// Announces that `block` will be read soon. Only a hint.
     fn prefetch(&self, _block: u32) {}
 
-    /// How many pages ahead [`prefetch`](Self::prefetch) is worth calling; 0 turns it off.
+    /// How many pages ahead [`prefetch`](Self::prefetch) should be called; 0 disables it.
     fn prefetch_distance(&self) -> usize {
         0
     }

@@ -1,6 +1,6 @@
 //! The suffix automaton of a sequence (Blumer et al. 1985): the smallest
-//! automaton that reads exactly its runs, built in time linear in the length.
-//! It answers what a suffix tree answers, with less.
+//! automaton that accepts exactly its substrings, built in linear time. It replaces a suffix tree and takes less
+//! memory.
 
 use crate::interrupt::checked;
 use rustc_hash::FxHashMap;
@@ -104,7 +104,7 @@ impl SuffixAutomaton {
         copy
     }
 
-    /// Reads `sequence` and gives, for every position, the longest common run
+    /// For every position of `sequence`, the longest common run
     /// that ends with the symbol there ("matching statistics"). Linear.
     pub fn matches(&self, sequence: &[u32]) -> Vec<Match> {
         let (mut state, mut length) = (0u32, 0usize);

@@ -1,6 +1,5 @@
-//! Feature codes (P4's survey of Chinese methods): of every clause only the
-//! characters at its head and tail, which an edit inside the clause leaves
-//! alone.
+//! Feature codes (P4's survey of Chinese methods): the first and last characters of every clause, which an edit
+//! inside the clause does not change.
 //!
 //! The codes of a text in order make one string to compare by equality; as a
 //! set they are compared by Jaccard similarity, and candidates share codes.

@@ -1,14 +1,13 @@
 //! P3's combined similarity, formula (1): `S = μ / (H + 1) + (1 - μ) J`, of
-//! the Hamming distance H of two fingerprints and the (estimated) Jaccard
-//! similarity J of what else is known of two documents: their keywords, tags,
-//! references.
+//! the Hamming distance H of two fingerprints and the (estimated) Jaccard similarity J of other attributes of
+//! the two documents: keywords, tags, references.
 //!
 //! S is 1 for equal documents, and P3 calls a pair similar from S = 0.25 on.
 //! (Its text says "less than 0.25", under which equal documents would differ.)
 
 /// P3's threshold.
 pub const THRESHOLD: f64 = 0.25;
-/// P3's μ: how much the fingerprints count against the sets.
+/// P3's μ: the weight of the fingerprints against the sets.
 pub const MU: f64 = 0.9;
 
 /// The combined similarity, 0 to 1, of a Hamming distance of 0 to 64, a

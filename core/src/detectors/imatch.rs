@@ -1,10 +1,9 @@
 //! I-Match (Chowdhury, Frieder, Grossman and McCabe 2002): one hash of the set
-//! of a text's telling words, those in a lexicon of words neither too common
-//! nor too rare. Texts with equal hashes are duplicates: an equality join, and
+//! of a text's words that are in a lexicon of words neither too common nor too rare. Texts with equal hashes are duplicates: an equality join, and
 //! a btree or hash index, find them.
 //!
-//! One changed telling word changes the hash. Randomised lexicons (Kołcz,
-//! Chowdhury and Alspector 2004) make up for it: further hashes, each under a
+//! One changed word of the lexicon changes the hash. Randomised lexicons (Kołcz, Chowdhury and Alspector 2004)
+//! compensate for that: further hashes, each under a
 //! copy of the lexicon without a random part of its words; texts are
 //! duplicates if one of their hashes is equal.
 
@@ -25,7 +24,7 @@ pub enum Lexicon {
     Words(FxHashSet<u64>),
     /// Those whose normalised inverse document frequency in a corpus is
     /// within bounds, see [`LexiconBuilder::words`]. A word that the corpus
-    /// does not know is as rare as can be: 1.
+    /// does not know has the highest: 1.
     Corpus(Arc<Corpus>, RangeInclusive<f64>),
 }
 
@@ -112,7 +111,7 @@ fn signature(words: &[u64], copy: u64, least: usize) -> Option<u64> {
     Some(city64(&bytes))
 }
 
-/// Counts in how many documents a word is, to choose a lexicon by.
+/// Counts the documents of each word, to choose a lexicon.
 #[derive(Debug, Clone, Default)]
 pub struct LexiconBuilder {
     documents: u64,
@@ -142,7 +141,7 @@ impl LexiconBuilder {
         });
     }
 
-    /// How many documents have been counted.
+    /// The number of documents counted.
     pub fn documents(&self) -> u64 {
         self.documents
     }

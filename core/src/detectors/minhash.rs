@@ -3,13 +3,12 @@
 //! their Jaccard similarity, so the share of equal minima over `k` functions
 //! estimates it, with a standard error of `sqrt(J (1 - J) / k)`.
 //!
-//! The estimate is as good as the functions are. The default family takes the
-//! 64-bit hash of the element apart from a constant of its own by a bijective
-//! mixer (the finaliser of SplitMix64), so each function is a permutation of
-//! all 64-bit values and no two are related in a way that shows. P3's own
+//! The estimate is only as good as the functions. Each function of the default family applies a bijective mixer
+//! (the finaliser of SplitMix64) to the 64-bit hash of the element xor a constant of its own, so it is a
+//! permutation of all 64-bit values, and no two functions are measurably related. P3's own
 //! experiment uses `(x + i) mod 100`: cyclic shifts of one order, which are
-//! far from independent, and which give one number to many elements of a
-//! larger set. It is here to replay that experiment.
+//! far from independent and map many elements of a larger set to the same number. It serves only to repeat that
+//! experiment.
 
 use crate::hash::{GOLDEN, city64, mix64};
 use crate::interrupt::Meter;
@@ -40,7 +39,7 @@ impl Family {
 /// Modulus of P3's functions.
 const PAPER_MODULUS: u64 = 100;
 
-/// The number that an element of a set of texts goes by.
+/// The number of an element of a set of texts (CityHash64).
 pub fn element(text: &str) -> u64 {
     city64(text.as_bytes())
 }
@@ -123,14 +122,14 @@ pub fn similarity(a: &[u64], b: &[u64]) -> Option<f64> {
     Some(equal as f64 / a.len() as f64)
 }
 
-/// Bands that a signature does not have.
+/// More bands than the signature has values for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BandsError {
     /// Values of the signature.
     pub length: usize,
     /// Bands asked for.
     pub bands: usize,
-    /// Values a band.
+    /// Values per band.
     pub rows: usize,
 }
 

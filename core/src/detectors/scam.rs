@@ -1,5 +1,4 @@
-//! SCAM (Shivakumar and Garcia-Molina 1995; P1 and P2's surveys): how far one
-//! text is a part of another, by the relative frequencies of their words.
+//! SCAM (Shivakumar and Garcia-Molina 1995; surveys of P1 and P2): to what extent one text is a part of another, by the relative frequencies of their words.
 //!
 //! Only words that both texts use about equally often count, the *closeness
 //! set*: `f / g + g / f < ε` for the frequencies f and g of a word in the two.
@@ -31,7 +30,7 @@ fn subset_of(a: &FxHashMap<String, f64>, b: &FxHashMap<String, f64>, epsilon: f6
     if all == 0.0 { 0.0 } else { f64::min(close / all, 1.0) }
 }
 
-/// How far, 0 to 1, text `a` is a part of text `b`. Not symmetric. `epsilon`
+/// The extent, 0 to 1, to which text `a` is a part of text `b`. Not symmetric. `epsilon`
 /// is above 2: at 2 and below no word is close, not even in equal texts.
 pub fn subset(a: &str, b: &str, epsilon: f64) -> f64 {
     subset_of(&frequencies(a), &frequencies(b), epsilon)

@@ -1,7 +1,7 @@
-//! Sentences in a row that two texts share (P5, "SL+ST"), and sequences of
+//! Runs of sentences that two texts share (P5, "SL+ST"), and sequences of
 //! sentence lengths (Wang and Chang 2009), which P5 improves on.
 //!
-//! P5 writes a document as a string, one letter a sentence: the number of its
+//! P5 writes a document as a string, one letter per sentence: the number of its
 //! words without stop words. Common runs of two such strings, found by a
 //! generalised suffix tree in linear time, are blocks that may be equal. A
 //! sentence of a block is verified by its first two words; where one fails
@@ -9,9 +9,8 @@
 //!
 //! Here a symbol is the length *and* the two words, so that verification is
 //! part of the match: on every alignment of the two strings, the runs of
-//! equal symbols of at least two sentences are exactly what is left of the
-//! runs of equal lengths after P5's verifying, splitting and dropping (a test
-//! holds the two against each other). The suffix automaton of one text reads
+//! equal symbols of at least two sentences are exactly what P5's verifying, splitting and dropping leave of the
+//! runs of equal lengths (a test compares the two). The suffix automaton of one text reads
 //! the other, so time is linear also where all lengths are equal and the
 //! number of alignments is quadratic.
 
@@ -37,7 +36,7 @@ pub struct Sentence {
     pub range: Range<usize>,
     /// Its number among all sentences of the text, from 1.
     pub number: usize,
-    /// How many words it has without stop words.
+    /// The number of its words that are not stop words.
     pub words: usize,
     /// The first two of them; fewer if it has fewer.
     pub first: Vec<String>,
@@ -78,14 +77,14 @@ pub fn length_string(sentences: &[Sentence]) -> String {
     sentences.iter().map(Sentence::letter).collect()
 }
 
-/// Sentences in a row that both texts have, as indexes into their lists.
+/// A run of sentences that both texts have, as indexes into their lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Block {
     /// The first sentence in the first text.
     pub a: usize,
     /// The first sentence in the second text, at its first occurrence there.
     pub b: usize,
-    /// How many.
+    /// The number of sentences.
     pub length: usize,
 }
 
@@ -120,7 +119,7 @@ pub fn similarity(a: &[Sentence], b: &[Sentence]) -> f64 {
 }
 
 /// The similarity, 0 to 1, of two sequences of sentence lengths: the longest
-/// common subsequence over all, `l / (n₁ + n₂ - l)`. Takes time in proportion
+/// common subsequence over all, `l / (n₁ + n₂ - l)`. The time is proportional
 /// to the product of the lengths: a fifth of a second for sequences of
 /// 100,000, half a minute for sequences of a million.
 pub fn length_similarity(a: &[u32], b: &[u32]) -> f64 {

@@ -1,8 +1,8 @@
 //! Shingling (Broder 1997): a text as the set of its runs of `w` words, L - w + 1
 //! of them (P1, P2), compared by Jaccard similarity ("resemblance") and
-//! containment ([`super::sets`]).
+//! containment ([`crate::similarity::Overlap`]).
 //!
-//! Two ways to make the sets smaller: DSC keeps the shingles whose hash is 0
+//! Two ways to reduce the sets: DSC keeps the shingles whose hash is 0
 //! modulo `m`; DSC-SS, super-shingles, takes runs of what DSC kept, in the
 //! order of the hashes, so that one equal value stands for many equal
 //! shingles, and candidates are found by equality.

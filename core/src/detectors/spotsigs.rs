@@ -1,13 +1,12 @@
 //! SpotSigs (Theobald, Siddharth and Paepcke 2008; P5's comparison): the words
-//! that follow a function word. Running prose is full of function words, a
-//! menu or an advertisement around it is not, so the spots are in the text
-//! that matters.
+//! that follow a function word. Running prose is full of function words, the menus and advertisements around it
+//! are not, so the spots lie in the relevant text.
 //!
 //! For every occurrence of an *antecedent* the spot signature is the
 //! antecedent and a chain of `chain` words after it, each the `distance`-th
 //! that is not a stop word after the one before. Texts are compared by the
 //! Jaccard similarity of the multisets of their spots
-//! ([`super::sets::Overlap::of_multisets`]); candidates share a spot.
+//! ([`crate::similarity::Overlap::of_multisets`]); candidates share a spot.
 
 use super::terms::word_list;
 use crate::interrupt::{Meter, check, checked};
@@ -22,7 +21,7 @@ pub const ANTECEDENTS: &[&str] = &[
     "that",
 ];
 
-/// What spots are made of.
+/// The parameters of spots.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spots {
     antecedents: FxHashSet<String>,

@@ -1,13 +1,13 @@
-//! The background of distances, and what each radius costs and brings.
+//! The background of distances, and the cost and yield of each radius.
 //!
-//! Unrelated texts are not 32 bits apart: they share words. How far apart they
-//! are depends on the texts and on the recipe, so it is measured: distances of
+//! Unrelated texts are not 32 bits apart, for they share words. Their distance depends on the texts and on the
+//! recipe, so it is measured: distances of
 //! random pairs, and of rows to their nearest neighbour. A radius lets a random
 //! pair in with some probability, and a table of N rows has N (N - 1) / 2
 //! pairs, so a radius that is safe for a thousand rows is not for a million.
 //!
 //! Few or none of the sampled pairs lie within a small radius, and those that
-//! do are the near-duplicates that one is looking for. So the tail is taken from
+//! do are the near-duplicates themselves. So the tail is taken from
 //! a beta-binomial distribution of the measured mean and variance, raised to
 //! meet the measurement where one pair in a thousand lies.
 
@@ -17,15 +17,15 @@ use crate::fingerprint::hamming;
 use crate::interrupt::checked;
 use crate::random::SplitMix64;
 
-/// Random pairs measured at most.
+/// The most random pairs measured.
 const PAIRS: u64 = 4_000_000;
-/// Comparisons spent on nearest neighbours at most.
+/// The most comparisons spent on nearest neighbours.
 const NEAREST: u64 = 1_000_000_000;
-/// Rows whose nearest neighbour is looked for at most.
+/// The most rows whose nearest neighbour is searched.
 const ROWS: usize = 5_000;
-/// Where the model meets the measurement.
+/// The share of pairs at which the model is fitted to the measurement.
 const ANCHOR: f64 = 1e-3;
-/// The share below which the model has no pairs to speak of.
+/// The share below which the model has practically no pairs.
 const EMPTY: f64 = 1e-7;
 /// The widest radius of the table.
 const WIDEST: u32 = 20;
@@ -41,36 +41,35 @@ pub struct Background {
     pub nearest: [u64; 65],
 }
 
-/// One radius.
+/// The figures of one radius.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RadiusRow {
-    /// The radius.
+    /// The radius, 0 to 20 bits.
     pub radius: u32,
-    /// Share of random pairs within it, as measured.
+    /// The share of random pairs within it, 0 to 1, as measured.
     pub random: f64,
-    /// Share of rows whose nearest neighbour is within it.
+    /// The share of rows whose nearest neighbour is within it, 0 to 1.
     pub nearest: f64,
-    /// Unrelated pairs of the whole table to be expected within it.
+    /// The expected number of unrelated pairs of the whole table within it.
     pub false_pairs: f64,
     /// Buckets that an index search visits.
     pub probes: u64,
 }
 
-/// The table and what it suggests.
+/// The table of radii, and the radii that it suggests.
 #[derive(Debug, Clone)]
 pub struct Calibration {
     /// A row for each radius from 0 on.
     pub rows: Vec<RadiusRow>,
-    /// The widest radius at which at most one reported pair in twenty is to be
-    /// expected to be unrelated, if the fingerprint alone decides.
+    /// The widest radius at which at most one pair in twenty is expected to be unrelated, if the fingerprint
+    /// alone decides.
     pub alone: u32,
-    /// The widest radius whose false candidates are few enough to be compared
-    /// by their texts: ten for each row.
+    /// The widest radius whose false candidates are few enough to be verified on the text: ten per row.
     pub verified: u32,
 }
 
 impl Background {
-    /// Measures fingerprints; the same ones give the same result.
+    /// Measures fingerprints. Deterministic: samples are drawn with a fixed seed.
     pub fn measure(prints: &[u64]) -> Background {
         let mut background = Background { rows: prints.len() as u64, random: [0; 65], nearest: [0; 65] };
         let count = prints.len();
@@ -111,7 +110,7 @@ impl Background {
         let mean = moment(1).clamp(0.5, 63.5);
         let variance = moment(2) - moment(1).powi(2);
         let p = mean / 64.0;
-        // A binomial is the narrowest there is; overlap of vocabulary widens it.
+        // The binomial distribution is the narrowest possible; shared vocabulary widens it.
         let spread = ((variance / (64.0 * p * (1.0 - p)) - 1.0) / 63.0).clamp(1e-4, 0.9);
         let strength = 1.0 / spread - 1.0;
         let (alpha, beta) = (p * strength, (1.0 - p) * strength);
@@ -136,7 +135,7 @@ impl Background {
         };
         let mut model: [f64; 65] = within(&|d| weights[d] / sum);
         let mut measured: [f64; 65] = within(&|d| self.random[d] as f64 / total);
-        // What lies where the model has next to nothing are the near-duplicates.
+        // Pairs where the model has practically none are the near-duplicates.
         let empty = model.iter().rposition(|&share| share < EMPTY);
         let duplicates = empty.map_or(0.0, |radius| measured[radius]);
         measured.iter_mut().for_each(|share| *share = (*share - duplicates).max(0.0));
@@ -174,7 +173,7 @@ impl Background {
         let widest = |fits: &dyn Fn(&RadiusRow) -> bool| {
             rows.iter().take_while(|row| row.radius <= 3 || fits(row)).last().map_or(3, |row| row.radius)
         };
-        // A row with a neighbour is half a pair at least.
+        // A row with a neighbour is at least half a pair.
         let alone = widest(&|row| row.false_pairs <= 0.05 * row.nearest * self.rows as f64 / 2.0);
         let verified = widest(&|row| row.false_pairs <= 5.0 * self.rows as f64 && row.probes <= 10_000);
         Calibration { alone, verified, rows }

@@ -1,13 +1,10 @@
-//! How similar texts are that have nothing to do with each other, and the
-//! similarity from which that is no longer the reason.
+//! How similar unrelated texts are by chance, and the similarity beyond which chance is no explanation.
 //!
-//! Half of the n-grams shared means much where random texts share next to none
-//! (pairs of Chinese characters) and little where they share a fifth (three
-//! letters of English names and titles). So the Jaccard coefficients of random
-//! pairs are measured. Few random pairs are as similar as a threshold has to
-//! be, and in a small table most of those are the near-duplicates that one is
-//! looking for. So the tail is continued from where there are many pairs: the
-//! logarithm of the share above a similarity falls at least linearly there.
+//! Sharing half of the n-grams means much where random texts share almost none (pairs of Chinese characters)
+//! and little where they share a fifth (three letters of English names and titles). So the Jaccard similarity
+//! of random pairs is measured. Few random pairs are as similar as a threshold must be, and in a small table
+//! most of those are the near-duplicates themselves. So the tail is extrapolated from where there are many
+//! pairs: the logarithm of the share above a similarity falls at least linearly there.
 
 use crate::hash::city64;
 use crate::interrupt;
@@ -16,11 +13,11 @@ use crate::random::SplitMix64;
 use crate::similarity::Overlap;
 use crate::text::Ngrams;
 
-/// Random pairs measured at most.
+/// The most random pairs measured.
 const PAIRS: u64 = 1_000_000;
-/// N-grams looked at in all, at most.
+/// The most n-grams compared in all.
 const STEPS: u64 = 200_000_000;
-/// Cells a unit of similarity is measured in.
+/// Cells per unit of similarity.
 const CELLS: usize = 1000;
 /// The shares of random pairs between which the tail's slope is taken; the
 /// second pair in tables so small that near-duplicates are one pair in a
@@ -29,7 +26,7 @@ const ANCHORS: (f64, f64) = (1e-2, 1e-3);
 const ANCHORS_OF_FEW: (f64, f64) = (1e-1, 1e-2);
 /// Rows up to which a table is small.
 const FEW: usize = 2_000;
-/// The largest share of random pairs that may pass a threshold.
+/// The largest share of random pairs that may reach a threshold.
 const MAY_PASS: f64 = 1e-5;
 
 /// Two thirds of the n-grams of either are shared.
@@ -43,12 +40,11 @@ pub struct Chance {
     anchors: (f64, f64),
 }
 
-/// N-grams of all texts that are looked at: 64 MB.
+/// The most n-grams of all texts together: 64 MB.
 const MOST_GRAMS: usize = 8 << 20;
 
 impl Chance {
-    /// Measures texts by their character `n`-grams; the same texts give the
-    /// same result.
+    /// Measures texts by their character `n`-grams. Deterministic: samples are drawn with a fixed seed.
     pub fn measure<T: AsRef<str>>(texts: &[T], n: usize) -> Chance {
         let (mut sets, mut kept) = (Vec::new(), 0);
         for set in texts.iter().filter_map(|text| grams(text.as_ref(), n)) {
@@ -59,7 +55,7 @@ impl Chance {
                 break;
             }
         }
-        // Copies are not alike by chance.
+        // Copies are not similar by chance.
         interrupt::sort_and_dedup(&mut sets);
         let mut above = vec![0; CELLS + 1];
         let anchors = if sets.len() < FEW { ANCHORS_OF_FEW } else { ANCHORS };
@@ -98,8 +94,8 @@ impl Chance {
     /// The threshold for a table of so many rows: `least`, or, if chance alone
     /// leads further, the similarity that at most one unrelated pair in a
     /// hundred thousand reaches, and in all at most one for every two rows.
-    /// Rounded up to hundredths, at most 0.5: where more is in common, it is
-    /// rather that most texts are near-duplicates of each other.
+    /// Rounded up to hundredths, at most 0.5: where random pairs share more, most texts are near-duplicates of
+    /// each other.
     pub fn threshold(&self, rows: u64, least: f64) -> f64 {
         let by_chance = self.quantile(MAY_PASS.min(1.0 / rows.max(1) as f64));
         if by_chance <= least { least } else { ((by_chance * 100.0).ceil() / 100.0).min(HIGHEST) }

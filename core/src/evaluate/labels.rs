@@ -1,8 +1,8 @@
-//! Found pairs against true ones.
+//! Precision and recall of found pairs against true pairs.
 
 use std::collections::BTreeSet;
 
-/// What became of a pair.
+/// The classification of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// True and found.
@@ -14,7 +14,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// As a word.
+    /// Its name in SQL: `right`, `missed` or `wrong`.
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Right => "right",
@@ -24,16 +24,16 @@ impl Verdict {
     }
 }
 
-/// Pairs of names, without order inside a pair, each once.
+/// Found and true pairs of ids. The order within a pair does not matter, and each pair counts once.
 #[derive(Debug, Clone, Default)]
 pub struct Labels {
     found: BTreeSet<(String, String)>,
     truth: BTreeSet<(String, String)>,
-    /// Bytes of the names.
+    /// Bytes of the ids.
     names: usize,
 }
 
-/// Counts of verdicts.
+/// The number of pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Score {
     /// Pairs found.
@@ -45,12 +45,12 @@ pub struct Score {
 }
 
 impl Score {
-    /// The share of what was found that is true; `None` if nothing was found.
+    /// The share of found pairs that are true, 0 to 1; `None` if no pair was found.
     pub fn precision(&self) -> Option<f64> {
         (self.found > 0).then(|| self.right as f64 / self.found as f64)
     }
 
-    /// The share of what is true that was found; `None` if nothing is true.
+    /// The share of true pairs that were found, 0 to 1; `None` if no pair is true.
     pub fn recall(&self) -> Option<f64> {
         (self.truth > 0).then(|| self.right as f64 / self.truth as f64)
     }
@@ -67,25 +67,24 @@ fn pair(a: &str, b: &str) -> Option<(String, String)> {
     (low != high).then(|| (low.to_owned(), high.to_owned()))
 }
 
-/// Adds a pair; the bytes of its names, if it is new.
+/// Adds a pair; the bytes of its ids, if it is new.
 fn insert(pairs: &mut BTreeSet<(String, String)>, pair: (String, String)) -> usize {
     let bytes = pair.0.len() + pair.1.len();
     if pairs.insert(pair) { bytes } else { 0 }
 }
 
 impl Labels {
-    /// Notes that `a` and `b` were found to be near-duplicates. A row and
-    /// itself are not a pair.
+    /// Adds the found pair of `a` and `b`; ignored if they are equal.
     pub fn found(&mut self, a: &str, b: &str) {
         self.names += pair(a, b).map_or(0, |pair| insert(&mut self.found, pair));
     }
 
-    /// Notes that they are.
+    /// Adds the true pair of `a` and `b`; ignored if they are equal.
     pub fn truth(&mut self, a: &str, b: &str) {
         self.names += pair(a, b).map_or(0, |pair| insert(&mut self.truth, pair));
     }
 
-    /// Bytes that it takes, about.
+    /// Its size in bytes, approximately.
     pub fn memory(&self) -> usize {
         /// A pair in a tree that is two thirds full, and the allocations of its names.
         const BYTES_PER_PAIR: usize = 136;

@@ -1,7 +1,5 @@
-//! How good a way of finding near-duplicates is, and which way to take:
-//! precision and recall against labels, the background of distances that
-//! unrelated rows have, settings by the kind of text, and what tells two
-//! nearly equal texts apart.
+//! How good a method is, and which one to choose: precision and recall against labels, the background of
+//! distances between unrelated rows, and settings by the kind of text.
 
 mod calibrate;
 mod chance;

@@ -1,11 +1,10 @@
-//! Settings by the kind of text: recipe, radius, verification.
+//! Suggested settings by the kind of text: recipe, radius, verification.
 //!
-//! What decides is the length, for one changed character is a large part of a
-//! short text and a small part of a long one, and the script, for Chinese n-grams
-//! say as much with two characters as English ones with five. The settings
-//! are the documented defaults of `docs/quality.md`; none is fitted to the texts
-//! given. What the texts give is what unrelated ones have in common: it sets the
-//! radius ([`super::Background`]) and may raise the threshold ([`Chance`]).
+//! They depend on the length, for one changed character is a large part of a short text and a small part of a
+//! long one, and on the script, for two Chinese characters carry as much information as five English letters.
+//! The settings are the documented defaults of `docs/quality.md`; none is fitted to the given texts. Those only
+//! show how much unrelated texts share, which determines the radius ([`super::Background`]) and may raise the
+//! threshold ([`Chance`]).
 
 use super::Chance;
 use crate::memory::{self, OrRaise, Room};
@@ -16,7 +15,7 @@ use serde_json::{Value, json};
 /// two texts of equal length are shared, J = 0.5 / 1.5.
 const HALF_SHARED: f64 = 0.333;
 
-/// What texts look like.
+/// Length and script of texts.
 #[derive(Debug, Clone, Default)]
 pub struct Profile {
     lengths: Vec<u32>,
@@ -38,26 +37,26 @@ pub enum TextKind {
     ShortSpaced,
 }
 
-/// Settings.
+/// Suggested settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Suggestion {
-    /// For whom.
+    /// The kind of text it is for.
     pub kind: TextKind,
     /// The recipe of the fingerprint.
     pub recipe: Value,
-    /// Characters of the n-grams that verification compares.
+    /// The length, in characters, of the n-grams that verification compares.
     pub n: u32,
-    /// Jaccard coefficient from which texts count as near-duplicates.
+    /// The Jaccard similarity, 0 to 1, from which texts count as near-duplicates.
     pub threshold: f64,
-    /// The distance that pairs at the threshold have on the average, by the
+    /// The distance that pairs at the threshold have on average, by the
     /// closed form 64 acos(2J / (1 + J)) / π.
     pub expected_distance: f64,
-    /// Why, in words.
+    /// The reason, in words.
     pub reason: String,
 }
 
 impl Profile {
-    /// Looks at one more text.
+    /// Adds a text.
     pub fn add(&mut self, text: &str) {
         let normal = normalize(text);
         let length = normal.chars().filter(|&c| c != ' ').count() as u32;
@@ -74,12 +73,12 @@ impl Profile {
         self.marked_up += u64::from(tags >= 2);
     }
 
-    /// How many texts have been looked at.
+    /// The number of texts added, empty ones not counted.
     pub fn texts(&self) -> usize {
         self.lengths.len()
     }
 
-    /// The length that the share `part` of the texts does not pass.
+    /// The length, in characters, that the share `part` (0 to 1) of the texts does not exceed.
     pub fn quantile(&self, part: f64) -> u32 {
         let mut lengths = memory::copy(&self.lengths).or_raise();
         lengths.sort_unstable();

@@ -15,7 +15,7 @@ const VERSION: u8 = 1;
 /// as all numbers), 4 zero bytes, bits (8), texts added (8).
 const HEADER: usize = 24;
 
-/// What a filter cannot be.
+/// An impossible filter.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum BloomError {
     /// A number out of its range.
@@ -29,7 +29,7 @@ pub enum BloomError {
     Stored(&'static str),
 }
 
-/// Where the positions of a text's bits come from.
+/// The hash functions that give the positions of a text's bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hashing {
     /// Double hashing of CityHash64: well spread.
@@ -128,7 +128,7 @@ impl Shape {
         self.hashes
     }
 
-    /// Where positions come from.
+    /// Its hash functions.
     pub fn hashing(&self) -> Hashing {
         self.hashing
     }
@@ -174,8 +174,7 @@ pub fn expected_error(bits: u64, hashes: u32, items: u64, rule: Rule) -> f64 {
     }
 }
 
-/// A Bloom filter over its stored form: one byte string, so that a filter in a
-/// table is asked without being taken apart.
+/// A Bloom filter over its stored form, one byte string: a filter in a table is queried without decoding it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bloom<B = Vec<u8>> {
     shape: Shape,
@@ -244,13 +243,13 @@ impl<B: AsRef<[u8]>> Bloom<B> {
         self.bytes.as_ref()
     }
 
-    /// How many additions changed the filter: the distinct texts in it, less
-    /// those that were taken for seen. Merging adds the two numbers up.
+    /// The number of additions that changed the filter: the distinct texts in it, except those taken for seen.
+    /// A merge adds the two numbers.
     pub fn added(&self) -> u64 {
         number(self.bytes(), 16)
     }
 
-    /// Whether `content` was added, or looks as if.
+    /// Whether `content` was added, or seems so.
     pub fn contains(&self, content: &[u8]) -> bool {
         self.seen(content, Rule::All)
     }
@@ -265,7 +264,7 @@ impl<B: AsRef<[u8]>> Bloom<B> {
         }
     }
 
-    /// How many bits are set.
+    /// The number of bits set.
     pub fn ones(&self) -> u64 {
         let ones_of = |part: &[u8]| {
             interrupt::check();
@@ -292,7 +291,7 @@ impl<B: AsRef<[u8]>> Bloom<B> {
 }
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Bloom<B> {
-    /// Adds a text; whether it was there before, or looks as if.
+    /// Adds a text. Returns whether it was there before, or seems so.
     pub fn add(&mut self, content: &[u8]) -> bool {
         self.add_under(content, Rule::All)
     }
@@ -318,7 +317,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Bloom<B> {
         seen
     }
 
-    /// Adds all that `other` holds.
+    /// Adds the contents of `other`.
     ///
     /// # Errors
     /// The shapes differ.
@@ -334,7 +333,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Bloom<B> {
         Ok(())
     }
 
-    /// Forgets everything.
+    /// Empties the filter.
     pub fn clear(&mut self) {
         self.bytes.as_mut()[HEADER..].fill(0);
         self.set_added(0);

@@ -1,11 +1,9 @@
-//! The exact stage (P1): has this very text come before?
+//! The exact stage (P1): whether an equal text came before.
 //!
-//! Three ways, so that they can be compared. [`Bloom`] is small and errs on
-//! one side: it may say "seen" of a new text, never "new" of a seen one.
-//! [`DigitTrie`] is P1's other structure. [`ExactSet`] is the plain way, a
-//! table of 128-bit hashes whose matches are compared, and the one to use.
-//! [`EqualTexts`] does the same for texts that are all there, within a bound
-//! of memory.
+//! Three methods, for comparison. [`Bloom`] is small and has one-sided error: it may take a new text for a seen
+//! one, never the reverse. [`DigitTrie`] is P1's other structure. [`ExactSet`], a table of 128-bit hashes whose
+//! matches are compared, is the one to use. [`EqualTexts`] does the same for all texts of a table, within a
+//! bound of memory.
 
 mod bloom;
 mod set;

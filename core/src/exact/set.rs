@@ -61,12 +61,12 @@ impl Hasher for Taken {
     }
 }
 
-/// Texts seen so far. Keeps 32 bytes or so a distinct text; the texts
-/// themselves are the caller's, or its own in [`ExactSet::seen`].
+/// Texts seen so far. Takes about 32 bytes per distinct text; the texts themselves are kept by the caller, or by
+/// the set itself in [`ExactSet::seen`].
 #[derive(Default)]
 pub struct ExactSet {
     first: HashMap<u128, u32, BuildHasherDefault<Taken>>,
-    /// Texts whose 128-bit hash is another text's: none that anybody has seen.
+    /// Texts with the 128-bit hash of another text; no such pair is known.
     collided: Vec<(u128, u32)>,
     texts: Arena,
 }
@@ -81,7 +81,7 @@ impl ExactSet {
     /// none, `content` is remembered under `number`.
     ///
     /// # Errors
-    /// What reading an earlier text fails with.
+    /// Reading an earlier text fails.
     pub fn find_or_add<T: Texts>(
         &mut self,
         number: u32,

@@ -1,5 +1,4 @@
-//! Equal texts among more than fit in memory: their hashes are sorted, and
-//! texts whose hashes are equal are compared.
+//! Equal texts of a whole table: their hashes are sorted externally, and texts with equal hashes are compared.
 
 use crate::external::{Record, Result, Sorter, Spill};
 use crate::hash::murmur3_128;
@@ -34,10 +33,10 @@ impl<F: Spill> EqualTexts<F> {
         EqualTexts(Sorter::new(memory, file))
     }
 
-    /// Adds a text under a number. Numbers are given in rising order.
+    /// Adds a text under a number; numbers must ascend.
     ///
     /// # Errors
-    /// What writing to the file fails with.
+    /// Writing to the file fails, or there is no memory.
     pub fn add(&mut self, number: u32, content: &[u8]) -> Result<()> {
         let [hash, _] = murmur3_128(content, 0);
         self.0.add(Hashed { hash, number })
@@ -45,10 +44,10 @@ impl<F: Spill> EqualTexts<F> {
 
     /// Calls `copy` with the numbers of the first text of its kind and of a
     /// later one that equals it, for every later one. `equal` compares two
-    /// texts; it is asked only of those with equal hashes.
+    /// texts; it is called only for those with equal hashes.
     ///
     /// # Errors
-    /// What the file, `equal` or `copy` fails with.
+    /// The file, `equal` or `copy` fails, or there is no memory.
     pub fn finish(
         self,
         mut equal: impl FnMut(u32, u32) -> Result<bool>,

@@ -1,4 +1,4 @@
-//! A bag of features that can be looked at.
+//! A bag of features with their texts, for explanation.
 
 use crate::fingerprint::{SimHash, Weight};
 use crate::interrupt;

@@ -1,11 +1,9 @@
-//! Document frequencies of a body of texts, frozen: what `idf` and template
-//! damping read.
+//! Corpora: frozen document frequencies, for `idf` and `max_df`.
 //!
 //! A corpus is stored as two byte strings: the tokens of more than one
 //! document, which weighing needs, and those of one document only, which only
 //! an extension of the corpus needs. A token that is not in the first has the
-//! frequency 1, and so has a token that no document has: both are as rare as
-//! can be (`idf = ln N`).
+//! frequency 1, and so has a token of no document: both have the highest `idf`, ln N.
 
 use super::extract::Extractor;
 use super::recipe::{RecipeError, TextRecipe, Tokens};
@@ -23,10 +21,10 @@ fn key(token: &str) -> u64 {
     city64(token.as_bytes()) >> (u64::BITS - KEY_BITS)
 }
 
-/// What the tokens of a corpus are: the part of a recipe that decides them.
+/// The part of a recipe that determines the tokens of a corpus.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shape {
-    /// What texts are cut into.
+    /// The kind of tokens.
     pub tokens: Tokens,
     /// Lengths of n-grams and shingles.
     pub n: Vec<usize>,
@@ -34,7 +32,7 @@ pub struct Shape {
     pub hmm: bool,
     /// Whether traditional characters become simplified ones.
     pub simplify: bool,
-    /// Whose words it knows.
+    /// The dictionary of its words.
     pub dictionary: Option<String>,
 }
 
@@ -100,27 +98,27 @@ impl Corpus {
         &self.shape
     }
 
-    /// How many documents it was built of.
+    /// The number of documents it was built from.
     pub fn documents(&self) -> u64 {
         self.documents
     }
 
-    /// In how many documents `token` is; 1 if in none or one.
+    /// The number of documents with `token`; 1 if there is none.
     pub fn frequency(&self, token: &str) -> u32 {
         self.frequencies.get(&key(token)).copied().unwrap_or(1)
     }
 
-    /// P3's formula (3): the natural logarithm of documents over frequency.
+    /// The inverse document frequency (P3, formula 3): the natural logarithm of documents over frequency.
     pub fn idf(&self, token: &str) -> f64 {
         (self.documents as f64 / f64::from(self.frequency(token))).ln().max(0.0)
     }
 
-    /// The share of documents that have `token`.
+    /// The share of documents with `token`, 0 to 1.
     pub fn share(&self, token: &str) -> f64 {
         f64::from(self.frequency(token)) / self.documents.max(1) as f64
     }
 
-    /// That the tokens of `recipe` are those of the corpus.
+    /// Checks that the tokens of `recipe` are those of the corpus.
     pub(super) fn check(&self, recipe: &TextRecipe) -> Result<(), RecipeError> {
         let asked = Shape::of(recipe);
         if asked == self.shape {
@@ -150,7 +148,7 @@ pub struct CorpusBuilder {
     frequencies: FxHashMap<u64, (u32, u64)>,
 }
 
-/// A corpus as it is stored.
+/// The stored form of a corpus.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredCorpus {
     /// Number of documents.
@@ -200,12 +198,12 @@ impl CorpusBuilder {
         self.documents += u64::from(any);
     }
 
-    /// How many documents have been counted.
+    /// The number of documents counted.
     pub fn documents(&self) -> u64 {
         self.documents
     }
 
-    /// Bytes that it takes.
+    /// Its size in bytes.
     pub fn memory(&self) -> usize {
         // A table is at most seven eighths full, and has a byte more a place.
         self.frequencies.capacity() / 7 * 8 * (size_of::<(u64, (u32, u64))>() + 1)

@@ -1,4 +1,4 @@
-//! Own words and stop words under a versioned name.
+//! Dictionaries: custom words and stop words under a versioned name.
 
 use crate::interrupt::checked;
 use crate::text::{Segmenter, normalize};
@@ -6,8 +6,7 @@ use rustc_hash::FxHashSet;
 use std::fmt;
 use std::sync::OnceLock;
 
-/// A frozen dictionary: words that the segmentation knows besides its own, and
-/// words to leave out.
+/// A frozen dictionary: additional words for the segmentation, and words to leave out.
 pub struct Dictionary {
     name: String,
     words: String,

@@ -1,11 +1,10 @@
-//! Why two fingerprints are as far apart as they are.
+//! Why two fingerprints differ: the contribution of each feature to their Hamming distance.
 //!
 //! Bit `b` of a fingerprint is the sign of a sum over the features, each with
 //! its weight for or against. Where two texts differ in a bit, the difference
-//! of the two sums is made by the features that they do not share: shared ones
-//! of equal weight cancel out. A feature's part in a differing bit is the share
-//! of that difference that it makes; its parts over all differing bits add up
-//! to the bits that are its doing, and over all features to the distance.
+//! of the two sums comes from the features that they do not share: shared ones of equal weight cancel out. A
+//! feature's part in a differing bit is its share of that difference; its parts in all differing bits add up to
+//! its bits, and the bits of all features to the distance.
 
 use super::Bag;
 use crate::fingerprint::{SimHash, hamming};
@@ -17,10 +16,9 @@ use std::collections::BTreeMap;
 pub struct Explained {
     /// The feature, as [`crate::features::Feature`] has it.
     pub feature: String,
-    /// All of it.
+    /// The whole feature.
     pub whole: Part,
-    /// What each column of a row has of it, by the column's place in the
-    /// recipe.
+    /// The part of each column of a row, by the column's position in the recipe.
     pub columns: BTreeMap<usize, Part>,
 }
 
@@ -31,15 +29,14 @@ pub struct Part {
     pub weight_a: f64,
     /// Its weight in the second.
     pub weight_b: f64,
-    /// How many of the differing bits are its doing; negative if it held
-    /// against the difference.
+    /// The differing bits that it accounts for; negative if it counteracts the difference.
     pub bits: f64,
 }
 
 /// The whole comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explanation {
-    /// Features, those that did most first.
+    /// Features, those with the largest contribution first.
     pub features: Vec<Explained>,
     /// The Hamming distance; `None` if a text has no fingerprint.
     pub distance: Option<u32>,

@@ -1,4 +1,4 @@
-//! From a text and a recipe to weighted features.
+//! Extracts the weighted features of a text by a recipe.
 
 use super::bag::Bag;
 use super::recipe::{TextRecipe, Tokens};
@@ -9,7 +9,7 @@ use crate::memory::{self, OrRaise, Room};
 use crate::text::{char_ngrams, compact, normalize_into, simplify, strip_markup};
 use rustc_hash::FxHashMap;
 
-/// Makes features of texts; keeps its buffers from one text to the next.
+/// Extracts features of texts; reuses its buffers.
 #[derive(Default)]
 pub struct Extractor {
     plain: String,
@@ -30,8 +30,8 @@ struct Counted {
     token: f64,
 }
 
-/// Room for this many features stays with the extractor; a longer text gives
-/// back what it took, and does not slow the clearing for the texts after it.
+/// The extractor keeps buffers for this many features; larger ones are freed, so that they do not slow down the
+/// texts that follow.
 const KEPT_FEATURES: usize = 1 << 14;
 /// The same for the bytes of a text.
 const KEPT_BYTES: usize = 1 << 20;

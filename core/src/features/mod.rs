@@ -1,5 +1,4 @@
-//! Weighted bags of features, out of one text or out of the columns of a row,
-//! as a recipe says.
+//! Weighted bags of features of a text or of the columns of a row, as a recipe defines them.
 
 mod bag;
 mod corpus;

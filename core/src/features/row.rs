@@ -1,8 +1,7 @@
 //! Features of a row, each column with its own weight (P2's weighting of
 //! relational rows). The feature of a whole value carries its column's name:
-//! 张三 the petitioner is not 张三 the clerk. A feature of running text does
-//! not: a row of texts is near the same text in one piece, and can be searched
-//! by one.
+//! 张三 the petitioner is not 张三 the clerk. A feature of running text does not: a row of texts is near the same
+//! text in one piece, and can be found by it.
 
 use super::bag::Bag;
 use super::extract::Extractor;

@@ -1,6 +1,5 @@
-//! The built-in lists of stop words: words that say how a sentence is built,
-//! and the courtesies of letters to an office. Short on purpose; what is
-//! common in one office's texts only is for a list of its own or for `max_df`.
+//! The built-in lists of stop words: function words, and the courtesies of letters to an office. Short on
+//! purpose; words that are common only in certain texts belong in a custom list, or are left to `max_df`.
 
 const CHINESE: &str = "的 了 是 在 和 与 及 或 也 都 就 而 但 但是 而且 并 并且 因为 所以 因此 如果 虽然 不过 \
     我 我们 你 你们 您 他 他们 她 她们 它 它们 本人 自己 大家 这 那 这个 那个 这些 那些 这里 那里 此 该 其 之 \

@@ -1,4 +1,4 @@
-//! What a token weighs.
+//! Weights of tokens.
 
 use super::recipe::{Scheme, TextRecipe};
 use crate::fingerprint::Weight;

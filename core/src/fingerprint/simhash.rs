@@ -2,9 +2,8 @@
 //! features whose hash has bit `b` set weigh more than those whose hash has
 //! not; a tie gives 0.
 //!
-//! Sums are kept in fixed point, so they do not depend on the order in which
-//! features arrive: the same bag gives the same fingerprint on one worker or
-//! on eight, and an exact tie is a tie.
+//! Sums are fixed-point numbers, so they do not depend on the order of the features: the same bag has the same
+//! fingerprint on any number of parallel workers, and an exact tie is a tie.
 
 use thiserror::Error;
 

@@ -1,11 +1,9 @@
-//! How fingerprints are cut into blocks, and which buckets of a block can
-//! hold near ones.
+//! How fingerprints are cut into blocks, and which buckets of a block can hold near ones.
 //!
-//! The generalised pigeonhole of `banding`: if two fingerprints are within
-//! distance d, there is a block i in which they differ in at most r_i bits,
-//! where the r_i + 1 add up to d + 1. Unlike the index, which must do without
-//! knowing its rows, this cuts only the bits in which the rows differ, so that
-//! constant bits do not make hot buckets.
+//! The generalised pigeonhole principle of [`banding`](crate::banding::radii): if two fingerprints are within
+//! distance d, there is a block i in which they differ in at most r_i bits, where the r_i + 1 add up to d + 1.
+//! Unlike the index, which does not know its rows beforehand, this cuts only the bits in which the rows differ,
+//! so that constant bits do not make hot buckets.
 
 use super::pairs::Span;
 use crate::banding::radii;
@@ -15,7 +13,7 @@ pub(super) const BLOCKS: usize = 4;
 /// The widest block, in bits.
 const WIDEST: u32 = 16;
 
-/// Disjoint blocks of bits, each with its radius (-1: not looked at).
+/// Disjoint blocks of bits, each with its radius (-1: not used).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Blocking {
     pub blocks: [Block; BLOCKS],
@@ -39,7 +37,7 @@ impl Block {
         Block { mask, run: (ones & ones.wrapping_add(1) == 0).then_some(shift) }
     }
 
-    /// The bits of the block, moved together.
+    /// The bits of the block, packed.
     #[inline]
     pub fn value(&self, fp: u64) -> usize {
         match self.run {
@@ -58,11 +56,11 @@ impl Block {
 }
 
 impl Blocking {
-    /// A cut of the bits `varying` for pairs within `distance` among `rows`
-    /// rows, or `None` if comparing all with all is cheaper.
+    /// A blocking of the bits `varying` for pairs within `distance` of `left` rows with `right` others, or
+    /// `None` if comparing all pairs is cheaper.
     ///
-    /// Blocks are never so wide that most buckets would be empty. A block that
-    /// leaves bits out is still exact: fewer bits differ less.
+    /// Blocks are never so wide that most buckets would be empty. A block that omits bits is still exact: fewer
+    /// bits have fewer differences.
     pub fn choose(varying: u64, distance: u32, left: usize, right: usize) -> Option<Blocking> {
         let rows = left.max(right).max(2);
         let width = (varying.count_ones() / BLOCKS as u32).min(WIDEST).min(rows.ilog2() + 1);
@@ -87,14 +85,14 @@ impl Blocking {
         let (left, right) = (left as f64, right as f64);
         let block_cost = |radius: &i32| {
             let ball = f64::from(ball_size(width, *radius));
-            // Prices in comparisons: sorting a row in, looking into a bucket.
+            // Costs in comparisons: sorting a row, looking up a bucket, comparing.
             8.0 * (left + right) + 4.0 * left.min(buckets) * ball + left * right * ball / buckets
         };
         let cost: f64 = radii.iter().filter(|radius| **radius >= 0).map(block_cost).sum();
         (cost < left * right).then_some(Blocking { blocks, radii, width })
     }
 
-    /// The share of the work that each block is likely to be.
+    /// The expected share of each block in the work.
     pub fn spans(&self) -> [Span; BLOCKS] {
         let work = self.radii.map(|radius| f64::from(ball_size(self.width, radius)));
         let all: f64 = work.iter().sum();

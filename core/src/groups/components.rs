@@ -10,8 +10,8 @@ use crate::fingerprint::hamming;
 use crate::interrupt;
 use crate::memory;
 
-/// For each row the number of the first row of its component: rows are in one
-/// component if a chain of steps of at most `distance` bits connects them.
+/// For each row the number of the first row of its component: rows are in the same component if a chain of
+/// steps of at most `settings.distance` bits connects them.
 ///
 /// With a `diameter`, no component holds two rows farther apart than that:
 /// near pairs are taken from the nearest to the farthest (among equals in the
@@ -20,11 +20,11 @@ use crate::memory;
 /// pairs). The result does not depend on `settings.threads`. A diameter below
 /// `distance` bounds the pairs too.
 ///
-/// Takes about 40 bytes a row, whatever `settings` say of memory; that is for
-/// the near pairs that a diameter sorts, beyond which they go to a file.
+/// Takes about 40 bytes per row. `settings.memory` bounds only the near pairs that are sorted for a diameter;
+/// beyond it they go to a file.
 ///
 /// # Errors
-/// What the host fails with.
+/// A file fails, or there is no memory.
 pub fn components<H: Host>(
     fps: &[u64],
     settings: Settings,

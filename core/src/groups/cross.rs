@@ -1,5 +1,4 @@
-//! Pairs of some rows with others that come a chunk at a time: new rows with
-//! all those that are there already.
+//! Near pairs of new rows with existing ones, which come a chunk at a time.
 
 use super::pairs::{Pair, Settings, Span, all_of};
 use super::parallel::Task;
@@ -7,35 +6,34 @@ use super::rows::{Row, Rows};
 use crate::external::{Host, Result};
 use crate::memory;
 
-/// Rows that wait for others to be compared with.
+/// New rows, kept sorted for the comparison with others.
 pub struct CrossPairs {
     settings: Settings,
     rows: Rows,
 }
 
 impl CrossPairs {
-    /// Rows as (name, fingerprint).
+    /// New rows as (id, fingerprint).
     ///
     /// # Errors
-    /// What the host fails with.
+    /// There is no memory.
     pub fn new<H: Host>(settings: Settings, rows: &[(i64, u64)], host: &mut H) -> Result<CrossPairs> {
         let rows = sorted(rows, settings.threads, host)?;
         Ok(CrossPairs { settings, rows })
     }
 
-    /// How many others to bring at a time so that the work fits in memory, as
-    /// far as these rows leave any.
+    /// The number of other rows to pass to [`CrossPairs::with`] at a time so that the work fits in memory.
     pub fn chunk(&self) -> usize {
         const LEAST: usize = 1 << 13;
         (self.settings.memory / super::pairs::BYTES_PER_ROW).saturating_sub(self.rows.fps.len()).max(LEAST)
     }
 
     /// Finds the pairs of one of these rows with one of the others, each once,
-    /// in no particular order; `sink` says whether it wants more. True if there
-    /// is no more.
+    /// in no particular order; `sink` returns whether to continue. False if
+    /// the sink stopped it.
     ///
     /// # Errors
-    /// What the host or the sink fails with.
+    /// There is no memory, or the sink fails.
     pub fn with<H: Host>(
         &self,
         others: &[(i64, u64)],

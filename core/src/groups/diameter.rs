@@ -1,4 +1,4 @@
-//! Components that do not grow beyond a diameter.
+//! Disjoint sets of rows whose diameter is bounded.
 
 use super::union_find::UnionFind;
 use crate::fingerprint::hamming;
@@ -6,7 +6,7 @@ use crate::interrupt::Meter;
 use crate::memory::{self, Room};
 
 /// Disjoint sets of rows, none of which holds two rows whose fingerprints are
-/// farther apart than the diameter. 16 bytes a row.
+/// farther apart than the diameter. Takes 16 bytes per row.
 pub(super) struct DiameterSets<'f> {
     fps: &'f [u64],
     diameter: u32,
@@ -33,18 +33,18 @@ impl<'f> DiameterSets<'f> {
         })
     }
 
-    /// The roots of the sets of two rows, if these are two sets that may be one.
+    /// The roots of the sets of two rows, if the sets differ and may be joined.
     pub fn may_join(&mut self, a: u32, b: u32) -> memory::Result<Option<(u32, u32)>> {
         let (a, b) = (self.sets.find(a), self.sets.find(b));
         if a == b {
             return Ok(None);
         }
-        // Most often no two rows can differ in more bits than vary at all.
+        // No two rows can differ in more bits than vary at all, which mostly decides.
         let fits = self.varying_of_both(a, b).count_ones() <= self.diameter || self.all_near(a, b)?;
         Ok(fits.then_some((a, b)))
     }
 
-    /// Makes one set of two, which [`DiameterSets::may_join`] has given.
+    /// Joins two sets, which [`DiameterSets::may_join`] returned.
     pub fn join(&mut self, (a, b): (u32, u32)) {
         self.varying[a.min(b) as usize] = self.varying_of_both(a, b);
         self.sets.union(a, b);

@@ -10,7 +10,7 @@ pub(super) struct Edge {
     pub distance: u32,
 }
 
-/// What edges are sorted by.
+/// The order of edges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     /// The distance, then the rows.

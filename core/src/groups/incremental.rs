@@ -1,21 +1,21 @@
-//! Clusters that keep their names while rows arrive.
+//! Clusters that keep their names while rows arrive in batches.
 
 use super::union_find::UnionFind;
 use crate::memory::{self, OrRaise, Room};
 use std::collections::HashMap;
 
-/// Two clusters that had become one.
+/// Two clusters that became one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Merge<B> {
-    /// The older one, which stays.
+    /// The older cluster, which stays.
     pub kept: i64,
-    /// The younger one, which ended.
+    /// The younger cluster, which ended.
     pub absorbed: i64,
-    /// What was given as the reason.
+    /// The reason given to [`IncrementalClusters::join`].
     pub because: B,
 }
 
-/// New rows and the clusters that they touch. A cluster is named by the number
+/// New rows and the existing clusters that they touch. A cluster is named by the number
 /// of the first row it ever had, so the lesser of two names is the older.
 #[derive(Debug, Default)]
 pub struct IncrementalClusters<B> {
@@ -29,7 +29,7 @@ pub struct IncrementalClusters<B> {
 }
 
 impl<B> IncrementalClusters<B> {
-    /// So many new rows, each alone.
+    /// `rows` new rows, each a set of its own.
     pub fn new(rows: usize) -> IncrementalClusters<B> {
         IncrementalClusters {
             sets: UnionFind::new(rows),
@@ -60,14 +60,13 @@ impl<B> IncrementalClusters<B> {
         self.sets.find(node)
     }
 
-    /// The name that the set had before, if it had one.
+    /// The name of the set's oldest existing cluster, if it has one.
     pub fn name(&mut self, node: u32) -> Option<i64> {
         let root = self.root(node);
         self.oldest[root as usize]
     }
 
-    /// Makes one set of two. If both had a name, the older one stays and the
-    /// merge is noted.
+    /// Joins two sets. If both have a name, the older one stays and the merge is recorded.
     pub fn join(&mut self, a: u32, b: u32, because: B) {
         let (x, y) = (self.name(a), self.name(b));
         if !self.sets.union(a, b) {
@@ -81,15 +80,14 @@ impl<B> IncrementalClusters<B> {
         }
     }
 
-    /// The clusters that were touched.
+    /// The names of the clusters that were touched, ascending.
     pub fn clusters(&self) -> Vec<i64> {
         let mut names = memory::collect(self.nodes.keys().copied()).or_raise();
         names.sort_unstable();
         names
     }
 
-    /// Every merge, in the order in which they happened: a cluster that was
-    /// kept in one may be absorbed in a later one.
+    /// All merges, in order: the cluster that one keeps may be absorbed by a later one.
     pub fn merges(&self) -> &[Merge<B>] {
         &self.merges
     }

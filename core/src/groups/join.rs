@@ -1,19 +1,18 @@
 //! Near pairs between two lists of fingerprints.
 //!
-//! A cut sorts both lists into buckets; only buckets near each other are
-//! compared, all with all when they are small, else by a cut of the bits that
-//! are left: that is what keeps a hot bucket (a template by the hundred
-//! thousand) from being quadratic.
+//! A blocking sorts both lists into buckets, and only buckets near each other are compared: all pairs if they
+//! are small, else by a blocking of the remaining bits. That keeps a hot bucket (hundreds of thousands of rows
+//! of one template) from taking quadratic time.
 
 use super::blocking::{BLOCKS, Blocking, ball};
 use super::rows::ROWS_PER_CHECK;
 use crate::memory::{OrRaise, Room, filled};
 
-/// Lists with fewer comparisons than this are compared all with all.
+/// Lists of fewer pairs than this are compared pair by pair.
 const SMALL: usize = 1 << 15;
-/// Deliver hits when there are so many.
+/// Hits that are delivered together.
 const FULL: usize = 4096;
-/// Deliver, to be interrupted, after so many comparisons.
+/// Comparisons after which hits are delivered in any case, so that the work can be interrupted.
 const LONG: usize = 1 << 22;
 /// Fingerprints compared at once.
 const LANES: usize = 16;
@@ -21,7 +20,7 @@ const LANES: usize = 16;
 /// A pair: the numbers of its rows on the left and on the right.
 pub(super) type Hit = (u32, u32);
 
-/// The work must end: an interrupt, an error, or nobody wants more.
+/// The work must end: an error, or no more hits are wanted.
 #[derive(Debug)]
 pub(super) struct Stop;
 
@@ -40,8 +39,8 @@ pub(super) struct Split {
 }
 
 impl Split {
-    /// Sorts `fps` by block `block` of the cut; `number` names the rows. `check`
-    /// is asked every few milliseconds whether to go on.
+    /// Sorts `fps` by block `block`; `number` gives the number of a row. `check` is called every few
+    /// milliseconds and ends the work by an error.
     pub fn new<E>(
         cut: &Blocking,
         block: usize,
@@ -79,13 +78,13 @@ impl Split {
         Side { fps: &self.fps[range.clone()], at: &self.at[range] }
     }
 
-    /// How many buckets there are, empty ones included.
+    /// The number of buckets, empty ones included.
     pub fn buckets(&self) -> usize {
         self.starts.len() - 2
     }
 }
 
-/// Takes hits. The vector is emptied.
+/// Receives hits. The vector is emptied.
 pub(super) trait Deliver {
     fn deliver(&mut self, hits: &mut Vec<Hit>) -> Result<(), Stop>;
 }
@@ -93,11 +92,11 @@ pub(super) trait Deliver {
 /// One thread's state of a join.
 pub(super) struct Joiner<'d> {
     distance: u32,
-    /// The cuts above, and the block of each that this is in.
+    /// The blockings above, and the current block of each.
     path: Vec<(Blocking, usize)>,
     hits: Vec<Hit>,
     compared: usize,
-    /// Half of each fingerprint on the right.
+    /// One half of each fingerprint on the right.
     halves: Vec<u32>,
     out: &'d mut dyn Deliver,
 }
@@ -107,12 +106,12 @@ impl<'d> Joiner<'d> {
         Joiner { distance, path: Vec::new(), hits: Vec::new(), compared: 0, halves: Vec::new(), out }
     }
 
-    /// Says that what follows is in `block` of `cut`.
+    /// What follows is within `block` of `cut`.
     pub fn enter(&mut self, cut: Blocking, block: usize) {
         self.path.push((cut, block));
     }
 
-    /// Delivers what is left.
+    /// Delivers the remaining hits.
     pub fn finish(mut self) -> Result<(), Stop> {
         self.flush()
     }
@@ -123,7 +122,7 @@ impl<'d> Joiner<'d> {
     }
 
     /// Joins bucket `value` of the left with those near it on the right.
-    /// `same`: left and right are one list, of which each pair is wanted once.
+    /// `same`: left and right are the same list, and each pair is wanted once.
     pub fn bucket(
         &mut self,
         left: &Split,
@@ -156,8 +155,8 @@ impl<'d> Joiner<'d> {
             return self.compare(left, right, same);
         }
         let used = self.used();
-        // Inside a bucket the used bits are constant on either side, but may differ between them: by
-        // so many bits less may the others.
+        // Within a bucket the used bits are constant on either side, but may differ between the sides; the
+        // other bits may differ by so many fewer.
         let spent = ((left.fps[0] ^ right.fps[0]) & used).count_ones();
         let Some(budget) = self.distance.checked_sub(spent) else { return Ok(()) };
         let free = varying(left.fps, right.fps) & !used;
@@ -167,7 +166,7 @@ impl<'d> Joiner<'d> {
         }
     }
 
-    /// The bits by which the cuts above have sorted.
+    /// The bits by which the blockings above have sorted.
     fn used(&self) -> u64 {
         self.path.iter().fold(0, |used, (cut, block)| used | cut.blocks[*block].mask)
     }
@@ -189,11 +188,10 @@ impl<'d> Joiner<'d> {
         Ok(())
     }
 
-    /// Compares all with all. Most pairs are told from a half of their bits,
-    /// [`LANES`] at a time.
+    /// Compares all pairs. Half of the bits decide most of them, [`LANES`] at a time.
     pub fn compare(&mut self, left: Side<'_>, right: Side<'_>, same: bool) -> Result<(), Stop> {
         let mut halves = std::mem::take(&mut self.halves);
-        // The half that the cuts above have used less of.
+        // The half of which the blockings above have used less.
         let used = self.used();
         let shift = if (used as u32).count_ones() <= ((used >> 32) as u32).count_ones() { 0 } else { 32 };
         let half = |fp: u64| (fp >> shift) as u32;
@@ -231,7 +229,7 @@ impl<'d> Joiner<'d> {
         Ok(())
     }
 
-    /// Takes a pair that is near, and found here first.
+    /// Takes a pair if it is near and no earlier block of the path finds it.
     #[inline]
     fn consider(&mut self, differing: u64, hit: Hit) {
         if differing.count_ones() <= self.distance

@@ -1,5 +1,4 @@
-//! Groups out of pairs that must be taken in an order, and that something
-//! else than the fingerprints has the last word on.
+//! Groups of candidate pairs that must be processed in order and verified by something else than fingerprints.
 
 use super::diameter::DiameterSets;
 use super::edges::{Edge, Edges, Order};
@@ -8,25 +7,23 @@ use super::union_find::UnionFind;
 use crate::external::{Host, Phase, Result};
 use crate::interrupt;
 
-/// How pairs make groups.
+/// How pairs are linked into groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Linkage {
-    /// From the nearest pair to the farthest, among equals by the rows'
-    /// numbers. A pair joins its groups if no two rows of what they would make
-    /// are farther apart than this many bits.
+    /// From the nearest pair to the farthest, equal distances by the rows' numbers. A pair joins its groups if
+    /// no two rows of the joined group are more than this many bits apart.
     Diameter(u32),
-    /// P4: in the order of rows, each joins its nearest earlier centre, the
-    /// oldest of those, or becomes a centre.
+    /// Single-Pass (P4): in the order of rows, each joins its nearest earlier centre, the oldest of those
+    /// equally near, or becomes a centre.
     SinglePass,
 }
 
 /// Edges between two checks for interrupts.
 const EDGES_PER_CHECK: u64 = 1024;
 
-/// Collects candidate pairs, then makes groups of those that are verified.
+/// Collects candidate pairs, then groups those that are verified.
 ///
-/// The result is that of verifying every pair first, but only those are
-/// verified that can still make a difference. What does not fit in memory
+/// The result is that of verifying every pair, but only pairs that can still change it are verified. What does not fit in memory
 /// waits in a file, 12 bytes per pair.
 pub struct Linker<H: Host> {
     linkage: Linkage,
@@ -43,24 +40,24 @@ impl<H: Host> Linker<H> {
         Linker { linkage, edges: Edges::new(order, memory, host.file()) }
     }
 
-    /// Adds a pair; its names are the rows' numbers.
+    /// Adds a pair of row numbers.
     ///
     /// # Errors
-    /// What writing to a file fails with.
+    /// Writing to the file fails, or there is no memory.
     pub fn add(&mut self, pair: Pair) -> Result<()> {
         self.edges.add(Edge { a: pair.a as u32, b: pair.b as u32, distance: pair.distance })
     }
 
-    /// How many pairs there are.
+    /// The number of pairs added.
     pub fn count(&self) -> u64 {
         self.edges.count()
     }
 
-    /// The groups of rows with the fingerprints `fps`. `verify` is asked
+    /// The groups of rows with the fingerprints `fps`. `verify` returns
     /// whether the earlier and the later row of a pair belong together.
     ///
     /// # Errors
-    /// What a file, the host or `verify` fails with.
+    /// A file or `verify` fails, or there is no memory.
     pub fn finish(
         self,
         fps: &[u64],
@@ -102,8 +99,8 @@ impl<H: Host> Linker<H> {
         let mut turns = Turns::new(self.count());
         self.edges.for_each(|edge| {
             turns.next(host);
-            // Rows come in order, so whether an earlier one is a centre is known;
-            // a row that has a centre already is not asked again.
+            // Rows come in order, so whether an earlier one is a centre is known. A row that has a centre
+            // is not verified again.
             let free = sets.find(edge.b) == edge.b && sets.find(edge.a) == edge.a;
             if free && verify(host, edge.a, edge.b)? {
                 sets.union(edge.a, edge.b);
@@ -114,7 +111,7 @@ impl<H: Host> Linker<H> {
     }
 }
 
-/// Counts edges, lets the host interrupt and says how far the work is.
+/// Counts edges, checks for interrupts and reports progress.
 struct Turns {
     taken: u64,
     total: u64,

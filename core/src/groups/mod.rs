@@ -1,15 +1,12 @@
-//! Whole tables at once: all pairs of near fingerprints, and the groups that
-//! they make.
+//! Near pairs and groups of whole tables.
 //!
-//! * [`Pairs`] finds every pair of rows within a Hamming distance, within a
-//!   bound of memory and on several threads (P2's classification by blocks,
-//!   made exact at any distance).
-//! * [`SinglePass`] puts each row to the nearest earlier centre (P4).
-//! * [`CrossPairs`] finds the pairs of new rows with those that are there, and
-//!   [`IncrementalClusters`] the clusters that they join, found or bridge.
-//! * [`components`](fn@components) are the rows that near pairs connect, with an optional
-//!   guard against chains.
-//! * [`Linker`] makes groups of near pairs that are verified one by one.
+//! * [`Pairs`] finds every pair of rows within a Hamming distance, within a bound of memory and on several
+//!   threads (P2's classification by blocks, exact at any distance); [`CrossPairs`] those of new rows with
+//!   existing ones.
+//! * [`SinglePass`] assigns each row to the nearest earlier centre (P4).
+//! * [`components`] are the connected components of near pairs, with an optional limit of their diameter.
+//! * [`Linker`] makes groups of near pairs that are verified one by one, [`IncrementalClusters`] clusters that
+//!   keep their names while rows arrive.
 
 mod blocking;
 mod components;

@@ -1,5 +1,5 @@
-//! All pairs of rows within a Hamming distance (P2's "index classification"
-//! of a whole table, 3.2, made exact at any distance).
+//! All pairs of rows within a Hamming distance (P2, 3.2: "index classification" of a whole table, here exact at
+//! any distance).
 
 use super::join::Hit;
 use super::parallel::Task;
@@ -12,9 +12,9 @@ use crate::interrupt::Meter;
 /// Two rows whose fingerprints are near.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pair {
-    /// The lesser of the two names.
+    /// The smaller id.
     pub a: i64,
-    /// The greater; the same if two rows have one name.
+    /// The larger id; equal to `a` for two rows of the same id.
     pub b: i64,
     /// Their Hamming distance, 0 to 64.
     pub distance: u32,
@@ -26,7 +26,7 @@ impl Pair {
     }
 }
 
-/// A stretch of the whole work.
+/// A part of the whole work, from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Span {
     pub from: f64,
@@ -36,37 +36,37 @@ pub(super) struct Span {
 impl Span {
     pub const ALL: Span = Span { from: 0.0, to: 1.0 };
 
-    /// The share of the whole when `share` of the stretch is done.
+    /// The share of the whole when `share` of the part is done.
     pub fn at(&self, share: f64) -> f64 {
         self.from + share * (self.to - self.from)
     }
 }
 
-/// How to look for pairs. Neither memory nor threads change what is found.
+/// Parameters of the search for pairs. Neither memory nor threads change the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// The largest Hamming distance of a pair, 0 to 64.
     pub distance: u32,
-    /// Bytes to work in, beyond which rows go to files; at least 64 KiB are used.
+    /// Bytes of working memory, beyond which rows go to files; at least 64 KiB are used.
     pub memory: usize,
-    /// Threads to compute on; 1 or less: the caller's own.
+    /// Threads to compute on; 0 and 1: the caller's own.
     pub threads: usize,
 }
 
-/// The least memory that is worked in.
+/// The least working memory, in bytes.
 const LEAST_MEMORY: usize = 1 << 16;
-/// Bytes a row needs while it is worked on: itself, its distinct fingerprint
-/// and run, and its place in one or two sorts by a block.
+/// Bytes of working memory per row: the row, its distinct fingerprint and run, and its place in one or two
+/// sorts by a block.
 pub(super) const BYTES_PER_ROW: usize = 56;
 
 /// Collects rows, then finds their near pairs.
 ///
-/// In memory it takes about 40 bytes a row. What does not fit goes to files:
-/// 16 bytes a row, and again so many for the block that is being worked on.
+/// In memory it takes about 40 bytes per row. What does not fit goes to files: 16 bytes per row, and the same
+/// again for the current block.
 pub struct Pairs<H: Host> {
     settings: Settings,
     rows: Vec<Row>,
-    /// Rows in memory at most.
+    /// The most rows in memory.
     limit: usize,
     files: Option<Files<H::File>>,
 }
@@ -79,10 +79,10 @@ impl<H: Host> Pairs<H> {
         Pairs { settings: Settings { memory, ..settings }, rows: Vec::new(), limit, files: None }
     }
 
-    /// Adds a row. Names may repeat: rows of one name are different rows.
+    /// Adds a row. Ids may repeat: rows with the same id are different rows.
     ///
     /// # Errors
-    /// What writing to a file fails with.
+    /// Writing to a file fails, or there is no memory.
     pub fn add(&mut self, id: i64, fp: u64, host: &mut H) -> Result<()> {
         if is_full(&mut self.rows, &mut self.limit)? {
             let files = self.files.get_or_insert_with(|| Files::new(host.file()));
@@ -93,11 +93,11 @@ impl<H: Host> Pairs<H> {
         Ok(())
     }
 
-    /// Finds every pair, each once, in no particular order; `sink` says whether
-    /// it wants more. True if there is no more.
+    /// Finds every pair, each once, in no particular order; `sink` returns whether to continue. False if the
+    /// sink stopped it.
     ///
     /// # Errors
-    /// What a file, the host or the sink fails with.
+    /// A file or the sink fails, or there is no memory.
     pub fn finish(mut self, host: &mut H, mut sink: impl FnMut(Pair) -> Result<bool>) -> Result<bool> {
         if let Some(mut files) = self.files.take() {
             files.append(&self.rows)?;
@@ -114,7 +114,7 @@ impl<H: Host> Pairs<H> {
     }
 }
 
-/// Takes one pair after the other.
+/// The consumer of pairs; returns whether to continue.
 pub(super) type Sink<'s> = &'s mut dyn FnMut(Pair) -> Result<bool>;
 
 /// The pairs of rows with equal fingerprints.

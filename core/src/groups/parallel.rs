@@ -1,5 +1,4 @@
-//! A join on several threads. Only the caller's thread talks to the host and
-//! takes the hits; the others compute.
+//! A join on several threads. They compute; only the caller's thread calls the host and takes the hits.
 
 use super::blocking::{Blocking, ball};
 use super::join::{Deliver, Hit, Joiner, Side, Split, Stop, varying};
@@ -13,34 +12,34 @@ use std::time::Duration;
 
 /// Fewer rows than this are not worth a thread.
 const WORTH_IT: usize = 1 << 14;
-/// Buckets, or rows, that a thread takes at a time.
+/// Buckets or rows that a thread processes at a time.
 const STRIDE: usize = 64;
 
-/// What to join: distinct fingerprints with others, or with themselves.
+/// A join of distinct fingerprints with others, or with themselves.
 #[derive(Clone, Copy)]
 pub(super) struct Task<'a> {
     pub left: &'a [u64],
     pub right: Option<&'a [u64]>,
     pub distance: u32,
     pub threads: usize,
-    /// Where in the whole work it is.
+    /// Its part of the whole work.
     pub span: Span,
 }
 
-/// A stretch of the work: from, to, and who takes the hits.
+/// Does a stretch of the work (from, to) and delivers the hits.
 type Work<'w> = dyn Fn(usize, usize, &mut dyn Deliver) -> std::result::Result<(), Stop> + Sync + 'w;
 
-/// What is said of a bunch of hits: go on, or enough.
+/// The consumer's verdict on a batch of hits: true to continue, false to stop.
 pub(super) type Take<'t, H> = &'t mut dyn FnMut(&mut H, &[Hit]) -> Result<bool>;
 
 impl Task<'_> {
-    /// A cut that fits the task.
+    /// A blocking that suits the task.
     pub fn cut(&self) -> Option<Blocking> {
         let right = self.right.unwrap_or(self.left);
         Blocking::choose(varying(self.left, right), self.distance, self.left.len(), right.len())
     }
 
-    /// Finds all pairs; false if `take` had enough.
+    /// Finds all pairs; false if `take` stopped it.
     pub fn run<H: Host>(&self, host: &mut H, take: Take<'_, H>) -> Result<bool> {
         let Some(cut) = self.cut() else { return self.run_all(host, take) };
         for (block, span) in cut.spans().iter().enumerate() {
@@ -52,7 +51,7 @@ impl Task<'_> {
         Ok(true)
     }
 
-    /// The pairs whose first block in the cut is `block`.
+    /// Finds the pairs whose first block is `block`.
     pub fn run_block<H: Host>(
         &self,
         cut: &Blocking,
@@ -84,7 +83,7 @@ impl Task<'_> {
         })
     }
 
-    /// All with all.
+    /// Compares all pairs.
     fn run_all<H: Host>(&self, host: &mut H, take: Take<'_, H>) -> Result<bool> {
         let right = self.right.unwrap_or(self.left);
         let numbers = memory::collect(0..self.left.len().max(right.len()) as u32)?;
@@ -131,7 +130,7 @@ impl Task<'_> {
         out.last
     }
 
-    /// As [`Task::spread`], on threads; `None` if there are none.
+    /// As [`Task::spread`], on threads; `None` if none could be started.
     fn spread_wide<H: Host>(
         &self,
         items: usize,
@@ -142,7 +141,7 @@ impl Task<'_> {
         let next = &AtomicUsize::new(0);
         let stop = &AtomicBool::new(false);
         let (sender, receiver) = sync_channel(4 * self.threads);
-        // It owns the sender: when the last thread ends, so does the channel.
+        // Each thread owns a sender: the channel closes when the last one ends.
         let worker = move |_| {
             let sender = sender.clone();
             move || {
@@ -158,7 +157,7 @@ impl Task<'_> {
         let mut last = true;
         let share = || self.span.at(next.load(Relaxed).min(items) as f64 / items.max(1) as f64);
         let wait = |host: &mut H, _: &dyn Fn() -> bool| {
-            // When this ends, by an interrupt that unwinds too, those that wait to send are let go.
+            // When this ends, also by an interrupt that unwinds, threads that wait to send are released.
             let receiver = receiver;
             last = collect(host, take, &receiver, &share)?;
             Ok(())
@@ -168,7 +167,7 @@ impl Task<'_> {
     }
 }
 
-/// Takes what the threads find, until all are done.
+/// Takes the hits of the threads until all are done.
 fn collect<H: Host>(
     host: &mut H,
     take: Take<'_, H>,

@@ -1,11 +1,9 @@
-//! Pairs of more rows than fit in memory.
+//! Near pairs of more rows than fit in memory.
 //!
-//! For each block of the cut the rows are spread over partitions by the top
-//! bits of the block. A pair whose first block it is lies in two partitions
-//! whose numbers differ in no more bits than the block's radius; such
-//! partitions are loaded, a chunk of each at a time, and joined in memory. A
-//! partition that a hot bucket has made too large is many chunks, and they
-//! are joined each with each.
+//! For each block the rows are distributed over partitions by the top bits of the block. A pair whose first
+//! block it is lies in two partitions whose numbers differ in at most the block's radius of bits; such
+//! partitions are loaded, a chunk of each at a time, and joined in memory. A partition that a hot bucket has
+//! made too large is loaded as many chunks, each joined with each.
 
 use super::blocking::{BLOCKS, Blocking};
 use super::pairs::{BYTES_PER_ROW, Settings, Sink, Span, all_of, equal_pairs};
@@ -84,7 +82,7 @@ impl<F: Spill> Files<F> {
         Ok(true)
     }
 
-    /// Spreads the rows over 2 to the power of `bits` partitions.
+    /// Distributes the rows over 2 to the power of `bits` partitions.
     fn spread<H: Host<File = F>>(
         &mut self,
         cut: Option<(&Blocking, usize)>,
@@ -113,8 +111,8 @@ impl<F: Spill> Files<F> {
 
 const LEAST_BUFFER: usize = 1024;
 const MOST_BUFFER: usize = 1 << 16;
-/// Before a buffer in the file stands where the previous one of its partition
-/// is, and how many rows that has.
+/// Bytes before a buffer in the file: the position and the number of rows of the previous buffer of its
+/// partition.
 const LINK: usize = 16;
 
 #[derive(Default)]
@@ -124,15 +122,14 @@ struct Partition {
     rows: u64,
 }
 
-/// A written buffer; of no rows: there is none.
+/// A written buffer; none if it has no rows.
 #[derive(Clone, Copy, Default)]
 struct Link {
     at: u64,
     rows: u64,
 }
 
-/// Where in the whole work a join is: in a block of a cut, or in none, and the
-/// stretch that it stands for.
+/// The place of a join in the whole work: a block of a blocking, or none, and its span.
 #[derive(Clone, Copy)]
 struct Place<'c> {
     cut: Option<(&'c Blocking, usize)>,
@@ -172,8 +169,7 @@ impl<F: Spill> Partitions<F> {
         Ok(())
     }
 
-    /// Loads the rows of some buffers from `link` on, about `wanted`; what is
-    /// left is in `link`.
+    /// Loads the rows of some buffers from `link` on, about `wanted` rows, and advances `link`.
     fn load(&mut self, link: &mut Link, wanted: usize) -> Result<Vec<Row>> {
         let mut rows = memory::with_capacity(wanted.min(link.rows.max(1) as usize))?;
         let mut bytes = Vec::new();
@@ -205,7 +201,7 @@ impl<F: Spill> Partitions<F> {
             let mut rest = self.each[one].last;
             while rest.rows > 0 {
                 let rows = self.load(&mut rest, wanted)?;
-                // How many joins a chunk takes is not foreseen: it counts when it is done.
+                // The number of joins of a chunk is not known beforehand: it counts when it is done.
                 let share = place.span.at(done as f64 / all as f64);
                 let place = Place { span: Span { from: share, to: share }, ..place };
                 host.progress(Phase::Search, share);
@@ -242,7 +238,7 @@ impl<F: Spill> Partitions<F> {
         sink: Sink<'_>,
     ) -> Result<bool> {
         let Place { cut, span } = place;
-        // Equal rows are near in every block that is looked at, the first one first.
+        // Equal rows are near in every block that is used, and found in the first.
         if right.is_none() && cut.is_none_or(|(_, block)| block == 0) && !equal_pairs(left, sink)? {
             return Ok(false);
         }

@@ -1,10 +1,10 @@
-//! Rows with their fingerprints, sorted, equal fingerprints together.
+//! Rows sorted by fingerprint, equal fingerprints together.
 
 use crate::external::{Host, Record, Result, sort_on_threads};
 use crate::interrupt::{self, checked};
 use crate::memory;
 
-/// A row: its fingerprint and its name.
+/// A row: its fingerprint and its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Row {
     pub fp: u64,
@@ -18,7 +18,7 @@ impl Record for Row {
     const BYTES: usize = 16;
 
     fn to_number(self) -> u128 {
-        // The sign, flipped, orders negative names first.
+        // With its sign flipped, a negative id comes first.
         u128::from(self.fp) << 64 | u128::from(self.id.cast_unsigned() ^ 1 << 63)
     }
 

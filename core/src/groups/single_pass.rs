@@ -1,17 +1,15 @@
 //! Single-Pass clustering (P4, 3.3): a row joins the cluster whose centre is
 //! nearest, if it is within the distance, else it is the centre of a new one.
 //!
-//! The paper compares a row with every centre. Here centres are in a
-//! multi-index hash: each is under the values of its four blocks, and a search
-//! looks, for distance 0, 1, 2 … in turn, into the buckets that a centre so
-//! far off must be in. A bucket that grows hot is hashed again by its other
-//! bits.
+//! The paper compares a row with every centre. Here centres are kept in a multi-index hash table (each under
+//! the values of its four blocks), and a search reads, for distance 0, 1, 2 … in turn, the buckets in which a
+//! centre at that distance must be. A bucket that grows large is hashed again by its other bits.
 
 use crate::fingerprint::hamming;
 use crate::memory::{OrRaise, Room};
 use rustc_hash::FxHashMap;
 
-/// What a row was put to.
+/// The centre of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Centre {
     /// The number of the centre's row, from 0 in the order of input.
@@ -20,10 +18,10 @@ pub struct Centre {
     pub distance: u32,
 }
 
-/// Puts rows to centres, one after the other.
+/// Assigns rows to centres, one after the other.
 ///
-/// The nearest centre is taken, the oldest of those equally near; within the
-/// distance means at most (P4 says "≤" in its algorithm and "<" in its
+/// A row is assigned to the nearest centre within the distance, the oldest of those equally near; "within" means
+/// at most (P4 says "≤" in its algorithm and "<" in its
 /// evaluation). The result depends on the order of the rows.
 #[derive(Debug)]
 pub struct SinglePass {
@@ -33,7 +31,7 @@ pub struct SinglePass {
     index: Index,
 }
 
-/// Bytes a centre: in the list of all and in four buckets, as measured.
+/// Bytes per centre: in the list of all and in four buckets, as measured.
 const BYTES_PER_CENTRE: usize = 120;
 
 impl SinglePass {
@@ -42,7 +40,7 @@ impl SinglePass {
         SinglePass { distance, rows: 0, centres: 0, index: Index::List(Vec::new()) }
     }
 
-    /// Puts the next row to its centre, which may be itself.
+    /// Assigns the next row to its centre, which may be itself.
     pub fn assign(&mut self, fp: u64) -> Centre {
         let row = self.rows;
         self.rows += 1;
@@ -56,12 +54,12 @@ impl SinglePass {
         Centre { row, distance: 0 }
     }
 
-    /// Bytes that it takes, about.
+    /// Its size in bytes, approximately.
     pub fn memory(&self) -> usize {
         self.centres * BYTES_PER_CENTRE
     }
 
-    /// Skips a row that is in no cluster, so that numbers go on.
+    /// Skips a row that is in no cluster; it takes a number.
     pub fn skip(&mut self) {
         self.rows += 1;
     }
@@ -93,7 +91,7 @@ impl Index {
             Index::List(list) => {
                 list.room(1).or_raise();
                 list.push(centre);
-                // A bucket of few free bits cannot be told apart any better.
+                // A bucket with few free bits cannot be divided further.
                 if list.len() > HOT && list.len().is_power_of_two() && free.count_ones() >= 16 {
                     let mut hashed = Box::new(Hashed::new(list, free));
                     list.drain(..).for_each(|centre| hashed.add(centre, free));
@@ -124,7 +122,7 @@ fn scan(list: &[(u64, u32)], fp: u64, distance: u32, best: &mut Option<(u32, u32
 }
 
 impl Hashed {
-    /// Blocks that share out the bits which tell these centres apart best.
+    /// Divides the bits that distinguish these centres best among the blocks.
     fn new(sample: &[(u64, u32)], free: u64) -> Hashed {
         let balance = |bit: &u32| {
             let ones = sample.iter().filter(|(fp, _)| fp >> bit & 1 == 1).count();
@@ -133,7 +131,7 @@ impl Hashed {
         let mut bits: Vec<u32> = (0..64).filter(|bit| free >> bit & 1 == 1).collect();
         bits.sort_by_cached_key(|bit| std::cmp::Reverse(balance(bit)));
         let mut masks = [0; BLOCKS];
-        // At most 16 bits a block, and the best ones evenly.
+        // At most 16 bits per block, the best ones distributed evenly.
         for (i, bit) in bits.into_iter().take(16 * BLOCKS).enumerate() {
             masks[i % BLOCKS] |= 1 << bit;
         }

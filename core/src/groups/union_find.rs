@@ -2,7 +2,7 @@
 
 use crate::memory::{self, OrRaise, Room};
 
-/// Sets of numbers, joined two at a time; each is known by its least member.
+/// Disjoint sets of numbers; each is identified by its least member.
 #[derive(Debug, Clone, Default)]
 pub struct UnionFind {
     parents: Vec<u32>,
@@ -14,7 +14,7 @@ impl UnionFind {
         UnionFind { parents: memory::collect(0..count as u32).or_raise() }
     }
 
-    /// Adds a set of one number, and says which.
+    /// Adds a set of one new number, and returns it.
     pub fn push(&mut self) -> u32 {
         self.parents.room(1).or_raise();
         self.parents.push(self.parents.len() as u32);
@@ -33,7 +33,7 @@ impl UnionFind {
         at
     }
 
-    /// Makes one set of two; false if they were one. The root is the lesser.
+    /// Joins the sets of two numbers; false if they were the same.
     pub fn union(&mut self, a: u32, b: u32) -> bool {
         let (a, b) = (self.find(a), self.find(b));
         self.parents[a.max(b) as usize] = a.min(b);

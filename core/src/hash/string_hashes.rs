@@ -1,4 +1,4 @@
-//! The string hashes that the papers name, to replay their experiments.
+//! The string hashes that the papers name, to repeat their experiments.
 //!
 //! * The 32-bit forms are Partow's "General Purpose Hash Function Algorithms"
 //!   as a C compiler with a signed `char` runs them: bytes from 0x80 on, which
@@ -11,7 +11,7 @@
 //!
 //! None of them spreads short Chinese words over 64 bits (the upper bits of
 //! many words are equal), so a SimHash made of them puts unrelated texts close
-//! together. They are paper modes; [`super::city64`] is the one to use.
+//! together. Use [`super::city64`] for anything else.
 
 /// A string hash that a paper names (P1: BKDR, AP; P2: BKDR, AP, DJB, JS, RS;
 /// P4: RS, JS, PJW, ELF, SDBM).

@@ -1,15 +1,13 @@
-//! What tells two nearly equal texts apart: a number, a date, the name of a
-//! place or an office that stands in the same position of both.
+//! Particulars that distinguish two nearly equal texts: a number, a date, the name of a place or an office in
+//! the same position of both.
 //!
-//! One complaint copied with another street in it, or one form filled in many
-//! times, is a near-duplicate to every measure of text, and a different matter
-//! to a reader. The two normal forms are aligned; where one says something else
-//! in the place of the other, and that is a particular on both sides, they
-//! differ in it. What only one of them says (an addition, a cut) is not a
-//! difference, and neither is one wrong character in a name.
+//! A complaint copied with another street in it, or a form filled in many times, is a near-duplicate by every
+//! measure of text, but another matter to a reader. The two normal forms are aligned; where one replaces
+//! something of the other, and both sides are a particular, they differ in it. What only one of them contains
+//! (an addition, a deletion) is no difference, and neither is one wrong character in a name.
 //!
-//! An alignment from one side is not always that from the other, so the lesser
-//! text always comes first: the answer does not depend on the order.
+//! An alignment is not always symmetric, so the lesser text always comes first: the result does not depend on
+//! the order of the arguments.
 
 use crate::interrupt::{check, checked};
 use crate::memory::{self, OrRaise};
@@ -57,9 +55,9 @@ impl Kinds {
 pub struct Particular {
     /// `place`, `date` or `number`.
     pub kind: &'static str,
-    /// What the first text says.
+    /// In the first text.
     pub a: String,
-    /// What the second says there.
+    /// In its place in the second text.
     pub b: String,
 }
 
@@ -126,7 +124,7 @@ const UNITS: [&str; 48] = [
 const DIGITS: &str = "零一二三四五六七八九";
 /// Characters one of which in the place of another makes another name.
 const ORDER: &str = "东西南北中上下左右前后一二三四五六七八九十甲乙丙丁";
-/// A longer stretch is another wording and not another name.
+/// Anything longer is another wording and not another name.
 const LONGEST_NAME: usize = 8;
 
 /// The particulars in which two texts differ, in the order of the lesser text.
@@ -165,10 +163,10 @@ fn characters(text: &str) -> Vec<char> {
 
 type Range = (usize, usize);
 
-/// Where one text has something else in the place of the other. A single
-/// equal character between two replacements is a coincidence and part of both.
+/// Where the texts replace each other. A single
+/// equal character between two replacements is a coincidence and belongs to both.
 fn replacements(a: &[char], b: &[char]) -> Vec<(Range, Range)> {
-    /// What the alignment takes a character: two vectors of numbers, and its operations.
+    /// Memory of the alignment per character: two vectors of numbers, and its operations.
     const BYTES_PER_CHARACTER: usize = 128;
     memory::ensure(BYTES_PER_CHARACTER * (a.len() + b.len())).or_raise();
     let mut found: Vec<(Range, Range)> = Vec::new();
@@ -242,7 +240,7 @@ fn number(text: &[char], range: Range) -> Option<(String, Range)> {
     all.then(|| (text[whole.0..whole.1].iter().collect(), whole))
 }
 
-/// What a number says: 500, 五百 and 5百 are the same.
+/// The value of a number: 500, 五百 and 5百 are the same.
 fn value(number: &str) -> u128 {
     let (mut total, mut section, mut last) = (0u128, 0u128, 0u128);
     for c in number.chars() {

@@ -1,4 +1,4 @@
-//! The text of marked-up documents: what a reader would see of HTML or XML.
+//! The visible text of HTML and XML documents.
 
 use crate::interrupt::Meter;
 use crate::memory::{self, OrRaise, Room};
@@ -27,7 +27,7 @@ const INLINE: [&[u8]; 20] = [
 
 /// Writes the text of the document `source` to `out`, which is emptied first.
 /// Comments, tags and what `UNSEEN` elements hold are left out; character
-/// references are resolved. A document can be as broken as it likes.
+/// references are resolved. Malformed documents are accepted.
 pub fn strip_markup(source: &str, markup: Markup, out: &mut String) {
     out.clear();
     // No token is longer than its source, and what it becomes is shorter.

@@ -1,4 +1,4 @@
-//! From raw text to its normal form and its tokens.
+//! Normal form, words, n-grams and sentences of a text.
 
 mod markup;
 mod ngrams;

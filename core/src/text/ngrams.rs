@@ -1,12 +1,11 @@
-//! Character n-grams of a normal form.
+//! Character n-grams of a text.
 
 use super::normalize::normalize_into;
 use crate::interrupt::{self, Meter, checked};
 use crate::memory::{OrRaise, Room};
 
 /// Drops the spaces of the normal form `text` into `out`: n-grams of
-/// characters run across words, so that a forgotten or added space changes
-/// few of them.
+/// characters run across words, so that a missing or additional space changes few of them.
 pub fn compact(text: &str, out: &mut String) {
     out.clear();
     out.room(text.len()).or_raise();

@@ -1,8 +1,7 @@
-//! The normal form of a text: what is left when width, case, punctuation and
-//! layout are taken away.
+//! The normal form of a text, without differences of width, case, punctuation and layout.
 //!
-//! Two texts that a reader would call the same must have the same normal form,
-//! so that they have the same fingerprint whatever the tokens are:
+//! Texts that a reader would call the same have the same normal form, and hence the same fingerprint whatever
+//! the tokens are:
 //!
 //! * compatibility forms are unified (NFKC): `Ａ` is `A`, `㎡` is `m2`;
 //! * letters are lower case;
@@ -90,7 +89,7 @@ pub fn normalize_into(text: &str, out: &mut String) {
 
 /// The length in bytes of the run of common Han characters (U+4E00 to U+9FFF)
 /// that `text`, which is UTF-8, begins with: most of a Chinese text is decided
-/// here, by two comparisons a character.
+/// here, by two comparisons per character.
 #[inline]
 pub(super) fn han_prefix(text: &[u8]) -> usize {
     let han = |character: &&[u8; 3]| match character[0] {

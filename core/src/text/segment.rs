@@ -1,5 +1,5 @@
-//! Words of a normal form: jieba for Chinese, Unicode's word boundaries for
-//! the scripts that jieba does not know.
+//! Segmentation of a normal form into words: jieba for Chinese, Unicode's word boundaries for the scripts that
+//! jieba does not know.
 
 use super::normalize::{han_prefix, normalize};
 use crate::interrupt::check;
@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use thiserror::Error;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// jieba keeps a few dozen bytes a character while it works on one block of
+/// jieba takes a few dozen bytes per character while it works on one block of
 /// Chinese, so a long text goes through in pieces of this many bytes.
 const PIECE_BYTES: usize = 1 << 16;
 
@@ -23,7 +23,7 @@ const DICTIONARY_BYTES: usize = 96 << 20;
 /// More than each byte of the lines of own words takes: 40 were measured for random ASCII words, 10 to 20 for Chinese ones.
 const BYTES_A_WORD_BYTE: usize = 48;
 
-/// So many bytes of words are added before the memory for more is made sure of.
+/// Bytes of words that are added between two checks for memory.
 const BYTES_AT_ONCE: usize = 1 << 16;
 
 /// Makes sure of the memory for a copy of the dictionary with so many bytes of words more. The first word

@@ -1,4 +1,4 @@
-//! Traditional characters as simplified ones.
+//! Conversion of traditional to simplified Chinese characters.
 
 use crate::interrupt::check;
 use crate::memory::{self, OrRaise};
@@ -27,7 +27,7 @@ const GO_ON: &str = "一上不丑世中之乎乾事些亡代以仲住信俱倒�
 /// forms and the other way round, so it is a choice, not a normal form.
 pub fn simplify(text: &str) -> String {
     static CONVERTER: OnceLock<Option<OpenCC>> = OnceLock::new();
-    /// More than the tables and a conversion take: 0.1 MB and 3 bytes a byte were measured.
+    /// More than the tables and a conversion take: 0.1 MB and 3 bytes per byte were measured.
     const TABLES: usize = 16 << 20;
     const BYTES_PER_BYTE: usize = 8;
     let tables = if CONVERTER.get().is_none() { TABLES } else { 0 };

@@ -1,4 +1,4 @@
-//! Recipes: what the features of a text are and what they weigh.
+//! Recipes: which features a text has and how they are weighted.
 
 mod error;
 mod json;
@@ -20,7 +20,7 @@ use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// What a text is cut into.
+/// The tokens of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Tokens {
     /// Words: jieba's for Chinese, Unicode's for other scripts.
@@ -37,7 +37,7 @@ pub enum Tokens {
     Shingles,
 }
 
-/// What a feature that occurs `tf` times weighs.
+/// The weight of a feature that occurs `tf` times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scheme {

@@ -1,4 +1,4 @@
-//! Where the corpora and dictionaries that a recipe names come from.
+//! Lookup of the corpora and dictionaries that a recipe names.
 
 use super::error::RecipeError;
 use crate::features::corpus::Corpus;
@@ -11,13 +11,13 @@ pub trait Resolver {
     /// The corpus called `name`.
     ///
     /// # Errors
-    /// There is none; the hint names those there are.
+    /// There is none; the hint lists the existing ones.
     fn corpus(&self, name: &str) -> Result<Arc<Corpus>, RecipeError>;
 
     /// The dictionary called `name`.
     ///
     /// # Errors
-    /// There is none; the hint names those there are.
+    /// There is none; the hint lists the existing ones.
     fn dictionary(&self, name: &str) -> Result<Arc<Dictionary>, RecipeError>;
 }
 

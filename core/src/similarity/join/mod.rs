@@ -1,16 +1,14 @@
 //! All pairs of texts whose sets of character n-grams are similar, exactly.
 //!
-//! For short texts this is the better way: where one changed character turns
-//! fifteen bits of a fingerprint, no radius is both safe and wide enough, while
-//! the sets are small and their rare members tell at once who can be alike.
+//! Suited to short texts: where one changed character changes fifteen bits of a fingerprint, no radius is both
+//! safe and wide enough, while the sets are small and their rare members tell which texts can be similar.
 //!
 //! The method is the prefix filter (Chaudhuri, Ganti and Kaushik 2006; Bayardo,
 //! Ma and Srikant 2007; Xiao and others 2008). N-grams are ordered from the
 //! rarest to the most frequent. Two sets of a Jaccard coefficient of at least t
 //! must share an n-gram among the first |x| - ceil(t |x|) + 1 of each; their
-//! sizes differ at most by the factor t; and what is left after the shared one
-//! bounds what they can share at all. What passes, and agrees well enough in a
-//! 128-bit sketch of its members, is compared.
+//! sizes differ at most by the factor t; and the remainder after the shared one bounds their overlap. Pairs that
+//! pass, and whose 128-bit sketches agree well enough, are compared.
 //!
 //! Memory is bounded: sets are kept in parts, in a file when they are many, and
 //! two parts at a time are joined.
@@ -23,18 +21,18 @@ use crate::interrupt;
 use prefix::{Index, Join, Loaded};
 use sets::Sets;
 
-/// Two texts that are alike.
+/// Two similar texts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SimilarPair {
-    /// The lesser of their names.
+    /// The smaller id.
     pub a: i64,
-    /// The greater.
+    /// The larger id.
     pub b: i64,
-    /// Jaccard's coefficient of their n-grams.
+    /// The Jaccard similarity of their n-grams, above 0, at most 1.
     pub similarity: f64,
 }
 
-/// Collects texts, then finds the pairs that are alike.
+/// Collects texts, then finds the similar pairs.
 pub struct SimilarPairs<H: Host> {
     threshold: f64,
     sets: Sets<H>,
@@ -42,8 +40,8 @@ pub struct SimilarPairs<H: Host> {
 
 impl<H: Host> SimilarPairs<H> {
     /// No texts yet. They will be compared by their character `n`-grams;
-    /// `threshold` is above 0 and at most 1; `memory` are the bytes to work in,
-    /// of which some are used however few they are.
+    /// `threshold` is above 0 and at most 1; `memory` is the working memory in bytes, of which a minimum is
+    /// used in any case.
     pub fn new(n: usize, threshold: f64, memory: usize) -> SimilarPairs<H> {
         SimilarPairs { threshold, sets: Sets::new(n, memory) }
     }
@@ -51,17 +49,17 @@ impl<H: Host> SimilarPairs<H> {
     /// Adds a text. One without an n-gram is in no pair.
     ///
     /// # Errors
-    /// What writing to a file or the host fails with.
+    /// Writing to a file fails, or there is no memory.
     pub fn add(&mut self, id: i64, text: &str, host: &mut H) -> Result<()> {
         self.sets.add(id, text, host)
     }
 
     /// Finds every pair whose Jaccard coefficient is at least the threshold,
-    /// each once; `sink` says whether it wants more. True if there is no more.
+    /// each once; `sink` returns whether to continue. False if the sink stopped it.
     /// The same texts in the same order and memory give the same order of pairs.
     ///
     /// # Errors
-    /// What a file, the host or the sink fails with.
+    /// A file or the sink fails, or there is no memory.
     pub fn finish(mut self, host: &mut H, mut sink: impl FnMut(SimilarPair) -> Result<bool>) -> Result<bool> {
         let parts = self.sets.close(host)?;
         for one in 0..parts {
@@ -103,7 +101,7 @@ pub fn similar_pairs<'a>(
             Ok(true)
         })
     };
-    // In memory and without interrupts nothing fails.
+    // In memory only the lack of it fails.
     let _ = work();
     found
 }

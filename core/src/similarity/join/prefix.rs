@@ -1,4 +1,4 @@
-//! One part of the sets against another: the prefix filter.
+//! The prefix filter: joins one part of the sets with another.
 
 use super::SimilarPair;
 use super::sets::Frequencies;
@@ -8,7 +8,7 @@ use crate::interrupt::{self, Meter};
 use crate::memory::{self, OrRaise, Room};
 use rustc_hash::FxHashMap;
 
-/// A part, unpacked: its sets by size, the smallest first.
+/// A part in memory: its sets by size, the smallest first.
 pub(super) struct Loaded {
     words: Vec<u64>,
     sets: Vec<Set>,
@@ -45,7 +45,7 @@ impl Loaded {
     }
 }
 
-/// Who has an n-gram in its prefix: with what rejects most of them.
+/// A set that has an n-gram in its prefix, with the figures that reject most candidates.
 #[derive(Clone, Copy)]
 struct Holder {
     gram: u64,
@@ -62,8 +62,7 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// Only n-grams that several sets have in their prefixes are of use in a
-    /// part that is joined with itself alone (`alone`).
+    /// `alone`: the part is joined only with itself, where n-grams in the prefix of a single set are useless.
     pub(super) fn new(part: &Loaded, threshold: f64, frequencies: &Frequencies, alone: bool) -> Index {
         let mut holders = Vec::new();
         let mut prefix = Vec::new();
@@ -114,13 +113,13 @@ fn at_least(bound: f64) -> usize {
     (bound - 1e-9).ceil().max(1.0) as usize
 }
 
-/// How much two sets of these sizes must share: J >= t means
+/// The overlap that two sets of these sizes need: J >= t means
 /// overlap >= t / (1 + t) of the sum.
 fn overlap_needed(threshold: f64, x: usize, y: usize) -> usize {
     at_least(threshold / (1.0 + threshold) * (x + y) as f64)
 }
 
-/// How much two sets share, `None` as soon as it cannot be `needed`.
+/// The overlap of two sets, `None` as soon as it cannot reach `needed`.
 fn overlap(a: &[u64], b: &[u64], needed: usize) -> Option<usize> {
     let (mut i, mut j, mut shared) = (0, 0, 0);
     while i < a.len() && j < b.len() {
@@ -146,7 +145,7 @@ pub(super) struct Join<'a> {
 }
 
 impl Join<'_> {
-    /// Gives the pairs to `sink` until it wants no more; false then.
+    /// Passes the pairs to `sink`; false if it stopped the join.
     pub(super) fn run(&self, sink: &mut dyn FnMut(SimilarPair) -> Result<bool>) -> Result<bool> {
         let right = self.right.unwrap_or(self.left);
         let mut seen = memory::filled(false, self.left.sets.len())?;

@@ -1,8 +1,7 @@
-//! Sets of n-grams: made of texts, kept in memory or in a file, and loaded part
-//! by part.
+//! Sets of n-grams: extracted from texts, kept in memory or in a file, and loaded part by part.
 //!
 //! An n-gram of up to three characters is its own number; a longer one goes by a
-//! 64-bit hash. How rare it is, is counted in cells of a table of fixed size:
+//! 64-bit hash. Frequencies are counted in a table of fixed size:
 //! two n-grams that share a cell both look more frequent than they are, which
 //! costs time and no answer, for the prefix filter needs one order of the
 //! n-grams, whichever it is.
@@ -13,13 +12,11 @@ use crate::interrupt::{self, Meter};
 use crate::memory::{self, Room};
 use crate::text::{Ngrams, PACKED, pack};
 
-/// Words of a part at most, whatever the memory: it is sorted at one go, and a
-/// cancel waits for that.
+/// The most words of a part, whatever the memory: it is sorted in one pass.
 const WIDEST_PART: usize = 2 << 20;
-/// Words of a part at least.
+/// The fewest words of a part.
 const NARROWEST_PART: usize = 8 << 10;
-/// Bytes that are needed for a word of a part while parts are joined: two parts,
-/// and the index of one.
+/// Bytes per word of a part while parts are joined: two parts, and the index of one.
 const BYTES_PER_WORD: usize = 64;
 /// Words written or read at a time.
 const COPIED: usize = 1 << 13;
@@ -54,7 +51,7 @@ impl Frequencies {
     }
 }
 
-/// Makes and keeps sets.
+/// Extracts and stores sets.
 pub(super) struct Sets<H: Host> {
     n: usize,
     memory: usize,
@@ -109,8 +106,7 @@ impl<H: Host> Sets<H> {
         Ok(())
     }
 
-    /// Puts the part that is being filled with the others, and all of them into
-    /// a file when they are more than half of the memory.
+    /// Closes the part that is being filled, and moves all parts to a file when they exceed half of the memory.
     fn close_part(&mut self, host: &mut H) -> Result<()> {
         let part = std::mem::take(&mut self.current);
         self.kept += part.len();
