@@ -4,9 +4,9 @@
 use crate::corpus::RecipeArg;
 use crate::fingerprint::text_recipe;
 use crate::pg::raise;
-use dedup_core::similarity::{Kinds, particulars};
 use dedup_core::features::TextRecipe;
 use dedup_core::similarity;
+use dedup_core::similarity::{Kinds, particulars};
 use pgrx::prelude::*;
 
 /// Jaccard's coefficient of the character n-grams.

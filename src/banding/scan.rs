@@ -10,8 +10,8 @@ use super::nulls::NullRows;
 use super::pages::RelationPages;
 use super::{DISTANCE, NEAR, WITHIN, checked, open_index, pointer_of};
 use dedup_core::banding::{Hit, Index, NearestScan, RangeScan, Result};
-use dedup_core::interrupt;
 use dedup_core::fingerprint::hamming;
+use dedup_core::interrupt;
 use pgrx::{PgMemoryContexts, pg_guard, pg_sys};
 use std::cmp::Ordering;
 

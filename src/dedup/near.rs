@@ -6,10 +6,10 @@ use super::options::Options;
 use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::settings::{threads, work_memory};
-use dedup_core::groups::{Linkage, Linker, Pairs, Settings, UnionFind};
 use dedup_core::dedup::{Group, Verifier};
 use dedup_core::external::on_threads;
 use dedup_core::features::Extractor;
+use dedup_core::groups::{Linkage, Linker, Pairs, Settings, UnionFind};
 
 /// Rows fingerprinted at a time.
 const BATCH_ROWS: usize = 2048;

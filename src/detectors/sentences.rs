@@ -2,9 +2,9 @@
 
 use super::{LastUsed, last_of};
 use crate::pg::{Texts, raise};
+use dedup_core::detectors::sentence::{self, Sentence};
 use dedup_core::features::stop_words;
 use dedup_core::interrupt::checked;
-use dedup_core::detectors::sentence::{self, Sentence};
 use dedup_core::text::normalize;
 use pgrx::prelude::*;
 use std::cell::RefCell;

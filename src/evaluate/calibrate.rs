@@ -7,10 +7,10 @@ use crate::pg::progress::Progress;
 use crate::pg::spi::for_each_of_query;
 use crate::pg::{Column, Values};
 use crate::settings::{threads, within_memory_limit, work_memory};
-use dedup_core::groups::Settings;
 use dedup_core::evaluate::{self, Background, Calibration};
-use dedup_core::memory::{self, OrRaise, Room};
 use dedup_core::fingerprint::hamming;
+use dedup_core::groups::Settings;
+use dedup_core::memory::{self, OrRaise, Room};
 use pgrx::prelude::*;
 use std::collections::{HashMap, HashSet};
 
@@ -161,7 +161,7 @@ impl TruePairs {
 
 /// How many pairs of rows are within each radius; in a large table only up to `widest`.
 fn pairs_within(prints: &[u64], widest: u32) -> Vec<u64> {
-    let progress = Progress::new("near_dup_calibrate", progress_interval());
+    let progress = Progress::new("near_dup_calibrate");
     let mut host = QueryHost::reporting(&progress);
     progress.stage("counting pairs", "pairs", None);
     let settings = Settings { distance: widest, memory: work_memory(), threads: threads() };

@@ -1,8 +1,8 @@
 //! `simhash_agg`: the fingerprint of features that are rows, in parallel too.
 
 use crate::pg::{aggregate, raise};
-use dedup_core::hash::city64;
 use dedup_core::fingerprint::{SimHash, Weight};
+use dedup_core::hash::city64;
 use pgrx::datum::Internal;
 use pgrx::prelude::*;
 

@@ -5,11 +5,11 @@ use crate::data::{Data, Doc};
 use crate::found::{Score, near};
 use crate::p2::prints;
 use crate::report::{Section, percent};
+use dedup_core::detectors::combined;
+use dedup_core::detectors::minhash::{Family, element, signature, similarity};
 use dedup_core::features::{
     Corpus, CorpusBuilder, Dictionary, Extractor, RecipeError, Resolver, TextRecipe, missing,
 };
-use dedup_core::detectors::minhash::{Family, element, signature, similarity};
-use dedup_core::detectors::combined;
 use dedup_core::fingerprint::hamming;
 use dedup_plot::Plot;
 use serde_json::json;

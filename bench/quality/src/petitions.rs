@@ -6,8 +6,8 @@ use crate::lsh;
 use crate::prints::{Own, row_prints};
 use crate::truth::{Pair, Truth};
 use dedup_core::evaluate::{Profile, Suggestion};
-use dedup_core::similarity::{Kinds, particulars, similar_pairs};
 use dedup_core::similarity::jaccard;
+use dedup_core::similarity::{Kinds, particulars, similar_pairs};
 use serde_json::json;
 use std::time::Instant;
 

@@ -3,12 +3,12 @@
 
 use crate::data::{Petition, fail};
 use crate::truth::Pair;
-use dedup_core::groups::{Pairs, Settings};
 use dedup_core::evaluate::{Background, Calibration};
 use dedup_core::external::MemoryHost;
 use dedup_core::features::{
     Corpus, CorpusBuilder, Dictionary, Extractor, RecipeError, Resolver, RowRecipe, TextRecipe, missing,
 };
+use dedup_core::groups::{Pairs, Settings};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;

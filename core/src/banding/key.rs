@@ -89,13 +89,13 @@ impl Record for Position {
     const BYTES: usize = 14;
 
     #[inline]
-    fn to_number(self) -> u128 {
-        u128::from(self.key) << 48 | u128::from(self.tid.0)
+    fn to_parts(self) -> (u64, u64) {
+        (self.key, self.tid.0)
     }
 
     #[inline]
-    fn from_number(number: u128) -> Self {
-        Position { key: (number >> 48) as u64, tid: Tid::from_bits(number as u64) }
+    fn from_parts(key: u64, tid: u64) -> Self {
+        Position { key, tid: Tid(tid) }
     }
 }
 

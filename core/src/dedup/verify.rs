@@ -1,8 +1,8 @@
 //! Verification of candidates on their texts.
 
-use crate::similarity::{Kinds, particulars};
 use crate::external::{Host, Result, on_threads};
 use crate::similarity::jaccard;
+use crate::similarity::{Kinds, particulars};
 
 /// What makes two texts near-duplicates whose fingerprints are near.
 #[derive(Debug, Clone, Copy, PartialEq)]

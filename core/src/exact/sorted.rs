@@ -14,12 +14,14 @@ struct Hashed {
 impl Record for Hashed {
     const BYTES: usize = 12;
 
-    fn to_number(self) -> u128 {
-        u128::from(self.hash) << 32 | u128::from(self.number)
+    #[inline]
+    fn to_parts(self) -> (u64, u64) {
+        (self.hash, self.number.into())
     }
 
-    fn from_number(number: u128) -> Self {
-        Hashed { hash: (number >> 32) as u64, number: number as u32 }
+    #[inline]
+    fn from_parts(hash: u64, number: u64) -> Self {
+        Hashed { hash, number: number as u32 }
     }
 }
 

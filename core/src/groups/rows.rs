@@ -17,13 +17,15 @@ pub(super) const ROWS_PER_CHECK: usize = 1 << 18;
 impl Record for Row {
     const BYTES: usize = 16;
 
-    fn to_number(self) -> u128 {
+    #[inline]
+    fn to_parts(self) -> (u64, u64) {
         // With its sign flipped, a negative id comes first.
-        u128::from(self.fp) << 64 | u128::from(self.id.cast_unsigned() ^ 1 << 63)
+        (self.fp, self.id.cast_unsigned() ^ 1 << 63)
     }
 
-    fn from_number(number: u128) -> Row {
-        Row { fp: (number >> 64) as u64, id: (number as u64 ^ 1 << 63).cast_signed() }
+    #[inline]
+    fn from_parts(fp: u64, id: u64) -> Row {
+        Row { fp, id: (id ^ 1 << 63).cast_signed() }
     }
 }
 

@@ -7,10 +7,10 @@ use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::pg::spi::{Argument, for_each};
 use crate::settings::{threads, within_memory_limit, work_memory};
-use dedup_core::groups::{CrossPairs, IncrementalClusters, Pair, Pairs, Settings};
 use dedup_core::dedup::{Group, Verifier};
-use dedup_core::memory::{OrRaise, Room};
 use dedup_core::fingerprint::hamming;
+use dedup_core::groups::{CrossPairs, IncrementalClusters, Pair, Pairs, Settings};
+use dedup_core::memory::{OrRaise, Room};
 
 /// Candidate pairs verified together.
 const WAITING: usize = 1 << 18;

@@ -4,8 +4,8 @@ use super::job::Job;
 use super::stored::StoredRows;
 use crate::pg::spi::{Argument, execute, for_each};
 use dedup_core::dedup::Stage;
-use dedup_core::interrupt;
 use dedup_core::fingerprint::hamming;
+use dedup_core::interrupt;
 use dedup_core::similarity::jaccard;
 use std::collections::HashMap;
 

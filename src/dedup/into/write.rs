@@ -7,8 +7,8 @@ use super::progress::BatchCounts;
 use super::rewrite::{Change, Compared, compare, rewrite};
 use super::stored::StoredRows;
 use crate::pg::spi::{Argument, execute};
-use dedup_core::groups::{IncrementalClusters, Merge, Pair};
 use dedup_core::dedup::{Member, Stage, Standing};
+use dedup_core::groups::{IncrementalClusters, Merge, Pair};
 use dedup_core::interrupt;
 use dedup_core::similarity::jaccard;
 use pgrx::datum::Uuid;
@@ -46,7 +46,11 @@ pub(super) fn write(
 }
 
 /// The sets that have a new row, by their roots.
-fn sets(batch: &Batch, stored: &StoredRows<'_>, clusters: &mut IncrementalClusters<Pair>) -> HashMap<u32, Set> {
+fn sets(
+    batch: &Batch,
+    stored: &StoredRows<'_>,
+    clusters: &mut IncrementalClusters<Pair>,
+) -> HashMap<u32, Set> {
     let mut sets: HashMap<u32, Set> = HashMap::new();
     for (number, row) in (0u32..).zip(&batch.rows) {
         let root = clusters.root(number);
