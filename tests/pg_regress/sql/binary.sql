@@ -20,6 +20,6 @@ CREATE TABLE ball (ball hamming_ball);
 CREATE TABLE filter (filter bloom);
 COPY ball FROM PROGRAM 'cat binary.copy' (FORMAT binary);
 COPY filter FROM PROGRAM 'cat binary.copy' (FORMAT binary);
-COPY (SELECT) TO PROGRAM 'rm binary.copy';
+COPY (SELECT) TO PROGRAM 'cat > /dev/null; rm binary.copy';
 DROP TABLE sent, received, damaged, ball, filter;
 DROP EXTENSION pg_dedup_papers, pg_dedup;
