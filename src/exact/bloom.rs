@@ -3,7 +3,7 @@
 use crate::pg::{Message, aggregate, raise};
 use crate::settings::within_memory_limit;
 use dedup_core::exact::{Bloom, BloomError, Hashing, Rule, Shape};
-use dedup_core::memory::{self, OrRaise, Room};
+use dedup_core::memory::{self, OrRaise};
 use pgrx::datum::Internal;
 use pgrx::prelude::*;
 
@@ -136,17 +136,11 @@ fn bloom_stats(
 /// Reads `\x` and hexadecimal digits.
 #[pg_extern(sql = "")]
 fn bloom_in(text: &core::ffi::CStr) -> Vec<u8> {
-    let written = text.to_bytes();
-    let byte = |pair: &[u8]| {
-        let digits = std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2)?;
-        u8::from_str_radix(digits, 16).ok()
-    };
-    let mut bytes = memory::with_capacity(written.len() / 2).or_raise();
-    let read = written.strip_prefix(b"\\x").is_some_and(|digits| {
-        let pairs = digits.chunks(2).map(byte);
-        pairs.map(|byte| byte.map(|byte| bytes.push(byte))).all(|byte| byte.is_some())
+    let read = text.to_bytes().strip_prefix(b"\\x").and_then(|digits| {
+        let mut bytes = memory::filled(0, digits.len() / 2).or_raise();
+        hex::decode_to_slice(digits, &mut bytes).ok().map(|()| bytes)
     });
-    match read.then_some(bytes) {
+    match read {
         Some(bytes) => made(Bloom::open(bytes)).into_bytes(),
         None => raise(
             PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION,
@@ -159,16 +153,12 @@ fn bloom_in(text: &core::ffi::CStr) -> Vec<u8> {
 /// Writes `\x` and hexadecimal digits.
 #[pg_extern(sql = "")]
 fn bloom_out(filter: &[u8]) -> std::ffi::CString {
-    let mut written = String::new();
+    let digits = 2..2 + 2 * filter.len();
     // With the zero byte at the end.
-    written.room(3 + 2 * filter.len()).or_raise();
-    written.push_str("\\x");
-    for byte in filter {
-        for digit in [byte >> 4, byte & 15] {
-            written.extend(char::from_digit(digit.into(), 16));
-        }
-    }
-    std::ffi::CString::new(written).unwrap_or_default()
+    let mut written = memory::filled(0, digits.end + 1).or_raise();
+    written[..2].copy_from_slice(b"\\x");
+    hex::encode_to_slice(filter, &mut written[digits]).expect("two digits for each byte");
+    std::ffi::CString::from_vec_with_nul(written).unwrap_or_default()
 }
 
 /// Reads a filter as it is stored.
