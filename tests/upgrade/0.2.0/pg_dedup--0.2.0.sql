@@ -516,34 +516,47 @@ CREATE FUNCTION dedup_evaluate_pairs(found text, truth text, right_too boolean D
 COMMENT ON FUNCTION dedup_evaluate_pairs(text, text, boolean) IS
     'the pairs missed and the pairs wrongly found, to be looked at; on demand those rightly found too';
 
-CREATE FUNCTION near_dup_calibrate(query text, truth text DEFAULT NULL,
+CREATE FUNCTION near_dup_calibrate(source text, truth text DEFAULT NULL,
         OUT radius integer, OUT random_pairs double precision, OUT nearest double precision,
         OUT expected_false_pairs double precision, OUT probes bigint,
         OUT "precision" double precision, OUT recall double precision, OUT histogram text, OUT advice text)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'near_dup_calibrate_wrapper' LANGUAGE c VOLATILE COST 100000 ROWS 21;
 COMMENT ON FUNCTION near_dup_calibrate(text, text) IS
-    'for each radius: share of random pairs and of rows'' nearest neighbours within it, false pairs to expect, buckets an index search visits; if truth gives true pairs also precision, counted (NULL at radii too wide to count in a large table), and recall; query gives (id, fingerprint)';
+    'for each radius: share of random pairs and of rows'' nearest neighbours within it, false pairs to expect, buckets an index search visits; if truth gives true pairs also precision, counted (NULL at radii too wide to count in a large table), and recall; source is a table or a query that gives (id, fingerprint)';
 
-CREATE FUNCTION dedup_suggest(query text, OUT method text, OUT weights jsonb, OUT distance integer, OUT n integer,
+CREATE FUNCTION dedup_suggest(source text, OUT method text, OUT weights jsonb, OUT distance integer, OUT n integer,
         OUT threshold double precision, OUT options jsonb, OUT reason text) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'dedup_suggest_wrapper' LANGUAGE c VOLATILE STRICT COST 100000 ROWS 1;
+    AS 'MODULE_PATHNAME', 'dedup_suggest_wrapper' LANGUAGE c VOLATILE COST 100000 ROWS 1;
 COMMENT ON FUNCTION dedup_suggest(text) IS
-    'recipe, radius and verification for the texts of a query, (text) or (id, text), by their length and script and what unrelated ones have in common; options is for dedup';
+    'recipe, radius and verification for the texts of a table or of a query, (text) or (id, text), by their length and script and what unrelated ones have in common; options is for dedup';
 -- Pairs and groups of near rows of whole tables.
 
-CREATE FUNCTION near_dup_pairs(query text, distance integer DEFAULT 3)
+CREATE FUNCTION near_dup_pairs(source text, distance integer DEFAULT 3)
     RETURNS TABLE (a bigint, b bigint, "distance" integer)
     AS 'MODULE_PATHNAME', 'near_dup_pairs_wrapper'
     LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000;
 COMMENT ON FUNCTION near_dup_pairs(text, integer) IS
-    'all pairs of rows within a Hamming distance; query returns (id bigint, fp bigint)';
+    'all pairs of rows within a Hamming distance, of a table or of a query that returns (id, fp bigint)';
+CREATE FUNCTION near_dup_pairs(source text, distance integer, id_type anyelement)
+    RETURNS TABLE (a anyelement, b anyelement, "distance" integer)
+    AS 'MODULE_PATHNAME', 'near_dup_pairs_wrapper'
+    LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000;
+COMMENT ON FUNCTION near_dup_pairs(text, integer, anyelement) IS
+    'near_dup_pairs of ids of another type than bigint: id_type => NULL::uuid';
 
-CREATE FUNCTION near_dup_text_pairs(query text, threshold double precision DEFAULT 0.5, n integer DEFAULT 2,
-        OUT a bigint, OUT b bigint, OUT similarity double precision) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'near_dup_text_pairs_wrapper' LANGUAGE c VOLATILE COST 1000000 ROWS 1000;
+CREATE FUNCTION near_dup_text_pairs(source text, threshold double precision DEFAULT 0.5, n integer DEFAULT 2)
+    RETURNS TABLE (a bigint, b bigint, similarity double precision)
+    AS 'MODULE_PATHNAME', 'near_dup_text_pairs_wrapper'
+    LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 1000;
 COMMENT ON FUNCTION near_dup_text_pairs(text, double precision, integer) IS
-    'all pairs of a query of (id bigint, text) whose character n-grams have at least this Jaccard coefficient, each once, exactly; works within work_mem';
+    'all pairs of texts, of a table or of a query that returns (id, text), whose character n-grams have at least this Jaccard coefficient, each once, exactly; works within work_mem';
+CREATE FUNCTION near_dup_text_pairs(source text, threshold double precision, n integer, id_type anyelement)
+    RETURNS TABLE (a anyelement, b anyelement, similarity double precision)
+    AS 'MODULE_PATHNAME', 'near_dup_text_pairs_wrapper'
+    LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 1000;
+COMMENT ON FUNCTION near_dup_text_pairs(text, double precision, integer, anyelement) IS
+    'near_dup_text_pairs of ids of another type than bigint: id_type => NULL::uuid';
 
 CREATE FUNCTION single_pass(fp bigint, distance integer) RETURNS bigint
     AS 'MODULE_PATHNAME', 'single_pass_wrapper'
@@ -558,28 +571,35 @@ COMMENT ON FUNCTION near_dup_component(bigint, integer, integer) IS
     'window function: row number of the first row that a chain of near rows connects with this one; with a diameter, no component is wider';
 -- The pipeline over a whole table: dedup gives its result, dedup_into keeps it in a table.
 
-CREATE FUNCTION dedup(query text, options jsonb DEFAULT '{}')
-    RETURNS TABLE (id text, keeper text, stage text, distance integer, similarity double precision)
+CREATE FUNCTION dedup(source text, options jsonb DEFAULT NULL)
+    RETURNS TABLE (id bigint, keeper bigint, stage text, distance integer, similarity double precision)
     AS 'MODULE_PATHNAME', 'dedup_wrapper'
     LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000;
 COMMENT ON FUNCTION dedup(text, jsonb) IS
-    'exact stage, near stage, verification and choice of the kept row over a query (id, content text, …): one row an input row';
+    'exact stage, near stage, verification and choice of the kept row over a table or a query (id, content text, …): one row per input row';
+-- PostgreSQL resolves a polymorphic table only where the argument is written: so no default here.
+CREATE FUNCTION dedup(source text, options jsonb, id_type anyelement)
+    RETURNS TABLE (id anyelement, keeper anyelement, stage text, distance integer, similarity double precision)
+    AS 'MODULE_PATHNAME', 'dedup_wrapper'
+    LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000;
+COMMENT ON FUNCTION dedup(text, jsonb, anyelement) IS
+    'dedup of ids of another type than bigint: id_type => NULL::uuid';
 
 -- The steps of dedup_into: each does the work of one transaction.
 
 CREATE FUNCTION _dedup_into_check() RETURNS void
     AS 'MODULE_PATHNAME', '_dedup_into_check_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION _dedup_into_check() IS 'step of dedup_into: refuses where nothing can be committed';
-CREATE FUNCTION _dedup_into_make(result text, query text, options jsonb, OUT name text, OUT "lock" text)
+CREATE FUNCTION _dedup_into_make(result text, source text, options jsonb, OUT name text, OUT "lock" text)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', '_dedup_into_make_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1;
 COMMENT ON FUNCTION _dedup_into_make(text, text, jsonb) IS
     'step of dedup_into: makes the tables if they are not there; gives their full name and the statement that locks them';
-CREATE FUNCTION _dedup_into_start(result text, query text, options jsonb, OUT path text, OUT listing text)
+CREATE FUNCTION _dedup_into_start(result text, source text, options jsonb, OUT path text, OUT listing text)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', '_dedup_into_start_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1;
 COMMENT ON FUNCTION _dedup_into_start(text, text, jsonb) IS
-    'step of dedup_into: checks query and options; gives the search path of the result and the query that lists new rows';
+    'step of dedup_into: checks source and options; gives the search path of the source and the query that lists new rows';
 CREATE FUNCTION _dedup_into_lock(result text) RETURNS boolean
     AS 'MODULE_PATHNAME', '_dedup_into_lock_wrapper' LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION _dedup_into_lock(text) IS
@@ -587,21 +607,21 @@ COMMENT ON FUNCTION _dedup_into_lock(text) IS
 CREATE FUNCTION _dedup_into_unlock(result text) RETURNS void
     AS 'MODULE_PATHNAME', '_dedup_into_unlock_wrapper' LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION _dedup_into_unlock(text) IS 'step of dedup_into: releases the lock';
-CREATE FUNCTION _dedup_into_repair(result text, query text, options jsonb) RETURNS void
+CREATE FUNCTION _dedup_into_repair(result text, source text, options jsonb) RETURNS void
     AS 'MODULE_PATHNAME', '_dedup_into_repair_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION _dedup_into_repair(text, text, jsonb) IS
     'step of dedup_into: puts right what rows that were taken out leave';
-CREATE FUNCTION _dedup_into_take(result text, query text, options jsonb, todo record) RETURNS bigint
+CREATE FUNCTION _dedup_into_take(result text, source text, options jsonb, todo record) RETURNS bigint
     AS 'MODULE_PATHNAME', '_dedup_into_take_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION _dedup_into_take(text, text, jsonb, record) IS 'step of dedup_into: takes in a batch';
-CREATE FUNCTION _dedup_into_finish(result text, query text, options jsonb) RETURNS text
+CREATE FUNCTION _dedup_into_finish(result text, source text, options jsonb) RETURNS text
     AS 'MODULE_PATHNAME', '_dedup_into_finish_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION _dedup_into_finish(text, text, jsonb) IS
     'step of dedup_into: makes the search index and says what was done';
 
 -- A procedure that sets a search path for itself cannot commit: so everything
--- here is named with its schema, and each step sets the path for the query.
-CREATE PROCEDURE dedup_into(result text, query text, options jsonb DEFAULT '{}') LANGUAGE plpgsql AS $procedure$
+-- here is named with its schema, and each step sets the path for the source.
+CREATE PROCEDURE dedup_into(result text, source text, options jsonb DEFAULT NULL) LANGUAGE plpgsql AS $procedure$
 DECLARE
     tools pg_catalog.text;
     made pg_catalog.record;
@@ -618,18 +638,18 @@ BEGIN
     COMMIT;
     BEGIN
         EXECUTE pg_catalog.format('SELECT * FROM %s._dedup_into_make($1, $2, $3)', tools)
-           INTO made USING result, query, options;
+           INTO made USING result, source, options;
     EXCEPTION WHEN unique_violation OR duplicate_table THEN
         -- Another session made it at the same time, and has committed.
         EXECUTE pg_catalog.format('SELECT * FROM %s._dedup_into_make($1, $2, $3)', tools)
-           INTO made USING result, query, options;
+           INTO made USING result, source, options;
     END;
     COMMIT;
     -- Locks are taken by statements of their own: what follows must see what
     -- others committed while this session waited.
     EXECUTE made."lock";
     EXECUTE pg_catalog.format('SELECT * FROM %s._dedup_into_start($1, $2, $3)', tools)
-       INTO step USING made.name, query, options;
+       INTO step USING made.name, source, options;
     COMMIT;
     PERFORM pg_catalog.set_config('search_path', step.path, true);
     FOR todo IN EXECUTE step.listing LOOP
@@ -638,19 +658,19 @@ BEGIN
         EXECUTE pg_catalog.format('SELECT %s._dedup_into_lock($1)', tools) INTO undisturbed USING made.name;
         IF NOT undisturbed THEN
             EXECUTE pg_catalog.format('SELECT %s._dedup_into_repair($1, $2, $3)', tools)
-              USING made.name, query, options;
+              USING made.name, source, options;
         END IF;
         EXECUTE pg_catalog.format('SELECT %s._dedup_into_take($1, $2, $3, $4)', tools)
-          USING made.name, query, options, todo;
+          USING made.name, source, options, todo;
         COMMIT;
     END LOOP;
     COMMIT;
     EXECUTE pg_catalog.format('SELECT %s._dedup_into_lock($1)', tools) INTO undisturbed USING made.name;
     IF NOT undisturbed THEN
-        EXECUTE pg_catalog.format('SELECT %s._dedup_into_repair($1, $2, $3)', tools) USING made.name, query, options;
+        EXECUTE pg_catalog.format('SELECT %s._dedup_into_repair($1, $2, $3)', tools) USING made.name, source, options;
     END IF;
     EXECUTE pg_catalog.format('SELECT %s._dedup_into_finish($1, $2, $3)', tools) INTO after
-      USING made.name, query, options;
+      USING made.name, source, options;
     IF after IS NOT NULL THEN
         EXECUTE after;
     END IF;
