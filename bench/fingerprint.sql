@@ -52,7 +52,7 @@ ORDER BY at;
 
 \echo 'Rows of four columns: weights 2, 2, 2 and running text (target: 10000 a second)'
 SELECT way, round((:rows / seconds)::numeric) AS "rows a second"
-FROM (VALUES (1, 'simhash(text[], float8[])', $$simhash(ARRAY[petitioner, department, title, body], '{2,2,2,NULL}')$$),
+FROM (VALUES (1, 'simhash(text[], jsonb)', $$simhash(ARRAY[petitioner, department, title, body], '[2,2,2,null]')$$),
     (2, 'simhash(record, jsonb)', $$simhash(p, '{"petitioner": 2, "department": 2, "title": 2, "body": null}')$$)) v(at, way, expression),
   LATERAL seconds('SELECT count(' || expression || ') FROM petition p')
 ORDER BY at;
@@ -60,10 +60,10 @@ ORDER BY at;
 \echo 'Inserting the rows'
 CREATE TABLE plain (LIKE petition, fp bigint);
 CREATE TABLE generated (LIKE petition,
-  fp bigint GENERATED ALWAYS AS (simhash(ARRAY[petitioner, department, title, body], '{2,2,2,NULL}')) STORED);
+  fp bigint GENERATED ALWAYS AS (simhash(ARRAY[petitioner, department, title, body], '[2,2,2,null]')) STORED);
 CREATE TABLE triggered (LIKE petition, fp bigint);
 CREATE TRIGGER fp BEFORE INSERT ON triggered FOR EACH ROW
-  EXECUTE FUNCTION simhash_trigger('fp', '{2,2,2,NULL}', 'petitioner', 'department', 'title', 'body');
+  EXECUTE FUNCTION simhash_trigger('fp', '[2,2,2,null]', 'petitioner', 'department', 'title', 'body');
 SELECT way, round((:rows / seconds)::numeric) AS "rows a second"
 FROM (VALUES (0, 'without a fingerprint', 'plain'), (1, 'generated column', 'generated'), (2, 'trigger', 'triggered')) v(at, way, into_table),
   LATERAL seconds('INSERT INTO ' || into_table || ' SELECT * FROM petition')

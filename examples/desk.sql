@@ -19,9 +19,8 @@
 \if :{?fields}
 \else
 \set fields 'ARRAY[petitioner, department, title, body]'
-\set weights '{2,2,2,NULL}'
+\set weights '[2,2,2,null]'
 \set columns '''petitioner'', ''department'', ''title'', ''body'''
-\set row_weights '{"petitioner": 2, "department": 2, "title": 2, "body": "tf"}'
 \set id id
 \set text body
 \set fp fp
@@ -46,7 +45,7 @@ SELECT * FROM desk LIMIT 1 \gx
 
 \echo
 \echo '== 2. One fingerprint a row, its columns weighted'
-\echo '   A column with a number counts as a whole, with that weight; NULL means running text, whose words and'
+\echo '   A column with a number counts as a whole, with that weight; null means running text, whose words and'
 \echo '   pairs of characters count as often as they occur. A generated column keeps it up to date.'
 \timing on
 ALTER TABLE desk ADD COLUMN :fp bigint GENERATED ALWAYS AS (simhash(:fields, :'weights')) STORED;
@@ -61,10 +60,10 @@ SELECT :id, to_hex(:fp) AS fingerprint, translate(left(:text, 30), E'\r\n\t', ' 
 \echo '   The features of one row, heaviest first. Each bit of the fingerprint is voted on by all of them with'
 \echo '   their weights: 1 if the hashes that have the bit set weigh more than those that have not.'
 SELECT feature.* FROM (SELECT * FROM desk WHERE :fp IS NOT NULL ORDER BY :id LIMIT 1) AS desk_row,
-    simhash_features(desk_row, :'row_weights') AS feature LIMIT 12;
+    simhash_features(:fields, :'weights') AS feature LIMIT 12;
 \echo '   The aggregate over the features is the fingerprint of the row:'
-SELECT to_hex(simhash(desk_row, :'row_weights')) AS of_the_row,
-    to_hex((SELECT simhash_agg(feature.feature, feature.weight) FROM simhash_features(desk_row, :'row_weights') AS feature)) AS of_its_features
+SELECT to_hex(:fp) AS of_the_row,
+    to_hex((SELECT simhash_agg(feature.feature, feature.weight) FROM simhash_features(:fields, :'weights') AS feature)) AS of_its_features
 FROM (SELECT * FROM desk WHERE :fp IS NOT NULL ORDER BY :id LIMIT 1) AS desk_row;
 
 \echo

@@ -31,7 +31,7 @@ INSERT INTO page VALUES
 
 -- Papers with keywords.
 CREATE TABLE paper (id bigint PRIMARY KEY, fp bigint, keywords text[]);
-INSERT INTO paper VALUES (1, simhash('近似重复文本的检测方法'::text), '{去重,指纹}'), (2, simhash('近似重复文本的检测方法研究'::text), '{去重,指纹,索引}');
+INSERT INTO paper VALUES (1, simhash('近似重复文本的检测方法'), '{去重,指纹}'), (2, simhash('近似重复文本的检测方法研究'), '{去重,指纹,索引}');
 
 -- Pairs that were found, and pairs that a person judged to be the same.
 CREATE TABLE found (a bigint, b bigint);

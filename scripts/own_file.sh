@@ -112,7 +112,7 @@ choose_columns() {
     [[ -n $text ]] || die "no column looks like a running text: name one by --text"
     say "What the columns are for (change it by --id, --text, --short, --truth)"
     psql -P footer=off -c "SELECT name AS column, kind AS looks_like, length AS average_length, CASE role WHEN 'id' THEN 'identifies the row'
-        WHEN 'text' THEN 'running text (weight NULL)' WHEN 'short' THEN 'counts as a whole (weight 2)'
+        WHEN 'text' THEN 'running text (weight null)' WHEN 'short' THEN 'counts as a whole (weight 2)'
         WHEN 'truth' THEN 'same value = true duplicates' ELSE 'not used' END AS used_as FROM column_kind ORDER BY position"
 }
 
@@ -126,12 +126,11 @@ walk_through_variables() {
     done < <(psql -At -F $'\t' -v id="$id" -v text="$text" -v truth="$truth" <<'SQL'
 SELECT variable.* FROM (
     SELECT 'ARRAY[' || string_agg(quote_ident(name), ', ' ORDER BY role, position) || ']',
-        '{' || string_agg(CASE role WHEN 'short' THEN '2' ELSE 'NULL' END, ',' ORDER BY role, position) || '}',
-        string_agg(quote_literal(name), ', ' ORDER BY role, position),
-        json_object_agg(name, CASE role WHEN 'short' THEN '2'::json ELSE '"tf"' END ORDER BY role, position)::text
-    FROM column_kind WHERE role IN ('short', 'text')) AS made (fields, weights, columns, row_weights),
+        '[' || string_agg(CASE role WHEN 'short' THEN '2' ELSE 'null' END, ',' ORDER BY role, position) || ']',
+        string_agg(quote_literal(name), ', ' ORDER BY role, position)
+    FROM column_kind WHERE role IN ('short', 'text')) AS made (fields, weights, columns),
     LATERAL (VALUES ('id', quote_ident(:'id')), ('text', quote_ident(:'text')), ('truth', quote_ident(nullif(:'truth', ''))),
-        ('fields', fields), ('weights', weights), ('columns', columns), ('row_weights', row_weights)) AS variable (name, value)
+        ('fields', fields), ('weights', weights), ('columns', columns)) AS variable (name, value)
 WHERE value IS NOT NULL
 SQL
     )

@@ -17,11 +17,11 @@ CREATE FUNCTION simhash(content text, weights jsonb DEFAULT NULL) RETURNS bigint
 COMMENT ON FUNCTION simhash(text, jsonb) IS
     'SimHash fingerprint of a text; weights is a recipe such as {"tokens": "words", "weight": "tf"}';
 
-CREATE FUNCTION simhash(fields text[], weights double precision[]) RETURNS bigint
+CREATE FUNCTION simhash(fields text[], weights jsonb) RETURNS bigint
     AS 'MODULE_PATHNAME', 'simhash_fields_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION simhash(text[], double precision[]) IS
-    'SimHash fingerprint of the fields of a row; a weight is a number (the value counts as a whole) or NULL (running text)';
+COMMENT ON FUNCTION simhash(text[], jsonb) IS
+    'SimHash fingerprint of the fields of a row; weights such as [2, null]: a number (the value counts as a whole), null (running text), or a recipe';
 
 CREATE FUNCTION simhash("row" record, weights jsonb) RETURNS bigint
     AS 'MODULE_PATHNAME', 'simhash_record_wrapper'
@@ -29,11 +29,11 @@ CREATE FUNCTION simhash("row" record, weights jsonb) RETURNS bigint
 COMMENT ON FUNCTION simhash(record, jsonb) IS
     'SimHash fingerprint of a row by column name; weights such as {"title": 2, "body": "tf"}';
 
-CREATE FUNCTION simhash(content tsvector, weights real[] DEFAULT NULL) RETURNS bigint
+CREATE FUNCTION simhash(content tsvector, weights jsonb DEFAULT NULL) RETURNS bigint
     AS 'MODULE_PATHNAME', 'simhash_tsvector_wrapper'
     LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION simhash(tsvector, real[]) IS
-    'SimHash fingerprint of a text-search vector; weights of the labels {D, C, B, A} as in ts_rank';
+COMMENT ON FUNCTION simhash(tsvector, jsonb) IS
+    'SimHash fingerprint of a text-search vector; weights of the labels D, C, B and A as in ts_rank: [0.1, 0.2, 0.4, 1.0]';
 
 CREATE FUNCTION simhash_features(content text, weights jsonb DEFAULT NULL,
         OUT feature text, OUT weight double precision, OUT hash bigint) RETURNS SETOF record
@@ -41,6 +41,13 @@ CREATE FUNCTION simhash_features(content text, weights jsonb DEFAULT NULL,
     LANGUAGE c IMMUTABLE PARALLEL SAFE COST 2000 ROWS 200;
 COMMENT ON FUNCTION simhash_features(text, jsonb) IS
     'the weighted features that the fingerprint of a text is made of, heaviest first';
+
+CREATE FUNCTION simhash_features(fields text[], weights jsonb,
+        OUT feature text, OUT weight double precision, OUT hash bigint) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'simhash_features_fields_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 2000 ROWS 200;
+COMMENT ON FUNCTION simhash_features(text[], jsonb) IS
+    'the weighted features that the fingerprint of an array of fields is made of, heaviest first';
 
 CREATE FUNCTION simhash_features("row" record, weights jsonb,
         OUT feature text, OUT weight double precision, OUT hash bigint) RETURNS SETOF record
@@ -61,18 +68,12 @@ CREATE FUNCTION simhash_explain(a record, b record, weights jsonb,
     AS 'MODULE_PATHNAME', 'simhash_explain_record_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 5000 ROWS 300;
 COMMENT ON FUNCTION simhash_explain(record, record, jsonb) IS
     'why the fingerprints of two rows differ, feature by feature';
-CREATE FUNCTION simhash_explain_summary(a text, b text, weights jsonb DEFAULT NULL,
-        OUT "column" text, OUT shared bigint, OUT only_a bigint, OUT only_b bigint,
-        OUT jaccard double precision, OUT bits double precision, OUT distance integer) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'simhash_explain_summary_text_wrapper' LANGUAGE c IMMUTABLE PARALLEL SAFE COST 5000 ROWS 1;
-COMMENT ON FUNCTION simhash_explain_summary(text, text, jsonb) IS
-    'the comparison of two texts in a row: features shared and not, weighted Jaccard, distance';
-CREATE FUNCTION simhash_explain_summary(a record, b record, weights jsonb,
-        OUT "column" text, OUT shared bigint, OUT only_a bigint, OUT only_b bigint,
-        OUT jaccard double precision, OUT bits double precision, OUT distance integer) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'simhash_explain_summary_record_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 5000 ROWS 5;
-COMMENT ON FUNCTION simhash_explain_summary(record, record, jsonb) IS
-    'the comparison of two rows: a line for each column with the bits that are its doing, and one for all';
+CREATE FUNCTION simhash_explain(a text[], b text[], weights jsonb,
+        OUT "column" text, OUT feature text, OUT found_in text,
+        OUT weight_a double precision, OUT weight_b double precision, OUT bits double precision) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'simhash_explain_fields_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 5000 ROWS 300;
+COMMENT ON FUNCTION simhash_explain(text[], text[], jsonb) IS
+    'why the fingerprints of two arrays of fields differ, feature by feature; a column is the number of a field';
 
 CREATE FUNCTION simhash_agg_add(internal, text, double precision) RETURNS internal
     AS 'MODULE_PATHNAME', 'simhash_agg_add_wrapper' LANGUAGE c IMMUTABLE PARALLEL SAFE;

@@ -7,7 +7,7 @@ mod recipe_arg;
 mod versions;
 
 pub(crate) use cache::Database;
-pub(crate) use recipe_arg::{RecipeArg, cached_from_text, raise_recipe};
+pub(crate) use recipe_arg::{Cache, Cached, RecipeArg, cached_from_text, raise_recipe};
 
 use crate::pg::catalog::schema;
 use crate::pg::spi::{Argument, execute, for_each, for_each_of_query, query_all, scalar};

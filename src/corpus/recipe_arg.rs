@@ -3,7 +3,7 @@
 
 use super::cache::{Database, forget_dropped, on_forget};
 use crate::pg::raise;
-use dedup_core::features::{RecipeError, RowRecipe, TextRecipe};
+use dedup_core::features::{FieldsRecipe, RecipeError, RowRecipe, TextRecipe};
 use pgrx::callconv::{Arg, ArgAbi};
 use pgrx::datum::FromDatum;
 use pgrx::{PgSqlErrorCode, pg_sys};
@@ -17,7 +17,7 @@ use std::thread::LocalKey;
 const CAPACITY: usize = 8;
 
 /// The recipes used last, the latest first, by the bytes of the argument.
-type Cache<T> = RefCell<Vec<(Box<[u8]>, Rc<T>)>>;
+pub(crate) type Cache<T> = RefCell<Vec<(Box<[u8]>, Rc<T>)>>;
 
 /// A kind of recipe that can be an argument.
 pub(crate) trait Cached: Sized + 'static {
@@ -43,6 +43,16 @@ impl Cached for RowRecipe {
     }
     fn cache() -> &'static LocalKey<Cache<Self>> {
         thread_local!(static CACHE: Cache<RowRecipe> = const { RefCell::new(Vec::new()) });
+        &CACHE
+    }
+}
+
+impl Cached for FieldsRecipe {
+    fn parse(json: &Value) -> Result<Self, RecipeError> {
+        FieldsRecipe::resolved(json, &Database)
+    }
+    fn cache() -> &'static LocalKey<Cache<Self>> {
+        thread_local!(static CACHE: Cache<FieldsRecipe> = const { RefCell::new(Vec::new()) });
         &CACHE
     }
 }
@@ -73,6 +83,7 @@ fn cached<T: Cached>(bytes: &[u8], make: impl FnOnce() -> T) -> Rc<T> {
 fn forget_recipes() {
     TextRecipe::cache().with_borrow_mut(Vec::clear);
     RowRecipe::cache().with_borrow_mut(Vec::clear);
+    FieldsRecipe::cache().with_borrow_mut(Vec::clear);
 }
 
 /// Raises the error of an invalid recipe.
@@ -88,7 +99,7 @@ fn parse<T: Cached>(text: &str, code: PgSqlErrorCode) -> T {
         Err(error) => raise(
             code,
             format!("invalid weights: {error}"),
-            "Weights are JSON, for example {\"title\": 2, \"body\": \"tf\"}; a weight is at most 1000000.",
+            "Weights are JSON, for example {\"title\": 2, \"body\": \"tf\"} or [2, null]; a weight is at most 1000000.",
         ),
     }
 }

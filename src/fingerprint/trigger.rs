@@ -1,19 +1,19 @@
 //! `simhash_trigger`: keeps a fingerprint column up to date, in the manner of
 //! `tsvector_update_trigger`.
 
-use super::{array_recipe, simhash_columns, simhash_row};
+use super::{recipe_of_fields, simhash_columns, simhash_row};
 use crate::corpus::cached_from_text;
 use crate::pg::trigger::Call;
 use crate::pg::{Pointer, raise};
 use pgrx::prelude::*;
 
 const USAGE: &str = "Use simhash_trigger('fingerprint column', '{\"column\": weight, …}') or \
-                     simhash_trigger('fingerprint column', '{weight, …}', 'column', …).";
+                     simhash_trigger('fingerprint column', '[weight, …]', 'column', …).";
 
 /// Fills the column named by the first argument with the fingerprint of the
 /// row that is inserted or updated. With two arguments the second is the JSON
-/// of `simhash(record, jsonb)`; with more it is the array of
-/// `simhash(text[], float8[])`, and the rest are the columns.
+/// of `simhash(record, jsonb)`; with more it is that of `simhash(text[], jsonb)`,
+/// and the rest are the columns.
 #[pg_extern(sql = "")]
 fn simhash_trigger(fcinfo: pg_sys::FunctionCallInfo) -> Pointer {
     // SAFETY: the call is running.
@@ -37,24 +37,7 @@ fn simhash_trigger(fcinfo: pg_sys::FunctionCallInfo) -> Pointer {
     let fingerprint = if columns.is_empty() {
         simhash_row(&row, &cached_from_text(weights))
     } else {
-        simhash_columns(&row, columns, &array_recipe(read_array(weights).into_iter(), columns.len()))
+        simhash_columns(&row, columns, recipe_of_fields(&cached_from_text(weights), columns.len()))
     };
     Pointer(call.keep_with_bigint(target, fingerprint))
-}
-
-/// The numbers of an array literal such as `{2,2,NULL}`.
-fn read_array(literal: &str) -> Vec<Option<f64>> {
-    let inner = literal.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
-    let number = |item: &str| match item.trim() {
-        null if null.eq_ignore_ascii_case("null") => Some(None),
-        item => item.parse().ok().map(Some),
-    };
-    let numbers: Option<Vec<Option<f64>>> = inner.and_then(|items| items.split(',').map(number).collect());
-    numbers.unwrap_or_else(|| {
-        raise(
-            PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION,
-            format!("malformed array of weights: \"{literal}\""),
-            USAGE,
-        )
-    })
 }

@@ -1,8 +1,55 @@
-//! `tsvector` arguments, read in place.
+//! `tsvector` arguments, read in place, and the weights of their labels.
 
+use crate::corpus::{Cache, Cached};
+use crate::pg::raise;
+use dedup_core::features::RecipeError;
+use dedup_core::fingerprint::Weight;
+use pgrx::PgSqlErrorCode;
 use pgrx::callconv::{Arg, ArgAbi};
 use pgrx::datum::FromDatum;
 use pgrx::pg_sys;
+use serde_json::Value;
+use std::cell::RefCell;
+use std::thread::LocalKey;
+
+/// Weights of the labels D, C, B and A, in the order of `ts_rank`.
+#[derive(Clone, Copy)]
+pub(super) struct LabelWeights(pub(super) [Weight; 4]);
+
+impl Default for LabelWeights {
+    /// Those of `ts_rank`.
+    fn default() -> LabelWeights {
+        LabelWeights([0.1, 0.2, 0.4, 1.0].map(|weight| Weight::new(weight).unwrap_or(Weight::ONE)))
+    }
+}
+
+impl Cached for LabelWeights {
+    fn parse(json: &Value) -> Result<LabelWeights, RecipeError> {
+        let numbers = json.as_array().and_then(|weights| weights.iter().map(Value::as_f64).collect());
+        let four = numbers.and_then(|numbers: Vec<f64>| <[f64; 4]>::try_from(numbers).ok());
+        let Some(four) = four else {
+            raise(
+                PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR,
+                "weights of a tsvector must be four numbers",
+                "They weigh the labels D, C, B and A, as in ts_rank: [0.1, 0.2, 0.4, 1.0].",
+            )
+        };
+        let mut weights = [Weight::ZERO; 4];
+        for (at, number) in four.into_iter().enumerate() {
+            weights[at] = Weight::new(number).map_err(|error| RecipeError {
+                path: (at + 1).to_string(),
+                message: error.to_string(),
+                hint: format!("A weight is a number from 0 to {}.", Weight::MAX),
+            })?;
+        }
+        Ok(LabelWeights(weights))
+    }
+
+    fn cache() -> &'static LocalKey<Cache<LabelWeights>> {
+        thread_local!(static CACHE: Cache<LabelWeights> = const { RefCell::new(Vec::new()) });
+        &CACHE
+    }
+}
 
 /// An argument of type `tsvector`.
 pub(super) struct TsVector<'a>(&'a [u8]);

@@ -21,7 +21,7 @@ sub fill
 		CREATE TABLE petition (
 			id int PRIMARY KEY, petitioner text, title text, body text,
 			fp bigint GENERATED ALWAYS AS
-				(tools.simhash(ARRAY[petitioner, title, body], '{2,2,NULL}')) STORED,
+				(tools.simhash(ARRAY[petitioner, title, body], '[2,2,null]')) STORED,
 			words bigint GENERATED ALWAYS AS
 				(tools.simhash(body, '{"tokens": "words", "weight": "log"}')) STORED,
 			kept bigint);
@@ -90,7 +90,7 @@ for my $format ([ 'plain', '-Fp' ], [ 'custom', '-Fc' ], [ 'directory', '-Fd' ])
 	is( $node->safe_psql("restored_$name", q{
 			UPDATE petition SET body = body || ' more' WHERE id < 100;
 			SELECT bool_and(kept = tools.simhash(p, '{"title": 2, "body": "tf"}')
-				AND fp = tools.simhash(ARRAY[petitioner, title, body], '{2,2,NULL}')) FROM petition p WHERE id < 100}),
+				AND fp = tools.simhash(ARRAY[petitioner, title, body], '[2,2,null]')) FROM petition p WHERE id < 100}),
 		't', "columns and trigger go on, $name");
 }
 

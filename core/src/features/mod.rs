@@ -16,6 +16,6 @@ pub use dictionary::Dictionary;
 pub use explain::{Explained, Explanation, Part, explain};
 pub use extract::Extractor;
 pub use recipe::{Hash, Nowhere, RecipeError, Resolver, Scheme, TextRecipe, Tokens, missing};
-pub use row::{ColumnRecipe, RowRecipe};
+pub use row::{ColumnRecipe, FieldsRecipe, RowRecipe};
 pub use stop::stop_words;
 pub use weigh::length_weight;

@@ -29,8 +29,13 @@ pub struct RowRecipe {
     pub columns: Vec<(String, ColumnRecipe)>,
 }
 
+/// The recipe of an array of fields: as that of a row whose columns are named by their numbers, from 1.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FieldsRecipe(pub RowRecipe);
+
 const COLUMN_HINT: &str = "A column's weight is a number (the whole value is one feature of that weight), a scheme \
-                           (\"tf\", \"log\", \"one\": the value is running text), or an object (a text recipe).";
+                           (\"tf\", \"log\", \"one\": the value is running text), null (running text by the default recipe), \
+                           or an object (a text recipe).";
 
 impl RowRecipe {
     /// The recipe written as `json`: an object from column names to a number,
@@ -67,26 +72,6 @@ impl RowRecipe {
             .map(|(name, json)| Ok((name.clone(), ColumnRecipe::resolved(name, json, resolver)?)))
             .collect::<Result<_, RecipeError>>()?;
         Ok(RowRecipe { columns })
-    }
-
-    /// The recipe of an array of fields (`simhash(text[], float8[])`): a
-    /// number weighs the whole value, `None` means running text. The fields'
-    /// names are their numbers, from 1.
-    ///
-    /// # Errors
-    /// A weight that is negative, NaN, infinite or too large.
-    pub fn from_weights(weights: &[Option<f64>]) -> Result<RowRecipe, RecipeError> {
-        let column = |(at, weight): (usize, &Option<f64>)| {
-            let name = (at + 1).to_string();
-            let recipe = match *weight {
-                Some(weight) => ColumnRecipe::Value(weight_at(&name, weight)?),
-                None => ColumnRecipe::Text(Box::default()),
-            };
-            Ok((name, recipe))
-        };
-        Ok(RowRecipe {
-            columns: checked(weights).enumerate().map(column).collect::<Result<_, RecipeError>>()?,
-        })
     }
 
     /// The fingerprint of a row whose values are given in the order of
@@ -142,6 +127,38 @@ impl RowRecipe {
     }
 }
 
+impl FieldsRecipe {
+    /// The recipe written as `json`: an array of what [`RowRecipe::from_json`] takes for a column, one element a
+    /// field.
+    ///
+    /// # Errors
+    /// As there, with the field's number before the path.
+    pub fn from_json(json: &Value) -> Result<FieldsRecipe, RecipeError> {
+        FieldsRecipe::resolved(json, &Nowhere)
+    }
+
+    /// As [`FieldsRecipe::from_json`], with corpora and dictionaries from `resolver`.
+    ///
+    /// # Errors
+    /// As there, and for a name that the resolver does not know.
+    pub fn resolved(json: &Value, resolver: &dyn Resolver) -> Result<FieldsRecipe, RecipeError> {
+        let Value::Array(fields) = json else {
+            return Err(RecipeError {
+                path: String::new(),
+                message: format!("the weights of an array must be a JSON array, not {}", kind(json)),
+                hint: "Give one weight a field: [2, 2, null].".into(),
+            });
+        };
+        let field = |(at, json): (usize, &Value)| {
+            let name = (at + 1).to_string();
+            let recipe = ColumnRecipe::resolved(&name, json, resolver)?;
+            Ok((name, recipe))
+        };
+        let columns = checked(fields).enumerate().map(field).collect::<Result<_, RecipeError>>()?;
+        Ok(FieldsRecipe(RowRecipe { columns }))
+    }
+}
+
 impl ColumnRecipe {
     fn resolved(name: &str, json: &Value, resolver: &dyn Resolver) -> Result<ColumnRecipe, RecipeError> {
         match json {
@@ -183,6 +200,10 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
+    fn fields(json: Value) -> RowRecipe {
+        FieldsRecipe::from_json(&json).unwrap().0
+    }
+
     fn features(recipe: &RowRecipe, values: &[Option<&str>]) -> Vec<(String, f64)> {
         let bag = recipe.bag(&mut Extractor::new(), values.iter().copied());
         let mut all: Vec<_> = bag.features().iter().map(|f| (f.text.clone(), f.weight.value())).collect();
@@ -203,7 +224,7 @@ mod tests {
 
     #[test]
     fn missing_and_empty_values_have_no_feature() {
-        let recipe = RowRecipe::from_weights(&[Some(2.0), Some(2.0), Some(0.0), None]).unwrap();
+        let recipe = fields(json!([2.0, 2.0, 0.0, null]));
         assert_eq!(features(&recipe, &[None, Some("，"), Some("x"), None]), []);
         assert_eq!(recipe.simhash(&mut Extractor::new(), [None, Some("，"), Some("x"), None]), None);
         assert_eq!(features(&recipe, &[Some("张三"), None, None, None]), [("1=张三".to_owned(), 2.0)]);
@@ -231,7 +252,7 @@ mod tests {
         let values = [Some("王芳"), Some("住建局"), Some("小区停水"), Some(body)];
         let mut extractor = Extractor::new();
         let text = extractor.simhash(body, &TextRecipe::default()).unwrap();
-        let array = RowRecipe::from_weights(&[Some(2.0), Some(2.0), Some(2.0), None]).unwrap();
+        let array = fields(json!([2.0, 2.0, 2.0, null]));
         let array = array.simhash(&mut extractor, values).unwrap();
         let row = RowRecipe::from_json(&json!({"petitioner": 2, "department": 2, "title": 2, "body": "tf"}));
         let row = row.unwrap();
@@ -241,7 +262,7 @@ mod tests {
         let row = row.simhash(&mut extractor, in_order).unwrap();
         let distances = [hamming(text, array), hamming(text, row), hamming(array, row)];
         assert!(distances.iter().all(|&distance| distance <= 10), "{distances:?}");
-        let alone = RowRecipe::from_weights(&[None]).unwrap().simhash(&mut extractor, [Some(body)]);
+        let alone = fields(json!([null])).simhash(&mut extractor, [Some(body)]);
         assert_eq!(alone, Some(text));
     }
 
@@ -266,14 +287,14 @@ mod tests {
     /// A negative number is not its opposite; a dash before a word is nothing.
     #[test]
     fn the_sign_of_a_number_counts() {
-        let recipe = RowRecipe::from_weights(&[Some(1.0)]).unwrap();
+        let recipe = fields(json!([1.0]));
         let feature = |value| features(&recipe, &[Some(value)])[0].0.clone();
         assert_eq!(["-5", "5", " -1.5 ", "- x"].map(feature), ["1=-5", "1=5", "1=-1 5", "1=x"]);
     }
 
     #[test]
     fn a_row_equals_its_bag() {
-        let recipe = RowRecipe::from_weights(&[Some(2.0), Some(0.25), None]).unwrap();
+        let recipe = fields(json!([2.0, 0.25, null]));
         let values = [Some("张三"), Some("住建局"), Some("小区停水三天，物业不管。")];
         let mut extractor = Extractor::new();
         assert_eq!(recipe.simhash(&mut extractor, values), recipe.bag(&mut extractor, values).simhash());
@@ -293,8 +314,14 @@ mod tests {
             let error = RowRecipe::from_json(&json).unwrap_err();
             assert!(error.to_string().contains(part), "{json}: {error}");
         }
-        for bad in [-1.0, f64::NAN, f64::INFINITY] {
-            assert!(RowRecipe::from_weights(&[Some(1.0), Some(bad)]).unwrap_err().path == "2");
+        for (json, part) in [
+            (json!([1, -1]), "\"2\": weight -1 is out of range"),
+            (json!([1, {"tokens": "x"}]), "\"2.tokens\": unknown variant `x`"),
+            (json!([1, [2]]), "\"2\": a column's weight cannot be an array"),
+            (json!({"1": 2}), "must be a JSON array, not an object"),
+        ] {
+            let error = FieldsRecipe::from_json(&json).unwrap_err();
+            assert!(error.to_string().contains(part), "{json}: {error}");
         }
     }
 }

@@ -22,14 +22,14 @@ SELECT weight, (error_of(format('SELECT simhash(''a''::text, ''{"weight": %s}'')
        (error_of(format('SELECT simhash(''a''::text, ''{"terms": {"停水": %s}}'')', weight))).state AS terms,
        (error_of(format('SELECT simhash(ROW(1), ''{"f1": %s}'')', weight))).state AS "row"
 FROM (VALUES ('-1'), ('-0.0001'), ('1000001'), ('1e400'), ('NaN'), ('"NaN"')) w(weight);
-SELECT weight, (error_of(format('SELECT simhash(''{a,b}''::text[], ''{1,%s}'')', weight))).*,
+SELECT weight, (error_of(format('SELECT simhash(''{a,b}''::text[], ''[1,%s]'')', weight))).*,
        (error_of(format('SELECT simhash_agg(''a'', %L)', weight))).state AS aggregate,
-       (error_of(format('SELECT simhash(''a''::tsvector, ''{1,1,1,%s}'')', weight))).state AS tsvector
+       (error_of(format('SELECT simhash(''a''::tsvector, ''[1,1,1,%s]'')', weight))).state AS tsvector
 FROM (VALUES ('-1'), ('NaN'), ('Infinity'), ('-Infinity'), ('1000001')) w(weight);
 -- Arrays must be equally long, the weights of a tsvector four.
-SELECT v.*, e.* FROM (VALUES ('{a}', '{1,2}'), ('{a,b}', '{1}'), ('{}', '{1}'), ('{a}', '{}')) v(fields, weights),
+SELECT v.*, e.* FROM (VALUES ('{a}', '[1,2]'), ('{a,b}', '[1]'), ('{}', '[1]'), ('{a}', '[]')) v(fields, weights),
     error_of(format('SELECT simhash(%L::text[], %L)', fields, weights)) e;
-SELECT v.*, e.* FROM (VALUES ('{}'), ('{1}'), ('{1,1,1,1,1}'), ('{1,1,1,NULL}')) v(weights),
+SELECT v.*, e.* FROM (VALUES ('[]'), ('[1]'), ('[1,1,1,1,1]'), ('[1,1,1,null]'), ('{}')) v(weights),
     error_of(format('SELECT simhash(''a''::tsvector, %L)', weights)) e;
 -- Columns must exist, by their exact name, and not be dropped.
 CREATE TABLE desk (id int, title text, gone text, body text);

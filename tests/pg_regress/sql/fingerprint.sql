@@ -15,17 +15,17 @@ SELECT id, feature, weight FROM petition p,
   simhash_features(p, '{"petitioner": 2, "filed": 0.5, "body": {"tokens": "words", "stop": ["请"]}}')
 ORDER BY id, weight DESC, feature COLLATE "C";
 SELECT id, simhash(p, '{"petitioner": 2, "title": 2, "body": {"tokens": "words"}}') AS row,
-  simhash(ARRAY[petitioner, title], '{1,2}') AS fields, simhash(to_tsvector('simple', title)) AS tsvector
+  simhash(ARRAY[petitioner, title], '[1,2]') AS fields, simhash(to_tsvector('simple', title)) AS tsvector
 FROM petition p ORDER BY id;
 -- Running text has the same features in a text, an array and a row: they differ by the few whole values only, and a
 -- text finds the row that holds it.
 WITH ticket AS (SELECT '张三' AS petitioner, '小区停水' AS title,
   '我们小区从上周一开始停水，到今天已经五天了，物业说是水管爆裂，但一直没有人来修，老人孩子用水困难，请尽快派人处理。' AS body),
-forms AS (SELECT simhash(body) AS text, simhash(ARRAY[petitioner, title, body], '{2,2,NULL}') AS fields,
+forms AS (SELECT simhash(body) AS text, simhash(ARRAY[petitioner, title, body], '[2,2,null]') AS fields,
   simhash(ticket, '{"petitioner": 2, "title": 2, "body": "tf"}') AS row FROM ticket)
 SELECT text <~> fields <= 10 AS text_fields, text <~> row <= 10 AS text_row, fields <~> row <= 10 AS fields_row FROM forms;
-SELECT simhash(body) = simhash(ARRAY[body], '{NULL}') AS array_of_one, simhash(body) = simhash(p, '{"body": "tf"}') AS row_of_one,
-  simhash(ARRAY[title, body], '{NULL,NULL}') = simhash(ARRAY[body, title], '{NULL,NULL}') AS any_order
+SELECT simhash(body) = simhash(ARRAY[body], '[null]') AS array_of_one, simhash(body) = simhash(p, '{"body": "tf"}') AS row_of_one,
+  simhash(ARRAY[title, body], '[null,null]') = simhash(ARRAY[body, title], '[null,null]') AS any_order
 FROM petition p WHERE id = 1;
 -- Distances.
 SELECT simhash('停水'::text, '{"tokens": "words"}') <~> simhash('公租房'::text, '{"tokens": "words"}') AS distance;

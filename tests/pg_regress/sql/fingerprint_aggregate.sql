@@ -58,13 +58,13 @@ CREATE TABLE v AS SELECT setweight(to_tsvector('english', 'The quick brown foxes
     setweight(to_tsvector('english', 'jumped over the lazy dogs; dogs jumping'), 'C') ||
     to_tsvector('english', 'over and over, a quick brown dog') AS v;
 SELECT weights, simhash(v, weights) = (
-    SELECT simhash_agg(lexeme, w.weights[CASE label WHEN 'D' THEN 1 WHEN 'C' THEN 2 WHEN 'B' THEN 3 ELSE 4 END])
+    SELECT simhash_agg(lexeme, (w.weights -> CASE label WHEN 'D' THEN 0 WHEN 'C' THEN 1 WHEN 'B' THEN 2 ELSE 3 END)::float8)
     FROM unnest(v) u, unnest(u.weights) label)
-FROM v, (VALUES ('{0.1,0.2,0.4,1}'::real[]), ('{1,1,1,1}'), ('{0,0,0.5,2}')) w(weights);
-SELECT simhash(v) = simhash(v, '{0.1,0.2,0.4,1}'), simhash(v) <> simhash(v, '{1,1,1,1}'), simhash(v) = simhash(v, NULL) FROM v;
+FROM v, (VALUES ('[0.1,0.2,0.4,1]'::jsonb), ('[1,1,1,1]'), ('[0,0,0.5,2]')) w(weights);
+SELECT simhash(v) = simhash(v, '[0.1,0.2,0.4,1]'), simhash(v) <> simhash(v, '[1,1,1,1]'), simhash(v) = simhash(v, NULL) FROM v;
 -- Without positions a lexeme counts once, under D; an empty vector not at all.
 SELECT simhash(strip('fox:3A dog:1,2'::tsvector)) = simhash('fox:1 dog:2'::tsvector),
-       simhash(''::tsvector) IS NULL, simhash(NULL::tsvector) IS NULL, simhash('a:1A'::tsvector, '{1,1,1,0}') IS NULL,
+       simhash(''::tsvector) IS NULL, simhash(NULL::tsvector) IS NULL, simhash('a:1A'::tsvector, '[1,1,1,0]') IS NULL,
        simhash('停水:1'::tsvector) = simhash('停水'::text, '{"tokens": "words"}');
 SELECT simhash(v) = (SELECT simhash_agg(u.lexeme, 1) FROM unnest(v) u)
 FROM (SELECT array_to_tsvector(array_agg('lexeme' || n)) FROM generate_series(1, 20000) n) s(v);

@@ -125,7 +125,12 @@ impl Written {
     pub(super) fn parse(json: &Value) -> Result<Written, RecipeError> {
         if !json.is_object() {
             let message = format!("a recipe must be a JSON object, not {}", kind(json));
-            return Err(RecipeError { path: String::new(), message, hint: KEYS.into() });
+            let hint = if json.is_array() {
+                "Weights in a JSON array go with an array of fields: simhash(ARRAY[title, body], '[2, null]')."
+            } else {
+                KEYS
+            };
+            return Err(RecipeError { path: String::new(), message, hint: hint.into() });
         }
         serde_path_to_error::deserialize(json).map_err(|error| RecipeError {
             path: if error.path().iter().len() == 0 { String::new() } else { error.path().to_string() },
