@@ -13,13 +13,13 @@ CREATE FUNCTION near_dup_pairs(source text, distance integer, id_type anyelement
 COMMENT ON FUNCTION near_dup_pairs(text, integer, anyelement) IS
     'near_dup_pairs of ids of another type than bigint: id_type => NULL::uuid';
 
-CREATE FUNCTION near_dup_text_pairs(source text, threshold double precision DEFAULT 0.5, n integer DEFAULT 2)
+CREATE FUNCTION near_dup_text_pairs(source text, similarity double precision DEFAULT 0.5, n integer DEFAULT 2)
     RETURNS TABLE (a bigint, b bigint, similarity double precision)
     AS 'MODULE_PATHNAME', 'near_dup_text_pairs_wrapper'
     LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 1000;
 COMMENT ON FUNCTION near_dup_text_pairs(text, double precision, integer) IS
     'all pairs of texts, of a table or of a query that returns (id, text), whose character n-grams have at least this Jaccard coefficient, each once, exactly; works within work_mem';
-CREATE FUNCTION near_dup_text_pairs(source text, threshold double precision, n integer, id_type anyelement)
+CREATE FUNCTION near_dup_text_pairs(source text, similarity double precision, n integer, id_type anyelement)
     RETURNS TABLE (a anyelement, b anyelement, similarity double precision)
     AS 'MODULE_PATHNAME', 'near_dup_text_pairs_wrapper'
     LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 1000;

@@ -32,6 +32,7 @@ pub extern "C-unwind" fn _PG_init() {
     pg::memory::init();
     settings::define_settings();
     pg::interrupt::answer_checks();
+    banding::install_planner_hook();
     if pg::preloading() {
         dedup_core::text::Segmenter::shared();
     }

@@ -15,6 +15,7 @@ mod nulls;
 mod options;
 mod pages;
 mod planner;
+mod planner_quals;
 mod scan;
 mod selectivity;
 mod vacuum;
@@ -22,6 +23,7 @@ mod validate;
 mod wal;
 
 pub(crate) use ball::{Ball, NEAR_DISTANCE};
+pub(crate) use planner_quals::install as install_planner_hook;
 
 use dedup_core::banding::{Index, Result, Tid};
 use pages::{RelationPages, raise_index_error};

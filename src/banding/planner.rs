@@ -7,6 +7,7 @@ use super::{WITHIN, is_banding};
 use crate::pg::Pointer;
 use pgrx::prelude::*;
 use pgrx::{PgList, is_a};
+use std::ffi::CStr;
 
 /// The distance assumed where it is known only at run time.
 pub(crate) const UNKNOWN_DISTANCE: i32 = 8;
@@ -185,15 +186,27 @@ unsafe fn ball_type(sibling: pg_sys::Oid) -> Option<pg_sys::Oid> {
 /// # Safety
 /// Inside a transaction.
 unsafe fn constructor(sibling: pg_sys::Oid) -> Option<pg_sys::Oid> {
+    // SAFETY: the caller's promise.
+    unsafe { function_beside(sibling, c"hamming_ball", &[pg_sys::INT8OID, pg_sys::INT4OID]) }
+}
+
+/// The function of that name and arguments in the schema of the function `sibling`, whatever the search path.
+///
+/// # Safety
+/// Inside a transaction.
+pub(super) unsafe fn function_beside(
+    sibling: pg_sys::Oid,
+    name: &CStr,
+    types: &[pg_sys::Oid],
+) -> Option<pg_sys::Oid> {
     // SAFETY: the keys are those of the cache: a name, an array of argument
     // types, and a schema.
     unsafe {
-        let types = [pg_sys::INT8OID, pg_sys::INT4OID];
-        let signature = pg_sys::buildoidvector(types.as_ptr(), 2);
+        let signature = pg_sys::buildoidvector(types.as_ptr(), types.len() as i32);
         let found = pg_sys::GetSysCacheOid(
             pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP as i32,
             pg_sys::Anum_pg_proc_oid as i16,
-            pg_sys::Datum::from(c"hamming_ball".as_ptr()),
+            pg_sys::Datum::from(name.as_ptr()),
             pg_sys::Datum::from(signature),
             pg_sys::Datum::from(pg_sys::get_func_namespace(sibling)),
             pg_sys::Datum::from(0usize),

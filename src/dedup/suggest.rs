@@ -57,12 +57,12 @@ impl Sampler {
         background.rows = texts;
         let distance = background.calibrate().verified;
         let reason = format!(
-            "{} Radius {distance} is the widest that lets in at most ten unrelated candidates per row; texts of \
+            "{} Distance {distance} is the widest that lets in at most ten unrelated candidates per row; texts of \
              Jaccard {} are {:.0} bits apart on average.",
             suggestion.reason, suggestion.threshold, suggestion.expected_distance
         );
-        let (n, threshold) = (suggestion.n, suggestion.threshold);
-        Some(Suggested { kind: suggestion.kind, weights: suggestion.recipe, distance, n, threshold, reason })
+        let (n, similarity) = (suggestion.n, suggestion.threshold);
+        Some(Suggested { kind: suggestion.kind, weights: suggestion.recipe, distance, n, similarity, reason })
     }
 }
 
@@ -72,14 +72,14 @@ pub(super) struct Suggested {
     weights: Value,
     distance: u32,
     n: u32,
-    threshold: f64,
+    similarity: f64,
     reason: String,
 }
 
 impl Suggested {
     /// As options of `dedup`.
     fn options(&self) -> Value {
-        json!({"weights": self.weights, "distance": self.distance, "similarity": self.threshold, "n": self.n})
+        json!({"weights": self.weights, "distance": self.distance, "similarity": self.similarity, "n": self.n})
     }
 
     /// Writes them down as if they had been given.
@@ -97,7 +97,7 @@ impl Suggested {
             "{function} chose {{\"weights\": {{{}}}, \"distance\": {}, \"similarity\": {}, \"n\": {}}}",
             weights.join(", "),
             self.distance,
-            self.threshold,
+            self.similarity,
             self.n
         );
         ErrorReport::new(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message, "pg_dedup")
@@ -129,7 +129,7 @@ pub(super) fn sample(query: &str) -> Sampler {
     sampler
 }
 
-/// Recipe, radius and verification for the texts of a source.
+/// Recipe, distance and verification for the texts of a source.
 #[pg_extern(sql = "")]
 fn dedup_suggest(
     source: Option<&str>,
@@ -140,7 +140,7 @@ fn dedup_suggest(
         name!(weights, JsonB),
         name!(distance, i32),
         name!(n, i32),
-        name!(threshold, f64),
+        name!(similarity, f64),
         name!(options, JsonB),
         name!(reason, String),
     ),
@@ -152,6 +152,6 @@ fn dedup_suggest(
     let method =
         if suggested.kind.compare_texts() { "near_dup_text_pairs" } else { "near_dup + ngram_jaccard" };
     let options = JsonB(suggested.options());
-    let Suggested { weights, distance, n, threshold, reason, .. } = suggested;
-    TableIterator::once((method, JsonB(weights), distance as i32, n as i32, threshold, options, reason))
+    let Suggested { weights, distance, n, similarity, reason, .. } = suggested;
+    TableIterator::once((method, JsonB(weights), distance as i32, n as i32, similarity, options, reason))
 }

@@ -1,4 +1,4 @@
-//! `near_dup_calibrate`: the distribution of distances in a table, and what radius it allows.
+//! `near_dup_calibrate`: the distribution of distances in a table, and what distance it allows.
 
 use super::{each_pair, key, refuse_columns};
 use crate::dedup::source::Source;
@@ -19,7 +19,7 @@ const BYTES_PER_ID: usize = 64;
 /// Bytes per true pair.
 const BYTES_PER_PAIR: usize = 10;
 
-/// The distribution of distances in a table, radius by radius.
+/// The distribution of distances in a table, one by one.
 #[pg_extern(sql = "")]
 #[expect(clippy::type_complexity, reason = "the columns of the result")]
 fn near_dup_calibrate(
@@ -28,7 +28,7 @@ fn near_dup_calibrate(
 ) -> TableIterator<
     'static,
     (
-        name!(radius, i32),
+        name!(distance, i32),
         name!(random_pairs, f64),
         name!(nearest, f64),
         name!(expected_false_pairs, f64),
@@ -147,7 +147,7 @@ impl TruePairs {
         truth
     }
 
-    /// How many are within each radius. A pair that lacks a row or a fingerprint is within none.
+    /// How many are within each distance. A pair that lacks a row or a fingerprint is within none.
     fn within(&self) -> [u64; 65] {
         let mut counts = [0; 65];
         for &(a, b) in &self.pairs {
@@ -159,7 +159,7 @@ impl TruePairs {
     }
 }
 
-/// How many pairs of rows are within each radius; in a large table only up to `widest`.
+/// How many pairs of rows are within each distance; in a large table only up to `widest`.
 fn pairs_within(prints: &[u64], widest: u32) -> Vec<u64> {
     let progress = Progress::new("near_dup_calibrate");
     let mut host = QueryHost::reporting(&progress);

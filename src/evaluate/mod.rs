@@ -6,7 +6,7 @@ use crate::dedup::source::Source;
 use crate::pg::spi::for_each_of_query;
 use crate::pg::{Values, raise};
 use crate::settings::within_memory_limit;
-use dedup_core::evaluate::{Labels, Verdict};
+use dedup_core::evaluate::{Labels, PairSet};
 use dedup_core::memory::{self, OrRaise};
 use pgrx::prelude::*;
 
@@ -46,17 +46,37 @@ fn each_pair(source: &str, mut each: impl FnMut(String, String)) {
     });
 }
 
-fn labels(found: &str, truth: &str) -> Labels {
-    let mut labels = Labels::default();
-    each_pair(found, |a, b| {
-        labels.found(&a, &b);
-        within_memory_limit(labels.memory());
+/// The pairs of a query whose rows are `are`: pairs of ids, or ids with their groups. Both sides share the limit of
+/// memory, of which `bytes` are taken.
+fn pair_set(query: &str, name: &str, are: &str, bytes: &mut usize) -> PairSet {
+    let mut set = match are {
+        "pairs" => PairSet::default(),
+        "groups" => PairSet::groups(),
+        _ => raise(
+            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+            format!("{name} must be pairs or groups, not \"{are}\""),
+            "pairs: the rows of the query are pairs of ids. groups: they are (id, group), and all pairs within a group are meant.",
+        ),
+    };
+    each_pair(query, |a, b| {
+        *bytes += set.add(a, b).unwrap_or_else(|error| {
+            raise(
+                PgSqlErrorCode::ERRCODE_CARDINALITY_VIOLATION,
+                error.to_string(),
+                "Where rows can be in several groups, give the pairs of rows that share one.",
+            )
+        });
+        within_memory_limit(*bytes);
     });
-    each_pair(truth, |a, b| {
-        labels.truth(&a, &b);
-        within_memory_limit(labels.memory());
-    });
-    labels
+    set
+}
+
+/// Both sides, and the bytes that they take.
+fn labels(found: &str, truth: &str, found_are: &str, truth_are: &str) -> (Labels, usize) {
+    let mut bytes = 0;
+    let found = pair_set(found, "found_are", found_are, &mut bytes);
+    let truth = pair_set(truth, "truth_are", truth_are, &mut bytes);
+    (Labels { found, truth }, bytes)
 }
 
 /// Precision, recall and counts of one query's pairs against another's.
@@ -65,6 +85,8 @@ fn labels(found: &str, truth: &str) -> Labels {
 fn dedup_evaluate(
     found: &str,
     truth: &str,
+    found_are: &str,
+    truth_are: &str,
 ) -> TableIterator<
     'static,
     (
@@ -78,10 +100,10 @@ fn dedup_evaluate(
         name!(wrong, i64),
     ),
 > {
-    let score = labels(found, truth).score();
-    let (found, truth, right) = (score.found as i64, score.truth as i64, score.right as i64);
-    let row =
-        (score.precision(), score.recall(), score.f1(), found, truth, right, truth - right, found - right);
+    let score = labels(found, truth, found_are, truth_are).0.score();
+    let (found, truth, correct) = (score.found as i64, score.truth as i64, score.correct as i64);
+    let (missed, wrong) = (truth - correct, found - correct);
+    let row = (score.precision(), score.recall(), score.f1(), found, truth, correct, missed, wrong);
     TableIterator::once(row)
 }
 
@@ -90,11 +112,13 @@ fn dedup_evaluate(
 fn dedup_evaluate_pairs(
     found: &str,
     truth: &str,
-    right_too: bool,
+    found_are: &str,
+    truth_are: &str,
+    correct_too: bool,
 ) -> TableIterator<'static, (name!(a, String), name!(b, String), name!(verdict, &'static str))> {
-    let labels = labels(found, truth);
-    let shown = labels.verdicts().filter(|&(_, _, verdict)| right_too || verdict != Verdict::Right);
-    let shown = shown.map(|(a, b, verdict)| (a.to_owned(), b.to_owned(), verdict.name()));
+    let (labels, bytes) = labels(found, truth, found_are, truth_are);
+    let verdicts = labels.verdicts(correct_too, |more| within_memory_limit(bytes + more));
+    let shown = verdicts.into_iter().map(|(a, b, verdict)| (a.to_owned(), b.to_owned(), verdict.name()));
     let rows = memory::collect(shown).or_raise();
     TableIterator::new(rows)
 }

@@ -7,17 +7,16 @@ mod text_pairs;
 use crate::pg::raise;
 use pgrx::PgSqlErrorCode;
 
-/// A Hamming distance given by a user; larger values are clamped to 64. Raises an error if it is
-/// NULL or negative.
+/// A Hamming distance given by a user. Raises an error if it is NULL or not 0 to 64.
 fn checked_distance(given: Option<i32>, name: &str) -> u32 {
-    match given.map(u32::try_from) {
-        Some(Ok(distance)) => distance.min(64),
+    match given {
+        Some(distance @ 0..=64) => distance as u32,
         given => raise(
             PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
-            match given {
-                None => format!("{name} must not be null"),
-                Some(_) => format!("{name} must not be negative"),
-            },
+            given.map_or_else(
+                || format!("{name} must not be null"),
+                |distance| format!("{name} {distance} is out of range"),
+            ),
             "A Hamming distance of fingerprints is 0 to 64.",
         ),
     }

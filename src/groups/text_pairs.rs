@@ -13,27 +13,27 @@ use pgrx::prelude::*;
 /// The longest text, in bytes: its n-grams are sorted in one pass.
 const LONGEST: usize = 16 << 20;
 
-/// The default threshold and length of n-grams.
-const THRESHOLD: f64 = 0.5;
+/// The default similarity and length of n-grams.
+const SIMILARITY: f64 = 0.5;
 const N: i32 = 2;
 
 /// Returns every pair of the rows (id, text) of `source` whose texts have a Jaccard coefficient of
-/// at least `threshold`, each once, the lesser id first. Rows without a text are skipped; a row
+/// at least `similarity`, each once, the lesser id first. Rows without a text are skipped; a row
 /// without an id is an error.
 #[pg_extern(sql = "")]
 fn near_dup_text_pairs(
     source: Option<&str>,
-    threshold: Option<f64>,
+    similarity: Option<f64>,
     n: Option<i32>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) {
     let mut output = Output::begin(fcinfo);
     let source = Source::new(source);
-    let (threshold, n) = (threshold.unwrap_or(THRESHOLD), n.unwrap_or(N));
-    if !(threshold > 0.0 && threshold <= 1.0) {
+    let (similarity, n) = (similarity.unwrap_or(SIMILARITY), n.unwrap_or(N));
+    if !(similarity > 0.0 && similarity <= 1.0) {
         raise(
             PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
-            format!("threshold {threshold} is out of range"),
+            format!("similarity {similarity} is out of range"),
             "It is a Jaccard coefficient above 0, at most 1.",
         )
     }
@@ -44,7 +44,7 @@ fn near_dup_text_pairs(
             "n is 1 to 64.",
         )
     });
-    let mut pairs = SimilarPairs::new(n, threshold, work_memory());
+    let mut pairs = SimilarPairs::new(n, similarity, work_memory());
     let progress = Progress::new("near_dup_text_pairs");
     let mut host = QueryHost::reporting(&progress);
     progress.stage("reading", "rows", None);
@@ -52,7 +52,7 @@ fn near_dup_text_pairs(
     for_each_of_query(&source.texts(&Wanted::default()), |columns| {
         check(columns);
         let of =
-            ValueType::of_result(&columns[0], output.type_of(0), "near_dup_text_pairs(source, threshold, n");
+            ValueType::of_result(&columns[0], output.type_of(0), "near_dup_text_pairs(source, similarity, n");
         let (ids, pairs, host, progress) = (ids.insert(Ids::new(of)), &mut pairs, &mut host, &progress);
         move |row| {
             progress.step();

@@ -7,10 +7,11 @@ use pgrx::prelude::*;
 
 /// The hint of errors in the arguments.
 const USAGE: &str = "near_dup_guard('fingerprint column', 'distance=3', 'action=reject'): distance is 0 to 64; action \
-                     is reject, skip, flag or log; flag=column, log=table, verify=jaccard:column:0.5 (or \
-                     containment, cosine), index=none.";
+                     is reject, skip, flag or log; flag=column, log=table; text=column, similarity=0.5, \
+                     measure=jaccard (or containment, cosine), n=2; index=none.";
 
-/// Characters of the n-grams of `verify`, as those of the SQL functions.
+/// The similarity that the texts must have, and characters of an n-gram, if the arguments do not say.
+const SIMILARITY: f64 = 0.5;
 const N: usize = 2;
 
 /// The parsed arguments.
@@ -44,9 +45,11 @@ pub(super) struct Verify {
     measure: Measure,
     /// The column of the text.
     pub(super) column: String,
-    least: f64,
+    similarity: f64,
+    n: usize,
 }
 
+#[derive(Clone, Copy, PartialEq)]
 enum Measure {
     Jaccard,
     Containment,
@@ -58,24 +61,11 @@ impl Verify {
     pub(super) fn holds(&self, new: Option<&str>, old: Option<&str>) -> bool {
         let (Some(new), Some(old)) = (new, old) else { return false };
         let similarity = match self.measure {
-            Measure::Jaccard => jaccard(new, old, N),
-            Measure::Containment => containment(new, old, N),
+            Measure::Jaccard => jaccard(new, old, self.n),
+            Measure::Containment => containment(new, old, self.n),
             Measure::Cosine => cosine(new, old, &TextRecipe::default()),
         };
-        similarity >= self.least
-    }
-
-    fn parse(value: &str) -> Option<Verify> {
-        let (measure, rest) = value.split_once(':')?;
-        let (column, least) = rest.rsplit_once(':')?;
-        let measure = match measure {
-            "jaccard" => Measure::Jaccard,
-            "containment" => Measure::Containment,
-            "cosine" => Measure::Cosine,
-            _ => return None,
-        };
-        let least = least.parse().ok().filter(|least| (0.0..=1.0).contains(least))?;
-        Some(Verify { measure, column: column.to_owned(), least })
+        similarity >= self.similarity
     }
 }
 
@@ -90,6 +80,7 @@ impl Options {
             wrong("near_dup_guard takes the fingerprint column as its first argument".into())
         };
         let (mut action, mut flag, mut log) = (None, None, None);
+        let (mut text, mut similarity, mut measure, mut n) = (None, None, None, None);
         let mut options = Options {
             column: column.clone(),
             distance: crate::banding::NEAR_DISTANCE,
@@ -111,12 +102,41 @@ impl Options {
                 "action" if ["reject", "skip", "flag", "log"].contains(&value) => action = Some(value),
                 "flag" if !value.is_empty() => flag = Some(value.to_owned()),
                 "log" if !value.is_empty() => log = Some(value.to_owned()),
-                "verify" => options.verify = Some(Verify::parse(value).unwrap_or_else(|| bad())),
+                "text" if !value.is_empty() => text = Some(value.to_owned()),
+                "similarity" => match value.parse() {
+                    Ok(least) if (0.0..=1.0).contains(&least) => similarity = Some(least),
+                    _ => bad(),
+                },
+                "measure" => match value {
+                    "jaccard" => measure = Some(Measure::Jaccard),
+                    "containment" => measure = Some(Measure::Containment),
+                    "cosine" => measure = Some(Measure::Cosine),
+                    _ => bad(),
+                },
+                "n" => match value.parse() {
+                    Ok(characters @ 1..=64) => n = Some(characters),
+                    _ => bad(),
+                },
                 "index" if ["none", "required"].contains(&value) => options.without_index = value == "none",
-                "action" | "flag" | "log" | "index" => bad(),
+                "action" | "flag" | "log" | "text" | "index" => bad(),
                 _ => wrong(format!("near_dup_guard has no option \"{key}\"")),
             }
         }
+        if n.is_some() && measure == Some(Measure::Cosine) {
+            wrong("n of near_dup_guard is not for measure=cosine".into())
+        }
+        options.verify = match text {
+            Some(column) => Some(Verify {
+                measure: measure.unwrap_or(Measure::Jaccard),
+                column,
+                similarity: similarity.unwrap_or(SIMILARITY),
+                n: n.unwrap_or(N),
+            }),
+            None if similarity.is_some() || measure.is_some() || n.is_some() => {
+                wrong("similarity, measure and n of near_dup_guard need text=column".into())
+            }
+            None => None,
+        };
         options.action = match (action, flag, log) {
             (None | Some("flag"), Some(column), None) => Action::Flag(column),
             (None | Some("log"), None, Some(table)) => Action::Log(table),

@@ -89,7 +89,7 @@ my @queries = (
 		'minhash(t, 4096)', 'minhash(ARRAY(SELECT abs(x) FROM unnest(h) x), array_fill(3::bigint, ARRAY[4000]), array_fill(5::bigint, ARRAY[4000]), 1000003)', 'minhash_similarity(h, g)', 'minhash_bands(h, 4000, 200)',
 		'set_jaccard(t, u)', 'set_jaccard(h, g)', 'set_containment(t, u)', 'set_containment(h, g)', 'super_shingles(h, 1024)', 'spotsigs_similarity(t, u)',
 		'sentence_length_similarity(i, j)', q{imatch('word1', t)}, q{sentence_string('a. b.', t)}, q{spotsigs('a b', t, u)},
-		'simhash(t, array_fill(1.0::float8, ARRAY[1000000]))', q{simhash('a', jsonb_build_object('stop', t))},
+		'simhash(t, to_jsonb(array_fill(1, ARRAY[1000000])))', q{simhash('a', jsonb_build_object('stop', t))},
 		q{simhash('a', (SELECT jsonb_build_object('terms', jsonb_object_agg(x, 1)) FROM unnest(t) x))},
 		q{simhash(ROW(1), (SELECT jsonb_object_agg(x, 1) FROM unnest(t) x))},
 		'dedup_dictionary_build($$of_words$$, t)', 'simhash(array_to_tsvector(t[1:50000]))'),

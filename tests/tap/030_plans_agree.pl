@@ -1,5 +1,7 @@
 # Protects the promise that an index changes no answer: draws queries at random
 # and compares what plans with the index give with what sequential scans give.
+# Comparisons of a distance are planned as near_dup: where a query has /*+0*/, the
+# truth is that of a form which is planned as it is written.
 # DEDUP_TEST_SEED repeats a run, DEDUP_TEST_QUERIES is the number of queries.
 use strict;
 use warnings;
@@ -81,7 +83,17 @@ sub condition
 		"near_dup($fp, $q, $d)", "near_dup($q, $fp, $d)", "$fp <@ hamming_ball($q, $d)", "$fp =~ $q",
 		"$fp <@ hamming_ball($q, " . one_of(20, 26, 30) . ')',
 		"$fp IS NULL", "$fp IS NOT NULL", "${t}grp < " . int(rand(20)), "${t}id % " . (2 + int(rand(5))) . ' = 1',
-		"$fp <~> $q < $d", "NOT near_dup($fp, $q, $d)", "${t}grp = " . int(rand(20)));
+		compared($fp, $q, $d), compared($fp, $q, $d), "NOT " . compared($fp, $q, $d), "NOT near_dup($fp, $q, $d)", "${t}grp = " . int(rand(20)));
+}
+
+# A comparison of a distance with a limit, in any way to write it.
+sub compared
+{
+	my ($fp, $q, $d) = @_;
+	my $distance = one_of("($fp <~> $q)", "($q <~> $fp)", "hamming($fp, $q)") . '/*+0*/';
+	my $limit = one_of($d, $d, "$d\::bigint", "$d\::smallint", "(SELECT $d)", 'kind + ' . int(rand(5)), '-2147483648', '2147483647', 'NULL::integer', '4000000000');
+	return one_of("$distance <= $limit", "$limit >= $distance", "$distance < $limit", "$limit > $distance",
+		"$distance > $limit", "$limit = $distance", "$distance BETWEEN 0 AND $limit");
 }
 
 # The indexed expression of a table that the query calls by a name.
@@ -151,6 +163,8 @@ sub draw
 	if ($form < 0.80)
 	{
 		my ($a, $b) = (simple($table, 0, 'id'), simple($table, 0, 'id'));
+		return { query => "SELECT id FROM ((SELECT id, kind, $fp_of{$table} AS fp FROM $table) UNION ALL (SELECT -id, kind, fp FROM plain)) s WHERE "
+				. compared('s.fp', point($table), one_of(0, 2, 5, 8, 30)), keys => 0 } if rand() < 0.3;
 		return { query => "($a->{query}) " . one_of('UNION', 'UNION ALL', 'EXCEPT', 'INTERSECT') . " ($b->{query})", keys => 0 };
 	}
 	my ($other, $k, $d) = (one_of(@tables), one_of(1, 3, 20), one_of(0, 2, 3, 5));
@@ -168,12 +182,13 @@ sub draw
 	{
 		my $kind = one_of('JOIN', 'LEFT JOIN', 'RIGHT JOIN');
 		$kind = 'LEFT JOIN' if $kind eq 'RIGHT JOIN' and rand() < 0.7;
-		return { query => "SELECT o.id, x.id FROM $other o $kind $table x ON near_dup($outer, $fp, $d) AND x.id % 11 < 3 WHERE $few", keys => 0 };
+		my $near = one_of("near_dup($outer, $fp, $d)", compared($outer, $fp, $d) =~ s/\bkind\b/x.kind/r);
+		return { query => "SELECT o.id, x.id FROM $other o $kind $table x ON $near AND x.id % 11 < 3 WHERE $few", keys => 0 };
 	}
 	if ($form < 0.94)
 	{
 		my $q = one_of('EXISTS', 'NOT EXISTS');
-		return { query => "SELECT o.id FROM $other o WHERE o.id < 300 AND $q (SELECT FROM $table x WHERE $fp <@ hamming_ball($outer, $d) AND x.id <> o.id)", keys => 0 };
+		return { query => "SELECT o.id FROM $other o WHERE o.id < 300 AND $q (SELECT FROM $table x WHERE " . one_of("$fp <@ hamming_ball($outer, $d)", "hamming($outer, $fp)/*+0*/ <= $d") . " AND x.id <> o.id)", keys => 0 };
 	}
 	my $q = point($table);
 	my $order = "$fp_of{$table} <~> $q";
@@ -221,6 +236,7 @@ for my $i (0 .. $queries - 1)
 	my $open = rand() < 0.1 && $drawn->{query} !~ /BEGIN/ ? 1 : 0;
 	my $part = sub {
 		my ($name, $settings, $query) = @_;
+		$query =~ s{/\*\+0\*/}{ + 0}g if $name eq 'truth' || $name eq 'full';
 		$script .= "\\echo #$i $name\nRESET ALL; SET jit = off; $settings;\n$query;\n";
 	};
 	my $uncommitted = change();

@@ -75,7 +75,7 @@ pub fn report(data: &Data, svg: Option<&Path>) -> bool {
     let bodies: Vec<Vec<char>> = petitions.iter().map(|it| it.body.trim().chars().collect()).collect();
     let recipe = |json| TextRecipe::from_json(&json).unwrap_or_else(|error| fail("recipe", error));
     println!(
-        "\n## Edited texts: share found\n\nCandidates at the radius that near_dup_calibrate gives for {ROWS} texts of a band, verified as dedup_suggest says; P4: words tf without stop words at radius 3. False: share of unrelated pairs of the band that are reported.\n"
+        "\n## Edited texts: share found\n\nCandidates at the distance that near_dup_calibrate gives for {ROWS} texts of a band, verified as dedup_suggest says; P4: words tf without stop words at distance 3. False: share of unrelated pairs of the band that are reported.\n"
     );
     println!("| length | edit | way | {} | false |", SHARES.map(|share| format!("{share} %")).join(" | "));
     println!("|---|---|---|{}---|", "---|".repeat(SHARES.len()));
@@ -156,7 +156,7 @@ pub fn report(data: &Data, svg: Option<&Path>) -> bool {
                 let mut cells: Vec<String> = curve.iter().map(|share| format!("{share:.2}")).collect();
                 cells.resize(SHARES.len(), String::new());
                 let label = if way.verify {
-                    format!("{} (radius {})", way.name, way.radius)
+                    format!("{} (distance {})", way.name, way.radius)
                 } else {
                     way.name.to_owned()
                 };

@@ -48,7 +48,7 @@ fn papers(truth: &Truth, petitions: &[Petition], bodies: &[&str], own: &Own) {
     if petitions.iter().any(|it| !it.petitioner.is_empty() || !it.title.is_empty()) {
         let prints = row_prints(petitions);
         truth.print(
-            "P2: columns of weight 2, words tf without stop words, CityHash, radius 3",
+            "P2: columns of weight 2, words tf without stop words, CityHash, distance 3",
             &prints.near(3),
             prints.seconds,
         );
@@ -70,7 +70,7 @@ fn papers(truth: &Truth, petitions: &[Petition], bodies: &[&str], own: &Own) {
             continue;
         }
         let prints = own.prints(bodies, &recipe);
-        truth.print(&format!("{name}, radius 3"), &prints.near(3), prints.seconds);
+        truth.print(&format!("{name}, distance 3"), &prints.near(3), prints.seconds);
     }
 }
 
@@ -78,12 +78,12 @@ fn alone(truth: &Truth, bodies: &[&str], own: &Own) {
     let default = own.prints(bodies, &json!({}));
     let widest = default.calibrate().alone;
     for (radius, note) in [(3, ""), (widest, " (near_dup_calibrate)")] {
-        let way = format!("default fingerprint alone, radius {radius}{note}");
+        let way = format!("default fingerprint alone, distance {radius}{note}");
         truth.print(&way, &default.near(radius), default.seconds);
     }
     let tfidf = own.prints(bodies, &json!({"weight": "tfidf", "corpus": "both@1"}));
     let widest = tfidf.calibrate().alone;
-    let way = format!("default tokens with tf-idf alone, radius {widest} (near_dup_calibrate)");
+    let way = format!("default tokens with tf-idf alone, distance {widest} (near_dup_calibrate)");
     truth.print(&way, &tfidf.near(widest), tfidf.seconds);
 }
 
@@ -121,7 +121,7 @@ fn suggested(truth: &Truth, bodies: &[&str], own: &Own, suggestion: &Suggestion)
     let mark = |this: bool| if this { " (dedup_suggest)" } else { "" };
     let by_text = suggestion.kind.compare_texts();
     let way = format!(
-        "candidates at radius {radius} ({}), jaccard(n={n}) >= {threshold}{}",
+        "candidates at distance {radius} ({}), jaccard(n={n}) >= {threshold}{}",
         candidates.len(),
         mark(!by_text)
     );

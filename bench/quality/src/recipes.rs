@@ -21,7 +21,7 @@ pub fn report(data: &Data) -> bool {
     println!(
         "\n## Recipes\n\npetitions: truth = `same` pairs with Jaccard >= 0.5; unsure pairs count for neither side"
     );
-    println!("P/R at radius 3, 6, 8, 10, 12 | short: recall (false share) at 6, 10, 13 | MB/s");
+    println!("P/R at distance 3, 6, 8, 10, 12 | short: recall (false share) at 6, 10, 13 | MB/s");
     for recipe in recipes() {
         let parsed = TextRecipe::from_json(&recipe).unwrap_or_else(|error| fail("recipe", error));
         let mut extractor = Extractor::new();

@@ -154,7 +154,7 @@ fn fingerprints(texts: &[String], judged: &[ShortPair], truth: &[Pair]) {
             let mark = if radius == calibration.verified { " (near_dup_calibrate)" } else { "" };
             let reported = format!("about {expected:.0} false");
             print(
-                &format!("{name}, radius {radius}{mark}"),
+                &format!("{name}, distance {radius}{mark}"),
                 &format!("{found:.3}"),
                 &shares,
                 &reported,

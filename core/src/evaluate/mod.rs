@@ -10,5 +10,5 @@ mod suggest;
 pub use calibrate::{Background, Calibration, RadiusRow};
 pub use chance::Chance;
 pub use count::{cumulative, pairs_within};
-pub use labels::{Labels, Score, Verdict};
+pub use labels::{Groups, InTwoGroups, Labels, PairSet, Score, Verdict};
 pub use suggest::{Profile, Suggestion, TextKind};

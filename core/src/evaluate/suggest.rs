@@ -1,9 +1,9 @@
-//! Suggested settings by the kind of text: recipe, radius, verification.
+//! Suggested settings by the kind of text: recipe, distance, verification.
 //!
 //! They depend on the length, for one changed character is a large part of a short text and a small part of a
 //! long one, and on the script, for two Chinese characters carry as much information as five English letters.
-//! The settings are the documented defaults of `docs/quality.md`; none is fitted to the given texts. Those only
-//! show how much unrelated texts share, which determines the radius ([`super::Background`]) and may raise the
+//! The settings are the documented defaults of `docs/evaluate.md`; none is fitted to the given texts. Those only
+//! show how much unrelated texts share, which determines the distance ([`super::Background`]) and may raise the
 //! threshold ([`Chance`]).
 
 use super::Chance;
@@ -93,7 +93,7 @@ impl Profile {
         let chinese = 10 * self.spaceless >= 3 * self.characters.max(1);
         // In a script with spaces, what two texts share first are function
         // words: without them and with frequencies damped, unrelated texts are
-        // some 30 bits apart, and a wide radius is safe.
+        // some 30 bits apart, and a wide distance is safe.
         let words = || json!({"tokens": "words", "weight": "log", "stop": "en"});
         let (kind, mut recipe, n): (TextKind, Value, u32) =
             match (median < if chinese { 40 } else { 120 }, chinese) {
@@ -110,12 +110,12 @@ impl Profile {
         let script = if chinese { "without spaces between words" } else { "with spaces between words" };
         let what = match kind {
             TextKind::Short | TextKind::ShortSpaced => {
-                "They are short: one changed character turns many bits, so no radius is both safe and wide enough. \
+                "They are short: one changed character turns many bits, so no distance is both safe and wide enough. \
                  Compare the texts themselves with near_dup_text_pairs, which is exact; keep the fingerprint for \
                  the constraint at insert time and for nearest neighbours."
             }
             TextKind::Long | TextKind::Spaced => {
-                "They are long enough for fingerprints to find candidates at a wide radius, and for the texts to \
+                "They are long enough for fingerprints to find candidates at a wide distance, and for the texts to \
                  decide."
             }
         };

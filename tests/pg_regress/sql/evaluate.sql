@@ -2,7 +2,7 @@
 CREATE EXTENSION pg_dedup;
 SELECT * FROM dedup_evaluate('VALUES (1, 2), (2, 1), (3, 4), (5, 5)', 'VALUES (2, 1), (7, 8), (9, 10);');
 SELECT * FROM dedup_evaluate_pairs('VALUES (1, 2), (3, 4)', 'VALUES (2, 1), (7, 8)');
-SELECT * FROM dedup_evaluate_pairs('VALUES (1, 2), (3, 4)', 'VALUES (2, 1), (7, 8)', true);
+SELECT * FROM dedup_evaluate_pairs('VALUES (1, 2), (3, 4)', 'VALUES (2, 1), (7, 8)', correct_too => true);
 SELECT * FROM dedup_evaluate('SELECT 1, 2 WHERE false', 'SELECT 1, 2 WHERE false');
 SELECT * FROM dedup_evaluate('DELETE FROM pg_class', 'VALUES (1, 2)');
 -- Ids are the same number whatever their type; texts are texts.
@@ -11,10 +11,29 @@ SELECT correct FROM dedup_evaluate('VALUES (1::float8, 1e3::float8), (0.5, ''-0'
 SELECT correct FROM dedup_evaluate('VALUES (''1'', ''2'')', 'VALUES (''1.0'', ''2'')');
 SELECT * FROM dedup_evaluate('VALUES (1)', 'VALUES (1, 2)');
 SELECT * FROM dedup_evaluate('VALUES (1, 2)', 'found');
--- Groups as pairs: each two rows of one keeper.
-CREATE TABLE grouped AS SELECT n AS id, (n - 1) / 3 AS keeper FROM generate_series(1, 6) n;
-SELECT recall FROM dedup_evaluate('SELECT a.id, b.id FROM grouped a JOIN grouped b USING (keeper) WHERE a.id < b.id', 'VALUES (1, 2), (1, 3), (2, 3), (4, 5), (4, 6), (5, 6)');
+-- Groups: all pairs of rows with one keeper, against pairs, groups, and the same pairs listed.
+CREATE TABLE grouped AS SELECT n AS id, (n - 1) / 3 AS keeper, n % 2 AS truth FROM generate_series(1, 60) n;
+INSERT INTO grouped VALUES (100, NULL, 1), (101, 7, NULL), (NULL, 7, 1);
+CREATE FUNCTION listed(label text) RETURNS text LANGUAGE sql RETURN
+    format('SELECT a.id, b.id FROM grouped a JOIN grouped b USING (%I) WHERE a.id < b.id', label);
+CREATE FUNCTION labelled(label text) RETURNS text LANGUAGE sql RETURN format('SELECT id, %I FROM grouped', label);
+SELECT * FROM dedup_evaluate(labelled('keeper'), labelled('truth'), 'groups', 'groups');
+SELECT count(DISTINCT e) AS same FROM (
+    SELECT e FROM dedup_evaluate(labelled('keeper'), labelled('truth'), 'groups', 'groups') e
+    UNION ALL SELECT e FROM dedup_evaluate(listed('keeper'), labelled('truth'), truth_are => 'groups') e
+    UNION ALL SELECT e FROM dedup_evaluate(labelled('keeper'), listed('truth'), 'groups') e
+    UNION ALL SELECT e FROM dedup_evaluate(listed('keeper'), listed('truth')) e) s;
+SELECT verdict, count(*), min(a), max(b) FROM dedup_evaluate_pairs(labelled('keeper'), labelled('truth'), 'groups', 'groups', correct_too => true) GROUP BY verdict ORDER BY verdict;
+SELECT count(*) AS differ FROM (
+    SELECT * FROM dedup_evaluate_pairs(labelled('keeper'), listed('truth'), 'groups', correct_too => true)
+    EXCEPT SELECT * FROM dedup_evaluate_pairs(listed('keeper'), labelled('truth'), truth_are => 'groups', correct_too => true)) s;
+-- Half a million rows in ten groups are counted, not listed: 12.5 thousand million pairs.
+SELECT pairs_found, pairs_true, correct FROM dedup_evaluate('SELECT i, i % 10 FROM generate_series(1, 500000) i', 'SELECT i, i % 100 FROM generate_series(1, 500000) i', 'groups', 'groups');
+SELECT correct FROM dedup_evaluate('VALUES (1, 1), (1, 2)', 'VALUES (1, 1)', 'groups', 'groups');
+SELECT correct FROM dedup_evaluate('VALUES (1, 1)', 'VALUES (1, 1)', 'clusters');
+SELECT correct FROM dedup_evaluate('VALUES (1, 1)', 'VALUES (1, 1)', truth_are => 'lists');
 DROP TABLE grouped;
+DROP FUNCTION listed, labelled;
 -- All pairs of similar texts.
 CREATE TABLE title (id bigint, content text);
 INSERT INTO title VALUES (1, '小区停水三天怎么办'), (2, '小区停水两天怎么办？'), (3, '请问公租房何时摇号'), (4, '公租房何时摇号'), (5, NULL), (6, '……'), (7, '……'), (8, '水');

@@ -38,5 +38,8 @@ SELECT single_pass(fp, -1) OVER () FROM row_fp;
 SELECT single_pass(fp, NULL) OVER () FROM row_fp;
 SELECT near_dup_component(fp, -1) OVER () FROM row_fp;
 SELECT near_dup_component(fp, 3, -1) OVER () FROM row_fp;
+SELECT single_pass(fp, 65) OVER () FROM row_fp;
+SELECT near_dup_component(fp, 1000) OVER () FROM row_fp;
+SELECT near_dup_component(fp, 3, 65) OVER () FROM row_fp;
 DROP TABLE row_fp, many;
 DROP EXTENSION pg_dedup;

@@ -82,7 +82,7 @@ SELECT duplicate, original, distance, logged_at <= clock_timestamp() AS past FRO
 -- verified on the text
 DROP TRIGGER guard ON petition;
 TRUNCATE petition;
-CREATE TRIGGER guard AFTER INSERT OR UPDATE ON petition FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp', 'distance=6', 'verify=jaccard:body:0.5');
+CREATE TRIGGER guard AFTER INSERT OR UPDATE ON petition FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp', 'distance=6', 'text=body', 'similarity=0.5');
 INSERT INTO petition VALUES (1, '小区停水三天', 0), (2, '路灯坏了没人修', 1), (3, NULL, 0);
 INSERT INTO petition VALUES (4, '小区停水两天', 3);
 UPDATE petition SET body = '小区停水！' WHERE id = 2;
@@ -211,8 +211,8 @@ CREATE FUNCTION with_arguments(arguments text) RETURNS void LANGUAGE plpgsql AS 
   INSERT INTO bare VALUES (9, 9);
   EXCEPTION WHEN OTHERS THEN RAISE NOTICE '% %', SQLSTATE, SQLERRM; END $$;
 SELECT with_arguments(a) FROM unnest(ARRAY[$$$$, $$'nope'$$, $$'fp', 'distance=65'$$, $$'fp', 'distance'$$, $$'fp', 'action=drop'$$,
-  $$'fp', 'colour=red'$$, $$'fp', 'action=flag'$$, $$'fp', 'action=skip', 'log=l'$$, $$'fp', 'verify=jaccard:body'$$,
-  $$'fp', 'verify=dice:body:0.5'$$, $$'fp', 'verify=jaccard:body:2'$$, $$'fp', 'index=maybe'$$]) a;
+  $$'fp', 'colour=red'$$, $$'fp', 'action=flag'$$, $$'fp', 'action=skip', 'log=l'$$, $$'fp', 'text='$$, $$'fp', 'similarity=0.5'$$, $$'fp', 'n=2'$$, $$'fp', 'measure=cosine', 'text=body', 'n=3'$$,
+  $$'fp', 'text=body', 'measure=dice'$$, $$'fp', 'text=body', 'similarity=2'$$, $$'fp', 'text=body', 'n=0'$$, $$'fp', 'verify=jaccard:body:0.5'$$, $$'fp', 'index=maybe'$$]) a;
 SELECT near_dup_guard();
 ALTER TABLE bare ADD twice bigint GENERATED ALWAYS AS (fp * 2) STORED;
 DROP TRIGGER guard ON bare;

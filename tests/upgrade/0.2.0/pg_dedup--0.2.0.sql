@@ -17,11 +17,11 @@ CREATE FUNCTION simhash(content text, weights jsonb DEFAULT NULL) RETURNS bigint
 COMMENT ON FUNCTION simhash(text, jsonb) IS
     'SimHash fingerprint of a text; weights is a recipe such as {"tokens": "words", "weight": "tf"}';
 
-CREATE FUNCTION simhash(fields text[], weights double precision[]) RETURNS bigint
+CREATE FUNCTION simhash(fields text[], weights jsonb) RETURNS bigint
     AS 'MODULE_PATHNAME', 'simhash_fields_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION simhash(text[], double precision[]) IS
-    'SimHash fingerprint of the fields of a row; a weight is a number (the value counts as a whole) or NULL (running text)';
+COMMENT ON FUNCTION simhash(text[], jsonb) IS
+    'SimHash fingerprint of the fields of a row; weights such as [2, null]: a number (the value counts as a whole), null (running text), or a recipe';
 
 CREATE FUNCTION simhash("row" record, weights jsonb) RETURNS bigint
     AS 'MODULE_PATHNAME', 'simhash_record_wrapper'
@@ -29,11 +29,11 @@ CREATE FUNCTION simhash("row" record, weights jsonb) RETURNS bigint
 COMMENT ON FUNCTION simhash(record, jsonb) IS
     'SimHash fingerprint of a row by column name; weights such as {"title": 2, "body": "tf"}';
 
-CREATE FUNCTION simhash(content tsvector, weights real[] DEFAULT NULL) RETURNS bigint
+CREATE FUNCTION simhash(content tsvector, weights jsonb DEFAULT NULL) RETURNS bigint
     AS 'MODULE_PATHNAME', 'simhash_tsvector_wrapper'
     LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION simhash(tsvector, real[]) IS
-    'SimHash fingerprint of a text-search vector; weights of the labels {D, C, B, A} as in ts_rank';
+COMMENT ON FUNCTION simhash(tsvector, jsonb) IS
+    'SimHash fingerprint of a text-search vector; weights of the labels D, C, B and A as in ts_rank: [0.1, 0.2, 0.4, 1.0]';
 
 CREATE FUNCTION simhash_features(content text, weights jsonb DEFAULT NULL,
         OUT feature text, OUT weight double precision, OUT hash bigint) RETURNS SETOF record
@@ -41,6 +41,13 @@ CREATE FUNCTION simhash_features(content text, weights jsonb DEFAULT NULL,
     LANGUAGE c IMMUTABLE PARALLEL SAFE COST 2000 ROWS 200;
 COMMENT ON FUNCTION simhash_features(text, jsonb) IS
     'the weighted features that the fingerprint of a text is made of, heaviest first';
+
+CREATE FUNCTION simhash_features(fields text[], weights jsonb,
+        OUT feature text, OUT weight double precision, OUT hash bigint) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'simhash_features_fields_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 2000 ROWS 200;
+COMMENT ON FUNCTION simhash_features(text[], jsonb) IS
+    'the weighted features that the fingerprint of an array of fields is made of, heaviest first';
 
 CREATE FUNCTION simhash_features("row" record, weights jsonb,
         OUT feature text, OUT weight double precision, OUT hash bigint) RETURNS SETOF record
@@ -61,18 +68,12 @@ CREATE FUNCTION simhash_explain(a record, b record, weights jsonb,
     AS 'MODULE_PATHNAME', 'simhash_explain_record_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 5000 ROWS 300;
 COMMENT ON FUNCTION simhash_explain(record, record, jsonb) IS
     'why the fingerprints of two rows differ, feature by feature';
-CREATE FUNCTION simhash_explain_summary(a text, b text, weights jsonb DEFAULT NULL,
-        OUT "column" text, OUT shared bigint, OUT only_a bigint, OUT only_b bigint,
-        OUT jaccard double precision, OUT bits double precision, OUT distance integer) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'simhash_explain_summary_text_wrapper' LANGUAGE c IMMUTABLE PARALLEL SAFE COST 5000 ROWS 1;
-COMMENT ON FUNCTION simhash_explain_summary(text, text, jsonb) IS
-    'the comparison of two texts in a row: features shared and not, weighted Jaccard, distance';
-CREATE FUNCTION simhash_explain_summary(a record, b record, weights jsonb,
-        OUT "column" text, OUT shared bigint, OUT only_a bigint, OUT only_b bigint,
-        OUT jaccard double precision, OUT bits double precision, OUT distance integer) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'simhash_explain_summary_record_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 5000 ROWS 5;
-COMMENT ON FUNCTION simhash_explain_summary(record, record, jsonb) IS
-    'the comparison of two rows: a line for each column with the bits that are its doing, and one for all';
+CREATE FUNCTION simhash_explain(a text[], b text[], weights jsonb,
+        OUT "column" text, OUT feature text, OUT found_in text,
+        OUT weight_a double precision, OUT weight_b double precision, OUT bits double precision) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'simhash_explain_fields_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 5000 ROWS 300;
+COMMENT ON FUNCTION simhash_explain(text[], text[], jsonb) IS
+    'why the fingerprints of two arrays of fields differ, feature by feature; a column is the number of a field';
 
 CREATE FUNCTION simhash_agg_add(internal, text, double precision) RETURNS internal
     AS 'MODULE_PATHNAME', 'simhash_agg_add_wrapper' LANGUAGE c IMMUTABLE PARALLEL SAFE;
@@ -103,9 +104,12 @@ COMMENT ON FUNCTION simhash_trigger() IS
     'trigger: fills a bigint column with the fingerprint of the row; arguments: the column, the weights[, columns]';
 -- Distances of fingerprints, the type hamming_ball, the index access method and its operator class.
 
+CREATE FUNCTION hamming_support(internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'hamming_support_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION hamming_support(internal) IS 'internal: planner support of hamming';
 CREATE FUNCTION hamming(a bigint, b bigint) RETURNS integer
     AS 'MODULE_PATHNAME', 'hamming_wrapper'
-    LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 1;
+    LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 1 SUPPORT hamming_support;
 COMMENT ON FUNCTION hamming(bigint, bigint) IS
     'Hamming distance of two fingerprints: the number of bits, 0 to 64, in which they differ';
 
@@ -503,33 +507,33 @@ COMMENT ON FUNCTION dedup_dictionary_drop(text) IS
     'drops a version of a dictionary; refused while a recipe in the catalogue names it';
 -- Measuring what was found and choosing settings.
 
-CREATE FUNCTION dedup_evaluate(found text, truth text,
+CREATE FUNCTION dedup_evaluate(found text, truth text, found_are text DEFAULT 'pairs', truth_are text DEFAULT 'pairs',
         OUT "precision" double precision, OUT recall double precision, OUT f1 double precision,
         OUT pairs_found bigint, OUT pairs_true bigint, OUT correct bigint, OUT missed bigint, OUT wrong bigint)
     RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'dedup_evaluate_wrapper' LANGUAGE c VOLATILE STRICT COST 100000 ROWS 1;
-COMMENT ON FUNCTION dedup_evaluate(text, text) IS
-    'precision, recall, F1 and counts of the pairs of one query (two columns of ids) against the true pairs of another; numbers are equal by value, other ids by their text';
-CREATE FUNCTION dedup_evaluate_pairs(found text, truth text, right_too boolean DEFAULT false,
-        OUT a text, OUT b text, OUT verdict text) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'dedup_evaluate_pairs_wrapper' LANGUAGE c VOLATILE STRICT COST 100000 ROWS 100;
-COMMENT ON FUNCTION dedup_evaluate_pairs(text, text, boolean) IS
-    'the pairs missed and the pairs wrongly found, to be looked at; on demand those rightly found too';
+    AS 'MODULE_PATHNAME', 'dedup_evaluate_wrapper' LANGUAGE c STABLE STRICT PARALLEL UNSAFE COST 100000 ROWS 1;
+COMMENT ON FUNCTION dedup_evaluate(text, text, text, text) IS
+    'precision, recall, F1 and counts of the pairs of one query against the true pairs of another; rows are pairs of ids, or groups: (id, group), all pairs within a group; numbers are equal by value, other ids by their text';
+CREATE FUNCTION dedup_evaluate_pairs(found text, truth text, found_are text DEFAULT 'pairs', truth_are text DEFAULT 'pairs',
+        correct_too boolean DEFAULT false, OUT a text, OUT b text, OUT verdict text) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'dedup_evaluate_pairs_wrapper' LANGUAGE c STABLE STRICT PARALLEL UNSAFE COST 100000 ROWS 100;
+COMMENT ON FUNCTION dedup_evaluate_pairs(text, text, text, text, boolean) IS
+    'the pairs missed and the pairs wrongly found, to be looked at; on demand those correctly found too';
 
 CREATE FUNCTION near_dup_calibrate(source text, truth text DEFAULT NULL,
-        OUT radius integer, OUT random_pairs double precision, OUT nearest double precision,
+        OUT distance integer, OUT random_pairs double precision, OUT nearest double precision,
         OUT expected_false_pairs double precision, OUT probes bigint,
         OUT "precision" double precision, OUT recall double precision, OUT histogram text, OUT advice text)
     RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'near_dup_calibrate_wrapper' LANGUAGE c VOLATILE COST 100000 ROWS 21;
+    AS 'MODULE_PATHNAME', 'near_dup_calibrate_wrapper' LANGUAGE c STABLE PARALLEL UNSAFE COST 100000 ROWS 21;
 COMMENT ON FUNCTION near_dup_calibrate(text, text) IS
-    'for each radius: share of random pairs and of rows'' nearest neighbours within it, false pairs to expect, buckets an index search visits; if truth gives true pairs also precision, counted (NULL at radii too wide to count in a large table), and recall; source is a table or a query that gives (id, fingerprint)';
+    'for each distance: share of random pairs and of rows'' nearest neighbours within it, false pairs to expect, buckets an index search visits; if truth gives true pairs also precision, counted (NULL at distances too wide to count in a large table), and recall; source is a table or a query that gives (id, fingerprint)';
 
 CREATE FUNCTION dedup_suggest(source text, OUT method text, OUT weights jsonb, OUT distance integer, OUT n integer,
-        OUT threshold double precision, OUT options jsonb, OUT reason text) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'dedup_suggest_wrapper' LANGUAGE c VOLATILE COST 100000 ROWS 1;
+        OUT similarity double precision, OUT options jsonb, OUT reason text) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'dedup_suggest_wrapper' LANGUAGE c STABLE PARALLEL UNSAFE COST 100000 ROWS 1;
 COMMENT ON FUNCTION dedup_suggest(text) IS
-    'recipe, radius and verification for the texts of a table or of a query, (text) or (id, text), by their length and script and what unrelated ones have in common; options is for dedup';
+    'recipe, distance and verification for the texts of a table or of a query, (text) or (id, text), by their length and script and what unrelated ones have in common; options is for dedup';
 -- Pairs and groups of near rows of whole tables.
 
 CREATE FUNCTION near_dup_pairs(source text, distance integer DEFAULT 3)
@@ -545,13 +549,13 @@ CREATE FUNCTION near_dup_pairs(source text, distance integer, id_type anyelement
 COMMENT ON FUNCTION near_dup_pairs(text, integer, anyelement) IS
     'near_dup_pairs of ids of another type than bigint: id_type => NULL::uuid';
 
-CREATE FUNCTION near_dup_text_pairs(source text, threshold double precision DEFAULT 0.5, n integer DEFAULT 2)
+CREATE FUNCTION near_dup_text_pairs(source text, similarity double precision DEFAULT 0.5, n integer DEFAULT 2)
     RETURNS TABLE (a bigint, b bigint, similarity double precision)
     AS 'MODULE_PATHNAME', 'near_dup_text_pairs_wrapper'
     LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 1000;
 COMMENT ON FUNCTION near_dup_text_pairs(text, double precision, integer) IS
     'all pairs of texts, of a table or of a query that returns (id, text), whose character n-grams have at least this Jaccard coefficient, each once, exactly; works within work_mem';
-CREATE FUNCTION near_dup_text_pairs(source text, threshold double precision, n integer, id_type anyelement)
+CREATE FUNCTION near_dup_text_pairs(source text, similarity double precision, n integer, id_type anyelement)
     RETURNS TABLE (a anyelement, b anyelement, similarity double precision)
     AS 'MODULE_PATHNAME', 'near_dup_text_pairs_wrapper'
     LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 1000;
