@@ -2,7 +2,8 @@
 # The library is built by cargo; everything else is PGXS.
 PG_CONFIG ?= pg_config
 CARGO ?= cargo
-# Programs of the workspace to build along with the library: sooner than one after the other.
+# Programs of the workspace to build along with the library (make programs): one run of cargo, because in two it would
+# compile what they share twice, with other features.
 PROGRAMS ?=
 
 EXTENSION_VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
@@ -37,10 +38,15 @@ all: $(library)
 install: install-library
 uninstall: uninstall-library
 
+cargo_build = PGRX_PG_CONFIG_PATH="$$(command -v $(PG_CONFIG))" $(CARGO) build --release -p pg_dedup $(PROGRAMS:%=-p %) \
+	--no-default-features --features pg$(PG_MAJOR)
+
+programs:
+	$(cargo_build)
+
 # Not a prerequisite of every target: `sudo make install` after `make` needs no cargo.
 $(library): Cargo.toml Cargo.lock $(shell find src core/src -type f)
-	PGRX_PG_CONFIG_PATH="$$(command -v $(PG_CONFIG))" $(CARGO) build --release -p pg_dedup $(PROGRAMS:%=-p %) \
-		--no-default-features --features pg$(PG_MAJOR)
+	$(cargo_build)
 	@mkdir -p $(build)
 	cp target/release/libpg_dedup.so $@
 
@@ -68,7 +74,7 @@ fixture: $(install_sql)
 	@test -f tests/upgrade/$(EXTENSION_VERSION)/fill.sql || \
 		cp "$$(ls tests/upgrade/*/fill.sql | sort -V | tail -n 1)" tests/upgrade/$(EXTENSION_VERSION)/
 
-.PHONY: dist fixture install-library uninstall-library
+.PHONY: dist fixture programs install-library uninstall-library
 install-library: $(library)
 	$(MKDIR_P) '$(DESTDIR)$(pkglibdir)'
 	$(INSTALL_SHLIB) $(library) '$(DESTDIR)$(pkglibdir)/pg_dedup.so'
