@@ -16,7 +16,7 @@ use crate::pg::progress::Progress;
 use crate::pg::spi::for_each_of_query;
 use crate::pg::spill::TempFile;
 use crate::pg::values::ValueType;
-use crate::settings::work_memory;
+use crate::settings::{progress_interval, work_memory};
 use dedup_core::dedup::{Keep, Member, Stage, Standing};
 use dedup_core::exact::EqualTexts;
 use dedup_core::fingerprint::hamming;
@@ -41,7 +41,7 @@ fn dedup(source: Option<&str>, options: Option<JsonB>, fcinfo: pg_sys::FunctionC
     let source = Source::new(source);
     let mut written = DEDUP.written(options.map(|json| json.0));
     let mut options = DEDUP.read(&written);
-    let progress = Progress::new("dedup");
+    let progress = Progress::new("dedup", progress_interval());
     let mut input = Input::new();
     let mut sampler = written.leaves_settings().then(Sampler::default);
     let query = options.query(&source, false);

@@ -6,7 +6,7 @@ use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::pg::spi::for_each_of_query;
 use crate::pg::{Column, Values};
-use crate::settings::{threads, within_memory_limit, work_memory};
+use crate::settings::{progress_interval, threads, within_memory_limit, work_memory};
 use dedup_core::evaluate::{self, Background, Calibration};
 use dedup_core::fingerprint::hamming;
 use dedup_core::groups::Settings;
@@ -161,7 +161,7 @@ impl TruePairs {
 
 /// How many pairs of rows are within each distance; in a large table only up to `widest`.
 fn pairs_within(prints: &[u64], widest: u32) -> Vec<u64> {
-    let progress = Progress::new("near_dup_calibrate");
+    let progress = Progress::new("near_dup_calibrate", progress_interval());
     let mut host = QueryHost::reporting(&progress);
     progress.stage("counting pairs", "pairs", None);
     let settings = Settings { distance: widest, memory: work_memory(), threads: threads() };

@@ -5,7 +5,7 @@ use super::checked_distance;
 use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::pg::window::Window;
-use crate::settings::{threads, within_memory_limit, work_memory};
+use crate::settings::{progress_interval, threads, within_memory_limit, work_memory};
 use dedup_core::groups::{Settings, SinglePass, components};
 use dedup_core::memory::{OrRaise, filled, with_capacity};
 use pgrx::prelude::*;
@@ -46,7 +46,7 @@ const BYTES_PER_ROW: usize = 72;
 
 /// The components of the whole partition.
 fn partition_components(window: &Window) -> Vec<Option<u32>> {
-    let progress = Progress::new("near_dup_component");
+    let progress = Progress::new("near_dup_component", progress_interval());
     progress.stage("reading", "rows", None);
     let rows = window.rows();
     within_memory_limit(rows as usize * BYTES_PER_ROW);

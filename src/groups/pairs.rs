@@ -7,7 +7,7 @@ use crate::pg::progress::Progress;
 use crate::pg::spi::{for_each_of_query, refuse_row_without_id};
 use crate::pg::values::{Ids, ValueType};
 use crate::pg::{Column, Output, raise};
-use crate::settings::{threads, work_memory};
+use crate::settings::{progress_interval, threads, work_memory};
 use dedup_core::groups::{Pairs, Settings};
 use pgrx::prelude::*;
 
@@ -22,7 +22,7 @@ fn near_dup_pairs(source: Option<&str>, distance: Option<i32>, fcinfo: pg_sys::F
     let mut output = Output::begin(fcinfo);
     let query = Source::new(source).fingerprints();
     let distance = checked_distance(distance.or(Some(DISTANCE)), "distance");
-    let progress = Progress::new("near_dup_pairs");
+    let progress = Progress::new("near_dup_pairs", progress_interval());
     let mut host = QueryHost::reporting(&progress);
     progress.stage("reading", "rows", None);
     let mut pairs = Pairs::new(Settings { distance, memory: work_memory(), threads: threads() });

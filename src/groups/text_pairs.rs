@@ -6,7 +6,7 @@ use crate::pg::progress::Progress;
 use crate::pg::spi::{for_each_of_query, refuse_row_without_id};
 use crate::pg::values::{Ids, ValueType};
 use crate::pg::{Column, Output, raise};
-use crate::settings::work_memory;
+use crate::settings::{progress_interval, work_memory};
 use dedup_core::similarity::SimilarPairs;
 use pgrx::prelude::*;
 
@@ -45,7 +45,7 @@ fn near_dup_text_pairs(
         )
     });
     let mut pairs = SimilarPairs::new(n, similarity, work_memory());
-    let progress = Progress::new("near_dup_text_pairs");
+    let progress = Progress::new("near_dup_text_pairs", progress_interval());
     let mut host = QueryHost::reporting(&progress);
     progress.stage("reading", "rows", None);
     let mut ids = None;

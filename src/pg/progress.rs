@@ -1,7 +1,6 @@
 //! Notices on the progress of a long run: how far it is, and at the end of each stage its counts
 //! and time.
 
-use crate::settings::progress_interval;
 use dedup_core::interrupt;
 use pgrx::notice;
 use std::cell::Cell;
@@ -31,11 +30,10 @@ struct Stage {
 }
 
 impl Progress {
-    /// Emits a notice whenever the time that `pg_dedup.progress` sets has passed.
-    pub(crate) fn new(who: &'static str) -> Progress {
+    /// Emits a notice whenever the time `every` has passed; `None`: never.
+    pub(crate) fn new(who: &'static str, every: Option<Duration>) -> Progress {
         let now = Instant::now();
         let stage = Stage { name: "", unit: "", steps: 0, total: None, share: None, started: now };
-        let every = progress_interval();
         Progress { who, every, started: now, stage: Cell::new(stage), said: Cell::new(now) }
     }
 

@@ -15,12 +15,28 @@ pub struct Merge<B> {
     pub because: B,
 }
 
+/// A verified pair of a new row and an earlier one that Single-Pass looks at; in the order in which
+/// it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Candidate {
+    /// The new row.
+    pub later: u32,
+    /// The distance in bits.
+    pub distance: u32,
+    /// The number of the earlier row, a new one or the first of a cluster.
+    pub earlier: i64,
+    /// Its node.
+    pub node: u32,
+}
+
 /// New rows and the existing clusters that they touch. A cluster is named by the number
 /// of the first row it ever had, so the lesser of two names is the older.
 #[derive(Debug, Default)]
 pub struct IncrementalClusters<B> {
     /// New rows first, then clusters: a set with a new row has one as its root.
     sets: UnionFind,
+    /// How many rows are new.
+    rows: u32,
     /// The node of a cluster.
     nodes: HashMap<i64, u32>,
     /// The oldest cluster of a set, at its root.
@@ -33,6 +49,7 @@ impl<B> IncrementalClusters<B> {
     pub fn new(rows: usize) -> IncrementalClusters<B> {
         IncrementalClusters {
             sets: UnionFind::new(rows),
+            rows: rows as u32,
             nodes: HashMap::new(),
             oldest: memory::filled(None, rows).or_raise(),
             merges: Vec::new(),
@@ -87,6 +104,24 @@ impl<B> IncrementalClusters<B> {
         names
     }
 
+    /// Single-Pass (P4): each new row joins its nearest earlier centre, the oldest if several are as
+    /// near, or is a centre itself. `candidates` are all pairs of a new row with a new one or with
+    /// the first row of a cluster; a cluster stays a centre.
+    pub fn single_pass(&mut self, mut candidates: Vec<Candidate>, because: impl Fn(&Candidate) -> B) {
+        candidates.sort_unstable();
+        for pair in candidates {
+            // Rows come in order, so whether an earlier one is a centre is known.
+            if self.is_free(pair.later) && (pair.node >= self.rows || self.is_free(pair.node)) {
+                self.join(pair.node, pair.later, because(&pair));
+            }
+        }
+    }
+
+    /// Whether a new row has joined no earlier one.
+    fn is_free(&mut self, row: u32) -> bool {
+        self.root(row) == row && self.name(row).is_none()
+    }
+
     /// All merges, in order: the cluster that one keeps may be absorbed by a later one.
     pub fn merges(&self) -> &[Merge<B>] {
         &self.merges
@@ -95,10 +130,45 @@ impl<B> IncrementalClusters<B> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::SinglePass;
     use super::*;
     use proptest::prelude::*;
 
     proptest! {
+        /// Batches of rows, of any size: the centres are those of all rows in one pass.
+        #[test]
+        fn single_pass_by_batches_equals_the_whole(
+            fps in prop::collection::vec(0u64..256, 1..40),
+            sizes in prop::collection::vec(1usize..9, 40),
+            distance in 0u32..4,
+        ) {
+            let mut names: Vec<i64> = Vec::new();
+            for size in sizes {
+                let (base, new) = (names.len(), size.min(fps.len() - names.len()));
+                let mut growing = IncrementalClusters::new(new);
+                let mut candidates = Vec::new();
+                for b in base..base + new {
+                    for a in (0..b).filter(|&a| a >= base || names[a] == a as i64) {
+                        let apart = (fps[a] ^ fps[b]).count_ones();
+                        if apart <= distance {
+                            let node = if a < base { growing.cluster(a as i64) } else { (a - base) as u32 };
+                            let later = (b - base) as u32;
+                            candidates.push(Candidate { later, distance: apart, earlier: a as i64, node });
+                        }
+                    }
+                }
+                candidates.reverse();
+                growing.single_pass(candidates, |pair| (pair.earlier, pair.later));
+                for row in 0..new as u32 {
+                    names.push(growing.name(row).unwrap_or_else(|| base as i64 + i64::from(growing.root(row))));
+                }
+            }
+            prop_assume!(names.len() == fps.len());
+            let mut whole = SinglePass::new(distance);
+            let truth: Vec<i64> = fps.iter().map(|&fp| i64::from(whole.assign(fp).row)).collect();
+            prop_assert_eq!(names, truth);
+        }
+
         /// Batches of rows, of any size: the clusters are those of all edges at
         /// once, each named by its first row; a name changes by a merge only,
         /// and the merges alone lead from the names of one batch to the next's.

@@ -25,7 +25,7 @@ mod union_find;
 
 pub use components::components;
 pub use cross::CrossPairs;
-pub use incremental::{IncrementalClusters, Merge};
+pub use incremental::{Candidate, IncrementalClusters, Merge};
 pub use linker::{Linkage, Linker};
 pub use pairs::{Pair, Pairs, Settings};
 pub use single_pass::{Centre, SinglePass};

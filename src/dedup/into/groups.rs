@@ -9,7 +9,7 @@ use crate::pg::spi::{Argument, for_each};
 use crate::settings::{threads, within_memory_limit, work_memory};
 use dedup_core::dedup::{Group, Verifier};
 use dedup_core::fingerprint::hamming;
-use dedup_core::groups::{CrossPairs, IncrementalClusters, Pair, Pairs, Settings};
+use dedup_core::groups::{Candidate, CrossPairs, IncrementalClusters, Pair, Pairs, Settings};
 use dedup_core::memory::{OrRaise, Room};
 
 /// Candidate pairs verified together.
@@ -31,8 +31,8 @@ struct Grouping<'a, 'j> {
     waiting: Vec<Pair>,
     /// The cluster looked up last (0: none), and its node if it has one.
     asked: (i64, Option<u32>),
-    /// For Single-Pass: the later row, its distance to an earlier one, that one.
-    edges: Vec<(i64, u32, i64)>,
+    /// The verified pairs of Single-Pass.
+    candidates: Vec<Candidate>,
 }
 
 /// Assigns every new row to a cluster.
@@ -51,7 +51,7 @@ pub(super) fn group<'j>(
         clusters,
         waiting: Vec::new(),
         asked: (0, None),
-        edges: Vec::new(),
+        candidates: Vec::new(),
     };
     grouping.join_equal();
     if let Some(distance) = job.options.distance {
@@ -59,7 +59,12 @@ pub(super) fn group<'j>(
         grouping.among_new(settings);
         grouping.with_old(settings);
         grouping.verify();
-        grouping.follow_centres();
+        let because = |pair: &Candidate| Pair {
+            a: pair.earlier,
+            b: batch.arrival(pair.later),
+            distance: pair.distance,
+        };
+        grouping.clusters.single_pass(std::mem::take(&mut grouping.candidates), because);
     }
     grouping.clusters
 }
@@ -258,26 +263,10 @@ impl Grouping<'_, '_> {
                 self.clusters.join(a, b, pair);
             }
             Group::SinglePass => {
-                within_memory_limit(self.edges.len() * size_of::<(i64, u32, i64)>());
-                self.edges.room(1).or_raise();
-                self.edges.push((pair.b, pair.distance, pair.a));
-            }
-        }
-    }
-
-    /// Single-Pass: each row joins its nearest earlier centre, the oldest if several are as near.
-    fn follow_centres(&mut self) {
-        let mut edges = std::mem::take(&mut self.edges);
-        edges.sort_unstable();
-        for of_row in edges.chunk_by(|one, other| one.0 == other.0) {
-            // Rows come in order, so whether an earlier one is a centre is known.
-            let centre = of_row.iter().find(|&&(_, _, earlier)| match self.batch.row(earlier) {
-                None => true,
-                Some(row) => self.clusters.root(row) == row && self.clusters.name(row).is_none(),
-            });
-            if let Some(&(arrival, distance, earlier)) = centre {
-                let (a, b) = (self.node(earlier), self.node(arrival));
-                self.clusters.join(a, b, Pair { a: earlier, b: arrival, distance });
+                let (Some(later), node) = (self.batch.row(pair.b), self.node(pair.a)) else { return };
+                within_memory_limit(self.candidates.len() * size_of::<Candidate>());
+                self.candidates.room(1).or_raise();
+                self.candidates.push(Candidate { later, distance: pair.distance, earlier: pair.a, node });
             }
         }
     }

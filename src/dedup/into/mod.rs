@@ -16,6 +16,7 @@ use crate::pg::hold::{hold, release};
 use crate::pg::progress::Progress;
 use crate::pg::spi::{Argument, execute};
 use crate::pg::{Record, raise};
+use crate::settings::progress_interval;
 use groups::group;
 use job::Job;
 use pgrx::JsonB;
@@ -120,7 +121,7 @@ fn _dedup_into_take(
 
 /// Takes in the rows of these ids that are not in the result yet.
 fn take(job: &Job, ids: Argument) -> BatchCounts {
-    let progress = Progress::new("dedup_into");
+    let progress = Progress::new("dedup_into", progress_interval());
     let mut stored = StoredRows::new(job);
     let mut batch = batch::read(job, ids, &mut stored, &progress);
     if batch.rows.is_empty() {
