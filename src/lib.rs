@@ -19,6 +19,7 @@ mod groups;
 mod guard;
 mod pg;
 mod settings;
+mod setup;
 mod similarity;
 
 pgrx::pg_module_magic!(name, version);

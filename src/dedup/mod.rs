@@ -17,6 +17,7 @@ use crate::pg::spi::for_each_of_query;
 use crate::pg::spill::TempFile;
 use crate::pg::values::ValueType;
 use crate::settings::{progress_interval, work_memory};
+use crate::setup::Settings;
 use dedup_core::dedup::{Keep, Member, Stage, Standing};
 use dedup_core::exact::EqualTexts;
 use dedup_core::fingerprint::hamming;
@@ -40,6 +41,7 @@ fn dedup(source: Option<&str>, options: Option<JsonB>, fcinfo: pg_sys::FunctionC
     let output = Output::begin(fcinfo);
     let source = Source::new(source);
     let mut written = DEDUP.written(options.map(|json| json.0));
+    Settings::complete(&source, &mut written);
     let mut options = DEDUP.read(&written);
     let progress = Progress::new("dedup", progress_interval());
     let mut input = Input::new();

@@ -4,8 +4,10 @@
 use crate::pg::catalog::quoted;
 use crate::pg::spi::{Argument, query_all};
 use crate::pg::{Column, Values, raise};
+use crate::setup::Settings;
 use pgrx::prelude::*;
 use std::ops::Deref;
+use std::rc::Rc;
 
 /// What a call reads. A table is read as an ordinary SELECT of the caller's is:
 /// with the caller's privileges and under row-level security.
@@ -106,7 +108,9 @@ impl Source {
         match self {
             Source::Query(query) => query.clone(),
             Source::Table(table) => {
-                let id = table.primary_key.first();
+                let settings = table.settings();
+                let named = settings.as_deref().and_then(Settings::id);
+                let id = named.map(|name| &table.column(name).name).or(table.primary_key.first());
                 let texts = table.texts(id.map(String::as_str), &[]);
                 let list: Vec<String> = texts.iter().map(|name| format!("t.{}", quoted(name))).collect();
                 table.select(&list.join(", "), id)
@@ -122,8 +126,9 @@ impl Source {
         }
     }
 
-    /// The query that reads ids and fingerprints, in this order. A table's are in
-    /// the column that a `banding` index searches, else in the column `fp`.
+    /// The query that reads ids and fingerprints, in this order. A table's are in the
+    /// column of its settings, else in the one that a `banding` index searches, else in
+    /// the column `fp`.
     pub(crate) fn fingerprints(&self) -> String {
         match self {
             Source::Query(query) => query.clone(),
@@ -166,13 +171,19 @@ impl Table {
         self.oid
     }
 
-    /// The column of the ids: the option's, else the primary key.
+    /// The table's settings, if it has some.
+    fn settings(&self) -> Option<Rc<Settings>> {
+        Settings::of(self.oid)
+    }
+
+    /// The column of the ids: the option's, else that of the table's settings, else the primary key.
     ///
     /// # Errors
     /// Raises 42703 if there is no such column, 42P16 if nothing is named and the
     /// table has no primary key of one column.
     pub(crate) fn id(&self, named: Option<&str>) -> &String {
-        match (named, &self.primary_key[..]) {
+        let settings = self.settings();
+        match (named.or(settings.as_deref().and_then(Settings::id)), &self.primary_key[..]) {
             (Some(name), _) => &self.column(name).name,
             (None, [name]) => name,
             (None, _) => raise(
@@ -183,8 +194,8 @@ impl Table {
         }
     }
 
-    /// The columns of the text: the option's, else the only one of a text type beside
-    /// the ids.
+    /// The columns of the text: the option's, else those of the table's settings, else the only
+    /// one of a text type beside the ids.
     ///
     /// # Errors
     /// Raises 42703 if there is no such column, 42804 if it is of another type,
@@ -192,6 +203,9 @@ impl Table {
     pub(crate) fn texts<'a>(&'a self, id: Option<&str>, named: &'a [String]) -> Vec<&'a str> {
         if !named.is_empty() {
             return named.iter().map(|name| self.text(name)).collect();
+        }
+        if let Some(settings) = self.settings() {
+            return settings.texts().into_iter().map(|name| self.text(name)).collect();
         }
         let other = |column: &&TableColumn| column.is_text() && Some(column.name.as_str()) != id;
         let texts = || self.columns.iter().filter(other).map(|column| column.name.as_str());
@@ -275,11 +289,14 @@ impl Table {
     }
 
     fn select_fingerprints(&self) -> String {
+        let settings = self.settings();
+        let settings = settings.as_deref();
         let id = self.id(None);
         let bigints = || self.columns.iter().filter(|column| column.base_type() == pg_sys::INT8OID);
         let mut searched = bigints().filter(|column| column.is_searched);
-        let fp = match (searched.next(), searched.next()) {
-            (Some(one), None) => Some(one),
+        let fp = match (settings, searched.next(), searched.next()) {
+            (Some(settings), ..) => Some(self.column(settings.fp())),
+            (None, Some(one), None) => Some(one),
             _ => bigints().find(|column| column.name == "fp"),
         };
         let Some(fp) = fp else {

@@ -6,6 +6,7 @@ use crate::dedup::source::Source;
 use crate::pg::spi::for_each_of_query;
 use crate::pg::{Values, raise};
 use crate::settings::within_memory_limit;
+use crate::setup::groups_of;
 use dedup_core::evaluate::{Labels, PairSet};
 use dedup_core::memory::{self, OrRaise};
 use pgrx::prelude::*;
@@ -30,9 +31,9 @@ fn refuse_columns(what: String, hint: &str) -> ! {
     raise(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, what, hint)
 }
 
-/// Calls `each` with the pairs of ids in the first two columns of a source.
-fn each_pair(source: &str, mut each: impl FnMut(String, String)) {
-    for_each_of_query(&Source::new(Some(source)).all(), |columns| {
+/// Calls `each` with the pairs of ids in the first two columns of a query.
+fn each_pair(query: &str, mut each: impl FnMut(String, String)) {
+    for_each_of_query(query, |columns| {
         let [a, b, ..] = columns else {
             let what = format!("the query returns {} columns, not 2", columns.len());
             refuse_columns(what, "The query returns pairs: the ids of two rows.")
@@ -46,9 +47,12 @@ fn each_pair(source: &str, mut each: impl FnMut(String, String)) {
     });
 }
 
-/// The pairs of a query whose rows are `are`: pairs of ids, or ids with their groups. Both sides share the limit of
-/// memory, of which `bytes` are taken.
-fn pair_set(query: &str, name: &str, are: &str, bytes: &mut usize) -> PairSet {
+/// The pairs of a source whose rows are `are`: pairs of ids, or ids with their groups; of a table with
+/// settings the groups that `dedup` finds. Both sides share the limit of memory, of which `bytes` are taken.
+fn pair_set(source: &str, name: &str, are: &str, bytes: &mut usize) -> PairSet {
+    let source = Source::new(Some(source));
+    let groups = groups_of(&source);
+    let are = if groups.is_some() { "groups" } else { are };
     let mut set = match are {
         "pairs" => PairSet::default(),
         "groups" => PairSet::groups(),
@@ -58,7 +62,7 @@ fn pair_set(query: &str, name: &str, are: &str, bytes: &mut usize) -> PairSet {
             "pairs: the rows of the query are pairs of ids. groups: they are (id, group), and all pairs within a group are meant.",
         ),
     };
-    each_pair(query, |a, b| {
+    each_pair(&groups.unwrap_or_else(|| source.all()), |a, b| {
         *bytes += set.add(a, b).unwrap_or_else(|error| {
             raise(
                 PgSqlErrorCode::ERRCODE_CARDINALITY_VIOLATION,

@@ -1,9 +1,10 @@
 //! `simhash_explain`: why two fingerprints differ, feature by feature and
 //! column by column.
 
-use super::{bag_of_fields, bag_of_row, bag_of_text};
+use super::{bag_of_fields, bag_of_row, bag_of_text, bag_of_values};
 use crate::corpus::RecipeArg;
-use crate::pg::Record;
+use crate::pg::{Record, raise};
+use crate::setup::Settings;
 use dedup_core::features::{Bag, Explanation, FieldsRecipe, Part, RowRecipe, TextRecipe, explain};
 use dedup_core::interrupt::checked;
 use pgrx::prelude::*;
@@ -54,7 +55,37 @@ fn simhash_explain_record(
     ),
 > {
     let recipe = weights.0;
-    by_column(&bag_of_row(&a.row(), &recipe), &bag_of_row(&b.row(), &recipe), &recipe)
+    by_column(&bag_of_row(&a.row(), &recipe), &bag_of_row(&b.row(), &recipe), &recipe, None)
+}
+
+/// The features of two rows of a table, by the table's settings.
+#[pg_extern(sql = "")]
+#[expect(clippy::type_complexity, reason = "the columns of the result")]
+fn simhash_explain_rows(
+    a: Record,
+    b: Record,
+) -> TableIterator<
+    'static,
+    (
+        name!(column, Option<String>),
+        name!(feature, String),
+        name!(found_in, &'static str),
+        name!(weight_a, f64),
+        name!(weight_b, f64),
+        name!(bits, f64),
+    ),
+> {
+    let settings = Settings::of_row(&a);
+    if !settings.is_of(&b) {
+        raise(
+            PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+            "the rows are not of one table",
+            "Give two rows of one table with settings, or weights: simhash_explain(a, b, '{\"title\": 2, \"body\": null}').",
+        )
+    }
+    let recipe = settings.recipe();
+    let bag = |row: &Record| bag_of_values(&settings.values_of(row), &recipe);
+    by_column(&bag(&a), &bag(&b), &recipe, Some(&settings.columns))
 }
 
 /// Features of two arrays of fields.
@@ -76,13 +107,19 @@ fn simhash_explain_fields(
     ),
 > {
     let recipe = weights.0;
-    by_column(&bag_of_fields(&a, &recipe), &bag_of_fields(&b, &recipe), &recipe.0)
+    by_column(&bag_of_fields(&a, &recipe), &bag_of_fields(&b, &recipe), &recipe.0, None)
 }
 
-/// A line for each feature and column that it stands in.
-fn by_column(a: &Bag, b: &Bag, recipe: &RowRecipe) -> TableIterator<'static, FeatureRow> {
+/// A line for each feature and column that it stands in; `names` are those of the columns if they
+/// are not those of the recipe.
+fn by_column(
+    a: &Bag,
+    b: &Bag,
+    recipe: &RowRecipe,
+    names: Option<&[String]>,
+) -> TableIterator<'static, FeatureRow> {
     let line = |(column, part): (usize, Part), feature: &str| {
-        let (name, _) = &recipe.columns[column];
+        let name = names.map_or(&recipe.columns[column].0, |names| &names[column]);
         feature_row(Some(name.clone()), recipe.token(column, feature).to_owned(), part)
     };
     let lines: Vec<FeatureRow> = checked(explain(a, b).features)

@@ -145,6 +145,12 @@ fn bag_of_fields(fields: &Array<'_, &str>, recipe: &FieldsRecipe) -> Bag {
     EXTRACTOR.with_borrow_mut(|extractor| recipe.bag(extractor, fields.iter()))
 }
 
+/// The features of values in the order of the recipe's columns.
+pub(crate) fn bag_of_values(values: &[Option<String>], recipe: &RowRecipe) -> Bag {
+    let values = values.iter().map(Option::as_deref);
+    EXTRACTOR.with_borrow_mut(|extractor| recipe.bag(extractor, values))
+}
+
 /// The fingerprint of a text.
 pub(crate) fn simhash_of(content: &str, recipe: &TextRecipe) -> Option<u64> {
     EXTRACTOR.with_borrow_mut(|extractor| extractor.simhash(content, recipe))

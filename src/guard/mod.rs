@@ -10,6 +10,7 @@ mod wait;
 
 use crate::pg::trigger::{Call, Event};
 use crate::pg::{Pointer, Row, raise, raise_with_detail};
+use crate::setup::Settings;
 use key::{key_of, log_pair};
 use options::{Action, Options};
 use pgrx::prelude::*;
@@ -21,7 +22,7 @@ use search::{Conflict, Search, wait_for_publisher};
 fn near_dup_guard(fcinfo: pg_sys::FunctionCallInfo) -> Pointer {
     // SAFETY: the call is running.
     let Some(call) = (unsafe { Call::new(fcinfo, "near_dup_guard") }) else { wrong_event("BEFORE or AFTER") };
-    let options = Options::parse(&call.arguments());
+    let options = Options::parse(&call.arguments(), || Settings::needed(call.table()));
     let before = matches!(options.action, Action::Skip | Action::Flag(_));
     if before != call.event.is_before() {
         wrong_event(if before { "BEFORE" } else { "AFTER" })
@@ -40,7 +41,7 @@ fn wrong_event(timing: &str) -> ! {
 
 fn guard(call: &Call, options: &Options) -> pg_sys::Datum {
     let (new, old) = call.new_and_old_bigint(&options.column);
-    let text = |row: &Row| options.verify.as_ref().and_then(|verify| row.text(&verify.column));
+    let text = |row: &Row| options.verify.as_ref().and_then(|verify| verify.text(row));
     let new_text = text(&call.row());
     if let Some(old_row) = call.old_row() {
         // An update that changes neither fingerprint nor compared text needs no search, unless this

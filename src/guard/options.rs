@@ -1,14 +1,17 @@
-//! The arguments of `near_dup_guard`.
+//! The arguments of `near_dup_guard`, completed by the settings of its table.
 
-use crate::pg::raise;
+use crate::pg::{Row, raise};
+use crate::setup::{Settings, join_texts};
 use dedup_core::features::TextRecipe;
-use dedup_core::similarity::{containment, cosine, jaccard};
+use dedup_core::similarity::{Kinds, containment, cosine, jaccard, particulars};
 use pgrx::prelude::*;
+use std::rc::Rc;
 
 /// The hint of errors in the arguments.
 const USAGE: &str = "near_dup_guard('fingerprint column', 'distance=3', 'action=reject'): distance is 0 to 64; action \
                      is reject, skip, flag or log; flag=column, log=table; text=column, similarity=0.5, \
-                     measure=jaccard (or containment, cosine), n=2; index=none.";
+                     measure=jaccard (or containment, cosine), n=2; index=none. Without the column, the rest is as the \
+                     settings of the table have it (dedup_setup).";
 
 /// The similarity that the texts must have, and characters of an n-gram, if the arguments do not say.
 const SIMILARITY: f64 = 0.5;
@@ -43,10 +46,12 @@ pub(super) enum Action {
 /// A similarity of texts that near-duplicates must have.
 pub(super) struct Verify {
     measure: Measure,
-    /// The column of the text.
-    pub(super) column: String,
+    /// The columns of the text.
+    columns: Vec<String>,
     similarity: f64,
     n: usize,
+    /// Kinds of particulars that the texts must have in common.
+    kinds: Option<Kinds>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -57,15 +62,33 @@ enum Measure {
 }
 
 impl Verify {
+    /// As the settings of a table have it, if they compare texts.
+    fn of(settings: &Settings) -> Option<Verify> {
+        let kinds = settings.kinds();
+        (settings.similarity() > 0.0 || kinds.is_some()).then(|| Verify {
+            measure: Measure::Jaccard,
+            columns: settings.texts().into_iter().map(str::to_owned).collect(),
+            similarity: settings.similarity(),
+            n: settings.n(),
+            kinds,
+        })
+    }
+
+    /// The text of a row.
+    pub(super) fn text(&self, row: &Row) -> Option<String> {
+        join_texts(self.columns.iter().map(|column| row.text(column)))
+    }
+
     /// Whether two texts are similar enough; NULL is similar to nothing.
     pub(super) fn holds(&self, new: Option<&str>, old: Option<&str>) -> bool {
         let (Some(new), Some(old)) = (new, old) else { return false };
-        let similarity = match self.measure {
+        let similarity = || match self.measure {
             Measure::Jaccard => jaccard(new, old, self.n),
             Measure::Containment => containment(new, old, self.n),
             Measure::Cosine => cosine(new, old, &TextRecipe::default()),
         };
-        similarity >= self.similarity
+        (self.similarity == 0.0 || similarity() >= self.similarity)
+            && self.kinds.is_none_or(|kinds| particulars(new, old, kinds).is_empty())
     }
 }
 
@@ -74,21 +97,25 @@ fn wrong(message: String) -> ! {
 }
 
 impl Options {
-    /// Reads the arguments of CREATE TRIGGER.
-    pub(super) fn parse(arguments: &[String]) -> Options {
-        let Some((column, settings)) = arguments.split_first() else {
-            wrong("near_dup_guard takes the fingerprint column as its first argument".into())
+    /// Reads the arguments of CREATE TRIGGER. If the first one is no column, what they do not say is
+    /// as the `settings` of the table have it.
+    pub(super) fn parse(arguments: &[String], settings: impl FnOnce() -> Rc<Settings>) -> Options {
+        let action = Action::Reject;
+        let (mut options, arguments) = match arguments.split_first() {
+            Some((column, rest)) if !column.contains('=') => {
+                let (column, distance) = (column.clone(), crate::banding::NEAR_DISTANCE);
+                (Options { column, distance, action, verify: None, without_index: false }, rest)
+            }
+            _ => {
+                let settings = settings();
+                let (column, distance) = (settings.fp().to_owned(), settings.distance());
+                let verify = Verify::of(&settings);
+                (Options { column, distance, action, verify, without_index: false }, arguments)
+            }
         };
         let (mut action, mut flag, mut log) = (None, None, None);
         let (mut text, mut similarity, mut measure, mut n) = (None, None, None, None);
-        let mut options = Options {
-            column: column.clone(),
-            distance: crate::banding::NEAR_DISTANCE,
-            action: Action::Reject,
-            verify: None,
-            without_index: false,
-        };
-        for setting in settings {
+        for setting in arguments {
             let Some((key, value)) = setting.split_once('=') else {
                 wrong(format!("argument \"{setting}\" of near_dup_guard is not of the form key=value"))
             };
@@ -125,17 +152,24 @@ impl Options {
         if n.is_some() && measure == Some(Measure::Cosine) {
             wrong("n of near_dup_guard is not for measure=cosine".into())
         }
-        options.verify = match text {
-            Some(column) => Some(Verify {
-                measure: measure.unwrap_or(Measure::Jaccard),
-                column,
-                similarity: similarity.unwrap_or(SIMILARITY),
-                n: n.unwrap_or(N),
+        options.verify = match (text, options.verify) {
+            (None, Some(settings)) => Some(Verify {
+                measure: measure.unwrap_or(settings.measure),
+                similarity: similarity.unwrap_or(settings.similarity),
+                n: n.unwrap_or(settings.n),
+                ..settings
             }),
-            None if similarity.is_some() || measure.is_some() || n.is_some() => {
+            (Some(column), settings) => Some(Verify {
+                measure: measure.unwrap_or(Measure::Jaccard),
+                columns: vec![column],
+                similarity: similarity.or(settings.as_ref().map(|it| it.similarity)).unwrap_or(SIMILARITY),
+                n: n.or(settings.as_ref().map(|it| it.n)).unwrap_or(N),
+                kinds: settings.and_then(|it| it.kinds),
+            }),
+            (None, None) if similarity.is_some() || measure.is_some() || n.is_some() => {
                 wrong("similarity, measure and n of near_dup_guard need text=column".into())
             }
-            None => None,
+            (None, None) => None,
         };
         options.action = match (action, flag, log) {
             (None | Some("flag"), Some(column), None) => Action::Flag(column),

@@ -1,7 +1,7 @@
 //! Look-ups in the catalogue, and the state of the transaction.
 
 use super::raise;
-use super::spi::scalar;
+use super::spi::{Argument, scalar};
 use pgrx::{PgSqlErrorCode, pg_sys};
 use std::ffi::{CStr, CString};
 
@@ -29,6 +29,14 @@ pub(crate) fn equality(typoid: pg_sys::Oid) -> Option<pg_sys::Oid> {
     // SAFETY: any oid is answered.
     let operator = unsafe { (*pg_sys::lookup_type_cache(typoid, pg_sys::TYPECACHE_EQ_OPR as i32)).eq_opr };
     (operator != pg_sys::InvalidOid).then_some(operator)
+}
+
+/// An operator as SQL writes it whatever the search path.
+pub(crate) fn operator(oid: pg_sys::Oid) -> Option<String> {
+    const SQL: &str = "SELECT pg_catalog.format('OPERATOR(%I.%s)', n.nspname, o.oprname) FROM pg_catalog.pg_operator o \
+         JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) o.oprnamespace \
+         WHERE o.oid OPERATOR(pg_catalog.=) $1";
+    scalar(SQL, &[Argument::of(oid)])
 }
 
 /// The type of arrays of a type, if there is one.

@@ -33,6 +33,24 @@ impl Record {
     }
 }
 
+impl Record {
+    /// The table whose rows are of the record's type, if there is one.
+    pub(crate) fn table(&self) -> Option<pg_sys::Oid> {
+        // SAFETY: the header is the record's own; any oid is answered.
+        let table = unsafe { pg_sys::get_typ_typrelid(heap_tuple_header_get_type_id(self.tuple.t_data)) };
+        (table != pg_sys::InvalidOid).then_some(table)
+    }
+
+    /// The record as an argument of a statement.
+    pub(crate) fn argument(&self) -> Argument {
+        // SAFETY: a composite value begins with its header, which says its type.
+        unsafe {
+            let typoid = heap_tuple_header_get_type_id(self.tuple.t_data);
+            Argument::of_type(pg_sys::Datum::from(self.tuple.t_data), typoid)
+        }
+    }
+}
+
 impl<'a> Row<'a> {
     /// A row of a table.
     ///
@@ -75,6 +93,16 @@ impl Row<'_> {
             heap_getattr_raw(self.tuple, number, self.columns.as_ptr())
                 .map(|datum| Argument::copy_of_array(datum, typoid))
         }
+    }
+
+    /// The value of a column and its type, `None` if it is NULL or not there.
+    ///
+    /// # Safety
+    /// The value is used only as long as the row lives.
+    pub(crate) unsafe fn value(&self, name: &str) -> Option<(pg_sys::Datum, pg_sys::Oid)> {
+        let (number, typoid) = self.column(name)?;
+        // SAFETY: the tuple belongs to this descriptor and outlives `self`.
+        unsafe { heap_getattr_raw(self.tuple, number, self.columns.as_ptr()) }.map(|value| (value, typoid))
     }
 
     /// The number of the column called `name`, from 1, and its type.

@@ -53,13 +53,11 @@ impl Output {
         desc.get(column).map_or(pg_sys::InvalidOid, |column| column.atttypid)
     }
 
-    /// Adds a row; `None` is NULL. Frees its values, whose memory a result of millions of rows
-    /// would hold.
+    /// Adds a row of values that are somebody else's; `None` is NULL.
     ///
     /// # Safety
-    /// The values are those of the declared columns' types, and made for this
-    /// call.
-    pub(crate) unsafe fn add<const N: usize>(&mut self, row: [Option<pg_sys::Datum>; N]) {
+    /// The values are those of the declared columns' types.
+    pub(crate) unsafe fn pass<const N: usize>(&mut self, row: [Option<pg_sys::Datum>; N]) {
         let mut nulls = row.map(|value| value.is_none());
         let mut values = row.map(|value| value.unwrap_or(pg_sys::Datum::null()));
         // SAFETY: the caller's promise; the store lives as long as the query, and
@@ -67,6 +65,18 @@ impl Output {
         unsafe {
             assert_eq!(self.by_reference.len(), N);
             pg_sys::tuplestore_putvalues(self.store, self.desc, values.as_mut_ptr(), nulls.as_mut_ptr());
+        }
+    }
+
+    /// As [`Output::pass`], and frees the values, whose memory a result of millions of rows
+    /// would hold.
+    ///
+    /// # Safety
+    /// As there, and the values were made for this call.
+    pub(crate) unsafe fn add<const N: usize>(&mut self, row: [Option<pg_sys::Datum>; N]) {
+        // SAFETY: the caller's promise; the store has copies.
+        unsafe {
+            self.pass(row);
             for (by_reference, value) in self.by_reference.iter().zip(row) {
                 if let (true, Some(value)) = (by_reference, value) {
                     pg_sys::pfree(value.cast_mut_ptr());

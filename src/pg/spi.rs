@@ -30,6 +30,14 @@ impl Argument {
         Argument { typoid: T::type_oid(), value: value.into_datum() }
     }
 
+    /// A value of a type; it is not copied.
+    ///
+    /// # Safety
+    /// `value` is of the type `typoid`.
+    pub(crate) unsafe fn of_type(value: pg_sys::Datum, typoid: pg_sys::Oid) -> Argument {
+        Argument { typoid, value: Some(value) }
+    }
+
     /// A copy of an array that a row holds; it lives as long as the caller's
     /// memory context.
     ///

@@ -105,6 +105,12 @@ impl Call {
         unsafe { (*self.data).tg_relation }
     }
 
+    /// The number of that table.
+    pub(crate) fn table(&self) -> pg_sys::Oid {
+        // SAFETY: as above.
+        unsafe { (*self.relation()).rd_id }
+    }
+
     /// The name of that table.
     pub(crate) fn table_name(&self) -> String {
         // SAFETY: as above; the relation is not closed here.

@@ -83,9 +83,14 @@ impl Written {
         self.0.entry(name).or_insert(value);
     }
 
+    /// Whether an option is written.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
     /// Whether they leave it to the texts what is near.
     pub fn leaves_settings(&self) -> bool {
-        !SETTINGS.iter().any(|name| self.0.contains_key(*name))
+        !SETTINGS.iter().any(|name| self.has(name))
     }
 
     /// As JSON, as they were written.

@@ -7,6 +7,7 @@ mod explain;
 mod extract;
 mod recipe;
 mod row;
+mod shared;
 mod stop;
 mod weigh;
 
@@ -17,5 +18,6 @@ pub use explain::{Explained, Explanation, Part, explain};
 pub use extract::Extractor;
 pub use recipe::{Hash, Nowhere, RecipeError, Resolver, Scheme, TextRecipe, Tokens, missing};
 pub use row::{ColumnRecipe, FieldsRecipe, RowRecipe};
+pub use shared::{Shared, shared};
 pub use stop::stop_words;
 pub use weigh::length_weight;

@@ -5,7 +5,7 @@
 
 use super::bag::Bag;
 use super::extract::Extractor;
-use super::recipe::{Nowhere, RecipeError, Resolver, Scheme, TextRecipe, kind, weight_at};
+use super::recipe::{Nowhere, RecipeError, Resolver, Scheme, TextRecipe, Tokens, kind, weight_at};
 use crate::fingerprint::{SimHash, Weight};
 use crate::hash::city64;
 use crate::interrupt::checked;
@@ -116,6 +116,20 @@ impl RowRecipe {
             }
         }
         bag
+    }
+
+    /// The same recipe for reading: where running text is cut into words and runs of
+    /// characters, into words alone.
+    #[must_use]
+    pub fn in_words(mut self) -> RowRecipe {
+        for (_, recipe) in &mut self.columns {
+            if let ColumnRecipe::Text(recipe) = recipe
+                && recipe.tokens == Tokens::WordsAndChars
+            {
+                recipe.tokens = Tokens::Words;
+            }
+        }
+        self
     }
 
     /// The token or value that `feature` of a column is made of.

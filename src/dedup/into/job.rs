@@ -5,9 +5,10 @@ use super::super::shape::Shape;
 use super::super::source::{Source, Table as SourceTable};
 use super::super::suggest::sample;
 use super::table::{State, Table};
-use crate::pg::catalog::{array_type, equality, quoted};
+use crate::pg::catalog::{array_type, equality, operator, quoted};
 use crate::pg::spi::{Argument, check_query, describe, execute, refuse_row_without_id, scalar};
 use crate::pg::{Record, raise};
+use crate::setup::Settings;
 use dedup_core::dedup::whole;
 use pgrx::JsonB;
 use pgrx::prelude::*;
@@ -94,6 +95,8 @@ impl Job {
             written = DEDUP_INTO.written(Some(kept.options.clone()));
             options = DEDUP_INTO.read(&written);
         } else if let Source::Table(table) = &source {
+            Settings::complete(&source, &mut written);
+            options = DEDUP_INTO.read(&written);
             // A column that is added later must not change what is meant.
             let id = table.id(options.id.as_deref()).as_str();
             written.add("id", id.into());
@@ -234,11 +237,4 @@ fn current_path() -> String {
         path if path.contains("pg_temp") => path.to_owned(),
         path => format!("{path}, pg_temp"),
     }
-}
-
-fn operator(oid: pg_sys::Oid) -> Option<String> {
-    const SQL: &str = "SELECT pg_catalog.format('OPERATOR(%I.%s)', n.nspname, o.oprname) FROM pg_catalog.pg_operator o \
-         JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) o.oprnamespace \
-         WHERE o.oid OPERATOR(pg_catalog.=) $1";
-    scalar(SQL, &[Argument::of(oid)])
 }

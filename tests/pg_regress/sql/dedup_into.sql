@@ -315,6 +315,6 @@ DROP SCHEMA "a ""schema""", hostile, tools CASCADE;
 DROP VIEW arrived, changing;
 DROP FUNCTION stopping, rows_of, differing, misnamed, renamed, calls;
 SELECT format('DROP TABLE %s', string_agg(quote_ident(tablename), ', ' ORDER BY tablename COLLATE "C"))
-FROM pg_tables WHERE schemaname = 'public' AND tablename !~ '^_dedup' \gexec
+FROM pg_tables WHERE schemaname = 'public' AND tablename !~ '^_?dedup_' \gexec
 DROP DOMAIN number;
 DROP EXTENSION pg_dedup;

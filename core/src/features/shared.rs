@@ -1,0 +1,104 @@
+//! What two texts have in common, in a few words: the heaviest features of
+//! both, and of each alone.
+
+use super::bag::Bag;
+use crate::interrupt::checked;
+use rustc_hash::FxHashMap;
+
+/// The heaviest features of two bags, by where they are found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Shared {
+    /// In both; the weight that counts is the smaller one.
+    pub both: Vec<String>,
+    /// In the first only.
+    pub only_a: Vec<String>,
+    /// In the second only.
+    pub only_b: Vec<String>,
+}
+
+/// Compares two bags; at most `most` features in each list, the heaviest first,
+/// of equal weights the longest, of those in alphabetical order.
+pub fn shared(a: &Bag, b: &Bag, most: usize) -> Shared {
+    let in_b: FxHashMap<u64, f64> =
+        checked(b.features()).map(|feature| (feature.hash, feature.weight.value())).collect();
+    let in_a: FxHashMap<u64, f64> =
+        checked(a.features()).map(|feature| (feature.hash, feature.weight.value())).collect();
+    let (mut both, mut only_a) = (Vec::new(), Vec::new());
+    for feature in checked(a.features()) {
+        let weight = feature.weight.value();
+        match in_b.get(&feature.hash) {
+            Some(&other) => both.push((weight.min(other), feature.text.as_str())),
+            None => only_a.push((weight, feature.text.as_str())),
+        }
+    }
+    let only_b = checked(b.features())
+        .filter(|feature| !in_a.contains_key(&feature.hash))
+        .map(|feature| (feature.weight.value(), feature.text.as_str()))
+        .collect();
+    Shared { both: heaviest(both, most), only_a: heaviest(only_a, most), only_b: heaviest(only_b, most) }
+}
+
+fn heaviest(mut features: Vec<(f64, &str)>, most: usize) -> Vec<String> {
+    let order = |x: &(f64, &str), y: &(f64, &str)| {
+        let longer = || y.1.chars().count().cmp(&x.1.chars().count());
+        y.0.total_cmp(&x.0).then_with(longer).then_with(|| x.1.cmp(y.1))
+    };
+    if features.len() > most {
+        features.select_nth_unstable_by(most, order);
+        features.truncate(most);
+    }
+    features.sort_unstable_by(order);
+    features.into_iter().map(|(_, text)| text.to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::features::{Extractor, TextRecipe};
+    use proptest::prelude::*;
+    use serde_json::json;
+    use std::collections::BTreeSet;
+
+    fn bag(text: &str, recipe: &TextRecipe) -> Bag {
+        Extractor::new().bag(text, recipe)
+    }
+
+    #[test]
+    fn the_heaviest_come_first() {
+        let recipe = TextRecipe::from_json(&json!({"tokens": "words"})).unwrap();
+        let a = bag("lamp lamp lamp street street school a", &recipe);
+        let b = bag("lamp street street bridge", &recipe);
+        let found = shared(&a, &b, 5);
+        assert_eq!(found.both, ["street", "lamp"]);
+        assert_eq!((found.only_a, found.only_b), (vec!["school".into(), "a".into()], vec!["bridge".into()]));
+        assert_eq!(shared(&a, &b, 1).both, ["street"]);
+        assert_eq!(shared(&a, &b, 0), Shared::default());
+    }
+
+    proptest! {
+        /// Against sets: what is listed is in just those bags, and nothing left out is heavier.
+        #[test]
+        fn as_sets_say(a in "[abc ]{0,30}", b in "[abc ]{0,30}", most in 0usize..6) {
+            let recipe = TextRecipe::from_json(&json!({"tokens": "words+chars"})).unwrap();
+            let (a, b) = (bag(&a, &recipe), bag(&b, &recipe));
+            let names = |bag: &Bag| bag.features().iter().map(|f| f.text.clone()).collect::<BTreeSet<_>>();
+            let weight = |bag: &Bag, text: &str| {
+                bag.features().iter().find(|f| f.text == text).map_or(0.0, |f| f.weight.value())
+            };
+            let (in_a, in_b) = (names(&a), names(&b));
+            let found = shared(&a, &b, most);
+            let both = |text: &str| weight(&a, text).min(weight(&b, text));
+            for (list, all, weight) in [
+                (&found.both, in_a.intersection(&in_b).cloned().collect::<BTreeSet<_>>(), &both as &dyn Fn(&str) -> f64),
+                (&found.only_a, in_a.difference(&in_b).cloned().collect(), &|text| weight(&a, text)),
+                (&found.only_b, in_b.difference(&in_a).cloned().collect(), &|text| weight(&b, text)),
+            ] {
+                prop_assert_eq!(list.len(), all.len().min(most));
+                prop_assert!(list.iter().all(|text| all.contains(text)));
+                prop_assert!(list.windows(2).all(|pair| weight(&pair[0]) >= weight(&pair[1])));
+                let least = list.last().map_or(0.0, |text| weight(text));
+                prop_assert!(all.iter().all(|text| list.contains(text) || most == 0 || weight(text) <= least));
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! `dedup_clean`: the rows that repeat a kept one, looked at or deleted; and the
+//! groups that `dedup` of a table finds.
+
+use super::find::check_id;
+use super::settings::{Settings, table_name};
+use super::table::{primary_key, type_of};
+use crate::dedup::source::Source;
+use crate::pg::catalog::{equality, operator, schema};
+use crate::pg::spi::for_each;
+use crate::pg::{Output, raise};
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use pgrx::spi::{quote_identifier, quote_literal};
+use std::ffi::CStr;
+
+/// Lists the rows that `dedup` of the table finds to be copies or near-duplicates of a
+/// kept row, and deletes them unless it is a dry run.
+#[pg_extern(sql = "")]
+fn dedup_clean(tbl: Option<pg_sys::Oid>, dry_run: Option<bool>, fcinfo: pg_sys::FunctionCallInfo) {
+    let call = Call::of(super::needed(tbl));
+    let mut output = Output::begin(fcinfo);
+    check_id(&call.name, &call.id, call.id_type, output.type_of(0), "dedup_clean(tbl, dry_run");
+    let Call { name, id, equals, dedup, .. } = &call;
+    let id = quote_identifier(id);
+    // Operators by their schema: none that somebody else made may be taken.
+    let caught = "d.stage OPERATOR(pg_catalog.=) ANY (ARRAY['exact', 'near']::pg_catalog.text[])";
+    let sql = if dry_run.unwrap_or(true) {
+        let shown = format!(
+            "DELETE FROM {name} t USING {dedup} d WHERE t.{id} = d.id AND d.stage IN ('exact', 'near');"
+        );
+        let code = PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION;
+        ErrorReport::new(code, "dry run: no row is deleted", "dedup_clean")
+            .set_hint(format!("To delete them: {shown}"))
+            .report(PgLogLevel::NOTICE);
+        format!("SELECT d.* FROM {dedup} AS d WHERE {caught}")
+    } else {
+        format!(
+            "DELETE FROM {name} AS t USING {dedup} AS d WHERE t.{id} {equals} d.id AND {caught} RETURNING d.*"
+        )
+    };
+    for_each(&sql, &[], |row| {
+        // SAFETY: the columns are those of dedup, which are declared so here.
+        unsafe { output.pass([0, 1, 2, 3, 4].map(|at| row.get(at))) }
+    });
+}
+
+/// The query for the ids of a table with settings and the groups that `dedup` puts them into;
+/// `None` for another source.
+pub(crate) fn groups_of(source: &Source) -> Option<String> {
+    let table = source.table()?.oid();
+    Settings::of(table)?;
+    Some(format!("SELECT d.id, d.keeper FROM {} AS d", Call::of(table).dedup))
+}
+
+/// A call of `dedup` of a table.
+struct Call {
+    /// The table, quoted.
+    name: String,
+    /// The column of the ids.
+    id: String,
+    id_type: pg_sys::Oid,
+    /// The operator by which ids are equal.
+    equals: String,
+    /// The call, as SQL.
+    dedup: String,
+}
+
+impl Call {
+    /// # Errors
+    /// Raises 42P16 if the table has no ids, 42804 if they cannot be compared.
+    fn of(table: pg_sys::Oid) -> Call {
+        let name = table_name(table);
+        let id = Settings::of(table).and_then(|settings| settings.id().map(str::to_owned));
+        let id = id.or_else(|| primary_key(table)).unwrap_or_else(|| {
+            raise(
+                PgSqlErrorCode::ERRCODE_INVALID_TABLE_DEFINITION,
+                format!("table {name} has no primary key of one column"),
+                "Name the column of the ids: dedup_setup(…, '{\"id\": \"…\"}').",
+            )
+        });
+        let id_type = type_of(table, &id);
+        let Some(equals) = equality(id_type).and_then(operator) else {
+            raise(
+                PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+                format!("values of column \"{id}\" of table {name} cannot be compared"),
+                "An id is of a type that has an equality, such as bigint, uuid or text.",
+            )
+        };
+        let (tools, source) = (schema(), quote_literal(&name));
+        // SAFETY: any oid is answered by a string.
+        let (base, type_name) = unsafe {
+            let written = pg_sys::format_type_extended(id_type, -1, pg_sys::FORMAT_TYPE_FORCE_QUALIFY as u16);
+            (pg_sys::getBaseType(id_type), CStr::from_ptr(written).to_string_lossy())
+        };
+        let dedup = match base {
+            pg_sys::INT2OID | pg_sys::INT4OID | pg_sys::INT8OID => format!("{tools}.dedup({source})"),
+            _ => format!("{tools}.dedup({source}, NULL, NULL::{type_name})"),
+        };
+        Call { name, id, id_type, equals, dedup }
+    }
+}

@@ -1,0 +1,189 @@
+//! `dedup_find`: which rows of a table a new text or row repeats, and why.
+
+use super::needed;
+use super::settings::{Settings, join_texts, joined};
+use super::table::{primary_key, table_called, type_of};
+use crate::fingerprint::bag_of_values;
+use crate::pg::catalog::{equality, operator, schema};
+use crate::pg::spi::{Argument, query_all};
+use crate::pg::values::ValueType;
+use crate::pg::{Column, Output, Record, raise};
+use dedup_core::features::{Bag, RowRecipe, Shared, shared};
+use pgrx::prelude::*;
+use pgrx::spi::{quote_identifier, quote_literal};
+use serde_json::Value;
+
+/// Features in each list of a row found.
+const SHOWN: usize = 5;
+
+/// The rows that a text repeats.
+#[pg_extern(sql = "")]
+fn dedup_find_text(
+    tbl: Option<&str>,
+    content: Option<&str>,
+    distance: Option<i32>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) {
+    let settings = Settings::needed(needed(tbl.map(table_called)));
+    let mut output = Output::begin(fcinfo);
+    if let Some(content) = content {
+        let mut values = vec![None; settings.columns.len()];
+        values[settings.main_column()] = Some(content.to_owned());
+        let new = New { values, text: Some(content.to_owned()), own: None };
+        new.find(&settings, distance, &mut output, "dedup_find(tbl, content, distance");
+    }
+}
+
+/// The rows that a row repeats.
+#[pg_extern(sql = "")]
+fn dedup_find_row(row: Option<Record>, distance: Option<i32>, fcinfo: pg_sys::FunctionCallInfo) {
+    let Some(row) = row else {
+        Output::begin(fcinfo);
+        return;
+    };
+    let settings = Settings::of_row(&row);
+    let mut output = Output::begin(fcinfo);
+    let values = settings.values_of(&row);
+    let compared = settings.texts();
+    let texts = settings.columns.iter().zip(&values).filter(|(name, _)| compared.contains(&name.as_str()));
+    let text = join_texts(texts.map(|(_, value)| value.clone()));
+    let id = id_column(&settings);
+    // SAFETY: the row is one of the table, which has the column.
+    let own = unsafe { row.row().value(&id) }.and_then(|(value, typoid)| {
+        let equals = equality(typoid).and_then(operator)?;
+        // SAFETY: the value is of the column's type.
+        Some((equals, unsafe { Argument::of_type(value, typoid) }))
+    });
+    New { values, text, own }.find(&settings, distance, &mut output, "dedup_find(row, distance");
+}
+
+/// What is looked for.
+struct New {
+    /// The values of the columns that count.
+    values: Vec<Option<String>>,
+    /// What is compared.
+    text: Option<String>,
+    /// The key of the row itself, and the operator that finds it.
+    own: Option<(String, Argument)>,
+}
+
+impl New {
+    fn find(&self, settings: &Settings, distance: Option<i32>, output: &mut Output, call: &str) {
+        let distance = distance.unwrap_or(settings.distance() as i32);
+        if !(0..=64).contains(&distance) {
+            raise(
+                PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+                "distance is not a whole number from 0 to 64",
+                "NULL takes that of the table's settings.",
+            )
+        }
+        let bag = bag_of_values(&self.values, &settings.recipe());
+        let Some(fp) = bag.simhash() else { return };
+        let sql = self.statement(settings, distance, output.type_of(0), call);
+        debug1!("dedup_find runs: {sql}");
+        let mut arguments = vec![Argument::of(fp.cast_signed()), Argument::of(self.text.as_deref())];
+        arguments.extend(self.own.as_ref().map(|(_, id)| *id));
+        let why = Why::new(settings, &self.values);
+        query_all(&sql, &arguments, |row| {
+            let values: Vec<_> = (0..settings.columns.len()).map(|at| row.text(3 + at)).collect();
+            let Shared { both, only_a, only_b } = why.of(&values);
+            let lists = [both, only_a, only_b].map(|list| list.into_datum());
+            let [shared, only_new, only_row] = lists;
+            // SAFETY: the statement's first three columns are those declared, the others text[].
+            unsafe { output.pass([row.get(0), row.get(1), row.get(2), shared, only_new, only_row]) };
+        });
+    }
+
+    /// The search: $1 is the fingerprint, $2 the text, $3 the row's own id.
+    fn statement(&self, settings: &Settings, distance: i32, result: pg_sys::Oid, call: &str) -> String {
+        let tools = schema();
+        let (fp, text) = (quote_identifier(settings.fp()), joined(&settings.texts()));
+        let similarity = format!("{tools}.ngram_jaccard({text}, $2, {})", settings.n());
+        let mut conditions = vec![format!("{tools}.near_dup(t.{fp}, $1, {distance})")];
+        if settings.similarity() > 0.0 {
+            let least = settings.similarity();
+            conditions.push(format!("{similarity} OPERATOR(pg_catalog.>=) {least}::pg_catalog.float8"));
+        }
+        if let Some(Value::Array(kinds)) = settings.particulars() {
+            let kinds: Vec<String> =
+                kinds.iter().map(|kind| quote_literal(kind.as_str().unwrap_or_default())).collect();
+            let kinds = kinds.join(", ");
+            conditions
+                .push(format!("{tools}.same_particulars({text}, $2, ARRAY[{kinds}]::pg_catalog.text[])"));
+        }
+        let id = id_column(settings);
+        if let Some((equals, _)) = &self.own {
+            conditions.push(format!("NOT (t.{} {equals} $3)", quote_identifier(&id)));
+        }
+        let values: String = settings
+            .columns
+            .iter()
+            .map(|name| format!(", t.{}::pg_catalog.text", quote_identifier(name)))
+            .collect();
+        format!(
+            "SELECT {}, t.{fp} OPERATOR({tools}.<~>) $1, {similarity}{values} FROM {} AS t WHERE {} ORDER BY 2, 3 DESC, 1",
+            id_as(settings, &id, result, call),
+            settings.table_name(),
+            conditions.join(" AND "),
+        )
+    }
+}
+
+/// What a row has in common with the new one, in words where there are words.
+struct Why {
+    recipe: RowRecipe,
+    new: Bag,
+}
+
+impl Why {
+    fn new(settings: &Settings, values: &[Option<String>]) -> Why {
+        let mut recipe = settings.recipe();
+        for ((number, _), name) in recipe.columns.iter_mut().zip(&settings.columns) {
+            number.clone_from(name);
+        }
+        let in_words = recipe.clone().in_words();
+        let new = bag_of_values(values, &in_words);
+        match new.features().is_empty() {
+            true => Why { new: bag_of_values(values, &recipe), recipe },
+            false => Why { new, recipe: in_words },
+        }
+    }
+
+    fn of(&self, row: &[Option<String>]) -> Shared {
+        shared(&self.new, &bag_of_values(row, &self.recipe), SHOWN)
+    }
+}
+
+/// The column of the ids: that of the settings, else the primary key.
+fn id_column(settings: &Settings) -> String {
+    settings.id().map(str::to_owned).or_else(|| primary_key(settings.table())).unwrap_or_else(|| {
+        raise(
+            PgSqlErrorCode::ERRCODE_INVALID_TABLE_DEFINITION,
+            format!("table {} has no primary key of one column", settings.table_name()),
+            "Name the column of the ids: dedup_setup(…, '{\"id\": \"…\"}').",
+        )
+    })
+}
+
+/// The id as the call returns it: smaller integers as bigint.
+fn id_as(settings: &Settings, id: &str, result: pg_sys::Oid, call: &str) -> String {
+    let typoid = type_of(settings.table(), id);
+    check_id(&settings.table_name(), id, typoid, result, call);
+    // SAFETY: any oid is answered.
+    let is_the_same = unsafe { pg_sys::getBaseType(typoid) == pg_sys::getBaseType(result) };
+    let id = quote_identifier(id);
+    if result == pg_sys::INT8OID && !is_the_same {
+        format!("t.{id}::pg_catalog.int8")
+    } else {
+        format!("t.{id}")
+    }
+}
+
+/// Refuses to return ids as another type; `call` is how to call with theirs.
+///
+/// # Errors
+/// Raises 42804.
+pub(super) fn check_id(table: &str, id: &str, typoid: pg_sys::Oid, result: pg_sys::Oid, call: &str) {
+    let column = Column::new(&format!("{table}.{id}"), typoid, pg_sys::InvalidOid);
+    ValueType::of_result(&column, result, call);
+}

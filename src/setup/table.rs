@@ -1,0 +1,349 @@
+//! A table as it is set up: its columns, what they can be cast to, and what a
+//! generated column is made of.
+
+use super::settings::table_name;
+use crate::pg::raise;
+use crate::pg::spi::{Argument, query_all, scalar};
+use pgrx::datum::FromDatum;
+use pgrx::{JsonB, PgList, PgRelation, PgSqlErrorCode, is_a, pg_sys};
+use serde_json::Value;
+use std::ffi::CStr;
+
+/// A table that is set up.
+pub(super) struct Table {
+    pub oid: pg_sys::Oid,
+    /// With its schema, quoted where SQL needs it.
+    pub name: String,
+    pub columns: Vec<Column>,
+    /// The primary key, if it is one column.
+    key: Option<String>,
+}
+
+pub(super) struct Column {
+    pub name: String,
+    typoid: pg_sys::Oid,
+    pub type_name: String,
+    generated: bool,
+}
+
+const HINT: &str = "Settings are of a table of your own: SELECT * FROM dedup_setup('ticket').";
+
+impl Table {
+    /// The table, if settings can be given to it by the caller.
+    ///
+    /// # Errors
+    /// Raises 42809 if it is no table, 42501 if it is somebody else's.
+    pub fn to_set_up(oid: pg_sys::Oid) -> Table {
+        const SQL: &str = "SELECT c.relkind::pg_catalog.text, c.relispartition::pg_catalog.text, \
+                pg_catalog.pg_has_role(c.relowner, 'USAGE')::pg_catalog.text, \
+                pg_catalog.pg_get_userbyid(c.relowner)::pg_catalog.text \
+            FROM pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=) $1";
+        let name = table_name(oid);
+        let found = query_all(SQL, &[Argument::of(oid)], |row| {
+            [0, 1, 2, 3].map(|at| row.text(at).unwrap_or_default())
+        });
+        let Some([kind, is_partition, is_own, owner]) = found.into_iter().next() else {
+            wrong_kind(&name, "a table", HINT)
+        };
+        match kind.as_str() {
+            "r" | "p" if is_partition == "false" => {}
+            "r" | "p" => wrong_kind(
+                &name,
+                "a table of its own but a partition",
+                "Set up the table that it is a partition of.",
+            ),
+            "v" | "m" => wrong_kind(
+                &name,
+                "a table but a view",
+                "A view has no column for the fingerprint: set up the table that it reads, or give dedup a query.",
+            ),
+            "f" => wrong_kind(
+                &name,
+                "a table but a foreign table",
+                "The fingerprint must be stored beside the row: set up the table on its own server, or give dedup a query.",
+            ),
+            _ => wrong_kind(&name, "a table", HINT),
+        }
+        if is_own != "true" {
+            raise(
+                PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+                format!("must be owner of table {name}"),
+                format!("A table is set up by its owner, which is {owner}."),
+            )
+        }
+        Table { oid, name, columns: columns(oid), key: primary_key(oid) }
+    }
+
+    /// The column called `name`.
+    ///
+    /// # Errors
+    /// Raises 42703 if there is none.
+    pub fn column(&self, name: &str) -> &Column {
+        self.columns.iter().find(|column| column.name == name).unwrap_or_else(|| {
+            let names: Vec<&str> = self.columns.iter().map(|column| column.name.as_str()).collect();
+            raise(
+                PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
+                format!("table {} has no column \"{name}\"", self.name),
+                format!("Its columns are: {}.", names.join(", ")),
+            )
+        })
+    }
+
+    /// The columns of running text if none is named: the only one of a text type
+    /// that is not the key.
+    ///
+    /// # Errors
+    /// Raises 42P16 if there is none, or more than one.
+    pub fn text_column(&self) -> &Column {
+        let is_key = |column: &Column| self.key.as_deref() == Some(column.name.as_str());
+        let texts: Vec<&Column> =
+            self.columns.iter().filter(|column| column.is_text() && !is_key(column)).collect();
+        match texts[..] {
+            [one] => one,
+            [] => raise(
+                PgSqlErrorCode::ERRCODE_INVALID_TABLE_DEFINITION,
+                format!("table {} has no column of a text type", self.name),
+                "Name the columns that count: '{\"columns\": [\"…\"]}'.",
+            ),
+            ref several => {
+                let names: Vec<String> =
+                    several.iter().map(|column| Value::from(column.name.as_str()).to_string()).collect();
+                raise(
+                    PgSqlErrorCode::ERRCODE_INVALID_TABLE_DEFINITION,
+                    format!(
+                        "table {} has more than one column of a text type: {}",
+                        self.name,
+                        names.join(", ")
+                    ),
+                    format!(
+                        "Name those that count: '{{\"columns\": [{}]}}', or with weights: '{{\"columns\": {{{}: 2, {}: null}}}}'.",
+                        names.join(", "),
+                        names[0],
+                        names[1]
+                    ),
+                )
+            }
+        }
+    }
+}
+
+fn wrong_kind(name: &str, what: &str, hint: &str) -> ! {
+    raise(PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE, format!("{name} is not {what}"), hint)
+}
+
+impl Column {
+    pub fn is_text(&self) -> bool {
+        // SAFETY: any oid is answered.
+        unsafe {
+            pg_sys::getBaseType(self.typoid) == pg_sys::BPCHAROID
+                || pg_sys::IsBinaryCoercible(self.typoid, pg_sys::TEXTOID)
+        }
+    }
+
+    /// The column's value as text, in a generation expression.
+    ///
+    /// # Errors
+    /// Raises 428C9 for a generated column, 42P17 for one whose values are written
+    /// as a setting of the session says.
+    pub fn as_text(&self, table: &str) -> String {
+        let name = pgrx::spi::quote_identifier(&self.name);
+        if self.generated {
+            raise(
+                PgSqlErrorCode::ERRCODE_GENERATED_ALWAYS,
+                format!("column \"{}\" of table {table} is generated", self.name),
+                "PostgreSQL makes no generated column of another one. Name the columns that it is made of.",
+            )
+        }
+        if self.typoid == pg_sys::TEXTOID {
+            return name;
+        }
+        if !becomes_text(self.typoid) {
+            raise(
+                PgSqlErrorCode::ERRCODE_INVALID_OBJECT_DEFINITION,
+                format!(
+                    "column \"{}\" of table {table} is {}, whose text is not always the same",
+                    self.name, self.type_name
+                ),
+                "It depends on settings of the session or on a cast of your own, so it is no part of a generated column. \
+                 Keep the text in a column of its own, or fill the fingerprint by simhash_trigger.",
+            )
+        }
+        name + "::pg_catalog.text"
+    }
+}
+
+/// Whether values of a type become the same text whatever the session's settings, and by no code
+/// of another role: a cast would run it as whoever searches the table.
+fn becomes_text(typoid: pg_sys::Oid) -> bool {
+    let is_immutable = |function: pg_sys::Oid| {
+        // SAFETY: the catalogue names the function.
+        unsafe { pg_sys::func_volatile(function) as u8 == pg_sys::PROVOLATILE_IMMUTABLE }
+    };
+    let is_built_in = |function: pg_sys::Oid| function.to_u32() < pg_sys::FirstNormalObjectId;
+    // SAFETY: any pair of types is answered; a type has an output function.
+    unsafe {
+        let base = pg_sys::getBaseType(typoid);
+        let mut function = pg_sys::InvalidOid;
+        let explicit = pg_sys::CoercionContext::COERCION_EXPLICIT;
+        match pg_sys::find_coercion_pathway(pg_sys::TEXTOID, base, explicit, &mut function) {
+            pg_sys::CoercionPathType::COERCION_PATH_RELABELTYPE => true,
+            pg_sys::CoercionPathType::COERCION_PATH_FUNC => is_built_in(function) && is_immutable(function),
+            pg_sys::CoercionPathType::COERCION_PATH_COERCEVIAIO => {
+                let mut is_varlena = false;
+                pg_sys::getTypeOutputInfo(base, &mut function, &mut is_varlena);
+                is_immutable(function)
+            }
+            _ => false,
+        }
+    }
+}
+
+fn columns(table: pg_sys::Oid) -> Vec<Column> {
+    const SQL: &str = "SELECT a.attname::pg_catalog.text, a.atttypid::pg_catalog.text, \
+            pg_catalog.format_type(a.atttypid, a.atttypmod), \
+            (a.attgenerated OPERATOR(pg_catalog.<>) '')::pg_catalog.text \
+        FROM pg_catalog.pg_attribute a WHERE a.attrelid OPERATOR(pg_catalog.=) $1 \
+          AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped ORDER BY a.attnum";
+    query_all(SQL, &[Argument::of(table)], |row| {
+        let cell = |at| row.text(at).unwrap_or_default();
+        let typoid = cell(1).parse().map_or(pg_sys::InvalidOid, pg_sys::Oid::from_u32);
+        Column { name: cell(0), typoid, type_name: cell(2), generated: cell(3) == "true" }
+    })
+}
+
+/// The table of a name, as SQL writes it.
+///
+/// # Errors
+/// Those of a cast to regclass: 42P01 if there is no such table.
+pub(super) fn table_called(name: &str) -> pg_sys::Oid {
+    const SQL: &str = "SELECT $1::pg_catalog.regclass::pg_catalog.oid::pg_catalog.text";
+    scalar(SQL, &[Argument::of(name)])
+        .and_then(|oid| oid.parse().ok())
+        .map_or(pg_sys::InvalidOid, pg_sys::Oid::from_u32)
+}
+
+/// The primary key of a table, if it is one column.
+pub(super) fn primary_key(table: pg_sys::Oid) -> Option<String> {
+    const SQL: &str = "SELECT a.attname::pg_catalog.text FROM pg_catalog.pg_index i \
+        JOIN pg_catalog.pg_attribute a ON a.attrelid OPERATOR(pg_catalog.=) i.indrelid \
+            AND a.attnum OPERATOR(pg_catalog.=) i.indkey[0] \
+        WHERE i.indrelid OPERATOR(pg_catalog.=) $1 AND i.indisprimary \
+          AND i.indnkeyatts OPERATOR(pg_catalog.=) 1";
+    scalar(SQL, &[Argument::of(table)])
+}
+
+/// Whether all of these columns of a table can be read as text.
+pub(super) fn all_become_text(table: pg_sys::Oid, names: &[String]) -> bool {
+    let columns = columns(table);
+    let becomes = |name: &String| columns.iter().any(|it| it.name == *name && becomes_text(it.typoid));
+    names.iter().all(becomes)
+}
+
+/// The type of a column of a table.
+///
+/// # Errors
+/// Raises 42703 if there is none of that name.
+pub(super) fn type_of(table: pg_sys::Oid, column: &str) -> pg_sys::Oid {
+    columns(table).into_iter().find(|it| it.name == column).map(|it| it.typoid).unwrap_or_else(|| {
+        raise(
+            PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
+            format!(
+                "table {} has no column \"{column}\" any more, which its settings name as id",
+                table_name(table)
+            ),
+            "Run dedup_setup again with another id.",
+        )
+    })
+}
+
+/// What a generated column is, if it is a fingerprint by `simhash(text, jsonb)` or
+/// `simhash(text[], jsonb)`.
+#[derive(PartialEq)]
+pub(super) struct Generated {
+    /// The columns that it is made of.
+    pub columns: Vec<String>,
+    /// Their weights, one each.
+    pub weights: Vec<Value>,
+}
+
+impl Generated {
+    pub fn of(table: pg_sys::Oid, column: &str) -> Option<Generated> {
+        // SAFETY: the table exists; it is closed again when it is dropped.
+        let table = &unsafe { PgRelation::with_lock(table, pg_sys::AccessShareLock as i32) };
+        let descriptor = table.tuple_desc();
+        let attribute = descriptor.iter().find(|it| !it.attisdropped && it.name() == column)?;
+        if attribute.attgenerated == 0 {
+            return None;
+        }
+        // SAFETY: the relation is open and has the column; nodes are what their tags
+        // say.
+        unsafe {
+            let node = pg_sys::build_column_default(table.as_ptr(), i32::from(attribute.attnum));
+            if node.is_null() || !is_a(node, pg_sys::NodeTag::T_FuncExpr) {
+                return None;
+            }
+            let call = &*node.cast::<pg_sys::FuncExpr>();
+            if !is_our_simhash(call.funcid) {
+                return None;
+            }
+            let arguments: Vec<_> = PgList::<pg_sys::Node>::from_pg(call.args).iter_ptr().collect();
+            let content = *arguments.first()?;
+            let weights = match arguments.get(1) {
+                None => Value::Null,
+                Some(&weights) => constant(weights)?,
+            };
+            if !is_a(content, pg_sys::NodeTag::T_ArrayExpr) {
+                return Some(Generated { columns: vec![column_in(table, content)?], weights: vec![weights] });
+            }
+            let elements = PgList::<pg_sys::Node>::from_pg((*content.cast::<pg_sys::ArrayExpr>()).elements);
+            let columns =
+                elements.iter_ptr().map(|element| column_in(table, element)).collect::<Option<_>>()?;
+            let Value::Array(weights) = weights else { return None };
+            Some(Generated { columns, weights })
+        }
+    }
+}
+
+/// Whether a function is one of the extension's that make fingerprints.
+unsafe fn is_our_simhash(function: pg_sys::Oid) -> bool {
+    // SAFETY: look-ups in the catalogue; a name, if there is one, ends.
+    unsafe {
+        let extension = pg_sys::getExtensionOfObject(pg_sys::ProcedureRelationId, function);
+        let name = pg_sys::get_func_name(function);
+        extension == pg_sys::get_extension_oid(c"pg_dedup".as_ptr(), true)
+            && !name.is_null()
+            && CStr::from_ptr(name) == c"simhash"
+    }
+}
+
+/// The value of a constant of type jsonb.
+///
+/// # Safety
+/// `node` is an expression.
+unsafe fn constant(node: *mut pg_sys::Node) -> Option<Value> {
+    // SAFETY: the caller's promise, and what the tag and the type say.
+    unsafe {
+        if !is_a(node, pg_sys::NodeTag::T_Const) {
+            return None;
+        }
+        let constant = &*node.cast::<pg_sys::Const>();
+        if constant.consttype != pg_sys::JSONBOID {
+            return None;
+        }
+        Some(JsonB::from_datum(constant.constvalue, constant.constisnull).map_or(Value::Null, |json| json.0))
+    }
+}
+
+/// The one column that an expression reads.
+///
+/// # Safety
+/// `node` is an expression over the table's columns.
+unsafe fn column_in(table: &PgRelation, node: *mut pg_sys::Node) -> Option<String> {
+    // SAFETY: the caller's promise; a column that is read has a name.
+    unsafe {
+        let found = PgList::<pg_sys::Var>::from_pg(pg_sys::pull_var_clause(node, 0));
+        let (variable, 1) = (found.get_ptr(0)?, found.len()) else { return None };
+        let name = pg_sys::get_attname(table.oid(), (*variable).varattno, true);
+        (!name.is_null()).then(|| CStr::from_ptr(name).to_string_lossy().into_owned())
+    }
+}

@@ -1,0 +1,114 @@
+-- What takes a table's settings: dedup, dedup_into, dedup_clean, pairs, calibration and evaluation.
+CREATE EXTENSION pg_dedup;
+SET client_min_messages = warning;
+CREATE TABLE ticket (id integer PRIMARY KEY, subject text, body text, filed date);
+INSERT INTO ticket VALUES
+    (1, 'Water', 'There has been no water in our building since Monday morning, and nobody from the housing office answers the telephone.', '2024-03-01'),
+    (2, 'No water', 'There has been no water in our building since Monday morning and nobody from the housing office answers the telephone!', '2024-03-02'),
+    (3, 'Water', 'There has been no water in our building since Monday morning, and nobody from the housing office answers the telephone.', '2024-03-03'),
+    (4, 'Bus', 'The bus to the hospital leaves ten minutes early every evening, so that nurses of the late shift have to wait for an hour.', '2024-03-04'),
+    (5, 'Lamp', 'The street lamp in front of the school has been broken for a month, and our children walk home in the dark.', '2024-03-05'),
+    (6, NULL, NULL, '2024-03-06');
+-- Without settings the text is ambiguous; with them it is not, and the stored fingerprints are used.
+SELECT * FROM dedup('ticket');
+SELECT count(*) FROM dedup_setup('ticket', '{"columns": ["subject", "body"], "weights": {"tokens": "words"}, "distance": 20, "similarity": 0.6, "n": 3, "keep": {"column": "filed", "order": "desc"}}');
+RESET client_min_messages;
+SELECT id, keeper, stage, distance, round(similarity::numeric, 2) AS similarity FROM dedup('ticket');
+-- What is given wins key by key.
+SELECT id, keeper, stage FROM dedup('ticket', '{"keep": "first"}');
+SELECT id, keeper, stage FROM dedup('ticket', '{"similarity": 1, "exact": "none"}');
+SELECT id, keeper, stage, distance FROM dedup('ticket', '{"text": "body"}');
+SELECT id, keeper, stage, distance FROM dedup('ticket', '{"weights": {"tokens": "chars"}, "distance": 0}');
+SELECT id, keeper, stage FROM dedup('ticket', '{"distance": null}');
+-- A query is none of its business.
+SET client_min_messages = warning;
+SELECT id, keeper, stage FROM dedup('SELECT id, body FROM ticket ORDER BY id');
+RESET client_min_messages;
+-- It is the stored column that counts.
+CREATE TABLE other (id integer PRIMARY KEY, body text);
+INSERT INTO other SELECT id, body FROM ticket;
+SELECT count(*) FROM dedup_setup('other', '{"weights": {"tokens": "words"}, "distance": 0, "similarity": 0, "n": 2}');
+SELECT id, keeper, stage FROM dedup('other');
+
+-- Cleaning: a dry run first.
+SELECT id, keeper, stage FROM dedup_clean('ticket');
+SELECT count(*) FROM ticket;
+CREATE TABLE reply (ticket integer REFERENCES ticket, body text);
+INSERT INTO reply VALUES (2, 'We are on our way.');
+SELECT id, keeper, stage FROM dedup_clean('ticket', dry_run => false);
+SELECT count(*) FROM ticket;
+DELETE FROM reply;
+CREATE TABLE gone (id integer, subject text);
+CREATE FUNCTION note_gone() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO gone VALUES (OLD.id, OLD.subject); RETURN OLD; END $$;
+CREATE TRIGGER note BEFORE DELETE ON ticket FOR EACH ROW EXECUTE FUNCTION note_gone();
+SELECT id, keeper, stage FROM dedup_clean('ticket', false);
+SELECT * FROM gone ORDER BY id;
+SELECT id FROM ticket ORDER BY id;
+SELECT count(*) FROM dedup_clean('ticket', false);
+-- By uuid, by text, by a domain; the type is asked for.
+CREATE DOMAIN code AS varchar(10);
+CREATE TABLE by_uuid (id uuid PRIMARY KEY, body text);
+CREATE TABLE by_text ("my key" text PRIMARY KEY, body text);
+CREATE TABLE by_domain (id code PRIMARY KEY, body text);
+INSERT INTO by_uuid SELECT lpad(id::text, 32, '0')::uuid, body FROM other;
+INSERT INTO by_text SELECT 'ticket ' || id, body FROM other;
+INSERT INTO by_domain SELECT 'T' || id, body FROM other;
+SELECT count(*) FROM dedup_setup('by_uuid', '{"distance": 0, "similarity": 0, "n": 2, "weights": {}}');
+SELECT count(*) FROM dedup_setup('by_text', '{"columns": "body", "distance": 0, "similarity": 0, "n": 2, "weights": {}}');
+SELECT count(*) FROM dedup_setup('by_domain', '{"columns": "body", "distance": 0, "similarity": 0, "n": 2, "weights": {}}');
+SELECT * FROM dedup_clean('by_uuid');
+SELECT id, keeper, stage FROM dedup_clean('by_uuid', true, NULL::uuid);
+SELECT id, keeper, stage FROM dedup_clean('by_text', dry_run => true, id_type => NULL::text);
+SELECT id, keeper, stage FROM dedup_clean('by_text', false, NULL::text);
+SELECT count(*) FROM by_text;
+SELECT id, stage FROM dedup_clean('by_domain', false, NULL::code);
+-- Without settings of its own it is what dedup says of the table; without a key there is nothing to delete by.
+CREATE TABLE plain (id integer PRIMARY KEY, body text);
+INSERT INTO plain VALUES (1, 'a b c'), (2, 'a b c');
+SET client_min_messages = warning;
+SELECT * FROM dedup_clean('plain', false);
+RESET client_min_messages;
+CREATE TABLE keyless (body text);
+SELECT * FROM dedup_clean('keyless');
+SELECT * FROM dedup_clean(NULL);
+-- Under row-level security what others have is neither seen nor deleted.
+CREATE ROLE clean_clerk;
+GRANT SELECT, DELETE ON other TO clean_clerk;
+ALTER TABLE other ENABLE ROW LEVEL SECURITY;
+CREATE POLICY mine ON other TO clean_clerk USING (id <> 1);
+SET ROLE clean_clerk;
+SELECT id, keeper FROM dedup_clean('other', false);
+RESET ROLE;
+SELECT id FROM other ORDER BY id;
+REVOKE DELETE ON other FROM clean_clerk;
+INSERT INTO other VALUES (7, 'The same again'), (8, 'The same again');
+SET ROLE clean_clerk;
+SELECT * FROM dedup_clean('other', false);
+RESET ROLE;
+
+-- Pairs, calibration, evaluation.
+INSERT INTO ticket SELECT id, subject, body FROM gone JOIN other USING (id);
+INSERT INTO ticket (id, subject, body) SELECT 11, subject, body || ' Please.' FROM ticket WHERE id = 4;
+SELECT * FROM near_dup_pairs('ticket', 20) ORDER BY a, b;
+SELECT count(*) FROM near_dup_calibrate('ticket');
+SELECT a, b, round(similarity::numeric, 2) AS similarity FROM near_dup_text_pairs('ticket', 0.9) ORDER BY a, b;
+SELECT recall, correct, missed, wrong FROM dedup_evaluate('ticket', 'SELECT 4, 11 UNION SELECT 4, 5');
+SELECT * FROM dedup_evaluate_pairs('ticket', 'SELECT 4, 11 UNION SELECT 4, 5', correct_too => true) ORDER BY a, b;
+SELECT correct, missed, wrong FROM dedup_evaluate('by_uuid', $$SELECT lpad('1', 32, '0')::uuid, lpad('3', 32, '0')::uuid$$);
+
+-- Into a table: the settings are those of the first call.
+SET client_min_messages = warning;
+CALL dedup_into('ticket_groups', 'ticket');
+SELECT id, keeper, stage FROM ticket_groups ORDER BY id;
+SELECT options - 'exact' - 'group' FROM ticket_groups_state;
+SELECT count(*) FROM dedup_setup('ticket', '{"distance": 3}');
+INSERT INTO ticket (id, subject, body) VALUES (12, 'Bus', 'The bus to the hospital leaves ten minutes early every evening, so that nurses of the late shift have to wait for one hour.');
+CALL dedup_into('ticket_groups', 'ticket');
+SELECT id, keeper, stage FROM ticket_groups ORDER BY id;
+RESET client_min_messages;
+
+DROP TABLE ticket_groups, ticket_groups_merges, ticket_groups_state, reply, ticket, other, by_uuid, by_text, by_domain, plain, keyless, gone;
+DROP FUNCTION note_gone;
+DROP DOMAIN code;
+DROP ROLE clean_clerk;
+DROP EXTENSION pg_dedup;
