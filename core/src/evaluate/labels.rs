@@ -228,7 +228,9 @@ mod tests {
     use proptest::prelude::*;
 
     fn of(mut set: PairSet, rows: &[(&str, &str)]) -> PairSet {
-        rows.iter().for_each(|(a, b)| drop(set.add((*a).to_owned(), (*b).to_owned()).unwrap()));
+        for (a, b) in rows {
+            set.add((*a).to_owned(), (*b).to_owned()).unwrap();
+        }
         set
     }
 
