@@ -17,3 +17,5 @@ SELECT count(*), sum(id) FROM petition WHERE simhash(title) <@ hamming_ball(simh
 SELECT string_agg((fp <~> 0)::text, ',') FROM (SELECT fp FROM petition ORDER BY fp <~> 0 LIMIT 20) nearest;
 SELECT count(*) FROM petition WHERE minhash(boolean_terms(body), 16) && (SELECT minhash(boolean_terms(body), 16) FROM petition WHERE id = 7);
 SELECT banding_check(index, true) FROM unnest('{petition_fp,petition_expression,guarded_fp_idx,exclusive_near}'::regclass[]) index;
+SELECT md5(string_agg(t::text, ',' ORDER BY id)) FROM ticket t;
+SELECT string_agg(id || ' ' || keeper || ' ' || stage, ',' ORDER BY id) FROM dedup('ticket');

@@ -37,3 +37,7 @@ CREATE MATERIALIZED VIEW explained AS SELECT p.id, (simhash_features(p.body)).* 
 CREATE FUNCTION fingerprint(body text) RETURNS bigint LANGUAGE sql IMMUTABLE RETURN simhash(body, '{"dictionary": "own@1"}');
 
 CALL dedup_into('result', 'SELECT id, body FROM petition');
+
+CREATE TABLE ticket (id int PRIMARY KEY, subject text, body text);
+INSERT INTO ticket SELECT id, title, body FROM petition WHERE id <= 60;
+SELECT dedup_setup('ticket', '{"columns": {"subject": 2, "body": null}, "distance": 10, "similarity": 0.5}');

@@ -691,3 +691,122 @@ CREATE FUNCTION exact_seen(content text) RETURNS boolean
     AS 'MODULE_PATHNAME', 'exact_seen_wrapper' LANGUAGE c IMMUTABLE PARALLEL SAFE WINDOW COST 10;
 COMMENT ON FUNCTION exact_seen(text) IS
     'window function: whether the text came before, by 128-bit hashes and equality';
+-- A table's settings: given once, taken by everything that works on the table.
+--
+-- A version is a row that is never changed; the greatest number counts. Settings
+-- are read when a statement runs, never while a dump is restored, so it does not
+-- matter when their rows are loaded. Those of dropped tables are not dumped, for
+-- a number that another table may have meanwhile is all that is left of their name.
+
+CREATE TABLE dedup_settings (
+    tbl regclass NOT NULL,
+    version integer NOT NULL CHECK (version > 0),
+    options jsonb NOT NULL,
+    columns text[] NOT NULL,
+    weights jsonb NOT NULL,
+    fp text NOT NULL,
+    id text,
+    distance integer NOT NULL CHECK (distance BETWEEN 0 AND 64),
+    similarity double precision NOT NULL CHECK (similarity BETWEEN 0 AND 1),
+    n integer NOT NULL CHECK (n BETWEEN 1 AND 8),
+    particulars jsonb,
+    keep jsonb,
+    empty boolean NOT NULL DEFAULT false,
+    built timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (tbl, version),
+    CHECK (jsonb_typeof(options) = 'object' AND jsonb_typeof(weights) = 'array')
+);
+COMMENT ON TABLE dedup_settings IS
+    'settings of tables, one version per row, never changed: what dedup_setup was asked for (options), what the fingerprint is made of, and what it is compared by';
+SELECT pg_catalog.pg_extension_config_dump('dedup_settings',
+    'WHERE EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = tbl)');
+GRANT SELECT, INSERT, DELETE ON dedup_settings TO PUBLIC;
+
+-- With the rights of whoever writes: settings are the affair of the table's owner.
+-- (Row-level security would keep pg_dump from reading what its role does not own.)
+CREATE FUNCTION _dedup_settings_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+    subject regclass := CASE TG_OP WHEN 'INSERT' THEN NEW.tbl WHEN 'TRUNCATE' THEN 0 ELSE OLD.tbl END;
+    owner oid := (SELECT c.relowner FROM pg_class c WHERE c.oid = subject);
+    known record;
+BEGIN
+    IF TG_OP IN ('UPDATE', 'TRUNCATE') THEN
+        RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
+            MESSAGE = 'a version of settings cannot be changed',
+            HINT = 'dedup_setup makes the next version; DELETE takes settings away.';
+    ELSIF owner IS NULL AND TG_OP = 'INSERT' THEN
+        RAISE EXCEPTION USING ERRCODE = 'undefined_table',
+            MESSAGE = format('there is no table with the OID %s', subject::oid),
+            HINT = 'dedup_setup gives a table settings.';
+    ELSIF NOT pg_has_role(owner, 'USAGE') THEN
+        RAISE EXCEPTION USING ERRCODE = 'insufficient_privilege',
+            MESSAGE = format('must be owner of table %s', subject),
+            HINT = format('Its settings are given and taken away by its owner, which is %s.', pg_get_userbyid(owner));
+    ELSIF TG_OP = 'DELETE' THEN
+        RETURN OLD;
+    END IF;
+    EXECUTE format('SELECT s.* FROM %I.%I s WHERE s.tbl = $1 AND s.version = $2', TG_TABLE_SCHEMA, TG_TABLE_NAME)
+        INTO known USING NEW.tbl, NEW.version;
+    -- Restored again as it is: nothing to do.
+    RETURN CASE WHEN known *= NEW THEN NULL ELSE NEW END;
+END $body$;
+COMMENT ON FUNCTION _dedup_settings_guard() IS 'keeps versions of settings as they are, and to the owners of their tables';
+CREATE FUNCTION _dedup_settings_changed() RETURNS trigger
+    AS 'MODULE_PATHNAME', '_dedup_settings_changed_wrapper' LANGUAGE c;
+COMMENT ON FUNCTION _dedup_settings_changed() IS 'tells all sessions that the settings of a table have changed';
+REVOKE EXECUTE ON FUNCTION _dedup_settings_changed() FROM PUBLIC;
+
+-- ALWAYS: what a subscriber receives is protected and told as well.
+CREATE TRIGGER _dedup_guard BEFORE INSERT OR UPDATE OR DELETE ON dedup_settings
+    FOR EACH ROW EXECUTE FUNCTION _dedup_settings_guard();
+CREATE TRIGGER _dedup_truncate BEFORE TRUNCATE ON dedup_settings
+    FOR EACH STATEMENT EXECUTE FUNCTION _dedup_settings_guard();
+CREATE TRIGGER _dedup_changed AFTER INSERT OR DELETE ON dedup_settings
+    FOR EACH ROW EXECUTE FUNCTION _dedup_settings_changed();
+ALTER TABLE dedup_settings ENABLE ALWAYS TRIGGER _dedup_guard, ENABLE ALWAYS TRIGGER _dedup_truncate,
+    ENABLE ALWAYS TRIGGER _dedup_changed;
+
+CREATE FUNCTION dedup_setup(tbl regclass, options jsonb DEFAULT NULL, dry_run boolean DEFAULT false) RETURNS SETOF text
+    AS 'MODULE_PATHNAME', 'dedup_setup_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 4;
+COMMENT ON FUNCTION dedup_setup(regclass, jsonb, boolean) IS
+    'gives a table its settings, a column of fingerprints and an index, choosing what options do not name by the rows; returns the statements that it ran, or would run';
+
+CREATE FUNCTION simhash_explain(a record, b record,
+        OUT "column" text, OUT feature text, OUT found_in text,
+        OUT weight_a double precision, OUT weight_b double precision, OUT bits double precision) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'simhash_explain_rows_wrapper' LANGUAGE c STABLE STRICT PARALLEL UNSAFE COST 5000 ROWS 300;
+COMMENT ON FUNCTION simhash_explain(record, record) IS
+    'why the fingerprints of two rows of a table with settings differ, feature by feature';
+
+-- The table is a text: with regclass and record PostgreSQL could not choose where both arguments are literals.
+-- It resolves a polymorphic result only where the argument is written: so no defaults there.
+CREATE FUNCTION dedup_find(tbl text, content text, distance integer DEFAULT NULL)
+    RETURNS TABLE (id bigint, "distance" integer, similarity double precision, shared text[], only_new text[], only_row text[])
+    AS 'MODULE_PATHNAME', 'dedup_find_text_wrapper' LANGUAGE c STABLE PARALLEL UNSAFE COST 10000 ROWS 10;
+COMMENT ON FUNCTION dedup_find(text, text, integer) IS
+    'the rows of a table with settings that a text repeats, nearest first, and why: the heaviest words that both have, only the text, only the row';
+CREATE FUNCTION dedup_find(tbl text, content text, distance integer, id_type anyelement)
+    RETURNS TABLE (id anyelement, "distance" integer, similarity double precision, shared text[], only_new text[], only_row text[])
+    AS 'MODULE_PATHNAME', 'dedup_find_text_wrapper' LANGUAGE c STABLE PARALLEL UNSAFE COST 10000 ROWS 10;
+COMMENT ON FUNCTION dedup_find(text, text, integer, anyelement) IS
+    'dedup_find of ids of another type than bigint: id_type => NULL::uuid';
+CREATE FUNCTION dedup_find("row" record, distance integer DEFAULT NULL)
+    RETURNS TABLE (id bigint, "distance" integer, similarity double precision, shared text[], only_new text[], only_row text[])
+    AS 'MODULE_PATHNAME', 'dedup_find_row_wrapper' LANGUAGE c STABLE PARALLEL UNSAFE COST 10000 ROWS 10;
+COMMENT ON FUNCTION dedup_find(record, integer) IS
+    'the rows of a table with settings that a row of it, new or stored, repeats; itself left out by its key';
+CREATE FUNCTION dedup_find("row" record, distance integer, id_type anyelement)
+    RETURNS TABLE (id anyelement, "distance" integer, similarity double precision, shared text[], only_new text[], only_row text[])
+    AS 'MODULE_PATHNAME', 'dedup_find_row_wrapper' LANGUAGE c STABLE PARALLEL UNSAFE COST 10000 ROWS 10;
+COMMENT ON FUNCTION dedup_find(record, integer, anyelement) IS
+    'dedup_find of ids of another type than bigint: id_type => NULL::uuid';
+CREATE FUNCTION dedup_clean(tbl regclass, dry_run boolean DEFAULT true)
+    RETURNS TABLE (id bigint, keeper bigint, stage text, distance integer, similarity double precision)
+    AS 'MODULE_PATHNAME', 'dedup_clean_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 1000;
+COMMENT ON FUNCTION dedup_clean(regclass, boolean) IS
+    'the rows of a table that are copies or near-duplicates of kept ones; with dry_run => false they are deleted';
+CREATE FUNCTION dedup_clean(tbl regclass, dry_run boolean, id_type anyelement)
+    RETURNS TABLE (id anyelement, keeper anyelement, stage text, distance integer, similarity double precision)
+    AS 'MODULE_PATHNAME', 'dedup_clean_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 1000;
+COMMENT ON FUNCTION dedup_clean(regclass, boolean, anyelement) IS
+    'dedup_clean of ids of another type than bigint: id_type => NULL::uuid';
