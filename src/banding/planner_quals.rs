@@ -59,7 +59,7 @@ unsafe extern "C-unwind" fn relation_info(
         }
         let hamming = HAMMING.get();
         if hamming != pg_sys::InvalidOid {
-            (Rewriter { hamming }).table(&*root, &*rel);
+            (Rewriter { hamming, root }).table(&*root, &*rel);
         }
     }
 }
@@ -67,6 +67,7 @@ unsafe extern "C-unwind" fn relation_info(
 /// Replaces comparisons of `hamming` by `near_dup`.
 struct Rewriter {
     hamming: pg_sys::Oid,
+    root: *mut pg_sys::PlannerInfo,
 }
 
 impl Rewriter {
@@ -196,11 +197,15 @@ impl Rewriter {
             };
             let fingerprints = self.call(distance)?;
             let limit = limit_of(limit, below)?;
+            let (one, other) = (fingerprints.get_ptr(0)?, fingerprints.get_ptr(1)?);
+            if !(self.of_one_table(one, other, limit) || self.of_one_table(other, one, limit)) {
+                return None;
+            }
             let types = [pg_sys::INT8OID, pg_sys::INT8OID, pg_sys::INT4OID];
             let near_dup = function_beside(self.hamming, c"near_dup", &types)?;
             let mut with_limit = PgList::<pg_sys::Node>::new();
-            with_limit.push(fingerprints.get_ptr(0)?);
-            with_limit.push(fingerprints.get_ptr(1)?);
+            with_limit.push(one);
+            with_limit.push(other);
             with_limit.push(limit);
             let call = pg_sys::makeFuncExpr(
                 near_dup,
@@ -211,6 +216,27 @@ impl Rewriter {
                 pg_sys::CoercionForm::COERCE_EXPLICIT_CALL,
             );
             Some(call.cast())
+        }
+    }
+
+    /// Whether an index on `fingerprint` can be searched: it is of one table, of which query and limit are not. Other
+    /// comparisons stay, because an index on the distance itself may serve them.
+    ///
+    /// # Safety
+    /// Expressions of the planner.
+    unsafe fn of_one_table(
+        &self,
+        fingerprint: *mut pg_sys::Node,
+        query: *mut pg_sys::Node,
+        limit: *mut pg_sys::Node,
+    ) -> bool {
+        // SAFETY: the caller's promise; the root is that of the query being planned.
+        unsafe {
+            let mut table = 0;
+            let tables = |node| pg_sys::pull_varnos(self.root, node);
+            pg_sys::bms_get_singleton_member(tables(fingerprint), &mut table)
+                && !pg_sys::bms_is_member(table, tables(query))
+                && !pg_sys::bms_is_member(table, tables(limit))
         }
     }
 

@@ -33,6 +33,12 @@ SELECT plan_of('fp <~> 42 >= 8');
 SELECT plan_of('fp <~> 42 = 8');
 SELECT plan_of('fp <~> 42 <= kind');
 RESET enable_seqscan;
+-- Nor those of two columns of a table, which an index on the distance serves.
+CREATE TABLE moved AS SELECT i AS id, hashint8extended(i, 7) AS fp, hashint8extended(i, 7) # (i % 50)::bigint AS was FROM generate_series(1, 3000) i;
+CREATE INDEX moved_distance ON moved (hamming(fp, was));
+ANALYZE moved;
+EXPLAIN (COSTS OFF) SELECT id FROM moved WHERE hamming(fp, was) < 1;
+DROP TABLE moved;
 -- In joins of every kind, below aggregates and subqueries.
 EXPLAIN (COSTS OFF) SELECT * FROM petition a JOIN petition b ON a.fp <~> b.fp <= 3 AND a.id <> b.id WHERE a.id < 10;
 EXPLAIN (COSTS OFF) SELECT * FROM petition a LEFT JOIN petition b ON hamming(a.fp, b.fp) <= 3 AND b.kind = 1 WHERE a.id < 10;
