@@ -6,7 +6,7 @@ use super::settings::{Settings, table_name};
 use super::table::{primary_key, type_of};
 use crate::dedup::source::Source;
 use crate::pg::catalog::{equality, operator, schema};
-use crate::pg::spi::for_each;
+use crate::pg::spi::{execute, for_each};
 use crate::pg::{Output, raise};
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -22,9 +22,24 @@ fn dedup_clean(tbl: Option<pg_sys::Oid>, dry_run: Option<bool>, fcinfo: pg_sys::
     check_id(&call.name, &call.id, call.id_type, output.type_of(0), "dedup_clean(tbl, dry_run");
     let Call { name, id, equals, dedup, .. } = &call;
     let id = quote_identifier(id);
+    let dry_run = dry_run.unwrap_or(true);
+    if !dry_run {
+        // A row that is changed while the DELETE waits for it may no longer repeat anything.
+        execute(&format!("LOCK TABLE {name} IN SHARE ROW EXCLUSIVE MODE"), &[]);
+    }
+    let twice = format!(
+        "SELECT 1 FROM {name} AS t GROUP BY t.{id} HAVING pg_catalog.count(*) OPERATOR(pg_catalog.>) 1 LIMIT 1"
+    );
+    if execute(&twice, &[]) > 0 {
+        raise(
+            PgSqlErrorCode::ERRCODE_UNIQUE_VIOLATION,
+            format!("column {id} of table {name} does not identify rows: a value is there more than once"),
+            "Name a column that is unique: dedup_setup(…, '{\"id\": \"…\"}').",
+        )
+    }
     // Operators by their schema: none that somebody else made may be taken.
     let caught = "d.stage OPERATOR(pg_catalog.=) ANY (ARRAY['exact', 'near']::pg_catalog.text[])";
-    let sql = if dry_run.unwrap_or(true) {
+    let sql = if dry_run {
         let shown = format!(
             "DELETE FROM {name} t USING {dedup} d WHERE t.{id} = d.id AND d.stage IN ('exact', 'near');"
         );
@@ -89,8 +104,10 @@ impl Call {
         let (tools, source) = (schema(), quote_literal(&name));
         // SAFETY: any oid is answered by a string.
         let (base, type_name) = unsafe {
-            let written = pg_sys::format_type_extended(id_type, -1, pg_sys::FORMAT_TYPE_FORCE_QUALIFY as u16);
-            (pg_sys::getBaseType(id_type), CStr::from_ptr(written).to_string_lossy())
+            // A NULL of a domain would run the domain's checks, which somebody else may have written.
+            let base = pg_sys::getBaseType(id_type);
+            let written = pg_sys::format_type_extended(base, -1, pg_sys::FORMAT_TYPE_FORCE_QUALIFY as u16);
+            (base, CStr::from_ptr(written).to_string_lossy())
         };
         let dedup = match base {
             pg_sys::INT2OID | pg_sys::INT4OID | pg_sys::INT8OID => format!("{tools}.dedup({source})"),
