@@ -4,7 +4,7 @@
 //!   threads (P2's classification by blocks, exact at any distance); [`CrossPairs`] those of new rows with
 //!   existing ones.
 //! * [`SinglePass`] assigns each row to the nearest earlier centre (P4).
-//! * [`components`] are the connected components of near pairs, with an optional limit of their diameter.
+//! * [`components()`] are the connected components of near pairs, with an optional limit of their diameter.
 //! * [`Linker`] makes groups of near pairs that are verified one by one, [`IncrementalClusters`] clusters that
 //!   keep their names while rows arrive.
 
