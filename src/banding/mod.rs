@@ -7,6 +7,7 @@
 mod ball;
 mod build;
 mod cost;
+mod distance;
 mod handler;
 mod heap;
 mod insert;

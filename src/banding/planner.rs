@@ -60,7 +60,7 @@ impl BallExpression {
 ///
 /// # Safety
 /// Called while planning.
-unsafe fn bigint(value: i64) -> *mut pg_sys::Node {
+pub(super) unsafe fn bigint(value: i64) -> *mut pg_sys::Node {
     // SAFETY: the caller's promise; bigint is passed by value.
     unsafe {
         let value = pg_sys::Datum::from(value);
@@ -128,15 +128,17 @@ unsafe fn index_condition(request: &mut pg_sys::SupportRequestIndexCondition) ->
             return None;
         }
         let ball = ball_type(request.funcid)?;
+        let constructor = constructor(request.funcid)?;
         let operator = pg_sys::get_opfamily_member(request.opfamily, pg_sys::INT8OID, ball, WITHIN as i16);
-        if operator == pg_sys::InvalidOid {
+        // The query has not named the constructor.
+        if operator == pg_sys::InvalidOid || !may_call(request.root, constructor) {
             return None;
         }
         let mut center_and_radius = PgList::<pg_sys::Node>::new();
         center_and_radius.push(query);
         center_and_radius.push(distance);
         let made = pg_sys::makeFuncExpr(
-            constructor(request.funcid)?,
+            constructor,
             ball,
             center_and_radius.into_pg(),
             pg_sys::InvalidOid,
@@ -212,6 +214,36 @@ pub(super) unsafe fn function_beside(
             pg_sys::Datum::from(0usize),
         );
         (found != pg_sys::InvalidOid).then_some(found)
+    }
+}
+
+/// Whether a function that the query does not name may be put into its plan: PostgreSQL asks for EXECUTE when the plan is
+/// run, of whoever runs it.
+///
+/// # Safety
+/// Called while planning.
+pub(super) unsafe fn may_call(root: *mut pg_sys::PlannerInfo, function: pg_sys::Oid) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let may = |role| {
+            #[cfg(any(feature = "pg14", feature = "pg15"))]
+            let answer = pg_sys::pg_proc_aclcheck(function, role, pg_sys::ACL_EXECUTE as pg_sys::AclMode);
+            #[cfg(not(any(feature = "pg14", feature = "pg15")))]
+            let answer = pg_sys::object_aclcheck(
+                pg_sys::ProcedureRelationId,
+                function,
+                role,
+                pg_sys::ACL_EXECUTE as pg_sys::AclMode,
+            );
+            answer == pg_sys::AclResult::ACLCHECK_OK
+        };
+        // Of PUBLIC, whose number is that of no role.
+        if may(pg_sys::InvalidOid) {
+            return true;
+        }
+        // A plan that is kept is made anew for another role.
+        (*(*root).glob).dependsOnRole = true;
+        may(pg_sys::GetUserId())
     }
 }
 

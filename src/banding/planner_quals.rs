@@ -2,11 +2,18 @@
 //! which is true, false or NULL of the same rows.
 //!
 //! A support function can make an index condition of calls of its own function only; here the outermost function is
-//! PostgreSQL's `int4le`. So the comparison itself is replaced, when the planner looks up the first table of a query:
+//! PostgreSQL's `int4le`. So the comparison itself is replaced, when the planner looks up the last table of a query:
 //! after the conditions have been simplified, before they are distributed to tables and joins. `hamming` has a support
 //! function only so that this library is loaded by then, and to tell which function it is.
+//!
+//! Only comparisons for which a table has a `banding` index are replaced. Others stay as they are written, for a B-tree on
+//! the distance, a partial index, a CHECK constraint or a partition's bound may serve them. A partitioned table, a parent
+//! and UNION ALL have no index of their own: their comparisons are replaced when the first member with an index is looked
+//! up, which is after pruning, and before that member takes them over. Members that come after it, with or without an
+//! index, get them replaced.
 
-use super::planner::function_beside;
+use super::is_banding;
+use super::planner::{bigint, function_beside, may_call};
 use crate::pg::Pointer;
 use pgrx::prelude::*;
 use pgrx::{PgList, is_a};
@@ -59,46 +66,62 @@ unsafe extern "C-unwind" fn relation_info(
         }
         let hamming = HAMMING.get();
         if hamming != pg_sys::InvalidOid {
-            (Rewriter { hamming, root }).table(&*root, &*rel);
+            (Rewriter { hamming, root, rel, members: members(&*root, &*rel) }).table();
         }
     }
+}
+
+/// How `rel` is a member of a member … of the table or UNION ALL that the query names, from itself upwards.
+///
+/// # Safety
+/// Called by the planner's hook.
+unsafe fn members(root: &pg_sys::PlannerInfo, rel: &pg_sys::RelOptInfo) -> Vec<*mut pg_sys::AppendRelInfo> {
+    let mut members = Vec::new();
+    let mut relid = rel.relid;
+    while !root.append_rel_array.is_null() {
+        // SAFETY: the array is as long as that of the tables; an entry is null or valid.
+        unsafe {
+            let member = *root.append_rel_array.add(relid as usize);
+            if member.is_null() {
+                break;
+            }
+            relid = (*member).parent_relid;
+            members.push(member);
+        }
+    }
+    members
 }
 
 /// Replaces comparisons of `hamming` by `near_dup`.
 struct Rewriter {
     hamming: pg_sys::Oid,
     root: *mut pg_sys::PlannerInfo,
+    /// The table that is being looked up; it is not yet in the planner's array.
+    rel: *mut pg_sys::RelOptInfo,
+    members: Vec<*mut pg_sys::AppendRelInfo>,
 }
 
 impl Rewriter {
-    /// What has to be replaced when `rel` is looked up.
+    /// What has to be replaced when the table is looked up.
     ///
     /// # Safety
     /// Called by the planner's hook.
-    unsafe fn table(&self, root: &pg_sys::PlannerInfo, rel: &pg_sys::RelOptInfo) {
+    unsafe fn table(&self) {
         // SAFETY: arrays of the planner are as long as it says, from 1; a node's tag says what it is.
         unsafe {
-            let entry = |at: u32| *root.simple_rel_array.add(at as usize);
-            if rel.reloptkind == pg_sys::RelOptKind::RELOPT_BASEREL {
-                let is_table = |other: *mut pg_sys::RelOptInfo| {
-                    !other.is_null()
-                        && !std::ptr::eq(other, rel)
-                        && (*other).reloptkind == pg_sys::RelOptKind::RELOPT_BASEREL
-                        && (*other).rtekind == pg_sys::RTEKind::RTE_RELATION
-                };
-                // The first table of the query: its conditions are those of all.
-                if !(1..root.simple_rel_array_size as u32).any(|at| is_table(entry(at))) {
-                    self.joins((*root.parse).jointree.cast());
+            let (root, rel) = (&*self.root, &*self.rel);
+            if self.members.is_empty() {
+                let jointree = (*root.parse).jointree.cast();
+                if self.all_known(jointree) {
+                    self.joins(jointree);
                 }
-            } else if !root.append_rel_array.is_null() {
-                // A member of UNION ALL: the conditions are already those of the whole, and about to be copied.
-                let member = *root.append_rel_array.add(rel.relid as usize);
-                if !member.is_null() {
-                    let whole = entry((*member).parent_relid);
-                    if !whole.is_null() && (*whole).rtekind == pg_sys::RTEKind::RTE_SUBQUERY {
-                        self.distributed((*whole).baserestrictinfo);
-                        self.distributed((*whole).joininfo);
+            }
+            for (level, &member) in self.members.iter().enumerate() {
+                if let Some(whole) = (*root.simple_rel_array.add((*member).parent_relid as usize)).as_ref() {
+                    if level == 0 {
+                        self.condition(whole.baserestrictinfo.cast());
                     }
+                    self.condition(whole.joininfo.cast());
                 }
             }
             // Conditions of row-level security, and of partial indexes, which are compared with those of the query.
@@ -106,6 +129,47 @@ impl Rewriter {
             self.condition((*table).securityQuals.cast());
             for index in PgList::<pg_sys::IndexOptInfo>::from_pg(rel.indexlist).iter_ptr() {
                 self.condition((*index).indpred.cast());
+            }
+        }
+    }
+
+    /// Whether all tables of a tree of joins have been looked up.
+    ///
+    /// # Safety
+    /// A node of the join tree of a query that is being planned, or null.
+    unsafe fn all_known(&self, node: *mut pg_sys::Node) -> bool {
+        // SAFETY: the caller's promise; a node's tag says what it is.
+        unsafe {
+            if node.is_null() {
+                return true;
+            }
+            pg_sys::check_stack_depth();
+            if is_a(node, pg_sys::NodeTag::T_FromExpr) {
+                let from = &*node.cast::<pg_sys::FromExpr>();
+                PgList::<pg_sys::Node>::from_pg(from.fromlist).iter_ptr().all(|item| self.all_known(item))
+            } else if is_a(node, pg_sys::NodeTag::T_JoinExpr) {
+                let join = &*node.cast::<pg_sys::JoinExpr>();
+                self.all_known(join.larg) && self.all_known(join.rarg)
+            } else {
+                let at = (*node.cast::<pg_sys::RangeTblRef>()).rtindex as usize;
+                let is_table =
+                    (**(*self.root).simple_rte_array.add(at)).rtekind == pg_sys::RTEKind::RTE_RELATION;
+                !is_table || !self.known(at as u32).is_null()
+            }
+        }
+    }
+
+    /// What the planner knows of a table, or null.
+    ///
+    /// # Safety
+    /// A number of a table of the query that is being planned.
+    unsafe fn known(&self, table: u32) -> *mut pg_sys::RelOptInfo {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if (*self.rel).relid == table {
+                self.rel
+            } else {
+                *(*self.root).simple_rel_array.add(table as usize)
             }
         }
     }
@@ -155,27 +219,17 @@ impl Rewriter {
                 }
             } else if is_a(node, pg_sys::NodeTag::T_BoolExpr) {
                 self.condition((*node.cast::<pg_sys::BoolExpr>()).args.cast());
+            } else if is_a(node, pg_sys::NodeTag::T_RestrictInfo) {
+                let info = &mut *node.cast::<pg_sys::RestrictInfo>();
+                // Of one with two sides the planner has noted what they are.
+                if !info.can_join {
+                    info.clause = self.condition(info.clause.cast()).cast();
+                    info.orclause = self.condition(info.orclause.cast()).cast();
+                }
             } else if is_a(node, pg_sys::NodeTag::T_OpExpr) {
                 return self.comparison(&*node.cast()).unwrap_or(node);
             }
             node
-        }
-    }
-
-    /// Conditions that have been distributed.
-    ///
-    /// # Safety
-    /// A list of `RestrictInfo`.
-    unsafe fn distributed(&self, conditions: *mut pg_sys::List) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            for condition in PgList::<pg_sys::RestrictInfo>::from_pg(conditions).iter_ptr() {
-                let condition = &mut *condition;
-                // Those with OR are there twice; they stay as they are.
-                if condition.orclause.is_null() {
-                    condition.clause = self.condition(condition.clause.cast()).cast();
-                }
-            }
         }
     }
 
@@ -198,33 +252,21 @@ impl Rewriter {
             let fingerprints = self.call(distance)?;
             let limit = limit_of(limit, below)?;
             let (one, other) = (fingerprints.get_ptr(0)?, fingerprints.get_ptr(1)?);
-            if !(self.of_one_table(one, other, limit) || self.of_one_table(other, one, limit)) {
+            if !(self.searchable(one, other, limit) || self.searchable(other, one, limit)) {
                 return None;
             }
             let types = [pg_sys::INT8OID, pg_sys::INT8OID, pg_sys::INT4OID];
             let near_dup = function_beside(self.hamming, c"near_dup", &types)?;
-            let mut with_limit = PgList::<pg_sys::Node>::new();
-            with_limit.push(one);
-            with_limit.push(other);
-            with_limit.push(limit);
-            let call = pg_sys::makeFuncExpr(
-                near_dup,
-                pg_sys::BOOLOID,
-                with_limit.into_pg(),
-                pg_sys::InvalidOid,
-                pg_sys::InvalidOid,
-                pg_sys::CoercionForm::COERCE_EXPLICIT_CALL,
-            );
-            Some(call.cast())
+            // The query has not named it.
+            may_call(self.root, near_dup).then(|| call(near_dup, pg_sys::BOOLOID, &[one, other, limit]))
         }
     }
 
-    /// Whether an index on `fingerprint` can be searched: it is of one table, of which query and limit are not. Other
-    /// comparisons stay, because an index on the distance itself may serve them.
+    /// Whether an index on `fingerprint` can be searched: a table has one, and query and limit are not of that table.
     ///
     /// # Safety
     /// Expressions of the planner.
-    unsafe fn of_one_table(
+    unsafe fn searchable(
         &self,
         fingerprint: *mut pg_sys::Node,
         query: *mut pg_sys::Node,
@@ -237,6 +279,27 @@ impl Rewriter {
             pg_sys::bms_get_singleton_member(tables(fingerprint), &mut table)
                 && !pg_sys::bms_is_member(table, tables(query))
                 && !pg_sys::bms_is_member(table, tables(limit))
+                && self.is_indexed(fingerprint, table as u32)
+        }
+    }
+
+    /// Whether `table` has a `banding` index on an expression of it: itself, or where it is one that the table being
+    /// looked up is a member of, that member.
+    ///
+    /// # Safety
+    /// An expression of the planner, of that table alone.
+    unsafe fn is_indexed(&self, fingerprint: *mut pg_sys::Node, table: u32) -> bool {
+        // SAFETY: the caller's promise; the members' levels are applied from the table downwards.
+        unsafe {
+            let Some(level) = self.members.iter().position(|&member| (*member).parent_relid == table) else {
+                return has_index(self.root, self.known(table), fingerprint);
+            };
+            let mut fingerprint = fingerprint;
+            for member in self.members[..=level].iter().rev() {
+                let mut member = *member;
+                fingerprint = pg_sys::adjust_appendrel_attrs(self.root, fingerprint, 1, &mut member);
+            }
+            has_index(self.root, self.rel, fingerprint)
         }
     }
 
@@ -261,6 +324,25 @@ impl Rewriter {
     }
 }
 
+/// Whether a table has a `banding` index on an expression of it. One that has members is asked through them.
+///
+/// # Safety
+/// What the planner knows of a table, or null; an expression of the planner.
+unsafe fn has_index(
+    root: *mut pg_sys::PlannerInfo,
+    rel: *mut pg_sys::RelOptInfo,
+    fingerprint: *mut pg_sys::Node,
+) -> bool {
+    // SAFETY: the caller's promise; the planner lists only indexes that are valid.
+    unsafe {
+        let Some(rel) = rel.as_ref() else { return false };
+        !(**(*root).simple_rte_array.add(rel.relid as usize)).inh
+            && PgList::<pg_sys::IndexOptInfo>::from_pg(rel.indexlist)
+                .iter_ptr()
+                .any(|index| is_banding(index) && pg_sys::match_index_to_operand(fingerprint, 0, index))
+    }
+}
+
 /// The function of an operator, which the planner does not fill in where it negates one.
 ///
 /// # Safety
@@ -273,8 +355,7 @@ unsafe fn function_of(operator: &pg_sys::OpExpr) -> pg_sys::Oid {
     unsafe { pg_sys::get_opcode(operator.opno) }
 }
 
-/// The distance that a limit allows: the limit itself, or one less where the distance must be below it. Only a constant
-/// can be changed to another number or type.
+/// The distance that a limit allows, as an integer: the limit itself, or one less where the distance must be below it.
 ///
 /// # Safety
 /// An expression of type smallint, integer or bigint.
@@ -286,7 +367,7 @@ unsafe fn limit_of(limit: *mut pg_sys::Node, below: bool) -> Option<*mut pg_sys:
             return Some(limit);
         }
         if !is_a(limit, pg_sys::NodeTag::T_Const) {
-            return None;
+            return limit_at_run_time(limit, typoid, below);
         }
         let constant = &*limit.cast::<pg_sys::Const>();
         let value = match typoid {
@@ -297,8 +378,77 @@ unsafe fn limit_of(limit: *mut pg_sys::Node, below: bool) -> Option<*mut pg_sys:
             _ => return None,
         };
         // All limits below 0 are met by nothing, all from 64 on by everything.
-        let value = value.saturating_sub(i64::from(below)).clamp(-1, 64);
-        let value = pg_sys::Datum::from(value as i32);
-        Some(pg_sys::makeConst(pg_sys::INT4OID, -1, pg_sys::InvalidOid, 4, value, false, true).cast())
+        Some(integer(value.saturating_sub(i64::from(below)).clamp(-1, 64) as i32))
+    }
+}
+
+/// [`limit_of`] for a limit that is not known yet, such as a parameter of a generic plan: with functions that are NULL for
+/// NULL, and cannot overflow.
+///
+/// # Safety
+/// An expression of that type.
+unsafe fn limit_at_run_time(
+    limit: *mut pg_sys::Node,
+    typoid: pg_sys::Oid,
+    below: bool,
+) -> Option<*mut pg_sys::Node> {
+    // SAFETY: the caller's promise; the functions are PostgreSQL's, with the arguments that they have.
+    unsafe {
+        let function =
+            |number: u32, result, arguments: &[_]| call(pg_sys::Oid::from(number), result, arguments);
+        let limit = match typoid {
+            pg_sys::INT2OID => function(pg_sys::F_INT4_INT2, pg_sys::INT4OID, &[limit]),
+            pg_sys::INT4OID => limit,
+            pg_sys::INT8OID => {
+                let least = function(pg_sys::F_INT8LARGER, typoid, &[limit, bigint(-1)]);
+                let limit = function(pg_sys::F_INT8SMALLER, typoid, &[least, bigint(65)]);
+                function(pg_sys::F_INT4_INT8, pg_sys::INT4OID, &[limit])
+            }
+            _ => return None,
+        };
+        if !below {
+            return Some(limit);
+        }
+        let limit = function(pg_sys::F_INT4LARGER, pg_sys::INT4OID, &[limit, integer(0)]);
+        Some(function(pg_sys::F_INT4MI, pg_sys::INT4OID, &[limit, integer(1)]))
+    }
+}
+
+/// A call of a function of that result.
+///
+/// # Safety
+/// Arguments of the function's types.
+unsafe fn call(
+    function: pg_sys::Oid,
+    result: pg_sys::Oid,
+    arguments: &[*mut pg_sys::Node],
+) -> *mut pg_sys::Node {
+    let mut list = PgList::<pg_sys::Node>::new();
+    for &argument in arguments {
+        list.push(argument);
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        pg_sys::makeFuncExpr(
+            function,
+            result,
+            list.into_pg(),
+            pg_sys::InvalidOid,
+            pg_sys::InvalidOid,
+            pg_sys::CoercionForm::COERCE_EXPLICIT_CALL,
+        )
+        .cast()
+    }
+}
+
+/// A constant of type `integer`.
+///
+/// # Safety
+/// Called while planning.
+unsafe fn integer(value: i32) -> *mut pg_sys::Node {
+    // SAFETY: the caller's promise; integer is passed by value.
+    unsafe {
+        pg_sys::makeConst(pg_sys::INT4OID, -1, pg_sys::InvalidOid, 4, pg_sys::Datum::from(value), false, true)
+            .cast()
     }
 }

@@ -1,7 +1,6 @@
 //! Fingerprints: `simhash` in its four forms and `simhash_features`.
 
 mod aggregate;
-mod distance;
 mod explain;
 mod trigger;
 mod tsvector;

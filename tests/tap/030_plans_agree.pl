@@ -156,7 +156,11 @@ sub draw
 		my ($q, $known) = (simple($table, 1), one_of(@{ $known{$table} }, 'NULL'));
 		$q->{$_} =~ s/test\.flip\([^)]*\)|\(-?\d+\)::bigint/\$1/g foreach qw(query full);
 		my $mode = one_of('force_generic_plan', 'force_custom_plan');
-		$q->{query} = "SET plan_cache_mode = $mode; PREPARE p(bigint) AS $q->{query}; EXECUTE p($known); DEALLOCATE p; RESET plan_cache_mode";
+		# A limit too, of any integer type.
+		my ($type, $limit) = (one_of('integer', 'bigint', 'smallint'), one_of(-1, 0, 1, 5, 8, 20, 64, 65, -32768, 32767, 'NULL'));
+		$q->{$_} =~ s{(/\*\+0\*/ (?:<|<=|>) )[-\w]+(?: \+ \d+)?(?:::\w+)?(?![\w(])}{$1\$2}g foreach qw(query full);
+		$q->{query} = "SET plan_cache_mode = $mode; PREPARE p(bigint, $type) AS $q->{query}; EXECUTE p($known, $limit); DEALLOCATE p; RESET plan_cache_mode";
+		$q->{full} =~ s/\$2/($limit)::$type/g;
 		$q->{full} =~ s/\$1/($known)::bigint/g;
 		return $q;
 	}
