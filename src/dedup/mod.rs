@@ -13,6 +13,7 @@ mod suggest;
 use crate::pg::Output;
 use crate::pg::host::unwrap_or_raise;
 use crate::pg::progress::Progress;
+use crate::pg::raise;
 use crate::pg::spi::for_each_of_query;
 use crate::pg::spill::TempFile;
 use crate::pg::values::ValueType;
@@ -26,8 +27,8 @@ use dedup_core::memory::{OrRaise, Room, collect, filled};
 use dedup_core::similarity::jaccard;
 use input::{Input, Kind};
 use options::{DEDUP, Options};
-use pgrx::JsonB;
 use pgrx::prelude::*;
+use pgrx::{JsonB, PgTupleDesc};
 use shape::Shape;
 use source::Source;
 use std::borrow::Cow;
@@ -63,6 +64,29 @@ fn dedup(source: Option<&str>, options: Option<JsonB>, fcinfo: pg_sys::FunctionC
     };
     let groups = Groups { options: &options, first_equal: &first_equal, sets };
     groups.write(&ids, &mut input, output, &progress);
+}
+
+/// `dedup` without options, for statements that this extension writes.
+#[pg_extern(sql = "")]
+fn _dedup(source: Option<&str>, fcinfo: pg_sys::FunctionCallInfo) {
+    // SAFETY: a call's information is what its tag says; the list of columns lives as long as the query.
+    let columns: Vec<pg_sys::Oid> = unsafe {
+        let info = (*fcinfo).resultinfo.cast::<pg_sys::ReturnSetInfo>();
+        let has_columns = !info.is_null()
+            && (*info).type_ == pg_sys::NodeTag::T_ReturnSetInfo
+            && !(*info).expectedDesc.is_null();
+        let columns = has_columns.then(|| PgTupleDesc::from_pg_copy((*info).expectedDesc));
+        columns.iter().flat_map(|columns| columns.iter()).map(|column| column.atttypid).collect()
+    };
+    let right = |id| [id, id, pg_sys::TEXTOID, pg_sys::INT4OID, pg_sys::FLOAT8OID];
+    if !columns.first().is_some_and(|id| columns == right(*id)) {
+        raise(
+            PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+            "_dedup returns an id, a keeper, a stage, a distance and a similarity",
+            "Call dedup.",
+        )
+    }
+    dedup(source, None, fcinfo);
 }
 
 /// Reads all rows. Returns the type of their ids and the hashes of their contents.

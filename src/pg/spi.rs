@@ -163,6 +163,17 @@ pub(crate) fn scalar(sql: &str, arguments: &[Argument]) -> Option<String> {
     query_all(sql, arguments, |row| row.text(0)).into_iter().next().flatten()
 }
 
+/// Does `work`, whose queries read all that is committed now, at any level of isolation.
+pub(crate) fn with_latest_snapshot<R>(work: impl FnOnce() -> R) -> R {
+    // SAFETY: the snapshot is popped again; after an error the end of the transaction does that.
+    unsafe {
+        pg_sys::PushActiveSnapshot(pg_sys::GetLatestSnapshot());
+        let result = work();
+        pg_sys::PopActiveSnapshot();
+        result
+    }
+}
+
 /// The columns of a query, without running it. What would keep it from running
 /// is an error: syntax, names, rights.
 pub(crate) fn describe(query: &str) -> Vec<Column> {

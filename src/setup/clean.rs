@@ -6,7 +6,7 @@ use super::settings::{Settings, table_name};
 use super::table::{primary_key, type_of};
 use crate::dedup::source::Source;
 use crate::pg::catalog::{equality, operator, schema};
-use crate::pg::spi::{execute, for_each};
+use crate::pg::spi::{Argument, execute, for_each, scalar};
 use crate::pg::{Output, raise};
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -20,7 +20,7 @@ fn dedup_clean(tbl: Option<pg_sys::Oid>, dry_run: Option<bool>, fcinfo: pg_sys::
     let call = Call::of(super::needed(tbl));
     let mut output = Output::begin(fcinfo);
     check_id(&call.name, &call.id, call.id_type, output.type_of(0), "dedup_clean(tbl, dry_run");
-    let Call { name, id, equals, dedup, .. } = &call;
+    let Call { name, id, equals, dedup, shown, .. } = &call;
     let id = quote_identifier(id);
     let dry_run = dry_run.unwrap_or(true);
     if !dry_run {
@@ -30,7 +30,7 @@ fn dedup_clean(tbl: Option<pg_sys::Oid>, dry_run: Option<bool>, fcinfo: pg_sys::
     let twice = format!(
         "SELECT 1 FROM {name} AS t GROUP BY t.{id} HAVING pg_catalog.count(*) OPERATOR(pg_catalog.>) 1 LIMIT 1"
     );
-    if execute(&twice, &[]) > 0 {
+    if !call.is_unique() && execute(&twice, &[]) > 0 {
         raise(
             PgSqlErrorCode::ERRCODE_UNIQUE_VIOLATION,
             format!("column {id} of table {name} does not identify rows: a value is there more than once"),
@@ -41,17 +41,15 @@ fn dedup_clean(tbl: Option<pg_sys::Oid>, dry_run: Option<bool>, fcinfo: pg_sys::
     let caught = "d.stage OPERATOR(pg_catalog.=) ANY (ARRAY['exact', 'near']::pg_catalog.text[])";
     let sql = if dry_run {
         let shown = format!(
-            "DELETE FROM {name} t USING {dedup} d WHERE t.{id} = d.id AND d.stage IN ('exact', 'near');"
+            "DELETE FROM {name} t USING {shown} d WHERE t.{id} = d.id AND d.stage IN ('exact', 'near');"
         );
         let code = PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION;
         ErrorReport::new(code, "dry run: no row is deleted", "dedup_clean")
             .set_hint(format!("To delete them: {shown}"))
             .report(PgLogLevel::NOTICE);
-        format!("SELECT d.* FROM {dedup} AS d WHERE {caught}")
+        format!("SELECT d.* FROM {dedup} WHERE {caught}")
     } else {
-        format!(
-            "DELETE FROM {name} AS t USING {dedup} AS d WHERE t.{id} {equals} d.id AND {caught} RETURNING d.*"
-        )
+        format!("DELETE FROM {name} AS t USING {dedup} WHERE t.{id} {equals} d.id AND {caught} RETURNING d.*")
     };
     for_each(&sql, &[], |row| {
         // SAFETY: the columns are those of dedup, which are declared so here.
@@ -64,11 +62,12 @@ fn dedup_clean(tbl: Option<pg_sys::Oid>, dry_run: Option<bool>, fcinfo: pg_sys::
 pub(crate) fn groups_of(source: &Source) -> Option<String> {
     let table = source.table()?.oid();
     Settings::of(table)?;
-    Some(format!("SELECT d.id, d.keeper FROM {} AS d", Call::of(table).dedup))
+    Some(format!("SELECT d.id, d.keeper FROM {}", Call::of(table).dedup))
 }
 
 /// A call of `dedup` of a table.
 struct Call {
+    table: pg_sys::Oid,
     /// The table, quoted.
     name: String,
     /// The column of the ids.
@@ -76,8 +75,10 @@ struct Call {
     id_type: pg_sys::Oid,
     /// The operator by which ids are equal.
     equals: String,
-    /// The call, as SQL.
+    /// The call with its alias `d`, as SQL.
     dedup: String,
+    /// The call as a user writes it.
+    shown: String,
 }
 
 impl Call {
@@ -109,10 +110,35 @@ impl Call {
             let written = pg_sys::format_type_extended(base, -1, pg_sys::FORMAT_TYPE_FORCE_QUALIFY as u16);
             (base, CStr::from_ptr(written).to_string_lossy())
         };
-        let dedup = match base {
-            pg_sys::INT2OID | pg_sys::INT4OID | pg_sys::INT8OID => format!("{tools}.dedup({source})"),
-            _ => format!("{tools}.dedup({source}, NULL, NULL::{type_name})"),
+        let (returned, shown) = match base {
+            pg_sys::INT2OID | pg_sys::INT4OID | pg_sys::INT8OID => {
+                ("pg_catalog.int8".into(), format!("{tools}.dedup({source})"))
+            }
+            _ => {
+                let shown = format!("{tools}.dedup({source}, NULL, NULL::{type_name})");
+                (type_name, shown)
+            }
         };
-        Call { name, id, id_type, equals, dedup }
+        // Not dedup, of which anybody who may create functions beside it can make one that is taken instead.
+        let dedup = format!(
+            "{tools}._dedup({source}::pg_catalog.text) AS d(id {returned}, keeper {returned}, stage pg_catalog.text, \
+             distance pg_catalog.int4, similarity pg_catalog.float8)"
+        );
+        Call { table, name, id, id_type, equals, dedup, shown }
+    }
+
+    /// Whether an index sees to it that no two rows have one id, by the equality of its column.
+    fn is_unique(&self) -> bool {
+        // An index of a table has no rows of the tables that inherit from it, but is there for all partitions.
+        const SQL: &str = "SELECT 't'::pg_catalog.text FROM pg_catalog.pg_index i \
+            JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) i.indrelid \
+            JOIN pg_catalog.pg_attribute a ON a.attrelid OPERATOR(pg_catalog.=) i.indrelid \
+                AND a.attnum OPERATOR(pg_catalog.=) i.indkey[0] \
+            JOIN pg_catalog.pg_opclass o ON o.oid OPERATOR(pg_catalog.=) i.indclass[0] AND o.opcdefault \
+            WHERE i.indrelid OPERATOR(pg_catalog.=) $1 AND a.attname OPERATOR(pg_catalog.=) $2::pg_catalog.name \
+              AND i.indnkeyatts OPERATOR(pg_catalog.=) 1 AND i.indcollation[0] OPERATOR(pg_catalog.=) a.attcollation \
+              AND i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL \
+              AND (c.relkind OPERATOR(pg_catalog.=) 'p' OR NOT c.relhassubclass) LIMIT 1";
+        scalar(SQL, &[Argument::of(self.table), Argument::of(self.id.as_str())]).is_some()
     }
 }

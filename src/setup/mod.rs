@@ -10,7 +10,7 @@ mod settings;
 mod table;
 
 use crate::pg::raise;
-use crate::pg::spi::{execute, scalar};
+use crate::pg::spi::{execute, scalar, with_latest_snapshot};
 pub(crate) use clean::groups_of;
 use pgrx::JsonB;
 use pgrx::prelude::*;
@@ -27,17 +27,21 @@ fn dedup_setup(
 ) -> SetOfIterator<'static, String> {
     let table = needed(tbl);
     let dry_run = dry_run.unwrap_or(false);
-    let name = settings::table_name(table);
     if !dry_run {
         Table::to_set_up(table);
         // Two calls for one table go one after the other; readers and writers go on.
-        execute(&format!("LOCK TABLE {name} IN SHARE UPDATE EXCLUSIVE MODE"), &[]);
+        // SAFETY: any oid can be locked; the end of the transaction unlocks it.
+        unsafe { pg_sys::LockRelationOid(table, pg_sys::ShareUpdateExclusiveLock as i32) };
     }
-    let table = Table::to_set_up(table);
-    let statements = Plan::make(&table, options.map(|json| json.0)).statements();
-    if statements.is_empty() {
-        notice!("table {name} has these settings already: nothing to do");
-    }
+    // The statement may have begun before the other call's end.
+    let statements = with_latest_snapshot(|| {
+        let table = Table::to_set_up(table);
+        let statements = Plan::make(&table, options.map(|json| json.0)).statements();
+        if statements.is_empty() {
+            notice!("table {} has these settings already: nothing to do", table.name);
+        }
+        statements
+    });
     if !dry_run {
         forget_dropped_tables();
         for statement in &statements {

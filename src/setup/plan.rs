@@ -114,13 +114,14 @@ impl<'t> Plan<'t> {
         let column = |name: &String| self.table.column(name).as_text(&self.table.name);
         let columns: Vec<String> = self.columns.iter().map(column).collect();
         match (&columns[..], weights) {
-            ([one], [Value::Null]) => format!("{}.simhash({one})", self.tools),
+            // All arguments, typed: a function that somebody else made with fewer or others would be taken before ours.
+            ([one], [Value::Null]) => format!("{}.simhash({one}, NULL::pg_catalog.jsonb)", self.tools),
             ([one], [weight @ Value::Object(_)]) => {
-                format!("{}.simhash({one}, {})", self.tools, literal(weight))
+                format!("{}.simhash({one}, {}::pg_catalog.jsonb)", self.tools, literal(weight))
             }
             _ => {
                 let weights = literal(&Value::Array(weights.to_vec()));
-                format!("{}.simhash(ARRAY[{}], {weights})", self.tools, columns.join(", "))
+                format!("{}.simhash(ARRAY[{}], {weights}::pg_catalog.jsonb)", self.tools, columns.join(", "))
             }
         }
     }

@@ -180,22 +180,29 @@ fn becomes_text(typoid: pg_sys::Oid) -> bool {
         unsafe { pg_sys::func_volatile(function) as u8 == pg_sys::PROVOLATILE_IMMUTABLE }
     };
     let is_built_in = |function: pg_sys::Oid| function.to_u32() < pg_sys::FirstNormalObjectId;
-    // SAFETY: any pair of types is answered; a type has an output function.
+    // SAFETY: any oid is answered; a type has an output function.
     unsafe {
         let base = pg_sys::getBaseType(typoid);
-        let mut function = pg_sys::InvalidOid;
-        let explicit = pg_sys::CoercionContext::COERCION_EXPLICIT;
-        match pg_sys::find_coercion_pathway(pg_sys::TEXTOID, base, explicit, &mut function) {
-            pg_sys::CoercionPathType::COERCION_PATH_RELABELTYPE => true,
-            pg_sys::CoercionPathType::COERCION_PATH_FUNC => is_built_in(function) && is_immutable(function),
-            pg_sys::CoercionPathType::COERCION_PATH_COERCEVIAIO => {
-                let mut is_varlena = false;
-                pg_sys::getTypeOutputInfo(base, &mut function, &mut is_varlena);
-                is_immutable(function)
+        match way_to_text(base) {
+            (pg_sys::CoercionPathType::COERCION_PATH_RELABELTYPE, _) => true,
+            (pg_sys::CoercionPathType::COERCION_PATH_FUNC, cast) => is_built_in(cast) && is_immutable(cast),
+            (pg_sys::CoercionPathType::COERCION_PATH_COERCEVIAIO, _) => {
+                let (mut output, mut is_varlena) = (pg_sys::InvalidOid, false);
+                pg_sys::getTypeOutputInfo(base, &mut output, &mut is_varlena);
+                is_immutable(output)
             }
             _ => false,
         }
     }
+}
+
+/// How PostgreSQL casts a type that is no domain to text, and by which function if it is by one.
+fn way_to_text(base: pg_sys::Oid) -> (pg_sys::CoercionPathType::Type, pg_sys::Oid) {
+    let mut function = pg_sys::InvalidOid;
+    let explicit = pg_sys::CoercionContext::COERCION_EXPLICIT;
+    // SAFETY: any pair of types is answered.
+    let path = unsafe { pg_sys::find_coercion_pathway(pg_sys::TEXTOID, base, explicit, &mut function) };
+    (path, function)
 }
 
 fn columns(table: pg_sys::Oid) -> Vec<Column> {
@@ -334,16 +341,54 @@ unsafe fn constant(node: *mut pg_sys::Node) -> Option<Value> {
     }
 }
 
-/// The one column that an expression reads.
+/// The column whose text an expression is: the column itself, or PostgreSQL's own cast of it.
 ///
 /// # Safety
 /// `node` is an expression over the table's columns.
 unsafe fn column_in(table: &PgRelation, node: *mut pg_sys::Node) -> Option<String> {
-    // SAFETY: the caller's promise; a column that is read has a name.
+    // SAFETY: the caller's promise; nodes are what their tags say, and a column that is read has a name.
     unsafe {
         let found = PgList::<pg_sys::Var>::from_pg(pg_sys::pull_var_clause(node, 0));
         let (variable, 1) = (found.get_ptr(0)?, found.len()) else { return None };
+        let base = pg_sys::getBaseType((*variable).vartype);
+        let (path, function) = way_to_text(base);
+        let cast = relabelled(node, None);
+        let uncast = match path {
+            pg_sys::CoercionPathType::COERCION_PATH_FUNC if is_a(cast, pg_sys::NodeTag::T_FuncExpr) => {
+                let call = &*cast.cast::<pg_sys::FuncExpr>();
+                let arguments = PgList::<pg_sys::Node>::from_pg(call.args);
+                arguments.get_ptr(0).filter(|_| call.funcid == function && arguments.len() == 1)?
+            }
+            pg_sys::CoercionPathType::COERCION_PATH_COERCEVIAIO
+                if is_a(cast, pg_sys::NodeTag::T_CoerceViaIO) =>
+            {
+                (*cast.cast::<pg_sys::CoerceViaIO>()).arg.cast()
+            }
+            _ => cast,
+        };
+        // A domain is its base type. Under another name a value may be another text: -1 as an oid.
+        if relabelled(uncast, Some(base)) != variable.cast() {
+            return None;
+        }
         let name = pg_sys::get_attname(table.oid(), (*variable).varattno, true);
         (!name.is_null()).then(|| CStr::from_ptr(name).to_string_lossy().into_owned())
     }
+}
+
+/// An expression without the relabellings around it, or only those as the type `to`.
+///
+/// # Safety
+/// `node` is an expression.
+unsafe fn relabelled(mut node: *mut pg_sys::Node, to: Option<pg_sys::Oid>) -> *mut pg_sys::Node {
+    // SAFETY: the caller's promise, and what the tag says.
+    unsafe {
+        while is_a(node, pg_sys::NodeTag::T_RelabelType) {
+            let relabel = &*node.cast::<pg_sys::RelabelType>();
+            if to.is_some_and(|to| relabel.resulttype != to) {
+                break;
+            }
+            node = relabel.arg.cast();
+        }
+    }
+    node
 }

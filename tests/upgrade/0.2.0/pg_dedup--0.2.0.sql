@@ -589,6 +589,12 @@ CREATE FUNCTION dedup(source text, options jsonb, id_type anyelement)
 COMMENT ON FUNCTION dedup(text, jsonb, anyelement) IS
     'dedup of ids of another type than bigint: id_type => NULL::uuid';
 
+-- Neither defaults nor a polymorphic argument, which another role's function of the same name would match better.
+CREATE FUNCTION _dedup(source text) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', '_dedup_wrapper'
+    LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000;
+COMMENT ON FUNCTION _dedup(text) IS 'dedup without options, its ids of the type that the list of columns says';
+
 -- The steps of dedup_into: each does the work of one transaction.
 
 CREATE FUNCTION _dedup_into_check() RETURNS void
