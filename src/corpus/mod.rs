@@ -29,7 +29,8 @@ fn dedup_corpus_build(
     query: Option<&str>,
     weights: Option<RecipeArg<TextRecipe>>,
 ) -> String {
-    let (name, query) = (required(name, "name"), required(query, "query"));
+    const CALL: &str = "SELECT dedup_corpus_build('petitions', 'SELECT body FROM petition');";
+    let (name, query) = (required(name, "name", CALL), required(query, "query", CALL));
     check_name(name);
     let recipe = weights.map(|weights| (*weights.0).clone()).unwrap_or_default();
     store_corpus(name, query, CorpusBuilder::new(TextRecipe { corpus: None, max_df: None, ..recipe }), None)
@@ -125,8 +126,9 @@ fn dedup_dictionary_words(
     words: Option<Array<'_, &str>>,
     stop_words: Option<Array<'_, &str>>,
 ) -> String {
-    let words = required(words, "words");
-    store_dictionary(required(name, "name"), words.iter().flatten(), stop_words)
+    const CALL: &str = "SELECT dedup_dictionary_build('own', ARRAY['云上花园', '楚江新区']);";
+    let (name, words) = (required(name, "name", CALL), required(words, "words", CALL));
+    store_dictionary(name, words.iter().flatten(), stop_words)
 }
 
 /// Stores the words of a file in jieba's format as a version. The content is data: nothing in it is
@@ -137,7 +139,9 @@ fn dedup_dictionary_file(
     content: Option<&str>,
     stop_words: Option<Array<'_, &str>>,
 ) -> String {
-    store_dictionary(required(name, "name"), required(content, "content").lines(), stop_words)
+    const CALL: &str = "SELECT dedup_dictionary_build('own', pg_read_file('/path/of/words.txt'));";
+    let (name, content) = (required(name, "name", CALL), required(content, "content", CALL));
+    store_dictionary(name, content.lines(), stop_words)
 }
 
 fn store_dictionary<'a>(

@@ -27,8 +27,8 @@ pub(crate) fn raise_with_detail(
 }
 
 /// The value of an argument; raises an error if it is NULL.
-pub(crate) fn required<T>(argument: Option<T>, name: &str) -> T {
+pub(crate) fn required<T>(argument: Option<T>, name: &str, hint: &str) -> T {
     argument.unwrap_or_else(|| {
-        raise(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{name} must not be null"), "")
+        raise(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{name} must not be null"), hint)
     })
 }
