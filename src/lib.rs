@@ -21,6 +21,7 @@ mod pg;
 mod settings;
 mod setup;
 mod similarity;
+mod source;
 
 pgrx::pg_module_magic!(name, version);
 

@@ -7,7 +7,6 @@ mod into;
 mod near;
 mod options;
 mod shape;
-pub(crate) mod source;
 mod suggest;
 
 use crate::pg::Output;
@@ -19,6 +18,7 @@ use crate::pg::spill::TempFile;
 use crate::pg::values::ValueType;
 use crate::settings::{progress_interval, work_memory};
 use crate::setup::Settings;
+use crate::source::Source;
 use dedup_core::dedup::{Keep, Member, Stage, Standing};
 use dedup_core::exact::EqualTexts;
 use dedup_core::fingerprint::hamming;
@@ -30,7 +30,6 @@ use options::{DEDUP, Options};
 use pgrx::prelude::*;
 use pgrx::{JsonB, PgTupleDesc};
 use shape::Shape;
-use source::Source;
 use std::borrow::Cow;
 use suggest::Sampler;
 
@@ -42,7 +41,7 @@ fn dedup(source: Option<&str>, options: Option<JsonB>, fcinfo: pg_sys::FunctionC
     let output = Output::begin(fcinfo);
     let source = Source::new(source);
     let mut written = DEDUP.written(options.map(|json| json.0));
-    Settings::complete(&source, &mut written);
+    Settings::complete(source.oid(), &mut written);
     let mut options = DEDUP.read(&written);
     let progress = Progress::new("dedup", progress_interval());
     let mut input = Input::new();

@@ -1,12 +1,12 @@
 //! `dedup_suggest`: settings for the texts of a source; `dedup` and the first call of
 //! `dedup_into` take them if they are given none.
 
-use super::source::Source;
 use crate::corpus::raise_recipe;
 use crate::fingerprint::simhash_of;
 use crate::pg::raise;
 use crate::pg::spi::for_each_of_query;
 use crate::settings::{memory_limit, within_memory_limit};
+use crate::source::Source;
 use dedup_core::dedup::Written;
 use dedup_core::evaluate::{Background, Profile, TextKind};
 use dedup_core::features::TextRecipe;

@@ -1,12 +1,12 @@
 //! `near_dup_calibrate`: the distribution of distances in a table, and what distance it allows.
 
-use super::{each_pair, key, refuse_columns};
-use crate::dedup::source::Source;
+use super::{each_pair, key};
+use crate::pg::Values;
 use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::pg::spi::for_each_of_query;
-use crate::pg::{Column, Values};
 use crate::settings::{progress_interval, threads, within_memory_limit, work_memory};
+use crate::source::{FINGERPRINTS, Source, two_columns};
 use dedup_core::evaluate::{self, Background, Calibration};
 use dedup_core::fingerprint::hamming;
 use dedup_core::groups::Settings;
@@ -83,7 +83,7 @@ fn near_dup_calibrate(
 fn fingerprints(query: &str, mut truth: Option<&mut TruePairs>) -> Vec<u64> {
     let mut prints = Vec::new();
     for_each_of_query(query, |columns| {
-        let typoid = fingerprint_columns(columns);
+        let typoid = two_columns(columns, |fp| fp.typoid == pg_sys::INT8OID, "bigint", FINGERPRINTS).typoid;
         let (prints, truth) = (&mut prints, &mut truth);
         move |row: &Values<'_>| {
             let (Some(_), Some(fp)) = (row.get(0), row.bigint(1)) else { return };
@@ -100,19 +100,6 @@ fn fingerprints(query: &str, mut truth: Option<&mut TruePairs>) -> Vec<u64> {
         }
     });
     prints
-}
-
-/// The type of the id, if the columns are (id, fingerprint).
-fn fingerprint_columns(columns: &[Column]) -> pg_sys::Oid {
-    let hint = "The query returns two columns: the row's id and its fingerprint (bigint).";
-    match columns {
-        [id, fp] if fp.typoid == pg_sys::INT8OID => id.typoid,
-        [_, fp] => refuse_columns(
-            format!("column \"{}\" of the query is {}, not bigint", fp.name, fp.type_name()),
-            hint,
-        ),
-        _ => refuse_columns(format!("the query returns {} columns, not 2", columns.len()), hint),
-    }
 }
 
 /// True pairs, each once, and the fingerprints of their rows.

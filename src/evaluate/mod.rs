@@ -2,11 +2,11 @@
 
 mod calibrate;
 
-use crate::dedup::source::Source;
 use crate::pg::spi::for_each_of_query;
 use crate::pg::{Values, raise};
 use crate::settings::within_memory_limit;
 use crate::setup::groups_of;
+use crate::source::Source;
 use dedup_core::evaluate::{Labels, PairSet};
 use dedup_core::memory::{self, OrRaise};
 use pgrx::prelude::*;
@@ -51,7 +51,7 @@ fn each_pair(query: &str, mut each: impl FnMut(String, String)) {
 /// settings the groups that `dedup` finds. Both sides share the limit of memory, of which `bytes` are taken.
 fn pair_set(source: &str, name: &str, are: &str, bytes: &mut usize) -> PairSet {
     let source = Source::new(Some(source));
-    let groups = groups_of(&source);
+    let groups = source.oid().and_then(groups_of);
     let are = if groups.is_some() { "groups" } else { are };
     let mut set = match are {
         "pairs" => PairSet::default(),

@@ -10,6 +10,7 @@ use crate::pg::{Record, Row, raise};
 use dedup_core::features::{Bag, Extractor, FieldsRecipe, RowRecipe, TextRecipe};
 use dedup_core::fingerprint::SimHash;
 use dedup_core::hash::city64;
+pub(crate) use explain::by_column as explain_by_column;
 use pgrx::prelude::*;
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,13 +1,13 @@
 //! `near_dup_pairs`: all pairs of rows of a source whose fingerprints are near.
 
-use super::checked_distance;
-use crate::dedup::source::Source;
+use super::{PairRows, checked_distance};
+use crate::pg::Output;
 use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::pg::spi::{for_each_of_query, refuse_row_without_id};
 use crate::pg::values::{Ids, ValueType};
-use crate::pg::{Column, Output, raise};
 use crate::settings::{progress_interval, threads, work_memory};
+use crate::source::{FINGERPRINTS, Source, two_columns};
 use dedup_core::groups::{Pairs, Settings};
 use pgrx::prelude::*;
 
@@ -19,7 +19,7 @@ const DISTANCE: i32 = 3;
 /// an id are different rows.
 #[pg_extern(sql = "")]
 fn near_dup_pairs(source: Option<&str>, distance: Option<i32>, fcinfo: pg_sys::FunctionCallInfo) {
-    let mut output = Output::begin(fcinfo);
+    let output = Output::begin(fcinfo);
     let query = Source::new(source).fingerprints();
     let distance = checked_distance(distance.or(Some(DISTANCE)), "distance");
     let progress = Progress::new("near_dup_pairs", progress_interval());
@@ -28,7 +28,7 @@ fn near_dup_pairs(source: Option<&str>, distance: Option<i32>, fcinfo: pg_sys::F
     let mut pairs = Pairs::new(Settings { distance, memory: work_memory(), threads: threads() });
     let mut ids = None;
     for_each_of_query(&query, |columns| {
-        check(columns);
+        two_columns(columns, |fp| fp.base_type() == pg_sys::INT8OID, "bigint", FINGERPRINTS);
         let of = ValueType::of_result(&columns[0], output.type_of(0), "near_dup_pairs(source, distance");
         let (ids, pairs, host, progress) = (ids.insert(Ids::new(of)), &mut pairs, &mut host, &progress);
         move |row| {
@@ -40,33 +40,13 @@ fn near_dup_pairs(source: Option<&str>, distance: Option<i32>, fcinfo: pg_sys::F
             unwrap_or_raise(pairs.add(number, fp.value() as u64, host));
         }
     });
-    let Some(mut ids) = ids else { return };
-    progress.stage("finding pairs", "pairs", None);
-    let mut count = 0u64;
+    let Some(ids) = ids else { return };
+    let mut rows = PairRows::new(ids, output, &progress);
     let found = pairs.finish(&mut host, |pair| {
-        count += 1;
-        progress.step();
-        let [a, b] = ids.pair(pair.a, pair.b);
         // SAFETY: declared as two ids of the type that they are made of, integer.
-        unsafe { output.add([Some(a), Some(b), (pair.distance as i32).into_datum()]) };
+        unsafe { rows.add(pair.a, pair.b, (pair.distance as i32).into_datum()) };
         Ok(true)
     });
     unwrap_or_raise(found);
-    progress.end(&format!("{count} pairs"));
-}
-
-/// Raises an error if the columns are not (id, fp).
-fn check(columns: &[Column]) {
-    let refuse = |what: String| -> ! {
-        raise(
-            PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
-            what,
-            "The query returns two columns: the row's id and its fingerprint (bigint).",
-        )
-    };
-    match columns {
-        [_, fp] if fp.base_type() == pg_sys::INT8OID => {}
-        [_, fp] => refuse(format!("column \"{}\" of the query is {}, not bigint", fp.name, fp.type_name())),
-        _ => refuse(format!("the query returns {} columns, not 2", columns.len())),
-    }
+    rows.end();
 }

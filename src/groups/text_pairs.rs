@@ -1,14 +1,17 @@
 //! `near_dup_text_pairs`: all pairs of similar texts of a source, found exactly.
 
-use crate::dedup::source::{Source, Wanted};
+use super::PairRows;
 use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::pg::spi::{for_each_of_query, refuse_row_without_id};
 use crate::pg::values::{Ids, ValueType};
 use crate::pg::{Column, Output, raise};
 use crate::settings::{progress_interval, work_memory};
+use crate::source::{Source, Wanted, two_columns};
 use dedup_core::similarity::SimilarPairs;
 use pgrx::prelude::*;
+
+const HINT: &str = "The query returns two columns: the row's id and its text. Cast the text to text.";
 
 /// The longest text, in bytes: its n-grams are sorted in one pass.
 const LONGEST: usize = 16 << 20;
@@ -27,7 +30,7 @@ fn near_dup_text_pairs(
     n: Option<i32>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) {
-    let mut output = Output::begin(fcinfo);
+    let output = Output::begin(fcinfo);
     let source = Source::new(source);
     let (similarity, n) = (similarity.unwrap_or(SIMILARITY), n.unwrap_or(N));
     if !(similarity > 0.0 && similarity <= 1.0) {
@@ -50,7 +53,8 @@ fn near_dup_text_pairs(
     progress.stage("reading", "rows", None);
     let mut ids = None;
     for_each_of_query(&source.texts(&Wanted::default()), |columns| {
-        check(columns);
+        let fits = |content: &Column| content.is_text() || content.is_padded_text();
+        two_columns(columns, fits, "text", HINT);
         let of =
             ValueType::of_result(&columns[0], output.type_of(0), "near_dup_text_pairs(source, similarity, n");
         let (ids, pairs, host, progress) = (ids.insert(Ids::new(of)), &mut pairs, &mut host, &progress);
@@ -66,37 +70,15 @@ fn near_dup_text_pairs(
             unwrap_or_raise(pairs.add(number, &content, host));
         }
     });
-    let Some(mut ids) = ids else { return };
-    progress.stage("finding pairs", "pairs", None);
-    let mut count = 0u64;
+    let Some(ids) = ids else { return };
+    let mut rows = PairRows::new(ids, output, &progress);
     let found = pairs.finish(&mut host, |pair| {
-        count += 1;
-        progress.step();
-        let [a, b] = ids.pair(pair.a, pair.b);
         // SAFETY: declared as two ids of the type that they are made of, double precision.
-        unsafe { output.add([Some(a), Some(b), pair.similarity.into_datum()]) };
+        unsafe { rows.add(pair.a, pair.b, pair.similarity.into_datum()) };
         Ok(true)
     });
     unwrap_or_raise(found);
-    progress.end(&format!("{count} pairs"));
-}
-
-/// Raises an error if the columns are not (id, text).
-fn check(columns: &[Column]) {
-    let refuse = |what: String| -> ! {
-        raise(
-            PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
-            what,
-            "The query returns two columns: the row's id and its text. Cast the text to text.",
-        )
-    };
-    match columns {
-        [_, content] if content.is_text() || content.is_padded_text() => {}
-        [_, content] => {
-            refuse(format!("column \"{}\" of the query is {}, not text", content.name, content.type_name()))
-        }
-        _ => refuse(format!("the query returns {} columns, not 2", columns.len())),
-    }
+    rows.end();
 }
 
 fn refuse_too_long(id: &str, bytes: usize) -> ! {

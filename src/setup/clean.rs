@@ -4,7 +4,6 @@
 use super::find::check_id;
 use super::settings::{Settings, table_name};
 use super::table::{primary_key, type_of};
-use crate::dedup::source::Source;
 use crate::pg::catalog::{equality, operator, schema};
 use crate::pg::spi::{Argument, execute, for_each, scalar};
 use crate::pg::{Output, raise};
@@ -58,9 +57,8 @@ fn dedup_clean(tbl: Option<pg_sys::Oid>, dry_run: Option<bool>, fcinfo: pg_sys::
 }
 
 /// The query for the ids of a table with settings and the groups that `dedup` puts them into;
-/// `None` for another source.
-pub(crate) fn groups_of(source: &Source) -> Option<String> {
-    let table = source.table()?.oid();
+/// `None` for another table.
+pub(crate) fn groups_of(table: pg_sys::Oid) -> Option<String> {
     Settings::of(table)?;
     Some(format!("SELECT d.id, d.keeper FROM {}", Call::of(table).dedup))
 }

@@ -3,6 +3,7 @@
 
 mod choose;
 mod clean;
+mod explain;
 mod find;
 mod options;
 mod plan;

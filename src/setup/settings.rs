@@ -3,7 +3,6 @@
 
 use super::table::{Generated, all_become_text};
 use crate::corpus::{Database, raise_recipe};
-use crate::dedup::source::Source;
 use crate::pg::catalog::schema;
 use crate::pg::spi::{Argument, query_all, scalar};
 use crate::pg::{Record, Values, raise};
@@ -267,8 +266,8 @@ impl Settings {
 
     /// Completes options of `dedup` for a table by its settings, if it has some. Whoever gives a recipe or
     /// names the text asks for fingerprints of it, not for those that are stored.
-    pub(crate) fn complete(source: &Source, written: &mut Written) {
-        let Some(settings) = source.table().and_then(|table| Settings::of(table.oid())) else { return };
+    pub(crate) fn complete(table: Option<pg_sys::Oid>, written: &mut Written) {
+        let Some(settings) = table.and_then(Settings::of) else { return };
         let it = &settings.stored;
         if written.has("weights") || written.has("text") || written.has("fp") {
             written.add("weights", settings.default_recipe());

@@ -2,13 +2,13 @@
 
 use super::super::options::{DEDUP_INTO, Options, Written};
 use super::super::shape::Shape;
-use super::super::source::{Source, Table as SourceTable};
 use super::super::suggest::sample;
 use super::table::{State, Table};
 use crate::pg::catalog::{array_type, equality, operator, quoted};
 use crate::pg::spi::{Argument, check_query, describe, execute, refuse_row_without_id, scalar};
 use crate::pg::{Record, raise};
 use crate::setup::Settings;
+use crate::source::Source;
 use dedup_core::dedup::whole;
 use pgrx::JsonB;
 use pgrx::prelude::*;
@@ -95,7 +95,7 @@ impl Job {
             written = DEDUP_INTO.written(Some(kept.options.clone()));
             options = DEDUP_INTO.read(&written);
         } else if let Source::Table(table) = &source {
-            Settings::complete(&source, &mut written);
+            Settings::complete(source.oid(), &mut written);
             options = DEDUP_INTO.read(&written);
             // A column that is added later must not change what is meant.
             let id = table.id(options.id.as_deref()).as_str();
@@ -222,9 +222,7 @@ fn unended(source: &str) -> &str {
 
 /// Whether a kept source names the table that is named now.
 fn is_same_table(kept: &str, source: &Source) -> bool {
-    let same =
-        |table: &SourceTable| Source::new(Some(kept)).table().is_some_and(|kept| kept.oid() == table.oid());
-    source.table().is_some_and(same)
+    source.oid().is_some_and(|table| Source::new(Some(kept)).oid() == Some(table))
 }
 
 /// The search path of the session, with temporary tables last: one created later must not hide a

@@ -60,7 +60,11 @@ pub(crate) struct Wanted<'a> {
     pub all: bool,
 }
 
-pub(crate) const HINT: &str = "source is the name of a table or a query.";
+/// What a query for fingerprints returns.
+pub(crate) const FINGERPRINTS: &str =
+    "The query returns two columns: the row's id and its fingerprint (bigint).";
+
+const HINT: &str = "source is the name of a table or a query.";
 
 impl Source {
     /// Reads the argument. A text whose first keyword is SELECT, WITH, VALUES or
@@ -136,11 +140,11 @@ impl Source {
         }
     }
 
-    /// The table, if one is named.
-    pub(crate) fn table(&self) -> Option<&Table> {
+    /// The object identifier of the table, if one is named.
+    pub(crate) fn oid(&self) -> Option<pg_sys::Oid> {
         match self {
             Source::Query(_) => None,
-            Source::Table(table) => Some(table),
+            Source::Table(table) => Some(table.oid),
         }
     }
 }
@@ -164,11 +168,6 @@ impl Table {
             raise(PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE, format!("{full_name} is not a table"), HINT)
         }
         Table { oid, name: full_name, columns: columns(oid), primary_key: primary_key(oid) }
-    }
-
-    /// The table's object identifier.
-    pub(crate) fn oid(&self) -> pg_sys::Oid {
-        self.oid
     }
 
     /// The table's settings, if it has some.
@@ -323,6 +322,26 @@ impl Table {
         }
         name
     }
+}
+
+/// Sees to it that a query's columns are an id and one more that `fits`.
+///
+/// # Errors
+/// Raises 42804, with `hint`, if they are not; `wanted` is the type of what fits.
+pub(crate) fn two_columns<'c>(
+    columns: &'c [Column],
+    fits: impl Fn(&Column) -> bool,
+    wanted: &str,
+    hint: &str,
+) -> &'c Column {
+    let what = match columns {
+        [id, other] if fits(other) => return id,
+        [_, other] => {
+            format!("column \"{}\" of the query is {}, not {wanted}", other.name, other.type_name())
+        }
+        _ => format!("the query returns {} columns, not 2", columns.len()),
+    };
+    raise(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, what, hint)
 }
 
 /// The value of a column of type `oid`.

@@ -1,0 +1,22 @@
+//! `simhash_explain` of two rows of a table with settings.
+
+use super::settings::Settings;
+use crate::fingerprint::{bag_of_values, explain_by_column};
+use crate::pg::{Record, raise};
+use pgrx::prelude::*;
+
+/// The features of two rows of a table, by the table's settings.
+#[pg_extern(sql = "")]
+fn simhash_explain_rows(a: Record, b: Record, fcinfo: pg_sys::FunctionCallInfo) {
+    let settings = Settings::of_row(&a);
+    if !settings.is_of(&b) {
+        raise(
+            PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+            "the rows are not of one table",
+            "Give two rows of one table with settings, or weights: simhash_explain(a, b, '{\"title\": 2, \"body\": null}').",
+        )
+    }
+    let recipe = settings.recipe();
+    let bag = |row: &Record| bag_of_values(&settings.values_of(row), &recipe);
+    explain_by_column(&bag(&a), &bag(&b), &recipe, Some(&settings.columns), fcinfo);
+}
