@@ -182,7 +182,7 @@ impl Table {
     /// table has no primary key of one column.
     pub(crate) fn id(&self, named: Option<&str>) -> &String {
         let settings = self.settings();
-        match (named.or(settings.as_deref().and_then(Settings::id)), &self.primary_key[..]) {
+        match (named.or_else(|| settings.as_deref().and_then(Settings::id)), &self.primary_key[..]) {
             (Some(name), _) => &self.column(name).name,
             (None, [name]) => name,
             (None, _) => raise(

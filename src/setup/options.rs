@@ -39,9 +39,15 @@ impl Asked {
         if let Some(unknown) = now.keys().find(|key| !KEYS.contains(&key.as_str())) {
             refuse(format!("unknown option \"{unknown}\""))
         }
+        if let Some(before) = before {
+            ["id", "keep"]
+                .into_iter()
+                .filter(|key| !now.contains_key(*key))
+                .for_each(|key| before.check_column_of(key));
+        }
         let mut options = before.map(|before| before.asked()).unwrap_or_default();
         let is_new = |key: &str| now.get(key).is_some_and(|value| options.get(key) != Some(value));
-        let anew = is_new("columns") || is_new("weights");
+        let anew = is_new("columns") || is_new("weights") || before.is_some_and(|before| !before.fit);
         let mut again = Vec::new();
         for (key, value) in now {
             if value.is_null() {
@@ -124,21 +130,43 @@ impl Asked {
 
     /// Kinds of particulars that near-duplicates must have in common.
     pub fn particulars(&self) -> Option<&Value> {
-        let kinds = self.get("particulars")?;
-        let is_kind = |kind: &Value| ["place", "date", "number"].iter().any(|known| kind == known);
-        if !kinds.as_array().is_some_and(|kinds| kinds.iter().all(is_kind)) {
-            refuse("particulars is not an array of place, date, number")
-        }
-        Some(kinds)
+        let kinds = self.get("particulars");
+        check_particulars(kinds).unwrap_or_else(|error| refuse(error));
+        kinds
     }
 
     /// Which row of a group is kept, as `dedup` has it.
     pub fn keep(&self) -> Option<&Value> {
-        let keep = self.get("keep")?;
-        let is_word = ["first", "last", "longest"].iter().any(|word| keep == word);
-        if !is_word && !keep.get("column").is_some_and(Value::is_string) {
-            refuse("keep is neither first, last, longest nor a column")
+        let keep = self.get("keep");
+        check_keep(keep).unwrap_or_else(|error| refuse(error));
+        keep
+    }
+}
+
+/// Whether kinds of particulars are some.
+pub(super) fn check_particulars(kinds: Option<&Value>) -> Result<(), &'static str> {
+    let is_kind = |kind: &Value| ["place", "date", "number"].iter().any(|known| kind == known);
+    match kinds.is_none_or(|kinds| kinds.as_array().is_some_and(|kinds| kinds.iter().all(is_kind))) {
+        true => Ok(()),
+        false => Err("particulars is not an array of place, date, number"),
+    }
+}
+
+/// Whether a rule for the row that is kept is one.
+pub(super) fn check_keep(keep: Option<&Value>) -> Result<(), &'static str> {
+    let is_known = |(key, value): (&String, &Value)| match key.as_str() {
+        "column" => value.is_string(),
+        "order" => value == "asc" || value == "desc",
+        _ => false,
+    };
+    let is_rule = |keep: &Value| match keep {
+        Value::Object(rule) => rule.contains_key("column") && rule.iter().all(is_known),
+        word => ["first", "last", "longest"].iter().any(|known| word == known),
+    };
+    match keep.is_none_or(is_rule) {
+        true => Ok(()),
+        false => {
+            Err("keep is neither first, last, longest nor a column, with or without its order, asc or desc")
         }
-        Some(keep)
     }
 }

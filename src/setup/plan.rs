@@ -31,7 +31,7 @@ const DEFAULT_FP: &str = "fp";
 
 impl<'t> Plan<'t> {
     pub fn make(table: &'t Table, options: Option<Value>) -> Plan<'t> {
-        let before = Settings::fitting(table.oid);
+        let before = Settings::found(table.oid);
         let asked = Asked::read(options, before.as_ref());
         let mut named = asked.columns().unwrap_or_else(|| match &before {
             Some(before) if !asked.anew => {
@@ -54,7 +54,12 @@ impl<'t> Plan<'t> {
             refuse("columns names a column twice")
         }
         let (columns, weights): (Vec<_>, Vec<_>) = named.into_iter().unzip();
-        let fp = asked.name("fp").unwrap_or(DEFAULT_FP).to_owned();
+        let kept = before.as_ref().filter(|_| !asked.is_again("fp")).map(Settings::fp);
+        let fp = asked.name("fp").or(kept).unwrap_or(DEFAULT_FP).to_owned();
+        table.check_new_name(&fp);
+        if asked.name("id").is_none() {
+            table.check_key();
+        }
         if columns.contains(&fp) {
             refuse(format!("\"{fp}\" is to hold the fingerprint and cannot count for it"))
         }
@@ -134,7 +139,7 @@ impl<'t> Plan<'t> {
         let mut statements = Vec::new();
         let fp = quote_identifier(&self.fp);
         if found.as_ref() != Some(&wanted) {
-            let old = self.before.as_ref().map(|before| before.fp());
+            let old = self.before.as_ref().filter(|before| before.fit).map(Settings::fp);
             if old != Some(self.fp.as_str()) && self.table.columns.iter().any(|column| column.name == self.fp)
             {
                 raise(
@@ -171,6 +176,7 @@ impl<'t> Plan<'t> {
         let Some(before) = &self.before else { return false };
         let stored = before.stored();
         before.asked() == self.asked.options
+            && before.is_as_named()
             && stored.distance == self.choice.distance
             && stored.similarity == self.choice.similarity
             && stored.n == self.choice.n
@@ -178,13 +184,24 @@ impl<'t> Plan<'t> {
     }
 
     fn insert(&self) -> String {
-        const VERSION: &str = "SELECT (pg_catalog.max(s.version) OPERATOR(pg_catalog.+) 1)::pg_catalog.text \
+        const VERSION: &str = "SELECT pg_catalog.max(s.version)::pg_catalog.text \
             FROM {}.dedup_settings AS s WHERE s.tbl::pg_catalog.oid OPERATOR(pg_catalog.=) $1";
-        let version = scalar(&VERSION.replace("{}", &self.tools), &[Argument::of(self.table.oid)]);
+        let last = scalar(&VERSION.replace("{}", &self.tools), &[Argument::of(self.table.oid)]);
+        let last: i32 = last.and_then(|last| last.parse().ok()).unwrap_or(0);
+        let Some(version) = last.checked_add(1) else {
+            raise(
+                PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+                format!(
+                    "version {last} of the settings of table {} is the last one possible",
+                    self.table.name
+                ),
+                "It was not made by dedup_setup: DELETE it FROM dedup_settings.",
+            )
+        };
         let choice = &self.choice;
         let mut columns = vec![
             ("tbl", quote_literal(&self.table.name)),
-            ("version", version.unwrap_or_else(|| "1".to_owned())),
+            ("version", version.to_string()),
             ("options", literal(&Value::Object(self.asked.options.clone()))),
             ("columns", quote_literal(array(&self.columns))),
             ("weights", literal(&Value::Array(self.weights.clone()))),

@@ -1,6 +1,7 @@
 //! The settings of a table as they are now. A session keeps what it has read
 //! until the table or its settings change.
 
+use super::options::{check_keep, check_particulars};
 use super::table::{Generated, all_become_text};
 use crate::corpus::{Database, raise_recipe};
 use crate::pg::catalog::schema;
@@ -22,6 +23,10 @@ pub(crate) struct Settings {
     table: pg_sys::Oid,
     /// The columns that the fingerprint is made of, by their present names.
     pub(crate) columns: Vec<String>,
+    /// The column of the fingerprint, by its present name.
+    fp: String,
+    /// Whether they fit the table; else names are those that were given.
+    pub(super) fit: bool,
     stored: Stored,
 }
 
@@ -43,7 +48,19 @@ pub(super) struct Stored {
     keep: Option<Value>,
     /// There was no text to choose by what was not asked for.
     pub empty: bool,
+    /// They are those of this table, not of a dropped one whose number it got. A restore that keeps triggers from
+    /// running leaves the marks of another database.
+    same: Option<bool>,
+    /// The present names of the columns that they name, by place.
+    now: Vec<Option<String>>,
 }
+
+/// The places of the columns of the fingerprint, of the ids and of `keep`.
+const FP: usize = 0;
+const ID: usize = 1;
+const KEEP: usize = 2;
+/// Those that the fingerprint is made of are the others.
+const COLUMNS: usize = 3;
 
 struct Kept {
     table: u32,
@@ -76,7 +93,7 @@ impl Settings {
     /// that it is a partition of.
     ///
     /// # Errors
-    /// Raises 55000 if they no longer fit the table.
+    /// Raises 55000 if they no longer fit the table, XX001 if they are none that `dedup_setup` makes.
     pub(crate) fn of(table: pg_sys::Oid) -> Option<Rc<Settings>> {
         static REGISTERED: Once = Once::new();
         // SAFETY: the callback stays in memory as long as the process.
@@ -91,9 +108,11 @@ impl Settings {
             return kept;
         }
         let before = CHANGES.get();
-        let stored = Stored::of(table)?;
-        let Some(columns) = stored.columns_now(table) else { stored.refuse(table) };
-        let settings = Rc::new(Settings { table, columns, stored });
+        let settings = Settings::found(table)?;
+        if !settings.fit {
+            settings.refuse()
+        }
+        let settings = Rc::new(settings);
         KEPT.with_borrow_mut(|kept| {
             kept.retain(|it| it.table != table.to_u32() && it.fresh.get());
             // What changed while it was read may have been read too early.
@@ -114,9 +133,83 @@ impl Settings {
             raise(
                 PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
                 format!("table {name} has no settings"),
-                format!("SELECT * FROM dedup_setup({}); makes some.", quote_literal(&name)),
+                format!("SELECT * FROM dedup_setup({}); makes some.", quote_literal(table_name(root(table)))),
             )
         })
+    }
+
+    /// As [`Settings::of`], also if they no longer fit.
+    pub(super) fn found(table: pg_sys::Oid) -> Option<Settings> {
+        let stored = Stored::of(table)?;
+        let (fit, fp, columns) = match stored.fingerprint(table) {
+            Some((fp, columns)) => (true, fp, columns),
+            None if stored.same == Some(false) => return None,
+            None => (false, stored.fp.clone(), stored.columns.clone()),
+        };
+        Some(Settings { table, columns, fp, fit, stored })
+    }
+
+    fn refuse(&self) -> ! {
+        let (name, columns) = (self.table_name(), self.columns.join(", "));
+        raise(
+            PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            format!(
+                "table {name} has changed since its settings were made: its column \"{}\" is no longer the fingerprint of {columns}",
+                self.fp
+            ),
+            format!(
+                "SELECT * FROM dedup_setup({}); sets it up again.",
+                quote_literal(table_name(root(self.table)))
+            ),
+        )
+    }
+
+    /// Refuses a column that has been renamed or dropped since the settings named it: another one may have its name.
+    fn check_name(&self, place: usize) {
+        let Some(name) = self.stored.name(place) else { return };
+        let now = self.stored.now(place, name);
+        if now == Some(name) {
+            return;
+        }
+        let key = if place == ID { "id" } else { "keep" };
+        let setup = quote_literal(table_name(root(self.table)));
+        let (what, hint) = match now {
+            Some(now) => (
+                format!("has been renamed to \"{now}\""),
+                format!("SELECT * FROM dedup_setup({setup}); takes the new name."),
+            ),
+            None => (
+                "is not there any more".to_owned(),
+                format!(
+                    "SELECT * FROM dedup_setup({setup}, '{{\"{key}\": …}}'); names another one, null the default."
+                ),
+            ),
+        };
+        raise(
+            PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            format!(
+                "column \"{name}\" of table {}, which its settings name as {key}, {what}",
+                self.table_name()
+            ),
+            hint,
+        )
+    }
+
+    /// Refuses an option that names a column that is not there any more.
+    pub(super) fn check_column_of(&self, option: &str) {
+        for (place, key) in [(ID, "id"), (KEEP, "keep")] {
+            if key == option && self.stored.name(place).is_some_and(|it| self.stored.now(place, it).is_none())
+            {
+                self.check_name(place);
+            }
+        }
+    }
+
+    /// Whether all columns have the names that the settings say.
+    pub(super) fn is_as_named(&self) -> bool {
+        let is_named =
+            |place| self.stored.name(place).is_none_or(|it| self.stored.now(place, it) == Some(it));
+        self.fp == self.stored.fp && is_named(ID) && is_named(KEEP)
     }
 
     /// The settings of the table that a row is of.
@@ -150,12 +243,6 @@ impl Settings {
             .unwrap_or_default()
     }
 
-    /// As [`Settings::of`], or none if they no longer fit.
-    pub(super) fn fitting(table: pg_sys::Oid) -> Option<Settings> {
-        let stored = Stored::of(table)?;
-        stored.columns_now(table).map(|columns| Settings { table, columns, stored })
-    }
-
     pub(super) fn stored(&self) -> &Stored {
         &self.stored
     }
@@ -179,6 +266,15 @@ impl Settings {
                     std::mem::take(weights).into_iter().map(|(name, it)| (renamed(&name), it)).collect();
             }
             _ => {}
+        }
+        if let Some(Value::String(fp)) = options.get_mut("fp") {
+            fp.clone_from(&self.fp);
+        }
+        if let Some(name) = options.get_mut("keep").and_then(|keep| keep.get_mut("column")) {
+            self.stored.rename(KEEP, name);
+        }
+        if let Some(name) = options.get_mut("id") {
+            self.stored.rename(ID, name);
         }
         options
     }
@@ -216,11 +312,15 @@ impl Settings {
 
     /// The column of the fingerprint.
     pub(crate) fn fp(&self) -> &str {
-        &self.stored.fp
+        &self.fp
     }
 
     /// The column of the ids, if it is not the primary key.
+    ///
+    /// # Errors
+    /// Raises 55000 if it has been renamed or dropped.
     pub(crate) fn id(&self) -> Option<&str> {
+        self.check_name(ID);
         self.stored.id.as_deref()
     }
 
@@ -272,11 +372,14 @@ impl Settings {
         if written.has("weights") || written.has("text") || written.has("fp") {
             written.add("weights", settings.default_recipe());
         } else {
-            written.add("fp", json!(it.fp));
+            written.add("fp", json!(settings.fp));
         }
         written.add("distance", json!(it.distance));
         written.add("similarity", json!(it.similarity));
         written.add("n", json!(it.n));
+        if !written.has("keep") {
+            settings.check_name(KEEP);
+        }
         for (name, value) in [("particulars", &it.particulars), ("keep", &it.keep)] {
             value.iter().for_each(|value| written.add(name, (*value).clone()));
         }
@@ -300,10 +403,16 @@ impl Stored {
     fn of(table: pg_sys::Oid) -> Option<Stored> {
         let sql = format!(
             "SELECT pg_catalog.to_json(s)::pg_catalog.text FROM (\
-                 SELECT s.*, s.tbl::pg_catalog.oid AS \"of\" FROM {}.dedup_settings AS s \
-                 WHERE s.tbl::pg_catalog.oid OPERATOR(pg_catalog.=) $1 \
+                 SELECT s.*, s.tbl::pg_catalog.oid AS \"of\", c.reltype OPERATOR(pg_catalog.=) s.rowtype AS same, \
+                     ARRAY(SELECT (SELECT a.attname::pg_catalog.text FROM pg_catalog.pg_attribute a \
+                         WHERE a.attrelid OPERATOR(pg_catalog.=) c.oid AND a.attnum OPERATOR(pg_catalog.=) p.number \
+                           AND NOT a.attisdropped) \
+                         FROM pg_catalog.unnest(s.places) WITH ORDINALITY AS p(number, n) ORDER BY p.n) AS now \
+                 FROM {}.dedup_settings AS s \
+                 JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) s.tbl::pg_catalog.oid \
+                 WHERE c.oid OPERATOR(pg_catalog.=) $1 \
                     OR s.tbl OPERATOR(pg_catalog.=) pg_catalog.pg_partition_root($1::pg_catalog.regclass) \
-                 ORDER BY s.tbl::pg_catalog.oid OPERATOR(pg_catalog.=) $1 DESC, s.version DESC LIMIT 1) AS s",
+                 ORDER BY c.oid OPERATOR(pg_catalog.=) $1 DESC, s.version DESC LIMIT 1) AS s",
             schema()
         );
         // SAFETY: the snapshot is popped again; after an error the end of the
@@ -314,37 +423,86 @@ impl Stored {
             pg_sys::PopActiveSnapshot();
             row?
         };
-        Some(serde_json::from_str(&row).unwrap_or_else(|error| {
+        let read = serde_json::from_str::<Stored>(&row).map_err(|error| error.to_string());
+        let read = read.and_then(|stored| {
+            check_keep(stored.keep.as_ref())?;
+            check_particulars(stored.particulars.as_ref())?;
+            Ok(stored)
+        });
+        Some(read.unwrap_or_else(|error| {
+            let version = serde_json::from_str::<Value>(&row).map_or(Value::Null, |row| row["version"].clone());
+            let root = table_name(root(table));
             raise(
                 PgSqlErrorCode::ERRCODE_DATA_CORRUPTED,
-                format!("the settings of table {} cannot be read: {error}", table_name(table)),
-                "Run dedup_setup again.",
+                format!("version {version} of the settings of table {root} is none that dedup_setup makes: {error}"),
+                format!(
+                    "Take it away: DELETE FROM {}.dedup_settings WHERE tbl = {}::regclass AND version = {version};",
+                    schema(),
+                    quote_literal(&root)
+                ),
             )
         }))
     }
 
-    /// The names that the columns have now: the fingerprint's own column is made
-    /// of them, whatever they are called. `None` if it is not there, or is made
-    /// by other weights.
-    fn columns_now(&self, table: pg_sys::Oid) -> Option<Vec<String>> {
-        let generated = Generated::of(table, &self.fp)?;
-        let fits = generated.weights == self.weights
-            && generated.columns.len() == self.columns.len()
+    /// The column of the fingerprint and those that it is made of, by the names that they have now: whatever it is
+    /// called, it is made by the weights of the settings. `None` if it is not there.
+    fn fingerprint(&self, table: pg_sys::Oid) -> Option<(String, Vec<String>)> {
+        let of = pg_sys::Oid::from_u32(self.of.parse().ok()?);
+        // Unknown if their names were no longer theirs when the settings were restored.
+        let columns: Option<Vec<String>> = match (self.same, self.now.get(COLUMNS..)) {
+            (Some(true), Some(now)) => now.iter().cloned().collect(),
+            _ => None,
+        };
+        let mut found = Generated::all(of);
+        found.retain(|(_, it)| {
+            it.weights == self.weights
+                && columns
+                    .as_ref()
+                    .map_or(it.columns.len() == self.columns.len(), |columns| *columns == it.columns)
+        });
+        let name = self.now(FP, &self.fp);
+        let made_of = columns.as_ref().unwrap_or(&self.columns);
+        let found = found
+            .iter()
+            .find(|(column, _)| name == Some(column.as_str()))
+            .or_else(|| found.iter().find(|(_, it)| it.columns == *made_of));
+        let (fp, generated) = found?;
+        let fits = Generated::of(table, fp).as_ref() == Some(generated)
             && all_become_text(table, &generated.columns);
-        fits.then_some(generated.columns)
+        fits.then(|| (fp.clone(), generated.columns.clone()))
     }
 
-    fn refuse(&self, table: pg_sys::Oid) -> ! {
-        let (name, columns) = (table_name(table), self.columns.join(", "));
-        raise(
-            PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-            format!(
-                "table {name} has changed since its settings were made: its column \"{}\" is no longer the fingerprint of {columns}",
-                self.fp
-            ),
-            format!("SELECT * FROM dedup_setup({}); sets it up again.", quote_literal(&name)),
-        )
+    /// The name that a column was given.
+    fn name(&self, place: usize) -> Option<&str> {
+        match place {
+            FP => Some(&self.fp),
+            ID => self.id.as_deref(),
+            _ => self.keep.as_ref()?.get("column")?.as_str(),
+        }
     }
+
+    /// The name that a column has now, if it is there; `name` is the one that it was given.
+    fn now<'a>(&'a self, place: usize, name: &'a str) -> Option<&'a str> {
+        match self.same {
+            Some(true) => self.now.get(place)?.as_deref(),
+            _ => Some(name),
+        }
+    }
+
+    /// Follows the column of an option.
+    fn rename(&self, place: usize, option: &mut Value) {
+        if let Some(now) = self.name(place).and_then(|name| self.now(place, name)) {
+            *option = now.into();
+        }
+    }
+}
+
+/// The table that a partition belongs to in the end; any other one itself.
+pub(super) fn root(table: pg_sys::Oid) -> pg_sys::Oid {
+    const SQL: &str =
+        "SELECT pg_catalog.pg_partition_root($1::pg_catalog.regclass)::pg_catalog.oid::pg_catalog.text";
+    let root = scalar(SQL, &[Argument::of(table)]).and_then(|root| root.parse().ok());
+    root.map_or(table, pg_sys::Oid::from_u32)
 }
 
 /// A table's name with its schema, quoted where SQL needs it.

@@ -1,7 +1,7 @@
 //! A table as it is set up: its columns, what they can be cast to, and what a
 //! generated column is made of.
 
-use super::settings::table_name;
+use super::settings::{root, table_name};
 use crate::pg::raise;
 use crate::pg::spi::{Argument, query_all, scalar};
 use pgrx::datum::FromDatum;
@@ -15,8 +15,8 @@ pub(super) struct Table {
     /// With its schema, quoted where SQL needs it.
     pub name: String,
     pub columns: Vec<Column>,
-    /// The primary key, if it is one column.
-    key: Option<String>,
+    /// The columns of the primary key.
+    key: Vec<String>,
 }
 
 pub(super) struct Column {
@@ -47,11 +47,10 @@ impl Table {
         };
         match kind.as_str() {
             "r" | "p" if is_partition == "false" => {}
-            "r" | "p" => wrong_kind(
-                &name,
-                "a table of its own but a partition",
-                "Set up the table that it is a partition of.",
-            ),
+            "r" | "p" => {
+                let hint = format!("Set up the table that it is a partition of, {}.", table_name(root(oid)));
+                wrong_kind(&name, "a table of its own but a partition", &hint)
+            }
             "v" | "m" => wrong_kind(
                 &name,
                 "a table but a view",
@@ -71,7 +70,7 @@ impl Table {
                 format!("A table is set up by its owner, which is {owner}."),
             )
         }
-        Table { oid, name, columns: columns(oid), key: primary_key(oid) }
+        Table { oid, name, columns: columns(oid), key: key_columns(oid) }
     }
 
     /// The column called `name`.
@@ -89,13 +88,48 @@ impl Table {
         })
     }
 
+    /// Refuses what can be the name of no column.
+    ///
+    /// # Errors
+    /// Raises 42701 for that of a system column.
+    pub fn check_new_name(&self, name: &str) {
+        const SQL: &str = "SELECT a.attname::pg_catalog.text FROM pg_catalog.pg_attribute a \
+            WHERE a.attrelid OPERATOR(pg_catalog.=) $1 AND a.attnum OPERATOR(pg_catalog.<) 0 \
+              AND a.attname OPERATOR(pg_catalog.=) $2::pg_catalog.name";
+        if scalar(SQL, &[Argument::of(self.oid), Argument::of(name)]).is_some() {
+            raise(
+                PgSqlErrorCode::ERRCODE_DUPLICATE_COLUMN,
+                format!("\"{name}\" is a system column, which every table has"),
+                "Give the fingerprint another column: '{\"fp\": \"…\"}'.",
+            )
+        }
+    }
+
+    /// Refuses a primary key that is no id.
+    ///
+    /// # Errors
+    /// Raises 42P16 if it is of several columns.
+    pub fn check_key(&self) {
+        if self.key.len() > 1 {
+            raise(
+                PgSqlErrorCode::ERRCODE_INVALID_TABLE_DEFINITION,
+                format!(
+                    "the primary key of table {} is of several columns: {}",
+                    self.name,
+                    self.key.join(", ")
+                ),
+                "Name the column of the ids: '{\"id\": \"…\"}'.",
+            )
+        }
+    }
+
     /// The columns of running text if none is named: the only one of a text type
     /// that is not the key.
     ///
     /// # Errors
     /// Raises 42P16 if there is none, or more than one.
     pub fn text_column(&self) -> &Column {
-        let is_key = |column: &Column| self.key.as_deref() == Some(column.name.as_str());
+        let is_key = |column: &Column| self.key.contains(&column.name);
         let texts: Vec<&Column> =
             self.columns.iter().filter(|column| column.is_text() && !is_key(column)).collect();
         match texts[..] {
@@ -229,14 +263,22 @@ pub(super) fn table_called(name: &str) -> pg_sys::Oid {
         .map_or(pg_sys::InvalidOid, pg_sys::Oid::from_u32)
 }
 
+/// The columns of the primary key of a table.
+fn key_columns(table: pg_sys::Oid) -> Vec<String> {
+    const SQL: &str = "SELECT a.attname::pg_catalog.text FROM pg_catalog.pg_index i, \
+            pg_catalog.generate_series(0, i.indnkeyatts OPERATOR(pg_catalog.-) 1) n \
+        JOIN pg_catalog.pg_attribute a ON a.attrelid OPERATOR(pg_catalog.=) $1 \
+        WHERE a.attnum OPERATOR(pg_catalog.=) i.indkey[n] \
+          AND i.indrelid OPERATOR(pg_catalog.=) $1 AND i.indisprimary ORDER BY n";
+    query_all(SQL, &[Argument::of(table)], |row| row.text(0)).into_iter().flatten().collect()
+}
+
 /// The primary key of a table, if it is one column.
 pub(super) fn primary_key(table: pg_sys::Oid) -> Option<String> {
-    const SQL: &str = "SELECT a.attname::pg_catalog.text FROM pg_catalog.pg_index i \
-        JOIN pg_catalog.pg_attribute a ON a.attrelid OPERATOR(pg_catalog.=) i.indrelid \
-            AND a.attnum OPERATOR(pg_catalog.=) i.indkey[0] \
-        WHERE i.indrelid OPERATOR(pg_catalog.=) $1 AND i.indisprimary \
-          AND i.indnkeyatts OPERATOR(pg_catalog.=) 1";
-    scalar(SQL, &[Argument::of(table)])
+    match <[String; 1]>::try_from(key_columns(table)) {
+        Ok([column]) => Some(column),
+        Err(_) => None,
+    }
 }
 
 /// Whether all of these columns of a table can be read as text.
@@ -274,18 +316,28 @@ pub(super) struct Generated {
 }
 
 impl Generated {
+    /// The column of that name, if it is one.
     pub fn of(table: pg_sys::Oid, column: &str) -> Option<Generated> {
+        Generated::all(table).into_iter().find(|(name, _)| name == column).map(|(_, it)| it)
+    }
+
+    /// All such columns of a table, with their names.
+    pub fn all(table: pg_sys::Oid) -> Vec<(String, Generated)> {
         // SAFETY: the table exists; it is closed again when it is dropped.
         let table = &unsafe { PgRelation::with_lock(table, pg_sys::AccessShareLock as i32) };
         let descriptor = table.tuple_desc();
-        let attribute = descriptor.iter().find(|it| !it.attisdropped && it.name() == column)?;
-        if attribute.attgenerated == 0 {
-            return None;
-        }
+        let columns = descriptor.iter().filter(|it| !it.attisdropped && it.attgenerated != 0);
+        let read = |it: &pg_sys::FormData_pg_attribute| {
+            Some((it.name().to_owned(), Generated::read(table, it.attnum)?))
+        };
+        columns.filter_map(read).collect()
+    }
+
+    fn read(table: &PgRelation, column: i16) -> Option<Generated> {
         // SAFETY: the relation is open and has the column; nodes are what their tags
         // say.
         unsafe {
-            let node = pg_sys::build_column_default(table.as_ptr(), i32::from(attribute.attnum));
+            let node = pg_sys::build_column_default(table.as_ptr(), i32::from(column));
             if node.is_null() || !is_a(node, pg_sys::NodeTag::T_FuncExpr) {
                 return None;
             }

@@ -18,6 +18,7 @@ my $search = "SELECT count(*) FROM dedup_find('busy', (SELECT body FROM busy WHE
 my $asked = q{SELECT s.version, s.options, s.columns, s.weights, s.fp, s.distance, s.similarity, s.n FROM dedup_settings s WHERE s.tbl = 'app.ticket'::regclass ORDER BY s.version;
 	SELECT count(*) FROM app.ticket t, dedup_find(t) f WHERE t.id <= 20;
 	SELECT count(*) FROM dedup_find('app.renamed', (SELECT content FROM app.renamed WHERE id = 3));
+	SELECT id FROM dedup_find('app.moved', (SELECT body FROM app.moved WHERE id = 3)) ORDER BY id;
 	SELECT * FROM dedup_setup('app.ticket', dry_run => true);
 	SELECT * FROM dedup_setup('app.renamed', dry_run => true);};
 
@@ -35,7 +36,17 @@ sub populate
 		INSERT INTO app.renamed SELECT id, subject, body FROM app.ticket;
 		SELECT dedup_setup('app.renamed', '{\"columns\": \"body\"}');
 		ALTER TABLE app.renamed DROP away;
+		SELECT dedup_setup('app.renamed', '{\"id\": \"id\"}');
 		ALTER TABLE app.renamed RENAME body TO content;
+		CREATE TABLE app.moved (gone int, old int, body text);
+		ALTER TABLE app.moved DROP gone;
+		INSERT INTO app.moved SELECT id, body FROM app.ticket;
+		SELECT dedup_setup('app.moved', '{\"id\": \"old\", \"distance\": 3}');
+		ALTER TABLE app.moved RENAME old TO id;
+		ALTER TABLE app.moved RENAME fp TO print;
+		ALTER TABLE app.moved ADD fp text, ADD old int;
+		SELECT dedup_setup('app.moved');
+		ALTER TABLE app.moved RENAME print TO mark;
 		CREATE TABLE app.dropped (id int PRIMARY KEY, body text);
 		SELECT dedup_setup('app.dropped');
 		DROP TABLE app.dropped;");
@@ -63,7 +74,7 @@ for my $schema ('public', 'aaa', 'zzz')
 	$node->safe_psql('postgres', "CREATE DATABASE in_$schema");
 	populate("in_$schema", $schema);
 	my $original = state_of("in_$schema", $schema);
-	like($original, qr/^1\|.*\n2\|\{"columns".*\|8\|[^\n]*\n19\n[1-9]\d*\z/, "$schema: settings are in use, and there is nothing to do");
+	like($original, qr/^1\|.*\n2\|\{"columns".*\|8\|[^\n]*\n19\n[1-9]\d*\n2\n3\z/, "$schema: settings are in use, and there is nothing to do");
 	my @connection = ('-d', $node->connstr("in_$schema"));
 	$node->command_ok([ 'pg_dump', '-Fp', '-f', "$base/$schema.sql", @connection ], "$schema: dump");
 	$node->command_ok([ 'pg_dump', '-Fd', '-j', '2', '-f', "$base/$schema.dir", @connection ], "$schema: dump of a directory");

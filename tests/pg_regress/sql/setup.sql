@@ -100,7 +100,7 @@ SELECT count(*) FROM dedup_find('ticket', 'water');
 ALTER TABLE ticket ADD print bigint;
 SELECT * FROM dedup_setup('ticket', '{"columns": "body", "fp": "print"}');
 ALTER TABLE ticket DROP print;
-SELECT * FROM dedup_setup('ticket', '{"columns": "body", "weights": {"tokens": "words"}, "distance": 10, "similarity": 0.5, "n": 2}');
+SELECT * FROM dedup_setup('ticket', '{"columns": "body", "fp": null, "weights": {"tokens": "words"}, "distance": 10, "similarity": 0.5, "n": 2}');
 -- Settings are taken away by deleting them.
 DELETE FROM dedup_settings WHERE tbl = 'ticket'::regclass;
 SELECT count(*) FROM dedup_find('ticket', 'water');

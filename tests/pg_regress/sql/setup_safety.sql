@@ -84,5 +84,114 @@ INSERT INTO heir VALUES (2, 'd', 'another matter, and the same number');
 SELECT * FROM dedup_clean('keyed', false);
 DROP TABLE keyed CASCADE;
 
+-- Columns with new names: that of the fingerprint is followed, those of the ids and of keep are asked for, whatever has their old names now.
+CREATE TABLE entry (id int, filed int, body text);
+INSERT INTO entry VALUES (1, 1, 'no water since monday in harbour street'), (2, 2, 'no water since monday in harbour street'), (3, 3, 'another matter altogether');
+SELECT count(*) FROM dedup_setup('entry', '{"id": "id", "keep": {"column": "filed", "order": "desc"}, "columns": "body", "weights": {}, "distance": 3, "similarity": 0, "n": 2}');
+SELECT id, keeper, stage FROM dedup('entry');
+ALTER TABLE entry RENAME fp TO print;
+ALTER TABLE entry RENAME id TO number;
+ALTER TABLE entry RENAME filed TO received;
+SELECT * FROM dedup('entry');
+ALTER TABLE entry ADD fp bigint, ADD id int, ADD filed int;
+UPDATE entry SET fp = number, id = 10 - number, filed = -received;
+SELECT * FROM dedup('entry');
+SELECT * FROM dedup_clean('entry', false);
+SELECT * FROM dedup_find('entry', 'no water since monday in harbour street');
+SELECT * FROM dedup('entry', '{"id": "number"}');
+SELECT id, keeper, stage FROM dedup('entry', '{"id": "number", "keep": "first"}');
+SELECT * FROM dedup_setup('entry', dry_run => true);
+SELECT * FROM dedup_setup('entry', '{"distance": 4}');
+SELECT * FROM dedup_setup('entry');
+SELECT id, keeper, stage FROM dedup('entry');
+SELECT id FROM dedup_find('entry', 'no water since monday in harbour street') ORDER BY id;
+SELECT version, options, fp, id, keep FROM dedup_settings ORDER BY version;
+-- A column that is gone is not another one of its name, and no default takes its place unasked.
+ALTER TABLE entry DROP received;
+ALTER TABLE entry ADD received int;
+SELECT * FROM dedup('entry');
+SELECT * FROM dedup_setup('entry', '{"distance": 5}');
+SELECT count(*) FROM dedup_setup('entry', '{"keep": null}');
+ALTER TABLE entry DROP number;
+SELECT * FROM dedup('entry');
+SELECT * FROM dedup_setup('entry');
+SELECT count(*) FROM dedup_setup('entry', '{"id": "id"}');
+SELECT id, keeper, stage FROM dedup('entry');
+-- Another fingerprint in the place of the one that settings are of; what was asked for is asked for again.
+ALTER TABLE entry ADD note text;
+ALTER TABLE entry DROP print, ADD print bigint GENERATED ALWAYS AS (simhash(note, '{}')) STORED;
+SELECT * FROM dedup('entry');
+SELECT * FROM dedup_setup('entry');
+ALTER TABLE entry DROP print;
+SELECT * FROM dedup_setup('entry');
+DROP TABLE entry;
+
+-- The number of a dropped table: settings are not those of the next one that gets it.
+CREATE TABLE gone (id int PRIMARY KEY, body text);
+SELECT count(*) FROM dedup_setup('gone', '{"columns": "body", "weights": {}, "distance": 3, "similarity": 0, "n": 2}');
+CREATE TABLE later (id int PRIMARY KEY, fp text, body text);
+INSERT INTO later VALUES (1, '', 'no water since monday in harbour street');
+ALTER TABLE dedup_settings DISABLE TRIGGER _dedup_guard;
+UPDATE dedup_settings SET tbl = 'later';
+ALTER TABLE dedup_settings ENABLE ALWAYS TRIGGER _dedup_guard;
+SELECT id, stage FROM dedup('later', '{"text": "body"}');
+SELECT * FROM dedup_find('later', 'no water');
+SELECT * FROM dedup_setup('later', '{"columns": "body", "fp": "print", "weights": {}, "distance": 3, "similarity": 0, "n": 2}');
+SELECT id FROM dedup_find('later', 'no water since monday in harbour street');
+DROP TABLE gone, later;
+
+-- Rows that the owner of a table writes by hand.
+CREATE TABLE forged (id int PRIMARY KEY, body text);
+SELECT count(*) FROM dedup_setup('forged', '{"weights": {}, "distance": 3, "similarity": 0, "n": 2}');
+CREATE FUNCTION forge(keep jsonb, particulars jsonb, version int, columns text[] DEFAULT '{body}', weights jsonb DEFAULT '[{}]') RETURNS void LANGUAGE sql AS
+    $$INSERT INTO dedup_settings (tbl, version, options, columns, weights, fp, distance, similarity, n, keep, particulars)
+      VALUES ('forged', version, '{}', columns, weights, 'fp', 3, 0, 2, keep, particulars)$$;
+SELECT forge('5', NULL, 2);
+SELECT * FROM dedup('forged');
+SELECT * FROM dedup_setup('forged');
+DELETE FROM public.dedup_settings WHERE tbl = 'public.forged'::regclass AND version = 2;
+SELECT forge('{"column": "id", "oder": "desc"}', NULL, 2);
+SELECT * FROM dedup('forged');
+DELETE FROM dedup_settings WHERE tbl = 'forged'::regclass AND version = 2;
+SELECT forge(NULL, '5', 2);
+SELECT * FROM dedup_find('forged', 'water');
+DELETE FROM dedup_settings WHERE tbl = 'forged'::regclass AND version = 2;
+SELECT forge(NULL, NULL, 2, ARRAY[NULL]);
+SELECT * FROM dedup_find('forged', 'water');
+DELETE FROM dedup_settings WHERE tbl = 'forged'::regclass AND version = 2;
+SELECT forge(NULL, NULL, 2, '{body}', '["x"]');
+SELECT * FROM dedup_find('forged', 'water');
+DELETE FROM dedup_settings WHERE tbl = 'forged'::regclass AND version = 2;
+SELECT forge(NULL, NULL, 2147483647);
+SELECT count(*) FROM dedup_find('forged', 'water');
+SELECT * FROM dedup_setup('forged', '{"distance": 5}');
+DROP TABLE forged;
+DROP FUNCTION forge;
+
+-- What cannot be set up says so at once, in a dry run as well.
+CREATE TABLE pair (a int, b int, body text, PRIMARY KEY (b, a));
+SELECT * FROM dedup_setup('pair', dry_run => true);
+SELECT count(*) FROM dedup_setup('pair', '{"id": "a", "weights": {}, "distance": 3, "similarity": 0, "n": 2}', dry_run => true);
+SELECT * FROM dedup_setup('pair', '{"id": "a", "fp": "ctid"}', dry_run => true);
+SELECT * FROM dedup_setup('pair', '{"id": "ctid"}', dry_run => true);
+SELECT * FROM dedup_setup('pair', '{"id": "a", "keep": {"column": "b", "oder": "desc"}}', dry_run => true);
+SELECT * FROM dedup_setup('pair', '{"id": "a", "keep": {"column": "b", "order": 1}}', dry_run => true);
+SELECT * FROM dedup_setup('pair', '{"id": "a", "keep": {"order": "desc"}}', dry_run => true);
+DROP TABLE pair;
+-- Of a partition: it is named, and the table to set up.
+CREATE TABLE whole (id int PRIMARY KEY, body text) PARTITION BY RANGE (id);
+CREATE TABLE piece PARTITION OF whole FOR VALUES FROM (0) TO (10);
+SELECT * FROM dedup_find('piece', 'water');
+SELECT * FROM dedup_setup('piece');
+SELECT count(*) FROM dedup_setup('whole', '{"id": "id", "columns": "body", "weights": {}, "distance": 3, "similarity": 0, "n": 2}');
+ALTER TABLE whole RENAME fp TO print;
+ALTER TABLE whole RENAME body TO content;
+SELECT * FROM dedup_find('piece', 'water');
+ALTER TABLE whole RENAME id TO number;
+SELECT * FROM dedup_find('piece', 'water');
+ALTER TABLE whole DROP print;
+SELECT * FROM dedup_find('piece', 'water');
+DROP TABLE whole;
+
 DELETE FROM dedup_settings;
 DROP EXTENSION pg_dedup;

@@ -719,6 +719,8 @@ CREATE TABLE dedup_settings (
     keep jsonb,
     empty boolean NOT NULL DEFAULT false,
     built timestamptz NOT NULL DEFAULT now(),
+    rowtype oid,
+    places smallint[],
     PRIMARY KEY (tbl, version),
     CHECK (jsonb_typeof(options) = 'object' AND jsonb_typeof(weights) = 'array')
 );
@@ -753,8 +755,18 @@ BEGIN
     END IF;
     EXECUTE format('SELECT s.* FROM %I.%I s WHERE s.tbl = $1 AND s.version = $2', TG_TABLE_SCHEMA, TG_TABLE_NAME)
         INTO known USING NEW.tbl, NEW.version;
-    -- Restored again as it is: nothing to do.
-    RETURN CASE WHEN known *= NEW THEN NULL ELSE NEW END;
+    IF known.tbl IS NOT NULL THEN
+        NEW.rowtype := known.rowtype;
+        NEW.places := known.places;
+        -- Restored again as it is: nothing to do.
+        RETURN CASE WHEN known *= NEW THEN NULL ELSE NEW END;
+    END IF;
+    -- The table is told from a later one of the same number by the number of its row type, and columns that are named
+    -- are told from others by theirs. In another database they are other numbers.
+    NEW.rowtype := (SELECT c.reltype FROM pg_class c WHERE c.oid = NEW.tbl);
+    NEW.places := ARRAY(SELECT a.attnum FROM unnest(ARRAY[NEW.fp, NEW.id, NEW.keep ->> 'column'] || NEW.columns) WITH ORDINALITY AS u(name, n)
+        LEFT JOIN pg_attribute a ON a.attrelid = NEW.tbl AND a.attname = u.name AND a.attnum > 0 AND NOT a.attisdropped ORDER BY u.n);
+    RETURN NEW;
 END $body$;
 COMMENT ON FUNCTION _dedup_settings_guard() IS 'keeps versions of settings as they are, and to the owners of their tables';
 CREATE FUNCTION _dedup_settings_changed() RETURNS trigger
