@@ -114,22 +114,26 @@ impl TruePairs {
     fn read(query: &str) -> TruePairs {
         let mut truth = TruePairs::default();
         let mut ids = 0;
-        each_pair(query, |a, b| {
-            truth.numbers.room(2).or_raise();
-            truth.pairs.room(1).or_raise();
-            within_memory_limit(
-                ids + truth.numbers.capacity() * BYTES_PER_ID + truth.pairs.capacity() * BYTES_PER_PAIR,
-            );
-            let [a, b] = [a, b].map(|id| {
-                let (next, bytes) = (truth.numbers.len() as u32, id.len());
-                let number = *truth.numbers.entry(id).or_insert(next);
-                ids += if number == next { bytes } else { 0 };
-                number
-            });
-            if a != b {
-                truth.pairs.insert((a.min(b), a.max(b)));
-            }
-        });
+        each_pair(
+            query,
+            |_| (),
+            |a, b| {
+                truth.numbers.room(2).or_raise();
+                truth.pairs.room(1).or_raise();
+                within_memory_limit(
+                    ids + truth.numbers.capacity() * BYTES_PER_ID + truth.pairs.capacity() * BYTES_PER_PAIR,
+                );
+                let [a, b] = [a, b].map(|id| {
+                    let (next, bytes) = (truth.numbers.len() as u32, id.len());
+                    let number = *truth.numbers.entry(id).or_insert(next);
+                    ids += if number == next { bytes } else { 0 };
+                    number
+                });
+                if a != b {
+                    truth.pairs.insert((a.min(b), a.max(b)));
+                }
+            },
+        );
         truth.prints = memory::filled(None, truth.numbers.len()).or_raise();
         truth
     }

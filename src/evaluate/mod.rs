@@ -3,12 +3,13 @@
 mod calibrate;
 
 use crate::pg::spi::for_each_of_query;
-use crate::pg::{Values, raise};
+use crate::pg::values::{ValueType, WrittenIds};
+use crate::pg::{Column, Output, Values, raise};
 use crate::settings::within_memory_limit;
 use crate::setup::groups_of;
 use crate::source::Source;
 use dedup_core::evaluate::{Labels, PairSet};
-use dedup_core::memory::{self, OrRaise};
+use dedup_core::interrupt::checked;
 use pgrx::prelude::*;
 
 /// An id in a form that can be compared across types: numbers by value (2 equals 2.0), anything
@@ -27,18 +28,19 @@ fn key(row: &Values<'_>, column: usize, typoid: pg_sys::Oid) -> Option<String> {
     })
 }
 
-fn refuse_columns(what: String, hint: &str) -> ! {
-    raise(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, what, hint)
-}
-
-/// Calls `each` with the pairs of ids in the first two columns of a query.
-fn each_pair(query: &str, mut each: impl FnMut(String, String)) {
+/// Calls `each` with the pairs of ids in the first two columns of a query, which `check` is shown.
+fn each_pair(query: &str, check: impl Fn(&[Column; 2]), mut each: impl FnMut(String, String)) {
     for_each_of_query(query, |columns| {
-        let [a, b, ..] = columns else {
+        let Some(ids) = columns.first_chunk() else {
             let what = format!("the query returns {} columns, not 2", columns.len());
-            refuse_columns(what, "The query returns pairs: the ids of two rows.")
+            raise(
+                PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+                what,
+                "The query returns pairs: the ids of two rows.",
+            )
         };
-        let (a, b, each) = (a.typoid, b.typoid, &mut each);
+        check(ids);
+        let ([a, b], each) = (ids.each_ref().map(|id| id.typoid), &mut each);
         move |row: &Values<'_>| {
             if let (Some(one), Some(other)) = (key(row, 0, a), key(row, 1, b)) {
                 each(one, other);
@@ -49,8 +51,14 @@ fn each_pair(query: &str, mut each: impl FnMut(String, String)) {
 
 /// The pairs of a source whose rows are `are`: pairs of ids, or ids with their groups; of a table with
 /// settings the groups that `dedup` finds. Both sides share the limit of memory, of which `bytes` are taken.
-fn pair_set(source: &str, name: &str, are: &str, bytes: &mut usize) -> PairSet {
-    let source = Source::new(Some(source));
+fn pair_set(
+    source: Option<&str>,
+    name: &str,
+    are: &str,
+    check: impl Fn(&Column),
+    bytes: &mut usize,
+) -> PairSet {
+    let source = Source::new(source);
     let groups = source.oid().and_then(groups_of);
     let are = if groups.is_some() { "groups" } else { are };
     let mut set = match are {
@@ -62,7 +70,9 @@ fn pair_set(source: &str, name: &str, are: &str, bytes: &mut usize) -> PairSet {
             "pairs: the rows of the query are pairs of ids. groups: they are (id, group), and all pairs within a group are meant.",
         ),
     };
-    each_pair(&groups.unwrap_or_else(|| source.all()), |a, b| {
+    let ids = if are == "groups" { 1 } else { 2 };
+    let check = |columns: &[Column; 2]| columns[..ids].iter().for_each(&check);
+    each_pair(&groups.unwrap_or_else(|| source.all()), check, |a, b| {
         *bytes += set.add(a, b).unwrap_or_else(|error| {
             raise(
                 PgSqlErrorCode::ERRCODE_CARDINALITY_VIOLATION,
@@ -75,11 +85,17 @@ fn pair_set(source: &str, name: &str, are: &str, bytes: &mut usize) -> PairSet {
     set
 }
 
-/// Both sides, and the bytes that they take.
-fn labels(found: &str, truth: &str, found_are: &str, truth_are: &str) -> (Labels, usize) {
+/// Both sides, and the bytes that they take; `check` is shown the columns of their ids.
+fn labels(
+    found: Option<&str>,
+    truth: Option<&str>,
+    found_are: &str,
+    truth_are: &str,
+    check: impl Fn(&Column),
+) -> (Labels, usize) {
     let mut bytes = 0;
-    let found = pair_set(found, "found_are", found_are, &mut bytes);
-    let truth = pair_set(truth, "truth_are", truth_are, &mut bytes);
+    let found = pair_set(found, "found_are", found_are, &check, &mut bytes);
+    let truth = pair_set(truth, "truth_are", truth_are, &check, &mut bytes);
     (Labels { found, truth }, bytes)
 }
 
@@ -104,25 +120,52 @@ fn dedup_evaluate(
         name!(wrong, i64),
     ),
 > {
-    let score = labels(found, truth, found_are, truth_are).0.score();
+    let score = labels(Some(found), Some(truth), found_are, truth_are, |_| ()).0.score();
     let (found, truth, correct) = (score.found as i64, score.truth as i64, score.correct as i64);
     let (missed, wrong) = (truth - correct, found - correct);
     let row = (score.precision(), score.recall(), score.f1(), found, truth, correct, missed, wrong);
     TableIterator::once(row)
 }
 
-/// The missed and the wrong pairs, or all pairs.
+/// What rows of a side are that does not say so.
+const ARE: &str = "pairs";
+
+/// The missed and the wrong pairs, or all pairs, the lesser id of a pair first.
 #[pg_extern(sql = "")]
 fn dedup_evaluate_pairs(
-    found: &str,
-    truth: &str,
-    found_are: &str,
-    truth_are: &str,
-    correct_too: bool,
-) -> TableIterator<'static, (name!(a, String), name!(b, String), name!(verdict, &'static str))> {
-    let (labels, bytes) = labels(found, truth, found_are, truth_are);
-    let verdicts = labels.verdicts(correct_too, |more| within_memory_limit(bytes + more));
-    let shown = verdicts.into_iter().map(|(a, b, verdict)| (a.to_owned(), b.to_owned(), verdict.name()));
-    let rows = memory::collect(shown).or_raise();
-    TableIterator::new(rows)
+    found: Option<&str>,
+    truth: Option<&str>,
+    found_are: Option<&str>,
+    truth_are: Option<&str>,
+    correct_too: Option<bool>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) {
+    let mut output = Output::begin(fcinfo);
+    let shown = output.type_of(0);
+    let check = |id: &Column| check_shown_as(id, shown);
+    let (labels, bytes) = labels(found, truth, found_are.unwrap_or(ARE), truth_are.unwrap_or(ARE), check);
+    let verdicts = labels.verdicts(correct_too.unwrap_or(false), |more| within_memory_limit(bytes + more));
+    let mut ids = WrittenIds::new(shown);
+    for (a, b, verdict) in checked(verdicts) {
+        let [a, b] = ids.pair(a, b);
+        // SAFETY: declared as two ids of the type that they are made of, text.
+        unsafe { output.add([Some(a), Some(b), verdict.name().into_datum()]) };
+    }
+}
+
+/// Sees to it that ids can be given back as a type: their own, one that has all their numbers, or text.
+fn check_shown_as(id: &Column, shown: pg_sys::Oid) {
+    const NUMBERS: [pg_sys::Oid; 6] = [
+        pg_sys::INT2OID,
+        pg_sys::INT4OID,
+        pg_sys::INT8OID,
+        pg_sys::NUMERICOID,
+        pg_sys::FLOAT4OID,
+        pg_sys::FLOAT8OID,
+    ];
+    let any_number = shown == pg_sys::NUMERICOID && NUMBERS.contains(&id.typoid);
+    if !any_number && shown != pg_sys::TEXTOID {
+        let call = "dedup_evaluate_pairs(found, truth, found_are, truth_are, correct_too";
+        ValueType::of_result(id, shown, call);
+    }
 }

@@ -5,6 +5,22 @@ SELECT * FROM dedup_evaluate_pairs('VALUES (1, 2), (3, 4)', 'VALUES (2, 1), (7, 
 SELECT * FROM dedup_evaluate_pairs('VALUES (1, 2), (3, 4)', 'VALUES (2, 1), (7, 8)', correct_too => true);
 SELECT * FROM dedup_evaluate('SELECT 1, 2 WHERE false', 'SELECT 1, 2 WHERE false');
 SELECT * FROM dedup_evaluate('DELETE FROM pg_class', 'VALUES (1, 2)');
+-- The pairs have the ids' own type, and the lesser id first in its order.
+SELECT *, pg_typeof(a) FROM dedup_evaluate_pairs('VALUES (10, 2), (10::int, 9)', 'VALUES (9::bigint, 10::bigint)', correct_too => true) ORDER BY a;
+SELECT *, pg_typeof(b) FROM dedup_evaluate_pairs('SELECT ''00000000-0000-0000-0000-00000000000B''::uuid, ''00000000-0000-0000-0000-00000000000a''::uuid',
+    'SELECT NULL::uuid, NULL::uuid', NULL, NULL, NULL, id_type => NULL::uuid);
+SELECT *, pg_typeof(b) FROM dedup_evaluate_pairs('VALUES (''b'', ''a'')', 'VALUES (''c''::varchar, ''a''::varchar)', 'pairs', 'pairs', true, NULL::text) ORDER BY 1, 2;
+SELECT *, pg_typeof(a) FROM dedup_evaluate_pairs('VALUES (10, 2.50), (3, 4)', 'VALUES (2.5::float8, 10::float8)', 'pairs', 'pairs', true, NULL::numeric) ORDER BY 1;
+SELECT * FROM dedup_evaluate_pairs('VALUES (DATE ''2024-03-10'', DATE ''2024-03-02'')', 'VALUES (DATE ''2024-03-10'', 7)', 'pairs', 'groups', false, NULL::date);
+CREATE DOMAIN even AS int CHECK (VALUE % 2 = 0);
+SELECT *, pg_typeof(a) FROM dedup_evaluate_pairs('VALUES (10::even, 2::even)', 'VALUES (4::even, 2::even)') ORDER BY a, b;
+SELECT *, pg_typeof(a) FROM dedup_evaluate_pairs('VALUES (10::even, 2::even)', 'VALUES (4::even, 2::even)', 'pairs', 'pairs', false, NULL::even) ORDER BY b;
+DROP DOMAIN even;
+SELECT * FROM dedup_evaluate_pairs('VALUES (1, 2)', 'VALUES (''a'', ''b'')');
+SELECT * FROM dedup_evaluate_pairs('VALUES (1.5, 2)', 'VALUES (1, 2)');
+SELECT * FROM dedup_evaluate_pairs('VALUES (1, 2)', 'VALUES (''a'', ''b'')', 'pairs', 'pairs', false, NULL::uuid);
+SELECT * FROM dedup_evaluate_pairs('VALUES (1, 2)', 'VALUES (point(1, 2), point(1, 2))', 'pairs', 'pairs', false, NULL::point);
+SELECT * FROM dedup_evaluate_pairs('VALUES (1, 2)', NULL);
 -- Ids are the same number whatever their type; texts are texts.
 SELECT pairs_found, pairs_true, correct FROM dedup_evaluate('VALUES (1, 2), (3, 4), (5, 6)', 'VALUES (2.0, 1.00), (3.5, 4), (50, 60)');
 SELECT correct FROM dedup_evaluate('VALUES (1::float8, 1e3::float8), (0.5, ''-0'')', 'VALUES (1000::bigint, 1::numeric), (0, 0.50)');
