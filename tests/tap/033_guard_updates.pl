@@ -26,12 +26,15 @@ $node->safe_psql('postgres', q{
 	EXCEPTION WHEN exclusion_violation OR serialization_failure OR deadlock_detected OR unique_violation THEN NULL; END $$;
 	-- A row without a neighbour is stored, and nothing is noted of it.
 	CREATE FUNCTION store_far(new bigint) RETURNS void LANGUAGE plpgsql AS $$
-	DECLARE stored record;
+	DECLARE stored record; near text;
 	BEGIN
 		BEGIN
 			INSERT INTO doc (id, p, fp) VALUES (nextval('next_id'), (new & 1)::int, new) RETURNING * INTO stored;
 			IF stored.id IS NULL OR stored.dup_of IS NOT NULL THEN INSERT INTO complaint VALUES (new, 'skipped or flagged'); END IF;
-		EXCEPTION WHEN exclusion_violation OR serialization_failure THEN INSERT INTO complaint VALUES (new, SQLERRM); END;
+		EXCEPTION WHEN exclusion_violation OR serialization_failure THEN
+			GET STACKED DIAGNOSTICS near = PG_EXCEPTION_DETAIL;
+			INSERT INTO complaint VALUES (new, concat_ws(': ', current_setting('transaction_isolation'), SQLERRM, near));
+		END;
 	END $$;
 	CREATE FUNCTION fail_after(statement text) RETURNS void LANGUAGE plpgsql AS $$
 	BEGIN EXECUTE statement; RAISE division_by_zero;
@@ -110,9 +113,10 @@ for my $parted (0, 1)
 				open STDERR, '>', '/dev/null';
 				my %level = (7 => 'repeatable\\ read', 8 => 'serializable');
 				$ENV{PGOPTIONS} = "-c default_transaction_isolation=$level{$writer}" if $level{$writer};
-				while ((my $left = $until - time) > 0)
+				# Seeds of their own: two writers with the same one would store the same rows, far ones too.
+				for (my $seed = $writer; (my $left = $until - time) > 0; $seed += 8)
 				{
-					system('pgbench', '-n', '-h', $node->host, '-p', $node->port, '-D', "writer=$writer", '-T', $left, @mix, 'postgres');
+					system('pgbench', '-n', "--random-seed=$seed", '-h', $node->host, '-p', $node->port, '-D', "writer=$writer", '-T', $left, @mix, 'postgres');
 				}
 				require POSIX;
 				POSIX::_exit(0);
