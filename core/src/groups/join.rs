@@ -31,6 +31,18 @@ pub(super) struct Side<'a> {
     pub at: &'a [u32],
 }
 
+impl<'a> Side<'a> {
+    /// Fingerprints whose numbers are their places; `numbers` are at least so many.
+    pub fn numbered(fps: &'a [u64], numbers: &'a [u32]) -> Side<'a> {
+        Side { fps, at: &numbers[..fps.len()] }
+    }
+
+    /// Those at the places from `from` to before `to`.
+    pub fn part(self, from: usize, to: usize) -> Side<'a> {
+        Side { fps: &self.fps[from..to], at: &self.at[from..to] }
+    }
+}
+
 /// A side sorted by the value of a block.
 pub(super) struct Split {
     fps: Vec<u64>,

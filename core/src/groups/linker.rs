@@ -62,71 +62,50 @@ impl<H: Host> Linker<H> {
         self,
         fps: &[u64],
         host: &mut H,
-        verify: impl FnMut(&mut H, u32, u32) -> Result<bool>,
+        mut verify: impl FnMut(&mut H, u32, u32) -> Result<bool>,
     ) -> Result<UnionFind> {
         host.progress(Phase::Link, 0.0);
         match self.linkage {
-            Linkage::Diameter(diameter) => self.within(DiameterSets::new(fps, diameter)?, host, verify),
-            Linkage::SinglePass => self.single_pass(UnionFind::new(fps.len()), host, verify),
+            Linkage::Diameter(diameter) => {
+                let mut groups = DiameterSets::new(fps, diameter)?;
+                self.each(host, |host, Edge { a, b, .. }| {
+                    if let Some(roots) = groups.may_join(a, b)?
+                        && verify(host, a, b)?
+                    {
+                        groups.join(roots);
+                    }
+                    Ok(())
+                })?;
+                Ok(groups.into_sets())
+            }
+            Linkage::SinglePass => {
+                let mut groups = UnionFind::new(fps.len());
+                self.each(host, |host, Edge { a: earlier, b: later, .. }| {
+                    // Rows come in order, so whether the earlier one is a centre is known. A row that has a centre
+                    // is not verified again.
+                    let is_free = groups.find(later) == later;
+                    let is_centre = groups.find(earlier) == earlier;
+                    if is_free && is_centre && verify(host, earlier, later)? {
+                        groups.union(earlier, later);
+                    }
+                    Ok(())
+                })?;
+                Ok(groups)
+            }
         }
     }
 
-    fn within(
-        self,
-        mut groups: DiameterSets<'_>,
-        host: &mut H,
-        mut verify: impl FnMut(&mut H, u32, u32) -> Result<bool>,
-    ) -> Result<UnionFind> {
-        let mut turns = Turns::new(self.count());
+    /// Takes the pairs in the order of the linkage, with checks for interrupts and progress.
+    fn each(self, host: &mut H, mut take: impl FnMut(&mut H, Edge) -> Result<()>) -> Result<()> {
+        let total = self.count() as f64;
+        let mut taken = 0u64;
         self.edges.for_each(|edge| {
-            turns.next(host);
-            if let Some(roots) = groups.may_join(edge.a, edge.b)?
-                && verify(host, edge.a, edge.b)?
-            {
-                groups.join(roots);
+            if taken.is_multiple_of(EDGES_PER_CHECK) {
+                host.progress(Phase::Link, taken as f64 / total);
+                interrupt::check();
             }
-            Ok(())
-        })?;
-        Ok(groups.into_sets())
-    }
-
-    fn single_pass(
-        self,
-        mut sets: UnionFind,
-        host: &mut H,
-        mut verify: impl FnMut(&mut H, u32, u32) -> Result<bool>,
-    ) -> Result<UnionFind> {
-        let mut turns = Turns::new(self.count());
-        self.edges.for_each(|edge| {
-            turns.next(host);
-            // Rows come in order, so whether an earlier one is a centre is known. A row that has a centre
-            // is not verified again.
-            let free = sets.find(edge.b) == edge.b && sets.find(edge.a) == edge.a;
-            if free && verify(host, edge.a, edge.b)? {
-                sets.union(edge.a, edge.b);
-            }
-            Ok(())
-        })?;
-        Ok(sets)
-    }
-}
-
-/// Counts edges, checks for interrupts and reports progress.
-struct Turns {
-    taken: u64,
-    total: u64,
-}
-
-impl Turns {
-    fn new(total: u64) -> Turns {
-        Turns { taken: 0, total }
-    }
-
-    fn next<H: Host>(&mut self, host: &mut H) {
-        if self.taken.is_multiple_of(EDGES_PER_CHECK) {
-            host.progress(Phase::Link, self.taken as f64 / self.total as f64);
-            interrupt::check();
-        }
-        self.taken += 1;
+            taken += 1;
+            take(host, edge)
+        })
     }
 }

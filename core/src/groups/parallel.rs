@@ -62,22 +62,26 @@ impl Task<'_> {
         if cut.radii[block] < 0 {
             return Ok(true);
         }
+        let split = |fps| {
+            Split::new(
+                cut,
+                block,
+                fps,
+                |row| row as u32,
+                || {
+                    interrupt::check();
+                    Ok::<(), Error>(())
+                },
+            )
+        };
+        let left = split(self.left)?;
+        let right = self.right.map(split).transpose()?;
         let near = ball(cut.width, cut.radii[block]);
-        let check = || {
-            interrupt::check();
-            Ok::<(), Error>(())
-        };
-        let mine = Split::new(cut, block, self.left, |i| i as u32, check)?;
-        let theirs = match self.right {
-            Some(right) => Some(Split::new(cut, block, right, |i| i as u32, check)?),
-            None => None,
-        };
-        let right = theirs.as_ref().unwrap_or(&mine);
-        self.spread(mine.buckets(), host, take, &|from, to, out| {
+        self.spread(left.buckets(), host, take, &|from, to, out| {
             let mut joiner = Joiner::new(self.distance, out);
             joiner.enter(cut.clone(), block);
-            for value in from..to {
-                joiner.bucket(&mine, right, value, &near, theirs.is_none())?;
+            for bucket in from..to {
+                joiner.bucket(&left, right.as_ref().unwrap_or(&left), bucket, &near, right.is_none())?;
             }
             joiner.finish()
         })
@@ -85,23 +89,24 @@ impl Task<'_> {
 
     /// Compares all pairs.
     fn run_all<H: Host>(&self, host: &mut H, take: Take<'_, H>) -> Result<bool> {
-        let right = self.right.unwrap_or(self.left);
-        let numbers = memory::collect(0..self.left.len().max(right.len()) as u32)?;
+        let rows = self.left.len().max(self.right.map_or(0, <[u64]>::len));
+        let numbers = memory::collect(0..rows as u32)?;
+        let side = |fps| Side::numbered(fps, &numbers);
+        let (left, right) = (side(self.left), self.right.map(side));
         self.spread(self.left.len(), host, take, &|from, to, out| {
             let mut joiner = Joiner::new(self.distance, out);
-            let mine = |from: usize, to: usize| Side { fps: &self.left[from..to], at: &numbers[from..to] };
-            if self.right.is_some() {
-                let theirs = Side { fps: right, at: &numbers[..right.len()] };
-                joiner.compare(mine(from, to), theirs, false)?;
+            let some = left.part(from, to);
+            if let Some(right) = right {
+                joiner.compare(some, right, false)?;
             } else {
-                joiner.compare(mine(from, to), mine(from, to), true)?;
-                joiner.compare(mine(from, to), mine(to, self.left.len()), false)?;
+                joiner.compare(some, some, true)?;
+                joiner.compare(some, left.part(to, rows), false)?;
             }
             joiner.finish()
         })
     }
 
-    /// Does `work` for the stretches of 0 to `items`.
+    /// Does `work` for the stretches of 0 to `items`; false if `take` stopped it.
     fn spread<H: Host>(
         &self,
         items: usize,
@@ -109,16 +114,30 @@ impl Task<'_> {
         take: Take<'_, H>,
         work: &Work<'_>,
     ) -> Result<bool> {
-        let rows = self.left.len() + self.right.map_or(0, <[u64]>::len);
         host.progress(Phase::Search, self.span.at(0.0));
-        if self.threads > 1
-            && rows >= WORTH_IT
-            && let Some(last) = self.spread_wide(items, host, take, work)?
-        {
-            host.progress(Phase::Search, self.span.at(1.0));
-            return Ok(last);
-        }
-        let mut out = Here { host, take, share: 0.0, last: Ok(true) };
+        let rows = self.left.len() + self.right.map_or(0, <[u64]>::len);
+        let on_threads = if self.threads > 1 && rows >= WORTH_IT {
+            self.on_threads(items, host, &mut *take, work)?
+        } else {
+            None
+        };
+        let all = match on_threads {
+            Some(all) => all,
+            None => self.on_this_thread(items, host, take, work)?,
+        };
+        host.progress(Phase::Search, self.span.at(1.0));
+        Ok(all)
+    }
+
+    /// As [`Task::spread`], on the caller's thread.
+    fn on_this_thread<H: Host>(
+        &self,
+        items: usize,
+        host: &mut H,
+        take: Take<'_, H>,
+        work: &Work<'_>,
+    ) -> Result<bool> {
+        let mut out = Taken { host, take, share: 0.0, verdict: Ok(true) };
         for from in (0..items).step_by(STRIDE) {
             out.share = self.span.at(from as f64 / items as f64);
             out.host.progress(Phase::Search, out.share);
@@ -126,12 +145,11 @@ impl Task<'_> {
                 break;
             }
         }
-        out.host.progress(Phase::Search, self.span.at(1.0));
-        out.last
+        out.verdict
     }
 
-    /// As [`Task::spread`], on threads; `None` if none could be started.
-    fn spread_wide<H: Host>(
+    /// As [`Task::spread`], on threads of its own; `None` if none could be started.
+    fn on_threads<H: Host>(
         &self,
         items: usize,
         host: &mut H,
@@ -141,11 +159,9 @@ impl Task<'_> {
         let next = &AtomicUsize::new(0);
         let stop = &AtomicBool::new(false);
         let (sender, receiver) = sync_channel(4 * self.threads);
-        // Each thread owns a sender: the channel closes when the last one ends.
-        let worker = move |_| {
-            let sender = sender.clone();
+        let worker = |sender| {
             move || {
-                let mut out = There { sender, stop };
+                let mut out = Sent { sender, stop };
                 loop {
                     let from = next.fetch_add(STRIDE, Relaxed);
                     if from >= items || work(from, (from + STRIDE).min(items), &mut out).is_err() {
@@ -154,20 +170,22 @@ impl Task<'_> {
                 }
             }
         };
-        let mut last = true;
+        // Each thread owns a sender, and nobody else does: the channel closes when the last one ends.
+        let workers = std::iter::repeat_n(sender, self.threads).map(worker);
         let share = || self.span.at(next.load(Relaxed).min(items) as f64 / items.max(1) as f64);
+        let mut all = true;
         let wait = |host: &mut H, _: &dyn Fn() -> bool| {
             // When this ends, also by an interrupt that unwinds, threads that wait to send are released.
             let receiver = receiver;
-            last = collect(host, take, &receiver, &share)?;
+            all = collect(host, take, &receiver, &share)?;
             Ok(())
         };
-        let done = external::run((0..self.threads).map(worker), stop, host, wait)?;
-        Ok(done.map(|_| last))
+        let started = external::run(workers, stop, host, wait)?;
+        Ok(started.map(|_| all))
     }
 }
 
-/// Takes the hits of the threads until all are done.
+/// Takes the hits of the threads until all are done; false if `take` stopped it.
 fn collect<H: Host>(
     host: &mut H,
     take: Take<'_, H>,
@@ -189,31 +207,33 @@ fn collect<H: Host>(
     }
 }
 
-/// Hits found on the caller's own thread.
-struct Here<'h, 't, H: Host> {
+/// Hits found on the caller's own thread: taken at once.
+struct Taken<'h, 't, H: Host> {
     host: &'h mut H,
     take: Take<'t, H>,
+    /// How much of the whole work is done.
     share: f64,
-    last: Result<bool>,
+    /// What `take` said last.
+    verdict: Result<bool>,
 }
 
-impl<H: Host> Deliver for Here<'_, '_, H> {
+impl<H: Host> Deliver for Taken<'_, '_, H> {
     fn deliver(&mut self, hits: &mut Vec<Hit>) -> std::result::Result<(), Stop> {
         interrupt::check();
         self.host.progress(Phase::Search, self.share);
-        self.last = (self.take)(self.host, hits);
+        self.verdict = (self.take)(self.host, hits);
         hits.clear();
-        if let Ok(true) = self.last { Ok(()) } else { Err(Stop) }
+        if let Ok(true) = self.verdict { Ok(()) } else { Err(Stop) }
     }
 }
 
-/// Hits found on another thread.
-struct There<'s> {
+/// Hits found on another thread: sent to the caller's.
+struct Sent<'s> {
     sender: SyncSender<Vec<Hit>>,
     stop: &'s AtomicBool,
 }
 
-impl Deliver for There<'_> {
+impl Deliver for Sent<'_> {
     fn deliver(&mut self, hits: &mut Vec<Hit>) -> std::result::Result<(), Stop> {
         if self.stop.load(Relaxed) {
             return Err(Stop);
