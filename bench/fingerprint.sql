@@ -34,8 +34,6 @@ BEGIN
   RETURN best;
 END $$;
 
-SELECT simhash('词典') IS NOT NULL AS "dictionary loaded";
-
 \echo 'Recipes, on the bodies'
 SELECT recipe, round((:rows / seconds)::numeric) AS "rows a second", round((megabytes / seconds)::numeric, 1) AS "MB/s"
 FROM (SELECT sum(octet_length(body)) / 1e6 AS megabytes FROM petition) size,

@@ -25,9 +25,7 @@ mod source;
 
 pgrx::pg_module_magic!(name, version);
 
-/// Called when the library is loaded. In the postmaster
-/// (`shared_preload_libraries`) the dictionary is loaded here, so that every
-/// connection inherits it; elsewhere it waits until a text needs it.
+/// Called when the library is loaded.
 #[pg_guard]
 pub extern "C-unwind" fn _PG_init() {
     quiet_backtraces();
@@ -35,9 +33,6 @@ pub extern "C-unwind" fn _PG_init() {
     settings::define_settings();
     pg::interrupt::answer_checks();
     banding::install_planner_hook();
-    if pg::preloading() {
-        dedup_core::text::Segmenter::shared();
-    }
 }
 
 /// With `RUST_BACKTRACE` in the server's environment, pgrx would put a stack into

@@ -1,5 +1,5 @@
 //! Agreement with published and computed test vectors. They are not part of
-//! the product: without the folder `../shared/vectors` beside the checkout
+//! the product: without the folder `../shared` beside the checkout
 //! (or where `DEDUP_SHARED` says) these tests say so and are skipped, and what
 //! is left are the values of `vectors_inside.rs`.
 
@@ -14,9 +14,14 @@ use std::io::Write;
 use std::path::PathBuf;
 
 fn vectors(file: &str) -> Option<Value> {
+    let text = shared(&format!("vectors/{file}"))?;
+    Some(serde_json::from_str(&text).expect("a vector file is JSON"))
+}
+
+fn shared(file: &str) -> Option<String> {
     let shared = std::env::var_os("DEDUP_SHARED")
         .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared")), PathBuf::from);
-    let path = shared.join("vectors").join(file);
+    let path = shared.join(file);
     let Ok(text) = std::fs::read_to_string(&path) else {
         // Not `eprintln!`, which the test harness hides when a test passes. One
         // write, a line of its own: scripts/test counts those that begin so.
@@ -24,7 +29,7 @@ fn vectors(file: &str) -> Option<Value> {
         let _ = std::io::stderr().write_all(line.as_bytes());
         return None;
     };
-    Some(serde_json::from_str(&text).expect("a vector file is JSON"))
+    Some(text)
 }
 
 fn rows<'a>(json: &'a Value, key: &str) -> &'a [Value] {
@@ -108,6 +113,21 @@ fn segmentation_equals_the_expected_cuts_without_hmm() {
         }
     }
     assert!(different.is_empty(), "{equal} equal, different: {different:#?}");
+}
+
+/// Every sample text at hand is cut as jieba-rs itself cuts it, as it stands and in its normal form.
+#[test]
+fn sample_texts_are_cut_as_by_jieba_rs() {
+    let jieba = jieba_rs::Jieba::new();
+    for file in ["petitions.csv", "short_pairs.csv", "petition_pairs.csv"] {
+        let Some(text) = shared(&format!("data/{file}")) else { continue };
+        for line in text.lines().flat_map(|line| [line.to_owned(), dedup_core::text::normalize(line)]) {
+            for hmm in [false, true] {
+                let expected: Vec<&str> = jieba.cut(&line, hmm).into_iter().map(|token| token.word).collect();
+                assert_eq!(Segmenter::shared().raw_cut(&line, hmm), expected, "{file}: {line}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -31,9 +31,3 @@ pub(crate) use record::{Record, Row};
 pub(crate) use result::Output;
 pub(crate) use rows::{Column, Values};
 pub(crate) use texts::Texts;
-
-/// Whether the postmaster is loading `shared_preload_libraries`.
-pub(crate) fn preloading() -> bool {
-    // SAFETY: a plain read of a variable that only the main thread writes.
-    unsafe { pgrx::pg_sys::process_shared_preload_libraries_in_progress }
-}

@@ -69,8 +69,6 @@ fn main() {
             .unwrap_or_else(|error| fail(format!("{}: {error}", file.display())));
     }
     eprintln!("{} texts, topics: {}", data.docs.len(), data.topics().join(", "));
-    // The dictionary is loaded now, so that no measurement pays for it.
-    dedup_core::text::Segmenter::shared();
     type Paper = fn(&Data, bool) -> report::Section;
     let papers: [Paper; 5] = [p1::run, p2::run, p3::run, p4::run, p5::run];
     for (name, run) in PAPERS.into_iter().zip(papers) {

@@ -11,8 +11,7 @@ pub struct Dictionary {
     name: String,
     words: String,
     stop: FxHashSet<String>,
-    /// Made when a recipe first cuts words with it: it is a copy of jieba's
-    /// tables and takes some tens of milliseconds and megabytes.
+    /// Made when a recipe first cuts words with it: of many words it takes some tens of milliseconds and megabytes.
     segmenter: OnceLock<Segmenter>,
 }
 

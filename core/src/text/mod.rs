@@ -1,12 +1,17 @@
 //! Normal form, words, n-grams and sentences of a text.
 
+mod cell;
+mod cut;
+mod lexicon;
 mod markup;
 mod ngrams;
 mod normalize;
+mod own_words;
 mod segment;
 mod sentences;
 mod simplify;
 
+pub use lexicon::tag;
 pub use markup::{Markup, strip_markup};
 pub use ngrams::{Ngrams, PACKED, char_ngrams, compact, pack};
 pub(crate) use normalize::is_spaceless as is_spaceless_char;

@@ -1,12 +1,11 @@
 //! Segmentation of a normal form into words: jieba for Chinese, Unicode's word boundaries for the scripts that
 //! jieba does not know.
 
+use super::cut::cut;
 use super::normalize::{han_prefix, normalize};
+use super::own_words::OwnWords;
 use crate::interrupt::check;
-use crate::memory::{self, OrRaise, Room};
-use jieba_rs::Jieba;
-use std::io::{self, BufRead, Read};
-use std::sync::OnceLock;
+use crate::memory::{OrRaise, Room};
 use thiserror::Error;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -18,23 +17,9 @@ const PIECE_BYTES: usize = 1 << 16;
 /// word has at every place of a text.
 const LONGEST_WORD: usize = 1 << 10;
 
-/// More than loading jieba's own dictionary takes: 33 MB were measured, 25 MB for a copy, and 35 MB while a copy grows.
-const DICTIONARY_BYTES: usize = 96 << 20;
-/// More than each byte of the lines of own words takes: 40 were measured for random ASCII words, 10 to 20 for Chinese ones.
-const BYTES_A_WORD_BYTE: usize = 48;
-
-/// Bytes of words that are added between two checks for memory.
-const BYTES_AT_ONCE: usize = 1 << 16;
-
-/// Makes sure of the memory for a copy of the dictionary with so many bytes of words more. The first word
-/// doubles the copy's tables.
-fn ensure_copy(words: usize) {
-    memory::ensure(DICTIONARY_BYTES + BYTES_A_WORD_BYTE * words).or_raise();
-}
-
 /// Cuts normal forms into words.
 pub struct Segmenter {
-    jieba: Jieba,
+    own: Option<OwnWords>,
 }
 
 /// A line of a dictionary that cannot be read.
@@ -59,27 +44,25 @@ pub enum WordError {
 }
 
 impl Segmenter {
-    /// The segmenter with jieba's own dictionary: loaded at the first call in
-    /// a process (some tens of milliseconds), shared ever after.
+    /// The segmenter with jieba's own dictionary, which is part of the library: nothing is loaded.
     pub fn shared() -> &'static Segmenter {
-        static SHARED: OnceLock<Segmenter> = OnceLock::new();
-        if SHARED.get().is_none() {
-            memory::ensure(DICTIONARY_BYTES).or_raise();
-        }
-        SHARED.get_or_init(|| Segmenter { jieba: Jieba::new() })
+        static SHARED: Segmenter = Segmenter { own: None };
+        &SHARED
     }
 
     /// The shared segmenter with more words, given in jieba's own form: a line
     /// a word, `word frequency [tag]`, as [`Segmenter::complete_words`] writes
     /// them.
     pub fn with_words(words: &str) -> Segmenter {
-        ensure_copy(words.len());
-        let mut jieba = Segmenter::shared().jieba.clone();
-        // A line without a frequency is the only fault there can be, and those
-        // lines have been completed.
-        let complete = jieba.load_dict(&mut Lines(words.as_bytes()));
-        debug_assert!(complete.is_ok());
-        Segmenter { jieba }
+        let mut own = OwnWords::new();
+        for line in words.lines() {
+            check();
+            let mut fields = line.split_whitespace();
+            if let (Some(word), Some(Ok(frequency @ 1..))) = (fields.next(), fields.next().map(str::parse)) {
+                own.add(word, frequency);
+            }
+        }
+        Segmenter { own: Some(own) }
     }
 
     /// Words as people write them, `word [frequency] [tag]` each, made ready
@@ -93,9 +76,8 @@ impl Segmenter {
     pub fn complete_words<'a>(
         lines: impl IntoIterator<Item = &'a str>,
     ) -> Result<(String, usize), WordError> {
-        ensure_copy(BYTES_AT_ONCE);
-        let mut jieba = Segmenter::shared().jieba.clone();
-        let (mut complete, mut count, mut sure) = (String::new(), 0, BYTES_AT_ONCE);
+        let mut own = OwnWords::new();
+        let (mut complete, mut count) = (String::new(), 0);
         for (at, line) in lines.into_iter().enumerate() {
             check();
             let mut fields = line.trim_start_matches('\u{FEFF}').split_whitespace();
@@ -118,13 +100,9 @@ impl Segmenter {
                     Err(_) => return Err(WordError::Form { line: at + 1, text: line.trim().to_owned() }),
                 },
             };
-            if complete.len() + LONGEST_WORD > sure {
-                sure = complete.len() + LONGEST_WORD + BYTES_AT_ONCE;
-                // Tables that are full double.
-                memory::ensure(DICTIONARY_BYTES + BYTES_A_WORD_BYTE * sure).or_raise();
-            }
-            let frequency =
-                jieba.add_word(&word, frequency.filter(|&f: &usize| f > 0 && f < 1 << 40), Some(tag));
+            let frequency = frequency.filter(|frequency| (1..1 << 40).contains(frequency));
+            let frequency = frequency.unwrap_or_else(|| suggested(&own, &word));
+            own.add(&word, frequency);
             let line = format!("{word} {frequency} {tag}\n");
             complete.room(line.len()).or_raise();
             complete.push_str(&line);
@@ -139,7 +117,7 @@ impl Segmenter {
         words.lines().all(|line| {
             let mut fields = line.split_whitespace();
             fields.next().is_some()
-                && fields.next().is_some_and(|frequency| frequency.parse::<usize>().is_ok())
+                && fields.next().is_some_and(|frequency| matches!(frequency.parse::<u64>(), Ok(1..)))
                 && fields.nth(1).is_none()
         })
     }
@@ -168,36 +146,29 @@ impl Segmenter {
     }
 
     fn han_words<'a>(&self, block: &'a str, hmm: bool, each: &mut impl FnMut(&'a str)) {
-        if !block.is_empty() {
-            let words = self.jieba.cut(block, hmm);
-            words.into_iter().map(|token| token.word).filter(|&word| word != " ").for_each(each);
-        }
+        cut(block, hmm, self.own.as_ref(), &mut |word| {
+            if word != " " {
+                each(word);
+            }
+        });
     }
 
-    /// The plain cut of jieba, with nothing normalised: what speed is
-    /// compared with.
+    /// The plain cut of jieba, with nothing normalised.
     pub fn raw_cut<'a>(&self, text: &'a str, hmm: bool) -> Vec<&'a str> {
-        self.jieba.cut(text, hmm).into_iter().map(|token| token.word).collect()
+        let mut words = Vec::new();
+        cut(text, hmm, self.own.as_ref(), &mut |word| words.push(word));
+        words
     }
 }
 
-/// Bytes to read line by line, with a check before each.
-struct Lines<'a>(&'a [u8]);
-
-impl Read for Lines<'_> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        self.0.read(out)
-    }
-}
-
-impl BufRead for Lines<'_> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        check();
-        self.0.fill_buf()
-    }
-    fn consume(&mut self, bytes: usize) {
-        self.0.consume(bytes);
-    }
+/// The frequency that jieba suggests for a word: just high enough for it not to be cut.
+fn suggested(own: &OwnWords, word: &str) -> u64 {
+    let log_total = (own.total() as f64).ln();
+    let mut logarithm = 0.0;
+    cut(word, false, Some(own), &mut |part| {
+        logarithm = logarithm + (own.frequency(part).unwrap_or(1) as f64).ln() - log_total;
+    });
+    ((logarithm + log_total).exp() as u64 + 1).max(own.frequency(word).unwrap_or(1))
 }
 
 fn is_han(c: char) -> bool {

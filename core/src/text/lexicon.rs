@@ -1,0 +1,143 @@
+//! jieba's dictionary as data of the library: nothing is loaded, and all processes share it.
+
+use super::cell::{CHARACTERS, Cell, UNKNOWN};
+
+mod data {
+    //! What `build.rs` has written, each number little end first.
+
+    include!(concat!(env!("OUT_DIR"), "/constants.rs"));
+
+    /// Puts what it holds at the beginning of a cache line.
+    #[repr(align(64))]
+    struct Aligned<T>(T);
+
+    macro_rules! table {
+        ($name:ident, $file:literal, $bytes:literal) => {
+            pub const $name: &[[u8; $bytes]] = {
+                const ALIGNED: &Aligned<[u8; include_bytes!(concat!(env!("OUT_DIR"), "/", $file)).len()]> =
+                    &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/", $file)));
+                ALIGNED.0.as_chunks().0
+            };
+        };
+    }
+    table!(CELLS, "cells", 8);
+    // Of each cell that is a word: its tag.
+    table!(CELL_TAGS, "tags", 1);
+    table!(CODES, "codes", 2);
+    // By rank.
+    table!(FREQUENCIES, "frequencies", 4);
+    table!(LOGARITHMS, "logarithms", 8);
+}
+
+/// The sum of the frequencies of all words.
+pub const TOTAL: u64 = data::TOTAL;
+
+/// The code of a character.
+#[inline]
+pub fn code(c: char) -> u16 {
+    data::CODES.get(c as usize).map_or(UNKNOWN, |code| u16::from_le_bytes(*code))
+}
+
+/// The cell at a place that [`Cell::child_at`] says, or, for a child of the root, at its code.
+#[inline]
+pub fn cell(at: usize) -> Cell {
+    data::CELLS.get(at).map_or(Cell::EMPTY, |cell| Cell(u64::from_le_bytes(*cell)))
+}
+
+/// The logarithm of a word's frequency, by its rank; of no word, minus infinity.
+#[inline]
+pub fn logarithm(rank: usize) -> f64 {
+    f64::from_le_bytes(data::LOGARITHMS[rank])
+}
+
+/// A word's frequency, by its rank.
+pub fn frequency(rank: usize) -> u32 {
+    u32::from_le_bytes(data::FREQUENCIES[rank])
+}
+
+/// The place of the cell of `word` if it is a word.
+pub fn find(word: &str) -> Option<usize> {
+    let mut chars = word.chars();
+    let mut at = usize::from(code(chars.next()?));
+    for c in chars {
+        let code = code(c);
+        at = cell(at).child_at(code);
+        if !cell(at).is_by(code) {
+            return None;
+        }
+    }
+    (cell(at).rank() > 0).then_some(at)
+}
+
+/// The part of speech of a word of jieba's dictionary by its tag there: `ns` (a place), `nr` (a person), `m` (a
+/// numeral) and so on; the tags are those of ICTCLAS. `None` if the dictionary does not have the word; it has words
+/// in lower case only where that is how they are written.
+///
+/// ```
+/// use dedup_core::text::tag;
+/// assert_eq!((tag("长沙"), tag("停水"), tag("梅溪湖"), tag("")), (Some("ns"), Some("v"), None, None));
+/// ```
+pub fn tag(word: &str) -> Option<&'static str> {
+    let [number] = data::CELL_TAGS[find(word)?];
+    data::TAGS.get(usize::from(number)).copied()
+}
+
+const _: () = assert!(data::CODES.len() == CHARACTERS);
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use jieba_rs::Jieba;
+    use std::collections::HashMap;
+    use std::sync::LazyLock;
+
+    /// jieba-rs itself, with its dictionary.
+    pub static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
+
+    /// All words of the dictionary, spelt by their cells from the last character to the first.
+    pub static WORDS: LazyLock<Vec<String>> = LazyLock::new(|| {
+        let characters: HashMap<usize, char> =
+            ('\0'..'\u{A000}').map(|c| (usize::from(code(c)), c)).filter(|&(code, _)| code > 0).collect();
+        let first = |at: usize| characters.contains_key(&at);
+        let by_base: HashMap<usize, usize> = (1..data::CELLS.len())
+            .filter(|&at| cell(at) != Cell::EMPTY && cell(at).base() > 0)
+            .map(|at| (cell(at).base() as usize, at))
+            .collect();
+        let spell = |mut at: usize| {
+            let mut word = Vec::new();
+            while !first(at) {
+                let code = cell(at).code();
+                word.push(characters[&code]);
+                at = by_base[&(at - code)];
+            }
+            word.push(characters[&at]);
+            word.iter().rev().collect()
+        };
+        (1..data::CELLS.len()).filter(|&at| cell(at).rank() > 0).map(spell).collect()
+    });
+
+    #[test]
+    fn words_and_tags_are_those_of_jieba() {
+        assert_eq!(WORDS.len(), 349_045);
+        let mut total = 0;
+        for word in WORDS.iter() {
+            assert!(JIEBA.has_word(word), "{word}");
+            let place = find(word).expect("a word");
+            let rank = cell(place).rank();
+            total += u64::from(frequency(rank));
+            assert_eq!(logarithm(rank), f64::from(frequency(rank)).ln());
+            if let [only] = &JIEBA.tag(word, false)[..] {
+                assert_eq!(tag(word), Some(only.tag), "{word}");
+            }
+        }
+        assert!(total == TOTAL && format!("{:?}", *JIEBA).contains(&format!("total_freq: {TOTAL} ")));
+    }
+
+    #[test]
+    fn what_is_no_word_has_no_tag() {
+        for other in ["", "不存在的词", "长沙长沙", "\0", "\u{9FFF}", "\u{10FFFF}", "长\0", "水水", "é"]
+        {
+            assert!(!JIEBA.has_word(other) && tag(other).is_none(), "{other}");
+        }
+    }
+}
