@@ -76,8 +76,13 @@ for my $schema ('public', 'aaa', 'zzz')
 	my $original = state_of("in_$schema", $schema);
 	like($original, qr/^1\|.*\n2\|\{"columns".*\|8\|[^\n]*\n19\n[1-9]\d*\n2\n3\z/, "$schema: settings are in use, and there is nothing to do");
 	my @connection = ('-d', $node->connstr("in_$schema"));
+	# A temporary table of a session at work is not dumped, nor are its settings: no restore could load them.
+	my $temporary = session($node, @connection);
+	${ $temporary->{in} } .= "CREATE TEMPORARY TABLE held (id int PRIMARY KEY, body text); SET client_min_messages = warning; SELECT count(*) FROM $schema.dedup_setup('held');\n";
+	$temporary->{run}->pump until ${ $temporary->{out} } =~ /^\d+\n/;
 	$node->command_ok([ 'pg_dump', '-Fp', '-f', "$base/$schema.sql", @connection ], "$schema: dump");
 	$node->command_ok([ 'pg_dump', '-Fd', '-j', '2', '-f', "$base/$schema.dir", @connection ], "$schema: dump of a directory");
+	finish_session($temporary);
 	$node->safe_psql('postgres', "CREATE DATABASE in_${schema}_$_") for ('psql', 'jobs', 'clean');
 	$node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', "$base/$schema.sql", '-d', $node->connstr("in_${schema}_psql") ], "$schema: psql");
 	$node->command_ok([ 'pg_restore', '--exit-on-error', '-j', '4', '-d', $node->connstr("in_${schema}_jobs"), "$base/$schema.dir" ], "$schema: pg_restore -j4");

@@ -708,7 +708,8 @@ COMMENT ON FUNCTION exact_seen(text) IS
 -- A version is a row that is never changed; the greatest number counts. Settings
 -- are read when a statement runs, never while a dump is restored, so it does not
 -- matter when their rows are loaded. Those of dropped tables are not dumped, for
--- a number that another table may have meanwhile is all that is left of their name.
+-- a number that another table may have meanwhile is all that is left of their name,
+-- nor those of temporary tables, whose names no restore knows.
 
 CREATE TABLE dedup_settings (
     tbl regclass NOT NULL,
@@ -733,7 +734,7 @@ CREATE TABLE dedup_settings (
 COMMENT ON TABLE dedup_settings IS
     'settings of tables, one version per row, never changed: what dedup_setup was asked for (options), what the fingerprint is made of, and what it is compared by';
 SELECT pg_catalog.pg_extension_config_dump('dedup_settings',
-    'WHERE EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = tbl)');
+    'WHERE EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = tbl AND c.relpersistence <> ''t'')');
 GRANT SELECT, INSERT, DELETE ON dedup_settings TO PUBLIC;
 
 -- With the rights of whoever writes: settings are the affair of the table's owner.
