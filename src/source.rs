@@ -116,7 +116,7 @@ impl Source {
                 let named = settings.as_deref().and_then(Settings::id);
                 let id = named.map(|name| &table.column(name).name).or(table.primary_key.first());
                 let texts = table.texts(id.map(String::as_str), &[]);
-                let list: Vec<String> = texts.iter().map(|name| format!("t.{}", quoted(name))).collect();
+                let list: Vec<String> = texts.iter().map(|name| table.as_text(name)).collect();
                 table.select(&list.join(", "), id)
             }
         }
@@ -197,14 +197,14 @@ impl Table {
     /// one of a text type beside the ids.
     ///
     /// # Errors
-    /// Raises 42703 if there is no such column, 42804 if it is of another type,
-    /// 42P16 if nothing is named and there is not exactly one.
+    /// Raises 42703 if there is no such column, 42P16 if nothing is named and there
+    /// is not exactly one.
     pub(crate) fn texts<'a>(&'a self, id: Option<&str>, named: &'a [String]) -> Vec<&'a str> {
         if !named.is_empty() {
-            return named.iter().map(|name| self.text(name)).collect();
+            return named.iter().map(|name| self.column(name).name.as_str()).collect();
         }
         if let Some(settings) = self.settings() {
-            return settings.texts().into_iter().map(|name| self.text(name)).collect();
+            return settings.texts().into_iter().map(|name| self.column(name).name.as_str()).collect();
         }
         let other = |column: &&TableColumn| column.is_text() && Some(column.name.as_str()) != id;
         let texts = || self.columns.iter().filter(other).map(|column| column.name.as_str());
@@ -231,16 +231,13 @@ impl Table {
         }
     }
 
-    fn text(&self, name: &str) -> &str {
-        let column = self.column(name);
-        if !column.is_text() {
-            raise(
-                PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
-                format!("column \"{name}\" of {} is {}, not text", self.name, column.type_name()),
-                "Give a query that casts it: 'SELECT id, content::text FROM …'.",
-            )
+    /// A column as text; one that is text as it is, whatever its type is called.
+    fn as_text(&self, name: &str) -> String {
+        let column = format!("t.{}", quoted(name));
+        if self.column(name).is_text() {
+            return column;
         }
-        &column.name
+        format!("{column}::pg_catalog.text AS {}", quoted(name))
     }
 
     fn column(&self, name: &str) -> &TableColumn {
@@ -259,7 +256,7 @@ impl Table {
         let texts = self.texts(Some(id), wanted.texts);
         let column = |name: &str| format!("t.{}", quoted(name));
         let content = match texts[..] {
-            [one] => column(one),
+            [one] => self.as_text(one),
             _ => {
                 let cast: Vec<String> = texts.iter().map(|name| column(name) + "::pg_catalog.text").collect();
                 let list = cast.join(", ");

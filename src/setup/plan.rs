@@ -63,6 +63,9 @@ impl<'t> Plan<'t> {
         if columns.contains(&fp) {
             refuse(format!("\"{fp}\" is to hold the fingerprint and cannot count for it"))
         }
+        if asked.name("id") == Some(&*fp) {
+            refuse(format!("\"{fp}\" is to hold the fingerprint and cannot be the id"))
+        }
         for name in
             asked.name("id").into_iter().chain(asked.keep().and_then(|keep| keep.get("column")?.as_str()))
         {

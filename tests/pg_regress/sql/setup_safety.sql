@@ -193,5 +193,17 @@ ALTER TABLE whole DROP print;
 SELECT * FROM dedup_find('piece', 'water');
 DROP TABLE whole;
 
+-- A column that is not text is compared by its text, wherever the settings are taken from.
+CREATE TABLE part (id int PRIMARY KEY, code int);
+INSERT INTO part SELECT i, 7700000 + i / 2 FROM generate_series(1, 5) AS i;
+SELECT count(*) FROM dedup_setup('part', '{"columns": {"code": null}, "distance": 0, "similarity": 1}');
+SELECT * FROM dedup('part') ORDER BY id;
+SELECT * FROM dedup_clean('part') ORDER BY id;
+SELECT id, distance FROM dedup_find('part', '7700001') ORDER BY id;
+SELECT count(*) FROM dedup_setup('part', '{"columns": {"code": 3}, "distance": 0, "similarity": 1}');
+SELECT * FROM dedup('part') ORDER BY id;
+SELECT count(*) FROM dedup_setup('part', '{"id": "fp"}');
+DROP TABLE part;
+
 DELETE FROM dedup_settings;
 DROP EXTENSION pg_dedup;
