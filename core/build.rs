@@ -35,8 +35,11 @@ fn main() {
     let logarithms = dictionary.frequencies.iter().map(|&frequency| (frequency as f64).ln());
     write("logarithms", logarithms.flat_map(|logarithm| logarithm.to_bits().to_le_bytes()).collect());
     let names: Vec<&str> = dictionary.tags.iter().copied().collect();
-    let constants =
-        format!("pub const TOTAL: u64 = {};\npub const TAGS: &[&str] = &{names:?};\n", dictionary.total);
+    let total = dictionary.total;
+    let constants = format!(
+        "pub const TOTAL: u64 = {total};\npub const LOG_TOTAL_BITS: u64 = {};\npub const TAGS: &[&str] = &{names:?};\n",
+        (total as f64).ln().to_bits()
+    );
     write("constants.rs", constants.into_bytes());
 }
 

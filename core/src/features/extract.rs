@@ -1,13 +1,15 @@
 //! Extracts the weighted features of a text by a recipe.
 
 use super::bag::Bag;
-use super::recipe::{TextRecipe, Tokens};
+use super::recipe::{Hash, TextRecipe, Tokens};
 use super::weigh;
 use crate::fingerprint::SimHash;
+use crate::hash::city64;
 use crate::interrupt::{self, Meter, checked};
 use crate::memory::{self, OrRaise, Room};
-use crate::text::{char_ngrams, compact, normalize_into, simplify, strip_markup};
+use crate::text::{Characters, PIECE_BYTES, char_ngrams, compact, normalize_into, simplify, strip_markup};
 use rustc_hash::FxHashMap;
+use std::ops::Range;
 
 /// Extracts features of texts; reuses its buffers.
 #[derive(Default)]
@@ -18,6 +20,8 @@ pub struct Extractor {
     feature: String,
     counts: FxHashMap<u64, Counted>,
     texts: Vec<String>,
+    characters: Characters,
+    pairs: Vec<u64>,
 }
 
 /// A feature under a scheme that needs its frequency.
@@ -75,7 +79,10 @@ impl Extractor {
         }
         // Term frequency needs no table: adding a feature again is counting it.
         sums.set_unit(recipe.factor);
-        self.each_token(text, recipe, |token| sums.count(recipe.hash.of(token)));
+        self.normal_form(text, recipe);
+        if !self.count_words(sums, recipe) {
+            self.each_token_of_normal(recipe, |token| sums.count(recipe.hash.of(token)));
+        }
         let counts = std::mem::take(&mut self.counts);
         let texts = std::mem::take(&mut self.texts);
         self.release(counts, texts);
@@ -114,6 +121,10 @@ impl Extractor {
         texts.clear();
         if texts.capacity() <= KEPT_FEATURES {
             self.texts = texts;
+        }
+        self.characters.keep_small();
+        if self.pairs.capacity() > KEPT_FEATURES {
+            self.pairs = Vec::new();
         }
         for buffer in [&mut self.normal, &mut self.compacted] {
             if buffer.capacity() > KEPT_BYTES {
@@ -168,10 +179,39 @@ impl Extractor {
         (counts, texts)
     }
 
+    /// Counts the words, and the runs of characters, of a normal form of Chinese and ASCII, as most are: no token needs a
+    /// string of its own, and no word of two characters another hash than they have as a pair. Whether it could.
+    fn count_words(&mut self, sums: &mut SimHash, recipe: &TextRecipe) -> bool {
+        let words = matches!(recipe.tokens, Tokens::Words | Tokens::WordsAndChars);
+        let plain = recipe.stop.is_empty() && recipe.dictionary.is_none() && !recipe.hmm;
+        if !words || !plain || self.normal.len() > PIECE_BYTES {
+            return false;
+        }
+        let Extractor { normal, compacted, characters, pairs, .. } = self;
+        let Some(number) = characters.read(normal, compacted) else { return false };
+        match recipe.hash {
+            Hash::City64 => {
+                let text = compacted.as_bytes();
+                count_cut(sums, recipe, compacted, number, characters, pairs, |bytes| city64(&text[bytes]));
+            }
+            hash => {
+                count_cut(sums, recipe, compacted, number, characters, pairs, |bytes| {
+                    hash.of(&compacted[bytes])
+                });
+            }
+        }
+        true
+    }
+
     /// Calls `each` with every token of the text, in order, repetitions
     /// included.
-    pub(super) fn each_token(&mut self, text: &str, recipe: &TextRecipe, mut each: impl FnMut(&str)) {
-        let Extractor { plain, normal, compacted, .. } = self;
+    pub(super) fn each_token(&mut self, text: &str, recipe: &TextRecipe, each: impl FnMut(&str)) {
+        self.normal_form(text, recipe);
+        self.each_token_of_normal(recipe, each);
+    }
+
+    fn normal_form(&mut self, text: &str, recipe: &TextRecipe) {
+        let Extractor { plain, normal, .. } = self;
         match recipe.markup {
             None => normalize_into(text, normal),
             Some(markup) => {
@@ -182,6 +222,10 @@ impl Extractor {
         if recipe.simplify {
             *normal = simplify(normal);
         }
+    }
+
+    fn each_token_of_normal(&mut self, recipe: &TextRecipe, mut each: impl FnMut(&str)) {
+        let Extractor { normal, compacted, .. } = self;
         let mut emit = |token: &str| {
             if recipe.stop.is_empty() || !recipe.stop.contains(token) {
                 each(token);
@@ -212,6 +256,32 @@ impl Extractor {
             }
         }
     }
+}
+
+/// Counts the words of the characters that were read from `text`, and runs of them if the recipe has those.
+fn count_cut(
+    sums: &mut SimHash,
+    recipe: &TextRecipe,
+    text: &str,
+    number: usize,
+    characters: &mut Characters,
+    pairs: &mut Vec<u64>,
+    hash: impl Fn(Range<usize>) -> u64,
+) {
+    pairs.clear();
+    if recipe.tokens == Tokens::WordsAndChars {
+        if recipe.n == [2] && number >= 2 {
+            pairs.room(number).or_raise();
+            pairs.extend((1..number).map(|at| hash(characters.bytes(at - 1..at + 1))));
+            pairs.iter().for_each(|&pair| sums.count(pair));
+        } else {
+            recipe.n.iter().for_each(|&n| char_ngrams(text, n, |token| sums.count(recipe.hash.of(token))));
+        }
+    }
+    characters.words(text, |word, bytes| {
+        let pair = if word.len() == 2 { pairs.get(word.start) } else { None };
+        sums.count(pair.copied().unwrap_or_else(|| hash(bytes)));
+    });
 }
 
 #[cfg(test)]
@@ -297,12 +367,14 @@ mod tests {
         /// same fingerprint, under every recipe.
         #[test]
         fn simhash_is_that_of_the_bag(
-            text in "[水停区abc，。 ]{0,60}",
+            text in "([水停区abc，。 ]|的一是不了|12345热线|[é々\u{4E00}-\u{9FFF}]){0,40}",
             tokens in prop::sample::select(vec!["words", "chars", "words+chars", "shingles"]),
+            n in prop::sample::select(vec![json!(1), json!(2), json!([2, 3])]),
+            hash in prop::sample::select(vec!["city64", "bkdr_utf16"]),
             weight in prop::sample::select(vec![json!("tf"), json!("log"), json!("one"), json!(2.5)]),
             terms in prop::sample::select(vec![json!({}), json!({"停水": 3, "a": 0})]),
         ) {
-            let recipe = json!({"tokens": tokens, "weight": weight, "terms": terms});
+            let recipe = json!({"tokens": tokens, "n": n, "hash": hash, "weight": weight, "terms": terms});
             let recipe = TextRecipe::from_json(&recipe).unwrap();
             let mut extractor = Extractor::new();
             prop_assert_eq!(extractor.simhash(&text, &recipe), extractor.bag(&text, &recipe).simhash());

@@ -45,8 +45,14 @@ impl Cell {
     /// that there is none.
     #[inline]
     pub fn child_at(self, code: u16) -> usize {
-        let may_be = self.0 >> filter_bit(code) & 1;
-        ((self.base() + u64::from(code)) & may_be.wrapping_neg()) as usize
+        let may_be = self.0 >> filter_bit(code) & 1 > 0;
+        std::hint::select_unpredictable(may_be, self.base() + u64::from(code), 0) as usize
+    }
+
+    /// Whether any word goes on from here.
+    #[inline]
+    pub fn has_children(self) -> bool {
+        self.0 >> FILTER_AT > 0
     }
 
     /// Whether the cell is reached by `code`.

@@ -3,38 +3,48 @@
 //! Equal to what jieba-rs cuts, to the last tie of two probabilities, on every text (tests compare the two), but by
 //! the dictionary that is data of the library.
 
-use super::cell::Cell;
-use super::lexicon::{self, cell};
+use super::cell::{Cell as Node, UNKNOWN};
+use super::lexicon::{self, LOG_TOTAL, cell};
+use super::normalize::han_prefix;
 use super::own_words::OwnWords;
 use crate::interrupt::Meter;
 use crate::memory::{self, OrRaise, Room};
 use jieba_rs::Jieba;
-use std::cell::Cell as Place;
+use std::cell::Cell;
+use std::hint::select_unpredictable;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-/// The characters of one run, and the best cut of each end of it.
-#[derive(Default)]
-struct Run {
-    /// Where each character begins, and the end.
-    starts: Vec<usize>,
-    /// The code of each character, and after the last one that of none.
+/// Characters of a text, and the best cut of each end of the runs among them.
+#[derive(Debug, Default)]
+pub struct Characters {
+    /// Where each begins, and the end.
+    starts: Vec<u32>,
+    /// The code of each.
     codes: Vec<u16>,
-    /// The logarithm of the probability of the best cut from each character on.
+    /// The logarithm of the probability of the best cut from each on to the end of its run.
     chances: Vec<f64>,
-    /// The characters of its first word.
+    /// The characters of the first word of that cut.
     lengths: Vec<u32>,
+    /// Where the first two and the first three from each on lead in the dictionary.
+    seconds: Vec<Node>,
+    thirds: Vec<Node>,
+    /// Where runs end.
+    ends: Vec<u32>,
 }
+
+/// What stands after the last character, so that two characters ahead can be looked at.
+const AHEAD: usize = 2;
 
 thread_local! {
     /// The buffers of the last cut. Taken while one works, so that what unwinds or calls back does no harm.
-    static RUN: Place<Run> = Place::default();
+    static BUFFERS: Cell<Characters> = Cell::default();
 }
 
-/// Buffers for longer runs are freed after use.
-const KEPT_CHARACTERS: usize = 1 << 16;
+/// Buffers for more characters are freed after use.
+const KEPT_CHARACTERS: usize = 1 << 14;
 
-/// The runs that jieba looks for words in: Chinese characters, ASCII letters and digits, and `+#&._%-`.
+/// What jieba looks for words in: Chinese characters, ASCII letters and digits, and `+#&._%-`.
 fn in_words(c: char) -> bool {
     match c {
         '\u{4E00}'..='\u{9FFF}' => true,
@@ -50,16 +60,26 @@ fn in_words(c: char) -> bool {
 /// Calls `each` with every word of `text` in order, as jieba-rs cuts it with `own` words in its dictionary. What is
 /// between the runs that it cuts comes one character at a time, but `\r\n` as one.
 pub fn cut<'a>(text: &'a str, hmm: bool, own: Option<&OwnWords>, each: &mut impl FnMut(&'a str)) {
-    let mut run = RUN.take();
+    let mut characters = BUFFERS.take();
     let mut rest = text;
     let mut meter = Meter::new();
     while let Some(c) = rest.chars().next() {
         meter.work(1);
         let length = if in_words(c) {
-            run.read(rest);
-            run.find_best(rest, own);
-            run.emit(rest, hmm, own, each);
-            run.starts.last().copied().unwrap_or(0)
+            let run = characters.read_run(rest);
+            match own {
+                None => characters.find_best(run.clone()),
+                Some(own) => characters.find_best_of_own(run.clone(), rest, own),
+            }
+            characters.emit(run.clone(), rest.as_bytes(), hmm, |word, singles| {
+                let text = &rest[characters.bytes(word.clone())];
+                if hmm && singles && word.len() > 1 {
+                    characters.emit_singles(word, rest, own, each);
+                } else {
+                    each(text);
+                }
+            });
+            characters.bytes(run).end
         } else {
             let length = if rest.starts_with("\r\n") { 2 } else { c.len_utf8() };
             each(&rest[..length]);
@@ -67,57 +87,201 @@ pub fn cut<'a>(text: &'a str, hmm: bool, own: Option<&OwnWords>, each: &mut impl
         };
         rest = &rest[length..];
     }
-    if run.codes.capacity() <= KEPT_CHARACTERS {
-        RUN.set(run);
-    }
+    characters.keep_small();
+    BUFFERS.set(characters);
 }
 
-impl Run {
-    /// Takes the run that `text` begins with.
-    fn read(&mut self, text: &str) {
+impl Characters {
+    /// Takes the characters of a normal form but its spaces, and puts them into `compact`; how many they are. `None`,
+    /// and nothing of use, if there are others than ASCII and those from U+4E00 to U+9FFF.
+    pub fn read(&mut self, normal: &str, compact: &mut String) -> Option<usize> {
+        self.clear(normal.len());
+        compact.clear();
+        compact.room(normal.len()).or_raise();
+        for run in normal.split(' ') {
+            let from = compact.len();
+            compact.push_str(run);
+            let mut rest = run.as_bytes();
+            while let Some(&byte) = rest.first() {
+                let at = (from + run.len() - rest.len()) as u32;
+                let length = if byte < 0x80 {
+                    self.starts.push(at);
+                    self.codes.push(lexicon::code(char::from(byte)));
+                    1
+                } else {
+                    let han = han_prefix(rest);
+                    if han == 0 {
+                        return None;
+                    }
+                    let characters = rest[..han].as_chunks::<3>().0;
+                    self.starts.extend((0..characters.len() as u32).map(|number| at + 3 * number));
+                    self.codes.extend(characters.iter().map(|&[a, b, c]| {
+                        let bits = u32::from(a & 0x0F) << 12 | u32::from(b & 0x3F) << 6 | u32::from(c & 0x3F);
+                        lexicon::code(char::from_u32(bits).unwrap_or_default())
+                    }));
+                    han
+                };
+                rest = &rest[length..];
+            }
+            self.ends.room(1).or_raise();
+            self.ends.push(self.codes.len() as u32);
+        }
+        let characters = self.codes.len();
+        self.end(compact.len());
+        Some(characters)
+    }
+
+    /// Calls `each` with the characters and the bytes of every word of the text that was read, in order.
+    pub fn words(&mut self, compact: &str, mut each: impl FnMut(Range<usize>, Range<usize>)) {
+        let ends = std::mem::take(&mut self.ends);
+        let mut start = 0;
+        // Without Chinese there is no dictionary.
+        let ascii = compact.len() == self.codes.len() - AHEAD;
+        for &end in &ends {
+            let run = start..end as usize;
+            start = run.end;
+            if ascii && !run.is_empty() {
+                each(run.clone(), self.bytes(run));
+                continue;
+            }
+            self.find_best(run.clone());
+            self.emit(run, compact.as_bytes(), false, |word, _| each(word.clone(), self.bytes(word)));
+        }
+        self.ends = ends;
+    }
+
+    /// Where some characters stand in their text.
+    #[inline]
+    pub fn bytes(&self, characters: Range<usize>) -> Range<usize> {
+        self.starts[characters.start] as usize..self.starts[characters.end] as usize
+    }
+
+    fn clear(&mut self, bytes: usize) {
         self.starts.clear();
         self.codes.clear();
-        let mut end = 0;
+        self.ends.clear();
+        self.starts.room(bytes + 1 + AHEAD).or_raise();
+        self.codes.room(bytes + AHEAD).or_raise();
+    }
+
+    /// Ends the characters, whose text has so many bytes.
+    fn end(&mut self, bytes: usize) {
+        self.starts.push(bytes as u32);
+        self.codes.extend([UNKNOWN; AHEAD]);
+        let places = self.codes.len();
+        if self.lengths.len() < places {
+            self.lengths.room(places).or_raise();
+            self.lengths.resize(places, 1);
+            self.chances.room(places).or_raise();
+            self.chances.resize(places, 0.0);
+            for nodes in [&mut self.seconds, &mut self.thirds] {
+                nodes.room(places).or_raise();
+                nodes.resize(places, Node::EMPTY);
+            }
+        }
+    }
+
+    /// Takes the run that `text` begins with.
+    fn read_run(&mut self, text: &str) -> Range<usize> {
+        self.clear(0);
         let mut meter = Meter::new();
+        let mut end = text.len();
         for (at, c) in text.char_indices() {
             if !in_words(c) {
+                end = at;
                 break;
             }
             meter.work(1);
-            self.starts.room(2).or_raise();
-            self.codes.room(2).or_raise();
-            self.starts.push(at);
+            self.starts.room(1 + AHEAD).or_raise();
+            self.codes.room(1 + AHEAD).or_raise();
+            self.starts.push(at as u32);
             self.codes.push(lexicon::code(c));
-            end = at + c.len_utf8();
         }
-        self.starts.push(end);
-        self.codes.push(super::cell::UNKNOWN);
+        let characters = self.codes.len();
+        self.end(end);
+        0..characters
     }
 
-    /// Finds the best cut from each character on, from the last to the first.
-    fn find_best(&mut self, text: &str, own: Option<&OwnWords>) {
-        let characters = self.codes.len() - 1;
-        let log_total = (own.map_or(lexicon::TOTAL, OwnWords::total) as f64).ln();
-        self.chances.clear();
-        self.chances.room(characters + 1).or_raise();
-        self.chances.resize(characters + 1, 0.0);
-        self.lengths.clear();
-        self.lengths.room(characters).or_raise();
-        self.lengths.resize(characters, 1);
+    /// Frees the buffers if they are large.
+    pub fn keep_small(&mut self) {
+        if self.codes.capacity() > KEPT_CHARACTERS {
+            *self = Characters::default();
+        }
+    }
+
+    /// Finds the best cut from each character of a run on, from the last to the first.
+    fn find_best(&mut self, run: Range<usize>) {
+        let after = std::mem::replace(&mut self.codes[run.end], UNKNOWN);
+        self.look_up(run.clone());
+        self.codes[run.end] = after;
+        let lengths = &mut self.lengths[..run.end];
+        let (seconds, thirds) = (&self.seconds[..run.end], &self.thirds[..run.end]);
+        let chances = &mut self.chances[..run.end + 1];
+        // In this order: other roundings would decide some ties otherwise.
+        let chance = |node: Node, rest: f64| lexicon::logarithm(node.rank()) - LOG_TOTAL + rest;
+        let longer = |a: (f64, u32), b: (f64, u32)| {
+            (select_unpredictable(b.0 >= a.0, b.0, a.0), select_unpredictable(b.0 >= a.0, b.1, a.1))
+        };
+        // The chances of the next three characters.
+        let mut next = [0.0; 3];
+        chances[run.end] = 0.0;
         let mut meter = Meter::new();
-        for at in (0..characters).rev() {
+        for at in run.clone().rev() {
+            meter.work(1);
+            // Words of up to three characters without a branch: how long they are cannot be foreseen.
+            let one = (chance(cell(self.codes[at].into()), next[0]), 1);
+            let two = (chance(seconds[at], next[1]), 2);
+            let three = (chance(thirds[at], next[2]), 3);
+            let mut best = longer(longer(one, two), three);
+            let mut characters = 3;
+            let mut node = thirds[at];
+            while node.has_children() && at + characters < run.end {
+                let code = self.codes[at + characters];
+                node = cell(node.child_at(code));
+                if !node.is_by(code) {
+                    break;
+                }
+                characters += 1;
+                best = longer(best, (chance(node, chances[at + characters]), characters as u32));
+            }
+            if best.0 == f64::NEG_INFINITY {
+                best = (0.0 - LOG_TOTAL + next[0], 1);
+            }
+            (chances[at], lengths[at]) = best;
+            next = [best.0, next[0], next[1]];
+        }
+    }
+
+    /// Looks up what the first two and the first three characters from each on lead to: one load does not wait for
+    /// another this way, and most are not in the cache.
+    fn look_up(&mut self, run: Range<usize>) {
+        let codes = &self.codes[run.start..run.end + AHEAD];
+        let (seconds, thirds) = (&mut self.seconds[run.clone()], &mut self.thirds[run]);
+        for (second, code) in seconds.iter_mut().zip(codes.windows(2)) {
+            *second = lexicon::next(cell(code[0].into()), code[1]);
+        }
+        for ((third, second), code) in thirds.iter_mut().zip(seconds).zip(&codes[2..]) {
+            *third = lexicon::next(*second, *code);
+        }
+    }
+
+    /// The same with own words.
+    fn find_best_of_own(&mut self, run: Range<usize>, text: &str, own: &OwnWords) {
+        let log_total = (own.total() as f64).ln();
+        self.chances[run.end] = 0.0;
+        let mut meter = Meter::new();
+        for at in run.clone().rev() {
             let mut best = (f64::NEG_INFINITY, 1);
             let mut consider = |logarithm: f64, length: usize| {
-                // In this order: other roundings would decide some ties otherwise.
                 let chance = logarithm - log_total + self.chances[at + length];
                 if chance > best.0 || (chance == best.0 && length > best.1) {
                     best = (chance, length);
                 }
             };
             let (mut place, mut length) = (usize::from(self.codes[at]), 1);
-            let mut node: Cell = cell(place);
+            let mut node = cell(place);
             loop {
-                if node.rank() > 0 && !own.is_some_and(|own| own.replaces(place)) {
+                if node.rank() > 0 && !own.replaces(place) {
                     consider(lexicon::logarithm(node.rank()), length);
                 }
                 let code = self.codes[at + length];
@@ -128,16 +292,13 @@ impl Run {
                 }
                 length += 1;
             }
-            meter.work(length);
-            if let Some(own) = own {
-                let mut node = OwnWords::ROOT;
-                for (length, c) in (1..).zip(text[self.starts[at]..self.starts[characters]].chars()) {
-                    let Some(child) = own.child(node, c) else { break };
-                    meter.work(8);
-                    node = child;
-                    if let Some(logarithm) = own.logarithm(node) {
-                        consider(logarithm, length);
-                    }
+            let mut node = OwnWords::ROOT;
+            for (length, c) in (1..).zip(text[self.bytes(at..run.end)].chars()) {
+                meter.work(8);
+                let Some(child) = own.child(node, c) else { break };
+                node = child;
+                if let Some(logarithm) = own.logarithm(node) {
+                    consider(logarithm, length);
                 }
             }
             if best.0 == f64::NEG_INFINITY {
@@ -147,51 +308,50 @@ impl Run {
         }
     }
 
-    /// Calls `each` with the words of the best cut. Single letters and digits that follow each other are one word;
-    /// with `hmm` whatever single characters do is left to the hidden Markov model, unless the dictionary has it.
-    fn emit<'a>(&self, text: &'a str, hmm: bool, own: Option<&OwnWords>, each: &mut impl FnMut(&'a str)) {
-        let characters = self.lengths.len();
-        let (mut at, mut single) = (0, 0);
+    /// Calls `each` with the words of the best cut of a run, and whether it is a run of single characters that nothing
+    /// has joined yet: with `hmm` any, without it letters and digits of ASCII, which are one word then.
+    #[inline]
+    fn emit(&self, run: Range<usize>, text: &[u8], hmm: bool, mut each: impl FnMut(Range<usize>, bool)) {
+        let (mut at, mut single) = (run.start, run.start);
         let mut meter = Meter::new();
-        while at < characters {
+        while at < run.end {
             meter.work(1);
             let next = at + self.lengths[at] as usize;
-            let joins = next == at + 1 && (hmm || text.as_bytes()[self.starts[at]].is_ascii_alphanumeric());
+            let joins = (next == at + 1) & (hmm | text[self.starts[at] as usize].is_ascii_alphanumeric());
             if !joins {
-                self.emit_singles(text, single..at, hmm, own, each);
-                each(&text[self.starts[at]..self.starts[next]]);
+                if single < at {
+                    each(single..at, true);
+                }
+                each(at..next, false);
                 single = next;
             }
             at = next;
         }
-        self.emit_singles(text, single..characters, hmm, own, each);
+        if single < run.end {
+            each(single..run.end, true);
+        }
     }
 
+    /// Leaves single characters, more than one, to the hidden Markov model, unless they are a word of the dictionary.
     fn emit_singles<'a>(
         &self,
-        text: &'a str,
         singles: Range<usize>,
-        hmm: bool,
+        text: &'a str,
         own: Option<&OwnWords>,
         each: &mut impl FnMut(&'a str),
     ) {
-        if singles.is_empty() {
+        let word = &text[self.bytes(singles.clone())];
+        if lexicon::find(word).is_some() || own.is_some_and(|own| own.frequency(word).is_some()) {
+            singles.for_each(|at| each(&text[self.bytes(at..at + 1)]));
             return;
         }
-        let word = &text[self.starts[singles.start]..self.starts[singles.end]];
-        if !hmm || singles.len() == 1 {
-            each(word);
-        } else if lexicon::find(word).is_some() || own.is_some_and(|own| own.frequency(word).is_some()) {
-            singles.for_each(|at| each(&text[self.starts[at]..self.starts[at + 1]]));
-        } else {
-            // Of a dictionary without words all characters are left over, and the model cuts them.
-            static MODEL: OnceLock<Jieba> = OnceLock::new();
-            // More than the empty dictionary takes, and than a cut takes for each byte of a run: half a megabyte and 50
-            // bytes were counted.
-            let empty = if MODEL.get().is_none() { 1 << 20 } else { 0 };
-            memory::ensure(empty + 100 * word.len()).or_raise();
-            MODEL.get_or_init(Jieba::empty).cut(word, true).into_iter().for_each(|token| each(token.word));
-        }
+        // Of a dictionary without words all characters are left over, and the model cuts them.
+        static MODEL: OnceLock<Jieba> = OnceLock::new();
+        // More than the empty dictionary takes, and than a cut takes for each byte of a run: half a megabyte and 50
+        // bytes were counted.
+        let empty = if MODEL.get().is_none() { 1 << 20 } else { 0 };
+        memory::ensure(empty + 100 * word.len()).or_raise();
+        MODEL.get_or_init(Jieba::empty).cut(word, true).into_iter().for_each(|token| each(token.word));
     }
 }
 

@@ -1,6 +1,7 @@
 //! jieba's dictionary as data of the library: nothing is loaded, and all processes share it.
 
 use super::cell::{CHARACTERS, Cell, UNKNOWN};
+use std::hint::select_unpredictable;
 
 mod data {
     //! What `build.rs` has written, each number little end first.
@@ -32,6 +33,9 @@ mod data {
 /// The sum of the frequencies of all words.
 pub const TOTAL: u64 = data::TOTAL;
 
+/// Its natural logarithm.
+pub const LOG_TOTAL: f64 = f64::from_bits(data::LOG_TOTAL_BITS);
+
 /// The code of a character.
 #[inline]
 pub fn code(c: char) -> u16 {
@@ -42,6 +46,13 @@ pub fn code(c: char) -> u16 {
 #[inline]
 pub fn cell(at: usize) -> Cell {
     data::CELLS.get(at).map_or(Cell::EMPTY, |cell| Cell(u64::from_le_bytes(*cell)))
+}
+
+/// The cell that a character leads to from another cell; an empty one if no word goes on so.
+#[inline]
+pub fn next(from: Cell, code: u16) -> Cell {
+    let child = cell(from.child_at(code));
+    select_unpredictable(child.is_by(code), child, Cell::EMPTY)
 }
 
 /// The logarithm of a word's frequency, by its rank; of no word, minus infinity.

@@ -11,11 +11,13 @@ mod segment;
 mod sentences;
 mod simplify;
 
+pub(crate) use cut::Characters;
 pub use lexicon::tag;
 pub use markup::{Markup, strip_markup};
 pub use ngrams::{Ngrams, PACKED, char_ngrams, compact, pack};
 pub(crate) use normalize::is_spaceless as is_spaceless_char;
 pub use normalize::{normalize, normalize_into};
+pub(crate) use segment::PIECE_BYTES;
 pub use segment::{Segmenter, WordError};
 pub use sentences::{clauses, sentences};
 pub use simplify::simplify;

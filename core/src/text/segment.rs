@@ -11,7 +11,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 /// jieba takes a few dozen bytes per character while it works on one block of
 /// Chinese, so a long text goes through in pieces of this many bytes.
-const PIECE_BYTES: usize = 1 << 16;
+pub(crate) const PIECE_BYTES: usize = 1 << 16;
 
 /// Bytes of the longest word of a dictionary: jieba tries every length that a
 /// word has at every place of a text.
