@@ -39,6 +39,17 @@ pub(crate) fn operator(oid: pg_sys::Oid) -> Option<String> {
     scalar(SQL, &[Argument::of(oid)])
 }
 
+/// The type that a domain is over, any other type itself, as SQL writes it whatever the search path, without a length.
+pub(crate) fn base_type_name(typoid: pg_sys::Oid) -> String {
+    // With a modifier of -1: bpchar, for "character" alone means a length of one.
+    let flags = pg_sys::FORMAT_TYPE_FORCE_QUALIFY | pg_sys::FORMAT_TYPE_TYPEMOD_GIVEN;
+    // SAFETY: any oid is answered by a string.
+    unsafe {
+        let written = pg_sys::format_type_extended(pg_sys::getBaseType(typoid), -1, flags as u16);
+        CStr::from_ptr(written).to_string_lossy().into_owned()
+    }
+}
+
 /// The type of arrays of a type, if there is one.
 pub(crate) fn array_type(typoid: pg_sys::Oid) -> Option<pg_sys::Oid> {
     // SAFETY: any oid is answered.

@@ -4,13 +4,12 @@
 use super::find::check_id;
 use super::settings::{Settings, table_name};
 use super::table::{primary_key, type_of};
-use crate::pg::catalog::{equality, operator, schema};
+use crate::pg::catalog::{base_type_name, equality, operator, schema};
 use crate::pg::spi::{Argument, execute, for_each, scalar};
 use crate::pg::{Output, raise};
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_literal};
-use std::ffi::CStr;
 
 /// Lists the rows that `dedup` of the table finds to be copies or near-duplicates of a
 /// kept row, and deletes them unless it is a dry run.
@@ -19,7 +18,7 @@ fn dedup_clean(tbl: Option<pg_sys::Oid>, dry_run: Option<bool>, fcinfo: pg_sys::
     let call = Call::of(super::needed(tbl));
     let mut output = Output::begin(fcinfo);
     check_id(&call.name, &call.id, call.id_type, output.type_of(0), "dedup_clean(tbl, dry_run");
-    let Call { name, id, equals, dedup, shown, .. } = &call;
+    let Call { name, id, base, equals, dedup, shown, .. } = &call;
     let id = quote_identifier(id);
     let dry_run = dry_run.unwrap_or(true);
     if !dry_run {
@@ -36,7 +35,7 @@ fn dedup_clean(tbl: Option<pg_sys::Oid>, dry_run: Option<bool>, fcinfo: pg_sys::
             "Name a column that is unique: dedup_setup(…, '{\"id\": \"…\"}').",
         )
     }
-    // Operators by their schema: none that somebody else made may be taken.
+    // Operators by their schema, and of the base type: none that somebody else made, there or for a domain, may be taken.
     let caught = "d.stage OPERATOR(pg_catalog.=) ANY (ARRAY['exact', 'near']::pg_catalog.text[])";
     let sql = if dry_run {
         let shown = format!(
@@ -48,7 +47,9 @@ fn dedup_clean(tbl: Option<pg_sys::Oid>, dry_run: Option<bool>, fcinfo: pg_sys::
             .report(PgLogLevel::NOTICE);
         format!("SELECT d.* FROM {dedup} WHERE {caught}")
     } else {
-        format!("DELETE FROM {name} AS t USING {dedup} WHERE t.{id} {equals} d.id AND {caught} RETURNING d.*")
+        format!(
+            "DELETE FROM {name} AS t USING {dedup} WHERE t.{id}::{base} {equals} d.id AND {caught} RETURNING d.*"
+        )
     };
     for_each(&sql, &[], |row| {
         // SAFETY: the columns are those of dedup, which are declared so here.
@@ -71,7 +72,9 @@ struct Call {
     /// The column of the ids.
     id: String,
     id_type: pg_sys::Oid,
-    /// The operator by which ids are equal.
+    /// That type or the one that its domain is over, as SQL writes it.
+    base: String,
+    /// The operator by which values of the base type are equal.
     equals: String,
     /// The call with its alias `d`, as SQL.
     dedup: String,
@@ -101,28 +104,21 @@ impl Call {
             )
         };
         let (tools, source) = (schema(), quote_literal(&name));
-        // SAFETY: any oid is answered by a string.
-        let (base, type_name) = unsafe {
-            // A NULL of a domain would run the domain's checks, which somebody else may have written.
-            let base = pg_sys::getBaseType(id_type);
-            let written = pg_sys::format_type_extended(base, -1, pg_sys::FORMAT_TYPE_FORCE_QUALIFY as u16);
-            (base, CStr::from_ptr(written).to_string_lossy())
-        };
-        let (returned, shown) = match base {
+        // A NULL of a domain would run the domain's checks, which somebody else may have written.
+        let base = base_type_name(id_type);
+        // SAFETY: any oid is answered.
+        let (returned, shown) = match unsafe { pg_sys::getBaseType(id_type) } {
             pg_sys::INT2OID | pg_sys::INT4OID | pg_sys::INT8OID => {
-                ("pg_catalog.int8".into(), format!("{tools}.dedup({source})"))
+                ("pg_catalog.int8", format!("{tools}.dedup({source})"))
             }
-            _ => {
-                let shown = format!("{tools}.dedup({source}, NULL, NULL::{type_name})");
-                (type_name, shown)
-            }
+            _ => (base.as_str(), format!("{tools}.dedup({source}, NULL, NULL::{base})")),
         };
         // Not dedup, of which anybody who may create functions beside it can make one that is taken instead.
         let dedup = format!(
             "{tools}._dedup({source}::pg_catalog.text) AS d(id {returned}, keeper {returned}, stage pg_catalog.text, \
              distance pg_catalog.int4, similarity pg_catalog.float8)"
         );
-        Call { table, name, id, id_type, equals, dedup, shown }
+        Call { table, name, id, id_type, base, equals, dedup, shown }
     }
 
     /// Whether an index sees to it that no two rows have one id, by the equality of its column.

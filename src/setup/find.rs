@@ -4,7 +4,7 @@ use super::needed;
 use super::settings::{Settings, join_texts, joined};
 use super::table::{primary_key, table_called, type_of};
 use crate::fingerprint::bag_of_values;
-use crate::pg::catalog::{equality, operator, schema};
+use crate::pg::catalog::{base_type_name, equality, operator, schema};
 use crate::pg::spi::{Argument, query_all};
 use crate::pg::values::ValueType;
 use crate::pg::{Column, Output, Record, raise};
@@ -50,9 +50,10 @@ fn dedup_find_row(row: Option<Record>, distance: Option<i32>, fcinfo: pg_sys::Fu
     let id = id_column(&settings);
     // SAFETY: the row is one of the table, which has the column.
     let own = unsafe { row.row().value(&id) }.and_then(|(value, typoid)| {
-        let equals = equality(typoid).and_then(operator)?;
-        // SAFETY: the value is of the column's type.
-        Some((equals, unsafe { Argument::of_type(value, typoid) }))
+        // Of the base type: somebody else may have made an operator for a domain.
+        let equals = format!("::{} {}", base_type_name(typoid), equality(typoid).and_then(operator)?);
+        // SAFETY: the value is of the column's type, and so of the one that it is a domain over.
+        Some((equals, unsafe { Argument::of_type(value, pg_sys::getBaseType(typoid)) }))
     });
     New { values, text, own }.find(&settings, distance, &mut output, "dedup_find(row, distance");
 }
@@ -63,7 +64,7 @@ struct New {
     values: Vec<Option<String>>,
     /// What is compared.
     text: Option<String>,
-    /// The key of the row itself, and the operator that finds it.
+    /// The key of the row itself, and the cast and the operator that find it.
     own: Option<(String, Argument)>,
 }
 
@@ -113,7 +114,7 @@ impl New {
         }
         let id = id_column(settings);
         if let Some((equals, _)) = &self.own {
-            conditions.push(format!("NOT (t.{} {equals} $3)", quote_identifier(&id)));
+            conditions.push(format!("NOT (t.{}{equals} $3)", quote_identifier(&id)));
         }
         let values: String = settings
             .columns

@@ -70,6 +70,37 @@ DROP TABLE note, page;
 DROP OWNED BY setup_planter;
 DROP ROLE setup_planter;
 
+-- Nor operators for a domain, where those of its base type stand in a schema in which another role may create some.
+CREATE TYPE code;
+CREATE FUNCTION code_in(cstring) RETURNS code LANGUAGE internal IMMUTABLE STRICT AS 'int4in';
+CREATE FUNCTION code_out(code) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'int4out';
+CREATE TYPE code (INPUT = code_in, OUTPUT = code_out, LIKE = integer);
+CREATE FUNCTION code_cmp(code, code) RETURNS integer LANGUAGE internal IMMUTABLE STRICT AS 'btint4cmp';
+SELECT format('CREATE FUNCTION code_%1$s(code, code) RETURNS boolean LANGUAGE internal IMMUTABLE STRICT AS ''int4%1$s'';'
+    'CREATE OPERATOR %2$s (LEFTARG = code, RIGHTARG = code, FUNCTION = code_%1$s)', name, sign)
+FROM (VALUES ('lt', '<'), ('le', '<='), ('eq', '='), ('ge', '>='), ('gt', '>')) o(name, sign) \gexec
+CREATE OPERATOR CLASS code_ops DEFAULT FOR TYPE code USING btree AS OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
+    FUNCTION 1 code_cmp(code, code);
+CREATE DOMAIN docket AS code;
+CREATE ROLE setup_planter;
+GRANT CREATE ON SCHEMA public TO setup_planter;
+SET ROLE setup_planter;
+CREATE FUNCTION planted(docket, docket) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'planted, run as %', current_user; END $$;
+CREATE FUNCTION planted(docket, code) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'planted, run as %', current_user; END $$;
+CREATE OPERATOR = (LEFTARG = docket, RIGHTARG = docket, FUNCTION = planted);
+CREATE OPERATOR = (LEFTARG = docket, RIGHTARG = code, FUNCTION = planted);
+RESET ROLE;
+CREATE TABLE filed (id docket PRIMARY KEY, body text);
+INSERT INTO filed VALUES ('1', 'no water since monday in harbour street'), ('2', 'no water since monday in harbour street'), ('3', 'another matter altogether');
+SELECT count(*) FROM dedup_setup('filed', '{"weights": {}, "distance": 3, "similarity": 0, "n": 2}');
+SELECT t.id, f.id FROM filed t, dedup_find(t, 3, NULL::code) f ORDER BY t.id::text;
+SELECT id, keeper, stage FROM dedup_clean('filed', false, NULL::code);
+SELECT id FROM filed;
+DROP TABLE filed;
+DROP OWNED BY setup_planter;
+DROP ROLE setup_planter;
+DROP TYPE code CASCADE;
+
 -- An index answers whether ids are unique where it can; where it cannot, the rows do.
 CREATE TABLE keyed (id int, name text, body text);
 INSERT INTO keyed VALUES (1, 'a', 'no water since monday in harbour street'), (2, 'b', 'no water since monday in harbour street'), (2, 'c', 'another matter altogether');
