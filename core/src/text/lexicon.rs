@@ -12,23 +12,28 @@ mod data {
     #[repr(align(64))]
     struct Aligned<T>(T);
 
+    // A static and no constant, of which each unit of code would have a copy.
     macro_rules! table {
-        ($name:ident, $file:literal, $bytes:literal) => {
-            pub const $name: &[[u8; $bytes]] = {
-                const ALIGNED: &Aligned<[u8; include_bytes!(concat!(env!("OUT_DIR"), "/", $file)).len()]> =
-                    &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/", $file)));
-                ALIGNED.0.as_chunks().0
-            };
+        ($name:ident, $bytes:literal) => {
+            #[inline]
+            pub const fn $name() -> &'static [[u8; $bytes]] {
+                const FILE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/", stringify!($name)));
+                static TABLE: Aligned<[u8; FILE.len()]> =
+                    Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/", stringify!($name))));
+                TABLE.0.as_chunks().0
+            }
         };
     }
-    table!(CELLS, "cells", 8);
+    table!(cells, 8);
     // Of each cell that is a word: its tag.
-    table!(CELL_TAGS, "tags", 1);
-    table!(CODES, "codes", 2);
+    table!(tags, 1);
+    table!(codes, 2);
     // By rank.
-    table!(FREQUENCIES, "frequencies", 4);
-    table!(LOGARITHMS, "logarithms", 8);
+    table!(frequencies, 4);
+    table!(logarithms, 8);
 }
+
+const _: () = assert!(data::codes().len() == CHARACTERS);
 
 /// The sum of the frequencies of all words.
 pub const TOTAL: u64 = data::TOTAL;
@@ -39,13 +44,13 @@ pub const LOG_TOTAL: f64 = f64::from_bits(data::LOG_TOTAL_BITS);
 /// The code of a character.
 #[inline]
 pub fn code(c: char) -> u16 {
-    data::CODES.get(c as usize).map_or(UNKNOWN, |code| u16::from_le_bytes(*code))
+    data::codes().get(c as usize).map_or(UNKNOWN, |code| u16::from_le_bytes(*code))
 }
 
 /// The cell at a place that [`Cell::child_at`] says, or, for a child of the root, at its code.
 #[inline]
 pub fn cell(at: usize) -> Cell {
-    data::CELLS.get(at).map_or(Cell::EMPTY, |cell| Cell(u64::from_le_bytes(*cell)))
+    data::cells().get(at).map_or(Cell::EMPTY, |cell| Cell(u64::from_le_bytes(*cell)))
 }
 
 /// The cell that a character leads to from another cell; an empty one if no word goes on so.
@@ -58,12 +63,12 @@ pub fn next(from: Cell, code: u16) -> Cell {
 /// The logarithm of a word's frequency, by its rank; of no word, minus infinity.
 #[inline]
 pub fn logarithm(rank: usize) -> f64 {
-    f64::from_le_bytes(data::LOGARITHMS[rank])
+    f64::from_le_bytes(data::logarithms()[rank])
 }
 
 /// A word's frequency, by its rank.
 pub fn frequency(rank: usize) -> u32 {
-    u32::from_le_bytes(data::FREQUENCIES[rank])
+    u32::from_le_bytes(data::frequencies()[rank])
 }
 
 /// The place of the cell of `word` if it is a word.
@@ -89,11 +94,9 @@ pub fn find(word: &str) -> Option<usize> {
 /// assert_eq!((tag("长沙"), tag("停水"), tag("梅溪湖"), tag("")), (Some("ns"), Some("v"), None, None));
 /// ```
 pub fn tag(word: &str) -> Option<&'static str> {
-    let [number] = data::CELL_TAGS[find(word)?];
+    let [number] = data::tags()[find(word)?];
     data::TAGS.get(usize::from(number)).copied()
 }
-
-const _: () = assert!(data::CODES.len() == CHARACTERS);
 
 #[cfg(test)]
 pub mod tests {
@@ -110,7 +113,7 @@ pub mod tests {
         let characters: HashMap<usize, char> =
             ('\0'..'\u{A000}').map(|c| (usize::from(code(c)), c)).filter(|&(code, _)| code > 0).collect();
         let first = |at: usize| characters.contains_key(&at);
-        let by_base: HashMap<usize, usize> = (1..data::CELLS.len())
+        let by_base: HashMap<usize, usize> = (1..data::cells().len())
             .filter(|&at| cell(at) != Cell::EMPTY && cell(at).base() > 0)
             .map(|at| (cell(at).base() as usize, at))
             .collect();
@@ -124,7 +127,7 @@ pub mod tests {
             word.push(characters[&at]);
             word.iter().rev().collect()
         };
-        (1..data::CELLS.len()).filter(|&at| cell(at).rank() > 0).map(spell).collect()
+        (1..data::cells().len()).filter(|&at| cell(at).rank() > 0).map(spell).collect()
     });
 
     #[test]
