@@ -57,7 +57,7 @@ fn banding_a_build_answers_like_brute_force() {
 #[test]
 fn banding_a_build_without_rows_is_an_empty_index() {
     let (pages, built) = build(8168, 0, &[], Options::default());
-    assert_eq!((built.rows, built.pages), (0, 5));
+    assert_eq!((built.rows, built.pages), (0, 6));
     assert!(search(&pages, &built.index, 1, 64, 10).is_empty());
     built.index.insert(&pages, 1, tid(0)).unwrap();
     assert_eq!(search(&pages, &built.index, 0, 1, 10).len(), 1);

@@ -4,14 +4,17 @@ mod common;
 
 use common::Rng;
 use common::banding::*;
-use dedup_core::banding::{Builder, Index, MemoryPages, NearestScan, Options, Tid};
+use dedup_core::banding::{Builder, Index, MemoryPages, NearestScan, NullScan, Options, Tid};
 use dedup_core::external::MemorySpill;
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 
 #[derive(Debug, Clone)]
 enum Op {
     /// So many rows of this fingerprint's neighbourhood.
     Insert(u64, u16),
+    /// So many without a fingerprint.
+    InsertNulls(u16),
     /// The rows whose tid leaves this rest.
     Delete(u8),
     Maintain,
@@ -33,6 +36,7 @@ fn centre() -> impl Strategy<Value = u64> {
 fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
         6 => (centre(), 1u16..120).prop_map(|(fp, n)| Op::Insert(fp, n)),
+        1 => (1u16..300).prop_map(Op::InsertNulls),
         1 => (0u8..5).prop_map(Op::Delete),
         1 => Just(Op::Maintain),
         4 => (centre(), 0u32..=64).prop_map(|(fp, d)| Op::Search(fp, d)),
@@ -55,13 +59,17 @@ proptest! {
         let mut rng = Rng::new(seed);
         let shape = SHAPES[(seed % 6) as usize];
         let options = Options { fillfactor, mu: (seed % 3) as f64 };
-        let (pages, mut rows) = (MemoryPages::new(512), Rows::new());
+        let (pages, mut rows, mut nulls) = (MemoryPages::new(512), Rows::new(), BTreeSet::new());
         let mut file = MemorySpill::default();
         let memory = if spill { 0 } else { 1 << 20 };
         let mut builder = Builder::new(options, 512, memory, &mut file).unwrap();
         for (n, fp) in fingerprints(shape, built * if spill { 4 } else { 1 }, &mut rng).into_iter().enumerate() {
             builder.add(fp, tid(n)).unwrap();
             rows.insert(tid(n), fp);
+            if n % 4 == 0 {
+                builder.add_null(tid(100_000 - n)).unwrap();
+                nulls.insert(tid(100_000 - n));
+            }
         }
         let index = builder.finish(&mut &pages).unwrap().index;
         let mut next = 10_000u32;
@@ -74,13 +82,20 @@ proptest! {
                     index.insert(&pages, fp, t).unwrap();
                     rows.insert(t, fp);
                 },
+                Op::InsertNulls(n) => for _ in 0..n {
+                    let t = Tid::new(next / 7 * next, (next % 2047) as u16 + 1);
+                    next += 1;
+                    index.insert_null(&pages, t).unwrap();
+                    nulls.insert(t);
+                },
                 Op::Delete(rest) => {
                     let dead = |t: Tid| t.offset() % 5 == u16::from(rest);
                     let stats = index.bulk_delete(&pages, dead).unwrap();
                     rows.retain(|t, _| !dead(*t));
-                    prop_assert_eq!(stats.remaining, rows.len() as u64);
+                    nulls.retain(|t| !dead(*t));
+                    prop_assert_eq!(stats.remaining, (rows.len() + nulls.len()) as u64);
                 }
-                Op::Maintain => drop(index.maintain(&pages).unwrap()),
+                Op::Maintain => prop_assert_eq!(index.maintain(&pages).unwrap().rows, (rows.len() + nulls.len()) as u64),
                 Op::Search(fp, d) => {
                     let index = Index::open(&pages).unwrap();
                     prop_assert!(search(&pages, &index, fp, d, 1 + d as usize) == brute(&rows, fp, d));
@@ -94,6 +109,12 @@ proptest! {
                     prop_assert!(hits.iter().map(|h| h.distance).collect::<Vec<_>>() == expected);
                 }
             }
+        }
+        let (mut scan, mut found) = (NullScan::new(&index), Vec::new());
+        while scan.next_batch(&pages, 10, &mut found).unwrap() {}
+        prop_assert!(found.len() == nulls.len() && found.into_iter().collect::<BTreeSet<_>>() == nulls);
+        for t in nulls.iter().step_by(20) {
+            prop_assert_eq!(index.missing_from(&pages, None, *t).unwrap(), None);
         }
         assert_sound(&pages, "at the end");
     }

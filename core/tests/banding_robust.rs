@@ -13,6 +13,7 @@ use dedup_core::banding::{
 /// One thing done to an index.
 enum Step {
     Insert(u64, Tid),
+    InsertNull(Tid),
     Delete(u16),
     Maintain,
 }
@@ -27,6 +28,9 @@ fn steps(rng: &mut Rng) -> Vec<Step> {
             _ => rng.flip(base, 2),
         };
         steps.push(Step::Insert(fp, tid(n)));
+        if n % 5 == 0 {
+            steps.push(Step::InsertNull(tid(10_000 + n)));
+        }
         if n % 300 == 250 {
             steps.push(Step::Delete(n as u16 % 7));
             steps.push(Step::Maintain);
@@ -94,6 +98,8 @@ fn one(pages: &MemoryPages, index: &Index, step: &Step, rows: &mut Rows) -> Resu
             index.insert(pages, *fp, *tid)?;
             rows.insert(*tid, *fp);
         }
+        // Counted nowhere: only that they are in no one's way.
+        Step::InsertNull(tid) => index.insert_null(pages, *tid)?,
         Step::Delete(rest) => {
             let dead = |t: Tid| t.offset() % 7 == *rest;
             // Deleted rows are dead whether or not the walk gets to its end.
@@ -323,7 +329,10 @@ fn banding_open_refuses_what_is_not_an_index() {
     let (sound, _, _) = index_by_insert(512, &[1, 2, 3]);
     let pages = copy(&sound);
     pages.overwrite(0, |b| b[72] = 99).unwrap();
-    assert!(matches!(Index::open(&pages), Err(Error::Version { found: 99, supported: 1 })));
+    assert!(matches!(Index::open(&pages), Err(Error::Version { found: 99, supported: 2 })));
+    let pages = copy(&sound);
+    pages.overwrite(0, |b| b[92] = 4).unwrap();
+    assert!(matches!(Index::open(&pages), Err(Error::Features(4))));
     let pages = copy(&sound);
     pages.overwrite(0, |b| b.fill(0)).unwrap();
     assert!(matches!(Index::open(&pages), Err(Error::Corrupt { block: 0, .. })));

@@ -64,9 +64,11 @@ pub(super) unsafe extern "C-unwind" fn ambuild(
         progress(pg_sys::PROGRESS_CREATEIDX_SUBPHASE, PHASE_SCANNING);
         let rows = Rows { heap, index, info, scan: std::ptr::null_mut() };
         let heap_rows = rows.each(|fingerprint, tid| {
-            if let Some(fingerprint) = fingerprint {
-                checked(index, builder.add(fingerprint, tid));
-            }
+            let added = match fingerprint {
+                Some(fingerprint) => builder.add(fingerprint, tid),
+                None => builder.add_null(tid),
+            };
+            checked(index, added);
         });
 
         progress(pg_sys::PROGRESS_CREATEIDX_SUBPHASE, PHASE_WRITING);
@@ -80,7 +82,7 @@ pub(super) unsafe extern "C-unwind" fn ambuild(
         }
         let mut result = PgBox::<pg_sys::IndexBuildResult>::alloc0();
         result.heap_tuples = heap_rows;
-        result.index_tuples = built.rows as f64;
+        result.index_tuples = (built.rows + built.nulls) as f64;
         result.into_pg()
     }
 }

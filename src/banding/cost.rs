@@ -1,7 +1,6 @@
 //! Cost of a scan for the planner, from the probe schedule.
 
 use super::ball::NEAR_DISTANCE;
-use super::nulls::may_be_null;
 use super::planner::{BallExpression, UNKNOWN_DISTANCE};
 use dedup_core::banding::search_cost;
 use pgrx::{PgList, is_a, pg_guard, pg_sys};
@@ -10,6 +9,8 @@ use pgrx::{PgList, is_a, pg_guard, pg_sys};
 const FIRST_NEIGHBOURS: u32 = 7;
 /// Entries of a leaf after a build, for an index whose pages are not counted.
 const ENTRIES_PER_LEAF: f64 = 700.0;
+/// Entries of a leaf of the tree of NULLs.
+const NULLS_PER_LEAF: f64 = 1500.0;
 /// Cost of comparing an entry, as a share of an operator call: about a nanosecond against the ten
 /// or more of a function called by the executor.
 const ENTRY_COST: f64 = 0.1;
@@ -50,8 +51,9 @@ pub(super) unsafe extern "C-unwind" fn amcostestimate(
 
         let rows = (*index).tuples.max(1.0);
         let leaves = (rows / ENTRIES_PER_LEAF).max(f64::from((*index).pages) / 4.0).max(1.0);
-        let distances = conditions.iter_ptr().map(|clause| distance_of(root, clause));
-        let distance = distances.map(|distance| distance.unwrap_or(UNKNOWN_DISTANCE as u32)).min();
+        let asked: Vec<Asked> = conditions.iter_ptr().map(|clause| asked(root, clause)).collect();
+        let distance =
+            asked.iter().filter_map(|it| if let Asked::Within(d) = it { Some(*d) } else { None }).min();
         let quals = pg_sys::get_quals_from_indexclauses((*path).indexclauses);
         *selectivity = pg_sys::clauselist_selectivity(
             root,
@@ -79,7 +81,14 @@ pub(super) unsafe extern "C-unwind" fn amcostestimate(
         };
 
         let bound = distance.unwrap_or(64);
-        let (fetched, whole) = cost(bound);
+        let (fetched, whole) = match asked.contains(&Asked::Null) {
+            // Read in order, each leaf once.
+            true => {
+                let pages = 1.0 + *selectivity * rows / NULLS_PER_LEAF;
+                (pages, pages * random_page_cost)
+            }
+            false => cost(bound),
+        };
         *pages = fetched;
         let emitted = *selectivity * rows * pg_sys::cpu_index_tuple_cost;
         if ordered {
@@ -87,9 +96,6 @@ pub(super) unsafe extern "C-unwind" fn amcostestimate(
             let (_, first) = cost(bound.min(FIRST_NEIGHBOURS));
             *startup_cost = first.min(whole);
             *total_cost = first + whole + emitted;
-            if conditions.is_empty() {
-                *total_cost += cost_of_nulls(root, index);
-            }
         } else {
             *startup_cost = 0.0;
             *total_cost = whole + emitted;
@@ -97,54 +103,45 @@ pub(super) unsafe extern "C-unwind" fn amcostestimate(
     }
 }
 
-/// Cost of reading the rows without a fingerprint from the table.
-///
-/// # Safety
-/// The index is one of a table that `root` plans to read.
-unsafe fn cost_of_nulls(root: *mut pg_sys::PlannerInfo, index: *const pg_sys::IndexOptInfo) -> f64 {
-    // SAFETY: the caller's promise; the planner has locked both relations.
-    unsafe {
-        let table = &*(*index).rel;
-        if !(*index).hypothetical {
-            let lock = pg_sys::NoLock as i32;
-            let opened = pg_sys::index_open((*index).indexoid, lock);
-            let heap = pg_sys::table_open((*(*opened).rd_index).indrelid, lock);
-            let may_be_null = may_be_null(heap, opened);
-            pg_sys::table_close(heap, lock);
-            pg_sys::index_close(opened, lock);
-            if !may_be_null {
-                return 0.0;
-            }
-        }
-        let (mut random_page_cost, mut seq_page_cost) = (0.0, 0.0);
-        pg_sys::get_tablespace_page_costs(table.reltablespace, &mut random_page_cost, &mut seq_page_cost);
-        let (mut expression, mut predicate) = (pg_sys::QualCost::default(), pg_sys::QualCost::default());
-        pg_sys::cost_qual_eval(&mut expression, (*index).indexprs, root);
-        pg_sys::cost_qual_eval(&mut predicate, (*index).indpred, root);
-        let row = pg_sys::cpu_tuple_cost + expression.per_tuple + predicate.per_tuple;
-        f64::from(table.pages) * seq_page_cost + table.tuples.max(0.0) * row
-    }
+/// What a condition asks for.
+#[derive(PartialEq)]
+enum Asked {
+    /// Fingerprints within a distance; 64 for all.
+    Within(u32),
+    /// Rows without one.
+    Null,
 }
 
-/// The distance that a condition allows, if it is known now; nothing is
+/// What a condition asks for, its distance if that is known now; nothing is
 /// searched for a negative one.
 ///
 /// # Safety
 /// The clause belongs to an index of this access method.
-unsafe fn distance_of(root: *mut pg_sys::PlannerInfo, clause: *mut pg_sys::IndexClause) -> Option<u32> {
+unsafe fn asked(root: *mut pg_sys::PlannerInfo, clause: *mut pg_sys::IndexClause) -> Asked {
     // SAFETY: an index clause of an operator class of this access method is an
-    // operator with the column on the left; a node's tag says what it is.
+    // operator with the column on the left, or a test for NULL; a node's tag
+    // says what it is.
     unsafe {
         let quals = PgList::<pg_sys::RestrictInfo>::from_pg((*clause).indexquals);
-        let expression = (*quals.get_ptr(0)?).clause.cast::<pg_sys::Node>();
-        if !is_a(expression, pg_sys::NodeTag::T_OpExpr) {
-            return None;
+        let expression =
+            quals.get_ptr(0).map_or(std::ptr::null_mut(), |it| (*it).clause.cast::<pg_sys::Node>());
+        let unknown = Asked::Within(UNKNOWN_DISTANCE as u32);
+        if !expression.is_null() && is_a(expression, pg_sys::NodeTag::T_NullTest) {
+            return match (*expression.cast::<pg_sys::NullTest>()).nulltesttype {
+                pg_sys::NullTestType::IS_NULL => Asked::Null,
+                _ => Asked::Within(64),
+            };
+        }
+        if expression.is_null() || !is_a(expression, pg_sys::NodeTag::T_OpExpr) {
+            return unknown;
         }
         let arguments = PgList::<pg_sys::Node>::from_pg((*expression.cast::<pg_sys::OpExpr>()).args);
-        let right = arguments.get_ptr(1)?;
-        if pg_sys::exprType(right) == pg_sys::INT8OID {
-            return Some(NEAR_DISTANCE);
+        match arguments.get_ptr(1) {
+            None => unknown,
+            Some(right) if pg_sys::exprType(right) == pg_sys::INT8OID => Asked::Within(NEAR_DISTANCE),
+            Some(right) => BallExpression::read(root, right)
+                .radius
+                .map_or(unknown, |radius| Asked::Within(radius.clamp(0, 64) as u32)),
         }
-        BallExpression::read(root, right).radius.map(|radius| radius.clamp(0, 64) as u32)
     }
 }

@@ -11,9 +11,9 @@ const ROUTINE: pg_sys::IndexAmRoutine = {
     am.amstrategies = 3;
     am.amsupport = 0;
     am.amcanorderbyop = true;
-    // A nearest-neighbour scan has no condition. Rows that are NULL are not
-    // stored; a scan without a condition reads them from the table, see `nulls`.
+    // A nearest-neighbour scan has no condition.
     am.amoptionalkey = true;
+    am.amsearchnulls = true;
     am.amkeytype = pg_sys::InvalidOid;
     // Dead entries are found on every page by one worker or another.
     am.amparallelvacuumoptions =

@@ -7,7 +7,7 @@ use super::pages::RelationPages;
 use super::{checked, open_index, tid_of};
 use pgrx::{pg_guard, pg_sys};
 
-/// Adds a row's entry; a NULL fingerprint has none.
+/// Adds a row's entries.
 #[pg_guard]
 #[expect(clippy::too_many_arguments, reason = "PostgreSQL's signature")]
 pub(super) unsafe extern "C-unwind" fn aminsert(
@@ -23,12 +23,14 @@ pub(super) unsafe extern "C-unwind" fn aminsert(
     // SAFETY: PostgreSQL gives one value and one flag for the one column, and
     // an index that it keeps open and locked during the call.
     unsafe {
-        if *is_null {
-            return false;
-        }
         let pages = RelationPages::new(index);
         let banding = open_index(index, &pages);
-        checked(index, banding.insert(&pages, (*values).value() as u64, tid_of(*heap_tid)));
+        let row = tid_of(*heap_tid);
+        let inserted = match *is_null {
+            true => banding.insert_null(&pages, row),
+            false => banding.insert(&pages, (*values).value() as u64, row),
+        };
+        checked(index, inserted);
     }
     false
 }

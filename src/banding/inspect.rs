@@ -162,7 +162,8 @@ fn verify(oid: pg_sys::Oid, heap: bool) {
             let index = checked(open.index, Index::open(&pages));
             scan_table(&open, snapshot, |fingerprint, tid| {
                 if let Some(tree) = checked(open.index, index.missing_from(&pages, fingerprint, tid)) {
-                    let row = format!("row {tid} of the table, fingerprint {}", fingerprint as i64);
+                    let key = fingerprint.map_or("NULL".to_owned(), |it| (it as i64).to_string());
+                    let row = format!("row {tid} of the table, fingerprint {key}");
                     let what = format!("the entry of {row}, is missing");
                     findings.push(Finding { block: 0, tree: Some(tree), what });
                 }
@@ -207,7 +208,7 @@ unsafe fn report(relation: pg_sys::Relation, findings: Vec<Finding>) {
 ///
 /// # Safety
 /// Table and index are open, the snapshot is registered.
-unsafe fn scan_table(open: &OpenIndex, snapshot: pg_sys::Snapshot, mut take: impl FnMut(u64, Tid)) {
+unsafe fn scan_table(open: &OpenIndex, snapshot: pg_sys::Snapshot, mut take: impl FnMut(Option<u64>, Tid)) {
     // SAFETY: the caller's promise; the scan may raise an error, hence the
     // guard around the call through a pointer.
     unsafe {
@@ -224,9 +225,7 @@ unsafe fn scan_table(open: &OpenIndex, snapshot: pg_sys::Snapshot, mut take: imp
         let rows = Rows { heap: open.table, index: open.index, info: info_of(open.index), scan };
         rows.each(|fingerprint, tid| {
             interrupt::check();
-            if let Some(fingerprint) = fingerprint {
-                take(fingerprint, tid);
-            }
+            take(fingerprint, tid);
         });
         pg_sys::AtEOXact_GUC(false, settings);
         pg_sys::SetUserIdAndSecContext(user, context);

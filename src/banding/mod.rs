@@ -12,7 +12,6 @@ mod handler;
 mod heap;
 mod insert;
 mod inspect;
-mod nulls;
 mod options;
 mod pages;
 mod planner;

@@ -352,7 +352,7 @@ pub(crate) unsafe fn raise_index_error(relation: pg_sys::Relation, error: Error)
             format!("index \"{name}\" is corrupted at block {block}: {what}"),
             format!("REINDEX INDEX {name}; then look for the cause: storage, memory, or a bug in pg_dedup."),
         ),
-        Error::Version { .. } => raise(
+        Error::Version { .. } | Error::Features(_) => raise(
             Code::ERRCODE_FEATURE_NOT_SUPPORTED,
             format!("index \"{name}\": {error}"),
             format!("Install the version of pg_dedup that made it, or REINDEX INDEX {name}."),

@@ -6,10 +6,9 @@
 //! constraints) `xs_recheck` makes the executor check the row again.
 
 use super::ball::{Ball, NEAR_DISTANCE};
-use super::nulls::NullRows;
 use super::pages::RelationPages;
 use super::{DISTANCE, NEAR, WITHIN, checked, open_index, pointer_of};
-use dedup_core::banding::{Hit, Index, NearestScan, RangeScan, Result};
+use dedup_core::banding::{Hit, Index, NearestScan, NullScan, RangeScan, Result, Tid};
 use dedup_core::fingerprint::hamming;
 use dedup_core::interrupt;
 use pgrx::{PgMemoryContexts, pg_guard, pg_sys};
@@ -40,8 +39,8 @@ struct Scan {
     next: usize,
     batch: usize,
     more: bool,
-    /// The rows that no condition can be met by come last, if there is none.
-    nulls: Option<NullRows>,
+    /// The rows without a fingerprint, which come last, if they are wanted.
+    nulls: Option<NullScan>,
 }
 
 /// A fingerprint within `radius` of `center`.
@@ -55,6 +54,7 @@ enum Search {
     Nothing,
     Range(RangeScan),
     Nearest(Box<NearestScan>),
+    Nulls(NullScan),
 }
 
 impl Scan {
@@ -62,7 +62,9 @@ impl Scan {
     fn fetch(&mut self, pages: &RelationPages) -> Result<bool> {
         while self.next >= self.hits.len() {
             if !self.more {
-                return Ok(false);
+                let Some(nulls) = self.nulls.take() else { return Ok(false) };
+                self.search = Search::Nulls(nulls);
+                self.more = true;
             }
             self.hits.clear();
             std::mem::swap(&mut self.hits, &mut self.incomplete);
@@ -72,6 +74,12 @@ impl Scan {
                 Search::Nothing => false,
                 Search::Range(range) => range.next_batch(pages, self.batch, &mut self.hits)?,
                 Search::Nearest(nearest) => nearest.next_batch(pages, self.batch, &mut self.hits)?,
+                Search::Nulls(nulls) => {
+                    let mut rows = Vec::new();
+                    let more = nulls.next_batch(pages, self.batch, &mut rows)?;
+                    self.hits.extend(rows.into_iter().map(null_row));
+                    more
+                }
             };
             self.batch = (self.batch * 4).min(LARGEST_BATCH);
             if self.hits.last().is_some_and(|last| last.distance > self.farthest) {
@@ -85,7 +93,7 @@ impl Scan {
                 });
                 self.hits.append(&mut new);
             }
-            if !self.then_by.is_empty() {
+            if !self.then_by.is_empty() && !matches!(self.search, Search::Nulls(_)) {
                 self.sort();
             }
         }
@@ -107,6 +115,11 @@ impl Scan {
             nearer.then_with(|| then_by.iter().map(further).find(|it| it.is_ne()).unwrap_or(Ordering::Equal))
         });
     }
+}
+
+/// A row without a fingerprint: behind all that have one.
+fn null_row(tid: Tid) -> Hit {
+    Hit { distance: u32::MAX, tid, fingerprint: 0 }
 }
 
 /// Begins a scan.
@@ -138,7 +151,7 @@ pub(super) unsafe extern "C-unwind" fn ambeginscan(
             next: 0,
             batch: FIRST_BATCH,
             more: false,
-            nulls: (keys == 0).then(NullRows::default),
+            nulls: None,
         };
         (*scan).opaque = PgMemoryContexts::For(context).leak_and_drop_on_delete(state).cast();
         scan
@@ -171,17 +184,25 @@ pub(super) unsafe extern "C-unwind" fn amrescan(
         state.batch = FIRST_BATCH;
         state.more = true;
         state.farthest = u32::MAX;
-        if let Some(nulls) = &mut state.nulls {
-            nulls.rewind();
-        }
+        state.nulls = None;
+        state.search = Search::Nothing;
+        // NULL meets `IS NULL` and no other condition.
+        let (mut present, mut absent) = (false, false);
         for at in 0..(*scan).numberOfKeys as usize {
-            match condition(&*(*scan).keyData.add(at)) {
-                Some(ball) => state.conditions.push(ball),
-                None => {
-                    state.search = Search::Nothing;
-                    return;
-                }
+            let key = &*(*scan).keyData.add(at);
+            let asks = |flag: u32| key.sk_flags & flag as i32 != 0;
+            absent |= asks(pg_sys::SK_SEARCHNULL);
+            present |= !asks(pg_sys::SK_SEARCHNULL);
+            if asks(pg_sys::SK_SEARCHNULL) || asks(pg_sys::SK_SEARCHNOTNULL) {
+                continue;
             }
+            match condition(key) {
+                Some(ball) => state.conditions.push(ball),
+                None => return,
+            }
+        }
+        if present && absent {
+            return;
         }
         let relation = (*scan).indexRelation;
         let index = open_index(relation, &RelationPages::for_scan(relation, (*scan).xs_snapshot));
@@ -192,7 +213,10 @@ pub(super) unsafe extern "C-unwind" fn amrescan(
         let query = queries.next();
         state.then_by.clear();
         state.then_by.extend(queries.filter(|other| Some(*other) != query));
-        state.search = search(&index, query, &mut state.conditions, &mut state.farthest);
+        state.nulls = (!present).then(|| NullScan::new(&index));
+        if !absent {
+            state.search = search(&index, query, &mut state.conditions, &mut state.farthest);
+        }
         count_scan(scan);
     }
 }
@@ -255,9 +279,7 @@ pub(super) unsafe extern "C-unwind" fn amgettuple(
             let relation = (*scan).indexRelation;
             let pages = RelationPages::for_scan(relation, (*scan).xs_snapshot);
             if !checked(relation, state.fetch(&pages)) {
-                let Some(row) = state.nulls.as_mut().and_then(|nulls| nulls.next(scan)) else { return false };
-                (*scan).xs_heaptid = row;
-                return true;
+                return false;
             }
         }
         (*scan).xs_heaptid = pointer_of(state.hits[state.next].tid);
@@ -276,9 +298,6 @@ pub(super) unsafe extern "C-unwind" fn amgetbitmap(
     unsafe {
         let state = &mut *(*scan).opaque.cast::<Scan>();
         let relation = (*scan).indexRelation;
-        if (*scan).numberOfKeys == 0 {
-            return all_pages(relation, bitmap);
-        }
         let pages = RelationPages::for_scan(relation, (*scan).xs_snapshot);
         let mut pointers = Vec::new();
         let mut rows = 0;
@@ -292,25 +311,6 @@ pub(super) unsafe extern "C-unwind" fn amgetbitmap(
             interrupt::check();
         }
         rows
-    }
-}
-
-/// A bitmap of the whole table. A scan without a condition returns all rows, and those whose
-/// fingerprint is NULL have no entry in the index. `cost` makes such a scan infinitely expensive,
-/// but the planner may have nothing else left.
-///
-/// # Safety
-/// The relation is an open index whose table is locked.
-unsafe fn all_pages(index: pg_sys::Relation, bitmap: *mut pg_sys::TIDBitmap) -> i64 {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let oid = pg_sys::IndexGetRelation((*index).rd_id, false);
-        let table = pg_sys::table_open(oid, pg_sys::NoLock as i32);
-        let pages = pg_sys::RelationGetNumberOfBlocksInFork(table, pg_sys::ForkNumber::MAIN_FORKNUM);
-        let rows = (*(*table).rd_rel).reltuples.max(0.0);
-        (0..pages).for_each(|page| pg_sys::tbm_add_page(bitmap, page));
-        pg_sys::table_close(table, pg_sys::NoLock as i32);
-        rows as i64
     }
 }
 

@@ -92,7 +92,7 @@ is_sound($node, 'unlogged', 'unlogged_idx', 'set logged', queries => 3);
 $node->safe_psql('postgres', 'ALTER TABLE unlogged SET UNLOGGED; INSERT INTO unlogged SELECT i, i FROM generate_series(100001, 101000) i');
 is_sound($node, 'unlogged', 'unlogged_idx', 'set unlogged', queries => 3);
 
-# NULLs have no entry, and no search finds them.
+# NULLs come last, and no search finds them.
 $node->safe_psql('postgres', "CREATE TABLE nulls (id bigint, fp bigint);
 	INSERT INTO nulls SELECT i, CASE WHEN i % 3 > 0 THEN test.fp('uniform', i) END FROM generate_series(1, $n) i;
 	CREATE INDEX nulls_idx ON nulls USING banding (fp);
@@ -103,11 +103,18 @@ is_sound($node, 'nulls', 'nulls_idx', 'table with NULLs');
 is(scalar_of($node, 'SET enable_seqscan = off; SELECT count(*) = (SELECT count(fp) FROM nulls) FROM nulls WHERE fp <@ hamming_ball(0, 64)'),
 	't', 'a search at radius 64 finds all rows but NULLs');
 is(scalar_of($node, 'SET enable_seqscan = off; SELECT count(*) FROM nulls') , $n + 1000,
-	'a count of all rows is not answered from an index without NULLs');
+	'a scan of all rows gives NULLs too');
+foreach my $way ('SET enable_indexscan = off', 'SET enable_bitmapscan = off')
+{
+	is(scalar_of($node, "SET enable_seqscan = off; $way; SELECT string_agg(id::text, ' ' ORDER BY id) = (SELECT string_agg(id::text, ' ' ORDER BY id) FROM nulls WHERE coalesce(fp, 17) = 17) FROM nulls WHERE fp IS NULL"),
+		't', "$way: IS NULL finds all of them");
+	is(scalar_of($node, "SET enable_seqscan = off; $way; SELECT count(*) = (SELECT count(fp) FROM nulls) FROM nulls WHERE fp IS NOT NULL"),
+		't', "$way: IS NOT NULL finds all others");
+}
 is(scalar_of($node, 'SET enable_seqscan = off; SET enable_bitmapscan = off; SELECT count(*) FROM nulls') , $n + 1000,
 	'nor where every other way is discouraged');
 is(scalar_of($node, 'SELECT rows = (SELECT count(fp) FROM nulls) FROM banding_stats($$nulls_idx$$)'),
-	't', 'banding_stats counts the entries');
+	't', 'banding_stats counts the rows that have a fingerprint');
 $node->safe_psql('postgres', "CREATE TABLE only_nulls (id bigint, fp bigint); INSERT INTO only_nulls SELECT i FROM generate_series(1, 100) i;
 	CREATE INDEX only_nulls_idx ON only_nulls USING banding (fp)");
 is(scalar_of($node, 'SET enable_seqscan = off; SELECT count(*) FROM only_nulls WHERE fp <@ hamming_ball(0, 64)'), '0',

@@ -238,7 +238,7 @@ foreach my $n (@damages + @missing .. $copies - 1)
 	{
 		my $error = run_verbose($sql);
 		push @bad, "$sql: $error" unless $error eq ''
-		  or $error =~ /ERROR:  XX002: index "t${n}_idx"|ERROR:  0A000: index "t${n}_idx": index format version|ERROR:  XX001: could not read block|tuple offset out of range/;
+		  or $error =~ /ERROR:  XX002: index "t${n}_idx"|ERROR:  0A000: index "t${n}_idx": index format (version|has features)|ERROR:  XX001: could not read block|tuple offset out of range/;
 	}
 	is("@bad", '', "random bytes, seed $seed, copy $n: only errors that say so");
 }

@@ -22,8 +22,10 @@ const LEAST_MEMORY: usize = 64 * 1024;
 pub struct Built {
     /// The new index.
     pub index: Index,
-    /// Rows in it.
+    /// Rows in it that have a fingerprint.
     pub rows: u64,
+    /// Rows in it that have none.
+    pub nulls: u64,
     /// Pages written, the metapage included.
     pub pages: u32,
     /// Runs written out and merged; 0 if everything fitted in memory.
@@ -41,6 +43,7 @@ pub struct Builder<'s, S: Spill> {
     runs: Runs<&'s mut S>,
     by_tree: [Vec<Run>; BLOCKS],
     rows: u64,
+    nulls: RunBuilder<Position>,
 }
 
 impl<'s, S: Spill> Builder<'s, S> {
@@ -60,11 +63,12 @@ impl<'s, S: Spill> Builder<'s, S> {
             options,
             body_len,
             memory,
-            limit: memory / size_of::<Position>(),
+            limit: (memory - memory / 8) / size_of::<Position>(),
             records: Vec::new(),
             runs: Runs::new(spill),
             by_tree: Default::default(),
             rows: 0,
+            nulls: RunBuilder::new(memory / 8),
         })
     }
 
@@ -82,7 +86,15 @@ impl<'s, S: Spill> Builder<'s, S> {
         Ok(())
     }
 
-    /// Rows added so far.
+    /// Adds a row without a fingerprint.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn add_null(&mut self, tid: Tid) -> Result<()> {
+        Ok(self.nulls.add(&mut self.runs, Position { key: 0, tid })?)
+    }
+
+    /// Rows with a fingerprint added so far.
     pub fn rows(&self) -> u64 {
         self.rows
     }
@@ -110,7 +122,7 @@ impl<'s, S: Spill> Builder<'s, S> {
         }
         let runs = self.by_tree[0].len();
         let mut out = Output::new(sink, self.body_len, self.rows * BLOCKS as u64);
-        let mut index = Index { options: self.options, roots: [0; TREES], hot: [0; BLOCKS] };
+        let mut index = Index { options: self.options, roots: [0; TREES], hot: [0; BLOCKS], nulls: 0 };
         for i in 0..BLOCKS {
             if spilled {
                 self.merge_block(&mut out, &mut index, i)?;
@@ -118,9 +130,16 @@ impl<'s, S: Spill> Builder<'s, S> {
                 self.sort_block(&mut out, &mut index, i)?;
             }
         }
+        let mut writer = self.writer(Tree::NULLS);
+        let mut nulls = 0;
+        self.nulls.finish(&mut self.runs, self.memory / 8, |entry| {
+            nulls += 1;
+            writer.push(&mut out, entry)
+        })?;
+        index.nulls = writer.finish(&mut out)?;
         let image = index.image(self.body_len);
         out.at(METAPAGE, &image)?;
-        Ok(Built { index, rows: self.rows, pages: out.next, runs })
+        Ok(Built { index, rows: self.rows, nulls, pages: out.next, runs })
     }
 
     fn writer(&self, tree: Tree) -> TreeWriter {

@@ -61,8 +61,8 @@ pub fn check<P: Pages>(pages: &P, at_rest: bool, sink: &mut impl CheckSink) -> R
         at_rest,
         sink,
         seen: crate::memory::filled(0, end as usize / 64 + 1)?,
-        all: [Digest::default(); TREES],
-        hot: [Digest::default(); TREES],
+        all: [Digest::default(); TREES + 1],
+        hot: [Digest::default(); TREES + 1],
     };
     check.see(METAPAGE);
     for i in 0..BLOCKS {
@@ -85,6 +85,7 @@ pub fn check<P: Pages>(pages: &P, at_rest: bool, sink: &mut impl CheckSink) -> R
             check.compare_second_levels(&index, i);
         }
     }
+    check.tree(Tree::NULLS, index.nulls, &[BucketState::Cold; 65536])?;
     if at_rest {
         check.compare_main_trees();
     }
@@ -95,7 +96,7 @@ pub fn check<P: Pages>(pages: &P, at_rest: bool, sink: &mut impl CheckSink) -> R
 fn note(sink: &mut impl CheckSink, tree: Option<Tree>, error: Error) -> Result<()> {
     let (block, what) = match error {
         Error::Corrupt { block, what } => (block, what.into_owned()),
-        Error::Version { .. } => (METAPAGE, error.to_string()),
+        Error::Version { .. } | Error::Features(_) => (METAPAGE, error.to_string()),
         other => return Err(other),
     };
     sink.finding(Finding { block, tree, what });
@@ -108,9 +109,9 @@ pub(super) struct Check<'a, P: Pages, S: CheckSink> {
     sink: &'a mut S,
     /// A bit per page: whether it has been reached.
     seen: Vec<u64>,
-    pub(super) all: [Digest; TREES],
+    pub(super) all: [Digest; TREES + 1],
     /// Only the entries of buckets whose second level is complete.
-    pub(super) hot: [Digest; TREES],
+    pub(super) hot: [Digest; TREES + 1],
 }
 
 impl<P: Pages, S: CheckSink> Check<'_, P, S> {
@@ -267,7 +268,7 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
             match states[usize::from(entry.bucket())] {
                 BucketState::Hot => self.hot[t].add(fingerprint, entry.tid),
                 BucketState::Filling => {}
-                BucketState::Cold => cold += u32::from(!tree.is_main()),
+                BucketState::Cold => cold += u32::from(tree.sub_block() > 0),
             }
             self.sink.entry(tree, fingerprint, entry.tid);
         }

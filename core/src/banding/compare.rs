@@ -74,11 +74,20 @@ impl Index {
     }
 
     /// The first tree that ought to hold a row's entry and does not: a main tree, or one of the second
-    /// level of a hot bucket that the row is in. For a row whose insert has returned.
+    /// level of a hot bucket that the row is in, or that of NULLs. For a row whose insert has returned.
     ///
     /// # Errors
     /// As [`contains`](Self::contains).
-    pub fn missing_from<P: Pages>(&self, pages: &P, fingerprint: u64, tid: Tid) -> Result<Option<Tree>> {
+    pub fn missing_from<P: Pages>(
+        &self,
+        pages: &P,
+        fingerprint: Option<u64>,
+        tid: Tid,
+    ) -> Result<Option<Tree>> {
+        let Some(fingerprint) = fingerprint else {
+            let missing = !self.contains(pages, Tree::NULLS, 0, tid)?;
+            return Ok(missing.then_some(Tree::NULLS));
+        };
         for i in 0..BLOCKS {
             let bucket = (Tree::main(i).key(fingerprint) >> 48) as u16;
             let hot = super::hot::state(pages, self, i, bucket)? == super::hot::BucketState::Hot;

@@ -17,7 +17,7 @@ use super::page::{Header, Kind};
 use super::scan::NO_ROW;
 use super::storage::{Change, Edit, Pages};
 
-/// The result of a bulk delete. Rows are counted once, in the first main tree.
+/// The result of a bulk delete. Rows are counted once, in the first main tree or that of NULLs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DeleteStats {
     /// Rows left.
@@ -84,7 +84,7 @@ fn delete_on_page<P: Pages>(
         }
     }
     let layout = leaf.layout;
-    if header.tree == Tree::main(0) {
+    if header.tree == Tree::main(0) || header.tree == Tree::NULLS {
         stats.remaining += entries.len() as u64;
         stats.removed += (before - entries.len()) as u64;
     }

@@ -24,6 +24,9 @@ pub enum Error {
         /// The version this code reads and writes.
         supported: u32,
     },
+    /// The metapage states features that this code does not know.
+    #[error("index format has features ({0:#x}) that this build does not know")]
+    Features(u32),
     /// An option is outside its range.
     #[error("{0}")]
     Option(Cow<'static, str>),

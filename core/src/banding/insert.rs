@@ -30,6 +30,15 @@ use super::storage::{Change, Edit, Pages, WritePage};
 const MAX_DESCENTS: usize = 10_000;
 
 impl Index {
+    /// Adds a row without a fingerprint.
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert).
+    pub fn insert_null<P: Pages>(&self, pages: &P, tid: Tid) -> Result<()> {
+        insert_into(pages, self, Tree::NULLS, 0, tid, false)?;
+        Ok(())
+    }
+
     /// Adds a row. Every search that begins after this returns finds it.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use std::fmt;
 
 /// Blocks of a fingerprint.
 pub const BLOCKS: usize = 4;
-/// Trees of an index, at most: per block a main tree, and three for its hot buckets.
+/// Trees of fingerprints, at most: per block a main tree, and three for its hot buckets.
 pub const TREES: usize = 16;
 
 const LOW48: u64 = (1 << 48) - 1;
@@ -99,11 +99,14 @@ impl Record for Position {
     }
 }
 
-/// One of the 16 trees.
+/// One of the 16 trees of fingerprints, or the [tree of rows without one](Tree::NULLS).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tree(u8);
 
 impl Tree {
+    /// The rows whose fingerprint is NULL, in order of their tids; the keys are 0.
+    pub const NULLS: Tree = Tree(TREES as u8);
+
     /// The main tree of block `i` (0..4): it holds every row.
     pub const fn main(i: usize) -> Self {
         Tree((i as u8 & 3) * 4)
@@ -114,24 +117,24 @@ impl Tree {
         Tree((i as u8 & 3) * 4 + (j as u8 & 3))
     }
 
-    /// From its number, 0..16.
+    /// From its number, 0 to 16.
     pub const fn from_number(n: u8) -> Option<Self> {
-        if n < TREES as u8 { Some(Tree(n)) } else { None }
+        if n <= TREES as u8 { Some(Tree(n)) } else { None }
     }
 
-    /// All of them, main trees and second levels.
+    /// Those of fingerprints, main trees and second levels.
     pub fn all() -> impl Iterator<Item = Tree> {
         (0..TREES as u8).map(Tree)
     }
 
-    /// Its number, 0..16.
+    /// Its number, 0 to 16.
     pub const fn number(self) -> usize {
         self.0 as usize
     }
 
     /// The block on top, 0..4.
     pub const fn block(self) -> usize {
-        (self.0 >> 2) as usize
+        (self.0 >> 2 & 3) as usize
     }
 
     /// The sub-block that comes first below it, 0..4.
@@ -139,9 +142,14 @@ impl Tree {
         (self.0 & 3) as usize
     }
 
-    /// Whether it holds every row.
+    /// Whether it holds every row that has a fingerprint.
     pub const fn is_main(self) -> bool {
-        self.0 & 3 == 0
+        self.0 & 3 == 0 && self.0 < TREES as u8
+    }
+
+    /// The greatest key that can stand in it.
+    pub(crate) const fn greatest_key(self) -> u64 {
+        if self.0 == Tree::NULLS.0 { 0 } else { u64::MAX }
     }
 
     /// The key of a fingerprint, or of a difference of two.
@@ -162,6 +170,7 @@ impl Tree {
 impl fmt::Display for Tree {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.sub_block() {
+            _ if *self == Tree::NULLS => write!(f, "tree of NULLs"),
             0 => write!(f, "tree of block {}", self.block() + 1),
             j => write!(f, "second level {} of block {}", j, self.block() + 1),
         }

@@ -12,7 +12,7 @@
 //! tid that does not fit has the page repacked, at most once per doubling of the table.
 
 use super::error::{Result, corrupt};
-use super::key::{Position, Tid};
+use super::key::{Position, Tid, Tree};
 use super::page::{HEADER, Header, get_u64, used_and_count};
 
 const BASE_AT: usize = 48;
@@ -40,10 +40,16 @@ fn low_mask(bits: u32) -> u64 {
 }
 
 impl Layout {
-    /// The narrowest layout for keys of [low, high) and tids up to the given block and offset.
-    pub(crate) fn new(low: Position, high: Option<Position>, max_block: u32, max_offset: u16) -> Self {
+    /// The narrowest layout for keys of [low, high) of a tree and tids up to the given block and offset.
+    pub(crate) fn new(
+        tree: Tree,
+        low: Position,
+        high: Option<Position>,
+        max_block: u32,
+        max_offset: u16,
+    ) -> Self {
         let last = match high {
-            None => u64::MAX,
+            None => tree.greatest_key(),
             Some(h) if h.tid == Tid::default() => h.key.wrapping_sub(1),
             Some(h) => h.key,
         };
@@ -93,7 +99,7 @@ impl Layout {
 
     /// Whether keys are wide enough for the page's whole range.
     pub(crate) fn covers(&self, header: &Header) -> bool {
-        self.key_bits >= Layout::new(header.low, header.high, 0, 0).key_bits
+        self.key_bits >= Layout::new(header.tree, header.low, header.high, 0, 0).key_bits
     }
 
     /// Whether a tid's fields are wide enough for `tid`.
@@ -232,7 +238,7 @@ fn near<const W: usize>(
 pub(crate) fn leaf_image(header: Header, entries: &[Position], body_len: usize) -> Option<Vec<u8>> {
     let block = entries.iter().map(|p| p.tid.block()).max().unwrap_or(0);
     let offset = entries.iter().map(|p| p.tid.offset()).max().unwrap_or(0);
-    let layout = Layout::new(header.low, header.high, block, offset);
+    let layout = Layout::new(header.tree, header.low, header.high, block, offset);
     (entries.len() <= layout.capacity(body_len)).then(|| packed_image(header, &layout, entries))
 }
 
@@ -281,7 +287,6 @@ pub(crate) fn plan_insert(leaf: &Leaf<'_>, entry: Position, body_len: usize) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::banding::key::Tree;
     use crate::banding::page::Kind;
 
     /// Protects the packing: every width from a run of one key to full 64-bit ranges round-trips.

@@ -1,5 +1,10 @@
 //! The metapage, block 0: options of the index and the roots of its trees.
 //!
+//! A body holds, behind the page's header: magic (8 bytes), format version (4), length of a body (4), `mu` (8),
+//! `fillfactor` (1, and 3 of zero), features (4), 16 roots (4 each), the directories of hot buckets of the four
+//! blocks (4 each) and the root of the tree of NULLs (4). *Features* are bits for what an older library would
+//! misread; a library refuses an index with a bit that it does not know. None is given yet.
+//!
 //! Locking: it is read under a shared lock at open, and once per insert for the pointers to the hot
 //! buckets' states, which appear while the index lives; roots never move, and options are frozen
 //! at build. It is locked exclusively only when the second level gets its first pages, with nothing
@@ -14,12 +19,14 @@ use super::page::{HEADER, Header, Kind, get_u32, get_u64, put};
 use super::storage::{Change, Edit, MAX_BODY, MIN_BODY, Pages, WritePage};
 
 /// The version of the on-disk format.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 /// The metapage's block number.
 pub const METAPAGE: u32 = 0;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"pgdedupb");
-const USED: usize = ROOTS + 4 * TREES + 4 * BLOCKS;
+const FEATURES: usize = HEADER + 28;
+const NULLS: usize = HOT + 4 * BLOCKS;
+const USED: usize = NULLS + 4;
 const ROOTS: usize = HEADER + 32;
 pub(crate) const HOT: usize = ROOTS + 4 * TREES;
 
@@ -66,6 +73,8 @@ pub struct Index {
     pub(crate) roots: [u32; TREES],
     /// By block: the directory of hot buckets' states; 0 = none.
     pub(crate) hot: [u32; BLOCKS],
+    /// The root of the [tree of NULLs](Tree::NULLS).
+    pub(crate) nulls: u32,
 }
 
 impl Index {
@@ -87,6 +96,10 @@ impl Index {
         if found != FORMAT_VERSION {
             return Err(Error::Version { found, supported: FORMAT_VERSION });
         }
+        let features = get_u32(body, FEATURES);
+        if features != 0 {
+            return Err(Error::Features(features));
+        }
         let stated = get_u32(body, HEADER + 12) as usize;
         if stated != body_len {
             return corrupt(METAPAGE, format!("pages of {stated} bytes are stated, they have {body_len}"));
@@ -98,6 +111,7 @@ impl Index {
             },
             roots: [0; TREES],
             hot: [0; BLOCKS],
+            nulls: get_u32(body, NULLS),
         };
         if index.options.validate().is_err() {
             return corrupt(METAPAGE, "the options are out of range");
@@ -108,9 +122,9 @@ impl Index {
         for (i, hot) in index.hot.iter_mut().enumerate() {
             *hot = get_u32(body, HOT + 4 * i);
         }
-        for i in 0..BLOCKS {
-            if index.roots[Tree::main(i).number()] == 0 {
-                return corrupt(METAPAGE, format!("the {} has no root", Tree::main(i)));
+        for tree in (0..BLOCKS).map(Tree::main).chain([Tree::NULLS]) {
+            if index.root(tree).is_none() {
+                return corrupt(METAPAGE, format!("the {tree} has no root"));
             }
         }
         Ok(index)
@@ -133,6 +147,7 @@ impl Index {
         for (i, hot) in self.hot.iter().enumerate() {
             put(&mut b, HOT + 4 * i, &hot.to_le_bytes());
         }
+        put(&mut b, NULLS, &self.nulls.to_le_bytes());
         b
     }
 
@@ -146,13 +161,15 @@ impl Index {
         if !(MIN_BODY..=MAX_BODY).contains(&body_len) {
             return Err(Error::Option(format!("pages of {body_len} bytes cannot hold an index").into()));
         }
-        let mut index = Index { options, roots: [0; TREES], hot: [0; BLOCKS] };
+        let mut index = Index { options, roots: [0; TREES], hot: [0; BLOCKS], nulls: 0 };
         let mut images = vec![Vec::new()];
         for i in 0..BLOCKS {
             let tree = Tree::main(i);
             index.roots[tree.number()] = images.len() as u32;
             images.push(empty_root(tree, body_len));
         }
+        index.nulls = images.len() as u32;
+        images.push(empty_root(Tree::NULLS, body_len));
         images[0] = index.image(body_len);
         Ok(images)
     }
@@ -184,7 +201,8 @@ impl Index {
 
     /// A tree's root; `None` for a second level that does not exist.
     pub(crate) fn root(&self, tree: Tree) -> Option<u32> {
-        Some(self.roots[tree.number()]).filter(|root| *root != 0)
+        let root = if tree == Tree::NULLS { self.nulls } else { self.roots[tree.number()] };
+        Some(root).filter(|root| *root != 0)
     }
 
     /// Gives a block its second level's three root leaves and its directory of states, if it has none:

@@ -48,7 +48,7 @@ pub use nearest::NearestScan;
 pub use pack::PageSink;
 pub use page::{Kind, used_after, used_bytes};
 pub use promote::MaintainStats;
-pub use scan::{Hit, RangeScan};
+pub use scan::{Hit, NullScan, RangeScan};
 pub use schedule::{MAX_DISTANCE, buckets_within, probes, radii};
 pub use stats::Stats;
 pub use storage::{Change, Edit, MAX_BODY, MAX_EDITS, MIN_BODY, Pages, WritePage, validate_edits};

@@ -95,7 +95,8 @@ impl TreeWriter {
         self.entries.push(entry);
         if self.entries.len() > self.always_fit {
             // The leaf would end behind this entry, or before.
-            let layout = Layout::new(self.low, Some(beyond(entry)), self.max_block, self.max_offset);
+            let layout =
+                Layout::new(self.tree, self.low, Some(beyond(entry)), self.max_block, self.max_offset);
             if self.entries.len() > layout.capacity(out.body_len()) {
                 let wanted = (layout.capacity(out.body_len()) * self.fillfactor / 100).max(1);
                 self.leaf(out, wanted)?;

@@ -97,7 +97,7 @@ impl BucketCounter {
 /// The result of maintenance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MaintainStats {
-    /// Rows counted.
+    /// Rows counted, those without a fingerprint too.
     pub rows: u64,
     /// Buckets that were given their second level.
     pub promoted: u32,
@@ -144,6 +144,7 @@ impl Index {
                 }
             }
         }
+        for_leaves(pages, self, Tree::NULLS, 0, 0, |leaf| stats.rows += leaf.header.count as u64)?;
         Ok(stats)
     }
 }

@@ -213,6 +213,45 @@ impl RangeScan {
     }
 }
 
+/// The rows without a fingerprint, in order of their tids; as a [`RangeScan`], it holds no lock between calls.
+#[derive(Debug, Clone)]
+pub struct NullScan {
+    index: Index,
+    /// The next leaf's place; `None` at the end.
+    mark: Option<Position>,
+}
+
+impl NullScan {
+    /// A scan of all of them.
+    pub fn new(index: &Index) -> Self {
+        NullScan { index: *index, mark: Some(Position::MIN) }
+    }
+
+    /// Appends rows until there are `enough` or more, or no more. Returns whether more may follow.
+    ///
+    /// # Errors
+    /// As [`RangeScan::next_batch`].
+    pub fn next_batch<P: Pages>(&mut self, pages: &P, enough: usize, rows: &mut Vec<Tid>) -> Result<bool> {
+        let wanted = rows.len().saturating_add(enough.max(1));
+        let mut cursor = Cursor::new(pages, Tree::NULLS, self.index.nulls, Ranges::All);
+        while let Some(mark) = self.mark {
+            let page = cursor.seek(mark)?;
+            let from = rows.len();
+            rows.extend(page.leaf()?.iter().map(|entry| entry.tid));
+            if rows[from..].iter().any(|tid| !tid.can_be_a_row()) {
+                return super::error::corrupt(page.block, NO_ROW);
+            }
+            // A leaf is a bag: in order of tids, the table is read in order.
+            rows[from..].sort_unstable();
+            self.mark = page.high();
+            if rows.len() >= wanted {
+                break;
+            }
+        }
+        Ok(self.mark.is_some())
+    }
+}
+
 enum Walk {
     Enough,
     Done,

@@ -17,18 +17,18 @@ const LARGEST_BUCKETS: usize = 10;
 /// Statistics of an index.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Stats {
-    /// Rows: entries of the first main tree.
+    /// Rows with a fingerprint: entries of the first main tree.
     pub rows: u64,
     /// All pages, the metapage included.
     pub pages: u32,
     /// Leaves by tree number.
-    pub leaves: [u32; TREES],
+    pub leaves: [u32; TREES + 1],
     /// Inner pages by tree number.
-    pub inner: [u32; TREES],
+    pub inner: [u32; TREES + 1],
     /// Levels by tree number: 1 is a root that is a leaf, 0 a tree that does not exist.
-    pub levels: [u8; TREES],
+    pub levels: [u8; TREES + 1],
     /// Entries by tree number.
-    pub entries: [u64; TREES],
+    pub entries: [u64; TREES + 1],
     /// Pages of states of hot buckets.
     pub hot_pages: u32,
     /// Zeroed pages that nothing points to.
@@ -74,7 +74,7 @@ impl Index {
                 Kind::HotDirectory | Kind::HotStates => stats.hot_pages += 1,
                 Kind::Meta => {}
             }
-            if self.roots[t] == block {
+            if self.root(header.tree) == Some(block) {
                 stats.levels[t] = header.level + 1;
             }
         }

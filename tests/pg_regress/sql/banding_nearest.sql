@@ -27,6 +27,12 @@ SELECT tail('SELECT id FROM post WHERE id > 20000 ORDER BY fp <~> 17');
 SELECT tail('SELECT id FROM post ORDER BY fp <~> (SELECT NULL::bigint) OFFSET 20000');
 SELECT tail('SELECT id FROM post WHERE fp IS NULL ORDER BY fp <~> 17');
 SELECT tail('SELECT id FROM post WHERE near_dup(fp, 17, 64) ORDER BY fp <~> 17') ~ '^20000 rows' AS without_null;
+-- IS NULL is answered by the index, and reads no more of it than it must.
+EXPLAIN (COSTS OFF) SELECT id FROM post WHERE fp IS NULL;
+SELECT string_agg(id::text, ' ') FROM post WHERE fp IS NULL;
+SELECT count(*) FROM post WHERE fp IS NULL AND fp IS NOT NULL;
+SELECT count(*) FROM post WHERE fp IS NULL AND near_dup(fp, 17, 64);
+SELECT count(*) FROM post WHERE fp IS NOT NULL AND near_dup(fp, 17, 64);
 -- The rows that the snapshot sees, in their versions of that time.
 BEGIN;
 DECLARE c SCROLL CURSOR FOR SELECT id FROM post ORDER BY fp <~> 17;
@@ -41,7 +47,7 @@ UPDATE post SET id = id + 100 WHERE fp IS NULL;
 SELECT tail('SELECT id FROM post ORDER BY fp <~> 17 OFFSET 20000');
 ROLLBACK;
 SELECT tail('SELECT id FROM post ORDER BY fp <~> 17 OFFSET 20000');
--- More of them than are kept, and twice the same by an outer row.
+-- Many of them, and twice the same by an outer row.
 CREATE TABLE empty (id bigint, fp bigint, kind int);
 INSERT INTO empty SELECT n, NULLIF(n, n), n % 2 FROM generate_series(1, 100000) n;
 INSERT INTO empty VALUES (0, 1, 0);
