@@ -137,7 +137,8 @@ impl<'t> Plan<'t> {
     /// The statements, in their order; none if nothing is to be done.
     pub fn statements(&self) -> Vec<String> {
         let Table { oid, name, .. } = self.table;
-        let found = Generated::of(*oid, &self.fp);
+        let found =
+            Generated::of(*oid, &self.fp).filter(|_| Generated::made_otherwise(*oid, &self.fp).is_none());
         let wanted = Generated { columns: self.columns.clone(), weights: self.weights.clone() };
         let mut statements = Vec::new();
         let fp = quote_identifier(&self.fp);

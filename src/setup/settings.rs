@@ -112,6 +112,7 @@ impl Settings {
         if !settings.fit {
             settings.refuse()
         }
+        settings.check_members();
         let settings = Rc::new(settings);
         KEPT.with_borrow_mut(|kept| {
             kept.retain(|it| it.table != table.to_u32() && it.fresh.get());
@@ -162,6 +163,26 @@ impl Settings {
                 quote_literal(table_name(root(self.table)))
             ),
         )
+    }
+
+    /// Refuses a table of which a part has other fingerprints, such as a partition that was set up before.
+    fn check_members(&self) {
+        let whole = root(self.table);
+        if let Some(member) = Generated::made_otherwise(whole, &self.fp) {
+            let whole = table_name(whole);
+            raise(
+                PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!(
+                    "column \"{}\" of table {} is not made as that of {whole}, from which it inherits",
+                    self.fp,
+                    table_name(member)
+                ),
+                format!(
+                    "SELECT * FROM dedup_setup({}); makes the column anew in both.",
+                    quote_literal(&whole)
+                ),
+            )
+        }
     }
 
     /// Refuses a column that has been renamed or dropped since the settings named it: another one may have its name.

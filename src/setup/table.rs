@@ -223,11 +223,28 @@ fn becomes_text(typoid: pg_sys::Oid) -> bool {
             (pg_sys::CoercionPathType::COERCION_PATH_COERCEVIAIO, _) => {
                 let (mut output, mut is_varlena) = (pg_sys::InvalidOid, false);
                 pg_sys::getTypeOutputInfo(base, &mut output, &mut is_varlena);
-                is_immutable(output)
+                is_immutable(output) && !follows_settings(base)
             }
             _ => false,
         }
     }
+}
+
+/// Whether values are written as `extra_float_digits` or `bytea_output` says, though PostgreSQL calls that immutable.
+fn follows_settings(base: pg_sys::Oid) -> bool {
+    matches!(
+        base,
+        pg_sys::FLOAT4OID
+            | pg_sys::FLOAT8OID
+            | pg_sys::BYTEAOID
+            | pg_sys::POINTOID
+            | pg_sys::LSEGOID
+            | pg_sys::PATHOID
+            | pg_sys::BOXOID
+            | pg_sys::POLYGONOID
+            | pg_sys::LINEOID
+            | pg_sys::CIRCLEOID
+    )
 }
 
 /// How PostgreSQL casts a type that is no domain to text, and by which function if it is by one.
@@ -331,6 +348,25 @@ impl Generated {
             Some((it.name().to_owned(), Generated::read(table, it.attnum)?))
         };
         columns.filter_map(read).collect()
+    }
+
+    /// A table that inherits from `table`, such as a partition, and has another expression for the column: PostgreSQL
+    /// allows that from version 16 on.
+    pub fn made_otherwise(table: pg_sys::Oid, column: &str) -> Option<pg_sys::Oid> {
+        // What is written alike is made alike, for the columns are of one name and type: so nearly all need not be opened.
+        const SQL: &str = "WITH RECURSIVE tree AS (SELECT $1 AS oid UNION \
+                SELECT i.inhrelid FROM pg_catalog.pg_inherits i JOIN tree ON tree.oid OPERATOR(pg_catalog.=) i.inhparent), \
+            made AS (SELECT tree.oid, pg_catalog.pg_get_expr(d.adbin, d.adrelid) AS expression FROM tree \
+                JOIN pg_catalog.pg_attribute a ON a.attrelid OPERATOR(pg_catalog.=) tree.oid \
+                    AND a.attname OPERATOR(pg_catalog.=) $2::pg_catalog.name \
+                LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid OPERATOR(pg_catalog.=) a.attrelid \
+                    AND d.adnum OPERATOR(pg_catalog.=) a.attnum) \
+            SELECT made.oid::pg_catalog.text FROM made, made whole WHERE whole.oid OPERATOR(pg_catalog.=) $1 \
+              AND (made.expression OPERATOR(pg_catalog.=) whole.expression) IS NOT TRUE ORDER BY made.oid";
+        let different = query_all(SQL, &[Argument::of(table), Argument::of(column)], |row| row.text(0));
+        let whole = Generated::of(table, column);
+        let different = different.into_iter().flatten().filter_map(|oid| oid.parse().ok());
+        different.map(pg_sys::Oid::from_u32).find(|&member| Generated::of(member, column) != whole)
     }
 
     fn read(table: &PgRelation, column: i16) -> Option<Generated> {
