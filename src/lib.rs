@@ -18,6 +18,7 @@ mod fingerprint;
 mod groups;
 mod guard;
 mod pg;
+mod report;
 mod settings;
 mod setup;
 mod similarity;

@@ -1,7 +1,7 @@
 //! The algorithms of pg_dedup, with no dependency on PostgreSQL.
 //!
 //! A [`text`] becomes a bag of weighted [`features`], the bag a [`fingerprint`]; fingerprints are searched with
-//! [`banding`], pairs that are near are verified by [`similarity`] and linked into [`groups`].
+//! [`banding`], pairs that are near are verified by [`similarity`] and linked into [`groups`]; a [`report`] shows them.
 #![deny(unsafe_code)]
 
 pub mod banding;
@@ -17,5 +17,6 @@ pub mod hash;
 pub mod interrupt;
 pub mod memory;
 pub mod random;
+pub mod report;
 pub mod similarity;
 pub mod text;

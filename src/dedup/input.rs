@@ -11,7 +11,7 @@ use pgrx::prelude::*;
 
 /// How a row can be compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// Not at all: its content is NULL.
     Empty,
     /// Only exactly: it has no fingerprint.
@@ -29,7 +29,7 @@ const HEADER: usize = 8;
 const MAX_KEPT: usize = 1 << 20;
 
 /// All rows read so far.
-pub(super) struct Input {
+pub(crate) struct Input {
     file: TempFile,
     length: u64,
     /// Buffer for a row that is being written.
@@ -43,7 +43,7 @@ pub(super) struct Input {
 }
 
 impl Input {
-    pub(super) fn new() -> Input {
+    pub(crate) fn new() -> Input {
         Input {
             file: TempFile::new(),
             length: 0,
@@ -56,12 +56,12 @@ impl Input {
     }
 
     /// How many rows there are.
-    pub(super) fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.at.len()
     }
 
     /// Adds a row and returns its number.
-    pub(super) fn add(&mut self, id: &[u8], content: &str, kind: Kind, fp: u64) -> u32 {
+    pub(crate) fn add(&mut self, id: &[u8], content: &str, kind: Kind, fp: u64) -> u32 {
         let number = self.rows();
         if number == u32::MAX as usize {
             raise(
@@ -108,13 +108,13 @@ impl Input {
     }
 
     /// The bytes of a row's id.
-    pub(super) fn id(&mut self, row: usize) -> Vec<u8> {
+    pub(crate) fn id(&mut self, row: usize) -> Vec<u8> {
         let (id, _) = self.lengths(row);
         self.read(self.at[row] + HEADER as u64, id)
     }
 
     /// A row's content.
-    pub(super) fn content(&mut self, row: usize) -> String {
+    pub(crate) fn content(&mut self, row: usize) -> String {
         let (id, content) = self.lengths(row);
         String::from_utf8(self.read(self.at[row] + (HEADER + id) as u64, content)).unwrap_or_default()
     }

@@ -9,13 +9,12 @@ mod options;
 mod shape;
 mod suggest;
 
-use crate::pg::Output;
 use crate::pg::host::unwrap_or_raise;
 use crate::pg::progress::Progress;
-use crate::pg::raise;
-use crate::pg::spi::for_each_of_query;
+use crate::pg::spi::{for_each_of_query, refuse_row_without_id};
 use crate::pg::spill::TempFile;
 use crate::pg::values::ValueType;
+use crate::pg::{Column, Output, Values, raise};
 use crate::settings::{progress_interval, work_memory};
 use crate::setup::Settings;
 use crate::source::Source;
@@ -25,8 +24,10 @@ use dedup_core::fingerprint::hamming;
 use dedup_core::groups::UnionFind;
 use dedup_core::memory::{OrRaise, Room, collect, filled};
 use dedup_core::similarity::jaccard;
-use input::{Input, Kind};
+use input::Input;
+pub(crate) use input::Kind;
 use options::{DEDUP, Options};
+pub(crate) use options::{Function, REPORT, Written};
 use pgrx::prelude::*;
 use pgrx::{JsonB, PgTupleDesc};
 use shape::Shape;
@@ -40,29 +41,58 @@ use suggest::Sampler;
 fn dedup(source: Option<&str>, options: Option<JsonB>, fcinfo: pg_sys::FunctionCallInfo) {
     let output = Output::begin(fcinfo);
     let source = Source::new(source);
-    let mut written = DEDUP.written(options.map(|json| json.0));
+    let written = DEDUP.written(options.map(|json| json.0));
+    let progress = Progress::new(DEDUP.name, progress_interval());
+    let mut ids = None;
+    let mut found = find(DEDUP, &source, written, None, &progress, |columns| {
+        let of = ValueType::of_result(&columns[0], output.type_of(0), "dedup(source, options");
+        let of = &*ids.insert(of);
+        // SAFETY: the column is of the type that the query said.
+        move |row, bytes| unsafe { of.write(id(row), bytes) }
+    });
+    // A query that returns rows has columns.
+    let ids = ids.unwrap_or_else(|| unreachable!("the columns are told before the rows"));
+    found.write(&ids, output, &progress);
+}
+
+/// The value of a row's id.
+fn id(row: &Values<'_>) -> pg_sys::Datum {
+    row.get(0).unwrap_or_else(|| refuse_row_without_id())
+}
+
+/// All stages. `begin` gets the columns of the query, and what it returns writes a row's id; `labels` is one more column
+/// that is read.
+pub(crate) fn find<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
+    function: Function,
+    source: &Source,
+    mut written: Written,
+    labels: Option<String>,
+    progress: &Progress,
+    begin: impl FnOnce(&[Column]) -> E,
+) -> Found {
     Settings::complete(source.oid(), &mut written);
-    let mut options = DEDUP.read(&written);
-    let progress = Progress::new("dedup", progress_interval());
+    let mut options = function.read(&written);
+    options.labels = labels;
     let mut input = Input::new();
     let mut sampler = written.leaves_settings().then(Sampler::default);
-    let query = options.query(&source, false);
-    let (ids, hashes) = read(&query, &options, &output, sampler.as_mut(), &mut input, &progress);
+    let query = options.query(source, false);
+    let hashes = read(&query, &options, sampler.as_mut(), &mut input, progress, begin);
     if let Some(chosen) = sampler.and_then(Sampler::suggest) {
-        chosen.announce(DEDUP.name);
+        chosen.announce(function.name);
         chosen.write(&mut written);
-        options = DEDUP.read(&written);
+        options = function.read(&written);
     }
-    let first_equal = compare(hashes, &options, &mut input, &progress);
+    let first_equal = compare(hashes, &options, &mut input, progress);
     let sets = match options.distance {
         None => UnionFind::new(input.rows()),
         Some(distance) => {
-            near::fingerprint(&options, &mut input, &first_equal, &progress);
-            near::group(&options, distance, &mut input, &first_equal, &progress)
+            near::fingerprint(&options, &mut input, &first_equal, progress);
+            near::group(&options, distance, &mut input, &first_equal, progress)
         }
     };
-    let groups = Groups { options: &options, first_equal: &first_equal, sets };
-    groups.write(&ids, &mut input, output, &progress);
+    let mut found = Found { written, options, input, first_equal, sets, kept: Vec::new() };
+    found.kept = found.keepers();
+    found
 }
 
 /// `dedup` without options, for statements that this extension writes.
@@ -88,29 +118,26 @@ fn _dedup(source: Option<&str>, fcinfo: pg_sys::FunctionCallInfo) {
     dedup(source, None, fcinfo);
 }
 
-/// Reads all rows. Returns the type of their ids and the hashes of their contents.
-fn read(
+/// Reads all rows. Returns the hashes of their contents.
+fn read<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
     query: &str,
     options: &Options,
-    output: &Output,
     mut sampler: Option<&mut Sampler>,
     input: &mut Input,
     progress: &Progress,
-) -> (ValueType, EqualTexts<TempFile>) {
+    begin: impl FnOnce(&[Column]) -> E,
+) -> EqualTexts<TempFile> {
     let mut hashes = EqualTexts::new(work_memory(), TempFile::new());
-    let mut ids = None;
     progress.stage("reading", "rows", None);
     for_each_of_query(query, |columns| {
         let shape = Shape::of(columns, options);
-        let of = ValueType::of_result(&columns[0], output.type_of(0), "dedup(source, options");
-        let of = &*ids.insert(of);
+        let mut write_id = begin(columns);
         let (hashes, input) = (&mut hashes, &mut *input);
         let mut bytes = Vec::new();
         move |row| {
             progress.step();
             bytes.clear();
-            // SAFETY: the column is of the type that the query said.
-            unsafe { of.write(shape.id(row), &mut bytes) };
+            write_id(row, &mut bytes);
             let content = shape.content(row);
             if let (Some(sampler), Some(content)) = (&mut sampler, &content) {
                 sampler.add(content);
@@ -133,8 +160,7 @@ fn read(
         }
     });
     progress.end(&format!("{} rows", input.rows()));
-    // A query that returns rows has columns.
-    (ids.unwrap_or_else(|| unreachable!("the columns are told before the rows")), hashes)
+    hashes
 }
 
 /// The first row of equal content, for each row.
@@ -172,61 +198,77 @@ fn compare(
 }
 
 /// The result of the stages.
-struct Groups<'r> {
-    options: &'r Options,
-    first_equal: &'r [u32],
+pub(crate) struct Found {
+    /// The options, with those that the table's settings or the texts decided.
+    pub written: Written,
+    pub options: Options,
+    pub input: Input,
+    first_equal: Vec<u32>,
     sets: UnionFind,
+    /// The kept row of each group, at the group's number.
+    kept: Vec<u32>,
 }
 
-impl Groups<'_> {
+impl Found {
     /// The number of a row's group.
     fn of(&mut self, row: usize) -> usize {
         self.sets.find(self.first_equal[row]) as usize
     }
 
-    fn standing(&self, input: &Input, row: usize) -> Standing {
+    /// The kept row of a row's group.
+    pub(crate) fn keeper(&mut self, row: usize) -> usize {
+        let group = self.of(row);
+        self.kept[group] as usize
+    }
+
+    fn standing(&self, row: usize) -> Standing {
         let number = row as i64;
         let rank = match self.options.keep {
             Keep::First | Keep::Last => self.options.keep.rank(number, 0),
-            Keep::Longest | Keep::Column { .. } => input.ranks.get(row).copied(),
+            Keep::Longest | Keep::Column { .. } => self.input.ranks.get(row).copied(),
         };
         (rank.unwrap_or(0), number)
     }
 
-    /// The kept row of each group, at the group's number.
-    fn keepers(&mut self, input: &Input) -> Vec<u32> {
-        let mut kept = filled(u32::MAX, input.rows()).or_raise();
-        for row in 0..input.rows() {
+    fn keepers(&mut self) -> Vec<u32> {
+        let mut kept = filled(u32::MAX, self.input.rows()).or_raise();
+        for row in 0..self.input.rows() {
             let group = self.of(row);
             let keeper = kept[group];
-            if keeper == u32::MAX || self.standing(input, row) < self.standing(input, keeper as usize) {
+            if keeper == u32::MAX || self.standing(row) < self.standing(keeper as usize) {
                 kept[group] = row as u32;
             }
         }
         kept
     }
 
-    fn member(&self, input: &Input, row: usize) -> Member {
+    fn member(&self, row: usize) -> Member {
         let class = i64::from(self.first_equal[row]);
-        Member { number: row as i64, class, empty: input.kinds[row] == Kind::Empty }
+        Member { number: row as i64, class, empty: self.input.kinds[row] == Kind::Empty }
+    }
+
+    /// How a row was caught.
+    pub(crate) fn stage(&mut self, row: usize) -> Stage {
+        let keeper = self.keeper(row);
+        Stage::of(self.member(row), self.member(keeper))
     }
 
     /// Writes the result.
-    fn write(mut self, ids: &ValueType, input: &mut Input, mut output: Output, progress: &Progress) {
-        let rows = input.rows();
+    fn write(&mut self, ids: &ValueType, mut output: Output, progress: &Progress) {
+        let rows = self.input.rows();
         progress.stage("writing the result", "rows", Some(rows as u64));
-        let kept = self.keepers(input);
         let mut counts = [0; Stage::COUNT];
         for row in 0..rows {
-            let keeper = kept[self.of(row)] as usize;
-            let stage = Stage::of(self.member(input, row), self.member(input, keeper));
+            let keeper = self.keeper(row);
+            let stage = self.stage(row);
+            let input = &mut self.input;
             let (distance, similarity) = stage.known().unwrap_or_else(|| {
                 let texts = [row, keeper].map(|row| input.content(row));
                 let similarity = jaccard(&texts[0], &texts[1], self.options.alike.n);
                 (Some(hamming(input.fps[row], input.fps[keeper])), Some(similarity))
             });
             counts[stage as usize] += 1;
-            // SAFETY: `read` has written the ids; declared as two of their type, text,
+            // SAFETY: the ids are written as their type has it; declared as two of that type, text,
             // integer, double precision.
             unsafe {
                 output.add([

@@ -4,7 +4,7 @@
 use crate::corpus::{Database, raise_recipe};
 use crate::pg::raise;
 use crate::source::{Source, Wanted};
-pub(super) use dedup_core::dedup::Written;
+pub(crate) use dedup_core::dedup::Written;
 use dedup_core::dedup::{Keep, Options as Core};
 use dedup_core::features::TextRecipe;
 use pgrx::prelude::*;
@@ -12,9 +12,11 @@ use serde_json::Value;
 use std::ops::Deref;
 
 /// The options of a call.
-pub(super) struct Options {
+pub(crate) struct Options {
     core: Core,
     pub recipe: TextRecipe,
+    /// One more column that is read.
+    pub labels: Option<String>,
 }
 
 impl Deref for Options {
@@ -27,7 +29,7 @@ impl Deref for Options {
 
 /// A function that has options.
 #[derive(Clone, Copy)]
-pub(super) struct Function {
+pub(crate) struct Function {
     pub name: &'static str,
     /// Which options it has.
     pub hint: &'static str,
@@ -45,9 +47,16 @@ macro_rules! options_hint {
     };
 }
 
-pub(super) const DEDUP: Function =
+pub(crate) const DEDUP: Function =
     Function { name: "dedup", hint: options_hint!("diameter (0 to 64, with components).") };
-pub(super) const DEDUP_INTO: Function = Function {
+pub(crate) const REPORT: Function = Function {
+    name: "dedup_report",
+    hint: options_hint!(
+        "diameter (0 to 64, with components), title, language (en, zh), and labels (a column: rows with the same value \
+         are duplicates)."
+    ),
+};
+pub(crate) const DEDUP_INTO: Function = Function {
     name: "dedup_into",
     hint: options_hint!(
         "batch (1 to 1000000 rows per transaction), and where (a condition on the source's columns that the rows to take \
@@ -57,18 +66,18 @@ pub(super) const DEDUP_INTO: Function = Function {
 
 impl Function {
     /// Raises 22023.
-    pub(super) fn refuse(self, what: impl std::fmt::Display) -> ! {
+    pub(crate) fn refuse(self, what: impl std::fmt::Display) -> ! {
         let what = format!("invalid options of {}: {what}", self.name);
         raise(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, what, self.hint)
     }
 
     /// The options as they were written.
-    pub(super) fn written(self, json: Option<Value>) -> Written {
+    pub(crate) fn written(self, json: Option<Value>) -> Written {
         Written::new(json).unwrap_or_else(|error| self.refuse(error))
     }
 
     /// The options with their defaults.
-    pub(super) fn read(self, written: &Written) -> Options {
+    pub(crate) fn read(self, written: &Written) -> Options {
         let core = written.read().unwrap_or_else(|error| self.refuse(error));
         let recipe = match &core.weights {
             Some(weights) => {
@@ -76,19 +85,19 @@ impl Function {
             }
             None => TextRecipe::default(),
         };
-        Options { core, recipe }
+        Options { core, recipe, labels: None }
     }
 }
 
 impl Options {
     /// The query that reads the source; of a table with `all` the columns that the
     /// caller may read, else those that the options name.
-    pub(super) fn query(&self, source: &Source, all: bool) -> String {
+    pub(crate) fn query(&self, source: &Source, all: bool) -> String {
         let key = match &self.keep {
             Keep::Column { name, .. } => Some(name),
             _ => None,
         };
-        let others: Vec<&str> = self.fp.iter().chain(key).map(String::as_str).collect();
+        let others: Vec<&str> = self.fp.iter().chain(key).chain(&self.labels).map(String::as_str).collect();
         source.texts(&Wanted { id: self.id.as_deref(), texts: &self.texts, others: &others, all })
     }
 }

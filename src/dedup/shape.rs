@@ -1,7 +1,6 @@
 //! The columns of the query of `dedup`.
 
 use super::options::Options;
-use crate::pg::spi::refuse_row_without_id;
 use crate::pg::{Column, Values, raise};
 use dedup_core::dedup::{Keep, Key};
 use pgrx::prelude::*;
@@ -68,11 +67,6 @@ impl Shape {
     /// The fingerprint of the row, if the query returns fingerprints.
     pub(super) fn fp(&self, row: &Values<'_>) -> Option<Option<u64>> {
         self.fp.map(|column| row.get(column).map(|fp| fp.value() as u64))
-    }
-
-    /// The row's id.
-    pub(super) fn id(&self, row: &Values<'_>) -> pg_sys::Datum {
-        row.get(0).unwrap_or_else(|| refuse_row_without_id())
     }
 
     /// The rank of a row by its number and what the rule looks at.

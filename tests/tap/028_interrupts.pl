@@ -106,6 +106,8 @@ my @queries = (
 		q{dedup_suggest('SELECT content FROM rows')}, q{near_dup_calibrate('SELECT id, fp FROM rows')},
 		q{dedup_evaluate('SELECT id, id + 1 FROM rows', 'SELECT id, id + 2 FROM rows')},
 		q{dedup_evaluate_pairs('SELECT id, id + 1 FROM rows', 'SELECT id, id + 2 FROM rows')}),
+	q{SELECT length(dedup_report('SELECT id, content FROM rows', '{"distance": 12}'))},
+	q{SELECT length(dedup_report('SELECT id, repeat(content || '' '', 200), fp FROM rows WHERE id <= 20000', '{"fp": "fp", "distance": 20, "similarity": 0}'))},
 	q{SELECT dedup_corpus_build('of_rows', 'SELECT content FROM rows')},
 	q{SELECT dedup_corpus_extend('words@1', 'SELECT content FROM rows')},
 	'SELECT banding_stats($$rows_fp$$) FROM generate_series(1, 100)',

@@ -2,7 +2,7 @@
 
 use crate::external::{Host, Result, on_threads};
 use crate::similarity::jaccard;
-use crate::similarity::{Kinds, particulars};
+use crate::similarity::{Kinds, Particular, particulars};
 
 /// What makes two texts near-duplicates whose fingerprints are near.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,7 +24,12 @@ impl Alike {
     /// Whether two texts are alike enough to be one.
     pub fn holds(&self, a: &str, b: &str) -> bool {
         let similar = self.similarity == 0.0 || jaccard(a, b, self.n) >= self.similarity;
-        similar && self.particulars.is_none_or(|kinds| particulars(a, b, kinds).is_empty())
+        similar && self.differing(a, b).is_empty()
+    }
+
+    /// The particulars that count and in which two texts differ.
+    pub fn differing(&self, a: &str, b: &str) -> Vec<Particular> {
+        self.particulars.map_or_else(Vec::new, |kinds| particulars(a, b, kinds))
     }
 }
 

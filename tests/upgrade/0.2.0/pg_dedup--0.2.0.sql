@@ -835,3 +835,10 @@ CREATE FUNCTION dedup_clean(tbl regclass, dry_run boolean, id_type anyelement)
     AS 'MODULE_PATHNAME', 'dedup_clean_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 1000;
 COMMENT ON FUNCTION dedup_clean(regclass, boolean, anyelement) IS
     'dedup_clean of ids of another type than bigint: id_type => NULL::uuid';
+-- The report: what dedup finds, for people who do not read SQL.
+
+CREATE FUNCTION dedup_report(source text, options jsonb DEFAULT NULL) RETURNS text
+    AS 'MODULE_PATHNAME', 'dedup_report_wrapper'
+    LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000;
+COMMENT ON FUNCTION dedup_report(text, jsonb) IS
+    'what dedup finds in a table or a query, as one HTML page: counts, distances, what the limits leave out, and the groups to look through; options are those of dedup, title, language (en, zh) and labels (a column)';

@@ -1,0 +1,99 @@
+-- The report: one page that says what dedup finds, whatever the texts hold, and sees no more than its caller.
+CREATE EXTENSION pg_dedup;
+CREATE FUNCTION data_of(page text) RETURNS jsonb LANGUAGE sql AS $$
+    SELECT substring(page FROM '<script type="application/json" id="data">(.*?)</script>')::jsonb $$;
+-- Each group as: size, kept row, then each row with how it was caught.
+CREATE FUNCTION groups_of(page text) RETURNS SETOF text LANGUAGE sql AS $$
+    SELECT format('%s: %s <- %s', g->>0, g->>3, (SELECT string_agg(r->>0 || CASE WHEN r->>1 = '1' THEN ' equal' ELSE ' near' END, ', ')
+        FROM jsonb_array_elements(g->5) r)) FROM jsonb_array_elements(data_of(page)->'groups') g $$;
+CREATE TABLE ticket (id integer PRIMARY KEY, body text, matter text);
+INSERT INTO ticket VALUES
+    (1, 'The street lamp in front of the school has been broken for a month, please send somebody', 'lamp'),
+    (2, 'The street lamp in front of the school has been broken for a month, please send somebody', 'lamp'),
+    (3, 'The street light in front of the school has been broken for a month, please send somebody soon', 'lamp'),
+    (4, '我们是翠湖春天小区的居民，小区停水三天了，物业不管，请有关部门尽快处理', 'a'),
+    (5, '我们是金桂嘉园小区的居民，小区停水三天了，物业不管，请有关部门尽快处理', 'b'),
+    (6, E'</script><script>alert(1)</script><!-- <img src=x onerror=alert(2)> " '' & &lt; \u2028 \u2029 \\', NULL),
+    (7, E'</script><script>alert(1)</script><!-- <img src=x onerror=alert(2)> " '' & &lt; \u2028 \u2029 \\ more', NULL),
+    (8, NULL, 'lamp'), (9, 'Something else altogether, and nobody else has said so', 'c');
+\set options '{"text": "body", "distance": 30, "similarity": 0.5}'
+CREATE TABLE page AS SELECT dedup_report('ticket', :'options') AS html;
+SELECT groups_of(html) FROM page;
+-- What differs, as the script of the page puts it together.
+SELECT r->>0 AS row, r->6 AS operations FROM page, jsonb_array_elements(data_of(html)->'groups') g, jsonb_array_elements(g->5) r;
+-- Texts are texts: no script but the page's own two, no element of theirs, nothing loaded; the policy names the script.
+SELECT (SELECT count(*) FROM regexp_matches(html, '<script', 'g')) AS scripts, html ~ '<img|onerror=alert\(2\)>' AS markup,
+       html ~ E'[\u2028\u2029]' AND substring(html FROM '<script type="application/json".*') ~ E'[\u2028\u2029]' AS line_ends,
+       html LIKE '%script-src ''sha256-' ||
+           encode(sha256(convert_to(substring(html FROM '.*<script>(.*)</script></body>'), 'UTF8')), 'base64') || '''%' AS policy_fits
+FROM page;
+SELECT html ~* '\m(src|href|action|srcset|poster)=|url\(|@import|https?:|fetch\(|XMLHttp|innerHTML|eval\(' AS loads
+FROM dedup_report('SELECT i, ''the same text''::text FROM generate_series(1, 2) i', '{"n": 2}') html;
+SELECT html LIKE '%&lt;/script&gt;&lt;script&gt;alert(1)%' AS readable_without_script FROM page;
+-- A title and an id are texts too.
+SELECT html LIKE '%<title>&lt;b&gt;&quot;&amp;%' AS title, html LIKE '%>&lt;i&gt;1&#39;<%' AS id, html ~ '<b>"|<i>1' AS markup
+FROM dedup_report('SELECT ''<i>'' || i || '''''''', ''the same text''::text FROM generate_series(1, 2) i', '{"n": 2, "title": "<b>\"&"}') html;
+-- The deciding particular is marked where particulars are in use.
+SELECT substring(html FROM '<del class="why">.*?</ins>') AS marked, groups_of(html) AS groups
+FROM dedup_report('SELECT * FROM ticket WHERE id IN (4, 5) ORDER BY id', '{"distance": 30}') html
+UNION ALL SELECT substring(html FROM '<del class="why">.*?</ins>'), data_of(html)->>'groups'
+FROM dedup_report('SELECT * FROM ticket WHERE id IN (4, 5) ORDER BY id', '{"distance": 30, "particulars": ["place"]}') html;
+-- Precision and recall are those of dedup_evaluate.
+SELECT (regexp_matches(html, 'Pairs of rows: ([^.]*)\.'))[1] AS pairs,
+       ARRAY(SELECT m[1] FROM regexp_matches(html, '<td>([01]\.\d\d\d)</td>', 'g') m) AS precision_recall_f1,
+       (SELECT count(*) FROM regexp_matches(html, '>another label<', 'g')) AS other_label
+FROM dedup_report('ticket', :'options'::jsonb || '{"labels": "matter"}') html;
+SELECT pairs_found, pairs_true, correct, missed, wrong, round(precision::numeric, 3) AS precision, round(recall::numeric, 3) AS recall,
+       round(f1::numeric, 3) AS f1
+FROM dedup_evaluate(format('SELECT id, keeper FROM dedup(''ticket'', %L)', :'options'), 'SELECT id, matter FROM ticket WHERE matter IS NOT NULL',
+    found_are => 'groups', truth_are => 'groups');
+-- The groups are those of dedup: random texts, several ways.
+CREATE TABLE random_text AS SELECT i AS id, (SELECT string_agg('word' || hashint8(i / 3 * 50 + w) % 2000 + (hashint8(i * 50 + w) % 20 = 0)::int, ' ')
+    FROM generate_series(1, 20) w) AS body FROM generate_series(1, 900) i;
+ALTER TABLE random_text ADD PRIMARY KEY (id);
+SELECT way, (SELECT array_agg(g ORDER BY g) FROM (SELECT g->>3 || ':' || (g->>0) FROM jsonb_array_elements(data_of(dedup_report('random_text', way))->'groups') g) s(g))
+     = (SELECT array_agg(g ORDER BY g) FROM (SELECT keeper || ':' || count(*) FROM dedup('random_text', way) GROUP BY keeper HAVING count(*) > 1) s(g)) AS same
+FROM unnest(ARRAY['{"distance": 12}', '{"distance": 16, "keep": "longest"}', '{"distance": 20, "diameter": 9}', '{"distance": null}',
+    '{"distance": 16, "group": "single_pass"}', '{"distance": 16, "exact": "none", "similarity": 0}']::jsonb[]) way;
+-- Chinese.
+SELECT html LIKE '<!DOCTYPE html>%<html lang="zh-CN">%<title>查重报告</title>%' AS chinese, html LIKE '%9 条记录中，有 4 条（44.4%）与其他记录重复%' AS lead
+FROM dedup_report('ticket', :'options'::jsonb || '{"language": "zh"}') html;
+-- Large groups and long texts are cut, and it says so.
+SELECT html LIKE '%950 more rows of this group are not shown.%' AS rest, html LIKE '%The text is longer; its first 2000 characters%' AS long_text,
+       length(html) < 60000 AS short
+FROM dedup_report('SELECT i, repeat(''long text '', 500) FROM generate_series(1, 1000) i', '{"n": 2}') html;
+-- Nothing to report; no text; no near stage.
+SELECT html LIKE '%None of the 0 rows repeats another.%' AS none FROM dedup_report('SELECT 1, ''a''::text WHERE false', '{"n": 2}') html;
+SELECT html LIKE '%3 rows have no text%' AS empty FROM dedup_report('SELECT i, NULL::text FROM generate_series(1, 3) i', '{"n": 2}') html;
+SELECT html LIKE '%Only equal texts were looked for%' AS exact_only, groups_of(html) FROM dedup_report('ticket', '{"text": "body", "distance": null}') html;
+-- Without options the texts decide, and the page has the options that do it again.
+SET client_min_messages = warning;
+SELECT html ~ '<pre>{&quot;distance&quot;:\d+,' AS options FROM dedup_report('SELECT id, body FROM ticket') html;
+RESET client_min_messages;
+-- The rows that the caller may see, and no others.
+CREATE ROLE regress_dedup_clerk;
+GRANT SELECT ON ticket TO regress_dedup_clerk;
+ALTER TABLE ticket ENABLE ROW LEVEL SECURITY;
+CREATE POLICY lamps ON ticket USING (matter = 'lamp' AND id <> 2);
+SET ROLE regress_dedup_clerk;
+SELECT groups_of(html), html ~ '翠湖|alert\(1\)|nobody else' AS others FROM dedup_report('ticket', '{"text": "body", "distance": 30}') html;
+SELECT dedup_report('SELECT 1, html FROM page');
+RESET ROLE;
+DROP OWNED BY regress_dedup_clerk;
+DROP ROLE regress_dedup_clerk;
+-- Options that are none.
+\set VERBOSITY terse
+SELECT dedup_report(NULL);
+SELECT dedup_report('ticket', '{"text": "body", "language": "de"}');
+SELECT dedup_report('ticket', '{"text": "body", "title": 1}');
+SELECT dedup_report('ticket', '{"text": "body", "labels": "nobody"}');
+SELECT dedup_report('SELECT id, body FROM ticket', '{"labels": "matter", "n": 2}');
+SELECT dedup_report('ticket', '{"text": "body", "colour": "red"}');
+SELECT count(*) FROM dedup('ticket', '{"text": "body", "title": "no option of dedup"}');
+-- Memory is bounded.
+SET pg_dedup.memory_limit = '64kB';
+SELECT length(dedup_report('random_text', '{"distance": 12, "labels": "id"}'));
+RESET pg_dedup.memory_limit;
+DROP EXTENSION pg_dedup CASCADE;
+DROP TABLE ticket, page, random_text;
+DROP FUNCTION data_of, groups_of;
