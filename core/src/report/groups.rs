@@ -4,7 +4,7 @@ use super::diff::{Piece, diff};
 use super::html::{Html, json_string};
 use super::words::{Words, fill};
 use crate::dedup::{Alike, Stage};
-use crate::memory::{OrRaise, Room};
+use crate::memory::{self, OrRaise, Room};
 use crate::similarity::Particular;
 use crate::text::normalize;
 use std::fmt::Write;
@@ -20,6 +20,8 @@ pub(super) const AT_A_TIME: usize = 20;
 /// Of what is shared in a row, so many characters stand at each end; what is longer than [`LONG`] is left out between.
 pub(super) const ENDS: usize = 40;
 pub(super) const LONG: usize = 120;
+/// Characters from where it is cut in which a blank is looked for.
+pub(super) const NEARBY: usize = 20;
 
 /// A row of a group.
 #[derive(Debug, Clone)]
@@ -89,16 +91,21 @@ pub(super) fn differing(html: &mut Html, words: &Words, a: &str, b: &str, partic
     }
 }
 
+/// What is shared; the middle of what is long is left out, between words where there are blanks nearby.
 fn shared(html: &mut Html, words: &Words, text: &str) {
-    let length = text.chars().count();
+    let characters = memory::collect(text.char_indices()).or_raise();
+    let length = characters.len();
     if length <= LONG {
         html.text(text);
         return;
     }
-    let at = |character: usize| text.char_indices().nth(character).map_or(text.len(), |(at, _)| at);
-    html.text(&text[..at(ENDS)]).tag("<i>");
-    html.text(&fill(words.of_script("gap"), &[&(length - 2 * ENDS).to_string()])).tag("</i>");
-    html.text(&text[at(length - ENDS)..]);
+    let is_blank = |at: &usize| characters[*at].1 == ' ';
+    let from = (ENDS - NEARBY..ENDS).rev().find(is_blank).map_or(ENDS, |blank| blank + 1);
+    let last = length - ENDS;
+    let to = (last..last + NEARBY).find(is_blank).unwrap_or(last);
+    html.text(&text[..characters[from].0]).tag("<i>");
+    html.text(&fill(words.of_script("gap"), &[&(to - from).to_string()])).tag("</i>");
+    html.text(&text[characters[to].0..]);
 }
 
 /// The particulars in which two rows differ.

@@ -402,8 +402,13 @@ fn pager(html: &mut Html, words: &Words) {
 
 /// What the script works on.
 fn data(html: &mut Html, groups: &Groups) {
-    let mut json =
-        format!("{{\"at_a_time\":{},\"ends\":[{},{}],", groups::AT_A_TIME, groups::ENDS, groups::LONG);
+    let mut json = format!(
+        "{{\"at_a_time\":{},\"ends\":[{},{},{}],",
+        groups::AT_A_TIME,
+        groups::ENDS,
+        groups::NEARBY,
+        groups::LONG
+    );
     json += &format!("\"characters\":{CHARACTERS},\"words\":{{");
     for (at, (name, words)) in groups.words.script.iter().enumerate() {
         json += &format!("{}\"{name}\":", if at > 0 { "," } else { "" });

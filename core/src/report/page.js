@@ -3,7 +3,7 @@
   const $ = (id) => document.getElementById(id);
   const list = $("groups"), tools = $("tools");
   if (!list) return;
-  const { words, groups, at_a_time, ends: [ends, long], characters } = JSON.parse($("data").textContent);
+  const { words, groups, at_a_time, ends: [ends, nearby, long], characters } = JSON.parse($("data").textContent);
   const say = (name, ...values) => words[name].replace(/\{(\d)\}/g, (_, at) => values[at]);
   const make = (parent, tag, type, text) => {
     const made = parent.appendChild(document.createElement(tag));
@@ -51,9 +51,13 @@
           why = undefined;
           const each = part.length > long ? Array.from(part) : [];
           if (each.length > long) {
-            parent.append(each.slice(0, ends).join(""));
-            make(parent, "i", "", say("gap", each.length - 2 * ends));
-            parent.append(each.slice(-ends).join(""));
+            const last = each.length - ends;
+            let from = each.lastIndexOf(" ", ends - 1) + 1, to = each.indexOf(" ", last);
+            if (from <= ends - nearby) from = ends;
+            if (to < 0 || to >= last + nearby) to = last;
+            parent.append(each.slice(0, from).join(""));
+            make(parent, "i", "", say("gap", to - from));
+            parent.append(each.slice(to).join(""));
           } else parent.append(part);
         }
       }
@@ -94,7 +98,7 @@
       const [back, on] = pager.querySelectorAll("button");
       back.disabled = page === 0;
       on.disabled = page === pages - 1;
-      pager.querySelector("span").textContent = say("page", page + 1, pages) + " · " + say("found", found.length);
+      pager.querySelector("span").textContent = say("page", page + 1, pages) + " · " + say("found", found.length.toLocaleString("en"));
     }
   };
   const choose = () => {

@@ -254,7 +254,7 @@ static ENGLISH: Words = Words {
         ("previous", "Previous"),
         ("next", "Next"),
         ("page", "Page {0} of {1}"),
-        ("found", "{0} groups"),
+        ("found", "groups: {0}"),
         ("none", "No group has that."),
     ],
 };
@@ -352,7 +352,7 @@ static CHINESE: Words = Words {
         ("previous", "上一页"),
         ("next", "下一页"),
         ("page", "第 {0} 页，共 {1} 页"),
-        ("found", "{0} 组"),
+        ("found", "共 {0} 组"),
         ("none", "没有符合的组。"),
     ],
 };
