@@ -1,6 +1,6 @@
 //! The settings `pg_dedup.*`.
 
-use crate::pg::raise;
+use crate::pg::{raise, version};
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
 use pgrx::{PgSqlErrorCode, pg_sys};
 use std::time::Duration;
@@ -44,17 +44,8 @@ pub(crate) fn define_settings() {
         GucContext::Suset,
         GucFlags::default(),
     );
-    let prefix = c"pg_dedup".as_ptr();
-    // SAFETY: a terminated string; all settings of the prefix are known by now.
-    #[cfg(feature = "pg14")]
-    unsafe {
-        pg_sys::EmitWarningsOnPlaceholders(prefix)
-    };
-    // SAFETY: as above.
-    #[cfg(not(feature = "pg14"))]
-    unsafe {
-        pg_sys::MarkGUCPrefixReserved(prefix)
-    };
+    // SAFETY: all settings of the prefix are defined by now.
+    unsafe { version::reserve_settings(c"pg_dedup") };
 }
 
 /// A quarter of the memory available to the server, in kB: that of the machine, or less if the

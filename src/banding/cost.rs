@@ -2,6 +2,7 @@
 
 use super::ball::NEAR_DISTANCE;
 use super::planner::{BallExpression, UNKNOWN_DISTANCE};
+use crate::pg::version;
 use dedup_core::banding::search_cost;
 use pgrx::{PgList, is_a, pg_guard, pg_sys};
 
@@ -42,10 +43,7 @@ pub(super) unsafe extern "C-unwind" fn amcostestimate(
             *total_cost = f64::INFINITY;
             *selectivity = 1.0;
             *pages = (*index).pages.into();
-            #[cfg(feature = "pg18")]
-            {
-                (*path).path.disabled_nodes = 2;
-            }
+            version::disable(&mut (*path).path);
             return;
         }
 

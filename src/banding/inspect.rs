@@ -6,7 +6,7 @@
 use super::heap::{Rows, info_of};
 use super::pages::{RelationPages, relation_name};
 use super::{checked, is_banding_relation};
-use crate::pg::raise;
+use crate::pg::{raise, version};
 use dedup_core::banding::{Finding, Index, Stats, Tid, Tree, check};
 use dedup_core::interrupt;
 use pgrx::JsonB;
@@ -39,7 +39,7 @@ impl OpenIndex {
                     "permission denied to look into the index",
                     "Its table must be readable: GRANT SELECT.",
                 ),
-                Right::Own if !owns(oid) => pg_sys::aclcheck_error(
+                Right::Own if !version::owns_relation(oid, pg_sys::GetUserId()) => pg_sys::aclcheck_error(
                     pg_sys::AclResult::ACLCHECK_NOT_OWNER,
                     pg_sys::ObjectType::OBJECT_INDEX,
                     pg_sys::get_rel_name(oid),
@@ -83,18 +83,6 @@ unsafe fn may_read(table: pg_sys::Oid) -> bool {
     unsafe {
         let select = pg_sys::ACL_SELECT as pg_sys::AclMode;
         pg_sys::pg_class_aclcheck(table, pg_sys::GetUserId(), select) == pg_sys::AclResult::ACLCHECK_OK
-    }
-}
-
-/// # Safety
-/// Inside a transaction.
-unsafe fn owns(relation: pg_sys::Oid) -> bool {
-    // SAFETY: a look-up in the catalogue; a superuser owns everything.
-    unsafe {
-        #[cfg(any(feature = "pg14", feature = "pg15"))]
-        return pg_sys::pg_class_ownercheck(relation, pg_sys::GetUserId());
-        #[cfg(not(any(feature = "pg14", feature = "pg15")))]
-        pg_sys::object_ownercheck(pg_sys::RelationRelationId, relation, pg_sys::GetUserId())
     }
 }
 
@@ -219,7 +207,7 @@ unsafe fn scan_table(open: &OpenIndex, snapshot: pg_sys::Snapshot, mut take: imp
         let owner = (*(*open.table).rd_rel).relowner;
         pg_sys::SetUserIdAndSecContext(owner, context | pg_sys::SECURITY_RESTRICTED_OPERATION as i32);
         let settings = pg_sys::NewGUCNestLevel();
-        restrict_search_path();
+        version::restrict_search_path();
 
         let scan = pg_sys::table_beginscan_strat(open.table, snapshot, 0, std::ptr::null_mut(), true, true);
         let rows = Rows { heap: open.table, index: open.index, info: info_of(open.index), scan };
@@ -229,30 +217,6 @@ unsafe fn scan_table(open: &OpenIndex, snapshot: pg_sys::Snapshot, mut take: imp
         });
         pg_sys::AtEOXact_GUC(false, settings);
         pg_sys::SetUserIdAndSecContext(user, context);
-    }
-}
-
-/// Takes out of the search path every schema where the caller could create a function.
-///
-/// # Safety
-/// Inside a level of settings that is about to end.
-unsafe fn restrict_search_path() {
-    // SAFETY: the caller's promise; the value is a legal one.
-    unsafe {
-        #[cfg(any(feature = "pg17", feature = "pg18"))]
-        pg_sys::RestrictSearchPath();
-        // RestrictSearchPath exists since PostgreSQL 17: the same by hand.
-        #[cfg(not(any(feature = "pg17", feature = "pg18")))]
-        pg_sys::set_config_option(
-            c"search_path".as_ptr(),
-            c"pg_catalog, pg_temp".as_ptr(),
-            pg_sys::GucContext::PGC_USERSET,
-            pg_sys::GucSource::PGC_S_SESSION,
-            pg_sys::GucAction::GUC_ACTION_SAVE,
-            true,
-            0,
-            false,
-        );
     }
 }
 

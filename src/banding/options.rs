@@ -1,6 +1,7 @@
 //! Options of an index: `WITH (fillfactor = 90, mu = 2)`. They are frozen in
 //! the metapage at build; ALTER INDEX … SET takes effect at the next REINDEX.
 
+use crate::pg::version::reloption;
 use dedup_core::banding::Options;
 use pgrx::{pg_guard, pg_sys};
 use std::ffi::c_int;
@@ -47,16 +48,6 @@ fn kind() -> pg_sys::relopt_kind::Type {
     })
 }
 
-const fn element(name: &'static std::ffi::CStr, opttype: u32, offset: usize) -> pg_sys::relopt_parse_elt {
-    pg_sys::relopt_parse_elt {
-        optname: name.as_ptr(),
-        opttype,
-        offset: offset as c_int,
-        #[cfg(feature = "pg18")]
-        isset_offset: 0,
-    }
-}
-
 /// Parses the options of CREATE and ALTER INDEX.
 #[pg_guard]
 pub(super) unsafe extern "C-unwind" fn amoptions(
@@ -64,8 +55,8 @@ pub(super) unsafe extern "C-unwind" fn amoptions(
     validate: bool,
 ) -> *mut pg_sys::bytea {
     let elements = [
-        element(c"fillfactor", pg_sys::relopt_type::RELOPT_TYPE_INT, offset_of!(Parsed, fillfactor)),
-        element(c"mu", pg_sys::relopt_type::RELOPT_TYPE_REAL, offset_of!(Parsed, mu)),
+        reloption(c"fillfactor", pg_sys::relopt_type::RELOPT_TYPE_INT, offset_of!(Parsed, fillfactor)),
+        reloption(c"mu", pg_sys::relopt_type::RELOPT_TYPE_REAL, offset_of!(Parsed, mu)),
     ];
     // SAFETY: the elements describe `Parsed`, whose size is given.
     unsafe {

@@ -11,7 +11,7 @@
 //! [`wal`].
 
 use super::wal::{self, Delta};
-use crate::pg::raise;
+use crate::pg::{raise, version};
 use dedup_core::banding::{
     Change, Edit, Error, Pages, Result, WritePage, used_after, used_bytes, validate_edits,
 };
@@ -47,7 +47,6 @@ pub(crate) struct RelationPages {
     strategy: pg_sys::BufferAccessStrategy,
     delay: bool,
     /// The snapshot of the scan, for "snapshot too old"; null if there is none.
-    #[cfg_attr(any(feature = "pg17", feature = "pg18"), expect(dead_code, reason = "no such rows since 17"))]
     snapshot: pg_sys::Snapshot,
     /// Blocks below this one exist.
     known: Cell<u32>,
@@ -232,11 +231,8 @@ impl Pages for RelationPages {
     fn read(&self, block: u32) -> Result<ReadGuard> {
         let buffer = self.pin_existing(block)?;
         let locked = Locked::new(buffer, pg_sys::BUFFER_LOCK_SHARE);
-        #[cfg(any(feature = "pg14", feature = "pg15", feature = "pg16"))]
         // SAFETY: the relation is open and the snapshot valid (see `for_scan`), the page locked.
-        unsafe {
-            test_for_old_snapshot(self.snapshot, self.relation, locked.page)
-        }
+        unsafe { version::test_for_old_snapshot(self.snapshot, self.relation, locked.page) };
         Ok(ReadGuard(locked))
     }
 
@@ -289,12 +285,7 @@ impl Pages for RelationPages {
     fn delay_point(&self) {
         if self.delay {
             // SAFETY: no lock is held here, as the trait promises.
-            unsafe {
-                #[cfg(not(feature = "pg18"))]
-                pg_sys::vacuum_delay_point();
-                #[cfg(feature = "pg18")]
-                pg_sys::vacuum_delay_point(false);
-            }
+            unsafe { version::vacuum_delay_point() };
         } else {
             interrupt::check();
         }
@@ -307,24 +298,6 @@ impl Pages for RelationPages {
         // SAFETY: the relation is open (see `new`).
         unsafe {
             pg_sys::PrefetchBuffer(self.relation, pg_sys::ForkNumber::MAIN_FORKNUM, block);
-        }
-    }
-}
-
-/// `TestForOldSnapshot`, which is inline in PostgreSQL.
-///
-/// # Safety
-/// The snapshot is null or valid, the relation open, the page pinned and locked.
-#[cfg(any(feature = "pg14", feature = "pg15", feature = "pg16"))]
-unsafe fn test_for_old_snapshot(snapshot: pg_sys::Snapshot, relation: pg_sys::Relation, page: *mut u8) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let Some(taken) = snapshot.as_ref().filter(|_| pg_sys::old_snapshot_threshold >= 0) else { return };
-        let lsn = (*page.cast::<pg_sys::PageHeaderData>()).pd_lsn;
-        let changed = u64::from(lsn.xlogid) << 32 | u64::from(lsn.xrecoff);
-        if taken.snapshot_type == pg_sys::SnapshotType::SNAPSHOT_MVCC && taken.lsn != 0 && changed > taken.lsn
-        {
-            pg_sys::TestForOldSnapshot_impl(snapshot, relation);
         }
     }
 }

@@ -4,7 +4,7 @@
 use super::ball::{Ball, NEAR_DISTANCE};
 use super::selectivity::{self, Comparison};
 use super::{WITHIN, is_banding};
-use crate::pg::Pointer;
+use crate::pg::{Pointer, version};
 use pgrx::prelude::*;
 use pgrx::{PgList, is_a};
 use std::ffi::CStr;
@@ -225,25 +225,12 @@ pub(super) unsafe fn function_beside(
 pub(super) unsafe fn may_call(root: *mut pg_sys::PlannerInfo, function: pg_sys::Oid) -> bool {
     // SAFETY: the caller's promise.
     unsafe {
-        let may = |role| {
-            #[cfg(any(feature = "pg14", feature = "pg15"))]
-            let answer = pg_sys::pg_proc_aclcheck(function, role, pg_sys::ACL_EXECUTE as pg_sys::AclMode);
-            #[cfg(not(any(feature = "pg14", feature = "pg15")))]
-            let answer = pg_sys::object_aclcheck(
-                pg_sys::ProcedureRelationId,
-                function,
-                role,
-                pg_sys::ACL_EXECUTE as pg_sys::AclMode,
-            );
-            answer == pg_sys::AclResult::ACLCHECK_OK
-        };
-        // Of PUBLIC, whose number is that of no role.
-        if may(pg_sys::InvalidOid) {
+        if version::may_execute(function, pg_sys::InvalidOid) {
             return true;
         }
         // A plan that is kept is made anew for another role.
         (*(*root).glob).dependsOnRole = true;
-        may(pg_sys::GetUserId())
+        version::may_execute(function, pg_sys::GetUserId())
     }
 }
 

@@ -8,6 +8,7 @@
 use super::ball::{Ball, NEAR_DISTANCE};
 use super::pages::RelationPages;
 use super::{DISTANCE, NEAR, WITHIN, checked, open_index, pointer_of};
+use crate::pg::version;
 use dedup_core::banding::{Hit, Index, NearestScan, NullScan, RangeScan, Result, Tid};
 use dedup_core::fingerprint::hamming;
 use dedup_core::interrupt;
@@ -217,7 +218,7 @@ pub(super) unsafe extern "C-unwind" fn amrescan(
         if !absent {
             state.search = search(&index, query, &mut state.conditions, &mut state.farthest);
         }
-        count_scan(scan);
+        version::count_index_scan(scan);
     }
 }
 
@@ -334,34 +335,5 @@ unsafe fn is_mvcc(snapshot: pg_sys::Snapshot) -> bool {
     // SAFETY: the caller's promise.
     unsafe {
         snapshot.as_ref().is_some_and(|s| matches!(s.snapshot_type, SNAPSHOT_MVCC | SNAPSHOT_HISTORIC_MVCC))
-    }
-}
-
-/// Counts the scan in `pg_stat_user_indexes` and in EXPLAIN.
-///
-/// # Safety
-/// The scan's index is open.
-unsafe fn count_scan(scan: pg_sys::IndexScanDesc) {
-    // SAFETY: the caller's promise; the entry is null when nothing is counted.
-    unsafe {
-        let relation = (*scan).indexRelation;
-        #[cfg(not(feature = "pg14"))]
-        if (*relation).pgstat_info.is_null() && (*relation).pgstat_enabled {
-            pg_sys::pgstat_assoc_relation(relation);
-        }
-        if let Some(counts) = (*relation).pgstat_info.as_mut() {
-            #[cfg(any(feature = "pg14", feature = "pg15"))]
-            {
-                counts.t_counts.t_numscans += 1;
-            }
-            #[cfg(not(any(feature = "pg14", feature = "pg15")))]
-            {
-                counts.counts.numscans += 1;
-            }
-        }
-        #[cfg(feature = "pg18")]
-        if let Some(instrument) = (*scan).instrument.as_mut() {
-            instrument.nsearches += 1;
-        }
     }
 }

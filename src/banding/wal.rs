@@ -6,6 +6,7 @@
 //! fragments (offset, length, bytes); replay writes them and zeroes what lies between `pd_lower`
 //! and `pd_upper`.
 
+use crate::pg::version;
 use pgrx::pg_sys;
 use std::ffi::c_char;
 
@@ -54,9 +55,6 @@ impl Delta {
     }
 }
 
-/// `InvalidSubTransactionId`, which is a macro.
-const NO_SUBTRANSACTION: pg_sys::SubTransactionId = 0;
-
 /// `RelationNeedsWAL`, which is a macro.
 ///
 /// # Safety
@@ -65,13 +63,9 @@ pub(crate) unsafe fn needs_wal(relation: pg_sys::Relation) -> bool {
     // SAFETY: the relation is open.
     unsafe {
         let permanent = (*(*relation).rd_rel).relpersistence == pg_sys::RELPERSISTENCE_PERMANENT as c_char;
-        #[cfg(any(feature = "pg14", feature = "pg15"))]
-        let new_file = (*relation).rd_createSubid != NO_SUBTRANSACTION
-            || (*relation).rd_firstRelfilenodeSubid != NO_SUBTRANSACTION;
-        #[cfg(not(any(feature = "pg14", feature = "pg15")))]
-        let new_file = (*relation).rd_createSubid != NO_SUBTRANSACTION
-            || (*relation).rd_firstRelfilelocatorSubid != NO_SUBTRANSACTION;
-        permanent && (pg_sys::wal_level >= pg_sys::WalLevel::WAL_LEVEL_REPLICA as i32 || !new_file)
+        permanent
+            && (pg_sys::wal_level >= pg_sys::WalLevel::WAL_LEVEL_REPLICA as i32
+                || !version::has_new_file(&*relation))
     }
 }
 

@@ -6,6 +6,7 @@
 //! [`MAX_PUBLICATIONS`](super::publish::MAX_PUBLICATIONS) publications per fingerprint column of
 //! a table, one [`PUBLISHES`] lock per table, and one [`EDGE`].
 
+use crate::pg::version;
 use pgrx::pg_sys;
 
 /// (waiter, target, 0): one transaction waits for another.
@@ -68,17 +69,6 @@ pub(super) fn for_transaction(work: impl FnOnce()) {
 /// The identity of a transaction, also a prepared one, in the lock table.
 pub(super) type Holder = (i32, u32);
 
-fn holder(lock: &pg_sys::LockInstanceData) -> Holder {
-    #[cfg(any(feature = "pg14", feature = "pg15", feature = "pg16"))]
-    {
-        (lock.backend, lock.lxid)
-    }
-    #[cfg(not(any(feature = "pg14", feature = "pg15", feature = "pg16")))]
-    {
-        (lock.vxid.procNumber, lock.vxid.localTransactionId)
-    }
-}
-
 /// The locks of guards, of any transaction, whose tags `wanted` accepts.
 pub(super) fn held(wanted: impl Fn(&pg_sys::LOCKTAG) -> bool) -> Vec<(pg_sys::LOCKTAG, Holder)> {
     // SAFETY: the function gives an array of as many locks as it says.
@@ -88,8 +78,10 @@ pub(super) fn held(wanted: impl Fn(&pg_sys::LOCKTAG) -> bool) -> Vec<(pg_sys::LO
         let ours = locks.iter().filter(|lock| {
             lock.holdMask != 0 && lock.locktag.locktag_type == pg_sys::LockTagType::LOCKTAG_USERLOCK as u8
         });
-        let found =
-            ours.filter(|lock| wanted(&lock.locktag)).map(|lock| (lock.locktag, holder(lock))).collect();
+        let found = ours
+            .filter(|lock| wanted(&lock.locktag))
+            .map(|lock| (lock.locktag, version::lock_holder(lock)))
+            .collect();
         pg_sys::pfree((*data).locks.cast());
         pg_sys::pfree(data.cast());
         found

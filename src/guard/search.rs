@@ -42,7 +42,7 @@ use super::key::Key;
 use super::wait;
 use crate::banding::{Ball, DISTANCE, WITHIN, is_banding_relation};
 use crate::pg::trigger::{Call, Event};
-use crate::pg::{Row, raise};
+use crate::pg::{Row, raise, version};
 use dedup_core::fingerprint::hamming;
 use dedup_core::interrupt;
 use pgrx::datum::IntoDatum;
@@ -237,7 +237,7 @@ impl Search<'_> {
                 Some(index) => {
                     let index = pg_sys::index_open(index, pg_sys::AccessShareLock as i32);
                     let orders = i32::from(self.nearest);
-                    let scan = begin_scan(relation, index, every_version, orders);
+                    let scan = version::index_beginscan(relation, index, every_version, orders);
                     let ball = Ball::new(self.fingerprint, self.distance as i32).into_datum();
                     let mut within = pg_sys::ScanKeyData {
                         sk_attno: 1,
@@ -450,27 +450,4 @@ unsafe fn death(tuple: pg_sys::HeapTuple, start: pg_sys::Snapshot) -> Death {
 pub(super) fn wait_for_publisher(transaction: pg_sys::TransactionId) -> bool {
     // SAFETY: no row is waited for.
     unsafe { wait::wait_for(transaction, std::ptr::null_mut(), std::ptr::null_mut()) }
-}
-
-/// `index_beginscan`, which wants one argument more in PostgreSQL 18.
-///
-/// # Safety
-/// The relations are open, the snapshot outlives the scan.
-unsafe fn begin_scan(
-    relation: pg_sys::Relation,
-    index: pg_sys::Relation,
-    snapshot: pg_sys::Snapshot,
-    orders: i32,
-) -> pg_sys::IndexScanDesc {
-    // SAFETY: the caller's promise.
-    unsafe {
-        #[cfg(not(feature = "pg18"))]
-        {
-            pg_sys::index_beginscan(relation, index, snapshot, 1, orders)
-        }
-        #[cfg(feature = "pg18")]
-        {
-            pg_sys::index_beginscan(relation, index, snapshot, std::ptr::null_mut(), 1, orders)
-        }
-    }
 }

@@ -21,6 +21,7 @@ pub(crate) mod spill;
 mod texts;
 pub(crate) mod trigger;
 pub(crate) mod values;
+pub(crate) mod version;
 pub(crate) mod window;
 
 pub(crate) use error::{raise, raise_with_detail, required};

@@ -1,6 +1,7 @@
 //! PostgreSQL's temporary files for work that does not fit in memory. They count against
 //! `temp_file_limit`, lie in `temp_tablespaces` and are removed with the query.
 
+use super::version;
 use dedup_core::external::{Error, Result, Spill};
 use dedup_core::interrupt;
 use pgrx::pg_sys;
@@ -44,12 +45,8 @@ impl Spill for TempFile {
             self.file = unsafe { pg_sys::BufFileCreateTemp(false) };
         }
         self.seek(self.length)?;
-        #[cfg(any(feature = "pg14", feature = "pg15"))]
-        let from = bytes.as_ptr().cast_mut().cast();
-        #[cfg(not(any(feature = "pg14", feature = "pg15")))]
-        let from = bytes.as_ptr().cast();
-        // SAFETY: the file is open; the bytes are only read.
-        unsafe { pg_sys::BufFileWrite(self.file, from, bytes.len()) };
+        // SAFETY: the file is open.
+        unsafe { version::write_file(self.file, bytes) };
         self.length += bytes.len() as u64;
         self.position = self.length;
         Ok(())

@@ -1,0 +1,215 @@
+//! What differs between PostgreSQL 14 and 18, under one name each.
+
+use pgrx::pg_sys;
+use std::ffi::{CStr, c_int};
+
+/// One option of an index, at `offset` of what they are parsed into. 18 could also say whether it was given.
+pub(crate) const fn reloption(name: &'static CStr, opttype: u32, offset: usize) -> pg_sys::relopt_parse_elt {
+    pg_sys::relopt_parse_elt {
+        optname: name.as_ptr(),
+        opttype,
+        offset: offset as c_int,
+        #[cfg(feature = "pg18")]
+        isset_offset: 0,
+    }
+}
+
+/// Makes a path of infinite cost the planner's last choice. 18 compares how much of it is disabled first.
+#[cfg_attr(not(feature = "pg18"), expect(unused_variables, reason = "nothing is counted before 18"))]
+pub(crate) fn disable(path: &mut pg_sys::Path) {
+    #[cfg(feature = "pg18")]
+    {
+        path.disabled_nodes = 2;
+    }
+}
+
+/// `index_beginscan` for one key.
+///
+/// # Safety
+/// The relations are open, the snapshot outlives the scan.
+pub(crate) unsafe fn index_beginscan(
+    relation: pg_sys::Relation,
+    index: pg_sys::Relation,
+    snapshot: pg_sys::Snapshot,
+    orders: i32,
+) -> pg_sys::IndexScanDesc {
+    // SAFETY: the caller's promise.
+    unsafe {
+        #[cfg(not(feature = "pg18"))]
+        return pg_sys::index_beginscan(relation, index, snapshot, 1, orders);
+        #[cfg(feature = "pg18")]
+        pg_sys::index_beginscan(relation, index, snapshot, std::ptr::null_mut(), 1, orders)
+    }
+}
+
+/// Counts a scan in `pg_stat_user_indexes` and, since 18, in EXPLAIN.
+///
+/// # Safety
+/// The scan's index is open.
+pub(crate) unsafe fn count_index_scan(scan: pg_sys::IndexScanDesc) {
+    // SAFETY: the caller's promise; the entry is null when nothing is counted.
+    unsafe {
+        let relation = (*scan).indexRelation;
+        #[cfg(not(feature = "pg14"))]
+        if (*relation).pgstat_info.is_null() && (*relation).pgstat_enabled {
+            pg_sys::pgstat_assoc_relation(relation);
+        }
+        if let Some(counts) = (*relation).pgstat_info.as_mut() {
+            #[cfg(any(feature = "pg14", feature = "pg15"))]
+            {
+                counts.t_counts.t_numscans += 1;
+            }
+            #[cfg(not(any(feature = "pg14", feature = "pg15")))]
+            {
+                counts.counts.numscans += 1;
+            }
+        }
+        #[cfg(feature = "pg18")]
+        if let Some(instrument) = (*scan).instrument.as_mut() {
+            instrument.nsearches += 1;
+        }
+    }
+}
+
+/// `TestForOldSnapshot`, which is inline in PostgreSQL: fails with "snapshot too old" where VACUUM may have removed what
+/// the snapshot should see. 17 removed `old_snapshot_threshold`.
+///
+/// # Safety
+/// The snapshot is null or valid, the relation open, the page pinned and locked.
+#[cfg(any(feature = "pg14", feature = "pg15", feature = "pg16"))]
+pub(crate) unsafe fn test_for_old_snapshot(
+    snapshot: pg_sys::Snapshot,
+    relation: pg_sys::Relation,
+    page: *mut u8,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let Some(taken) = snapshot.as_ref().filter(|_| pg_sys::old_snapshot_threshold >= 0) else { return };
+        let lsn = (*page.cast::<pg_sys::PageHeaderData>()).pd_lsn;
+        let changed = u64::from(lsn.xlogid) << 32 | u64::from(lsn.xrecoff);
+        if taken.snapshot_type == pg_sys::SnapshotType::SNAPSHOT_MVCC && taken.lsn != 0 && changed > taken.lsn
+        {
+            pg_sys::TestForOldSnapshot_impl(snapshot, relation);
+        }
+    }
+}
+
+/// The same since 17.
+///
+/// # Safety
+/// None is asked for.
+#[cfg(not(any(feature = "pg14", feature = "pg15", feature = "pg16")))]
+pub(crate) unsafe fn test_for_old_snapshot(_: pg_sys::Snapshot, _: pg_sys::Relation, _: *mut u8) {}
+
+/// Whether the relation's file was made by the transaction that looks, or by a part of it.
+pub(crate) fn has_new_file(relation: &pg_sys::RelationData) -> bool {
+    /// `InvalidSubTransactionId`, which is a macro.
+    const NONE: pg_sys::SubTransactionId = 0;
+    #[cfg(any(feature = "pg14", feature = "pg15"))]
+    let rewritten = relation.rd_firstRelfilenodeSubid;
+    #[cfg(not(any(feature = "pg14", feature = "pg15")))]
+    let rewritten = relation.rd_firstRelfilelocatorSubid;
+    relation.rd_createSubid != NONE || rewritten != NONE
+}
+
+/// VACUUM's rest between two pages. No lock may be held.
+///
+/// # Safety
+/// Called while a VACUUM runs, outside any lock.
+pub(crate) unsafe fn vacuum_delay_point() {
+    // SAFETY: the caller's promise.
+    unsafe {
+        #[cfg(not(feature = "pg18"))]
+        pg_sys::vacuum_delay_point();
+        #[cfg(feature = "pg18")]
+        pg_sys::vacuum_delay_point(false);
+    }
+}
+
+/// Whether the role owns the relation, or is a superuser.
+///
+/// # Safety
+/// Inside a transaction.
+pub(crate) unsafe fn owns_relation(relation: pg_sys::Oid, role: pg_sys::Oid) -> bool {
+    // SAFETY: a look-up in the catalogue.
+    unsafe {
+        #[cfg(any(feature = "pg14", feature = "pg15"))]
+        return pg_sys::pg_class_ownercheck(relation, role);
+        #[cfg(not(any(feature = "pg14", feature = "pg15")))]
+        pg_sys::object_ownercheck(pg_sys::RelationRelationId, relation, role)
+    }
+}
+
+/// Whether the role may call the function; `InvalidOid`, the number of no role, asks for PUBLIC.
+///
+/// # Safety
+/// Inside a transaction.
+pub(crate) unsafe fn may_execute(function: pg_sys::Oid, role: pg_sys::Oid) -> bool {
+    let right = pg_sys::ACL_EXECUTE as pg_sys::AclMode;
+    // SAFETY: a look-up in the catalogue.
+    unsafe {
+        #[cfg(any(feature = "pg14", feature = "pg15"))]
+        let answer = pg_sys::pg_proc_aclcheck(function, role, right);
+        #[cfg(not(any(feature = "pg14", feature = "pg15")))]
+        let answer = pg_sys::object_aclcheck(pg_sys::ProcedureRelationId, function, role, right);
+        answer == pg_sys::AclResult::ACLCHECK_OK
+    }
+}
+
+/// Takes out of the search path every schema where the caller could create a function. 17 has a function for it.
+///
+/// # Safety
+/// Inside a level of settings that is about to end.
+pub(crate) unsafe fn restrict_search_path() {
+    // SAFETY: the caller's promise; the value is a legal one.
+    unsafe {
+        #[cfg(any(feature = "pg17", feature = "pg18"))]
+        pg_sys::RestrictSearchPath();
+        #[cfg(not(any(feature = "pg17", feature = "pg18")))]
+        pg_sys::set_config_option(
+            c"search_path".as_ptr(),
+            c"pg_catalog, pg_temp".as_ptr(),
+            pg_sys::GucContext::PGC_USERSET,
+            pg_sys::GucSource::PGC_S_SESSION,
+            pg_sys::GucAction::GUC_ACTION_SAVE,
+            true,
+            0,
+            false,
+        );
+    }
+}
+
+/// Forbids settings of this prefix that are not defined by now. 14 only warns of those that were set before.
+///
+/// # Safety
+/// All settings of the prefix are defined.
+pub(crate) unsafe fn reserve_settings(prefix: &'static CStr) {
+    // SAFETY: the caller's promise; the string is terminated and lives for ever.
+    unsafe {
+        #[cfg(feature = "pg14")]
+        pg_sys::EmitWarningsOnPlaceholders(prefix.as_ptr());
+        #[cfg(not(feature = "pg14"))]
+        pg_sys::MarkGUCPrefixReserved(prefix.as_ptr());
+    }
+}
+
+/// The identity of the transaction, also a prepared one, that holds a lock.
+pub(crate) fn lock_holder(lock: &pg_sys::LockInstanceData) -> (i32, u32) {
+    #[cfg(any(feature = "pg14", feature = "pg15", feature = "pg16"))]
+    return (lock.backend, lock.lxid);
+    #[cfg(not(any(feature = "pg14", feature = "pg15", feature = "pg16")))]
+    (lock.vxid.procNumber, lock.vxid.localTransactionId)
+}
+
+/// Appends to a temporary file.
+///
+/// # Safety
+/// The file is open.
+pub(crate) unsafe fn write_file(file: *mut pg_sys::BufFile, bytes: &[u8]) {
+    #[cfg(any(feature = "pg14", feature = "pg15"))]
+    let from = bytes.as_ptr().cast_mut().cast();
+    #[cfg(not(any(feature = "pg14", feature = "pg15")))]
+    let from = bytes.as_ptr().cast();
+    // SAFETY: the caller's promise; the bytes are only read.
+    unsafe { pg_sys::BufFileWrite(file, from, bytes.len()) }
+}
