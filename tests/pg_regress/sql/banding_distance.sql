@@ -26,13 +26,13 @@ SELECT plan_of('fp <~> 42 <= 8::bigint AND fp <~> 43 < 9::smallint');
 SELECT plan_of('fp <~> 42 BETWEEN 0 AND 8');
 SELECT plan_of('NOT fp <~> 42 > 8');
 SELECT plan_of('hamming(simhash(body), simhash(''water off for 7 days'')) <= 8');
-SET enable_seqscan = off;
+SET seq_page_cost = 1000000;
 SELECT plan_of('fp <~> 42 <= 8 OR fp <~> 43 <= 8');
 -- Not those that say something else, or whose limit is of a row of the same table.
 SELECT plan_of('fp <~> 42 >= 8');
 SELECT plan_of('fp <~> 42 = 8');
 SELECT plan_of('fp <~> 42 <= kind');
-RESET enable_seqscan;
+RESET seq_page_cost;
 -- Nor those of two columns of a table, which an index on the distance serves.
 CREATE TABLE moved AS SELECT i AS id, hashint8extended(i, 7) AS fp, hashint8extended(i, 7) # (i % 50)::bigint AS was FROM generate_series(1, 3000) i;
 CREATE INDEX moved_distance ON moved (hamming(fp, was));
@@ -66,10 +66,10 @@ CREATE TABLE rings_out PARTITION OF rings FOR VALUES FROM (20) TO (65);
 EXPLAIN (COSTS OFF) SELECT id FROM rings WHERE hamming(fp, 0) <= 8;
 -- With an index on the partitions too, which have it without their parent.
 CREATE INDEX rings_fp ON rings_in_in USING banding (fp);
-SET enable_seqscan = off;
+SET seq_page_cost = 1000000;
 EXPLAIN (COSTS OFF) SELECT id FROM rings WHERE hamming(fp, 0) <= 8;
 EXPLAIN (COSTS OFF) SELECT id FROM rings WHERE fp <~> 42 <= 8;
-RESET enable_seqscan;
+RESET seq_page_cost;
 DROP TABLE rings;
 -- In joins of every kind, below aggregates and subqueries.
 EXPLAIN (COSTS OFF) SELECT * FROM petition a JOIN petition b ON a.fp <~> b.fp <= 3 AND a.id <> b.id WHERE a.id < 10;
@@ -102,7 +102,7 @@ CREATE TABLE parted_1 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER 
 INSERT INTO parted SELECT id, fp FROM petition;
 CREATE INDEX ON parted USING banding (fp);
 ANALYZE parted;
-SET enable_seqscan = off;
+SET seq_page_cost = 1000000;
 EXPLAIN (COSTS OFF) SELECT id FROM parted WHERE fp <~> 42 <= 3;
 EXPLAIN (COSTS OFF) SELECT id FROM parted WHERE fp <~> 42 <= 3 OR hamming(fp, 43) < 3;
 EXPLAIN (COSTS OFF) SELECT * FROM petition a LEFT JOIN parted b ON hamming(a.fp, b.fp) <= 3 AND b.id > 0 WHERE a.id < 10;
@@ -119,7 +119,7 @@ EXPLAIN (COSTS OFF) SELECT id FROM parted_list WHERE fp <~> 42 <= 3;
 EXPLAIN (COSTS OFF) SELECT a.id FROM petition a JOIN parted_list b ON hamming(a.fp, b.fp) < 3 WHERE a.id < 10;
 EXPLAIN (COSTS OFF) SELECT * FROM (SELECT fp FROM parted_list UNION ALL SELECT fp FROM petition UNION ALL SELECT b # 1 FROM computed) s WHERE fp <~> 42 <= 3;
 DROP TABLE parted_list, computed;
-RESET enable_seqscan;
+RESET seq_page_cost;
 -- Row-level security: the condition does not leak, and the policy's own is one of them.
 CREATE ROLE regress_dedup_clerk;
 GRANT SELECT ON petition TO regress_dedup_clerk;
