@@ -4,7 +4,7 @@ use super::super::options::{DEDUP_INTO, Options, Written};
 use super::super::shape::Shape;
 use super::super::suggest::sample;
 use super::table::{State, Table};
-use crate::pg::catalog::{array_type, equality, operator, quoted};
+use crate::pg::catalog::{array_type, base_type_name, equality, operator, quoted};
 use crate::pg::spi::{Argument, check_query, describe, execute, refuse_row_without_id, scalar};
 use crate::pg::{Record, raise};
 use crate::setup::Settings;
@@ -34,9 +34,12 @@ pub(super) struct Job {
     pub id: String,
     /// The second one, quoted.
     pub content: String,
-    /// The type of arrays of ids.
+    /// The type of ids or the one that its domain is over, as SQL writes it. Ids are compared as its values: an
+    /// operator that somebody else made for the domain would be taken before the type's own.
+    pub base: String,
+    /// The type of arrays of that type.
     pub ids_type: pg_sys::Oid,
-    /// The equality operator of ids, with its schema.
+    /// The equality operator of that type, with its schema.
     pub equals: String,
     /// The type of the result's ids, as SQL names it.
     id_type: String,
@@ -119,7 +122,8 @@ impl Job {
         }
         let typoid = columns[0].typoid;
         let scalar = columns[0].is_scalar();
-        let ids_type = array_type(typoid).filter(|_| scalar);
+        // SAFETY: any oid is answered.
+        let ids_type = array_type(unsafe { pg_sys::getBaseType(typoid) }).filter(|_| scalar);
         let (Some(equals), Some(ids_type)) = (equality(typoid).and_then(operator), ids_type) else {
             raise(
                 PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
@@ -138,6 +142,7 @@ impl Job {
             path,
             id,
             content,
+            base: base_type_name(typoid),
             ids_type,
             equals,
             id_type,
@@ -190,7 +195,7 @@ impl Job {
 
     /// The query that lists the new rows in order, one batch per row.
     pub(super) fn listing(&self) -> String {
-        let Job { query, id, equals, batch, .. } = self;
+        let Job { query, id, base, equals, batch, .. } = self;
         let only = self.only.as_ref().map_or(String::new(), |only| format!("WHERE ({only}\n)"));
         format!(
             "SELECT pg_catalog.array_agg(b.id ORDER BY b.n) AS ids, pg_catalog.max(b.total) AS total, \
@@ -199,8 +204,8 @@ impl Job {
                      pg_catalog.count(*) FILTER (WHERE l.id IS NULL) OVER () AS without_id, \
                      (pg_catalog.row_number() OVER (ORDER BY l.n) OPERATOR(pg_catalog.-) 1) \
                          OPERATOR(pg_catalog./) {batch} AS batch \
-                   FROM (SELECT q.{id} AS id, pg_catalog.row_number() OVER () AS n FROM ({query}\n) AS q {only}) AS l \
-                   WHERE NOT EXISTS (SELECT FROM {} AS t WHERE t.id {equals} l.id)) AS b \
+                   FROM (SELECT q.{id}::{base} AS id, pg_catalog.row_number() OVER () AS n FROM ({query}\n) AS q {only}) AS l \
+                   WHERE NOT EXISTS (SELECT FROM {} AS t WHERE t.id::{base} {equals} l.id)) AS b \
              GROUP BY b.batch ORDER BY b.batch",
             self.table.name
         )

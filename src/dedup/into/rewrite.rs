@@ -104,7 +104,7 @@ pub(super) fn rewrite(job: &Job, stored: &mut StoredRows<'_>, changes: &HashMap<
 /// Repairs the result after others have removed or changed rows: the next row of equal content
 /// becomes the first, the next best row of a cluster the kept one.
 pub(super) fn repair(job: &Job) {
-    let Job { table, equals, .. } = job;
+    let Job { table, base, equals, .. } = job;
     let firsts = format!(
         "UPDATE {0} AS t SET same_as = CASE WHEN t.arrival OPERATOR(pg_catalog.<>) m.first THEN m.first END FROM ( \
              SELECT c.same_as, c.cluster, pg_catalog.min(c.arrival) AS first FROM {0} AS c \
@@ -122,11 +122,11 @@ pub(super) fn repair(job: &Job) {
         "SELECT DISTINCT ON (t.cluster) t.cluster, t.arrival FROM {0} AS t \
          WHERE t.cluster OPERATOR(pg_catalog.=) ANY (ARRAY( \
              SELECT c.cluster FROM {0} AS c WHERE c.stage OPERATOR(pg_catalog.<>) ALL (ARRAY['kept', 'empty']) \
-                 AND NOT EXISTS (SELECT FROM {0} AS k WHERE k.id {equals} c.keeper \
+                 AND NOT EXISTS (SELECT FROM {0} AS k WHERE k.id::{base} {equals} c.keeper::{base} \
                      AND k.cluster OPERATOR(pg_catalog.=) c.cluster AND k.stage OPERATOR(pg_catalog.=) 'kept') \
              UNION ALL SELECT c.cluster FROM {0} AS c WHERE c.stage OPERATOR(pg_catalog.=) 'kept' \
                  GROUP BY c.cluster HAVING pg_catalog.count(*) OPERATOR(pg_catalog.>) 1 \
-                     OR NOT pg_catalog.bool_and(c.keeper {equals} c.id))) \
+                     OR NOT pg_catalog.bool_and(c.keeper::{base} {equals} c.id::{base}))) \
          ORDER BY t.cluster, t.rank, t.arrival",
         table.name
     );

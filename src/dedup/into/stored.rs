@@ -79,10 +79,10 @@ impl<'j> StoredRows<'j> {
         if unknown.is_empty() {
             return;
         }
-        let Job { table, equals, .. } = self.job;
+        let Job { table, base, equals, .. } = self.job;
         let sql = format!(
             "SELECT t.arrival, t.cluster, coalesce(t.same_as, t.arrival), t.fp, k.rank, k.arrival FROM {0} AS t \
-             LEFT JOIN {0} AS k ON k.id {equals} t.keeper AND k.cluster OPERATOR(pg_catalog.=) t.cluster \
+             LEFT JOIN {0} AS k ON k.id::{base} {equals} t.keeper::{base} AND k.cluster OPERATOR(pg_catalog.=) t.cluster \
                  AND k.stage OPERATOR(pg_catalog.=) 'kept' WHERE t.arrival OPERATOR(pg_catalog.=) ANY ($1)",
             table.name
         );
@@ -166,11 +166,11 @@ impl<'j> StoredRows<'j> {
 
     /// Loads the contents that have not changed since they were taken in; returns the other rows.
     fn load_part(&mut self, arrivals: &[i64]) -> Vec<i64> {
-        let Job { table, query, id, content, equals, .. } = self.job;
+        let Job { table, query, id, content, base, equals, .. } = self.job;
         let numbers = Argument::of(arrivals.to_vec());
         let mut ids = None;
         let sql = format!(
-            "SELECT pg_catalog.array_agg(t.id) FROM {} AS t WHERE t.arrival OPERATOR(pg_catalog.=) ANY ($1)",
+            "SELECT pg_catalog.array_agg(t.id::{base}) FROM {} AS t WHERE t.arrival OPERATOR(pg_catalog.=) ANY ($1)",
             table.name
         );
         // SAFETY: the column is an array of ids.
@@ -181,8 +181,9 @@ impl<'j> StoredRows<'j> {
         // The ids are a constant, so that the condition can use an index of the table behind the
         // query.
         let sql = format!(
-            "SELECT t.arrival, q.{content}::pg_catalog.text, t.hash FROM ({query}\n) AS q JOIN {} AS t ON t.id {equals} q.{id} \
-             WHERE q.{id} {equals} ANY ($1) AND t.arrival OPERATOR(pg_catalog.=) ANY ($2)",
+            "SELECT t.arrival, q.{content}::pg_catalog.text, t.hash FROM ({query}\n) AS q \
+             JOIN {} AS t ON t.id::{base} {equals} q.{id}::{base} \
+             WHERE q.{id}::{base} {equals} ANY ($1) AND t.arrival OPERATOR(pg_catalog.=) ANY ($2)",
             table.name
         );
         let exact = self.job.options.exact;
