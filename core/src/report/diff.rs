@@ -11,7 +11,7 @@ use unicode_segmentation::UnicodeSegmentation;
 /// A piece of two texts, as ranges of bytes. The pieces of a comparison follow each other in both texts, without
 /// gaps.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece {
+pub(super) struct Piece {
     /// In the first text.
     pub a: Range<usize>,
     /// In the second text.
@@ -68,7 +68,7 @@ impl Words {
 
 /// Compares two texts. A single word, or nothing but blanks and punctuation, that is the same between two differences
 /// counts to them: it is a coincidence, and confuses a reader.
-pub fn diff(a: &str, b: &str) -> Vec<Piece> {
+pub(super) fn diff(a: &str, b: &str) -> Vec<Piece> {
     /// Memory of the alignment per word: two vectors of numbers, and its operations.
     const BYTES_PER_WORD: usize = 128;
     let mut known = HashMap::new();

@@ -135,7 +135,7 @@ impl Groups {
 
     /// Bytes that they take.
     pub fn bytes(&self) -> usize {
-        self.json.len() + self.first.len()
+        self.json.len() + self.first.bytes()
     }
 
     /// Takes in a group of `size` rows: the one that stays and some of the others.

@@ -4,7 +4,7 @@ use crate::memory::{OrRaise, Room};
 
 /// A page as it is written.
 #[derive(Debug, Default)]
-pub struct Html(String);
+pub(super) struct Html(String);
 
 impl Html {
     /// Markup of this program.
@@ -49,7 +49,7 @@ impl Html {
     }
 
     /// Bytes so far.
-    pub fn len(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.0.len()
     }
 
@@ -76,7 +76,7 @@ fn special(character: char) -> bool {
 }
 
 /// Appends a JSON string that neither ends an element `script` nor a line of a script.
-pub fn json_string(text: &str, into: &mut String) {
+pub(super) fn json_string(text: &str, into: &mut String) {
     /// Bytes of an escaped character, at most; ordinary texts have few.
     const ESCAPED: usize = 6;
     into.room(text.len() + 2).or_raise();

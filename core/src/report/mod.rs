@@ -11,9 +11,8 @@ mod misses;
 mod sample;
 mod words;
 
-pub use diff::{Piece, diff};
 pub use groups::{CHARACTERS, GROUPS, Groups, ROWS, Row};
-pub use html::{Html, json_string};
+use html::{Html, json_string};
 pub use labels::{Labelled, score, true_pairs};
 pub use misses::{BEYOND, LeftOut, Miss, Reason, misses};
 pub use sample::{Distances, Nearest, nearest, random_pairs};
