@@ -1,12 +1,12 @@
 //! Similarity of texts: `ngram_jaccard`, `ngram_containment`, `simhash_cosine`, and the
-//! particulars (places, dates, numbers) in which similar texts differ.
+//! particulars (names, dates, numbers) in which similar texts differ.
 
 use crate::corpus::RecipeArg;
 use crate::fingerprint::text_recipe;
 use crate::pg::raise;
 use dedup_core::features::TextRecipe;
 use dedup_core::similarity;
-use dedup_core::similarity::{Kinds, particulars};
+use dedup_core::similarity::{Kinds, particulars, passages};
 use pgrx::prelude::*;
 
 /// Jaccard's coefficient of the character n-grams.
@@ -38,24 +38,41 @@ fn length(n: i32) -> usize {
     }
 }
 
-/// Whether two texts name the same places, dates and numbers.
+/// Whether two texts say the same names, dates and numbers.
 #[pg_extern(sql = "")]
 fn same_particulars(a: &str, b: &str, kinds_named: Array<'_, &str>) -> bool {
     let kinds = Kinds::parse(kinds_named.iter().flatten()).unwrap_or_else(|name| {
         raise(
             PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
             format!("unknown kind of particulars: \"{name}\""),
-            "Known are place, date and number.",
+            "Known are name, date and number.",
         )
     });
     particulars(a, b, kinds).is_empty()
 }
 
-/// The particulars in which two texts differ.
+/// What two texts share and in what they differ.
+#[expect(clippy::type_complexity, reason = "pgrx reads the columns out of the type")]
 #[pg_extern(sql = "")]
-fn differing_particulars(
+fn near_dup_explain(
     a: &str,
     b: &str,
-) -> TableIterator<'static, (name!(kind, &'static str), name!(in_a, String), name!(in_b, String))> {
-    TableIterator::new(particulars(a, b, Kinds::ALL).into_iter().map(|found| (found.kind, found.a, found.b)))
+) -> TableIterator<
+    'static,
+    (
+        name!(part, &'static str),
+        name!(in_a, Option<String>),
+        name!(in_b, Option<String>),
+        name!(particular, Option<&'static str>),
+    ),
+> {
+    TableIterator::new(passages(a, b).into_iter().map(|found| {
+        let part = match (found.shared, &found.a, &found.b) {
+            (true, ..) => "shared",
+            (false, Some(_), Some(_)) => "replaced",
+            (false, Some(_), None) => "only a",
+            (false, ..) => "only b",
+        };
+        (part, found.a, found.b, found.particular)
+    }))
 }

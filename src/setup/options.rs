@@ -9,7 +9,7 @@ const KEYS: [&str; 9] =
     ["columns", "weights", "distance", "similarity", "n", "particulars", "keep", "fp", "id"];
 
 const HINT: &str = "Options are columns (a name, an array of names, or an object of names and weights), weights (the recipe of \
-                    running text), distance (0 to 64), similarity (0 to 1), n (1 to 8), particulars (an array of place, date, \
+                    running text), distance (0 to 64), similarity (0 to 1), n (1 to 8), particulars (an array of name, date, \
                     number), keep (first, last, longest, or a column as in dedup), fp (the column of the fingerprint), id (the \
                     column of the ids). A null one is chosen again.";
 
@@ -145,10 +145,10 @@ impl Asked {
 
 /// Whether kinds of particulars are some.
 pub(super) fn check_particulars(kinds: Option<&Value>) -> Result<(), &'static str> {
-    let is_kind = |kind: &Value| ["place", "date", "number"].iter().any(|known| kind == known);
+    let is_kind = |kind: &Value| ["name", "date", "number"].iter().any(|known| kind == known);
     match kinds.is_none_or(|kinds| kinds.as_array().is_some_and(|kinds| kinds.iter().all(is_kind))) {
         true => Ok(()),
-        false => Err("particulars is not an array of place, date, number"),
+        false => Err("particulars is not an array of name, date, number"),
     }
 }
 

@@ -369,7 +369,7 @@ impl Settings {
     pub(crate) fn kinds(&self) -> Option<Kinds> {
         let names = self.particulars()?.as_array()?;
         let has = |kind: &str| names.iter().any(|name| name == kind);
-        Some(Kinds { places: has("place"), dates: has("date"), numbers: has("number") })
+        Some(Kinds { names: has("name"), dates: has("date"), numbers: has("number") })
     }
 
     /// The columns whose texts are compared: those of running text; if there is

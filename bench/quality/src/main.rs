@@ -9,6 +9,7 @@ mod edits;
 mod english;
 mod english_words;
 mod lsh;
+mod particulars;
 mod petitions;
 mod prints;
 mod recipes;
@@ -59,6 +60,7 @@ enum Part {
     Petitions,
     Short,
     Edits,
+    Particulars,
     Recipes,
 }
 
@@ -118,6 +120,9 @@ fn main() {
     }
     if wanted(Part::Edits) {
         note(Part::Edits, "petitions.csv", edits::report(&data, options.svg.as_deref()));
+    }
+    if wanted(Part::Particulars) {
+        note(Part::Particulars, "petitions.csv", particulars::report(&data));
     }
     if wanted(Part::Recipes) {
         note(Part::Recipes, "petitions.csv", recipes::report(&data));

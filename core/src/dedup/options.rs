@@ -272,7 +272,7 @@ mod tests {
             (json!({"keep": {"column": "a", "oder": "desc"}}), "oder"),
             (json!({"text": []}), "no column"),
             (json!({"text": 3}), "neither a name"),
-            (json!({"particulars": ["name"]}), "name"),
+            (json!({"particulars": ["names"]}), "names"),
         ] {
             let error = read(json).unwrap_err();
             assert!(error.contains(what), "{error}");

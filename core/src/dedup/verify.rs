@@ -118,7 +118,7 @@ mod tests {
             numbers in any::<bool>(),
             threads in 1usize..4,
         ) {
-            let kinds = Kinds { places: false, dates: false, numbers: true };
+            let kinds = Kinds { names: false, dates: false, numbers: true };
             let alike = Alike { similarity, n: 2, particulars: numbers.then_some(kinds) };
             let pairs: Vec<(usize, usize)> = (0..repeated).flat_map(|i| (0..texts.len()).map(move |j| (i, j)))
                 .map(|(i, j)| (i % texts.len(), j)).collect();

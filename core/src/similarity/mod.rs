@@ -10,4 +10,4 @@ mod particulars;
 pub use join::{SimilarPair, SimilarPairs, similar_pairs};
 pub use measures::{containment, cosine, jaccard};
 pub use overlap::Overlap;
-pub use particulars::{Kinds, Particular, particulars};
+pub use particulars::{Kinds, Particular, Passage, particulars, passages};

@@ -59,7 +59,7 @@ SELECT particulars, (SELECT string_agg(keeper::text, ' ' ORDER BY id) FROM dedup
     (2, '绿水小区3号楼停水三天了，物业不管，请有关部门尽快处理', 1),
     (3, '青山小区5号楼停水三天了，物业不管，请有关部门尽快处理', 2)$$,
     '{"fp": "column3"}' || CASE WHEN particulars IS NULL THEN '{}' ELSE jsonb_build_object('particulars', particulars) END) d) AS keepers
-FROM unnest(ARRAY[NULL, '[]', '["place"]', '["number"]', '["place", "date", "number"]']::jsonb[]) particulars;
+FROM unnest(ARRAY[NULL, '[]', '["name"]', '["number"]', '["name", "date", "number"]']::jsonb[]) particulars;
 -- The same whatever the memory and the threads, with every way to group.
 CREATE TABLE skewed AS SELECT i AS id, repeat(chr(19968 + i % 40), 3 + i % 3) || i % 200 AS body,
     hashint4extended(i % 300, 0) # (1::bigint << (i % 60)) # (1::bigint << (i % 11)) AS fp FROM generate_series(1, 3000) i;
@@ -133,7 +133,7 @@ SELECT dedup('SELECT 1, ''a''::text', '{"diameter": 65}');
 SELECT dedup('SELECT 1, ''a''::text', '{"diameter": -1}');
 SELECT dedup('SELECT 1, ''a''::text', '{"diameter": 3, "group": "single_pass"}');
 SELECT dedup('SELECT 1, ''a''::text', '{"n": 9}');
-SELECT dedup('SELECT 1, ''a''::text', '{"particulars": ["name"]}');
+SELECT dedup('SELECT 1, ''a''::text', '{"particulars": ["names"]}');
 SELECT dedup('SELECT 1, ''a''::text', '{"progress": 1}');
 SELECT dedup('SELECT 1, ''a''::text', '[]');
 SELECT dedup('SELECT 1, ''a''::text', '{"fp": "fp"}');

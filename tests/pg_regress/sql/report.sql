@@ -37,7 +37,7 @@ FROM dedup_report('SELECT ''<i>'' || i || '''''''', ''the same text''::text FROM
 SELECT substring(html FROM '<del class="why">.*?</ins>') AS marked, groups_of(html) AS groups
 FROM dedup_report('SELECT * FROM ticket WHERE id IN (4, 5) ORDER BY id', '{"distance": 30}') html
 UNION ALL SELECT substring(html FROM '<del class="why">.*?</ins>'), data_of(html)->>'groups'
-FROM dedup_report('SELECT * FROM ticket WHERE id IN (4, 5) ORDER BY id', '{"distance": 30, "particulars": ["place"]}') html;
+FROM dedup_report('SELECT * FROM ticket WHERE id IN (4, 5) ORDER BY id', '{"distance": 30, "particulars": ["name"]}') html;
 -- Precision and recall are those of dedup_evaluate.
 SELECT (regexp_matches(html, 'Pairs of rows: ([^.]*)\.'))[1] AS pairs,
        ARRAY(SELECT m[1] FROM regexp_matches(html, '<td>([01]\.\d\d\d)</td>', 'g') m) AS precision_recall_f1,

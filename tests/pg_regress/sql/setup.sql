@@ -161,7 +161,7 @@ SELECT count(*) FROM dedup_setup('guarded', '{"distance": 0}');
 INSERT INTO guarded VALUES (3, 'Bus', 'The bus to the hospital leaves ten minutes early every evening.');
 ROLLBACK;
 INSERT INTO guarded VALUES (3, 'Bus', 'The bus to the hospital leaves ten minutes early every evening.');
-SELECT count(*) FROM dedup_setup('guarded', '{"distance": 20, "particulars": ["number"]}');
+SELECT count(*) FROM dedup_setup('guarded', '{"distance": 20, "particulars": ["name"]}');
 INSERT INTO guarded VALUES (4, 'Bus', 'Bus 12 to the hospital leaves ten minutes early every evening.'), (5, 'Bus', 'Bus 14 to the hospital leaves ten minutes early every evening.');
 INSERT INTO guarded VALUES (6, 'Bus', 'Bus 14 to the hospital leaves ten minutes early every evening!');
 DROP TRIGGER guard ON guarded;

@@ -228,14 +228,15 @@ CREATE FUNCTION simhash_cosine(a text, b text, weights jsonb DEFAULT NULL) RETUR
 COMMENT ON FUNCTION simhash_cosine(text, text, jsonb) IS
     'cosine similarity, 0 to 1, of the weighted features of two texts; weights is a recipe as of simhash; 0 if a text is empty';
 
-CREATE FUNCTION same_particulars(a text, b text, kinds text[] DEFAULT '{place,date,number}') RETURNS boolean
+CREATE FUNCTION same_particulars(a text, b text, kinds text[] DEFAULT '{name,date,number}') RETURNS boolean
     AS 'MODULE_PATHNAME', 'same_particulars_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20000;
 COMMENT ON FUNCTION same_particulars(text, text, text[]) IS
-    'whether nearly equal texts say the same places, dates and numbers; kinds limits it, such as {place}';
-CREATE FUNCTION differing_particulars(a text, b text, OUT kind text, OUT in_a text, OUT in_b text) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'differing_particulars_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20000 ROWS 2;
-COMMENT ON FUNCTION differing_particulars(text, text) IS
-    'the places, dates and numbers in which nearly equal texts differ';
+    'whether nearly equal texts say the same names, dates and numbers; kinds limits it, such as {name}';
+CREATE FUNCTION near_dup_explain(a text, b text, OUT part text, OUT in_a text, OUT in_b text, OUT particular text)
+    RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'near_dup_explain_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20000 ROWS 10;
+COMMENT ON FUNCTION near_dup_explain(text, text) IS
+    'what two texts share and where they differ, in order; particular: name, date or number if they differ in one';
 
 -- MinHash (Broder 1997): an estimate of the similarity of sets, and keys for a GIN index.
 

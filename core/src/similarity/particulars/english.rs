@@ -1,0 +1,169 @@
+//! Whether two stretches of English that stand in each other's place name two things.
+//!
+//! Names are told by capitals in the middle of a sentence and by words for streets, schools and companies behind;
+//! where capitals say nothing, by those words alone. Misspelt and shortened names are no other names, nor are people
+//! addressed, and a number is a name only behind a word such as *order* or *route*.
+
+use super::numbers;
+use super::spans::{Span, Verdict};
+use super::tokens::{Form, Text, Token};
+use std::ops::Range;
+
+/// Words of the longest name.
+const LONGEST_NAME: usize = 6;
+
+/// Words behind a name.
+const PLACES: &str = " street st road rd avenue ave lane ln drive close court ct square sq terrace crescent boulevard blvd \
+    gardens park row mews grove walk way highway parkway place hill green bridge estate house tower towers apartments flats \
+    building buildings quarter village town county borough district parish school academy college university kindergarten \
+    nursery hospital clinic surgery pharmacy station airport library museum hotel restaurant cafe pub supermarket market \
+    church bank ltd limited inc llc plc corp corporation company co group airlines airways stadium theatre mall centre center ";
+/// Words before a number that is the name of a thing.
+const NUMBERED: &str = " order invoice ticket case reference ref account policy booking permit flight line route bus tram train \
+    licence license contract parcel tracking shipment claim application incident complaint district zone platform gate \
+    terminal junction highway ward ";
+/// Words before the number of a house or a room.
+const HOUSES: &str = " flat room apartment house unit floor block building number ";
+/// Words between those and the number.
+const BETWEEN: &str = " no nr number id is was my the ";
+/// People addressed, words for offices, days and months, and words that are common whatever their capitals.
+const COMMON: &str = " i we you he she it they me us them my our your his her its their this that these those a an the and or but nor of \
+    in on at to from by for with about as is are was were be been being am do does did have has had will would can could may \
+    might must shall should not no yes if when while where why how who whom which what there here then than so very too also \
+    just only again still now already since until after before during between because all any some each every both few many \
+    much more most other another same such own first second third last next new old main big small long short high low good \
+    bad whole front back upper lower local nearby private public primary secondary busy quiet left right north south east west \
+    dear sir madam mayor councillor mr mrs ms dr hello hi greetings team support service services customer manager director \
+    office officer council authority city government department police ministry management minister president company \
+    council's please thanks thank regards sincerely \
+    monday tuesday wednesday thursday friday saturday sunday january february march april june july august september october \
+    november december jan feb mar apr jun jul aug sep sept oct nov dec today yesterday tomorrow morning evening night \
+    afternoon week month year ";
+/// Words before who writes or who is written to.
+const PERSONAL: &str =
+    " dear attention attn regards sincerely faithfully yours thanks signed name called am im hi hello ";
+
+fn among(words: &str, word: &str) -> bool {
+    words.match_indices(word).any(|(at, _)| {
+        words[..at].ends_with(' ') && words[at + word.len()..].starts_with(' ') && !word.is_empty()
+    })
+}
+
+/// What two stretches are to each other; `None` if they do not stand among words of letters.
+pub fn judge(span: &Span) -> Option<Verdict> {
+    let (x, y) = (&span.tokens.0, &span.tokens.1);
+    let latin = |token: &Token| token.form != Form::Spaceless;
+    let around = |text: &Text, range: &Range<usize>| {
+        let beside = [range.start.checked_sub(1), Some(range.end)];
+        let beside = beside.into_iter().flatten().filter_map(|at| text.tokens.get(at));
+        text.tokens[range.clone()].iter().chain(beside).all(latin)
+    };
+    if !around(span.a, x) || !around(span.b, y) {
+        return None;
+    }
+    let tokens = [&span.a.tokens[x.clone()], &span.b.tokens[y.clone()]];
+    if span.crosses_a_break() || tokens.iter().any(|tokens| tokens.len() > LONGEST_NAME) {
+        return Some(Verdict::Nothing);
+    }
+    let number = |tokens: &&[Token]| tokens.len() == 1 && tokens[0].form == Form::Number;
+    if tokens.iter().all(number) {
+        return Some(numbered(span));
+    }
+    Some(name(span, tokens))
+}
+
+/// One number in the place of another.
+fn numbered(span: &Span) -> Verdict {
+    let (x, y) = (span.whole_x(), span.whole_y());
+    if numbers::value(x) == numbers::value(y) {
+        return Verdict::Nothing;
+    }
+    let said = |text: &Text, other: &Text, at: usize| {
+        other.tokens.iter().any(|token| token.id == text.tokens[at].id)
+    };
+    let before = span.before.iter().rev().copied().find(|word| word.len() > 2 && !among(BETWEEN, word));
+    let before = before.unwrap_or_default();
+    if among(NUMBERED, before) {
+        let moved = said(span.a, span.b, span.tokens.0.start) || said(span.b, span.a, span.tokens.1.start);
+        return if moved { Verdict::Nothing } else { Verdict::Name };
+    }
+    let street = span.after.iter().skip(1).take(2).any(|word| among(PLACES, word));
+    let house = span.before.last().is_some_and(|word| among(HOUSES, word));
+    if house || street { Verdict::House } else { Verdict::Nothing }
+}
+
+fn name(span: &Span, tokens: [&[Token]; 2]) -> Verdict {
+    let personal = span.before.iter().rev().take(3).any(|word| among(PERSONAL, word));
+    if personal || span.words().any(|word| among(COMMON, word)) {
+        return Verdict::Nothing;
+    }
+    // Words of places at the end of both belong to neither name.
+    let is_word = |word: &&&str| !among(PLACES, word) && word.contains(char::is_alphabetic);
+    let bare = |words: &[&str]| words.iter().filter(is_word).count();
+    if bare(&span.words_x) == 0 || bare(&span.words_y) == 0 {
+        return Verdict::Nothing;
+    }
+    let foreign = |tokens: &[Token], other: &Text| {
+        let known = |token: &&Token| other.tokens.iter().any(|there| there.id == token.id);
+        3 * tokens.iter().filter(known).count() <= tokens.len()
+    };
+    if !foreign(tokens[0], span.b) || !foreign(tokens[1], span.a) || same_name(span.whole_x(), span.whole_y())
+    {
+        return Verdict::Nothing;
+    }
+    let at_end = |words: &[&str]| words.last().is_some_and(|word| among(PLACES, word));
+    let behind = span.after.iter().take(2).position(|word| among(PLACES, word));
+    let unit = match behind {
+        Some(at) => Some(span.a.tokens[span.tokens.0.end + at].form),
+        None if at_end(&span.words_x) && at_end(&span.words_y) => tokens[0].last().map(|token| token.form),
+        None => None,
+    };
+    let written =
+        |form: fn(Form) -> bool| tokens.iter().all(|tokens| tokens.iter().all(|token| form(token.form)));
+    let capitals = written(|form| matches!(form, Form::Capital | Form::Number));
+    let may_be = written(|form| form != Form::Letters);
+    let place = unit.is_some_and(|unit| unit != Form::Letters) && may_be;
+    if place || capitals && span.stands_in_equal_text() { Verdict::Name } else { Verdict::Nothing }
+}
+
+/// Whether two names are one: misspelt, or one of them short for the other.
+fn same_name(x: &str, y: &str) -> bool {
+    let (long, short) = if x.len() < y.len() { (y, x) } else { (x, y) };
+    let letters = |text: &str| text.chars().filter(|c| *c != ' ').collect::<Vec<char>>();
+    let (long, short) = (letters(long), letters(short));
+    let mut rest = long.iter();
+    let abbreviated = short.first() == long.first() && short.iter().all(|c| rest.any(|other| other == c));
+    abbreviated || distance(&long, &short) <= 2.min(long.len() / 3)
+}
+
+/// Insertions, deletions, replacements and swaps of neighbours between two words (Damerau and Levenshtein, restricted).
+fn distance(a: &[char], b: &[char]) -> usize {
+    let mut rows: [Vec<usize>; 3] = [vec![0; b.len() + 1], vec![0; b.len() + 1], (0..=b.len()).collect()];
+    for (i, x) in a.iter().enumerate() {
+        rows.rotate_left(1);
+        let [before, above, row] = &mut rows;
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            row[j + 1] = (above[j] + usize::from(x != y)).min(above[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
+                row[j + 1] = row[j + 1].min(before[j - 1] + 1);
+            }
+        }
+    }
+    rows[2][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_that_change_places_are_one_mistake() {
+        let of = |a: &str, b: &str| distance(&a.chars().collect::<Vec<_>>(), &b.chars().collect::<Vec<_>>());
+        for (a, b, expected) in
+            [("", "", 0), ("ab", "ba", 1), ("oak", "elm", 3), ("grove", "gorve", 1), ("abc", "", 3)]
+        {
+            assert_eq!((of(a, b), of(b, a)), (expected, expected), "{a} {b}");
+        }
+    }
+}

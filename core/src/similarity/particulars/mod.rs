@@ -1,0 +1,281 @@
+//! Particulars in which two nearly equal texts differ: another name, number or date in the same place of both.
+//!
+//! A complaint copied with another street in it, or a form filled in many times, is a near-duplicate by every
+//! measure of text, but another matter to a reader. The words of the two texts are aligned; where some stand in the
+//! place of others, and both are names of things, each foreign to the other text, the texts are about two things.
+//! What only one of them contains is no difference, and neither is another spelling of a name.
+//!
+//! An alignment is not always symmetric, so the lesser text always comes first: the result does not depend on
+//! the order of the arguments.
+
+mod align;
+mod chinese;
+mod english;
+mod numbers;
+mod spans;
+mod tokens;
+mod words;
+
+use crate::interrupt::check;
+use crate::memory::{self, OrRaise, Room};
+use align::Replaced;
+use spans::{Span, Verdict};
+use std::ops::Range;
+use tokens::{BREAK, Form, Ids, Text};
+
+/// Which particulars count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kinds {
+    /// Names of places, companies, people and products, and numbers that are names, as of a bus line.
+    pub names: bool,
+    /// Numbers of years, months, days and hours.
+    pub dates: bool,
+    /// Other numbers: of houses, of money, of things counted.
+    pub numbers: bool,
+}
+
+impl Kinds {
+    /// All of them.
+    pub const ALL: Kinds = Kinds { names: true, dates: true, numbers: true };
+    /// Texts about one matter rarely differ in these.
+    pub const NAMES: Kinds = Kinds { names: true, dates: false, numbers: false };
+
+    /// The kinds of these names: `name`, `date`, `number`.
+    ///
+    /// # Errors
+    /// The first name that is none of them.
+    pub fn parse<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Kinds, &'a str> {
+        let mut kinds = Kinds { names: false, dates: false, numbers: false };
+        for name in names {
+            match name {
+                "name" => kinds.names = true,
+                "date" => kinds.dates = true,
+                "number" => kinds.numbers = true,
+                _ => return Err(name),
+            }
+        }
+        Ok(kinds)
+    }
+
+    fn has(self, kind: &str) -> bool {
+        match kind {
+            "name" => self.names,
+            "date" => self.dates,
+            _ => self.numbers,
+        }
+    }
+}
+
+/// A difference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Particular {
+    /// `name`, `date` or `number`.
+    pub kind: &'static str,
+    /// In the first text.
+    pub a: String,
+    /// In its place in the second text.
+    pub b: String,
+}
+
+/// The particulars in which two texts differ, in the order of the lesser text.
+pub fn particulars(a: &str, b: &str, kinds: Kinds) -> Vec<Particular> {
+    if a <= b {
+        return Differences::new(a, b).found(kinds);
+    }
+    let turned = |found: Particular| Particular { kind: found.kind, a: found.b, b: found.a };
+    Differences::new(b, a).found(kinds).into_iter().map(turned).collect()
+}
+
+/// A stretch of two texts: one that both have, or one that differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Passage {
+    /// What the first text says, shortened in the middle if it is long; `None`: nothing.
+    pub a: Option<String>,
+    /// What the second text says.
+    pub b: Option<String>,
+    /// Whether both say the same.
+    pub shared: bool,
+    /// The kind of particular in which they differ: `name`, `date` or `number`.
+    pub particular: Option<&'static str>,
+}
+
+/// What two texts share and in what they differ, in the order of the lesser text.
+pub fn passages(a: &str, b: &str) -> Vec<Passage> {
+    if a <= b {
+        return Differences::new(a, b).passages();
+    }
+    let turned = |found: Passage| Passage { a: found.b, b: found.a, ..found };
+    Differences::new(b, a).passages().into_iter().map(turned).collect()
+}
+
+/// More stretches than this are looked at in no pair of texts: they are not nearly equal.
+const MOST_SPANS: usize = 1000;
+
+/// Tokens of the longest stretch that is looked at.
+const LONGEST_SPAN: usize = 64;
+
+/// Two texts, aligned.
+struct Differences {
+    a: Text,
+    b: Text,
+    replaced: Vec<Replaced>,
+}
+
+impl Differences {
+    fn new(a: &str, b: &str) -> Differences {
+        let mut ids = Ids::default();
+        let (a, b) = (Text::new(a, &mut ids), Text::new(b, &mut ids));
+        let numbers = |text: &Text| memory::collect(text.tokens.iter().map(|token| token.id)).or_raise();
+        let replaced = align::replaced(&numbers(&a), &numbers(&b));
+        let replaced = parts(&a, &b, joined(&a, replaced));
+        Differences { a, b, replaced }
+    }
+
+    /// The stretches that stand in each other's place and may hold particulars.
+    fn spans(&self) -> impl Iterator<Item = (usize, Span<'_>)> {
+        let short = |range: &Range<usize>| (1..=LONGEST_SPAN).contains(&range.len());
+        let both = self.replaced.iter().enumerate().filter(move |(_, (x, y))| short(x) && short(y));
+        both.take(MOST_SPANS).map(|(at, (x, y))| (at, Span::new(&self.a, &self.b, x.clone(), y.clone())))
+    }
+
+    fn found(&self, kinds: Kinds) -> Vec<Particular> {
+        let mut found: Vec<Particular> = Vec::new();
+        for (_, new) in self.judged() {
+            if kinds.has(new.kind) && !found.contains(&new) {
+                found.push(new);
+            }
+        }
+        found
+    }
+
+    /// The particulars, each with the number of its stretch.
+    fn judged(&self) -> Vec<(usize, Particular)> {
+        let mut found = Vec::new();
+        let mut again: Vec<(&str, &str)> = Vec::new();
+        for (at, span) in self.spans() {
+            check();
+            let span = &span;
+            let english = english::judge(span);
+            let mut verdict = english.unwrap_or_else(|| chinese::judge(span));
+            let nouns = |words: &[&str]| words.last().is_some_and(|word| chinese::is_noun(word));
+            if english.is_none()
+                && matches!(verdict, Verdict::Words | Verdict::Name)
+                && nouns(&span.words_x)
+                && nouns(&span.words_y)
+            {
+                let pair = (span.x(), span.y());
+                if again.contains(&pair) {
+                    verdict = Verdict::Name;
+                }
+                again.push(pair);
+            }
+            let new = match verdict {
+                Verdict::Name if english.is_none() && chinese::is_level_above(span) => None,
+                Verdict::Name => Some(self.named(span, "name")),
+                Verdict::House => Some(self.named(span, "number")),
+                Verdict::Wordy => chinese::wordy(span).map(|(a, b)| Particular { kind: "name", a, b }),
+                Verdict::Nothing | Verdict::Words => None,
+            };
+            let new = new.or_else(|| self.number(span)).filter(|new| new.a != new.b);
+            found.extend(new.map(|new| (at, new)));
+        }
+        found
+    }
+
+    fn passages(&self) -> Vec<Passage> {
+        let mut judged = self.judged().into_iter().peekable();
+        let (mut x, mut y) = (0, 0);
+        let mut all = Vec::new();
+        let mut push = |a: Option<String>, b: Option<String>, shared, particular| {
+            if a.is_some() || b.is_some() {
+                push(&mut all, Passage { a, b, shared, particular });
+            }
+        };
+        let end = (self.a.tokens.len()..self.a.tokens.len(), self.b.tokens.len()..self.b.tokens.len());
+        for (at, (from, to)) in self.replaced.iter().chain([&end]).enumerate() {
+            check();
+            push(self.a.passage(&(x..from.start)), self.b.passage(&(y..to.start)), true, None);
+            match judged.next_if(|&(of, _)| of == at) {
+                Some((_, Particular { kind, a, b })) => push(Some(a), Some(b), false, Some(kind)),
+                None => push(self.a.passage(from), self.b.passage(to), false, None),
+            }
+            (x, y) = (from.end, to.end);
+        }
+        all
+    }
+
+    /// What stands in each other's place, with the word for a place behind it.
+    fn named(&self, span: &Span, kind: &'static str) -> Particular {
+        let numbers = span.numbers();
+        let (x, y) = numbers.clone().unwrap_or_else(|| span.differ.clone());
+        let (tail_x, tail_y) = (&self.a.low[x.end..], &self.b.low[y.end..]);
+        let unit = match numbers.and_then(|_| words::numbered_before(tail_x)) {
+            Some(unit) => unit.word.to_owned(),
+            None => span.unit_or_number().map(|(unit, _)| unit).unwrap_or_default(),
+        };
+        let unit = if tail_x.starts_with(&unit) && tail_y.starts_with(&unit) { unit.len() } else { 0 };
+        let (x, y) = (chinese::with_letters(&self.a, x), chinese::with_letters(&self.b, y));
+        Particular {
+            kind,
+            a: self.a.shown_part(&(x.start..x.end + unit)),
+            b: self.b.shown_part(&(y.start..y.end + unit)),
+        }
+    }
+
+    fn number(&self, span: &Span) -> Option<Particular> {
+        let numbers::Difference { date, numbers: (x, y) } = numbers::difference(span)?;
+        let kind = if date { "date" } else { "number" };
+        Some(Particular { kind, a: self.a.shown_part(&x), b: self.b.shown_part(&y) })
+    }
+}
+
+/// Stretches with at most a character between them, which is equal by accident, as one.
+fn joined(a: &Text, replaced: Vec<Replaced>) -> Vec<Replaced> {
+    let mut all: Vec<Replaced> = Vec::new();
+    for (x, y) in replaced {
+        // What a number counts is no accident.
+        let numbers = |last: &Replaced| last.0.end > 0 && a.tokens[last.0.end - 1].form == Form::Number;
+        let accident = |last: &Replaced| {
+            x.start - last.0.end == 1
+                && y.start - last.1.end == 1
+                && !numbers(last)
+                && a.tokens[last.0.end].id != BREAK
+                && words::single(a.word_at(last.0.end)).is_some()
+                && !words::holds_apart(a.word_at(last.0.end))
+        };
+        match all.last_mut() {
+            Some(last) if accident(last) => *last = (last.0.start..x.end, last.1.start..y.end),
+            _ => push(&mut all, (x, y)),
+        }
+    }
+    all
+}
+
+fn push<T>(all: &mut Vec<T>, one: T) {
+    all.room(1).or_raise();
+    all.push(one);
+}
+
+/// Stretches cut at their breaks where both have as many.
+fn parts(a: &Text, b: &Text, replaced: Vec<Replaced>) -> Vec<Replaced> {
+    let breaks = |text: &Text, range: &Range<usize>| -> Vec<usize> {
+        memory::collect(range.clone().filter(|&at| text.tokens[at].id == BREAK)).or_raise()
+    };
+    let mut all = Vec::new();
+    for (x, y) in replaced {
+        check();
+        let (in_x, in_y) = (breaks(a, &x), breaks(b, &y));
+        let (mut from_x, mut from_y) = (x.start, y.start);
+        if in_x.len() == in_y.len() {
+            for (at_x, at_y) in in_x.into_iter().zip(in_y) {
+                push(&mut all, (from_x..at_x, from_y..at_y));
+                (from_x, from_y) = (at_x + 1, at_y + 1);
+            }
+        }
+        push(&mut all, (from_x..x.end, from_y..y.end));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,194 @@
+//! Two stretches of texts that stand in each other's place, and what stands around them.
+
+use super::numbers;
+use super::tokens::Text;
+use super::words::{self, Class, Unit};
+use std::ops::Range;
+
+/// Tokens around a stretch that are looked at.
+const AROUND: usize = 6;
+
+/// What two stretches are to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing: an addition, another spelling, somebody addressed, something moved.
+    Nothing,
+    /// Other words; if they are nouns and replaced again and again, a name.
+    Words,
+    /// Another wording, within which names may stand.
+    Wordy,
+    /// Names of two things.
+    Name,
+    /// Numbers of two houses or rooms.
+    House,
+}
+
+/// Two stretches of which one stands in the other's place.
+#[derive(Debug)]
+pub struct Span<'t> {
+    /// The first text.
+    pub a: &'t Text,
+    /// The second one.
+    pub b: &'t Text,
+    /// The tokens of the first that are replaced, and those of the second in their place.
+    pub tokens: (Range<usize>, Range<usize>),
+    /// Their words, in small letters.
+    pub words_x: Vec<&'t str>,
+    /// Those of the second text.
+    pub words_y: Vec<&'t str>,
+    /// Where they differ, without what both begin and end with: bytes of `low`.
+    pub differ: (Range<usize>, Range<usize>),
+    /// Equal words before, and behind.
+    pub before: Vec<&'t str>,
+    /// Those behind.
+    pub after: Vec<&'t str>,
+}
+
+impl<'t> Span<'t> {
+    /// The stretches `x` of `a` and `y` of `b`, which are not empty.
+    pub fn new(a: &'t Text, b: &'t Text, x: Range<usize>, y: Range<usize>) -> Span<'t> {
+        let words = |text: &'t Text, range: &Range<usize>| range.clone().map(|at| text.word_at(at)).collect();
+        let bytes = |text: &Text, range: &Range<usize>| {
+            text.tokens[range.start].low.start..text.tokens[range.end - 1].low.end
+        };
+        let same = |at: &(usize, usize)| a.tokens[at.0].id == b.tokens[at.1].id;
+        let after = (x.end..a.tokens.len()).zip(y.end..b.tokens.len()).take(AROUND).take_while(same);
+        let before = (0..x.start).rev().zip((0..y.start).rev()).take(AROUND).take_while(same);
+        let mut before: Vec<_> = before.map(|(at, _)| a.word_at(at)).collect();
+        before.reverse();
+        Span {
+            words_x: words(a, &x),
+            words_y: words(b, &y),
+            differ: trim(a, b, bytes(a, &x), bytes(b, &y)),
+            before,
+            after: after.map(|(at, _)| a.word_at(at)).collect(),
+            tokens: (x, y),
+            a,
+            b,
+        }
+    }
+
+    /// What the first text says and the second does not.
+    pub fn x(&self) -> &'t str {
+        &self.a.low[self.differ.0.clone()]
+    }
+
+    /// What the second text says and the first does not.
+    pub fn y(&self) -> &'t str {
+        &self.b.low[self.differ.1.clone()]
+    }
+
+    /// The whole stretch of the first text.
+    pub fn whole_x(&self) -> &'t str {
+        self.a.of(&self.tokens.0)
+    }
+
+    /// The whole stretch of the second text.
+    pub fn whole_y(&self) -> &'t str {
+        self.b.of(&self.tokens.1)
+    }
+
+    /// Characters of the whole stretch of the first text.
+    pub fn length_x(&self) -> usize {
+        self.whole_x().chars().count()
+    }
+
+    /// Characters of the whole stretch of the second text.
+    pub fn length_y(&self) -> usize {
+        self.whole_y().chars().count()
+    }
+
+    /// All words of both.
+    pub fn words(&self) -> impl Iterator<Item = &'t str> {
+        self.words_x.iter().chain(&self.words_y).copied()
+    }
+
+    /// Whether one of them is more than one clause.
+    pub fn crosses_a_break(&self) -> bool {
+        self.words().any(|word| word == ",")
+    }
+
+    /// What both stretches end with.
+    fn same_end(&self) -> &'t str {
+        &self.a.low[self.differ.0.end..self.a.tokens[self.tokens.0.end - 1].low.end]
+    }
+
+    /// The word for a kind of place behind both: what both end with, or the next word or two.
+    pub fn unit(&self) -> Option<Unit> {
+        let end = self.same_end();
+        if !end.is_empty() {
+            let behind = words::place_behind(end);
+            let before = words::place_before(end);
+            let longer = |unit: &Unit| before.is_none_or(|before| before.word.len() <= unit.word.len());
+            return behind.filter(longer).or(before);
+        }
+        self.next(words::place)
+    }
+
+    /// As [`Span::unit`], or a unit that only numbers stand before: how it is written, and what it is about.
+    pub fn unit_or_number(&self) -> Option<(String, Class)> {
+        let end = self.same_end();
+        if end.is_empty() {
+            return self.next(words::unit).map(|unit| (unit.word.to_owned(), unit.class));
+        }
+        if let Some(unit) = self.unit() {
+            return Some((unit.word.to_owned(), unit.class));
+        }
+        // Another word before the one for a place: 东门|社区.
+        let strong = self.after.first().and_then(|word| words::place(word)).filter(|unit| unit.strong);
+        strong.filter(|_| end.chars().count() <= 2).map(|unit| (format!("{end}{}", unit.word), unit.class))
+    }
+
+    fn next(&self, known: impl Fn(&str) -> Option<Unit>) -> Option<Unit> {
+        match self.after[..] {
+            [] => None,
+            [first] => known(first),
+            [first, second, ..] => {
+                let behind = || known(second).filter(|_| words::between(first));
+                known(first).or_else(|| known(&format!("{first}{second}"))).or_else(behind)
+            }
+        }
+    }
+
+    /// Whether two characters at least are equal before and behind, or the texts begin or end there.
+    pub fn stands_in_equal_text(&self) -> bool {
+        let two = |words: &[&str]| words.iter().map(|word| word.chars().count()).sum::<usize>() >= 2;
+        let start = self.tokens.0.start == self.before.len() || self.tokens.1.start == self.before.len();
+        let end = |text: &Text, range: &Range<usize>| range.end + self.after.len() == text.tokens.len();
+        let end = end(self.a, &self.tokens.0) || end(self.b, &self.tokens.1);
+        (two(&self.before) || start) && (two(&self.after) || end)
+    }
+
+    /// The whole numbers that differ, if the stretches differ within numbers: bytes of `low`.
+    pub fn numbers(&self) -> Option<(Range<usize>, Range<usize>)> {
+        let one = numbers::around(&self.a.low, &self.differ.0)?;
+        let other = numbers::around(&self.b.low, &self.differ.1)?;
+        (self.a.low[one.clone()] != self.b.low[other.clone()]).then_some((one, other))
+    }
+}
+
+/// Two stretches without what both begin and end with.
+fn trim(a: &Text, b: &Text, x: Range<usize>, y: Range<usize>) -> (Range<usize>, Range<usize>) {
+    let (one, other) = (&a.low[x.clone()], &b.low[y.clone()]);
+    let same = |(x, y): &(char, char)| x == y;
+    let length = |(c, _): (char, char)| c.len_utf8();
+    let end: usize = one.chars().rev().zip(other.chars().rev()).take_while(same).map(length).sum();
+    let (one, other) = (&one[..one.len() - end], &other[..other.len() - end]);
+    let start: usize = one.chars().zip(other.chars()).take_while(same).map(length).sum();
+    (x.start + start..x.end - end, y.start + start..y.end - end)
+}
+
+/// Characters that two names have in common, in their order.
+pub fn common(a: &str, b: &str) -> usize {
+    let other: Vec<char> = b.chars().collect();
+    let mut row = vec![0; other.len() + 1];
+    for x in a.chars() {
+        let mut corner = 0;
+        for (at, &y) in other.iter().enumerate() {
+            let above = row[at + 1];
+            row[at + 1] = if x == y { corner + 1 } else { above.max(row[at]) };
+            corner = above;
+        }
+    }
+    row[other.len()]
+}

@@ -1,0 +1,188 @@
+use super::*;
+use proptest::prelude::*;
+
+fn found(a: &str, b: &str) -> Vec<(String, String, String)> {
+    let all = particulars(a, b, Kinds::ALL).into_iter();
+    all.map(|p| (p.kind.to_owned(), p.a, p.b)).collect()
+}
+
+fn one(kind: &str, a: &str, b: &str) -> Vec<(String, String, String)> {
+    vec![(kind.to_owned(), a.to_owned(), b.to_owned())]
+}
+
+/// Protects what is called another thing: each pair differs in one name.
+#[test]
+fn another_name_is_another_matter() {
+    for (a, b, x, y) in [
+        ("我们是翠湖春天小区的居民", "我们是金桂嘉园小区的居民", "翠湖春天小区", "金桂嘉园小区"),
+        ("住在K3区的人都没有水", "住在K5区的人都没有水", "K3区", "K5区"),
+        ("从B市到A市的地铁", "从C市到A市的地铁", "B市", "C市"),
+        ("东区停水三天", "西区停水三天", "东区", "西区"),
+        ("地铁3号线停运", "地铁5号线停运", "3号线", "5号线"),
+        ("地铁三号线停运", "地铁十二号线停运", "三号线", "十二号线"),
+        ("坐12路公交上班", "坐28路公交上班", "12路公交", "28路公交"),
+        ("第二小学的食堂", "第三小学的食堂", "二小学", "三小学"),
+        ("孩子在瑞锦实验小学上学", "孩子在博雅实验小学上学", "瑞锦", "博雅"),
+        ("鑫拓公司拖欠工资", "博衍公司拖欠工资", "鑫拓公司", "博衍公司"),
+    ] {
+        assert_eq!(found(a, b), one("name", x, y));
+        assert_eq!(found(b, a), one("name", y, x));
+    }
+}
+
+/// Protects true duplicates: other wordings, spellings, additions, people addressed.
+#[test]
+fn wordings_additions_and_misspellings_are_not() {
+    for (a, b) in [
+        ("尊敬的领导，小区停水", "小区停水，请尊敬的领导处理"),
+        ("楚帆社区停水", "楚范社区停水"),
+        ("书记您好，停水三天", "市长您好，停水三天"),
+        ("小区停水", "Ａ小区停水！"),
+        ("贵县的路坏了", "西地省的路坏了"),
+        ("本小区停水三天", "翠湖春天小区停水三天"),
+        ("翠湖春天小区停水三天", "翠湖春晓小区停水三天"),
+        ("地铁3号线停运", "地铁三号线停运"),
+        ("电话142****8921，停水三天", "电话184****4243，停水三天"),
+        ("", "停水"),
+    ] {
+        assert_eq!(found(a, b), [], "{a} {b}");
+    }
+}
+
+/// Protects English: names by capitals, by words behind, and numbers behind a word such as order.
+#[test]
+fn english_names() {
+    for (a, b, x, y) in [
+        ("The lamps along Oak Street are out.", "The lamps along Linden Street are out.", "Oak", "Linden"),
+        ("Riverside Court has had no heat.", "Lakeview Court has had no heat.", "Riverside", "Lakeview"),
+        ("The bus to Ashford was late again.", "The bus to Wexcombe was late again.", "Ashford", "Wexcombe"),
+        (
+            "I bought it from Brightway Ltd in May.",
+            "I bought it from Corfield Ltd in May.",
+            "Brightway",
+            "Corfield",
+        ),
+        ("My order number 48213 never came.", "My order number 77120 never came.", "48213", "77120"),
+        ("The drivers of route 12 do not stop.", "The drivers of route 64 do not stop.", "12", "64"),
+        ("no water in linden street since monday", "no water in oak street since monday", "linden", "oak"),
+    ] {
+        assert_eq!(found(a, b), one("name", x, y));
+        assert_eq!(found(b, a), one("name", y, x));
+    }
+    for (a, b) in [
+        ("Dear Mayor Brown, the lamps are out.", "Dear Councillor Smith, the lamps are out."),
+        ("The lamps along Linden Street are out.", "The lamps along Lindne Street are out."),
+        ("The lamps along Linden Street are out.", "The lamps along Linden St are out."),
+        ("The big lamps are out again.", "The little lamps are broken again."),
+        ("It is out. Yours sincerely, John Barker", "It is out. Yours sincerely, Mary Finch"),
+        ("The lamps are out. Fix them.", "The lights are out. Mend them."),
+    ] {
+        assert_eq!(found(a, b), [], "{a} {b}");
+    }
+    assert_eq!(found("It cost 40 pounds.", "It cost 45 pounds."), one("number", "40", "45"));
+    assert_eq!(found("It broke on 3 May.", "It broke on 5 May."), one("date", "3", "5"));
+    assert_eq!(found("I live at 12 Oak Street.", "I live at 14 Oak Street."), one("number", "12", "14"));
+}
+
+#[test]
+fn numbers_and_dates_by_value() {
+    assert_eq!(found("2019年公租房何时摇号", "2020年公租房何时摇号"), one("date", "2019", "2020"));
+    assert_eq!(found("罚款500元", "罚款1500元"), one("number", "500", "1500"));
+    assert_eq!(found("罚款1,500元", "罚款1500元"), []);
+    assert_eq!(found("小区停水三天", "小区停水五天"), one("number", "三", "五"));
+    assert_eq!(found("停水十二天了", "停水二十天了"), one("number", "十二", "二十"));
+    assert_eq!(found("二〇一九年停水", "二〇二〇年停水"), one("date", "二〇一九", "二〇二〇"));
+    assert_eq!(found("停水十二天了", "停水12天了"), []);
+    assert_eq!(found("欠费三千五百元", "欠费3500元"), []);
+    assert_eq!(found("涨到2.5元", "涨到2.9元"), one("number", "2.5", "2.9"));
+    assert_eq!(found("一直停水", "三番停水"), []);
+    for (number, expected) in [
+        ("三亿五千万零二十", 350_000_020),
+        ("十", 10),
+        ("三万亿", 3_000_000_000_000),
+        ("5百", 500),
+        ("007", 7),
+    ] {
+        assert_eq!(numbers::value(number), (expected, ""), "{number}");
+    }
+}
+
+#[test]
+fn house_numbers_are_no_dates() {
+    for (kind, a, b, x, y) in [
+        ("number", "青山小区3号楼停水", "青山小区5号楼停水", "3号楼", "5号楼"),
+        ("name", "3号院没有路灯", "5号院没有路灯", "3号院", "5号院"),
+        ("number", "解放路3号漏水", "解放路5号漏水", "3", "5"),
+        ("date", "从3号开始停水", "从5号开始停水", "3", "5"),
+        ("date", "5月3号楼道停电", "5月5号楼道停电", "3", "5"),
+    ] {
+        assert_eq!(found(a, b), one(kind, x, y), "{a}");
+    }
+    let of = |kinds| particulars("5月3号停水", "5月6号停水", kinds).len();
+    assert_eq!((of(Kinds::NAMES), of(Kinds { dates: false, ..Kinds::ALL }), of(Kinds::ALL)), (0, 0, 1));
+    let of = |kinds| particulars("青山小区三号楼停水", "青山小区五号楼停水", kinds).len();
+    assert_eq!((of(Kinds::NAMES), of(Kinds { numbers: true, names: false, dates: false })), (0, 1));
+}
+
+#[test]
+fn kinds_have_names() {
+    assert_eq!(Kinds::parse(["name"]), Ok(Kinds::NAMES));
+    assert_eq!(Kinds::parse(["number", "date", "name", "date"]), Ok(Kinds::ALL));
+    assert_eq!(Kinds::parse(["date", "dates"]), Err("dates"));
+}
+
+/// Protects the server: long texts that have nothing in common, or the same few words, end and can be ended.
+#[test]
+fn long_texts_are_bounded() {
+    let text = |words: [&str; 3], count: u64| -> String {
+        (0..count).map(|n| words[(crate::hash::mix64(n) % 3) as usize]).collect()
+    };
+    let (a, b) = (text(["小区", "停水，", "3号线"], 60_000), text(["小区", "停电，", "5号线"], 60_000));
+    assert!(crate::interrupt::testing::checks(|| drop(particulars(&a, &b, Kinds::ALL))) > 1000);
+}
+
+/// Protects the evidence: every word of both texts once, in order, and what decides.
+#[test]
+fn passages_say_what_is_shared_and_what_differs() {
+    let rows = |a: &str, b: &str| {
+        let shown = |it: Passage| {
+            let sign = if it.shared { "=" } else { it.particular.unwrap_or("") };
+            format!("{}|{}|{sign}", it.a.unwrap_or_default(), it.b.unwrap_or_default())
+        };
+        passages(a, b).into_iter().map(shown).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        rows("我们是翠湖春天小区的居民，停水3天。", "我们是金桂嘉园小区的居民，停水5天，请处理。"),
+        [
+            "我们是|我们是|=",
+            "翠湖春天小区|金桂嘉园小区|name",
+            "小区的居民,停水|小区的居民,停水|=",
+            "3|5|number",
+            "天|天|=",
+            "|请处理|"
+        ]
+    );
+    assert_eq!(
+        rows("The lamps in Oak Street are out.", "The lamps in Linden Street are out again."),
+        ["The lamps in|The lamps in|=", "Oak|Linden|name", "Street are out|Street are out|=", "|again|"]
+    );
+    assert_eq!(rows("", ""), [""; 0]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4000))]
+    #[test]
+    fn equal_texts_have_none_and_the_order_does_not_matter(
+        a in "[东西路区号楼天月年0-9a三五十水，. oK湖]{0,12}", b in "[东西路区号楼天月年0-9a三五十水，. oK湖]{0,12}",
+    ) {
+        prop_assert_eq!(found(&a, &a), []);
+        let turned = |(kind, a, b)| (kind, b, a);
+        prop_assert_eq!(found(&a, &b), found(&b, &a).into_iter().map(turned).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn any_text_goes(a in "\\PC{0,40}", b in "\\PC{0,40}") {
+        found(&a, &b);
+        prop_assert!(passages(&a, &a).iter().all(|it| it.shared) && passages(&a, &b).iter().all(|it| !it.shared || it.a.is_some()));
+    }
+}

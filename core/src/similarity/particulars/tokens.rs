@@ -1,0 +1,337 @@
+//! The tokens of a text: words of jieba, words of other scripts, numbers, and breaks.
+
+use crate::interrupt::Meter;
+use crate::memory::{self, OrRaise, Room};
+use crate::text::Segmenter;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::ops::Range;
+use std::sync::OnceLock;
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+/// The number of every break: punctuation that ends a clause, or the end of a line.
+pub const BREAK: u32 = 0;
+
+/// A word, a number or a break.
+#[derive(Debug, Clone)]
+pub struct Token {
+    /// Equal tokens of the two texts have the same number.
+    pub id: u32,
+    /// Its bytes in [`Text::low`].
+    pub low: Range<usize>,
+    /// Its bytes in [`Text::shown`].
+    shown: Range<usize>,
+    /// Its script and how it is written.
+    pub form: Form,
+}
+
+/// How a token is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Punctuation that ends a clause, or the end of a line.
+    Break,
+    /// Digits, perhaps with a decimal point.
+    Number,
+    /// A word of Chinese or another script without spaces.
+    Spaceless,
+    /// A word of letters in small ones, in a sentence that has capitals too.
+    Letters,
+    /// A word of letters where capitals say nothing: the first of a sentence, in a title, in small letters throughout.
+    Unsure,
+    /// A word of letters with a capital in the middle of a sentence that has small letters too.
+    Capital,
+}
+
+/// A text in tokens.
+#[derive(Debug, Default)]
+pub struct Text {
+    /// The tokens.
+    pub tokens: Vec<Token>,
+    /// The tokens in small letters: words of letters apart by a space, all others joined.
+    pub low: String,
+    /// The text in compatible characters (NFKC), as it is shown.
+    shown: String,
+    bigrams: OnceLock<FxHashSet<(char, char)>>,
+}
+
+/// What both texts have in common: numbers for words, and the words of clauses that were cut before.
+#[derive(Debug, Default)]
+pub struct Ids {
+    words: FxHashMap<String, u32>,
+    clauses: FxHashMap<String, Vec<(u32, Range<usize>)>>,
+}
+
+impl Ids {
+    fn of(&mut self, word: &str) -> u32 {
+        if let Some(&id) = self.words.get(word) {
+            return id;
+        }
+        self.words.room(1).or_raise();
+        let id = self.words.len() as u32 + 1;
+        self.words.insert(memory::copy_str(word).or_raise(), id);
+        id
+    }
+
+    /// The words of a clause of Chinese and the like: number and bytes of each.
+    fn cut(&mut self, clause: &str) -> &[(u32, Range<usize>)] {
+        if !self.clauses.contains_key(clause) {
+            let mut cut = Vec::new();
+            Segmenter::shared().words(clause, false, |word| {
+                cut.room(1).or_raise();
+                let start = word.as_ptr().addr() - clause.as_ptr().addr();
+                cut.push((self.of(word), start..start + word.len()));
+            });
+            self.clauses.room(1).or_raise();
+            self.clauses.insert(memory::copy_str(clause).or_raise(), cut);
+        }
+        &self.clauses[clause]
+    }
+}
+
+/// What a character does to a token.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Digit,
+    Letter,
+    Spaceless,
+    Break,
+    Space,
+    /// An apostrophe or an invisible character: nothing.
+    Nothing,
+}
+
+fn kind(c: char) -> Kind {
+    match c {
+        '0'..='9' => Kind::Digit,
+        'a'..='z' | 'A'..='Z' => Kind::Letter,
+        '\'' | '\u{2019}' | '\u{200B}'..='\u{200F}' | '\u{FEFF}' | '\u{AD}' => Kind::Nothing,
+        '。' | '、' | '.' | ',' | ';' | ':' | '!' | '?' | '\n' | '\r' => Kind::Break,
+        '\u{0}'..='\u{7F}' => Kind::Space,
+        '\u{4E00}'..='\u{9FFF}' => Kind::Spaceless,
+        _ if c.is_numeric() && !c.is_alphabetic() => Kind::Digit,
+        _ if c.is_alphabetic() || is_combining_mark(c) => {
+            if crate::text::is_spaceless_char(c) {
+                Kind::Spaceless
+            } else {
+                Kind::Letter
+            }
+        }
+        _ => Kind::Space,
+    }
+}
+
+impl Text {
+    /// The tokens of `text`.
+    pub fn new(text: &str, ids: &mut Ids) -> Text {
+        let mut shown = String::new();
+        shown.room(text.len()).or_raise();
+        let mut meter = Meter::new();
+        for c in text.nfkc() {
+            meter.work(4);
+            shown.room(c.len_utf8()).or_raise();
+            shown.push(c);
+        }
+        let mut made = Text::default();
+        made.low.room(shown.len()).or_raise();
+        let mut rest = 0;
+        let mut sentence = Sentence::default();
+        while let Some(c) = shown[rest..].chars().next() {
+            meter.work(4);
+            let first = kind(c);
+            let mut end = rest + c.len_utf8();
+            match first {
+                Kind::Nothing | Kind::Space => {}
+                Kind::Break => {
+                    if matches!(c, '。' | '.' | '!' | '?' | '\n' | '\r') {
+                        sentence.end(&mut made.tokens);
+                    }
+                    if made.tokens.last().is_some_and(|last| last.form != Form::Break) {
+                        made.push(",", BREAK, rest..end, Form::Break);
+                    }
+                }
+                Kind::Digit => {
+                    end = number(&shown, rest);
+                    made.number(&shown, rest..end, ids);
+                }
+                Kind::Letter | Kind::Spaceless => {
+                    let more =
+                        |c: char| kind(c) == first || first == Kind::Letter && kind(c) == Kind::Nothing;
+                    end = shown[rest..].find(|c| !more(c)).map_or(shown.len(), |length| rest + length);
+                    if first == Kind::Letter {
+                        made.word(&shown, rest..end, ids);
+                    } else {
+                        made.words(&shown, rest..end, ids);
+                    }
+                }
+            }
+            rest = end;
+        }
+        sentence.end(&mut made.tokens);
+        made.shown = shown;
+        made
+    }
+
+    fn push(&mut self, low: &str, id: u32, shown: Range<usize>, form: Form) {
+        let apart = matches!(form, Form::Letters | Form::Number)
+            && self.tokens.last().is_some_and(|last| {
+                !matches!(last.form, Form::Spaceless | Form::Break) && last.shown.end < shown.start
+            });
+        if apart {
+            self.low.push(' ');
+        }
+        let start = self.low.len();
+        self.low.room(low.len() + 1).or_raise();
+        self.low.push_str(low);
+        self.tokens.room(1).or_raise();
+        self.tokens.push(Token { id, low: start..self.low.len(), shown, form });
+    }
+
+    /// Chinese and the like, in words.
+    fn words(&mut self, text: &str, range: Range<usize>, ids: &mut Ids) {
+        for (id, word) in ids.cut(&text[range.clone()]) {
+            let word = range.start + word.start..range.start + word.end;
+            self.push(&text[word.clone()], *id, word, Form::Spaceless);
+        }
+    }
+
+    /// A word of letters.
+    fn word(&mut self, text: &str, range: Range<usize>, ids: &mut Ids) {
+        let low: String = text[range.clone()]
+            .chars()
+            .filter(|&c| kind(c) == Kind::Letter)
+            .flat_map(char::to_lowercase)
+            .collect();
+        let form =
+            if text[range.clone()].starts_with(char::is_uppercase) { Form::Capital } else { Form::Letters };
+        // Whether the capital says something is seen at the end of the sentence.
+        let at = self.tokens.len();
+        self.push(&low, ids.of(&low), range, Form::Letters);
+        self.tokens[at].form = form;
+    }
+
+    fn number(&mut self, text: &str, range: Range<usize>, ids: &mut Ids) {
+        let low = text[range.clone()].replace(',', "");
+        self.push(&low, ids.of(&low), range, Form::Number);
+    }
+
+    /// The tokens of a range, in small letters, as they follow each other.
+    pub fn of(&self, range: &Range<usize>) -> &str {
+        match (self.tokens.get(range.start), range.end.checked_sub(1)) {
+            (Some(first), Some(last)) if range.start < range.end => {
+                &self.low[first.low.start..self.tokens[last].low.end]
+            }
+            _ => "",
+        }
+    }
+
+    /// A token in small letters.
+    pub fn word_at(&self, at: usize) -> &str {
+        &self.low[self.tokens[at].low.clone()]
+    }
+
+    /// The tokens of a range as the text has them, shortened in the middle; `None` if there are but breaks.
+    pub fn passage(&self, range: &Range<usize>) -> Option<String> {
+        /// Characters of a passage, and of either end of one that is shortened.
+        const LONG: usize = 80;
+        const END: usize = 36;
+        let is_word = |at: &usize| self.tokens[*at].form != Form::Break;
+        let (first, last) = (range.clone().find(is_word)?, range.clone().rfind(is_word)?);
+        let text = &self.shown[self.tokens[first].shown.start..self.tokens[last].shown.end];
+        let front = text.char_indices().nth(END).map_or(text.len(), |(at, _)| at);
+        let back = text.char_indices().nth_back(END).map_or(0, |(at, _)| at);
+        let long = text.char_indices().nth(LONG).is_some();
+        let shown = if long { format!("{} … {}", &text[..front], &text[back..]) } else { text.to_owned() };
+        Some(shown.replace(['\n', '\r'], " "))
+    }
+
+    /// Characters of `low` that belong to a token, as the text has them; those of a Chinese word one by one.
+    pub fn shown_part(&self, low: &Range<usize>) -> String {
+        let mut out = String::new();
+        let first = self.tokens.partition_point(|token| token.low.end <= low.start);
+        for token in self.tokens[first..].iter().take_while(|token| token.low.start < low.end) {
+            let whole = token.form != Form::Spaceless;
+            let from = if whole {
+                token.shown.start
+            } else {
+                token.shown.start + low.start.saturating_sub(token.low.start)
+            };
+            let to =
+                if whole { token.shown.end } else { token.shown.end - token.low.end.saturating_sub(low.end) };
+            if !out.is_empty() && self.low[..token.low.start].ends_with(' ') {
+                out.push(' ');
+            }
+            out.push_str(&self.shown[from..to]);
+        }
+        out
+    }
+
+    /// Whether `part`, in small letters, stands anywhere.
+    pub fn has(&self, part: &str) -> bool {
+        self.share(part) >= 1.0 && self.low.contains(part)
+    }
+
+    /// The share of the pairs of characters of `part` that the text has; of a single character: whether it has it.
+    pub fn share(&self, part: &str) -> f64 {
+        let all = self.bigrams.get_or_init(|| {
+            let mut all = FxHashSet::default();
+            let mut meter = Meter::new();
+            for pair in self.low.chars().zip(self.low.chars().skip(1)) {
+                meter.work(4);
+                all.room(1).or_raise();
+                all.insert(pair);
+            }
+            all
+        });
+        let (mut found, mut count) = (0, 0);
+        for pair in part.chars().zip(part.chars().skip(1)) {
+            count += 1;
+            found += u32::from(all.contains(&pair));
+        }
+        if count == 0 {
+            f64::from(u8::from(self.low.contains(part)))
+        } else {
+            f64::from(found) / f64::from(count)
+        }
+    }
+}
+
+/// Where the number ends that begins at `start`: digits, with commas between thousands and a decimal point.
+fn number(text: &str, start: usize) -> usize {
+    let digits =
+        |from: usize| from + text[from..].find(|c| kind(c) != Kind::Digit).unwrap_or(text.len() - from);
+    let mut end = digits(start);
+    while text[end..].starts_with(',') && digits(end + 1) == end + 4 {
+        end += 4;
+    }
+    if text[end..].starts_with('.') && digits(end + 1) > end + 1 {
+        end = digits(end + 1);
+    }
+    end
+}
+
+/// Where capitals say something: not at the beginning of a sentence, nor in one all of capitals.
+#[derive(Default)]
+struct Sentence {
+    start: usize,
+}
+
+impl Sentence {
+    /// Looks back at the sentence that ends here.
+    fn end(&mut self, tokens: &mut [Token]) {
+        let all = &mut tokens[self.start..];
+        let long = |token: &&Token| token.low.len() >= 4;
+        let capitals = all.iter().filter(long).filter(|token| token.form == Form::Capital).count();
+        let small = all.iter().filter(long).filter(|token| token.form == Form::Letters).count();
+        let is_letters = |token: &Token| matches!(token.form, Form::Capital | Form::Letters);
+        let first = all.iter().position(|token| is_letters(token) || token.form == Form::Spaceless);
+        // A title where every word has one, shouting, or somebody who writes none.
+        let says_nothing = capitals > 1 && capitals >= 2 * small
+            || first.is_some_and(|first| all[first].form == Form::Letters) && capitals == 0;
+        for (at, token) in all.iter_mut().enumerate() {
+            if is_letters(token) && (says_nothing || Some(at) == first) {
+                token.form = Form::Unsure;
+            }
+        }
+        self.start = tokens.len();
+    }
+}
