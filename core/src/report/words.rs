@@ -99,7 +99,7 @@ pub(super) struct Words {
     pub no_script: &'static str,
     pub options: &'static str,
     pub limits: &'static str,
-    pub kinds: [(&'static str, &'static str); 4],
+    pub kinds: [(&'static str, &'static str); 3],
     pub list_comma: &'static str,
     /// What the script of the page says too, by name.
     pub script: &'static [(&'static str, &'static str)],
@@ -231,7 +231,7 @@ static ENGLISH: Words = Words {
     options: "The options, to do it again:",
     limits: "Found are texts with the same words, not texts with the same meaning. Where samples were drawn, it says so; \
              everything else was counted. A page holds at most {0} groups, {1} rows of each and {2} characters of a text.",
-    kinds: [("place", "place"), ("name", "name"), ("date", "date"), ("number", "number")],
+    kinds: [("name", "name"), ("date", "date"), ("number", "number")],
     list_comma: ", ",
     script: &[
         ("group", "Group {0}"),
@@ -329,7 +329,7 @@ static CHINESE: Words = Words {
     options: "本次的选项，可照此重做：",
     limits: "这里查找的是用词相同的文字，而不是意思相同的文字。凡抽样之处均已注明，其余均为全部统计。一页最多收录 {0} 组，\
              每组 {1} 条，每段文字 {2} 个字符。",
-    kinds: [("place", "地点"), ("name", "名称"), ("date", "日期"), ("number", "数字")],
+    kinds: [("name", "名称"), ("date", "日期"), ("number", "数字")],
     list_comma: "、",
     script: &[
         ("group", "第 {0} 组"),

@@ -88,7 +88,7 @@ pub fn unit(word: &str) -> Option<Unit> {
     BY_WORD.get(word).copied()
 }
 
-/// As [`unit`], if words before it are a name.
+/// As [`unit()`], if words before it are a name.
 pub fn place(word: &str) -> Option<Unit> {
     unit(word).filter(|unit| unit.named)
 }
