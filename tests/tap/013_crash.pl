@@ -10,6 +10,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
+test_seed();
 my $node = new_node('crash', conf => "full_page_writes = on\nrestart_after_crash = off\nwal_consistency_checking = 'all'\n");
 my $n = rows(12_000);
 my $rounds = $ENV{DEDUP_TEST_ROUNDS} // 9;

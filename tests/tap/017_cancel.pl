@@ -10,6 +10,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
+test_seed();
 my $node = new_node('cancel', conf => "deadlock_timeout = 100ms\n");
 my $n = rows(150_000);
 $node->safe_psql('postgres', "CREATE EXTENSION pg_buffercache;

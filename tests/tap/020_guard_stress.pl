@@ -35,7 +35,7 @@ my %scripts = (
 	  . sprintf($near, 'd', 'a', 'b') . ', ' . sprintf($near, 'c', 'b', 'b')
 	  . ");\nSELECT perhaps(:chance);\nCOMMIT;\n",
 	change => $draw . 'SELECT change(' . sprintf($near, 'c', 'a', 'b') . ", :d);\n",
-	remove => $draw . "DELETE FROM doc WHERE id IN (SELECT id FROM doc WHERE id > :c LIMIT 2);\n");
+	remove => $draw . "DELETE FROM doc WHERE id IN (SELECT id FROM doc WHERE id > :c LIMIT 1);\n");
 for my $name (keys %scripts)
 {
 	append_to_file($node->basedir . "/$name.sql", $scripts{$name});
@@ -67,11 +67,14 @@ for my $kind (sort keys %kinds)
 		my $pid = fork;
 		if ($pid == 0)
 		{
+			srand $$ + $number;
 			open STDOUT, '>', '/dev/null';
 			open STDERR, '>', '/dev/null';
 			while ((my $left = $until - time) > 0)
 			{
-				system('pgbench', '-n', '-h', $node->host, '-p', $node->port, '-T', $left, @mix, 'postgres');
+				# Of the clock alone two writers that begin together would draw the same rows.
+				my $seed = int rand 2**31;
+				system('pgbench', '-n', "--random-seed=$seed", '-h', $node->host, '-p', $node->port, '-T', $left, @mix, 'postgres');
 			}
 			require POSIX;
 			POSIX::_exit(0);

@@ -11,6 +11,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
+test_seed();
 my $node = new_node('into', conf => "restart_after_crash = on\n");
 my $n = rows(12_000);
 my $query = 'SELECT id, body FROM letter ORDER BY id';

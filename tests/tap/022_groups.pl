@@ -11,6 +11,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
+test_seed();
 my $node = new_node('groups', conf => "shared_buffers = 16MB\nwork_mem = '1MB'\nmax_parallel_workers_per_gather = 1\n");
 $node->safe_psql('postgres', 'CREATE EXTENSION pg_dedup_papers');
 my $n = rows(120_000);

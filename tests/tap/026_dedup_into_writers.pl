@@ -1,7 +1,6 @@
 # dedup_into beside writers to its source and to its result: damage is healed by
 # the next call, and never made by a call. Histories of one session, thousands of
-# them and short; then several sessions at once, with cancels. Seeded: set
-# DEDUP_TEST_SEED to repeat a run.
+# them and short; then several sessions at once, with cancels.
 use strict;
 use warnings;
 use FindBin;
@@ -13,9 +12,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-my $seed = $ENV{DEDUP_TEST_SEED} // int rand 1_000_000;
-srand $seed;
-note("DEDUP_TEST_SEED=$seed");
+my $seed = test_seed();
 my $node = new_node('writers');
 
 # Texts of families: within one, fingerprints are near and texts alike; two

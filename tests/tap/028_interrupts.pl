@@ -13,6 +13,7 @@ use Time::HiRes qw(time usleep);
 # Seconds from the signal to the end: many times what it takes, for a machine that is busy otherwise.
 my $bound = 4;
 
+test_seed();
 my $node = new_node('interrupts', conf => "max_parallel_workers_per_gather = 0\nwork_mem = '64MB'\n");
 $node->safe_psql('postgres', 'CREATE EXTENSION pg_dedup_papers');
 $node->safe_psql('postgres', q{

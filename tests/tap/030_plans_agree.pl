@@ -2,7 +2,7 @@
 # and compares what plans with the index give with what sequential scans give.
 # Comparisons of a distance are planned as near_dup: where a query has /*+0*/, the
 # truth is that of a form which is planned as it is written.
-# DEDUP_TEST_SEED repeats a run, DEDUP_TEST_QUERIES is the number of queries.
+# DEDUP_TEST_QUERIES is the number of queries.
 use strict;
 use warnings;
 use FindBin;
@@ -11,10 +11,8 @@ use Dedup;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $seed = $ENV{DEDUP_TEST_SEED} // int(rand(2**31));
+my $seed = test_seed();
 my $queries = $ENV{DEDUP_TEST_QUERIES} // rows(2500);
-srand($seed);
-note("DEDUP_TEST_SEED=$seed");
 
 my $node = new_node('plans_agree');
 

@@ -2,6 +2,8 @@
 # compared with brute force, the index's own check, the server's log.
 #
 # DEDUP_TEST_SCALE multiplies the rows: 1 by default, 50 for a million.
+# DEDUP_TEST_SEED is what random tests begin with: the same in every run, so that what fails can be repeated, unless it is
+# another number or "random".
 package Dedup;
 
 use strict;
@@ -14,7 +16,7 @@ use Test::More;
 use Time::HiRes qw(usleep time);
 
 our @EXPORT = qw(
-  rows new_node set_up fill answers_agree check_is_clean is_sound log_is_clean
+  rows test_seed new_node set_up fill answers_agree check_is_clean is_sound log_is_clean
   session finish_session wait_until scalar_of
 );
 
@@ -23,6 +25,16 @@ sub rows
 {
 	my ($n) = @_;
 	return int($n * ($ENV{DEDUP_TEST_SCALE} // 1));
+}
+
+# Begins Perl's random numbers; returns what they began with, for the messages of tests that fail.
+sub test_seed
+{
+	my $seed = $ENV{DEDUP_TEST_SEED} // 20_140_217;
+	$seed = int rand 2**31 if $seed eq 'random';
+	srand $seed;
+	note "DEDUP_TEST_SEED=$seed";
+	return $seed;
 }
 
 # A running server with the extension and the functions below. Without durable
