@@ -1,5 +1,5 @@
 //! `near_dup_guard`: a trigger that keeps near-duplicates out of a table, or marks or logs them.
-//! `docs/guard.md` says what it guarantees.
+//! `docs/prevent.md` says what it guarantees.
 
 mod key;
 mod lock_table;

@@ -1,5 +1,5 @@
 //! A table's settings: given once, taken by everything that works on the table.
-//! What is promised of them is in `docs/setup.md`.
+//! What is promised of them is in `docs/find.md`.
 
 mod choose;
 mod clean;

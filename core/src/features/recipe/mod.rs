@@ -139,7 +139,7 @@ impl<'de> Deserialize<'de> for Hash {
 
 impl Default for TextRecipe {
     /// The recipe of a text for which none was named; its choice is measured
-    /// in `docs/recipes.md`.
+    /// in `docs/internals/measurements.md`.
     fn default() -> Self {
         TextRecipe {
             tokens: Tokens::WordsAndChars,
