@@ -13,7 +13,7 @@ WHERE e.extname ~ '^pg_dedup';
 SELECT extension, objid::regprocedure AS function, provolatile AS volatility, proparallel AS parallel, proisstrict AS strict,
        procost AS cost, CASE WHEN proretset THEN prorows END AS rows
 FROM member WHERE proname IS NOT NULL ORDER BY extension, objid::regprocedure::text COLLATE "C";
--- Those that are not, but for the steps of others: docs/reference.md lists them.
+-- Those that are not, but for the steps of others: docs/reference.md says so of each.
 SELECT DISTINCT extension, provolatile AS volatility, proparallel AS parallel, proname::text COLLATE "C" AS function
 FROM member WHERE (provolatile, proparallel) <> ('i', 's') AND proname !~ '^_' ORDER BY 1, 2, 3, 4;
 -- Every object is described: none is left here. (Row and array types are described by what they belong to.)
