@@ -63,6 +63,7 @@ $(install_sql): Cargo.toml
 # The archive of a release, as PGXN takes it. The version stands in Cargo.toml alone.
 dist:
 	@mkdir -p target
+	scripts/check_meta.py
 	sed 's/@VERSION@/$(EXTENSION_VERSION)/' META.json.in >target/META.json
 	git archive --prefix=pg_dedup-$(EXTENSION_VERSION)/ --add-file=target/META.json \
 		--output=target/pg_dedup-$(EXTENSION_VERSION).zip HEAD
