@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Loads a CSV file of any columns into the table desk and decides what each
 # column is for. Part of scripts/demo, whose variables it reads: file, encoding,
-# delimiter; and id, text, short, short_given, truth, which it completes.
+# delimiter, short; and id, text, truth, which it completes.
 # shellcheck disable=SC2154
 
 # The file as UTF-8 without a byte order mark.
@@ -96,7 +96,7 @@ choose_id() {
     [[ -n $made ]] || assign id "$id"
 }
 
-# The longest column is the running text; other texts are short columns.
+# The longest column is the running text.
 choose_columns() {
     local short_names=()
     [[ -z $truth ]] || assign truth "$truth"
@@ -107,12 +107,11 @@ choose_columns() {
     fi
     [[ -n $text ]] || psql -c "UPDATE column_kind SET role = 'text' WHERE name = (SELECT name FROM column_kind
         WHERE kind = 'text' AND role IS NULL ORDER BY length DESC, position LIMIT 1)"
-    [[ -n $short_given ]] || psql -c "UPDATE column_kind SET role = 'short' WHERE kind = 'text' AND role IS NULL AND length <= 60"
     text=$(psql -At -c "SELECT name FROM column_kind WHERE role = 'text'")
     [[ -n $text ]] || die "no column looks like a running text: name one by --text"
     say "What the columns are for (change it by --id, --text, --short, --truth)"
     psql -P footer=off -c "SELECT name AS column, kind AS looks_like, length AS average_length, CASE role WHEN 'id' THEN 'identifies the row'
-        WHEN 'text' THEN 'running text (weight null)' WHEN 'short' THEN 'counts as a whole (weight 2)'
+        WHEN 'text' THEN 'compared' WHEN 'short' THEN 'counts as a whole (weight 20)'
         WHEN 'truth' THEN 'same value = true duplicates' ELSE 'not used' END AS used_as FROM column_kind ORDER BY position"
 }
 
@@ -120,17 +119,15 @@ choose_columns() {
 walk_through_variables() {
     local fp=fp name value
     while printf '%s\n' "${names[@]}" | grep -Fxq -- "$fp"; do fp+=_; done
-    walk=(-v "fp=$fp" -v "fp_name=$fp")
+    walk=(-v "fp=$fp")
     while IFS=$'\t' read -r name value; do
         walk+=(-v "$name=$value")
-    done < <(psql -At -F $'\t' -v id="$id" -v text="$text" -v truth="$truth" <<'SQL'
+    done < <(psql -At -F $'\t' -v id="$id" -v text="$text" -v truth="$truth" -v fp="$fp" <<'SQL'
 SELECT variable.* FROM (
-    SELECT 'ARRAY[' || string_agg(quote_ident(name), ', ' ORDER BY role, position) || ']',
-        '[' || string_agg(CASE role WHEN 'short' THEN '2' ELSE 'null' END, ',' ORDER BY role, position) || ']',
-        string_agg(quote_literal(name), ', ' ORDER BY role, position)
-    FROM column_kind WHERE role IN ('short', 'text')) AS made (fields, weights, columns),
+    SELECT jsonb_build_object('id', :'id', 'fp', :'fp', 'columns', jsonb_object_agg(name, CASE role WHEN 'short' THEN 20 END))
+    FROM column_kind WHERE role IN ('short', 'text')) AS made (settings),
     LATERAL (VALUES ('id', quote_ident(:'id')), ('text', quote_ident(:'text')), ('truth', quote_ident(nullif(:'truth', ''))),
-        ('fields', fields), ('weights', weights), ('columns', columns)) AS variable (name, value)
+        ('settings', settings::text)) AS variable (name, value)
 WHERE value IS NOT NULL
 SQL
     )
