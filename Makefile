@@ -48,7 +48,7 @@ programs:
 $(library): Cargo.toml Cargo.lock core/build.rs $(shell find src core/src -type f)
 	$(cargo_build)
 	@mkdir -p $(build)
-	cp target/release/libpg_dedup.so $@
+	cp $(or $(CARGO_TARGET_DIR),target)/release/libpg_dedup.so $@
 
 $(build)/%.control: %.control Cargo.toml
 	@mkdir -p $(@D)
