@@ -1,6 +1,6 @@
 # Protects partitioned tables: whatever the tree, in range, list and hash, up to three levels deep, a partitioned table
 # answers as a plain one with the same rows does, also while partitions come and go; a guard keeps near rows out across
-# partitions under writers; and what a constraint on a partitioned table can and cannot promise is what docs/guard.md says.
+# partitions under writers; and what a constraint on a partitioned table can and cannot promise is what docs/prevent.md says.
 # DEDUP_TEST_SEED chooses the trees.
 use strict;
 use warnings;
