@@ -135,6 +135,7 @@ impl Watched {
 impl Pages for Watched {
     type Read<'p> = MemoryRead<'p>;
     type Write<'p> = MemoryWrite<'p>;
+    type Pin<'p> = u32;
 
     fn body_len(&self) -> usize {
         self.pages.body_len()
@@ -149,7 +150,11 @@ impl Pages for Watched {
         self.pages.read(block)
     }
 
-    fn lock(&self, block: u32) -> Result<MemoryWrite<'_>> {
+    fn pin(&self, block: u32) -> Result<u32> {
+        self.pages.pin(block)
+    }
+
+    fn lock_pinned(&self, block: u32) -> Result<MemoryWrite<'_>> {
         self.pages.lock(block)
     }
 

@@ -1,7 +1,7 @@
 //! Inserting: one row into the four trees.
 //!
-//! Locking and WAL: as `dedup_core::banding`'s insert says: at most three pages locked, one record
-//! a tree; after every record the index is consistent.
+//! Locking and WAL: as `dedup_core::banding`'s insert says: four leaves locked, in order, and one record; after every
+//! record the index is consistent.
 
 use super::pages::RelationPages;
 use super::{checked, open_index, tid_of};

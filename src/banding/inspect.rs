@@ -1,7 +1,7 @@
 //! `banding_stats` and `banding_check`: statistics of an index, and whether it is sound.
 //!
 //! Locking: the table and the index are opened with AccessShareLock, so reads and writes go on;
-//! pages as the core's check says, two at most, shared. Both work on a standby.
+//! pages as the core's check says, one at a time, shared. Both work on a standby.
 
 use super::heap::{Rows, info_of};
 use super::pages::{RelationPages, relation_name};

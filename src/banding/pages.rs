@@ -39,6 +39,8 @@ unsafe extern "C-unwind" {
     fn lock_buffer_unguarded(buffer: pg_sys::Buffer, mode: i32);
     #[link_name = "UnlockReleaseBuffer"]
     fn unlock_release_buffer_unguarded(buffer: pg_sys::Buffer);
+    #[link_name = "ReleaseBuffer"]
+    fn release_buffer_unguarded(buffer: pg_sys::Buffer);
 }
 
 /// An open index relation as page storage.
@@ -97,7 +99,7 @@ impl RelationPages {
         block < self.known.get()
     }
 
-    fn pin_existing(&self, block: u32) -> Result<pg_sys::Buffer> {
+    fn read_existing(&self, block: u32) -> Result<pg_sys::Buffer> {
         if !self.exists(block) {
             return Err(Error::Corrupt {
                 block,
@@ -108,10 +110,10 @@ impl RelationPages {
                 .into(),
             });
         }
-        Ok(self.pin(block, pg_sys::ReadBufferMode::RBM_NORMAL))
+        Ok(self.read_buffer(block, pg_sys::ReadBufferMode::RBM_NORMAL))
     }
 
-    fn pin(&self, block: u32, mode: pg_sys::ReadBufferMode::Type) -> pg_sys::Buffer {
+    fn read_buffer(&self, block: u32, mode: pg_sys::ReadBufferMode::Type) -> pg_sys::Buffer {
         // SAFETY: the relation is open (see `new`).
         unsafe {
             pg_sys::ReadBufferExtended(
@@ -213,9 +215,25 @@ impl WritePage for WriteGuard {
     }
 }
 
+/// A pinned page.
+pub(crate) struct Pin {
+    buffer: pg_sys::Buffer,
+    block: u32,
+}
+
+impl Drop for Pin {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            // SAFETY: this guard holds the pin.
+            unsafe { release_buffer_unguarded(self.buffer) }
+        }
+    }
+}
+
 impl Pages for RelationPages {
     type Read<'p> = ReadGuard;
     type Write<'p> = WriteGuard;
+    type Pin<'p> = Pin;
 
     fn body_len(&self) -> usize {
         BODY
@@ -229,15 +247,21 @@ impl Pages for RelationPages {
     }
 
     fn read(&self, block: u32) -> Result<ReadGuard> {
-        let buffer = self.pin_existing(block)?;
+        let buffer = self.read_existing(block)?;
         let locked = Locked::new(buffer, pg_sys::BUFFER_LOCK_SHARE);
         // SAFETY: the relation is open and the snapshot valid (see `for_scan`), the page locked.
         unsafe { version::test_for_old_snapshot(self.snapshot, self.relation, locked.page) };
         Ok(ReadGuard(locked))
     }
 
-    fn lock(&self, block: u32) -> Result<WriteGuard> {
-        let buffer = self.pin_existing(block)?;
+    fn pin(&self, block: u32) -> Result<Pin> {
+        Ok(Pin { buffer: self.read_existing(block)?, block })
+    }
+
+    fn lock_pinned(&self, pin: Pin) -> Result<WriteGuard> {
+        // The pin is the guard's from here on.
+        let (buffer, block) = (pin.buffer, pin.block);
+        std::mem::forget(pin);
         Ok(WriteGuard { locked: Locked::new(buffer, pg_sys::BUFFER_LOCK_EXCLUSIVE), block })
     }
 
@@ -247,7 +271,7 @@ impl Pages for RelationPages {
         // before anybody else can learn of it.
         unsafe {
             pg_sys::LockRelationForExtension(self.relation, pg_sys::ExclusiveLock as i32);
-            let buffer = self.pin(pg_sys::InvalidBlockNumber, pg_sys::ReadBufferMode::RBM_NORMAL);
+            let buffer = self.read_buffer(pg_sys::InvalidBlockNumber, pg_sys::ReadBufferMode::RBM_NORMAL);
             let locked = Locked::new(buffer, pg_sys::BUFFER_LOCK_EXCLUSIVE);
             pg_sys::UnlockRelationForExtension(self.relation, pg_sys::ExclusiveLock as i32);
             Ok(WriteGuard { locked, block: pg_sys::BufferGetBlockNumber(buffer) })

@@ -1,6 +1,6 @@
 //! Scans: plain, ordered and bitmap.
 //!
-//! Locking and WAL: pages are locked only inside a batch, at most two at a time and shared; between
+//! Locking and WAL: pages are locked only inside a batch, one at a time and shared; between
 //! two calls nothing is locked or pinned. That is safe with any snapshot: an MVCC snapshot does not
 //! see a row that has been stored in the place of a removed one, and for other snapshots (exclusion
 //! constraints) `xs_recheck` makes the executor check the row again.

@@ -1,9 +1,9 @@
 //! Checking an index: the structure of its pages, their order, and that its trees agree.
 //!
-//! Locking: level by level; a page is held shared while its children are read one by one, so at most two locks,
-//! and neither across two pages of a level. That keeps stable what is compared: a child cannot split while its
-//! parent is locked. So a check may run beside inserts and deletes. What compares different moments (trees with
-//! one another, pages nothing points to, links from one parent's last child to the next one's first) needs an
+//! Locking: level by level, one shared lock at a time. A page is copied, then its children are read one by one. Children
+//! that have split since are followed by their right links, up to where the copy says that the next child begins: low
+//! keys and what is at a boundary stay ([`descend`](super::descend)). So a check may run beside inserts and deletes, and
+//! holds up neither. What compares different moments (trees with one another, pages nothing points to) needs an
 //! index at rest, and is done only if asked for (`at_rest`).
 //!
 //! All damage is reported, and the check goes on with the next page. It terminates whatever the bytes are:
@@ -11,12 +11,13 @@
 //! abandoned, and reported.
 
 use super::compare::Digest;
+use super::descend::{Trace, descend};
 use super::error::{Error, Result};
 use super::hot::{BucketState, states};
 use super::key::{BLOCKS, Position, TREES, Tid, Tree};
 use super::leaf::Leaf;
 use super::meta::{Index, METAPAGE};
-use super::page::{Header, Kind, MAX_LEVEL, find_child, separator};
+use super::page::{Header, Kind, separator};
 use super::storage::Pages;
 
 /// Damage that a check found.
@@ -183,19 +184,12 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
         link: &mut Option<u32>,
         states: &[BucketState],
     ) -> Result<Option<Position>> {
-        let pages = self.pages;
-        let (mut block, mut body) = (root, pages.read(root)?);
-        let mut header = Header::read_tree(root, &body, tree)?;
-        while header.level > level && header.level <= MAX_LEVEL {
-            let child = separator(&body, find_child(&body, header.count, mark)).child;
-            if child == block {
-                return super::error::corrupt(block, "a separator points to its own page");
-            }
-            let child_body = pages.read(child)?;
-            header = Header::expect(child, &child_body, tree, header.level - 1, mark)?;
-            (block, body) = (child, child_body);
+        let page = descend(self.pages, tree, root, level, mark, &mut Trace::new())?;
+        let (block, header, body) = (page.block, page.header, page.body[..page.header.used].to_vec());
+        drop(page);
+        if header.level != level || header.low != mark {
+            return super::error::corrupt(block, "the page does not begin where the one to its left ends");
         }
-        let header = Header::expect(block, &body, tree, level, mark)?;
         for n in 0..header.count {
             let own = separator(&body, n);
             let next = (n + 1 < header.count).then(|| separator(&body, n + 1));
@@ -205,52 +199,62 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
             if next.is_some_and(|next| next.low <= own.low) {
                 self.find(block, tree, format!("separators {n} and {} are not in order", n + 1));
             }
-            if own.child == block || !self.see(own.child) {
-                self.find(block, tree, format!("block {} is reached a second time", own.child));
-                continue;
-            }
             let high = next.map_or(header.high, |next| Some(next.low));
-            match self.child(tree, own.child, level - 1, (own.low, high), states) {
+            if link.is_some_and(|link| link != own.child) {
+                self.find(own.child, tree, "the page to the left does not link here");
+            }
+            *link = match self.child(tree, own.child, level - 1, (own.low, high), states) {
+                Ok(right) => Some(right),
                 Err(error) => {
                     self.note(Some(tree), error)?;
-                    *link = None;
+                    None
                 }
-                Ok(right) => {
-                    if (n > 0 || self.at_rest) && link.is_some_and(|link| link != own.child) {
-                        self.find(own.child, tree, "the page to the left does not link here");
-                    }
-                    if self.at_rest && header.high.is_none() && next.is_none() && right != 0 {
-                        self.find(own.child, tree, "the last page of a level links to another");
-                    }
-                    *link = Some(right);
-                }
+            };
+            if self.at_rest && high.is_none() && link.is_some_and(|link| link != 0) {
+                self.find(own.child, tree, "the last page of a level links to another");
             }
         }
         Ok(header.high)
     }
 
-    /// A child whose parent is locked and says what it covers. Returns its right link.
+    /// A child, and what was split from it since the copy of its parent was made, which says what they cover.
+    /// Returns the last one's right link.
     fn child(
         &mut self,
         tree: Tree,
-        block: u32,
+        mut block: u32,
         level: u8,
-        range: (Position, Option<Position>),
+        (mut low, end): (Position, Option<Position>),
         states: &[BucketState],
     ) -> Result<u32> {
-        let body = self.pages.read(block)?;
-        let header = Header::read_tree(block, &body, tree)?;
-        if header.level != level {
-            let what = format!("level {} where {level} is expected", header.level);
-            return super::error::corrupt(block, what);
+        loop {
+            self.pages.delay_point();
+            if !self.see(block) {
+                return super::error::corrupt(block, "the page is reached a second time");
+            }
+            let body = self.pages.read(block)?;
+            let header = Header::read_tree(block, &body, tree)?;
+            if header.level != level {
+                let what = format!("level {} where {level} is expected", header.level);
+                return super::error::corrupt(block, what);
+            }
+            let split = match (header.high, end) {
+                (Some(high), Some(end)) => high < end,
+                (high, end) => high.is_some() && end.is_none(),
+            };
+            if header.low != low || (header.high != end && (self.at_rest || !split)) {
+                self.find(block, tree, "the key range is not the one its parent states");
+            }
+            if level == 0 {
+                self.leaf(block, &body, header, states)?;
+            }
+            match header.high {
+                Some(high) if split && !self.at_rest && header.right != 0 => {
+                    (block, low) = (header.right, high)
+                }
+                _ => return Ok(header.right),
+            }
         }
-        if (header.low, header.high) != range {
-            self.find(block, tree, "the key range is not the one its parent states");
-        }
-        if level == 0 {
-            self.leaf(block, &body, header, states)?;
-        }
-        Ok(header.right)
     }
 
     fn leaf(&mut self, block: u32, body: &[u8], header: Header, states: &[BucketState]) -> Result<()> {

@@ -1,28 +1,26 @@
-//! How readers descend to leaves.
+//! A reader's walk over the leaves of one tree.
 //!
-//! Locking: a descent couples shared locks, each child locked before its parent is released. The
-//! level-1 page stays locked between leaves as long as the wanted leaves are its children, so that
-//! a search of many buckets costs one page access per bucket; no more than two locks are held at any
-//! time (that page, and a leaf), and after [`STRIDE`] leaves they are released for interrupts.
+//! Locking: one shared lock at a time ([`descend`](super::descend)), and none between two leaves. The level-1 page of the
+//! last descent is kept as a copy, so that a search of many buckets costs one page access per bucket; where the copy
+//! is out of date, the right links lead on.
 //!
 //! Why a reader misses nothing and sees nothing twice. The leaves of a tree partition its key space at any
-//! moment; boundaries are only ever added (a split), never moved or removed, and a split changes leaf and
-//! parent in one record while holding both exclusively. A reader remembers the high key of the last
+//! moment; boundaries are only ever added (a split), never moved or removed, and a split changes both halves in one
+//! record while holding both exclusively. A reader remembers the high key of the last
 //! leaf it read as its *mark*: all positions below it are done. It then asks for the leaf that
 //! covers some position at or above the mark; that leaf begins at the mark or above, since the mark
 //! stays a boundary. An entry that was there when the scan began sits, at the moment the leaf
 //! covering its position is locked, in that leaf. So no lock or pin is needed between two leaves,
 //! nor across calls.
 
-use super::error::{Result, corrupt};
+use super::descend::{Locked, Trace, descend, read_covering};
+use super::error::Result;
 use super::key::{Position, Tree};
 use super::leaf::Leaf;
-use super::page::{Header, MAX_LEVEL, find_child, separator};
+use super::page::{find_child, separator};
 use super::ranges::Ranges;
 use super::storage::Pages;
-
-/// Leaves read under one lock of their parent.
-const STRIDE: u32 = 48;
+use std::ops::Deref;
 
 /// A reader's position in one tree.
 pub(crate) struct Cursor<'p, P: Pages> {
@@ -34,23 +32,18 @@ pub(crate) struct Cursor<'p, P: Pages> {
     prefetched: Position,
     /// Leaves prefetched and not read yet.
     ahead: usize,
-    parent: Option<(u32, Header, P::Read<'p>)>,
-    /// Leaves read since the parent was locked.
-    stride: u32,
+    /// The level-1 page last descended to, as it was then.
+    parent: Option<Locked<Vec<u8>>>,
     /// Pages locked so far.
     pub reads: u64,
-    /// Separators on the pages of the first descent, multiplied: an estimate of the tree's leaves.
+    /// An estimate of the tree's leaves, since the first descent.
     pub leaves: Option<f64>,
 }
 
 /// A leaf under a shared lock.
-pub(crate) struct LeafPage<'p, P: Pages + 'p> {
-    pub block: u32,
-    header: Header,
-    body: P::Read<'p>,
-}
+pub(crate) type LeafPage<'p, P> = Locked<<P as Pages>::Read<'p>>;
 
-impl<'p, P: Pages> LeafPage<'p, P> {
+impl<B: Deref<Target = [u8]>> Locked<B> {
     #[inline]
     pub(crate) fn leaf(&self) -> Result<Leaf<'_>> {
         Leaf::read(self.block, &self.body, self.header)
@@ -73,85 +66,49 @@ impl<'p, P: Pages> Cursor<'p, P> {
             prefetched: Position::MIN,
             ahead: 0,
             parent: None,
-            stride: 0,
             reads: 0,
             leaves: None,
         }
     }
 
-    fn read(&mut self, block: u32) -> Result<P::Read<'p>> {
-        self.reads += 1;
-        self.pages.read(block)
-    }
-
     /// The leaf that covers `target`, which must not decrease from call to call by the caller's mark. No
     /// leaf of an earlier call may be held.
     pub(crate) fn seek(&mut self, target: Position) -> Result<LeafPage<'p, P>> {
-        self.stride += 1;
-        if self.stride > STRIDE {
-            self.release();
-            self.pages.delay_point();
-        }
-        if !matches!(&self.parent, Some((_, header, _)) if header.covers(target)) {
-            self.release();
-            if let Some(root_leaf) = self.descend(target)? {
-                return Ok(root_leaf);
+        self.pages.delay_point();
+        let mut trace = Trace::new();
+        let leaf = self.leaf(target, &mut trace);
+        self.reads += trace.reads;
+        leaf
+    }
+
+    fn leaf(&mut self, target: Position, trace: &mut Trace) -> Result<LeafPage<'p, P>> {
+        if !matches!(&self.parent, Some(parent) if parent.header.covers(target)) {
+            let mut copy = self.parent.take().map(|parent| parent.body).unwrap_or_default();
+            let page = descend(self.pages, self.tree, self.root, 1, target, trace)?;
+            if page.header.level == 0 {
+                self.leaves.get_or_insert(1.0);
+                return Ok(page);
             }
+            self.leaves.get_or_insert(trace.fanout * page.header.count as f64);
+            copy.clear();
+            copy.extend_from_slice(&page.body[..page.header.used]);
+            self.parent = Some(Locked { block: page.block, header: page.header, body: copy });
         }
-        let Some((block, header, body)) = &self.parent else {
-            return corrupt(self.root, "the descent did not end at level 1");
+        let child = match &self.parent {
+            Some(parent) => parent.child(target)?,
+            None => self.root,
         };
-        let parent = *block;
-        let child = separator(body, find_child(body, header.count, target)).child;
         if self.pages.prefetch_distance() > 0 {
             self.prefetch(target);
         }
-        if child == parent {
-            return corrupt(parent, "a separator points to its own page");
-        }
-        let body = self.read(child)?;
-        let header = Header::expect(child, &body, self.tree, 0, target)?;
-        Ok(LeafPage { block: child, header, body })
-    }
-
-    /// Releases all locks.
-    pub(crate) fn release(&mut self) {
-        self.parent = None;
-        self.stride = 0;
-    }
-
-    /// Locks the level-1 page that covers `target`, or returns the root if it is a leaf.
-    fn descend(&mut self, target: Position) -> Result<Option<LeafPage<'p, P>>> {
-        let mut block = self.root;
-        let mut body = self.read(block)?;
-        let mut header = Header::read_tree(block, &body, self.tree)?;
-        if header.level > MAX_LEVEL || !header.covers(target) {
-            return corrupt(block, "the root does not cover all keys");
-        }
-        let mut leaves = 1.0;
-        while header.level > 0 {
-            leaves *= header.count as f64;
-            if header.level == 1 {
-                self.leaves.get_or_insert(leaves);
-                self.parent = Some((block, header, body));
-                return Ok(None);
-            }
-            let child = separator(&body, find_child(&body, header.count, target)).child;
-            if child == block {
-                return corrupt(block, "a separator points to its own page");
-            }
-            let child_body = self.read(child)?;
-            header = Header::expect(child, &child_body, self.tree, header.level - 1, target)?;
-            (block, body) = (child, child_body);
-        }
-        self.leaves.get_or_insert(1.0);
-        Ok(Some(LeafPage { block, header, body }))
+        read_covering(self.pages, self.tree, child, 0, target, trace)
     }
 
     /// Prefetches the leaves that will be asked for next: those that the ranges want, among the children of
-    /// the locked page.
+    /// the level-1 page.
     fn prefetch(&mut self, target: Position) {
-        let (distance, Some((_, header, body))) = (self.pages.prefetch_distance(), &self.parent) else {
+        let (distance, Some(Locked { header, body, .. })) = (self.pages.prefetch_distance(), &self.parent)
+        else {
             return;
         };
         self.ahead = self.ahead.saturating_sub(1);

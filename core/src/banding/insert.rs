@@ -1,19 +1,19 @@
 //! Inserting a row: into the four main trees, then into the second level of its hot buckets.
 //!
-//! Locking: the usual insert couples shared locks down to level 1 and locks the leaf exclusively
-//! while its parent is still locked shared; the parent is released as soon as the leaf is held. A root that is
-//! a leaf is locked exclusively and read again. When the leaf is full the insert releases everything and
-//! descends again with exclusive locks, at most a parent, its child and new pages at a
-//! time, splitting each full inner page it meets, so that the parent it holds always has room for
-//! one more separator. Top-down, hence no deadlock.
+//! Locking: an insert descends with shared locks, one at a time, to the four leaves ([`descend`](super::descend)), has
+//! them read, and only then locks them exclusively, in the order of the trees. If one was split meanwhile, it lets
+//! go of all and descends again. If one is full, likewise; that leaf is then split: it is locked exclusively, then the
+//! page above it, from the bottom up. If that has no room for one more separator, everything is released, and it is
+//! split in the same way first. So whoever waits for a lock holds only locks on leaves of lower trees, or on lower
+//! levels of the same tree: no deadlock. And the pages locked while another one is waited for have been read just before.
 //!
-//! WAL: an append is one record of one page, some tens of bytes. A split is one record of three
-//! pages: parent, left half, new right half (or, for the root, which keeps its block number: root and
-//! two new halves). There is no half-split state. A crash between extending and committing leaves a
-//! zero page that nothing points to. The four trees are written one after the other, each
-//! recoverable on its own: an entry missing from some of them belongs to a row whose insert never
-//! returned, hence never committed.
+//! WAL: the appends to four leaves are one record of some hundred bytes: an entry is in all main trees or in none. A split
+//! is one record of three pages: left half, new right half, parent (or, for the root, which keeps its block number: root
+//! and two new halves). There is no half-split state. A crash between extending and committing leaves a
+//! zero page that nothing points to. The trees of a second level are written up to four at a time, after the main
+//! trees: an entry missing there belongs to a row whose insert never returned, hence never committed.
 
+use super::descend::{Trace, descend, lock_covering};
 use super::error::{Result, corrupt};
 use super::hot::{self, BucketState};
 use super::key::{BLOCKS, Position, Tid, Tree};
@@ -23,11 +23,11 @@ use super::page::{
     HEADER, Header, Kind, MAX_LEVEL, RIGHT_LINK, SEPARATOR, Separator, USED_AND_COUNT, find_child,
     inner_image, put, separator, used_and_count,
 };
-use super::storage::{Change, Edit, Pages, WritePage};
+use super::storage::{Change, Edit, MAX_EDITS, Pages, WritePage};
 
-/// Descents of one insert, at most. Each but the last found its leaf full and split it or saw it split; more
+/// Descents of one insert, at most. Each but the last found a leaf full and split it or saw it split; more
 /// than a few mean that a race was lost each time.
-const MAX_DESCENTS: usize = 10_000;
+const MAX_DESCENTS: usize = 1000;
 
 impl Index {
     /// Adds a row without a fingerprint.
@@ -35,8 +35,7 @@ impl Index {
     /// # Errors
     /// As [`insert`](Self::insert).
     pub fn insert_null<P: Pages>(&self, pages: &P, tid: Tid) -> Result<()> {
-        insert_into(pages, self, Tree::NULLS, 0, tid, false)?;
-        Ok(())
+        insert_into(pages, self, &[Tree::NULLS], 0, tid, false)
     }
 
     /// Adds a row. Every search that begins after this returns finds it.
@@ -45,151 +44,194 @@ impl Index {
     /// Damaged pages, or what the storage fails with. The row is then in some of the trees; a
     /// `bulk_delete` that names its tid removes what is there.
     pub fn insert<P: Pages>(&self, pages: &P, fingerprint: u64, tid: Tid) -> Result<()> {
-        for i in 0..BLOCKS {
-            insert_into(pages, self, Tree::main(i), fingerprint, tid, false)?;
-        }
+        insert_into(pages, self, &std::array::from_fn::<_, BLOCKS, _>(Tree::main), fingerprint, tid, false)?;
         // After the main trees, and from the metapage as it is now: see `hot` for why.
         let index = Index::open(pages)?;
+        let mut second_levels = Vec::new();
         for i in 0..BLOCKS {
-            if index.hot[i] == 0 {
-                continue;
-            }
             let bucket = (Tree::main(i).key(fingerprint) >> 48) as u16;
             if hot::state(pages, &index, i, bucket)? != BucketState::Cold {
-                for j in 1..4 {
-                    insert_into(pages, &index, Tree::new(i, j), fingerprint, tid, true)?;
-                }
+                second_levels.extend((1..4).map(|j| Tree::new(i, j)));
             }
+        }
+        for trees in second_levels.chunks(MAX_EDITS) {
+            insert_into(pages, &index, trees, fingerprint, tid, true)?;
         }
         Ok(())
     }
 }
 
-/// Adds an entry to one tree; with `if_absent`, only if that very entry is not there. Returns whether it
-/// was added.
-pub(crate) fn insert_into<P: Pages>(
-    pages: &P,
-    index: &Index,
-    tree: Tree,
-    fingerprint: u64,
-    tid: Tid,
-    if_absent: bool,
-) -> Result<bool> {
-    let Some(root) = index.root(tree) else {
-        return corrupt(super::meta::METAPAGE, format!("the {tree} has no root"));
-    };
-    let entry = Position { key: tree.key(fingerprint), tid };
-    for _ in 0..MAX_DESCENTS {
-        match append(pages, tree, root, entry, if_absent)? {
-            Some(added) => return Ok(added),
-            None => make_room(pages, tree, root, entry)?,
-        }
-        pages.delay_point();
-    }
-    corrupt(root, "splitting leaves makes no room for an entry")
-}
-
-/// The usual insert. `None` if the leaf is full.
-fn append<P: Pages>(
-    pages: &P,
+/// An entry on its way into a tree.
+#[derive(Clone, Copy)]
+struct Target {
     tree: Tree,
     root: u32,
     entry: Position,
+}
+
+/// Adds a row's entries to up to [`MAX_EDITS`] trees, which come in order, as one record; with `if_absent`, only
+/// to those where that very entry is not there.
+pub(crate) fn insert_into<P: Pages>(
+    pages: &P,
+    index: &Index,
+    trees: &[Tree],
+    fingerprint: u64,
+    tid: Tid,
     if_absent: bool,
-) -> Result<Option<bool>> {
-    let mut leaf = lock_leaf(pages, tree, root, entry)?;
-    let header = Header::expect(leaf.block(), &leaf, tree, 0, entry)?;
-    let plan = {
-        let view = Leaf::read(leaf.block(), &leaf, header)?;
+) -> Result<()> {
+    let target = |tree: &Tree| match index.root(*tree) {
+        Some(root) => Ok(Target { tree: *tree, root, entry: Position { key: tree.key(fingerprint), tid } }),
+        None => corrupt(super::meta::METAPAGE, format!("the {tree} has no root")),
+    };
+    let targets: Vec<Target> = trees.iter().map(target).collect::<Result<_>>()?;
+    for _ in 0..MAX_DESCENTS {
+        match append(pages, &targets, if_absent)? {
+            Append::Done => return Ok(()),
+            Append::Moved => {}
+            Append::Full(target) => make_room(pages, target)?,
+        }
+        pages.delay_point();
+    }
+    corrupt(super::meta::METAPAGE, "splitting leaves makes no room for an entry")
+}
+
+/// How an attempt to append ended.
+enum Append {
+    Done,
+    /// A leaf was split since its parent was read.
+    Moved,
+    /// The leaf of this one is full.
+    Full(Target),
+}
+
+/// The usual insert: all leaves or none.
+fn append<P: Pages>(pages: &P, targets: &[Target], if_absent: bool) -> Result<Append> {
+    let (mut pins, mut blocks) = (Vec::with_capacity(targets.len()), [0; MAX_EDITS]);
+    for (n, target) in targets.iter().enumerate() {
+        let block = leaf_of(pages, *target)?;
+        if blocks[..n].contains(&block) {
+            return corrupt(block, "two trees lead to this page");
+        }
+        blocks[n] = block;
+        pins.push(pages.pin(block)?);
+    }
+    let mut leaves: Vec<P::Write<'_>> = Vec::with_capacity(targets.len());
+    let mut plans = Vec::with_capacity(targets.len());
+    for (pin, target) in pins.into_iter().zip(targets) {
+        let leaf = pages.lock_pinned(pin)?;
+        let (block, entry) = (leaf.block(), target.entry);
+        let header = Header::read_tree(block, &leaf, target.tree)?;
+        if header.level > 0 && block != target.root {
+            return corrupt(block, format!("level {} where 0 is expected", header.level));
+        }
+        if entry < header.low {
+            return corrupt(block, "the page does not cover the key its parent leads here for");
+        }
+        if header.level > 0 || !header.covers(entry) {
+            return Ok(Append::Moved);
+        }
+        let view = Leaf::read(block, &leaf, header)?;
         if !view.layout.covers(&header) {
-            return corrupt(leaf.block(), "the entries' keys are narrower than the page's key range");
+            return corrupt(block, "the entries' keys are narrower than the page's key range");
         }
         if if_absent && view.contains(entry) {
-            return Ok(Some(false));
+            continue;
         }
-        plan_insert(&view, entry, pages.body_len())
-    };
-    match plan {
-        Plan::Split => return Ok(None),
-        Plan::Append { at, entry, width, counts } => {
-            let patches: [(usize, &[u8]); 2] = [(at, &entry[..width]), (USED_AND_COUNT, &counts)];
-            let change = Change::Patch(&patches);
-            pages.commit(&mut [Edit { page: &mut leaf, change, fresh: false }])?;
+        match plan_insert(&view, entry, pages.body_len()) {
+            Plan::Split => return Ok(Append::Full(*target)),
+            plan => plans.push(plan),
         }
-        Plan::Repack(image) => {
-            let change = Change::Image(&image);
-            pages.commit(&mut [Edit { page: &mut leaf, change, fresh: false }])?;
-        }
+        leaves.push(leaf);
     }
-    Ok(Some(true))
+    if plans.is_empty() {
+        return Ok(Append::Done);
+    }
+    let patches: Vec<[(usize, &[u8]); 2]> = plans.iter().map(Plan::patches).collect();
+    let mut edits = Vec::with_capacity(plans.len());
+    for ((page, plan), patches) in leaves.iter_mut().zip(&plans).zip(&patches) {
+        let change = match plan {
+            Plan::Repack(image) => Change::Image(image),
+            _ => Change::Patch(patches),
+        };
+        edits.push(Edit { page, change, fresh: false });
+    }
+    pages.commit(&mut edits)?;
+    Ok(Append::Done)
 }
 
-/// Descends with shared locks to the leaf that covers `entry` and locks it exclusively.
-fn lock_leaf<P: Pages>(pages: &P, tree: Tree, root: u32, entry: Position) -> Result<P::Write<'_>> {
-    loop {
-        let mut block = root;
-        let mut body = pages.read(block)?;
-        let mut header = Header::read_tree(block, &body, tree)?;
-        if header.level == 0 {
-            drop(body);
-            let leaf = pages.lock(root)?;
-            // It may have been split meanwhile. Once inner, a root stays inner: no second retry.
-            match Header::read_tree(root, &leaf, tree)?.level {
-                0 => return Ok(leaf),
-                _ => continue,
-            }
-        }
-        if header.level > MAX_LEVEL || !header.covers(entry) {
-            return corrupt(root, "the root does not cover all keys");
-        }
-        loop {
-            let child = separator(&body, find_child(&body, header.count, entry)).child;
-            if child == block {
-                return corrupt(block, "a separator points to its own page");
-            }
-            if header.level == 1 {
-                return pages.lock(child);
-            }
-            let child_body = pages.read(child)?;
-            header = Header::expect(child, &child_body, tree, header.level - 1, entry)?;
-            (block, body) = (child, child_body);
-        }
-    }
+/// Descends to the leaf for an entry; it may be split before it is locked.
+fn leaf_of<P: Pages>(pages: &P, Target { tree, root, entry }: Target) -> Result<u32> {
+    let page = descend(pages, tree, root, 1, entry, &mut Trace::new())?;
+    if page.header.level == 0 { Ok(root) } else { page.child(entry) }
 }
 
-/// Descends with exclusive locks and splits what is full, down to and including the leaf.
-fn make_room<P: Pages>(pages: &P, tree: Tree, root: u32, entry: Position) -> Result<()> {
-    let mut parent = pages.lock(root)?;
-    let header = Header::read_tree(root, &parent, tree)?;
-    if header.level > MAX_LEVEL || !header.covers(entry) {
-        return corrupt(root, "the root does not cover all keys");
-    }
-    if let Some(halves) = split(pages, root, &parent, header, entry)? {
-        split_root(pages, &mut parent, header, halves)?;
-    }
-    loop {
-        let (block, header) = (parent.block(), Header::read_tree(parent.block(), &parent, tree)?);
-        if header.level == 0 {
+/// Splits the full leaf of a target, and first what has to be split above it.
+fn make_room<P: Pages>(pages: &P, target: Target) -> Result<()> {
+    for level in 0..=MAX_LEVEL {
+        if split_page(pages, target, level)? {
             return Ok(());
         }
-        let at = find_child(&parent, header.count, entry);
-        let child_block = separator(&parent, at).child;
-        if child_block == block {
-            return corrupt(block, "a separator points to its own page");
-        }
-        let mut child = pages.lock(child_block)?;
-        let child_header = Header::expect(child_block, &child, tree, header.level - 1, entry)?;
-        match split(pages, child_block, &child, child_header, entry)? {
-            None => parent = child,
-            Some(halves) => {
-                split_child(pages, &mut parent, header, at, &mut child, halves)?;
-                // A leaf's halves have room. An inner page's: look again which half to follow.
-                if child_header.level == 0 {
-                    return Ok(());
-                }
-            }
-        }
     }
+    corrupt(target.root, "the tree is too high")
+}
+
+/// Splits the page of `level` that covers the target's entry if it has no room; false if the one above it has
+/// none either.
+fn split_page<P: Pages>(pages: &P, Target { tree, root, entry }: Target, level: u8) -> Result<bool> {
+    let above = descend(pages, tree, root, level + 1, entry, &mut Trace::new())?;
+    if above.header.level <= level {
+        drop(above);
+        let mut page = pages.lock(root)?;
+        let header = Header::read_tree(root, &page, tree)?;
+        if header.level != level || !header.covers(entry) {
+            // Somebody else has split it.
+            return Ok(true);
+        }
+        if let Some(halves) = split(pages, root, &page, header, entry)? {
+            split_root(pages, &mut page, header, halves)?;
+        }
+        return Ok(true);
+    }
+    if above.header.used + SEPARATOR > pages.body_len() {
+        return Ok(false);
+    }
+    let (parent, block) = (above.block, above.child(entry)?);
+    drop(above);
+    let mut page = pages.lock(block)?;
+    let header = Header::read_tree(block, &page, tree)?;
+    if header.level != level || entry < header.low {
+        return corrupt(block, "the page is not the one its parent states");
+    }
+    if !header.covers(entry) {
+        return Ok(true);
+    }
+    let Some(mut halves) = split(pages, block, &page, header, entry)? else {
+        return Ok(true);
+    };
+    // Before the parent is locked, for adding a page takes time. If the parent's last room is gone by then, the new
+    // page stays unused.
+    let mut right = pages.extend()?;
+    put(&mut halves.left, RIGHT_LINK, &right.block().to_le_bytes());
+    let mut parent = lock_covering(pages, tree, parent, level + 1, entry, &page)?;
+    let (above, at) = (parent.header, find_child(&parent.body, parent.header.count, entry));
+    if separator(&parent.body, at) != (Separator { low: header.low, child: block }) {
+        return corrupt(parent.block, "a separator is not the one of the page it led to");
+    }
+    if above.used + SEPARATOR > pages.body_len() {
+        return Ok(false);
+    }
+    // The separators behind the page's move by one.
+    let insert_at = HEADER + (at + 1) * SEPARATOR;
+    let mut tail = Separator { low: halves.middle, child: right.block() }.to_bytes().to_vec();
+    tail.extend_from_slice(&parent.body[insert_at..above.used]);
+    let counts = used_and_count(above.used + SEPARATOR, above.count + 1);
+    let patches: [(usize, &[u8]); 2] = [(insert_at, &tail), (USED_AND_COUNT, &counts)];
+    pages.commit(&mut [
+        Edit { page: &mut page, change: Change::Image(&halves.left), fresh: false },
+        Edit { page: &mut right, change: Change::Image(&halves.right), fresh: true },
+        Edit { page: &mut parent.body, change: Change::Patch(&patches), fresh: false },
+    ])?;
+    Ok(true)
 }
 
 /// The two halves a full page is to become, still without siblings.
@@ -283,30 +325,6 @@ fn choose_middle(entries: &mut [Position], new: Position) -> Option<Position> {
     } else {
         after
     })
-}
-
-/// Splits a child under a parent with room: one record of three pages.
-fn split_child<'p, P: Pages>(
-    pages: &'p P,
-    parent: &mut P::Write<'p>,
-    header: Header,
-    at: usize,
-    child: &mut P::Write<'p>,
-    mut halves: Halves,
-) -> Result<()> {
-    let mut right = pages.extend()?;
-    put(&mut halves.left, RIGHT_LINK, &right.block().to_le_bytes());
-    // The separators behind the child's move by one.
-    let insert_at = HEADER + (at + 1) * SEPARATOR;
-    let mut tail = Separator { low: halves.middle, child: right.block() }.to_bytes().to_vec();
-    tail.extend_from_slice(&parent[insert_at..header.used]);
-    let counts = used_and_count(header.used + SEPARATOR, header.count + 1);
-    let patches: [(usize, &[u8]); 2] = [(insert_at, &tail), (USED_AND_COUNT, &counts)];
-    pages.commit(&mut [
-        Edit { page: parent, change: Change::Patch(&patches), fresh: false },
-        Edit { page: child, change: Change::Image(&halves.left), fresh: false },
-        Edit { page: &mut right, change: Change::Image(&halves.right), fresh: true },
-    ])
 }
 
 /// Moves a full root's content into two new pages below it: one record of three pages.

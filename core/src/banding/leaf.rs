@@ -13,7 +13,7 @@
 
 use super::error::{Result, corrupt};
 use super::key::{Position, Tid, Tree};
-use super::page::{HEADER, Header, get_u64, used_and_count};
+use super::page::{HEADER, Header, USED_AND_COUNT, get_u64, used_and_count};
 
 const BASE_AT: usize = 48;
 const BITS_AT: usize = 56;
@@ -267,6 +267,16 @@ pub(crate) enum Plan {
     Repack(Vec<u8>),
     /// The leaf is full.
     Split,
+}
+
+impl Plan {
+    /// The patches of an append; empty ones for other plans.
+    pub(crate) fn patches(&self) -> [(usize, &[u8]); 2] {
+        match self {
+            Plan::Append { at, entry, width, counts } => [(*at, &entry[..*width]), (USED_AND_COUNT, counts)],
+            Plan::Repack(_) | Plan::Split => [(0, &[]); 2],
+        }
+    }
 }
 
 /// Decides how `entry` gets into a leaf.

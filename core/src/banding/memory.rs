@@ -141,6 +141,7 @@ impl PageSink for &MemoryPages {
 impl Pages for MemoryPages {
     type Read<'p> = MemoryRead<'p>;
     type Write<'p> = MemoryWrite<'p>;
+    type Pin<'p> = u32;
 
     fn body_len(&self) -> usize {
         self.body_len
@@ -154,7 +155,11 @@ impl Pages for MemoryPages {
         Ok(MemoryRead(ignore_poison(self.slot(block)?.read())))
     }
 
-    fn lock(&self, block: u32) -> Result<MemoryWrite<'_>> {
+    fn pin(&self, block: u32) -> Result<u32> {
+        Ok(block)
+    }
+
+    fn lock_pinned(&self, block: u32) -> Result<MemoryWrite<'_>> {
         Ok(MemoryWrite { block, body: ignore_poison(self.slot(block)?.write()) })
     }
 

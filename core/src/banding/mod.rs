@@ -6,9 +6,9 @@
 //! [buckets](probes()) around the query's that the generalised pigeonhole principle requires (multi-index
 //! hashing: Norouzi, Punjani and Fleet 2012).
 //!
-//! Locking and WAL, in short (the files say more): readers couple shared locks downwards and hold none
-//! between batches; pages are never merged, unlinked or recycled; every change is one atomic record of at
-//! most four pages and leaves a complete structure.
+//! Locking and WAL, in short (the files say more): readers hold one shared lock at a time, move right where a page
+//! was split meanwhile, and hold none between batches; pages are never merged, unlinked or recycled; every change is
+//! one atomic record of at most four pages and leaves a complete structure.
 
 mod build;
 mod check;
@@ -16,6 +16,7 @@ mod compare;
 mod cost;
 mod cursor;
 mod delete;
+mod descend;
 mod error;
 mod estimate;
 mod hot;

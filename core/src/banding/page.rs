@@ -191,19 +191,6 @@ impl Header {
         }
     }
 
-    /// Reads a header that must be of a page of `tree` at `level`, covering `target`.
-    #[inline]
-    pub(crate) fn expect(block: u32, body: &[u8], tree: Tree, level: u8, target: Position) -> Result<Header> {
-        let header = Header::read_tree(block, body, tree)?;
-        if header.level != level {
-            return corrupt(block, format!("level {} where {level} is expected", header.level));
-        }
-        match header.covers(target) {
-            true => Ok(header),
-            false => corrupt(block, "the page does not cover the key its parent leads here for"),
-        }
-    }
-
     /// Reads a header that must be of a page of `tree`.
     #[inline]
     pub(crate) fn read_tree(block: u32, body: &[u8], tree: Tree) -> Result<Header> {

@@ -224,9 +224,8 @@ pub(crate) fn promote_bucket<P: Pages>(pages: &P, i: usize, bucket: u16) -> Resu
         };
         for entry in entries.drain(..) {
             let fingerprint = tree.fingerprint(entry.key);
-            for j in 1..4 {
-                insert_into(pages, &index, Tree::new(i, j), fingerprint, entry.tid, true)?;
-            }
+            let trees = [1, 2, 3].map(|j| Tree::new(i, j));
+            insert_into(pages, &index, &trees, fingerprint, entry.tid, true)?;
         }
         pages.delay_point();
         match high {

@@ -4,8 +4,8 @@
 //! in ascending order, each once and completely: the entries that pass the leg's filter are reported, and the
 //! leg goes on with its first bucket at or above the leaf's high key. The filter assigns each row to exactly
 //! one leg: the first block whose radius covers it (and in a hot bucket, the first sub-block that is equal).
-//! So no set of rows seen is kept, and a search needs no memory but its mark. At most two shared locks are
-//! held ([`cursor`](super::cursor)), and no lock or pin between batches.
+//! So no set of rows seen is kept, and a search needs no memory but its mark. One shared lock is held at a
+//! time ([`cursor`](super::cursor)), and no lock or pin between batches.
 
 use super::cursor::Cursor;
 use super::error::Result;

@@ -2,9 +2,10 @@
 //!
 //! Locking: a [`Pages::Read`] is a shared lock, a [`Pages::Write`] an exclusive one; both are
 //! released when dropped, whatever the reason, so a caller that fails or is cancelled leaves no
-//! lock behind. The algorithms take locks strictly top-down (a parent before its child) and never
-//! take a page twice, which is what excludes deadlock; readers hold at most two, writers at most a
-//! parent, a child and one new page.
+//! lock behind. Readers hold one at a time. Writers lock leaves in the order of their trees, then inner pages from the
+//! bottom up, then new pages, which nobody else can want, and never take a page twice: that excludes deadlock.
+//! Nobody waits for a page to be read while holding a lock: who locks several pages has [pinned](Pages::pin) or read
+//! them just before.
 //!
 //! WAL: [`Pages::commit`] is the only way to change a page, and one call is one atomic record of at
 //! most [`MAX_EDITS`] pages. An edit is *data* ([`Change`]), not code: all that can fail has been
@@ -95,6 +96,10 @@ pub trait Pages {
     type Write<'p>: WritePage
     where
         Self: 'p;
+    /// A page that stays in memory and is not locked.
+    type Pin<'p>
+    where
+        Self: 'p;
 
     /// Bytes of a page body: [`MIN_BODY`] to [`MAX_BODY`].
     fn body_len(&self) -> usize;
@@ -119,11 +124,25 @@ pub trait Pages {
     /// A block beyond the end, or a failure to read it.
     fn read(&self, block: u32) -> Result<Self::Read<'_>>;
 
+    /// Reads a page without locking it.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    fn pin(&self, block: u32) -> Result<Self::Pin<'_>>;
+
+    /// Takes an exclusive lock on a page that has been read.
+    ///
+    /// # Errors
+    /// The storage fails.
+    fn lock_pinned<'p>(&'p self, pin: Self::Pin<'p>) -> Result<Self::Write<'p>>;
+
     /// Takes an exclusive lock.
     ///
     /// # Errors
     /// As [`read`](Self::read).
-    fn lock(&self, block: u32) -> Result<Self::Write<'_>>;
+    fn lock(&self, block: u32) -> Result<Self::Write<'_>> {
+        self.lock_pinned(self.pin(block)?)
+    }
 
     /// Adds a zeroed page at the end and locks it exclusively. Not undone by a crash or an error:
     /// a zero page that nothing points to is legal anywhere.

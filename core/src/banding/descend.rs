@@ -1,0 +1,136 @@
+//! How readers and inserters get to a page: Lehman and Yao's way.
+//!
+//! Locking: one shared lock at a time. A page's lock is released before its child is read, perhaps from disk, so
+//! nobody waits for a page because somebody else waits for another one below it.
+//!
+//! Why that is safe. Pages are never unlinked, merged or recycled, and all but a root stay at their level and keep
+//! their low key; a split moves what is at or above some position to a new page, to which the right link points. So
+//! where a separator led at some moment, there or further right is the page that covers the position for ever after. A
+//! root keeps its block when it splits: what it held goes one level down, to two new pages, and a separator that was
+//! read before leads where it led. A split and the separator for its new page are one record ([`insert`](super::insert)),
+//! so that one step to the right is rare, and a second one rarer.
+
+use super::error::{Result, corrupt};
+use super::key::{Position, Tree};
+use super::page::{Header, MAX_LEVEL, find_child, separator};
+use super::storage::{Pages, WritePage};
+use std::ops::Deref;
+
+/// A page of a tree, locked.
+pub(crate) struct Locked<B> {
+    pub block: u32,
+    pub header: Header,
+    pub body: B,
+}
+
+impl<B: Deref<Target = [u8]>> Locked<B> {
+    /// The child of an inner page that covers `target`, or lies to the left of the one that does.
+    #[inline]
+    pub(crate) fn child(&self, target: Position) -> Result<u32> {
+        let child = separator(&self.body, find_child(&self.body, self.header.count, target)).child;
+        match child == self.block {
+            true => corrupt(child, "a separator points to its own page"),
+            false => Ok(child),
+        }
+    }
+}
+
+/// What a descent cost.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Trace {
+    /// Pages read.
+    pub reads: u64,
+    /// Separators on the inner pages that were read, multiplied: an estimate of the pages below the last one.
+    pub fanout: f64,
+}
+
+impl Trace {
+    pub(crate) fn new() -> Self {
+        Trace { reads: 0, fanout: 1.0 }
+    }
+}
+
+/// The page of `level` that covers `target`, or the root if the tree is not as high.
+pub(crate) fn descend<'p, P: Pages>(
+    pages: &'p P,
+    tree: Tree,
+    root: u32,
+    level: u8,
+    target: Position,
+    trace: &mut Trace,
+) -> Result<Locked<P::Read<'p>>> {
+    trace.reads += 1;
+    let body = pages.read(root)?;
+    let mut page = Locked { block: root, header: Header::read_tree(root, &body, tree)?, body };
+    if page.header.level > MAX_LEVEL || !page.header.covers(target) {
+        return corrupt(root, "the root does not cover all keys");
+    }
+    while page.header.level > level {
+        trace.fanout *= page.header.count as f64;
+        let (child, below) = (page.child(target)?, page.header.level - 1);
+        drop(page);
+        page = read_covering(pages, tree, child, below, target, trace)?;
+    }
+    Ok(page)
+}
+
+/// The page of `level` that covers `target`, from `block` on to the right.
+pub(crate) fn read_covering<'p, P: Pages>(
+    pages: &'p P,
+    tree: Tree,
+    block: u32,
+    level: u8,
+    target: Position,
+    trace: &mut Trace,
+) -> Result<Locked<P::Read<'p>>> {
+    covering(tree, block, level, target, |block| {
+        trace.reads += 1;
+        pages.read(block)
+    })
+}
+
+/// The same, locked exclusively, for a caller that holds `held`.
+pub(crate) fn lock_covering<'p, P: Pages>(
+    pages: &'p P,
+    tree: Tree,
+    block: u32,
+    level: u8,
+    target: Position,
+    held: &P::Write<'p>,
+) -> Result<Locked<P::Write<'p>>> {
+    covering(tree, block, level, target, |block| match block == held.block() {
+        true => corrupt(block, "a page is reached from a page above it a second time"),
+        false => pages.lock(block),
+    })
+}
+
+#[inline]
+fn covering<B: Deref<Target = [u8]>>(
+    tree: Tree,
+    mut block: u32,
+    level: u8,
+    target: Position,
+    mut get: impl FnMut(u32) -> Result<B>,
+) -> Result<Locked<B>> {
+    let mut low = None;
+    loop {
+        let body = get(block)?;
+        let header = Header::read_tree(block, &body, tree)?;
+        if header.level != level {
+            return corrupt(block, format!("level {} where {level} is expected", header.level));
+        }
+        if header.low > target || low.is_some_and(|low| header.low != low) {
+            return corrupt(block, "the page does not cover the key its parent leads here for");
+        }
+        match header.high {
+            // The low key grows from page to page: this ends.
+            Some(high) if high <= target => {
+                if header.right == block || header.right == 0 {
+                    return corrupt(block, "the page does not link to the one to its right");
+                }
+                (block, low) = (header.right, Some(high));
+            }
+            _ => return Ok(Locked { block, header, body }),
+        }
+    }
+}

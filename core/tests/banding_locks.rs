@@ -1,0 +1,134 @@
+//! What is locked while a page is read.
+
+mod common;
+
+use std::cell::Cell;
+use std::ops::Deref;
+
+use common::Rng;
+use common::banding::*;
+use dedup_core::banding::{
+    Edit, Finding, MemoryPages, MemoryRead, MemoryWrite, NearestScan, Pages, RangeScan, Result, WritePage,
+    check,
+};
+
+/// Pages that count the locks that are held, and expect none when a leaf is read or this is the time to wait.
+struct Counted {
+    pages: MemoryPages,
+    held: Cell<u32>,
+    most: Cell<u32>,
+}
+
+impl Counted {
+    fn take(&self) -> Held<'_> {
+        self.held.set(self.held.get() + 1);
+        self.most.set(self.most.get().max(self.held.get()));
+        Held(&self.held)
+    }
+}
+
+struct Held<'p>(&'p Cell<u32>);
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}
+
+struct Guard<'p, G> {
+    page: G,
+    _held: Held<'p>,
+}
+
+impl<G: Deref<Target = [u8]>> Deref for Guard<'_, G> {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        &self.page
+    }
+}
+
+impl WritePage for Guard<'_, MemoryWrite<'_>> {
+    fn block(&self) -> u32 {
+        self.page.block()
+    }
+}
+
+impl Pages for Counted {
+    type Read<'p> = Guard<'p, MemoryRead<'p>>;
+    type Write<'p> = Guard<'p, MemoryWrite<'p>>;
+    type Pin<'p> = u32;
+
+    fn body_len(&self) -> usize {
+        self.pages.body_len()
+    }
+
+    fn len(&self) -> Result<u32> {
+        self.pages.len()
+    }
+
+    fn read(&self, block: u32) -> Result<Self::Read<'_>> {
+        assert_eq!(self.held.get(), 0, "readers hold one lock at a time");
+        Ok(Guard { page: self.pages.read(block)?, _held: self.take() })
+    }
+
+    fn pin(&self, block: u32) -> Result<u32> {
+        let inner = self.held.get() == 0 || self.pages.read(block)?[4] > 0;
+        assert!(inner, "a leaf is read with {} locks held", self.held.get());
+        Ok(block)
+    }
+
+    fn lock_pinned(&self, block: u32) -> Result<Self::Write<'_>> {
+        Ok(Guard { page: self.pages.lock(block)?, _held: self.take() })
+    }
+
+    fn extend(&self) -> Result<Self::Write<'_>> {
+        Ok(Guard { page: self.pages.extend()?, _held: self.take() })
+    }
+
+    fn commit<'p>(&'p self, edits: &mut [Edit<'_, Self::Write<'p>>]) -> Result<()> {
+        let mut edits: Vec<Edit<'_, MemoryWrite<'p>>> = edits
+            .iter_mut()
+            .map(|edit| Edit { page: &mut edit.page.page, change: edit.change, fresh: edit.fresh })
+            .collect();
+        self.pages.commit(&mut edits)
+    }
+
+    fn delay_point(&self) {
+        assert_eq!(self.held.get(), 0, "who may wait holds no lock");
+    }
+}
+
+/// Protects against convoys: whoever reads a leaf, which may take as long as a disk does, holds no page that
+/// others need: searches, inserts with splits of leaves and inner pages, bulk deletes, promotion, checks.
+#[test]
+fn banding_nobody_holds_a_page_while_a_leaf_is_read() {
+    let mut rng = Rng::new(71);
+    let base = rng.next();
+    let (pages, index, _) = index_by_insert(512, &[]);
+    let pages = Counted { pages, held: Cell::new(0), most: Cell::new(0) };
+    for n in 0..9000 {
+        let fp = if n % 3 == 0 { base & 0xffff << 48 | rng.next() >> 16 } else { rng.next() };
+        index.insert(&pages, fp, tid(n)).unwrap();
+        if n % 5 == 0 {
+            index.insert_null(&pages, tid(100_000 + n)).unwrap();
+        }
+        if n % 3000 == 2999 {
+            index.bulk_delete(&pages, |t| t.block() % 7 == 3).unwrap();
+            assert_eq!(index.maintain(&pages).unwrap().promoted > 0, n == 2999);
+        }
+        if n % 1000 == 999 {
+            let mut hits = Vec::new();
+            for d in [0, 3, 9, 64] {
+                let mut scan = RangeScan::new(&index, fp, d);
+                while scan.next_batch(&pages, 100, &mut hits).unwrap() {}
+            }
+            let mut nearest = NearestScan::new(&index, fp);
+            while hits.len() < 100 && nearest.next_batch(&pages, 10, &mut hits).unwrap() {}
+            let mut findings: Vec<Finding> = Vec::new();
+            check(&pages, true, &mut findings).unwrap();
+            assert!(findings.is_empty(), "{findings:?}");
+        }
+    }
+    assert_eq!(pages.most.get(), 4, "four leaves, or what a split changes");
+    assert!(index.stats(&pages).unwrap().levels[0] >= 3);
+}
