@@ -90,10 +90,12 @@ SELECT dedup_report('ticket', '{"text": "body", "labels": "nobody"}');
 SELECT dedup_report('SELECT id, body FROM ticket', '{"labels": "matter", "n": 2}');
 SELECT dedup_report('ticket', '{"text": "body", "colour": "red"}');
 SELECT count(*) FROM dedup('ticket', '{"text": "body", "title": "no option of dedup"}');
--- Memory is bounded.
+-- Memory is bounded. (On a slow machine progress would be told.)
+SET client_min_messages = warning;
 SET pg_dedup.memory_limit = '64kB';
 SELECT length(dedup_report('random_text', '{"distance": 12, "labels": "id"}'));
 RESET pg_dedup.memory_limit;
+RESET client_min_messages;
 DROP EXTENSION pg_dedup CASCADE;
 DROP TABLE ticket, page, random_text;
 DROP FUNCTION data_of, groups_of;
