@@ -77,18 +77,91 @@ CREATE OPERATOR =~ (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = hamming_with
     RESTRICT = hamming_sel, JOIN = hamming_joinsel);
 COMMENT ON OPERATOR =~ (bigint, bigint) IS 'fingerprints differ in at most three bits';
 
+CREATE FUNCTION hamming_balls_near(a hamming_ball, b hamming_ball) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'hamming_balls_near_wrapper' LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION hamming_balls_near(hamming_ball, hamming_ball) IS 'implementation of =~ operator';
+CREATE OPERATOR =~ (LEFTARG = hamming_ball, RIGHTARG = hamming_ball, FUNCTION = hamming_balls_near, COMMUTATOR = =~,
+    RESTRICT = hamming_sel, JOIN = hamming_joinsel);
+COMMENT ON OPERATOR =~ (hamming_ball, hamming_ball) IS 'the center of each ball lies in the other';
+
 CREATE FUNCTION banding_handler(internal) RETURNS index_am_handler
     AS 'MODULE_PATHNAME', 'banding_handler_wrapper' LANGUAGE c STRICT;
 COMMENT ON FUNCTION banding_handler(internal) IS 'index access method handler of banding';
 CREATE ACCESS METHOD banding TYPE INDEX HANDLER banding_handler;
 COMMENT ON ACCESS METHOD banding IS 'exact search of 64-bit fingerprints by Hamming distance';
 
+-- As the last column a fingerprint; before it, a scope like those below.
 CREATE OPERATOR CLASS bigint_hamming_ops DEFAULT FOR TYPE bigint USING banding AS
     OPERATOR 1 <@ (bigint, hamming_ball),
     OPERATOR 2 =~ (bigint, bigint),
-    OPERATOR 3 <~> (bigint, bigint) FOR ORDER BY pg_catalog.integer_ops;
+    OPERATOR 3 <~> (bigint, bigint) FOR ORDER BY pg_catalog.integer_ops,
+    OPERATOR 4 = (bigint, bigint), OPERATOR 4 = (bigint, integer), OPERATOR 4 = (bigint, smallint),
+    FUNCTION 1 (bigint, bigint) hashint8extended(bigint, bigint),
+    FUNCTION 1 (integer, integer) hashint4extended(integer, bigint),
+    FUNCTION 1 (smallint, smallint) hashint2extended(smallint, bigint);
 COMMENT ON OPERATOR CLASS bigint_hamming_ops USING banding IS
     'fingerprints by Hamming distance, at any distance';
+
+-- For constraints: EXCLUDE USING banding (hamming_ball(fp, 6) WITH =~).
+CREATE OPERATOR CLASS hamming_ball_ops DEFAULT FOR TYPE hamming_ball USING banding AS
+    OPERATOR 2 =~ (hamming_ball, hamming_ball);
+COMMENT ON OPERATOR FAMILY hamming_ball_ops USING banding IS 'fingerprints with the distance that they keep';
+COMMENT ON OPERATOR CLASS hamming_ball_ops USING banding IS 'fingerprints, each with the distance that it keeps from others';
+
+-- Scopes: the columns before the fingerprint, compared for equality, by the hashes of PostgreSQL's own hash operator classes.
+CREATE OPERATOR FAMILY scope_ops USING banding;
+COMMENT ON OPERATOR FAMILY scope_ops USING banding IS 'equality of scopes';
+CREATE OPERATOR CLASS int4_scope_ops DEFAULT FOR TYPE integer USING banding FAMILY scope_ops AS
+    OPERATOR 4 = (integer, integer), OPERATOR 4 = (integer, bigint), OPERATOR 4 = (integer, smallint),
+    FUNCTION 1 (integer, integer) hashint4extended(integer, bigint),
+    FUNCTION 1 (bigint, bigint) hashint8extended(bigint, bigint);
+COMMENT ON OPERATOR CLASS int4_scope_ops USING banding IS 'scope';
+CREATE OPERATOR CLASS int2_scope_ops DEFAULT FOR TYPE smallint USING banding FAMILY scope_ops AS
+    OPERATOR 4 = (smallint, smallint), OPERATOR 4 = (smallint, integer), OPERATOR 4 = (smallint, bigint),
+    FUNCTION 1 (smallint, smallint) hashint2extended(smallint, bigint);
+COMMENT ON OPERATOR CLASS int2_scope_ops USING banding IS 'scope';
+CREATE OPERATOR CLASS oid_scope_ops DEFAULT FOR TYPE oid USING banding FAMILY scope_ops AS
+    OPERATOR 4 = (oid, oid), FUNCTION 1 hashoidextended(oid, bigint);
+COMMENT ON OPERATOR CLASS oid_scope_ops USING banding IS 'scope';
+CREATE OPERATOR CLASS text_scope_ops DEFAULT FOR TYPE text USING banding FAMILY scope_ops AS
+    OPERATOR 4 = (text, text), FUNCTION 1 hashtextextended(text, bigint);
+COMMENT ON OPERATOR CLASS text_scope_ops USING banding IS 'scope';
+CREATE OPERATOR CLASS bpchar_scope_ops DEFAULT FOR TYPE bpchar USING banding FAMILY scope_ops AS
+    OPERATOR 4 = (bpchar, bpchar), FUNCTION 1 hashbpcharextended(bpchar, bigint);
+COMMENT ON OPERATOR CLASS bpchar_scope_ops USING banding IS 'scope';
+CREATE OPERATOR CLASS name_scope_ops DEFAULT FOR TYPE name USING banding FAMILY scope_ops AS
+    OPERATOR 4 = (name, name), FUNCTION 1 hashnameextended(name, bigint);
+COMMENT ON OPERATOR CLASS name_scope_ops USING banding IS 'scope';
+CREATE OPERATOR CLASS char_scope_ops DEFAULT FOR TYPE "char" USING banding FAMILY scope_ops AS
+    OPERATOR 4 = ("char", "char"), FUNCTION 1 hashcharextended("char", bigint);
+COMMENT ON OPERATOR CLASS char_scope_ops USING banding IS 'scope';
+CREATE OPERATOR CLASS uuid_scope_ops DEFAULT FOR TYPE uuid USING banding FAMILY scope_ops AS
+    OPERATOR 4 = (uuid, uuid), FUNCTION 1 uuid_hash_extended(uuid, bigint);
+COMMENT ON OPERATOR CLASS uuid_scope_ops USING banding IS 'scope';
+CREATE OPERATOR CLASS bytea_scope_ops DEFAULT FOR TYPE bytea USING banding FAMILY scope_ops AS
+    OPERATOR 4 = (bytea, bytea), FUNCTION 1 hashvarlenaextended(internal, bigint);
+COMMENT ON OPERATOR CLASS bytea_scope_ops USING banding IS 'scope';
+CREATE OPERATOR CLASS bool_scope_ops DEFAULT FOR TYPE boolean USING banding FAMILY scope_ops AS
+    OPERATOR 4 = (boolean, boolean), FUNCTION 1 hashcharextended("char", bigint);
+COMMENT ON OPERATOR CLASS bool_scope_ops USING banding IS 'scope';
+CREATE OPERATOR CLASS date_scope_ops DEFAULT FOR TYPE date USING banding FAMILY scope_ops AS
+    OPERATOR 4 = (date, date), FUNCTION 1 hashint4extended(integer, bigint);
+COMMENT ON OPERATOR CLASS date_scope_ops USING banding IS 'scope';
+CREATE OPERATOR CLASS timestamptz_scope_ops DEFAULT FOR TYPE timestamptz USING banding FAMILY scope_ops AS
+    OPERATOR 4 = (timestamptz, timestamptz), FUNCTION 1 timestamp_hash_extended(timestamp, bigint);
+COMMENT ON OPERATOR CLASS timestamptz_scope_ops USING banding IS 'scope';
+CREATE OPERATOR CLASS timestamp_scope_ops DEFAULT FOR TYPE timestamp USING banding FAMILY scope_ops AS
+    OPERATOR 4 = (timestamp, timestamp), FUNCTION 1 timestamp_hash_extended(timestamp, bigint);
+COMMENT ON OPERATOR CLASS timestamp_scope_ops USING banding IS 'scope';
+CREATE OPERATOR CLASS numeric_scope_ops DEFAULT FOR TYPE numeric USING banding FAMILY scope_ops AS
+    OPERATOR 4 = (numeric, numeric), FUNCTION 1 hash_numeric_extended(numeric, bigint);
+COMMENT ON OPERATOR CLASS numeric_scope_ops USING banding IS 'scope';
+CREATE OPERATOR CLASS inet_scope_ops DEFAULT FOR TYPE inet USING banding FAMILY scope_ops AS
+    OPERATOR 4 = (inet, inet), FUNCTION 1 hashinetextended(inet, bigint);
+COMMENT ON OPERATOR CLASS inet_scope_ops USING banding IS 'scope';
+CREATE OPERATOR CLASS enum_scope_ops DEFAULT FOR TYPE anyenum USING banding FAMILY scope_ops AS
+    OPERATOR 4 = (anyenum, anyenum), FUNCTION 1 hashenumextended(anyenum, bigint);
+COMMENT ON OPERATOR CLASS enum_scope_ops USING banding IS 'scope';
 
 CREATE FUNCTION banding_stats(index regclass,
         OUT rows bigint, OUT pages bigint, OUT bytes_per_row double precision,

@@ -38,7 +38,7 @@ fn banding_a_build_answers_like_brute_force() {
             assert_sound(&pages, &format!("{shape:?} {body} {memory} {n}"));
             let mut rows = rows_of(&fps);
             for (k, fp) in fingerprints(shape, 500, &mut rng).into_iter().enumerate() {
-                built.index.insert(&pages, fp, tid(n + k)).unwrap();
+                built.index.insert(&pages, 0, fp, tid(n + k)).unwrap();
                 rows.insert(tid(n + k), fp);
             }
             rows.retain(|t, _| t.offset() % 3 > 0);
@@ -59,7 +59,7 @@ fn banding_a_build_without_rows_is_an_empty_index() {
     let (pages, built) = build(8168, 0, &[], Options::default());
     assert_eq!((built.rows, built.pages), (0, 6));
     assert!(search(&pages, &built.index, 1, 64, 10).is_empty());
-    built.index.insert(&pages, 1, tid(0)).unwrap();
+    built.index.insert(&pages, 0, 1, tid(0)).unwrap();
     assert_eq!(search(&pages, &built.index, 0, 1, 10).len(), 1);
 }
 
@@ -112,7 +112,7 @@ fn banding_hot_buckets_are_exact() {
         assert_sound(&pages, what);
         for (k, fp) in fps.clone().into_iter().enumerate().skip(5900).step_by(7) {
             let (fp, t) = (rng.flip(fp, 2), tid(20_000 + k));
-            index.insert(&pages, fp, t).unwrap();
+            index.insert(&pages, 0, fp, t).unwrap();
             rows.insert(t, fp);
         }
         rows.retain(|t, _| t.offset() % 5 > 0);

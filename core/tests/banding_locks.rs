@@ -108,9 +108,9 @@ fn banding_nobody_holds_a_page_while_a_leaf_is_read() {
     let pages = Counted { pages, held: Cell::new(0), most: Cell::new(0) };
     for n in 0..9000 {
         let fp = if n % 3 == 0 { base & 0xffff << 48 | rng.next() >> 16 } else { rng.next() };
-        index.insert(&pages, fp, tid(n)).unwrap();
+        index.insert(&pages, 0, fp, tid(n)).unwrap();
         if n % 5 == 0 {
-            index.insert_null(&pages, tid(100_000 + n)).unwrap();
+            index.insert_null(&pages, 0, tid(100_000 + n)).unwrap();
         }
         if n % 3000 == 2999 {
             index.bulk_delete(&pages, |t| t.block() % 7 == 3).unwrap();

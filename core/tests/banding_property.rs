@@ -79,13 +79,13 @@ proptest! {
                     let (bits, t) = (rng.below(5), Tid::new(next / 7 * next, (next % 2047) as u16 + 1));
                     let fp = rng.flip(fp, bits);
                     next += 1;
-                    index.insert(&pages, fp, t).unwrap();
+                    index.insert(&pages, 0, fp, t).unwrap();
                     rows.insert(t, fp);
                 },
                 Op::InsertNulls(n) => for _ in 0..n {
                     let t = Tid::new(next / 7 * next, (next % 2047) as u16 + 1);
                     next += 1;
-                    index.insert_null(&pages, t).unwrap();
+                    index.insert_null(&pages, 0, t).unwrap();
                     nulls.insert(t);
                 },
                 Op::Delete(rest) => {
@@ -114,7 +114,7 @@ proptest! {
         while scan.next_batch(&pages, 10, &mut found).unwrap() {}
         prop_assert!(found.len() == nulls.len() && found.into_iter().collect::<BTreeSet<_>>() == nulls);
         for t in nulls.iter().step_by(20) {
-            prop_assert_eq!(index.missing_from(&pages, None, *t).unwrap(), None);
+            prop_assert_eq!(index.missing_from(&pages, 0, None, *t).unwrap(), None);
         }
         assert_sound(&pages, "at the end");
     }

@@ -58,7 +58,7 @@ fn banding_every_prefix_of_commits_is_a_sound_index() {
 /// none failed.
 fn run_until_crash(steps: &[Step], commits: u32) -> Option<u64> {
     let pages = MemoryPages::new(512);
-    let index = Index::create(&pages, Default::default()).unwrap();
+    let index = Index::create(&pages, Default::default(), false).unwrap();
     let mut rows = Rows::new();
     pages.fail_after(commits);
     let mut crashed = false;
@@ -95,11 +95,11 @@ fn run_until_crash(steps: &[Step], commits: u32) -> Option<u64> {
 fn one(pages: &MemoryPages, index: &Index, step: &Step, rows: &mut Rows) -> Result<(), Error> {
     match step {
         Step::Insert(fp, tid) => {
-            index.insert(pages, *fp, *tid)?;
+            index.insert(pages, 0, *fp, *tid)?;
             rows.insert(*tid, *fp);
         }
         // Counted nowhere: only that they are in no one's way.
-        Step::InsertNull(tid) => index.insert_null(pages, *tid)?,
+        Step::InsertNull(tid) => index.insert_null(pages, 0, *tid)?,
         Step::Delete(rest) => {
             let dead = |t: Tid| t.offset() % 7 == *rest;
             // Deleted rows are dead whether or not the walk gets to its end.
@@ -138,7 +138,7 @@ fn banding_threads_meet_without_losing_rows() {
                     loop {
                         let n = next.fetch_add(1, Ordering::Relaxed);
                         let Some(fp) = fps.get(n) else { return };
-                        index.insert(&pages, *fp, tid(n)).unwrap();
+                        index.insert(&pages, 0, *fp, tid(n)).unwrap();
                     }
                 })
             })
@@ -258,7 +258,7 @@ fn banding_flipped_bytes_never_panic_hang_or_go_unnoticed() {
         let _ = index.maintain(&pages);
         for n in 0..20 {
             let fp = rng.flip(query, n);
-            let _ = index.insert(&pages, fp, tid(5000 + n as usize));
+            let _ = index.insert(&pages, 0, fp, tid(5000 + n as usize));
         }
         let _ = index.bulk_delete(&pages, |t| t.offset() % 2 == 0);
         let _ = check(&pages, false, &mut findings);
@@ -296,8 +296,8 @@ fn banding_check_finds_what_is_wrong_and_lists_what_is_there() {
         assert!(listed == rows && entries.0.iter().filter(of).count() == rows.len());
     }
     for (tid, fp) in rows.iter().step_by(50) {
-        assert!((0..4).all(|i| index.contains(&sound, Tree::main(i), *fp, *tid).unwrap()));
-        assert!(!index.contains(&sound, Tree::main(0), fp ^ 1 << 63, *tid).unwrap());
+        assert!((0..4).all(|i| index.contains(&sound, Tree::main(i), 0, *fp, *tid).unwrap()));
+        assert!(!index.contains(&sound, Tree::main(0), 0, fp ^ 1 << 63, *tid).unwrap());
     }
     let leaves: Vec<u32> = (5..sound.len().unwrap()).filter(|b| sound.read(*b).unwrap()[2] == 2).collect();
     let count = |body: &[u8]| u16::from_le_bytes([body[8], body[9]]);
@@ -337,5 +337,5 @@ fn banding_open_refuses_what_is_not_an_index() {
     pages.overwrite(0, |b| b.fill(0)).unwrap();
     assert!(matches!(Index::open(&pages), Err(Error::Corrupt { block: 0, .. })));
     let options = dedup_core::banding::Options { mu: -1.0, fillfactor: 90 };
-    assert!(matches!(Index::create(&MemoryPages::new(512), options), Err(Error::Option(_))));
+    assert!(matches!(Index::create(&MemoryPages::new(512), options, false), Err(Error::Option(_))));
 }

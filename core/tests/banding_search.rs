@@ -45,7 +45,7 @@ fn banding_interleaved_inserts_and_deletes_keep_answers_exact() {
             for (n, fp) in fingerprints(shape, 1500, &mut rng).into_iter().enumerate() {
                 let t = tid(n * 2 + round as usize);
                 rows.entry(t).or_insert_with(|| {
-                    index.insert(&pages, fp, t).unwrap();
+                    index.insert(&pages, 0, fp, t).unwrap();
                     fp
                 });
             }
@@ -83,7 +83,7 @@ fn banding_one_fingerprint_a_hundred_thousand_times() {
 #[test]
 fn banding_an_empty_index_answers() {
     let pages = MemoryPages::new(8168);
-    let index = Index::create(&pages, Default::default()).unwrap();
+    let index = Index::create(&pages, Default::default(), false).unwrap();
     assert_eq!(Index::open(&pages).unwrap(), index);
     for d in [0, 3, 64] {
         assert!(search(&pages, &index, 7, d, 10).is_empty());
@@ -103,7 +103,7 @@ fn banding_a_scan_survives_changes_between_batches() {
         let (mut hits, mut n) = (Vec::new(), 3000);
         while scan.next_batch(&pages, 3, &mut hits).unwrap() {
             for fp in fingerprints(Shape::Sparse, 30, &mut rng) {
-                index.insert(&pages, fp, tid(n)).unwrap();
+                index.insert(&pages, 0, fp, tid(n)).unwrap();
                 n += 1;
             }
         }
@@ -214,7 +214,7 @@ fn banding_bulk_delete_follows_entries_that_splits_move() {
     let mut n = 3000;
     let pages = Watched::new(pages, move |pages| {
         for _ in 0..if n < 6000 { 50 } else { 0 } {
-            index.insert(pages, rng.next(), tid(n)).unwrap();
+            index.insert(pages, 0, rng.next(), tid(n)).unwrap();
             n += 1;
         }
     });

@@ -146,6 +146,12 @@ fn hamming_in_ball(fp: i64, ball: Ball) -> bool {
     ball.contains(fp as u64)
 }
 
+/// `=~`: whether two balls have each other's center.
+#[pg_extern(sql = "")]
+fn hamming_balls_near(a: Ball, b: Ball) -> bool {
+    a.contains(b.center) && b.contains(a.center)
+}
+
 /// `=~`: whether two fingerprints differ in at most three bits.
 #[pg_extern(sql = "")]
 fn hamming_within_3(a: i64, b: i64) -> bool {

@@ -8,10 +8,11 @@
 use super::heap::Rows;
 use super::options::options_of;
 use super::pages::{BODY, PAGE, PAGE_HEADER, set_used};
+use super::scope::{check_columns, scope_columns};
 use super::wal::needs_wal;
 use super::{checked, forget_index};
 use crate::pg::spill::TempFile;
-use dedup_core::banding::{Builder, Index, PageSink, Result, used_bytes};
+use dedup_core::banding::{Builder, Built, Index, PageSink, Position, Result, Row, Unscoped, used_bytes};
 use pgrx::{PgBox, pg_guard, pg_sys};
 use std::ffi::{CStr, c_char};
 
@@ -57,23 +58,12 @@ pub(super) unsafe extern "C-unwind" fn ambuild(
             )
         }
         forget_index(index);
-        let memory = pg_sys::maintenance_work_mem as usize * 1024;
-        let mut spill = TempFile::new();
-        let mut builder = checked(index, Builder::new(options_of(index), BODY, memory, &mut spill));
-
-        progress(pg_sys::PROGRESS_CREATEIDX_SUBPHASE, PHASE_SCANNING);
+        check_columns(index);
         let rows = Rows { heap, index, info, scan: std::ptr::null_mut() };
-        let heap_rows = rows.each(|fingerprint, tid| {
-            let added = match fingerprint {
-                Some(fingerprint) => builder.add(fingerprint, tid),
-                None => builder.add_null(tid),
-            };
-            checked(index, added);
-        });
-
-        progress(pg_sys::PROGRESS_CREATEIDX_SUBPHASE, PHASE_WRITING);
-        let mut sink = FileSink::new(index);
-        let built = checked(index, builder.finish(&mut sink));
+        let (heap_rows, built) = match scope_columns(index) {
+            0 => build::<Unscoped>(&rows),
+            _ => build::<Position>(&rows),
+        };
 
         if needs_wal(index) {
             progress(pg_sys::PROGRESS_CREATEIDX_SUBPHASE, PHASE_LOGGING);
@@ -84,6 +74,32 @@ pub(super) unsafe extern "C-unwind" fn ambuild(
         result.heap_tuples = heap_rows;
         result.index_tuples = (built.rows + built.nulls) as f64;
         result.into_pg()
+    }
+}
+
+/// Reads the rows and writes the index; returns the number of rows read, too.
+///
+/// # Safety
+/// As [`Rows::each`]; the index is empty.
+unsafe fn build<R: Row>(rows: &Rows) -> (f64, Built) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let index = rows.index;
+        let memory = pg_sys::maintenance_work_mem as usize * 1024;
+        let mut spill = TempFile::new();
+        let builder = Builder::<_, R>::with_rows(options_of(index), BODY, memory, &mut spill);
+        let mut builder = checked(index, builder);
+        progress(pg_sys::PROGRESS_CREATEIDX_SUBPHASE, PHASE_SCANNING);
+        let heap_rows = rows.each(|scope, fingerprint, tid| {
+            let added = match fingerprint {
+                Some(fingerprint) => builder.add_to(scope, fingerprint, tid),
+                None => builder.add_null_to(scope, tid),
+            };
+            checked(index, added);
+        });
+        progress(pg_sys::PROGRESS_CREATEIDX_SUBPHASE, PHASE_WRITING);
+        let mut sink = FileSink::new(index);
+        (heap_rows, checked(index, builder.finish(&mut sink)))
     }
 }
 
@@ -162,8 +178,10 @@ pub(super) unsafe extern "C-unwind" fn ambuildempty(index: pg_sys::Relation) {
     // SAFETY: PostgreSQL gives an open index whose init fork is empty; full
     // images in generic records make it survive the crash that it is for.
     unsafe {
+        check_columns(index);
         let init = pg_sys::ForkNumber::INIT_FORKNUM;
-        let mut images = checked(index, Index::empty_images(options_of(index), BODY));
+        let mut images =
+            checked(index, Index::empty_images(options_of(index), scope_columns(index) > 0, BODY));
         for image in &mut images {
             image.resize(BODY, 0);
             let (new, mode) = (pg_sys::InvalidBlockNumber, pg_sys::ReadBufferMode::RBM_NORMAL);

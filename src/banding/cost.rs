@@ -1,5 +1,6 @@
 //! Cost of a scan for the planner, from the probe schedule.
 
+use super::EQUAL;
 use super::ball::NEAR_DISTANCE;
 use super::planner::{BallExpression, UNKNOWN_DISTANCE};
 use crate::pg::version;
@@ -37,8 +38,11 @@ pub(super) unsafe extern "C-unwind" fn amcostestimate(
         let ordered = !(*path).indexorderbys.is_null();
         *correlation = 0.0;
 
-        // A scan of all rows in no order is never worthwhile.
-        if conditions.is_empty() && !ordered {
+        // A scan of all rows in no order is never worthwhile, and the scope has no order.
+        let last = (*index).nkeycolumns - 1;
+        let order_columns = PgList::<std::ffi::c_void>::from_pg((*path).indexorderbycols);
+        let orders_scope = order_columns.iter_int().any(|column| column < last);
+        if conditions.is_empty() && !ordered || orders_scope {
             *startup_cost = f64::INFINITY;
             *total_cost = f64::INFINITY;
             *selectivity = 1.0;
@@ -47,19 +51,28 @@ pub(super) unsafe extern "C-unwind" fn amcostestimate(
             return;
         }
 
-        let rows = (*index).tuples.max(1.0);
-        let leaves = (rows / ENTRIES_PER_LEAF).max(f64::from((*index).pages) / 4.0).max(1.0);
-        let asked: Vec<Asked> = conditions.iter_ptr().map(|clause| asked(root, clause)).collect();
+        let asked: Vec<Asked> = conditions.iter_ptr().map(|clause| asked(root, index, clause)).collect();
         let distance =
             asked.iter().filter_map(|it| if let Asked::Within(d) = it { Some(*d) } else { None }).min();
-        let quals = pg_sys::get_quals_from_indexclauses((*path).indexclauses);
-        *selectivity = pg_sys::clauselist_selectivity(
-            root,
-            quals,
-            (*(*index).rel).relid as i32,
-            pg_sys::JoinType::JOIN_INNER,
-            std::ptr::null_mut(),
-        );
+        let share = |clauses: *mut pg_sys::List| {
+            let (table, inner) = ((*(*index).rel).relid as i32, pg_sys::JoinType::JOIN_INNER);
+            let quals = pg_sys::get_quals_from_indexclauses(clauses);
+            pg_sys::clauselist_selectivity(root, quals, table, inner, std::ptr::null_mut())
+        };
+        *selectivity = share((*path).indexclauses);
+
+        // Where the scope is given, its part of the index is searched; else one tree is read whole.
+        let columns = (*index).nkeycolumns as usize - 1;
+        let given = (0..columns).all(|column| asked.contains(&Asked::Scope(column)));
+        let mut of_scope = PgList::<pg_sys::IndexClause>::new();
+        if given {
+            let in_scope = |clause: &*mut pg_sys::IndexClause| ((**clause).indexcol as usize) < columns;
+            conditions.iter_ptr().filter(in_scope).for_each(|clause| of_scope.push(clause));
+        }
+        let part = share(of_scope.into_pg());
+        let rows = ((*index).tuples * part).max(1.0);
+        let leaves = ((*index).tuples / ENTRIES_PER_LEAF).max(f64::from((*index).pages) / 4.0);
+        let leaves = (leaves * part).max(1.0);
 
         let (mut random_page_cost, mut seq_page_cost) = (0.0, 0.0);
         pg_sys::get_tablespace_page_costs((*index).reltablespace, &mut random_page_cost, &mut seq_page_cost);
@@ -78,17 +91,17 @@ pub(super) unsafe extern "C-unwind" fn amcostestimate(
             (fetched, fetched * random_page_cost + cpu)
         };
 
-        let bound = distance.unwrap_or(64);
+        let bound = if given { distance.unwrap_or(64) } else { 64 };
         let (fetched, whole) = match asked.contains(&Asked::Null) {
             // Read in order, each leaf once.
             true => {
-                let pages = 1.0 + *selectivity * rows / NULLS_PER_LEAF;
+                let pages = 1.0 + *selectivity * (*index).tuples / NULLS_PER_LEAF;
                 (pages, pages * random_page_cost)
             }
             false => cost(bound),
         };
         *pages = fetched;
-        let emitted = *selectivity * rows * pg_sys::cpu_index_tuple_cost;
+        let emitted = *selectivity * (*index).tuples.max(1.0) * pg_sys::cpu_index_tuple_cost;
         if ordered {
             // The first rows come after a small search, the last ones after the whole search.
             let (_, first) = cost(bound.min(FIRST_NEIGHBOURS));
@@ -108,6 +121,10 @@ enum Asked {
     Within(u32),
     /// Rows without one.
     Null,
+    /// A value of a column of the scope.
+    Scope(usize),
+    /// Nothing that the index can search for.
+    Other,
 }
 
 /// What a condition asks for, its distance if that is known now; nothing is
@@ -115,7 +132,11 @@ enum Asked {
 ///
 /// # Safety
 /// The clause belongs to an index of this access method.
-unsafe fn asked(root: *mut pg_sys::PlannerInfo, clause: *mut pg_sys::IndexClause) -> Asked {
+unsafe fn asked(
+    root: *mut pg_sys::PlannerInfo,
+    index: *mut pg_sys::IndexOptInfo,
+    clause: *mut pg_sys::IndexClause,
+) -> Asked {
     // SAFETY: an index clause of an operator class of this access method is an
     // operator with the column on the left, or a test for NULL; a node's tag
     // says what it is.
@@ -124,16 +145,29 @@ unsafe fn asked(root: *mut pg_sys::PlannerInfo, clause: *mut pg_sys::IndexClause
         let expression =
             quals.get_ptr(0).map_or(std::ptr::null_mut(), |it| (*it).clause.cast::<pg_sys::Node>());
         let unknown = Asked::Within(UNKNOWN_DISTANCE as u32);
+        let column = (*clause).indexcol as usize;
+        let in_scope = column + 1 < (*index).nkeycolumns as usize;
         if !expression.is_null() && is_a(expression, pg_sys::NodeTag::T_NullTest) {
             return match (*expression.cast::<pg_sys::NullTest>()).nulltesttype {
+                pg_sys::NullTestType::IS_NULL if in_scope => Asked::Scope(column),
                 pg_sys::NullTestType::IS_NULL => Asked::Null,
+                _ if in_scope => Asked::Other,
                 _ => Asked::Within(64),
             };
         }
         if expression.is_null() || !is_a(expression, pg_sys::NodeTag::T_OpExpr) {
             return unknown;
         }
-        let arguments = PgList::<pg_sys::Node>::from_pg((*expression.cast::<pg_sys::OpExpr>()).args);
+        let operator = &*expression.cast::<pg_sys::OpExpr>();
+        let family = *(*index).opfamily.add(column);
+        let equal = pg_sys::get_op_opfamily_strategy(operator.opno, family) == i32::from(EQUAL);
+        match (in_scope, equal) {
+            (true, true) => return Asked::Scope(column),
+            (true, false) => return Asked::Other,
+            (false, true) => return Asked::Within(0),
+            (false, false) => {}
+        }
+        let arguments = PgList::<pg_sys::Node>::from_pg(operator.args);
         match arguments.get_ptr(1) {
             None => unknown,
             Some(right) if pg_sys::exprType(right) == pg_sys::INT8OID => Asked::Within(NEAR_DISTANCE),

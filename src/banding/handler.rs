@@ -8,8 +8,9 @@ const ROUTINE: pg_sys::IndexAmRoutine = {
     // SAFETY: zero is a legal value of every field: false, no function.
     let mut am: pg_sys::IndexAmRoutine = unsafe { std::mem::zeroed() };
     am.type_ = pg_sys::NodeTag::T_IndexAmRoutine;
-    am.amstrategies = 3;
-    am.amsupport = 0;
+    am.amstrategies = 4;
+    am.amsupport = 1;
+    am.amcanmulticol = true;
     am.amcanorderbyop = true;
     // A nearest-neighbour scan has no condition.
     am.amoptionalkey = true;

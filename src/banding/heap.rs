@@ -1,6 +1,7 @@
 //! Reads the rows of a table as an index build does: through the expressions and the predicate of
 //! the index, one row per HOT chain.
 
+use super::scope::row_of;
 use super::tid_of;
 use dedup_core::banding::Tid;
 use pgrx::{pg_guard, pg_sys};
@@ -34,15 +35,15 @@ pub(super) unsafe fn info_of(index: pg_sys::Relation) -> *mut pg_sys::IndexInfo 
     }
 }
 
-/// The callback for each row and its fingerprint.
-type Take<'a> = &'a mut dyn FnMut(Option<u64>, Tid);
+/// The callback for each row: its scope and its fingerprint.
+type Take<'a> = &'a mut dyn FnMut(u32, Option<u64>, Tid);
 
 impl Rows {
     /// Calls `take` for each row and returns their number.
     ///
     /// # Safety
     /// Table and index are open, the info is the index's, the scan is of the table.
-    pub(super) unsafe fn each(&self, mut take: impl FnMut(Option<u64>, Tid)) -> f64 {
+    pub(super) unsafe fn each(&self, mut take: impl FnMut(u32, Option<u64>, Tid)) -> f64 {
         let mut take: Take = &mut take;
         let state = std::ptr::from_mut(&mut take).cast::<c_void>();
         // SAFETY: the caller's promise; the scan may raise an error, hence the
@@ -62,17 +63,17 @@ impl Rows {
 
 #[pg_guard]
 unsafe extern "C-unwind" fn take_row(
-    _index: pg_sys::Relation,
+    index: pg_sys::Relation,
     tid: pg_sys::ItemPointer,
     values: *mut pg_sys::Datum,
     is_null: *mut bool,
     _alive: bool,
     state: *mut c_void,
 ) {
-    // SAFETY: PostgreSQL gives one value and one flag for the one column, and
+    // SAFETY: PostgreSQL gives a value and a flag for each column, and
     // the state that `Rows::each` has given it.
     unsafe {
-        let fingerprint = (!*is_null).then(|| (*values).value() as u64);
-        (*state.cast::<Take>())(fingerprint, tid_of(*tid));
+        let (scope, fingerprint) = row_of(index, values, is_null);
+        (*state.cast::<Take>())(scope, fingerprint, tid_of(*tid));
     }
 }

@@ -4,6 +4,7 @@
 //! record the index is consistent.
 
 use super::pages::RelationPages;
+use super::scope::row_of;
 use super::{checked, open_index, tid_of};
 use pgrx::{pg_guard, pg_sys};
 
@@ -20,15 +21,15 @@ pub(super) unsafe extern "C-unwind" fn aminsert(
     _unchanged: bool,
     _info: *mut pg_sys::IndexInfo,
 ) -> bool {
-    // SAFETY: PostgreSQL gives one value and one flag for the one column, and
+    // SAFETY: PostgreSQL gives a value and a flag for each column, and
     // an index that it keeps open and locked during the call.
     unsafe {
         let pages = RelationPages::new(index);
         let banding = open_index(index, &pages);
         let row = tid_of(*heap_tid);
-        let inserted = match *is_null {
-            true => banding.insert_null(&pages, row),
-            false => banding.insert(&pages, (*values).value() as u64, row),
+        let inserted = match row_of(index, values, is_null) {
+            (scope, None) => banding.insert_null(&pages, scope, row),
+            (scope, Some(fingerprint)) => banding.insert(&pages, scope, fingerprint, row),
         };
         checked(index, inserted);
     }

@@ -148,8 +148,8 @@ fn verify(oid: pg_sys::Oid, heap: bool) {
         report(open.index, std::mem::take(&mut findings));
         if heap {
             let index = checked(open.index, Index::open(&pages));
-            scan_table(&open, snapshot, |fingerprint, tid| {
-                if let Some(tree) = checked(open.index, index.missing_from(&pages, fingerprint, tid)) {
+            scan_table(&open, snapshot, |scope, fingerprint, tid| {
+                if let Some(tree) = checked(open.index, index.missing_from(&pages, scope, fingerprint, tid)) {
                     let key = fingerprint.map_or("NULL".to_owned(), |it| (it as i64).to_string());
                     let row = format!("row {tid} of the table, fingerprint {key}");
                     let what = format!("the entry of {row}, is missing");
@@ -196,7 +196,11 @@ unsafe fn report(relation: pg_sys::Relation, findings: Vec<Finding>) {
 ///
 /// # Safety
 /// Table and index are open, the snapshot is registered.
-unsafe fn scan_table(open: &OpenIndex, snapshot: pg_sys::Snapshot, mut take: impl FnMut(Option<u64>, Tid)) {
+unsafe fn scan_table(
+    open: &OpenIndex,
+    snapshot: pg_sys::Snapshot,
+    mut take: impl FnMut(u32, Option<u64>, Tid),
+) {
     // SAFETY: the caller's promise; the scan may raise an error, hence the
     // guard around the call through a pointer.
     unsafe {
@@ -211,9 +215,9 @@ unsafe fn scan_table(open: &OpenIndex, snapshot: pg_sys::Snapshot, mut take: imp
 
         let scan = pg_sys::table_beginscan_strat(open.table, snapshot, 0, std::ptr::null_mut(), true, true);
         let rows = Rows { heap: open.table, index: open.index, info: info_of(open.index), scan };
-        rows.each(|fingerprint, tid| {
+        rows.each(|scope, fingerprint, tid| {
             interrupt::check();
-            take(fingerprint, tid);
+            take(scope, fingerprint, tid);
         });
         pg_sys::AtEOXact_GUC(false, settings);
         pg_sys::SetUserIdAndSecContext(user, context);

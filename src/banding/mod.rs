@@ -17,6 +17,7 @@ mod pages;
 mod planner;
 mod planner_quals;
 mod scan;
+mod scope;
 mod selectivity;
 mod vacuum;
 mod validate;
@@ -24,6 +25,7 @@ mod wal;
 
 pub(crate) use ball::{Ball, NEAR_DISTANCE};
 pub(crate) use planner_quals::install as install_planner_hook;
+pub(crate) use scope::{EQUAL, is_of_balls, scope_columns};
 
 use dedup_core::banding::{Index, Result, Tid};
 use pages::{RelationPages, raise_index_error};

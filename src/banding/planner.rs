@@ -274,6 +274,11 @@ unsafe fn compared(
             return Some(Comparison { left, right, distance: NEAR_DISTANCE as i32, function });
         }
         let ball = BallExpression::read(root, right);
+        // Of two balls, the centers are compared.
+        let left = match pg_sys::exprType(left) == pg_sys::exprType(right) {
+            true => BallExpression::read(root, left).center.unwrap_or(left),
+            false => left,
+        };
         Some(Comparison {
             left,
             // A column of balls: nothing is known about their centers.

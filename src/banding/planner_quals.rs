@@ -337,9 +337,10 @@ unsafe fn has_index(
     unsafe {
         let Some(rel) = rel.as_ref() else { return false };
         !(**(*root).simple_rte_array.add(rel.relid as usize)).inh
-            && PgList::<pg_sys::IndexOptInfo>::from_pg(rel.indexlist)
-                .iter_ptr()
-                .any(|index| is_banding(index) && pg_sys::match_index_to_operand(fingerprint, 0, index))
+            && PgList::<pg_sys::IndexOptInfo>::from_pg(rel.indexlist).iter_ptr().any(|index| {
+                let last = (*index).nkeycolumns - 1;
+                is_banding(index) && pg_sys::match_index_to_operand(fingerprint, last, index)
+            })
     }
 }
 

@@ -7,12 +7,13 @@
 
 use super::ball::{Ball, NEAR_DISTANCE};
 use super::pages::RelationPages;
+use super::scope::{EQUAL, combine, hash_of_key, is_of_balls, scope_columns};
 use super::{DISTANCE, NEAR, WITHIN, checked, open_index, pointer_of};
-use crate::pg::version;
+use crate::pg::{raise, version};
 use dedup_core::banding::{Hit, Index, NearestScan, NullScan, RangeScan, Result, Tid};
 use dedup_core::fingerprint::hamming;
 use dedup_core::interrupt;
-use pgrx::{PgMemoryContexts, pg_guard, pg_sys};
+use pgrx::{PgMemoryContexts, PgSqlErrorCode, pg_guard, pg_sys};
 use std::cmp::Ordering;
 
 /// Rows fetched first; later batches are larger.
@@ -35,6 +36,8 @@ struct Scan {
     /// No row farther than this from the query can meet the conditions.
     farthest: u32,
     hits: Vec<Hit>,
+    /// Whether rows may be given that do not meet the conditions: the index knows a scope's hash, and of a ball its center.
+    lossy: bool,
     /// Rows behind those: some that are as far as the last may be missing.
     incomplete: Vec<Hit>,
     next: usize,
@@ -148,6 +151,7 @@ pub(super) unsafe extern "C-unwind" fn ambeginscan(
             conditions: Vec::new(),
             farthest: u32::MAX,
             hits: Vec::new(),
+            lossy: scope_columns(index) > 0 || is_of_balls(index),
             incomplete: Vec::new(),
             next: 0,
             batch: FIRST_BATCH,
@@ -189,15 +193,30 @@ pub(super) unsafe extern "C-unwind" fn amrescan(
         state.search = Search::Nothing;
         // NULL meets `IS NULL` and no other condition.
         let (mut present, mut absent) = (false, false);
+        let relation = (*scan).indexRelation;
+        let (columns, balls) = (scope_columns(relation), is_of_balls(relation));
+        // Hashes of the values that the columns of the scope must have; `Some(None)` is NULL's.
+        let mut scope: Vec<Option<Option<u64>>> = vec![None; columns];
         for at in 0..(*scan).numberOfKeys as usize {
             let key = &*(*scan).keyData.add(at);
             let asks = |flag: u32| key.sk_flags & flag as i32 != 0;
+            if let Some(column) = scope.get_mut(key.sk_attno as usize - 1) {
+                match key.sk_strategy {
+                    _ if asks(pg_sys::SK_SEARCHNULL) => *column = Some(None),
+                    _ if asks(pg_sys::SK_SEARCHNOTNULL) => {}
+                    _ if asks(pg_sys::SK_ISNULL) => return,
+                    EQUAL => *column = Some(Some(hash_of_key(relation, key))),
+                    // The executor checks every row.
+                    _ => {}
+                }
+                continue;
+            }
             absent |= asks(pg_sys::SK_SEARCHNULL);
             present |= !asks(pg_sys::SK_SEARCHNULL);
             if asks(pg_sys::SK_SEARCHNULL) || asks(pg_sys::SK_SEARCHNOTNULL) {
                 continue;
             }
-            match condition(key) {
+            match condition(key, balls) {
                 Some(ball) => state.conditions.push(ball),
                 None => return,
             }
@@ -205,18 +224,28 @@ pub(super) unsafe extern "C-unwind" fn amrescan(
         if present && absent {
             return;
         }
-        let relation = (*scan).indexRelation;
         let index = open_index(relation, &RelationPages::for_scan(relation, (*scan).xs_snapshot));
+        // Unless all of its columns are given, all scopes are read.
+        let known = (columns > 0).then(|| scope.into_iter().collect::<Option<Vec<_>>>()).flatten();
+        let scope = known.map(|hashes| combine(hashes.into_iter()));
         // A distance from NULL is NULL for every row, and orders nothing.
         let orders = (0..(*scan).numberOfOrderBys as usize).map(|at| &*(*scan).orderByData.add(at));
-        let known = orders.filter(|key| key.sk_flags & pg_sys::SK_ISNULL as i32 == 0);
+        let known = orders.filter(|key| key.sk_flags & pg_sys::SK_ISNULL as i32 == 0).inspect(|key| {
+            if key.sk_attno as usize <= columns {
+                raise(
+                    PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
+                    "a banding index does not order by distance of its scope",
+                    "",
+                )
+            }
+        });
         let mut queries = known.map(|key| key.sk_argument.value() as u64);
         let query = queries.next();
         state.then_by.clear();
         state.then_by.extend(queries.filter(|other| Some(*other) != query));
-        state.nulls = (!present).then(|| NullScan::new(&index));
+        state.nulls = (!present).then(|| NullScan::new(&index).in_scope(scope));
         if !absent {
-            state.search = search(&index, query, &mut state.conditions, &mut state.farthest);
+            state.search = search(&index, scope, query, &mut state.conditions, &mut state.farthest);
         }
         version::count_index_scan(scan);
     }
@@ -224,21 +253,27 @@ pub(super) unsafe extern "C-unwind" fn amrescan(
 
 /// Chooses how to search: by distance from `query` if there is an order, else
 /// around the narrowest condition.
-fn search(index: &Index, query: Option<u64>, conditions: &mut Vec<Within>, farthest: &mut u32) -> Search {
+fn search(
+    index: &Index,
+    scope: Option<u32>,
+    query: Option<u64>,
+    conditions: &mut Vec<Within>,
+    farthest: &mut u32,
+) -> Search {
     if let Some(query) = query {
         // By the triangle inequality.
         *farthest =
             conditions.iter().map(|ball| hamming(query, ball.center) + ball.radius).min().unwrap_or(u32::MAX);
         conditions.retain(|ball| ball.center != query || ball.radius > *farthest);
         let bounded = (*farthest).min(64);
-        return Search::Nearest(Box::new(NearestScan::within(index, query, bounded)));
+        return Search::Nearest(Box::new(NearestScan::within(index, query, bounded).in_scope(scope)));
     }
     match (0..conditions.len()).min_by_key(|&at| conditions[at].radius) {
         Some(narrowest) => {
             let ball = conditions.swap_remove(narrowest);
-            Search::Range(RangeScan::new(index, ball.center, ball.radius))
+            Search::Range(RangeScan::new(index, ball.center, ball.radius).in_scope(scope))
         }
-        None => Search::Range(RangeScan::all(index)),
+        None => Search::Range(RangeScan::all(index).in_scope(scope)),
     }
 }
 
@@ -246,17 +281,26 @@ fn search(index: &Index, query: Option<u64>, conditions: &mut Vec<Within>, farth
 ///
 /// # Safety
 /// The key's argument has the type of its strategy's right operand.
-unsafe fn condition(key: &pg_sys::ScanKeyData) -> Option<Within> {
+unsafe fn condition(key: &pg_sys::ScanKeyData, balls: bool) -> Option<Within> {
     if key.sk_flags & pg_sys::SK_ISNULL as i32 != 0 {
         return None;
     }
     match key.sk_strategy {
-        // SAFETY: the right operand is a hamming_ball, passed by reference.
-        WITHIN => unsafe {
+        // SAFETY: the right operand is a hamming_ball, passed by reference. A ball =~ another if each has the other's center.
+        _ if balls || key.sk_strategy == WITHIN => unsafe {
             let ball = Ball::from_datum(key.sk_argument)?;
             Some(Within { center: ball.center, radius: ball.reach()? })
         },
         NEAR => Some(Within { center: key.sk_argument.value() as u64, radius: NEAR_DISTANCE }),
+        EQUAL => {
+            let value = key.sk_argument.value();
+            let center = match key.sk_subtype {
+                pg_sys::INT2OID => i64::from(value as i16),
+                pg_sys::INT4OID => i64::from(value as i32),
+                _ => value as i64,
+            };
+            Some(Within { center: center as u64, radius: 0 })
+        }
         _ => {
             debug_assert!(key.sk_strategy != DISTANCE, "an ordering operator is no condition");
             None
@@ -274,7 +318,7 @@ pub(super) unsafe extern "C-unwind" fn amgettuple(
     // index is open.
     unsafe {
         let state = &mut *(*scan).opaque.cast::<Scan>();
-        (*scan).xs_recheck = !is_mvcc((*scan).xs_snapshot);
+        (*scan).xs_recheck = state.lossy || !is_mvcc((*scan).xs_snapshot);
         (*scan).xs_recheckorderby = false;
         if state.next >= state.hits.len() {
             let relation = (*scan).indexRelation;
@@ -306,7 +350,7 @@ pub(super) unsafe extern "C-unwind" fn amgetbitmap(
         while checked(relation, state.fetch(&pages)) {
             pointers.clear();
             pointers.extend(state.hits[state.next..].iter().map(|hit| pointer_of(hit.tid)));
-            pg_sys::tbm_add_tuples(bitmap, pointers.as_mut_ptr(), pointers.len() as i32, false);
+            pg_sys::tbm_add_tuples(bitmap, pointers.as_mut_ptr(), pointers.len() as i32, state.lossy);
             rows += pointers.len() as i64;
             state.next = state.hits.len();
             interrupt::check();

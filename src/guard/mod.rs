@@ -5,6 +5,7 @@ mod key;
 mod lock_table;
 mod options;
 mod publish;
+mod scope;
 mod search;
 mod wait;
 
@@ -15,6 +16,7 @@ use key::{key_of, log_pair};
 use options::{Action, Options};
 use pgrx::prelude::*;
 use publish::publish;
+use scope::Scope;
 use search::{Conflict, Search, wait_for_publisher};
 
 /// Acts on a new or changed row that is a near-duplicate of an earlier one.
@@ -43,19 +45,22 @@ fn guard(call: &Call, options: &Options) -> pg_sys::Datum {
     let (new, old) = call.new_and_old_bigint(&options.column);
     let text = |row: &Row| options.verify.as_ref().and_then(|verify| verify.text(row));
     let new_text = text(&call.row());
+    let scope = Scope::of(call, &options.scope);
     if let Some(old_row) = call.old_row() {
         // An update that changes neither fingerprint nor compared text needs no search, unless this
         // transaction has stored the old row itself and its own search is still to come. A row that
         // moves to another partition is checked again there; if it were skipped only there, it
         // would be deleted here and lost.
-        let same = old == new && text(&old_row) == new_text;
+        let same_scope = || scope.as_ref().is_none_or(|scope| scope.holds(&old_row));
+        let same = old == new && text(&old_row) == new_text && same_scope();
         let lost_if_skipped = || matches!(options.action, Action::Skip) && call.leaves_partition();
         if same && !call.old_is_own() && !lost_if_skipped() {
             return call.keep();
         }
     }
-    let found = new.and_then(|fingerprint| {
+    let found = new.zip(scope.as_ref()).and_then(|(fingerprint, scope)| {
         let search = Search {
+            scope,
             call,
             column: &options.column,
             fingerprint,
@@ -94,7 +99,9 @@ fn find(search: &Search) -> Option<Conflict> {
     if !search.call.event.is_before() {
         return if search.is_still_there() { search.find() } else { None };
     }
-    for other in publish(search.whole_table(), search.column, search.fingerprint, search.distance) {
+    // Within a scope, distances stay what they are.
+    let published = search.fingerprint ^ search.scope.bits();
+    for other in publish(search.whole_table(), search.column, published, search.distance) {
         if !wait_for_publisher(other) {
             undecided(search.call)
         }

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 /// The hint of errors in the arguments.
 const USAGE: &str = "near_dup_guard('fingerprint column', 'distance=3', 'action=reject'): distance is 0 to 64; action \
-                     is reject, skip, flag or log; flag=column, log=table; text=column, similarity=0.5, \
+                     is reject, skip, flag or log; flag=column, log=table; scope=column,column; text=column, similarity=0.5, \
                      measure=jaccard (or containment, cosine), n=2; index=none. Without the column, the rest is as the \
                      settings of the table have it (dedup_setup).";
 
@@ -23,6 +23,8 @@ pub(super) struct Options {
     pub(super) column: String,
     /// Rows within this distance are near-duplicates.
     pub(super) distance: u32,
+    /// The columns that near-duplicates have in common.
+    pub(super) scope: Vec<String>,
     /// The action to take.
     pub(super) action: Action,
     /// A condition on their texts.
@@ -104,13 +106,26 @@ impl Options {
         let (mut options, arguments) = match arguments.split_first() {
             Some((column, rest)) if !column.contains('=') => {
                 let (column, distance) = (column.clone(), crate::banding::NEAR_DISTANCE);
-                (Options { column, distance, action, verify: None, without_index: false }, rest)
+                (
+                    Options {
+                        column,
+                        distance,
+                        action,
+                        verify: None,
+                        scope: Vec::new(),
+                        without_index: false,
+                    },
+                    rest,
+                )
             }
             _ => {
                 let settings = settings();
                 let (column, distance) = (settings.fp().to_owned(), settings.distance());
                 let verify = Verify::of(&settings);
-                (Options { column, distance, action, verify, without_index: false }, arguments)
+                (
+                    Options { column, distance, action, verify, scope: Vec::new(), without_index: false },
+                    arguments,
+                )
             }
         };
         let (mut action, mut flag, mut log) = (None, None, None);
@@ -144,6 +159,13 @@ impl Options {
                     Ok(characters @ 1..=64) => n = Some(characters),
                     _ => bad(),
                 },
+                "scope" => {
+                    options.scope = value.split(',').map(|column| column.trim().to_owned()).collect();
+                    let named = &options.scope;
+                    if (0..named.len()).any(|at| named[at].is_empty() || named[..at].contains(&named[at])) {
+                        bad()
+                    }
+                }
                 "index" if ["none", "required"].contains(&value) => options.without_index = value == "none",
                 "action" | "flag" | "log" | "text" | "index" => bad(),
                 _ => wrong(format!("near_dup_guard has no option \"{key}\"")),

@@ -39,8 +39,9 @@
 //! search had been made at that moment.
 
 use super::key::Key;
+use super::scope::Scope;
 use super::wait;
-use crate::banding::{Ball, DISTANCE, WITHIN, is_banding_relation};
+use crate::banding::{Ball, DISTANCE, WITHIN, is_banding_relation, is_of_balls, scope_columns};
 use crate::pg::trigger::{Call, Event};
 use crate::pg::{Row, raise, version};
 use dedup_core::fingerprint::hamming;
@@ -57,6 +58,8 @@ pub(super) struct Search<'a> {
     pub(super) column: &'a str,
     /// The fingerprint of the new row.
     pub(super) fingerprint: u64,
+    /// Only rows of this scope are.
+    pub(super) scope: &'a Scope,
     /// Rows within this distance are near.
     pub(super) distance: u32,
     /// Whether to find the nearest row instead of any.
@@ -185,16 +188,21 @@ impl Search<'_> {
             let number = columns.iter().position(|it| !it.attisdropped && it.name() == self.column);
             let usable = |oid: &pg_sys::Oid| {
                 let index = pg_sys::index_open(*oid, pg_sys::AccessShareLock as i32);
-                let form = &*(*index).rd_index;
+                let (form, last) = (&*(*index).rd_index, scope_columns(index));
                 let usable = is_banding_relation(index)
+                    && !is_of_balls(index)
                     && form.indisvalid
                     && form.indisready
-                    && number.is_some_and(|at| form.indkey.values.as_slice(1)[0] as usize == at + 1)
+                    && number
+                        .is_some_and(|at| form.indkey.values.as_slice(last + 1)[last] as usize == at + 1)
+                    && (last == 0 || self.scope.keys(index, &columns).is_some())
                     && pg_sys::RelationGetIndexPredicate(index).is_null();
                 pg_sys::index_close(index, pg_sys::AccessShareLock as i32);
-                usable
+                usable.then_some((last, *oid))
             };
-            let found = indexes.iter_oid().find(usable);
+            // Rather one of the scope than one of all rows.
+            let found =
+                indexes.iter_oid().filter_map(|oid| usable(&oid)).max_by_key(|it| it.0).map(|(_, oid)| oid);
             if found.is_none() && !self.without_index {
                 let name = pgrx::PgRelation::from_pg(relation).name().to_owned();
                 let quoted = pgrx::spi::quote_identifier(name.as_str());
@@ -208,7 +216,12 @@ impl Search<'_> {
                     format!(
                         "CREATE INDEX ON {quoted} USING banding ({}); a partial index does not serve. With \
                          'index=none' the guard reads the whole table for every row.",
-                        pgrx::spi::quote_identifier(self.column)
+                        self.scope
+                            .columns()
+                            .chain([self.column])
+                            .map(pgrx::spi::quote_identifier)
+                            .collect::<Vec<_>>()
+                            .join(", ")
                     ),
                 )
             }
@@ -237,22 +250,28 @@ impl Search<'_> {
                 Some(index) => {
                     let index = pg_sys::index_open(index, pg_sys::AccessShareLock as i32);
                     let orders = i32::from(self.nearest);
-                    let scan = version::index_beginscan(relation, index, every_version, orders);
                     let ball = Ball::new(self.fingerprint, self.distance as i32).into_datum();
-                    let mut within = pg_sys::ScanKeyData {
-                        sk_attno: 1,
+                    let mut keys = match scope_columns(index) {
+                        0 => Vec::new(),
+                        _ => self.scope.keys(index, &columns).unwrap_or_default(),
+                    };
+                    let column = scope_columns(index) as i16 + 1;
+                    keys.push(pg_sys::ScanKeyData {
+                        sk_attno: column,
                         sk_strategy: WITHIN,
                         sk_argument: ball.unwrap_or(pg_sys::Datum::from(0usize)),
                         ..Default::default()
-                    };
+                    });
                     let mut order = pg_sys::ScanKeyData {
                         sk_flags: pg_sys::SK_ORDER_BY as i32,
-                        sk_attno: 1,
+                        sk_attno: column,
                         sk_strategy: DISTANCE,
                         sk_argument: pg_sys::Datum::from(self.fingerprint as i64),
                         ..Default::default()
                     };
-                    pg_sys::index_rescan(scan, &mut within, 1, &mut order, orders);
+                    let scan =
+                        version::index_beginscan(relation, index, every_version, keys.len() as i32, orders);
+                    pg_sys::index_rescan(scan, keys.as_mut_ptr(), keys.len() as i32, &mut order, orders);
                     while best.is_none() && pg_sys::index_getnext_slot(scan, forward, slot) {
                         best = self.candidate(relation, &columns, slot, start);
                     }
@@ -297,6 +316,9 @@ impl Search<'_> {
             let (tid, mut owned) = ((*slot).tts_tid, false);
             let tuple = pg_sys::ExecFetchSlotHeapTuple(slot, false, &mut owned);
             let row = Row::new(tuple, columns);
+            if !self.scope.holds(&row) {
+                return None;
+            }
             let fingerprint = row.bigint(self.column)? as u64;
             let distance = hamming(fingerprint, self.fingerprint);
             if distance > self.distance {

@@ -208,15 +208,35 @@ impl Call {
         }
     }
 
-    /// The number of the column `name`, which must be of type bigint.
-    fn bigint_column(&self, name: &str) -> NonZeroUsize {
-        let Some((number, typoid)) = self.row().column(name) else {
+    /// The value of a column of the new row, NULL as `None`, with its type and collation. Before a row is stored, its
+    /// generated column is computed here.
+    pub(crate) fn new_value(&self, name: &str) -> (Option<pg_sys::Datum>, pg_sys::Oid, pg_sys::Oid) {
+        let (number, typoid) = self.known_column(name);
+        // SAFETY: the tuple is of the table whose columns these are.
+        let value = unsafe {
+            match self.is_generated(number) && self.event.is_before() {
+                true => self.generate(number),
+                false => heap_getattr_raw(self.new_tuple(), number, self.columns.as_ptr()),
+            }
+        };
+        let collation = self.columns.get(number.get() - 1).map_or(pg_sys::InvalidOid, |it| it.attcollation);
+        (value, typoid, collation)
+    }
+
+    /// The number and the type of the column `name`.
+    fn known_column(&self, name: &str) -> (NonZeroUsize, pg_sys::Oid) {
+        self.row().column(name).unwrap_or_else(|| {
             raise(
                 PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
                 format!("table \"{}\" has no column \"{name}\"", self.table_name()),
                 format!("Its columns are: {}.", self.row().names()),
             )
-        };
+        })
+    }
+
+    /// The number of the column `name`, which must be of type bigint.
+    fn bigint_column(&self, name: &str) -> NonZeroUsize {
+        let (number, typoid) = self.known_column(name);
         // SAFETY: a look-up in the system catalogs.
         if unsafe { pg_sys::getBaseType(typoid) } != pg_sys::INT8OID {
             raise(

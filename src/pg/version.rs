@@ -23,7 +23,7 @@ pub(crate) fn disable(path: &mut pg_sys::Path) {
     }
 }
 
-/// `index_beginscan` for one key.
+/// `index_beginscan`.
 ///
 /// # Safety
 /// The relations are open, the snapshot outlives the scan.
@@ -31,14 +31,15 @@ pub(crate) unsafe fn index_beginscan(
     relation: pg_sys::Relation,
     index: pg_sys::Relation,
     snapshot: pg_sys::Snapshot,
+    keys: i32,
     orders: i32,
 ) -> pg_sys::IndexScanDesc {
     // SAFETY: the caller's promise.
     unsafe {
         #[cfg(not(feature = "pg18"))]
-        return pg_sys::index_beginscan(relation, index, snapshot, 1, orders);
+        return pg_sys::index_beginscan(relation, index, snapshot, keys, orders);
         #[cfg(feature = "pg18")]
-        pg_sys::index_beginscan(relation, index, snapshot, std::ptr::null_mut(), 1, orders)
+        pg_sys::index_beginscan(relation, index, snapshot, std::ptr::null_mut(), keys, orders)
     }
 }
 

@@ -63,7 +63,7 @@ sub forget
 	return sub {
 		my ($pages) = @_;
 		my $page = find_page($pages, LEAF, $tree, 1);
-		my $width = unpack('C', substr($page->{bytes}, BODY + 59, 1));
+		my $width = unpack('C', substr($page->{bytes}, BODY + 55, 1));
 		my $used = $page->{used} - $width;
 		put($pages, $page->{block}, 12, pack('v', BODY + $used));
 		put($pages, $page->{block}, BODY + 6, pack('v v', $used, $page->{count} - 1));
@@ -95,16 +95,15 @@ my @damages = (
 	[ 'leaf: used too small', field(LEAF, 0, 2, 6, 'v', 70), qr/layout/, 1 ],
 	[ 'leaf: count', field(LEAF, 0, 2, 8, 'v', sub { $_[0]{count} + 1 }), qr/layout/, 1 ],
 	[ 'leaf: low key', field(LEAF, 0, 2, 16, 'Q<', 1), qr/the key range is not the one its parent states/, 1 ],
-	[ 'leaf: high key below the low one', field(LEAF, 0, 2, 32, 'Q<', 1), qr/high key/, 1 ],
-	[ 'leaf: high key', field(LEAF, 0, 2, 38, 'C', 0x7f), qr/the key range is not the one its parent states/, 0 ],
-	[ 'leaf: base', field(LEAF, 0, 2, 48, 'Q<', 77), qr/layout/, 1 ],
-	[ 'leaf: width 0', field(LEAF, 0, 2, 59, 'C', 0), qr/layout/, 1 ],
-	[ 'leaf: width 15', field(LEAF, 0, 2, 59, 'C', 15), qr/layout/, 1 ],
-	[ 'leaf: keys of 65 bits', field(LEAF, 0, 2, 56, 'C', 65), qr/layout/, 1 ],
-	[ 'leaf: narrower keys', field(LEAF, 0, 2, 56, 'C', 3), qr/narrower/, 0 ],
+	[ 'leaf: high key below the low one', field(LEAF, 0, 2, 34, 'Q<', 1), qr/high key/, 1 ],
+	[ 'leaf: high key', field(LEAF, 0, 2, 40, 'C', 0x7f), qr/the key range is not the one its parent states/, 0 ],
+	[ 'leaf: width 0', field(LEAF, 0, 2, 55, 'C', 0), qr/layout/, 1 ],
+	[ 'leaf: width 15', field(LEAF, 0, 2, 55, 'C', 15), qr/layout/, 1 ],
+	[ 'leaf: keys of 65 bits', field(LEAF, 0, 2, 52, 'C', 65), qr/layout/, 1 ],
+	[ 'leaf: narrower keys', field(LEAF, 0, 2, 52, 'C', sub { unpack('C', substr($_[0]{bytes}, BODY + 52, 1)) - 1 }), qr/narrower/, 0 ],
 	[ 'leaf: an entry of no row', sub {
 			my $page = find_page($_[0], LEAF, 0, 2);
-			my $width = unpack('C', substr($page->{bytes}, BODY + 59, 1));
+			my $width = unpack('C', substr($page->{bytes}, BODY + 55, 1));
 			return put($_[0], $page->{block}, ENTRIES, "\0" x $width);
 		}, qr/no row can be/, 1 ],
 	[ 'leaf: link to the right', field(LEAF, 0, 2, 12, 'V', 3), qr/does not link here/, 0, -1 ],

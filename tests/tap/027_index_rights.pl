@@ -103,7 +103,7 @@ is($out, '0', 'which shows no hidden row');
 is($out, '80|t', 'conditions declared not to leak fail on no value');
 is(scalar_of($node, "SELECT string_agg(oid::regprocedure::text, ' ' ORDER BY oid::regprocedure::text COLLATE \"C\") FROM pg_proc p
 	WHERE proleakproof AND EXISTS (SELECT FROM pg_depend d WHERE d.objid = p.oid AND d.classid = 'pg_proc'::regclass AND d.deptype = 'e')"),
-	'hamming(bigint,bigint) hamming_ball(bigint,integer) hamming_in_ball(bigint,hamming_ball) hamming_within_3(bigint,bigint) near_dup(bigint,bigint,integer)',
+	'hamming(bigint,bigint) hamming_ball(bigint,integer) hamming_balls_near(hamming_ball,hamming_ball) hamming_in_ball(bigint,hamming_ball) hamming_within_3(bigint,bigint) near_dup(bigint,bigint,integer)',
 	'no other function is declared so');
 
 log_is_clean($node, 'rights');

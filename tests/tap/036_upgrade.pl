@@ -131,7 +131,7 @@ my %addition = (
 	'a comment' => q{COMMENT ON FUNCTION hamming(bigint, bigint) IS 'another';},
 	'a change of volatility' => q{ALTER FUNCTION near_dup_bands(bigint) STABLE;},
 	'an operator' => q{CREATE OPERATOR <~~> (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = hamming);},
-	'an operator of the class' => q{ALTER OPERATOR FAMILY bigint_hamming_ops USING banding ADD OPERATOR 2 = (bigint, integer);},
+	'an operator of the class' => q{ALTER OPERATOR FAMILY bigint_hamming_ops USING banding ADD OPERATOR 2 <> (bigint, integer);},
 	'a privilege' => q{REVOKE EXECUTE ON FUNCTION banding_check(regclass, boolean) FROM PUBLIC;},
 	'a cast' => q{CREATE CAST (hamming_ball AS text) WITH INOUT;},
 	'a column' => q{ALTER TABLE _dedup_corpus ADD added integer;},

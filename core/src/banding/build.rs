@@ -7,7 +7,7 @@
 
 use super::error::Result;
 use super::hot::{directory_image, hot_images};
-use super::key::{BLOCKS, Position, TREES, Tid, Tree, rotate_low};
+use super::key::{BLOCKS, Position, Row, Tid, Tree, Unscoped, rotate_low};
 use super::meta::{Index, METAPAGE, Options};
 use super::pack::{Output, PageSink, TreeWriter};
 use super::promote::{BucketCounter, is_worth_promoting};
@@ -32,27 +32,55 @@ pub struct Built {
     pub runs: usize,
 }
 
-/// Collects rows and then writes an index.
-pub struct Builder<'s, S: Spill> {
+/// Collects rows and then writes an index: without scopes, or of [`Position`]s, which have one. An index with scopes
+/// has no second levels.
+pub struct Builder<'s, S: Spill, R: Row = Unscoped> {
     options: Options,
     body_len: usize,
     memory: usize,
     limit: usize,
     /// Their keys are turned from tree to tree, see [`turn`].
-    records: Vec<Position>,
+    records: Vec<R>,
     runs: Runs<&'s mut S>,
     by_tree: [Vec<Run>; BLOCKS],
     rows: u64,
-    nulls: RunBuilder<Position>,
+    nulls: RunBuilder<R>,
 }
 
 impl<'s, S: Spill> Builder<'s, S> {
+    /// As [`with_rows`](Self::with_rows), of an index without scopes.
+    ///
+    /// # Errors
+    /// Options or page size out of range.
+    pub fn new(options: Options, body_len: usize, memory: usize, spill: &'s mut S) -> Result<Self> {
+        Self::with_rows(options, body_len, memory, spill)
+    }
+
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// Writing to the spill fails.
+    #[inline]
+    pub fn add(&mut self, fingerprint: u64, tid: Tid) -> Result<()> {
+        self.add_to(0, fingerprint, tid)
+    }
+
+    /// Adds a row without a fingerprint.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn add_null(&mut self, tid: Tid) -> Result<()> {
+        self.add_null_to(0, tid)
+    }
+}
+
+impl<'s, S: Spill, R: Row> Builder<'s, S, R> {
     /// A build of pages with bodies of `body_len` bytes that collects rows in up to `memory` bytes (64 kB
     /// at least). In addition a build takes a few pages, and about twenty bytes per leaf of one tree.
     ///
     /// # Errors
     /// Options or page size out of range.
-    pub fn new(options: Options, body_len: usize, memory: usize, spill: &'s mut S) -> Result<Self> {
+    pub fn with_rows(options: Options, body_len: usize, memory: usize, spill: &'s mut S) -> Result<Self> {
         options.validate()?;
         if !(MIN_BODY..=MAX_BODY).contains(&body_len) {
             let what = format!("pages of {body_len} bytes cannot hold an index");
@@ -63,7 +91,7 @@ impl<'s, S: Spill> Builder<'s, S> {
             options,
             body_len,
             memory,
-            limit: (memory - memory / 8) / size_of::<Position>(),
+            limit: (memory - memory / 8) / size_of::<R>(),
             records: Vec::new(),
             runs: Runs::new(spill),
             by_tree: Default::default(),
@@ -72,26 +100,26 @@ impl<'s, S: Spill> Builder<'s, S> {
         })
     }
 
-    /// Adds a row.
+    /// Adds a row to a scope.
     ///
     /// # Errors
     /// Writing to the spill fails.
     #[inline]
-    pub fn add(&mut self, fingerprint: u64, tid: Tid) -> Result<()> {
+    pub fn add_to(&mut self, scope: u32, fingerprint: u64, tid: Tid) -> Result<()> {
         if is_full(&mut self.records, &mut self.limit)? {
             self.dump()?;
         }
         self.rows += 1;
-        self.records.push(Position { key: fingerprint, tid });
+        self.records.push(R::at(Position { scope, key: fingerprint, tid }));
         Ok(())
     }
 
-    /// Adds a row without a fingerprint.
+    /// Adds a row without a fingerprint to a scope.
     ///
     /// # Errors
-    /// As [`add`](Self::add).
-    pub fn add_null(&mut self, tid: Tid) -> Result<()> {
-        Ok(self.nulls.add(&mut self.runs, Position { key: 0, tid })?)
+    /// As [`add_to`](Self::add_to).
+    pub fn add_null_to(&mut self, scope: u32, tid: Tid) -> Result<()> {
+        Ok(self.nulls.add(&mut self.runs, R::at(Position { scope, key: 0, tid }))?)
     }
 
     /// Rows with a fingerprint added so far.
@@ -122,7 +150,7 @@ impl<'s, S: Spill> Builder<'s, S> {
         }
         let runs = self.by_tree[0].len();
         let mut out = Output::new(sink, self.body_len, self.rows * BLOCKS as u64);
-        let mut index = Index { options: self.options, roots: [0; TREES], hot: [0; BLOCKS], nulls: 0 };
+        let mut index = Index::none(self.options, R::SCOPED);
         for i in 0..BLOCKS {
             if spilled {
                 self.merge_block(&mut out, &mut index, i)?;
@@ -132,9 +160,9 @@ impl<'s, S: Spill> Builder<'s, S> {
         }
         let mut writer = self.writer(Tree::NULLS);
         let mut nulls = 0;
-        self.nulls.finish(&mut self.runs, self.memory / 8, |entry| {
+        self.nulls.finish(&mut self.runs, self.memory / 8, |entry: R| {
             nulls += 1;
-            writer.push(&mut out, entry)
+            writer.push(&mut out, entry.position())
         })?;
         index.nulls = writer.finish(&mut out)?;
         let image = index.image(self.body_len);
@@ -143,11 +171,14 @@ impl<'s, S: Spill> Builder<'s, S> {
     }
 
     fn writer(&self, tree: Tree) -> TreeWriter {
-        TreeWriter::new(tree, self.options.fillfactor, self.body_len)
+        TreeWriter::new(tree, R::SCOPED, self.options.fillfactor, self.body_len)
     }
 
     /// The buckets of a counted block that get a second level, in order.
     fn hot_buckets(&self, counter: BucketCounter) -> Vec<u16> {
+        if R::SCOPED {
+            return Vec::new();
+        }
         let (average, large) = counter.finish();
         large
             .iter()
@@ -167,9 +198,9 @@ impl<'s, S: Spill> Builder<'s, S> {
         sort(&mut self.records);
         let mut writer = self.writer(Tree::main(i));
         let mut counter = BucketCounter::new(self.body_len);
-        for entry in &self.records {
+        for entry in self.records.iter().map(|row| row.position()) {
             counter.add(entry.key);
-            writer.push(out, *entry)?;
+            writer.push(out, entry)?;
         }
         index.roots[Tree::main(i).number()] = writer.finish(out)?;
         let hot = self.hot_buckets(counter);
@@ -181,14 +212,14 @@ impl<'s, S: Spill> Builder<'s, S> {
             let mut writer = self.writer(Tree::new(i, j));
             for bucket in &hot {
                 let entries = bucket_of(&mut self.records, *bucket);
-                entries.iter_mut().for_each(|e| e.key = rotate_low(e.key, 12));
+                entries.iter_mut().for_each(|e| e.turn(|key| rotate_low(key, 12)));
                 sort(entries);
-                entries.iter().try_for_each(|e| writer.push(out, *e))?;
+                entries.iter().try_for_each(|e| writer.push(out, e.position()))?;
             }
             index.roots[Tree::new(i, j).number()] = writer.finish(out)?;
         }
         for bucket in &hot {
-            bucket_of(&mut self.records, *bucket).iter_mut().for_each(|e| e.key = rotate_low(e.key, 12));
+            bucket_of(&mut self.records, *bucket).iter_mut().for_each(|e| e.turn(|key| rotate_low(key, 12)));
         }
         write_states(out, index, i, &hot)
     }
@@ -201,10 +232,11 @@ impl<'s, S: Spill> Builder<'s, S> {
         i: usize,
     ) -> Result<()> {
         let runs = std::mem::take(&mut self.by_tree[i]);
-        let runs = self.runs.reduce::<Position>(runs, self.memory)?;
+        let runs = self.runs.reduce::<R>(runs, self.memory)?;
         let mut writer = self.writer(Tree::main(i));
         let mut counter = BucketCounter::new(self.body_len);
-        self.runs.for_each(&runs, self.memory, |_, entry: Position| {
+        self.runs.for_each(&runs, self.memory, |_, row: R| {
+            let entry = row.position();
             counter.add(entry.key);
             writer.push(out, entry)
         })?;
@@ -218,15 +250,15 @@ impl<'s, S: Spill> Builder<'s, S> {
         for j in 1..4 {
             let tree = Tree::new(i, j);
             let mut sorter = RunBuilder::new(half);
-            self.runs.for_each(&runs, half, |runs, entry: Position| -> Result<()> {
-                if hot.binary_search(&entry.bucket()).is_ok() {
-                    let key = rotate_low(entry.key, 12 * j as u32);
-                    sorter.add(runs, Position { key, tid: entry.tid })?;
+            self.runs.for_each(&runs, half, |runs, mut row: R| -> Result<()> {
+                if hot.binary_search(&row.position().bucket()).is_ok() {
+                    row.turn(|key| rotate_low(key, 12 * j as u32));
+                    sorter.add(runs, row)?;
                 }
                 Ok(())
             })?;
             let mut writer = self.writer(tree);
-            sorter.finish(&mut self.runs, half, |entry| writer.push(out, entry))?;
+            sorter.finish(&mut self.runs, half, |row: R| writer.push(out, row.position()))?;
             index.roots[tree.number()] = writer.finish(out)?;
         }
         write_states(out, index, i, &hot)
@@ -234,16 +266,16 @@ impl<'s, S: Spill> Builder<'s, S> {
 }
 
 /// Turns fingerprints (for i = 0) or the keys of tree i - 1 into the keys of tree i.
-fn turn(records: &mut [Position], i: usize) {
+fn turn<R: Row>(records: &mut [R], i: usize) {
     if i > 0 {
-        records.iter_mut().for_each(|r| r.key = r.key.rotate_left(16));
+        records.iter_mut().for_each(|r| r.turn(|key| key.rotate_left(16)));
     }
 }
 
 /// The entries of a bucket in an array whose buckets are in order.
-fn bucket_of(records: &mut [Position], bucket: u16) -> &mut [Position] {
-    let from = records.partition_point(|e| e.bucket() < bucket);
-    let to = records.partition_point(|e| e.bucket() <= bucket);
+fn bucket_of<R: Row>(records: &mut [R], bucket: u16) -> &mut [R] {
+    let from = records.partition_point(|e| e.position().bucket() < bucket);
+    let to = records.partition_point(|e| e.position().bucket() <= bucket);
     &mut records[from..to]
 }
 
@@ -270,7 +302,7 @@ mod tests {
     #[test]
     fn banding_turning_records_gives_each_trees_keys() {
         let fp = 0x0123_4567_89ab_cdef;
-        let mut records = [Position::start(fp)];
+        let mut records = [Position::start(7, fp)];
         for i in 0..4 {
             turn(&mut records, i);
             assert_eq!(records[0].key, Tree::main(i).key(fp));

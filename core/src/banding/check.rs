@@ -268,9 +268,9 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
             outside += u32::from(!header.covers(entry));
             no_row += u32::from(!entry.tid.can_be_a_row());
             let fingerprint = tree.fingerprint(entry.key);
-            self.all[t].add(fingerprint, entry.tid);
+            self.all[t].add(entry.scope, fingerprint, entry.tid);
             match states[usize::from(entry.bucket())] {
-                BucketState::Hot => self.hot[t].add(fingerprint, entry.tid),
+                BucketState::Hot => self.hot[t].add(0, fingerprint, entry.tid),
                 BucketState::Filling => {}
                 BucketState::Cold => cold += u32::from(tree.sub_block() > 0),
             }

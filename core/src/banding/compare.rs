@@ -17,7 +17,8 @@ pub(super) struct Digest {
 }
 
 impl Digest {
-    pub(super) fn add(&mut self, fingerprint: u64, tid: Tid) {
+    pub(super) fn add(&mut self, scope: u32, fingerprint: u64, tid: Tid) {
+        let fingerprint = fingerprint ^ u64::from(scope).wrapping_mul(0xd6e8_feb8_6659_fd93);
         // Sums of well-mixed values: equal sets give equal sums, others collide with probability 2^-128.
         let mix = |seed: u64| {
             let mut z = fingerprint ^ tid.bits().wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(seed);
@@ -64,11 +65,18 @@ impl Index {
     ///
     /// # Errors
     /// Damaged pages, or what the storage fails with.
-    pub fn contains<P: Pages>(&self, pages: &P, tree: Tree, fingerprint: u64, tid: Tid) -> Result<bool> {
+    pub fn contains<P: Pages>(
+        &self,
+        pages: &P,
+        tree: Tree,
+        scope: u32,
+        fingerprint: u64,
+        tid: Tid,
+    ) -> Result<bool> {
         let Some(root) = self.root(tree) else {
             return Ok(false);
         };
-        let at = Position { key: tree.key(fingerprint), tid };
+        let at = Position { scope, key: tree.key(fingerprint), tid };
         let mut cursor = Cursor::new(pages, tree, root, Ranges::All);
         Ok(cursor.seek(at)?.leaf()?.contains(at))
     }
@@ -81,18 +89,19 @@ impl Index {
     pub fn missing_from<P: Pages>(
         &self,
         pages: &P,
+        scope: u32,
         fingerprint: Option<u64>,
         tid: Tid,
     ) -> Result<Option<Tree>> {
         let Some(fingerprint) = fingerprint else {
-            let missing = !self.contains(pages, Tree::NULLS, 0, tid)?;
+            let missing = !self.contains(pages, Tree::NULLS, scope, 0, tid)?;
             return Ok(missing.then_some(Tree::NULLS));
         };
         for i in 0..BLOCKS {
             let bucket = (Tree::main(i).key(fingerprint) >> 48) as u16;
             let hot = super::hot::state(pages, self, i, bucket)? == super::hot::BucketState::Hot;
             for tree in (0..if hot { 4 } else { 1 }).map(|j| Tree::new(i, j)) {
-                if !self.contains(pages, tree, fingerprint, tid)? {
+                if !self.contains(pages, tree, scope, fingerprint, tid)? {
                     return Ok(Some(tree));
                 }
             }

@@ -36,7 +36,7 @@ pub(crate) struct Cursor<'p, P: Pages> {
     parent: Option<Locked<Vec<u8>>>,
     /// Pages locked so far.
     pub reads: u64,
-    /// An estimate of the tree's leaves, since the first descent.
+    /// An estimate of the leaves of the tree, or of the scope's part of it, since the first descent.
     pub leaves: Option<f64>,
 }
 
@@ -75,7 +75,8 @@ impl<'p, P: Pages> Cursor<'p, P> {
     /// leaf of an earlier call may be held.
     pub(crate) fn seek(&mut self, target: Position) -> Result<LeafPage<'p, P>> {
         self.pages.delay_point();
-        let mut trace = Trace::new();
+        let within = self.leaves.is_none().then(|| self.ranges.within()).flatten();
+        let mut trace = Trace { within, ..Trace::new() };
         let leaf = self.leaf(target, &mut trace);
         self.reads += trace.reads;
         leaf
@@ -89,7 +90,7 @@ impl<'p, P: Pages> Cursor<'p, P> {
                 self.leaves.get_or_insert(1.0);
                 return Ok(page);
             }
-            self.leaves.get_or_insert(trace.fanout * page.header.count as f64);
+            self.leaves.get_or_insert(trace.fanout * page.children(trace.within));
             copy.clear();
             copy.extend_from_slice(&page.body[..page.header.used]);
             self.parent = Some(Locked { block: page.block, header: page.header, body: copy });

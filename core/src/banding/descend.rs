@@ -33,6 +33,15 @@ impl<B: Deref<Target = [u8]>> Locked<B> {
             false => Ok(child),
         }
     }
+
+    /// How many children it has within a part of the tree, or in all.
+    pub(crate) fn children(&self, within: Option<(Position, Position)>) -> f64 {
+        let child = |of| find_child(&self.body, self.header.count, of);
+        match within {
+            Some((first, last)) => (1 + child(last).saturating_sub(child(first))) as f64,
+            None => self.header.count as f64,
+        }
+    }
 }
 
 /// What a descent cost.
@@ -42,11 +51,13 @@ pub(crate) struct Trace {
     pub reads: u64,
     /// Separators on the inner pages that were read, multiplied: an estimate of the pages below the last one.
     pub fanout: f64,
+    /// Count only those of a part of the tree: from its first position to its last.
+    pub within: Option<(Position, Position)>,
 }
 
 impl Trace {
     pub(crate) fn new() -> Self {
-        Trace { reads: 0, fanout: 1.0 }
+        Trace { reads: 0, fanout: 1.0, within: None }
     }
 }
 
@@ -66,7 +77,7 @@ pub(crate) fn descend<'p, P: Pages>(
         return corrupt(root, "the root does not cover all keys");
     }
     while page.header.level > level {
-        trace.fanout *= page.header.count as f64;
+        trace.fanout *= page.children(trace.within);
         let (child, below) = (page.child(target)?, page.header.level - 1);
         drop(page);
         page = read_covering(pages, tree, child, below, target, trace)?;

@@ -20,8 +20,8 @@ use super::key::{BLOCKS, Position, Tid, Tree};
 use super::leaf::{Leaf, Plan, leaf_image, plan_insert};
 use super::meta::Index;
 use super::page::{
-    HEADER, Header, Kind, MAX_LEVEL, RIGHT_LINK, SEPARATOR, Separator, USED_AND_COUNT, find_child,
-    inner_image, put, separator, used_and_count,
+    HEADER, Header, Kind, MAX_LEVEL, RIGHT_LINK, Separator, USED_AND_COUNT, find_child, inner_image, put,
+    separator, used_and_count,
 };
 use super::storage::{Change, Edit, MAX_EDITS, Pages, WritePage};
 
@@ -34,17 +34,21 @@ impl Index {
     ///
     /// # Errors
     /// As [`insert`](Self::insert).
-    pub fn insert_null<P: Pages>(&self, pages: &P, tid: Tid) -> Result<()> {
-        insert_into(pages, self, &[Tree::NULLS], 0, tid, false)
+    pub fn insert_null<P: Pages>(&self, pages: &P, scope: u32, tid: Tid) -> Result<()> {
+        insert_into(pages, self, &[Tree::NULLS], (scope, 0), tid, false)
     }
 
-    /// Adds a row. Every search that begins after this returns finds it.
+    /// Adds a row to a scope, 0 in an index without scopes. Every search that begins after this returns finds it.
     ///
     /// # Errors
     /// Damaged pages, or what the storage fails with. The row is then in some of the trees; a
     /// `bulk_delete` that names its tid removes what is there.
-    pub fn insert<P: Pages>(&self, pages: &P, fingerprint: u64, tid: Tid) -> Result<()> {
-        insert_into(pages, self, &std::array::from_fn::<_, BLOCKS, _>(Tree::main), fingerprint, tid, false)?;
+    pub fn insert<P: Pages>(&self, pages: &P, scope: u32, fingerprint: u64, tid: Tid) -> Result<()> {
+        let (main, row) = (std::array::from_fn::<_, BLOCKS, _>(Tree::main), (scope, fingerprint));
+        insert_into(pages, self, &main, row, tid, false)?;
+        if self.scoped {
+            return Ok(());
+        }
         // After the main trees, and from the metapage as it is now: see `hot` for why.
         let index = Index::open(pages)?;
         let mut second_levels = Vec::new();
@@ -55,7 +59,7 @@ impl Index {
             }
         }
         for trees in second_levels.chunks(MAX_EDITS) {
-            insert_into(pages, &index, trees, fingerprint, tid, true)?;
+            insert_into(pages, &index, trees, row, tid, true)?;
         }
         Ok(())
     }
@@ -75,12 +79,14 @@ pub(crate) fn insert_into<P: Pages>(
     pages: &P,
     index: &Index,
     trees: &[Tree],
-    fingerprint: u64,
+    (scope, fingerprint): (u32, u64),
     tid: Tid,
     if_absent: bool,
 ) -> Result<()> {
     let target = |tree: &Tree| match index.root(*tree) {
-        Some(root) => Ok(Target { tree: *tree, root, entry: Position { key: tree.key(fingerprint), tid } }),
+        Some(root) => {
+            Ok(Target { tree: *tree, root, entry: Position { scope, key: tree.key(fingerprint), tid } })
+        }
         None => corrupt(super::meta::METAPAGE, format!("the {tree} has no root")),
     };
     let targets: Vec<Target> = trees.iter().map(target).collect::<Result<_>>()?;
@@ -192,7 +198,7 @@ fn split_page<P: Pages>(pages: &P, Target { tree, root, entry }: Target, level: 
         }
         return Ok(true);
     }
-    if above.header.used + SEPARATOR > pages.body_len() {
+    if above.header.used + above.header.separator() > pages.body_len() {
         return Ok(false);
     }
     let (parent, block) = (above.block, above.child(entry)?);
@@ -217,14 +223,14 @@ fn split_page<P: Pages>(pages: &P, Target { tree, root, entry }: Target, level: 
     if separator(&parent.body, at) != (Separator { low: header.low, child: block }) {
         return corrupt(parent.block, "a separator is not the one of the page it led to");
     }
-    if above.used + SEPARATOR > pages.body_len() {
+    if above.used + above.separator() > pages.body_len() {
         return Ok(false);
     }
     // The separators behind the page's move by one.
-    let insert_at = HEADER + (at + 1) * SEPARATOR;
-    let mut tail = Separator { low: halves.middle, child: right.block() }.to_bytes().to_vec();
+    let insert_at = HEADER + (at + 1) * above.separator();
+    let mut tail = Separator { low: halves.middle, child: right.block() }.to_bytes(&above);
     tail.extend_from_slice(&parent.body[insert_at..above.used]);
-    let counts = used_and_count(above.used + SEPARATOR, above.count + 1);
+    let counts = used_and_count(above.used + above.separator(), above.count + 1);
     let patches: [(usize, &[u8]); 2] = [(insert_at, &tail), (USED_AND_COUNT, &counts)];
     pages.commit(&mut [
         Edit { page: &mut page, change: Change::Image(&halves.left), fresh: false },
@@ -252,7 +258,7 @@ fn split<P: Pages>(
 ) -> Result<Option<Halves>> {
     let body_len = pages.body_len();
     let (middle, images) = if header.level > 0 {
-        if header.used + SEPARATOR <= body_len {
+        if header.used + header.separator() <= body_len {
             return Ok(None);
         }
         let separators: Vec<Separator> = (0..header.count).map(|n| separator(body, n)).collect();
@@ -305,7 +311,8 @@ fn halves_of(
 fn choose_middle(entries: &mut [Position], new: Position) -> Option<Position> {
     entries.sort_unstable();
     let n = entries.len();
-    let ascending = entries.last().is_some_and(|last| new > *last && new.key == last.key);
+    let ascending =
+        entries.last().is_some_and(|last| new > *last && (new.scope, new.key) == (last.scope, last.key));
     let wanted = if ascending { n - n / 10 } else { n / 2 };
     let cut = |at: &usize| entries[at - 1] < entries[*at];
     // Candidates from the wanted place outwards.
@@ -315,16 +322,9 @@ fn choose_middle(entries: &mut [Position], new: Position) -> Option<Position> {
     let at = outwards()
         .filter(inside)
         .take_while(near)
-        .find(|at| entries[at - 1].bucket() != entries[*at].bucket())
+        .find(|at| Position::is_cut(entries[at - 1], entries[*at]))
         .or_else(|| outwards().filter(inside).find(cut))?;
-    let (before, after) = (entries[at - 1], entries[at]);
-    Some(if before.bucket() != after.bucket() {
-        Position::start(u64::from(after.bucket()) << 48)
-    } else if before.key != after.key {
-        Position::start(after.key)
-    } else {
-        after
-    })
+    Some(Position::between(entries[at - 1], entries[at]))
 }
 
 /// Moves a full root's content into two new pages below it: one record of three pages.
@@ -340,7 +340,8 @@ fn split_root<'p, P: Pages>(
     let mut left = pages.extend()?;
     let mut right = pages.extend()?;
     put(&mut halves.left, RIGHT_LINK, &right.block().to_le_bytes());
-    let above = Header::new(Kind::Inner, header.tree, header.level + 1, header.low, header.high);
+    let above = Header::new(Kind::Inner, header.tree, header.level + 1, header.low, header.high)
+        .scoped(header.scoped);
     let separators = [
         Separator { low: header.low, child: left.block() },
         Separator { low: halves.middle, child: right.block() },

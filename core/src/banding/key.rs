@@ -57,10 +57,12 @@ impl fmt::Display for Tid {
     }
 }
 
-/// A position in a tree's order: key, then tid, so that any number of equal fingerprints can spread over
+/// A position in a tree's order: scope, key, then tid, so that any number of equal fingerprints can spread over
 /// pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
+    /// The hash of the scope; 0 in an index without one.
+    pub scope: u32,
     /// The fingerprint as this tree orders it.
     pub key: u64,
     /// The row.
@@ -69,14 +71,37 @@ pub struct Position {
 
 impl Position {
     /// The lowest of all.
-    pub const MIN: Position = Position { key: 0, tid: Tid(0) };
+    pub const MIN: Position = Position { scope: 0, key: 0, tid: Tid(0) };
 
     /// The highest of all.
-    pub const MAX: Position = Position { key: u64::MAX, tid: Tid(LOW48) };
+    pub const MAX: Position = Position { scope: u32::MAX, key: u64::MAX, tid: Tid(LOW48) };
 
-    /// The first position of a key.
-    pub const fn start(key: u64) -> Self {
-        Position { key, tid: Tid(0) }
+    /// The first position of a key in a scope.
+    pub const fn start(scope: u32, key: u64) -> Self {
+        Position { scope, key, tid: Tid(0) }
+    }
+
+    /// The last position of a scope.
+    pub(crate) const fn end(scope: u32) -> Self {
+        Position { scope, ..Position::MAX }
+    }
+
+    /// A low key for the second of two neighbours, as near to the start of a bucket as they allow.
+    pub(crate) fn between(before: Position, after: Position) -> Position {
+        if before.scope != after.scope {
+            Position::start(after.scope, 0)
+        } else if before.bucket() != after.bucket() {
+            Position::start(after.scope, u64::from(after.bucket()) << 48)
+        } else if before.key != after.key {
+            Position::start(after.scope, after.key)
+        } else {
+            after
+        }
+    }
+
+    /// Whether a bucket begins between two neighbours.
+    pub(crate) fn is_cut(before: Position, after: Position) -> bool {
+        (before.scope, before.bucket()) != (after.scope, after.bucket())
     }
 
     /// The key's bucket: the value of the block on top.
@@ -85,7 +110,73 @@ impl Position {
     }
 }
 
+/// A row while an index is built: of an index with scopes, or of one without, where it takes less memory.
+pub trait Row: Record {
+    /// Whether it has a scope.
+    const SCOPED: bool;
+
+    /// The row at a position.
+    fn at(position: Position) -> Self;
+
+    /// Its position.
+    fn position(self) -> Position;
+
+    /// Replaces its key by `turned` of it.
+    fn turn(&mut self, turned: impl Fn(u64) -> u64);
+}
+
 impl Record for Position {
+    const BYTES: usize = 18;
+    const LEAD: usize = 4;
+
+    #[inline]
+    fn to_parts(self) -> (u64, u64) {
+        (self.key, self.tid.0)
+    }
+
+    #[inline]
+    fn from_parts(key: u64, tid: u64) -> Self {
+        Position { scope: 0, key, tid: Tid(tid) }
+    }
+
+    #[inline]
+    fn lead(self) -> u32 {
+        self.scope
+    }
+
+    #[inline]
+    fn led_by(self, scope: u32) -> Self {
+        Position { scope, ..self }
+    }
+}
+
+impl Row for Position {
+    const SCOPED: bool = true;
+
+    #[inline]
+    fn at(position: Position) -> Self {
+        position
+    }
+
+    #[inline]
+    fn position(self) -> Position {
+        self
+    }
+
+    #[inline]
+    fn turn(&mut self, turned: impl Fn(u64) -> u64) {
+        self.key = turned(self.key);
+    }
+}
+
+/// A position without a scope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Unscoped {
+    key: u64,
+    tid: Tid,
+}
+
+impl Record for Unscoped {
     const BYTES: usize = 14;
 
     #[inline]
@@ -95,7 +186,26 @@ impl Record for Position {
 
     #[inline]
     fn from_parts(key: u64, tid: u64) -> Self {
-        Position { key, tid: Tid(tid) }
+        Unscoped { key, tid: Tid(tid) }
+    }
+}
+
+impl Row for Unscoped {
+    const SCOPED: bool = false;
+
+    #[inline]
+    fn at(position: Position) -> Self {
+        Unscoped { key: position.key, tid: position.tid }
+    }
+
+    #[inline]
+    fn position(self) -> Position {
+        Position { scope: 0, key: self.key, tid: self.tid }
+    }
+
+    #[inline]
+    fn turn(&mut self, turned: impl Fn(u64) -> u64) {
+        self.key = turned(self.key);
     }
 }
 

@@ -5,29 +5,37 @@
 //! (repacking, splitting, deleting) is an image of the page. The caller holds the lock on the body.
 //!
 //! An entry is a little-endian integer of `width` bytes, from the low bits up: key - base, heap
-//! block, heap offset. The widths of the three fields stand at offset 46 of the page
-//! (`base` u64 at 48, then `key_bits`, `block_bits`, `offset_bits`, `width`). `base` is the low key,
+//! block, heap offset. The widths of the three fields stand at offset 52 of the page
+//! (`key_bits`, `block_bits`, `offset_bits`, `width`). `base` is the low key,
 //! `key_bits` covers the leaf's whole key range, so that any key that will ever belong here fits; the
 //! tid's fields are as wide as the tids so far need, plus what rounding up to bytes leaves over. A
 //! tid that does not fit has the page repacked, at most once per doubling of the table.
+//!
+//! Where a leaf's range covers several scopes, scope - low scope follows in bytes of its own, as many as `width`
+//! has beyond the three fields; most leaves of large scopes have none.
 
 use super::error::{Result, corrupt};
-use super::key::{Position, Tid, Tree};
-use super::page::{HEADER, Header, USED_AND_COUNT, get_u64, used_and_count};
+use super::key::{Position, Tid};
+use super::page::{HEADER, Header, USED_AND_COUNT, used_and_count};
 
-const BASE_AT: usize = 48;
-const BITS_AT: usize = 56;
-/// The widest entry: 64 + 32 + 16 bits.
-pub(crate) const MAX_WIDTH: usize = 14;
+const BITS_AT: usize = 52;
+/// The widest entry: 64 + 32 + 16 bits, and a scope.
+pub(crate) const MAX_WIDTH: usize = 14 + 4;
+
+/// An entry's bytes: the first `width` are used.
+pub(crate) type Entry = [u8; 20];
 
 /// How a leaf packs its entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Layout {
+    pub scope: u32,
     pub base: u64,
     pub key_bits: u32,
     pub block_bits: u32,
     pub offset_bits: u32,
+    /// Bytes of an entry, and those of them that hold its scope.
     pub width: usize,
+    pub scope_bytes: usize,
 }
 
 fn bits(n: u64) -> u32 {
@@ -40,20 +48,18 @@ fn low_mask(bits: u32) -> u64 {
 }
 
 impl Layout {
-    /// The narrowest layout for keys of [low, high) of a tree and tids up to the given block and offset.
-    pub(crate) fn new(
-        tree: Tree,
-        low: Position,
-        high: Option<Position>,
-        max_block: u32,
-        max_offset: u16,
-    ) -> Self {
-        let last = match high {
-            None => tree.greatest_key(),
-            Some(h) if h.tid == Tid::default() => h.key.wrapping_sub(1),
-            Some(h) => h.key,
+    /// The narrowest layout for what can stand on a page with that header, and tids up to the given block and offset.
+    pub(crate) fn new(header: &Header, max_block: u32, max_offset: u16) -> Self {
+        let (low, greatest) = (header.low, header.tree.greatest_key());
+        let (last_scope, last) = match header.high {
+            None => (if header.scoped { u32::MAX } else { 0 }, greatest),
+            Some(h) if h.tid != Tid::default() => (h.scope, h.key),
+            Some(h) if h.key > 0 => (h.scope, h.key - 1),
+            Some(h) => (h.scope.saturating_sub(1), greatest),
         };
-        let key_bits = bits(last.wrapping_sub(low.key));
+        let scopes = last_scope.saturating_sub(low.scope);
+        let key_bits = if scopes > 0 { bits(greatest) } else { bits(last.wrapping_sub(low.key)) };
+        let scope_bytes = bits(scopes.into()).div_ceil(8) as usize;
         let block_bits = bits(max_block.into()).max(1);
         let offset_bits = bits(max_offset.into()).max(8);
         let width = (key_bits + block_bits + offset_bits).div_ceil(8);
@@ -61,11 +67,13 @@ impl Layout {
         let spare = width * 8 - (key_bits + block_bits + offset_bits);
         let to_block = spare.min(32 - block_bits);
         Layout {
+            scope: low.scope,
             base: low.key,
             key_bits,
             block_bits: block_bits + to_block,
             offset_bits: (offset_bits + spare - to_block).min(16),
-            width: width as usize,
+            width: width as usize + scope_bytes,
+            scope_bytes,
         }
     }
 
@@ -76,20 +84,22 @@ impl Layout {
             Some(b) => b,
             None => return corrupt(block, "the page is too short for a leaf"),
         };
+        let total = u32::from(b[0]) + u32::from(b[1]) + u32::from(b[2]);
         let layout = Layout {
-            base: get_u64(body, BASE_AT),
+            scope: header.low.scope,
+            base: header.low.key,
             key_bits: b[0].into(),
             block_bits: b[1].into(),
             offset_bits: b[2].into(),
             width: b[3].into(),
+            scope_bytes: usize::from(b[3]).saturating_sub(total.div_ceil(8) as usize),
         };
-        let total = layout.key_bits + layout.block_bits + layout.offset_bits;
         let sane = layout.key_bits <= 64
             && layout.block_bits <= 32
             && layout.offset_bits <= 16
             && (1..=MAX_WIDTH).contains(&layout.width)
             && total as usize <= layout.width * 8
-            && layout.base == header.low.key
+            && layout.scope_bytes <= if header.scoped { 4 } else { 0 }
             && header.used == HEADER + header.count * layout.width;
         match sane {
             true => Ok(layout),
@@ -97,9 +107,10 @@ impl Layout {
         }
     }
 
-    /// Whether keys are wide enough for the page's whole range.
+    /// Whether keys and scopes are wide enough for the page's whole range.
     pub(crate) fn covers(&self, header: &Header) -> bool {
-        self.key_bits >= Layout::new(header.tree, header.low, header.high, 0, 0).key_bits
+        let least = Layout::new(header, 0, 0);
+        self.key_bits >= least.key_bits && self.scope_bytes >= least.scope_bytes
     }
 
     /// Whether a tid's fields are wide enough for `tid`.
@@ -109,23 +120,40 @@ impl Layout {
 
     /// An entry's bytes: the first `width` are used.
     #[inline]
-    pub(crate) fn encode(&self, at: Position) -> [u8; 16] {
-        let key = u128::from(at.key.wrapping_sub(self.base));
+    pub(crate) fn encode(&self, at: Position) -> Entry {
+        let key = u128::from(at.key.wrapping_sub(self.base) & low_mask(self.key_bits));
         let block = u128::from(at.tid.block()) << self.key_bits;
         let offset = u128::from(at.tid.offset()) << (self.key_bits + self.block_bits);
-        (key | block | offset).to_le_bytes()
+        let mut entry = [0; 20];
+        entry[..16].copy_from_slice(&(key | block | offset).to_le_bytes());
+        if self.scope_bytes > 0 {
+            let from = self.width.min(MAX_WIDTH) - self.scope_bytes;
+            entry[from..from + 4].copy_from_slice(&at.scope.wrapping_sub(self.scope).to_le_bytes());
+        }
+        entry
+    }
+
+    /// The scope of the entry in `width` bytes.
+    #[inline]
+    fn scope_of(&self, entry: &[u8]) -> u32 {
+        let mut b = [0; 4];
+        let from = &entry[entry.len() - self.scope_bytes.min(entry.len()).min(4)..];
+        b[..from.len()].copy_from_slice(from);
+        self.scope.wrapping_add(u32::from_le_bytes(b))
     }
 
     /// The entry in `width` bytes.
     #[inline]
     pub(crate) fn decode(&self, entry: &[u8]) -> Position {
         let mut b = [0; 16];
+        // What of the scope gets here stands above the other fields.
         b[..entry.len().min(16)].copy_from_slice(&entry[..entry.len().min(16)]);
         let n = u128::from_le_bytes(b);
         let rest = (n >> self.key_bits) as u64;
         let block = rest & low_mask(self.block_bits);
         let offset = rest >> self.block_bits & low_mask(self.offset_bits);
         Position {
+            scope: if self.scope_bytes == 0 { self.scope } else { self.scope_of(entry) },
             key: (n as u64 & low_mask(self.key_bits)).wrapping_add(self.base),
             tid: Tid::new(block as u32, offset as u16),
         }
@@ -159,10 +187,18 @@ impl<'b> Leaf<'b> {
         self.entries.chunks_exact(layout.width).map(move |e| layout.decode(e))
     }
 
-    /// Calls `found` for the entries whose key differs from `key` in at most `distance` bits.
+    /// Calls `found` for the entries of the scope, or of all, whose key differs from `key` in at most `distance` bits.
     #[inline]
-    pub(crate) fn near(&self, key: u64, distance: u32, mut found: impl FnMut(Position)) {
+    pub(crate) fn near(&self, scope: Option<u32>, key: u64, distance: u32, mut found: impl FnMut(Position)) {
         let (l, e) = (&self.layout, self.entries);
+        if l.scope_bytes > 0 {
+            let of_scope = |entry: &&[u8]| scope.is_none_or(|scope| l.scope_of(entry) == scope);
+            let entries = e.chunks_exact(l.width).filter(of_scope).map(|entry| l.decode(entry));
+            return entries.filter(|at| (at.key ^ key).count_ones() <= distance).for_each(found);
+        }
+        if scope.is_some_and(|scope| scope != l.scope) {
+            return;
+        }
         // One loop per width: with the stride known the loads need no bounds checks.
         match l.width {
             1 => near::<1>(l, e, key, distance, &mut found),
@@ -185,7 +221,7 @@ impl<'b> Leaf<'b> {
     /// Whether the leaf holds exactly this entry.
     pub(crate) fn contains(&self, at: Position) -> bool {
         let mut found = false;
-        self.near(at.key, 0, |p| found |= p == at);
+        self.near(Some(at.scope), at.key, 0, |p| found |= p == at);
         found
     }
 }
@@ -238,7 +274,7 @@ fn near<const W: usize>(
 pub(crate) fn leaf_image(header: Header, entries: &[Position], body_len: usize) -> Option<Vec<u8>> {
     let block = entries.iter().map(|p| p.tid.block()).max().unwrap_or(0);
     let offset = entries.iter().map(|p| p.tid.offset()).max().unwrap_or(0);
-    let layout = Layout::new(header.tree, header.low, header.high, block, offset);
+    let layout = Layout::new(&header, block, offset);
     (entries.len() <= layout.capacity(body_len)).then(|| packed_image(header, &layout, entries))
 }
 
@@ -247,7 +283,6 @@ pub(crate) fn packed_image(mut header: Header, layout: &Layout, entries: &[Posit
     header.count = entries.len();
     header.used = HEADER + entries.len() * layout.width;
     let mut image = header.image(header.used);
-    image[BASE_AT..BASE_AT + 8].copy_from_slice(&layout.base.to_le_bytes());
     image[BITS_AT] = layout.key_bits as u8;
     image[BITS_AT + 1] = layout.block_bits as u8;
     image[BITS_AT + 2] = layout.offset_bits as u8;
@@ -262,7 +297,7 @@ pub(crate) fn packed_image(mut header: Header, layout: &Layout, entries: &[Posit
 #[derive(Debug)]
 pub(crate) enum Plan {
     /// Written behind the last one; `counts` go to offset 6.
-    Append { at: usize, entry: [u8; 16], width: usize, counts: [u8; 4] },
+    Append { at: usize, entry: Entry, width: usize, counts: [u8; 4] },
     /// The page is repacked with wider fields.
     Repack(Vec<u8>),
     /// The leaf is full.
@@ -297,6 +332,7 @@ pub(crate) fn plan_insert(leaf: &Leaf<'_>, entry: Position, body_len: usize) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::banding::key::Tree;
     use crate::banding::page::Kind;
 
     /// Protects the packing: every width from a run of one key to full 64-bit ranges round-trips.
@@ -306,15 +342,19 @@ mod tests {
             for (block, offset) in
                 [(0, 1), (1, 200), (0xffff, 291), (u32::MAX - 1, 2047), (u32::MAX, u16::MAX)]
             {
-                let low = Position::start(if key_bits == 64 { 0 } else { 1 << 63 });
+                let low = Position::start(0, if key_bits == 64 { 0 } else { 1 << 63 });
                 let top = low.key.wrapping_add(low_mask(key_bits));
-                let high = (top != u64::MAX).then(|| Position::start(top + 1));
+                let high = (top != u64::MAX).then(|| Position::start(0, top + 1));
                 let header = Header::new(Kind::Leaf, Tree::main(1), 0, low, high);
                 let entries: Vec<Position> = (0..20u64)
                     .map(|n| {
                         let key =
                             low.key.wrapping_add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15) & low_mask(key_bits));
-                        Position { key, tid: Tid::new(block / (n as u32 + 1), offset / (n as u16 + 1)) }
+                        Position {
+                            scope: 0,
+                            key,
+                            tid: Tid::new(block / (n as u32 + 1), offset / (n as u16 + 1)),
+                        }
                     })
                     .collect();
                 let mut body = leaf_image(header, &entries, 512).unwrap();
@@ -324,7 +364,7 @@ mod tests {
                 assert_eq!(leaf.iter().collect::<Vec<_>>(), entries);
                 for distance in [0, 3, 20, 64] {
                     let mut near = Vec::new();
-                    leaf.near(entries[7].key, distance, |p| near.push(p));
+                    leaf.near(None, entries[7].key, distance, |p| near.push(p));
                     let expected =
                         entries.iter().filter(|p| (p.key ^ entries[7].key).count_ones() <= distance);
                     assert_eq!(near, expected.copied().collect::<Vec<_>>());

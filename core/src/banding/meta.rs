@@ -3,7 +3,7 @@
 //! A body holds, behind the page's header: magic (8 bytes), format version (4), length of a body (4), `mu` (8),
 //! `fillfactor` (1, and 3 of zero), features (4), 16 roots (4 each), the directories of hot buckets of the four
 //! blocks (4 each) and the root of the tree of NULLs (4). *Features* are bits for what an older library would
-//! misread; a library refuses an index with a bit that it does not know. None is given yet.
+//! misread; a library refuses an index with a bit that it does not know. Bit 0: the index has scopes.
 //!
 //! Locking: it is read under a shared lock at open, and once per insert for the pointers to the hot
 //! buckets' states, which appear while the index lives; roots never move, and options are frozen
@@ -24,6 +24,8 @@ pub const FORMAT_VERSION: u32 = 2;
 pub const METAPAGE: u32 = 0;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"pgdedupb");
+/// The feature of an index with scopes.
+const SCOPES: u32 = 1;
 const FEATURES: usize = HEADER + 28;
 const NULLS: usize = HOT + 4 * BLOCKS;
 const USED: usize = NULLS + 4;
@@ -75,6 +77,8 @@ pub struct Index {
     pub(crate) hot: [u32; BLOCKS],
     /// The root of the [tree of NULLs](Tree::NULLS).
     pub(crate) nulls: u32,
+    /// Whether its rows belong to scopes.
+    pub(crate) scoped: bool,
 }
 
 impl Index {
@@ -97,7 +101,7 @@ impl Index {
             return Err(Error::Version { found, supported: FORMAT_VERSION });
         }
         let features = get_u32(body, FEATURES);
-        if features != 0 {
+        if features & !SCOPES != 0 {
             return Err(Error::Features(features));
         }
         let stated = get_u32(body, HEADER + 12) as usize;
@@ -112,6 +116,7 @@ impl Index {
             roots: [0; TREES],
             hot: [0; BLOCKS],
             nulls: get_u32(body, NULLS),
+            scoped: features & SCOPES != 0,
         };
         if index.options.validate().is_err() {
             return corrupt(METAPAGE, "the options are out of range");
@@ -128,6 +133,11 @@ impl Index {
             }
         }
         Ok(index)
+    }
+
+    /// An index without any page.
+    pub(crate) fn none(options: Options, scoped: bool) -> Index {
+        Index { options, roots: [0; TREES], hot: [0; BLOCKS], nulls: 0, scoped }
     }
 
     /// The metapage's image.
@@ -148,6 +158,7 @@ impl Index {
             put(&mut b, HOT + 4 * i, &hot.to_le_bytes());
         }
         put(&mut b, NULLS, &self.nulls.to_le_bytes());
+        put(&mut b, FEATURES, &if self.scoped { SCOPES } else { 0 }.to_le_bytes());
         b
     }
 
@@ -156,20 +167,20 @@ impl Index {
     ///
     /// # Errors
     /// [`Error::Option`] for options or a page size out of range.
-    pub fn empty_images(options: Options, body_len: usize) -> Result<Vec<Vec<u8>>> {
+    pub fn empty_images(options: Options, scoped: bool, body_len: usize) -> Result<Vec<Vec<u8>>> {
         options.validate()?;
         if !(MIN_BODY..=MAX_BODY).contains(&body_len) {
             return Err(Error::Option(format!("pages of {body_len} bytes cannot hold an index").into()));
         }
-        let mut index = Index { options, roots: [0; TREES], hot: [0; BLOCKS], nulls: 0 };
+        let mut index = Index::none(options, scoped);
         let mut images = vec![Vec::new()];
         for i in 0..BLOCKS {
             let tree = Tree::main(i);
             index.roots[tree.number()] = images.len() as u32;
-            images.push(empty_root(tree, body_len));
+            images.push(empty_root(tree, scoped, body_len));
         }
         index.nulls = images.len() as u32;
-        images.push(empty_root(Tree::NULLS, body_len));
+        images.push(empty_root(Tree::NULLS, scoped, body_len));
         images[0] = index.image(body_len);
         Ok(images)
     }
@@ -179,8 +190,8 @@ impl Index {
     ///
     /// # Errors
     /// As [`empty_images`](Self::empty_images); storage that is not empty.
-    pub fn create<P: Pages>(pages: &P, options: Options) -> Result<Index> {
-        let images = Self::empty_images(options, pages.body_len())?;
+    pub fn create<P: Pages>(pages: &P, options: Options, scoped: bool) -> Result<Index> {
+        let images = Self::empty_images(options, scoped, pages.body_len())?;
         if !pages.is_empty()? {
             return failed("an index can only be created in empty storage");
         }
@@ -192,6 +203,11 @@ impl Index {
         pages.commit(&mut [Edit { page: &mut meta, change: Change::Image(&images[0]), fresh: true }])?;
         drop(meta);
         Self::open(pages)
+    }
+
+    /// Whether its rows belong to scopes.
+    pub fn is_scoped(&self) -> bool {
+        self.scoped
     }
 
     /// The options frozen at build.
@@ -215,7 +231,7 @@ impl Index {
             let index = Self::decode(&meta, body_len)?;
             if index.root(tree).is_none() {
                 let mut root = pages.extend()?;
-                let image = empty_root(tree, body_len);
+                let image = empty_root(tree, false, body_len);
                 let pointer = root.block().to_le_bytes();
                 pages.commit(&mut [
                     Edit { page: &mut root, change: Change::Image(&image), fresh: true },
@@ -245,8 +261,8 @@ impl Index {
 }
 
 /// The image of a root that is an empty leaf.
-pub(crate) fn empty_root(tree: Tree, body_len: usize) -> Vec<u8> {
-    let header = Header::new(Kind::Leaf, tree, 0, Position::MIN, None);
+pub(crate) fn empty_root(tree: Tree, scoped: bool, body_len: usize) -> Vec<u8> {
+    let header = Header::new(Kind::Leaf, tree, 0, Position::MIN, None).scoped(scoped);
     // No entries always fit.
     leaf_image(header, &[], body_len).unwrap_or_default()
 }

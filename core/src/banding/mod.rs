@@ -4,7 +4,8 @@
 //! implement, and [`MemoryPages`] for tests. A fingerprint is cut into four blocks of 16 bits; four
 //! trees store every row, each ordered by another block first ([`Tree`]). A search probes, in each tree, the
 //! [buckets](probes()) around the query's that the generalised pigeonhole principle requires (multi-index
-//! hashing: Norouzi, Punjani and Fleet 2012).
+//! hashing: Norouzi, Punjani and Fleet 2012). Where rows belong to *scopes*, the hash of a row's scope stands above
+//! its key: a scope is one part of each tree, and is searched alone.
 //!
 //! Locking and WAL, in short (the files say more): readers hold one shared lock at a time, move right where a page
 //! was split meanwhile, and hold none between batches; pages are never merged, unlinked or recycled; every change is
@@ -42,7 +43,7 @@ pub use delete::DeleteStats;
 pub use error::{Error, Result};
 pub use estimate::Sample;
 pub use hot::BucketState;
-pub use key::{BLOCKS, Position, TREES, Tid, Tree};
+pub use key::{BLOCKS, Position, Row, TREES, Tid, Tree, Unscoped};
 pub use memory::{MemoryPages, MemoryRead, MemoryWrite};
 pub use meta::{FORMAT_VERSION, Index, METAPAGE, Options};
 pub use nearest::NearestScan;

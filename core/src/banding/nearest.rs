@@ -42,6 +42,8 @@ const PASS_GROWTH: f64 = 30.0;
 #[derive(Debug, Clone)]
 pub struct NearestScan {
     index: Index,
+    /// As that of a [`RangeScan`].
+    scope: Option<u32>,
     query: u64,
     /// Rows further away are not wanted.
     limit: u32,
@@ -128,6 +130,7 @@ impl NearestScan {
         NearestScan {
             limit,
             index: *index,
+            scope: index.whole_scope(),
             query: fingerprint,
             phase: Phase::New,
             done: 0,
@@ -139,6 +142,18 @@ impl NearestScan {
             per_pass: LEAST_PER_PASS,
             reads: 0,
         }
+    }
+
+    /// The same in one scope only.
+    #[must_use]
+    pub fn in_scope(mut self, scope: Option<u32>) -> Self {
+        self.scope = scope.or(self.scope);
+        self
+    }
+
+    /// A search of rows between two distances.
+    fn between(&self, least: u32, distance: u32) -> RangeScan {
+        RangeScan::between(&self.index, self.query, least, distance).in_scope(self.scope)
     }
 
     /// Appends the next rows: at least one unless there are no more, at most `enough`, and no more than are
@@ -172,7 +187,11 @@ impl NearestScan {
             Phase::End => {}
             Phase::New => {
                 let hot = self.is_hot(pages)?;
-                self.phase = if hot { self.hot_scan(0) } else { Phase::Shells };
+                self.phase = match self.scope {
+                    None => Phase::Whole,
+                    Some(_) if hot => self.hot_scan(0),
+                    Some(_) => Phase::Shells,
+                };
             }
             Phase::Hot(mut scan) => {
                 let before = scan.pages_read();
@@ -224,7 +243,7 @@ impl NearestScan {
     }
 
     fn hot_scan(&self, distance: u32) -> Phase {
-        Phase::Hot(Box::new(RangeScan::between(&self.index, self.query, distance, distance)))
+        Phase::Hot(Box::new(self.between(distance, distance)))
     }
 
     fn whole_or_end(&self) -> Phase {
@@ -233,6 +252,7 @@ impl NearestScan {
 
     /// Covers one more distance by reading one shell.
     fn grow<P: Pages>(&mut self, pages: &P) -> Result<Phase> {
+        let Some(scope) = self.scope else { return Ok(self.change_to_whole()) };
         let covered: i32 = self.radii.iter().map(|r| r + 1).sum();
         if covered as u32 >= self.waiting.cut {
             return Ok(self.beyond_cut());
@@ -245,7 +265,7 @@ impl NearestScan {
             return corrupt(METAPAGE, format!("the {tree} has no root"));
         };
         let query = tree.key(self.query);
-        let ranges = Ranges::Buckets(Shell { centre: (query >> 48) as u16, lo: radius, hi: radius });
+        let ranges = Ranges::Buckets(scope, Shell { centre: (query >> 48) as u16, lo: radius, hi: radius });
         let mut cursor = Cursor::new(pages, tree, root, ranges);
         let mut mark = Position::MIN;
         let mut first = true;
@@ -268,7 +288,7 @@ impl NearestScan {
             let (done, radii, cut) = (self.done, self.radii, self.waiting.cut);
             let waiting = &mut self.waiting;
             let mut rows = true;
-            page.leaf()?.near(query, cut.saturating_sub(1), |entry| {
+            page.leaf()?.near(Some(scope), query, cut.saturating_sub(1), |entry| {
                 let diff = tree.fingerprint(entry.key ^ query);
                 let distance = diff.count_ones();
                 let block = |j: usize| (diff.rotate_left(16 * j as u32) >> 48).count_ones() as i32;
@@ -306,7 +326,7 @@ impl NearestScan {
             return self.shells_again();
         }
         self.waiting = Waiting::new(0);
-        let stream = RangeScan::between(&self.index, self.query, self.done, self.done);
+        let stream = self.between(self.done, self.done);
         Phase::Stream(Box::new(stream), Between::Shells)
     }
 
@@ -339,7 +359,7 @@ impl NearestScan {
         let furthest = distance_of(self.rows, self.per_pass, self.done).min(self.limit);
         let mut waiting = Waiting::new(furthest + 1);
         self.per_pass *= PASS_GROWTH;
-        let mut scan = RangeScan::whole(&self.index, self.query, self.done, self.limit);
+        let mut scan = self.between(self.done, self.limit).whole();
         let mut hits = Vec::new();
         loop {
             scan.narrow(waiting.cut.saturating_sub(1));
@@ -352,7 +372,7 @@ impl NearestScan {
         self.reads += scan.pages_read();
         if waiting.cut <= self.done {
             // The very next distance has too many rows to keep.
-            let stream = RangeScan::whole(&self.index, self.query, self.done, self.done);
+            let stream = self.between(self.done, self.done).whole();
             return Ok(Phase::Stream(Box::new(stream), Between::Whole));
         }
         // Returned from the end: nearest last.

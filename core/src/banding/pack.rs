@@ -6,7 +6,7 @@
 use super::error::{Result, failed};
 use super::key::{Position, Tree};
 use super::leaf::{Layout, MAX_WIDTH, leaf_image};
-use super::page::{HEADER, Header, Kind, SEPARATOR, Separator, inner_image};
+use super::page::{HEADER, Header, Kind, Separator, inner_image};
 use crate::interrupt;
 use crate::memory::{self, Room};
 
@@ -62,6 +62,7 @@ impl<'k, K: PageSink> Output<'k, K> {
 /// A tree being written.
 pub(crate) struct TreeWriter {
     tree: Tree,
+    scoped: bool,
     fillfactor: usize,
     low: Position,
     /// Entries of the leaf being filled, and a few of the next.
@@ -74,9 +75,10 @@ pub(crate) struct TreeWriter {
 }
 
 impl TreeWriter {
-    pub(crate) fn new(tree: Tree, fillfactor: u8, body_len: usize) -> Self {
+    pub(crate) fn new(tree: Tree, scoped: bool, fillfactor: u8, body_len: usize) -> Self {
         TreeWriter {
             tree,
+            scoped,
             fillfactor: fillfactor.into(),
             low: Position::MIN,
             entries: Vec::new(),
@@ -95,8 +97,7 @@ impl TreeWriter {
         self.entries.push(entry);
         if self.entries.len() > self.always_fit {
             // The leaf would end behind this entry, or before.
-            let layout =
-                Layout::new(self.tree, self.low, Some(beyond(entry)), self.max_block, self.max_offset);
+            let layout = Layout::new(&self.header(Some(beyond(entry))), self.max_block, self.max_offset);
             if self.entries.len() > layout.capacity(out.body_len()) {
                 let wanted = (layout.capacity(out.body_len()) * self.fillfactor / 100).max(1);
                 self.leaf(out, wanted)?;
@@ -105,10 +106,15 @@ impl TreeWriter {
         Ok(())
     }
 
+    /// A leaf of what is at hand, up to `high`.
+    fn header(&self, high: Option<Position>) -> Header {
+        Header::new(Kind::Leaf, self.tree, 0, self.low, high).scoped(self.scoped)
+    }
+
     /// Writes a leaf of about the first `wanted` entries; there are more.
     fn leaf<K: PageSink>(&mut self, out: &mut Output<'_, K>, wanted: usize) -> Result<()> {
         let (cut, high) = self.cut(wanted.min(self.entries.len() - 1));
-        let mut header = Header::new(Kind::Leaf, self.tree, 0, self.low, Some(high));
+        let mut header = self.header(Some(high));
         header.right = out.next + 1;
         let image = leaf_image(header, &self.entries[..cut], out.body_len());
         let Some(image) = image else {
@@ -126,29 +132,20 @@ impl TreeWriter {
     /// How many entries go into the leaf, and its high key: at the start of a bucket if one is near, so
     /// that a probe reads one leaf and not two.
     fn cut(&self, wanted: usize) -> (usize, Position) {
-        let bucket_at = |n: usize| self.entries[n - 1].bucket() != self.entries[n].bucket();
+        let bucket_at = |n: usize| Position::is_cut(self.entries[n - 1], self.entries[n]);
         // As far up as down, so that alignment does not change the average fill.
         let slack = (wanted * (100 - self.fillfactor) / self.fillfactor).min(wanted / 8);
         let slack = slack.min(self.entries.len() - 1 - wanted).min(wanted - 1);
         let near = (0..=slack).flat_map(|d| [wanted - d, wanted + d]).find(|n| bucket_at(*n));
         let n = near.unwrap_or(wanted);
-        let (before, after) = (self.entries[n - 1], self.entries[n]);
-        let high = if before.bucket() != after.bucket() {
-            Position::start(u64::from(after.bucket()) << 48)
-        } else if before.key != after.key {
-            Position::start(after.key)
-        } else {
-            after
-        };
-        (n, high)
+        (n, Position::between(self.entries[n - 1], self.entries[n]))
     }
 
     /// Writes what is left and the levels above; returns the root's block.
     pub(crate) fn finish<K: PageSink>(mut self, out: &mut Output<'_, K>) -> Result<u32> {
         // The last leaf's range is open, which can take wider keys than its entries need.
         loop {
-            let header = Header::new(Kind::Leaf, self.tree, 0, self.low, None);
-            if let Some(image) = leaf_image(header, &self.entries, out.body_len()) {
+            if let Some(image) = leaf_image(self.header(None), &self.entries, out.body_len()) {
                 self.leaves.room(1)?;
                 self.leaves.push(Separator { low: self.low, child: out.page(&image)? });
                 out.entries += self.entries.len() as u64;
@@ -172,7 +169,8 @@ impl TreeWriter {
         height: u8,
         children: &[Separator],
     ) -> Result<Vec<Separator>> {
-        let capacity = (out.body_len() - HEADER) / SEPARATOR;
+        let header = |low, high| Header::new(Kind::Inner, self.tree, height, low, high).scoped(self.scoped);
+        let capacity = (out.body_len() - HEADER) / header(Position::MIN, None).separator();
         let pages = match children.len() <= capacity {
             true => 1,
             false => children.len().div_ceil((capacity * self.fillfactor / 100).max(2)),
@@ -182,8 +180,7 @@ impl TreeWriter {
             // Evenly, so that the last page is as full as the others.
             let (from, to) = (n * children.len() / pages, (n + 1) * children.len() / pages);
             let low = children[from].low;
-            let mut header =
-                Header::new(Kind::Inner, self.tree, height, low, children.get(to).map(|next| next.low));
+            let mut header = header(low, children.get(to).map(|next| next.low));
             header.right = if to < children.len() { out.next + 1 } else { 0 };
             let child = out.page(&inner_image(header, &children[from..to]))?;
             above.push(Separator { low, child });
@@ -194,5 +191,5 @@ impl TreeWriter {
 
 /// A high key just above an entry, for sizing.
 fn beyond(entry: Position) -> Position {
-    Position { key: entry.key, tid: super::key::Tid::from_bits(u64::MAX) }
+    Position { tid: super::key::Tid::from_bits(u64::MAX), ..entry }
 }

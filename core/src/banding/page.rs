@@ -8,25 +8,26 @@
 //! | 2 | 1 | kind |
 //! | 3 | 1 | tree number |
 //! | 4 | 1 | level, 0 = leaf |
-//! | 5 | 1 | flags: 1 = no high key |
+//! | 5 | 1 | flags: 1 = no high key, 2 = of an index with scopes |
 //! | 6 | 2 | used: bytes of the body in use; what follows is zero |
 //! | 8 | 2 | count of entries |
 //! | 12 | 4 | right sibling, 0 = none |
-//! | 16 | 14 | low key (key 8, tid 6): the least position that belongs here |
-//! | 32 | 14 | high key: the least position beyond |
-//! | 46 | 18 | a leaf's layout ([`leaf`](super::leaf)) |
+//! | 16 | 18 | low key (key 8, tid 6, scope 4): the least position that belongs here |
+//! | 34 | 18 | high key: the least position beyond |
+//! | 52 | 4 | a leaf's layout ([`leaf`](super::leaf)) |
 //! | 64 | | entries |
 //!
-//! An inner page's entries are separators in order: (key 8, tid 6, child 4), each the low key of its
-//! child. The first one equals the page's low key. A body of zeroes is an unused page.
+//! An inner page's entries are separators in order: (key 8, tid 6, child 4, with scopes also scope 4), each the
+//! low key of its child. The first one equals the page's low key. A body of zeroes is an unused page.
 
 use super::error::{Result, corrupt};
 use super::key::{Position, Tid, Tree};
 
 /// Bytes before the entries.
 pub const HEADER: usize = 64;
-/// Bytes of a separator.
-pub(crate) const SEPARATOR: usize = 18;
+/// Bytes of a separator, without its scope and with it.
+const SEPARATOR: usize = 18;
+const SCOPED_SEPARATOR: usize = SEPARATOR + 4;
 /// No tree is higher; 4 kB pages of separators hold 2^32 leaves in 5 levels, test pages in 8.
 pub(crate) const MAX_LEVEL: u8 = 24;
 
@@ -37,6 +38,9 @@ pub(crate) const RIGHT_LINK: usize = 12;
 
 const MAGIC: u16 = 0xb4d1;
 const NO_HIGH: u8 = 1;
+const SCOPED: u8 = 2;
+const LOW: usize = 16;
+const HIGH: usize = 34;
 
 /// What a page is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +64,8 @@ pub(crate) struct Header {
     pub kind: Kind,
     pub tree: Tree,
     pub level: u8,
+    /// Whether the index has scopes.
+    pub scoped: bool,
     pub used: usize,
     pub count: usize,
     pub right: u32,
@@ -96,17 +102,24 @@ pub(crate) fn get_u64(body: &[u8], at: usize) -> u64 {
 #[inline]
 pub(crate) fn get_position(body: &[u8], at: usize) -> Position {
     let tid = u64::from(get_u32(body, at + 8)) | u64::from(get_u16(body, at + 12)) << 32;
-    Position { key: get_u64(body, at), tid: Tid::from_bits(tid) }
+    Position { scope: 0, key: get_u64(body, at), tid: Tid::from_bits(tid) }
+}
+
+/// A position with its scope.
+#[inline]
+fn get_scoped(body: &[u8], at: usize) -> Position {
+    Position { scope: get_u32(body, at + 14), ..get_position(body, at) }
 }
 
 pub(crate) fn put(body: &mut [u8], at: usize, from: &[u8]) {
     body[at..at + from.len()].copy_from_slice(from);
 }
 
-pub(crate) fn position_bytes(p: Position) -> [u8; 14] {
-    let mut b = [0; 14];
+fn position_bytes(p: Position) -> [u8; 18] {
+    let mut b = [0; 18];
     b[..8].copy_from_slice(&p.key.to_le_bytes());
-    b[8..].copy_from_slice(&p.tid.bits().to_le_bytes()[..6]);
+    b[8..14].copy_from_slice(&p.tid.bits().to_le_bytes()[..6]);
+    b[14..].copy_from_slice(&p.scope.to_le_bytes());
     b
 }
 
@@ -133,7 +146,18 @@ pub fn used_after(body: &[u8], patches: &[(usize, &[u8])]) -> usize {
 impl Header {
     /// A page of no entries.
     pub(crate) fn new(kind: Kind, tree: Tree, level: u8, low: Position, high: Option<Position>) -> Self {
-        Header { kind, tree, level, used: HEADER, count: 0, right: 0, low, high }
+        Header { kind, tree, level, scoped: false, used: HEADER, count: 0, right: 0, low, high }
+    }
+
+    /// The same in an index with scopes, if `scoped`.
+    pub(crate) fn scoped(self, scoped: bool) -> Self {
+        Header { scoped, ..self }
+    }
+
+    /// Bytes of a separator.
+    #[inline]
+    pub(crate) fn separator(&self) -> usize {
+        if self.scoped { SCOPED_SEPARATOR } else { SEPARATOR }
     }
 
     /// Reads and checks a header. `None` is an unused page.
@@ -163,11 +187,12 @@ impl Header {
             kind,
             tree,
             level: body[4],
+            scoped: body[5] & SCOPED != 0,
             used: usize::from(get_u16(body, 6)),
             count: usize::from(get_u16(body, 8)),
             right: get_u32(body, 12),
-            low: get_position(body, 16),
-            high: if body[5] & NO_HIGH != 0 { None } else { Some(get_position(body, 32)) },
+            low: get_scoped(body, LOW),
+            high: if body[5] & NO_HIGH != 0 { None } else { Some(get_scoped(body, HIGH)) },
         };
         if header.used < HEADER || header.used > body.len() {
             return corrupt(block, format!("{} bytes in use of {}", header.used, body.len()));
@@ -181,7 +206,7 @@ impl Header {
                 header.level == 0
                     || header.level > MAX_LEVEL
                     || header.count == 0
-                    || header.used != HEADER + header.count * SEPARATOR
+                    || header.used != HEADER + header.count * header.separator()
             }
             _ => false,
         };
@@ -218,10 +243,10 @@ impl Header {
         b[2] = self.kind as u8;
         b[3] = self.tree.number() as u8;
         b[4] = self.level;
-        b[5] = if self.high.is_none() { NO_HIGH } else { 0 };
+        b[5] = if self.high.is_none() { NO_HIGH } else { 0 } | if self.scoped { SCOPED } else { 0 };
         put(&mut b, 12, &self.right.to_le_bytes());
-        put(&mut b, 16, &position_bytes(self.low));
-        put(&mut b, 32, &self.high.map_or([0; 14], position_bytes));
+        put(&mut b, LOW, &position_bytes(self.low));
+        put(&mut b, HIGH, &self.high.map_or([0; 18], position_bytes));
         b[6..10].copy_from_slice(&used_and_count(self.used, self.count));
         b
     }
@@ -243,10 +268,13 @@ pub(crate) struct Separator {
 }
 
 impl Separator {
-    pub(crate) fn to_bytes(self) -> [u8; SEPARATOR] {
-        let mut b = [0; SEPARATOR];
-        b[..14].copy_from_slice(&position_bytes(self.low));
-        b[14..].copy_from_slice(&self.child.to_le_bytes());
+    /// On a page with that header.
+    pub(crate) fn to_bytes(self, header: &Header) -> Vec<u8> {
+        let low = position_bytes(self.low);
+        let mut b = low[..14].to_vec();
+        b.extend_from_slice(&self.child.to_le_bytes());
+        b.extend_from_slice(&low[14..]);
+        b.truncate(header.separator());
         b
     }
 }
@@ -254,8 +282,13 @@ impl Separator {
 /// The `n`-th separator.
 #[inline]
 pub(crate) fn separator(body: &[u8], n: usize) -> Separator {
-    let at = HEADER + n * SEPARATOR;
-    Separator { low: get_position(body, at), child: get_u32(body, at + 14) }
+    if body[5] & SCOPED == 0 {
+        let at = HEADER + n * SEPARATOR;
+        return Separator { low: get_position(body, at), child: get_u32(body, at + 14) };
+    }
+    let at = HEADER + n * SCOPED_SEPARATOR;
+    let low = Position { scope: get_u32(body, at + 18), ..get_position(body, at) };
+    Separator { low, child: get_u32(body, at + 14) }
 }
 
 /// The separator to follow for `target`: the last one not above it. The header says that the page
@@ -264,8 +297,14 @@ pub(crate) fn separator(body: &[u8], n: usize) -> Separator {
 #[inline]
 pub(crate) fn find_child(body: &[u8], count: usize, target: Position) -> usize {
     let (mut at, mut n) = (0, count);
+    let scoped = body[5] & SCOPED != 0;
     while n > 1 {
         let half = n / 2;
+        if scoped {
+            at = if separator(body, at + half).low <= target { at + half } else { at };
+            n -= half;
+            continue;
+        }
         // Keys are nearly always distinct: the tid is looked at only when they are not.
         let key = get_u64(body, HEADER + (at + half) * SEPARATOR);
         let below = key < target.key || (key == target.key && separator(body, at + half).low <= target);
@@ -278,10 +317,10 @@ pub(crate) fn find_child(body: &[u8], count: usize, target: Position) -> usize {
 /// The image of an inner page of these separators.
 pub(crate) fn inner_image(mut header: Header, separators: &[Separator]) -> Vec<u8> {
     header.count = separators.len();
-    header.used = HEADER + SEPARATOR * separators.len();
+    header.used = HEADER + header.separator() * separators.len();
     let mut image = header.image(header.used);
     for s in separators {
-        image.extend_from_slice(&s.to_bytes());
+        image.extend_from_slice(&s.to_bytes(&header));
     }
     image
 }
@@ -293,21 +332,24 @@ mod tests {
     /// Protects the round trip of headers and the rule that zeroes are an unused page.
     #[test]
     fn banding_page_headers_round_trip() {
-        let low = Position { key: 7, tid: Tid::new(9, 3) };
-        let high = Position { key: 7, tid: Tid::new(u32::MAX, u16::MAX) };
-        let h = Header::new(Kind::Inner, Tree::new(2, 3), 4, low, Some(high));
-        let seps = [
-            Separator { low, child: 17 },
-            Separator { low: Position { key: 7, tid: Tid::new(9, 4) }, child: 5 },
-        ];
-        let mut body = inner_image(h, &seps);
-        body.resize(512, 0);
-        let read = Header::read(1, &body).unwrap().unwrap();
-        assert_eq!((read.low, read.high, read.count, read.level), (low, Some(high), 2, 4));
-        assert_eq!(separator(&body, 1), seps[1]);
-        assert_eq!(find_child(&body, 2, low), 0);
-        assert_eq!(find_child(&body, 2, seps[1].low), 1);
-        assert_eq!(used_bytes(&body), HEADER + 36);
+        for scoped in [false, true] {
+            let scope = if scoped { 77 } else { 0 };
+            let low = Position { scope, key: 7, tid: Tid::new(9, 3) };
+            let high = Position { scope, key: 7, tid: Tid::new(u32::MAX, u16::MAX) };
+            let h = Header::new(Kind::Inner, Tree::new(2, 3), 4, low, Some(high)).scoped(scoped);
+            let seps = [
+                Separator { low, child: 17 },
+                Separator { low: Position { tid: Tid::new(9, 4), ..low }, child: 5 },
+            ];
+            let mut body = inner_image(h, &seps);
+            body.resize(512, 0);
+            let read = Header::read(1, &body).unwrap().unwrap();
+            assert_eq!((read.low, read.high, read.count, read.level), (low, Some(high), 2, 4));
+            assert_eq!((separator(&body, 1), read.scoped), (seps[1], scoped));
+            assert_eq!(find_child(&body, 2, low), 0);
+            assert_eq!(find_child(&body, 2, seps[1].low), 1);
+            assert_eq!(used_bytes(&body), HEADER + if scoped { 44 } else { 36 });
+        }
         assert_eq!(Header::read(1, &[0; 512]).unwrap(), None);
         assert!(Header::read(1, &[1; 512]).is_err());
         assert!(Header::read(1, &[]).unwrap().is_none());

@@ -111,6 +111,12 @@ impl Index {
     /// Damaged pages, or what the storage fails with. A promotion that was begun is begun anew next time.
     pub fn maintain<P: Pages>(&self, pages: &P) -> Result<MaintainStats> {
         let mut stats = MaintainStats::default();
+        if self.scoped {
+            let mut count = |leaf: Leaf<'_>| stats.rows += leaf.header.count as u64;
+            for_leaves(pages, self, Tree::main(0), 0, u64::MAX, &mut count)?;
+            for_leaves(pages, self, Tree::NULLS, 0, 0, &mut count)?;
+            return Ok(stats);
+        }
         for i in 0..BLOCKS {
             let counts = count_buckets(pages, self, i)?;
             let entries: u64 = counts.iter().map(|c| u64::from(c.0)).sum();
@@ -149,7 +155,7 @@ impl Index {
     }
 }
 
-/// Calls `each` with the leaves of a main tree that hold keys of [from, last], lock held.
+/// Calls `each` with the leaves of a main tree that hold keys of [from, last], lock held; with scopes, with all.
 pub(crate) fn for_leaves<P: Pages>(
     pages: &P,
     index: &Index,
@@ -162,12 +168,12 @@ pub(crate) fn for_leaves<P: Pages>(
         return corrupt(METAPAGE, format!("the {tree} has no root"));
     };
     let mut cursor = Cursor::new(pages, tree, root, Ranges::All);
-    let mut mark = Position::start(from);
+    let mut mark = Position::start(0, from);
     loop {
         let page = cursor.seek(mark)?;
         each(page.leaf()?);
         match page.high() {
-            Some(high) if high.key <= last => mark = high,
+            Some(high) if index.scoped || high.key <= last => mark = high,
             _ => return Ok(()),
         }
     }
@@ -199,7 +205,7 @@ pub(crate) fn count_buckets<P: Pages>(pages: &P, index: &Index, i: usize) -> Res
 /// How many entries of block `i`'s main tree have a key.
 fn count_key<P: Pages>(pages: &P, index: &Index, i: usize, key: u64) -> Result<u64> {
     let mut n = 0;
-    for_leaves(pages, index, Tree::main(i), key, key, |leaf| leaf.near(key, 0, |_| n += 1))?;
+    for_leaves(pages, index, Tree::main(i), key, key, |leaf| leaf.near(None, key, 0, |_| n += 1))?;
     Ok(n)
 }
 
@@ -213,7 +219,7 @@ pub(crate) fn promote_bucket<P: Pages>(pages: &P, i: usize, bucket: u16) -> Resu
         return corrupt(METAPAGE, format!("the {tree} has no root"));
     };
     let last = u64::from(bucket) << 48 | u64::MAX >> 16;
-    let mut mark = Position::start(u64::from(bucket) << 48);
+    let mut mark = Position::start(0, u64::from(bucket) << 48);
     let mut entries: Vec<Position> = Vec::new();
     loop {
         let high = {
@@ -225,7 +231,7 @@ pub(crate) fn promote_bucket<P: Pages>(pages: &P, i: usize, bucket: u16) -> Resu
         for entry in entries.drain(..) {
             let fingerprint = tree.fingerprint(entry.key);
             let trees = [1, 2, 3].map(|j| Tree::new(i, j));
-            insert_into(pages, &index, &trees, fingerprint, entry.tid, true)?;
+            insert_into(pages, &index, &trees, (0, fingerprint), entry.tid, true)?;
         }
         pages.delay_point();
         match high {

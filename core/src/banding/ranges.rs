@@ -8,24 +8,43 @@ use super::schedule::{Radii, Shell};
 pub(crate) enum Ranges {
     /// All keys.
     All,
-    /// The buckets of a shell.
-    Buckets(Shell),
+    /// All keys of a scope.
+    Scope(u32),
+    /// The buckets of a shell in a scope.
+    Buckets(u32, Shell),
     /// Keys with this prefix of 28 bits: bucket and sub-block.
     Prefix(u64),
 }
 
 impl Ranges {
+    /// The first and the last position of the scope that they are a part of, if there is one.
+    pub(crate) fn within(&self) -> Option<(Position, Position)> {
+        match self {
+            Ranges::Scope(scope) | Ranges::Buckets(scope, _) => {
+                Some((Position::start(*scope, 0), Position::end(*scope)))
+            }
+            Ranges::All | Ranges::Prefix(_) => None,
+        }
+    }
+
     /// The least wanted position at or above `mark`.
     pub(crate) fn next(&self, mark: Position) -> Option<Position> {
         match self {
             Ranges::All => Some(mark),
-            Ranges::Buckets(shell) => {
+            Ranges::Scope(scope) => {
+                Some(mark.max(Position::start(*scope, 0))).filter(|target| target.scope == *scope)
+            }
+            Ranges::Buckets(scope, shell) => {
+                let mark = mark.max(Position::start(*scope, 0));
+                if mark.scope > *scope {
+                    return None;
+                }
                 let bucket = shell.next(mark.bucket())?;
                 // The rest of the mark's own bucket, or the start of a later one.
-                Some(mark.max(Position::start(u64::from(bucket) << 48)))
+                Some(mark.max(Position::start(*scope, u64::from(bucket) << 48)))
             }
             Ranges::Prefix(prefix) => {
-                let target = mark.max(Position::start(prefix << 36));
+                let target = mark.max(Position::start(0, prefix << 36));
                 (target.key >> 36 == *prefix).then_some(target)
             }
         }

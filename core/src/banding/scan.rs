@@ -42,6 +42,8 @@ struct Leg {
 #[derive(Debug, Clone)]
 pub struct RangeScan {
     index: Index,
+    /// The scope searched; without one in an index that has scopes, all of them are.
+    scope: Option<u32>,
     query: u64,
     least: u32,
     distance: u32,
@@ -71,6 +73,7 @@ impl RangeScan {
     pub(crate) fn between(index: &Index, fingerprint: u64, least: u32, distance: u32) -> Self {
         RangeScan {
             index: *index,
+            scope: index.whole_scope(),
             query: fingerprint,
             least,
             distance: distance.min(MAX_DISTANCE),
@@ -82,17 +85,28 @@ impl RangeScan {
         }
     }
 
+    /// The same in one scope only.
+    #[must_use]
+    pub fn in_scope(mut self, scope: Option<u32>) -> Self {
+        self.scope = scope.or(self.scope);
+        self
+    }
+
     /// All rows; distances are counted from fingerprint 0.
     pub fn all(index: &Index) -> Self {
         Self::new(index, 0, MAX_DISTANCE)
     }
 
-    /// All rows between two distances, always by reading one whole tree.
-    pub(crate) fn whole(index: &Index, fingerprint: u64, least: u32, distance: u32) -> Self {
-        let mut scan = Self::between(index, fingerprint, least, distance);
-        scan.legs.push(WHOLE);
-        scan.state = State::Running;
-        scan
+    /// The same, always by reading one whole tree, or the scope's part of it.
+    pub(crate) fn whole(mut self) -> Self {
+        self.read_whole();
+        self
+    }
+
+    fn read_whole(&mut self) {
+        let ranges = self.scope.map_or(Ranges::All, Ranges::Scope);
+        self.legs = vec![Leg { tree: Tree::main(0), ranges, filter: Filter::Any }];
+        self.state = State::Running;
     }
 
     /// Appends hits until there are `enough` of them or more (a leaf is always finished, so at most a
@@ -153,13 +167,13 @@ impl RangeScan {
                 self.state = State::Running;
                 // Nothing is reported yet, and now the size of the tree is known.
                 if cursor.leaves.is_some_and(|leaves| self.leaves_wanted(leaves) >= leaves) {
-                    self.legs = vec![WHOLE];
+                    self.read_whole();
                     return Ok(Walk::Replanned);
                 }
             }
             let (least, distance) = (self.least, self.distance);
             let mut rows = true;
-            page.leaf()?.near(query, distance, |entry| {
+            page.leaf()?.near(self.scope, query, distance, |entry| {
                 let diff = leg.tree.fingerprint(entry.key ^ query);
                 let d = diff.count_ones();
                 if d >= least && leg.filter.lets_through(diff) {
@@ -184,6 +198,10 @@ impl RangeScan {
     /// Chooses the legs: one per block that is probed, four for a hot bucket.
     fn plan<P: Pages>(&mut self, pages: &P) -> Result<()> {
         let radii = radii(self.distance);
+        let Some(scope) = self.scope else {
+            self.read_whole();
+            return Ok(());
+        };
         self.state = State::Planned;
         self.legs.clear();
         for i in (0..BLOCKS).filter(|i| radii[*i] >= 0) {
@@ -201,7 +219,7 @@ impl RangeScan {
             } else {
                 let shell = Shell { centre, lo: 0, hi: radii[i] as u32 };
                 let filter = Filter::FirstBlock(i, radii);
-                self.legs.push(Leg { tree, ranges: Ranges::Buckets(shell), filter });
+                self.legs.push(Leg { tree, ranges: Ranges::Buckets(scope, shell), filter });
             }
         }
         Ok(())
@@ -217,6 +235,7 @@ impl RangeScan {
 #[derive(Debug, Clone)]
 pub struct NullScan {
     index: Index,
+    scope: Option<u32>,
     /// The next leaf's place; `None` at the end.
     mark: Option<Position>,
 }
@@ -224,7 +243,14 @@ pub struct NullScan {
 impl NullScan {
     /// A scan of all of them.
     pub fn new(index: &Index) -> Self {
-        NullScan { index: *index, mark: Some(Position::MIN) }
+        NullScan { index: *index, scope: index.whole_scope(), mark: Some(Position::MIN) }
+    }
+
+    /// The same in one scope only.
+    #[must_use]
+    pub fn in_scope(mut self, scope: Option<u32>) -> Self {
+        self.scope = scope.or(self.scope);
+        self
     }
 
     /// Appends rows until there are `enough` or more, or no more. Returns whether more may follow.
@@ -233,11 +259,12 @@ impl NullScan {
     /// As [`RangeScan::next_batch`].
     pub fn next_batch<P: Pages>(&mut self, pages: &P, enough: usize, rows: &mut Vec<Tid>) -> Result<bool> {
         let wanted = rows.len().saturating_add(enough.max(1));
-        let mut cursor = Cursor::new(pages, Tree::NULLS, self.index.nulls, Ranges::All);
-        while let Some(mark) = self.mark {
+        let ranges = self.scope.map_or(Ranges::All, Ranges::Scope);
+        let mut cursor = Cursor::new(pages, Tree::NULLS, self.index.nulls, ranges);
+        while let Some(mark) = self.mark.and_then(|mark| ranges.next(mark)) {
             let page = cursor.seek(mark)?;
             let from = rows.len();
-            rows.extend(page.leaf()?.iter().map(|entry| entry.tid));
+            page.leaf()?.near(self.scope, 0, 0, |entry| rows.push(entry.tid));
             if rows[from..].iter().any(|tid| !tid.can_be_a_row()) {
                 return super::error::corrupt(page.block, NO_ROW);
             }
@@ -248,7 +275,7 @@ impl NullScan {
                 break;
             }
         }
-        Ok(self.mark.is_some())
+        Ok(self.mark.and_then(|mark| ranges.next(mark)).is_some())
     }
 }
 
@@ -258,9 +285,12 @@ enum Walk {
     Replanned,
 }
 
-const WHOLE: Leg = Leg { tree: Tree::main(0), ranges: Ranges::All, filter: Filter::Any };
-
 impl Index {
+    /// The only scope of an index without scopes.
+    pub(crate) fn whole_scope(&self) -> Option<u32> {
+        (!self.scoped).then_some(0)
+    }
+
     /// Calls `sink` with every row within `distance` until it returns `false`.
     ///
     /// # Errors

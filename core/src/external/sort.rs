@@ -15,8 +15,10 @@ use std::sync::{Mutex, PoisonError};
 /// A record that orders as two numbers do, the high one first. Two words and not one `u128`, which would make
 /// sorting half as slow again.
 pub trait Record: Copy + Ord {
-    /// Bytes of both numbers: 8 of the high one, 1 to 8 of the low one.
+    /// Bytes of all numbers: 8 of the high one, 1 to 8 of the low one, and those of the lead.
     const BYTES: usize;
+    /// Bytes of the number that stands above both, 0 or 4.
+    const LEAD: usize = 0;
 
     /// The two numbers.
     fn to_parts(self) -> (u64, u64);
@@ -24,11 +26,28 @@ pub trait Record: Copy + Ord {
     /// The record of numbers that [`Record::to_parts`] gave.
     fn from_parts(high: u64, low: u64) -> Self;
 
+    /// The number above both, of records that have one.
+    #[inline]
+    fn lead(self) -> u32 {
+        0
+    }
+
+    /// The record with that number.
+    #[inline]
+    fn led_by(self, _lead: u32) -> Self {
+        self
+    }
+
     /// Byte `at` of the numbers, 0 being the most significant.
     #[inline]
     fn byte(&self, at: usize) -> usize {
+        if at < Self::LEAD {
+            return (self.lead() >> (8 * (Self::LEAD - 1 - at)) & 0xff) as usize;
+        }
         let (high, low) = self.to_parts();
-        let shifted = if at < 8 { high >> (56 - 8 * at) } else { low >> (8 * (Self::BYTES - 1 - at)) };
+        let in_high = at - Self::LEAD;
+        let shifted =
+            if in_high < 8 { high >> (56 - 8 * in_high) } else { low >> (8 * (Self::BYTES - 1 - at)) };
         (shifted & 0xff) as usize
     }
 }
@@ -53,20 +72,22 @@ impl Record for [u32; 3] {
 #[inline]
 pub(crate) fn encode<T: Record>(record: T, into: &mut Vec<u8>) {
     let (high, low) = record.to_parts();
+    into.extend_from_slice(&record.lead().to_le_bytes()[..T::LEAD]);
     into.extend_from_slice(&high.to_le_bytes());
-    into.extend_from_slice(&low.to_le_bytes()[..T::BYTES - 8]);
+    into.extend_from_slice(&low.to_le_bytes()[..T::BYTES - T::LEAD - 8]);
 }
 
 /// The record that [`encode`] wrote.
 #[inline]
 pub(crate) fn decode<T: Record>(bytes: &[u8]) -> T {
+    let (lead, bytes) = bytes.split_at(T::LEAD);
     let (high, low) = bytes.split_at(8);
     let number = |bytes: &[u8]| {
         let mut number = [0; 8];
         number[..bytes.len()].copy_from_slice(bytes);
         u64::from_le_bytes(number)
     };
-    T::from_parts(number(high), number(low))
+    T::from_parts(number(high), number(low)).led_by(number(lead) as u32)
 }
 
 /// Slices up to this length are sorted by comparison.

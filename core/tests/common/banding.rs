@@ -82,10 +82,10 @@ pub fn search(pages: &MemoryPages, index: &Index, query: u64, distance: u32, bat
 
 pub fn index_by_insert(body: usize, fps: &[u64]) -> (MemoryPages, Index, Rows) {
     let pages = MemoryPages::new(body);
-    let index = Index::create(&pages, Default::default()).unwrap();
+    let index = Index::create(&pages, Default::default(), false).unwrap();
     let mut rows = Rows::new();
     for (n, fp) in fps.iter().enumerate() {
-        index.insert(&pages, *fp, tid(n)).unwrap();
+        index.insert(&pages, 0, *fp, tid(n)).unwrap();
         rows.insert(tid(n), *fp);
     }
     (pages, index, rows)

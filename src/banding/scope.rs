@@ -1,0 +1,155 @@
+//! The scope of a row: the columns of an index before the last one, which holds the fingerprint. In the index it is a hash
+//! of their values, 32 bits; rows of another scope with the same hash are told apart by the executor, which checks every
+//! row that is found again.
+
+use super::Ball;
+use crate::pg::raise;
+use pgrx::{PgSqlErrorCode, pg_sys};
+
+/// The strategy of an operator class: `column = value`.
+pub(crate) const EQUAL: u16 = 4;
+/// The support function: the hash of a value, with a seed, as hash operator classes have it.
+const HASH: u16 = 1;
+/// The seed; on disk.
+const SEED: i64 = 0x5343_4f50;
+/// What stands for the hash of NULL; on disk.
+const NULL: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The number of columns that make up the scope.
+///
+/// # Safety
+/// The relation is an open index.
+pub(crate) unsafe fn scope_columns(index: pg_sys::Relation) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe { ((*(*index).rd_index).indnkeyatts as usize).saturating_sub(1) }
+}
+
+/// Refuses an index whose columns are not scopes and, last, a fingerprint.
+///
+/// # Safety
+/// The relation is an open index.
+pub(super) unsafe fn check_columns(index: pg_sys::Relation) {
+    // SAFETY: the caller's promise; the arrays have an element for each column.
+    unsafe {
+        let last = scope_columns(index);
+        let (family, own) = (*(*index).rd_opfamily.add(last), *(*index).rd_opcintype.add(last));
+        let has = |strategy: u16| {
+            pg_sys::get_opfamily_member(family, own, own, strategy as i16) != pg_sys::InvalidOid
+        };
+        let usable = match own {
+            pg_sys::INT8OID => has(super::DISTANCE),
+            other => {
+                has(super::NEAR) && usize::try_from(pg_sys::get_typlen(other)) == Ok(size_of::<[u64; 2]>())
+            }
+        };
+        if !usable {
+            raise(
+                PgSqlErrorCode::ERRCODE_INVALID_OBJECT_DEFINITION,
+                "the last column of a banding index must be a fingerprint",
+                "It is of type bigint (or hamming_ball), with an operator class for fingerprints; columns before it are \
+                 its scope: CREATE INDEX … USING banding (tenant_id, fp).",
+            )
+        }
+        for column in 0..last {
+            if pg_sys::index_getprocid(index, column as i16 + 1, HASH) == pg_sys::InvalidOid {
+                raise(
+                    PgSqlErrorCode::ERRCODE_INVALID_OBJECT_DEFINITION,
+                    format!("column {} of the index cannot be a scope", column + 1),
+                    "Its operator class has no function 1, the hash of a value with a seed.",
+                )
+            }
+        }
+    }
+}
+
+/// The hash of a row's scope; 0 in an index without one.
+///
+/// # Safety
+/// The relation is an open index; there are a value and a flag for each of its columns.
+unsafe fn scope_of(index: pg_sys::Relation, values: *const pg_sys::Datum, nulls: *const bool) -> u32 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let columns = scope_columns(index);
+        let hashes = (0..columns).map(|at| (!*nulls.add(at)).then(|| hash(index, at, *values.add(at))));
+        combine(hashes)
+    }
+}
+
+/// Whether an index is on balls, not on fingerprints.
+///
+/// # Safety
+/// The relation is an open index.
+pub(crate) unsafe fn is_of_balls(index: pg_sys::Relation) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe { *(*index).rd_opcintype.add(scope_columns(index)) != pg_sys::INT8OID }
+}
+
+/// The scope and the fingerprint of a row: of a ball, its center.
+///
+/// # Safety
+/// As [`scope_of`].
+pub(super) unsafe fn row_of(
+    index: pg_sys::Relation,
+    values: *const pg_sys::Datum,
+    nulls: *const bool,
+) -> (u32, Option<u64>) {
+    // SAFETY: the caller's promise; a value of an index on balls is one.
+    unsafe {
+        let (scope, last) = (scope_of(index, values, nulls), scope_columns(index));
+        let value = (!*nulls.add(last)).then(|| *values.add(last));
+        let fingerprint = match is_of_balls(index) {
+            true => value.and_then(|value| Ball::from_datum(value)).map(|ball| ball.center),
+            false => value.map(|value| value.value() as u64),
+        };
+        (scope, fingerprint)
+    }
+}
+
+/// The hash of a scope whose columns have these hashes, `None` for NULL.
+pub(super) fn combine(hashes: impl Iterator<Item = Option<u64>>) -> u32 {
+    let scope = hashes.fold(0u64, |all, one| all.rotate_left(23).wrapping_mul(NULL) ^ one.unwrap_or(NULL));
+    (scope ^ scope >> 32) as u32
+}
+
+/// The hash of a value of a column, counted from 0.
+///
+/// # Safety
+/// The relation is an open index, the value of that column's type.
+unsafe fn hash(index: pg_sys::Relation, column: usize, value: pg_sys::Datum) -> u64 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let function = pg_sys::index_getprocinfo(index, column as i16 + 1, HASH);
+        let collation = *(*index).rd_indcollation.add(column);
+        pg_sys::FunctionCall2Coll(function, collation, value, pg_sys::Datum::from(SEED)).value() as u64
+    }
+}
+
+/// The hash of what a scan key wants a column to equal.
+///
+/// # Safety
+/// The relation is an open index, the key one of strategy [`EQUAL`] of a column of it, its argument not NULL.
+pub(super) unsafe fn hash_of_key(index: pg_sys::Relation, key: &pg_sys::ScanKeyData) -> u64 {
+    // SAFETY: the caller's promise; a family with an operator for the type has its hash as well, or that is an error.
+    unsafe {
+        let column = key.sk_attno as usize - 1;
+        let own = *(*index).rd_opcintype.add(column);
+        if key.sk_subtype == pg_sys::InvalidOid || key.sk_subtype == own {
+            return hash(index, column, key.sk_argument);
+        }
+        let family = *(*index).rd_opfamily.add(column);
+        let function = pg_sys::get_opfamily_proc(family, key.sk_subtype, key.sk_subtype, HASH as i16);
+        if function == pg_sys::InvalidOid {
+            raise(
+                PgSqlErrorCode::ERRCODE_INVALID_OBJECT_DEFINITION,
+                format!(
+                    "the operator family of column {} has no hash for the type it is compared with",
+                    column + 1
+                ),
+                "ALTER OPERATOR FAMILY … ADD FUNCTION 1 (type) …, or drop the operator from the family.",
+            )
+        }
+        let collation = *(*index).rd_indcollation.add(column);
+        pg_sys::OidFunctionCall2Coll(function, collation, key.sk_argument, pg_sys::Datum::from(SEED)).value()
+            as u64
+    }
+}
