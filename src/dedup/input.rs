@@ -22,7 +22,7 @@ pub(crate) enum Kind {
 
 /// Bytes per row in memory: the fields of [`Input`], and what the stages add (the first equal row,
 /// the group, the kept row; with a diameter the ring and the varying bits).
-const BYTES_PER_ROW: usize = 49;
+pub(super) const BYTES_PER_ROW: usize = 49;
 
 /// Bytes of the two lengths that precede a row's id and content in the file.
 const HEADER: usize = 8;

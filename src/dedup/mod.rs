@@ -26,6 +26,7 @@ use dedup_core::memory::{OrRaise, Room, collect, filled};
 use dedup_core::similarity::jaccard;
 use input::Input;
 pub(crate) use input::Kind;
+use near::Verifying;
 use options::{DEDUP, Options};
 pub(crate) use options::{Function, REPORT, Written};
 use pgrx::prelude::*;
@@ -83,14 +84,15 @@ pub(crate) fn find<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
         options = function.read(&written);
     }
     let first_equal = compare(hashes, &options, &mut input, progress);
-    let sets = match options.distance {
-        None => UnionFind::new(input.rows()),
+    let (sets, verifier) = match options.distance {
+        None => (UnionFind::new(input.rows()), None),
         Some(distance) => {
             near::fingerprint(&options, &mut input, &first_equal, progress);
-            near::group(&options, distance, &mut input, &first_equal, progress)
+            let (sets, verifier) = near::group(&options, distance, &mut input, &first_equal, progress);
+            (sets, Some(verifier))
         }
     };
-    let mut found = Found { written, options, input, first_equal, sets, kept: Vec::new() };
+    let mut found = Found { written, options, input, first_equal, sets, verifier, kept: Vec::new() };
     found.kept = found.keepers();
     found
 }
@@ -205,6 +207,8 @@ pub(crate) struct Found {
     pub input: Input,
     first_equal: Vec<u32>,
     sets: UnionFind,
+    /// Has the sets of n-grams of the rows that were compared.
+    verifier: Option<Verifying>,
     /// The kept row of each group, at the group's number.
     kept: Vec<u32>,
 }
@@ -253,6 +257,17 @@ impl Found {
         Stage::of(self.member(row), self.member(keeper))
     }
 
+    /// The similarity of two rows, by their sets if they were made.
+    fn similarity(&mut self, row: usize, other: usize) -> f64 {
+        // A copy has the set of the first row of its content.
+        let rows = [row, other].map(|row| self.first_equal[row]);
+        let known = self.verifier.as_mut().map(|verifier| unwrap_or_raise(verifier.known(rows)));
+        known.flatten().unwrap_or_else(|| {
+            let [a, b] = [row, other].map(|row| self.input.content(row));
+            jaccard(&a, &b, self.options.alike.n)
+        })
+    }
+
     /// Writes the result.
     fn write(&mut self, ids: &ValueType, mut output: Output, progress: &Progress) {
         let rows = self.input.rows();
@@ -261,12 +276,11 @@ impl Found {
         for row in 0..rows {
             let keeper = self.keeper(row);
             let stage = self.stage(row);
-            let input = &mut self.input;
             let (distance, similarity) = stage.known().unwrap_or_else(|| {
-                let texts = [row, keeper].map(|row| input.content(row));
-                let similarity = jaccard(&texts[0], &texts[1], self.options.alike.n);
-                (Some(hamming(input.fps[row], input.fps[keeper])), Some(similarity))
+                let distance = hamming(self.input.fps[row], self.input.fps[keeper]);
+                (Some(distance), Some(self.similarity(row, keeper)))
             });
+            let input = &mut self.input;
             counts[stage as usize] += 1;
             // SAFETY: the ids are written as their type has it; declared as two of that type, text,
             // integer, double precision.

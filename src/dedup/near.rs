@@ -1,15 +1,16 @@
 //! The near stage of `dedup`: makes fingerprints, finds near pairs, verifies them on the text, and
 //! groups them.
 
-use super::input::{Input, Kind};
+use super::input::{BYTES_PER_ROW, Input, Kind};
 use super::options::Options;
 use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
-use crate::settings::{threads, work_memory};
-use dedup_core::dedup::{Group, Verifier};
-use dedup_core::external::on_threads;
+use crate::pg::spill::TempFile;
+use crate::settings::{threads, within_memory_limit, work_memory};
+use dedup_core::dedup::{Alike, BYTES_PER_SET, Group, Verifier};
+use dedup_core::external::{Result, on_threads};
 use dedup_core::features::Extractor;
-use dedup_core::groups::{Linkage, Linker, Pairs, Settings, UnionFind};
+use dedup_core::groups::{Linkage, Linker, Pair, Pairs, Settings, UnionFind};
 
 /// Rows fingerprinted at a time.
 const BATCH_ROWS: usize = 2048;
@@ -53,14 +54,17 @@ pub(super) fn fingerprint(options: &Options, input: &mut Input, first_equal: &[u
     }
 }
 
-/// Groups the rows; rows of equal content are represented by the first of them.
+/// Verifies candidates by their contents.
+pub(super) type Verifying = Verifier<Pair, TempFile>;
+
+/// Groups the rows; rows of equal content are represented by the first of them. Returns the sets of n-grams too.
 pub(super) fn group(
     options: &Options,
     distance: u32,
     input: &mut Input,
     first_equal: &[u32],
     progress: &Progress,
-) -> UnionFind {
+) -> (UnionFind, Verifying) {
     let linkage = match (options.group, options.diameter) {
         (Group::Components, None) => None,
         (Group::Components, Some(diameter)) => Some(Linkage::Diameter(diameter)),
@@ -77,81 +81,107 @@ pub(super) fn group(
             unwrap_or_raise(pairs.add(row as i64, input.fps[row], &mut host));
         }
     }
+    // Particulars cost too much to look at before it is known whether a pair can still change its groups.
+    let particulars = options.alike.particulars.filter(|_| linkage.is_none());
+    let alike = Alike { particulars, ..options.alike };
+    if alike.similarity > 0.0 {
+        within_memory_limit(input.rows() * (BYTES_PER_ROW + BYTES_PER_SET));
+    }
+    let verifier = Verifier::new(alike, threads(), input.rows(), work_memory(), TempFile::new());
     match linkage {
-        None => connected(options, distance, pairs, input, &mut host, progress),
-        Some(linkage) => linked(options, distance, pairs, (linkage, for_links), input, &mut host, progress),
+        None => connected(distance, pairs, verifier, input, &mut host, progress),
+        Some(linkage) => {
+            linked(options, distance, pairs, verifier, (linkage, for_links), input, &mut host, progress)
+        }
     }
 }
 
 /// Groups as connected components: the order of pairs does not matter, so they are verified as they
 /// are found.
 fn connected<'p>(
-    options: &Options,
     distance: u32,
     pairs: Pairs<QueryHost<'p>>,
+    mut verifier: Verifying,
     input: &mut Input,
     host: &mut QueryHost<'p>,
     progress: &'p Progress,
-) -> UnionFind {
+) -> (UnionFind, Verifying) {
     progress.stage("finding near fingerprints and verifying them", "candidate pairs", None);
     let mut sets = UnionFind::new(input.rows());
-    let mut verifier = Verifier::new(options.alike, threads());
     // A host of its own, because that of the search is in use.
     let mut comparing = QueryHost::reporting(progress);
+    let mut text = |row: u32| Some(input.content(row as usize));
     let mut candidates = 0u64;
     unwrap_or_raise(pairs.finish(host, |pair| {
         candidates += 1;
         progress.step();
-        let (a, b) = (pair.a as u32, pair.b as u32);
+        let rows = [pair.a as u32, pair.b as u32];
         // Rows that are connected already need no verification.
-        if sets.find(a) != sets.find(b) {
-            let texts = || [a, b].map(|row| input.content(row as usize));
-            verifier.add((a, b), texts, &mut comparing, |(a, b)| {
-                sets.union(a, b);
+        if sets.find(rows[0]) != sets.find(rows[1]) {
+            verifier.add(pair, rows, &mut text, &mut comparing, |pair| {
+                sets.union(pair.a as u32, pair.b as u32);
             })?;
         }
         Ok(true)
     }));
-    unwrap_or_raise(verifier.finish(&mut comparing, |(a, b)| {
-        sets.union(a, b);
+    unwrap_or_raise(verifier.finish(&mut text, &mut comparing, |pair| {
+        sets.union(pair.a as u32, pair.b as u32);
     }));
     let (compared, verified) = verifier.counts();
     progress.end(&format!(
         "{candidates} candidate pairs within {distance} bits, {compared} compared, {verified} verified"
     ));
-    sets
+    (sets, verifier)
 }
 
 /// Groups by a rule that depends on the order of pairs: all pairs are found first.
+#[allow(clippy::too_many_arguments)]
 fn linked<'p>(
     options: &Options,
     distance: u32,
     pairs: Pairs<QueryHost<'p>>,
+    mut verifier: Verifying,
     (linkage, memory): (Linkage, usize),
     input: &mut Input,
     host: &mut QueryHost<'p>,
-    progress: &Progress,
-) -> UnionFind {
+    progress: &'p Progress,
+) -> (UnionFind, Verifying) {
     progress.stage("finding near fingerprints", "candidate pairs", None);
     let mut linker = Linker::new(linkage, memory, host);
+    let mut comparing = QueryHost::reporting(progress);
+    let mut candidates = 0u64;
+    let mut text = |row: u32| Some(input.content(row as usize));
+    let mut link = |result: &mut Result<()>, pair| {
+        if result.is_ok() {
+            *result = linker.add(pair);
+        }
+    };
     unwrap_or_raise(pairs.finish(host, |pair| {
+        candidates += 1;
         progress.step();
-        linker.add(pair).map(|()| true)
+        let (rows, mut linked) = ([pair.a as u32, pair.b as u32], Ok(()));
+        verifier.add(pair, rows, &mut text, &mut comparing, |pair| link(&mut linked, pair))?;
+        linked.map(|()| true)
     }));
-    let candidates = linker.count();
-    progress.end(&format!("{candidates} candidate pairs within {distance} bits"));
-    let (mut compared, mut verified) = (0u64, 0u64);
+    let mut linked = Ok(());
+    unwrap_or_raise(verifier.finish(&mut text, &mut comparing, |pair| link(&mut linked, pair)));
+    unwrap_or_raise(linked);
+    let (compared, verified) = verifier.counts();
+    progress.end(&format!(
+        "{candidates} candidate pairs within {distance} bits, {compared} compared, {verified} similar"
+    ));
+    let (mut linked, mut same) = (0u64, 0u64);
     // The linker borrows the fingerprints while `input` reads contents.
     let fps = std::mem::take(&mut input.fps);
     let sets = unwrap_or_raise(linker.finish(&fps, host, |_, a, b| {
-        compared += 1;
+        linked += 1;
         progress.step();
-        let alike = &options.alike;
-        let same = !alike.looks() || alike.holds(&input.content(a as usize), &input.content(b as usize));
-        verified += u64::from(same);
-        Ok(same)
+        let joins = options.alike.particulars.is_none()
+            || options.alike.differing(&input.content(a as usize), &input.content(b as usize)).is_empty();
+        same += u64::from(joins);
+        Ok(joins)
     }));
     input.fps = fps;
-    progress.end(&format!("{compared} pairs compared, {verified} verified"));
-    sets
+    progress.end(&format!("{linked} pairs compared, {same} verified"));
+    (sets, verifier)
 }

@@ -4,11 +4,13 @@
 mod exact;
 mod keep;
 mod options;
+mod sets;
 mod verdict;
 mod verify;
 
 pub use exact::Exact;
 pub use keep::{Keep, Key, Standing};
 pub use options::{Group, Options, Written, whole};
+pub use sets::BYTES_PER_ROW as BYTES_PER_SET;
 pub use verdict::{Member, Stage};
-pub use verify::{Alike, Verifier};
+pub use verify::{Alike, Text, Verifier};

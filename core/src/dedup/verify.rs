@@ -1,8 +1,10 @@
 //! Verification of candidates on their texts.
 
-use crate::external::{Host, Result, on_threads};
-use crate::similarity::jaccard;
-use crate::similarity::{Kinds, Particular, particulars};
+use super::sets::Sets;
+use crate::external::{Host, Result, Spill, on_threads};
+use crate::interrupt;
+use crate::memory::{Room, filled};
+use crate::similarity::{Kinds, Maker, Particular, jaccard, particulars};
 
 /// What makes two texts near-duplicates whose fingerprints are near.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,28 +36,47 @@ impl Alike {
 }
 
 /// Pairs that are verified at a time.
-const BATCH_PAIRS: usize = 1024;
+const BATCH_PAIRS: usize = 1 << 14;
 /// Bytes of their texts.
 const BATCH_BYTES: usize = 4 << 20;
+/// Texts whose work is worth a thread.
+const WORTH_THREADS: usize = 128;
 
-/// Verifies candidates, many at a time, on several threads.
+/// Where texts come from: a row's text by its number, `None` if there is none any more.
+pub type Text<'t> = &'t mut dyn FnMut(u32) -> Option<String>;
+
+/// Verifies candidates, many at a time, on several threads. The set of n-grams of a row is made once, when it is first
+/// in a pair; a pair is compared by the sets, and most are ruled out by the sketches already.
 #[derive(Debug)]
-pub struct Verifier<P> {
+pub struct Verifier<P, F> {
     alike: Alike,
     threads: usize,
-    batch: Vec<(P, [String; 2])>,
+    sets: Sets<F>,
+    batch: Vec<(P, [u32; 2])>,
+    /// Texts whose sets are to be made.
+    texts: Vec<(u32, String)>,
     bytes: usize,
     compared: u64,
     verified: u64,
 }
 
-impl<P: Sync> Verifier<P> {
-    /// No candidates yet.
-    pub fn new(alike: Alike, threads: usize) -> Verifier<P> {
-        Verifier { alike, threads: threads.max(1), batch: Vec::new(), bytes: 0, compared: 0, verified: 0 }
+impl<P: Sync, F: Spill> Verifier<P, F> {
+    /// No candidates yet, of some `rows` rows. `memory`: bytes for sets, beyond which they go to `file`, and again for
+    /// their sketches, which take a little per row in any case.
+    pub fn new(alike: Alike, threads: usize, rows: usize, memory: usize, file: F) -> Verifier<P, F> {
+        Verifier {
+            alike,
+            threads: threads.max(1),
+            sets: Sets::new(rows, memory, file),
+            batch: Vec::new(),
+            texts: Vec::new(),
+            bytes: 0,
+            compared: 0,
+            verified: 0,
+        }
     }
 
-    /// Takes a candidate, with its texts if they are looked at. `accept` gets those
+    /// Takes a candidate, a pair of rows; `text` is asked for the texts that are looked at. `accept` gets those
     /// that are verified, now or later, in the order in which they came.
     ///
     /// # Errors
@@ -63,35 +84,126 @@ impl<P: Sync> Verifier<P> {
     pub fn add<H: Host>(
         &mut self,
         pair: P,
-        texts: impl FnOnce() -> [String; 2],
+        rows: [u32; 2],
+        text: Text<'_>,
         host: &mut H,
         accept: impl FnMut(P),
     ) -> Result<()> {
-        let texts = if self.alike.looks() { texts() } else { Default::default() };
-        self.bytes += texts[0].len() + texts[1].len();
-        self.batch.push((pair, texts));
-        let full = self.batch.len() == BATCH_PAIRS || self.bytes >= BATCH_BYTES;
-        if full || !self.alike.looks() { self.finish(host, accept) } else { Ok(()) }
+        if self.alike.similarity > 0.0 {
+            if !self.sets.may_reach(self.alike.similarity, rows) {
+                self.compared += 1;
+                return Ok(());
+            }
+            for row in rows {
+                if self.sets.lacks(row)? {
+                    let text = text(row).unwrap_or_default();
+                    self.bytes += text.len();
+                    self.texts.room(1)?;
+                    self.texts.push((row, text));
+                }
+            }
+        }
+        self.batch.room(1)?;
+        self.batch.push((pair, rows));
+        let full = self.batch.len() >= BATCH_PAIRS || self.bytes >= BATCH_BYTES;
+        if full || !self.alike.looks() { self.finish(text, host, accept) } else { Ok(()) }
     }
 
     /// Verifies the candidates that wait.
     ///
     /// # Errors
     /// What the host fails with.
-    pub fn finish<H: Host>(&mut self, host: &mut H, mut accept: impl FnMut(P)) -> Result<()> {
-        // Few texts are compared before a thread has started.
-        let threads = if self.batch.len() < BATCH_PAIRS / 8 { 1 } else { self.threads };
-        let alike = self.alike;
-        let holds = |_: &mut (), (_, [a, b]): &(P, [String; 2])| alike.holds(a, b);
-        let verdicts = on_threads(&self.batch, &mut vec![(); threads], host, holds)?;
-        for ((pair, _), verified) in self.batch.drain(..).zip(verdicts) {
-            self.compared += 1;
+    pub fn finish<H: Host>(&mut self, text: Text<'_>, host: &mut H, mut accept: impl FnMut(P)) -> Result<()> {
+        self.make_sets(host)?;
+        let batch = std::mem::take(&mut self.batch);
+        self.compared += batch.len() as u64;
+        let (mut similar, mut texts, mut bytes) = (Vec::new(), Vec::new(), 0);
+        for (pair, rows) in batch {
+            interrupt::check();
+            if !self.is_similar(rows)? {
+                continue;
+            }
+            if self.alike.particulars.is_some() {
+                let [a, b] = rows.map(&mut *text);
+                let Some(both) = a.zip(b) else { continue };
+                bytes += both.0.len() + both.1.len();
+                texts.room(1)?;
+                texts.push(both);
+            }
+            similar.room(1)?;
+            similar.push(pair);
+            if bytes >= BATCH_BYTES {
+                self.judge(&mut similar, &mut texts, host, &mut accept)?;
+                bytes = 0;
+            }
+        }
+        self.judge(&mut similar, &mut texts, host, &mut accept)
+    }
+
+    /// Makes the sets that are awaited.
+    fn make_sets<H: Host>(&mut self, host: &mut H) -> Result<()> {
+        let threads = if self.texts.len() < WORTH_THREADS { 1 } else { self.threads };
+        let mut makers: Vec<Maker> = (0..threads).map(|_| Maker::new(self.alike.n)).collect();
+        let words = self.sets.words();
+        let make = |maker: &mut Maker, (_, text): &(u32, String)| {
+            let set = maker.make(text);
+            let sketch = set.sketch(words);
+            (set, sketch)
+        };
+        let made = on_threads(&self.texts, &mut makers, host, make)?;
+        for ((row, _), (set, sketch)) in self.texts.drain(..).zip(made) {
+            self.sets.add(row, &set, &sketch)?;
+        }
+        self.bytes = 0;
+        Ok(())
+    }
+
+    /// Whether the Jaccard coefficient of two rows, whose sets are made, reaches the threshold.
+    fn is_similar(&mut self, rows: [u32; 2]) -> Result<bool> {
+        let threshold = self.alike.similarity;
+        if threshold == 0.0 {
+            return Ok(true);
+        }
+        if !self.sets.may_reach(threshold, rows) {
+            return Ok(false);
+        }
+        let [a, b] = rows.map(|row| self.sets.get(row));
+        Ok(a?.zip(b?).is_some_and(|(a, b)| a.similar(&b, threshold).is_some()))
+    }
+
+    /// The Jaccard coefficient of two rows, if both were compared with others or each other.
+    ///
+    /// # Errors
+    /// A file fails, or there is no memory.
+    pub fn known(&mut self, rows: [u32; 2]) -> Result<Option<f64>> {
+        let [a, b] = rows.map(|row| self.sets.get(row));
+        Ok(a?.zip(b?).map(|(a, b)| a.similar(&b, f64::MIN_POSITIVE).unwrap_or(0.0)))
+    }
+
+    /// Accepts similar pairs whose texts do not differ in particulars.
+    fn judge<H: Host>(
+        &mut self,
+        similar: &mut Vec<P>,
+        texts: &mut Vec<(String, String)>,
+        host: &mut H,
+        accept: &mut impl FnMut(P),
+    ) -> Result<()> {
+        let verdicts = if self.alike.particulars.is_some() {
+            // Few texts are compared before a thread has started.
+            let threads = if texts.len() < WORTH_THREADS { 1 } else { self.threads };
+            let alike = self.alike;
+            let same = |_: &mut (), (a, b): &(String, String)| alike.differing(a, b).is_empty();
+            on_threads(texts, &mut vec![(); threads], host, same)?
+        } else {
+            filled(true, similar.len())?
+        };
+        texts.clear();
+        for (pair, verified) in similar.drain(..).zip(verdicts) {
             if verified {
                 self.verified += 1;
                 accept(pair);
             }
         }
-        self.bytes = 0;
         Ok(())
     }
 
@@ -104,12 +216,12 @@ impl<P: Sync> Verifier<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::external::MemoryHost;
+    use crate::external::{MemoryHost, MemorySpill};
     use proptest::prelude::*;
 
     proptest! {
         /// What is accepted is what comparing pair by pair accepts, in the same order,
-        /// whatever the threads and batches.
+        /// whatever the threads, batches and memory.
         #[test]
         fn verifies_as_one_by_one(
             texts in prop::collection::vec("[停水电路ab1]{0,6}", 2..40),
@@ -117,18 +229,20 @@ mod tests {
             similarity in prop::sample::select(vec![0.0, 0.3, 0.5, 1.0]),
             numbers in any::<bool>(),
             threads in 1usize..4,
+            memory in 0usize..200,
         ) {
             let kinds = Kinds { names: false, dates: false, numbers: true };
             let alike = Alike { similarity, n: 2, particulars: numbers.then_some(kinds) };
             let pairs: Vec<(usize, usize)> = (0..repeated).flat_map(|i| (0..texts.len()).map(move |j| (i, j)))
                 .map(|(i, j)| (i % texts.len(), j)).collect();
             let mut found = Vec::new();
-            let mut verifier = Verifier::new(alike, threads);
+            let mut verifier = Verifier::new(alike, threads, texts.len(), memory, MemorySpill::default());
+            let mut text = |row: u32| Some(texts[row as usize].clone());
             for &(a, b) in &pairs {
-                let both = || [texts[a].clone(), texts[b].clone()];
-                verifier.add((a, b), both, &mut MemoryHost, |pair| found.push(pair)).unwrap();
+                let rows = [a as u32, b as u32];
+                verifier.add((a, b), rows, &mut text, &mut MemoryHost, |pair| found.push(pair)).unwrap();
             }
-            verifier.finish(&mut MemoryHost, |pair| found.push(pair)).unwrap();
+            verifier.finish(&mut text, &mut MemoryHost, |pair| found.push(pair)).unwrap();
             let holds = |&(a, b): &(usize, usize)| alike.holds(&texts[a], &texts[b]);
             let expected: Vec<_> = pairs.iter().copied().filter(holds).collect();
             prop_assert_eq!(verifier.counts(), (pairs.len() as u64, expected.len() as u64));

@@ -2,12 +2,16 @@
 //!
 //! Everything here is exact: nothing is sampled.
 
+mod grams;
 mod join;
 mod measures;
 mod overlap;
 mod particulars;
+mod sketch;
 
+pub(crate) use grams::{Grams, Maker};
 pub use join::{SimilarPair, SimilarPairs, similar_pairs};
 pub use measures::{containment, cosine, jaccard};
 pub use overlap::Overlap;
 pub use particulars::{Kinds, Particular, Passage, particulars, passages};
+pub(crate) use sketch::{Sketched, may_reach, words as sketch_words};

@@ -61,6 +61,40 @@ pub(super) fn merge<T>(a: &[T], b: &[T], compare: impl Fn(&T, &T) -> Ordering, m
     }
 }
 
+/// The smallest whole number that is not below `bound`, despite rounding.
+pub(super) fn at_least(bound: f64) -> usize {
+    (bound - 1e-9).ceil().max(1.0) as usize
+}
+
+/// The overlap that two sets of these sizes need: J >= t means overlap >= t / (1 + t) of the sum.
+pub(super) fn overlap_needed(threshold: f64, x: usize, y: usize) -> usize {
+    at_least(threshold / (1.0 + threshold) * (x + y) as f64)
+}
+
+/// The overlap of two sorted sets, `None` as soon as it cannot reach `needed`.
+pub(super) fn shared<T: Ord + Copy>(a: &[T], b: &[T], needed: usize) -> Option<usize> {
+    /// Steps between two looks at what is left.
+    const STEPS: usize = 32;
+    let (mut i, mut j, mut shared, mut meter) = (0, 0, 0, Meter::new());
+    loop {
+        let left = (a.len() - i).min(b.len() - j);
+        if shared + left < needed {
+            return None;
+        }
+        if left == 0 {
+            return Some(shared);
+        }
+        // A step goes on by one in each at most.
+        for _ in 0..left.min(STEPS) {
+            let (x, y) = (a[i], b[j]);
+            shared += usize::from(x == y);
+            i += usize::from(x <= y);
+            j += usize::from(y <= x);
+        }
+        meter.work(STEPS);
+    }
+}
+
 fn ratio(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
@@ -79,6 +113,18 @@ mod tests {
             let shared = x.intersection(&y).count();
             prop_assert_eq!(overlap.jaccard(), ratio(shared, x.union(&y).count()));
             prop_assert_eq!(overlap.containment(), ratio(shared, x.len()));
+        }
+
+        /// What is given up early could not have been reached.
+        #[test]
+        fn the_early_end_is_right(
+            a in prop::collection::btree_set(0u8..200, 0..150),
+            b in prop::collection::btree_set(0u8..200, 0..150),
+            needed in 0usize..160,
+        ) {
+            let both = a.intersection(&b).count();
+            let (a, b): (Vec<u8>, Vec<u8>) = (a.into_iter().collect(), b.into_iter().collect());
+            prop_assert_eq!(shared(&a, &b, needed), (both >= needed).then_some(both));
         }
 
         #[test]

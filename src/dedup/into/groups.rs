@@ -6,11 +6,13 @@ use super::stored::StoredRows;
 use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::pg::spi::{Argument, for_each};
+use crate::pg::spill::TempFile;
 use crate::settings::{threads, within_memory_limit, work_memory};
 use dedup_core::dedup::{Group, Verifier};
 use dedup_core::fingerprint::hamming;
 use dedup_core::groups::{Candidate, CrossPairs, IncrementalClusters, Pair, Pairs, Settings};
 use dedup_core::memory::{OrRaise, Room};
+use std::collections::HashMap;
 
 /// Candidate pairs verified together.
 const WAITING: usize = 1 << 18;
@@ -33,6 +35,10 @@ struct Grouping<'a, 'j> {
     asked: (i64, Option<u32>),
     /// The verified pairs of Single-Pass.
     candidates: Vec<Candidate>,
+    verifier: Verifier<Pair, TempFile>,
+    /// Rows as the verifier numbers them.
+    numbers: HashMap<i64, u32>,
+    arrivals: Vec<i64>,
 }
 
 /// Assigns every new row to a cluster.
@@ -52,6 +58,15 @@ pub(super) fn group<'j>(
         waiting: Vec::new(),
         asked: (0, None),
         candidates: Vec::new(),
+        verifier: Verifier::new(
+            job.options.alike,
+            threads(),
+            batch.rows.len(),
+            work_memory(),
+            TempFile::new(),
+        ),
+        numbers: HashMap::new(),
+        arrivals: Vec::new(),
     };
     grouping.join_equal();
     if let Some(distance) = job.options.distance {
@@ -239,20 +254,29 @@ impl Grouping<'_, '_> {
     /// Verifies pairs, and joins those that are verified in their order.
     fn verify_all(&mut self, pairs: Vec<Pair>) {
         let mut host = QueryHost::reporting(self.progress);
-        let mut verifier = Verifier::new(self.job.options.alike, threads());
+        let mut accepted = Vec::new();
         for pair in pairs {
-            if self.is_connected(&pair) {
-                continue;
-            }
-            let mut texts = Default::default();
-            if self.job.options.alike.looks() {
-                let contents = self.stored.content(pair.a).zip(self.stored.content(pair.b));
-                let Some((a, b)) = contents else { continue };
-                texts = [a, b];
-            }
-            unwrap_or_raise(verifier.add(pair, || texts, &mut host, |pair| self.take(pair)));
+            let rows = [pair.a, pair.b].map(|arrival| self.number(arrival));
+            let Grouping { verifier, stored, arrivals, .. } = self;
+            let mut text = |row: u32| stored.content(arrivals[row as usize]);
+            let added = verifier.add(pair, rows, &mut text, &mut host, |pair| accepted.push(pair));
+            unwrap_or_raise(added);
+            accepted.drain(..).for_each(|pair| self.take(pair));
         }
-        unwrap_or_raise(verifier.finish(&mut host, |pair| self.take(pair)));
+        let Grouping { verifier, stored, arrivals, .. } = self;
+        let mut text = |row: u32| stored.content(arrivals[row as usize]);
+        unwrap_or_raise(verifier.finish(&mut text, &mut host, |pair| accepted.push(pair)));
+        accepted.into_iter().for_each(|pair| self.take(pair));
+    }
+
+    /// The number of a row for the verifier.
+    fn number(&mut self, arrival: i64) -> u32 {
+        self.numbers.room(1).or_raise();
+        self.arrivals.room(1).or_raise();
+        *self.numbers.entry(arrival).or_insert_with(|| {
+            self.arrivals.push(arrival);
+            self.arrivals.len() as u32 - 1
+        })
     }
 
     /// Takes a verified pair.

@@ -6,6 +6,7 @@ use crate::external::Result;
 use crate::hash::GOLDEN;
 use crate::interrupt::{self, Meter};
 use crate::memory::{self, OrRaise, Room};
+use crate::similarity::overlap::{at_least, overlap_needed, shared};
 use rustc_hash::FxHashMap;
 
 /// A part in memory: its sets by size, the smallest first.
@@ -108,32 +109,6 @@ fn rarest(grams: &[u64], threshold: f64, frequencies: &Frequencies, into: &mut V
     into.sort_unstable();
 }
 
-/// The smallest whole number that is not below `bound`, despite rounding.
-fn at_least(bound: f64) -> usize {
-    (bound - 1e-9).ceil().max(1.0) as usize
-}
-
-/// The overlap that two sets of these sizes need: J >= t means
-/// overlap >= t / (1 + t) of the sum.
-fn overlap_needed(threshold: f64, x: usize, y: usize) -> usize {
-    at_least(threshold / (1.0 + threshold) * (x + y) as f64)
-}
-
-/// The overlap of two sets, `None` as soon as it cannot reach `needed`.
-fn overlap(a: &[u64], b: &[u64], needed: usize) -> Option<usize> {
-    let (mut i, mut j, mut shared) = (0, 0, 0);
-    while i < a.len() && j < b.len() {
-        if shared + (a.len() - i).min(b.len() - j) < needed {
-            return None;
-        }
-        shared += usize::from(a[i] == b[j]);
-        let (x, y) = (a[i], b[j]);
-        i += usize::from(x <= y);
-        j += usize::from(y <= x);
-    }
-    (shared >= needed).then_some(shared)
-}
-
 /// Two parts to be joined, the first by its index.
 pub(super) struct Join<'a> {
     pub threshold: f64,
@@ -210,7 +185,7 @@ impl Join<'_> {
 
     fn compare(&self, right: &Loaded, x: &Set, other: &Set) -> Option<SimilarPair> {
         let needed = overlap_needed(self.threshold, x.size, other.size);
-        let shared = overlap(right.grams(x), self.left.grams(other), needed)?;
+        let shared = shared(right.grams(x), self.left.grams(other), needed)?;
         let similarity = shared as f64 / (x.size + other.size - shared) as f64;
         let (a, b) = (x.id.min(other.id), x.id.max(other.id));
         (similarity >= self.threshold).then_some(SimilarPair { a, b, similarity })

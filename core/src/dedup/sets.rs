@@ -1,0 +1,149 @@
+//! The sets of n-grams of many rows, each made once: in memory as far as they fit, in a file beyond, with a small
+//! sketch of each in memory.
+
+use crate::external::{Result, Spill};
+use crate::memory::{Room, filled};
+use crate::similarity::{Grams, Sketched, may_reach};
+
+/// Bytes of a set's place and of a sketch at most, for each row: what a table of many rows takes in any case.
+pub const BYTES_PER_ROW: usize = 16 + 8 * LEAST_WORDS;
+/// Words of a sketch that is made however little memory there is.
+const LEAST_WORDS: usize = 8;
+/// Words of the longest sketch.
+const MOST_WORDS: usize = 256;
+
+/// What is known of a row's set.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    /// The position of its bytes: in memory, and beyond the bytes in memory in the file.
+    at: u64,
+    /// Its size, or one of the numbers below.
+    size: u32,
+    /// Where its sketch begins.
+    sketch: u32,
+}
+
+/// No set is made.
+const NONE: u32 = u32::MAX;
+/// It is being made.
+const AWAITED: u32 = u32::MAX - 1;
+/// A set of 64-bit numbers; no text has so many n-grams.
+const WIDE: u32 = 1 << 31;
+
+/// Sets by the numbers of their rows.
+#[derive(Debug)]
+pub(super) struct Sets<F> {
+    places: Vec<Place>,
+    sketches: Vec<u64>,
+    /// Words of a sketch at most.
+    words: usize,
+    kept: Vec<u8>,
+    /// Bytes to be kept.
+    memory: usize,
+    file: F,
+    /// Bytes in it.
+    length: u64,
+    /// Buffer.
+    bytes: Vec<u8>,
+}
+
+impl<F: Spill> Sets<F> {
+    /// No sets yet, of some `rows` rows. `memory` bytes are for sets, and as many for sketches; a little per row is
+    /// taken in any case.
+    pub(super) fn new(rows: usize, memory: usize, file: F) -> Sets<F> {
+        let words = memory / 8 / rows.max(1);
+        let words = words.clamp(LEAST_WORDS, MOST_WORDS);
+        Sets {
+            places: Vec::new(),
+            sketches: Vec::new(),
+            words: 1 << words.ilog2(),
+            kept: Vec::new(),
+            memory,
+            file,
+            length: 0,
+            bytes: Vec::new(),
+        }
+    }
+
+    /// Words of a sketch at most.
+    pub(super) fn words(&self) -> usize {
+        self.words
+    }
+
+    /// Whether a row's set is to be made; says so once.
+    pub(super) fn lacks(&mut self, row: u32) -> Result<bool> {
+        let row = row as usize;
+        if row >= self.places.len() {
+            let more = row + 1 - self.places.len();
+            self.places.room(more)?;
+            self.places.resize(row + 1, Place { at: 0, size: NONE, sketch: 0 });
+        }
+        let lacks = self.places[row].size == NONE;
+        if lacks {
+            self.places[row].size = AWAITED;
+        }
+        Ok(lacks)
+    }
+
+    /// Takes a row's set and its sketch.
+    pub(super) fn add(&mut self, row: u32, set: &Grams, sketch: &[u64]) -> Result<()> {
+        self.bytes.clear();
+        set.write(&mut self.bytes);
+        let place = Place {
+            at: self.kept.len() as u64 + self.length,
+            size: set.len() as u32 | if matches!(set, Grams::Wide(_)) { WIDE } else { 0 },
+            sketch: self.sketches.len() as u32,
+        };
+        self.sketches.room(sketch.len())?;
+        self.sketches.extend_from_slice(sketch);
+        // Once one is in the file, all that follow are.
+        if self.length == 0 && self.kept.len() + self.bytes.len() <= self.memory {
+            self.kept.room(self.bytes.len())?;
+            self.kept.extend_from_slice(&self.bytes);
+        } else {
+            self.file.append(&self.bytes)?;
+            self.length += self.bytes.len() as u64;
+        }
+        self.places[row as usize] = place;
+        Ok(())
+    }
+
+    fn place(&self, row: u32) -> Option<Place> {
+        self.places.get(row as usize).copied().filter(|place| place.size < AWAITED)
+    }
+
+    fn sketched(&self, place: Place) -> Sketched<'_> {
+        let size = (place.size & !WIDE) as usize;
+        let words = crate::similarity::sketch_words(size, self.words);
+        let from = place.sketch as usize;
+        Sketched { size, sketch: &self.sketches[from..from + words] }
+    }
+
+    /// Whether the coefficient of two rows may reach a threshold; true of rows whose sets are not made yet.
+    pub(super) fn may_reach(&self, threshold: f64, [a, b]: [u32; 2]) -> bool {
+        match (self.place(a), self.place(b)) {
+            (Some(a), Some(b)) => may_reach(threshold, self.sketched(a), self.sketched(b)),
+            _ => true,
+        }
+    }
+
+    /// A row's set, if it is made.
+    pub(super) fn get(&mut self, row: u32) -> Result<Option<Grams>> {
+        let Some(place) = self.place(row) else { return Ok(None) };
+        let wide = place.size & WIDE != 0;
+        let bytes = (place.size & !WIDE) as usize * if wide { 8 } else { 4 };
+        let kept = self.kept.len() as u64;
+        if place.at < kept || bytes == 0 {
+            let from = place.at as usize;
+            return Ok(Some(Grams::read(self.kept.get(from..from + bytes).unwrap_or_default(), wide)));
+        }
+        let mut read = std::mem::take(&mut self.bytes);
+        if read.len() < bytes {
+            read = filled(0, bytes)?;
+        }
+        self.file.read(place.at - kept, &mut read[..bytes])?;
+        let set = Grams::read(&read[..bytes], wide);
+        self.bytes = read;
+        Ok(Some(set))
+    }
+}

@@ -1,0 +1,149 @@
+//! Sets of character n-grams as numbers, made once and compared by merging.
+//!
+//! Up to [`PACKED`] characters are their own number; with two characters below U+10000 that number is of 32 bits. Both
+//! numbers order alike, so a set of 32-bit numbers becomes one of 64 bits member by member. Longer n-grams go by
+//! a 64-bit hash, as in the join of texts.
+
+use super::overlap::{overlap_needed, shared};
+use super::sketch;
+use crate::hash::city64;
+use crate::memory::{OrRaise, Room, filled};
+use crate::text::{Ngrams, PACKED, pack};
+
+/// A set, in ascending order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Grams {
+    Narrow(Vec<u32>),
+    Wide(Vec<u64>),
+}
+
+/// Makes sets. Keeps its buffers from one text to the next.
+#[derive(Debug)]
+pub(crate) struct Maker {
+    n: usize,
+    ngrams: Ngrams,
+}
+
+impl Maker {
+    /// For sets of `n`-grams, `n` being at least 1.
+    pub(crate) fn new(n: usize) -> Maker {
+        Maker { n: n.max(1), ngrams: Ngrams::default() }
+    }
+
+    /// The set of a text.
+    pub(crate) fn make(&mut self, text: &str) -> Grams {
+        self.ngrams.read(text);
+        if self.n <= 2
+            && let Some(narrow) = self.ngrams.narrow(self.n)
+        {
+            return Grams::Narrow(narrow);
+        }
+        Grams::Wide(match self.n {
+            ..=PACKED => self.ngrams.set(self.n, pack),
+            n => self.ngrams.set(n, |gram| city64(gram.as_bytes())),
+        })
+    }
+}
+
+/// The 64-bit number of an n-gram whose 32-bit number is given.
+#[inline]
+fn widened(narrow: u32) -> u64 {
+    u64::from(narrow >> 16) << 21 | u64::from(narrow & 0xFFFF)
+}
+
+impl Grams {
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Grams::Narrow(grams) => grams.len(),
+            Grams::Wide(grams) => grams.len(),
+        }
+    }
+
+    /// Its sketch of at most `most` words.
+    pub(crate) fn sketch(&self, most: usize) -> Vec<u64> {
+        let mut made = filled(0, sketch::words(self.len(), most)).or_raise();
+        match self {
+            Grams::Narrow(grams) => grams.iter().for_each(|&gram| sketch::add(&mut made, widened(gram))),
+            Grams::Wide(grams) => grams.iter().for_each(|&gram| sketch::add(&mut made, gram)),
+        }
+        made
+    }
+
+    /// The Jaccard coefficient of two sets if it is at least `threshold`, which is above 0.
+    pub(crate) fn similar(&self, other: &Grams, threshold: f64) -> Option<f64> {
+        if self.len() == 0 || other.len() == 0 {
+            return None;
+        }
+        let needed = overlap_needed(threshold, self.len(), other.len());
+        let both = match (self, other) {
+            (Grams::Narrow(a), Grams::Narrow(b)) => shared(a, b, needed),
+            (Grams::Wide(a), Grams::Wide(b)) => shared(a, b, needed),
+            (Grams::Narrow(a), Grams::Wide(b)) | (Grams::Wide(b), Grams::Narrow(a)) => {
+                let mut wide = Vec::new();
+                wide.room(a.len()).or_raise();
+                wide.extend(a.iter().map(|&gram| widened(gram)));
+                shared(&wide, b, needed)
+            }
+        }?;
+        let similarity = both as f64 / (self.len() + other.len() - both) as f64;
+        (similarity >= threshold).then_some(similarity)
+    }
+
+    /// Appends its bytes.
+    pub(crate) fn write(&self, into: &mut Vec<u8>) {
+        match self {
+            Grams::Narrow(grams) => {
+                into.room(4 * grams.len()).or_raise();
+                grams.iter().for_each(|gram| into.extend_from_slice(&gram.to_le_bytes()));
+            }
+            Grams::Wide(grams) => {
+                into.room(8 * grams.len()).or_raise();
+                grams.iter().for_each(|gram| into.extend_from_slice(&gram.to_le_bytes()));
+            }
+        }
+    }
+
+    /// The set whose bytes were written.
+    pub(crate) fn read(bytes: &[u8], wide: bool) -> Grams {
+        if wide {
+            let mut grams = Vec::new();
+            grams.room(bytes.len() / 8).or_raise();
+            grams.extend(bytes.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)));
+            Grams::Wide(grams)
+        } else {
+            let mut grams = Vec::new();
+            grams.room(bytes.len() / 4).or_raise();
+            grams.extend(bytes.as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes)));
+            Grams::Narrow(grams)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::similarity::jaccard;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// The measure of two texts, to the last bit, whether their characters are below U+10000 or not; through a
+        /// file too.
+        #[test]
+        fn equals_the_measure_of_the_texts(
+            a in "[ab水区， 😀]{0,14}",
+            b in "[ab水区， ]{0,14}",
+            n in 1usize..6,
+            threshold in prop::sample::select(vec![0.01, 0.3, 0.5, 1.0]),
+        ) {
+            let mut maker = Maker::new(n);
+            let (x, y) = (maker.make(&a), maker.make(&b));
+            let expected = Some(jaccard(&a, &b, n)).filter(|similarity| *similarity >= threshold);
+            prop_assert_eq!(x.similar(&y, threshold), expected);
+            prop_assert_eq!(y.similar(&x, threshold), expected);
+            let mut bytes = Vec::new();
+            x.write(&mut bytes);
+            prop_assert_eq!(Grams::read(&bytes, matches!(x, Grams::Wide(_))), x);
+        }
+    }
+}
