@@ -6,7 +6,7 @@ use crate::memory::{Room, filled};
 use crate::similarity::{Grams, Sketched, may_reach};
 
 /// Bytes of a set's place and of a sketch at most, for each row: what a table of many rows takes in any case.
-pub const BYTES_PER_ROW: usize = 16 + 8 * LEAST_WORDS;
+pub const BYTES_PER_ROW: usize = size_of::<Place>() + 8 * LEAST_WORDS;
 /// Words of a sketch that is made however little memory there is.
 const LEAST_WORDS: usize = 8;
 /// Words of the longest sketch.
@@ -17,10 +17,10 @@ const MOST_WORDS: usize = 256;
 struct Place {
     /// The position of its bytes: in memory, and beyond the bytes in memory in the file.
     at: u64,
+    /// Where its sketch begins.
+    sketch: u64,
     /// Its size, or one of the numbers below.
     size: u32,
-    /// Where its sketch begins.
-    sketch: u32,
 }
 
 /// No set is made.
@@ -92,7 +92,7 @@ impl<F: Spill> Sets<F> {
         let place = Place {
             at: self.kept.len() as u64 + self.length,
             size: set.len() as u32 | if matches!(set, Grams::Wide(_)) { WIDE } else { 0 },
-            sketch: self.sketches.len() as u32,
+            sketch: self.sketches.len() as u64,
         };
         self.sketches.room(sketch.len())?;
         self.sketches.extend_from_slice(sketch);
