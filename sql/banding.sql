@@ -29,11 +29,11 @@ CREATE FUNCTION near_dup(a text, b text, distance integer DEFAULT 3, weights jso
 COMMENT ON FUNCTION near_dup(text, text, integer, jsonb) IS
     'whether the fingerprints of two texts differ in at most distance bits';
 
-CREATE FUNCTION near_dup_bands(fp bigint) RETURNS SETOF integer
+CREATE FUNCTION near_dup_bands(fp bigint, distance integer DEFAULT 3, blocks integer DEFAULT NULL) RETURNS SETOF bigint
     AS 'MODULE_PATHNAME', 'near_dup_bands_wrapper'
-    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1 ROWS 4;
-COMMENT ON FUNCTION near_dup_bands(bigint) IS
-    'four keys of which fingerprints within Hamming distance 3 share at least one';
+    LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1 ROWS 4;
+COMMENT ON FUNCTION near_dup_bands(bigint, integer, integer) IS
+    'keys of which fingerprints within the distance share at least one: every choice of blocks - distance of the blocks';
 
 CREATE TYPE hamming_ball;
 CREATE FUNCTION hamming_ball_in(cstring) RETURNS hamming_ball

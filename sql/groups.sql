@@ -26,6 +26,19 @@ CREATE FUNCTION near_dup_text_pairs(source text, similarity double precision, n 
 COMMENT ON FUNCTION near_dup_text_pairs(text, double precision, integer, anyelement) IS
     'near_dup_text_pairs of ids of another type than bigint: id_type => NULL::uuid';
 
+CREATE FUNCTION near_dup_groups(pairs text)
+    RETURNS TABLE (id bigint, component bigint)
+    AS 'MODULE_PATHNAME', 'near_dup_groups_wrapper'
+    LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000;
+COMMENT ON FUNCTION near_dup_groups(text) IS
+    'connected components of pairs of ids, the first two columns of a query or a table: each id, and the least id that a chain of pairs connects with it';
+CREATE FUNCTION near_dup_groups(pairs text, id_type anyelement)
+    RETURNS TABLE (id anyelement, component anyelement)
+    AS 'MODULE_PATHNAME', 'near_dup_groups_wrapper'
+    LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000;
+COMMENT ON FUNCTION near_dup_groups(text, anyelement) IS
+    'near_dup_groups of ids of another type than bigint: id_type => NULL::uuid';
+
 CREATE FUNCTION single_pass(fp bigint, distance integer) RETURNS bigint
     AS 'MODULE_PATHNAME', 'single_pass_wrapper'
     LANGUAGE c IMMUTABLE PARALLEL SAFE WINDOW COST 1000;

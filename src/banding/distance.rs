@@ -1,6 +1,7 @@
 //! Distances of fingerprints: `hamming`, `<~>`, `near_dup`, `near_dup_bands`.
 
-use dedup_core::fingerprint;
+use crate::pg::raise;
+use dedup_core::fingerprint::{self, Bands, BandsError};
 use pgrx::prelude::*;
 
 /// The number of bits, 0 to 64, in which two fingerprints differ.
@@ -16,12 +17,27 @@ fn near_dup(a: i64, b: i64, distance: i32) -> bool {
     i64::from(fingerprint::hamming(a as u64, b as u64)) <= i64::from(distance)
 }
 
-/// Four keys, one a block of 16 bits with the block's number (0 to 3) above
-/// it: fingerprints that differ in at most three bits share one (pigeonhole;
-/// P2's four-block classification). For engines that can only join on
-/// equality.
+/// The keys by blocks of a fingerprint ([`Bands`]), for engines that can only join on equality. Arguments: fp, distance
+/// (3), blocks (distance + 1).
 #[pg_extern(sql = "")]
-fn near_dup_bands(fp: i64) -> SetOfIterator<'static, i32> {
-    let block = move |number: u32| (number << 16 | (fp as u64 >> (48 - 16 * number)) as u32 & 0xFFFF) as i32;
-    SetOfIterator::new((0..4).map(block))
+fn near_dup_bands(
+    fp: Option<i64>,
+    distance: Option<i32>,
+    blocks: Option<i32>,
+) -> SetOfIterator<'static, i64> {
+    const DISTANCE: i32 = 3;
+    let bands = Bands::new(distance.unwrap_or(DISTANCE), blocks).unwrap_or_else(|error| {
+        let hint = match error {
+            BandsError::Distance(_) => "The distance is 0 to 63: all fingerprints are within 64.".to_owned(),
+            BandsError::Blocks(_) => {
+                "Blocks are more than the distance, at most 64; every choice of blocks less distance of them makes a key."
+                    .to_owned()
+            }
+            BandsError::TooMany(_) => format!("Take fewer blocks: at most {} keys.", Bands::MOST),
+            BandsError::TooLong(_) => "Take fewer blocks: keys are shorter then.".to_owned(),
+        };
+        raise(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, error.to_string(), hint)
+    });
+    let keys = fp.map(|fp| (0..bands.count()).map(move |number| bands.key(fp as u64, number) as i64));
+    SetOfIterator::new(keys.into_iter().flatten())
 }

@@ -6,6 +6,7 @@ use super::raise;
 use super::rows::Column;
 use super::spill::TempFile;
 use dedup_core::external::Spill;
+use dedup_core::groups::EdgeComponents;
 use dedup_core::memory::{OrRaise, Room, filled};
 use pgrx::{PgSqlErrorCode, pg_sys};
 
@@ -140,19 +141,21 @@ impl ValueType {
         }
     }
 
-    /// Whether `a` comes after `b` in the type's btree order.
+    /// The value whose bytes, as [`ValueType::write`] writes them, `words` begin with; while these live.
+    fn datum(&self, words: &[u64]) -> pg_sys::Datum {
+        if self.by_value { pg_sys::Datum::from(words[0]) } else { pg_sys::Datum::from(words.as_ptr()) }
+    }
+
+    /// Below 0, 0 or above as `a` comes before `b`, equals it or comes after it in the type's btree order.
     ///
     /// # Safety
-    /// [`ValueType::make`] has made both.
-    unsafe fn is_after(&mut self, a: pg_sys::Datum, b: pg_sys::Datum) -> bool {
+    /// Both are values of the result's type.
+    unsafe fn compare(&mut self, a: pg_sys::Datum, b: pg_sys::Datum) -> i32 {
         if self.widened.is_some() {
-            return a.value() as i64 > b.value() as i64;
+            return (a.value() as i64).cmp(&(b.value() as i64)) as i32;
         }
         // SAFETY: the comparison is that of the type.
-        unsafe {
-            let order = pg_sys::FunctionCall2Coll(&mut self.compare, self.collation, a, b);
-            order.value() as i32 > 0
-        }
+        unsafe { pg_sys::FunctionCall2Coll(&mut self.compare, self.collation, a, b).value() as i32 }
     }
 }
 
@@ -215,7 +218,104 @@ impl Ids {
     pub(crate) fn pair(&mut self, a: i64, b: i64) -> [pg_sys::Datum; 2] {
         let [a, b] = [self.get(a), self.get(b)];
         // SAFETY: `get` has made both.
-        if unsafe { self.of.is_after(a, b) } { [b, a] } else { [a, b] }
+        if unsafe { self.of.compare(a, b) > 0 } { [b, a] } else { [a, b] }
+    }
+}
+
+/// Ids in memory, each once, by numbers from 0.
+pub(crate) struct DistinctIds {
+    of: ValueType,
+    /// `None` for integers, which are their own.
+    hash: Option<pg_sys::FmgrInfo>,
+    /// The values, each where one of any type may begin.
+    words: Vec<u64>,
+    /// Where each begins.
+    starts: Vec<usize>,
+    record: Vec<u8>,
+}
+
+impl DistinctIds {
+    /// No ids yet; `result` is the type that `of` gives back.
+    ///
+    /// # Errors
+    /// Raises 42804 if its values have no hash.
+    pub(crate) fn new(of: ValueType, result: pg_sys::Oid) -> DistinctIds {
+        let column = Column::new("", result, pg_sys::InvalidOid);
+        let is_integer = matches!(column.base_type(), pg_sys::INT2OID | pg_sys::INT4OID | pg_sys::INT8OID);
+        let hash = (!is_integer).then(|| {
+            // SAFETY: any oid is answered; the cache entry lives as long as the session.
+            let function = unsafe {
+                (*pg_sys::lookup_type_cache(result, pg_sys::TYPECACHE_HASH_PROC as i32)).hash_proc
+            };
+            if function == pg_sys::InvalidOid {
+                raise(
+                    PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+                    format!("values of type {} have no hash", column.type_name()),
+                    "Cast the ids to bigint, text, uuid or another type whose values have one.",
+                )
+            }
+            let mut hash = pg_sys::FmgrInfo::default();
+            // SAFETY: the function exists, the catalogue names it.
+            unsafe { pg_sys::fmgr_info(function, &mut hash) };
+            hash
+        });
+        DistinctIds { of, hash, words: Vec::new(), starts: Vec::new(), record: Vec::new() }
+    }
+
+    /// The number of an id that a column of the type `column` has, in a graph whose nodes are these ids.
+    ///
+    /// # Safety
+    /// `id` is of the type of that column.
+    pub(crate) unsafe fn node(
+        &mut self,
+        id: pg_sys::Datum,
+        column: &ValueType,
+        graph: &mut EdgeComponents,
+    ) -> u32 {
+        let DistinctIds { of, hash, words, starts, record } = self;
+        record.clear();
+        // SAFETY: the caller's promise.
+        unsafe { column.write(id, record) };
+        let start = words.len();
+        words.room(record.len().div_ceil(WORD)).or_raise();
+        starts.room(1).or_raise();
+        words.extend(record.chunks(WORD).map(|chunk| {
+            let mut word = [0; WORD];
+            word[..chunk.len()].copy_from_slice(chunk);
+            u64::from_le_bytes(word)
+        }));
+        let new = of.datum(&words[start..]);
+        let value = match hash {
+            None => new.value() as u64,
+            // SAFETY: the function is that of the type.
+            Some(hash) => unsafe { pg_sys::FunctionCall1Coll(hash, of.collation, new) }.value() as u32 as u64,
+        };
+        // SAFETY: all are values of the type. An integer is known by its hash.
+        let is = |node: u32| hash.is_none() || unsafe { of.compare(of.datum(&words[starts[node as usize]..]), new) } == 0;
+        let node = graph.node(value, is).or_raise();
+        if node as usize == starts.len() {
+            starts.push(start);
+        } else {
+            words.truncate(start);
+        }
+        node
+    }
+
+    /// The id of a number; it is gone when another is taken.
+    pub(crate) fn get(&self, number: u32) -> pg_sys::Datum {
+        self.of.datum(&self.words[self.starts[number as usize]..])
+    }
+
+    /// Whether one comes before the other in the order of their type.
+    pub(crate) fn is_less(&mut self, a: u32, b: u32) -> bool {
+        let [a, b] = [a, b].map(|number| self.get(number));
+        // SAFETY: both are values of the type.
+        unsafe { self.of.compare(a, b) < 0 }
+    }
+
+    /// Bytes of memory.
+    pub(crate) fn memory(&self) -> usize {
+        self.words.capacity() * WORD + self.starts.capacity() * size_of::<usize>()
     }
 }
 

@@ -101,7 +101,7 @@ my @queries = (
 		'exact_seen(content)', 'trie_seen(content)', 'bloom_seen(content)', 'single_pass(fp, 9)', 'near_dup_component(fp, 9)',
 		'near_dup_component(fp, 9, 12)'),
 	map({ "SELECT count(*) FROM $_" }
-		'rows, near_dup_bands(fp)', q{near_dup_pairs('TABLE rows', 12)} =~ s/TABLE rows/SELECT id, fp FROM rows/r,
+		'rows, near_dup_bands(fp)', 'rows, near_dup_bands(fp, 8, 11)', q{near_dup_groups('SELECT id, id + 1 FROM rows')}, q{near_dup_groups('SELECT content, content || id FROM rows', NULL::text)}, q{near_dup_pairs('TABLE rows', 12)} =~ s/TABLE rows/SELECT id, fp FROM rows/r,
 		q{near_dup_text_pairs('SELECT id, content FROM rows', 0.3)}, q{dedup('SELECT id, content FROM rows')},
 		q{dedup('SELECT 1, a FROM texts WHERE kind = ''han'' UNION ALL SELECT 2, a || ''x'' FROM texts WHERE kind = ''han''', '{"similarity": 0.5, "distance": 64}')},
 		q{dedup_suggest('SELECT content FROM rows')}, q{near_dup_calibrate('SELECT id, fp FROM rows')},

@@ -43,6 +43,8 @@ my @statements = (
 	[ 'bloom_seen in passes' => 'SELECT count(*) FROM (SELECT bloom_seen(content, 400000000, 3, passes => 2) OVER () AS s FROM body) s' ],
 	[ 'bloom_new' => 'SELECT length(bloom_new(60000000)::text)' ],
 	[ 'bloom_agg' => 'SELECT (bloom_stats(bloom_agg(content, 60000000, 0.01))).bits FROM body' ],
+	[ 'near_dup_groups' => q{SELECT count(*) FROM near_dup_groups('SELECT id, id + 1 FROM t')} ],
+	[ 'near_dup_groups of texts' => q{SELECT count(*) FROM near_dup_groups('SELECT md5(id::text), md5((id + 1)::text) FROM t', NULL::text)} ],
 	[ 'dedup' => q{SELECT count(*) FROM dedup('SELECT id, content FROM body')} ],
 	[ 'dedup with a diameter' => q{SELECT count(*) FROM dedup('SELECT id, content, fp FROM body JOIN few USING (id)', '{"fp": "fp", "diameter": 8, "distance": 6, "keep": "longest"}')} ],
 	[ 'dedup_report' => q{SELECT length(dedup_report('SELECT id, content FROM body'))} ],

@@ -129,7 +129,7 @@ my $next = '99.0';
 my %addition = (
 	'a function' => q{CREATE FUNCTION added(integer) RETURNS integer LANGUAGE sql IMMUTABLE RETURN $1;},
 	'a comment' => q{COMMENT ON FUNCTION hamming(bigint, bigint) IS 'another';},
-	'a change of volatility' => q{ALTER FUNCTION near_dup_bands(bigint) STABLE;},
+	'a change of volatility' => q{ALTER FUNCTION near_dup_bands(bigint, integer, integer) STABLE;},
 	'an operator' => q{CREATE OPERATOR <~~> (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = hamming);},
 	'an operator of the class' => q{ALTER OPERATOR FAMILY bigint_hamming_ops USING banding ADD OPERATOR 2 <> (bigint, integer);},
 	'a privilege' => q{REVOKE EXECUTE ON FUNCTION banding_check(regclass, boolean) FROM PUBLIC;},

@@ -1,7 +1,9 @@
 //! 64-bit SimHash fingerprints and their Hamming distance.
 
+mod bands;
 mod simhash;
 
+pub use bands::{Bands, BandsError};
 pub use simhash::{SimHash, Weight, WeightError};
 
 /// The Hamming distance of two fingerprints, 0 to 64: the number of bits in

@@ -5,6 +5,7 @@
 //!   existing ones.
 //! * [`SinglePass`] assigns each row to the nearest earlier centre (P4).
 //! * [`components()`] are the connected components of near pairs, with an optional limit of their diameter.
+//! * [`EdgeComponents`] are those of any edges, whoever has found them.
 //! * [`Linker`] makes groups of near pairs that are verified one by one, [`IncrementalClusters`] clusters that
 //!   keep their names while rows arrive.
 
@@ -12,6 +13,7 @@ mod blocking;
 mod components;
 mod cross;
 mod diameter;
+mod edge_components;
 mod edges;
 mod incremental;
 mod join;
@@ -25,6 +27,7 @@ mod union_find;
 
 pub use components::components;
 pub use cross::CrossPairs;
+pub use edge_components::EdgeComponents;
 pub use incremental::{Candidate, IncrementalClusters, Merge};
 pub use linker::{Linkage, Linker};
 pub use pairs::{Pair, Pairs, Settings};

@@ -55,8 +55,8 @@ SELECT hamming(0, -1) = 64, hamming(5, 5) = 0, (21::bigint <~> 6::bigint) = 3, h
        near_dup(0, 7), NOT near_dup(0, 15), near_dup(0, 15, 4), NOT near_dup(1, 1, -1), near_dup(0, -1, 64),
        near_dup(0, -1, 2147483647);
 -- Block 1 is the top 16 bits, each key carries its block's number; three flipped bits leave one block of four whole.
-SELECT array(SELECT near_dup_bands(x'1234ABCD00FF8001'::bigint)) = ARRAY[x'1234', x'1ABCD', x'200FF', x'38001']::integer[],
-       array(SELECT near_dup_bands(-1)) = ARRAY[x'FFFF', x'1FFFF', x'2FFFF', x'3FFFF']::integer[];
+SELECT array(SELECT near_dup_bands(x'1234ABCD00FF8001'::bigint)) = ARRAY[x'1234', x'1ABCD', x'200FF', x'38001']::bigint[],
+       array(SELECT near_dup_bands(-1)) = ARRAY[x'FFFF', x'1FFFF', x'2FFFF', x'3FFFF']::bigint[];
 SELECT bool_and(EXISTS (SELECT near_dup_bands(fp) INTERSECT
     SELECT near_dup_bands(fp # (1::bigint << a) # (1::bigint << b) # (1::bigint << c))))
 FROM (SELECT simhash('petition ' || n), n % 64, n * 7 % 64, n * 13 % 64 FROM generate_series(1, 300) n) s(fp, a, b, c);

@@ -1,0 +1,72 @@
+//! `near_dup_groups`: the connected components of pairs, whoever has found them.
+
+use crate::pg::progress::Progress;
+use crate::pg::spi::for_each_of_query;
+use crate::pg::values::{DistinctIds, ValueType};
+use crate::pg::{Column, Output, raise};
+use crate::settings::{progress_interval, within_memory_limit};
+use crate::source::Source;
+use dedup_core::groups::EdgeComponents;
+use dedup_core::memory::OrRaise;
+use pgrx::prelude::*;
+
+/// The ids of the pairs, and how they are connected.
+struct Graph {
+    ids: DistinctIds,
+    components: EdgeComponents,
+}
+
+/// Returns every id of the pairs with the least id of its component. An id without another one is a component of its
+/// own.
+#[pg_extern(sql = "")]
+fn near_dup_groups(pairs: Option<&str>, fcinfo: pg_sys::FunctionCallInfo) {
+    let mut output = Output::begin(fcinfo);
+    let source = Source::new(pairs);
+    let progress = Progress::new("near_dup_groups", progress_interval());
+    progress.stage("reading", "pairs", None);
+    let mut graph = None;
+    let (result, reading) = (output.type_of(0), &progress);
+    for_each_of_query(&source.all(), |columns| {
+        let of = two_ids(columns).map(|column| ValueType::of_result(column, result, "near_dup_groups(pairs"));
+        let ids = ValueType::of_result(&columns[0], result, "near_dup_groups(pairs");
+        let graph = graph.insert(Graph { ids: DistinctIds::new(ids, result), components: EdgeComponents::new() });
+        move |row| {
+            reading.step();
+            let Graph { ids, components } = &mut *graph;
+            let [a, b] = [0, 1].map(|column| {
+                // SAFETY: the columns are of the types that the query said.
+                row.get(column).map(|id| unsafe { ids.node(id, &of[column], components) })
+            });
+            if let (Some(a), Some(b)) = (a, b) {
+                components.join(a, b);
+            }
+            within_memory_limit(ids.memory() + components.memory());
+        }
+    });
+    let Some(Graph { mut ids, components }) = graph else { return };
+    let count = components.count();
+    progress.stage("grouping", "rows", Some(count as u64));
+    let least = components.least(|a, b| ids.is_less(a, b)).or_raise();
+    for (id, &component) in least.iter().enumerate() {
+        progress.step();
+        let row = [id as u32, component].map(|number| Some(ids.get(number)));
+        // SAFETY: declared as two ids of the type that they are made of.
+        unsafe { output.pass(row) };
+    }
+    progress.end(&format!("{count} rows"));
+}
+
+/// The columns of the two ids of a pair.
+///
+/// # Errors
+/// Raises 42804 if there are not so many.
+fn two_ids(columns: &[Column]) -> [&Column; 2] {
+    match columns {
+        [a, b, ..] => [a, b],
+        _ => raise(
+            PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+            format!("the query returns {} columns, not 2", columns.len()),
+            "Its first two columns are the ids of two rows that belong together.",
+        ),
+    }
+}
