@@ -29,7 +29,8 @@ fn near_dup_groups(pairs: Option<&str>, fcinfo: pg_sys::FunctionCallInfo) {
     for_each_of_query(&source.all(), |columns| {
         let of = two_ids(columns).map(|column| ValueType::of_result(column, result, "near_dup_groups(pairs"));
         let ids = ValueType::of_result(&columns[0], result, "near_dup_groups(pairs");
-        let graph = graph.insert(Graph { ids: DistinctIds::new(ids, result), components: EdgeComponents::new() });
+        let graph =
+            graph.insert(Graph { ids: DistinctIds::new(ids, result), components: EdgeComponents::new() });
         move |row| {
             reading.step();
             let Graph { ids, components } = &mut *graph;

@@ -244,9 +244,8 @@ impl DistinctIds {
         let is_integer = matches!(column.base_type(), pg_sys::INT2OID | pg_sys::INT4OID | pg_sys::INT8OID);
         let hash = (!is_integer).then(|| {
             // SAFETY: any oid is answered; the cache entry lives as long as the session.
-            let function = unsafe {
-                (*pg_sys::lookup_type_cache(result, pg_sys::TYPECACHE_HASH_PROC as i32)).hash_proc
-            };
+            let function =
+                unsafe { (*pg_sys::lookup_type_cache(result, pg_sys::TYPECACHE_HASH_PROC as i32)).hash_proc };
             if function == pg_sys::InvalidOid {
                 raise(
                     PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
@@ -291,7 +290,9 @@ impl DistinctIds {
             Some(hash) => unsafe { pg_sys::FunctionCall1Coll(hash, of.collation, new) }.value() as u32 as u64,
         };
         // SAFETY: all are values of the type. An integer is known by its hash.
-        let is = |node: u32| hash.is_none() || unsafe { of.compare(of.datum(&words[starts[node as usize]..]), new) } == 0;
+        let is = |node: u32| {
+            hash.is_none() || unsafe { of.compare(of.datum(&words[starts[node as usize]..]), new) } == 0
+        };
         let node = graph.node(value, is).or_raise();
         if node as usize == starts.len() {
             starts.push(start);

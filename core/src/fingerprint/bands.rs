@@ -158,8 +158,12 @@ mod tests {
         // 22, 21 and 21 bits from below: the blocks begin at the bits 43, 22 and 0.
         let three = Bands::new(1, Some(3)).unwrap();
         assert_eq!(three.blocks, [(43, 21), (22, 21), (0, 22)]);
-        assert_eq!(keys(&three, 1 << 43 | 1 << 22 | 1), [1 << 21 | 1, 1 << 43 | 1 << 22 | 1, 2 << 43 | 1 << 22 | 1]);
-        let counts = [(3, 4, 4), (3, 5, 10), (3, 6, 20), (6, 8, 28), (8, 10, 45), (10, 12, 66), (12, 15, 455)];
+        assert_eq!(
+            keys(&three, 1 << 43 | 1 << 22 | 1),
+            [1 << 21 | 1, 1 << 43 | 1 << 22 | 1, 2 << 43 | 1 << 22 | 1]
+        );
+        let counts =
+            [(3, 4, 4), (3, 5, 10), (3, 6, 20), (6, 8, 28), (8, 10, 45), (10, 12, 66), (12, 15, 455)];
         for (distance, blocks, count) in counts {
             assert_eq!(Bands::new(distance, Some(blocks)).unwrap().count(), count);
         }

@@ -39,7 +39,7 @@ CREATE TABLE edge (a integer, b integer);
 INSERT INTO edge VALUES (2, 1), (3, 2);
 SELECT * FROM near_dup_groups('edge') ORDER BY 1;
 -- Ids of other types keep it, are equal as their type says, and are ordered by it.
-SELECT * FROM near_dup_groups('VALUES (''b''::text, ''a''), (''c'', ''b''), (''é'', NULL), ('''', ''z'')', NULL::text) ORDER BY 1;
+SELECT * FROM near_dup_groups('VALUES (''b''::text, ''a''), (''c'', ''b''), (''d'', NULL), ('''', ''z'')', NULL::text) ORDER BY 1;
 SELECT * FROM near_dup_groups('VALUES (1.0, 2), (2.00, 10), (1, 1.000)', NULL::numeric) ORDER BY 1;
 SELECT * FROM near_dup_groups('VALUES (''00000000-0000-0000-0000-000000000002''::uuid, ''00000000-0000-0000-0000-000000000001''::uuid)', id_type => NULL::uuid) ORDER BY 1;
 SELECT * FROM near_dup_groups('VALUES (date ''2024-01-02'', date ''2024-01-01'')', NULL::date) ORDER BY 1;
@@ -68,3 +68,6 @@ SELECT count(*) AS "nothing was deleted" FROM edge;
 SET pg_dedup.memory_limit = '1MB';
 SELECT count(*) FROM near_dup_groups('SELECT i, i + 1 FROM generate_series(1, 100000) i');
 RESET pg_dedup.memory_limit;
+DROP TABLE edge, print;
+DROP FUNCTION differing;
+DROP EXTENSION pg_dedup;

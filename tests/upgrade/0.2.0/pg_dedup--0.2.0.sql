@@ -133,11 +133,11 @@ CREATE FUNCTION near_dup(a text, b text, distance integer DEFAULT 3, weights jso
 COMMENT ON FUNCTION near_dup(text, text, integer, jsonb) IS
     'whether the fingerprints of two texts differ in at most distance bits';
 
-CREATE FUNCTION near_dup_bands(fp bigint) RETURNS SETOF integer
+CREATE FUNCTION near_dup_bands(fp bigint, distance integer DEFAULT 3, blocks integer DEFAULT NULL) RETURNS SETOF bigint
     AS 'MODULE_PATHNAME', 'near_dup_bands_wrapper'
-    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1 ROWS 4;
-COMMENT ON FUNCTION near_dup_bands(bigint) IS
-    'four keys of which fingerprints within Hamming distance 3 share at least one';
+    LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1 ROWS 4;
+COMMENT ON FUNCTION near_dup_bands(bigint, integer, integer) IS
+    'keys of which fingerprints within the distance share at least one: every choice of blocks - distance of the blocks';
 
 CREATE TYPE hamming_ball;
 CREATE FUNCTION hamming_ball_in(cstring) RETURNS hamming_ball
@@ -641,6 +641,19 @@ CREATE FUNCTION near_dup_text_pairs(source text, similarity double precision, n 
     LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 1000;
 COMMENT ON FUNCTION near_dup_text_pairs(text, double precision, integer, anyelement) IS
     'near_dup_text_pairs of ids of another type than bigint: id_type => NULL::uuid';
+
+CREATE FUNCTION near_dup_groups(pairs text)
+    RETURNS TABLE (id bigint, component bigint)
+    AS 'MODULE_PATHNAME', 'near_dup_groups_wrapper'
+    LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000;
+COMMENT ON FUNCTION near_dup_groups(text) IS
+    'connected components of pairs of ids, the first two columns of a query or a table: each id, and the least id that a chain of pairs connects with it';
+CREATE FUNCTION near_dup_groups(pairs text, id_type anyelement)
+    RETURNS TABLE (id anyelement, component anyelement)
+    AS 'MODULE_PATHNAME', 'near_dup_groups_wrapper'
+    LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000;
+COMMENT ON FUNCTION near_dup_groups(text, anyelement) IS
+    'near_dup_groups of ids of another type than bigint: id_type => NULL::uuid';
 
 CREATE FUNCTION single_pass(fp bigint, distance integer) RETURNS bigint
     AS 'MODULE_PATHNAME', 'single_pass_wrapper'
