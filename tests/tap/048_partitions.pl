@@ -11,10 +11,7 @@ use IPC::Run;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $seed = $ENV{DEDUP_TEST_SEED} // 18;
-$seed = time if $seed eq 'random';
-srand $seed;
-note "DEDUP_TEST_SEED=$seed";
+test_seed();
 my $node = new_node('partitions');
 my $version = $node->safe_psql('postgres', 'SHOW server_version_num');
 my $n = rows(6_000);
