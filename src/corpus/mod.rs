@@ -304,7 +304,14 @@ fn _dedup_version_dropped(kind: &str, name: &str) {
 
 /// Called by the trigger when a row is stored: raises an error if it is not a corpus.
 #[pg_extern(sql = "")]
-fn _dedup_corpus_check(name: &str, documents: i64, common: Option<&[u8]>, single: Option<&[u8]>) {
+fn _dedup_corpus_check(
+    name: Option<&str>,
+    documents: Option<i64>,
+    common: Option<&[u8]>,
+    single: Option<&[u8]>,
+) {
+    const HINT: &str = "Every corpus has one.";
+    let (name, documents) = (required(name, "name", HINT), required(documents, "documents", HINT));
     check_name(name);
     let mut builder = CorpusBuilder::new(TextRecipe::default());
     let read = u64::try_from(documents)
@@ -317,7 +324,8 @@ fn _dedup_corpus_check(name: &str, documents: i64, common: Option<&[u8]>, single
 
 /// Called by the trigger when a row is stored: raises an error if it is not a dictionary.
 #[pg_extern(sql = "")]
-fn _dedup_dictionary_check(name: &str, words: Option<&str>) {
+fn _dedup_dictionary_check(name: Option<&str>, words: Option<&str>) {
+    let name = required(name, "name", "Every dictionary has one.");
     check_name(name);
     if !words.is_none_or(Segmenter::are_complete) {
         raise_not_written("dictionary", name)

@@ -2,14 +2,13 @@
 //! once.
 
 use super::cache::{Database, forget_dropped, on_forget};
-use crate::pg::raise;
+use crate::pg::{json, raise};
 use dedup_core::features::{FieldsRecipe, RecipeError, RowRecipe, TextRecipe};
 use pgrx::callconv::{Arg, ArgAbi};
 use pgrx::datum::FromDatum;
 use pgrx::{PgSqlErrorCode, pg_sys};
 use serde_json::Value;
 use std::cell::RefCell;
-use std::ffi::CStr;
 use std::rc::Rc;
 use std::thread::LocalKey;
 
@@ -121,14 +120,9 @@ impl<T: Cached> FromDatum for RecipeArg<T> {
             (varlena, pgrx::varlena_to_byte_slice(varlena))
         };
         Some(RecipeArg(cached(bytes, || {
-            // pgrx's `JsonB` would panic on a number that PostgreSQL's JSON allows and Rust's does
-            // not. SAFETY: as above, a jsonb: its root container follows the header.
-            let text = unsafe {
-                let root = pgrx::vardata_any(varlena).cast_mut().cast::<pg_sys::JsonbContainer>();
-                let length = bytes.len() as std::ffi::c_int;
-                CStr::from_ptr(pg_sys::JsonbToCString(std::ptr::null_mut(), root, length))
-            };
-            parse(&text.to_string_lossy(), PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE)
+            // SAFETY: as above, a jsonb.
+            let text = unsafe { json::text(varlena) };
+            parse(&text, PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE)
         })))
     }
 }

@@ -14,7 +14,7 @@ use crate::pg::progress::Progress;
 use crate::pg::spi::{for_each_of_query, refuse_row_without_id};
 use crate::pg::spill::TempFile;
 use crate::pg::values::ValueType;
-use crate::pg::{Column, Output, Values, raise};
+use crate::pg::{Column, Json, Output, Values, raise};
 use crate::settings::{progress_interval, work_memory};
 use crate::setup::Settings;
 use crate::source::Source;
@@ -29,8 +29,8 @@ pub(crate) use input::Kind;
 use near::Verifying;
 use options::{DEDUP, Options};
 pub(crate) use options::{Function, REPORT, Written};
+use pgrx::PgTupleDesc;
 use pgrx::prelude::*;
-use pgrx::{JsonB, PgTupleDesc};
 use shape::Shape;
 use std::borrow::Cow;
 use suggest::Sampler;
@@ -39,7 +39,7 @@ use suggest::Sampler;
 /// stage that decided: `kept` (it is that row), `exact` (its content equals the kept row's),
 /// `near`, or `empty` (its content is NULL). Distance and similarity are to the kept row.
 #[pg_extern(sql = "")]
-fn dedup(source: Option<&str>, options: Option<JsonB>, fcinfo: pg_sys::FunctionCallInfo) {
+fn dedup(source: Option<&str>, options: Option<Json>, fcinfo: pg_sys::FunctionCallInfo) {
     let output = Output::begin(fcinfo);
     let source = Source::new(source);
     let written = DEDUP.written(options.map(|json| json.0));

@@ -7,6 +7,7 @@ mod error;
 pub(crate) mod hold;
 pub(crate) mod host;
 pub(crate) mod interrupt;
+pub(crate) mod json;
 pub(crate) mod memory;
 mod message;
 mod output;
@@ -25,6 +26,7 @@ pub(crate) mod version;
 pub(crate) mod window;
 
 pub(crate) use error::{raise, raise_with_detail, required};
+pub(crate) use json::Json;
 pub(crate) use message::Message;
 pub(crate) use output::text;
 pub(crate) use pointer::Pointer;

@@ -3,7 +3,7 @@
 use crate::dedup::{Found, Kind, REPORT, Written, find};
 use crate::pg::progress::Progress;
 use crate::pg::spi::{refuse_row_without_id, scalar};
-use crate::pg::{Column, Values, raise};
+use crate::pg::{Column, Json, Values, raise};
 use crate::settings::{memory_limit, progress_interval, within_memory_limit};
 use crate::source::Source;
 use dedup_core::dedup::Stage;
@@ -17,7 +17,6 @@ use dedup_core::report::{
     random_pairs, score, true_pairs,
 };
 use dedup_core::similarity::jaccard;
-use pgrx::JsonB;
 use pgrx::prelude::*;
 use serde_json::Value;
 
@@ -32,7 +31,7 @@ const NONE: u64 = 0;
 
 /// Returns the page.
 #[pg_extern(sql = "")]
-fn dedup_report(source: Option<&str>, options: Option<JsonB>) -> String {
+fn dedup_report(source: Option<&str>, options: Option<Json>) -> String {
     let of = Source::new(source);
     let mut written = REPORT.written(options.map(|json| json.0));
     let title = word(&mut written, "title");

@@ -10,10 +10,9 @@ mod plan;
 mod settings;
 mod table;
 
-use crate::pg::raise;
 use crate::pg::spi::{execute, scalar, with_latest_snapshot};
+use crate::pg::{Json, raise};
 pub(crate) use clean::groups_of;
-use pgrx::JsonB;
 use pgrx::prelude::*;
 use plan::Plan;
 pub(crate) use settings::{Settings, join_texts};
@@ -23,7 +22,7 @@ use table::Table;
 #[pg_extern(sql = "")]
 fn dedup_setup(
     tbl: Option<pg_sys::Oid>,
-    options: Option<JsonB>,
+    options: Option<Json>,
     dry_run: Option<bool>,
 ) -> SetOfIterator<'static, String> {
     let table = needed(tbl);

@@ -2,10 +2,10 @@
 //! generated column is made of.
 
 use super::settings::{root, table_name};
-use crate::pg::raise;
 use crate::pg::spi::{Argument, query_all, scalar};
+use crate::pg::{Json, raise};
 use pgrx::datum::FromDatum;
-use pgrx::{JsonB, PgList, PgRelation, PgSqlErrorCode, is_a, pg_sys};
+use pgrx::{PgList, PgRelation, PgSqlErrorCode, is_a, pg_sys};
 use serde_json::Value;
 use std::ffi::CStr;
 
@@ -425,7 +425,7 @@ unsafe fn constant(node: *mut pg_sys::Node) -> Option<Value> {
         if constant.consttype != pg_sys::JSONBOID {
             return None;
         }
-        Some(JsonB::from_datum(constant.constvalue, constant.constisnull).map_or(Value::Null, |json| json.0))
+        Some(Json::from_datum(constant.constvalue, constant.constisnull).map_or(Value::Null, |json| json.0))
     }
 }
 

@@ -6,11 +6,10 @@ use super::super::suggest::sample;
 use super::table::{State, Table};
 use crate::pg::catalog::{array_type, base_type_name, equality, operator, quoted};
 use crate::pg::spi::{Argument, check_query, describe, execute, refuse_row_without_id, scalar};
-use crate::pg::{Record, raise};
+use crate::pg::{Json, Record, raise};
 use crate::setup::Settings;
 use crate::source::Source;
 use dedup_core::dedup::whole;
-use pgrx::JsonB;
 use pgrx::prelude::*;
 use serde_json::Value;
 
@@ -57,7 +56,7 @@ impl Job {
     pub(super) fn read(
         result: Option<&str>,
         source: Option<&str>,
-        options: Option<JsonB>,
+        options: Option<Json>,
         settled: bool,
     ) -> Job {
         let (Some(result), Some(written_source)) = (result, source) else {

@@ -15,11 +15,10 @@ use crate::pg::catalog::{in_transaction_block, is_read_committed};
 use crate::pg::hold::{hold, release};
 use crate::pg::progress::Progress;
 use crate::pg::spi::{Argument, execute};
-use crate::pg::{Record, raise};
+use crate::pg::{Json, Record, raise};
 use crate::settings::progress_interval;
 use groups::group;
 use job::Job;
-use pgrx::JsonB;
 use pgrx::prelude::*;
 use progress::BatchCounts;
 use stored::StoredRows;
@@ -46,7 +45,7 @@ fn _dedup_into_check() {
 fn _dedup_into_make(
     result: Option<&str>,
     source: Option<&str>,
-    options: Option<JsonB>,
+    options: Option<Json>,
 ) -> TableIterator<'static, (name!(name, String), name!(lock, String))> {
     let job = Job::read(result, source, options, false);
     job.make();
@@ -60,7 +59,7 @@ fn _dedup_into_make(
 fn _dedup_into_start(
     result: Option<&str>,
     source: Option<&str>,
-    options: Option<JsonB>,
+    options: Option<Json>,
 ) -> TableIterator<'static, (name!(path, String), name!(listing, String))> {
     let mut job = Job::read(result, source, options, false);
     execute(&job.table.lock(), &[]);
@@ -94,7 +93,7 @@ fn _dedup_into_unlock(result: &str) {
 /// Repairs the result after rows were removed: classes of equal rows without their first, clusters
 /// without their kept row.
 #[pg_extern(sql = "")]
-fn _dedup_into_repair(result: Option<&str>, source: Option<&str>, options: Option<JsonB>) {
+fn _dedup_into_repair(result: Option<&str>, source: Option<&str>, options: Option<Json>) {
     let job = locked(result, source, options);
     rewrite::repair(&job);
 }
@@ -105,7 +104,7 @@ fn _dedup_into_repair(result: Option<&str>, source: Option<&str>, options: Optio
 fn _dedup_into_take(
     result: Option<&str>,
     source: Option<&str>,
-    options: Option<JsonB>,
+    options: Option<Json>,
     todo: Option<Record>,
 ) -> i64 {
     let job = locked(result, source, options);
@@ -135,7 +134,7 @@ fn take(job: &Job, ids: Argument) -> BatchCounts {
 /// Creates the index that small batches search, emits the summary, and returns the statement to run
 /// next, if any.
 #[pg_extern(sql = "")]
-fn _dedup_into_finish(result: Option<&str>, source: Option<&str>, options: Option<JsonB>) -> Option<String> {
+fn _dedup_into_finish(result: Option<&str>, source: Option<&str>, options: Option<Json>) -> Option<String> {
     let job = locked(result, source, options);
     job.table.make_search_index();
     let taken = progress::finish(&job);
@@ -143,7 +142,7 @@ fn _dedup_into_finish(result: Option<&str>, source: Option<&str>, options: Optio
     (taken * 10 > job.table.arrivals()).then(|| format!("ANALYZE {}", job.table.name))
 }
 
-fn locked(result: Option<&str>, source: Option<&str>, options: Option<JsonB>) -> Job {
+fn locked(result: Option<&str>, source: Option<&str>, options: Option<Json>) -> Job {
     check_isolation();
     let job = Job::read(result, source, options, true);
     // The procedure holds this lock already; a direct call of one of these functions must not run
