@@ -28,6 +28,8 @@ EXTRA_CLEAN = target/extension
 TEST_OUTPUT ?= $(build)
 REGRESS = $(sort $(basename $(notdir $(wildcard tests/pg_regress/sql/*.sql))))
 REGRESS_OPTS = --inputdir=tests/pg_regress --outputdir=$(TEST_OUTPUT) --encoding=UTF8
+# Notices of progress come by the clock.
+export PGOPTIONS := $(PGOPTIONS) -c pg_dedup.progress=0
 ISOLATION = $(sort $(basename $(notdir $(wildcard tests/isolation/specs/*.spec))))
 ISOLATION_OPTS = --inputdir=tests/isolation --outputdir=$(TEST_OUTPUT) --encoding=UTF8
 
