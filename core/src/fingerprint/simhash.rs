@@ -240,6 +240,10 @@ impl SimHash {
         let [total, ones @ ..] = numbers else { return None };
         let ones: &[[u8; 16]; 64] = ones.try_into().ok()?;
         let wide = Wide { total: u128::from_le_bytes(*total), ones: ones.map(u128::from_le_bytes) };
+        // Far more than there can be; what is computed of them does not overflow.
+        if wide.total >= 1 << 120 || wide.ones.iter().any(|sum| *sum > wide.total) {
+            return None;
+        }
         Some(SimHash { wide: Some(Box::new(wide)), ..SimHash::new() })
     }
 

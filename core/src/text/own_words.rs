@@ -64,7 +64,7 @@ impl OwnWords {
 
     /// Adds a word, or gives the word another frequency; it is at least 1.
     pub fn add(&mut self, word: &str, frequency: u64) {
-        self.total = (self.total - self.frequency(word).unwrap_or(0)).saturating_add(frequency);
+        self.total = self.total.saturating_sub(self.frequency(word).unwrap_or(0)).saturating_add(frequency);
         if let Some(cell) = lexicon::find(word) {
             self.replaced.room(1).or_raise();
             self.replaced.insert(cell);

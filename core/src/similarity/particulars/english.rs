@@ -7,6 +7,7 @@
 use super::numbers;
 use super::spans::{Span, Verdict};
 use super::tokens::{Form, Text, Token};
+use crate::interrupt::checked;
 use std::ops::Range;
 
 /// Words of the longest name.
@@ -133,37 +134,76 @@ fn same_name(x: &str, y: &str) -> bool {
     let (long, short) = (letters(long), letters(short));
     let mut rest = long.iter();
     let abbreviated = short.first() == long.first() && short.iter().all(|c| rest.any(|other| other == c));
-    abbreviated || distance(&long, &short) <= 2.min(long.len() / 3)
+    abbreviated || is_within(2.min(long.len() / 3), &long, &short)
 }
 
-/// Insertions, deletions, replacements and swaps of neighbours between two words (Damerau and Levenshtein, restricted).
-fn distance(a: &[char], b: &[char]) -> usize {
-    let mut rows: [Vec<usize>; 3] = [vec![0; b.len() + 1], vec![0; b.len() + 1], (0..=b.len()).collect()];
-    for (i, x) in a.iter().enumerate() {
-        rows.rotate_left(1);
-        let [before, above, row] = &mut rows;
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            row[j + 1] = (above[j] + usize::from(x != y)).min(above[j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
-                row[j + 1] = row[j + 1].min(before[j - 1] + 1);
-            }
-        }
+/// Whether so many insertions, deletions, replacements and swaps of neighbours make one word of the other (Damerau and
+/// Levenshtein, restricted). Takes time of the words' length, however long they are.
+fn is_within(most: usize, a: &[char], b: &[char]) -> bool {
+    let same = checked(a.iter().zip(b)).take_while(|(x, y)| x == y).count();
+    let (a, b) = (&a[same..], &b[same..]);
+    if a.len().abs_diff(b.len()) > most {
+        return false;
     }
-    rows[2][b.len()]
+    let ([x, after_x @ ..], [y, after_y @ ..]) = (a, b) else { return true };
+    let Some(left) = most.checked_sub(1) else { return false };
+    let swapped = |x: &char, y: &char| match (after_x, after_y) {
+        ([second_x, a @ ..], [second_y, b @ ..]) if x == second_y && y == second_x => is_within(left, a, b),
+        _ => false,
+    };
+    is_within(left, after_x, after_y)
+        || is_within(left, after_x, b)
+        || is_within(left, a, after_y)
+        || swapped(x, y)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// By the table of all prefixes.
+    fn distance(a: &[char], b: &[char]) -> usize {
+        let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
+        for i in 0..=a.len() {
+            for j in 0..=b.len() {
+                rows[i][j] = match (i, j) {
+                    (0, n) | (n, 0) => n,
+                    _ => (rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]))
+                        .min(rows[i - 1][j] + 1)
+                        .min(rows[i][j - 1] + 1),
+                };
+                if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                    rows[i][j] = rows[i][j].min(rows[i - 2][j - 2] + 1);
+                }
+            }
+        }
+        rows[a.len()][b.len()]
+    }
+
     #[test]
     fn letters_that_change_places_are_one_mistake() {
-        let of = |a: &str, b: &str| distance(&a.chars().collect::<Vec<_>>(), &b.chars().collect::<Vec<_>>());
         for (a, b, expected) in
             [("", "", 0), ("ab", "ba", 1), ("oak", "elm", 3), ("grove", "gorve", 1), ("abc", "", 3)]
         {
-            assert_eq!((of(a, b), of(b, a)), (expected, expected), "{a} {b}");
+            let (x, y) = (a.chars().collect::<Vec<_>>(), b.chars().collect::<Vec<_>>());
+            assert_eq!(distance(&x, &y), expected, "{a} {b}");
+            for most in 0..4 {
+                assert_eq!(is_within(most, &x, &y), expected <= most, "{a} {b}");
+                assert_eq!(is_within(most, &y, &x), expected <= most, "{b} {a}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_within_is_what_the_whole_table_says() {
+        let mut random = crate::random::SplitMix64::new(5);
+        for _ in 0..20_000 {
+            let mut word =
+                || (0..random.below(7)).map(|_| ['a', 'b', 'c'][random.below(3)]).collect::<Vec<_>>();
+            let (a, b) = (word(), word());
+            for most in 0..4 {
+                assert_eq!(is_within(most, &a, &b), distance(&a, &b) <= most, "{a:?} {b:?}");
+            }
         }
     }
 }
