@@ -136,10 +136,10 @@ fn linked(fps: &[u64], pairs: &[Pair], linkage: Linkage, memory: usize) -> (Vec<
     // In no particular order, as they are found.
     pairs.iter().rev().for_each(|&pair| linker.add(pair).unwrap());
     assert_eq!(linker.count(), pairs.len() as u64);
-    let verify = |_: &mut MemoryHost, a, b| {
-        assert!(a < b);
-        asked += 1;
-        Ok(belong(a, b))
+    let verify = |_: &mut MemoryHost, pairs: &[(u32, u32)]| {
+        asked += pairs.len();
+        assert!(pairs.iter().all(|(a, b)| a < b));
+        Ok(pairs.iter().map(|&(a, b)| belong(a, b)).collect())
     };
     let sets = linker.finish(fps, &mut MemoryHost, verify).unwrap();
     (firsts(sets, fps.len()), asked)

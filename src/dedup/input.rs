@@ -5,6 +5,7 @@ use crate::pg::host::unwrap_or_raise;
 use crate::pg::raise;
 use crate::pg::spill::TempFile;
 use crate::settings::within_memory_limit;
+use dedup_core::dedup::{Keep, Standing};
 use dedup_core::external::Spill;
 use dedup_core::memory::{OrRaise, Room, filled};
 use pgrx::prelude::*;
@@ -21,7 +22,7 @@ pub(crate) enum Kind {
 }
 
 /// Bytes per row in memory: the fields of [`Input`], and what the stages add (the first equal row,
-/// the group, the kept row; with a diameter the ring and the varying bits).
+/// the group, the kept row; with a diameter the ring and the varying bits, with another order to keep by the places).
 pub(super) const BYTES_PER_ROW: usize = 49;
 
 /// Bytes of the two lengths that precede a row's id and content in the file.
@@ -89,6 +90,16 @@ impl Input {
         self.kinds.push(kind);
         self.fps.push(fp);
         number as u32
+    }
+
+    /// Where a row stands among those of its group.
+    pub(crate) fn standing(&self, row: usize, keep: &Keep) -> Standing {
+        let number = row as i64;
+        let rank = match keep {
+            Keep::First | Keep::Last => keep.rank(number, 0),
+            Keep::Longest | Keep::Column { .. } => self.ranks.get(row).copied(),
+        };
+        (rank.unwrap_or(0), number)
     }
 
     /// The lengths of a row's id and content.

@@ -4,6 +4,7 @@
 
 mod input;
 mod into;
+mod many;
 mod near;
 mod options;
 mod shape;
@@ -18,13 +19,14 @@ use crate::pg::{Column, Json, Output, Values, raise};
 use crate::settings::{progress_interval, work_memory};
 use crate::setup::Settings;
 use crate::source::Source;
-use dedup_core::dedup::{Keep, Member, Stage, Standing};
+use dedup_core::dedup::{Member, Stage};
 use dedup_core::exact::EqualTexts;
 use dedup_core::fingerprint::hamming;
 use dedup_core::groups::UnionFind;
 use dedup_core::memory::{OrRaise, Room, collect, filled};
 use dedup_core::similarity::jaccard;
 use input::Input;
+use many::Many;
 pub(crate) use input::Kind;
 use near::Verifying;
 use options::{DEDUP, Options};
@@ -225,21 +227,13 @@ impl Found {
         self.kept[group] as usize
     }
 
-    fn standing(&self, row: usize) -> Standing {
-        let number = row as i64;
-        let rank = match self.options.keep {
-            Keep::First | Keep::Last => self.options.keep.rank(number, 0),
-            Keep::Longest | Keep::Column { .. } => self.input.ranks.get(row).copied(),
-        };
-        (rank.unwrap_or(0), number)
-    }
-
     fn keepers(&mut self) -> Vec<u32> {
         let mut kept = filled(u32::MAX, self.input.rows()).or_raise();
         for row in 0..self.input.rows() {
             let group = self.of(row);
             let keeper = kept[group];
-            if keeper == u32::MAX || self.standing(row) < self.standing(keeper as usize) {
+            let standing = |row| self.input.standing(row, &self.options.keep);
+            if keeper == u32::MAX || standing(row) < standing(keeper as usize) {
                 kept[group] = row as u32;
             }
         }
@@ -272,7 +266,9 @@ impl Found {
     fn write(&mut self, ids: &ValueType, mut output: Output, progress: &Progress) {
         let rows = self.input.rows();
         progress.stage("writing the result", "rows", Some(rows as u64));
-        let mut counts = [0; Stage::COUNT];
+        let mut counts = [0u64; Stage::COUNT];
+        // The least alike of the near rows.
+        let mut doubtful: Option<(f64, [usize; 2])> = None;
         for row in 0..rows {
             let keeper = self.keeper(row);
             let stage = self.stage(row);
@@ -282,6 +278,12 @@ impl Found {
             });
             let input = &mut self.input;
             counts[stage as usize] += 1;
+            if stage == Stage::Near
+                && let Some(similarity) = similarity
+                && doubtful.is_none_or(|(least, _)| similarity < least)
+            {
+                doubtful = Some((similarity, [row, keeper]));
+            }
             // SAFETY: the ids are written as their type has it; declared as two of that type, text,
             // integer, double precision.
             unsafe {
@@ -299,5 +301,11 @@ impl Found {
         progress.end(&format!(
             "{rows} rows: {kept} kept, {exact} exact and {near} near duplicates, {empty} empty"
         ));
+        if let Some((similarity, pair)) = doubtful
+            && Many::are(near, rows as u64)
+        {
+            let texts = pair.map(|row| self.input.content(row));
+            Many { function: DEDUP.name, near, rows: rows as u64, similarity }.warn(&texts);
+        }
     }
 }

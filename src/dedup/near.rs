@@ -7,7 +7,7 @@ use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::pg::spill::TempFile;
 use crate::settings::{threads, within_memory_limit, work_memory};
-use dedup_core::dedup::{Alike, BYTES_PER_SET, Group, Verifier};
+use dedup_core::dedup::{Alike, BYTES_PER_SET, Group, Keep, Order, Verifier};
 use dedup_core::external::{Result, on_threads};
 use dedup_core::features::Extractor;
 use dedup_core::groups::{Linkage, Linker, Pair, Pairs, Settings, UnionFind};
@@ -68,8 +68,11 @@ pub(super) fn group(
     let linkage = match (options.group, options.diameter) {
         (Group::Components, None) => None,
         (Group::Components, Some(diameter)) => Some(Linkage::Diameter(diameter)),
-        (Group::SinglePass, _) => Some(Linkage::SinglePass),
+        (Group::SinglePass | Group::Star, _) => Some(Linkage::SinglePass),
     };
+    // With keep first the rows are in that order already.
+    let ordered = options.group == Group::Star && options.keep != Keep::First;
+    let order = ordered.then(|| Order::new(first_equal, |row| input.standing(row, &options.keep)));
     // A pair farther apart than the diameter joins nothing.
     let distance = options.diameter.map_or(distance, |diameter| distance.min(diameter));
     let mut host = QueryHost::reporting(progress);
@@ -91,7 +94,8 @@ pub(super) fn group(
     match linkage {
         None => connected(distance, pairs, verifier, input, &mut host, progress),
         Some(linkage) => {
-            linked(options, distance, pairs, verifier, (linkage, for_links), input, &mut host, progress)
+            let links = Links { linkage, memory: for_links, order };
+            linked(options, distance, pairs, verifier, links, input, &mut host, progress)
         }
     }
 }
@@ -134,6 +138,13 @@ fn connected<'p>(
     (sets, verifier)
 }
 
+/// How pairs are linked, with how much memory, and the order of rows if it is not theirs.
+struct Links {
+    linkage: Linkage,
+    memory: usize,
+    order: Option<Order>,
+}
+
 /// Groups by a rule that depends on the order of pairs: all pairs are found first.
 #[allow(clippy::too_many_arguments)]
 fn linked<'p>(
@@ -141,7 +152,7 @@ fn linked<'p>(
     distance: u32,
     pairs: Pairs<QueryHost<'p>>,
     mut verifier: Verifying,
-    (linkage, memory): (Linkage, usize),
+    Links { linkage, memory, order }: Links,
     input: &mut Input,
     host: &mut QueryHost<'p>,
     progress: &'p Progress,
@@ -153,7 +164,7 @@ fn linked<'p>(
     let mut text = |row: u32| Some(input.content(row as usize));
     let mut link = |result: &mut Result<()>, pair| {
         if result.is_ok() {
-            *result = linker.add(pair);
+            *result = linker.add(order.as_ref().map_or(pair, |order| order.pair(pair)));
         }
     };
     unwrap_or_raise(pairs.finish(host, |pair| {
@@ -173,15 +184,46 @@ fn linked<'p>(
     let (mut linked, mut same) = (0u64, 0u64);
     // The linker borrows the fingerprints while `input` reads contents.
     let fps = std::mem::take(&mut input.fps);
-    let sets = unwrap_or_raise(linker.finish(&fps, host, |_, a, b| {
-        linked += 1;
-        progress.step();
-        let joins = options.alike.particulars.is_none()
-            || options.alike.differing(&input.content(a as usize), &input.content(b as usize)).is_empty();
-        same += u64::from(joins);
-        Ok(joins)
+    let sets = unwrap_or_raise(linker.finish(&fps, host, |host, pairs| {
+        linked += pairs.len() as u64;
+        let verdicts = without_differences(&options.alike, pairs, host, |row| {
+            progress.step();
+            input.content(order.as_ref().map_or(row, |order| order.row(row)) as usize)
+        })?;
+        same += verdicts.iter().filter(|&&same| same).count() as u64;
+        Ok(verdicts)
     }));
     input.fps = fps;
     progress.end(&format!("{linked} pairs compared, {same} verified"));
+    let sets = match order {
+        None => sets,
+        Some(order) => order.sets(sets),
+    };
     (sets, verifier)
+}
+
+/// Whether the texts of pairs do without differing particulars.
+fn without_differences(
+    alike: &Alike,
+    pairs: &[(u32, u32)],
+    host: &mut QueryHost<'_>,
+    mut content: impl FnMut(u32) -> String,
+) -> Result<Vec<bool>> {
+    if alike.particulars.is_none() {
+        return Ok(vec![true; pairs.len()]);
+    }
+    let (mut verdicts, mut texts, mut bytes) = (Vec::new(), Vec::new(), 0);
+    for (at, &(a, b)) in pairs.iter().enumerate() {
+        let both = (content(a), content(b));
+        bytes += both.0.len() + both.1.len();
+        texts.push(both);
+        if bytes >= BATCH_BYTES || at + 1 == pairs.len() {
+            let mut workers = vec![(); if texts.len() < 16 { 1 } else { threads().max(1) }];
+            let same = |(): &mut (), (a, b): &(String, String)| alike.differing(a, b).is_empty();
+            verdicts.extend(on_threads(&texts, &mut workers, host, same)?);
+            texts.clear();
+            bytes = 0;
+        }
+    }
+    Ok(verdicts)
 }

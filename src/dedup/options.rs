@@ -40,7 +40,7 @@ macro_rules! options_hint {
         concat!(
             "Options are exact (text, normal, none), distance (0 to 64, or null for no near stage), similarity (0 to 1), \
              n (1 to 8), particulars (an array of name, date, number), weights (a recipe), fp (a column), \
-             group (components, single_pass), keep (first, last, longest, or {\"column\": …, \"order\": \"asc\" or \
+             group (star, components, single_pass), keep (first, last, longest, or {\"column\": …, \"order\": \"asc\" or \
              \"desc\"}), id and text (columns of a table), ",
             $others
         )

@@ -10,7 +10,10 @@ use serde_json::{Map, Value, json};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Group {
-    /// Connected components.
+    /// The first row by `keep` is kept, and each row near to one that is kept repeats the nearest of these: every row
+    /// is verified against the row that is kept for it, and no chain leads anywhere.
+    Star,
+    /// Connected components: whatever verified pairs lead to.
     Components,
     /// P4's Single-Pass: a row joins the nearest earlier centre, the oldest if several are as near.
     SinglePass,
@@ -45,7 +48,7 @@ pub struct Options {
 fn defaults() -> Value {
     json!({
         "exact": "text", "distance": 10, "similarity": 0.5, "n": 2, "particulars": null, "weights": null, "fp": null,
-        "group": "components", "diameter": null, "keep": "first", "id": null, "text": null,
+        "group": null, "diameter": null, "keep": "first", "id": null, "text": null,
     })
 }
 
@@ -103,6 +106,9 @@ impl Written {
         let mut all = defaults();
         for (name, value) in &self.0 {
             all[name] = value.clone();
+        }
+        if all["group"].is_null() {
+            all["group"] = if all["diameter"].is_null() { "star" } else { "components" }.into();
         }
         all
     }
@@ -174,11 +180,8 @@ impl Options {
             Some(n @ 1..=8) => n as usize,
             _ => return Err("n is not a whole number from 1 to 8".into()),
         };
-        if diameter.is_some() && read.group == Group::SinglePass {
-            return Err(
-                "diameter is of components; with single_pass no row is farther than distance from its centre"
-                    .into(),
-            );
+        if diameter.is_some() && read.group != Group::Components {
+            return Err("diameter is of components; otherwise no row is farther than distance from its centre".into());
         }
         let particulars = read.particulars.map(|names| kinds(&names)).transpose()?;
         let texts = match read.text {
@@ -244,8 +247,9 @@ mod tests {
         assert_eq!((default.distance, default.alike.similarity, default.alike.n), (Some(10), 0.5, 2));
         assert_eq!(
             (default.exact, default.group, &default.keep),
-            (Exact::Text, Group::Components, &Keep::First)
+            (Exact::Text, Group::Star, &Keep::First)
         );
+        assert_eq!(read(json!({"diameter": 3})).unwrap().group, Group::Components);
         assert_eq!(read(json!({"similarity": null, "keep": null, "diameter": null})).unwrap(), default);
         assert_eq!(read(json!({"distance": null})).unwrap().distance, None);
         assert_eq!(read(json!({"distance": 1e1, "n": 2.0})).unwrap(), default);
@@ -268,7 +272,8 @@ mod tests {
             (json!([]), "not an object"),
             (json!({"distanse": 3}), "unknown field"),
             (json!({"distance": 65}), "distance"),
-            (json!({"diameter": 3, "group": "single_pass"}), "single_pass"),
+            (json!({"diameter": 3, "group": "single_pass"}), "components"),
+            (json!({"diameter": 3, "group": "star"}), "components"),
             (json!({"keep": {"column": "a", "oder": "desc"}}), "oder"),
             (json!({"text": []}), "no column"),
             (json!({"text": 3}), "neither a name"),

@@ -67,7 +67,7 @@ pub fn components<H: Host>(
                 })?;
                 Ok(true)
             })?;
-            linker.finish(&ordered, host, |_, _, _| Ok(true))?
+            linker.finish(&ordered, host, |_, pairs| Ok(vec![true; pairs.len()]))?
         }
     };
     // Rows of a run are in the order of their numbers.

@@ -6,6 +6,7 @@ use super::pairs::Pair;
 use super::union_find::UnionFind;
 use crate::external::{Host, Phase, Result};
 use crate::interrupt;
+use crate::memory::Room;
 
 /// How pairs are linked into groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,10 +22,13 @@ pub enum Linkage {
 /// Edges between two checks for interrupts.
 const EDGES_PER_CHECK: u64 = 1024;
 
+/// The fewest and the most pairs of Single-Pass that are verified together.
+const TOGETHER: [usize; 2] = [64, 4096];
+
 /// Collects candidate pairs, then groups those that are verified.
 ///
-/// The result is that of verifying every pair, but only pairs that can still change it are verified. What does not fit in memory
-/// waits in a file, 12 bytes per pair.
+/// The result is that of verifying every pair, but pairs that can change nothing any more are not verified. What does not
+/// fit in memory waits in a file, 12 bytes per pair.
 pub struct Linker<H: Host> {
     linkage: Linkage,
     edges: Edges<H::File>,
@@ -54,7 +58,7 @@ impl<H: Host> Linker<H> {
     }
 
     /// The groups of rows with the fingerprints `fps`. `verify` returns
-    /// whether the earlier and the later row of a pair belong together.
+    /// for some pairs whether the earlier and the later row of each belong together.
     ///
     /// # Errors
     /// A file or `verify` fails, or there is no memory.
@@ -62,7 +66,7 @@ impl<H: Host> Linker<H> {
         self,
         fps: &[u64],
         host: &mut H,
-        mut verify: impl FnMut(&mut H, u32, u32) -> Result<bool>,
+        mut verify: impl FnMut(&mut H, &[(u32, u32)]) -> Result<Vec<bool>>,
     ) -> Result<UnionFind> {
         host.progress(Phase::Link, 0.0);
         match self.linkage {
@@ -70,7 +74,7 @@ impl<H: Host> Linker<H> {
                 let mut groups = DiameterSets::new(fps, diameter)?;
                 self.each(host, |host, Edge { a, b, .. }| {
                     if let Some(roots) = groups.may_join(a, b)?
-                        && verify(host, a, b)?
+                        && verify(host, &[(a, b)])? == [true]
                     {
                         groups.join(roots);
                     }
@@ -79,18 +83,15 @@ impl<H: Host> Linker<H> {
                 Ok(groups.into_sets())
             }
             Linkage::SinglePass => {
-                let mut groups = UnionFind::new(fps.len());
-                self.each(host, |host, Edge { a: earlier, b: later, .. }| {
-                    // Rows come in order, so whether the earlier one is a centre is known. A row that has a centre
-                    // is not verified again.
-                    let is_free = groups.find(later) == later;
-                    let is_centre = groups.find(earlier) == earlier;
-                    if is_free && is_centre && verify(host, earlier, later)? {
-                        groups.union(earlier, later);
-                    }
-                    Ok(())
-                })?;
-                Ok(groups)
+                let mut waiting = Waiting {
+                    groups: UnionFind::new(fps.len()),
+                    pairs: Vec::new(),
+                    most: TOGETHER[0],
+                    verify,
+                };
+                self.each(host, |host, edge| waiting.add(edge, host))?;
+                waiting.link(host)?;
+                Ok(waiting.groups)
             }
         }
     }
@@ -107,5 +108,53 @@ impl<H: Host> Linker<H> {
             taken += 1;
             take(host, edge)
         })
+    }
+}
+
+/// Pairs of Single-Pass that are verified together, before it is known whether all of them matter.
+struct Waiting<V> {
+    groups: UnionFind,
+    pairs: Vec<(u32, u32)>,
+    /// How many are verified together. Among rows that are all near each other few of them matter, and then it is less.
+    most: usize,
+    verify: V,
+}
+
+impl<V> Waiting<V> {
+    fn add<H: Host>(&mut self, edge: Edge, host: &mut H) -> Result<()>
+    where
+        V: FnMut(&mut H, &[(u32, u32)]) -> Result<Vec<bool>>,
+    {
+        let pair = (edge.a, edge.b);
+        if self.matters(pair) {
+            self.pairs.room(1)?;
+            self.pairs.push(pair);
+        }
+        if self.pairs.len() >= self.most { self.link(host) } else { Ok(()) }
+    }
+
+    /// Whether the earlier row may be a centre and the later one has none. Rows come in order, so once the pairs
+    /// before are linked this is known.
+    fn matters(&mut self, (earlier, later): (u32, u32)) -> bool {
+        self.groups.find(later) == later && self.groups.find(earlier) == earlier
+    }
+
+    fn link<H: Host>(&mut self, host: &mut H) -> Result<()>
+    where
+        V: FnMut(&mut H, &[(u32, u32)]) -> Result<Vec<bool>>,
+    {
+        let pairs = std::mem::take(&mut self.pairs);
+        let verdicts = (self.verify)(host, &pairs)?;
+        let mut wasted = 0;
+        for (&pair, verified) in pairs.iter().zip(verdicts) {
+            if !self.matters(pair) {
+                wasted += 1;
+            } else if verified {
+                self.groups.union(pair.0, pair.1);
+            }
+        }
+        let most = if 4 * wasted > pairs.len() { self.most / 2 } else { self.most * 2 };
+        self.most = most.clamp(TOGETHER[0], TOGETHER[1]);
+        Ok(())
     }
 }

@@ -129,8 +129,10 @@ impl Grouping<'_, '_> {
         let sql = format!(
             "SELECT f.n, t.arrival, t.fp, t.cluster FROM pg_catalog.unnest($1) WITH ORDINALITY AS f(fp, n) \
              JOIN {} AS t ON {}.near_dup(t.fp, f.fp, {distance}) \
-             WHERE t.same_as IS NULL",
-            table.name, table.tools
+             WHERE t.same_as IS NULL{}",
+            table.name,
+            table.tools,
+            self.only_kept()
         );
         let fps: Vec<i64> = new.iter().map(|&(_, fp)| fp.cast_signed()).collect();
         for_each(&sql, &[Argument::of(fps)], |row| {
@@ -154,8 +156,9 @@ impl Grouping<'_, '_> {
         // many more pairs than rows.
         let (mut others, mut rows) = (Vec::new(), Vec::new());
         let sql = format!(
-            "SELECT t.arrival, t.fp, t.cluster FROM {} AS t WHERE t.same_as IS NULL AND t.fp IS NOT NULL",
-            self.job.table.name
+            "SELECT t.arrival, t.fp, t.cluster FROM {} AS t WHERE t.same_as IS NULL AND t.fp IS NOT NULL{}",
+            self.job.table.name,
+            self.only_kept()
         );
         let mut join = |others: &mut Vec<(i64, u64)>, rows: &mut Vec<(i64, i64)>| {
             unwrap_or_raise(between.with(others, &mut host, |pair| {
@@ -185,11 +188,21 @@ impl Grouping<'_, '_> {
         join(&mut others, &mut rows);
     }
 
+    /// The condition on earlier rows: those that are kept are the centres of stars.
+    fn only_kept(&self) -> &'static str {
+        match self.job.options.group {
+            Group::Star => " AND t.stage OPERATOR(pg_catalog.=) 'kept'",
+            Group::Components | Group::SinglePass => "",
+        }
+    }
+
     /// Whether a candidate, of an earlier row and a new one, can change anything.
     fn wants(&mut self, cluster: i64, earlier: i64, new: i64) -> bool {
-        if self.job.options.group == Group::SinglePass {
+        match self.job.options.group {
+            Group::Star => return true,
             // Only centres take in others.
-            return cluster == earlier;
+            Group::SinglePass => return cluster == earlier,
+            Group::Components => {}
         }
         // In a large group, all pairs but the first look up the same cluster.
         if self.asked.0 != cluster {
@@ -224,7 +237,7 @@ impl Grouping<'_, '_> {
 
     /// Whether a pair would connect nothing new.
     fn is_connected(&mut self, pair: &Pair) -> bool {
-        if self.job.options.group == Group::SinglePass {
+        if self.job.options.group != Group::Components {
             return false;
         }
         let (a, b) = (self.node(pair.a), self.node(pair.b));
@@ -286,7 +299,7 @@ impl Grouping<'_, '_> {
                 let (a, b) = (self.node(pair.a), self.node(pair.b));
                 self.clusters.join(a, b, pair);
             }
-            Group::SinglePass => {
+            Group::SinglePass | Group::Star => {
                 let (Some(later), node) = (self.batch.row(pair.b), self.node(pair.a)) else { return };
                 within_memory_limit(self.candidates.len() * size_of::<Candidate>());
                 self.candidates.room(1).or_raise();

@@ -9,7 +9,7 @@ use crate::pg::spi::{Argument, check_query, describe, execute, refuse_row_withou
 use crate::pg::{Json, Record, raise};
 use crate::setup::Settings;
 use crate::source::Source;
-use dedup_core::dedup::whole;
+use dedup_core::dedup::{Group, Keep, whole};
 use pgrx::prelude::*;
 use serde_json::Value;
 
@@ -104,6 +104,12 @@ impl Job {
             written.add("id", id.into());
             written.add("text", table.texts(Some(id), &options.texts).into());
             options = DEDUP_INTO.read(&written);
+        }
+        if options.group == Group::Star && options.keep != Keep::First {
+            DEDUP_INTO.refuse(
+                "with group star the first row is kept: which other one is depends on all rows at once. dedup has that, and \
+                 group components, where a row may be joined by a chain, keeps another row in a table too",
+            )
         }
         let query = options.query(&source, only.is_some());
         check_query(&query);

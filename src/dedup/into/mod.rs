@@ -17,6 +17,7 @@ use crate::pg::progress::Progress;
 use crate::pg::spi::{Argument, execute};
 use crate::pg::{Json, Record, raise};
 use crate::settings::progress_interval;
+use dedup_core::dedup::Group;
 use groups::group;
 use job::Job;
 use pgrx::prelude::*;
@@ -64,6 +65,10 @@ fn _dedup_into_start(
     let mut job = Job::read(result, source, options, false);
     execute(&job.table.lock(), &[]);
     job.begin();
+    // Before new rows are listed: what it takes out is to be taken in again.
+    if job.options.group == Group::Star {
+        rewrite::repair(&job);
+    }
     progress::start();
     let listing = job.listing();
     TableIterator::once((job.path, listing))

@@ -3,7 +3,7 @@
 use super::job::Job;
 use super::stored::StoredRows;
 use crate::pg::spi::{Argument, execute, for_each};
-use dedup_core::dedup::Stage;
+use dedup_core::dedup::{Group, Stage};
 use dedup_core::fingerprint::hamming;
 use dedup_core::interrupt;
 use dedup_core::similarity::jaccard;
@@ -102,7 +102,9 @@ pub(super) fn rewrite(job: &Job, stored: &mut StoredRows<'_>, changes: &HashMap<
 }
 
 /// Repairs the result after others have removed or changed rows: the next row of equal content
-/// becomes the first, the next best row of a cluster the kept one.
+/// becomes the first, the next best row of a cluster the kept one. In a star that is a copy of the one before, or a row
+/// that was given a cluster of its own; if there is none, no row of the cluster is verified against another, and they
+/// are taken out, to be taken in again as new ones.
 pub(super) fn repair(job: &Job) {
     let Job { table, base, equals, .. } = job;
     let firsts = format!(
@@ -118,15 +120,30 @@ pub(super) fn repair(job: &Job) {
     execute(&firsts, &[]);
     // The id of the kept row may have come back as another row: it counts only if it is the only
     // kept row of this very cluster.
-    let keepers = format!(
-        "SELECT DISTINCT ON (t.cluster) t.cluster, t.arrival FROM {0} AS t \
-         WHERE t.cluster OPERATOR(pg_catalog.=) ANY (ARRAY( \
+    let broken = format!(
+        "t.cluster OPERATOR(pg_catalog.=) ANY (ARRAY( \
              SELECT c.cluster FROM {0} AS c WHERE c.stage OPERATOR(pg_catalog.<>) ALL (ARRAY['kept', 'empty']) \
                  AND NOT EXISTS (SELECT FROM {0} AS k WHERE k.id::{base} {equals} c.keeper::{base} \
                      AND k.cluster OPERATOR(pg_catalog.=) c.cluster AND k.stage OPERATOR(pg_catalog.=) 'kept') \
              UNION ALL SELECT c.cluster FROM {0} AS c WHERE c.stage OPERATOR(pg_catalog.=) 'kept' \
                  GROUP BY c.cluster HAVING pg_catalog.count(*) OPERATOR(pg_catalog.>) 1 \
-                     OR NOT pg_catalog.bool_and(c.keeper::{base} {equals} c.id::{base}))) \
+                     OR NOT pg_catalog.bool_and(c.keeper::{base} {equals} c.id::{base})))",
+        table.name
+    );
+    let mut may_be_kept = "true";
+    if job.options.group == Group::Star {
+        may_be_kept = "(t.stage OPERATOR(pg_catalog.=) ANY (ARRAY['kept', 'exact']) \
+            OR t.arrival OPERATOR(pg_catalog.=) t.cluster)";
+        let orphans = format!(
+            "DELETE FROM {0} AS o USING (SELECT t.cluster FROM {0} AS t WHERE {broken} \
+                 GROUP BY t.cluster HAVING NOT pg_catalog.bool_or({may_be_kept})) AS b \
+             WHERE o.cluster OPERATOR(pg_catalog.=) b.cluster",
+            table.name
+        );
+        execute(&orphans, &[]);
+    }
+    let keepers = format!(
+        "SELECT DISTINCT ON (t.cluster) t.cluster, t.arrival FROM {0} AS t WHERE {broken} AND {may_be_kept} \
          ORDER BY t.cluster, t.rank, t.arrival",
         table.name
     );

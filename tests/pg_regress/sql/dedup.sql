@@ -29,7 +29,7 @@ SELECT count(*) AS differing FROM (
     (SELECT id, keeper FROM dedup('SELECT id, body, fp FROM own ORDER BY id', '{"fp": "fp", "distance": 3, "similarity": 0, "group": "single_pass"}')
      EXCEPT SELECT id, single_pass(fp, 3) OVER (ORDER BY id) FROM own)) s;
 SELECT count(*) AS differing FROM (
-    (SELECT id, keeper FROM dedup('SELECT id, body, fp FROM own ORDER BY id', '{"fp": "fp", "distance": 3, "similarity": 0}')
+    (SELECT id, keeper FROM dedup('SELECT id, body, fp FROM own ORDER BY id', '{"fp": "fp", "distance": 3, "similarity": 0, "group": "components"}')
      EXCEPT SELECT id, near_dup_component(fp, 3) OVER (ORDER BY id) FROM own)) s;
 -- Ids of any type that has an order, and ids that repeat: rows are rows.
 SELECT * FROM dedup($$VALUES ('a'::text, 'one'::varchar), ('a', 'two'), ('b', 'one')$$, '{"n": 2}', NULL::text);
@@ -52,7 +52,19 @@ FROM unnest('{0,2,4,9,20,64}'::int[]) diameter;
 SELECT * FROM dedup($$VALUES (1, 'abcdefgh'::text, 0::bigint), (2, 'abcdefgh!', 1), (3, 'abcdefghi', 3), (4, 'uvwxyz', 7), (5, 'abcdefgh?', 15)$$,
     '{"fp": "column3", "distance": 4, "diameter": 3}');
 SELECT * FROM dedup($$VALUES (1, 'abcdefgh'::text, 0::bigint), (2, 'abcdefgh!', 1), (3, 'abcdefghi', 3), (4, 'uvwxyz', 7), (5, 'abcdefgh?', 15)$$,
-    '{"fp": "column3", "distance": 4}');
+    '{"fp": "column3", "distance": 4, "group": "components"}');
+-- Without a group that is named no chain leads to a row: 3 is farther from 1 than 2 is, and 5 is near to 3 alone. Each is verified
+-- against the row that is kept for it, whichever rows are kept.
+SELECT keep, string_agg(id || '>' || keeper, ' ' ORDER BY id) AS "row > kept row" FROM unnest('{first,last,longest}'::text[]) keep,
+    dedup($$VALUES (1, 'abcdefgh'::text, 0::bigint), (2, 'abcdefgh!', 1), (3, 'abcdefghi', 3), (4, 'uvwxyz', 7), (5, 'abcdefgh?', 15), (6, 'abcdefgh', 9)$$,
+    jsonb_build_object('fp', 'column3', 'distance', 2, 'keep', keep)) GROUP BY keep ORDER BY keep;
+CREATE TABLE chained AS SELECT i AS id, 'row ' || string_agg(chr(97 + j % 26) || j, ' ' ORDER BY j) AS body, length(md5(i::text || i)) AS likes
+FROM generate_series(1, 120) i, generate_series(i, i + 20) j GROUP BY i;
+SELECT keep, count(*) FILTER (WHERE id <> keeper) > 50 AS many, count(*) FILTER (WHERE id <> keeper AND (near_dup(simhash(a), simhash(b), 14) AND ngram_jaccard(a, b) >= 0.5) IS NOT TRUE) AS unverified
+FROM unnest(ARRAY['"first"', '"last"', '"longest"', '{"column": "likes", "order": "desc"}']::jsonb[]) keep,
+    dedup('SELECT id, body, likes FROM chained ORDER BY id', jsonb_build_object('distance', 14, 'keep', keep)) d,
+    LATERAL (SELECT (SELECT body FROM chained c WHERE c.id = d.id) AS a, (SELECT body FROM chained c WHERE c.id = d.keeper) AS b) t GROUP BY keep ORDER BY keep;
+DROP TABLE chained;
 -- A text that tells of another place is another matter, if asked for.
 SELECT particulars, (SELECT string_agg(keeper::text, ' ' ORDER BY id) FROM dedup($$VALUES
     (1, '青山小区3号楼停水三天了，物业不管，请有关部门尽快处理'::text, 0::bigint),
@@ -65,7 +77,7 @@ CREATE TABLE skewed AS SELECT i AS id, repeat(chr(19968 + i % 40), 3 + i % 3) ||
     hashint4extended(i % 300, 0) # (1::bigint << (i % 60)) # (1::bigint << (i % 11)) AS fp FROM generate_series(1, 3000) i;
 CREATE FUNCTION fingerprint_of_result(options jsonb) RETURNS text LANGUAGE sql AS $$
     SELECT md5(string_agg(d::text, ' ')) FROM dedup('SELECT id, body, fp FROM skewed ORDER BY id', '{"fp": "fp", "distance": 8}' || options) d $$;
-CREATE TABLE results AS SELECT options, fingerprint_of_result(options) AS plenty FROM unnest(ARRAY['{}', '{"diameter": 9}', '{"diameter": 3}',
+CREATE TABLE results AS SELECT options, fingerprint_of_result(options) AS plenty FROM unnest(ARRAY['{}', '{"keep": "last"}', '{"keep": "longest"}', '{"group": "components"}', '{"diameter": 9}', '{"diameter": 3}',
     '{"group": "single_pass"}', '{"exact": "normal"}', '{"exact": "none"}']::jsonb[]) options;
 SET work_mem = '64kB';
 SET pg_dedup.threads = 1;

@@ -56,8 +56,9 @@ SELECT 'r' || row_number() OVER () AS result, options, batch,
 FROM (VALUES ('mixed', 31), ('mixed', 250), ('id', 1000)) v(sorted, batch),
      unnest(ARRAY['{}', '{"distance": 14, "similarity": 0.4}', '{"distance": 8, "similarity": 0}', '{"distance": null}',
          '{"exact": "normal"}', '{"exact": "none", "distance": 4}', '{"fp": "fp"}', '{"fp": "fp", "group": "single_pass"}',
-         '{"group": "single_pass", "distance": 12}', '{"keep": "last"}', '{"keep": "longest", "distance": 14}',
-         '{"keep": {"column": "likes"}}', '{"n": 3, "weights": {"tokens": "chars"}}', '{"particulars": ["number"]}',
+         '{"group": "single_pass", "distance": 12}', '{"keep": "last", "group": "components"}',
+         '{"keep": "longest", "distance": 14, "group": "components"}', '{"fp": "fp", "group": "components"}',
+         '{"keep": {"column": "likes"}, "group": "components"}', '{"n": 3, "weights": {"tokens": "chars"}}', '{"particulars": ["number"]}',
          '{"keep": {"column": "likes", "order": "desc"}, "exact": "normal", "group": "single_pass"}']::jsonb[]) options;
 \set ECHO none
 \o /dev/null
@@ -103,7 +104,7 @@ BEGIN
         FROM before b JOIN now_is n USING (id) JOIN %1$s r USING (id)', result);
     EXECUTE format('TRUNCATE before; INSERT INTO before SELECT id, cluster FROM %s', result);
 END $$;
-\set components '{"distance": 12, "keep": "longest", "batch": 100}'
+\set components '{"distance": 12, "keep": "longest", "group": "components", "batch": 100}'
 SET test.share = 30;
 CALL dedup_into('slow', 'SELECT id, body FROM arrived ORDER BY id', :'components');
 SELECT * FROM renamed('slow');
@@ -118,13 +119,13 @@ CALL dedup_into('slow', 'SELECT id, body FROM arrived ORDER BY id', :'components
 SELECT rows, renamed > 0 AS renamed, as_logged FROM renamed('slow');
 -- So few at a time that the index is searched.
 SET test.share = 100;
-CALL dedup_into('slow', 'SELECT id, body FROM arrived ORDER BY id', '{"distance": 12, "keep": "longest", "batch": 1}');
+CALL dedup_into('slow', 'SELECT id, body FROM arrived ORDER BY id', '{"distance": 12, "keep": "longest", "group": "components", "batch": 1}');
 SELECT rows, as_logged FROM renamed('slow');
-SELECT count(*) AS rows, differing('slow', 'SELECT id, body FROM letter', '{"distance": 12, "keep": "longest"}'), misnamed('slow') FROM slow;
+SELECT count(*) AS rows, differing('slow', 'SELECT id, body FROM letter', '{"distance": 12, "keep": "longest", "group": "components"}'), misnamed('slow') FROM slow;
 -- The partition does not depend on the order.
 SELECT count(*) AS differing FROM (
     SELECT id, min(id) OVER (PARTITION BY cluster) FROM slow EXCEPT
-    SELECT id, min(id) OVER (PARTITION BY keeper) FROM dedup('SELECT id, body FROM letter ORDER BY id', '{"distance": 12}')) d;
+    SELECT id, min(id) OVER (PARTITION BY keeper) FROM dedup('SELECT id, body FROM letter ORDER BY id', '{"distance": 12, "group": "components"}')) d;
 -- The two rows of every merge are as near as the log says.
 SELECT count(*) > 0 AS merges, count(*) FILTER (WHERE m.distance <> simhash(a.body) <~> simhash(b.body) OR m.distance > 12
         OR m.similarity <> ngram_jaccard(a.body, b.body) OR m.similarity < 0.5 OR m.kept >= m.absorbed) AS wrong
@@ -138,10 +139,31 @@ CALL dedup_into('pass', 'SELECT id, body FROM arrived ORDER BY id', '{"group": "
 SELECT count(*) AS rows, (SELECT count(*) FROM pass_merges) AS merges,
        differing('pass', 'SELECT id, body FROM letter', '{"group": "single_pass", "distance": 12}'), misnamed('pass') FROM pass;
 
+-- By default each row is verified against the row that is kept for it: a bridge joins one of two clusters. Where the row that was
+-- kept is gone, its copy takes its place; what was verified against it alone comes again as new.
+CREATE TABLE note (id text PRIMARY KEY, body text);
+INSERT INTO note VALUES ('a', 'abcdefghijklmnopqrstuvwxyz'), ('b', 'ghijklmnopqrstuvwxyz012345'), ('c', 'defghijklmnopqrstuvwxyz012');
+\set star '{"distance": 64, "similarity": 0.7}'
+CALL dedup_into('stars', 'SELECT id, body FROM note ORDER BY id', :'star');
+INSERT INTO note VALUES ('d', 'abcdefghijklmnopqrstuvwxyz');
+CALL dedup_into('stars', 'SELECT id, body FROM note ORDER BY id', :'star');
+SELECT id, cluster, keeper, stage, round(similarity::numeric, 3) AS similarity FROM stars ORDER BY arrival;
+DELETE FROM stars WHERE id = 'a';
+DELETE FROM note WHERE id = 'a';
+CALL dedup_into('stars', 'SELECT id, body FROM note ORDER BY id', :'star');
+SELECT id, cluster, keeper, stage, round(similarity::numeric, 3) AS similarity FROM stars ORDER BY arrival;
+DELETE FROM stars WHERE id = 'd';
+DELETE FROM note WHERE id = 'd';
+INSERT INTO note VALUES ('e', 'bcdefghijklmnopqrstuvwxyz');
+CALL dedup_into('stars', 'SELECT id, body FROM note ORDER BY id', :'star');
+SELECT id, cluster, keeper, stage, round(similarity::numeric, 3) AS similarity FROM stars ORDER BY arrival;
+CALL dedup_into('refused', 'SELECT id, body FROM note ORDER BY id', '{"keep": "last"}');
+DROP TABLE stars, stars_merges, stars_state, note;
+
 -- A row that bridges two clusters.
 CREATE TABLE note (id text PRIMARY KEY, body text);
 INSERT INTO note VALUES ('old', 'abcdefghijklmnopqrstuvwxyz'), ('young', 'ghijklmnopqrstuvwxyz012345'), ('alone', '学校门口的路灯坏了一个月');
-\set options '{"distance": 64, "similarity": 0.7}'
+\set options '{"distance": 64, "similarity": 0.7, "group": "components"}'
 CALL dedup_into('note groups', 'SELECT id, body FROM note', :'options');
 CALL dedup_into('"note groups"', 'SELECT id, body FROM note', :'options');
 SELECT id, cluster, keeper, stage FROM "note groups" ORDER BY arrival;
@@ -307,7 +329,7 @@ SELECT _dedup_into_take('slow', 'SELECT id, body FROM arrived ORDER BY id', :'co
 SELECT _dedup_into_take('slow', 'SELECT id, body FROM arrived ORDER BY id', :'components', t) FROM (SELECT '{1,NULL,-5}'::integer[] AS ids, 3::bigint AS total, 0::bigint AS without_id) t;
 -- What a call says.
 SET client_min_messages = notice;
-CALL dedup_into('slow', 'SELECT id, body FROM arrived ORDER BY id', '{"distance": 12, "keep": "longest"}');
+CALL dedup_into('slow', 'SELECT id, body FROM arrived ORDER BY id', '{"distance": 12, "keep": "longest", "group": "components"}');
 SET client_min_messages = warning;
 \d slow
 \d slow_merges

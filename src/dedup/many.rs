@@ -1,0 +1,56 @@
+//! A warning where much of a table would go on what is near and not equal.
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::{PgLogLevel, PgSqlErrorCode};
+
+/// Near rows below which nothing is said.
+const FEW: u64 = 20;
+/// One row in so many is many.
+const SHARE: u64 = 5;
+/// Characters of a text that are shown.
+const SHOWN: usize = 60;
+
+/// Many near rows.
+pub(super) struct Many {
+    pub function: &'static str,
+    /// Rows that are near the kept row of their group.
+    pub near: u64,
+    /// All rows.
+    pub rows: u64,
+    /// That of the pair that is shown: the least.
+    pub similarity: f64,
+}
+
+impl Many {
+    /// Whether so many near rows are many.
+    pub(super) fn are(near: u64, rows: u64) -> bool {
+        near >= FEW && near * SHARE >= rows
+    }
+
+    /// Emits a notice with the least alike row and the one that is kept for it.
+    pub(super) fn warn(&self, texts: &[String; 2]) {
+        let Many { function, near, rows, similarity } = self;
+        let [row, kept] = texts.each_ref().map(|text| shown(text));
+        let what = format!("{function}: {near} of {rows} rows are near another row, not equal to it");
+        ErrorReport::new(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, what, "pg_dedup")
+            .set_detail(format!("The least alike, at similarity {similarity:.3}: {row} would go, {kept} stays."))
+            .set_hint(
+                "Look at such pairs before you delete: near_dup_explain says what two texts share and in what they \
+                 differ. A greater similarity, or particulars, tells more apart.",
+            )
+            .report(PgLogLevel::NOTICE);
+    }
+}
+
+/// The beginning of a text, on one line.
+fn shown(text: &str) -> String {
+    let mut line = String::new();
+    for (at, c) in text.chars().enumerate() {
+        if at == SHOWN {
+            line.push('…');
+            break;
+        }
+        line.push(if c.is_control() { ' ' } else { c });
+    }
+    format!("\"{line}\"")
+}
