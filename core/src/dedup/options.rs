@@ -181,7 +181,9 @@ impl Options {
             _ => return Err("n is not a whole number from 1 to 8".into()),
         };
         if diameter.is_some() && read.group != Group::Components {
-            return Err("diameter is of components; otherwise no row is farther than distance from its centre".into());
+            return Err(
+                "diameter is of components; otherwise no row is farther than distance from its centre".into(),
+            );
         }
         let particulars = read.particulars.map(|names| kinds(&names)).transpose()?;
         let texts = match read.text {
@@ -245,10 +247,7 @@ mod tests {
     fn defaults_and_nulls() {
         let default = Written::default().read().unwrap();
         assert_eq!((default.distance, default.alike.similarity, default.alike.n), (Some(10), 0.5, 2));
-        assert_eq!(
-            (default.exact, default.group, &default.keep),
-            (Exact::Text, Group::Star, &Keep::First)
-        );
+        assert_eq!((default.exact, default.group, &default.keep), (Exact::Text, Group::Star, &Keep::First));
         assert_eq!(read(json!({"diameter": 3})).unwrap().group, Group::Components);
         assert_eq!(read(json!({"similarity": null, "keep": null, "diameter": null})).unwrap(), default);
         assert_eq!(read(json!({"distance": null})).unwrap().distance, None);
