@@ -129,7 +129,6 @@ like($said, qr/candidate pairs within 10 bits, \d+ compared, \d+ verified/, 'wha
 like($said, qr/NOTICE:  dedup: writing the result: 3000 rows: \d+ kept, \d+ exact and \d+ near duplicates/, 'the sum of it all');
 (undef, undef, $said) = $node->psql('postgres', "$verbose; SELECT count(*) FROM dedup('$some', '{\"fp\": \"fp\", \"diameter\": 9}')");
 like($said, qr/NOTICE:  dedup: finding near fingerprints: [1-9]\d* % done, \d+ s left/, 'the share of a search for pairs to be sorted');
-like($said, qr/NOTICE:  dedup: grouping near pairs: \d+ % done/, 'the share of grouping');
 like($said, qr/NOTICE:  dedup: grouping near pairs: \d+ pairs compared, \d+ verified/, 'what came of it');
 my $lonely = "near_dup_pairs('SELECT i::bigint, test.random_fp(i) FROM generate_series(1, $n) i', 5)";
 foreach my $settings ("work_mem = '64MB'", "work_mem = '64kB'")
