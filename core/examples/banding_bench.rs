@@ -51,7 +51,7 @@ fn run(n: usize) -> dedup_core::banding::Result<()> {
     let start = Instant::now();
     let inserts = 200_000;
     for k in 0..inserts {
-        index.insert(&pages, rng.next(), tid(n + k))?;
+        index.insert(&pages, 0, rng.next(), tid(n + k))?;
     }
     let per = start.elapsed() / inserts as u32;
     println!("  insert {:.2?} each ({:.0} a second)", per, 1.0 / per.as_secs_f64());
@@ -102,7 +102,7 @@ fn searches(
                 query = rng.next();
                 for m in 0..10 {
                     let fp = (0..m % 4).fold(query, |x, _| x ^ 1 << (rng.next() % 64));
-                    index.insert(pages, fp, Tid::new(10_000_000 + n, m + 1))?;
+                    index.insert(pages, 0, fp, Tid::new(10_000_000 + n, m + 1))?;
                 }
             }
             let start = Instant::now();

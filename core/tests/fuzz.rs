@@ -399,7 +399,7 @@ fn fuzz_pages() {
     };
     let before = image(&early);
     for (n, fp) in fps.iter().enumerate().take(300) {
-        index.insert(&early, fp ^ 5, tid(2000 + n)).unwrap();
+        index.insert(&early, 0, fp ^ 5, tid(2000 + n)).unwrap();
         rows.insert(tid(2000 + n), fp ^ 5);
     }
     index.bulk_delete(&early, |tid| tid.offset() % 9 == 0).unwrap();
@@ -474,7 +474,7 @@ fn fuzz_pages() {
         let _ = index.maintain(&pages);
         for n in 0..20 {
             let fp = rng.flip(query, n);
-            let _ = index.insert(&pages, fp, tid(5000 + n as usize));
+            let _ = index.insert(&pages, 0, fp, tid(5000 + n as usize));
         }
         let _ = index.bulk_delete(&pages, |tid| tid.offset() % 2 == 0);
         let _ = check(&pages, false, &mut findings);

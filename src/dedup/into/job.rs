@@ -106,10 +106,14 @@ impl Job {
             options = DEDUP_INTO.read(&written);
         }
         if options.group == Group::Star && options.keep != Keep::First {
-            DEDUP_INTO.refuse(
-                "with group star the first row is kept: which other one is depends on all rows at once. dedup has that, and \
-                 group components, where a row may be joined by a chain, keeps another row in a table too",
-            )
+            // Which row a star keeps depends on all rows at once.
+            if written.has("group") {
+                DEDUP_INTO.refuse(
+                    "with group star the first row is kept; single_pass and components keep another in a table too",
+                )
+            }
+            written.add("group", "single_pass".into());
+            options = DEDUP_INTO.read(&written);
         }
         let query = options.query(&source, only.is_some());
         check_query(&query);

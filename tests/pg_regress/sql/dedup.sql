@@ -161,7 +161,7 @@ SELECT dedup('SELECT nothing');
 SELECT dedup('SELECT 1 / (3 - i), ''a''::text FROM generate_series(1, 5) i');
 -- More memory than allowed: in files is allowed, in memory is not.
 SET pg_dedup.memory_limit = '100kB';
-SELECT count(*) FROM dedup('SELECT i, ''a''::text FROM generate_series(1, 2000) i', '{"n": 2}');
+SELECT count(*) FROM dedup('SELECT i, ''a''::text FROM generate_series(1, 700) i', '{"n": 2}');
 SELECT count(*) FROM dedup('SELECT i, ''a''::text FROM generate_series(1, 3000) i', '{"n": 2}');
 SELECT count(seen) FROM (SELECT exact_seen(i::text) OVER () AS seen FROM generate_series(1, 10000) i) s;
 SELECT count(seen) FROM (SELECT trie_seen(i::text) OVER () AS seen FROM generate_series(1, 10000) i) s;
