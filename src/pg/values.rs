@@ -291,6 +291,7 @@ impl DistinctIds {
         };
         // SAFETY: all are values of the type. An integer is known by its hash.
         let is = |node: u32| {
+            // SAFETY: the same.
             hash.is_none() || unsafe { of.compare(of.datum(&words[starts[node as usize]..]), new) } == 0
         };
         let node = graph.node(value, is).or_raise();

@@ -17,7 +17,7 @@ use super::descend::{Locked, Trace, descend, read_covering};
 use super::error::Result;
 use super::key::{Position, Tree};
 use super::leaf::Leaf;
-use super::page::{find_child, separator};
+use super::page::{Separator, find_child, separator};
 use super::ranges::Ranges;
 use super::storage::Pages;
 use std::ops::Deref;
@@ -97,7 +97,7 @@ impl<'p, P: Pages> Cursor<'p, P> {
         }
         let child = match &self.parent {
             Some(parent) => parent.child(target)?,
-            None => self.root,
+            None => Separator { low: Position::MIN, child: self.root },
         };
         if self.pages.prefetch_distance() > 0 {
             self.prefetch(target);

@@ -12,7 +12,7 @@
 
 use super::error::{Result, corrupt};
 use super::key::{Position, Tree};
-use super::page::{Header, MAX_LEVEL, find_child, separator};
+use super::page::{Header, MAX_LEVEL, Separator, find_child, separator};
 use super::storage::{Pages, WritePage};
 use std::ops::Deref;
 
@@ -24,13 +24,13 @@ pub(crate) struct Locked<B> {
 }
 
 impl<B: Deref<Target = [u8]>> Locked<B> {
-    /// The child of an inner page that covers `target`, or lies to the left of the one that does.
+    /// The separator of an inner page whose child covers `target`, or lies to the left of the one that does.
     #[inline]
-    pub(crate) fn child(&self, target: Position) -> Result<u32> {
-        let child = separator(&self.body, find_child(&self.body, self.header.count, target)).child;
-        match child == self.block {
-            true => corrupt(child, "a separator points to its own page"),
-            false => Ok(child),
+    pub(crate) fn child(&self, target: Position) -> Result<Separator> {
+        let to = separator(&self.body, find_child(&self.body, self.header.count, target));
+        match to.child == self.block {
+            true => corrupt(to.child, "a separator points to its own page"),
+            false => Ok(to),
         }
     }
 
@@ -85,16 +85,16 @@ pub(crate) fn descend<'p, P: Pages>(
     Ok(page)
 }
 
-/// The page of `level` that covers `target`, from `block` on to the right.
+/// The page of `level` that covers `target`, from the one of a separator on to the right.
 pub(crate) fn read_covering<'p, P: Pages>(
     pages: &'p P,
     tree: Tree,
-    block: u32,
+    from: Separator,
     level: u8,
     target: Position,
     trace: &mut Trace,
 ) -> Result<Locked<P::Read<'p>>> {
-    covering(tree, block, level, target, |block| {
+    covering(tree, from, level, target, |block| {
         trace.reads += 1;
         pages.read(block)
     })
@@ -104,12 +104,12 @@ pub(crate) fn read_covering<'p, P: Pages>(
 pub(crate) fn lock_covering<'p, P: Pages>(
     pages: &'p P,
     tree: Tree,
-    block: u32,
+    from: Separator,
     level: u8,
     target: Position,
     held: &P::Write<'p>,
 ) -> Result<Locked<P::Write<'p>>> {
-    covering(tree, block, level, target, |block| match block == held.block() {
+    covering(tree, from, level, target, |block| match block == held.block() {
         true => corrupt(block, "a page is reached from a page above it a second time"),
         false => pages.lock(block),
     })
@@ -118,19 +118,18 @@ pub(crate) fn lock_covering<'p, P: Pages>(
 #[inline]
 fn covering<B: Deref<Target = [u8]>>(
     tree: Tree,
-    mut block: u32,
+    Separator { mut low, child: mut block }: Separator,
     level: u8,
     target: Position,
     mut get: impl FnMut(u32) -> Result<B>,
 ) -> Result<Locked<B>> {
-    let mut low = None;
     loop {
         let body = get(block)?;
         let header = Header::read_tree(block, &body, tree)?;
         if header.level != level {
             return corrupt(block, format!("level {} where {level} is expected", header.level));
         }
-        if header.low > target || low.is_some_and(|low| header.low != low) {
+        if header.low > target || header.low != low {
             return corrupt(block, "the page does not cover the key its parent leads here for");
         }
         match header.high {
@@ -139,7 +138,7 @@ fn covering<B: Deref<Target = [u8]>>(
                 if header.right == block || header.right == 0 {
                     return corrupt(block, "the page does not link to the one to its right");
                 }
-                (block, low) = (header.right, Some(high));
+                (block, low) = (header.right, high);
             }
             _ => return Ok(Locked { block, header, body }),
         }

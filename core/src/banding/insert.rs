@@ -112,25 +112,26 @@ enum Append {
 
 /// The usual insert: all leaves or none.
 fn append<P: Pages>(pages: &P, targets: &[Target], if_absent: bool) -> Result<Append> {
-    let (mut pins, mut blocks) = (Vec::with_capacity(targets.len()), [0; MAX_EDITS]);
+    let mut pins = Vec::with_capacity(targets.len());
+    let (mut blocks, mut lows) = ([0; MAX_EDITS], [Position::MIN; MAX_EDITS]);
     for (n, target) in targets.iter().enumerate() {
-        let block = leaf_of(pages, *target)?;
+        let Separator { low, child: block } = leaf_of(pages, *target)?;
         if blocks[..n].contains(&block) {
             return corrupt(block, "two trees lead to this page");
         }
-        blocks[n] = block;
+        (blocks[n], lows[n]) = (block, low);
         pins.push(pages.pin(block)?);
     }
     let mut leaves: Vec<P::Write<'_>> = Vec::with_capacity(targets.len());
     let mut plans = Vec::with_capacity(targets.len());
-    for (pin, target) in pins.into_iter().zip(targets) {
+    for ((pin, target), low) in pins.into_iter().zip(targets).zip(lows) {
         let leaf = pages.lock_pinned(pin)?;
         let (block, entry) = (leaf.block(), target.entry);
         let header = Header::read_tree(block, &leaf, target.tree)?;
         if header.level > 0 && block != target.root {
             return corrupt(block, format!("level {} where 0 is expected", header.level));
         }
-        if entry < header.low {
+        if header.low != low {
             return corrupt(block, "the page does not cover the key its parent leads here for");
         }
         if header.level > 0 || !header.covers(entry) {
@@ -165,10 +166,13 @@ fn append<P: Pages>(pages: &P, targets: &[Target], if_absent: bool) -> Result<Ap
     Ok(Append::Done)
 }
 
-/// Descends to the leaf for an entry; it may be split before it is locked.
-fn leaf_of<P: Pages>(pages: &P, Target { tree, root, entry }: Target) -> Result<u32> {
+/// Descends to the leaf for an entry, and to its low key; it may be split before it is locked.
+fn leaf_of<P: Pages>(pages: &P, Target { tree, root, entry }: Target) -> Result<Separator> {
     let page = descend(pages, tree, root, 1, entry, &mut Trace::new())?;
-    if page.header.level == 0 { Ok(root) } else { page.child(entry) }
+    match page.header.level {
+        0 => Ok(Separator { low: Position::MIN, child: root }),
+        _ => page.child(entry),
+    }
 }
 
 /// Splits the full leaf of a target, and first what has to be split above it.
@@ -201,11 +205,12 @@ fn split_page<P: Pages>(pages: &P, Target { tree, root, entry }: Target, level: 
     if above.header.used + above.header.separator() > pages.body_len() {
         return Ok(false);
     }
-    let (parent, block) = (above.block, above.child(entry)?);
+    let parent = Separator { low: above.header.low, child: above.block };
+    let Separator { low, child: block } = above.child(entry)?;
     drop(above);
     let mut page = pages.lock(block)?;
     let header = Header::read_tree(block, &page, tree)?;
-    if header.level != level || entry < header.low {
+    if header.level != level || header.low != low {
         return corrupt(block, "the page is not the one its parent states");
     }
     if !header.covers(entry) {
