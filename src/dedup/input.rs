@@ -22,8 +22,18 @@ pub(crate) enum Kind {
 }
 
 /// Bytes per row in memory: the fields of [`Input`], and what the stages add (the first equal row,
-/// the group, the kept row; with a diameter the ring and the varying bits, with another order to keep by the places).
+/// the group, the kept row, where a row stands; with a diameter the ring and the varying bits).
 pub(super) const BYTES_PER_ROW: usize = 49;
+
+/// Where a row stands among those of its group, by the ranks that were read.
+pub(super) fn standing(ranks: &[i64], row: usize, keep: &Keep) -> Standing {
+    let number = row as i64;
+    let rank = match keep {
+        Keep::First | Keep::Last => keep.rank(number, 0),
+        Keep::Longest | Keep::Column { .. } => ranks.get(row).copied(),
+    };
+    (rank.unwrap_or(0), number)
+}
 
 /// Bytes of the two lengths that precede a row's id and content in the file.
 const HEADER: usize = 8;
@@ -90,16 +100,6 @@ impl Input {
         self.kinds.push(kind);
         self.fps.push(fp);
         number as u32
-    }
-
-    /// Where a row stands among those of its group.
-    pub(crate) fn standing(&self, row: usize, keep: &Keep) -> Standing {
-        let number = row as i64;
-        let rank = match keep {
-            Keep::First | Keep::Last => keep.rank(number, 0),
-            Keep::Longest | Keep::Column { .. } => self.ranks.get(row).copied(),
-        };
-        (rank.unwrap_or(0), number)
     }
 
     /// The lengths of a row's id and content.

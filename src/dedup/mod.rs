@@ -25,8 +25,8 @@ use dedup_core::fingerprint::hamming;
 use dedup_core::groups::UnionFind;
 use dedup_core::memory::{OrRaise, Room, collect, filled};
 use dedup_core::similarity::jaccard;
-use input::Input;
 pub(crate) use input::Kind;
+use input::{Input, standing};
 use many::Many;
 use near::Verifying;
 use options::{DEDUP, Options};
@@ -232,7 +232,7 @@ impl Found {
         for row in 0..self.input.rows() {
             let group = self.of(row);
             let keeper = kept[group];
-            let standing = |row| self.input.standing(row, &self.options.keep);
+            let standing = |row| standing(&self.input.ranks, row, &self.options.keep);
             if keeper == u32::MAX || standing(row) < standing(keeper as usize) {
                 kept[group] = row as u32;
             }

@@ -1,16 +1,17 @@
 //! The near stage of `dedup`: makes fingerprints, finds near pairs, verifies them on the text, and
 //! groups them.
 
-use super::input::{BYTES_PER_ROW, Input, Kind};
+use super::input::{BYTES_PER_ROW, Input, Kind, standing};
 use super::options::Options;
 use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::pg::spill::TempFile;
 use crate::settings::{threads, within_memory_limit, work_memory};
-use dedup_core::dedup::{Alike, BYTES_PER_SET, Group, Keep, Order, Verifier};
+use dedup_core::dedup::{Alike, BYTES_PER_SET, Group, Verifier, stars};
 use dedup_core::external::{Result, on_threads};
 use dedup_core::features::Extractor;
 use dedup_core::groups::{Linkage, Linker, Pair, Pairs, Settings, UnionFind};
+use dedup_core::memory::{OrRaise, Room};
 
 /// Rows fingerprinted at a time.
 const BATCH_ROWS: usize = 2048;
@@ -66,13 +67,10 @@ pub(super) fn group(
     progress: &Progress,
 ) -> (UnionFind, Verifying) {
     let linkage = match (options.group, options.diameter) {
-        (Group::Components, None) => None,
+        (Group::Components, None) | (Group::Star, _) => None,
         (Group::Components, Some(diameter)) => Some(Linkage::Diameter(diameter)),
-        (Group::SinglePass | Group::Star, _) => Some(Linkage::SinglePass),
+        (Group::SinglePass, _) => Some(Linkage::SinglePass),
     };
-    // With keep first the rows are in that order already.
-    let ordered = options.group == Group::Star && options.keep != Keep::First;
-    let order = ordered.then(|| Order::new(first_equal, |row| input.standing(row, &options.keep)));
     // A pair farther apart than the diameter joins nothing.
     let distance = options.diameter.map_or(distance, |diameter| distance.min(diameter));
     let mut host = QueryHost::reporting(progress);
@@ -92,16 +90,48 @@ pub(super) fn group(
     }
     let verifier = Verifier::new(alike, threads(), input.rows(), work_memory(), TempFile::new());
     match linkage {
-        None => connected(distance, pairs, verifier, input, &mut host, progress),
+        None => {
+            let (mut sets, mut verifier, mut joined) =
+                connected(distance, pairs, verifier, input, &mut host, progress);
+            if options.group == Group::Star {
+                progress.stage("dividing groups", "pairs", None);
+                joined.sort_unstable();
+                // Borrowed while `input` reads contents.
+                let (fps, ranks) = (std::mem::take(&mut input.fps), std::mem::take(&mut input.ranks));
+                let verify = |a: u32, b: u32| {
+                    progress.step();
+                    verifier.holds([a, b], &mut |row| Some(input.content(row as usize)))
+                };
+                let standing = |row| standing(&ranks, row, &options.keep);
+                sets = unwrap_or_raise(stars(
+                    &mut sets,
+                    &joined,
+                    first_equal,
+                    (&fps, distance),
+                    standing,
+                    verify,
+                ));
+                (input.fps, input.ranks) = (fps, ranks);
+            }
+            (sets, verifier)
+        }
         Some(linkage) => {
-            let links = Links { linkage, memory: for_links, order };
-            linked(options, distance, pairs, verifier, links, input, &mut host, progress)
+            linked(options, distance, pairs, verifier, (linkage, for_links), input, &mut host, progress)
         }
     }
 }
 
-/// Groups as connected components: the order of pairs does not matter, so they are verified as they
-/// are found.
+/// Connects the rows of a pair; remembers the pair if they were not connected.
+fn join(sets: &mut UnionFind, joined: &mut Vec<(u32, u32)>, pair: Pair) {
+    let (a, b) = (pair.a as u32, pair.b as u32);
+    if sets.union(a, b) {
+        joined.room(1).or_raise();
+        joined.push((a.min(b), a.max(b)));
+    }
+}
+
+/// Groups as connected components, with the pairs that connect them: the order of pairs does not matter, so they are
+/// verified as they are found.
 fn connected<'p>(
     distance: u32,
     pairs: Pairs<QueryHost<'p>>,
@@ -109,9 +139,10 @@ fn connected<'p>(
     input: &mut Input,
     host: &mut QueryHost<'p>,
     progress: &'p Progress,
-) -> (UnionFind, Verifying) {
+) -> (UnionFind, Verifying, Vec<(u32, u32)>) {
     progress.stage("finding near fingerprints and verifying them", "candidate pairs", None);
     let mut sets = UnionFind::new(input.rows());
+    let mut joined = Vec::new();
     // A host of its own, because that of the search is in use.
     let mut comparing = QueryHost::reporting(progress);
     let mut text = |row: u32| Some(input.content(row as usize));
@@ -122,27 +153,16 @@ fn connected<'p>(
         let rows = [pair.a as u32, pair.b as u32];
         // Rows that are connected already need no verification.
         if sets.find(rows[0]) != sets.find(rows[1]) {
-            verifier.add(pair, rows, &mut text, &mut comparing, |pair| {
-                sets.union(pair.a as u32, pair.b as u32);
-            })?;
+            verifier.add(pair, rows, &mut text, &mut comparing, |pair| join(&mut sets, &mut joined, pair))?;
         }
         Ok(true)
     }));
-    unwrap_or_raise(verifier.finish(&mut text, &mut comparing, |pair| {
-        sets.union(pair.a as u32, pair.b as u32);
-    }));
+    unwrap_or_raise(verifier.finish(&mut text, &mut comparing, |pair| join(&mut sets, &mut joined, pair)));
     let (compared, verified) = verifier.counts();
     progress.end(&format!(
         "{candidates} candidate pairs within {distance} bits, {compared} compared, {verified} verified"
     ));
-    (sets, verifier)
-}
-
-/// How pairs are linked, with how much memory, and the order of rows if it is not theirs.
-struct Links {
-    linkage: Linkage,
-    memory: usize,
-    order: Option<Order>,
+    (sets, verifier, joined)
 }
 
 /// Groups by a rule that depends on the order of pairs: all pairs are found first.
@@ -152,7 +172,7 @@ fn linked<'p>(
     distance: u32,
     pairs: Pairs<QueryHost<'p>>,
     mut verifier: Verifying,
-    Links { linkage, memory, order }: Links,
+    (linkage, memory): (Linkage, usize),
     input: &mut Input,
     host: &mut QueryHost<'p>,
     progress: &'p Progress,
@@ -164,7 +184,7 @@ fn linked<'p>(
     let mut text = |row: u32| Some(input.content(row as usize));
     let mut link = |result: &mut Result<()>, pair| {
         if result.is_ok() {
-            *result = linker.add(order.as_ref().map_or(pair, |order| order.pair(pair)));
+            *result = linker.add(pair);
         }
     };
     unwrap_or_raise(pairs.finish(host, |pair| {
@@ -188,17 +208,13 @@ fn linked<'p>(
         linked += pairs.len() as u64;
         let verdicts = without_differences(&options.alike, pairs, host, |row| {
             progress.step();
-            input.content(order.as_ref().map_or(row, |order| order.row(row)) as usize)
+            input.content(row as usize)
         })?;
         same += verdicts.iter().filter(|&&same| same).count() as u64;
         Ok(verdicts)
     }));
     input.fps = fps;
     progress.end(&format!("{linked} pairs compared, {same} verified"));
-    let sets = match order {
-        None => sets,
-        Some(order) => order.sets(sets),
-    };
     (sets, verifier)
 }
 

@@ -13,6 +13,6 @@ pub use exact::Exact;
 pub use keep::{Keep, Key, Standing};
 pub use options::{Group, Options, Written, whole};
 pub use sets::BYTES_PER_ROW as BYTES_PER_SET;
-pub use star::Order;
+pub use star::stars;
 pub use verdict::{Member, Stage};
 pub use verify::{Alike, Text, Verifier};

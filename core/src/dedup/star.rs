@@ -1,76 +1,104 @@
-//! The order in which rows are kept. Single-Pass in this order gives stars: its centres are the rows that are kept,
-//! and every other row was verified against the one that is kept for it.
+//! Stars: every row that goes was verified against the row that is kept for it.
 
 use super::Standing;
-use crate::groups::{Pair, UnionFind};
+use crate::external::Result;
+use crate::fingerprint::hamming;
+use crate::groups::UnionFind;
 use crate::interrupt::{checked, sort_unstable_by};
-use crate::memory::{OrRaise, collect, filled};
+use crate::memory::{Room, filled};
 
-/// Rows of distinct texts, ordered by what is kept of each.
-#[derive(Debug)]
-pub struct Order {
-    /// The place of a text's first row.
-    place: Vec<u32>,
-    /// The first row at a place.
-    row_at: Vec<u32>,
-}
-
-impl Order {
-    /// `first_equal`: the first row of equal text, for each row. A text stands where the best of its rows does.
-    pub fn new(first_equal: &[u32], standing: impl Fn(usize) -> Standing) -> Order {
-        let mut row_at = collect(0..first_equal.len() as u32).or_raise();
-        sort_unstable_by(&mut row_at, |&a, &b| standing(a as usize).cmp(&standing(b as usize)));
-        let mut place = filled(u32::MAX, row_at.len()).or_raise();
-        let mut places = 0;
-        for at in checked(0..row_at.len()) {
-            let first = first_equal[row_at[at] as usize];
-            if place[first as usize] == u32::MAX {
-                place[first as usize] = places;
-                row_at[places as usize] = first;
-                places += 1;
+/// Divides connected components into stars. Texts are gone through in the order of what is kept of each; a text repeats
+/// the nearest one kept so far, within `distance`, that `verify` says it does, the best of those equally near; one that
+/// repeats none is kept.
+///
+/// `components`: of rows whose texts differ, by `first_equal`, connected by verified pairs, among them all of `joined`,
+/// which is in order. So no verified pair leaves its component, and only within one are texts compared: in a family of
+/// texts that all repeat one, once each.
+///
+/// # Errors
+/// `verify` fails, or there is no memory.
+pub fn stars(
+    components: &mut UnionFind,
+    joined: &[(u32, u32)],
+    first_equal: &[u32],
+    (fps, distance): (&[u64], u32),
+    standing: impl Fn(usize) -> Standing,
+    mut verify: impl FnMut(u32, u32) -> Result<bool>,
+) -> Result<UnionFind> {
+    let mut size = filled(0u32, first_equal.len())?;
+    for (row, &first) in checked(first_equal.iter().enumerate()) {
+        if row as u32 == first {
+            size[components.find(first) as usize] += 1;
+        }
+    }
+    let mut rows: Vec<(u32, Standing, u32)> = Vec::new();
+    for (row, &first) in checked(first_equal.iter().enumerate()) {
+        let component = components.find(first);
+        if size[component as usize] > 1 {
+            rows.room(1)?;
+            rows.push((component, standing(row), first));
+        }
+    }
+    drop(size);
+    sort_unstable_by(&mut rows, Ord::cmp);
+    let mut groups = UnionFind::new(first_equal.len());
+    let mut placed = filled(false, first_equal.len())?;
+    let (mut kept, mut near): (Vec<u32>, Vec<(u32, usize)>) = (Vec::new(), Vec::new());
+    for component in rows.chunk_by(|a, b| a.0 == b.0) {
+        kept.clear();
+        for &(_, _, row) in checked(component) {
+            // A text stands where the best of its rows does.
+            if std::mem::replace(&mut placed[row as usize], true) {
+                continue;
+            }
+            let fp = fps[row as usize];
+            near.clear();
+            for (place, &center) in checked(kept.iter().enumerate()) {
+                let apart = hamming(fps[center as usize], fp);
+                if apart <= distance {
+                    near.room(1)?;
+                    near.push((apart, place));
+                }
+            }
+            near.sort_unstable();
+            let mut center = None;
+            for &(_, place) in &near {
+                let pair = (kept[place].min(row), kept[place].max(row));
+                if joined.binary_search(&pair).is_ok() || verify(pair.0, pair.1)? {
+                    center = Some(kept[place]);
+                    break;
+                }
+            }
+            match center {
+                Some(center) => {
+                    groups.union(center, row);
+                }
+                None => {
+                    kept.room(1)?;
+                    kept.push(row);
+                }
             }
         }
-        row_at.truncate(places as usize);
-        Order { place, row_at }
     }
-
-    /// A pair of rows as one of places.
-    pub fn pair(&self, pair: Pair) -> Pair {
-        let [a, b] = [pair.a, pair.b].map(|row| i64::from(self.place[row as usize]));
-        Pair { a: a.min(b), b: a.max(b), distance: pair.distance }
-    }
-
-    /// The row at a place.
-    pub fn row(&self, place: u32) -> u32 {
-        self.row_at[place as usize]
-    }
-
-    /// Sets of places as sets of rows.
-    pub fn sets(&self, mut places: UnionFind) -> UnionFind {
-        let mut rows = UnionFind::new(self.place.len());
-        for (place, &row) in checked(&self.row_at).enumerate() {
-            rows.union(row, self.row(places.find(place as u32)));
-        }
-        rows
-    }
+    Ok(groups)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::external::MemoryHost;
-    use crate::groups::{Linkage, Linker};
     use proptest::prelude::*;
 
     proptest! {
-        /// Whatever the ranks, copies and near pairs: each row is verified against the row that is kept for it, or
+        /// Whatever the ranks, copies and fingerprints: each row is verified against the row that is kept for it, or
         /// equals it; of two that are kept none repeats the other; the row that is kept is the best of its group; and
         /// each goes to the nearest that is kept.
         #[test]
         fn every_row_is_verified_against_the_row_that_is_kept(
             ranks in prop::collection::vec(0i64..6, 1..50),
             copies in prop::collection::vec(0usize..50, 50),
-            near in prop::collection::vec((0usize..50, 0usize..50, 0u32..4, any::<bool>()), 0..300),
+            fps in prop::collection::vec(0u64..64, 50),
+            distance in 0u32..5,
+            seed in any::<u32>(),
         ) {
             let rows = ranks.len();
             // Some rows equal an earlier one.
@@ -80,40 +108,39 @@ mod tests {
             }
             let standing = |row: usize| (ranks[row], row as i64);
             let best = |text: u32| (0..rows).filter(|&row| class[row] == text).map(standing).min().unwrap();
-            let mut pairs: Vec<(u32, u32, u32, bool)> = Vec::new();
-            for (a, b, distance, verified) in near {
-                let (a, b) = (class[a % rows], class[b % rows]);
-                if a != b && !pairs.iter().any(|pair| (pair.0, pair.1) == (a.min(b), a.max(b))) {
-                    pairs.push((a.min(b), a.max(b), distance, verified));
+            let apart = |a: u32, b: u32| hamming(fps[a as usize], fps[b as usize]);
+            let alike = |a: u32, b: u32| {
+                (u64::from(seed) ^ (u64::from(a.min(b)) << 8 | u64::from(a.max(b)))).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 62 > 0
+            };
+            let verified = |a: u32, b: u32| a != b && apart(a, b) <= distance && alike(a, b);
+            let (mut components, mut joined) = (UnionFind::new(rows), Vec::new());
+            for b in 0..rows as u32 {
+                for a in 0..b {
+                    if class[a as usize] == a && class[b as usize] == b && verified(a, b) && components.union(a, b) {
+                        joined.push((a, b));
+                    }
                 }
             }
-            let verified = |a: u32, b: u32| pairs.iter().any(|p| (p.0, p.1) == (a.min(b), a.max(b)) && p.3);
-            let order = Order::new(&class, standing);
-            let mut linker = Linker::new(Linkage::SinglePass, 1 << 10, &mut MemoryHost);
-            for &(a, b, distance, _) in &pairs {
-                linker.add(order.pair(Pair { a: i64::from(a), b: i64::from(b), distance })).unwrap();
-            }
-            let verify = |_: &mut MemoryHost, asked: &[(u32, u32)]| {
-                Ok(asked.iter().map(|&(a, b)| verified(order.row(a), order.row(b))).collect())
-            };
-            let places = linker.finish(&vec![0; rows], &mut MemoryHost, verify).unwrap();
-            let mut sets = order.sets(places);
+            joined.sort_unstable();
+            let asked = std::cell::Cell::new(0usize);
+            let mut sets = stars(&mut components, &joined, &class, (&fps[..rows], distance), standing, |a, b| {
+                asked.set(asked.get() + 1);
+                Ok(alike(a, b))
+            }).unwrap();
             let group: Vec<u32> = (0..rows).map(|row| sets.find(class[row])).collect();
             let keeper = |row: usize| (0..rows).filter(|&other| group[other] == group[row]).min_by_key(|&row| standing(row)).unwrap();
             let kept: Vec<u32> = (0..rows).filter(|&row| keeper(row) == row).map(|row| class[row]).collect();
             for row in 0..rows {
-                let own = class[row];
-                let text = class[keeper(row)];
-                prop_assert!(own == text || verified(own, text));
+                let (own, text) = (class[row], class[keeper(row)]);
+                let before = kept.iter().filter(|&&other| best(other) < best(own) && verified(own, other));
                 if own == text {
-                    prop_assert!(!kept.iter().any(|&other| best(other) < best(own) && verified(own, other)));
+                    prop_assert_eq!(before.count(), 0);
                 } else {
-                    // Of what is kept and stands before it, the nearest, the best of those equally near.
-                    let apart = |other: u32| pairs.iter().find(|p| (p.0, p.1) == (own.min(other), own.max(other))).unwrap().2;
-                    let nearest = kept.iter().filter(|&&other| best(other) < best(own) && verified(own, other));
-                    prop_assert_eq!(nearest.map(|&other| (apart(other), best(other), other)).min().unwrap().2, text);
+                    prop_assert!(verified(own, text));
+                    prop_assert_eq!(before.map(|&other| (apart(own, other), best(other), other)).min().unwrap().2, text);
                 }
             }
+            prop_assert!(asked.get() <= rows * kept.len());
         }
     }
 }

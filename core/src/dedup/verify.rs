@@ -171,6 +171,21 @@ impl<P: Sync, F: Spill> Verifier<P, F> {
         Ok(a?.zip(b?).is_some_and(|(a, b)| a.similar(&b, threshold).is_some()))
     }
 
+    /// Whether two rows are alike that have both been in verified pairs.
+    ///
+    /// # Errors
+    /// A file fails, or there is no memory.
+    pub fn holds(&mut self, rows: [u32; 2], text: Text<'_>) -> Result<bool> {
+        if !self.is_similar(rows)? {
+            return Ok(false);
+        }
+        if self.alike.particulars.is_none() {
+            return Ok(true);
+        }
+        let [a, b] = rows.map(text);
+        Ok(a.zip(b).is_some_and(|(a, b)| self.alike.differing(&a, &b).is_empty()))
+    }
+
     /// The Jaccard coefficient of two rows, if both were compared with others or each other.
     ///
     /// # Errors
