@@ -126,14 +126,18 @@ find_pg_config() {
     fi
 }
 
-# Compilers: Rust must be there, the rest is installed.
-find_compilers() {
+find_rust() {
     local wanted found
     wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' "$root/Cargo.toml")
     found=$(as_builder rustc --version 2>/dev/null | awk '{print $2}') || found=''
     [[ -n $found ]] || die "no Rust found; install it from https://rustup.rs (the packaged one is too old)"
     [[ $(printf '%s\n' "$wanted" "$found" | sort -V | head -n 1) == "$wanted" ]] ||
         die "Rust $found is too old, $wanted is needed: rustup update stable"
+}
+
+# Compilers: Rust must be there, the rest is installed.
+find_compilers() {
+    find_rust
     need_packages "${compilers[@]}"
 }
 
