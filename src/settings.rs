@@ -9,6 +9,7 @@ static THREADS: GucSetting<i32> = GucSetting::<i32>::new(0);
 
 static PROGRESS: GucSetting<i32> = GucSetting::<i32>::new(10_000);
 static MEMORY_LIMIT: GucSetting<i32> = GucSetting::<i32>::new(0);
+static GENERIC_WAL: GucSetting<bool> = GucSetting::<bool>::new(false);
 
 /// Defines the settings.
 pub(crate) fn define_settings() {
@@ -43,6 +44,14 @@ pub(crate) fn define_settings() {
         64,
         GucContext::Suset,
         GucFlags::default(),
+    );
+    GucRegistry::define_bool_guc(
+        c"pg_dedup.generic_wal",
+        c"Lets PostgreSQL find out what an insert into a banding index has changed.",
+        c"For tests: the record that is written otherwise must do the same.",
+        &GENERIC_WAL,
+        GucContext::Suset,
+        GucFlags::NO_SHOW_ALL,
     );
     // SAFETY: all settings of the prefix are defined by now.
     unsafe { version::reserve_settings(c"pg_dedup") };
@@ -89,6 +98,11 @@ pub(crate) fn progress_interval() -> Option<Duration> {
 #[inline]
 pub(crate) fn memory_limit() -> Option<usize> {
     usize::try_from(MEMORY_LIMIT.get()).ok().filter(|&limit| limit > 0).map(|limit| limit * 1024)
+}
+
+/// Whether all records of the index are to be written by `GenericXLogFinish`.
+pub(crate) fn generic_wal() -> bool {
+    GENERIC_WAL.get()
 }
 
 /// Raises an error if `bytes` exceed `pg_dedup.memory_limit`.

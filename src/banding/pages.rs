@@ -12,6 +12,7 @@
 
 use super::wal::{self, Delta};
 use crate::pg::{raise, version};
+use crate::settings;
 use dedup_core::banding::{
     Change, Edit, Error, Pages, Result, WritePage, used_after, used_bytes, validate_edits,
 };
@@ -132,7 +133,7 @@ impl RelationPages {
     /// index that leave the page as full as it was or fuller.
     fn small_changes(&self, edits: &[Edit<'_, WriteGuard>]) -> Option<Vec<(pg_sys::Buffer, *mut u8, Delta)>> {
         // SAFETY: the relation is open (see `new`).
-        let logged = unsafe { wal::needs_wal(self.relation) };
+        let logged = unsafe { wal::needs_wal(self.relation) } && !settings::generic_wal();
         let small = |edit: &Edit<'_, WriteGuard>| match edit.change {
             Change::Patch(patches) if logged && !edit.fresh => {
                 let body = edit.page.locked.body();
