@@ -1,6 +1,6 @@
 # Protects searches beside everything that changes the index: eight clients
-# insert, delete, update and search while VACUUM removes entries and gives hot
-# buckets their second level. Every search is compared, in one snapshot, with
+# insert, delete, update and search while VACUUM, in every mode, removes entries
+# and gives hot buckets their second level. Every search is compared, in one snapshot, with
 # a pass over the table: it finds all rows committed before it began.
 use strict;
 use warnings;
@@ -10,10 +10,14 @@ use Dedup;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_node('load', conf => "shared_buffers = 4MB\n");
+my $node = new_node('load', conf => "shared_buffers = 4MB\nmin_parallel_index_scan_size = 0\n");
 my $n = rows(8_000);
 my $seconds = int(12 * ($ENV{DEDUP_TEST_SCALE} // 1) ** 0.5);
 $node->safe_psql('postgres', "CREATE SEQUENCE ids START 1000000");
+
+my $version = `pg_config --version` =~ /(\d+)/ ? $1 : 0;
+my @modes = ('SKIP_LOCKED', 'FULL', 'FREEZE, ANALYZE', 'INDEX_CLEANUP off', 'INDEX_CLEANUP on, TRUNCATE off', 'DISABLE_PAGE_SKIPPING', 'PARALLEL 2',
+	'PARALLEL 0, PROCESS_TOAST off', $version >= 16 ? 'BUFFER_USAGE_LIMIT 128, SKIP_DATABASE_STATS' : 'VERBOSE false');
 
 foreach my $shape ('hot', 'duplicates', 'uniform')
 {
@@ -29,14 +33,17 @@ foreach my $shape ('hot', 'duplicates', 'uniform')
 		'abort@1' => "BEGIN;\nINSERT INTO $table SELECT nextval('ids'), test.fp('$shape', i) FROM generate_series(1, 20) i;\nROLLBACK;\n",
 		'search@5' => "\\set i random(1, $rows)\n\\set r random(0, 12)\nBEGIN ISOLATION LEVEL REPEATABLE READ;\nSELECT test.agree('$table', test.fp('$shape', :i), :r);\nCOMMIT;\n",
 		'near@5' => "\\set i random(1, $rows)\nBEGIN ISOLATION LEVEL REPEATABLE READ;\nSELECT test.agree('$table', test.fp('$shape', :i), 3);\nCOMMIT;\n",
-		'vacuum@1' => "VACUUM (SKIP_LOCKED) $table;\n");
+		# As little as against a wraparound, which leaves indexes alone.
+		'failsafe@0.1' => "SET vacuum_failsafe_age = 0;\nVACUUM $table;\nRESET vacuum_failsafe_age;\n",
+		map { ("vacuum$_\@0.1" => "VACUUM ($modes[$_]) $table;\n") } 0 .. $#modes);
 	my $directory = PostgreSQL::Test::Utils::tempdir;
 	my @files;
 	foreach my $name (sort keys %script)
 	{
 		my ($base, $weight) = split /@/, $name;
 		append_to_file("$directory/$base.sql", $script{$name});
-		push @files, '-f', "$directory/$base.sql\@$weight";
+		# Ten times as often, for a weight is a whole number.
+		push @files, '-f', "$directory/$base.sql\@" . 10 * $weight;
 	}
 	my $log = -s $node->logfile;
 	my ($out, $err) = run_command([ 'pgbench', '-n', '-c', 8, '-j', 1, '-T', $seconds, @files, $node->connstr('postgres') ]);
