@@ -6,11 +6,7 @@ use pgrx::{PgLogLevel, PgSqlErrorCode};
 /// Raises an error.
 #[track_caller]
 pub(crate) fn raise(code: PgSqlErrorCode, message: impl Into<String>, hint: impl Into<String>) -> ! {
-    let hint: String = hint.into();
-    let report = ErrorReport::new(code, message.into(), "pg_dedup");
-    let report = if hint.is_empty() { report } else { report.set_hint(hint) };
-    report.report(PgLogLevel::ERROR);
-    unreachable!("an error report does not return")
+    report(ErrorReport::new(code, message.into(), "pg_dedup"), hint.into())
 }
 
 /// Raises an error with a detail.
@@ -21,8 +17,13 @@ pub(crate) fn raise_with_detail(
     detail: impl Into<String>,
     hint: impl Into<String>,
 ) -> ! {
-    let report = ErrorReport::new(code, message.into(), "pg_dedup").set_detail(detail).set_hint(hint);
-    report.report(PgLogLevel::ERROR);
+    report(ErrorReport::new(code, message.into(), "pg_dedup").set_detail(detail), hint.into())
+}
+
+/// An empty hint is none: PostgreSQL would show the word without anything.
+fn report(error: ErrorReport, hint: String) -> ! {
+    let error = if hint.is_empty() { error } else { error.set_hint(hint) };
+    error.report(PgLogLevel::ERROR);
     unreachable!("an error report does not return")
 }
 
