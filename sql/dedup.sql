@@ -29,7 +29,7 @@ CREATE FUNCTION _dedup_into_make(result text, source text, options jsonb, OUT na
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', '_dedup_into_make_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1;
 COMMENT ON FUNCTION _dedup_into_make(text, text, jsonb) IS
-    'step of dedup_into: makes the tables if they are not there; gives their full name and the statement that locks them';
+    'step of dedup_into: gives the full name of the result and the statement that locks it, or makes it and gives NULL';
 CREATE FUNCTION _dedup_into_start(result text, source text, options jsonb, OUT path text, OUT listing text)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', '_dedup_into_start_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1;
@@ -63,6 +63,7 @@ DECLARE
     step pg_catalog.record;
     todo pg_catalog.record;
     undisturbed boolean;
+    fresh boolean;
     after pg_catalog.text;
 BEGIN
     SELECT pg_catalog.quote_ident(n.nspname) INTO tools
@@ -79,25 +80,34 @@ BEGIN
         EXECUTE pg_catalog.format('SELECT * FROM %s._dedup_into_make($1, $2, $3)', tools)
            INTO made USING result, source, options;
     END;
-    COMMIT;
-    -- Locks are taken by statements of their own: what follows must see what
-    -- others committed while this session waited.
-    EXECUTE made."lock";
+    -- What this call makes is committed with the first batch: if that fails, nothing is left.
+    fresh := made."lock" IS NULL;
+    IF NOT fresh THEN
+        COMMIT;
+        -- Locks are taken by statements of their own: what follows must see what
+        -- others committed while this session waited.
+        EXECUTE made."lock";
+    END IF;
     EXECUTE pg_catalog.format('SELECT * FROM %s._dedup_into_start($1, $2, $3)', tools)
        INTO step USING made.name, source, options;
-    COMMIT;
+    IF NOT fresh THEN
+        COMMIT;
+    END IF;
     PERFORM pg_catalog.set_config('search_path', step.path, true);
     FOR todo IN EXECUTE step.listing LOOP
-        -- The list is complete from here on, and no longer reads the tables.
-        COMMIT;
-        EXECUTE pg_catalog.format('SELECT %s._dedup_into_lock($1)', tools) INTO undisturbed USING made.name;
-        IF NOT undisturbed THEN
-            EXECUTE pg_catalog.format('SELECT %s._dedup_into_repair($1, $2, $3)', tools)
-              USING made.name, source, options;
+        IF NOT fresh THEN
+            -- The list is complete from here on, and no longer reads the tables.
+            COMMIT;
+            EXECUTE pg_catalog.format('SELECT %s._dedup_into_lock($1)', tools) INTO undisturbed USING made.name;
+            IF NOT undisturbed THEN
+                EXECUTE pg_catalog.format('SELECT %s._dedup_into_repair($1, $2, $3)', tools)
+                  USING made.name, source, options;
+            END IF;
         END IF;
         EXECUTE pg_catalog.format('SELECT %s._dedup_into_take($1, $2, $3, $4)', tools)
           USING made.name, source, options, todo;
         COMMIT;
+        fresh := false;
     END LOOP;
     COMMIT;
     EXECUTE pg_catalog.format('SELECT %s._dedup_into_lock($1)', tools) INTO undisturbed USING made.name;

@@ -161,11 +161,12 @@ impl Job {
         }
     }
 
-    /// Creates the tables if they do not exist.
-    pub(super) fn make(&self) {
+    /// Creates the tables if they do not exist; returns whether it did.
+    pub(super) fn make(&self) -> bool {
         if !self.found {
             self.table.make(&self.id_type, &self.state(&self.complete()));
         }
+        !self.found
     }
 
     /// Checks that the options that are given are those of the result.
@@ -202,19 +203,21 @@ impl Job {
         State { source: &self.source, options, path: &self.path }
     }
 
-    /// The query that lists the new rows in order, one batch per row.
+    /// The query that lists the new rows in order, one batch per row. As other queries here it joins the result with
+    /// what it has read of the source, not with the source itself: on Citus that may be distributed.
     pub(super) fn listing(&self) -> String {
         let Job { query, id, base, equals, batch, .. } = self;
         let only = self.only.as_ref().map_or(String::new(), |only| format!("WHERE ({only}\n)"));
         format!(
-            "SELECT pg_catalog.array_agg(b.id ORDER BY b.n) AS ids, pg_catalog.max(b.total) AS total, \
+            "WITH _dedup_all AS MATERIALIZED (SELECT q.{id}::{base} AS id, pg_catalog.row_number() OVER () AS n \
+                   FROM ({query}\n) AS q {only}) \
+             SELECT pg_catalog.array_agg(b.id ORDER BY b.n) AS ids, pg_catalog.max(b.total) AS total, \
                     pg_catalog.max(b.without_id) AS without_id \
              FROM (SELECT l.id, l.n, pg_catalog.count(*) OVER () AS total, \
                      pg_catalog.count(*) FILTER (WHERE l.id IS NULL) OVER () AS without_id, \
                      (pg_catalog.row_number() OVER (ORDER BY l.n) OPERATOR(pg_catalog.-) 1) \
                          OPERATOR(pg_catalog./) {batch} AS batch \
-                   FROM (SELECT q.{id}::{base} AS id, pg_catalog.row_number() OVER () AS n FROM ({query}\n) AS q {only}) AS l \
-                   WHERE NOT EXISTS (SELECT FROM {} AS t WHERE t.id::{base} {equals} l.id)) AS b \
+                   FROM _dedup_all AS l WHERE NOT EXISTS (SELECT FROM {} AS t WHERE t.id::{base} {equals} l.id)) AS b \
              GROUP BY b.batch ORDER BY b.batch",
             self.table.name
         )

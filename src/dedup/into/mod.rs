@@ -41,16 +41,15 @@ fn _dedup_into_check() {
 }
 
 /// Creates the tables of the result if they do not exist. Returns the name of the result with its
-/// schema, and the statement that locks it.
+/// schema, and the statement that locks it if it was there.
 #[pg_extern(sql = "")]
 fn _dedup_into_make(
     result: Option<&str>,
     source: Option<&str>,
     options: Option<Json>,
-) -> TableIterator<'static, (name!(name, String), name!(lock, String))> {
+) -> TableIterator<'static, (name!(name, String), name!(lock, Option<String>))> {
     let job = Job::read(result, source, options, false);
-    job.make();
-    let lock = job.table.lock();
+    let lock = (!job.make()).then(|| job.table.lock());
     TableIterator::once((job.table.name, lock))
 }
 

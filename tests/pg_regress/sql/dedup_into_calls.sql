@@ -1,5 +1,5 @@
 -- What decides whose code a call of dedup_into runs and what it reads: owners,
--- triggers, search paths, a first call that failed, types of ids.
+-- triggers, search paths, a first call that fails, types of ids.
 CREATE EXTENSION pg_dedup;
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
@@ -89,10 +89,17 @@ DROP FUNCTION ran, spy, mine;
 DROP OWNED BY regress_dedup_mallory, regress_dedup_alice, regress_dedup_group;
 DROP ROLE regress_dedup_mallory, regress_dedup_alice, regress_dedup_group;
 
--- As long as nothing has arrived, query and options can be changed: a first call
--- that fails pins nothing, not the type of the ids either (G6).
+-- A first call that fails leaves nothing, whether it was listing rows or reading them.
+CALL dedup_into('again', 'SELECT id, body FROM letter WHERE 1 / (id - 3) < 9', :'quiet');
+\echo :LAST_ERROR_SQLSTATE
 CALL dedup_into('again', 'SELECT id, body, 1 / (id - 3) FROM letter', :'quiet');
 \echo :LAST_ERROR_SQLSTATE
+CALL dedup_into('again', 'SELECT id, body, 1 / (id - 5) FROM letter ORDER BY letter.id', '{"n": 2, "batch": 2}');
+SELECT array_agg(id ORDER BY id) AS "whole batches" FROM again;
+DROP TABLE again, again_merges, again_state;
+SELECT relname FROM pg_class WHERE relname LIKE 'again%';
+-- As long as nothing has arrived, query and options can be changed, the type of the ids too (G6).
+CALL dedup_into('again', 'SELECT id, body FROM letter WHERE id < 0', :'quiet');
 CALL dedup_into('again', 'SELECT id::text AS id, body FROM letter ORDER BY letter.id', '{"distance": 3}');
 SELECT pg_typeof(id) AS id, pg_typeof(keeper) AS keeper, count(*) FROM again GROUP BY 1, 2;
 -- From then on they cannot.
