@@ -27,6 +27,10 @@ INSERT INTO guarded VALUES (1, 0), (2, -1);
 CREATE TABLE exclusive (id int PRIMARY KEY, fp bigint, CONSTRAINT exclusive_near EXCLUDE USING banding (fp WITH =~));
 INSERT INTO exclusive VALUES (1, 0), (2, -1);
 
+CREATE TABLE shop (id int PRIMARY KEY, tenant int, fp bigint);
+CREATE INDEX shop_scoped ON shop USING banding (tenant, fp);
+INSERT INTO shop SELECT id, id % 7, fp FROM petition;
+
 CREATE TABLE ball (id int PRIMARY KEY, near hamming_ball, seen bloom);
 INSERT INTO ball SELECT id, hamming_ball(fp, 3), bloom_add(bloom_new(10), body) FROM petition WHERE id < 20;
 CREATE TABLE split (id int, body text) PARTITION BY LIST (simhash(body));
