@@ -53,6 +53,8 @@ pub(crate) struct RelationPages {
     snapshot: pg_sys::Snapshot,
     /// Blocks below this one exist.
     known: Cell<u32>,
+    /// Pages that are announced before they are read.
+    ahead: usize,
 }
 
 impl RelationPages {
@@ -73,7 +75,10 @@ impl RelationPages {
     /// As [`RelationPages::new`]; the snapshot is null or lives as long.
     pub(crate) unsafe fn for_scan(relation: pg_sys::Relation, snapshot: pg_sys::Snapshot) -> RelationPages {
         let strategy = std::ptr::null_mut();
-        RelationPages { relation, strategy, delay: false, snapshot, known: Cell::new(0) }
+        // SAFETY: the caller's promise.
+        let ahead = unsafe { pg_sys::get_tablespace_io_concurrency((*(*relation).rd_rel).reltablespace) };
+        let ahead = usize::try_from(ahead).unwrap_or(0);
+        RelationPages { relation, strategy, delay: false, snapshot, known: Cell::new(0), ahead }
     }
 
     /// The same for VACUUM: through its ring of buffers, at its pace.
@@ -84,7 +89,13 @@ impl RelationPages {
         relation: pg_sys::Relation,
         strategy: pg_sys::BufferAccessStrategy,
     ) -> RelationPages {
-        RelationPages { relation, strategy, delay: true, snapshot: std::ptr::null_mut(), known: Cell::new(0) }
+        let snapshot = std::ptr::null_mut();
+        // SAFETY: the caller's promise.
+        let space = unsafe { (*(*relation).rd_rel).reltablespace };
+        // SAFETY: a look-up in the cache of tablespaces.
+        let ahead = unsafe { pg_sys::get_tablespace_maintenance_io_concurrency(space) };
+        let ahead = usize::try_from(ahead).unwrap_or(0);
+        RelationPages { relation, strategy, delay: true, snapshot, known: Cell::new(0), ahead }
     }
 
     /// Whether a block exists. A damaged pointer may lead anywhere; to
@@ -324,6 +335,10 @@ impl Pages for RelationPages {
         unsafe {
             pg_sys::PrefetchBuffer(self.relation, pg_sys::ForkNumber::MAIN_FORKNUM, block);
         }
+    }
+
+    fn prefetch_distance(&self) -> usize {
+        self.ahead
     }
 }
 

@@ -113,17 +113,18 @@ impl<'p, P: Pages> Cursor<'p, P> {
             return;
         };
         self.ahead = self.ahead.saturating_sub(1);
-        let mut from = self.prefetched.max(target);
+        // Behind a leaf. A damaged page's separators may not ascend.
+        let behind = |at: usize, least: Position| match at + 1 == header.count {
+            true => header.high.unwrap_or(Position::MAX),
+            false => separator(body, at + 1).low.max(least),
+        };
+        let mut from = self.prefetched.max(behind(find_child(body, header.count, target), target));
         while self.ahead < distance {
             let Some(next) = self.ranges.next(from).filter(|next| header.covers(*next)) else { break };
             let at = find_child(body, header.count, next);
             self.pages.prefetch(separator(body, at).child);
             self.ahead += 1;
-            // A damaged page's separators may not ascend.
-            from = match at + 1 == header.count {
-                true => header.high.unwrap_or(Position::MAX),
-                false => separator(body, at + 1).low.max(from),
-            };
+            from = behind(at, from);
         }
         self.prefetched = from;
     }

@@ -1,7 +1,7 @@
 //! Bulk delete: VACUUM's walk over all pages.
 //!
-//! Locking: one page at a time, exclusively, in block order, nothing else held. WAL: one record per page that
-//! loses entries.
+//! Locking: one page at a time, in block order, nothing else held: shared, and exclusively only where an entry is dead.
+//! WAL: one record per page that loses entries.
 //!
 //! Why the walk misses nothing. Pages are never unlinked or recycled, and an entry that moves (a split,
 //! a root's content) moves to a page that is new at that moment, hence at the end; the walk asks for
@@ -28,9 +28,18 @@ pub struct DeleteStats {
     pub pages: u32,
 }
 
+impl DeleteStats {
+    fn count(&mut self, header: &Header, remaining: usize, removed: usize) {
+        if header.tree == Tree::main(0) || header.tree == Tree::NULLS {
+            self.remaining += remaining as u64;
+            self.removed += removed as u64;
+        }
+    }
+}
+
 impl Index {
     /// Removes, from all trees, the entries of the rows for which `is_dead` returns true. It is called
-    /// at least once, and up to once per tree, for each row.
+    /// at least once for each row, and up to twice per tree.
     ///
     /// # Errors
     /// A damaged page (the pages before it are done), or a failure of the storage.
@@ -41,8 +50,13 @@ impl Index {
     ) -> Result<DeleteStats> {
         let mut stats = DeleteStats::default();
         let (mut block, mut end) = (1, pages.len()?);
+        let ahead = pages.prefetch_distance() as u32;
+        (block..end.min(block + ahead)).for_each(|block| pages.prefetch(block));
         loop {
             while block < end {
+                if ahead > 0 && end - block > ahead {
+                    pages.prefetch(block + ahead);
+                }
                 delete_on_page(pages, block, &mut is_dead, &mut stats)?;
                 block += 1;
                 pages.delay_point();
@@ -62,14 +76,30 @@ fn delete_on_page<P: Pages>(
     is_dead: &mut impl FnMut(Tid) -> bool,
     stats: &mut DeleteStats,
 ) -> Result<()> {
+    let (header, tids) = {
+        let page = pages.read(block)?;
+        let header = match Header::read(block, &page)? {
+            Some(header) if header.kind == Kind::Leaf => header,
+            _ => return Ok(()),
+        };
+        (header, Leaf::read(block, &page, header)?.iter().map(|entry| entry.tid).collect::<Vec<_>>())
+    };
+    // `is_dead` may rely on the tid being that of a row.
+    if tids.iter().any(|tid| !tid.can_be_a_row()) {
+        return corrupt(block, NO_ROW);
+    }
+    if !tids.into_iter().any(&mut *is_dead) {
+        stats.count(&header, header.count, 0);
+        return Ok(());
+    }
     let mut page = pages.lock(block)?;
     let header = match Header::read(block, &page)? {
         Some(header) if header.kind == Kind::Leaf => header,
+        // A root that has been split meanwhile: its entries are on new pages.
         _ => return Ok(()),
     };
     let leaf = Leaf::read(block, &page, header)?;
     let mut entries: Vec<Position> = leaf.iter().collect();
-    // `is_dead` may rely on the tid being that of a row.
     if entries.iter().any(|entry| !entry.tid.can_be_a_row()) {
         return corrupt(block, NO_ROW);
     }
@@ -84,10 +114,7 @@ fn delete_on_page<P: Pages>(
         }
     }
     let layout = leaf.layout;
-    if header.tree == Tree::main(0) || header.tree == Tree::NULLS {
-        stats.remaining += entries.len() as u64;
-        stats.removed += (before - entries.len()) as u64;
-    }
+    stats.count(&header, entries.len(), before - entries.len());
     if entries.len() < before {
         let image = packed_image(header, &layout, &entries);
         pages.commit(&mut [Edit { page: &mut page, change: Change::Image(&image), fresh: false }])?;
