@@ -198,8 +198,8 @@ fn banding_prefetched_pages_are_read() {
         let distinct: HashSet<u32> = told.iter().copied().collect();
         let useful = distinct.iter().filter(|b| read.contains(b)).count();
         assert!(useful * 20 >= distinct.len() * 19, "d={d}: {useful} of {} pages told", distinct.len());
-        // The rest are inner pages, which few searches read many of.
-        assert!(d < 7 || useful * 10 >= read.len() * 6, "d={d}: {useful} told of {} read", read.len());
+        // The rest are inner pages and, below each of these, the leaf that is read at once.
+        assert!(d < 7 || useful * 10 >= read.len() * 4, "d={d}: {useful} told of {} read", read.len());
     }
 }
 

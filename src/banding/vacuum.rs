@@ -1,18 +1,15 @@
-//! VACUUM: dead entries are removed page by page, then the buckets are
-//! counted and hot ones given their second level.
+//! VACUUM, in one pass: dead entries are removed page by page and buckets counted; then hot ones are
+//! given their second level.
 //!
-//! Locking and WAL: one page at a time, exclusively; one record a page that changes. No cleanup
+//! Locking and WAL: one page at a time, shared, and exclusively where an entry is dead; one record a page that changes. No cleanup
 //! lock is needed: a scan that was given a row pointer holds no pin, and its snapshot does not see
 //! a row stored since in the same place (for snapshots of other kinds the scan asks for a recheck).
 
 use super::pages::RelationPages;
 use super::{checked, open_index, pointer_of};
-use dedup_core::banding::Tid;
+use dedup_core::banding::{Index, Tid};
 use pgrx::{PgBox, pg_guard, pg_sys};
 use std::ffi::c_void;
-
-/// Relative change in the number of rows below which buckets are not counted again.
-const UNCHANGED: f64 = 0.05;
 
 /// Removes the entries of rows that `callback` reports dead.
 #[pg_guard]
@@ -29,15 +26,17 @@ pub(super) unsafe extern "C-unwind" fn ambulkdelete(
         let pages = RelationPages::for_vacuum(relation, (*info).strategy);
         let index = open_index(relation, &pages);
         let stats = if stats.is_null() { new_stats() } else { stats };
-        let done = checked(
-            relation,
-            index.bulk_delete(&pages, |tid: Tid| {
-                let mut pointer = pointer_of(tid);
-                callback.is_some_and(|callback| {
-                    pg_sys::ffi::pg_guard_ffi_boundary(|| callback(&mut pointer, state))
-                })
-            }),
-        );
+        let mut pointers = Vec::new();
+        let dead = |tids: &[Tid], dead: &mut Vec<bool>| {
+            pointers.clear();
+            pointers.extend(tids.iter().map(|tid| pointer_of(*tid)));
+            dead.resize(tids.len(), false);
+            let Some(callback) = callback else { return };
+            let mut each = pointers.iter_mut().zip(dead.iter_mut());
+            // One guard for a page's rows: it costs more than a call.
+            pg_sys::ffi::pg_guard_ffi_boundary(|| each.for_each(|(row, dead)| *dead = callback(row, state)));
+        };
+        let (done, _) = checked(relation, index.vacuum(&pages, dead));
         (*stats).num_pages = done.pages;
         (*stats).num_index_tuples = done.remaining as f64;
         (*stats).tuples_removed += done.removed as f64;
@@ -58,16 +57,15 @@ pub(super) unsafe extern "C-unwind" fn amvacuumcleanup(
             return stats;
         }
         let relation = (*info).index;
-        // Counting the buckets reads the whole index: not when nothing was
-        // removed and about as many rows are there as last time.
-        let counted = f64::from((*(*relation).rd_rel).reltuples);
-        if stats.is_null() && ((*info).num_heap_tuples - counted).abs() < counted * UNCHANGED {
+        // Buckets have been counted while entries were removed. Counting them now reads the whole index: only if it has
+        // grown since.
+        let pages = RelationPages::for_vacuum(relation, (*info).strategy);
+        if !stats.is_null() || !checked(relation, Index::has_grown(&pages)) {
             return stats;
         }
-        let pages = RelationPages::for_vacuum(relation, (*info).strategy);
         let index = open_index(relation, &pages);
         let done = checked(relation, index.maintain(&pages));
-        let stats = if stats.is_null() { new_stats() } else { stats };
+        let stats = new_stats();
         (*stats).num_pages = checked(relation, dedup_core::banding::Pages::len(&pages));
         (*stats).num_index_tuples = done.rows as f64;
         (*stats).estimated_count = false;

@@ -165,6 +165,7 @@ impl<'s, S: Spill, R: Row> Builder<'s, S, R> {
             writer.push(&mut out, entry.position())
         })?;
         index.nulls = writer.finish(&mut out)?;
+        index.counted = out.next;
         let image = index.image(self.body_len);
         out.at(METAPAGE, &image)?;
         Ok(Built { index, rows: self.rows, nulls, pages: out.next, runs })

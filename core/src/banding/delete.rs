@@ -11,9 +11,10 @@
 
 use super::error::{Result, corrupt};
 use super::key::{Position, Tid, Tree};
-use super::leaf::{Leaf, packed_image};
+use super::leaf::{Layout, Leaf, packed_image};
 use super::meta::Index;
 use super::page::{Header, Kind};
+use super::promote::{BucketCounts, MaintainStats};
 use super::scan::NO_ROW;
 use super::storage::{Change, Edit, Pages};
 
@@ -48,6 +49,33 @@ impl Index {
         pages: &P,
         mut is_dead: impl FnMut(Tid) -> bool,
     ) -> Result<DeleteStats> {
+        let dead = |tids: &[Tid], dead: &mut Vec<bool>| dead.extend(tids.iter().map(|tid| is_dead(*tid)));
+        self.walk(pages, dead, None)
+    }
+
+    /// A VACUUM's whole work in one pass: removes the entries of dead rows as [`bulk_delete`](Self::bulk_delete) does,
+    /// counts the buckets on the way and promotes those that have become hot, as [`maintain`](Self::maintain) does.
+    /// `dead` is asked of rows and answers for each, in order.
+    ///
+    /// # Errors
+    /// As those two.
+    pub fn vacuum<P: Pages>(
+        &self,
+        pages: &P,
+        dead: impl FnMut(&[Tid], &mut Vec<bool>),
+    ) -> Result<(DeleteStats, MaintainStats)> {
+        let mut counts = BucketCounts::new(self)?;
+        let stats = self.walk(pages, dead, Some(&mut counts))?;
+        let promoted = self.promote_counted(pages, &counts)?;
+        Ok((stats, MaintainStats { rows: stats.remaining, promoted }))
+    }
+
+    fn walk<P: Pages>(
+        &self,
+        pages: &P,
+        mut dead: impl FnMut(&[Tid], &mut Vec<bool>),
+        mut counts: Option<&mut BucketCounts>,
+    ) -> Result<DeleteStats> {
         let mut stats = DeleteStats::default();
         let (mut block, mut end) = (1, pages.len()?);
         let ahead = pages.prefetch_distance() as u32;
@@ -57,7 +85,11 @@ impl Index {
                 if ahead > 0 && end - block > ahead {
                     pages.prefetch(block + ahead);
                 }
-                delete_on_page(pages, block, &mut is_dead, &mut stats)?;
+                if let Some((tree, left)) = delete_on_page(pages, block, &mut dead, &mut stats)?
+                    && let Some(counts) = &mut counts
+                {
+                    left.into_iter().for_each(|entry| counts.add(tree, entry.key));
+                }
                 block += 1;
                 pages.delay_point();
             }
@@ -70,54 +102,58 @@ impl Index {
     }
 }
 
+/// Returns the tree of a leaf and what is left on it.
 fn delete_on_page<P: Pages>(
     pages: &P,
     block: u32,
-    is_dead: &mut impl FnMut(Tid) -> bool,
+    is_dead: &mut impl FnMut(&[Tid], &mut Vec<bool>),
     stats: &mut DeleteStats,
-) -> Result<()> {
-    let (header, tids) = {
+) -> Result<Option<(Tree, Vec<Position>)>> {
+    let mut dead = Vec::new();
+    {
         let page = pages.read(block)?;
-        let header = match Header::read(block, &page)? {
-            Some(header) if header.kind == Kind::Leaf => header,
-            _ => return Ok(()),
-        };
-        (header, Leaf::read(block, &page, header)?.iter().map(|entry| entry.tid).collect::<Vec<_>>())
-    };
-    // `is_dead` may rely on the tid being that of a row.
-    if tids.iter().any(|tid| !tid.can_be_a_row()) {
-        return corrupt(block, NO_ROW);
-    }
-    if !tids.into_iter().any(&mut *is_dead) {
-        stats.count(&header, header.count, 0);
-        return Ok(());
-    }
-    let mut page = pages.lock(block)?;
-    let header = match Header::read(block, &page)? {
-        Some(header) if header.kind == Kind::Leaf => header,
-        // A root that has been split meanwhile: its entries are on new pages.
-        _ => return Ok(()),
-    };
-    let leaf = Leaf::read(block, &page, header)?;
-    let mut entries: Vec<Position> = leaf.iter().collect();
-    if entries.iter().any(|entry| !entry.tid.can_be_a_row()) {
-        return corrupt(block, NO_ROW);
-    }
-    let before = entries.len();
-    // The last entry replaces a removed one: entries that do not move are not logged.
-    let mut n = 0;
-    while n < entries.len() {
-        if is_dead(entries[n].tid) {
-            entries.swap_remove(n);
-        } else {
-            n += 1;
+        let Some((header, _, entries)) = leaf_entries(block, &page)? else { return Ok(None) };
+        drop(page);
+        ask(&entries, is_dead, &mut dead);
+        if !dead.contains(&true) {
+            stats.count(&header, entries.len(), 0);
+            return Ok(Some((header.tree, entries)));
         }
     }
-    let layout = leaf.layout;
+    let mut page = pages.lock(block)?;
+    // None: a root that has been split meanwhile. Its entries are on new pages.
+    let Some((header, layout, mut entries)) = leaf_entries(block, &page)? else { return Ok(None) };
+    let before = entries.len();
+    ask(&entries, is_dead, &mut dead);
+    // The last entry replaces a removed one: entries that do not move are not logged.
+    for n in (0..before).rev().filter(|n| dead.get(*n) == Some(&true)) {
+        entries.swap_remove(n);
+    }
     stats.count(&header, entries.len(), before - entries.len());
     if entries.len() < before {
         let image = packed_image(header, &layout, &entries);
         pages.commit(&mut [Edit { page: &mut page, change: Change::Image(&image), fresh: false }])?;
     }
-    Ok(())
+    Ok(Some((header.tree, entries)))
+}
+
+/// What a page holds if it is a leaf.
+fn leaf_entries(block: u32, body: &[u8]) -> Result<Option<(Header, Layout, Vec<Position>)>> {
+    let header = match Header::read(block, body)? {
+        Some(header) if header.kind == Kind::Leaf => header,
+        _ => return Ok(None),
+    };
+    let leaf = Leaf::read(block, body, header)?;
+    let entries: Vec<Position> = leaf.iter().collect();
+    // Who is asked which rows are dead may rely on their being rows.
+    match entries.iter().all(|entry| entry.tid.can_be_a_row()) {
+        true => Ok(Some((header, leaf.layout, entries))),
+        false => corrupt(block, NO_ROW),
+    }
+}
+
+fn ask(entries: &[Position], is_dead: &mut impl FnMut(&[Tid], &mut Vec<bool>), dead: &mut Vec<bool>) {
+    let tids: Vec<Tid> = entries.iter().map(|entry| entry.tid).collect();
+    dead.clear();
+    is_dead(&tids, dead);
 }

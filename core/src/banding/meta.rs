@@ -2,7 +2,8 @@
 //!
 //! A body holds, behind the page's header: magic (8 bytes), format version (4), length of a body (4), `mu` (8),
 //! `fillfactor` (1, and 3 of zero), features (4), 16 roots (4 each), the directories of hot buckets of the four
-//! blocks (4 each) and the root of the tree of NULLs (4). *Features* are bits for what an older library would
+//! blocks (4 each), the root of the tree of NULLs (4), and the pages that the index had when its buckets were counted
+//! last (4, only a hint). *Features* are bits for what an older library would
 //! misread; a library refuses an index with a bit that it does not know. Bit 0: the index has scopes.
 //!
 //! Locking: it is read under a shared lock at open, and once per insert for the pointers to the hot
@@ -28,7 +29,8 @@ const MAGIC: u64 = u64::from_le_bytes(*b"pgdedupb");
 const SCOPES: u32 = 1;
 const FEATURES: usize = HEADER + 28;
 const NULLS: usize = HOT + 4 * BLOCKS;
-const USED: usize = NULLS + 4;
+const COUNTED: usize = NULLS + 4;
+const USED: usize = COUNTED + 4;
 const ROOTS: usize = HEADER + 32;
 pub(crate) const HOT: usize = ROOTS + 4 * TREES;
 
@@ -79,6 +81,8 @@ pub struct Index {
     pub(crate) nulls: u32,
     /// Whether its rows belong to scopes.
     pub(crate) scoped: bool,
+    /// Its pages when buckets were counted last.
+    pub(crate) counted: u32,
 }
 
 impl Index {
@@ -117,6 +121,7 @@ impl Index {
             hot: [0; BLOCKS],
             nulls: get_u32(body, NULLS),
             scoped: features & SCOPES != 0,
+            counted: get_u32(body, COUNTED),
         };
         if index.options.validate().is_err() {
             return corrupt(METAPAGE, "the options are out of range");
@@ -137,7 +142,7 @@ impl Index {
 
     /// An index without any page.
     pub(crate) fn none(options: Options, scoped: bool) -> Index {
-        Index { options, roots: [0; TREES], hot: [0; BLOCKS], nulls: 0, scoped }
+        Index { options, roots: [0; TREES], hot: [0; BLOCKS], nulls: 0, scoped, counted: 0 }
     }
 
     /// The metapage's image.
@@ -158,6 +163,7 @@ impl Index {
             put(&mut b, HOT + 4 * i, &hot.to_le_bytes());
         }
         put(&mut b, NULLS, &self.nulls.to_le_bytes());
+        put(&mut b, COUNTED, &self.counted.to_le_bytes());
         put(&mut b, FEATURES, &if self.scoped { SCOPES } else { 0 }.to_le_bytes());
         b
     }
@@ -219,6 +225,26 @@ impl Index {
     pub(crate) fn root(&self, tree: Tree) -> Option<u32> {
         let root = if tree == Tree::NULLS { self.nulls } else { self.roots[tree.number()] };
         Some(root).filter(|root| *root != 0)
+    }
+
+    /// Whether the index has grown by a twentieth since its buckets were counted: a VACUUM that has nothing to remove then
+    /// counts them again.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn has_grown<P: Pages>(pages: &P) -> Result<bool> {
+        let counted = Self::open(pages)?.counted;
+        Ok(pages.len()? > counted.saturating_add(counted / 20))
+    }
+
+    pub(crate) fn note_counted<P: Pages>(pages: &P) -> Result<()> {
+        let now = pages.len()?.to_le_bytes();
+        let mut meta = pages.lock(METAPAGE)?;
+        if meta.get(COUNTED..USED) == Some(&now) {
+            return Ok(());
+        }
+        let change = Change::Patch(&[(COUNTED, &now)]);
+        pages.commit(&mut [Edit { page: &mut meta, change, fresh: false }])
     }
 
     /// Gives a block its second level's three root leaves and its directory of states, if it has none:

@@ -115,43 +115,98 @@ impl Index {
             let mut count = |leaf: Leaf<'_>| stats.rows += leaf.header.count as u64;
             for_leaves(pages, self, Tree::main(0), 0, u64::MAX, &mut count)?;
             for_leaves(pages, self, Tree::NULLS, 0, 0, &mut count)?;
+            Index::note_counted(pages)?;
             return Ok(stats);
         }
+        let mut counts = BucketCounts::new(self)?;
         for i in 0..BLOCKS {
-            let counts = count_buckets(pages, self, i)?;
-            let entries: u64 = counts.iter().map(|c| u64::from(c.0)).sum();
-            let filled = counts.iter().filter(|c| c.0 > 0).count().max(1);
+            let tree = Tree::main(i);
+            let mut rows = 0;
+            for_leaves(pages, self, tree, 0, u64::MAX, |leaf| {
+                rows += leaf.header.count as u64;
+                leaf.iter().for_each(|entry| counts.add(tree, entry.key));
+            })?;
+            stats.rows = if i == 0 { rows } else { stats.rows };
+        }
+        for_leaves(pages, self, Tree::NULLS, 0, 0, |leaf| stats.rows += leaf.header.count as u64)?;
+        stats.promoted = self.promote_counted(pages, &counts)?;
+        Ok(stats)
+    }
+
+    /// Promotes the buckets that were counted and are hot; says how many.
+    pub(crate) fn promote_counted<P: Pages>(&self, pages: &P, counts: &BucketCounts) -> Result<u32> {
+        let mut promoted = 0;
+        for (i, counts) in counts.0.iter().enumerate() {
+            let entries: u64 = counts.iter().map(|c| u64::from(c.entries)).sum();
+            let filled = counts.iter().filter(|c| c.entries > 0).count().max(1);
             let average = entries as f64 / filled as f64;
-            if i == 0 {
-                stats.rows = entries;
-            }
             let index = Index::open(pages)?;
             let known = states(pages, &index, i)?;
-            for (bucket, (n, majority)) in (0..=u16::MAX).zip(counts) {
+            for (bucket, count) in (0..=u16::MAX).zip(counts) {
                 let state = known.binary_search_by_key(&bucket, |s| s.0).map(|at| known[at].1);
                 let promote = match state {
                     Ok(BucketState::Hot) => false,
                     // Begun and not finished.
                     Ok(BucketState::Filling) => true,
                     _ => {
-                        let mut count = BucketCount { bucket, entries: n.into(), identical: 0 };
-                        let mut worth =
-                            is_worth_promoting(&count, average, self.options.mu, pages.body_len());
+                        let mut size = BucketCount { bucket, entries: count.entries.into(), identical: 0 };
+                        let mut worth = is_worth_promoting(&size, average, self.options.mu, pages.body_len());
                         if worth {
-                            count.identical = count_key(pages, self, i, majority)?;
-                            worth = is_worth_promoting(&count, average, self.options.mu, pages.body_len());
+                            size.identical = count_key(pages, self, i, count.majority)?;
+                            worth = is_worth_promoting(&size, average, self.options.mu, pages.body_len());
                         }
                         worth
                     }
                 };
                 if promote {
                     promote_bucket(pages, i, bucket)?;
-                    stats.promoted += 1;
+                    promoted += 1;
                 }
             }
         }
-        for_leaves(pages, self, Tree::NULLS, 0, 0, |leaf| stats.rows += leaf.header.count as u64)?;
-        Ok(stats)
+        Index::note_counted(pages)?;
+        Ok(promoted)
+    }
+}
+
+/// The size of a bucket, and its majority key if it has one (else any key).
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Count {
+    pub entries: u32,
+    majority: u64,
+    /// Boyer and Moore's vote: the key that outweighs all others, if one does, survives, in whatever order they come.
+    votes: u32,
+}
+
+/// The sizes of the buckets of all blocks; nothing in an index with scopes. 6 MB.
+pub(crate) struct BucketCounts([Vec<Count>; BLOCKS]);
+
+impl BucketCounts {
+    pub(crate) fn new(index: &Index) -> Result<Self> {
+        let mut counts: [Vec<Count>; BLOCKS] = Default::default();
+        if !index.scoped {
+            for block in &mut counts {
+                *block = crate::memory::filled(Count::default(), 1 << 16)?;
+            }
+        }
+        Ok(BucketCounts(counts))
+    }
+
+    /// Counts an entry of a main tree; of another tree, nothing.
+    #[inline]
+    pub(crate) fn add(&mut self, tree: Tree, key: u64) {
+        if !tree.is_main() {
+            return;
+        }
+        let Some(count) = self.0[tree.block()].get_mut((key >> 48) as usize) else { return };
+        count.entries = count.entries.saturating_add(1);
+        if count.votes == 0 {
+            (count.majority, count.votes) = (key, 1);
+        } else if count.majority == key {
+            count.votes += 1;
+        } else {
+            count.votes -= 1;
+        }
     }
 }
 
@@ -179,25 +234,11 @@ pub(crate) fn for_leaves<P: Pages>(
     }
 }
 
-/// The size of each bucket of block `i`, and its majority key if it has one (else any key). 1 MB.
-pub(crate) fn count_buckets<P: Pages>(pages: &P, index: &Index, i: usize) -> Result<Vec<(u32, u64)>> {
-    // Boyer and Moore's vote: the key that outweighs all others, if one does, survives.
-    let mut counts = vec![(0u32, 0u64); 65536];
-    let mut votes = vec![0u32; 65536];
+/// The sizes of the buckets of block `i`.
+pub(crate) fn count_buckets<P: Pages>(pages: &P, index: &Index, i: usize) -> Result<Vec<u32>> {
+    let mut counts = vec![0u32; 65536];
     for_leaves(pages, index, Tree::main(i), 0, u64::MAX, |leaf| {
-        for entry in leaf.iter() {
-            let b = usize::from(entry.bucket());
-            let (count, majority) = &mut counts[b];
-            *count = count.saturating_add(1);
-            if votes[b] == 0 {
-                *majority = entry.key;
-                votes[b] = 1;
-            } else if *majority == entry.key {
-                votes[b] += 1;
-            } else {
-                votes[b] -= 1;
-            }
-        }
+        leaf.iter().for_each(|entry| counts[usize::from(entry.bucket())] += 1);
     })?;
     Ok(counts)
 }

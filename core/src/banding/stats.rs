@@ -87,7 +87,7 @@ impl Index {
         let now = Index::open(pages)?;
         for i in 0..BLOCKS {
             let mut counts: Vec<(u16, u64)> =
-                (0..=u16::MAX).zip(count_buckets(pages, self, i)?).map(|(b, (n, _))| (b, n.into())).collect();
+                (0..=u16::MAX).zip(count_buckets(pages, self, i)?).map(|(b, n)| (b, n.into())).collect();
             counts.retain(|c| c.1 > 0);
             stats.filled[i] = counts.len() as u32;
             counts.sort_unstable_by_key(|c| std::cmp::Reverse((c.1, c.0)));
