@@ -1,8 +1,9 @@
 //! Inserting: one row into the four trees.
 //!
 //! Locking and WAL: as `dedup_core::banding`'s insert says: four leaves locked, in order, and one record; after every
-//! record the index is consistent.
+//! record the index is consistent. Of a row that was updated elsewhere, older versions are looked for before a leaf is split.
 
+use super::dead::LinePointers;
 use super::pages::RelationPages;
 use super::scope::row_of;
 use super::{checked, open_index, tid_of};
@@ -16,9 +17,9 @@ pub(super) unsafe extern "C-unwind" fn aminsert(
     values: *mut pg_sys::Datum,
     is_null: *mut bool,
     heap_tid: pg_sys::ItemPointer,
-    _heap: pg_sys::Relation,
+    heap: pg_sys::Relation,
     _check_unique: pg_sys::IndexUniqueCheck::Type,
-    _unchanged: bool,
+    unchanged: bool,
     _info: *mut pg_sys::IndexInfo,
 ) -> bool {
     // SAFETY: PostgreSQL gives a value and a flag for each column, and
@@ -27,9 +28,13 @@ pub(super) unsafe extern "C-unwind" fn aminsert(
         let pages = RelationPages::new(index);
         let banding = open_index(index, &pages);
         let row = tid_of(*heap_tid);
-        let inserted = match row_of(index, values, is_null) {
-            (scope, None) => banding.insert_null(&pages, scope, row),
-            (scope, Some(fingerprint)) => banding.insert(&pages, scope, fingerprint, row),
+        let (scope, fingerprint) = row_of(index, values, is_null);
+        let mut dead = if unchanged { LinePointers::of(heap) } else { None };
+        let inserted = match (fingerprint, &mut dead) {
+            (None, None) => banding.insert_null(&pages, scope, row),
+            (None, Some(dead)) => banding.insert_null_version(&pages, scope, row, dead),
+            (Some(fingerprint), None) => banding.insert(&pages, scope, fingerprint, row),
+            (Some(fingerprint), Some(dead)) => banding.insert_version(&pages, scope, fingerprint, row, dead),
         };
         checked(index, inserted);
     }

@@ -7,6 +7,7 @@
 mod ball;
 mod build;
 mod cost;
+mod dead;
 mod distance;
 mod handler;
 mod heap;

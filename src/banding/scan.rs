@@ -3,14 +3,16 @@
 //! Locking and WAL: pages are locked only inside a batch, one at a time and shared; between
 //! two calls nothing is locked or pinned. That is safe with any snapshot: an MVCC snapshot does not
 //! see a row that has been stored in the place of a removed one, and for other snapshots (exclusion
-//! constraints) `xs_recheck` makes the executor check the row again.
+//! constraints) `xs_recheck` makes the executor check the row again. Rows that turned out to be dead are kept in mind; before
+//! the next batch, and at the end, their entries are removed as an insert adds them: one record a row.
 
 use super::ball::{Ball, NEAR_DISTANCE};
+use super::dead::LinePointers;
 use super::pages::RelationPages;
 use super::scope::{EQUAL, combine, hash_of_key, is_of_balls, scope_columns};
 use super::{DISTANCE, NEAR, WITHIN, checked, open_index, pointer_of};
 use crate::pg::{raise, version};
-use dedup_core::banding::{Hit, Index, NearestScan, NullScan, RangeScan, Result, Tid};
+use dedup_core::banding::{Hit, Index, MAX_DISTANCE, NearestScan, NullScan, RangeScan, Result, Tid};
 use dedup_core::fingerprint::hamming;
 use dedup_core::interrupt;
 use pgrx::{PgMemoryContexts, PgSqlErrorCode, pg_guard, pg_sys};
@@ -19,6 +21,9 @@ use std::cmp::Ordering;
 /// Rows fetched first; later batches are larger.
 const FIRST_BATCH: usize = 64;
 const LARGEST_BATCH: usize = 4096;
+
+/// Dead rows whose entries a batch has removed, at most.
+const MOST_BURIED: usize = 64;
 
 /// The state of a scan. It owns only memory and lives in a memory context of
 /// its own: deleted when the scan ends, or with its parent if the query fails.
@@ -45,6 +50,10 @@ struct Scan {
     more: bool,
     /// The rows without a fingerprint, which come last, if they are wanted.
     nulls: Option<NullScan>,
+    /// The scope searched, if it is one.
+    scope: Option<u32>,
+    /// Rows of the batch that nobody sees any more.
+    killed: Vec<Hit>,
 }
 
 /// A fingerprint within `radius` of `center`.
@@ -157,6 +166,8 @@ pub(super) unsafe extern "C-unwind" fn ambeginscan(
             batch: FIRST_BATCH,
             more: false,
             nulls: None,
+            scope: None,
+            killed: Vec::new(),
         };
         (*scan).opaque = PgMemoryContexts::For(context).leak_and_drop_on_delete(state).cast();
         scan
@@ -181,6 +192,7 @@ pub(super) unsafe extern "C-unwind" fn amrescan(
         if !order_bys.is_null() && (*scan).numberOfOrderBys > 0 {
             std::ptr::copy(order_bys, (*scan).orderByData, order_by_count.max(0) as usize);
         }
+        bury(scan);
         let state = &mut *(*scan).opaque.cast::<Scan>();
         state.hits.clear();
         state.incomplete.clear();
@@ -228,6 +240,7 @@ pub(super) unsafe extern "C-unwind" fn amrescan(
         // Unless all of its columns are given, all scopes are read.
         let known = (columns > 0).then(|| scope.into_iter().collect::<Option<Vec<_>>>()).flatten();
         let scope = known.map(|hashes| combine(hashes.into_iter()));
+        state.scope = if columns == 0 { Some(0) } else { scope };
         // A distance from NULL is NULL for every row, and orders nothing.
         let orders = (0..(*scan).numberOfOrderBys as usize).map(|at| &*(*scan).orderByData.add(at));
         let known = orders.filter(|key| key.sk_flags & pg_sys::SK_ISNULL as i32 == 0).inspect(|key| {
@@ -320,7 +333,16 @@ pub(super) unsafe extern "C-unwind" fn amgettuple(
         let state = &mut *(*scan).opaque.cast::<Scan>();
         (*scan).xs_recheck = state.lossy || !is_mvcc((*scan).xs_snapshot);
         (*scan).xs_recheckorderby = false;
+        if (*scan).kill_prior_tuple
+            && let Some(hit) = state.next.checked_sub(1).and_then(|prior| state.hits.get(prior))
+            && hit.distance <= MAX_DISTANCE
+            && state.killed.len() < MOST_BURIED
+        {
+            state.killed.push(*hit);
+        }
         if state.next >= state.hits.len() {
+            bury(scan);
+            let state = &mut *(*scan).opaque.cast::<Scan>();
             let relation = (*scan).indexRelation;
             let pages = RelationPages::for_scan(relation, (*scan).xs_snapshot);
             if !checked(relation, state.fetch(&pages)) {
@@ -364,9 +386,34 @@ pub(super) unsafe extern "C-unwind" fn amgetbitmap(
 pub(super) unsafe extern "C-unwind" fn amendscan(scan: pg_sys::IndexScanDesc) {
     // SAFETY: the state is still there, and goes with its memory context.
     unsafe {
+        bury(scan);
         let context = (*(*scan).opaque.cast::<Scan>()).context;
         (*scan).opaque = std::ptr::null_mut();
         pg_sys::MemoryContextDelete(context);
+    }
+}
+
+/// Removes the entries of the rows that nobody sees any more, if that is sure.
+///
+/// # Safety
+/// The scan has been begun and not ended.
+unsafe fn bury(scan: pg_sys::IndexScanDesc) {
+    // SAFETY: the caller's promise; the table is open as long as the scan.
+    unsafe {
+        let state = &mut *(*scan).opaque.cast::<Scan>();
+        if state.killed.is_empty() {
+            return;
+        }
+        let killed = std::mem::take(&mut state.killed);
+        let (Some(scope), Some(mut dead)) = (state.scope, LinePointers::of((*scan).heapRelation)) else {
+            return;
+        };
+        let relation = (*scan).indexRelation;
+        let pages = RelationPages::new(relation);
+        let index = open_index(relation, &pages);
+        for hit in killed {
+            checked(relation, index.remove(&pages, scope, hit.fingerprint, hit.tid, &mut dead));
+        }
     }
 }
 

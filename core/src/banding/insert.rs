@@ -23,6 +23,7 @@ use super::page::{
     HEADER, Header, Kind, MAX_LEVEL, RIGHT_LINK, Separator, USED_AND_COUNT, find_child, inner_image, put,
     separator, used_and_count,
 };
+use super::prune::{Dead, prune_leaf};
 use super::storage::{Change, Edit, MAX_EDITS, Pages, WritePage};
 
 /// Descents of one insert, at most. Each but the last found a leaf full and split it or saw it split; more
@@ -35,7 +36,22 @@ impl Index {
     /// # Errors
     /// As [`insert`](Self::insert).
     pub fn insert_null<P: Pages>(&self, pages: &P, scope: u32, tid: Tid) -> Result<()> {
-        insert_into(pages, self, &[Tree::NULLS], (scope, 0), tid, false)
+        insert_into(pages, self, &[Tree::NULLS], (scope, 0), tid, Insert::default())
+    }
+
+    /// The same for a new version of a row, as [`insert_version`](Self::insert_version).
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert).
+    pub fn insert_null_version<P: Pages>(
+        &self,
+        pages: &P,
+        scope: u32,
+        tid: Tid,
+        dead: &mut dyn Dead,
+    ) -> Result<()> {
+        let how = Insert { if_absent: false, dead: Some(dead) };
+        insert_into(pages, self, &[Tree::NULLS], (scope, 0), tid, how)
     }
 
     /// Adds a row to a scope, 0 in an index without scopes. Every search that begins after this returns finds it.
@@ -44,8 +60,34 @@ impl Index {
     /// Damaged pages, or what the storage fails with. The row is then in some of the trees; a
     /// `bulk_delete` that names its tid removes what is there.
     pub fn insert<P: Pages>(&self, pages: &P, scope: u32, fingerprint: u64, tid: Tid) -> Result<()> {
-        let (main, row) = (std::array::from_fn::<_, BLOCKS, _>(Tree::main), (scope, fingerprint));
-        insert_into(pages, self, &main, row, tid, false)?;
+        self.insert_row(pages, (scope, fingerprint), tid, None)
+    }
+
+    /// The same for a new version of a row whose fingerprint has not changed: older ones are looked for before a leaf
+    /// is split.
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert).
+    pub fn insert_version<P: Pages>(
+        &self,
+        pages: &P,
+        scope: u32,
+        fingerprint: u64,
+        tid: Tid,
+        dead: &mut dyn Dead,
+    ) -> Result<()> {
+        self.insert_row(pages, (scope, fingerprint), tid, Some(dead))
+    }
+
+    fn insert_row<P: Pages>(
+        &self,
+        pages: &P,
+        row: (u32, u64),
+        tid: Tid,
+        mut dead: Option<&mut dyn Dead>,
+    ) -> Result<()> {
+        let main = std::array::from_fn::<_, BLOCKS, _>(Tree::main);
+        insert_into(pages, self, &main, row, tid, Insert { if_absent: false, dead: again(&mut dead) })?;
         if self.scoped {
             return Ok(());
         }
@@ -53,48 +95,79 @@ impl Index {
         let index = Index::open(pages)?;
         let mut second_levels = Vec::new();
         for i in 0..BLOCKS {
-            let bucket = (Tree::main(i).key(fingerprint) >> 48) as u16;
+            let bucket = (Tree::main(i).key(row.1) >> 48) as u16;
             if hot::state(pages, &index, i, bucket)? != BucketState::Cold {
                 second_levels.extend((1..4).map(|j| Tree::new(i, j)));
             }
         }
         for trees in second_levels.chunks(MAX_EDITS) {
-            insert_into(pages, &index, trees, row, tid, true)?;
+            insert_into(pages, &index, trees, row, tid, Insert { if_absent: true, dead: again(&mut dead) })?;
         }
         Ok(())
     }
 }
 
-/// An entry on its way into a tree.
-#[derive(Clone, Copy)]
-struct Target {
-    tree: Tree,
-    root: u32,
-    entry: Position,
+/// How to insert.
+#[derive(Default)]
+pub(crate) struct Insert<'d> {
+    /// Only into trees where that very entry is not there.
+    pub if_absent: bool,
+    /// Whom to ask which rows on a full leaf are dead.
+    pub dead: Option<&'d mut dyn Dead>,
 }
 
-/// Adds a row's entries to up to [`MAX_EDITS`] trees, which come in order, as one record; with `if_absent`, only
-/// to those where that very entry is not there.
+fn again<'d>(dead: &'d mut Option<&mut dyn Dead>) -> Option<&'d mut dyn Dead> {
+    match dead {
+        Some(dead) => Some(&mut **dead),
+        None => None,
+    }
+}
+
+/// An entry on its way into a tree.
+#[derive(Clone, Copy)]
+pub(crate) struct Target {
+    pub tree: Tree,
+    pub root: u32,
+    pub entry: Position,
+}
+
+/// A row's entry of a tree.
+pub(crate) fn target(
+    index: &Index,
+    tree: Tree,
+    (scope, fingerprint): (u32, u64),
+    tid: Tid,
+) -> Result<Target> {
+    match index.root(tree) {
+        Some(root) => Ok(Target { tree, root, entry: Position { scope, key: tree.key(fingerprint), tid } }),
+        None => corrupt(super::meta::METAPAGE, format!("the {tree} has no root")),
+    }
+}
+
+/// Adds a row's entries to up to [`MAX_EDITS`] trees, which come in order, as one record.
 pub(crate) fn insert_into<P: Pages>(
     pages: &P,
     index: &Index,
     trees: &[Tree],
-    (scope, fingerprint): (u32, u64),
+    row: (u32, u64),
     tid: Tid,
-    if_absent: bool,
+    mut how: Insert<'_>,
 ) -> Result<()> {
-    let target = |tree: &Tree| match index.root(*tree) {
-        Some(root) => {
-            Ok(Target { tree: *tree, root, entry: Position { scope, key: tree.key(fingerprint), tid } })
-        }
-        None => corrupt(super::meta::METAPAGE, format!("the {tree} has no root")),
-    };
-    let targets: Vec<Target> = trees.iter().map(target).collect::<Result<_>>()?;
+    let targets: Vec<Target> =
+        trees.iter().map(|tree| target(index, *tree, row, tid)).collect::<Result<_>>()?;
     for _ in 0..MAX_DESCENTS {
-        match append(pages, &targets, if_absent)? {
+        match append(pages, &targets, how.if_absent)? {
             Append::Done => return Ok(()),
             Append::Moved => {}
-            Append::Full(target) => make_room(pages, target)?,
+            Append::Full(target) => {
+                let pruned = match &mut how.dead {
+                    Some(dead) => prune_leaf(pages, target, &mut **dead)?,
+                    None => false,
+                };
+                if !pruned {
+                    make_room(pages, target)?;
+                }
+            }
         }
         pages.delay_point();
     }
@@ -110,8 +183,12 @@ enum Append {
     Full(Target),
 }
 
-/// The usual insert: all leaves or none.
-fn append<P: Pages>(pages: &P, targets: &[Target], if_absent: bool) -> Result<Append> {
+/// Locks the leaves of entries, in order, when all have been read; `None` if one was split meanwhile.
+#[expect(clippy::type_complexity, reason = "a page and its header")]
+pub(crate) fn lock_leaves<'p, P: Pages>(
+    pages: &'p P,
+    targets: &[Target],
+) -> Result<Option<Vec<(P::Write<'p>, Header)>>> {
     let mut pins = Vec::with_capacity(targets.len());
     let (mut blocks, mut lows) = ([0; MAX_EDITS], [Position::MIN; MAX_EDITS]);
     for (n, target) in targets.iter().enumerate() {
@@ -122,11 +199,10 @@ fn append<P: Pages>(pages: &P, targets: &[Target], if_absent: bool) -> Result<Ap
         (blocks[n], lows[n]) = (block, low);
         pins.push(pages.pin(block)?);
     }
-    let mut leaves: Vec<P::Write<'_>> = Vec::with_capacity(targets.len());
-    let mut plans = Vec::with_capacity(targets.len());
+    let mut leaves = Vec::with_capacity(targets.len());
     for ((pin, target), low) in pins.into_iter().zip(targets).zip(lows) {
         let leaf = pages.lock_pinned(pin)?;
-        let (block, entry) = (leaf.block(), target.entry);
+        let block = leaf.block();
         let header = Header::read_tree(block, &leaf, target.tree)?;
         if header.level > 0 && block != target.root {
             return corrupt(block, format!("level {} where 0 is expected", header.level));
@@ -134,17 +210,29 @@ fn append<P: Pages>(pages: &P, targets: &[Target], if_absent: bool) -> Result<Ap
         if header.low != low {
             return corrupt(block, "the page does not cover the key its parent leads here for");
         }
-        if header.level > 0 || !header.covers(entry) {
-            return Ok(Append::Moved);
+        if header.level > 0 || !header.covers(target.entry) {
+            return Ok(None);
         }
+        leaves.push((leaf, header));
+    }
+    Ok(Some(leaves))
+}
+
+/// The usual insert: all leaves or none.
+fn append<P: Pages>(pages: &P, targets: &[Target], if_absent: bool) -> Result<Append> {
+    let Some(locked) = lock_leaves(pages, targets)? else { return Ok(Append::Moved) };
+    let mut leaves: Vec<P::Write<'_>> = Vec::with_capacity(targets.len());
+    let mut plans = Vec::with_capacity(targets.len());
+    for ((leaf, header), target) in locked.into_iter().zip(targets) {
+        let block = leaf.block();
         let view = Leaf::read(block, &leaf, header)?;
         if !view.layout.covers(&header) {
             return corrupt(block, "the entries' keys are narrower than the page's key range");
         }
-        if if_absent && view.contains(entry) {
+        if if_absent && view.contains(target.entry) {
             continue;
         }
-        match plan_insert(&view, entry, pages.body_len()) {
+        match plan_insert(&view, target.entry, pages.body_len()) {
             Plan::Split => return Ok(Append::Full(*target)),
             plan => plans.push(plan),
         }
@@ -167,7 +255,7 @@ fn append<P: Pages>(pages: &P, targets: &[Target], if_absent: bool) -> Result<Ap
 }
 
 /// Descends to the leaf for an entry, and to its low key; it may be split before it is locked.
-fn leaf_of<P: Pages>(pages: &P, Target { tree, root, entry }: Target) -> Result<Separator> {
+pub(crate) fn leaf_of<P: Pages>(pages: &P, Target { tree, root, entry }: Target) -> Result<Separator> {
     let page = descend(pages, tree, root, 1, entry, &mut Trace::new())?;
     match page.header.level {
         0 => Ok(Separator { low: Position::MIN, child: root }),

@@ -14,7 +14,7 @@
 use super::cursor::Cursor;
 use super::error::{Result, corrupt};
 use super::hot::{BucketState, set_state, states};
-use super::insert::insert_into;
+use super::insert::{Insert, insert_into};
 use super::key::{BLOCKS, Position, Tree};
 use super::leaf::Leaf;
 use super::meta::{Index, METAPAGE};
@@ -272,7 +272,8 @@ pub(crate) fn promote_bucket<P: Pages>(pages: &P, i: usize, bucket: u16) -> Resu
         for entry in entries.drain(..) {
             let fingerprint = tree.fingerprint(entry.key);
             let trees = [1, 2, 3].map(|j| Tree::new(i, j));
-            insert_into(pages, &index, &trees, (0, fingerprint), entry.tid, true)?;
+            let how = Insert { if_absent: true, dead: None };
+            insert_into(pages, &index, &trees, (0, fingerprint), entry.tid, how)?;
         }
         pages.delay_point();
         match high {

@@ -1,0 +1,195 @@
+//! Removing the entries of dead rows before VACUUM does: those that a search has met, from all trees, and those on a leaf
+//! that is to be split.
+//!
+//! Only rows that are dead *for good* count: nobody's snapshot sees them, on a standby neither, and nothing is stored
+//! in their place before a VACUUM has walked over all leaves. Whether a row is, [`Dead`] says while the entry's
+//! leaf is locked exclusively. That is what makes it safe: an entry found there belongs to the row that is dead now, not to
+//! a later one in its place, since for that VACUUM would have had to remove the entry first.
+//!
+//! Locking: as an insert. What says that a row is dead is read before, with no lock held. WAL: one record for all
+//! main trees; one for a leaf that was full. An entry that a promotion copies meanwhile stays in a second level
+//! until VACUUM; it is of a row that nobody sees.
+
+use super::error::Result;
+use super::hot::{self, BucketState};
+use super::insert::{Target, leaf_of, lock_leaves, target};
+use super::key::{BLOCKS, Position, Tid, Tree};
+use super::leaf::{Leaf, packed_image};
+use super::meta::Index;
+use super::page::{HEADER, Header, USED_AND_COUNT, used_and_count};
+use super::storage::{Change, Edit, MAX_EDITS, Pages, WritePage};
+use std::collections::{HashMap, HashSet};
+
+/// Pages of the table that are looked at for a full leaf.
+const MOST_VISITED: usize = 32;
+/// The share of a full leaf's entries that must be dead, or it is split: what is looked at should pay.
+const LEAST_PRUNED: usize = 32;
+/// Attempts to lock the leaves of a row before it is left to VACUUM.
+const ATTEMPTS: usize = 10;
+
+/// Says which rows are dead for good.
+pub trait Dead {
+    /// Reads what [`is_dead`](Self::is_dead) needs of these rows; no lock is held.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    fn visit(&mut self, rows: &[Tid]) -> Result<()>;
+
+    /// Whether a row is dead for good: false for one that was not visited last. Leaves are locked: it must not read from
+    /// disk.
+    fn is_dead(&mut self, row: Tid) -> bool;
+}
+
+impl Index {
+    /// Removes a row's entries, if it is dead for good.
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert).
+    pub fn remove<P: Pages>(
+        &self,
+        pages: &P,
+        scope: u32,
+        fingerprint: u64,
+        tid: Tid,
+        dead: &mut dyn Dead,
+    ) -> Result<()> {
+        dead.visit(&[tid])?;
+        if !dead.is_dead(tid) {
+            return Ok(());
+        }
+        let row = (scope, fingerprint);
+        remove_from(pages, self, &std::array::from_fn::<_, BLOCKS, _>(Tree::main), row, tid, dead)?;
+        if self.scoped {
+            return Ok(());
+        }
+        let index = Index::open(pages)?;
+        for i in 0..BLOCKS {
+            let bucket = (Tree::main(i).key(fingerprint) >> 48) as u16;
+            if hot::state(pages, &index, i, bucket)? != BucketState::Cold {
+                remove_from(pages, &index, &[1, 2, 3].map(|j| Tree::new(i, j)), row, tid, dead)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn remove_from<P: Pages>(
+    pages: &P,
+    index: &Index,
+    trees: &[Tree],
+    row: (u32, u64),
+    tid: Tid,
+    dead: &mut dyn Dead,
+) -> Result<()> {
+    let mut targets = Vec::with_capacity(MAX_EDITS);
+    for tree in trees {
+        targets.push(target(index, *tree, row, tid)?);
+    }
+    for _ in 0..ATTEMPTS {
+        pages.delay_point();
+        let Some(mut leaves) = lock_leaves(pages, &targets)? else { continue };
+        let mut removals = Vec::with_capacity(leaves.len());
+        for ((page, header), target) in leaves.iter().zip(&targets) {
+            removals.push(Removal::of(&Leaf::read(page.block(), page, *header)?, target.entry));
+        }
+        if !dead.is_dead(tid) {
+            return Ok(());
+        }
+        let patches: Vec<_> = removals.iter().map(|it| it.as_ref().map(Removal::patches)).collect();
+        let mut edits = Vec::with_capacity(leaves.len());
+        for ((page, _), patches) in leaves.iter_mut().zip(&patches) {
+            if let Some(patches) = patches {
+                edits.push(Edit { page, change: Change::Patch(patches), fresh: false });
+            }
+        }
+        return if edits.is_empty() { Ok(()) } else { pages.commit(&mut edits) };
+    }
+    Ok(())
+}
+
+/// An entry's way out of its leaf: the last one takes its place.
+struct Removal {
+    at: usize,
+    last: Vec<u8>,
+    end: usize,
+    zeroes: Vec<u8>,
+    counts: [u8; 4],
+}
+
+impl Removal {
+    fn of(leaf: &Leaf<'_>, entry: Position) -> Option<Removal> {
+        let (header, width) = (leaf.header, leaf.layout.width);
+        let n = leaf.find(entry)?;
+        let end = header.used - width;
+        Some(Removal {
+            at: HEADER + n * width,
+            last: leaf.bytes_of(header.count - 1).to_vec(),
+            end,
+            zeroes: vec![0; width],
+            counts: used_and_count(end, header.count - 1),
+        })
+    }
+
+    /// The zeroes come last, over the last entry, also where that is the removed one.
+    fn patches(&self) -> [(usize, &[u8]); 3] {
+        [(self.at, &self.last), (self.end, &self.zeroes), (USED_AND_COUNT, &self.counts)]
+    }
+}
+
+/// Removes from the full leaf of a target the entries of rows that are dead for good, looking at older versions of rows
+/// whose newer ones stand there too. Says whether there is room now, or somebody else has split the leaf.
+pub(crate) fn prune_leaf<P: Pages>(pages: &P, target: Target, dead: &mut dyn Dead) -> Result<bool> {
+    let block = leaf_of(pages, target)?.child;
+    let rows = {
+        let page = pages.read(block)?;
+        let header = Header::read_tree(block, &page, target.tree)?;
+        if header.level > 0 || !header.covers(target.entry) {
+            return Ok(true);
+        }
+        old_versions(&Leaf::read(block, &page, header)?, target.entry)
+    };
+    if rows.is_empty() {
+        return Ok(false);
+    }
+    dead.visit(&rows)?;
+    let mut page = pages.lock(block)?;
+    let header = Header::read_tree(block, &page, target.tree)?;
+    if header.level > 0 || !header.covers(target.entry) {
+        return Ok(true);
+    }
+    let leaf = Leaf::read(block, &page, header)?;
+    let mut entries: Vec<Position> = leaf.iter().collect();
+    for n in (0..header.count).rev() {
+        if entries[n].tid.can_be_a_row() && dead.is_dead(entries[n].tid) {
+            entries.swap_remove(n);
+        }
+    }
+    let removed = header.count - entries.len();
+    if removed * LEAST_PRUNED < header.count {
+        return Ok(false);
+    }
+    let image = packed_image(header, &leaf.layout, &entries);
+    pages.commit(&mut [Edit { page: &mut page, change: Change::Image(&image), fresh: false }])?;
+    Ok(true)
+}
+
+/// Rows on the leaf whose fingerprint a later one has as well, or `new`: of those in the pages of the table that have most.
+fn old_versions(leaf: &Leaf<'_>, new: Position) -> Vec<Tid> {
+    let mut seen = HashSet::from([(new.scope, new.key)]);
+    let mut old = Vec::new();
+    let entries: Vec<Position> = leaf.iter().filter(|entry| entry.tid.can_be_a_row()).collect();
+    // From the last that arrived.
+    for entry in entries.iter().rev() {
+        if !seen.insert((entry.scope, entry.key)) {
+            old.push(entry.tid);
+        }
+    }
+    let mut by_page: HashMap<u32, u32> = HashMap::new();
+    old.iter().for_each(|row| *by_page.entry(row.block()).or_default() += 1);
+    let mut pages: Vec<(u32, u32)> = by_page.into_iter().map(|(page, rows)| (rows, page)).collect();
+    pages.sort_unstable_by(|a, b| b.cmp(a));
+    pages.truncate(MOST_VISITED);
+    old.retain(|row| pages.iter().any(|page| page.1 == row.block()));
+    old.sort_unstable();
+    old
+}
