@@ -32,7 +32,7 @@ pub(super) unsafe extern "C-unwind" fn ambulkdelete(
             pointers.extend(tids.iter().map(|tid| pointer_of(*tid)));
             dead.resize(tids.len(), false);
             let Some(callback) = callback else { return };
-            let mut each = pointers.iter_mut().zip(dead.iter_mut());
+            let each = pointers.iter_mut().zip(dead.iter_mut());
             // One guard for a page's rows: it costs more than a call.
             pg_sys::ffi::pg_guard_ffi_boundary(|| each.for_each(|(row, dead)| *dead = callback(row, state)));
         };
