@@ -19,7 +19,7 @@ use crate::pg::{Column, Json, Output, Values, raise};
 use crate::settings::{progress_interval, work_memory};
 use crate::setup::Settings;
 use crate::source::Source;
-use dedup_core::dedup::{Member, Stage};
+use dedup_core::dedup::{Member, Method, Stage};
 use dedup_core::exact::EqualTexts;
 use dedup_core::fingerprint::hamming;
 use dedup_core::groups::UnionFind;
@@ -35,6 +35,7 @@ use pgrx::PgTupleDesc;
 use pgrx::prelude::*;
 use shape::Shape;
 use std::borrow::Cow;
+pub(crate) use suggest::PARTICULARS;
 use suggest::Sampler;
 
 /// Returns a row for each input row, in order: the id, the id of the kept row of its group, and the
@@ -80,7 +81,7 @@ pub(crate) fn find<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
     let mut sampler = written.leaves_settings().then(Sampler::default);
     let query = options.query(source, false);
     let hashes = read(&query, &options, sampler.as_mut(), &mut input, progress, begin);
-    if let Some(chosen) = sampler.and_then(Sampler::suggest) {
+    if let Some(chosen) = sampler.and_then(|sampler| sampler.suggest(true)) {
         chosen.announce(function.name);
         chosen.write(&mut written);
         options = function.read(&written);
@@ -90,7 +91,10 @@ pub(crate) fn find<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
         None => (UnionFind::new(input.rows()), None),
         Some(distance) => {
             near::fingerprint(&options, &mut input, &first_equal, progress);
-            let (sets, verifier) = near::group(&options, distance, &mut input, &first_equal, progress);
+            let (sets, verifier) = match options.method {
+                Method::Fingerprint => near::group(&options, distance, &mut input, &first_equal, progress),
+                Method::Text => near::group_by_text(&options, &mut input, &first_equal, progress),
+            };
             (sets, Some(verifier))
         }
     };

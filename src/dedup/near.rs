@@ -3,15 +3,17 @@
 
 use super::input::{BYTES_PER_ROW, Input, Kind, standing};
 use super::options::Options;
+use crate::groups::check_length;
 use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::pg::spill::TempFile;
 use crate::settings::{threads, within_memory_limit, work_memory};
-use dedup_core::dedup::{Alike, BYTES_PER_SET, Group, Verifier, stars};
+use dedup_core::dedup::{Alike, BYTES_PER_SET, Group, Ranked, Verifier, nearness, stars};
 use dedup_core::external::{Result, on_threads};
 use dedup_core::features::Extractor;
 use dedup_core::groups::{Linkage, Linker, Pair, Pairs, Settings, UnionFind};
 use dedup_core::memory::{OrRaise, Room};
+use dedup_core::similarity::{SimilarPair, SimilarPairs};
 
 /// Rows fingerprinted at a time.
 const BATCH_ROWS: usize = 2048;
@@ -53,6 +55,83 @@ pub(super) fn fingerprint(options: &Options, input: &mut Input, first_equal: &[u
     for (row, &first) in first_equal.iter().enumerate() {
         (input.fps[row], input.kinds[row]) = (input.fps[first as usize], input.kinds[first as usize]);
     }
+}
+
+/// Groups the rows by their texts alone: every pair that is similar enough is found, whatever the fingerprints.
+pub(super) fn group_by_text(
+    options: &Options,
+    input: &mut Input,
+    first_equal: &[u32],
+    progress: &Progress,
+) -> (UnionFind, Verifying) {
+    progress.stage("reading texts", "rows", Some(input.rows() as u64));
+    let mut host = QueryHost::reporting(progress);
+    let Alike { similarity, n, .. } = options.alike;
+    let memory = work_memory() / 2;
+    let mut pairs = SimilarPairs::new(n, similarity, memory);
+    for (row, &first) in first_equal.iter().enumerate() {
+        progress.step();
+        if first as usize == row && input.kinds[row] != Kind::Empty {
+            let content = input.content(row);
+            check_length(&row.to_string(), content.len());
+            unwrap_or_raise(pairs.add(row as i64, &content, &mut host));
+        }
+    }
+    // The order in which stars are made is that of what is kept; P4's is that of the rows.
+    let ranks = std::mem::take(&mut input.ranks);
+    let ranked = unwrap_or_raise(Ranked::new(first_equal, |row| match options.group {
+        Group::Star => standing(&ranks, row, &options.keep),
+        Group::Components | Group::SinglePass => (0, row as i64),
+    }));
+    input.ranks = ranks;
+    // The similarity is known already.
+    let alike = Alike { similarity: 0.0, ..options.alike };
+    let rows = input.rows();
+    let verifier = |alike| Verifier::new(alike, threads(), rows, work_memory(), TempFile::new());
+    let (mut judging, done) = (verifier(alike), verifier(options.alike));
+    progress.stage("finding similar texts", "pairs", None);
+    let mut comparing = QueryHost::reporting(progress);
+    let mut found = 0u64;
+    if options.group == Group::Components {
+        let mut sets = UnionFind::new(input.rows());
+        let mut text = |row: u32| Some(input.content(row as usize));
+        unwrap_or_raise(pairs.finish(&mut host, |SimilarPair { a, b, .. }| {
+            found += 1;
+            progress.step();
+            let rows = [a as u32, b as u32];
+            if sets.find(rows[0]) != sets.find(rows[1]) {
+                let pair = Pair { a, b, distance: 0 };
+                judging.add(pair, rows, &mut text, &mut comparing, |pair: Pair| {
+                    sets.union(pair.a as u32, pair.b as u32);
+                })?;
+            }
+            Ok(true)
+        }));
+        let join = |pair: Pair| {
+            sets.union(pair.a as u32, pair.b as u32);
+        };
+        unwrap_or_raise(judging.finish(&mut text, &mut comparing, join));
+        progress.end(&format!("{found} pairs of similarity {similarity}"));
+        return (sets, done);
+    }
+    let mut linker = Linker::new(Linkage::SinglePass, memory, &mut host);
+    unwrap_or_raise(pairs.finish(&mut host, |SimilarPair { a, b, similarity }| {
+        found += 1;
+        progress.step();
+        linker.add(ranked.pair(a as u32, b as u32, nearness(similarity))).map(|()| true)
+    }));
+    progress.end(&format!("{found} pairs of similarity {similarity}"));
+    progress.stage("grouping", "pairs", None);
+    // Borrowed while `input` reads contents.
+    let fps = std::mem::take(&mut input.fps);
+    let places = unwrap_or_raise(linker.finish(&fps, &mut host, |host, pairs| {
+        without_differences(&alike, pairs, host, |place| {
+            progress.step();
+            input.content(ranked.text(place) as usize)
+        })
+    }));
+    input.fps = fps;
+    (ranked.rows(places), done)
 }
 
 /// Verifies candidates by their contents.

@@ -38,7 +38,7 @@ pub(crate) struct Function {
 macro_rules! options_hint {
     ($others:literal) => {
         concat!(
-            "Options are exact (text, normal, none), distance (0 to 64, or null for no near stage), similarity (0 to 1), \
+            "Options are exact (text, normal, none), method (fingerprint, text), distance (0 to 64, or null for no near stage), similarity (0 to 1), \
              n (1 to 8), particulars (an array of name, date, number), weights (a recipe), fp (a column), \
              group (star, components, single_pass), keep (first, last, longest, or {\"column\": …, \"order\": \"asc\" or \
              \"desc\"}), id and text (columns of a table), ",

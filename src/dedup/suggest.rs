@@ -23,6 +23,9 @@ const SAMPLE_BYTES: usize = 64 << 20;
 /// Bytes per text besides: its length is kept.
 const BYTES_PER_TEXT: usize = 4;
 
+/// Kinds of particulars in which duplicates may not differ.
+pub(crate) const PARTICULARS: [&str; 1] = ["name"];
+
 /// Looks at all texts and keeps the first of them.
 #[derive(Default)]
 pub(super) struct Sampler {
@@ -43,8 +46,8 @@ impl Sampler {
         within_memory_limit(self.bytes + self.profile.texts() * BYTES_PER_TEXT);
     }
 
-    /// Settings for the texts; `None` if there is no text.
-    pub(super) fn suggest(self) -> Option<Suggested> {
+    /// Settings for the texts, for one pass over all of them (`once`) or a table that will grow; `None` if there is no text.
+    pub(super) fn suggest(self, once: bool) -> Option<Suggested> {
         let texts = self.profile.texts() as u64;
         if texts == 0 {
             return None;
@@ -55,10 +58,13 @@ impl Sampler {
             self.sample.iter().filter_map(|content| simhash_of(content, &recipe)).collect();
         let mut background = Background::measure(&prints);
         background.rows = texts;
-        let distance = background.calibrate().verified;
+        let calibration = background.calibrate();
+        let distance = if once { calibration.once } else { calibration.verified };
+        let wider = distance > calibration.verified;
+        let few = if wider { "a million unrelated candidates" } else { "ten unrelated candidates per row" };
         let reason = format!(
-            "{} Distance {distance} is the widest that lets in at most ten unrelated candidates per row; texts of \
-             Jaccard {} are {:.0} bits apart on average.",
+            "{} Distance {distance} is the widest that lets in at most {few}; texts of Jaccard {} are {:.0} bits apart on \
+             average. Texts that name different things are no duplicates.",
             suggestion.reason, suggestion.threshold, suggestion.expected_distance
         );
         let (n, similarity) = (suggestion.n, suggestion.threshold);
@@ -77,9 +83,17 @@ pub(super) struct Suggested {
 }
 
 impl Suggested {
+    /// How near rows are found.
+    fn method(&self) -> &'static str {
+        if self.kind.compare_texts() { "text" } else { "fingerprint" }
+    }
+
     /// As options of `dedup`.
     fn options(&self) -> Value {
-        json!({"weights": self.weights, "distance": self.distance, "similarity": self.similarity, "n": self.n})
+        json!({
+            "method": self.method(), "weights": self.weights, "distance": self.distance, "similarity": self.similarity, "n": self.n,
+            "particulars": PARTICULARS,
+        })
     }
 
     /// Writes them down as if they had been given.
@@ -94,7 +108,8 @@ impl Suggested {
         let weights = self.weights.as_object().into_iter().flatten();
         let weights: Vec<String> = weights.map(|(name, value)| format!("\"{name}\": {value}")).collect();
         let message = format!(
-            "{function} chose {{\"weights\": {{{}}}, \"distance\": {}, \"similarity\": {}, \"n\": {}}}",
+            "{function} chose {{\"method\": \"{}\", \"weights\": {{{}}}, \"distance\": {}, \"similarity\": {}, \"n\": {}, \"particulars\": [\"name\"]}}",
+            self.method(),
             weights.join(", "),
             self.distance,
             self.similarity,
@@ -145,7 +160,7 @@ fn dedup_suggest(
         name!(reason, String),
     ),
 > {
-    let Some(suggested) = sample(&Source::new(source).contents()).suggest() else {
+    let Some(suggested) = sample(&Source::new(source).contents()).suggest(false) else {
         notice!("the source has no text, so there is nothing to suggest settings for");
         return TableIterator::empty();
     };

@@ -9,6 +9,7 @@ use crate::pg::progress::Progress;
 use crate::pg::values::Ids;
 use crate::pg::{Output, raise, required};
 use pgrx::{PgSqlErrorCode, pg_sys};
+pub(crate) use text_pairs::check_length;
 
 /// The result of a function that finds pairs.
 struct PairRows<'p> {

@@ -62,9 +62,7 @@ fn near_dup_text_pairs(
             progress.step();
             let Some(content) = row.text(1) else { return };
             let id = row.get(0).unwrap_or_else(|| refuse_row_without_id());
-            if content.len() > LONGEST {
-                refuse_too_long(&row.written(0).unwrap_or_default(), content.len())
-            }
+            check_length(&row.written(0).unwrap_or_default(), content.len());
             // SAFETY: the column is of the type that the query said.
             let number = unsafe { ids.add(id) };
             unwrap_or_raise(pairs.add(number, &content, host));
@@ -81,10 +79,13 @@ fn near_dup_text_pairs(
     rows.end();
 }
 
-fn refuse_too_long(id: &str, bytes: usize) -> ! {
-    raise(
-        PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
-        format!("the text of row {id} has {bytes} bytes, more than {LONGEST}"),
-        "Leave such rows out, or compare the beginning of their texts: left(content, 1000000).",
-    )
+/// Refuses a text that is too long to be compared with all others.
+pub(crate) fn check_length(id: &str, bytes: usize) {
+    if bytes > LONGEST {
+        raise(
+            PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+            format!("the text of row {id} has {bytes} bytes, more than {LONGEST}"),
+            "Leave such rows out, or compare the beginning of their texts: left(content, 1000000).",
+        )
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::plan::{Plan, written};
 use super::settings::Settings;
+use crate::dedup::PARTICULARS;
 use crate::pg::catalog::schema;
 use crate::pg::spi::{Argument, query_all, scalar};
 use dedup_core::evaluate::Background;
@@ -18,6 +19,8 @@ pub(super) struct Choice {
     pub distance: u32,
     pub similarity: f64,
     pub n: u32,
+    /// Kinds of particulars that near-duplicates must have in common.
+    pub particulars: Option<Value>,
     /// There was no text to choose by.
     pub empty: bool,
 }
@@ -29,12 +32,14 @@ struct Suggestion {
     distance: u32,
     n: u32,
     similarity: f64,
+    options: Value,
     reason: String,
 }
 
 /// What is taken for an empty table: the defaults of `dedup`.
 fn defaults() -> Suggestion {
-    Suggestion { weights: Value::Null, distance: 10, n: 2, similarity: 0.5, reason: String::new() }
+    let options = json!({"particulars": PARTICULARS});
+    Suggestion { weights: Value::Null, distance: 10, n: 2, similarity: 0.5, options, reason: String::new() }
 }
 
 /// Completes what the plan asks for by the settings `kept` and by the table's rows,
@@ -52,6 +57,9 @@ pub(super) fn choose(plan: &Plan, kept: Option<&Settings>) -> Choice {
     let similarity = asked.similarity().or_else(|| keeps("similarity").map(Settings::similarity));
     // Whole values are equal or not.
     let similarity = similarity.or_else(|| (!has_running).then_some(0.0));
+    let particulars = asked.particulars().map(|kinds| Some(kinds.clone()));
+    let particulars = particulars.or_else(|| keeps("particulars").map(|kept| kept.particulars().cloned()));
+    let particulars = particulars.or_else(|| (!has_running).then_some(None));
     let kept_empty = kept.is_some_and(|kept| kept.stored().empty);
     let (Some(_), Some(distance), Some(n), Some(similarity)) = (&recipe, distance, n, similarity) else {
         let suggestion = suggest(plan);
@@ -81,12 +89,17 @@ pub(super) fn choose(plan: &Plan, kept: Option<&Settings>) -> Choice {
             choose("similarity", json!(suggestion.similarity));
             suggestion.similarity
         });
+        let particulars = particulars.unwrap_or_else(|| {
+            let kinds = suggestion.options.get("particulars").cloned();
+            kinds.inspect(|kinds| choose("particulars", kinds.clone()))
+        });
         // The reason is that of recipe and distance together.
         let reason = if suggested_recipe && distance_is_chosen { suggestion.reason } else { String::new() };
         tell(plan, chosen, empty, reason);
-        return Choice { recipe, distance, similarity, n, empty };
+        return Choice { recipe, distance, similarity, n, particulars, empty };
     };
-    Choice { recipe: recipe.unwrap_or_default(), distance, similarity, n, empty: kept_empty }
+    let (recipe, particulars) = (recipe.unwrap_or_default(), particulars.flatten());
+    Choice { recipe, distance, similarity, n, particulars, empty: kept_empty }
 }
 
 fn tell(plan: &Plan, chosen: Map<String, Value>, empty: bool, reason: String) {

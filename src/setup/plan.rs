@@ -184,6 +184,7 @@ impl<'t> Plan<'t> {
             && stored.distance == self.choice.distance
             && stored.similarity == self.choice.similarity
             && stored.n == self.choice.n
+            && before.particulars() == self.choice.particulars.as_ref()
             && stored.empty == self.choice.empty
     }
 
@@ -218,7 +219,7 @@ impl<'t> Plan<'t> {
         if let Some(id) = self.asked.name("id") {
             columns.push(("id", quote_literal(id)));
         }
-        columns.extend(self.asked.particulars().map(|kinds| ("particulars", literal(kinds))));
+        columns.extend(choice.particulars.as_ref().map(|kinds| ("particulars", literal(kinds))));
         columns.extend(self.asked.keep().map(|keep| ("keep", literal(keep))));
         let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
         let values: Vec<&str> = columns.iter().map(|(_, value)| value.as_str()).collect();

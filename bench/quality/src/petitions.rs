@@ -112,7 +112,7 @@ fn suggested(truth: &Truth, bodies: &[&str], own: &Own, suggestion: &Suggestion)
     let (n, threshold) = (suggestion.n as usize, suggestion.threshold);
     let started = Instant::now();
     let prints = own.prints(bodies, &suggestion.recipe);
-    let radius = prints.calibrate().verified;
+    let radius = prints.calibrate().once;
     let candidates = prints.near(radius);
     let above = |limit: f64| -> Vec<Pair> {
         candidates.iter().copied().filter(|&(a, b)| jaccard(bodies[a], bodies[b], n) >= limit).collect()

@@ -6,13 +6,15 @@ mod keep;
 mod options;
 mod sets;
 mod star;
+mod text;
 mod verdict;
 mod verify;
 
 pub use exact::Exact;
 pub use keep::{Keep, Key, Standing};
-pub use options::{Group, Options, Written, whole};
+pub use options::{Group, Method, Options, Written, whole};
 pub use sets::BYTES_PER_ROW as BYTES_PER_SET;
 pub use star::stars;
+pub use text::{Ranked, nearness};
 pub use verdict::{Member, Stage};
 pub use verify::{Alike, Text, Verifier};

@@ -19,12 +19,24 @@ pub enum Group {
     SinglePass,
 }
 
+/// How near rows are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    /// By fingerprints within a distance, whose texts are compared then.
+    Fingerprint,
+    /// By the texts themselves: every pair that is similar enough, whatever their fingerprints.
+    Text,
+}
+
 /// The options, complete.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// What makes texts equal.
     pub exact: Exact,
-    /// The largest Hamming distance of a candidate, 0 to 64; `None`: no near stage.
+    /// How near rows are found.
+    pub method: Method,
+    /// The largest Hamming distance of a candidate, 0 to 64; `None`: no near stage. By text any will do.
     pub distance: Option<u32>,
     /// What makes candidates near-duplicates.
     pub alike: Alike,
@@ -47,7 +59,7 @@ pub struct Options {
 /// Every option with its default.
 fn defaults() -> Value {
     json!({
-        "exact": "text", "distance": 10, "similarity": 0.5, "n": 2, "particulars": null, "weights": null, "fp": null,
+        "exact": "text", "method": "fingerprint", "distance": 10, "similarity": 0.5, "n": 2, "particulars": null, "weights": null, "fp": null,
         "group": null, "diameter": null, "keep": "first", "id": null, "text": null,
     })
 }
@@ -127,6 +139,7 @@ impl Written {
 #[serde(deny_unknown_fields)]
 struct Complete {
     exact: Exact,
+    method: Method,
     distance: Option<Value>,
     similarity: f64,
     n: Value,
@@ -185,6 +198,12 @@ impl Options {
                 "diameter is of components; otherwise no row is farther than distance from its centre".into(),
             );
         }
+        if read.method == Method::Text && read.similarity == 0.0 {
+            return Err("by text similarity is above 0".into());
+        }
+        if read.method == Method::Text && diameter.is_some() {
+            return Err("a diameter is of fingerprints, which do not decide by text".into());
+        }
         let particulars = read.particulars.map(|names| kinds(&names)).transpose()?;
         let texts = match read.text {
             None => Vec::new(),
@@ -194,6 +213,7 @@ impl Options {
         };
         Ok(Options {
             exact: read.exact,
+            method: read.method,
             distance,
             alike: Alike { similarity: read.similarity, n, particulars },
             weights: read.weights,

@@ -27,6 +27,10 @@ const ROWS: usize = 5_000;
 const ANCHOR: f64 = 1e-3;
 /// The share below which the model has practically no pairs.
 const EMPTY: f64 = 1e-7;
+/// Candidates that any table may have, however few its rows: a second of comparing.
+const ONCE: f64 = 1e6;
+/// The widest radius for them.
+const WIDEST_ONCE: u32 = 24;
 /// The widest radius of the table.
 const WIDEST: u32 = 20;
 
@@ -66,6 +70,8 @@ pub struct Calibration {
     pub alone: u32,
     /// The widest radius whose false candidates are few enough to be verified on the text: ten per row.
     pub verified: u32,
+    /// As `verified`, for one pass over the whole table without an index: in a small table more are few enough.
+    pub once: u32,
 }
 
 impl Background {
@@ -176,7 +182,10 @@ impl Background {
         // A row with a neighbour is at least half a pair.
         let alone = widest(&|row| row.false_pairs <= 0.05 * row.nearest * self.rows as f64 / 2.0);
         let verified = widest(&|row| row.false_pairs <= 5.0 * self.rows as f64 && row.probes <= 10_000);
-        Calibration { alone, verified, rows }
+        let few = (5.0 * self.rows as f64).max(ONCE);
+        let once =
+            (verified..=WIDEST_ONCE).take_while(|&radius| pairs * model[radius as usize] <= few).last();
+        Calibration { alone, verified, once: once.unwrap_or(verified), rows }
     }
 }
 

@@ -48,6 +48,21 @@ impl Bag {
         feature.columns.extend(column.map(|column| (column, weight)));
     }
 
+    /// Adds the features of a column as this share of the whole: of the squares of all weights, which is what a column
+    /// has of the cosine of two rows.
+    pub(crate) fn add_share(&mut self, at: usize, column: &Bag, share: f64) {
+        /// All weights together: far above the step of a weight.
+        const WHOLE: f64 = 1000.0;
+        let squares: f64 = column.features.iter().map(|feature| feature.weight.value().powi(2)).sum();
+        if squares > 0.0 {
+            let scale = WHOLE * (share / squares).sqrt();
+            for feature in interrupt::checked(&column.features) {
+                let weight = Weight::saturating(feature.weight.value() * scale);
+                self.add(Some(at), &feature.text, feature.hash, weight);
+            }
+        }
+    }
+
     /// The features, in the order of first appearance.
     pub fn features(&self) -> &[Feature] {
         &self.features

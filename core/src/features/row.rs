@@ -27,6 +27,8 @@ pub enum ColumnRecipe {
 pub struct RowRecipe {
     /// The columns that count, with their recipes.
     pub columns: Vec<(String, ColumnRecipe)>,
+    /// What part of the whole each column is, whatever its length; empty: weights are absolute, as in the papers.
+    pub shares: Vec<f64>,
 }
 
 /// The recipe of an array of fields: as that of a row whose columns are named by their numbers, from 1.
@@ -67,11 +69,28 @@ impl RowRecipe {
                 hint: "Name each column that counts: {\"title\": 2, \"body\": \"tf\"}.".into(),
             });
         }
-        let columns = columns
-            .iter()
-            .map(|(name, json)| Ok((name.clone(), ColumnRecipe::resolved(name, json, resolver)?)))
-            .collect::<Result<_, RecipeError>>()?;
-        Ok(RowRecipe { columns })
+        RowRecipe::of(columns.iter().map(|(name, json)| (name.clone(), json)), resolver)
+    }
+
+    fn of<'j>(
+        named: impl Iterator<Item = (String, &'j Value)>,
+        resolver: &dyn Resolver,
+    ) -> Result<RowRecipe, RecipeError> {
+        let (mut columns, mut shares) = (Vec::new(), Vec::new());
+        for (name, json) in checked(named) {
+            let (share, recipe) = share(&name, json)?;
+            shares.extend(share);
+            let recipe = ColumnRecipe::resolved(&name, recipe.as_ref().unwrap_or(json), resolver)?;
+            columns.push((name, recipe));
+            if !shares.is_empty() && shares.len() != columns.len() {
+                return Err(RecipeError {
+                    path: columns.last().map(|(name, _)| name.clone()).unwrap_or_default(),
+                    message: "some columns have a share and others a weight".into(),
+                    hint: SHARE_HINT.into(),
+                });
+            }
+        }
+        Ok(RowRecipe { columns, shares })
     }
 
     /// The fingerprint of a row whose values are given in the order of
@@ -81,6 +100,9 @@ impl RowRecipe {
         extractor: &mut Extractor,
         values: impl IntoIterator<Item = Option<&'a str>>,
     ) -> Option<u64> {
+        if !self.shares.is_empty() {
+            return self.bag(extractor, values).simhash();
+        }
         let mut sums = SimHash::new();
         for ((name, recipe), value) in checked(self.columns.iter().zip(values)) {
             let Some(value) = value else { continue };
@@ -106,6 +128,11 @@ impl RowRecipe {
         for (at, ((name, recipe), value)) in checked(self.columns.iter().zip(values)).enumerate() {
             let Some(value) = value else { continue };
             match recipe {
+                ColumnRecipe::Text(recipe) if !self.shares.is_empty() => {
+                    let mut column = Bag::default();
+                    extractor.text_into_bag(&mut column, None, value, recipe);
+                    bag.add_share(at, &column, self.shares[at]);
+                }
                 ColumnRecipe::Text(recipe) => extractor.text_into_bag(&mut bag, Some(at), value, recipe),
                 ColumnRecipe::Value(weight) if weight.is_zero() => {}
                 ColumnRecipe::Value(weight) => {
@@ -163,14 +190,27 @@ impl FieldsRecipe {
                 hint: "Give one weight a field: [2, 2, null].".into(),
             });
         };
-        let field = |(at, json): (usize, &Value)| {
-            let name = (at + 1).to_string();
-            let recipe = ColumnRecipe::resolved(&name, json, resolver)?;
-            Ok((name, recipe))
-        };
-        let columns = checked(fields).enumerate().map(field).collect::<Result<_, RecipeError>>()?;
-        Ok(FieldsRecipe(RowRecipe { columns }))
+        let named = fields.iter().enumerate().map(|(at, json)| ((at + 1).to_string(), json));
+        Ok(FieldsRecipe(RowRecipe::of(named, resolver)?))
     }
+}
+
+const SHARE_HINT: &str = "Give each column that counts its share of the whole, {\"title\": {\"share\": 0.3}, \"body\": {\"share\": 0.7}}, or none.";
+
+/// The share that a column's weight says, above 0 and at most 1, and the recipe without it.
+fn share(name: &str, json: &Value) -> Result<(Option<f64>, Option<Value>), RecipeError> {
+    let Some(written) = json.get("share") else { return Ok((None, None)) };
+    let share =
+        written.as_f64().filter(|share| *share > 0.0 && *share <= 1.0).ok_or_else(|| RecipeError {
+            path: format!("{name}.share"),
+            message: format!("a share is a number above 0, at most 1, not {written}"),
+            hint: SHARE_HINT.into(),
+        })?;
+    let mut recipe = json.clone();
+    if let Some(recipe) = recipe.as_object_mut() {
+        recipe.remove("share");
+    }
+    Ok((Some(share), Some(recipe)))
 }
 
 impl ColumnRecipe {
@@ -210,6 +250,7 @@ impl ColumnRecipe {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::features::Feature;
     use crate::fingerprint::hamming;
     use proptest::prelude::*;
     use serde_json::json;
@@ -242,6 +283,30 @@ mod tests {
         assert_eq!(features(&recipe, &[None, Some("，"), Some("x"), None]), []);
         assert_eq!(recipe.simhash(&mut Extractor::new(), [None, Some("，"), Some("x"), None]), None);
         assert_eq!(features(&recipe, &[Some("张三"), None, None, None]), [("1=张三".to_owned(), 2.0)]);
+    }
+
+    /// Whatever the lengths of two columns, each has its share of what decides the bits: of the sum of squares.
+    #[test]
+    fn shares_are_of_the_whole() {
+        let recipe = fields(json!([{"share": 0.3, "tokens": "words"}, {"share": 0.7, "tokens": "words"}]));
+        for body in ["停水", "停水 停电 路灯 公交 噪音 垃圾 物业 学区 工资 医院"] {
+            let bag = recipe.bag(&mut Extractor::new(), [Some("小区 绿化"), Some(body)]);
+            let squares = |column: usize| -> f64 {
+                let of = |f: &Feature| {
+                    f.columns.iter().filter(|it| it.0 == column).map(|it| it.1.value().powi(2)).sum::<f64>()
+                };
+                bag.features().iter().map(of).sum()
+            };
+            assert!((squares(0) / (squares(0) + squares(1)) - 0.3).abs() < 1e-4);
+        }
+        for wrong in [
+            json!([{"share": 0.3}, null]),
+            json!([2, {"share": 0.3}]),
+            json!([{"share": 0}]),
+            json!([{"share": "1"}]),
+        ] {
+            assert!(FieldsRecipe::from_json(&wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]
@@ -292,6 +357,10 @@ mod tests {
             let recipe = RowRecipe::from_json(&json!({
                 "a": "tf", "b": {"weight": weight, "hash": hash}, "c": {"tokens": "words", "factor": 2.5}, "d": 3,
             })).unwrap();
+            let shares = fields(json!([{"share": 0.1, "weight": weight}, {"share": 0.2}, {"share": 0.3, "hash": hash}, {"share": 0.4}]));
+            let mut all = values.iter().map(|value| Some(&**value));
+            let mut bag = Extractor::new();
+            prop_assert_eq!(shares.simhash(&mut bag, all.clone()), shares.bag(&mut Extractor::new(), &mut all).simhash());
             let values = || values.iter().map(|value| Some(&**value));
             let mut extractor = Extractor::new();
             prop_assert_eq!(recipe.simhash(&mut extractor, values()), recipe.bag(&mut extractor, values()).simhash());

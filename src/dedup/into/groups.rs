@@ -3,15 +3,17 @@
 use super::batch::Batch;
 use super::job::Job;
 use super::stored::StoredRows;
+use crate::groups::check_length;
 use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::pg::spi::{Argument, for_each};
 use crate::pg::spill::TempFile;
 use crate::settings::{threads, within_memory_limit, work_memory};
-use dedup_core::dedup::{Group, Verifier};
+use dedup_core::dedup::{Group, Method, Verifier, nearness};
 use dedup_core::fingerprint::hamming;
 use dedup_core::groups::{Candidate, CrossPairs, IncrementalClusters, Pair, Pairs, Settings};
-use dedup_core::memory::{OrRaise, Room};
+use dedup_core::memory::{OrRaise, Room, collect};
+use dedup_core::similarity::{SimilarPair, SimilarPairs};
 use std::collections::HashMap;
 
 /// Candidate pairs verified together.
@@ -71,8 +73,13 @@ pub(super) fn group<'j>(
     grouping.join_equal();
     if let Some(distance) = job.options.distance {
         let settings = Settings { distance, memory: work_memory(), threads: threads() };
-        grouping.among_new(settings);
-        grouping.with_old(settings);
+        match job.options.method {
+            Method::Fingerprint => {
+                grouping.among_new(settings);
+                grouping.with_old(settings);
+            }
+            Method::Text => grouping.by_text(),
+        }
         grouping.verify();
         let because = |pair: &Candidate| Pair {
             a: pair.earlier,
@@ -122,6 +129,60 @@ impl Grouping<'_, '_> {
         } else {
             self.compare_all(&new, settings);
         }
+    }
+
+    /// All similar texts of new rows among each other and with earlier ones.
+    fn by_text(&mut self) {
+        let progress = self.progress;
+        progress.stage("finding similar texts", "pairs", None);
+        let mut host = QueryHost::reporting(progress);
+        let (similarity, n) = (self.job.options.alike.similarity, self.job.options.alike.n);
+        let mut pairs = SimilarPairs::new(n, similarity, work_memory());
+        let new: HashMap<i64, u64> = self.batch.distinct().collect();
+        if new.is_empty() {
+            return;
+        }
+        let mut old: HashMap<i64, (i64, u64)> = HashMap::new();
+        if self.batch.base > 0 {
+            let sql = format!(
+                "SELECT t.arrival, t.cluster, t.fp FROM {} AS t WHERE t.same_as IS NULL AND t.fp IS NOT NULL{}",
+                self.job.table.name,
+                self.only_kept()
+            );
+            for_each(&sql, &[], |row| {
+                if let (Some(arrival), Some(cluster), Some(fp)) =
+                    (row.bigint(0), row.bigint(1), row.bigint(2))
+                {
+                    old.room(1).or_raise();
+                    old.insert(arrival, (cluster, fp.cast_unsigned()));
+                }
+            });
+            self.stored.load_contents(old.keys().copied());
+        }
+        let mut arrivals: Vec<i64> = collect(old.keys().chain(new.keys()).copied()).or_raise();
+        arrivals.sort_unstable();
+        for arrival in arrivals {
+            let Some(content) = self.stored.content(arrival) else { continue };
+            check_length(&arrival.to_string(), content.len());
+            unwrap_or_raise(pairs.add(arrival, &content, &mut host));
+        }
+        let fp = |arrival: i64| new.get(&arrival).copied().or_else(|| old.get(&arrival).map(|it| it.1));
+        unwrap_or_raise(pairs.finish(&mut host, |SimilarPair { a, b, similarity }| {
+            progress.step();
+            // Components log the distance; elsewhere the most similar is the nearest.
+            let distance = match self.job.options.group {
+                Group::Components => fp(a).zip(fp(b)).map_or(64, |(a, b)| hamming(a, b)),
+                Group::SinglePass | Group::Star => nearness(similarity),
+            };
+            let wanted = match old.get(&a) {
+                None => true,
+                Some(&(cluster, _)) => self.wants(cluster, a, b),
+            };
+            if new.contains_key(&b) && wanted {
+                self.add(Pair { a, b, distance });
+            }
+            Ok(true)
+        }));
     }
 
     fn search(&mut self, new: &[(i64, u64)], distance: u32) {

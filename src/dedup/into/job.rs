@@ -181,7 +181,7 @@ impl Job {
             return self.check();
         }
         if self.written.leaves_settings()
-            && let Some(chosen) = sample(&self.query).suggest()
+            && let Some(chosen) = sample(&self.query).suggest(false)
         {
             chosen.announce(DEDUP_INTO.name);
             chosen.write(&mut self.written);

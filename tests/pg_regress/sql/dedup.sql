@@ -127,6 +127,24 @@ WHERE d.stage = 'kept' AND d.id <> (SELECT id FROM liked f WHERE f.class = l.cla
              CASE WHEN sort = 'asc' THEN CASE col WHEN 'n' THEN n END END NULLS LAST, CASE WHEN sort = 'desc' THEN CASE col WHEN 'n' THEN n END END DESC NULLS LAST, id LIMIT 1)
 GROUP BY 1, 2 ORDER BY 1, 2;
 DROP TABLE liked;
+-- By text: each row repeats the most similar of those kept before it, however far the fingerprints are; dedup_into says
+-- the same, batch by batch; without options short texts are compared so, and a row about another thing is none.
+CREATE TABLE title (id bigint PRIMARY KEY, t text);
+INSERT INTO title SELECT i, t FROM unnest(ARRAY['How do I reset my password', 'how do i reset my password?', 'How can I reset the password', 'Where is the invoice for May',
+    'Where is my invoice for May', 'Opening hours on Sunday', 'Opening hours on Sundays', '小区停水怎么办', '小区停水了怎么办', '公交什么时候来', 'Repairs in Harbour Street', 'Repairs in Linden Street',
+    'Repairs in Harbour Streets', NULL, '']) WITH ORDINALITY AS u(t, i);
+\set by_text '{"method": "text", "similarity": 0.5, "n": 2, "particulars": ["name"]}'
+SELECT id, keeper, stage, round(similarity::numeric, 2) AS similarity FROM dedup('title', :'by_text') WHERE id <> keeper;
+SELECT id, keeper FROM dedup('title', :'by_text'::jsonb || '{"keep": "last"}') WHERE id <> keeper;
+SELECT id, keeper FROM dedup('title', :'by_text'::jsonb || '{"group": "components"}') WHERE id <> keeper;
+SELECT id, keeper FROM dedup('title') WHERE id <> keeper;
+CALL dedup_into('title_groups', 'title', '{"method": "text", "similarity": 0.5, "n": 2, "particulars": ["name"], "batch": 3}');
+SELECT count(*) AS rows, count(*) FILTER (WHERE g.keeper = d.keeper AND g.stage = d.stage) AS same
+FROM title_groups g JOIN dedup('title', :'by_text') d USING (id);
+SELECT dedup('title', '{"method": "text", "similarity": 0}');
+SELECT dedup('title', '{"method": "text", "diameter": 9}');
+SELECT dedup('title', '{"method": "meaning"}');
+DROP TABLE title, title_groups, title_groups_merges, title_groups_state;
 -- Nothing is said of a run that takes no time.
 SELECT id FROM dedup('SELECT 1, ''a''::text');
 -- Refused.

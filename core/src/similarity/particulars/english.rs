@@ -104,12 +104,14 @@ fn name(span: &Span, tokens: [&[Token]; 2]) -> Verdict {
     if bare(&span.words_x) == 0 || bare(&span.words_y) == 0 {
         return Verdict::Nothing;
     }
-    let foreign = |tokens: &[Token], other: &Text| {
-        let known = |token: &&Token| other.tokens.iter().any(|there| there.id == token.id);
-        3 * tokens.iter().filter(known).count() <= tokens.len()
+    // Every street is one: words of places make no name known.
+    let foreign = |text: &Text, range: &Range<usize>, other: &Text| {
+        let names = || range.clone().filter(|&at| !among(PLACES, text.word_at(at)));
+        let known = |at: &usize| other.tokens.iter().any(|there| there.id == text.tokens[*at].id);
+        3 * names().filter(known).count() <= names().count()
     };
-    if !foreign(tokens[0], span.b) || !foreign(tokens[1], span.a) || same_name(span.whole_x(), span.whole_y())
-    {
+    let (x, y) = (foreign(span.a, &span.tokens.0, span.b), foreign(span.b, &span.tokens.1, span.a));
+    if !x && !y || same_name(span.whole_x(), span.whole_y()) {
         return Verdict::Nothing;
     }
     let at_end = |words: &[&str]| words.last().is_some_and(|word| among(PLACES, word));
@@ -121,10 +123,21 @@ fn name(span: &Span, tokens: [&[Token]; 2]) -> Verdict {
     };
     let written =
         |form: fn(Form) -> bool| tokens.iter().all(|tokens| tokens.iter().all(|token| form(token.form)));
-    let capitals = written(|form| matches!(form, Form::Capital | Form::Number));
     let may_be = written(|form| form != Form::Letters);
     let place = unit.is_some_and(|unit| unit != Form::Letters) && may_be;
-    if place || capitals && span.stands_in_equal_text() { Verdict::Name } else { Verdict::Nothing }
+    // In capitals throughout a name shows no capital of its own, but the other text's does.
+    let capital =
+        |tokens: &[Token]| tokens.iter().all(|token| matches!(token.form, Form::Capital | Form::Number));
+    let shouted = |text: &Text, range: &Range<usize>| range.clone().all(|at| text.is_shouted(at));
+    let capitals = match tokens.map(capital) {
+        [true, true] => true,
+        [true, false] => shouted(span.b, &span.tokens.1),
+        [false, true] => shouted(span.a, &span.tokens.0),
+        [false, false] => false,
+    };
+    // A name that the other text has elsewhere may have moved, unless all around it is equal.
+    let stands = span.stands_in_equal_text();
+    if (place && (x && y || stands)) || capitals && stands { Verdict::Name } else { Verdict::Nothing }
 }
 
 /// Whether two names are one: misspelt, or one of them short for the other.

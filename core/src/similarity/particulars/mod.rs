@@ -119,6 +119,8 @@ struct Differences {
     a: Text,
     b: Text,
     replaced: Vec<Replaced>,
+    /// Those within sentences that have moved.
+    moved: Vec<Replaced>,
 }
 
 impl Differences {
@@ -126,15 +128,20 @@ impl Differences {
         let mut ids = Ids::default();
         let (a, b) = (Text::new(a, &mut ids), Text::new(b, &mut ids));
         let numbers = |text: &Text| memory::collect(text.tokens.iter().map(|token| token.id)).or_raise();
-        let replaced = align::replaced(&numbers(&a), &numbers(&b));
+        let (of_a, of_b) = (numbers(&a), numbers(&b));
+        let replaced = align::replaced(&of_a, &of_b);
+        let moved = parts(&a, &b, joined(&a, moved(&of_a, &of_b, &replaced)));
         let replaced = parts(&a, &b, joined(&a, replaced));
-        Differences { a, b, replaced }
+        Differences { a, b, replaced, moved }
     }
 
     /// The stretches that stand in each other's place and may hold particulars.
     fn spans(&self) -> impl Iterator<Item = (usize, Span<'_>)> {
         let short = |range: &Range<usize>| (1..=LONGEST_SPAN).contains(&range.len());
-        let both = self.replaced.iter().enumerate().filter(move |(_, (x, y))| short(x) && short(y));
+        // What moved comes after all that is in its place.
+        let moved = self.moved.iter().map(|span| (self.replaced.len(), span));
+        let all = self.replaced.iter().enumerate().chain(moved);
+        let both = all.filter(move |(_, (x, y))| short(x) && short(y));
         both.take(MOST_SPANS).map(|(at, (x, y))| (at, Span::new(&self.a, &self.b, x.clone(), y.clone())))
     }
 
@@ -195,9 +202,13 @@ impl Differences {
         for (at, (from, to)) in self.replaced.iter().chain([&end]).enumerate() {
             check();
             push(self.a.passage(&(x..from.start)), self.b.passage(&(y..to.start)), true, None);
-            match judged.next_if(|&(of, _)| of == at) {
-                Some((_, Particular { kind, a, b })) => push(Some(a), Some(b), false, Some(kind)),
-                None => push(self.a.passage(from), self.b.passage(to), false, None),
+            let mut found = false;
+            while let Some((_, Particular { kind, a, b })) = judged.next_if(|&(of, _)| of == at) {
+                push(Some(a), Some(b), false, Some(kind));
+                found = true;
+            }
+            if !found {
+                push(self.a.passage(from), self.b.passage(to), false, None);
             }
             (x, y) = (from.end, to.end);
         }
@@ -227,6 +238,39 @@ impl Differences {
         let kind = if date { "date" } else { "number" };
         Some(Particular { kind, a: self.a.shown_part(&x), b: self.b.shown_part(&y) })
     }
+}
+
+/// The fewest tokens of a sentence that may have moved, and how many such stretches of each text are looked at.
+const MOVED: (usize, usize) = (6, 12);
+
+/// The stretches in which sentences differ that one text has in another place: each of the long stretches that only one
+/// text has is compared with each that only the other has.
+fn moved(a: &[u32], b: &[u32], replaced: &[Replaced]) -> Vec<Replaced> {
+    let long = |range: &Range<usize>| (MOVED.0..=8 * LONGEST_SPAN).contains(&range.len());
+    let of = |side: &dyn Fn(&Replaced) -> Range<usize>| -> Vec<(usize, Range<usize>)> {
+        let all = replaced.iter().map(side).enumerate().filter(|(_, range)| long(range));
+        all.take(MOVED.1).collect()
+    };
+    let mut all = Vec::new();
+    let ours = of(&|(x, _)| x.clone());
+    let theirs = if ours.is_empty() { Vec::new() } else { of(&|(_, y)| y.clone()) };
+    for (at, x) in &ours {
+        for (_, y) in theirs.iter().filter(|(other, _)| other != at) {
+            check();
+            let inner = align::replaced(&a[x.clone()], &b[y.clone()]);
+            let differ: usize = inner.iter().map(|(x, _)| x.len()).sum();
+            let equal = x.len() - differ;
+            if equal >= MOVED.0 && 2 * equal >= x.len().min(y.len()) {
+                for (one, other) in inner {
+                    push(
+                        &mut all,
+                        (x.start + one.start..x.start + one.end, y.start + other.start..y.start + other.end),
+                    );
+                }
+            }
+        }
+    }
+    all
 }
 
 /// Stretches with at most a character between them, which is equal by accident, as one.

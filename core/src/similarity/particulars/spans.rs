@@ -1,7 +1,7 @@
 //! Two stretches of texts that stand in each other's place, and what stands around them.
 
 use super::numbers;
-use super::tokens::Text;
+use super::tokens::{BREAK, Form, Text};
 use super::words::{self, Class, Unit};
 use std::ops::Range;
 
@@ -42,6 +42,8 @@ pub struct Span<'t> {
     pub before: Vec<&'t str>,
     /// Those behind.
     pub after: Vec<&'t str>,
+    /// Whether a text begins, or ends, with nothing but equal words around the stretch.
+    at_edge: (bool, bool),
 }
 
 impl<'t> Span<'t> {
@@ -56,12 +58,17 @@ impl<'t> Span<'t> {
         let before = (0..x.start).rev().zip((0..y.start).rev()).take(AROUND).take_while(same);
         let mut before: Vec<_> = before.map(|(at, _)| a.word_at(at)).collect();
         before.reverse();
+        let after: Vec<_> = after.map(|(at, _)| a.word_at(at)).collect();
+        let end = |text: &Text, end: usize| end + after.len() == text.tokens.len();
+        let at_edge = (x.start == before.len() || y.start == before.len(), end(a, x.end) || end(b, y.end));
+        let (x, y) = (bare(a, x), bare(b, y));
         Span {
+            at_edge,
             words_x: words(a, &x),
             words_y: words(b, &y),
             differ: trim(a, b, bytes(a, &x), bytes(b, &y)),
             before,
-            after: after.map(|(at, _)| a.word_at(at)).collect(),
+            after,
             tokens: (x, y),
             a,
             b,
@@ -153,10 +160,7 @@ impl<'t> Span<'t> {
     /// Whether two characters at least are equal before and behind, or the texts begin or end there.
     pub fn stands_in_equal_text(&self) -> bool {
         let two = |words: &[&str]| words.iter().map(|word| word.chars().count()).sum::<usize>() >= 2;
-        let start = self.tokens.0.start == self.before.len() || self.tokens.1.start == self.before.len();
-        let end = |text: &Text, range: &Range<usize>| range.end + self.after.len() == text.tokens.len();
-        let end = end(self.a, &self.tokens.0) || end(self.b, &self.tokens.1);
-        (two(&self.before) || start) && (two(&self.after) || end)
+        (two(&self.before) || self.at_edge.0) && (two(&self.after) || self.at_edge.1)
     }
 
     /// The whole numbers that differ, if the stretches differ within numbers: bytes of `low`.
@@ -165,6 +169,18 @@ impl<'t> Span<'t> {
         let other = numbers::around(&self.b.low, &self.differ.1)?;
         (self.a.low[one.clone()] != self.b.low[other.clone()]).then_some((one, other))
     }
+}
+
+/// A stretch of words of letters without the breaks at its ends, which people who shout leave out.
+fn bare(text: &Text, mut range: Range<usize>) -> Range<usize> {
+    let is_letters = |at: usize| !matches!(text.tokens[at].form, Form::Break | Form::Spaceless);
+    while range.len() > 1 && text.tokens[range.end - 1].id == BREAK && is_letters(range.end - 2) {
+        range.end -= 1;
+    }
+    while range.len() > 1 && text.tokens[range.start].id == BREAK && is_letters(range.start + 1) {
+        range.start += 1;
+    }
+    range
 }
 
 /// Two stretches without what both begin and end with.

@@ -56,6 +56,27 @@ fn english_names() {
         ("The lamps along Oak Street are out.", "The lamps along Linden Street are out.", "Oak", "Linden"),
         ("Riverside Court has had no heat.", "Lakeview Court has had no heat.", "Riverside", "Lakeview"),
         ("The bus to Ashford was late again.", "The bus to Wexcombe was late again.", "Ashford", "Wexcombe"),
+        // Lanes and closes are everywhere: they make no name known.
+        (
+            "The lamps at Foundry Lane are out, and in Baker Close too.",
+            "The lamps at Orchard Close are out, and in Baker Lane too.",
+            "Foundry Lane",
+            "Orchard Close",
+        ),
+        // Somebody shouts, without stops.
+        (
+            "I write as a resident of Briarwood. The lamp is out.",
+            "I WRITE AS A RESIDENT OF HOLLYBANK THE LAMP IS OUT",
+            "Briarwood",
+            "HOLLYBANK",
+        ),
+        // The sentence has moved.
+        (
+            "Families from Harbour Road with weaker claims were let in. We have waited for so long that nobody can tell. Please help.",
+            "We have waited for so long that nobody can tell. Please help. Families from Cromwell Road with weaker claims were let in.",
+            "Harbour",
+            "Cromwell",
+        ),
         (
             "I bought it from Brightway Ltd in May.",
             "I bought it from Corfield Ltd in May.",
@@ -69,6 +90,13 @@ fn english_names() {
         assert_eq!(found(a, b), one("name", x, y));
         assert_eq!(found(b, a), one("name", y, x));
     }
+    // The other text has one of them elsewhere.
+    let moved = (
+        "He has been living in Eastmoor since then, and she went from there to Sandpit again.",
+        "He has been living in Stonewell since then, and she went from there to Eastmoor again.",
+    );
+    let both = [one("name", "Eastmoor", "Stonewell"), one("name", "Sandpit", "Eastmoor")].concat();
+    assert_eq!(found(moved.0, moved.1), both);
     for (a, b) in [
         ("Dear Mayor Brown, the lamps are out.", "Dear Councillor Smith, the lamps are out."),
         ("The lamps along Linden Street are out.", "The lamps along Lindne Street are out."),

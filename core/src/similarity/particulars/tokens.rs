@@ -229,6 +229,12 @@ impl Text {
         &self.low[self.tokens[at].low.clone()]
     }
 
+    /// Whether a token is a word or a number without a small letter.
+    pub fn is_shouted(&self, at: usize) -> bool {
+        let shown = &self.shown[self.tokens[at].shown.clone()];
+        shown.chars().any(char::is_alphanumeric) && !shown.contains(char::is_lowercase)
+    }
+
     /// The tokens of a range as the text has them, shortened in the middle; `None` if there are but breaks.
     pub fn passage(&self, range: &Range<usize>) -> Option<String> {
         /// Characters of a passage, and of either end of one that is shortened.
