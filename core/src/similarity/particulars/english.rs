@@ -40,6 +40,8 @@ const COMMON: &str = " i we you he she it they me us them my our your his her it
     monday tuesday wednesday thursday friday saturday sunday january february march april june july august september october \
     november december jan feb mar apr jun jul aug sep sept oct nov dec today yesterday tomorrow morning evening night \
     afternoon week month year ";
+/// Common words that names begin with.
+const FIRST: &str = " old new upper lower north south east west great little high long big ";
 /// Words before who writes or who is written to.
 const PERSONAL: &str =
     " dear attention attn regards sincerely faithfully yours thanks signed name called am im hi hello ";
@@ -95,27 +97,38 @@ fn numbered(span: &Span) -> Verdict {
 
 fn name(span: &Span, tokens: [&[Token]; 2]) -> Verdict {
     let personal = span.before.iter().rev().take(3).any(|word| among(PERSONAL, word));
-    if personal || span.words().any(|word| among(COMMON, word)) {
-        return Verdict::Nothing;
-    }
-    // Words of places at the end of both belong to neither name.
-    let is_word = |word: &&&str| !among(PLACES, word) && word.contains(char::is_alphabetic);
-    let bare = |words: &[&str]| words.iter().filter(is_word).count();
-    if bare(&span.words_x) == 0 || bare(&span.words_y) == 0 {
-        return Verdict::Nothing;
-    }
-    // Every street is one: words of places make no name known.
-    let foreign = |text: &Text, range: &Range<usize>, other: &Text| {
-        let names = || range.clone().filter(|&at| !among(PLACES, text.word_at(at)));
-        let known = |at: &usize| other.tokens.iter().any(|there| there.id == text.tokens[*at].id);
-        3 * names().filter(known).count() <= names().count()
+    let common = |text: &Text, range: &Range<usize>| {
+        range.clone().any(|at| {
+            let word = text.word_at(at);
+            let begins = text.tokens[at].form == Form::Capital && at + 1 < range.end && among(FIRST, word);
+            among(COMMON, word) && !begins
+        })
     };
-    let (x, y) = (foreign(span.a, &span.tokens.0, span.b), foreign(span.b, &span.tokens.1, span.a));
-    if !x && !y || same_name(span.whole_x(), span.whole_y()) {
+    if personal || common(span.a, &span.tokens.0) || common(span.b, &span.tokens.1) {
         return Verdict::Nothing;
     }
     let at_end = |words: &[&str]| words.last().is_some_and(|word| among(PLACES, word));
     let behind = span.after.iter().take(2).position(|word| among(PLACES, word));
+    // The last word for a place belongs to no name, and every street is one: it makes no name known.
+    let name = |text: &Text, range: &Range<usize>| {
+        let place = among(PLACES, text.word_at(range.end - 1)) && (range.len() > 1 || behind.is_none());
+        range.start..range.end - usize::from(place)
+    };
+    let (name_x, name_y) = (name(span.a, &span.tokens.0), name(span.b, &span.tokens.1));
+    let is_word = |text: &Text, name: &Range<usize>| {
+        name.clone().any(|at| text.word_at(at).contains(char::is_alphabetic))
+    };
+    if !is_word(span.a, &name_x) || !is_word(span.b, &name_y) {
+        return Verdict::Nothing;
+    }
+    let foreign = |text: &Text, name: &Range<usize>, other: &Text| {
+        let known = |at: &usize| other.tokens.iter().any(|there| there.id == text.tokens[*at].id);
+        3 * name.clone().filter(known).count() <= name.len()
+    };
+    let (x, y) = (foreign(span.a, &name_x, span.b), foreign(span.b, &name_y, span.a));
+    if !x && !y || same_name(span.whole_x(), span.whole_y()) {
+        return Verdict::Nothing;
+    }
     let unit = match behind {
         Some(at) => Some(span.a.tokens[span.tokens.0.end + at].form),
         None if at_end(&span.words_x) && at_end(&span.words_y) => tokens[0].last().map(|token| token.form),

@@ -63,6 +63,25 @@ fn english_names() {
             "Foundry Lane",
             "Orchard Close",
         ),
+        // Names made of words for places, or that begin with a common word.
+        (
+            "We met along Station Road last night.",
+            "We met along Bishop Street last night.",
+            "Station Road",
+            "Bishop Street",
+        ),
+        (
+            "We met along Market Street last night.",
+            "We met along Cromwell Street last night.",
+            "Market",
+            "Cromwell",
+        ),
+        (
+            "The people of Old Harbour are tired.",
+            "The people of Hollybank are tired.",
+            "Old Harbour",
+            "Hollybank",
+        ),
         // Somebody shouts, without stops.
         (
             "I write as a resident of Briarwood. The lamp is out.",
@@ -103,6 +122,8 @@ fn english_names() {
         ("The lamps along Linden Street are out.", "The lamps along Linden St are out."),
         ("The big lamps are out again.", "The little lamps are broken again."),
         ("It is out. Yours sincerely, John Barker", "It is out. Yours sincerely, Mary Finch"),
+        ("The lamps in the street are out.", "The lamps in the road are out."),
+        ("The lamps are out in our old Street.", "The lamps are out in our new Street."),
         ("The lamps are out. Fix them.", "The lights are out. Mend them."),
     ] {
         assert_eq!(found(a, b), [], "{a} {b}");
