@@ -25,11 +25,11 @@ COMMENT ON FUNCTION _dedup(text) IS 'dedup without options, its ids of the type 
 CREATE FUNCTION _dedup_into_check() RETURNS void
     AS 'MODULE_PATHNAME', '_dedup_into_check_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION _dedup_into_check() IS 'step of dedup_into: refuses where nothing can be committed';
-CREATE FUNCTION _dedup_into_make(result text, source text, options jsonb, OUT name text, OUT "lock" text)
+CREATE FUNCTION _dedup_into_make(result text, source text, options jsonb, OUT name text, OUT fresh boolean)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', '_dedup_into_make_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1;
 COMMENT ON FUNCTION _dedup_into_make(text, text, jsonb) IS
-    'step of dedup_into: gives the full name of the result and the statement that locks it, or makes it and gives NULL';
+    'step of dedup_into: makes the tables if they are not there; gives their full name and whether it did';
 CREATE FUNCTION _dedup_into_start(result text, source text, options jsonb, OUT path text, OUT listing text)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', '_dedup_into_start_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1;
@@ -81,19 +81,19 @@ BEGIN
            INTO made USING result, source, options;
     END;
     -- What this call makes is committed with the first batch: if that fails, nothing is left.
-    fresh := made."lock" IS NULL;
+    fresh := made.fresh;
     IF NOT fresh THEN
         COMMIT;
         -- Locks are taken by statements of their own: what follows must see what
         -- others committed while this session waited.
-        EXECUTE made."lock";
+        EXECUTE pg_catalog.format('SELECT %s._dedup_into_lock($1)', tools) INTO undisturbed USING made.name;
     END IF;
     EXECUTE pg_catalog.format('SELECT * FROM %s._dedup_into_start($1, $2, $3)', tools)
        INTO step USING made.name, source, options;
     IF NOT fresh THEN
         COMMIT;
     END IF;
-    PERFORM pg_catalog.set_config('search_path', step.path, true);
+    PERFORM pg_catalog.set_config('search_path', step.path, true), pg_catalog.set_config('jit', 'off', true);
     FOR todo IN EXECUTE step.listing LOOP
         IF NOT fresh THEN
             -- The list is complete from here on, and no longer reads the tables.

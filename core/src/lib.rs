@@ -5,6 +5,7 @@
 #![deny(unsafe_code)]
 
 pub mod banding;
+mod cpu;
 pub mod dedup;
 pub mod detectors;
 pub mod evaluate;

@@ -9,8 +9,8 @@ use crate::pg::progress::Progress;
 use crate::pg::spill::TempFile;
 use crate::settings::{threads, within_memory_limit, work_memory};
 use dedup_core::dedup::{Alike, BYTES_PER_SET, Group, Ranked, Verifier, nearness, stars};
-use dedup_core::external::{Result, on_threads};
-use dedup_core::features::Extractor;
+use dedup_core::external::{Result, on_threads, on_threads_while};
+use dedup_core::features::{Extractor, TextRecipe};
 use dedup_core::groups::{Linkage, Linker, Pair, Pairs, Settings, UnionFind};
 use dedup_core::memory::{OrRaise, Room};
 use dedup_core::similarity::{SimilarPair, SimilarPairs};
@@ -19,6 +19,43 @@ use dedup_core::similarity::{SimilarPair, SimilarPairs};
 const BATCH_ROWS: usize = 2048;
 /// Bytes of their contents.
 const BATCH_BYTES: usize = 4 << 20;
+/// Rows that are worth threads.
+const WORTH_THREADS: usize = 64;
+
+/// Makes the fingerprints of the rows and contents that `next` gives, on threads, while the next ones are read; `each`
+/// gets those of the rows that have one.
+pub(super) fn fingerprints(
+    recipe: &TextRecipe,
+    host: &mut QueryHost<'_>,
+    mut next: impl FnMut() -> Option<(usize, String)>,
+    mut each: impl FnMut(usize, u64),
+) {
+    let mut read = || {
+        let (mut batch, mut bytes) = (Vec::new(), 0);
+        while batch.len() < BATCH_ROWS && bytes < BATCH_BYTES {
+            let Some(row) = next() else { break };
+            bytes += row.1.len();
+            batch.room(1).or_raise();
+            batch.push(row);
+        }
+        batch
+    };
+    let make = |extractor: &mut Extractor, (_, content): &(usize, String)| extractor.simhash(content, recipe);
+    let mut extractors: Vec<Extractor> = (0..threads().max(1)).map(|_| Extractor::new()).collect();
+    let mut batch = read();
+    while !batch.is_empty() {
+        let mut following = Vec::new();
+        // Few are made before a thread has started.
+        let threads = if batch.len() < WORTH_THREADS { 1 } else { extractors.len() };
+        let made = on_threads_while(&batch, &mut extractors[..threads], host, make, || following = read());
+        for ((row, _), fp) in batch.iter().zip(unwrap_or_raise(made)) {
+            if let Some(fp) = fp {
+                each(*row, fp);
+            }
+        }
+        batch = following;
+    }
+}
 
 /// Fingerprints the first row of each content; copies take the fingerprint of the first.
 pub(super) fn fingerprint(options: &Options, input: &mut Input, first_equal: &[u32], progress: &Progress) {
@@ -26,30 +63,19 @@ pub(super) fn fingerprint(options: &Options, input: &mut Input, first_equal: &[u
     if options.fp.is_none() {
         progress.stage("making fingerprints", "rows", Some(rows as u64));
         let mut made = 0u64;
-        let mut extractors: Vec<Extractor> = (0..threads().max(1)).map(|_| Extractor::new()).collect();
         let mut host = QueryHost::reporting(progress);
-        let (mut batch, mut bytes) = (Vec::new(), 0);
-        for (row, &first) in first_equal.iter().enumerate() {
+        // Written while `input` reads contents.
+        let (mut fps, mut kinds) = (std::mem::take(&mut input.fps), std::mem::take(&mut input.kinds));
+        let mut firsts = (0..rows).filter(|&row| {
             progress.step();
-            if first as usize == row && input.kinds[row] != Kind::Empty {
-                let content = input.content(row);
-                bytes += content.len();
-                batch.push((row, content));
-            }
-            if batch.len() == BATCH_ROWS || bytes >= BATCH_BYTES || row + 1 == rows {
-                let make = |extractor: &mut Extractor, (_, content): &(usize, String)| {
-                    extractor.simhash(content, &options.recipe)
-                };
-                let fps = unwrap_or_raise(on_threads(&batch, &mut extractors, &mut host, make));
-                for ((row, _), fp) in batch.drain(..).zip(fps) {
-                    if let Some(fp) = fp {
-                        (input.fps[row], input.kinds[row]) = (fp, Kind::Near);
-                        made += 1;
-                    }
-                }
-                bytes = 0;
-            }
-        }
+            first_equal[row] as usize == row
+        });
+        let next = || firsts.next().map(|row| (row, input.content(row)));
+        fingerprints(&options.recipe, &mut host, next, |row, fp| {
+            (fps[row], kinds[row]) = (fp, Kind::Near);
+            made += 1;
+        });
+        (input.fps, input.kinds) = (fps, kinds);
         progress.end(&format!("{made} fingerprints"));
     }
     for (row, &first) in first_equal.iter().enumerate() {

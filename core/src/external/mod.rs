@@ -13,7 +13,7 @@ pub use host::{Host, MemoryHost, Phase};
 pub use sort::Record;
 pub use sorter::Sorter;
 pub use spill::{MemorySpill, Spill};
-pub use threads::on_threads;
+pub use threads::{on_threads, on_threads_while};
 
 pub(crate) use sort::{decode, encode, sort, sort_on_threads};
 pub(crate) use sorter::{Reader, Run, RunBuilder, Runs, is_full};

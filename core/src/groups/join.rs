@@ -6,6 +6,7 @@
 
 use super::blocking::{BLOCKS, Blocking, ball};
 use super::rows::ROWS_PER_CHECK;
+use crate::cpu::by_cpu;
 use crate::memory::{OrRaise, Room, filled};
 
 /// Lists of fewer pairs than this are compared pair by pair.
@@ -214,21 +215,14 @@ impl<'d> Joiner<'d> {
 
         for (i, &fp) in left.fps.iter().enumerate() {
             let mut from = if same { i + 1 } else { 0 };
-            while from < right.fps.len() {
+            loop {
+                from = next_candidates((fp, half(fp)), (right.fps, &halves), from, self.distance);
+                if from >= right.fps.len() {
+                    break;
+                }
                 let to = (from + LANES).min(right.fps.len());
-                let lanes = halves[from..].first_chunk::<LANES>().expect("padded above");
-                let candidate = match self.distance {
-                    0 => any_within::<0>(half(fp), lanes),
-                    1 => any_within::<1>(half(fp), lanes),
-                    2 => any_within::<2>(half(fp), lanes),
-                    3 => any_within::<3>(half(fp), lanes),
-                    d @ 4..=7 => any_counted(half(fp), lanes, d),
-                    d => right.fps[from..to].iter().fold(false, |any, &b| any | ((fp ^ b).count_ones() <= d)),
-                };
-                if candidate {
-                    for j in from..to {
-                        self.consider(fp ^ right.fps[j], (left.at[i], right.at[j]));
-                    }
+                for j in from..to {
+                    self.consider(fp ^ right.fps[j], (left.at[i], right.at[j]));
                 }
                 from = to;
             }
@@ -253,9 +247,41 @@ impl<'d> Joiner<'d> {
     }
 }
 
+by_cpu! {
+    /// The first place from `from` on, in steps of [`LANES`], where one of the lanes may be within `distance` of a
+    /// fingerprint; the end or beyond if there is none. Of both the halves, padded, are given too.
+    fn next_candidates(fp: (u64, u32), right: (&[u64], &[u32]), from: usize, distance: u32) -> usize {
+        let ((fp, half), (fps, halves), mut from) = (fp, right, from);
+        while from < fps.len() {
+            let lanes = halves[from..].first_chunk::<LANES>().expect("padded by the caller");
+            let found = match distance {
+                0 => any_within::<0>(half, lanes),
+                1 => any_within::<1>(half, lanes),
+                2 => any_within::<2>(half, lanes),
+                3 => any_within::<3>(half, lanes),
+                4..=7 => any_counted(half, lanes, distance),
+                _ => match fps[from..].first_chunk::<LANES>() {
+                    Some(lanes) => any_near(fp, lanes, distance),
+                    None => any_near(fp, &fps[from..], distance),
+                },
+            };
+            if found {
+                break;
+            }
+            from += LANES;
+        }
+        from
+    }
+}
+
+#[inline(always)]
+fn any_near(fp: u64, lanes: &[u64], distance: u32) -> bool {
+    lanes.iter().fold(false, |any, &other| any | ((fp ^ other).count_ones() <= distance))
+}
+
 /// Whether any lane differs from `half` in at most `D` bits: clear the lowest
 /// set bit `D` times and see whether nothing is left.
-#[inline]
+#[inline(always)]
 fn any_within<const D: u32>(half: u32, lanes: &[u32; LANES]) -> bool {
     lanes.iter().fold(false, |any, lane| {
         let mut differing = lane ^ half;
@@ -266,7 +292,7 @@ fn any_within<const D: u32>(half: u32, lanes: &[u32; LANES]) -> bool {
     })
 }
 
-#[inline]
+#[inline(always)]
 fn any_counted(half: u32, lanes: &[u32; LANES], distance: u32) -> bool {
     lanes.iter().fold(false, |any, lane| any | ((lane ^ half).count_ones() <= distance))
 }

@@ -1,16 +1,17 @@
 //! A batch of new rows: reads them, finds those equal to each other or to rows of the result, and
 //! makes fingerprints.
 
+use super::super::near::fingerprints;
 use super::super::shape::Shape;
 use super::job::Job;
 use super::stored::StoredRows;
+use crate::pg::host::QueryHost;
 use crate::pg::progress::Progress;
 use crate::pg::spi::{Argument, for_each, for_each_with};
 use crate::pg::{Values, raise};
 use crate::settings::within_memory_limit;
 use dedup_core::dedup::Group;
-use dedup_core::features::Extractor;
-use dedup_core::memory::{OrRaise, Room};
+use dedup_core::memory::{OrRaise, Room, collect};
 use pgrx::datum::Uuid;
 use pgrx::prelude::*;
 use std::collections::HashMap;
@@ -189,17 +190,26 @@ pub(super) fn find_equal(job: &Job, batch: &mut Batch, stored: &mut StoredRows<'
         }
     }
     let given = job.options.fp.is_some();
-    let mut extractor = Extractor::new();
     progress.stage("making fingerprints of a batch", "rows", Some(batch.rows.len() as u64));
+    if !given && job.options.distance.is_some() {
+        let mut host = QueryHost::reporting(progress);
+        let lacks = |(number, row): &(usize, &NewRow)| row.first as usize == *number && row.old.is_none();
+        let lacking = batch.rows.iter().enumerate().filter(lacks).map(|(number, _)| number);
+        let mut lacking = collect(lacking).or_raise().into_iter();
+        let base = batch.base;
+        let mut next = || {
+            progress.step();
+            let number = lacking.next()?;
+            Some((number, stored.content(base + 1 + number as i64).unwrap_or_default()))
+        };
+        fingerprints(&job.options.recipe, &mut host, &mut next, |number, fp| {
+            batch.rows[number].fp = Some(fp)
+        });
+    }
     for number in 0..batch.rows.len() {
-        progress.step();
         let first = batch.rows[number].first as usize;
         if first != number {
             (batch.rows[number].old, batch.rows[number].fp) = (batch.rows[first].old, batch.rows[first].fp);
-        } else if batch.rows[number].old.is_none() && !given && job.options.distance.is_some() {
-            let content = stored.content(batch.arrival(number as u32));
-            batch.rows[number].fp =
-                content.and_then(|content| extractor.simhash(&content, &job.options.recipe));
         }
     }
 }

@@ -11,8 +11,8 @@ use crate::pg::spill::TempFile;
 use crate::settings::{threads, within_memory_limit, work_memory};
 use dedup_core::dedup::{Group, Method, Verifier, nearness};
 use dedup_core::fingerprint::hamming;
-use dedup_core::groups::{Candidate, CrossPairs, IncrementalClusters, Pair, Pairs, Settings};
-use dedup_core::memory::{OrRaise, Room, collect};
+use dedup_core::groups::{Candidate, CrossPairs, IncrementalClusters, Pair, Pairs, Settings, UnionFind};
+use dedup_core::memory::{OrRaise, Room, collect, with_capacity};
 use dedup_core::similarity::{SimilarPair, SimilarPairs};
 use std::collections::HashMap;
 
@@ -37,6 +37,7 @@ struct Grouping<'a, 'j> {
     asked: (i64, Option<u32>),
     /// The verified pairs of Single-Pass.
     candidates: Vec<Candidate>,
+    stars: Stars,
     verifier: Verifier<Pair, TempFile>,
     /// Rows as the verifier numbers them.
     numbers: HashMap<i64, u32>,
@@ -60,6 +61,7 @@ pub(super) fn group<'j>(
         waiting: Vec::new(),
         asked: (0, None),
         candidates: Vec::new(),
+        stars: Stars::new(batch),
         verifier: Verifier::new(
             job.options.alike,
             threads(),
@@ -87,6 +89,9 @@ pub(super) fn group<'j>(
             distance: pair.distance,
         };
         grouping.clusters.single_pass(std::mem::take(&mut grouping.candidates), because);
+        if grouping.is_divided() {
+            grouping.divide(distance);
+        }
     }
     grouping.clusters
 }
@@ -260,7 +265,7 @@ impl Grouping<'_, '_> {
     /// Whether a candidate, of an earlier row and a new one, can change anything.
     fn wants(&mut self, cluster: i64, earlier: i64, new: i64) -> bool {
         match self.job.options.group {
-            Group::Star => return true,
+            Group::Star => return !self.is_connected(&Pair { a: earlier, b: new, distance: 0 }),
             // Only centres take in others.
             Group::SinglePass => return cluster == earlier,
             Group::Components => {}
@@ -296,13 +301,24 @@ impl Grouping<'_, '_> {
         }
     }
 
+    /// Whether stars are divided out of components: those by texts have all similar pairs.
+    fn is_divided(&self) -> bool {
+        self.job.options.group == Group::Star && self.job.options.method == Method::Fingerprint
+    }
+
     /// Whether a pair would connect nothing new.
     fn is_connected(&mut self, pair: &Pair) -> bool {
-        if self.job.options.group != Group::Components {
-            return false;
+        match self.job.options.group {
+            Group::Components => {
+                let (a, b) = (self.node(pair.a), self.node(pair.b));
+                self.clusters.root(a) == self.clusters.root(b)
+            }
+            Group::Star if self.is_divided() => {
+                let [a, b] = [pair.a, pair.b].map(|arrival| self.stars.find(self.batch, arrival));
+                a.is_some() && a == b
+            }
+            Group::SinglePass | Group::Star => false,
         }
-        let (a, b) = (self.node(pair.a), self.node(pair.b));
-        self.clusters.root(a) == self.clusters.root(b)
     }
 
     /// Verifies the waiting pairs on the text, the nearest first.
@@ -360,12 +376,111 @@ impl Grouping<'_, '_> {
                 let (a, b) = (self.node(pair.a), self.node(pair.b));
                 self.clusters.join(a, b, pair);
             }
+            Group::Star if self.is_divided() => self.stars.join(self.batch, pair),
             Group::SinglePass | Group::Star => {
                 let (Some(later), node) = (self.batch.row(pair.b), self.node(pair.a)) else { return };
                 within_memory_limit(self.candidates.len() * size_of::<Candidate>());
                 self.candidates.room(1).or_raise();
                 self.candidates.push(Candidate { later, distance: pair.distance, earlier: pair.a, node });
             }
+        }
+    }
+
+    /// Gives each new row to the nearest row that is kept and that it repeats, or keeps it: what `dedup` does with the
+    /// components of all rows, with those of the new ones and the kept ones near them.
+    fn divide(&mut self, distance: u32) {
+        self.progress.stage("dividing groups", "pairs", None);
+        let mut stars = std::mem::replace(&mut self.stars, Stars::new(self.batch));
+        stars.joined.sort_unstable();
+        let new = self.batch.rows.len();
+        let nodes = new + stars.old.len();
+        let mut first: Vec<u32> = with_capacity(nodes).or_raise();
+        let mut fps: Vec<u64> = with_capacity(nodes).or_raise();
+        for row in &self.batch.rows {
+            first.push(row.first);
+            fps.push(row.fp.unwrap_or(0));
+        }
+        for (number, &arrival) in (new as u32..).zip(&stars.old) {
+            first.push(number);
+            fps.push(self.stored.row(arrival).fp.unwrap_or(0));
+        }
+        let arrivals: Vec<i64> = collect((0..new as u32).map(|row| self.batch.arrival(row))).or_raise();
+        let arrival = |row: usize| arrivals.get(row).copied().unwrap_or_else(|| stars.old[row - new]);
+        let standing = |row: usize| (0, arrival(row));
+        let verify = |a: u32, b: u32| {
+            // What was kept stays so.
+            if a.min(b) as usize >= new {
+                return Ok(false);
+            }
+            self.progress.step();
+            let rows = [a, b].map(|row| self.number(arrival(row as usize)));
+            let Grouping { verifier, stored, arrivals, .. } = self;
+            verifier.holds(rows, &mut |row| stored.content(arrivals[row as usize]))
+        };
+        let divided = dedup_core::dedup::stars(
+            &mut stars.sets,
+            &stars.joined,
+            &first,
+            (&fps, distance),
+            standing,
+            verify,
+        );
+        let mut divided = unwrap_or_raise(divided);
+        let mut of_old: HashMap<u32, u32> = HashMap::new();
+        for (number, &arrival) in (new as u32..).zip(&stars.old) {
+            of_old.room(1).or_raise();
+            of_old.insert(divided.find(number), self.clusters.cluster(self.stored.row(arrival).cluster));
+        }
+        let unlogged = Pair { a: 0, b: 0, distance: 0 };
+        for row in 0..new as u32 {
+            let root = divided.find(row);
+            self.clusters.join(row, root, unlogged);
+            if let Some(&cluster) = of_old.get(&root) {
+                self.clusters.join(row, cluster, unlogged);
+            }
+        }
+    }
+}
+
+/// The components of new rows and of the kept ones near them.
+struct Stars {
+    /// New rows first.
+    sets: UnionFind,
+    joined: Vec<(u32, u32)>,
+    /// The arrival numbers of the kept ones, and their numbers.
+    old: Vec<i64>,
+    numbers: HashMap<i64, u32>,
+}
+
+impl Stars {
+    fn new(batch: &Batch) -> Stars {
+        let sets = UnionFind::new(batch.rows.len());
+        Stars { sets, joined: Vec::new(), old: Vec::new(), numbers: HashMap::new() }
+    }
+
+    /// The component of a row, if it has a number.
+    fn find(&mut self, batch: &Batch, arrival: i64) -> Option<u32> {
+        let number = batch.row(arrival).or_else(|| self.numbers.get(&arrival).copied())?;
+        Some(self.sets.find(number))
+    }
+
+    fn number(&mut self, batch: &Batch, arrival: i64) -> u32 {
+        batch.row(arrival).unwrap_or_else(|| {
+            self.numbers.room(1).or_raise();
+            self.old.room(1).or_raise();
+            *self.numbers.entry(arrival).or_insert_with(|| {
+                self.old.push(arrival);
+                self.sets.push()
+            })
+        })
+    }
+
+    /// Takes a verified pair.
+    fn join(&mut self, batch: &Batch, pair: Pair) {
+        let (a, b) = (self.number(batch, pair.a), self.number(batch, pair.b));
+        if self.sets.union(a, b) {
+            self.joined.room(1).or_raise();
+            self.joined.push((a.min(b), a.max(b)));
         }
     }
 }

@@ -17,7 +17,6 @@ use crate::pg::progress::Progress;
 use crate::pg::spi::{Argument, execute};
 use crate::pg::{Json, Record, raise};
 use crate::settings::progress_interval;
-use dedup_core::dedup::Group;
 use groups::group;
 use job::Job;
 use pgrx::prelude::*;
@@ -41,16 +40,16 @@ fn _dedup_into_check() {
 }
 
 /// Creates the tables of the result if they do not exist. Returns the name of the result with its
-/// schema, and the statement that locks it if it was there.
+/// schema, and whether they did not exist.
 #[pg_extern(sql = "")]
 fn _dedup_into_make(
     result: Option<&str>,
     source: Option<&str>,
     options: Option<Json>,
-) -> TableIterator<'static, (name!(name, String), name!(lock, Option<String>))> {
+) -> TableIterator<'static, (name!(name, String), name!(fresh, bool))> {
     let job = Job::read(result, source, options, false);
-    let lock = (!job.make()).then(|| job.table.lock());
-    TableIterator::once((job.table.name, lock))
+    let fresh = job.make();
+    TableIterator::once((job.table.name, fresh))
 }
 
 /// Checks that the result is of this source and these options; a result without rows takes them on.
@@ -65,9 +64,7 @@ fn _dedup_into_start(
     execute(&job.table.lock(), &[]);
     job.begin();
     // Before new rows are listed: what it takes out is to be taken in again.
-    if job.options.group == Group::Star {
-        rewrite::repair(&job);
-    }
+    rewrite::repair(&job);
     progress::start();
     let listing = job.listing();
     TableIterator::once((job.path, listing))

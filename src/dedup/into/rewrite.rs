@@ -107,6 +107,9 @@ pub(super) fn rewrite(job: &Job, stored: &mut StoredRows<'_>, changes: &HashMap<
 /// are taken out, to be taken in again as new ones.
 pub(super) fn repair(job: &Job) {
     let Job { table, base, equals, .. } = job;
+    if table.is_as_left(base) {
+        return;
+    }
     let firsts = format!(
         "UPDATE {0} AS t SET same_as = CASE WHEN t.arrival OPERATOR(pg_catalog.<>) m.first THEN m.first END FROM ( \
              SELECT c.same_as, c.cluster, pg_catalog.min(c.arrival) AS first FROM {0} AS c \
@@ -154,4 +157,6 @@ pub(super) fn repair(job: &Job) {
         }
     });
     rewrite(job, &mut StoredRows::new(job), &changes);
+    let digest = table.digest(base, "true", &[]);
+    execute(&format!("UPDATE {} SET digest = $1", table.state), &[Argument::of(digest)]);
 }

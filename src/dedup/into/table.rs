@@ -2,7 +2,7 @@
 //! the caller.
 
 use crate::pg::catalog::{object_name, quoted, schema};
-use crate::pg::spi::{Argument, execute, query_all, scalar};
+use crate::pg::spi::{Argument, execute, for_each, query_all, scalar};
 use crate::pg::{Values, raise};
 use pgrx::prelude::*;
 
@@ -19,7 +19,7 @@ pub(super) struct Table {
 /// The columns of the result, as `create` makes them.
 const COLUMNS: &str = "id cluster keeper stage distance similarity arrival same_as rank fp hash";
 const MERGES: &str = "merge merged_at kept absorbed a b distance similarity";
-const STATE: &str = "result source options arrivals search_path";
+const STATE: &str = "result source options arrivals search_path digest";
 
 /// The query, options and search path of a result, as stored.
 pub(super) struct State<'a> {
@@ -307,7 +307,7 @@ impl Table {
             format!(
                 "CREATE TABLE {state} (result pg_catalog.regclass PRIMARY KEY, \
                  source pg_catalog.text NOT NULL DEFAULT {source}, options pg_catalog.jsonb NOT NULL DEFAULT {options}, \
-                 arrivals pg_catalog.int8 NOT NULL, search_path pg_catalog.text NOT NULL)"
+                 arrivals pg_catalog.int8 NOT NULL, search_path pg_catalog.text NOT NULL, digest pg_catalog.int8)"
             ),
             format!("COMMENT ON TABLE {name} IS 'result of dedup_into: clusters of near-duplicate rows'"),
             format!(
@@ -317,8 +317,9 @@ impl Table {
         ] {
             execute(&sql, &[]);
         }
-        let sql =
-            format!("INSERT INTO {state} VALUES ($1::pg_catalog.regclass, $2, $3::pg_catalog.jsonb, 0, $4)");
+        let sql = format!(
+            "INSERT INTO {state} VALUES ($1::pg_catalog.regclass, $2, $3::pg_catalog.jsonb, 0, $4, 0)"
+        );
         execute(&sql, &[name, first.source, first.options, first.path].map(Argument::of));
     }
 
@@ -335,6 +336,33 @@ impl Table {
     pub(super) fn arrivals(&self) -> i64 {
         let sql = format!("SELECT s.arrivals FROM {} AS s", self.state);
         query_all(&sql, &[], |row| row.bigint(0)).pop().flatten().unwrap_or_else(|| self.refuse_foreign())
+    }
+
+    /// What tells rows of the result that others have removed or changed: the exclusive or of a hash of each row, of the
+    /// columns that say where it belongs. `which`: a condition on the rows t, with arguments. `base`: the type of ids.
+    pub(super) fn digest(&self, base: &str, which: &str, arguments: &[Argument]) -> i64 {
+        let (cast, hash) = match base {
+            "bigint" | "integer" | "smallint" => ("pg_catalog.int8", "hashint8extended"),
+            _ => ("pg_catalog.text", "hashtextextended"),
+        };
+        let of = |id: &str| format!("pg_catalog.{hash}(t.{id}::{base}::{cast}");
+        let sql = format!(
+            "SELECT pg_catalog.bit_xor({}, {}, pg_catalog.hashint8extended(t.arrival, \
+                 pg_catalog.hashint8extended(t.cluster, pg_catalog.hashint8extended(coalesce(t.same_as, 0), \
+                 pg_catalog.hashtextextended(t.stage, 0))))))) FROM {} AS t WHERE {which}",
+            of("id"),
+            of("keeper"),
+            self.name
+        );
+        let mut digest = None;
+        for_each(&sql, arguments, |row| digest = row.bigint(0));
+        digest.unwrap_or(0)
+    }
+
+    /// Whether all rows are as the last call left them.
+    pub(super) fn is_as_left(&self, base: &str) -> bool {
+        let sql = format!("SELECT s.digest FROM {} AS s", self.state);
+        query_all(&sql, &[], |row| row.bigint(0)).pop().flatten() == Some(self.digest(base, "true", &[]))
     }
 
     /// Whether there is an index to search fingerprints with.

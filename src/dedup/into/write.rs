@@ -37,11 +37,23 @@ pub(super) fn write(
             changes.insert(name, Change { cluster: set.cluster, keeper: set.best.1 });
         }
     }
+    let touched: Vec<i64> = changes.iter().flat_map(|(&name, change)| [name, change.cluster]).collect();
+    let digest_of_touched = || {
+        let which = "t.cluster OPERATOR(pg_catalog.=) ANY ($1) AND t.arrival OPERATOR(pg_catalog.<=) $2";
+        let arguments = [Argument::of(touched.clone()), Argument::of(batch.base)];
+        if touched.is_empty() { 0 } else { job.table.digest(&job.base, which, &arguments) }
+    };
+    let before = digest_of_touched();
     insert(job, ids, batch, stored, clusters, &sets);
     rewrite(job, stored, &changes);
     log_merges(job, stored, clusters);
+    let new = "t.arrival OPERATOR(pg_catalog.>) $1";
+    let new = job.table.digest(&job.base, new, &[Argument::of(batch.base)]);
     let arrived = batch.arrival(batch.rows.len() as u32 - 1);
-    execute(&format!("UPDATE {} SET arrivals = $1", job.table.state), &[Argument::of(arrived)]);
+    execute(
+        &format!("UPDATE {} SET arrivals = $1, digest = digest OPERATOR(pg_catalog.#) $2", job.table.state),
+        &[Argument::of(arrived), Argument::of(before ^ digest_of_touched() ^ new)],
+    );
     BatchCounts { base: batch.base, rows: batch.rows.len() as i64, merges: clusters.merges().len() as i64 }
 }
 
