@@ -12,6 +12,7 @@ use crate::settings::{threads, within_memory_limit, work_memory};
 use dedup_core::dedup::{Group, Method, Verifier, nearness};
 use dedup_core::fingerprint::hamming;
 use dedup_core::groups::{Candidate, CrossPairs, IncrementalClusters, Pair, Pairs, Settings, UnionFind};
+use dedup_core::interrupt::checked;
 use dedup_core::memory::{OrRaise, Room, collect, with_capacity};
 use dedup_core::similarity::{SimilarPair, SimilarPairs};
 use std::collections::HashMap;
@@ -396,11 +397,11 @@ impl Grouping<'_, '_> {
         let nodes = new + stars.old.len();
         let mut first: Vec<u32> = with_capacity(nodes).or_raise();
         let mut fps: Vec<u64> = with_capacity(nodes).or_raise();
-        for row in &self.batch.rows {
+        for row in checked(&self.batch.rows) {
             first.push(row.first);
             fps.push(row.fp.unwrap_or(0));
         }
-        for (number, &arrival) in (new as u32..).zip(&stars.old) {
+        for (number, &arrival) in checked((new as u32..).zip(&stars.old)) {
             first.push(number);
             fps.push(self.stored.row(arrival).fp.unwrap_or(0));
         }
@@ -427,12 +428,12 @@ impl Grouping<'_, '_> {
         );
         let mut divided = unwrap_or_raise(divided);
         let mut of_old: HashMap<u32, u32> = HashMap::new();
-        for (number, &arrival) in (new as u32..).zip(&stars.old) {
+        for (number, &arrival) in checked((new as u32..).zip(&stars.old)) {
             of_old.room(1).or_raise();
             of_old.insert(divided.find(number), self.clusters.cluster(self.stored.row(arrival).cluster));
         }
         let unlogged = Pair { a: 0, b: 0, distance: 0 };
-        for row in 0..new as u32 {
+        for row in checked(0..new as u32) {
             let root = divided.find(row);
             self.clusters.join(row, root, unlogged);
             if let Some(&cluster) = of_old.get(&root) {
