@@ -18,10 +18,12 @@ my $n = rows(3_000);
 my $primary = new_node('soak', standby => 1, conf => "wal_consistency_checking = 'Generic'\nautovacuum = on\nautovacuum_naptime = 1s\nmax_wal_size = 512MB\n");
 make_tables($primary, $n);
 $primary->backup('base');
+# However far it falls behind on a busy machine, its log is kept.
+$primary->safe_psql('postgres', "SELECT pg_create_physical_replication_slot('standby')");
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($primary, 'base', has_streaming => 1);
 # Queries there must not be cancelled.
-$standby->append_conf('postgresql.conf', "hot_standby_feedback = on\nmax_standby_streaming_delay = -1\n");
+$standby->append_conf('postgresql.conf', "hot_standby_feedback = on\nmax_standby_streaming_delay = -1\nprimary_slot_name = 'standby'\n");
 $standby->start;
 
 my $directory = PostgreSQL::Test::Utils::tempdir;
