@@ -760,6 +760,9 @@ BEGIN
        INTO step USING made.name, source, options;
     IF NOT fresh THEN
         COMMIT;
+        -- Others may write while the new rows are listed.
+        EXECUTE pg_catalog.format('SELECT %s._dedup_into_unlock($1)', tools) USING made.name;
+        COMMIT;
     END IF;
     PERFORM pg_catalog.set_config('search_path', step.path, true), pg_catalog.set_config('jit', 'off', true);
     FOR todo IN EXECUTE step.listing LOOP
