@@ -8,8 +8,8 @@ use std::ops::Deref;
 use common::Rng;
 use common::banding::*;
 use dedup_core::banding::{
-    Edit, Finding, MemoryPages, MemoryRead, MemoryWrite, NearestScan, Pages, RangeScan, Result, WritePage,
-    check,
+    Dead, Edit, Finding, MemoryPages, MemoryRead, MemoryWrite, NearestScan, Pages, RangeScan, Result, Tid,
+    WritePage, check,
 };
 
 /// Pages that count the locks that are held, and expect none when a leaf is read or this is the time to wait.
@@ -96,10 +96,29 @@ impl Pages for Counted {
     fn delay_point(&self) {
         assert_eq!(self.held.get(), 0, "who may wait holds no lock");
     }
+
+    fn prefetch_distance(&self) -> usize {
+        4
+    }
+}
+
+/// Every row of some pages is dead; asked for with no lock held.
+struct DeadPages<'p>(&'p Counted);
+
+impl Dead for DeadPages<'_> {
+    fn visit(&mut self, _rows: &[Tid]) -> Result<()> {
+        assert_eq!(self.0.held.get(), 0, "the table is read with no lock held");
+        Ok(())
+    }
+
+    fn is_dead(&mut self, row: Tid) -> bool {
+        row.block() % 7 == 3
+    }
 }
 
 /// Protects against convoys: whoever reads a leaf, which may take as long as a disk does, holds no page that
-/// others need: searches, inserts with splits of leaves and inner pages, bulk deletes, promotion, checks.
+/// others need: searches, inserts with splits of leaves and inner pages, bulk deletes, promotion, checks, and whoever
+/// removes dead rows.
 #[test]
 fn banding_nobody_holds_a_page_while_a_leaf_is_read() {
     let mut rng = Rng::new(71);
@@ -108,7 +127,8 @@ fn banding_nobody_holds_a_page_while_a_leaf_is_read() {
     let pages = Counted { pages, held: Cell::new(0), most: Cell::new(0) };
     for n in 0..9000 {
         let fp = if n % 3 == 0 { base & 0xffff << 48 | rng.next() >> 16 } else { rng.next() };
-        index.insert(&pages, 0, fp, tid(n)).unwrap();
+        index.insert_version(&pages, 0, fp, tid(n), &mut DeadPages(&pages)).unwrap();
+        index.remove(&pages, 0, fp, tid(n), &mut DeadPages(&pages)).unwrap();
         if n % 5 == 0 {
             index.insert_null(&pages, 0, tid(100_000 + n)).unwrap();
         }

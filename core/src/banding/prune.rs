@@ -23,7 +23,7 @@ use std::collections::{HashMap, HashSet};
 /// Pages of the table that are looked at for a full leaf.
 const MOST_VISITED: usize = 32;
 /// The share of a full leaf's entries that must be dead, or it is split: what is looked at should pay.
-const LEAST_PRUNED: usize = 32;
+const LEAST_PRUNED: usize = 64;
 /// Attempts to lock the leaves of a row before it is left to VACUUM.
 const ATTEMPTS: usize = 10;
 
@@ -173,21 +173,24 @@ pub(crate) fn prune_leaf<P: Pages>(pages: &P, target: Target, dead: &mut dyn Dea
     Ok(true)
 }
 
-/// Rows on the leaf whose fingerprint a later one has as well, or `new`: of those in the pages of the table that have most.
+/// Rows on the leaf whose fingerprint a later one has as well, or `new`: of those in the pages of the table that have most,
+/// and of these in the ones that came first, for the last may be of transactions still in progress.
 fn old_versions(leaf: &Leaf<'_>, new: Position) -> Vec<Tid> {
     let mut seen = HashSet::from([(new.scope, new.key)]);
     let mut old = Vec::new();
+    // By page: how many, counted downwards, and the first one's place.
+    let mut by_page: HashMap<u32, (i32, usize)> = HashMap::new();
     let entries: Vec<Position> = leaf.iter().filter(|entry| entry.tid.can_be_a_row()).collect();
     // From the last that arrived.
-    for entry in entries.iter().rev() {
+    for (n, entry) in entries.iter().enumerate().rev() {
         if !seen.insert((entry.scope, entry.key)) {
             old.push(entry.tid);
+            let page = by_page.entry(entry.tid.block()).or_default();
+            *page = (page.0 - 1, n);
         }
     }
-    let mut by_page: HashMap<u32, u32> = HashMap::new();
-    old.iter().for_each(|row| *by_page.entry(row.block()).or_default() += 1);
-    let mut pages: Vec<(u32, u32)> = by_page.into_iter().map(|(page, rows)| (rows, page)).collect();
-    pages.sort_unstable_by(|a, b| b.cmp(a));
+    let mut pages: Vec<((i32, usize), u32)> = by_page.into_iter().map(|(page, rank)| (rank, page)).collect();
+    pages.sort_unstable();
     pages.truncate(MOST_VISITED);
     old.retain(|row| pages.iter().any(|page| page.1 == row.block()));
     old.sort_unstable();
