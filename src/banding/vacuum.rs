@@ -30,9 +30,10 @@ pub(super) unsafe extern "C-unwind" fn ambulkdelete(
         let dead = |tids: &[Tid], dead: &mut Vec<bool>| {
             pointers.clear();
             pointers.extend(tids.iter().map(|tid| pointer_of(*tid)));
-            dead.resize(tids.len(), false);
+            let known = dead.len();
+            dead.resize(known + tids.len(), false);
             let Some(callback) = callback else { return };
-            let each = pointers.iter_mut().zip(dead.iter_mut());
+            let each = pointers.iter_mut().zip(dead.iter_mut().skip(known));
             // One guard for a page's rows: it costs more than a call.
             pg_sys::ffi::pg_guard_ffi_boundary(|| each.for_each(|(row, dead)| *dead = callback(row, state)));
         };

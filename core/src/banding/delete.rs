@@ -55,7 +55,7 @@ impl Index {
 
     /// A VACUUM's whole work in one pass: removes the entries of dead rows as [`bulk_delete`](Self::bulk_delete) does,
     /// counts the buckets on the way and promotes those that have become hot, as [`maintain`](Self::maintain) does.
-    /// `dead` is asked of rows and answers for each, in order.
+    /// `dead` is asked of rows and adds an answer for each, in order.
     ///
     /// # Errors
     /// As those two.
@@ -110,21 +110,25 @@ fn delete_on_page<P: Pages>(
     stats: &mut DeleteStats,
 ) -> Result<Option<(Tree, Vec<Position>)>> {
     let mut dead = Vec::new();
-    {
-        let page = pages.read(block)?;
-        let Some((header, _, entries)) = leaf_entries(block, &page)? else { return Ok(None) };
-        drop(page);
-        ask(&entries, is_dead, &mut dead);
-        if !dead.contains(&true) {
-            stats.count(&header, entries.len(), 0);
-            return Ok(Some((header.tree, entries)));
-        }
+    let page = pages.read(block)?;
+    let Some((header, _, known)) = leaf_entries(block, &page)? else { return Ok(None) };
+    drop(page);
+    ask(&known, is_dead, &mut dead);
+    if !dead.contains(&true) {
+        stats.count(&header, known.len(), 0);
+        return Ok(Some((header.tree, known)));
     }
     let mut page = pages.lock(block)?;
     // None: a root that has been split meanwhile. Its entries are on new pages.
     let Some((header, layout, mut entries)) = leaf_entries(block, &page)? else { return Ok(None) };
     let before = entries.len();
-    ask(&entries, is_dead, &mut dead);
+    // Usually nothing has happened but an insert or two.
+    if entries.starts_with(&known) {
+        ask(&entries[known.len()..], is_dead, &mut dead);
+    } else {
+        dead.clear();
+        ask(&entries, is_dead, &mut dead);
+    }
     // The last entry replaces a removed one: entries that do not move are not logged.
     for n in (0..before).rev().filter(|n| dead.get(*n) == Some(&true)) {
         entries.swap_remove(n);
@@ -154,6 +158,5 @@ fn leaf_entries(block: u32, body: &[u8]) -> Result<Option<(Header, Layout, Vec<P
 
 fn ask(entries: &[Position], is_dead: &mut impl FnMut(&[Tid], &mut Vec<bool>), dead: &mut Vec<bool>) {
     let tids: Vec<Tid> = entries.iter().map(|entry| entry.tid).collect();
-    dead.clear();
     is_dead(&tids, dead);
 }
