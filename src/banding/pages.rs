@@ -44,6 +44,10 @@ unsafe extern "C-unwind" {
     fn release_buffer_unguarded(buffer: pg_sys::Buffer);
 }
 
+/// So many announced pages in memory, one after the other, and none is announced for the next `PAUSE`.
+const IN_MEMORY: u32 = 8;
+const PAUSE: u32 = 120;
+
 /// An open index relation as page storage.
 pub(crate) struct RelationPages {
     relation: pg_sys::Relation,
@@ -55,6 +59,8 @@ pub(crate) struct RelationPages {
     known: Cell<u32>,
     /// Pages that are announced before they are read.
     ahead: usize,
+    /// Announced pages, one after the other, that were in memory.
+    in_memory: Cell<u32>,
 }
 
 impl RelationPages {
@@ -78,7 +84,15 @@ impl RelationPages {
         // SAFETY: the caller's promise.
         let ahead = unsafe { pg_sys::get_tablespace_io_concurrency((*(*relation).rd_rel).reltablespace) };
         let ahead = usize::try_from(ahead).unwrap_or(0);
-        RelationPages { relation, strategy, delay: false, snapshot, known: Cell::new(0), ahead }
+        RelationPages {
+            relation,
+            strategy,
+            delay: false,
+            snapshot,
+            known: Cell::new(0),
+            ahead,
+            in_memory: Cell::new(0),
+        }
     }
 
     /// The same for VACUUM: through its ring of buffers, at its pace.
@@ -95,7 +109,15 @@ impl RelationPages {
         // SAFETY: a look-up in the cache of tablespaces.
         let ahead = unsafe { pg_sys::get_tablespace_maintenance_io_concurrency(space) };
         let ahead = usize::try_from(ahead).unwrap_or(0);
-        RelationPages { relation, strategy, delay: true, snapshot, known: Cell::new(0), ahead }
+        RelationPages {
+            relation,
+            strategy,
+            delay: true,
+            snapshot,
+            known: Cell::new(0),
+            ahead,
+            in_memory: Cell::new(0),
+        }
     }
 
     /// Whether a block exists. A damaged pointer may lead anywhere; to
@@ -332,13 +354,18 @@ impl Pages for RelationPages {
             return;
         }
         // SAFETY: the relation is open (see `new`).
-        unsafe {
-            pg_sys::PrefetchBuffer(self.relation, pg_sys::ForkNumber::MAIN_FORKNUM, block);
-        }
+        let told = unsafe { pg_sys::PrefetchBuffer(self.relation, pg_sys::ForkNumber::MAIN_FORKNUM, block) };
+        self.in_memory.set(if told.initiated_io { 0 } else { self.in_memory.get() + 1 });
     }
 
+    /// None for a while when the last ones were in memory: announcing costs a tenth of reading then.
     fn prefetch_distance(&self) -> usize {
-        self.ahead
+        let last = self.in_memory.get();
+        if self.ahead == 0 || last < IN_MEMORY {
+            return self.ahead;
+        }
+        self.in_memory.set(if last < IN_MEMORY + PAUSE { last + 1 } else { IN_MEMORY - 1 });
+        0
     }
 }
 

@@ -191,6 +191,10 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
             return super::error::corrupt(block, "the page does not begin where the one to its left ends");
         }
         for n in 0..header.count {
+            let ahead = n + self.pages.prefetch_distance();
+            if ahead > n && ahead < header.count {
+                self.pages.prefetch(separator(&body, ahead).child);
+            }
             let own = separator(&body, n);
             let next = (n + 1 < header.count).then(|| separator(&body, n + 1));
             if n == 0 && own.low != header.low {

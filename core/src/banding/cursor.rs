@@ -17,9 +17,10 @@ use super::descend::{Locked, Trace, descend, read_covering};
 use super::error::Result;
 use super::key::{Position, Tree};
 use super::leaf::Leaf;
-use super::page::{Separator, find_child, separator};
+use super::page::Separator;
 use super::ranges::Ranges;
 use super::storage::Pages;
+use std::collections::VecDeque;
 use std::ops::Deref;
 
 /// A reader's position in one tree.
@@ -29,16 +30,28 @@ pub(crate) struct Cursor<'p, P: Pages> {
     root: u32,
     /// What the caller will ask for: only for prefetching.
     ranges: Ranges,
+    /// Leaves below this one have been announced, and how many of them are not read yet.
     prefetched: Position,
-    /// Leaves prefetched and not read yet.
     ahead: usize,
-    /// The level-1 page last descended to, as it was then.
-    parent: Option<Locked<Vec<u8>>>,
+    /// The same of level-1 pages.
+    parents_prefetched: Position,
+    parents_ahead: usize,
+    /// The level-1 page last descended to, as it was then, and some that follow.
+    parents: VecDeque<Parent>,
+    spare: Vec<u8>,
+    /// The page above the last of them.
+    above: Option<Parent>,
     /// Pages locked so far.
     pub reads: u64,
     /// An estimate of the leaves of the tree, or of the scope's part of it, since the first descent.
     pub leaves: Option<f64>,
 }
+
+/// Level-1 pages that are announced or read ahead, at most.
+const MOST_PARENTS: usize = 4;
+
+/// A copy of an inner page.
+type Parent = Locked<Vec<u8>>;
 
 /// A leaf under a shared lock.
 pub(crate) type LeafPage<'p, P> = Locked<<P as Pages>::Read<'p>>;
@@ -65,7 +78,11 @@ impl<'p, P: Pages> Cursor<'p, P> {
             ranges,
             prefetched: Position::MIN,
             ahead: 0,
-            parent: None,
+            parents_prefetched: Position::MIN,
+            parents_ahead: 0,
+            parents: VecDeque::new(),
+            spare: Vec::new(),
+            above: None,
             reads: 0,
             leaves: None,
         }
@@ -83,49 +100,90 @@ impl<'p, P: Pages> Cursor<'p, P> {
     }
 
     fn leaf(&mut self, target: Position, trace: &mut Trace) -> Result<LeafPage<'p, P>> {
-        if !matches!(&self.parent, Some(parent) if parent.header.covers(target)) {
-            let mut copy = self.parent.take().map(|parent| parent.body).unwrap_or_default();
+        let passed = |parent: &Parent| parent.header.high.is_some_and(|high| high <= target);
+        while self.parents.front().is_some_and(passed) {
+            self.spare = self.parents.pop_front().map(|parent| parent.body).unwrap_or_default();
+        }
+        if !self.parents.front().is_some_and(|parent| parent.header.covers(target)) {
+            self.parents.clear();
             let page = descend(self.pages, self.tree, self.root, 1, target, trace)?;
             if page.header.level == 0 {
                 self.leaves.get_or_insert(1.0);
                 return Ok(page);
             }
             self.leaves.get_or_insert(trace.fanout * page.children(trace.within));
-            copy.clear();
-            copy.extend_from_slice(&page.body[..page.header.used]);
-            self.parent = Some(Locked { block: page.block, header: page.header, body: copy });
+            let parent = copy_of(&page, std::mem::take(&mut self.spare));
+            self.parents.push_back(parent);
         }
-        let child = match &self.parent {
+        if self.pages.prefetch_distance() > 0 {
+            self.look_ahead(target, trace)?;
+        }
+        let child = match self.parents.front() {
             Some(parent) => parent.child(target)?,
             None => Separator { low: Position::MIN, child: self.root },
         };
-        if self.pages.prefetch_distance() > 0 {
-            self.prefetch(target);
-        }
         read_covering(self.pages, self.tree, child, 0, target, trace)
     }
 
-    /// Prefetches the leaves that will be asked for next: those that the ranges want, among the children of
-    /// the level-1 page.
-    fn prefetch(&mut self, target: Position) {
-        let (distance, Some(Locked { header, body, .. })) = (self.pages.prefetch_distance(), &self.parent)
-        else {
-            return;
-        };
+    /// Announces the leaves that will be asked for after that of `target`, and reads the pages above them, which it has
+    /// announced before.
+    fn look_ahead(&mut self, target: Position, trace: &mut Trace) -> Result<()> {
         self.ahead = self.ahead.saturating_sub(1);
-        // Behind a leaf. A damaged page's separators may not ascend.
-        let behind = |at: usize, least: Position| match at + 1 == header.count {
-            true => header.high.unwrap_or(Position::MAX),
-            false => separator(body, at + 1).low.max(least),
-        };
-        let mut from = self.prefetched.max(behind(find_child(body, header.count, target), target));
-        while self.ahead < distance {
-            let Some(next) = self.ranges.next(from).filter(|next| header.covers(*next)) else { break };
-            let at = find_child(body, header.count, next);
-            self.pages.prefetch(separator(body, at).child);
-            self.ahead += 1;
-            from = behind(at, from);
+        let Some(parent) = self.parents.front() else { return Ok(()) };
+        let mut from = self.prefetched.max(parent.behind(target));
+        while self.ahead < self.pages.prefetch_distance() && from < Position::MAX {
+            let (Some(next), Some(last)) = (self.ranges.next(from), self.parents.back()) else { break };
+            if last.header.covers(next) {
+                self.pages.prefetch(last.child(next)?.child);
+                self.ahead += 1;
+                from = last.behind(next).max(from);
+                continue;
+            }
+            if self.parents.len() > MOST_PARENTS {
+                break;
+            }
+            let parent = self.parent_of(next, trace)?;
+            let covers = parent.header.covers(next);
+            self.parents.push_back(parent);
+            if !covers {
+                break;
+            }
         }
         self.prefetched = from;
+        Ok(())
     }
+
+    /// The level-1 page that covers `next`; announces some that follow.
+    fn parent_of(&mut self, next: Position, trace: &mut Trace) -> Result<Parent> {
+        let above = match self.above.take().filter(|above| above.header.covers(next)) {
+            Some(above) => above,
+            None => {
+                let page = descend(self.pages, self.tree, self.root, 2, next, trace)?;
+                if page.header.level < 2 {
+                    return Ok(copy_of(&page, Vec::new()));
+                }
+                copy_of(&page, Vec::new())
+            }
+        };
+        self.parents_ahead = self.parents_ahead.saturating_sub(1);
+        let mut from = self.parents_prefetched.max(above.behind(next));
+        while self.parents_ahead < MOST_PARENTS && from < Position::MAX {
+            let Some(later) = self.ranges.next(from).filter(|later| above.header.covers(*later)) else {
+                break;
+            };
+            self.pages.prefetch(above.child(later)?.child);
+            self.parents_ahead += 1;
+            from = above.behind(later).max(from);
+        }
+        self.parents_prefetched = from;
+        let page = read_covering(self.pages, self.tree, above.child(next)?, 1, next, trace)?;
+        self.above = Some(above);
+        Ok(copy_of(&page, Vec::new()))
+    }
+}
+
+fn copy_of<B: Deref<Target = [u8]>>(page: &Locked<B>, mut body: Vec<u8>) -> Parent {
+    body.clear();
+    body.extend_from_slice(&page.body[..page.header.used]);
+    Locked { block: page.block, header: page.header, body }
 }

@@ -34,6 +34,15 @@ impl<B: Deref<Target = [u8]>> Locked<B> {
         }
     }
 
+    /// Where the child that covers `target` ends.
+    pub(crate) fn behind(&self, target: Position) -> Position {
+        let at = find_child(&self.body, self.header.count, target) + 1;
+        match at < self.header.count {
+            true => separator(&self.body, at).low.max(target),
+            false => self.header.high.unwrap_or(Position::MAX),
+        }
+    }
+
     /// How many children it has within a part of the tree, or in all.
     pub(crate) fn children(&self, within: Option<(Position, Position)>) -> f64 {
         let child = |of| find_child(&self.body, self.header.count, of);
