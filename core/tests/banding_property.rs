@@ -58,7 +58,7 @@ proptest! {
     ) {
         let mut rng = Rng::new(seed);
         let shape = SHAPES[(seed % 6) as usize];
-        let options = Options { fillfactor, mu: (seed % 3) as f64 };
+        let options = Options { fillfactor, mu: (seed % 3) as f64, max_bucket: [0, 1, 500][(seed / 3 % 3) as usize] };
         let (pages, mut rows, mut nulls) = (MemoryPages::new(512), Rows::new(), BTreeSet::new());
         let mut file = MemorySpill::default();
         let memory = if spill { 0 } else { 1 << 20 };

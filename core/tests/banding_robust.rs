@@ -336,6 +336,6 @@ fn banding_open_refuses_what_is_not_an_index() {
     let pages = copy(&sound);
     pages.overwrite(0, |b| b.fill(0)).unwrap();
     assert!(matches!(Index::open(&pages), Err(Error::Corrupt { block: 0, .. })));
-    let options = dedup_core::banding::Options { mu: -1.0, fillfactor: 90 };
+    let options = dedup_core::banding::Options { mu: -1.0, ..Default::default() };
     assert!(matches!(Index::create(&MemoryPages::new(512), options, false), Err(Error::Option(_))));
 }

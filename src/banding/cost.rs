@@ -4,11 +4,9 @@ use super::EQUAL;
 use super::ball::NEAR_DISTANCE;
 use super::planner::{BallExpression, UNKNOWN_DISTANCE};
 use crate::pg::version;
-use dedup_core::banding::search_cost;
+use dedup_core::banding::{nearest_distance, search_cost};
 use pgrx::{PgList, is_a, pg_guard, pg_sys};
 
-/// The distance at which a nearest-neighbour scan usually has its first rows.
-const FIRST_NEIGHBOURS: u32 = 7;
 /// Entries of a leaf after a build, for an index whose pages are not counted.
 const ENTRIES_PER_LEAF: f64 = 700.0;
 /// Entries of a leaf of the tree of NULLs.
@@ -88,7 +86,9 @@ pub(super) unsafe extern "C-unwind" fn amcostestimate(
             };
             let cpu = work.entries * pg_sys::cpu_operator_cost * ENTRY_COST
                 + touched * 20.0 * pg_sys::cpu_operator_cost;
-            (fetched, fetched * random_page_cost + cpu)
+            // A whole tree is read in the order in which it was built.
+            let page_cost = if work.probes == 0 { seq_page_cost } else { random_page_cost };
+            (fetched, fetched * page_cost + cpu)
         };
 
         let bound = if given { distance.unwrap_or(64) } else { 64 };
@@ -96,15 +96,15 @@ pub(super) unsafe extern "C-unwind" fn amcostestimate(
             // Read in order, each leaf once.
             true => {
                 let pages = 1.0 + *selectivity * (*index).tuples / NULLS_PER_LEAF;
-                (pages, pages * random_page_cost)
+                (pages, pages * seq_page_cost)
             }
             false => cost(bound),
         };
         *pages = fetched;
         let emitted = *selectivity * (*index).tuples.max(1.0) * pg_sys::cpu_index_tuple_cost;
         if ordered {
-            // The first rows come after a small search, the last ones after the whole search.
-            let (_, first) = cost(bound.min(FIRST_NEIGHBOURS));
+            // The first rows come after a search as far as they are, the last ones after the whole search.
+            let (_, first) = cost(bound.min(nearest_distance(rows, (*root).limit_tuples)));
             *startup_cost = first.min(whole);
             *total_cost = first + whole + emitted;
         } else {

@@ -14,6 +14,7 @@ struct Parsed {
     vl_len: i32,
     fillfactor: c_int,
     mu: f64,
+    max_bucket: c_int,
 }
 
 fn kind() -> pg_sys::relopt_kind::Type {
@@ -43,6 +44,15 @@ fn kind() -> pg_sys::relopt_kind::Type {
                 1e6,
                 lock,
             );
+            pg_sys::add_int_reloption(
+                kind,
+                c"max_bucket".as_ptr(),
+                c"A bucket of more rows than this gets a second level; 0: however many".as_ptr(),
+                0,
+                0,
+                c_int::MAX,
+                lock,
+            );
             kind
         }
     })
@@ -57,6 +67,7 @@ pub(super) unsafe extern "C-unwind" fn amoptions(
     let elements = [
         reloption(c"fillfactor", pg_sys::relopt_type::RELOPT_TYPE_INT, offset_of!(Parsed, fillfactor)),
         reloption(c"mu", pg_sys::relopt_type::RELOPT_TYPE_REAL, offset_of!(Parsed, mu)),
+        reloption(c"max_bucket", pg_sys::relopt_type::RELOPT_TYPE_INT, offset_of!(Parsed, max_bucket)),
     ];
     // SAFETY: the elements describe `Parsed`, whose size is given.
     unsafe {
@@ -80,7 +91,11 @@ pub(super) unsafe fn options_of(relation: pg_sys::Relation) -> Options {
     // SAFETY: `rd_options` is null or what `amoptions` made.
     unsafe {
         match (*relation).rd_options.cast::<Parsed>().as_ref() {
-            Some(parsed) => Options { mu: parsed.mu, fillfactor: parsed.fillfactor as u8 },
+            Some(parsed) => Options {
+                mu: parsed.mu,
+                fillfactor: parsed.fillfactor as u8,
+                max_bucket: parsed.max_bucket as u32,
+            },
             None => Options::default(),
         }
     }

@@ -183,7 +183,7 @@ impl<'s, S: Spill, R: Row> Builder<'s, S, R> {
         let (average, large) = counter.finish();
         large
             .iter()
-            .filter(|c| is_worth_promoting(c, average, self.options.mu, self.body_len))
+            .filter(|c| is_worth_promoting(c, average, &self.options, self.body_len))
             .map(|c| c.bucket)
             .collect()
     }

@@ -1,5 +1,4 @@
-//! What a search is expected to cost, for a planner, from the number of rows and of leaves of one main tree
-//! ([`Index::estimate_leaves`](super::Index::estimate_leaves)).
+//! What a search is expected to cost, for a planner, from the number of rows and of leaves of one main tree.
 
 use super::key::BLOCKS;
 use super::schedule::{MAX_DISTANCE, buckets_within, leaves_read, radii};
@@ -38,6 +37,12 @@ pub fn search_cost(distance: u32, rows: f64, leaves: f64) -> SearchCost {
     SearchCost { probes, leaf_pages: pages, inner_pages: inner, entries: pages * per_leaf }
 }
 
+/// The distance within which the nearest `wanted` of `rows` random fingerprints lie: of data without near-duplicates.
+pub fn nearest_distance(rows: f64, wanted: f64) -> u32 {
+    let near = |distance: &u32| rows * random_selectivity(*distance) >= wanted.max(1.0);
+    (0..MAX_DISTANCE).find(near).unwrap_or(MAX_DISTANCE)
+}
+
 /// The share of random fingerprints within `distance` of any one, from 2^-64 to 1: the estimate without
 /// statistics, a lower bound for real data.
 pub fn random_selectivity(distance: u32) -> f64 {
@@ -66,6 +71,7 @@ mod tests {
             }
             assert_eq!(search_cost(64, rows, leaves).entries, rows);
         }
+        assert_eq!([1e4, 1e6, 1e9].map(|rows| nearest_distance(rows, 1.0)), [17, 14, 9]);
         assert!((random_selectivity(64) - 1.0).abs() < 1e-9);
         assert!(search_cost(3, 1e7, 14_000.0).leaf_pages < 6.0);
     }

@@ -3,7 +3,7 @@
 //! A body holds, behind the page's header: magic (8 bytes), format version (4), length of a body (4), `mu` (8),
 //! `fillfactor` (1, and 3 of zero), features (4), 16 roots (4 each), the directories of hot buckets of the four
 //! blocks (4 each), the root of the tree of NULLs (4), and the pages that the index had when its buckets were counted
-//! last (4, only a hint). *Features* are bits for what an older library would
+//! last (4, only a hint), and `max_bucket` (4). *Features* are bits for what an older library would
 //! misread; a library refuses an index with a bit that it does not know. Bit 0: the index has scopes.
 //!
 //! Locking: it is read under a shared lock at open, and once per insert for the pointers to the hot
@@ -30,7 +30,8 @@ const SCOPES: u32 = 1;
 const FEATURES: usize = HEADER + 28;
 const NULLS: usize = HOT + 4 * BLOCKS;
 const COUNTED: usize = NULLS + 4;
-const USED: usize = COUNTED + 4;
+const MAX_BUCKET: usize = COUNTED + 4;
+const USED: usize = MAX_BUCKET + 4;
 const ROOTS: usize = HEADER + 32;
 pub(crate) const HOT: usize = ROOTS + 4 * TREES;
 
@@ -41,11 +42,13 @@ pub struct Options {
     pub mu: f64,
     /// How full a build packs leaves, in percent: 10 to 100.
     pub fillfactor: u8,
+    /// A bucket of more rows is hot too; 0: however many.
+    pub max_bucket: u32,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { mu: 2.0, fillfactor: 90 }
+        Options { mu: 2.0, fillfactor: 90, max_bucket: 0 }
     }
 }
 
@@ -116,6 +119,7 @@ impl Index {
             options: Options {
                 mu: f64::from_bits(get_u64(body, HEADER + 16)),
                 fillfactor: body[HEADER + 24],
+                max_bucket: get_u32(body, MAX_BUCKET),
             },
             roots: [0; TREES],
             hot: [0; BLOCKS],
@@ -163,6 +167,7 @@ impl Index {
             put(&mut b, HOT + 4 * i, &hot.to_le_bytes());
         }
         put(&mut b, NULLS, &self.nulls.to_le_bytes());
+        put(&mut b, MAX_BUCKET, &self.options.max_bucket.to_le_bytes());
         put(&mut b, COUNTED, &self.counted.to_le_bytes());
         put(&mut b, FEATURES, &if self.scoped { SCOPES } else { 0 }.to_le_bytes());
         b
@@ -240,7 +245,7 @@ impl Index {
     pub(crate) fn note_counted<P: Pages>(pages: &P) -> Result<()> {
         let now = pages.len()?.to_le_bytes();
         let mut meta = pages.lock(METAPAGE)?;
-        if meta.get(COUNTED..USED) == Some(&now) {
+        if meta.get(COUNTED..MAX_BUCKET) == Some(&now) {
             return Ok(());
         }
         let change = Change::Patch(&[(COUNTED, &now)]);

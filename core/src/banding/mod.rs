@@ -39,7 +39,7 @@ mod storage;
 
 pub use build::{Builder, Built};
 pub use check::{CheckSink, Finding, check};
-pub use cost::{SearchCost, random_selectivity, search_cost};
+pub use cost::{SearchCost, nearest_distance, random_selectivity, search_cost};
 pub use delete::DeleteStats;
 pub use error::{Error, Result};
 pub use estimate::Sample;

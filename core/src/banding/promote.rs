@@ -6,8 +6,8 @@
 //! ensures both. Why promotion is safe beside inserts and
 //! searches is proved in [`hot`](super::hot).
 //!
-//! A bucket is promoted if it holds more than `1 + mu` times the average non-empty bucket of its block and
-//! more than [four leaves](least_hot) of entries. Entries of one identical fingerprint cannot be told
+//! A bucket is promoted if it holds more than `1 + mu` times the average non-empty bucket of its block, or more than
+//! `max_bucket` entries, and more than [four leaves](least_hot) of them. Entries of one identical fingerprint cannot be told
 //! apart by any second level; if they are the majority of a bucket, what is left without them has
 //! to exceed both bounds.
 
@@ -17,7 +17,7 @@ use super::hot::{BucketState, set_state, states};
 use super::insert::{Insert, insert_into};
 use super::key::{BLOCKS, Position, Tree};
 use super::leaf::Leaf;
-use super::meta::{Index, METAPAGE};
+use super::meta::{Index, METAPAGE, Options};
 use super::page::HEADER;
 use super::ranges::Ranges;
 use super::storage::Pages;
@@ -37,13 +37,19 @@ pub(crate) struct BucketCount {
 }
 
 /// Whether a bucket is hot and a second level helps.
-pub(crate) fn is_worth_promoting(count: &BucketCount, average: f64, mu: f64, body_len: usize) -> bool {
+pub(crate) fn is_worth_promoting(
+    count: &BucketCount,
+    average: f64,
+    options: &Options,
+    body_len: usize,
+) -> bool {
     let helped = match count.identical * 2 > count.entries {
         // Inserts may have come between the two counts.
         true => count.entries.saturating_sub(count.identical),
         false => count.entries,
     };
-    helped > least_hot(body_len) && helped as f64 > (1.0 + mu) * average
+    let too_large = options.max_bucket > 0 && helped > u64::from(options.max_bucket);
+    helped > least_hot(body_len) && (too_large || helped as f64 > (1.0 + options.mu) * average)
 }
 
 /// Counts the buckets of entries that come in key order.
@@ -150,10 +156,10 @@ impl Index {
                     Ok(BucketState::Filling) => true,
                     _ => {
                         let mut size = BucketCount { bucket, entries: count.entries.into(), identical: 0 };
-                        let mut worth = is_worth_promoting(&size, average, self.options.mu, pages.body_len());
+                        let mut worth = is_worth_promoting(&size, average, &self.options, pages.body_len());
                         if worth {
                             size.identical = count_key(pages, self, i, count.majority)?;
-                            worth = is_worth_promoting(&size, average, self.options.mu, pages.body_len());
+                            worth = is_worth_promoting(&size, average, &self.options, pages.body_len());
                         }
                         worth
                     }

@@ -1,14 +1,12 @@
 //! Statistics of an index. Pages are read one by one, so the figures of an index that changes meanwhile belong
 //! to no single moment.
 
-use super::cursor::Cursor;
 use super::error::Result;
 use super::hot::{BucketState, states};
-use super::key::{BLOCKS, TREES, Tree};
+use super::key::{BLOCKS, TREES};
 use super::meta::Index;
 use super::page::{HEADER, Header, Kind};
 use super::promote::count_buckets;
-use super::ranges::Ranges;
 use super::storage::Pages;
 
 /// How many of the largest buckets of a block are listed.
@@ -97,16 +95,5 @@ impl Index {
             stats.hot[i] = hot.iter().filter(|s| s.1 == BucketState::Hot).count() as u32;
         }
         Ok(stats)
-    }
-
-    /// An estimate of the leaves of one main tree, from the first page of each level: two or three page reads.
-    ///
-    /// # Errors
-    /// Damaged pages, or what the storage fails with.
-    pub fn estimate_leaves<P: Pages>(&self, pages: &P) -> Result<f64> {
-        let tree = Tree::main(0);
-        let mut cursor = Cursor::new(pages, tree, self.roots[tree.number()], Ranges::All);
-        cursor.seek(super::key::Position::MIN)?;
-        Ok(cursor.leaves.unwrap_or(1.0))
     }
 }

@@ -34,7 +34,7 @@ EXPLAIN (COSTS OFF) SELECT * FROM small WHERE near_dup(fp, 17, 3);
 EXPLAIN (COSTS OFF) SELECT * FROM post WHERE near_dup(fp, 17, 0);
 EXPLAIN (COSTS OFF) SELECT * FROM post WHERE near_dup(fp, 17, 12);
 EXPLAIN (COSTS OFF) SELECT * FROM post WHERE near_dup(fp, 17, 24);
-EXPLAIN (COSTS OFF) SELECT * FROM post WHERE near_dup(fp, 17, 32);
+EXPLAIN (COSTS OFF) SELECT * FROM post WHERE near_dup(fp, 17, 48);
 EXPLAIN (COSTS OFF) SELECT * FROM post WHERE near_dup(fp, 17, 64);
 -- The estimates are of the right size; contsel would say 21.
 CREATE FUNCTION estimate(query text) RETURNS numeric LANGUAGE plpgsql AS $$
