@@ -48,10 +48,13 @@ fn live_answers_agree(pages: &MemoryPages, rows: &Rows, dying: &Dying, queries: 
 #[test]
 fn banding_versions_of_rows_leave_before_a_split() {
     for (shape, nulls, second_levels) in
-        [(Shape::Random, false, false), (Shape::Skewed, false, true), (Shape::Random, true, false)]
+        [(Shape::Random, false, false), (Shape::Random, false, true), (Shape::Skewed, true, false)]
     {
         let mut rng = Rng::new(81);
-        let fps = fingerprints(shape, 6000, &mut rng);
+        let mut fps = fingerprints(shape, 6000, &mut rng);
+        if second_levels {
+            fps.iter_mut().step_by(2).for_each(|fp| *fp = *fp >> 16 | 0x5eed << 48);
+        }
         let (pages, index, mut rows) = index_by_insert(2048, &fps);
         if second_levels {
             assert!(index.maintain(&pages).unwrap().promoted > 0);
