@@ -33,6 +33,13 @@ impl OpenIndex {
             if table == pg_sys::InvalidOid {
                 not_banding(oid)
             }
+            if pg_sys::get_rel_relkind(oid) as u8 == pg_sys::RELKIND_PARTITIONED_INDEX {
+                raise(
+                    PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
+                    "a partitioned index holds no entries itself",
+                    "Give the index of each partition: … FROM pg_partition_tree('name of the index') WHERE isleaf.",
+                )
+            }
             match right {
                 Right::Read if !may_read(table) => raise(
                     PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,

@@ -8,7 +8,7 @@ use pgrx::{PgRelation, pg_sys};
 /// The key of a row.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Key {
-    /// The key's columns; `ctid` of a table without a primary key.
+    /// The key's columns; of a table without a primary key `ctid`, of a partition `tableoid` as well.
     columns: Vec<String>,
     /// Their values.
     values: Vec<String>,
@@ -41,6 +41,10 @@ impl Key {
                 columns.iter().map(|column| row.text(column).unwrap_or_else(|| "null".into())).collect();
             if columns.is_empty() {
                 let block = u32::from(tid.ip_blkid.bi_hi) << 16 | u32::from(tid.ip_blkid.bi_lo);
+                if (*(*relation).rd_rel).relispartition {
+                    columns.push("tableoid".into());
+                    values.push(PgRelation::from_pg(relation).name().to_owned());
+                }
                 columns.push("ctid".into());
                 values.push(format!("({block},{})", tid.ip_posid));
             }

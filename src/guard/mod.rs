@@ -42,6 +42,8 @@ fn wrong_event(timing: &str) -> ! {
 }
 
 fn guard(call: &Call, options: &Options) -> pg_sys::Datum {
+    // Its rows are stored where no search of this server sees them.
+    search::refuse_foreign(call, call.table());
     let (new, old) = call.new_and_old_bigint(&options.column);
     let text = |row: &Row| options.verify.as_ref().and_then(|verify| verify.text(row));
     let new_text = text(&call.row());

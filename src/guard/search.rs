@@ -97,6 +97,23 @@ unsafe extern "C-unwind" {
     fn get_partition_ancestors(relation: pg_sys::Oid) -> *mut pg_sys::List;
 }
 
+/// Raises 0A000 if the table is a foreign one: what another server holds, and what its sessions are
+/// about to store, cannot be searched under the guard's promise.
+pub(super) fn refuse_foreign(call: &Call, table: pg_sys::Oid) {
+    // SAFETY: a look-up in the system catalogs; the name of a table that is there is not null.
+    let name = unsafe {
+        if pg_sys::get_rel_relkind(table) as u8 != pg_sys::RELKIND_FOREIGN_TABLE {
+            return;
+        }
+        std::ffi::CStr::from_ptr(pg_sys::get_rel_name(table)).to_string_lossy()
+    };
+    raise(
+        PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
+        format!("trigger \"{}\" cannot guard foreign table \"{name}\"", call.trigger_name()),
+        "Create the trigger on the other server's table, and here on the tables that are stored here.",
+    )
+}
+
 impl Search<'_> {
     /// Finds an earlier row near the new one. Waits for transactions in
     /// progress that decide about one, unless they wait for this one.
@@ -168,6 +185,7 @@ impl Search<'_> {
                 let mode = pg_sys::AccessShareLock as i32;
                 let all = pg_guard_ffi_boundary(|| find_all_inheritors(whole, mode, std::ptr::null_mut()));
                 let stored = |table: &pg_sys::Oid| {
+                    refuse_foreign(self.call, *table);
                     *table != own && pg_sys::get_rel_relkind(*table) as u8 == pg_sys::RELKIND_RELATION
                 };
                 tables.extend(PgList::<pg_sys::Oid>::from_pg(all).iter_oid().filter(stored));

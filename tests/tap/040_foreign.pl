@@ -74,6 +74,22 @@ is($local->safe_psql('postgres', sprintf($pairs, 'place')), $local->safe_psql('p
 $local->safe_psql('postgres', "INSERT INTO place VALUES (-5, $q); UPDATE place SET fp = fp # 1 WHERE id = -5");
 is($local->safe_psql('postgres', "SELECT id FROM place WHERE near_dup(fp, $q, 1) AND id < 0"), '-5', 'a row that was written through the parent');
 
+# The guard cannot see what another server stores: it says so, be the row's own table foreign or another partition, and never lets the row pass.
+my $whole_is_guarded = 'CREATE TRIGGER g %s INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE FUNCTION near_dup_guard(\'fp\'%s)';
+$local->safe_psql('postgres', 'CREATE TABLE mixed (id bigint, fp bigint) PARTITION BY RANGE (id); CREATE TABLE mixed_here PARTITION OF mixed FOR VALUES FROM (0) TO (1000);'
+	. q{CREATE FOREIGN TABLE mixed_there PARTITION OF mixed FOR VALUES FROM (1000) TO (2000) SERVER shard_0 OPTIONS (table_name 'place');}
+	. 'CREATE INDEX ON mixed_here USING banding (fp)');
+foreach (['place_0', '-5'], ['mixed', '1500'], ['mixed', '5']) {
+	my ($table, $id) = @$_;
+	foreach my $how (['AFTER', ''], ['AFTER', q{, 'index=none'}], ['AFTER', q{, 'action=log', 'log=pair'}], ['BEFORE', q{, 'action=skip'}], ['BEFORE', q{, 'action=flag', 'flag=id'}]) {
+		$local->safe_psql('postgres', sprintf($whole_is_guarded, $how->[0], $table, $how->[1]));
+		($ret, $out, $err) = $local->psql('postgres', "\\set VERBOSITY verbose\nINSERT INTO $table VALUES ($id, $q)");
+		like($err, qr/0A000: trigger "g" cannot guard foreign table "(place_0|mixed_there)"/, "$table $id, @$how: refused");
+		$local->safe_psql('postgres', "DROP TRIGGER g ON $table");
+	}
+}
+$local->safe_psql('postgres', 'DROP TABLE mixed');
+
 # A shard that is down, for a session that was connected and for a new one.
 my $session = session($local, '-v', 'VERBOSITY=verbose');
 my $ask = sub {
