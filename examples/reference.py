@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The fingerprint and its keys in another language than the extension's: what docs/internals/specification.md says, in
-Python's standard library alone. Recipes of characters, and of words or shingles in ASCII texts: other scripts need the
-extension's segmentation.
+Python's standard library alone. Recipes of characters, and of words, shingles or words and characters where the normal
+form is ASCII: other scripts need the extension's segmentation. What is not here is refused, by ValueError.
 
     echo '{"text": "Street lamp is out", "recipe": {"tokens": "chars", "n": 2}}' | examples/reference.py
 
@@ -179,19 +179,78 @@ def normalize(text):
     return "".join(out)
 
 
-# Features and their weights.
-def tokens(text, recipe):
-    normal = normalize(text)
-    kind = recipe.get("tokens", "words+chars")
-    sizes = recipe.get("n", 3)
+# Recipes.
+UNIT, LARGEST = 1 << 20, 1 << 61
+SIZES = {"words+chars": 2, "chars": 3, "words": 1, "shingles": 3}
+SCHEMES = {"tf": float, "log": lambda tf: 1 + math.log(tf), "one": lambda tf: 1.0}
+
+
+def check(right, message):
+    if not right:
+        raise ValueError(message)
+
+
+def units(weight):
+    """A weight in steps of 2^-20: the nearest, halves upwards, no positive one below a step."""
+    whole = math.floor(weight * UNIT)
+    return min(max(whole + (weight * UNIT - whole >= 0.5), 1), LARGEST) if weight > 0 else 0
+
+
+def given(name, weight):
+    """A weight that a recipe says, rounded."""
+    number = isinstance(weight, (int, float)) and not isinstance(weight, bool)
+    check(number and 0 <= weight <= 1_000_000, f'"{name}": {weight!r} is not a weight from 0 to 1000000')
+    return units(weight) / UNIT
+
+
+def read(recipe):
+    """The parts of a recipe: tokens, lengths, scheme, factor, terms, stop."""
+    check(isinstance(recipe, dict), "a recipe is an object")
+    check(recipe.get("terms", {}) is not None, '"terms": null is not an object')
+    recipe = {key: value for key, value in recipe.items() if value is not None}
+    kind, scheme = recipe.pop("tokens", "words+chars"), recipe.pop("weight", "tf")
+    check(isinstance(kind, str) and kind in SIZES, f'"tokens": {kind!r} is not known')
+    sizes = recipe.pop("n", SIZES[kind])
     sizes = sizes if isinstance(sizes, list) else [sizes]
-    if kind == "chars":
-        parts, joined = normal.replace(" ", ""), ""
-    elif kind in ("shingles", "words") and normal.isascii():
-        parts, joined = normal.split(), " "
-        sizes = [1] if kind == "words" else sizes
-    else:
-        raise ValueError("this recipe cuts words: take the extension's fingerprint")
+    check(all(type(n) is int and 1 <= n <= 64 for n in sizes), '"n": not 1 to 64')
+    check(sizes and len(set(sizes)) == len(sizes), '"n": empty, or one length twice')
+    factor = given("factor", recipe.pop("factor", 1))
+    if not isinstance(scheme, str):
+        factor, scheme = given("weight", given("weight", scheme) * factor), "tf"
+    check(scheme in SCHEMES, f'"weight": {scheme!r} is not here')
+    terms, own = {}, recipe.pop("terms", {})
+    check(isinstance(own, dict), '"terms": not an object')
+    for term, weight in own.items():
+        weight = given(f"terms.{term}", weight)
+        check(terms.setdefault(normalize(term), weight) == weight, f'"terms": two weights of {normalize(term)!r}')
+    stop = recipe.pop("stop", False)
+    stop = [] if stop is False else stop
+    check(isinstance(stop, list) and all(isinstance(word, str) for word in stop), '"stop": only a list of words is here')
+    check(recipe.pop("hash", "city64") == "city64", '"hash": only city64 is here')
+    check(recipe.pop("simplify", False) is False, '"simplify" is not here')
+    check(isinstance(recipe.pop("hmm", False), bool), '"hmm": not a boolean')  # It changes no word of ASCII.
+    check(not recipe, f"not here: {', '.join(recipe)}")
+    return kind, sizes, scheme, factor, terms, {normalize(word) for word in stop}
+
+
+# Features and their weights.
+PIECE = 65536
+
+
+def words(normal):
+    check(normal.isascii(), "this recipe cuts words: take the extension's fingerprint")
+    found = []
+    while normal:
+        end = len(normal)
+        if end > PIECE:
+            space = normal.rfind(" ", 0, PIECE)
+            end = space if space > PIECE // 2 else PIECE
+        found += normal[:end].split()
+        normal = normal[end:]
+    return found
+
+
+def runs(parts, sizes, joined):
     for n in sizes:
         if 0 < len(parts) < n:
             yield joined.join(parts)
@@ -199,28 +258,25 @@ def tokens(text, recipe):
             yield joined.join(parts[i : i + n])
 
 
-UNIT = 1 << 20
-
-
-def units(weight):
-    """A weight in steps of 2^-20: the nearest, halves upwards, no positive one below a step."""
-    return max(math.floor(weight * UNIT + 0.5), 1) if weight > 0 else 0
+def tokens(text, kind, sizes):
+    normal = normalize(text)
+    if kind == "shingles":
+        yield from runs(words(normal), sizes, " ")
+    if kind in ("words", "words+chars"):
+        yield from words(normal)
+    if kind in ("chars", "words+chars"):
+        yield from runs(normal.replace(" ", ""), sizes, "")
 
 
 def simhash(text, recipe):
+    kind, sizes, scheme, factor, terms, stop = read(recipe)
     counts = {}
-    stop = {normalize(word) for word in recipe.get("stop", [])}
-    terms = {normalize(term): units(weight) / UNIT for term, weight in recipe.get("terms", {}).items()}
-    for token in tokens(text, recipe):
+    for token in tokens(text, kind, sizes):
         if token not in stop:
             counts[token] = counts.get(token, 0) + 1
-    factor, scheme = units(recipe.get("factor", 1)) / UNIT, recipe.get("weight", "tf")
-    if not isinstance(scheme, str):
-        factor, scheme = units(factor * units(scheme) / UNIT) / UNIT, "tf"
-    weigh = {"tf": float, "log": lambda tf: 1 + math.log(tf), "one": lambda tf: 1.0}[scheme]
     total, ones = 0, [0] * 64
     for token, count in counts.items():
-        hashed, weight = city64(token.encode()), units(weigh(count) * factor * terms.get(token, 1.0))
+        hashed, weight = city64(token.encode()), units(SCHEMES[scheme](count) * factor * terms.get(token, 1.0))
         total += weight
         for bit in range(64):
             ones[bit] += weight * (hashed >> bit & 1)
@@ -234,10 +290,14 @@ def signed(x):
 
 
 def bands(fp, distance=3, blocks=None):
-    fp, blocks = fp & MASK, blocks or distance + 1
-    kept = blocks - distance
+    check(0 <= distance <= 63, f"distance {distance} is out of range")
+    fp, blocks = fp & MASK, distance + 1 if blocks is None else blocks
+    check(distance < blocks <= 64, f"{blocks} blocks are out of range")
+    kept, count = blocks - distance, math.comb(blocks, distance)
+    check(count <= 10_000, f"{count} keys a fingerprint are too many")
     edges = [64 - 64 * i // blocks for i in range(blocks + 1)]
     longest = kept * (64 // blocks) + min(kept, 64 % blocks)
+    check(longest + (count - 1).bit_length() <= 64, f"keys of {longest} bits and their numbers do not fit in 64 bits")
     keys = []
     for number, chosen in enumerate(itertools.combinations(range(blocks), kept)):
         key = 0

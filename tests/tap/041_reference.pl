@@ -46,7 +46,7 @@ is(differing([ extension_says(@asked) ], \@expected, \@asked), '', 'the extensio
 
 SKIP:
 {
-	skip 'no python3', 2 unless eval { IPC::Run::run([ 'python3', '-c', 'import unicodedata' ], '>', \my $out, '2>', \my $err) };
+	skip 'no python3', 3 unless eval { IPC::Run::run([ 'python3', '-c', 'import unicodedata' ], '>', \my $out, '2>', \my $err) };
 	my $reference = sub {
 		my ($in, $out, $err) = (join("\n", @_) . "\n", '', '');
 		IPC::Run::run([ 'python3', "$FindBin::Bin/lib/reference.py" ], '<', \$in, '>', \$out, '2>', \$err) or diag $err;
@@ -63,11 +63,21 @@ SKIP:
 		my @few = map { $ranges[ rand @ranges ] } 1 .. 1 + rand 3;
 		my $text = join '', map { my $of = $few[ rand @few ]; chr($of->[0] + int rand($of->[1] - $of->[0] + 1)) } 1 .. rand 60;
 		my %recipe = (tokens => 'chars', n => 1 + int(rand 6), weight => (qw(tf log one), 0.37)[ rand 4 ]);
-		@recipe{qw(tokens factor)} = ('shingles', 0.3) if $text !~ /[^\x00-\x7f]/;
+		@recipe{qw(tokens factor)} = ((qw(shingles words words+chars))[ rand 3 ], 0.3) if $text !~ /[^\x00-\x7f]/;
 		push @random, JSON::PP->new->canonical->ascii->encode({ text => $text, recipe => \%recipe });
 	}
 	push @random, map { my $d = int rand 9; qq({"fp":) . ((int(rand 2**31) << 32 | int(rand 2**32)) - (1 << 62)) . qq(,"distance":$d,"blocks":) . ($d + 1 + int rand 3) . '}' } 1 .. 300;
 	is(differing([ $reference->(@random) ], [ extension_says(@random) ], \@random), '', 'and both on random texts');
+
+	# What the reference does not have, or the extension refuses, has no fingerprint rather than another one.
+	my @refused = map { qq({"text":"the cat","recipe":{"tokens":"words",$_}}) } '"stop":"en"', '"hash":"murmur3"', '"markup":"html"', '"simplify":true',
+		'"other":1', '"terms":{"The":0,"the":1}', '"n":[1,1]', '"factor":2000,"weight":2000';
+	push @refused, '{"fp":1,"distance":1,"blocks":17}', '{"fp":1,"distance":3,"blocks":64}';
+	my @answered = grep {
+		my ($asked, $out, $err) = ("$_\n", '', '');
+		IPC::Run::run([ 'python3', "$FindBin::Bin/lib/reference.py" ], '<', \$asked, '>', \$out, '2>', \$err) || $err !~ /^ValueError: /m
+	} @refused;
+	is(join("\n", @answered), '', 'the reference refuses what it does not have');
 }
 $node->stop;
 done_testing();
