@@ -9,7 +9,7 @@ use crate::features::stop::StopList;
 use crate::fingerprint::Weight;
 use crate::interrupt::checked;
 use crate::text::normalize;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 
 /// Largest `n` of n-grams and shingles.
@@ -70,9 +70,20 @@ impl TextRecipe {
         };
         let factor = weight_at("factor", written.factor.unwrap_or(1.0))?;
         let factor = weight_at("weight", weight_at("weight", weight)?.value() * factor.value())?;
-        let terms = checked(written.terms)
-            .map(|(term, weight)| Ok((normalize(&term), weight_at(&format!("terms.{term}"), weight)?)))
-            .collect::<Result<_, RecipeError>>()?;
+        let mut terms = FxHashMap::default();
+        for (term, weight) in checked(written.terms) {
+            let weight = weight_at(&format!("terms.{term}"), weight)?;
+            let term = normalize(&term);
+            // Which of them counted would be chance, and so would the fingerprint.
+            if terms.get(&term).is_some_and(|other| *other != weight) {
+                return Err(RecipeError {
+                    path: "terms".into(),
+                    message: format!("two keys are \"{term}\" when normalized, with different weights"),
+                    hint: "Case, width and spaces make no difference in a key. Give each term once.".into(),
+                });
+            }
+            terms.insert(term, weight);
+        }
         let mut stop = match written.stop {
             None => FxHashSet::default(),
             Some(stop) => stop.words(resolver)?,
@@ -237,6 +248,10 @@ mod tests {
             (json!({"weight": -2}), "\"weight\": weight -2 is out of range"),
             (json!({"factor": 1e300}), "\"factor\": weight 1"),
             (json!({"terms": {"a": "b"}}), "\"terms.a\": invalid type: string \"b\", expected f64"),
+            (
+                json!({"terms": {"The": 0, "the": 1}}),
+                "\"terms\": two keys are \"the\" when normalized, with different weights",
+            ),
             (json!({"terms": {"a": -1}}), "\"terms.a\": weight -1 is out of range"),
             (json!({"stop": [1]}), "\"stop[0]\": invalid type: integer `1`, expected a string"),
             (json!({"n": 0}), "\"n\": 0 is out of range"),
