@@ -65,11 +65,11 @@ fn banding_versions_of_rows_leave_before_a_split() {
         let before = pages.len().unwrap();
         let mut dying = Dying::default();
         for version in 1..=10 {
-            for n in 0..6000 {
+            for (n, &fp) in (0..).zip(&fps) {
                 let (old, new) = (tid((version - 1) * 6000 + n), tid(version * 6000 + n));
-                index.insert_version(&pages, 0, fps[n], new, &mut dying).unwrap();
+                index.insert_version(&pages, 0, fp, new, &mut dying).unwrap();
                 rows.remove(&old);
-                rows.insert(new, fps[n]);
+                rows.insert(new, fp);
                 dying.dead.insert(old);
                 if nulls {
                     let (old, new) =
