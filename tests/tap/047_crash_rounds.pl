@@ -1,6 +1,7 @@
 # Protects recovery under a load of everything at once: the server is stopped without a checkpoint at random moments, again
-# and again (5,000 times with scripts/test --long), and what must hold does. Every twentieth time, beside builds, all of it
-# is compared; in between indexes are checked, two searches compared, and near rows counted.
+# and again (5,000 times with scripts/test --long, DEDUP_TEST_STOPS with another number), and what must hold does. Every
+# twentieth time, beside builds, all of it is compared; in between indexes are checked, two searches compared, and near
+# rows counted.
 use strict;
 use warnings;
 use FindBin;
@@ -12,7 +13,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-my $rounds = $ENV{DEDUP_TEST_ROUNDS} // ($ENV{DEDUP_TEST_LONG} ? 5_000 : 280);
+my $rounds = $ENV{DEDUP_TEST_STOPS} // ($ENV{DEDUP_TEST_LONG} ? 5_000 : 280);
 my $n = rows(2_000);
 test_seed();
 my $node = new_node('rounds', conf => "full_page_writes = on\nrestart_after_crash = off\nwal_consistency_checking = 'Generic'\nmax_wal_size = 256MB\n");
