@@ -64,8 +64,6 @@ pub(crate) struct Wanted<'a> {
 pub(crate) const FINGERPRINTS: &str =
     "The query returns two columns: the row's id and its fingerprint (bigint).";
 
-const HINT: &str = "source is the name of a table or a query.";
-
 impl Source {
     /// Reads the argument. A text whose first keyword is SELECT, WITH, VALUES or
     /// TABLE is a query.
@@ -74,8 +72,18 @@ impl Source {
     /// Raises 22004 for NULL, 42601 for what is neither a query nor a name, 42P01 if
     /// there is no such table, 42809 if it is something else than a table.
     pub(crate) fn new(written: Option<&str>) -> Source {
+        Source::argument("source", written)
+    }
+
+    /// Reads an argument of that name.
+    pub(crate) fn argument(argument: &str, written: Option<&str>) -> Source {
+        let hint = format!("{argument} is the name of a table or a query.");
         let Some(written) = written else {
-            raise(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, "source must not be null", HINT)
+            raise(
+                PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+                format!("{argument} must not be null"),
+                hint,
+            )
         };
         if is_query(written) {
             return Source::Query(written.trim().trim_end_matches(';').to_owned());
@@ -84,13 +92,13 @@ impl Source {
             raise(
                 PgSqlErrorCode::ERRCODE_SYNTAX_ERROR,
                 format!(
-                    "source is neither a query that reads nor the name of a table: {}",
+                    "{argument} is neither a query that reads nor the name of a table: {}",
                     shortened(written)
                 ),
                 "A query begins with SELECT, WITH, VALUES or TABLE; a name that is not plain is quoted: '\"My table\"'.",
             )
         }
-        Source::Table(Table::named(written))
+        Source::Table(Table::named(written, hint))
     }
 
     /// The query that reads ids, texts and other columns, in this order.
@@ -150,7 +158,7 @@ impl Source {
 }
 
 impl Table {
-    fn named(name: &str) -> Table {
+    fn named(name: &str, hint: String) -> Table {
         const RELATION: &str = "SELECT c.oid, pg_catalog.format('%I.%I', n.nspname, c.relname), \
                  c.relkind::pg_catalog.text \
              FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace \
@@ -161,11 +169,11 @@ impl Table {
             raise(
                 PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
                 format!("relation \"{}\" does not exist", name.trim().replace('"', "")),
-                HINT,
+                hint,
             )
         };
         if !["r", "p", "v", "m", "f"].contains(&kind.as_str()) {
-            raise(PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE, format!("{full_name} is not a table"), HINT)
+            raise(PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE, format!("{full_name} is not a table"), hint)
         }
         Table { oid, name: full_name, columns: columns(oid), primary_key: primary_key(oid) }
     }
@@ -210,11 +218,20 @@ impl Table {
         let texts = || self.columns.iter().filter(other).map(|column| column.name.as_str());
         match texts().collect::<Vec<_>>()[..] {
             [one] => vec![one],
-            [] => raise(
-                PgSqlErrorCode::ERRCODE_INVALID_TABLE_DEFINITION,
-                format!("{} has no column of a text type", self.name),
-                "Give a query that casts what is to be compared: 'SELECT id, content::text FROM …'.",
-            ),
+            [] => {
+                let id = id.or(self.primary_key.first().map(String::as_str)).unwrap_or("id");
+                let content = self.columns.iter().map(|column| column.name.as_str()).find(|name| *name != id);
+                raise(
+                    PgSqlErrorCode::ERRCODE_INVALID_TABLE_DEFINITION,
+                    format!("{} has no column of a text type", self.name),
+                    format!(
+                        "Give a query that casts what is to be compared: 'SELECT {}, {}::text FROM {}'.",
+                        quoted(id),
+                        quoted(content.unwrap_or("content")),
+                        self.name
+                    ),
+                )
+            }
             ref several => {
                 let list: Vec<String> = several.iter().map(|name| format!("\"{name}\"")).collect();
                 raise(
@@ -299,8 +316,12 @@ impl Table {
             raise(
                 PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
                 format!("{} has no column of fingerprints that can be told", self.name),
-                "It is the one bigint column with an index of the access method banding, or the one called fp; else \
-                 give a query: 'SELECT id, fingerprint FROM …'.",
+                format!(
+                    "It is the one bigint column with an index of the access method banding, or the one called fp; else \
+                     give a query: 'SELECT {}, … FROM {}'.",
+                    quoted(id),
+                    self.name
+                ),
             )
         };
         self.select(&format!("t.{}, t.{}", quoted(id), quoted(&fp.name)), Some(id))

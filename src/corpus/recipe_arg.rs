@@ -98,7 +98,7 @@ fn parse<T: Cached>(text: &str, code: PgSqlErrorCode) -> T {
         Err(error) => raise(
             code,
             format!("invalid weights: {error}"),
-            "Weights are JSON, for example {\"title\": 2, \"body\": \"tf\"} or [2, null]; a weight is at most 1000000.",
+            "Weights are JSON, for example {\"title\": 20, \"body\": null}, {\"标题\": 20, \"内容\": null} or [20, null]; a weight is at most 1000000.",
         ),
     }
 }

@@ -108,12 +108,13 @@ impl Suggested {
         let weights = self.weights.as_object().into_iter().flatten();
         let weights: Vec<String> = weights.map(|(name, value)| format!("\"{name}\": {value}")).collect();
         let message = format!(
-            "{function} chose {{\"method\": \"{}\", \"weights\": {{{}}}, \"distance\": {}, \"similarity\": {}, \"n\": {}, \"particulars\": [\"name\"]}}",
+            "{function} chose {{\"method\": \"{}\", \"weights\": {{{}}}, \"distance\": {}, \"similarity\": {}, \"n\": {}, \"particulars\": {}}}",
             self.method(),
             weights.join(", "),
             self.distance,
             self.similarity,
-            self.n
+            self.n,
+            json!(PARTICULARS)
         );
         ErrorReport::new(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message, "pg_dedup")
             .set_detail(self.reason.clone())

@@ -3,7 +3,7 @@
 use crate::pg::progress::Progress;
 use crate::pg::spi::for_each_of_query;
 use crate::pg::values::{DistinctIds, ValueType};
-use crate::pg::{Column, Output, raise, required};
+use crate::pg::{Column, Output, raise};
 use crate::settings::{progress_interval, within_memory_limit};
 use crate::source::Source;
 use dedup_core::groups::EdgeComponents;
@@ -21,8 +21,7 @@ struct Graph {
 #[pg_extern(sql = "")]
 fn near_dup_groups(pairs: Option<&str>, fcinfo: pg_sys::FunctionCallInfo) {
     let mut output = Output::begin(fcinfo);
-    let source =
-        Source::new(Some(required(pairs, "pairs", "pairs is a query of pairs of ids, or a table of them.")));
+    let source = Source::argument("pairs", pairs);
     let progress = Progress::new("near_dup_groups", progress_interval());
     progress.stage("reading", "pairs", None);
     let mut graph = None;

@@ -41,7 +41,7 @@ impl ValueType {
                     column.name,
                     expected.type_name()
                 ),
-                format!("Add id_type => NULL::{name}: {call}, id_type => NULL::{name})."),
+                format!("Give all arguments, the type last: {call}, id_type => NULL::{name})."),
             )
         })
     }

@@ -150,7 +150,7 @@ impl Table {
                         names.join(", ")
                     ),
                     format!(
-                        "Name those that count: '{{\"columns\": [{}]}}', or with weights: '{{\"columns\": {{{}: 2, {}: null}}}}'.",
+                        "Name those that count: '{{\"columns\": [{}]}}', or with weights: '{{\"columns\": {{{}: 20, {}: null}}}}'.",
                         names.join(", "),
                         names[0],
                         names[1]

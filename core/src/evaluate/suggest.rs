@@ -126,11 +126,12 @@ impl Profile {
         } else {
             "Half of the n-grams shared (Jaccard 0.333) tells them from unrelated ones.".to_owned()
         };
+        let texts = if self.texts() == 1 { "text" } else { "texts" };
         let reason = format!(
-            "{} texts {script}, half of them up to {median} characters and nine in ten up to {}{}. {what} {why}",
+            "{} {texts} {script}, half up to {median} characters and nine in ten up to {}{}. {what} {why}",
             self.texts(),
             self.quantile(0.9),
-            if markup { ", most of them marked up as HTML" } else { "" },
+            if markup { ", most marked up as HTML" } else { "" },
         );
         let cosine = 2.0 * threshold / (1.0 + threshold);
         let expected_distance = 64.0 * cosine.acos() / std::f64::consts::PI;
