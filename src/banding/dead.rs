@@ -62,6 +62,7 @@ impl Dead for LinePointers {
             for block in blocks {
                 let buffer = pg_sys::ReadBuffer(self.table, block);
                 self.pinned.push((block, buffer));
+                ask_for_pruning(buffer);
                 pg_sys::heap_page_prune_opt(self.table, buffer);
             }
         }
@@ -85,6 +86,26 @@ impl Dead for LinePointers {
             pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_UNLOCK as i32);
             dead
         }
+    }
+}
+
+/// Says that a page of a table has no room, for such pages only are pruned between two VACUUMs. It is a hint: where a page has
+/// room after all, its pruning takes it back.
+///
+/// # Safety
+/// A page of a table, pinned and not locked.
+unsafe fn ask_for_pruning(buffer: pg_sys::Buffer) {
+    // SAFETY: the caller's promise; the page is locked while it is looked at and changed.
+    unsafe {
+        pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_EXCLUSIVE as i32);
+        let page = pg_sys::BufferGetPage(buffer).cast::<pg_sys::PageHeaderData>();
+        let full = pg_sys::PD_PAGE_FULL as u16;
+        let holds_old_versions = (*page).pd_prune_xid != pg_sys::InvalidTransactionId;
+        if holds_old_versions && (*page).pd_flags & full == 0 {
+            (*page).pd_flags |= full;
+            pg_sys::MarkBufferDirtyHint(buffer, true);
+        }
+        pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_UNLOCK as i32);
     }
 }
 

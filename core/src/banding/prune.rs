@@ -18,7 +18,7 @@ use super::leaf::{Leaf, packed_image};
 use super::meta::Index;
 use super::page::{HEADER, Header, USED_AND_COUNT, used_and_count};
 use super::storage::{Change, Edit, MAX_EDITS, Pages, WritePage};
-use std::collections::{HashMap, HashSet};
+use std::cmp::Reverse;
 
 /// Pages of the table that are looked at for a full leaf.
 const MOST_VISITED: usize = 32;
@@ -159,6 +159,7 @@ pub(crate) fn prune_leaf<P: Pages>(pages: &P, target: Target, dead: &mut dyn Dea
     }
     let leaf = Leaf::read(block, &page, header)?;
     let mut entries: Vec<Position> = leaf.iter().collect();
+    // The last entry replaces a removed one: entries that do not move are not logged.
     for n in (0..header.count).rev() {
         if entries[n].tid.can_be_a_row() && dead.is_dead(entries[n].tid) {
             entries.swap_remove(n);
@@ -173,26 +174,23 @@ pub(crate) fn prune_leaf<P: Pages>(pages: &P, target: Target, dead: &mut dyn Dea
     Ok(true)
 }
 
-/// Rows on the leaf whose fingerprint a later one has as well, or `new`: of those in the pages of the table that have most,
-/// and of these in the ones that came first, for the last may be of transactions still in progress.
+/// Rows on the leaf whose fingerprint a row further on in the table has as well, or `new`: of those in the pages of the
+/// table that have most, and of these in the first ones, for the last may be of transactions still in progress.
 fn old_versions(leaf: &Leaf<'_>, new: Position) -> Vec<Tid> {
-    let mut seen = HashSet::from([(new.scope, new.key)]);
-    let mut old = Vec::new();
-    // By page: how many, counted downwards, and the first one's place.
-    let mut by_page: HashMap<u32, (i32, usize)> = HashMap::new();
-    let entries: Vec<Position> = leaf.iter().filter(|entry| entry.tid.can_be_a_row()).collect();
-    // From the last that arrived.
-    for (n, entry) in entries.iter().enumerate().rev() {
-        if !seen.insert((entry.scope, entry.key)) {
-            old.push(entry.tid);
-            let page = by_page.entry(entry.tid.block()).or_default();
-            *page = (page.0 - 1, n);
-        }
-    }
-    let mut pages: Vec<((i32, usize), u32)> = by_page.into_iter().map(|(page, rank)| (rank, page)).collect();
-    pages.sort_unstable();
+    let mut entries: Vec<Position> = leaf.iter().filter(|entry| entry.tid.can_be_a_row()).collect();
+    entries.sort_unstable();
+    let last = |n: usize| {
+        entries.get(n + 1).is_none_or(|next| (next.scope, next.key) != (entries[n].scope, entries[n].key))
+    };
+    let mut old: Vec<Tid> = (0..entries.len())
+        .filter(|n| (entries[*n].scope, entries[*n].key) == (new.scope, new.key) || !last(*n))
+        .map(|n| entries[n].tid)
+        .collect();
+    old.sort_unstable();
+    let mut pages: Vec<(usize, u32)> =
+        old.chunk_by(|a, b| a.block() == b.block()).map(|rows| (rows.len(), rows[0].block())).collect();
+    pages.sort_unstable_by_key(|(rows, block)| (Reverse(*rows), *block));
     pages.truncate(MOST_VISITED);
     old.retain(|row| pages.iter().any(|page| page.1 == row.block()));
-    old.sort_unstable();
     old
 }
