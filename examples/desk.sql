@@ -14,7 +14,7 @@
 
 \if :{?settings}
 \else
-\set settings '{"columns": "body", "particulars": ["name"]}'
+\set settings '{"columns": "body"}'
 \set id id
 \set text body
 \set fp fp
@@ -26,7 +26,9 @@ CREATE TABLE desk (id bigint PRIMARY KEY, petitioner text, department text, titl
     filed_at timestamp, cluster bigint, variant text);
 \copy desk FROM PROGRAM '"${PETITION_DESK:-target/release/petition_desk}" --rows "${DESK_ROWS:-10000}" --seed 1' WITH (FORMAT csv, HEADER)
 \endif
-SELECT format_type(atttypid, NULL) AS id_type FROM pg_attribute WHERE attrelid = 'desk'::regclass AND quote_ident(attname) = :'id' \gset
+-- Ids that are not integers need their type as the last argument.
+SELECT id_type, CASE WHEN id_type = 'bigint' THEN '' ELSE ', NULL, NULL::' || id_type END AS of_ids
+FROM (SELECT format_type(atttypid, NULL) AS id_type FROM pg_attribute WHERE attrelid = 'desk'::regclass AND quote_ident(attname) = :'id') AS ids \gset
 \set ECHO queries
 
 \echo
@@ -46,7 +48,7 @@ SELECT dedup_setup('desk', :'settings');
 \echo
 \echo '== 3. One call: which rows repeat which?'
 \timing on
-CREATE TABLE repeats AS SELECT * FROM dedup('desk', NULL, NULL:: :id_type);
+CREATE TABLE repeats AS SELECT * FROM dedup('desk':of_ids);
 \timing off
 SELECT stage, count(*) AS rows FROM repeats GROUP BY stage ORDER BY rows DESC;
 \if :{?truth}
@@ -78,7 +80,7 @@ SELECT left(:text, -10) AS new_text FROM desk WHERE :id = :'shown' \gset
 \echo '   It is the text of row' :shown 'without its last characters.'
 \timing on
 SELECT f.id, f.distance, round(f.similarity::numeric, 2) AS similarity, f.shared, f.only_new
-FROM dedup_find('desk', :'new_text', NULL, NULL:: :id_type) f LIMIT 5;
+FROM dedup_find('desk', :'new_text':of_ids) f LIMIT 5;
 \timing off
 \echo '   What differs between two rows:'
 SELECT e.part, left(e.in_a, 50) AS in_a, left(e.in_b, 50) AS in_b, e.particular
