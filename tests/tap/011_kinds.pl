@@ -196,7 +196,7 @@ is_sound($node, 'options', 'options_idx', 'after VACUUM FULL', queries => 3);
 
 # A build in little memory writes runs and merges them: the same pages come out.
 $node->safe_psql('postgres', "CREATE EXTENSION pageinspect;
-	CREATE TABLE spilled (id bigint, fp bigint); INSERT INTO spilled SELECT i, test.fp('hot', i) FROM generate_series(1, " . rows(150_000) . ") i;
+	CREATE TABLE spilled (id bigint, fp bigint); INSERT INTO spilled SELECT i, test.fp('hot', i) FROM generate_series(1, 150000) i;
 	SET maintenance_work_mem = '256MB'; CREATE INDEX roomy_idx ON spilled USING banding (fp);
 	SET maintenance_work_mem = '1MB'; SET log_temp_files = 0; CREATE INDEX cramped_idx ON spilled USING banding (fp)");
 like(slurp_file($node->logfile), qr{temporary file: path "base/pgsql_tmp}, 'the build in little memory writes temporary files');
