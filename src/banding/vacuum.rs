@@ -37,7 +37,9 @@ pub(super) unsafe extern "C-unwind" fn ambulkdelete(
             // One guard for a page's rows: it costs more than a call.
             pg_sys::ffi::pg_guard_ffi_boundary(|| each.for_each(|(row, dead)| *dead = callback(row, state)));
         };
-        let (done, _) = checked(relation, index.vacuum(&pages, dead));
+        // The list of dead rows has the rest.
+        let memory = pg_sys::maintenance_work_mem as usize * 1024 / 4;
+        let (done, _) = checked(relation, index.vacuum(&pages, memory, dead));
         (*stats).num_pages = done.pages;
         (*stats).num_index_tuples = done.remaining as f64;
         (*stats).tuples_removed += done.removed as f64;

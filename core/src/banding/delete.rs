@@ -3,6 +3,8 @@
 //! Locking: one page at a time, in block order, nothing else held: shared, and exclusively only where an entry is dead.
 //! WAL: one record per page that loses entries.
 //!
+//! Each row stands in four trees: what was said of it is remembered, for the one who knows searches a list of all dead rows.
+//!
 //! Why the walk misses nothing. Pages are never unlinked or recycled, and an entry that moves (a split,
 //! a root's content) moves to a page that is new at that moment, hence at the end; the walk asks for
 //! the length again before it ends, so it gets there. Entries of the rows to delete are not added
@@ -17,6 +19,7 @@ use super::page::{Header, Kind};
 use super::promote::{BucketCounts, MaintainStats};
 use super::scan::NO_ROW;
 use super::storage::{Change, Edit, Pages};
+use crate::memory;
 
 /// The result of a bulk delete. Rows are counted once, in the first main tree or that of NULLs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -40,7 +43,7 @@ impl DeleteStats {
 
 impl Index {
     /// Removes, from all trees, the entries of the rows for which `is_dead` returns true. It is called
-    /// at least once for each row, and up to twice per tree.
+    /// at least once for each row, and must always say the same of it.
     ///
     /// # Errors
     /// A damaged page (the pages before it are done), or a failure of the storage.
@@ -50,22 +53,24 @@ impl Index {
         mut is_dead: impl FnMut(Tid) -> bool,
     ) -> Result<DeleteStats> {
         let dead = |tids: &[Tid], dead: &mut Vec<bool>| dead.extend(tids.iter().map(|tid| is_dead(*tid)));
-        self.walk(pages, dead, None)
+        self.walk(pages, Answers::new(dead, 1 << 20), None)
     }
 
     /// A VACUUM's whole work in one pass: removes the entries of dead rows as [`bulk_delete`](Self::bulk_delete) does,
     /// counts the buckets on the way and promotes those that have become hot, as [`maintain`](Self::maintain) does.
-    /// `dead` is asked of rows and adds an answer for each, in order.
+    /// `dead` is asked of rows and adds an answer for each, in order, the same whenever it is asked; `memory` bytes at most
+    /// remember them.
     ///
     /// # Errors
     /// As those two.
     pub fn vacuum<P: Pages>(
         &self,
         pages: &P,
+        memory: usize,
         dead: impl FnMut(&[Tid], &mut Vec<bool>),
     ) -> Result<(DeleteStats, MaintainStats)> {
         let mut counts = BucketCounts::new(self)?;
-        let stats = self.walk(pages, dead, Some(&mut counts))?;
+        let stats = self.walk(pages, Answers::new(dead, memory), Some(&mut counts))?;
         let promoted = self.promote_counted(pages, &counts)?;
         Ok((stats, MaintainStats { rows: stats.remaining, promoted }))
     }
@@ -73,7 +78,7 @@ impl Index {
     fn walk<P: Pages>(
         &self,
         pages: &P,
-        mut dead: impl FnMut(&[Tid], &mut Vec<bool>),
+        mut dead: Answers<impl FnMut(&[Tid], &mut Vec<bool>)>,
         mut counts: Option<&mut BucketCounts>,
     ) -> Result<DeleteStats> {
         let mut stats = DeleteStats::default();
@@ -106,14 +111,14 @@ impl Index {
 fn delete_on_page<P: Pages>(
     pages: &P,
     block: u32,
-    is_dead: &mut impl FnMut(&[Tid], &mut Vec<bool>),
+    answers: &mut Answers<impl FnMut(&[Tid], &mut Vec<bool>)>,
     stats: &mut DeleteStats,
 ) -> Result<Option<(Tree, Vec<Position>)>> {
     let mut dead = Vec::new();
     let page = pages.read(block)?;
     let Some((header, _, known)) = leaf_entries(block, &page)? else { return Ok(None) };
     drop(page);
-    ask(&known, is_dead, &mut dead);
+    answers.of(&known, &mut dead);
     if !dead.contains(&true) {
         stats.count(&header, known.len(), 0);
         return Ok(Some((header.tree, known)));
@@ -124,10 +129,10 @@ fn delete_on_page<P: Pages>(
     let before = entries.len();
     // Usually nothing has happened but an insert or two.
     if entries.starts_with(&known) {
-        ask(&entries[known.len()..], is_dead, &mut dead);
+        answers.of(&entries[known.len()..], &mut dead);
     } else {
         dead.clear();
-        ask(&entries, is_dead, &mut dead);
+        answers.of(&entries, &mut dead);
     }
     // The last entry replaces a removed one: entries that do not move are not logged.
     for n in (0..before).rev().filter(|n| dead.get(*n) == Some(&true)) {
@@ -156,7 +161,79 @@ fn leaf_entries(block: u32, body: &[u8]) -> Result<Option<(Header, Layout, Vec<P
     }
 }
 
-fn ask(entries: &[Position], is_dead: &mut impl FnMut(&[Tid], &mut Vec<bool>), dead: &mut Vec<bool>) {
-    let tids: Vec<Tid> = entries.iter().map(|entry| entry.tid).collect();
-    is_dead(&tids, dead);
+/// Which rows are dead, as far as that was asked before.
+struct Answers<F> {
+    ask: F,
+    /// Two bits a row, block after block: [`KNOWN`], and what was said.
+    bits: Vec<u8>,
+    /// Rows of a block that have a place, a multiple of four; 0 until the first rows are seen.
+    stride: usize,
+    /// The length that `bits` may have.
+    most: usize,
+    /// Rows to ask about, and their places among those wanted.
+    unknown: Vec<Tid>,
+    at: Vec<usize>,
+    said: Vec<bool>,
+}
+
+const KNOWN: u8 = 1;
+const DEAD: u8 = 2;
+
+impl<F: FnMut(&[Tid], &mut Vec<bool>)> Answers<F> {
+    fn new(ask: F, most: usize) -> Self {
+        Answers {
+            ask,
+            bits: Vec::new(),
+            stride: 0,
+            most,
+            unknown: Vec::new(),
+            at: Vec::new(),
+            said: Vec::new(),
+        }
+    }
+
+    /// A row's byte and shift, if there is memory for it.
+    fn place(&self, row: Tid) -> Option<(usize, u32)> {
+        let offset = usize::from(row.offset());
+        let n = (row.block() as usize).checked_mul(self.stride)?.checked_add(offset)?;
+        (offset < self.stride && n / 4 < self.most).then_some((n / 4, (n % 4 * 2) as u32))
+    }
+
+    /// Adds an answer for each entry.
+    fn of(&mut self, entries: &[Position], dead: &mut Vec<bool>) {
+        if self.stride == 0 {
+            let highest = entries.iter().map(|entry| usize::from(entry.tid.offset())).max();
+            self.stride = highest.map_or(0, |offset| (offset + 1).next_multiple_of(4));
+        }
+        self.unknown.clear();
+        self.at.clear();
+        for entry in entries {
+            let known = self.place(entry.tid).and_then(|(byte, shift)| Some(self.bits.get(byte)? >> shift));
+            if known.is_none_or(|bits| bits & KNOWN == 0) {
+                self.unknown.push(entry.tid);
+                self.at.push(dead.len());
+            }
+            dead.push(known.is_some_and(|bits| bits & DEAD > 0));
+        }
+        self.said.clear();
+        (self.ask)(&self.unknown, &mut self.said);
+        for n in 0..self.unknown.len() {
+            dead[self.at[n]] = self.said[n];
+            self.remember(self.unknown[n], self.said[n]);
+        }
+    }
+
+    fn remember(&mut self, row: Tid, dead: bool) {
+        let Some((byte, shift)) = self.place(row) else { return };
+        if byte >= self.bits.len() {
+            let len = (byte + 1).next_power_of_two().min(self.most);
+            let known = self.bits.len();
+            if memory::reserve_exact(&mut self.bits, len - known).is_err() {
+                self.most = known;
+                return;
+            }
+            self.bits.resize(len, 0);
+        }
+        self.bits[byte] |= (KNOWN | if dead { DEAD } else { 0 }) << shift;
+    }
 }
