@@ -14,6 +14,7 @@ CREATE TABLE dedup_settings (
     weights jsonb NOT NULL,
     fp text NOT NULL,
     id text,
+    method text NOT NULL DEFAULT 'fingerprint' CHECK (method IN ('fingerprint', 'text')),
     distance integer NOT NULL CHECK (distance BETWEEN 0 AND 64),
     similarity double precision NOT NULL CHECK (similarity BETWEEN 0 AND 1),
     n integer NOT NULL CHECK (n BETWEEN 1 AND 8),

@@ -81,7 +81,7 @@ pub(crate) fn find<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
     let mut sampler = written.leaves_settings().then(Sampler::default);
     let query = options.query(source, false);
     let hashes = read(&query, &options, sampler.as_mut(), &mut input, progress, begin);
-    if let Some(chosen) = sampler.and_then(|sampler| sampler.suggest(true)) {
+    if let Some(chosen) = sampler.and_then(|sampler| sampler.suggest()) {
         chosen.announce(function.name);
         chosen.write(&mut written);
         options = function.read(&written);

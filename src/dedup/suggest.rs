@@ -46,8 +46,8 @@ impl Sampler {
         within_memory_limit(self.bytes + self.profile.texts() * BYTES_PER_TEXT);
     }
 
-    /// Settings for the texts, for one pass over all of them (`once`) or a table that will grow; `None` if there is no text.
-    pub(super) fn suggest(self, once: bool) -> Option<Suggested> {
+    /// Settings for the texts; `None` if there is no text.
+    pub(super) fn suggest(self) -> Option<Suggested> {
         let texts = self.profile.texts() as u64;
         if texts == 0 {
             return None;
@@ -59,7 +59,7 @@ impl Sampler {
         let mut background = Background::measure(&prints);
         background.rows = texts;
         let calibration = background.calibrate();
-        let distance = if once { calibration.once } else { calibration.verified };
+        let distance = calibration.once;
         let wider = distance > calibration.verified;
         let few = if wider { "a million unrelated candidates" } else { "ten unrelated candidates per row" };
         let reason = format!(
@@ -161,7 +161,7 @@ fn dedup_suggest(
         name!(reason, String),
     ),
 > {
-    let Some(suggested) = sample(&Source::new(source).contents()).suggest(false) else {
+    let Some(suggested) = sample(&Source::new(source).contents()).suggest() else {
         notice!("the source has no text, so there is nothing to suggest settings for");
         return TableIterator::empty();
     };

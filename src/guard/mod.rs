@@ -7,6 +7,7 @@ mod options;
 mod publish;
 mod scope;
 mod search;
+mod texts;
 mod wait;
 
 use crate::pg::trigger::{Call, Event};
@@ -18,6 +19,7 @@ use pgrx::prelude::*;
 use publish::publish;
 use scope::Scope;
 use search::{Conflict, Search, wait_for_publisher};
+use texts::Texts;
 
 /// Acts on a new or changed row that is a near-duplicate of an earlier one.
 #[pg_extern(sql = "")]
@@ -60,8 +62,13 @@ fn guard(call: &Call, options: &Options) -> pg_sys::Datum {
             return call.keep();
         }
     }
-    let found = new.zip(scope.as_ref()).and_then(|(fingerprint, scope)| {
+    let texts = options.verify.as_ref().filter(|_| options.by_text);
+    let wanted =
+        texts.zip(new_text.as_deref()).map(|(it, text)| Texts::of(text, &it.columns, it.n, it.similarity));
+    let fingerprint = if texts.is_some() { wanted.as_ref().map(|_| new.unwrap_or(0)) } else { new };
+    let found = fingerprint.zip(scope.as_ref()).and_then(|(fingerprint, scope)| {
         let search = Search {
+            texts: wanted.as_ref(),
             scope,
             call,
             column: &options.column,
@@ -70,7 +77,8 @@ fn guard(call: &Call, options: &Options) -> pg_sys::Datum {
             nearest: matches!(options.action, Action::Flag(_) | Action::Log(_)),
             without_index: options.without_index,
             verify: &|row| {
-                options.verify.as_ref().is_none_or(|it| it.holds(new_text.as_deref(), text(row).as_deref()))
+                let Some(verify) = &options.verify else { return Some(1.0) };
+                verify.of_texts(new_text.as_deref(), text(row).as_deref())
             },
         };
         find(&search)
@@ -103,7 +111,8 @@ fn find(search: &Search) -> Option<Conflict> {
     }
     // Within a scope, distances stay what they are.
     let published = search.fingerprint ^ search.scope.bits();
-    for other in publish(search.whole_table(), search.column, published, search.distance) {
+    let distance = if search.texts.is_some() { 64 } else { search.distance };
+    for other in publish(search.whole_table(), search.column, published, distance) {
         if !wait_for_publisher(other) {
             undecided(search.call)
         }
@@ -113,6 +122,9 @@ fn find(search: &Search) -> Option<Conflict> {
 
 fn reject(call: &Call, options: &Options, conflict: &Conflict) -> ! {
     let detail = match (key_of(call).shown(), conflict.key.shown()) {
+        (Some(new), Some(old)) if options.by_text => {
+            format!("Key {new} has a text like that of existing key {old}.")
+        }
         (Some(new), Some(old)) if conflict.distance == 0 => {
             format!("Key {new} has the same fingerprint as existing key {old}.")
         }
@@ -121,14 +133,18 @@ fn reject(call: &Call, options: &Options, conflict: &Conflict) -> ! {
         }
         _ => "The existing row is not shown: reading all rows of the table is not permitted.".to_owned(),
     };
+    let least = options.verify.as_ref().filter(|_| options.by_text).map(|it| it.similarity);
+    let what = least.map_or_else(
+        || format!("within distance {}", options.distance),
+        |least| format!("of similarity {least} or more"),
+    );
     raise_with_detail(
         PgSqlErrorCode::ERRCODE_EXCLUSION_VIOLATION,
         format!("new row of table \"{}\" is a near-duplicate", call.table_name()),
         detail,
         format!(
-            "Trigger \"{}\" allows no two rows within distance {}. It can also skip, flag or log them.",
+            "Trigger \"{}\" allows no two rows {what}. It can also skip, flag or log them.",
             call.trigger_name(),
-            options.distance
         ),
     )
 }

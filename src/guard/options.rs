@@ -2,6 +2,7 @@
 
 use crate::pg::{Row, raise};
 use crate::setup::{Settings, join_texts};
+use dedup_core::dedup::Method;
 use dedup_core::features::TextRecipe;
 use dedup_core::similarity::{Kinds, containment, cosine, jaccard, particulars};
 use pgrx::prelude::*;
@@ -21,8 +22,10 @@ const N: usize = 2;
 pub(super) struct Options {
     /// The column of the fingerprint.
     pub(super) column: String,
-    /// Rows within this distance are near-duplicates.
+    /// Rows within this distance are near-duplicates, unless they are found by their texts.
     pub(super) distance: u32,
+    /// Whether near-duplicates are found by their texts, whatever the distance.
+    pub(super) by_text: bool,
     /// The columns that near-duplicates have in common.
     pub(super) scope: Vec<String>,
     /// The action to take.
@@ -49,9 +52,9 @@ pub(super) enum Action {
 pub(super) struct Verify {
     measure: Measure,
     /// The columns of the text.
-    columns: Vec<String>,
-    similarity: f64,
-    n: usize,
+    pub(super) columns: Vec<String>,
+    pub(super) similarity: f64,
+    pub(super) n: usize,
     /// Kinds of particulars that the texts must have in common.
     kinds: Option<Kinds>,
 }
@@ -81,16 +84,18 @@ impl Verify {
         join_texts(self.columns.iter().map(|column| row.text(column)))
     }
 
-    /// Whether two texts are similar enough; NULL is similar to nothing.
-    pub(super) fn holds(&self, new: Option<&str>, old: Option<&str>) -> bool {
-        let (Some(new), Some(old)) = (new, old) else { return false };
-        let similarity = || match self.measure {
+    /// The similarity of two texts if they are similar enough; NULL is similar to nothing.
+    pub(super) fn of_texts(&self, new: Option<&str>, old: Option<&str>) -> Option<f64> {
+        let (new, old) = (new?, old?);
+        let similarity = match self.measure {
+            _ if self.similarity == 0.0 => 1.0,
             Measure::Jaccard => jaccard(new, old, self.n),
             Measure::Containment => containment(new, old, self.n),
             Measure::Cosine => cosine(new, old, &TextRecipe::default()),
         };
-        (self.similarity == 0.0 || similarity() >= self.similarity)
-            && self.kinds.is_none_or(|kinds| particulars(new, old, kinds).is_empty())
+        let holds = similarity >= self.similarity
+            && self.kinds.is_none_or(|kinds| particulars(new, old, kinds).is_empty());
+        holds.then_some(similarity)
     }
 }
 
@@ -110,6 +115,7 @@ impl Options {
                     Options {
                         column,
                         distance,
+                        by_text: false,
                         action,
                         verify: None,
                         scope: Vec::new(),
@@ -122,10 +128,9 @@ impl Options {
                 let settings = settings();
                 let (column, distance) = (settings.fp().to_owned(), settings.distance());
                 let verify = Verify::of(&settings);
-                (
-                    Options { column, distance, action, verify, scope: Vec::new(), without_index: false },
-                    arguments,
-                )
+                let by_text = settings.method() == Method::Text;
+                let (scope, without_index) = (Vec::new(), false);
+                (Options { column, distance, by_text, action, verify, scope, without_index }, arguments)
             }
         };
         let (mut action, mut flag, mut log) = (None, None, None);
@@ -138,7 +143,7 @@ impl Options {
             let bad = || -> ! { wrong(format!("invalid value \"{value}\" of \"{key}\" of near_dup_guard")) };
             match key {
                 "distance" => match value.parse() {
-                    Ok(distance @ 0..=64) => options.distance = distance,
+                    Ok(distance @ 0..=64) => (options.distance, options.by_text) = (distance, false),
                     _ => bad(),
                 },
                 "action" if ["reject", "skip", "flag", "log"].contains(&value) => action = Some(value),
@@ -174,6 +179,9 @@ impl Options {
         if n.is_some() && measure == Some(Measure::Cosine) {
             wrong("n of near_dup_guard is not for measure=cosine".into())
         }
+        // The index is of the texts and the measure of the settings.
+        options.by_text &= text.is_none() && measure.is_none_or(|it| it == Measure::Jaccard) && n.is_none();
+        options.by_text &= similarity != Some(0.0);
         options.verify = match (text, options.verify) {
             (None, Some(settings)) => Some(Verify {
                 measure: measure.unwrap_or(settings.measure),

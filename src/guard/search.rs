@@ -40,10 +40,12 @@
 
 use super::key::Key;
 use super::scope::Scope;
+use super::texts::Texts;
 use super::wait;
 use crate::banding::{Ball, DISTANCE, WITHIN, is_banding_relation, is_of_balls, scope_columns};
 use crate::pg::trigger::{Call, Event};
 use crate::pg::{Row, raise, version};
+use dedup_core::dedup::nearness;
 use dedup_core::fingerprint::hamming;
 use dedup_core::interrupt;
 use pgrx::datum::IntoDatum;
@@ -62,12 +64,15 @@ pub(super) struct Search<'a> {
     pub(super) scope: &'a Scope,
     /// Rows within this distance are near.
     pub(super) distance: u32,
+    /// Rows with such texts are near instead.
+    pub(super) texts: Option<&'a Texts>,
     /// Whether to find the nearest row instead of any.
     pub(super) nearest: bool,
     /// Whether to read whole tables that have no usable index.
     pub(super) without_index: bool,
     /// A further condition on near rows.
-    pub(super) verify: &'a dyn Fn(&Row) -> bool,
+    /// The similarity of texts that meet it.
+    pub(super) verify: &'a dyn Fn(&Row) -> Option<f64>,
 }
 
 /// An earlier row near the new one.
@@ -82,6 +87,8 @@ pub(super) struct Conflict {
 
 /// A row found, and the transaction in progress that decides whether it exists, if any.
 struct Candidate {
+    /// The smaller, the nearer.
+    rank: u32,
     conflict: Conflict,
     table: pg_sys::Oid,
     tid: pg_sys::ItemPointerData,
@@ -153,7 +160,7 @@ impl Search<'_> {
                 let found = self.first(relation, self.index_of(relation), start);
                 pg_sys::table_close(relation, pg_sys::NoLock as i32);
                 if let Some(found) = found
-                    && best.as_ref().is_none_or(|best| found.conflict.distance < best.conflict.distance)
+                    && best.as_ref().is_none_or(|best| found.rank < best.rank)
                 {
                     best = Some(found);
                 }
@@ -219,11 +226,20 @@ impl Search<'_> {
                 usable.then_some((last, *oid))
             };
             // Rather one of the scope than one of all rows.
-            let found =
-                indexes.iter_oid().filter_map(|oid| usable(&oid)).max_by_key(|it| it.0).map(|(_, oid)| oid);
+            let found = match self.texts {
+                Some(texts) => texts.index_of(relation),
+                None => indexes
+                    .iter_oid()
+                    .filter_map(|oid| usable(&oid))
+                    .max_by_key(|it| it.0)
+                    .map(|(_, oid)| oid),
+            };
             if found.is_none() && !self.without_index {
                 let name = pgrx::PgRelation::from_pg(relation).name().to_owned();
                 let quoted = pgrx::spi::quote_identifier(name.as_str());
+                if let Some(texts) = self.texts {
+                    texts.refuse_without_index(&self.call.trigger_name(), &name)
+                }
                 raise(
                     PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
                     format!(
@@ -264,8 +280,18 @@ impl Search<'_> {
             let slot = pg_sys::table_slot_create(relation, std::ptr::null_mut());
             let mut best: Option<Candidate> = None;
             let forward = pg_sys::ScanDirection::ForwardScanDirection;
-            match index {
-                Some(index) => {
+            match (index, self.texts) {
+                (Some(index), Some(texts)) => {
+                    texts.for_each_version(relation, index, slot, || {
+                        if let Some(found) = self.candidate(relation, &columns, slot, start)
+                            && best.as_ref().is_none_or(|best| found.rank < best.rank)
+                        {
+                            best = Some(found);
+                        }
+                        best.is_none() || self.nearest
+                    });
+                }
+                (Some(index), None) => {
                     let index = pg_sys::index_open(index, pg_sys::AccessShareLock as i32);
                     let orders = i32::from(self.nearest);
                     let ball = Ball::new(self.fingerprint, self.distance as i32).into_datum();
@@ -296,12 +322,12 @@ impl Search<'_> {
                     pg_sys::index_endscan(scan);
                     pg_sys::index_close(index, pg_sys::AccessShareLock as i32);
                 }
-                None => {
+                (None, _) => {
                     let scan = pg_sys::table_beginscan(relation, every_version, 0, std::ptr::null_mut());
                     while pg_sys::table_scan_getnextslot(scan, forward, slot) {
                         interrupt::check();
                         let Some(found) = self.candidate(relation, &columns, slot, start) else { continue };
-                        if best.as_ref().is_none_or(|best| found.conflict.distance < best.conflict.distance) {
+                        if best.as_ref().is_none_or(|best| found.rank < best.rank) {
                             best = Some(found);
                         }
                         if !self.nearest {
@@ -337,11 +363,12 @@ impl Search<'_> {
             if !self.scope.holds(&row) {
                 return None;
             }
-            let fingerprint = row.bigint(self.column)? as u64;
-            let distance = hamming(fingerprint, self.fingerprint);
-            if distance > self.distance {
+            let fingerprint = row.bigint(self.column).map(i64::cast_unsigned);
+            let distance = fingerprint.map(|fingerprint| hamming(fingerprint, self.fingerprint));
+            if self.texts.is_none() && distance.is_none_or(|distance| distance > self.distance) {
                 return None;
             }
+            let distance = distance.unwrap_or(64);
             let mut dirty = pg_sys::SnapshotData {
                 snapshot_type: pg_sys::SnapshotType::SNAPSHOT_DIRTY,
                 ..Default::default()
@@ -359,11 +386,13 @@ impl Search<'_> {
                 (true, false, true) => Some((dirty.xmax, 0)),
                 (true, false, false) => None,
             };
-            if self.is_self_or_later(relation, tuple, tid) || !(self.verify)(&row) {
+            if self.is_self_or_later(relation, tuple, tid) {
                 return None;
             }
+            let similarity = (self.verify)(&row)?;
+            let rank = if self.texts.is_some() { nearness(similarity) } else { distance };
             let conflict = Conflict { key: Key::of(relation, &row, tid), distance, undecided: false };
-            Some(Candidate { conflict, table: (*relation).rd_id, tid, decided_by })
+            Some(Candidate { rank, conflict, table: (*relation).rd_id, tid, decided_by })
         }
     }
 

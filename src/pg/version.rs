@@ -43,6 +43,68 @@ pub(crate) unsafe fn index_beginscan(
     }
 }
 
+/// `index_beginscan_bitmap`.
+///
+/// # Safety
+/// The index is open, the snapshot outlives the scan.
+pub(crate) unsafe fn index_beginscan_bitmap(
+    index: pg_sys::Relation,
+    snapshot: pg_sys::Snapshot,
+    keys: i32,
+) -> pg_sys::IndexScanDesc {
+    // SAFETY: the caller's promise.
+    unsafe {
+        #[cfg(not(feature = "pg18"))]
+        return pg_sys::index_beginscan_bitmap(index, snapshot, keys);
+        #[cfg(feature = "pg18")]
+        pg_sys::index_beginscan_bitmap(index, snapshot, std::ptr::null_mut(), keys)
+    }
+}
+
+/// Calls `each` with every page of a bitmap and the places there, until it returns false; `None`: all places. The bitmap
+/// is freed.
+///
+/// # Safety
+/// The bitmap is one that was created and filled.
+pub(crate) unsafe fn for_each_page(
+    bitmap: *mut pg_sys::TIDBitmap,
+    mut each: impl FnMut(pg_sys::BlockNumber, Option<&[pg_sys::OffsetNumber]>) -> bool,
+) {
+    // SAFETY: the caller's promise; a page has so many places as it says.
+    unsafe {
+        #[cfg(not(feature = "pg18"))]
+        {
+            let pages = pg_sys::tbm_begin_iterate(bitmap);
+            while let Some(page) = pg_sys::tbm_iterate(pages).as_ref() {
+                let places = usize::try_from(page.ntuples).ok().map(|places| page.offsets.as_slice(places));
+                if !each(page.blockno, places) {
+                    break;
+                }
+            }
+            pg_sys::tbm_end_iterate(pages);
+        }
+        #[cfg(feature = "pg18")]
+        {
+            let pages = pg_sys::tbm_begin_private_iterate(bitmap);
+            let mut page = pg_sys::TBMIterateResult::default();
+            let mut places = [0; PLACES];
+            while pg_sys::tbm_private_iterate(pages, &mut page) {
+                let exact = (!page.lossy).then(|| {
+                    pg_sys::tbm_extract_page_tuple(&mut page, places.as_mut_ptr(), PLACES as u32) as usize
+                });
+                if !each(page.blockno, exact.map(|exact| &places[..exact])) {
+                    break;
+                }
+            }
+            pg_sys::tbm_end_private_iterate(pages);
+        }
+        pg_sys::tbm_free(bitmap);
+    }
+}
+
+/// No page of a table has more rows: a line pointer and the smallest header take 28 bytes.
+pub(crate) const PLACES: usize = pg_sys::BLCKSZ as usize / 28;
+
 /// Counts a scan in `pg_stat_user_indexes` and, since 18, in EXPLAIN.
 ///
 /// # Safety

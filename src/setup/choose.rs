@@ -1,10 +1,12 @@
 //! What is not asked for is chosen by the rows of the table.
 
+use super::options::refuse;
 use super::plan::{Plan, written};
 use super::settings::Settings;
 use crate::dedup::PARTICULARS;
 use crate::pg::catalog::schema;
 use crate::pg::spi::{Argument, query_all, scalar};
+use dedup_core::dedup::Method;
 use dedup_core::evaluate::Background;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::{PgLogLevel, PgSqlErrorCode};
@@ -14,6 +16,8 @@ use serde_json::{Map, Value, json};
 /// What was chosen or asked for.
 #[derive(Default)]
 pub(super) struct Choice {
+    /// How near rows are found.
+    pub method: Method,
     /// The recipe of running text; null is the default one.
     pub recipe: Value,
     pub distance: u32,
@@ -60,6 +64,11 @@ pub(super) fn choose(plan: &Plan, kept: Option<&Settings>) -> Choice {
     let particulars = asked.particulars().map(|kinds| Some(kinds.clone()));
     let particulars = particulars.or_else(|| keeps("particulars").map(|kept| kept.particulars().cloned()));
     let particulars = particulars.or_else(|| (!has_running).then_some(None));
+    let method = asked
+        .method()
+        .or_else(|| keeps("method").filter(|_| !asked.is_again("distance")).map(Settings::method));
+    // Whole values are equal or not, by fingerprints too.
+    let method = method.or_else(|| (!has_running).then_some(Method::Fingerprint));
     let kept_empty = kept.is_some_and(|kept| kept.stored().empty);
     let (Some(_), Some(distance), Some(n), Some(similarity)) = (&recipe, distance, n, similarity) else {
         let suggestion = suggest(plan);
@@ -89,6 +98,14 @@ pub(super) fn choose(plan: &Plan, kept: Option<&Settings>) -> Choice {
             choose("similarity", json!(suggestion.similarity));
             suggestion.similarity
         });
+        let method = method.unwrap_or_else(|| {
+            let by_text = suggestion.options.get("method").is_some_and(|it| it == Method::Text.name());
+            let method = if by_text && similarity > 0.0 { Method::Text } else { Method::Fingerprint };
+            if method == Method::Text {
+                choose("method", method.name().into());
+            }
+            method
+        });
         let particulars = particulars.unwrap_or_else(|| {
             let kinds = suggestion.options.get("particulars").cloned();
             kinds.inspect(|kinds| choose("particulars", kinds.clone()))
@@ -96,10 +113,20 @@ pub(super) fn choose(plan: &Plan, kept: Option<&Settings>) -> Choice {
         // The reason is that of recipe and distance together.
         let reason = if suggested_recipe && distance_is_chosen { suggestion.reason } else { String::new() };
         tell(plan, chosen, empty, reason);
-        return Choice { recipe, distance, similarity, n, particulars, empty };
+        let method = by_similar_texts(method, similarity);
+        return Choice { method, recipe, distance, similarity, n, particulars, empty };
     };
     let (recipe, particulars) = (recipe.unwrap_or_default(), particulars.flatten());
-    Choice { recipe, distance, similarity, n, particulars, empty: kept_empty }
+    let method = by_similar_texts(method.unwrap_or_default(), similarity);
+    Choice { method, recipe, distance, similarity, n, particulars, empty: kept_empty }
+}
+
+/// Refuses to find texts that share nothing by what they share.
+fn by_similar_texts(method: Method, similarity: f64) -> Method {
+    if method == Method::Text && similarity == 0.0 {
+        refuse("by text similarity is above 0")
+    }
+    method
 }
 
 fn tell(plan: &Plan, chosen: Map<String, Value>, empty: bool, reason: String) {
@@ -140,5 +167,5 @@ fn measured(plan: &Plan, recipe: &Value) -> u32 {
     let mut background = Background::measure(&prints);
     let sql = format!("SELECT pg_catalog.count(*)::pg_catalog.text FROM {}", plan.table_name());
     background.rows = scalar(&sql, &[]).and_then(|rows| rows.parse().ok()).unwrap_or(background.rows);
-    background.calibrate().verified
+    background.calibrate().once
 }

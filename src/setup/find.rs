@@ -1,14 +1,16 @@
 //! `dedup_find`: which rows of a table a new text or row repeats, and why.
 
 use super::needed;
-use super::settings::{Settings, join_texts, joined};
+use super::settings::{Settings, join_texts, joined, listed};
 use super::table::{primary_key, table_called, type_of};
 use crate::fingerprint::bag_of_values;
 use crate::pg::catalog::{base_type_name, equality, operator, schema};
 use crate::pg::spi::{Argument, query_all};
 use crate::pg::values::ValueType;
 use crate::pg::{Column, Output, Record, raise};
+use dedup_core::dedup::Method;
 use dedup_core::features::{Bag, RowRecipe, Shared, shared};
+use dedup_core::similarity::numbers;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_literal};
 use serde_json::Value;
@@ -58,6 +60,16 @@ fn dedup_find_row(row: Option<Record>, distance: Option<i32>, fcinfo: pg_sys::Fu
     New { values, text, own }.find(&settings, distance, &mut output, "dedup_find(row, distance");
 }
 
+/// How rows are found.
+enum By {
+    /// Fingerprints within a distance.
+    Distance(i32),
+    /// The texts.
+    Text,
+    /// Nothing that could be near: a text without features repeats only equal ones.
+    Equality,
+}
+
 /// What is looked for.
 struct New {
     /// The values of the columns that count.
@@ -70,6 +82,7 @@ struct New {
 
 impl New {
     fn find(&self, settings: &Settings, distance: Option<i32>, output: &mut Output, call: &str) {
+        let by_text = distance.is_none() && settings.method() == Method::Text;
         let distance = distance.unwrap_or(settings.distance() as i32);
         if !(0..=64).contains(&distance) {
             raise(
@@ -79,10 +92,16 @@ impl New {
             )
         }
         let bag = bag_of_values(&self.values, &settings.recipe());
-        let Some(fp) = bag.simhash() else { return };
-        let sql = self.statement(settings, distance, output.type_of(0), call);
+        let has_grams = || self.text.as_deref().is_some_and(|text| !numbers(text, settings.n()).is_empty());
+        let by = match (by_text, bag.simhash()) {
+            (true, _) if has_grams() => By::Text,
+            (false, Some(_)) => By::Distance(distance),
+            _ => By::Equality,
+        };
+        let sql = self.statement(settings, by, output.type_of(0), call);
         debug1!("dedup_find runs: {sql}");
-        let mut arguments = vec![Argument::of(fp.cast_signed()), Argument::of(self.text.as_deref())];
+        let fp = bag.simhash().map(u64::cast_signed);
+        let mut arguments = vec![Argument::of(fp), Argument::of(self.text.as_deref())];
         arguments.extend(self.own.as_ref().map(|(_, id)| *id));
         let why = Why::new(settings, &self.values);
         query_all(&sql, &arguments, |row| {
@@ -96,13 +115,27 @@ impl New {
     }
 
     /// The search: $1 is the fingerprint, $2 the text, $3 the row's own id.
-    fn statement(&self, settings: &Settings, distance: i32, result: pg_sys::Oid, call: &str) -> String {
+    fn statement(&self, settings: &Settings, by: By, result: pg_sys::Oid, call: &str) -> String {
         let tools = schema();
         let (fp, text) = (quote_identifier(settings.fp()), joined(&settings.texts()));
-        let similarity = format!("{tools}.ngram_jaccard({text}, $2, {})", settings.n());
-        let mut conditions = vec![format!("{tools}.near_dup(t.{fp}, $1, {distance})")];
-        if settings.similarity() > 0.0 {
-            let least = settings.similarity();
+        let similarity = match by {
+            By::Equality => "1::pg_catalog.float8".to_owned(),
+            _ => format!("{tools}.ngram_jaccard({text}, $2, {})", settings.n()),
+        };
+        let least = settings.similarity();
+        let order = if matches!(by, By::Text) { "3 DESC, 2, 1" } else { "2, 3 DESC, 1" };
+        let mut conditions = vec![match by {
+            By::Distance(distance) => format!("{tools}.near_dup(t.{fp}, $1, {distance})"),
+            By::Text => {
+                let n = settings.n();
+                format!(
+                    "{tools}.ngrams({}, {n}) OPERATOR({tools}.@%) {tools}.ngram_query($2, {n}, {least})",
+                    listed(&settings.texts())
+                )
+            }
+            By::Equality => format!("t.{fp} IS NULL AND {text} OPERATOR(pg_catalog.=) $2"),
+        }];
+        if least > 0.0 && !matches!(by, By::Equality) {
             conditions.push(format!("{similarity} OPERATOR(pg_catalog.>=) {least}::pg_catalog.float8"));
         }
         if let Some(Value::Array(kinds)) = settings.particulars() {
@@ -122,7 +155,7 @@ impl New {
             .map(|name| format!(", t.{}::pg_catalog.text", quote_identifier(name)))
             .collect();
         format!(
-            "SELECT {}, t.{fp} OPERATOR({tools}.<~>) $1, {similarity}{values} FROM {} AS t WHERE {} ORDER BY 2, 3 DESC, 1",
+            "SELECT {}, t.{fp} OPERATOR({tools}.<~>) $1, {similarity}{values} FROM {} AS t WHERE {} ORDER BY {order}",
             id_as(settings, &id, result, call),
             settings.table_name(),
             conditions.join(" AND "),

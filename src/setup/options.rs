@@ -2,14 +2,15 @@
 
 use super::settings::Settings;
 use crate::pg::raise;
+use dedup_core::dedup::Method;
 use pgrx::PgSqlErrorCode;
 use serde_json::{Map, Value};
 
-const KEYS: [&str; 9] =
-    ["columns", "weights", "distance", "similarity", "n", "particulars", "keep", "fp", "id"];
+const KEYS: [&str; 10] =
+    ["columns", "weights", "method", "distance", "similarity", "n", "particulars", "keep", "fp", "id"];
 
 const HINT: &str = "Options are columns (a name, an array of names, or an object of names and weights), weights (the recipe of \
-                    running text), distance (0 to 64), similarity (0 to 1), n (1 to 8), particulars (an array of name, date, \
+                    running text), method (fingerprint, text), distance (0 to 64), similarity (0 to 1), n (1 to 8), particulars (an array of name, date, \
                     number), keep (first, last, longest, or a column as in dedup), fp (the column of the fingerprint), id (the \
                     column of the ids). A null one is chosen again.";
 
@@ -80,6 +81,16 @@ impl Asked {
                 refuse(format!("{key} is not a whole number from {} to {}", range.start(), range.end()))
             })
         })
+    }
+
+    /// How near rows are found. A distance is one of fingerprints.
+    pub fn method(&self) -> Option<Method> {
+        let asked = self.get("method").map(|method| match method.as_str() {
+            Some("fingerprint") => Method::Fingerprint,
+            Some("text") => Method::Text,
+            _ => refuse("method is neither fingerprint nor text"),
+        });
+        asked.or_else(|| self.get("distance").map(|_| Method::Fingerprint))
     }
 
     pub fn similarity(&self) -> Option<f64> {

@@ -2,6 +2,7 @@
 //! that lead there.
 
 use super::choose::{Choice, choose};
+use super::index::ngram_index;
 use super::options::{Asked, refuse};
 use super::settings::{Settings, joined};
 use super::table::{Generated, Table};
@@ -9,9 +10,10 @@ use crate::corpus::{Database, raise_recipe};
 use crate::pg::catalog::schema;
 use crate::pg::raise;
 use crate::pg::spi::{Argument, query_all, scalar};
+use dedup_core::dedup::Method;
 use dedup_core::features::{RowRecipe, TextRecipe};
-use pgrx::PgSqlErrorCode;
 use pgrx::spi::{quote_identifier, quote_literal};
+use pgrx::{PgRelation, PgSqlErrorCode, pg_sys};
 use serde_json::Value;
 
 /// The settings that a table is to have.
@@ -100,11 +102,15 @@ impl<'t> Plan<'t> {
 
     /// A query for what is compared of each row.
     pub fn texts(&self) -> String {
+        format!("SELECT {} FROM {} AS t", joined(&self.compared()), self.table.name)
+    }
+
+    /// The columns that are compared: those of running text, else all.
+    fn compared(&self) -> Vec<&str> {
         let running = |weight: &Value| !weight.is_number();
         let all = !self.weights.iter().any(running);
         let columns = self.columns.iter().zip(&self.weights).filter(|(_, weight)| all || running(weight));
-        let columns: Vec<&str> = columns.map(|(name, _)| name.as_str()).collect();
-        format!("SELECT {} FROM {} AS t", joined(&columns), self.table.name)
+        columns.map(|(name, _)| name.as_str()).collect()
     }
 
     /// A query for fingerprints of the table's first rows, running text by `recipe`.
@@ -161,12 +167,12 @@ impl<'t> Plan<'t> {
                 drop.unwrap_or_default(),
                 self.expression(&self.weights)
             ));
-            statements.push(format!("CREATE INDEX ON {name} USING banding ({fp})"));
-            if !self.choice.empty {
+            statements.extend(self.index(true));
+            if !self.choice.empty && self.choice.method == Method::Fingerprint {
                 statements.push(format!("ANALYZE {name} ({fp})"));
             }
-        } else if !self.has_index() {
-            statements.push(format!("CREATE INDEX ON {name} USING banding ({fp})"));
+        } else {
+            statements.extend(self.index(false));
         }
         if found.as_ref() != Some(&wanted) || !self.is_as_before() {
             statements.push(self.insert());
@@ -181,6 +187,7 @@ impl<'t> Plan<'t> {
         let stored = before.stored();
         before.asked() == self.asked.options
             && before.is_as_named()
+            && stored.method == self.choice.method
             && stored.distance == self.choice.distance
             && stored.similarity == self.choice.similarity
             && stored.n == self.choice.n
@@ -211,6 +218,7 @@ impl<'t> Plan<'t> {
             ("columns", quote_literal(array(&self.columns))),
             ("weights", literal(&Value::Array(self.weights.clone()))),
             ("fp", quote_literal(&self.fp)),
+            ("method", quote_literal(choice.method.name())),
             ("distance", choice.distance.to_string()),
             ("similarity", choice.similarity.to_string()),
             ("n", choice.n.to_string()),
@@ -229,6 +237,34 @@ impl<'t> Plan<'t> {
             names.join(", "),
             values.join(", ")
         )
+    }
+
+    /// The statement that makes the index that is searched, unless it is there; that of a column that is made `anew` is
+    /// not.
+    fn index(&self, anew: bool) -> Option<String> {
+        let Table { oid, name, .. } = self.table;
+        match self.choice.method {
+            Method::Fingerprint => {
+                let fp = quote_identifier(&self.fp);
+                (anew || !self.has_index()).then(|| format!("CREATE INDEX ON {name} USING banding ({fp})"))
+            }
+            Method::Text => {
+                let (texts, n) = (self.compared(), self.choice.n);
+                // SAFETY: the table exists; it is closed again when it is dropped.
+                let relation = unsafe { PgRelation::with_lock(*oid, pg_sys::AccessShareLock as i32) };
+                if ngram_index(&relation, &texts, n as usize).is_some() {
+                    return None;
+                }
+                let texts: Vec<String> =
+                    texts.iter().map(|text| self.table.column(text).as_text(name)).collect();
+                let of =
+                    if let [one] = &texts[..] { one.clone() } else { format!("ARRAY[{}]", texts.join(", ")) };
+                let tools = &self.tools;
+                Some(format!(
+                    "CREATE INDEX ON {name} USING gin ({tools}.ngrams({of}, {n}) {tools}.ngram_ops)"
+                ))
+            }
+        }
     }
 
     /// Whether an index searches the fingerprint.

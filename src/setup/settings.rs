@@ -7,7 +7,7 @@ use crate::corpus::{Database, raise_recipe};
 use crate::pg::catalog::schema;
 use crate::pg::spi::{Argument, query_all, scalar};
 use crate::pg::{Record, Values, raise};
-use dedup_core::dedup::Written;
+use dedup_core::dedup::{Method, Written};
 use dedup_core::features::{FieldsRecipe, RowRecipe};
 use dedup_core::similarity::Kinds;
 use pgrx::spi::{quote_identifier, quote_literal};
@@ -41,6 +41,7 @@ pub(super) struct Stored {
     pub weights: Vec<Value>,
     pub fp: String,
     id: Option<String>,
+    pub method: Method,
     pub distance: u32,
     pub similarity: f64,
     pub n: u32,
@@ -345,6 +346,11 @@ impl Settings {
         self.stored.id.as_deref()
     }
 
+    /// How near rows are found.
+    pub(crate) fn method(&self) -> Method {
+        self.stored.method
+    }
+
     /// Bits in which near-duplicates may differ.
     pub(crate) fn distance(&self) -> u32 {
         self.stored.distance
@@ -395,6 +401,9 @@ impl Settings {
         } else {
             written.add("fp", json!(settings.fp));
         }
+        // Who names a distance asks for what is within it.
+        let method = if written.has("distance") { Method::Fingerprint } else { it.method };
+        written.add("method", method.name().into());
         written.add("distance", json!(it.distance));
         written.add("similarity", json!(it.similarity));
         written.add("n", json!(it.n));
@@ -554,6 +563,15 @@ pub(super) fn joined(columns: &[&str]) -> String {
                  THEN pg_catalog.concat_ws(E'\\n', {list}) END"
             )
         }
+    }
+}
+
+/// What an index for similar texts is of: the column, or the array of several.
+pub(super) fn listed(columns: &[&str]) -> String {
+    let cast = |name: &&str| format!("t.{}::pg_catalog.text", quote_identifier(*name));
+    match columns {
+        [one] => cast(one),
+        several => format!("ARRAY[{}]", several.iter().map(cast).collect::<Vec<_>>().join(", ")),
     }
 }
 

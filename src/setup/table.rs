@@ -378,7 +378,7 @@ impl Generated {
                 return None;
             }
             let call = &*node.cast::<pg_sys::FuncExpr>();
-            if !is_our_simhash(call.funcid) {
+            if !is_ours(call.funcid, c"simhash") {
                 return None;
             }
             let arguments: Vec<_> = PgList::<pg_sys::Node>::from_pg(call.args).iter_ptr().collect();
@@ -387,27 +387,55 @@ impl Generated {
                 None => Value::Null,
                 Some(&weights) => constant(weights)?,
             };
-            if !is_a(content, pg_sys::NodeTag::T_ArrayExpr) {
-                return Some(Generated { columns: vec![column_in(table, content)?], weights: vec![weights] });
-            }
-            let elements = PgList::<pg_sys::Node>::from_pg((*content.cast::<pg_sys::ArrayExpr>()).elements);
-            let columns =
-                elements.iter_ptr().map(|element| column_in(table, element)).collect::<Option<_>>()?;
-            let Value::Array(weights) = weights else { return None };
+            let columns = columns_in(table, content)?;
+            let weights = match weights {
+                one if !is_a(content, pg_sys::NodeTag::T_ArrayExpr) => vec![one],
+                Value::Array(weights) => weights,
+                _ => return None,
+            };
             Some(Generated { columns, weights })
         }
     }
 }
 
-/// Whether a function is one of the extension's that make fingerprints.
-unsafe fn is_our_simhash(function: pg_sys::Oid) -> bool {
+/// The columns whose texts an expression is, or an array of such.
+///
+/// # Safety
+/// `node` is an expression over the table's columns.
+pub(super) unsafe fn columns_in(table: &PgRelation, node: *mut pg_sys::Node) -> Option<Vec<String>> {
+    // SAFETY: the caller's promise, and what the tag says.
+    unsafe {
+        if !is_a(node, pg_sys::NodeTag::T_ArrayExpr) {
+            return Some(vec![column_in(table, node)?]);
+        }
+        let elements = PgList::<pg_sys::Node>::from_pg((*node.cast::<pg_sys::ArrayExpr>()).elements);
+        elements.iter_ptr().map(|element| column_in(table, element)).collect()
+    }
+}
+
+/// Whether something of the catalogue `class` is the extension's.
+///
+/// # Safety
+/// Inside a transaction.
+pub(super) unsafe fn is_of_extension(class: pg_sys::Oid, object: pg_sys::Oid) -> bool {
+    // SAFETY: look-ups in the catalogue.
+    unsafe {
+        let extension = pg_sys::getExtensionOfObject(class, object);
+        extension == pg_sys::get_extension_oid(c"pg_dedup".as_ptr(), true)
+    }
+}
+
+/// Whether a function is the extension's of this name.
+///
+/// # Safety
+/// Inside a transaction.
+pub(super) unsafe fn is_ours(function: pg_sys::Oid, called: &CStr) -> bool {
     // SAFETY: look-ups in the catalogue; a name, if there is one, ends.
     unsafe {
-        let extension = pg_sys::getExtensionOfObject(pg_sys::ProcedureRelationId, function);
         let name = pg_sys::get_func_name(function);
-        extension == pg_sys::get_extension_oid(c"pg_dedup".as_ptr(), true)
+        is_of_extension(pg_sys::ProcedureRelationId, function)
             && !name.is_null()
-            && CStr::from_ptr(name) == c"simhash"
+            && CStr::from_ptr(name) == called
     }
 }
 

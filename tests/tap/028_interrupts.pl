@@ -60,6 +60,9 @@ my @texts = (
 	'han words' => 'ngram_jaccard(a, b)',
 	'han' => 'ngram_jaccard(a, b, 20)',
 	'digits' => 'ngram_containment(a, b, 64)',
+	'han' => 'cardinality(ngrams(a, 20))',
+	'han' => 'cardinality(ngrams(ARRAY[a, b], 2))',
+	'han' => 'cardinality(ngram_query(a, 3, 0.5))',
 	'han words' => 'simhash_cosine(a, b)',
 	'han' => 'minhash(a, 4096, 64)',
 	'han words' => 'shingles(a)',
@@ -87,7 +90,7 @@ my @texts = (
 # Queries of two arrays of a million elements, and over many rows.
 my @queries = (
 	map({ "SELECT $_ FROM arrays" }
-		'minhash(t, 4096)', 'minhash(ARRAY(SELECT abs(x) FROM unnest(h) x), array_fill(3::bigint, ARRAY[4000]), array_fill(5::bigint, ARRAY[4000]), 1000003)', 'minhash_similarity(h, g)', 'minhash_bands(h, 4000, 200)',
+		'minhash(t, 4096)', 'minhash(ARRAY(SELECT abs(x) FROM unnest(h) x), array_fill(3::bigint, ARRAY[4000]), array_fill(5::bigint, ARRAY[4000]), 1000003)', 'minhash_similarity(h, g)', 'ngrams_enough(h, g)', 'minhash_bands(h, 4000, 200)',
 		'set_jaccard(t, u)', 'set_jaccard(h, g)', 'set_containment(t, u)', 'set_containment(h, g)', 'super_shingles(h, 1024)', 'spotsigs_similarity(t, u)',
 		'sentence_length_similarity(i, j)', q{imatch('word1', t)}, q{sentence_string('a. b.', t)}, q{spotsigs('a b', t, u)},
 		'simhash(t, to_jsonb(array_fill(1, ARRAY[1000000])))', q{simhash('a', jsonb_build_object('stop', t))},

@@ -20,13 +20,24 @@ pub enum Group {
 }
 
 /// How near rows are found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
     /// By fingerprints within a distance, whose texts are compared then.
+    #[default]
     Fingerprint,
     /// By the texts themselves: every pair that is similar enough, whatever their fingerprints.
     Text,
+}
+
+impl Method {
+    /// As options have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Fingerprint => "fingerprint",
+            Method::Text => "text",
+        }
+    }
 }
 
 /// The options, complete.

@@ -111,8 +111,7 @@ impl Profile {
         let what = match kind {
             TextKind::Short | TextKind::ShortSpaced => {
                 "They are short: one changed character turns many bits, so no distance is both safe and wide enough. \
-                 So the texts themselves are compared by dedup and near_dup_text_pairs; the fingerprint is for the \
-                 constraint at insert time and for nearest neighbours."
+                 So the texts themselves are compared."
             }
             TextKind::Long | TextKind::Spaced => {
                 "They are long enough for fingerprints to find candidates at a wide distance, and for the texts to \

@@ -5,6 +5,7 @@
 
 use super::overlap::{Overlap, merge};
 use crate::features::{Bag, Extractor, TextRecipe};
+use crate::hash::city64;
 use crate::interrupt::{self, checked};
 use crate::memory::{self, OrRaise};
 use crate::text::{Ngrams, PACKED, pack};
@@ -32,6 +33,19 @@ pub fn jaccard(a: &str, b: &str, n: usize) -> f64 {
 /// ```
 pub fn containment(a: &str, b: &str, n: usize) -> f64 {
     overlap(a, b, n).containment()
+}
+
+/// The set of character `n`-grams of the normal form as numbers, in ascending order: by these an index finds similar texts.
+///
+/// ```
+/// use dedup_core::similarity::numbers;
+/// assert_eq!(numbers("停水 停水", 2).len(), 3);
+/// assert_eq!(numbers("…", 2), []);
+/// ```
+pub fn numbers(text: &str, n: usize) -> Vec<i64> {
+    let ngrams = Ngrams::of(text);
+    let hash = |gram: &str| if n <= PACKED { pack(gram) } else { city64(gram.as_bytes()) };
+    ngrams.set(n, |gram| hash(gram).cast_signed())
 }
 
 /// The cosine of the weighted bags of features that a recipe makes of the two texts.

@@ -11,7 +11,7 @@ mod sketch;
 
 pub(crate) use grams::{Grams, Maker};
 pub use join::{SimilarPair, SimilarPairs, similar_pairs};
-pub use measures::{containment, cosine, jaccard};
-pub use overlap::Overlap;
+pub use measures::{containment, cosine, jaccard, numbers};
+pub use overlap::{Overlap, least_shared};
 pub use particulars::{Kinds, Particular, Passage, particulars, passages};
 pub(crate) use sketch::{Sketched, may_reach, words as sketch_words};

@@ -66,6 +66,12 @@ pub(super) fn at_least(bound: f64) -> usize {
     (bound - 1e-9).ceil().max(1.0) as usize
 }
 
+/// The members of a set of this size that another one must have for their Jaccard coefficient to reach `threshold`: what
+/// both have over what either has is no more than what both have over the one.
+pub fn least_shared(threshold: f64, size: usize) -> usize {
+    at_least(threshold * size as f64)
+}
+
 /// The overlap that two sets of these sizes need: J >= t means overlap >= t / (1 + t) of the sum.
 pub(super) fn overlap_needed(threshold: f64, x: usize, y: usize) -> usize {
     at_least(threshold / (1.0 + threshold) * (x + y) as f64)
@@ -106,6 +112,18 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
+        /// No similar set is missed for sharing too little.
+        #[test]
+        fn similar_sets_share_enough(
+            a in prop::collection::btree_set(0u8..40, 1..30),
+            b in prop::collection::btree_set(0u8..40, 1..30),
+            threshold in 0.01f64..=1.0,
+        ) {
+            let both = a.intersection(&b).count();
+            let similar = ratio(both, a.len() + b.len() - both) >= threshold;
+            prop_assert!(!similar || both >= least_shared(threshold, a.len()).max(least_shared(threshold, b.len())));
+        }
+
         #[test]
         fn sets_equal_their_definition(a in prop::collection::vec(0u8..9, 0..12), b in prop::collection::vec(0u8..9, 0..12)) {
             let (x, y): (BTreeSet<u8>, BTreeSet<u8>) = (a.iter().copied().collect(), b.iter().copied().collect());

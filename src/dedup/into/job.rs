@@ -182,7 +182,7 @@ impl Job {
             return self.check();
         }
         if self.written.leaves_settings()
-            && let Some(chosen) = sample(&self.query).suggest(false)
+            && let Some(chosen) = sample(&self.query).suggest()
         {
             chosen.announce(DEDUP_INTO.name);
             chosen.write(&mut self.written);

@@ -21,4 +21,27 @@ SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT id FROM page WHERE near_dup(body, '小区停水7天，物业不管，已经打过电话', 10) AND ngram_jaccard(body, '小区停水7天，物业不管，已经打过电话') >= 0.9;
 SELECT id FROM page WHERE near_dup(body, '小区停水7天，物业不管，已经打过电话', 10) AND ngram_jaccard(body, '小区停水7天，物业不管，已经打过电话') >= 0.9 ORDER BY id;
 DROP TABLE page;
+
+-- N-grams as an index has them, and what is asked of it: every similar text has enough.
+SELECT ngrams('停水 停水', 2), ngrams(ARRAY['停水', NULL, '停水'], 2) = ngrams(E'停水\n停水', 2) AS joined, ngrams('…', 2) AS none,
+    ngrams(ARRAY[NULL]::text[], 2) IS NULL AS null, cardinality(ngrams('no water', 5)) AS hashed;
+SELECT ngram_query('停水三天', 2, 0.5), ngram_query('…', 2, 0.5);
+SELECT ngrams('停水三天了', 2) @% ngram_query('停水三天', 2, 0.5) AS enough, ngrams('停电了', 2) @% ngram_query('停水三天', 2, 0.5) AS other,
+    ngrams('…', 2) @% ngram_query('…', 2, 0.5) AS nothing, '{1,2}'::bigint[] @% '{}' AS empty, '{1,NULL}'::bigint[] @% '{1,NULL,1}' AS nulls;
+SELECT ngram_query('a', 2, 0);
+SELECT ngram_query('a', 2, 'NaN');
+SELECT ngrams('a', 65);
+CREATE TABLE title (id int, content text);
+INSERT INTO title SELECT i, '问题' || chr(19968 + i) || chr(20968 + i % 7) || chr(21968 + i % 11) FROM generate_series(1, 400) i;
+INSERT INTO title VALUES (500, NULL), (501, ''), (502, '…');
+CREATE INDEX ON title USING gin (ngrams(content, 2) ngram_ops);
+SET enable_seqscan = off;
+EXPLAIN (COSTS OFF) SELECT id FROM title WHERE ngrams(content, 2) @% ngram_query('问题一二三', 2, 0.3);
+SELECT count(*), bool_and(i.ids = s.ids) AS same FROM title q,
+    LATERAL (SELECT array_agg(t.id ORDER BY id) AS ids FROM title t WHERE ngrams(t.content, 2) @% ngram_query(q.content, 2, 0.3)) i,
+    LATERAL (SELECT array_agg(t.id ORDER BY id) AS ids FROM title t WHERE ngrams_enough(ngrams(t.content, 2), ngram_query(q.content, 2, 0.3))) s
+    WHERE i.ids IS NOT NULL OR s.ids IS NOT NULL;
+SELECT count(*) FROM title WHERE ngrams(content, 2) @% '{}';
+RESET enable_seqscan;
+DROP TABLE title;
 DROP EXTENSION pg_dedup;

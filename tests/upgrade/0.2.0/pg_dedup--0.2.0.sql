@@ -311,6 +311,41 @@ CREATE FUNCTION near_dup_explain(a text, b text, OUT part text, OUT in_a text, O
 COMMENT ON FUNCTION near_dup_explain(text, text) IS
     'what two texts share and where they differ, in order; particular: name, date or number if they differ in one';
 
+-- Similar texts by a GIN index: every text that ngram_jaccard finds similar shares enough n-grams. A query is the number
+-- that is enough, then the n-grams.
+
+CREATE FUNCTION ngrams(content text, n integer DEFAULT 2) RETURNS bigint[]
+    AS 'MODULE_PATHNAME', 'ngrams_text_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION ngrams(text, integer) IS 'the set of character n-grams of a text in normal form, as numbers; for an index with ngram_ops';
+CREATE FUNCTION ngrams(contents text[], n integer DEFAULT 2) RETURNS bigint[]
+    AS 'MODULE_PATHNAME', 'ngrams_texts_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION ngrams(text[], integer) IS 'ngrams of texts as one, NULLs left out; NULL if all are';
+CREATE FUNCTION ngram_query(content text, n integer, similarity double precision) RETURNS bigint[]
+    AS 'MODULE_PATHNAME', 'ngram_query_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION ngram_query(text, integer, double precision) IS
+    'what texts of at least that ngram_jaccard have in common with a text: ngrams(content, n) @% ngram_query(new, n, 0.5)';
+CREATE FUNCTION ngrams_enough(ngrams bigint[], query bigint[]) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'ngrams_enough_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION ngrams_enough(bigint[], bigint[]) IS 'implementation of @% operator';
+CREATE OPERATOR @% (LEFTARG = bigint[], RIGHTARG = bigint[], FUNCTION = ngrams_enough,
+    RESTRICT = contsel, JOIN = contjoinsel);
+COMMENT ON OPERATOR @% (bigint[], bigint[]) IS 'n-grams are enough of those of a query';
+CREATE FUNCTION ngrams_extract_query(bigint[], internal, smallint, internal, internal, internal, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'ngrams_extract_query_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION ngrams_extract_query(bigint[], internal, smallint, internal, internal, internal, internal) IS 'internal: GIN support of ngram_ops';
+CREATE FUNCTION ngrams_consistent(internal, smallint, bigint[], integer, internal, internal, internal) RETURNS "char"
+    AS 'MODULE_PATHNAME', 'ngrams_consistent_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION ngrams_consistent(internal, smallint, bigint[], integer, internal, internal, internal) IS 'internal: GIN support of ngram_ops';
+CREATE OPERATOR CLASS ngram_ops FOR TYPE bigint[] USING gin AS
+    OPERATOR 1 @% (bigint[], bigint[]),
+    FUNCTION 1 pg_catalog.btint8cmp(bigint, bigint),
+    FUNCTION 2 pg_catalog.ginarrayextract(anyarray, internal, internal),
+    FUNCTION 3 ngrams_extract_query(bigint[], internal, smallint, internal, internal, internal, internal),
+    FUNCTION 6 ngrams_consistent(internal, smallint, bigint[], integer, internal, internal, internal),
+    STORAGE bigint;
+COMMENT ON OPERATOR FAMILY ngram_ops USING gin IS 'similar texts by their n-grams';
+COMMENT ON OPERATOR CLASS ngram_ops USING gin IS 'similar texts by their n-grams';
+
 -- MinHash (Broder 1997): an estimate of the similarity of sets, and keys for a GIN index.
 
 CREATE FUNCTION minhash(content text, k integer DEFAULT 128, n integer DEFAULT 2) RETURNS bigint[]
@@ -819,6 +854,7 @@ CREATE TABLE dedup_settings (
     weights jsonb NOT NULL,
     fp text NOT NULL,
     id text,
+    method text NOT NULL DEFAULT 'fingerprint' CHECK (method IN ('fingerprint', 'text')),
     distance integer NOT NULL CHECK (distance BETWEEN 0 AND 64),
     similarity double precision NOT NULL CHECK (similarity BETWEEN 0 AND 1),
     n integer NOT NULL CHECK (n BETWEEN 1 AND 8),

@@ -1,12 +1,15 @@
 //! Similarity of texts: `ngram_jaccard`, `ngram_containment`, `simhash_cosine`, and the
 //! particulars (names, dates, numbers) in which similar texts differ.
 
+mod index;
+
 use crate::corpus::RecipeArg;
 use crate::fingerprint::text_recipe;
 use crate::pg::raise;
 use dedup_core::features::TextRecipe;
 use dedup_core::similarity;
 use dedup_core::similarity::{Kinds, particulars, passages};
+pub(crate) use index::{ENOUGH, ngram_query};
 use pgrx::prelude::*;
 
 /// Jaccard's coefficient of the character n-grams.

@@ -1,0 +1,113 @@
+//! The search for texts like that of a new row, by an index of their n-grams. PostgreSQL reads such an index into bitmaps
+//! only, so the versions of rows that an entry leads to are gone through here.
+
+use crate::pg::{raise, version};
+use crate::settings::work_memory;
+use crate::setup::ngram_index;
+use crate::similarity::{ENOUGH, ngram_query};
+use dedup_core::interrupt;
+use pgrx::datum::IntoDatum;
+use pgrx::{PgRelation, PgSqlErrorCode, pg_sys};
+
+/// Texts like that of the new row.
+pub(super) struct Texts {
+    /// The columns and the length of the n-grams that an index is of.
+    columns: Vec<String>,
+    n: usize,
+    /// What the index is asked for.
+    query: Vec<i64>,
+}
+
+impl Texts {
+    pub(super) fn of(text: &str, columns: &[String], n: usize, similarity: f64) -> Texts {
+        Texts { columns: columns.to_vec(), n, query: ngram_query(text, n as i32, similarity) }
+    }
+
+    /// The index to use, if there is one.
+    ///
+    /// # Safety
+    /// The relation is open.
+    pub(super) unsafe fn index_of(&self, relation: pg_sys::Relation) -> Option<pg_sys::Oid> {
+        let columns: Vec<&str> = self.columns.iter().map(String::as_str).collect();
+        // SAFETY: the caller's promise; it stays open.
+        let relation = unsafe { PgRelation::from_pg(relation) };
+        ngram_index(&relation, &columns, self.n)
+    }
+
+    pub(super) fn refuse_without_index(&self, trigger: &str, table: &str) -> ! {
+        let columns = self.columns.join(", ");
+        raise(
+            PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            format!("trigger \"{trigger}\" needs an index on the n-grams of {columns} of table \"{table}\""),
+            "dedup_setup makes it. With 'index=none' the guard reads the whole table for every row.",
+        )
+    }
+
+    /// Puts every version of a row that may have such a text, dead ones included, into the slot, until `each` returns
+    /// false.
+    ///
+    /// # Safety
+    /// The relation is open, the index one of its n-grams, the slot one of it.
+    pub(super) unsafe fn for_each_version(
+        &self,
+        relation: pg_sys::Relation,
+        index: pg_sys::Oid,
+        slot: *mut pg_sys::TupleTableSlot,
+        mut each: impl FnMut() -> bool,
+    ) {
+        // SAFETY: the caller's promise; what is begun here is ended here.
+        unsafe {
+            let every_version = &raw mut pg_sys::SnapshotAnyData;
+            let index = pg_sys::index_open(index, pg_sys::AccessShareLock as i32);
+            let mut key = pg_sys::ScanKeyData {
+                sk_attno: 1,
+                sk_strategy: ENOUGH,
+                sk_argument: self.query.clone().into_datum().unwrap_or(pg_sys::Datum::from(0usize)),
+                ..Default::default()
+            };
+            let bitmap = pg_sys::tbm_create(work_memory() as _, std::ptr::null_mut());
+            let scan = version::index_beginscan_bitmap(index, every_version, 1);
+            pg_sys::index_rescan(scan, &mut key, 1, std::ptr::null_mut(), 0);
+            pg_sys::index_getbitmap(scan, bitmap);
+            pg_sys::index_endscan(scan);
+            let fetch = pg_sys::table_index_fetch_begin(relation);
+            version::for_each_page(bitmap, |page, places| {
+                let all: Vec<u16>;
+                let places = match places {
+                    Some(places) => places,
+                    None => {
+                        all = (1..=version::PLACES as u16).collect();
+                        &all
+                    }
+                };
+                places.iter().all(|&place| {
+                    interrupt::check();
+                    let mut tid = pg_sys::ItemPointerData::default();
+                    pgrx::itemptr::item_pointer_set_all(&mut tid, page, place);
+                    let (mut again, mut dead) = (false, false);
+                    let mut fetch = |again: &mut bool| {
+                        pg_sys::table_index_fetch_tuple(
+                            fetch,
+                            &mut tid,
+                            every_version,
+                            slot,
+                            again,
+                            &mut dead,
+                        )
+                    };
+                    while fetch(&mut again) {
+                        if !each() {
+                            return false;
+                        }
+                        if !again {
+                            break;
+                        }
+                    }
+                    true
+                })
+            });
+            pg_sys::table_index_fetch_end(fetch);
+            pg_sys::index_close(index, pg_sys::AccessShareLock as i32);
+        }
+    }
+}
