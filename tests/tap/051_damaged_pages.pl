@@ -1,7 +1,8 @@
 # Protects the server from pages that are not what was written: bytes and bits turned over, pages torn, swapped, of
 # yesterday, of another index, or empty. Every answer is that of a sequential scan, or an error XX002 says that it cannot be
 # given (XX001 if PostgreSQL meets its own page header first), or banding_check finds the damage; nothing crashes or goes on
-# for ever. 200 pages; 10,000 with scripts/test --long, DEDUP_TEST_PAGES with another number.
+# for ever. 200 pages; 10,000 with scripts/test --long, DEDUP_TEST_PAGES with another number, fewer if DEDUP_TEST_SECONDS
+# are over.
 use strict;
 use warnings;
 use FindBin;
@@ -13,6 +14,7 @@ use Test::More;
 use constant { PAGE => 8192, SECTOR => 512, COPIES => 30 };
 
 my $pages = $ENV{DEDUP_TEST_PAGES} // ($ENV{DEDUP_TEST_LONG} ? 10_000 : 200);
+my $until = time + ($ENV{DEDUP_TEST_SECONDS} // 'inf');
 my $seed = test_seed();
 my $node = new_node('damaged', no_checksums => 1, conf => "statement_timeout = '5min'\n");
 my @tables = map { "d$_" } 1 .. COPIES;
@@ -79,7 +81,7 @@ my %kinds = (
 
 my ($damaged, $round, %verdicts, @bad) = (0, 0);
 my $log = -s $node->logfile;
-while ($damaged < $pages)
+while ($damaged < $pages && time < $until)
 {
 	$round++;
 	$node->safe_psql('postgres', join '', map { "TRUNCATE $_; INSERT INTO $_ SELECT i, 1 + (i % 7 = 0)::integer, test.fp('hot', i) FROM generate_series($round, $round + 600) i;\n" } @tables);
