@@ -7,6 +7,8 @@
 use super::length;
 use crate::pg::{Pointer, raise};
 use crate::setup::join_texts;
+use dedup_core::interrupt;
+use dedup_core::memory::{OrRaise, Room, collect};
 use dedup_core::similarity::{Overlap, least_shared, numbers};
 use pgrx::prelude::*;
 
@@ -35,17 +37,19 @@ pub(crate) fn ngram_query(content: &str, n: i32, similarity: f64) -> Vec<i64> {
             "Texts that share nothing are not searched for.",
         )
     }
-    let grams = numbers(content, length(n));
-    let least = least_shared(similarity, grams.len()) as i64;
-    [least].into_iter().chain(grams).collect()
+    let mut query = numbers(content, length(n));
+    let least = least_shared(similarity, query.len()) as i64;
+    query.room(1).or_raise();
+    query.insert(0, least);
+    query
 }
 
 /// The least number that is to be shared, and the n-grams.
 fn parts(query: &Array<'_, i64>) -> (i64, Vec<i64>) {
     let mut members = query.iter().flatten();
     let least = members.next().unwrap_or(1).max(1);
-    let mut grams: Vec<i64> = members.collect();
-    dedup_core::interrupt::sort_and_dedup(&mut grams);
+    let mut grams: Vec<i64> = collect(members).or_raise();
+    interrupt::sort_and_dedup(&mut grams);
     (least, grams)
 }
 
@@ -53,7 +57,7 @@ fn parts(query: &Array<'_, i64>) -> (i64, Vec<i64>) {
 #[pg_extern(sql = "")]
 fn ngrams_enough(ngrams: Array<'_, i64>, query: Array<'_, i64>) -> bool {
     let (least, grams) = parts(&query);
-    Overlap::of_sets(ngrams.iter().flatten().collect(), grams).shared as i64 >= least
+    Overlap::of_sets(collect(ngrams.iter().flatten()).or_raise(), grams).shared as i64 >= least
 }
 
 /// GIN's extractQuery: the n-grams, and with the first of them the least number.
@@ -96,6 +100,8 @@ fn ngrams_consistent(
     _keys: Pointer,
     _nulls: Pointer,
 ) -> i8 {
+    // Before GIN reads anything it asks once for each key.
+    interrupt::check();
     // SAFETY: GIN passes one answer for each key, and what `ngrams_extract_query` left.
     let (checks, least) = unsafe {
         let checks = std::slice::from_raw_parts(checks.0.cast_mut_ptr::<i8>(), count.max(0) as usize);

@@ -70,7 +70,7 @@ pub struct Calibration {
     pub alone: u32,
     /// The widest radius whose false candidates are few enough to be verified on the text: ten per row.
     pub verified: u32,
-    /// As `verified`, for one pass over the whole table without an index: in a small table more are few enough.
+    /// What is chosen: as `verified`, but in a small table more are few enough.
     pub once: u32,
 }
 
