@@ -39,7 +39,7 @@ pub fn containment(a: &str, b: &str, n: usize) -> f64 {
 ///
 /// ```
 /// use dedup_core::similarity::numbers;
-/// assert_eq!(numbers("停水 停水", 2).len(), 3);
+/// assert_eq!(numbers("停水 停水", 2).len(), 2);
 /// assert!(numbers("…", 2).is_empty());
 /// ```
 pub fn numbers(text: &str, n: usize) -> Vec<i64> {
