@@ -1,8 +1,8 @@
 //! Which rows are dead for good: those whose line pointer the pruning of their page has marked dead.
 //!
-//! Locking: pages of the table are pinned, and pruned if that is due, with nothing locked; one shared lock at a time while
-//! a line pointer is looked at, perhaps under locks on leaves of the index: as a B-tree does, and nobody waits for
-//! a leaf while holding a page of a table.
+//! Locking: pages of the table are pinned, and pruned if they hold old versions, with nothing else locked; one shared lock
+//! at a time while a line pointer is looked at, perhaps under locks on leaves of the index: as a B-tree does, and nobody
+//! waits for a leaf while holding a page of a table.
 //!
 //! WAL: none. The record of the pruning has ended the queries of standbys that could still see such a row, and comes
 //! before the record that removes its entries.
@@ -95,16 +95,17 @@ impl Dead for LinePointers {
 /// # Safety
 /// A page of a table, pinned and not locked.
 unsafe fn ask_for_pruning(buffer: pg_sys::Buffer) {
-    // SAFETY: the caller's promise; the page is locked while it is looked at and changed.
+    // SAFETY: the caller's promise; the page is locked while it is changed. Before, it is looked at without a lock, as
+    // PostgreSQL's pruning does: what has just changed is not missed for long.
     unsafe {
-        pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_EXCLUSIVE as i32);
         let page = pg_sys::BufferGetPage(buffer).cast::<pg_sys::PageHeaderData>();
         let full = pg_sys::PD_PAGE_FULL as u16;
-        let holds_old_versions = (*page).pd_prune_xid != pg_sys::InvalidTransactionId;
-        if holds_old_versions && (*page).pd_flags & full == 0 {
-            (*page).pd_flags |= full;
-            pg_sys::MarkBufferDirtyHint(buffer, true);
+        if (*page).pd_prune_xid == pg_sys::InvalidTransactionId || (*page).pd_flags & full != 0 {
+            return;
         }
+        pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_EXCLUSIVE as i32);
+        (*page).pd_flags |= full;
+        pg_sys::MarkBufferDirtyHint(buffer, true);
         pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_UNLOCK as i32);
     }
 }
