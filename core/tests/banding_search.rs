@@ -198,6 +198,10 @@ fn banding_prefetched_pages_are_read() {
         let distinct: HashSet<u32> = told.iter().copied().collect();
         let useful = distinct.iter().filter(|b| read.contains(b)).count();
         assert!(useful * 20 >= distinct.len() * 19, "d={d}: {useful} of {} pages told", distinct.len());
+        assert!(
+            d != 3 || distinct.len() >= 4,
+            "within 3 one leaf of each of four trees is told, not {told:?}"
+        );
         // The rest are inner pages and, below each of these, the leaf that is read at once.
         assert!(d < 7 || useful * 10 >= read.len() * 4, "d={d}: {useful} told of {} read", read.len());
     }

@@ -44,9 +44,21 @@ unsafe extern "C-unwind" {
     fn release_buffer_unguarded(buffer: pg_sys::Buffer);
 }
 
-/// So many announced pages in memory, one after the other, and none is announced for the next `PAUSE`.
+/// After so many announced pages in a row that were in memory, none is announced until one has to be read from the disk:
+/// announcing costs a tenth of reading then.
 const IN_MEMORY: u32 = 8;
-const PAUSE: u32 = 120;
+
+thread_local! {
+    /// Announced pages in a row that were in memory. Of the session, for a narrow search has few pages to learn from.
+    static FOUND: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Pages that this session has read into its buffers so far.
+fn read_so_far() -> i64 {
+    // SAFETY: a copy of counters of this process.
+    let usage = unsafe { pg_sys::pgBufferUsage };
+    usage.shared_blks_read + usage.local_blks_read
+}
 
 /// An open index relation as page storage.
 pub(crate) struct RelationPages {
@@ -59,8 +71,6 @@ pub(crate) struct RelationPages {
     known: Cell<u32>,
     /// Pages that are announced before they are read.
     ahead: usize,
-    /// Announced pages, one after the other, that were in memory.
-    in_memory: Cell<u32>,
 }
 
 impl RelationPages {
@@ -84,15 +94,7 @@ impl RelationPages {
         // SAFETY: the caller's promise.
         let ahead = unsafe { pg_sys::get_tablespace_io_concurrency((*(*relation).rd_rel).reltablespace) };
         let ahead = usize::try_from(ahead).unwrap_or(0);
-        RelationPages {
-            relation,
-            strategy,
-            delay: false,
-            snapshot,
-            known: Cell::new(0),
-            ahead,
-            in_memory: Cell::new(0),
-        }
+        RelationPages { relation, strategy, delay: false, snapshot, known: Cell::new(0), ahead }
     }
 
     /// The same for VACUUM: through its ring of buffers, at its pace.
@@ -109,15 +111,7 @@ impl RelationPages {
         // SAFETY: a look-up in the cache of tablespaces.
         let ahead = unsafe { pg_sys::get_tablespace_maintenance_io_concurrency(space) };
         let ahead = usize::try_from(ahead).unwrap_or(0);
-        RelationPages {
-            relation,
-            strategy,
-            delay: true,
-            snapshot,
-            known: Cell::new(0),
-            ahead,
-            in_memory: Cell::new(0),
-        }
+        RelationPages { relation, strategy, delay: true, snapshot, known: Cell::new(0), ahead }
     }
 
     /// Whether a block exists. A damaged pointer may lead anywhere; to
@@ -148,8 +142,9 @@ impl RelationPages {
     }
 
     fn read_buffer(&self, block: u32, mode: pg_sys::ReadBufferMode::Type) -> pg_sys::Buffer {
+        let before = read_so_far();
         // SAFETY: the relation is open (see `new`).
-        unsafe {
+        let buffer = unsafe {
             pg_sys::ReadBufferExtended(
                 self.relation,
                 pg_sys::ForkNumber::MAIN_FORKNUM,
@@ -157,7 +152,11 @@ impl RelationPages {
                 mode,
                 self.strategy,
             )
+        };
+        if read_so_far() > before {
+            FOUND.set(0);
         }
+        buffer
     }
 }
 
@@ -355,17 +354,11 @@ impl Pages for RelationPages {
         }
         // SAFETY: the relation is open (see `new`).
         let told = unsafe { pg_sys::PrefetchBuffer(self.relation, pg_sys::ForkNumber::MAIN_FORKNUM, block) };
-        self.in_memory.set(if told.initiated_io { 0 } else { self.in_memory.get() + 1 });
+        FOUND.set(if told.initiated_io { 0 } else { FOUND.get().saturating_add(1) });
     }
 
-    /// None for a while when the last ones were in memory: announcing costs a tenth of reading then.
     fn prefetch_distance(&self) -> usize {
-        let last = self.in_memory.get();
-        if self.ahead == 0 || last < IN_MEMORY {
-            return self.ahead;
-        }
-        self.in_memory.set(if last < IN_MEMORY + PAUSE { last + 1 } else { IN_MEMORY - 1 });
-        0
+        if FOUND.get() < IN_MEMORY { self.ahead } else { 0 }
     }
 }
 

@@ -85,7 +85,7 @@ SKIP:
 $node->safe_psql('postgres', "CREATE TABLE big AS SELECT i::bigint AS id, test.fp('uniform', i) AS fp FROM generate_series(1, 3 * $n) i;
 	TRUNCATE t; INSERT INTO t SELECT i, test.fp('hot', i) FROM generate_series(1, $n / 6) i");
 my $limit = "SET temp_file_limit = '100kB'; SET work_mem = '64kB'; SET maintenance_work_mem = '1MB'";
-my $exceeded = qr/ERROR:  53400: temporary file size exceeds temp_file_limit/;
+my $exceeded = qr/ERROR:  53400: temporary file size exceeds "?temp_file_limit/;
 my %spill = (
 	'CREATE INDEX' => 'CREATE INDEX one ON big USING banding (fp)',
 	'CREATE INDEX CONCURRENTLY' => 'CREATE INDEX CONCURRENTLY two ON big USING banding (fp)',

@@ -92,28 +92,32 @@ impl<'p, P: Pages> Cursor<'p, P> {
     /// leaf of an earlier call may be held.
     pub(crate) fn seek(&mut self, target: Position) -> Result<LeafPage<'p, P>> {
         self.pages.delay_point();
-        let within = self.leaves.is_none().then(|| self.ranges.within()).flatten();
-        let mut trace = Trace { within, ..Trace::new() };
+        let mut trace = self.trace();
         let leaf = self.leaf(target, &mut trace);
         self.reads += trace.reads;
         leaf
     }
 
-    fn leaf(&mut self, target: Position, trace: &mut Trace) -> Result<LeafPage<'p, P>> {
-        let passed = |parent: &Parent| parent.header.high.is_some_and(|high| high <= target);
-        while self.parents.front().is_some_and(passed) {
-            self.spare = self.parents.pop_front().map(|parent| parent.body).unwrap_or_default();
+    /// Announces the leaf that covers `target`, of which `seek` will be asked first, and reads the pages above it.
+    pub(crate) fn announce(&mut self, target: Position) -> Result<()> {
+        let mut trace = self.trace();
+        let root = self.approach(target, &mut trace).map(drop);
+        self.reads += trace.reads;
+        root?;
+        if let Some(parent) = self.parents.front() {
+            self.pages.prefetch(parent.child(target)?.child);
         }
-        if !self.parents.front().is_some_and(|parent| parent.header.covers(target)) {
-            self.parents.clear();
-            let page = descend(self.pages, self.tree, self.root, 1, target, trace)?;
-            if page.header.level == 0 {
-                self.leaves.get_or_insert(1.0);
-                return Ok(page);
-            }
-            self.leaves.get_or_insert(trace.fanout * page.children(trace.within));
-            let parent = copy_of(&page, std::mem::take(&mut self.spare));
-            self.parents.push_back(parent);
+        Ok(())
+    }
+
+    fn trace(&self) -> Trace {
+        let within = self.leaves.is_none().then(|| self.ranges.within()).flatten();
+        Trace { within, ..Trace::new() }
+    }
+
+    fn leaf(&mut self, target: Position, trace: &mut Trace) -> Result<LeafPage<'p, P>> {
+        if let Some(root) = self.approach(target, trace)? {
+            return Ok(root);
         }
         if self.pages.prefetch_distance() > 0 {
             self.look_ahead(target, trace)?;
@@ -123,6 +127,26 @@ impl<'p, P: Pages> Cursor<'p, P> {
             None => Separator { low: Position::MIN, child: self.root },
         };
         read_covering(self.pages, self.tree, child, 0, target, trace)
+    }
+
+    /// Makes the level-1 page that covers `target` the first of the parents. A root that is a leaf has none, and is given.
+    fn approach(&mut self, target: Position, trace: &mut Trace) -> Result<Option<LeafPage<'p, P>>> {
+        let passed = |parent: &Parent| parent.header.high.is_some_and(|high| high <= target);
+        while self.parents.front().is_some_and(passed) {
+            self.spare = self.parents.pop_front().map(|parent| parent.body).unwrap_or_default();
+        }
+        if !self.parents.front().is_some_and(|parent| parent.header.covers(target)) {
+            self.parents.clear();
+            let page = descend(self.pages, self.tree, self.root, 1, target, trace)?;
+            if page.header.level == 0 {
+                self.leaves.get_or_insert(1.0);
+                return Ok(Some(page));
+            }
+            self.leaves.get_or_insert(trace.fanout * page.children(trace.within));
+            let parent = copy_of(&page, std::mem::take(&mut self.spare));
+            self.parents.push_back(parent);
+        }
+        Ok(None)
     }
 
     /// Announces the leaves that will be asked for after that of `target`, and reads the pages above them, which it has

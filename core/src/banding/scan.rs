@@ -121,17 +121,15 @@ impl RangeScan {
         }
         let enough = enough.max(1);
         let wanted = hits.len().saturating_add(enough);
+        let mut announced = self.announce(pages)?.into_iter();
         while let Some(leg) = self.legs.get(self.leg).copied() {
-            let Some(root) = self.index.root(leg.tree) else {
-                return super::error::corrupt(super::meta::METAPAGE, format!("the {} has no root", leg.tree));
-            };
-            let mut cursor = Cursor::new(pages, leg.tree, root, leg.ranges);
+            let mut cursor = announced.next().map_or_else(|| self.cursor(pages, leg), Ok)?;
             let finished = self.walk(&mut cursor, leg, wanted, hits);
             self.reads += cursor.reads;
             drop(cursor);
             match finished? {
                 Walk::Enough => return Ok(true),
-                Walk::Replanned => continue,
+                Walk::Replanned => announced = Vec::new().into_iter(),
                 Walk::Done => {
                     self.leg += 1;
                     self.mark = Position::MIN;
@@ -140,6 +138,29 @@ impl RangeScan {
             }
         }
         Ok(false)
+    }
+
+    /// The cursors of a scan that begins, whose first leaves are announced: a narrow search wants one of each tree.
+    fn announce<'p, P: Pages>(&self, pages: &'p P) -> Result<Vec<Cursor<'p, P>>> {
+        let begins = self.leg == 0 && self.mark == Position::MIN;
+        if !begins || self.legs.len() < 2 || pages.prefetch_distance() == 0 {
+            return Ok(Vec::new());
+        }
+        let announced = self.legs.iter().map(|leg| {
+            let mut cursor = self.cursor(pages, *leg)?;
+            if let Some(target) = leg.ranges.next(Position::MIN) {
+                cursor.announce(target)?;
+            }
+            Ok(cursor)
+        });
+        announced.collect()
+    }
+
+    fn cursor<'p, P: Pages>(&self, pages: &'p P, leg: Leg) -> Result<Cursor<'p, P>> {
+        match self.index.root(leg.tree) {
+            Some(root) => Ok(Cursor::new(pages, leg.tree, root, leg.ranges)),
+            None => super::error::corrupt(super::meta::METAPAGE, format!("the {} has no root", leg.tree)),
+        }
     }
 
     /// Lowers the distance of the rest of the scan; for a scan of a whole tree.
