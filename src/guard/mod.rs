@@ -25,12 +25,16 @@ use texts::Texts;
 #[pg_extern(sql = "")]
 fn near_dup_guard(fcinfo: pg_sys::FunctionCallInfo) -> Pointer {
     // SAFETY: the call is running.
-    let Some(call) = (unsafe { Call::new(fcinfo, "near_dup_guard") }) else { wrong_event("BEFORE or AFTER") };
+    let Some(mut call) = (unsafe { Call::new(fcinfo, "near_dup_guard") }) else {
+        wrong_event("BEFORE or AFTER")
+    };
     let options = Options::parse(&call.arguments(), || Settings::needed(call.table()));
     let before = matches!(options.action, Action::Skip | Action::Flag(_));
     if before != call.event.is_before() {
         wrong_event(if before { "BEFORE" } else { "AFTER" })
     }
+    let texts = options.verify.iter().flat_map(|verify| &verify.columns);
+    call.compute([&options.column].into_iter().chain(&options.scope).chain(texts).map(String::as_str));
     Pointer(guard(&call, &options))
 }
 

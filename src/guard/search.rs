@@ -360,9 +360,6 @@ impl Search<'_> {
             let (tid, mut owned) = ((*slot).tts_tid, false);
             let tuple = pg_sys::ExecFetchSlotHeapTuple(slot, false, &mut owned);
             let row = Row::new(tuple, columns);
-            if !self.scope.holds(&row) {
-                return None;
-            }
             let fingerprint = row.bigint(self.column).map(i64::cast_unsigned);
             let distance = fingerprint.map(|fingerprint| hamming(fingerprint, self.fingerprint));
             if self.texts.is_none() && distance.is_none_or(|distance| distance > self.distance) {
@@ -386,7 +383,8 @@ impl Search<'_> {
                 (true, false, true) => Some((dirty.xmax, 0)),
                 (true, false, false) => None,
             };
-            if self.is_self_or_later(relation, tuple, tid) {
+            // Long values of a version that died before may be gone.
+            if self.is_self_or_later(relation, tuple, tid) || !self.scope.holds(&row) {
                 return None;
             }
             let similarity = (self.verify)(&row)?;

@@ -33,11 +33,15 @@ pub(crate) struct Call {
     function: *mut pg_sys::FmgrInfo,
     pub(crate) event: Event,
     pub(crate) columns: PgTupleDesc<'static>,
+    /// The new row as it is read: with the generated columns that [`Call::compute`] was asked for.
+    read: pg_sys::HeapTuple,
 }
 
-/// The expression of a generated column, prepared once per statement.
+/// What computes generated columns, prepared once per statement.
 struct Generated {
-    expression: *mut pg_sys::ExprState,
+    /// By column, null until it is asked for.
+    expressions: *mut *mut pg_sys::ExprState,
+    state: *mut pg_sys::EState,
     context: *mut pg_sys::ExprContext,
     slot: *mut pg_sys::TupleTableSlot,
 }
@@ -79,7 +83,10 @@ impl Call {
                 _ => return None,
             };
             let columns = PgTupleDesc::from_pg_copy((*(*data).tg_relation).rd_att);
-            Some(Call { data, function: (*fcinfo).flinfo, event, columns })
+            let mut call =
+                Call { data, function: (*fcinfo).flinfo, event, columns, read: std::ptr::null_mut() };
+            call.read = call.new_tuple();
+            Some(call)
         }
     }
 
@@ -173,7 +180,7 @@ impl Call {
     /// The new row, to read its columns.
     pub(crate) fn row(&self) -> Row<'_> {
         // SAFETY: the tuple is of the table whose columns these are.
-        unsafe { Row::new(self.new_tuple(), &self.columns) }
+        unsafe { Row::new(self.read, &self.columns) }
     }
 
     /// The old row of an update, to read its columns.
@@ -193,32 +200,20 @@ impl Call {
         })
     }
 
-    /// The bits of a bigint column of the new row and, of an update, of the old one. Before a row
-    /// is stored, its generated column is computed here.
+    /// The bits of a bigint column of the new row and, of an update, of the old one.
     pub(crate) fn new_and_old_bigint(&self, column: &str) -> (Option<u64>, Option<u64>) {
         let number = self.bigint_column(column);
         // SAFETY: the tuples are of the table whose columns these are.
-        unsafe {
-            let read = |tuple| heap_getattr_raw(tuple, number, self.columns.as_ptr());
-            let new = match self.is_generated(number) && self.event.is_before() {
-                true => self.generate(number),
-                false => read(self.new_tuple()),
-            };
-            (new.map(|it| it.value() as u64), self.old_tuple().and_then(read).map(|it| it.value() as u64))
-        }
+        let read = |tuple| unsafe { heap_getattr_raw(tuple, number, self.columns.as_ptr()) };
+        let bits = |tuple| read(tuple).map(|it| it.value() as u64);
+        (bits(self.read), self.old_tuple().and_then(bits))
     }
 
-    /// The value of a column of the new row, NULL as `None`, with its type and collation. Before a row is stored, its
-    /// generated column is computed here.
+    /// The value of a column of the new row, NULL as `None`, with its type and collation.
     pub(crate) fn new_value(&self, name: &str) -> (Option<pg_sys::Datum>, pg_sys::Oid, pg_sys::Oid) {
         let (number, typoid) = self.known_column(name);
         // SAFETY: the tuple is of the table whose columns these are.
-        let value = unsafe {
-            match self.is_generated(number) && self.event.is_before() {
-                true => self.generate(number),
-                false => heap_getattr_raw(self.new_tuple(), number, self.columns.as_ptr()),
-            }
-        };
+        let value = unsafe { heap_getattr_raw(self.read, number, self.columns.as_ptr()) };
         let collation = self.columns.get(number.get() - 1).map_or(pg_sys::InvalidOid, |it| it.attcollation);
         (value, typoid, collation)
     }
@@ -258,6 +253,34 @@ impl Call {
         self.keep_with(column, value.map(|it| it.to_string()).as_deref())
     }
 
+    /// Computes those of these columns that are generated, to be read: PostgreSQL does so only when it stores the row.
+    pub(crate) fn compute<'a>(&mut self, names: impl Iterator<Item = &'a str>) {
+        if !self.event.is_before() {
+            return;
+        }
+        let number = |name| self.row().column(name).map(|it| it.0).filter(|&it| self.is_generated(it));
+        let numbers: Vec<NonZeroUsize> = names.filter_map(number).collect();
+        if numbers.is_empty() {
+            return;
+        }
+        // SAFETY: the columns are generated; the values live until the tuple is made of them.
+        unsafe {
+            let values: Vec<_> = numbers.iter().map(|&number| self.generate(number)).collect();
+            let mut numbers: Vec<i32> = numbers.iter().map(|number| number.get() as i32).collect();
+            let mut nulls: Vec<bool> = values.iter().map(Option::is_none).collect();
+            let mut values: Vec<_> =
+                values.iter().map(|value| value.unwrap_or(pg_sys::Datum::from(0usize))).collect();
+            self.read = pg_sys::heap_modify_tuple_by_cols(
+                self.new_tuple(),
+                (*self.relation()).rd_att,
+                numbers.len() as i32,
+                numbers.as_mut_ptr(),
+                values.as_mut_ptr(),
+                nulls.as_mut_ptr(),
+            );
+        }
+    }
+
     /// Computes a generated column of the new row.
     ///
     /// # Safety
@@ -269,12 +292,12 @@ impl Call {
             let mut kept = (*self.function).fn_extra.cast::<Generated>();
             if kept.is_null() {
                 kept = PgMemoryContexts::For((*self.function).fn_mcxt).switch_to(|_| {
-                    let node = pg_sys::build_column_default(self.relation(), column.get() as i32);
                     let state = pg_sys::CreateExecutorState();
                     let columns = pg_sys::CreateTupleDescCopy((*self.relation()).rd_att);
                     let made = pg_sys::palloc(size_of::<Generated>()).cast::<Generated>();
                     made.write(Generated {
-                        expression: pg_sys::ExecPrepareExpr(node.cast(), state),
+                        expressions: pg_sys::palloc0(self.columns.len() * size_of::<usize>()).cast(),
+                        state,
                         context: pg_sys::CreateExprContext(state),
                         slot: pg_sys::MakeSingleTupleTableSlot(columns, &raw const pg_sys::TTSOpsHeapTuple),
                     });
@@ -282,15 +305,21 @@ impl Call {
                 });
                 (*self.function).fn_extra = kept.cast();
             }
-            let Generated { expression, context, slot } = *kept;
+            let Generated { expressions, state, context, slot } = *kept;
+            let prepared = expressions.add(column.get() - 1);
+            if (*prepared).is_null() {
+                *prepared = PgMemoryContexts::For((*self.function).fn_mcxt).switch_to(|_| {
+                    let node = pg_sys::build_column_default(self.relation(), column.get() as i32);
+                    pg_sys::ExecPrepareExpr(node.cast(), state)
+                });
+            }
+            let expression = *prepared;
             pg_sys::ExecStoreHeapTuple(self.new_tuple(), slot, false);
             (*context).ecxt_scantuple = slot;
-            pg_sys::MemoryContextReset((*context).ecxt_per_tuple_memory);
             let evaluate = (*expression).evalfunc?;
             let mut is_null = false;
-            // A bigint is passed by value: it outlives the context.
-            let value = PgMemoryContexts::For((*context).ecxt_per_tuple_memory)
-                .switch_to(|_| evaluate(expression, context, &mut is_null));
+            // In the context of the call: what it gives is read as long as that runs.
+            let value = evaluate(expression, context, &mut is_null);
             pg_sys::ExecClearTuple(slot);
             (!is_null).then_some(value)
         }
