@@ -37,8 +37,8 @@ pub(crate) fn define_settings() {
     );
     GucRegistry::define_int_guc(
         c"pg_dedup.threads",
-        c"Threads that compute pairs and components.",
-        c"They only compute: results are the same whatever their number. 0 takes one and as many as max_parallel_workers_per_gather.",
+        c"Threads that compute pairs and components, and sort while an index is built.",
+        c"They only compute: results are the same whatever their number. 0 takes one and as many as max_parallel_workers_per_gather, for an index max_parallel_maintenance_workers.",
         &THREADS,
         0,
         64,
@@ -76,9 +76,20 @@ fn default_memory_limit() -> i32 {
 
 /// How many threads may compute.
 pub(crate) fn threads() -> usize {
+    // SAFETY: a plain read of a setting.
+    threads_or(unsafe { pg_sys::max_parallel_workers_per_gather })
+}
+
+/// How many threads may sort while an index is built.
+pub(crate) fn building_threads() -> usize {
+    // SAFETY: as above.
+    threads_or(unsafe { pg_sys::max_parallel_maintenance_workers })
+}
+
+/// What is set, or this process and as many as PostgreSQL would take workers.
+fn threads_or(workers: i32) -> usize {
     match THREADS.get() {
-        // SAFETY: a plain read of a setting.
-        0 => 1 + unsafe { pg_sys::max_parallel_workers_per_gather }.max(0) as usize,
+        0 => 1 + workers.max(0) as usize,
         threads => threads as usize,
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use dedup_core::banding::{Builder, Index, MemoryPages, NearestScan, Options, Pages, RangeScan, Tid};
 
-use dedup_core::external::MemorySpill;
+use dedup_core::external::MemoryHost;
 use dedup_core::random::SplitMix64;
 
 fn tid(n: usize) -> Tid {
@@ -36,9 +36,9 @@ fn run(n: usize) -> dedup_core::banding::Result<()> {
     let mut rng = SplitMix64::new(7);
     let fps = data(n, &mut rng);
     let pages = MemoryPages::new(8168);
-    let mut spill = MemorySpill::default();
+    let mut host = MemoryHost;
     let start = Instant::now();
-    let mut builder = Builder::new(Options::default(), 8168, 1 << 30, &mut spill)?;
+    let mut builder = Builder::new(Options::default(), 8168, 1 << 30, &mut host)?;
     for (k, fp) in fps.iter().enumerate() {
         builder.add(*fp, tid(k))?;
     }

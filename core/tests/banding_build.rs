@@ -4,13 +4,13 @@ mod common;
 
 use common::Rng;
 use common::banding::*;
-use dedup_core::banding::{Builder, Built, Index, MemoryPages, Options};
-use dedup_core::external::MemorySpill;
+use dedup_core::banding::{Builder, Built, Index, MemoryPages, Options, Pages};
+use dedup_core::external::MemoryHost;
 
 fn build(body: usize, memory: usize, fps: &[u64], options: Options) -> (MemoryPages, Built) {
     let pages = MemoryPages::new(body);
-    let mut spill = MemorySpill::default();
-    let mut builder = Builder::new(options, body, memory, &mut spill).unwrap();
+    let mut host = MemoryHost;
+    let mut builder = Builder::new(options, body, memory, &mut host).unwrap();
     for (n, fp) in fps.iter().enumerate() {
         builder.add(*fp, tid(n)).unwrap();
     }
@@ -50,6 +50,28 @@ fn banding_a_build_answers_like_brute_force() {
                 }
             }
         }
+    }
+}
+
+/// Protects builds on several threads, in memory and merged: page for page those of one thread.
+#[test]
+fn banding_a_build_on_threads_is_the_same() {
+    let fps = fingerprints(Shape::NearDuplicates, 300_000, &mut Rng::new(15));
+    for memory in [1 << 26, 5 << 20] {
+        let build = |threads| {
+            let (pages, mut host) = (MemoryPages::new(8168), MemoryHost);
+            let builder = Builder::new(Options::default(), 8168, memory, &mut host).unwrap();
+            let mut builder = builder.on_threads(threads);
+            for (n, fp) in fps.iter().enumerate() {
+                builder.add(*fp, tid(n)).unwrap();
+            }
+            let built = builder.finish(&mut &pages).unwrap();
+            let image = |block| pages.read(block).unwrap().to_vec();
+            (built, (0..built.pages).map(image).collect::<Vec<_>>())
+        };
+        let (one, three) = (build(1), build(3));
+        assert_eq!(one.0.runs > 0, memory < 1 << 26);
+        assert!(one == three, "{memory}");
     }
 }
 

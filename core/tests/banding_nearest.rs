@@ -5,7 +5,7 @@ mod common;
 use common::Rng;
 use common::banding::*;
 use dedup_core::banding::{Builder, Hit, Index, MemoryPages, NearestScan, Options, Pages};
-use dedup_core::external::MemorySpill;
+use dedup_core::external::MemoryHost;
 
 /// The first k, checked to come in order of distance.
 fn nearest<P: Pages>(pages: &P, index: &Index, query: u64, k: usize, batch: usize) -> Vec<Hit> {
@@ -66,9 +66,9 @@ fn banding_nearest_streams_more_rows_than_it_may_keep() {
     fps.extend(vec![base ^ 0xff; 90_000]);
     fps.extend((0..30_000).map(|_| base & 0xffff << 48 | rng.next() >> 16));
     fps.extend(fingerprints(Shape::Random, 30_000, &mut rng));
-    let mut spill = MemorySpill::default();
+    let mut host = MemoryHost;
     let pages = MemoryPages::new(8168);
-    let mut builder = Builder::new(Options::default(), 8168, 1 << 26, &mut spill).unwrap();
+    let mut builder = Builder::new(Options::default(), 8168, 1 << 26, &mut host).unwrap();
     let mut rows = Rows::new();
     for (n, fp) in fps.iter().enumerate() {
         builder.add(*fp, tid(n)).unwrap();
@@ -93,9 +93,9 @@ fn banding_nearest_reads_little_for_near_duplicates() {
         let near = rng.flip(base, 3);
         fps.push(near);
     }
-    let mut spill = MemorySpill::default();
+    let mut host = MemoryHost;
     let pages = MemoryPages::new(8168);
-    let mut builder = Builder::new(Options::default(), 8168, 1 << 26, &mut spill).unwrap();
+    let mut builder = Builder::new(Options::default(), 8168, 1 << 26, &mut host).unwrap();
     for (n, fp) in fps.iter().enumerate() {
         builder.add(*fp, tid(n)).unwrap();
     }
@@ -114,9 +114,9 @@ fn banding_nearest_reads_little_before_many_copies() {
     let mut fps = fingerprints(Shape::Random, 300_000, &mut rng);
     let base = rng.next();
     fps.extend(vec![base; 70_000]);
-    let mut spill = MemorySpill::default();
+    let mut host = MemoryHost;
     let pages = MemoryPages::new(8168);
-    let mut builder = Builder::new(Options::default(), 8168, 1 << 26, &mut spill).unwrap();
+    let mut builder = Builder::new(Options::default(), 8168, 1 << 26, &mut host).unwrap();
     for (n, fp) in fps.iter().enumerate() {
         builder.add(*fp, tid(n)).unwrap();
     }

@@ -5,7 +5,7 @@ mod common;
 use common::Rng;
 use common::banding::*;
 use dedup_core::banding::{Builder, Index, MemoryPages, NearestScan, NullScan, Options, Tid};
-use dedup_core::external::MemorySpill;
+use dedup_core::external::MemoryHost;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -60,9 +60,9 @@ proptest! {
         let shape = SHAPES[(seed % 6) as usize];
         let options = Options { fillfactor, mu: (seed % 3) as f64, max_bucket: [0, 1, 500][(seed / 3 % 3) as usize] };
         let (pages, mut rows, mut nulls) = (MemoryPages::new(512), Rows::new(), BTreeSet::new());
-        let mut file = MemorySpill::default();
+        let mut host = MemoryHost;
         let memory = if spill { 0 } else { 1 << 20 };
-        let mut builder = Builder::new(options, 512, memory, &mut file).unwrap();
+        let mut builder = Builder::new(options, 512, memory, &mut host).unwrap();
         for (n, fp) in fingerprints(shape, built * if spill { 4 } else { 1 }, &mut rng).into_iter().enumerate() {
             builder.add(fp, tid(n)).unwrap();
             rows.insert(tid(n), fp);

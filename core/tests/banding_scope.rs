@@ -7,7 +7,7 @@ use common::banding::*;
 use dedup_core::banding::{
     Builder, Hit, Index, MemoryPages, NearestScan, NullScan, Options, Position, RangeScan, Tid,
 };
-use dedup_core::external::MemorySpill;
+use dedup_core::external::MemoryHost;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -68,10 +68,10 @@ proptest! {
     ) {
         let mut rng = Rng::new(seed);
         let (pages, mut rows) = (MemoryPages::new(512), Scoped::new());
-        let mut file = MemorySpill::default();
+        let mut host = MemoryHost;
         let memory = if spill { 0 } else { 1 << 20 };
         let options = Options { mu: 0.0, ..Options::default() };
-        let mut builder = Builder::<_, Position>::with_rows(options, 512, memory, &mut file).unwrap();
+        let mut builder = Builder::<_, Position>::with_rows(options, 512, memory, &mut host).unwrap();
         let numbers: Vec<u32> = (0..scopes).map(|n| if n < 3 { 70_000 + n as u32 } else { rng.next() as u32 }).collect();
         for (n, fp) in fingerprints(SHAPES[(seed % 6) as usize], built, &mut rng).into_iter().enumerate() {
             let scope = numbers[rng.below(scopes) as usize];
@@ -147,9 +147,9 @@ proptest! {
 fn banding_a_search_reads_its_scopes_pages_only() {
     let mut rng = Rng::new(11);
     let (alone, shared) = (MemoryPages::new(8168), MemoryPages::new(8168));
-    let (mut spill, mut other) = (MemorySpill::default(), MemorySpill::default());
-    let build = |spill| Builder::<_, Position>::with_rows(Options::default(), 8168, 1 << 26, spill).unwrap();
-    let (mut one, mut many) = (build(&mut spill), build(&mut other));
+    let (mut host, mut other) = (MemoryHost, MemoryHost);
+    let build = |host| Builder::<_, Position>::with_rows(Options::default(), 8168, 1 << 26, host).unwrap();
+    let (mut one, mut many) = (build(&mut host), build(&mut other));
     let fps = fingerprints(Shape::NearDuplicates, 2000, &mut rng);
     for (n, fp) in fps.iter().enumerate() {
         one.add_to(7 << 24, *fp, tid(n)).unwrap();

@@ -11,7 +11,8 @@ use super::pages::{BODY, PAGE, PAGE_HEADER, set_used};
 use super::scope::{check_columns, scope_columns};
 use super::wal::needs_wal;
 use super::{checked, forget_index};
-use crate::pg::spill::TempFile;
+use crate::pg::host::QueryHost;
+use crate::settings::building_threads;
 use dedup_core::banding::{Builder, Built, Index, PageSink, Position, Result, Row, Unscoped, used_bytes};
 use pgrx::{PgBox, pg_guard, pg_sys};
 use std::ffi::{CStr, c_char};
@@ -86,9 +87,9 @@ unsafe fn build<R: Row>(rows: &Rows) -> (f64, Built) {
     unsafe {
         let index = rows.index;
         let memory = pg_sys::maintenance_work_mem as usize * 1024;
-        let mut spill = TempFile::new();
-        let builder = Builder::<_, R>::with_rows(options_of(index), BODY, memory, &mut spill);
-        let mut builder = checked(index, builder);
+        let mut host = QueryHost::quiet();
+        let builder = Builder::<_, R>::with_rows(options_of(index), BODY, memory, &mut host);
+        let mut builder = checked(index, builder).on_threads(building_threads());
         progress(pg_sys::PROGRESS_CREATEIDX_SUBPHASE, PHASE_SCANNING);
         let heap_rows = rows.each(|scope, fingerprint, tid| {
             let added = match fingerprint {

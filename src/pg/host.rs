@@ -10,14 +10,19 @@ use pgrx::PgSqlErrorCode;
 pub(crate) struct QueryHost<'p> {
     /// The signals that were blocked before threads were started.
     blocked: Option<libc::sigset_t>,
-    progress: &'p Progress,
+    progress: Option<&'p Progress>,
     phase: Phase,
 }
 
 impl QueryHost<'_> {
+    /// A host for work whose progress PostgreSQL shows.
+    pub(crate) fn quiet() -> QueryHost<'static> {
+        QueryHost { blocked: None, progress: None, phase: Phase::Search }
+    }
+
     /// A host that reports its progress.
     pub(crate) fn reporting(progress: &Progress) -> QueryHost<'_> {
-        QueryHost { blocked: None, progress, phase: Phase::Search }
+        QueryHost { blocked: None, progress: Some(progress), phase: Phase::Search }
     }
 }
 
@@ -29,12 +34,13 @@ impl Host for QueryHost<'_> {
     }
 
     fn progress(&mut self, phase: Phase, share: f64) {
+        let Some(progress) = self.progress else { return };
         if phase != self.phase {
             self.phase = phase;
-            self.progress.stage("grouping near pairs", "pairs compared", None);
+            progress.stage("grouping near pairs", "pairs compared", None);
         }
-        self.progress.share(share);
-        self.progress.tick();
+        progress.share(share);
+        progress.tick();
     }
 
     /// New threads inherit the blocked signals. PostgreSQL's handlers must run

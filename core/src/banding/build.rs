@@ -12,7 +12,7 @@ use super::meta::{Index, METAPAGE, Options};
 use super::pack::{Output, PageSink, TreeWriter};
 use super::promote::{BucketCounter, is_worth_promoting};
 use super::storage::{MAX_BODY, MIN_BODY};
-use crate::external::{Run, RunBuilder, Runs, Spill, is_full, sort};
+use crate::external::{Host, Run, RunBuilder, Runs, is_full, sort, sort_on_threads};
 
 /// The least memory a build works with, in bytes.
 const LEAST_MEMORY: usize = 64 * 1024;
@@ -34,26 +34,28 @@ pub struct Built {
 
 /// Collects rows and then writes an index: without scopes, or of [`Position`]s, which have one. An index with scopes
 /// has no second levels.
-pub struct Builder<'s, S: Spill, R: Row = Unscoped> {
+pub struct Builder<'h, H: Host, R: Row = Unscoped> {
     options: Options,
     body_len: usize,
     memory: usize,
     limit: usize,
     /// Their keys are turned from tree to tree, see [`turn`].
     records: Vec<R>,
-    runs: Runs<&'s mut S>,
+    host: &'h mut H,
+    threads: usize,
+    runs: Runs<H::File>,
     by_tree: [Vec<Run>; BLOCKS],
     rows: u64,
     nulls: RunBuilder<R>,
 }
 
-impl<'s, S: Spill> Builder<'s, S> {
+impl<'h, H: Host> Builder<'h, H> {
     /// As [`with_rows`](Self::with_rows), of an index without scopes.
     ///
     /// # Errors
     /// Options or page size out of range.
-    pub fn new(options: Options, body_len: usize, memory: usize, spill: &'s mut S) -> Result<Self> {
-        Self::with_rows(options, body_len, memory, spill)
+    pub fn new(options: Options, body_len: usize, memory: usize, host: &'h mut H) -> Result<Self> {
+        Self::with_rows(options, body_len, memory, host)
     }
 
     /// Adds a row.
@@ -74,13 +76,13 @@ impl<'s, S: Spill> Builder<'s, S> {
     }
 }
 
-impl<'s, S: Spill, R: Row> Builder<'s, S, R> {
+impl<'h, H: Host, R: Row> Builder<'h, H, R> {
     /// A build of pages with bodies of `body_len` bytes that collects rows in up to `memory` bytes (64 kB
     /// at least). In addition a build takes a few pages, and about twenty bytes per leaf of one tree.
     ///
     /// # Errors
     /// Options or page size out of range.
-    pub fn with_rows(options: Options, body_len: usize, memory: usize, spill: &'s mut S) -> Result<Self> {
+    pub fn with_rows(options: Options, body_len: usize, memory: usize, host: &'h mut H) -> Result<Self> {
         options.validate()?;
         if !(MIN_BODY..=MAX_BODY).contains(&body_len) {
             let what = format!("pages of {body_len} bytes cannot hold an index");
@@ -93,11 +95,18 @@ impl<'s, S: Spill, R: Row> Builder<'s, S, R> {
             memory,
             limit: (memory - memory / 8) / size_of::<R>(),
             records: Vec::new(),
-            runs: Runs::new(spill),
+            runs: Runs::new(host.file()),
+            host,
+            threads: 1,
             by_tree: Default::default(),
             rows: 0,
             nulls: RunBuilder::new(memory / 8),
         })
+    }
+
+    /// Sorts on so many threads; the index is the same.
+    pub fn on_threads(self, threads: usize) -> Self {
+        Builder { threads, ..self }
     }
 
     /// Adds a row to a scope.
@@ -131,7 +140,7 @@ impl<'s, S: Spill, R: Row> Builder<'s, S, R> {
     fn dump(&mut self) -> Result<()> {
         for (i, runs) in self.by_tree.iter_mut().enumerate() {
             turn(&mut self.records, i);
-            sort(&mut self.records);
+            sort_on_threads(&mut self.records, self.threads, self.host)?;
             runs.push(self.runs.write(&self.records)?);
         }
         self.records.clear();
@@ -196,7 +205,7 @@ impl<'s, S: Spill, R: Row> Builder<'s, S, R> {
         i: usize,
     ) -> Result<()> {
         turn(&mut self.records, i);
-        sort(&mut self.records);
+        sort_on_threads(&mut self.records, self.threads, self.host)?;
         let mut writer = self.writer(Tree::main(i));
         let mut counter = BucketCounter::new(self.body_len);
         for entry in self.records.iter().map(|row| row.position()) {

@@ -111,7 +111,7 @@ impl Position {
 }
 
 /// A row while an index is built: of an index with scopes, or of one without, where it takes less memory.
-pub trait Row: Record {
+pub trait Row: Record + Send {
     /// Whether it has a scope.
     const SCOPED: bool;
 
