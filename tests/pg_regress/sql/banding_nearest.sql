@@ -15,10 +15,10 @@ SET enable_seqscan = off;
 SET enable_sort = off;
 SET enable_bitmapscan = off;
 CREATE FUNCTION tail(query text) RETURNS text LANGUAGE plpgsql AS $$
-  DECLARE plan text := ''; line text; r record; n int := 0; last text := '';
+  DECLARE plan text := ''; line text; n int; last text;
   BEGIN
     FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP plan := plan || line; END LOOP;
-    FOR r IN EXECUTE query LOOP n := n + 1; last := last || ' ' || r.id; last := right(last, 24); END LOOP;
+    EXECUTE format($q$SELECT count(*), right(string_agg(' ' || id, ''), 24) FROM (%s) s$q$, query) INTO n, last;
     RETURN format('%s rows, the last:%s%s', n, last, CASE WHEN plan ~ 'Index Scan.*Order By' THEN '' ELSE ' WITHOUT THE INDEX' END);
   END $$;
 SELECT tail('SELECT id FROM post ORDER BY fp <~> 17');
