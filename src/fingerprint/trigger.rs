@@ -5,6 +5,7 @@ use super::{recipe_of_fields, simhash_columns, simhash_row};
 use crate::corpus::cached_from_text;
 use crate::pg::trigger::Call;
 use crate::pg::{Pointer, raise};
+use dedup_core::features::RowRecipe;
 use pgrx::prelude::*;
 
 const USAGE: &str = "Use simhash_trigger('fingerprint column', '{\"column\": weight, …}') or \
@@ -18,7 +19,7 @@ const USAGE: &str = "Use simhash_trigger('fingerprint column', '{\"column\": wei
 fn simhash_trigger(fcinfo: pg_sys::FunctionCallInfo) -> Pointer {
     // SAFETY: the call is running.
     let call = unsafe { Call::new(fcinfo, "simhash_trigger") }.filter(|call| call.event.is_before());
-    let Some(call) = call else {
+    let Some(mut call) = call else {
         raise(
             PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED,
             "simhash_trigger must be fired before INSERT or UPDATE, for each row",
@@ -33,11 +34,14 @@ fn simhash_trigger(fcinfo: pg_sys::FunctionCallInfo) -> Pointer {
             USAGE,
         )
     };
-    let row = call.row();
     let fingerprint = if columns.is_empty() {
-        simhash_row(&row, &cached_from_text(weights))
+        let recipe = cached_from_text::<RowRecipe>(weights);
+        call.compute(recipe.columns.iter().map(|(name, _)| name.as_str()));
+        simhash_row(&call.row(), &recipe)
     } else {
-        simhash_columns(&row, columns, recipe_of_fields(&cached_from_text(weights), columns.len()))
+        let recipe = cached_from_text(weights);
+        call.compute(columns.iter().map(String::as_str));
+        simhash_columns(&call.row(), columns, recipe_of_fields(&recipe, columns.len()))
     };
     Pointer(call.keep_with_bigint(target, fingerprint))
 }

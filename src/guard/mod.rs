@@ -34,7 +34,9 @@ fn near_dup_guard(fcinfo: pg_sys::FunctionCallInfo) -> Pointer {
         wrong_event(if before { "BEFORE" } else { "AFTER" })
     }
     let texts = options.verify.iter().flat_map(|verify| &verify.columns);
-    call.compute([&options.column].into_iter().chain(&options.scope).chain(texts).map(String::as_str));
+    let columns = [&options.column].into_iter().chain(&options.scope).chain(texts).map(String::as_str);
+    call.refuse_virtual(columns.clone());
+    call.compute(columns);
     Pointer(guard(&call, &options))
 }
 

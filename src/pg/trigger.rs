@@ -253,6 +253,25 @@ impl Call {
         self.keep_with(column, value.map(|it| it.to_string()).as_deref())
     }
 
+    /// Raises 0A000 if one of these columns is a virtual one, as 18 has them: stored rows do not hold it.
+    pub(crate) fn refuse_virtual<'a>(&self, mut names: impl Iterator<Item = &'a str>) {
+        let is_virtual = |name: &&str| {
+            let column = self.row().column(name).and_then(|it| self.columns.get(it.0.get() - 1));
+            column.is_some_and(|it| it.attgenerated as u8 == b'v')
+        };
+        if let Some(name) = names.find(is_virtual) {
+            raise(
+                PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
+                format!(
+                    "trigger \"{}\" cannot compare rows by virtual generated column \"{name}\" of table \"{}\"",
+                    self.trigger_name(),
+                    self.table_name()
+                ),
+                "Declare the column STORED.",
+            )
+        }
+    }
+
     /// Computes those of these columns that are generated, to be read: PostgreSQL does so only when it stores the row.
     pub(crate) fn compute<'a>(&mut self, names: impl Iterator<Item = &'a str>) {
         if !self.event.is_before() {

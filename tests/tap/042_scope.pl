@@ -112,6 +112,26 @@ $node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $dump, $n
 is($node->safe_psql('again', "SELECT * FROM test.scopes('t', $scopes)"), '', 'the restored index answers');
 like(($node->psql('again', 'INSERT INTO x (tenant, fp) SELECT tenant, fp # 1 FROM x LIMIT 1'))[2], qr/conflicting key value/, 'the restored constraint holds');
 
+# Virtual columns: rows do not hold them, so the guard says that it cannot compare by them; a fingerprint is made of them.
+SKIP:
+{
+	skip 'no virtual columns before 18', 4 if scalar_of($node, 'SHOW server_version_num') < 180_000;
+	$node->safe_psql('postgres', q{CREATE TABLE v (id bigint PRIMARY KEY, body text, at date, fp bigint,
+		year integer GENERATED ALWAYS AS (extract(year FROM at)) VIRTUAL, plain text GENERATED ALWAYS AS (lower(body)) VIRTUAL);
+		CREATE INDEX ON v USING banding (fp)});
+	foreach ([ 'AFTER', 'scope=year' ], [ 'BEFORE', 'scope=year', 'action=skip' ], [ 'AFTER', 'text=plain' ])
+	{
+		my ($when, @arguments) = @$_;
+		my $arguments = join ', ', map { "'$_'" } 'fp', @arguments;
+		like(($node->psql('postgres', "CREATE OR REPLACE TRIGGER guard $when INSERT ON v FOR EACH ROW EXECUTE FUNCTION near_dup_guard($arguments);
+			INSERT INTO v (id, body, at, fp) VALUES (1, 'x', '2024-01-01', 1)", extra_params => [ '-v', 'VERBOSITY=verbose' ]))[2],
+			qr/0A000: trigger "guard" cannot compare rows by virtual generated column/, "@$_: a virtual column is refused");
+		$node->safe_psql('postgres', 'DROP TRIGGER guard ON v');
+	}
+	is(scalar_of($node, q{CREATE TRIGGER fp BEFORE INSERT ON v FOR EACH ROW EXECUTE FUNCTION simhash_trigger('fp', '[null]', 'plain');
+		INSERT INTO v (id, body) VALUES (1, 'No Water') RETURNING fp = simhash(ARRAY['no water'], '[null]')}), 't', 'the fingerprint of a virtual column');
+}
+
 # Damage: where it stands on a page, what the check says. A leaf of the first tree that covers several scopes.
 my $file = $node->data_dir . '/' . scalar_of($node, "SELECT pg_relation_filepath('t_idx')");
 $node->stop;

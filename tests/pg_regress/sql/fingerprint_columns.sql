@@ -38,6 +38,14 @@ RESET enable_seqscan;
 CREATE TEMP TABLE before AS SELECT id, by_column FROM petition;
 ALTER TABLE petition ALTER id TYPE bigint;
 SELECT bool_and(p.by_column IS NOT DISTINCT FROM b.by_column) AS same FROM petition p JOIN before b USING (id);
+-- A trigger of a generated column computes it, which PostgreSQL does only afterwards.
+CREATE TABLE made (id int, body text, plain text GENERATED ALWAYS AS (lower(body)) STORED, by_name bigint, by_array bigint);
+CREATE TRIGGER by_name BEFORE INSERT OR UPDATE ON made FOR EACH ROW EXECUTE FUNCTION simhash_trigger('by_name', '{"plain": null}');
+CREATE TRIGGER by_array BEFORE INSERT OR UPDATE ON made FOR EACH ROW EXECUTE FUNCTION simhash_trigger('by_array', '[null]', 'plain');
+INSERT INTO made (id, body) VALUES (1, 'No Water'), (2, NULL), (3, 'The Lamp');
+UPDATE made SET body = 'No Light' WHERE id = 3;
+SELECT id, by_name IS NULL AS none, by_name IS NOT DISTINCT FROM simhash(m, '{"plain": null}') AS name_is_row,
+  by_array IS NOT DISTINCT FROM simhash(ARRAY[lower(body)], '[null]') AS array_is_text FROM made m ORDER BY id;
 DROP VIEW agreement;
-DROP TABLE petition, before;
+DROP TABLE petition, before, made;
 DROP EXTENSION pg_dedup;
