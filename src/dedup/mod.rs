@@ -92,7 +92,9 @@ pub(crate) fn find<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
         Some(distance) => {
             near::fingerprint(&options, &mut input, &first_equal, progress);
             let (sets, verifier) = match options.method {
-                Method::Fingerprint => near::group(&options, distance, &mut input, &first_equal, progress),
+                Method::Fingerprint => {
+                    near::group(&options, (distance, options.diameter), &mut input, &first_equal, progress)
+                }
                 Method::Text => near::group_by_text(&options, &mut input, &first_equal, progress),
             };
             (sets, Some(verifier))

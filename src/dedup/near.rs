@@ -166,18 +166,18 @@ pub(super) type Verifying = Verifier<Pair, TempFile>;
 /// Groups the rows; rows of equal content are represented by the first of them. Returns the sets of n-grams too.
 pub(super) fn group(
     options: &Options,
-    distance: u32,
+    (distance, diameter): (u32, Option<u32>),
     input: &mut Input,
     first_equal: &[u32],
     progress: &Progress,
 ) -> (UnionFind, Verifying) {
-    let linkage = match (options.group, options.diameter) {
+    let linkage = match (options.group, diameter) {
         (Group::Components, None) | (Group::Star, _) => None,
         (Group::Components, Some(diameter)) => Some(Linkage::Diameter(diameter)),
         (Group::SinglePass, _) => Some(Linkage::SinglePass),
     };
     // A pair farther apart than the diameter joins nothing.
-    let distance = options.diameter.map_or(distance, |diameter| distance.min(diameter));
+    let distance = diameter.map_or(distance, |diameter| distance.min(diameter));
     let mut host = QueryHost::reporting(progress);
     let for_links = if linkage.is_some() { work_memory() / 4 } else { 0 };
     let settings = Settings { distance, memory: work_memory() - for_links, threads: threads() };

@@ -59,7 +59,7 @@ pub(crate) const REPORT: Function = Function {
 pub(crate) const DEDUP_INTO: Function = Function {
     name: "dedup_into",
     hint: options_hint!(
-        "batch (1 to 1000000 rows per transaction), and where (a condition on the source's columns that the rows to take \
+        "diameter (0 to 64, with components), batch (1 to 1000000 rows per transaction), and where (a condition on the source's columns that the rows to take \
          in fulfil)."
     ),
 };

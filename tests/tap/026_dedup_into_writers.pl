@@ -42,14 +42,19 @@ BEGIN
     SELECT count(*) INTO n FROM r WHERE same_as IS NOT NULL
         AND NOT EXISTS (SELECT FROM r f WHERE f.arrival = r.same_as AND f.same_as IS NULL AND f.cluster = r.cluster AND f.body = r.body);
     IF n > 0 THEN RETURN NEXT n || ' copies of nothing'; END IF;
-    IF options ->> 'group' = 'single_pass' THEN RETURN; END IF;
-    SELECT count(*) INTO n FROM r a JOIN r b ON a.cluster <> b.cluster AND a.true_fp <~> b.true_fp <= 3;
-    IF n > 0 THEN RETURN NEXT n || ' near rows in two clusters'; END IF;
-    -- Without chains a row that went leaves no trace: all is as dedup has it.
+    IF options ->> 'group' = 'single_pass' THEN
+        SELECT count(*) INTO n FROM r WHERE NOT EXISTS (SELECT FROM r c WHERE c.arrival = r.cluster AND (c.arrival = r.arrival OR c.true_fp <~> r.true_fp <= 3));
+        IF n > 0 THEN RETURN NEXT n || ' rows without their centre'; END IF;
+        RETURN;
+    END IF;
+    SELECT count(*) INTO n FROM r GROUP BY cluster HAVING count(*) <> coalesce(sum(members) FILTER (WHERE stage = 'kept'), 1);
+    IF n > 0 THEN RETURN NEXT 'a cluster is counted wrongly'; END IF;
+    SELECT count(*) INTO n FROM r a JOIN r b ON a.cluster = b.cluster AND a.true_fp <~> b.true_fp > (options ->> 'diameter')::int;
+    IF n > 0 THEN RETURN NEXT n || ' rows farther apart than the diameter'; END IF;
+    -- A row that went leaves no trace, be it a bridge: all is as dedup has it.
     -- A similarity is NULL if a row was changed at the source when it was needed;
     -- without a hash a changed row is taken as it is.
-    EXECUTE format('SELECT count(*) FROM dedup(%L, %L) d JOIN r ON r.id = d.id WHERE (family < 6 OR family = 8)
-        AND ((d.keeper, d.stage, d.distance) IS DISTINCT FROM (r.keeper, r.stage, r.distance)
+    EXECUTE format('SELECT count(*) FROM dedup(%L, %L) d JOIN r ON r.id = d.id WHERE ((d.keeper, d.stage, d.distance) IS DISTINCT FROM (r.keeper, r.stage, r.distance)
             OR d.similarity <> r.similarity AND r.hash IS NOT NULL)',
         format('SELECT id, body, fp, likes FROM source JOIN pool USING (n) JOIN (SELECT id, arrival FROM %s) r USING (id) ORDER BY arrival', result),
         options - 'batch' - 'where') INTO n;
@@ -91,8 +96,8 @@ END $$;
 CREATE FUNCTION random_options() RETURNS jsonb LANGUAGE sql VOLATILE AS $$
     SELECT jsonb_build_object('fp', 'fp', 'distance', 3, 'similarity', (ARRAY[0, 0.5])[1 + floor(random() * 2)::int],
         'exact', (ARRAY['text', 'text', 'normal', 'none'])[1 + floor(random() * 4)::int],
-        'group', (ARRAY['components', 'components', 'components', 'single_pass'])[1 + floor(random() * 4)::int],
-        'keep', (ARRAY['"first"', '"last"', '"longest"', '{"column": "likes"}', '{"column": "likes", "order": "desc"}']::jsonb[])[1 + floor(random() * 5)::int]) $$;
+        'keep', (ARRAY['"first"', '"last"', '"longest"', '{"column": "likes"}', '{"column": "likes", "order": "desc"}']::jsonb[])[1 + floor(random() * 5)::int])
+        || (ARRAY['{"group": "components"}', '{"group": "single_pass"}', '{"diameter": 2}', '{"diameter": 4}']::jsonb[])[1 + floor(random() * 4)::int] $$;
 
 CALL dedup_into('h', 'SELECT 1 AS id, NULL::text WHERE false', '{"n": 2}');
 CREATE TABLE trouble (history integer, seed float8, options jsonb, what text);

@@ -7,7 +7,7 @@
 //! * [`components()`] are the connected components of near pairs, with an optional limit of their diameter.
 //! * [`EdgeComponents`] are those of any edges, whoever has found them.
 //! * [`Linker`] makes groups of near pairs that are verified one by one, [`IncrementalClusters`] clusters that
-//!   keep their names while rows arrive.
+//!   keep their names while rows arrive, [`names()`] those of groups that rows have left.
 
 mod blocking;
 mod components;
@@ -18,6 +18,7 @@ mod edges;
 mod incremental;
 mod join;
 mod linker;
+mod names;
 mod pairs;
 mod parallel;
 mod partitioned;
@@ -30,6 +31,7 @@ pub use cross::CrossPairs;
 pub use edge_components::EdgeComponents;
 pub use incremental::{Candidate, IncrementalClusters, Merge};
 pub use linker::{Linkage, Linker};
+pub use names::names;
 pub use pairs::{Pair, Pairs, Settings};
 pub use single_pass::{Centre, SinglePass};
 pub use union_find::UnionFind;

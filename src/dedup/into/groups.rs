@@ -74,7 +74,7 @@ pub(super) fn group<'j>(
         arrivals: Vec::new(),
     };
     grouping.join_equal();
-    if let Some(distance) = job.options.distance {
+    if let Some(distance) = job.distance() {
         let settings = Settings { distance, memory: work_memory(), threads: threads() };
         match job.options.method {
             Method::Fingerprint => {
@@ -194,9 +194,10 @@ impl Grouping<'_, '_> {
     fn search(&mut self, new: &[(i64, u64)], distance: u32) {
         let table = &self.job.table;
         let sql = format!(
-            "SELECT f.n, t.arrival, t.fp, t.cluster FROM pg_catalog.unnest($1) WITH ORDINALITY AS f(fp, n) \
+            "SELECT f.n, t.arrival, t.fp, t.{} FROM pg_catalog.unnest($1) WITH ORDINALITY AS f(fp, n) \
              JOIN {} AS t ON {}.near_dup(t.fp, f.fp, {distance}) \
              WHERE t.same_as IS NULL{}",
+            self.job.component(),
             table.name,
             table.tools,
             self.only_kept()
@@ -223,7 +224,8 @@ impl Grouping<'_, '_> {
         // many more pairs than rows.
         let (mut others, mut rows) = (Vec::new(), Vec::new());
         let sql = format!(
-            "SELECT t.arrival, t.fp, t.cluster FROM {} AS t WHERE t.same_as IS NULL AND t.fp IS NOT NULL{}",
+            "SELECT t.arrival, t.fp, t.{} FROM {} AS t WHERE t.same_as IS NULL AND t.fp IS NOT NULL{}",
+            self.job.component(),
             self.job.table.name,
             self.only_kept()
         );

@@ -67,9 +67,6 @@ impl Job {
             )
         };
         let mut written = DEDUP_INTO.written(options.map(|json| json.0));
-        if written.take("diameter").is_some() {
-            DEDUP_INTO.refuse("a diameter depends on all rows at once; dedup has it")
-        }
         let batch = match written.take("batch").as_ref().map(whole) {
             None => BATCH,
             Some(Some(batch @ 1..=1_000_000)) => batch,
@@ -193,11 +190,20 @@ impl Job {
 
     /// All options, as they are kept with the result.
     fn complete(&self) -> String {
-        let mut complete = self.written.complete();
-        if let Some(options) = complete.as_object_mut() {
-            options.remove("diameter");
-        }
-        complete.to_string()
+        self.written.complete().to_string()
+    }
+
+    /// The column with what chains of pairs connect. With a diameter that is more than a group, and all of it decides which
+    /// groups there are.
+    pub(super) fn component(&self) -> &'static str {
+        if self.options.diameter.is_some() { "component" } else { "cluster" }
+    }
+
+    /// The largest distance of rows that are connected.
+    pub(super) fn distance(&self) -> Option<u32> {
+        self.options
+            .distance
+            .map(|distance| self.options.diameter.map_or(distance, |most| distance.min(most)))
     }
 
     fn state<'a>(&'a self, options: &'a str) -> State<'a> {

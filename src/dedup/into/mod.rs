@@ -6,6 +6,7 @@ mod batch;
 mod groups;
 mod job;
 mod progress;
+mod regroup;
 mod rewrite;
 mod stored;
 mod table;
@@ -92,7 +93,7 @@ fn _dedup_into_unlock(result: &str) {
 }
 
 /// Repairs the result after rows were removed: classes of equal rows without their first, clusters
-/// without their kept row.
+/// without their kept row or what connected them.
 #[pg_extern(sql = "")]
 fn _dedup_into_repair(result: Option<&str>, source: Option<&str>, options: Option<Json>) {
     let job = locked(result, source, options);
@@ -129,7 +130,7 @@ fn take(job: &Job, ids: Argument) -> BatchCounts {
     }
     batch::find_equal(job, &mut batch, &mut stored, &progress);
     let mut clusters = group(job, &batch, &mut stored, &progress);
-    write(job, ids, &batch, &mut stored, &mut clusters)
+    write(job, ids, &batch, &mut stored, &mut clusters, &progress)
 }
 
 /// Creates the index that small batches search, emits the summary, and returns the statement to run

@@ -1,8 +1,11 @@
 //! Changes to rows of the result: clusters that were merged, clusters with another kept row.
 
 use super::job::Job;
+use super::regroup::regroup;
 use super::stored::StoredRows;
+use crate::pg::progress::Progress;
 use crate::pg::spi::{Argument, execute, for_each};
+use crate::settings::progress_interval;
 use dedup_core::dedup::{Group, Stage};
 use dedup_core::fingerprint::hamming;
 use dedup_core::interrupt;
@@ -36,6 +39,74 @@ impl From<(Option<u32>, Option<f64>)> for Compared {
     }
 }
 
+/// What rows of equal content are to be: their cluster, kept row and so on.
+#[derive(Default)]
+pub(super) struct Columns {
+    class: Vec<i64>,
+    cluster: Vec<i64>,
+    component: Vec<Option<i64>>,
+    keeper: Vec<i64>,
+    stage: Vec<&'static str>,
+    distance: Vec<Option<i32>>,
+    similarity: Vec<Option<f64>>,
+    members: Vec<Option<i64>>,
+}
+
+impl Columns {
+    /// Adds rows of equal content. `keeper`: the kept row's number, class and fingerprint; the contents are loaded.
+    pub(super) fn add(
+        &mut self,
+        stored: &mut StoredRows<'_>,
+        (class, fp): (i64, Option<u64>),
+        (cluster, component): (i64, Option<i64>),
+        keeper: (i64, i64, Option<u64>),
+        members: Option<i64>,
+    ) {
+        // All of a class but the kept row itself.
+        let stage = if keeper.1 == class { Stage::Exact } else { Stage::Near };
+        let near = stage.known().map(Compared::from);
+        let near = near.unwrap_or_else(|| compare(stored, (class, fp), (keeper.0, keeper.2)));
+        self.class.push(class);
+        self.cluster.push(cluster);
+        self.component.push(component);
+        self.keeper.push(keeper.0);
+        self.stage.push(stage.name());
+        self.distance.push(near.distance);
+        self.similarity.push(near.similarity);
+        self.members.push(members);
+    }
+
+    /// Writes them; the rows are of these clusters, or of these components if there is a diameter.
+    pub(super) fn write(self, job: &Job, of: Argument) {
+        let sql = format!(
+            "UPDATE {0} AS t SET cluster = u.cluster, component = coalesce(u.component, t.component), keeper = k.id, \
+                 stage = CASE WHEN t.arrival OPERATOR(pg_catalog.=) k.arrival THEN 'kept' ELSE u.stage END, \
+                 distance = CASE WHEN t.arrival OPERATOR(pg_catalog.<>) k.arrival THEN u.distance END, \
+                 similarity = CASE WHEN t.arrival OPERATOR(pg_catalog.<>) k.arrival THEN u.similarity END, \
+                 members = CASE WHEN t.arrival OPERATOR(pg_catalog.=) k.arrival THEN u.members END \
+             FROM unnest($1, $2, $3, $4, $5, $6, $7, $8) \
+                 AS u(class, cluster, component, keeper, stage, distance, similarity, members) \
+             JOIN {0} AS k ON k.arrival OPERATOR(pg_catalog.=) u.keeper \
+             WHERE coalesce(t.same_as, t.arrival) OPERATOR(pg_catalog.=) u.class \
+                 AND t.{1} OPERATOR(pg_catalog.=) ANY ($9)",
+            job.table.name,
+            job.component()
+        );
+        let arguments = [
+            Argument::of(self.class),
+            Argument::of(self.cluster),
+            Argument::of(self.component),
+            Argument::of(self.keeper),
+            Argument::of(self.stage),
+            Argument::of(self.distance),
+            Argument::of(self.similarity),
+            Argument::of(self.members),
+            of,
+        ];
+        execute(&sql, &arguments);
+    }
+}
+
 /// Rewrites the rows of clusters; the kept rows are in the result.
 pub(super) fn rewrite(job: &Job, stored: &mut StoredRows<'_>, changes: &HashMap<i64, Change>) {
     if changes.is_empty() {
@@ -62,47 +133,19 @@ pub(super) fn rewrite(job: &Job, stored: &mut StoredRows<'_>, changes: &HashMap<
         .flat_map(|&(class, change, _)| [class, change.keeper])
         .collect();
     stored.load_contents(needed.into_iter());
-    let mut columns = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut columns = Columns::default();
     for (class, change, fp) in classes {
         interrupt::check();
         let keeper = stored.row(change.keeper);
-        // All of a class but the kept row itself.
-        let stage = if keeper.class == class { Stage::Exact } else { Stage::Near };
-        let near = stage.known().map(Compared::from);
-        let near = near.unwrap_or_else(|| compare(stored, (class, fp), (change.keeper, keeper.fp)));
-        columns.0.push(class);
-        columns.1.push(change.cluster);
-        columns.2.push(change.keeper);
-        columns.3.push(stage.name());
-        columns.4.push(near.distance);
-        columns.5.push(near.similarity);
+        let kept = (change.keeper, keeper.class, keeper.fp);
+        columns.add(stored, (class, fp), (change.cluster, None), kept, None);
     }
-    let sql = format!(
-        "UPDATE {0} AS t SET cluster = u.cluster, keeper = k.id, \
-             stage = CASE WHEN t.arrival OPERATOR(pg_catalog.=) k.arrival THEN 'kept' ELSE u.stage END, \
-             distance = CASE WHEN t.arrival OPERATOR(pg_catalog.<>) k.arrival THEN u.distance END, \
-             similarity = CASE WHEN t.arrival OPERATOR(pg_catalog.<>) k.arrival THEN u.similarity END \
-         FROM unnest($1, $2, $3, $4, $5, $6) AS u(class, cluster, keeper, stage, distance, similarity) \
-         JOIN {0} AS k ON k.arrival OPERATOR(pg_catalog.=) u.keeper \
-         WHERE coalesce(t.same_as, t.arrival) OPERATOR(pg_catalog.=) u.class \
-             AND t.cluster OPERATOR(pg_catalog.=) ANY ($7)",
-        job.table.name
-    );
-    let (class, cluster, keeper, stage, distance, similarity) = columns;
-    let arguments = [
-        Argument::of(class),
-        Argument::of(cluster),
-        Argument::of(keeper),
-        Argument::of(stage),
-        Argument::of(distance),
-        Argument::of(similarity),
-        clusters,
-    ];
-    execute(&sql, &arguments);
+    columns.write(job, clusters);
 }
 
 /// Repairs the result after others have removed or changed rows: the next row of equal content
-/// becomes the first, the next best row of a cluster the kept one. In a star that is a copy of the one before, or a row
+/// becomes the first, the next best row of a cluster the kept one; components fall apart where what connected them is
+/// gone. In a star that is a copy of the one before, or a row
 /// that was given a cluster of its own; if there is none, no row of the cluster is verified against another, and they
 /// are taken out, to be taken in again as new ones.
 pub(super) fn repair(job: &Job) {
@@ -123,32 +166,77 @@ pub(super) fn repair(job: &Job) {
     execute(&firsts, &[]);
     // The id of the kept row may have come back as another row: it counts only if it is the only
     // kept row of this very cluster.
-    let broken = format!(
-        "t.cluster OPERATOR(pg_catalog.=) ANY (ARRAY( \
-             SELECT c.cluster FROM {0} AS c WHERE c.stage OPERATOR(pg_catalog.<>) ALL (ARRAY['kept', 'empty']) \
-                 AND NOT EXISTS (SELECT FROM {0} AS k WHERE k.id::{base} {equals} c.keeper::{base} \
-                     AND k.cluster OPERATOR(pg_catalog.=) c.cluster AND k.stage OPERATOR(pg_catalog.=) 'kept') \
-             UNION ALL SELECT c.cluster FROM {0} AS c WHERE c.stage OPERATOR(pg_catalog.=) 'kept' \
-                 GROUP BY c.cluster HAVING pg_catalog.count(*) OPERATOR(pg_catalog.>) 1 \
-                     OR NOT pg_catalog.bool_and(c.keeper::{base} {equals} c.id::{base})))",
+    let mut broken = format!(
+        "SELECT c.cluster FROM {0} AS c WHERE c.stage OPERATOR(pg_catalog.<>) ALL (ARRAY['kept', 'empty']) \
+             AND NOT EXISTS (SELECT FROM {0} AS k WHERE k.id::{base} {equals} c.keeper::{base} \
+                 AND k.cluster OPERATOR(pg_catalog.=) c.cluster AND k.stage OPERATOR(pg_catalog.=) 'kept') \
+         UNION ALL SELECT c.cluster FROM {0} AS c WHERE c.stage OPERATOR(pg_catalog.=) 'kept' \
+             GROUP BY c.cluster HAVING pg_catalog.count(*) OPERATOR(pg_catalog.>) 1 \
+                 OR NOT pg_catalog.bool_and(c.keeper::{base} {equals} c.id::{base})",
         table.name
     );
-    let mut may_be_kept = "true";
-    if job.options.group == Group::Star {
-        may_be_kept = "(t.stage OPERATOR(pg_catalog.=) ANY (ARRAY['kept', 'exact']) \
-            OR t.arrival OPERATOR(pg_catalog.=) t.cluster)";
-        let orphans = format!(
-            "DELETE FROM {0} AS o USING (SELECT t.cluster FROM {0} AS t WHERE {broken} \
-                 GROUP BY t.cluster HAVING NOT pg_catalog.bool_or({may_be_kept})) AS b \
-             WHERE o.cluster OPERATOR(pg_catalog.=) b.cluster",
-            table.name
-        );
-        execute(&orphans, &[]);
+    match job.options.group {
+        Group::Components => {
+            broken.push_str(&format!(
+                " UNION ALL SELECT c.cluster FROM {} AS c GROUP BY c.cluster \
+                 HAVING pg_catalog.count(*) FILTER (WHERE c.stage OPERATOR(pg_catalog.<>) 'empty') OPERATOR(pg_catalog.<>) \
+                     coalesce(pg_catalog.sum(c.members) FILTER (WHERE c.stage OPERATOR(pg_catalog.=) 'kept'), 0)",
+                table.name
+            ));
+            form_anew(job, &broken);
+        }
+        Group::SinglePass => {
+            // Rows were verified against the centre, which is the first row of its cluster, and against nothing else.
+            let without_centre = format!(
+                "DELETE FROM {0} AS o WHERE NOT EXISTS ( \
+                     SELECT FROM {0} AS c WHERE c.arrival OPERATOR(pg_catalog.=) o.cluster)",
+                table.name
+            );
+            execute(&without_centre, &[]);
+            keep_others(job, &broken, "true");
+        }
+        Group::Star => {
+            let may_be_kept = "(t.stage OPERATOR(pg_catalog.=) ANY (ARRAY['kept', 'exact']) \
+                OR t.arrival OPERATOR(pg_catalog.=) t.cluster)";
+            let orphans = format!(
+                "DELETE FROM {0} AS o USING (SELECT t.cluster FROM {0} AS t WHERE t.cluster \
+                         OPERATOR(pg_catalog.=) ANY (ARRAY({broken})) \
+                     GROUP BY t.cluster HAVING NOT pg_catalog.bool_or({may_be_kept})) AS b \
+                 WHERE o.cluster OPERATOR(pg_catalog.=) b.cluster",
+                table.name
+            );
+            execute(&orphans, &[]);
+            keep_others(job, &broken, may_be_kept);
+        }
     }
+    let digest = table.digest(base, "true", &[]);
+    execute(&format!("UPDATE {} SET digest = $1", table.state), &[Argument::of(digest)]);
+}
+
+/// Forms clusters anew, as the query names them: a row that is gone may have been what connected the others.
+fn form_anew(job: &Job, broken: &str) {
+    let sql = format!(
+        "SELECT DISTINCT t.{} FROM {} AS t WHERE t.cluster OPERATOR(pg_catalog.=) ANY (ARRAY({broken}))",
+        job.component(),
+        job.table.name
+    );
+    let mut parts = HashMap::new();
+    for_each(&sql, &[], |row| {
+        if let Some(component) = row.bigint(0) {
+            parts.insert(component, component);
+        }
+    });
+    let progress = Progress::new("dedup_into", progress_interval());
+    regroup(job, &mut StoredRows::new(job), &parts, true, &progress);
+}
+
+/// Keeps the best row of each cluster that the query names.
+fn keep_others(job: &Job, broken: &str, may_be_kept: &str) {
     let keepers = format!(
-        "SELECT DISTINCT ON (t.cluster) t.cluster, t.arrival FROM {0} AS t WHERE {broken} AND {may_be_kept} \
+        "SELECT DISTINCT ON (t.cluster) t.cluster, t.arrival FROM {} AS t \
+         WHERE t.cluster OPERATOR(pg_catalog.=) ANY (ARRAY({broken})) AND {may_be_kept} \
          ORDER BY t.cluster, t.rank, t.arrival",
-        table.name
+        job.table.name
     );
     let mut changes = HashMap::new();
     for_each(&keepers, &[], |row| {
@@ -157,6 +245,4 @@ pub(super) fn repair(job: &Job) {
         }
     });
     rewrite(job, &mut StoredRows::new(job), &changes);
-    let digest = table.digest(base, "true", &[]);
-    execute(&format!("UPDATE {} SET digest = $1", table.state), &[Argument::of(digest)]);
 }

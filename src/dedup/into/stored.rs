@@ -17,6 +17,7 @@ use std::collections::{HashMap, HashSet};
 /// A row of the result.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StoredRow {
+    /// Its cluster; with a diameter its component.
     pub cluster: i64,
     /// The first row of equal content.
     pub class: i64,
@@ -54,8 +55,8 @@ const CONTENTS: usize = 100_000;
 pub(super) struct StoredRows<'j> {
     job: &'j Job,
     rows: HashMap<i64, StoredRow>,
-    /// The kept rows of their clusters.
-    keepers: HashMap<i64, Standing>,
+    /// The kept rows of their clusters, and how many rows those have.
+    keepers: HashMap<i64, (Standing, i64)>,
     /// Contents that were read, in a temporary file.
     read: Contents,
     /// The place of a row's content in it; `None` if the query does not return it any more.
@@ -81,10 +82,11 @@ impl<'j> StoredRows<'j> {
         }
         let Job { table, base, equals, .. } = self.job;
         let sql = format!(
-            "SELECT t.arrival, t.cluster, coalesce(t.same_as, t.arrival), t.fp, k.rank, k.arrival FROM {0} AS t \
+            "SELECT t.arrival, t.{1}, coalesce(t.same_as, t.arrival), t.fp, k.rank, k.arrival, k.members FROM {0} AS t \
              LEFT JOIN {0} AS k ON k.id::{base} {equals} t.keeper::{base} AND k.cluster OPERATOR(pg_catalog.=) t.cluster \
                  AND k.stage OPERATOR(pg_catalog.=) 'kept' WHERE t.arrival OPERATOR(pg_catalog.=) ANY ($1)",
-            table.name
+            table.name,
+            self.job.component()
         );
         let (rows, keepers) = (&mut self.rows, &mut self.keepers);
         for_each(&sql, &[Argument::of(sorted(unknown))], |row| {
@@ -96,7 +98,7 @@ impl<'j> StoredRows<'j> {
             keepers.room(1).or_raise();
             rows.insert(arrival, StoredRow { cluster, class, fp: value(3).map(i64::cast_unsigned) });
             if let (Some(rank), Some(keeper)) = (value(4), value(5)) {
-                keepers.insert(cluster, (rank, keeper));
+                keepers.insert(cluster, ((rank, keeper), value(6).unwrap_or_default()));
             }
         });
         self.within_limit();
@@ -104,7 +106,7 @@ impl<'j> StoredRows<'j> {
 
     /// Texts are in a file, but their places are in memory.
     fn within_limit(&self) {
-        const BYTES: [usize; 3] = [72, 40, 48];
+        const BYTES: [usize; 3] = [72, 48, 48];
         let entries = [self.rows.len(), self.keepers.len(), self.at.len()];
         within_memory_limit(entries.iter().zip(BYTES).map(|(entries, bytes)| entries * bytes).sum());
     }
@@ -114,8 +116,8 @@ impl<'j> StoredRows<'j> {
         *self.rows.get(&arrival).unwrap_or_else(|| raise_taken_out())
     }
 
-    /// The kept row of the cluster of a row that was loaded.
-    pub(super) fn keeper(&self, cluster: i64) -> Standing {
+    /// The kept row of the cluster of a row that was loaded, and how many rows it has.
+    pub(super) fn keeper(&self, cluster: i64) -> (Standing, i64) {
         *self.keepers.get(&cluster).unwrap_or_else(|| raise_taken_out())
     }
 

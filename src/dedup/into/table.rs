@@ -17,7 +17,8 @@ pub(super) struct Table {
 }
 
 /// The columns of the result, as `create` makes them.
-const COLUMNS: &str = "id cluster keeper stage distance similarity arrival same_as rank fp hash";
+const COLUMNS: &str =
+    "id cluster keeper stage distance similarity arrival same_as rank fp hash component members";
 const MERGES: &str = "merge merged_at kept absorbed a b distance similarity";
 const STATE: &str = "result source options arrivals search_path digest";
 
@@ -294,9 +295,11 @@ impl Table {
                 "CREATE TABLE {name} (id {id} PRIMARY KEY, cluster pg_catalog.int8 NOT NULL, keeper {id} NOT NULL, \
                  stage pg_catalog.text NOT NULL, distance pg_catalog.int4, similarity pg_catalog.float8, \
                  arrival pg_catalog.int8 NOT NULL UNIQUE, same_as pg_catalog.int8, \
-                 rank pg_catalog.int8 NOT NULL, fp pg_catalog.int8, hash pg_catalog.uuid)"
+                 rank pg_catalog.int8 NOT NULL, fp pg_catalog.int8, hash pg_catalog.uuid, component pg_catalog.int8, \
+                 members pg_catalog.int8)"
             ),
             format!("CREATE INDEX ON {name} (cluster)"),
+            format!("CREATE INDEX ON {name} (component) WHERE component IS NOT NULL"),
             format!("CREATE INDEX ON {name} (hash) WHERE same_as IS NULL"),
             format!(
                 "CREATE TABLE {merges} (merge pg_catalog.int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY, \

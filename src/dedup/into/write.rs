@@ -4,20 +4,27 @@
 use super::batch::Batch;
 use super::job::Job;
 use super::progress::BatchCounts;
+use super::regroup::regroup;
 use super::rewrite::{Change, Compared, compare, rewrite};
 use super::stored::StoredRows;
+use crate::pg::progress::Progress;
 use crate::pg::spi::{Argument, execute};
-use dedup_core::dedup::{Member, Stage, Standing};
+use dedup_core::dedup::{Group, Member, Stage, Standing};
 use dedup_core::groups::{IncrementalClusters, Merge, Pair};
 use dedup_core::interrupt;
 use dedup_core::similarity::jaccard;
 use pgrx::datum::Uuid;
 use std::collections::HashMap;
 
-/// The cluster of a set of rows, and its best row.
+/// A set of rows.
 struct Set {
+    /// Its cluster; with a diameter its component.
     cluster: i64,
+    /// Its best row.
     best: Standing,
+    /// How many rows it has, and how many different texts or clusters.
+    members: i64,
+    parts: usize,
 }
 
 pub(super) fn write(
@@ -26,27 +33,43 @@ pub(super) fn write(
     batch: &Batch,
     stored: &mut StoredRows<'_>,
     clusters: &mut IncrementalClusters<Pair>,
+    progress: &Progress,
 ) -> BatchCounts {
+    let divided = job.options.diameter.is_some();
     let sets = sets(batch, stored, clusters);
     let mut changes = HashMap::new();
+    // Components whose groups are formed anew.
+    let mut formed: HashMap<i64, i64> = HashMap::new();
     for name in clusters.clusters() {
         let node = clusters.cluster(name);
         let Some(set) = sets.get(&clusters.root(node)) else { continue };
-        let keeper = stored.keeper(name);
-        if name != set.cluster || keeper != set.best {
+        if divided {
+            formed.insert(name, set.cluster);
+        } else if name != set.cluster || stored.keeper(name).0 != set.best {
             changes.insert(name, Change { cluster: set.cluster, keeper: set.best.1 });
         }
     }
-    let touched: Vec<i64> = changes.iter().flat_map(|(&name, change)| [name, change.cluster]).collect();
+    let of_new = sets.values().filter(|set| divided && set.parts > 1);
+    formed.extend(of_new.map(|set| (set.cluster, set.cluster)));
+    let changed = changes.iter().map(|(&name, change)| (name, change.cluster));
+    let touched: Vec<i64> = changed.chain(formed.clone()).flat_map(|(name, new)| [name, new]).collect();
     let digest_of_touched = || {
-        let which = "t.cluster OPERATOR(pg_catalog.=) ANY ($1) AND t.arrival OPERATOR(pg_catalog.<=) $2";
+        let which = format!(
+            "t.{} OPERATOR(pg_catalog.=) ANY ($1) AND t.arrival OPERATOR(pg_catalog.<=) $2",
+            job.component()
+        );
         let arguments = [Argument::of(touched.clone()), Argument::of(batch.base)];
-        if touched.is_empty() { 0 } else { job.table.digest(&job.base, which, &arguments) }
+        if touched.is_empty() { 0 } else { job.table.digest(&job.base, &which, &arguments) }
     };
     let before = digest_of_touched();
     insert(job, ids, batch, stored, clusters, &sets);
     rewrite(job, stored, &changes);
-    log_merges(job, stored, clusters);
+    if divided {
+        regroup(job, stored, &formed, false, progress);
+    } else {
+        count_members(job, batch, &sets);
+        log_merges(job, stored, clusters);
+    }
     let new = "t.arrival OPERATOR(pg_catalog.>) $1";
     let new = job.table.digest(&job.base, new, &[Argument::of(batch.base)]);
     let arrived = batch.arrival(batch.rows.len() as u32 - 1);
@@ -54,7 +77,8 @@ pub(super) fn write(
         &format!("UPDATE {} SET arrivals = $1, digest = digest OPERATOR(pg_catalog.#) $2", job.table.state),
         &[Argument::of(arrived), Argument::of(before ^ digest_of_touched() ^ new)],
     );
-    BatchCounts { base: batch.base, rows: batch.rows.len() as i64, merges: clusters.merges().len() as i64 }
+    let merges = if divided { 0 } else { clusters.merges().len() as i64 };
+    BatchCounts { base: batch.base, rows: batch.rows.len() as i64, merges }
 }
 
 /// The sets that have a new row, by their roots.
@@ -68,16 +92,38 @@ fn sets(
         let root = clusters.root(number);
         let standing = (row.rank, batch.arrival(number));
         let cluster = clusters.name(number).unwrap_or_else(|| batch.arrival(root));
-        let set = sets.entry(root).or_insert(Set { cluster, best: standing });
+        let set = sets.entry(root).or_insert(Set { cluster, best: standing, members: 0, parts: 0 });
         set.best = set.best.min(standing);
+        set.members += 1;
+        set.parts += usize::from(row.first == number);
     }
     for name in clusters.clusters() {
         let node = clusters.cluster(name);
         if let Some(set) = sets.get_mut(&clusters.root(node)) {
-            set.best = set.best.min(stored.keeper(name));
+            let (best, members) = stored.keeper(name);
+            set.best = set.best.min(best);
+            set.members += members;
+            set.parts += 1;
         }
     }
     sets
+}
+
+/// Writes with rows that stay kept how many rows their clusters have now.
+fn count_members(job: &Job, batch: &Batch, sets: &HashMap<u32, Set>) {
+    if job.options.group != Group::Components {
+        return;
+    }
+    let old = sets.values().filter(|set| set.best.1 <= batch.base);
+    let (kept, members): (Vec<i64>, Vec<i64>) = old.map(|set| (set.best.1, set.members)).unzip();
+    let sql = format!(
+        "UPDATE {} AS t SET members = u.members FROM unnest($1, $2) AS u(kept, members) \
+         WHERE t.arrival OPERATOR(pg_catalog.=) u.kept",
+        job.table.name
+    );
+    if !kept.is_empty() {
+        execute(&sql, &[kept, members].map(Argument::of));
+    }
 }
 
 #[derive(Default)]
@@ -93,6 +139,8 @@ struct Columns {
     rank: Vec<i64>,
     fp: Vec<Option<i64>>,
     hash: Vec<Option<Uuid>>,
+    component: Vec<Option<i64>>,
+    members: Vec<Option<i64>>,
 }
 
 fn insert(
@@ -103,11 +151,12 @@ fn insert(
     clusters: &mut IncrementalClusters<Pair>,
     sets: &HashMap<u32, Set>,
 ) {
+    let divided = job.options.diameter.is_some();
     let old = |keeper: i64| keeper <= batch.base;
     stored.load_rows(sets.values().map(|set| set.best.1).filter(|&keeper| old(keeper)));
     let mut columns = Columns::default();
     let mut needed = Vec::new();
-    for (number, _) in (0u32..).zip(&batch.rows) {
+    for (number, _) in (0u32..).zip(&batch.rows).filter(|_| !divided) {
         let keeper = sets[&clusters.root(number)].best.1;
         if old(keeper) && stored.row(keeper).class != batch.class(number) {
             needed.push(keeper);
@@ -120,7 +169,9 @@ fn insert(
         interrupt::check();
         let (arrival, class) = (batch.arrival(number), batch.class(number));
         let set = &sets[&clusters.root(number)];
-        let keeper = set.best.1;
+        // What is to be formed anew is written then, and is told by its missing number of members.
+        let later = divided && set.parts > 1;
+        let keeper = if later { arrival } else { set.best.1 };
         let (keeper_class, keeper_fp) = match batch.row(keeper) {
             Some(keeper) => (batch.class(keeper), batch.rows[keeper as usize].fp),
             None => (stored.row(keeper).class, stored.row(keeper).fp),
@@ -141,6 +192,9 @@ fn insert(
         columns.rank.push(row.rank);
         columns.fp.push(row.fp.map(u64::cast_signed));
         columns.hash.push(row.hash.map(|hash| Uuid::from_bytes(hash.to_be_bytes())));
+        columns.component.push(divided.then_some(set.cluster));
+        let counted = job.options.group == Group::Components && !later && set.best.1 == arrival;
+        columns.members.push(counted.then_some(set.members));
     }
     columns.insert(job, ids);
 }
@@ -149,12 +203,13 @@ impl Columns {
     /// Kept rows are known by number: of the batch or of the result.
     fn insert(self, job: &Job, ids: Argument) {
         let sql = format!(
-            "WITH d AS MATERIALIZED (SELECT i.id, u.* FROM unnest($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) \
-                 AS u(n, cluster, keeper, stage, distance, similarity, arrival, same_as, rank, fp, hash) \
+            "WITH d AS MATERIALIZED (SELECT i.id, u.* FROM unnest($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
+                 AS u(n, cluster, keeper, stage, distance, similarity, arrival, same_as, rank, fp, hash, component, members) \
                  JOIN pg_catalog.unnest($1) WITH ORDINALITY AS i(id, n) ON i.n OPERATOR(pg_catalog.=) u.n) \
-             INSERT INTO {0} (id, cluster, keeper, stage, distance, similarity, arrival, same_as, rank, fp, hash) \
+             INSERT INTO {0} (id, cluster, keeper, stage, distance, similarity, arrival, same_as, rank, fp, hash, \
+                 component, members) \
              SELECT d.id, d.cluster, coalesce(b.id, k.id), d.stage, d.distance, d.similarity, d.arrival, d.same_as, \
-                 d.rank, d.fp, d.hash \
+                 d.rank, d.fp, d.hash, d.component, d.members \
              FROM d LEFT JOIN d AS b ON b.arrival OPERATOR(pg_catalog.=) d.keeper \
              LEFT JOIN {0} AS k ON k.arrival OPERATOR(pg_catalog.=) d.keeper ORDER BY d.arrival",
             job.table.name
@@ -172,6 +227,8 @@ impl Columns {
             Argument::of(self.rank),
             Argument::of(self.fp),
             Argument::of(self.hash),
+            Argument::of(self.component),
+            Argument::of(self.members),
         ];
         execute(&sql, &arguments);
     }

@@ -72,7 +72,9 @@ FROM (VALUES ('mixed', 31), ('mixed', 250), ('id', 1000)) v(sorted, batch),
          '{"group": "single_pass", "distance": 12}', '{"keep": "last", "group": "components"}',
          '{"keep": "longest", "distance": 14, "group": "components"}', '{"fp": "fp", "group": "components"}',
          '{"keep": {"column": "likes"}, "group": "components"}', '{"n": 3, "weights": {"tokens": "chars"}}', '{"particulars": ["number"]}',
-         '{"keep": {"column": "likes", "order": "desc"}, "exact": "normal", "group": "single_pass"}']::jsonb[]) options;
+         '{"keep": {"column": "likes", "order": "desc"}, "exact": "normal", "group": "single_pass"}',
+         '{"fp": "fp", "distance": 14, "diameter": 14}', '{"distance": 20, "similarity": 0.3, "diameter": 9, "keep": "longest"}',
+         '{"distance": 20, "similarity": 0, "diameter": 16, "particulars": ["number"], "exact": "normal"}']::jsonb[]) options;
 \set ECHO none
 \o /dev/null
 SET test.stop = '{300}';
@@ -210,6 +212,25 @@ INSERT INTO note VALUES ('x1', 'new'), ('x2', 'newer');
 CALL dedup_into('"note groups"', 'SELECT id, body FROM note', '{"distance": 64, "similarity": 0.7, "where": "id = ''x2'' -- only"}');
 SELECT id FROM "note groups" WHERE id LIKE 'x%';
 DROP TABLE "note groups", "note groups_merges", "note groups_state";
+
+-- A group falls apart where the row that connected it is gone, and no group with a diameter is wider, whatever comes and goes:
+-- what is there is grouped as dedup groups it.
+CREATE TABLE chain AS SELECT i AS id, 'text ' || i AS body, (1::bigint << i) - 1 AS fp FROM generate_series(0, 12) i;
+\set chained '{"fp": "fp", "distance": 3, "similarity": 0, "group": "components"}'
+\set bounded '{"fp": "fp", "distance": 3, "similarity": 0, "diameter": 4}'
+CALL dedup_into('chained', 'SELECT id, body, fp FROM chain ORDER BY id', :'chained');
+CALL dedup_into('bounded', 'SELECT id, body, fp FROM chain WHERE id <> 6 ORDER BY id', :'bounded');
+CALL dedup_into('bounded', 'SELECT id, body, fp FROM chain WHERE id <> 6 ORDER BY id', :'bounded');
+SELECT cluster, array_agg(id ORDER BY id) FROM chained GROUP BY cluster ORDER BY cluster;
+SELECT cluster, component, array_agg(id ORDER BY id), max(members) AS members FROM bounded GROUP BY cluster, component ORDER BY cluster;
+DELETE FROM chain WHERE id BETWEEN 5 AND 7;
+DELETE FROM chained WHERE id BETWEEN 5 AND 7;
+DELETE FROM bounded WHERE id BETWEEN 5 AND 7;
+CALL dedup_into('chained', 'SELECT id, body, fp FROM chain ORDER BY id', :'chained');
+CALL dedup_into('bounded', 'SELECT id, body, fp FROM chain WHERE id <> 6 ORDER BY id', :'bounded');
+SELECT cluster, array_agg(id ORDER BY id) FROM chained GROUP BY cluster ORDER BY cluster;
+SELECT cluster, component, array_agg(id ORDER BY id), max(members) AS members FROM bounded GROUP BY cluster, component ORDER BY cluster;
+DROP TABLE chain, chained, chained_merges, chained_state, bounded, bounded_merges, bounded_state;
 
 -- Ids of many types, one after the other in one session.
 CREATE DOMAIN number AS bigint;

@@ -1,0 +1,168 @@
+//! Forms groups anew out of rows of the result: where rows have left, and with a diameter where rows have come.
+
+use super::super::input::{Input, Kind};
+use super::super::near;
+use super::job::Job;
+use super::rewrite::Columns;
+use super::stored::StoredRows;
+use crate::pg::progress::Progress;
+use crate::pg::spi::{Argument, for_each};
+use dedup_core::dedup::{Method, Standing};
+use dedup_core::groups::{UnionFind, names};
+use dedup_core::interrupt::checked;
+use dedup_core::memory::{OrRaise, Room, collect};
+use std::collections::HashMap;
+
+/// Rows of equal content.
+struct Class {
+    /// The first of them.
+    number: i64,
+    fp: Option<u64>,
+    /// The best of them.
+    best: Standing,
+    rows: i64,
+    /// Their cluster, if it is the same and they have come to it before, and its kept row with the number of its rows, if that is one of them.
+    cluster: Option<i64>,
+    kept: Option<(i64, i64)>,
+    /// Their component, or the cluster if there is no diameter.
+    component: i64,
+}
+
+/// A new group.
+struct Formed {
+    best: Standing,
+    /// The place of the class of its best row.
+    class: usize,
+    rows: i64,
+    same: bool,
+}
+
+/// Forms the groups of some components anew, as `dedup` forms them of these rows in the order in which they arrived.
+/// `components`: their names, and what they are called now; `split`: rows have left, so they may have fallen apart. Without
+/// a diameter a component is a cluster. A row whose content is not there any more is near nothing.
+pub(super) fn regroup(
+    job: &Job,
+    stored: &mut StoredRows<'_>,
+    components: &HashMap<i64, i64>,
+    split: bool,
+    progress: &Progress,
+) {
+    if components.is_empty() {
+        return;
+    }
+    let of = Argument::of(components.keys().copied().collect::<Vec<i64>>());
+    let classes = classes(job, components, of);
+    let mut input = input(job, &classes, stored);
+    let all: Vec<u32> = collect(0..classes.len() as u32).or_raise();
+    let mut near = |diameter: Option<u32>| match job.distance() {
+        None => UnionFind::new(classes.len()),
+        Some(distance) => match job.options.method {
+            Method::Fingerprint => {
+                near::group(&job.options, (distance, diameter), &mut input, &all, progress).0
+            }
+            Method::Text => near::group_by_text(&job.options, &mut input, &all, progress).0,
+        },
+    };
+    let arrivals: Vec<i64> = collect(classes.iter().map(|class| class.number)).or_raise();
+    let mut component: Vec<i64> = collect(classes.iter().map(|class| class.component)).or_raise();
+    let mut connected = split.then(|| near(None));
+    if let Some(connected) = &mut connected {
+        let named = names(connected, &arrivals, &component).or_raise();
+        component =
+            collect((0..classes.len() as u32).map(|row| named[connected.find(row) as usize])).or_raise();
+    }
+    let divided = job.options.diameter;
+    let mut groups = match connected {
+        Some(connected) if divided.is_none() => connected,
+        _ => near(divided),
+    };
+    drop(input);
+    let name = |row: usize, root: usize| if divided.is_some() { arrivals[root] } else { component[row] };
+    let mut formed: HashMap<usize, Formed> = HashMap::new();
+    for (row, class) in checked(classes.iter().enumerate()) {
+        let root = groups.find(row as u32) as usize;
+        formed.room(1).or_raise();
+        let new = Formed { best: class.best, class: row, rows: 0, same: true };
+        let group = formed.entry(root).or_insert(new);
+        if class.best < group.best {
+            (group.best, group.class) = (class.best, row);
+        }
+        group.rows += class.rows;
+        group.same &= class.cluster == Some(name(row, root)) && class.component == component[row];
+    }
+    for group in formed.values_mut() {
+        group.same &= classes[group.class].kept == Some((group.best.1, group.rows));
+    }
+    stored.load_contents(formed.values().filter(|group| !group.same).map(|group| group.best.1));
+    let mut columns = Columns::default();
+    for (row, class) in checked(classes.iter().enumerate()) {
+        let root = groups.find(row as u32) as usize;
+        let group = &formed[&root];
+        if group.same {
+            continue;
+        }
+        let kept = &classes[group.class];
+        let keeper = (group.best.1, kept.number, kept.fp);
+        let named = (name(row, root), divided.map(|_| component[row]));
+        columns.add(stored, (class.number, class.fp), named, keeper, Some(group.rows));
+    }
+    columns.write(job, of);
+}
+
+/// The rows of components, those of equal content together, in the order of their arrival.
+fn classes(job: &Job, components: &HashMap<i64, i64>, of: Argument) -> Vec<Class> {
+    let sql = format!(
+        "SELECT coalesce(t.same_as, t.arrival), t.arrival, t.rank, t.{0}, t.fp, \
+             CASE WHEN t.stage OPERATOR(pg_catalog.=) 'kept' THEN t.members END, \
+             CASE WHEN t.stage OPERATOR(pg_catalog.<>) 'kept' OR t.members IS NOT NULL THEN t.cluster END \
+         FROM {1} AS t WHERE t.{0} OPERATOR(pg_catalog.=) ANY ($1) AND t.stage OPERATOR(pg_catalog.<>) 'empty' \
+         ORDER BY 1, 2",
+        job.component(),
+        job.table.name
+    );
+    let mut classes: Vec<Class> = Vec::new();
+    for_each(&sql, &[of], |row| {
+        let value = |column| row.bigint(column);
+        let (Some(number), Some(arrival), Some(rank)) = (value(0), value(1), value(2)) else { return };
+        let (Some(component), cluster) = (value(3), value(6)) else { return };
+        let kept = value(5).map(|members| (arrival, members));
+        match classes.last_mut() {
+            Some(last) if last.number == number => {
+                last.best = last.best.min((rank, arrival));
+                last.rows += 1;
+                last.cluster = last.cluster.filter(|&other| cluster == Some(other));
+                last.kept = last.kept.or(kept);
+            }
+            _ => {
+                classes.room(1).or_raise();
+                classes.push(Class {
+                    number,
+                    fp: value(4).map(i64::cast_unsigned),
+                    best: (rank, arrival),
+                    rows: 1,
+                    cluster,
+                    kept,
+                    component: components.get(&component).copied().unwrap_or(component),
+                });
+            }
+        }
+    });
+    classes
+}
+
+/// The classes as `dedup` compares rows.
+fn input(job: &Job, classes: &[Class], stored: &mut StoredRows<'_>) -> Input {
+    stored.load_contents(classes.iter().map(|class| class.number));
+    let looks = job.options.alike.looks() || job.options.method == Method::Text;
+    let mut input = Input::new();
+    for class in checked(classes) {
+        let content = stored.content(class.number);
+        let kind = match class.fp {
+            _ if content.is_none() && looks => Kind::Empty,
+            None => Kind::Plain,
+            Some(_) => Kind::Near,
+        };
+        input.add(&[], content.as_deref().unwrap_or_default(), kind, class.fp.unwrap_or(0));
+    }
+    input
+}
