@@ -82,7 +82,8 @@ pub(super) fn regroup(
     for (row, class) in checked(classes.iter().enumerate()) {
         let root = groups.find(row as u32) as usize;
         formed.room(1).or_raise();
-        let new = Formed { best: class.best, class: row, rows: 0, same: true };
+        // Where rows have left others may be damaged that do not show here.
+        let new = Formed { best: class.best, class: row, rows: 0, same: !split };
         let group = formed.entry(root).or_insert(new);
         if class.best < group.best {
             (group.best, group.class) = (class.best, row);

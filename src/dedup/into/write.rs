@@ -109,12 +109,12 @@ fn sets(
     sets
 }
 
-/// Writes with rows that stay kept how many rows their clusters have now.
+/// Writes with the kept rows of clusters that were there before how many rows these have now.
 fn count_members(job: &Job, batch: &Batch, sets: &HashMap<u32, Set>) {
     if job.options.group != Group::Components {
         return;
     }
-    let old = sets.values().filter(|set| set.best.1 <= batch.base);
+    let old = sets.values().filter(|set| set.cluster <= batch.base);
     let (kept, members): (Vec<i64>, Vec<i64>) = old.map(|set| (set.best.1, set.members)).unzip();
     let sql = format!(
         "UPDATE {} AS t SET members = u.members FROM unnest($1, $2) AS u(kept, members) \
