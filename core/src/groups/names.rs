@@ -126,10 +126,10 @@ mod tests {
                     growing.join(a, (b - base) as u32, ());
                 }
                 let touched = growing.clusters();
-                for row in 0..base {
-                    if touched.contains(&rows[row].component) {
-                        let node = growing.cluster(rows[row].component);
-                        rows[row].component = growing.name(node).unwrap();
+                for row in &mut rows[..base] {
+                    if touched.contains(&row.component) {
+                        let node = growing.cluster(row.component);
+                        row.component = growing.name(node).unwrap();
                     }
                 }
                 let mut formed = Vec::new();
