@@ -45,7 +45,11 @@ impl Bag {
         });
         let feature = &mut self.features[at];
         feature.weight = feature.weight.plus(weight);
-        feature.columns.extend(column.map(|column| (column, weight)));
+        let Some(column) = column else { return };
+        match feature.columns.iter_mut().find(|(known, _)| *known == column) {
+            Some((_, sum)) => *sum = sum.plus(weight),
+            None => feature.columns.push((column, weight)),
+        }
     }
 
     /// Adds the features of a column as this share of the whole: of the squares of all weights, which is what a column

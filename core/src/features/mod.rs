@@ -3,6 +3,7 @@
 mod bag;
 mod corpus;
 mod dictionary;
+mod document;
 mod explain;
 mod extract;
 mod recipe;
@@ -14,6 +15,7 @@ mod weigh;
 pub use bag::{Bag, Feature};
 pub use corpus::{Corpus, CorpusBuilder, Shape, StoredCorpus};
 pub use dictionary::Dictionary;
+pub use document::Document;
 pub use explain::{Explained, Explanation, Part, explain};
 pub use extract::Extractor;
 pub use recipe::{Hash, Nowhere, RecipeError, Resolver, Scheme, TextRecipe, Tokens, missing};

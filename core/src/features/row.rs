@@ -8,7 +8,8 @@ use super::extract::Extractor;
 use super::recipe::{Nowhere, RecipeError, Resolver, Scheme, TextRecipe, Tokens, kind, weight_at};
 use crate::fingerprint::{SimHash, Weight};
 use crate::hash::city64;
-use crate::interrupt::checked;
+use crate::interrupt::{self, checked};
+use crate::memory::{self, OrRaise};
 use serde::Deserialize;
 use serde::de::value::StrDeserializer;
 use serde_json::Value;
@@ -25,7 +26,7 @@ pub enum ColumnRecipe {
 /// How the columns of a row become one bag.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RowRecipe {
-    /// The columns that count, with their recipes.
+    /// The columns that count, with their recipes; of a row in the order of their names.
     pub columns: Vec<(String, ColumnRecipe)>,
     /// What part of the whole each column is, whatever its length; empty: weights are absolute, as in the papers.
     pub shares: Vec<f64>,
@@ -34,6 +35,9 @@ pub struct RowRecipe {
 /// The recipe of an array of fields: as that of a row whose columns are named by their numbers, from 1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FieldsRecipe(pub RowRecipe);
+
+/// Takes a value: the number of its column, its name or path, the value.
+pub(super) type Each<'e> = &'e mut dyn FnMut(usize, &str, &str);
 
 const COLUMN_HINT: &str = "A column's weight is a number (the whole value is one feature of that weight), a scheme \
                            (\"tf\", \"log\", \"one\": the value is running text), null (running text by the default recipe), \
@@ -69,7 +73,10 @@ impl RowRecipe {
                 hint: "Name each column that counts: {\"title\": 2, \"body\": \"tf\"}.".into(),
             });
         }
-        RowRecipe::of(columns.iter().map(|(name, json)| (name.clone(), json)), resolver)
+        let mut named = memory::collect(columns).or_raise();
+        // As they come already, unless `serde_json` is built to keep the order in which they are written.
+        interrupt::sort_unstable_by(&mut named, |a, b| a.0.cmp(b.0));
+        RowRecipe::of(named.into_iter().map(|(name, json)| (name.clone(), json)), resolver)
     }
 
     fn of<'j>(
@@ -100,22 +107,7 @@ impl RowRecipe {
         extractor: &mut Extractor,
         values: impl IntoIterator<Item = Option<&'a str>>,
     ) -> Option<u64> {
-        if !self.shares.is_empty() {
-            return self.bag(extractor, values).simhash();
-        }
-        let mut sums = SimHash::new();
-        for ((name, recipe), value) in checked(self.columns.iter().zip(values)) {
-            let Some(value) = value else { continue };
-            match recipe {
-                ColumnRecipe::Text(recipe) => extractor.text_into_sums(&mut sums, value, recipe),
-                ColumnRecipe::Value(weight) => {
-                    if let Some(feature) = extractor.value(name, value) {
-                        sums.add(city64(feature.as_bytes()), *weight);
-                    }
-                }
-            }
-        }
-        sums.finish()
+        self.simhash_of(extractor, |each| self.each_value(values, each))
     }
 
     /// The features of a row; arguments as in [`RowRecipe::simhash`].
@@ -124,23 +116,52 @@ impl RowRecipe {
         extractor: &mut Extractor,
         values: impl IntoIterator<Item = Option<&'a str>>,
     ) -> Bag {
-        let mut bag = Bag::default();
-        for (at, ((name, recipe), value)) in checked(self.columns.iter().zip(values)).enumerate() {
-            let Some(value) = value else { continue };
-            match recipe {
-                ColumnRecipe::Text(recipe) if !self.shares.is_empty() => {
-                    let mut column = Bag::default();
-                    extractor.text_into_bag(&mut column, None, value, recipe);
-                    bag.add_share(at, &column, self.shares[at]);
-                }
-                ColumnRecipe::Text(recipe) => extractor.text_into_bag(&mut bag, Some(at), value, recipe),
-                ColumnRecipe::Value(weight) if weight.is_zero() => {}
-                ColumnRecipe::Value(weight) => {
-                    if let Some(feature) = extractor.value(name, value) {
-                        bag.add(Some(at), feature, city64(feature.as_bytes()), *weight);
-                    }
+        self.bag_of(extractor, |each| self.each_value(values, each))
+    }
+
+    fn each_value<'a>(&self, values: impl IntoIterator<Item = Option<&'a str>>, each: Each<'_>) {
+        for (at, ((name, _), value)) in checked(self.columns.iter().zip(values)).enumerate() {
+            if let Some(value) = value {
+                each(at, name, value);
+            }
+        }
+    }
+
+    /// The fingerprint of the values that `values` hands over.
+    pub(super) fn simhash_of(&self, extractor: &mut Extractor, values: impl FnOnce(Each<'_>)) -> Option<u64> {
+        if !self.shares.is_empty() {
+            return self.bag_of(extractor, values).simhash();
+        }
+        let mut sums = SimHash::new();
+        values(&mut |at, name, value| match &self.columns[at].1 {
+            ColumnRecipe::Text(recipe) => extractor.text_into_sums(&mut sums, value, recipe),
+            ColumnRecipe::Value(weight) => {
+                if let Some(feature) = extractor.value(name, value) {
+                    sums.add(city64(feature.as_bytes()), *weight);
                 }
             }
+        });
+        sums.finish()
+    }
+
+    /// The features of the values that `values` hands over.
+    pub(super) fn bag_of(&self, extractor: &mut Extractor, values: impl FnOnce(Each<'_>)) -> Bag {
+        let mut bag = Bag::default();
+        let mut shared: Vec<Bag> = self.shares.iter().map(|_| Bag::default()).collect();
+        values(&mut |at, name, value| match &self.columns[at].1 {
+            ColumnRecipe::Text(recipe) => match shared.get_mut(at) {
+                Some(column) => extractor.text_into_bag(column, None, value, recipe),
+                None => extractor.text_into_bag(&mut bag, Some(at), value, recipe),
+            },
+            ColumnRecipe::Value(weight) if weight.is_zero() => {}
+            ColumnRecipe::Value(weight) => {
+                if let Some(feature) = extractor.value(name, value) {
+                    bag.add(Some(at), feature, city64(feature.as_bytes()), *weight);
+                }
+            }
+        });
+        for (at, (column, share)) in checked(shared.iter().zip(&self.shares)).enumerate() {
+            bag.add_share(at, column, *share);
         }
         bag
     }
@@ -159,10 +180,14 @@ impl RowRecipe {
         self
     }
 
-    /// The token or value that `feature` of a column is made of.
+    /// The token or value that `feature` of a column is made of; with the path to it if that leads on from the
+    /// column, in a document.
     pub fn token<'a>(&self, column: usize, feature: &'a str) -> &'a str {
         match &self.columns[column] {
-            (name, ColumnRecipe::Value(_)) => feature.get(name.len() + '='.len_utf8()..).unwrap_or(feature),
+            (name, ColumnRecipe::Value(_)) => {
+                let value = feature.strip_prefix(name.as_str()).and_then(|rest| rest.strip_prefix('='));
+                value.unwrap_or(feature)
+            }
             (_, ColumnRecipe::Text(_)) => feature,
         }
     }
