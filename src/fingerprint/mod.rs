@@ -1,6 +1,7 @@
-//! Fingerprints: `simhash` in its four forms and `simhash_features`.
+//! Fingerprints: `simhash` in its five forms and `simhash_features`.
 
 mod aggregate;
+mod document;
 mod explain;
 mod trigger;
 mod tsvector;

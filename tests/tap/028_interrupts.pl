@@ -51,6 +51,7 @@ my @texts = (
 	'page' => q{simhash(b, '{"markup": "xml"}')},
 	'han' => q{simhash(ROW(a, b), '{"f1": 1, "f2": "tf"}')},
 	'han' => q{simhash(ARRAY[a, b], '[1, null]')},
+	'han' => q{simhash(jsonb_build_object('a', a, 'b', ARRAY[b]), '{"a": 1, "b": "tf"}')},
 	'han' => q{simhash(a, jsonb_build_object('stop', ARRAY[a]))},
 	'han words' => q{(SELECT count(*) FROM simhash_features(a, '{"n": [1, 2, 3, 4, 5, 6, 7, 8]}'))},
 	'han' => q{(SELECT count(*) FROM simhash_features(ROW(a), '{"f1": "tf"}'))},
@@ -96,6 +97,8 @@ my @queries = (
 		'simhash(t, to_jsonb(array_fill(1, ARRAY[1000000])))', q{simhash('a', jsonb_build_object('stop', t))},
 		q{simhash('a', (SELECT jsonb_build_object('terms', jsonb_object_agg(x, 1)) FROM unnest(t) x))},
 		q{simhash(ROW(1), (SELECT jsonb_object_agg(x, 1) FROM unnest(t) x))},
+		q{simhash(to_jsonb(t), '{"": 1}')}, q{(SELECT count(*) FROM simhash_features(jsonb_build_object(repeat('k', 1000), to_jsonb(t[1:100000])), '{"": 1}'))},
+		q{(SELECT count(*) FROM simhash_explain(to_jsonb(t[1:300000]), to_jsonb(u[1:300000]), '{"": 1}'))},
 		'dedup_dictionary_build($$of_words$$, t)', 'simhash(array_to_tsvector(t[1:50000]))'),
 	map({ "SELECT $_ FROM rows" }
 		'simhash_agg(content, 1)', 'bloom_agg(content, 1000000, 0.01)', 'imatch_lexicon(content, 0, 1)', 'sum(hamming(fp, ~fp))',

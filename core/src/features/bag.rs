@@ -35,12 +35,11 @@ impl Bag {
         self.index.room(1).or_raise();
         let at = *self.index.entry(hash).or_insert_with(|| {
             self.features.room(1).or_raise();
-            self.features.push(Feature {
-                text: text.to_owned(),
-                weight: Weight::ZERO,
-                hash,
-                columns: Vec::new(),
-            });
+            // Longer than what it comes from where a document is deep: each of its leaves carries the path.
+            let mut copy = String::new();
+            copy.room(text.len()).or_raise();
+            copy.push_str(text);
+            self.features.push(Feature { text: copy, weight: Weight::ZERO, hash, columns: Vec::new() });
             self.features.len() - 1
         });
         let feature = &mut self.features[at];

@@ -1,4 +1,4 @@
--- Fingerprints: of texts, rows, arrays and text-search vectors, and why two of them differ.
+-- Fingerprints: of texts, rows, arrays, documents and text-search vectors, and why two of them differ.
 
 DO $check$
 BEGIN
@@ -29,6 +29,12 @@ CREATE FUNCTION simhash("row" record, weights jsonb) RETURNS bigint
 COMMENT ON FUNCTION simhash(record, jsonb) IS
     'SimHash fingerprint of a row by column name; weights such as {"title": 2, "body": "tf"}';
 
+CREATE FUNCTION simhash(document jsonb, weights jsonb) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_document_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION simhash(jsonb, jsonb) IS
+    'SimHash fingerprint of a nested document by path; weights such as {"title": 2, "from.city": 2, "body": "tf"}';
+
 CREATE FUNCTION simhash(content tsvector, weights jsonb DEFAULT NULL) RETURNS bigint
     AS 'MODULE_PATHNAME', 'simhash_tsvector_wrapper'
     LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100;
@@ -56,6 +62,13 @@ CREATE FUNCTION simhash_features("row" record, weights jsonb,
 COMMENT ON FUNCTION simhash_features(record, jsonb) IS
     'the weighted features that the fingerprint of a row is made of, heaviest first';
 
+CREATE FUNCTION simhash_features(document jsonb, weights jsonb,
+        OUT feature text, OUT weight double precision, OUT hash bigint) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'simhash_features_document_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 2000 ROWS 200;
+COMMENT ON FUNCTION simhash_features(jsonb, jsonb) IS
+    'the weighted features that the fingerprint of a nested document is made of, heaviest first';
+
 CREATE FUNCTION simhash_explain(a text, b text, weights jsonb DEFAULT NULL,
         OUT "column" text, OUT feature text, OUT found_in text,
         OUT weight_a double precision, OUT weight_b double precision, OUT bits double precision) RETURNS SETOF record
@@ -74,6 +87,13 @@ CREATE FUNCTION simhash_explain(a text[], b text[], weights jsonb,
     AS 'MODULE_PATHNAME', 'simhash_explain_fields_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 5000 ROWS 300;
 COMMENT ON FUNCTION simhash_explain(text[], text[], jsonb) IS
     'why the fingerprints of two arrays of fields differ, feature by feature; a column is the number of a field';
+
+CREATE FUNCTION simhash_explain(a jsonb, b jsonb, weights jsonb,
+        OUT "column" text, OUT feature text, OUT found_in text,
+        OUT weight_a double precision, OUT weight_b double precision, OUT bits double precision) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'simhash_explain_document_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 5000 ROWS 300;
+COMMENT ON FUNCTION simhash_explain(jsonb, jsonb, jsonb) IS
+    'why the fingerprints of two nested documents differ, feature by feature; a column is a path of the weights';
 
 CREATE FUNCTION simhash_agg_add(internal, text, double precision) RETURNS internal
     AS 'MODULE_PATHNAME', 'simhash_agg_add_wrapper' LANGUAGE c IMMUTABLE PARALLEL SAFE;

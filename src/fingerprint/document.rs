@@ -1,0 +1,49 @@
+//! `simhash` and its relatives of a nested document, a leaf known by its path.
+
+use super::{EXTRACTOR, explain, feature_rows, to_bigint};
+use crate::corpus::RecipeArg;
+use crate::pg::json::{Document, Part};
+use dedup_core::features::{self, Bag, RowRecipe};
+use pgrx::prelude::*;
+
+fn read(document: &Document, into: &mut features::Document<'_>) {
+    document.each(|part| match part {
+        Part::Begin => into.begin(),
+        Part::End => into.end(),
+        Part::Key(key) => into.key(key),
+        Part::Value(value) => into.leaf(value),
+    });
+}
+
+fn bag(document: &Document, recipe: &RowRecipe) -> Bag {
+    EXTRACTOR.with_borrow_mut(|extractor| recipe.bag_document(extractor, |into| read(document, into)))
+}
+
+/// The fingerprint of a document, weighted by paths.
+#[pg_extern(sql = "")]
+fn simhash_document(document: Document, weights: RecipeArg<RowRecipe>) -> Option<i64> {
+    EXTRACTOR.with_borrow_mut(|extractor| {
+        to_bigint(weights.0.simhash_document(extractor, |into| read(&document, into)))
+    })
+}
+
+/// The features of a document, heaviest first.
+#[pg_extern(sql = "")]
+fn simhash_features_document(
+    document: Document,
+    weights: RecipeArg<RowRecipe>,
+) -> TableIterator<'static, (name!(feature, String), name!(weight, f64), name!(hash, i64))> {
+    TableIterator::new(feature_rows(bag(&document, &weights.0)))
+}
+
+/// The features of two documents, by the paths of the recipe.
+#[pg_extern(sql = "")]
+fn simhash_explain_document(
+    a: Document,
+    b: Document,
+    weights: RecipeArg<RowRecipe>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) {
+    let recipe = weights.0;
+    explain::by_column(&bag(&a, &recipe), &bag(&b, &recipe), &recipe, None, fcinfo);
+}
