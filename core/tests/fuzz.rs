@@ -112,6 +112,7 @@ const WORDS: [&str; 22] = [
     "binary",
     "city64",
     "murmur3",
+    "java",
     "bkdr",
     "bkdr_utf16",
     "c@1",

@@ -2,7 +2,7 @@
 
 mod string_hashes;
 
-pub use string_hashes::{PaperHash, murmur3_32, murmur3_128};
+pub use string_hashes::{PaperHash, java, murmur3_32, murmur3_128};
 
 /// CityHash64, version 1.1, of the bytes of `feature`.
 ///

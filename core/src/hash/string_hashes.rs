@@ -194,6 +194,12 @@ impl PaperHash {
     }
 }
 
+/// `String.hashCode` of Java (P2's built-in hash): 32 bits over UTF-16 units. A `long` made of it repeats its sign in the
+/// upper half.
+pub fn java(text: &str) -> i32 {
+    text.encode_utf16().fold(0, |h: i32, unit| h.wrapping_mul(31).wrapping_add(unit.into()))
+}
+
 /// MurmurHash3 for x86, 32 bits (P2).
 pub fn murmur3_32(bytes: &[u8], seed: u32) -> u32 {
     fn scramble(k: u32) -> u32 {
@@ -334,6 +340,22 @@ mod tests {
             for (hash, value) in PaperHash::ALL.into_iter().zip(values) {
                 assert_eq!(hash.hash64_utf16(text), value, "{hash:?} of {text}");
             }
+        }
+    }
+
+    /// Protects the built-in hash: what the JDK documents or others have published, wrapped and of a pair of surrogates too.
+    #[test]
+    fn java_built_in() {
+        for (text, hash) in [
+            ("", 0),
+            ("hello", 99_162_322),
+            ("Aa", 2_112),
+            ("BB", 2_112),
+            ("polygenelubricants", i32::MIN),
+            ("中文", 646_394),
+            ("𠮷", 0xD842 * 31 + 0xDFB7),
+        ] {
+            assert_eq!(java(text), hash, "{text}");
         }
     }
 

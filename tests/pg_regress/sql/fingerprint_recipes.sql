@@ -15,7 +15,7 @@ SELECT count(DISTINCT simhash(t, r)) FROM (VALUES ('请问２０１９年Ａ市�
 何时摇号!!!')) AS texts(t), (VALUES ('{}'::jsonb), ('{"tokens": "words"}'), ('{"tokens": "chars"}'), ('{"tokens": "shingles"}')) AS recipes(r)
 GROUP BY r ORDER BY r;
 -- Paper modes. Few of their upper bits differ from word to word.
-SELECT h AS hash, lpad(to_hex(hash), 16, '0') AS "停水" FROM unnest('{city64,murmur3,bkdr,ap,djb,js,rs,sdbm,pjw,elf,bkdr_utf16,ap_utf16,djb_utf16,js_utf16,rs_utf16,sdbm_utf16,pjw_utf16,elf_utf16}'::text[]) WITH ORDINALITY AS hashes(h, n),
+SELECT h AS hash, lpad(to_hex(hash), 16, '0') AS "停水" FROM unnest('{city64,murmur3,java,bkdr,ap,djb,js,rs,sdbm,pjw,elf,bkdr_utf16,ap_utf16,djb_utf16,js_utf16,rs_utf16,sdbm_utf16,pjw_utf16,elf_utf16}'::text[]) WITH ORDINALITY AS hashes(h, n),
   simhash_features('停水'::text, jsonb_build_object('tokens', 'words', 'hash', h)) ORDER BY n;
 -- What cannot be followed is refused.
 SELECT simhash('停水'::text, '{"hash": "md5"}');

@@ -13,7 +13,7 @@ pub use resolver::{Nowhere, Resolver, missing};
 use super::corpus::Corpus;
 use super::dictionary::Dictionary;
 use crate::fingerprint::Weight;
-use crate::hash::{PaperHash, city64, murmur3_128};
+use crate::hash::{PaperHash, city64, java, murmur3_128};
 use crate::text::{Markup, Segmenter};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::de::{self, Deserializer};
@@ -96,6 +96,8 @@ pub enum Hash {
     City64,
     /// `murmur3`: the first half of MurmurHash3's 128 bits (x64, seed 0).
     Murmur3,
+    /// `java`: `String.hashCode`, P2's built-in hash, widened as Java does it.
+    Java,
     /// `bkdr`, …: a string hash of the papers in 64 bits, over UTF-8.
     Paper(PaperHash),
     /// `bkdr_utf16`, …: the same hash as Partow's Java computes it, over UTF-16 units.
@@ -109,6 +111,7 @@ impl Hash {
         match self {
             Hash::City64 => city64(feature.as_bytes()),
             Hash::Murmur3 => murmur3_128(feature.as_bytes(), 0)[0],
+            Hash::Java => i64::from(java(feature)).cast_unsigned(),
             Hash::Paper(hash) => hash.hash64(feature.as_bytes()),
             Hash::PaperUtf16(hash) => hash.hash64_utf16(feature),
         }
@@ -119,6 +122,7 @@ impl Hash {
         match (name, name.strip_suffix("_utf16")) {
             ("city64", _) => Some(Hash::City64),
             ("murmur3", _) => Some(Hash::Murmur3),
+            ("java", _) => Some(Hash::Java),
             (_, Some(name)) => PaperHash::from_name(name).map(Hash::PaperUtf16),
             _ => PaperHash::from_name(name).map(Hash::Paper),
         }
@@ -131,7 +135,7 @@ impl<'de> Deserialize<'de> for Hash {
         Hash::from_name(&name).ok_or_else(|| {
             let papers = PaperHash::ALL.map(|hash| format!("`{}`", hash.name())).join(", ");
             de::Error::custom(format!(
-                "unknown hash `{name}`, expected `city64`, `murmur3`, or a paper's: {papers}, each also as `…_utf16`"
+                "unknown hash `{name}`, expected `city64`, `murmur3`, or a paper's: `java`, {papers}, each but `java` also as `…_utf16`"
             ))
         })
     }

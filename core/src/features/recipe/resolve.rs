@@ -27,7 +27,7 @@ impl TextRecipe {
     /// | `terms` | `{"token": number}`: own weights, multiplying the scheme's | none |
     /// | `stop` | `["token", …]` to leave out; `true`, `"zh"`, `"en"` for built-in lists; `"own@1"` for a dictionary's | none |
     /// | `hmm` | `true` lets jieba guess unknown words | `false` |
-    /// | `hash` | `city64`, `murmur3`, `bkdr`, …, `bkdr_utf16`, … | `city64` |
+    /// | `hash` | `city64`, `murmur3`, `java`, `bkdr`, …, `bkdr_utf16`, … | `city64` |
     /// | `corpus` | `"petitions@1"`: whose documents `tfidf` and `max_df` count | none |
     /// | `max_df` | share of the corpus's documents above which a token is left out | none |
     /// | `dictionary` | `"petitions@1"`: own words, and stop words | none |
