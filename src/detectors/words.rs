@@ -7,9 +7,10 @@ use crate::pg::{Texts, aggregate, raise};
 use dedup_core::detectors::imatch::{Lexicon, LexiconBuilder};
 use dedup_core::detectors::spotsigs::{ANTECEDENTS, Spots};
 use dedup_core::detectors::{codes, scam, terms};
-use dedup_core::features::{Resolver, stop_words};
+use dedup_core::features::{TextRecipe, stop_words};
 use pgrx::datum::Internal;
 use pgrx::prelude::*;
+use serde_json::json;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -28,20 +29,12 @@ fn imatch_words(content: &str, words: Texts, at_least: i32) -> Option<i64> {
     lexicon(words).signature(content, least(at_least)).map(|signature| signature as i64)
 }
 
-/// The I-Match signature under the words of a corpus within bounds of IDF.
+/// The I-Match signature under the words or shingles of a corpus within bounds of IDF.
 #[pg_extern(sql = "")]
 fn imatch_corpus(content: &str, corpus: &str, low: f64, high: f64, at_least: i32) -> Option<i64> {
-    let found = Database
-        .corpus(corpus)
+    let recipe = TextRecipe::resolved(&json!({"corpus": corpus}), &Database)
         .unwrap_or_else(|error| raise(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, error.message, error.hint));
-    let bounds = share("low", low)..=share("high", high);
-    let lexicon = Lexicon::of_corpus(found, bounds).unwrap_or_else(|| {
-        raise(
-            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
-            format!("corpus \"{corpus}\" is not one of words"),
-            "Build one for I-Match: dedup_corpus_build(name, query, '{\"tokens\": \"words\"}').",
-        )
-    });
+    let lexicon = Lexicon::of_corpus(recipe, share("low", low)..=share("high", high));
     lexicon.signature(content, least(at_least)).map(|signature| signature as i64)
 }
 

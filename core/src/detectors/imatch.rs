@@ -6,26 +6,27 @@
 //! compensate for that: further hashes, each under a
 //! copy of the lexicon without a random part of its words; texts are
 //! duplicates if one of their hashes is equal.
+//!
+//! Under a corpus the tokens are what the corpus counts: of shingles it is P2's I-Match, which hashes those neither too
+//! common nor too rare.
 
 use super::terms::words;
-use crate::features::{Corpus, Tokens};
+use crate::features::{Extractor, TextRecipe};
 use crate::hash::city64;
 use crate::interrupt::{self, checked};
 use crate::memory::{self, OrRaise, Room};
 use crate::text::normalize;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::RangeInclusive;
-use std::sync::Arc;
 
 /// The words that count.
 #[derive(Debug, Clone)]
 pub enum Lexicon {
     /// Those of a list, by their hashes.
     Words(FxHashSet<u64>),
-    /// Those whose normalised inverse document frequency in a corpus is
-    /// within bounds, see [`LexiconBuilder::words`]. A word that the corpus
-    /// does not know has the highest: 1.
-    Corpus(Arc<Corpus>, RangeInclusive<f64>),
+    /// The tokens of a recipe whose normalised inverse document frequency in its corpus is within bounds, see
+    /// [`LexiconBuilder::words`]. One that the corpus does not know has the highest: 1.
+    Corpus(Box<TextRecipe>, RangeInclusive<f64>),
 }
 
 impl Lexicon {
@@ -35,35 +36,32 @@ impl Lexicon {
         Lexicon::Words(hashes.map(|word| city64(word.as_bytes())).collect())
     }
 
-    /// The words of a corpus whose normalised inverse document frequency is
-    /// within `bounds`. `None` if the corpus is not one of words, or of words
-    /// as no plain recipe cuts them.
-    pub fn of_corpus(corpus: Arc<Corpus>, bounds: RangeInclusive<f64>) -> Option<Lexicon> {
-        let shape = corpus.shape();
-        let plain =
-            shape.tokens == Tokens::Words && !shape.hmm && !shape.simplify && shape.dictionary.is_none();
-        plain.then_some(Lexicon::Corpus(corpus, bounds))
+    /// The tokens of a recipe whose normalised inverse document frequency in its corpus is within `bounds`; none if it
+    /// has no corpus.
+    pub fn of_corpus(recipe: TextRecipe, bounds: RangeInclusive<f64>) -> Lexicon {
+        Lexicon::Corpus(Box::new(recipe), bounds)
     }
 
-    fn has(&self, word: &str, hash: u64) -> bool {
-        match self {
-            Lexicon::Words(hashes) => hashes.contains(&hash),
-            Lexicon::Corpus(corpus, bounds) => {
-                let all = (corpus.documents() as f64).ln();
-                all > 0.0 && bounds.contains(&(corpus.idf(word) / all))
-            }
-        }
-    }
-
-    /// The hashes of the words of `content` that count, each once, ascending.
+    /// The hashes of the tokens of `content` that count, each once, ascending.
     fn telling(&self, content: &str) -> Vec<u64> {
         let mut all = Vec::new();
-        words(content, |word| {
-            let hash = city64(word.as_bytes());
-            if self.has(word, hash) {
-                all.push(hash);
+        match self {
+            Lexicon::Words(hashes) => words(content, |word| {
+                let hash = city64(word.as_bytes());
+                if hashes.contains(&hash) {
+                    all.push(hash);
+                }
+            }),
+            Lexicon::Corpus(recipe, bounds) => {
+                let Some(corpus) = &recipe.corpus else { return all };
+                let documents = (corpus.documents() as f64).ln();
+                let bag = Extractor::new().bag(content, recipe);
+                let within =
+                    |token: &str| documents > 0.0 && bounds.contains(&(corpus.idf(token) / documents));
+                let counted = checked(bag.features()).filter(|feature| within(&feature.text));
+                all = memory::collect(counted.map(|feature| feature.hash)).or_raise();
             }
-        });
+        }
         interrupt::sort_and_dedup(&mut all);
         all
     }
@@ -169,9 +167,11 @@ impl LexiconBuilder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::features::{CorpusBuilder, Extractor, Shape, TextRecipe};
+    use crate::features::{Corpus, CorpusBuilder, Dictionary, RecipeError, Resolver, missing};
     use proptest::prelude::*;
     use proptest::sample::subsequence;
+    use serde_json::json;
+    use std::sync::Arc;
 
     const WORDS: [&str; 8] = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"];
 
@@ -198,20 +198,48 @@ mod tests {
         assert_eq!(LexiconBuilder::new().words(0.0, 1.0), [""; 0]);
     }
 
+    struct One(Arc<Corpus>);
+
+    impl Resolver for One {
+        fn corpus(&self, _: &str) -> Result<Arc<Corpus>, RecipeError> {
+            Ok(Arc::clone(&self.0))
+        }
+        fn dictionary(&self, name: &str) -> Result<Arc<Dictionary>, RecipeError> {
+            Err(missing("dictionary", name, &[]))
+        }
+    }
+
+    fn lexicon(texts: &[&str], tokens: serde_json::Value, bounds: RangeInclusive<f64>) -> Lexicon {
+        let mut builder = CorpusBuilder::new(TextRecipe::from_json(&tokens).unwrap());
+        texts.iter().for_each(|text| builder.add(&mut Extractor::new(), text));
+        let (shape, stored) = (builder.shape(), builder.finish());
+        let corpus = Corpus::new("c@1", shape, stored.documents, &stored.common).unwrap();
+        let recipe = TextRecipe::resolved(&json!({"corpus": "c@1"}), &One(Arc::new(corpus))).unwrap();
+        Lexicon::of_corpus(recipe, bounds)
+    }
+
     /// A corpus with bounds is the lexicon that the builder would choose.
     #[test]
     fn a_corpus_is_a_lexicon() {
-        let texts = ["a b c", "a b", "a d a d", "a, b"];
-        let recipe = TextRecipe::from_json(&serde_json::json!({"tokens": "words"})).unwrap();
-        let mut builder = CorpusBuilder::new(recipe.clone());
-        texts.iter().for_each(|text| builder.add(&mut Extractor::new(), text));
-        let (shape, stored) = (builder.shape(), builder.finish());
-        let corpus = |shape| Arc::new(Corpus::new("c@1", shape, stored.documents, &stored.common).unwrap());
-        let lexicon = Lexicon::of_corpus(corpus(shape), 0.1..=0.9).unwrap();
+        let lexicon = lexicon(&["a b c", "a b", "a d a d", "a, b"], json!({"tokens": "words"}), 0.1..=0.9);
         assert_eq!(lexicon.signature("a b c d", 1), Lexicon::new(["b"]).signature("b", 1));
         assert_eq!(lexicon.signature("a", 1), None);
-        let other = Shape::of(&TextRecipe::default());
-        assert!(Lexicon::of_corpus(corpus(other), 0.1..=0.9).is_none());
+    }
+
+    /// P2: the set of a text's shingles, without those of most texts and those of this text alone.
+    #[test]
+    fn a_corpus_of_shingles() {
+        let texts = ["x y a b c", "x y a b d", "x y e f g", "x y h i j"];
+        let lexicon = lexicon(&texts, json!({"tokens": "shingles", "n": 2}), 0.1..=0.9);
+        let sign = |text| lexicon.signature(text, 1);
+        // Both have "y a" and "a b" of all that more than one and fewer than all texts have.
+        assert!(sign(texts[0]).is_some());
+        assert_eq!(sign(texts[0]), sign(texts[1]));
+        assert_eq!(sign("y a b"), sign(texts[0]));
+        assert_ne!(sign("a b"), sign(texts[0]));
+        assert_ne!(sign("b a y"), sign(texts[0]));
+        assert_eq!(sign(texts[2]), None);
+        assert_eq!(lexicon.signature(texts[0], 3), None);
     }
 
     /// Kołcz: one telling word lost still leaves an equal signature, under a

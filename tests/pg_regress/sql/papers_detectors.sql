@@ -32,6 +32,9 @@ SELECT imatch('小区停水，物业不管', l) = imatch('物业！停水停水'
 SELECT imatch_lexicon(t, 0.1, 0.9) FROM unnest('{a b c,a b,a d,"a, b",NULL}'::text[]) t;
 SELECT imatch_lexicon(t, 0, 1) FROM unnest('{}'::text[]) t;
 SELECT dedup_corpus_build('imatch', $$VALUES ('a b c'), ('a b'), ('a d'), ('a, b')$$, '{"tokens": "words"}');
+SELECT dedup_corpus_build('imatch_shingles', $$VALUES ('x y a b c'), ('x y a b d'), ('x y e f g'), ('x y h i j')$$, '{"tokens": "shingles", "n": 2}');
+SELECT imatch('x y a b c', 'imatch_shingles@1', 0.1, 0.9) = imatch('x y a b d', 'imatch_shingles@1', 0.1, 0.9) AS by_shingles,
+  imatch('b a y x', 'imatch_shingles@1', 0.1, 0.9) AS other_order, imatch('x y e f g', 'imatch_shingles@1', 0.1, 0.9) AS alone;
 SELECT imatch('a b c', 'imatch@1', 0.1, 0.9) = imatch('b', '{b}'::text[]) AS by_corpus, imatch('a', 'imatch@1', 0.1, 0.9) AS common;
 -- Words.
 SELECT boolean_terms('停水，物业停水！'), boolean_terms('小区停水') @> boolean_terms('停水') AS contains;

@@ -101,7 +101,7 @@ CREATE FUNCTION imatch(content text, corpus text, low double precision, high dou
     AS 'MODULE_PATHNAME', 'imatch_corpus_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 3000;
 COMMENT ON FUNCTION imatch(text, text, double precision, double precision, integer) IS
-    'I-Match signature under the words whose idf / ln(documents) in a corpus is low to high';
+    'I-Match signature under the words or shingles whose idf / ln(documents) in a corpus is low to high';
 
 CREATE FUNCTION imatch_random(content text, lexicon text[], copies integer DEFAULT 10, keep double precision DEFAULT 0.67, at_least integer DEFAULT 1) RETURNS bigint[]
     AS 'MODULE_PATHNAME', 'imatch_random_wrapper'
