@@ -35,8 +35,8 @@ use pgrx::PgTupleDesc;
 use pgrx::prelude::*;
 use shape::Shape;
 use std::borrow::Cow;
-pub(crate) use suggest::PARTICULARS;
 use suggest::Sampler;
+pub(crate) use suggest::{PARTICULARS, Suggested, sample};
 
 /// Returns a row for each input row, in order: the id, the id of the kept row of its group, and the
 /// stage that decided: `kept` (it is that row), `exact` (its content equals the kept row's),

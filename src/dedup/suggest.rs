@@ -7,8 +7,8 @@ use crate::pg::raise;
 use crate::pg::spi::for_each_of_query;
 use crate::settings::{memory_limit, within_memory_limit};
 use crate::source::Source;
-use dedup_core::dedup::Written;
-use dedup_core::evaluate::{Background, Profile, TextKind};
+use dedup_core::dedup::{Method, Written};
+use dedup_core::evaluate::{Background, ByRows, Profile, TextKind};
 use dedup_core::features::TextRecipe;
 use dedup_core::memory::{OrRaise, Room};
 use pgrx::pg_sys::panic::ErrorReport;
@@ -28,7 +28,7 @@ pub(crate) const PARTICULARS: [&str; 1] = ["name"];
 
 /// Looks at all texts and keeps the first of them.
 #[derive(Default)]
-pub(super) struct Sampler {
+pub(crate) struct Sampler {
     profile: Profile,
     sample: Vec<String>,
     bytes: usize,
@@ -47,7 +47,7 @@ impl Sampler {
     }
 
     /// Settings for the texts; `None` if there is no text.
-    pub(super) fn suggest(self) -> Option<Suggested> {
+    pub(crate) fn suggest(self) -> Option<Suggested> {
         let texts = self.profile.texts() as u64;
         if texts == 0 {
             return None;
@@ -68,30 +68,41 @@ impl Sampler {
             suggestion.reason, suggestion.threshold, suggestion.expected_distance
         );
         let (n, similarity) = (suggestion.n, suggestion.threshold);
-        Some(Suggested { kind: suggestion.kind, weights: suggestion.recipe, distance, n, similarity, reason })
+        let by_rows = background.by_rows();
+        Some(Suggested {
+            kind: suggestion.kind,
+            weights: suggestion.recipe,
+            distance,
+            by_rows,
+            n,
+            similarity,
+            reason,
+        })
     }
 }
 
 /// Settings.
-pub(super) struct Suggested {
+pub(crate) struct Suggested {
     kind: TextKind,
-    weights: Value,
-    distance: u32,
-    n: u32,
-    similarity: f64,
-    reason: String,
+    pub weights: Value,
+    pub distance: u32,
+    /// The distance when the table has grown.
+    pub by_rows: ByRows,
+    pub n: u32,
+    pub similarity: f64,
+    pub reason: String,
 }
 
 impl Suggested {
     /// How near rows are found.
-    fn method(&self) -> &'static str {
-        if self.kind.compare_texts() { "text" } else { "fingerprint" }
+    pub(crate) fn method(&self) -> Method {
+        if self.kind.compare_texts() { Method::Text } else { Method::Fingerprint }
     }
 
     /// As options of `dedup`.
     fn options(&self) -> Value {
         json!({
-            "method": self.method(), "weights": self.weights, "distance": self.distance, "similarity": self.similarity, "n": self.n,
+            "method": self.method().name(), "weights": self.weights, "distance": self.distance, "similarity": self.similarity, "n": self.n,
             "particulars": PARTICULARS,
         })
     }
@@ -109,7 +120,7 @@ impl Suggested {
         let weights: Vec<String> = weights.map(|(name, value)| format!("\"{name}\": {value}")).collect();
         let message = format!(
             "{function} chose {{\"method\": \"{}\", \"weights\": {{{}}}, \"distance\": {}, \"similarity\": {}, \"n\": {}, \"particulars\": {}}}",
-            self.method(),
+            self.method().name(),
             weights.join(", "),
             self.distance,
             self.similarity,
@@ -123,7 +134,7 @@ impl Suggested {
 }
 
 /// Looks at the texts of a query whose column `at` has them, or whose only one.
-pub(super) fn sample(query: &str) -> Sampler {
+pub(crate) fn sample(query: &str) -> Sampler {
     let mut sampler = Sampler::default();
     for_each_of_query(query, |columns| {
         if columns.is_empty() {

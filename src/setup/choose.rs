@@ -3,14 +3,12 @@
 use super::options::refuse;
 use super::plan::{Plan, written};
 use super::settings::Settings;
-use crate::dedup::PARTICULARS;
-use crate::pg::catalog::schema;
-use crate::pg::spi::{Argument, query_all, scalar};
+use crate::dedup::{PARTICULARS, Suggested, sample};
+use crate::pg::spi::{query_all, scalar};
 use dedup_core::dedup::Method;
-use dedup_core::evaluate::Background;
+use dedup_core::evaluate::{Background, ByRows};
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::{PgLogLevel, PgSqlErrorCode};
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 /// What was chosen or asked for.
@@ -21,6 +19,8 @@ pub(super) struct Choice {
     /// The recipe of running text; null is the default one.
     pub recipe: Value,
     pub distance: u32,
+    /// The distance by the rows of the table, if it was not asked for.
+    pub distances: Option<ByRows>,
     pub similarity: f64,
     pub n: u32,
     /// Kinds of particulars that near-duplicates must have in common.
@@ -29,21 +29,35 @@ pub(super) struct Choice {
     pub empty: bool,
 }
 
-/// As `dedup_suggest` returns it.
-#[derive(Deserialize)]
+/// What suits the texts of the table; without texts the defaults of `dedup`.
 struct Suggestion {
+    method: Method,
     weights: Value,
     distance: u32,
+    distances: Option<ByRows>,
     n: u32,
     similarity: f64,
-    options: Value,
     reason: String,
 }
 
-/// What is taken for an empty table: the defaults of `dedup`.
-fn defaults() -> Suggestion {
-    let options = json!({"particulars": PARTICULARS});
-    Suggestion { weights: Value::Null, distance: 10, n: 2, similarity: 0.5, options, reason: String::new() }
+impl Suggestion {
+    fn of(suggested: Option<Suggested>) -> Suggestion {
+        let Some(suggested) = suggested else {
+            let (method, reason) = (Method::Fingerprint, String::new());
+            return Suggestion {
+                method,
+                weights: Value::Null,
+                distance: 10,
+                distances: None,
+                n: 2,
+                similarity: 0.5,
+                reason,
+            };
+        };
+        let method = suggested.method();
+        let Suggested { weights, distance, by_rows, n, similarity, reason, .. } = suggested;
+        Suggestion { method, weights, distance, distances: Some(by_rows), n, similarity, reason }
+    }
 }
 
 /// Completes what the plan asks for by the settings `kept` and by the table's rows,
@@ -56,7 +70,9 @@ pub(super) fn choose(plan: &Plan, kept: Option<&Settings>) -> Choice {
         true => asked.recipe().or_else(|| keeps("weights").map(Settings::default_recipe)),
         false => Some(Value::Null),
     };
-    let distance = asked.whole("distance", 0..=64).or_else(|| keeps("distance").map(Settings::distance));
+    let distance = asked.whole("distance", 0..=64).map(|distance| (distance, None));
+    let distance = distance
+        .or_else(|| keeps("distance").map(|kept| (kept.stored().distance, kept.stored().distances.clone())));
     let n = asked.whole("n", 1..=8).or_else(|| keeps("n").map(|kept| kept.n() as u32));
     let similarity = asked.similarity().or_else(|| keeps("similarity").map(Settings::similarity));
     // Whole values are equal or not.
@@ -70,10 +86,12 @@ pub(super) fn choose(plan: &Plan, kept: Option<&Settings>) -> Choice {
     // Whole values are equal or not, by fingerprints too.
     let method = method.or_else(|| (!has_running).then_some(Method::Fingerprint));
     let kept_empty = kept.is_some_and(|kept| kept.stored().empty);
-    let (Some(_), Some(distance), Some(n), Some(similarity)) = (&recipe, distance, n, similarity) else {
-        let suggestion = suggest(plan);
-        let empty = suggestion.is_none();
-        let suggestion = suggestion.unwrap_or_else(defaults);
+    let (Some(_), Some((distance, distances)), Some(n), Some(similarity)) =
+        (&recipe, distance.clone(), n, similarity)
+    else {
+        let suggested = sample(&plan.texts()).suggest();
+        let empty = suggested.is_none();
+        let suggestion = Suggestion::of(suggested);
         let suggested_recipe = recipe.is_none() && plan.weights().iter().all(Value::is_null);
         let distance_is_chosen = distance.is_none();
         let mut chosen = Map::new();
@@ -84,11 +102,13 @@ pub(super) fn choose(plan: &Plan, kept: Option<&Settings>) -> Choice {
             choose("weights", suggestion.weights.clone());
             suggestion.weights
         });
-        let distance = distance.unwrap_or_else(|| {
-            let distance =
-                if suggested_recipe || empty { suggestion.distance } else { measured(plan, &recipe) };
+        let (distance, distances) = distance.unwrap_or_else(|| {
+            let (distance, distances) = match suggested_recipe || empty {
+                true => (suggestion.distance, suggestion.distances),
+                false => measured(plan, &recipe),
+            };
             choose("distance", json!(distance));
-            distance
+            (distance, distances)
         });
         let n = n.unwrap_or_else(|| {
             choose("n", json!(suggestion.n));
@@ -99,26 +119,26 @@ pub(super) fn choose(plan: &Plan, kept: Option<&Settings>) -> Choice {
             suggestion.similarity
         });
         let method = method.unwrap_or_else(|| {
-            let by_text = suggestion.options.get("method").is_some_and(|it| it == Method::Text.name());
-            let method = if by_text && similarity > 0.0 { Method::Text } else { Method::Fingerprint };
+            let method = if similarity > 0.0 { suggestion.method } else { Method::Fingerprint };
             if method == Method::Text {
                 choose("method", method.name().into());
             }
             method
         });
         let particulars = particulars.unwrap_or_else(|| {
-            let kinds = suggestion.options.get("particulars").cloned();
-            kinds.inspect(|kinds| choose("particulars", kinds.clone()))
+            let kinds = json!(PARTICULARS);
+            choose("particulars", kinds.clone());
+            Some(kinds)
         });
         // The reason is that of recipe and distance together.
         let reason = if suggested_recipe && distance_is_chosen { suggestion.reason } else { String::new() };
         tell(plan, chosen, empty, reason);
         let method = by_similar_texts(method, similarity);
-        return Choice { method, recipe, distance, similarity, n, particulars, empty };
+        return Choice { method, recipe, distance, distances, similarity, n, particulars, empty };
     };
     let (recipe, particulars) = (recipe.unwrap_or_default(), particulars.flatten());
     let method = by_similar_texts(method.unwrap_or_default(), similarity);
-    Choice { method, recipe, distance, similarity, n, particulars, empty: kept_empty }
+    Choice { method, recipe, distance, distances, similarity, n, particulars, empty: kept_empty }
 }
 
 /// Refuses to find texts that share nothing by what they share.
@@ -147,25 +167,13 @@ fn tell(plan: &Plan, chosen: Map<String, Value>, empty: bool, reason: String) {
     notice.report(PgLogLevel::NOTICE);
 }
 
-/// The suggestion for the texts of the table, if there is one.
-fn suggest(plan: &Plan) -> Option<Suggestion> {
-    let texts = plan.texts();
-    let any = format!(
-        "SELECT 't'::pg_catalog.text FROM ({texts}) AS t(content) WHERE t.content IS NOT NULL LIMIT 1"
-    );
-    scalar(&any, &[])?;
-    let sql =
-        format!("SELECT pg_catalog.to_json(s)::pg_catalog.text FROM {}.dedup_suggest($1) AS s", schema());
-    scalar(&sql, &[Argument::of(texts)]).and_then(|suggestion| serde_json::from_str(&suggestion).ok())
-}
-
-/// The widest distance whose candidates can all be verified by their texts.
-fn measured(plan: &Plan, recipe: &Value) -> u32 {
+/// The widest distance whose candidates can all be verified by their texts, now and when the table has grown.
+fn measured(plan: &Plan, recipe: &Value) -> (u32, Option<ByRows>) {
     let sql = format!("SELECT t.fp FROM ({}) AS t(fp)", plan.fingerprints(recipe));
     let prints = query_all(&sql, &[], |row| row.bigint(0).map(i64::cast_unsigned));
     let prints: Vec<u64> = prints.into_iter().flatten().collect();
     let mut background = Background::measure(&prints);
     let sql = format!("SELECT pg_catalog.count(*)::pg_catalog.text FROM {}", plan.table_name());
     background.rows = scalar(&sql, &[]).and_then(|rows| rows.parse().ok()).unwrap_or(background.rows);
-    background.calibrate().once
+    (background.calibrate().once, Some(background.by_rows()))
 }

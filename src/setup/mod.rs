@@ -8,6 +8,7 @@ mod find;
 mod index;
 mod options;
 mod plan;
+mod rows;
 mod settings;
 mod table;
 

@@ -14,7 +14,7 @@ use dedup_core::dedup::Method;
 use dedup_core::features::{RowRecipe, TextRecipe};
 use pgrx::spi::{quote_identifier, quote_literal};
 use pgrx::{PgRelation, PgSqlErrorCode, pg_sys};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The settings that a table is to have.
 pub(super) struct Plan<'t> {
@@ -189,6 +189,7 @@ impl<'t> Plan<'t> {
             && before.is_as_named()
             && stored.method == self.choice.method
             && stored.distance == self.choice.distance
+            && stored.distances == self.choice.distances
             && stored.similarity == self.choice.similarity
             && stored.n == self.choice.n
             && before.particulars() == self.choice.particulars.as_ref()
@@ -227,6 +228,8 @@ impl<'t> Plan<'t> {
         if let Some(id) = self.asked.name("id") {
             columns.push(("id", quote_literal(id)));
         }
+        let distances = choice.distances.as_ref().map(|distances| literal(&json!(distances)));
+        columns.extend(distances.map(|distances| ("distances", distances)));
         columns.extend(choice.particulars.as_ref().map(|kinds| ("particulars", literal(kinds))));
         columns.extend(self.asked.keep().map(|keep| ("keep", literal(keep))));
         let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();

@@ -2,12 +2,14 @@
 //! until the table or its settings change.
 
 use super::options::{check_keep, check_particulars};
+use super::rows::rows_of;
 use super::table::{Generated, all_become_text};
 use crate::corpus::{Database, raise_recipe};
 use crate::pg::catalog::schema;
 use crate::pg::spi::{Argument, query_all, scalar};
 use crate::pg::{Record, Values, raise};
 use dedup_core::dedup::{Method, Written};
+use dedup_core::evaluate::ByRows;
 use dedup_core::features::{FieldsRecipe, RowRecipe};
 use dedup_core::similarity::Kinds;
 use pgrx::spi::{quote_identifier, quote_literal};
@@ -28,6 +30,8 @@ pub(crate) struct Settings {
     /// Whether they fit the table; else names are those that were given.
     pub(super) fit: bool,
     stored: Stored,
+    /// The distance, and the statement for which it was chosen: that looks at the size of the table once.
+    distance: Cell<(pg_sys::TimestampTz, u32)>,
 }
 
 /// A row of `dedup_settings`.
@@ -43,6 +47,8 @@ pub(super) struct Stored {
     id: Option<String>,
     pub method: Method,
     pub distance: u32,
+    /// What was chosen, by the rows of the table.
+    pub distances: Option<ByRows>,
     pub similarity: f64,
     pub n: u32,
     particulars: Option<Value>,
@@ -148,7 +154,7 @@ impl Settings {
             None if stored.same == Some(false) => return None,
             None => (false, stored.fp.clone(), stored.columns.clone()),
         };
-        Some(Settings { table, columns, fp, fit, stored })
+        Some(Settings { table, columns, fp, fit, stored, distance: Cell::new((0, 0)) })
     }
 
     fn refuse(&self) -> ! {
@@ -351,9 +357,20 @@ impl Settings {
         self.stored.method
     }
 
-    /// Bits in which near-duplicates may differ.
+    /// Bits in which near-duplicates may differ: what was asked for, or what was chosen for as many rows as the table has
+    /// now. Two sessions that see different sizes both keep rows apart that are within the narrower of their distances.
     pub(crate) fn distance(&self) -> u32 {
-        self.stored.distance
+        let Some(distances) = &self.stored.distances else { return self.stored.distance };
+        // SAFETY: a copy of a number.
+        let statement = unsafe { pg_sys::GetCurrentStatementStartTimestamp() };
+        let (at, distance) = self.distance.get();
+        if at == statement {
+            return distance;
+        }
+        let whole = self.stored.of.parse().map_or(self.table, pg_sys::Oid::from_u32);
+        let distance = distances.distance(rows_of(whole)).unwrap_or(self.stored.distance);
+        self.distance.set((statement, distance));
+        distance
     }
 
     /// The least Jaccard coefficient of their texts; 0: texts are not compared.
@@ -404,7 +421,7 @@ impl Settings {
         // Who names a distance asks for what is within it.
         let method = if written.has("distance") { Method::Fingerprint } else { it.method };
         written.add("method", method.name().into());
-        written.add("distance", json!(it.distance));
+        written.add("distance", json!(settings.distance()));
         written.add("similarity", json!(it.similarity));
         written.add("n", json!(it.n));
         if !written.has("keep") {

@@ -112,13 +112,44 @@ for my $shape (sort keys %shapes)
 	}
 }
 
+# A table that has grown: the distance that was chosen narrows, for all calls alike.
+$node->safe_psql('postgres', q{
+	CREATE FUNCTION complaint(seed int) RETURNS text LANGUAGE sql IMMUTABLE AS
+		$$ SELECT string_agg(left(md5((hashint8extended(seed, k) % 400)::text), 4 + k % 5), ' ') FROM generate_series(1, 25) k $$;
+	CREATE TABLE grown (id bigint PRIMARY KEY, body text);
+	INSERT INTO grown SELECT i, complaint(i) FROM generate_series(1, 200) i;
+	SELECT dedup_setup('grown')});
+my $now = "SELECT max(bits::int) FROM dedup_settings, jsonb_each(distances) AS d(bits, most)
+	WHERE tbl = 'grown'::regclass AND (most = 'null' OR most::bigint >= (SELECT count(*) FROM grown))";
+my $guarded = "CREATE TRIGGER g AFTER INSERT ON grown FOR EACH ROW EXECUTE FUNCTION near_dup_guard();
+	INSERT INTO grown SELECT 0, body FROM grown WHERE id = 1";
+my $few = scalar_of($node, $now);
+is($few, scalar_of($node, "SELECT distance FROM dedup_settings WHERE tbl = 'grown'::regclass"), 'the distance of few rows');
+my (undef, undef, $error) = $node->psql('postgres', $guarded);
+like($error, qr/no two rows within distance $few\b/, '… is that of the guard');
+$node->safe_psql('postgres', "DROP TRIGGER g ON grown; INSERT INTO grown SELECT i, complaint(i) || CASE WHEN i % 3 = 0 THEN '' ELSE ' again' END
+		FROM generate_series(1001, 20000) n, LATERAL (SELECT n) AS s(i); VACUUM ANALYZE grown");
+my $many = scalar_of($node, $now);
+cmp_ok($many, '<', $few, 'that of many is narrower');
+(undef, undef, $error) = $node->psql('postgres', $guarded);
+like($error, qr/no two rows within distance $many\b/, '… in the guard');
+$node->safe_psql('postgres', 'DROP TRIGGER g ON grown');
+my $asked = "SELECT jsonb_build_object('distance', $many, 'method', method, 'weights', weights -> 0, 'similarity', similarity, 'n', n, 'particulars', particulars)
+	FROM dedup_settings WHERE tbl = 'grown'::regclass";
+my $digest = "SELECT md5(string_agg(concat_ws(' ', id, keeper, stage, similarity), ',' ORDER BY id))";
+is(scalar_of($node, "$digest FROM dedup('grown') d"),
+	scalar_of($node, "$digest FROM dedup('SELECT id, body FROM grown ORDER BY id', (" . ($asked =~ s/\s+/ /gr) . ")) d"), '… in dedup');
+is(scalar_of($node, "SELECT count(*) FROM grown t CROSS JOIN LATERAL (SELECT f.id, f.distance FROM dedup_find(t) f) f WHERE t.id <= 60 AND f.distance > $many"), 0, '… and in dedup_find');
+$node->safe_psql('postgres', q{SELECT dedup_setup('grown', '{"distance": null}')});
+cmp_ok(abs(scalar_of($node, $now) - $many), '<=', 3, '… and nearly what is chosen for many at once');
+
 # Rights, policies, and a path that has nothing.
 $node->safe_psql('postgres', "CREATE ROLE clerk; GRANT SELECT ON short_english TO clerk; ALTER TABLE short_english ENABLE ROW LEVEL SECURITY;
 	CREATE POLICY even ON short_english TO clerk USING (id % 2 = 0)");
 is(scalar_of($node, "SET ROLE clerk; SET search_path = ''; SET enable_seqscan = off;
 	SELECT pg_catalog.count(*) FROM public.short_english t, public.dedup_find(t) f"), scalar_of($node, 'SELECT count(*) FROM single_short_english WHERE a % 2 = 0 AND b % 2 = 0'),
 	'a clerk finds the rows of a policy, and no others');
-my ($ret, undef, $error) = $node->psql('postgres', "SET ROLE clerk; SELECT * FROM dedup_find('short_chinese', '水电')");
+(my $ret, undef, $error) = $node->psql('postgres', "SET ROLE clerk; SELECT * FROM dedup_find('short_chinese', '水电')");
 like($error, qr/permission denied for table short_chinese/, '… and nothing of another table');
 
 # The index is used, and is asked for where it is not.

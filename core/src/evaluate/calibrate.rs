@@ -16,6 +16,8 @@ use crate::banding::probes;
 use crate::fingerprint::hamming;
 use crate::interrupt::checked;
 use crate::random::SplitMix64;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The most random pairs measured.
 const PAIRS: u64 = 4_000_000;
@@ -31,6 +33,12 @@ const EMPTY: f64 = 1e-7;
 const ONCE: f64 = 1e6;
 /// The widest radius for them.
 const WIDEST_ONCE: u32 = 24;
+/// The distance, on average, of texts that have nothing to do with each other.
+const USUAL: f64 = 30.0;
+/// Pairs of such texts that stand beside those of a small table.
+const USUAL_PAIRS: f64 = 100.0;
+/// The most rows that a distance is chosen for.
+const MOST_ROWS: u64 = 10_000_000_000;
 /// The widest radius of the table.
 const WIDEST: u32 = 20;
 
@@ -103,56 +111,24 @@ impl Background {
         background
     }
 
-    /// The share of unrelated pairs within each radius.
-    fn model(&self) -> [f64; 65] {
-        let total = self.random.iter().sum::<u64>() as f64;
-        if total == 0.0 {
-            return [0.0; 65];
+    /// The share of unrelated pairs within each radius, as what is chosen for a table of any size sees it. In a small
+    /// table a few near-duplicates are a large part of all pairs: what is less than two thirds as far apart as others is left
+    /// out, and texts as they usually are make up for what was not seen.
+    fn expected(&self) -> [f64; 65] {
+        let pairs = self.random.iter().sum::<u64>();
+        if pairs as f64 > ONCE {
+            return model(&self.random.map(|count| count as f64));
         }
-        let moment = |power: i32| {
-            self.random.iter().enumerate().map(|(d, &n)| n as f64 * (d as f64).powi(power)).sum::<f64>()
-                / total
-        };
-        let mean = moment(1).clamp(0.5, 63.5);
-        let variance = moment(2) - moment(1).powi(2);
-        let p = mean / 64.0;
-        // The binomial distribution is the narrowest possible; shared vocabulary widens it.
-        let spread = ((variance / (64.0 * p * (1.0 - p)) - 1.0) / 63.0).clamp(1e-4, 0.9);
-        let strength = 1.0 / spread - 1.0;
-        let (alpha, beta) = (p * strength, (1.0 - p) * strength);
-        let mut weights = [0.0f64; 65];
-        let mut log_weight = 0.0;
-        for (d, weight) in weights.iter_mut().enumerate() {
-            *weight = log_weight;
-            let k = d as f64;
-            if d < 64 {
-                log_weight += ((64.0 - k) * (k + alpha)).ln() - ((k + 1.0) * (63.0 - k + beta)).ln();
-            }
-        }
-        let top = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        weights.iter_mut().for_each(|weight| *weight = (*weight - top).exp());
-        let sum: f64 = weights.iter().sum();
-        let within = |shares: &dyn Fn(usize) -> f64| {
-            let mut so_far = 0.0;
-            std::array::from_fn(|d| {
-                so_far += shares(d);
-                so_far
-            })
-        };
-        let mut model: [f64; 65] = within(&|d| weights[d] / sum);
-        let mut measured: [f64; 65] = within(&|d| self.random[d] as f64 / total);
-        // Pairs where the model has practically none are the near-duplicates.
-        let empty = model.iter().rposition(|&share| share < EMPTY);
-        let duplicates = empty.map_or(0.0, |radius| measured[radius]);
-        measured.iter_mut().for_each(|share| *share = (*share - duplicates).max(0.0));
-        let meets = |radius: &usize| measured[*radius] >= ANCHOR && model[*radius] >= ANCHOR / 10.0;
-        if let Some(anchor) = (0..65).find(meets) {
-            let raise = (measured[anchor] / model[anchor]).max(1.0);
-            for radius in 0..65 {
-                model[radius] = if radius >= anchor { measured[radius] } else { model[radius] * raise };
-            }
-        }
-        model
+        let usual = binomial(USUAL / 64.0).map(|share| share * USUAL_PAIRS);
+        let mut counts: [f64; 65] = std::array::from_fn(|d| self.random[d] as f64 + usual[d]);
+        let half = counts.iter().sum::<f64>() / 2.0;
+        let mut so_far = 0.0;
+        let median = counts.iter().position(|count| {
+            so_far += count;
+            so_far >= half
+        });
+        counts[..median.unwrap_or(0) * 2 / 3].fill(0.0);
+        model(&counts)
     }
 
     /// The table of radii for this many rows.
@@ -160,7 +136,7 @@ impl Background {
         let pairs = self.rows as f64 * (self.rows as f64 - 1.0).max(0.0) / 2.0;
         let (random, nearest) =
             (self.random.iter().sum::<u64>().max(1), self.nearest.iter().sum::<u64>().max(1));
-        let model = self.model();
+        let model = model(&self.random.map(|count| count as f64));
         let (mut random_so_far, mut nearest_so_far) = (0, 0);
         let rows: Vec<RadiusRow> = (0..=WIDEST)
             .map(|radius| {
@@ -182,10 +158,112 @@ impl Background {
         // A row with a neighbour is at least half a pair.
         let alone = widest(&|row| row.false_pairs <= 0.05 * row.nearest * self.rows as f64 / 2.0);
         let verified = widest(&|row| row.false_pairs <= 5.0 * self.rows as f64 && row.probes <= 10_000);
-        let few = (5.0 * self.rows as f64).max(ONCE);
-        let once =
-            (verified..=WIDEST_ONCE).take_while(|&radius| pairs * model[radius as usize] <= few).last();
-        Calibration { alone, verified, once: once.unwrap_or(verified), rows }
+        Calibration { alone, verified, once: chosen(&self.expected(), self.rows), rows }
+    }
+
+    /// What is chosen for any number of rows, of which these are some.
+    pub fn by_rows(&self) -> ByRows {
+        let model = self.expected();
+        let mut by_rows = BTreeMap::new();
+        let (mut least, mut distance) = (0, chosen(&model, 0));
+        while chosen(&model, MOST_ROWS) < distance {
+            // The most rows for which it is this distance.
+            let (mut fits, mut narrower) = (least, MOST_ROWS);
+            while narrower - fits > 1 {
+                let middle = fits + (narrower - fits) / 2;
+                *(if chosen(&model, middle) < distance { &mut narrower } else { &mut fits }) = middle;
+            }
+            by_rows.insert(distance, Some(fits));
+            (least, distance) = (narrower, chosen(&model, narrower));
+        }
+        by_rows.insert(distance, None);
+        ByRows(by_rows)
+    }
+}
+
+/// The share of unrelated pairs within each radius, by what pairs are at each distance.
+fn model(counts: &[f64; 65]) -> [f64; 65] {
+    let total = counts.iter().sum::<f64>();
+    if total == 0.0 {
+        return [0.0; 65];
+    }
+    let moment =
+        |power: i32| counts.iter().enumerate().map(|(d, &n)| n * (d as f64).powi(power)).sum::<f64>() / total;
+    let mean = moment(1).clamp(0.5, 63.5);
+    let variance = moment(2) - moment(1).powi(2);
+    let p = mean / 64.0;
+    // The binomial distribution is the narrowest possible; shared vocabulary widens it.
+    let spread = ((variance / (64.0 * p * (1.0 - p)) - 1.0) / 63.0).clamp(1e-4, 0.9);
+    let strength = 1.0 / spread - 1.0;
+    let (alpha, beta) = (p * strength, (1.0 - p) * strength);
+    let mut weights = [0.0f64; 65];
+    let mut log_weight = 0.0;
+    for (d, weight) in weights.iter_mut().enumerate() {
+        *weight = log_weight;
+        let k = d as f64;
+        if d < 64 {
+            log_weight += ((64.0 - k) * (k + alpha)).ln() - ((k + 1.0) * (63.0 - k + beta)).ln();
+        }
+    }
+    let top = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    weights.iter_mut().for_each(|weight| *weight = (*weight - top).exp());
+    let sum: f64 = weights.iter().sum();
+    let within = |shares: &dyn Fn(usize) -> f64| {
+        let mut so_far = 0.0;
+        std::array::from_fn(|d| {
+            so_far += shares(d);
+            so_far
+        })
+    };
+    let mut model: [f64; 65] = within(&|d| weights[d] / sum);
+    let mut measured: [f64; 65] = within(&|d| counts[d] / total);
+    // Pairs where the model has practically none are the near-duplicates.
+    let empty = model.iter().rposition(|&share| share < EMPTY);
+    let duplicates = empty.map_or(0.0, |radius| measured[radius]);
+    measured.iter_mut().for_each(|share| *share = (*share - duplicates).max(0.0));
+    let meets = |radius: &usize| measured[*radius] >= ANCHOR && model[*radius] >= ANCHOR / 10.0;
+    if let Some(anchor) = (0..65).find(meets) {
+        let raise = (measured[anchor] / model[anchor]).max(1.0);
+        for radius in 0..65 {
+            model[radius] = if radius >= anchor { measured[radius] } else { model[radius] * raise };
+        }
+    }
+    model
+}
+
+/// The share of pairs at each distance if each bit differs with probability `p`.
+fn binomial(p: f64) -> [f64; 65] {
+    let mut ways = 1.0;
+    std::array::from_fn(|d| {
+        if d > 0 {
+            ways *= (65 - d) as f64 / d as f64;
+        }
+        ways * p.powi(d as i32) * (1.0 - p).powi(64 - d as i32)
+    })
+}
+
+/// The widest distance whose unrelated candidates are few enough in a table of so many rows, rounded up to two digits:
+/// never wider for more.
+fn chosen(model: &[f64; 65], rows: u64) -> u32 {
+    let unit = 10u64.pow(rows.max(1).ilog10().saturating_sub(1));
+    let rows = rows.div_ceil(unit) * unit;
+    // Each side follows the rows in one direction, rounded or not.
+    let pairs_of_a_row = (rows as f64 - 1.0).max(0.0) / 2.0;
+    let few = (ONCE / rows as f64).max(5.0);
+    let fits = |radius: &u32| *radius <= 3 || model[*radius as usize] * pairs_of_a_row <= few;
+    (0..=WIDEST_ONCE).take_while(fits).last().unwrap_or(3)
+}
+
+/// The distance that is chosen, by the rows of a table: each with the most rows that it is for, the narrowest for any.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ByRows(BTreeMap<u32, Option<u64>>);
+
+impl ByRows {
+    /// The distance for a table of so many rows.
+    pub fn distance(&self, rows: u64) -> Option<u32> {
+        let fits = |most: &Option<u64>| most.is_none_or(|most| rows <= most);
+        let widest = self.0.iter().rev().find(|(_, most)| fits(most));
+        widest.or_else(|| self.0.first_key_value()).map(|(distance, _)| *distance)
     }
 }
 
@@ -229,5 +307,63 @@ mod tests {
                     .all(|row| row.false_pairs.is_finite() && row.false_pairs.is_sign_positive())
             );
         }
+    }
+
+    /// Fingerprints, `copies` in ten of them near another one.
+    fn family(seed: u64, count: usize, copies: u64) -> Vec<u64> {
+        let mut random = SplitMix64::new(seed);
+        let mut all: Vec<u64> = Vec::new();
+        for _ in 0..count {
+            let other = all.get(random.below(all.len().max(1))).copied();
+            all.push(match other.filter(|_| random.below(10) < copies as usize) {
+                Some(other) => other ^ (random.next() & random.next() & random.next() & random.next()),
+                None => random.next() & random.next() | random.next() & random.next(),
+            });
+        }
+        all
+    }
+
+    #[test]
+    fn the_distance_never_widens_with_the_rows_and_is_what_is_chosen_for_them() {
+        for (seed, (count, copies)) in
+            [(0, 0), (1, 0), (2, 9), (7, 5), (100, 3), (500, 0), (1500, 2), (3000, 9)].into_iter().enumerate()
+        {
+            let mut background = Background::measure(&family(seed as u64, count, copies));
+            let by_rows = background.by_rows();
+            assert!(by_rows.0.values().filter(|most| most.is_none()).count() == 1, "{by_rows:?}");
+            let mut widest = WIDEST_ONCE;
+            let edges = by_rows.0.values().flatten().flat_map(|&most| [most, most + 1]);
+            let mut sizes: Vec<u64> = (0..=33).map(|power| 1 << power).chain(edges).collect();
+            sizes.sort_unstable();
+            for rows in sizes {
+                background.rows = rows;
+                let distance = by_rows.distance(rows);
+                assert_eq!(distance, Some(background.calibrate().once), "{rows} of {count}");
+                assert!(distance <= Some(widest), "{rows} of {count}");
+                widest = distance.unwrap_or(0);
+            }
+        }
+    }
+
+    /// In a small table most that is near is a duplicate; it tells how the table will be when it has grown.
+    #[test]
+    fn few_rows_with_duplicates_say_nearly_what_many_say() {
+        let many = Background::measure(&family(1, 5000, 2)).by_rows();
+        for (seed, count) in [(2, 3), (3, 10), (4, 30), (5, 100), (6, 500)] {
+            let few = Background::measure(&family(seed, count, 5)).by_rows();
+            for rows in [1000, 10_000, 100_000, 1_000_000] {
+                let [few, many] = [&few, &many].map(|it| it.distance(rows).unwrap_or(64));
+                assert!(few.abs_diff(many) <= 3, "{count} say {few}, many {many} for {rows} rows");
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_written_down_is_read_again() {
+        let by_rows = Background::measure(&prints(100)).by_rows();
+        let written = serde_json::to_string(&by_rows).unwrap();
+        assert_eq!(serde_json::from_str::<ByRows>(&written).unwrap(), by_rows);
+        assert_eq!(serde_json::from_str::<ByRows>("{}").unwrap().distance(5), None);
+        assert!(serde_json::from_str::<ByRows>("{\"x\": 1}").is_err());
     }
 }

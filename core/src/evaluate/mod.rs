@@ -7,7 +7,7 @@ mod count;
 mod labels;
 mod suggest;
 
-pub use calibrate::{Background, Calibration, RadiusRow};
+pub use calibrate::{Background, ByRows, Calibration, RadiusRow};
 pub use chance::Chance;
 pub use count::{cumulative, pairs_within};
 pub use labels::{Groups, InTwoGroups, Labels, PairSet, Score, Verdict};

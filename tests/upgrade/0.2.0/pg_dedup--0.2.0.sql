@@ -876,6 +876,7 @@ CREATE TABLE dedup_settings (
     id text,
     method text NOT NULL DEFAULT 'fingerprint' CHECK (method IN ('fingerprint', 'text')),
     distance integer NOT NULL CHECK (distance BETWEEN 0 AND 64),
+    distances jsonb,
     similarity double precision NOT NULL CHECK (similarity BETWEEN 0 AND 1),
     n integer NOT NULL CHECK (n BETWEEN 1 AND 8),
     particulars jsonb,
@@ -888,7 +889,7 @@ CREATE TABLE dedup_settings (
     CHECK (jsonb_typeof(options) = 'object' AND jsonb_typeof(weights) = 'array')
 );
 COMMENT ON TABLE dedup_settings IS
-    'settings of tables, one version per row, never changed: what dedup_setup was asked for (options), what the fingerprint is made of, and what it is compared by';
+    'settings of tables, one version per row, never changed: what dedup_setup was asked for (options), what the fingerprint is made of, and what it is compared by; distances: the distance that was chosen, each with the most rows that it is for, as the table grows';
 SELECT pg_catalog.pg_extension_config_dump('dedup_settings',
     'WHERE EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = tbl AND c.relpersistence <> ''t'')');
 GRANT SELECT, INSERT, DELETE ON dedup_settings TO PUBLIC;
