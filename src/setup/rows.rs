@@ -27,13 +27,16 @@ pub(super) fn rows_of(table: pg_sys::Oid) -> u64 {
         unsafe {
             let relation = pg_sys::try_relation_open(table, lock);
             if !relation.is_null() {
-                pg_sys::estimate_rel_size(
-                    relation,
-                    std::ptr::null_mut(),
-                    &mut pages,
-                    &mut rows,
-                    &mut visible,
-                );
+                // What a partitioned table was counted to have is that of its partitions.
+                if (*(*relation).rd_rel).relkind as u8 != pg_sys::RELKIND_PARTITIONED_TABLE {
+                    pg_sys::estimate_rel_size(
+                        relation,
+                        std::ptr::null_mut(),
+                        &mut pages,
+                        &mut rows,
+                        &mut visible,
+                    );
+                }
                 pg_sys::relation_close(relation, lock);
             }
         }

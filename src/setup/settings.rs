@@ -154,7 +154,7 @@ impl Settings {
             None if stored.same == Some(false) => return None,
             None => (false, stored.fp.clone(), stored.columns.clone()),
         };
-        Some(Settings { table, columns, fp, fit, stored, distance: Cell::new((0, 0)) })
+        Some(Settings { table, columns, fp, fit, stored, distance: Cell::new((pg_sys::TimestampTz::MIN, 0)) })
     }
 
     fn refuse(&self) -> ! {
@@ -474,6 +474,9 @@ impl Stored {
         let read = read.and_then(|stored| {
             check_keep(stored.keep.as_ref())?;
             check_particulars(stored.particulars.as_ref())?;
+            if stored.distances.as_ref().and_then(|it| it.distance(0)) > Some(64) {
+                return Err("one of distances is above 64".into());
+            }
             Ok(stored)
         });
         Some(read.unwrap_or_else(|error| {

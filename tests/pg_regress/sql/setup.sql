@@ -172,6 +172,10 @@ SELECT id FROM guarded ORDER BY id;
 CREATE TRIGGER guard AFTER INSERT OR UPDATE ON part FOR EACH ROW EXECUTE FUNCTION near_dup_guard();
 INSERT INTO part VALUES (12, 'The bridge is closed until June?');
 INSERT INTO part_1 VALUES (3, 'The bridge is closed until June?');
+-- A whole has the rows of its partitions, once.
+ANALYZE part;
+INSERT INTO dedup_settings SELECT (jsonb_populate_record(s, '{"version": 9, "distances": {"4": null, "6": 3}}')).* FROM dedup_settings s WHERE tbl = 'part'::regclass;
+INSERT INTO part VALUES (12, 'The bridge is closed until June?');
 
 -- Errors.
 CREATE VIEW looked AS SELECT * FROM page;

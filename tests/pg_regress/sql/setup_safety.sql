@@ -223,6 +223,10 @@ DELETE FROM dedup_settings WHERE tbl = 'forged'::regclass AND version = 2;
 SELECT forge(NULL, '5', 2);
 SELECT * FROM dedup_find('forged', 'water');
 DELETE FROM dedup_settings WHERE tbl = 'forged'::regclass AND version = 2;
+INSERT INTO dedup_settings SELECT (jsonb_populate_record(s, '{"version": 2, "distances": {"65": null}}')).* FROM dedup_settings s WHERE tbl = 'forged'::regclass;
+SELECT * FROM dedup_find('forged', 'water');
+\echo :LAST_ERROR_SQLSTATE
+DELETE FROM dedup_settings WHERE tbl = 'forged'::regclass AND version = 2;
 SELECT forge(NULL, NULL, 2, ARRAY[NULL]);
 SELECT * FROM dedup_find('forged', 'water');
 DELETE FROM dedup_settings WHERE tbl = 'forged'::regclass AND version = 2;
