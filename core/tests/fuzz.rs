@@ -100,7 +100,7 @@ const KEYS: [&str; 20] = [
     "drop",
     "features",
 ];
-const WORDS: [&str; 22] = [
+const WORDS: [&str; 23] = [
     "words",
     "chars",
     "words+chars",
