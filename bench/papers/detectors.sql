@@ -76,6 +76,12 @@ CALL measure('P2', 'SimHash, words, ≤ 3',
 CALL measure('P2', 'SimHash, weighted columns, ≤ 3',
     $$CREATE TABLE p2 AS SELECT id, simhash(t, '{"petitioner": 2, "department": 2, "title": 2, "body": {"tokens": "words"}}') AS fp FROM texts t$$,
     'SELECT a, b FROM near_dup_pairs(''SELECT id, fp FROM p2'', 3)');
+CREATE TABLE documents AS SELECT id, jsonb_build_object('from', jsonb_build_object('name', petitioner), 'to', jsonb_build_object('department', department),
+    'title', title, 'body', body) AS doc FROM texts;
+ANALYZE documents;
+CALL measure('P2', 'the same of nested documents, by path',
+    $$CREATE TABLE p2_documents AS SELECT id, simhash(doc, '{"from.name": 2, "to.department": 2, "title": 2, "body": {"tokens": "words"}}') AS fp FROM documents$$,
+    'SELECT a, b FROM near_dup_pairs(''SELECT id, fp FROM p2_documents'', 3)');
 CALL measure('P2', 'I-Match',
     $$CREATE TABLE lexicon AS SELECT imatch_lexicon(body, 0.2, 0.8) AS words FROM texts;
       CREATE TABLE i AS SELECT id, imatch(body, words, 3) AS signature FROM texts, lexicon; CREATE INDEX ON i (signature); ANALYZE i$$,
