@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 /// One text with what is known of it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Doc {
     /// Who wrote it; may be empty.
     pub petitioner: String,

@@ -9,6 +9,8 @@ mod p3;
 mod p4;
 mod p5;
 mod report;
+mod sets;
+mod words;
 
 use clap::Parser;
 use data::Data;
@@ -40,9 +42,15 @@ struct Options {
     /// Directory of the tables, a file per paper
     #[arg(long, value_name = "DIR", default_value = "target/papers")]
     tables: PathBuf,
+    /// The user dictionary of P2, P3 and P4, a word a line, perhaps with a frequency
+    #[arg(long, value_name = "FILE")]
+    dictionary: Option<PathBuf>,
     /// Only write the texts to this file, for experiments in SQL
     #[arg(long, value_name = "CSV")]
     texts: Option<PathBuf>,
+    /// Only write the collections of P2, P3 and P4 to this file, for the same in SQL
+    #[arg(long, value_name = "CSV")]
+    sets: Option<PathBuf>,
     /// Fewer texts
     #[arg(long)]
     quick: bool,
@@ -67,6 +75,14 @@ fn main() {
         return data
             .write(file, rows as usize)
             .unwrap_or_else(|error| fail(format!("{}: {error}", file.display())));
+    }
+    if let Some(file) = &options.sets {
+        return sets::write(&data, file, options.quick)
+            .unwrap_or_else(|error| fail(format!("{}: {error}", file.display())));
+    }
+    if let Some(file) = &options.dictionary {
+        let count = words::read_dictionary(file).unwrap_or_else(|error| fail(error));
+        eprintln!("{count} words of a user dictionary");
     }
     eprintln!("{} texts, topics: {}", data.docs.len(), data.topics().join(", "));
     type Paper = fn(&Data, bool) -> report::Section;

@@ -4,6 +4,7 @@ use crate::data::Data;
 use crate::edits;
 use crate::p2::{prints, single_pass};
 use crate::report::{Section, percent, time, timed};
+use crate::words::words;
 use dedup_core::detectors::shingle;
 use dedup_core::fingerprint::hamming;
 use dedup_core::similarity::Overlap;
@@ -26,12 +27,7 @@ pub fn run(data: &Data, quick: bool) -> Section {
     section
 }
 
-/// P4's recipe: words without stop words, weighed by their frequency, under SDBM
-/// as its Java has it; and the same under another hash.
-fn words(hash: &str) -> Value {
-    json!({"tokens": "words", "weight": "tf", "stop": "zh", "hash": hash})
-}
-
+/// SDBM as P4's Java has it.
 const P4_HASH: &str = "sdbm_utf16";
 
 /// Features and Single-Pass of a whole collection under both.
@@ -124,7 +120,8 @@ fn recognised(pairs: &[(String, String)]) -> [f64; COUNT] {
     .map(|count| count as f64 / pairs.len().max(1) as f64)
 }
 
-fn edited(
+/// Each text with what an edit makes of it.
+pub fn edited(
     texts: &[&str],
     stream: u64,
     edit: impl Fn(&str, &str, &mut Rng) -> String,
