@@ -24,6 +24,7 @@ CREATE TABLE body AS SELECT i AS id, (SELECT string_agg(md5((i * 40 + j)::text),
     || repeat('停水三天，物业不管。', 10) AS content FROM generate_series(1, 8000) i;
 -- One text of eight megabytes, of many different words; and one in Chinese.
 CREATE TABLE huge AS SELECT string_agg(md5(i::text), ' ') AS content FROM generate_series(1, 240000) i;
+CREATE TABLE long_key AS SELECT jsonb_build_object(repeat('k', 9000000), 1) AS content;
 CREATE TABLE han AS SELECT string_agg(chr(19968 + (hashint4(i) & 16383)), '') AS content FROM generate_series(1, 1500000) i;
 ANALYZE;
 CREATE FUNCTION words(n integer) RETURNS text[] LANGUAGE sql AS 'SELECT array_agg(md5(i::text)) FROM generate_series(1, n) i';
@@ -60,6 +61,7 @@ my @statements = (
 	[ 'simhash of shingles' => q{SELECT simhash(content, '{"tokens": "shingles", "n": 3}') FROM huge} ],
 	[ 'simhash of Chinese' => q{SELECT simhash(content, '{"weight": "log", "simplify": true}') FROM han} ],
 	[ 'simhash of markup' => q{SELECT simhash('<p>' || content, '{"markup": "html"}') FROM huge} ],
+	[ 'simhash of a document with a long key' => q{SELECT simhash(content, '{"": 1}') FROM long_key} ],
 	[ 'simhash_features' => 'SELECT count(*) FROM huge, simhash_features(content)' ],
 	[ 'simhash_explain' => 'SELECT count(*) FROM huge, simhash_explain(content, content)' ],
 	[ 'jaccard' => 'SELECT ngram_jaccard(content, content) FROM han' ],

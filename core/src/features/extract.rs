@@ -126,7 +126,12 @@ impl Extractor {
         if self.pairs.capacity() > KEPT_FEATURES {
             self.pairs = Vec::new();
         }
-        for buffer in [&mut self.normal, &mut self.compacted] {
+        self.keep_small();
+    }
+
+    /// Frees what only an unusually long text or path needs.
+    pub(super) fn keep_small(&mut self) {
+        for buffer in [&mut self.normal, &mut self.compacted, &mut self.feature] {
             if buffer.capacity() > KEPT_BYTES {
                 *buffer = String::new();
             }
@@ -141,6 +146,8 @@ impl Extractor {
             return None;
         }
         self.feature.clear();
+        // A document's path is as long as its keys.
+        self.feature.room(column.len() + self.normal.len() + "=-".len()).or_raise();
         self.feature.push_str(column);
         self.feature.push('=');
         // Of a number the sign is no punctuation.

@@ -141,6 +141,7 @@ impl RowRecipe {
                 }
             }
         });
+        extractor.keep_small();
         sums.finish()
     }
 
@@ -160,6 +161,7 @@ impl RowRecipe {
                 }
             }
         });
+        extractor.keep_small();
         for (at, (column, share)) in checked(shared.iter().zip(&self.shares)).enumerate() {
             bag.add_share(at, column, *share);
         }
