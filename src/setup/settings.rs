@@ -368,7 +368,7 @@ impl Settings {
             return distance;
         }
         let whole = self.stored.of.parse().map_or(self.table, pg_sys::Oid::from_u32);
-        let distance = distances.distance(rows_of(whole)).unwrap_or(self.stored.distance);
+        let distance = distances.distance(rows_of(whole, self.table)).unwrap_or(self.stored.distance);
         self.distance.set((statement, distance));
         distance
     }
