@@ -45,13 +45,27 @@ struct Grouping<'a, 'j> {
     arrivals: Vec<i64>,
 }
 
+/// The sets of n-grams of rows that were compared.
+pub(super) struct Known {
+    verifier: Verifier<Pair, TempFile>,
+    numbers: HashMap<i64, u32>,
+}
+
+impl Known {
+    /// The similarity of two rows, if both were compared with others or each other.
+    pub(super) fn similarity(&mut self, a: i64, b: i64) -> Option<f64> {
+        let rows = [*self.numbers.get(&a)?, *self.numbers.get(&b)?];
+        unwrap_or_raise(self.verifier.known(rows))
+    }
+}
+
 /// Assigns every new row to a cluster.
 pub(super) fn group<'j>(
     job: &'j Job,
     batch: &Batch,
     stored: &mut StoredRows<'j>,
     progress: &Progress,
-) -> IncrementalClusters<Pair> {
+) -> (IncrementalClusters<Pair>, Known) {
     let clusters = IncrementalClusters::new(batch.rows.len());
     let mut grouping = Grouping {
         job,
@@ -94,7 +108,7 @@ pub(super) fn group<'j>(
             grouping.divide(distance);
         }
     }
-    grouping.clusters
+    (grouping.clusters, Known { verifier: grouping.verifier, numbers: grouping.numbers })
 }
 
 impl Grouping<'_, '_> {

@@ -129,8 +129,8 @@ fn take(job: &Job, ids: Argument) -> BatchCounts {
         return BatchCounts { base: batch.base, rows: 0, merges: 0 };
     }
     batch::find_equal(job, &mut batch, &mut stored, &progress);
-    let mut clusters = group(job, &batch, &mut stored, &progress);
-    write(job, ids, &batch, &mut stored, &mut clusters, &progress)
+    let (mut clusters, mut known) = group(job, &batch, &mut stored, &progress);
+    write(job, ids, &batch, &mut stored, (&mut clusters, &mut known), &progress)
 }
 
 /// Creates the index that small batches search, emits the summary, and returns the statement to run

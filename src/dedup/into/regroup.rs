@@ -5,6 +5,7 @@ use super::super::near;
 use super::job::Job;
 use super::rewrite::Columns;
 use super::stored::StoredRows;
+use crate::pg::host::unwrap_or_raise;
 use crate::pg::progress::Progress;
 use crate::pg::spi::{Argument, for_each};
 use dedup_core::dedup::{Method, Standing};
@@ -55,24 +56,27 @@ pub(super) fn regroup(
     let mut input = input(job, &classes, stored);
     let all: Vec<u32> = collect(0..classes.len() as u32).or_raise();
     let mut near = |diameter: Option<u32>| match job.distance() {
-        None => UnionFind::new(classes.len()),
-        Some(distance) => match job.options.method {
-            Method::Fingerprint => {
-                near::group(&job.options, (distance, diameter), &mut input, &all, progress).0
-            }
-            Method::Text => near::group_by_text(&job.options, &mut input, &all, progress).0,
-        },
+        None => (UnionFind::new(classes.len()), None),
+        Some(distance) => {
+            let (groups, verifier) = match job.options.method {
+                Method::Fingerprint => {
+                    near::group(&job.options, (distance, diameter), &mut input, &all, progress)
+                }
+                Method::Text => near::group_by_text(&job.options, &mut input, &all, progress),
+            };
+            (groups, Some(verifier))
+        }
     };
     let arrivals: Vec<i64> = collect(classes.iter().map(|class| class.number)).or_raise();
     let mut component: Vec<i64> = collect(classes.iter().map(|class| class.component)).or_raise();
     let mut connected = split.then(|| near(None));
-    if let Some(connected) = &mut connected {
+    if let Some((connected, _)) = &mut connected {
         let named = names(connected, &arrivals, &component).or_raise();
         component =
             collect((0..classes.len() as u32).map(|row| named[connected.find(row) as usize])).or_raise();
     }
     let divided = job.options.diameter;
-    let mut groups = match connected {
+    let (mut groups, mut verifier) = match connected {
         Some(connected) if divided.is_none() => connected,
         _ => near(divided),
     };
@@ -105,7 +109,9 @@ pub(super) fn regroup(
         let kept = &classes[group.class];
         let keeper = (group.best.1, kept.number, kept.fp);
         let named = (name(row, root), divided.map(|_| component[row]));
-        columns.add(stored, (class.number, class.fp), named, keeper, Some(group.rows));
+        let known = verifier.as_mut().map(|verifier| verifier.known([row as u32, group.class as u32]));
+        let known = known.and_then(unwrap_or_raise);
+        columns.add(stored, (class.number, class.fp), named, keeper, (Some(group.rows), known));
     }
     columns.write(job, of);
 }

@@ -19,12 +19,20 @@ pub(super) struct Change {
     pub keeper: i64,
 }
 
-/// Distance and similarity of two rows; the similarity is `None` if the query does not return a
+/// Distance and similarity of two rows; the similarity is `None` if it is not `known` and the query does not return a
 /// content any more.
-pub(super) fn compare(stored: &mut StoredRows<'_>, a: (i64, Option<u64>), b: (i64, Option<u64>)) -> Compared {
+pub(super) fn compare(
+    stored: &mut StoredRows<'_>,
+    a: (i64, Option<u64>),
+    b: (i64, Option<u64>),
+    known: Option<f64>,
+) -> Compared {
     let distance = a.1.zip(b.1).map(|(a, b)| hamming(a, b) as i32);
-    let contents = stored.content(a.0).zip(stored.content(b.0));
-    Compared { distance, similarity: contents.map(|(a, b)| jaccard(&a, &b, stored.n())) }
+    let similarity = known.or_else(|| {
+        let contents = stored.content(a.0).zip(stored.content(b.0));
+        contents.map(|(a, b)| jaccard(&a, &b, stored.n()))
+    });
+    Compared { distance, similarity }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -53,19 +61,20 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// Adds rows of equal content. `keeper`: the kept row's number, class and fingerprint; the contents are loaded.
+    /// Adds rows of equal content. `keeper`: the kept row's number, class and fingerprint; the contents are loaded if
+    /// their similarity is not `known`.
     pub(super) fn add(
         &mut self,
         stored: &mut StoredRows<'_>,
         (class, fp): (i64, Option<u64>),
         (cluster, component): (i64, Option<i64>),
         keeper: (i64, i64, Option<u64>),
-        members: Option<i64>,
+        (members, known): (Option<i64>, Option<f64>),
     ) {
         // All of a class but the kept row itself.
         let stage = if keeper.1 == class { Stage::Exact } else { Stage::Near };
         let near = stage.known().map(Compared::from);
-        let near = near.unwrap_or_else(|| compare(stored, (class, fp), (keeper.0, keeper.2)));
+        let near = near.unwrap_or_else(|| compare(stored, (class, fp), (keeper.0, keeper.2), known));
         self.class.push(class);
         self.cluster.push(cluster);
         self.component.push(component);
@@ -138,7 +147,7 @@ pub(super) fn rewrite(job: &Job, stored: &mut StoredRows<'_>, changes: &HashMap<
         interrupt::check();
         let keeper = stored.row(change.keeper);
         let kept = (change.keeper, keeper.class, keeper.fp);
-        columns.add(stored, (class, fp), (change.cluster, None), kept, None);
+        columns.add(stored, (class, fp), (change.cluster, None), kept, (None, None));
     }
     columns.write(job, clusters);
 }

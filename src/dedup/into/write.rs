@@ -2,6 +2,7 @@
 //! or have another kept row, the log of merges.
 
 use super::batch::Batch;
+use super::groups::Known;
 use super::job::Job;
 use super::progress::BatchCounts;
 use super::regroup::regroup;
@@ -32,7 +33,7 @@ pub(super) fn write(
     ids: Argument,
     batch: &Batch,
     stored: &mut StoredRows<'_>,
-    clusters: &mut IncrementalClusters<Pair>,
+    (clusters, known): (&mut IncrementalClusters<Pair>, &mut Known),
     progress: &Progress,
 ) -> BatchCounts {
     let divided = job.options.diameter.is_some();
@@ -62,7 +63,7 @@ pub(super) fn write(
         if touched.is_empty() { 0 } else { job.table.digest(&job.base, &which, &arguments) }
     };
     let before = digest_of_touched();
-    insert(job, ids, batch, stored, clusters, &sets);
+    insert(job, ids, batch, stored, (clusters, known), &sets);
     rewrite(job, stored, &changes);
     if divided {
         regroup(job, stored, &formed, false, progress);
@@ -148,7 +149,7 @@ fn insert(
     ids: Argument,
     batch: &Batch,
     stored: &mut StoredRows<'_>,
-    clusters: &mut IncrementalClusters<Pair>,
+    (clusters, known): (&mut IncrementalClusters<Pair>, &mut Known),
     sets: &HashMap<u32, Set>,
 ) {
     let divided = job.options.diameter.is_some();
@@ -179,7 +180,10 @@ fn insert(
         let member = Member { number: arrival, class, empty: row.empty };
         let stage = Stage::of(member, Member { number: keeper, class: keeper_class, empty: false });
         let near = stage.known().map(Compared::from).unwrap_or_else(|| {
-            *classes.entry(class).or_insert_with(|| compare(stored, (arrival, row.fp), (keeper, keeper_fp)))
+            *classes.entry(class).or_insert_with(|| {
+                let known = known.similarity(class, keeper_class);
+                compare(stored, (arrival, row.fp), (keeper, keeper_fp), known)
+            })
         });
         columns.n.push(row.n);
         columns.cluster.push(set.cluster);
