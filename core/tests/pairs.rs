@@ -5,8 +5,8 @@ mod common;
 
 use common::groups::{Data, brute_pairs, fingerprints};
 use common::interrupted_after;
-use dedup_core::external::{Host, MemoryHost, MemorySpill, Phase};
-use dedup_core::groups::{Pair, Pairs, Settings, components};
+use dedup_core::external::{Host, MemoryHost, MemorySpill, Phase, Result};
+use dedup_core::groups::{Connect, Pair, Pairs, Settings, SharedSets, UnionFind, components};
 use dedup_core::hash::mix64;
 
 fn pairs(fps: &[u64], distance: u32, memory: usize, threads: usize) -> Vec<Pair> {
@@ -42,6 +42,99 @@ fn equals_brute_force_on_20000_rows() {
             if distance % 3 == 0 {
                 assert_eq!(pairs(&fps, distance, LITTLE * 4, 2), expected, "{data:?} {distance} spilled");
             }
+        }
+    }
+}
+
+/// Verifies pairs late: when it has more than `lag`.
+struct Late<'s, V> {
+    sets: &'s SharedSets,
+    verify: V,
+    lag: usize,
+    waiting: Vec<Pair>,
+    taken: usize,
+}
+
+impl<V: Fn(i64, i64) -> bool> Connect for Late<'_, V> {
+    fn take(&mut self, pair: Pair) -> Result<bool> {
+        self.taken += 1;
+        self.waiting.push(pair);
+        if self.waiting.len() > self.lag { self.settle().map(|()| true) } else { Ok(true) }
+    }
+
+    fn settle(&mut self) -> Result<()> {
+        for Pair { a, b, .. } in self.waiting.drain(..) {
+            if (self.verify)(a, b) {
+                self.sets.union(self.sets.number(a), self.sets.number(b));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The ids in these tests begin with.
+const FIRST: i64 = -7;
+
+/// The component of each row by pairs that are verified so late, and how many pairs were looked at.
+fn connected(
+    fps: &[u64],
+    settings: Settings,
+    lag: usize,
+    verify: impl Fn(i64, i64) -> bool,
+) -> (Vec<u32>, usize) {
+    let mut host = MemoryHost;
+    let mut collecting = Pairs::new(settings);
+    fps.iter().zip(FIRST..).for_each(|(&fp, id)| collecting.add(id, fp, &mut host).unwrap());
+    let sets = SharedSets::new(FIRST, fps.len());
+    let mut late = Late { sets: &sets, verify, lag, waiting: Vec::new(), taken: 0 };
+    assert_eq!(collecting.connect(&sets, &mut host, &mut late), Ok(true));
+    late.settle().unwrap();
+    let taken = late.taken;
+    ((0..fps.len() as u32).map(|row| sets.find(row)).collect(), taken)
+}
+
+/// Protects the groups of `dedup`: whatever is left out because it is connected already, the components are those of all
+/// pairs that are verified, few of them or all, soon or late, in memory and through files, on one thread and on three.
+#[test]
+fn connects_as_all_pairs_do() {
+    for data in Data::ALL {
+        for (rows, distance) in [(60, 20), (2500, 3), (2500, 9)] {
+            let fps = fingerprints(data, rows, 11);
+            for share in [1, 8, 64] {
+                let verify = |a: i64, b: i64| {
+                    let (a, b) = (a.min(b).cast_unsigned(), a.max(b).cast_unsigned());
+                    mix64(a << 32 ^ b) % 64 < share
+                };
+                let mut sets = UnionFind::new(rows);
+                for Pair { a, b, .. } in brute_pairs(&fps, distance) {
+                    if verify(a + FIRST, b + FIRST) {
+                        sets.union(a as u32, b as u32);
+                    }
+                }
+                let expected: Vec<u32> = (0..rows as u32).map(|row| sets.find(row)).collect();
+                for (memory, threads, lag) in
+                    [(PLENTY, 1, 0), (PLENTY, 1, 5000), (LITTLE, 1, 100), (LITTLE, 3, 900)]
+                {
+                    let settings = Settings { distance, memory, threads };
+                    let (found, _) = connected(&fps, settings, lag, verify);
+                    assert!(found == expected, "{data:?} {rows} {distance} {share} {memory} {threads} {lag}");
+                }
+            }
+        }
+    }
+}
+
+/// Protects against a family being quadratic: 30,000 rows near each other, or of one fingerprint, have 450 million pairs.
+#[test]
+fn a_family_is_connected_by_few_pairs() {
+    let family: Vec<u64> =
+        (0..30_000).map(|x| mix64(x) & mix64(x + 1) & mix64(x + 2) & mix64(x + 3)).collect();
+    for fps in [family, vec![5; 30_000]] {
+        for memory in [PLENTY, LITTLE] {
+            let (found, taken) =
+                connected(&fps, Settings { distance: 10, memory, threads: 1 }, 1000, |_, _| true);
+            let outside = found.iter().filter(|&&set| set != 0).count();
+            assert!(outside < 100 && taken < 3_000_000, "{outside} outside, {taken} pairs");
         }
     }
 }

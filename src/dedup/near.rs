@@ -11,7 +11,7 @@ use crate::settings::{threads, within_memory_limit, work_memory};
 use dedup_core::dedup::{Alike, BYTES_PER_SET, Group, Ranked, Verifier, nearness, stars};
 use dedup_core::external::{Result, on_threads, on_threads_while};
 use dedup_core::features::{Extractor, TextRecipe};
-use dedup_core::groups::{Linkage, Linker, Pair, Pairs, Settings, UnionFind};
+use dedup_core::groups::{Connect, Linkage, Linker, Pair, Pairs, Settings, SharedSets, UnionFind};
 use dedup_core::memory::{OrRaise, Room};
 use dedup_core::similarity::{SimilarPair, SimilarPairs};
 
@@ -226,12 +226,44 @@ pub(super) fn group(
     }
 }
 
+/// Verifies pairs and connects the rows of those that are verified.
+struct Connecting<'c, 'p, T> {
+    sets: &'c SharedSets,
+    verifier: Verifying,
+    /// The pairs that have connected rows.
+    joined: Vec<(u32, u32)>,
+    candidates: u64,
+    text: T,
+    /// A host of its own, because that of the search is in use.
+    host: QueryHost<'p>,
+    progress: &'p Progress,
+}
+
 /// Connects the rows of a pair; remembers the pair if they were not connected.
-fn join(sets: &mut UnionFind, joined: &mut Vec<(u32, u32)>, pair: Pair) {
+fn join(sets: &SharedSets, joined: &mut Vec<(u32, u32)>, pair: Pair) {
     let (a, b) = (pair.a as u32, pair.b as u32);
     if sets.union(a, b) {
         joined.room(1).or_raise();
         joined.push((a.min(b), a.max(b)));
+    }
+}
+
+impl<T: FnMut(u32) -> Option<String>> Connect for Connecting<'_, '_, T> {
+    fn take(&mut self, pair: Pair) -> Result<bool> {
+        self.candidates += 1;
+        self.progress.step();
+        let rows = [pair.a as u32, pair.b as u32];
+        // Rows that are connected already need no verification.
+        if self.sets.find(rows[0]) != self.sets.find(rows[1]) {
+            let Connecting { sets, verifier, joined, text, host, .. } = self;
+            verifier.add(pair, rows, text, host, |pair| join(sets, joined, pair))?;
+        }
+        Ok(true)
+    }
+
+    fn settle(&mut self) -> Result<()> {
+        let Connecting { sets, verifier, joined, text, host, .. } = self;
+        verifier.finish(text, host, |pair| join(sets, joined, pair))
     }
 }
 
@@ -240,34 +272,30 @@ fn join(sets: &mut UnionFind, joined: &mut Vec<(u32, u32)>, pair: Pair) {
 fn connected<'p>(
     distance: u32,
     pairs: Pairs<QueryHost<'p>>,
-    mut verifier: Verifying,
+    verifier: Verifying,
     input: &mut Input,
     host: &mut QueryHost<'p>,
     progress: &'p Progress,
 ) -> (UnionFind, Verifying, Vec<(u32, u32)>) {
     progress.stage("finding near fingerprints and verifying them", "candidate pairs", None);
-    let mut sets = UnionFind::new(input.rows());
-    let mut joined = Vec::new();
-    // A host of its own, because that of the search is in use.
-    let mut comparing = QueryHost::reporting(progress);
-    let mut text = |row: u32| Some(input.content(row as usize));
-    let mut candidates = 0u64;
-    unwrap_or_raise(pairs.finish(host, |pair| {
-        candidates += 1;
-        progress.step();
-        let rows = [pair.a as u32, pair.b as u32];
-        // Rows that are connected already need no verification.
-        if sets.find(rows[0]) != sets.find(rows[1]) {
-            verifier.add(pair, rows, &mut text, &mut comparing, |pair| join(&mut sets, &mut joined, pair))?;
-        }
-        Ok(true)
-    }));
-    unwrap_or_raise(verifier.finish(&mut text, &mut comparing, |pair| join(&mut sets, &mut joined, pair)));
+    let sets = SharedSets::new(0, input.rows());
+    let mut connecting = Connecting {
+        sets: &sets,
+        verifier,
+        joined: Vec::new(),
+        candidates: 0,
+        text: |row: u32| Some(input.content(row as usize)),
+        host: QueryHost::reporting(progress),
+        progress,
+    };
+    unwrap_or_raise(pairs.connect(&sets, host, &mut connecting));
+    unwrap_or_raise(connecting.settle());
+    let Connecting { verifier, joined, candidates, .. } = connecting;
     let (compared, verified) = verifier.counts();
     progress.end(&format!(
         "{candidates} candidate pairs within {distance} bits, {compared} compared, {verified} verified"
     ));
-    (sets, verifier, joined)
+    (sets.into(), verifier, joined)
 }
 
 /// Groups by a rule that depends on the order of pairs: all pairs are found first.

@@ -1,9 +1,11 @@
 //! Connected components of near fingerprints.
 
+use super::connected::Connected;
 use super::linker::{Linkage, Linker};
 use super::pairs::{Pair, Settings, Span};
 use super::parallel::Task;
 use super::rows::{Row, Rows};
+use super::shared_sets::SharedSets;
 use super::union_find::UnionFind;
 use crate::external::{Host, Result};
 use crate::fingerprint::hamming;
@@ -35,20 +37,21 @@ pub fn components<H: Host>(
     let rows = memory::collect(fps.iter().enumerate().map(|(i, &fp)| Row { fp, id: i as i64 }))?;
     let rows = Rows::new(rows, threads, host)?;
     let distance = diameter.map_or(distance, |diameter| distance.min(diameter));
-    let task = Task { left: &rows.fps, right: None, distance, threads, span: Span::ALL };
+    let task = Task { left: &rows.fps, right: None, distance, threads, span: Span::ALL, connected: None };
     // Distinct fingerprints are known by numbers; with a diameter in the order of their
     // first rows, which decides between pairs equally far apart.
     let mut numbers: Vec<u32> = memory::collect(0..rows.fps.len() as u32)?;
     let mut sets = match diameter.filter(|&diameter| diameter < 64) {
         None => {
-            let mut sets = UnionFind::new(rows.fps.len());
-            task.run(host, &mut |_, hits| {
+            let sets = SharedSets::new(0, rows.fps.len());
+            let connected = Some(Connected { sets: &sets, left: &numbers, right: &numbers });
+            (Task { connected, ..task }).run(host, &mut |_, hits| {
                 hits.iter().for_each(|&(a, b)| {
                     sets.union(a, b);
                 });
                 Ok(true)
             })?;
-            sets
+            UnionFind::from(sets)
         }
         Some(diameter) => {
             let mut order = memory::copy(&numbers)?;

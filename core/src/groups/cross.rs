@@ -1,6 +1,6 @@
 //! Near pairs of new rows with existing ones, which come a chunk at a time.
 
-use super::pairs::{Pair, Settings, Span, all_of};
+use super::pairs::{Each, Pair, Settings, Span, all_of};
 use super::parallel::Task;
 use super::rows::{Row, Rows};
 use crate::external::{Host, Result};
@@ -42,9 +42,9 @@ impl CrossPairs {
     ) -> Result<bool> {
         let Settings { distance, threads, .. } = self.settings;
         let others = sorted(others, threads, host)?;
-        let task =
-            Task { left: &self.rows.fps, right: Some(&others.fps), distance, threads, span: Span::ALL };
-        task.run(host, &mut |_, hits| all_of(&self.rows, &others, hits, &mut sink))
+        let (left, right) = (&self.rows.fps, Some(&others.fps[..]));
+        let task = Task { left, right, distance, threads, span: Span::ALL, connected: None };
+        task.run(host, &mut |_, hits| all_of(&self.rows, &others, None, hits, &mut Each(&mut sink)))
     }
 }
 

@@ -5,6 +5,7 @@
 //! of one template) from taking quadratic time.
 
 use super::blocking::{BLOCKS, Blocking, ball};
+use super::connected::{Connected, Rest};
 use super::rows::ROWS_PER_CHECK;
 use crate::cpu::by_cpu;
 use crate::memory::{OrRaise, Room, filled};
@@ -15,6 +16,10 @@ const SMALL: usize = 1 << 15;
 const FULL: usize = 4096;
 /// Comparisons after which hits are delivered in any case, so that the work can be interrupted.
 const LONG: usize = 1 << 22;
+/// Lists of fewer pairs are compared without a look at what is connected.
+const WORTH_A_LOOK: usize = 1 << 10;
+/// Rows after which what is connected has changed; then as many again, and so on.
+const RENEWED: usize = 1 << 8;
 /// Fingerprints compared at once.
 const LANES: usize = 16;
 
@@ -105,6 +110,7 @@ pub(super) trait Deliver {
 /// One thread's state of a join.
 pub(super) struct Joiner<'d> {
     distance: u32,
+    connected: Option<Connected<'d>>,
     /// The blockings above, and the current block of each.
     path: Vec<(Blocking, usize)>,
     hits: Vec<Hit>,
@@ -115,8 +121,17 @@ pub(super) struct Joiner<'d> {
 }
 
 impl<'d> Joiner<'d> {
-    pub fn new(distance: u32, out: &'d mut dyn Deliver) -> Self {
-        Joiner { distance, path: Vec::new(), hits: Vec::new(), compared: 0, halves: Vec::new(), out }
+    /// Pairs that would connect nothing may be left out.
+    pub fn new(distance: u32, connected: Option<Connected<'d>>, out: &'d mut dyn Deliver) -> Self {
+        Joiner {
+            distance,
+            connected,
+            path: Vec::new(),
+            hits: Vec::new(),
+            compared: 0,
+            halves: Vec::new(),
+            out,
+        }
     }
 
     /// What follows is within `block` of `cut`.
@@ -164,7 +179,14 @@ impl<'d> Joiner<'d> {
 
     /// All pairs of two lists (of one list with itself: `same`).
     pub fn join(&mut self, left: Side<'_>, right: Side<'_>, same: bool) -> Result<(), Stop> {
-        if left.fps.len() * right.fps.len() <= SMALL {
+        let pairs = left.fps.len() * right.fps.len();
+        if let Some(connected) = self.connected.filter(|_| pairs >= WORTH_A_LOOK)
+            && connected.are_known(left, right)
+        {
+            self.compared += left.fps.len() + right.fps.len();
+            return if self.compared >= LONG { self.flush() } else { Ok(()) };
+        }
+        if pairs <= SMALL {
             return self.compare(left, right, same);
         }
         let used = self.used();
@@ -203,30 +225,28 @@ impl<'d> Joiner<'d> {
 
     /// Compares all pairs. Half of the bits decide most of them, [`LANES`] at a time.
     pub fn compare(&mut self, left: Side<'_>, right: Side<'_>, same: bool) -> Result<(), Stop> {
-        let mut halves = std::mem::take(&mut self.halves);
         // The half of which the blockings above have used less.
         let used = self.used();
         let shift = if (used as u32).count_ones() <= ((used >> 32) as u32).count_ones() { 0 } else { 32 };
-        let half = |fp: u64| (fp >> shift) as u32;
-        halves.clear();
-        halves.room(right.fps.len() + LANES).or_raise();
-        halves.extend(right.fps.iter().map(|&fp| half(fp)));
-        halves.extend(std::iter::repeat_n(right.fps.first().map_or(0, |&fp| !half(fp)), LANES));
-
+        let mut halves = std::mem::take(&mut self.halves);
+        halve(right.fps, shift, &mut halves);
+        let connected = self.connected.filter(|_| right.fps.len() >= RENEWED && left.fps.len() >= LANES);
+        let (mut rest, mut rest_halves, mut renewed) = (Rest::default(), Vec::new(), 0);
         for (i, &fp) in left.fps.iter().enumerate() {
-            let mut from = if same { i + 1 } else { 0 };
-            loop {
-                from = next_candidates((fp, half(fp)), (right.fps, &halves), from, self.distance);
-                if from >= right.fps.len() {
-                    break;
-                }
-                let to = (from + LANES).min(right.fps.len());
-                for j in from..to {
-                    self.consider(fp ^ right.fps[j], (left.at[i], right.at[j]));
-                }
-                from = to;
+            let one = (fp, left.at[i]);
+            let from = if same { i + 1 } else { 0 };
+            if let Some(connected) = connected.filter(|_| i >= renewed) {
+                rest.renew(&connected, right);
+                halve(&rest.fps, shift, &mut rest_halves);
+                renewed = RENEWED.max(2 * i);
+                self.compared += right.fps.len();
             }
-            self.compared += right.fps.len();
+            if connected.is_some_and(|connected| rest.suffices(&connected, one.1)) {
+                let from = rest.places.partition_point(|&place| (place as usize) < from);
+                self.compare_one(one, Side { fps: &rest.fps, at: &rest.at }, (&rest_halves, shift), from);
+            } else {
+                self.compare_one(one, right, (&halves, shift), from);
+            }
             if self.hits.len() >= FULL || self.compared >= LONG {
                 self.flush()?;
             }
@@ -235,16 +255,43 @@ impl<'d> Joiner<'d> {
         Ok(())
     }
 
+    /// Compares one with those on the right from the place `from` on.
+    fn compare_one(&mut self, one: (u64, u32), right: Side<'_>, halves: (&[u32], u32), mut from: usize) {
+        let ((fp, at), (halves, shift)) = (one, halves);
+        self.compared += right.fps.len() + 1;
+        loop {
+            from = next_candidates((fp, (fp >> shift) as u32), (right.fps, halves), from, self.distance);
+            if from >= right.fps.len() {
+                break;
+            }
+            let to = (from + LANES).min(right.fps.len());
+            for j in from..to {
+                self.consider(fp ^ right.fps[j], (at, right.at[j]));
+            }
+            from = to;
+        }
+    }
+
     /// Takes a pair if it is near and no earlier block of the path finds it.
     #[inline]
     fn consider(&mut self, differing: u64, hit: Hit) {
         if differing.count_ones() <= self.distance
             && self.path.iter().all(|(cut, block)| cut.first(differing) == Some(*block))
+            && !self.connected.is_some_and(|connected| connected.is_known(hit))
         {
             self.hits.room(1).or_raise();
             self.hits.push(hit);
         }
     }
+}
+
+/// One half of each fingerprint, and what no fingerprint is near beyond the last.
+fn halve(fps: &[u64], shift: u32, halves: &mut Vec<u32>) {
+    let half = |fp: u64| (fp >> shift) as u32;
+    halves.clear();
+    halves.room(fps.len() + LANES).or_raise();
+    halves.extend(fps.iter().map(|&fp| half(fp)));
+    halves.extend(std::iter::repeat_n(fps.first().map_or(0, |&fp| !half(fp)), LANES));
 }
 
 by_cpu! {

@@ -11,6 +11,7 @@
 
 mod blocking;
 mod components;
+mod connected;
 mod cross;
 mod diameter;
 mod edge_components;
@@ -23,6 +24,7 @@ mod pairs;
 mod parallel;
 mod partitioned;
 mod rows;
+mod shared_sets;
 mod single_pass;
 mod union_find;
 
@@ -32,6 +34,7 @@ pub use edge_components::EdgeComponents;
 pub use incremental::{Candidate, IncrementalClusters, Merge};
 pub use linker::{Linkage, Linker};
 pub use names::names;
-pub use pairs::{Pair, Pairs, Settings};
+pub use pairs::{Connect, Pair, Pairs, Settings};
+pub use shared_sets::SharedSets;
 pub use single_pass::{Centre, SinglePass};
 pub use union_find::UnionFind;

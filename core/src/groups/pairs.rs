@@ -1,13 +1,15 @@
 //! All pairs of rows within a Hamming distance (P2, 3.2: "index classification" of a whole table, here exact at
 //! any distance).
 
+use super::connected::Connected;
 use super::join::Hit;
 use super::parallel::Task;
 use super::partitioned::Files;
 use super::rows::{Row, Rows};
+use super::shared_sets::SharedSets;
 use crate::external::{Host, Result, is_full};
 use crate::fingerprint::hamming;
-use crate::interrupt::Meter;
+use crate::interrupt::{Meter, checked};
 
 /// Two rows whose fingerprints are near.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,9 +57,9 @@ pub struct Settings {
 
 /// The least working memory, in bytes.
 const LEAST_MEMORY: usize = 1 << 16;
-/// Bytes of working memory per row: the row, its distinct fingerprint and run, and its place in one or two
-/// sorts by a block.
-pub(super) const BYTES_PER_ROW: usize = 56;
+/// Bytes of working memory per row: the row, its distinct fingerprint and run, its place in one or two
+/// sorts by a block, its number among sets.
+pub(super) const BYTES_PER_ROW: usize = 60;
 
 /// Collects rows, then finds their near pairs.
 ///
@@ -98,52 +100,130 @@ impl<H: Host> Pairs<H> {
     ///
     /// # Errors
     /// A file or the sink fails, or there is no memory.
-    pub fn finish(mut self, host: &mut H, mut sink: impl FnMut(Pair) -> Result<bool>) -> Result<bool> {
+    pub fn finish(self, host: &mut H, sink: impl FnMut(Pair) -> Result<bool>) -> Result<bool> {
+        self.run(None, host, &mut Each(sink))
+    }
+
+    /// Finds pairs that connect rows as all pairs do: those of rows that are in one of `sets` already may be left out, and a
+    /// few come twice.
+    ///
+    /// # Errors
+    /// A file or `connect` fails, or there is no memory.
+    pub fn connect(self, sets: &SharedSets, host: &mut H, connect: &mut dyn Connect) -> Result<bool> {
+        self.run(Some(sets), host, connect)
+    }
+
+    fn run(mut self, sets: Option<&SharedSets>, host: &mut H, sink: Sink<'_>) -> Result<bool> {
         if let Some(mut files) = self.files.take() {
             files.append(&self.rows)?;
             self.rows = Vec::new();
-            return files.join(&self.settings, host, &mut sink);
+            return files.join(&self.settings, sets, host, sink);
         }
         let rows = Rows::new(std::mem::take(&mut self.rows), self.settings.threads, host)?;
-        if !equal_pairs(&rows, &mut sink)? {
+        if !equal_pairs(&rows, sets, sink)? {
             return Ok(false);
         }
         let Settings { distance, threads, .. } = self.settings;
-        let task = Task { left: &rows.fps, right: None, distance, threads, span: Span::ALL };
-        task.run(host, &mut |_, hits| all_of(&rows, &rows, hits, &mut sink))
+        let numbers = sets.map(|sets| rows.numbers(sets)).transpose()?;
+        let connected = sets.zip(numbers.as_deref()).map(|(sets, numbers)| Connected {
+            sets,
+            left: numbers,
+            right: numbers,
+        });
+        let task = Task { left: &rows.fps, right: None, distance, threads, span: Span::ALL, connected };
+        task.run(host, &mut |_, hits| all_of(&rows, &rows, connected, hits, sink))
     }
 }
 
-/// The consumer of pairs; returns whether to continue.
-pub(super) type Sink<'s> = &'s mut dyn FnMut(Pair) -> Result<bool>;
+/// The consumer of pairs that connect rows.
+pub trait Connect {
+    /// Takes a pair, and decides then or later whether it joins the sets of its rows; returns whether to continue.
+    ///
+    /// # Errors
+    /// The pair cannot be looked at.
+    fn take(&mut self, pair: Pair) -> Result<bool>;
+
+    /// Decides on all pairs that it has.
+    ///
+    /// # Errors
+    /// They cannot be looked at.
+    fn settle(&mut self) -> Result<()>;
+}
+
+/// A consumer of all pairs.
+pub(super) struct Each<F>(pub F);
+
+impl<F: FnMut(Pair) -> Result<bool>> Connect for Each<F> {
+    fn take(&mut self, pair: Pair) -> Result<bool> {
+        (self.0)(pair)
+    }
+
+    fn settle(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Who gets pairs.
+pub(super) type Sink<'s> = &'s mut dyn Connect;
+
+/// Rows of one fingerprint that are connected one to the next first.
+const MANY: usize = 1 << 6;
 
 /// The pairs of rows with equal fingerprints.
-pub(super) fn equal_pairs(rows: &Rows, sink: Sink<'_>) -> Result<bool> {
+pub(super) fn equal_pairs(rows: &Rows, sets: Option<&SharedSets>, sink: Sink<'_>) -> Result<bool> {
     let mut meter = Meter::new();
     for number in 0..rows.fps.len() {
         let run = rows.run(number);
+        let sets = sets.filter(|_| run.len() >= MANY);
+        let are_known = |one: &Row, other: &Row| {
+            sets.is_some_and(|sets| sets.find(sets.number(one.id)) == sets.find(sets.number(other.id)))
+        };
+        if sets.is_some() {
+            for two in run.windows(2) {
+                meter.work(1);
+                if !sink.take(Pair::new(two[0].id, two[1].id, 0))? {
+                    return Ok(false);
+                }
+            }
+            sink.settle()?;
+            if checked(run).all(|row| are_known(row, &run[0])) {
+                continue;
+            }
+        }
         for (i, one) in run.iter().enumerate() {
             meter.work(1);
             for other in &run[i + 1..] {
                 meter.work(1);
-                if !sink(Pair::new(one.id, other.id, 0))? {
+                if !are_known(one, other) && !sink.take(Pair::new(one.id, other.id, 0))? {
                     return Ok(false);
                 }
             }
         }
     }
+    if sets.is_some() {
+        sink.settle()?;
+    }
     Ok(true)
 }
 
 /// The pairs of rows that hits of distinct fingerprints stand for.
-pub(super) fn all_of(left: &Rows, right: &Rows, hits: &[Hit], sink: Sink<'_>) -> Result<bool> {
+pub(super) fn all_of(
+    left: &Rows,
+    right: &Rows,
+    connected: Option<Connected<'_>>,
+    hits: &[Hit],
+    sink: Sink<'_>,
+) -> Result<bool> {
     let mut meter = Meter::new();
     for &(l, r) in hits {
         let distance = hamming(left.fps[l as usize], right.fps[r as usize]);
         for one in left.run(l as usize) {
+            if connected.is_some_and(|connected| connected.is_known((l, r))) {
+                break;
+            }
             for other in right.run(r as usize) {
                 meter.work(1);
-                if !sink(Pair::new(one.id, other.id, distance))? {
+                if !sink.take(Pair::new(one.id, other.id, distance))? {
                     return Ok(false);
                 }
             }

@@ -1,6 +1,7 @@
 //! A join on several threads. They compute; only the caller's thread calls the host and takes the hits.
 
 use super::blocking::{Blocking, ball};
+use super::connected::Connected;
 use super::join::{Deliver, Hit, Joiner, Side, Split, Stop, varying};
 use super::pairs::Span;
 use crate::external::{self, Error, Host, Phase, Result};
@@ -24,6 +25,8 @@ pub(super) struct Task<'a> {
     pub threads: usize,
     /// Its part of the whole work.
     pub span: Span,
+    /// What is connected already, if only pairs are wanted that connect something.
+    pub connected: Option<Connected<'a>>,
 }
 
 /// Does a stretch of the work (from, to) and delivers the hits.
@@ -78,7 +81,7 @@ impl Task<'_> {
         let right = self.right.map(split).transpose()?;
         let near = ball(cut.width, cut.radii[block]);
         self.spread(left.buckets(), host, take, &|from, to, out| {
-            let mut joiner = Joiner::new(self.distance, out);
+            let mut joiner = Joiner::new(self.distance, self.connected, out);
             joiner.enter(cut.clone(), block);
             for bucket in from..to {
                 joiner.bucket(&left, right.as_ref().unwrap_or(&left), bucket, &near, right.is_none())?;
@@ -94,7 +97,7 @@ impl Task<'_> {
         let side = |fps| Side::numbered(fps, &numbers);
         let (left, right) = (side(self.left), self.right.map(side));
         self.spread(self.left.len(), host, take, &|from, to, out| {
-            let mut joiner = Joiner::new(self.distance, out);
+            let mut joiner = Joiner::new(self.distance, self.connected, out);
             let some = left.part(from, to);
             if let Some(right) = right {
                 joiner.compare(some, right, false)?;

@@ -6,9 +6,11 @@
 //! made too large is loaded as many chunks, each joined with each.
 
 use super::blocking::{BLOCKS, Blocking};
+use super::connected::Connected;
 use super::pairs::{BYTES_PER_ROW, Settings, Sink, Span, all_of, equal_pairs};
 use super::parallel::Task;
 use super::rows::{Row, Rows};
+use super::shared_sets::SharedSets;
 use crate::external::{Host, Phase, Reader, Record, Result, Run, Runs, Spill, decode, encode};
 use crate::interrupt::Meter;
 use crate::memory::{self, Room};
@@ -58,13 +60,14 @@ impl<F: Spill> Files<F> {
     pub fn join<H: Host<File = F>>(
         &mut self,
         settings: &Settings,
+        sets: Option<&SharedSets>,
         host: &mut H,
         sink: Sink<'_>,
     ) -> Result<bool> {
         let n = self.count as usize;
         let Some(cut) = Blocking::choose(self.varying, settings.distance, n, n) else {
             let everything = self.spread(None, 0, settings, host)?;
-            return everything.join(Place { cut: None, span: Span::ALL }, settings, host, sink);
+            return everything.join(Place { cut: None, span: Span::ALL, sets }, settings, host, sink);
         };
         for block in (0..BLOCKS).filter(|block| cut.radii[*block] >= 0) {
             // Half of the chunks' memory is one side of a join.
@@ -74,7 +77,7 @@ impl<F: Spill> Files<F> {
             let possible = (settings.memory / 2 / LEAST_BUFFER).ilog2();
             let bits = wanted.min(possible).min(cut.width);
             let partitions = self.spread(Some((&cut, block)), bits, settings, host)?;
-            let place = Place { cut: Some((&cut, block)), span: cut.spans()[block] };
+            let place = Place { cut: Some((&cut, block)), span: cut.spans()[block], sets };
             if !partitions.join(place, settings, host, sink)? {
                 return Ok(false);
             }
@@ -129,11 +132,12 @@ struct Link {
     rows: u64,
 }
 
-/// The place of a join in the whole work: a block of a blocking, or none, and its span.
+/// The place of a join in the whole work: a block of a blocking, or none, its span, and what is connected already.
 #[derive(Clone, Copy)]
 struct Place<'c> {
     cut: Option<(&'c Blocking, usize)>,
     span: Span,
+    sets: Option<&'c SharedSets>,
 }
 
 struct Partitions<F> {
@@ -237,15 +241,23 @@ impl<F: Spill> Partitions<F> {
         host: &mut H,
         sink: Sink<'_>,
     ) -> Result<bool> {
-        let Place { cut, span } = place;
+        let Place { cut, span, sets } = place;
         // Equal rows are near in every block that is used, and found in the first.
-        if right.is_none() && cut.is_none_or(|(_, block)| block == 0) && !equal_pairs(left, sink)? {
+        if right.is_none() && cut.is_none_or(|(_, block)| block == 0) && !equal_pairs(left, sets, sink)? {
             return Ok(false);
         }
         let Settings { distance, threads, .. } = *settings;
-        let task =
-            Task { left: &left.fps, right: right.map(|right| &right.fps[..]), distance, threads, span };
-        let take = &mut |_: &mut H, hits: &[_]| all_of(left, right.unwrap_or(left), hits, sink);
+        let others = right.unwrap_or(left);
+        let numbers = |rows: &Rows| sets.map(|sets| rows.numbers(sets)).transpose();
+        let (mine, theirs) = (numbers(left)?, right.map(numbers).transpose()?.flatten());
+        let connected = sets.zip(mine.as_deref()).map(|(sets, mine)| Connected {
+            sets,
+            left: mine,
+            right: theirs.as_deref().unwrap_or(mine),
+        });
+        let right = right.map(|right| &right.fps[..]);
+        let task = Task { left: &left.fps, right, distance, threads, span, connected };
+        let take = &mut |_: &mut H, hits: &[_]| all_of(left, others, connected, hits, sink);
         match cut {
             Some((cut, block)) => task.run_block(cut, block, host, take),
             None => task.run(host, take),

@@ -1,5 +1,7 @@
 //! Rows sorted by fingerprint, equal fingerprints together.
 
+use super::connected::MIXED;
+use super::shared_sets::SharedSets;
 use crate::external::{Host, Record, Result, sort_on_threads};
 use crate::interrupt::{self, checked};
 use crate::memory;
@@ -53,6 +55,16 @@ impl Rows {
         }
         starts.push(rows.len() as u32);
         Ok(Rows { rows, fps, starts })
+    }
+
+    /// For each distinct fingerprint the number of one of its rows, if all of them are in one set, else [`MIXED`].
+    pub fn numbers(&self, sets: &SharedSets) -> Result<Vec<u32>> {
+        let number = |run: &[Row]| {
+            let root = |row: &Row| sets.find(sets.number(row.id));
+            let one = run.iter().all(|row| root(row) == root(&run[0]));
+            if one { sets.number(run[0].id) } else { MIXED }
+        };
+        Ok(memory::collect((0..self.fps.len()).map(|distinct| number(self.run(distinct))))?)
     }
 
     /// The rows of distinct fingerprint `number`.

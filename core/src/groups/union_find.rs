@@ -14,6 +14,11 @@ impl UnionFind {
         UnionFind { parents: memory::collect(0..count as u32).or_raise() }
     }
 
+    /// Those in which each number has this parent: one of its set that is not greater.
+    pub(super) fn of(parents: Vec<u32>) -> UnionFind {
+        UnionFind { parents }
+    }
+
     /// Adds a set of one new number, and returns it.
     pub fn push(&mut self) -> u32 {
         self.parents.room(1).or_raise();

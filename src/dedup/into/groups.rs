@@ -2,6 +2,7 @@
 
 use super::batch::Batch;
 use super::job::Job;
+use super::stars::Stars;
 use super::stored::StoredRows;
 use crate::groups::check_length;
 use crate::pg::host::{QueryHost, unwrap_or_raise};
@@ -10,8 +11,11 @@ use crate::pg::spi::{Argument, for_each};
 use crate::pg::spill::TempFile;
 use crate::settings::{threads, within_memory_limit, work_memory};
 use dedup_core::dedup::{Group, Method, Verifier, nearness};
+use dedup_core::external::Result;
 use dedup_core::fingerprint::hamming;
-use dedup_core::groups::{Candidate, CrossPairs, IncrementalClusters, Pair, Pairs, Settings, UnionFind};
+use dedup_core::groups::{
+    Candidate, Connect, CrossPairs, IncrementalClusters, Pair, Pairs, Settings, SharedSets, UnionFind,
+};
 use dedup_core::interrupt::checked;
 use dedup_core::memory::{OrRaise, Room, collect, with_capacity};
 use dedup_core::similarity::{SimilarPair, SimilarPairs};
@@ -39,6 +43,8 @@ struct Grouping<'a, 'j> {
     /// The verified pairs of Single-Pass.
     candidates: Vec<Candidate>,
     stars: Stars,
+    /// New rows that pairs of new rows have connected.
+    among: &'a SharedSets,
     verifier: Verifier<Pair, TempFile>,
     /// Rows as the verifier numbers them.
     numbers: HashMap<i64, u32>,
@@ -67,6 +73,7 @@ pub(super) fn group<'j>(
     progress: &Progress,
 ) -> (IncrementalClusters<Pair>, Known) {
     let clusters = IncrementalClusters::new(batch.rows.len());
+    let among = SharedSets::new(batch.base + 1, batch.rows.len());
     let mut grouping = Grouping {
         job,
         progress,
@@ -77,6 +84,7 @@ pub(super) fn group<'j>(
         asked: (0, None),
         candidates: Vec::new(),
         stars: Stars::new(batch),
+        among: &among,
         verifier: Verifier::new(
             job.options.alike,
             threads(),
@@ -111,6 +119,19 @@ pub(super) fn group<'j>(
     (grouping.clusters, Known { verifier: grouping.verifier, numbers: grouping.numbers })
 }
 
+impl Connect for Grouping<'_, '_> {
+    fn take(&mut self, pair: Pair) -> Result<bool> {
+        self.progress.step();
+        self.add(pair);
+        Ok(true)
+    }
+
+    fn settle(&mut self) -> Result<()> {
+        self.verify();
+        Ok(())
+    }
+}
+
 impl Grouping<'_, '_> {
     fn join_equal(&mut self) {
         for (number, row) in (0u32..).zip(&self.batch.rows) {
@@ -131,11 +152,15 @@ impl Grouping<'_, '_> {
         for (arrival, fp) in self.batch.distinct() {
             unwrap_or_raise(pairs.add(arrival, fp, &mut host));
         }
-        unwrap_or_raise(pairs.finish(&mut host, |pair| {
-            progress.step();
-            self.add(pair);
-            Ok(true)
-        }));
+        match self.job.options.group {
+            Group::Components | Group::Star => {
+                let among = self.among;
+                unwrap_or_raise(pairs.connect(among, &mut host, self));
+            }
+            Group::SinglePass => {
+                unwrap_or_raise(pairs.finish(&mut host, |pair| self.take(pair)));
+            }
+        }
     }
 
     fn with_old(&mut self, settings: Settings) {
@@ -368,12 +393,12 @@ impl Grouping<'_, '_> {
             let mut text = |row: u32| stored.content(arrivals[row as usize]);
             let added = verifier.add(pair, rows, &mut text, &mut host, |pair| accepted.push(pair));
             unwrap_or_raise(added);
-            accepted.drain(..).for_each(|pair| self.take(pair));
+            accepted.drain(..).for_each(|pair| self.accept(pair));
         }
         let Grouping { verifier, stored, arrivals, .. } = self;
         let mut text = |row: u32| stored.content(arrivals[row as usize]);
         unwrap_or_raise(verifier.finish(&mut text, &mut host, |pair| accepted.push(pair)));
-        accepted.into_iter().for_each(|pair| self.take(pair));
+        accepted.into_iter().for_each(|pair| self.accept(pair));
     }
 
     /// The number of a row for the verifier.
@@ -387,7 +412,10 @@ impl Grouping<'_, '_> {
     }
 
     /// Takes a verified pair.
-    fn take(&mut self, pair: Pair) {
+    fn accept(&mut self, pair: Pair) {
+        if let (Some(a), Some(b)) = (self.batch.row(pair.a), self.batch.row(pair.b)) {
+            self.among.union(a, b);
+        }
         match self.job.options.group {
             Group::Components => {
                 let (a, b) = (self.node(pair.a), self.node(pair.b));
@@ -455,49 +483,6 @@ impl Grouping<'_, '_> {
             if let Some(&cluster) = of_old.get(&root) {
                 self.clusters.join(row, cluster, unlogged);
             }
-        }
-    }
-}
-
-/// The components of new rows and of the kept ones near them.
-struct Stars {
-    /// New rows first.
-    sets: UnionFind,
-    joined: Vec<(u32, u32)>,
-    /// The arrival numbers of the kept ones, and their numbers.
-    old: Vec<i64>,
-    numbers: HashMap<i64, u32>,
-}
-
-impl Stars {
-    fn new(batch: &Batch) -> Stars {
-        let sets = UnionFind::new(batch.rows.len());
-        Stars { sets, joined: Vec::new(), old: Vec::new(), numbers: HashMap::new() }
-    }
-
-    /// The component of a row, if it has a number.
-    fn find(&mut self, batch: &Batch, arrival: i64) -> Option<u32> {
-        let number = batch.row(arrival).or_else(|| self.numbers.get(&arrival).copied())?;
-        Some(self.sets.find(number))
-    }
-
-    fn number(&mut self, batch: &Batch, arrival: i64) -> u32 {
-        batch.row(arrival).unwrap_or_else(|| {
-            self.numbers.room(1).or_raise();
-            self.old.room(1).or_raise();
-            *self.numbers.entry(arrival).or_insert_with(|| {
-                self.old.push(arrival);
-                self.sets.push()
-            })
-        })
-    }
-
-    /// Takes a verified pair.
-    fn join(&mut self, batch: &Batch, pair: Pair) {
-        let (a, b) = (self.number(batch, pair.a), self.number(batch, pair.b));
-        if self.sets.union(a, b) {
-            self.joined.room(1).or_raise();
-            self.joined.push((a.min(b), a.max(b)));
         }
     }
 }

@@ -8,6 +8,7 @@ mod job;
 mod progress;
 mod regroup;
 mod rewrite;
+mod stars;
 mod stored;
 mod table;
 mod write;

@@ -1,0 +1,105 @@
+//! What is connected already, so that pairs within it need not be looked for: a family of rows that are near each other
+//! has many more pairs than it takes to connect it.
+
+use super::join::{Hit, Side};
+use super::shared_sets::SharedSets;
+use crate::interrupt::{Meter, checked};
+use crate::memory::{OrRaise, Room};
+
+/// Distinct fingerprints by the numbers of their rows.
+#[derive(Clone, Copy)]
+pub(super) struct Connected<'a> {
+    pub sets: &'a SharedSets,
+    pub left: &'a [u32],
+    pub right: &'a [u32],
+}
+
+/// The rows of a fingerprint are not in one set.
+pub(super) const MIXED: u32 = u32::MAX;
+
+impl Connected<'_> {
+    fn set(&self, row: u32) -> u32 {
+        if row == MIXED { MIXED } else { self.sets.find(row) }
+    }
+
+    /// The set of a fingerprint on the left.
+    pub fn left(&self, number: u32) -> u32 {
+        self.set(self.left[number as usize])
+    }
+
+    /// The set of one on the right.
+    pub fn right(&self, number: u32) -> u32 {
+        self.set(self.right[number as usize])
+    }
+
+    /// Whether the pair would connect nothing.
+    pub fn is_known(&self, (left, right): Hit) -> bool {
+        let set = self.left(left);
+        set != MIXED && set == self.right(right)
+    }
+
+    /// Whether no pair of two lists would connect anything.
+    pub fn are_known(&self, left: Side<'_>, right: Side<'_>) -> bool {
+        let set = self.left(left.at[0]);
+        set != MIXED
+            && checked(right.at).all(|&number| self.right(number) == set)
+            && checked(left.at).all(|&number| self.left(number) == set)
+    }
+}
+
+/// The part of a list that is not in its largest set.
+#[derive(Default)]
+pub(super) struct Rest {
+    /// A row of that set, if it makes the part much shorter than the list.
+    set: Option<u32>,
+    /// Places in the list, ascending.
+    pub places: Vec<u32>,
+    pub fps: Vec<u64>,
+    pub at: Vec<u32>,
+}
+
+impl Rest {
+    /// Whether a fingerprint on the left need be compared with this part only.
+    pub fn suffices(&self, connected: &Connected<'_>, left: u32) -> bool {
+        self.set.is_some_and(|row| connected.sets.find(row) == connected.left(left))
+    }
+
+    /// Finds out what the part of a list on the right is now.
+    pub fn renew(&mut self, connected: &Connected<'_>, list: Side<'_>) {
+        // The only one that more than half can be in.
+        let (mut most, mut lead) = (MIXED, 0usize);
+        let mut meter = Meter::new();
+        for &number in list.at {
+            meter.work(1);
+            let set = connected.right(number);
+            match lead {
+                _ if set == most => lead += 1,
+                0 => (most, lead) = (set, 1),
+                _ => lead -= 1,
+            }
+        }
+        (self.places.clear(), self.fps.clear(), self.at.clear());
+        self.set = None;
+        if most == MIXED {
+            return;
+        }
+        for (place, (&number, &fp)) in list.at.iter().zip(list.fps).enumerate() {
+            meter.work(1);
+            if connected.right(number) == most {
+                continue;
+            }
+            if 2 * self.places.len() > list.at.len() {
+                return;
+            }
+            for list in [&mut self.places, &mut self.at] {
+                list.room(1).or_raise();
+            }
+            self.fps.room(1).or_raise();
+            self.places.push(place as u32);
+            self.fps.push(fp);
+            self.at.push(number);
+        }
+        // Another may have become the least of it since.
+        self.set = Some(most);
+    }
+}
