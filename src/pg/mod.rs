@@ -8,6 +8,7 @@ pub(crate) mod hold;
 pub(crate) mod host;
 pub(crate) mod interrupt;
 pub(crate) mod json;
+pub(crate) mod marked;
 pub(crate) mod memory;
 mod message;
 mod output;

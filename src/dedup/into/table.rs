@@ -2,6 +2,7 @@
 //! the caller.
 
 use crate::pg::catalog::{object_name, quoted, schema};
+use crate::pg::marked::{is_as_marked, mark};
 use crate::pg::spi::{Argument, execute, for_each, query_all, scalar};
 use crate::pg::{Values, raise};
 use pgrx::prelude::*;
@@ -20,7 +21,7 @@ pub(super) struct Table {
 const COLUMNS: &str =
     "id cluster keeper stage distance similarity arrival same_as rank fp hash component members";
 const MERGES: &str = "merge merged_at kept absorbed a b distance similarity";
-const STATE: &str = "result source options arrivals search_path digest";
+const STATE: &str = "result source options arrivals search_path digest mark";
 
 /// The query, options and search path of a result, as stored.
 pub(super) struct State<'a> {
@@ -310,7 +311,8 @@ impl Table {
             format!(
                 "CREATE TABLE {state} (result pg_catalog.regclass PRIMARY KEY, \
                  source pg_catalog.text NOT NULL DEFAULT {source}, options pg_catalog.jsonb NOT NULL DEFAULT {options}, \
-                 arrivals pg_catalog.int8 NOT NULL, search_path pg_catalog.text NOT NULL, digest pg_catalog.int8)"
+                 arrivals pg_catalog.int8 NOT NULL, search_path pg_catalog.text NOT NULL, digest pg_catalog.int8, \
+                 mark pg_catalog.text)"
             ),
             format!("COMMENT ON TABLE {name} IS 'result of dedup_into: clusters of near-duplicate rows'"),
             format!(
@@ -362,10 +364,30 @@ impl Table {
         digest.unwrap_or(0)
     }
 
-    /// Whether all rows are as the last call left them.
+    /// Whether all rows are as the last call left them. Writers are locked out.
     pub(super) fn is_as_left(&self, base: &str) -> bool {
-        let sql = format!("SELECT s.digest FROM {} AS s", self.state);
-        query_all(&sql, &[], |row| row.bigint(0)).pop().flatten() == Some(self.digest(base, "true", &[]))
+        let sql = format!("SELECT s.digest, s.mark FROM {} AS s", self.state);
+        let left = query_all(&sql, &[], |row| (row.bigint(0), row.text(1))).pop();
+        let (digest, marked) = left.unwrap_or_else(|| self.refuse_foreign());
+        if marked.is_some_and(|marked| is_as_marked(self.oid(), &marked)) {
+            return true;
+        }
+        let same = digest == Some(self.digest(base, "true", &[]));
+        if same {
+            // VACUUM, for example, changes pages but no rows.
+            self.leave(0, None);
+        }
+        same
+    }
+
+    /// Notes what all rows are now: how their digest has changed, and how many have ever arrived if more have.
+    pub(super) fn leave(&self, changed: i64, arrived: Option<i64>) {
+        let sql = format!(
+            "UPDATE {} SET digest = digest OPERATOR(pg_catalog.#) $1, mark = $2, arrivals = coalesce($3, arrivals)",
+            self.state
+        );
+        let mark = mark(self.oid());
+        execute(&sql, &[Argument::of(changed), Argument::of(mark), Argument::of(arrived)]);
     }
 
     /// Whether there is an index to search fingerprints with.

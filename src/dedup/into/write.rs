@@ -74,10 +74,7 @@ pub(super) fn write(
     let new = "t.arrival OPERATOR(pg_catalog.>) $1";
     let new = job.table.digest(&job.base, new, &[Argument::of(batch.base)]);
     let arrived = batch.arrival(batch.rows.len() as u32 - 1);
-    execute(
-        &format!("UPDATE {} SET arrivals = $1, digest = digest OPERATOR(pg_catalog.#) $2", job.table.state),
-        &[Argument::of(arrived), Argument::of(before ^ digest_of_touched() ^ new)],
-    );
+    job.table.leave(before ^ digest_of_touched() ^ new, Some(arrived));
     let merges = if divided { 0 } else { clusters.merges().len() as i64 };
     BatchCounts { base: batch.base, rows: batch.rows.len() as i64, merges }
 }
