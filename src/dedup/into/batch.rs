@@ -17,7 +17,7 @@ use pgrx::prelude::*;
 use std::collections::HashMap;
 
 /// Bytes per new row in memory, with the columns that it is written from.
-const BYTES_PER_ROW: usize = 400;
+pub(super) const BYTES_PER_ROW: usize = 400;
 
 /// A new row.
 pub(super) struct NewRow {

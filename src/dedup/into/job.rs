@@ -3,18 +3,23 @@
 use super::super::options::{DEDUP_INTO, Options, Written};
 use super::super::shape::Shape;
 use super::super::suggest::sample;
+use super::batch::BYTES_PER_ROW;
 use super::table::{State, Table};
 use crate::pg::catalog::{array_type, base_type_name, equality, operator, quoted};
 use crate::pg::spi::{Argument, check_query, describe, execute, refuse_row_without_id, scalar};
 use crate::pg::{Json, Record, raise};
+use crate::settings::memory_limit;
 use crate::setup::Settings;
 use crate::source::Source;
 use dedup_core::dedup::{Group, Keep, whole};
 use pgrx::prelude::*;
 use serde_json::Value;
 
-/// Rows per transaction, unless option `batch` says otherwise.
-const BATCH: u64 = 50_000;
+/// The fewest and the most rows per transaction, unless option `batch` says otherwise. A batch looks at the whole result,
+/// so it is as large as that where memory allows.
+const BATCH: [u64; 2] = [50_000, 500_000];
+/// The share of `pg_dedup.memory_limit` that it may take.
+const SHARE: usize = 4;
 
 pub(super) struct Job {
     pub options: Options,
@@ -44,7 +49,7 @@ pub(super) struct Job {
     id_type: String,
     /// Whether the result exists.
     found: bool,
-    batch: u64,
+    batch: Option<u64>,
     /// Option `where`: a condition on the rows to take in.
     only: Option<String>,
 }
@@ -68,8 +73,8 @@ impl Job {
         };
         let mut written = DEDUP_INTO.written(options.map(|json| json.0));
         let batch = match written.take("batch").as_ref().map(whole) {
-            None => BATCH,
-            Some(Some(batch @ 1..=1_000_000)) => batch,
+            None => None,
+            Some(Some(batch @ 1..=1_000_000)) => Some(batch),
             Some(_) => DEDUP_INTO.refuse("batch is not a whole number from 1 to 1000000"),
         };
         let only = match written.take("where") {
@@ -213,20 +218,49 @@ impl Job {
     /// The query that lists the new rows in order, one batch per row. As other queries here it joins the result with
     /// what it has read of the source, not with the source itself: on Citus that may be distributed.
     pub(super) fn listing(&self) -> String {
-        let Job { query, id, base, equals, batch, .. } = self;
+        let Job { query, id, base, equals, .. } = self;
         let only = self.only.as_ref().map_or(String::new(), |only| format!("WHERE ({only}\n)"));
         format!(
             "WITH _dedup_all AS MATERIALIZED (SELECT q.{id}::{base} AS id, pg_catalog.row_number() OVER () AS n \
                    FROM ({query}\n) AS q {only}) \
              SELECT pg_catalog.array_agg(b.id ORDER BY b.n) AS ids, pg_catalog.max(b.total) AS total, \
-                    pg_catalog.max(b.without_id) AS without_id \
+                    pg_catalog.max(b.without_id) AS without_id, {} AS batch \
              FROM (SELECT l.id, l.n, pg_catalog.count(*) OVER () AS total, \
                      pg_catalog.count(*) FILTER (WHERE l.id IS NULL) OVER () AS without_id, \
-                     (pg_catalog.row_number() OVER (ORDER BY l.n) OPERATOR(pg_catalog.-) 1) \
-                         OPERATOR(pg_catalog./) {batch} AS batch \
+                     pg_catalog.row_number() OVER (ORDER BY l.n) OPERATOR(pg_catalog.-) 1 AS row \
                    FROM _dedup_all AS l WHERE NOT EXISTS (SELECT FROM {} AS t WHERE t.id::{base} {equals} l.id)) AS b \
-             GROUP BY b.batch ORDER BY b.batch",
+             GROUP BY 4 ORDER BY 4",
+            self.batch_of("b.row"),
             self.table.name
+        )
+    }
+
+    /// The number of the batch of a new row, whose number in the call is `row`, from 0.
+    fn batch_of(&self, row: &str) -> String {
+        let (mut ends, mut end, mut size) = (Vec::new(), 0, self.batch);
+        let arrived = self.table.arrivals().unsigned_abs();
+        let most = memory_limit().map_or(usize::MAX, |limit| limit / SHARE / BYTES_PER_ROW) as u64;
+        let most = most.clamp(BATCH[0], BATCH[1]);
+        while size.is_none() {
+            let next = (arrived + end).clamp(BATCH[0], most);
+            if next == most {
+                size = Some(most);
+            } else {
+                end += next;
+                ends.push(end.to_string());
+            }
+        }
+        let size = size.unwrap_or(most);
+        let rest = format!("({row} OPERATOR(pg_catalog.-) {end}) OPERATOR(pg_catalog./) {size}");
+        if ends.is_empty() {
+            return rest;
+        }
+        format!(
+            "CASE WHEN {row} OPERATOR(pg_catalog.<) {end} \
+                 THEN pg_catalog.width_bucket({row}, ARRAY[{}]::pg_catalog.int8[])::pg_catalog.int8 \
+                 ELSE {rest} OPERATOR(pg_catalog.+) {} END",
+            ends.join(", "),
+            ends.len()
         )
     }
 

@@ -2,6 +2,7 @@
 
 use super::super::input::{Input, Kind};
 use super::super::near;
+use super::batch::Batch;
 use super::job::Job;
 use super::rewrite::Columns;
 use super::stored::StoredRows;
@@ -53,67 +54,165 @@ pub(super) fn regroup(
     }
     let of = Argument::of(components.keys().copied().collect::<Vec<i64>>());
     let classes = classes(job, components, of);
-    let mut input = input(job, &classes, stored);
-    let all: Vec<u32> = collect(0..classes.len() as u32).or_raise();
-    let mut near = |diameter: Option<u32>| match job.distance() {
-        None => (UnionFind::new(classes.len()), None),
-        Some(distance) => {
-            let (groups, verifier) = match job.options.method {
-                Method::Fingerprint => {
-                    near::group(&job.options, (distance, diameter), &mut input, &all, progress)
-                }
-                Method::Text => near::group_by_text(&job.options, &mut input, &all, progress),
-            };
-            (groups, Some(verifier))
-        }
-    };
-    let arrivals: Vec<i64> = collect(classes.iter().map(|class| class.number)).or_raise();
-    let mut component: Vec<i64> = collect(classes.iter().map(|class| class.component)).or_raise();
-    let mut connected = split.then(|| near(None));
-    if let Some((connected, _)) = &mut connected {
-        let named = names(connected, &arrivals, &component).or_raise();
-        component =
-            collect((0..classes.len() as u32).map(|row| named[connected.find(row) as usize])).or_raise();
-    }
-    let divided = job.options.diameter;
-    let (mut groups, mut verifier) = match connected {
-        Some(connected) if divided.is_none() => connected,
-        _ => near(divided),
-    };
-    drop(input);
-    let name = |row: usize, root: usize| if divided.is_some() { arrivals[root] } else { component[row] };
-    let mut formed: HashMap<usize, Formed> = HashMap::new();
-    for (row, class) in checked(classes.iter().enumerate()) {
-        let root = groups.find(row as u32) as usize;
-        formed.room(1).or_raise();
-        // Where rows have left others may be damaged that do not show here.
-        let new = Formed { best: class.best, class: row, rows: 0, same: !split };
-        let group = formed.entry(root).or_insert(new);
-        if class.best < group.best {
-            (group.best, group.class) = (class.best, row);
-        }
-        group.rows += class.rows;
-        group.same &= class.cluster == Some(name(row, root)) && class.component == component[row];
-    }
-    for group in formed.values_mut() {
-        group.same &= classes[group.class].kept == Some((group.best.1, group.rows));
-    }
-    stored.load_contents(formed.values().filter(|group| !group.same).map(|group| group.best.1));
+    let mut groups = Groups::of(job, stored, &classes, split, progress);
+    stored.load_contents(groups.formed.values().filter(|group| !group.same).map(|group| group.best.1));
     let mut columns = Columns::default();
     for (row, class) in checked(classes.iter().enumerate()) {
-        let root = groups.find(row as u32) as usize;
-        let group = &formed[&root];
-        if group.same {
-            continue;
-        }
-        let kept = &classes[group.class];
-        let keeper = (group.best.1, kept.number, kept.fp);
-        let named = (name(row, root), divided.map(|_| component[row]));
-        let known = verifier.as_mut().map(|verifier| verifier.known([row as u32, group.class as u32]));
-        let known = known.and_then(unwrap_or_raise);
-        columns.add(stored, (class.number, class.fp), named, keeper, (Some(group.rows), known));
+        let Some(placed) = groups.place(&classes, row) else { continue };
+        let keeper = (placed.keeper, placed.class, placed.fp);
+        let named = (placed.cluster, job.options.diameter.map(|_| placed.component));
+        columns.add(
+            stored,
+            (class.number, class.fp),
+            named,
+            keeper,
+            (Some(placed.members), placed.similarity),
+        );
     }
     columns.write(job, of);
+}
+
+/// Where each text of new rows goes whose component, that `component` gives, has new rows only; as [`regroup`] forms groups.
+pub(super) fn form(
+    job: &Job,
+    stored: &mut StoredRows<'_>,
+    batch: &Batch,
+    mut component: impl FnMut(u32) -> Option<i64>,
+    progress: &Progress,
+) -> HashMap<i64, Placed> {
+    let (mut classes, mut places) = (Vec::new(), HashMap::new());
+    for (number, row) in checked((0u32..).zip(&batch.rows)) {
+        let Some(component) = component(number) else { continue };
+        let (class, best) = (batch.class(number), (row.rank, batch.arrival(number)));
+        classes.room(1).or_raise();
+        places.room(1).or_raise();
+        let place = *places.entry(class).or_insert_with(|| {
+            classes.push(Class {
+                number: class,
+                fp: row.fp,
+                best,
+                rows: 0,
+                cluster: None,
+                kept: None,
+                component,
+            });
+            classes.len() - 1
+        });
+        classes[place].best = classes[place].best.min(best);
+        classes[place].rows += 1;
+    }
+    if classes.is_empty() {
+        return HashMap::new();
+    }
+    let mut groups = Groups::of(job, stored, &classes, false, progress);
+    let placed = |(row, class): (usize, &Class)| Some((class.number, groups.place(&classes, row)?));
+    checked(classes.iter().enumerate()).filter_map(placed).collect()
+}
+
+/// Where a text goes.
+pub(super) struct Placed {
+    pub cluster: i64,
+    pub component: i64,
+    /// The kept row, its class and fingerprint, and how similar it is if that is known.
+    pub keeper: i64,
+    pub class: i64,
+    pub fp: Option<u64>,
+    pub similarity: Option<f64>,
+    /// Rows of the group.
+    pub members: i64,
+}
+
+/// Groups of classes.
+struct Groups {
+    sets: UnionFind,
+    /// Has the sets of n-grams of those that were compared.
+    verifier: Option<near::Verifying>,
+    /// By their roots.
+    formed: HashMap<usize, Formed>,
+    /// What the component of each class is called.
+    component: Vec<i64>,
+    /// Whether a group is less than a component.
+    divided: bool,
+}
+
+impl Groups {
+    fn of(
+        job: &Job,
+        stored: &mut StoredRows<'_>,
+        classes: &[Class],
+        split: bool,
+        progress: &Progress,
+    ) -> Groups {
+        let mut input = input(job, classes, stored);
+        let all: Vec<u32> = collect(0..classes.len() as u32).or_raise();
+        let mut near = |diameter: Option<u32>| match job.distance() {
+            None => (UnionFind::new(classes.len()), None),
+            Some(distance) => {
+                let (groups, verifier) = match job.options.method {
+                    Method::Fingerprint => {
+                        near::group(&job.options, (distance, diameter), &mut input, &all, progress)
+                    }
+                    Method::Text => near::group_by_text(&job.options, &mut input, &all, progress),
+                };
+                (groups, Some(verifier))
+            }
+        };
+        let arrivals: Vec<i64> = collect(classes.iter().map(|class| class.number)).or_raise();
+        let mut component: Vec<i64> = collect(classes.iter().map(|class| class.component)).or_raise();
+        let mut connected = split.then(|| near(None));
+        if let Some((connected, _)) = &mut connected {
+            let named = names(connected, &arrivals, &component).or_raise();
+            component =
+                collect((0..classes.len() as u32).map(|row| named[connected.find(row) as usize])).or_raise();
+        }
+        let divided = job.options.diameter;
+        let (sets, verifier) = match connected {
+            Some(connected) if divided.is_none() => connected,
+            _ => near(divided),
+        };
+        let divided = divided.is_some();
+        let mut groups = Groups { sets, verifier, formed: HashMap::new(), component, divided };
+        for (row, class) in checked(classes.iter().enumerate()) {
+            let (root, name) = groups.root(classes, row);
+            groups.formed.room(1).or_raise();
+            // Where rows have left others may be damaged that do not show here.
+            let new = Formed { best: class.best, class: row, rows: 0, same: !split };
+            let group = groups.formed.entry(root).or_insert(new);
+            if class.best < group.best {
+                (group.best, group.class) = (class.best, row);
+            }
+            group.rows += class.rows;
+            group.same &= class.cluster == Some(name) && class.component == groups.component[row];
+        }
+        for group in groups.formed.values_mut() {
+            group.same &= classes[group.class].kept == Some((group.best.1, group.rows));
+        }
+        groups
+    }
+
+    /// The root of a class, and the name of its group.
+    fn root(&mut self, classes: &[Class], row: usize) -> (usize, i64) {
+        let root = self.sets.find(row as u32) as usize;
+        (root, if self.divided { classes[root].number } else { self.component[row] })
+    }
+
+    /// Where a class goes, if not all of its group is there already.
+    fn place(&mut self, classes: &[Class], row: usize) -> Option<Placed> {
+        let (root, cluster) = self.root(classes, row);
+        let group = self.formed.get(&root).filter(|group| !group.same)?;
+        let kept = &classes[group.class];
+        let rows = [row as u32, group.class as u32];
+        let similarity = self.verifier.as_mut().and_then(|verifier| unwrap_or_raise(verifier.known(rows)));
+        Some(Placed {
+            cluster,
+            component: self.component[row],
+            keeper: group.best.1,
+            class: kept.number,
+            fp: kept.fp,
+            similarity,
+            members: group.rows,
+        })
+    }
 }
 
 /// The rows of components, those of equal content together, in the order of their arrival.

@@ -5,7 +5,7 @@ use super::batch::Batch;
 use super::groups::Known;
 use super::job::Job;
 use super::progress::BatchCounts;
-use super::regroup::regroup;
+use super::regroup::{Placed, form, regroup};
 use super::rewrite::{Change, Compared, compare, rewrite};
 use super::stored::StoredRows;
 use crate::pg::progress::Progress;
@@ -50,8 +50,11 @@ pub(super) fn write(
             changes.insert(name, Change { cluster: set.cluster, keeper: set.best.1 });
         }
     }
-    let of_new = sets.values().filter(|set| divided && set.parts > 1);
-    formed.extend(of_new.map(|set| (set.cluster, set.cluster)));
+    let mut of_new = |number: u32| {
+        let set = sets.get(&clusters.root(number))?;
+        (divided && set.parts > 1 && set.cluster > batch.base).then_some(set.cluster)
+    };
+    let placed = form(job, stored, batch, &mut of_new, progress);
     let changed = changes.iter().map(|(&name, change)| (name, change.cluster));
     let touched: Vec<i64> = changed.chain(formed.clone()).flat_map(|(name, new)| [name, new]).collect();
     let digest_of_touched = || {
@@ -63,7 +66,7 @@ pub(super) fn write(
         if touched.is_empty() { 0 } else { job.table.digest(&job.base, &which, &arguments) }
     };
     let before = digest_of_touched();
-    insert(job, ids, batch, stored, (clusters, known), &sets);
+    insert(job, ids, batch, stored, (clusters, known), (&sets, &placed));
     rewrite(job, stored, &changes);
     if divided {
         regroup(job, stored, &formed, false, progress);
@@ -146,8 +149,8 @@ fn insert(
     ids: Argument,
     batch: &Batch,
     stored: &mut StoredRows<'_>,
-    (clusters, known): (&mut IncrementalClusters<Pair>, &mut Known),
-    sets: &HashMap<u32, Set>,
+    (clusters, known_sets): (&mut IncrementalClusters<Pair>, &mut Known),
+    (sets, placed): (&HashMap<u32, Set>, &HashMap<i64, Placed>),
 ) {
     let divided = job.options.diameter.is_some();
     let old = |keeper: i64| keeper <= batch.base;
@@ -167,9 +170,10 @@ fn insert(
         interrupt::check();
         let (arrival, class) = (batch.arrival(number), batch.class(number));
         let set = &sets[&clusters.root(number)];
+        let place = placed.get(&class);
         // What is to be formed anew is written then, and is told by its missing number of members.
-        let later = divided && set.parts > 1;
-        let keeper = if later { arrival } else { set.best.1 };
+        let later = divided && set.parts > 1 && place.is_none();
+        let keeper = if later { arrival } else { place.map_or(set.best.1, |place| place.keeper) };
         let (keeper_class, keeper_fp) = match batch.row(keeper) {
             Some(keeper) => (batch.class(keeper), batch.rows[keeper as usize].fp),
             None => (stored.row(keeper).class, stored.row(keeper).fp),
@@ -178,12 +182,13 @@ fn insert(
         let stage = Stage::of(member, Member { number: keeper, class: keeper_class, empty: false });
         let near = stage.known().map(Compared::from).unwrap_or_else(|| {
             *classes.entry(class).or_insert_with(|| {
-                let known = known.similarity(class, keeper_class);
+                let known = place.and_then(|place| place.similarity);
+                let known = known.or_else(|| known_sets.similarity(class, keeper_class));
                 compare(stored, (arrival, row.fp), (keeper, keeper_fp), known)
             })
         });
         columns.n.push(row.n);
-        columns.cluster.push(set.cluster);
+        columns.cluster.push(place.map_or(set.cluster, |place| place.cluster));
         columns.keeper.push(keeper);
         columns.stage.push(stage.name());
         columns.distance.push(near.distance);
@@ -194,8 +199,8 @@ fn insert(
         columns.fp.push(row.fp.map(u64::cast_signed));
         columns.hash.push(row.hash.map(|hash| Uuid::from_bytes(hash.to_be_bytes())));
         columns.component.push(divided.then_some(set.cluster));
-        let counted = job.options.group == Group::Components && !later && set.best.1 == arrival;
-        columns.members.push(counted.then_some(set.members));
+        let counted = job.options.group == Group::Components && !later && keeper == arrival;
+        columns.members.push(counted.then_some(place.map_or(set.members, |place| place.members)));
     }
     columns.insert(job, ids);
 }
