@@ -2,9 +2,12 @@
 //! has many more pairs than it takes to connect it.
 
 use super::join::{Hit, Side};
+use super::pairs::{Connect, Pair, Sink};
 use super::shared_sets::SharedSets;
+use crate::external::Result;
 use crate::interrupt::{Meter, checked};
 use crate::memory::{OrRaise, Room};
+use std::collections::HashMap;
 
 /// Distinct fingerprints by the numbers of their rows.
 #[derive(Clone, Copy)]
@@ -101,5 +104,65 @@ impl Rest {
         }
         // Another may have become the least of it since.
         self.set = Some(most);
+    }
+}
+
+/// Pairs that wait at most.
+const WAITING: usize = 1 << 18;
+/// Two sets each that are remembered at most.
+const REMEMBERED: usize = 1 << 16;
+
+/// Passes on few pairs of the same two sets at a time: before it is known whether those join them the others wait, and then
+/// most of them are not wanted any more.
+pub(super) struct Sparing<'s> {
+    sets: &'s SharedSets,
+    sink: Sink<'s>,
+    /// How many pairs of two sets were passed on.
+    passed: HashMap<(u32, u32), u32>,
+    waiting: Vec<Pair>,
+    /// How many are passed on.
+    few: u32,
+}
+
+impl<'s> Sparing<'s> {
+    pub fn new(sets: &'s SharedSets, sink: Sink<'s>) -> Sparing<'s> {
+        Sparing { sets, sink, passed: HashMap::new(), waiting: Vec::new(), few: 1 }
+    }
+}
+
+impl Connect for Sparing<'_> {
+    fn take(&mut self, pair: Pair) -> Result<bool> {
+        let [a, b] = [pair.a, pair.b].map(|id| self.sets.find(self.sets.number(id)));
+        if a == b {
+            return Ok(true);
+        }
+        if self.passed.len() >= REMEMBERED {
+            self.passed.clear();
+        }
+        self.passed.room(1)?;
+        let passed = self.passed.entry((a.min(b), a.max(b))).or_insert(0);
+        if *passed < self.few {
+            *passed += 1;
+            return self.sink.take(pair);
+        }
+        self.waiting.room(1)?;
+        self.waiting.push(pair);
+        if self.waiting.len() >= WAITING { self.settle().map(|()| true) } else { Ok(true) }
+    }
+
+    fn settle(&mut self) -> Result<()> {
+        let mut meter = Meter::new();
+        while !self.waiting.is_empty() {
+            self.sink.settle()?;
+            self.passed.clear();
+            // Where pairs were not verified more are tried at a time.
+            self.few *= 4;
+            for pair in std::mem::take(&mut self.waiting) {
+                meter.work(4);
+                self.take(pair)?;
+            }
+        }
+        self.few = 1;
+        self.sink.settle()
     }
 }

@@ -230,46 +230,67 @@ impl<'d> Joiner<'d> {
         let shift = if (used as u32).count_ones() <= ((used >> 32) as u32).count_ones() { 0 } else { 32 };
         let mut halves = std::mem::take(&mut self.halves);
         halve(right.fps, shift, &mut halves);
-        let connected = self.connected.filter(|_| right.fps.len() >= RENEWED && left.fps.len() >= LANES);
-        let (mut rest, mut rest_halves, mut renewed) = (Rest::default(), Vec::new(), 0);
-        for (i, &fp) in left.fps.iter().enumerate() {
-            let one = (fp, left.at[i]);
-            let from = if same { i + 1 } else { 0 };
-            if let Some(connected) = connected.filter(|_| i >= renewed) {
-                rest.renew(&connected, right);
-                halve(&rest.fps, shift, &mut rest_halves);
-                renewed = RENEWED.max(2 * i);
-                self.compared += right.fps.len();
+        let all = Lanes { side: right, halves: &halves, shift };
+        match self.connected {
+            Some(connected) if left.fps.len() >= LANES && right.fps.len() >= RENEWED => {
+                self.compare_sparing(left, all, same, connected)?;
             }
-            if connected.is_some_and(|connected| rest.suffices(&connected, one.1)) {
-                let from = rest.places.partition_point(|&place| (place as usize) < from);
-                self.compare_one(one, Side { fps: &rest.fps, at: &rest.at }, (&rest_halves, shift), from);
-            } else {
-                self.compare_one(one, right, (&halves, shift), from);
-            }
-            if self.hits.len() >= FULL || self.compared >= LONG {
-                self.flush()?;
+            _ => {
+                for (i, &fp) in left.fps.iter().enumerate() {
+                    self.compare_one((fp, left.at[i]), all, if same { i + 1 } else { 0 })?;
+                }
             }
         }
         self.halves = halves;
         Ok(())
     }
 
+    /// As [`Joiner::compare`]; who is in the largest set of the right is compared with the rest only.
+    fn compare_sparing(
+        &mut self,
+        left: Side<'_>,
+        all: Lanes<'_>,
+        same: bool,
+        connected: Connected<'_>,
+    ) -> Result<(), Stop> {
+        let (mut rest, mut halves, mut renewed) = (Rest::default(), Vec::new(), 0);
+        for (i, &fp) in left.fps.iter().enumerate() {
+            let one = (fp, left.at[i]);
+            let from = if same { i + 1 } else { 0 };
+            if i >= renewed {
+                rest.renew(&connected, all.side);
+                halve(&rest.fps, all.shift, &mut halves);
+                renewed = RENEWED.max(2 * i);
+                self.compared += all.side.fps.len();
+            }
+            if rest.suffices(&connected, one.1) {
+                let from = rest.places.partition_point(|&place| (place as usize) < from);
+                let side = Side { fps: &rest.fps, at: &rest.at };
+                self.compare_one(one, Lanes { side, halves: &halves, ..all }, from)?;
+            } else {
+                self.compare_one(one, all, from)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Compares one with those on the right from the place `from` on.
-    fn compare_one(&mut self, one: (u64, u32), right: Side<'_>, halves: (&[u32], u32), mut from: usize) {
-        let ((fp, at), (halves, shift)) = (one, halves);
-        self.compared += right.fps.len() + 1;
+    #[inline]
+    fn compare_one(&mut self, one: (u64, u32), right: Lanes<'_>, mut from: usize) -> Result<(), Stop> {
+        let ((fp, at), Lanes { side, halves, shift }) = (one, right);
         loop {
-            from = next_candidates((fp, (fp >> shift) as u32), (right.fps, halves), from, self.distance);
-            if from >= right.fps.len() {
+            from = next_candidates((fp, (fp >> shift) as u32), (side.fps, halves), from, self.distance);
+            if from >= side.fps.len() {
                 break;
             }
-            let to = (from + LANES).min(right.fps.len());
+            let to = (from + LANES).min(side.fps.len());
             for j in from..to {
-                self.consider(fp ^ right.fps[j], (at, right.at[j]));
+                self.consider(fp ^ side.fps[j], (at, side.at[j]));
             }
             from = to;
         }
+        self.compared += side.fps.len() + 1;
+        if self.hits.len() >= FULL || self.compared >= LONG { self.flush() } else { Ok(()) }
     }
 
     /// Takes a pair if it is near and no earlier block of the path finds it.
@@ -283,6 +304,14 @@ impl<'d> Joiner<'d> {
             self.hits.push(hit);
         }
     }
+}
+
+/// A side with one half of each fingerprint, which begins at the bit `shift`.
+#[derive(Clone, Copy)]
+struct Lanes<'a> {
+    side: Side<'a>,
+    halves: &'a [u32],
+    shift: u32,
 }
 
 /// One half of each fingerprint, and what no fingerprint is near beyond the last.

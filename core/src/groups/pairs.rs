@@ -1,7 +1,7 @@
 //! All pairs of rows within a Hamming distance (P2, 3.2: "index classification" of a whole table, here exact at
 //! any distance).
 
-use super::connected::Connected;
+use super::connected::{Connected, Sparing};
 use super::join::Hit;
 use super::parallel::Task;
 use super::partitioned::Files;
@@ -104,13 +104,16 @@ impl<H: Host> Pairs<H> {
         self.run(None, host, &mut Each(sink))
     }
 
-    /// Finds pairs that connect rows as all pairs do: those of rows that are in one of `sets` already may be left out, and a
-    /// few come twice.
+    /// Finds pairs that connect rows as all pairs do: those of rows that are in one of `sets` already are left out, and a
+    /// few come twice. All are decided on in the end.
     ///
     /// # Errors
     /// A file or `connect` fails, or there is no memory.
     pub fn connect(self, sets: &SharedSets, host: &mut H, connect: &mut dyn Connect) -> Result<bool> {
-        self.run(Some(sets), host, connect)
+        let mut sparing = Sparing::new(sets, connect);
+        let all = self.run(Some(sets), host, &mut sparing)?;
+        sparing.settle()?;
+        Ok(all)
     }
 
     fn run(mut self, sets: Option<&SharedSets>, host: &mut H, sink: Sink<'_>) -> Result<bool> {

@@ -14,7 +14,7 @@ use dedup_core::dedup::{Group, Method, Verifier, nearness};
 use dedup_core::external::Result;
 use dedup_core::fingerprint::hamming;
 use dedup_core::groups::{
-    Candidate, Connect, CrossPairs, IncrementalClusters, Pair, Pairs, Settings, SharedSets, UnionFind,
+    Candidate, Connect, CrossPairs, IncrementalClusters, Pair, Pairs, Settings, SharedSets,
 };
 use dedup_core::interrupt::checked;
 use dedup_core::memory::{OrRaise, Room, collect, with_capacity};
