@@ -25,6 +25,9 @@ pub(crate) enum Kind {
 /// the group, the kept row, where a row stands; with a diameter the ring and the varying bits).
 pub(super) const BYTES_PER_ROW: usize = 49;
 
+/// Bytes more if the hashes are wanted: those, and twice those of the ids; the size of the row's group.
+const BYTES_WITH_HASH: usize = 36;
+
 /// Where a row stands among those of its group, by the ranks that were read.
 pub(super) fn standing(ranks: &[i64], row: usize, keep: &Keep) -> Standing {
     let number = row as i64;
@@ -51,6 +54,8 @@ pub(crate) struct Input {
     pub fps: Vec<u64>,
     /// Ranks by which rows are kept, the least one first; empty if by their order.
     pub ranks: Vec<i64>,
+    /// The hashes of contents by which equal ones are found, if they are wanted.
+    pub hashes: Option<Vec<u128>>,
 }
 
 impl Input {
@@ -63,6 +68,7 @@ impl Input {
             kinds: Vec::new(),
             fps: Vec::new(),
             ranks: Vec::new(),
+            hashes: None,
         }
     }
 
@@ -81,7 +87,8 @@ impl Input {
                 "Take the rows in parts.",
             )
         }
-        within_memory_limit((number + 1) * BYTES_PER_ROW);
+        let more = if self.hashes.is_some() { BYTES_WITH_HASH } else { 0 };
+        within_memory_limit((number + 1) * (BYTES_PER_ROW + more));
         // No value of PostgreSQL is longer than 1 GB.
         let lengths = [id.len() as u32, content.len() as u32].map(u32::to_le_bytes);
         self.record.clear();

@@ -86,6 +86,17 @@ pub(crate) fn find<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
         chosen.write(&mut written);
         options = function.read(&written);
     }
+    stages(written, options, input, hashes, progress)
+}
+
+/// The stages after reading.
+fn stages(
+    written: Written,
+    options: Options,
+    mut input: Input,
+    hashes: EqualTexts<TempFile>,
+    progress: &Progress,
+) -> Found {
     let first_equal = compare(hashes, &options, &mut input, progress);
     let (sets, verifier) = match options.distance {
         None => (UnionFind::new(input.rows()), None),
@@ -164,8 +175,11 @@ fn read<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
                 input.ranks.push(shape.rank(row, &options.keep, number, content));
             }
             let number = input.add(&bytes, content.unwrap_or(""), kind, fp);
-            if let Some(form) = content.and_then(|content| options.exact.form(content)) {
-                unwrap_or_raise(hashes.add(number, form.as_bytes()));
+            let form = content.and_then(|content| options.exact.form(content));
+            let hash = form.map(|form| unwrap_or_raise(hashes.add(number, form.as_bytes())));
+            if let Some(hashes) = &mut input.hashes {
+                hashes.room(1).or_raise();
+                hashes.push(hash.unwrap_or_default());
             }
         }
     });
@@ -257,6 +271,14 @@ impl Found {
         Stage::of(self.member(row), self.member(keeper))
     }
 
+    /// Distance and similarity of a row to the one that is kept.
+    fn compared(&mut self, row: usize, keeper: usize, stage: Stage) -> (Option<u32>, Option<f64>) {
+        stage.known().unwrap_or_else(|| {
+            let distance = hamming(self.input.fps[row], self.input.fps[keeper]);
+            (Some(distance), Some(self.similarity(row, keeper)))
+        })
+    }
+
     /// The similarity of two rows, by their sets if they were made.
     fn similarity(&mut self, row: usize, other: usize) -> f64 {
         // A copy has the set of the first row of its content.
@@ -278,10 +300,7 @@ impl Found {
         for row in 0..rows {
             let keeper = self.keeper(row);
             let stage = self.stage(row);
-            let (distance, similarity) = stage.known().unwrap_or_else(|| {
-                let distance = hamming(self.input.fps[row], self.input.fps[keeper]);
-                (Some(distance), Some(self.similarity(row, keeper)))
-            });
+            let (distance, similarity) = self.compared(row, keeper, stage);
             let input = &mut self.input;
             counts[stage as usize] += 1;
             if stage == Stage::Near

@@ -4,10 +4,11 @@
 use super::host::unwrap_or_raise;
 use super::raise;
 use super::rows::Column;
+use super::spi::Argument;
 use super::spill::TempFile;
 use dedup_core::external::Spill;
 use dedup_core::groups::EdgeComponents;
-use dedup_core::memory::{OrRaise, Room, filled};
+use dedup_core::memory::{OrRaise, Room, collect, filled};
 use pgrx::{PgSqlErrorCode, pg_sys};
 
 /// The type of a query's column and the one that its values are given back as.
@@ -138,6 +139,24 @@ impl ValueType {
             let copy: *mut u8 = pg_sys::palloc(bytes.len()).cast();
             copy.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
             pg_sys::Datum::from(copy)
+        }
+    }
+
+    /// Values of the result's type as an array of the type `array`.
+    ///
+    /// # Safety
+    /// [`ValueType::write`] has written the bytes, and `array` is the type of arrays of the result's type.
+    pub(crate) unsafe fn array(&self, values: &[Vec<u8>], array: pg_sys::Oid) -> Argument {
+        let (mut length, mut by_value, mut align) = (0, false, 0);
+        // SAFETY: the caller's promise.
+        unsafe {
+            let element = pg_sys::get_element_type(array);
+            pg_sys::get_typlenbyvalalign(element, &mut length, &mut by_value, &mut align);
+            let mut made = collect(values.iter().map(|bytes| self.make(bytes))).or_raise();
+            let count = made.len() as i32;
+            let made =
+                pg_sys::construct_array(made.as_mut_ptr(), count, element, length.into(), by_value, align);
+            Argument::of_type(pg_sys::Datum::from(made), array)
         }
     }
 

@@ -143,7 +143,7 @@ my $gate = session($node);
 ${ $gate->{in} } .= "SELECT pg_advisory_lock(1);\nSELECT 'shut';\n";
 IPC::Run::pump($gate->{run}) until ${ $gate->{out} } =~ /shut/;
 my $slow = session($node);
-${ $slow->{in} } .= "CALL dedup_into('rr', '$rs', '{\"n\": 2, \"where\": \"(select pg_advisory_xact_lock_shared(1)) is not null\"}');\nSELECT 'through';\n";
+${ $slow->{in} } .= "CALL dedup_into('rr', '$rs', '{\"n\": 2, \"batch\": 100, \"where\": \"(select pg_advisory_xact_lock_shared(1)) is not null\"}');\nSELECT 'through';\n";
 IPC::Run::pump_nb($slow->{run});
 ok(wait_until($node, "SELECT EXISTS (SELECT FROM pg_locks WHERE pid = $slow->{pid} AND NOT granted)"), 'a caller is listing the rows');
 $node->safe_psql('postgres', "CALL dedup_into('rr', '$rs', '{\"n\": 2}')");

@@ -35,13 +35,14 @@ impl<F: Spill> EqualTexts<F> {
         EqualTexts(Sorter::new(memory, file))
     }
 
-    /// Adds a text under a number; numbers must ascend.
+    /// Adds a text under a number; numbers must ascend. Returns the text's whole hash.
     ///
     /// # Errors
     /// Writing to the file fails, or there is no memory.
-    pub fn add(&mut self, number: u32, content: &[u8]) -> Result<()> {
-        let [hash, _] = murmur3_128(content, 0);
-        self.0.add(Hashed { hash, number })
+    pub fn add(&mut self, number: u32, content: &[u8]) -> Result<u128> {
+        let [hash, high] = murmur3_128(content, 0);
+        self.0.add(Hashed { hash, number })?;
+        Ok(u128::from(high) << 64 | u128::from(hash))
     }
 
     /// Calls `copy` with the numbers of the first text of its kind and of a
@@ -108,7 +109,9 @@ mod tests {
         #[test]
         fn collisions_are_told_apart(kinds in prop::collection::vec(0u8..3, 0..60)) {
             let mut set = EqualTexts::new(1 << 20, MemorySpill::default());
-            (0..kinds.len()).for_each(|number| set.add(number as u32, b"one").unwrap());
+            for number in 0..kinds.len() {
+                set.add(number as u32, b"one").unwrap();
+            }
             let mut found: Vec<u32> = (0..kinds.len() as u32).collect();
             set.finish(
                 |a, b| Ok(kinds[a as usize] == kinds[b as usize]),

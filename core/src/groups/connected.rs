@@ -81,7 +81,9 @@ impl Rest {
                 _ => lead -= 1,
             }
         }
-        (self.places.clear(), self.fps.clear(), self.at.clear());
+        self.places.clear();
+        self.fps.clear();
+        self.at.clear();
         self.set = None;
         if most == MIXED {
             return;

@@ -110,7 +110,7 @@ impl Reader<'_> {
     fn add(&mut self, row: &Values<'_>, batch: &mut Batch, stored: &mut StoredRows<'_>) {
         let n = row.bigint(self.n).unwrap_or_default();
         if batch.rows.last().is_some_and(|last| last.n == n) {
-            self.refuse_twice(row)
+            refuse_twice(&row.written(0).unwrap_or_default())
         }
         let number = batch.rows.len() as u32;
         within_memory_limit((batch.rows.len() + 1) * BYTES_PER_ROW);
@@ -159,15 +159,15 @@ impl Reader<'_> {
             number
         })
     }
+}
 
-    fn refuse_twice(&self, row: &Values<'_>) -> ! {
-        let id = row.written(0).unwrap_or_default();
-        raise(
-            PgSqlErrorCode::ERRCODE_UNIQUE_VIOLATION,
-            format!("the query returns more than one row with the id {id}"),
-            "The ids are the key of the result: make them unique, for example by SELECT DISTINCT ON.",
-        )
-    }
+/// Reports an id that comes twice.
+pub(super) fn refuse_twice(id: &str) -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_UNIQUE_VIOLATION,
+        format!("the query returns more than one row with the id {id}"),
+        "The ids are the key of the result: make them unique, for example by SELECT DISTINCT ON.",
+    )
 }
 
 /// Finds rows of the result with equal content, and makes the fingerprints of the other new rows.

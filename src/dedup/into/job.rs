@@ -168,8 +168,30 @@ impl Job {
     pub(super) fn make(&self) -> bool {
         if !self.found {
             self.table.make(&self.id_type, &self.state(&self.complete()));
+            if self.batch.is_some() {
+                self.table.make_indexes();
+            }
         }
         !self.found
+    }
+
+    /// Whether all rows are loaded at once.
+    pub(super) fn loads(&self) -> bool {
+        self.batch.is_none() && self.table.arrivals() == 0
+    }
+
+    /// The query of all rows to take in.
+    pub(super) fn all(&self) -> String {
+        let Job { query, only, .. } = self;
+        only.as_ref().map_or_else(
+            || query.clone(),
+            |only| format!("SELECT q.* FROM ({query}\n) AS q WHERE ({only}\n)"),
+        )
+    }
+
+    /// The options once more, with as they were written.
+    pub(super) fn options(&self) -> (Written, Options) {
+        (self.written.clone(), DEDUP_INTO.read(&self.written))
     }
 
     /// Checks that the options that are given are those of the result.
@@ -233,6 +255,12 @@ impl Job {
             self.batch_of("b.row"),
             self.table.name
         )
+    }
+
+    /// A listing without rows.
+    pub(super) fn nothing(&self) -> String {
+        "SELECT NULL AS ids, 0::pg_catalog.int8 AS total, 0::pg_catalog.int8 AS without_id WHERE false"
+            .to_owned()
     }
 
     /// The number of the batch of a new row, whose number in the call is `row`, from 0.

@@ -5,6 +5,7 @@
 mod batch;
 mod groups;
 mod job;
+mod load;
 mod progress;
 mod regroup;
 mod rewrite;
@@ -54,8 +55,8 @@ fn _dedup_into_make(
     TableIterator::once((job.table.name, fresh))
 }
 
-/// Checks that the result is of this source and these options; a result without rows takes them on.
-/// Returns the search path of the source and the query that lists new rows by batches.
+/// Checks that the result is of this source and these options; a result without rows takes them on, and all rows at once
+/// unless they are wanted in batches. Returns the search path of the source and the query that lists new rows by batches.
 #[pg_extern(sql = "")]
 fn _dedup_into_start(
     result: Option<&str>,
@@ -68,7 +69,14 @@ fn _dedup_into_start(
     // Before new rows are listed: what it takes out is to be taken in again.
     rewrite::repair(&job);
     progress::start();
-    let listing = job.listing();
+    let listing = if job.loads() {
+        let counts = load::load(&job);
+        let rows = counts.rows;
+        progress::batch(counts, rows);
+        job.nothing()
+    } else {
+        job.listing()
+    };
     TableIterator::once((job.path, listing))
 }
 

@@ -293,15 +293,12 @@ impl Table {
         let [source, options] = [first.source, first.options].map(pgrx::spi::quote_literal);
         for sql in [
             format!(
-                "CREATE TABLE {name} (id {id} PRIMARY KEY, cluster pg_catalog.int8 NOT NULL, keeper {id} NOT NULL, \
+                "CREATE TABLE {name} (id {id}, cluster pg_catalog.int8 NOT NULL, keeper {id} NOT NULL, \
                  stage pg_catalog.text NOT NULL, distance pg_catalog.int4, similarity pg_catalog.float8, \
-                 arrival pg_catalog.int8 NOT NULL UNIQUE, same_as pg_catalog.int8, \
+                 arrival pg_catalog.int8 NOT NULL, same_as pg_catalog.int8, \
                  rank pg_catalog.int8 NOT NULL, fp pg_catalog.int8, hash pg_catalog.uuid, component pg_catalog.int8, \
                  members pg_catalog.int8)"
             ),
-            format!("CREATE INDEX ON {name} (cluster)"),
-            format!("CREATE INDEX ON {name} (component) WHERE component IS NOT NULL"),
-            format!("CREATE INDEX ON {name} (hash) WHERE same_as IS NULL"),
             format!(
                 "CREATE TABLE {merges} (merge pg_catalog.int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY, \
                  merged_at pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.now(), kept pg_catalog.int8 NOT NULL, \
@@ -326,6 +323,24 @@ impl Table {
             "INSERT INTO {state} VALUES ($1::pg_catalog.regclass, $2, $3::pg_catalog.jsonb, 0, $4, 0)"
         );
         execute(&sql, &[name, first.source, first.options, first.path].map(Argument::of));
+    }
+
+    /// Creates the keys and indexes of the result, if it has none: building them is faster than filling them.
+    pub(super) fn make_indexes(&self) {
+        const SQL: &str = "SELECT 'yes'::pg_catalog.text FROM pg_catalog.pg_index i WHERE i.indisprimary \
+             AND i.indrelid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)::pg_catalog.oid";
+        let name = &self.name;
+        if scalar(SQL, &[Argument::of(name.as_str())]).is_some() {
+            return;
+        }
+        for sql in [
+            format!("ALTER TABLE {name} ADD PRIMARY KEY (id), ADD UNIQUE (arrival)"),
+            format!("CREATE INDEX ON {name} (cluster)"),
+            format!("CREATE INDEX ON {name} (component) WHERE component IS NOT NULL"),
+            format!("CREATE INDEX ON {name} (hash) WHERE same_as IS NULL"),
+        ] {
+            execute(&sql, &[]);
+        }
     }
 
     /// The statement that locks out writers but not readers. Only roles with rights on the tables

@@ -128,20 +128,21 @@ fn count_members(job: &Job, batch: &Batch, sets: &HashMap<u32, Set>) {
 }
 
 #[derive(Default)]
-struct Columns {
+pub(super) struct Columns {
+    /// Positions in the array of ids.
     n: Vec<i64>,
-    cluster: Vec<i64>,
     keeper: Vec<i64>,
-    stage: Vec<&'static str>,
-    distance: Vec<Option<i32>>,
-    similarity: Vec<Option<f64>>,
-    arrival: Vec<i64>,
-    same_as: Vec<Option<i64>>,
-    rank: Vec<i64>,
-    fp: Vec<Option<i64>>,
-    hash: Vec<Option<Uuid>>,
-    component: Vec<Option<i64>>,
-    members: Vec<Option<i64>>,
+    pub cluster: Vec<i64>,
+    pub stage: Vec<&'static str>,
+    pub distance: Vec<Option<i32>>,
+    pub similarity: Vec<Option<f64>>,
+    pub arrival: Vec<i64>,
+    pub same_as: Vec<Option<i64>>,
+    pub rank: Vec<i64>,
+    pub fp: Vec<Option<i64>>,
+    pub hash: Vec<Option<Uuid>>,
+    pub component: Vec<Option<i64>>,
+    pub members: Vec<Option<i64>>,
 }
 
 fn insert(
@@ -205,26 +206,42 @@ fn insert(
     columns.insert(job, ids);
 }
 
+/// The columns of the result that are written from arrays.
+const WRITTEN: &str = "stage, distance, similarity, arrival, same_as, rank, fp, hash, component, members";
+
 impl Columns {
     /// Kept rows are known by number: of the batch or of the result.
-    fn insert(self, job: &Job, ids: Argument) {
+    fn insert(mut self, job: &Job, ids: Argument) {
         let sql = format!(
             "WITH d AS MATERIALIZED (SELECT i.id, u.* FROM unnest($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
-                 AS u(n, cluster, keeper, stage, distance, similarity, arrival, same_as, rank, fp, hash, component, members) \
+                 AS u(n, keeper, cluster, {WRITTEN}) \
                  JOIN pg_catalog.unnest($1) WITH ORDINALITY AS i(id, n) ON i.n OPERATOR(pg_catalog.=) u.n) \
-             INSERT INTO {0} (id, cluster, keeper, stage, distance, similarity, arrival, same_as, rank, fp, hash, \
-                 component, members) \
+             INSERT INTO {0} (id, cluster, keeper, {WRITTEN}) \
              SELECT d.id, d.cluster, coalesce(b.id, k.id), d.stage, d.distance, d.similarity, d.arrival, d.same_as, \
                  d.rank, d.fp, d.hash, d.component, d.members \
              FROM d LEFT JOIN d AS b ON b.arrival OPERATOR(pg_catalog.=) d.keeper \
              LEFT JOIN {0} AS k ON k.arrival OPERATOR(pg_catalog.=) d.keeper ORDER BY d.arrival",
             job.table.name
         );
-        let arguments = [
-            ids,
-            Argument::of(self.n),
+        let (n, keeper) = (std::mem::take(&mut self.n), std::mem::take(&mut self.keeper));
+        let first = [ids, Argument::of(n), Argument::of(keeper)];
+        execute(&sql, &[&first[..], &self.others()].concat());
+    }
+
+    /// Inserts rows with the ids `own` and `kept`.
+    pub(super) fn insert_all(self, job: &Job, own: Argument, kept: Argument) {
+        let sql = format!(
+            "INSERT INTO {} (id, keeper, cluster, {WRITTEN}) \
+             SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) AS u",
+            job.table.name
+        );
+        execute(&sql, &[&[own, kept][..], &self.others()].concat());
+    }
+
+    /// The cluster and what [`WRITTEN`] says.
+    fn others(self) -> [Argument; 11] {
+        [
             Argument::of(self.cluster),
-            Argument::of(self.keeper),
             Argument::of(self.stage),
             Argument::of(self.distance),
             Argument::of(self.similarity),
@@ -235,8 +252,7 @@ impl Columns {
             Argument::of(self.hash),
             Argument::of(self.component),
             Argument::of(self.members),
-        ];
-        execute(&sql, &arguments);
+        ]
     }
 }
 
