@@ -13,7 +13,7 @@ use crate::random::SplitMix64;
 use crate::similarity::Overlap;
 use crate::text::Ngrams;
 
-/// The most random pairs measured.
+/// The most pairs measured.
 const PAIRS: u64 = 1_000_000;
 /// The most n-grams compared in all.
 const STEPS: u64 = 200_000_000;
@@ -44,7 +44,7 @@ pub struct Chance {
 const MOST_GRAMS: usize = 8 << 20;
 
 impl Chance {
-    /// Measures texts by their character `n`-grams. Deterministic: samples are drawn with a fixed seed.
+    /// Measures texts by their character `n`-grams: all pairs of few, random ones of many, drawn with a fixed seed.
     pub fn measure<T: AsRef<str>>(texts: &[T], n: usize) -> Chance {
         let (mut sets, mut kept) = (Vec::new(), 0);
         for set in texts.iter().filter_map(|text| grams(text.as_ref(), n)) {
@@ -63,12 +63,22 @@ impl Chance {
             return Chance { above, anchors };
         }
         let size = sets.iter().map(|set| set.len() as u64).sum::<u64>() / sets.len() as u64;
-        let mut random = SplitMix64::new(0x5EED);
-        for _ in 0..PAIRS.min(STEPS / (2 * size + 1)) {
+        let mut count = |a: &[u64], b: &[u64]| {
             interrupt::check();
-            let (a, b) = (random.below(sets.len()), random.below(sets.len()));
-            if a != b {
-                above[(similarity(&sets[a], &sets[b]) * CELLS as f64) as usize] += 1;
+            above[(similarity(a, b) * CELLS as f64) as usize] += 1;
+        };
+        let (rows, most) = (sets.len() as u64, PAIRS.min(STEPS / (2 * size + 1)));
+        if rows * (rows - 1) / 2 <= most {
+            for (at, b) in sets.iter().enumerate() {
+                sets[..at].iter().for_each(|a| count(a, b));
+            }
+        } else {
+            let mut random = SplitMix64::new(0x5EED);
+            for _ in 0..most {
+                let (a, b) = (random.below(sets.len()), random.below(sets.len()));
+                if a != b {
+                    count(&sets[a], &sets[b]);
+                }
             }
         }
         for cell in (0..CELLS).rev() {

@@ -63,7 +63,7 @@ BEGIN
 END $$;
 
 -- Every option, several batches or all rows at once, two stops each.
-CREATE FUNCTION taken(batch integer) RETURNS jsonb LANGUAGE sql AS
+CREATE FUNCTION arguments(batch integer) RETURNS jsonb LANGUAGE sql AS
 $$SELECT '{"n": 2}' || CASE WHEN batch < 600 THEN jsonb_build_object('batch', batch) ELSE '{}' END$$;
 CREATE TABLE run AS
 SELECT 'r' || row_number() OVER () AS result, options, batch,
@@ -80,9 +80,9 @@ FROM (VALUES ('mixed', 97), ('mixed', 250), ('id', 1000)) v(sorted, batch),
 \set ECHO none
 \o /dev/null
 SET test.stop = '{300}';
-SELECT format('CALL dedup_into(%L, %L, %L)', result, query, taken(batch) || options) FROM run \gexec
+SELECT format('CALL dedup_into(%L, %L, %L)', result, query, arguments(batch) || options) FROM run \gexec
 SET test.stop = '{480, 555}';
-SELECT format('CALL dedup_into(%L, %L, %L)', result, query, taken(batch) || options) FROM run \gexec
+SELECT format('CALL dedup_into(%L, %L, %L)', result, query, arguments(batch) || options) FROM run \gexec
 \o
 \set ECHO all
 -- Stopped: whole batches are there, and they are right.
@@ -91,7 +91,7 @@ SELECT count(*) AS runs, count(DISTINCT rows_of(result)) AS stops, sum(rows_of(r
        sum(differing(result, query, options)) AS differing, sum(misnamed(result)) AS misnamed FROM run;
 \set ECHO none
 \o /dev/null
-SELECT format('CALL dedup_into(%L, %L, %L)', result, query, taken(batch) || options) FROM run \gexec
+SELECT format('CALL dedup_into(%L, %L, %L)', result, query, arguments(batch) || options) FROM run \gexec
 \o
 \set ECHO all
 SELECT options, sum(differing(result, query, options)) AS differing, sum(misnamed(result)) AS misnamed,
