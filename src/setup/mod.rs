@@ -10,6 +10,7 @@ mod options;
 mod plan;
 mod rows;
 mod settings;
+mod stored;
 mod table;
 
 use crate::pg::spi::{execute, scalar, with_latest_snapshot};

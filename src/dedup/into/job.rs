@@ -189,7 +189,7 @@ impl Job {
         )
     }
 
-    /// The options once more, with as they were written.
+    /// The options, as they were written and as they were read, for one who takes them.
     pub(super) fn options(&self) -> (Written, Options) {
         (self.written.clone(), DEDUP_INTO.read(&self.written))
     }

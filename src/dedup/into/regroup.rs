@@ -23,8 +23,9 @@ struct Class {
     /// The best of them.
     best: Standing,
     rows: i64,
-    /// Their cluster, if it is the same and they have come to it before, and its kept row with the number of its rows, if that is one of them.
+    /// Their cluster, if it is the same and they have come to it before.
     cluster: Option<i64>,
+    /// Its kept row, if that is one of them, and the number of its rows.
     kept: Option<(i64, i64)>,
     /// Their component, or the cluster if there is no diameter.
     component: i64,

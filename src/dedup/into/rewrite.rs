@@ -154,9 +154,8 @@ pub(super) fn rewrite(job: &Job, stored: &mut StoredRows<'_>, changes: &HashMap<
 
 /// Repairs the result after others have removed or changed rows: the next row of equal content
 /// becomes the first, the next best row of a cluster the kept one; components fall apart where what connected them is
-/// gone. In a star that is a copy of the one before, or a row
-/// that was given a cluster of its own; if there is none, no row of the cluster is verified against another, and they
-/// are taken out, to be taken in again as new ones.
+/// gone. In a star the next best is a copy of the one before, or a row that was given a cluster of its own; if there is
+/// none, no row of the cluster is verified against another, and they are taken out, to be taken in again as new ones.
 pub(super) fn repair(job: &Job) {
     let Job { table, base, equals, .. } = job;
     if table.is_as_left(base) {

@@ -1,0 +1,152 @@
+//! A row of `dedup_settings`, as it is read.
+
+use super::options::{check_keep, check_particulars};
+use super::settings::{root, table_name};
+use super::table::{Generated, all_become_text};
+use crate::pg::catalog::schema;
+use crate::pg::raise;
+use crate::pg::spi::{Argument, scalar};
+use dedup_core::dedup::Method;
+use dedup_core::evaluate::ByRows;
+use pgrx::spi::quote_literal;
+use pgrx::{PgSqlErrorCode, pg_sys};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// A row of `dedup_settings`.
+#[derive(Deserialize)]
+pub(super) struct Stored {
+    pub of: String,
+    /// What was asked for.
+    pub options: Map<String, Value>,
+    pub columns: Vec<String>,
+    /// One for each column, as in `simhash(text[], jsonb)`.
+    pub weights: Vec<Value>,
+    pub fp: String,
+    pub id: Option<String>,
+    pub method: Method,
+    pub distance: u32,
+    /// What was chosen, by the rows of the table.
+    pub distances: Option<ByRows>,
+    pub similarity: f64,
+    pub n: u32,
+    pub particulars: Option<Value>,
+    pub keep: Option<Value>,
+    /// There was no text to choose by what was not asked for.
+    pub empty: bool,
+    /// They are those of this table, not of a dropped one whose number it got. A restore that keeps triggers from
+    /// running leaves the marks of another database.
+    pub same: Option<bool>,
+    /// The present names of the columns that they name, by place.
+    now: Vec<Option<String>>,
+}
+
+/// The places of the columns of the fingerprint, of the ids and of `keep`.
+const FP: usize = 0;
+pub(super) const ID: usize = 1;
+pub(super) const KEEP: usize = 2;
+/// Those that the fingerprint is made of are the others.
+const COLUMNS: usize = 3;
+
+impl Stored {
+    /// The latest version, whatever the transaction's snapshot says: what is kept
+    /// would not be told of one that is there already.
+    pub fn of(table: pg_sys::Oid) -> Option<Stored> {
+        let sql = format!(
+            "SELECT pg_catalog.to_json(s)::pg_catalog.text FROM (\
+                 SELECT s.*, s.tbl::pg_catalog.oid AS \"of\", c.reltype OPERATOR(pg_catalog.=) s.rowtype AS same, \
+                     ARRAY(SELECT (SELECT a.attname::pg_catalog.text FROM pg_catalog.pg_attribute a \
+                         WHERE a.attrelid OPERATOR(pg_catalog.=) c.oid AND a.attnum OPERATOR(pg_catalog.=) p.number \
+                           AND NOT a.attisdropped) \
+                         FROM pg_catalog.unnest(s.places) WITH ORDINALITY AS p(number, n) ORDER BY p.n) AS now \
+                 FROM {}.dedup_settings AS s \
+                 JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) s.tbl::pg_catalog.oid \
+                 WHERE c.oid OPERATOR(pg_catalog.=) $1 \
+                    OR s.tbl OPERATOR(pg_catalog.=) pg_catalog.pg_partition_root($1::pg_catalog.regclass) \
+                 ORDER BY c.oid OPERATOR(pg_catalog.=) $1 DESC, s.version DESC LIMIT 1) AS s",
+            schema()
+        );
+        // SAFETY: the snapshot is popped again; after an error the end of the
+        // transaction does that.
+        let row = unsafe {
+            pg_sys::PushActiveSnapshot(pg_sys::GetCatalogSnapshot(pg_sys::InvalidOid));
+            let row = scalar(&sql, &[Argument::of(table)]);
+            pg_sys::PopActiveSnapshot();
+            row?
+        };
+        let read = serde_json::from_str::<Stored>(&row).map_err(|error| error.to_string());
+        let read = read.and_then(|stored| {
+            check_keep(stored.keep.as_ref())?;
+            check_particulars(stored.particulars.as_ref())?;
+            if stored.distances.as_ref().and_then(|it| it.distance(0)) > Some(64) {
+                return Err("one of distances is above 64".into());
+            }
+            Ok(stored)
+        });
+        Some(read.unwrap_or_else(|error| {
+            let version = serde_json::from_str::<Value>(&row).map_or(Value::Null, |row| row["version"].clone());
+            let root = table_name(root(table));
+            raise(
+                PgSqlErrorCode::ERRCODE_DATA_CORRUPTED,
+                format!("version {version} of the settings of table {root} is none that dedup_setup makes: {error}"),
+                format!(
+                    "Take it away: DELETE FROM {}.dedup_settings WHERE tbl = {}::regclass AND version = {version};",
+                    schema(),
+                    quote_literal(&root)
+                ),
+            )
+        }))
+    }
+
+    /// The column of the fingerprint and those that it is made of, by the names that they have now: whatever it is
+    /// called, it is made by the weights of the settings. `None` if it is not there.
+    pub fn fingerprint(&self, table: pg_sys::Oid) -> Option<(String, Vec<String>)> {
+        let of = pg_sys::Oid::from_u32(self.of.parse().ok()?);
+        // Unknown if their names were no longer theirs when the settings were restored.
+        let columns: Option<Vec<String>> = match (self.same, self.now.get(COLUMNS..)) {
+            (Some(true), Some(now)) => now.iter().cloned().collect(),
+            _ => None,
+        };
+        let mut found = Generated::all(of);
+        found.retain(|(_, it)| {
+            it.weights == self.weights
+                && columns
+                    .as_ref()
+                    .map_or(it.columns.len() == self.columns.len(), |columns| *columns == it.columns)
+        });
+        let name = self.now(FP, &self.fp);
+        let made_of = columns.as_ref().unwrap_or(&self.columns);
+        let found = found
+            .iter()
+            .find(|(column, _)| name == Some(column.as_str()))
+            .or_else(|| found.iter().find(|(_, it)| it.columns == *made_of));
+        let (fp, generated) = found?;
+        let fits = Generated::of(table, fp).as_ref() == Some(generated)
+            && all_become_text(table, &generated.columns);
+        fits.then(|| (fp.clone(), generated.columns.clone()))
+    }
+
+    /// The name that a column was given.
+    pub fn name(&self, place: usize) -> Option<&str> {
+        match place {
+            FP => Some(&self.fp),
+            ID => self.id.as_deref(),
+            _ => self.keep.as_ref()?.get("column")?.as_str(),
+        }
+    }
+
+    /// The name that a column has now, if it is there; `name` is the one that it was given.
+    pub fn now<'a>(&'a self, place: usize, name: &'a str) -> Option<&'a str> {
+        match self.same {
+            Some(true) => self.now.get(place)?.as_deref(),
+            _ => Some(name),
+        }
+    }
+
+    /// Follows the column of an option.
+    pub fn rename(&self, place: usize, option: &mut Value) {
+        if let Some(now) = self.name(place).and_then(|name| self.now(place, name)) {
+            *option = now.into();
+        }
+    }
+}
