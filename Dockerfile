@@ -10,7 +10,7 @@ RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates
     pkg-config dpkg-dev postgresql-server-dev-${PG_MAJOR}
 COPY . /pg_dedup
 WORKDIR /pg_dedup
-RUN curl --proto '=https' -sSf https://sh.rustup.rs | sh -s -- -y --profile minimal \
+RUN curl --proto '=https' -sSf https://static.rust-lang.org/rustup/rustup-init.sh | sh -s -- -y --profile minimal \
         --default-toolchain "$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)" \
     && PG_CONFIG=/usr/lib/postgresql/${PG_MAJOR}/bin/pg_config scripts/package
 
