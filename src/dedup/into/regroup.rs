@@ -23,7 +23,7 @@ struct Class {
     /// The best of them.
     best: Standing,
     rows: i64,
-    /// Their cluster, if it is the same and they have come to it before.
+    /// Their cluster, if it is the same, they have come to it before, and their component is called what it was.
     cluster: Option<i64>,
     /// Its kept row, if that is one of them, and the number of its rows.
     kept: Option<(i64, i64)>,
@@ -183,7 +183,7 @@ impl Groups {
                 (group.best, group.class) = (class.best, row);
             }
             group.rows += class.rows;
-            group.same &= class.cluster == Some(name) && class.component == groups.component[row];
+            group.same &= class.cluster == Some(name);
         }
         for group in groups.formed.values_mut() {
             group.same &= classes[group.class].kept == Some((group.best.1, group.rows));
@@ -231,7 +231,9 @@ fn classes(job: &Job, components: &HashMap<i64, i64>, of: Argument) -> Vec<Class
     for_each(&sql, &[of], |row| {
         let value = |column| row.bigint(column);
         let (Some(number), Some(arrival), Some(rank)) = (value(0), value(1), value(2)) else { return };
-        let (Some(component), cluster) = (value(3), value(6)) else { return };
+        let Some(was) = value(3) else { return };
+        let component = components.get(&was).copied().unwrap_or(was);
+        let cluster = value(6).filter(|_| component == was);
         let kept = value(5).map(|members| (arrival, members));
         match classes.last_mut() {
             Some(last) if last.number == number => {
@@ -249,7 +251,7 @@ fn classes(job: &Job, components: &HashMap<i64, i64>, of: Argument) -> Vec<Class
                     rows: 1,
                     cluster,
                     kept,
-                    component: components.get(&component).copied().unwrap_or(component),
+                    component,
                 });
             }
         }

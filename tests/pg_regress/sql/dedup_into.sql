@@ -234,6 +234,16 @@ SELECT cluster, array_agg(id ORDER BY id) FROM chained GROUP BY cluster ORDER BY
 SELECT cluster, component, array_agg(id ORDER BY id), max(members) AS members FROM bounded GROUP BY cluster, component ORDER BY cluster;
 DROP TABLE chain, chained, chained_merges, chained_state, bounded, bounded_merges, bounded_state;
 
+-- A row near two components makes them one, also for a group that stays as it was.
+CREATE TABLE bridge AS SELECT id, 'text ' || id AS body, fp FROM unnest('{0,15,3}'::bigint[]) WITH ORDINALITY AS u(fp, id);
+CALL dedup_into('bridged', 'SELECT id, body, fp FROM bridge ORDER BY id', '{"fp": "fp", "distance": 3, "similarity": 0, "diameter": 2, "batch": 1}');
+SELECT id, cluster, component FROM bridged ORDER BY id;
+DELETE FROM bridge WHERE id = 1;
+DELETE FROM bridged WHERE id = 1;
+CALL dedup_into('bridged', 'SELECT id, body, fp FROM bridge ORDER BY id');
+SELECT id, keeper, stage, distance FROM bridged ORDER BY id;
+DROP TABLE bridge, bridged, bridged_merges, bridged_state;
+
 -- Ids of many types, one after the other in one session.
 CREATE DOMAIN number AS bigint;
 SELECT format('CALL dedup_into(%L, %L, ''{"n": 2, "batch": 2}'')', 'typed_' || t,
