@@ -11,9 +11,11 @@ use crate::memory::{self, OrRaise, Room};
 use crate::text::{is_spaceless_char, normalize};
 use serde_json::{Value, json};
 
-/// The least threshold of verification, for every kind: half of the n-grams of
-/// two texts of equal length are shared, J = 0.5 / 1.5.
+/// The least threshold of verification: half of the n-grams of two texts of equal length are shared, J = 0.5 / 1.5.
 const HALF_SHARED: f64 = 0.333;
+/// That of long texts without spaces: two fifths are shared, J = 0.4 / 1.6. So few are shared by chance there that
+/// no more of the generated petitions were taken for one another, their names compared, than at a half.
+const TWO_FIFTHS_SHARED: f64 = 0.25;
 
 /// Length and script of texts.
 #[derive(Debug, Clone, Default)]
@@ -102,7 +104,11 @@ impl Profile {
                 (false, false) => (TextKind::Spaced, words(), 5),
                 (true, false) => (TextKind::ShortSpaced, words(), 3),
             };
-        let threshold = Chance::measure(sample, n as usize).threshold(rows, HALF_SHARED);
+        let (least, part) = match kind {
+            TextKind::Long => (TWO_FIFTHS_SHARED, "Two fifths"),
+            _ => (HALF_SHARED, "Half"),
+        };
+        let threshold = Chance::measure(sample, n as usize).threshold(rows, least);
         let markup = 2 * self.marked_up > self.lengths.len() as u64;
         if markup {
             recipe["markup"] = json!("html");
@@ -118,12 +124,12 @@ impl Profile {
                  decide."
             }
         };
-        let why = if threshold > HALF_SHARED {
+        let why = if threshold > least {
             format!(
                 "Unrelated ones have so much in common that they are told apart from Jaccard {threshold} on only."
             )
         } else {
-            "Half of the n-grams shared (Jaccard 0.333) tells them from unrelated ones.".to_owned()
+            format!("{part} of the n-grams shared (Jaccard {least}) tells them from unrelated ones.")
         };
         let texts = if self.texts() == 1 { "text" } else { "texts" };
         let reason = format!(
@@ -163,9 +169,11 @@ mod tests {
     #[test]
     fn length_and_script_decide() {
         assert_eq!(suggestion("小区停水三天怎么办").kind, TextKind::Short);
-        assert_eq!(suggestion(&"小区停水三天怎么办".repeat(9)).kind, TextKind::Long);
+        let long = suggestion(&"小区停水三天怎么办".repeat(9));
+        assert_eq!((long.kind, long.threshold), (TextKind::Long, 0.25));
         assert_eq!(suggestion("No water for three days").kind, TextKind::ShortSpaced);
-        assert_eq!(suggestion(&"No water for three days ".repeat(9)).kind, TextKind::Spaced);
+        let spaced = suggestion(&"No water for three days ".repeat(9));
+        assert_eq!((spaced.kind, spaced.threshold), (TextKind::Spaced, 0.333));
         let page = suggestion(&"<p>小区停水三天怎么办</p>".repeat(9));
         assert!(page.recipe["markup"] == "html" && page.reason.contains("HTML"));
     }
