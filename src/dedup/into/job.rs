@@ -88,9 +88,7 @@ impl Job {
         let found = table.exists();
         let kept = found.then(|| table.kept()).filter(|kept| settled || kept.arrivals > 0);
         let path = kept.as_ref().map_or_else(current_path, |kept| kept.path.clone());
-        // What PostgreSQL expects of the statements here is so much that compiling them would take longer than running them.
-        const SET: &str = "SELECT pg_catalog.set_config('search_path', $1, true), pg_catalog.set_config('jit', 'off', true)";
-        execute(SET, &[Argument::of(path.as_str())]);
+        execute("SELECT pg_catalog.set_config('search_path', $1, true)", &[Argument::of(path.as_str())]);
         let source = Source::new(Some(written_source));
         let given = written.json().to_string();
         if let Some(kept) = &kept {

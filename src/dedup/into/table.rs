@@ -64,7 +64,10 @@ impl Table {
         table
     }
 
+    /// The result of that name, which may not exist. What the statements that follow are expected to cost is so much that
+    /// compiling them would take longer than running them.
     pub(super) fn called(result: &str) -> Table {
+        execute("SELECT pg_catalog.set_config('jit', 'off', true)", &[]);
         const PARTS: &str = "SELECT p FROM pg_catalog.unnest(pg_catalog.parse_ident($1)) WITH ORDINALITY AS u(p, n) \
                              ORDER BY n";
         let mut parts = query_all(PARTS, &[Argument::of(result)], |row| row.text(0).unwrap_or_default());
@@ -101,8 +104,8 @@ impl Table {
         }
     }
 
-    /// Looks up a relation in the catalogue.
-    fn relation(&self, name: &str) -> Option<Relation> {
+    /// Looks up the result and the tables that belong to it in the catalogue, at once: to plan this takes longer than to run it.
+    fn relations(&self) -> [Option<Relation>; 3] {
         const SQL: &str = "SELECT c.relkind::pg_catalog.text, \
                  pg_catalog.pg_get_userbyid(c.relowner)::pg_catalog.text, \
                  (pg_catalog.pg_get_userbyid(c.relowner) OPERATOR(pg_catalog.=) current_user)::pg_catalog.text, \
@@ -136,8 +139,8 @@ impl Table {
                          JOIN pg_catalog.pg_roles o ON o.oid OPERATOR(pg_catalog.=) p.proowner \
                          WHERE NOT o.rolsuper AND o.rolname OPERATOR(pg_catalog.<>) current_user) \
                      THEN 'an expression with a function of another role' END \
-             FROM pg_catalog.pg_class c \
-             WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)::pg_catalog.oid";
+             FROM pg_catalog.unnest($1) WITH ORDINALITY AS u(name, n) LEFT JOIN pg_catalog.pg_class c \
+               ON c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass(u.name)::pg_catalog.oid ORDER BY u.n";
         let read = |row: &Values<'_>| {
             Some(Relation {
                 kind: row.text(0)?,
@@ -148,24 +151,31 @@ impl Table {
                 hindrance: row.text(5),
             })
         };
-        query_all(SQL, &[Argument::of(name)], read).pop()?
+        let names = [&self.name, &self.merges, &self.state].map(String::clone);
+        let mut found = query_all(SQL, &[Argument::of(names.to_vec())], read).into_iter();
+        std::array::from_fn(|_| found.next().flatten())
     }
 
     /// Whether the result exists. Raises an error if the tables of these names are not a result,
     /// belong to another role, or have triggers, rules or the like by which code of other roles
     /// would run as the caller.
     pub(super) fn exists(&self) -> bool {
-        let Some(found) = self.relation(&self.name) else { return false };
-        let beside = [&self.merges, &self.state].map(|name| self.relation(name));
-        let [Some(merges), Some(state)] = &beside else { self.refuse_foreign() };
-        for (relation, columns) in [(&found, COLUMNS), (merges, MERGES), (state, STATE)] {
+        self.id_type().is_some()
+    }
+
+    /// As [`Table::exists`], with the type of its ids.
+    fn id_type(&self) -> Option<String> {
+        let [found, merges, state] = &self.relations();
+        let found = found.as_ref()?;
+        let [Some(merges), Some(state)] = [merges, state] else { self.refuse_foreign() };
+        for (relation, columns) in [(found, COLUMNS), (merges, MERGES), (state, STATE)] {
             let has_columns =
                 relation.columns == columns || relation.columns.starts_with(&format!("{columns} "));
             if relation.kind != "r" || !has_columns {
                 self.refuse_foreign()
             }
         }
-        for (relation, name) in [(&found, &self.name), (merges, &self.merges), (state, &self.state)] {
+        for (relation, name) in [(found, &self.name), (merges, &self.merges), (state, &self.state)] {
             if !relation.own {
                 raise(
                     PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
@@ -181,7 +191,7 @@ impl Table {
                 )
             }
         }
-        true
+        Some(found.id_type.clone().unwrap_or_default())
     }
 
     /// What is kept with the result; it is there.
@@ -229,7 +239,7 @@ impl Table {
 
     /// Raises an error if the result is of other options or of ids of another type.
     pub(super) fn check(&self, id_type: &str, given: &str) {
-        self.exists();
+        let ids = self.id_type().unwrap_or_default();
         let kept = format!(
             "SELECT s.options::pg_catalog.text, ((s.options OPERATOR(pg_catalog.||) $2::pg_catalog.jsonb) \
                     OPERATOR(pg_catalog.=) s.options)::pg_catalog.text \
@@ -246,7 +256,6 @@ impl Table {
                 format!("Call dedup_into with those or without any; batch and where may change. {REBUILD}"),
             )
         }
-        let ids = self.relation(&self.name).and_then(|found| found.id_type).unwrap_or_default();
         if ids != id_type {
             raise(
                 PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
@@ -259,7 +268,7 @@ impl Table {
     /// Changes the source and the options of a result without rows.
     pub(super) fn adopt(&self, id_type: &str, wanted: &State<'_>) {
         let Table { name, merges, state, .. } = self;
-        if self.relation(name).and_then(|found| found.id_type).as_deref() != Some(id_type) {
+        if self.id_type().as_deref() != Some(id_type) {
             for (table, a, b) in [(name, "id", "keeper"), (merges, "a", "b")] {
                 let column = |column| format!("ALTER {column} TYPE {id_type} USING NULL");
                 execute(&format!("ALTER TABLE {table} {}, {}", column(a), column(b)), &[]);
@@ -278,8 +287,9 @@ impl Table {
     }
 
     pub(super) fn make(&self, id: &str, first: &State<'_>) {
-        for beside in [&self.merges, &self.state] {
-            if self.relation(beside).is_some() {
+        let [_, merges, state] = self.relations();
+        for (beside, found) in [(&self.merges, merges), (&self.state, state)] {
+            if found.is_some() {
                 raise(
                     PgSqlErrorCode::ERRCODE_DUPLICATE_TABLE,
                     format!("relation {beside} already exists, and the result {} does not", self.name),

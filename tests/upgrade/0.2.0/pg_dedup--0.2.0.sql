@@ -789,6 +789,8 @@ DECLARE
     fresh boolean;
     after pg_catalog.text;
 BEGIN
+    -- Without sequential scans compiling would take longer than running.
+    PERFORM pg_catalog.set_config('jit', 'off', true);
     SELECT pg_catalog.quote_ident(n.nspname) INTO tools
       FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
      WHERE e.extname OPERATOR(pg_catalog.=) 'pg_dedup';
