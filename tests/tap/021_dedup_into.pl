@@ -64,10 +64,18 @@ sub is_complete
 sub wait_for_rows
 {
 	my ($result, $rows) = @_;
-	return wait_until($node, "SELECT CASE WHEN to_regclass('$result') IS NULL THEN false
-		ELSE (xpath('/table/row/n/text()', query_to_xml('SELECT count(*) >= $rows AS n FROM $result', true, false, '')))[1]::text::boolean END", 120);
+	return wait_until($node, "SELECT has_rows('$result', $rows)", 120);
 }
 
+$node->safe_psql('postgres', <<'SQL');
+CREATE FUNCTION has_rows(result text, rows bigint) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE n bigint;
+BEGIN
+    IF to_regclass(result) IS NULL THEN RETURN false; END IF;
+    EXECUTE format('SELECT count(*) FROM %s', result) INTO n;
+    RETURN n >= rows;
+END $$;
+SQL
 $node->safe_psql('postgres', 'CREATE TABLE letter (id integer PRIMARY KEY, body text)');
 fill_letters(1, $n);
 
