@@ -18,10 +18,13 @@ impl Heap {
         }
     }
 
-    /// What is another where the place in the log means something else: the cluster, and the table's file.
+    /// What is another where the place in the log means something else: the cluster, the database (a copy has files of
+    /// the same names), and the table's file.
     fn place(&self) -> String {
         // SAFETY: the table is open.
-        unsafe { format!("{}/{}", pg_sys::GetSystemIdentifier(), (*(*self.0).rd_rel).relfilenode.to_u32()) }
+        let (cluster, database, file) =
+            unsafe { (pg_sys::GetSystemIdentifier(), pg_sys::MyDatabaseId, (*(*self.0).rd_rel).relfilenode) };
+        format!("{cluster}/{}/{}", database.to_u32(), file.to_u32())
     }
 
     fn blocks(&self) -> u32 {

@@ -45,10 +45,10 @@ pub(super) struct Job {
     pub ids_type: pg_sys::Oid,
     /// The equality operator of that type, with its schema.
     pub equals: String,
-    /// The type of the result's ids, as SQL names it.
+    /// The type of the query's ids, as SQL names it.
     id_type: String,
-    /// Whether the result exists.
-    found: bool,
+    /// The type of the ids that it has, if it exists.
+    ids: Option<String>,
     batch: Option<u64>,
     /// Option `where`: a condition on the rows to take in.
     only: Option<String>,
@@ -57,12 +57,12 @@ pub(super) struct Job {
 impl Job {
     /// Reads the arguments, and sets the search path of the result for the rest of
     /// the transaction. A result with rows has its own options, which need not be given again; once a
-    /// call is under way (`settled`) so has a result without rows.
+    /// call is under way (`settled`) so has a result without rows. `alone`: writers are locked out.
     pub(super) fn read(
         result: Option<&str>,
         source: Option<&str>,
         options: Option<Json>,
-        settled: bool,
+        (settled, alone): (bool, bool),
     ) -> Job {
         let (Some(result), Some(written_source)) = (result, source) else {
             raise(
@@ -85,8 +85,9 @@ impl Job {
         // Errors in the options come before all others.
         let mut options = DEDUP_INTO.read(&written);
         let table = Table::called(result);
-        let found = table.exists();
-        let kept = found.then(|| table.kept()).filter(|kept| settled || kept.arrivals > 0);
+        let found = table.is_there().then(|| table.kept(alone));
+        let ids = found.as_ref().map(|found| found.ids.clone());
+        let kept = found.filter(|kept| settled || kept.arrivals > 0);
         let path = kept.as_ref().map_or_else(current_path, |kept| kept.path.clone());
         execute("SELECT pg_catalog.set_config('search_path', $1, true)", &[Argument::of(path.as_str())]);
         let source = Source::new(Some(written_source));
@@ -156,7 +157,7 @@ impl Job {
             ids_type,
             equals,
             id_type,
-            found,
+            ids,
             batch,
             only,
         }
@@ -164,13 +165,13 @@ impl Job {
 
     /// Creates the tables if they do not exist; returns whether it did.
     pub(super) fn make(&self) -> bool {
-        if !self.found {
+        if self.ids.is_none() {
             self.table.make(&self.id_type, &self.state(&self.complete()));
             if self.batch.is_some() {
                 self.table.make_indexes();
             }
         }
-        !self.found
+        self.ids.is_none()
     }
 
     /// Whether all rows are loaded at once.
@@ -194,7 +195,12 @@ impl Job {
 
     /// Checks that the options that are given are those of the result.
     pub(super) fn check(&self) {
-        self.table.check(&self.id_type, &self.given);
+        self.table.check(self.id_types(), &self.given);
+    }
+
+    /// The types of the ids of the result and of the query.
+    fn id_types(&self) -> (&str, &str) {
+        (self.ids.as_deref().unwrap_or_default(), &self.id_type)
     }
 
     /// As [`Job::check`], but a result without rows takes on this source and these options; without
@@ -210,7 +216,7 @@ impl Job {
             chosen.write(&mut self.written);
             self.options = DEDUP_INTO.read(&self.written);
         }
-        self.table.adopt(&self.id_type, &self.state(&self.complete()));
+        self.table.adopt(self.id_types(), &self.state(&self.complete()));
     }
 
     /// All options, as they are kept with the result.

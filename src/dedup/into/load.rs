@@ -61,7 +61,9 @@ pub(super) fn load(job: &Job) -> BatchCounts {
 fn refuse_repeated(job: &Job, ids: &ValueType, seen: Vec<u64>, found: &mut Found) {
     let mut sorted = copy(&seen).or_raise();
     sort_unstable_by(&mut sorted, u64::cmp);
-    let twice: Vec<u64> = sorted.windows(2).filter(|two| two[0] == two[1]).map(|two| two[0]).collect();
+    // So few that two of the suspects have the same.
+    let twice = sorted.windows(2).filter(|two| two[0] == two[1]).map(|two| two[0]);
+    let twice: Vec<u64> = twice.take(SUSPECTS / 2).collect();
     if twice.is_empty() {
         return;
     }

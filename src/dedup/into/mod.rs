@@ -50,7 +50,7 @@ fn _dedup_into_make(
     source: Option<&str>,
     options: Option<Json>,
 ) -> TableIterator<'static, (name!(name, String), name!(fresh, bool))> {
-    let job = Job::read(result, source, options, false);
+    let job = Job::read(result, source, options, (false, false));
     let fresh = job.make();
     TableIterator::once((job.table.name, fresh))
 }
@@ -63,8 +63,7 @@ fn _dedup_into_start(
     source: Option<&str>,
     options: Option<Json>,
 ) -> TableIterator<'static, (name!(path, String), name!(listing, String))> {
-    let mut job = Job::read(result, source, options, false);
-    execute(&job.table.lock(), &[]);
+    let mut job = Job::read(result, source, options, (false, true));
     job.begin();
     // Before new rows are listed: what it takes out is to be taken in again.
     rewrite::repair(&job);
@@ -98,7 +97,7 @@ fn _dedup_into_lock(result: &str) -> bool {
 /// Releases the lock.
 #[pg_extern(sql = "")]
 fn _dedup_into_unlock(result: &str) {
-    release(Table::of_caller(result).oid());
+    release(Table::called(result).oid());
 }
 
 /// Repairs the result after rows were removed: classes of equal rows without their first, clusters
@@ -155,10 +154,9 @@ fn _dedup_into_finish(result: Option<&str>, source: Option<&str>, options: Optio
 
 fn locked(result: Option<&str>, source: Option<&str>, options: Option<Json>) -> Job {
     check_isolation();
-    let job = Job::read(result, source, options, true);
-    // The procedure holds this lock already; a direct call of one of these functions must not run
+    // The procedure holds the lock already; a direct call of one of these functions must not run
     // beside it.
-    execute(&job.table.lock(), &[]);
+    let job = Job::read(result, source, options, (true, true));
     job.check();
     job
 }

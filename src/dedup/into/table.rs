@@ -38,6 +38,8 @@ pub(super) struct Kept {
     pub path: String,
     /// How many rows have ever arrived.
     pub arrivals: i64,
+    /// The type of its ids.
+    pub ids: String,
 }
 
 const REBUILD: &str =
@@ -58,10 +60,24 @@ impl Table {
     /// The result of that name, which must exist and belong to the caller.
     pub(super) fn of_caller(result: &str) -> Table {
         let table = Table::called(result);
-        if !table.exists() {
+        if !table.is_there() {
             table.refuse_foreign()
         }
         table
+    }
+
+    /// Whether the three tables are there and belong to the caller. Raises an error if only some are, or another's.
+    pub(super) fn is_there(&self) -> bool {
+        const SQL: &str = "SELECT 'own'::pg_catalog.text FROM pg_catalog.unnest($1) AS u(name) JOIN pg_catalog.pg_class c \
+               ON c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass(u.name)::pg_catalog.oid \
+             WHERE c.relkind OPERATOR(pg_catalog.=) 'r' \
+               AND pg_catalog.pg_get_userbyid(c.relowner) OPERATOR(pg_catalog.=) current_user";
+        let own = query_all(SQL, &[self.names()], |_| ());
+        own.len() == 3 || self.checked().is_some()
+    }
+
+    fn names(&self) -> Argument {
+        Argument::of([&self.name, &self.merges, &self.state].map(String::clone).to_vec())
     }
 
     /// The result of that name, which may not exist. What the statements that follow are expected to cost is so much that
@@ -151,20 +167,14 @@ impl Table {
                 hindrance: row.text(5),
             })
         };
-        let names = [&self.name, &self.merges, &self.state].map(String::clone);
-        let mut found = query_all(SQL, &[Argument::of(names.to_vec())], read).into_iter();
+        let mut found = query_all(SQL, &[self.names()], read).into_iter();
         std::array::from_fn(|_| found.next().flatten())
     }
 
-    /// Whether the result exists. Raises an error if the tables of these names are not a result,
+    /// The type of its ids, if the result exists. Raises an error if the tables of these names are not a result,
     /// belong to another role, or have triggers, rules or the like by which code of other roles
     /// would run as the caller.
-    pub(super) fn exists(&self) -> bool {
-        self.id_type().is_some()
-    }
-
-    /// As [`Table::exists`], with the type of its ids.
-    fn id_type(&self) -> Option<String> {
+    fn checked(&self) -> Option<String> {
         let [found, merges, state] = &self.relations();
         let found = found.as_ref()?;
         let [Some(merges), Some(state)] = [merges, state] else { self.refuse_foreign() };
@@ -194,14 +204,13 @@ impl Table {
         Some(found.id_type.clone().unwrap_or_default())
     }
 
-    /// What is kept with the result; it is there.
-    pub(super) fn kept(&self) -> Kept {
-        // From here on the tables cannot be replaced by others.
-        execute(
-            &format!("LOCK TABLE {}, {}, {} IN ACCESS SHARE MODE", self.name, self.merges, self.state),
-            &[],
-        );
-        self.exists();
+    /// What is kept with the result; it is there. From here on the tables cannot be replaced by others, and if `alone`
+    /// not written.
+    pub(super) fn kept(&self, alone: bool) -> Kept {
+        let Table { name, merges, state, .. } = self;
+        let shared = || format!("LOCK TABLE {name}, {merges}, {state} IN ACCESS SHARE MODE");
+        execute(&if alone { self.lock() } else { shared() }, &[]);
+        let ids = self.checked().unwrap_or_default();
         let sql = format!(
             "SELECT s.source, s.options::pg_catalog.text, s.search_path, s.arrivals FROM {} AS s",
             self.state
@@ -212,6 +221,7 @@ impl Table {
                 options: serde_json::from_str(&row.text(1)?).ok()?,
                 path: row.text(2)?,
                 arrivals: row.bigint(3)?,
+                ids: ids.clone(),
             })
         };
         query_all(&sql, &[], kept).pop().flatten().unwrap_or_else(|| self.refuse_foreign())
@@ -237,9 +247,8 @@ impl Table {
         )
     }
 
-    /// Raises an error if the result is of other options or of ids of another type.
-    pub(super) fn check(&self, id_type: &str, given: &str) {
-        let ids = self.id_type().unwrap_or_default();
+    /// Raises an error if the result is of other options or its ids of another type than those of the query.
+    pub(super) fn check(&self, (ids, id_type): (&str, &str), given: &str) {
         let kept = format!(
             "SELECT s.options::pg_catalog.text, ((s.options OPERATOR(pg_catalog.||) $2::pg_catalog.jsonb) \
                     OPERATOR(pg_catalog.=) s.options)::pg_catalog.text \
@@ -265,10 +274,10 @@ impl Table {
         }
     }
 
-    /// Changes the source and the options of a result without rows.
-    pub(super) fn adopt(&self, id_type: &str, wanted: &State<'_>) {
+    /// Changes the source and the options of a result without rows, and the type of its ids.
+    pub(super) fn adopt(&self, (ids, id_type): (&str, &str), wanted: &State<'_>) {
         let Table { name, merges, state, .. } = self;
-        if self.id_type().as_deref() != Some(id_type) {
+        if ids != id_type {
             for (table, a, b) in [(name, "id", "keeper"), (merges, "a", "b")] {
                 let column = |column| format!("ALTER {column} TYPE {id_type} USING NULL");
                 execute(&format!("ALTER TABLE {table} {}, {}", column(a), column(b)), &[]);

@@ -366,6 +366,8 @@ CALL dedup_into('nulls', 'SELECT NULLIF(id, 599) AS id, body FROM letter ORDER B
 \echo :LAST_ERROR_SQLSTATE
 CALL dedup_into('twice', 'SELECT id % 300 AS id, body FROM letter ORDER BY letter.id', '{"n": 2, "batch": 50}');
 \echo :LAST_ERROR_SQLSTATE
+-- Many of them, and all rows at once.
+CALL dedup_into('twice', 'SELECT i % 2000 AS id, ''water '' || i FROM generate_series(0, 3999) i', '{"n": 2}');
 SELECT to_regclass('nulls') AS nulls, to_regclass('twice') AS twice;
 -- Another type of id than that of the result.
 CREATE VIEW changing AS SELECT id, body FROM letter;
