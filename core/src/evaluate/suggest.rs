@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 /// The least threshold of verification: half of the n-grams of two texts of equal length are shared, J = 0.5 / 1.5.
 const HALF_SHARED: f64 = 0.333;
-/// That of long texts without spaces: two fifths are shared, J = 0.4 / 1.6. So few are shared by chance there that
-/// no more of the generated petitions were taken for one another, their names compared, than at a half.
+/// That of long texts without spaces: two fifths are shared, J = 0.4 / 1.6. On the generated petitions that it was
+/// chosen by no more were taken for one another, their names compared, than at a half.
 const TWO_FIFTHS_SHARED: f64 = 0.25;
 
 /// Length and script of texts.
