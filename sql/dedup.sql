@@ -30,11 +30,11 @@ CREATE FUNCTION _dedup_into_make(result text, source text, options jsonb, OUT na
     AS 'MODULE_PATHNAME', '_dedup_into_make_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1;
 COMMENT ON FUNCTION _dedup_into_make(text, text, jsonb) IS
     'step of dedup_into: makes the tables if they are not there; gives their full name and whether it did';
-CREATE FUNCTION _dedup_into_start(result text, source text, options jsonb, OUT path text, OUT listing text)
+CREATE FUNCTION _dedup_into_start(result text, source text, options jsonb, OUT path text, OUT listing text, OUT at_once boolean)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', '_dedup_into_start_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1;
 COMMENT ON FUNCTION _dedup_into_start(text, text, jsonb) IS
-    'step of dedup_into: checks source and options; gives the search path of the source and the query that lists new rows';
+    'step of dedup_into: checks source and options; gives the search path of the source, the query that lists new rows, and whether it is to be read in this transaction';
 CREATE FUNCTION _dedup_into_lock(result text) RETURNS boolean
     AS 'MODULE_PATHNAME', '_dedup_into_lock_wrapper' LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION _dedup_into_lock(text) IS
@@ -49,9 +49,9 @@ COMMENT ON FUNCTION _dedup_into_repair(text, text, jsonb) IS
 CREATE FUNCTION _dedup_into_take(result text, source text, options jsonb, todo record) RETURNS bigint
     AS 'MODULE_PATHNAME', '_dedup_into_take_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION _dedup_into_take(text, text, jsonb, record) IS 'step of dedup_into: takes in a batch';
-CREATE FUNCTION _dedup_into_finish(result text, source text, options jsonb) RETURNS text
-    AS 'MODULE_PATHNAME', '_dedup_into_finish_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION _dedup_into_finish(text, text, jsonb) IS
+CREATE FUNCTION _dedup_into_finish(result text) RETURNS text
+    AS 'MODULE_PATHNAME', '_dedup_into_finish_wrapper' LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION _dedup_into_finish(text) IS
     'step of dedup_into: makes the search index and says what was done';
 
 -- A procedure that sets a search path for itself cannot commit: so everything
@@ -92,9 +92,9 @@ BEGIN
     END IF;
     EXECUTE pg_catalog.format('SELECT * FROM %s._dedup_into_start($1, $2, $3)', tools)
        INTO step USING made.name, source, options;
-    IF NOT fresh THEN
+    IF NOT fresh AND NOT step.at_once THEN
         COMMIT;
-        -- Others may write while the new rows are listed.
+        -- Others may write while the new rows are listed, unless that is to be done under the locks of this transaction.
         EXECUTE pg_catalog.format('SELECT %s._dedup_into_unlock($1)', tools) USING made.name;
         COMMIT;
     END IF;
@@ -119,8 +119,7 @@ BEGIN
     IF NOT undisturbed THEN
         EXECUTE pg_catalog.format('SELECT %s._dedup_into_repair($1, $2, $3)', tools) USING made.name, source, options;
     END IF;
-    EXECUTE pg_catalog.format('SELECT %s._dedup_into_finish($1, $2, $3)', tools) INTO after
-      USING made.name, source, options;
+    EXECUTE pg_catalog.format('SELECT %s._dedup_into_finish($1)', tools) INTO after USING made.name;
     IF after IS NOT NULL THEN
         EXECUTE after;
     END IF;

@@ -18,6 +18,7 @@ pub(crate) mod progress;
 mod record;
 mod result;
 mod rows;
+pub(crate) mod scan;
 pub(crate) mod spi;
 pub(crate) mod spill;
 mod texts;

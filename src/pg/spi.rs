@@ -11,6 +11,7 @@
 use super::parse::prepare;
 use super::raise;
 use super::rows::{Column, Values, columns};
+use super::scan::Scan;
 use dedup_core::interrupt;
 use dedup_core::memory::{OrRaise, Room};
 use pgrx::{IntoDatum, PgSqlErrorCode, pg_guard, pg_sys};
@@ -174,11 +175,16 @@ pub(crate) fn with_latest_snapshot<R>(work: impl FnOnce() -> R) -> R {
     }
 }
 
-/// The columns of a query, without running it. What would keep it from running
+/// The columns of a query, without running it, and the table that it is all rows of. What would keep it from running
 /// is an error: syntax, names, rights.
-pub(crate) fn describe(query: &str) -> Vec<Column> {
-    // SAFETY: an open portal has a descriptor.
-    unsafe { in_portal(query, &[], Reads::Latest, |portal| columns((*portal).tupDesc)) }
+pub(crate) fn describe(query: &str) -> (Vec<Column>, Option<Scan>) {
+    let whole = format!("SELECT * FROM ({query}\n) AS q");
+    // SAFETY: an open portal has a descriptor, and is that of the plan.
+    unsafe {
+        in_planned(&whole, &[], Reads::Latest, |plan, portal| {
+            (columns((*portal).tupDesc), Scan::of(plan, portal))
+        })
+    }
 }
 
 /// Parses a user's query for the sake of its errors, which say where in its
@@ -212,6 +218,20 @@ unsafe fn in_portal<R>(
     reads: Reads,
     work: impl FnOnce(pg_sys::Portal) -> R,
 ) -> R {
+    // SAFETY: the caller's promise.
+    unsafe { in_planned(sql, arguments, reads, |_, portal| work(portal)) }
+}
+
+/// As [`in_portal`], with what was prepared.
+///
+/// # Safety
+/// `work` uses both only while it runs.
+unsafe fn in_planned<R>(
+    sql: &str,
+    arguments: &[Argument],
+    reads: Reads,
+    work: impl FnOnce(pg_sys::SPIPlanPtr, pg_sys::Portal) -> R,
+) -> R {
     let (mut types, mut values, nulls) = split(arguments);
     let text = terminated(sql);
     // SAFETY: connect, prepare, open, close and finish in their order; after an
@@ -236,7 +256,7 @@ unsafe fn in_portal<R>(
         let portal =
             pg_sys::SPI_cursor_open(std::ptr::null(), plan, values.as_mut_ptr(), nulls.as_ptr(), read_only);
         let spi = pg_sys::MemoryContextSwitchTo(context);
-        let result = work(portal);
+        let result = work(plan, portal);
         pg_sys::MemoryContextSwitchTo(spi);
         pg_sys::SPI_cursor_close(portal);
         pg_sys::SPI_finish();

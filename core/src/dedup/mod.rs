@@ -4,6 +4,7 @@
 mod exact;
 mod keep;
 mod options;
+mod listed;
 mod sets;
 mod star;
 mod text;
@@ -14,6 +15,7 @@ pub use exact::Exact;
 pub use keep::{Keep, Key, Standing};
 pub use options::{Group, Method, Options, Written, whole};
 pub use sets::BYTES_PER_ROW as BYTES_PER_SET;
+pub use listed::{Listed, Point};
 pub use star::stars;
 pub use text::{Ranked, nearness};
 pub use verdict::{Member, Stage};

@@ -6,6 +6,7 @@ use super::super::suggest::sample;
 use super::batch::BYTES_PER_ROW;
 use super::table::{State, Table};
 use crate::pg::catalog::{array_type, base_type_name, equality, operator, quoted};
+use crate::pg::scan::Scan;
 use crate::pg::spi::{Argument, check_query, describe, execute, refuse_row_without_id, scalar};
 use crate::pg::{Json, Record, raise};
 use crate::settings::memory_limit;
@@ -20,6 +21,60 @@ use serde_json::Value;
 const BATCH: [u64; 2] = [50_000, 500_000];
 /// The share of `pg_dedup.memory_limit` that it may take.
 const SHARE: usize = 4;
+
+/// The steps of a call, by what they rely on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Makes the tables; others may too.
+    Make,
+    /// Writers are locked out. A result without rows takes on other options.
+    Start,
+    /// So they are, and the options are those of the result.
+    Batch,
+}
+
+/// The arguments, before anything is looked up.
+pub(super) struct Given<'a> {
+    pub result: &'a str,
+    source: &'a str,
+    written: Written,
+    options: Options,
+    batch: Option<u64>,
+    only: Option<String>,
+}
+
+impl Given<'_> {
+    /// Errors in the options come before all others.
+    pub(super) fn read<'a>(
+        result: Option<&'a str>,
+        source: Option<&'a str>,
+        options: Option<Json>,
+    ) -> Given<'a> {
+        let (Some(result), Some(source)) = (result, source) else {
+            raise(
+                PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+                "the name of the result and the source must not be null",
+                "CALL dedup_into('petition_groups', 'petition');",
+            )
+        };
+        let mut written = DEDUP_INTO.written(options.map(|json| json.0));
+        let batch = match written.take("batch").as_ref().map(whole) {
+            None => None,
+            Some(Some(batch @ 1..=1_000_000)) => Some(batch),
+            Some(_) => DEDUP_INTO.refuse("batch is not a whole number from 1 to 1000000"),
+        };
+        let only = match written.take("where") {
+            None => None,
+            Some(Value::String(condition)) => Some(condition),
+            Some(_) => DEDUP_INTO.refuse("where is not a string"),
+        };
+        let options = DEDUP_INTO.read(&written);
+        if options.contained.is_some() {
+            DEDUP_INTO.refuse("contained is of dedup, which sees all rows at once")
+        }
+        Given { result, source, written, options, batch, only }
+    }
+}
 
 pub(super) struct Job {
     pub options: Options,
@@ -52,42 +107,18 @@ pub(super) struct Job {
     batch: Option<u64>,
     /// Option `where`: a condition on the rows to take in.
     only: Option<String>,
+    /// The table that the source is all rows of.
+    pub scan: Option<Scan>,
 }
 
 impl Job {
-    /// Reads the arguments, and sets the search path of the result for the rest of
-    /// the transaction. A result with rows has its own options, which need not be given again; once a
-    /// call is under way (`settled`) so has a result without rows. `alone`: writers are locked out.
-    pub(super) fn read(
-        result: Option<&str>,
-        source: Option<&str>,
-        options: Option<Json>,
-        (settled, alone): (bool, bool),
-    ) -> Job {
-        let (Some(result), Some(written_source)) = (result, source) else {
-            raise(
-                PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-                "the name of the result and the source must not be null",
-                "CALL dedup_into('petition_groups', 'petition');",
-            )
-        };
-        let mut written = DEDUP_INTO.written(options.map(|json| json.0));
-        let batch = match written.take("batch").as_ref().map(whole) {
-            None => None,
-            Some(Some(batch @ 1..=1_000_000)) => Some(batch),
-            Some(_) => DEDUP_INTO.refuse("batch is not a whole number from 1 to 1000000"),
-        };
-        let only = match written.take("where") {
-            None => None,
-            Some(Value::String(condition)) => Some(condition),
-            Some(_) => DEDUP_INTO.refuse("where is not a string"),
-        };
-        // Errors in the options come before all others.
-        let mut options = DEDUP_INTO.read(&written);
-        let table = Table::called(result);
-        let found = table.is_there().then(|| table.kept(alone));
+    /// Looks up what the arguments name, and sets the search path of the result for the rest of the transaction. A result
+    /// with rows has its own options, which need not be given again.
+    pub(super) fn of(given: Given<'_>, table: Table, step: Step) -> Job {
+        let Given { source: written_source, mut written, mut options, batch, only, .. } = given;
+        let found = table.is_there().then(|| table.kept(step != Step::Make));
         let ids = found.as_ref().map(|found| found.ids.clone());
-        let kept = found.filter(|kept| settled || kept.arrivals > 0);
+        let kept = found.filter(|kept| step == Step::Batch || kept.arrivals > 0);
         let path = kept.as_ref().map_or_else(current_path, |kept| kept.path.clone());
         execute("SELECT pg_catalog.set_config('search_path', $1, true)", &[Argument::of(path.as_str())]);
         let source = Source::new(Some(written_source));
@@ -119,7 +150,7 @@ impl Job {
         }
         let query = options.query(&source, only.is_some());
         check_query(&query);
-        let columns = describe(&format!("SELECT * FROM ({query}\n) AS q"));
+        let (columns, scan) = describe(&query);
         Shape::of(&columns, &options);
         let (id, content) = (quoted(&columns[0].name), quoted(&columns[1].name));
         for column in &columns[..2] {
@@ -159,6 +190,7 @@ impl Job {
             id_type,
             ids,
             batch,
+            scan: scan.filter(|_| only.is_none()),
             only,
         }
     }
@@ -246,18 +278,28 @@ impl Job {
     pub(super) fn listing(&self) -> String {
         let Job { query, id, base, equals, .. } = self;
         let only = self.only.as_ref().map_or(String::new(), |only| format!("WHERE ({only}\n)"));
+        let all = format!(
+            "_dedup_all AS MATERIALIZED (SELECT q.{id}::{base} AS id, pg_catalog.row_number() OVER () AS n \
+                 FROM ({query}\n) AS q {only})"
+        );
+        let new = format!(
+            "(SELECT l.* FROM _dedup_all AS l WHERE NOT EXISTS (SELECT FROM {} AS t WHERE t.id::{base} {equals} l.id))",
+            self.table.name
+        );
+        self.batches(&all, &new)
+    }
+
+    /// The query of batches of the rows `new`, with their ids and numbers by which they are in order, which `with` defines.
+    pub(super) fn batches(&self, with: &str, new: &str) -> String {
         format!(
-            "WITH _dedup_all AS MATERIALIZED (SELECT q.{id}::{base} AS id, pg_catalog.row_number() OVER () AS n \
-                   FROM ({query}\n) AS q {only}) \
-             SELECT pg_catalog.array_agg(b.id ORDER BY b.n) AS ids, pg_catalog.max(b.total) AS total, \
+            "WITH {with} SELECT pg_catalog.array_agg(b.id ORDER BY b.n) AS ids, pg_catalog.max(b.total) AS total, \
                     pg_catalog.max(b.without_id) AS without_id, {} AS batch \
              FROM (SELECT l.id, l.n, pg_catalog.count(*) OVER () AS total, \
                      pg_catalog.count(*) FILTER (WHERE l.id IS NULL) OVER () AS without_id, \
                      pg_catalog.row_number() OVER (ORDER BY l.n) OPERATOR(pg_catalog.-) 1 AS row \
-                   FROM _dedup_all AS l WHERE NOT EXISTS (SELECT FROM {} AS t WHERE t.id::{base} {equals} l.id)) AS b \
+                   FROM {new} AS l) AS b \
              GROUP BY 4 ORDER BY 4",
-            self.batch_of("b.row"),
-            self.table.name
+            self.batch_of("b.row")
         )
     }
 

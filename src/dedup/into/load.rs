@@ -6,6 +6,7 @@ use super::super::options::DEDUP_INTO;
 use super::super::{Found, UnionFind, id, near, read, stages};
 use super::batch::refuse_twice;
 use super::job::Job;
+use super::listed;
 use super::progress::BatchCounts;
 use super::write::Columns;
 use crate::pg::progress::Progress;
@@ -28,6 +29,7 @@ const SUSPECTS: usize = 1000;
 /// Takes in all rows of the source; the result has none.
 pub(super) fn load(job: &Job) -> BatchCounts {
     let progress = Progress::new(DEDUP_INTO.name, progress_interval());
+    let listed = listed::after_load(job);
     let (written, options) = job.options();
     let mut input = super::super::Input::new();
     input.hashes = Some(Vec::new());
@@ -54,6 +56,7 @@ pub(super) fn load(job: &Job) -> BatchCounts {
     job.table.make_indexes();
     let rows = found.input.rows() as i64;
     job.table.leave(job.table.digest(&job.base, "true", &[]), Some(rows));
+    listed::keep_of_load(&job.table, listed);
     BatchCounts { base: 0, rows, merges: 0 }
 }
 

@@ -5,6 +5,7 @@
 mod batch;
 mod groups;
 mod job;
+mod listed;
 mod load;
 mod progress;
 mod regroup;
@@ -21,7 +22,7 @@ use crate::pg::spi::{Argument, execute};
 use crate::pg::{Json, Record, raise};
 use crate::settings::progress_interval;
 use groups::group;
-use job::Job;
+use job::{Given, Job, Step};
 use pgrx::prelude::*;
 use progress::BatchCounts;
 use stored::StoredRows;
@@ -50,33 +51,41 @@ fn _dedup_into_make(
     source: Option<&str>,
     options: Option<Json>,
 ) -> TableIterator<'static, (name!(name, String), name!(fresh, bool))> {
-    let job = Job::read(result, source, options, (false, false));
+    listed::begin();
+    let given = Given::read(result, source, options);
+    let table = Table::called(given.result);
+    if table.is_there() {
+        // It is looked at when it is locked.
+        return TableIterator::once((table.name, false));
+    }
+    let job = Job::of(given, table, Step::Make);
     let fresh = job.make();
     TableIterator::once((job.table.name, fresh))
 }
 
 /// Checks that the result is of this source and these options; a result without rows takes them on, and all rows at once
-/// unless they are wanted in batches. Returns the search path of the source and the query that lists new rows by batches.
+/// unless they are wanted in batches. Returns the search path of the source, the query that lists new rows by batches, and
+/// whether that is to be read in this transaction, under its locks.
 #[pg_extern(sql = "")]
 fn _dedup_into_start(
     result: Option<&str>,
     source: Option<&str>,
     options: Option<Json>,
-) -> TableIterator<'static, (name!(path, String), name!(listing, String))> {
-    let mut job = Job::read(result, source, options, (false, true));
+) -> TableIterator<'static, (name!(path, String), name!(listing, String), name!(at_once, bool))> {
+    let mut job = read(result, source, options, Step::Start);
     job.begin();
     // Before new rows are listed: what it takes out is to be taken in again.
     rewrite::repair(&job);
     progress::start();
-    let listing = if job.loads() {
+    let (listing, at_once) = if job.loads() {
         let counts = load::load(&job);
         let rows = counts.rows;
         progress::batch(counts, rows);
-        job.nothing()
+        (job.nothing(), true)
     } else {
-        job.listing()
+        listed::listing(&job)
     };
-    TableIterator::once((job.path, listing))
+    TableIterator::once((job.path, listing, at_once))
 }
 
 /// Locks the result beyond the end of the transaction, after all sessions that wait for it. Returns
@@ -144,21 +153,32 @@ fn take(job: &Job, ids: Argument) -> BatchCounts {
 /// Creates the index that small batches search, emits the summary, and returns the statement to run
 /// next, if any.
 #[pg_extern(sql = "")]
-fn _dedup_into_finish(result: Option<&str>, source: Option<&str>, options: Option<Json>) -> Option<String> {
-    let job = locked(result, source, options);
-    job.table.make_search_index();
-    let taken = progress::finish(&job);
+fn _dedup_into_finish(result: &str) -> Option<String> {
+    check_isolation();
+    let table = Table::of_caller(result);
+    let arrivals = table.kept(true).arrivals;
+    table.make_search_index();
+    let (taken, complete) = progress::finish(&table);
+    if complete {
+        listed::keep(&table);
+    }
     // After a tenth of the rows were added, the statistics of the planner are out of date.
-    (taken * 10 > job.table.arrivals()).then(|| format!("ANALYZE {}", job.table.name))
+    (taken * 10 > arrivals).then(|| format!("ANALYZE {}", table.name))
 }
 
 fn locked(result: Option<&str>, source: Option<&str>, options: Option<Json>) -> Job {
     check_isolation();
     // The procedure holds the lock already; a direct call of one of these functions must not run
     // beside it.
-    let job = Job::read(result, source, options, (true, true));
+    let job = read(result, source, options, Step::Batch);
     job.check();
     job
+}
+
+fn read(result: Option<&str>, source: Option<&str>, options: Option<Json>, step: Step) -> Job {
+    let given = Given::read(result, source, options);
+    let table = Table::called(given.result);
+    Job::of(given, table, step)
 }
 
 fn check_isolation() {

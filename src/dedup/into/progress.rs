@@ -1,7 +1,7 @@
 //! Notices of `dedup_into`. A call is many transactions, so its counts are kept in the session
 //! between them.
 
-use super::job::Job;
+use super::table::Table;
 use crate::pg::spi::{Argument, for_each};
 use crate::settings::progress_interval;
 use pgrx::notice;
@@ -29,6 +29,8 @@ struct Run {
     /// When the last batch ended.
     ended: Instant,
     batches: Vec<Step>,
+    /// How many rows the call has.
+    total: i64,
 }
 
 thread_local! {
@@ -44,6 +46,7 @@ pub(super) fn start() {
         said: now,
         ended: now,
         batches: Vec::new(),
+        total: 0,
     }));
 }
 
@@ -51,6 +54,7 @@ pub(super) fn start() {
 pub(super) fn batch(counts: BatchCounts, total: i64) {
     RUN.with_borrow_mut(|run| {
         let Some(run) = run else { return };
+        run.total = total;
         run.batches.push(Step { counts, seconds: run.ended.elapsed().as_secs_f64() });
         run.ended = Instant::now();
         if run.every.is_none_or(|every| run.said.elapsed() < every) {
@@ -67,12 +71,12 @@ pub(super) fn batch(counts: BatchCounts, total: i64) {
     });
 }
 
-/// Ends the call, and returns how many rows it took in.
-pub(super) fn finish(job: &Job) -> i64 {
-    let Some(run) = RUN.take() else { return 0 };
+/// Ends the call, and returns how many rows it took in, and whether these are all that it listed.
+pub(super) fn finish(table: &Table) -> (i64, bool) {
+    let Some(run) = RUN.take() else { return (0, false) };
     let rows = run.rows();
     if run.every.is_some_and(|every| run.started.elapsed() >= every) {
-        let [kept, exact, near, empty] = run.stages(job);
+        let [kept, exact, near, empty] = run.stages(table);
         let merges: i64 = run.batches.iter().map(|batch| batch.counts.merges).sum();
         notice!(
             "dedup_into: {rows} new rows: {kept} kept, {exact} exact and {near} near duplicates, {empty} empty; \
@@ -80,7 +84,7 @@ pub(super) fn finish(job: &Job) -> i64 {
             run.started.elapsed().as_secs_f64()
         );
     }
-    rows
+    (rows, rows == run.total)
 }
 
 impl Run {
@@ -100,7 +104,7 @@ impl Run {
 
     /// How many of the rows that were taken in are now kept, exact or near
     /// duplicates, or empty: a later one may have taken the place of one that was kept.
-    fn stages(&self, job: &Job) -> [i64; 4] {
+    fn stages(&self, table: &Table) -> [i64; 4] {
         let sql = format!(
             "SELECT pg_catalog.count(*) FILTER (WHERE t.stage OPERATOR(pg_catalog.=) 'kept'), \
                     pg_catalog.count(*) FILTER (WHERE t.stage OPERATOR(pg_catalog.=) 'exact'), \
@@ -108,7 +112,7 @@ impl Run {
                     pg_catalog.count(*) FILTER (WHERE t.stage OPERATOR(pg_catalog.=) 'empty') \
              FROM unnest($1, $2) AS b(base, last) JOIN {} AS t \
                  ON t.arrival OPERATOR(pg_catalog.>) b.base AND t.arrival OPERATOR(pg_catalog.<=) b.last",
-            job.table.name
+            table.name
         );
         // Adjacent batches are one range.
         let mut ranges: Vec<(i64, i64)> = Vec::new();

@@ -9,6 +9,7 @@ use crate::settings::progress_interval;
 use dedup_core::dedup::{Group, Stage};
 use dedup_core::fingerprint::hamming;
 use dedup_core::interrupt;
+use dedup_core::memory::{OrRaise, Room};
 use dedup_core::similarity::jaccard;
 use std::collections::HashMap;
 
@@ -191,7 +192,7 @@ pub(super) fn repair(job: &Job) {
                      coalesce(pg_catalog.sum(c.members) FILTER (WHERE c.stage OPERATOR(pg_catalog.=) 'kept'), 0)",
                 table.name
             ));
-            form_anew(job, &broken);
+            form_anew(job, clusters(&broken));
         }
         Group::SinglePass => {
             // Rows were verified against the centre, which is the first row of its cluster, and against nothing else.
@@ -201,35 +202,47 @@ pub(super) fn repair(job: &Job) {
                 table.name
             );
             execute(&without_centre, &[]);
-            keep_others(job, &broken, "true");
+            keep_others(job, clusters(&broken), "true");
         }
         Group::Star => {
             let may_be_kept = "(t.stage OPERATOR(pg_catalog.=) ANY (ARRAY['kept', 'exact']) \
                 OR t.arrival OPERATOR(pg_catalog.=) t.cluster)";
+            let broken = clusters(&broken);
             let orphans = format!(
-                "DELETE FROM {0} AS o USING (SELECT t.cluster FROM {0} AS t WHERE t.cluster \
-                         OPERATOR(pg_catalog.=) ANY (ARRAY({broken})) \
+                "DELETE FROM {0} AS o USING (SELECT t.cluster FROM {0} AS t \
+                     WHERE t.cluster OPERATOR(pg_catalog.=) ANY ($1) \
                      GROUP BY t.cluster HAVING NOT pg_catalog.bool_or({may_be_kept})) AS b \
                  WHERE o.cluster OPERATOR(pg_catalog.=) b.cluster",
                 table.name
             );
-            execute(&orphans, &[]);
-            keep_others(job, &broken, may_be_kept);
+            execute(&orphans, &[Argument::of(broken.clone())]);
+            keep_others(job, broken, may_be_kept);
         }
     }
-    execute(&format!("UPDATE {} SET digest = 0", table.state), &[]);
+    // What was taken out is to be listed again.
+    execute(&format!("UPDATE {} SET digest = 0, listed = NULL", table.state), &[]);
     table.leave(table.digest(base, "true", &[]), None);
 }
 
-/// Forms clusters anew, as the query names them: a row that is gone may have been what connected the others.
-fn form_anew(job: &Job, broken: &str) {
+/// The clusters that a query names, each once.
+fn clusters(query: &str) -> Vec<i64> {
+    let mut clusters = Vec::new();
+    for_each(&format!("SELECT DISTINCT b.cluster FROM ({query}) AS b"), &[], |row| {
+        clusters.room(1).or_raise();
+        clusters.extend(row.bigint(0));
+    });
+    clusters
+}
+
+/// Forms clusters anew: a row that is gone may have been what connected the others.
+fn form_anew(job: &Job, broken: Vec<i64>) {
     let sql = format!(
-        "SELECT DISTINCT t.{} FROM {} AS t WHERE t.cluster OPERATOR(pg_catalog.=) ANY (ARRAY({broken}))",
+        "SELECT DISTINCT t.{} FROM {} AS t WHERE t.cluster OPERATOR(pg_catalog.=) ANY ($1)",
         job.component(),
         job.table.name
     );
     let mut parts = HashMap::new();
-    for_each(&sql, &[], |row| {
+    for_each(&sql, &[Argument::of(broken)], |row| {
         if let Some(component) = row.bigint(0) {
             parts.insert(component, component);
         }
@@ -238,16 +251,16 @@ fn form_anew(job: &Job, broken: &str) {
     regroup(job, &mut StoredRows::new(job), &parts, true, &progress);
 }
 
-/// Keeps the best row of each cluster that the query names.
-fn keep_others(job: &Job, broken: &str, may_be_kept: &str) {
+/// Keeps the best row of each cluster.
+fn keep_others(job: &Job, broken: Vec<i64>, may_be_kept: &str) {
     let keepers = format!(
         "SELECT DISTINCT ON (t.cluster) t.cluster, t.arrival FROM {} AS t \
-         WHERE t.cluster OPERATOR(pg_catalog.=) ANY (ARRAY({broken})) AND {may_be_kept} \
+         WHERE t.cluster OPERATOR(pg_catalog.=) ANY ($1) AND {may_be_kept} \
          ORDER BY t.cluster, t.rank, t.arrival",
         job.table.name
     );
     let mut changes = HashMap::new();
-    for_each(&keepers, &[], |row| {
+    for_each(&keepers, &[Argument::of(broken)], |row| {
         if let (Some(cluster), Some(keeper)) = (row.bigint(0), row.bigint(1)) {
             changes.insert(cluster, Change { cluster, keeper });
         }

@@ -21,7 +21,7 @@ pub(super) struct Table {
 const COLUMNS: &str =
     "id cluster keeper stage distance similarity arrival same_as rank fp hash component members";
 const MERGES: &str = "merge merged_at kept absorbed a b distance similarity";
-const STATE: &str = "result source options arrivals search_path digest mark";
+const STATE: &str = "result source options arrivals search_path digest mark listed";
 
 /// The query, options and search path of a result, as stored.
 pub(super) struct State<'a> {
@@ -283,7 +283,9 @@ impl Table {
                 execute(&format!("ALTER TABLE {table} {}, {}", column(a), column(b)), &[]);
             }
         }
-        let sql = format!("UPDATE {state} SET source = $1, options = $2::pg_catalog.jsonb, search_path = $3");
+        let sql = format!(
+            "UPDATE {state} SET source = $1, options = $2::pg_catalog.jsonb, search_path = $3, listed = NULL"
+        );
         execute(&sql, &[wanted.source, wanted.options, wanted.path].map(Argument::of));
     }
 
@@ -328,7 +330,7 @@ impl Table {
                 "CREATE TABLE {state} (result pg_catalog.regclass PRIMARY KEY, \
                  source pg_catalog.text NOT NULL DEFAULT {source}, options pg_catalog.jsonb NOT NULL DEFAULT {options}, \
                  arrivals pg_catalog.int8 NOT NULL, search_path pg_catalog.text NOT NULL, digest pg_catalog.int8, \
-                 mark pg_catalog.text)"
+                 mark pg_catalog.text, listed pg_catalog.text)"
             ),
             format!("COMMENT ON TABLE {name} IS 'result of dedup_into: clusters of near-duplicate rows'"),
             format!(
