@@ -2,11 +2,13 @@
 //! stage), then near fingerprints (P1, P2), verifies those on the text, groups the rows (P4), and
 //! keeps one row of each group.
 
+mod contained;
 mod input;
 mod into;
 mod many;
 mod near;
 mod options;
+mod series;
 mod shape;
 mod suggest;
 
@@ -113,6 +115,9 @@ fn stages(
     };
     let mut found = Found { written, options, input, first_equal, sets, verifier, kept: Vec::new() };
     found.kept = found.keepers();
+    if let Some(least) = found.options.contained {
+        found.join_contained(least, progress);
+    }
     found
 }
 

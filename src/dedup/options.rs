@@ -47,12 +47,14 @@ macro_rules! options_hint {
     };
 }
 
-pub(crate) const DEDUP: Function =
-    Function { name: "dedup", hint: options_hint!("diameter (0 to 64, with components).") };
+pub(crate) const DEDUP: Function = Function {
+    name: "dedup",
+    hint: options_hint!("contained (0 to 1, with star) and diameter (0 to 64, with components)."),
+};
 pub(crate) const REPORT: Function = Function {
     name: "dedup_report",
     hint: options_hint!(
-        "diameter (0 to 64, with components), title, language (en, zh), and labels (a column: rows with the same value \
+        "contained (0 to 1, with star), diameter (0 to 64, with components), title, language (en, zh), and labels (a column: rows with the same value \
          are duplicates)."
     ),
 };
@@ -62,6 +64,12 @@ pub(crate) const DEDUP_INTO: Function = Function {
         "diameter (0 to 64, with components), batch (1 to 1000000 rows per transaction), and where (a condition on the source's columns that the rows to take \
          in fulfil)."
     ),
+};
+
+pub(crate) const SERIES: Function = Function {
+    name: "dedup_series",
+    hint: "Options are similarity (above 0, to 1), n (1 to 8), particulars (an array of name, date, number), id and text (columns of a \
+           table).",
 };
 
 impl Function {

@@ -1,7 +1,7 @@
 # Protects that one row at a time is told what a pass over the whole table tells: for random tables of short and long texts,
-# in English and Chinese, of one column and of two, what dedup_setup chooses leads dedup, dedup_clean, dedup_find and the guard
-# to the same duplicates, with the index and without, for ordinary roles and under row-level security; and that writers at once
-# get no similar short texts past the guard.
+# in English and Chinese, of one column and of two, and of series of titles, what dedup_setup chooses leads dedup, dedup_clean,
+# dedup_find and the guard to the same duplicates, with the index and without, for ordinary roles and under row-level security; and
+# that writers at once get no similar short texts past the guard.
 use strict;
 use warnings;
 use FindBin;
@@ -46,7 +46,22 @@ sub text
 	return $text;
 }
 
+# A title of a series: of few forms with few names and numbers, which decide.
+sub title
+{
+	my @of = (
+		[ 'How do I get from A to B by bus N', 'No water in A Street since N May', 'The lift in A Court number N is broken', 'A公司拖欠工资N个月', '如何评价A队对阵B队的比赛', 'A小区停水N天了什么时候恢复' ],
+		[ qw(Harbour Mill Ashford Wexcombe 翠湖春天 金桂嘉园 银桂嘉园 鑫拓 博衍 K3) ],
+		[ qw(Leeds York 红星 蓝月) ],
+		[ qw(3 三 5 十二 12 7) ]);
+	my ($title, $a, $b, $n) = map { $_->[ int rand @$_ ] } @of;
+	my %fill = (A => $a, B => $b, N => $n);
+	$title =~ s/(?<![A-Za-z])([ABN])(?![A-Za-z])/$fill{$1}/g;
+	return ('', '', '请问', 'Hi, ')[ int rand 4 ] . $title . ('', '', '?', '！', ' please', '，急')[ int rand 6 ];
+}
+
 my %shapes = (
+	series => [ [], 0, '', 1 ],
 	short_english => [ \@english, 8, ' ', 1 ],
 	short_chinese => [ \@chinese, 14, '', 1 ],
 	long_english => [ \@english, 60, ' ', 1 ],
@@ -59,7 +74,7 @@ for my $shape (sort keys %shapes)
 	my (@earlier, @values);
 	for my $id (1 .. $rows)
 	{
-		my @texts = map { my $text = text(\@earlier, $from, $length, $join); "'$text'" } 1 .. $columns;
+		my @texts = map { my $text = @$from ? text(\@earlier, $from, $length, $join) : title(); "'$text'" } 1 .. $columns;
 		$texts[0] = ('NULL', "''", "'…'", "'?!'")[ int rand 4 ] if rand() < 0.03;
 		push @values, "($id, " . join(', ', @texts, ('NULL') x (2 - $columns)) . ')';
 	}

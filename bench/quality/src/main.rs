@@ -13,6 +13,7 @@ mod particulars;
 mod petitions;
 mod prints;
 mod recipes;
+mod records;
 mod short;
 mod table;
 mod truth;
@@ -74,6 +75,14 @@ enum Write {
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
+    /// Writes a directory of made-up bibliographic records in English
+    Records {
+        directory: String,
+        #[arg(long, default_value_t = 4_000)]
+        rows: usize,
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
     /// Writes a directory of the generated Chinese petition desk
     Desk {
         directory: String,
@@ -88,6 +97,7 @@ fn main() {
     let options = Options::parse();
     let directory = match (options.write, &options.directory) {
         (Some(Write::English { directory, rows, seed }), _) => return english::write(&directory, rows, seed),
+        (Some(Write::Records { directory, rows, seed }), _) => return records::write(&directory, rows, seed),
         (Some(Write::Desk { directory, rows, seed }), _) => return desk::write(&directory, rows, seed),
         (None, directory) => directory.as_deref().unwrap_or_default(),
     };

@@ -51,6 +51,8 @@ pub struct Options {
     pub distance: Option<u32>,
     /// What makes candidates near-duplicates.
     pub alike: Alike,
+    /// The share of a text's words, by their weight, from which one that has them repeats it though it is longer.
+    pub contained: Option<f64>,
     /// The recipe of the fingerprints, if it is not the default one.
     pub weights: Option<Value>,
     /// The column that has the fingerprints, if they are not to be made.
@@ -154,6 +156,7 @@ struct Complete {
     distance: Option<Value>,
     similarity: f64,
     n: Value,
+    contained: Option<f64>,
     particulars: Option<Vec<String>>,
     weights: Option<Value>,
     fp: Option<String>,
@@ -204,6 +207,13 @@ impl Options {
             Some(n @ 1..=8) => n as usize,
             _ => return Err("n is not a whole number from 1 to 8".into()),
         };
+        if read.contained.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
+            return Err("contained is not between 0 and 1".into());
+        }
+        let contained = read.contained.filter(|&share| share > 0.0);
+        if contained.is_some() && read.group != Group::Star {
+            return Err("contained is of star groups".into());
+        }
         if diameter.is_some() && read.group != Group::Components {
             return Err(
                 "diameter is of components; otherwise no row is farther than distance from its centre".into(),
@@ -227,6 +237,7 @@ impl Options {
             method: read.method,
             distance,
             alike: Alike { similarity: read.similarity, n, particulars },
+            contained,
             weights: read.weights,
             fp: read.fp,
             group: read.group,
@@ -305,6 +316,8 @@ mod tests {
             (json!({"diameter": 3, "group": "single_pass"}), "components"),
             (json!({"diameter": 3, "group": "star"}), "components"),
             (json!({"keep": {"column": "a", "oder": "desc"}}), "oder"),
+            (json!({"contained": 1.5}), "between 0 and 1"),
+            (json!({"contained": 0.8, "group": "components"}), "star"),
             (json!({"text": []}), "no column"),
             (json!({"text": 3}), "neither a name"),
             (json!({"particulars": ["names"]}), "names"),

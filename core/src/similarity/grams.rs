@@ -7,7 +7,7 @@
 use super::overlap::{overlap_needed, shared};
 use super::sketch;
 use crate::hash::city64;
-use crate::memory::{OrRaise, Room, filled};
+use crate::memory::{OrRaise, Room, collect, filled};
 use crate::text::{Ngrams, PACKED, pack};
 
 /// A set, in ascending order.
@@ -52,6 +52,14 @@ fn widened(narrow: u32) -> u64 {
 }
 
 impl Grams {
+    /// As 64-bit numbers.
+    pub(crate) fn wide(self) -> Vec<u64> {
+        match self {
+            Grams::Narrow(grams) => collect(grams.into_iter().map(widened)).or_raise(),
+            Grams::Wide(grams) => grams,
+        }
+    }
+
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
         match self {
@@ -80,9 +88,7 @@ impl Grams {
             (Grams::Narrow(a), Grams::Narrow(b)) => shared(a, b, needed),
             (Grams::Wide(a), Grams::Wide(b)) => shared(a, b, needed),
             (Grams::Narrow(a), Grams::Wide(b)) | (Grams::Wide(b), Grams::Narrow(a)) => {
-                let mut wide = Vec::new();
-                wide.room(a.len()).or_raise();
-                wide.extend(a.iter().map(|&gram| widened(gram)));
+                let wide = collect(a.iter().map(|&gram| widened(gram))).or_raise();
                 shared(&wide, b, needed)
             }
         }?;

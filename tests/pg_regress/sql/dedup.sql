@@ -187,6 +187,17 @@ SELECT count(c) FROM (SELECT single_pass(hashint8extended(i, 0), 1) OVER () AS c
 SELECT count(c) FROM (SELECT near_dup_component(hashint8extended(i, 0), 1) OVER () AS c FROM generate_series(1, 10000) i) s;
 RESET pg_dedup.memory_limit;
 SELECT count(*) AS "temporary files left" FROM pg_ls_tmpdir();
-DROP TABLE petition, own, distinct_own, skewed, results;
+-- A record and the same with an abstract: one of them stands in the other, whichever comes first; what only shares common words
+-- does not. Every row that goes is verified against the row that is kept. (40 is a collection.)
+CREATE TABLE record AS SELECT i AS id, (SELECT string_agg(left(md5((hashint8extended(i, k) % 900)::text), 5), ' ') FROM generate_series(1, 9) k) AS body
+FROM generate_series(1, 120) i;
+UPDATE record SET body = body || ' ' || (SELECT string_agg(o.body, ' ' ORDER BY o.id) FROM record o WHERE o.id BETWEEN 41 AND 45) WHERE id = 40;
+UPDATE record SET body = (SELECT body FROM record WHERE id = 10) || ' we show that ' || body || ' and ' || reverse(body) WHERE id = 9;
+UPDATE record SET body = (SELECT body FROM record WHERE id = 20) || ' we show that ' || body || ' and ' || reverse(body) WHERE id = 21;
+SELECT share, string_agg(id || '>' || keeper, ' ' ORDER BY id) FILTER (WHERE id <> keeper) AS "row > kept row"
+FROM unnest('{0,0.7,1}'::numeric[]) AS share, dedup('SELECT id, body FROM record ORDER BY id', jsonb_build_object('contained', share, 'similarity', 0.5, 'n', 3)) GROUP BY share ORDER BY share;
+SELECT string_agg(id || '>' || keeper, ' ' ORDER BY id) FILTER (WHERE id <> keeper) AS "the longest is kept"
+FROM dedup('SELECT id, body FROM record ORDER BY id', '{"contained": 0.7, "keep": "longest", "method": "text"}');
+DROP TABLE record, petition, own, distinct_own, skewed, results;
 DROP FUNCTION grouped, fingerprint_of_result;
 DROP EXTENSION pg_dedup_papers, pg_dedup;

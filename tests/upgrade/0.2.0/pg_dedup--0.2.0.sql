@@ -743,6 +743,19 @@ CREATE FUNCTION _dedup(source text) RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000;
 COMMENT ON FUNCTION _dedup(text) IS 'dedup without options, its ids of the type that the list of columns says';
 
+CREATE FUNCTION dedup_series(source text, options jsonb DEFAULT NULL)
+    RETURNS TABLE (series bigint, id bigint, template text, gaps text[])
+    AS 'MODULE_PATHNAME', 'dedup_series_wrapper'
+    LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION dedup_series(text, jsonb) IS
+    'rows of a table or a query (id, content) that say the same but for names, dates and numbers: one row for each row of a series, the largest series first; template is what its rows have in common, gaps what each says where that has a mark';
+CREATE FUNCTION dedup_series(source text, options jsonb, id_type anyelement)
+    RETURNS TABLE (series bigint, id anyelement, template text, gaps text[])
+    AS 'MODULE_PATHNAME', 'dedup_series_wrapper'
+    LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION dedup_series(text, jsonb, anyelement) IS
+    'dedup_series of ids of another type than bigint: id_type => NULL::uuid';
+
 -- The steps of dedup_into: each does the work of one transaction.
 
 CREATE FUNCTION _dedup_into_check() RETURNS void

@@ -97,7 +97,12 @@ impl Index {
 }
 
 /// The n-grams of a set of which it must share one, the rarest first.
-fn rarest(grams: &[u64], threshold: f64, frequencies: &Frequencies, into: &mut Vec<(u32, u64)>) {
+pub(in crate::similarity) fn rarest(
+    grams: &[u64],
+    threshold: f64,
+    frequencies: &Frequencies,
+    into: &mut Vec<(u32, u64)>,
+) {
     into.clear();
     into.room(grams.len()).or_raise();
     into.extend(grams.iter().map(|&gram| frequencies.rank(gram)));

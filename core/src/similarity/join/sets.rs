@@ -30,19 +30,26 @@ enum Part {
 }
 
 /// How often n-grams occur, roughly.
-pub(super) struct Frequencies {
+pub(in crate::similarity) struct Frequencies {
     cells: Vec<u32>,
     shift: u32,
 }
 
 impl Frequencies {
-    fn new(memory: usize) -> Frequencies {
+    /// Nothing counted; in an eighth of `memory` bytes, 4 MiB at most.
+    pub(in crate::similarity) fn new(memory: usize) -> Frequencies {
         let bits = (memory / 32).clamp(1 << 12, 1 << 20).ilog2();
         Frequencies { cells: vec![0; 1 << bits], shift: 64 - bits }
     }
 
     fn cell(&self, gram: u64) -> usize {
         (gram.wrapping_mul(GOLDEN) >> self.shift) as usize
+    }
+
+    /// Counts an n-gram.
+    pub(in crate::similarity) fn count(&mut self, gram: u64) {
+        let cell = self.cell(gram);
+        self.cells[cell] = self.cells[cell].saturating_add(1);
     }
 
     /// What n-grams are ordered by, the rarest first.
@@ -100,8 +107,7 @@ impl<H: Host> Sets<H> {
         self.current.extend([id as u64, grams.len() as u64]);
         self.current.extend(&grams);
         for gram in grams {
-            let cell = self.frequencies.cell(gram);
-            self.frequencies.cells[cell] = self.frequencies.cells[cell].saturating_add(1);
+            self.frequencies.count(gram);
         }
         Ok(())
     }

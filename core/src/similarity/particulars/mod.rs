@@ -13,6 +13,7 @@ mod chinese;
 mod english;
 mod numbers;
 mod spans;
+mod template;
 mod tokens;
 mod words;
 
@@ -21,6 +22,7 @@ use crate::memory::{self, OrRaise, Room};
 use align::Replaced;
 use spans::{Span, Verdict};
 use std::ops::Range;
+pub use template::Template;
 use tokens::{BREAK, Form, Ids, Text};
 
 /// Which particulars count.
