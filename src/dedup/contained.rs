@@ -2,16 +2,18 @@
 //! over to it.
 
 use super::Found;
-use super::input::{Kind, standing};
+use super::input::{self, Kind, standing};
 use crate::pg::progress::Progress;
 use crate::settings::within_memory_limit;
 use dedup_core::dedup::{Alike, Standing, Words};
-use dedup_core::memory::{OrRaise, Room};
+use dedup_core::interrupt::{checked, sort_unstable_by};
+use dedup_core::memory::{OrRaise, Room, filled};
 use dedup_core::similarity::jaccard;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-/// Bytes per row besides its words.
-const BYTES_PER_ROW: usize = 64;
+/// Bytes per row besides its words: the number of its text, where that stands and whether it has gone; what it weighs and
+/// its place in the order of weights; its partners, of whom there are no more pairs than texts; its group's other texts.
+const BYTES_PER_ROW: usize = input::BYTES_PER_ROW + 160;
 
 impl Found {
     /// Joins groups by their kept rows. Each row that goes over is verified against the row that is kept for it then.
@@ -41,25 +43,32 @@ impl Found {
         let mut pairs: Vec<(u32, u32, f64)> = Vec::new();
         pairs.room(found.len()).or_raise();
         let stands = |text: u32| kept[text as usize];
-        pairs.extend(found.iter().map(|it| {
+        pairs.extend(checked(&found).map(|it| {
             let (a, b) = (it.part, it.whole);
             if stands(a) < stands(b) { (b, a, it.share) } else { (a, b, it.share) }
         }));
-        pairs.sort_by(|a, b| {
+        drop(found);
+        sort_unstable_by(&mut pairs, |a, b| {
             let best = b.2.total_cmp(&a.2);
             stands(a.0).cmp(&stands(b.0)).then(best).then(stands(a.1).cmp(&stands(b.1)))
         });
-        let mut members: HashMap<u32, Vec<u32>> =
-            pairs.iter().map(|pair| (self.sets.find(texts[pair.0 as usize]), Vec::new())).collect();
-        for (text, &row) in texts.iter().enumerate() {
+        let mut members: HashMap<u32, Vec<u32>> = HashMap::new();
+        for pair in checked(&pairs) {
+            members.room(1).or_raise();
+            members.entry(self.sets.find(texts[pair.0 as usize])).or_default();
+        }
+        for (text, &row) in checked(texts.iter().enumerate()) {
             if let Some(members) = members.get_mut(&self.sets.find(row)) {
+                members.room(1).or_raise();
                 members.push(text as u32);
             }
         }
         let Alike { similarity, n, .. } = self.options.alike;
-        let (mut gone, alike) = (HashSet::new(), self.options.alike);
+        let alike = self.options.alike;
+        let (mut gone, mut joined) = (filled(false, texts.len()).or_raise(), 0u64);
         for &(later, earlier, _) in &pairs {
-            if gone.contains(&later) || gone.contains(&earlier) {
+            progress.step();
+            if gone[later as usize] || gone[earlier as usize] {
                 continue;
             }
             let center = self.input.content(texts[earlier as usize] as usize);
@@ -74,10 +83,11 @@ impl Found {
             });
             if repeats {
                 self.sets.union(texts[later as usize], texts[earlier as usize]);
-                gone.insert(later);
+                gone[later as usize] = true;
+                joined += 1;
             }
         }
-        progress.end(&format!("{} texts stand in longer ones, {} groups joined", pairs.len(), gone.len()));
+        progress.end(&format!("{} texts stand in longer ones, {joined} groups joined", pairs.len()));
         self.kept = self.keepers();
     }
 }

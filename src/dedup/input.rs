@@ -7,6 +7,7 @@ use crate::pg::spill::TempFile;
 use crate::settings::within_memory_limit;
 use dedup_core::dedup::{Keep, Standing};
 use dedup_core::external::Spill;
+use dedup_core::fingerprint::hamming;
 use dedup_core::memory::{OrRaise, Room, filled};
 use pgrx::prelude::*;
 
@@ -107,6 +108,12 @@ impl Input {
         self.kinds.push(kind);
         self.fps.push(fp);
         number as u32
+    }
+
+    /// The distance of two rows, if both have a fingerprint.
+    pub(crate) fn distance(&self, a: usize, b: usize) -> Option<u32> {
+        let both = [a, b].iter().all(|&row| self.kinds[row] == Kind::Near);
+        both.then(|| hamming(self.fps[a], self.fps[b]))
     }
 
     /// The lengths of a row's id and content.

@@ -23,7 +23,6 @@ use crate::setup::Settings;
 use crate::source::Source;
 use dedup_core::dedup::{Member, Method, Stage};
 use dedup_core::exact::EqualTexts;
-use dedup_core::fingerprint::hamming;
 use dedup_core::groups::UnionFind;
 use dedup_core::memory::{OrRaise, Room, collect, filled};
 use dedup_core::similarity::jaccard;
@@ -278,10 +277,9 @@ impl Found {
 
     /// Distance and similarity of a row to the one that is kept.
     fn compared(&mut self, row: usize, keeper: usize, stage: Stage) -> (Option<u32>, Option<f64>) {
-        stage.known().unwrap_or_else(|| {
-            let distance = hamming(self.input.fps[row], self.input.fps[keeper]);
-            (Some(distance), Some(self.similarity(row, keeper)))
-        })
+        stage
+            .known()
+            .unwrap_or_else(|| (self.input.distance(row, keeper), Some(self.similarity(row, keeper))))
     }
 
     /// The similarity of two rows, by their sets if they were made.

@@ -8,7 +8,6 @@ use crate::settings::{memory_limit, progress_interval, within_memory_limit};
 use crate::source::Source;
 use dedup_core::dedup::Stage;
 use dedup_core::evaluate::Score;
-use dedup_core::fingerprint::hamming;
 use dedup_core::hash::murmur3_128;
 use dedup_core::interrupt::{checked, sort_unstable_by};
 use dedup_core::memory::{OrRaise, Room, filled};
@@ -107,8 +106,10 @@ impl Report {
             let (keeper, stage) = (self.found.keeper(row), self.found.stage(row));
             sizes[keeper] += 1;
             counts[stage as usize] += 1;
-            if stage == Stage::Near {
-                distances[self.distance(row, keeper) as usize] += 1;
+            if stage == Stage::Near
+                && let Some(distance) = self.found.input.distance(row, keeper)
+            {
+                distances[distance as usize] += 1;
             }
             progress.step();
         }
@@ -120,7 +121,7 @@ impl Report {
             kept.push(row as u32);
         }
         sort_unstable_by(&mut kept, |&a, &b| sizes[b as usize].cmp(&sizes[a as usize]).then(a.cmp(&b)));
-        let [_, exact, _, empty] = counts;
+        let [_, exact, alike_rows, empty] = counts;
         let summary = Summary {
             title,
             table,
@@ -133,6 +134,7 @@ impl Report {
             groups: kept.len() as u64,
             sizes: numbers_of_sizes(&sizes, &kept),
             exact,
+            alike_rows,
             near,
             labels,
         };
@@ -142,10 +144,6 @@ impl Report {
         let page = page(&summary, &groups);
         progress.end(&format!("{} groups, {} bytes", summary.groups, page.len()));
         page
-    }
-
-    fn distance(&self, a: usize, b: usize) -> u32 {
-        hamming(self.found.input.fps[a], self.found.input.fps[b])
     }
 
     fn kinds(&self) -> Vec<String> {
@@ -249,7 +247,7 @@ impl Report {
             let (stage, text) = (self.found.stage(row), self.found.input.content(row));
             let (distance, similarity) = stage.known().unwrap_or_else(|| {
                 let similarity = jaccard(&kept.text, &text, self.found.options.alike.n);
-                (Some(self.distance(row, keeper)), Some(similarity))
+                (self.found.input.distance(row, keeper), Some(similarity))
             });
             let other_label = self.same_label([row, keeper]) == Some(false);
             rows.room(1).or_raise();

@@ -37,6 +37,9 @@ impl Asked {
             Value::Object(now) => now,
             _ => refuse("they are not an object"),
         };
+        if now.contains_key("contained") {
+            refuse("contained is of dedup and dedup_report, which see all rows at once")
+        }
         if let Some(unknown) = now.keys().find(|key| !KEYS.contains(&key.as_str())) {
             refuse(format!("unknown option \"{unknown}\""))
         }

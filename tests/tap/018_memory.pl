@@ -1,6 +1,7 @@
 # Protects memory: a nested loop that searches 100,000 times takes no more at
 # its end than at its beginning, nor does an insert of as many rows under an
-# exclusion constraint, which searches for each.
+# exclusion constraint, which searches for each. And dedup does not hold the
+# pairs of rows of a template, each of which stands in all others.
 use strict;
 use warnings;
 use FindBin;
@@ -68,6 +69,20 @@ SKIP:
 	$node->safe_psql('postgres', "INSERT INTO x SELECT i, test.random_fp(i) FROM generate_series(1, $rescans) i ON CONFLICT DO NOTHING");
 	my $grown = scalar_of($node, "SELECT (SELECT bytes FROM seen WHERE id = $rescans) - (SELECT bytes FROM seen WHERE id = 3000)");
 	cmp_ok($grown, '<', 500_000, "an insert of $rescans rows under an exclusion constraint does not grow");
+
+	# 200 rows of each of 150 templates: three million pairs.
+	my $form = "SELECT i, (SELECT string_agg(md5((i % 150 * 12 + k)::text), ' ') FROM generate_series(1, 12) k) || ' case ' || i FROM generate_series(1, 30000) i";
+	my %peak;
+	foreach my $least (0, 0.7)
+	{
+		my $session = session($node, '-v', 'ON_ERROR_STOP=1');
+		${ $session->{in} } .= "SELECT 'gone', count(*) FILTER (WHERE id <> keeper) FROM dedup(\$\$$form\$\$, '{\"contained\": $least, \"distance\": null}');\n\\echo end\n";
+		IPC::Run::pump($session->{run}) until ${ $session->{out} } =~ /end\n/ || ${ $session->{err} } ne '';
+		like(${ $session->{out} }, qr/gone\|0$/m, "contained $least: rows of a template are left alone");
+		($peak{$least}) = slurp_file("/proc/$session->{pid}/status") =~ /VmHWM:\s+(\d+) kB/;
+		finish_session($session);
+	}
+	cmp_ok($peak{0.7}, '<=', $peak{0} + 40 * 1024, "contained: takes no memory for pairs ($peak{0} kB without, $peak{0.7} kB with)");
 }
 log_is_clean($node, 'memory');
 $node->stop;

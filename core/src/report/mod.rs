@@ -48,6 +48,8 @@ pub struct Summary {
     pub sizes: Vec<(u64, u64)>,
     /// Duplicates of equal text.
     pub exact: u64,
+    /// Duplicates of another text.
+    pub alike_rows: u64,
     /// What is known of distances; `None`: there was no near stage.
     pub near: Option<Near>,
     /// What the labels say, and how far apart true duplicates are; `None`: there are none.
@@ -59,7 +61,7 @@ pub struct Summary {
 pub struct Near {
     /// The largest distance of a candidate.
     pub limit: u32,
-    /// Near-duplicates, by their distance to the row that stays.
+    /// Near-duplicates that have a fingerprint, by their distance to the row that stays.
     pub found: Distances,
     /// Random pairs of rows that stay.
     pub random: Distances,
@@ -136,17 +138,13 @@ fn section(html: &mut Html, heading: &str, note: &str) {
     }
 }
 
-fn duplicates(summary: &Summary) -> (u64, u64) {
-    let near = summary.near.as_ref().map_or(0, |near| near.found.iter().sum());
-    (summary.exact + near, near)
-}
-
 fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
 fn overview(html: &mut Html, summary: &Summary, words: &Words) {
-    let (duplicates, near) = duplicates(summary);
+    let near = summary.alike_rows;
+    let duplicates = summary.exact + near;
     html.tag("<section><p class=\"lead\">");
     let rows = grouped(summary.rows);
     let repeated = percent(share(duplicates, summary.rows));
@@ -210,7 +208,9 @@ fn distances(html: &mut Html, summary: &Summary, words: &Words) {
         chart::distances(html, counts, near.limit, name, words);
         html.tag("</figure>");
     };
-    figure(html, words.near, fill(words.near_note, &[&sum(&near.found)]), &near.found);
+    let all = near.found.iter().sum::<u64>() == summary.alike_rows;
+    let note = if all { words.near_note } else { words.near_some_note };
+    figure(html, words.near, fill(note, &[&sum(&near.found), &grouped(summary.alike_rows)]), &near.found);
     figure(html, words.random, fill(words.random_note, &[&sum(&near.random)]), &near.random);
     let sampled = fill(words.nearest_note, &[&sum(&near.nearest), &grouped(near.stay)]);
     figure(html, words.nearest, sampled, &near.nearest);
@@ -244,7 +244,7 @@ fn threshold(html: &mut Html, summary: &Summary, words: &Words) {
     html.tag("</p><div class=\"tables\"><table><caption>").text(words.taken_in).tag("</caption>");
     row(html, words.taken_exact, &grouped(summary.exact));
     if let Some(near) = &summary.near {
-        row(html, words.taken_near, &grouped(duplicates(summary).1));
+        row(html, words.taken_near, &grouped(summary.alike_rows));
         html.tag("</table>");
         left_out(html, summary, near, words);
     } else {

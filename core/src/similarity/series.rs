@@ -12,10 +12,11 @@ use super::Maker;
 use super::join::{Frequencies, rarest};
 use super::overlap::{at_least, overlap_needed, shared};
 use super::particulars::{Kinds, Template, particulars};
-use crate::hash::mix64;
+use crate::hash::{GOLDEN, mix64};
 use crate::interrupt::{self, Meter, checked, sort_unstable_by};
 use crate::memory::{self, Result, Room};
 use rustc_hash::FxHashMap;
+use std::ops::RangeInclusive;
 
 /// N-grams by which a text is looked up: all of a short one, of a long one a sample, the same of equal ones.
 const SAMPLE: usize = 128;
@@ -24,6 +25,8 @@ const ALIGNED: usize = 8;
 /// Places of n-grams in first texts that are looked at for a text, the rarest n-grams first: a bound for tables where much
 /// is common to all.
 const LOOKED_AT: usize = 1 << 14;
+/// First texts that are looked at in a row instead of one such place: they are near in memory, and each is met once.
+const IN_A_ROW: usize = 8;
 /// Bytes for frequencies of n-grams.
 const MEMORY: usize = 32 << 20;
 /// No place.
@@ -40,10 +43,10 @@ pub struct SeriesSettings {
     pub kinds: Kinds,
 }
 
-/// A series: the rows of all first texts whose templates read alike.
+/// A series: the rows of all first texts whose templates are alike.
 #[derive(Debug)]
 pub struct Series {
-    /// What its rows have in common, with a mark for each gap.
+    /// What its rows have in common, with a mark for each gap; long passages are shortened.
     pub template: String,
     /// Its rows in ascending order, each with the number of its first text.
     pub rows: Vec<(u32, u32)>,
@@ -57,12 +60,82 @@ struct First {
     /// Where its n-grams begin, and how many there are.
     from: usize,
     size: usize,
+    sketch: u128,
     /// For which text it was met last.
     met: u32,
     /// Where its template is, if it has one.
     template: u32,
     /// The row of the last text that has joined.
     last: u32,
+}
+
+/// The places of an n-gram in first texts.
+#[derive(Clone, Copy)]
+struct List {
+    latest: u32,
+    length: u32,
+}
+
+/// The most similar of the first texts that were considered for a text.
+struct Nearest<'a> {
+    grams: &'a [u64],
+    sketch: u128,
+    /// The sizes of sets that can be similar.
+    sizes: RangeInclusive<usize>,
+    /// Similarities and numbers in order, the older one first if two are as similar.
+    found: Vec<(f64, u32)>,
+    /// The least similarity that counts: where much is common to all, most texts are similar, but few among the most similar.
+    least: f64,
+    /// The share of two sets' sizes that may be members of only one of them.
+    differ: f64,
+}
+
+impl Nearest<'_> {
+    fn new(threshold: f64, grams: &[u64]) -> Result<Nearest<'_>> {
+        let smallest = at_least(threshold * grams.len() as f64);
+        let mut largest = (grams.len() as f64 / threshold).min(f64::from(u32::MAX)) as usize + 2;
+        while at_least(threshold * largest as f64) > grams.len() {
+            largest -= 1;
+        }
+        let mut nearest = Nearest {
+            grams,
+            sketch: sketch(grams),
+            sizes: smallest..=largest,
+            found: memory::with_capacity(ALIGNED + 1)?,
+            least: 0.0,
+            differ: 0.0,
+        };
+        nearest.ask(threshold);
+        Ok(nearest)
+    }
+
+    fn ask(&mut self, least: f64) {
+        self.least = least;
+        self.differ = (1.0 - least) / (1.0 + least);
+    }
+
+    #[inline]
+    fn consider(&mut self, number: u32, first: &First, grams: &[u64]) {
+        let both_sizes = self.grams.len() + first.size;
+        let differ = (self.sketch ^ first.sketch).count_ones();
+        if f64::from(differ) > self.differ * both_sizes as f64 + 1e-6 || !self.sizes.contains(&first.size) {
+            return;
+        }
+        let needed = overlap_needed(self.least, self.grams.len(), first.size);
+        let theirs = &grams[first.from..first.from + first.size];
+        let Some(both) = shared(self.grams, theirs, needed) else { return };
+        let one = (both as f64 / (both_sizes - both) as f64, number);
+        let at = self.found.partition_point(|other| (other.0, one.1) > (one.0, other.1));
+        self.found.insert(at, one);
+        self.found.truncate(ALIGNED);
+        if let Some(last) = self.found.get(ALIGNED - 1) {
+            self.ask(last.0);
+        }
+    }
+
+    fn finish(self) -> Result<Vec<u32>> {
+        memory::collect(self.found.into_iter().map(|(_, number)| number))
+    }
 }
 
 /// Counts n-grams, then takes texts into series.
@@ -72,8 +145,8 @@ pub struct SeriesFinder {
     frequencies: Frequencies,
     firsts: Vec<First>,
     grams: Vec<u64>,
-    /// The latest place of each n-gram.
-    latest: FxHashMap<u64, u32>,
+    /// The places of each n-gram.
+    latest: FxHashMap<u64, List>,
     /// First texts that have an n-gram, each with the place before.
     places: Vec<(u32, u32)>,
     templates: Vec<Template>,
@@ -166,14 +239,23 @@ impl SeriesFinder {
         Ok(true)
     }
 
-    /// The first texts that are similar, the most similar before others.
+    /// The first texts that are similar, the most similar before others: [`ALIGNED`] of them.
     fn nearest(&mut self, grams: &[u64], prefix: &[(u32, u64)]) -> Result<Vec<u32>> {
-        let threshold = self.settings.similarity;
-        let smallest = at_least(threshold * grams.len() as f64);
-        let mut near: Vec<(f64, u32)> = Vec::new();
-        let (mut left, mut meter) = (LOOKED_AT, Meter::new());
+        let mut nearest = Nearest::new(self.settings.similarity, grams)?;
+        let mut meter = Meter::new();
+        let holders = |(_, gram): &(u32, u64)| self.latest.get(gram).map_or(0, |list| list.length as usize);
+        let visits = prefix.iter().map(holders).sum::<usize>().min(LOOKED_AT);
+        // Of a few letters all texts have the same n-grams: then they are many times in the lists.
+        if self.firsts.len() <= IN_A_ROW * visits {
+            for (first, number) in self.firsts.iter().zip(0..) {
+                meter.work(1);
+                nearest.consider(number, first, &self.grams);
+            }
+            return nearest.finish();
+        }
+        let mut left = LOOKED_AT;
         for (_, gram) in prefix {
-            let mut place = self.latest.get(gram).copied().unwrap_or(NONE);
+            let mut place = self.latest.get(gram).map_or(NONE, |list| list.latest);
             while let Some(&(number, before)) = self.places.get(place as usize)
                 && left > 0
             {
@@ -181,22 +263,12 @@ impl SeriesFinder {
                 meter.work(4);
                 place = before;
                 let first = &mut self.firsts[number as usize];
-                let size = first.size;
-                let is_new = std::mem::replace(&mut first.met, self.taken) != self.taken;
-                if !is_new || size < smallest || at_least(threshold * size as f64) > grams.len() {
-                    continue;
-                }
-                let theirs = &self.grams[first.from..first.from + size];
-                let needed = overlap_needed(threshold, grams.len(), size);
-                if let Some(both) = shared(grams, theirs, needed) {
-                    near.room(1)?;
-                    near.push((both as f64 / (grams.len() + size - both) as f64, number));
+                if std::mem::replace(&mut first.met, self.taken) != self.taken {
+                    nearest.consider(number, first, &self.grams);
                 }
             }
         }
-        // The older one first if two are as similar.
-        sort_unstable_by(&mut near, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        memory::collect(near.into_iter().take(ALIGNED).map(|(_, number)| number))
+        nearest.finish()
     }
 
     fn add(&mut self, row: u32, grams: &[u64], prefix: &[(u32, u64)]) -> Result<()> {
@@ -205,13 +277,21 @@ impl SeriesFinder {
         self.firsts.room(1)?;
         self.places.room(prefix.len())?;
         self.latest.room(prefix.len())?;
-        let first =
-            First { row, from: self.grams.len(), size: grams.len(), met: 0, template: NONE, last: row };
+        let first = First {
+            row,
+            from: self.grams.len(),
+            size: grams.len(),
+            sketch: sketch(grams),
+            met: 0,
+            template: NONE,
+            last: row,
+        };
         self.grams.extend_from_slice(grams);
         self.firsts.push(first);
         for &(_, gram) in prefix {
-            let before = self.latest.insert(gram, self.places.len() as u32).unwrap_or(NONE);
-            self.places.push((number, before));
+            let list = self.latest.entry(gram).or_insert(List { latest: NONE, length: 0 });
+            self.places.push((number, list.latest));
+            *list = List { latest: self.places.len() as u32 - 1, length: list.length + 1 };
         }
         Ok(())
     }
@@ -247,19 +327,19 @@ impl SeriesFinder {
         let mut places = memory::filled((NONE, NONE), templates.len())?;
         let mut templates: Vec<Option<Template>> = memory::collect(templates.into_iter().map(Some))?;
         let mut series: Vec<Series> = Vec::new();
-        let mut alike: FxHashMap<String, u32> = FxHashMap::default();
+        let mut alike: FxHashMap<u128, u32> = FxHashMap::default();
         for first in &firsts {
             interrupt::check();
             let template = templates.get_mut(first.template as usize);
             let Some(template) = template.and_then(|template| template.take_if(|it| it.differs())) else {
                 continue;
             };
-            let text = template.text(&text_of(first.row));
+            let text = text_of(first.row);
             alike.room(1)?;
-            let number = *alike.entry(text.to_lowercase()).or_insert(series.len() as u32);
+            let number = *alike.entry(template.hash(&text)).or_insert(series.len() as u32);
             if number as usize == series.len() {
                 series.room(1)?;
-                series.push(Series { template: text, rows: Vec::new(), firsts: Vec::new() });
+                series.push(Series { template: template.text(&text), rows: Vec::new(), firsts: Vec::new() });
             }
             let one = &mut series[number as usize];
             let part = one.firsts.len() as u32;
@@ -282,6 +362,11 @@ impl SeriesFinder {
         series.sort_by_key(|one| std::cmp::Reverse(one.rows.len()));
         Ok(series)
     }
+}
+
+/// Bits that differ for no more members than only one of two sets has.
+fn sketch(grams: &[u64]) -> u128 {
+    grams.iter().fold(0, |sketch, gram| sketch ^ 1u128 << (gram.wrapping_mul(GOLDEN) >> 57))
 }
 
 #[cfg(test)]
@@ -361,7 +446,57 @@ mod tests {
         assert!(found[0].rows.is_sorted());
     }
 
+    /// Templates that differ only where a long one is not shown.
+    #[test]
+    fn series_are_told_apart_by_the_whole_template() {
+        let lamp = "the street lamp in front of the old school house has been out for a week ";
+        let text = |word: &str, at: usize| format!("{lamp}{lamp}{word} {lamp}{lamp} at {at}");
+        let texts: Vec<String> =
+            (0..24).map(|at| text(if at < 12 { "again" } else { "still" }, at)).collect();
+        let mut finder = SeriesFinder::new(ENGLISH);
+        texts.iter().for_each(|text| finder.count(text));
+        let mut of = |row: u32| texts[row as usize].clone();
+        for (row, text) in texts.iter().enumerate() {
+            finder.take(row as u32, text, &mut of).unwrap();
+        }
+        let found = finder.finish(&mut of).unwrap();
+        assert_eq!(found.iter().map(|one| one.rows.len()).collect::<Vec<_>>(), [12, 12]);
+        assert_eq!(found[0].template, found[1].template);
+    }
+
     proptest! {
+        /// The first texts that are aligned are the most similar ones, and the older one of two that are as similar.
+        #[test]
+        fn nearest_equals_all_against_all(
+            texts in prop::collection::vec("[甲乙丙]{2,14}", 2..60),
+            similarity in 0.05f64..0.9,
+            others in prop::sample::select(vec![0u64, 30]),
+        ) {
+            let mut finder = SeriesFinder::new(SeriesSettings { similarity, ..CHINESE });
+            texts.iter().for_each(|text| finder.count(text));
+            for (row, text) in texts.iter().enumerate() {
+                let mut all: Vec<(f64, u32)> = finder.firsts.iter().zip(0..).filter(|(first, _)| !finder.grams[first.from..][..first.size].iter().any(|gram| *gram > u64::MAX - 10_000))
+                    .map(|(first, number)| (crate::similarity::jaccard(&texts[first.row as usize], text, 2), number))
+                    .collect();
+                prop_assume!(all.iter().all(|(jaccard, _)| (jaccard - similarity).abs() > 1e-9));
+                all.retain(|(jaccard, _)| *jaccard >= similarity);
+                all.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+                all.truncate(ALIGNED);
+                let grams = finder.sample(text);
+                let mut prefix = Vec::new();
+                rarest(&grams, similarity, &finder.frequencies, &mut prefix);
+                finder.taken += 1;
+                let found = finder.nearest(&grams, &prefix).unwrap();
+                prop_assert_eq!(found, all.into_iter().map(|(_, number)| number).collect::<Vec<_>>());
+                // Taken or not, most become first texts here; others have no n-gram of these, so that lists are short.
+                finder.add(row as u32, &grams, &prefix).unwrap();
+                for number in 0..others {
+                    let own = [u64::MAX - 100 * row as u64 - number];
+                    finder.add(row as u32, &own, &[]).unwrap();
+                }
+            }
+        }
+
         /// Whatever the texts: their order changes nothing, nothing is in two series, the texts of each are similar to the
         /// first and fit the template, and two of them differ in a particular.
         #[test]

@@ -70,7 +70,7 @@ impl Given<'_> {
         };
         let options = DEDUP_INTO.read(&written);
         if options.contained.is_some() {
-            DEDUP_INTO.refuse("contained is of dedup, which sees all rows at once")
+            DEDUP_INTO.refuse("contained is of dedup and dedup_report, which see all rows at once")
         }
         Given { result, source, written, options, batch, only }
     }

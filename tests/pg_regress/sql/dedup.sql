@@ -198,6 +198,20 @@ SELECT share, string_agg(id || '>' || keeper, ' ' ORDER BY id) FILTER (WHERE id 
 FROM unnest('{0,0.7,1}'::numeric[]) AS share, dedup('SELECT id, body FROM record ORDER BY id', jsonb_build_object('contained', share, 'similarity', 0.5, 'n', 3)) GROUP BY share ORDER BY share;
 SELECT string_agg(id || '>' || keeper, ' ' ORDER BY id) FILTER (WHERE id <> keeper) AS "the longest is kept"
 FROM dedup('SELECT id, body FROM record ORDER BY id', '{"contained": 0.7, "keep": "longest", "method": "text"}');
-DROP TABLE record, petition, own, distinct_own, skewed, results;
+-- A distance is of two fingerprints: there are none without a near stage, and none where the given one is NULL.
+SELECT id, keeper, stage, distance, round(similarity::numeric, 2) AS similarity FROM dedup('SELECT id, body FROM record ORDER BY id', '{"contained": 0.7, "distance": null}') WHERE stage <> 'kept';
+ALTER TABLE record ADD fp bigint;
+UPDATE record SET fp = CASE id WHEN 9 THEN 0 WHEN 10 THEN 15 WHEN 20 THEN 1::bigint << 62 WHEN 21 THEN NULL ELSE hashint8extended(id, 7) END;
+SELECT id, keeper, stage, distance, round(similarity::numeric, 2) AS similarity FROM dedup('SELECT id, body, fp FROM record ORDER BY id', '{"contained": 0.7, "distance": 2, "fp": "fp", "n": 3}') WHERE stage <> 'kept';
+-- Rows of one template stand in each other, all in all: they are left alone, and are not many pairs in memory.
+CREATE TABLE form AS SELECT i AS id, (SELECT string_agg(md5((i % 30 * 20 + k)::text), ' ') FROM generate_series(1, 20) k) || ' case ' || i AS body FROM generate_series(1, 3000) i;
+SELECT count(*) AS rows, count(*) FILTER (WHERE id <> keeper) AS gone FROM dedup('SELECT id, body FROM form', '{"contained": 0.7, "distance": null}');
+SET pg_dedup.memory_limit = '3500kB';
+SELECT count(*) FROM dedup('SELECT id, body FROM form', '{"contained": 0.7, "distance": null}');
+SET pg_dedup.memory_limit = '2MB';
+SELECT count(*) FROM dedup('SELECT id, body FROM form', '{"distance": null}');
+SELECT count(*) FROM dedup('SELECT id, body FROM form', '{"contained": 0.7, "distance": null}');
+RESET pg_dedup.memory_limit;
+DROP TABLE record, form, petition, own, distinct_own, skewed, results;
 DROP FUNCTION grouped, fingerprint_of_result;
 DROP EXTENSION pg_dedup_papers, pg_dedup;

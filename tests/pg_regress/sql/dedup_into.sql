@@ -345,6 +345,7 @@ CALL dedup_into('slow', 'SELECT id, body FROM letter', :'components');
 CALL dedup_into('slow', 'SELECT id, body FROM arrived ORDER BY id', '{"distance": 12}');
 \echo :LAST_ERROR_SQLSTATE
 CALL dedup_into('refused', 'SELECT id, body FROM letter', '{"distanse": 12}');
+CALL dedup_into('refused', 'SELECT id, body FROM letter', '{"contained": 0.7}');
 \echo :LAST_ERROR_SQLSTATE
 CALL dedup_into('refused', 'SELECT id, body FROM letter', '{"batch": 0}');
 \echo :LAST_ERROR_SQLSTATE

@@ -65,7 +65,14 @@ FROM dedup_report('SELECT i, repeat(''long text '', 500) FROM generate_series(1,
 -- Nothing to report; no text; no near stage.
 SELECT html LIKE '%None of the 0 rows repeats another.%' AS none FROM dedup_report('SELECT 1, ''a''::text WHERE false', '{"n": 2}') html;
 SELECT html LIKE '%3 rows have no text%' AS empty FROM dedup_report('SELECT i, NULL::text FROM generate_series(1, 3) i', '{"n": 2}') html;
-SELECT html LIKE '%Only equal texts were looked for%' AS exact_only, groups_of(html) FROM dedup_report('ticket', '{"text": "body", "distance": null}') html;
+SELECT html LIKE '%No fingerprints were compared%' AS exact_only, groups_of(html) FROM dedup_report('ticket', '{"text": "body", "distance": null}') html;
+-- A text in a longer one: without a fingerprint there is no distance, and the row is a duplicate all the same.
+CREATE TABLE entry AS SELECT i AS id, (SELECT string_agg(left(md5((hashint8extended(i, k) % 900)::text), 5), ' ') FROM generate_series(1, 9) k) AS body, hashint8extended(i, 5) AS fp
+FROM generate_series(1, 60) i;
+UPDATE entry SET body = (SELECT body FROM entry WHERE id = 10) || ' we show that ' || body, fp = NULL WHERE id = 9;
+SELECT substring(html FROM '<p class="lead">[^<]*') AS lead, html LIKE '%The 0 of 1 that have a fingerprint.%' AS some, html ~ '[0-9]+ bits</span>.*data' AS bits, groups_of(html)
+FROM unnest(ARRAY['{"distance": null}', '{"distance": 2, "fp": "fp", "n": 3}']) AS options, dedup_report('SELECT id, body, fp FROM entry', '{"contained": 0.7}'::jsonb || options::jsonb) html;
+DROP TABLE entry;
 -- Without options the texts decide, and the page has the options that do it again.
 SET client_min_messages = warning;
 SELECT html ~ '<pre>{&quot;distance&quot;:\d+,' AS options FROM dedup_report('SELECT id, body FROM ticket') html;

@@ -15,6 +15,11 @@ SELECT DISTINCT template FROM dedup_series('question', '{"particulars": ["name"]
 SELECT count(*) FROM dedup_series('question', '{"particulars": []}');
 SELECT count(*) FROM dedup_series('question', '{"similarity": 0.9}');
 
+-- A blank in the texts is no mark of a gap, and long templates that differ where they are not shown are two.
+SELECT template, gaps FROM dedup_series($$VALUES (1, '姓名____申请办理3号楼的____电梯卡'), (2, '姓名＿＿＿＿申请办理5号楼的____电梯卡')$$);
+SELECT series, template, count(*) AS rows FROM dedup_series($$SELECT row_number() OVER (), 'The street lamp in front of the old school ' || w || ' has been out since the last week of May at number ' || i
+    FROM generate_series(1, 20) i, (SELECT string_agg(md5((k % 3)::text || k), ' ') AS w FROM generate_series(1, 30) k GROUP BY k % 3) middle$$) GROUP BY 1, 2 ORDER BY 1;
+
 -- English, with ids of another type and columns that are named.
 CREATE TABLE ticket (code text PRIMARY KEY, subject text, note text, stars integer);
 INSERT INTO ticket VALUES

@@ -185,6 +185,7 @@ SELECT * FROM dedup_setup('page_pkey');
 SELECT * FROM dedup_setup(NULL);
 SELECT * FROM dedup_setup('ticket', '[1]');
 SELECT * FROM dedup_setup('ticket', '{"colums": "body"}');
+SELECT * FROM dedup_setup('ticket', '{"contained": 0.7}');
 SELECT * FROM dedup_setup('ticket', '{"columns": []}');
 SELECT * FROM dedup_setup('ticket', '{"columns": ["body", "body"]}');
 SELECT * FROM dedup_setup('ticket', '{"columns": [1]}');

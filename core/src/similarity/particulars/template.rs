@@ -6,8 +6,9 @@
 
 use super::tokens::{Ids, Text, Unit};
 use super::{Differences, Kinds, Replaced, push};
+use crate::hash::murmur3_128;
 use crate::interrupt::checked;
-use crate::memory::{self, OrRaise};
+use crate::memory::{self, OrRaise, Room};
 use std::ops::Range;
 
 /// Texts, the first one too, that make a template; those after them have to fit it.
@@ -168,7 +169,33 @@ impl Template {
         )
     }
 
-    /// It as a text, with a mark for each gap.
+    /// A hash of what all texts have, in small letters, and of where the gaps are: of the whole, where `text` is shortened.
+    pub fn hash(&self, first: &str) -> u128 {
+        let of_first = Text::new(first, &mut Ids::default());
+        let (units, _) = of_first.units();
+        let runs = self.runs();
+        let (before, behind) = self.open(&runs);
+        let mut whole = String::new();
+        whole.room(of_first.low.len() + 2 * units.len() + 2).or_raise();
+        // No unit has either character.
+        for (number, run) in runs.iter().enumerate() {
+            if number > 0 || before {
+                whole.push('_');
+            }
+            for unit in checked(&units[run.clone()]) {
+                whole.push(' ');
+                whole.push_str(of_first.unit(unit));
+            }
+        }
+        if behind {
+            whole.push('_');
+        }
+        let [high, low] = murmur3_128(whole.as_bytes(), 0).map(u128::from);
+        high << 64 | low
+    }
+
+    /// It as a text, with a mark for each gap; long passages are shortened. A blank of the texts themselves, to be filled in
+    /// by hand, is no mark.
     pub fn text(&self, first: &str) -> String {
         let of_first = Text::new(first, &mut Ids::default());
         let (units, _) = of_first.units();
@@ -177,7 +204,7 @@ impl Template {
         let mut parts: Vec<String> = Vec::new();
         for run in &runs {
             let words = of_first.passage_of(&units[run.clone()]);
-            words.into_iter().for_each(|words| push(&mut parts, words));
+            words.into_iter().for_each(|words| push(&mut parts, without_marks(words)));
         }
         let mut text = parts.join(format!(" {GAP} ").as_str());
         if before {
@@ -211,6 +238,13 @@ impl Template {
         }
         gaps
     }
+}
+
+/// A passage whose blanks are one character long.
+fn without_marks(mut passage: String) -> String {
+    let mut last = ' ';
+    passage.retain(|c| std::mem::replace(&mut last, c) != '_' || c != '_');
+    passage
 }
 
 #[cfg(test)]
@@ -267,6 +301,25 @@ mod tests {
             &["北京,5月停水通知公告全文", "上海,6月停水通知公告全文"],
             "__ 月停水通知公告全文",
             &["北京,5", "上海,6"],
+        );
+    }
+
+    /// A form with blanks to fill in.
+    #[test]
+    fn a_blank_in_a_text_is_no_mark() {
+        makes(
+            &["姓名____申请办理3号楼的__电梯卡", "姓名＿＿＿＿申请办理5号楼的__电梯卡"],
+            "姓名_申请办理 __ 号楼的_电梯卡",
+            &["3", "5"],
+        );
+        // Filled in, it is a gap.
+        makes(
+            &[
+                "I, ____, hereby ask for room 12 for my_club",
+                "I, Anna Teil, hereby ask for room 12 for my_club",
+            ],
+            "I __ hereby ask for room 12 for my_club",
+            &["", "Anna Teil"],
         );
     }
 
@@ -331,5 +384,45 @@ mod tests {
                 prop_assert!(2 * runs.iter().map(|run| length(run)).sum::<usize>() >= length(&filled));
             }
         }
+
+        /// The hash is equal where what all texts have is, and the gaps.
+        #[test]
+        fn the_hash_is_of_the_whole(
+            texts in prop::collection::vec("[天气]{0,3}[ab]{0,2}(，|__| )?[天气水]{0,3}", 4),
+        ) {
+            let whole = |first: &str, other: &str| -> Option<(u128, Vec<Option<String>>)> {
+                let mut template = Template::default();
+                template.take(first, other, Kinds::ALL).then_some(())?;
+                let (text, runs) = (Text::new(first, &mut Ids::default()), template.runs());
+                let units: Vec<_> = text.units().0.iter().map(|unit| Some(text.unit(unit).to_owned())).collect();
+                let (before, behind) = template.open(&runs);
+                let mut parts: Vec<_> = runs.iter().map(|run| units[run.clone()].to_vec()).collect();
+                if before {
+                    parts.insert(0, Vec::new());
+                }
+                if behind {
+                    parts.push(Vec::new());
+                }
+                Some((template.hash(first), parts.join(&None)))
+            };
+            let both = [whole(&texts[0], &texts[1]), whole(&texts[2], &texts[3])];
+            if let [Some((a, x)), Some((b, y))] = both {
+                prop_assert_eq!(a == b, x == y);
+            }
+        }
+    }
+
+    /// What differs where it is not shown.
+    #[test]
+    fn the_hash_is_of_what_is_not_shown() {
+        let middle = |word: &str| format!("{} {word} {}", "the street lamp ".repeat(9), "is out ".repeat(9));
+        let made = |word: &str| {
+            let (first, other) = (format!("{} at 3", middle(word)), format!("{} at 5", middle(word)));
+            let mut template = Template::default();
+            assert!(template.take(&first, &other, Kinds::ALL));
+            (template.text(&first), template.hash(&first))
+        };
+        let [a, b, again] = ["again", "still", "AGAIN"].map(made);
+        assert_eq!((a.0 == b.0, a.1 == b.1, a.1 == again.1), (true, false, true));
     }
 }
