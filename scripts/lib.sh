@@ -158,7 +158,7 @@ install_extension() {
     say "Building pg_dedup for PostgreSQL $pg_version"
     [[ -d $root/target/release ]] || note "the first time this takes some minutes"
     log=$(mktemp)
-    run_shown "$log" as_builder make -C "$root" PG_CONFIG="$PG_CONFIG" PROGRAMS="$*"
+    run_shown "$log" as_builder make -C "$root" PG_CONFIG="$PG_CONFIG" PROGRAMS="$*" ${1:+programs} all
     say "Installing into $("$PG_CONFIG" --pkglibdir) and $("$PG_CONFIG" --sharedir)/extension"
     [[ ! -w $("$PG_CONFIG" --pkglibdir) ]] || privilege=()
     "${privilege[@]}" make -C "$root" PG_CONFIG="$PG_CONFIG" install >"$log" 2>&1 || {
