@@ -8,54 +8,51 @@ use crate::pg::spi::for_each_of_query;
 use crate::settings::{memory_limit, within_memory_limit};
 use crate::source::Source;
 use dedup_core::dedup::{Method, Written};
-use dedup_core::evaluate::{Background, ByRows, Profile, TextKind};
+use dedup_core::evaluate::{Background, ByRows, Profile, TextKind, TextSample};
 use dedup_core::features::TextRecipe;
-use dedup_core::memory::{OrRaise, Room};
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::{JsonB, PgLogLevel};
 use serde_json::{Value, json};
 
-/// Texts that are fingerprinted at most.
+/// Texts that are looked at, at most.
 const SAMPLE: usize = 20_000;
-/// Their bytes at most, but for the last.
+/// Their bytes at most, but for a single one.
 const SAMPLE_BYTES: usize = 64 << 20;
-/// Bytes per text besides: its length is kept.
-const BYTES_PER_TEXT: usize = 4;
 
 /// Kinds of particulars in which duplicates may not differ.
 pub(crate) const PARTICULARS: [&str; 1] = ["name"];
 
-/// Looks at all texts and keeps the first of them.
-#[derive(Default)]
-pub(crate) struct Sampler {
-    profile: Profile,
-    sample: Vec<String>,
-    bytes: usize,
+/// Sees all texts and keeps some of them.
+pub(crate) struct Sampler(TextSample);
+
+impl Default for Sampler {
+    fn default() -> Sampler {
+        let bytes = memory_limit().map_or(SAMPLE_BYTES, |limit| SAMPLE_BYTES.min(limit / 4));
+        Sampler(TextSample::new(SAMPLE, bytes))
+    }
 }
 
 impl Sampler {
     pub(super) fn add(&mut self, content: &str) {
-        self.profile.add(content);
-        let most = memory_limit().map_or(SAMPLE_BYTES, |limit| SAMPLE_BYTES.min(limit / 4));
-        if self.sample.len() < SAMPLE && self.bytes < most {
-            self.bytes += content.len();
-            self.sample.room(1).or_raise();
-            self.sample.push(content.to_owned());
-        }
-        within_memory_limit(self.bytes + self.profile.texts() * BYTES_PER_TEXT);
+        self.0.add(content);
+        within_memory_limit(self.0.bytes());
     }
 
     /// Settings for the texts; `None` if there is no text.
     pub(crate) fn suggest(self) -> Option<Suggested> {
-        let texts = self.profile.texts() as u64;
-        if texts == 0 {
+        let seen = self.0.seen();
+        let sample = self.0.texts();
+        let mut profile = Profile::default();
+        sample.iter().for_each(|text| profile.add(text));
+        // Of a table that was seen as a whole, those without a letter are not counted.
+        let texts = if sample.len() as u64 == seen { profile.texts() as u64 } else { seen };
+        if profile.texts() == 0 {
             return None;
         }
-        let suggestion = self.profile.suggest(&self.sample, texts);
+        let suggestion = profile.suggest(&sample, texts);
         let recipe = TextRecipe::from_json(&suggestion.recipe).unwrap_or_else(|error| raise_recipe(error));
-        let prints: Vec<u64> =
-            self.sample.iter().filter_map(|content| simhash_of(content, &recipe)).collect();
+        let prints: Vec<u64> = sample.iter().filter_map(|content| simhash_of(content, &recipe)).collect();
         let mut background = Background::measure(&prints);
         background.rows = texts;
         let calibration = background.calibrate();

@@ -5,10 +5,12 @@ mod calibrate;
 mod chance;
 mod count;
 mod labels;
+mod sample;
 mod suggest;
 
 pub use calibrate::{Background, ByRows, Calibration, RadiusRow};
 pub use chance::Chance;
 pub use count::{cumulative, pairs_within};
 pub use labels::{Groups, InTwoGroups, Labels, PairSet, Score, Verdict};
+pub use sample::TextSample;
 pub use suggest::{Profile, Suggestion, TextKind};

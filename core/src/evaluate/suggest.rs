@@ -136,10 +136,13 @@ impl Profile {
         } else {
             format!("{part} of the n-grams shared (Jaccard {least}) tells them from unrelated ones.")
         };
-        let texts = if self.texts() == 1 { "text" } else { "texts" };
+        let texts = match self.texts() as u64 {
+            1 => "1 text".to_owned(),
+            all if all >= rows => format!("{all} texts"),
+            some => format!("{some} of {rows} texts"),
+        };
         let reason = format!(
-            "{} {texts} {script}, half up to {median} characters and nine in ten up to {}{}. {what} {why}",
-            self.texts(),
+            "{texts} {script}, half up to {median} characters and nine in ten up to {}{}. {what} {why}",
             self.quantile(0.9),
             if markup { ", most marked up as HTML" } else { "" },
         );

@@ -1,0 +1,112 @@
+//! A sample of texts that come one after the other: settings are chosen by it, so that they do not depend on what a
+//! table happens to begin with.
+
+use crate::memory::{OrRaise, Room};
+use crate::random::SplitMix64;
+use std::collections::BinaryHeap;
+
+/// Texts drawn from all that were seen: those of the least random numbers, drawn with a fixed seed, so that the same
+/// texts in the same order give the same sample.
+#[derive(Debug)]
+pub struct TextSample {
+    /// The random number of each, its place among all, and itself.
+    drawn: BinaryHeap<(u64, u64, String)>,
+    /// The most texts, and the most bytes of them but for the last.
+    most: (usize, usize),
+    bytes: usize,
+    seen: u64,
+    random: SplitMix64,
+    /// Only texts of lesser numbers are drawn.
+    limit: u64,
+}
+
+impl TextSample {
+    /// No texts yet; at most so many, and so many bytes of them, unless a single one has more.
+    pub fn new(texts: usize, bytes: usize) -> TextSample {
+        TextSample {
+            drawn: BinaryHeap::new(),
+            most: (texts, bytes),
+            bytes: 0,
+            seen: 0,
+            random: SplitMix64::new(0x5EED),
+            limit: u64::MAX,
+        }
+    }
+
+    /// Sees a text.
+    pub fn add(&mut self, text: &str) {
+        let number = self.random.next();
+        self.seen += 1;
+        if number >= self.limit {
+            return;
+        }
+        self.bytes += text.len();
+        self.drawn.room(1).or_raise();
+        self.drawn.push((number, self.seen, crate::memory::copy_str(text).or_raise()));
+        while self.drawn.len() > self.most.0.max(1) || self.bytes > self.most.1 && self.drawn.len() > 1 {
+            if let Some((number, _, text)) = self.drawn.pop() {
+                (self.limit, self.bytes) = (number, self.bytes - text.len());
+            }
+        }
+    }
+
+    /// How many were seen.
+    pub fn seen(&self) -> u64 {
+        self.seen
+    }
+
+    /// Bytes of those that are drawn.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The texts drawn, in the order in which they came.
+    pub fn texts(self) -> Vec<String> {
+        let mut drawn = self.drawn.into_vec();
+        drawn.sort_unstable_by_key(|&(_, place, _)| place);
+        drawn.into_iter().map(|(_, _, text)| text).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(texts: impl Iterator<Item = String>, most: (usize, usize)) -> TextSample {
+        let mut sample = TextSample::new(most.0, most.1);
+        texts.for_each(|text| sample.add(&text));
+        sample
+    }
+
+    #[test]
+    fn few_are_all_drawn() {
+        let texts = || (0..7).map(|n| n.to_string());
+        assert_eq!(sample(texts(), (7, 7)).texts(), texts().collect::<Vec<_>>());
+        assert!(sample([].into_iter(), (7, 7)).texts().is_empty());
+    }
+
+    /// Each part of a long table has its share.
+    #[test]
+    fn many_are_drawn_evenly() {
+        let drawn = sample((0..100_000).map(|n| n.to_string()), (1000, usize::MAX));
+        assert_eq!(
+            (drawn.seen(), drawn.bytes()),
+            (100_000, drawn.drawn.iter().map(|(_, _, text)| text.len()).sum())
+        );
+        let mut tenths = [0; 10];
+        let drawn: Vec<usize> = drawn.texts().iter().map(|text| text.parse().unwrap()).collect();
+        assert!(drawn.len() == 1000 && drawn.is_sorted());
+        drawn.iter().for_each(|n| tenths[n / 10_000] += 1);
+        // Five standard deviations.
+        assert!(tenths.iter().all(|tenth| (53..147).contains(tenth)), "{tenths:?}");
+    }
+
+    /// Protects memory from long texts; one at least is kept.
+    #[test]
+    fn bytes_are_bounded() {
+        let long = |n: usize| (0..n).map(|n| "x".repeat(1 + n % 50));
+        let drawn = sample(long(10_000), (1000, 5000));
+        assert!((4900..=5000).contains(&drawn.bytes()), "{}", drawn.bytes());
+        assert_eq!(sample(long(10_000), (1000, 0)).texts().len(), 1);
+    }
+}
