@@ -13,7 +13,7 @@ use dedup_core::external::{Result, on_threads, on_threads_while};
 use dedup_core::features::{Extractor, TextRecipe};
 use dedup_core::groups::{Connect, Linkage, Linker, Pair, Pairs, Settings, SharedSets, UnionFind};
 use dedup_core::memory::{OrRaise, Room};
-use dedup_core::similarity::{SimilarPair, SimilarPairs};
+use dedup_core::similarity::{Comparer, SimilarPair, SimilarPairs};
 
 /// Rows fingerprinted at a time.
 const BATCH_ROWS: usize = 2048;
@@ -367,9 +367,10 @@ fn without_differences(
         bytes += both.0.len() + both.1.len();
         texts.push(both);
         if bytes >= BATCH_BYTES || at + 1 == pairs.len() {
-            let mut workers = vec![(); if texts.len() < 16 { 1 } else { threads().max(1) }];
-            let same = |(): &mut (), (a, b): &(String, String)| alike.differing(a, b).is_empty();
-            verdicts.extend(on_threads(&texts, &mut workers, host, same)?);
+            let workers = if texts.len() < 16 { 1 } else { threads().max(1) };
+            let mut comparers: Vec<Comparer> = (0..workers).map(|_| Comparer::default()).collect();
+            let same = |comparer: &mut Comparer, (a, b): &(String, String)| !alike.differ(comparer, a, b);
+            verdicts.extend(on_threads(&texts, &mut comparers, host, same)?);
             texts.clear();
             bytes = 0;
         }

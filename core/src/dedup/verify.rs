@@ -4,7 +4,7 @@ use super::sets::Sets;
 use crate::external::{Host, Result, Spill, on_threads};
 use crate::interrupt;
 use crate::memory::{Room, filled};
-use crate::similarity::{Kinds, Maker, Particular, jaccard, particulars};
+use crate::similarity::{Comparer, Kinds, Maker, Particular, jaccard, particulars};
 
 /// What makes two texts near-duplicates whose fingerprints are near.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,6 +32,11 @@ impl Alike {
     /// The particulars that count and in which two texts differ.
     pub fn differing(&self, a: &str, b: &str) -> Vec<Particular> {
         self.particulars.map_or_else(Vec::new, |kinds| particulars(a, b, kinds))
+    }
+
+    /// Whether there are any; for many pairs.
+    pub fn differ(&self, comparer: &mut Comparer, a: &str, b: &str) -> bool {
+        self.particulars.is_some_and(|kinds| !comparer.particulars(a, b, kinds).is_empty())
     }
 }
 
@@ -207,8 +212,9 @@ impl<P: Sync, F: Spill> Verifier<P, F> {
             // Few texts are compared before a thread has started.
             let threads = if texts.len() < WORTH_THREADS { 1 } else { self.threads };
             let alike = self.alike;
-            let same = |_: &mut (), (a, b): &(String, String)| alike.differing(a, b).is_empty();
-            on_threads(texts, &mut vec![(); threads], host, same)?
+            let mut comparers: Vec<Comparer> = (0..threads).map(|_| Comparer::default()).collect();
+            let same = |comparer: &mut Comparer, (a, b): &(String, String)| !alike.differ(comparer, a, b);
+            on_threads(texts, &mut comparers, host, same)?
         } else {
             filled(true, similar.len())?
         };

@@ -14,6 +14,6 @@ pub(crate) use grams::{Grams, Maker};
 pub use join::{SimilarPair, SimilarPairs, similar_pairs};
 pub use measures::{containment, cosine, jaccard, numbers};
 pub use overlap::{Overlap, least_shared};
-pub use particulars::{Kinds, Particular, Passage, Template, particulars, passages};
+pub use particulars::{Comparer, Kinds, Particular, Passage, Template, particulars, passages};
 pub use series::{Series, SeriesFinder, SeriesSettings};
 pub(crate) use sketch::{Sketched, may_reach, words as sketch_words};

@@ -81,11 +81,23 @@ pub struct Particular {
 
 /// The particulars in which two texts differ, in the order of the lesser text.
 pub fn particulars(a: &str, b: &str, kinds: Kinds) -> Vec<Particular> {
-    if a <= b {
-        return Differences::new(a, b).found(kinds);
+    Comparer::default().particulars(a, b, kinds)
+}
+
+/// Compares many pairs of texts, as [`particulars`] does: a clause that was cut into words for one pair need not be cut
+/// for another. Its memory grows with the texts.
+#[derive(Debug, Default)]
+pub struct Comparer(Ids);
+
+impl Comparer {
+    /// The particulars in which two texts differ, in the order of the lesser text.
+    pub fn particulars(&mut self, a: &str, b: &str, kinds: Kinds) -> Vec<Particular> {
+        if a <= b {
+            return Differences::new(a, b, &mut self.0).found(kinds);
+        }
+        let turned = |found: Particular| Particular { kind: found.kind, a: found.b, b: found.a };
+        Differences::new(b, a, &mut self.0).found(kinds).into_iter().map(turned).collect()
     }
-    let turned = |found: Particular| Particular { kind: found.kind, a: found.b, b: found.a };
-    Differences::new(b, a).found(kinds).into_iter().map(turned).collect()
 }
 
 /// A stretch of two texts: one that both have, or one that differs.
@@ -104,10 +116,10 @@ pub struct Passage {
 /// What two texts share and in what they differ, in the order of the lesser text.
 pub fn passages(a: &str, b: &str) -> Vec<Passage> {
     if a <= b {
-        return Differences::new(a, b).passages();
+        return Differences::new(a, b, &mut Ids::default()).passages();
     }
     let turned = |found: Passage| Passage { a: found.b, b: found.a, ..found };
-    Differences::new(b, a).passages().into_iter().map(turned).collect()
+    Differences::new(b, a, &mut Ids::default()).passages().into_iter().map(turned).collect()
 }
 
 /// More stretches than this are looked at in no pair of texts: they are not nearly equal.
@@ -126,9 +138,8 @@ struct Differences {
 }
 
 impl Differences {
-    fn new(a: &str, b: &str) -> Differences {
-        let mut ids = Ids::default();
-        let (a, b) = (Text::new(a, &mut ids), Text::new(b, &mut ids));
+    fn new(a: &str, b: &str, ids: &mut Ids) -> Differences {
+        let (a, b) = (Text::new(a, ids), Text::new(b, ids));
         let numbers = |text: &Text| memory::collect(text.tokens.iter().map(|token| token.id)).or_raise();
         let (of_a, of_b) = (numbers(&a), numbers(&b));
         let replaced = align::replaced(&of_a, &of_b);

@@ -45,8 +45,8 @@ struct Aligned {
 impl Aligned {
     fn new(first: &str, other: &str) -> Aligned {
         let turned = first > other;
-        let differences =
-            if turned { Differences::new(other, first) } else { Differences::new(first, other) };
+        let (a, b) = if turned { (other, first) } else { (first, other) };
+        let differences = Differences::new(a, b, &mut Ids::default());
         let ((a, of_a), (b, of_b)) = (differences.a.units(), differences.b.units());
         let mut aligned = Aligned { differences, turned, units: [a, b], replaced: Vec::new() };
         if turned {

@@ -229,6 +229,17 @@ proptest! {
         prop_assert_eq!(found(&a, &b), found(&b, &a).into_iter().map(turned).collect::<Vec<_>>());
     }
 
+    /// Whatever was compared before.
+    #[test]
+    fn a_comparer_remembers_nothing_wrong(
+        texts in prop::collection::vec("[东西路区楼月翠湖年0-9三，. oK]{0,12}", 2..6),
+    ) {
+        let mut comparer = Comparer::default();
+        for (a, b) in texts.iter().flat_map(|a| texts.iter().map(move |b| (a, b))) {
+            prop_assert_eq!(comparer.particulars(a, b, Kinds::ALL), particulars(a, b, Kinds::ALL));
+        }
+    }
+
     #[test]
     fn any_text_goes(a in "\\PC{0,40}", b in "\\PC{0,40}") {
         found(&a, &b);

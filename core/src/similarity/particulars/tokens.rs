@@ -1,6 +1,6 @@
 //! The tokens of a text: words of jieba, words of other scripts, numbers, and breaks.
 
-use crate::interrupt::Meter;
+use crate::interrupt::{Meter, checked};
 use crate::memory::{self, OrRaise, Room};
 use crate::text::Segmenter;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -61,7 +61,7 @@ pub struct Text {
     bigrams: OnceLock<FxHashSet<(char, char)>>,
 }
 
-/// What both texts have in common: numbers for words, and the words of clauses that were cut before.
+/// What texts that are compared have in common: numbers for words, and the words of clauses that were cut before.
 #[derive(Debug, Default)]
 pub struct Ids {
     words: FxHashMap<String, u32>,
@@ -130,14 +130,8 @@ fn kind(c: char) -> Kind {
 impl Text {
     /// The tokens of `text`.
     pub fn new(text: &str, ids: &mut Ids) -> Text {
-        let mut shown = String::new();
-        shown.room(text.len()).or_raise();
+        let shown = compatible(text);
         let mut meter = Meter::new();
-        for c in text.nfkc() {
-            meter.work(4);
-            shown.room(c.len_utf8()).or_raise();
-            shown.push(c);
-        }
         let mut made = Text::default();
         made.low.room(shown.len()).or_raise();
         let mut rest = 0;
@@ -333,6 +327,43 @@ impl Text {
     }
 }
 
+/// `text` in compatible characters (NFKC).
+fn compatible(text: &str) -> String {
+    // What most characters of English and Chinese become, whatever stands before them.
+    let simple = |c: char| match c {
+        '\u{0}'..='\u{7F}' | '\u{4E00}'..='\u{9FFF}' | '、' | '。' | '《' | '》' | '“' | '”' => {
+            Some(c)
+        }
+        // Full-width ASCII lies in the same order as ASCII.
+        '！'..='～' => char::from_u32(c as u32 - '！' as u32 + '!' as u32),
+        _ => None,
+    };
+    let mut out = String::new();
+    out.room(text.len()).or_raise();
+    let mut meter = Meter::new();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let mut end = c.len_utf8();
+        // A character is composed with what follows it, never with a simple one.
+        let alone = rest[end..].chars().next().is_none_or(|next| simple(next).is_some());
+        if let Some(simple) = simple(c).filter(|_| alone) {
+            meter.work(1);
+            out.room(4).or_raise();
+            out.push(simple);
+        } else {
+            let next = checked(rest.char_indices().skip(1)).find(|&(_, c)| simple(c).is_some());
+            end = next.map_or(rest.len(), |(at, _)| at);
+            for c in rest[..end].nfkc() {
+                meter.work(4);
+                out.room(4).or_raise();
+                out.push(c);
+            }
+        }
+        rest = &rest[end..];
+    }
+    out
+}
+
 /// A passage on one line, shortened in the middle.
 fn shortened(text: &str) -> String {
     /// Characters of a passage, and of either end of one that is shortened.
@@ -383,5 +414,27 @@ impl Sentence {
             }
         }
         self.start = tokens.len();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// The short way is the table's: marks are composed with what is before them, however it is written.
+        #[test]
+        fn compatible_is_nfkc(text in "[ -~水，。！～、《“a=ＡＺ３\u{301}\u{338}\u{327}\u{3099}カかｶ㎡①ﬁ가ᄀ\u{1161}…—\u{3000}]{0,12}") {
+            prop_assert_eq!(compatible(&text), text.nfkc().collect::<String>());
+        }
+    }
+
+    #[test]
+    fn every_character_alone() {
+        for c in '\0'..=char::MAX {
+            let text = c.to_string();
+            assert_eq!(compatible(&text), text.nfkc().collect::<String>(), "{c:?}");
+        }
     }
 }
