@@ -18,9 +18,10 @@ TRGM_ROWS = int(os.environ.get("TRGM_ROWS", "5000"))
 
 
 class Labels:
-    """The judged pairs. Those that nobody judged are wrong, those judged unsure do not count."""
+    """The judged pairs. Those that nobody judged are wrong, those judged unsure do not count; nor do those within a source."""
 
-    def __init__(self, directory, ids):
+    def __init__(self, directory, ids, sources):
+        self.sources = sources
         self.same, self.close, self.unsure = set(), set(), set()
         with open(os.path.join(directory, "petition_pairs.csv"), encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file):
@@ -40,6 +41,8 @@ class Labels:
 
     def score(self, found, asked):
         """Precision and recall of pairs against those that are asked for."""
+        if self.sources:
+            found = {(a, b) for a, b in found if self.sources[a] != self.sources[b]}
         right, wrong = len(found & asked), len(found - self.same - self.unsure)
         return (right / (right + wrong) if right + wrong else 0.0, right / len(asked) if asked else 0.0)
 
@@ -69,8 +72,10 @@ class Bench:
     def __init__(self, directory):
         self.directory = directory
         with open(os.path.join(directory, "petitions.csv"), encoding="utf-8", newline="") as file:
-            self.texts = {row["id"]: row.get("body") or row.get("text") or "" for row in csv.DictReader(file)}
-        self.labels = Labels(directory, self.texts)
+            rows = list(csv.DictReader(file))
+        self.texts = {row["id"]: row.get("body") or row.get("text") or "" for row in rows}
+        sources = {row["id"]: row["source"] for row in rows if row.get("source")}
+        self.labels = Labels(directory, self.texts, sources)
         letters = "".join(list(self.texts.values())[:200])
         self.spaceless = sum("\u4e00" <= c <= "\u9fff" for c in letters) * 3 >= len(letters)
 
