@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 /// Bytes per row besides its words: the number of its text, where that stands and whether it has gone; what it weighs and
 /// its place in the order of weights; its partners, of whom there are no more pairs than texts; its group's other texts.
-const BYTES_PER_ROW: usize = input::BYTES_PER_ROW + 160;
+const BYTES_PER_ROW: usize = input::BYTES_PER_ROW + 176;
 
 impl Found {
     /// Joins groups by their kept rows. Each row that goes over is verified against the row that is kept for it then.

@@ -63,7 +63,10 @@ SKIP:
 		my @few = map { $ranges[ rand @ranges ] } 1 .. 1 + rand 3;
 		my $text = join '', map { my $of = $few[ rand @few ]; chr($of->[0] + int rand($of->[1] - $of->[0] + 1)) } 1 .. rand 60;
 		my %recipe = (tokens => 'chars', n => 1 + int(rand 6), weight => (qw(tf log one), 0.37)[ rand 4 ]);
-		@recipe{qw(tokens factor)} = ((qw(shingles words words+chars))[ rand 3 ], 0.3) if $text !~ /[^\x00-\x7f]/;
+		$recipe{tokens} = (qw(shingles words words+chars))[ rand 3 ] if $text !~ /[^\x00-\x7f]/;
+		# Numbers that are no whole steps.
+		$recipe{factor} = 10**(rand(8) - 6) if rand() < 0.5;
+		$recipe{terms} = { substr($1, 0, $recipe{n}) => rand 3 } if $text =~ /([a-z]{3,})/;
 		push @random, JSON::PP->new->canonical->ascii->encode({ text => $text, recipe => \%recipe });
 	}
 	push @random, map { my $d = int rand 9; qq({"fp":) . ((int(rand 2**31) << 32 | int(rand 2**32)) - (1 << 62)) . qq(,"distance":$d,"blocks":) . ($d + 1 + int rand 3) . '}' } 1 .. 300;

@@ -6,7 +6,7 @@
 
 use crate::hash::city64;
 use crate::interrupt::{self, Meter, checked};
-use crate::memory::{OrRaise, Room, filled};
+use crate::memory::{OrRaise, Room, filled, with_capacity};
 use crate::text::{is_spaceless_char, normalize_into};
 
 /// Times ln N that the words shared must weigh: at 2, one of N² pairs of texts whose words are independent has so much in
@@ -14,6 +14,9 @@ use crate::text::{is_spaceless_char, normalize_into};
 const EVIDENCE: f64 = 3.0;
 /// Times √N texts may have a word by which a text is looked for.
 const RARE: f64 = 2.0;
+/// Share of what must be shared that is sought among the rarest words, before texts are compared word by word: many share a
+/// word, few share so much.
+const BEYOND: f64 = 0.5;
 /// Texts that one may be a part of, or have as parts: beyond, it is a phrase or a collection.
 const PARTNERS: u32 = 2;
 
@@ -198,14 +201,17 @@ impl Weighed {
         let common = self.frequencies.partition_point(|&frequency| frequency <= rare);
         let mut holders = Holders::new(self, common, order.iter().map(|&(_, text)| text));
         let mut partners = filled(0u32, order.len()).or_raise();
-        let mut seen = filled(u32::MAX, order.len()).or_raise();
+        // The texts that share a word with this one, and the weight of the words looked at that they share.
+        let mut shared = filled((u32::MAX, 0.0), order.len()).or_raise();
+        let mut sharing = with_capacity(order.len()).or_raise();
         let (mut found, mut meter) = (Vec::new(), Meter::new());
         for (&(weight, part), at) in order.iter().zip(0u32..) {
             meter.work(1);
-            // One of the words up to here is shared, or too little is.
+            // Of the words up to `end` so much is shared as they weigh more than may be missing, or too little of the whole is:
+            // so no pair is lost by looking at these first.
             let (mut spare, mut end) = ((1.0 - least) * weight + 1e-9, 0);
             let words = self.of(part);
-            while spare >= 0.0 && end < words.len() && (words[end] as usize) < common {
+            while spare >= -BEYOND * least * weight && end < words.len() && (words[end] as usize) < common {
                 spare -= self.weights[words[end] as usize];
                 end += 1;
             }
@@ -213,25 +219,35 @@ impl Weighed {
                 continue;
             }
             for &word in &words[..end] {
-                holders.visit(word, at, most, &mut partners, |whole, partners| {
+                let weight = self.weights[word as usize];
+                holders.visit(word, at, most, &partners, |whole| {
                     meter.work(1);
-                    if std::mem::replace(&mut seen[whole as usize], at) == at {
-                        return;
+                    let (of, sum) = &mut shared[whole as usize];
+                    if *of != at {
+                        (*of, *sum) = (at, 0.0);
+                        sharing.push(whole);
                     }
-                    let other = order[whole as usize].1;
-                    let share = self.share_of(part, other, weight, least);
-                    if share < least {
-                        return;
-                    }
-                    let both = [at, whole];
-                    both.iter().for_each(|&text| {
-                        partners[text as usize] = partners[text as usize].saturating_add(1)
-                    });
-                    if both.iter().all(|&text| partners[text as usize] <= most) {
-                        found.room(1).or_raise();
-                        found.push((at, whole, share));
-                    }
+                    *sum += weight;
                 });
+            }
+            for whole in sharing.drain(..) {
+                meter.work(1);
+                let both = [at, whole];
+                let full = both.iter().all(|&text| partners[text as usize] > most);
+                // Sums are rounded, the larger the more.
+                if full || shared[whole as usize].1 < -spare - (1e-6 + 1e-9 * weight) {
+                    continue;
+                }
+                let share = self.share_of(part, order[whole as usize].1, weight, least);
+                if share < least {
+                    continue;
+                }
+                both.iter()
+                    .for_each(|&text| partners[text as usize] = partners[text as usize].saturating_add(1));
+                if both.iter().all(|&text| partners[text as usize] <= most) {
+                    found.room(1).or_raise();
+                    found.push((at, whole, share));
+                }
             }
         }
         found.retain(|(part, whole, _)| [*part, *whole].iter().all(|&text| partners[text as usize] <= most));
@@ -286,21 +302,14 @@ impl Holders {
 
     /// Calls `each` for the texts behind `at` that have the word: all that are not full, and while `at` is not full the full
     /// ones too.
-    fn visit(
-        &mut self,
-        word: u32,
-        at: u32,
-        most: u32,
-        partners: &mut [u32],
-        mut each: impl FnMut(u32, &mut [u32]),
-    ) {
+    fn visit(&mut self, word: u32, at: u32, most: u32, partners: &[u32], mut each: impl FnMut(u32)) {
         let Some(list) = (word as usize).checked_sub(self.first) else { return };
         let (List { start, full, end }, texts) = (&mut self.lists[list], &mut self.texts);
         let mut next = *start;
         while next < *full {
             let text = texts[next];
             if text > at && partners[text as usize] <= most {
-                each(text, partners);
+                each(text);
                 next += 1;
                 continue;
             }
@@ -314,7 +323,7 @@ impl Holders {
         while next < *end && partners[at as usize] <= most {
             let text = texts[next];
             if text > at {
-                each(text, partners);
+                each(text);
                 next += 1;
             } else {
                 *end -= 1;

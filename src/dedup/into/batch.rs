@@ -77,10 +77,9 @@ impl Batch {
 pub(super) fn read(job: &Job, ids: Argument, stored: &mut StoredRows<'_>, progress: &Progress) -> Batch {
     let Job { table, query, id, base, equals, .. } = job;
     let sql = format!(
-        "WITH _dedup_new AS MATERIALIZED (SELECT u.id, u.n FROM pg_catalog.unnest($1) WITH ORDINALITY AS u(id, n) \
-             WHERE NOT EXISTS (SELECT FROM {} AS t WHERE t.id::{base} {equals} u.id)) \
-         SELECT q.*, u.n AS _dedup_n FROM _dedup_new AS u JOIN ({query}\n) AS q ON q.{id}::{base} {equals} u.id \
-         WHERE q.{id}::{base} {equals} ANY ($1) ORDER BY u.n",
+        "SELECT q.*, u.n AS _dedup_n FROM (SELECT u.id, u.n FROM pg_catalog.unnest($1) WITH ORDINALITY AS u(id, n) \
+             WHERE NOT EXISTS (SELECT FROM {} AS t WHERE t.id::{base} {equals} u.id) OFFSET 0) AS u \
+         JOIN ({query}\n) AS q ON q.{id}::{base} {equals} u.id WHERE q.{id}::{base} {equals} ANY ($1) ORDER BY u.n",
         table.name
     );
     let mut batch = Batch { base: table.arrivals(), rows: Vec::new() };

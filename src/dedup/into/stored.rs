@@ -183,10 +183,10 @@ impl<'j> StoredRows<'j> {
         // The ids are a constant, so that the condition can use an index of the table behind the
         // query.
         let sql = format!(
-            "WITH _dedup_old AS MATERIALIZED (SELECT t.arrival, t.id::{base} AS id, t.hash FROM {} AS t \
-                 WHERE t.arrival OPERATOR(pg_catalog.=) ANY ($2)) \
-             SELECT t.arrival, q.{content}::pg_catalog.text, t.hash FROM ({query}\n) AS q \
-             JOIN _dedup_old AS t ON t.id {equals} q.{id}::{base} WHERE q.{id}::{base} {equals} ANY ($1)",
+            "SELECT t.arrival, q.{content}::pg_catalog.text, t.hash FROM ({query}\n) AS q \
+             JOIN (SELECT t.arrival, t.id::{base} AS id, t.hash FROM {} AS t \
+                 WHERE t.arrival OPERATOR(pg_catalog.=) ANY ($2) OFFSET 0) AS t ON t.id {equals} q.{id}::{base} \
+             WHERE q.{id}::{base} {equals} ANY ($1)",
             table.name
         );
         let exact = self.job.options.exact;
