@@ -219,8 +219,9 @@ impl Characters {
         let chances = &mut self.chances[..run.end + 1];
         // In this order: other roundings would decide some ties otherwise.
         let chance = |node: Node, rest: f64| lexicon::logarithm(node.rank()) - LOG_TOTAL + rest;
-        let longer = |a: (f64, u32), b: (f64, u32)| {
-            (select_unpredictable(b.0 >= a.0, b.0, a.0), select_unpredictable(b.0 >= a.0, b.1, a.1))
+        // Of two that are equal the longer word, which is `b`.
+        let better = |a: (f64, u32), b: (f64, u32)| {
+            (if a.0 > b.0 { a.0 } else { b.0 }, select_unpredictable(a.0 > b.0, a.1, b.1))
         };
         // The chances of the next three characters.
         let mut next = [0.0; 3];
@@ -229,10 +230,7 @@ impl Characters {
         for at in run.clone().rev() {
             meter.work(1);
             // Words of up to three characters without a branch: how long they are cannot be foreseen.
-            let one = (chance(cell(self.codes[at].into()), next[0]), 1);
-            let two = (chance(seconds[at], next[1]), 2);
-            let three = (chance(thirds[at], next[2]), 3);
-            let mut best = longer(longer(one, two), three);
+            let mut best = better((chance(seconds[at], next[1]), 2), (chance(thirds[at], next[2]), 3));
             let mut characters = 3;
             let mut node = thirds[at];
             while node.has_children() && at + characters < run.end {
@@ -242,8 +240,10 @@ impl Characters {
                     break;
                 }
                 characters += 1;
-                best = longer(best, (chance(node, chances[at + characters]), characters as u32));
+                best = better(best, (chance(node, chances[at + characters]), characters as u32));
             }
+            // Last, as it alone waits for the chance of the next character.
+            best = better((chance(cell(self.codes[at].into()), next[0]), 1), best);
             if best.0 == f64::NEG_INFINITY {
                 best = (0.0 - LOG_TOTAL + next[0], 1);
             }
