@@ -9,7 +9,6 @@ use crate::interrupt::{self, Meter, checked};
 use crate::memory::{self, OrRaise, Room};
 use crate::text::{Characters, PIECE_BYTES, char_ngrams, compact, normalize_into, simplify, strip_markup};
 use rustc_hash::FxHashMap;
-use std::ops::Range;
 
 /// Extracts features of texts; reuses its buffers.
 #[derive(Default)]
@@ -21,7 +20,6 @@ pub struct Extractor {
     counts: FxHashMap<u64, Counted>,
     texts: Vec<String>,
     characters: Characters,
-    pairs: Vec<u64>,
 }
 
 /// A feature under a scheme that needs its frequency.
@@ -79,9 +77,12 @@ impl Extractor {
         }
         // Term frequency needs no table: adding a feature again is counting it.
         sums.set_unit(recipe.factor);
-        self.normal_form(text, recipe);
-        if !self.count_words(sums, recipe) {
-            self.each_token_of_normal(recipe, |token| sums.count(recipe.hash.of(token)));
+        let as_it_is = recipe.markup.is_none() && !recipe.simplify;
+        if !as_it_is || !count_plain(sums, text, recipe, &mut self.characters) {
+            self.normal_form(text, recipe);
+            if !count_plain(sums, &self.normal, recipe, &mut self.characters) {
+                self.each_token_of_normal(recipe, |token| sums.count(recipe.hash.of(token)));
+            }
         }
         let counts = std::mem::take(&mut self.counts);
         let texts = std::mem::take(&mut self.texts);
@@ -123,9 +124,6 @@ impl Extractor {
             self.texts = texts;
         }
         self.characters.keep_small();
-        if self.pairs.capacity() > KEPT_FEATURES {
-            self.pairs = Vec::new();
-        }
         self.keep_small();
     }
 
@@ -186,30 +184,6 @@ impl Extractor {
         (counts, texts)
     }
 
-    /// Counts the words, and the runs of characters, of a normal form of Chinese and ASCII, as most are: no token needs a
-    /// string of its own, and no word of two characters another hash than they have as a pair. Whether it could.
-    fn count_words(&mut self, sums: &mut SimHash, recipe: &TextRecipe) -> bool {
-        let words = matches!(recipe.tokens, Tokens::Words | Tokens::WordsAndChars);
-        let plain = recipe.stop.is_empty() && recipe.dictionary.is_none() && !recipe.hmm;
-        if !words || !plain || self.normal.len() > PIECE_BYTES {
-            return false;
-        }
-        let Extractor { normal, compacted, characters, pairs, .. } = self;
-        let Some(number) = characters.read(normal, compacted) else { return false };
-        match recipe.hash {
-            Hash::City64 => {
-                let text = compacted.as_bytes();
-                count_cut(sums, recipe, compacted, number, characters, pairs, |bytes| city64(&text[bytes]));
-            }
-            hash => {
-                count_cut(sums, recipe, compacted, number, characters, pairs, |bytes| {
-                    hash.of(&compacted[bytes])
-                });
-            }
-        }
-        true
-    }
-
     /// Calls `each` with every token of the text, in order, repetitions
     /// included.
     pub(super) fn each_token(&mut self, text: &str, recipe: &TextRecipe, each: impl FnMut(&str)) {
@@ -265,30 +239,42 @@ impl Extractor {
     }
 }
 
-/// Counts the words of the characters that were read from `text`, and runs of them if the recipe has those.
-fn count_cut(
-    sums: &mut SimHash,
-    recipe: &TextRecipe,
-    text: &str,
-    number: usize,
-    characters: &mut Characters,
-    pairs: &mut Vec<u64>,
-    hash: impl Fn(Range<usize>) -> u64,
-) {
-    pairs.clear();
-    if recipe.tokens == Tokens::WordsAndChars {
-        if recipe.n == [2] && number >= 2 {
-            pairs.room(number).or_raise();
-            pairs.extend((1..number).map(|at| hash(characters.bytes(at - 1..at + 1))));
-            pairs.iter().for_each(|&pair| sums.count(pair));
-        } else {
-            recipe.n.iter().for_each(|&n| char_ngrams(text, n, |token| sums.count(recipe.hash.of(token))));
+/// Counts the words, and the runs of characters if the recipe has those, of a text of Chinese and ASCII, as most are: no
+/// token needs a string of its own. Whether it could.
+fn count_plain(sums: &mut SimHash, text: &str, recipe: &TextRecipe, characters: &mut Characters) -> bool {
+    let words = matches!(recipe.tokens, Tokens::Words | Tokens::WordsAndChars);
+    let plain = recipe.stop.is_empty() && recipe.dictionary.is_none() && !recipe.hmm;
+    if !words || !plain || text.len() > PIECE_BYTES || !characters.read(text) {
+        return false;
+    }
+    match recipe.hash {
+        Hash::City64 => count_read(sums, recipe, characters, city64),
+        hash => {
+            count_read(sums, recipe, characters, |bytes| hash.of(str::from_utf8(bytes).unwrap_or_default()))
         }
     }
-    characters.words(text, |word, bytes| {
-        let pair = if word.len() == 2 { pairs.get(word.start) } else { None };
-        sums.count(pair.copied().unwrap_or_else(|| hash(bytes)));
-    });
+    true
+}
+
+/// The same of what was read.
+fn count_read(
+    sums: &mut SimHash,
+    recipe: &TextRecipe,
+    characters: &mut Characters,
+    hash: impl Fn(&[u8]) -> u64,
+) {
+    if recipe.tokens == Tokens::WordsAndChars {
+        for &n in &recipe.n {
+            // A text shorter than `n` is one run of itself.
+            let n = n.min(characters.count()).max(1);
+            let mut meter = Meter::new();
+            for run in characters.runs(n) {
+                meter.work(1 + n / 16);
+                sums.count(hash(run));
+            }
+        }
+    }
+    characters.words(|word| sums.count(hash(word)));
 }
 
 #[cfg(test)]
@@ -374,7 +360,7 @@ mod tests {
         /// same fingerprint, under every recipe.
         #[test]
         fn simhash_is_that_of_the_bag(
-            text in "([水停区abc，。 ]|的一是不了|12345热线|[é々\u{4E00}-\u{9FFF}]){0,40}",
+            text in "([水停区abc，。 ]|的一是不了|12345热线|[é々①㎡Ａ’\u{4E00}-\u{9FFF}]){0,40}",
             tokens in prop::sample::select(vec!["words", "chars", "words+chars", "shingles"]),
             n in prop::sample::select(vec![json!(1), json!(2), json!([2, 3])]),
             hash in prop::sample::select(vec!["city64", "bkdr_utf16"]),

@@ -4,45 +4,21 @@
 //! the dictionary that is data of the library.
 
 use super::cell::{Cell as Node, UNKNOWN};
+use super::characters::{AHEAD, Characters};
 use super::lexicon::{self, LOG_TOTAL, cell};
-use super::normalize::han_prefix;
 use super::own_words::OwnWords;
 use crate::interrupt::Meter;
-use crate::memory::{self, OrRaise, Room};
+use crate::memory::{self, OrRaise};
 use jieba_rs::Jieba;
 use std::cell::Cell;
 use std::hint::select_unpredictable;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-/// Characters of a text, and the best cut of each end of the runs among them.
-#[derive(Debug, Default)]
-pub struct Characters {
-    /// Where each begins, and the end.
-    starts: Vec<u32>,
-    /// The code of each.
-    codes: Vec<u16>,
-    /// The logarithm of the probability of the best cut from each on to the end of its run.
-    chances: Vec<f64>,
-    /// The characters of the first word of that cut.
-    lengths: Vec<u32>,
-    /// Where the first two and the first three from each on lead in the dictionary.
-    seconds: Vec<Node>,
-    thirds: Vec<Node>,
-    /// Where runs end.
-    ends: Vec<u32>,
-}
-
-/// What stands after the last character, so that two characters ahead can be looked at.
-const AHEAD: usize = 2;
-
 thread_local! {
     /// The buffers of the last cut. Taken while one works, so that what unwinds or calls back does no harm.
     static BUFFERS: Cell<Characters> = Cell::default();
 }
-
-/// Buffers for more characters are freed after use.
-const KEPT_CHARACTERS: usize = 1 << 14;
 
 /// What jieba looks for words in: Chinese characters, ASCII letters and digits, and `+#&._%-`.
 fn in_words(c: char) -> bool {
@@ -66,7 +42,7 @@ pub fn cut<'a>(text: &'a str, hmm: bool, own: Option<&OwnWords>, each: &mut impl
     while let Some(c) = rest.chars().next() {
         meter.work(1);
         let length = if in_words(c) {
-            let run = characters.read_run(rest);
+            let run = characters.read_run(rest, in_words);
             match own {
                 None => characters.find_best(run.clone()),
                 Some(own) => characters.find_best_of_own(run.clone(), rest, own),
@@ -92,121 +68,23 @@ pub fn cut<'a>(text: &'a str, hmm: bool, own: Option<&OwnWords>, each: &mut impl
 }
 
 impl Characters {
-    /// Takes the characters of a normal form but its spaces, and puts them into `compact`; how many they are. `None`,
-    /// and nothing of use, if there are others than ASCII and those from U+4E00 to U+9FFF.
-    pub fn read(&mut self, normal: &str, compact: &mut String) -> Option<usize> {
-        self.clear(normal.len());
-        compact.clear();
-        compact.room(normal.len()).or_raise();
-        for run in normal.split(' ') {
-            let from = compact.len();
-            compact.push_str(run);
-            let mut rest = run.as_bytes();
-            while let Some(&byte) = rest.first() {
-                let at = (from + run.len() - rest.len()) as u32;
-                let length = if byte < 0x80 {
-                    self.starts.push(at);
-                    self.codes.push(lexicon::code(char::from(byte)));
-                    1
-                } else {
-                    let han = han_prefix(rest);
-                    if han == 0 {
-                        return None;
-                    }
-                    let characters = rest[..han].as_chunks::<3>().0;
-                    self.starts.extend((0..characters.len() as u32).map(|number| at + 3 * number));
-                    self.codes.extend(characters.iter().map(|&[a, b, c]| {
-                        let bits = u32::from(a & 0x0F) << 12 | u32::from(b & 0x3F) << 6 | u32::from(c & 0x3F);
-                        lexicon::code(char::from_u32(bits).unwrap_or_default())
-                    }));
-                    han
-                };
-                rest = &rest[length..];
-            }
-            self.ends.room(1).or_raise();
-            self.ends.push(self.codes.len() as u32);
-        }
-        let characters = self.codes.len();
-        self.end(compact.len());
-        Some(characters)
-    }
-
-    /// Calls `each` with the characters and the bytes of every word of the text that was read, in order.
-    pub fn words(&mut self, compact: &str, mut each: impl FnMut(Range<usize>, Range<usize>)) {
+    /// Calls `each` with every word of the text that was read, in order.
+    pub fn words(&mut self, mut each: impl FnMut(&[u8])) {
         let ends = std::mem::take(&mut self.ends);
         let mut start = 0;
         // Without Chinese there is no dictionary.
-        let ascii = compact.len() == self.codes.len() - AHEAD;
+        let ascii = self.text.len() == self.count;
         for &end in &ends {
             let run = start..end as usize;
             start = run.end;
             if ascii && !run.is_empty() {
-                each(run.clone(), self.bytes(run));
+                each(&self.text[run]);
                 continue;
             }
             self.find_best(run.clone());
-            self.emit(run, compact.as_bytes(), false, |word, _| each(word.clone(), self.bytes(word)));
+            self.emit(run, &self.text, false, |word, _| each(&self.text[self.bytes(word)]));
         }
         self.ends = ends;
-    }
-
-    /// Where some characters stand in their text.
-    #[inline]
-    pub fn bytes(&self, characters: Range<usize>) -> Range<usize> {
-        self.starts[characters.start] as usize..self.starts[characters.end] as usize
-    }
-
-    fn clear(&mut self, bytes: usize) {
-        self.starts.clear();
-        self.codes.clear();
-        self.ends.clear();
-        self.starts.room(bytes + 1 + AHEAD).or_raise();
-        self.codes.room(bytes + AHEAD).or_raise();
-    }
-
-    /// Ends the characters, whose text has so many bytes.
-    fn end(&mut self, bytes: usize) {
-        self.starts.push(bytes as u32);
-        self.codes.extend([UNKNOWN; AHEAD]);
-        let places = self.codes.len();
-        if self.lengths.len() < places {
-            self.lengths.room(places).or_raise();
-            self.lengths.resize(places, 1);
-            self.chances.room(places).or_raise();
-            self.chances.resize(places, 0.0);
-            for nodes in [&mut self.seconds, &mut self.thirds] {
-                nodes.room(places).or_raise();
-                nodes.resize(places, Node::EMPTY);
-            }
-        }
-    }
-
-    /// Takes the run that `text` begins with.
-    fn read_run(&mut self, text: &str) -> Range<usize> {
-        self.clear(0);
-        let mut meter = Meter::new();
-        let mut end = text.len();
-        for (at, c) in text.char_indices() {
-            if !in_words(c) {
-                end = at;
-                break;
-            }
-            meter.work(1);
-            self.starts.room(1 + AHEAD).or_raise();
-            self.codes.room(1 + AHEAD).or_raise();
-            self.starts.push(at as u32);
-            self.codes.push(lexicon::code(c));
-        }
-        let characters = self.codes.len();
-        self.end(end);
-        0..characters
-    }
-
-    /// Frees the buffers if they are large.
-    pub fn keep_small(&mut self) {
-        if self.codes.capacity() > KEPT_CHARACTERS {
-            *self = Characters::default();
-        }
     }
 
     /// Finds the best cut from each character of a run on, from the last to the first.

@@ -43,7 +43,7 @@ pub const LOG_TOTAL: f64 = f64::from_bits(data::LOG_TOTAL_BITS);
 
 /// The code of a character.
 #[inline]
-pub fn code(c: char) -> u16 {
+pub fn code(c: u32) -> u16 {
     data::codes().get(c as usize).map_or(UNKNOWN, |code| u16::from_le_bytes(*code))
 }
 
@@ -74,9 +74,9 @@ pub fn frequency(rank: usize) -> u32 {
 /// The place of the cell of `word` if it is a word.
 pub fn find(word: &str) -> Option<usize> {
     let mut chars = word.chars();
-    let mut at = usize::from(code(chars.next()?));
+    let mut at = usize::from(code(chars.next()?.into()));
     for c in chars {
-        let code = code(c);
+        let code = code(c.into());
         at = cell(at).child_at(code);
         if !cell(at).is_by(code) {
             return None;
@@ -110,8 +110,10 @@ pub mod tests {
 
     /// All words of the dictionary, spelt by their cells from the last character to the first.
     pub static WORDS: LazyLock<Vec<String>> = LazyLock::new(|| {
-        let characters: HashMap<usize, char> =
-            ('\0'..'\u{A000}').map(|c| (usize::from(code(c)), c)).filter(|&(code, _)| code > 0).collect();
+        let characters: HashMap<usize, char> = ('\0'..'\u{A000}')
+            .map(|c| (usize::from(code(c.into())), c))
+            .filter(|&(code, _)| code > 0)
+            .collect();
         let first = |at: usize| characters.contains_key(&at);
         let by_base: HashMap<usize, usize> = (1..data::cells().len())
             .filter(|&at| cell(at) != Cell::EMPTY && cell(at).base() > 0)

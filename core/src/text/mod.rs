@@ -1,6 +1,7 @@
 //! Normal form, words, n-grams and sentences of a text.
 
 mod cell;
+mod characters;
 mod cut;
 mod lexicon;
 mod markup;
@@ -11,7 +12,7 @@ mod segment;
 mod sentences;
 mod simplify;
 
-pub(crate) use cut::Characters;
+pub(crate) use characters::Characters;
 pub use lexicon::tag;
 pub use markup::{Markup, strip_markup};
 pub use ngrams::{Ngrams, PACKED, char_ngrams, compact, pack};

@@ -22,7 +22,7 @@ use unicode_normalization::char::is_combining_mark;
 
 /// What a character contributes to the normal form.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
+pub(super) enum Class {
     /// A letter or digit of a script that separates words by spaces.
     Spaced(char),
     /// A letter of a script that does not.
@@ -92,12 +92,14 @@ pub fn normalize_into(text: &str, out: &mut String) {
 /// here, by two comparisons per character.
 #[inline]
 pub(super) fn han_prefix(text: &[u8]) -> usize {
-    let han = |character: &&[u8; 3]| match character[0] {
-        0xE5..=0xE9 => true,
-        0xE4 => character[1] >= 0xB8,
-        _ => false,
-    };
-    3 * text.as_chunks::<3>().0.iter().take_while(han).count()
+    3 * text.as_chunks::<3>().0.iter().take_while(|&&[a, b, _]| is_han(a, b)).count()
+}
+
+/// Whether the three bytes of a character of UTF-8 that begin so are a common Han character.
+#[inline]
+pub(super) fn is_han(a: u8, b: u8) -> bool {
+    let both = u16::from_be_bytes([a, b]);
+    (0xE4B8..0xEA00).contains(&both)
 }
 
 /// Whether words of the script of `c` follow each other without a space.
@@ -113,7 +115,7 @@ pub(crate) fn is_spaceless(c: char) -> bool {
 /// The class of a character whose compatibility form and case are known
 /// without a table.
 #[inline]
-fn classify(c: char) -> Class {
+pub(super) fn classify(c: char) -> Class {
     match c {
         '\u{0}'..='\u{7F}' => classify_ascii(c as u8),
         '\u{4E00}'..='\u{9FFF}' | '\u{3400}'..='\u{4DBF}' => Class::Spaceless(c),

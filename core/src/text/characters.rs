@@ -1,0 +1,219 @@
+//! The characters of a text, as the cut takes them.
+
+use super::cell::{Cell as Node, UNKNOWN};
+use super::lexicon;
+use super::normalize::{Class, classify, is_han};
+use crate::interrupt::Meter;
+use crate::memory::{OrRaise, Room};
+use std::ops::Range;
+
+/// Characters of a text, and the best cut of each end of the runs among them.
+#[derive(Debug, Default)]
+pub struct Characters {
+    /// How many they are. What the other lists have after them is of no use.
+    pub(super) count: usize,
+    /// Their bytes, if they were read of a text that has others too.
+    pub(super) text: Vec<u8>,
+    /// Where each begins, and the end.
+    pub(super) starts: Vec<u32>,
+    /// The code of each, then so many unknown ones that two characters ahead can be looked at.
+    pub(super) codes: Vec<u16>,
+    /// The logarithm of the probability of the best cut from each on to the end of its run.
+    pub(super) chances: Vec<f64>,
+    /// The characters of the first word of that cut.
+    pub(super) lengths: Vec<u32>,
+    /// Where the first two and the first three from each on lead in the dictionary.
+    pub(super) seconds: Vec<Node>,
+    pub(super) thirds: Vec<Node>,
+    /// Where runs end.
+    pub(super) ends: Vec<u32>,
+}
+
+/// What stands after the last character, so that two characters ahead can be looked at.
+pub(super) const AHEAD: usize = 2;
+
+/// Buffers for more characters are freed after use.
+const KEPT_CHARACTERS: usize = 1 << 14;
+
+impl Characters {
+    /// Takes the characters of the normal form of a text but its spaces. Whether it could: not, and what was taken is of
+    /// no use, if the normal form has others than ASCII and those from U+4E00 to U+9FFF, or only the Unicode tables can
+    /// tell.
+    pub fn read(&mut self, text: &str) -> bool {
+        // No character becomes more bytes than it was.
+        self.clear(text.len());
+        if self.text.len() < text.len() {
+            self.text.room(text.len() - self.text.len()).or_raise();
+            self.text.resize(text.len(), 0);
+        }
+        let (mut gap, mut spaced) = (false, false);
+        let (mut count, mut bytes) = (0, 0);
+        let (starts, codes) = (&mut self.starts[..text.len()], &mut self.codes[..text.len()]);
+        let taken = &mut self.text[..text.len()];
+        let mut rest = text;
+        let mut meter = Meter::new();
+        loop {
+            let mut left = rest.as_bytes();
+            while let Some((&[a, b, c], after)) = left.split_first_chunk()
+                && is_han(a, b)
+            {
+                meter.work(1);
+                starts[count] = bytes as u32;
+                codes[count] =
+                    lexicon::code(u32::from(a & 0x0F) << 12 | u32::from(b & 0x3F) << 6 | u32::from(c & 0x3F));
+                taken[bytes..bytes + 3].copy_from_slice(&[a, b, c]);
+                (count, bytes, left) = (count + 1, bytes + 3, after);
+                (gap, spaced) = (false, false);
+            }
+            rest = &rest[rest.len() - left.len()..];
+            let Some(c) = rest.chars().next() else { break };
+            meter.work(1);
+            match classify(c) {
+                Class::Spaced(c) if c.is_ascii() => {
+                    if gap && spaced {
+                        self.ends.room(1).or_raise();
+                        self.ends.push(count as u32);
+                    }
+                    starts[count] = bytes as u32;
+                    codes[count] = lexicon::code(c.into());
+                    taken[bytes] = c as u8;
+                    (count, bytes) = (count + 1, bytes + 1);
+                    (gap, spaced) = (false, true);
+                }
+                Class::Separator => gap = true,
+                Class::Nothing => {}
+                Class::Spaced(_) | Class::Spaceless(_) | Class::Unknown => return false,
+            }
+            rest = &rest[c.len_utf8()..];
+        }
+        self.end(count, bytes);
+        self.ends.room(1).or_raise();
+        self.ends.push(count as u32);
+        self.text.truncate(bytes);
+        true
+    }
+
+    /// Takes the run that `text` begins with, of characters that are `in_words`.
+    pub fn read_run(&mut self, text: &str, in_words: impl Fn(char) -> bool) -> Range<usize> {
+        self.clear(0);
+        let (mut count, mut end) = (0, text.len());
+        let mut meter = Meter::new();
+        for (at, c) in text.char_indices() {
+            if !in_words(c) {
+                end = at;
+                break;
+            }
+            meter.work(1);
+            if count + 1 + AHEAD > self.codes.len() {
+                self.clear(2 * count);
+            }
+            self.starts[count] = at as u32;
+            self.codes[count] = lexicon::code(c.into());
+            count += 1;
+        }
+        self.end(count, end);
+        0..count
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The bytes of each run of `n` characters, in order; `n` is at least 1.
+    pub fn runs(&self, n: usize) -> impl Iterator<Item = &[u8]> {
+        let ends = self.starts[..=self.count].iter().skip(n);
+        self.starts.iter().zip(ends).map(|(&start, &end)| &self.text[start as usize..end as usize])
+    }
+
+    /// Where some characters stand in their text.
+    #[inline]
+    pub fn bytes(&self, characters: Range<usize>) -> Range<usize> {
+        self.starts[characters.start] as usize..self.starts[characters.end] as usize
+    }
+
+    /// Begins anew with room for so many characters.
+    fn clear(&mut self, characters: usize) {
+        self.ends.clear();
+        let places = characters + 1 + AHEAD;
+        if self.codes.len() < places {
+            self.starts.room(places - self.starts.len()).or_raise();
+            self.starts.resize(places, 0);
+            self.codes.room(places - self.codes.len()).or_raise();
+            self.codes.resize(places, UNKNOWN);
+        }
+    }
+
+    /// Ends the characters, whose text has so many bytes.
+    fn end(&mut self, count: usize, bytes: usize) {
+        self.count = count;
+        self.starts[count] = bytes as u32;
+        self.codes[count..count + AHEAD].fill(UNKNOWN);
+        let places = count + AHEAD;
+        if self.lengths.len() < places {
+            self.lengths.room(places - self.lengths.len()).or_raise();
+            self.lengths.resize(places, 1);
+            self.chances.room(places - self.chances.len()).or_raise();
+            self.chances.resize(places, 0.0);
+            for nodes in [&mut self.seconds, &mut self.thirds] {
+                nodes.room(places - nodes.len()).or_raise();
+                nodes.resize(places, Node::EMPTY);
+            }
+        }
+    }
+
+    /// Frees the buffers if they are large.
+    pub fn keep_small(&mut self) {
+        if self.codes.len() > KEPT_CHARACTERS {
+            *self = Characters::default();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{char_ngrams, compact, normalize};
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// What is read of a text is its normal form without spaces, cut where those were, or nothing.
+        #[test]
+        fn what_is_read_is_the_normal_form(
+            text in "([水区停电abcXYZ012，。！ '’　ＡＢ１、\u{200B}\r\n-]|[é々①ｶ\u{301}\u{3400}])\
+                     {0,3}[水区停电abcXYZ012，。！ '’　ＡＢ１、\u{200B}\r\n-]{0,40}[a-z é\u{301}]{0,2}",
+        ) {
+            let normal = normalize(&text);
+            let mut expected = String::new();
+            compact(&normal, &mut expected);
+            let mut characters = Characters::default();
+            let plain = normal.chars().all(|c| c.is_ascii() || ('\u{4E00}'..='\u{9FFF}').contains(&c));
+            // Of a normal form always; its own is itself.
+            for text in [normal.as_str(), &text] {
+                if !characters.read(text) {
+                    prop_assert!(!plain || text != normal);
+                    continue;
+                }
+                prop_assert!(plain);
+                prop_assert_eq!(&characters.text, expected.as_bytes());
+                prop_assert_eq!(characters.count(), expected.chars().count());
+                let mut from = 0;
+                let runs = characters.ends.iter().map(|&end| {
+                    let run = characters.bytes(from..end as usize);
+                    from = end as usize;
+                    &expected[run]
+                });
+                prop_assert_eq!(runs.collect::<Vec<_>>().join(" "), normal.as_str());
+                for n in 1..4 {
+                    let mut grams = Vec::new();
+                    char_ngrams(&expected, n, |gram| grams.push(gram.as_bytes()));
+                    prop_assert!(characters.count() < n || characters.runs(n).eq(grams));
+                }
+                for (at, c) in expected.chars().enumerate() {
+                    prop_assert_eq!(&expected[characters.bytes(at..at + 1)], c.to_string());
+                    prop_assert_eq!(characters.codes[at], lexicon::code(c.into()));
+                }
+            }
+        }
+    }
+}
