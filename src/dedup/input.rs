@@ -8,7 +8,7 @@ use crate::settings::within_memory_limit;
 use dedup_core::dedup::{Keep, Standing};
 use dedup_core::external::Spill;
 use dedup_core::fingerprint::hamming;
-use dedup_core::memory::{OrRaise, Room, filled};
+use dedup_core::memory::{OrRaise, Room, copy};
 use pgrx::prelude::*;
 
 /// How a row can be compared.
@@ -39,15 +39,17 @@ pub(super) fn standing(ranks: &[i64], row: usize, keep: &Keep) -> Standing {
     (rank.unwrap_or(0), number)
 }
 
-/// Bytes of the two lengths that precede a row's id and content in the file.
-const HEADER: usize = 8;
+/// Bytes of the length of a row's id, which precedes it and the content in the file.
+const HEADER: usize = 4;
+/// Ids of so many bytes are read at once.
+const SHORT_ID: usize = 32;
 const MAX_KEPT: usize = 1 << 20;
 
 /// All rows read so far.
 pub(crate) struct Input {
     file: TempFile,
     length: u64,
-    /// Buffer for a row that is being written.
+    /// Buffer for a row that is written or read.
     record: Vec<u8>,
     /// The offset of each row in the file.
     at: Vec<u64>,
@@ -91,10 +93,10 @@ impl Input {
         let more = if self.hashes.is_some() { BYTES_WITH_HASH } else { 0 };
         within_memory_limit((number + 1) * (BYTES_PER_ROW + more));
         // No value of PostgreSQL is longer than 1 GB.
-        let lengths = [id.len() as u32, content.len() as u32].map(u32::to_le_bytes);
+        let length = (id.len() as u32).to_le_bytes();
         self.record.clear();
         self.record.room(HEADER + id.len() + content.len()).or_raise();
-        for part in [&lengths[0][..], &lengths[1], id, content.as_bytes()] {
+        for part in [&length[..], id, content.as_bytes()] {
             self.record.extend_from_slice(part);
         }
         unwrap_or_raise(self.file.append(&self.record));
@@ -116,31 +118,36 @@ impl Input {
         both.then(|| hamming(self.fps[a], self.fps[b]))
     }
 
-    /// The lengths of a row's id and content.
-    fn lengths(&mut self, row: usize) -> (usize, usize) {
-        let mut header = [0; HEADER];
-        unwrap_or_raise(self.file.read(self.at[row], &mut header));
-        let length = |at: usize| header[at..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
-        (length(0) as usize, length(4) as usize)
-    }
-
-    fn read(&mut self, at: u64, bytes: usize) -> Vec<u8> {
-        let mut read = filled(0, bytes).or_raise();
-        if bytes > 0 {
-            unwrap_or_raise(self.file.read(at, &mut read));
-        }
-        read
+    /// The bytes of a row, `most` of them: the length of its id, the id, its content.
+    fn record(&mut self, row: usize, most: usize) -> &[u8] {
+        let at = self.at[row];
+        let next = self.at.get(row + 1).copied().unwrap_or(self.length);
+        let bytes = most.min((next - at) as usize);
+        self.record.clear();
+        self.record.room(bytes).or_raise();
+        self.record.resize(bytes, 0);
+        unwrap_or_raise(self.file.read(at, &mut self.record));
+        &self.record
     }
 
     /// The bytes of a row's id.
     pub(crate) fn id(&mut self, row: usize) -> Vec<u8> {
-        let (id, _) = self.lengths(row);
-        self.read(self.at[row] + HEADER as u64, id)
+        let record = self.record(row, HEADER + SHORT_ID);
+        let end = HEADER + id_length(record);
+        let record = if end > record.len() { self.record(row, end) } else { &self.record };
+        copy(&record[HEADER..end]).or_raise()
     }
 
     /// A row's content.
     pub(crate) fn content(&mut self, row: usize) -> String {
-        let (id, content) = self.lengths(row);
-        String::from_utf8(self.read(self.at[row] + (HEADER + id) as u64, content)).unwrap_or_default()
+        let start = HEADER + id_length(self.record(row, usize::MAX));
+        let mut content = std::mem::take(&mut self.record);
+        content.drain(..start);
+        String::from_utf8(content).unwrap_or_default()
     }
+}
+
+/// The length of the id of a row, which its bytes begin with.
+fn id_length(record: &[u8]) -> usize {
+    record.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes)) as usize
 }

@@ -304,7 +304,8 @@ impl Found {
             let keeper = self.keeper(row);
             let stage = self.stage(row);
             let (distance, similarity) = self.compared(row, keeper, stage);
-            let input = &mut self.input;
+            let own = self.input.id(row);
+            let kept = (keeper != row).then(|| self.input.id(keeper));
             counts[stage as usize] += 1;
             if stage == Stage::Near
                 && let Some(similarity) = similarity
@@ -316,8 +317,8 @@ impl Found {
             // integer, double precision.
             unsafe {
                 output.add([
-                    Some(ids.make(&input.id(row))),
-                    Some(ids.make(&input.id(keeper))),
+                    Some(ids.make(&own)),
+                    Some(ids.make(kept.as_ref().unwrap_or(&own))),
                     stage.name().into_datum(),
                     distance.map(|bits| bits as i32).into_datum(),
                     similarity.into_datum(),

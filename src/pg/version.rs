@@ -264,15 +264,40 @@ pub(crate) fn lock_holder(lock: &pg_sys::LockInstanceData) -> (i32, u32) {
     (lock.vxid.procNumber, lock.vxid.localTransactionId)
 }
 
-/// Appends to a temporary file.
+/// Writes bytes at a position of a file; returns how many, or a negative number.
 ///
 /// # Safety
 /// The file is open.
-pub(crate) unsafe fn write_file(file: *mut pg_sys::BufFile, bytes: &[u8]) {
-    #[cfg(any(feature = "pg14", feature = "pg15"))]
-    let from = bytes.as_ptr().cast_mut().cast();
-    #[cfg(not(any(feature = "pg14", feature = "pg15")))]
-    let from = bytes.as_ptr().cast();
-    // SAFETY: the caller's promise; the bytes are only read.
-    unsafe { pg_sys::BufFileWrite(file, from, bytes.len()) }
+pub(crate) unsafe fn write_file(file: pg_sys::File, bytes: &[u8], at: u64) -> isize {
+    let wait = pg_sys::WaitEventIO::WAIT_EVENT_BUFFILE_WRITE;
+    // SAFETY: the caller's promise; the bytes are only read, and are no more than 1 GiB.
+    unsafe {
+        #[cfg(any(feature = "pg14", feature = "pg15"))]
+        let written = pg_sys::FileWrite(
+            file,
+            bytes.as_ptr().cast_mut().cast(),
+            bytes.len() as c_int,
+            at as pg_sys::off_t,
+            wait,
+        );
+        #[cfg(not(any(feature = "pg14", feature = "pg15")))]
+        let written = pg_sys::FileWrite(file, bytes.as_ptr().cast(), bytes.len(), at as pg_sys::off_t, wait);
+        written as isize
+    }
+}
+
+/// Reads bytes at a position of a file; returns how many, 0 at its end, or a negative number.
+///
+/// # Safety
+/// The file is open.
+pub(crate) unsafe fn read_file(file: pg_sys::File, into: &mut [u8], at: u64) -> isize {
+    let wait = pg_sys::WaitEventIO::WAIT_EVENT_BUFFILE_READ;
+    // SAFETY: the caller's promise; there is room for as many bytes, no more than 1 GiB.
+    unsafe {
+        #[cfg(any(feature = "pg14", feature = "pg15"))]
+        let length = into.len() as c_int;
+        #[cfg(not(any(feature = "pg14", feature = "pg15")))]
+        let length = into.len();
+        pg_sys::FileRead(file, into.as_mut_ptr().cast(), length, at as pg_sys::off_t, wait) as isize
+    }
 }
