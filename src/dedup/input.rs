@@ -8,6 +8,7 @@ use crate::settings::within_memory_limit;
 use dedup_core::dedup::{Keep, Standing};
 use dedup_core::external::Spill;
 use dedup_core::fingerprint::hamming;
+use dedup_core::interrupt::checked;
 use dedup_core::memory::{OrRaise, Room, copy};
 use pgrx::prelude::*;
 
@@ -110,6 +111,20 @@ impl Input {
         self.kinds.push(kind);
         self.fps.push(fp);
         number as u32
+    }
+
+    /// Takes a row's fingerprint.
+    pub(super) fn near(&mut self, row: usize, fp: u64) {
+        (self.fps[row], self.kinds[row]) = (fp, Kind::Near);
+    }
+
+    /// Forgets all fingerprints.
+    pub(super) fn forget_fingerprints(&mut self) {
+        for kind in checked(&mut self.kinds) {
+            if *kind == Kind::Near {
+                *kind = Kind::Plain;
+            }
+        }
     }
 
     /// The distance of two rows, if both have a fingerprint.

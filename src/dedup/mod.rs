@@ -2,6 +2,7 @@
 //! stage), then near fingerprints (P1, P2), verifies those on the text, groups the rows (P4), and
 //! keeps one row of each group.
 
+mod ahead;
 mod contained;
 mod input;
 mod into;
@@ -12,7 +13,7 @@ mod series;
 mod shape;
 mod suggest;
 
-use crate::pg::host::unwrap_or_raise;
+use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::pg::spi::{for_each_of_query, refuse_row_without_id};
 use crate::pg::spill::TempFile;
@@ -21,6 +22,7 @@ use crate::pg::{Column, Json, Output, Values, raise};
 use crate::settings::{progress_interval, work_memory};
 use crate::setup::Settings;
 use crate::source::Source;
+use ahead::{Ahead, Guess, making};
 use dedup_core::dedup::{Member, Method, Stage};
 use dedup_core::exact::EqualTexts;
 use dedup_core::groups::UnionFind;
@@ -81,11 +83,19 @@ pub(crate) fn find<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
     let mut input = Input::new();
     let mut sampler = written.leaves_settings().then(Sampler::default);
     let query = options.query(source, false);
-    let hashes = read(&query, &options, sampler.as_mut(), &mut input, progress, begin);
-    if let Some(chosen) = sampler.and_then(|sampler| sampler.suggest()) {
-        chosen.announce(function.name);
-        chosen.write(&mut written);
-        options = function.read(&written);
+    let guess = Guess::default();
+    let sampling = sampler.as_mut().map(|sampler| (sampler, &guess));
+    let hashes = read(&query, &options, sampling, &mut input, progress, begin);
+    if let Some(sampler) = sampler {
+        let chosen = sampler.suggest();
+        if !guess.is(chosen.as_ref().map(|chosen| &chosen.weights)) {
+            input.forget_fingerprints();
+        }
+        if let Some(chosen) = chosen {
+            chosen.announce(function.name);
+            chosen.write(&mut written);
+            options = function.read(&written);
+        }
     }
     stages(written, options, input, hashes, progress)
 }
@@ -143,49 +153,59 @@ fn _dedup(source: Option<&str>, fcinfo: pg_sys::FunctionCallInfo) {
     dedup(source, None, fcinfo);
 }
 
-/// Reads all rows. Returns the hashes of their contents.
+/// Reads all rows, and makes fingerprints meanwhile. Returns the hashes of their contents. `sampling`: what sees the
+/// contents by which options are chosen, and the guess of these.
 fn read<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
     query: &str,
     options: &Options,
-    mut sampler: Option<&mut Sampler>,
+    mut sampling: Option<(&mut Sampler, &Guess)>,
     input: &mut Input,
     progress: &Progress,
     begin: impl FnOnce(&[Column]) -> E,
 ) -> EqualTexts<TempFile> {
     let mut hashes = EqualTexts::new(work_memory(), TempFile::new());
     progress.stage("reading", "rows", None);
-    for_each_of_query(query, |columns| {
-        let shape = Shape::of(columns, options);
-        let mut write_id = begin(columns);
-        let (hashes, input) = (&mut hashes, &mut *input);
-        let mut bytes = Vec::new();
-        move |row| {
-            progress.step();
-            bytes.clear();
-            write_id(row, &mut bytes);
-            let content = shape.content(row);
-            if let (Some(sampler), Some(content)) = (&mut sampler, &content) {
-                sampler.add(content);
+    let guess = sampling.as_ref().map(|sampling| sampling.1);
+    let recipe = || guess.map_or(&options.recipe, Guess::recipe);
+    let makes = options.fp.is_none() && options.distance.is_some();
+    making(&recipe, &mut QueryHost::reporting(progress), |making| {
+        let mut ahead = Ahead::new(making, guess);
+        for_each_of_query(query, |columns| {
+            let shape = Shape::of(columns, options);
+            let mut write_id = begin(columns);
+            let (hashes, input, ahead) = (&mut hashes, &mut *input, &mut ahead);
+            let mut bytes = Vec::new();
+            move |row| {
+                progress.step();
+                bytes.clear();
+                write_id(row, &mut bytes);
+                let content = shape.content(row);
+                if let (Some((sampler, _)), Some(content)) = (&mut sampling, &content) {
+                    sampler.add(content);
+                }
+                let (kind, fp) = match (&content, shape.fp(row).flatten()) {
+                    (None, _) => (Kind::Empty, 0),
+                    (Some(_), None) => (Kind::Plain, 0),
+                    (Some(_), Some(fp)) => (Kind::Near, fp),
+                };
+                let number = input.rows() as i64;
+                if !options.keep.is_by_number() {
+                    input.ranks.room(1).or_raise();
+                    input.ranks.push(shape.rank(row, &options.keep, number, content.as_deref()));
+                }
+                let number = input.add(&bytes, content.as_deref().unwrap_or(""), kind, fp);
+                let form = content.as_deref().and_then(|content| options.exact.form(content));
+                let hash = form.map(|form| unwrap_or_raise(hashes.add(number, form.as_bytes())));
+                if let Some(hashes) = &mut input.hashes {
+                    hashes.room(1).or_raise();
+                    hashes.push(hash.unwrap_or_default());
+                }
+                if let Some(content) = content.filter(|_| makes) {
+                    ahead.add(number, content, hash, input);
+                }
             }
-            let (kind, fp) = match (&content, shape.fp(row).flatten()) {
-                (None, _) => (Kind::Empty, 0),
-                (Some(_), None) => (Kind::Plain, 0),
-                (Some(_), Some(fp)) => (Kind::Near, fp),
-            };
-            let content = content.as_deref();
-            let number = input.rows() as i64;
-            if !options.keep.is_by_number() {
-                input.ranks.room(1).or_raise();
-                input.ranks.push(shape.rank(row, &options.keep, number, content));
-            }
-            let number = input.add(&bytes, content.unwrap_or(""), kind, fp);
-            let form = content.and_then(|content| options.exact.form(content));
-            let hash = form.map(|form| unwrap_or_raise(hashes.add(number, form.as_bytes())));
-            if let Some(hashes) = &mut input.hashes {
-                hashes.room(1).or_raise();
-                hashes.push(hash.unwrap_or_default());
-            }
-        }
+        });
+        ahead.finish(input);
     });
     progress.end(&format!("{} rows", input.rows()));
     hashes

@@ -1,6 +1,7 @@
 //! The near stage of `dedup`: makes fingerprints, finds near pairs, verifies them on the text, and
 //! groups them.
 
+use super::ahead::making;
 use super::input::{BYTES_PER_ROW, Input, Kind, standing};
 use super::options::Options;
 use crate::groups::check_length;
@@ -9,73 +10,34 @@ use crate::pg::progress::Progress;
 use crate::pg::spill::TempFile;
 use crate::settings::{threads, within_memory_limit, work_memory};
 use dedup_core::dedup::{Alike, BYTES_PER_SET, Group, Ranked, Verifier, nearness, stars};
-use dedup_core::external::{Result, on_threads, on_threads_while};
-use dedup_core::features::{Extractor, TextRecipe};
+use dedup_core::external::{Result, on_threads};
 use dedup_core::groups::{Connect, Linkage, Linker, Pair, Pairs, Settings, SharedSets, UnionFind};
+use dedup_core::interrupt::checked;
 use dedup_core::memory::{OrRaise, Room};
 use dedup_core::similarity::{Comparer, SimilarPair, SimilarPairs};
 
-/// Rows fingerprinted at a time.
-const BATCH_ROWS: usize = 2048;
-/// Bytes of their contents.
+/// Bytes of texts whose particulars are compared at a time.
 const BATCH_BYTES: usize = 4 << 20;
-/// Rows that are worth threads.
-const WORTH_THREADS: usize = 64;
 
-/// Makes the fingerprints of the rows and contents that `next` gives, on threads, while the next ones are read; `each`
-/// gets those of the rows that have one.
-pub(super) fn fingerprints(
-    recipe: &TextRecipe,
-    host: &mut QueryHost<'_>,
-    mut next: impl FnMut() -> Option<(usize, String)>,
-    mut each: impl FnMut(usize, u64),
-) {
-    let mut read = || {
-        let (mut batch, mut bytes) = (Vec::new(), 0);
-        while batch.len() < BATCH_ROWS && bytes < BATCH_BYTES {
-            let Some(row) = next() else { break };
-            bytes += row.1.len();
-            batch.room(1).or_raise();
-            batch.push(row);
-        }
-        batch
-    };
-    let make = |extractor: &mut Extractor, (_, content): &(usize, String)| extractor.simhash(content, recipe);
-    let mut extractors: Vec<Extractor> = (0..threads().max(1)).map(|_| Extractor::new()).collect();
-    let mut batch = read();
-    while !batch.is_empty() {
-        let mut following = Vec::new();
-        // Few are made before a thread has started.
-        let threads = if batch.len() < WORTH_THREADS { 1 } else { extractors.len() };
-        let made = on_threads_while(&batch, &mut extractors[..threads], host, make, || following = read());
-        for ((row, _), fp) in batch.iter().zip(unwrap_or_raise(made)) {
-            if let Some(fp) = fp {
-                each(*row, fp);
-            }
-        }
-        batch = following;
-    }
-}
-
-/// Fingerprints the first row of each content; copies take the fingerprint of the first.
+/// Fingerprints the first row of each content that has none yet; copies take the fingerprint of the first.
 pub(super) fn fingerprint(options: &Options, input: &mut Input, first_equal: &[u32], progress: &Progress) {
     let rows = input.rows();
     if options.fp.is_none() {
         progress.stage("making fingerprints", "rows", Some(rows as u64));
         let mut made = 0u64;
-        let mut host = QueryHost::reporting(progress);
-        // Written while `input` reads contents.
-        let (mut fps, mut kinds) = (std::mem::take(&mut input.fps), std::mem::take(&mut input.kinds));
-        let mut firsts = (0..rows).filter(|&row| {
-            progress.step();
-            first_equal[row] as usize == row
+        making(&|| &options.recipe, &mut QueryHost::reporting(progress), |making| {
+            for (row, &first) in first_equal.iter().enumerate() {
+                progress.step();
+                if first as usize == row && input.kinds[row] == Kind::Plain {
+                    let content = input.content(row);
+                    making.add(row, content, &mut |row, fp| input.near(row, fp));
+                }
+            }
+            making.finish(&mut |row, fp| input.near(row, fp));
         });
-        let next = || firsts.next().map(|row| (row, input.content(row)));
-        fingerprints(&options.recipe, &mut host, next, |row, fp| {
-            (fps[row], kinds[row]) = (fp, Kind::Near);
-            made += 1;
-        });
-        (input.fps, input.kinds) = (fps, kinds);
+        for (row, &first) in checked(first_equal.iter().enumerate()) {
+            made += u64::from(first as usize == row && input.kinds[row] == Kind::Near);
+        }
         progress.end(&format!("{made} fingerprints"));
     }
     for (row, &first) in first_equal.iter().enumerate() {

@@ -2,6 +2,7 @@
 //! the host that provides them.
 
 mod error;
+mod feed;
 mod host;
 mod sort;
 mod sorter;
@@ -9,11 +10,12 @@ mod spill;
 mod threads;
 
 pub use error::{Error, Result};
+pub use feed::{Feed, Work, feed};
 pub use host::{Host, MemoryHost, Phase};
 pub use sort::Record;
 pub use sorter::Sorter;
 pub use spill::{MemorySpill, Spill};
-pub use threads::{on_threads, on_threads_while};
+pub use threads::on_threads;
 
 pub(crate) use sort::{decode, encode, sort, sort_on_threads};
 pub(crate) use sorter::{Reader, Run, RunBuilder, Runs, is_full};

@@ -21,22 +21,6 @@ pub fn on_threads<H: Host, S: Send, T: Sync, R: Send>(
     host: &mut H,
     each: impl Fn(&mut S, &T) -> R + Sync,
 ) -> Result<Vec<R>> {
-    on_threads_while(items, states, host, each, || ())
-}
-
-/// As [`on_threads`]; the caller's thread does `meanwhile` beside the others, before that if there are none.
-///
-/// # Errors
-/// There is no memory.
-pub fn on_threads_while<H: Host, S: Send, T: Sync, R: Send>(
-    items: &[T],
-    states: &mut [S],
-    host: &mut H,
-    each: impl Fn(&mut S, &T) -> R + Sync,
-    meanwhile: impl FnOnce(),
-) -> Result<Vec<R>> {
-    let mut meanwhile = Some(meanwhile);
-    let mut do_meanwhile = || meanwhile.take().map_or((), |meanwhile| meanwhile());
     if states.len() > 1 {
         let (next, stop) = (&AtomicUsize::new(0), &AtomicBool::new(false));
         let works = states.iter_mut().map(|state| {
@@ -52,11 +36,7 @@ pub fn on_threads_while<H: Host, S: Send, T: Sync, R: Send>(
                 done
             }
         });
-        let wait = |host: &mut H, busy: &dyn Fn() -> bool| {
-            do_meanwhile();
-            wait_for(host, busy)
-        };
-        if let Some(parts) = run(works, stop, host, wait)? {
+        if let Some(parts) = run(works, stop, host, wait_for)? {
             let mut all = memory::with_capacity(items.len())?;
             all.extend(parts.into_iter().flatten());
             all.sort_unstable_by_key(|(at, _)| *at);
@@ -64,7 +44,6 @@ pub fn on_threads_while<H: Host, S: Send, T: Sync, R: Send>(
             return Ok(all.into_iter().map(|(_, result)| result).collect());
         }
     }
-    do_meanwhile();
     let mut done = memory::with_capacity(items.len())?;
     for item in items {
         interrupt::check();
@@ -148,10 +127,7 @@ mod tests {
                     *seen += 1;
                     item * 2
                 };
-                let mut beside = 0;
-                let doubled =
-                    on_threads_while(&items, &mut states, &mut MemoryHost, each, || beside += 1).unwrap();
-                assert_eq!(beside, 1);
+                let doubled = on_threads(&items, &mut states, &mut MemoryHost, each).unwrap();
                 assert_eq!(doubled, items.iter().map(|item| item * 2).collect::<Vec<_>>());
                 assert_eq!(states.iter().sum::<u32>(), count);
             }

@@ -1,7 +1,7 @@
 //! A batch of new rows: reads them, finds those equal to each other or to rows of the result, and
 //! makes fingerprints.
 
-use super::super::near::fingerprints;
+use super::super::ahead::making;
 use super::super::shape::Shape;
 use super::job::Job;
 use super::stored::StoredRows;
@@ -194,15 +194,16 @@ pub(super) fn find_equal(job: &Job, batch: &mut Batch, stored: &mut StoredRows<'
         let mut host = QueryHost::reporting(progress);
         let lacks = |(number, row): &(usize, &NewRow)| row.first as usize == *number && row.old.is_none();
         let lacking = batch.rows.iter().enumerate().filter(lacks).map(|(number, _)| number);
-        let mut lacking = collect(lacking).or_raise().into_iter();
+        let lacking = collect(lacking).or_raise();
         let base = batch.base;
-        let mut next = || {
-            progress.step();
-            let number = lacking.next()?;
-            Some((number, stored.content(base + 1 + number as i64).unwrap_or_default()))
-        };
-        fingerprints(&job.options.recipe, &mut host, &mut next, |number, fp| {
-            batch.rows[number].fp = Some(fp)
+        making(&|| &job.options.recipe, &mut host, |making| {
+            let mut each = |number: usize, fp| batch.rows[number].fp = Some(fp);
+            for number in lacking {
+                progress.step();
+                let content = stored.content(base + 1 + number as i64).unwrap_or_default();
+                making.add(number, content, &mut each);
+            }
+            making.finish(&mut each);
         });
     }
     for number in 0..batch.rows.len() {
