@@ -5,7 +5,7 @@ use crate::external::{Result, Spill};
 use crate::memory::{Room, filled};
 use crate::similarity::{Grams, Sketched, may_reach};
 
-/// Bytes of a set's place and of a sketch at most, for each row: what a table of many rows takes in any case.
+/// Bytes of a set's place and of a short sketch, for each row: what a table of many rows takes in any case.
 pub const BYTES_PER_ROW: usize = size_of::<Place>() + 8 * LEAST_WORDS;
 /// Words of a sketch that is made however little memory there is.
 const LEAST_WORDS: usize = 8;
@@ -21,6 +21,8 @@ struct Place {
     sketch: u64,
     /// Its size, or one of the numbers below.
     size: u32,
+    /// Words of its sketch.
+    words: u16,
 }
 
 /// No set is made.
@@ -35,11 +37,11 @@ const WIDE: u32 = 1 << 31;
 pub(super) struct Sets<F> {
     places: Vec<Place>,
     sketches: Vec<u64>,
-    /// Words of a sketch at most.
+    /// Words of a sketch at most once there is no more memory for longer ones.
     words: usize,
     kept: Vec<u8>,
-    /// Bytes to be kept.
-    memory: usize,
+    /// Bytes of sets and of sketches to be kept.
+    memory: [usize; 2],
     file: F,
     /// Bytes in it.
     length: u64,
@@ -48,8 +50,8 @@ pub(super) struct Sets<F> {
 }
 
 impl<F: Spill> Sets<F> {
-    /// No sets yet, of some `rows` rows. `memory` bytes are for sets, and as many for sketches; a little per row is
-    /// taken in any case.
+    /// No sets yet, of some `rows` rows. `memory` bytes are for sets, and as many for sketches, which save more of the
+    /// reading and so have most of both; a little per row is taken in any case.
     pub(super) fn new(rows: usize, memory: usize, file: F) -> Sets<F> {
         let words = memory / 8 / rows.max(1);
         let words = words.clamp(LEAST_WORDS, MOST_WORDS);
@@ -58,16 +60,16 @@ impl<F: Spill> Sets<F> {
             sketches: Vec::new(),
             words: 1 << words.ilog2(),
             kept: Vec::new(),
-            memory,
+            memory: [memory / 4, 2 * memory - memory / 4],
             file,
             length: 0,
             bytes: Vec::new(),
         }
     }
 
-    /// Words of a sketch at most.
+    /// Words of the next sketches at most.
     pub(super) fn words(&self) -> usize {
-        self.words
+        if 8 * self.sketches.len() < self.memory[1] { MOST_WORDS } else { self.words }
     }
 
     /// Whether a row's set is to be made; says so once.
@@ -76,7 +78,7 @@ impl<F: Spill> Sets<F> {
         if row >= self.places.len() {
             let more = row + 1 - self.places.len();
             self.places.room(more)?;
-            self.places.resize(row + 1, Place { at: 0, size: NONE, sketch: 0 });
+            self.places.resize(row + 1, Place { at: 0, size: NONE, sketch: 0, words: 0 });
         }
         let lacks = self.places[row].size == NONE;
         if lacks {
@@ -93,11 +95,12 @@ impl<F: Spill> Sets<F> {
             at: self.kept.len() as u64 + self.length,
             size: set.len() as u32 | if matches!(set, Grams::Wide(_)) { WIDE } else { 0 },
             sketch: self.sketches.len() as u64,
+            words: sketch.len() as u16,
         };
         self.sketches.room(sketch.len())?;
         self.sketches.extend_from_slice(sketch);
         // Once one is in the file, all that follow are.
-        if self.length == 0 && self.kept.len() + self.bytes.len() <= self.memory {
+        if self.length == 0 && self.kept.len() + self.bytes.len() <= self.memory[0] {
             self.kept.room(self.bytes.len())?;
             self.kept.extend_from_slice(&self.bytes);
         } else {
@@ -114,17 +117,14 @@ impl<F: Spill> Sets<F> {
 
     fn sketched(&self, place: Place) -> Sketched<'_> {
         let size = (place.size & !WIDE) as usize;
-        let words = crate::similarity::sketch_words(size, self.words);
         let from = place.sketch as usize;
-        Sketched { size, sketch: &self.sketches[from..from + words] }
+        Sketched { size, sketch: &self.sketches[from..from + usize::from(place.words)] }
     }
 
-    /// Whether the coefficient of two rows may reach a threshold; true of rows whose sets are not made yet.
-    pub(super) fn may_reach(&self, threshold: f64, [a, b]: [u32; 2]) -> bool {
-        match (self.place(a), self.place(b)) {
-            (Some(a), Some(b)) => may_reach(threshold, self.sketched(a), self.sketched(b)),
-            _ => true,
-        }
+    /// Whether the coefficient of two rows may reach a threshold; `None`: their sets are not made yet.
+    pub(super) fn may_reach(&self, threshold: f64, [a, b]: [u32; 2]) -> Option<bool> {
+        let (a, b) = (self.place(a)?, self.place(b)?);
+        Some(may_reach(threshold, self.sketched(a), self.sketched(b)))
     }
 
     /// A row's set, if it is made.

@@ -57,10 +57,13 @@ pub struct Verifier<P, F> {
     alike: Alike,
     threads: usize,
     sets: Sets<F>,
-    batch: Vec<(P, [u32; 2])>,
+    /// Candidates, and whether their sketches let them pass.
+    batch: Vec<(P, [u32; 2], bool)>,
     /// Texts whose sets are to be made.
     texts: Vec<(u32, String)>,
     bytes: usize,
+    /// Of each thread.
+    comparers: Vec<Comparer>,
     compared: u64,
     verified: u64,
 }
@@ -76,6 +79,7 @@ impl<P: Sync, F: Spill> Verifier<P, F> {
             batch: Vec::new(),
             texts: Vec::new(),
             bytes: 0,
+            comparers: Vec::new(),
             compared: 0,
             verified: 0,
         }
@@ -94,11 +98,14 @@ impl<P: Sync, F: Spill> Verifier<P, F> {
         host: &mut H,
         accept: impl FnMut(P),
     ) -> Result<()> {
-        if self.alike.similarity > 0.0 {
-            if !self.sets.may_reach(self.alike.similarity, rows) {
+        let mut passed = self.alike.similarity == 0.0;
+        if !passed {
+            let may = self.sets.may_reach(self.alike.similarity, rows);
+            if may == Some(false) {
                 self.compared += 1;
                 return Ok(());
             }
+            passed = may.is_some();
             for row in rows {
                 if self.sets.lacks(row)? {
                     let text = text(row).unwrap_or_default();
@@ -109,7 +116,7 @@ impl<P: Sync, F: Spill> Verifier<P, F> {
             }
         }
         self.batch.room(1)?;
-        self.batch.push((pair, rows));
+        self.batch.push((pair, rows, passed));
         let full = self.batch.len() >= BATCH_PAIRS || self.bytes >= BATCH_BYTES;
         if full || !self.alike.looks() { self.finish(text, host, accept) } else { Ok(()) }
     }
@@ -123,9 +130,9 @@ impl<P: Sync, F: Spill> Verifier<P, F> {
         let batch = std::mem::take(&mut self.batch);
         self.compared += batch.len() as u64;
         let (mut similar, mut texts, mut bytes) = (Vec::new(), Vec::new(), 0);
-        for (pair, rows) in batch {
+        for (pair, rows, passed) in batch {
             interrupt::check();
-            if !self.is_similar(rows)? {
+            if !(passed || self.may_be_similar(rows)) || !self.is_similar(rows)? {
                 continue;
             }
             if self.alike.particulars.is_some() {
@@ -163,14 +170,17 @@ impl<P: Sync, F: Spill> Verifier<P, F> {
         Ok(())
     }
 
+    /// Whether the sketches of two rows, whose sets are made, let them pass.
+    fn may_be_similar(&self, rows: [u32; 2]) -> bool {
+        let threshold = self.alike.similarity;
+        threshold == 0.0 || self.sets.may_reach(threshold, rows) == Some(true)
+    }
+
     /// Whether the Jaccard coefficient of two rows, whose sets are made, reaches the threshold.
     fn is_similar(&mut self, rows: [u32; 2]) -> Result<bool> {
         let threshold = self.alike.similarity;
         if threshold == 0.0 {
             return Ok(true);
-        }
-        if !self.sets.may_reach(threshold, rows) {
-            return Ok(false);
         }
         let [a, b] = rows.map(|row| self.sets.get(row));
         Ok(a?.zip(b?).is_some_and(|(a, b)| a.similar(&b, threshold).is_some()))
@@ -181,14 +191,16 @@ impl<P: Sync, F: Spill> Verifier<P, F> {
     /// # Errors
     /// A file fails, or there is no memory.
     pub fn holds(&mut self, rows: [u32; 2], text: Text<'_>) -> Result<bool> {
-        if !self.is_similar(rows)? {
+        if !self.may_be_similar(rows) || !self.is_similar(rows)? {
             return Ok(false);
         }
         if self.alike.particulars.is_none() {
             return Ok(true);
         }
         let [a, b] = rows.map(text);
-        Ok(a.zip(b).is_some_and(|(a, b)| self.alike.differing(&a, &b).is_empty()))
+        let alike = self.alike;
+        let comparer = &mut self.comparers(1)[0];
+        Ok(a.zip(b).is_some_and(|(a, b)| !alike.differ(comparer, &a, &b)))
     }
 
     /// The Jaccard coefficient of two rows, if both were compared with others or each other.
@@ -198,6 +210,13 @@ impl<P: Sync, F: Spill> Verifier<P, F> {
     pub fn known(&mut self, rows: [u32; 2]) -> Result<Option<f64>> {
         let [a, b] = rows.map(|row| self.sets.get(row));
         Ok(a?.zip(b?).map(|(a, b)| a.similar(&b, f64::MIN_POSITIVE).unwrap_or(0.0)))
+    }
+
+    /// Those of some threads.
+    fn comparers(&mut self, threads: usize) -> &mut [Comparer] {
+        self.comparers.resize_with(threads.max(self.comparers.len()), Comparer::default);
+        self.comparers.iter_mut().for_each(Comparer::keep_small);
+        &mut self.comparers[..threads]
     }
 
     /// Accepts similar pairs whose texts do not differ in particulars.
@@ -212,9 +231,8 @@ impl<P: Sync, F: Spill> Verifier<P, F> {
             // Few texts are compared before a thread has started.
             let threads = if texts.len() < WORTH_THREADS { 1 } else { self.threads };
             let alike = self.alike;
-            let mut comparers: Vec<Comparer> = (0..threads).map(|_| Comparer::default()).collect();
             let same = |comparer: &mut Comparer, (a, b): &(String, String)| !alike.differ(comparer, a, b);
-            on_threads(texts, &mut comparers, host, same)?
+            on_threads(texts, self.comparers(threads), host, same)?
         } else {
             filled(true, similar.len())?
         };

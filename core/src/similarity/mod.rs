@@ -16,4 +16,4 @@ pub use measures::{containment, cosine, jaccard, numbers};
 pub use overlap::{Overlap, least_shared};
 pub use particulars::{Comparer, Kinds, Particular, Passage, Template, particulars, passages};
 pub use series::{Series, SeriesFinder, SeriesSettings};
-pub(crate) use sketch::{Sketched, may_reach, words as sketch_words};
+pub(crate) use sketch::{Sketched, may_reach};

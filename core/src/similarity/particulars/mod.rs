@@ -89,7 +89,17 @@ pub fn particulars(a: &str, b: &str, kinds: Kinds) -> Vec<Particular> {
 #[derive(Debug, Default)]
 pub struct Comparer(Ids);
 
+/// Bytes of texts whose clauses a comparer remembers, about a tenth of its memory.
+const KEPT: usize = 1 << 20;
+
 impl Comparer {
+    /// Forgets what it has cut if that is much.
+    pub fn keep_small(&mut self) {
+        if self.0.bytes() > KEPT {
+            self.0 = Ids::default();
+        }
+    }
+
     /// The particulars in which two texts differ, in the order of the lesser text.
     pub fn particulars(&mut self, a: &str, b: &str, kinds: Kinds) -> Vec<Particular> {
         if a <= b {

@@ -66,15 +66,23 @@ pub struct Text {
 pub struct Ids {
     words: FxHashMap<String, u32>,
     clauses: FxHashMap<String, Vec<(u32, Range<usize>)>>,
+    /// Of all these.
+    bytes: usize,
 }
 
 impl Ids {
+    /// Bytes of the words and clauses.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     fn of(&mut self, word: &str) -> u32 {
         if let Some(&id) = self.words.get(word) {
             return id;
         }
         self.words.room(1).or_raise();
         let id = self.words.len() as u32 + 1;
+        self.bytes += word.len();
         self.words.insert(memory::copy_str(word).or_raise(), id);
         id
     }
@@ -89,6 +97,7 @@ impl Ids {
                 cut.push((self.of(word), start..start + word.len()));
             });
             self.clauses.room(1).or_raise();
+            self.bytes += clause.len();
             self.clauses.insert(memory::copy_str(clause).or_raise(), cut);
         }
         &self.clauses[clause]
