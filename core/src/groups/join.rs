@@ -22,6 +22,8 @@ const WORTH_A_LOOK: usize = 1 << 10;
 const RENEWED: usize = 1 << 8;
 /// Fingerprints compared at once.
 const LANES: usize = 16;
+/// From this distance on whole fingerprints are compared, not halves first.
+const WHOLE: u32 = 8;
 
 /// A pair: the numbers of its rows on the left and on the right.
 pub(super) type Hit = (u32, u32);
@@ -229,15 +231,17 @@ impl<'d> Joiner<'d> {
         let used = self.used();
         let shift = if (used as u32).count_ones() <= ((used >> 32) as u32).count_ones() { 0 } else { 32 };
         let mut halves = std::mem::take(&mut self.halves);
-        halve(right.fps, shift, &mut halves);
+        halve(right.fps, (self.distance, shift), &mut halves);
         let all = Lanes { side: right, halves: &halves, shift };
         match self.connected {
             Some(connected) if left.fps.len() >= LANES && right.fps.len() >= RENEWED => {
                 self.compare_sparing(left, all, same, connected)?;
             }
             _ => {
-                for (i, &fp) in left.fps.iter().enumerate() {
-                    self.compare_one((fp, left.at[i]), all, if same { i + 1 } else { 0 })?;
+                let rows = (LONG / right.fps.len().max(1)).max(1);
+                for from in (0..left.fps.len()).step_by(rows) {
+                    let some = left.part(from, (from + rows).min(left.fps.len()));
+                    self.compare_some(some, all, if same { from + 1 } else { 0 }, same)?;
                 }
             }
         }
@@ -254,43 +258,54 @@ impl<'d> Joiner<'d> {
         connected: Connected<'_>,
     ) -> Result<(), Stop> {
         let (mut rest, mut halves, mut renewed) = (Rest::default(), Vec::new(), 0);
-        for (i, &fp) in left.fps.iter().enumerate() {
-            let one = (fp, left.at[i]);
+        for i in 0..left.fps.len() {
+            let one = left.part(i, i + 1);
             let from = if same { i + 1 } else { 0 };
             if i >= renewed {
                 rest.renew(&connected, all.side);
-                halve(&rest.fps, all.shift, &mut halves);
+                halve(&rest.fps, (self.distance, all.shift), &mut halves);
                 renewed = RENEWED.max(2 * i);
                 self.compared += all.side.fps.len();
             }
-            if rest.suffices(&connected, one.1) {
+            if rest.suffices(&connected, one.at[0]) {
                 let from = rest.places.partition_point(|&place| (place as usize) < from);
                 let side = Side { fps: &rest.fps, at: &rest.at };
-                self.compare_one(one, Lanes { side, halves: &halves, ..all }, from)?;
+                self.compare_some(one, Lanes { side, halves: &halves, ..all }, from, false)?;
             } else {
-                self.compare_one(one, all, from)?;
+                self.compare_some(one, all, from, false)?;
             }
         }
         Ok(())
     }
 
-    /// Compares one with those on the right from the place `from` on.
+    /// Compares some, the first with those on the right from the place `from` on; the next ones with all of them, or, if
+    /// both are of the `same` list, each from one place further on.
     #[inline]
-    fn compare_one(&mut self, one: (u64, u32), right: Lanes<'_>, mut from: usize) -> Result<(), Stop> {
-        let ((fp, at), Lanes { side, halves, shift }) = (one, right);
+    fn compare_some(
+        &mut self,
+        left: Side<'_>,
+        right: Lanes<'_>,
+        from: usize,
+        same: bool,
+    ) -> Result<(), Stop> {
+        let Lanes { side, halves, shift } = right;
+        let next = if same { from } else { 0 };
+        let mut at = (0, from);
         loop {
-            from = next_candidates((fp, (fp >> shift) as u32), (side.fps, halves), from, self.distance);
-            if from >= side.fps.len() {
-                break;
-            }
+            at = next_candidates(left.fps, (side.fps, halves), at, (next, same), (self.distance, shift));
+            let (i, from) = at;
+            let Some(&fp) = left.fps.get(i) else { break };
             let to = (from + LANES).min(side.fps.len());
             for j in from..to {
-                self.consider(fp ^ side.fps[j], (at, side.at[j]));
+                self.consider(fp ^ side.fps[j], (left.at[i], side.at[j]));
             }
-            from = to;
+            if self.hits.len() >= FULL {
+                self.flush()?;
+            }
+            at = (i, to);
         }
-        self.compared += side.fps.len() + 1;
-        if self.hits.len() >= FULL || self.compared >= LONG { self.flush() } else { Ok(()) }
+        self.compared += left.fps.len() * (side.fps.len() + 1);
+        if self.compared >= LONG { self.flush() } else { Ok(()) }
     }
 
     /// Takes a pair if it is near and no earlier block of the path finds it.
@@ -314,39 +329,57 @@ struct Lanes<'a> {
     shift: u32,
 }
 
-/// One half of each fingerprint, and what no fingerprint is near beyond the last.
-fn halve(fps: &[u64], shift: u32, halves: &mut Vec<u32>) {
+/// One half of each fingerprint, and what no fingerprint is near beyond the last; none where they would decide little.
+fn halve(fps: &[u64], (distance, shift): (u32, u32), halves: &mut Vec<u32>) {
     let half = |fp: u64| (fp >> shift) as u32;
     halves.clear();
+    if distance >= WHOLE {
+        return;
+    }
     halves.room(fps.len() + LANES).or_raise();
     halves.extend(fps.iter().map(|&fp| half(fp)));
     halves.extend(std::iter::repeat_n(fps.first().map_or(0, |&fp| !half(fp)), LANES));
 }
 
 by_cpu! {
-    /// The first place from `from` on, in steps of [`LANES`], where one of the lanes may be within `distance` of a
-    /// fingerprint; the end or beyond if there is none. Of both the halves, padded, are given too.
-    fn next_candidates(fp: (u64, u32), right: (&[u64], &[u32]), from: usize, distance: u32) -> usize {
-        let ((fp, half), (fps, halves), mut from) = (fp, right, from);
-        while from < fps.len() {
-            let lanes = halves[from..].first_chunk::<LANES>().expect("padded by the caller");
-            let found = match distance {
-                0 => any_within::<0>(half, lanes),
-                1 => any_within::<1>(half, lanes),
-                2 => any_within::<2>(half, lanes),
-                3 => any_within::<3>(half, lanes),
-                4..=7 => any_counted(half, lanes, distance),
-                _ => match fps[from..].first_chunk::<LANES>() {
-                    Some(lanes) => any_near(fp, lanes, distance),
-                    None => any_near(fp, &fps[from..], distance),
-                },
-            };
-            if found {
-                break;
+    /// The next of the fingerprints on the left, from a place of either side on, and the place on the right, in steps of
+    /// [`LANES`], where one of the lanes may be within `distance` of it; the end of the left if there is none. Another on
+    /// the left begins on the right at the place `next`, or at that and its own. On the right the halves, padded, are given
+    /// too.
+    fn next_candidates(
+        left: &[u64],
+        right: (&[u64], &[u32]),
+        at: (usize, usize),
+        next: (usize, bool),
+        near: (u32, u32),
+    ) -> (usize, usize) {
+        let ((fps, halves), (mut i, mut from), (distance, shift)) = (right, at, near);
+        while let Some(&fp) = left.get(i) {
+            let half = (fp >> shift) as u32;
+            while from < fps.len() {
+                let lanes = || halves[from..].first_chunk::<LANES>().expect("padded by the caller");
+                let found = match distance {
+                    0 => any_within::<0>(half, lanes()),
+                    1 => any_within::<1>(half, lanes()),
+                    2 => any_within::<2>(half, lanes()),
+                    3 => any_within::<3>(half, lanes()),
+                    4..WHOLE => any_counted(half, lanes(), distance),
+                    _ => match (fps[from..].first_chunk::<LANES>(), fps.last_chunk::<LANES>()) {
+                        (Some(lanes), _) => any_near(fp, lanes, distance),
+                        // Some of these were compared before.
+                        (None, Some(lanes)) => any_near(fp, lanes, distance),
+                        (None, None) => any_near(fp, &fps[from..], distance),
+                    },
+                };
+                if found {
+                    return (i, from);
+                }
+                from += LANES;
             }
-            from += LANES;
+            i += 1;
+            from = if next.1 { next.0 + i } else { next.0 };
         }
-        from
+        (i, from)
     }
 }
 
