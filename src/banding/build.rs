@@ -1,4 +1,4 @@
-//! Building an index: the heap is read once, the rows are sorted four times, the pages are written
+//! Building an index: the heap is read once (`build_workers`), the rows are sorted four times, the pages are written
 //! in order.
 //!
 //! Locking: nobody else uses the file yet; pages are locked only because the buffer manager
@@ -10,7 +10,7 @@ use super::options::options_of;
 use super::pages::{BODY, PAGE, PAGE_HEADER, set_used};
 use super::scope::{check_columns, scope_columns};
 use super::wal::needs_wal;
-use super::{checked, forget_index};
+use super::{build_workers, checked, forget_index};
 use crate::pg::host::QueryHost;
 use crate::settings::building_threads;
 use dedup_core::banding::{Builder, Built, Index, PageSink, Position, Result, Row, Unscoped, used_bytes};
@@ -60,7 +60,7 @@ pub(super) unsafe extern "C-unwind" fn ambuild(
         }
         forget_index(index);
         check_columns(index);
-        let rows = Rows { heap, index, info, scan: std::ptr::null_mut() };
+        let rows = Rows { heap, index, info };
         let (heap_rows, built) = match scope_columns(index) {
             0 => build::<Unscoped>(&rows),
             _ => build::<Position>(&rows),
@@ -81,7 +81,7 @@ pub(super) unsafe extern "C-unwind" fn ambuild(
 /// Reads the rows and writes the index; returns the number of rows read, too.
 ///
 /// # Safety
-/// As [`Rows::each`]; the index is empty.
+/// As [`build_workers::each`]; the index is empty.
 unsafe fn build<R: Row>(rows: &Rows) -> (f64, Built) {
     // SAFETY: the caller's promise.
     unsafe {
@@ -91,7 +91,7 @@ unsafe fn build<R: Row>(rows: &Rows) -> (f64, Built) {
         let builder = Builder::<_, R>::with_rows(options_of(index), BODY, memory, &mut host);
         let mut builder = checked(index, builder).on_threads(building_threads());
         progress(pg_sys::PROGRESS_CREATEIDX_SUBPHASE, PHASE_SCANNING);
-        let heap_rows = rows.each(|scope, fingerprint, tid| {
+        let heap_rows = build_workers::each(rows, |scope, fingerprint, tid| {
             let added = match fingerprint {
                 Some(fingerprint) => builder.add_to(scope, fingerprint, tid),
                 None => builder.add_null_to(scope, tid),

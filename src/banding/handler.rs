@@ -1,6 +1,7 @@
 //! The handler function: the properties of the access method and its callbacks.
 
 use super::{build, cost, insert, options, scan, vacuum, validate};
+use crate::pg::version;
 use pgrx::{PgBox, pg_extern, pg_sys};
 
 /// The routine, copied for each caller; PostgreSQL 19 will want it static.
@@ -19,6 +20,7 @@ const ROUTINE: pg_sys::IndexAmRoutine = {
     // Dead entries are found on every page by one worker or another.
     am.amparallelvacuumoptions =
         (pg_sys::VACUUM_OPTION_PARALLEL_BULKDEL | pg_sys::VACUUM_OPTION_PARALLEL_CLEANUP) as u8;
+    version::can_build_on_workers(&mut am);
     am.ambuild = Some(build::ambuild);
     am.ambuildempty = Some(build::ambuildempty);
     am.aminsert = Some(insert::aminsert);

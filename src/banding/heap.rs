@@ -12,8 +12,6 @@ pub(super) struct Rows {
     pub heap: pg_sys::Relation,
     pub index: pg_sys::Relation,
     pub info: *mut pg_sys::IndexInfo,
-    /// A scan that the caller has begun; null to use one that reports the progress of a build.
-    pub scan: pg_sys::TableScanDesc,
 }
 
 /// What PostgreSQL knows of an index, for reading the rows of its table through a
@@ -39,11 +37,17 @@ pub(super) unsafe fn info_of(index: pg_sys::Relation) -> *mut pg_sys::IndexInfo 
 type Take<'a> = &'a mut dyn FnMut(u32, Option<u64>, Tid);
 
 impl Rows {
-    /// Calls `take` for each row and returns their number.
+    /// Calls `take` for each row of a scan that the caller has begun, or of one of all rows if that is null, and returns
+    /// their number. The scan is ended. `progress` reports it as that of a build.
     ///
     /// # Safety
     /// Table and index are open, the info is the index's, the scan is of the table.
-    pub(super) unsafe fn each(&self, mut take: impl FnMut(u32, Option<u64>, Tid)) -> f64 {
+    pub(super) unsafe fn each(
+        &self,
+        scan: pg_sys::TableScanDesc,
+        progress: bool,
+        mut take: impl FnMut(u32, Option<u64>, Tid),
+    ) -> f64 {
         let mut take: Take = &mut take;
         let state = std::ptr::from_mut(&mut take).cast::<c_void>();
         // SAFETY: the caller's promise; the scan may raise an error, hence the
@@ -52,9 +56,9 @@ impl Rows {
             let read = (*(*self.heap).rd_tableam).index_build_range_scan;
             pg_sys::ffi::pg_guard_ffi_boundary(|| {
                 read.map_or(0.0, |read| {
-                    let (own, start, blocks) = (self.scan.is_null(), 0, pg_sys::InvalidBlockNumber);
-                    let (index, info, scan) = (self.index, self.info, self.scan);
-                    read(self.heap, index, info, true, false, own, start, blocks, Some(take_row), state, scan)
+                    let (heap, index, info) = (self.heap, self.index, self.info);
+                    let all = pg_sys::InvalidBlockNumber;
+                    read(heap, index, info, true, false, progress, 0, all, Some(take_row), state, scan)
                 })
             })
         }

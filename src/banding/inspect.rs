@@ -221,8 +221,8 @@ unsafe fn scan_table(
         version::restrict_search_path();
 
         let scan = pg_sys::table_beginscan_strat(open.table, snapshot, 0, std::ptr::null_mut(), true, true);
-        let rows = Rows { heap: open.table, index: open.index, info: info_of(open.index), scan };
-        rows.each(|scope, fingerprint, tid| {
+        let rows = Rows { heap: open.table, index: open.index, info: info_of(open.index) };
+        rows.each(scan, false, |scope, fingerprint, tid| {
             interrupt::check();
             take(scope, fingerprint, tid);
         });

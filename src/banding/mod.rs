@@ -6,6 +6,7 @@
 
 mod ball;
 mod build;
+mod build_workers;
 mod cost;
 mod dead;
 mod distance;

@@ -26,6 +26,7 @@ pub(crate) mod trigger;
 pub(crate) mod values;
 pub(crate) mod version;
 pub(crate) mod window;
+pub(crate) mod workers;
 
 pub(crate) use error::{raise, raise_with_detail, required};
 pub(crate) use json::Json;

@@ -1,7 +1,7 @@
 //! What differs between PostgreSQL 14 and 18, under one name each.
 
 use pgrx::pg_sys;
-use std::ffi::{CStr, c_int};
+use std::ffi::{CStr, c_int, c_void};
 
 /// One option of an index, at `offset` of what they are parsed into. 18 could also say whether it was given.
 pub(crate) const fn reloption(name: &'static CStr, opttype: u32, offset: usize) -> pg_sys::relopt_parse_elt {
@@ -11,6 +11,62 @@ pub(crate) const fn reloption(name: &'static CStr, opttype: u32, offset: usize) 
         offset: offset as c_int,
         #[cfg(feature = "pg18")]
         isset_offset: 0,
+    }
+}
+
+/// Says that an access method builds on workers, which PostgreSQL wants to know since 17.
+#[cfg_attr(
+    any(feature = "pg14", feature = "pg15", feature = "pg16"),
+    expect(unused_variables, reason = "nobody asks before 17")
+)]
+pub(crate) const fn can_build_on_workers(routine: &mut pg_sys::IndexAmRoutine) {
+    #[cfg(not(any(feature = "pg14", feature = "pg15", feature = "pg16")))]
+    {
+        routine.amcanbuildparallel = true;
+    }
+}
+
+/// How many workers PostgreSQL grants to the build of an index. Before 17 it asks itself for B-trees only.
+///
+/// # Safety
+/// Called within the build, with its arguments.
+#[cfg_attr(
+    any(feature = "pg14", feature = "pg15", feature = "pg16"),
+    expect(unused_variables, reason = "the answer is there since 17")
+)]
+#[cfg_attr(
+    not(any(feature = "pg14", feature = "pg15", feature = "pg16")),
+    expect(unused_variables, reason = "the question is asked until 16")
+)]
+pub(crate) unsafe fn build_workers(
+    heap: pg_sys::Relation,
+    index: pg_sys::Relation,
+    info: *const pg_sys::IndexInfo,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        #[cfg(any(feature = "pg14", feature = "pg15", feature = "pg16"))]
+        return pg_sys::plan_create_index_workers((*heap).rd_id, (*index).rd_id);
+        #[cfg(not(any(feature = "pg14", feature = "pg15", feature = "pg16")))]
+        (*info).ii_ParallelWorkers
+    }
+}
+
+/// Sends a message to a queue, when there is room for it. Since 15 the other side may be told later.
+///
+/// # Safety
+/// The queue is attached, the message has so many bytes.
+pub(crate) unsafe fn send_message(
+    queue: *mut pg_sys::shm_mq_handle,
+    bytes: usize,
+    message: *const c_void,
+) -> pg_sys::shm_mq_result::Type {
+    // SAFETY: the caller's promise.
+    unsafe {
+        #[cfg(feature = "pg14")]
+        return pg_sys::shm_mq_send(queue, bytes, message, false);
+        #[cfg(not(feature = "pg14"))]
+        pg_sys::shm_mq_send(queue, bytes, message, false, false)
     }
 }
 

@@ -1,0 +1,40 @@
+-- Protects builds on parallel workers: their rows are in the index, and their errors are the statement's.
+CREATE EXTENSION pg_dedup;
+SET min_parallel_table_scan_size = 0;
+SET maintenance_work_mem = '128MB';
+SET max_parallel_maintenance_workers = 2;
+CREATE TABLE built AS
+    SELECT i AS id, i % 3 AS tenant, CASE WHEN i % 7 > 0 THEN hashint8extended(i, 5) END AS fp,
+           'Street lamp ' || i || ' in front of the school is broken' AS body
+    FROM generate_series(1, 3000) i;
+CREATE INDEX built_ix ON built USING banding (tenant, simhash(body)) WHERE id > 1000;
+SELECT banding_check('built_ix', true);
+SELECT rows FROM banding_stats('built_ix');
+DROP INDEX built_ix;
+CREATE INDEX built_ix ON built USING banding (fp);
+SELECT banding_check('built_ix', true);
+SELECT rows FROM banding_stats('built_ix');
+SELECT count(*) FROM built WHERE fp IS NULL;
+
+-- The backend is slow, so that a worker comes to read rows.
+CREATE FUNCTION by_a_worker(fp bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+    IF pg_backend_pid()::text = current_setting('built.leader', true) THEN
+        PERFORM pg_sleep(0.05);
+    ELSE
+        RAISE EXCEPTION 'read by a worker' USING ERRCODE = 'data_exception';
+    END IF;
+    RETURN fp;
+END $$;
+SELECT set_config('built.leader', pg_backend_pid()::text, false) IS NOT NULL AS set;
+DO $$
+BEGIN
+    CREATE INDEX ON built USING banding (by_a_worker(fp));
+EXCEPTION WHEN data_exception THEN
+    RAISE NOTICE '%', SQLERRM;
+    INSERT INTO built VALUES (0);
+END $$;
+SELECT count(*) FROM built;
+DROP TABLE built;
+DROP FUNCTION by_a_worker;
+DROP EXTENSION pg_dedup;
