@@ -158,7 +158,7 @@ impl Input {
         let start = HEADER + id_length(self.record(row, usize::MAX));
         let mut content = std::mem::take(&mut self.record);
         content.drain(..start);
-        String::from_utf8(content).unwrap_or_default()
+        crate::pg::text(content)
     }
 }
 

@@ -77,5 +77,10 @@ pub(super) unsafe fn portable_text(datum: pg_sys::Datum, typoid: pg_sys::Oid) ->
 
 /// Bytes in the database encoding as a string; invalid ones are replaced.
 pub(crate) fn text(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+    // The standard library looks at other characters than ASCII one by one.
+    match simdutf8::basic::from_utf8(&bytes) {
+        // SAFETY: they are what it must be, as has just been seen.
+        Ok(_) => unsafe { String::from_utf8_unchecked(bytes) },
+        Err(_) => String::from_utf8_lossy(&bytes).into_owned(),
+    }
 }

@@ -45,7 +45,7 @@ impl Contents {
         if bytes > 0 {
             unwrap_or_raise(self.file.read(at, &mut read));
         }
-        String::from_utf8(read).unwrap_or_default()
+        crate::pg::text(read)
     }
 }
 
