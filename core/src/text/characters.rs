@@ -32,6 +32,14 @@ pub struct Characters {
 /// What stands after the last character, so that two characters ahead can be looked at.
 pub(super) const AHEAD: usize = 2;
 
+/// Makes a list at least so long. Each is looked at by itself: where memory ran out before, some have grown and others not.
+fn grow<T: Clone>(list: &mut Vec<T>, places: usize, value: T) {
+    if list.len() < places {
+        list.room(places - list.len()).or_raise();
+        list.resize(places, value);
+    }
+}
+
 /// Buffers for more characters are freed after use.
 const KEPT_CHARACTERS: usize = 1 << 14;
 
@@ -42,10 +50,7 @@ impl Characters {
     pub fn read(&mut self, text: &str) -> bool {
         // No character becomes more bytes than it was.
         self.clear(text.len());
-        if self.text.len() < text.len() {
-            self.text.room(text.len() - self.text.len()).or_raise();
-            self.text.resize(text.len(), 0);
-        }
+        grow(&mut self.text, text.len(), 0);
         let (mut gap, mut spaced) = (false, false);
         let (mut count, mut bytes) = (0, 0);
         let (starts, codes) = (&mut self.starts[..text.len()], &mut self.codes[..text.len()]);
@@ -136,12 +141,8 @@ impl Characters {
     fn clear(&mut self, characters: usize) {
         self.ends.clear();
         let places = characters + 1 + AHEAD;
-        if self.codes.len() < places {
-            self.starts.room(places - self.starts.len()).or_raise();
-            self.starts.resize(places, 0);
-            self.codes.room(places - self.codes.len()).or_raise();
-            self.codes.resize(places, UNKNOWN);
-        }
+        grow(&mut self.starts, places, 0);
+        grow(&mut self.codes, places, UNKNOWN);
     }
 
     /// Ends the characters, whose text has so many bytes.
@@ -150,16 +151,10 @@ impl Characters {
         self.starts[count] = bytes as u32;
         self.codes[count..count + AHEAD].fill(UNKNOWN);
         let places = count + AHEAD;
-        if self.lengths.len() < places {
-            self.lengths.room(places - self.lengths.len()).or_raise();
-            self.lengths.resize(places, 1);
-            self.chances.room(places - self.chances.len()).or_raise();
-            self.chances.resize(places, 0.0);
-            for nodes in [&mut self.seconds, &mut self.thirds] {
-                nodes.room(places - nodes.len()).or_raise();
-                nodes.resize(places, Node::EMPTY);
-            }
-        }
+        grow(&mut self.lengths, places, 1);
+        grow(&mut self.chances, places, 0.0);
+        grow(&mut self.seconds, places, Node::EMPTY);
+        grow(&mut self.thirds, places, Node::EMPTY);
     }
 
     /// Frees the buffers if they are large.
@@ -175,6 +170,25 @@ mod tests {
     use super::super::{char_ngrams, compact, normalize};
     use super::*;
     use proptest::prelude::*;
+
+    /// Protects the texts after one for which memory ran out: of the lists, any may have grown alone.
+    #[test]
+    fn lists_of_unequal_length_do_no_harm() {
+        let long: [fn(&mut Characters); 6] = [
+            |characters| characters.starts.resize(1000, 7),
+            |characters| characters.codes.resize(1000, 7),
+            |characters| characters.lengths.resize(1000, 7),
+            |characters| characters.chances.resize(1000, 7.0),
+            |characters| characters.seconds.resize(1000, Node::EMPTY),
+            |characters| characters.thirds.resize(1000, Node::EMPTY),
+        ];
+        for grow in long {
+            let mut characters = Characters::default();
+            grow(&mut characters);
+            assert!(characters.read(&"水停区".repeat(100)));
+            assert_eq!((characters.count(), characters.bytes(299..300)), (300, 897..900));
+        }
+    }
 
     proptest! {
         /// What is read of a text is its normal form without spaces, cut where those were, or nothing.
