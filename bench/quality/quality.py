@@ -89,6 +89,7 @@ class Bench:
         print(f"\n## {self.directory}: {len(self.texts)} texts, {len(labels.same)} true pairs, {len(labels.close)} of J >= 0.5\n")
         print("| way | P 0.5 | R 0.5 | F1 0.5 | P all | R all | F1 all | pairs | s | |\n|---|---|---|---|---|---|---|---|---|---|")
         self.one_call()
+        self.records()
         self.trgm()
         for library in ("datasketch", "rensa"):
             try:
@@ -121,8 +122,14 @@ class Bench:
     def one_call(self):
         self.db, notices = self.connect(), []
         self.db.add_notice_handler(lambda notice: notices.append(notice.message_primary))
+        self.call("**pg_dedup, one call**", "SELECT id, keeper, stage FROM dedup('SELECT n, body FROM texts ORDER BY n')")
+        for notice in notices:
+            if "chose" in notice:
+                print(f"| {notice} | | | | | | | | | |")
+
+    def call(self, way, sql):
         started = time.perf_counter()
-        rows = self.db.execute("SELECT id, keeper, stage FROM dedup('SELECT n, body FROM texts ORDER BY n')").fetchall()
+        rows = self.db.execute(sql).fetchall()
         seconds = time.perf_counter() - started
         ids, groups = list(self.texts), defaultdict(list)
         for row, keeper, _ in rows:
@@ -131,10 +138,22 @@ class Bench:
         kept = {ids[keeper] for keeper in groups}
         matters = self.labels.matters(ids)
         lost = sum(not matter & kept for matter in matters)
-        self.print("**pg_dedup, one call**", found, seconds, f"{lost} of {len(matters)} matters lose all rows ({lost / len(matters):.2%})")
-        for notice in notices:
-            if "chose" in notice:
-                print(f"| {notice} | | | | | | | | | |")
+        self.print(way, found, seconds, f"{lost} of {len(matters)} matters lose all rows ({lost / len(matters):.2%})")
+
+    def records(self):
+        """Columns of the same rows, if there is such a file."""
+        path = os.path.join(self.directory, "columns.csv")
+        if not os.path.exists(path):
+            return
+        with open(path, encoding="utf-8", newline="") as file:
+            reader = csv.DictReader(file)
+            names, rows = [name for name in reader.fieldnames if name != "id"], {row["id"]: row for row in reader}
+        columns = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
+        self.db.execute(f"CREATE TABLE records (n bigint PRIMARY KEY, {columns.replace(', ', ' text, ')} text)")
+        with self.db.cursor() as cursor, cursor.copy("COPY records FROM STDIN") as copy:
+            for number, key in enumerate(self.texts):
+                copy.write_row((number, *(rows[key][name] or None for name in names)))
+        self.call("pg_dedup, records", "SELECT id, keeper, stage FROM dedup('SELECT * FROM records ORDER BY n', '{\"method\": \"records\"}')")
 
     def trgm(self):
         if len(self.texts) > TRGM_ROWS:

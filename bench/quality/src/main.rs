@@ -14,6 +14,8 @@ mod petitions;
 mod prints;
 mod recipes;
 mod records;
+mod records_places;
+mod records_products;
 mod short;
 mod table;
 mod truth;
@@ -75,9 +77,11 @@ enum Write {
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
-    /// Writes a directory of made-up bibliographic records in English
+    /// Writes a directory of made-up records in English
     Records {
         directory: String,
+        #[arg(long, value_enum, default_value = "citations")]
+        kind: records::Kind,
         #[arg(long, default_value_t = 4_000)]
         rows: usize,
         #[arg(long, default_value_t = 1)]
@@ -97,7 +101,9 @@ fn main() {
     let options = Options::parse();
     let directory = match (options.write, &options.directory) {
         (Some(Write::English { directory, rows, seed }), _) => return english::write(&directory, rows, seed),
-        (Some(Write::Records { directory, rows, seed }), _) => return records::write(&directory, rows, seed),
+        (Some(Write::Records { directory, kind, rows, seed }), _) => {
+            return records::write(&directory, kind, rows, seed);
+        }
         (Some(Write::Desk { directory, rows, seed }), _) => return desk::write(&directory, rows, seed),
         (None, directory) => directory.as_deref().unwrap_or_default(),
     };

@@ -1,14 +1,45 @@
-//! Made-up bibliographic records with known copies, in the layout that the rest of this program reads. The same numbers
+//! Made-up records with known copies, in the layout that the rest of this program reads: citations here, places and
+//! products in files of their own. `petitions.csv` has a record as one text, `columns.csv` its columns. The same numbers
 //! give the same files.
 //!
-//! A record is its title, authors, venue, year and, of some, an abstract, as one text. A third of the rows are an earlier
+//! A citation is its title, authors, venue, year and, of some, an abstract. A third of the rows are an earlier
 //! work as another catalogue has it: given names cut to initials, authors left out, the venue in its other form or none,
 //! a word mistyped, an abstract or not. One row in twenty is another work that is easily taken for it: a second part,
 //! another article of the same authors, the same column of another year.
 
+use crate::records_places::Place;
+use crate::records_products::Product;
 use crate::table::write as write_file;
+use clap::ValueEnum;
 use petition_desk::rng::Rng;
 use std::path::Path;
+
+/// What the records are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Kind {
+    Citations,
+    Places,
+    Products,
+}
+
+/// A thing of which catalogues have rows.
+pub trait Thing: Clone {
+    /// The columns of its rows.
+    const COLUMNS: [&'static str; 5];
+    /// Between the columns where they are one text.
+    const BETWEEN: &'static str;
+
+    /// Another one; `like`: one for which it is easily taken.
+    fn new(like: Option<&Self>, random: &mut Rng) -> Self;
+
+    /// Whether there may be more rows of it.
+    fn is_copied(&self) -> bool {
+        true
+    }
+
+    /// The row that a catalogue has of it.
+    fn row(&self, first: bool, random: &mut Rng) -> [String; 5];
+}
 
 const KINDS: [&str; 30] = [
     "scalable",
@@ -160,12 +191,12 @@ const SENTENCES: [&str; 24] = [
     "We describe an architecture that supports {thing2}.",
 ];
 
-fn percent(random: &mut Rng, share: usize) -> bool {
+pub fn percent(random: &mut Rng, share: usize) -> bool {
     random.below(100) < share
 }
 
 /// A name out of syllables: there are as many as in a catalogue.
-fn coined(random: &mut Rng, syllables: u64) -> String {
+pub fn coined(random: &mut Rng, syllables: u64) -> String {
     let (first, then, last) = (
         [
             "B", "D", "F", "G", "H", "K", "L", "M", "N", "P", "R", "S", "T", "V", "W", "Z", "Sch", "Gr",
@@ -186,7 +217,6 @@ fn coined(random: &mut Rng, syllables: u64) -> String {
 
 #[derive(Clone)]
 struct Work {
-    cluster: usize,
     title: String,
     authors: Vec<(String, String)>,
     venue: usize,
@@ -194,12 +224,12 @@ struct Work {
     summary: String,
 }
 
-fn capital(words: &str) -> String {
+pub fn capital(words: &str) -> String {
     let mut letters = words.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-fn work(cluster: usize, random: &mut Rng) -> Work {
+fn work(random: &mut Rng) -> Work {
     let (thing, place) = (random.pick(&THINGS), random.pick(&PLACES));
     let system = coined(random, 2);
     let core = format!("{} {thing} {} {place}", random.pick(&KINDS), random.pick(&JOINS));
@@ -243,102 +273,120 @@ fn work(cluster: usize, random: &mut Rng) -> Work {
             (given, coined(random, syllables))
         })
         .collect();
-    Work {
-        cluster,
-        title,
-        authors,
-        venue: random.below(VENUES.len()),
-        year: 1985 + random.below(30),
-        summary,
+    Work { title, authors, venue: random.below(VENUES.len()), year: 1985 + random.below(30), summary }
+}
+
+impl Thing for Work {
+    const COLUMNS: [&'static str; 5] = ["title", "authors", "venue", "year", "abstract"];
+    const BETWEEN: &'static str = ". ";
+
+    fn new(like: Option<&Work>, random: &mut Rng) -> Work {
+        let mut new = work(random);
+        let Some(other) = like else { return new };
+        match random.below(3) {
+            0 => {
+                let title = format!("{} (part {})", other.title, 2 + random.below(3));
+                new = Work { title, year: other.year + 1, authors: other.authors.clone(), ..new };
+            }
+            1 => (new.authors, new.venue) = (other.authors.clone(), other.venue),
+            _ => {
+                new.title = random.pick(&COLUMNS).to_owned();
+                new.venue = 4;
+                new.summary.clear();
+            }
+        }
+        new
+    }
+
+    fn is_copied(&self) -> bool {
+        !COLUMNS.contains(&self.title.as_str())
+    }
+
+    fn row(&self, first: bool, random: &mut Rng) -> [String; 5] {
+        let initials = !first && percent(random, 60);
+        let name = |(given, family): &(String, String)| {
+            if initials { format!("{} {family}", &given[..1]) } else { format!("{given} {family}") }
+        };
+        let mut authors: Vec<String> = self.authors.iter().map(name).collect();
+        if !first && authors.len() > 2 && percent(random, 20) {
+            authors.truncate(1);
+        }
+        let mut title = self.title.clone();
+        if !first && percent(random, 15) {
+            mistype(&mut title, random);
+        }
+        let venue = VENUES[self.venue];
+        let venue = match random.below(10) {
+            0 if !first => "",
+            1..=5 => venue.0,
+            _ => venue.1,
+        };
+        let year = if first || percent(random, 80) { self.year.to_string() } else { String::new() };
+        let has = !self.summary.is_empty() && percent(random, if first { 40 } else { 35 });
+        let summary = if has { self.summary.clone() } else { String::new() };
+        [title, authors.join(", "), venue.to_owned(), year, summary]
     }
 }
 
-/// A work that is easily taken for another one.
-fn close(other: &Work, cluster: usize, random: &mut Rng) -> Work {
-    let mut new = work(cluster, random);
-    match random.below(3) {
-        0 => {
-            let title = format!("{} (part {})", other.title, 2 + random.below(3));
-            new = Work { title, year: other.year + 1, authors: other.authors.clone(), ..new };
-        }
-        1 => (new.authors, new.venue) = (other.authors.clone(), other.venue),
-        _ => {
-            new.title = random.pick(&COLUMNS).to_owned();
-            new.venue = 4;
-            new.summary.clear();
-        }
+/// Leaves out a letter.
+pub fn mistype(word: &mut String, random: &mut Rng) {
+    let at = 1 + random.below(word.len().saturating_sub(2).max(1));
+    if at + 1 < word.len() && word.is_char_boundary(at) && word.is_char_boundary(at + 1) {
+        word.remove(at);
     }
-    new
 }
 
-/// The row that a catalogue has of a work.
-fn row(work: &Work, first: bool, random: &mut Rng) -> String {
-    let initials = !first && percent(random, 60);
-    let mut authors: Vec<String> = work
-        .authors
-        .iter()
-        .map(
-            |(given, family)| {
-                if initials { format!("{} {family}", &given[..1]) } else { format!("{given} {family}") }
-            },
-        )
-        .collect();
-    if !first && authors.len() > 2 && percent(random, 20) {
-        authors.truncate(1);
-    }
-    let mut title = work.title.clone();
-    if !first && percent(random, 15) {
-        let at = 1 + random.below(title.len() - 2);
-        if title.is_char_boundary(at) && title.is_char_boundary(at + 1) {
-            title.remove(at);
-        }
-    }
-    let venue = VENUES[work.venue];
-    let mut parts = vec![title, authors.join(", ")];
-    match random.below(10) {
-        0 if !first => {}
-        1..=5 => parts.push(venue.0.to_owned()),
-        _ => parts.push(venue.1.to_owned()),
-    }
-    if first || percent(random, 80) {
-        parts.push(work.year.to_string());
-    }
-    if !work.summary.is_empty() && percent(random, if first { 40 } else { 35 }) {
-        parts.push(work.summary.clone());
-    }
-    parts.join(". ")
-}
+type Pairs = Vec<(usize, usize)>;
 
-fn rows(count: usize, seed: u64) -> (Vec<String>, Vec<(usize, usize)>) {
+fn rows<T: Thing>(count: usize, seed: u64) -> (Vec<[String; 5]>, Pairs) {
     let mut random = Rng::from_state(seed ^ 0xB1B);
-    let mut works: Vec<Work> = Vec::with_capacity(count);
-    let (mut texts, mut pairs) = (Vec::new(), Vec::new());
+    let mut things: Vec<(usize, T)> = Vec::with_capacity(count);
+    let (mut rows, mut pairs) = (Vec::new(), Vec::new());
     for at in 0..count {
         let kind = if at == 0 { 99 } else { random.below(100) };
         let of = random.below(at.max(1));
-        let copies = kind < 33 && !COLUMNS.contains(&works[of].title.as_str());
+        let copies = kind < 33 && things[of].1.is_copied();
         let new = match kind {
-            _ if copies => works[of].clone(),
-            33..38 => close(&works[of], at, &mut random),
-            _ => work(at, &mut random),
+            _ if copies => things[of].clone(),
+            33..38 => (at, T::new(Some(&things[of].1), &mut random)),
+            _ => (at, T::new(None, &mut random)),
         };
         if copies {
-            pairs.extend(
-                (0..at).filter(|&other| works[other].cluster == new.cluster).map(|other| (other, at)),
-            );
+            pairs.extend((0..at).filter(|&other| things[other].0 == new.0).map(|other| (other, at)));
         }
-        texts.push(row(&new, !copies, &mut random));
-        works.push(new);
+        rows.push(new.1.row(!copies, &mut random));
+        things.push(new);
     }
-    (texts, pairs)
+    (rows, pairs)
 }
 
-/// Writes `petitions.csv` and `petition_pairs.csv`.
-pub fn write(directory: &str, count: usize, seed: u64) {
-    let (texts, pairs) = rows(count, seed);
+/// A record as one text.
+fn text<T: Thing>(row: &[String; 5]) -> String {
+    let parts: Vec<&str> = row.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
+    parts.join(T::BETWEEN)
+}
+
+/// Writes `petitions.csv`, `columns.csv` and `petition_pairs.csv`.
+pub fn write(directory: &str, kind: Kind, count: usize, seed: u64) {
+    match kind {
+        Kind::Citations => write_of::<Work>(directory, count, seed),
+        Kind::Places => write_of::<Place>(directory, count, seed),
+        Kind::Products => write_of::<Product>(directory, count, seed),
+    }
+}
+
+fn write_of<T: Thing>(directory: &str, count: usize, seed: u64) {
+    let (rows, pairs) = rows::<T>(count, seed);
     let directory = Path::new(directory);
-    let line = |(at, text): (usize, &String)| [(at + 1).to_string(), text.clone()];
-    write_file(directory, "petitions.csv", ["id", "body"], texts.iter().enumerate().map(line));
+    let numbered = || rows.iter().enumerate().map(|(at, row)| ((at + 1).to_string(), row));
+    let texts = numbered().map(|(id, row)| [id, text::<T>(row)]);
+    write_file(directory, "petitions.csv", ["id", "body"], texts);
+    let [a, b, c, d, e] = T::COLUMNS;
+    let columns = numbered().map(|(id, row)| {
+        let [a, b, c, d, e] = row.clone();
+        [id, a, b, c, d, e]
+    });
+    write_file(directory, "columns.csv", ["id", a, b, c, d, e], columns);
     let pair = |&(a, b): &(usize, usize)| [(a + 1).to_string(), (b + 1).to_string(), "same".to_owned()];
     write_file(directory, "petition_pairs.csv", ["id1", "id2", "matter"], pairs.iter().map(pair));
 }
@@ -349,16 +397,17 @@ mod tests {
 
     #[test]
     fn a_seed_is_a_catalogue() {
-        assert_eq!(rows(300, 5), rows(300, 5));
-        assert_ne!(rows(300, 5).0, rows(300, 6).0);
+        assert_eq!(rows::<Work>(300, 5), rows::<Work>(300, 5));
+        assert_ne!(rows::<Place>(300, 5).0, rows::<Place>(300, 6).0);
+        assert_eq!(rows::<Product>(300, 5), rows::<Product>(300, 5));
     }
 
     /// What it is for: copies of which one is several times as long.
     #[test]
     fn copies_differ_in_length() {
-        let (texts, pairs) = rows(1000, 7);
+        let (rows, pairs) = rows::<Work>(1000, 7);
         let longer = |&&(a, b): &&(usize, usize)| {
-            let (a, b) = (texts[a].len(), texts[b].len());
+            let (a, b) = (text::<Work>(&rows[a]).len(), text::<Work>(&rows[b]).len());
             a.max(b) > 2 * a.min(b)
         };
         assert!(pairs.len() > 200 && pairs.iter().filter(longer).count() * 4 > pairs.len());
