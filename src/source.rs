@@ -54,6 +54,8 @@ pub(crate) struct Wanted<'a> {
     pub id: Option<&'a str>,
     /// The columns of the text, if it is not the only one of a text type.
     pub texts: &'a [String],
+    /// They are read one by one.
+    pub apart: bool,
     /// Other columns.
     pub others: &'a [&'a str],
     /// Other columns are all that the caller may read.
@@ -273,6 +275,7 @@ impl Table {
         let texts = self.texts(Some(id), wanted.texts);
         let column = |name: &str| format!("t.{}", quoted(name));
         let content = match texts[..] {
+            _ if wanted.apart => texts.iter().map(|name| self.as_text(name)).collect::<Vec<_>>().join(", "),
             [one] => self.as_text(one),
             _ => {
                 let cast: Vec<String> = texts.iter().map(|name| column(name) + "::pg_catalog.text").collect();

@@ -18,6 +18,7 @@ pub mod hash;
 pub mod interrupt;
 pub mod memory;
 pub mod random;
+pub mod records;
 pub mod report;
 pub mod similarity;
 pub mod text;

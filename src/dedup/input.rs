@@ -48,6 +48,8 @@ const MAX_KEPT: usize = 1 << 20;
 
 /// All rows read so far.
 pub(crate) struct Input {
+    /// The names of the columns that are compared one by one.
+    pub columns: Vec<String>,
     file: TempFile,
     length: u64,
     /// Buffer for a row that is written or read.
@@ -65,6 +67,7 @@ pub(crate) struct Input {
 impl Input {
     pub(crate) fn new() -> Input {
         Input {
+            columns: Vec::new(),
             file: TempFile::new(),
             length: 0,
             record: Vec::new(),

@@ -9,6 +9,7 @@ mod into;
 mod many;
 mod near;
 mod options;
+mod records;
 mod series;
 mod shape;
 mod suggest;
@@ -27,6 +28,7 @@ use dedup_core::dedup::{Member, Method, Stage};
 use dedup_core::exact::EqualTexts;
 use dedup_core::groups::UnionFind;
 use dedup_core::memory::{OrRaise, Room, collect, filled};
+use dedup_core::records::Records;
 use dedup_core::similarity::jaccard;
 pub(crate) use input::Kind;
 use input::{Input, standing};
@@ -97,7 +99,11 @@ pub(crate) fn find<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
             options = function.read(&written);
         }
     }
-    stages(written, options, input, hashes, progress)
+    let found = stages(written, options, input, hashes, progress);
+    if let Some(records) = &found.records {
+        records::announce(function.name, records, &found.input.columns);
+    }
+    found
 }
 
 /// The stages after reading.
@@ -109,7 +115,13 @@ fn stages(
     progress: &Progress,
 ) -> Found {
     let first_equal = compare(hashes, &options, &mut input, progress);
+    let mut records = None;
     let (sets, verifier) = match options.distance {
+        _ if options.method == Method::Records => {
+            let (sets, learned) = records::group(&options, &mut input, &first_equal, progress);
+            records = learned;
+            (sets, None)
+        }
         None => (UnionFind::new(input.rows()), None),
         Some(distance) => {
             near::fingerprint(&options, &mut input, &first_equal, progress);
@@ -117,12 +129,14 @@ fn stages(
                 Method::Fingerprint => {
                     near::group(&options, (distance, options.diameter), &mut input, &first_equal, progress)
                 }
-                Method::Text => near::group_by_text(&options, &mut input, &first_equal, progress),
+                Method::Text | Method::Records => {
+                    near::group_by_text(&options, &mut input, &first_equal, progress)
+                }
             };
             (sets, Some(verifier))
         }
     };
-    let mut found = Found { written, options, input, first_equal, sets, verifier, kept: Vec::new() };
+    let mut found = Found { written, options, input, first_equal, sets, verifier, records, kept: Vec::new() };
     found.kept = found.keepers();
     if let Some(least) = found.options.contained {
         found.join_contained(least, progress);
@@ -167,13 +181,14 @@ fn read<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
     progress.stage("reading", "rows", None);
     let guess = sampling.as_ref().map(|sampling| sampling.1);
     let recipe = || guess.map_or(&options.recipe, Guess::recipe);
-    let makes = options.fp.is_none() && options.distance.is_some();
+    let makes = options.fp.is_none() && options.distance.is_some() && options.method != Method::Records;
     making(&recipe, &mut QueryHost::reporting(progress), |making| {
         let mut ahead = Ahead::new(making, guess);
         for_each_of_query(query, |columns| {
             let shape = Shape::of(columns, options);
             let mut write_id = begin(columns);
             let (hashes, input, ahead) = (&mut hashes, &mut *input, &mut ahead);
+            input.columns = shape.names(columns);
             let mut bytes = Vec::new();
             move |row| {
                 progress.step();
@@ -255,6 +270,8 @@ pub(crate) struct Found {
     sets: UnionFind,
     /// Has the sets of n-grams of the rows that were compared.
     verifier: Option<Verifying>,
+    /// What was learned by records.
+    records: Option<Records>,
     /// The kept row of each group, at the group's number.
     kept: Vec<u32>,
 }
@@ -306,6 +323,9 @@ impl Found {
     fn similarity(&mut self, row: usize, other: usize) -> f64 {
         // A copy has the set of the first row of its content.
         let rows = [row, other].map(|row| self.first_equal[row]);
+        if let Some(records) = &self.records {
+            return records.probability(rows[0], rows[1]);
+        }
         let known = self.verifier.as_mut().map(|verifier| unwrap_or_raise(verifier.known(rows)));
         known.flatten().unwrap_or_else(|| {
             let [a, b] = [row, other].map(|row| self.input.content(row));

@@ -5,7 +5,7 @@ use crate::corpus::{Database, raise_recipe};
 use crate::pg::raise;
 use crate::source::{Source, Wanted};
 pub(crate) use dedup_core::dedup::Written;
-use dedup_core::dedup::{Keep, Options as Core};
+use dedup_core::dedup::{Keep, Method, Options as Core};
 use dedup_core::features::TextRecipe;
 use pgrx::prelude::*;
 use serde_json::Value;
@@ -38,7 +38,7 @@ pub(crate) struct Function {
 macro_rules! options_hint {
     ($others:literal) => {
         concat!(
-            "Options are exact (text, normal, none), method (fingerprint, text), distance (0 to 64, or null for no near stage), similarity (0 to 1), \
+            "Options are exact (text, normal, none), method (fingerprint, text, records), distance (0 to 64, or null for no near stage), similarity (0 to 1), \
              n (1 to 8), particulars (an array of name, date, number), weights (a recipe), fp (a column), \
              group (star, components, single_pass), keep (first, last, longest, or {\"column\": …, \"order\": \"asc\" or \
              \"desc\"}), id and text (columns of a table), ",
@@ -106,6 +106,7 @@ impl Options {
             _ => None,
         };
         let others: Vec<&str> = self.fp.iter().chain(key).chain(&self.labels).map(String::as_str).collect();
-        source.texts(&Wanted { id: self.id.as_deref(), texts: &self.texts, others: &others, all })
+        let apart = self.method == Method::Records;
+        source.texts(&Wanted { id: self.id.as_deref(), texts: &self.texts, apart, others: &others, all })
     }
 }

@@ -2,11 +2,14 @@
 
 use super::options::Options;
 use crate::pg::{Column, Values, raise};
-use dedup_core::dedup::{Keep, Key};
+use dedup_core::dedup::{Keep, Key, Method};
+use dedup_core::records::MOST_COLUMNS;
 use pgrx::prelude::*;
 
 /// Positions and types of the columns.
 pub(super) struct Shape {
+    /// Those that are compared one by one, by records.
+    columns: Option<Vec<usize>>,
     /// The content is of a type that is padded with blanks.
     padded: bool,
     fp: Option<usize>,
@@ -36,7 +39,8 @@ impl Shape {
             refuse(format!("the query returns {} columns, not 2 or more", columns.len()), HINT)
         };
         let padded = content.is_padded_text();
-        if !padded && !content.is_text() {
+        let by_records = options.method == Method::Records;
+        if !padded && !content.is_text() && !by_records {
             let type_name = content.type_name();
             let what = format!("column \"{}\" of the query is {type_name}, not text", content.name);
             refuse(what, &format!("{HINT} Cast the content to text."))
@@ -52,11 +56,20 @@ impl Shape {
             Keep::Column { name, .. } => Some(key(columns, name)),
             _ => None,
         };
-        Shape { padded, fp, key }
+        let columns = by_records.then(|| compared(columns, options));
+        Shape { columns, padded, fp, key }
+    }
+
+    /// The names of the columns that are compared one by one.
+    pub(super) fn names(&self, columns: &[Column]) -> Vec<String> {
+        self.columns.iter().flatten().map(|&at| columns[at].name.clone()).collect()
     }
 
     /// The row's content.
     pub(super) fn content(&self, row: &Values<'_>) -> Option<String> {
+        if let Some(columns) = &self.columns {
+            return super::records::content(columns.iter().map(|&column| row.written(column)));
+        }
         let mut content = row.text(1)?;
         if self.padded {
             content.truncate(content.trim_end_matches(' ').len());
@@ -88,6 +101,24 @@ impl Shape {
             _ => Key::Integer(bits),
         }
     }
+}
+
+/// The columns of a record: all but the id and those that options name.
+fn compared(columns: &[Column], options: &Options) -> Vec<usize> {
+    let key = match &options.keep {
+        Keep::Column { name, .. } => Some(name),
+        _ => None,
+    };
+    let named = |column: &Column| key.into_iter().chain(&options.labels).any(|name| *name == column.name);
+    let compared: Vec<usize> = (1..columns.len()).filter(|&at| !named(&columns[at])).collect();
+    if compared.len() < 2 || compared.len() > MOST_COLUMNS {
+        refuse(
+            format!("by records 2 to {MOST_COLUMNS} columns are compared, not {}", compared.len()),
+            "A query returns the row's id and the columns of the record; of a table the option text names them, {\"text\": [\"…\", \"…\"]}. \
+             One text is compared without this method.",
+        )
+    }
+    compared
 }
 
 fn find(columns: &[Column], name: &str) -> usize {

@@ -91,6 +91,9 @@ impl Asked {
         let asked = self.get("method").map(|method| match method.as_str() {
             Some("fingerprint") => Method::Fingerprint,
             Some("text") => Method::Text,
+            Some("records") => {
+                refuse("by records weights are learned from all rows at once, by dedup and dedup_report")
+            }
             _ => refuse("method is neither fingerprint nor text"),
         });
         asked.or_else(|| self.get("distance").map(|_| Method::Fingerprint))

@@ -251,7 +251,7 @@ impl<'t> Plan<'t> {
                 let fp = quote_identifier(&self.fp);
                 (anew || !self.has_index()).then(|| format!("CREATE INDEX ON {name} USING banding ({fp})"))
             }
-            Method::Text => {
+            Method::Text | Method::Records => {
                 let (texts, n) = (self.compared(), self.choice.n);
                 // SAFETY: the table exists; it is closed again when it is dropped.
                 let relation = unsafe { PgRelation::with_lock(*oid, pg_sys::AccessShareLock as i32) };

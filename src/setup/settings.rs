@@ -373,7 +373,7 @@ impl Settings {
     /// Completes options of `dedup` for a table by its settings, if it has some. Whoever gives a recipe or
     /// names the text asks for fingerprints of it, not for those that are stored.
     pub(crate) fn complete(table: Option<pg_sys::Oid>, written: &mut Written) {
-        let Some(settings) = table.and_then(Settings::of) else { return };
+        let Some(settings) = table.and_then(Settings::of).filter(|_| !written.by_records()) else { return };
         let it = &settings.stored;
         if written.has("weights") || written.has("text") || written.has("fp") {
             written.add("weights", settings.default_recipe());

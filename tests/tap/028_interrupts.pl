@@ -109,6 +109,7 @@ my @queries = (
 	map({ "SELECT count(*) FROM $_" }
 		'rows, near_dup_bands(fp)', 'rows, near_dup_bands(fp, 8, 11)', q{near_dup_groups('SELECT id, id + 1 FROM rows')}, q{near_dup_groups('SELECT content, content || id FROM rows', NULL::text)}, q{near_dup_pairs('TABLE rows', 12)} =~ s/TABLE rows/SELECT id, fp FROM rows/r,
 		q{near_dup_text_pairs('SELECT id, content FROM rows', 0.3)}, q{dedup('SELECT id, content FROM rows')},
+		q{dedup('SELECT id, content, content || '' street '' || id / 7, id % 1000 FROM rows', '{"method": "records"}')},
 		q{dedup('SELECT id, content || '' of the street '' || id % 1000 || '' and '' || id / 7 FROM rows', '{"contained": 0.7, "distance": null}')},
 		q{dedup('SELECT 1, a FROM texts WHERE kind = ''words'' UNION ALL SELECT 2, a || '' more'' FROM texts WHERE kind = ''words''', '{"contained": 0.7, "distance": null}')},
 		q{dedup('SELECT 1, a FROM texts WHERE kind = ''han'' UNION ALL SELECT 2, a || ''x'' FROM texts WHERE kind = ''han''', '{"similarity": 0.5, "distance": 64}')},

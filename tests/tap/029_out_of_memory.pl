@@ -49,6 +49,7 @@ my @statements = (
 	[ 'dedup' => q{SELECT count(*) FROM dedup('SELECT id, content FROM body')} ],
 	[ 'dedup with a diameter' => q{SELECT count(*) FROM dedup('SELECT id, content, fp FROM body JOIN few USING (id)', '{"fp": "fp", "diameter": 8, "distance": 6, "keep": "longest"}')} ],
 	[ 'dedup of texts in longer ones' => q{SELECT count(*) FROM dedup('SELECT id, content FROM body', '{"contained": 0.7, "distance": null}')} ],
+	[ 'dedup by records' => q{SELECT count(*) FROM dedup('SELECT id, content, id % 90 AS page FROM body', '{"method": "records"}')} ],
 	[ 'dedup_report' => q{SELECT length(dedup_report('SELECT id, content FROM body'))} ],
 	[ 'dedup_series' => q{SELECT count(*) FROM dedup_series('SELECT id, content FROM body')} ],
 	[ 'dedup_into' => q{CALL dedup_into('body_groups', 'SELECT id, content FROM body')} ],

@@ -28,6 +28,8 @@ pub enum Method {
     Fingerprint,
     /// By the texts themselves: every pair that is similar enough, whatever their fingerprints.
     Text,
+    /// By the columns of a record, with weights that are learned from the table.
+    Records,
 }
 
 impl Method {
@@ -36,6 +38,7 @@ impl Method {
         match self {
             Method::Fingerprint => "fingerprint",
             Method::Text => "text",
+            Method::Records => "records",
         }
     }
 }
@@ -76,6 +79,10 @@ fn defaults() -> Value {
         "group": null, "diameter": null, "keep": "first", "id": null, "text": null,
     })
 }
+
+/// What by records the table decides.
+const LEARNED: [&str; 9] =
+    ["distance", "similarity", "n", "weights", "fp", "particulars", "contained", "diameter", "group"];
 
 /// The options that say what is near: without any of them the texts decide.
 const SETTINGS: [&str; 5] = ["distance", "similarity", "n", "weights", "fp"];
@@ -118,7 +125,12 @@ impl Written {
 
     /// Whether they leave it to the texts what is near.
     pub fn leaves_settings(&self) -> bool {
-        !SETTINGS.iter().any(|name| self.has(name))
+        !self.by_records() && !SETTINGS.iter().any(|name| self.has(name))
+    }
+
+    /// Whether they ask for records.
+    pub fn by_records(&self) -> bool {
+        self.0.get("method").is_some_and(|method| method == Method::Records.name())
     }
 
     /// As JSON, as they were written.
@@ -144,6 +156,9 @@ impl Written {
     /// What is wrong, in words: an unknown option, a value out of its range, options
     /// that exclude each other.
     pub fn read(&self) -> Result<Options, String> {
+        if let Some(name) = LEARNED.iter().find(|name| self.by_records() && self.has(name)) {
+            return Err(format!("by records there is no {name}: what is near is learned from the table"));
+        }
         Options::from_complete(self.complete())
     }
 }
@@ -301,6 +316,7 @@ mod tests {
     fn settings_are_left_or_given() {
         let leaves = |json| Written::new(Some(json)).unwrap().leaves_settings();
         assert!(leaves(json!({})) && leaves(json!({"keep": "last", "n": null, "exact": "none"})));
+        assert!(!leaves(json!({"method": "records"})));
         for named in [json!({"distance": null}), json!({"n": 2}), json!({"fp": "fp"}), json!({"weights": {}})]
         {
             assert!(!leaves(named));
@@ -318,6 +334,7 @@ mod tests {
             (json!({"keep": {"column": "a", "oder": "desc"}}), "oder"),
             (json!({"contained": 1.5}), "between 0 and 1"),
             (json!({"contained": 0.8, "group": "components"}), "star"),
+            (json!({"method": "records", "distance": null}), "learned from the table"),
             (json!({"text": []}), "no column"),
             (json!({"text": 3}), "neither a name"),
             (json!({"particulars": ["names"]}), "names"),

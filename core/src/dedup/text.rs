@@ -48,6 +48,11 @@ impl Ranked {
         Pair { a: i64::from(a.min(b)), b: i64::from(a.max(b)), distance }
     }
 
+    /// The texts in order.
+    pub fn texts(&self) -> &[u32] {
+        &self.texts
+    }
+
     /// The text at a place.
     pub fn text(&self, place: u32) -> u32 {
         self.texts[place as usize]

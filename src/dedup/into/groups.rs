@@ -103,7 +103,7 @@ pub(super) fn group<'j>(
                 grouping.among_new(settings);
                 grouping.with_old(settings);
             }
-            Method::Text => grouping.by_text(),
+            Method::Text | Method::Records => grouping.by_text(),
         }
         grouping.verify();
         let because = |pair: &Candidate| Pair {

@@ -72,6 +72,10 @@ impl Given<'_> {
         if options.contained.is_some() {
             DEDUP_INTO.refuse("contained is of dedup and dedup_report, which see all rows at once")
         }
+        if written.by_records() {
+            DEDUP_INTO
+                .refuse("by records weights are learned from all rows at once, by dedup and dedup_report")
+        }
         Given { result, source, written, options, batch, only }
     }
 }

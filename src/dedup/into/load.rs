@@ -91,7 +91,9 @@ fn components(job: &Job, found: &mut Found, progress: &Progress) -> Option<Union
         (Some(distance), Method::Fingerprint) => {
             near::group(options, (distance, None), input, first_equal, progress).0
         }
-        (Some(_), Method::Text) => near::group_by_text(options, input, first_equal, progress).0,
+        (Some(_), Method::Text | Method::Records) => {
+            near::group_by_text(options, input, first_equal, progress).0
+        }
     })
 }
 

@@ -153,7 +153,9 @@ impl Groups {
                     Method::Fingerprint => {
                         near::group(&job.options, (distance, diameter), &mut input, &all, progress)
                     }
-                    Method::Text => near::group_by_text(&job.options, &mut input, &all, progress),
+                    Method::Text | Method::Records => {
+                        near::group_by_text(&job.options, &mut input, &all, progress)
+                    }
                 };
                 (groups, Some(verifier))
             }

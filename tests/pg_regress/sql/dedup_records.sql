@@ -1,0 +1,47 @@
+-- dedup by records: several columns, weights learned from the table. Which rows are one does not depend on their order; each row
+-- that goes is verified against the row that is kept; what there is no sense in is refused with a hint.
+CREATE EXTENSION pg_dedup;
+\set SHOW_CONTEXT never
+SET client_min_messages = warning;
+-- Shops; every third one a second time, its street shortened, its name longer, its telephone written otherwise or missing.
+CREATE FUNCTION word(seed int, salt int, of int) RETURNS text LANGUAGE sql IMMUTABLE AS
+    $$ SELECT translate(left(md5((mod(abs(hashint8extended(seed, salt)), of))::text), 6), '0123456789', 'ghijklmnop') $$;
+CREATE TABLE shop (id integer PRIMARY KEY, name text, address varchar, city char(12), opened date, phone text);
+INSERT INTO shop SELECT i, word(i, 1, 400) || ' ' || word(i, 2, 400), i * 37 % 900 || ' ' || word(i, 3, 300) || ' street', 'city ' || i % 4,
+    '2001-01-01'::date + i % 90, format('555-%s', 1000 + i * 7919 % 9000) FROM generate_series(1, 300) i;
+INSERT INTO shop SELECT 1000 + id, 'The ' || name || ' Inc.', replace(address, 'street', 'st.'), city, CASE WHEN id % 2 = 0 THEN opened END,
+    CASE WHEN id % 4 > 0 THEN replace(phone, '-', ' ') END FROM shop WHERE id % 3 = 0;
+-- A branch of the same name is another shop.
+INSERT INTO shop SELECT 2000 + id, name, id || ' ' || word(id, 9, 300) || ' avenue', 'city 9', opened, '777-' || id FROM shop WHERE id % 30 = 1 AND id < 300;
+\set found 'SELECT count(*) FILTER (WHERE id > keeper AND id - keeper = 1000) AS right, count(*) FILTER (WHERE id <> keeper AND id - keeper <> 1000) AS wrong, count(*) FILTER (WHERE id = keeper) AS kept'
+:found FROM dedup('SELECT * FROM shop ORDER BY id', '{"method": "records"}');
+:found FROM dedup('shop', '{"method": "records", "text": ["name", "address", "city", "phone"]}');
+SELECT count(*) AS "another order, other rows" FROM (
+    SELECT least(id, keeper), greatest(id, keeper) FROM dedup('SELECT * FROM shop ORDER BY md5(id::text)', '{"method": "records"}')
+    EXCEPT SELECT least(id, keeper), greatest(id, keeper) FROM dedup('SELECT * FROM shop ORDER BY id', '{"method": "records"}')) AS differ(a, b) WHERE a <> b;
+-- The similarity is a probability, there is no distance, and the column that rows are kept by is not compared.
+SELECT stage, count(*), count(distance) AS distances, min(similarity) >= 0.9 AS sure FROM dedup('SELECT * FROM shop ORDER BY id', '{"method": "records"}') GROUP BY stage ORDER BY stage;
+SELECT count(*) FILTER (WHERE keeper - id = 1000) AS "the last is kept" FROM dedup('SELECT * FROM shop ORDER BY id', '{"method": "records", "keep": {"column": "id", "order": "desc"}}');
+-- Nothing but NULL, one row, equal rows, columns that are everywhere the same.
+SELECT * FROM dedup('SELECT 1, NULL::text, NULL::text UNION ALL SELECT 2, NULL, NULL', '{"method": "records"}');
+SELECT * FROM dedup('SELECT 1, ''a b''::text, 3', '{"method": "records"}');
+SELECT * FROM dedup('SELECT i, ''a b''::text, 3 FROM generate_series(1, 3) i', '{"method": "records"}');
+SELECT count(*) AS rows, count(*) FILTER (WHERE id = keeper) AS kept FROM dedup('SELECT i, ''all''::text, 7, NULL::text, md5(i::text) FROM generate_series(1, 100) i', '{"method": "records"}');
+SELECT count(*) FROM dedup('SELECT id, name, address FROM shop WHERE false', '{"method": "records"}');
+-- What is learned.
+SET client_min_messages = notice;
+\set VERBOSITY terse
+SELECT count(*) FROM dedup('SELECT id, name, address, city, phone FROM shop ORDER BY id', '{"method": "records"}');
+\set VERBOSITY default
+-- What is refused.
+SELECT dedup('SELECT id, name FROM shop', '{"method": "records"}');
+SELECT dedup('shop', '{"method": "records"}');
+SELECT dedup('SELECT * FROM shop', '{"method": "records", "similarity": 0.5}');
+SELECT dedup('SELECT * FROM shop', '{"method": "records", "distance": null}');
+SELECT dedup('SELECT * FROM shop', '{"method": "record"}');
+CALL dedup_into('shop_groups', 'SELECT * FROM shop', '{"method": "records"}');
+SELECT dedup_setup('shop', '{"columns": {"name": null}, "method": "records"}');
+SET pg_dedup.memory_limit = '100kB';
+SELECT count(*) FROM dedup('SELECT * FROM shop', '{"method": "records"}');
+RESET pg_dedup.memory_limit;
+DROP TABLE shop;
