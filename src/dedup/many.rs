@@ -19,6 +19,8 @@ pub(super) struct Many {
     pub rows: u64,
     /// That of the pair that is shown: the least.
     pub similarity: f64,
+    /// By weights that were learned, not by options.
+    pub learned: bool,
 }
 
 impl Many {
@@ -29,15 +31,17 @@ impl Many {
 
     /// Emits a notice with the least alike row and the one that is kept for it.
     pub(super) fn warn(&self, texts: &[String; 2]) {
-        let Many { function, near, rows, similarity } = self;
+        let Many { function, near, rows, similarity, learned } = self;
         let [row, kept] = texts.each_ref().map(|text| shown(text));
         let what = format!("{function}: {near} of {rows} rows are near another row, not equal to it");
         ErrorReport::new(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, what, "pg_dedup")
             .set_detail(format!("The least alike, at similarity {similarity:.3}: {row} would go, {kept} stays."))
-            .set_hint(
+            .set_hint(if *learned {
+                "Look at such pairs before you delete: rows of one series may be taken for one."
+            } else {
                 "Look at such pairs before you delete: near_dup_explain says what two texts share and in what they \
-                 differ. A greater similarity, or particulars, tells more apart.",
-            )
+                 differ. A greater similarity, or particulars, tells more apart."
+            })
             .report(PgLogLevel::NOTICE);
     }
 }

@@ -374,7 +374,8 @@ impl Found {
             && Many::are(near, rows as u64)
         {
             let texts = pair.map(|row| self.input.content(row));
-            Many { function: DEDUP.name, near, rows: rows as u64, similarity }.warn(&texts);
+            let learned = self.records.is_some();
+            Many { function: DEDUP.name, near, rows: rows as u64, similarity, learned }.warn(&texts);
         }
     }
 }

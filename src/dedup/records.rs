@@ -83,13 +83,16 @@ pub(super) fn announce(function: &str, records: &Records, columns: &[String]) {
             let what = match field {
                 Field::Words(column) | Field::Number(column) => format!("\"{}\"", columns[column]),
                 Field::Identifiers => "identifiers".to_owned(),
-                Field::Rank => "nearest".to_owned(),
+                Field::Rank => "nearest row".to_owned(),
             };
             format!("{what} {none:.1} to {full:.1}")
         })
         .collect();
-    let what = format!("{function} learned from {} pairs what agreement tells", records.compared());
+    let what = format!("{function} compared {} pairs and learned what agreement tells", records.compared());
     ErrorReport::new(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, what, "pg_dedup")
-        .set_detail(format!("Logarithms of odds, from no agreement to a full one: {}.", told.join(", ")))
+        .set_detail(format!(
+            "Weights (logarithms of odds) from no agreement to a full one: {}.",
+            told.join(", ")
+        ))
         .report(PgLogLevel::NOTICE);
 }

@@ -71,7 +71,8 @@ SKIP:
 	cmp_ok($grown, '<', 500_000, "an insert of $rescans rows under an exclusion constraint does not grow");
 
 	# 200 rows of each of 150 templates: three million pairs.
-	my $form = "SELECT i, (SELECT string_agg(md5((i % 150 * 12 + k)::text), ' ') FROM generate_series(1, 12) k) || ' case ' || i FROM generate_series(1, 30000) i";
+	my ($words, $rows) = ("(SELECT string_agg(md5((i % 150 * 12 + k)::text), ' ') FROM generate_series(1, 12) k)", 'FROM generate_series(1, 30000) i');
+	my $form = "SELECT i, $words || ' case ' || i $rows";
 	my %peak;
 	foreach my $least (0, 0.7)
 	{
@@ -83,6 +84,15 @@ SKIP:
 		finish_session($session);
 	}
 	cmp_ok($peak{0.7}, '<=', $peak{0} + 40 * 1024, "contained: takes no memory for pairs ($peak{0} kB without, $peak{0.7} kB with)");
+
+	# Records of these templates: partners of a row are few.
+	my $session = session($node, '-v', 'ON_ERROR_STOP=1');
+	${ $session->{in} } .= "SELECT 'rows', count(*) FROM dedup(\$\$SELECT i, $words, 'case', i $rows\$\$, '{\"method\": \"records\"}');\n\\echo end\n";
+	IPC::Run::pump($session->{run}) until ${ $session->{out} } =~ /end\n/ || ${ $session->{err} } =~ /ERROR/;
+	like(${ $session->{out} }, qr/rows\|30000$/m, 'records of a template are answered');
+	my ($records) = slurp_file("/proc/$session->{pid}/status") =~ /VmHWM:\s+(\d+) kB/;
+	finish_session($session);
+	cmp_ok($records, '<=', $peak{0} + 100 * 1024, "records: takes no memory for pairs ($peak{0} kB without, $records kB with)");
 }
 log_is_clean($node, 'memory');
 $node->stop;

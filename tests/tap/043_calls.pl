@@ -36,12 +36,12 @@ my @queries = (qw(NULL '' 'letter' 'settled' 'none' 'looking' 'missing' 'pg_clas
 	q{'SELECT body FROM letter'}, q{'SELECT id, id + 1 FROM letter'}, q{'SELECT'}, q{'SELECT 1'}, q{'SELECT NULL, NULL'}, q{'SELECT 1, 1; SELECT 2'}, q{'VALUES (1, ''a''), (NULL, NULL), (1, ''a'')'},
 	q{'SELECT * FROM'}, q{'SELECT 1/0, 2'}, q{'DELETE FROM letter RETURNING id, body'}, q{'WITH x AS (DELETE FROM none RETURNING 1) SELECT 1, 2'}, q{'SELECT 1, 2 INTO x'}, q{'SELECT $1, $2'},
 	q{'COPY letter TO STDOUT'}, q{'SELECT ARRAY[1], ROW(1, 2)'}, q{'SELECT ''NaN''::float8, ''infinity''::date'}, q{'TABLE letter LIMIT 0'}, q{'BEGIN'}, q{'SELECT pg_sleep(0), ''a'' -- '},
-	q{'SELECT i, repeat(chr(19968 + i), 9) FROM generate_series(1, 50) i'});
+	q{'SELECT i, repeat(chr(19968 + i), 9) FROM generate_series(1, 50) i'}, q{'SELECT id, body, fp, NULL::date, ARRAY[id], body FROM letter'});
 my @jsons = (qw(NULL '{}' '[]' 'null' '1' '"tf"' 'true' '"idf"' '-0.0' '[[[[]]]]' '{"":""}'),
 	q{'{"n": 2, "tokens": "words+chars"}'}, q{'{"tokens": "shingles", "n": [1, 64]}'}, q{'{"n": 0}'}, q{'{"n": 1e400}'}, q{'{"n": -1}'}, q{'{"n": 18446744073709551616}'}, q{'{"weight": "log", "stop": ["a", null]}'},
 	q{'{"terms": {"a": -1, "b": 1e308}}'}, q{'{"dictionary": "own@1"}'}, q{'{"weight": "idf", "corpus": "words@1", "tokens": "words"}'}, q{'{"corpus": "none@99999999999"}'}, q{'[1, null]'}, q{'[1e308, 1e308, null]'}, q{'[null, null]'},
 	q{'{"f1": 1, "f2": "tf"}'}, q{'{"body": "tf"}'}, q{'{"markup": "html", "simplify": true}'}, q{'{"distance": 64, "similarity": 0}'}, q{'{"distance": 65}'}, q{'{"batch": 0}'}, q{'{"columns": "body", "distance": 3}'}, q{'{"columns": ["body", "body"]}'},
-	q{'{"columns": {"body": null, "id": 3}}'}, q{'{"group": "components", "keep": "last", "exact": "bytes"}'}, q{'{"limit": 3, "particulars": true, "threads": 9999}'}, q{('[' || repeat('[', 60) || repeat(']', 60) || ']')::jsonb}, q{jsonb_build_object('stop', to_jsonb(string_to_array(repeat('a ', 500), ' ')))});
+	q{'{"columns": {"body": null, "id": 3}}'}, q{'{"group": "components", "keep": "last", "exact": "bytes"}'}, q{'{"method": "records"}'}, q{'{"method": "records", "text": ["body", "fp"], "keep": "longest", "exact": "none"}'}, q{'{"limit": 3, "particulars": true, "threads": 9999}'}, q{('[' || repeat('[', 60) || repeat(']', 60) || ']')::jsonb}, q{jsonb_build_object('stop', to_jsonb(string_to_array(repeat('a ', 500), ' ')))});
 my %values = (
 	bigint => [ qw(NULL 0 1 -1 2 3 64 65 100 1000000 9223372036854775807 -9223372036854775808 4611686018427387904) ],
 	integer => [ qw(NULL 0 1 -1 2 3 9 20 63 64 65 1000 2147483647 -2147483648) ],

@@ -45,3 +45,5 @@ SET pg_dedup.memory_limit = '100kB';
 SELECT count(*) FROM dedup('SELECT * FROM shop', '{"method": "records"}');
 RESET pg_dedup.memory_limit;
 DROP TABLE shop;
+DROP FUNCTION word;
+DROP EXTENSION pg_dedup;
