@@ -29,12 +29,6 @@ INSERT INTO page VALUES
         'Buses take the northern road, and tickets stay valid for both lines.'),
     (3, 'The swimming pool opens on Saturday, and entry is free for children.');
 
--- Shops of several columns, every third one twice.
-CREATE TABLE shop (id bigint PRIMARY KEY, name text, address text, city text, phone text);
-INSERT INTO shop SELECT i, 'Shop ' || md5(i::text), i % 97 || ' ' || left(md5((i % 71)::text), 6) || ' street', 'City ' || i % 5, '555-' || 1000 + i
-    FROM generate_series(1, 300) i;
-INSERT INTO shop SELECT 1000 + id, 'The ' || name, replace(address, 'street', 'st.'), city, replace(phone, '-', ' ') FROM shop WHERE id % 3 = 0;
-
 -- Papers with keywords.
 CREATE TABLE paper (id bigint PRIMARY KEY, fp bigint, keywords text[]);
 INSERT INTO paper VALUES (1, simhash('近似重复文本的检测方法'), '{去重,指纹}'), (2, simhash('近似重复文本的检测方法研究'), '{去重,指纹,索引}');
