@@ -3,6 +3,7 @@
 //! which alone sorts and writes, so that the index is the same whoever has read a row.
 
 use super::heap::Rows;
+use super::scope::is_parallel_safe;
 use crate::pg::version::build_workers;
 use crate::pg::workers::{ALIGNED, Leader, Workers, work};
 use dedup_core::banding::Tid;
@@ -46,9 +47,10 @@ pub(super) unsafe fn each(rows: &Rows, mut take: impl FnMut(u32, Option<u64>, Ti
     // SAFETY: the caller's promise. A snapshot of all rows, or as a serial scan takes it for a concurrent build: it is
     // registered until the workers have ended. The shared memory has room for the scan.
     unsafe {
-        // The index of an empty table is built too, by TRUNCATE for one.
+        // The index of an empty table is built too, by TRUNCATE for one. PostgreSQL has looked at expressions and predicate.
         let blocks = pg_sys::RelationGetNumberOfBlocksInFork(rows.heap, pg_sys::ForkNumber::MAIN_FORKNUM);
-        let count = if blocks == 0 { 0 } else { build_workers(rows.heap, rows.index, rows.info) };
+        let serial = blocks == 0 || !is_parallel_safe(rows.index);
+        let count = if serial { 0 } else { build_workers(rows.heap, rows.index, rows.info) };
         if count == 0 {
             return rows.each(null_mut(), true, take);
         }

@@ -62,6 +62,20 @@ pub(super) unsafe fn check_columns(index: pg_sys::Relation) {
     }
 }
 
+/// Whether parallel workers may compute the hashes of scopes.
+///
+/// # Safety
+/// As [`scope_columns`], with columns that have been checked.
+pub(super) unsafe fn is_parallel_safe(index: pg_sys::Relation) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe {
+        (1..=scope_columns(index)).all(|column| {
+            pg_sys::func_parallel(pg_sys::index_getprocid(index, column as i16, HASH)) as u8
+                == pg_sys::PROPARALLEL_SAFE
+        })
+    }
+}
+
 /// The hash of a row's scope; 0 in an index without one.
 ///
 /// # Safety

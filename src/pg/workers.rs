@@ -18,7 +18,7 @@ const BUFFERS: u64 = 4;
 const WAL: u64 = 5;
 
 /// Bytes of a worker's queue: it goes on for so long while the backend is busy.
-const QUEUE: usize = 256 << 10;
+const QUEUE: usize = 64 << 10;
 
 /// Pieces of shared memory begin at a multiple of this.
 pub(crate) const ALIGNED: usize = pg_sys::ALIGNOF_BUFFER as usize;

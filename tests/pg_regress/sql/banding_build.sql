@@ -35,6 +35,20 @@ EXCEPTION WHEN data_exception THEN
     INSERT INTO built VALUES (0);
 END $$;
 SELECT count(*) FROM built;
+
+-- A scope's hash is computed where its function may be: here it could not, on a worker.
+CREATE SEQUENCE hashed;
+CREATE FUNCTION counting_hash(value integer, seed bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM nextval('hashed');
+    RETURN hashint4extended(value, seed);
+END $$;
+CREATE OPERATOR CLASS counting_ops FOR TYPE integer USING banding AS
+    OPERATOR 4 = (integer, integer), FUNCTION 1 counting_hash(integer, bigint);
+CREATE INDEX built_ix ON built USING banding (tenant counting_ops, fp);
+SELECT banding_check('built_ix', true);
 DROP TABLE built;
-DROP FUNCTION by_a_worker;
+DROP OPERATOR FAMILY counting_ops USING banding;
+DROP FUNCTION by_a_worker, counting_hash;
+DROP SEQUENCE hashed;
 DROP EXTENSION pg_dedup;
