@@ -126,6 +126,21 @@ foreach my $statement (@statements)
 	is(join(' ', grep { !/^(53200|00000)$/ } @states), '', "$name: out of memory, or with less (@states)");
 	like(ask($bystander, 'SELECT 40 + 2'), qr/^42\n/, "$name: a bystander is not disturbed");
 }
+# Threads that are started where there is hardly any memory left, at limits all over what eight of them take: what the C
+# library allocates in a new thread ends the process if it fails.
+my @states;
+for (my $more = 0; $more <= 28_672; $more += 512)
+{
+	finish_session($session);
+	$session = session($node);
+	ask($session, q{SET pg_dedup.threads = 8; SELECT count(*) FROM dedup('SELECT 1, $$停水$$')});
+	limit($session, $more);
+	my ($state) = ask($session, q{SELECT count(*) FROM dedup('SELECT id, content FROM body WHERE id <= 2000')}) =~ /^state (\w+)/m;
+	push @states, $state // 'gone';
+}
+is(join(' ', grep { !/^(53200|00000)$/ } @states), '', "eight threads: out of memory, or with less (@states)");
+like(ask($bystander, 'SELECT 40 + 2'), qr/^42\n/, 'eight threads: a bystander is not disturbed');
+
 finish_session($session);
 finish_session($bystander);
 my $log = slurp_file($node->logfile);

@@ -2,14 +2,15 @@
 
 use super::error::Result;
 use super::host::Host;
+use super::threads::{Gate, start};
 use crate::interrupt;
 use crate::memory::{OutOfMemory, Room};
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::sync::{Mutex, PoisonError};
-use std::thread::{Builder, Scope, ScopedJoinHandle, scope};
+use std::thread::{Scope, ScopedJoinHandle, scope};
 use std::time::Duration;
 
 /// Items per thread that wait to be worked on.
@@ -31,7 +32,8 @@ pub fn feed<'w, H: Host, T: Send, R: Send, G>(
 ) -> Result<G> {
     let (items, waiting) = sync_channel(WAITING * threads);
     let (done, results) = channel();
-    let shared = Shared { waiting: Mutex::new(waiting), stop: AtomicBool::new(false), worker };
+    let shared =
+        Shared { waiting: Mutex::new(waiting), stop: AtomicBool::new(false), gate: Gate::default(), worker };
     scope(|scope| {
         give(&mut Feed {
             scope,
@@ -53,6 +55,7 @@ pub fn feed<'w, H: Host, T: Send, R: Send, G>(
 struct Shared<'e, 'w, T, R> {
     waiting: Mutex<Receiver<T>>,
     stop: AtomicBool,
+    gate: Gate,
     worker: &'e (dyn Fn() -> Work<'w, T, R> + Sync),
 }
 
@@ -158,7 +161,7 @@ impl<'s, 'e, H: Host, T: Send, R: Send> Feed<'s, 'e, '_, H, T, R> {
                 if let Some(at) = self.working.iter().position(ScopedJoinHandle::is_finished)
                     && let Err(panic) = self.working.swap_remove(at).join()
                 {
-                    resume_unwind(panic)
+                    return Err(OutOfMemory::of_panic(panic).into());
                 }
                 Ok(())
             }
@@ -169,10 +172,12 @@ impl<'s, 'e, H: Host, T: Send, R: Send> Feed<'s, 'e, '_, H, T, R> {
         let threads = if self.threads > 1 { self.threads } else { 0 };
         let (scope, shared) = (self.scope, self.shared);
         self.host.block_signals(true);
+        let closed = shared.gate.close();
         self.working.extend((0..threads).map_while(|_| {
             let done = done.clone();
-            Builder::new().spawn_scoped(scope, move || shared.work(&done)).ok()
+            start(scope, &shared.gate, move || shared.work(&done))
         }));
+        drop(closed);
         self.host.block_signals(false);
     }
 }

@@ -6,7 +6,9 @@ use super::host::Host;
 use crate::interrupt;
 use crate::memory::{self, OrRaise, OutOfMemory, Room};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::thread::{Builder, ScopedJoinHandle, scope};
+use std::sync::mpsc::sync_channel;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, Scope, ScopedJoinHandle, scope};
 use std::time::Duration;
 
 /// Applies `each` to every item and returns the results in order. There are as many threads as `states`, each
@@ -61,6 +63,43 @@ impl Drop for StopOnDrop<'_> {
     }
 }
 
+/// Bytes that a thread takes until it works: its stack, and what the C library allocates for it.
+const TO_START: usize = 4 << 20;
+
+/// What keeps threads from working, and so from taking memory, until all of them are started.
+#[derive(Default)]
+pub(super) struct Gate(Mutex<()>);
+
+impl Gate {
+    /// Threads that are started meanwhile wait.
+    pub(super) fn close(&self) -> MutexGuard<'_, ()> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Starts a thread, whose work begins when the gate, which is closed now, opens. `None` if there is no memory for it.
+///
+/// The C library allocates a thread's own data at its first use of them, and ends the process if it cannot. So there must be
+/// more memory than that before, nobody takes it meanwhile, and the thread has used them when this returns.
+pub(super) fn start<'s, 'e, R: Send + 's>(
+    scope: &'s Scope<'s, 'e>,
+    gate: &'e Gate,
+    work: impl FnOnce() -> R + Send + 's,
+) -> Option<ScopedJoinHandle<'s, R>> {
+    drop(memory::with_capacity::<u8>(TO_START).ok()?);
+    let (started, has_started) = sync_channel(1);
+    let begin = move || {
+        std::hint::black_box(memory::may_fail());
+        // The caller waits for it.
+        let _ = started.send(());
+        drop(gate.close());
+        work()
+    };
+    let thread = Builder::new().spawn_scoped(scope, begin).ok()?;
+    let _ = has_started.recv();
+    Some(thread)
+}
+
 /// Runs each of `works` on a thread of its own and returns their results, or `None` if no thread could be
 /// started. Meanwhile the caller's thread runs `wait`, whose argument tells whether any thread still works.
 ///
@@ -72,8 +111,10 @@ pub(crate) fn run<H: Host, R: Send>(
     host: &mut H,
     wait: impl FnOnce(&mut H, &dyn Fn() -> bool) -> Result<()>,
 ) -> Result<Option<Vec<R>>> {
+    let gate = Gate::default();
     scope(|scope| {
         host.block_signals(true);
+        let closed = gate.close();
         let workers: Vec<ScopedJoinHandle<'_, R>> = works
             .into_iter()
             .map_while(|work| {
@@ -83,9 +124,10 @@ pub(crate) fn run<H: Host, R: Send>(
                     std::mem::forget(stop);
                     done
                 };
-                Builder::new().spawn_scoped(scope, work).ok()
+                start(scope, &gate, work)
             })
             .collect();
+        drop(closed);
         host.block_signals(false);
         if workers.is_empty() {
             return Ok(None);

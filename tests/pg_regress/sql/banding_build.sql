@@ -40,13 +40,13 @@ SELECT count(*) FROM built;
 CREATE SEQUENCE hashed;
 CREATE FUNCTION counting_hash(value integer, seed bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM nextval('hashed');
+    PERFORM nextval('public.hashed');
     RETURN hashint4extended(value, seed);
 END $$;
 CREATE OPERATOR CLASS counting_ops FOR TYPE integer USING banding AS
     OPERATOR 4 = (integer, integer), FUNCTION 1 counting_hash(integer, bigint);
-CREATE INDEX built_ix ON built USING banding (tenant counting_ops, fp);
-SELECT banding_check('built_ix', true);
+CREATE INDEX built_scope ON built USING banding (tenant counting_ops, fp);
+SELECT banding_check('built_scope', true);
 DROP TABLE built;
 DROP OPERATOR FAMILY counting_ops USING banding;
 DROP FUNCTION by_a_worker, counting_hash;
