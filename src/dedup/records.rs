@@ -41,20 +41,20 @@ pub(super) fn group(
     let count = input.rows();
     progress.stage("reading records", "rows", Some(count as u64));
     let mut rows: Option<Rows> = None;
-    for row in 0..count {
+    for (row, &first) in first_equal.iter().enumerate() {
         progress.step();
         // A copy has no columns of its own.
-        let is_first = first_equal[row] as usize == row && input.kinds[row] != Kind::Empty;
+        let is_first = first as usize == row && input.kinds[row] != Kind::Empty;
         let content = if is_first { input.content(row) } else { String::new() };
         let columns = || content.split(BETWEEN).map(|column| (!column.is_empty()).then_some(column));
         match &mut rows {
             Some(rows) if is_first => rows.add(columns()),
             Some(rows) => rows.add_empty(),
             None if is_first => {
-                let mut first = Rows::new(columns().count());
-                (0..row).for_each(|_| first.add_empty());
-                first.add(columns());
-                rows = Some(first);
+                let mut begun = Rows::new(columns().count());
+                (0..row).for_each(|_| begun.add_empty());
+                begun.add(columns());
+                rows = Some(begun);
             }
             None => {}
         }
