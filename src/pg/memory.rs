@@ -103,6 +103,18 @@ fn start() {
     }
 }
 
+/// Something of a thread that is destroyed at its end. The C library registers the first such thing of a thread, and ends the
+/// process if it has no memory to: it may not be an error that memory is short which is the first.
+struct Destroyed;
+
+impl Drop for Destroyed {
+    fn drop(&mut self) {}
+}
+
+thread_local! {
+    static DESTROYED: Destroyed = const { Destroyed };
+}
+
 /// Maps the reserve, if there is memory for it.
 fn hold() {
     if !HELD.load(Relaxed).is_null() {
@@ -159,6 +171,7 @@ pub(crate) fn on_main_thread() -> bool {
 
 /// Called when the library is loaded.
 pub(crate) fn init() {
+    DESTROYED.with(|_| {});
     MAIN.store(this_thread(), Relaxed);
     dedup_core::memory::on_raise(report);
     // SAFETY: the callbacks live as long as the library, which is never unloaded.
