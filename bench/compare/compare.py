@@ -370,11 +370,12 @@ def main():
         bench.one("store" in parts)
     if "table" in parts:
         bench.table()
-    # One run has several sizes: what others measured stays.
+    # One run has several sizes, and may be one of parts: what others measured stays.
     kept = []
+    measured = {(result["rows"], result["part"], result["name"]) for result in bench.results}
     if os.path.exists(arguments.json):
         with open(arguments.json, encoding="utf-8") as file:
-            kept = [result for result in json.load(file)["results"] if result["rows"] != arguments.rows]
+            kept = [result for result in json.load(file)["results"] if (result["rows"], result["part"], result["name"]) not in measured]
     with open(arguments.json, "w", encoding="utf-8") as file:
         json.dump({"date": datetime.date.today().isoformat(), "machine": arguments.machine, "versions": versions(bench.db),
                    "results": kept + bench.results}, file, indent=1, ensure_ascii=False)
