@@ -29,7 +29,7 @@ mod single_pass;
 mod union_find;
 
 pub use components::components;
-pub use cross::CrossPairs;
+pub use cross::{CrossPairs, is_search_cheaper};
 pub use edge_components::EdgeComponents;
 pub use incremental::{Candidate, IncrementalClusters, Merge};
 pub use linker::{Linkage, Linker};

@@ -14,7 +14,7 @@ use dedup_core::dedup::{Group, Method, Verifier, nearness};
 use dedup_core::external::Result;
 use dedup_core::fingerprint::hamming;
 use dedup_core::groups::{
-    Candidate, Connect, CrossPairs, IncrementalClusters, Pair, Pairs, Settings, SharedSets,
+    Candidate, Connect, CrossPairs, IncrementalClusters, Pair, Pairs, Settings, SharedSets, is_search_cheaper,
 };
 use dedup_core::interrupt::checked;
 use dedup_core::memory::{OrRaise, Room, collect, with_capacity};
@@ -26,10 +26,6 @@ const WAITING: usize = 1 << 18;
 
 /// Pairs verified first; the next parts grow.
 const FIRST: usize = 1 << 10;
-
-/// Rows of the result per new row above which the index is searched; below, all rows are compared
-/// in one pass.
-const WORTH_SEARCHING: i64 = 500;
 
 struct Grouping<'a, 'j> {
     job: &'j Job,
@@ -168,7 +164,7 @@ impl Grouping<'_, '_> {
         if self.batch.base == 0 || new.is_empty() {
             return;
         }
-        let few = self.batch.base / new.len() as i64 > WORTH_SEARCHING;
+        let few = is_search_cheaper(new.len(), self.batch.base as usize, settings.distance);
         if few && self.job.table.has_search_index() {
             self.search(&new, settings.distance);
         } else {

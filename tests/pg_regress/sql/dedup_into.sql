@@ -134,7 +134,6 @@ SELECT * FROM renamed('slow');
 SET test.share = 90;
 CALL dedup_into('slow', 'SELECT id, body FROM arrived ORDER BY id', :'components');
 SELECT rows, renamed > 0 AS renamed, as_logged FROM renamed('slow');
--- So few at a time that the index is searched.
 SET test.share = 100;
 CALL dedup_into('slow', 'SELECT id, body FROM arrived ORDER BY id', '{"distance": 12, "keep": "longest", "group": "components", "batch": 1}');
 SELECT rows, as_logged FROM renamed('slow');
@@ -155,6 +154,25 @@ SET test.share = 100;
 CALL dedup_into('pass', 'SELECT id, body FROM arrived ORDER BY id', '{"group": "single_pass", "distance": 12, "batch": 1}');
 SELECT count(*) AS rows, (SELECT count(*) FROM pass_merges) AS merges,
        differing('pass', 'SELECT id, body FROM letter', '{"group": "single_pass", "distance": 12}'), misnamed('pass') FROM pass;
+
+-- One at a time, and so near that the index is searched, which is less work than to read 500 rows; more at once are compared
+-- with all. Either way they are near the same.
+CREATE TABLE found AS SELECT 'found_' || "group" || batch AS result, batch, jsonb_build_object('group', "group", 'distance', 6, 'similarity', 0) AS options
+FROM unnest(ARRAY['star', 'components', 'single_pass']) "group", unnest(ARRAY[1, 60]) batch;
+\set ECHO none
+\o /dev/null
+SET test.share = 90;
+SELECT format('CALL dedup_into(%L, %L, %L)', result, 'SELECT id, body FROM arrived ORDER BY id', options) FROM found \gexec
+SET test.share = 100;
+SELECT format('CALL dedup_into(%L, %L, %L)', result, 'SELECT id, body FROM arrived ORDER BY id', options || jsonb_build_object('batch', batch)) FROM found \gexec
+\o
+\set ECHO all
+CREATE FUNCTION late(result text) RETURNS TABLE (late bigint, near bigint) LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN QUERY EXECUTE format('SELECT count(*), count(*) FILTER (WHERE stage = ''near'') FROM %s JOIN letter USING (id) WHERE mixed %% 100 >= 90', result);
+END $$;
+SELECT options ->> 'group' AS "group", batch, differing(result, 'SELECT id, body FROM letter', options), misnamed(result), l.*
+FROM found, late(result) l ORDER BY result;
 
 -- By default each row is verified against the row that is kept for it: a bridge joins one of two clusters. Where the row that was
 -- kept is gone, its copy takes its place; what was verified against it alone comes again as new.
@@ -389,7 +407,7 @@ SET client_min_messages = warning;
 \d slow_merges
 DROP SCHEMA "a ""schema""", hostile, tools CASCADE;
 DROP VIEW arrived, changing;
-DROP FUNCTION stopping, rows_of, differing, misnamed, renamed, calls;
+DROP FUNCTION stopping, rows_of, differing, misnamed, renamed, late, calls;
 SELECT format('DROP TABLE %s', string_agg(quote_ident(tablename), ', ' ORDER BY tablename COLLATE "C"))
 FROM pg_tables WHERE schemaname = 'public' AND tablename !~ '^_?dedup_' \gexec
 DROP DOMAIN number;
