@@ -90,7 +90,8 @@ fn give_up(size: usize) {
         end_session(size);
     }
     FAILED.store(size, Relaxed);
-    // The main thread checks `FAILED` every few milliseconds and ends the session.
+    // The main thread checks `FAILED` every few milliseconds and ends the session; while it waits for a row of the query that it
+    // reads, only when that comes. It must not be waited for without end: an error that unwinds joins this thread, unchecked.
     std::thread::sleep(Duration::from_secs(10));
 }
 
