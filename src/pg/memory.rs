@@ -90,8 +90,12 @@ fn give_up(size: usize) {
         end_session(size);
     }
     FAILED.store(size, Relaxed);
-    // The main thread checks `FAILED` every few milliseconds and ends the session; while it waits for a row of the query that it
-    // reads, only when that comes. It must not be waited for without end: an error that unwinds joins this thread, unchecked.
+    // The main thread checks `FAILED` every few milliseconds and ends the session. But not while it waits for a row of the query
+    // that it reads: there PostgreSQL ends the session, if it is told to. Not to be waited for without end: an error that
+    // unwinds joins this thread.
+    std::thread::sleep(Duration::from_secs(5));
+    // SAFETY: a signal to this very process.
+    unsafe { libc::kill(libc::getpid(), libc::SIGTERM) };
     std::thread::sleep(Duration::from_secs(10));
 }
 
