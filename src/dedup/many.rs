@@ -37,7 +37,8 @@ impl Many {
         ErrorReport::new(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, what, "pg_dedup")
             .set_detail(format!("The least alike, at similarity {similarity:.3}: {row} would go, {kept} stays."))
             .set_hint(if *learned {
-                "Look at such pairs before you delete: rows of one series may be taken for one."
+                "Look at such pairs before you delete: near_dup_explain(source, pairs, options) says what each column told. \
+                 Rows of one series may be taken for one."
             } else {
                 "Look at such pairs before you delete: near_dup_explain says what two texts share and in what they \
                  differ. A greater similarity, or particulars, tells more apart."

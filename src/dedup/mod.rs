@@ -4,6 +4,7 @@
 
 mod ahead;
 mod contained;
+mod explain;
 mod input;
 mod into;
 mod many;

@@ -66,6 +66,12 @@ pub(crate) const DEDUP_INTO: Function = Function {
     ),
 };
 
+pub(crate) const EXPLAIN: Function = Function {
+    name: "near_dup_explain",
+    hint: "Options are {\"method\": \"records\"}, and exact, keep, id and text as of dedup. Two texts alone: near_dup_explain(a, b); two rows of \
+           a table with settings: simhash_explain(a, b).",
+};
+
 pub(crate) const SERIES: Function = Function {
     name: "dedup_series",
     hint: "Options are similarity (above 0, to 1), n (1 to 8), particulars (an array of name, date, number), id and text (columns of a \

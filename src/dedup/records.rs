@@ -12,9 +12,10 @@ use dedup_core::memory::{OrRaise, Room};
 use dedup_core::records::{Field, Records, Rows};
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::{PgLogLevel, PgSqlErrorCode};
+use std::f64::consts::LN_2;
 
 /// Stands between the columns of a record, and is a blank within one.
-const BETWEEN: char = '\n';
+pub(super) const BETWEEN: char = '\n';
 
 /// The columns of a record as one text; `None` if there is none.
 pub(super) fn content(columns: impl Iterator<Item = Option<String>>) -> Option<String> {
@@ -85,14 +86,11 @@ pub(super) fn announce(function: &str, records: &Records, columns: &[String]) {
                 Field::Identifiers => "identifiers".to_owned(),
                 Field::Rank => "nearest row".to_owned(),
             };
-            format!("{what} {none:.1} to {full:.1}")
+            format!("{what} {:.1} to {:.1}", none / LN_2, full / LN_2)
         })
         .collect();
     let what = format!("{function} compared {} pairs and learned what agreement tells", records.compared());
     ErrorReport::new(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, what, "pg_dedup")
-        .set_detail(format!(
-            "Weights (logarithms of odds) from no agreement to a full one: {}.",
-            told.join(", ")
-        ))
+        .set_detail(format!("Weights in bits, from no agreement to a full one: {}.", told.join(", ")))
         .report(PgLogLevel::NOTICE);
 }

@@ -14,7 +14,7 @@ use pgrx::prelude::*;
 
 /// An id in a form that can be compared across types: numbers by value (2 equals 2.0), anything
 /// else by its text.
-fn key(row: &Values<'_>, column: usize, typoid: pg_sys::Oid) -> Option<String> {
+pub(crate) fn key(row: &Values<'_>, column: usize, typoid: pg_sys::Oid) -> Option<String> {
     let written = row.written(column)?;
     let plain = |number: &str| if number == "-0" { "0".to_owned() } else { number.to_owned() };
     Some(match typoid {
@@ -29,7 +29,7 @@ fn key(row: &Values<'_>, column: usize, typoid: pg_sys::Oid) -> Option<String> {
 }
 
 /// Calls `each` with the pairs of ids in the first two columns of a query, which `check` is shown.
-fn each_pair(query: &str, check: impl Fn(&[Column; 2]), mut each: impl FnMut(String, String)) {
+pub(crate) fn each_pair(query: &str, check: impl Fn(&[Column; 2]), mut each: impl FnMut(String, String)) {
     for_each_of_query(query, |columns| {
         let Some(ids) = columns.first_chunk() else {
             let what = format!("the query returns {} columns, not 2", columns.len());

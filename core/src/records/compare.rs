@@ -34,7 +34,30 @@ pub enum Field {
     Rank,
 }
 
+/// How far a field of two rows agrees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Agreement {
+    /// One of the rows does not have it, which tells nothing.
+    Missing,
+    /// Not at all, or by chance.
+    None,
+    /// By some of its words, or nearly.
+    Partial,
+    /// As far as it can.
+    Full,
+}
+
 impl Field {
+    pub(super) fn agreement(self, level: u8) -> Agreement {
+        let order = self.order();
+        match level {
+            MISSING => Agreement::Missing,
+            _ if order.last() == Some(&level) => Agreement::Full,
+            _ if order.first() == Some(&level) => Agreement::None,
+            _ => Agreement::Partial,
+        }
+    }
+
     /// Its levels by how much they tell, the least first.
     pub(super) fn order(self) -> Vec<u8> {
         let count = match self {

@@ -10,7 +10,7 @@ mod compare;
 mod mixture;
 mod words;
 
-pub use compare::Field;
+pub use compare::{Agreement, Field};
 pub use words::{Rows, Weighed};
 
 use crate::interrupt::{self, checked};
@@ -20,7 +20,7 @@ use compare::{Comparer, fields};
 use mixture::{Alike, Mixture, probability};
 
 /// Two rows are of one thing from this probability on.
-const SURE: f64 = 0.9;
+pub const SURE: f64 = 0.9;
 /// Pairs that weights are learned from, at most.
 const LEARNED_FROM: usize = 200_000;
 /// The share from which on a pair is more likely of one thing than not before anything is learned, and how sharply.
@@ -35,6 +35,14 @@ pub struct Records {
     shares: Shares,
     mixture: Mixture,
     candidates: Vec<Candidate>,
+}
+
+/// What two rows are told to be by, in logarithms of odds: their sum decides.
+pub struct Evidence {
+    /// Of any pair that is compared.
+    pub prior: f64,
+    /// How far each field agrees, and what that tells.
+    pub told: Vec<(Field, Agreement, f64)>,
 }
 
 impl Records {
@@ -89,6 +97,27 @@ impl Records {
             let of = |level: Option<&u8>| level.map_or(0.0, |&level| weights[level as usize]);
             (field, of(order.first()), of(order.last()))
         })
+    }
+
+    /// What makes two rows one thing, or two.
+    pub fn evidence(&self, a: u32, b: u32) -> Evidence {
+        let mut comparer = Comparer::new(&self.of, &self.shares, &self.fields);
+        let pair = comparer.pair(a, b);
+        let mut levels = [0; MOST_COLUMNS + compare::BEYOND_COLUMNS];
+        comparer.levels(pair, &mut levels[..self.fields.len()]);
+        let told = |((&field, weights), &level): ((&Field, &Vec<f64>), &u8)| {
+            (field, field.agreement(level), weights.get(level as usize).copied().unwrap_or(0.0))
+        };
+        let told = self.fields.iter().zip(&self.mixture.weights).zip(&levels).map(told).collect();
+        Evidence { prior: self.mixture.prior, told }
+    }
+
+    /// The model numbers and the like of a row.
+    pub fn identifiers(&self, row: u32) -> Vec<&str> {
+        let mut words = Vec::new();
+        self.of.all(row, &mut words);
+        words.retain(|&word| self.of.is_identifier(word));
+        words.iter().map(|&word| self.of.spelling(word)).collect()
     }
 
     /// The probability that two rows are of one thing.

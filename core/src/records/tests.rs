@@ -54,6 +54,22 @@ fn records_are_found() {
     assert!(right * 100 >= rows.len() * 99, "{right} of {}", rows.len());
 }
 
+/// Of a shop and its second row, in order: another spelling, one a part of the other, the same, none.
+#[test]
+fn evidence_says_how_far_columns_agree() {
+    let rows = shops(300, 1);
+    let records = learned(&rows);
+    let of = |a: u32, b: u32| records.evidence(a, b).told;
+    // The fourth row has no telephone, the first pair has.
+    let agreements = |a, b| of(a, b)[..4].iter().map(|told| told.1).collect::<Vec<_>>();
+    use Agreement::{Full, Missing, None, Partial};
+    assert_eq!(agreements(0, 1), [Partial, Partial, Full, Full]);
+    assert_eq!(agreements(3, 4), [Partial, Partial, Full, Missing]);
+    assert_eq!(agreements(0, 3)[3], None);
+    assert_eq!(of(3, 4)[3].2, 0.0);
+    assert_eq!(records.identifiers(0).len(), 1);
+}
+
 /// A column that is the same everywhere, one that is nowhere, and one column alone.
 #[test]
 fn columns_that_tell_nothing() {
@@ -100,6 +116,10 @@ proptest! {
             prop_assert_eq!(order[others[place(row) as usize] as usize] as u32, kept[row]);
             let probability = one.probability(row as u32, kept[row]);
             prop_assert_eq!(probability, two.probability(place(row), place(kept[row] as usize)));
+            // What is shown as evidence adds up to what decides.
+            let evidence = one.evidence(row as u32, kept[row]);
+            let sum = evidence.prior + evidence.told.iter().map(|told| told.2).sum::<f64>();
+            prop_assert!((super::probability(sum) - probability).abs() < 1e-9);
             // Each is verified against the row that is kept, which repeats nothing.
             prop_assert!(kept[row] as usize == row || probability >= SURE);
             prop_assert_eq!(kept[kept[row] as usize], kept[row]);
