@@ -50,7 +50,7 @@ programs:
 $(library): Cargo.toml Cargo.lock core/build.rs $(shell find src core/src -type f)
 	$(cargo_build)
 	@mkdir -p $(build)
-	cp $(or $(CARGO_TARGET_DIR),target)/release/libpg_dedup.so $@
+	cp $(or $(CARGO_TARGET_DIR),target)/$(CARGO_BUILD_TARGET)/release/libpg_dedup.so $@
 
 $(build)/%.control: %.control Cargo.toml
 	@mkdir -p $(@D)
