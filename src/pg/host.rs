@@ -1,6 +1,7 @@
 //! The host of algorithms over whole tables: temporary files, interrupts, progress, and signals
 //! kept off their threads.
 
+use super::memory::system_has;
 use super::progress::Progress;
 use super::spill::TempFile;
 use dedup_core::external::{Error, Host, Phase, Result};
@@ -59,6 +60,10 @@ impl Host for QueryHost<'_> {
                 libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
             }
         }
+    }
+
+    fn has_room(&mut self, bytes: usize) -> bool {
+        system_has(bytes)
     }
 }
 

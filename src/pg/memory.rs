@@ -125,20 +125,22 @@ fn hold() {
     if !HELD.load(Relaxed).is_null() {
         return;
     }
+    HELD.store(map(RESERVE), Relaxed);
+}
+
+/// Memory straight from the system; null if there is none.
+fn map(bytes: usize) -> *mut c_void {
+    let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
     // SAFETY: a mapping of its own, at no address asked for.
-    let held = unsafe {
-        libc::mmap(
-            null_mut(),
-            RESERVE,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-            -1,
-            0,
-        )
-    };
-    if held != libc::MAP_FAILED {
-        HELD.store(held, Relaxed);
-    }
+    let memory = unsafe { libc::mmap(null_mut(), bytes, access, kind, -1, 0) };
+    if memory == libc::MAP_FAILED { null_mut() } else { memory }
+}
+
+/// Whether the system has so many bytes.
+pub(super) fn system_has(bytes: usize) -> bool {
+    let memory = map(bytes);
+    // SAFETY: the mapping was just made, if it was, and nobody else has it.
+    !memory.is_null() && unsafe { libc::munmap(memory, bytes) } == 0
 }
 
 unsafe extern "C-unwind" {

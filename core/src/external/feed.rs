@@ -170,15 +170,15 @@ impl<'s, 'e, H: Host, T: Send, R: Send> Feed<'s, 'e, '_, H, T, R> {
 
     fn start(&mut self, done: &Sender<Done<R>>) {
         let threads = if self.threads > 1 { self.threads } else { 0 };
-        let (scope, shared) = (self.scope, self.shared);
-        self.host.block_signals(true);
+        let (scope, shared, host) = (self.scope, self.shared, &mut *self.host);
+        host.block_signals(true);
         let closed = shared.gate.close();
         self.working.extend((0..threads).map_while(|_| {
             let done = done.clone();
-            start(scope, &shared.gate, move || shared.work(&done))
+            start(scope, &shared.gate, host, move || shared.work(&done))
         }));
         drop(closed);
-        self.host.block_signals(false);
+        host.block_signals(false);
     }
 }
 

@@ -22,6 +22,13 @@ pub trait Host {
     fn block_signals(&mut self, block: bool) {
         let _ = block;
     }
+
+    /// Whether the system has so many bytes for a new thread, whose C library need not have those that the
+    /// allocator holds.
+    fn has_room(&mut self, bytes: usize) -> bool {
+        let _ = bytes;
+        true
+    }
 }
 
 /// A stage of the work.

@@ -79,14 +79,17 @@ impl Gate {
 
 /// Starts a thread, whose work begins when the gate, which is closed now, opens. `None` if there is no memory for it.
 ///
-/// The C library allocates a thread's own data at its first use of them, and ends the process if it cannot. So there must be
-/// more memory than that before, nobody takes it meanwhile, and the thread has used them when this returns.
-pub(super) fn start<'s, 'e, R: Send + 's>(
+/// The C library allocates a thread's own data at its first use of them, and ends the process if it cannot. So the system
+/// must have more memory than that before, nobody takes it meanwhile, and the thread has used them when this returns.
+pub(super) fn start<'s, 'e, H: Host, R: Send + 's>(
     scope: &'s Scope<'s, 'e>,
     gate: &'e Gate,
+    host: &mut H,
     work: impl FnOnce() -> R + Send + 's,
 ) -> Option<ScopedJoinHandle<'s, R>> {
-    drop(memory::with_capacity::<u8>(TO_START).ok()?);
+    if !host.has_room(TO_START) {
+        return None;
+    }
     let (started, has_started) = sync_channel(1);
     let begin = move || {
         std::hint::black_box(memory::may_fail());
@@ -124,7 +127,7 @@ pub(crate) fn run<H: Host, R: Send>(
                     std::mem::forget(stop);
                     done
                 };
-                start(scope, &gate, work)
+                start(scope, &gate, host, work)
             })
             .collect();
         drop(closed);
@@ -155,7 +158,7 @@ pub(crate) fn wait_for<H: Host>(_: &mut H, busy: &dyn Fn() -> bool) -> Result<()
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::external::{Error, MemoryHost};
+    use crate::external::{Error, MemoryHost, MemorySpill};
     use crate::interrupt::testing::interrupted_after;
 
     /// Protects the order of results, whatever the number of threads.
@@ -209,11 +212,31 @@ mod tests {
         }));
     }
 
-    /// Protects the case of a machine that has no thread to give.
+    /// A host with room for so many threads.
+    struct Narrow(usize);
+
+    impl Host for Narrow {
+        type File = MemorySpill;
+
+        fn file(&mut self) -> MemorySpill {
+            MemorySpill::default()
+        }
+
+        fn has_room(&mut self, _: usize) -> bool {
+            let has = self.0 > 0;
+            self.0 = self.0.saturating_sub(1);
+            has
+        }
+    }
+
+    /// Protects the process from threads that the system has no memory for.
     #[test]
-    fn no_thread_is_no_result() {
-        let stop = AtomicBool::new(false);
-        let none = std::iter::empty::<fn() -> u8>();
-        assert_eq!(run(none, &stop, &mut MemoryHost, wait_for), Ok(None));
+    fn there_are_no_more_threads_than_there_is_room_for() {
+        for (room, done) in [(0, None), (2, Some(vec![(); 2])), (9, Some(vec![(); 5]))] {
+            let stop = AtomicBool::new(false);
+            assert_eq!(run([|| (); 5], &stop, &mut Narrow(room), wait_for), Ok(done));
+        }
+        let doubled = on_threads(&[1, 2, 3], &mut [(); 5], &mut Narrow(0), |(), item| item * 2);
+        assert_eq!(doubled, Ok(vec![2, 4, 6]));
     }
 }
