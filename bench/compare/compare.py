@@ -229,7 +229,7 @@ class Bench:
                     precision=right / max(found, 1), recall=right / max(truth, 1))
 
     def table_dedup(self):
-        for name, options in (("pg_dedup, dedup", "{}"), ("pg_dedup, dedup within 10", '{"distance": 10}')):
+        for name, options in (("pg_dedup, dedup", "{}"), ("pg_dedup, within 10", '{"distance": 10}')):
             seconds, _ = self.run("CREATE UNLOGGED TABLE found AS SELECT id, keeper FROM dedup('SELECT id, body FROM desk ORDER BY id', %s)", options)
             self.score(name, seconds, dict(self.db.execute("SELECT id, keeper FROM found")))
             self.run("DROP TABLE found")
@@ -261,8 +261,8 @@ class Bench:
         chdb = importlib.import_module("chdb")
         path = self.path
         read = f"file('{path}', 'CSVWithNames')"
-        for name, keys in (("ClickHouse (chdb), ngramSimHash equal", ["toString(ngramSimHashUTF8(body))"]),
-                           ("ClickHouse (chdb), ngramMinHash equal", ["toString(ngramMinHashUTF8(body).1)", "toString(ngramMinHashUTF8(body).2)"])):
+        for name, keys in (("ClickHouse, SimHash", ["toString(ngramSimHashUTF8(body))"]),
+                           ("ClickHouse, MinHash", ["toString(ngramMinHashUTF8(body).1)", "toString(ngramMinHashUTF8(body).2)"])):
             started = time.perf_counter()
             sets = Sets()
             for key in keys:
@@ -271,7 +271,7 @@ class Bench:
                     ids = [int(id) for id in line.split()]
                     for other in ids[1:]:
                         sets.join(ids[0], other)
-            self.score(name, time.perf_counter() - started, sets.groups(), note="equal hashes")
+            self.score(name, time.perf_counter() - started, sets.groups(), note="chdb, equal hashes")
 
     def table_duckdb(self, rows):
         duckdb = importlib.import_module("duckdb")

@@ -112,13 +112,14 @@ impl Plot {
         );
         for (at, (name, points)) in self.lines.iter().enumerate() {
             let colour = COLOURS[at % COLOURS.len()];
+            let dashes = if at < COLOURS.len() { "" } else { " stroke-dasharray=\"5 3\"" };
             let path: Vec<String> =
                 points.iter().map(|&(x, y)| format!("{:.1},{:.1}", x_at(x), y_at(y))).collect();
             let legend = TOP + 12.0 + 18.0 * at as f64;
             let _ = writeln!(
                 svg,
-                "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>\n<path \
-                 d=\"M{:.1} {legend:.1}h18\" stroke=\"{colour}\" stroke-width=\"3\"/><text x=\"{:.1}\" \
+                "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"{dashes}/>\n<path \
+                 d=\"M{:.1} {legend:.1}h18\" stroke=\"{colour}\" stroke-width=\"3\"{dashes}/><text x=\"{:.1}\" \
                  y=\"{:.1}\">{}</text>",
                 path.join(" "),
                 right + 8.0,
@@ -126,6 +127,15 @@ impl Plot {
                 legend + 4.0,
                 escape(name)
             );
+            // What was measured once is no line.
+            if let [(x, y)] = points[..] {
+                let _ = writeln!(
+                    svg,
+                    "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"3\" fill=\"{colour}\"/>",
+                    x_at(x),
+                    y_at(y)
+                );
+            }
         }
         svg.push_str("</svg>\n");
         svg
