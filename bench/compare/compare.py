@@ -243,7 +243,7 @@ class Bench:
         for (id, body), signature in zip(rows, made):
             if groups.add(id, body, lsh.query(signature)):
                 lsh.insert(id, signature)
-        self.score("datasketch, MinHash LSH", time.perf_counter() - started, groups.of, len(rows), "compared")
+        self.score("datasketch, MinHash", time.perf_counter() - started, groups.of, len(rows), "compared")
 
     def table_rensa(self, rows):
         from rensa import RMinHash, RMinHashLSH
@@ -255,7 +255,7 @@ class Bench:
             signature.update(list(grams(body)))
             if groups.add(id, body, lsh.query(signature)):
                 lsh.insert(id, signature)
-        self.score("rensa, MinHash LSH", time.perf_counter() - started, groups.of, len(rows), "compared")
+        self.score("rensa, MinHash", time.perf_counter() - started, groups.of, len(rows), "compared")
 
     def table_chdb(self, rows):
         chdb = importlib.import_module("chdb")

@@ -127,8 +127,10 @@ impl Plot {
                 legend + 4.0,
                 escape(name)
             );
-            // What was measured once is no line.
-            if let [(x, y)] = points[..] {
+            // What was measured at one place is no line.
+            if let Some(&(x, y)) =
+                points.first().filter(|first| points.iter().all(|point| point.0 == first.0))
+            {
                 let _ = writeln!(
                     svg,
                     "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"3\" fill=\"{colour}\"/>",
