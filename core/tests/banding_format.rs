@@ -110,3 +110,29 @@ fn banding_pages_of_version_0_2_0_are_read_and_written_as_they_were() {
         agrees(what, &pages, &rows, &fps, scope);
     }
 }
+
+/// Protects indexes of builds whose metapage ended where the lists of free pages begin: they are read, and pages that are
+/// emptied come into the lists and out of them.
+#[test]
+fn banding_an_index_without_lists_of_free_pages_gets_them() {
+    const USED: std::ops::Range<usize> = 6..8;
+    let stored = std::fs::read(file("scoped")).unwrap();
+    let (_, mut rows, fps) = scoped();
+    let pages = unpacked(&stored);
+    pages.overwrite(0, |meta| meta[USED].copy_from_slice(&188u16.to_le_bytes())).unwrap();
+    agrees("before", &pages, &rows, &fps, Some(7));
+    let index = Index::open(&pages).unwrap();
+    let freed = index.bulk_delete(&pages, |row| !rows.contains_key(&row)).unwrap().freed;
+    agrees("pages are free", &pages, &rows, &fps, Some(7));
+    let before = index.stats(&pages).unwrap().unused;
+    assert_eq!(before, freed);
+    for (n, fp) in fps.iter().enumerate().take(200) {
+        index.insert(&pages, 7, !fp, tid(10_000 + n)).unwrap();
+        rows.insert(tid(10_000 + n), !fp);
+    }
+    let after = index.stats(&pages).unwrap().unused;
+    assert!(after < before, "{after} pages are free, {before} were");
+    agrees("pages are used again", &pages, &rows, &fps, Some(7));
+    // An older library would take a free page for a damaged one: it has to refuse the index.
+    assert_eq!(pages.read(0).unwrap()[92], 3, "features: scopes, and free pages");
+}

@@ -8,18 +8,24 @@ use std::ops::Deref;
 use common::Rng;
 use common::banding::*;
 use dedup_core::banding::{
-    Dead, Edit, Finding, MemoryPages, MemoryRead, MemoryWrite, NearestScan, Pages, RangeScan, Result, Tid,
-    WritePage, check,
+    Dead, Edit, Finding, MemoryPages, MemoryRead, MemoryWrite, NearestScan, NullScan, Pages, RangeScan,
+    Result, Tid, WritePage, check,
 };
 
 /// Pages that count the locks that are held, and expect none when a leaf is read or this is the time to wait.
-struct Counted {
+struct Counted<'o> {
     pages: MemoryPages,
     held: Cell<u32>,
     most: Cell<u32>,
+    /// What somebody else does while the next page is added.
+    meanwhile: Cell<Option<&'o dyn Fn(&MemoryPages)>>,
 }
 
-impl Counted {
+impl<'o> Counted<'o> {
+    fn new(pages: MemoryPages, meanwhile: Option<&'o dyn Fn(&MemoryPages)>) -> Self {
+        Counted { pages, held: Cell::new(0), most: Cell::new(0), meanwhile: Cell::new(meanwhile) }
+    }
+
     fn take(&self) -> Held<'_> {
         self.held.set(self.held.get() + 1);
         self.most.set(self.most.get().max(self.held.get()));
@@ -53,10 +59,19 @@ impl WritePage for Guard<'_, MemoryWrite<'_>> {
     }
 }
 
-impl Pages for Counted {
-    type Read<'p> = Guard<'p, MemoryRead<'p>>;
-    type Write<'p> = Guard<'p, MemoryWrite<'p>>;
-    type Pin<'p> = u32;
+impl Pages for Counted<'_> {
+    type Read<'p>
+        = Guard<'p, MemoryRead<'p>>
+    where
+        Self: 'p;
+    type Write<'p>
+        = Guard<'p, MemoryWrite<'p>>
+    where
+        Self: 'p;
+    type Pin<'p>
+        = u32
+    where
+        Self: 'p;
 
     fn body_len(&self) -> usize {
         self.pages.body_len()
@@ -82,6 +97,9 @@ impl Pages for Counted {
     }
 
     fn extend(&self) -> Result<Self::Write<'_>> {
+        if let Some(meanwhile) = self.meanwhile.take() {
+            meanwhile(&self.pages);
+        }
         Ok(Guard { page: self.pages.extend()?, _held: self.take() })
     }
 
@@ -103,7 +121,7 @@ impl Pages for Counted {
 }
 
 /// Every row of some pages is dead; asked for with no lock held.
-struct DeadPages<'p>(&'p Counted);
+struct DeadPages<'p>(&'p Counted<'p>);
 
 impl Dead for DeadPages<'_> {
     fn visit(&mut self, _rows: &[Tid]) -> Result<()> {
@@ -124,7 +142,7 @@ fn banding_nobody_holds_a_page_while_a_leaf_is_read() {
     let mut rng = Rng::new(71);
     let base = rng.next();
     let (pages, index, _) = index_by_insert(512, &[]);
-    let pages = Counted { pages, held: Cell::new(0), most: Cell::new(0) };
+    let pages = Counted::new(pages, None);
     for n in 0..9000 {
         let fp = if n % 3 == 0 { base & 0xffff << 48 | rng.next() >> 16 } else { rng.next() };
         index.insert_version(&pages, 0, fp, tid(n), &mut DeadPages(&pages)).unwrap();
@@ -151,4 +169,39 @@ fn banding_nobody_holds_a_page_while_a_leaf_is_read() {
     }
     assert_eq!(pages.most.get(), 4, "four leaves, or what a split changes");
     assert!(index.stats(&pages).unwrap().levels[0] >= 3);
+}
+
+/// Protects inserts from an error of damage that is none: the parent of a leaf that one splits is the root, and before it is
+/// locked, somebody else splits the root, whose level is another one then.
+#[test]
+fn banding_a_root_may_be_split_before_it_is_locked_as_a_parent() {
+    /// That of the tree of rows without a fingerprint.
+    const ROOT: u32 = 5;
+    let level = |pages: &MemoryPages| pages.read(ROOT).unwrap()[4];
+    let (pages, index, _) = index_by_insert(512, &[]);
+    let mut expected: Vec<Tid> = (1_000_000..).map(|block| Tid::new(block, 1)).take(300).collect();
+    expected.iter().for_each(|row| index.insert_null(&pages, 0, *row).unwrap());
+    assert_eq!(level(&pages), 1);
+    let others = Cell::new(0);
+    let meanwhile = |pages: &MemoryPages| {
+        while level(pages) == 1 {
+            index.insert_null(pages, 0, Tid::new(2_000_000 + others.get(), 1)).unwrap();
+            others.set(others.get() + 1);
+        }
+    };
+    let pages = Counted::new(pages, Some(&meanwhile));
+    // Into the first leaf, until it is full and another page is added.
+    for block in 0.. {
+        index.insert_null(&pages, 0, Tid::new(block, 1)).unwrap();
+        expected.push(Tid::new(block, 1));
+        if others.get() > 0 {
+            break;
+        }
+    }
+    expected.extend((0..others.get()).map(|n| Tid::new(2_000_000 + n, 1)));
+    expected.sort_unstable();
+    let (mut scan, mut rows) = (NullScan::new(&index), Vec::new());
+    while scan.next_batch(&pages.pages, 1000, &mut rows).unwrap() {}
+    assert!(rows == expected, "{} rows, not {}", rows.len(), expected.len());
+    assert_sound(&pages.pages, "two splits");
 }

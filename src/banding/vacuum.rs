@@ -1,7 +1,8 @@
 //! VACUUM, in one pass: dead entries are removed page by page and buckets counted; then hot ones are
 //! given their second level.
 //!
-//! Locking and WAL: one page at a time, shared, and exclusively where an entry is dead; one record a page that changes. No cleanup
+//! Locking and WAL: one page at a time, shared, and exclusively where an entry is dead; one record a page that changes, and
+//! one a page that becomes free. No cleanup
 //! lock is needed: a scan that was given a row pointer holds no pin, and its snapshot does not see
 //! a row stored since in the same place (for snapshots of other kinds the scan asks for a recheck).
 
@@ -41,6 +42,9 @@ pub(super) unsafe extern "C-unwind" fn ambulkdelete(
         let memory = pg_sys::maintenance_work_mem as usize * 1024 / 4;
         let (done, _) = checked(relation, index.vacuum(&pages, memory, dead));
         (*stats).num_pages = done.pages;
+        (*stats).pages_newly_deleted += done.freed;
+        (*stats).pages_free = done.free;
+        (*stats).pages_deleted = (*stats).pages_free;
         (*stats).num_index_tuples = done.remaining as f64;
         (*stats).tuples_removed += done.removed as f64;
         (*stats).estimated_count = false;
@@ -63,7 +67,12 @@ pub(super) unsafe extern "C-unwind" fn amvacuumcleanup(
         // Buckets have been counted while entries were removed. Counting them now reads the whole index: only if it has
         // grown since.
         let pages = RelationPages::for_vacuum(relation, (*info).strategy);
-        if !stats.is_null() || !checked(relation, Index::has_grown(&pages)) {
+        if !stats.is_null() {
+            return stats;
+        }
+        // The VACUUM before this one may have been cancelled.
+        checked(relation, Index::end_walk(&pages));
+        if !checked(relation, Index::has_grown(&pages)) {
             return stats;
         }
         let index = open_index(relation, &pages);

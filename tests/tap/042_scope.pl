@@ -150,7 +150,7 @@ foreach my $damage (
 	[ 'width of an entry', $leaf * 8192 + 24 + 55, 'C', $width - 1, qr/block $leaf / ],
 	[ 'scope of an entry', $leaf * 8192 + 24 + 64 + $width - 4, 'V', 0xffffffff, qr/block $leaf / ],
 	[ 'scope of a separator', $inner * 8192 + 24 + 64 + 22 * 3 + 18, 'V', 0, qr/corrupted at block/ ],
-	[ 'an unknown feature', 24 + 64 + 28, 'V', 3, qr/feature/ ])
+	[ 'an unknown feature', 24 + 64 + 28, 'V', 5, qr/feature/ ])
 {
 	my ($name, $at, $format, $value, $expected) = @$damage;
 	my $bytes = pack($format, $value);

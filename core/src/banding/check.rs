@@ -1,23 +1,24 @@
 //! Checking an index: the structure of its pages, their order, and that its trees agree.
 //!
 //! Locking: level by level, one shared lock at a time. A page is copied, then its children are read one by one. Children
-//! that have split since are followed by their right links, up to where the copy says that the next child begins: low
-//! keys and what is at a boundary stay ([`descend`](super::descend)). So a check may run beside inserts and deletes, and
+//! that have split since are followed by their right links, up to where the copy says that the next child begins. A child
+//! that is not the one that the copy states is read again as long as the tree still leads to it: it may have been
+//! [recycled](super::recycle). So a check may run beside inserts and deletes, and
 //! holds up neither. What compares different moments (trees with one another, pages nothing points to) needs an
 //! index at rest, and is done only if asked for (`at_rest`).
 //!
 //! All damage is reported, and the check goes on with the next page. It terminates whatever the bytes are:
-//! along a level the mark only grows, no page is read twice, and a level that cannot be walked further is
-//! abandoned, and reported.
+//! along a level the low keys only grow, and a level that cannot be walked further is abandoned, and reported.
 
 use super::compare::Digest;
-use super::descend::{Trace, descend};
+use super::descend::{Trace, WAYS, descend};
 use super::error::{Error, Result};
 use super::hot::{BucketState, states};
 use super::key::{BLOCKS, Position, TREES, Tid, Tree};
 use super::leaf::Leaf;
 use super::meta::{Index, METAPAGE};
-use super::page::{Header, Kind, separator};
+use super::page::{Header, Kind, Separator, find_child, separator};
+use super::recycle::first_free;
 use super::storage::Pages;
 
 /// Damage that a check found.
@@ -29,6 +30,13 @@ pub struct Finding {
     pub tree: Option<Tree>,
     /// What is wrong, as a clause without a full stop.
     pub what: String,
+}
+
+/// A link to the right.
+#[derive(Clone, Copy)]
+struct Link {
+    from: u32,
+    to: u32,
 }
 
 /// Receives the findings of a check.
@@ -89,6 +97,9 @@ pub fn check<P: Pages>(pages: &P, at_rest: bool, sink: &mut impl CheckSink) -> R
     check.tree(Tree::NULLS, index.nulls, &[BucketState::Cold; 65536])?;
     if at_rest {
         check.compare_main_trees();
+        for tree in Tree::all().chain([Tree::NULLS]) {
+            check.free(tree)?;
+        }
     }
     check.unreached(&index, end)
 }
@@ -181,7 +192,7 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
         root: u32,
         level: u8,
         mark: Position,
-        link: &mut Option<u32>,
+        link: &mut Option<Link>,
         states: &[BucketState],
     ) -> Result<Option<Position>> {
         let page = descend(self.pages, tree, root, level, mark, &mut Trace::new())?;
@@ -204,25 +215,71 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
                 self.find(block, tree, format!("separators {n} and {} are not in order", n + 1));
             }
             let high = next.map_or(header.high, |next| Some(next.low));
-            if link.is_some_and(|link| link != own.child) {
-                self.find(own.child, tree, "the page to the left does not link here");
+            let mut child = self.child(tree, own.child, level - 1, (own.low, high), states);
+            for _ in 1..WAYS {
+                if !matches!(child, Err(Error::Corrupt { .. })) || self.at_rest {
+                    break;
+                }
+                child = match self.stated(tree, root, level, own, high)? {
+                    Some(high) => self.child(tree, own.child, level - 1, (own.low, high), states),
+                    None => Ok(None),
+                };
             }
-            *link = match self.child(tree, own.child, level - 1, (own.low, high), states) {
-                Ok(right) => Some(right),
+            *link = match child {
+                Ok(right) => {
+                    if right.is_some()
+                        && let Some(left) = link
+                        && left.to != own.child
+                        && self.still_links(tree, *left, own.low)?
+                    {
+                        self.find(own.child, tree, "the page to the left does not link here");
+                    }
+                    right
+                }
                 Err(error) => {
                     self.note(Some(tree), error)?;
                     None
                 }
             };
-            if self.at_rest && high.is_none() && link.is_some_and(|link| link != 0) {
+            if self.at_rest && high.is_none() && link.is_some_and(|link| link.to != 0) {
                 self.find(own.child, tree, "the last page of a level links to another");
             }
         }
         Ok(header.high)
     }
 
+    /// Where the child of a separator ends, as the tree states now; `None` if it has the separator no more.
+    fn stated(
+        &self,
+        tree: Tree,
+        root: u32,
+        level: u8,
+        of: Separator,
+        stated: Option<Position>,
+    ) -> Result<Option<Option<Position>>> {
+        self.pages.delay_point();
+        let page = match descend(self.pages, tree, root, level, of.low, &mut Trace::new()) {
+            Ok(page) => page,
+            // The walk along that level tells.
+            Err(Error::Corrupt { .. }) => return Ok(Some(stated)),
+            Err(error) => return Err(error),
+        };
+        let at = find_child(&page.body, page.header.count, of.low);
+        let last = at + 1 == page.header.count;
+        let high = if last { page.header.high } else { Some(separator(&page.body, at + 1).low) };
+        Ok((separator(&page.body, at) == of).then_some(high))
+    }
+
+    /// Whether a page still ends at `low` and links where it did: it may have taken in the leaf to its right, and been split
+    /// at the same place since.
+    fn still_links(&self, tree: Tree, left: Link, low: Position) -> Result<bool> {
+        let body = self.pages.read(left.from)?;
+        let now = Header::read_tree(left.from, &body, tree);
+        Ok(self.at_rest || now.is_ok_and(|now| now.right == left.to && now.high == Some(low)))
+    }
+
     /// A child, and what was split from it since the copy of its parent was made, which says what they cover.
-    /// Returns the last one's right link.
+    /// Returns the last one's right link, if that one ends where the child should.
     fn child(
         &mut self,
         tree: Tree,
@@ -230,10 +287,10 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
         level: u8,
         (mut low, end): (Position, Option<Position>),
         states: &[BucketState],
-    ) -> Result<u32> {
+    ) -> Result<Option<Link>> {
         loop {
             self.pages.delay_point();
-            if !self.see(block) {
+            if !self.see(block) && self.at_rest {
                 return super::error::corrupt(block, "the page is reached a second time");
             }
             let body = self.pages.read(block)?;
@@ -247,16 +304,14 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
                 (high, end) => high.is_some() && end.is_none(),
             };
             if header.low != low || (header.high != end && (self.at_rest || !split)) {
-                self.find(block, tree, "the key range is not the one its parent states");
+                return super::error::corrupt(block, "the key range is not the one its parent states");
             }
             if level == 0 {
                 self.leaf(block, &body, header, states)?;
             }
             match header.high {
-                Some(high) if split && !self.at_rest && header.right != 0 => {
-                    (block, low) = (header.right, high)
-                }
-                _ => return Ok(header.right),
+                Some(high) if split && header.right != 0 => (block, low) = (header.right, high),
+                high => return Ok((high == end).then_some(Link { from: block, to: header.right })),
             }
         }
     }
@@ -288,6 +343,28 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
         }
         if cold > 0 && self.at_rest {
             self.find(block, tree, format!("{cold} entries belong to buckets without a second level"));
+        }
+        Ok(())
+    }
+
+    /// The free pages of a tree.
+    fn free(&mut self, tree: Tree) -> Result<()> {
+        let mut block = first_free(&*self.pages.read(METAPAGE)?, tree);
+        while block != 0 {
+            self.pages.delay_point();
+            let header = match self.pages.read(block).and_then(|body| Header::read(block, &body)) {
+                Ok(header) => header,
+                Err(error) => return self.note(Some(tree), error),
+            };
+            let Some(header) = header.filter(|it| it.kind == Kind::Free && it.tree == tree) else {
+                self.find(block, tree, "a page in the list of free ones is not free");
+                return Ok(());
+            };
+            if !self.see(block) {
+                self.find(block, tree, "the page is reached a second time");
+                return Ok(());
+            }
+            block = header.right;
         }
         Ok(())
     }

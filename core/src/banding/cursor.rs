@@ -5,15 +5,15 @@
 //! is out of date, the right links lead on.
 //!
 //! Why a reader misses nothing and sees nothing twice. The leaves of a tree partition its key space at any
-//! moment; boundaries are only ever added (a split), never moved or removed, and a split changes both halves in one
-//! record while holding both exclusively. A reader remembers the high key of the last
+//! moment; a boundary is added (a split) or removed (a leaf goes, [`recycle`](super::recycle)) in one record
+//! while both leaves are held exclusively, and entries keep their positions. A reader remembers the high key of the last
 //! leaf it read as its *mark*: all positions below it are done. It then asks for the leaf that
-//! covers some position at or above the mark; that leaf begins at the mark or above, since the mark
-//! stays a boundary. An entry that was there when the scan began sits, at the moment the leaf
+//! covers some position at or above the mark, and leaves out what that holds below the mark, should the mark be no
+//! boundary any more. An entry that was there when the scan began sits, at the moment the leaf
 //! covering its position is locked, in that leaf. So no lock or pin is needed between two leaves,
 //! nor across calls.
 
-use super::descend::{Locked, Trace, descend, read_covering};
+use super::descend::{Locked, Trace, descend, read_covering, retry};
 use super::error::Result;
 use super::key::{Position, Tree};
 use super::leaf::Leaf;
@@ -88,12 +88,18 @@ impl<'p, P: Pages> Cursor<'p, P> {
         }
     }
 
-    /// The leaf that covers `target`, which must not decrease from call to call by the caller's mark. No
-    /// leaf of an earlier call may be held.
+    /// The leaf that covers `target`, which must not decrease from call to call by the caller's mark. It may hold entries
+    /// below the mark. No leaf of an earlier call may be held.
     pub(crate) fn seek(&mut self, target: Position) -> Result<LeafPage<'p, P>> {
         self.pages.delay_point();
         let mut trace = self.trace();
-        let leaf = self.leaf(target, &mut trace);
+        let leaf = retry(self.pages, || {
+            let leaf = self.leaf(target, &mut trace);
+            if leaf.is_err() {
+                self.parents.clear();
+            }
+            leaf
+        });
         self.reads += trace.reads;
         leaf
     }

@@ -5,11 +5,10 @@
 //!
 //! Each row stands in four trees: what was said of it is remembered, for the one who knows searches a list of all dead rows.
 //!
-//! Why the walk misses nothing. Pages are never unlinked or recycled, and an entry that moves (a split,
-//! a root's content) moves to a page that is new at that moment, hence at the end; the walk asks for
+//! Why the walk misses nothing. An entry that moves (a split, a root's content) moves to a page that is new at that moment,
+//! hence at the end, for no page is used again while the walk lasts; the walk asks for
 //! the length again before it ends, so it gets there. Entries of the rows to delete are not added
-//! meanwhile: their tids are dead until VACUUM has finished with all indexes. An emptied leaf stays
-//! where it is and takes the future entries of its range.
+//! meanwhile: their tids are dead until VACUUM has finished with all indexes. Emptied leaves are [recycled](super::recycle).
 
 use super::error::{Result, corrupt};
 use super::key::{Position, Tid, Tree};
@@ -17,6 +16,7 @@ use super::leaf::{Layout, Leaf, packed_image};
 use super::meta::Index;
 use super::page::{Header, Kind};
 use super::promote::{BucketCounts, MaintainStats};
+use super::recycle::{reclaim, set_walked};
 use super::scan::NO_ROW;
 use super::storage::{Change, Edit, Pages};
 use crate::memory;
@@ -30,6 +30,10 @@ pub struct DeleteStats {
     pub removed: u64,
     /// Pages walked.
     pub pages: u32,
+    /// Pages that have become free.
+    pub freed: u32,
+    /// Pages that are free in the end.
+    pub free: u32,
 }
 
 impl DeleteStats {
@@ -42,6 +46,15 @@ impl DeleteStats {
 }
 
 impl Index {
+    /// Says that nobody walks over all pages, as a bulk delete that was cancelled could not: for a VACUUM, of which there is
+    /// one at a time.
+    ///
+    /// # Errors
+    /// What the storage fails with.
+    pub fn end_walk<P: Pages>(pages: &P) -> Result<()> {
+        set_walked(pages, false)
+    }
+
     /// Removes, from all trees, the entries of the rows for which `is_dead` returns true. It is called
     /// at least once for each row, and must always say the same of it.
     ///
@@ -82,6 +95,7 @@ impl Index {
         mut counts: Option<&mut BucketCounts>,
     ) -> Result<DeleteStats> {
         let mut stats = DeleteStats::default();
+        set_walked(pages, true)?;
         let (mut block, mut end) = (1, pages.len()?);
         let ahead = pages.prefetch_distance() as u32;
         (block..end.min(block + ahead)).for_each(|block| pages.prefetch(block));
@@ -90,16 +104,23 @@ impl Index {
                 if ahead > 0 && end - block > ahead {
                     pages.prefetch(block + ahead);
                 }
-                if let Some((tree, left)) = delete_on_page(pages, block, &mut dead, &mut stats)?
-                    && let Some(counts) = &mut counts
-                {
-                    left.into_iter().for_each(|entry| counts.add(tree, entry.key));
+                if let Some((header, left)) = delete_on_page(pages, block, &mut dead, &mut stats)? {
+                    if left.is_empty() {
+                        let freed = reclaim(pages, self, &header)?;
+                        stats.freed += freed.len() as u32;
+                        // The walk comes to the others.
+                        stats.free += freed.iter().filter(|it| **it <= block).count() as u32;
+                    }
+                    if let Some(counts) = &mut counts {
+                        left.into_iter().for_each(|entry| counts.add(header.tree, entry.key));
+                    }
                 }
                 block += 1;
                 pages.delay_point();
             }
             end = pages.len()?;
             if block >= end {
+                set_walked(pages, false)?;
                 stats.pages = block;
                 return Ok(stats);
             }
@@ -107,21 +128,24 @@ impl Index {
     }
 }
 
-/// Returns the tree of a leaf and what is left on it.
+/// Returns the header of a leaf and what is left on it.
 fn delete_on_page<P: Pages>(
     pages: &P,
     block: u32,
     answers: &mut Answers<impl FnMut(&[Tid], &mut Vec<bool>)>,
     stats: &mut DeleteStats,
-) -> Result<Option<(Tree, Vec<Position>)>> {
+) -> Result<Option<(Header, Vec<Position>)>> {
     let mut dead = Vec::new();
     let page = pages.read(block)?;
-    let Some((header, _, known)) = leaf_entries(block, &page)? else { return Ok(None) };
+    let Some((header, _, known)) = leaf_entries(block, &page)? else {
+        stats.free += u32::from(Header::read(block, &page)?.is_some_and(|header| header.kind == Kind::Free));
+        return Ok(None);
+    };
     drop(page);
     answers.of(&known, &mut dead);
     if !dead.contains(&true) {
         stats.count(&header, known.len(), 0);
-        return Ok(Some((header.tree, known)));
+        return Ok(Some((header, known)));
     }
     let mut page = pages.lock(block)?;
     // None: a root that has been split meanwhile. Its entries are on new pages.
@@ -143,7 +167,7 @@ fn delete_on_page<P: Pages>(
         let image = packed_image(header, &layout, &entries);
         pages.commit(&mut [Edit { page: &mut page, change: Change::Image(&image), fresh: false }])?;
     }
-    Ok(Some((header.tree, entries)))
+    Ok(Some((header, entries)))
 }
 
 /// What a page holds if it is a leaf.

@@ -3,14 +3,15 @@
 //! Locking: one shared lock at a time. A page's lock is released before its child is read, perhaps from disk, so
 //! nobody waits for a page because somebody else waits for another one below it.
 //!
-//! Why that is safe. Pages are never unlinked, merged or recycled, and all but a root stay at their level and keep
+//! Why that is safe. Inner pages never go away, and all but a root stay at their level and keep
 //! their low key; a split moves what is at or above some position to a new page, to which the right link points. So
 //! where a separator led at some moment, there or further right is the page that covers the position for ever after. A
 //! root keeps its block when it splits: what it held goes one level down, to two new pages, and a separator that was
 //! read before leads where it led. A split and the separator for its new page are one record ([`insert`](super::insert)),
-//! so that one step to the right is rare, and a second one rarer.
+//! so that one step to the right is rare, and a second one rarer. Leaves do go away ([`recycle`](super::recycle)): one is
+//! taken only if it says itself that it begins where it should and covers the position; else the way begins [`retry`].
 
-use super::error::{Result, corrupt};
+use super::error::{Error, Result, corrupt};
 use super::key::{Position, Tree};
 use super::page::{Header, MAX_LEVEL, Separator, find_child, separator};
 use super::storage::{Pages, WritePage};
@@ -51,6 +52,21 @@ impl<B: Deref<Target = [u8]>> Locked<B> {
             None => self.header.count as f64,
         }
     }
+}
+
+/// Ways to a leaf, of which all but the last may have led to a page that was recycled meanwhile.
+pub(crate) const WAYS: usize = 100;
+
+/// Goes the way to a leaf again where it led to a wrong page: if that is damaged, it is still wrong in the end.
+#[inline]
+pub(crate) fn retry<P: Pages, T>(pages: &P, mut way: impl FnMut() -> Result<T>) -> Result<T> {
+    for _ in 1..WAYS {
+        match way() {
+            Err(Error::Corrupt { .. }) => pages.delay_point(),
+            other => return other,
+        }
+    }
+    way()
 }
 
 /// What a descent cost.

@@ -5,7 +5,8 @@
 //! go of all and descends again. If one is full, likewise; that leaf is then split: it is locked exclusively, then the
 //! page above it, from the bottom up. If that has no room for one more separator, everything is released, and it is
 //! split in the same way first. So whoever waits for a lock holds only locks on leaves of lower trees, or on lower
-//! levels of the same tree: no deadlock. And the pages locked while another one is waited for have been read just before.
+//! levels of the same tree: no deadlock ([`recycle`](super::recycle) has the whole order). And the pages locked while another
+//! one is waited for have been read just before.
 //!
 //! WAL: the appends to four leaves are one record of some hundred bytes: an entry is in all main trees or in none. A split
 //! is one record of three pages: left half, new right half, parent (or, for the root, which keeps its block number: root
@@ -13,7 +14,7 @@
 //! zero page that nothing points to. The trees of a second level are written up to four at a time, after the main
 //! trees: an entry missing there belongs to a row whose insert never returned, hence never committed.
 
-use super::descend::{Trace, descend, lock_covering};
+use super::descend::{Trace, descend, lock_covering, retry};
 use super::error::{Result, corrupt};
 use super::hot::{self, BucketState};
 use super::key::{BLOCKS, Position, Tid, Tree};
@@ -24,6 +25,7 @@ use super::page::{
     separator, used_and_count,
 };
 use super::prune::{Dead, prune_leaf};
+use super::recycle::Spare;
 use super::storage::{Change, Edit, MAX_EDITS, Pages, WritePage};
 
 /// Descents of one insert, at most. Each but the last found a leaf full and split it or saw it split; more
@@ -156,16 +158,16 @@ pub(crate) fn insert_into<P: Pages>(
     let targets: Vec<Target> =
         trees.iter().map(|tree| target(index, *tree, row, tid)).collect::<Result<_>>()?;
     for _ in 0..MAX_DESCENTS {
-        match append(pages, &targets, how.if_absent)? {
+        match retry(pages, || append(pages, &targets, how.if_absent))? {
             Append::Done => return Ok(()),
             Append::Moved => {}
             Append::Full(target) => {
                 let pruned = match &mut how.dead {
-                    Some(dead) => prune_leaf(pages, target, &mut **dead)?,
+                    Some(dead) => retry(pages, || prune_leaf(pages, target, &mut **dead))?,
                     None => false,
                 };
                 if !pruned {
-                    make_room(pages, target)?;
+                    retry(pages, || make_room(pages, target))?;
                 }
             }
         }
@@ -296,6 +298,7 @@ fn split_page<P: Pages>(pages: &P, Target { tree, root, entry }: Target, level: 
     let parent = Separator { low: above.header.low, child: above.block };
     let Separator { low, child: block } = above.child(entry)?;
     drop(above);
+    let spare = Spare::find(pages, tree)?;
     let mut page = pages.lock(block)?;
     let header = Header::read_tree(block, &page, tree)?;
     if header.level != level || header.low != low {
@@ -309,8 +312,11 @@ fn split_page<P: Pages>(pages: &P, Target { tree, root, entry }: Target, level: 
     };
     // Before the parent is locked, for adding a page takes time. If the parent's last room is gone by then, the new
     // page stays unused.
-    let mut right = pages.extend()?;
-    put(&mut halves.left, RIGHT_LINK, &right.block().to_le_bytes());
+    let (right, mut new) = match &spare {
+        Some(spare) => (spare.block, None),
+        None => pages.extend().map(|page| (page.block(), Some(page)))?,
+    };
+    put(&mut halves.left, RIGHT_LINK, &right.to_le_bytes());
     let mut parent = lock_covering(pages, tree, parent, level + 1, entry, &page)?;
     let (above, at) = (parent.header, find_child(&parent.body, parent.header.count, entry));
     if separator(&parent.body, at) != (Separator { low: header.low, child: block }) {
@@ -321,15 +327,21 @@ fn split_page<P: Pages>(pages: &P, Target { tree, root, entry }: Target, level: 
     }
     // The separators behind the page's move by one.
     let insert_at = HEADER + (at + 1) * above.separator();
-    let mut tail = Separator { low: halves.middle, child: right.block() }.to_bytes(&above);
+    let mut tail = Separator { low: halves.middle, child: right }.to_bytes(&above);
     tail.extend_from_slice(&parent.body[insert_at..above.used]);
     let counts = used_and_count(above.used + above.separator(), above.count + 1);
     let patches: [(usize, &[u8]); 2] = [(insert_at, &tail), (USED_AND_COUNT, &counts)];
-    pages.commit(&mut [
+    let mut edits = vec![
         Edit { page: &mut page, change: Change::Image(&halves.left), fresh: false },
-        Edit { page: &mut right, change: Change::Image(&halves.right), fresh: true },
         Edit { page: &mut parent.body, change: Change::Patch(&patches), fresh: false },
-    ])?;
+    ];
+    if let Some(new) = &mut new {
+        edits.push(Edit { page: new, change: Change::Image(&halves.right), fresh: true });
+        pages.commit(&mut edits)?;
+    } else if let Some(taken) = spare.map(|spare| spare.take(pages)).transpose()?.flatten() {
+        taken.commit(pages, &halves.right, edits)?;
+    }
+    // If the free page is gone, the leaf is still full, and comes here again.
     Ok(true)
 }
 

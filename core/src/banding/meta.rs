@@ -3,13 +3,15 @@
 //! A body holds, behind the page's header: magic (8 bytes), format version (4), length of a body (4), `mu` (8),
 //! `fillfactor` (1, and 3 of zero), features (4), 16 roots (4 each), the directories of hot buckets of the four
 //! blocks (4 each), the root of the tree of NULLs (4), and the pages that the index had when its buckets were counted
-//! last (4, only a hint), and `max_bucket` (4). *Features* are bits for what an older library would
-//! misread; a library refuses an index with a bit that it does not know. Bit 0: the index has scopes.
+//! last (4, only a hint), `max_bucket` (4), the first free page of each of the 17 trees (4 each; 0 = none), and whether a bulk
+//! delete is walking (4; [`recycle`](super::recycle)). *Features* are bits for what an older library would
+//! misread; a library refuses an index with a bit that it does not know. Bit 0: the index has scopes. Bit 1: a leaf has come
+//! out of its tree. A metapage that was written before ends where the lists begin: what follows is zero, no page is free.
 //!
 //! Locking: it is read under a shared lock at open, and once per insert for the pointers to the hot
 //! buckets' states, which appear while the index lives; roots never move, and options are frozen
-//! at build. It is locked exclusively only when the second level gets its first pages, with nothing
-//! else held but new pages.
+//! at build. It is locked exclusively when the second level gets its first pages, with nothing else held but new pages, and
+//! after leaves and inner pages when a page becomes free or is used again.
 //!
 //! WAL: a change of the metapage is in one record with the page it begins to point to.
 
@@ -27,11 +29,15 @@ pub const METAPAGE: u32 = 0;
 const MAGIC: u64 = u64::from_le_bytes(*b"pgdedupb");
 /// The feature of an index with scopes.
 const SCOPES: u32 = 1;
-const FEATURES: usize = HEADER + 28;
+/// The feature of an index of which a leaf has come out.
+pub(crate) const RECYCLED: u32 = 2;
+pub(crate) const FEATURES: usize = HEADER + 28;
 const NULLS: usize = HOT + 4 * BLOCKS;
 const COUNTED: usize = NULLS + 4;
 const MAX_BUCKET: usize = COUNTED + 4;
-const USED: usize = MAX_BUCKET + 4;
+pub(crate) const FREE: usize = MAX_BUCKET + 4;
+pub(crate) const WALKED: usize = FREE + 4 * (TREES + 1);
+pub(crate) const USED: usize = WALKED + 4;
 const ROOTS: usize = HEADER + 32;
 pub(crate) const HOT: usize = ROOTS + 4 * TREES;
 
@@ -108,7 +114,7 @@ impl Index {
             return Err(Error::Version { found, supported: FORMAT_VERSION });
         }
         let features = get_u32(body, FEATURES);
-        if features & !SCOPES != 0 {
+        if features & !(SCOPES | RECYCLED) != 0 {
             return Err(Error::Features(features));
         }
         let stated = get_u32(body, HEADER + 12) as usize;

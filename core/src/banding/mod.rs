@@ -8,8 +8,9 @@
 //! its key: a scope is one part of each tree, and is searched alone.
 //!
 //! Locking and WAL, in short (the files say more): readers hold one shared lock at a time, move right where a page
-//! was split meanwhile, and hold none between batches; pages are never merged, unlinked or recycled; every change is
-//! one atomic record of at most four pages and leaves a complete structure.
+//! was split meanwhile, and hold none between batches; a leaf that a bulk delete has emptied becomes part of its neighbour,
+//! and its page is used again ([`recycle`]); every change is one atomic record of at most four pages and leaves a complete
+//! structure.
 
 mod build;
 mod check;
@@ -32,6 +33,7 @@ mod page;
 mod promote;
 mod prune;
 mod ranges;
+mod recycle;
 mod scan;
 mod schedule;
 mod stats;

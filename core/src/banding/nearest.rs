@@ -294,7 +294,7 @@ impl NearestScan {
                 let block = |j: usize| (diff.rotate_left(16 * j as u32) >> 48).count_ones() as i32;
                 let first_covered =
                     (0..BLOCKS).all(|j| if j == i { block(j) == radii[j] } else { block(j) > radii[j] });
-                if distance >= done && first_covered {
+                if distance >= done && first_covered && entry >= mark {
                     rows &= entry.tid.can_be_a_row();
                     waiting.add(Hit { distance, tid: entry.tid, fingerprint: self.query ^ diff });
                 }

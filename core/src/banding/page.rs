@@ -18,7 +18,8 @@
 //! | 64 | | entries |
 //!
 //! An inner page's entries are separators in order: (key 8, tid 6, child 4, with scopes also scope 4), each the
-//! low key of its child. The first one equals the page's low key. A body of zeroes is an unused page.
+//! low key of its child. The first one equals the page's low key. A body of zeroes is an unused page; a free one
+//! ([`recycle`](super::recycle)) has no entries, and the next free one for its right sibling.
 
 use super::error::{Result, corrupt};
 use super::key::{Position, Tid, Tree};
@@ -56,6 +57,8 @@ pub enum Kind {
     HotDirectory = 4,
     /// States of a range of buckets.
     HotStates = 5,
+    /// A former leaf, to be used again by its tree.
+    Free = 6,
 }
 
 /// The decoded header of a page.
@@ -178,6 +181,7 @@ impl Header {
             3 => Kind::Inner,
             4 => Kind::HotDirectory,
             5 => Kind::HotStates,
+            6 => Kind::Free,
             k => return corrupt(block, format!("page kind {k} is unknown")),
         };
         let Some(tree) = Tree::from_number(body[3]) else {
@@ -202,6 +206,7 @@ impl Header {
         }
         let bad = match kind {
             Kind::Leaf => header.level != 0,
+            Kind::Free => header.count != 0 || header.used != HEADER,
             Kind::Inner => {
                 header.level == 0
                     || header.level > MAX_LEVEL

@@ -10,6 +10,7 @@
 //! main trees; one for a leaf that was full. An entry that a promotion copies meanwhile stays in a second level
 //! until VACUUM; it is of a row that nobody sees.
 
+use super::descend::retry;
 use super::error::Result;
 use super::hot::{self, BucketState};
 use super::insert::{Target, leaf_of, lock_leaves, target};
@@ -87,7 +88,7 @@ fn remove_from<P: Pages>(
     }
     for _ in 0..ATTEMPTS {
         pages.delay_point();
-        let Some(mut leaves) = lock_leaves(pages, &targets)? else { continue };
+        let Some(mut leaves) = retry(pages, || lock_leaves(pages, &targets))? else { continue };
         let mut removals = Vec::with_capacity(leaves.len());
         for ((page, header), target) in leaves.iter().zip(&targets) {
             removals.push(Removal::of(&Leaf::read(page.block(), page, *header)?, target.entry));

@@ -192,12 +192,12 @@ impl RangeScan {
                     return Ok(Walk::Replanned);
                 }
             }
-            let (least, distance) = (self.least, self.distance);
+            let (least, distance, mark) = (self.least, self.distance, self.mark);
             let mut rows = true;
             page.leaf()?.near(self.scope, query, distance, |entry| {
                 let diff = leg.tree.fingerprint(entry.key ^ query);
                 let d = diff.count_ones();
-                if d >= least && leg.filter.lets_through(diff) {
+                if d >= least && leg.filter.lets_through(diff) && entry >= mark {
                     rows &= entry.tid.can_be_a_row();
                     hits.push(Hit { distance: d, tid: entry.tid, fingerprint: self.query ^ diff });
                 }
@@ -285,7 +285,11 @@ impl NullScan {
         while let Some(mark) = self.mark.and_then(|mark| ranges.next(mark)) {
             let page = cursor.seek(mark)?;
             let from = rows.len();
-            page.leaf()?.near(self.scope, 0, 0, |entry| rows.push(entry.tid));
+            page.leaf()?.near(self.scope, 0, 0, |entry| {
+                if entry >= mark {
+                    rows.push(entry.tid);
+                }
+            });
             if rows[from..].iter().any(|tid| !tid.can_be_a_row()) {
                 return super::error::corrupt(page.block, NO_ROW);
             }

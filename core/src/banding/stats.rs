@@ -29,7 +29,7 @@ pub struct Stats {
     pub entries: [u64; TREES + 1],
     /// Pages of states of hot buckets.
     pub hot_pages: u32,
-    /// Zeroed pages that nothing points to.
+    /// Free pages, and zeroed ones that nothing points to.
     pub unused: u32,
     /// Bytes of page bodies per row, all pages together; 0 without rows.
     pub bytes_per_row: f64,
@@ -70,6 +70,7 @@ impl Index {
                 }
                 Kind::Inner => stats.inner[t] += 1,
                 Kind::HotDirectory | Kind::HotStates => stats.hot_pages += 1,
+                Kind::Free => stats.unused += 1,
                 Kind::Meta => {}
             }
             if self.root(header.tree) == Some(block) {
