@@ -12,17 +12,20 @@ use dedup_core::banding::{
     Result, Tid, WritePage, check,
 };
 
+/// What somebody else does to the pages.
+type Meanwhile<'o> = &'o dyn Fn(&MemoryPages);
+
 /// Pages that count the locks that are held, and expect none when a leaf is read or this is the time to wait.
 struct Counted<'o> {
     pages: MemoryPages,
     held: Cell<u32>,
     most: Cell<u32>,
     /// What somebody else does while the next page is added.
-    meanwhile: Cell<Option<&'o dyn Fn(&MemoryPages)>>,
+    meanwhile: Cell<Option<Meanwhile<'o>>>,
 }
 
 impl<'o> Counted<'o> {
-    fn new(pages: MemoryPages, meanwhile: Option<&'o dyn Fn(&MemoryPages)>) -> Self {
+    fn new(pages: MemoryPages, meanwhile: Option<Meanwhile<'o>>) -> Self {
         Counted { pages, held: Cell::new(0), most: Cell::new(0), meanwhile: Cell::new(meanwhile) }
     }
 

@@ -414,7 +414,7 @@ fn banding_readers_find_the_leaf_that_they_read_next_emptied() {
     type Read = fn(&Stirred<'_>, &Index, usize) -> (Vec<Tid>, u64);
     // The rows of nearest searches are all in one bucket of the first tree.
     let row = |kind: usize, n: usize| match kind {
-        0 => (n as u64) << 50 | n as u64 * 0x9e37_79b9 & 0xffff_ffff,
+        0 => ((n as u64) << 50) | (n as u64 * 0x9e37_79b9) & 0xffff_ffff,
         _ => 1 << (n % 48) | 1 << (n / 48 * 5 % 48) | 1 << (n * 7 % 48),
     };
     for (kind, read) in [read_all as Read, read_nulls, read_nearest].into_iter().enumerate() {

@@ -349,7 +349,7 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
 
     /// The free pages of a tree.
     fn free(&mut self, tree: Tree) -> Result<()> {
-        let mut block = first_free(&*self.pages.read(METAPAGE)?, tree);
+        let mut block = first_free(&self.pages.read(METAPAGE)?, tree);
         while block != 0 {
             self.pages.delay_point();
             let header = match self.pages.read(block).and_then(|body| Header::read(block, &body)) {
