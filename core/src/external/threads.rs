@@ -79,8 +79,9 @@ impl Gate {
 
 /// Starts a thread, whose work begins when the gate, which is closed now, opens. `None` if there is no memory for it.
 ///
-/// The C library allocates a thread's own data at its first use of them, and ends the process if it cannot. So the system
-/// must have more memory than that before, nobody takes it meanwhile, and the thread has used them when this returns.
+/// The C library allocates a thread's own data at their first use, and ends the process if it cannot. So the system must have
+/// more memory than that before, nobody takes it meanwhile, and this thread and the new one have [used](use_own_data) them
+/// when this returns.
 pub(super) fn start<'s, 'e, H: Host, R: Send + 's>(
     scope: &'s Scope<'s, 'e>,
     gate: &'e Gate,
@@ -90,9 +91,10 @@ pub(super) fn start<'s, 'e, H: Host, R: Send + 's>(
     if !host.has_room(TO_START) {
         return None;
     }
+    use_own_data();
     let (started, has_started) = sync_channel(1);
     let begin = move || {
-        std::hint::black_box(memory::may_fail());
+        use_own_data();
         // The caller waits for it.
         let _ = started.send(());
         drop(gate.close());
@@ -101,6 +103,15 @@ pub(super) fn start<'s, 'e, H: Host, R: Send + 's>(
     let thread = Builder::new().spawn_scoped(scope, begin).ok()?;
     let _ = has_started.recv();
     Some(thread)
+}
+
+/// Uses what a thread has of its own: whether its allocations may fail, and what a channel keeps for the threads that wait, which
+/// is made at the first wait. One without room for an item waits in any case, here until a moment that has passed.
+fn use_own_data() {
+    std::hint::black_box(memory::may_fail());
+    let (sender, receiver) = sync_channel::<()>(0);
+    let _ = receiver.recv_timeout(Duration::ZERO);
+    drop(sender);
 }
 
 /// Runs each of `works` on a thread of its own and returns their results, or `None` if no thread could be
