@@ -9,7 +9,7 @@
 //!
 //! Locking and WAL, in short (the files say more): readers hold one shared lock at a time, move right where a page
 //! was split meanwhile, and hold none between batches; a leaf that a bulk delete has emptied becomes part of its neighbour,
-//! and its page is used again ([`recycle`]); every change is one atomic record of at most four pages and leaves a complete
+//! and its page is used again; every change is one atomic record of at most four pages and leaves a complete
 //! structure.
 
 mod build;
