@@ -85,8 +85,8 @@ impl Blocking {
         let (left, right) = (left as f64, right as f64);
         let block_cost = |radius: &i32| {
             let ball = f64::from(ball_size(width, *radius));
-            // Costs in comparisons: sorting a row, looking up a bucket, comparing.
-            8.0 * (left + right) + 4.0 * left.min(buckets) * ball + left * right * ball / buckets
+            // Costs in comparisons, of which vectors make many at a time: sorting a row, looking up a bucket, comparing.
+            40.0 * (left + right) + 30.0 * left.min(buckets) * ball + left * right * ball / buckets
         };
         let cost: f64 = radii.iter().filter(|radius| **radius >= 0).map(block_cost).sum();
         (cost < left * right).then_some(Blocking { blocks, radii, width })
