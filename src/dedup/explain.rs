@@ -2,11 +2,11 @@
 
 use super::options::EXPLAIN;
 use super::records::BETWEEN;
-use super::{Found, find, id};
+use super::{Found, Kind, find, id};
 use crate::evaluate::{each_pair, key};
 use crate::pg::progress::Progress;
 use crate::pg::values::ValueType;
-use crate::pg::{Json, Output};
+use crate::pg::{Json, Output, raise};
 use crate::settings::{progress_interval, within_memory_limit};
 use crate::source::Source;
 use dedup_core::dedup::Method;
@@ -30,7 +30,8 @@ struct Line {
     tells: Option<f64>,
 }
 
-/// Returns the evidence for each of the pairs: the odds of any pair, what each column adds, the sum, and what is needed.
+/// Returns the evidence for each of the pairs: the odds of any pair, what each column adds, the sum, what is needed, and
+/// what `dedup` makes of them.
 #[pg_extern(sql = "")]
 fn near_dup_explain_pairs(
     source: Option<&str>,
@@ -69,20 +70,23 @@ fn near_dup_explain_pairs(
         move |row, bytes| {
             // SAFETY: the column is of the type that the query said.
             unsafe { of.write(id(row), bytes) };
-            if let Some(place) = key(row, 0, typoid).and_then(|id| rows.get_mut(&id)) {
-                *place = Some(number);
+            let id = key(row, 0, typoid);
+            if let Some((id, place)) = id.and_then(|id| rows.get_mut(&id).map(|place| (id, place)))
+                && place.replace(number).is_some()
+            {
+                refuse_shared(&id)
             }
             number += 1;
         }
     });
     // A query that returns rows has columns.
     let ids = ids.unwrap_or_else(|| unreachable!("the columns are told before the rows"));
-    let Some(records) = found.records.take() else { return };
+    let records = found.records.take();
     for pair in checked(&pairs) {
         // What is no row of the source has no evidence.
         let [Some(a), Some(b)] = pair.each_ref().map(|id| rows[id]) else { continue };
         let shown = [a, b].map(|row| found.input.id(row));
-        for line in found.evidence(&records, [a, b]) {
+        for line in found.lines(records.as_ref(), [a, b]) {
             // SAFETY: what is made in this memory is not used afterwards; the ids are written as their type has it;
             // declared as two of that type, text four times, double precision.
             unsafe {
@@ -103,14 +107,34 @@ fn near_dup_explain_pairs(
     }
 }
 
+/// Reports an id of a pair that is that of two rows.
+fn refuse_shared(id: &str) -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_CARDINALITY_VIOLATION,
+        format!("two rows of the source have the id {id}"),
+        "The first column of the source tells its rows apart.",
+    )
+}
+
 impl Found {
+    /// The evidence for two rows, and whether one row is kept for both.
+    fn lines(&mut self, records: Option<&Records>, rows: [usize; 2]) -> Vec<Line> {
+        let mut lines = self.evidence(records, rows);
+        let [a, b] = rows.map(|row| self.keeper(row));
+        let part = if a == b { "one group" } else { "two groups" };
+        lines.push(Line { column: None, part, values: [None, None], tells: None });
+        lines
+    }
+
     /// The evidence for two rows.
-    fn evidence(&mut self, records: &Records, rows: [usize; 2]) -> Vec<Line> {
+    fn evidence(&mut self, records: Option<&Records>, rows: [usize; 2]) -> Vec<Line> {
         let line = |part, tells| Line { column: None, part, values: [None, None], tells };
         let first = rows.map(|row| self.first_equal[row]);
         if first[0] == first[1] {
             return vec![line("equal", None)];
         }
+        let is_empty = rows.iter().any(|&row| self.input.kinds[row] == Kind::Empty);
+        let Some(records) = records.filter(|_| !is_empty) else { return vec![line("empty", None)] };
         let contents = rows.map(|row| self.input.content(row));
         let value = |content: &String, column| content.split(BETWEEN).nth(column).map(str::to_owned);
         let evidence = records.evidence(first[0], first[1]);

@@ -36,11 +36,12 @@ pub(crate) struct Function {
 }
 
 macro_rules! options_hint {
-    ($others:literal) => {
+    ($methods:literal, $others:literal) => {
         concat!(
-            "Options are exact (text, normal, none), method (fingerprint, text, records), distance (0 to 64, or null for no near stage), similarity (0 to 1), \
-             n (1 to 8), particulars (an array of name, date, number), weights (a recipe), fp (a column), \
-             group (star, components, single_pass), keep (first, last, longest, or {\"column\": …, \"order\": \"asc\" or \
+            "Options are exact (text, normal, none), method (",
+            $methods,
+            "), distance (0 to 64, or null for no near stage), similarity (0 to 1), n (1 to 8), particulars (an array of name, \
+             date, number), weights (a recipe), fp (a column), group (star, components, single_pass), keep (first, last, longest, or {\"column\": …, \"order\": \"asc\" or \
              \"desc\"}), id and text (columns of a table), ",
             $others
         )
@@ -49,11 +50,15 @@ macro_rules! options_hint {
 
 pub(crate) const DEDUP: Function = Function {
     name: "dedup",
-    hint: options_hint!("contained (0 to 1, with star) and diameter (0 to 64, with components)."),
+    hint: options_hint!(
+        "fingerprint, text, records",
+        "contained (0 to 1, with star) and diameter (0 to 64, with components)."
+    ),
 };
 pub(crate) const REPORT: Function = Function {
     name: "dedup_report",
     hint: options_hint!(
+        "fingerprint, text, records",
         "contained (0 to 1, with star), diameter (0 to 64, with components), title, language (en, zh), and labels (a column: rows with the same value \
          are duplicates)."
     ),
@@ -61,6 +66,7 @@ pub(crate) const REPORT: Function = Function {
 pub(crate) const DEDUP_INTO: Function = Function {
     name: "dedup_into",
     hint: options_hint!(
+        "fingerprint, text",
         "diameter (0 to 64, with components), batch (1 to 1000000 rows per transaction), and where (a condition on the source's columns that the rows to take \
          in fulfil)."
     ),

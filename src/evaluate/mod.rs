@@ -13,7 +13,7 @@ use dedup_core::interrupt::checked;
 use pgrx::prelude::*;
 
 /// An id in a form that can be compared across types: numbers by value (2 equals 2.0), anything
-/// else by its text.
+/// else by its text, without the blanks that pad it.
 pub(crate) fn key(row: &Values<'_>, column: usize, typoid: pg_sys::Oid) -> Option<String> {
     let written = row.written(column)?;
     let plain = |number: &str| if number == "-0" { "0".to_owned() } else { number.to_owned() };
@@ -24,6 +24,7 @@ pub(crate) fn key(row: &Values<'_>, column: usize, typoid: pg_sys::Oid) -> Optio
         pg_sys::FLOAT4OID | pg_sys::FLOAT8OID => {
             written.parse::<f64>().map_or(written, |number| plain(&number.to_string()))
         }
+        pg_sys::BPCHAROID => written.trim_end_matches(' ').to_owned(),
         _ => written,
     })
 }

@@ -48,8 +48,17 @@ FROM (SELECT e.b, d.similarity, max(bits) FILTER (WHERE part = 'total') AS total
 SELECT a, b, part FROM near_dup_explain('SELECT ''no '' || id, name, address FROM shop', 'VALUES (''no 3'', ''no 1003'')', '{"method": "records"}', NULL::text)
 WHERE "column" IS NOT NULL;
 SELECT a, b, part FROM near_dup_explain('SELECT id, name, address FROM shop WHERE false', 'VALUES (1, 2)', '{"method": "records"}');
+-- Shown is what dedup decides, of empty and equal rows too; an id padded with blanks is that id.
+SELECT a, b, part FROM near_dup_explain('VALUES (1, ''a b'', ''c''), (2, ''a b'', ''c''), (3, NULL, NULL), (4, NULL, NULL)', 'VALUES (1, 2), (1, 3), (3, 4)', '{"method": "records"}');
+SELECT a, b, part FROM near_dup_explain('SELECT 1, NULL::text, NULL::text UNION ALL SELECT 2, NULL, NULL', 'VALUES (1, 2)', '{"method": "records"}');
+SELECT count(DISTINCT (a, b)) AS pairs, count(*) FILTER (WHERE part = 'one group') AS "one group", count(*) FILTER (WHERE (part = 'one group') <> (x.keeper = y.keeper)) AS wrong
+FROM near_dup_explain(:shops, 'SELECT a.id, b.id FROM shop a, shop b WHERE a.id % 20 = 3 AND b.id % 20 = 3', '{"method": "records"}') e
+JOIN dedup(:shops, '{"method": "records"}') x ON x.id = a JOIN dedup(:shops, '{"method": "records"}') y ON y.id = b WHERE part LIKE '%group%';
+SELECT a, b, part FROM near_dup_explain('SELECT id::char(8) AS id, name, address FROM shop', 'VALUES (''3'', ''1003'')', '{"method": "records"}', NULL::bpchar)
+WHERE part = 'one group';
 RESET client_min_messages;
 -- What is refused.
+SELECT near_dup_explain('SELECT id % 300, name, phone FROM shop', 'VALUES (1, 2)', '{"method": "records"}');
 SELECT near_dup_explain('shop', 'VALUES (1, 2)', '{"method": "text"}');
 SELECT near_dup_explain('shop', 'VALUES (1, 2)', NULL);
 SELECT near_dup_explain('shop', NULL, '{"method": "records"}');
