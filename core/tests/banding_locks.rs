@@ -3,128 +3,16 @@
 mod common;
 
 use std::cell::Cell;
-use std::ops::Deref;
 
 use common::Rng;
 use common::banding::*;
+use common::watched::{Next, Watched};
 use dedup_core::banding::{
-    Dead, Edit, Finding, MemoryPages, MemoryRead, MemoryWrite, NearestScan, NullScan, Pages, RangeScan,
-    Result, Tid, WritePage, check,
+    Dead, Finding, MemoryPages, NearestScan, NullScan, Pages, RangeScan, Result, Tid, check,
 };
 
-/// What somebody else does to the pages.
-type Meanwhile<'o> = &'o dyn Fn(&MemoryPages);
-
-/// Pages that count the locks that are held, and expect none when a leaf is read or this is the time to wait.
-struct Counted<'o> {
-    pages: MemoryPages,
-    held: Cell<u32>,
-    most: Cell<u32>,
-    /// What somebody else does while the next page is added.
-    meanwhile: Cell<Option<Meanwhile<'o>>>,
-}
-
-impl<'o> Counted<'o> {
-    fn new(pages: MemoryPages, meanwhile: Option<Meanwhile<'o>>) -> Self {
-        Counted { pages, held: Cell::new(0), most: Cell::new(0), meanwhile: Cell::new(meanwhile) }
-    }
-
-    fn take(&self) -> Held<'_> {
-        self.held.set(self.held.get() + 1);
-        self.most.set(self.most.get().max(self.held.get()));
-        Held(&self.held)
-    }
-}
-
-struct Held<'p>(&'p Cell<u32>);
-
-impl Drop for Held<'_> {
-    fn drop(&mut self) {
-        self.0.set(self.0.get() - 1);
-    }
-}
-
-struct Guard<'p, G> {
-    page: G,
-    _held: Held<'p>,
-}
-
-impl<G: Deref<Target = [u8]>> Deref for Guard<'_, G> {
-    type Target = [u8];
-    fn deref(&self) -> &[u8] {
-        &self.page
-    }
-}
-
-impl WritePage for Guard<'_, MemoryWrite<'_>> {
-    fn block(&self) -> u32 {
-        self.page.block()
-    }
-}
-
-impl Pages for Counted<'_> {
-    type Read<'p>
-        = Guard<'p, MemoryRead<'p>>
-    where
-        Self: 'p;
-    type Write<'p>
-        = Guard<'p, MemoryWrite<'p>>
-    where
-        Self: 'p;
-    type Pin<'p>
-        = u32
-    where
-        Self: 'p;
-
-    fn body_len(&self) -> usize {
-        self.pages.body_len()
-    }
-
-    fn len(&self) -> Result<u32> {
-        self.pages.len()
-    }
-
-    fn read(&self, block: u32) -> Result<Self::Read<'_>> {
-        assert_eq!(self.held.get(), 0, "readers hold one lock at a time");
-        Ok(Guard { page: self.pages.read(block)?, _held: self.take() })
-    }
-
-    fn pin(&self, block: u32) -> Result<u32> {
-        let inner = self.held.get() == 0 || self.pages.read(block)?[4] > 0;
-        assert!(inner, "a leaf is read with {} locks held", self.held.get());
-        Ok(block)
-    }
-
-    fn lock_pinned(&self, block: u32) -> Result<Self::Write<'_>> {
-        Ok(Guard { page: self.pages.lock(block)?, _held: self.take() })
-    }
-
-    fn extend(&self) -> Result<Self::Write<'_>> {
-        if let Some(meanwhile) = self.meanwhile.take() {
-            meanwhile(&self.pages);
-        }
-        Ok(Guard { page: self.pages.extend()?, _held: self.take() })
-    }
-
-    fn commit<'p>(&'p self, edits: &mut [Edit<'_, Self::Write<'p>>]) -> Result<()> {
-        let mut edits: Vec<Edit<'_, MemoryWrite<'p>>> = edits
-            .iter_mut()
-            .map(|edit| Edit { page: &mut edit.page.page, change: edit.change, fresh: edit.fresh })
-            .collect();
-        self.pages.commit(&mut edits)
-    }
-
-    fn delay_point(&self) {
-        assert_eq!(self.held.get(), 0, "who may wait holds no lock");
-    }
-
-    fn prefetch_distance(&self) -> usize {
-        4
-    }
-}
-
 /// Every row of some pages is dead; asked for with no lock held.
-struct DeadPages<'p>(&'p Counted<'p>);
+struct DeadPages<'p>(&'p Watched<'p>);
 
 impl Dead for DeadPages<'_> {
     fn visit(&mut self, _rows: &[Tid]) -> Result<()> {
@@ -145,7 +33,8 @@ fn banding_nobody_holds_a_page_while_a_leaf_is_read() {
     let mut rng = Rng::new(71);
     let base = rng.next();
     let (pages, index, _) = index_by_insert(512, &[]);
-    let pages = Counted::new(pages, None);
+    let mut pages = Watched::new(&pages, &|_| ());
+    pages.ahead = 4;
     for n in 0..9000 {
         let fp = if n % 3 == 0 { base & 0xffff << 48 | rng.next() >> 16 } else { rng.next() };
         index.insert_version(&pages, 0, fp, tid(n), &mut DeadPages(&pages)).unwrap();
@@ -186,16 +75,16 @@ fn banding_a_root_may_be_split_before_it_is_locked_as_a_parent() {
     expected.iter().for_each(|row| index.insert_null(&pages, 0, *row).unwrap());
     assert_eq!(level(&pages), 1);
     let others = Cell::new(0);
-    let meanwhile = |pages: &MemoryPages| {
-        while level(pages) == 1 {
-            index.insert_null(pages, 0, Tid::new(2_000_000 + others.get(), 1)).unwrap();
+    let meanwhile = |next: Next| {
+        while next == Next::Extend && level(&pages) == 1 {
+            index.insert_null(&pages, 0, Tid::new(2_000_000 + others.get(), 1)).unwrap();
             others.set(others.get() + 1);
         }
     };
-    let pages = Counted::new(pages, Some(&meanwhile));
+    let watched = Watched::new(&pages, &meanwhile);
     // Into the first leaf, until it is full and another page is added.
     for block in 0.. {
-        index.insert_null(&pages, 0, Tid::new(block, 1)).unwrap();
+        index.insert_null(&watched, 0, Tid::new(block, 1)).unwrap();
         expected.push(Tid::new(block, 1));
         if others.get() > 0 {
             break;
@@ -204,7 +93,7 @@ fn banding_a_root_may_be_split_before_it_is_locked_as_a_parent() {
     expected.extend((0..others.get()).map(|n| Tid::new(2_000_000 + n, 1)));
     expected.sort_unstable();
     let (mut scan, mut rows) = (NullScan::new(&index), Vec::new());
-    while scan.next_batch(&pages.pages, 1000, &mut rows).unwrap() {}
+    while scan.next_batch(&pages, 1000, &mut rows).unwrap() {}
     assert!(rows == expected, "{} rows, not {}", rows.len(), expected.len());
-    assert_sound(&pages.pages, "two splits");
+    assert_sound(&pages, "two splits");
 }

@@ -4,13 +4,12 @@ mod common;
 
 use common::Rng;
 use common::banding::*;
+use common::watched::{Next, Watched};
 use dedup_core::banding::{
-    Change, Edit, Finding, Index, MemoryPages, MemoryRead, MemoryWrite, NearestScan, NullScan, Pages,
-    RangeScan, Result, Tid, WritePage, check,
+    Change, Edit, Finding, Index, MemoryPages, NearestScan, NullScan, Pages, RangeScan, Tid, check,
 };
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
-use std::ops::Deref;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::channel;
 
@@ -108,126 +107,17 @@ fn vacuum<P: Pages>(pages: &P, index: &Index, world: &RefCell<World>) -> u32 {
     stats.freed
 }
 
-/// Pages where something happens before any of them is locked, as long as its reader or writer holds none.
-struct Stirred<'w> {
-    pages: &'w MemoryPages,
-    held: Cell<u32>,
-    /// One access of so many is stirred; 0: none.
-    often: Cell<u64>,
-    vacuums: bool,
-    index: Index,
-    world: &'w RefCell<World>,
-    /// Called with the number of the place where the reader or writer may wait.
-    waits: Cell<usize>,
-    between: &'w dyn Fn(usize),
-}
-
-impl Stirred<'_> {
-    fn stir(&self) {
-        let often = self.often.replace(0);
-        if self.held.get() == 0 && often > 0 && self.world.borrow_mut().rng.below(often) == 0 {
-            let vacuums = self.world.borrow_mut().rng.below(3) == 0;
-            let fills = self.world.borrow().rows.len() < 4000;
-            if vacuums && self.vacuums {
-                self.world.borrow_mut().kill_scopes();
-                vacuum(self.pages, &self.index, self.world);
-            } else if fills {
-                fill(self.pages, &self.index, self.world);
-            }
-        }
-        self.often.set(often);
+/// What others do between two steps of a reader or writer: one time of so many, if not `vacuums` no bulk delete.
+fn stir(pages: &MemoryPages, index: &Index, world: &RefCell<World>, often: u64, vacuums: bool) {
+    if world.borrow_mut().rng.below(often) > 0 {
+        return;
     }
-
-    fn wait(&self) {
-        (self.between)(self.waits.replace(self.waits.get() + 1));
-    }
-
-    fn guard<G>(&self, page: G) -> Guard<'_, G> {
-        self.held.set(self.held.get() + 1);
-        Guard { page, held: &self.held }
-    }
-}
-
-struct Guard<'p, G> {
-    page: G,
-    held: &'p Cell<u32>,
-}
-
-impl<G> Drop for Guard<'_, G> {
-    fn drop(&mut self) {
-        self.held.set(self.held.get() - 1);
-    }
-}
-
-impl<G: Deref<Target = [u8]>> Deref for Guard<'_, G> {
-    type Target = [u8];
-    fn deref(&self) -> &[u8] {
-        &self.page
-    }
-}
-
-impl WritePage for Guard<'_, MemoryWrite<'_>> {
-    fn block(&self) -> u32 {
-        self.page.block()
-    }
-}
-
-impl Pages for Stirred<'_> {
-    type Read<'p>
-        = Guard<'p, MemoryRead<'p>>
-    where
-        Self: 'p;
-    type Write<'p>
-        = Guard<'p, MemoryWrite<'p>>
-    where
-        Self: 'p;
-    type Pin<'p>
-        = u32
-    where
-        Self: 'p;
-
-    fn body_len(&self) -> usize {
-        self.pages.body_len()
-    }
-
-    fn len(&self) -> Result<u32> {
-        self.pages.len()
-    }
-
-    fn read(&self, block: u32) -> Result<Self::Read<'_>> {
-        self.stir();
-        Ok(self.guard(self.pages.read(block)?))
-    }
-
-    fn pin(&self, block: u32) -> Result<u32> {
-        let inner = self.held.get() == 0 || self.pages.read(block)?[4] > 0;
-        assert!(inner, "a leaf is read with {} locks held", self.held.get());
-        Ok(block)
-    }
-
-    fn lock_pinned(&self, block: u32) -> Result<Self::Write<'_>> {
-        self.stir();
-        if self.held.get() == 0 {
-            self.wait();
-        }
-        Ok(self.guard(self.pages.lock(block)?))
-    }
-
-    fn extend(&self) -> Result<Self::Write<'_>> {
-        Ok(self.guard(self.pages.extend()?))
-    }
-
-    fn commit<'p>(&'p self, edits: &mut [Edit<'_, Self::Write<'p>>]) -> Result<()> {
-        let mut edits: Vec<Edit<'_, MemoryWrite<'p>>> = edits
-            .iter_mut()
-            .map(|edit| Edit { page: &mut edit.page.page, change: edit.change, fresh: edit.fresh })
-            .collect();
-        self.pages.commit(&mut edits)
-    }
-
-    fn delay_point(&self) {
-        assert_eq!(self.held.get(), 0, "who may wait holds no lock");
-        self.wait();
+    let vacuum_now = world.borrow_mut().rng.below(3) == 0;
+    if vacuum_now && vacuums {
+        world.borrow_mut().kill_scopes();
+        vacuum(pages, index, world);
+    } else if world.borrow().rows.len() < 4000 {
+        fill(pages, index, world);
     }
 }
 
@@ -264,18 +154,12 @@ fn banding_any_step_may_find_its_page_recycled() {
                 )
             };
             let what = format!("seed {seed}, step {step}, {kind}");
-            let kills = kind != 4;
-            let (held, index) = (Cell::new(0), index);
-            let stirred = Stirred {
-                pages: &pages,
-                held,
-                often: Cell::new(often),
-                vacuums: kills,
-                index,
-                world: &world,
-                waits: Cell::new(0),
-                between: &|_| (),
+            let between = |next| {
+                if matches!(next, Next::Read | Next::Lock) {
+                    stir(&pages, &index, &world, often, kind != 4);
+                }
             };
+            let stirred = Watched::new(&pages, &between);
             let before: Rows = world.borrow().of_scope(None);
             let nulls: Vec<Tid> = {
                 let world = world.borrow();
@@ -360,40 +244,31 @@ fn banding_any_step_may_find_its_page_recycled() {
     assert!(freed > 50, "only {freed} leaves came out: nothing was tried");
 }
 
-/// Runs a search during which `between` is called wherever it may wait.
-fn disturbed<T>(
-    pages: &MemoryPages,
-    index: &Index,
-    between: &dyn Fn(usize),
-    search: impl FnOnce(&Stirred<'_>) -> T,
-) -> T {
-    let world = RefCell::new(World::new(0));
-    search(&Stirred {
-        pages,
-        held: Cell::new(0),
-        often: Cell::new(0),
-        vacuums: false,
-        index: *index,
-        world: &world,
-        waits: Cell::new(0),
-        between,
-    })
+/// Runs a search during which `between` is called, with the number of the place, wherever it may wait.
+fn disturbed<T>(pages: &MemoryPages, between: &dyn Fn(usize), search: impl FnOnce(&Watched<'_>) -> T) -> T {
+    let waits = Cell::new(0);
+    let waiting = |next| {
+        if matches!(next, Next::Lock | Next::Wait) {
+            between(waits.replace(waits.get() + 1));
+        }
+    };
+    search(&Watched::new(pages, &waiting))
 }
 
 /// The whole index, in one call or leaf by leaf, and the pages read.
-fn read_all(pages: &Stirred<'_>, index: &Index, batch: usize) -> (Vec<Tid>, u64) {
+fn read_all(pages: &Watched<'_>, index: &Index, batch: usize) -> (Vec<Tid>, u64) {
     let (mut scan, mut hits) = (RangeScan::all(index), Vec::new());
     while scan.next_batch(pages, batch, &mut hits).unwrap() {}
     (hits.into_iter().map(|hit| hit.tid).collect(), scan.pages_read())
 }
 
-fn read_nulls(pages: &Stirred<'_>, index: &Index, batch: usize) -> (Vec<Tid>, u64) {
+fn read_nulls(pages: &Watched<'_>, index: &Index, batch: usize) -> (Vec<Tid>, u64) {
     let (mut scan, mut rows) = (NullScan::new(index), Vec::new());
     while scan.next_batch(pages, batch, &mut rows).unwrap() {}
     (rows, 0)
 }
 
-fn read_nearest(pages: &Stirred<'_>, index: &Index, batch: usize) -> (Vec<Tid>, u64) {
+fn read_nearest(pages: &Watched<'_>, index: &Index, batch: usize) -> (Vec<Tid>, u64) {
     let (mut scan, mut hits) = (NearestScan::new(index, 0), Vec::new());
     while scan.next_batch(pages, batch, &mut hits).unwrap() {}
     assert!(hits.is_sorted_by_key(|hit| hit.distance), "not in order of distance");
@@ -411,7 +286,7 @@ fn leaves_of(pages: &MemoryPages, tree: u8) -> usize {
 /// place at once, they begin again at the root, and neither take it for theirs nor go through the tree from there.
 #[test]
 fn banding_readers_find_the_leaf_that_they_read_next_emptied() {
-    type Read = fn(&Stirred<'_>, &Index, usize) -> (Vec<Tid>, u64);
+    type Read = fn(&Watched<'_>, &Index, usize) -> (Vec<Tid>, u64);
     // The rows of nearest searches are all in one bucket of the first tree.
     let row = |kind: usize, n: usize| match kind {
         0 => ((n as u64) << 50) | (n as u64 * 0x9e37_79b9) & 0xffff_ffff,
@@ -452,7 +327,7 @@ fn banding_readers_find_the_leaf_that_they_read_next_emptied() {
         };
         assert!(leaves.len() > 8, "search {kind}: {} leaves", leaves.len());
         let (pages, index) = new();
-        let undisturbed = disturbed(&pages, &index, &|_| (), |pages| read(pages, &index, usize::MAX)).1;
+        let undisturbed = disturbed(&pages, &|_| (), |pages| read(pages, &index, usize::MAX)).1;
         let (mut out, mut again) = (0, 0);
         for (victim, reused, batch) in (1..leaves.len())
             .flat_map(|victim| [(victim, false), (victim, true)])
@@ -483,7 +358,7 @@ fn banding_readers_find_the_leaf_that_they_read_next_emptied() {
                     }
                     used.set(copies > 0);
                 };
-                let (rows, reads) = disturbed(&pages, &index, &between, |pages| read(pages, &index, batch));
+                let (rows, reads) = disturbed(&pages, &between, |pages| read(pages, &index, batch));
                 let what = format!("search {kind}, leaf {victim}, page used {reused}, wait {wait}, {batch}");
                 for (n, leaf) in leaves.iter().enumerate() {
                     for row in leaf {
@@ -501,6 +376,140 @@ fn banding_readers_find_the_leaf_that_they_read_next_emptied() {
         }
         assert!(out > 20 && again > 10, "search {kind}: {out} came out, {again} were used again");
     }
+}
+
+/// A tree of rows without a fingerprint: each leaf holds those of one scope, which is their block, and the last page
+/// above the leaves is full.
+struct Full {
+    pages: MemoryPages,
+    index: Index,
+    rows: RefCell<BTreeSet<Tid>>,
+    /// With which scope the right half of that page will begin.
+    middle: u32,
+}
+
+impl Full {
+    /// The rows that `free` deletes.
+    const FIRST: u16 = 37;
+
+    fn of(scopes: u32, middle: u32) -> Full {
+        let pages = MemoryPages::new(512);
+        let index = Index::create(&pages, Default::default(), true).unwrap();
+        let full = Full { pages, index, rows: RefCell::default(), middle };
+        for scope in 1..=scopes {
+            (1..=Full::FIRST).rev().for_each(|n| full.add(&full.pages, scope, n));
+        }
+        full
+    }
+
+    /// The numbers of scopes and the middle of such a tree.
+    fn size() -> (u32, u32) {
+        let first = |scopes| {
+            let split = Full::of(scopes, 0);
+            let inner = split.blocks(3);
+            // The root and two below it are not split yet.
+            (inner.len() == 4).then(|| (scopes - 1, split.scope_of(inner[3])))
+        };
+        (1..).find_map(first).unwrap()
+    }
+
+    fn blocks(&self, kind: u8) -> Vec<u32> {
+        let is = |block: &u32| self.pages.read(*block).unwrap()[2..4] == [kind, 16];
+        (1..self.pages.len().unwrap()).filter(is).collect()
+    }
+
+    /// That of a page's low key.
+    fn scope_of(&self, block: u32) -> u32 {
+        u32::from_le_bytes(self.pages.read(block).unwrap()[30..34].try_into().unwrap())
+    }
+
+    fn add<P: Pages>(&self, pages: &P, scope: u32, n: u16) {
+        self.index.insert_null(pages, scope, Tid::new(scope, n)).unwrap();
+        self.rows.borrow_mut().insert(Tid::new(scope, n));
+    }
+
+    /// Adds rows to a scope until there is another page of that kind, or there are many of them: wide ones, so that half a
+    /// leaf of them can take the range of the next.
+    fn add_until<P: Pages>(&self, pages: &P, scope: u32, kind: u8) {
+        let before = self.blocks(kind).len();
+        for n in (60_000..60_400).rev() {
+            if self.blocks(kind).len() == before {
+                self.add(pages, scope, n);
+            }
+        }
+    }
+
+    fn free<P: Pages>(&self, pages: &P, scope: u32) {
+        let dead = |row: Tid| row.block() == scope && row.offset() <= Full::FIRST;
+        self.rows.borrow_mut().retain(|row| !dead(*row));
+        self.index.bulk_delete(pages, dead).unwrap();
+    }
+}
+
+/// Does `one` in a new tree, again and again, and between each two of its steps once what `others` do.
+fn at_every_step((scopes, middle): (u32, u32), one: impl Fn(&Full, &dyn Fn(Next)), others: impl Fn(&Full)) {
+    for step in 0.. {
+        let full = Full::of(scopes, middle);
+        let now = Cell::new(0);
+        let between = |next| {
+            if next != Next::Extend && now.replace(now.get() + 1) == step {
+                others(&full);
+            }
+        };
+        one(&full, &between);
+        if now.get() <= step {
+            assert!(step > 3);
+            return;
+        }
+        assert_sound(&full.pages, &format!("step {step}"));
+        let (mut scan, mut rows) = (NullScan::new(&full.index), Vec::new());
+        while scan.next_batch(&full.pages, 1000, &mut rows).unwrap() {}
+        assert!(rows.iter().collect::<BTreeSet<_>>() == full.rows.borrow().iter().collect(), "step {step}");
+    }
+}
+
+/// Protects what is looked at again once a page is locked. A leaf that a search is on the way to comes out, and becomes the
+/// right half of the page above it, with the same low key; before a leaf comes out, the one to its left or the page
+/// above both is split, the latter between them; before a split takes a free page, another one becomes the first.
+#[test]
+fn banding_what_was_read_before_is_looked_at_again() {
+    let size = Full::size();
+    let inner = Cell::new(0);
+    at_every_step(
+        size,
+        |full, between| {
+            let (mut scan, mut rows) = (NullScan::new(&full.index).in_scope(Some(full.middle)), Vec::new());
+            while scan.next_batch(&Watched::new(&full.pages, between), 1000, &mut rows).unwrap() {}
+            assert!(rows.iter().all(|row| row.block() == full.middle));
+        },
+        |full| {
+            let was = *full.blocks(2).iter().find(|leaf| full.scope_of(**leaf) == full.middle).unwrap();
+            full.free(&full.pages, full.middle);
+            full.free(&full.pages, 3);
+            (201..220).for_each(|n| full.add(&full.pages, full.middle - 1, n));
+            full.add_until(&full.pages, full.middle, 2);
+            full.add_until(&full.pages, full.middle + 2, 3);
+            inner.set(inner.get() + usize::from(full.blocks(3).contains(&was)));
+            assert_eq!(full.scope_of(was), full.middle);
+        },
+    );
+    assert!(inner.get() > 0, "no leaf became an inner page");
+    let free = |full: &Full, between: &dyn Fn(Next)| {
+        full.free(&Watched::new(&full.pages, between), full.middle);
+    };
+    at_every_step(size, free, |full| full.add_until(&full.pages, full.middle + 2, 3));
+    let free = |full: &Full, between: &dyn Fn(Next)| {
+        full.free(&Watched::new(&full.pages, between), full.middle + 4);
+    };
+    at_every_step(size, free, |full| full.add_until(&full.pages, full.middle + 3, 2));
+    at_every_step(
+        size,
+        |full, between| {
+            full.free(&full.pages, 3);
+            full.add_until(&Watched::new(&full.pages, between), 6, 2);
+        },
+        |full| full.free(&full.pages, 9),
+    );
 }
 
 /// Protects rows that come to the place of deleted ones from entries that a bulk delete has missed: one begins after a writer
@@ -526,7 +535,7 @@ fn banding_no_page_is_used_behind_a_walk_that_has_just_begun() {
             };
             begun.recv().unwrap();
             let dead = |row: Tid| (5000..next.load(Ordering::Relaxed)).contains(&row.block());
-            disturbed(pages, index, &between, |pages| index.bulk_delete(pages, dead).unwrap())
+            disturbed(pages, &between, |pages| index.bulk_delete(pages, dead).unwrap())
         });
         let (locked, done) = (Cell::new(0), Cell::new(false));
         // The first leaf that one insert locks is found full, the second time it is to be split.
@@ -537,7 +546,7 @@ fn banding_no_page_is_used_behind_a_walk_that_has_just_begun() {
                 is_beyond.recv().unwrap();
             }
         };
-        disturbed(pages, index, &between, |stirred| {
+        disturbed(pages, &between, |stirred| {
             while !done.get() {
                 locked.set(0);
                 index.insert_null(stirred, 0, Tid::new(next.load(Ordering::Relaxed), 1)).unwrap();
@@ -579,14 +588,8 @@ fn banding_scopes_that_come_and_go_leave_no_pages_behind() {
         let first = pages.len().unwrap();
         let mut most = 0;
         for round in 0..25 {
-            let scopes: Vec<u32> = world
-                .borrow()
-                .rows
-                .values()
-                .map(|row| row.0)
-                .collect::<std::collections::BTreeSet<_>>()
-                .into_iter()
-                .collect();
+            let scopes: Vec<u32> =
+                world.borrow().rows.values().map(|row| row.0).collect::<BTreeSet<_>>().into_iter().collect();
             {
                 let mut world = world.borrow_mut();
                 let (gone, rows) = std::mem::take(&mut world.rows).into_iter().partition(|(_, row)| {
@@ -595,13 +598,7 @@ fn banding_scopes_that_come_and_go_leave_no_pages_behind() {
                 world.rows = rows;
                 world.dead = gone;
             }
-            let gone = world
-                .borrow()
-                .dead
-                .values()
-                .map(|row| row.0)
-                .collect::<std::collections::BTreeSet<_>>()
-                .len();
+            let gone = world.borrow().dead.values().map(|row| row.0).collect::<BTreeSet<_>>().len();
             if dies {
                 let dead = world.borrow().dead.clone();
                 for commits in [0, 1, 7, 40, 90] {

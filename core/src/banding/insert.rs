@@ -173,7 +173,7 @@ pub(crate) fn insert_into<P: Pages>(
         }
         pages.delay_point();
     }
-    corrupt(super::meta::METAPAGE, "splitting leaves makes no room for an entry")
+    corrupt(super::meta::METAPAGE, "no leaf takes an entry, whatever is split")
 }
 
 /// How an attempt to append ended.
@@ -192,26 +192,24 @@ pub(crate) fn lock_leaves<'p, P: Pages>(
     targets: &[Target],
 ) -> Result<Option<Vec<(P::Write<'p>, Header)>>> {
     let mut pins = Vec::with_capacity(targets.len());
-    let (mut blocks, mut lows) = ([0; MAX_EDITS], [Position::MIN; MAX_EDITS]);
+    let mut blocks = [0; MAX_EDITS];
     for (n, target) in targets.iter().enumerate() {
-        let Separator { low, child: block } = leaf_of(pages, *target)?;
+        let block = leaf_of(pages, *target)?;
         if blocks[..n].contains(&block) {
             return corrupt(block, "two trees lead to this page");
         }
-        (blocks[n], lows[n]) = (block, low);
+        blocks[n] = block;
         pins.push(pages.pin(block)?);
     }
     let mut leaves = Vec::with_capacity(targets.len());
-    for ((pin, target), low) in pins.into_iter().zip(targets).zip(lows) {
+    for (pin, target) in pins.into_iter().zip(targets) {
         let leaf = pages.lock_pinned(pin)?;
         let block = leaf.block();
         let header = Header::read_tree(block, &leaf, target.tree)?;
         if header.level > 0 && block != target.root {
             return corrupt(block, format!("level {} where 0 is expected", header.level));
         }
-        if header.low != low {
-            return corrupt(block, "the page does not cover the key its parent leads here for");
-        }
+        // Whatever led here: a leaf of the tree that covers the entry is the one that does ([`recycle`](super::recycle)).
         if header.level > 0 || !header.covers(target.entry) {
             return Ok(None);
         }
@@ -256,12 +254,12 @@ fn append<P: Pages>(pages: &P, targets: &[Target], if_absent: bool) -> Result<Ap
     Ok(Append::Done)
 }
 
-/// Descends to the leaf for an entry, and to its low key; it may be split before it is locked.
-pub(crate) fn leaf_of<P: Pages>(pages: &P, Target { tree, root, entry }: Target) -> Result<Separator> {
+/// Descends to the leaf for an entry; it may be split before it is locked.
+pub(crate) fn leaf_of<P: Pages>(pages: &P, Target { tree, root, entry }: Target) -> Result<u32> {
     let page = descend(pages, tree, root, 1, entry, &mut Trace::new())?;
     match page.header.level {
-        0 => Ok(Separator { low: Position::MIN, child: root }),
-        _ => page.child(entry),
+        0 => Ok(root),
+        _ => Ok(page.child(entry)?.child),
     }
 }
 

@@ -140,7 +140,7 @@ impl Removal {
 /// Removes from the full leaf of a target the entries of rows that are dead for good, looking at older versions of rows
 /// whose newer ones stand there too. Says whether there is room now, or somebody else has split the leaf.
 pub(crate) fn prune_leaf<P: Pages>(pages: &P, target: Target, dead: &mut dyn Dead) -> Result<bool> {
-    let block = leaf_of(pages, target)?.child;
+    let block = leaf_of(pages, target)?;
     let rows = {
         let page = pages.read(block)?;
         let header = Header::read_tree(block, &page, target.tree)?;

@@ -165,11 +165,10 @@ fn unlink<P: Pages>(pages: &P, tree: Tree, root: u32, low: Position) -> Result<O
 
     let mut left = pages.lock_pinned(left)?;
     let to_left = Header::read_tree(before.child, &left, tree)?;
-    let adjoins = to_left.right == own.child && to_left.high == Some(low);
-    if to_left.kind != Kind::Leaf || to_left.low != before.low || !adjoins {
+    // What adjoins may be locked next. Whether it is still the leaf that it was, its parent says.
+    if to_left.right != own.child || to_left.high != Some(low) {
         return Ok(None);
     }
-    // From here on it cannot be anything but the leaf to the right.
     let mut page = pages.lock_pinned(page)?;
     let header = Header::read_tree(own.child, &page, tree)?;
     if header.kind != Kind::Leaf || header.low != low {
