@@ -627,6 +627,29 @@ fn banding_scopes_that_come_and_go_leave_no_pages_behind() {
     }
 }
 
+/// Protects searches in a bucket that has become hot while the index grew into its free pages only: a VACUUM without dead rows
+/// sees that it must count.
+#[test]
+fn banding_an_index_grows_into_its_free_pages() {
+    let mut rng = Rng::new(79);
+    let (pages, index, rows) = index_by_insert(512, &fingerprints(Shape::Random, 3000, &mut rng));
+    let vacuum = |dead: bool| {
+        let answer = |tids: &[Tid], answers: &mut Vec<bool>| answers.extend(tids.iter().map(|_| dead));
+        index.vacuum(&pages, 1 << 20, answer).unwrap()
+    };
+    vacuum(false);
+    let len = pages.len().unwrap();
+    assert!(vacuum(true).0.freed > len / 2);
+    assert!(!Index::has_grown(&pages).unwrap(), "nothing has happened");
+    let new = [Shape::Random, Shape::Skewed].map(|shape| fingerprints(shape, 500, &mut rng)).concat();
+    for (n, fp) in new.into_iter().enumerate() {
+        index.insert(&pages, 0, fp, tid(rows.len() + n)).unwrap();
+    }
+    assert!(pages.len().unwrap() <= len && Index::has_grown(&pages).unwrap());
+    assert_eq!(index.maintain(&pages).unwrap().promoted, 1);
+    assert!(!Index::has_grown(&pages).unwrap(), "they are counted");
+}
+
 /// Protects what needs no free page: where those that are listed are damaged, or a bulk delete has died while it walked, the
 /// index only grows; and such a walk can be said to be over.
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! A body holds, behind the page's header: magic (8 bytes), format version (4), length of a body (4), `mu` (8),
 //! `fillfactor` (1, and 3 of zero), features (4), 16 roots (4 each), the directories of hot buckets of the four
-//! blocks (4 each), the root of the tree of NULLs (4), and the pages that the index had when its buckets were counted
+//! blocks (4 each), the root of the tree of NULLs (4), and the pages that the index used when its buckets were counted
 //! last (4, only a hint), `max_bucket` (4), the first free page of each of the 17 trees (4 each; 0 = none), and whether a bulk
 //! delete is walking (4; [`recycle`](super::recycle)). *Features* are bits for what an older library would
 //! misread; a library refuses an index with a bit that it does not know. Bit 0: the index has scopes. Bit 1: a leaf has come
@@ -19,6 +19,7 @@ use super::error::{Error, Result, corrupt, failed};
 use super::key::{BLOCKS, Position, TREES, Tree};
 use super::leaf::leaf_image;
 use super::page::{HEADER, Header, Kind, get_u32, get_u64, put};
+use super::recycle::free_pages;
 use super::storage::{Change, Edit, MAX_BODY, MIN_BODY, Pages, WritePage};
 
 /// The version of the on-disk format.
@@ -90,7 +91,7 @@ pub struct Index {
     pub(crate) nulls: u32,
     /// Whether its rows belong to scopes.
     pub(crate) scoped: bool,
-    /// Its pages when buckets were counted last.
+    /// Its pages in use when buckets were counted last.
     pub(crate) counted: u32,
 }
 
@@ -238,18 +239,20 @@ impl Index {
         Some(root).filter(|root| *root != 0)
     }
 
-    /// Whether the index has grown by a twentieth since its buckets were counted: a VACUUM that has nothing to remove then
+    /// Whether the pages in use have grown by a twentieth since buckets were counted: a VACUUM that has nothing to remove then
     /// counts them again.
     ///
     /// # Errors
     /// As [`open`](Self::open).
     pub fn has_grown<P: Pages>(pages: &P) -> Result<bool> {
         let counted = Self::open(pages)?.counted;
-        Ok(pages.len()? > counted.saturating_add(counted / 20))
+        let beyond = pages.len()?.saturating_sub(counted.saturating_add(counted / 20));
+        Ok(beyond > 0 && free_pages(pages, beyond)? < beyond)
     }
 
     pub(crate) fn note_counted<P: Pages>(pages: &P) -> Result<()> {
-        let now = pages.len()?.to_le_bytes();
+        let len = pages.len()?;
+        let now = (len - free_pages(pages, len)?).to_le_bytes();
         let mut meta = pages.lock(METAPAGE)?;
         if meta.get(COUNTED..MAX_BUCKET) == Some(&now) {
             return Ok(());

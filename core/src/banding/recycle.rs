@@ -42,6 +42,29 @@ pub(crate) fn first_free(meta: &[u8], tree: Tree) -> u32 {
     get_u32(meta, FREE + 4 * tree.number())
 }
 
+/// The header of a free page of a tree. A damaged list of them is none: the index grows.
+fn read_free<P: Pages>(pages: &P, block: u32, tree: Tree) -> Result<Option<Header>> {
+    match pages.read(block).and_then(|page| Header::read(block, &page)) {
+        Ok(header) => Ok(header.filter(|it| it.kind == Kind::Free && it.tree == tree)),
+        Err(Error::Corrupt { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// How many pages are free, counted up to `most`; others may use some meanwhile.
+pub(crate) fn free_pages<P: Pages>(pages: &P, most: u32) -> Result<u32> {
+    let mut free = 0;
+    for tree in Tree::all().chain([Tree::NULLS]) {
+        let mut block = first_free(&pages.read(METAPAGE)?, tree);
+        while block != 0 && free < most {
+            pages.delay_point();
+            let Some(header) = read_free(pages, block, tree)? else { break };
+            (block, free) = (header.right, free + 1);
+        }
+    }
+    Ok(free)
+}
+
 /// Writes a number to the part of the metapage that is about recycling; one of an earlier build ends before it. From the first
 /// free page on, a library that does not know of them refuses the index.
 fn commit_meta<'p, P: Pages>(
@@ -77,21 +100,13 @@ pub(crate) struct Spare<'p, P: Pages + 'p> {
 }
 
 impl<'p, P: Pages> Spare<'p, P> {
-    /// The first free page of a tree, if one may be used now. No lock is held. A damaged list is none: the index grows.
+    /// The first free page of a tree, if one may be used now. No lock is held.
     pub(crate) fn find(pages: &'p P, tree: Tree) -> Result<Option<Self>> {
         let block = {
             let meta = pages.read(METAPAGE)?;
             if get_u32(&meta, WALKED) == 0 { first_free(&meta, tree) } else { 0 }
         };
-        let is_free = match block {
-            0 => false,
-            _ => match pages.read(block).and_then(|page| Header::read(block, &page)) {
-                Ok(header) => header.is_some_and(|it| it.kind == Kind::Free && it.tree == tree),
-                Err(Error::Corrupt { .. }) => false,
-                Err(error) => return Err(error),
-            },
-        };
-        match is_free {
+        match block != 0 && read_free(pages, block, tree)?.is_some() {
             false => Ok(None),
             true => Ok(Some(Spare { block, tree, meta: pages.pin(METAPAGE)?, page: pages.pin(block)? })),
         }
