@@ -49,11 +49,12 @@ foreach my $name (sort keys %work)
 {
 	foreach my $after (5, 40, 90, 160, 250, 400, 700, 1100)
 	{
-		# In memory and through files, on one thread and on three.
+		# In memory and through files, on one thread and on three. The limit ends with the transaction: a statement that
+		# takes it back could come too late itself.
 		my $settings = 'SET work_mem = ' . ($turn % 2 ? "'64kB'" : "'64MB'") . '; SET pg_dedup.threads = ' . (1, 3, 0)[ $turn % 3 ];
 		$turn++;
-		my (undef, $out, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\n$settings; SET statement_timeout = ${after};
-			$work{$name}; SET statement_timeout = 0; $answers", on_error_stop => 0);
+		my (undef, $out, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\n$settings; BEGIN; SET LOCAL statement_timeout = ${after};
+			$work{$name}; ROLLBACK; $answers", on_error_stop => 0);
 		like($err, qr/ERROR:  57014: /, "$name, after $after ms: cancelled");
 		like($out, qr/^went on 1\nleft 0$/, "$name, after $after ms: nothing is left, and the session goes on");
 	}
