@@ -86,7 +86,8 @@ impl Stage {
         let mut said = format!("{name}: ");
         if let Some(share) = share {
             said += &format!("{:.0} % done, ", 100.0 * share);
-            if share > 0.0 {
+            // What has just begun may take as long as all the rest, as one bucket of many like rows does.
+            if share >= 0.01 {
                 said += &format!("{:.0} s left, ", (seconds / share - seconds).max(0.0));
             }
         }
