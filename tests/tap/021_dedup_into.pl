@@ -146,8 +146,8 @@ foreach my $session (@sessions)
 is_complete('postgres', 'together', 'two sessions');
 
 # What a call says.
-my (undef, undef, $said) = $node->psql('postgres', "SET pg_dedup.progress = '1ms'; CALL dedup_into('said', '$query', '{\"batch\": 3000, \"n\": 2}')");
-like($said, qr/dedup_into: 3000 of $n rows, \d+ %, \d+ a second, \d+ s left/, 'how far it is');
+my (undef, undef, $said) = $node->psql('postgres', "SET pg_dedup.progress = '1ms'; CALL dedup_into('said', '$query', '{\"batch\": 6000, \"n\": 2}')");
+like($said, qr/dedup_into: 6000 of $n rows, \d+ %, \d+ a second, \d+ s left/, 'how far it is');
 like($said, qr/dedup_into: reading a batch: \d+ rows, \d+ a second/, 'before the first batch ends too');
 like($said, qr/dedup_into: making fingerprints of a batch: \d+ % done, \d+ s left/, 'what is being done');
 like($said, qr/dedup_into: finding near fingerprints in a batch: /, 'and what after that');
