@@ -120,14 +120,14 @@ log_is_clean($node, 'temp_file_limit');
 
 # What a run says: every stage, before the first pair too, and nothing if it is over soon.
 my $verbose = "SET pg_dedup.progress = '1ms'";
-my (undef, undef, $said) = $node->psql('postgres', "$verbose; SELECT count(*) FROM dedup('SELECT id, body FROM t WHERE id <= 3000', '{\"n\": 2}')");
+my (undef, undef, $said) = $node->psql('postgres', "$verbose; SELECT count(*) FROM dedup('SELECT id, body FROM t WHERE id <= $few', '{\"n\": 2, \"distance\": 10}')");
 like($said, qr/NOTICE:  dedup: reading: \d+ rows, \d+ a second/, 'dedup says how many rows it has read');
-like($said, qr/NOTICE:  dedup: reading: 3000 rows, \d+\.\d s/, 'and at the end of the stage how many there are');
+like($said, qr/NOTICE:  dedup: reading: $few rows, \d+\.\d s/, 'and at the end of the stage how many there are');
 like($said, qr/NOTICE:  dedup: comparing exactly: \d+ exact copies/, 'how many copies there are');
 like($said, qr/NOTICE:  dedup: making fingerprints: \d+ fingerprints/, 'how many fingerprints');
 like($said, qr/NOTICE:  dedup: finding near fingerprints and verifying them: \d+ % done/, 'the share of the search');
 like($said, qr/candidate pairs within 10 bits, \d+ compared, \d+ verified/, 'what was found');
-like($said, qr/NOTICE:  dedup: writing the result: 3000 rows: \d+ kept, \d+ exact and \d+ near duplicates/, 'the sum of it all');
+like($said, qr/NOTICE:  dedup: writing the result: $few rows: \d+ kept, \d+ exact and \d+ near duplicates/, 'the sum of it all');
 (undef, undef, $said) = $node->psql('postgres', "$verbose; SELECT count(*) FROM dedup('$some', '{\"fp\": \"fp\", \"diameter\": 9}')");
 like($said, qr/NOTICE:  dedup: finding near fingerprints: [1-9]\d* % done, \d+ s left/, 'the share of a search for pairs to be sorted');
 like($said, qr/NOTICE:  dedup: grouping near pairs: \d+ pairs compared, \d+ verified/, 'what came of it');
