@@ -116,7 +116,7 @@ cmp_ok($free, '>', $settled / 5, 'pages have become free');
 cmp_ok(pages(), '<', $settled * 1.2, "four rounds after $settled pages the index has hardly grown");
 note 'pages: ', pages(), ", free in eight rounds: $free";
 $primary->safe_psql('postgres', 'DELETE FROM t WHERE tenant % 2 = 0');
-like(vacuum($primary), qr/"t_idx": .*? [1-9]\d* (?:are )?newly deleted/s, 'VACUUM VERBOSE counts them');
+like(vacuum($primary), qr/"t_idx".*?\s[1-9]\d* (?:are |index pages were )?newly deleted/s, 'VACUUM VERBOSE counts them');
 
 # Crashes in the middle of it.
 foreach my $round (1 .. 3)
