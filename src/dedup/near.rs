@@ -174,7 +174,7 @@ pub(super) fn group(
                     &mut sets,
                     &joined,
                     first_equal,
-                    (&fps, distance, work_memory()),
+                    (&fps, distance),
                     standing,
                     verify,
                 ));

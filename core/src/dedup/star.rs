@@ -2,7 +2,8 @@
 
 use super::Standing;
 use crate::external::Result;
-use crate::groups::{Centres, UnionFind};
+use crate::fingerprint::hamming;
+use crate::groups::UnionFind;
 use crate::interrupt::{checked, sort_unstable_by};
 use crate::memory::{Room, filled};
 
@@ -12,7 +13,7 @@ use crate::memory::{Room, filled};
 ///
 /// `components`: of rows whose texts differ, by `first_equal`, connected by verified pairs, among them all of `joined`,
 /// which is in order. So no verified pair leaves its component, and only within one are texts compared: in a family of
-/// texts that all repeat one, once each. `memory`: bytes for finding those kept of a component.
+/// texts that all repeat one, once each.
 ///
 /// # Errors
 /// `verify` fails, or there is no memory.
@@ -20,7 +21,7 @@ pub fn stars(
     components: &mut UnionFind,
     joined: &[(u32, u32)],
     first_equal: &[u32],
-    (fps, distance, memory): (&[u64], u32, usize),
+    (fps, distance): (&[u64], u32),
     standing: impl Fn(usize) -> Standing,
     mut verify: impl FnMut(u32, u32) -> Result<bool>,
 ) -> Result<UnionFind> {
@@ -42,22 +43,29 @@ pub fn stars(
     sort_unstable_by(&mut rows, Ord::cmp);
     let mut groups = UnionFind::new(first_equal.len());
     let mut placed = filled(false, first_equal.len())?;
-    let (mut kept, mut near): (Vec<u32>, Vec<(u32, u32)>) = (Vec::new(), Vec::new());
+    let (mut kept, mut near): (Vec<u32>, Vec<(u32, usize)>) = (Vec::new(), Vec::new());
     for component in rows.chunk_by(|a, b| a.0 == b.0) {
         kept.clear();
-        let mut centers = Centres::new(memory);
         for &(_, _, row) in checked(component) {
             // A text stands where the best of its rows does.
             if std::mem::replace(&mut placed[row as usize], true) {
                 continue;
             }
             let fp = fps[row as usize];
-            centers.within(fp, distance, &mut near);
+            near.clear();
+            for (place, &center) in checked(kept.iter().enumerate()) {
+                let apart = hamming(fps[center as usize], fp);
+                if apart <= distance {
+                    near.room(1)?;
+                    near.push((apart, place));
+                }
+            }
+            near.sort_unstable();
             let mut center = None;
-            for kept in near.iter().map(|&(_, place)| kept[place as usize]) {
-                let pair = (kept.min(row), kept.max(row));
+            for &(_, place) in &near {
+                let pair = (kept[place].min(row), kept[place].max(row));
                 if joined.binary_search(&pair).is_ok() || verify(pair.0, pair.1)? {
-                    center = Some(kept);
+                    center = Some(kept[place]);
                     break;
                 }
             }
@@ -66,7 +74,6 @@ pub fn stars(
                     groups.union(center, row);
                 }
                 None => {
-                    centers.add(fp, kept.len() as u32);
                     kept.room(1)?;
                     kept.push(row);
                 }
@@ -79,7 +86,6 @@ pub fn stars(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fingerprint::hamming;
     use proptest::prelude::*;
 
     proptest! {
@@ -117,7 +123,7 @@ mod tests {
             }
             joined.sort_unstable();
             let asked = std::cell::Cell::new(0usize);
-            let mut sets = stars(&mut components, &joined, &class, (&fps[..rows], distance, usize::MAX), standing, |a, b| {
+            let mut sets = stars(&mut components, &joined, &class, (&fps[..rows], distance), standing, |a, b| {
                 asked.set(asked.get() + 1);
                 Ok(alike(a, b))
             }).unwrap();

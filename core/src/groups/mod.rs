@@ -10,7 +10,6 @@
 //!   keep their names while rows arrive, [`names()`] those of groups that rows have left.
 
 mod blocking;
-mod centres;
 mod components;
 mod connected;
 mod cross;
@@ -29,7 +28,6 @@ mod shared_sets;
 mod single_pass;
 mod union_find;
 
-pub(crate) use centres::Centres;
 pub use components::components;
 pub use cross::{CrossPairs, is_search_cheaper};
 pub use edge_components::EdgeComponents;

@@ -1,9 +1,13 @@
 //! Single-Pass clustering (P4, 3.3): a row joins the cluster whose centre is
 //! nearest, if it is within the distance, else it is the centre of a new one.
 //!
-//! The paper compares a row with every centre; here they are searched.
+//! The paper compares a row with every centre. Here centres are kept in a multi-index hash table (each under
+//! the values of its four blocks), and a search reads, for distance 0, 1, 2 … in turn, the buckets in which a
+//! centre at that distance must be. A bucket that grows large is hashed again by its other bits.
 
-use super::centres::{BYTES_PER_CENTRE, Centres};
+use crate::fingerprint::hamming;
+use crate::memory::{OrRaise, Room};
+use rustc_hash::FxHashMap;
 
 /// The centre of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,33 +27,167 @@ pub struct Centre {
 pub struct SinglePass {
     distance: u32,
     rows: u32,
-    centres: Centres,
+    centres: usize,
+    index: Index,
 }
+
+/// Bytes per centre: in the list of all and in four buckets, as measured.
+const BYTES_PER_CENTRE: usize = 120;
 
 impl SinglePass {
     /// No rows yet; clusters of radius `distance`, 0 to 64.
     pub fn new(distance: u32) -> SinglePass {
-        SinglePass { distance, rows: 0, centres: Centres::new(usize::MAX) }
+        SinglePass { distance, rows: 0, centres: 0, index: Index::List(Vec::new()) }
     }
 
     /// Assigns the next row to its centre, which may be itself.
     pub fn assign(&mut self, fp: u64) -> Centre {
         let row = self.rows;
         self.rows += 1;
-        if let Some((distance, row)) = self.centres.nearest(fp, self.distance) {
+        let mut best = None;
+        self.index.nearest(fp, self.distance, 0, &mut best);
+        if let Some((distance, row)) = best {
             return Centre { row, distance };
         }
-        self.centres.add(fp, row);
+        self.centres += 1;
+        self.index.add((fp, row), u64::MAX);
         Centre { row, distance: 0 }
     }
 
     /// Its size in bytes, approximately.
     pub fn memory(&self) -> usize {
-        self.centres.len * BYTES_PER_CENTRE
+        self.centres * BYTES_PER_CENTRE
     }
 
     /// Skips a row that is in no cluster; it takes a number.
     pub fn skip(&mut self) {
         self.rows += 1;
     }
+}
+
+/// Centres beyond which a list is hashed.
+const HOT: usize = 256;
+const BLOCKS: usize = 4;
+
+/// Some centres: fingerprint and row.
+#[derive(Debug)]
+enum Index {
+    List(Vec<(u64, u32)>),
+    Hashed(Box<Hashed>),
+}
+
+#[derive(Debug)]
+struct Hashed {
+    masks: [u64; BLOCKS],
+    buckets: [FxHashMap<u64, Index>; BLOCKS],
+    /// How many centres: for small shares of a large distance a scan is cheaper.
+    all: Vec<(u64, u32)>,
+}
+
+impl Index {
+    /// `free`: the bits that are not constant here.
+    fn add(&mut self, centre: (u64, u32), free: u64) {
+        match self {
+            Index::List(list) => {
+                list.room(1).or_raise();
+                list.push(centre);
+                // A bucket with few free bits cannot be divided further.
+                if list.len() > HOT && list.len().is_power_of_two() && free.count_ones() >= 16 {
+                    let mut hashed = Box::new(Hashed::new(list, free));
+                    list.drain(..).for_each(|centre| hashed.add(centre, free));
+                    *self = Index::Hashed(hashed);
+                }
+            }
+            Index::Hashed(hashed) => hashed.add(centre, free),
+        }
+    }
+
+    /// Improves `best` by centres at most `distance` away. `spent`: bits known
+    /// to differ outside the free ones.
+    fn nearest(&self, fp: u64, distance: u32, spent: u32, best: &mut Option<(u32, u32)>) {
+        match self {
+            Index::List(list) => scan(list, fp, distance, best),
+            Index::Hashed(hashed) => hashed.nearest(fp, distance, spent, best),
+        }
+    }
+}
+
+fn scan(list: &[(u64, u32)], fp: u64, distance: u32, best: &mut Option<(u32, u32)>) {
+    for &(centre, row) in list {
+        let apart = hamming(centre, fp);
+        if apart <= distance && best.is_none_or(|best| (apart, row) < best) {
+            *best = Some((apart, row));
+        }
+    }
+}
+
+impl Hashed {
+    /// Divides the bits that distinguish these centres best among the blocks.
+    fn new(sample: &[(u64, u32)], free: u64) -> Hashed {
+        let balance = |bit: &u32| {
+            let ones = sample.iter().filter(|(fp, _)| fp >> bit & 1 == 1).count();
+            ones.min(sample.len() - ones)
+        };
+        let mut bits: Vec<u32> = (0..64).filter(|bit| free >> bit & 1 == 1).collect();
+        bits.sort_by_cached_key(|bit| std::cmp::Reverse(balance(bit)));
+        let mut masks = [0; BLOCKS];
+        // At most 16 bits per block, the best ones distributed evenly.
+        for (i, bit) in bits.into_iter().take(16 * BLOCKS).enumerate() {
+            masks[i % BLOCKS] |= 1 << bit;
+        }
+        Hashed { masks, buckets: Default::default(), all: Vec::new() }
+    }
+
+    fn add(&mut self, centre: (u64, u32), free: u64) {
+        self.all.room(1).or_raise();
+        self.all.push(centre);
+        for (mask, buckets) in self.masks.iter().zip(&mut self.buckets) {
+            buckets.room(1).or_raise();
+            buckets
+                .entry(centre.0 & mask)
+                .or_insert_with(|| Index::List(Vec::new()))
+                .add(centre, free & !mask);
+        }
+    }
+
+    fn nearest(&self, fp: u64, distance: u32, spent: u32, best: &mut Option<(u32, u32)>) {
+        let mut looked_into = 0;
+        for apart in 0..=distance.saturating_sub(spent) {
+            // All at most spent + apart - 1 away have been seen.
+            if best.is_some_and(|(found, _)| found < spent + apart) {
+                return;
+            }
+            // The pigeonhole's radii grow one block at a time.
+            let (block, ones) = (apart as usize % BLOCKS, apart / BLOCKS as u32);
+            let mask = self.masks[block];
+            looked_into += binomial(mask.count_ones(), ones);
+            if looked_into > self.all.len() / 2 {
+                return scan(&self.all, fp, distance, best);
+            }
+            subsets(mask, ones, &mut |flipped| {
+                if let Some(bucket) = self.buckets[block].get(&((fp ^ flipped) & mask)) {
+                    bucket.nearest(fp, distance, spent + ones, best);
+                }
+            });
+        }
+    }
+}
+
+fn binomial(n: u32, k: u32) -> usize {
+    (0..k).fold(1, |product, i| product * (n.saturating_sub(i)) as usize / (i + 1) as usize)
+}
+
+/// Calls `each` with every set of `ones` bits of `mask`.
+fn subsets(mask: u64, ones: u32, each: &mut dyn FnMut(u64)) {
+    fn go(mut mask: u64, ones: u32, chosen: u64, each: &mut dyn FnMut(u64)) {
+        if ones == 0 {
+            return each(chosen);
+        }
+        while mask.count_ones() >= ones {
+            let bit = mask & mask.wrapping_neg();
+            mask ^= bit;
+            go(mask, ones - 1, chosen | bit, each);
+        }
+    }
+    go(mask, ones, 0, each)
 }

@@ -462,7 +462,7 @@ impl Grouping<'_, '_> {
             &mut stars.sets,
             &stars.joined,
             &first,
-            (&fps, distance, work_memory()),
+            (&fps, distance),
             standing,
             verify,
         );
