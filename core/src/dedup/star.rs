@@ -1,11 +1,15 @@
 //! Stars: every row that goes was verified against the row that is kept for it.
 
 use super::Standing;
+use crate::cpu::by_cpu;
 use crate::external::Result;
-use crate::fingerprint::hamming;
+use crate::fingerprint::{any_near, hamming};
 use crate::groups::UnionFind;
 use crate::interrupt::{checked, sort_unstable_by};
 use crate::memory::{Room, filled};
+
+/// Fingerprints compared at once.
+const LANES: usize = 16;
 
 /// Divides connected components into stars. Texts are gone through in the order of what is kept of each; a text repeats
 /// the nearest one kept so far, within `distance`, that `verify` says it does, the best of those equally near; one that
@@ -43,23 +47,17 @@ pub fn stars(
     sort_unstable_by(&mut rows, Ord::cmp);
     let mut groups = UnionFind::new(first_equal.len());
     let mut placed = filled(false, first_equal.len())?;
-    let (mut kept, mut near): (Vec<u32>, Vec<(u32, usize)>) = (Vec::new(), Vec::new());
+    let (mut kept, mut kept_fps, mut near): (Vec<u32>, Vec<u64>, Vec<(u32, usize)>) = Default::default();
     for component in rows.chunk_by(|a, b| a.0 == b.0) {
         kept.clear();
+        kept_fps.clear();
         for &(_, _, row) in checked(component) {
             // A text stands where the best of its rows does.
             if std::mem::replace(&mut placed[row as usize], true) {
                 continue;
             }
             let fp = fps[row as usize];
-            near.clear();
-            for (place, &center) in checked(kept.iter().enumerate()) {
-                let apart = hamming(fps[center as usize], fp);
-                if apart <= distance {
-                    near.room(1)?;
-                    near.push((apart, place));
-                }
-            }
+            find_near(&kept_fps, fp, distance, &mut near)?;
             near.sort_unstable();
             let mut center = None;
             for &(_, place) in &near {
@@ -76,11 +74,32 @@ pub fn stars(
                 None => {
                     kept.room(1)?;
                     kept.push(row);
+                    kept_fps.room(1)?;
+                    kept_fps.push(fp);
                 }
             }
         }
     }
     Ok(groups)
+}
+
+by_cpu! {
+    /// The distances and places of the fingerprints within `distance` of one.
+    fn find_near(fps: &[u64], fp: u64, distance: u32, near: &mut Vec<(u32, usize)>) -> Result<()> {
+        near.clear();
+        for (lanes, place) in fps.chunks(LANES).zip((0..).step_by(LANES)) {
+            // Of a known number vectors are made.
+            let any = match lanes.first_chunk::<LANES>() {
+                Some(lanes) => any_near(fp, lanes, distance),
+                None => any_near(fp, lanes, distance),
+            };
+            if any {
+                near.room(LANES)?;
+                near.extend(lanes.iter().zip(place..).map(|(&other, place)| (hamming(fp, other), place)).filter(|near| near.0 <= distance));
+            }
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -16,3 +16,9 @@ pub use simhash::{SimHash, Weight, WeightError};
 pub fn hamming(a: u64, b: u64) -> u32 {
     (a ^ b).count_ones()
 }
+
+/// Whether one of a few fingerprints is within a distance: all are compared, which vectors do at once.
+#[inline(always)]
+pub(crate) fn any_near(fp: u64, lanes: &[u64], distance: u32) -> bool {
+    lanes.iter().fold(false, |any, &other| any | (hamming(fp, other) <= distance))
+}

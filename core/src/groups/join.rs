@@ -8,6 +8,7 @@ use super::blocking::{BLOCKS, Blocking, ball};
 use super::connected::{Connected, Rest};
 use super::rows::ROWS_PER_CHECK;
 use crate::cpu::by_cpu;
+use crate::fingerprint::any_near;
 use crate::memory::{OrRaise, Room, filled};
 
 /// Lists of fewer pairs than this are compared pair by pair.
@@ -381,11 +382,6 @@ by_cpu! {
         }
         (i, from)
     }
-}
-
-#[inline(always)]
-fn any_near(fp: u64, lanes: &[u64], distance: u32) -> bool {
-    lanes.iter().fold(false, |any, &other| any | ((fp ^ other).count_ones() <= distance))
 }
 
 /// Whether any lane differs from `half` in at most `D` bits: clear the lowest
