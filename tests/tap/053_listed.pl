@@ -165,6 +165,19 @@ foreach my $kind (sort keys %sources)
 	}
 }
 
+# Ids of a column with a collation of its own are compared by that, and not found by the result's index: the result is not
+# read once for each of them.
+$node->safe_psql('postgres', 'DROP TABLE IF EXISTS t, r, r_merges, r_state CASCADE');
+make('t', 600);
+$node->safe_psql('postgres', 'ALTER TABLE t ALTER id TYPE text COLLATE "C"');
+call('r', $sources{heap});
+$node->safe_psql('postgres', q(DELETE FROM t WHERE id LIKE '%77'; ) . add('t', 1001, 1005));
+my $was = $node->safe_psql('postgres', q(SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = 'r'));
+call('r', $sources{heap});
+is(lacking('r', 't'), 0, 'ids with a collation');
+wait_until($node, q(SELECT n_tup_ins = 605 FROM pg_stat_user_tables WHERE relname = 'r'));
+cmp_ok($node->safe_psql('postgres', q(SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = 'r')) - $was, '<', 20 * 605, 'the result is not read for each of them');
+
 # Row-level security: what it hid is taken in when it is seen.
 $node->safe_psql('postgres', "CREATE ROLE owner; CREATE SCHEMA o AUTHORIZATION owner; GRANT ALL ON SCHEMA public TO owner");
 make('o.p', 50);

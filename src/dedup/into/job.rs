@@ -104,6 +104,8 @@ pub(super) struct Job {
     pub ids_type: pg_sys::Oid,
     /// The equality operator of that type, with its schema.
     pub equals: String,
+    /// Whether the index of the result finds ids: those of a column with a collation of its own are compared by that one.
+    pub finds: bool,
     /// The type of the query's ids, as SQL names it.
     id_type: String,
     /// The type of the ids that it has, if it exists.
@@ -178,6 +180,8 @@ impl Job {
             )
         };
         let id_type = columns[0].type_name();
+        // SAFETY: any oid is answered.
+        let finds = columns[0].collation == unsafe { pg_sys::get_typcollation(typoid) };
         Job {
             options,
             written,
@@ -191,6 +195,7 @@ impl Job {
             base: base_type_name(typoid),
             ids_type,
             equals,
+            finds,
             id_type,
             ids,
             batch,

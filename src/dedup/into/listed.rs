@@ -109,13 +109,17 @@ fn of_places(job: &Job, scan: &Scan, places: &[(u32, u16)]) -> String {
         let _ = write!(list, "{}\"({page},{row})\"", if list.is_empty() { "" } else { "," });
     }
     let (source, column) = scan.names();
-    // They are few: each is looked up. NOT EXISTS may be planned as a join that reads the whole result.
+    let same = format!("FROM {} AS t WHERE t.id::{base} {equals} r.id", table.name);
+    // They are few: each is looked up. NOT EXISTS may be planned as a join that reads the whole result, but reads it once.
+    let is_new = match job.finds {
+        true => format!("(SELECT true {same} LIMIT 1) IS NULL"),
+        false => format!("NOT EXISTS (SELECT {same})"),
+    };
     let new = format!(
         "_dedup_new AS MATERIALIZED (SELECT r.id, pg_catalog.row_number() OVER (ORDER BY r.place) AS n \
              FROM (SELECT t.{column}::{base} AS id, t.ctid AS place FROM {source} AS t \
                    WHERE t.ctid OPERATOR(pg_catalog.=) ANY ('{{{list}}}'::pg_catalog.tid[])) AS r \
-             WHERE (SELECT true FROM {} AS t WHERE t.id::{base} {equals} r.id LIMIT 1) IS NULL)",
-        table.name
+             WHERE {is_new})"
     );
     if !scan.is_ordered {
         return job.batches(&new, "_dedup_new");
