@@ -95,7 +95,8 @@ by_cpu! {
             };
             if any {
                 near.room(LANES)?;
-                near.extend(lanes.iter().zip(place..).map(|(&other, place)| (hamming(fp, other), place)).filter(|near| near.0 <= distance));
+                let places = lanes.iter().zip(place..).map(|(&other, place)| (hamming(fp, other), place));
+                near.extend(places.filter(|near| near.0 <= distance));
             }
         }
         Ok(())
