@@ -3,13 +3,10 @@
 use super::Standing;
 use crate::cpu::by_cpu;
 use crate::external::Result;
-use crate::fingerprint::{any_near, hamming};
+use crate::fingerprint::{LANES, any_near, hamming};
 use crate::groups::UnionFind;
 use crate::interrupt::{checked, sort_unstable_by};
 use crate::memory::{Room, filled};
-
-/// Fingerprints compared at once.
-const LANES: usize = 16;
 
 /// Divides connected components into stars. Texts are gone through in the order of what is kept of each; a text repeats
 /// the nearest one kept so far, within `distance`, that `verify` says it does, the best of those equally near; one that

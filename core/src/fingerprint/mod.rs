@@ -17,6 +17,9 @@ pub fn hamming(a: u64, b: u64) -> u32 {
     (a ^ b).count_ones()
 }
 
+/// Fingerprints compared at once.
+pub(crate) const LANES: usize = 16;
+
 /// Whether one of a few fingerprints is within a distance: all are compared, which vectors do at once.
 #[inline(always)]
 pub(crate) fn any_near(fp: u64, lanes: &[u64], distance: u32) -> bool {

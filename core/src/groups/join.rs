@@ -8,7 +8,7 @@ use super::blocking::{BLOCKS, Blocking, ball};
 use super::connected::{Connected, Rest};
 use super::rows::ROWS_PER_CHECK;
 use crate::cpu::by_cpu;
-use crate::fingerprint::any_near;
+use crate::fingerprint::{LANES, any_near};
 use crate::memory::{OrRaise, Room, filled};
 
 /// Lists of fewer pairs than this are compared pair by pair.
@@ -21,8 +21,6 @@ const LONG: usize = 1 << 22;
 const WORTH_A_LOOK: usize = 1 << 10;
 /// Rows after which what is connected has changed; then as many again, and so on.
 const RENEWED: usize = 1 << 8;
-/// Fingerprints compared at once.
-const LANES: usize = 16;
 /// From this distance on whole fingerprints are compared, not halves first.
 const WHOLE: u32 = 8;
 
