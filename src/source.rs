@@ -1,7 +1,7 @@
 //! The argument `source` of functions that read rows: a query, or the name of a
 //! table.
 
-use crate::pg::catalog::quoted;
+use crate::pg::catalog::{as_text, check_type, quoted};
 use crate::pg::spi::{Argument, query_all};
 use crate::pg::{Column, Values, raise};
 use crate::setup::Settings;
@@ -256,7 +256,7 @@ impl Table {
         if self.column(name).is_text() {
             return column;
         }
-        format!("{column}::pg_catalog.text AS {}", quoted(name))
+        format!("{} AS {}", as_text(&column, self.column(name).typoid), quoted(name))
     }
 
     fn column(&self, name: &str) -> &TableColumn {
@@ -278,8 +278,9 @@ impl Table {
             _ if wanted.apart => texts.iter().map(|name| self.as_text(name)).collect::<Vec<_>>().join(", "),
             [one] => self.as_text(one),
             _ => {
-                let cast: Vec<String> = texts.iter().map(|name| column(name) + "::pg_catalog.text").collect();
-                let list = cast.join(", ");
+                let written: Vec<String> =
+                    texts.iter().map(|name| as_text(&column(name), self.column(name).typoid)).collect();
+                let list = written.join(", ");
                 let name = self.free_name("text");
                 format!(
                     "CASE WHEN pg_catalog.num_nonnulls({list}) OPERATOR(pg_catalog.>) 0 \
@@ -331,7 +332,10 @@ impl Table {
     }
 
     fn select(&self, list: &str, order: Option<&String>) -> String {
-        let order = order.map_or(String::new(), |name| format!(" ORDER BY t.{}", quoted(name)));
+        let order = order.map_or(String::new(), |name| {
+            check_type(self.column(name).typoid, false);
+            format!(" ORDER BY t.{}", quoted(name))
+        });
         format!("SELECT {list} FROM {} AS t{order}", self.name)
     }
 

@@ -1,8 +1,10 @@
 //! Look-ups in the catalogue, and the state of the transaction.
 
 use super::raise;
-use super::spi::{Argument, scalar};
+use super::rows::{Column, Values};
+use super::spi::{Argument, query_all, scalar};
 use pgrx::{PgSqlErrorCode, pg_sys};
+use std::cell::RefCell;
 use std::ffi::{CStr, CString};
 
 /// The extension's schema, quoted for SQL.
@@ -24,19 +26,128 @@ pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// The equality operator of a type, if it has one.
-pub(crate) fn equality(typoid: pg_sys::Oid) -> Option<pg_sys::Oid> {
-    // SAFETY: any oid is answered.
-    let operator = unsafe { (*pg_sys::lookup_type_cache(typoid, pg_sys::TYPECACHE_EQ_OPR as i32)).eq_opr };
-    (operator != pg_sys::InvalidOid).then_some(operator)
+/// Whether another role than the caller, and no superuser, owns something: its code must not run as the caller. A
+/// condition of SQL on `o`, a row of `pg_roles`.
+pub(crate) const FOREIGN: &str = "NOT o.rolsuper AND o.rolname OPERATOR(pg_catalog.<>) current_user";
+
+thread_local! {
+    /// Types that may be used in a statement, by a role.
+    static CHECKED: RefCell<(pg_sys::TimestampTz, Vec<(pg_sys::Oid, pg_sys::Oid, bool)>)> = const { RefCell::new((0, Vec::new())) };
 }
 
-/// An operator as SQL writes it whatever the search path.
-pub(crate) fn operator(oid: pg_sys::Oid) -> Option<String> {
-    const SQL: &str = "SELECT pg_catalog.format('OPERATOR(%I.%s)', n.nspname, o.oprname) FROM pg_catalog.pg_operator o \
-         JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) o.oprnamespace \
+/// Whether PostgreSQL comes with something of the catalogue.
+pub(crate) fn is_built_in(oid: pg_sys::Oid) -> bool {
+    oid.to_u32() < pg_sys::FirstNormalObjectId
+}
+
+/// Sees to it that values of a type can be written, compared and hashed by functions of nobody but the caller and
+/// superusers: its own ones, those of operator classes, and those of all types that it is made of. Casts do not count:
+/// only those of PostgreSQL's own types are ever taken. `stored`: values are read from their text or stored in a table of
+/// the caller's, so that a domain's checks run, and by ANALYZE what a range has for differences.
+///
+/// # Errors
+/// Raises 0A000.
+pub(crate) fn check_type(typoid: pg_sys::Oid, stored: bool) {
+    if is_built_in(typoid) {
+        return;
+    }
+    // SAFETY: plain reads of variables.
+    let (statement, role) = unsafe { (pg_sys::GetCurrentStatementStartTimestamp(), pg_sys::GetUserId()) };
+    let key = (typoid, role, stored);
+    if CHECKED.with_borrow(|(at, checked)| *at == statement && checked.contains(&key)) {
+        return;
+    }
+    let sql = format!(
+        "WITH RECURSIVE made AS (SELECT $1 AS oid UNION SELECT part.oid FROM made JOIN pg_catalog.pg_type t \
+                 ON t.oid OPERATOR(pg_catalog.=) made.oid CROSS JOIN LATERAL (\
+                     SELECT t.typbasetype AS oid UNION ALL SELECT t.typelem \
+                     UNION ALL SELECT r.rngsubtype FROM pg_catalog.pg_range r WHERE r.rngtypid OPERATOR(pg_catalog.=) t.oid \
+                     UNION ALL SELECT r.rngtypid FROM pg_catalog.pg_range r WHERE r.rngmultitypid OPERATOR(pg_catalog.=) t.oid \
+                     UNION ALL SELECT a.atttypid FROM pg_catalog.pg_attribute a WHERE a.attrelid OPERATOR(pg_catalog.=) t.typrelid \
+                         AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped) part \
+             WHERE part.oid OPERATOR(pg_catalog.>=) {}), \
+         type AS (SELECT t.*, r.* FROM made JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) made.oid \
+             LEFT JOIN pg_catalog.pg_range r ON r.rngtypid OPERATOR(pg_catalog.=) t.oid), \
+         class AS (SELECT c.opcfamily FROM pg_catalog.pg_opclass c JOIN type \
+             ON c.opcintype OPERATOR(pg_catalog.=) type.oid OR c.oid OPERATOR(pg_catalog.=) type.rngsubopc), \
+         function AS (SELECT u.oid FROM type CROSS JOIN LATERAL pg_catalog.unnest(ARRAY[type.typinput, type.typoutput, \
+                 type.rngcanonical, CASE WHEN $2 THEN type.rngsubdiff END]::pg_catalog.oid[]) AS u(oid) \
+             UNION SELECT s.amproc FROM class JOIN pg_catalog.pg_amproc s ON s.amprocfamily OPERATOR(pg_catalog.=) class.opcfamily \
+             UNION SELECT o.oprcode FROM class JOIN pg_catalog.pg_amop s ON s.amopfamily OPERATOR(pg_catalog.=) class.opcfamily \
+                 JOIN pg_catalog.pg_operator o ON o.oid OPERATOR(pg_catalog.=) s.amopopr) \
+         SELECT pg_catalog.format('%s of role %s', owned.what, o.rolname) FROM (\
+             SELECT 'function ' OPERATOR(pg_catalog.||) p.oid::pg_catalog.regprocedure::pg_catalog.text AS what, p.proowner AS owner \
+               FROM function JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) function.oid \
+             UNION ALL SELECT 'type ' OPERATOR(pg_catalog.||) pg_catalog.format_type(type.oid, NULL), type.typowner FROM type \
+              WHERE CASE WHEN type.typtype OPERATOR(pg_catalog.=) 'd' THEN $2 \
+                    WHEN type.typtype OPERATOR(pg_catalog.=) 'b' THEN type.typoutput::pg_catalog.oid OPERATOR(pg_catalog.<>) 'pg_catalog.array_out'::pg_catalog.regproc::pg_catalog.oid END) owned \
+         JOIN pg_catalog.pg_roles o ON o.oid OPERATOR(pg_catalog.=) owned.owner WHERE {FOREIGN} ORDER BY 1 LIMIT 1",
+        pg_sys::FirstNormalObjectId
+    );
+    let found = query_all(&sql, &[Argument::of(typoid), Argument::of(stored)], |row| row.text(0));
+    if let Some(what) = found.into_iter().flatten().next() {
+        let name = Column::new("", typoid, pg_sys::InvalidOid).type_name();
+        raise(
+            PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
+            format!("values of type {name} are not used: {what} would run as you"),
+            "Only what is yours or a superuser's is run. Leave the column out, or give a query that makes a value of one of \
+             PostgreSQL's own types of it.",
+        )
+    }
+    CHECKED.with_borrow_mut(|(at, checked)| {
+        if *at != statement {
+            (*at, *checked) = (statement, Vec::new());
+        }
+        checked.push(key);
+    });
+}
+
+/// An expression for the text of another, of this type: by the function that writes the type's values, because a cast may
+/// be one that somebody else has made. NULL stays NULL.
+///
+/// # Errors
+/// As [`check_type`].
+pub(crate) fn as_text(value: &str, typoid: pg_sys::Oid) -> String {
+    check_type(typoid, false);
+    // SAFETY: any oid is answered.
+    if is_built_in(unsafe { pg_sys::getBaseType(typoid) }) {
+        return format!("{value}::pg_catalog.text");
+    }
+    format!(
+        "CASE WHEN pg_catalog.num_nulls({value}) OPERATOR(pg_catalog.=) 0 THEN pg_catalog.format('%s', {value}) END"
+    )
+}
+
+/// The equality operator of a type, as SQL writes it whatever the search path, if there is one.
+///
+/// # Errors
+/// As [`check_type`], and for a type that shares its operator with others, as enums do, and has an implicit cast: PostgreSQL
+/// would not know whether to compare its values or what the cast makes of them.
+pub(crate) fn equality(typoid: pg_sys::Oid) -> Option<String> {
+    check_type(typoid, false);
+    // SAFETY: any oid is answered.
+    let (base, operator) = unsafe {
+        let cached = pg_sys::lookup_type_cache(typoid, pg_sys::TYPECACHE_EQ_OPR as i32);
+        (pg_sys::getBaseType(typoid), (*cached).eq_opr)
+    };
+    const SQL: &str = "SELECT pg_catalog.format('OPERATOR(%I.%s)', n.nspname, o.oprname), \
+             (SELECT pg_catalog.format_type(k.casttarget, NULL) FROM pg_catalog.pg_cast k JOIN pg_catalog.pg_type t \
+                 ON t.oid OPERATOR(pg_catalog.=) o.oprleft AND t.typtype OPERATOR(pg_catalog.=) 'p' \
+               WHERE k.castsource OPERATOR(pg_catalog.=) $2 AND k.castcontext OPERATOR(pg_catalog.=) 'i' \
+               ORDER BY k.casttarget LIMIT 1) \
+         FROM pg_catalog.pg_operator o JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) o.oprnamespace \
          WHERE o.oid OPERATOR(pg_catalog.=) $1";
-    scalar(SQL, &[Argument::of(oid)])
+    let read = |row: &Values<'_>| (row.text(0), row.text(1));
+    let (written, cast) = query_all(SQL, &[operator, base].map(Argument::of), read).pop()?;
+    if let Some(target) = cast {
+        let name = Column::new("", base, pg_sys::InvalidOid).type_name();
+        raise(
+            PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
+            format!("values of type {name} cannot be compared: it has an implicit cast to {target}"),
+            "Make that cast one AS ASSIGNMENT, or give a query that makes a value of one of PostgreSQL's own types of it.",
+        )
+    }
+    written
 }
 
 /// The type that a domain is over, any other type itself, as SQL writes it whatever the search path, without a length.

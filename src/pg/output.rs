@@ -1,6 +1,7 @@
 //! Values in a text form that does not depend on the session: `DateStyle`, `TimeZone` and the like
 //! must not change a fingerprint.
 
+use super::catalog::check_type;
 use pgrx::pg_sys;
 use std::ffi::CStr;
 
@@ -65,6 +66,7 @@ impl Drop for Portable {
 /// # Safety
 /// `datum` is a value of the type `typoid`.
 pub(super) unsafe fn portable_text(datum: pg_sys::Datum, typoid: pg_sys::Oid) -> String {
+    check_type(typoid, false);
     let _settings = Portable::settings();
     let (mut output, mut is_varlena) = (pg_sys::InvalidOid, false);
     // SAFETY: the output function of the value's own type.

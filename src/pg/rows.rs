@@ -1,5 +1,6 @@
 //! Rows of queries: their columns, and the values in them.
 
+use super::catalog::check_type;
 use dedup_core::memory::{self, OrRaise};
 use pgrx::{PgTupleDesc, pg_sys};
 use std::ffi::CStr;
@@ -109,6 +110,7 @@ impl Values<'_> {
     /// The value of a column of any type, in its text form.
     pub(crate) fn written(&self, column: usize) -> Option<String> {
         let value = self.get(column)?;
+        check_type(self.columns[column].typoid, false);
         // SAFETY: the function is that of the value's own type; the string is
         // terminated, and ours to free.
         unsafe {

@@ -1,5 +1,6 @@
 //! The call of a trigger: its event, its rows, its result.
 
+use super::catalog::check_type;
 use super::raise;
 use super::record::Row;
 use pgrx::htup::heap_getattr_raw;
@@ -393,6 +394,7 @@ impl Call {
                 "PostgreSQL computes the column after the trigger. Use an ordinary column, or no trigger.",
             )
         }
+        check_type(typoid, true);
         // SAFETY: the input function of the column's own type; the tuple is of
         // the table whose columns these are.
         unsafe {

@@ -1,6 +1,7 @@
 //! Values of one SQL type, whichever it is: copied out of rows, kept in a file,
 //! compared, and given back.
 
+use super::catalog::check_type;
 use super::host::unwrap_or_raise;
 use super::raise;
 use super::rows::Column;
@@ -35,6 +36,8 @@ impl ValueType {
         ValueType::new(column, result).unwrap_or_else(|| {
             let name = column.type_name();
             let expected = Column::new("", result, pg_sys::InvalidOid);
+            // A NULL of a domain would run the domain's checks, which somebody else may have written.
+            let base = Column::new("", column.base_type(), pg_sys::InvalidOid).type_name();
             raise(
                 PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
                 format!(
@@ -42,7 +45,7 @@ impl ValueType {
                     column.name,
                     expected.type_name()
                 ),
-                format!("Give all arguments, the type last: {call}, id_type => NULL::{name})."),
+                format!("Give all arguments, the type last: {call}, id_type => NULL::{base})."),
             )
         })
     }
@@ -51,8 +54,9 @@ impl ValueType {
     /// another type.
     ///
     /// # Errors
-    /// Raises 42804 if the column is a row or an array, or has no order (btree).
+    /// Raises 42804 if the column is a row or an array, or has no order (btree); as [`check_type`] for both types.
     pub(crate) fn new(column: &Column, result: pg_sys::Oid) -> Option<ValueType> {
+        [column.typoid, result].into_iter().for_each(|typoid| check_type(typoid, false));
         // SAFETY: any oid is answered; the cache entry lives as long as the session.
         let (order, own_collation) = unsafe {
             let cached = pg_sys::lookup_type_cache(column.typoid, pg_sys::TYPECACHE_CMP_PROC as i32);
@@ -356,6 +360,7 @@ impl WrittenIds {
         // SAFETY: the type and its functions exist, the catalogue names them; the cache entry lives as long as the
         // session. A domain's checks have been passed.
         unsafe {
+            check_type(pg_sys::getBaseType(typoid), true);
             pg_sys::getTypeInputInfo(pg_sys::getBaseType(typoid), &mut function, &mut parameter);
             pg_sys::fmgr_info(function, &mut input);
             let cached = pg_sys::lookup_type_cache(typoid, pg_sys::TYPECACHE_CMP_PROC as i32);

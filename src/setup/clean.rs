@@ -4,7 +4,7 @@
 use super::find::check_id;
 use super::settings::{Settings, table_name};
 use super::table::{primary_key, type_of};
-use crate::pg::catalog::{base_type_name, equality, operator, schema};
+use crate::pg::catalog::{base_type_name, equality, schema};
 use crate::pg::spi::{Argument, execute, for_each, scalar};
 use crate::pg::{Output, raise};
 use pgrx::pg_sys::panic::ErrorReport;
@@ -96,7 +96,7 @@ impl Call {
             )
         });
         let id_type = type_of(table, &id);
-        let Some(equals) = equality(id_type).and_then(operator) else {
+        let Some(equals) = equality(id_type) else {
             raise(
                 PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
                 format!("values of column \"{id}\" of table {name} cannot be compared"),

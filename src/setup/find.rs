@@ -4,7 +4,7 @@ use super::needed;
 use super::settings::{Settings, join_texts, joined, listed};
 use super::table::{primary_key, table_called, type_of};
 use crate::fingerprint::bag_of_values;
-use crate::pg::catalog::{base_type_name, equality, operator, schema};
+use crate::pg::catalog::{base_type_name, equality, schema};
 use crate::pg::spi::{Argument, query_all};
 use crate::pg::values::ValueType;
 use crate::pg::{Column, Output, Record, raise};
@@ -53,7 +53,7 @@ fn dedup_find_row(row: Option<Record>, distance: Option<i32>, fcinfo: pg_sys::Fu
     // SAFETY: the row is one of the table, which has the column.
     let own = unsafe { row.row().value(&id) }.and_then(|(value, typoid)| {
         // Of the base type: somebody else may have made an operator for a domain.
-        let equals = format!("::{} {}", base_type_name(typoid), equality(typoid).and_then(operator)?);
+        let equals = format!("::{} {}", base_type_name(typoid), equality(typoid)?);
         // SAFETY: the value is of the column's type, and so of the one that it is a domain over.
         Some((equals, unsafe { Argument::of_type(value, pg_sys::getBaseType(typoid)) }))
     });
@@ -129,7 +129,7 @@ impl New {
             By::Text => {
                 let n = settings.n();
                 format!(
-                    "{tools}.ngrams({}, {n}) OPERATOR({tools}.@%) {tools}.ngram_query($2, {n}, {least})",
+                    "{tools}.ngrams({}, {n}) OPERATOR({tools}.@%) {tools}.ngram_query($2, {n}, {least}::pg_catalog.float8)",
                     listed(&settings.texts())
                 )
             }

@@ -2,6 +2,7 @@
 //! generated column is made of.
 
 use super::settings::{root, table_name};
+use crate::pg::catalog::{check_type, is_built_in};
 use crate::pg::spi::{Argument, query_all, scalar};
 use crate::pg::{Json, raise};
 use pgrx::datum::FromDatum;
@@ -213,7 +214,7 @@ fn becomes_text(typoid: pg_sys::Oid) -> bool {
         // SAFETY: the catalogue names the function.
         unsafe { pg_sys::func_volatile(function) as u8 == pg_sys::PROVOLATILE_IMMUTABLE }
     };
-    let is_built_in = |function: pg_sys::Oid| function.to_u32() < pg_sys::FirstNormalObjectId;
+    check_type(typoid, false);
     // SAFETY: any oid is answered; a type has an output function.
     unsafe {
         let base = pg_sys::getBaseType(typoid);

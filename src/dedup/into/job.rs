@@ -5,7 +5,7 @@ use super::super::shape::Shape;
 use super::super::suggest::sample;
 use super::batch::BYTES_PER_ROW;
 use super::table::{State, Table};
-use crate::pg::catalog::{array_type, base_type_name, equality, operator, quoted};
+use crate::pg::catalog::{array_type, base_type_name, check_type, equality, quoted};
 use crate::pg::scan::Scan;
 use crate::pg::spi::{Argument, check_query, describe, execute, refuse_row_without_id, scalar};
 use crate::pg::{Json, Record, raise};
@@ -91,7 +91,7 @@ pub(super) struct Job {
     /// The query that reads the source, to be put between parentheses.
     pub query: String,
     pub table: Table,
-    /// The search path of the query.
+    /// The search path of the query: that of the session, with temporary tables last.
     pub path: String,
     /// The first column of the query, quoted.
     pub id: String,
@@ -106,10 +106,10 @@ pub(super) struct Job {
     pub equals: String,
     /// Whether the index of the result finds ids: those of a column with a collation of its own are compared by that one.
     pub finds: bool,
-    /// The type of the query's ids, as SQL names it.
-    id_type: String,
-    /// The type of the ids that it has, if it exists.
-    ids: Option<String>,
+    /// That type.
+    id_type: pg_sys::Oid,
+    /// The type of the ids that the result has, if it exists.
+    ids: Option<pg_sys::Oid>,
     batch: Option<u64>,
     /// Option `where`: a condition on the rows to take in.
     only: Option<String>,
@@ -123,9 +123,12 @@ impl Job {
     pub(super) fn of(given: Given<'_>, table: Table, step: Step) -> Job {
         let Given { source: written_source, mut written, mut options, batch, only, .. } = given;
         let found = table.is_there().then(|| table.kept(step != Step::Make));
-        let ids = found.as_ref().map(|found| found.ids.clone());
+        let ids = found.as_ref().map(|found| found.ids);
         let kept = found.filter(|kept| step == Step::Batch || kept.arrivals > 0);
-        let path = kept.as_ref().map_or_else(current_path, |kept| kept.path.clone());
+        let path = current_path();
+        if let Some(kept) = kept.as_ref().filter(|kept| kept.path != path) {
+            table.refuse_path(&kept.path)
+        }
         execute("SELECT pg_catalog.set_config('search_path', $1, true)", &[Argument::of(path.as_str())]);
         let source = Source::new(Some(written_source));
         let given = written.json().to_string();
@@ -168,20 +171,19 @@ impl Job {
                 )
             }
         }
-        let typoid = columns[0].typoid;
+        let (typoid, id_type) = (columns[0].typoid, columns[0].base_type());
         let scalar = columns[0].is_scalar();
-        // SAFETY: any oid is answered.
-        let ids_type = array_type(unsafe { pg_sys::getBaseType(typoid) }).filter(|_| scalar);
-        let (Some(equals), Some(ids_type)) = (equality(typoid).and_then(operator), ids_type) else {
+        check_type(id_type, true);
+        let ids_type = array_type(id_type).filter(|_| scalar);
+        let (Some(equals), Some(ids_type)) = (equality(typoid), ids_type) else {
             raise(
                 PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
                 format!("column \"{}\" of type {} cannot be a key", columns[0].name, columns[0].type_name()),
                 "Cast it to bigint, text, uuid or another type whose values can be compared.",
             )
         };
-        let id_type = columns[0].type_name();
         // SAFETY: any oid is answered.
-        let finds = columns[0].collation == unsafe { pg_sys::get_typcollation(typoid) };
+        let finds = columns[0].collation == unsafe { pg_sys::get_typcollation(id_type) };
         Job {
             options,
             written,
@@ -207,7 +209,7 @@ impl Job {
     /// Creates the tables if they do not exist; returns whether it did.
     pub(super) fn make(&self) -> bool {
         if self.ids.is_none() {
-            self.table.make(&self.id_type, &self.state(&self.complete()));
+            self.table.make(&self.base, &self.state(&self.complete()));
             if self.batch.is_some() {
                 self.table.make_indexes();
             }
@@ -240,8 +242,8 @@ impl Job {
     }
 
     /// The types of the ids of the result and of the query.
-    fn id_types(&self) -> (&str, &str) {
-        (self.ids.as_deref().unwrap_or_default(), &self.id_type)
+    fn id_types(&self) -> (pg_sys::Oid, pg_sys::Oid) {
+        (self.ids.unwrap_or(pg_sys::InvalidOid), self.id_type)
     }
 
     /// As [`Job::check`], but a result without rows takes on this source and these options; without
@@ -257,7 +259,8 @@ impl Job {
             chosen.write(&mut self.written);
             self.options = DEDUP_INTO.read(&self.written);
         }
-        self.table.adopt(self.id_types(), &self.state(&self.complete()));
+        let other = (self.ids != Some(self.id_type)).then_some(self.base.as_str());
+        self.table.adopt(other, &self.state(&self.complete()));
     }
 
     /// All options, as they are kept with the result.

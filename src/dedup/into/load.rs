@@ -73,11 +73,11 @@ fn refuse_repeated(job: &Job, ids: &ValueType, seen: Vec<u64>, found: &mut Found
     let is_suspect = |&row: &usize| twice.binary_search(&seen[row]).is_ok();
     let suspects: Vec<usize> = checked(0..seen.len()).filter(is_suspect).take(SUSPECTS).collect();
     let suspects: Vec<Vec<u8>> = suspects.into_iter().map(|row| found.input.id(row)).collect();
-    const SQL: &str = "SELECT u.id::pg_catalog.text FROM pg_catalog.unnest($1) WITH ORDINALITY AS u(id, n) \
+    const SQL: &str = "SELECT u.id FROM pg_catalog.unnest($1) WITH ORDINALITY AS u(id, n) \
          GROUP BY u.id HAVING pg_catalog.count(*) OPERATOR(pg_catalog.>) 1 ORDER BY pg_catalog.min(u.n) LIMIT 1";
     // SAFETY: the ids are written as their type has it.
     let array = unsafe { ids.array(&suspects, job.ids_type) };
-    if let Some(id) = query_all(SQL, &[array], |row| row.text(0)).pop().flatten() {
+    if let Some(id) = query_all(SQL, &[array], |row| row.written(0)).pop().flatten() {
         refuse_twice(&id)
     }
 }

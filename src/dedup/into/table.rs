@@ -1,10 +1,10 @@
 //! The table of the result and the two tables that belong to it. They are ordinary tables, owned by
 //! the caller.
 
-use crate::pg::catalog::{object_name, quoted, schema};
+use crate::pg::catalog::{FOREIGN, object_name, quoted, schema};
 use crate::pg::marked::{is_as_marked, mark};
 use crate::pg::spi::{Argument, execute, for_each, query_all, scalar};
-use crate::pg::{Values, raise};
+use crate::pg::{Column, Values, raise};
 use pgrx::prelude::*;
 
 pub(super) struct Table {
@@ -39,7 +39,7 @@ pub(super) struct Kept {
     /// How many rows have ever arrived.
     pub arrivals: i64,
     /// The type of its ids.
-    pub ids: String,
+    pub ids: pg_sys::Oid,
 }
 
 const REBUILD: &str =
@@ -51,7 +51,7 @@ struct Relation {
     /// Whether the caller owns it.
     own: bool,
     columns: String,
-    id_type: Option<String>,
+    id_type: Option<pg_sys::Oid>,
     /// A property that a result must not have.
     hindrance: Option<String>,
 }
@@ -122,24 +122,29 @@ impl Table {
 
     /// Looks up the result and the tables that belong to it in the catalogue, at once: to plan this takes longer than to run it.
     fn relations(&self) -> [Option<Relation>; 3] {
-        const SQL: &str = "SELECT c.relkind::pg_catalog.text, \
+        let sql = format!(
+            "SELECT c.relkind::pg_catalog.text, \
                  pg_catalog.pg_get_userbyid(c.relowner)::pg_catalog.text, \
                  (pg_catalog.pg_get_userbyid(c.relowner) OPERATOR(pg_catalog.=) current_user)::pg_catalog.text, \
                  (SELECT pg_catalog.string_agg(a.attname::pg_catalog.text, ' ' ORDER BY a.attnum) \
                     FROM pg_catalog.pg_attribute a WHERE a.attrelid OPERATOR(pg_catalog.=) c.oid \
                      AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped), \
-                 (SELECT pg_catalog.format_type(a.atttypid, -1) FROM pg_catalog.pg_attribute a \
+                 (SELECT a.atttypid FROM pg_catalog.pg_attribute a \
                    WHERE a.attrelid OPERATOR(pg_catalog.=) c.oid AND a.attname OPERATOR(pg_catalog.=) 'id'), \
                  CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_rewrite r WHERE r.ev_class OPERATOR(pg_catalog.=) c.oid) \
                      THEN 'rules' \
                  WHEN EXISTS (SELECT FROM pg_catalog.pg_inherits i \
                          WHERE c.oid OPERATOR(pg_catalog.=) ANY (ARRAY[i.inhparent, i.inhrelid])) THEN 'inheritance' \
+                 WHEN EXISTS (SELECT FROM pg_catalog.pg_attribute a \
+                         JOIN pg_catalog.pg_type d ON d.oid OPERATOR(pg_catalog.=) a.atttypid \
+                         WHERE a.attrelid OPERATOR(pg_catalog.=) c.oid AND a.attnum OPERATOR(pg_catalog.>) 0 \
+                           AND d.typtype OPERATOR(pg_catalog.=) 'd') THEN 'a column of a domain' \
                  WHEN c.relrowsecurity AND c.relforcerowsecurity THEN 'row-level security that binds its owner' \
                  WHEN EXISTS (SELECT FROM pg_catalog.pg_trigger t \
                          JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) t.tgfoid \
                          JOIN pg_catalog.pg_roles o ON o.oid OPERATOR(pg_catalog.=) p.proowner \
-                         WHERE t.tgrelid OPERATOR(pg_catalog.=) c.oid AND NOT t.tgisinternal AND NOT o.rolsuper \
-                           AND o.rolname OPERATOR(pg_catalog.<>) current_user) THEN 'a trigger of another role' \
+                         WHERE t.tgrelid OPERATOR(pg_catalog.=) c.oid AND NOT t.tgisinternal \
+                           AND {FOREIGN}) THEN 'a trigger of another role' \
                  WHEN EXISTS (SELECT FROM (\
                          SELECT 'pg_catalog.pg_constraint'::pg_catalog.regclass::pg_catalog.oid AS class, k.oid AS object \
                            FROM pg_catalog.pg_constraint k WHERE k.conrelid OPERATOR(pg_catalog.=) c.oid \
@@ -153,28 +158,29 @@ impl Table {
                          JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) d.refobjid \
                            AND p.tableoid OPERATOR(pg_catalog.=) d.refclassid \
                          JOIN pg_catalog.pg_roles o ON o.oid OPERATOR(pg_catalog.=) p.proowner \
-                         WHERE NOT o.rolsuper AND o.rolname OPERATOR(pg_catalog.<>) current_user) \
+                         WHERE {FOREIGN}) \
                      THEN 'an expression with a function of another role' END \
              FROM pg_catalog.unnest($1) WITH ORDINALITY AS u(name, n) LEFT JOIN pg_catalog.pg_class c \
-               ON c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass(u.name)::pg_catalog.oid ORDER BY u.n";
+               ON c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass(u.name)::pg_catalog.oid ORDER BY u.n"
+        );
         let read = |row: &Values<'_>| {
             Some(Relation {
                 kind: row.text(0)?,
                 owner: row.text(1)?,
                 own: row.text(2)? == "true",
                 columns: row.text(3).unwrap_or_default(),
-                id_type: row.text(4),
+                id_type: row.get(4).map(|oid| pg_sys::Oid::from_u32(oid.value() as u32)),
                 hindrance: row.text(5),
             })
         };
-        let mut found = query_all(SQL, &[self.names()], read).into_iter();
+        let mut found = query_all(&sql, &[self.names()], read).into_iter();
         std::array::from_fn(|_| found.next().flatten())
     }
 
     /// The type of its ids, if the result exists. Raises an error if the tables of these names are not a result,
     /// belong to another role, or have triggers, rules or the like by which code of other roles
     /// would run as the caller.
-    fn checked(&self) -> Option<String> {
+    fn checked(&self) -> Option<pg_sys::Oid> {
         let [found, merges, state] = &self.relations();
         let found = found.as_ref()?;
         let [Some(merges), Some(state)] = [merges, state] else { self.refuse_foreign() };
@@ -201,7 +207,7 @@ impl Table {
                 )
             }
         }
-        Some(found.id_type.clone().unwrap_or_default())
+        Some(found.id_type.unwrap_or(pg_sys::InvalidOid))
     }
 
     /// What is kept with the result; it is there. From here on the tables cannot be replaced by others, and if `alone`
@@ -210,7 +216,7 @@ impl Table {
         let Table { name, merges, state, .. } = self;
         let shared = || format!("LOCK TABLE {name}, {merges}, {state} IN ACCESS SHARE MODE");
         execute(&if alone { self.lock() } else { shared() }, &[]);
-        let ids = self.checked().unwrap_or_default();
+        let ids = self.checked().unwrap_or(pg_sys::InvalidOid);
         let sql = format!(
             "SELECT s.source, s.options::pg_catalog.text, s.search_path, s.arrivals FROM {} AS s",
             self.state
@@ -221,7 +227,7 @@ impl Table {
                 options: serde_json::from_str(&row.text(1)?).ok()?,
                 path: row.text(2)?,
                 arrivals: row.bigint(3)?,
-                ids: ids.clone(),
+                ids,
             })
         };
         query_all(&sql, &[], kept).pop().flatten().unwrap_or_else(|| self.refuse_foreign())
@@ -247,8 +253,18 @@ impl Table {
         )
     }
 
+    /// Raises an error: the source was read with another search path, where it may mean something else. That one is not
+    /// followed, because others may have the right to write it.
+    pub(super) fn refuse_path(&self, kept: &str) -> ! {
+        raise(
+            PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            format!("the source of table \"{}\" was first read with another search_path: {kept}", self.bare),
+            format!("Call dedup_into with that one if you know it for yours. {REBUILD}"),
+        )
+    }
+
     /// Raises an error if the result is of other options or its ids of another type than those of the query.
-    pub(super) fn check(&self, (ids, id_type): (&str, &str), given: &str) {
+    pub(super) fn check(&self, (ids, id_type): (pg_sys::Oid, pg_sys::Oid), given: &str) {
         let kept = format!(
             "SELECT s.options::pg_catalog.text, ((s.options OPERATOR(pg_catalog.||) $2::pg_catalog.jsonb) \
                     OPERATOR(pg_catalog.=) s.options)::pg_catalog.text \
@@ -266,6 +282,8 @@ impl Table {
             )
         }
         if ids != id_type {
+            let [ids, id_type] =
+                [ids, id_type].map(|typoid| Column::new("", typoid, pg_sys::InvalidOid).type_name());
             raise(
                 PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
                 format!("the ids of table \"{}\" are {ids}, those of the query {id_type}", self.bare),
@@ -274,10 +292,10 @@ impl Table {
         }
     }
 
-    /// Changes the source and the options of a result without rows, and the type of its ids.
-    pub(super) fn adopt(&self, (ids, id_type): (&str, &str), wanted: &State<'_>) {
+    /// Changes the source and the options of a result without rows, and the type of its ids if that is another one.
+    pub(super) fn adopt(&self, id_type: Option<&str>, wanted: &State<'_>) {
         let Table { name, merges, state, .. } = self;
-        if ids != id_type {
+        if let Some(id_type) = id_type {
             for (table, a, b) in [(name, "id", "keeper"), (merges, "a", "b")] {
                 let column = |column| format!("ALTER {column} TYPE {id_type} USING NULL");
                 execute(&format!("ALTER TABLE {table} {}, {}", column(a), column(b)), &[]);
@@ -382,11 +400,16 @@ impl Table {
     /// What tells rows of the result that others have removed or changed: the exclusive or of a hash of each row, of the
     /// columns that say where it belongs. `which`: a condition on the rows t, with arguments. `base`: the type of ids.
     pub(super) fn digest(&self, base: &str, which: &str, arguments: &[Argument]) -> i64 {
-        let (cast, hash) = match base {
-            "bigint" | "integer" | "smallint" => ("pg_catalog.int8", "hashint8extended"),
-            _ => ("pg_catalog.text", "hashtextextended"),
+        let of = |id: &str| match base {
+            "bigint" | "integer" | "smallint" => {
+                format!("pg_catalog.hashint8extended(t.{id}::{base}::pg_catalog.int8")
+            }
+            "pg_catalog.text" | "character varying" => {
+                format!("pg_catalog.hashtextextended(t.{id}::pg_catalog.text")
+            }
+            // By the function that writes the type's values: a cast may be one that somebody else has made.
+            _ => format!("pg_catalog.hashtextextended(pg_catalog.format('%s', t.{id})"),
         };
-        let of = |id: &str| format!("pg_catalog.{hash}(t.{id}::{base}::{cast}");
         let sql = format!(
             "SELECT pg_catalog.bit_xor({}, {}, pg_catalog.hashint8extended(t.arrival, \
                  pg_catalog.hashint8extended(t.cluster, pg_catalog.hashint8extended(coalesce(t.same_as, 0), \

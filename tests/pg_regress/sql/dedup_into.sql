@@ -309,7 +309,9 @@ SELECT count(*) AS rows, unverified('safe') FROM safe;
 CREATE SCHEMA tools;
 ALTER EXTENSION pg_dedup SET SCHEMA tools;
 DELETE FROM safe WHERE arrival > 570;
-CALL tools.dedup_into('safe', 'SELECT id, body FROM public.letter WHERE id OPERATOR(pg_catalog.<) 580', '{"n": 2}');
+SET search_path = hostile, pg_catalog, public;
+CALL tools.dedup_into('public.safe', 'SELECT id, body FROM public.letter WHERE id OPERATOR(pg_catalog.<) 580', '{"n": 2}');
+RESET search_path;
 ALTER EXTENSION pg_dedup SET SCHEMA public;
 SELECT count(*) AS rows, unverified('safe') FROM safe;
 
