@@ -333,7 +333,7 @@ impl Table {
 
     fn select(&self, list: &str, order: Option<&String>) -> String {
         let order = order.map_or(String::new(), |name| {
-            check_type(self.column(name).typoid, false);
+            check_type(self.column(name).typoid, None);
             format!(" ORDER BY t.{}", quoted(name))
         });
         format!("SELECT {list} FROM {} AS t{order}", self.name)

@@ -22,7 +22,7 @@ impl Scope {
     pub(super) fn of(call: &Call, columns: &[String]) -> Option<Scope> {
         let part = |column: &String| {
             let (value, typoid, collation) = call.new_value(column);
-            check_type(typoid, false);
+            check_type(typoid, None);
             let wanted = pg_sys::TYPECACHE_EQ_OPR_FINFO | pg_sys::TYPECACHE_HASH_EXTENDED_PROC_FINFO;
             // SAFETY: a look-up; entries of the type cache are never freed.
             let kind = unsafe { pg_sys::lookup_type_cache(typoid, wanted as i32) };

@@ -30,9 +30,12 @@ pub(crate) fn quoted(name: &str) -> String {
 /// condition of SQL on `o`, a row of `pg_roles`.
 pub(crate) const FOREIGN: &str = "NOT o.rolsuper AND o.rolname OPERATOR(pg_catalog.<>) current_user";
 
+/// A type, the role that uses it, and the one in whose table its values are stored.
+type Checked = (pg_sys::Oid, pg_sys::Oid, Option<pg_sys::Oid>);
+
 thread_local! {
-    /// Types that may be used in a statement, by a role.
-    static CHECKED: RefCell<(pg_sys::TimestampTz, Vec<(pg_sys::Oid, pg_sys::Oid, bool)>)> = const { RefCell::new((0, Vec::new())) };
+    /// What was found to be right in a statement.
+    static CHECKED: RefCell<(pg_sys::TimestampTz, Vec<Checked>)> = const { RefCell::new((0, Vec::new())) };
 }
 
 /// Whether PostgreSQL comes with something of the catalogue.
@@ -42,12 +45,12 @@ pub(crate) fn is_built_in(oid: pg_sys::Oid) -> bool {
 
 /// Sees to it that values of a type can be written, compared and hashed by functions of nobody but the caller and
 /// superusers: its own ones, those of operator classes, and those of all types that it is made of. Casts do not count:
-/// only those of PostgreSQL's own types are ever taken. `stored`: values are read from their text or stored in a table of
-/// the caller's, so that a domain's checks run, and by ANALYZE what a range has for differences.
+/// only those of PostgreSQL's own types are ever taken. `stored`: values are made of their text or stored in a table of this
+/// role, so that checks of a domain run, of which it may be the owner too, and by ANALYZE what a range has for differences.
 ///
 /// # Errors
 /// Raises 0A000.
-pub(crate) fn check_type(typoid: pg_sys::Oid, stored: bool) {
+pub(crate) fn check_type(typoid: pg_sys::Oid, stored: Option<pg_sys::Oid>) {
     if is_built_in(typoid) {
         return;
     }
@@ -71,7 +74,7 @@ pub(crate) fn check_type(typoid: pg_sys::Oid, stored: bool) {
          class AS (SELECT c.opcfamily FROM pg_catalog.pg_opclass c JOIN type \
              ON c.opcintype OPERATOR(pg_catalog.=) type.oid OR c.oid OPERATOR(pg_catalog.=) type.rngsubopc), \
          function AS (SELECT u.oid FROM type CROSS JOIN LATERAL pg_catalog.unnest(ARRAY[type.typinput, type.typoutput, \
-                 type.rngcanonical, CASE WHEN $2 THEN type.rngsubdiff END]::pg_catalog.oid[]) AS u(oid) \
+                 type.rngcanonical, CASE WHEN $2 IS NOT NULL THEN type.rngsubdiff END]::pg_catalog.oid[]) AS u(oid) \
              UNION SELECT s.amproc FROM class JOIN pg_catalog.pg_amproc s ON s.amprocfamily OPERATOR(pg_catalog.=) class.opcfamily \
              UNION SELECT o.oprcode FROM class JOIN pg_catalog.pg_amop s ON s.amopfamily OPERATOR(pg_catalog.=) class.opcfamily \
                  JOIN pg_catalog.pg_operator o ON o.oid OPERATOR(pg_catalog.=) s.amopopr) \
@@ -79,7 +82,7 @@ pub(crate) fn check_type(typoid: pg_sys::Oid, stored: bool) {
              SELECT 'function ' OPERATOR(pg_catalog.||) p.oid::pg_catalog.regprocedure::pg_catalog.text AS what, p.proowner AS owner \
                FROM function JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) function.oid \
              UNION ALL SELECT 'type ' OPERATOR(pg_catalog.||) pg_catalog.format_type(type.oid, NULL), type.typowner FROM type \
-              WHERE CASE WHEN type.typtype OPERATOR(pg_catalog.=) 'd' THEN $2 \
+              WHERE CASE WHEN type.typtype OPERATOR(pg_catalog.=) 'd' THEN type.typowner OPERATOR(pg_catalog.<>) $2 \
                     WHEN type.typtype OPERATOR(pg_catalog.=) 'b' THEN type.typoutput::pg_catalog.oid OPERATOR(pg_catalog.<>) 'pg_catalog.array_out'::pg_catalog.regproc::pg_catalog.oid END) owned \
          JOIN pg_catalog.pg_roles o ON o.oid OPERATOR(pg_catalog.=) owned.owner WHERE {FOREIGN} ORDER BY 1 LIMIT 1",
         pg_sys::FirstNormalObjectId
@@ -108,7 +111,7 @@ pub(crate) fn check_type(typoid: pg_sys::Oid, stored: bool) {
 /// # Errors
 /// As [`check_type`].
 pub(crate) fn as_text(value: &str, typoid: pg_sys::Oid) -> String {
-    check_type(typoid, false);
+    check_type(typoid, None);
     // SAFETY: any oid is answered.
     if is_built_in(unsafe { pg_sys::getBaseType(typoid) }) {
         return format!("{value}::pg_catalog.text");
@@ -124,7 +127,7 @@ pub(crate) fn as_text(value: &str, typoid: pg_sys::Oid) -> String {
 /// As [`check_type`], and for a type that shares its operator with others, as enums do, and has an implicit cast: PostgreSQL
 /// would not know whether to compare its values or what the cast makes of them.
 pub(crate) fn equality(typoid: pg_sys::Oid) -> Option<String> {
-    check_type(typoid, false);
+    check_type(typoid, None);
     // SAFETY: any oid is answered.
     let (base, operator) = unsafe {
         let cached = pg_sys::lookup_type_cache(typoid, pg_sys::TYPECACHE_EQ_OPR as i32);

@@ -66,7 +66,7 @@ impl Drop for Portable {
 /// # Safety
 /// `datum` is a value of the type `typoid`.
 pub(super) unsafe fn portable_text(datum: pg_sys::Datum, typoid: pg_sys::Oid) -> String {
-    check_type(typoid, false);
+    check_type(typoid, None);
     let _settings = Portable::settings();
     let (mut output, mut is_varlena) = (pg_sys::InvalidOid, false);
     // SAFETY: the output function of the value's own type.

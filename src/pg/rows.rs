@@ -110,7 +110,7 @@ impl Values<'_> {
     /// The value of a column of any type, in its text form.
     pub(crate) fn written(&self, column: usize) -> Option<String> {
         let value = self.get(column)?;
-        check_type(self.columns[column].typoid, false);
+        check_type(self.columns[column].typoid, None);
         // SAFETY: the function is that of the value's own type; the string is
         // terminated, and ours to free.
         unsafe {

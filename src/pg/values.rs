@@ -56,7 +56,7 @@ impl ValueType {
     /// # Errors
     /// Raises 42804 if the column is a row or an array, or has no order (btree); as [`check_type`] for both types.
     pub(crate) fn new(column: &Column, result: pg_sys::Oid) -> Option<ValueType> {
-        [column.typoid, result].into_iter().for_each(|typoid| check_type(typoid, false));
+        [column.typoid, result].into_iter().for_each(|typoid| check_type(typoid, None));
         // SAFETY: any oid is answered; the cache entry lives as long as the session.
         let (order, own_collation) = unsafe {
             let cached = pg_sys::lookup_type_cache(column.typoid, pg_sys::TYPECACHE_CMP_PROC as i32);
@@ -360,7 +360,7 @@ impl WrittenIds {
         // SAFETY: the type and its functions exist, the catalogue names them; the cache entry lives as long as the
         // session. A domain's checks have been passed.
         unsafe {
-            check_type(pg_sys::getBaseType(typoid), true);
+            check_type(pg_sys::getBaseType(typoid), Some(pg_sys::GetUserId()));
             pg_sys::getTypeInputInfo(pg_sys::getBaseType(typoid), &mut function, &mut parameter);
             pg_sys::fmgr_info(function, &mut input);
             let cached = pg_sys::lookup_type_cache(typoid, pg_sys::TYPECACHE_CMP_PROC as i32);

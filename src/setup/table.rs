@@ -214,7 +214,7 @@ fn becomes_text(typoid: pg_sys::Oid) -> bool {
         // SAFETY: the catalogue names the function.
         unsafe { pg_sys::func_volatile(function) as u8 == pg_sys::PROVOLATILE_IMMUTABLE }
     };
-    check_type(typoid, false);
+    check_type(typoid, None);
     // SAFETY: any oid is answered; a type has an output function.
     unsafe {
         let base = pg_sys::getBaseType(typoid);

@@ -173,7 +173,8 @@ impl Job {
         }
         let (typoid, id_type) = (columns[0].typoid, columns[0].base_type());
         let scalar = columns[0].is_scalar();
-        check_type(id_type, true);
+        // SAFETY: a plain read of a variable.
+        check_type(id_type, Some(unsafe { pg_sys::GetUserId() }));
         let ids_type = array_type(id_type).filter(|_| scalar);
         let (Some(equals), Some(ids_type)) = (equality(typoid), ids_type) else {
             raise(

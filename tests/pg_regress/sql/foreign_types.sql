@@ -205,6 +205,13 @@ SELECT last_value - 1 AS "runs of planted code" FROM planter.runs;
 ALTER TABLE into_domain ALTER keeper TYPE planter.code;
 SELECT last_value AS before FROM planter.runs \gset
 CALL dedup_into('into_domain', 'planter.t_domain');
+-- A guard writes what the table's owner has made of a domain, as PostgreSQL itself does for whoever writes the table.
+SET ROLE foreign_planter;
+CREATE DOMAIN planter.number AS integer CHECK (value > 0);
+CREATE TABLE planter.flagged (id integer PRIMARY KEY, fp bigint, of planter.number);
+CREATE TRIGGER guard BEFORE INSERT ON planter.flagged FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp', 'index=none', 'flag=of');
+RESET ROLE;
+INSERT INTO planter.flagged VALUES (1, 0), (2, 1) RETURNING *;
 -- What is refused says what would run, and what to do.
 \set VERBOSITY default
 SELECT * FROM near_dup_pairs('planter.t_class', 3, NULL::planter.rank);
