@@ -379,7 +379,7 @@ fn columns(table: pg_sys::Oid) -> Vec<TableColumn> {
              (EXISTS (SELECT FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) i.indexrelid \
                  JOIN pg_catalog.pg_am m ON m.oid OPERATOR(pg_catalog.=) c.relam \
                  WHERE i.indrelid OPERATOR(pg_catalog.=) a.attrelid AND m.amname OPERATOR(pg_catalog.=) 'banding' \
-                   AND i.indkey[i.indnkeyatts - 1] OPERATOR(pg_catalog.=) a.attnum))::pg_catalog.int4::pg_catalog.int8, \
+                   AND i.indkey[i.indnkeyatts OPERATOR(pg_catalog.-) 1] OPERATOR(pg_catalog.=) a.attnum))::pg_catalog.int4::pg_catalog.int8, \
              pg_catalog.has_column_privilege(a.attrelid, a.attnum, 'SELECT')::pg_catalog.int4::pg_catalog.int8 \
          FROM pg_catalog.pg_attribute a WHERE a.attrelid OPERATOR(pg_catalog.=) $1 \
            AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped ORDER BY a.attnum";

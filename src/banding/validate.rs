@@ -19,7 +19,7 @@ const FAULTS: &str = "
                       FROM class, pg_catalog.pg_amop o, pg_catalog.pg_operator p
                      WHERE o.amopfamily OPERATOR(pg_catalog.=) class.opcfamily
                        AND p.oid OPERATOR(pg_catalog.=) o.amopopr),
-         near AS (SELECT member.* FROM member, class WHERE amopstrategy IN ($2, $3, $4) AND NOT balls),
+         near AS (SELECT member.* FROM member, class WHERE amopstrategy OPERATOR(pg_catalog.=) ANY (ARRAY[$2, $3, $4]) AND NOT balls),
          hash AS (SELECT f.*, p.proname, p.pronargs, p.proargtypes, p.prorettype
                     FROM class, pg_catalog.pg_amproc f, pg_catalog.pg_proc p
                    WHERE f.amprocfamily OPERATOR(pg_catalog.=) class.opcfamily
@@ -30,7 +30,7 @@ const FAULTS: &str = "
                    AND (EXISTS (SELECT FROM near) OR NOT EXISTS (SELECT FROM hash))
     UNION ALL
     SELECT pg_catalog.format('operator %s has strategy %s, which banding does not know', oprname, amopstrategy)
-      FROM member WHERE amopstrategy NOT IN ($2, $3, $4, $5)
+      FROM member WHERE amopstrategy OPERATOR(pg_catalog.<>) ALL (ARRAY[$2, $3, $4, $5])
     UNION ALL
     SELECT pg_catalog.format('operator %s of strategy %s has the wrong purpose', oprname, amopstrategy)
       FROM member WHERE (amoppurpose OPERATOR(pg_catalog.=) 'o') OPERATOR(pg_catalog.<>)
@@ -40,7 +40,7 @@ const FAULTS: &str = "
       FROM near WHERE oprleft OPERATOR(pg_catalog.<>) 'pg_catalog.int8'::pg_catalog.regtype
     UNION ALL
     SELECT pg_catalog.format('operator %s does not take a bigint on its right', oprname)
-      FROM near WHERE amopstrategy IN ($3, $4)
+      FROM near WHERE amopstrategy OPERATOR(pg_catalog.=) ANY (ARRAY[$3, $4])
                   AND oprright OPERATOR(pg_catalog.<>) 'pg_catalog.int8'::pg_catalog.regtype
     UNION ALL
     SELECT pg_catalog.format('operator %s does not take a hamming_ball on its right', oprname)

@@ -51,7 +51,7 @@ sub populate
 			CREATE TABLE $tables.split_rest PARTITION OF $tables.split DEFAULT;
 			INSERT INTO $tables.split SELECT id, body FROM $tables.petition;
 			CREATE MATERIALIZED VIEW $tables.prints AS SELECT id, $schema.simhash(body, '{"weight": "tfidf", "corpus": "petitions\@1"}') AS fp FROM $tables.petition;});
-		$node->safe_psql($database, qq{CALL $schema.dedup_into('$tables.groups', 'SELECT id, body FROM $tables.petition', '{"weights": {"weight": "tfidf", "corpus": "petitions\@1"}}')});
+		$node->safe_psql($database, qq{SET search_path = $schema, public; CALL $schema.dedup_into('$tables.groups', 'SELECT id, body FROM $tables.petition', '{"weights": {"weight": "tfidf", "corpus": "petitions\@1"}}')});
 	}
 	return;
 }

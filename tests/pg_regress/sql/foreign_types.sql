@@ -14,7 +14,7 @@ CREATE SEQUENCE planter.runs;
 GRANT USAGE ON SEQUENCE planter.runs TO PUBLIC;
 CREATE FUNCTION planter.run() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN
     -- As the owner of the types it may run: an index of the owner's table, for example, is built as the owner.
-    IF current_user <> 'foreign_planter' THEN PERFORM pg_catalog.nextval('planter.runs'); END IF;
+    IF current_user OPERATOR(pg_catalog.<>) 'foreign_planter' THEN PERFORM pg_catalog.nextval('planter.runs'); END IF;
     RETURN true;
 END $$;
 CREATE FUNCTION planter.gap(integer, integer) RETURNS double precision LANGUAGE sql IMMUTABLE AS 'SELECT CASE WHEN planter.run() THEN 1.0 END';
@@ -39,6 +39,12 @@ SELECT format('CREATE FUNCTION planter.sign_%1$s(%2$s, %3$s) RETURNS boolean LAN
 FROM (VALUES ('planter.code', 'planter.code'), ('planter.code', 'bigint'), ('bigint', 'planter.code'), ('planter.mood', 'planter.mood'),
     ('planter.tag', 'planter.tag'), ('planter.mark', 'planter.mark'), ('planter.span', 'planter.span'), ('planter.pair', 'planter.pair')) t(a, b),
     unnest(ARRAY['=', '<>', '<', '<=', '>', '>=']) sign \gexec
+-- Operators of PostgreSQL's own types, which are found before its own by a search path that says so.
+SELECT format('CREATE FUNCTION planter.own_%1$s(%2$s, %3$s) RETURNS boolean LANGUAGE plpgsql AS ''BEGIN RETURN planter.run(); END'';'
+    'CREATE OPERATOR planter.%4$s (LEFTARG = %2$s, RIGHTARG = %3$s, FUNCTION = planter.own_%1$s)', row_number() OVER (), a, b, sign)
+FROM (VALUES ('smallint', 'smallint'), ('smallint', 'integer'), ('integer', 'integer'), ('bigint', 'bigint'), ('oid', 'oid'), ('"char"', '"char"'),
+    ('name', 'name'), ('name', 'text'), ('text', 'text'), ('boolean', 'boolean'), ('float8', 'float8')) t(a, b),
+    unnest(ARRAY['=', '<>', '<', '<=', '>', '>=', '-', '+', '#', '||']) sign \gexec
 -- Functions beside the extension's, whose arguments fit literals better.
 SELECT format('CREATE FUNCTION public.%s RETURNS %s LANGUAGE plpgsql AS ''BEGIN PERFORM planter.run(); RETURN NULL; END''', call, result)
 FROM (VALUES ('ngram_query(text, integer, numeric)', 'bigint[]'), ('ngrams(varchar, integer)', 'bigint[]'), ('ngram_jaccard(text, text, bigint)', 'float8'),
@@ -159,7 +165,9 @@ CREATE FUNCTION own(trigger text, kind text) RETURNS SETOF text LANGUAGE plpgsql
 END $$;
 CREATE FUNCTION answer(call text) RETURNS text LANGUAGE plpgsql AS $$ DECLARE rows bigint; before bigint := (SELECT last_value FROM planter.runs); BEGIN
     BEGIN
-        EXECUTE 'SELECT count(*) FROM ' || call INTO rows;
+        PERFORM set_config('search_path', 'public, planter, pg_catalog', true);
+        EXECUTE concat('SELECT count(*) FROM ', call) INTO rows;
+        PERFORM set_config('search_path', 'public', true);
     EXCEPTION WHEN OTHERS THEN
         RAISE DEBUG '%', SQLERRM;
         RETURN SQLSTATE || (SELECT CASE WHEN last_value <> before THEN ' PLANTED CODE RAN' ELSE '' END FROM planter.runs);
@@ -221,7 +229,7 @@ SELECT last_value - :before AS "runs of planted code" FROM planter.runs;
 SET client_min_messages = error;
 DROP TABLE call, kind;
 DROP FUNCTION answer, own, has;
-SELECT format('DROP TABLE %I', relname) FROM pg_class WHERE relkind = 'r' AND relname ~ '^(into|each|step)_' AND relnamespace = 'public'::regnamespace \gexec
+SELECT format('DROP TABLE %I', relname) FROM pg_class WHERE relkind = 'r' AND relname ~ '^(into|each|step)_' AND relnamespace = 'public'::regnamespace ORDER BY relname \gexec
 DROP EXTENSION pg_dedup CASCADE;
 DROP OWNED BY foreign_planter CASCADE;
 DROP SCHEMA IF EXISTS planter CASCADE;
