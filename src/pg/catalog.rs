@@ -4,8 +4,9 @@ use super::raise;
 use super::rows::{Column, Values};
 use super::spi::{Argument, query_all, scalar};
 use pgrx::{PgSqlErrorCode, pg_sys};
-use std::cell::RefCell;
-use std::ffi::{CStr, CString};
+use std::cell::{Cell, RefCell};
+use std::ffi::{CStr, CString, c_int};
+use std::sync::Once;
 
 /// The extension's schema, quoted for SQL.
 pub(crate) fn schema() -> String {
@@ -34,8 +35,29 @@ pub(crate) const FOREIGN: &str = "NOT o.rolsuper AND o.rolname OPERATOR(pg_catal
 type Checked = (pg_sys::Oid, pg_sys::Oid, Option<pg_sys::Oid>);
 
 thread_local! {
-    /// What was found to be right in a statement.
-    static CHECKED: RefCell<(pg_sys::TimestampTz, Vec<Checked>)> = const { RefCell::new((0, Vec::new())) };
+    /// Counts the messages that something has changed on which the answer depends.
+    static CHANGES: Cell<u64> = const { Cell::new(0) };
+    /// What was found to be right after so many.
+    static CHECKED: RefCell<(u64, Vec<Checked>)> = const { RefCell::new((0, Vec::new())) };
+}
+
+/// Called while PostgreSQL handles messages: it must not look anything up.
+unsafe extern "C-unwind" fn changed(_: pg_sys::Datum, _: c_int, _: u32) {
+    let _ = CHANGES.try_with(|changes| changes.set(changes.get() + 1));
+}
+
+/// Sees to it that [`changed`] is called.
+fn watch() {
+    use pg_sys::SysCacheIdentifier::*;
+    static REGISTERED: Once = Once::new();
+    REGISTERED.call_once(|| {
+        for cache in [TYPEOID, ATTNUM, PROCOID, AUTHOID, CLAOID, AMPROCNUM, AMOPOPID] {
+            // SAFETY: the function stays in memory as long as the process.
+            unsafe {
+                pg_sys::CacheRegisterSyscacheCallback(cache as c_int, Some(changed), pg_sys::Datum::null());
+            }
+        }
+    });
 }
 
 /// Whether PostgreSQL comes with something of the catalogue.
@@ -54,10 +76,11 @@ pub(crate) fn check_type(typoid: pg_sys::Oid, stored: Option<pg_sys::Oid>) {
     if is_built_in(typoid) {
         return;
     }
-    // SAFETY: plain reads of variables.
-    let (statement, role) = unsafe { (pg_sys::GetCurrentStatementStartTimestamp(), pg_sys::GetUserId()) };
-    let key = (typoid, role, stored);
-    if CHECKED.with_borrow(|(at, checked)| *at == statement && checked.contains(&key)) {
+    watch();
+    let before = CHANGES.get();
+    // SAFETY: a plain read of a variable.
+    let key = (typoid, unsafe { pg_sys::GetUserId() }, stored);
+    if CHECKED.with_borrow(|(at, checked)| *at == before && checked.contains(&key)) {
         return;
     }
     let sql = format!(
@@ -98,8 +121,8 @@ pub(crate) fn check_type(typoid: pg_sys::Oid, stored: Option<pg_sys::Oid>) {
         )
     }
     CHECKED.with_borrow_mut(|(at, checked)| {
-        if *at != statement {
-            (*at, *checked) = (statement, Vec::new());
+        if *at != before {
+            (*at, *checked) = (before, Vec::new());
         }
         checked.push(key);
     });

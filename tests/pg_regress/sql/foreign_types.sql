@@ -225,6 +225,12 @@ INSERT INTO planter.flagged VALUES (1, 0), (2, 1) RETURNING *;
 SELECT * FROM near_dup_pairs('planter.t_class', 3, NULL::planter.rank);
 SELECT * FROM dedup('SELECT id, body FROM planter.t_domain', '{}', NULL::text);
 SELECT last_value - :before AS "runs of planted code" FROM planter.runs;
+-- A session asks again when an owner has changed.
+SELECT format('ALTER FUNCTION %s OWNER TO CURRENT_USER', oid::regprocedure) FROM pg_proc
+WHERE pronamespace = 'planter'::regnamespace AND proname ~ '^rank_' ORDER BY proname \gexec
+SELECT count(*) FROM near_dup_pairs('planter.t_class', 64, NULL::planter.rank);
+ALTER FUNCTION planter.rank_hash OWNER TO foreign_planter;
+SELECT count(*) FROM near_dup_pairs('planter.t_class', 64, NULL::planter.rank);
 
 SET client_min_messages = error;
 DROP TABLE call, kind;
