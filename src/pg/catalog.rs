@@ -116,8 +116,8 @@ pub(crate) fn check_type(typoid: pg_sys::Oid, stored: Option<pg_sys::Oid>) {
         raise(
             PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
             format!("values of type {name} are not used: {what} would run as you"),
-            "Only what is yours or a superuser's is run. Leave the column out, or give a query that makes a value of one of \
-             PostgreSQL's own types of it.",
+            "Only what is yours or a superuser's is run. Leave the column out, or give a query that has format('%s', column) in \
+             its place.",
         )
     }
     CHECKED.with_borrow_mut(|(at, checked)| {
@@ -170,7 +170,7 @@ pub(crate) fn equality(typoid: pg_sys::Oid) -> Option<String> {
         raise(
             PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
             format!("values of type {name} cannot be compared: it has an implicit cast to {target}"),
-            "Make that cast one AS ASSIGNMENT, or give a query that makes a value of one of PostgreSQL's own types of it.",
+            "Make that cast one AS ASSIGNMENT, or give a query that has format('%s', column) in its place.",
         )
     }
     written
