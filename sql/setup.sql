@@ -5,9 +5,32 @@
 -- matter when their rows are loaded. Those of dropped tables are not dumped, for
 -- a number that another table may have meanwhile is all that is left of their name,
 -- nor those of temporary tables, whose names no restore knows.
+--
+-- dedup_setup writes them with the rights of this table's owner, once it knows
+-- that its caller owns the table that they are of. The owner of a database loads
+-- them out of a dump.
+
+-- A regclass, but for what it makes of the name of a table that is not there: 0.
+-- One table that could not be restored must not cost all the others their settings.
+CREATE TYPE _dedup_table;
+CREATE FUNCTION _dedup_table_in(cstring) RETURNS _dedup_table
+    AS 'MODULE_PATHNAME', '_dedup_table_in_wrapper' LANGUAGE c STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _dedup_table_in(cstring) IS 'I/O';
+CREATE FUNCTION _dedup_table_out(_dedup_table) RETURNS cstring AS 'regclassout' LANGUAGE internal STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _dedup_table_out(_dedup_table) IS 'I/O';
+CREATE FUNCTION _dedup_table_recv(internal) RETURNS _dedup_table AS 'regclassrecv' LANGUAGE internal STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _dedup_table_recv(internal) IS 'I/O';
+CREATE FUNCTION _dedup_table_send(_dedup_table) RETURNS bytea AS 'regclasssend' LANGUAGE internal STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _dedup_table_send(_dedup_table) IS 'I/O';
+CREATE TYPE _dedup_table (
+    INPUT = _dedup_table_in, OUTPUT = _dedup_table_out, RECEIVE = _dedup_table_recv, SEND = _dedup_table_send, LIKE = pg_catalog.regclass);
+COMMENT ON TYPE _dedup_table IS 'the table that settings are of: as regclass, but 0 for a name that no table has';
+CREATE CAST (_dedup_table AS oid) WITHOUT FUNCTION AS IMPLICIT;
+CREATE CAST (_dedup_table AS regclass) WITHOUT FUNCTION AS ASSIGNMENT;
+CREATE CAST (oid AS _dedup_table) WITHOUT FUNCTION AS ASSIGNMENT;
 
 CREATE TABLE dedup_settings (
-    tbl regclass NOT NULL,
+    tbl _dedup_table NOT NULL,
     version integer NOT NULL CHECK (version > 0),
     options jsonb NOT NULL,
     columns text[] NOT NULL,
@@ -31,34 +54,36 @@ CREATE TABLE dedup_settings (
 COMMENT ON TABLE dedup_settings IS
     'settings of tables, one version per row, never changed: what dedup_setup was asked for (options), what the fingerprint is made of, and what it is compared by; distances: the distance that was chosen, each with the most rows that it is for, as the table grows';
 SELECT pg_catalog.pg_extension_config_dump('dedup_settings',
-    'WHERE EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = tbl AND c.relpersistence <> ''t'')');
-GRANT SELECT, INSERT, DELETE ON dedup_settings TO PUBLIC;
-
--- With the rights of whoever writes: settings are the affair of the table's owner.
+    'WHERE EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = tbl AND c.relkind IN (''r'', ''p'') AND c.relpersistence <> ''t'')');
 -- (Row-level security would keep pg_dump from reading what its role does not own.)
+GRANT SELECT ON dedup_settings TO PUBLIC;
+GRANT INSERT ON dedup_settings TO pg_database_owner;
+
+-- With the rights of whoever writes: dedup_setup or a restore.
 CREATE FUNCTION _dedup_settings_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
-    subject regclass := CASE TG_OP WHEN 'INSERT' THEN NEW.tbl WHEN 'TRUNCATE' THEN 0 ELSE OLD.tbl END;
-    owner oid := (SELECT c.relowner FROM pg_class c WHERE c.oid = subject);
+    subject record;
     known record;
 BEGIN
-    IF TG_OP IN ('UPDATE', 'TRUNCATE') THEN
+    IF TG_OP <> 'INSERT' THEN
         RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
             MESSAGE = 'a version of settings cannot be changed',
-            HINT = 'dedup_setup makes the next version; DELETE takes settings away.';
-    ELSIF owner IS NULL AND TG_OP = 'INSERT' THEN
-        RAISE EXCEPTION USING ERRCODE = 'undefined_table',
-            MESSAGE = format('there is no table with the OID %s', subject::oid),
+            HINT = 'dedup_setup makes the next version; its option {"drop": true} takes settings away.';
+    ELSIF NEW.tbl::oid = 0 THEN
+        RETURN NULL;
+    END IF;
+    SELECT c.relowner, c.reltype, c.relkind INTO subject FROM pg_class c WHERE c.oid = NEW.tbl::oid;
+    IF subject.relkind IS NULL OR subject.relkind NOT IN ('r', 'p') THEN
+        RAISE EXCEPTION USING ERRCODE = 'wrong_object_type',
+            MESSAGE = format('%s is not a table', NEW.tbl),
             HINT = 'dedup_setup gives a table settings.';
-    ELSIF NOT pg_has_role(owner, 'USAGE') THEN
+    ELSIF NOT (pg_has_role(subject.relowner, 'USAGE') OR pg_has_role((SELECT c.relowner FROM pg_class c WHERE c.oid = TG_RELID), 'USAGE')) THEN
         RAISE EXCEPTION USING ERRCODE = 'insufficient_privilege',
-            MESSAGE = format('must be owner of table %s', subject),
-            HINT = format('Its settings are given and taken away by its owner, which is %s.', pg_get_userbyid(owner));
-    ELSIF TG_OP = 'DELETE' THEN
-        RETURN OLD;
+            MESSAGE = format('must be owner of table %s', NEW.tbl),
+            HINT = format('Its settings are given and taken away by its owner, which is %s.', pg_get_userbyid(subject.relowner));
     END IF;
     EXECUTE format('SELECT s.* FROM %I.%I s WHERE s.tbl = $1 AND s.version = $2', TG_TABLE_SCHEMA, TG_TABLE_NAME)
-        INTO known USING NEW.tbl, NEW.version;
+        INTO known USING NEW.tbl::oid, NEW.version;
     IF known.tbl IS NOT NULL THEN
         NEW.rowtype := known.rowtype;
         NEW.places := known.places;
@@ -67,19 +92,19 @@ BEGIN
     END IF;
     -- The table is told from a later one of the same number by the number of its row type, and columns that are named
     -- are told from others by theirs. In another database they are other numbers.
-    NEW.rowtype := (SELECT c.reltype FROM pg_class c WHERE c.oid = NEW.tbl);
+    NEW.rowtype := subject.reltype;
     NEW.places := ARRAY(SELECT a.attnum FROM unnest(ARRAY[NEW.fp, NEW.id, NEW.keep ->> 'column'] || NEW.columns) WITH ORDINALITY AS u(name, n)
-        LEFT JOIN pg_attribute a ON a.attrelid = NEW.tbl AND a.attname = u.name AND a.attnum > 0 AND NOT a.attisdropped ORDER BY u.n);
+        LEFT JOIN pg_attribute a ON a.attrelid = NEW.tbl::oid AND a.attname = u.name AND a.attnum > 0 AND NOT a.attisdropped ORDER BY u.n);
     RETURN NEW;
 END $body$;
-COMMENT ON FUNCTION _dedup_settings_guard() IS 'keeps versions of settings as they are, and to the owners of their tables';
+COMMENT ON FUNCTION _dedup_settings_guard() IS 'keeps versions of settings as they are, and to tables of who writes them';
 CREATE FUNCTION _dedup_settings_changed() RETURNS trigger
     AS 'MODULE_PATHNAME', '_dedup_settings_changed_wrapper' LANGUAGE c;
 COMMENT ON FUNCTION _dedup_settings_changed() IS 'tells all sessions that the settings of a table have changed';
 REVOKE EXECUTE ON FUNCTION _dedup_settings_changed() FROM PUBLIC;
 
 -- ALWAYS: what a subscriber receives is protected and told as well.
-CREATE TRIGGER _dedup_guard BEFORE INSERT OR UPDATE OR DELETE ON dedup_settings
+CREATE TRIGGER _dedup_guard BEFORE INSERT OR UPDATE ON dedup_settings
     FOR EACH ROW EXECUTE FUNCTION _dedup_settings_guard();
 CREATE TRIGGER _dedup_truncate BEFORE TRUNCATE ON dedup_settings
     FOR EACH STATEMENT EXECUTE FUNCTION _dedup_settings_guard();

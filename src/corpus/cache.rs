@@ -2,7 +2,7 @@
 //! version is dropped.
 
 use super::invalidate;
-use super::versions::stored_row;
+use super::versions::{check_shown, stored_row};
 use crate::pg::catalog::schema;
 use crate::pg::raise;
 use crate::pg::spi::{Argument, scalar};
@@ -35,6 +35,21 @@ impl Resolver for Database {
 
     fn dictionary(&self, name: &str) -> Result<Arc<Dictionary>, RecipeError> {
         cached(&DICTIONARIES, name, || load_dictionary(name))
+    }
+}
+
+/// Finds those of which the user may see words and weights; others are an error, 42501.
+pub(super) struct Shown;
+
+impl Resolver for Shown {
+    fn corpus(&self, name: &str) -> Result<Arc<Corpus>, RecipeError> {
+        check_shown("corpus", name);
+        Database.corpus(name)
+    }
+
+    fn dictionary(&self, name: &str) -> Result<Arc<Dictionary>, RecipeError> {
+        check_shown("dictionary", name);
+        Database.dictionary(name)
     }
 }
 

@@ -7,9 +7,11 @@ mod recipe_arg;
 mod versions;
 
 pub(crate) use cache::Database;
-pub(crate) use recipe_arg::{Cache, Cached, RecipeArg, cached_from_text, raise_recipe};
+pub(crate) use recipe_arg::{
+    Cache, Cached, RecipeArg, ShownRecipe, cached_from_text, check_shown, raise_recipe,
+};
 
-use crate::pg::catalog::schema;
+use crate::pg::catalog::{as_owner, schema};
 use crate::pg::spi::{Argument, execute, for_each, for_each_of_query, query_all, scalar};
 use crate::pg::{Column, raise, required};
 use crate::settings::within_memory_limit;
@@ -39,6 +41,7 @@ fn dedup_corpus_build(
 /// Stores a corpus together with more texts as the next version.
 #[pg_extern(sql = "")]
 fn dedup_corpus_extend(corpus: &str, query: &str) -> String {
+    versions::check_shown("corpus", corpus);
     let columns = "documents, recipe::pg_catalog.text, common, single";
     let row = stored_row("corpus", columns, corpus, |row| {
         Some((row.bigint(0)?, row.text(1)?, row.bytes(2)?, row.bytes(3)?))
@@ -223,10 +226,17 @@ fn insert(kind: &str, name: &str, columns: &str, values: Vec<Argument>) -> Strin
     // the next number. Only roles that may build get this far.
     let mut stored = None;
     while stored.is_none() {
-        for_each(&insert, &arguments, |row| stored = row.text(0));
+        as_owner(|| for_each(&insert, &arguments, |row| stored = row.text(0)));
         interrupt::check();
     }
-    format!("{name}@{}", stored.unwrap_or_default())
+    let version = stored.unwrap_or_default();
+    let grant = "SELECT pg_catalog.format('GRANT USAGE ON FOREIGN SERVER %I TO %I WITH GRANT OPTION', \
+        {schema}._dedup_carrier_name($1, $2, $3::pg_catalog.int4), current_user)";
+    let arguments = [kind, name, &version].map(Argument::of);
+    if let Some(grant) = scalar(&grant.replace("{schema}", &schema()), &arguments) {
+        as_owner(|| execute(&grant, &[]));
+    }
+    format!("{name}@{version}")
 }
 
 /// Drops a version of a corpus.
@@ -252,7 +262,7 @@ fn drop_version(kind: &str, name: &str, empty: &str) {
          WHERE name OPERATOR(pg_catalog.=) $1 AND version OPERATOR(pg_catalog.=) $2::pg_catalog.int4",
         schema()
     );
-    if execute(&update, &[base, version].map(Argument::of)) != 1 {
+    if as_owner(|| execute(&update, &[base, version].map(Argument::of))) != 1 {
         raise_not_loaded(kind, name)
     }
 }
@@ -272,7 +282,7 @@ SELECT what FROM (
   UNION ALL SELECT pg_catalog.format('view %s', oid::regclass), pg_catalog.pg_get_viewdef(oid)
     FROM pg_catalog.pg_class WHERE relkind IN ('v', 'm')
   UNION ALL SELECT pg_catalog.format('function %s', oid::regprocedure), pg_catalog.concat(prosrc, pg_catalog.pg_get_function_sqlbody(oid))
-    FROM pg_catalog.pg_proc WHERE prokind IN ('f', 'p') AND proname !~ '^_dedup_(corpus|dictionary)_[0-9a-f]{32}$'
+    FROM pg_catalog.pg_proc WHERE prokind IN ('f', 'p')
   UNION ALL SELECT pg_catalog.format('corpus %s@%s', name, version), recipe::pg_catalog.text FROM {schema}._dedup_corpus WHERE NOT dropped
 ) AS all_code WHERE pg_catalog.strpos(code, $1) > 0 ORDER BY what LIMIT 10"#;
 

@@ -1,9 +1,9 @@
 //! Recipes as arguments, cached by their bytes: a statement over a million rows parses its recipe
 //! once.
 
-use super::cache::{Database, forget_dropped, on_forget};
+use super::cache::{Database, Shown, forget_dropped, on_forget};
 use crate::pg::{json, raise};
-use dedup_core::features::{FieldsRecipe, RecipeError, RowRecipe, TextRecipe};
+use dedup_core::features::{FieldsRecipe, RecipeError, Resolver, RowRecipe, TextRecipe};
 use pgrx::callconv::{Arg, ArgAbi};
 use pgrx::datum::FromDatum;
 use pgrx::{PgSqlErrorCode, pg_sys};
@@ -21,14 +21,14 @@ pub(crate) type Cache<T> = RefCell<Vec<(Box<[u8]>, Rc<T>)>>;
 /// A kind of recipe that can be an argument.
 pub(crate) trait Cached: Sized + 'static {
     /// Reads the JSON form.
-    fn parse(json: &Value) -> Result<Self, RecipeError>;
+    fn parse(json: &Value, resolver: &dyn Resolver) -> Result<Self, RecipeError>;
     /// The cache of this kind.
     fn cache() -> &'static LocalKey<Cache<Self>>;
 }
 
 impl Cached for TextRecipe {
-    fn parse(json: &Value) -> Result<Self, RecipeError> {
-        TextRecipe::resolved(json, &Database)
+    fn parse(json: &Value, resolver: &dyn Resolver) -> Result<Self, RecipeError> {
+        TextRecipe::resolved(json, resolver)
     }
     fn cache() -> &'static LocalKey<Cache<Self>> {
         thread_local!(static CACHE: Cache<TextRecipe> = const { RefCell::new(Vec::new()) });
@@ -37,8 +37,8 @@ impl Cached for TextRecipe {
 }
 
 impl Cached for RowRecipe {
-    fn parse(json: &Value) -> Result<Self, RecipeError> {
-        RowRecipe::resolved(json, &Database)
+    fn parse(json: &Value, resolver: &dyn Resolver) -> Result<Self, RecipeError> {
+        RowRecipe::resolved(json, resolver)
     }
     fn cache() -> &'static LocalKey<Cache<Self>> {
         thread_local!(static CACHE: Cache<RowRecipe> = const { RefCell::new(Vec::new()) });
@@ -47,8 +47,8 @@ impl Cached for RowRecipe {
 }
 
 impl Cached for FieldsRecipe {
-    fn parse(json: &Value) -> Result<Self, RecipeError> {
-        FieldsRecipe::resolved(json, &Database)
+    fn parse(json: &Value, resolver: &dyn Resolver) -> Result<Self, RecipeError> {
+        FieldsRecipe::resolved(json, resolver)
     }
     fn cache() -> &'static LocalKey<Cache<Self>> {
         thread_local!(static CACHE: Cache<FieldsRecipe> = const { RefCell::new(Vec::new()) });
@@ -56,8 +56,11 @@ impl Cached for FieldsRecipe {
     }
 }
 
-/// An argument of type `jsonb` that holds a recipe.
-pub(crate) struct RecipeArg<T>(pub(crate) Rc<T>);
+/// An argument of type `jsonb` that holds a recipe, of a function that shows words and weights or not.
+pub(crate) struct RecipeArg<T, const SHOWN: bool = false>(pub(crate) Rc<T>);
+
+/// An argument of a function that shows words and weights.
+pub(crate) type ShownRecipe<T> = RecipeArg<T, true>;
 
 /// The cached recipe of these bytes, else the one that `make` returns.
 fn cached<T: Cached>(bytes: &[u8], make: impl FnOnce() -> T) -> Rc<T> {
@@ -85,6 +88,11 @@ fn forget_recipes() {
     FieldsRecipe::cache().with_borrow_mut(Vec::clear);
 }
 
+/// Refuses a recipe that names a version whose words and weights the user may not see: for what shows them.
+pub(crate) fn check_shown<T: Cached>(json: &Value) {
+    T::parse(json, &Shown).unwrap_or_else(|error| raise_recipe(error));
+}
+
 /// Raises the error of an invalid recipe.
 #[track_caller]
 pub(crate) fn raise_recipe(error: RecipeError) -> ! {
@@ -92,9 +100,9 @@ pub(crate) fn raise_recipe(error: RecipeError) -> ! {
     raise(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message, error.hint)
 }
 
-fn parse<T: Cached>(text: &str, code: PgSqlErrorCode) -> T {
+fn parse<T: Cached>(text: &str, code: PgSqlErrorCode, resolver: &dyn Resolver) -> T {
     match serde_json::from_str(text) {
-        Ok(json) => T::parse(&json).unwrap_or_else(|error| raise_recipe(error)),
+        Ok(json) => T::parse(&json, resolver).unwrap_or_else(|error| raise_recipe(error)),
         Err(error) => raise(
             code,
             format!("invalid weights: {error}"),
@@ -105,10 +113,10 @@ fn parse<T: Cached>(text: &str, code: PgSqlErrorCode) -> T {
 
 /// The recipe written as JSON in `text`, a trigger's argument.
 pub(crate) fn cached_from_text<T: Cached>(text: &str) -> Rc<T> {
-    cached(text.as_bytes(), || parse(text, PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION))
+    cached(text.as_bytes(), || parse(text, PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION, &Database))
 }
 
-impl<T: Cached> FromDatum for RecipeArg<T> {
+impl<T: Cached, const SHOWN: bool> FromDatum for RecipeArg<T, SHOWN> {
     unsafe fn from_polymorphic_datum(datum: pg_sys::Datum, is_null: bool, _: pg_sys::Oid) -> Option<Self> {
         if is_null {
             return None;
@@ -119,16 +127,19 @@ impl<T: Cached> FromDatum for RecipeArg<T> {
             let varlena = pg_sys::pg_detoast_datum(datum.cast_mut_ptr());
             (varlena, pgrx::varlena_to_byte_slice(varlena))
         };
-        Some(RecipeArg(cached(bytes, || {
-            // SAFETY: as above, a jsonb.
-            let text = unsafe { json::text(varlena) };
-            parse(&text, PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE)
-        })))
+        // SAFETY: as above, a jsonb.
+        let text = || unsafe { json::text(varlena) };
+        let make = |resolver| parse(&text(), PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, resolver);
+        // The name of a version has an @. Rights may change while a recipe is cached.
+        if SHOWN && bytes.contains(&b'@') {
+            drop::<T>(make(&Shown));
+        }
+        Some(RecipeArg(cached(bytes, || make(&Database))))
     }
 }
 
 // SAFETY: the value is made by `FromDatum`, which reads the declared type.
-unsafe impl<'fcx, T: Cached> ArgAbi<'fcx> for RecipeArg<T> {
+unsafe impl<'fcx, T: Cached, const SHOWN: bool> ArgAbi<'fcx> for RecipeArg<T, SHOWN> {
     unsafe fn unbox_arg_unchecked(arg: Arg<'_, 'fcx>) -> Self {
         // SAFETY: the caller vouches for the argument's type and presence.
         unsafe { arg.unbox_arg_using_from_datum().expect("a recipe argument that is not null") }

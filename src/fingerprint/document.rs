@@ -1,7 +1,7 @@
 //! `simhash` and its relatives of a nested document, a leaf known by its path.
 
 use super::{EXTRACTOR, explain, feature_rows, to_bigint};
-use crate::corpus::RecipeArg;
+use crate::corpus::{RecipeArg, ShownRecipe};
 use crate::pg::json::{Document, Part};
 use dedup_core::features::{self, Bag, RowRecipe};
 use pgrx::prelude::*;
@@ -31,7 +31,7 @@ fn simhash_document(document: Document, weights: RecipeArg<RowRecipe>) -> Option
 #[pg_extern(sql = "")]
 fn simhash_features_document(
     document: Document,
-    weights: RecipeArg<RowRecipe>,
+    weights: ShownRecipe<RowRecipe>,
 ) -> TableIterator<'static, (name!(feature, String), name!(weight, f64), name!(hash, i64))> {
     TableIterator::new(feature_rows(bag(&document, &weights.0)))
 }
@@ -41,7 +41,7 @@ fn simhash_features_document(
 fn simhash_explain_document(
     a: Document,
     b: Document,
-    weights: RecipeArg<RowRecipe>,
+    weights: ShownRecipe<RowRecipe>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) {
     let recipe = weights.0;

@@ -2,7 +2,7 @@
 //! column by column.
 
 use super::{bag_of_fields, bag_of_row, bag_of_text, text_recipe};
-use crate::corpus::RecipeArg;
+use crate::corpus::ShownRecipe;
 use crate::pg::{Output, Record};
 use dedup_core::features::{Bag, FieldsRecipe, Part, RowRecipe, TextRecipe, explain};
 use dedup_core::interrupt::checked;
@@ -13,7 +13,7 @@ use pgrx::prelude::*;
 fn simhash_explain_text(
     a: Option<&str>,
     b: Option<&str>,
-    weights: Option<RecipeArg<TextRecipe>>,
+    weights: Option<ShownRecipe<TextRecipe>>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) {
     let mut output = Output::begin(fcinfo);
@@ -29,7 +29,7 @@ fn simhash_explain_text(
 fn simhash_explain_record(
     a: Record,
     b: Record,
-    weights: RecipeArg<RowRecipe>,
+    weights: ShownRecipe<RowRecipe>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) {
     let recipe = weights.0;
@@ -41,7 +41,7 @@ fn simhash_explain_record(
 fn simhash_explain_fields(
     a: Array<'_, &str>,
     b: Array<'_, &str>,
-    weights: RecipeArg<FieldsRecipe>,
+    weights: ShownRecipe<FieldsRecipe>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) {
     let recipe = weights.0;

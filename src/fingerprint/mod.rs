@@ -6,7 +6,7 @@ mod explain;
 mod trigger;
 mod tsvector;
 
-use crate::corpus::RecipeArg;
+use crate::corpus::{RecipeArg, ShownRecipe};
 use crate::pg::{Record, Row, raise};
 use dedup_core::features::{Bag, Extractor, FieldsRecipe, RowRecipe, TextRecipe};
 use dedup_core::fingerprint::SimHash;
@@ -24,7 +24,9 @@ thread_local! {
 }
 
 /// The recipe given, or the default one.
-pub(crate) fn text_recipe(weights: Option<RecipeArg<TextRecipe>>) -> Rc<TextRecipe> {
+pub(crate) fn text_recipe<const SHOWN: bool>(
+    weights: Option<RecipeArg<TextRecipe, SHOWN>>,
+) -> Rc<TextRecipe> {
     weights.map_or_else(|| DEFAULT_RECIPE.with(Rc::clone), |weights| weights.0)
 }
 
@@ -103,7 +105,7 @@ fn simhash_tsvector(content: Option<TsVector<'_>>, weights: Option<RecipeArg<Lab
 #[pg_extern(sql = "")]
 fn simhash_features_text(
     content: Option<&str>,
-    weights: Option<RecipeArg<TextRecipe>>,
+    weights: Option<ShownRecipe<TextRecipe>>,
 ) -> TableIterator<'static, (name!(feature, String), name!(weight, f64), name!(hash, i64))> {
     let recipe = text_recipe(weights);
     let bag = content.map(|content| bag_of_text(content, &recipe));
@@ -114,7 +116,7 @@ fn simhash_features_text(
 #[pg_extern(sql = "")]
 fn simhash_features_record(
     row: Record,
-    weights: RecipeArg<RowRecipe>,
+    weights: ShownRecipe<RowRecipe>,
 ) -> TableIterator<'static, (name!(feature, String), name!(weight, f64), name!(hash, i64))> {
     TableIterator::new(feature_rows(bag_of_row(&row.row(), &weights.0)))
 }
@@ -123,7 +125,7 @@ fn simhash_features_record(
 #[pg_extern(sql = "")]
 fn simhash_features_fields(
     fields: Array<'_, &str>,
-    weights: RecipeArg<FieldsRecipe>,
+    weights: ShownRecipe<FieldsRecipe>,
 ) -> TableIterator<'static, (name!(feature, String), name!(weight, f64), name!(hash, i64))> {
     TableIterator::new(feature_rows(bag_of_fields(&fields, &weights.0)))
 }

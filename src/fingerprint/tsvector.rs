@@ -2,7 +2,7 @@
 
 use crate::corpus::{Cache, Cached};
 use crate::pg::raise;
-use dedup_core::features::RecipeError;
+use dedup_core::features::{RecipeError, Resolver};
 use dedup_core::fingerprint::Weight;
 use pgrx::PgSqlErrorCode;
 use pgrx::callconv::{Arg, ArgAbi};
@@ -24,7 +24,7 @@ impl Default for LabelWeights {
 }
 
 impl Cached for LabelWeights {
-    fn parse(json: &Value) -> Result<LabelWeights, RecipeError> {
+    fn parse(json: &Value, _: &dyn Resolver) -> Result<LabelWeights, RecipeError> {
         let numbers = json.as_array().and_then(|weights| weights.iter().map(Value::as_f64).collect());
         let four = numbers.and_then(|numbers: Vec<f64>| <[f64; 4]>::try_from(numbers).ok());
         let Some(four) = four else {

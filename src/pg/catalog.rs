@@ -22,6 +22,25 @@ pub(crate) fn schema() -> String {
     })
 }
 
+/// Does `work` with the rights of whoever owns the extension's tables: for what a caller may have done but not do.
+/// `work` runs SQL that names no object of another role.
+pub(crate) fn as_owner<R>(work: impl FnOnce() -> R) -> R {
+    let query = "SELECT c.relowner::pg_catalog.oid::pg_catalog.text FROM pg_catalog.pg_class c \
+         WHERE c.oid OPERATOR(pg_catalog.=) $1::pg_catalog.regclass::pg_catalog.oid";
+    let owner = scalar(query, &[Argument::of(format!("{}.dedup_settings", schema()))]);
+    let owner = owner.and_then(|owner| owner.parse().ok()).unwrap_or(0);
+    // SAFETY: the user is set back; after an error the end of the (sub)transaction does that.
+    unsafe {
+        let (mut user, mut context) = (pg_sys::InvalidOid, 0);
+        pg_sys::GetUserIdAndSecContext(&mut user, &mut context);
+        let local = context | pg_sys::SECURITY_LOCAL_USERID_CHANGE as i32;
+        pg_sys::SetUserIdAndSecContext(pg_sys::Oid::from_u32(owner), local);
+        let result = work();
+        pg_sys::SetUserIdAndSecContext(user, context);
+        result
+    }
+}
+
 /// An identifier, quoted for SQL.
 pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))

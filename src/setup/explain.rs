@@ -1,9 +1,12 @@
 //! `simhash_explain` of two rows of a table with settings.
 
 use super::settings::Settings;
+use crate::corpus::check_shown;
 use crate::fingerprint::{bag_of_values, explain_by_column};
 use crate::pg::{Record, raise};
+use dedup_core::features::FieldsRecipe;
 use pgrx::prelude::*;
+use serde_json::Value;
 
 /// The features of two rows of a table, by the table's settings.
 #[pg_extern(sql = "")]
@@ -16,6 +19,7 @@ fn simhash_explain_rows(a: Record, b: Record, fcinfo: pg_sys::FunctionCallInfo) 
             "Give two rows of one table with settings, or weights: simhash_explain(a, b, '{\"title\": 2, \"body\": null}').",
         )
     }
+    check_shown::<FieldsRecipe>(&Value::Array(settings.stored().weights.clone()));
     let recipe = settings.recipe();
     let bag = |row: &Record| bag_of_values(&settings.values_of(row), &recipe);
     explain_by_column(&bag(&a), &bag(&b), &recipe, Some(&settings.columns), fcinfo);

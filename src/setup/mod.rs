@@ -13,12 +13,15 @@ mod settings;
 mod stored;
 mod table;
 
-use crate::pg::spi::{execute, scalar, with_latest_snapshot};
+use crate::pg::catalog::{as_owner, schema};
+use crate::pg::spi::{Argument, execute, with_latest_snapshot};
 use crate::pg::{Json, raise};
 pub(crate) use clean::groups_of;
 pub(crate) use index::ngram_index;
+use options::refuse;
 use pgrx::prelude::*;
 use plan::Plan;
+use serde_json::{Map, Value, json};
 pub(crate) use settings::{Settings, join_texts};
 use table::Table;
 
@@ -38,33 +41,74 @@ fn dedup_setup(
         unsafe { pg_sys::LockRelationOid(table, pg_sys::ShareUpdateExclusiveLock as i32) };
     }
     // The statement may have begun before the other call's end.
-    let statements = with_latest_snapshot(|| {
+    let (mut statements, settings) = with_latest_snapshot(|| {
         let table = Table::to_set_up(table);
-        let statements = Plan::make(&table, options.map(|json| json.0)).statements();
-        if statements.is_empty() {
+        let options = options.map_or_else(|| Value::Object(Map::new()), |json| json.0);
+        if let Some(drop) = options.get("drop") {
+            if *drop != json!(true) || options.as_object().is_none_or(|options| options.len() > 1) {
+                refuse("drop is true, and alone")
+            }
+            return (Vec::new(), Some(Change::drop(&table)));
+        }
+        let steps = Plan::make(&table, Some(options)).steps();
+        if steps.0.is_empty() && steps.1.is_none() {
             notice!("table {} has these settings already: nothing to do", table.name);
         }
-        statements
+        steps
     });
     if !dry_run {
-        forget_dropped_tables();
         for statement in &statements {
             execute(statement, &[]);
         }
+        as_owner(|| {
+            forget_dropped_tables();
+            if let Some(settings) = &settings {
+                execute(&settings.sql, &[Argument::of(table)]);
+            }
+        });
     }
+    statements.extend(settings.map(|settings| settings.says));
     SetOfIterator::new(statements)
 }
 
-/// Settings of tables that are no more.
-fn forget_dropped_tables() {
-    let from = format!(
-        "FROM {}.dedup_settings AS s WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_class c \
-         WHERE c.oid OPERATOR(pg_catalog.=) s.tbl::pg_catalog.oid)",
-        crate::pg::catalog::schema()
-    );
-    if scalar(&format!("SELECT 't'::pg_catalog.text {from} LIMIT 1"), &[]).is_some() {
-        execute(&format!("DELETE {from}"), &[]);
+/// What is done to a table's settings, with the rights of their owner.
+struct Change {
+    /// $1 is the table.
+    sql: String,
+    /// A comment of SQL.
+    says: String,
+}
+
+impl Change {
+    fn drop(table: &Table) -> Change {
+        let says = format!("-- settings of {} dropped; its column and its indexes stay", table.name);
+        let sql = "DELETE FROM {}.dedup_settings AS s WHERE s.tbl::pg_catalog.oid OPERATOR(pg_catalog.=) $1";
+        Change { sql: sql.replace("{}", &schema()), says }
     }
+}
+
+/// Settings of tables that are no more; another session may be at it, and is not waited for.
+fn forget_dropped_tables() {
+    let settings = format!("{}.dedup_settings", schema());
+    let delete = format!(
+        "DELETE FROM {settings} WHERE ctid OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT s.ctid FROM {settings} AS s \
+         WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_class c \
+             WHERE c.oid OPERATOR(pg_catalog.=) s.tbl::pg_catalog.oid) FOR UPDATE SKIP LOCKED))"
+    );
+    execute(&delete, &[]);
+}
+
+/// Reads the name of the table that settings are of.
+#[pg_extern(sql = "")]
+fn _dedup_table_in(name: &std::ffi::CStr) -> pg_sys::Oid {
+    // Not as SQL: a restore may be under way, and names are read with the rights of whoever restores.
+    let name = name.to_string_lossy();
+    // SAFETY: a function of one text that may answer NULL.
+    let table = unsafe { pgrx::direct_function_call(pg_sys::to_regclass, &[name.as_ref().into_datum()]) };
+    table.unwrap_or_else(|| {
+        warning!("there is no table {name}: its settings are left out");
+        pg_sys::InvalidOid
+    })
 }
 
 /// The table that is named.

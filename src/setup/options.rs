@@ -12,7 +12,7 @@ const KEYS: [&str; 10] =
 const HINT: &str = "Options are columns (a name, an array of names, or an object of names and weights), weights (the recipe of \
                     running text), method (fingerprint, text), distance (0 to 64), similarity (0 to 1), n (1 to 8), particulars (an array of name, date, \
                     number), keep (first, last, longest, or a column as in dedup), fp (the column of the fingerprint), id (the \
-                    column of the ids). A null one is chosen again.";
+                    column of the ids). A null one is chosen again. {\"drop\": true} alone takes the settings away.";
 
 pub(super) fn refuse(what: impl std::fmt::Display) -> ! {
     let message = format!("invalid options of dedup_setup: {what}");

@@ -1,6 +1,7 @@
 //! What `dedup_setup` does: the settings that are wanted, and the statements
 //! that lead there.
 
+use super::Change;
 use super::choose::{Choice, choose};
 use super::index::ngram_index;
 use super::options::{Asked, refuse};
@@ -140,8 +141,8 @@ impl<'t> Plan<'t> {
         }
     }
 
-    /// The statements, in their order; none if nothing is to be done.
-    pub fn statements(&self) -> Vec<String> {
+    /// The statements, in their order, and what becomes of the settings; none if nothing is to be done.
+    pub fn steps(&self) -> (Vec<String>, Option<Change>) {
         let Table { oid, name, .. } = self.table;
         let found =
             Generated::of(*oid, &self.fp).filter(|_| Generated::made_otherwise(*oid, &self.fp).is_none());
@@ -174,11 +175,9 @@ impl<'t> Plan<'t> {
         } else {
             statements.extend(self.index(false));
         }
-        if found.as_ref() != Some(&wanted) || !self.is_as_before() {
-            statements.push(self.insert());
-        }
         statements.iter_mut().for_each(|statement| statement.push(';'));
-        statements
+        let is_new = found.as_ref() != Some(&wanted) || !self.is_as_before();
+        (statements, is_new.then(|| self.insert()))
     }
 
     /// Whether the settings are those that the table has.
@@ -196,7 +195,7 @@ impl<'t> Plan<'t> {
             && stored.empty == self.choice.empty
     }
 
-    fn insert(&self) -> String {
+    fn insert(&self) -> Change {
         const VERSION: &str = "SELECT pg_catalog.max(s.version)::pg_catalog.text \
             FROM {}.dedup_settings AS s WHERE s.tbl::pg_catalog.oid OPERATOR(pg_catalog.=) $1";
         let last = scalar(&VERSION.replace("{}", &self.tools), &[Argument::of(self.table.oid)]);
@@ -208,12 +207,12 @@ impl<'t> Plan<'t> {
                     "version {last} of the settings of table {} is the last one possible",
                     self.table.name
                 ),
-                "It was not made by dedup_setup: DELETE it FROM dedup_settings.",
+                "It was not made by dedup_setup, whose option {\"drop\": true} takes the settings away.",
             )
         };
         let choice = &self.choice;
         let mut columns = vec![
-            ("tbl", quote_literal(&self.table.name)),
+            ("tbl", "$1".to_owned()),
             ("version", version.to_string()),
             ("options", literal(&Value::Object(self.asked.options.clone()))),
             ("columns", quote_literal(array(&self.columns))),
@@ -234,12 +233,15 @@ impl<'t> Plan<'t> {
         columns.extend(self.asked.keep().map(|keep| ("keep", literal(keep))));
         let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
         let values: Vec<&str> = columns.iter().map(|(_, value)| value.as_str()).collect();
-        format!(
-            "INSERT INTO {}.dedup_settings ({}) VALUES ({})",
-            self.tools,
-            names.join(", "),
-            values.join(", ")
-        )
+        let (names, values) = (names.join(", "), values.join(", "));
+        let mut chosen = json!({"method": choice.method.name(), "distance": choice.distance, "similarity": choice.similarity, "n": choice.n});
+        if let Some(kinds) = &choice.particulars {
+            chosen["particulars"] = kinds.clone();
+        }
+        Change {
+            sql: format!("INSERT INTO {}.dedup_settings ({names}) VALUES ({values})", self.tools),
+            says: format!("-- settings of {}, version {version}: {}", self.table.name, written(&chosen)),
+        }
     }
 
     /// The statement that makes the index that is searched, unless it is there; that of a column that is made `anew` is
@@ -308,7 +310,7 @@ impl<'t> Plan<'t> {
                     found.join(", ")
                 ),
                 "Drop them first and create them again after dedup_setup, or give the new fingerprint another column beside \
-                 the old one: DELETE FROM dedup_settings for this table, then dedup_setup with '{\"fp\": \"…\"}'.",
+                 the old one: dedup_setup with '{\"drop\": true}', then with '{\"fp\": \"…\"}'.",
             )
         }
     }

@@ -89,11 +89,7 @@ impl Stored {
             raise(
                 PgSqlErrorCode::ERRCODE_DATA_CORRUPTED,
                 format!("version {version} of the settings of table {root} is none that dedup_setup makes: {error}"),
-                format!(
-                    "Take it away: DELETE FROM {}.dedup_settings WHERE tbl = {}::regclass AND version = {version};",
-                    schema(),
-                    quote_literal(&root)
-                ),
+                format!("SELECT * FROM dedup_setup({}, '{{\"drop\": true}}'); takes them away.", quote_literal(&root)),
             )
         }))
     }

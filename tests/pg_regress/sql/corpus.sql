@@ -125,16 +125,65 @@ CREATE ROLE regress_corpus_reader;
 SET ROLE regress_corpus_reader;
 SELECT _dedup_version_dropped('corpus', 'none@1');
 RESET ROLE;
--- H62: a restore without owners makes a planted function the superuser's; the one in the extension's schema counts.
-CREATE SCHEMA aside AUTHORIZATION regress_corpus_reader;
+-- Every role computes with a version; its words and weights are shown to who built it and whom a plain GRANT names.
+SELECT dedup_dictionary_build('hidden', ARRAY['云上花园'], ARRAY['secret']);
+CREATE TABLE shared (id int PRIMARY KEY, body text, fp bigint GENERATED ALWAYS AS (simhash(body, '{"corpus": "typed@1", "weight": "tfidf"}')) STORED);
+CREATE TABLE listed (id int PRIMARY KEY, body text);
+SELECT count(*) FROM dedup_setup('listed', '{"columns": {"body": {"tokens": "words", "stop": "hidden@1"}}, "distance": 10}');
+INSERT INTO listed VALUES (1, '小区停水'), (2, '道路停水');
+GRANT SELECT, INSERT ON shared, listed TO regress_corpus_reader;
+SELECT server FROM dedup_corpora WHERE corpus = 'typed@1' \gset
+SELECT server AS dictionary FROM dedup_dictionaries WHERE dictionary = 'hidden@1' \gset
+\set VERBOSITY sqlstate
 SET ROLE regress_corpus_reader;
-SELECT format('CREATE FUNCTION aside.%I() RETURNS text LANGUAGE sql AS %L', _dedup_carrier_name('dictionary', 'planted', 1),
-    'SELECT $version${"name": "planted", "version": 1, "words": "", "stop_words": "water"}$version$') \gexec
+INSERT INTO shared VALUES (1, '小区停水');
+INSERT INTO listed VALUES (3, '学校停水');
+SELECT fp IS NOT NULL AS made, fp = simhash(body, '{"corpus": "typed@1", "weight": "tfidf"}') AS equal FROM shared;
+SELECT count(*) > 0 AS found FROM dedup_find('listed', '学校停水。', 64);
+SELECT * FROM simhash_features('停水'::text, '{"corpus": "typed@1", "weight": "tfidf"}');
+SELECT * FROM simhash_features('停水'::text, '{"corpus": "typed\u00401"}');
+SELECT * FROM simhash_features(ARRAY['停水'], '[{"corpus": "typed@1", "weight": "tfidf"}]');
+SELECT f.* FROM shared s, simhash_features(s, '{"body": {"stop": "hidden@1"}}') f;
+SELECT * FROM simhash_features('{"a": "停水"}'::jsonb, '{"$.a": {"dictionary": "hidden@1"}}');
+SELECT * FROM simhash_explain('停水'::text, '停电'::text, '{"dictionary": "hidden@1"}');
+SELECT * FROM simhash_explain(ARRAY['停水'], ARRAY['停电'], '[{"corpus": "typed@1"}]');
+SELECT e.* FROM shared a, shared b, simhash_explain(a, b, '{"body": {"corpus": "typed@1"}}') e;
+SELECT e.* FROM listed a, listed b, simhash_explain(a, b) e WHERE a.id = 1 AND b.id = 2;
+SELECT * FROM _dedup_corpus;
+SELECT words FROM _dedup_dictionary;
+SELECT count(*) FROM _dedup_carrier('dictionary', 'hidden', 1) WHERE content IS NOT NULL;
+SELECT count(*) FROM pg_user_mappings WHERE umoptions IS NOT NULL;
+SELECT count(*) FROM pg_proc WHERE prosrc ~ 'secret';
+SELECT dedup_corpus_extend('typed@1', 'SELECT ''停水''::text');
+CREATE SERVER planted FOREIGN DATA WRAPPER _dedup_versions;
 RESET ROLE;
-SELECT dedup_dictionary_build('planted', ARRAY['x'], ARRAY['fire']);
-REASSIGN OWNED BY regress_corpus_reader TO CURRENT_USER;
-SELECT content LIKE '%fire%' AS genuine FROM _dedup_carriers('dictionary', 'planted', 1);
-DROP SCHEMA aside CASCADE;
+\set VERBOSITY default
+SET ROLE regress_corpus_reader;
+SELECT * FROM simhash_features('停水'::text, '{"dictionary": "hidden@1"}');
+RESET ROLE;
+GRANT USAGE ON FOREIGN SERVER :server TO regress_corpus_reader;
+GRANT USAGE ON FOREIGN SERVER :dictionary TO regress_corpus_reader;
+SET ROLE regress_corpus_reader;
+SELECT feature, round(weight::numeric, 4) AS weight FROM simhash_features('停水'::text, '{"corpus": "typed@1", "weight": "tfidf"}');
+SELECT count(*) > 0 AS shown FROM listed a, listed b, simhash_explain(a, b) e WHERE a.id = 1 AND b.id = 2;
+-- What was granted is taken back, in this session as well.
+RESET ROLE;
+REVOKE USAGE ON FOREIGN SERVER :server FROM regress_corpus_reader;
+REVOKE USAGE ON FOREIGN SERVER :dictionary FROM regress_corpus_reader;
+SET ROLE regress_corpus_reader;
+\set VERBOSITY sqlstate
+SELECT * FROM simhash_features('停水'::text, '{"corpus": "typed@1", "weight": "tfidf"}');
+\set VERBOSITY default
+RESET ROLE;
+-- H62: a server of another wrapper, whose name somebody guessed, carries nothing.
+CREATE FOREIGN DATA WRAPPER regress_corpus_other;
+SELECT format('CREATE SERVER %I FOREIGN DATA WRAPPER regress_corpus_other; CREATE USER MAPPING FOR PUBLIC SERVER %1$I OPTIONS (content %L)',
+    _dedup_carrier_name('dictionary', 'planted', 1), '{"name": "planted", "version": 1, "words": "", "stop_words": "water"}') \gexec
+SELECT simhash('water'::text, '{"stop": "planted@1"}');
+SET client_min_messages = warning;
+DROP FOREIGN DATA WRAPPER regress_corpus_other CASCADE;
+RESET client_min_messages;
+DROP TABLE shared, listed;
 DROP ROLE regress_corpus_reader;
 DROP FUNCTION executed;
 -- What makes no sense.
@@ -143,10 +192,15 @@ SELECT dedup_dictionary_build('own', '{}'::text[]);
 SELECT dedup_corpus_build('a"b', 'SELECT 1');
 SELECT dedup_corpus_build('empty', 'SELECT NULL::text');
 DROP TABLE petition;
--- The functions that carry versions through a dump go with the extension, without CASCADE.
-SELECT count(*) > 0 AS carried FROM pg_proc WHERE proname ~ '^_dedup_(corpus|dictionary)_[0-9a-f]{32}$';
+-- The servers that carry versions through a dump go with the extension; versions are not dropped without CASCADE.
+SELECT count(*) > 0 AS carried FROM pg_foreign_server WHERE srvname ~ '^_dedup_(corpus|dictionary)_[0-9a-f]{32}$';
+\set VERBOSITY terse
 DROP EXTENSION pg_dedup;
-SELECT count(*) AS left_behind FROM pg_proc WHERE proname ~ '^_dedup_';
+\set VERBOSITY default
+SET client_min_messages = warning;
+DROP EXTENSION pg_dedup CASCADE;
+RESET client_min_messages;
+SELECT (SELECT count(*) FROM pg_proc WHERE proname ~ '^_dedup_') + (SELECT count(*) FROM pg_foreign_server) AS left_behind;
 -- H63: functions and operators that somebody made in the extension's schema before it came are not used by it.
 CREATE SCHEMA squat;
 CREATE FUNCTION squat.concat(text, text, integer) RETURNS text LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RAISE EXCEPTION ''squatted''; END';
@@ -154,10 +208,12 @@ CREATE FUNCTION squat.concat(text, text, text, text) RETURNS text LANGUAGE plpgs
 CREATE FUNCTION squat.convert_to(text, text) RETURNS bytea LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RAISE EXCEPTION ''squatted''; END';
 CREATE FUNCTION squat.same(oid, regclass) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RAISE EXCEPTION ''squatted''; END';
 CREATE OPERATOR squat.= (LEFTARG = oid, RIGHTARG = regclass, FUNCTION = squat.same);
+CREATE FUNCTION squat.same(oid, integer) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RAISE EXCEPTION ''squatted''; END';
+CREATE OPERATOR squat.= (LEFTARG = oid, RIGHTARG = integer, FUNCTION = squat.same);
 CREATE EXTENSION pg_dedup SCHEMA squat;
 SELECT squat.dedup_dictionary_build('own', ARRAY['x']);
 SELECT dictionary FROM squat.dedup_dictionaries;
-SELECT count(*) FROM squat._dedup_carriers('dictionary', 'own', 1);
-DROP EXTENSION pg_dedup;
+SELECT count(*) FROM squat._dedup_carrier('dictionary', 'own', 1);
 SET client_min_messages = warning;
+DROP EXTENSION pg_dedup CASCADE;
 DROP SCHEMA squat CASCADE;

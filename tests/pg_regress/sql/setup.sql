@@ -101,8 +101,12 @@ ALTER TABLE ticket ADD print bigint;
 SELECT * FROM dedup_setup('ticket', '{"columns": "body", "fp": "print"}');
 ALTER TABLE ticket DROP print;
 SELECT * FROM dedup_setup('ticket', '{"columns": "body", "fp": null, "weights": {"tokens": "words"}, "distance": 10, "similarity": 0.5, "n": 2}');
--- Settings are taken away by deleting them.
-DELETE FROM dedup_settings WHERE tbl = 'ticket'::regclass;
+-- Settings are taken away; the column and its index stay, for somebody may use them.
+SELECT * FROM dedup_setup('ticket', '{"drop": true}', dry_run => true);
+SELECT * FROM dedup_setup('ticket', '{"drop": true, "fp": "print"}');
+SELECT * FROM dedup_setup('ticket', '{"drop": false}');
+SELECT * FROM dedup_setup('ticket', '{"drop": true}');
+SELECT count(*) FROM dedup_settings;
 SELECT count(*) FROM dedup_find('ticket', 'water');
 -- The column that is there already is that one.
 SELECT * FROM dedup_setup('ticket', '{"columns": "body", "weights": {"tokens": "words"}, "distance": 10, "similarity": 0.5, "n": 2}');
@@ -205,7 +209,8 @@ SELECT * FROM dedup_setup('ticket', '{"fp": 1}');
 SELECT * FROM dedup_setup('ticket', '{"id": "number"}');
 UPDATE dedup_settings SET distance = 1;
 TRUNCATE dedup_settings;
-INSERT INTO dedup_settings (tbl, version, options, columns, weights, fp, distance, similarity, n) VALUES (0, 1, '{}', '{body}', '[null]', 'fp', 1, 1, 1);
+INSERT INTO dedup_settings (tbl, version, options, columns, weights, fp, distance, similarity, n) VALUES ('none', 1, '{}', '{body}', '[null]', 'fp', 1, 1, 1);
+INSERT INTO dedup_settings (tbl, version, options, columns, weights, fp, distance, similarity, n) VALUES ('page_pkey', 1, '{}', '{body}', '[null]', 'fp', 1, 1, 1);
 
 -- Whose affair settings are.
 CREATE ROLE setup_other;
@@ -215,9 +220,11 @@ SET ROLE setup_other;
 SELECT * FROM dedup_setup('ticket');
 SELECT * FROM dedup_setup('ticket', dry_run => true);
 INSERT INTO dedup_settings (tbl, version, options, columns, weights, fp, distance, similarity, n) VALUES ('ticket', 99, '{}', '{body}', '[null]', 'fp', 64, 0, 1);
+SELECT * FROM dedup_setup('ticket', '{"drop": true}');
 DELETE FROM dedup_settings;
 UPDATE dedup_settings SET distance = 1;
 TRUNCATE dedup_settings;
+LOCK TABLE dedup_settings IN ROW SHARE MODE;
 SELECT count(*) > 0 FROM dedup_settings;
 SELECT count(*) FROM dedup_find('ticket', 'There has been no water in our building since Monday morning, and nobody from the housing office answers the telephone.');
 RESET ROLE;

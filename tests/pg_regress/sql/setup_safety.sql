@@ -207,7 +207,28 @@ SELECT * FROM dedup_setup('later', '{"columns": "body", "fp": "print", "weights"
 SELECT id FROM dedup_find('later', 'no water since monday in harbour street');
 DROP TABLE gone, later;
 
--- Rows that the owner of a table writes by hand.
+-- Only dedup_setup writes: a role sets up its own tables, without a right on dedup_settings but to read. Those of
+-- tables that are gone, temporary ones too, go at the next set-up, whoever calls it.
+CREATE ROLE setup_tenant;
+CREATE SCHEMA tenant AUTHORIZATION setup_tenant;
+SET ROLE setup_tenant;
+CREATE TABLE tenant.own (id int PRIMARY KEY, body text);
+CREATE TEMPORARY TABLE passing (id int PRIMARY KEY, body text);
+SELECT count(*) FROM dedup_setup('tenant.own', '{"weights": {}, "distance": 3, "similarity": 0, "n": 2}');
+SELECT count(*) FROM dedup_setup('passing', '{"weights": {}, "distance": 3, "similarity": 0, "n": 2}');
+INSERT INTO tenant.own VALUES (1, 'no water since monday in harbour street');
+SELECT id FROM dedup_find('tenant.own', 'no water since monday in harbour street');
+INSERT INTO dedup_settings (tbl, version, options, columns, weights, fp, distance, similarity, n) VALUES ('tenant.own', 9, '{}', '{body}', '[null]', 'fp', 3, 0, 2);
+DROP TABLE passing;
+SELECT * FROM dedup_setup('tenant.own', '{"distance": 4}');
+SELECT tbl, version FROM dedup_settings ORDER BY version;
+SELECT * FROM dedup_setup('tenant.own', '{"drop": true}');
+SELECT count(*) FROM dedup_settings;
+RESET ROLE;
+DROP OWNED BY setup_tenant;
+DROP ROLE setup_tenant;
+
+-- Rows that somebody wrote by hand.
 CREATE TABLE forged (id int PRIMARY KEY, body text);
 SELECT count(*) FROM dedup_setup('forged', '{"weights": {}, "distance": 3, "similarity": 0, "n": 2}');
 CREATE FUNCTION forge(keep jsonb, particulars jsonb, version int, columns text[] DEFAULT '{body}', weights jsonb DEFAULT '[{}]') RETURNS void LANGUAGE sql AS
@@ -216,7 +237,8 @@ CREATE FUNCTION forge(keep jsonb, particulars jsonb, version int, columns text[]
 SELECT forge('5', NULL, 2);
 SELECT * FROM dedup('forged');
 SELECT * FROM dedup_setup('forged');
-DELETE FROM public.dedup_settings WHERE tbl = 'public.forged'::regclass AND version = 2;
+SELECT * FROM dedup_setup('forged', '{"drop": true}');
+SELECT count(*) FROM dedup_setup('forged', '{"weights": {}, "distance": 3, "similarity": 0, "n": 2}');
 SELECT forge('{"column": "id", "oder": "desc"}', NULL, 2);
 SELECT * FROM dedup('forged');
 DELETE FROM dedup_settings WHERE tbl = 'forged'::regclass AND version = 2;
