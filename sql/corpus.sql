@@ -77,11 +77,11 @@ COMMENT ON VIEW dedup_corpora IS 'corpora that recipes can name';
 GRANT SELECT ON dedup_dictionaries, dedup_corpora TO PUBLIC;
 
 CREATE FUNCTION _dedup_carrier(kind text, name text, version integer)
-    RETURNS TABLE (server oid, content text) LANGUAGE sql STABLE PARALLEL SAFE
+    RETURNS TABLE (server oid, mapping oid, content text) LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-    SELECT s.oid, (SELECT o.option_value FROM pg_user_mappings m, LATERAL pg_catalog.pg_options_to_table(m.umoptions) o
-        WHERE m.srvid = s.oid AND m.umuser = 0::oid)
+    SELECT s.oid, m.umid, (SELECT o.option_value FROM pg_catalog.pg_options_to_table(m.umoptions) o)
     FROM pg_foreign_server s JOIN pg_foreign_data_wrapper w ON w.oid = s.srvfdw
+        LEFT JOIN pg_user_mappings m ON m.srvid = s.oid AND m.umuser = 0::oid
     WHERE w.fdwname = '_dedup_versions'::name AND s.srvname = _dedup_carrier_name(kind, name, version);
 END;
 COMMENT ON FUNCTION _dedup_carrier(text, text, integer) IS
@@ -122,6 +122,11 @@ CREATE FUNCTION _dedup_version_dropped(kind text, name text) RETURNS void
     AS 'MODULE_PATHNAME', '_dedup_version_dropped_wrapper' LANGUAGE c VOLATILE STRICT SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION _dedup_version_dropped(text, text) IS
     'refuses while a recipe in the catalogue names the version; else lets all sessions know that it is dropped';
+
+CREATE FUNCTION _dedup_version_belongs(class regclass, object oid) RETURNS void
+    AS 'MODULE_PATHNAME', '_dedup_version_belongs_wrapper' LANGUAGE c VOLATILE STRICT;
+COMMENT ON FUNCTION _dedup_version_belongs(regclass, oid) IS 'lets what carries a version go with the extension, without CASCADE';
+REVOKE EXECUTE ON FUNCTION _dedup_version_belongs(regclass, oid) FROM PUBLIC;
 
 CREATE FUNCTION _dedup_version_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
@@ -202,6 +207,8 @@ BEGIN
             MESSAGE = format('%s "%s@%s" differs from what server %s carries', kind, NEW.name, NEW.version, server),
             HINT = 'Load the rows of the dump that made the server, or drop the server if nothing was computed with it.';
     END IF;
+    EXECUTE format('SELECT %I._dedup_version_belongs(''pg_foreign_server'', c.server), %1$I._dedup_version_belongs(''pg_user_mapping'', c.mapping)
+        FROM %1$I._dedup_carrier($1, $2, $3) c', TG_TABLE_SCHEMA) USING kind, NEW.name, NEW.version;
     RETURN NULL;
 END $body$;
 COMMENT ON FUNCTION _dedup_version_carry() IS 'makes and drops the servers that carry versions through a dump';

@@ -312,6 +312,20 @@ fn _dedup_version_dropped(kind: &str, name: &str) {
     tell_dropped();
 }
 
+/// Called by the trigger when a row is stored: what carries the version, an object of a catalogue, goes with the extension.
+#[pg_extern(sql = "")]
+fn _dedup_version_belongs(class: pg_sys::Oid, object: pg_sys::Oid) {
+    let kind = pg_sys::DependencyType::DEPENDENCY_AUTO_EXTENSION;
+    // SAFETY: plain rows of pg_depend; only the trigger, which made the object, may call this.
+    unsafe {
+        let extension = pg_sys::get_extension_oid(c"pg_dedup".as_ptr(), false);
+        let address = |classId, objectId| pg_sys::ObjectAddress { classId, objectId, objectSubId: 0 };
+        let of = pg_sys::ExtensionRelationId;
+        pg_sys::deleteDependencyRecordsForSpecific(class, object, kind as std::ffi::c_char, of, extension);
+        pg_sys::recordDependencyOn(&address(class, object), &address(of, extension), kind);
+    }
+}
+
 /// Called by the trigger when a row is stored: raises an error if it is not a corpus.
 #[pg_extern(sql = "")]
 fn _dedup_corpus_check(

@@ -15,7 +15,7 @@ mod table;
 
 use crate::pg::catalog::{as_owner, schema};
 use crate::pg::spi::{Argument, execute, with_latest_snapshot};
-use crate::pg::{Json, raise};
+use crate::pg::{Json, Pointer, raise};
 pub(crate) use clean::groups_of;
 pub(crate) use index::ngram_index;
 use options::refuse;
@@ -100,15 +100,16 @@ fn forget_dropped_tables() {
 
 /// Reads the name of the table that settings are of.
 #[pg_extern(sql = "")]
-fn _dedup_table_in(name: &std::ffi::CStr) -> pg_sys::Oid {
+fn _dedup_table_in(name: &std::ffi::CStr) -> Pointer {
     // Not as SQL: a restore may be under way, and names are read with the rights of whoever restores.
     let name = name.to_string_lossy();
     // SAFETY: a function of one text that may answer NULL.
-    let table = unsafe { pgrx::direct_function_call(pg_sys::to_regclass, &[name.as_ref().into_datum()]) };
-    table.unwrap_or_else(|| {
+    let table =
+        unsafe { pgrx::direct_function_call_as_datum(pg_sys::to_regclass, &[name.as_ref().into_datum()]) };
+    Pointer(table.unwrap_or_else(|| {
         warning!("there is no table {name}: its settings are left out");
-        pg_sys::InvalidOid
-    })
+        pg_sys::InvalidOid.into()
+    }))
 }
 
 /// The table that is named.
@@ -124,7 +125,7 @@ fn needed(tbl: Option<pg_sys::Oid>) -> pg_sys::Oid {
 
 /// Tells all sessions that the settings of a table have changed.
 #[pg_extern(sql = "")]
-fn _dedup_settings_changed(fcinfo: pg_sys::FunctionCallInfo) -> crate::pg::Pointer {
+fn _dedup_settings_changed(fcinfo: pg_sys::FunctionCallInfo) -> Pointer {
     // SAFETY: the trigger's data is what the tag of the context says; the trigger is
     // one for each row, of a table whose first column is a regclass.
     unsafe {
@@ -146,5 +147,5 @@ fn _dedup_settings_changed(fcinfo: pg_sys::FunctionCallInfo) -> crate::pg::Point
             pg_sys::CacheInvalidateRelcacheByRelid(pg_sys::Oid::from(table.value() as u32));
         }
     }
-    crate::pg::Pointer(pg_sys::Datum::from(0usize))
+    Pointer(pg_sys::Datum::from(0usize))
 }

@@ -68,7 +68,7 @@ sub state_of
 		SELECT md5(string_agg(p::text, ',' ORDER BY id)), count(*) FROM $_.groups p;
 		SELECT source, options FROM $_.groups_state;} } @schemas) . q{
 		SELECT indexrelid::regclass, indisvalid FROM pg_index WHERE indrelid::regclass::text ~ 'petition|guarded|groups' ORDER BY indexrelid::regclass::text;
-		SELECT proname, md5(prosrc), obj_description(oid) FROM pg_proc WHERE proname ~ '^_dedup_(corpus|dictionary)_[0-9a-f]{32}$' ORDER BY 1;})
+		SELECT s.srvname, md5(m.umoptions::text), s.srvowner::regrole, s.srvacl, obj_description(s.oid, 'pg_foreign_server') FROM pg_user_mappings m JOIN pg_foreign_server s ON s.oid = m.srvid ORDER BY 1;})
 	  . $node->safe_psql($database, q{SELECT format('SELECT md5(string_agg(d::text, '','' ORDER BY name, version)) FROM %s._dedup_corpus d; SELECT md5(string_agg(d::text, '','' ORDER BY name, version)), count(*) FROM %1$s._dedup_dictionary d', extnamespace::regnamespace)
 		FROM pg_extension WHERE extname = 'pg_dedup' \gexec});
 }
@@ -124,7 +124,7 @@ like($err, qr/has not been restored completely/, 'but is not dropped');
 ($ret, undef, $err) = $node->psql('two_steps', q{SELECT dedup_corpus_extend('petitions@1', 'SELECT ''water''::text')});
 like($err, qr/has not been restored completely/, 'nor extended');
 ($ret, undef, $err) = $node->psql('two_steps', q{SELECT dedup_dictionary_build('own', ARRAY['other'])});
-like($err, qr/dictionary "own\@1" differs from what function .* carries/, 'nor is its number given to other content');
+like($err, qr/dictionary "own\@1" differs from what server .* carries/, 'nor is its number given to other content');
 restore('data alone', 'two_steps', '--data-only', '--disable-triggers', '--single-transaction', "$base/in_public.dump");
 is($node->safe_psql('two_steps', q{SELECT count(*) FILTER (WHERE fp IS NOT NULL) FROM app.petition; REFRESH MATERIALIZED VIEW app.prints; REFRESH MATERIALIZED VIEW public.prints; REFRESH MATERIALIZED VIEW zoo.prints}), '300', 'generated columns are computed');
 is(state_of('two_steps'), $original{public}, 'definitions, then data: everything is as it was');
@@ -161,6 +161,31 @@ $node->command_ok([ 'pg_dump', '-Fd', '-f', "$base/large.dir", '-d', $node->conn
 $node->safe_psql('postgres', 'CREATE DATABASE large_again');
 restore('large: restore', 'large_again', '-j', '4', "$base/large.dir");
 is($node->safe_psql('large_again', 'TABLE t'), $node->safe_psql('large', 'TABLE t'), 'large: the same fingerprints');
+
+# The owner of a database, who is no superuser, dumps and restores it: versions that others built, and what was granted.
+$node->safe_psql('postgres', 'CREATE ROLE keeper LOGIN; CREATE ROLE guest LOGIN; CREATE DATABASE kept OWNER keeper; CREATE DATABASE kept_again OWNER keeper');
+$node->safe_psql($_, 'CREATE EXTENSION pg_dedup') for ('kept', 'kept_again');
+my @keeper = (extra_params => [ '-U', 'keeper' ]);
+my $letters = q{SELECT dedup_corpus_build('letters', 'SELECT ''water off ''::text || n FROM generate_series(1, 20) n', '{"tokens": "words"}')};
+$node->safe_psql('kept', q{SELECT dedup_dictionary_build('theirs', ARRAY['millbrook'], ARRAY['secret']);
+	SELECT format('GRANT USAGE ON FOREIGN SERVER %I TO guest', server) FROM dedup_dictionaries \gexec});
+$node->safe_psql('kept', qq{$letters; CREATE SCHEMA app; GRANT USAGE ON SCHEMA app TO guest;
+	CREATE TABLE app.letter (id int PRIMARY KEY, body text, fp bigint GENERATED ALWAYS AS (simhash(body, '{"weight": "tfidf", "corpus": "letters\@1", "stop": "theirs\@1"}')) STORED);
+	GRANT SELECT, INSERT ON app.letter TO guest;
+	INSERT INTO app.letter SELECT n, 'the secret water is off on day ' || n FROM generate_series(1, 50) n; SELECT dedup_setup('app.letter', '{"columns": "body", "fp": "mark"}')}, @keeper);
+my $kept = sub { $node->safe_psql(shift, q{SELECT md5(string_agg(l::text, ',' ORDER BY id)), count(fp) FROM app.letter l; SELECT tbl, version, fp FROM dedup_settings;
+	SELECT s.srvname, m.umoptions, array(SELECT split_part(a::text, '/', 1) FROM unnest(s.srvacl) a WHERE a::text ~ '^guest') FROM pg_user_mappings m JOIN pg_foreign_server s ON s.oid = m.srvid ORDER BY 1}, @keeper) };
+like($kept->('kept'), qr/\|50\napp\.letter\|1\|mark\n.*secret.*guest=U/s, 'a database of its owner is filled');
+$node->command_ok([ 'pg_dump', '-U', 'keeper', '-Fc', '-f', "$base/kept.dump", '-d', $node->connstr('kept') ], 'its owner dumps it');
+restore('its owner restores it', 'kept_again', '-U', 'keeper', '--no-owner', '--no-comments', "$base/kept.dump");
+is($kept->('kept_again'), $kept->('kept'), 'everything is as it was, for its owner');
+my @guest = (extra_params => [ '-U', 'guest' ]);
+is($node->safe_psql('kept_again', q{INSERT INTO app.letter (id, body) VALUES (100, 'the water is on'); SELECT fp IS NOT NULL FROM app.letter WHERE id = 100;
+	SELECT count(*) FROM simhash_features('the secret water'::text, '{"tokens": "words", "stop": "theirs@1"}')}, @guest), "t\n2", 'who may write rows has their fingerprints, and sees what was granted');
+($ret, undef, $err) = $node->psql('kept_again', q{SELECT * FROM simhash_features('the water'::text, '{"corpus": "letters@1"}')}, @guest);
+like($err, qr/permission denied to see words or weights of corpus "letters\@1"/, 'and nothing else');
+($ret, undef, $err) = $node->psql('kept_again', 'SELECT * FROM _dedup_corpus', @guest);
+like($err, qr/permission denied for table _dedup_corpus/, 'nor the table');
 
 log_is_clean($node, 'restore');
 $node->stop;

@@ -9,7 +9,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_node('primary', standby => 1);
+my $node = new_node('primary', standby => 'logical');
 my $base = $node->basedir;
 # Rows 2k and 2k + 1 have one text; those of other rows have nothing to do with it.
 my $text = "(SELECT string_agg('w' || (hashint4(n / 2 * 100 + k) & 4095), ' ') FROM generate_series(1, 25) k)";
@@ -93,6 +93,48 @@ for my $schema ('public', 'aaa', 'zzz')
 		"$schema: settings of dropped tables are not dumped");
 }
 
+# One tenant must not cost the others their settings: names that need quotes, a table that cannot be restored, a row of
+# what is no table. What is not there after a restore, or was left out of the dump, is left out, with a warning.
+$node->safe_psql('postgres', 'CREATE ROLE mallory LOGIN; CREATE DATABASE tenants; CREATE DATABASE tenants_again; CREATE DATABASE tenants_few');
+$node->safe_psql('tenants', "SET client_min_messages = warning; CREATE EXTENSION pg_dedup; CREATE SCHEMA app; CREATE TABLE app.ticket (id bigint PRIMARY KEY, body text);
+	INSERT INTO app.ticket SELECT n, $text FROM generate_series(1, 100) n; SELECT dedup_setup('app.ticket'); CREATE SCHEMA m AUTHORIZATION mallory; CREATE SCHEMA aside;
+	CREATE TABLE aside.note (id int PRIMARY KEY, body text); SELECT dedup_setup('aside.note')");
+my @mallory = (extra_params => [ '-U', 'mallory' ]);
+my $hostile = q{m."a
+\copy . ''$$ \\ %I {0}"};
+$node->safe_psql('tenants', qq{SET client_min_messages = warning; CREATE TABLE $hostile (id int PRIMARY KEY, body text); SELECT dedup_setup('} . ($hostile =~ s/'/''/gr) . qq{');
+	CREATE FUNCTION m.f(text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN \$1; END';
+	CREATE TABLE m.broken (id int PRIMARY KEY, body text, more text GENERATED ALWAYS AS (m.f(body)) STORED); SELECT dedup_setup('m.broken', '{"columns": "body"}'); ALTER FUNCTION m.f(text) VOLATILE}, @mallory);
+for my $forged ('m.broken_pkey', 'app.ticket', 'm.broken')
+{
+	my (undef, undef, $refused) = $node->psql('tenants', "INSERT INTO dedup_settings (tbl, version, options, columns, weights, fp, distance, similarity, n) VALUES ('$forged', 9, '{}', '{}', '[]', 'fp', 3, 0, 2)", @mallory);
+	like($refused, qr/permission denied/, "no row by hand, of $forged");
+}
+my $held = sub { $node->safe_psql(shift, "SELECT replace(tbl::text, E'\\n', ' '), version FROM dedup_settings ORDER BY 1; SELECT count(*) FROM app.ticket t, dedup_find(t) f") };
+my $whole = $held->('tenants');
+is($whole =~ tr/\n//, 4, 'four tables have settings');
+$node->command_ok([ 'pg_dump', '-Fc', '-f', "$base/tenants.dump", '-d', $node->connstr('tenants') ], 'dump of tenants');
+my (undef, $warned) = run_command([ 'pg_restore', '-d', $node->connstr('tenants_again'), "$base/tenants.dump" ]);
+like($warned, qr/generation expression is not immutable/, 'a table that is not restored');
+unlike($warned, qr/dedup_settings/, '… does not keep settings from it');
+is($held->('tenants_again'), $whole =~ s/^m\.broken\|1\n//mr, '… and costs nobody else theirs');
+$node->command_ok([ 'pg_dump', '-Fc', '-N', 'm', '-T', 'aside.note', '-f', "$base/few.dump", '-d', $node->connstr('tenants') ], 'dump without some');
+$node->command_ok([ 'pg_restore', '--exit-on-error', '-d', $node->connstr('tenants_few'), "$base/few.dump" ], '… is restored');
+is($held->('tenants_few'), $whole =~ s/^(m\.|aside).*\n//mgr, '… with the settings of what is there');
+
+# A subscriber receives settings, those of tables that it has.
+$node->safe_psql('tenants_few', 'DELETE FROM dedup_settings');
+$node->safe_psql('tenants', 'CREATE PUBLICATION p FOR TABLE dedup_settings');
+my $connection = $node->connstr('tenants') =~ s/'/''/gr;
+$node->safe_psql('tenants', q{SELECT pg_create_logical_replication_slot('p', 'pgoutput')});
+$node->safe_psql('tenants_few', "CREATE SUBSCRIPTION s CONNECTION '$connection' PUBLICATION p WITH (create_slot = false, slot_name = 'p')");
+ok($node->poll_query_until('tenants_few', 'SELECT count(*) = 1 FROM dedup_settings'), 'a subscriber copies settings');
+$node->safe_psql('tenants', q{SET client_min_messages = warning; SELECT dedup_setup('app.ticket', '{"distance": 7}'); SELECT dedup_setup('aside.note', '{"distance": 7}')});
+ok($node->poll_query_until('tenants_few', 'SELECT max(version) = 2 FROM dedup_settings'), 'and receives new ones');
+$node->safe_psql('tenants', q{SELECT dedup_setup('app.ticket', '{"drop": true}')});
+ok($node->poll_query_until('tenants_few', 'SELECT count(*) = 0 FROM dedup_settings'), 'and loses what is dropped');
+$node->safe_psql('tenants_few', 'ALTER SUBSCRIPTION s DISABLE; ALTER SUBSCRIPTION s SET (slot_name = NONE); DROP SUBSCRIPTION s');
+
 # An ordinary role sets up its own table, dumps it and restores it.
 $node->safe_psql('postgres', 'CREATE ROLE clerk LOGIN; CREATE ROLE reader LOGIN; CREATE DATABASE clerks OWNER clerk; CREATE DATABASE restored OWNER clerk');
 $node->safe_psql($_, 'CREATE EXTENSION pg_dedup') for ('clerks', 'restored');
@@ -100,9 +142,8 @@ my @clerk = (extra_params => [ '-U', 'clerk' ]);
 $node->safe_psql('clerks', "SET client_min_messages = warning; CREATE SCHEMA app; CREATE TABLE app.ticket (id bigint PRIMARY KEY, body text);
 	INSERT INTO app.ticket SELECT n, $text FROM generate_series(1, 100) n; SELECT dedup_setup('app.ticket')", @clerk);
 $node->command_ok([ 'pg_dump', '-U', 'clerk', '-Fc', '-f', "$base/clerk.dump", '-d', $node->connstr('clerks') ], 'an ordinary role dumps its settings');
-# (It may not load the tables of versions, which are empty.)
-run_log([ 'pg_restore', '-U', 'clerk', '--no-owner', '--no-comments', '-d', $node->connstr('restored'), "$base/clerk.dump" ]);
-is($node->safe_psql('restored', "SELECT count(*) FROM app.ticket t, dedup_find(t) f", @clerk), 98, '… and restores them: they are in use');
+$node->command_ok([ 'pg_restore', '-U', 'clerk', '--exit-on-error', '--no-owner', '--no-comments', '-d', $node->connstr('restored'), "$base/clerk.dump" ], '… and restores them');
+is($node->safe_psql('restored', "SELECT count(*) FROM app.ticket t, dedup_find(t) f", @clerk), 98, '… and they are in use');
 
 # Row-level security and privileges are those of a SELECT by the caller.
 $node->safe_psql('clerks', "GRANT USAGE ON SCHEMA app TO reader; GRANT SELECT ON app.ticket TO reader;
