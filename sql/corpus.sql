@@ -51,7 +51,7 @@ COMMENT ON TABLE _dedup_corpus IS
 
 SELECT pg_catalog.pg_extension_config_dump('_dedup_dictionary', '');
 SELECT pg_catalog.pg_extension_config_dump('_dedup_corpus', '');
-GRANT SELECT, INSERT ON _dedup_dictionary, _dedup_corpus TO pg_database_owner;
+GRANT SELECT, INSERT, UPDATE ON _dedup_dictionary, _dedup_corpus TO pg_database_owner WITH GRANT OPTION;
 
 -- Bodies of the form BEGIN ATOMIC, as views, name tables and operators by their identity:
 -- no search_path matters later, and the extension may move to another schema.

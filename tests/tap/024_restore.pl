@@ -184,6 +184,8 @@ is($node->safe_psql('kept_again', q{INSERT INTO app.letter (id, body) VALUES (10
 	SELECT count(*) FROM simhash_features('the secret water'::text, '{"tokens": "words", "stop": "theirs@1"}')}, @guest), "t\n2", 'who may write rows has their fingerprints, and sees what was granted');
 ($ret, undef, $err) = $node->psql('kept_again', q{SELECT * FROM simhash_features('the water'::text, '{"corpus": "letters@1"}')}, @guest);
 like($err, qr/permission denied to see words or weights of corpus "letters\@1"/, 'and nothing else');
+$node->safe_psql('kept_again', q{SELECT dedup_dictionary_build('mine', ARRAY['x']); SELECT dedup_dictionary_drop('mine@1'); GRANT INSERT ON _dedup_corpus TO guest}, @keeper);
+is($node->safe_psql('kept_again', $letters, @guest), 'letters@2', 'the owner lets others build');
 ($ret, undef, $err) = $node->psql('kept_again', 'SELECT * FROM _dedup_corpus', @guest);
 like($err, qr/permission denied for table _dedup_corpus/, 'nor the table');
 
