@@ -396,9 +396,18 @@ COMMENT ON FUNCTION near_dup_guard() IS
 -- A version is a row of one of two tables, which triggers keep from being
 -- changed. pg_dump writes the tables' rows along with all other data, in any
 -- order, while generated columns are computed as their tables' rows are copied
--- in. So a function beside each row carries the version through a dump: pg_dump
--- restores functions before any data. Its body is a SELECT of the content as
--- JSON; it is read, never called.
+-- in. So an object beside each row carries the version through a dump: a foreign
+-- server, for pg_dump restores it before any data, and for the options of its
+-- user mapping are all that a catalogue holds and does not show to everybody.
+-- Nothing connects to it.
+--
+-- Every role computes with every version, by rights of the tables' owner. Words
+-- and weights are shown to who may use the server (GRANT USAGE ON FOREIGN SERVER)
+-- or read the table: to who built the version, and whom those name.
+
+CREATE FOREIGN DATA WRAPPER _dedup_versions;
+COMMENT ON FOREIGN DATA WRAPPER _dedup_versions IS 'of the servers that carry versions of corpora and dictionaries through a dump; connects to nothing';
+GRANT USAGE ON FOREIGN DATA WRAPPER _dedup_versions TO pg_database_owner;
 
 CREATE TABLE _dedup_dictionary (
     name text COLLATE "C" NOT NULL,
@@ -435,18 +444,7 @@ COMMENT ON TABLE _dedup_corpus IS
 
 SELECT pg_catalog.pg_extension_config_dump('_dedup_dictionary', '');
 SELECT pg_catalog.pg_extension_config_dump('_dedup_corpus', '');
-GRANT SELECT ON _dedup_dictionary, _dedup_corpus TO PUBLIC;
-
-CREATE VIEW dedup_dictionaries AS
-    SELECT pg_catalog.concat(name, '@', version) AS dictionary, word_count AS words, stop_count AS stop_words, built
-    FROM _dedup_dictionary WHERE NOT dropped ORDER BY name, version;
-COMMENT ON VIEW dedup_dictionaries IS 'dictionaries that recipes can name';
-CREATE VIEW dedup_corpora AS
-    SELECT pg_catalog.concat(name, '@', version) AS corpus, documents, tokens,
-        pg_catalog.length(common) + pg_catalog.length(single) AS bytes, recipe, extends, built
-    FROM _dedup_corpus WHERE NOT dropped ORDER BY name, version;
-COMMENT ON VIEW dedup_corpora IS 'corpora that recipes can name';
-GRANT SELECT ON dedup_dictionaries, dedup_corpora TO PUBLIC;
+GRANT SELECT, INSERT, UPDATE ON _dedup_dictionary, _dedup_corpus TO pg_database_owner WITH GRANT OPTION;
 
 -- Bodies of the form BEGIN ATOMIC, as views, name tables and operators by their identity:
 -- no search_path matters later, and the extension may move to another schema.
@@ -456,27 +454,37 @@ GRANT SELECT ON dedup_dictionaries, dedup_corpora TO PUBLIC;
 CREATE FUNCTION _dedup_carrier_name(kind text, name text, version integer) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN pg_catalog.concat('_dedup_', kind, '_', pg_catalog.left(pg_catalog.encode(
         pg_catalog.sha256(pg_catalog.convert_to(pg_catalog.concat(name, '@', version), 'UTF8')), 'hex'), 32));
-COMMENT ON FUNCTION _dedup_carrier_name(text, text, integer) IS 'name of the function that carries a version through a dump';
+COMMENT ON FUNCTION _dedup_carrier_name(text, text, integer) IS 'name of the server that carries a version through a dump';
 
--- Functions of roles that may not build versions do not count. A restore without
--- owners gives all functions to one role: the extension's schema comes first.
-CREATE FUNCTION _dedup_carriers(kind text, name text, version integer)
-    RETURNS TABLE (carrier regprocedure, content text) LANGUAGE sql STABLE PARALLEL SAFE
+CREATE VIEW dedup_dictionaries AS
+    SELECT pg_catalog.concat(name, '@', version) AS dictionary, word_count AS words, stop_count AS stop_words, built,
+        _dedup_carrier_name('dictionary', name, version) AS server
+    FROM _dedup_dictionary WHERE NOT dropped ORDER BY name, version;
+COMMENT ON VIEW dedup_dictionaries IS 'dictionaries that recipes can name';
+CREATE VIEW dedup_corpora AS
+    SELECT pg_catalog.concat(name, '@', version) AS corpus, documents, tokens,
+        pg_catalog.length(common) + pg_catalog.length(single) AS bytes, recipe, extends, built,
+        _dedup_carrier_name('corpus', name, version) AS server
+    FROM _dedup_corpus WHERE NOT dropped ORDER BY name, version;
+COMMENT ON VIEW dedup_corpora IS 'corpora that recipes can name';
+GRANT SELECT ON dedup_dictionaries, dedup_corpora TO PUBLIC;
+
+CREATE FUNCTION _dedup_carrier(kind text, name text, version integer)
+    RETURNS TABLE (server oid, mapping oid, content text) LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-    SELECT p.oid::regprocedure, pg_catalog.substr(p.prosrc, 17, pg_catalog.length(p.prosrc) - 25)
-    FROM pg_class t JOIN pg_proc p ON pg_catalog.has_table_privilege(p.proowner, t.oid, 'INSERT')
-    WHERE t.oid = CASE kind WHEN 'corpus' THEN '_dedup_corpus'::regclass::oid ELSE '_dedup_dictionary'::regclass::oid END
-        AND p.proname = _dedup_carrier_name(kind, name, version) AND p.pronargs = 0
-        AND pg_catalog.left(p.prosrc, 16) = 'SELECT $version$' AND pg_catalog.right(p.prosrc, 9) = '$version$'
-    ORDER BY p.pronamespace = t.relnamespace DESC, p.proowner = t.relowner DESC, p.oid;
+    SELECT s.oid, m.umid, (SELECT o.option_value FROM pg_catalog.pg_options_to_table(m.umoptions) o)
+    FROM pg_foreign_server s JOIN pg_foreign_data_wrapper w ON w.oid = s.srvfdw
+        LEFT JOIN pg_user_mappings m ON m.srvid = s.oid AND m.umuser = 0::oid
+    WHERE w.fdwname = '_dedup_versions'::name AND s.srvname = _dedup_carrier_name(kind, name, version);
 END;
-COMMENT ON FUNCTION _dedup_carriers(text, text, integer) IS 'functions that carry a version through a dump, and its content as JSON';
+COMMENT ON FUNCTION _dedup_carrier(text, text, integer) IS
+    'the server that carries a version through a dump, and its content as JSON, as far as the caller may see it';
 
 CREATE FUNCTION _dedup_corpus_carried(of_name text, of_version integer)
     RETURNS TABLE (name text, documents bigint, recipe jsonb, common bytea, single bytea) LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT r.name, r.documents, r.recipe, pg_catalog.decode(r.common, 'base64'), NULL::bytea
-    FROM _dedup_carriers('corpus', of_name, of_version) c,
+    FROM _dedup_carrier('corpus', of_name, of_version) c,
         pg_catalog.json_to_record(c.content::json)
             AS r(name text, version integer, documents bigint, recipe jsonb, common text)
     WHERE r.name = of_name AND r.version = of_version
@@ -489,7 +497,7 @@ CREATE FUNCTION _dedup_dictionary_carried(of_name text, of_version integer)
     RETURNS TABLE (name text, words text, stop_words text) LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT r.name, r.words, r.stop_words
-    FROM _dedup_carriers('dictionary', of_name, of_version) c,
+    FROM _dedup_carrier('dictionary', of_name, of_version) c,
         pg_catalog.json_to_record(c.content::json) AS r(name text, version integer, words text, stop_words text)
     WHERE r.name = of_name AND r.version = of_version
         AND NOT EXISTS (SELECT FROM _dedup_dictionary t WHERE t.name = of_name AND t.version = of_version)
@@ -507,6 +515,11 @@ CREATE FUNCTION _dedup_version_dropped(kind text, name text) RETURNS void
     AS 'MODULE_PATHNAME', '_dedup_version_dropped_wrapper' LANGUAGE c VOLATILE STRICT SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION _dedup_version_dropped(text, text) IS
     'refuses while a recipe in the catalogue names the version; else lets all sessions know that it is dropped';
+
+CREATE FUNCTION _dedup_version_belongs(class regclass, object oid) RETURNS void
+    AS 'MODULE_PATHNAME', '_dedup_version_belongs_wrapper' LANGUAGE c VOLATILE STRICT;
+COMMENT ON FUNCTION _dedup_version_belongs(regclass, oid) IS 'lets what carries a version go with the extension, without CASCADE';
+REVOKE EXECUTE ON FUNCTION _dedup_version_belongs(regclass, oid) FROM PUBLIC;
 
 CREATE FUNCTION _dedup_version_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
@@ -549,21 +562,24 @@ BEGIN
 END $body$;
 COMMENT ON FUNCTION _dedup_version_guard() IS 'keeps versions of corpora and dictionaries as they are';
 
--- With the rights of the extension's owner, for who may build need not own its
--- schema. It only makes, describes and drops the functions that carry versions.
+-- With the rights of the extension's owner, for who may build need not own the
+-- wrapper. It only makes and drops the servers that carry versions. They are the
+-- database's, so that its owner's dump has their content.
 CREATE FUNCTION _dedup_version_carry() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
     kind text := TG_ARGV[0];
     content text;
     found record;
-    carrier text;
+    server text;
 BEGIN
+    EXECUTE format('SELECT c.*, %I._dedup_carrier_name($1, $2, $3) AS name FROM (VALUES (0)) AS one LEFT JOIN %1$I._dedup_carrier($1, $2, $3) c ON true',
+        TG_TABLE_SCHEMA) INTO found USING kind, NEW.name, NEW.version;
+    server := found.name;
     IF NEW.dropped THEN
-        FOR found IN EXECUTE format('SELECT carrier FROM %I._dedup_carriers($1, $2, $3)', TG_TABLE_SCHEMA)
-            USING kind, NEW.name, NEW.version
-        LOOP
-            EXECUTE format('DROP FUNCTION %s', found.carrier);
-        END LOOP;
+        IF found.server IS NOT NULL THEN
+            EXECUTE format('DROP USER MAPPING IF EXISTS FOR PUBLIC SERVER %I', server);
+            EXECUTE format('DROP SERVER %I CASCADE', server);
+        END IF;
         RETURN NULL;
     ELSIF kind = 'corpus' THEN
         content := json_build_object('name', NEW.name, 'version', NEW.version, 'documents', NEW.documents,
@@ -571,26 +587,24 @@ BEGIN
     ELSE
         content := json_build_object('name', NEW.name, 'version', NEW.version, 'words', NEW.words, 'stop_words', NEW.stop_words);
     END IF;
-    -- In JSON a dollar stands in strings alone; without it nothing can end the quotation.
-    content := replace(content, '$', concat(chr(92), 'u0024'));
-    EXECUTE format('SELECT * FROM %I._dedup_carriers($1, $2, $3) LIMIT 1', TG_TABLE_SCHEMA)
-        INTO found USING kind, NEW.name, NEW.version;
-    IF found.carrier IS NULL THEN
-        EXECUTE format('SELECT format(''%%I.%%I()'', $4, %I._dedup_carrier_name($1, $2, $3))', TG_TABLE_SCHEMA)
-            INTO carrier USING kind, NEW.name, NEW.version, TG_TABLE_SCHEMA;
-        EXECUTE format('CREATE FUNCTION %s RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS %L',
-            carrier, concat('SELECT $version$', content, '$version$'));
-        EXECUTE format('ALTER FUNCTION %s DEPENDS ON EXTENSION pg_dedup', carrier);
-        EXECUTE format('COMMENT ON FUNCTION %s IS %L', carrier,
-            format('carries %s %s@%s through a dump; see pg_dedup', kind, NEW.name, NEW.version));
+    IF found.content IS NULL THEN
+        IF found.server IS NULL THEN
+            EXECUTE format('CREATE SERVER %I FOREIGN DATA WRAPPER _dedup_versions', server);
+            EXECUTE format('ALTER SERVER %I OWNER TO pg_database_owner', server);
+            EXECUTE format('COMMENT ON SERVER %I IS %L', server,
+                format('carries %s %s@%s through a dump; who may use it is shown its words and weights; see pg_dedup', kind, NEW.name, NEW.version));
+        END IF;
+        EXECUTE format('CREATE USER MAPPING FOR PUBLIC SERVER %I OPTIONS (content %L)', server, content);
     ELSIF found.content IS DISTINCT FROM content THEN
         RAISE EXCEPTION USING ERRCODE = 'data_corrupted',
-            MESSAGE = format('%s "%s@%s" differs from what function %s carries', kind, NEW.name, NEW.version, found.carrier),
-            HINT = 'Load the rows of the dump that made the function, or drop the function if nothing was computed with it.';
+            MESSAGE = format('%s "%s@%s" differs from what server %s carries', kind, NEW.name, NEW.version, server),
+            HINT = 'Load the rows of the dump that made the server, or drop the server if nothing was computed with it.';
     END IF;
+    EXECUTE format('SELECT %I._dedup_version_belongs(''pg_foreign_server'', c.server), %1$I._dedup_version_belongs(''pg_user_mapping'', c.mapping)
+        FROM %1$I._dedup_carrier($1, $2, $3) c', TG_TABLE_SCHEMA) USING kind, NEW.name, NEW.version;
     RETURN NULL;
 END $body$;
-COMMENT ON FUNCTION _dedup_version_carry() IS 'makes and drops the functions that carry versions through a dump';
+COMMENT ON FUNCTION _dedup_version_carry() IS 'makes and drops the servers that carry versions through a dump';
 REVOKE EXECUTE ON FUNCTION _dedup_version_carry() FROM PUBLIC;
 
 -- ALWAYS: what a subscriber receives is protected and carried as well.
@@ -892,9 +906,32 @@ COMMENT ON FUNCTION exact_seen(text) IS
 -- matter when their rows are loaded. Those of dropped tables are not dumped, for
 -- a number that another table may have meanwhile is all that is left of their name,
 -- nor those of temporary tables, whose names no restore knows.
+--
+-- dedup_setup writes them with the rights of this table's owner, once it knows
+-- that its caller owns the table that they are of. The owner of a database loads
+-- them out of a dump.
+
+-- A regclass, but for what it makes of the name of a table that is not there: 0.
+-- One table that could not be restored must not cost all the others their settings.
+CREATE TYPE _dedup_table;
+CREATE FUNCTION _dedup_table_in(cstring) RETURNS _dedup_table
+    AS 'MODULE_PATHNAME', '_dedup_table_in_wrapper' LANGUAGE c STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _dedup_table_in(cstring) IS 'I/O';
+CREATE FUNCTION _dedup_table_out(_dedup_table) RETURNS cstring AS 'regclassout' LANGUAGE internal STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _dedup_table_out(_dedup_table) IS 'I/O';
+CREATE FUNCTION _dedup_table_recv(internal) RETURNS _dedup_table AS 'regclassrecv' LANGUAGE internal STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _dedup_table_recv(internal) IS 'I/O';
+CREATE FUNCTION _dedup_table_send(_dedup_table) RETURNS bytea AS 'regclasssend' LANGUAGE internal STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _dedup_table_send(_dedup_table) IS 'I/O';
+CREATE TYPE _dedup_table (
+    INPUT = _dedup_table_in, OUTPUT = _dedup_table_out, RECEIVE = _dedup_table_recv, SEND = _dedup_table_send, LIKE = pg_catalog.regclass);
+COMMENT ON TYPE _dedup_table IS 'the table that settings are of: as regclass, but 0 for a name that no table has';
+CREATE CAST (_dedup_table AS oid) WITHOUT FUNCTION AS IMPLICIT;
+CREATE CAST (_dedup_table AS regclass) WITHOUT FUNCTION AS ASSIGNMENT;
+CREATE CAST (oid AS _dedup_table) WITHOUT FUNCTION AS ASSIGNMENT;
 
 CREATE TABLE dedup_settings (
-    tbl regclass NOT NULL,
+    tbl _dedup_table NOT NULL,
     version integer NOT NULL CHECK (version > 0),
     options jsonb NOT NULL,
     columns text[] NOT NULL,
@@ -918,34 +955,36 @@ CREATE TABLE dedup_settings (
 COMMENT ON TABLE dedup_settings IS
     'settings of tables, one version per row, never changed: what dedup_setup was asked for (options), what the fingerprint is made of, and what it is compared by; distances: the distance that was chosen, each with the most rows that it is for, as the table grows';
 SELECT pg_catalog.pg_extension_config_dump('dedup_settings',
-    'WHERE EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = tbl AND c.relpersistence <> ''t'')');
-GRANT SELECT, INSERT, DELETE ON dedup_settings TO PUBLIC;
-
--- With the rights of whoever writes: settings are the affair of the table's owner.
+    'WHERE EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = tbl AND c.relkind IN (''r'', ''p'') AND c.relpersistence <> ''t'')');
 -- (Row-level security would keep pg_dump from reading what its role does not own.)
+GRANT SELECT ON dedup_settings TO PUBLIC;
+GRANT INSERT ON dedup_settings TO pg_database_owner;
+
+-- With the rights of whoever writes: dedup_setup or a restore.
 CREATE FUNCTION _dedup_settings_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
-    subject regclass := CASE TG_OP WHEN 'INSERT' THEN NEW.tbl WHEN 'TRUNCATE' THEN 0 ELSE OLD.tbl END;
-    owner oid := (SELECT c.relowner FROM pg_class c WHERE c.oid = subject);
+    subject record;
     known record;
 BEGIN
-    IF TG_OP IN ('UPDATE', 'TRUNCATE') THEN
+    IF TG_OP <> 'INSERT' THEN
         RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
             MESSAGE = 'a version of settings cannot be changed',
-            HINT = 'dedup_setup makes the next version; DELETE takes settings away.';
-    ELSIF owner IS NULL AND TG_OP = 'INSERT' THEN
-        RAISE EXCEPTION USING ERRCODE = 'undefined_table',
-            MESSAGE = format('there is no table with the OID %s', subject::oid),
+            HINT = 'dedup_setup makes the next version; its option {"drop": true} takes settings away.';
+    ELSIF NEW.tbl::oid = 0 THEN
+        RETURN NULL;
+    END IF;
+    SELECT c.relowner, c.reltype, c.relkind INTO subject FROM pg_class c WHERE c.oid = NEW.tbl::oid;
+    IF subject.relkind IS NULL OR subject.relkind NOT IN ('r', 'p') THEN
+        RAISE EXCEPTION USING ERRCODE = 'wrong_object_type',
+            MESSAGE = format('%s is not a table', NEW.tbl),
             HINT = 'dedup_setup gives a table settings.';
-    ELSIF NOT pg_has_role(owner, 'USAGE') THEN
+    ELSIF NOT (pg_has_role(subject.relowner, 'USAGE') OR pg_has_role((SELECT c.relowner FROM pg_class c WHERE c.oid = TG_RELID), 'USAGE')) THEN
         RAISE EXCEPTION USING ERRCODE = 'insufficient_privilege',
-            MESSAGE = format('must be owner of table %s', subject),
-            HINT = format('Its settings are given and taken away by its owner, which is %s.', pg_get_userbyid(owner));
-    ELSIF TG_OP = 'DELETE' THEN
-        RETURN OLD;
+            MESSAGE = format('must be owner of table %s', NEW.tbl),
+            HINT = format('Its settings are given and taken away by its owner, which is %s.', pg_get_userbyid(subject.relowner));
     END IF;
     EXECUTE format('SELECT s.* FROM %I.%I s WHERE s.tbl = $1 AND s.version = $2', TG_TABLE_SCHEMA, TG_TABLE_NAME)
-        INTO known USING NEW.tbl, NEW.version;
+        INTO known USING NEW.tbl::oid, NEW.version;
     IF known.tbl IS NOT NULL THEN
         NEW.rowtype := known.rowtype;
         NEW.places := known.places;
@@ -954,19 +993,19 @@ BEGIN
     END IF;
     -- The table is told from a later one of the same number by the number of its row type, and columns that are named
     -- are told from others by theirs. In another database they are other numbers.
-    NEW.rowtype := (SELECT c.reltype FROM pg_class c WHERE c.oid = NEW.tbl);
+    NEW.rowtype := subject.reltype;
     NEW.places := ARRAY(SELECT a.attnum FROM unnest(ARRAY[NEW.fp, NEW.id, NEW.keep ->> 'column'] || NEW.columns) WITH ORDINALITY AS u(name, n)
-        LEFT JOIN pg_attribute a ON a.attrelid = NEW.tbl AND a.attname = u.name AND a.attnum > 0 AND NOT a.attisdropped ORDER BY u.n);
+        LEFT JOIN pg_attribute a ON a.attrelid = NEW.tbl::oid AND a.attname = u.name AND a.attnum > 0 AND NOT a.attisdropped ORDER BY u.n);
     RETURN NEW;
 END $body$;
-COMMENT ON FUNCTION _dedup_settings_guard() IS 'keeps versions of settings as they are, and to the owners of their tables';
+COMMENT ON FUNCTION _dedup_settings_guard() IS 'keeps versions of settings as they are, and to tables of who writes them';
 CREATE FUNCTION _dedup_settings_changed() RETURNS trigger
     AS 'MODULE_PATHNAME', '_dedup_settings_changed_wrapper' LANGUAGE c;
 COMMENT ON FUNCTION _dedup_settings_changed() IS 'tells all sessions that the settings of a table have changed';
 REVOKE EXECUTE ON FUNCTION _dedup_settings_changed() FROM PUBLIC;
 
 -- ALWAYS: what a subscriber receives is protected and told as well.
-CREATE TRIGGER _dedup_guard BEFORE INSERT OR UPDATE OR DELETE ON dedup_settings
+CREATE TRIGGER _dedup_guard BEFORE INSERT OR UPDATE ON dedup_settings
     FOR EACH ROW EXECUTE FUNCTION _dedup_settings_guard();
 CREATE TRIGGER _dedup_truncate BEFORE TRUNCATE ON dedup_settings
     FOR EACH STATEMENT EXECUTE FUNCTION _dedup_settings_guard();
