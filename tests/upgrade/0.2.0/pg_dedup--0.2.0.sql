@@ -516,10 +516,10 @@ CREATE FUNCTION _dedup_version_dropped(kind text, name text) RETURNS void
 COMMENT ON FUNCTION _dedup_version_dropped(text, text) IS
     'refuses while a recipe in the catalogue names the version; else lets all sessions know that it is dropped';
 
-CREATE FUNCTION _dedup_version_belongs(class regclass, object oid) RETURNS void
+CREATE FUNCTION _dedup_version_belongs(class oid, object oid) RETURNS void
     AS 'MODULE_PATHNAME', '_dedup_version_belongs_wrapper' LANGUAGE c VOLATILE STRICT;
-COMMENT ON FUNCTION _dedup_version_belongs(regclass, oid) IS 'lets what carries a version go with the extension, without CASCADE';
-REVOKE EXECUTE ON FUNCTION _dedup_version_belongs(regclass, oid) FROM PUBLIC;
+COMMENT ON FUNCTION _dedup_version_belongs(oid, oid) IS 'lets what carries a version go with the extension, without CASCADE';
+REVOKE EXECUTE ON FUNCTION _dedup_version_belongs(oid, oid) FROM PUBLIC;
 
 CREATE FUNCTION _dedup_version_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
@@ -600,7 +600,7 @@ BEGIN
             MESSAGE = format('%s "%s@%s" differs from what server %s carries', kind, NEW.name, NEW.version, server),
             HINT = 'Load the rows of the dump that made the server, or drop the server if nothing was computed with it.';
     END IF;
-    EXECUTE format('SELECT %I._dedup_version_belongs(''pg_foreign_server'', c.server), %1$I._dedup_version_belongs(''pg_user_mapping'', c.mapping)
+    EXECUTE format('SELECT %I._dedup_version_belongs(''pg_foreign_server''::regclass, c.server), %1$I._dedup_version_belongs(''pg_user_mapping''::regclass, c.mapping)
         FROM %1$I._dedup_carrier($1, $2, $3) c', TG_TABLE_SCHEMA) USING kind, NEW.name, NEW.version;
     RETURN NULL;
 END $body$;
