@@ -18,7 +18,7 @@ pub(super) const PUBLISHING: u16 = 3;
 /// (0, database, table): held in share mode by all transactions that have published a row of the
 /// table.
 pub(super) const PUBLISHES: u16 = 4;
-/// (transaction, halves of a fingerprint): a row is about to be stored. The other bits of the kind
+/// (transaction, halves of a [hidden](super::secret) fingerprint): a row is about to be stored. The other bits of the kind
 /// identify the column.
 pub(super) const PUBLICATION: u16 = 0x8000;
 

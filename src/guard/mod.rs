@@ -7,6 +7,7 @@ mod options;
 mod publish;
 mod scope;
 mod search;
+mod secret;
 mod texts;
 mod wait;
 

@@ -13,6 +13,7 @@
 use super::lock_table::{
     PUBLICATION, PUBLISHES, PUBLISHING, database, for_transaction, held, is_alone, lock, tag, unlock,
 };
+use super::secret::Key;
 use pgrx::pg_sys;
 use std::cell::RefCell;
 
@@ -50,7 +51,8 @@ pub(super) fn publish(
     // SAFETY: inside a transaction that is about to write.
     let transaction = unsafe { pg_sys::GetTopTransactionId() };
     let kind = publication_for(column);
-    let mine = tag(u32::from(transaction), (fingerprint >> 32) as u32, fingerprint as u32, kind);
+    let hidden = Key::of(table, transaction).hide(fingerprint);
+    let mine = tag(u32::from(transaction), (hidden >> 32) as u32, hidden as u32, kind);
     let publishing = tag(0, database(), u32::from(table), PUBLISHING);
     let publishes = tag(0, database(), u32::from(table), PUBLISHES);
     let is_first = PUBLISHED.with_borrow(|published| {

@@ -109,6 +109,10 @@ for my $schema ('public', 'aaa', 'zzz')
 	restore("$from: pg_restore -j4 of a directory", "${from}_dir", '-j', '4', "$base/$from.dir");
 	restore("$from: $_ alone", "${from}_sections", "--section=$_", "$base/$from.dump") for ('pre-data', 'data', 'post-data');
 	is_restored("${from}_$_", $schema, $original, "$from, $_") for ('psql', 'straight', 'jobs', 'dir', 'sections');
+	# Whoever has a dump cannot tell what guards publish.
+	unlike(slurp_file("$base/$from.sql"), qr/_dedup_secret/, "$from: the secret is not dumped");
+	my $secret = "SELECT secret FROM $schema._dedup_secret";
+	isnt($node->safe_psql("${from}_straight", $secret), $node->safe_psql($from, $secret), "$from: a restored database has a secret of its own");
 	# Over what is there.
 	restore("$from: --clean", "${from}_jobs", '-j', '4', '--clean', '--if-exists', "$base/$from.dump");
 	is(state_of("${from}_jobs"), $original, "$from, --clean: everything is as it was");

@@ -1,5 +1,8 @@
 -- near_dup_guard: a trigger that keeps near-duplicates out, or notes them.
+-- Whatever tables are granted by default, the secret of guards is not.
+ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO PUBLIC;
 CREATE EXTENSION pg_dedup;
+ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM PUBLIC;
 CREATE TABLE petition (id int PRIMARY KEY, body text, fp bigint, of int);
 -- Without an index it refuses to work.
 CREATE TRIGGER guard AFTER INSERT OR UPDATE ON petition FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp', 'distance=6');
@@ -62,6 +65,50 @@ UPDATE petition SET fp = 126 WHERE id = 1;
 UPDATE petition SET fp = 1 WHERE id = 1;
 SELECT * FROM petition ORDER BY id;
 SELECT count(*) FROM pg_locks WHERE locktype = 'userlock';
+-- What it publishes is hidden under a key of the table, which no role may read: the lock table is shown to all roles. Distances within the table
+-- stay, for others look for them.
+CREATE TABLE stranger (LIKE petition);
+CREATE INDEX ON stranger USING banding (fp);
+CREATE TRIGGER guard BEFORE INSERT ON stranger FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp', 'action=skip');
+CREATE VIEW published AS SELECT (classid::bigint << 32) | objid::bigint AS print FROM pg_locks WHERE locktype = 'userlock' AND objsubid < 0 AND pid = pg_backend_pid();
+CREATE TABLE held (of text, print bigint);
+BEGIN;
+INSERT INTO petition (id, fp) VALUES (20, 1::bigint << 40);
+INSERT INTO petition (id, fp) VALUES (21, (1::bigint << 40) # 1023);
+INSERT INTO held SELECT 'petition', print FROM published;
+COMMIT;
+BEGIN;
+INSERT INTO stranger (id, fp) VALUES (20, 1::bigint << 40);
+INSERT INTO stranger (id, fp) VALUES (21, (1::bigint << 40) # 1023);
+INSERT INTO held SELECT 'stranger', print FROM published;
+COMMIT;
+SELECT count(DISTINCT print) AS "four that differ", bool_or(print IN (1::bigint << 40, (1::bigint << 40) # 1023)) AS "in clear text" FROM held;
+SELECT count(DISTINCT bit_xor) AS "bits that differ: those of each table" FROM (SELECT bit_xor(print) FROM held GROUP BY of) s;
+SELECT bit_count(bit_xor(print)::bit(64)) AS "distance within a table" FROM held GROUP BY of;
+CREATE ROLE regress_reader;
+GRANT pg_monitor TO regress_reader;
+SET ROLE regress_reader;
+SELECT secret FROM _dedup_secret;
+BEGIN;
+LOCK TABLE _dedup_secret IN ACCESS SHARE MODE;
+ROLLBACK;
+RESET ROLE;
+DROP ROLE regress_reader;
+SELECT '_dedup_secret'::regclass = ANY (extconfig) AS dumped FROM pg_extension WHERE extname = 'pg_dedup';
+INSERT INTO _dedup_secret DEFAULT VALUES;
+BEGIN;
+TRUNCATE _dedup_secret;
+INSERT INTO petition (id, fp) VALUES (22, 1);
+ROLLBACK;
+-- A new one is taken by sessions that know the old one.
+TRUNCATE _dedup_secret;
+INSERT INTO _dedup_secret DEFAULT VALUES;
+BEGIN;
+INSERT INTO stranger (id, fp) VALUES (22, -1);
+SELECT count(*) AS published, count(*) FILTER (WHERE print IN (SELECT print FROM held) OR print = -1) AS "as before" FROM published;
+COMMIT;
+DROP VIEW published;
+DROP TABLE stranger, held;
 -- flag
 DROP TRIGGER guard ON petition;
 TRUNCATE petition;

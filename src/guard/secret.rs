@@ -1,0 +1,102 @@
+//! Hides what a guard publishes: the lock table is shown to every role of every database.
+//!
+//! Each table has a key, made of its oid and a secret of the database. The row with the secret is read as the catalogue is, for
+//! no role may SELECT it. What still shows is how far fingerprints of one table are from each other: those who search need it.
+
+use super::lock_table::for_transaction;
+use crate::pg::catalog::schema;
+use crate::pg::raise;
+use crate::pg::spi::scalar;
+use pgrx::datum::{FromDatum, IntoDatum};
+use pgrx::fcinfo::direct_function_call;
+use pgrx::htup::heap_getattr_raw;
+use pgrx::{PgSqlErrorCode, pg_sys};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::num::NonZeroUsize;
+
+/// Where each bit of a fingerprint comes from, and which bits are flipped then.
+#[derive(Clone, Copy)]
+pub(super) struct Key {
+    order: [u8; 64],
+    mask: u64,
+}
+
+/// The latest transaction that asked for the key of a table, and what it was made of.
+struct Known {
+    transaction: pg_sys::TransactionId,
+    secret: Vec<u8>,
+    key: Key,
+}
+
+thread_local!(static KNOWN: RefCell<HashMap<pg_sys::Oid, Known>> = RefCell::default());
+
+impl Key {
+    /// The key of a table, the same for all transactions that have asked for it and are not over: the table of the secret
+    /// stays locked, so that none can be put in its place.
+    pub(super) fn of(table: pg_sys::Oid, transaction: pg_sys::TransactionId) -> Key {
+        let known = |known: &RefCell<HashMap<pg_sys::Oid, Known>>| {
+            let known = known.borrow();
+            known.get(&table).map(|known| (known.transaction == transaction, known.secret.clone(), known.key))
+        };
+        let known = KNOWN.with(known);
+        if let Some((true, _, key)) = known {
+            return key;
+        }
+        let secret = secret();
+        let key = known.filter(|known| known.1 == secret).map_or_else(|| Key::new(table, &secret), |it| it.2);
+        KNOWN.with_borrow_mut(|known| known.insert(table, Known { transaction, secret, key }));
+        key
+    }
+
+    fn new(table: pg_sys::Oid, secret: &[u8]) -> Key {
+        let digest = |part: u8| {
+            let hashed = [secret, &u32::from(table).to_be_bytes(), &[part]].concat();
+            // SAFETY: PostgreSQL's function of one bytea, which is not NULL.
+            let digest: Option<Vec<u8>> =
+                unsafe { direct_function_call(pg_sys::sha256_bytea, &[hashed.into_datum()]) };
+            digest.unwrap_or_default()
+        };
+        let mut order = std::array::from_fn(|bit| bit as u8);
+        order.sort_by_cached_key(|&bit| digest(bit));
+        let mask = digest(64).first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
+        Key { order, mask }
+    }
+
+    /// Hides a fingerprint. Distances stay what they are.
+    pub(super) fn hide(&self, fingerprint: u64) -> u64 {
+        let moved = self.order.iter().fold(0, |moved, &bit| moved << 1 | fingerprint >> bit & 1);
+        moved ^ self.mask
+    }
+}
+
+/// The secret of the database.
+fn secret() -> Vec<u8> {
+    const TABLE: &str = "SELECT c.oid::pg_catalog.text FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_class c \
+         ON c.relnamespace OPERATOR(pg_catalog.=) e.extnamespace AND c.relname OPERATOR(pg_catalog.=) '_dedup_secret' \
+         WHERE e.extname OPERATOR(pg_catalog.=) 'pg_dedup'";
+    let oid = scalar(TABLE, &[]).and_then(|oid| oid.parse::<u32>().ok()).map(pg_sys::Oid::from);
+    // SAFETY: the table is locked, opened and closed in this order; the value is copied while the scan has its row.
+    let secret = oid.and_then(|oid| unsafe {
+        for_transaction(|| pg_sys::LockRelationOid(oid, pg_sys::AccessShareLock as i32));
+        let relation = pg_sys::table_open(oid, pg_sys::NoLock as i32);
+        let (no_index, latest) = (pg_sys::InvalidOid, std::ptr::null_mut());
+        let scan = pg_sys::systable_beginscan(relation, no_index, false, latest, 0, std::ptr::null_mut());
+        let row = pg_sys::systable_getnext(scan);
+        let secret: Option<Vec<u8>> = match NonZeroUsize::new(1) {
+            Some(first) if !row.is_null() => heap_getattr_raw(row, first, (*relation).rd_att)
+                .and_then(|value| FromDatum::from_datum(value, false)),
+            _ => None,
+        };
+        pg_sys::systable_endscan(scan);
+        pg_sys::table_close(relation, pg_sys::NoLock as i32);
+        secret
+    });
+    secret.unwrap_or_else(|| {
+        raise(
+            PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            "the secret that hides published fingerprints is gone",
+            format!("A superuser makes a new one: INSERT INTO {}._dedup_secret DEFAULT VALUES;", schema()),
+        )
+    })
+}
