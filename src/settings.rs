@@ -1,11 +1,17 @@
 //! The settings `pg_dedup.*`.
 
+use crate::corpus::forget_versions;
 use crate::pg::{raise, version};
+use dedup_core::memory::{limit_files, taken};
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
 use pgrx::{PgSqlErrorCode, pg_sys};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 static THREADS: GucSetting<i32> = GucSetting::<i32>::new(0);
+
+/// The most threads of a process.
+const MOST_THREADS: i32 = 64;
 
 static PROGRESS: GucSetting<i32> = GucSetting::<i32>::new(10_000);
 static MEMORY_LIMIT: GucSetting<i32> = GucSetting::<i32>::new(0);
@@ -27,8 +33,8 @@ pub(crate) fn define_settings() {
     );
     GucRegistry::define_int_guc(
         c"pg_dedup.memory_limit",
-        c"Memory that a call may take for what cannot be kept in files.",
-        c"Beyond it there is an error. What work_mem bounds is not counted. 0 takes the limit away.",
+        c"Memory that all calls of a process may take together.",
+        c"Beyond it there is an error. All that pg_dedup allocates is counted; what work_mem bounds takes a quarter of it at most. 0 takes the limit away.",
         &MEMORY_LIMIT,
         0,
         i32::MAX,
@@ -38,10 +44,10 @@ pub(crate) fn define_settings() {
     GucRegistry::define_int_guc(
         c"pg_dedup.threads",
         c"Threads that compute pairs and components, and sort while an index is built.",
-        c"They only compute: results are the same whatever their number. 0 takes one and as many as max_parallel_workers_per_gather, for an index max_parallel_maintenance_workers.",
+        c"They only compute: results are the same whatever their number. 0 takes one and as many as max_parallel_workers_per_gather, for an index max_parallel_maintenance_workers. There are never more than processors, max_worker_processes, or one and max_parallel_workers.",
         &THREADS,
         0,
-        64,
+        MOST_THREADS,
         GucContext::Suset,
         GucFlags::default(),
     );
@@ -67,10 +73,9 @@ fn default_memory_limit() -> i32 {
     // SAFETY: fills in what it is given.
     unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut space) };
     // Unlimited is the word "max" in version 2 of control groups, and a number beyond any memory in version 1.
-    let group = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"]
-        .iter()
-        .filter_map(|file| std::fs::read_to_string(file).ok()?.trim().parse().ok());
-    let bytes = group.chain(machine).chain([space.rlim_cur]).min().unwrap_or(u64::MAX);
+    let files = limit_files(&std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default());
+    let groups = files.iter().filter_map(|file| std::fs::read_to_string(file).ok()?.trim().parse().ok());
+    let bytes = groups.chain(machine).chain([space.rlim_cur]).min().unwrap_or(u64::MAX);
     i32::try_from(bytes / 4 / 1024).unwrap_or(i32::MAX)
 }
 
@@ -86,18 +91,36 @@ pub(crate) fn building_threads() -> usize {
     threads_or(unsafe { pg_sys::max_parallel_maintenance_workers })
 }
 
-/// What is set, or this process and as many as PostgreSQL would take workers.
+/// What is set, or this process and as many as PostgreSQL would take workers. A session may set the workers, so that the
+/// server and the machine bound them.
 fn threads_or(workers: i32) -> usize {
-    match THREADS.get() {
-        0 => 1 + workers.max(0) as usize,
-        threads => threads as usize,
-    }
+    static PROCESSORS: OnceLock<i32> = OnceLock::new();
+    let processors = || std::thread::available_parallelism().map_or(1, |of| of.get().min(64) as i32);
+    // SAFETY: plain reads of settings.
+    let (all, server) = unsafe { (pg_sys::max_parallel_workers, pg_sys::max_worker_processes) };
+    let threads = match THREADS.get() {
+        0 => workers.saturating_add(1),
+        threads => threads,
+    };
+    let most = MOST_THREADS.min(server).min(*PROCESSORS.get_or_init(processors));
+    threads.min(all.saturating_add(1)).min(most).max(1) as usize
 }
 
 /// Bytes of `work_mem`.
 pub(crate) fn work_memory() -> usize {
     // SAFETY: a plain read of a setting.
-    unsafe { pg_sys::work_mem as usize * 1024 }
+    within_share(unsafe { pg_sys::work_mem })
+}
+
+/// Bytes of `maintenance_work_mem`.
+pub(crate) fn maintenance_memory() -> usize {
+    // SAFETY: as above.
+    within_share(unsafe { pg_sys::maintenance_work_mem })
+}
+
+/// Of what is in memory only as long as there is room, a call has several: each takes a quarter of what the process may.
+fn within_share(kilobytes: i32) -> usize {
+    (kilobytes as usize * 1024).min(memory_limit().map_or(usize::MAX, |limit| (limit / 4).max(1 << 16)))
 }
 
 /// The time between notices on how far a call is; `None`: there are none.
@@ -105,7 +128,7 @@ pub(crate) fn progress_interval() -> Option<Duration> {
     u64::try_from(PROGRESS.get()).ok().filter(|&every| every > 0).map(Duration::from_millis)
 }
 
-/// Bytes that a call may take for what cannot be kept in files; `None`: any number.
+/// Bytes that the process may take; `None`: any number.
 #[inline]
 pub(crate) fn memory_limit() -> Option<usize> {
     usize::try_from(MEMORY_LIMIT.get()).ok().filter(|&limit| limit > 0).map(|limit| limit * 1024)
@@ -116,11 +139,20 @@ pub(crate) fn generic_wal() -> bool {
     GENERIC_WAL.get()
 }
 
-/// Raises an error if `bytes` exceed `pg_dedup.memory_limit`.
+/// Whether what the process has taken, and `more` bytes, exceed `pg_dedup.memory_limit`.
 #[inline]
-pub(crate) fn within_memory_limit(bytes: usize) {
-    if let Some(limit) = memory_limit().filter(|&limit| bytes >= limit + 1024) {
-        let limit = limit / 1024;
+pub(crate) fn exceeds_memory_limit(more: usize) -> bool {
+    memory_limit().is_some_and(|limit| taken().saturating_add(more) >= limit + 1024)
+}
+
+/// Raises an error if what the process has taken, and `more` bytes, exceed `pg_dedup.memory_limit`. Every check for
+/// interrupts does, with no more: to be called before much is taken at once, and where nothing checks for interrupts.
+#[inline]
+pub(crate) fn within_memory_limit(more: usize) {
+    if exceeds_memory_limit(more) {
+        // Or what they take would fail whatever comes next.
+        forget_versions();
+        let limit = MEMORY_LIMIT.get();
         raise(
             PgSqlErrorCode::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
             format!("memory exceeds pg_dedup.memory_limit ({limit} kB)"),

@@ -7,7 +7,9 @@
 use std::cell::Cell;
 use std::collections::{BinaryHeap, HashMap, HashSet, TryReserveError, VecDeque};
 use std::hash::{BuildHasher, Hash};
+use std::path::Path;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicIsize, Ordering::Relaxed};
 
 /// A reservation failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -28,6 +30,59 @@ thread_local! {
 /// memory or end the process.
 pub fn may_fail() -> bool {
     FALLIBLE.get()
+}
+
+/// Bytes allocated and not freed, but for what threads have still to report.
+static TAKEN: AtomicIsize = AtomicIsize::new(0);
+
+/// What a thread has taken since it last reported; its end reports the rest.
+struct Unreported(Cell<isize>);
+
+impl Drop for Unreported {
+    fn drop(&mut self) {
+        TAKEN.fetch_add(self.0.get(), Relaxed);
+    }
+}
+
+thread_local! {
+    static UNREPORTED: Unreported = const { Unreported(Cell::new(0)) };
+}
+
+/// Counts bytes that this thread has allocated or, below zero, freed: for a global allocator.
+#[inline]
+pub fn count(bytes: isize) {
+    /// Threads that allocate at the same time write to memory that they share only once in so many bytes.
+    const OFTEN: usize = 1 << 16;
+    let sum = UNREPORTED.try_with(|own| own.0.replace(0) + bytes).unwrap_or(bytes);
+    let kept = sum.unsigned_abs() < OFTEN && UNREPORTED.try_with(|own| own.0.set(sum)).is_ok();
+    if !kept {
+        TAKEN.fetch_add(sum, Relaxed);
+    }
+}
+
+/// The bytes that the process has taken, as this thread knows.
+#[inline]
+pub fn taken() -> usize {
+    let own = UNREPORTED.try_with(|own| own.0.get()).unwrap_or(0);
+    usize::try_from(TAKEN.load(Relaxed) + own).unwrap_or(0)
+}
+
+/// The files that may hold limits of memory of a process whose `/proc/self/cgroup` is `groups`: those of its control
+/// groups and of all that these are in, of both versions.
+pub fn limit_files(groups: &str) -> Vec<String> {
+    let mut files = Vec::new();
+    for line in groups.lines() {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (Some(of), Some(path)) = (fields.next(), fields.next()) else { continue };
+        let (root, file) = match of {
+            "" => ("/sys/fs/cgroup", "memory.max"),
+            _ if of.split(',').any(|of| of == "memory") => ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
+            _ => continue,
+        };
+        let groups = Path::new(path).ancestors().map(|group| group.to_string_lossy());
+        files.extend(groups.map(|group| format!("{root}{}/{file}", group.trim_end_matches('/'))));
+    }
+    files
 }
 
 /// Reports the error; returns on a thread where it cannot.
@@ -215,6 +270,33 @@ mod tests {
             list.push(n);
         }
         assert_eq!(list.len(), 100);
+    }
+
+    /// Protects the limit of a process: what threads take and give back is counted, also the rest at their end.
+    #[test]
+    fn what_threads_take_is_counted() {
+        let before = taken();
+        std::thread::scope(|scope| {
+            let count = |bytes| move || (0..1000).for_each(|_| count(bytes));
+            [700, 300, -400].map(count).map(|count| scope.spawn(count).join().unwrap());
+        });
+        assert_eq!(taken() - before, 600_000);
+        count(-600_000);
+    }
+
+    /// Protects the limit of a service in a group of a group, in either version.
+    #[test]
+    fn limits_of_all_control_groups_are_read() {
+        let files = |root: &str, file: &str, groups: &[&str]| -> Vec<String> {
+            groups.iter().map(|group| format!("/sys/fs/cgroup{root}{group}/{file}")).collect()
+        };
+        let service = ["/system.slice/postgresql.service", "/system.slice", ""];
+        assert_eq!(limit_files("0::/system.slice/postgresql.service\n"), files("", "memory.max", &service));
+        let first =
+            "5:cpu,cpuacct:/other\n4:pids,memory:/system.slice/postgresql.service\n1:name=systemd:/init:x\n";
+        assert_eq!(limit_files(first), files("/memory", "memory.limit_in_bytes", &service));
+        assert_eq!(limit_files("0::/\n"), ["/sys/fs/cgroup/memory.max"]);
+        assert!(limit_files("\nnonsense\n7:memory").is_empty());
     }
 
     /// Protects the size that is reported from one thread to another.

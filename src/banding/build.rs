@@ -12,7 +12,7 @@ use super::scope::{check_columns, scope_columns};
 use super::wal::needs_wal;
 use super::{build_workers, checked, forget_index};
 use crate::pg::host::QueryHost;
-use crate::settings::building_threads;
+use crate::settings::{building_threads, maintenance_memory};
 use dedup_core::banding::{Builder, Built, Index, PageSink, Position, Result, Row, Unscoped, used_bytes};
 use pgrx::{PgBox, pg_guard, pg_sys};
 use std::ffi::{CStr, c_char};
@@ -86,9 +86,8 @@ unsafe fn build<R: Row>(rows: &Rows) -> (f64, Built) {
     // SAFETY: the caller's promise.
     unsafe {
         let index = rows.index;
-        let memory = pg_sys::maintenance_work_mem as usize * 1024;
         let mut host = QueryHost::quiet();
-        let builder = Builder::<_, R>::with_rows(options_of(index), BODY, memory, &mut host);
+        let builder = Builder::<_, R>::with_rows(options_of(index), BODY, maintenance_memory(), &mut host);
         let mut builder = checked(index, builder).on_threads(building_threads());
         progress(pg_sys::PROGRESS_CREATEIDX_SUBPHASE, PHASE_SCANNING);
         let heap_rows = build_workers::each(rows, |scope, fingerprint, tid| {

@@ -129,7 +129,8 @@ pub(super) fn forget_dropped() {
     }
 }
 
-fn forget() {
+/// Empties the caches.
+pub(crate) fn forget() {
     CORPORA.with_borrow_mut(HashMap::clear);
     DICTIONARIES.with_borrow_mut(HashMap::clear);
     if let Some(also) = ALSO.get() {

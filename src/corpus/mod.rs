@@ -6,7 +6,7 @@ mod invalidate;
 mod recipe_arg;
 mod versions;
 
-pub(crate) use cache::Database;
+pub(crate) use cache::{Database, forget as forget_versions};
 pub(crate) use recipe_arg::{
     Cache, Cached, RecipeArg, ShownRecipe, cached_from_text, check_shown, raise_recipe,
 };
@@ -14,7 +14,6 @@ pub(crate) use recipe_arg::{
 use crate::pg::catalog::{as_owner, schema};
 use crate::pg::spi::{Argument, execute, for_each, for_each_of_query, query_all, scalar};
 use crate::pg::{Column, raise, required};
-use crate::settings::within_memory_limit;
 use cache::{forget_if_rolled_back, tell_dropped};
 use dedup_core::features::{CorpusBuilder, Extractor, TextRecipe};
 use dedup_core::interrupt;
@@ -79,7 +78,6 @@ fn store_corpus(name: &str, query: &str, mut builder: CorpusBuilder, base: Optio
         move |row| {
             if let Some(content) = row.text(content) {
                 builder.add(extractor, &content);
-                within_memory_limit(builder.memory());
             }
         }
     });

@@ -2,18 +2,13 @@
 //! over to it.
 
 use super::Found;
-use super::input::{self, Kind, standing};
+use super::input::{Kind, standing};
 use crate::pg::progress::Progress;
-use crate::settings::within_memory_limit;
 use dedup_core::dedup::{Alike, Standing, Words};
 use dedup_core::interrupt::{checked, sort_unstable_by};
 use dedup_core::memory::{OrRaise, Room, filled};
 use dedup_core::similarity::jaccard;
 use std::collections::HashMap;
-
-/// Bytes per row besides its words: the number of its text, where that stands and whether it has gone; what it weighs and
-/// its place in the order of weights; its partners, of whom there are no more pairs than texts; its group's other texts.
-const BYTES_PER_ROW: usize = input::BYTES_PER_ROW + 176;
 
 impl Found {
     /// Joins groups by their kept rows. Each row that goes over is verified against the row that is kept for it then.
@@ -29,7 +24,6 @@ impl Found {
                 continue;
             }
             words.add(&self.input.content(row));
-            within_memory_limit(words.len() * Words::BYTES + rows * BYTES_PER_ROW);
             texts.room(1).or_raise();
             texts.push(row as u32);
             let keeper = self.keeper(row);

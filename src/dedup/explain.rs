@@ -7,7 +7,7 @@ use crate::evaluate::{each_pair, key};
 use crate::pg::progress::Progress;
 use crate::pg::values::ValueType;
 use crate::pg::{Json, Output, raise};
-use crate::settings::{progress_interval, within_memory_limit};
+use crate::settings::progress_interval;
 use crate::source::Source;
 use dedup_core::dedup::Method;
 use dedup_core::interrupt::checked;
@@ -17,9 +17,6 @@ use pgrx::PgMemoryContexts;
 use pgrx::prelude::*;
 use std::collections::HashMap;
 use std::f64::consts::LN_2;
-
-/// Bytes of an id of a pair besides its text, here and where its row is looked up.
-const BYTES_PER_ID: usize = 96;
 
 /// A row of the result, but for the ids.
 struct Line {
@@ -46,13 +43,11 @@ fn near_dup_explain_pairs(
     if EXPLAIN.read(&written).method != Method::Records {
         EXPLAIN.refuse("pairs of a source are explained by {\"method\": \"records\"} alone");
     }
-    let (mut pairs, mut rows, mut bytes) = (Vec::new(), HashMap::new(), 0);
+    let (mut pairs, mut rows) = (Vec::new(), HashMap::new());
     each_pair(
         &wanted,
         |_| (),
         |a, b| {
-            bytes += 2 * (a.len() + b.len() + BYTES_PER_ID);
-            within_memory_limit(bytes);
             for id in [&a, &b] {
                 rows.insert(id.clone(), None);
             }

@@ -4,7 +4,6 @@
 use crate::pg::host::unwrap_or_raise;
 use crate::pg::raise;
 use crate::pg::spill::TempFile;
-use crate::settings::within_memory_limit;
 use dedup_core::dedup::{Keep, Standing};
 use dedup_core::external::Spill;
 use dedup_core::fingerprint::hamming;
@@ -22,13 +21,6 @@ pub(crate) enum Kind {
     /// Exactly and by its fingerprint.
     Near,
 }
-
-/// Bytes per row in memory: the fields of [`Input`], and what the stages add (the first equal row,
-/// the group, the kept row, where a row stands; with a diameter the ring and the varying bits).
-pub(super) const BYTES_PER_ROW: usize = 49;
-
-/// Bytes more if the hashes are wanted: those, and twice those of the ids; the size of the row's group.
-const BYTES_WITH_HASH: usize = 36;
 
 /// Where a row stands among those of its group, by the ranks that were read.
 pub(super) fn standing(ranks: &[i64], row: usize, keep: &Keep) -> Standing {
@@ -94,8 +86,6 @@ impl Input {
                 "Take the rows in parts.",
             )
         }
-        let more = if self.hashes.is_some() { BYTES_WITH_HASH } else { 0 };
-        within_memory_limit((number + 1) * (BYTES_PER_ROW + more));
         // No value of PostgreSQL is longer than 1 GB.
         let length = (id.len() as u32).to_le_bytes();
         self.record.clear();

@@ -2,7 +2,7 @@
 //! groups them.
 
 use super::ahead::making;
-use super::input::{BYTES_PER_ROW, Input, Kind, standing};
+use super::input::{Input, Kind, standing};
 use super::options::Options;
 use crate::groups::check_length;
 use crate::pg::host::{QueryHost, unwrap_or_raise};
@@ -153,7 +153,7 @@ pub(super) fn group(
     let particulars = options.alike.particulars.filter(|_| linkage.is_none());
     let alike = Alike { particulars, ..options.alike };
     if alike.similarity > 0.0 {
-        within_memory_limit(input.rows() * (BYTES_PER_ROW + BYTES_PER_SET));
+        within_memory_limit(input.rows() * BYTES_PER_SET);
     }
     let verifier = Verifier::new(alike, threads(), input.rows(), work_memory(), TempFile::new());
     match linkage {

@@ -1,10 +1,9 @@
 //! `dedup` by records: rows of several columns, with weights that are learned from the table.
 
-use super::input::{self, Input, Kind, standing};
+use super::input::{Input, Kind, standing};
 use super::options::Options;
 use crate::pg::host::unwrap_or_raise;
 use crate::pg::progress::Progress;
-use crate::settings::within_memory_limit;
 use dedup_core::dedup::Ranked;
 use dedup_core::groups::UnionFind;
 use dedup_core::interrupt::checked;
@@ -59,8 +58,6 @@ pub(super) fn group(
             }
             None => {}
         }
-        let bytes = rows.as_ref().map_or(0, Rows::bytes);
-        within_memory_limit(bytes + count * input::BYTES_PER_ROW);
     }
     let mut sets = UnionFind::new(count);
     let Some(rows) = rows else { return (sets, None) };

@@ -1,7 +1,7 @@
 //! `dedup_series`: the rows of a source whose texts say the same but for names, dates and numbers.
 
 use super::id;
-use super::input::{BYTES_PER_ROW, Input, Kind};
+use super::input::{Input, Kind};
 use super::options::SERIES;
 use super::shape::Shape;
 use crate::groups::check_length;
@@ -9,7 +9,7 @@ use crate::pg::progress::Progress;
 use crate::pg::spi::for_each_of_query;
 use crate::pg::values::ValueType;
 use crate::pg::{Json, Output};
-use crate::settings::{progress_interval, within_memory_limit};
+use crate::settings::progress_interval;
 use crate::source::Source;
 use dedup_core::evaluate::Profile;
 use dedup_core::hash::murmur3_128;
@@ -22,8 +22,6 @@ use serde_json::json;
 
 /// The least similarity of a text and the first one of its series: that of two short questions about two matches.
 const SIMILARITY: f64 = 0.3;
-/// Bytes per row besides: its hash and place in the order of hashes, the length of its text, its series.
-const BYTES_MORE: usize = 48;
 
 /// The options.
 const KNOWN: [&str; 5] = ["id", "text", "similarity", "n", "particulars"];
@@ -62,7 +60,6 @@ fn dedup_series(source: Option<&str>, options: Option<Json>, fcinfo: pg_sys::Fun
             bytes.clear();
             // SAFETY: the column is of the type that the query said.
             unsafe { of.write(id(row), &mut bytes) };
-            within_memory_limit((input.rows() + 1) * (BYTES_PER_ROW + BYTES_MORE));
             let number = input.add(&bytes, &content, Kind::Plain, 0);
             profile.add(&content);
             let [high, low] = murmur3_128(content.as_bytes(), 0).map(u128::from);
@@ -129,7 +126,6 @@ fn found(
         progress.step();
         let text = input.content(row as usize);
         finder.take(row, &text, &mut |row| input.content(row as usize)).or_raise();
-        within_memory_limit(rows * (BYTES_PER_ROW + BYTES_MORE) + finder.bytes());
     }
     finder.finish(&mut |row| input.content(row as usize)).or_raise()
 }

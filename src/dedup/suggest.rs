@@ -5,7 +5,7 @@ use crate::corpus::raise_recipe;
 use crate::fingerprint::simhash_of;
 use crate::pg::raise;
 use crate::pg::spi::for_each_of_query;
-use crate::settings::{memory_limit, within_memory_limit};
+use crate::settings::memory_limit;
 use crate::source::Source;
 use dedup_core::dedup::{Method, Written};
 use dedup_core::evaluate::{Background, ByRows, Profile, TextKind, TextSample};
@@ -36,7 +36,6 @@ impl Default for Sampler {
 impl Sampler {
     pub(super) fn add(&mut self, content: &str) {
         self.0.add(content);
-        within_memory_limit(self.0.bytes());
     }
 
     /// Settings for the texts; `None` if there is no text.

@@ -5,7 +5,7 @@ use crate::pg::Values;
 use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::pg::spi::for_each_of_query;
-use crate::settings::{progress_interval, threads, within_memory_limit, work_memory};
+use crate::settings::{progress_interval, threads, work_memory};
 use crate::source::{FINGERPRINTS, Source, two_columns};
 use dedup_core::evaluate::{self, Background, Calibration};
 use dedup_core::fingerprint::hamming;
@@ -13,11 +13,6 @@ use dedup_core::groups::Settings;
 use dedup_core::memory::{self, OrRaise, Room};
 use pgrx::prelude::*;
 use std::collections::{HashMap, HashSet};
-
-/// Bytes per id of a true pair besides its text: a map entry, an allocation, a fingerprint.
-const BYTES_PER_ID: usize = 64;
-/// Bytes per true pair.
-const BYTES_PER_PAIR: usize = 10;
 
 /// The distribution of distances in a table, one by one.
 #[pg_extern(sql = "")]
@@ -89,7 +84,6 @@ fn fingerprints(query: &str, mut truth: Option<&mut TruePairs>) -> Vec<u64> {
             let (Some(_), Some(fp)) = (row.get(0), row.bigint(1)) else { return };
             let fp = fp.cast_unsigned();
             prints.room(1).or_raise();
-            within_memory_limit(prints.capacity() * size_of::<u64>());
             prints.push(fp);
             if let Some(truth) = truth
                 && let Some(id) = key(row, 0, typoid)
@@ -113,21 +107,15 @@ struct TruePairs {
 impl TruePairs {
     fn read(query: &str) -> TruePairs {
         let mut truth = TruePairs::default();
-        let mut ids = 0;
         each_pair(
             query,
             |_| (),
             |a, b| {
                 truth.numbers.room(2).or_raise();
                 truth.pairs.room(1).or_raise();
-                within_memory_limit(
-                    ids + truth.numbers.capacity() * BYTES_PER_ID + truth.pairs.capacity() * BYTES_PER_PAIR,
-                );
                 let [a, b] = [a, b].map(|id| {
-                    let (next, bytes) = (truth.numbers.len() as u32, id.len());
-                    let number = *truth.numbers.entry(id).or_insert(next);
-                    ids += if number == next { bytes } else { 0 };
-                    number
+                    let next = truth.numbers.len() as u32;
+                    *truth.numbers.entry(id).or_insert(next)
                 });
                 if a != b {
                     truth.pairs.insert((a.min(b), a.max(b)));

@@ -51,14 +51,8 @@ pub(crate) fn each_pair(query: &str, check: impl Fn(&[Column; 2]), mut each: imp
 }
 
 /// The pairs of a source whose rows are `are`: pairs of ids, or ids with their groups; of a table with
-/// settings the groups that `dedup` finds. Both sides share the limit of memory, of which `bytes` are taken.
-fn pair_set(
-    source: Option<&str>,
-    name: &str,
-    are: &str,
-    check: impl Fn(&Column),
-    bytes: &mut usize,
-) -> PairSet {
+/// settings the groups that `dedup` finds.
+fn pair_set(source: Option<&str>, name: &str, are: &str, check: impl Fn(&Column)) -> PairSet {
     let source = Source::new(source);
     let groups = source.oid().and_then(groups_of);
     let are = if groups.is_some() { "groups" } else { are };
@@ -74,30 +68,27 @@ fn pair_set(
     let ids = if are == "groups" { 1 } else { 2 };
     let check = |columns: &[Column; 2]| columns[..ids].iter().for_each(&check);
     each_pair(&groups.unwrap_or_else(|| source.all()), check, |a, b| {
-        *bytes += set.add(a, b).unwrap_or_else(|error| {
+        set.add(a, b).unwrap_or_else(|error| {
             raise(
                 PgSqlErrorCode::ERRCODE_CARDINALITY_VIOLATION,
                 error.to_string(),
                 "Where rows can be in several groups, give the pairs of rows that share one.",
             )
         });
-        within_memory_limit(*bytes);
     });
     set
 }
 
-/// Both sides, and the bytes that they take; `check` is shown the columns of their ids.
+/// Both sides; `check` is shown the columns of their ids.
 fn labels(
     found: Option<&str>,
     truth: Option<&str>,
     found_are: &str,
     truth_are: &str,
     check: impl Fn(&Column),
-) -> (Labels, usize) {
-    let mut bytes = 0;
-    let found = pair_set(found, "found_are", found_are, &check, &mut bytes);
-    let truth = pair_set(truth, "truth_are", truth_are, &check, &mut bytes);
-    (Labels { found, truth }, bytes)
+) -> Labels {
+    let found = pair_set(found, "found_are", found_are, &check);
+    Labels { found, truth: pair_set(truth, "truth_are", truth_are, &check) }
 }
 
 /// Precision, recall and counts of one query's pairs against another's.
@@ -121,7 +112,7 @@ fn dedup_evaluate(
         name!(wrong, i64),
     ),
 > {
-    let score = labels(Some(found), Some(truth), found_are, truth_are, |_| ()).0.score();
+    let score = labels(Some(found), Some(truth), found_are, truth_are, |_| ()).score();
     let (found, truth, correct) = (score.found as i64, score.truth as i64, score.correct as i64);
     let (missed, wrong) = (truth - correct, found - correct);
     let row = (score.precision(), score.recall(), score.f1(), found, truth, correct, missed, wrong);
@@ -144,8 +135,8 @@ fn dedup_evaluate_pairs(
     let mut output = Output::begin(fcinfo);
     let shown = output.type_of(0);
     let check = |id: &Column| check_shown_as(id, shown);
-    let (labels, bytes) = labels(found, truth, found_are.unwrap_or(ARE), truth_are.unwrap_or(ARE), check);
-    let verdicts = labels.verdicts(correct_too.unwrap_or(false), |more| within_memory_limit(bytes + more));
+    let labels = labels(found, truth, found_are.unwrap_or(ARE), truth_are.unwrap_or(ARE), check);
+    let verdicts = labels.verdicts(correct_too.unwrap_or(false), within_memory_limit);
     let mut ids = WrittenIds::new(shown);
     for (a, b, verdict) in checked(verdicts) {
         let [a, b] = ids.pair(a, b);

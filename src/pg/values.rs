@@ -337,11 +337,6 @@ impl DistinctIds {
         // SAFETY: both are values of the type.
         unsafe { self.of.compare(a, b) < 0 }
     }
-
-    /// Bytes of memory.
-    pub(crate) fn memory(&self) -> usize {
-        self.words.capacity() * WORD + self.starts.capacity() * size_of::<usize>()
-    }
 }
 
 /// Ids of a type that are known by their text form.

@@ -19,10 +19,6 @@ use dedup_core::similarity::jaccard;
 use pgrx::prelude::*;
 use serde_json::Value;
 
-/// Bytes per row besides those of `dedup`: the size of its group, and its number and fingerprint if it stays.
-const BYTES_PER_ROW: usize = 24;
-/// Bytes per row with labels: the label, and what is counted.
-const BYTES_PER_LABEL: usize = 72;
 /// Bytes of the groups of a page, at most: browsers show no more at ease.
 const BYTES_OF_GROUPS: usize = 48 << 20;
 /// The hash of no label.
@@ -96,8 +92,6 @@ impl Report {
         progress: &Progress,
     ) -> String {
         let rows = self.found.input.rows();
-        let per_row = BYTES_PER_ROW + self.labels.as_ref().map_or(0, |_| BYTES_PER_LABEL);
-        within_memory_limit(rows * per_row);
         progress.stage("writing the report", "rows", Some(rows as u64));
         let mut sizes = filled(0u32, rows).or_raise();
         let mut counts = [0u64; Stage::COUNT];
@@ -138,9 +132,9 @@ impl Report {
             near,
             labels,
         };
-        let groups = self.groups(language, &sizes, &kept, rows * per_row);
-        // The data are copied into the page, and the page into a value.
-        within_memory_limit(rows * per_row + 4 * groups.bytes());
+        let groups = self.groups(language, &sizes, &kept);
+        // The data are copied into the page.
+        within_memory_limit(2 * groups.bytes());
         let page = page(&summary, &groups);
         progress.end(&format!("{} groups, {} bytes", summary.groups, page.len()));
         page
@@ -204,7 +198,7 @@ impl Report {
     }
 
     /// The groups that the page shows, the largest first.
-    fn groups(&mut self, language: Language, sizes: &[u32], kept: &[u32], bytes: usize) -> Groups {
+    fn groups(&mut self, language: Language, sizes: &[u32], kept: &[u32]) -> Groups {
         let most = memory_limit().map_or(BYTES_OF_GROUPS, |limit| BYTES_OF_GROUPS.min(limit / 8));
         let mut groups = Groups::new(language, self.found.options.alike, most);
         let kept = &kept[..kept.len().min(dedup_core::report::GROUPS)];
@@ -227,7 +221,6 @@ impl Report {
                 break;
             }
             self.add(&mut groups, u64::from(sizes[keeper as usize]), keeper as usize, others);
-            within_memory_limit(bytes + groups.bytes());
         }
         groups
     }

@@ -1,7 +1,8 @@
 # Protects memory: a nested loop that searches 100,000 times takes no more at
 # its end than at its beginning, nor does an insert of as many rows under an
 # exclusion constraint, which searches for each. And dedup does not hold the
-# pairs of rows of a template, each of which stands in all others.
+# pairs of rows of a template, each of which stands in all others. And what a
+# session may take is bounded, in however many calls; and its threads.
 use strict;
 use warnings;
 use FindBin;
@@ -10,6 +11,7 @@ use Dedup;
 use IPC::Run;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes;
 
 my $node = new_node('memory', conf => "work_mem = '4MB'\n");
 my $rescans = 100_000;
@@ -69,6 +71,42 @@ SKIP:
 	$node->safe_psql('postgres', "INSERT INTO x SELECT i, test.random_fp(i) FROM generate_series(1, $rescans) i ON CONFLICT DO NOTHING");
 	my $grown = scalar_of($node, "SELECT (SELECT bytes FROM seen WHERE id = $rescans) - (SELECT bytes FROM seen WHERE id = 3000)");
 	cmp_ok($grown, '<', 500_000, "an insert of $rescans rows under an exclusion constraint does not grow");
+
+	# Cursors of one session, each within the limit.
+	my $holder = session($node, '-v', 'ON_ERROR_STOP=1');
+	${ $holder->{in} } .= "SELECT 1;\nSET pg_dedup.memory_limit = '40MB';\nBEGIN;\n\\echo begun\n";
+	IPC::Run::pump($holder->{run}) until ${ $holder->{out} } =~ /begun\n/;
+	foreach my $name ('a' .. 'l')
+	{
+		${ $holder->{out} } = '';
+		${ $holder->{in} } .= "\\set ON_ERROR_STOP 0\nDECLARE $name CURSOR FOR SELECT exact_seen(g::text) OVER (ORDER BY g) FROM generate_series(1, 300000) g;\nMOVE 250000 FROM $name;\n\\echo moved :SQLSTATE\n";
+		IPC::Run::pump($holder->{run}) until ${ $holder->{out} } =~ /moved (\w+)\n/;
+		last if $1 ne '00000';
+	}
+	like(${ $holder->{out} }, qr/moved 53400/, 'what cursors hold together is bounded');
+	like(${ $holder->{err} }, qr/memory exceeds pg_dedup.memory_limit \(40960 kB\)/, 'with its message');
+	finish_session($holder);
+
+	# A session may ask for fewer threads than there are processors, not for more.
+	chomp(my $processors = `nproc`);
+	$node->safe_psql('postgres', 'CREATE TABLE many AS SELECT i AS id, test.random_fp(i) AS fp FROM generate_series(1, 400000) i');
+	foreach my $case ([ 'max_parallel_workers_per_gather = 1024', 1 + $processors ], [ 'max_parallel_workers = 0', 1 ], [ 'max_parallel_workers_per_gather = 0', 1 ])
+	{
+		my ($setting, $may) = @$case;
+		my ($session, $peak) = (session($node, '-v', 'ON_ERROR_STOP=1'), 0);
+		${ $session->{out} } = '';
+		${ $session->{in} } .= "SET $setting;\nSELECT 'pairs', count(*) FROM near_dup_pairs('SELECT id, fp FROM many', 8);\n";
+		until (${ $session->{out} } =~ /pairs\|/ || ${ $session->{err} } =~ /ERROR/)
+		{
+			my ($threads) = slurp_file("/proc/$session->{pid}/status") =~ /Threads:\s+(\d+)/;
+			$peak = $threads if $threads > $peak;
+			$session->{run}->pump_nb;
+			Time::HiRes::usleep(2_000);
+		}
+		like(${ $session->{out} }, qr/pairs\|\d+/, "$setting: pairs are found");
+		cmp_ok($peak, '<=', $may, "$setting: no more than $may threads ($peak)");
+		finish_session($session);
+	}
 
 	# 200 rows of each of 150 templates: three million pairs.
 	my ($words, $rows) = ("(SELECT string_agg(md5((i % 150 * 12 + k)::text), ' ') FROM generate_series(1, 12) k)", 'FROM generate_series(1, 30000) i');

@@ -40,9 +40,6 @@ pub struct Words {
 }
 
 impl Words {
-    /// Bytes per word, at most.
-    pub const BYTES: usize = 40;
-
     /// Adds a text; they are numbered in order. A run without spaces counts by its pairs of characters.
     pub fn add(&mut self, text: &str) {
         normalize_into(text, &mut self.normal);

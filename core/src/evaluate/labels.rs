@@ -112,37 +112,27 @@ impl PairSet {
         PairSet::Groups(Groups::default())
     }
 
-    /// Adds a pair of rows, or a row and its group; returns the bytes that it takes, about. A row and itself are not a
-    /// pair.
+    /// Adds a pair of rows, or a row and its group. A row and itself are not a pair.
     ///
     /// # Errors
     /// The row has another group already.
-    pub fn add(&mut self, a: String, b: String) -> Result<usize, InTwoGroups> {
-        /// A pair in a tree that is two thirds full, and the allocations of its names.
-        const BYTES_PER_PAIR: usize = 136;
-        /// A row in such a tree, with one allocation; a group has a map's entry of about the same size.
-        const BYTES_PER_ROW: usize = 72;
+    pub fn add(&mut self, a: String, b: String) -> Result<(), InTwoGroups> {
         match self {
             PairSet::Pairs(pairs) => {
-                let (low, high) = if a <= b { (a, b) } else { (b, a) };
-                let bytes = BYTES_PER_PAIR + low.len() + high.len();
-                Ok(if low != high && pairs.insert((low, high)) { bytes } else { 0 })
-            }
-            PairSet::Groups(groups) => {
-                let (next, names) = (groups.numbers.len() as u32, b.len());
-                let number = *groups.numbers.entry(b).or_insert(next);
-                let bytes = if number == next { BYTES_PER_ROW + names } else { 0 };
-                match groups.of.get(&a) {
-                    Some(&other) if other != number => Err(InTwoGroups(a)),
-                    Some(_) => Ok(bytes),
-                    None => {
-                        let row = BYTES_PER_ROW + a.len();
-                        groups.of.insert(a, number);
-                        Ok(bytes + row)
-                    }
+                if a != b {
+                    pairs.insert(if a < b { (a, b) } else { (b, a) });
                 }
             }
+            PairSet::Groups(groups) => {
+                let next = groups.numbers.len() as u32;
+                let number = *groups.numbers.entry(b).or_insert(next);
+                if groups.of.get(&a).is_some_and(|&other| other != number) {
+                    return Err(InTwoGroups(a));
+                }
+                groups.of.insert(a, number);
+            }
         }
+        Ok(())
     }
 
     /// How many pairs there are.

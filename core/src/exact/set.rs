@@ -33,11 +33,6 @@ impl Arena {
         (self.ends.len() - 1) as u32
     }
 
-    /// Bytes that it takes.
-    pub(crate) fn memory(&self) -> usize {
-        self.bytes.capacity() + self.ends.capacity() * size_of::<usize>()
-    }
-
     pub(crate) fn get(&self, number: u32) -> &[u8] {
         let number = number as usize;
         let start = if number == 0 { 0 } else { self.ends[number - 1] };
@@ -105,12 +100,6 @@ impl ExactSet {
         }
         self.collided.push((hash, number));
         Ok(None)
-    }
-
-    /// Bytes that it takes.
-    pub fn memory(&self) -> usize {
-        // A table is at most seven eighths full, and has a byte more a place.
-        self.first.capacity() / 7 * 8 * (size_of::<(u128, u32)>() + 1) + self.texts.memory()
     }
 
     /// Whether `content` came before; keeps the texts itself.

@@ -45,13 +45,6 @@ impl DigitTrie {
         DigitTrie { recheck: false, ..DigitTrie::new() }
     }
 
-    /// Bytes that it takes.
-    pub fn memory(&self) -> usize {
-        self.nodes.capacity() * size_of::<[u32; 11]>()
-            + self.leaves.capacity() * size_of::<Leaf>()
-            + self.texts.memory()
-    }
-
     /// Whether `content` came before.
     pub fn seen(&mut self, content: &str) -> bool {
         let hash = i64::from(dotnet_hash(content));

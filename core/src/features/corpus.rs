@@ -203,12 +203,6 @@ impl CorpusBuilder {
         self.documents
     }
 
-    /// Its size in bytes.
-    pub fn memory(&self) -> usize {
-        // A table is at most seven eighths full, and has a byte more a place.
-        self.frequencies.capacity() / 7 * 8 * (size_of::<(u64, (u32, u64))>() + 1)
-    }
-
     /// What its tokens are.
     pub fn shape(&self) -> Shape {
         Shape::of(&self.recipe)

@@ -17,9 +17,6 @@ pub struct EdgeComponents {
     sets: UnionFind,
 }
 
-/// Bytes of a node here: its places in the table, which is half empty when it has grown, and in two lists.
-const BYTES_PER_NODE: usize = 48;
-
 impl EdgeComponents {
     /// No nodes yet.
     pub fn new() -> EdgeComponents {
@@ -43,7 +40,7 @@ impl EdgeComponents {
             at = Some(self.earlier[node as usize]).filter(|&earlier| earlier != node);
         }
         if self.earlier.len() >= u32::MAX as usize {
-            return Err(OutOfMemory { bytes: self.memory() });
+            return Err(OutOfMemory { bytes: size_of_val(&self.earlier[..]) });
         }
         self.latest.room(1)?;
         self.earlier.room(1)?;
@@ -61,11 +58,6 @@ impl EdgeComponents {
     /// The number of nodes.
     pub fn count(&self) -> usize {
         self.earlier.len()
-    }
-
-    /// Its size in bytes, approximately.
-    pub fn memory(&self) -> usize {
-        self.count() * BYTES_PER_NODE
     }
 
     /// For each node the least of its component, in the order in which `is_less`.

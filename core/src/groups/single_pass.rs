@@ -28,14 +28,12 @@ pub struct SinglePass {
     distance: u32,
     rows: u32,
     index: Index,
-    /// What the index has allocated.
-    bytes: isize,
 }
 
 impl SinglePass {
     /// No rows yet; clusters of radius `distance`, 0 to 64.
     pub fn new(distance: u32) -> SinglePass {
-        SinglePass { distance, rows: 0, index: Index::List(Vec::new()), bytes: 0 }
+        SinglePass { distance, rows: 0, index: Index::List(Vec::new()) }
     }
 
     /// Assigns the next row to its centre, which may be itself.
@@ -47,13 +45,8 @@ impl SinglePass {
         if let Some((distance, row)) = best {
             return Centre { row, distance };
         }
-        self.bytes += self.index.add((fp, row), u64::MAX);
+        self.index.add((fp, row), u64::MAX);
         Centre { row, distance: 0 }
-    }
-
-    /// Its size in bytes.
-    pub fn memory(&self) -> usize {
-        self.bytes as usize
     }
 
     /// Skips a row that is in no cluster; it takes a number.
@@ -82,21 +75,18 @@ struct Hashed {
 }
 
 impl Index {
-    /// `free`: the bits that are not constant here. Returns the bytes that it takes.
-    fn add(&mut self, centre: (u64, u32), free: u64) -> isize {
+    /// `free`: the bits that are not constant here.
+    fn add(&mut self, centre: (u64, u32), free: u64) {
         match self {
             Index::List(list) => {
-                let before = bytes_of(list);
                 list.room(1).or_raise();
                 list.push(centre);
                 // A bucket with few free bits cannot be divided further.
                 if list.len() > HOT && list.len().is_power_of_two() && free.count_ones() >= 16 {
                     let mut hashed = Box::new(Hashed::new(list, free));
-                    let bytes: isize = list.drain(..).map(|centre| hashed.add(centre, free)).sum();
+                    list.drain(..).for_each(|centre| hashed.add(centre, free));
                     *self = Index::Hashed(hashed);
-                    return size_of::<Hashed>() as isize + bytes - before;
                 }
-                bytes_of(list) - before
             }
             Index::Hashed(hashed) => hashed.add(centre, free),
         }
@@ -110,15 +100,6 @@ impl Index {
             Index::Hashed(hashed) => hashed.nearest(fp, distance, spent, best),
         }
     }
-}
-
-fn bytes_of(list: &Vec<(u64, u32)>) -> isize {
-    (list.capacity() * size_of::<(u64, u32)>()) as isize
-}
-
-/// A hash table has a place in eight, at least, more than its capacity, and a byte beside each.
-fn bytes_of_table(buckets: &FxHashMap<u64, Index>) -> isize {
-    (buckets.capacity() * 8 / 7 * (size_of::<(u64, Index)>() + 1)) as isize
 }
 
 fn scan(list: &[(u64, u32)], fp: u64, distance: u32, best: &mut Option<(u32, u32)>) {
@@ -147,19 +128,14 @@ impl Hashed {
         Hashed { masks, buckets: Default::default(), all: Vec::new() }
     }
 
-    fn add(&mut self, centre: (u64, u32), free: u64) -> isize {
-        let mut bytes = -bytes_of(&self.all);
+    fn add(&mut self, centre: (u64, u32), free: u64) {
         self.all.room(1).or_raise();
         self.all.push(centre);
-        bytes += bytes_of(&self.all);
         for (mask, buckets) in self.masks.iter().zip(&mut self.buckets) {
-            bytes -= bytes_of_table(buckets);
             buckets.room(1).or_raise();
             let bucket = buckets.entry(centre.0 & mask).or_insert_with(|| Index::List(Vec::new()));
-            bytes += bucket.add(centre, free & !mask);
-            bytes += bytes_of_table(buckets);
+            bucket.add(centre, free & !mask);
         }
-        bytes
     }
 
     fn nearest(&self, fp: u64, distance: u32, spent: u32, best: &mut Option<(u32, u32)>) {
@@ -202,37 +178,4 @@ fn subsets(mask: u64, ones: u32, each: &mut dyn FnMut(u64)) {
         }
     }
     go(mask, ones, 0, each)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::random::SplitMix64;
-
-    fn size(index: &Index) -> isize {
-        match index {
-            Index::List(list) => bytes_of(list),
-            Index::Hashed(hashed) => {
-                let tables = hashed
-                    .buckets
-                    .iter()
-                    .map(|buckets| bytes_of_table(buckets) + buckets.values().map(size).sum::<isize>());
-                size_of::<Hashed>() as isize + bytes_of(&hashed.all) + tables.sum::<isize>()
-            }
-        }
-    }
-
-    /// Protects the memory limit: what is counted as centres come is what there is, also where centres are near each other
-    /// and are hashed again and again.
-    #[test]
-    fn memory_is_counted_however_near_the_centres_are() {
-        for differing in [u64::MAX, 0xffff_ffff, 0x3ff_ffff] {
-            let (mut random, mut centres) = (SplitMix64::new(3), SinglePass::new(0));
-            for _ in 0..5000 {
-                centres.assign(random.next() & differing);
-            }
-            assert_eq!(centres.memory() as isize, size(&centres.index));
-            assert!(centres.memory() > 5000 * 5 * size_of::<(u64, u32)>());
-        }
-    }
 }

@@ -10,9 +10,6 @@ const PARTNERS: usize = 10;
 /// Rows that are looked at for a row, by its rarest words; as many again have the last of these words.
 const LOOKED_AT: usize = 2_000;
 
-/// Bytes of memory per row: the candidates, twice while the list grows and twice as accepted pairs; what is known of a row.
-pub(super) const BYTES_PER_ROW: usize = PARTNERS * 4 * size_of::<Candidate>() + 64;
-
 /// Two rows, the one of the lesser number first, and what they share: the cosine of their words by weight.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Candidate {

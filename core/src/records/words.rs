@@ -1,6 +1,5 @@
 //! The words of records, column by column, and what they tell.
 
-use super::candidates::BYTES_PER_ROW;
 use crate::hash::city64;
 use crate::interrupt::{self, Meter, checked};
 use crate::memory::{OrRaise, Room, collect, filled};
@@ -35,18 +34,6 @@ impl Rows {
     /// No rows yet, of so many columns.
     pub fn new(columns: usize) -> Rows {
         Rows { columns, ..Rows::default() }
-    }
-
-    /// The bytes of memory that they take until they are linked.
-    pub fn bytes(&self) -> usize {
-        let rows = self.ends.len() / self.columns.max(1);
-        // The words of a row, and what may find it by them; its values; its candidates. A word: its spelling twice, and
-        // what is known of it.
-        self.words.len() * 8
-            + self.ends.len() * 24
-            + rows * BYTES_PER_ROW
-            + self.spellings.len() * 2
-            + self.spelled.len() * 96
     }
 
     /// Adds a row that is not compared.

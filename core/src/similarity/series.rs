@@ -150,8 +150,6 @@ pub struct SeriesFinder {
     /// First texts that have an n-gram, each with the place before.
     places: Vec<(u32, u32)>,
     templates: Vec<Template>,
-    /// Bytes of the templates.
-    held: usize,
     /// Rows, each with the first text that it has joined.
     joined: Vec<(u32, u32)>,
     taken: u32,
@@ -169,7 +167,6 @@ impl SeriesFinder {
             latest: FxHashMap::default(),
             places: Vec::new(),
             templates: Vec::new(),
-            held: 0,
             joined: Vec::new(),
             taken: 0,
         }
@@ -222,7 +219,6 @@ impl SeriesFinder {
                 return Ok(false);
             }
             first.template = self.templates.len() as u32;
-            self.held += template.bytes();
             self.templates.room(1)?;
             self.templates.push(template);
         } else {
@@ -305,16 +301,6 @@ impl SeriesFinder {
             grams.sort_unstable();
         }
         grams
-    }
-
-    /// Bytes that it takes.
-    pub fn bytes(&self) -> usize {
-        fn of<T>(list: &Vec<T>) -> usize {
-            list.capacity() * size_of::<T>()
-        }
-        let lists =
-            of(&self.firsts) + of(&self.grams) + of(&self.places) + of(&self.templates) + of(&self.joined);
-        lists + self.latest.capacity() * size_of::<(u64, u64)>() + self.held + MEMORY / 8
     }
 
     /// The series whose texts differ in a particular, the largest first; `text_of` gives the texts of rows.

@@ -9,7 +9,6 @@ use crate::pg::host::QueryHost;
 use crate::pg::progress::Progress;
 use crate::pg::spi::{Argument, for_each, for_each_with};
 use crate::pg::{Values, raise};
-use crate::settings::within_memory_limit;
 use dedup_core::dedup::Group;
 use dedup_core::memory::{OrRaise, Room, collect};
 use pgrx::datum::Uuid;
@@ -112,7 +111,6 @@ impl Reader<'_> {
             refuse_twice(&row.written(0).unwrap_or_default())
         }
         let number = batch.rows.len() as u32;
-        within_memory_limit((batch.rows.len() + 1) * BYTES_PER_ROW);
         let arrival = batch.arrival(number);
         let content = self.shape.content(row);
         let hash = content.as_deref().and_then(|content| self.job.options.exact.hash(content));

@@ -9,7 +9,7 @@ use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::pg::spi::{Argument, for_each};
 use crate::pg::spill::TempFile;
-use crate::settings::{threads, within_memory_limit, work_memory};
+use crate::settings::{threads, work_memory};
 use dedup_core::dedup::{Group, Method, Verifier, nearness};
 use dedup_core::external::Result;
 use dedup_core::fingerprint::hamming;
@@ -420,7 +420,6 @@ impl Grouping<'_, '_> {
             Group::Star if self.is_divided() => self.stars.join(self.batch, pair),
             Group::SinglePass | Group::Star => {
                 let (Some(later), node) = (self.batch.row(pair.b), self.node(pair.a)) else { return };
-                within_memory_limit(self.candidates.len() * size_of::<Candidate>());
                 self.candidates.room(1).or_raise();
                 self.candidates.push(Candidate { later, distance: pair.distance, earlier: pair.a, node });
             }

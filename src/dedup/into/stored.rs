@@ -6,7 +6,6 @@ use crate::pg::host::unwrap_or_raise;
 use crate::pg::raise;
 use crate::pg::spi::{Argument, for_each};
 use crate::pg::spill::TempFile;
-use crate::settings::within_memory_limit;
 use dedup_core::dedup::Standing;
 use dedup_core::external::Spill;
 use dedup_core::memory::{OrRaise, Room, filled};
@@ -101,14 +100,6 @@ impl<'j> StoredRows<'j> {
                 keepers.insert(cluster, ((rank, keeper), value(6).unwrap_or_default()));
             }
         });
-        self.within_limit();
-    }
-
-    /// Texts are in a file, but their places are in memory.
-    fn within_limit(&self) {
-        const BYTES: [usize; 3] = [72, 48, 48];
-        let entries = [self.rows.len(), self.keepers.len(), self.at.len()];
-        within_memory_limit(entries.iter().zip(BYTES).map(|(entries, bytes)| entries * bytes).sum());
     }
 
     /// A row that was loaded.
@@ -132,7 +123,6 @@ impl<'j> StoredRows<'j> {
         for part in sorted(wanted).chunks(CONTENTS) {
             self.at.room(part.len()).or_raise();
             self.at.extend(part.iter().map(|&arrival| (arrival, None)));
-            self.within_limit();
             let changed = self.load_part(part);
             self.load_copies(&changed);
         }

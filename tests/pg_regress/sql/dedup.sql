@@ -178,13 +178,13 @@ SELECT dedup('SELECT 1, ''a''::text; SELECT 2, ''b''::text');
 SELECT dedup('SELECT nothing');
 SELECT dedup('SELECT 1 / (3 - i), ''a''::text FROM generate_series(1, 5) i');
 -- More memory than allowed: in files is allowed, in memory is not.
-SET pg_dedup.memory_limit = '100kB';
+SET pg_dedup.memory_limit = '2MB';
 SELECT count(*) FROM dedup('SELECT i, ''a''::text FROM generate_series(1, 700) i', '{"n": 2}');
-SELECT count(*) FROM dedup('SELECT i, ''a''::text FROM generate_series(1, 3000) i', '{"n": 2}');
-SELECT count(seen) FROM (SELECT exact_seen(i::text) OVER () AS seen FROM generate_series(1, 10000) i) s;
-SELECT count(seen) FROM (SELECT trie_seen(i::text) OVER () AS seen FROM generate_series(1, 10000) i) s;
-SELECT count(c) FROM (SELECT single_pass(hashint8extended(i, 0), 1) OVER () AS c FROM generate_series(1, 10000) i) s;
-SELECT count(c) FROM (SELECT near_dup_component(hashint8extended(i, 0), 1) OVER () AS c FROM generate_series(1, 10000) i) s;
+SELECT count(*) FROM dedup('SELECT i, ''a''::text FROM generate_series(1, 100000) i', '{"n": 2}');
+SELECT count(seen) FROM (SELECT exact_seen(i::text) OVER () AS seen FROM generate_series(1, 100000) i) s;
+SELECT count(seen) FROM (SELECT trie_seen(i::text) OVER () AS seen FROM generate_series(1, 100000) i) s;
+SELECT count(c) FROM (SELECT single_pass(hashint8extended(i, 0), 1) OVER () AS c FROM generate_series(1, 100000) i) s;
+SELECT count(c) FROM (SELECT near_dup_component(hashint8extended(i, 0), 1) OVER () AS c FROM generate_series(1, 100000) i) s;
 RESET pg_dedup.memory_limit;
 SELECT count(*) AS "temporary files left" FROM pg_ls_tmpdir();
 -- A record and the same with an abstract: one of them stands in the other, whichever comes first; what only shares common words

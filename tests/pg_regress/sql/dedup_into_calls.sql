@@ -200,7 +200,7 @@ SELECT setval('reads', 1);
 CALL dedup_into('families', 'SELECT id, counted(body) AS body, fp FROM family', '{"fp": "fp"}');
 SELECT nextval('reads') < 1500 AS few, (SELECT count(DISTINCT cluster) FROM families) AS clusters, (SELECT count(*) FROM families) AS rows;
 -- What cannot wait in a file is within the limit, whatever the batch (G8).
-SET pg_dedup.memory_limit = '400kB';
+SET pg_dedup.memory_limit = '2MB';
 CALL dedup_into('limited', 'SELECT id, body, fp FROM family', '{"fp": "fp"}');
 \echo :LAST_ERROR_SQLSTATE
 CALL dedup_into('limited', 'SELECT id, body, fp FROM family', '{"fp": "fp", "batch": 100, "group": "single_pass", "distance": 6}');

@@ -18,6 +18,22 @@ SELECT count(s) FROM (SELECT near_dup_component(fp, 3) OVER () AS s FROM held) s
 SELECT count(s) FROM (SELECT exact_seen(content) OVER () AS s FROM held) s;
 SELECT count(s) FROM (SELECT trie_seen(content) OVER () AS s FROM held) s;
 SELECT count(s) FROM (SELECT single_pass(fp, 3) OVER () AS s FROM held) s;
+-- It holds for all that a session holds, not for each call.
+SET pg_dedup.memory_limit = '12MB';
+BEGIN;
+DECLARE a CURSOR FOR SELECT exact_seen(content) OVER (ORDER BY id) FROM held;
+DECLARE b CURSOR FOR SELECT exact_seen(content) OVER (ORDER BY id) FROM held;
+DECLARE c CURSOR FOR SELECT trie_seen(content) OVER (ORDER BY id) FROM held;
+DECLARE d CURSOR FOR SELECT single_pass(fp, 3) OVER (ORDER BY id) FROM held;
+MOVE 39000 FROM a;
+CLOSE a;
+MOVE 39000 FROM b;
+MOVE 39000 FROM c;
+MOVE 39000 FROM d;
+ROLLBACK;
+-- What is given back is not counted, nor what a transaction held that failed.
+SELECT count(s) FROM (SELECT exact_seen(content) OVER () AS s FROM held) s;
+SET pg_dedup.memory_limit = '1MB';
 -- What is small is done.
 SELECT count(*) FROM dedup_evaluate('SELECT id, id + 1 FROM held WHERE id < 100', 'SELECT 1, 2');
 SELECT count(s) FROM (SELECT bloom_seen(content, 100000, 3) OVER () AS s FROM held WHERE id < 100) s;

@@ -143,11 +143,6 @@ impl Template {
         self.differs
     }
 
-    /// Bytes that it takes.
-    pub fn bytes(&self) -> usize {
-        size_of::<Template>() + self.kept.len() + self.more.len()
-    }
-
     /// The units of the first text that follow each other in all texts.
     fn runs(&self) -> Vec<Range<usize>> {
         let mut runs: Vec<Range<usize>> = Vec::new();
