@@ -14,7 +14,7 @@ pub(crate) fn answer_checks() {
 fn answer() {
     // SAFETY: a read of a flag that signal handlers set.
     let pending = unsafe { (&raw const pg_sys::InterruptPending).read_volatile() } != 0;
-    if (pending || memory::is_short()) && memory::on_main_thread() {
+    if memory::on_main_thread() && (pending || memory::is_short()) {
         pgrx::check_for_interrupts!();
         memory::check();
     }
