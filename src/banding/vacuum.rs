@@ -8,6 +8,7 @@
 
 use super::pages::RelationPages;
 use super::{checked, open_index, pointer_of};
+use crate::settings::maintenance_memory;
 use dedup_core::banding::{Index, Tid};
 use pgrx::{PgBox, pg_guard, pg_sys};
 use std::ffi::c_void;
@@ -39,7 +40,7 @@ pub(super) unsafe extern "C-unwind" fn ambulkdelete(
             pg_sys::ffi::pg_guard_ffi_boundary(|| each.for_each(|(row, dead)| *dead = callback(row, state)));
         };
         // The list of dead rows has the rest.
-        let memory = pg_sys::maintenance_work_mem as usize * 1024 / 4;
+        let memory = maintenance_memory() / 4;
         let (done, _) = checked(relation, index.vacuum(&pages, memory, dead));
         (*stats).num_pages = done.pages;
         (*stats).pages_newly_deleted += done.freed;
