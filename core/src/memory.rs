@@ -278,7 +278,8 @@ mod tests {
         let before = taken();
         std::thread::scope(|scope| {
             let count = |bytes| move || (0..1000).for_each(|_| count(bytes));
-            [700, 300, -400].map(count).map(|count| scope.spawn(count).join().unwrap());
+            let threads = [700, 300, -400].map(|bytes| scope.spawn(count(bytes)));
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
         });
         assert_eq!(taken() - before, 600_000);
         count(-600_000);
