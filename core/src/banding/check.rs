@@ -11,8 +11,8 @@
 //! along a level the low keys only grow, and a level that cannot be walked further is abandoned, and reported.
 
 use super::compare::Digest;
-use super::descend::{Trace, WAYS, descend};
-use super::error::{Error, Result};
+use super::descend::{Trace, WAYS, descend, retry};
+use super::error::{Astray, Error, Result, Way, corrupt, moved};
 use super::hot::{BucketState, states};
 use super::key::{BLOCKS, Position, TREES, Tid, Tree};
 use super::leaf::Leaf;
@@ -171,7 +171,7 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
 
     fn root(&mut self, tree: Tree, root: u32, states: &[BucketState]) -> Result<u8> {
         let body = self.pages.read(root)?;
-        let header = Header::read_tree(root, &body, tree)?;
+        let header = Header::read_tree(root, &body, tree).map_err(Astray::damage)?;
         if !self.see(root) {
             self.find(root, tree, "the root is reached a second time");
         }
@@ -195,11 +195,11 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
         link: &mut Option<Link>,
         states: &[BucketState],
     ) -> Result<Option<Position>> {
-        let page = descend(self.pages, tree, root, level, mark, &mut Trace::new())?;
+        let page = retry(self.pages, || descend(self.pages, tree, root, level, mark, &mut Trace::new()))?;
         let (block, header, body) = (page.block, page.header, page.body[..page.header.used].to_vec());
         drop(page);
         if header.level != level || header.low != mark {
-            return super::error::corrupt(block, "the page does not begin where the one to its left ends");
+            return corrupt(block, "the page does not begin where the one to its left ends");
         }
         for n in 0..header.count {
             let ahead = n + self.pages.prefetch_distance();
@@ -217,7 +217,7 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
             let high = next.map_or(header.high, |next| Some(next.low));
             let mut child = self.child(tree, own.child, level - 1, (own.low, high), states);
             for _ in 1..WAYS {
-                if !matches!(child, Err(Error::Corrupt { .. })) || self.at_rest {
+                if !matches!(child, Err(Astray::Moved { .. })) || self.at_rest {
                     break;
                 }
                 child = match self.stated(tree, root, level, own, high)? {
@@ -236,8 +236,8 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
                     }
                     right
                 }
-                Err(error) => {
-                    self.note(Some(tree), error)?;
+                Err(astray) => {
+                    self.note(Some(tree), astray.damage())?;
                     None
                 }
             };
@@ -261,8 +261,8 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
         let page = match descend(self.pages, tree, root, level, of.low, &mut Trace::new()) {
             Ok(page) => page,
             // The walk along that level tells.
-            Err(Error::Corrupt { .. }) => return Ok(Some(stated)),
-            Err(error) => return Err(error),
+            Err(Astray::Moved { .. } | Astray::Failed(Error::Corrupt { .. })) => return Ok(Some(stated)),
+            Err(astray) => return Err(astray.damage()),
         };
         let at = find_child(&page.body, page.header.count, of.low);
         let last = at + 1 == page.header.count;
@@ -287,24 +287,24 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
         level: u8,
         (mut low, end): (Position, Option<Position>),
         states: &[BucketState],
-    ) -> Result<Option<Link>> {
+    ) -> Way<Option<Link>> {
         loop {
             self.pages.delay_point();
             if !self.see(block) && self.at_rest {
-                return super::error::corrupt(block, "the page is reached a second time");
+                corrupt(block, "the page is reached a second time")?;
             }
             let body = self.pages.read(block)?;
             let header = Header::read_tree(block, &body, tree)?;
             if header.level != level {
                 let what = format!("level {} where {level} is expected", header.level);
-                return super::error::corrupt(block, what);
+                return moved(block, what);
             }
             let split = match (header.high, end) {
                 (Some(high), Some(end)) => high < end,
                 (high, end) => high.is_some() && end.is_none(),
             };
             if header.low != low || (header.high != end && (self.at_rest || !split)) {
-                return super::error::corrupt(block, "the key range is not the one its parent states");
+                return moved(block, "the key range is not the one its parent states");
             }
             if level == 0 {
                 self.leaf(block, &body, header, states)?;

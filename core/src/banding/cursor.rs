@@ -14,7 +14,7 @@
 //! nor across calls.
 
 use super::descend::{Locked, Trace, descend, read_covering, retry};
-use super::error::Result;
+use super::error::{Result, Way};
 use super::key::{Position, Tree};
 use super::leaf::Leaf;
 use super::page::Separator;
@@ -107,7 +107,7 @@ impl<'p, P: Pages> Cursor<'p, P> {
     /// Announces the leaf that covers `target`, of which `seek` will be asked first, and reads the pages above it.
     pub(crate) fn announce(&mut self, target: Position) -> Result<()> {
         let mut trace = self.trace();
-        let root = self.approach(target, &mut trace).map(drop);
+        let root = retry(self.pages, || self.approach(target, &mut trace).map(drop));
         self.reads += trace.reads;
         root?;
         if let Some(parent) = self.parents.front() {
@@ -121,7 +121,7 @@ impl<'p, P: Pages> Cursor<'p, P> {
         Trace { within, ..Trace::new() }
     }
 
-    fn leaf(&mut self, target: Position, trace: &mut Trace) -> Result<LeafPage<'p, P>> {
+    fn leaf(&mut self, target: Position, trace: &mut Trace) -> Way<LeafPage<'p, P>> {
         if let Some(root) = self.approach(target, trace)? {
             return Ok(root);
         }
@@ -136,7 +136,7 @@ impl<'p, P: Pages> Cursor<'p, P> {
     }
 
     /// Makes the level-1 page that covers `target` the first of the parents. A root that is a leaf has none, and is given.
-    fn approach(&mut self, target: Position, trace: &mut Trace) -> Result<Option<LeafPage<'p, P>>> {
+    fn approach(&mut self, target: Position, trace: &mut Trace) -> Way<Option<LeafPage<'p, P>>> {
         let passed = |parent: &Parent| parent.header.high.is_some_and(|high| high <= target);
         while self.parents.front().is_some_and(passed) {
             self.spare = self.parents.pop_front().map(|parent| parent.body).unwrap_or_default();
@@ -157,7 +157,7 @@ impl<'p, P: Pages> Cursor<'p, P> {
 
     /// Announces the leaves that will be asked for after that of `target`, and reads the pages above them, which it has
     /// announced before.
-    fn look_ahead(&mut self, target: Position, trace: &mut Trace) -> Result<()> {
+    fn look_ahead(&mut self, target: Position, trace: &mut Trace) -> Way<()> {
         self.ahead = self.ahead.saturating_sub(1);
         let Some(parent) = self.parents.front() else { return Ok(()) };
         let mut from = self.prefetched.max(parent.behind(target));
@@ -184,7 +184,7 @@ impl<'p, P: Pages> Cursor<'p, P> {
     }
 
     /// The level-1 page that covers `next`; announces some that follow.
-    fn parent_of(&mut self, next: Position, trace: &mut Trace) -> Result<Parent> {
+    fn parent_of(&mut self, next: Position, trace: &mut Trace) -> Way<Parent> {
         let above = match self.above.take().filter(|above| above.header.covers(next)) {
             Some(above) => above,
             None => {

@@ -44,6 +44,39 @@ impl From<OutOfMemory> for Error {
 /// A result with this module's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// Why a way through a tree has ended before its leaf.
+#[derive(Debug)]
+pub(crate) enum Astray {
+    /// A link that was read before leads to a page that has another place by now: only then another way is worth trying.
+    Moved { block: u32, what: Cow<'static, str> },
+    /// Damage, or the storage failed.
+    Failed(Error),
+}
+
+impl Astray {
+    /// The error if no other way will do: a link that always leads to the wrong page is damaged.
+    pub(crate) fn damage(self) -> Error {
+        match self {
+            Astray::Moved { block, what } => Error::Corrupt { block, what },
+            Astray::Failed(error) => error,
+        }
+    }
+}
+
+impl From<Error> for Astray {
+    fn from(error: Error) -> Astray {
+        Astray::Failed(error)
+    }
+}
+
+/// The result of a way, which [`retry`](super::descend::retry) turns into a [`Result`].
+pub(crate) type Way<T> = std::result::Result<T, Astray>;
+
+/// A page is not, or no more, where a link led.
+pub(crate) fn moved<T>(block: u32, what: impl Into<Cow<'static, str>>) -> Way<T> {
+    Err(Astray::Moved { block, what: what.into() })
+}
+
 /// The error of a damaged page.
 pub(crate) fn corrupt<T>(block: u32, what: impl Into<Cow<'static, str>>) -> Result<T> {
     Err(Error::Corrupt { block, what: what.into() })

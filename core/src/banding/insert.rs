@@ -15,7 +15,7 @@
 //! trees: an entry missing there belongs to a row whose insert never returned, hence never committed.
 
 use super::descend::{Trace, descend, lock_covering, retry};
-use super::error::{Result, corrupt};
+use super::error::{Result, Way, corrupt, moved};
 use super::hot::{self, BucketState};
 use super::key::{BLOCKS, Position, Tid, Tree};
 use super::leaf::{Leaf, Plan, leaf_image, plan_insert};
@@ -190,13 +190,13 @@ enum Append {
 pub(crate) fn lock_leaves<'p, P: Pages>(
     pages: &'p P,
     targets: &[Target],
-) -> Result<Option<Vec<(P::Write<'p>, Header)>>> {
+) -> Way<Option<Vec<(P::Write<'p>, Header)>>> {
     let mut pins = Vec::with_capacity(targets.len());
     let mut blocks = [0; MAX_EDITS];
     for (n, target) in targets.iter().enumerate() {
         let block = leaf_of(pages, *target)?;
         if blocks[..n].contains(&block) {
-            return corrupt(block, "two trees lead to this page");
+            corrupt(block, "two trees lead to this page")?;
         }
         blocks[n] = block;
         pins.push(pages.pin(block)?);
@@ -207,7 +207,7 @@ pub(crate) fn lock_leaves<'p, P: Pages>(
         let block = leaf.block();
         let header = Header::read_tree(block, &leaf, target.tree)?;
         if header.level > 0 && block != target.root {
-            return corrupt(block, format!("level {} where 0 is expected", header.level));
+            return moved(block, format!("level {} where 0 is expected", header.level));
         }
         // Whatever led here: a leaf of the tree that covers the entry is the one that does ([`recycle`](super::recycle)).
         if header.level > 0 || !header.covers(target.entry) {
@@ -219,7 +219,7 @@ pub(crate) fn lock_leaves<'p, P: Pages>(
 }
 
 /// The usual insert: all leaves or none.
-fn append<P: Pages>(pages: &P, targets: &[Target], if_absent: bool) -> Result<Append> {
+fn append<P: Pages>(pages: &P, targets: &[Target], if_absent: bool) -> Way<Append> {
     let Some(locked) = lock_leaves(pages, targets)? else { return Ok(Append::Moved) };
     let mut leaves: Vec<P::Write<'_>> = Vec::with_capacity(targets.len());
     let mut plans = Vec::with_capacity(targets.len());
@@ -227,7 +227,7 @@ fn append<P: Pages>(pages: &P, targets: &[Target], if_absent: bool) -> Result<Ap
         let block = leaf.block();
         let view = Leaf::read(block, &leaf, header)?;
         if !view.layout.covers(&header) {
-            return corrupt(block, "the entries' keys are narrower than the page's key range");
+            corrupt(block, "the entries' keys are narrower than the page's key range")?;
         }
         if if_absent && view.contains(target.entry) {
             continue;
@@ -255,7 +255,7 @@ fn append<P: Pages>(pages: &P, targets: &[Target], if_absent: bool) -> Result<Ap
 }
 
 /// Descends to the leaf for an entry; it may be split before it is locked.
-pub(crate) fn leaf_of<P: Pages>(pages: &P, Target { tree, root, entry }: Target) -> Result<u32> {
+pub(crate) fn leaf_of<P: Pages>(pages: &P, Target { tree, root, entry }: Target) -> Way<u32> {
     let page = descend(pages, tree, root, 1, entry, &mut Trace::new())?;
     match page.header.level {
         0 => Ok(root),
@@ -264,18 +264,18 @@ pub(crate) fn leaf_of<P: Pages>(pages: &P, Target { tree, root, entry }: Target)
 }
 
 /// Splits the full leaf of a target, and first what has to be split above it.
-fn make_room<P: Pages>(pages: &P, target: Target) -> Result<()> {
+fn make_room<P: Pages>(pages: &P, target: Target) -> Way<()> {
     for level in 0..=MAX_LEVEL {
         if split_page(pages, target, level)? {
             return Ok(());
         }
     }
-    corrupt(target.root, "the tree is too high")
+    Ok(corrupt(target.root, "the tree is too high")?)
 }
 
 /// Splits the page of `level` that covers the target's entry if it has no room; false if the one above it has
 /// none either.
-fn split_page<P: Pages>(pages: &P, Target { tree, root, entry }: Target, level: u8) -> Result<bool> {
+fn split_page<P: Pages>(pages: &P, Target { tree, root, entry }: Target, level: u8) -> Way<bool> {
     let above = descend(pages, tree, root, level + 1, entry, &mut Trace::new())?;
     if above.header.level <= level {
         drop(above);
@@ -300,7 +300,8 @@ fn split_page<P: Pages>(pages: &P, Target { tree, root, entry }: Target, level: 
     let mut page = pages.lock(block)?;
     let header = Header::read_tree(block, &page, tree)?;
     if header.level != level || header.low != low {
-        return corrupt(block, "the page is not the one its parent states");
+        let what = "the page is not the one its parent states";
+        return if level == 0 { moved(block, what) } else { Ok(corrupt(block, what)?) };
     }
     if !header.covers(entry) {
         return Ok(true);
@@ -318,7 +319,7 @@ fn split_page<P: Pages>(pages: &P, Target { tree, root, entry }: Target, level: 
     let mut parent = lock_covering(pages, tree, parent, level + 1, entry, &page)?;
     let (above, at) = (parent.header, find_child(&parent.body, parent.header.count, entry));
     if separator(&parent.body, at) != (Separator { low: header.low, child: block }) {
-        return corrupt(parent.block, "a separator is not the one of the page it led to");
+        corrupt(parent.block, "a separator is not the one of the page it led to")?;
     }
     if above.used + above.separator() > pages.body_len() {
         return Ok(false);

@@ -21,7 +21,7 @@
 //! low key of its child. The first one equals the page's low key. A body of zeroes is an unused page; a free one
 //! ([`recycle`](super::recycle)) has no entries, and the next free one for its right sibling.
 
-use super::error::{Result, corrupt};
+use super::error::{Result, Way, corrupt, moved};
 use super::key::{Position, Tid, Tree};
 
 /// Bytes before the entries.
@@ -221,16 +221,21 @@ impl Header {
         }
     }
 
-    /// Reads a header that must be of a page of `tree`.
+    /// Reads a header that must be of a page of `tree`, which a page stays with for ever; it may have become free.
     #[inline]
-    pub(crate) fn read_tree(block: u32, body: &[u8], tree: Tree) -> Result<Header> {
+    pub(crate) fn read_tree(block: u32, body: &[u8], tree: Tree) -> Way<Header> {
         match Header::read(block, body)? {
-            None => corrupt(block, format!("an unused page where a page of the {tree} is expected")),
-            Some(h) if !matches!(h.kind, Kind::Leaf | Kind::Inner) || h.tree != tree => corrupt(
-                block,
-                format!("a {:?} page of the {} where a page of the {tree} is expected", h.kind, h.tree),
-            ),
-            Some(h) => Ok(h),
+            None => Ok(corrupt(block, format!("an unused page where a page of the {tree} is expected"))?),
+            Some(h) if matches!(h.kind, Kind::Leaf | Kind::Inner) && h.tree == tree => Ok(h),
+            Some(h) => {
+                let what =
+                    format!("a {:?} page of the {} where a page of the {tree} is expected", h.kind, h.tree);
+                if h.kind == Kind::Free && h.tree == tree {
+                    moved(block, what)
+                } else {
+                    Ok(corrupt(block, what)?)
+                }
+            }
         }
     }
 

@@ -11,7 +11,7 @@
 //! until VACUUM; it is of a row that nobody sees.
 
 use super::descend::retry;
-use super::error::Result;
+use super::error::{Result, Way};
 use super::hot::{self, BucketState};
 use super::insert::{Target, leaf_of, lock_leaves, target};
 use super::key::{BLOCKS, Position, Tid, Tree};
@@ -139,7 +139,7 @@ impl Removal {
 
 /// Removes from the full leaf of a target the entries of rows that are dead for good, looking at older versions of rows
 /// whose newer ones stand there too. Says whether there is room now, or somebody else has split the leaf.
-pub(crate) fn prune_leaf<P: Pages>(pages: &P, target: Target, dead: &mut dyn Dead) -> Result<bool> {
+pub(crate) fn prune_leaf<P: Pages>(pages: &P, target: Target, dead: &mut dyn Dead) -> Way<bool> {
     let block = leaf_of(pages, target)?;
     let rows = {
         let page = pages.read(block)?;

@@ -28,7 +28,7 @@
 //! Bulk deletes come one at a time.
 
 use super::descend::{Trace, descend, lock_covering, retry};
-use super::error::{Error, Result, corrupt};
+use super::error::{Error, Result, Way, corrupt};
 use super::key::{Position, Tree};
 use super::leaf::{Leaf, leaf_image};
 use super::meta::{FEATURES, FREE, Index, METAPAGE, RECYCLED, USED, WALKED};
@@ -168,7 +168,7 @@ pub(crate) fn reclaim<P: Pages>(pages: &P, index: &Index, leaf: &Header) -> Resu
 
 /// Takes the leaf that begins at `low` out of its tree, and returns its block and what its header was; `None` if that
 /// cannot be done.
-fn unlink<P: Pages>(pages: &P, tree: Tree, root: u32, low: Position) -> Result<Option<(u32, Header)>> {
+fn unlink<P: Pages>(pages: &P, tree: Tree, root: u32, low: Position) -> Way<Option<(u32, Header)>> {
     let above = descend(pages, tree, root, 1, low, &mut Trace::new())?;
     if above.header.level == 0 {
         return Ok(None);
@@ -187,7 +187,7 @@ fn unlink<P: Pages>(pages: &P, tree: Tree, root: u32, low: Position) -> Result<O
     let mut page = pages.lock_pinned(page)?;
     let header = Header::read_tree(own.child, &page, tree)?;
     if header.kind != Kind::Leaf || header.low != low {
-        return corrupt(own.child, "the page does not begin where the one to its left ends");
+        corrupt(own.child, "the page does not begin where the one to its left ends")?;
     }
     if header.count > 0 {
         return Ok(None);
