@@ -1,12 +1,22 @@
 -- Fingerprints: of texts, rows, arrays, documents and text-search vectors, and why two of them differ.
 
 DO $check$
+DECLARE
+    server pg_catalog.int4 := pg_catalog.current_setting('server_version_num');
+    major pg_catalog.int4 := server OPERATOR(pg_catalog./) 10000;
+    -- Of 14 to 18. From these on, only a superuser gives an operator an estimator that is not PostgreSQL's own.
+    oldest pg_catalog.int4 := ('{21,16,12,8,2}'::pg_catalog.int4[])[major OPERATOR(pg_catalog.-) 13];
 BEGIN
     IF pg_catalog.current_setting('server_encoding') OPERATOR(pg_catalog.<>) 'UTF8' THEN
         RAISE EXCEPTION 'pg_dedup needs a database with encoding UTF8, not %',
                 pg_catalog.current_setting('server_encoding')
             USING ERRCODE = 'feature_not_supported',
                   HINT = 'CREATE DATABASE … ENCODING ''UTF8'' TEMPLATE template0;';
+    END IF;
+    IF server OPERATOR(pg_catalog.%) 10000 OPERATOR(pg_catalog.<) oldest THEN
+        RAISE WARNING 'PostgreSQL % is older than %.%: not for databases in which others may create objects',
+                pg_catalog.current_setting('server_version'), major, oldest
+            USING HINT = pg_catalog.format('There, any role can give an operator of its own the estimator of an extension. Update to %s.%s or later.', major, oldest);
     END IF;
 END
 $check$;

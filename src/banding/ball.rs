@@ -54,6 +54,21 @@ impl Ball {
     }
 }
 
+/// Whether a type is `hamming_ball` or a domain over it: a type whose values this extension writes.
+///
+/// # Safety
+/// Inside a transaction; the type exists.
+pub(super) unsafe fn is_ball(typoid: pg_sys::Oid) -> bool {
+    let (mut output, mut varlena) = (pg_sys::InvalidOid, false);
+    let mut writes = pg_sys::FmgrInfo::default();
+    // SAFETY: the caller's promise.
+    unsafe {
+        pg_sys::getTypeOutputInfo(typoid, &mut output, &mut varlena);
+        pg_sys::fmgr_info(output, &mut writes);
+    }
+    writes.fn_addr.is_some_and(|it| it as usize == hamming_ball_out_wrapper as *const () as usize)
+}
+
 impl FromDatum for Ball {
     unsafe fn from_polymorphic_datum(datum: pg_sys::Datum, is_null: bool, _: pg_sys::Oid) -> Option<Ball> {
         // SAFETY: the function is declared with a hamming_ball here.

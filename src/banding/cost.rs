@@ -1,8 +1,8 @@
 //! Cost of a scan for the planner, from the probe schedule.
 
-use super::EQUAL;
 use super::ball::NEAR_DISTANCE;
 use super::planner::{BallExpression, UNKNOWN_DISTANCE};
+use super::{EQUAL, NEAR};
 use crate::pg::version;
 use dedup_core::banding::{nearest_distance, search_cost};
 use pgrx::{PgList, is_a, pg_guard, pg_sys};
@@ -63,11 +63,17 @@ pub(super) unsafe extern "C-unwind" fn amcostestimate(
         let columns = (*index).nkeycolumns as usize - 1;
         let given = (0..columns).all(|column| asked.contains(&Asked::Scope(column)));
         let mut of_scope = PgList::<pg_sys::IndexClause>::new();
-        if given {
-            let in_scope = |clause: &*mut pg_sys::IndexClause| ((**clause).indexcol as usize) < columns;
-            conditions.iter_ptr().filter(in_scope).for_each(|clause| of_scope.push(clause));
+        // The executor searches once for each element of an array.
+        let (mut searches, mut scopes) = (1.0, 1.0);
+        for clause in conditions.iter_ptr() {
+            let elements = elements(root, clause);
+            searches *= elements;
+            if given && ((*clause).indexcol as usize) < columns {
+                scopes *= elements;
+                of_scope.push(clause);
+            }
         }
-        let part = share(of_scope.into_pg());
+        let part = share(of_scope.into_pg()) / scopes;
         let rows = ((*index).tuples * part).max(1.0);
         let leaves = ((*index).tuples / ENTRIES_PER_LEAF).max(f64::from((*index).pages) / 4.0);
         let leaves = (leaves * part).max(1.0);
@@ -78,14 +84,13 @@ pub(super) unsafe extern "C-unwind" fn amcostestimate(
             let work = search_cost(distance, rows, leaves);
             let touched = work.leaf_pages + work.inner_pages;
             // Repeated searches find the upper levels and more in memory.
-            let fetched = if loop_count > 1.0 {
-                let all = (touched * loop_count).ceil();
+            let fetched = if loop_count * searches > 1.0 {
+                let all = (touched * loop_count * searches).ceil();
                 pg_sys::index_pages_fetched(all, (*index).pages, (*index).pages.into(), root) / loop_count
             } else {
                 touched
             };
-            let cpu = work.entries * pg_sys::cpu_operator_cost * ENTRY_COST
-                + touched * 20.0 * pg_sys::cpu_operator_cost;
+            let cpu = searches * (work.entries * ENTRY_COST + touched * 20.0) * pg_sys::cpu_operator_cost;
             // A whole tree is read in the order in which it was built.
             let page_cost = if work.probes == 0 { seq_page_cost } else { random_page_cost };
             (fetched, fetched * page_cost + cpu)
@@ -95,7 +100,7 @@ pub(super) unsafe extern "C-unwind" fn amcostestimate(
         let (fetched, whole) = match asked.contains(&Asked::Null) {
             // Read in order, each leaf once.
             true => {
-                let pages = 1.0 + *selectivity * (*index).tuples / NULLS_PER_LEAF;
+                let pages = searches + *selectivity * (*index).tuples / NULLS_PER_LEAF;
                 (pages, pages * seq_page_cost)
             }
             false => cost(bound),
@@ -127,6 +132,35 @@ enum Asked {
     Other,
 }
 
+/// The expression of an index clause; null if there is none.
+///
+/// # Safety
+/// A clause of the planner's.
+unsafe fn expression(clause: *mut pg_sys::IndexClause) -> *mut pg_sys::Node {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let quals = PgList::<pg_sys::RestrictInfo>::from_pg((*clause).indexquals);
+        quals.get_ptr(0).map_or(std::ptr::null_mut(), |it| (*it).clause.cast())
+    }
+}
+
+/// How many values a clause compares with, one after another: as many as its array has.
+///
+/// # Safety
+/// A clause of the planner's.
+unsafe fn elements(root: *mut pg_sys::PlannerInfo, clause: *mut pg_sys::IndexClause) -> f64 {
+    // SAFETY: the caller's promise; a node's tag says what it is.
+    unsafe {
+        let expression = expression(clause);
+        if expression.is_null() || !is_a(expression, pg_sys::NodeTag::T_ScalarArrayOpExpr) {
+            return 1.0;
+        }
+        let arguments =
+            PgList::<pg_sys::Node>::from_pg((*expression.cast::<pg_sys::ScalarArrayOpExpr>()).args);
+        arguments.get_ptr(1).map_or(1.0, |array| version::array_length(root, array).max(1.0))
+    }
+}
+
 /// What a condition asks for, its distance if that is known now; nothing is
 /// searched for a negative one.
 ///
@@ -138,12 +172,10 @@ unsafe fn asked(
     clause: *mut pg_sys::IndexClause,
 ) -> Asked {
     // SAFETY: an index clause of an operator class of this access method is an
-    // operator with the column on the left, or a test for NULL; a node's tag
-    // says what it is.
+    // operator with the column on the left and a value or an array of them on
+    // the right, or a test for NULL; a node's tag says what it is.
     unsafe {
-        let quals = PgList::<pg_sys::RestrictInfo>::from_pg((*clause).indexquals);
-        let expression =
-            quals.get_ptr(0).map_or(std::ptr::null_mut(), |it| (*it).clause.cast::<pg_sys::Node>());
+        let expression = expression(clause);
         let unknown = Asked::Within(UNKNOWN_DISTANCE as u32);
         let column = (*clause).indexcol as usize;
         let in_scope = column + 1 < (*index).nkeycolumns as usize;
@@ -155,25 +187,28 @@ unsafe fn asked(
                 _ => Asked::Within(64),
             };
         }
-        if expression.is_null() || !is_a(expression, pg_sys::NodeTag::T_OpExpr) {
+        let (operator, arguments) = if expression.is_null() {
             return unknown;
+        } else if is_a(expression, pg_sys::NodeTag::T_OpExpr) {
+            let compared = &*expression.cast::<pg_sys::OpExpr>();
+            (compared.opno, compared.args)
+        } else if is_a(expression, pg_sys::NodeTag::T_ScalarArrayOpExpr) {
+            let compared = &*expression.cast::<pg_sys::ScalarArrayOpExpr>();
+            (compared.opno, compared.args)
+        } else {
+            return unknown;
+        };
+        match pg_sys::get_op_opfamily_strategy(operator, *(*index).opfamily.add(column)) as u16 {
+            EQUAL if in_scope => return Asked::Scope(column),
+            _ if in_scope => return Asked::Other,
+            EQUAL => return Asked::Within(0),
+            NEAR if *(*index).opcintype.add(column) == pg_sys::INT8OID => {
+                return Asked::Within(NEAR_DISTANCE);
+            }
+            _ => {}
         }
-        let operator = &*expression.cast::<pg_sys::OpExpr>();
-        let family = *(*index).opfamily.add(column);
-        let equal = pg_sys::get_op_opfamily_strategy(operator.opno, family) == i32::from(EQUAL);
-        match (in_scope, equal) {
-            (true, true) => return Asked::Scope(column),
-            (true, false) => return Asked::Other,
-            (false, true) => return Asked::Within(0),
-            (false, false) => {}
-        }
-        let arguments = PgList::<pg_sys::Node>::from_pg(operator.args);
-        match arguments.get_ptr(1) {
-            None => unknown,
-            Some(right) if pg_sys::exprType(right) == pg_sys::INT8OID => Asked::Within(NEAR_DISTANCE),
-            Some(right) => BallExpression::read(root, right)
-                .radius
-                .map_or(unknown, |radius| Asked::Within(radius.clamp(0, 64) as u32)),
-        }
+        let right = PgList::<pg_sys::Node>::from_pg(arguments).get_ptr(1);
+        let radius = right.and_then(|right| BallExpression::read(root, right)?.radius);
+        radius.map_or(unknown, |radius| Asked::Within(radius.clamp(0, 64) as u32))
     }
 }

@@ -1,7 +1,7 @@
 //! What the planner calls: the support function of `near_dup` and the
 //! estimators of `<@` and `=~`.
 
-use super::ball::{Ball, NEAR_DISTANCE};
+use super::ball::{Ball, NEAR_DISTANCE, is_ball};
 use super::selectivity::{self, Comparison};
 use super::{WITHIN, is_banding};
 use crate::pg::{Pointer, version};
@@ -11,6 +11,9 @@ use std::ffi::CStr;
 
 /// The distance assumed where it is known only at run time.
 pub(crate) const UNKNOWN_DISTANCE: i32 = 8;
+
+/// The types that `near_dup` of fingerprints takes.
+pub(super) const NEAR_DUP: [pg_sys::Oid; 3] = [pg_sys::INT8OID, pg_sys::INT8OID, pg_sys::INT4OID];
 
 /// An expression of type `hamming_ball`, as far as the planner knows it.
 pub(crate) struct BallExpression {
@@ -22,36 +25,45 @@ pub(crate) struct BallExpression {
 }
 
 impl BallExpression {
-    /// Reads a constant, or a call of the constructor.
+    /// Reads a constant, or a call of the constructor; `None` if the expression is of another type, which an operator of
+    /// somebody else's may have.
     ///
     /// # Safety
-    /// The expression is one of the planner's, of type `hamming_ball`.
-    pub(crate) unsafe fn read(root: *mut pg_sys::PlannerInfo, ball: *mut pg_sys::Node) -> BallExpression {
-        // SAFETY: a node's tag says what it is.
+    /// The expression is one of the planner's.
+    pub(crate) unsafe fn read(
+        root: *mut pg_sys::PlannerInfo,
+        ball: *mut pg_sys::Node,
+    ) -> Option<BallExpression> {
+        // SAFETY: a node's tag says what it is; the type was asked for before the value is read.
         unsafe {
+            if !is_ball(pg_sys::exprType(ball)) {
+                return None;
+            }
             let ball = pg_sys::estimate_expression_value(root, ball);
             if is_a(ball, pg_sys::NodeTag::T_Const) {
                 let constant = &*ball.cast::<pg_sys::Const>();
-                return match Ball::from_datum(constant.constvalue) {
-                    Some(ball) if !constant.constisnull => {
+                let value = if constant.constisnull { None } else { Ball::from_datum(constant.constvalue) };
+                return Some(match value {
+                    Some(ball) => {
                         BallExpression { center: Some(bigint(ball.center as i64)), radius: Some(ball.radius) }
                     }
-                    _ => BallExpression { center: None, radius: Some(-1) },
-                };
+                    None => BallExpression { center: None, radius: Some(-1) },
+                });
             }
+            let unknown = Some(BallExpression { center: None, radius: None });
             if !is_a(ball, pg_sys::NodeTag::T_FuncExpr) {
-                return BallExpression { center: None, radius: None };
+                return unknown;
             }
             // Other functions may return a ball, with arguments of any meaning.
             let call = &*ball.cast::<pg_sys::FuncExpr>();
             let (mut output, mut varlena) = (pg_sys::InvalidOid, false);
             pg_sys::getTypeOutputInfo(call.funcresulttype, &mut output, &mut varlena);
             if constructor(output) != Some(call.funcid) {
-                return BallExpression { center: None, radius: None };
+                return unknown;
             }
             let arguments = PgList::<pg_sys::Node>::from_pg(call.args);
             let radius = arguments.get_ptr(1).and_then(|radius| constant_distance(root, radius));
-            BallExpression { center: arguments.get_ptr(0), radius }
+            Some(BallExpression { center: arguments.get_ptr(0), radius })
         }
     }
 }
@@ -65,6 +77,22 @@ pub(super) unsafe fn bigint(value: i64) -> *mut pg_sys::Node {
     unsafe {
         let value = pg_sys::Datum::from(value);
         pg_sys::makeConst(pg_sys::INT8OID, -1, pg_sys::InvalidOid, 8, value, false, true).cast()
+    }
+}
+
+/// The arguments of a call, if they are of these types.
+///
+/// # Safety
+/// A list of expressions of the planner's.
+pub(super) unsafe fn typed<const N: usize>(
+    arguments: *mut pg_sys::List,
+    types: [pg_sys::Oid; N],
+) -> Option<[*mut pg_sys::Node; N]> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let arguments = PgList::<pg_sys::Node>::from_pg(arguments);
+        let same = arguments.iter_ptr().map(|it| pg_sys::exprType(it)).eq(types);
+        if same { arguments.iter_ptr().collect::<Vec<_>>().try_into().ok() } else { None }
     }
 }
 
@@ -117,10 +145,10 @@ unsafe fn index_condition(request: &mut pg_sys::SupportRequestIndexCondition) ->
             return None;
         }
         let call = &*request.node.cast::<pg_sys::FuncExpr>();
-        let arguments = PgList::<pg_sys::Node>::from_pg(call.args);
-        let (column, query, distance) = match request.indexarg {
-            0 => (arguments.get_ptr(0)?, arguments.get_ptr(1)?, arguments.get_ptr(2)?),
-            1 => (arguments.get_ptr(1)?, arguments.get_ptr(0)?, arguments.get_ptr(2)?),
+        let [one, other, distance] = typed(call.args, NEAR_DUP)?;
+        let (column, query) = match request.indexarg {
+            0 => (one, other),
+            1 => (other, one),
             _ => return None,
         };
         let is_fixed = |node| pg_sys::is_pseudo_constant_for_index(request.root, node, request.index);
@@ -241,11 +269,11 @@ pub(super) unsafe fn may_call(root: *mut pg_sys::PlannerInfo, function: pg_sys::
 unsafe fn selectivity_of(request: &pg_sys::SupportRequestSelectivity) -> Option<f64> {
     // SAFETY: the caller's promise.
     unsafe {
-        let arguments = PgList::<pg_sys::Node>::from_pg(request.args);
+        let [left, right, distance] = typed(request.args, NEAR_DUP)?;
         let comparison = Comparison {
-            left: arguments.get_ptr(0)?,
-            right: arguments.get_ptr(1)?,
-            distance: constant_distance(request.root, arguments.get_ptr(2)?).unwrap_or(UNKNOWN_DISTANCE),
+            left,
+            right,
+            distance: constant_distance(request.root, distance).unwrap_or(UNKNOWN_DISTANCE),
             function: request.funcid,
         };
         Some(if request.is_join {
@@ -256,7 +284,8 @@ unsafe fn selectivity_of(request: &pg_sys::SupportRequestSelectivity) -> Option<
     }
 }
 
-/// What an operator compares: `fp <@ ball`, or `fp =~ fp`.
+/// What an operator compares: `fp <@ ball`, `fp =~ fp` or `ball =~ ball`; `None` for what else these estimators have been
+/// given to.
 ///
 /// # Safety
 /// The arguments are what PostgreSQL passes to an estimator of the operator.
@@ -267,17 +296,17 @@ unsafe fn compared(
 ) -> Option<Comparison> {
     // SAFETY: the caller's promise.
     unsafe {
-        let arguments = PgList::<pg_sys::Node>::from_pg(arguments);
-        let (left, right) = (arguments.get_ptr(0)?, arguments.get_ptr(1)?);
         let function = pg_sys::get_opcode(operator);
-        if pg_sys::exprType(right) == pg_sys::INT8OID {
+        if let Some([left, right]) = typed(arguments, [pg_sys::INT8OID; 2]) {
             return Some(Comparison { left, right, distance: NEAR_DISTANCE as i32, function });
         }
-        let ball = BallExpression::read(root, right);
+        let arguments = PgList::<pg_sys::Node>::from_pg(arguments);
+        let (left, right) = (arguments.get_ptr(0)?, arguments.get_ptr(1)?);
+        let ball = BallExpression::read(root, right)?;
         // Of two balls, the centers are compared.
-        let left = match pg_sys::exprType(left) == pg_sys::exprType(right) {
-            true => BallExpression::read(root, left).center.unwrap_or(left),
-            false => left,
+        let left = match pg_sys::exprType(left) {
+            pg_sys::INT8OID => left,
+            _ => BallExpression::read(root, left)?.center.unwrap_or(left),
         };
         Some(Comparison {
             left,

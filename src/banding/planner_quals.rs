@@ -13,7 +13,7 @@
 //! index, get them replaced.
 
 use super::is_banding;
-use super::planner::{bigint, function_beside, may_call};
+use super::planner::{NEAR_DUP, bigint, function_beside, may_call, typed};
 use crate::pg::Pointer;
 use pgrx::prelude::*;
 use pgrx::{PgList, is_a};
@@ -44,8 +44,10 @@ fn hamming_support(request: Pointer) -> Pointer {
     // SAFETY: PostgreSQL passes a request node; its tag says which.
     unsafe {
         if is_a(node, pg_sys::NodeTag::T_SupportRequestSimplify) {
-            let request = &*node.cast::<pg_sys::SupportRequestSimplify>();
-            HAMMING.set((*request.fcall).funcid);
+            let call = &*(*node.cast::<pg_sys::SupportRequestSimplify>()).fcall;
+            if typed(call.args, [pg_sys::INT8OID; 2]).is_some() {
+                HAMMING.set(call.funcid);
+            }
         }
     }
     Pointer(pg_sys::Datum::from(0usize))
@@ -255,8 +257,7 @@ impl Rewriter {
             if !(self.searchable(one, other, limit) || self.searchable(other, one, limit)) {
                 return None;
             }
-            let types = [pg_sys::INT8OID, pg_sys::INT8OID, pg_sys::INT4OID];
-            let near_dup = function_beside(self.hamming, c"near_dup", &types)?;
+            let near_dup = function_beside(self.hamming, c"near_dup", &NEAR_DUP)?;
             // The query has not named it.
             may_call(self.root, near_dup).then(|| call(near_dup, pg_sys::BOOLOID, &[one, other, limit]))
         }

@@ -2,7 +2,7 @@
 //! of their values, 32 bits; rows of another scope with the same hash are told apart by the executor, which checks every
 //! row that is found again.
 
-use super::Ball;
+use super::ball::{Ball, is_ball};
 use crate::pg::raise;
 use pgrx::{PgSqlErrorCode, pg_sys};
 
@@ -38,9 +38,7 @@ pub(super) unsafe fn check_columns(index: pg_sys::Relation) {
         };
         let usable = match own {
             pg_sys::INT8OID => has(super::DISTANCE),
-            other => {
-                has(super::NEAR) && usize::try_from(pg_sys::get_typlen(other)) == Ok(size_of::<[u64; 2]>())
-            }
+            other => has(super::NEAR) && is_ball(other),
         };
         if !usable {
             raise(
@@ -51,6 +49,14 @@ pub(super) unsafe fn check_columns(index: pg_sys::Relation) {
             )
         }
         for column in 0..last {
+            if *(*index).rd_opcintype.add(column) == pg_sys::BOOLOID {
+                raise(
+                    PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
+                    "a boolean cannot be the scope of a banding index",
+                    "Up to PostgreSQL 15, the planner writes flag = true as flag, which it looks up in no index of this \
+                     kind. Take a number: CREATE INDEX … USING banding ((flag::integer), fp), and WHERE flag::integer = 1.",
+                )
+            }
             if pg_sys::index_getprocid(index, column as i16 + 1, HASH) == pg_sys::InvalidOid {
                 raise(
                     PgSqlErrorCode::ERRCODE_INVALID_OBJECT_DEFINITION,

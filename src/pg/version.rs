@@ -79,6 +79,24 @@ pub(crate) fn disable(path: &mut pg_sys::Path) {
     }
 }
 
+/// How many elements the planner expects an array to have. 17 looks into its statistics.
+///
+/// # Safety
+/// An expression of the query that `root` plans.
+#[cfg_attr(
+    any(feature = "pg14", feature = "pg15", feature = "pg16"),
+    expect(unused_variables, reason = "looked up in the expression alone before 17")
+)]
+pub(crate) unsafe fn array_length(root: *mut pg_sys::PlannerInfo, array: *mut pg_sys::Node) -> f64 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        #[cfg(any(feature = "pg14", feature = "pg15", feature = "pg16"))]
+        return f64::from(pg_sys::estimate_array_length(array));
+        #[cfg(not(any(feature = "pg14", feature = "pg15", feature = "pg16")))]
+        pg_sys::estimate_array_length(root, array)
+    }
+}
+
 /// `index_beginscan`.
 ///
 /// # Safety
