@@ -1,4 +1,5 @@
-//! Which rows are dead for good: those whose line pointer the pruning of their page has marked dead.
+//! Which rows are dead for good: those whose line pointer the pruning of their page has marked dead. A page is pruned here
+//! where PostgreSQL would: if it is nearly full.
 //!
 //! Locking: pages of the table are pinned, and pruned if they hold old versions, with nothing else locked; one shared lock
 //! at a time while a line pointer is looked at, perhaps under locks on leaves of the index: as a B-tree does, and nobody
@@ -62,7 +63,6 @@ impl Dead for LinePointers {
             for block in blocks {
                 let buffer = pg_sys::ReadBuffer(self.table, block);
                 self.pinned.push((block, buffer));
-                ask_for_pruning(buffer);
                 pg_sys::heap_page_prune_opt(self.table, buffer);
             }
         }
@@ -86,27 +86,6 @@ impl Dead for LinePointers {
             pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_UNLOCK as i32);
             dead
         }
-    }
-}
-
-/// Says that a page of a table has no room, for such pages only are pruned between two VACUUMs. It is a hint: where a page has
-/// room after all, its pruning takes it back.
-///
-/// # Safety
-/// A page of a table, pinned and not locked.
-unsafe fn ask_for_pruning(buffer: pg_sys::Buffer) {
-    // SAFETY: the caller's promise; the page is locked while it is changed. Before, it is looked at without a lock, as
-    // PostgreSQL's pruning does: what has just changed is not missed for long.
-    unsafe {
-        let page = pg_sys::BufferGetPage(buffer).cast::<pg_sys::PageHeaderData>();
-        let full = pg_sys::PD_PAGE_FULL as u16;
-        if (*page).pd_prune_xid == pg_sys::InvalidTransactionId || (*page).pd_flags & full != 0 {
-            return;
-        }
-        pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_EXCLUSIVE as i32);
-        (*page).pd_flags |= full;
-        pg_sys::MarkBufferDirtyHint(buffer, true);
-        pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_UNLOCK as i32);
     }
 }
 

@@ -3,8 +3,9 @@
 //! Locking and WAL: pages are locked only inside a batch, one at a time and shared; between
 //! two calls nothing is locked or pinned. That is safe with any snapshot: an MVCC snapshot does not
 //! see a row that has been stored in the place of a removed one, and for other snapshots (exclusion
-//! constraints) `xs_recheck` makes the executor check the row again. Rows that turned out to be dead are kept in mind; before
-//! the next batch, and at the end, their entries are removed as an insert adds them: one record a row.
+//! constraints) `xs_recheck` makes the executor check the row again. The first few rows that turned out to be dead are kept in
+//! mind; at the end their entries are removed as an insert adds them: one record a row. Who searches does not wait for more;
+//! inserts and VACUUM remove the rest.
 
 use super::ball::{Ball, NEAR_DISTANCE};
 use super::dead::LinePointers;
@@ -22,8 +23,8 @@ use std::cmp::Ordering;
 const FIRST_BATCH: usize = 64;
 const LARGEST_BATCH: usize = 4096;
 
-/// Dead rows whose entries a batch has removed, at most.
-const MOST_BURIED: usize = 64;
+/// Dead rows whose entries a scan removes, at most.
+const MOST_BURIED: usize = 4;
 
 /// The state of a scan. It owns only memory and lives in a memory context of
 /// its own: deleted when the scan ends, or with its parent if the query fails.
@@ -52,8 +53,8 @@ struct Scan {
     nulls: Option<NullScan>,
     /// The scope searched, if it is one.
     scope: Option<u32>,
-    /// Rows of the batch that nobody sees any more.
-    killed: Vec<Hit>,
+    /// The first rows that nobody sees any more, each with its scope.
+    killed: Vec<(u32, Hit)>,
 }
 
 /// A fingerprint within `radius` of `center`.
@@ -192,7 +193,6 @@ pub(super) unsafe extern "C-unwind" fn amrescan(
         if !order_bys.is_null() && (*scan).numberOfOrderBys > 0 {
             std::ptr::copy(order_bys, (*scan).orderByData, order_by_count.max(0) as usize);
         }
-        bury(scan);
         let state = &mut *(*scan).opaque.cast::<Scan>();
         state.hits.clear();
         state.incomplete.clear();
@@ -337,12 +337,11 @@ pub(super) unsafe extern "C-unwind" fn amgettuple(
             && let Some(hit) = state.next.checked_sub(1).and_then(|prior| state.hits.get(prior))
             && hit.distance <= MAX_DISTANCE
             && state.killed.len() < MOST_BURIED
+            && let Some(scope) = state.scope
         {
-            state.killed.push(*hit);
+            state.killed.push((scope, *hit));
         }
         if state.next >= state.hits.len() {
-            bury(scan);
-            let state = &mut *(*scan).opaque.cast::<Scan>();
             let relation = (*scan).indexRelation;
             let pages = RelationPages::for_scan(relation, (*scan).xs_snapshot);
             if !checked(relation, state.fetch(&pages)) {
@@ -405,13 +404,11 @@ unsafe fn bury(scan: pg_sys::IndexScanDesc) {
             return;
         }
         let killed = std::mem::take(&mut state.killed);
-        let (Some(scope), Some(mut dead)) = (state.scope, LinePointers::of((*scan).heapRelation)) else {
-            return;
-        };
+        let Some(mut dead) = LinePointers::of((*scan).heapRelation) else { return };
         let relation = (*scan).indexRelation;
         let pages = RelationPages::new(relation);
         let index = open_index(relation, &pages);
-        for hit in killed {
+        for (scope, hit) in killed {
             checked(relation, index.remove(&pages, scope, hit.fingerprint, hit.tid, &mut dead));
         }
     }

@@ -70,8 +70,7 @@ pub(super) struct Search<'a> {
     pub(super) nearest: bool,
     /// Whether to read whole tables that have no usable index.
     pub(super) without_index: bool,
-    /// A further condition on near rows.
-    /// The similarity of texts that meet it.
+    /// The similarity of a near row's text, if it meets a further condition.
     pub(super) verify: &'a dyn Fn(&Row) -> Option<f64>,
 }
 
