@@ -2,10 +2,12 @@
 
 mod common;
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use common::Rng;
 use common::banding::*;
+use common::watched::{Next, Watched};
 use dedup_core::banding::{
     CheckSink, Error, Finding, Index, MemoryPages, NearestScan, Pages, RangeScan, Tid, Tree, check,
 };
@@ -319,6 +321,43 @@ fn banding_check_finds_what_is_wrong_and_lists_what_is_there() {
             let mut findings: Vec<Finding> = Vec::new();
             check(&pages, true, &mut findings).unwrap();
             assert!(!findings.is_empty(), "block {block} {what}");
+        }
+    }
+}
+
+/// Protects who meets a damaged page from waiting for it to get better, which only one that VACUUM has moved may: the error comes
+/// at once.
+#[test]
+fn banding_damage_ends_a_search_at_once() {
+    let fps = fingerprints(Shape::Random, 2000, &mut Rng::new(35));
+    let (sound, index, _) = index_by_insert(512, &fps);
+    let search = |pages: &MemoryPages| {
+        let waits = Cell::new(0);
+        let count = |next| waits.set(waits.get() + u32::from(next == Next::Wait));
+        let watched = Watched::new(pages, &count);
+        let (mut scan, mut hits) = (RangeScan::new(&index, 0, 64), Vec::new());
+        let result = loop {
+            match scan.next_batch(&watched, 64, &mut hits) {
+                Ok(true) => {}
+                end => break end,
+            }
+        };
+        (result, waits.get())
+    };
+    let (result, usual) = search(&sound);
+    assert_eq!(result, Ok(false));
+    let damages: [Damage<'_>; 5] =
+        [&|b| b.fill(0), &|b| b[2] = 9, &|b| b[3] = 4, &|b| b[59] = 15, &|b| b[8] = b[8].wrapping_add(1)];
+    let of_first_tree = |block: &u32| sound.read(*block).unwrap()[2..4] == [2, 0];
+    for block in (5..sound.len().unwrap()).filter(of_first_tree).step_by(7) {
+        for damage in damages {
+            let pages = copy(&sound);
+            pages.overwrite(block, damage).unwrap();
+            let (result, waits) = search(&pages);
+            assert!(
+                matches!(result, Err(Error::Corrupt { .. })) && waits <= usual,
+                "{result:?}, {waits} waits"
+            );
         }
     }
 }
