@@ -347,7 +347,7 @@ fn banding_damage_ends_a_search_at_once() {
     let (result, usual) = search(&sound);
     assert_eq!(result, Ok(false));
     let damages: [Damage<'_>; 5] =
-        [&|b| b.fill(0), &|b| b[2] = 9, &|b| b[3] = 4, &|b| b[59] = 15, &|b| b[8] = b[8].wrapping_add(1)];
+        [&|b| b.fill(0), &|b| b[2] = 9, &|b| b[3] = 4, &|b| b[55] = 15, &|b| b[8] = b[8].wrapping_add(1)];
     let of_first_tree = |block: &u32| sound.read(*block).unwrap()[2..4] == [2, 0];
     for block in (5..sound.len().unwrap()).filter(of_first_tree).step_by(7) {
         for damage in damages {
