@@ -5,7 +5,7 @@ CREATE FUNCTION dedup(source text, options jsonb DEFAULT NULL)
     AS 'MODULE_PATHNAME', 'dedup_wrapper'
     LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000;
 COMMENT ON FUNCTION dedup(text, jsonb) IS
-    'exact stage, near stage, verification and choice of the kept row over a table or a query (id, content text, …): one row per input row';
+    'exact stage, near stage, verification and choice of the kept row over a table or a query (id, content text, ...): one row per input row';
 -- PostgreSQL resolves a polymorphic table only where the argument is written: so no default here.
 CREATE FUNCTION dedup(source text, options jsonb, id_type anyelement)
     RETURNS TABLE (id anyelement, keeper anyelement, stage text, distance integer, similarity double precision)

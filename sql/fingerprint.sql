@@ -11,7 +11,7 @@ BEGIN
         RAISE EXCEPTION 'pg_dedup needs a database with encoding UTF8, not %',
                 pg_catalog.current_setting('server_encoding')
             USING ERRCODE = 'feature_not_supported',
-                  HINT = 'CREATE DATABASE … ENCODING ''UTF8'' TEMPLATE template0;';
+                  HINT = 'CREATE DATABASE ... ENCODING ''UTF8'' TEMPLATE template0;';
     END IF;
     IF server OPERATOR(pg_catalog.%) 10000 OPERATOR(pg_catalog.<) oldest THEN
         RAISE WARNING 'PostgreSQL % is older than %.%: not for databases in which others may create objects',

@@ -2,7 +2,7 @@
 //! table.
 
 use crate::pg::catalog::{as_text, check_type, quoted};
-use crate::pg::spi::{Argument, query_all};
+use crate::pg::spi::{Argument, query_all, scalar};
 use crate::pg::{Column, Values, raise};
 use crate::setup::Settings;
 use pgrx::prelude::*;
@@ -168,6 +168,12 @@ impl Table {
         let relation = |row: &Values<'_>| Some((oid(row, 0)?, row.text(1)?, row.text(2)?));
         let found = query_all(RELATION, &[Argument::of(name)], relation).pop().flatten();
         let Some((oid, full_name, kind)) = found else {
+            let exact = name.trim().split('.').map(quoted).collect::<Vec<_>>().join(".");
+            let exists = || {
+                scalar("SELECT pg_catalog.to_regclass($1)::pg_catalog.text", &[Argument::of(exact.as_str())])
+            };
+            let quote = !name.contains('"') && exists().is_some();
+            let hint = if quote { format!("Quote a name with capitals: '{exact}'.") } else { hint };
             raise(
                 PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
                 format!("relation \"{}\" does not exist", name.trim().replace('"', "")),

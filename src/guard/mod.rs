@@ -34,6 +34,9 @@ fn near_dup_guard(fcinfo: pg_sys::FunctionCallInfo) -> Pointer {
     if before != call.event.is_before() {
         wrong_event(if before { "BEFORE" } else { "AFTER" })
     }
+    if let Action::Flag(column) = &options.action {
+        call.settable(column);
+    }
     let texts = options.verify.iter().flat_map(|verify| &verify.columns);
     let columns = [&options.column].into_iter().chain(&options.scope).chain(texts).map(String::as_str);
     call.refuse_virtual(columns.clone());

@@ -377,9 +377,11 @@ impl Call {
         pg_sys::Datum::from(0usize)
     }
 
-    /// The result that stores the row with `column` set to a value, given in its text form, or
-    /// NULL.
-    pub(crate) fn keep_with(&self, column: &str, value: Option<&str>) -> pg_sys::Datum {
+    /// The column that a trigger is to set, and its type.
+    ///
+    /// # Errors
+    /// Raises 42703 if there is none, 428C9 if it is generated.
+    pub(crate) fn settable(&self, column: &str) -> (NonZeroUsize, pg_sys::Oid) {
         let Some((number, typoid)) = self.row().column(column) else {
             raise(
                 PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
@@ -397,6 +399,13 @@ impl Call {
         // What the table's owner has made PostgreSQL itself runs as whoever writes the table.
         // SAFETY: the relation is open.
         check_type(typoid, Some(unsafe { (*(*self.relation()).rd_rel).relowner }));
+        (number, typoid)
+    }
+
+    /// The result that stores the row with `column` set to a value, given in its text form, or
+    /// NULL.
+    pub(crate) fn keep_with(&self, column: &str, value: Option<&str>) -> pg_sys::Datum {
+        let (number, typoid) = self.settable(column);
         // SAFETY: the input function of the column's own type; the tuple is of
         // the table whose columns these are.
         unsafe {

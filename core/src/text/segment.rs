@@ -33,6 +33,14 @@ pub enum WordError {
         /// The line.
         text: String,
     },
+    /// A sign cuts the word wherever it stands in a text.
+    #[error("the word in line {line} is never found, as texts are cut at its spaces and signs: \"{text}\"")]
+    Cut {
+        /// Its number, from 1.
+        line: usize,
+        /// The line.
+        text: String,
+    },
     /// The word is too long.
     #[error("the word in line {line} is longer than {LONGEST_WORD} bytes: \"{beginning}…\"")]
     Long {
@@ -71,7 +79,7 @@ impl Segmenter {
     /// the word not to be cut.
     ///
     /// # Errors
-    /// A frequency that is not a number, a word of more than a kilobyte. Empty lines, and words of which
+    /// A frequency that is not a number, a word with a sign within it, a word of more than a kilobyte. Empty lines, and words of which
     /// nothing remains in the normal form, are passed over.
     pub fn complete_words<'a>(
         lines: impl IntoIterator<Item = &'a str>,
@@ -83,8 +91,11 @@ impl Segmenter {
             let mut fields = line.trim_start_matches('\u{FEFF}').split_whitespace();
             let Some(word) = fields.next() else { continue };
             let word = normalize(word);
-            if word.is_empty() || word.contains(' ') {
+            if word.is_empty() {
                 continue;
+            }
+            if word.contains(' ') {
+                return Err(WordError::Cut { line: at + 1, text: line.trim().to_owned() });
             }
             if word.len() > LONGEST_WORD {
                 return Err(WordError::Long { line: at + 1, beginning: word.chars().take(20).collect() });
@@ -280,6 +291,8 @@ mod tests {
         let cut = cut(&Segmenter::with_words(&words));
         assert!(cut.contains(&"云上花园".to_owned()) && cut.contains(&"楚江新区".to_owned()), "{cut:?}");
         let error = Segmenter::complete_words(["好 3 n", "停水 x y"]).unwrap_err();
+        let cut = Segmenter::complete_words(["宝马(进口)"]).unwrap_err();
+        assert_eq!(cut, WordError::Cut { line: 1, text: "宝马(进口)".to_owned() });
         let endless = format!("好\n{}", "水".repeat(400));
         let error_of_length = Segmenter::complete_words(endless.lines()).unwrap_err();
         let beginning = "水".repeat(20);

@@ -173,6 +173,11 @@ CALL dedup_into('groups', 'renamed');
 CALL dedup_into('joined', 'ticket', '{"text": ["title", "body"], "n": 2, "where": "n < 4"}');
 CALL dedup_into('joined', 'ticket');
 SELECT id, keeper, stage FROM joined ORDER BY id;
+-- A name with capitals that is not quoted, where exactly that table exists.
+CREATE TABLE "SupportTicket" (id int PRIMARY KEY, body text);
+SELECT * FROM dedup('SupportTicket');
+SELECT * FROM dedup('public.SupportTicket');
+DROP TABLE "SupportTicket";
 DROP SCHEMA "My schema" CASCADE;
 DROP TABLE petition, parts, ticket, numbers, long, prints, by_uuid, letter, renamed, chosen, groups, groups_merges, groups_state, joined, joined_merges, joined_state CASCADE;
 DROP DOMAIN code;

@@ -300,6 +300,10 @@ SELECT reltoastrelid::regclass AS long_values FROM pg_class WHERE oid = 'long_sc
 VACUUM :long_values;
 INSERT INTO long_scope VALUES (2, repeat('x', 5000), 5);
 INSERT INTO long_scope VALUES (3, repeat('x', 5000), 5);
-DROP TABLE petition, twin, note, bare, parted, tree, made, long_scope;
+-- A column of flag that is not there is told at the first row, not at the first duplicate.
+CREATE TABLE misspelt (id int PRIMARY KEY, fp bigint);
+CREATE TRIGGER guard BEFORE INSERT ON misspelt FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp', 'index=none', 'flag=nowhere');
+INSERT INTO misspelt VALUES (1, 5);
+DROP TABLE petition, twin, note, bare, parted, tree, made, long_scope, misspelt;
 DROP FUNCTION with_arguments;
 DROP EXTENSION pg_dedup;

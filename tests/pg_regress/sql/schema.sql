@@ -33,3 +33,10 @@ SELECT tools.imatch('物业停水', 'city@1', 0.1, 1) IS NOT NULL AS found;
 SELECT dedup_corpus_drop('city@1');
 DROP EXTENSION pg_dedup_papers, pg_dedup;
 DROP SCHEMA tools, "other ""tools""";
+-- Another encoding is told by name: the script is read before it can run.
+\set database :DBNAME
+CREATE DATABASE regress_euc_cn ENCODING 'EUC_CN' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0;
+\c regress_euc_cn
+CREATE EXTENSION pg_dedup;
+\c :database
+DROP DATABASE regress_euc_cn;

@@ -4,7 +4,7 @@
 //! people, characters that form no word), and by being foreign: what the other text says elsewhere is only moved.
 //! Misspelt and shortened names, people addressed, and other wordings are no other names.
 
-use super::numbers;
+use super::numbers::{self, Kind};
 use super::spans::{Span, Verdict, common};
 use super::tokens::Text;
 use super::words::{self, Class, Unit, is_function, is_verb, single};
@@ -22,11 +22,8 @@ const FOREIGN_PLACE: f64 = 0.5;
 
 /// What two stretches are to each other.
 pub fn judge(span: &Span) -> Verdict {
-    if let Some(verdict) = numbered(span) {
-        return verdict;
-    }
     let (x, y) = (span.x(), span.y());
-    if x.is_empty() || y.is_empty() || digits(x) && digits(y) {
+    if x.is_empty() || y.is_empty() || digits(x) && digits(y) || numbered(span) {
         return Verdict::Nothing;
     }
     if span.crosses_a_break() {
@@ -104,39 +101,32 @@ fn name(span: &Span, unit: Option<Unit>, lengths: [usize; 2]) -> Verdict {
     {
         return Verdict::Words;
     }
-    if span.stands_in_equal_text() { Verdict::Name } else { Verdict::Nothing }
+    if span.stands_in_equal_text { Verdict::Name } else { Verdict::Nothing }
 }
 
 fn digits(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Two numbers, whole, before a word that makes them a name: 3号线, 第二小学; `None` if they are none.
-fn numbered(span: &Span) -> Option<Verdict> {
-    let (x, y) = span.numbers()?;
-    let (one, other) = (&span.a.low[x.clone()], &span.b.low[y.clone()]);
-    if one.len().min(other.len()) >= 4
-        && span.before.iter().rev().take(4).any(|word| words::before_number(word))
-    {
-        return Some(if span.b.has(one) || span.a.has(other) { Verdict::Nothing } else { Verdict::Name });
+/// Whether only a number differs, before a word that makes it a name: 3号线, 第二小学.
+fn numbered(span: &Span) -> bool {
+    let tail = span.a.low[span.differ.0.end..].trim_start_matches(numbers::is_part);
+    words::numbered_before(tail).is_some() && span.x().chars().chain(span.y().chars()).all(numbers::is_part)
+}
+
+/// What a number (bytes of `low`) is by the words around it, unless `other` has the name elsewhere: then it may have moved.
+pub fn number(text: &Text, other: &Text, number: &Range<usize>) -> Option<Kind> {
+    let whole = &text.low[number.clone()];
+    let before = (0..text.at(number.start)).rev().take(4);
+    if whole.len() >= 4 && !other.has(whole) && before.map(|at| text.word_at(at)).any(words::before_number) {
+        return Some(Kind::Name);
     }
     // A day: 5月3号楼道停电.
-    if span.a.low[..x.start].ends_with('月') {
-        return None;
-    }
-    let unit = words::numbered_before(&span.a.low[x.end..]).filter(|unit| {
-        words::numbered_before(&span.b.low[y.end..]).is_some_and(|other| other.word == unit.word)
-    })?;
-    let (one, other) = (&span.a.low[x.clone()], &span.b.low[y.clone()]);
-    if numbers::value(one) == numbers::value(other) {
-        return Some(Verdict::Nothing);
-    }
-    let one = format!("{}{}", &span.a.low[with_letters(span.a, x)], unit.word);
-    let other = format!("{}{}", &span.b.low[with_letters(span.b, y)], unit.word);
-    if span.b.has(&one) || span.a.has(&other) {
-        return Some(Verdict::Nothing);
-    }
-    Some(if unit.class == Class::House { Verdict::House } else { Verdict::Name })
+    let unit = words::numbered_before(&text.low[number.end..])
+        .filter(|_| !text.low[..number.start].ends_with('月'))?;
+    let name = format!("{}{}", &text.low[with_letters(text, number.clone())], unit.word);
+    let is_name = unit.class != Class::House && !other.has(&name);
+    Some(if is_name { Kind::Name } else { Kind::Number })
 }
 
 /// A number (bytes of `low`) with the letters before it, which belong to it.

@@ -4,8 +4,8 @@
 //! where capitals say nothing, by those words alone. Misspelt and shortened names are no other names, nor are people
 //! addressed, and a number is a name only behind a word such as *order* or *route*.
 
-use super::numbers;
-use super::spans::{Span, Verdict};
+use super::numbers::Kind;
+use super::spans::{AROUND, Span, Verdict};
 use super::tokens::{Form, Text, Token};
 use crate::interrupt::checked;
 use std::ops::Range;
@@ -68,35 +68,44 @@ pub fn judge(span: &Span) -> Option<Verdict> {
     if span.crosses_a_break() || tokens.iter().any(|tokens| tokens.len() > LONGEST_NAME) {
         return Some(Verdict::Nothing);
     }
-    let number = |tokens: &&[Token]| tokens.len() == 1 && tokens[0].form == Form::Number;
-    if tokens.iter().all(number) {
-        return Some(numbered(span));
+    let whole = name(span);
+    if whole == Verdict::Name {
+        return Some(whole);
     }
-    Some(name(span, tokens))
-}
-
-/// One number in the place of another.
-fn numbered(span: &Span) -> Verdict {
-    let (x, y) = (span.whole_x(), span.whole_y());
-    if numbers::value(x) == numbers::value(y) {
-        return Verdict::Nothing;
-    }
-    let said = |text: &Text, other: &Text, at: usize| {
-        other.tokens.iter().any(|token| token.id == text.tokens[at].id)
+    // Other words beside two names, which differ as well.
+    let core = |text: &Text, range: &Range<usize>| {
+        let beside = |at: &usize| {
+            matches!(text.tokens[*at].form, Form::Letters | Form::Number) || among(COMMON, text.word_at(*at))
+        };
+        let end = range.clone().rev().find(|at| !beside(at))? + 1;
+        Some(range.clone().find(|at| !beside(at))?..end)
     };
-    let before = span.before.iter().rev().copied().find(|word| word.len() > 2 && !among(BETWEEN, word));
-    let before = before.unwrap_or_default();
-    if among(NUMBERED, before) {
-        let moved = said(span.a, span.b, span.tokens.0.start) || said(span.b, span.a, span.tokens.1.start);
-        return if moved { Verdict::Nothing } else { Verdict::Name };
-    }
-    let street = span.after.iter().skip(1).take(2).any(|word| among(PLACES, word));
-    let house = span.before.last().is_some_and(|word| among(HOUSES, word));
-    if house || street { Verdict::House } else { Verdict::Nothing }
+    Some(match (core(span.a, x), core(span.b, y)) {
+        (Some(x), Some(y)) => name(&Span::new(span.a, span.b, x, y)),
+        _ => whole,
+    })
 }
 
-fn name(span: &Span, tokens: [&[Token]; 2]) -> Verdict {
-    let personal = span.before.iter().rev().take(3).any(|word| among(PERSONAL, word));
+/// What a number (bytes of `low`) is by the words around it, unless `other` has the name elsewhere: then it may have moved.
+pub fn number(text: &Text, other: &Text, number: &Range<usize>) -> Option<Kind> {
+    let at = text.at(number.start);
+    let id = text.tokens[at].id;
+    let is_number = |at: &usize| text.tokens[*at].form == Form::Number;
+    let mut before = (0..at).rev().take(AROUND).skip_while(is_number).map(|at| text.word_at(at)).peekable();
+    let house = before.peek().is_some_and(|word| among(HOUSES, word));
+    let before = before.find(|word| word.len() > 2 && !among(BETWEEN, word)).unwrap_or_default();
+    if among(NUMBERED, before) && !other.tokens.iter().any(|token| token.id == id) {
+        return Some(Kind::Name);
+    }
+    let mut after = (at + 2..text.tokens.len()).take(2).map(|at| text.word_at(at));
+    (house || after.any(|word| among(PLACES, word))).then_some(Kind::Number)
+}
+
+fn name(span: &Span) -> Verdict {
+    let tokens = [&span.a.tokens[span.tokens.0.clone()], &span.b.tokens[span.tokens.1.clone()]];
+    let after_person =
+        |text: &Text, at: usize| (0..at).rev().take(3).any(|at| among(PERSONAL, text.word_at(at)));
+    let personal = after_person(span.a, span.tokens.0.start) || after_person(span.b, span.tokens.1.start);
     let common = |text: &Text, range: &Range<usize>| {
         range.clone().any(|at| {
             let word = text.word_at(at);
@@ -149,7 +158,7 @@ fn name(span: &Span, tokens: [&[Token]; 2]) -> Verdict {
         [false, false] => false,
     };
     // A name that the other text has elsewhere may have moved, unless all around it is equal.
-    let stands = span.stands_in_equal_text();
+    let stands = span.stands_in_equal_text;
     if (place && (x && y || stands)) || capitals && stands { Verdict::Name } else { Verdict::Nothing }
 }
 

@@ -23,7 +23,7 @@ use align::Replaced;
 use spans::{Span, Verdict};
 use std::ops::Range;
 pub use template::Template;
-use tokens::{BREAK, Form, Ids, Text};
+use tokens::{BREAK, Form, Ids, Text, Token};
 
 /// Which particulars count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,8 +153,8 @@ impl Differences {
         let numbers = |text: &Text| memory::collect(text.tokens.iter().map(|token| token.id)).or_raise();
         let (of_a, of_b) = (numbers(&a), numbers(&b));
         let replaced = align::replaced(&of_a, &of_b);
-        let moved = parts(&a, &b, joined(&a, moved(&of_a, &of_b, &replaced)));
-        let replaced = parts(&a, &b, joined(&a, replaced));
+        let moved = parts(&a, &b, joined(&a, &b, moved(&of_a, &of_b, &replaced)));
+        let replaced = parts(&a, &b, joined(&a, &b, replaced));
         Differences { a, b, replaced, moved }
     }
 
@@ -206,8 +206,13 @@ impl Differences {
                 Verdict::Wordy => chinese::wordy(span).map(|(a, b)| Particular { kind: "name", a, b }),
                 Verdict::Nothing | Verdict::Words => None,
             };
-            let new = new.or_else(|| self.number(span)).filter(|new| new.a != new.b);
-            found.extend(new.map(|new| (at, new)));
+            let of_span = found.len();
+            let numbers = numbers::differences(span);
+            for new in new.into_iter().chain(numbers.into_iter().map(|numbers| self.number(numbers))) {
+                if new.a != new.b && !found[of_span..].contains(&(at, new.clone())) {
+                    found.push((at, new));
+                }
+            }
         }
         found
     }
@@ -225,13 +230,17 @@ impl Differences {
         for (at, (from, to)) in self.replaced.iter().chain([&end]).enumerate() {
             check();
             push(self.a.passage(&(x..from.start)), self.b.passage(&(y..to.start)), true, None);
-            let mut found = false;
+            let mut whole = Some((self.a.passage(from), self.b.passage(to)));
             while let Some((_, Particular { kind, a, b })) = judged.next_if(|&(of, _)| of == at) {
-                push(Some(a), Some(b), false, Some(kind));
-                found = true;
+                if kind == "name" || at == self.replaced.len() {
+                    whole = None;
+                    push(Some(a), Some(b), false, Some(kind));
+                } else if let Some((a, b)) = whole.take() {
+                    push(a, b, false, Some(kind));
+                }
             }
-            if !found {
-                push(self.a.passage(from), self.b.passage(to), false, None);
+            if let Some((a, b)) = whole {
+                push(a, b, false, None);
             }
             (x, y) = (from.end, to.end);
         }
@@ -240,26 +249,31 @@ impl Differences {
 
     /// What stands in each other's place, with the word for a place behind it.
     fn named(&self, span: &Span, kind: &'static str) -> Particular {
-        let numbers = span.numbers();
-        let (x, y) = numbers.clone().unwrap_or_else(|| span.differ.clone());
-        let (tail_x, tail_y) = (&self.a.low[x.end..], &self.b.low[y.end..]);
-        let unit = match numbers.and_then(|_| words::numbered_before(tail_x)) {
-            Some(unit) => unit.word.to_owned(),
-            None => span.unit_or_number().map(|(unit, _)| unit).unwrap_or_default(),
-        };
-        let unit = if tail_x.starts_with(&unit) && tail_y.starts_with(&unit) { unit.len() } else { 0 };
+        let (x, y) = span.differ.clone();
+        let unit = span.unit_or_number().map(|(unit, _)| unit).unwrap_or_default();
+        self.with_unit(kind, x, y, &unit)
+    }
+
+    /// Numbers with the words that they are a name before.
+    fn number(&self, (kind, x, y): numbers::Difference) -> Particular {
+        let unit = words::numbered_before(&self.a.low[x.end..]).filter(|_| kind != numbers::Kind::Date);
+        match unit {
+            None if kind != numbers::Kind::Name => {
+                Particular { kind: kind.name(), a: self.a.shown_part(&x), b: self.b.shown_part(&y) }
+            }
+            unit => self.with_unit(kind.name(), x, y, unit.map_or("", |unit| unit.word)),
+        }
+    }
+
+    fn with_unit(&self, kind: &'static str, x: Range<usize>, y: Range<usize>, unit: &str) -> Particular {
+        let both = [&self.a.low[x.end..], &self.b.low[y.end..]].iter().all(|tail| tail.starts_with(unit));
+        let unit = if both { unit.len() } else { 0 };
         let (x, y) = (chinese::with_letters(&self.a, x), chinese::with_letters(&self.b, y));
         Particular {
             kind,
             a: self.a.shown_part(&(x.start..x.end + unit)),
             b: self.b.shown_part(&(y.start..y.end + unit)),
         }
-    }
-
-    fn number(&self, span: &Span) -> Option<Particular> {
-        let numbers::Difference { date, numbers: (x, y) } = numbers::difference(span)?;
-        let kind = if date { "date" } else { "number" };
-        Some(Particular { kind, a: self.a.shown_part(&x), b: self.b.shown_part(&y) })
     }
 }
 
@@ -296,22 +310,32 @@ fn moved(a: &[u32], b: &[u32], replaced: &[Replaced]) -> Vec<Replaced> {
     all
 }
 
-/// Stretches with at most a character between them, which is equal by accident, as one.
-fn joined(a: &Text, replaced: Vec<Replaced>) -> Vec<Replaced> {
+/// Stretches with at most a character between them, which is equal by accident, as one; so also those with one word or
+/// some numbers between them over which a number has moved, as where 12 34 became 15 12.
+fn joined(a: &Text, b: &Text, replaced: Vec<Replaced>) -> Vec<Replaced> {
+    let number = |token: &Token| token.form == Form::Number;
+    let has = |text: &Text, range: &Range<usize>| text.tokens[range.clone()].iter().any(number);
     let mut all: Vec<Replaced> = Vec::new();
     for (x, y) in replaced {
-        // What a number counts is no accident.
-        let numbers = |last: &Replaced| last.0.end > 0 && a.tokens[last.0.end - 1].form == Form::Number;
-        let accident = |last: &Replaced| {
-            x.start - last.0.end == 1
-                && y.start - last.1.end == 1
-                && !numbers(last)
-                && a.tokens[last.0.end].id != BREAK
-                && words::single(a.word_at(last.0.end)).is_some()
-                && !words::holds_apart(a.word_at(last.0.end))
+        let joins = |last: &Replaced| {
+            let between = a.tokens.get(last.0.end..x.start).unwrap_or_default();
+            let [first, rest @ ..] = between else { return false };
+            if y.start.checked_sub(last.1.end) != Some(between.len()) || first.id == BREAK {
+                return false;
+            }
+            let numbers = [has(a, &last.0), has(b, &last.1), has(a, &x), has(b, &y)];
+            let moved = matches!(numbers, [true, false, false, true] | [false, true, true, false]);
+            let one = last.0.is_empty() || last.1.is_empty() || x.is_empty() || y.is_empty();
+            if moved && rest.is_empty() || one && between.iter().all(number) {
+                return true;
+            }
+            // What a number counts is no accident.
+            let counts = last.0.end > 0 && number(&a.tokens[last.0.end - 1]);
+            let word = a.word_at(last.0.end);
+            rest.is_empty() && !counts && words::single(word).is_some() && !words::holds_apart(word)
         };
         match all.last_mut() {
-            Some(last) if accident(last) => *last = (last.0.start..x.end, last.1.start..y.end),
+            Some(last) if joins(last) => *last = (last.0.start..x.end, last.1.start..y.end),
             _ => push(&mut all, (x, y)),
         }
     }

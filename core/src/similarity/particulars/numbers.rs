@@ -1,6 +1,8 @@
 //! Numbers and dates in which two texts differ, by value: 12, １２ and 十二 are the same.
 
 use super::spans::Span;
+use super::tokens::{Form, Text};
+use super::{chinese, english, push, words};
 use std::ops::Range;
 
 const DATES: [&str; 10] = ["年", "月", "日", "号", "点", "时", "分", "周", "星期", "季度"];
@@ -16,33 +18,123 @@ const UNITS: [&str; 48] = [
 ];
 const DIGITS: &str = "零一二三四五六七八九";
 
-/// A difference of numbers: whether it is one of dates, and the numbers (bytes of the texts in small letters).
-pub struct Difference {
-    /// Of years, months, days and hours.
-    pub date: bool,
-    /// In the first text, and in the second.
-    pub numbers: (Range<usize>, Range<usize>),
+/// What a number is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The name of a thing: of a line, an order.
+    Name,
+    /// A year, month, day or hour.
+    Date,
+    /// Any other.
+    Number,
 }
 
-/// The two numbers that stand in each other's place, if their values differ.
-pub fn difference(span: &Span) -> Option<Difference> {
-    let (x, y) = span.numbers()?;
-    let (one, other) = (&span.a.low[x.clone()], &span.b.low[y.clone()]);
-    let tail = &span.a.low[x.end..];
-    let chinese = |number: &str| !number.contains(|c: char| c.is_ascii_digit());
-    let counts = |tail: &str| UNITS.iter().any(|unit| tail.starts_with(unit));
-    if chinese(one) && !counts(tail) || chinese(other) && !counts(&span.b.low[y.end..]) {
-        return None;
+impl Kind {
+    /// As in [`super::Particular`].
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Name => "name",
+            Kind::Date => "date",
+            Kind::Number => "number",
+        }
     }
-    let before = span.a.low[..x.start].chars().next_back();
-    (value(one) != value(other)).then(|| Difference {
-        date: is_date(before, tail) || beside_a_month(span, &x, tail),
-        numbers: (x, y),
+}
+
+/// Two stretches' numbers of a kind, from the first to the last that differs: bytes of the texts in small letters.
+pub type Difference = (Kind, Range<usize>, Range<usize>);
+
+/// Tokens of the longest stretch whose numbers are compared wherever they stand among other words.
+const SHORT: usize = 8;
+
+/// The numbers in which two stretches differ, whatever words that differ too stand between them.
+///
+/// They differ unless one text only has more of them. So another number in the place of one that both have leaves different
+/// what was different, and so does another word for a word. What is written anew, at another length, is not compared.
+pub fn differences(span: &Span) -> Vec<Difference> {
+    let (a, b) = (span.a, span.b);
+    let (x, y) = &span.tokens;
+    let alone = span.x().chars().chain(span.y().chars()).all(|c| is_part(c) || c == ' ');
+    let short = x.len().max(y.len()) <= SHORT && !span.crosses_a_break();
+    let number = |text: &Text, at: usize| text.tokens[at].form == Form::Number;
+    let word_by_word =
+        || x.len() == y.len() && x.clone().zip(y.clone()).any(|(x, y)| number(a, x) && number(b, y));
+    if !(alone || short || word_by_word()) {
+        return Vec::new();
+    }
+    let (all_x, all_y) = (all(&a.low, &span.differ.0, alone), all(&b.low, &span.differ.1, alone));
+    let same =
+        |one: &Range<usize>, other: &Range<usize>| value(&a.low[one.clone()]) == value(&b.low[other.clone()]);
+    let mut rest = all_y.iter();
+    let more = all_x.iter().all(|one| rest.any(|other| same(one, other)));
+    let mut rest = all_x.iter();
+    if more || all_y.iter().all(|other| rest.any(|one| same(one, other))) {
+        return Vec::new();
+    }
+    let start = all_x.iter().zip(&all_y).take_while(|(one, other)| same(one, other)).count();
+    let (x, y) = (&all_x[start..], &all_y[start..]);
+    let end = x.iter().rev().zip(y.iter().rev()).take_while(|(one, other)| same(one, other)).count();
+    let (x, y) = (&x[..x.len() - end], &y[..y.len() - end]);
+    let mut kinds_x: Vec<Kind> = x.iter().map(|number| kind(a, b, number)).collect();
+    let mut kinds_y: Vec<Kind> = y.iter().map(|number| kind(b, a, number)).collect();
+    if !kinds_x.contains(&Kind::Name) || !kinds_y.contains(&Kind::Name) {
+        let other = |kind: &mut Kind| *kind = if *kind == Kind::Name { Kind::Number } else { *kind };
+        kinds_x.iter_mut().chain(&mut kinds_y).for_each(other);
+    }
+    let of = |kind: Kind, kinds: &[Kind], numbers: &[Range<usize>]| {
+        let of_kind = |at: &usize| kinds[*at] == kind;
+        let first = (0..kinds.len()).find(of_kind);
+        let last = (0..kinds.len()).rfind(of_kind).unwrap_or(kinds.len() - 1);
+        (first.is_some(), numbers[first.unwrap_or(0)].start..numbers[last].end)
+    };
+    let found = |kind| {
+        let ((in_x, x), (in_y, y)) = (of(kind, &kinds_x, x), of(kind, &kinds_y, y));
+        (in_x || in_y).then_some((kind, x, y))
+    };
+    [Kind::Name, Kind::Date, Kind::Number].into_iter().filter_map(found).collect()
+}
+
+/// The whole numbers that are in a stretch of bytes, or of which it is a part; `alone`: nothing else is.
+fn all(low: &str, stretch: &Range<usize>, alone: bool) -> Vec<Range<usize>> {
+    let length = |c: char| c.len_utf8();
+    let part = |c: &char| is_part(*c);
+    let before: usize = low[..stretch.start].chars().rev().take_while(part).map(length).sum();
+    let behind: usize = low[stretch.end..].chars().take_while(part).map(length).sum();
+    let (mut at, end, mut found) = (stretch.start - before, stretch.end + behind, Vec::new());
+    while let Some(start) = low[at..end].find(is_part).map(|start| at + start) {
+        at = low[start..end].find(|c| !is_part(c)).map_or(end, |length| start + length);
+        let (number, tail) = (&low[start..at], &low[at..]);
+        // Of the others 一 is part of many words: 一路.
+        let counts = || {
+            UNITS.iter().any(|unit| tail.starts_with(unit))
+                || (alone || low[..start].ends_with('第')) && words::numbered_before(tail).is_some()
+        };
+        if number.contains(|c: char| c.is_ascii_digit()) || number.contains(is_digit) && counts() {
+            push(&mut found, start..at);
+        }
+    }
+    found
+}
+
+fn is_digit(c: char) -> bool {
+    c.is_ascii_digit() || "零〇两一二三四五六七八九十百千万亿".contains(c)
+}
+
+/// Whether a character may be one of a number.
+pub fn is_part(c: char) -> bool {
+    is_digit(c) || c == '.'
+}
+
+fn kind(text: &Text, other: &Text, number: &Range<usize>) -> Kind {
+    let said = english::number(text, other, number).or_else(|| chinese::number(text, other, number));
+    let (before, tail) = (&text.low[..number.start], &text.low[number.end..]);
+    said.unwrap_or_else(|| {
+        let is_date = is_date(before.chars().next_back(), tail) || beside_a_month(before, tail);
+        if is_date { Kind::Date } else { Kind::Number }
     })
 }
 
 /// Whether an English month stands before or behind the number.
-fn beside_a_month(span: &Span, number: &Range<usize>, tail: &str) -> bool {
+fn beside_a_month(before: &str, tail: &str) -> bool {
     const MONTHS: [&str; 12] = [
         "january",
         "february",
@@ -61,23 +153,8 @@ fn beside_a_month(span: &Span, number: &Range<usize>, tail: &str) -> bool {
     let word = |part: Option<&str>| {
         part.unwrap_or_default().trim_matches(|c: char| !c.is_ascii_lowercase()).to_owned()
     };
-    let before = &span.a.low[..number.start];
     is_month(&word(tail.split_ascii_whitespace().next()))
         || is_month(&word(before.rsplit(' ').find(|part| !part.is_empty())))
-}
-
-/// The whole number that `range` of `text` is part of, or that ends or begins there.
-pub fn around(text: &str, range: &Range<usize>) -> Option<Range<usize>> {
-    let digit = |c: &char| c.is_ascii_digit() || "零〇两一二三四五六七八九十百千万亿".contains(*c);
-    let part = |c: &char| digit(c) || *c == '.';
-    if !text[range.clone()].chars().all(|c| part(&c)) {
-        return None;
-    }
-    let length = |c: char| c.len_utf8();
-    let before: usize = text[..range.start].chars().rev().take_while(part).map(length).sum();
-    let after: usize = text[range.end..].chars().take_while(part).map(length).sum();
-    let whole = range.start - before..range.end + after;
-    text[whole.clone()].chars().any(|c| digit(&c)).then_some(whole)
 }
 
 /// The value of a number: 500, 五百 and 5百 are the same; and its decimals.

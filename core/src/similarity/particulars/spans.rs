@@ -1,12 +1,11 @@
 //! Two stretches of texts that stand in each other's place, and what stands around them.
 
-use super::numbers;
 use super::tokens::{BREAK, Form, Text};
 use super::words::{self, Class, Unit};
 use std::ops::Range;
 
 /// Tokens around a stretch that are looked at.
-const AROUND: usize = 6;
+pub const AROUND: usize = 6;
 
 /// What two stretches are to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,31 +41,33 @@ pub struct Span<'t> {
     pub before: Vec<&'t str>,
     /// Those behind.
     pub after: Vec<&'t str>,
-    /// Whether a text begins, or ends, with nothing but equal words around the stretch.
-    at_edge: (bool, bool),
+    /// Whether two characters at least are equal before and behind, or the texts begin or end there. Other words may
+    /// differ between, one in the place of another.
+    pub stands_in_equal_text: bool,
 }
 
 impl<'t> Span<'t> {
     /// The stretches `x` of `a` and `y` of `b`, which are not empty.
     pub fn new(a: &'t Text, b: &'t Text, x: Range<usize>, y: Range<usize>) -> Span<'t> {
         let words = |text: &'t Text, range: &Range<usize>| range.clone().map(|at| text.word_at(at)).collect();
-        let bytes = |text: &Text, range: &Range<usize>| {
-            text.tokens[range.start].low.start..text.tokens[range.end - 1].low.end
-        };
         let same = |at: &(usize, usize)| a.tokens[at.0].id == b.tokens[at.1].id;
-        let after = (x.end..a.tokens.len()).zip(y.end..b.tokens.len()).take(AROUND).take_while(same);
-        let before = (0..x.start).rev().zip((0..y.start).rev()).take(AROUND).take_while(same);
+        let after = (x.end..a.tokens.len()).zip(y.end..b.tokens.len()).take(AROUND);
+        let before = (0..x.start).rev().zip((0..y.start).rev()).take(AROUND);
+        let length = |(at, _): (usize, usize)| a.word_at(at).chars().count();
+        let two_before = before.clone().filter(same).map(length).sum::<usize>() >= 2;
+        let two_after = after.clone().filter(same).map(length).sum::<usize>() >= 2;
+        let (before, after) = (before.take_while(same), after.take_while(same));
         let mut before: Vec<_> = before.map(|(at, _)| a.word_at(at)).collect();
         before.reverse();
         let after: Vec<_> = after.map(|(at, _)| a.word_at(at)).collect();
-        let end = |text: &Text, end: usize| end + after.len() == text.tokens.len();
-        let at_edge = (x.start == before.len() || y.start == before.len(), end(a, x.end) || end(b, y.end));
+        let begins = x.start == before.len() || y.start == before.len();
+        let ends = [(a, x.end), (b, y.end)].iter().any(|(text, end)| end + after.len() == text.tokens.len());
         let (x, y) = (bare(a, x), bare(b, y));
         Span {
-            at_edge,
+            stands_in_equal_text: (two_before || begins) && (two_after || ends),
             words_x: words(a, &x),
             words_y: words(b, &y),
-            differ: trim(a, b, bytes(a, &x), bytes(b, &y)),
+            differ: trim(a, b, a.bytes(&x), b.bytes(&y)),
             before,
             after,
             tokens: (x, y),
@@ -155,19 +156,6 @@ impl<'t> Span<'t> {
                 known(first).or_else(|| known(&format!("{first}{second}"))).or_else(behind)
             }
         }
-    }
-
-    /// Whether two characters at least are equal before and behind, or the texts begin or end there.
-    pub fn stands_in_equal_text(&self) -> bool {
-        let two = |words: &[&str]| words.iter().map(|word| word.chars().count()).sum::<usize>() >= 2;
-        (two(&self.before) || self.at_edge.0) && (two(&self.after) || self.at_edge.1)
-    }
-
-    /// The whole numbers that differ, if the stretches differ within numbers: bytes of `low`.
-    pub fn numbers(&self) -> Option<(Range<usize>, Range<usize>)> {
-        let one = numbers::around(&self.a.low, &self.differ.0)?;
-        let other = numbers::around(&self.b.low, &self.differ.1)?;
-        (self.a.low[one.clone()] != self.b.low[other.clone()]).then_some((one, other))
     }
 }
 

@@ -224,14 +224,24 @@ impl Text {
         self.push(&low, ids.of(&low), range, Form::Number);
     }
 
-    /// The tokens of a range, in small letters, as they follow each other.
-    pub fn of(&self, range: &Range<usize>) -> &str {
+    /// The bytes of a range of tokens in [`Text::low`].
+    pub fn bytes(&self, range: &Range<usize>) -> Range<usize> {
         match (self.tokens.get(range.start), range.end.checked_sub(1)) {
             (Some(first), Some(last)) if range.start < range.end => {
-                &self.low[first.low.start..self.tokens[last].low.end]
+                first.low.start..self.tokens[last].low.end
             }
-            _ => "",
+            _ => 0..0,
         }
+    }
+
+    /// The tokens of a range, in small letters, as they follow each other.
+    pub fn of(&self, range: &Range<usize>) -> &str {
+        &self.low[self.bytes(range)]
+    }
+
+    /// The token of a byte of [`Text::low`], or the next one.
+    pub fn at(&self, low: usize) -> usize {
+        self.tokens.partition_point(|token| token.low.end <= low)
     }
 
     /// A token in small letters.
@@ -288,7 +298,7 @@ impl Text {
     /// Characters of `low` that belong to a token, as the text has them; those of a Chinese word one by one.
     pub fn shown_part(&self, low: &Range<usize>) -> String {
         let mut out = String::new();
-        let first = self.tokens.partition_point(|token| token.low.end <= low.start);
+        let first = self.at(low.start);
         for token in self.tokens[first..].iter().take_while(|token| token.low.start < low.end) {
             let whole = token.form != Form::Spaceless;
             let from = if whole {
