@@ -291,8 +291,8 @@ mod tests {
         let cut = cut(&Segmenter::with_words(&words));
         assert!(cut.contains(&"云上花园".to_owned()) && cut.contains(&"楚江新区".to_owned()), "{cut:?}");
         let error = Segmenter::complete_words(["好 3 n", "停水 x y"]).unwrap_err();
-        let cut = Segmenter::complete_words(["宝马(进口)"]).unwrap_err();
-        assert_eq!(cut, WordError::Cut { line: 1, text: "宝马(进口)".to_owned() });
+        let cut = Segmenter::complete_words(["宝马(进口)", "iphone-pro"]).unwrap_err();
+        assert_eq!(cut, WordError::Cut { line: 2, text: "iphone-pro".to_owned() });
         let endless = format!("好\n{}", "水".repeat(400));
         let error_of_length = Segmenter::complete_words(endless.lines()).unwrap_err();
         let beginning = "水".repeat(20);

@@ -188,7 +188,7 @@ DROP ROLE regress_corpus_reader;
 DROP FUNCTION executed;
 -- What makes no sense.
 SELECT dedup_dictionary_build('own', ARRAY['云上 x y']);
-SELECT dedup_dictionary_build('own', ARRAY['宝马(进口)']);
+SELECT dedup_dictionary_build('own', ARRAY['宝马(进口)', 'iphone-pro']);
 SELECT dedup_dictionary_build('own', '{}'::text[]);
 SELECT dedup_corpus_build('a"b', 'SELECT 1');
 SELECT dedup_corpus_build('empty', 'SELECT NULL::text');

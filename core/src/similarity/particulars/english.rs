@@ -93,7 +93,10 @@ pub fn number(text: &Text, other: &Text, number: &Range<usize>) -> Option<Kind> 
     let is_number = |at: &usize| text.tokens[*at].form == Form::Number;
     let mut before = (0..at).rev().take(AROUND).skip_while(is_number).map(|at| text.word_at(at)).peekable();
     let house = before.peek().is_some_and(|word| among(HOUSES, word));
-    let before = before.find(|word| word.len() > 2 && !among(BETWEEN, word)).unwrap_or_default();
+    let stops = |word: &&str| {
+        word.len() > 2 && !among(BETWEEN, word) || word.starts_with(|c: char| c.is_ascii_digit())
+    };
+    let before = before.find(stops).unwrap_or_default();
     if among(NUMBERED, before) && !other.tokens.iter().any(|token| token.id == id) {
         return Some(Kind::Name);
     }
