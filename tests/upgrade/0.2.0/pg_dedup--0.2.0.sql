@@ -6,7 +6,7 @@ BEGIN
         RAISE EXCEPTION 'pg_dedup needs a database with encoding UTF8, not %',
                 pg_catalog.current_setting('server_encoding')
             USING ERRCODE = 'feature_not_supported',
-                  HINT = 'CREATE DATABASE … ENCODING ''UTF8'' TEMPLATE template0;';
+                  HINT = 'CREATE DATABASE ... ENCODING ''UTF8'' TEMPLATE template0;';
     END IF;
 END
 $check$;
@@ -390,7 +390,7 @@ COMMENT ON FUNCTION minhash_bands(bigint[], integer, integer) IS
 CREATE FUNCTION near_dup_guard() RETURNS trigger
     AS 'MODULE_PATHNAME', 'near_dup_guard_wrapper' LANGUAGE c;
 COMMENT ON FUNCTION near_dup_guard() IS
-    'trigger: rejects, skips, flags or logs rows that are near-duplicates; arguments: the fingerprint column, then ''distance=3'', ''action=reject'', …';
+    'trigger: rejects, skips, flags or logs rows that are near-duplicates; arguments: the fingerprint column, then ''distance=3'', ''action=reject'', ...';
 -- Corpora and dictionaries.
 --
 -- A version is a row of one of two tables, which triggers keep from being
@@ -742,7 +742,7 @@ CREATE FUNCTION dedup(source text, options jsonb DEFAULT NULL)
     AS 'MODULE_PATHNAME', 'dedup_wrapper'
     LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000;
 COMMENT ON FUNCTION dedup(text, jsonb) IS
-    'exact stage, near stage, verification and choice of the kept row over a table or a query (id, content text, …): one row per input row';
+    'exact stage, near stage, verification and choice of the kept row over a table or a query (id, content text, ...): one row per input row';
 -- PostgreSQL resolves a polymorphic table only where the argument is written: so no default here.
 CREATE FUNCTION dedup(source text, options jsonb, id_type anyelement)
     RETURNS TABLE (id anyelement, keeper anyelement, stage text, distance integer, similarity double precision)
