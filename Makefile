@@ -74,8 +74,6 @@ dist:
 fixture: $(install_sql)
 	@mkdir -p tests/upgrade/$(EXTENSION_VERSION)
 	cp $(install_sql) tests/upgrade/$(EXTENSION_VERSION)/
-	@test -f tests/upgrade/$(EXTENSION_VERSION)/fill.sql || \
-		cp "$$(ls tests/upgrade/*/fill.sql | sort -V | tail -n 1)" tests/upgrade/$(EXTENSION_VERSION)/
 
 .PHONY: dist fixture programs install-library uninstall-library
 install-library: $(library)

@@ -55,7 +55,7 @@ fn answer(pages: &MemoryPages, index: &Index, scope: Option<u32>, query: u64, di
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 4))]
 
     /// Protects every operation against every history, with few large scopes and with many small ones.
     #[test]

@@ -1,4 +1,4 @@
-# Protects upgrades: a database filled under each released version (tests/upgrade/VERSION) becomes, by ALTER EXTENSION
+# Protects upgrades: a filled database of each released version (tests/upgrade/VERSION) and of this one becomes, by ALTER EXTENSION
 # UPDATE, one with the catalogue of a fresh installation and everything stored usable. The released scripts and the
 # installed ones lie side by side in a relocated copy of the installation, so nothing is written into the real one.
 use strict;
@@ -87,27 +87,31 @@ sub refused
 database('fresh', $present);
 cmp_ok(scalar split(/\n/, $node->safe_psql('fresh', $catalogue)), '>', 300, 'the catalogue is read');
 
-my @released = map { basename($_) } glob "$fixtures/[0-9]*";
-for my $version (@released)
+# What was released lies under tests/upgrade/VERSION, and does not change.
+for my $version (map { basename($_) } glob "$fixtures/[0-9]*")
 {
-	for my $extension (@extensions)
+	for my $script (map { "$_--$version.sql" } @extensions)
 	{
-		my $script = "$extension--$version.sql";
 		my $frozen = slurp_file("$fixtures/$version/$script");
-		# What was released does not change.
 		ok($frozen eq slurp_file("$dir{sharedir}/extension/$script"), "$script is as it was released")
-		  or diag("Version $version was released with another $script. Give Cargo.toml the next version and write sql/upgrade/$extension--$version--NEXT.sql (before a release: make fixture).")
+		  or diag("Version $version was released with another $script. Give Cargo.toml the next version and write sql/upgrade/.")
 		  if $version eq $present;
 		write_file($script, $frozen);
 	}
-	my $database = "from_$version" =~ tr/./_/r;
+	upgrade_filled("from_$version" =~ tr/./_/r, $version, $present, 'fresh');
+}
+
+# A filled database of one version becomes one of another, with the catalogue of the database `like`, and goes on.
+sub upgrade_filled
+{
+	my ($database, $version, $to, $like) = @_;
 	database($database, $version);
-	$node->safe_psql($database, slurp_file("$fixtures/$version/fill.sql"));
+	$node->safe_psql($database, slurp_file("$fixtures/fill.sql"));
 	my $before = $node->safe_psql($database, $state);
-	my ($ret, undef, $stderr) = update($database, $present);
-	is($stderr . $ret, '0', "$version: ALTER EXTENSION UPDATE") or next;
-	is(versions($database), $present, "$version: to $present");
-	is(join("\n", differences('fresh', $database)), '', "$version: the catalogue is that of a fresh installation");
+	my ($ret, undef, $stderr) = update($database, $to);
+	is($stderr . $ret, '0', "$version: ALTER EXTENSION UPDATE") or return;
+	is(versions($database), $to, "$version: to $to");
+	is(join("\n", differences($like, $database)), '', "$version: the catalogue is that of a fresh installation");
 	is($node->safe_psql($database, $state), $before, "$version: everything stored is as it was");
 
 	# And goes on.
@@ -124,6 +128,7 @@ for my $version (@released)
 	is($node->safe_psql($database, q{CALL dedup_into('result', 'SELECT id, body FROM petition'); SELECT count(*) FROM result;
 		SELECT dedup_dictionary_build('gone', ARRAY['gone']), dedup_corpus_extend('petitions@1', 'SELECT ''a road''')}),
 		"301\ngone\@2|petitions\@2", "$version: a result and versions go on");
+	return;
 }
 
 # The test can fail: a next version whose upgrade script lacks one thing after the other.
@@ -146,14 +151,18 @@ database('next', $next);
 my $number = 0;
 for my $left_out ('', sort keys %addition)
 {
+	write_file("pg_dedup--$present--$next.sql", join "\n", map { $addition{$_} } grep { $_ ne $left_out } sort keys %addition);
+	if ($left_out eq '')
+	{
+		upgrade_filled('complete', $present, $next, 'next');
+		next;
+	}
 	my $database = 'to_next_' . $number++;
 	database($database, $present);
-	write_file("pg_dedup--$present--$next.sql", join "\n", map { $addition{$_} } grep { $_ ne $left_out } sort keys %addition);
 	my ($ret, undef, $stderr) = update($database, $next);
-	is($stderr . $ret, '0', $left_out eq '' ? 'a complete upgrade script runs' : "an upgrade script without $left_out runs");
+	is($stderr . $ret, '0', "an upgrade script without $left_out runs");
 	my @found = differences('next', $database);
-	if ($left_out eq '') { is(join("\n", @found), '', 'and nothing is found') }
-	else { cmp_ok(scalar @found, '>', 0, 'and is found') && note(@found) }
+	cmp_ok(scalar @found, '>', 0, 'and is found') && note(@found);
 }
 
 # What cannot be carried over says so and destroys nothing.
@@ -165,9 +174,10 @@ DO $$ BEGIN
     END IF;
 END $$;
 SQL
-if (@released)
 {
-	my $database = "from_$released[-1]" =~ tr/./_/r;
+	my $database = 'refused';
+	database($database, $present);
+	$node->safe_psql($database, slurp_file("$fixtures/fill.sql"));
 	my ($before, $lines) = ($node->safe_psql($database, $state), join "\n", differences('fresh', $database));
 	my (undef, undef, $stderr) = update($database, $next);
 	like($stderr, qr/indexes of another format.*HINT:  Drop them before the upgrade/s, 'an upgrade that is refused says why');

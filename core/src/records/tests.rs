@@ -97,7 +97,7 @@ fn memory_and_time_are_bounded_for_rows_of_one_template() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 10))]
 
     /// In whatever order rows stand: the same weights, the same probabilities, and if they are ranked the same, the same
     /// row is kept for each.

@@ -132,7 +132,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases * 8))]
 
         /// The pieces put together are both texts, and what is shared is the same.
         #[test]

@@ -327,7 +327,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(1000))]
+        #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases * 4))]
 
         /// The data have both texts, whatever they are, and are JSON that ends no element.
         #[test]

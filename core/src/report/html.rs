@@ -115,7 +115,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases * 8))]
 
         /// A text stays a text: no markup comes of it, and a reader sees the same characters.
         #[test]

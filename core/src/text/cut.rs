@@ -271,7 +271,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(3000))]
+        #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases * 12))]
 
         #[test]
         fn cuts_as_jieba_does(text in text()) {
@@ -285,7 +285,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(24))]
+        #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 10))]
 
         /// Own words too, which may be jieba's with another frequency, come twice, or begin each other.
         #[test]

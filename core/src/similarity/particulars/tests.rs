@@ -271,7 +271,7 @@ const CHINESE: [&str; 4] = [
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4000))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases * 16))]
     #[test]
     fn equal_texts_have_none_and_the_order_does_not_matter(
         a in "[东西路区号楼天月年0-9a三五十水，. oK湖]{0,12}", b in "[东西路区号楼天月年0-9a三五十水，. oK湖]{0,12}",
