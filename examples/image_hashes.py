@@ -58,7 +58,7 @@ with psycopg.connect() as connection:
     asked = to_bigint(imagehash.phash(picture(7).resize((64, 64))))
     print("Near a small copy of picture 7:")
     for name, distance in connection.execute(
-            "SELECT name, phash <~> %(q)s::bigint AS distance FROM picture WHERE phash <~> %(q)s::bigint <= 10 ORDER BY distance, name", {"q": asked}):
+            "SELECT name, phash <~> %(q)s::bigint AS distance FROM picture WHERE near_dup(phash, %(q)s::bigint, 10) ORDER BY distance, name", {"q": asked}):
         print(f"  {distance:2}  {name}")
 
     found, right = connection.execute("""

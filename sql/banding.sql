@@ -1,11 +1,8 @@
 -- Distances of fingerprints, the type hamming_ball, the index access method and its operator class.
 
-CREATE FUNCTION hamming_support(internal) RETURNS internal
-    AS 'MODULE_PATHNAME', 'hamming_support_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION hamming_support(internal) IS 'internal: planner support of hamming';
 CREATE FUNCTION hamming(a bigint, b bigint) RETURNS integer
     AS 'MODULE_PATHNAME', 'hamming_wrapper'
-    LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 1 SUPPORT hamming_support;
+    LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 1;
 COMMENT ON FUNCTION hamming(bigint, bigint) IS
     'Hamming distance of two fingerprints: the number of bits, 0 to 64, in which they differ';
 

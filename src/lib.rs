@@ -33,7 +33,6 @@ pub extern "C-unwind" fn _PG_init() {
     pg::memory::init();
     settings::define_settings();
     pg::interrupt::answer_checks();
-    banding::install_planner_hook();
 }
 
 /// With `RUST_BACKTRACE` in the server's environment, pgrx would put a stack into

@@ -17,7 +17,6 @@ mod inspect;
 mod options;
 mod pages;
 mod planner;
-mod planner_quals;
 mod scan;
 mod scope;
 mod selectivity;
@@ -26,7 +25,6 @@ mod validate;
 mod wal;
 
 pub(crate) use ball::{Ball, NEAR_DISTANCE};
-pub(crate) use planner_quals::install as install_planner_hook;
 pub(crate) use scope::{EQUAL, is_of_balls, scope_columns};
 
 use dedup_core::banding::{Index, Result, Tid};

@@ -72,7 +72,7 @@ impl BallExpression {
 ///
 /// # Safety
 /// Called while planning.
-pub(super) unsafe fn bigint(value: i64) -> *mut pg_sys::Node {
+unsafe fn bigint(value: i64) -> *mut pg_sys::Node {
     // SAFETY: the caller's promise; bigint is passed by value.
     unsafe {
         let value = pg_sys::Datum::from(value);
@@ -224,11 +224,7 @@ unsafe fn constructor(sibling: pg_sys::Oid) -> Option<pg_sys::Oid> {
 ///
 /// # Safety
 /// Inside a transaction.
-pub(super) unsafe fn function_beside(
-    sibling: pg_sys::Oid,
-    name: &CStr,
-    types: &[pg_sys::Oid],
-) -> Option<pg_sys::Oid> {
+unsafe fn function_beside(sibling: pg_sys::Oid, name: &CStr, types: &[pg_sys::Oid]) -> Option<pg_sys::Oid> {
     // SAFETY: the keys are those of the cache: a name, an array of argument
     // types, and a schema.
     unsafe {
@@ -250,7 +246,7 @@ pub(super) unsafe fn function_beside(
 ///
 /// # Safety
 /// Called while planning.
-pub(super) unsafe fn may_call(root: *mut pg_sys::PlannerInfo, function: pg_sys::Oid) -> bool {
+unsafe fn may_call(root: *mut pg_sys::PlannerInfo, function: pg_sys::Oid) -> bool {
     // SAFETY: the caller's promise.
     unsafe {
         if version::may_execute(function, pg_sys::InvalidOid) {

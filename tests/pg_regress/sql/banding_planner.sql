@@ -28,6 +28,9 @@ EXPLAIN (COSTS OFF) SELECT * FROM post WHERE near_dup(fp, id, 3);
 EXPLAIN (COSTS OFF) SELECT * FROM post WHERE near_dup(fp, 17, grp);
 EXPLAIN (COSTS OFF) SELECT * FROM post WHERE near_dup(fp, (random() * 10)::bigint, 3);
 EXPLAIN (COSTS OFF) SELECT * FROM post WHERE near_dup(id, 17, 3);
+-- Nor comparisons of a distance, which are plain filters.
+EXPLAIN (COSTS OFF) SELECT * FROM post WHERE hamming(fp, 17) <= 8;
+EXPLAIN (COSTS OFF) SELECT * FROM post WHERE fp <~> 17 <= 8;
 -- Small tables are read whole.
 EXPLAIN (COSTS OFF) SELECT * FROM small WHERE near_dup(fp, 17, 3);
 -- By distance: index, bitmap, the whole table. (PostgreSQL keeps a rewritten condition as the filter of a bitmap scan.)
