@@ -20,19 +20,6 @@ CREATE FUNCTION _dedup(source text) RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000;
 COMMENT ON FUNCTION _dedup(text) IS 'dedup without options, its ids of the type that the list of columns says';
 
-CREATE FUNCTION dedup_series(source text, options jsonb DEFAULT NULL)
-    RETURNS TABLE (series bigint, id bigint, template text, gaps text[])
-    AS 'MODULE_PATHNAME', 'dedup_series_wrapper'
-    LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 10000;
-COMMENT ON FUNCTION dedup_series(text, jsonb) IS
-    'rows of a table or a query (id, content) that say the same but for names, dates and numbers: one row for each row of a series, the largest series first; template is what its rows have in common, gaps what each says where that has a mark';
-CREATE FUNCTION dedup_series(source text, options jsonb, id_type anyelement)
-    RETURNS TABLE (series bigint, id anyelement, template text, gaps text[])
-    AS 'MODULE_PATHNAME', 'dedup_series_wrapper'
-    LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 10000;
-COMMENT ON FUNCTION dedup_series(text, jsonb, anyelement) IS
-    'dedup_series of ids of another type than bigint: id_type => NULL::uuid';
-
 CREATE FUNCTION near_dup_explain(source text, pairs text, options jsonb)
     RETURNS TABLE (a bigint, b bigint, "column" text, part text, in_a text, in_b text, bits double precision)
     AS 'MODULE_PATHNAME', 'near_dup_explain_pairs_wrapper'

@@ -11,7 +11,6 @@ mod many;
 mod near;
 mod options;
 mod records;
-mod series;
 mod shape;
 mod suggest;
 

@@ -78,12 +78,6 @@ pub(crate) const EXPLAIN: Function = Function {
            a table with settings: simhash_explain(a, b).",
 };
 
-pub(crate) const SERIES: Function = Function {
-    name: "dedup_series",
-    hint: "Options are similarity (above 0, to 1), n (1 to 8), particulars (an array of name, date, number), id and text (columns of a \
-           table).",
-};
-
 impl Function {
     /// Raises 22023.
     pub(crate) fn refuse(self, what: impl std::fmt::Display) -> ! {

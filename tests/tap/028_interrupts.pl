@@ -117,8 +117,6 @@ my @queries = (
 		q{dedup_evaluate('SELECT id, id + 1 FROM rows', 'SELECT id, id + 2 FROM rows')},
 		q{dedup_evaluate_pairs('SELECT id, id + 1 FROM rows', 'SELECT id, id + 2 FROM rows')}),
 	q{SELECT count(*) FROM near_dup_explain('SELECT id, content, fp FROM rows', 'SELECT id, id + 1 FROM rows', '{"method": "records"}')},
-	q{SELECT count(*) FROM dedup_series('SELECT id, content || '' of the street '' || id % 100 FROM rows')},
-	q{SELECT count(*) FROM dedup_series('SELECT 1, left(a, 5000000) FROM texts WHERE kind = ''han'' UNION ALL SELECT 2, left(a, 5000000) || ''x'' FROM texts WHERE kind = ''han''')},
 	q{SELECT length(dedup_report('SELECT id, content FROM rows', '{"distance": 12}'))},
 	q{SELECT length(dedup_report('SELECT id, repeat(content || '' '', 200), fp FROM rows WHERE id <= 20000', '{"fp": "fp", "distance": 20, "similarity": 0}'))},
 	q{SELECT dedup_corpus_build('of_rows', 'SELECT content FROM rows')},

@@ -51,7 +51,6 @@ my @statements = (
 	[ 'dedup of texts in longer ones' => q{SELECT count(*) FROM dedup('SELECT id, content FROM body', '{"contained": 0.7, "distance": null}')} ],
 	[ 'dedup by records' => q{SELECT count(*) FROM dedup('SELECT id, content, id % 90 AS page FROM body', '{"method": "records"}')} ],
 	[ 'dedup_report' => q{SELECT length(dedup_report('SELECT id, content FROM body'))} ],
-	[ 'dedup_series' => q{SELECT count(*) FROM dedup_series('SELECT id, content FROM body')} ],
 	[ 'dedup_into' => q{CALL dedup_into('body_groups', 'SELECT id, content FROM body')} ],
 	[ 'near_dup_text_pairs' => q{SELECT count(*) FROM near_dup_text_pairs('SELECT id, content FROM body', 0.6)} ],
 	[ 'dedup_evaluate' => q{SELECT count(*) FROM dedup_evaluate('SELECT id, id + 1 FROM t', 'SELECT id, id + 2 FROM t')} ],

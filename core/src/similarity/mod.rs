@@ -7,13 +7,11 @@ mod join;
 mod measures;
 mod overlap;
 mod particulars;
-mod series;
 mod sketch;
 
 pub(crate) use grams::{Grams, Maker};
 pub use join::{SimilarPair, SimilarPairs, similar_pairs};
 pub use measures::{containment, cosine, jaccard, numbers};
 pub use overlap::{Overlap, least_shared};
-pub use particulars::{Comparer, Kinds, Particular, Passage, Template, particulars, passages};
-pub use series::{Series, SeriesFinder, SeriesSettings};
+pub use particulars::{Comparer, Kinds, Particular, Passage, particulars, passages};
 pub(crate) use sketch::{Sketched, may_reach};

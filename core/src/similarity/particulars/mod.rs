@@ -13,7 +13,6 @@ mod chinese;
 mod english;
 mod numbers;
 mod spans;
-mod template;
 mod tokens;
 mod words;
 
@@ -22,7 +21,6 @@ use crate::memory::{self, OrRaise, Room};
 use align::Replaced;
 use spans::{Span, Verdict};
 use std::ops::Range;
-pub use template::Template;
 use tokens::{BREAK, Form, Ids, Text, Token};
 
 /// Which particulars count.
