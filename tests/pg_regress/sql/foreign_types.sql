@@ -99,8 +99,6 @@ INSERT INTO call (function, call) VALUES
 ('dedup(text,jsonb,anyelement)', $$dedup('planter.t_%1$s', '{"text": ["body", "extra", "many"], "method": "records"}', NULL::%2$s)$$),
 ('dedup(text,jsonb,anyelement)', $$dedup('planter.t_%1$s', '{"text": "body", "keep": {"column": "extra"}}', NULL::%2$s)$$),
 ('_dedup(text)', $$_dedup('planter.t_%1$s'::text) AS d(id %2$s, keeper %2$s, stage text, distance integer, similarity float8)$$),
-('dedup_series(text,jsonb)', $$dedup_series('planter.t_%1$s')$$),
-('dedup_series(text,jsonb,anyelement)', $$dedup_series('planter.t_%1$s', '{"text": ["body", "extra"]}', NULL::%2$s)$$),
 ('near_dup_explain(text,text,jsonb)', $$near_dup_explain('planter.t_%1$s', 'SELECT id, extra FROM planter.t_%1$s', '{"method": "records", "text": ["body", "extra"]}')$$),
 ('near_dup_explain(text,text,jsonb,anyelement)', $$near_dup_explain('planter.t_%1$s', 'SELECT id, extra FROM planter.t_%1$s', '{"method": "records", "text": ["body", "extra", "many"]}', NULL::%2$s)$$),
 ('dedup_report(text,jsonb)', $$dedup_report('planter.t_%1$s')$$),
