@@ -141,6 +141,11 @@ def classify_folded(c):
     return SEPARATOR, c
 
 
+def fold(c):
+    """A character without case: what its capitals are in small letters."""
+    return c if c == "ı" else "".join(each.lower() for each in c.lower().upper())
+
+
 def normalize(text):
     out, gap, spaced, i = [], False, False, 0
 
@@ -172,9 +177,9 @@ def normalize(text):
                 gap = spaced = True
             else:
                 spaced = bool(out) and not within(out[-1], SPACELESS_RANGES)
-        for folded in unicodedata.normalize("NFKC", run):
-            for lower in folded.lower():
-                push(*classify_folded(lower))
+        folded = "".join(map(fold, unicodedata.normalize("NFKC", run)))
+        for c in unicodedata.normalize("NFC", folded):
+            push(*classify_folded(c))
         i = end
     return "".join(out)
 

@@ -297,38 +297,34 @@ fn features_and_own_words() {
 
 #[rustfmt::skip]
 const TEXTS: &[u64] = &[
-    0xeb95_bce4_17d3_c61d, 0xb52e_40e5_a067_30b2, 0x9729_6f5c_0f63_b200, 0xeb95_bce4_17d3_c61d,
-    0x4035_92f6_f0ca_19f1, 0xd7ea_df8c_f1f7_65d3, 0xa5a4_57f1_fb78_f152, 0x1895_f5ed_7ac3_4ce0,
-    0xd85b_f8db_22ad_2cf0, 0xeb95_bce4_17d3_c61d, 0xeb95_bce4_17d3_c61d, 0x0d57_b992_d3f5_f846,
-    0x74a7_5910_b6a6_e9a1, 0x10cc_8d6c_b264_2882, 0x6a01_5cf1_8924_1694, 0x8497_a27e_0f88_2ad8,
-    0xb3a7_a070_a16e_8da0, 0x9458_d50d_8fc0_f133, 0xd48d_c6ad_f6bb_1832, 0xb3a7_a070_a16e_8da0,
-    0x8362_0b9b_8cdf_a0ee, 0xb3a7_a070_a16e_8da0, 0x87b9_26b0_229b_e7c0, 0xb3a7_a070_a16e_8da0,
-    0xb3a7_a070_a16e_8da0, 0x1041_5a34_f530_3690, 0xe6c7_a315_a6ce_babc, 0xb3a7_a070_a16e_8da0,
-    0x1ea2_e89b_9724_76a7, 0xb3a7_a070_a16e_8da0, 0x7362_7dca_4aa0_b76d, 0xe583_d547_ef3f_2193,
-    0x0e56_d4ea_c52d_1f78, 0x44c7_18d7_3461_d498, 0xf86f_9899_6ceb_600f, 0x0e56_d4ea_c52d_1f78,
-    0x288b_1cd1_e3b6_ba3d, 0xe86c_88c1_e793_b214, 0xc2e6_9cd3_33da_f593, 0x2098_b8bc_a421_72e9,
-    0x0bd1_f2a5_ca60_e700, 0x083c_d524_6b80_6549, 0xa712_256f_483d_c82d, 0xb9d4_3d9d_0121_8edd,
-    0x2e0d_52b0_23e5_e286, 0x1743_695f_1813_659a, 0xb289_2296_1b38_14ee, 0xd6a5_a094_c7a5_4ef2,
-    0xfc17_d68e_fe0d_0de5, 0xf53a_29a0_4064_38ec, 0x9141_b79c_c50f_3d13, 0xfc17_d68e_fe0d_0de5,
-    0xfc17_d68e_fe0d_0de5, 0xfc17_d68e_fe0d_0de5, 0xfc17_d68e_fe0d_0de5, 0x29af_4b72_59ba_71c0,
-    0x01e1_6393_0cb0_929f, 0x9232_69a2_03fe_2819, 0xeb95_bce4_17d3_c61d, 0x0718_f77a_9267_c44b,
-    0x98fd_73ae_f3b5_ab26, 0xfc17_d68e_fe0d_0de5, 0xbda5_703f_3617_8440, 0xa85e_a078_a434_2f58,
-    0x0e56_d4ea_c52d_1f78, 0x1e11_314b_5887_0d23, 0x73a4_4f68_d484_4690, 0x7a24_8eca_34ba_fd03,
-    0xb3ed_1351_9050_b783, 0x7492_f15b_46d2_27c0, 0x6df0_820b_180c_ffb1, 0x066a_7e03_b207_5a7a,
-    0x76f2_a9f3_4fd7_00a6, 0x19cf_dbaa_7234_44f3, 0xb221_4c73_f669_d3fc, 0x1d84_73a9_dbbe_618f,
-    0x8bcd_4933_3881_22ae, 0xeb95_bce4_17d3_c61d, 0xd8f3_1f6d_0861_827c, 0x0084_48fd_7652_44c0,
-    0xd883_190d_9ca0_38c2, 0x142f_b1d6_d131_253b, 0x58cd_ebbc_b804_4644, 0x0e56_d4ea_c52d_1f78,
-    0x4828_a433_c33b_70bf, 0xdeb6_52ea_e683_dce0, 0x91f6_ceb3_7cda_448c, 0xbc58_5a0a_2577_d771,
-    0x1943_4e68_8152_836e, 0xc0ba_9c36_5964_ef35, 0xc0ba_9c36_5964_ef35, 0xf845_790a_805d_4730,
-    0xf845_790a_805d_4730, 0xffce_44ab_fba5_acb4, 0xffce_44ab_fba5_acb4,
+    0xc91c_d4de_7424_07d3, 0x17ec_906a_163d_d801, 0xce50_d6f9_fbb5_b450, 0xc91c_d4de_7424_07d3,
+    0x859b_7889_8335_faa8, 0x84ab_874c_84e9_3f4a, 0xf91c_ef5b_654e_2d77, 0x727a_b017_899e_7668,
+    0x10b1_57b7_bdc1_6bc7, 0xc91c_d4de_7424_07d3, 0xc91c_d4de_7424_07d3, 0xb857_b2a3_739c_8d73,
+    0x2013_1e39_366e_b75d, 0x70fb_4414_72d9_e349, 0x2361_accb_8652_8af0, 0x38ae_4abc_2408_483d,
+    0xdfe3_08ef_88cd_103e, 0x7869_9ed8_2858_c255, 0x6016_ce73_6926_3d50, 0xdfe3_08ef_88cd_103e,
+    0x0786_8328_ac49_f6df, 0xdfe3_08ef_88cd_103e, 0xee64_9f26_b685_e173, 0xdfe3_08ef_88cd_103e,
+    0xdfe3_08ef_88cd_103e, 0x42b2_bb32_1cc0_66ec, 0xd114_3176_18e8_4bee, 0xdfe3_08ef_88cd_103e,
+    0xe552_140c_79d4_c69f, 0xdfe3_08ef_88cd_103e, 0x9b65_1b88_1b2f_21a9, 0x4e92_5657_2ff0_ab86,
+    0xae46_5adc_22a3_4c1c, 0xeeb2_8d40_b0fc_fbb9, 0x398d_bb6f_9fca_0885, 0xae46_5adc_22a3_4c1c,
+    0xb666_0a33_14bb_0d97, 0x81c0_cf52_3fa2_786e, 0x079e_1153_0cd6_377b, 0xd6ea_505d_3259_a3ed,
+    0x0ff5_cfb9_aa66_0a3d, 0x2c3a_fb57_3f28_7cc4, 0x9572_9d58_6b5d_4871, 0x36aa_7a36_caf9_e024,
+    0xd2ee_842b_e77d_5596, 0x9f36_becc_5074_4d2e, 0x3343_2f75_d4fc_f849, 0x3d1f_70c7_dd9a_35e7,
+    0xffe4_c19e_5437_20a3, 0xd9af_740a_cf6a_da99, 0x533f_3ae7_3ad2_26c0, 0xffe4_c19e_5437_20a3,
+    0xffe4_c19e_5437_20a3, 0xffe4_c19e_5437_20a3, 0xffe4_c19e_5437_20a3, 0x8e7b_8750_8982_2869,
+    0x25b6_448e_9e5a_f193, 0x3393_06b5_0b0e_c31c, 0xc91c_d4de_7424_07d3, 0x113c_ffff_dd5b_2a7a,
+    0x746d_bc35_0f55_6578, 0xffe4_c19e_5437_20a3, 0x15fa_0a23_89c8_5093, 0xfb23_80e8_7ccb_584f,
+    0xae46_5adc_22a3_4c1c, 0x5792_5ed2_a63d_2812, 0x0ee6_9b30_d3eb_b63c, 0x5911_d31e_2c9a_a254,
+    0xba27_9562_12b1_e3d8, 0x9309_262d_0cb8_77e9, 0x8ca7_1cb8_850c_d273, 0x2869_7f44_8a8c_6a2f,
+    0x91f5_88de_845f_8e0d, 0x8640_f9b7_ff59_c976, 0x7492_be6e_6255_d2ad, 0xc972_0420_0edc_7857,
+    0x8db4_cd49_4138_8e87, 0xc91c_d4de_7424_07d3, 0x6c3e_2ff6_3b38_ee59, 0xe458_8dd5_1da0_adc1,
+    0x727c_ec55_6e9f_5aff, 0x2bc8_40b0_795f_6782, 0x6382_ee0f_743a_0aa5, 0xae46_5adc_22a3_4c1c,
+    0x3b61_fb2b_5a3d_e67f, 0xc88a_8585_6cf7_8478, 0x899e_5cf8_976d_a722, 0x9646_fee4_fee2_5c1c,
+    0x53d5_beaa_db20_b9f0, 0x9f96_707d_8c83_b0de, 0x9f96_707d_8c83_b0de, 0x13a8_adb3_4435_5e9a,
+    0x13a8_adb3_4435_5e9a, 0x5666_bb89_ad5a_1988, 0x5666_bb89_ad5a_1988,
 ];
 
 #[rustfmt::skip]
-const ROWS: &[u64] = &[
-    0x80ad_be60_b6b3_a79a, 0xdd70_cf2e_9a4f_5a39, 0x4887_7597_09ad_76f1, 0xe982_468c_8a5e_6a29,
-];
+const ROWS: &[u64] = &[0x23bb_27c0_a4b0_0232, 0x37f5_5e04_0b79_8abc, 0x91e1_fe7d_86ac_b54c, 0xb070_c773_e359_7d00];
 
 #[rustfmt::skip]
-const FEATURES: &[u64] = &[
-    0xe6a3_c6d1_db67_87dc, 0x065c_a7c1_b302_6a00, 0x38c0_450a_9e70_20b5, 0x9c71_8bf2_008e_3b07,
-];
+const FEATURES: &[u64] = &[0x8926_0bd8_6abe_41f2, 0x86df_955f_f24d_9207, 0x6a53_4f77_85c1_7fc7, 0x9c71_8bf2_008e_3b07];

@@ -4,7 +4,7 @@
 //! the tokens are:
 //!
 //! * compatibility forms are unified (NFKC): `Ａ` is `A`, `㎡` is `m2`;
-//! * letters are lower case;
+//! * letters are lower case, as Unicode folds it: `ß` is `ss`, `ς` is `σ`;
 //! * punctuation, symbols, white space and control characters separate words
 //!   but are not kept. Between two words of a script that writes spaces one
 //!   space remains; next to a script that does not (Han, kana, Thai, …)
@@ -19,6 +19,7 @@ use crate::interrupt::{Meter, checked};
 use crate::memory::{self, OrRaise, Room};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
+use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
 
 /// What a character contributes to the normal form.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -80,7 +81,7 @@ pub fn normalize_into(text: &str, out: &mut String) {
         let base = if is_combining_mark(c) { writer.take_back() } else { None };
         let run = base.into_iter().chain(rest[..end].chars());
         // Both of what goes in and what comes out: marks without end after one letter come out last.
-        for folded in checked(checked(run).nfkc().flat_map(char::to_lowercase)) {
+        for folded in checked(checked(run).nfkc().flat_map(fold).nfc()) {
             writer.push(classify_folded(folded));
         }
         rest = &rest[end..];
@@ -145,7 +146,35 @@ fn classify_ascii(byte: u8) -> Class {
     }
 }
 
-/// The class of a character that has been through NFKC and lower-casing.
+/// Whether a character is of a word, of those that need no table.
+pub(crate) fn is_word(c: char) -> bool {
+    matches!(classify(c), Class::Spaced(_) | Class::Spaceless(_))
+}
+
+/// Whether a text has a symbol: what is neither of a word nor punctuation, white space or a control character. Those of
+/// ASCII, of any width, stand for punctuation.
+pub(crate) fn has_symbol(text: &str) -> bool {
+    checked(text.chars()).any(|c| {
+        let category = (c.general_category_group(), c.general_category());
+        let symbol = matches!(
+            category,
+            (GeneralCategoryGroup::Symbol, _)
+                | (_, GeneralCategory::PrivateUse | GeneralCategory::Unassigned)
+        );
+        symbol && !matches!(c, '\u{0}'..='\u{7F}' | '\u{FF01}'..='\u{FF5E}')
+    })
+}
+
+/// The case folding of a character of NFKC: what its capitals are in small letters, so that `ß` is `ss` as `SS` is, and `ς` is
+/// `σ` as `Σ` is. The dotless `ı` is a letter of its own.
+pub(crate) fn fold(c: char) -> impl Iterator<Item = char> {
+    let capital = |c: char| c.to_uppercase().flat_map(char::to_lowercase);
+    let folds = !c.is_ascii() && c != 'ı';
+    let folded = folds.then(|| c.to_lowercase().flat_map(capital));
+    folded.into_iter().flatten().chain((!folds).then(|| c.to_ascii_lowercase()))
+}
+
+/// The class of a character that has been through NFKC and case folding.
 fn classify_folded(c: char) -> Class {
     match classify(c) {
         Class::Unknown if c.is_alphanumeric() || is_combining_mark(c) => {
@@ -259,6 +288,23 @@ mod tests {
         assert_eq!(normalize("㎡ ① Ⅳ ﬁn ㈱"), "m2 1 iv fin株");
     }
 
+    /// Protects that case is folded, not lowered: what capitals do not tell apart is one.
+    #[test]
+    fn case_is_folded() {
+        for (a, b) in [
+            ("Große Straße", "GROSSE STRASSE"),
+            ("Οδός Αθηνάς", "ΟΔΌΣ ΑΘΗΝΆΣ"),
+            ("ΤΕΛΟΣ", "τελος"),
+            ("STRAẞE", "strasse"),
+            ("ᾳ", "ΑΙ"),
+            ("ΐ", "\u{3B9}\u{308}\u{301}"),
+            ("ﬀ ŉ", "FF ʼN"),
+        ] {
+            assert_eq!(normalize(a), normalize(b), "{a} {b}");
+        }
+        assert_eq!(normalize("ıI İ"), "ıi i\u{307}");
+    }
+
     #[test]
     fn text_without_a_word_is_empty() {
         for empty in ["", " \t\n", "……！？", "😀👍🏽", "\u{200B}\u{FEFF}", "—— *** ——"] {
@@ -287,7 +333,7 @@ mod tests {
         #[test]
         fn fast_classes_agree_with_unicode(c in any::<char>()) {
             if let Class::Spaced(to) | Class::Spaceless(to) = classify(c) {
-                let folded: String = std::iter::once(c).nfkc().flat_map(char::to_lowercase).collect();
+                let folded: String = std::iter::once(c).nfkc().flat_map(fold).nfc().collect();
                 prop_assert_eq!(folded, to.to_string());
             }
         }

@@ -209,7 +209,7 @@ impl Text {
         let low: String = text[range.clone()]
             .chars()
             .filter(|&c| kind(c) == Kind::Letter)
-            .flat_map(char::to_lowercase)
+            .flat_map(crate::text::fold)
             .collect();
         let form =
             if text[range.clone()].starts_with(char::is_uppercase) { Form::Capital } else { Form::Letters };
