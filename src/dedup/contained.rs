@@ -2,12 +2,11 @@
 //! over to it.
 
 use super::Found;
-use super::input::{Kind, standing};
+use super::input::standing;
 use crate::pg::progress::Progress;
-use dedup_core::dedup::{Alike, Standing, Words};
+use dedup_core::dedup::{Kind, Standing, Words};
 use dedup_core::interrupt::{checked, sort_unstable_by};
 use dedup_core::memory::{OrRaise, Room, filled};
-use dedup_core::similarity::jaccard;
 use std::collections::HashMap;
 
 impl Found {
@@ -23,7 +22,7 @@ impl Found {
             if self.first_equal[row] as usize != row || self.input.kinds[row] == Kind::Empty {
                 continue;
             }
-            words.add(&self.input.content(row));
+            words.add(&self.options.alike.normal.form(&self.input.content(row)));
             texts.room(1).or_raise();
             texts.push(row as u32);
             let keeper = self.keeper(row);
@@ -57,7 +56,6 @@ impl Found {
                 members.push(text as u32);
             }
         }
-        let Alike { similarity, n, .. } = self.options.alike;
         let alike = self.options.alike;
         let (mut gone, mut joined) = (filled(false, texts.len()).or_raise(), 0u64);
         for &(later, earlier, _) in &pairs {
@@ -71,7 +69,7 @@ impl Found {
             let repeats = members.get(&group).into_iter().flatten().all(|&text| {
                 progress.step();
                 let content = self.input.content(texts[text as usize] as usize);
-                let near = || similarity > 0.0 && jaccard(&content, &center, n) >= similarity;
+                let near = || alike.similarity > 0.0 && alike.jaccard(&content, &center) >= alike.similarity;
                 (words.share(text, earlier) >= least || near())
                     && alike.differing(&content, &center).is_empty()
             });

@@ -2,14 +2,14 @@
 
 use super::options::EXPLAIN;
 use super::records::BETWEEN;
-use super::{Found, Kind, find, id};
+use super::{Found, find, id};
 use crate::evaluate::{each_pair, key};
 use crate::pg::progress::Progress;
 use crate::pg::values::ValueType;
 use crate::pg::{Json, Output, raise};
 use crate::settings::progress_interval;
 use crate::source::Source;
-use dedup_core::dedup::Method;
+use dedup_core::dedup::{Kind, Method};
 use dedup_core::interrupt::checked;
 use dedup_core::memory::{OrRaise, Room};
 use dedup_core::records::{Agreement, Field, Records, SURE};

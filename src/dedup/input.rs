@@ -4,23 +4,12 @@
 use crate::pg::host::unwrap_or_raise;
 use crate::pg::raise;
 use crate::pg::spill::TempFile;
-use dedup_core::dedup::{Keep, Standing};
+use dedup_core::dedup::{Keep, Kind, Standing};
 use dedup_core::external::Spill;
 use dedup_core::fingerprint::hamming;
 use dedup_core::interrupt::checked;
 use dedup_core::memory::{OrRaise, Room, copy};
 use pgrx::prelude::*;
-
-/// How a row can be compared.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Not at all: its content is NULL.
-    Empty,
-    /// Only exactly: it has no fingerprint.
-    Plain,
-    /// Exactly and by its fingerprint.
-    Near,
-}
 
 /// Where a row stands among those of its group, by the ranks that were read.
 pub(super) fn standing(ranks: &[i64], row: usize, keep: &Keep) -> Standing {

@@ -24,13 +24,13 @@ use crate::settings::{progress_interval, work_memory};
 use crate::setup::Settings;
 use crate::source::Source;
 use ahead::{Ahead, Guess, making};
-use dedup_core::dedup::{Member, Method, Stage};
+use dedup_core::dedup::{Kind, Member, Method, Stage};
+use dedup_core::evaluate::emptying;
 use dedup_core::exact::EqualTexts;
 use dedup_core::groups::UnionFind;
+use dedup_core::interrupt::checked;
 use dedup_core::memory::{OrRaise, Room, collect, filled};
 use dedup_core::records::Records;
-use dedup_core::similarity::jaccard;
-pub(crate) use input::Kind;
 use input::{Input, standing};
 use many::Many;
 use near::Verifying;
@@ -97,6 +97,14 @@ pub(crate) fn find<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
             chosen.announce(function.name);
             chosen.write(&mut written);
             options = function.read(&written);
+        }
+        // What was empty by any recipe that may be chosen is not by each.
+        for row in checked(0..input.rows()) {
+            if input.kinds[row] == Kind::Empty
+                && Kind::of(&input.content(row), &options.recipe) != Kind::Empty
+            {
+                input.kinds[row] = Kind::Plain;
+            }
         }
     }
     let found = stages(written, options, input, hashes, progress);
@@ -181,6 +189,12 @@ fn read<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
     progress.stage("reading", "rows", None);
     let guess = sampling.as_ref().map(|sampling| sampling.1);
     let recipe = || guess.map_or(&options.recipe, Guess::recipe);
+    let emptying = guess.map(|_| emptying());
+    let kind = |content: &str| match (&emptying, content.chars().next()) {
+        // No recipe that may be chosen has such stop words or markup that begins so: most texts of Chinese.
+        (Some(_), Some('\u{4E00}'..='\u{9FFF}')) => Kind::Near,
+        (emptying, _) => Kind::of(content, emptying.as_ref().unwrap_or(&options.recipe)),
+    };
     let makes = options.fp.is_none() && options.distance.is_some() && options.method != Method::Records;
     making(&recipe, &mut QueryHost::reporting(progress), |making| {
         let mut ahead = Ahead::new(making, guess);
@@ -198,10 +212,11 @@ fn read<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
                 if let (Some((sampler, _)), Some(content)) = (&mut sampling, &content) {
                     sampler.add(content);
                 }
-                let (kind, fp) = match (&content, shape.fp(row).flatten()) {
-                    (None, _) => (Kind::Empty, 0),
-                    (Some(_), None) => (Kind::Plain, 0),
-                    (Some(_), Some(fp)) => (Kind::Near, fp),
+                let kind = content.as_deref().map_or(Kind::Empty, &kind);
+                let (kind, fp) = match (kind, shape.fp(row).flatten()) {
+                    (Kind::Near, Some(fp)) => (Kind::Near, fp),
+                    (Kind::Near, None) => (Kind::Plain, 0),
+                    (kind, _) => (kind, 0),
                 };
                 let number = input.rows() as i64;
                 if !options.keep.is_by_number() {
@@ -209,13 +224,13 @@ fn read<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
                     input.ranks.push(shape.rank(row, &options.keep, number, content.as_deref()));
                 }
                 let number = input.add(&bytes, content.as_deref().unwrap_or(""), kind, fp);
-                let form = content.as_deref().and_then(|content| options.exact.form(content));
+                let form = content.as_deref().and_then(|content| options.form(content));
                 let hash = form.map(|form| unwrap_or_raise(hashes.add(number, form.as_bytes())));
                 if let Some(hashes) = &mut input.hashes {
                     hashes.room(1).or_raise();
                     hashes.push(hash.unwrap_or_default());
                 }
-                if let Some(content) = content.filter(|_| makes) {
+                if let Some(content) = content.filter(|_| makes && kind != Kind::Empty) {
                     ahead.add(number, content, hash, input);
                 }
             }
@@ -237,13 +252,19 @@ fn compare(
     let mut first_equal = collect(0..input.rows() as u32).or_raise();
     let content = |input: &mut Input, row: u32| {
         let content = input.content(row as usize);
-        options.exact.form(&content).map(Cow::into_owned).unwrap_or(content)
+        options.form(&content).map(Cow::into_owned).unwrap_or(content)
     };
     let mut copies = 0u64;
+    // Borrowed while `input` reads contents.
+    let kinds = std::mem::take(&mut input.kinds);
+    let is_empty = |row: u32| kinds[row as usize] == Kind::Empty;
     // A text with many copies is read once.
     let mut last: Option<(u32, String)> = None;
     let equal = |first: u32, other: u32| {
         progress.step();
+        if is_empty(first) || is_empty(other) {
+            return Ok(is_empty(first) && is_empty(other));
+        }
         if last.as_ref().is_none_or(|last| last.0 != first) {
             last = Some((first, content(input, first)));
         }
@@ -251,11 +272,14 @@ fn compare(
         Ok(last.as_ref().is_some_and(|(_, text)| *text == theirs))
     };
     let found = hashes.finish(equal, |first, copy| {
-        copies += 1;
-        first_equal[copy as usize] = first;
+        if !is_empty(copy) {
+            copies += 1;
+            first_equal[copy as usize] = first;
+        }
         Ok(())
     });
     unwrap_or_raise(found);
+    input.kinds = kinds;
     progress.end(&format!("{copies} exact copies"));
     first_equal
 }
@@ -329,7 +353,7 @@ impl Found {
         let known = self.verifier.as_mut().map(|verifier| unwrap_or_raise(verifier.known(rows)));
         known.flatten().unwrap_or_else(|| {
             let [a, b] = [row, other].map(|row| self.input.content(row));
-            jaccard(&a, &b, self.options.alike.n)
+            self.options.alike.jaccard(&a, &b)
         })
     }
 

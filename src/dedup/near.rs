@@ -2,14 +2,14 @@
 //! groups them.
 
 use super::ahead::making;
-use super::input::{Input, Kind, standing};
+use super::input::{Input, standing};
 use super::options::Options;
 use crate::groups::check_length;
 use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::pg::spill::TempFile;
 use crate::settings::{threads, within_memory_limit, work_memory};
-use dedup_core::dedup::{Alike, BYTES_PER_SET, Group, Ranked, Verifier, nearness, stars};
+use dedup_core::dedup::{Alike, BYTES_PER_SET, Group, Kind, Ranked, Verifier, nearness, stars};
 use dedup_core::external::{Result, on_threads};
 use dedup_core::groups::{Connect, Linkage, Linker, Pair, Pairs, Settings, SharedSets, UnionFind};
 use dedup_core::interrupt::checked;
@@ -54,7 +54,7 @@ pub(super) fn group_by_text(
 ) -> (UnionFind, Verifying) {
     progress.stage("reading texts", "rows", Some(input.rows() as u64));
     let mut host = QueryHost::reporting(progress);
-    let Alike { similarity, n, .. } = options.alike;
+    let Alike { similarity, n, normal, .. } = options.alike;
     let memory = work_memory() / 2;
     let mut pairs = SimilarPairs::new(n, similarity, memory);
     for (row, &first) in first_equal.iter().enumerate() {
@@ -62,7 +62,7 @@ pub(super) fn group_by_text(
         if first as usize == row && input.kinds[row] != Kind::Empty {
             let content = input.content(row);
             check_length(&row.to_string(), content.len());
-            unwrap_or_raise(pairs.add(row as i64, &content, &mut host));
+            unwrap_or_raise(pairs.add(row as i64, &normal.form(&content), &mut host));
         }
     }
     // The order in which stars are made is that of what is kept; P4's is that of the rows.

@@ -92,13 +92,14 @@ impl Function {
 
     /// The options with their defaults.
     pub(crate) fn read(self, written: &Written) -> Options {
-        let core = written.read().unwrap_or_else(|error| self.refuse(error));
+        let mut core = written.read().unwrap_or_else(|error| self.refuse(error));
         let recipe = match &core.weights {
             Some(weights) => {
                 TextRecipe::resolved(weights, &Database).unwrap_or_else(|error| raise_recipe(error))
             }
             None => TextRecipe::default(),
         };
+        core.alike.normal = recipe.normal;
         Options { core, recipe, labels: None }
     }
 }

@@ -7,6 +7,7 @@ use crate::pg::spi::{for_each_of_query, refuse_row_without_id};
 use crate::pg::values::{Ids, ValueType};
 use crate::pg::{Column, Output, raise};
 use crate::settings::{progress_interval, work_memory};
+use crate::setup::Settings;
 use crate::source::{Source, Wanted, two_columns};
 use dedup_core::similarity::SimilarPairs;
 use pgrx::prelude::*;
@@ -47,6 +48,8 @@ fn near_dup_text_pairs(
             "n is 1 to 64.",
         )
     });
+    // The texts of a table with settings are read as its recipe has it.
+    let normal = source.oid().and_then(Settings::of).map(|it| it.text_recipe().normal).unwrap_or_default();
     let mut pairs = SimilarPairs::new(n, similarity, work_memory());
     let progress = Progress::new("near_dup_text_pairs", progress_interval());
     let mut host = QueryHost::reporting(&progress);
@@ -65,7 +68,7 @@ fn near_dup_text_pairs(
             check_length(&row.written(0).unwrap_or_default(), content.len());
             // SAFETY: the column is of the type that the query said.
             let number = unsafe { ids.add(id) };
-            unwrap_or_raise(pairs.add(number, &content, host));
+            unwrap_or_raise(pairs.add(number, &normal.form(&content), host));
         }
     });
     let Some(ids) = ids else { return };

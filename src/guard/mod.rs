@@ -75,7 +75,15 @@ fn guard(call: &Call, options: &Options) -> pg_sys::Datum {
     let texts = options.verify.as_ref().filter(|_| options.by_text);
     let wanted =
         texts.zip(new_text.as_deref()).map(|(it, text)| Texts::of(text, &it.columns, it.n, it.similarity));
-    let fingerprint = if texts.is_some() { wanted.as_ref().map(|_| new.unwrap_or(0)) } else { new };
+    let is_empty =
+        options.verify.as_ref().is_some_and(|it| !new_text.as_deref().is_some_and(|text| it.has_words(text)));
+    let fingerprint = if is_empty {
+        None
+    } else if texts.is_some() {
+        wanted.as_ref().map(|_| new.unwrap_or(0))
+    } else {
+        new
+    };
     let found = fingerprint.zip(scope.as_ref()).and_then(|(fingerprint, scope)| {
         let search = Search {
             texts: wanted.as_ref(),

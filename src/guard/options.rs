@@ -2,7 +2,7 @@
 
 use crate::pg::{Row, raise};
 use crate::setup::{Settings, join_texts};
-use dedup_core::dedup::Method;
+use dedup_core::dedup::{Kind, Method};
 use dedup_core::features::TextRecipe;
 use dedup_core::similarity::{Kinds, containment, cosine, jaccard, particulars};
 use pgrx::prelude::*;
@@ -57,6 +57,8 @@ pub(super) struct Verify {
     pub(super) n: usize,
     /// Kinds of particulars that the texts must have in common.
     kinds: Option<Kinds>,
+    /// By which the texts are read.
+    recipe: Rc<TextRecipe>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -67,16 +69,16 @@ enum Measure {
 }
 
 impl Verify {
-    /// As the settings of a table have it, if they compare texts.
-    fn of(settings: &Settings) -> Option<Verify> {
-        let kinds = settings.kinds();
-        (settings.similarity() > 0.0 || kinds.is_some()).then(|| Verify {
+    /// As the settings of a table have it.
+    fn of(settings: &Settings) -> Verify {
+        Verify {
             measure: Measure::Jaccard,
             columns: settings.texts().into_iter().map(str::to_owned).collect(),
             similarity: settings.similarity(),
             n: settings.n(),
-            kinds,
-        })
+            kinds: settings.kinds(),
+            recipe: settings.text_recipe(),
+        }
     }
 
     /// The text of a row.
@@ -84,17 +86,25 @@ impl Verify {
         join_texts(self.columns.iter().map(|column| row.text(column)))
     }
 
-    /// The similarity of two texts if they are similar enough; NULL is similar to nothing.
+    /// Whether a text can be near another.
+    pub(super) fn has_words(&self, text: &str) -> bool {
+        Kind::of(text, &self.recipe) == Kind::Near
+    }
+
+    /// The similarity of two texts, of which the new one has words, if they are similar enough; what is empty is similar to
+    /// nothing.
     pub(super) fn of_texts(&self, new: Option<&str>, old: Option<&str>) -> Option<f64> {
-        let (new, old) = (new?, old?);
+        let normal = self.recipe.normal;
+        let (new, old) = (new?, old.filter(|old| self.has_words(old))?);
+        let (a, b) = (normal.form(new), normal.form(old));
         let similarity = match self.measure {
             _ if self.similarity == 0.0 => 1.0,
-            Measure::Jaccard => jaccard(new, old, self.n),
-            Measure::Containment => containment(new, old, self.n),
-            Measure::Cosine => cosine(new, old, &TextRecipe::default()),
+            Measure::Jaccard => jaccard(&a, &b, self.n),
+            Measure::Containment => containment(&a, &b, self.n),
+            Measure::Cosine => cosine(&a, &b, &TextRecipe::default()),
         };
-        let holds = similarity >= self.similarity
-            && self.kinds.is_none_or(|kinds| particulars(new, old, kinds).is_empty());
+        let same = |kinds| particulars(&normal.plain(new), &normal.plain(old), kinds).is_empty();
+        let holds = similarity >= self.similarity && self.kinds.is_none_or(same);
         holds.then_some(similarity)
     }
 }
@@ -127,7 +137,7 @@ impl Options {
             _ => {
                 let settings = settings();
                 let (column, distance) = (settings.fp().to_owned(), settings.distance());
-                let verify = Verify::of(&settings);
+                let verify = Some(Verify::of(&settings));
                 let by_text = settings.method() == Method::Text;
                 let (scope, without_index) = (Vec::new(), false);
                 (Options { column, distance, by_text, action, verify, scope, without_index }, arguments)
@@ -194,7 +204,8 @@ impl Options {
                 columns: vec![column],
                 similarity: similarity.or(settings.as_ref().map(|it| it.similarity)).unwrap_or(SIMILARITY),
                 n: n.or(settings.as_ref().map(|it| it.n)).unwrap_or(N),
-                kinds: settings.and_then(|it| it.kinds),
+                kinds: settings.as_ref().and_then(|it| it.kinds),
+                recipe: settings.map_or_else(Rc::default, |it| it.recipe),
             }),
             (None, None) if similarity.is_some() || measure.is_some() || n.is_some() => {
                 wrong("similarity, measure and n of near_dup_guard need text=column".into())

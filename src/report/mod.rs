@@ -1,12 +1,12 @@
 //! `dedup_report`: what `dedup` finds in a source, as an HTML page.
 
-use crate::dedup::{Found, Kind, REPORT, Written, find};
+use crate::dedup::{Found, REPORT, Written, find};
 use crate::pg::progress::Progress;
 use crate::pg::spi::{refuse_row_without_id, scalar};
 use crate::pg::{Column, Json, Values, raise};
 use crate::settings::{memory_limit, progress_interval, within_memory_limit};
 use crate::source::Source;
-use dedup_core::dedup::Stage;
+use dedup_core::dedup::{Alike, Kind, Stage};
 use dedup_core::evaluate::Score;
 use dedup_core::hash::murmur3_128;
 use dedup_core::interrupt::{checked, sort_unstable_by};
@@ -15,9 +15,10 @@ use dedup_core::report::{
     Distances, Groups, Labelled, Language, Near, ROWS, Row, Shown, Summary, misses, nearest, page,
     random_pairs, score, true_pairs,
 };
-use dedup_core::similarity::jaccard;
+use dedup_core::text::Normal;
 use pgrx::prelude::*;
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// Bytes of the groups of a page, at most: browsers show no more at ease.
 const BYTES_OF_GROUPS: usize = 48 << 20;
@@ -166,11 +167,18 @@ impl Report {
         let shown = shown.into_iter().map(|miss| {
             let rows = [miss.pair.row, miss.pair.nearest].map(|at| stay[at] as usize);
             let same_label = self.same_label(rows) == Some(true);
-            Shown { rows: rows.map(|row| (self.id(row), self.found.input.content(row))), miss, same_label }
+            Shown { rows: rows.map(|row| (self.id(row), self.text(row))), miss, same_label }
         });
         let misses = shown.collect();
         let (random, stay) = (random_pairs(&prints), stay.len() as u64);
         Near { limit, found, random, nearest: to_nearest, stay, left_out, misses }
+    }
+
+    /// A row's text as it is compared: without markup, where the recipe has that.
+    fn text(&mut self, row: usize) -> String {
+        let normal = self.found.options.alike.normal;
+        let content = self.found.input.content(row);
+        if let Cow::Owned(plain) = normal.plain(&content) { plain } else { content }
     }
 
     fn id(&mut self, row: usize) -> String {
@@ -200,7 +208,9 @@ impl Report {
     /// The groups that the page shows, the largest first.
     fn groups(&mut self, language: Language, sizes: &[u32], kept: &[u32]) -> Groups {
         let most = memory_limit().map_or(BYTES_OF_GROUPS, |limit| BYTES_OF_GROUPS.min(limit / 8));
-        let mut groups = Groups::new(language, self.found.options.alike, most);
+        // Of texts that are read already.
+        let alike = Alike { normal: Normal::default(), ..self.found.options.alike };
+        let mut groups = Groups::new(language, alike, most);
         let kept = &kept[..kept.len().min(dedup_core::report::GROUPS)];
         // The place of a group in the list, at its kept row.
         let mut place = filled(u32::MAX, sizes.len()).or_raise();
@@ -228,7 +238,7 @@ impl Report {
     fn add(&mut self, groups: &mut Groups, size: u64, keeper: usize, others: &[u32]) {
         let kept = Row {
             id: self.id(keeper),
-            text: self.found.input.content(keeper),
+            text: self.text(keeper),
             stage: Stage::Kept,
             distance: None,
             similarity: None,
@@ -237,9 +247,10 @@ impl Report {
         let mut rows = Vec::new();
         for &other in checked(others) {
             let row = other as usize;
-            let (stage, text) = (self.found.stage(row), self.found.input.content(row));
+            let (stage, text) = (self.found.stage(row), self.text(row));
             let (distance, similarity) = stage.known().unwrap_or_else(|| {
-                let similarity = jaccard(&kept.text, &text, self.found.options.alike.n);
+                let contents = [keeper, row].map(|row| self.found.input.content(row));
+                let similarity = self.found.options.alike.jaccard(&contents[0], &contents[1]);
                 (self.found.input.distance(row, keeper), Some(similarity))
             });
             let other_label = self.same_label([row, keeper]) == Some(false);

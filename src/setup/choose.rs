@@ -3,10 +3,13 @@
 use super::options::refuse;
 use super::plan::{Plan, written};
 use super::settings::Settings;
+use crate::corpus::{Database, raise_recipe};
 use crate::dedup::{PARTICULARS, Suggested, sample};
 use crate::pg::spi::{query_all, scalar};
 use dedup_core::dedup::Method;
 use dedup_core::evaluate::{Background, ByRows};
+use dedup_core::features::TextRecipe;
+use dedup_core::text::Normal;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::{PgLogLevel, PgSqlErrorCode};
 use serde_json::{Map, Value, json};
@@ -133,20 +136,43 @@ pub(super) fn choose(plan: &Plan, kept: Option<&Settings>) -> Choice {
         // The reason is that of recipe and distance together.
         let reason = if suggested_recipe && distance_is_chosen { suggestion.reason } else { String::new() };
         tell(plan, chosen, empty, reason);
-        let method = by_similar_texts(method, similarity);
+        let method = by_similar_texts(method, similarity, plan, &recipe);
         return Choice { method, recipe, distance, distances, similarity, n, particulars, empty };
     };
     let (recipe, particulars) = (recipe.unwrap_or_default(), particulars.flatten());
-    let method = by_similar_texts(method.unwrap_or_default(), similarity);
+    let method = by_similar_texts(method.unwrap_or_default(), similarity, plan, &recipe);
     Choice { method, recipe, distance, distances, similarity, n, particulars, empty: kept_empty }
 }
 
-/// Refuses to find texts that share nothing by what they share.
-fn by_similar_texts(method: Method, similarity: f64) -> Method {
-    if method == Method::Text && similarity == 0.0 {
+/// Refuses to find texts that share nothing by what they share, and those that a recipe reads otherwise than they are written:
+/// the index is of what is written. Where neither was asked for, fingerprints find them.
+fn by_similar_texts(method: Method, similarity: f64, plan: &Plan, recipe: &Value) -> Method {
+    if method != Method::Text {
+        return method;
+    }
+    if similarity == 0.0 {
         refuse("by text similarity is above 0")
     }
-    method
+    let weights = plan.weights().iter().map(|weight| if weight.is_null() { recipe } else { weight });
+    if !weights.clone().any(reads_otherwise) {
+        return method;
+    }
+    if plan.asked().method() == Some(Method::Text) {
+        refuse(
+            "an index of n-grams is of texts as they are written: with markup or simplify the method is fingerprint",
+        )
+    }
+    Method::Fingerprint
+}
+
+/// Whether a recipe of running text has markup or simplifies.
+fn reads_otherwise(weights: &Value) -> bool {
+    let recipe = weights.as_object().map(|recipe| {
+        let mut recipe = recipe.clone();
+        recipe.remove("share");
+        TextRecipe::resolved(&Value::Object(recipe), &Database).unwrap_or_else(|error| raise_recipe(error))
+    });
+    recipe.is_some_and(|recipe| recipe.normal != Normal::default())
 }
 
 fn tell(plan: &Plan, chosen: Map<String, Value>, empty: bool, reason: String) {

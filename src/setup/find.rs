@@ -1,6 +1,7 @@
 //! `dedup_find`: which rows of a table a new text or row repeats, and why.
 
 use super::needed;
+use super::plan::literal;
 use super::settings::{Settings, join_texts, joined, listed};
 use super::table::{primary_key, table_called, type_of};
 use crate::fingerprint::bag_of_values;
@@ -8,9 +9,9 @@ use crate::pg::catalog::{base_type_name, equality, schema};
 use crate::pg::spi::{Argument, query_all};
 use crate::pg::values::ValueType;
 use crate::pg::{Column, Output, Record, raise};
-use dedup_core::dedup::Method;
+use dedup_core::dedup::{Kind, Method};
 use dedup_core::features::{Bag, RowRecipe, Shared, shared};
-use dedup_core::similarity::numbers;
+use dedup_core::text::Normal;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_literal};
 use serde_json::Value;
@@ -46,9 +47,7 @@ fn dedup_find_row(row: Option<Record>, distance: Option<i32>, fcinfo: pg_sys::Fu
     let settings = Settings::of_row(&row);
     let mut output = Output::begin(fcinfo);
     let values = settings.values_of(&row);
-    let compared = settings.texts();
-    let texts = settings.columns.iter().zip(&values).filter(|(name, _)| compared.contains(&name.as_str()));
-    let text = join_texts(texts.map(|(_, value)| value.clone()));
+    let text = compared(&settings, &values);
     let id = id_column(&settings);
     // SAFETY: the row is one of the table, which has the column.
     let own = unsafe { row.row().value(&id) }.and_then(|(value, typoid)| {
@@ -58,6 +57,13 @@ fn dedup_find_row(row: Option<Record>, distance: Option<i32>, fcinfo: pg_sys::Fu
         Some((equals, unsafe { Argument::of_type(value, pg_sys::getBaseType(typoid)) }))
     });
     New { values, text, own }.find(&settings, distance, &mut output, "dedup_find(row, distance");
+}
+
+/// The text of a row that is compared, out of the values of the columns that count.
+fn compared(settings: &Settings, values: &[Option<String>]) -> Option<String> {
+    let compared = settings.texts();
+    let texts = settings.columns.iter().zip(values).filter(|(name, _)| compared.contains(&name.as_str()));
+    join_texts(texts.map(|(_, value)| value.clone()))
 }
 
 /// How rows are found.
@@ -91,14 +97,20 @@ impl New {
                 "NULL takes that of the table's settings.",
             )
         }
-        let bag = bag_of_values(&self.values, &settings.recipe());
-        let has_grams = || self.text.as_deref().is_some_and(|text| !numbers(text, settings.n()).is_empty());
-        let by = match (by_text, bag.simhash()) {
-            (true, _) if has_grams() => By::Text,
-            (false, Some(_)) => By::Distance(distance),
+        let (recipe, bag) = (settings.text_recipe(), bag_of_values(&self.values, &settings.recipe()));
+        let kind = |text: Option<&str>| text.map_or(Kind::Empty, |text| Kind::of(text, &recipe));
+        let by = match (kind(self.text.as_deref()), bag.simhash()) {
+            (Kind::Empty, _) => {
+                notice!("there is nothing to compare: the text has no word that counts");
+                return;
+            }
+            (Kind::Near, _) if by_text => By::Text,
+            (Kind::Near, Some(_)) => By::Distance(distance),
             _ => By::Equality,
         };
-        let sql = self.statement(settings, by, output.type_of(0), call);
+        // What equals the text is none of those that are empty.
+        let any = matches!(by, By::Equality);
+        let sql = self.statement(settings, by, recipe.normal, output.type_of(0), call);
         debug1!("dedup_find runs: {sql}");
         let fp = bag.simhash().map(u64::cast_signed);
         let mut arguments = vec![Argument::of(fp), Argument::of(self.text.as_deref())];
@@ -106,6 +118,9 @@ impl New {
         let why = Why::new(settings, &self.values);
         query_all(&sql, &arguments, |row| {
             let values: Vec<_> = (0..settings.columns.len()).map(|at| row.text(3 + at)).collect();
+            if !any && kind(compared(settings, &values).as_deref()) != Kind::Near {
+                return;
+            }
             let Shared { both, only_a, only_b } = why.of(&values);
             let lists = [both, only_a, only_b].map(|list| list.into_datum());
             let [shared, only_new, only_row] = lists;
@@ -115,12 +130,27 @@ impl New {
     }
 
     /// The search: $1 is the fingerprint, $2 the text, $3 the row's own id.
-    fn statement(&self, settings: &Settings, by: By, result: pg_sys::Oid, call: &str) -> String {
+    fn statement(
+        &self,
+        settings: &Settings,
+        by: By,
+        normal: Normal,
+        result: pg_sys::Oid,
+        call: &str,
+    ) -> String {
         let tools = schema();
         let (fp, text) = (quote_identifier(settings.fp()), joined(&settings.texts()));
+        let weights = literal(&settings.text_weights());
+        let read = |text: &str, plain: bool| match normal == Normal::default() {
+            true => text.to_owned(),
+            false => format!("{tools}._dedup_read({text}, {weights}::pg_catalog.jsonb, {plain})"),
+        };
         let similarity = match by {
             By::Equality => "1::pg_catalog.float8".to_owned(),
-            _ => format!("{tools}.ngram_jaccard({text}, $2, {})", settings.n()),
+            _ => {
+                let (row, new) = (read(&text, false), read("$2", false));
+                format!("{tools}.ngram_jaccard({row}, {new}, {})", settings.n())
+            }
         };
         let least = settings.similarity();
         let order = if matches!(by, By::Text) { "3 DESC, 2, 1" } else { "2, 3 DESC, 1" };
@@ -133,7 +163,11 @@ impl New {
                     listed(&settings.texts())
                 )
             }
-            By::Equality => format!("t.{fp} IS NULL AND {text} OPERATOR(pg_catalog.=) $2"),
+            // Without other columns what equals it has no fingerprint either, by which it is found.
+            By::Equality if settings.columns.len() == settings.texts().len() => {
+                format!("t.{fp} IS NULL AND {text} OPERATOR(pg_catalog.=) $2")
+            }
+            By::Equality => format!("{text} OPERATOR(pg_catalog.=) $2"),
         }];
         if least > 0.0 && !matches!(by, By::Equality) {
             conditions.push(format!("{similarity} OPERATOR(pg_catalog.>=) {least}::pg_catalog.float8"));
@@ -142,8 +176,9 @@ impl New {
             let kinds: Vec<String> =
                 kinds.iter().map(|kind| quote_literal(kind.as_str().unwrap_or_default())).collect();
             let kinds = kinds.join(", ");
+            let (row, new) = (read(&text, true), read("$2", true));
             conditions
-                .push(format!("{tools}.same_particulars({text}, $2, ARRAY[{kinds}]::pg_catalog.text[])"));
+                .push(format!("{tools}.same_particulars({row}, {new}, ARRAY[{kinds}]::pg_catalog.text[])"));
         }
         let id = id_column(settings);
         if let Some((equals, _)) = &self.own {

@@ -4,11 +4,11 @@
 use super::rows::rows_of;
 use super::stored::{ID, KEEP, Stored};
 use super::table::Generated;
-use crate::corpus::{Database, raise_recipe};
+use crate::corpus::{Database, cached_from_text, raise_recipe};
 use crate::pg::spi::{Argument, query_all, scalar};
 use crate::pg::{Record, Values, raise};
 use dedup_core::dedup::{Method, Written};
-use dedup_core::features::{FieldsRecipe, RowRecipe};
+use dedup_core::features::{FieldsRecipe, RowRecipe, TextRecipe};
 use dedup_core::similarity::Kinds;
 use pgrx::spi::{quote_identifier, quote_literal};
 use pgrx::{PgSqlErrorCode, pg_sys};
@@ -281,17 +281,36 @@ impl Settings {
         self.table
     }
 
+    fn main(&self) -> Option<usize> {
+        let default = self.default_recipe();
+        let is_default = |weight: &Value| !weight.is_number() && *weight == default;
+        let found = self.stored.weights.iter().position(is_default);
+        found.or_else(|| self.is_running().iter().position(|it| *it))
+    }
+
+    /// The recipe by which texts are read that are compared, as it is written: that of the column that a text alone is
+    /// searched as. Null is the default one.
+    pub(super) fn text_weights(&self) -> Value {
+        let mut weights = self.main().map_or(Value::Null, |at| self.stored.weights[at].clone());
+        weights.as_object_mut().map(|recipe| recipe.remove("share"));
+        if weights.is_object() { weights } else { Value::Null }
+    }
+
+    /// The same.
+    pub(crate) fn text_recipe(&self) -> Rc<TextRecipe> {
+        match self.text_weights() {
+            Value::Null => Rc::default(),
+            weights => cached_from_text(&weights.to_string()),
+        }
+    }
+
     /// The place of the column that a text alone is searched as: the first of running
     /// text, if possible one of the default recipe.
     ///
     /// # Errors
     /// Raises 55000 if no column is running text.
     pub(super) fn main_column(&self) -> usize {
-        let default = self.default_recipe();
-        let is_default = |weight: &Value| !weight.is_number() && *weight == default;
-        let weights = &self.stored.weights;
-        let found = weights.iter().position(is_default);
-        found.or_else(|| self.is_running().iter().position(|it| *it)).unwrap_or_else(|| {
+        self.main().unwrap_or_else(|| {
             raise(
                 PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
                 format!("no column of table {} is running text that a text could repeat", self.table_name()),
@@ -379,6 +398,8 @@ impl Settings {
             written.add("weights", settings.default_recipe());
         } else {
             written.add("fp", json!(settings.fp));
+            // Texts are read as the fingerprints were made.
+            Some(settings.text_weights()).filter(|it| !it.is_null()).map(|it| written.add("weights", it));
         }
         // Who names a distance asks for what is within it.
         let method = if written.has("distance") { Method::Fingerprint } else { it.method };

@@ -18,6 +18,13 @@ fn ngram_jaccard(a: &str, b: &str, n: i32) -> f64 {
     similarity::jaccard(a, b, length(n))
 }
 
+/// A text as a recipe reads it: its normal form, or `plain` with capitals and signs, for statements that this extension writes.
+#[pg_extern(sql = "")]
+fn _dedup_read(content: &str, weights: RecipeArg<TextRecipe>, plain: bool) -> String {
+    let normal = weights.0.normal;
+    if plain { normal.plain(content).into_owned() } else { normal.of(content) }
+}
+
 /// The share of the character n-grams of `a` that `b` has.
 #[pg_extern(sql = "")]
 fn ngram_containment(a: &str, b: &str, n: i32) -> f64 {

@@ -1,6 +1,7 @@
 # Protects that one row at a time is told what a pass over the whole table tells: for random tables of short and long texts,
 # in English and Chinese, of one column and of two, and of series of titles, what dedup_setup chooses leads dedup, dedup_clean,
-# dedup_find and the guard to the same duplicates, with the index and without, for ordinary roles and under row-level security; and
+# dedup_find, dedup_into and the guard to the same duplicates, with the index and without, for ordinary roles and under row-level
+# security; that a text without a word or symbol is empty for each of them and repeats nothing, and one of symbols only itself; and
 # that writers at once get no similar short texts past the guard.
 use strict;
 use warnings;
@@ -75,7 +76,7 @@ for my $shape (sort keys %shapes)
 	for my $id (1 .. $rows)
 	{
 		my @texts = map { my $text = @$from ? text(\@earlier, $from, $length, $join) : title(); "'$text'" } 1 .. $columns;
-		$texts[0] = ('NULL', "''", "'…'", "'?!'")[ int rand 4 ] if rand() < 0.03;
+		$texts[0] = ('NULL', "''", "'…'", "'?!'", "'😀'")[ int rand 5 ] if rand() < 0.06;
 		push @values, "($id, " . join(', ', @texts, ('NULL') x (2 - $columns)) . ')';
 	}
 	my $text = $columns == 1 ? 'a' : "CASE WHEN num_nonnulls(a, b) > 0 THEN concat_ws(E'\\n', a, b) END";
@@ -108,8 +109,13 @@ for my $shape (sort keys %shapes)
 			FULL JOIN (SELECT id, component AS least FROM near_dup_groups('SELECT a, b FROM single_$shape')) s USING (id)
 			WHERE c.least IS DISTINCT FROM coalesce(s.least, c.id)"), 0, "$shape: the pairs of all single searches are those of the pass");
 	# The text of a row finds what the row finds, and the row.
-	is(scalar_of($node, "SELECT count(*) FROM $shape t WHERE a IS NOT NULL AND ARRAY(SELECT f.id FROM dedup_find('$shape', t.a) f ORDER BY 1)
-		IS DISTINCT FROM ARRAY(SELECT t.id UNION SELECT b FROM single_$shape WHERE a = t.id ORDER BY 1)"), 0, "$shape: by the text alone") if $columns == 1;
+	is(scalar_of($node, "SELECT count(*) FROM $shape t WHERE ARRAY(SELECT f.id FROM dedup_find('$shape', t.a) f ORDER BY 1)
+		IS DISTINCT FROM ARRAY(SELECT t.id WHERE translate(t.a, '…?!', '') <> '' UNION SELECT b FROM single_$shape WHERE a = t.id ORDER BY 1)"), 0, "$shape: by the text alone") if $columns == 1;
+	# What has neither word nor symbol is empty, whoever looks.
+	my $empty = "translate(concat(a, b), '…?!', '') = ''";
+	is(scalar_of($node, "SELECT count(*) FROM $shape JOIN star_$shape USING (id) WHERE ($empty) <> (stage = 'empty')"), 0, "$shape: what is empty");
+	is(scalar_of($node, "SELECT count(*) FROM $shape JOIN single_$shape ON id IN (single_$shape.a, single_$shape.b) WHERE " . ($empty =~ s/\ba, b\b/$shape.a, $shape.b/r)), 0, "$shape: … finds nothing and is not found");
+	is(scalar_of($node, "CALL dedup_into('into_$shape', '$shape'); SELECT count(*) FROM into_$shape i FULL JOIN star_$shape s USING (id) WHERE (i.keeper, i.stage) IS DISTINCT FROM (s.keeper, s.stage)"), 0, "$shape: dedup_into");
 	# Row by row past the guard: what the pass keeps. (Texts without letters are equal at most, and no guard looks at them.)
 	my $settings = scalar_of($node, "SELECT jsonb_build_object('columns', columns, 'method', method, 'weights', weights -> 0, 'similarity', similarity, 'n', n, 'particulars', particulars)
 		|| CASE method WHEN 'text' THEN '{}' ELSE jsonb_build_object('distance', distance) END FROM dedup_settings WHERE tbl = '$shape'::regclass");
@@ -121,7 +127,8 @@ for my $shape (sort keys %shapes)
 			DO \$\$ DECLARE r record; BEGIN FOR r IN SELECT * FROM $shape ORDER BY id LOOP
 				BEGIN INSERT INTO guarded (id, a, b) VALUES (r.id, r.a, r.b); EXCEPTION WHEN exclusion_violation THEN NULL; END; END LOOP; END \$\$;
 			SELECT count(*) FROM guarded g FULL JOIN (SELECT id FROM star_$shape WHERE stage = 'kept') s USING (id)
-				JOIN $shape t USING (id) WHERE coalesce(t.a, '') || coalesce(t.b, '') ~ '\\w' AND (g.id IS NULL OR s.id IS NULL);
+				JOIN $shape t USING (id) WHERE coalesce(t.a, '') || coalesce(t.b, '') ~ '\\w' AND (g.id IS NULL OR s.id IS NULL)
+					OR g.id IS NULL AND " . ($empty =~ s/\ba, b\b/t.a, t.b/r) . ";
 			DROP TABLE guarded");
 		like($result, qr/\n0\z/, "$shape: what passes the guard, $action, is what the pass keeps");
 	}

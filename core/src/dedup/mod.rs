@@ -4,6 +4,7 @@
 mod contained;
 mod exact;
 mod keep;
+mod kind;
 mod listed;
 mod options;
 mod sets;
@@ -15,6 +16,7 @@ mod verify;
 pub use contained::{Contained, Weighed, Words};
 pub use exact::Exact;
 pub use keep::{Keep, Key, Standing};
+pub use kind::Kind;
 pub use listed::{Listed, Point};
 pub use options::{Group, Method, Options, Written, whole};
 pub use sets::BYTES_PER_ROW as BYTES_PER_SET;

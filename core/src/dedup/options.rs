@@ -3,8 +3,10 @@
 
 use super::{Alike, Exact, Keep};
 use crate::similarity::Kinds;
+use crate::text::Normal;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 
 /// How near rows become groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -52,7 +54,7 @@ pub struct Options {
     pub method: Method,
     /// The largest Hamming distance of a candidate, 0 to 64; `None`: no near stage. By text any will do.
     pub distance: Option<u32>,
-    /// What makes candidates near-duplicates.
+    /// What makes candidates near-duplicates. How texts are read is said by the recipe, once that is resolved.
     pub alike: Alike,
     /// The share of a text's words, by their weight, from which one that has them repeats it though it is longer.
     pub contained: Option<f64>,
@@ -206,6 +208,11 @@ struct ByColumn {
 }
 
 impl Options {
+    /// The form of a text by which it equals others; `None`: it equals nothing.
+    pub fn form<'t>(&self, text: &'t str) -> Option<Cow<'t, str>> {
+        self.exact.form(text, self.alike.normal)
+    }
+
     fn from_complete(json: Value) -> Result<Options, String> {
         let read: Complete = serde_json::from_value(json).map_err(|error| error.to_string())?;
         let bits = |name: &str, value: Option<Value>| match value.as_ref().map(whole) {
@@ -251,7 +258,7 @@ impl Options {
             exact: read.exact,
             method: read.method,
             distance,
-            alike: Alike { similarity: read.similarity, n, particulars },
+            alike: Alike { similarity: read.similarity, n, particulars, normal: Normal::default() },
             contained,
             weights: read.weights,
             fp: read.fp,

@@ -9,7 +9,7 @@ pub enum Stage {
     Exact,
     /// It is near, by itself or by a chain of near rows.
     Near,
-    /// Its text is NULL: it equals nothing.
+    /// Its text is NULL or empty: it equals nothing.
     Empty,
 }
 
@@ -20,7 +20,7 @@ pub struct Member {
     pub number: i64,
     /// The number of the first row with an equal text, maybe its own.
     pub class: i64,
-    /// Its text is NULL.
+    /// Its text is NULL or empty.
     pub empty: bool,
 }
 

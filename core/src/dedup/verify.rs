@@ -5,6 +5,7 @@ use crate::external::{Host, Result, Spill, on_threads};
 use crate::interrupt;
 use crate::memory::{Room, filled};
 use crate::similarity::{Comparer, Kinds, Maker, Particular, jaccard, particulars};
+use crate::text::Normal;
 
 /// What makes two texts near-duplicates whose fingerprints are near.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -15,6 +16,8 @@ pub struct Alike {
     pub n: usize,
     /// Particulars in which they may not differ.
     pub particulars: Option<Kinds>,
+    /// How the texts are read.
+    pub normal: Normal,
 }
 
 impl Alike {
@@ -25,18 +28,25 @@ impl Alike {
 
     /// Whether two texts are alike enough to be one.
     pub fn holds(&self, a: &str, b: &str) -> bool {
-        let similar = self.similarity == 0.0 || jaccard(a, b, self.n) >= self.similarity;
+        let similar = self.similarity == 0.0 || self.jaccard(a, b) >= self.similarity;
         similar && self.differing(a, b).is_empty()
+    }
+
+    /// The Jaccard coefficient of the n-grams of two texts, 0 to 1.
+    pub fn jaccard(&self, a: &str, b: &str) -> f64 {
+        jaccard(&self.normal.form(a), &self.normal.form(b), self.n)
     }
 
     /// The particulars that count and in which two texts differ.
     pub fn differing(&self, a: &str, b: &str) -> Vec<Particular> {
-        self.particulars.map_or_else(Vec::new, |kinds| particulars(a, b, kinds))
+        let Some(kinds) = self.particulars else { return Vec::new() };
+        particulars(&self.normal.plain(a), &self.normal.plain(b), kinds)
     }
 
     /// Whether there are any; for many pairs.
     pub fn differ(&self, comparer: &mut Comparer, a: &str, b: &str) -> bool {
-        self.particulars.is_some_and(|kinds| !comparer.particulars(a, b, kinds).is_empty())
+        let Some(kinds) = self.particulars else { return false };
+        !comparer.particulars(&self.normal.plain(a), &self.normal.plain(b), kinds).is_empty()
     }
 }
 
@@ -156,9 +166,9 @@ impl<P: Sync, F: Spill> Verifier<P, F> {
     fn make_sets<H: Host>(&mut self, host: &mut H) -> Result<()> {
         let threads = if self.texts.len() < WORTH_THREADS { 1 } else { self.threads };
         let mut makers: Vec<Maker> = (0..threads).map(|_| Maker::new(self.alike.n)).collect();
-        let words = self.sets.words();
+        let (words, normal) = (self.sets.words(), self.alike.normal);
         let make = |maker: &mut Maker, (_, text): &(u32, String)| {
-            let set = maker.make(text);
+            let set = maker.make(&normal.form(text));
             let sketch = set.sketch(words);
             (set, sketch)
         };
@@ -255,15 +265,74 @@ impl<P: Sync, F: Spill> Verifier<P, F> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dedup::{Exact, Kind};
     use crate::external::{MemoryHost, MemorySpill};
+    use crate::features::{Extractor, TextRecipe};
+    use crate::similarity::similar_pairs;
     use proptest::prelude::*;
+    use serde_json::json;
+
+    /// One text written otherwise, part by part, for a recipe that reads HTML and simplifies.
+    fn written(parts: &[(usize, usize)]) -> String {
+        const WAYS: [[&str; 4]; 12] = [
+            ["停水", "停水", "<b>停</b>水", "停\u{200B}水"],
+            ["楼下", "樓下", "樓，下", "楼\n下"],
+            ["物业", "物業", "&#x7269;業", "物业<!-- 电 -->"],
+            ["A3", "a3", "Ａ３", "<i>a</i>3"],
+            [" Große Straße ", "，GROSSE  STRASSE。", "<p>große STRASSE</p>", " groSSe-Straße "],
+            [" ΟΔΌΣ ", "<p>οδός</p>", " οδόσ ", "(Οδός)"],
+            [" café ", " CAFE\u{301} ", "&nbsp;caf&eacute;,", " Café "],
+            ["第①", "第1", "第１", "<u>第</u>1"],
+            ["，", "", " ", "<br>"],
+            ["。", "……", "\n", "<script>停电 power</script>"],
+            ["豈", "\u{F900}", "岂", "豈"],
+            ["乾隆", "乾，隆", "<b>乾</b>隆", "乾隆"],
+        ];
+        parts.iter().map(|&(part, way)| WAYS[part % WAYS.len()][way % 4]).collect()
+    }
 
     proptest! {
+        /// Two texts of one normal form have one fingerprint and similarity 1, are equal by it and in one group, whatever
+        /// else the recipe says.
+        #[test]
+        fn one_normal_form_is_one_text(
+            parts in prop::collection::vec((0usize..12, 0usize..4, 0usize..4), 1..12),
+            tokens in prop::sample::select(vec!["words", "chars", "words+chars", "shingles"]),
+            stop in prop::sample::select(vec!["en", "zh"]),
+            n in 1usize..6,
+        ) {
+            let recipe = json!({"tokens": tokens, "markup": "html", "simplify": true, "stop": stop});
+            let recipe = TextRecipe::from_json(&recipe).unwrap();
+            let normal = recipe.normal;
+            let [a, b] = [
+                written(&parts.iter().map(|&(part, way, _)| (part, way)).collect::<Vec<_>>()),
+                written(&parts.iter().map(|&(part, _, way)| (part, way)).collect::<Vec<_>>()),
+            ];
+            prop_assume!(normal.of(&a) == normal.of(&b));
+            prop_assert_eq!(Extractor::new().simhash(&a, &recipe), Extractor::new().simhash(&b, &recipe));
+            prop_assert_eq!(normal.of(&normal.form(&a)), normal.of(&a));
+            prop_assert_eq!(Kind::of(&a, &recipe), Kind::of(&b, &recipe));
+            if normal.of(&a).is_empty() {
+                return Ok(());
+            }
+            let alike = Alike { similarity: 1.0, n, particulars: None, normal };
+            prop_assert_eq!(alike.jaccard(&a, &b), 1.0);
+            prop_assert!(alike.holds(&a, &b) && Exact::Normal.same(&a, &b, normal));
+            let mut found = 0;
+            let mut verifier = Verifier::new(alike, 1, 2, 1 << 16, MemorySpill::default());
+            let mut text = |row: u32| Some([&a, &b][row as usize].clone());
+            verifier.add((), [0, 1], &mut text, &mut MemoryHost, |()| found += 1).unwrap();
+            verifier.finish(&mut text, &mut MemoryHost, |()| found += 1).unwrap();
+            let similar = similar_pairs([a.as_str(), &b].map(|it| normal.form(it)).iter().map(|it| &**it), n, 1.0);
+            prop_assert_eq!((found, similar.len()), (1, 1));
+        }
+
         /// What is accepted is what comparing pair by pair accepts, in the same order,
         /// whatever the threads, batches and memory.
         #[test]
         fn verifies_as_one_by_one(
-            texts in prop::collection::vec("[停水电路ab1]{0,6}", 2..40),
+            texts in prop::collection::vec("[停水电電路ab1]{0,6}", 2..40),
+            simplify in any::<bool>(),
             repeated in 1usize..60,
             similarity in prop::sample::select(vec![0.0, 0.3, 0.5, 1.0]),
             numbers in any::<bool>(),
@@ -271,7 +340,8 @@ mod tests {
             memory in 0usize..200,
         ) {
             let kinds = Kinds { names: false, dates: false, numbers: true };
-            let alike = Alike { similarity, n: 2, particulars: numbers.then_some(kinds) };
+            let normal = Normal { markup: None, simplify };
+            let alike = Alike { similarity, n: 2, particulars: numbers.then_some(kinds), normal };
             let pairs: Vec<(usize, usize)> = (0..repeated).flat_map(|i| (0..texts.len()).map(move |j| (i, j)))
                 .map(|(i, j)| (i % texts.len(), j)).collect();
             let mut found = Vec::new();

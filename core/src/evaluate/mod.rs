@@ -13,4 +13,4 @@ pub use chance::Chance;
 pub use count::{cumulative, pairs_within};
 pub use labels::{Groups, InTwoGroups, Labels, PairSet, Score, Verdict};
 pub use sample::TextSample;
-pub use suggest::{Profile, Suggestion, TextKind};
+pub use suggest::{Profile, Suggestion, TextKind, emptying};

@@ -7,6 +7,7 @@
 //! threshold ([`Chance`]).
 
 use super::Chance;
+use crate::features::TextRecipe;
 use crate::memory::{self, OrRaise, Room};
 use crate::text::{is_spaceless_char, normalize};
 use serde_json::{Value, json};
@@ -150,6 +151,11 @@ impl Profile {
         let expected_distance = 64.0 * cosine.acos() / std::f64::consts::PI;
         Suggestion { kind, recipe, n, threshold, expected_distance, reason }
     }
+}
+
+/// The recipe by which most is empty of what is empty by a recipe that is suggested.
+pub fn emptying() -> TextRecipe {
+    TextRecipe::from_json(&json!({"stop": "en", "markup": "html"})).unwrap_or_default()
 }
 
 impl TextKind {

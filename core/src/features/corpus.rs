@@ -43,7 +43,7 @@ impl Shape {
             tokens: recipe.tokens,
             n: recipe.n.clone(),
             hmm: recipe.hmm,
-            simplify: recipe.simplify,
+            simplify: recipe.normal.simplify,
             dictionary: recipe.dictionary.as_ref().map(|dictionary| dictionary.name().to_owned()),
         }
     }

@@ -7,13 +7,12 @@ use crate::fingerprint::SimHash;
 use crate::hash::city64;
 use crate::interrupt::{self, Meter, checked};
 use crate::memory::{self, OrRaise, Room};
-use crate::text::{Characters, PIECE_BYTES, char_ngrams, compact, normalize_into, simplify, strip_markup};
+use crate::text::{Characters, Normal, PIECE_BYTES, char_ngrams, compact, normalize_into};
 use rustc_hash::FxHashMap;
 
 /// Extracts features of texts; reuses its buffers.
 #[derive(Default)]
 pub struct Extractor {
-    plain: String,
     normal: String,
     compacted: String,
     feature: String,
@@ -77,9 +76,9 @@ impl Extractor {
         }
         // Term frequency needs no table: adding a feature again is counting it.
         sums.set_unit(recipe.factor);
-        let as_it_is = recipe.markup.is_none() && !recipe.simplify;
+        let as_it_is = recipe.normal == Normal::default();
         if !as_it_is || !count_plain(sums, text, recipe, &mut self.characters) {
-            self.normal_form(text, recipe);
+            recipe.normal.write(text, &mut self.normal);
             if !count_plain(sums, &self.normal, recipe, &mut self.characters) {
                 self.each_token_of_normal(recipe, |token| sums.count(recipe.hash.of(token)));
             }
@@ -187,22 +186,8 @@ impl Extractor {
     /// Calls `each` with every token of the text, in order, repetitions
     /// included.
     pub(super) fn each_token(&mut self, text: &str, recipe: &TextRecipe, each: impl FnMut(&str)) {
-        self.normal_form(text, recipe);
+        recipe.normal.write(text, &mut self.normal);
         self.each_token_of_normal(recipe, each);
-    }
-
-    fn normal_form(&mut self, text: &str, recipe: &TextRecipe) {
-        let Extractor { plain, normal, .. } = self;
-        match recipe.markup {
-            None => normalize_into(text, normal),
-            Some(markup) => {
-                strip_markup(text, markup, plain);
-                normalize_into(plain, normal);
-            }
-        }
-        if recipe.simplify {
-            *normal = simplify(normal);
-        }
     }
 
     fn each_token_of_normal(&mut self, recipe: &TextRecipe, mut each: impl FnMut(&str)) {

@@ -299,7 +299,7 @@ mod tests {
         let kinds = particulars.then_some(crate::similarity::Kinds::ALL);
         Groups::new(
             super::super::Language::English,
-            Alike { similarity: 0.5, n: 2, particulars: kinds },
+            Alike { similarity: 0.5, n: 2, particulars: kinds, normal: Default::default() },
             usize::MAX,
         )
     }

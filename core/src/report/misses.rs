@@ -4,7 +4,7 @@ use super::sample::Nearest;
 use crate::dedup::Alike;
 use crate::interrupt::checked;
 use crate::memory::{OrRaise, Room};
-use crate::similarity::{Particular, jaccard};
+use crate::similarity::Particular;
 use std::collections::HashSet;
 
 /// What told two rows apart.
@@ -68,7 +68,7 @@ pub fn misses(
             continue;
         }
         let (a, b) = (text(pair.row), text(pair.nearest));
-        let similarity = jaccard(&a, &b, alike.n);
+        let similarity = alike.jaccard(&a, &b);
         let reason = if pair.distance > limit {
             left_out.beyond += 1;
             Reason::Distance
@@ -113,7 +113,8 @@ mod tests {
         let pair = |row, nearest, distance| Nearest { row, nearest, distance };
         let pairs =
             [pair(0, 1, 3), pair(1, 0, 3), pair(2, 3, 5), pair(3, 2, 12), pair(0, 2, 3), pair(1, 3, 40)];
-        let alike = Alike { similarity: 0.5, n: 2, particulars: Some(Kinds::ALL) };
+        let alike =
+            Alike { similarity: 0.5, n: 2, particulars: Some(Kinds::ALL), normal: Default::default() };
         let (left_out, shown) = misses(&pairs, 10, &alike, |row| texts[row].to_owned());
         assert_eq!(left_out, LeftOut { text: 1, particulars: 2, grouping: 1, beyond: 1, farther: 1 });
         assert_eq!(shown.len(), 2);

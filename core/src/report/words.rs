@@ -169,7 +169,7 @@ static ENGLISH: Words = Words {
     lead: "Of {0} rows, {1} ({2}) repeat another row: {3} have an equal text, {4} a nearly equal one. They form {5} \
            groups; one row of each stays.",
     lead_none: "None of the {0} rows repeats another.",
-    empty_rows: " {0} rows have no text; they are compared with nothing.",
+    empty_rows: " {0} rows have no text, or no word in it; they are compared with nothing.",
     sizes: "Sizes of the groups",
     sizes_note: "How many groups have two rows, three rows, and so on.",
     sizes_axis: "rows in a group",
@@ -272,7 +272,7 @@ static CHINESE: Words = Words {
     largest: "条记录（最大的一组）",
     lead: "{0} 条记录中，有 {1} 条（{2}）与其他记录重复：{3} 条文字相同，{4} 条文字相近。它们归为 {5} 组，每组保留一条。",
     lead_none: "{0} 条记录中没有发现重复。",
-    empty_rows: "另有 {0} 条记录没有文字，不参与比较。",
+    empty_rows: "另有 {0} 条记录没有可比较的文字。",
     sizes: "重复组的大小",
     sizes_note: "两条一组的有多少组，三条一组的有多少组，依此类推。",
     sizes_axis: "组内记录数",

@@ -9,7 +9,7 @@ use crate::pg::host::QueryHost;
 use crate::pg::progress::Progress;
 use crate::pg::spi::{Argument, for_each, for_each_with};
 use crate::pg::{Values, raise};
-use dedup_core::dedup::Group;
+use dedup_core::dedup::{Group, Kind};
 use dedup_core::memory::{OrRaise, Room, collect};
 use pgrx::datum::Uuid;
 use pgrx::prelude::*;
@@ -24,7 +24,7 @@ pub(super) struct NewRow {
     pub n: i64,
     /// Its rank: the least in a group is kept, the earlier of equals.
     pub rank: i64,
-    /// Whether its content is NULL, which equals nothing.
+    /// Whether its content is NULL or empty, which equals nothing.
     pub empty: bool,
     /// The hash of the form used for comparison; `None` if there is no exact stage.
     pub hash: Option<u128>,
@@ -113,12 +113,15 @@ impl Reader<'_> {
         let number = batch.rows.len() as u32;
         let arrival = batch.arrival(number);
         let content = self.shape.content(row);
-        let hash = content.as_deref().and_then(|content| self.job.options.exact.hash(content));
+        let options = &self.job.options;
+        let kind = content.as_deref().map_or(Kind::Empty, |content| Kind::of(content, &options.recipe));
+        let comparable = content.as_deref().filter(|_| kind != Kind::Empty);
+        let hash = comparable.and_then(|content| options.exact.hash(content, options.alike.normal));
         let rank = self.shape.rank(row, &self.job.options.keep, arrival, content.as_deref());
         let mut new = NewRow {
             n,
             rank,
-            empty: content.is_none(),
+            empty: kind == Kind::Empty,
             hash,
             first: number,
             old: None,
@@ -127,7 +130,7 @@ impl Reader<'_> {
         };
         if let Some(content) = content {
             new.first = self.first_equal(number, hash, &content, batch.base, stored);
-            new.fp = self.shape.fp(row).flatten();
+            new.fp = self.shape.fp(row).flatten().filter(|_| kind == Kind::Near);
             stored.add_content(arrival, &content);
         }
         batch.rows.room(1).or_raise();
@@ -143,10 +146,10 @@ impl Reader<'_> {
         stored: &mut StoredRows<'_>,
     ) -> u32 {
         let Some(hash) = hash else { return number };
-        let exact = self.job.options.exact;
+        let (exact, normal) = (self.job.options.exact, self.job.options.alike.normal);
         let mut same = |first: u32| {
             let earlier = stored.content(base + 1 + i64::from(first));
-            earlier.is_some_and(|earlier| exact.same(&earlier, content))
+            earlier.is_some_and(|earlier| exact.same(&earlier, content, normal))
         };
         self.seen.room(1).or_raise();
         let firsts = self.seen.entry(hash).or_default();
@@ -169,7 +172,7 @@ pub(super) fn refuse_twice(id: &str) -> ! {
 
 /// Finds rows of the result with equal content, and makes the fingerprints of the other new rows.
 pub(super) fn find_equal(job: &Job, batch: &mut Batch, stored: &mut StoredRows<'_>, progress: &Progress) {
-    let exact = job.options.exact;
+    let (exact, normal) = (job.options.exact, job.options.alike.normal);
     for (number, old) in same_hash(job, batch, stored) {
         let arrival = batch.arrival(number);
         let row = &mut batch.rows[number as usize];
@@ -178,7 +181,8 @@ pub(super) fn find_equal(job: &Job, batch: &mut Batch, stored: &mut StoredRows<'
         }
         // If the content of the old row has changed, the hash alone decides.
         let differs = stored.content(old).is_some_and(|old| {
-            exact.hash(&old) == row.hash && stored.content(arrival).is_some_and(|new| !exact.same(&new, &old))
+            exact.hash(&old, normal) == row.hash
+                && stored.content(arrival).is_some_and(|new| !exact.same(&new, &old, normal))
         });
         if !differs {
             row.old = Some(old);
@@ -190,7 +194,9 @@ pub(super) fn find_equal(job: &Job, batch: &mut Batch, stored: &mut StoredRows<'
     progress.stage("making fingerprints of a batch", "rows", Some(batch.rows.len() as u64));
     if !given && job.options.distance.is_some() {
         let mut host = QueryHost::reporting(progress);
-        let lacks = |(number, row): &(usize, &NewRow)| row.first as usize == *number && row.old.is_none();
+        let lacks = |(number, row): &(usize, &NewRow)| {
+            row.first as usize == *number && row.old.is_none() && !row.empty
+        };
         let lacking = batch.rows.iter().enumerate().filter(lacks).map(|(number, _)| number);
         let lacking = collect(lacking).or_raise();
         let base = batch.base;

@@ -10,7 +10,7 @@ use crate::pg::progress::Progress;
 use crate::pg::spi::{Argument, for_each};
 use crate::pg::spill::TempFile;
 use crate::settings::{threads, work_memory};
-use dedup_core::dedup::{Group, Method, Verifier, nearness};
+use dedup_core::dedup::{Alike, Group, Method, Verifier, nearness};
 use dedup_core::external::Result;
 use dedup_core::fingerprint::hamming;
 use dedup_core::groups::{
@@ -177,7 +177,7 @@ impl Grouping<'_, '_> {
         let progress = self.progress;
         progress.stage("finding similar texts", "pairs", None);
         let mut host = QueryHost::reporting(progress);
-        let (similarity, n) = (self.job.options.alike.similarity, self.job.options.alike.n);
+        let Alike { similarity, n, normal, .. } = self.job.options.alike;
         let mut pairs = SimilarPairs::new(n, similarity, work_memory());
         let new: HashMap<i64, u64> = self.batch.distinct().collect();
         if new.is_empty() {
@@ -205,7 +205,7 @@ impl Grouping<'_, '_> {
         for arrival in arrivals {
             let Some(content) = self.stored.content(arrival) else { continue };
             check_length(&arrival.to_string(), content.len());
-            unwrap_or_raise(pairs.add(arrival, &content, &mut host));
+            unwrap_or_raise(pairs.add(arrival, &normal.form(&content), &mut host));
         }
         let fp = |arrival: i64| new.get(&arrival).copied().or_else(|| old.get(&arrival).map(|it| it.1));
         unwrap_or_raise(pairs.finish(&mut host, |SimilarPair { a, b, similarity }| {

@@ -1,6 +1,6 @@
 //! Forms groups anew out of rows of the result: where rows have left, and with a diameter where rows have come.
 
-use super::super::input::{Input, Kind};
+use super::super::input::Input;
 use super::super::near;
 use super::batch::Batch;
 use super::job::Job;
@@ -9,7 +9,7 @@ use super::stored::StoredRows;
 use crate::pg::host::unwrap_or_raise;
 use crate::pg::progress::Progress;
 use crate::pg::spi::{Argument, for_each};
-use dedup_core::dedup::{Method, Standing};
+use dedup_core::dedup::{Kind, Method, Standing};
 use dedup_core::groups::{UnionFind, names};
 use dedup_core::interrupt::checked;
 use dedup_core::memory::{OrRaise, Room, collect};

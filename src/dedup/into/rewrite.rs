@@ -10,7 +10,6 @@ use dedup_core::dedup::{Group, Stage};
 use dedup_core::fingerprint::hamming;
 use dedup_core::interrupt;
 use dedup_core::memory::{OrRaise, Room};
-use dedup_core::similarity::jaccard;
 use std::collections::HashMap;
 
 /// The new cluster and kept row of the rows of a cluster.
@@ -31,7 +30,7 @@ pub(super) fn compare(
     let distance = a.1.zip(b.1).map(|(a, b)| hamming(a, b) as i32);
     let similarity = known.or_else(|| {
         let contents = stored.content(a.0).zip(stored.content(b.0));
-        contents.map(|(a, b)| jaccard(&a, &b, stored.n()))
+        contents.map(|(a, b)| stored.alike().jaccard(&a, &b))
     });
     Compared { distance, similarity }
 }

@@ -6,7 +6,7 @@ use crate::pg::host::unwrap_or_raise;
 use crate::pg::raise;
 use crate::pg::spi::{Argument, for_each};
 use crate::pg::spill::TempFile;
-use dedup_core::dedup::Standing;
+use dedup_core::dedup::{Alike, Standing};
 use dedup_core::external::Spill;
 use dedup_core::memory::{OrRaise, Room, filled};
 use pgrx::datum::Uuid;
@@ -112,9 +112,9 @@ impl<'j> StoredRows<'j> {
         *self.keepers.get(&cluster).unwrap_or_else(|| raise_taken_out())
     }
 
-    /// Characters of an n-gram.
-    pub(super) fn n(&self) -> usize {
-        self.job.options.alike.n
+    /// How contents are compared.
+    pub(super) fn alike(&self) -> &Alike {
+        &self.job.options.alike
     }
 
     /// Loads contents, each once.
@@ -179,13 +179,15 @@ impl<'j> StoredRows<'j> {
              WHERE q.{id}::{base} {equals} ANY ($1)",
             table.name
         );
-        let exact = self.job.options.exact;
+        let (exact, normal) = (self.job.options.exact, self.job.options.alike.normal);
         let (read, at) = (&mut self.read, &mut self.at);
         for_each(&sql, &[ids, numbers], |row| {
             let (Some(arrival), Some(text)) = (row.bigint(0), row.text(1)) else { return };
             // SAFETY: the hash is a uuid.
             let taken = row.get(2).and_then(|taken| unsafe { Uuid::from_datum(taken, false) });
-            if taken.is_none_or(|taken| exact.hash(&text) == Some(u128::from_be_bytes(*taken.as_bytes()))) {
+            if taken
+                .is_none_or(|taken| exact.hash(&text, normal) == Some(u128::from_be_bytes(*taken.as_bytes())))
+            {
                 at.insert(arrival, Some(read.add(&text)));
             }
         });

@@ -13,7 +13,6 @@ use crate::pg::spi::{Argument, execute};
 use dedup_core::dedup::{Group, Member, Stage, Standing};
 use dedup_core::groups::{IncrementalClusters, Merge, Pair};
 use dedup_core::interrupt;
-use dedup_core::similarity::jaccard;
 use pgrx::datum::Uuid;
 use std::collections::HashMap;
 
@@ -265,7 +264,7 @@ fn log_merges(job: &Job, stored: &mut StoredRows<'_>, clusters: &IncrementalClus
     stored.load_contents(merges.iter().flat_map(|merge| [merge.because.a, merge.because.b]));
     let similarity = |pair: Pair| {
         let contents = stored.content(pair.a).zip(stored.content(pair.b));
-        contents.map(|(a, b)| jaccard(&a, &b, job.options.alike.n))
+        contents.map(|(a, b)| job.options.alike.jaccard(&a, &b))
     };
     let similarities: Vec<Option<f64>> = merges.iter().map(|merge| merge.because).map(similarity).collect();
     let number = |of: &dyn Fn(&Merge<Pair>) -> i64| Argument::of(merges.iter().map(of).collect::<Vec<i64>>());

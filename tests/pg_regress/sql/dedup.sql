@@ -212,6 +212,44 @@ SET pg_dedup.memory_limit = '2MB';
 SELECT count(*) FROM dedup('SELECT id, body FROM form', '{"distance": null}');
 SELECT count(*) FROM dedup('SELECT id, body FROM form', '{"contained": 0.7, "distance": null}');
 RESET pg_dedup.memory_limit;
+-- One normal form, made by the recipe, for fingerprints, what is equal and what is compared: what it makes one is one, by every method.
+CREATE TABLE written (id int PRIMARY KEY, kind text, body text);
+INSERT INTO written VALUES
+    (1, 'simplify', '我们小区的电梯发生故障已经三个星期了，老人上下楼非常困难，物业公司一直没有派人修理，请有关部门尽快处理这个问题'),
+    (2, 'simplify', '我們小區的電梯發生故障已經三個星期了，老人上下樓非常困難，物業公司一直沒有派人修理，請有關部門儘快處理這個問題'),
+    (3, 'markup', 'The lamp in front of the school in Mill Street has been broken for a month & our children walk home in the dark.'),
+    (4, 'markup', '<style>' || repeat('p {margin: 0; color: #333} ', 30) || '</style><p class="x">The <b>lamp</b> in front of the school in Mill Street has been broken for a month &amp; our children walk home in the dark.</p>'),
+    (5, 'folding', 'Οδός Αθηνάς'), (6, 'folding', 'ΟΔΌΣ ΑΘΗΝΆΣ'), (7, 'folding', 'Große Straße'), (8, 'folding', 'GROSSE STRASSE');
+SELECT options, string_agg(concat_ws(' ', id, stage, keeper, distance, similarity), ', ' ORDER BY id) FILTER (WHERE stage <> 'kept') AS duplicates
+FROM unnest(ARRAY['{"weights": {"simplify": true}}', '{"weights": {"markup": "html"}}', '{"weights": {"simplify": true, "markup": "html"}, "particulars": ["name", "date", "number"]}',
+        '{"weights": {"simplify": true, "markup": "html"}, "method": "text"}', '{"weights": {"simplify": true, "markup": "html"}, "group": "components", "method": "text"}',
+        '{"weights": {"simplify": true, "markup": "html"}, "group": "single_pass"}', '{"weights": {"simplify": true, "markup": "html"}, "contained": 0.9}',
+        '{"weights": {"simplify": true, "markup": "html"}, "exact": "normal", "distance": null}', '{"exact": "normal", "distance": null}']::jsonb[]) AS options,
+     dedup('SELECT id, body FROM written ORDER BY id', options)
+GROUP BY options ORDER BY options::text;
+SELECT (SELECT count(DISTINCT simhash(body, '{"simplify": true, "markup": "html"}')) FROM written) AS fingerprints, ngram_jaccard('Große Straße', 'GROSSE STRASSE') AS folded,
+    same_particulars('Die Große Straße ist kaputt', 'Die GROSSE STRASSE ist kaputt') AS same;
+
+-- Empty is what has no word and no symbol: it equals nothing. Symbols alone equal what is identical. So in all that tells duplicates.
+CREATE TABLE nothing (id int PRIMARY KEY, body text);
+INSERT INTO nothing VALUES (1, ''), (2, ''), (3, ' '), (4, ' '), (5, '!!!'), (6, '!!!'), (7, '…'), (8, '…'), (9, NULL), (10, NULL), (11, E'\u200B\t'), (12, E'\u200B\t'), (13, '<p>&nbsp;</p>'),
+    (14, '<p>&nbsp;</p>'), (15, 'The, and of'), (16, 'The, and of'), (17, '😀'), (18, '😀'), (19, '♥♥'), (20, '😀 '),
+    (21, 'The street lamp in front of the school has been broken for a month, and our children walk home in the dark.'), (22, 'The street lamp in front of the school has been broken for a month, and our children walk home in the dark!');
+SELECT options, string_agg(id::text, ' ' ORDER BY id) FILTER (WHERE stage = 'empty') AS empty,
+    string_agg(id || '>' || keeper, ' ' ORDER BY id) FILTER (WHERE stage IN ('exact', 'near')) AS duplicates
+FROM unnest(ARRAY['{}', '{"weights": {}}', '{"weights": {"markup": "html"}}', '{"weights": {"stop": "en", "markup": "html"}}', '{"exact": "normal", "weights": {"stop": "en", "markup": "html"}}',
+        '{"method": "text", "weights": {"stop": "en", "markup": "html"}}', '{"distance": null}', '{"distance": 64, "similarity": 0}']::jsonb[]) AS options, dedup('SELECT id, body FROM nothing ORDER BY id', options)
+GROUP BY options ORDER BY options::text;
+-- The columns of a record are empty together. A fingerprint that is given makes no text.
+SELECT id, stage FROM dedup($$VALUES (1, '…', ''), (2, '…', ''), (3, '', 'Mill Street'), (4, NULL, NULL)$$, '{"method": "records"}');
+SELECT id, stage FROM dedup($$VALUES (1, '', 7::bigint), (2, '', 7), (3, NULL, 7), (4, '😀', 7), (5, '😀', 8)$$, '{"fp": "column3", "similarity": 0, "distance": 64}');
+CALL dedup_into('nothing_groups', 'SELECT id, body FROM nothing WHERE id < 19', '{"weights": {"stop": "en", "markup": "html"}}');
+CALL dedup_into('nothing_batches', 'SELECT id, body FROM nothing', '{"weights": {"stop": "en", "markup": "html"}, "batch": 3}');
+SELECT count(*) FROM dedup('SELECT id, body FROM nothing ORDER BY id', '{"weights": {"stop": "en", "markup": "html"}}') d
+    FULL JOIN (SELECT * FROM nothing_batches) b USING (id) WHERE (d.stage, d.keeper) IS DISTINCT FROM (b.stage, b.keeper::bigint);
+SELECT string_agg(id::text, ' ' ORDER BY id) FILTER (WHERE stage = 'empty') AS empty FROM nothing_groups;
+SELECT substring(dedup_report('SELECT id, body FROM nothing', '{"weights": {"stop": "en", "markup": "html"}}') FROM '[0-9]+ rows have no[^;]*') AS report;
+DROP TABLE written, nothing, nothing_groups, nothing_groups_merges, nothing_groups_state, nothing_batches, nothing_batches_merges, nothing_batches_state;
 DROP TABLE record, form, petition, own, distinct_own, skewed, results;
 DROP FUNCTION grouped, fingerprint_of_result;
 DROP EXTENSION pg_dedup_papers, pg_dedup;

@@ -64,7 +64,7 @@ SELECT html LIKE '%950 more rows of this group are not shown.%' AS rest, html LI
 FROM dedup_report('SELECT i, repeat(''long text '', 500) FROM generate_series(1, 1000) i', '{"n": 2}') html;
 -- Nothing to report; no text; no near stage.
 SELECT html LIKE '%None of the 0 rows repeats another.%' AS none FROM dedup_report('SELECT 1, ''a''::text WHERE false', '{"n": 2}') html;
-SELECT html LIKE '%3 rows have no text%' AS empty FROM dedup_report('SELECT i, NULL::text FROM generate_series(1, 3) i', '{"n": 2}') html;
+SELECT html LIKE '%3 rows have no text, or no word in it%' AS empty FROM dedup_report('SELECT i, NULL::text FROM generate_series(1, 3) i', '{"n": 2}') html;
 SELECT html LIKE '%No fingerprints were compared%' AS exact_only, groups_of(html) FROM dedup_report('ticket', '{"text": "body", "distance": null}') html;
 -- A text in a longer one: without a fingerprint there is no distance, and the row is a duplicate all the same.
 CREATE TABLE entry AS SELECT i AS id, (SELECT string_agg(left(md5((hashint8extended(i, k) % 900)::text), 5), ' ') FROM generate_series(1, 9) k) AS body, hashint8extended(i, 5) AS fp

@@ -128,4 +128,54 @@ SELECT count(*) FROM dedup_setup('twice', '{"id": "grp", "columns": "body", "dis
 SELECT * FROM dedup_clean('twice', false);
 RESET client_min_messages;
 DROP TABLE by_domain, twice;
+
+-- One normal form in all that takes settings: the recipe's, of fingerprints and of texts that are compared.
+CREATE TABLE letter (id int PRIMARY KEY, body text);
+INSERT INTO letter VALUES
+    (1, '我们小区的电梯发生故障已经三个星期了，老人上下楼非常困难，物业公司一直没有派人修理，请有关部门尽快处理这个问题'),
+    (2, '<p class="first">我們小區的電梯發生故障已經三個星期了，<br>老人上下樓非常困難，物業公司一直沒有派人修理，請有關部門儘快處理這個問題</p>'),
+    (3, '学校门口的路灯坏了一个月，晚上接孩子很不安全，请有关部门尽快派人修理，不要等到出了事故才来处理');
+SET client_min_messages = warning;
+SELECT count(*) FROM dedup_setup('letter', '{"columns": "body", "weights": {"simplify": true, "markup": "html"}, "distance": 10, "similarity": 0.9, "n": 3, "particulars": ["name", "number"]}');
+SELECT id, keeper, stage, distance, similarity FROM dedup('letter');
+SELECT id, keeper, stage FROM dedup_clean('letter');
+SELECT t.id, f.id AS repeats, f.distance, f.similarity FROM letter t, dedup_find(t) f ORDER BY 1, 2;
+SELECT id, distance, similarity FROM dedup_find('letter', '我們小區的電梯發生故障已經三個星期了，老人上下樓非常困難，物業公司一直沒有派人修理，請有關部門儘快處理這個問題！');
+CALL dedup_into('letters', 'letter');
+SELECT id, keeper, stage, similarity FROM letters ORDER BY id;
+SELECT count(*) FROM near_dup_text_pairs('letter', 0.9, 3);
+SELECT * FROM dedup_evaluate('letter', 'VALUES (1, 2)', 'groups', 'pairs');
+SELECT dedup_report('letter') ~ '<(p|br)( class="first")?>我' AS shows_markup;
+CREATE TRIGGER guard AFTER INSERT ON letter FOR EACH ROW EXECUTE FUNCTION near_dup_guard();
+INSERT INTO letter SELECT 4, body FROM letter WHERE id = 2;
+INSERT INTO letter SELECT 4, '<div>' || body || '</div>' FROM letter WHERE id = 3;
+-- An index of n-grams is of texts as they are written.
+SELECT dedup_setup('letter', '{"method": "text"}', dry_run => true);
+CREATE TABLE short (id int PRIMARY KEY, body text);
+INSERT INTO short VALUES (1, '小区停水三天'), (2, '小區停水三天'), (3, '路灯坏了');
+SELECT count(*) FROM dedup_setup('short', '{"columns": "body", "weights": {"tokens": "chars", "n": [1, 2], "simplify": true}}');
+SELECT method FROM dedup_settings WHERE tbl = 'short'::regclass;
+SELECT id, keeper, stage FROM dedup('short');
+
+-- One definition of empty, too: such rows are never duplicates, never refused, and there is nothing to find by them.
+CREATE TABLE blank (id int PRIMARY KEY, body text, town text);
+INSERT INTO blank SELECT id, body, 'Wexcombe' FROM unnest(ARRAY['', '', '  ', '  ', '!!!', '!!!', '…', '…', NULL, NULL, 'the and', 'the and', '😀', '😀',
+    'The street lamp in front of the school has been broken for a month.', 'The street lamp in front of the school has been broken for a month!']) WITH ORDINALITY AS t(body, id);
+SELECT count(*) FROM dedup_setup('blank', '{"columns": {"body": {"stop": "en"}, "town": 3}, "distance": 20, "similarity": 0}');
+SELECT string_agg(id::text, ' ' ORDER BY id) FILTER (WHERE stage = 'empty') AS empty, string_agg(id || '>' || keeper, ' ' ORDER BY id) FILTER (WHERE stage IN ('exact', 'near')) AS duplicates FROM dedup('blank');
+SELECT id, keeper, stage FROM dedup_clean('blank');
+SELECT t.id, f.id AS repeats FROM blank t, dedup_find(t) f ORDER BY 1, 2;
+CREATE TABLE guarded (LIKE blank, PRIMARY KEY (id));
+SELECT count(*) FROM dedup_setup('guarded', '{"columns": {"body": {"stop": "en"}, "town": 3}, "distance": 20, "similarity": 0, "fp": "print"}');
+CREATE TRIGGER guard AFTER INSERT ON guarded FOR EACH ROW EXECUTE FUNCTION near_dup_guard();
+INSERT INTO guarded (id, body, town) SELECT id, body, town FROM blank WHERE id < 16;
+INSERT INTO guarded (id, body, town) SELECT id, body, town FROM blank WHERE id = 16;
+SELECT string_agg(id::text, ' ' ORDER BY id) FROM guarded;
+RESET client_min_messages;
+SELECT * FROM dedup_find('blank', '');
+SELECT * FROM dedup_find('blank', '?!');
+SELECT * FROM dedup_find('blank', 'The and');
+SELECT id FROM dedup_find('blank', '😀');
+SELECT f.id FROM blank t, dedup_find(t) f WHERE t.id = 9;
+DROP TABLE letter, letters, letters_merges, letters_state, short, blank, guarded;
 DROP EXTENSION pg_dedup;

@@ -14,7 +14,7 @@ use super::corpus::Corpus;
 use super::dictionary::Dictionary;
 use crate::fingerprint::Weight;
 use crate::hash::{PaperHash, city64, java, murmur3_128};
-use crate::text::{Markup, Segmenter};
+use crate::text::{Normal, Segmenter};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize};
@@ -82,10 +82,8 @@ pub struct TextRecipe {
     pub max_df: Option<f64>,
     /// Own words for the segmentation.
     pub dictionary: Option<Arc<Dictionary>>,
-    /// What the text is marked up in.
-    pub markup: Option<Markup>,
-    /// Whether traditional characters become simplified ones.
-    pub simplify: bool,
+    /// How the text is read.
+    pub normal: Normal,
 }
 
 /// A hash function, by its name in a recipe.
@@ -157,8 +155,7 @@ impl Default for TextRecipe {
             corpus: None,
             max_df: None,
             dictionary: None,
-            markup: None,
-            simplify: false,
+            normal: Normal::default(),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::features::corpus::Shape;
 use crate::features::stop::StopList;
 use crate::fingerprint::Weight;
 use crate::interrupt::checked;
-use crate::text::normalize;
+use crate::text::{Normal, normalize};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 
@@ -103,8 +103,7 @@ impl TextRecipe {
             corpus,
             max_df: written.max_df,
             dictionary,
-            markup: written.markup,
-            simplify: written.simplify.unwrap_or(shape.simplify),
+            normal: Normal { markup: written.markup, simplify: written.simplify.unwrap_or(shape.simplify) },
         };
         recipe.check_corpus()?;
         Ok(recipe)

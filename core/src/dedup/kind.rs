@@ -1,0 +1,117 @@
+//! What of a text there is to compare.
+
+use crate::features::TextRecipe;
+use crate::text::{Normal, has_symbol, is_word};
+
+/// How a row can be compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Not at all: its text is NULL, or has only spaces, punctuation, controls, markup and stop words. It equals nothing.
+    Empty,
+    /// Only exactly: its text has symbols alone, or it has no fingerprint.
+    Plain,
+    /// Exactly and by what it is like.
+    Near,
+}
+
+/// Bytes of the beginning of a text that are looked at first, and next: hardly a text has no word there.
+const BEGINNINGS: [usize; 3] = [32, 512, usize::MAX];
+
+impl Kind {
+    /// That of a text as a recipe reads it.
+    pub fn of(text: &str, recipe: &TextRecipe) -> Kind {
+        let as_it_is = recipe.stop.is_empty() && recipe.normal == Normal::default();
+        if as_it_is && text.chars().next().is_some_and(is_word) {
+            return Kind::Near;
+        }
+        let mut normal = String::new();
+        for bytes in BEGINNINGS {
+            let end = text.floor_char_boundary(bytes);
+            recipe.normal.write(&text[..end], &mut normal);
+            if has_word(&normal, recipe, end < text.len()) {
+                return Kind::Near;
+            }
+            if end == text.len() {
+                break;
+            }
+        }
+        match (has_symbol(&recipe.normal.visible(text)), normal.is_empty()) {
+            (false, _) => Kind::Empty,
+            (true, true) => Kind::Plain,
+            (true, false) => Kind::Near,
+        }
+    }
+}
+
+/// Whether a normal form has a word that is no stop word. Of one that is `cut` the last may be the beginning of another.
+fn has_word(normal: &str, recipe: &TextRecipe, cut: bool) -> bool {
+    let (mut found, mut last) = (false, None);
+    let mut counts = |word: Option<&str>| found |= word.is_some_and(|word| !recipe.stop.contains(word));
+    recipe.segmenter().words(normal, recipe.hmm, |word| counts(last.replace(word)));
+    counts(last.filter(|_| !cut));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn kind(text: &str, recipe: serde_json::Value) -> Kind {
+        Kind::of(text, &TextRecipe::from_json(&recipe).unwrap())
+    }
+
+    /// Protects what is empty, by the recipe, and that symbols are not: their copies may go, those of nothing may not.
+    #[test]
+    fn only_words_and_symbols_are_something() {
+        for empty in [
+            "",
+            " \t\n\u{3000}",
+            "!!!",
+            "…",
+            "？！。",
+            "\u{200B}\u{FEFF}",
+            "—— *** ——",
+            "~+=$",
+            "＋～",
+            "\u{7}",
+        ] {
+            assert_eq!(kind(empty, json!({})), Kind::Empty, "{empty:?}");
+        }
+        for symbols in ["😀", "♥♥", " ★ …", "→", "€", "\u{E000}"] {
+            assert_eq!(kind(symbols, json!({})), Kind::Plain, "{symbols}");
+        }
+        for (text, recipe, expected) in [
+            ("a", json!({}), Kind::Near),
+            ("… 7", json!({}), Kind::Near),
+            ("<p>…</p>", json!({}), Kind::Near),
+            ("<p>…</p>", json!({"markup": "html"}), Kind::Empty),
+            ("<p>&nbsp;<br>", json!({"markup": "html"}), Kind::Empty),
+            ("<p>♥</p>", json!({"markup": "html"}), Kind::Plain),
+            ("<p>water</p>", json!({"markup": "html"}), Kind::Near),
+            ("The, of AND the", json!({}), Kind::Near),
+            ("The, of AND the", json!({"stop": "en"}), Kind::Empty),
+            ("The ♥", json!({"stop": "en"}), Kind::Near),
+            ("The water", json!({"stop": "en"}), Kind::Near),
+            ("的的", json!({"stop": ["的"]}), Kind::Empty),
+            ("的水", json!({"stop": ["的"]}), Kind::Near),
+        ] {
+            assert_eq!(kind(text, recipe.clone()), expected, "{text} {recipe}");
+        }
+    }
+
+    /// Protects texts that begin with much that is nothing, of which only the beginning is looked at first.
+    #[test]
+    fn what_counts_may_stand_at_the_end() {
+        for (before, recipe) in
+            [("the ", json!({"stop": "en"})), ("<br a='x'> ", json!({"markup": "html"})), ("… ", json!({}))]
+        {
+            for times in [1, 8, 20, 300] {
+                let nothing = before.repeat(times);
+                assert_eq!(kind(&nothing, recipe.clone()), Kind::Empty, "{before}{times}");
+                assert_eq!(kind(&(nothing.clone() + "water"), recipe.clone()), Kind::Near, "{before}{times}");
+                assert_ne!(kind(&(nothing + "♥"), recipe.clone()), Kind::Empty, "{before}{times}");
+            }
+        }
+    }
+}
