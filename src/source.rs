@@ -150,6 +150,22 @@ impl Source {
         }
     }
 
+    /// Whether an index sees to it that no two rows have one id, by the equality of its column; `named`: the option.
+    pub(crate) fn has_unique_ids(&self, named: Option<&str>) -> bool {
+        // An index of a table has no rows of the tables that inherit from it, but is there for all partitions.
+        const SQL: &str = "SELECT 't'::pg_catalog.text FROM pg_catalog.pg_index i \
+            JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) i.indrelid \
+            JOIN pg_catalog.pg_attribute a ON a.attrelid OPERATOR(pg_catalog.=) i.indrelid \
+                AND a.attnum OPERATOR(pg_catalog.=) i.indkey[0] \
+            JOIN pg_catalog.pg_opclass o ON o.oid OPERATOR(pg_catalog.=) i.indclass[0] AND o.opcdefault \
+            WHERE i.indrelid OPERATOR(pg_catalog.=) $1 AND a.attname OPERATOR(pg_catalog.=) $2::pg_catalog.name \
+              AND i.indnkeyatts OPERATOR(pg_catalog.=) 1 AND i.indcollation[0] OPERATOR(pg_catalog.=) a.attcollation \
+              AND i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL \
+              AND (c.relkind OPERATOR(pg_catalog.=) 'p' OR NOT c.relhassubclass) LIMIT 1";
+        let Source::Table(table) = self else { return false };
+        scalar(SQL, &[Argument::of(table.oid), Argument::of(table.id(named).as_str())]).is_some()
+    }
+
     /// The object identifier of the table, if one is named.
     pub(crate) fn oid(&self) -> Option<pg_sys::Oid> {
         match self {
@@ -228,7 +244,9 @@ impl Table {
             [one] => vec![one],
             [] => {
                 let id = id.or(self.primary_key.first().map(String::as_str)).unwrap_or("id");
-                let content = self.columns.iter().map(|column| column.name.as_str()).find(|name| *name != id);
+                let content = self.columns.iter().find(|column| column.name != id);
+                content.iter().for_each(|column| column.check_no_digits());
+                let content = content.map(|column| column.name.as_str());
                 raise(
                     PgSqlErrorCode::ERRCODE_INVALID_TABLE_DEFINITION,
                     format!("{} has no column of a text type", self.name),
@@ -279,6 +297,10 @@ impl Table {
     fn select_texts(&self, wanted: &Wanted) -> String {
         let id = self.id(wanted.id);
         let texts = self.texts(Some(id), wanted.texts);
+        if !wanted.apart && texts.iter().all(|name| self.column(name).is_digits()) && !wanted.texts.is_empty()
+        {
+            self.column(texts[0]).check_no_digits()
+        }
         let column = |name: &str| format!("t.{}", quoted(name));
         let content = match texts[..] {
             _ if wanted.apart => texts.iter().map(|name| self.as_text(name)).collect::<Vec<_>>().join(", "),

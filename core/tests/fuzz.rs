@@ -221,7 +221,7 @@ fn fuzz_options() {
                 assert!(!error.is_empty());
             }
         }
-        written.leaves_settings();
+        written.asks_texts();
     });
     assert!(good > 0 && bad > 0, "{good} options, {bad} errors");
 }

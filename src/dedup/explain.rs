@@ -6,7 +6,7 @@ use super::{Found, find, id};
 use crate::evaluate::{each_pair, key};
 use crate::pg::progress::Progress;
 use crate::pg::values::ValueType;
-use crate::pg::{Json, Output, raise};
+use crate::pg::{Json, Output};
 use crate::settings::progress_interval;
 use crate::source::Source;
 use dedup_core::dedup::{Kind, Method};
@@ -66,10 +66,8 @@ fn near_dup_explain_pairs(
             // SAFETY: the column is of the type that the query said.
             unsafe { of.write(id(row), bytes) };
             let id = key(row, 0, typoid);
-            if let Some((id, place)) = id.and_then(|id| rows.get_mut(&id).map(|place| (id, place)))
-                && place.replace(number).is_some()
-            {
-                refuse_shared(&id)
+            if let Some(place) = id.and_then(|id| rows.get_mut(&id)) {
+                *place = Some(number);
             }
             number += 1;
         }
@@ -100,15 +98,6 @@ fn near_dup_explain_pairs(
             }
         }
     }
-}
-
-/// Reports an id of a pair that is that of two rows.
-fn refuse_shared(id: &str) -> ! {
-    raise(
-        PgSqlErrorCode::ERRCODE_CARDINALITY_VIOLATION,
-        format!("two rows of the source have the id {id}"),
-        "The first column of the source tells its rows apart.",
-    )
 }
 
 impl Found {

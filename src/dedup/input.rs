@@ -1,6 +1,7 @@
 //! The input rows of `dedup`: ids and contents in a temporary file, a few numbers per row in
 //! memory.
 
+use super::suggest::SAMPLE;
 use crate::pg::host::unwrap_or_raise;
 use crate::pg::raise;
 use crate::pg::spill::TempFile;
@@ -8,7 +9,7 @@ use dedup_core::dedup::{Keep, Kind, Standing};
 use dedup_core::external::Spill;
 use dedup_core::fingerprint::hamming;
 use dedup_core::interrupt::checked;
-use dedup_core::memory::{OrRaise, Room, copy};
+use dedup_core::memory::{OrRaise, Room, collect, copy};
 use pgrx::prelude::*;
 
 /// Where a row stands among those of its group, by the ranks that were read.
@@ -98,6 +99,12 @@ impl Input {
     /// Takes a row's fingerprint.
     pub(super) fn near(&mut self, row: usize, fp: u64) {
         (self.fps[row], self.kinds[row]) = (fp, Kind::Near);
+    }
+
+    /// Fingerprints of the first rows that have one.
+    pub(super) fn some_prints(&self) -> Vec<u64> {
+        let near = self.kinds.iter().zip(&self.fps).filter(|(kind, _)| **kind == Kind::Near);
+        collect(near.map(|(_, fp)| *fp).take(SAMPLE)).or_raise()
     }
 
     /// Forgets all fingerprints.

@@ -1,5 +1,7 @@
 //! A warning where much of a table would go on what is near and not equal.
 
+use dedup_core::dedup::Alike;
+use dedup_core::similarity::Kinds;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::{PgLogLevel, PgSqlErrorCode};
 
@@ -19,8 +21,8 @@ pub(super) struct Many {
     pub rows: u64,
     /// That of the pair that is shown: the least.
     pub similarity: f64,
-    /// By weights that were learned, not by options.
-    pub learned: bool,
+    /// The options by which more are told apart, if there are some.
+    pub tells: Option<String>,
 }
 
 impl Many {
@@ -29,19 +31,32 @@ impl Many {
         near >= FEW && near * SHARE >= rows
     }
 
+    /// The options that tell more apart than these.
+    pub(super) fn tells(alike: &Alike) -> String {
+        let kinds = alike.particulars.unwrap_or(Kinds { names: false, dates: false, numbers: false });
+        let known = [(kinds.names, "name"), (kinds.dates, "date"), (kinds.numbers, "number")];
+        let missing: Vec<_> = known.iter().filter(|(has, _)| !has).map(|(_, name)| *name).collect();
+        match &missing[..] {
+            [] => "A greater similarity".to_owned(),
+            some => format!("A greater similarity, or {} among the particulars,", some.join(" or ")),
+        }
+    }
+
     /// Emits a notice with the least alike row and the one that is kept for it.
     pub(super) fn warn(&self, texts: &[String; 2]) {
-        let Many { function, near, rows, similarity, learned } = self;
+        let Many { function, near, rows, similarity, tells } = self;
         let [row, kept] = texts.each_ref().map(|text| shown(text));
         let what = format!("{function}: {near} of {rows} rows are near another row, not equal to it");
         ErrorReport::new(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, what, "pg_dedup")
             .set_detail(format!("The least alike, at similarity {similarity:.3}: {row} would go, {kept} stays."))
-            .set_hint(if *learned {
-                "Look at such pairs before you delete: near_dup_explain(source, pairs, options) says what each column told. \
-                 Rows of one series may be taken for one."
-            } else {
-                "Look at such pairs before you delete: near_dup_explain says what two texts share and in what they \
-                 differ. A greater similarity, or particulars, tells more apart."
+            .set_hint(match tells {
+                None => "Look at such pairs before you delete: near_dup_explain(source, pairs, options) says what each column \
+                         told. Rows of one series may be taken for one."
+                    .to_owned(),
+                Some(tells) => format!(
+                    "Look at such pairs before you delete: near_dup_explain says what two texts share and in what they \
+                     differ. {tells} tells more apart."
+                ),
             })
             .report(PgLogLevel::NOTICE);
     }

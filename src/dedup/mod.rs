@@ -18,7 +18,7 @@ use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::pg::spi::{for_each_of_query, refuse_row_without_id};
 use crate::pg::spill::TempFile;
-use crate::pg::values::ValueType;
+use crate::pg::values::{UniqueIds, ValueType};
 use crate::pg::{Column, Json, Output, Values, raise};
 use crate::settings::{progress_interval, work_memory};
 use crate::setup::Settings;
@@ -41,7 +41,7 @@ use pgrx::prelude::*;
 use shape::Shape;
 use std::borrow::Cow;
 use suggest::Sampler;
-pub(crate) use suggest::{PARTICULARS, Suggested, sample};
+pub(crate) use suggest::{PARTICULARS, Suggested, announce_implied, sample};
 
 /// Returns a row for each input row, in order: the id, the id of the kept row of its group, and the
 /// stage that decided: `kept` (it is that row), `exact` (its content equals the kept row's),
@@ -83,19 +83,20 @@ pub(crate) fn find<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
     let mut options = function.read(&written);
     options.labels = labels;
     let mut input = Input::new();
-    let mut sampler = written.leaves_settings().then(Sampler::default);
+    let mut sampler = written.asks_texts().then(Sampler::default);
     let query = options.query(source, false);
-    let guess = Guess::default();
-    let sampling = sampler.as_mut().map(|sampler| (sampler, &guess));
-    let hashes = read(&query, &options, sampling, &mut input, progress, begin);
+    let guess = (sampler.is_some() && !written.has("weights") && !written.has("fp")).then(Guess::default);
+    let proven = source.has_unique_ids(options.id.as_deref());
+    let sampling = (sampler.as_mut(), guess.as_ref());
+    let hashes = read((&query, proven), &options, sampling, &mut input, progress, begin);
     if let Some(sampler) = sampler {
-        let chosen = sampler.suggest();
-        if !guess.is(chosen.as_ref().map(|chosen| &chosen.weights)) {
+        let chosen =
+            sampler.suggest(written.get("weights"), options.fp.as_ref().map(|_| input.some_prints()));
+        if guess.is_some_and(|guess| !guess.is(chosen.as_ref().map(|chosen| &chosen.weights))) {
             input.forget_fingerprints();
         }
         if let Some(chosen) = chosen {
-            chosen.announce(function.name);
-            chosen.write(&mut written);
+            chosen.complete(&mut written, function.name);
             options = function.read(&written);
         }
         // What was empty by any recipe that may be chosen is not by each.
@@ -107,6 +108,7 @@ pub(crate) fn find<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
             }
         }
     }
+    suggest::announce_implied(function.name, written.implied());
     let found = stages(written, options, input, hashes, progress);
     if let Some(records) = &found.records {
         records::announce(function.name, records, &found.input.columns);
@@ -175,19 +177,20 @@ fn _dedup(source: Option<&str>, fcinfo: pg_sys::FunctionCallInfo) {
     dedup(source, None, fcinfo);
 }
 
-/// Reads all rows, and makes fingerprints meanwhile. Returns the hashes of their contents. `sampling`: what sees the
-/// contents by which options are chosen, and the guess of these.
+/// Reads all rows, and makes fingerprints meanwhile. Returns the hashes of their contents. With what sees the contents by
+/// which options are chosen, and a guess of the recipe if that is one of them. Ids that are not `proven` to differ are
+/// compared.
 fn read<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
-    query: &str,
+    (query, proven): (&str, bool),
     options: &Options,
-    mut sampling: Option<(&mut Sampler, &Guess)>,
+    (mut sampler, guess): (Option<&mut Sampler>, Option<&Guess>),
     input: &mut Input,
     progress: &Progress,
     begin: impl FnOnce(&[Column]) -> E,
 ) -> EqualTexts<TempFile> {
     let mut hashes = EqualTexts::new(work_memory(), TempFile::new());
+    let mut unique = None;
     progress.stage("reading", "rows", None);
-    let guess = sampling.as_ref().map(|sampling| sampling.1);
     let recipe = || guess.map_or(&options.recipe, Guess::recipe);
     let emptying = guess.map(|_| emptying());
     let kind = |content: &str| match (&emptying, content.chars().next()) {
@@ -201,6 +204,8 @@ fn read<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
         for_each_of_query(query, |columns| {
             let shape = Shape::of(columns, options);
             let mut write_id = begin(columns);
+            unique = (!proven).then(|| UniqueIds::new(&columns[0]));
+            let unique = &mut unique;
             let (hashes, input, ahead) = (&mut hashes, &mut *input, &mut ahead);
             input.columns = shape.names(columns);
             let mut bytes = Vec::new();
@@ -208,8 +213,9 @@ fn read<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
                 progress.step();
                 bytes.clear();
                 write_id(row, &mut bytes);
+                unique.iter_mut().for_each(|unique| unique.add(row));
                 let content = shape.content(row);
-                if let (Some((sampler, _)), Some(content)) = (&mut sampling, &content) {
+                if let (Some(sampler), Some(content)) = (&mut sampler, &content) {
                     sampler.add(content);
                 }
                 let kind = content.as_deref().map_or(Kind::Empty, &kind);
@@ -237,6 +243,9 @@ fn read<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
         });
         ahead.finish(input);
     });
+    if let Some(unique) = unique {
+        unique.check();
+    }
     progress.end(&format!("{} rows", input.rows()));
     hashes
 }
@@ -337,7 +346,7 @@ impl Found {
     }
 
     /// Distance and similarity of a row to the one that is kept.
-    fn compared(&mut self, row: usize, keeper: usize, stage: Stage) -> (Option<u32>, Option<f64>) {
+    pub(crate) fn compared(&mut self, row: usize, keeper: usize, stage: Stage) -> (Option<u32>, Option<f64>) {
         stage
             .known()
             .unwrap_or_else(|| (self.input.distance(row, keeper), Some(self.similarity(row, keeper))))
@@ -398,8 +407,8 @@ impl Found {
             && Many::are(near, rows as u64)
         {
             let texts = pair.map(|row| self.input.content(row));
-            let learned = self.records.is_some();
-            Many { function: DEDUP.name, near, rows: rows as u64, similarity, learned }.warn(&texts);
+            let tells = self.records.is_none().then(|| Many::tells(&self.options.alike));
+            Many { function: DEDUP.name, near, rows: rows as u64, similarity, tells }.warn(&texts);
         }
     }
 }

@@ -41,6 +41,7 @@ impl Shape {
         let padded = content.is_padded_text();
         let by_records = options.method == Method::Records;
         if !padded && !content.is_text() && !by_records {
+            content.check_no_digits();
             let type_name = content.type_name();
             let what = format!("column \"{}\" of the query is {type_name}, not text", content.name);
             refuse(what, &format!("{HINT} Cast the content to text."))

@@ -1,7 +1,7 @@
 //! `dedup_suggest`: settings for the texts of a source; `dedup` and the first call of
 //! `dedup_into` take them if they are given none.
 
-use crate::corpus::raise_recipe;
+use crate::corpus::{Database, raise_recipe};
 use crate::fingerprint::simhash_of;
 use crate::pg::raise;
 use crate::pg::spi::for_each_of_query;
@@ -13,10 +13,10 @@ use dedup_core::features::TextRecipe;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::{JsonB, PgLogLevel};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// Texts that are looked at, at most.
-const SAMPLE: usize = 20_000;
+pub(super) const SAMPLE: usize = 20_000;
 /// Their bytes at most, but for a single one.
 const SAMPLE_BYTES: usize = 64 << 20;
 
@@ -38,8 +38,9 @@ impl Sampler {
         self.0.add(content);
     }
 
-    /// Settings for the texts; `None` if there is no text.
-    pub(crate) fn suggest(self) -> Option<Suggested> {
+    /// Settings for the texts; `None` if there is no text. The distance is that for `prints`, if there are some, else for
+    /// fingerprints by the recipe `weights`, or by what is suggested.
+    pub(crate) fn suggest(self, weights: Option<&Value>, prints: Option<Vec<u64>>) -> Option<Suggested> {
         let seen = self.0.seen();
         let sample = self.0.texts();
         let mut profile = Profile::default();
@@ -50,8 +51,12 @@ impl Sampler {
             return None;
         }
         let suggestion = profile.suggest(&sample, texts);
-        let recipe = TextRecipe::from_json(&suggestion.recipe).unwrap_or_else(|error| raise_recipe(error));
-        let prints: Vec<u64> = sample.iter().filter_map(|content| simhash_of(content, &recipe)).collect();
+        let recipe = weights.unwrap_or(&suggestion.recipe);
+        let recipe = || TextRecipe::resolved(recipe, &Database).unwrap_or_else(|error| raise_recipe(error));
+        let prints = prints.unwrap_or_else(|| {
+            let recipe = recipe();
+            sample.iter().filter_map(|content| simhash_of(content, &recipe)).collect()
+        });
         let mut background = Background::measure(&prints);
         background.rows = texts;
         let calibration = background.calibrate();
@@ -96,42 +101,69 @@ impl Suggested {
     }
 
     /// As options of `dedup`.
-    fn options(&self) -> Value {
-        json!({
+    fn options(&self) -> Map<String, Value> {
+        let options = json!({
             "method": self.method().name(), "weights": self.weights, "distance": self.distance, "similarity": self.similarity, "n": self.n,
             "particulars": PARTICULARS,
-        })
+        });
+        options.as_object().cloned().unwrap_or_default()
     }
 
-    /// Writes them down as if they had been given.
-    pub(super) fn write(&self, written: &mut Written) {
-        if let Value::Object(options) = self.options() {
-            options.into_iter().for_each(|(name, value)| written.add(&name, value));
+    /// Adds what is not written, and emits a notice of that.
+    pub(super) fn complete(&self, written: &mut Written, function: &str) {
+        let mut options = self.options();
+        if written.has("fp") {
+            // They are there already, and to be compared.
+            options.remove("weights");
+            options.remove("method");
         }
+        let chosen = written.over(&options);
+        // The reason is that of all of them together.
+        let reason = if chosen.len() == options.len() { self.reason.as_str() } else { "" };
+        announce(function, &chosen, reason);
     }
+}
 
-    /// Emits a notice of what was chosen.
-    pub(super) fn announce(&self, function: &str) {
-        let weights = self.weights.as_object().into_iter().flatten();
-        let weights: Vec<String> = weights.map(|(name, value)| format!("\"{name}\": {value}")).collect();
-        let message = format!(
-            "{function} chose {{\"method\": \"{}\", \"weights\": {{{}}}, \"distance\": {}, \"similarity\": {}, \"n\": {}, \"particulars\": {}}}",
-            self.method().name(),
-            weights.join(", "),
-            self.distance,
-            self.similarity,
-            self.n,
-            json!(PARTICULARS)
-        );
+/// Emits a notice of what was chosen.
+fn announce(function: &str, chosen: &Map<String, Value>, reason: &str) {
+    if chosen.is_empty() {
+        return;
+    }
+    let message = format!("{function} chose {}", listed(chosen));
+    let notice = ErrorReport::new(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message, "pg_dedup");
+    let notice = if reason.is_empty() { notice } else { notice.set_detail(reason.to_owned()) };
+    notice.report(PgLogLevel::NOTICE);
+}
+
+/// Options in the order of the hints, weights in one line.
+fn listed(chosen: &Map<String, Value>) -> String {
+    const ORDER: [&str; 6] = ["method", "weights", "distance", "similarity", "n", "particulars"];
+    let option = |name: &str| {
+        let value = match chosen.get(name)? {
+            Value::Object(weights) => {
+                let weights = weights.iter().map(|(name, value)| format!("\"{name}\": {value}"));
+                format!("{{{}}}", weights.collect::<Vec<_>>().join(", "))
+            }
+            plain => plain.to_string(),
+        };
+        Some(format!("\"{name}\": {value}"))
+    };
+    format!("{{{}}}", ORDER.into_iter().filter_map(option).collect::<Vec<_>>().join(", "))
+}
+
+/// Emits a notice where a given option makes fingerprints decide instead of texts.
+pub(crate) fn announce_implied(function: &str, implied: Option<&str>) {
+    if let Some(name) = implied {
+        let message = format!("{function}: {name} is given, so method is \"fingerprint\", not \"text\"");
         ErrorReport::new(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message, "pg_dedup")
-            .set_detail(self.reason.clone())
+            .set_hint("Give method too to have both.")
             .report(PgLogLevel::NOTICE);
     }
 }
 
-/// Looks at the texts of a query whose column `at` has them, or whose only one.
-pub(crate) fn sample(query: &str) -> Sampler {
-    let mut sampler = Sampler::default();
+/// Looks at the texts of a query, in its second column or the only one, and at fingerprints in the column `fp`.
+pub(crate) fn sample(query: &str, fp: Option<&str>) -> (Sampler, Option<Vec<u64>>) {
+    let (mut sampler, mut prints) = (Sampler::default(), fp.map(|_| Vec::new()));
     for_each_of_query(query, |columns| {
         if columns.is_empty() {
             raise(
@@ -142,14 +174,22 @@ pub(crate) fn sample(query: &str) -> Sampler {
         }
         // The same query does for dedup: its second column is the text.
         let at = usize::from(columns.len() > 1);
-        let sampler = &mut sampler;
+        columns[at].check_no_digits();
+        let fp = columns.iter().position(|column| fp == Some(column.name.as_str()));
+        let (sampler, prints) = (&mut sampler, &mut prints);
         move |row| {
             if let Some(content) = row.written(at) {
                 sampler.add(&content);
             }
+            if let (Some(at), Some(prints)) = (fp, &mut *prints)
+                && let Some(fp) = row.get(at)
+                && prints.len() < SAMPLE
+            {
+                prints.push(fp.value() as u64);
+            }
         }
     });
-    sampler
+    (sampler, prints)
 }
 
 /// Recipe, distance and verification for the texts of a source.
@@ -168,13 +208,13 @@ fn dedup_suggest(
         name!(reason, String),
     ),
 > {
-    let Some(suggested) = sample(&Source::new(source).contents()).suggest() else {
+    let Some(suggested) = sample(&Source::new(source).contents(), None).0.suggest(None, None) else {
         notice!("the source has no text, so there is nothing to suggest settings for");
         return TableIterator::empty();
     };
     let method =
         if suggested.kind.compare_texts() { "near_dup_text_pairs" } else { "near_dup + ngram_jaccard" };
-    let options = JsonB(suggested.options());
+    let options = JsonB(Value::Object(suggested.options()));
     let Suggested { weights, distance, n, similarity, reason, .. } = suggested;
     TableIterator::once((method, JsonB(weights), distance as i32, n as i32, similarity, options, reason))
 }

@@ -5,6 +5,7 @@ use crate::pg::Values;
 use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::pg::spi::for_each_of_query;
+use crate::pg::values::UniqueIds;
 use crate::settings::{progress_interval, threads, work_memory};
 use crate::source::{FINGERPRINTS, Source, two_columns};
 use dedup_core::evaluate::{self, Background, Calibration};
@@ -35,7 +36,7 @@ fn near_dup_calibrate(
     ),
 > {
     let mut labelled = truth.map(TruePairs::read);
-    let prints = fingerprints(&Source::new(source).fingerprints(), labelled.as_mut());
+    let prints = fingerprints(&Source::new(source), labelled.as_mut());
     let background = Background::measure(&prints);
     let calibration = background.calibrate();
     let within = labelled.as_ref().map(|truth| {
@@ -75,14 +76,16 @@ fn near_dup_calibrate(
 }
 
 /// The fingerprints of a query of (id, fingerprint); those of rows in `truth` are stored there too.
-fn fingerprints(query: &str, mut truth: Option<&mut TruePairs>) -> Vec<u64> {
-    let mut prints = Vec::new();
-    for_each_of_query(query, |columns| {
+fn fingerprints(source: &Source, mut truth: Option<&mut TruePairs>) -> Vec<u64> {
+    let (mut prints, mut unique, proven) = (Vec::new(), None, source.has_unique_ids(None));
+    for_each_of_query(&source.fingerprints(), |columns| {
         let typoid = two_columns(columns, |fp| fp.typoid == pg_sys::INT8OID, "bigint", FINGERPRINTS).typoid;
-        let (prints, truth) = (&mut prints, &mut truth);
+        unique = (!proven).then(|| UniqueIds::new(&columns[0]));
+        let (prints, truth, unique) = (&mut prints, &mut truth, &mut unique);
         move |row: &Values<'_>| {
             let (Some(_), Some(fp)) = (row.get(0), row.bigint(1)) else { return };
             let fp = fp.cast_unsigned();
+            unique.iter_mut().for_each(|unique| unique.add(row));
             prints.room(1).or_raise();
             prints.push(fp);
             if let Some(truth) = truth
@@ -93,6 +96,9 @@ fn fingerprints(query: &str, mut truth: Option<&mut TruePairs>) -> Vec<u64> {
             }
         }
     });
+    if let Some(unique) = unique {
+        unique.check();
+    }
     prints
 }
 

@@ -4,7 +4,7 @@ use super::PairRows;
 use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::pg::spi::{for_each_of_query, refuse_row_without_id};
-use crate::pg::values::{Ids, ValueType};
+use crate::pg::values::{Ids, UniqueIds, ValueType};
 use crate::pg::{Column, Output, raise};
 use crate::settings::{progress_interval, work_memory};
 use crate::setup::Settings;
@@ -23,7 +23,7 @@ const N: i32 = 2;
 
 /// Returns every pair of the rows (id, text) of `source` whose texts have a Jaccard coefficient of
 /// at least `similarity`, each once, the lesser id first. Rows without a text are skipped; a row
-/// without an id is an error.
+/// without an id is an error, and so are two rows of one id.
 #[pg_extern(sql = "")]
 fn near_dup_text_pairs(
     source: Option<&str>,
@@ -54,17 +54,23 @@ fn near_dup_text_pairs(
     let progress = Progress::new("near_dup_text_pairs", progress_interval());
     let mut host = QueryHost::reporting(&progress);
     progress.stage("reading", "rows", None);
-    let mut ids = None;
+    let (mut ids, mut unique, proven) = (None, None, source.has_unique_ids(None));
     for_each_of_query(&source.texts(&Wanted::default()), |columns| {
-        let fits = |content: &Column| content.is_text() || content.is_padded_text();
+        let fits = |content: &Column| {
+            content.check_no_digits();
+            content.is_text() || content.is_padded_text()
+        };
         two_columns(columns, fits, "text", HINT);
         let of =
             ValueType::of_result(&columns[0], output.type_of(0), "near_dup_text_pairs(source, similarity, n");
         let (ids, pairs, host, progress) = (ids.insert(Ids::new(of)), &mut pairs, &mut host, &progress);
+        unique = (!proven).then(|| UniqueIds::new(&columns[0]));
+        let unique = &mut unique;
         move |row| {
             progress.step();
             let Some(content) = row.text(1) else { return };
             let id = row.get(0).unwrap_or_else(|| refuse_row_without_id());
+            unique.iter_mut().for_each(|unique| unique.add(row));
             check_length(&row.written(0).unwrap_or_default(), content.len());
             // SAFETY: the column is of the type that the query said.
             let number = unsafe { ids.add(id) };
@@ -72,6 +78,9 @@ fn near_dup_text_pairs(
         }
     });
     let Some(ids) = ids else { return };
+    if let Some(unique) = unique {
+        unique.check();
+    }
     let mut rows = PairRows::new(ids, output, &progress);
     let found = pairs.finish(&mut host, |pair| {
         // SAFETY: declared as two ids of the type that they are made of, double precision.

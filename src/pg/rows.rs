@@ -1,8 +1,9 @@
 //! Rows of queries: their columns, and the values in them.
 
 use super::catalog::check_type;
+use super::raise;
 use dedup_core::memory::{self, OrRaise};
-use pgrx::{PgTupleDesc, pg_sys};
+use pgrx::{PgSqlErrorCode, PgTupleDesc, pg_sys};
 use std::ffi::CStr;
 
 /// A column of a query.
@@ -47,6 +48,50 @@ impl Column {
     /// Whether a value is `text` padded with blanks: character, a domain over it.
     pub(crate) fn is_padded_text(&self) -> bool {
         self.base_type() == pg_sys::BPCHAROID
+    }
+
+    /// Whether a value is a number or bits, whose digits are no text: one digit more or less may be all that differs.
+    pub(crate) fn is_digits(&self) -> bool {
+        const DIGITS: [pg_sys::Oid; 9] = [
+            pg_sys::INT2OID,
+            pg_sys::INT4OID,
+            pg_sys::INT8OID,
+            pg_sys::NUMERICOID,
+            pg_sys::FLOAT4OID,
+            pg_sys::FLOAT8OID,
+            pg_sys::BITOID,
+            pg_sys::VARBITOID,
+            pg_sys::BYTEAOID,
+        ];
+        DIGITS.contains(&self.base_type())
+    }
+
+    /// # Errors
+    /// Raises 42804 if it is one whose digits would be compared.
+    pub(crate) fn check_no_digits(&self) {
+        if self.is_digits() {
+            let Column { name, .. } = self;
+            let (type_name, is_print) = (self.type_name(), self.base_type() == pg_sys::INT8OID);
+            let (rest, hint) = match is_print {
+                true => (
+                    "give it as fp",
+                    format!(
+                        "Fingerprints are taken beside a text, {{\"fp\": \"{name}\"}}; alone they are compared by near_dup_pairs and an \
+                         index USING banding."
+                    ),
+                ),
+                false => (
+                    "digits are not compared as a text",
+                    "Numbers and bits count beside a column of a text type; fingerprints are bigint."
+                        .to_owned(),
+                ),
+            };
+            raise(
+                PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+                format!("column \"{name}\" is {type_name}: {rest}"),
+                hint,
+            )
+        }
     }
 
     /// Whether a value is neither a row nor an array, nor of a domain over these.

@@ -4,10 +4,11 @@
 use super::catalog::check_type;
 use super::host::unwrap_or_raise;
 use super::raise;
-use super::rows::Column;
+use super::rows::{Column, Values};
 use super::spi::Argument;
 use super::spill::TempFile;
-use dedup_core::external::Spill;
+use crate::settings::work_memory;
+use dedup_core::external::{Record as Sortable, Sorter, Spill};
 use dedup_core::groups::EdgeComponents;
 use dedup_core::memory::{OrRaise, Room, collect, filled};
 use pgrx::{PgSqlErrorCode, pg_sys};
@@ -243,6 +244,182 @@ impl Ids {
         // SAFETY: `get` has made both.
         if unsafe { self.of.compare(a, b) > 0 } { [b, a] } else { [a, b] }
     }
+}
+
+/// Sees to it that no two rows of a query have one id, by the equality of the ids' type.
+pub(crate) struct UniqueIds {
+    /// What ids that are no integers are hashed by, and where they wait.
+    others: Option<Hashed>,
+    /// Integers that follow each other, as first and last; of others the hash and the number.
+    seen: Sorter<Seen, TempFile>,
+    last: Option<Seen>,
+    column: Column,
+}
+
+struct Hashed {
+    ids: Ids,
+    hash: pg_sys::FmgrInfo,
+    seed: u64,
+    record: Vec<u8>,
+    words: Vec<u64>,
+    /// The type has no hash or no order of PostgreSQL's own: its text form tells ids apart.
+    by_text: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Seen(u64, u64);
+
+impl Sortable for Seen {
+    const BYTES: usize = 16;
+
+    fn to_parts(self) -> (u64, u64) {
+        (self.0, self.1)
+    }
+
+    fn from_parts(first: u64, last: u64) -> Self {
+        Seen(first, last)
+    }
+}
+
+impl UniqueIds {
+    /// No ids yet, of a column.
+    pub(crate) fn new(column: &Column) -> UniqueIds {
+        let base = column.base_type();
+        let is_integer = matches!(base, pg_sys::INT2OID | pg_sys::INT4OID | pg_sys::INT8OID);
+        let others = (!is_integer).then(|| Hashed::new(column));
+        let typoid = match &others {
+            Some(Hashed { by_text: true, .. }) => pg_sys::TEXTOID,
+            _ => base,
+        };
+        let seen = Sorter::new(work_memory() / 8, TempFile::new());
+        UniqueIds { others, seen, last: None, column: Column::new("id", typoid, column.collation) }
+    }
+
+    /// Takes the id of a row, in its first column.
+    pub(crate) fn add(&mut self, row: &Values<'_>) {
+        let Some(id) = row.get(0) else { return };
+        if let Some(others) = &mut self.others {
+            let seen = others.seen(row, id);
+            return unwrap_or_raise(self.seen.add(seen));
+        }
+        let id = match self.column.typoid {
+            pg_sys::INT2OID => i64::from(id.value() as i16),
+            pg_sys::INT4OID => i64::from(id.value() as i32),
+            _ => id.value() as i64,
+        };
+        // In the order of unsigned numbers.
+        let id = id.cast_unsigned() ^ 1 << 63;
+        match &mut self.last {
+            Some(Seen(_, last)) if last.checked_add(1) == Some(id) => *last = id,
+            last => {
+                if let Some(before) = last.replace(Seen(id, id)) {
+                    unwrap_or_raise(self.seen.add(before));
+                }
+            }
+        }
+    }
+
+    /// # Errors
+    /// Raises 21000 if an id was there twice.
+    pub(crate) fn check(self) {
+        let UniqueIds { mut others, mut seen, last, column } = self;
+        if let Some(last) = last {
+            unwrap_or_raise(seen.add(last));
+        }
+        let mut before: Option<Seen> = None;
+        // Of one hash; hardly ever more than one.
+        let mut alike: Vec<u64> = Vec::new();
+        unwrap_or_raise(seen.finish(|next| {
+            let Some(Hashed { ids, .. }) = &mut others else {
+                if before.is_some_and(|before| next.0 <= before.1) {
+                    refuse_twice(&column, pg_sys::Datum::from(next.0 ^ 1 << 63))
+                }
+                before = Some(next);
+                return Ok(());
+            };
+            if before.is_none_or(|before| before.0 != next.0) {
+                alike.clear();
+            }
+            for &number in &alike {
+                let [a, b] = [number, next.1].map(|number| ids.get(number.cast_signed()));
+                // SAFETY: both are values of the type.
+                if unsafe { ids.of.compare(a, b) == 0 } {
+                    refuse_twice(&column, b)
+                }
+            }
+            before = Some(next);
+            alike.room(1)?;
+            alike.push(next.1);
+            Ok(())
+        }));
+    }
+}
+
+impl Hashed {
+    fn new(column: &Column) -> Hashed {
+        let built_in = |function: pg_sys::Oid| (1..pg_sys::FirstNormalObjectId).contains(&function.to_u32());
+        let wanted = pg_sys::TYPECACHE_HASH_EXTENDED_PROC | pg_sys::TYPECACHE_CMP_PROC;
+        // SAFETY: any oid is answered; the cache entry lives as long as the session.
+        let functions = |typoid| unsafe {
+            let cached = pg_sys::lookup_type_cache(typoid, wanted as i32);
+            ((*cached).hash_extended_proc, (*cached).cmp_proc)
+        };
+        let base = column.base_type();
+        let (hash, order) = functions(base);
+        let by_text = !column.is_scalar() || !built_in(hash) || !built_in(order);
+        let collation = if by_text { pg_sys::DEFAULT_COLLATION_OID } else { column.collation };
+        let base = Column::new(&column.name, if by_text { pg_sys::TEXTOID } else { base }, collation);
+        let of = ValueType::new(&base, base.typoid).unwrap_or_else(|| unreachable!("a type is its own"));
+        let function = functions(base.typoid).0;
+        let mut hash = pg_sys::FmgrInfo::default();
+        // SAFETY: the catalogue names the function; the process has begun.
+        let seed = unsafe {
+            pg_sys::fmgr_info(function, &mut hash);
+            pg_sys::MyStartTimestamp as u64 ^ pg_sys::MyProcPid as u64
+        };
+        Hashed { ids: Ids::new(of), hash, seed, record: Vec::new(), words: Vec::new(), by_text }
+    }
+
+    fn seen(&mut self, row: &Values<'_>, id: pg_sys::Datum) -> Seen {
+        let Hashed { ids, hash, seed, record, words, by_text } = self;
+        record.clear();
+        if *by_text {
+            let written = row.written(0).unwrap_or_default();
+            // SAFETY: the bytes are there; the copy is freed when its own copy is made.
+            unsafe {
+                let text = pg_sys::cstring_to_text_with_len(written.as_ptr().cast(), written.len() as i32);
+                ids.of.write(pg_sys::Datum::from(text), record);
+                pg_sys::pfree(text.cast());
+            }
+        } else {
+            // SAFETY: the value is of the column's type, and so of its base.
+            unsafe { ids.of.write(id, record) };
+        }
+        words.clear();
+        words.room(record.len().div_ceil(WORD)).or_raise();
+        words.extend(record.chunks(WORD).map(|chunk| {
+            let mut word = [0; WORD];
+            word[..chunk.len()].copy_from_slice(chunk);
+            u64::from_le_bytes(word)
+        }));
+        let value = ids.of.datum(words);
+        // SAFETY: the function is that of the type, whose value it is.
+        unsafe {
+            let hashed = pg_sys::FunctionCall2Coll(hash, ids.of.collation, value, pg_sys::Datum::from(*seed));
+            Seen(hashed.value() as u64, ids.add(value).cast_unsigned())
+        }
+    }
+}
+
+/// # Errors
+/// Raises 21000.
+fn refuse_twice(column: &Column, id: pg_sys::Datum) -> ! {
+    let row = Values { columns: std::slice::from_ref(column), values: &[id], nulls: &[false] };
+    raise(
+        PgSqlErrorCode::ERRCODE_CARDINALITY_VIOLATION,
+        format!("two rows of the source have the id {}", row.written(0).unwrap_or_default()),
+        "The id, a query's first column, tells rows apart. For a table option id names another column, here or in dedup_setup.",
+    )
 }
 
 /// Ids in memory, each once, by numbers from 0.

@@ -6,7 +6,7 @@ use crate::pg::spi::{refuse_row_without_id, scalar};
 use crate::pg::{Column, Json, Values, raise};
 use crate::settings::{memory_limit, progress_interval, within_memory_limit};
 use crate::source::Source;
-use dedup_core::dedup::{Alike, Kind, Stage};
+use dedup_core::dedup::{Alike, Kind, Method, Stage};
 use dedup_core::evaluate::Score;
 use dedup_core::hash::murmur3_128;
 use dedup_core::interrupt::{checked, sort_unstable_by};
@@ -108,7 +108,9 @@ impl Report {
             }
             progress.step();
         }
-        let near = self.found.options.distance.map(|limit| self.near(limit, distances, &sizes));
+        let method = self.method();
+        let limit = self.found.options.distance.filter(|_| method == Some(Method::Fingerprint));
+        let near = limit.map(|limit| self.near(limit, distances, &sizes));
         let labels = self.scored();
         let mut kept = Vec::new();
         for (row, _) in checked(sizes.iter().enumerate()).filter(|(_, size)| **size > 1) {
@@ -124,6 +126,8 @@ impl Report {
             options: self.found.written.json().to_string(),
             kinds: self.kinds(),
             alike: self.found.options.alike,
+            method,
+            contained: self.found.options.contained,
             rows: rows as u64,
             empty,
             groups: kept.len() as u64,
@@ -141,7 +145,17 @@ impl Report {
         page
     }
 
+    /// How near rows were found, if they were looked for.
+    fn method(&self) -> Option<Method> {
+        let (method, distance) = (self.found.options.method, self.found.options.distance);
+        (method == Method::Records || distance.is_some()).then_some(method)
+    }
+
+    /// The kinds of particulars that counted.
     fn kinds(&self) -> Vec<String> {
+        if self.method().is_none_or(|method| method == Method::Records) {
+            return Vec::new();
+        }
         let all = self.found.written.complete();
         let names = all["particulars"].as_array().into_iter().flatten();
         names.filter_map(|name| name.as_str().map(str::to_owned)).collect()
@@ -211,6 +225,9 @@ impl Report {
         // Of texts that are read already.
         let alike = Alike { normal: Normal::default(), ..self.found.options.alike };
         let mut groups = Groups::new(language, alike, most);
+        if self.method() == Some(Method::Records) {
+            groups = groups.by_records();
+        }
         let kept = &kept[..kept.len().min(dedup_core::report::GROUPS)];
         // The place of a group in the list, at its kept row.
         let mut place = filled(u32::MAX, sizes.len()).or_raise();
@@ -248,11 +265,8 @@ impl Report {
         for &other in checked(others) {
             let row = other as usize;
             let (stage, text) = (self.found.stage(row), self.text(row));
-            let (distance, similarity) = stage.known().unwrap_or_else(|| {
-                let contents = [keeper, row].map(|row| self.found.input.content(row));
-                let similarity = self.found.options.alike.jaccard(&contents[0], &contents[1]);
-                (self.found.input.distance(row, keeper), Some(similarity))
-            });
+            let (distance, similarity) = self.found.compared(row, keeper, stage);
+            let distance = distance.filter(|_| self.method() == Some(Method::Fingerprint));
             let other_label = self.same_label([row, keeper]) == Some(false);
             rows.room(1).or_raise();
             rows.push(Row { id: self.id(row), text, stage, distance, similarity, other_label });

@@ -4,7 +4,7 @@ use super::options::refuse;
 use super::plan::{Plan, written};
 use super::settings::Settings;
 use crate::corpus::{Database, raise_recipe};
-use crate::dedup::{PARTICULARS, Suggested, sample};
+use crate::dedup::{PARTICULARS, Suggested, announce_implied, sample};
 use crate::pg::spi::{query_all, scalar};
 use dedup_core::dedup::Method;
 use dedup_core::evaluate::{Background, ByRows};
@@ -32,37 +32,6 @@ pub(super) struct Choice {
     pub empty: bool,
 }
 
-/// What suits the texts of the table; without texts the defaults of `dedup`.
-struct Suggestion {
-    method: Method,
-    weights: Value,
-    distance: u32,
-    distances: Option<ByRows>,
-    n: u32,
-    similarity: f64,
-    reason: String,
-}
-
-impl Suggestion {
-    fn of(suggested: Option<Suggested>) -> Suggestion {
-        let Some(suggested) = suggested else {
-            let (method, reason) = (Method::Fingerprint, String::new());
-            return Suggestion {
-                method,
-                weights: Value::Null,
-                distance: 10,
-                distances: None,
-                n: 2,
-                similarity: 0.5,
-                reason,
-            };
-        };
-        let method = suggested.method();
-        let Suggested { weights, distance, by_rows, n, similarity, reason, .. } = suggested;
-        Suggestion { method, weights, distance, distances: Some(by_rows), n, similarity, reason }
-    }
-}
-
 /// Completes what the plan asks for by the settings `kept` and by the table's rows,
 /// and says what was chosen.
 pub(super) fn choose(plan: &Plan, kept: Option<&Settings>) -> Choice {
@@ -83,65 +52,69 @@ pub(super) fn choose(plan: &Plan, kept: Option<&Settings>) -> Choice {
     let particulars = asked.particulars().map(|kinds| Some(kinds.clone()));
     let particulars = particulars.or_else(|| keeps("particulars").map(|kept| kept.particulars().cloned()));
     let particulars = particulars.or_else(|| (!has_running).then_some(None));
-    let method = asked
-        .method()
-        .or_else(|| keeps("method").filter(|_| !asked.is_again("distance")).map(Settings::method));
+    let kept_method = keeps("method").filter(|_| !asked.is_again("distance")).map(Settings::method);
+    let by_distance = asked.implies_fingerprint();
+    let method = asked.method().or_else(|| by_distance.then_some(Method::Fingerprint)).or(kept_method);
     // Whole values are equal or not, by fingerprints too.
     let method = method.or_else(|| (!has_running).then_some(Method::Fingerprint));
-    let kept_empty = kept.is_some_and(|kept| kept.stored().empty);
-    let (Some(_), Some((distance, distances)), Some(n), Some(similarity)) =
-        (&recipe, distance.clone(), n, similarity)
-    else {
-        let suggested = sample(&plan.texts()).suggest();
-        let empty = suggested.is_none();
-        let suggestion = Suggestion::of(suggested);
-        let suggested_recipe = recipe.is_none() && plan.weights().iter().all(Value::is_null);
-        let distance_is_chosen = distance.is_none();
-        let mut chosen = Map::new();
-        let mut choose = |key: &str, value: Value| {
-            chosen.insert(key.to_owned(), value);
-        };
-        let recipe = recipe.unwrap_or_else(|| {
-            choose("weights", suggestion.weights.clone());
-            suggestion.weights
-        });
-        let (distance, distances) = distance.unwrap_or_else(|| {
-            let (distance, distances) = match suggested_recipe || empty {
-                true => (suggestion.distance, suggestion.distances),
-                false => measured(plan, &recipe),
-            };
-            choose("distance", json!(distance));
-            (distance, distances)
-        });
-        let n = n.unwrap_or_else(|| {
-            choose("n", json!(suggestion.n));
-            suggestion.n
-        });
-        let similarity = similarity.unwrap_or_else(|| {
-            choose("similarity", json!(suggestion.similarity));
-            suggestion.similarity
-        });
-        let method = method.unwrap_or_else(|| {
-            let method = if similarity > 0.0 { suggestion.method } else { Method::Fingerprint };
-            if method == Method::Text {
-                choose("method", method.name().into());
-            }
-            method
-        });
-        let particulars = particulars.unwrap_or_else(|| {
-            let kinds = json!(PARTICULARS);
-            choose("particulars", kinds.clone());
-            Some(kinds)
-        });
-        // The reason is that of recipe and distance together.
-        let reason = if suggested_recipe && distance_is_chosen { suggestion.reason } else { String::new() };
-        tell(plan, chosen, empty, reason);
-        let method = by_similar_texts(method, similarity, plan, &recipe);
-        return Choice { method, recipe, distance, distances, similarity, n, particulars, empty };
+    let needs =
+        recipe.is_none() || distance.is_none() || n.is_none() || similarity.is_none() || method.is_none();
+    let suggested = needs.then(|| sample(&plan.texts(), None).0.suggest(None, None)).flatten();
+    let empty = if needs { suggested.is_none() } else { kept.is_some_and(|kept| kept.stored().empty) };
+    let by_texts = suggested.as_ref().map(Suggested::method).or(kept_method) == Some(Method::Text);
+    announce_implied("dedup_setup", Some("distance").filter(|_| by_texts && by_distance));
+    let mut chosen = Map::new();
+    let suggested_recipe = recipe.is_none() && plan.weights().iter().all(Value::is_null);
+    // The reason is that of recipe and distance together.
+    let reason = match &suggested {
+        Some(suggested) if suggested_recipe && distance.is_none() => suggested.reason.as_str(),
+        _ => "",
     };
-    let (recipe, particulars) = (recipe.unwrap_or_default(), particulars.flatten());
-    let method = by_similar_texts(method.unwrap_or_default(), similarity, plan, &recipe);
-    Choice { method, recipe, distance, distances, similarity, n, particulars, empty: kept_empty }
+    let recipe = recipe.unwrap_or_else(|| {
+        let weights = suggested.as_ref().map_or(Value::Null, |it| it.weights.clone());
+        chosen.insert("weights".into(), weights.clone());
+        weights
+    });
+    let (distance, distances) = distance.unwrap_or_else(|| {
+        let (distance, distances) = match &suggested {
+            Some(it) if suggested_recipe => (it.distance, Some(it.by_rows.clone())),
+            None => (10, None),
+            Some(_) => measured(plan, &recipe),
+        };
+        chosen.insert("distance".into(), json!(distance));
+        (distance, distances)
+    });
+    let mut whole = |key: &str, given: Option<u32>, suggested: Option<u32>, default| {
+        given.unwrap_or_else(|| {
+            let n = suggested.unwrap_or(default);
+            chosen.insert(key.into(), json!(n));
+            n
+        })
+    };
+    let n = whole("n", n, suggested.as_ref().map(|it| it.n), 2);
+    let similarity = similarity.unwrap_or_else(|| {
+        let similarity = suggested.as_ref().map_or(0.5, |it| it.similarity);
+        chosen.insert("similarity".into(), json!(similarity));
+        similarity
+    });
+    let method = method.unwrap_or_else(|| {
+        let method =
+            suggested.as_ref().filter(|_| similarity > 0.0).map(Suggested::method).unwrap_or_default();
+        if method == Method::Text {
+            chosen.insert("method".into(), method.name().into());
+        }
+        method
+    });
+    let particulars = particulars.unwrap_or_else(|| {
+        let kinds = json!(PARTICULARS);
+        chosen.insert("particulars".into(), kinds.clone());
+        Some(kinds)
+    });
+    if needs || !chosen.is_empty() {
+        tell(plan, chosen, empty, reason);
+    }
+    let method = by_similar_texts(method, similarity, plan, &recipe);
+    Choice { method, recipe, distance, distances, similarity, n, particulars, empty }
 }
 
 /// Refuses to find texts that share nothing by what they share, and those that a recipe reads otherwise than they are written:
@@ -175,13 +148,13 @@ fn reads_otherwise(weights: &Value) -> bool {
     recipe.is_some_and(|recipe| recipe.normal != Normal::default())
 }
 
-fn tell(plan: &Plan, chosen: Map<String, Value>, empty: bool, reason: String) {
+fn tell(plan: &Plan, chosen: Map<String, Value>, empty: bool, reason: &str) {
     let (what, detail) = match empty {
         true => (
             format!("table {} has no text to choose settings by: they are the defaults", plan.table_name()),
             "Run dedup_setup again when there are rows.".to_owned(),
         ),
-        false => (format!("dedup_setup chose {}", written(&Value::Object(chosen))), reason),
+        false => (format!("dedup_setup chose {}", written(&Value::Object(chosen))), reason.to_owned()),
     };
     let code = PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION;
     let notice = ErrorReport::new(code, what, "dedup_setup");

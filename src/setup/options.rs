@@ -86,17 +86,21 @@ impl Asked {
         })
     }
 
-    /// How near rows are found. A distance is one of fingerprints.
+    /// Whether a distance is asked for and no method: it is one of fingerprints.
+    pub fn implies_fingerprint(&self) -> bool {
+        self.get("distance").is_some() && self.get("method").is_none()
+    }
+
+    /// How near rows are found.
     pub fn method(&self) -> Option<Method> {
-        let asked = self.get("method").map(|method| match method.as_str() {
+        self.get("method").map(|method| match method.as_str() {
             Some("fingerprint") => Method::Fingerprint,
             Some("text") => Method::Text,
             Some("records") => {
                 refuse("by records weights are learned from all rows at once, by dedup and dedup_report")
             }
             _ => refuse("method is neither fingerprint nor text"),
-        });
-        asked.or_else(|| self.get("distance").map(|_| Method::Fingerprint))
+        })
     }
 
     pub fn similarity(&self) -> Option<f64> {

@@ -6,7 +6,7 @@ use super::choose::{Choice, choose};
 use super::index::ngram_index;
 use super::options::{Asked, refuse};
 use super::settings::{Settings, joined};
-use super::table::{Generated, Table};
+use super::table::{Column, Generated, Table};
 use crate::corpus::{Database, raise_recipe};
 use crate::pg::catalog::schema;
 use crate::pg::raise;
@@ -45,6 +45,14 @@ impl<'t> Plan<'t> {
         // In the order of the table, which outlives a dump and new names.
         for (name, _) in &named {
             table.column(name).as_text(&table.name);
+        }
+        // Values that are equal or not count alone too.
+        let mut running =
+            named.iter().filter(|(_, weight)| !weight.is_number()).map(|(name, _)| table.column(name));
+        if running.clone().all(Column::is_digits)
+            && let Some(column) = running.next()
+        {
+            column.check_no_digits()
         }
         named.sort_by_key(|(name, _)| table.columns.iter().position(|column| column.name == *name));
         // What cannot be followed is an error before anything is done.

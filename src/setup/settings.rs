@@ -389,30 +389,37 @@ impl Settings {
         self.stored.weights.iter().map(|weight| !weight.is_number()).collect()
     }
 
-    /// Completes options of `dedup` for a table by its settings, if it has some. Whoever gives a recipe or
-    /// names the text asks for fingerprints of it, not for those that are stored.
+    /// Completes options of `dedup` for a table by its settings, if it has some. Who gives a recipe, columns or fingerprints
+    /// that are not those of the settings has what was chosen for those chosen again; what was asked for stays.
     pub(crate) fn complete(table: Option<pg_sys::Oid>, written: &mut Written) {
         let Some(settings) = table.and_then(Settings::of).filter(|_| !written.by_records()) else { return };
-        let it = &settings.stored;
-        if written.has("weights") || written.has("text") || written.has("fp") {
-            written.add("weights", settings.default_recipe());
-        } else {
-            written.add("fp", json!(settings.fp));
-            // Texts are read as the fingerprints were made.
-            Some(settings.text_weights()).filter(|it| !it.is_null()).map(|it| written.add("weights", it));
-        }
-        // Who names a distance asks for what is within it.
-        let method = if written.has("distance") { Method::Fingerprint } else { it.method };
-        written.add("method", method.name().into());
-        written.add("distance", json!(settings.distance()));
-        written.add("similarity", json!(it.similarity));
-        written.add("n", json!(it.n));
         if !written.has("keep") {
             settings.check_name(KEEP);
         }
-        for (name, value) in [("particulars", &it.particulars), ("keep", &it.keep)] {
-            value.iter().for_each(|value| written.add(name, (*value).clone()));
+        let (it, texts) = (&settings.stored, settings.texts());
+        let is_the_text = |text: &Value| *text == json!(texts) || texts.len() == 1 && *text == texts[0];
+        let anew = written.differs("weights", &settings.default_recipe())
+            || written.differs("fp", &json!(settings.fp))
+            || written.get("text").is_some_and(|text| !is_the_text(text));
+        let mut known = settings.asked();
+        known.retain(|name, _| !["columns", "fp", "id"].contains(&name.as_str()));
+        if !anew {
+            known.extend(
+                [
+                    ("fp", json!(settings.fp)),
+                    ("method", it.method.name().into()),
+                    // Texts are read as the fingerprints were made.
+                    ("weights", settings.text_weights()),
+                    ("distance", json!(settings.distance())),
+                    ("similarity", json!(it.similarity)),
+                    ("n", json!(it.n)),
+                    // None is a choice too, for columns that are compared as a whole.
+                    ("particulars", it.particulars.clone().unwrap_or_else(|| json!([]))),
+                ]
+                .map(|(name, value)| (name.to_owned(), value)),
+            );
         }
+        written.over(&known);
     }
 
     /// The recipe of the fingerprint, its columns in the order of `columns`.

@@ -71,7 +71,11 @@ impl Table {
                 format!("A table is set up by its owner, which is {owner}."),
             )
         }
-        Table { oid, name, columns: columns(oid), key: key_columns(oid) }
+        Table::of(oid)
+    }
+
+    pub fn of(oid: pg_sys::Oid) -> Table {
+        Table { oid, name: table_name(oid), columns: columns(oid), key: key_columns(oid) }
     }
 
     /// The column called `name`.
@@ -135,11 +139,18 @@ impl Table {
             self.columns.iter().filter(|column| column.is_text() && !is_key(column)).collect();
         match texts[..] {
             [one] => one,
-            [] => raise(
-                PgSqlErrorCode::ERRCODE_INVALID_TABLE_DEFINITION,
-                format!("table {} has no column of a text type", self.name),
-                "Name the columns that count: '{\"columns\": [\"…\"]}'.",
-            ),
+            [] => {
+                self.columns
+                    .iter()
+                    .find(|column| !is_key(column))
+                    .into_iter()
+                    .for_each(Column::check_no_digits);
+                raise(
+                    PgSqlErrorCode::ERRCODE_INVALID_TABLE_DEFINITION,
+                    format!("table {} has no column of a text type", self.name),
+                    "Name the columns that count: dedup_setup(…, '{\"columns\": [\"…\"]}').",
+                )
+            }
             ref several => {
                 let names: Vec<String> =
                     several.iter().map(|column| Value::from(column.name.as_str()).to_string()).collect();
@@ -151,7 +162,7 @@ impl Table {
                         names.join(", ")
                     ),
                     format!(
-                        "Name those that count: '{{\"columns\": [{}]}}', or with weights: '{{\"columns\": {{{}: 20, {}: null}}}}'.",
+                        "Name those that count: dedup_setup(…, '{{\"columns\": [{}]}}'), or with weights: '{{\"columns\": {{{}: 20, {}: null}}}}'.",
                         names.join(", "),
                         names[0],
                         names[1]
@@ -167,6 +178,20 @@ fn wrong_kind(name: &str, what: &str, hint: &str) -> ! {
 }
 
 impl Column {
+    fn queried(&self) -> crate::pg::Column {
+        crate::pg::Column::new(&self.name, self.typoid, pg_sys::InvalidOid)
+    }
+
+    /// As a column of a query.
+    pub fn is_digits(&self) -> bool {
+        self.queried().is_digits()
+    }
+
+    /// As a column of a query.
+    pub fn check_no_digits(&self) {
+        self.queried().check_no_digits()
+    }
+
     pub fn is_text(&self) -> bool {
         // SAFETY: any oid is answered.
         unsafe {

@@ -15,7 +15,7 @@ test_seed();
 my $node = new_node('into', conf => "restart_after_crash = on\n");
 my $n = rows(12_000);
 my $query = 'SELECT id, body FROM letter ORDER BY id';
-my $options = '{"batch": 400, "distance": 12}';
+my $options = '{"batch": 400, "distance": 12, "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}';
 
 # Families of texts, copies among them, rows without content.
 sub fill_letters
@@ -43,7 +43,7 @@ sub is_right
 	my ($database, $result, $name) = @_;
 	my $arrived = "SELECT q.* FROM ($query) q JOIN $result r USING (id) ORDER BY r.arrival";
 	return is($node->safe_psql($database, qq{
-			SELECT count(*) FROM (SELECT * FROM dedup('$arrived', '{"distance": 12}')
+			SELECT count(*) FROM (SELECT * FROM dedup('$arrived', '{"distance": 12, "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}')
 				EXCEPT ALL SELECT id, keeper, stage, distance, similarity FROM $result) d;
 			SELECT count(*) FROM (SELECT FROM $result GROUP BY cluster
 				HAVING min(arrival) <> cluster OR count(DISTINCT keeper) > 1) c;

@@ -99,7 +99,7 @@ CREATE FUNCTION random_options() RETURNS jsonb LANGUAGE sql VOLATILE AS $$
         'keep', (ARRAY['"first"', '"last"', '"longest"', '{"column": "likes"}', '{"column": "likes", "order": "desc"}']::jsonb[])[1 + floor(random() * 5)::int])
         || (ARRAY['{"group": "components"}', '{"group": "single_pass"}', '{"diameter": 2}', '{"diameter": 4}']::jsonb[])[1 + floor(random() * 4)::int] $$;
 
-CALL dedup_into('h', 'SELECT 1 AS id, NULL::text WHERE false', '{"n": 2}');
+CALL dedup_into('h', 'SELECT 1 AS id, NULL::text WHERE false', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
 CREATE TABLE trouble (history integer, seed float8, options jsonb, what text);
 CREATE PROCEDURE histories(first integer, last integer) LANGUAGE plpgsql AS $$
 DECLARE

@@ -117,7 +117,7 @@ my @queries = (
 		q{dedup_evaluate('SELECT id, id + 1 FROM rows', 'SELECT id, id + 2 FROM rows')},
 		q{dedup_evaluate_pairs('SELECT id, id + 1 FROM rows', 'SELECT id, id + 2 FROM rows')}),
 	q{SELECT count(*) FROM near_dup_explain('SELECT id, content, fp FROM rows', 'SELECT id, id + 1 FROM rows', '{"method": "records"}')},
-	q{SELECT length(dedup_report('SELECT id, content FROM rows', '{"distance": 12}'))},
+	q{SELECT length(dedup_report('SELECT id, content FROM rows', '{"distance": 12, "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}'))},
 	q{SELECT length(dedup_report('SELECT id, repeat(content || '' '', 200), fp FROM rows WHERE id <= 20000', '{"fp": "fp", "distance": 20, "similarity": 0}'))},
 	q{SELECT dedup_corpus_build('of_rows', 'SELECT content FROM rows')},
 	q{SELECT dedup_corpus_extend('words@1', 'SELECT content FROM rows')},

@@ -27,7 +27,7 @@ sub say_in
 sub call
 {
 	my ($result, $source, $options) = @_;
-	return $node->safe_psql('postgres', "CALL dedup_into('$result', '$source', '" . ($options // '{"n": 2}') . "')");
+	return $node->safe_psql('postgres', "CALL dedup_into('$result', '$source', '" . ($options // '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}') . "')");
 }
 
 # How many rows of the table the result lacks, and whether a place of the log is kept.
@@ -63,7 +63,7 @@ foreach my $kind (sort keys %sources)
 	my $source = $sources{$kind};
 	$node->safe_psql('postgres', 'DROP TABLE IF EXISTS t, r, r_merges, r_state CASCADE');
 	make('t', 600);
-	my $options = $kind eq 'table' ? '{"text": "body", "n": 2}' : '{"n": 2}';
+	my $options = $kind eq 'table' ? '{"text": "body", "n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}' : '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}';
 	call('r', $source, $options);
 	is(lacking('r', 't'), 0, "$kind: the first call");
 	is(is_kept('r'), 't', "$kind: keeps a place");
@@ -198,7 +198,7 @@ is(lacking('o.r', 'o.p'), 0, 'rights on columns suffice');
 foreach my $history (1 .. rows(6))
 {
 	my $source = (values %sources)[int rand 3];
-	my $options = $source eq 't' ? '{"text": "body", "n": 2, "distance": 12}' : '{"n": 2, "distance": 12}';
+	my $options = $source eq 't' ? '{"text": "body", "n": 2, "distance": 12, "weights": {}, "similarity": 0.5, "particulars": []}' : '{"n": 2, "distance": 12, "weights": {}, "similarity": 0.5, "particulars": []}';
 	$node->safe_psql('postgres', 'DROP TABLE IF EXISTS t, r, r_merges, r_state CASCADE');
 	make('t', 100 + int rand 200);
 	my @writers = map { session($node) } 1 .. 4;

@@ -86,15 +86,20 @@ fn defaults() -> Value {
 const LEARNED: [&str; 9] =
     ["distance", "similarity", "n", "weights", "fp", "particulars", "contained", "diameter", "group"];
 
-/// The options that say what is near: without any of them the texts decide.
-const SETTINGS: [&str; 5] = ["distance", "similarity", "n", "weights", "fp"];
+/// What the texts decide where nobody has said it.
+const BY_TEXTS: [&str; 6] = ["method", "weights", "distance", "similarity", "n", "particulars"];
 
-/// Options as they were written.
+/// Options as they were written. One option replaces one option: those of the call stand over those that are kept with a
+/// table, these over what the texts suggest, and all over the defaults ([`Written::over`]).
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Written(Map<String, Value>);
+pub struct Written {
+    map: Map<String, Value>,
+    /// The option that took the place of a method by texts.
+    implied: Option<&'static str>,
+}
 
 impl Written {
-    /// Options out of JSON. An option that is null is the default, but for
+    /// Options out of JSON. An option that is null is not asked for, but for
     /// `distance`, where it says that there is no near stage.
     ///
     /// # Errors
@@ -104,7 +109,7 @@ impl Written {
             None => Ok(Written::default()),
             Some(Value::Object(mut map)) => {
                 map.retain(|name, value| name == "distance" || !value.is_null());
-                Ok(Written(map))
+                Ok(Written { map, implied: None })
             }
             Some(_) => Err("they are not an object".into()),
         }
@@ -112,38 +117,83 @@ impl Written {
 
     /// Takes an option out.
     pub fn take(&mut self, name: &str) -> Option<Value> {
-        self.0.remove(name)
+        self.map.remove(name)
     }
 
     /// Writes an option that was not written.
     pub fn add(&mut self, name: &str, value: Value) {
-        self.0.entry(name).or_insert(value);
+        self.map.entry(name).or_insert(value);
     }
 
     /// Whether an option is written.
     pub fn has(&self, name: &str) -> bool {
-        self.0.contains_key(name)
+        self.map.contains_key(name)
     }
 
-    /// Whether they leave it to the texts what is near.
-    pub fn leaves_settings(&self) -> bool {
-        !self.by_records() && !SETTINGS.iter().any(|name| self.has(name))
+    /// Takes the options of `under` that are not written; returns them.
+    pub fn over(&mut self, under: &Map<String, Value>) -> Map<String, Value> {
+        if let Some(name) = self.implies_fingerprints() {
+            let fingerprint = Value::from(Method::Fingerprint.name());
+            if under.get("method").is_some_and(|method| *method != fingerprint) {
+                self.implied = Some(name);
+            }
+            self.add("method", fingerprint);
+        }
+        let open = under.iter().filter(|(name, value)| !self.has(name) && !value.is_null());
+        let taken: Map<_, _> = open.map(|(name, value)| (name.clone(), value.clone())).collect();
+        self.map.extend(taken.clone());
+        taken
+    }
+
+    /// The option that asks for fingerprints where no method is written: a distance is one of them, and who compares no
+    /// texts has nothing else.
+    fn implies_fingerprints(&self) -> Option<&'static str> {
+        let given = |name: &str| self.map.get(name).is_some_and(|value| !value.is_null());
+        let no_texts = self.map.get("similarity").and_then(Value::as_f64) == Some(0.0);
+        let named = ["distance", "diameter"].into_iter().find(|name| given(name));
+        named.or(no_texts.then_some("similarity")).filter(|_| !self.has("method"))
+    }
+
+    /// The option for which fingerprints are compared where texts would have been.
+    pub fn implied(&self) -> Option<&'static str> {
+        self.implied
+    }
+
+    /// Whether an option of `other` is written, and another value.
+    pub fn differs(&self, name: &str, other: &Value) -> bool {
+        self.map.get(name).is_some_and(|value| value != other)
+    }
+
+    /// Whether the texts decide something.
+    pub fn asks_texts(&self) -> bool {
+        let exact_only = self.map.get("distance").is_some_and(Value::is_null);
+        let open = |name: &str| match name {
+            "weights" => !self.has("fp"),
+            "method" => !self.has("fp") && self.implies_fingerprints().is_none(),
+            _ => true,
+        };
+        !self.by_records() && !exact_only && BY_TEXTS.iter().any(|name| !self.has(name) && open(name))
+    }
+
+    /// An option.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.map.get(name)
     }
 
     /// Whether they ask for records.
     pub fn by_records(&self) -> bool {
-        self.0.get("method").is_some_and(|method| method == Method::Records.name())
+        self.map.get("method").is_some_and(|method| method == Method::Records.name())
     }
 
     /// As JSON, as they were written.
     pub fn json(&self) -> Value {
-        Value::Object(self.0.clone())
+        Value::Object(self.map.clone())
     }
 
     /// As JSON, with the defaults of all others.
     pub fn complete(&self) -> Value {
         let mut all = defaults();
-        for (name, value) in &self.0 {
+        for (name, value) in &self.map {
             all[name] = value.clone();
         }
         if all["group"].is_null() {
@@ -247,7 +297,8 @@ impl Options {
         if read.method == Method::Text && diameter.is_some() {
             return Err("a diameter is of fingerprints, which do not decide by text".into());
         }
-        let particulars = read.particulars.map(|names| kinds(&names)).transpose()?;
+        let particulars = read.particulars.filter(|names| !names.is_empty());
+        let particulars = particulars.map(|names| kinds(&names)).transpose()?;
         let texts = match read.text {
             None => Vec::new(),
             Some(OneOrMore::One(name)) => vec![name],
@@ -318,16 +369,34 @@ mod tests {
         assert_eq!(read(json!({"distance": 1e1, "n": 2.0})).unwrap(), default);
     }
 
-    /// Protects which options stop the texts from deciding.
+    /// Protects that one option replaces one option, and that a distance is one of fingerprints.
     #[test]
-    fn settings_are_left_or_given() {
-        let leaves = |json| Written::new(Some(json)).unwrap().leaves_settings();
-        assert!(leaves(json!({})) && leaves(json!({"keep": "last", "n": null, "exact": "none"})));
-        assert!(!leaves(json!({"method": "records"})));
-        for named in [json!({"distance": null}), json!({"n": 2}), json!({"fp": "fp"}), json!({"weights": {}})]
-        {
-            assert!(!leaves(named));
+    fn one_option_replaces_one() {
+        let written = |json| Written::new(Some(json)).unwrap();
+        let texts = json!({"method": "text", "weights": {}, "distance": 24, "similarity": 0.5, "n": 2, "particulars": ["name"]});
+        let over = |json| {
+            let mut call = written(json);
+            let taken = call.over(texts.as_object().unwrap());
+            (call.read().unwrap(), taken.keys().cloned().collect::<Vec<_>>().join(" "), call.implied())
+        };
+        let (all, _, _) = over(json!({}));
+        for name in BY_TEXTS {
+            let same = over(json!({ name: texts[name].clone(), "method": "text" }));
+            assert_eq!(same.0, all, "{name}");
         }
+        let (read, taken, implied) = over(json!({"similarity": 0.8, "particulars": null}));
+        assert_eq!((read.method, read.distance, read.alike.similarity), (Method::Text, Some(24), 0.8));
+        assert_eq!((taken.as_str(), implied), ("distance method n particulars weights", None));
+        let (read, _, implied) = over(json!({"distance": 3}));
+        assert_eq!((read.method, read.alike.n, implied), (Method::Fingerprint, 2, Some("distance")));
+        assert_eq!(over(json!({"distance": 3, "method": "text"})).0.method, Method::Text);
+        assert_eq!(over(json!({"similarity": 0})).2, Some("similarity"));
+        assert_eq!(over(json!({"particulars": []})).0.alike.particulars, None);
+        let asks = |json| written(json).asks_texts();
+        assert!(asks(json!({})) && asks(json!({"n": 2})) && asks(json!({"distance": 3, "weights": {}})));
+        assert!(
+            !asks(json!({"method": "records"})) && !asks(json!({"distance": null})) && !asks(texts.clone())
+        );
     }
 
     #[test]

@@ -143,7 +143,7 @@ impl Profile {
             some => format!("{some} of {rows} texts"),
         };
         let reason = format!(
-            "{texts} {script}, half up to {median} characters and nine in ten up to {}{}. {what} {why}",
+            "{texts} {script}, half up to {median} characters without spaces and nine in ten up to {}{}. {what} {why}",
             self.quantile(0.9),
             if markup { ", most marked up as HTML" } else { "" },
         );

@@ -45,6 +45,8 @@ pub struct Row {
 pub struct Groups {
     pub(super) words: &'static Words,
     alike: Alike,
+    /// The sentence for the similarity of two rows.
+    pub(super) said: &'static str,
     most_bytes: usize,
     pub(super) json: String,
     pub(super) first: Html,
@@ -125,7 +127,13 @@ impl Groups {
     /// None yet; they take `most_bytes` at most, about.
     pub fn new(language: super::Language, alike: Alike, most_bytes: usize) -> Groups {
         let words = language.words();
-        Groups { words, alike, most_bytes, json: String::new(), first: Html::default(), count: 0 }
+        let said = "alike";
+        Groups { words, alike, said, most_bytes, json: String::new(), first: Html::default(), count: 0 }
+    }
+
+    /// As [`Groups::new`]; the similarity of rows is the probability that they are one thing.
+    pub fn by_records(self) -> Groups {
+        Groups { said: "sure", ..self }
     }
 
     /// Whether there is room for another group.
@@ -234,7 +242,9 @@ impl Groups {
             html.tag(" <span>").text(&fill(words.of_script("bits"), &[&distance.to_string()])).tag("</span>");
         }
         if let (Some(percent), false) = (percent, exact) {
-            html.tag(" <span>").text(&fill(words.of_script("alike"), &[&percent.to_string()])).tag("</span>");
+            html.tag(" <span>")
+                .text(&fill(words.of_script(self.said), &[&percent.to_string()]))
+                .tag("</span>");
         }
         if row.other_label {
             html.tag(" <b class=\"chip why\">").text(words.of_script("label")).tag("</b>");

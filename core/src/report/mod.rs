@@ -18,9 +18,10 @@ pub use misses::{BEYOND, LeftOut, Miss, Reason, misses};
 pub use sample::{Distances, Nearest, nearest, random_pairs};
 pub use words::Language;
 
-use crate::dedup::Alike;
+use crate::dedup::{Alike, Method};
 use crate::evaluate::Score;
 use crate::memory::{OrRaise, Room};
+use crate::records::SURE;
 use words::{Words, fill, grouped, percent};
 
 /// What a page says, but for the groups.
@@ -38,6 +39,10 @@ pub struct Summary {
     pub kinds: Vec<String>,
     /// What was asked of the texts.
     pub alike: Alike,
+    /// How near rows were found; `None`: there was no near stage.
+    pub method: Option<Method>,
+    /// The share of words from which a longer row has the text of another.
+    pub contained: Option<f64>,
     /// Rows read.
     pub rows: u64,
     /// Those of them without a text.
@@ -50,7 +55,7 @@ pub struct Summary {
     pub exact: u64,
     /// Duplicates of another text.
     pub alike_rows: u64,
-    /// What is known of distances; `None`: there was no near stage.
+    /// What is known of distances; `None`: they decided nothing.
     pub near: Option<Near>,
     /// What the labels say, and how far apart true duplicates are; `None`: there are none.
     pub labels: Option<(Score, Distances)>,
@@ -195,11 +200,7 @@ fn bins(sizes: &[(u64, u64)]) -> Vec<(String, u64)> {
 }
 
 fn distances(html: &mut Html, summary: &Summary, words: &Words) {
-    let Some(near) = &summary.near else {
-        section(html, words.distances, words.no_distances);
-        html.tag("</section>");
-        return;
-    };
+    let Some(near) = &summary.near else { return };
     section(html, words.distances, &fill(words.distances_note, &[&near.limit.to_string()]));
     html.tag("<div class=\"charts\">");
     let sum = |counts: &Distances| grouped(counts.iter().sum());
@@ -227,13 +228,14 @@ fn row(html: &mut Html, name: &str, figure: &str) {
 
 fn threshold(html: &mut Html, summary: &Summary, words: &Words) {
     let alike = &summary.alike;
-    let rule = match &summary.near {
+    let (share, n) = (percent(alike.similarity), alike.n.to_string());
+    let limit = summary.near.as_ref().map_or_else(String::new, |near| near.limit.to_string());
+    let rule = match summary.method {
         None => words.rule_exact.to_owned(),
-        Some(near) if alike.similarity == 0.0 => fill(words.rule_unverified, &[&near.limit.to_string()]),
-        Some(near) => {
-            let [limit, n] = [near.limit.to_string(), alike.n.to_string()];
-            fill(words.rule, &[&limit, &percent(alike.similarity), &n])
-        }
+        Some(Method::Text) => fill(words.rule_text, &[&share, &n]),
+        Some(Method::Records) => fill(words.rule_records, &[&percent(SURE)]),
+        Some(Method::Fingerprint) if alike.similarity == 0.0 => fill(words.rule_unverified, &[&limit]),
+        Some(Method::Fingerprint) => fill(words.rule, &[&limit, &share, &n]),
     };
     section(html, words.threshold, "");
     html.tag("<p>").text(&rule);
@@ -241,14 +243,17 @@ fn threshold(html: &mut Html, summary: &Summary, words: &Words) {
         let kinds: Vec<&str> = summary.kinds.iter().map(|kind| words.kind(kind)).collect();
         html.text(&fill(words.rule_particulars, &[&kinds.join(words.list_comma)]));
     }
+    if let Some(least) = summary.contained {
+        html.text(&fill(words.rule_contained, &[&percent(least)]));
+    }
     html.tag("</p><div class=\"tables\"><table><caption>").text(words.taken_in).tag("</caption>");
     row(html, words.taken_exact, &grouped(summary.exact));
-    if let Some(near) = &summary.near {
+    if summary.method.is_some() || summary.contained.is_some() {
         row(html, words.taken_near, &grouped(summary.alike_rows));
-        html.tag("</table>");
+    }
+    html.tag("</table>");
+    if let Some(near) = &summary.near {
         left_out(html, summary, near, words);
-    } else {
-        html.tag("</table>");
     }
     html.tag("</div>");
     if let Some((score, _)) = &summary.labels {
@@ -411,7 +416,7 @@ fn data(html: &mut Html, groups: &Groups) {
     json += &format!("\"characters\":{CHARACTERS},\"words\":{{");
     for (at, (name, words)) in groups.words.script.iter().enumerate() {
         json += &format!("{}\"{name}\":", if at > 0 { "," } else { "" });
-        json_string(words, &mut json);
+        json_string(if *name == "alike" { groups.words.of_script(groups.said) } else { words }, &mut json);
     }
     json.room(groups.json.len() + 16).or_raise();
     json += "},\"groups\":[\n";

@@ -2,7 +2,7 @@
 
 use super::super::options::{DEDUP_INTO, Options, Written};
 use super::super::shape::Shape;
-use super::super::suggest::sample;
+use super::super::suggest::{announce_implied, sample};
 use super::batch::BYTES_PER_ROW;
 use super::table::{State, Table};
 use crate::pg::catalog::{array_type, base_type_name, check_type, equality, quoted};
@@ -38,7 +38,6 @@ pub(super) struct Given<'a> {
     pub result: &'a str,
     source: &'a str,
     written: Written,
-    options: Options,
     batch: Option<u64>,
     only: Option<String>,
 }
@@ -76,7 +75,7 @@ impl Given<'_> {
             DEDUP_INTO
                 .refuse("by records weights are learned from all rows at once, by dedup and dedup_report")
         }
-        Given { result, source, written, options, batch, only }
+        Given { result, source, written, batch, only }
     }
 }
 
@@ -84,6 +83,8 @@ pub(super) struct Job {
     pub options: Options,
     /// The options as they were written, or are kept with the result.
     written: Written,
+    /// Those of them that somebody asked for, as JSON. The rest is chosen by rows, again as long as none is taken in.
+    asked: String,
     /// The options that this call is given, as JSON.
     given: String,
     /// The source as it was written.
@@ -121,10 +122,13 @@ impl Job {
     /// Looks up what the arguments name, and sets the search path of the result for the rest of the transaction. A result
     /// with rows has its own options, which need not be given again.
     pub(super) fn of(given: Given<'_>, table: Table, step: Step) -> Job {
-        let Given { source: written_source, mut written, mut options, batch, only, .. } = given;
+        let Given { source: written_source, mut written, batch, only, .. } = given;
         let found = table.is_there().then(|| table.kept(step != Step::Make));
         let ids = found.as_ref().map(|found| found.ids);
-        let kept = found.filter(|kept| step == Step::Batch || kept.arrivals > 0);
+        let (kept, empty) = match found {
+            Some(kept) if step == Step::Batch || kept.arrivals > 0 => (Some(kept), None),
+            found => (None, found),
+        };
         let path = current_path();
         if let Some(kept) = kept.as_ref().filter(|kept| kept.path != path) {
             table.refuse_path(&kept.path)
@@ -132,13 +136,20 @@ impl Job {
         execute("SELECT pg_catalog.set_config('search_path', $1, true)", &[Argument::of(path.as_str())]);
         let source = Source::new(Some(written_source));
         let given = written.json().to_string();
+        let is_source = |kept: &str| kept == unended(written_source) || is_same_table(kept, &source);
         if let Some(kept) = &kept {
-            if kept.source != unended(written_source) && !is_same_table(&kept.source, &source) {
+            if !is_source(&kept.source) {
                 table.refuse_source(&kept.source)
             }
             written = DEDUP_INTO.written(Some(kept.options.clone()));
-            options = DEDUP_INTO.read(&written);
-        } else if let Source::Table(table) = &source {
+        } else if let Some(kept) = empty.filter(|kept| is_source(&kept.source)) {
+            written.over(&kept.asked);
+        }
+        let asked = written.json().to_string();
+        let mut options = DEDUP_INTO.read(&written);
+        if kept.is_none()
+            && let Source::Table(table) = &source
+        {
             Settings::complete(source.oid(), &mut written);
             options = DEDUP_INTO.read(&written);
             // A column that is added later must not change what is meant.
@@ -188,6 +199,7 @@ impl Job {
         Job {
             options,
             written,
+            asked,
             given,
             source: unended(written_source).to_owned(),
             query,
@@ -247,19 +259,20 @@ impl Job {
         (self.ids.unwrap_or(pg_sys::InvalidOid), self.id_type)
     }
 
-    /// As [`Job::check`], but a result without rows takes on this source and these options; without
-    /// settings the texts decide.
+    /// As [`Job::check`], but a result without rows takes on this source and these options, over those that it was asked
+    /// for with this source; the texts decide the rest.
     pub(super) fn begin(&mut self) {
         if self.table.arrivals() > 0 {
             return self.check();
         }
-        if self.written.leaves_settings()
-            && let Some(chosen) = sample(&self.query).suggest()
-        {
-            chosen.announce(DEDUP_INTO.name);
-            chosen.write(&mut self.written);
-            self.options = DEDUP_INTO.read(&self.written);
+        if self.written.asks_texts() {
+            let (sampler, prints) = sample(&self.query, self.options.fp.as_deref());
+            if let Some(chosen) = sampler.suggest(self.written.get("weights"), prints) {
+                chosen.complete(&mut self.written, DEDUP_INTO.name);
+                self.options = DEDUP_INTO.read(&self.written);
+            }
         }
+        announce_implied(DEDUP_INTO.name, self.written.implied());
         let other = (self.ids != Some(self.id_type)).then_some(self.base.as_str());
         self.table.adopt(other, &self.state(&self.complete()));
     }
@@ -283,7 +296,7 @@ impl Job {
     }
 
     fn state<'a>(&'a self, options: &'a str) -> State<'a> {
-        State { source: &self.source, options, path: &self.path }
+        State { source: &self.source, options, path: &self.path, asked: &self.asked }
     }
 
     /// The query that lists the new rows in order, one batch per row. As other queries here it joins the result with

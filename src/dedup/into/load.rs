@@ -33,7 +33,7 @@ pub(super) fn load(job: &Job) -> BatchCounts {
     let mut input = super::super::Input::new();
     input.hashes = Some(Vec::new());
     let (mut ids, mut seen) = (None, Vec::new());
-    let hashes = read(&job.all(), &options, None, &mut input, &progress, |columns| {
+    let hashes = read((&job.all(), true), &options, (None, None), &mut input, &progress, |columns| {
         // SAFETY: any oid is answered.
         let base = unsafe { pg_sys::getBaseType(columns[0].typoid) };
         let of = ValueType::new(&columns[0], base);

@@ -21,19 +21,23 @@ pub(super) struct Table {
 const COLUMNS: &str =
     "id cluster keeper stage distance similarity arrival same_as rank fp hash component members";
 const MERGES: &str = "merge merged_at kept absorbed a b distance similarity";
-const STATE: &str = "result source options arrivals search_path digest mark listed";
+const STATE: &str = "result source options arrivals search_path digest mark listed asked";
 
 /// The query, options and search path of a result, as stored.
 pub(super) struct State<'a> {
     pub source: &'a str,
     pub options: &'a str,
     pub path: &'a str,
+    /// Those of the options that somebody asked for.
+    pub asked: &'a str,
 }
 
 /// What is kept with a result.
 pub(super) struct Kept {
     pub source: String,
     pub options: serde_json::Value,
+    /// Those of them that somebody asked for.
+    pub asked: serde_json::Map<String, serde_json::Value>,
     /// The search path of the source.
     pub path: String,
     /// How many rows have ever arrived.
@@ -218,7 +222,7 @@ impl Table {
         execute(&if alone { self.lock() } else { shared() }, &[]);
         let ids = self.checked().unwrap_or(pg_sys::InvalidOid);
         let sql = format!(
-            "SELECT s.source, s.options::pg_catalog.text, s.search_path, s.arrivals FROM {} AS s",
+            "SELECT s.source, s.options::pg_catalog.text, s.search_path, s.arrivals, s.asked::pg_catalog.text FROM {} AS s",
             self.state
         );
         let kept = |row: &Values<'_>| {
@@ -228,6 +232,7 @@ impl Table {
                 path: row.text(2)?,
                 arrivals: row.bigint(3)?,
                 ids,
+                asked: row.text(4).and_then(|asked| serde_json::from_str(&asked).ok()).unwrap_or_default(),
             })
         };
         query_all(&sql, &[], kept).pop().flatten().unwrap_or_else(|| self.refuse_foreign())
@@ -302,9 +307,9 @@ impl Table {
             }
         }
         let sql = format!(
-            "UPDATE {state} SET source = $1, options = $2::pg_catalog.jsonb, search_path = $3, listed = NULL"
+            "UPDATE {state} SET source = $1, options = $2::pg_catalog.jsonb, search_path = $3, asked = $4::pg_catalog.jsonb, listed = NULL"
         );
-        execute(&sql, &[wanted.source, wanted.options, wanted.path].map(Argument::of));
+        execute(&sql, &[wanted.source, wanted.options, wanted.path, wanted.asked].map(Argument::of));
     }
 
     pub(super) fn refuse_foreign(&self) -> ! {
@@ -348,7 +353,7 @@ impl Table {
                 "CREATE TABLE {state} (result pg_catalog.regclass PRIMARY KEY, \
                  source pg_catalog.text NOT NULL DEFAULT {source}, options pg_catalog.jsonb NOT NULL DEFAULT {options}, \
                  arrivals pg_catalog.int8 NOT NULL, search_path pg_catalog.text NOT NULL, digest pg_catalog.int8, \
-                 mark pg_catalog.text, listed pg_catalog.text)"
+                 mark pg_catalog.text, listed pg_catalog.text, asked pg_catalog.jsonb)"
             ),
             format!("COMMENT ON TABLE {name} IS 'result of dedup_into: clusters of near-duplicate rows'"),
             format!(
@@ -359,9 +364,9 @@ impl Table {
             execute(&sql, &[]);
         }
         let sql = format!(
-            "INSERT INTO {state} VALUES ($1::pg_catalog.regclass, $2, $3::pg_catalog.jsonb, 0, $4, 0)"
+            "INSERT INTO {state} VALUES ($1::pg_catalog.regclass, $2, $3::pg_catalog.jsonb, 0, $4, 0, NULL, NULL, $5::pg_catalog.jsonb)"
         );
-        execute(&sql, &[name, first.source, first.options, first.path].map(Argument::of));
+        execute(&sql, &[name, first.source, first.options, first.path, first.asked].map(Argument::of));
     }
 
     /// Creates the keys and indexes of the result, if it has none: building them is faster than filling them.

@@ -98,9 +98,9 @@ INSERT INTO _dedup_dictionary (name, version, words, word_count, stop_words, sto
 INSERT INTO _dedup_corpus SELECT * FROM _dedup_corpus;
 INSERT INTO _dedup_dictionary SELECT * FROM _dedup_dictionary;
 -- G3: what a result of dedup_into was made with stays.
-CALL dedup_into('petition_groups', 'SELECT id, body FROM petition', '{"weights": {"corpus": "pairs@1"}}');
+CALL dedup_into('petition_groups', 'SELECT id, body FROM petition', '{"weights": {"corpus": "pairs@1"}, "distance": 10, "similarity": 0.5, "n": 2, "particulars": []}');
 SELECT dedup_corpus_drop('pairs@1');
-CALL dedup_into('petition_prints', 'SELECT id, body, simhash(body, ''{"stop": "own@2"}'') FROM petition', '{"n": 2}');
+CALL dedup_into('petition_prints', 'SELECT id, body, simhash(body, ''{"stop": "own@2"}'') FROM petition', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
 SELECT dedup_dictionary_drop('own@2');
 DROP TABLE petition_groups, petition_groups_merges, petition_groups_state, petition_prints, petition_prints_merges, petition_prints_state;
 SELECT dedup_corpus_drop('pairs@1');
@@ -110,8 +110,8 @@ SELECT dedup_dictionary_build('a', NULL::text);
 SELECT dedup_dictionary_build(NULL, ARRAY['a']);
 SELECT dedup_corpus_build('a', NULL);
 SELECT dedup_corpus_build(NULL, 'SELECT body FROM petition');
-CALL dedup_into('taken', 'SELECT id, body FROM petition', '{"n": 2}');
-SELECT _dedup_into_take('taken', 'SELECT id, body FROM petition', '{"n": 2}', t) FROM (SELECT ARRAY[1] AS ids, 5::text AS total, 0::bigint AS without_id) t;
+CALL dedup_into('taken', 'SELECT id, body FROM petition', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
+SELECT _dedup_into_take('taken', 'SELECT id, body FROM petition', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}', t) FROM (SELECT ARRAY[1] AS ids, 5::text AS total, 0::bigint AS without_id) t;
 DROP TABLE taken, taken_merges, taken_state;
 -- H60: a version is read without the types of whoever calls: in a function with the
 -- rights of its owner their checks would run as that owner.

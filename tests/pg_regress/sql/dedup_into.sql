@@ -32,7 +32,7 @@ BEGIN
                          truth AS (SELECT id::text, keeper::text, stage, distance, similarity FROM dedup(%2$L, %3$L))
         SELECT count(*) FROM ((TABLE found EXCEPT ALL TABLE truth) UNION ALL (TABLE truth EXCEPT ALL TABLE found)) d',
         result, format('SELECT q.* FROM (%s) q JOIN %s r USING (id) ORDER BY r.arrival', query, result),
-        '{"n": 2}' || options) INTO n;
+        '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}' || options) INTO n;
     RETURN n;
 END $$;
 CREATE FUNCTION rows_of(result text) RETURNS bigint LANGUAGE plpgsql AS $$
@@ -64,19 +64,19 @@ END $$;
 
 -- Every option, several batches or all rows at once, two stops each.
 CREATE FUNCTION arguments(batch integer) RETURNS jsonb LANGUAGE sql AS
-$$SELECT '{"n": 2}' || CASE WHEN batch < 600 THEN jsonb_build_object('batch', batch) ELSE '{}' END$$;
+$$SELECT '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}' || CASE WHEN batch < 600 THEN jsonb_build_object('batch', batch) ELSE '{}' END$$;
 CREATE TABLE run AS
 SELECT 'r' || row_number() OVER () AS result, options, batch,
        'SELECT id, stopping(id, body) AS body, likes, fp FROM letter ORDER BY ' || sorted AS query
 FROM (VALUES ('mixed', 97), ('mixed', 250), ('id', 1000)) v(sorted, batch),
-     unnest(ARRAY['{}', '{"distance": 14, "similarity": 0.4}', '{"distance": 8, "similarity": 0}', '{"distance": null}',
-         '{"exact": "normal"}', '{"exact": "none", "distance": 4}', '{"fp": "fp"}', '{"fp": "fp", "group": "single_pass"}',
-         '{"group": "single_pass", "distance": 12}', '{"keep": "last", "group": "components"}',
-         '{"keep": "longest", "distance": 14, "group": "components"}', '{"fp": "fp", "group": "components"}',
-         '{"keep": {"column": "likes"}, "group": "components"}', '{"n": 3, "weights": {"tokens": "chars"}}', '{"particulars": ["number"]}',
+     unnest(ARRAY['{}', '{"distance": 14, "similarity": 0.4, "weights": {}, "n": 2, "particulars": []}', '{"distance": 8, "similarity": 0, "weights": {}, "n": 2, "particulars": []}', '{"distance": null}',
+         '{"exact": "normal"}', '{"exact": "none", "distance": 4, "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}', '{"fp": "fp", "distance": 10, "similarity": 0.5, "n": 2, "particulars": []}', '{"fp": "fp", "group": "single_pass", "distance": 10, "similarity": 0.5, "n": 2, "particulars": []}',
+         '{"group": "single_pass", "distance": 12, "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}', '{"keep": "last", "group": "components"}',
+         '{"keep": "longest", "distance": 14, "group": "components", "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}', '{"fp": "fp", "group": "components", "distance": 10, "similarity": 0.5, "n": 2, "particulars": []}',
+         '{"keep": {"column": "likes"}, "group": "components"}', '{"n": 3, "weights": {"tokens": "chars"}, "distance": 10, "similarity": 0.5, "particulars": []}', '{"particulars": ["number"]}',
          '{"keep": {"column": "likes", "order": "desc"}, "exact": "normal", "group": "single_pass"}',
-         '{"fp": "fp", "distance": 14, "diameter": 14}', '{"distance": 20, "similarity": 0.3, "diameter": 9, "keep": "longest"}',
-         '{"distance": 20, "similarity": 0, "diameter": 16, "particulars": ["number"], "exact": "normal"}']::jsonb[]) options;
+         '{"fp": "fp", "distance": 14, "diameter": 14, "similarity": 0.5, "n": 2, "particulars": []}', '{"distance": 20, "similarity": 0.3, "diameter": 9, "keep": "longest", "weights": {}, "n": 2, "particulars": []}',
+         '{"distance": 20, "similarity": 0, "diameter": 16, "particulars": ["number"], "exact": "normal", "weights": {}, "n": 2}']::jsonb[]) options;
 \set ECHO none
 \o /dev/null
 SET test.stop = '{300}';
@@ -121,7 +121,7 @@ BEGIN
         FROM before b JOIN now_is n USING (id) JOIN %1$s r USING (id)', result);
     EXECUTE format('TRUNCATE before; INSERT INTO before SELECT id, cluster FROM %s', result);
 END $$;
-\set components '{"distance": 12, "keep": "longest", "group": "components", "batch": 100}'
+\set components '{"distance": 12, "keep": "longest", "group": "components", "batch": 100, "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}'
 SET test.share = 30;
 CALL dedup_into('slow', 'SELECT id, body FROM arrived ORDER BY id', :'components');
 SELECT * FROM renamed('slow');
@@ -135,13 +135,13 @@ SET test.share = 90;
 CALL dedup_into('slow', 'SELECT id, body FROM arrived ORDER BY id', :'components');
 SELECT rows, renamed > 0 AS renamed, as_logged FROM renamed('slow');
 SET test.share = 100;
-CALL dedup_into('slow', 'SELECT id, body FROM arrived ORDER BY id', '{"distance": 12, "keep": "longest", "group": "components", "batch": 1}');
+CALL dedup_into('slow', 'SELECT id, body FROM arrived ORDER BY id', '{"distance": 12, "keep": "longest", "group": "components", "batch": 1, "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}');
 SELECT rows, as_logged FROM renamed('slow');
-SELECT count(*) AS rows, differing('slow', 'SELECT id, body FROM letter', '{"distance": 12, "keep": "longest", "group": "components"}'), misnamed('slow') FROM slow;
+SELECT count(*) AS rows, differing('slow', 'SELECT id, body FROM letter', '{"distance": 12, "keep": "longest", "group": "components", "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}'), misnamed('slow') FROM slow;
 -- The partition does not depend on the order.
 SELECT count(*) AS differing FROM (
     SELECT id, min(id) OVER (PARTITION BY cluster) FROM slow EXCEPT
-    SELECT id, min(id) OVER (PARTITION BY keeper) FROM dedup('SELECT id, body FROM letter ORDER BY id', '{"distance": 12, "group": "components"}')) d;
+    SELECT id, min(id) OVER (PARTITION BY keeper) FROM dedup('SELECT id, body FROM letter ORDER BY id', '{"distance": 12, "group": "components", "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}')) d;
 -- The two rows of every merge are as near as the log says.
 SELECT count(*) > 0 AS merges, count(*) FILTER (WHERE m.distance <> simhash(a.body) <~> simhash(b.body) OR m.distance > 12
         OR m.similarity <> ngram_jaccard(a.body, b.body) OR m.similarity < 0.5 OR m.kept >= m.absorbed) AS wrong
@@ -149,15 +149,15 @@ FROM slow_merges m JOIN letter a ON a.id = m.a JOIN letter b ON b.id = m.b;
 
 -- Single-Pass: each to the nearest centre that arrived before it.
 SET test.share = 92;
-CALL dedup_into('pass', 'SELECT id, body FROM arrived ORDER BY id', '{"group": "single_pass", "distance": 12}');
+CALL dedup_into('pass', 'SELECT id, body FROM arrived ORDER BY id', '{"group": "single_pass", "distance": 12, "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}');
 SET test.share = 100;
-CALL dedup_into('pass', 'SELECT id, body FROM arrived ORDER BY id', '{"group": "single_pass", "distance": 12, "batch": 1}');
+CALL dedup_into('pass', 'SELECT id, body FROM arrived ORDER BY id', '{"group": "single_pass", "distance": 12, "batch": 1, "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}');
 SELECT count(*) AS rows, (SELECT count(*) FROM pass_merges) AS merges,
-       differing('pass', 'SELECT id, body FROM letter', '{"group": "single_pass", "distance": 12}'), misnamed('pass') FROM pass;
+       differing('pass', 'SELECT id, body FROM letter', '{"group": "single_pass", "distance": 12, "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}'), misnamed('pass') FROM pass;
 
 -- One at a time, and so near that the index is searched, which is less work than to read 500 rows; more at once are compared
 -- with all. Either way they are near the same.
-CREATE TABLE found AS SELECT 'found_' || "group" || batch AS result, batch, jsonb_build_object('group', "group", 'distance', 6, 'similarity', 0) AS options
+CREATE TABLE found AS SELECT 'found_' || "group" || batch AS result, batch, jsonb_build_object('group', "group", 'distance', 6, 'similarity', 0, 'weights', '{}'::jsonb, 'n', 2, 'particulars', '[]'::jsonb) AS options
 FROM unnest(ARRAY['star', 'components', 'single_pass']) "group", unnest(ARRAY[1, 60]) batch;
 \set ECHO none
 \o /dev/null
@@ -178,7 +178,7 @@ FROM found, late(result) l ORDER BY result;
 -- kept is gone, its copy takes its place; what was verified against it alone comes again as new.
 CREATE TABLE note (id text PRIMARY KEY, body text);
 INSERT INTO note VALUES ('a', 'abcdefghijklmnopqrstuvwxyz'), ('b', 'ghijklmnopqrstuvwxyz012345'), ('c', 'defghijklmnopqrstuvwxyz012');
-\set star '{"distance": 64, "similarity": 0.7}'
+\set star '{"distance": 64, "similarity": 0.7, "weights": {}, "n": 2, "particulars": []}'
 CALL dedup_into('stars', 'SELECT id, body FROM note ORDER BY id', :'star');
 INSERT INTO note VALUES ('d', 'abcdefghijklmnopqrstuvwxyz');
 CALL dedup_into('stars', 'SELECT id, body FROM note ORDER BY id', :'star');
@@ -194,7 +194,7 @@ CALL dedup_into('stars', 'SELECT id, body FROM note ORDER BY id', :'star');
 SELECT id, cluster, keeper, stage, round(similarity::numeric, 3) AS similarity FROM stars ORDER BY arrival;
 -- Another row than the first is kept of a group whose rows were verified against its first, not of a star.
 CALL dedup_into('refused', 'SELECT id, body FROM note ORDER BY id', '{"keep": "last", "group": "star"}');
-CALL dedup_into('latest', 'SELECT id, body FROM note ORDER BY id', '{"keep": "last", "similarity": 0.7}');
+CALL dedup_into('latest', 'SELECT id, body FROM note ORDER BY id', '{"keep": "last", "similarity": 0.7, "weights": {}, "distance": 10, "n": 2, "particulars": []}');
 SELECT options -> 'group' AS "group" FROM latest_state;
 DROP TABLE latest, latest_merges, latest_state;
 DROP TABLE stars, stars_merges, stars_state, note;
@@ -202,7 +202,7 @@ DROP TABLE stars, stars_merges, stars_state, note;
 -- A row that bridges two clusters.
 CREATE TABLE note (id text PRIMARY KEY, body text);
 INSERT INTO note VALUES ('old', 'abcdefghijklmnopqrstuvwxyz'), ('young', 'ghijklmnopqrstuvwxyz012345'), ('alone', '学校门口的路灯坏了一个月');
-\set options '{"distance": 64, "similarity": 0.7, "group": "components"}'
+\set options '{"distance": 64, "similarity": 0.7, "group": "components", "weights": {}, "n": 2, "particulars": []}'
 CALL dedup_into('note groups', 'SELECT id, body FROM note', :'options');
 CALL dedup_into('"note groups"', 'SELECT id, body FROM note', :'options');
 SELECT id, cluster, keeper, stage FROM "note groups" ORDER BY arrival;
@@ -229,15 +229,15 @@ CALL dedup_into('"note groups"', 'SELECT id, body FROM note', :'options');
 SELECT id, cluster, keeper, stage FROM "note groups" WHERE id LIKE 'alone%' ORDER BY arrival;
 -- Only part of the query is looked at.
 INSERT INTO note VALUES ('x1', 'new'), ('x2', 'newer');
-CALL dedup_into('"note groups"', 'SELECT id, body FROM note', '{"distance": 64, "similarity": 0.7, "where": "id = ''x2'' -- only"}');
+CALL dedup_into('"note groups"', 'SELECT id, body FROM note', '{"distance": 64, "similarity": 0.7, "where": "id = ''x2'' -- only", "weights": {}, "n": 2, "particulars": []}');
 SELECT id FROM "note groups" WHERE id LIKE 'x%';
 DROP TABLE "note groups", "note groups_merges", "note groups_state";
 
 -- A group falls apart where the row that connected it is gone, and no group with a diameter is wider, whatever comes and goes:
 -- what is there is grouped as dedup groups it.
 CREATE TABLE chain AS SELECT i AS id, 'text ' || i AS body, (1::bigint << i) - 1 AS fp FROM generate_series(0, 12) i;
-\set chained '{"fp": "fp", "distance": 3, "similarity": 0, "group": "components"}'
-\set bounded '{"fp": "fp", "distance": 3, "similarity": 0, "diameter": 4}'
+\set chained '{"fp": "fp", "distance": 3, "similarity": 0, "group": "components", "n": 2, "particulars": []}'
+\set bounded '{"fp": "fp", "distance": 3, "similarity": 0, "diameter": 4, "n": 2, "particulars": []}'
 CALL dedup_into('chained', 'SELECT id, body, fp FROM chain ORDER BY id', :'chained');
 CALL dedup_into('bounded', 'SELECT id, body, fp FROM chain WHERE id <> 6 ORDER BY id', :'bounded');
 CALL dedup_into('bounded', 'SELECT id, body, fp FROM chain WHERE id <> 6 ORDER BY id', :'bounded');
@@ -254,7 +254,7 @@ DROP TABLE chain, chained, chained_merges, chained_state, bounded, bounded_merge
 
 -- A row near two components makes them one, also for a group that stays as it was.
 CREATE TABLE bridge AS SELECT id, 'text ' || id AS body, fp FROM unnest('{0,15,3}'::bigint[]) WITH ORDINALITY AS u(fp, id);
-CALL dedup_into('bridged', 'SELECT id, body, fp FROM bridge ORDER BY id', '{"fp": "fp", "distance": 3, "similarity": 0, "diameter": 2, "batch": 1}');
+CALL dedup_into('bridged', 'SELECT id, body, fp FROM bridge ORDER BY id', '{"fp": "fp", "distance": 3, "similarity": 0, "diameter": 2, "batch": 1, "n": 2, "particulars": []}');
 SELECT id, cluster, component FROM bridged ORDER BY id;
 DELETE FROM bridge WHERE id = 1;
 DELETE FROM bridged WHERE id = 1;
@@ -264,24 +264,24 @@ DROP TABLE bridge, bridged, bridged_merges, bridged_state;
 
 -- Ids of many types, one after the other in one session.
 CREATE DOMAIN number AS bigint;
-SELECT format('CALL dedup_into(%L, %L, ''{"n": 2, "batch": 2}'')', 'typed_' || t,
+SELECT format('CALL dedup_into(%L, %L, ''{"n": 2, "batch": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}'')', 'typed_' || t,
     format('SELECT id::text::%s AS id, ''text '' || id %% 3 AS body FROM generate_series(1, 5) id', t))
 FROM unnest('{smallint,bigint,text,varchar,name,numeric,float8,number}'::text[]) t \gexec
-CALL dedup_into('typed_uuid', 'SELECT md5(i::text)::uuid AS id, ''text '' || i % 3 AS body FROM generate_series(1, 5) i', '{"n": 2}');
+CALL dedup_into('typed_uuid', 'SELECT md5(i::text)::uuid AS id, ''text '' || i % 3 AS body FROM generate_series(1, 5) i', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
 SELECT format('SELECT %L AS type, count(*), string_agg(id || ''>'' || keeper, '' '' ORDER BY arrival) FROM %I', id, tablename)
 FROM (SELECT tablename, (SELECT atttypid::regtype FROM pg_attribute WHERE attrelid = tablename::regclass AND attname = 'id') AS id
       FROM pg_tables WHERE tablename ~ '^typed_[a-z0-9]+$') t WHERE id <> 'uuid'::regtype ORDER BY tablename \gexec
-CALL dedup_into('typed_json', 'SELECT ''1''::json AS id, ''a'' AS body', '{"n": 2}');
+CALL dedup_into('typed_json', 'SELECT ''1''::json AS id, ''a'' AS body', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
 \echo :LAST_ERROR_SQLSTATE
 
 -- Names: with a schema, quoted, as long as they can be.
 CREATE SCHEMA "a ""schema""";
-CALL dedup_into('"a ""schema""".petition_groups', 'SELECT id, body FROM letter', '{"n": 2}');
-CALL dedup_into('"a ""schema""".petition_groups', 'SELECT id, body FROM letter', '{"n": 2}');
-CALL dedup_into(repeat('long_', 12) || 'abc', 'SELECT id, body FROM letter', '{"n": 2}');
-CALL dedup_into(repeat('long_', 12) || 'xyz', 'SELECT id, body FROM letter', '{"n": 2}');
+CALL dedup_into('"a ""schema""".petition_groups', 'SELECT id, body FROM letter', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
+CALL dedup_into('"a ""schema""".petition_groups', 'SELECT id, body FROM letter', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
+CALL dedup_into(repeat('long_', 12) || 'abc', 'SELECT id, body FROM letter', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
+CALL dedup_into(repeat('long_', 12) || 'xyz', 'SELECT id, body FROM letter', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
 \echo :LAST_ERROR_SQLSTATE
-CALL dedup_into(repeat('long_', 12) || 'abcd', 'SELECT id, body FROM letter', '{"n": 2}');
+CALL dedup_into(repeat('long_', 12) || 'abcd', 'SELECT id, body FROM letter', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
 \echo :LAST_ERROR_SQLSTATE
 SELECT schemaname, tablename FROM pg_tables WHERE tablename ~ 'long_|petition_groups' ORDER BY tablename;
 
@@ -299,9 +299,9 @@ CREATE DOMAIN hostile.text AS pg_catalog.text CHECK (VALUE <> VALUE);
 CREATE DOMAIN hostile.bigint AS pg_catalog.int8 CHECK (VALUE IS NULL);
 CREATE DOMAIN hostile.int8 AS pg_catalog.int8 CHECK (VALUE IS NULL);
 SET search_path = hostile, pg_catalog, public;
-CALL public.dedup_into('public.safe', 'SELECT id, body FROM public.letter WHERE id OPERATOR(pg_catalog.<) 580', '{"n": 2, "batch": 100}');
+CALL public.dedup_into('public.safe', 'SELECT id, body FROM public.letter WHERE id OPERATOR(pg_catalog.<) 580', '{"n": 2, "batch": 100, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
 DELETE FROM public.safe WHERE arrival OPERATOR(pg_catalog.<) 20;
-CALL public.dedup_into('public.safe', 'SELECT id, body FROM public.letter WHERE id OPERATOR(pg_catalog.<) 580', '{"n": 2, "batch": 100}');
+CALL public.dedup_into('public.safe', 'SELECT id, body FROM public.letter WHERE id OPERATOR(pg_catalog.<) 580', '{"n": 2, "batch": 100, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
 RESET search_path;
 -- Copies stand for rows that are gone, so it is not the result that all rows in this order have.
 SELECT count(*) AS rows, unverified('safe') FROM safe;
@@ -310,7 +310,7 @@ CREATE SCHEMA tools;
 ALTER EXTENSION pg_dedup SET SCHEMA tools;
 DELETE FROM safe WHERE arrival > 570;
 SET search_path = hostile, pg_catalog, public;
-CALL tools.dedup_into('public.safe', 'SELECT id, body FROM public.letter WHERE id OPERATOR(pg_catalog.<) 580', '{"n": 2}');
+CALL tools.dedup_into('public.safe', 'SELECT id, body FROM public.letter WHERE id OPERATOR(pg_catalog.<) 580', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
 RESET search_path;
 ALTER EXTENSION pg_dedup SET SCHEMA public;
 SELECT count(*) AS rows, unverified('safe') FROM safe;
@@ -320,11 +320,11 @@ CREATE ROLE regress_dedup_user;
 GRANT CREATE ON SCHEMA public TO regress_dedup_user;
 GRANT SELECT ON letter TO regress_dedup_user;
 SET ROLE regress_dedup_user;
-CALL dedup_into('own', 'SELECT id, body FROM letter WHERE id < 100', '{"n": 2}');
+CALL dedup_into('own', 'SELECT id, body FROM letter WHERE id < 100', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
 DELETE FROM own WHERE id < 5;
-CALL dedup_into('own', 'SELECT id, body FROM letter WHERE id < 100', '{"n": 2}');
+CALL dedup_into('own', 'SELECT id, body FROM letter WHERE id < 100', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
 SELECT count(*) AS rows, tableowner FROM own, pg_tables WHERE tablename = 'own' GROUP BY tableowner;
-CALL dedup_into('safe', 'SELECT id, body FROM public.letter WHERE id OPERATOR(pg_catalog.<) 580', '{"n": 2}');
+CALL dedup_into('safe', 'SELECT id, body FROM public.letter WHERE id OPERATOR(pg_catalog.<) 580', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
 \echo :LAST_ERROR_SQLSTATE
 RESET ROLE;
 DROP TABLE own, own_merges, own_state;
@@ -337,7 +337,7 @@ BEGIN;
 CALL dedup_into('refused', 'SELECT id, body FROM letter');
 \echo :LAST_ERROR_SQLSTATE
 ROLLBACK;
-DO $$ BEGIN CALL dedup_into('refused', 'SELECT id, body FROM letter', '{"n": 2}'); END $$;
+DO $$ BEGIN CALL dedup_into('refused', 'SELECT id, body FROM letter', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}'); END $$;
 DROP TABLE refused, refused_merges, refused_state;
 CREATE FUNCTION calls() RETURNS void LANGUAGE plpgsql AS $$ BEGIN CALL dedup_into('refused', 'SELECT id, body FROM letter'); END $$;
 SELECT calls();
@@ -362,7 +362,7 @@ CALL dedup_into('nowhere.refused', 'SELECT id, body FROM letter');
 \echo :LAST_ERROR_SQLSTATE
 CALL dedup_into('slow', 'SELECT id, body FROM letter', :'components');
 \echo :LAST_ERROR_SQLSTATE
-CALL dedup_into('slow', 'SELECT id, body FROM arrived ORDER BY id', '{"distance": 12}');
+CALL dedup_into('slow', 'SELECT id, body FROM arrived ORDER BY id', '{"distance": 12, "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}');
 \echo :LAST_ERROR_SQLSTATE
 CALL dedup_into('refused', 'SELECT id, body FROM letter', '{"distanse": 12}');
 CALL dedup_into('refused', 'SELECT id, body FROM letter', '{"contained": 0.7}');
@@ -371,7 +371,7 @@ CALL dedup_into('refused', 'SELECT id, body FROM letter', '{"batch": 0}');
 \echo :LAST_ERROR_SQLSTATE
 CALL dedup_into('refused', 'SELECT id, body FROM letter', '{"where": 1}');
 \echo :LAST_ERROR_SQLSTATE
-CALL dedup_into('refused', 'SELECT id, body FROM letter', '{"distance": 65}');
+CALL dedup_into('refused', 'SELECT id, body FROM letter', '{"distance": 65, "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}');
 \echo :LAST_ERROR_SQLSTATE
 CALL dedup_into('refused', 'SELECT id FROM letter');
 \echo :LAST_ERROR_SQLSTATE
@@ -383,19 +383,19 @@ CALL dedup_into('refused', 'DELETE FROM letter RETURNING id, body');
 \echo :LAST_ERROR_SQLSTATE
 SELECT count(*) AS left_behind FROM pg_class WHERE relname ~ 'refused';
 -- NULL and repeated ids.
-CALL dedup_into('nulls', 'SELECT NULLIF(id, 599) AS id, body FROM letter ORDER BY 1', '{"n": 2, "batch": 100}');
+CALL dedup_into('nulls', 'SELECT NULLIF(id, 599) AS id, body FROM letter ORDER BY 1', '{"n": 2, "batch": 100, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
 \echo :LAST_ERROR_SQLSTATE
-CALL dedup_into('twice', 'SELECT id % 300 AS id, body FROM letter ORDER BY letter.id', '{"n": 2, "batch": 50}');
+CALL dedup_into('twice', 'SELECT id % 300 AS id, body FROM letter ORDER BY letter.id', '{"n": 2, "batch": 50, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
 \echo :LAST_ERROR_SQLSTATE
 -- Many of them, and all rows at once.
-CALL dedup_into('twice', 'SELECT i % 2000 AS id, ''water '' || i FROM generate_series(0, 3999) i', '{"n": 2}');
+CALL dedup_into('twice', 'SELECT i % 2000 AS id, ''water '' || i FROM generate_series(0, 3999) i', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
 SELECT to_regclass('nulls') AS nulls, to_regclass('twice') AS twice;
 -- Another type of id than that of the result.
 CREATE VIEW changing AS SELECT id, body FROM letter;
-CALL dedup_into('changed', 'SELECT * FROM changing', '{"n": 2}');
+CALL dedup_into('changed', 'SELECT * FROM changing', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
 DROP VIEW changing;
 CREATE VIEW changing AS SELECT id::text AS id, body FROM letter;
-CALL dedup_into('changed', 'SELECT * FROM changing', '{"n": 2}');
+CALL dedup_into('changed', 'SELECT * FROM changing', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
 \echo :LAST_ERROR_SQLSTATE
 -- The steps by themselves, with nonsense.
 SELECT _dedup_into_take('slow', 'SELECT id, body FROM arrived ORDER BY id', :'components', ROW(1, 2));
@@ -403,7 +403,7 @@ SELECT _dedup_into_take('slow', 'SELECT id, body FROM arrived ORDER BY id', :'co
 SELECT _dedup_into_take('slow', 'SELECT id, body FROM arrived ORDER BY id', :'components', t) FROM (SELECT '{1,NULL,-5}'::integer[] AS ids, 3::bigint AS total, 0::bigint AS without_id) t;
 -- What a call says.
 SET client_min_messages = notice;
-CALL dedup_into('slow', 'SELECT id, body FROM arrived ORDER BY id', '{"distance": 12, "keep": "longest", "group": "components"}');
+CALL dedup_into('slow', 'SELECT id, body FROM arrived ORDER BY id', '{"distance": 12, "keep": "longest", "group": "components", "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}');
 SET client_min_messages = warning;
 \d slow
 \d slow_merges

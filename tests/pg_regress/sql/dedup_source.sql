@@ -8,7 +8,7 @@ INSERT INTO petition VALUES
     (1, '小区停水三天了，物业不管，请有关部门尽快处理，居民生活受到严重影响'),
     (2, '小区停水三天了!物业不管。请有关部门尽快处理，居民生活受到严重影响。'),
     (4, '学校门口的路灯坏了一个月，晚上接孩子很不安全，请尽快派人来修');
-\set options '{"distance": 10}'
+\set options '{"distance": 10, "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}'
 -- A table is read in the order of its primary key.
 SELECT id, keeper, stage FROM dedup('petition', :'options');
 SELECT * FROM near_dup_pairs('petition', 20) ORDER BY a, b;
@@ -18,7 +18,7 @@ SELECT method, n FROM dedup_suggest('petition');
 -- A query begins with one of four words, whatever stands before it.
 SELECT count(*) FROM dedup('  -- a (comment
     /* and /* one */ more */ ( (select id, body FROM petition)) ;', :'options');
-SELECT count(*) FROM dedup('TABLE petition', '{"fp": "fp"}');
+SELECT count(*) FROM dedup('TABLE petition', '{"fp": "fp", "distance": 10, "similarity": 0.5, "n": 2, "particulars": []}');
 SELECT count(*) FROM dedup('VALUES(1, ''a'')', :'options');
 SELECT count(*) FROM dedup('WITH p AS (TABLE petition) SELECT * FROM p', :'options');
 -- Names as regclass reads them.
@@ -63,12 +63,12 @@ SELECT dedup('TABLE petition', '{"id": "id"}');
 CREATE TABLE ticket (code text PRIMARY KEY, title varchar(40), body text, filed date, n integer);
 INSERT INTO ticket VALUES ('a', 'No water', 'since Monday', '2024-01-01', 1), ('b', NULL, E'No water\nsince Monday', NULL, 2),
     ('c', 'No water', NULL, '2023-01-01', 3), ('d', NULL, NULL, NULL, 4);
-SELECT dedup('ticket', '{"n": 2}');
-SELECT count(*) FROM dedup('ticket', '{"text": "n", "weights": {}, "distance": 0, "similarity": 0}', NULL::text);
+SELECT dedup('ticket', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
+SELECT count(*) FROM dedup('ticket', '{"text": "n", "weights": {}, "distance": 0, "similarity": 0, "n": 2, "particulars": []}', NULL::text);
 SELECT dedup('ticket', '{"text": "nothing"}');
-SELECT dedup('ticket', '{"text": "body", "n": 2}', NULL::text);
-SELECT dedup('ticket', '{"text": ["title", "body"], "n": 2, "keep": {"column": "filed", "order": "desc"}, "id": "code"}', NULL::text);
-SELECT dedup('ticket', '{"text": ["title", "body"], "n": 2, "keep": {"column": "nothing"}}', NULL::text);
+SELECT dedup('ticket', '{"text": "body", "n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}', NULL::text);
+SELECT dedup('ticket', '{"text": ["title", "body"], "n": 2, "keep": {"column": "filed", "order": "desc"}, "id": "code", "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}', NULL::text);
+SELECT dedup('ticket', '{"text": ["title", "body"], "n": 2, "keep": {"column": "nothing"}, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}', NULL::text);
 CREATE TABLE numbers (id integer PRIMARY KEY, n integer);
 SELECT dedup('numbers');
 -- The rights are those of an ordinary SELECT, and rows that a policy hides are not there.
@@ -76,8 +76,8 @@ CREATE ROLE regress_dedup_reader;
 GRANT SELECT (id, body) ON petition TO regress_dedup_reader;
 SET ROLE regress_dedup_reader;
 SELECT count(*) FROM dedup('petition', :'options');
-SELECT dedup('petition', '{"fp": "fp"}');
-SELECT dedup('ticket', '{"text": "body", "n": 2}', NULL::text);
+SELECT dedup('petition', '{"fp": "fp", "distance": 10, "similarity": 0.5, "n": 2, "particulars": []}');
+SELECT dedup('ticket', '{"text": "body", "n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}', NULL::text);
 \echo :LAST_ERROR_SQLSTATE
 RESET ROLE;
 ALTER TABLE petition ENABLE ROW LEVEL SECURITY;
@@ -92,7 +92,7 @@ DROP ROLE regress_dedup_reader;
 
 -- Ids keep their type: integers come as bigint, others are named.
 SELECT pg_typeof(id) AS id, pg_typeof(keeper) AS keeper FROM dedup('petition', :'options') LIMIT 1;
-SELECT dedup('ticket', '{"text": "body", "n": 2}');
+SELECT dedup('ticket', '{"text": "body", "n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
 \echo :LAST_ERROR_SQLSTATE
 SELECT dedup('SELECT md5(''a'')::uuid AS id, ''a''::text', NULL);
 SELECT dedup('SELECT 1, ''a''::text', NULL, NULL::uuid);
@@ -101,7 +101,7 @@ SELECT * FROM near_dup_text_pairs('SELECT 1.5 AS id, ''a''::text', 0.5, 2, id_ty
 CREATE DOMAIN code AS text CHECK (VALUE <> '');
 CREATE TYPE mood AS ENUM ('sad', 'happy');
 CREATE TYPE pair AS (a integer, b integer);
-SELECT format('SELECT %L AS type, pg_typeof(id) AS result, id, keeper, stage FROM dedup($$SELECT %s AS id, ''text ''::text FROM generate_series(1, 2) i$$, ''{"n": 2}'', NULL::%s)', result, value, result)
+SELECT format('SELECT %L AS type, pg_typeof(id) AS result, id, keeper, stage FROM dedup($$SELECT %s AS id, ''text ''::text FROM generate_series(1, 2) i$$, ''{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}'', NULL::%s)', result, value, result)
 FROM (VALUES ('smallint', 'i::smallint'), ('bigint', 'i::smallint'), ('bigint', 'i'), ('integer', 'i'), ('numeric', 'i * 1.50'), ('double precision', 'i / 4.0::float8'),
     ('uuid', 'md5(i::text)::uuid'), ('text', '''ä'' || i'), ('text', 'i::text::varchar(5)'), ('varchar', 'i::text::varchar(5)'), ('text', 'i::text::code'), ('code', 'i::text::code'),
     ('bpchar', 'i::text::char(4)'), ('name', '(''n'' || i)::name'), ('date', '''2024-01-01''::date + i'), ('timestamptz', 'to_timestamp(i) AT TIME ZONE ''UTC'' AT TIME ZONE ''UTC'''),
@@ -115,7 +115,7 @@ SELECT dedup('SELECT ''{}''::json, ''a''::text', NULL, NULL::json);
 CREATE TABLE long (id text, body text);
 ALTER TABLE long ALTER id SET STORAGE external;
 INSERT INTO long SELECT i || repeat('x', 9000), 'text ' || i % 2 FROM generate_series(1, 4) i;
-SELECT left(id, 1) AS id, left(keeper, 1) AS keeper, length(id), id = l FROM dedup('SELECT id, body FROM long', '{"n": 2}', NULL::text) d JOIN (SELECT id AS l FROM long) l ON l = id ORDER BY 1;
+SELECT left(id, 1) AS id, left(keeper, 1) AS keeper, length(id), id = l FROM dedup('SELECT id, body FROM long', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}', NULL::text) d JOIN (SELECT id AS l FROM long) l ON l = id ORDER BY 1;
 -- Pairs: the lesser id first, in the order of the type and the column's collation.
 SELECT * FROM near_dup_pairs('VALUES (''10'', 0::bigint), (''9'', 1::bigint)', 3, NULL::text);
 SELECT * FROM near_dup_pairs('VALUES (10::numeric, 0::bigint), (9, 1)', 3, NULL::numeric);
@@ -150,7 +150,7 @@ SELECT s.options <@ g.options AS kept, g.source, g.options -> 'text' AS text, g.
 -- Nothing is chosen for no text, nor if any setting is given.
 SELECT count(*) FROM dedup('SELECT 1, NULL::text WHERE false');
 SELECT count(*) FROM dedup('SELECT 1, NULL::text');
-SELECT count(*) FROM dedup('letter', '{"similarity": 0.5}'), dedup('letter', '{"distance": null}') d;
+SELECT count(*) FROM dedup('letter', '{"similarity": 0.5, "weights": {}, "distance": 10, "n": 2, "particulars": []}'), dedup('letter', '{"distance": null}') d;
 \set VERBOSITY default
 -- Later calls take what is kept; the table may be named otherwise, and get other columns.
 INSERT INTO letter VALUES (50, 'another');
@@ -170,7 +170,7 @@ ALTER TABLE another ADD PRIMARY KEY (id);
 ALTER TABLE letter RENAME TO renamed;
 ALTER TABLE another RENAME TO letter;
 CALL dedup_into('groups', 'renamed');
-CALL dedup_into('joined', 'ticket', '{"text": ["title", "body"], "n": 2, "where": "n < 4"}');
+CALL dedup_into('joined', 'ticket', '{"text": ["title", "body"], "n": 2, "where": "n < 4", "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
 CALL dedup_into('joined', 'ticket');
 SELECT id, keeper, stage FROM joined ORDER BY id;
 -- A name with capitals that is not quoted, where exactly that table exists.
@@ -178,6 +178,97 @@ CREATE TABLE "SupportTicket" (id int PRIMARY KEY, body text);
 SELECT * FROM dedup('SupportTicket');
 SELECT * FROM dedup('public.SupportTicket');
 DROP TABLE "SupportTicket";
+-- One option replaces one option. Of random tables: the pairs that one group has become fewer, never others, if one threshold
+-- is tightened or a detail is added, all else as it was chosen; and to give a value that was chosen changes nothing.
+CREATE FUNCTION pairs(options jsonb) RETURNS TABLE (a bigint, b bigint) LANGUAGE sql AS $$
+    WITH d AS (SELECT * FROM dedup('SELECT id, body FROM random ORDER BY id', '{"group": "components"}' || options))
+    SELECT x.id, y.id FROM d x JOIN d y ON x.keeper = y.keeper AND x.id < y.id $$;
+CREATE FUNCTION more(tight jsonb, loose jsonb) RETURNS bigint LANGUAGE sql AS $$
+    SELECT count(*) FROM (SELECT * FROM pairs(tight) EXCEPT SELECT * FROM pairs(loose)) d $$;
+CREATE TABLE random (id integer, body text);
+CREATE TABLE judged (kind text, tried text, wrong bigint, pairs bigint);
+SET client_min_messages = warning;
+SELECT setseed(0.34);
+DO $$
+DECLARE s record; long boolean; option text;
+BEGIN
+    FOR round IN 1..6 LOOP
+        TRUNCATE random;
+        long := round % 2 = 0;
+        INSERT INTO random SELECT i, (SELECT string_agg(CASE WHEN random() < 0.12 THEN (ARRAY['never','always','Mill Street','Oak Street','12','7 May','9 June'])[1 + (random() * 6)::int] ELSE w END, ' ' ORDER BY n)
+            FROM unnest(string_to_array((ARRAY['the lamp in Oak Street is out again and nobody answers', 'no water in our building since Monday 12 May 2024',
+                'the bus to Ashford leaves ten minutes early every evening'])[1 + i % 3] || CASE WHEN long THEN
+                ' and nurses of the late shift have to wait for an hour while children walk home in the dark past the school of the village' ELSE '' END, ' ')) WITH ORDINALITY AS u(w, n))
+            FROM generate_series(1, 30) i;
+        SELECT * INTO s FROM dedup_suggest('SELECT id, body FROM random ORDER BY id');
+        FOREACH option IN ARRAY ARRAY['method', 'weights', 'similarity', 'n', 'particulars'] LOOP
+            INSERT INTO judged SELECT s.method, option || ' as chosen', more(o, '{}') + more('{}', o) FROM (SELECT jsonb_build_object(option, s.options -> option)) x(o);
+        END LOOP;
+        INSERT INTO judged
+            SELECT s.method, 'similarity', more(jsonb_build_object('similarity', s.similarity + 0.2), '{}'), (SELECT count(*) FROM pairs('{}'))
+            UNION ALL SELECT s.method, 'similarity twice', more('{"similarity": 0.9}', '{"similarity": 0.6}'), NULL
+            UNION ALL SELECT s.method, 'distance', more('{"distance": 9}', '{}') + more('{"distance": 6}', '{"distance": 14}'), NULL
+            UNION ALL SELECT s.method, 'particulars', more('{"particulars": ["name", "number"]}', '{}') + more('{}', '{"particulars": []}'), NULL;
+    END LOOP;
+END $$;
+SELECT tried, sum(wrong) AS wrong, count(DISTINCT kind) AS methods, sum(pairs) > 200 AS pairs FROM judged GROUP BY 1 ORDER BY 1;
+RESET client_min_messages;
+-- The notice names what was chosen, not what was given, and says what a given option implies.
+SELECT count(*) FROM dedup('SELECT * FROM random', '{"similarity": 0.9, "particulars": ["number"]}');
+TRUNCATE random;
+INSERT INTO random SELECT i, 'no water ' || i FROM generate_series(1, 3) i;
+SELECT count(*) FROM dedup('SELECT * FROM random', '{"distance": 3}');
+-- So over settings: what was asked for stays, what was chosen for other columns or another recipe is chosen again.
+CREATE TABLE letters (id bigint PRIMARY KEY, subject text, body text);
+INSERT INTO letters SELECT i, 'No water ' || i, 'There has been no water in our building in Harbour Street since Monday morning, nobody from the housing office answers ' || chr(64 + i) FROM generate_series(1, 9) i;
+SET client_min_messages = warning;
+DO $$ BEGIN PERFORM dedup_setup('letters', '{"columns": "body", "similarity": 0.8}'); END $$;
+RESET client_min_messages;
+SELECT count(*) FROM dedup('letters', '{"similarity": 0.9}') WHERE stage = 'kept';
+SELECT count(*) FROM dedup('letters', '{"text": "body", "particulars": ["name", "date"]}') WHERE stage = 'kept';
+SELECT count(*) FROM dedup('letters', '{"text": "subject"}') WHERE stage = 'kept';
+SELECT count(*) FROM dedup('letters', '{"weights": {}}') WHERE stage = 'kept';
+SET client_min_messages = warning;
+DO $$ BEGIN PERFORM dedup_setup('letters', '{"columns": "subject", "similarity": null}'); END $$;
+RESET client_min_messages;
+SELECT count(*) FROM dedup('letters', '{"distance": 3}') WHERE stage = 'kept';
+
+-- An id on two rows is refused by all that take ids, by the equality of their type, wherever the rows stand.
+CREATE FUNCTION refused(call text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE 'SELECT count(*) FROM ' || call;
+    RETURN 'taken';
+EXCEPTION WHEN OTHERS THEN RETURN SQLSTATE || ' ' || SQLERRM;
+END $$;
+SET client_min_messages = warning;
+SELECT call, refused(format(call, $$'VALUES (1, ''a text''::text), (3, ''another''), (2, ''b''), (1, ''a third'')'$$))
+FROM unnest(ARRAY['dedup(%s)', 'dedup(%s, ''{"method": "text", "particulars": []}'')', 'dedup_report(%s)', 'near_dup_text_pairs(%s)']) call;
+SELECT call, refused(format(call, $$'VALUES (1, 5::bigint), (3, 6), (2, 7), (1, 8)'$$)) FROM unnest(ARRAY['near_dup_pairs(%s)', 'near_dup_calibrate(%s)']) call;
+SELECT refused($$near_dup_explain('VALUES (1, ''a'', ''b''), (2, ''a'', ''c''), (1, ''d'', ''e'')', 'VALUES (2, 3)', '{"method": "records"}')$$);
+SELECT a, b, refused(format('dedup($$SELECT i, %L || n FROM unnest(ARRAY[%s, %s]) WITH ORDINALITY AS u(i, n)$$, NULL, NULL::%s)', 'text ', a, b, type)) FROM (VALUES
+    ('1.0::numeric', '1.00', 'numeric'), ('0::float8', '''-0''', 'float8'), ('''a''::char(3)', '''a  ''::char(5)', 'bpchar'), ('''a''::text', '''a''', 'text'),
+    ('md5(''a'')::uuid', 'md5(''a'')::uuid', 'uuid'), ('''2024-01-01''::date', '''2024-1-1''', 'date'), ('B''1''::varbit', 'B''1''', 'varbit'),
+    ('''a''::text', '''A''', 'text'), ('1::numeric', '2', 'numeric'), ('B''1''::varbit', 'B''10''', 'varbit')) t(a, b, type);
+-- Runs of ids that follow each other, in any order.
+SELECT n, refused(format('near_dup_pairs($$SELECT i, i::bigint FROM (SELECT * FROM generate_series(-50, 50) UNION ALL SELECT * FROM generate_series(51, 120) UNION ALL SELECT %s) AS g(i)$$, 0)', n))
+FROM unnest(ARRAY[-51, -50, 0, 50, 51, 120, 121]) n;
+-- As in a join, where the DELETE of the manual would have taken the only copy.
+SELECT refused($$dedup('SELECT pid, ''There has been no water''::text FROM (VALUES (1), (1)) tag(pid)')$$);
+
+-- Numbers and bits are never compared by their digits.
+CREATE TABLE picture (id bigint PRIMARY KEY, phash bigint, bits bit(64), price numeric, label text);
+INSERT INTO picture VALUES (1, 123456789012345678, 1::bit(64), 1.5, 'a'), (2, 1234567890123456789, 2::bit(64), 15, 'b');
+SELECT call, refused(call) FROM unnest(ARRAY[
+    $$dedup('picture', '{"text": "phash"}')$$, $$dedup('picture', '{"text": ["bits", "price"]}')$$, $$dedup('SELECT id, phash FROM picture')$$, $$dedup_report('picture', '{"text": "price"}')$$,
+    $$dedup_suggest('SELECT id, phash FROM picture')$$, $$near_dup_text_pairs('SELECT id, bits FROM picture')$$,
+    $$dedup_setup('picture', '{"columns": "phash"}')$$, $$dedup_setup('picture', '{"columns": ["bits", "price"]}')$$,
+    $$dedup('picture', '{"text": ["label", "price"]}')$$, $$dedup_setup('picture', '{"columns": {"label": null, "phash": 5}}', true)$$, $$dedup_setup('picture', '{"columns": {"phash": 5}}', true)$$]) call;
+ALTER TABLE picture DROP label, DROP price, DROP bits;
+SELECT refused($$dedup_setup('picture')$$), refused($$dedup('picture')$$);
+RESET client_min_messages;
+DROP FUNCTION pairs, more, refused;
+DROP TABLE random, judged, letters, picture;
+
 DROP SCHEMA "My schema" CASCADE;
 DROP TABLE petition, parts, ticket, numbers, long, prints, by_uuid, letter, renamed, chosen, groups, groups_merges, groups_state, joined, joined_merges, joined_state CASCADE;
 DROP DOMAIN code;

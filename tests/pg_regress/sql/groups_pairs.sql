@@ -2,7 +2,7 @@
 -- number of threads, and what is refused.
 CREATE EXTENSION pg_dedup;
 CREATE TABLE row_fp (id bigint, fp bigint);
-INSERT INTO row_fp VALUES (1, 0), (2, 1), (3, 7), (4, NULL), (5, -1), (6, -1), (6, -2);
+INSERT INTO row_fp VALUES (1, 0), (2, 1), (3, 7), (4, NULL), (5, -1), (6, -1), (7, -2);
 -- Each pair once, the lesser id first; no fingerprint, no pair; rows of one id are different rows.
 SELECT * FROM near_dup_pairs('SELECT id, fp FROM row_fp') ORDER BY 1, 2, 3;
 SELECT * FROM near_dup_pairs('SELECT id, fp FROM row_fp', 0) ORDER BY 1, 2, 3;

@@ -16,7 +16,7 @@ INSERT INTO ticket VALUES
     (6, E'</script><script>alert(1)</script><!-- <img src=x onerror=alert(2)> " '' & &lt; \u2028 \u2029 \\', NULL),
     (7, E'</script><script>alert(1)</script><!-- <img src=x onerror=alert(2)> " '' & &lt; \u2028 \u2029 \\ more', NULL),
     (8, NULL, 'lamp'), (9, 'Something else altogether, and nobody else has said so', 'c');
-\set options '{"text": "body", "distance": 30, "similarity": 0.5}'
+\set options '{"text": "body", "distance": 30, "similarity": 0.5, "weights": {}, "n": 2, "particulars": []}'
 CREATE TABLE page AS SELECT dedup_report('ticket', :'options') AS html;
 SELECT groups_of(html) FROM page;
 -- What differs, as the script of the page puts it together.
@@ -28,16 +28,16 @@ SELECT (SELECT count(*) FROM regexp_matches(html, '<script', 'g')) AS scripts, h
            encode(sha256(convert_to(substring(html FROM '.*<script>(.*)</script></body>'), 'UTF8')), 'base64') || '''%' AS policy_fits
 FROM page;
 SELECT html ~* '\m(src|href|action|srcset|poster)=|url\(|@import|https?:|fetch\(|XMLHttp|innerHTML|eval\(' AS loads
-FROM dedup_report('SELECT i, ''the same text''::text FROM generate_series(1, 2) i', '{"n": 2}') html;
+FROM dedup_report('SELECT i, ''the same text''::text FROM generate_series(1, 2) i', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}') html;
 SELECT html LIKE '%&lt;/script&gt;&lt;script&gt;alert(1)%' AS readable_without_script FROM page;
 -- A title and an id are texts too.
 SELECT html LIKE '%<title>&lt;b&gt;&quot;&amp;%' AS title, html LIKE '%>&lt;i&gt;1&#39;<%' AS id, html ~ '<b>"|<i>1' AS markup
-FROM dedup_report('SELECT ''<i>'' || i || '''''''', ''the same text''::text FROM generate_series(1, 2) i', '{"n": 2, "title": "<b>\"&"}') html;
+FROM dedup_report('SELECT ''<i>'' || i || '''''''', ''the same text''::text FROM generate_series(1, 2) i', '{"n": 2, "title": "<b>\"&", "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}') html;
 -- The deciding particular is marked where particulars are in use.
 SELECT substring(html FROM '<del class="why">.*?</ins>') AS marked, groups_of(html) AS groups
-FROM dedup_report('SELECT * FROM ticket WHERE id IN (4, 5) ORDER BY id', '{"distance": 30}') html
+FROM dedup_report('SELECT * FROM ticket WHERE id IN (4, 5) ORDER BY id', '{"distance": 30, "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}') html
 UNION ALL SELECT substring(html FROM '<del class="why">.*?</ins>'), data_of(html)->>'groups'
-FROM dedup_report('SELECT * FROM ticket WHERE id IN (4, 5) ORDER BY id', '{"distance": 30, "particulars": ["name"]}') html;
+FROM dedup_report('SELECT * FROM ticket WHERE id IN (4, 5) ORDER BY id', '{"distance": 30, "particulars": ["name"], "weights": {}, "similarity": 0.5, "n": 2}') html;
 -- Precision and recall are those of dedup_evaluate.
 SELECT (regexp_matches(html, 'Pairs of rows: ([^.]*)\.'))[1] AS pairs,
        ARRAY(SELECT m[1] FROM regexp_matches(html, '<td>([01]\.\d\d\d)</td>', 'g') m) AS precision_recall_f1,
@@ -53,25 +53,25 @@ CREATE TABLE random_text AS SELECT i AS id, (SELECT string_agg('word' || hashint
 ALTER TABLE random_text ADD PRIMARY KEY (id);
 SELECT way, (SELECT array_agg(g ORDER BY g) FROM (SELECT g->>3 || ':' || (g->>0) FROM jsonb_array_elements(data_of(dedup_report('random_text', way))->'groups') g) s(g))
      = (SELECT array_agg(g ORDER BY g) FROM (SELECT keeper || ':' || count(*) FROM dedup('random_text', way) GROUP BY keeper HAVING count(*) > 1) s(g)) AS same
-FROM unnest(ARRAY['{"distance": 12}', '{"distance": 16, "keep": "longest"}', '{"distance": 20, "diameter": 9}', '{"distance": null}',
-    '{"distance": 16, "group": "single_pass"}', '{"distance": 16, "exact": "none", "similarity": 0}']::jsonb[]) way;
+FROM unnest(ARRAY['{"distance": 12, "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}', '{"distance": 16, "keep": "longest", "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}', '{"distance": 20, "diameter": 9, "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}', '{"distance": null}',
+    '{"distance": 16, "group": "single_pass", "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}', '{"distance": 16, "exact": "none", "similarity": 0, "weights": {}, "n": 2, "particulars": []}']::jsonb[]) way;
 -- Chinese.
 SELECT html LIKE '<!DOCTYPE html>%<html lang="zh-CN">%<title>查重报告</title>%' AS chinese, html LIKE '%9 条记录中，有 4 条（44.4%）与其他记录重复%' AS lead
 FROM dedup_report('ticket', :'options'::jsonb || '{"language": "zh"}') html;
 -- Large groups and long texts are cut, and it says so.
 SELECT html LIKE '%950 more rows of this group are not shown.%' AS rest, html LIKE '%The text is longer; its first 2000 characters%' AS long_text,
        length(html) < 60000 AS short
-FROM dedup_report('SELECT i, repeat(''long text '', 500) FROM generate_series(1, 1000) i', '{"n": 2}') html;
+FROM dedup_report('SELECT i, repeat(''long text '', 500) FROM generate_series(1, 1000) i', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}') html;
 -- Nothing to report; no text; no near stage.
-SELECT html LIKE '%None of the 0 rows repeats another.%' AS none FROM dedup_report('SELECT 1, ''a''::text WHERE false', '{"n": 2}') html;
-SELECT html LIKE '%3 rows have no text, or no word in it%' AS empty FROM dedup_report('SELECT i, NULL::text FROM generate_series(1, 3) i', '{"n": 2}') html;
-SELECT html LIKE '%No fingerprints were compared%' AS exact_only, groups_of(html) FROM dedup_report('ticket', '{"text": "body", "distance": null}') html;
+SELECT html LIKE '%None of the 0 rows repeats another.%' AS none FROM dedup_report('SELECT 1, ''a''::text WHERE false', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}') html;
+SELECT html LIKE '%Rows without a text, or without a word in it: 3;%' AS empty FROM dedup_report('SELECT i, NULL::text FROM generate_series(1, 3) i', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}') html;
+SELECT html !~ '[Ff]ingerprint|bits</' AS exact_only, groups_of(html) FROM dedup_report('ticket', '{"text": "body", "distance": null}') html;
 -- A text in a longer one: without a fingerprint there is no distance, and the row is a duplicate all the same.
 CREATE TABLE entry AS SELECT i AS id, (SELECT string_agg(left(md5((hashint8extended(i, k) % 900)::text), 5), ' ') FROM generate_series(1, 9) k) AS body, hashint8extended(i, 5) AS fp
 FROM generate_series(1, 60) i;
 UPDATE entry SET body = (SELECT body FROM entry WHERE id = 10) || ' we show that ' || body, fp = NULL WHERE id = 9;
 SELECT substring(html FROM '<p class="lead">[^<]*') AS lead, html LIKE '%The 0 of 1 that have a fingerprint.%' AS some, html ~ '[0-9]+ bits</span>.*data' AS bits, groups_of(html)
-FROM unnest(ARRAY['{"distance": null}', '{"distance": 2, "fp": "fp", "n": 3}']) AS options, dedup_report('SELECT id, body, fp FROM entry', '{"contained": 0.7}'::jsonb || options::jsonb) html;
+FROM unnest(ARRAY['{"distance": null}', '{"distance": 2, "fp": "fp", "n": 3, "similarity": 0.5, "particulars": []}']) AS options, dedup_report('SELECT id, body, fp FROM entry', '{"contained": 0.7}'::jsonb || options::jsonb) html;
 DROP TABLE entry;
 -- Without options the texts decide, and the page has the options that do it again.
 SET client_min_messages = warning;
@@ -83,7 +83,7 @@ GRANT SELECT ON ticket TO regress_dedup_clerk;
 ALTER TABLE ticket ENABLE ROW LEVEL SECURITY;
 CREATE POLICY lamps ON ticket USING (matter = 'lamp' AND id <> 2);
 SET ROLE regress_dedup_clerk;
-SELECT groups_of(html), html ~ '翠湖|alert\(1\)|nobody else' AS others FROM dedup_report('ticket', '{"text": "body", "distance": 30}') html;
+SELECT groups_of(html), html ~ '翠湖|alert\(1\)|nobody else' AS others FROM dedup_report('ticket', '{"text": "body", "distance": 30, "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}') html;
 SELECT dedup_report('SELECT 1, html FROM page');
 RESET ROLE;
 DROP OWNED BY regress_dedup_clerk;
@@ -94,13 +94,26 @@ SELECT dedup_report(NULL);
 SELECT dedup_report('ticket', '{"text": "body", "language": "de"}');
 SELECT dedup_report('ticket', '{"text": "body", "title": 1}');
 SELECT dedup_report('ticket', '{"text": "body", "labels": "nobody"}');
-SELECT dedup_report('SELECT id, body FROM ticket', '{"labels": "matter", "n": 2}');
+SELECT dedup_report('SELECT id, body FROM ticket', '{"labels": "matter", "n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
 SELECT dedup_report('ticket', '{"text": "body", "colour": "red"}');
 SELECT count(*) FROM dedup('ticket', '{"text": "body", "title": "no option of dedup"}');
 -- Memory is bounded. (On a slow machine progress would be told.)
 SET client_min_messages = warning;
 SET pg_dedup.memory_limit = '64kB';
-SELECT length(dedup_report('random_text', '{"distance": 12, "labels": "id"}'));
+SELECT length(dedup_report('random_text', '{"distance": 12, "labels": "id", "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}'));
+-- The report says what was done, whatever the method: of fingerprints and bits only where they decided.
+RESET pg_dedup.memory_limit;
+SET client_min_messages = error;
+CREATE TABLE part (id int PRIMARY KEY, name text, maker text, city text);
+INSERT INTO part SELECT i, 'Pump model ' || md5((i % 200)::text), 'Maker ' || i % 40, 'City ' || i % 7 FROM generate_series(1, 400) i;
+SELECT way, language, html ~ 'fingerprint|指纹' AS fingerprints, html ~ '[0-9] bits|bits that differ|相差 [0-9]|位）' AS bits, html ~ 'Jaccard' AS texts,
+       html ~ 'probability of at least 90.0%|概率至少为 90.0%' AS records, html ~ 'at least 70.0% of its words|至少 70.0% 的词' AS contained, html ~ 'texts are equal\.|文字相同，即判为重复' AS exact
+FROM unnest(ARRAY['{"method": "fingerprint"}', '{"method": "text"}', '{"method": "records", "text": ["name", "maker", "city"]}', '{"distance": null}', '{"distance": null, "contained": 0.7}']) way,
+     unnest(ARRAY['en', 'zh']) language, LATERAL dedup_report('part', '{"text": "name"}' || way::jsonb || jsonb_build_object('language', language)) page,
+     -- What is said, without the options and the data of the script.
+     LATERAL (SELECT regexp_replace(regexp_replace(page, '<script.*</script>', '', 'g'), '<footer>.*</footer>|<style>.*</style>', '', 'g')) x(html);
+DROP TABLE part;
+RESET client_min_messages;
 RESET pg_dedup.memory_limit;
 RESET client_min_messages;
 DROP EXTENSION pg_dedup CASCADE;

@@ -30,7 +30,12 @@ INSERT INTO other SELECT id, body FROM ticket;
 SELECT count(*) FROM dedup_setup('other', '{"weights": {"tokens": "words"}, "distance": 0, "similarity": 0, "n": 2}');
 SELECT id, keeper, stage FROM dedup('other');
 
--- Cleaning: a dry run first.
+-- Cleaning: a dry run first. Without settings a table of several texts is refused, in the words of dedup_setup.
+CREATE TABLE unset (id uuid PRIMARY KEY, title text, body text);
+SELECT * FROM dedup_clean('unset', true, NULL::uuid);
+ALTER TABLE unset DROP title;
+SELECT * FROM dedup_clean('unset', true, NULL::uuid);
+DROP TABLE unset;
 SELECT id, keeper, stage FROM dedup_clean('ticket');
 SELECT count(*) FROM ticket;
 CREATE TABLE reply (ticket integer REFERENCES ticket, body text);
