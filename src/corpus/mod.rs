@@ -317,7 +317,8 @@ fn _dedup_version_belongs(class: pg_sys::Oid, object: pg_sys::Oid) {
     // SAFETY: plain rows of pg_depend; only the trigger, which made the object, may call this.
     unsafe {
         let extension = pg_sys::get_extension_oid(c"pg_dedup".as_ptr(), false);
-        let address = |classId, objectId| pg_sys::ObjectAddress { classId, objectId, objectSubId: 0 };
+        let address =
+            |class, object| pg_sys::ObjectAddress { classId: class, objectId: object, objectSubId: 0 };
         let of = pg_sys::ExtensionRelationId;
         pg_sys::deleteDependencyRecordsForSpecific(class, object, kind as std::ffi::c_char, of, extension);
         pg_sys::recordDependencyOn(&address(class, object), &address(of, extension), kind);

@@ -5,7 +5,7 @@ use super::find::check_id;
 use super::settings::{Settings, table_name};
 use super::table::{Table, primary_key, type_of};
 use crate::pg::catalog::{base_type_name, equality, schema};
-use crate::pg::spi::{Argument, execute, for_each, scalar};
+use crate::pg::spi::{execute, for_each};
 use crate::pg::{Output, raise};
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -57,7 +57,6 @@ pub(crate) fn groups_of(table: pg_sys::Oid) -> Option<String> {
 
 /// A call of `dedup` of a table.
 struct Call {
-    table: pg_sys::Oid,
     /// The table, quoted.
     name: String,
     /// The column of the ids.
@@ -113,6 +112,6 @@ impl Call {
             "{tools}._dedup({source}::pg_catalog.text) AS d(id {returned}, keeper {returned}, stage pg_catalog.text, \
              distance pg_catalog.int4, similarity pg_catalog.float8)"
         );
-        Call { table, name, id, id_type, base, equals, dedup, shown }
+        Call { name, id, id_type, base, equals, dedup, shown }
     }
 }

@@ -52,14 +52,6 @@ fn widened(narrow: u32) -> u64 {
 }
 
 impl Grams {
-    /// As 64-bit numbers.
-    pub(crate) fn wide(self) -> Vec<u64> {
-        match self {
-            Grams::Narrow(grams) => collect(grams.into_iter().map(widened)).or_raise(),
-            Grams::Wide(grams) => grams,
-        }
-    }
-
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
         match self {

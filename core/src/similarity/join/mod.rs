@@ -18,9 +18,7 @@ mod sets;
 
 use crate::external::{Host, MemoryHost, Result};
 use crate::interrupt;
-pub(super) use prefix::rarest;
 use prefix::{Index, Join, Loaded};
-pub(super) use sets::Frequencies;
 use sets::Sets;
 
 /// Two similar texts.

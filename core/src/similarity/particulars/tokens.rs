@@ -42,13 +42,6 @@ pub enum Form {
     Capital,
 }
 
-/// What one text may have instead of another: a character of a script without spaces, a word or a number of others.
-#[derive(Debug, Clone)]
-pub struct Unit {
-    low: Range<usize>,
-    shown: Range<usize>,
-}
-
 /// A text in tokens.
 #[derive(Debug, Default)]
 pub struct Text {
@@ -260,39 +253,6 @@ impl Text {
         let is_word = |at: &usize| self.tokens[*at].form != Form::Break;
         let (first, last) = (range.clone().find(is_word)?, range.clone().rfind(is_word)?);
         Some(shortened(&self.shown[self.tokens[first].shown.start..self.tokens[last].shown.end]))
-    }
-
-    /// The units of the tokens; and for each token, and behind the last one, the unit that it begins with. A break has none.
-    pub fn units(&self) -> (Vec<Unit>, Vec<usize>) {
-        let (mut units, mut starts): (Vec<Unit>, Vec<usize>) = Default::default();
-        starts.room(self.tokens.len() + 1).or_raise();
-        let mut meter = Meter::new();
-        for token in &self.tokens {
-            starts.push(units.len());
-            units.room(token.low.len()).or_raise();
-            meter.work(token.low.len());
-            match token.form {
-                Form::Break => {}
-                // Small letters and the text as it is have the same bytes there.
-                Form::Spaceless => units.extend(self.low[token.low.clone()].char_indices().map(|(at, c)| {
-                    let part = |start: usize| start + at..start + at + c.len_utf8();
-                    Unit { low: part(token.low.start), shown: part(token.shown.start) }
-                })),
-                _ => units.push(Unit { low: token.low.clone(), shown: token.shown.clone() }),
-            }
-        }
-        starts.push(units.len());
-        (units, starts)
-    }
-
-    /// A unit in small letters.
-    pub fn unit(&self, unit: &Unit) -> &str {
-        &self.low[unit.low.clone()]
-    }
-
-    /// Units in a row as the text has them, shortened in the middle; `None` if there are none.
-    pub fn passage_of(&self, units: &[Unit]) -> Option<String> {
-        Some(shortened(&self.shown[units.first()?.shown.start..units.last()?.shown.end]))
     }
 
     /// Characters of `low` that belong to a token, as the text has them; those of a Chinese word one by one.
