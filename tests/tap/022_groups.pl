@@ -138,7 +138,7 @@ foreach my $settings ("work_mem = '64MB'", "work_mem = '64kB'")
 	like($said, qr/NOTICE:  near_dup_pairs: finding pairs: [1-9]\d* % done, \d+ s left, 0 pairs/, "near_dup_pairs says how far it is before the first pair, $settings");
 	like($said, qr/NOTICE:  near_dup_pairs: finding pairs: \d+ pairs, /, "and what it found, $settings");
 }
-(undef, undef, $said) = $node->psql('postgres', "SELECT count(*) FROM $lonely; SELECT count(*) FROM dedup('$some', '{\"fp\": \"fp\"}')");
+(undef, undef, $said) = $node->psql('postgres', "SELECT count(*) FROM $lonely; SELECT count(*) FROM dedup('$some', '{\"fp\": \"fp\", \"distance\": 10, \"similarity\": 0.5, \"n\": 2, \"particulars\": []}')");
 is($said, '', 'nothing is said of what takes less than ten seconds');
 
 # Memory: the rows of a query beyond work_mem are not in it.

@@ -94,7 +94,7 @@ BEGIN
 END $$;
 
 CREATE FUNCTION random_options() RETURNS jsonb LANGUAGE sql VOLATILE AS $$
-    SELECT jsonb_build_object('fp', 'fp', 'distance', 3, 'similarity', (ARRAY[0, 0.5])[1 + floor(random() * 2)::int],
+    SELECT jsonb_build_object('fp', 'fp', 'distance', 3, 'n', 2, 'particulars', '[]'::jsonb, 'similarity', (ARRAY[0, 0.5])[1 + floor(random() * 2)::int],
         'exact', (ARRAY['text', 'text', 'normal', 'none'])[1 + floor(random() * 4)::int],
         'keep', (ARRAY['"first"', '"last"', '"longest"', '{"column": "likes"}', '{"column": "likes", "order": "desc"}']::jsonb[])[1 + floor(random() * 5)::int])
         || (ARRAY['{"group": "components"}', '{"group": "single_pass"}', '{"diameter": 2}', '{"diameter": 4}']::jsonb[])[1 + floor(random() * 4)::int] $$;
@@ -113,7 +113,7 @@ BEGIN
         TRUNCATE source, touched;
         -- As if no row had arrived: the next call gives it other options.
         TRUNCATE h, h_merges;
-        UPDATE h_state SET arrivals = 0;
+        UPDATE h_state SET arrivals = 0, asked = '{}';
         FOR turn IN 1 .. 3 + floor(random() * 3) LOOP
             CALL change_source(6);
             with_batch := options || jsonb_build_object('batch', 1 + floor(random() * 4));

@@ -54,6 +54,7 @@ my %values = (
 	record => [ 'NULL', 'ROW()', 'ROW(NULL)', 'ROW(1, 2)', q{ROW('a'::text, 'b'::text)}, q{ROW(ROW('a'), ARRAY['b'])}, '(SELECT l FROM letter l LIMIT 1)', '(SELECT l FROM "od d" l LIMIT 1)', '(SELECT s FROM settled s LIMIT 1)', '(SELECT n FROM (SELECT FROM none) n LIMIT 1)' ],
 	anyelement => [ 'NULL::bigint', '0::bigint', q{''::text}, 'NULL::date', 'ARRAY[1]', '1.5::numeric' ],
 	regclass => [ qw(NULL 'letter' 'settled' 'none' 'looking' 'letter_fp' 'letter_pkey' 'pg_class' 0 4294967295 'pg_toast.pg_toast_1255') ],
+	_dedup_table => [ qw(NULL 'letter' 'none' 0 4294967295) ], oid => [ qw(NULL 0 1 4294967295) ],
 	bytea => [ 'NULL', q{''}, q{'\x00'}, q{'\xff00ff'}, q{decode(repeat('ab', 500), 'hex')} ],
 	bloom => [ 'NULL', 'bloom_new(10)', 'bloom_sized(1, 1)', 'bloom_sized(100000, 64)', q{bloom_add(bloom_new(100), 'a')} ],
 	hamming_ball => [ 'NULL', 'hamming_ball(0, 0)', 'hamming_ball(-1, 64)', 'hamming_ball(-9223372036854775808, -5)', q{'(1,2)'::hamming_ball} ],
