@@ -112,6 +112,30 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION _dedup_dictionary_carried(text, integer) IS 'a dictionary whose row has not been restored yet';
 
+-- What every role computes with, by rights of the tables' owner: the library calls these, whom they are not granted, by their
+-- identity. The owner of the extension's schema could give the name of a table to another one while a query waits for it.
+CREATE FUNCTION _dedup_corpus_stored(of_name text, of_version integer) RETURNS _dedup_corpus
+    LANGUAGE sql STABLE PARALLEL SAFE SECURITY DEFINER
+BEGIN ATOMIC
+    SELECT f.* FROM (VALUES (0)) AS one LEFT JOIN (
+        SELECT t.* FROM _dedup_corpus t WHERE t.name = of_name AND t.version = of_version AND NOT t.dropped
+        UNION ALL SELECT c.name, of_version, c.recipe, c.documents, NULL::bigint, c.common, c.single, NULL::text,
+            NULL::timestamptz, false FROM _dedup_corpus_carried(of_name, of_version) c) f ON true
+    LIMIT 1;
+END;
+COMMENT ON FUNCTION _dedup_corpus_stored(text, integer) IS 'a corpus; NULLs if there is none';
+CREATE FUNCTION _dedup_dictionary_stored(of_name text, of_version integer) RETURNS _dedup_dictionary
+    LANGUAGE sql STABLE PARALLEL SAFE SECURITY DEFINER
+BEGIN ATOMIC
+    SELECT f.* FROM (VALUES (0)) AS one LEFT JOIN (
+        SELECT t.* FROM _dedup_dictionary t WHERE t.name = of_name AND t.version = of_version AND NOT t.dropped
+        UNION ALL SELECT c.name, of_version, c.words, NULL::bigint, c.stop_words, NULL::bigint, NULL::timestamptz, false
+            FROM _dedup_dictionary_carried(of_name, of_version) c) f ON true
+    LIMIT 1;
+END;
+COMMENT ON FUNCTION _dedup_dictionary_stored(text, integer) IS 'a dictionary; NULLs if there is none';
+REVOKE EXECUTE ON FUNCTION _dedup_corpus_stored(text, integer), _dedup_dictionary_stored(text, integer) FROM PUBLIC;
+
 CREATE FUNCTION _dedup_corpus_check(name text, documents bigint, common bytea, single bytea) RETURNS void
     AS 'MODULE_PATHNAME', '_dedup_corpus_check_wrapper' LANGUAGE c VOLATILE;
 COMMENT ON FUNCTION _dedup_corpus_check(text, bigint, bytea, bytea) IS 'refuses what is not the content of a corpus';
@@ -178,9 +202,13 @@ DECLARE
     content text;
     found record;
     server text;
+    tools name;
 BEGIN
+    -- The owner of the schema must not give its name to another before this is done.
+    SELECT n.nspname INTO tools FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = TG_RELID
+        FOR KEY SHARE OF n;
     EXECUTE format('SELECT c.*, %I._dedup_carrier_name($1, $2, $3) AS name FROM (VALUES (0)) AS one LEFT JOIN %1$I._dedup_carrier($1, $2, $3) c ON true',
-        TG_TABLE_SCHEMA) INTO found USING kind, NEW.name, NEW.version;
+        tools) INTO found USING kind, NEW.name, NEW.version;
     server := found.name;
     IF NEW.dropped THEN
         IF found.server IS NOT NULL THEN
@@ -208,7 +236,7 @@ BEGIN
             HINT = 'Load the rows of the dump that made the server, or drop the server if nothing was computed with it.';
     END IF;
     EXECUTE format('SELECT %I._dedup_version_belongs(''pg_foreign_server''::regclass, c.server), %1$I._dedup_version_belongs(''pg_user_mapping''::regclass, c.mapping)
-        FROM %1$I._dedup_carrier($1, $2, $3) c', TG_TABLE_SCHEMA) USING kind, NEW.name, NEW.version;
+        FROM %1$I._dedup_carrier($1, $2, $3) c', tools) USING kind, NEW.name, NEW.version;
     RETURN NULL;
 END $body$;
 COMMENT ON FUNCTION _dedup_version_carry() IS 'makes and drops the servers that carry versions through a dump';

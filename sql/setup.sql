@@ -113,6 +113,21 @@ CREATE TRIGGER _dedup_changed AFTER INSERT OR DELETE ON dedup_settings
 ALTER TABLE dedup_settings ENABLE ALWAYS TRIGGER _dedup_guard, ENABLE ALWAYS TRIGGER _dedup_truncate,
     ENABLE ALWAYS TRIGGER _dedup_changed;
 
+-- By identity, as versions of corpora are read: a guard reads settings in statements that do not name the extension's schema,
+-- whose owner must not put another table in the place of this one.
+CREATE FUNCTION _dedup_settings_stored(of_table oid) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT coalesce((SELECT pg_catalog.to_json(s)::text FROM (
+        SELECT s.*, s.tbl::oid AS "of", c.reltype = s.rowtype AS same,
+            ARRAY(SELECT (SELECT a.attname::text FROM pg_catalog.pg_attribute a
+                    WHERE a.attrelid = c.oid AND a.attnum = p.number AND NOT a.attisdropped)
+                FROM pg_catalog.unnest(s.places) WITH ORDINALITY AS p(number, n) ORDER BY p.n) AS now
+        FROM dedup_settings AS s JOIN pg_catalog.pg_class c ON c.oid = s.tbl::oid
+        WHERE c.oid = of_table OR s.tbl::oid = pg_catalog.pg_partition_root(of_table::regclass)::oid
+        ORDER BY c.oid = of_table DESC, s.version DESC LIMIT 1) AS s), '');
+END;
+COMMENT ON FUNCTION _dedup_settings_stored(oid) IS 'the latest version of the settings of a table, or of that which it is a partition of, as JSON';
+
 CREATE FUNCTION dedup_setup(tbl regclass, options jsonb DEFAULT NULL, dry_run boolean DEFAULT false) RETURNS SETOF text
     AS 'MODULE_PATHNAME', 'dedup_setup_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 4;
 COMMENT ON FUNCTION dedup_setup(regclass, jsonb, boolean) IS

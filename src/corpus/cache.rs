@@ -71,8 +71,9 @@ fn cached<T>(
 }
 
 fn load_corpus(name: &str) -> Result<Corpus, RecipeError> {
-    let columns = "documents, recipe::pg_catalog.text, common";
-    let row = stored_row("corpus", columns, name, |row| Some((row.bigint(0)?, row.text(1)?, row.bytes(2)?)))?;
+    let row = stored_row("corpus", name, |row| {
+        Some((row.bigint("documents")?, row.text("recipe")?, row.bytes("common")?))
+    })?;
     let (documents, recipe, common) = row.unwrap_or_else(|| damaged("corpus", name));
     let shape = shape(&recipe)?;
     let corpus =
@@ -87,7 +88,7 @@ fn shape(recipe: &str) -> Result<Shape, RecipeError> {
 }
 
 fn load_dictionary(name: &str) -> Result<Dictionary, RecipeError> {
-    let row = stored_row("dictionary", "words, stop_words", name, |row| row.text(0).zip(row.text(1)))?;
+    let row = stored_row("dictionary", name, |row| row.text("words").zip(row.text("stop_words")))?;
     let (words, stop) = row.unwrap_or_else(|| damaged("dictionary", name));
     Ok(Dictionary::new(name, words, stop.lines()))
 }

@@ -41,9 +41,8 @@ fn dedup_corpus_build(
 #[pg_extern(sql = "")]
 fn dedup_corpus_extend(corpus: &str, query: &str) -> String {
     versions::check_shown("corpus", corpus);
-    let columns = "documents, recipe::pg_catalog.text, common, single";
-    let row = stored_row("corpus", columns, corpus, |row| {
-        Some((row.bigint(0)?, row.text(1)?, row.bytes(2)?, row.bytes(3)?))
+    let row = stored_row("corpus", corpus, |row| {
+        Some((row.bigint("documents")?, row.text("recipe")?, row.bytes("common")?, row.bytes("single")?))
     });
     let Some((documents, recipe, common, single)) = row.unwrap_or_else(|error| raise_recipe(error)) else {
         raise_not_loaded("corpus", corpus)
@@ -210,30 +209,36 @@ fn check_privilege(kind: &str, privilege: &str, doing: &str) {
 fn insert(kind: &str, name: &str, columns: &str, values: Vec<Argument>) -> String {
     check_privilege(kind, "INSERT", "build");
     forget_if_rolled_back();
-    let table = format!("{}._dedup_{kind}", schema());
     let places: Vec<String> = (2..values.len() + 2).map(|n| format!("${n}")).collect();
     let mut arguments = vec![Argument::of(name)];
     arguments.extend(values);
-    let insert = format!(
-        "INSERT INTO {table} (name, version, {columns}) SELECT $1, 1 OPERATOR(pg_catalog.+) coalesce(\
-             (SELECT pg_catalog.max(version) FROM {table} WHERE name OPERATOR(pg_catalog.=) $1), 0), {} \
-         ON CONFLICT (name, version) DO NOTHING RETURNING version::pg_catalog.text",
-        places.join(", ")
-    );
     // Of two sessions that build the same name, the second waits for the row of the first and takes
     // the next number. Only roles that may build get this far.
     let mut stored = None;
     while stored.is_none() {
-        as_owner(|| for_each(&insert, &arguments, |row| stored = row.text(0)));
+        as_owner(|schema| {
+            let insert = format!(
+                "INSERT INTO {schema}._dedup_{kind} (name, version, {columns}) SELECT $1, 1 OPERATOR(pg_catalog.+) coalesce(\
+                     (SELECT pg_catalog.max(version) FROM {schema}._dedup_{kind} WHERE name OPERATOR(pg_catalog.=) $1), 0), {} \
+                 ON CONFLICT (name, version) DO NOTHING RETURNING version::pg_catalog.text",
+                places.join(", ")
+            );
+            for_each(&insert, &arguments, |row| stored = row.text(0));
+        });
         interrupt::check();
     }
     let version = stored.unwrap_or_default();
-    let grant = "SELECT pg_catalog.format('GRANT USAGE ON FOREIGN SERVER %I TO %I WITH GRANT OPTION', \
-        {schema}._dedup_carrier_name($1, $2, $3::pg_catalog.int4), current_user)";
-    let arguments = [kind, name, &version].map(Argument::of);
-    if let Some(grant) = scalar(&grant.replace("{schema}", &schema()), &arguments) {
-        as_owner(|| execute(&grant, &[]));
-    }
+    let builder = scalar("SELECT current_user::pg_catalog.text", &[]);
+    let arguments = [kind, name, &version, &builder.unwrap_or_default()].map(Argument::of);
+    as_owner(|schema| {
+        let grant = format!(
+            "SELECT pg_catalog.format('GRANT USAGE ON FOREIGN SERVER %I TO %I WITH GRANT OPTION', \
+                 {schema}._dedup_carrier_name($1, $2, $3::pg_catalog.int4), $4)"
+        );
+        if let Some(grant) = scalar(&grant, &arguments) {
+            execute(&grant, &[]);
+        }
+    });
     format!("{name}@{version}")
 }
 
@@ -251,16 +256,18 @@ fn dedup_dictionary_drop(dictionary: &str) {
 
 fn drop_version(kind: &str, name: &str, empty: &str) {
     check_privilege(kind, "UPDATE", "drop");
-    stored_row(kind, "name", name, |_| ())
+    stored_row(kind, name, |_| ())
         .unwrap_or_else(|error| raise(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, error.message, error.hint));
     let Some((base, version)) = split_name(name) else { return };
     // The row stays, without its content, so that the number is not used again.
-    let update = format!(
-        "UPDATE {}._dedup_{kind} SET dropped = true, {empty} \
-         WHERE name OPERATOR(pg_catalog.=) $1 AND version OPERATOR(pg_catalog.=) $2::pg_catalog.int4",
-        schema()
-    );
-    if as_owner(|| execute(&update, &[base, version].map(Argument::of))) != 1 {
+    let update = |schema: &str| {
+        let update = format!(
+            "UPDATE {schema}._dedup_{kind} SET dropped = true, {empty} \
+             WHERE name OPERATOR(pg_catalog.=) $1 AND version OPERATOR(pg_catalog.=) $2::pg_catalog.int4"
+        );
+        execute(&update, &[base, version].map(Argument::of))
+    };
+    if as_owner(update) != 1 {
         raise_not_loaded(kind, name)
     }
 }

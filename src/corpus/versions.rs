@@ -1,10 +1,11 @@
 //! Versions of corpora and dictionaries in the extension's tables.
 
-use crate::pg::catalog::{as_owner, schema};
-use crate::pg::spi::{Argument, query_all};
-use crate::pg::{Values, raise};
+use crate::pg::catalog::{own_function, schema};
+use crate::pg::spi::{Argument, query_all, with_snapshot};
+use crate::pg::{Record, Row, raise};
 use dedup_core::features::{RecipeError, missing};
-use pgrx::PgSqlErrorCode;
+use pgrx::datum::{FromDatum, IntoDatum};
+use pgrx::{PgSqlErrorCode, pg_sys};
 
 /// The parts of `petitions@1`.
 pub(super) fn split_name(name: &str) -> Option<(&str, &str)> {
@@ -14,36 +15,29 @@ pub(super) fn split_name(name: &str) -> Option<(&str, &str)> {
     (plain && !base.is_empty() && version.len() < 10).then_some((base, version))
 }
 
-/// Reads columns of the version called `name`: of its row or, while a restore has not loaded the
-/// row, of the function that carries the version through a dump. The error names the versions that
-/// exist.
-pub(super) fn stored_row<T>(
-    kind: &str,
-    columns: &str,
-    name: &str,
-    read: impl Fn(&Values<'_>) -> T,
-) -> Result<T, RecipeError> {
-    let schema = schema();
+/// Reads the version called `name`: its row or, while a restore has not loaded the row, what carries it through a dump. The
+/// error names the versions that exist.
+pub(super) fn stored_row<T>(kind: &str, name: &str, read: impl Fn(&Row<'_>) -> T) -> Result<T, RecipeError> {
     let found = split_name(name).and_then(|(base, version)| {
-        let arguments = [base, version].map(Argument::of);
-        let of_table = format!(
-            "SELECT {columns} FROM {schema}._dedup_{kind} WHERE name OPERATOR(pg_catalog.=) $1 \
-             AND version OPERATOR(pg_catalog.=) $2::pg_catalog.int4 AND NOT dropped"
-        );
-        let carried =
-            format!("SELECT {columns} FROM {schema}._dedup_{kind}_carried($1, $2::pg_catalog.int4)");
-        as_owner(|| {
-            query_all(&of_table, &arguments, &read)
-                .pop()
-                .or_else(|| query_all(&carried, &arguments, &read).pop())
-        })
+        let function = own_function(&format!("_dedup_{kind}_stored"), &[pg_sys::TEXTOID, pg_sys::INT4OID]);
+        let (base, version) = (base.into_datum()?, version.parse::<i32>().ok()?.into_datum()?);
+        // SAFETY: the function is of a text and a number; its row is one of NULLs if there is no such version.
+        let row = with_snapshot(|| unsafe {
+            Record::from_datum(
+                pg_sys::OidFunctionCall2Coll(function, pg_sys::InvalidOid, base, version),
+                false,
+            )
+        })?;
+        row.row().text("name").map(|_| read(&row.row()))
     });
     found.ok_or_else(|| {
+        let catalogue = if kind == "corpus" { "dedup_corpora" } else { "dedup_dictionaries" };
         let query = format!(
-            "SELECT pg_catalog.concat(name, '@', version) FROM {schema}._dedup_{kind} WHERE NOT dropped \
-             ORDER BY name, version DESC LIMIT 20"
+            "SELECT v.{kind} FROM {}.{catalogue} AS v ORDER BY pg_catalog.split_part(v.{kind}, '@', 1) COLLATE pg_catalog.\"C\", \
+                 pg_catalog.split_part(v.{kind}, '@', 2)::pg_catalog.int4 DESC LIMIT 20",
+            schema()
         );
-        missing(kind, name, &as_owner(|| query_all(&query, &[], |row| row.text(0).unwrap_or_default())))
+        missing(kind, name, &query_all(&query, &[], |row| row.text(0).unwrap_or_default()))
     })
 }
 

@@ -1,9 +1,10 @@
 //! Hides what a guard publishes: the lock table is shown to every role of every database.
 //!
-//! Each table has a key, made of its oid and a secret of the database. The row with the secret is read as the catalogue is, for
+//! Each table has a key, made of its oid, that of its database and the database's secret: one that was made of a template has
+//! the secret and tables of the template. The row with the secret is read as the catalogue is, for
 //! no role may SELECT it. What still shows is how far fingerprints of one table are from each other: those who search need it.
 
-use super::lock_table::for_transaction;
+use super::lock_table::{database, for_transaction};
 use crate::pg::catalog::schema;
 use crate::pg::raise;
 use crate::pg::spi::scalar;
@@ -50,8 +51,9 @@ impl Key {
     }
 
     fn new(table: pg_sys::Oid, secret: &[u8]) -> Key {
+        let [database, table] = [database(), table.into()].map(u32::to_be_bytes);
         let digest = |part: u8| {
-            let hashed = [secret, &u32::from(table).to_be_bytes(), &[part]].concat();
+            let hashed = [secret, &database, &table, &[part]].concat();
             // SAFETY: PostgreSQL's function of one bytea, which is not NULL.
             let digest: Option<Vec<u8>> =
                 unsafe { direct_function_call(pg_sys::sha256_bytea, &[hashed.into_datum()]) };

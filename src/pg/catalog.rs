@@ -2,7 +2,7 @@
 
 use super::raise;
 use super::rows::{Column, Values};
-use super::spi::{Argument, query_all, scalar};
+use super::spi::{Argument, for_each, query_all, scalar};
 use pgrx::{PgSqlErrorCode, pg_sys};
 use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, CString, c_int};
@@ -13,32 +13,62 @@ pub(crate) fn schema() -> String {
     const SQL: &str = "SELECT pg_catalog.quote_ident(n.nspname)::pg_catalog.text FROM pg_catalog.pg_extension e \
          JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace \
          WHERE e.extname OPERATOR(pg_catalog.=) 'pg_dedup'";
-    scalar(SQL, &[]).unwrap_or_else(|| {
-        raise(
-            PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
-            "extension pg_dedup is not installed in this database",
-            "CREATE EXTENSION pg_dedup;",
-        )
-    })
+    scalar(SQL, &[]).unwrap_or_else(|| refuse_without_extension())
 }
 
+fn refuse_without_extension() -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
+        "extension pg_dedup is not installed in this database",
+        "CREATE EXTENSION pg_dedup;",
+    )
+}
+
+/// The extension, by identity: its schema may belong to somebody who renames it and puts another one in its place.
+const EXTENSION: &str = "pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace \
+     AND e.extname OPERATOR(pg_catalog.=) 'pg_dedup'";
+
 /// Does `work` with the rights of whoever owns the extension's tables: for what a caller may have done but not do.
-/// `work` runs SQL that names no object of another role.
-pub(crate) fn as_owner<R>(work: impl FnOnce() -> R) -> R {
-    let query = "SELECT c.relowner::pg_catalog.oid::pg_catalog.text FROM pg_catalog.pg_class c \
-         WHERE c.oid OPERATOR(pg_catalog.=) $1::pg_catalog.regclass::pg_catalog.oid";
-    let owner = scalar(query, &[Argument::of(format!("{}.dedup_settings", schema()))]);
-    let owner = owner.and_then(|owner| owner.parse().ok()).unwrap_or(0);
+/// `work` is given the name of the extension's schema, quoted, and runs SQL that names nothing but what is in it. That name is
+/// kept to the end of the transaction, by a lock of the row that says it: the owner of the schema must not give it to another.
+/// So only for what writes.
+pub(crate) fn as_owner<R>(work: impl FnOnce(&str) -> R) -> R {
+    let query = format!(
+        "SELECT c.relowner::pg_catalog.oid::pg_catalog.text FROM {EXTENSION} JOIN pg_catalog.pg_class c \
+             ON c.relnamespace OPERATOR(pg_catalog.=) n.oid AND c.relname OPERATOR(pg_catalog.=) 'dedup_settings'"
+    );
+    let owner = scalar(&query, &[]).and_then(|owner| owner.parse().ok()).unwrap_or(0);
     // SAFETY: the user is set back; after an error the end of the (sub)transaction does that.
     unsafe {
         let (mut user, mut context) = (pg_sys::InvalidOid, 0);
         pg_sys::GetUserIdAndSecContext(&mut user, &mut context);
         let local = context | pg_sys::SECURITY_LOCAL_USERID_CHANGE as i32;
+        // Nobody else may lock rows of the catalogue.
+        pg_sys::SetUserIdAndSecContext(pg_sys::Oid::from_u32(pg_sys::BOOTSTRAP_SUPERUSERID), local);
+        let mut schema = None;
+        let name = format!(
+            "SELECT pg_catalog.quote_ident(n.nspname)::pg_catalog.text FROM {EXTENSION} FOR KEY SHARE OF n"
+        );
+        for_each(&name, &[], |row| schema = row.text(0));
         pg_sys::SetUserIdAndSecContext(pg_sys::Oid::from_u32(owner), local);
-        let result = work();
+        let result = work(&schema.unwrap_or_else(|| refuse_without_extension()));
         pg_sys::SetUserIdAndSecContext(user, context);
         result
     }
+}
+
+/// A function of the extension by its name and the types of its arguments. Called by this, it need not be granted to the
+/// caller, and is not another one that has the name by the time of the call.
+pub(crate) fn own_function(name: &str, types: &[pg_sys::Oid]) -> pg_sys::Oid {
+    // By numbers: what a type is called depends on the search path.
+    let types: Vec<String> = types.iter().map(|typoid| typoid.to_u32().to_string()).collect();
+    let query = format!(
+        "SELECT p.oid::pg_catalog.text FROM {EXTENSION} JOIN pg_catalog.pg_proc p \
+             ON p.pronamespace OPERATOR(pg_catalog.=) n.oid AND p.proname OPERATOR(pg_catalog.=) $1::pg_catalog.name \
+             AND p.proargtypes::pg_catalog.text OPERATOR(pg_catalog.=) $2"
+    );
+    let oid = scalar(&query, &[name, &types.join(" ")].map(Argument::of)).and_then(|oid| oid.parse().ok());
+    pg_sys::Oid::from_u32(oid.unwrap_or_else(|| refuse_without_extension()))
 }
 
 /// An identifier, quoted for SQL.

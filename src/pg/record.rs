@@ -84,6 +84,13 @@ impl Row<'_> {
         datum.map(|datum| datum.value() as i64)
     }
 
+    /// The value of a column of type bytea, `None` if it is NULL or not there.
+    pub(crate) fn bytes(&self, name: &str) -> Option<Vec<u8>> {
+        let (number, _) = self.column(name).filter(|&(_, found)| found == pg_sys::BYTEAOID)?;
+        // SAFETY: the tuple belongs to this descriptor, which says the type.
+        unsafe { Vec::from_datum(heap_getattr_raw(self.tuple, number, self.columns.as_ptr())?, false) }
+    }
+
     /// A copy of the value of a column of the array type `typoid`, `None` if it
     /// is NULL, of another type, or not there.
     pub(crate) fn array(&self, name: &str, typoid: pg_sys::Oid) -> Option<Argument> {

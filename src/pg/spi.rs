@@ -175,6 +175,22 @@ pub(crate) fn with_latest_snapshot<R>(work: impl FnOnce() -> R) -> R {
     }
 }
 
+/// Does `work`, which needs a snapshot, under that of the statement that calls.
+pub(crate) fn with_snapshot<R>(work: impl FnOnce() -> R) -> R {
+    // SAFETY: what is pushed is popped again; after an error the end of the transaction does that.
+    unsafe {
+        let without_snapshot = !pg_sys::ActiveSnapshotSet();
+        if without_snapshot {
+            pg_sys::PushActiveSnapshot(pg_sys::GetTransactionSnapshot());
+        }
+        let result = work();
+        if without_snapshot {
+            pg_sys::PopActiveSnapshot();
+        }
+        result
+    }
+}
+
 /// The columns of a query, without running it, and the table that it is all rows of. What would keep it from running
 /// is an error: syntax, names, rights.
 pub(crate) fn describe(query: &str) -> (Vec<Column>, Option<Scan>) {

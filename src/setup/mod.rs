@@ -13,7 +13,7 @@ mod settings;
 mod stored;
 mod table;
 
-use crate::pg::catalog::{as_owner, schema};
+use crate::pg::catalog::as_owner;
 use crate::pg::spi::{Argument, execute, with_latest_snapshot};
 use crate::pg::{Json, Pointer, raise};
 pub(crate) use clean::groups_of;
@@ -60,10 +60,11 @@ fn dedup_setup(
         for statement in &statements {
             execute(statement, &[]);
         }
-        as_owner(|| {
-            forget_dropped_tables();
-            if let Some(settings) = &settings {
-                execute(&settings.sql, &[Argument::of(table)]);
+        as_owner(|schema| {
+            let all = format!("{schema}.dedup_settings");
+            forget_dropped_tables(&all);
+            if let Some(Change { verb, how, .. }) = &settings {
+                execute(&format!("{verb} {all} {how}"), &[Argument::of(table)]);
             }
         });
     }
@@ -73,8 +74,9 @@ fn dedup_setup(
 
 /// What is done to a table's settings, with the rights of their owner.
 struct Change {
-    /// $1 is the table.
-    sql: String,
+    /// The statement, before and after the name of the table of settings; $1 is the table.
+    verb: &'static str,
+    how: String,
     /// A comment of SQL.
     says: String,
 }
@@ -82,14 +84,13 @@ struct Change {
 impl Change {
     fn drop(table: &Table) -> Change {
         let says = format!("-- settings of {} dropped; its column and its indexes stay", table.name);
-        let sql = "DELETE FROM {}.dedup_settings AS s WHERE s.tbl::pg_catalog.oid OPERATOR(pg_catalog.=) $1";
-        Change { sql: sql.replace("{}", &schema()), says }
+        let how = "AS s WHERE s.tbl::pg_catalog.oid OPERATOR(pg_catalog.=) $1".to_owned();
+        Change { verb: "DELETE FROM", how, says }
     }
 }
 
 /// Settings of tables that are no more; another session may be at it, and is not waited for.
-fn forget_dropped_tables() {
-    let settings = format!("{}.dedup_settings", schema());
+fn forget_dropped_tables(settings: &str) {
     let delete = format!(
         "DELETE FROM {settings} WHERE ctid OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT s.ctid FROM {settings} AS s \
          WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_class c \

@@ -247,7 +247,8 @@ impl<'t> Plan<'t> {
             chosen["particulars"] = kinds.clone();
         }
         Change {
-            sql: format!("INSERT INTO {}.dedup_settings ({names}) VALUES ({values})", self.tools),
+            verb: "INSERT INTO",
+            how: format!("({names}) VALUES ({values})"),
             says: format!("-- settings of {}, version {version}: {}", self.table.name, written(&chosen)),
         }
     }

@@ -3,11 +3,11 @@
 use super::options::{check_keep, check_particulars};
 use super::settings::{root, table_name};
 use super::table::{Generated, all_become_text};
-use crate::pg::catalog::schema;
+use crate::pg::catalog::own_function;
 use crate::pg::raise;
-use crate::pg::spi::{Argument, scalar};
 use dedup_core::dedup::Method;
 use dedup_core::evaluate::ByRows;
+use pgrx::datum::FromDatum;
 use pgrx::spi::quote_literal;
 use pgrx::{PgSqlErrorCode, pg_sys};
 use serde::Deserialize;
@@ -52,25 +52,13 @@ impl Stored {
     /// The latest version, whatever the transaction's snapshot says: what is kept
     /// would not be told of one that is there already.
     pub fn of(table: pg_sys::Oid) -> Option<Stored> {
-        let sql = format!(
-            "SELECT pg_catalog.to_json(s)::pg_catalog.text FROM (\
-                 SELECT s.*, s.tbl::pg_catalog.oid AS \"of\", c.reltype OPERATOR(pg_catalog.=) s.rowtype AS same, \
-                     ARRAY(SELECT (SELECT a.attname::pg_catalog.text FROM pg_catalog.pg_attribute a \
-                         WHERE a.attrelid OPERATOR(pg_catalog.=) c.oid AND a.attnum OPERATOR(pg_catalog.=) p.number \
-                           AND NOT a.attisdropped) \
-                         FROM pg_catalog.unnest(s.places) WITH ORDINALITY AS p(number, n) ORDER BY p.n) AS now \
-                 FROM {}.dedup_settings AS s \
-                 JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) s.tbl::pg_catalog.oid \
-                 WHERE c.oid OPERATOR(pg_catalog.=) $1 \
-                    OR s.tbl OPERATOR(pg_catalog.=) pg_catalog.pg_partition_root($1::pg_catalog.regclass) \
-                 ORDER BY c.oid OPERATOR(pg_catalog.=) $1 DESC, s.version DESC LIMIT 1) AS s",
-            schema()
-        );
-        // SAFETY: the snapshot is popped again; after an error the end of the
-        // transaction does that.
+        let function = own_function("_dedup_settings_stored", &[pg_sys::OIDOID]);
+        // SAFETY: the function is of an oid, and answers with a text. The snapshot is popped again; after an error the end of
+        // the transaction does that.
         let row = unsafe {
             pg_sys::PushActiveSnapshot(pg_sys::GetCatalogSnapshot(pg_sys::InvalidOid));
-            let row = scalar(&sql, &[Argument::of(table)]);
+            let row = pg_sys::OidFunctionCall1Coll(function, pg_sys::InvalidOid, table.into());
+            let row = String::from_datum(row, false).filter(|row| !row.is_empty());
             pg_sys::PopActiveSnapshot();
             row?
         };
