@@ -47,7 +47,7 @@ programs:
 	$(cargo_build)
 
 # Not a prerequisite of every target: `sudo make install` after `make` needs no cargo.
-$(library): Cargo.toml Cargo.lock core/build.rs $(shell find src core/src -type f)
+$(library): Cargo.toml Cargo.lock core/build.rs $(shell find src core/src papers/src -type f)
 	$(cargo_build)
 	@mkdir -p $(build)
 	cp $(or $(CARGO_TARGET_DIR),target)/$(CARGO_BUILD_TARGET)/release/libpg_dedup.so $@

@@ -7,9 +7,7 @@
 pub mod banding;
 mod cpu;
 pub mod dedup;
-pub mod detectors;
 pub mod evaluate;
-pub mod exact;
 pub mod external;
 pub mod features;
 pub mod fingerprint;

@@ -14,8 +14,6 @@ use inputs::*;
 
 use dedup_core::banding::{Finding, Index, MemoryPages, NearestScan, Pages, RangeScan, check, radii};
 use dedup_core::dedup::Written;
-use dedup_core::detectors::{codes, minhash, scam, sentence, shingle, spotsigs, terms};
-use dedup_core::exact::{Bloom, Hashing, Shape as Filter};
 use dedup_core::features::{
     Corpus, CorpusBuilder, Dictionary, Extractor, FieldsRecipe, RecipeError, Resolver, RowRecipe, TextRecipe,
     explain, missing, shared,
@@ -25,6 +23,8 @@ use dedup_core::similarity::{Kinds, containment, cosine, jaccard, particulars, p
 use dedup_core::text::{
     Markup, Segmenter, char_ngrams, clauses, compact, normalize, sentences, simplify, strip_markup,
 };
+use dedup_detectors::exact::{Bloom, Hashing, Shape as Filter};
+use dedup_detectors::{codes, minhash, scam, sentence, shingle, spotsigs, terms};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};

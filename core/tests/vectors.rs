@@ -3,12 +3,12 @@
 //! (or where `DEDUP_SHARED` says) these tests say so and are skipped, and what
 //! is left are the values of `vectors_inside.rs`.
 
-use dedup_core::detectors::{combined, minhash};
-use dedup_core::exact::{Rule, expected_error};
 use dedup_core::fingerprint::{SimHash, Weight, hamming};
 use dedup_core::hash::{PaperHash, city64, murmur3_32, murmur3_128};
 use dedup_core::similarity::Overlap;
 use dedup_core::text::Segmenter;
+use dedup_detectors::exact::{Rule, expected_error};
+use dedup_detectors::{combined, minhash};
 use serde_json::Value;
 use std::io::Write;
 use std::path::PathBuf;

@@ -2,11 +2,11 @@
 //! algorithms are held against values of others wherever the tests run;
 //! `vectors.rs` has many more where its files are at hand.
 
-use dedup_core::detectors::combined;
-use dedup_core::exact::{Rule, expected_error};
 use dedup_core::fingerprint::{SimHash, Weight, hamming};
 use dedup_core::hash::{PaperHash, city64, murmur3_32, murmur3_128};
 use dedup_core::text::Segmenter;
+use dedup_detectors::combined;
+use dedup_detectors::exact::{Rule, expected_error};
 
 /// Values of Google's CityHash 1.1.1 (city.cc), one for every branch by length.
 #[test]

@@ -119,7 +119,8 @@ impl Suggested {
         }
         let chosen = written.over(&options);
         // The reason is that of all of them together.
-        let reason = if chosen.len() == options.len() && !written.has("fp") { self.reason.as_str() } else { "" };
+        let reason =
+            if chosen.len() == options.len() && !written.has("fp") { self.reason.as_str() } else { "" };
         announce(function, &chosen, reason);
     }
 }

@@ -2,11 +2,11 @@
 
 use crate::data::Data;
 use crate::report::{Section, percent, time, timed};
-use dedup_core::exact::{Bloom, DigitTrie, ExactSet, Hashing, Rule, Shape};
 use dedup_core::external::MemoryHost;
 use dedup_core::features::{Extractor, TextRecipe};
 use dedup_core::fingerprint::hamming;
 use dedup_core::groups::{Pairs, Settings};
+use dedup_detectors::exact::{Bloom, DigitTrie, ExactSet, Hashing, Rule, Shape};
 use dedup_plot::Plot;
 use serde_json::json;
 

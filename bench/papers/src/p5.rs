@@ -4,11 +4,11 @@ use crate::data::{Data, Doc};
 use crate::edits;
 use crate::found::Score;
 use crate::report::{Section, time, timed};
-use dedup_core::detectors::sentence::{self, Sentence};
-use dedup_core::detectors::shingle;
-use dedup_core::detectors::spotsigs::{ANTECEDENTS, Spots};
 use dedup_core::features::stop_words;
 use dedup_core::similarity::Overlap;
+use dedup_detectors::sentence::{self, Sentence};
+use dedup_detectors::shingle;
+use dedup_detectors::spotsigs::{ANTECEDENTS, Spots};
 use dedup_plot::Plot;
 use petition_desk::rng::Rng;
 

@@ -2,7 +2,7 @@
 //! libraries do it, every pair that shares a band being reported.
 
 use crate::truth::Pair;
-use dedup_core::detectors::minhash::{band_recall, bands, text_signature};
+use dedup_detectors::minhash::{band_recall, bands, text_signature};
 use std::collections::{HashMap, HashSet};
 
 const PERMUTATIONS: usize = 128;

@@ -3,12 +3,12 @@
 use crate::data::{Data, Matter, ShortPair, fail};
 use crate::lsh;
 use crate::truth::Pair;
-use dedup_core::detectors::minhash::{bands, text_signature};
 use dedup_core::evaluate::{Background, Profile};
 use dedup_core::features::{Extractor, TextRecipe};
 use dedup_core::fingerprint::hamming;
 use dedup_core::similarity::jaccard;
 use dedup_core::similarity::similar_pairs;
+use dedup_detectors::minhash::{bands, text_signature};
 use serde_json::json;
 use std::collections::HashSet;
 use std::time::Instant;

@@ -2,6 +2,7 @@
 //! ones alike, which row of a group is kept, and what is said of each row.
 
 mod contained;
+mod equal_texts;
 mod exact;
 mod keep;
 mod kind;
@@ -14,6 +15,7 @@ mod verdict;
 mod verify;
 
 pub use contained::{Contained, Weighed, Words};
+pub use equal_texts::EqualTexts;
 pub use exact::Exact;
 pub use keep::{Keep, Key, Standing};
 pub use kind::Kind;

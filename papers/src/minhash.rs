@@ -10,9 +10,9 @@
 //! far from independent and map many elements of a larger set to the same number. It serves only to repeat that
 //! experiment.
 
-use crate::hash::{GOLDEN, city64, mix64};
-use crate::interrupt::Meter;
-use crate::text::Ngrams;
+use dedup_core::hash::{GOLDEN, city64, mix64};
+use dedup_core::interrupt::Meter;
+use dedup_core::text::Ngrams;
 use std::fmt;
 
 /// A family of hash functions.
@@ -54,7 +54,7 @@ fn constant(i: u64) -> u64 {
 /// `None` for the empty set, which has no minima. Elements may repeat.
 ///
 /// ```
-/// use dedup_core::detectors::minhash::{Family, element, signature, similarity};
+/// use dedup_detectors::minhash::{Family, element, signature, similarity};
 /// let sign = |words: &[&str]| signature(words.iter().map(|w| element(w)), 128, Family::Mixed).unwrap();
 /// assert_eq!(similarity(&sign(&["a", "b"]), &sign(&["b", "a", "a"])), Some(1.0));
 /// ```
@@ -171,7 +171,7 @@ pub fn band_recall(similarity: f64, bands: usize, rows: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::normalize;
+    use dedup_core::text::normalize;
     use proptest::prelude::*;
 
     /// P3's example: rows a to e, `(x + 1) mod 5` and `(2x + 1) mod 5`.

@@ -10,7 +10,7 @@
 //! full trie, in a thirtieth of the memory.
 
 use super::set::Arena;
-use crate::memory::{OrRaise, Room};
+use dedup_core::memory::{OrRaise, Room};
 
 /// No child, no leaf.
 const NONE: u32 = u32::MAX;

@@ -1,4 +1,4 @@
-//! The detectors that the five papers use, compare with or survey, besides SimHash.
+//! The detectors that the five papers use, compare with or survey, besides SimHash, and their [`exact`] stage.
 //!
 //! They serve texts that SimHash serves badly (very short, quoted in part, rearranged by sentences), and
 //! repeat the papers' comparisons on other data. `docs/detectors.md` says when to use which.
@@ -16,9 +16,12 @@
 //! A text without any feature (empty, or nothing but punctuation) has no
 //! signature, and similarity 0 to everything: empty never equals empty.
 
+#![deny(unsafe_code)]
+
 pub mod automaton;
 pub mod codes;
 pub mod combined;
+pub mod exact;
 pub mod imatch;
 pub mod minhash;
 pub mod scam;

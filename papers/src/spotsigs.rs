@@ -9,8 +9,8 @@
 //! ([`crate::similarity::Overlap::of_multisets`]); candidates share a spot.
 
 use super::terms::word_list;
-use crate::interrupt::{Meter, check, checked};
-use crate::text::normalize;
+use dedup_core::interrupt::{Meter, check, checked};
+use dedup_core::text::normalize;
 use rustc_hash::FxHashSet;
 
 /// Antecedents for Chinese and English: function words that hardly occur

@@ -1,7 +1,7 @@
 //! The plain exact way: 128-bit hashes, and equality where they agree.
 
-use crate::hash::murmur3_128;
-use crate::memory::{OrRaise, Room};
+use dedup_core::hash::murmur3_128;
+use dedup_core::memory::{OrRaise, Room};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 

@@ -2,7 +2,7 @@
 //! automaton that accepts exactly its substrings, built in linear time. It replaces a suffix tree and takes less
 //! memory.
 
-use crate::interrupt::checked;
+use dedup_core::interrupt::checked;
 use rustc_hash::FxHashMap;
 
 /// One state: all runs that end at the same places of the sequence.

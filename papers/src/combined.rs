@@ -17,7 +17,7 @@ pub const MU: f64 = 0.9;
 /// and must not miss that threshold by the last bit of a sum.
 ///
 /// ```
-/// use dedup_core::detectors::combined::similarity;
+/// use dedup_detectors::combined::similarity;
 /// assert_eq!(similarity(0, 1.0, 0.9), Some(1.0));
 /// assert_eq!(similarity(5, 1.0, 0.9), Some(0.25));
 /// ```

@@ -2,8 +2,8 @@
 
 use super::{numbers, share, to_bigints, within};
 use crate::pg::raise;
-use dedup_core::detectors::{combined, minhash};
 use dedup_core::features;
+use dedup_detectors::{combined, minhash};
 use pgrx::prelude::*;
 
 const LONGEST: i32 = 4096;

@@ -4,10 +4,10 @@
 use super::{Element, LastUsed, elements, last_of, share, to_bigints, within};
 use crate::corpus::Database;
 use crate::pg::{Texts, aggregate, raise};
-use dedup_core::detectors::imatch::{Lexicon, LexiconBuilder};
-use dedup_core::detectors::spotsigs::{ANTECEDENTS, Spots};
-use dedup_core::detectors::{codes, scam, terms};
 use dedup_core::features::{TextRecipe, stop_words};
+use dedup_detectors::imatch::{Lexicon, LexiconBuilder};
+use dedup_detectors::spotsigs::{ANTECEDENTS, Spots};
+use dedup_detectors::{codes, scam, terms};
 use pgrx::datum::Internal;
 use pgrx::prelude::*;
 use serde_json::json;

@@ -15,8 +15,8 @@
 //! number of alignments is quadratic.
 
 use super::automaton::SuffixAutomaton;
-use crate::interrupt::{check, checked};
-use crate::text::{Segmenter, normalize, sentences};
+use dedup_core::interrupt::{check, checked};
+use dedup_core::text::{Segmenter, normalize, sentences};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 

@@ -2,10 +2,10 @@
 
 use super::{LastUsed, last_of};
 use crate::pg::{Texts, raise};
-use dedup_core::detectors::sentence::{self, Sentence};
 use dedup_core::features::stop_words;
 use dedup_core::interrupt::checked;
 use dedup_core::text::normalize;
+use dedup_detectors::sentence::{self, Sentence};
 use pgrx::prelude::*;
 use std::cell::RefCell;
 use std::rc::Rc;

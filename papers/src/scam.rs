@@ -5,7 +5,7 @@
 //! Over it, `subset(A, B) = Σ f g / Σ f²`, the lower sum over all words of A.
 
 use super::terms::word_list;
-use crate::interrupt::checked;
+use dedup_core::interrupt::checked;
 use rustc_hash::FxHashMap;
 
 /// The usual ε: frequencies up to twice one another are close.
@@ -39,7 +39,7 @@ pub fn subset(a: &str, b: &str, epsilon: f64) -> f64 {
 /// SCAM's similarity, 0 to 1: the larger of the two subset measures.
 ///
 /// ```
-/// use dedup_core::detectors::scam::{EPSILON, similarity, subset};
+/// use dedup_detectors::scam::{EPSILON, similarity, subset};
 /// let (part, whole) = ("a b", "a b c d");
 /// assert_eq!((subset(part, whole, EPSILON), subset(whole, part, EPSILON)), (1.0, 0.5));
 /// assert_eq!(similarity(whole, part, EPSILON), 1.0);

@@ -1,8 +1,8 @@
 //! Shingles, and Jaccard similarity and containment of arrays.
 
 use super::{Element, elements, numbers, to_bigints, within};
-use dedup_core::detectors::shingle;
 use dedup_core::similarity::Overlap;
+use dedup_detectors::shingle;
 use pgrx::prelude::*;
 
 fn texts(a: Array<'_, &str>, b: Array<'_, &str>) -> Overlap {

@@ -4,14 +4,14 @@
 //! The codes of a text in order make one string to compare by equality; as a
 //! set they are compared by Jaccard similarity, and candidates share codes.
 
-use crate::text::{clauses, normalize};
+use dedup_core::text::{clauses, normalize};
 
 /// The code of every clause of a text, in order: its first and last `n`
 /// characters in normal form (no punctuation, no spaces). A clause of at most
 /// `2 n` characters is its own code. `n` is at least 1.
 ///
 /// ```
-/// use dedup_core::detectors::codes::codes;
+/// use dedup_detectors::codes::codes;
 /// assert_eq!(codes("小区停水三天，物业不管。", 1), ["小天", "物管"]);
 /// assert_eq!(codes("小区停水，好！", 2), ["小区停水", "好"]);
 /// ```

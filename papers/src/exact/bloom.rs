@@ -1,8 +1,8 @@
 //! Bloom filters (Bloom 1970; P1, 2.2).
 
-use crate::hash::{PaperHash, city64};
-use crate::interrupt::{self, Meter};
-use crate::memory::{OrRaise, filled};
+use dedup_core::hash::{PaperHash, city64};
+use dedup_core::interrupt::{self, Meter};
+use dedup_core::memory::{OrRaise, filled};
 
 /// The largest number of bits: 512 MiB, what a PostgreSQL value can hold.
 const MAX_BITS: u64 = 1 << 32;

@@ -8,8 +8,8 @@
 //! shingles, and candidates are found by equality.
 
 use super::terms::words;
-use crate::hash::city64;
-use crate::interrupt::{self, Meter};
+use dedup_core::hash::city64;
+use dedup_core::interrupt::{self, Meter};
 use rustc_hash::FxHashSet;
 
 /// The different shingles of `w` words of a text, in the order in which they
@@ -17,7 +17,7 @@ use rustc_hash::FxHashSet;
 /// shingle of them all; a text without words has none. `w` is at least 1.
 ///
 /// ```
-/// use dedup_core::detectors::shingle::shingles;
+/// use dedup_detectors::shingle::shingles;
 /// assert_eq!(shingles("A rose is a rose is a rose.", 4), ["a rose is a", "rose is a rose", "is a rose is"]);
 /// ```
 pub fn shingles(content: &str, w: usize) -> Vec<String> {
@@ -90,7 +90,7 @@ fn each(content: &str, w: usize, mut each: impl FnMut(&str)) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::detectors::terms::word_list;
+    use crate::terms::word_list;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! The words of a text, as the detectors take them.
 
-use crate::interrupt;
-use crate::text::{Segmenter, normalize};
+use dedup_core::interrupt;
+use dedup_core::text::{Segmenter, normalize};
 
 /// Calls `each` with the words of a text's normal form, in order.
 pub(super) fn words(content: &str, each: impl FnMut(&str)) {
@@ -20,7 +20,7 @@ pub(super) fn word_list(content: &str) -> Vec<String> {
 /// not (P2's survey). Equal sets are duplicates under that model.
 ///
 /// ```
-/// assert_eq!(dedup_core::detectors::terms("b A, b!"), ["a", "b"]);
+/// assert_eq!(dedup_detectors::terms("b A, b!"), ["a", "b"]);
 /// ```
 pub fn terms(content: &str) -> Vec<String> {
     let mut list = word_list(content);

@@ -11,11 +11,11 @@
 //! common nor too rare.
 
 use super::terms::words;
-use crate::features::{Extractor, TextRecipe};
-use crate::hash::city64;
-use crate::interrupt::{self, checked};
-use crate::memory::{self, OrRaise, Room};
-use crate::text::normalize;
+use dedup_core::features::{Extractor, TextRecipe};
+use dedup_core::hash::city64;
+use dedup_core::interrupt::{self, checked};
+use dedup_core::memory::{self, OrRaise, Room};
+use dedup_core::text::normalize;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::RangeInclusive;
 
@@ -167,7 +167,7 @@ impl LexiconBuilder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::features::{Corpus, CorpusBuilder, Dictionary, RecipeError, Resolver, missing};
+    use dedup_core::features::{Corpus, CorpusBuilder, Dictionary, RecipeError, Resolver, missing};
     use proptest::prelude::*;
     use proptest::sample::subsequence;
     use serde_json::json;

@@ -2,8 +2,8 @@
 
 use crate::pg::{Message, aggregate, raise};
 use crate::settings::within_memory_limit;
-use dedup_core::exact::{Bloom, BloomError, Hashing, Rule, Shape};
 use dedup_core::memory::{self, OrRaise};
+use dedup_detectors::exact::{Bloom, BloomError, Hashing, Rule, Shape};
 use pgrx::datum::Internal;
 use pgrx::prelude::*;
 

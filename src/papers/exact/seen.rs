@@ -5,14 +5,14 @@ use super::bloom::{empty, hashing, rule};
 use crate::pg::raise;
 use crate::pg::window::Window;
 use crate::settings::within_memory_limit;
-use dedup_core::exact::{Bloom, DigitTrie, ExactSet, Shape, seen_in_passes};
+use dedup_detectors::exact::{Bloom, DigitTrie, ExactSet, Shape, seen_in_passes};
 use pgrx::PgMemoryContexts;
 use pgrx::prelude::*;
 
 /// The state of `bloom_seen` for a partition.
 enum Filter {
     /// Filled as rows come.
-    Streaming(Bloom, dedup_core::exact::Rule),
+    Streaming(Bloom, dedup_detectors::exact::Rule),
     /// The results of all rows, from several passes.
     Verdicts(Vec<bool>),
 }
