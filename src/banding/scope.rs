@@ -53,7 +53,7 @@ pub(super) unsafe fn check_columns(index: pg_sys::Relation) {
                 raise(
                     PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
                     "a boolean cannot be the scope of a banding index",
-                    "Up to PostgreSQL 15, the planner writes flag = true as flag, which it looks up in no index of this \
+                    "The planner of some versions writes flag = true as flag, which it looks up in no index of this \
                      kind. Take a number: CREATE INDEX … USING banding ((flag::integer), fp), and WHERE flag::integer = 1.",
                 )
             }

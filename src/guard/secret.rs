@@ -80,7 +80,8 @@ fn secret() -> Vec<u8> {
     let oid = scalar(TABLE, &[]).and_then(|oid| oid.parse::<u32>().ok()).map(pg_sys::Oid::from);
     // SAFETY: the table is locked, opened and closed in this order; the value is copied while the scan has its row.
     let secret = oid.and_then(|oid| unsafe {
-        for_transaction(|| pg_sys::LockRelationOid(oid, pg_sys::AccessShareLock as i32));
+        // Two writers with two secrets would not know of each other: who changes it waits.
+        for_transaction(|| pg_sys::LockRelationOid(oid, pg_sys::ShareLock as i32));
         let relation = pg_sys::table_open(oid, pg_sys::NoLock as i32);
         let (no_index, latest) = (pg_sys::InvalidOid, std::ptr::null_mut());
         let scan = pg_sys::systable_beginscan(relation, no_index, false, latest, 0, std::ptr::null_mut());
