@@ -250,6 +250,11 @@ fn read<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
     hashes
 }
 
+/// Whether given fingerprints tell rows of equal text apart: they may be of other columns too.
+fn differ<T: PartialEq>(a: Option<T>, b: Option<T>) -> bool {
+    a.is_some() && b.is_some() && a != b
+}
+
 /// The first row of equal content, for each row.
 fn compare(
     hashes: EqualTexts<TempFile>,
@@ -265,14 +270,19 @@ fn compare(
     };
     let mut copies = 0u64;
     // Borrowed while `input` reads contents.
-    let kinds = std::mem::take(&mut input.kinds);
+    let (kinds, fps) = (std::mem::take(&mut input.kinds), std::mem::take(&mut input.fps));
     let is_empty = |row: u32| kinds[row as usize] == Kind::Empty;
+    let given = options.compares_given_fingerprints();
+    let print = |row: u32| (given && kinds[row as usize] == Kind::Near).then(|| fps[row as usize]);
     // A text with many copies is read once.
     let mut last: Option<(u32, String)> = None;
     let equal = |first: u32, other: u32| {
         progress.step();
         if is_empty(first) || is_empty(other) {
             return Ok(is_empty(first) && is_empty(other));
+        }
+        if differ(print(first), print(other)) {
+            return Ok(false);
         }
         if last.as_ref().is_none_or(|last| last.0 != first) {
             last = Some((first, content(input, first)));
@@ -288,7 +298,7 @@ fn compare(
         Ok(())
     });
     unwrap_or_raise(found);
-    input.kinds = kinds;
+    (input.kinds, input.fps) = (kinds, fps);
     progress.end(&format!("{copies} exact copies"));
     first_equal
 }

@@ -105,6 +105,11 @@ impl Function {
 }
 
 impl Options {
+    /// Whether rows are near by fingerprints that they come with.
+    pub fn compares_given_fingerprints(&self) -> bool {
+        self.fp.is_some() && self.distance.is_some() && self.method == Method::Fingerprint
+    }
+
     /// The query that reads the source; of a table with `all` the columns that the
     /// caller may read, else those that the options name.
     pub(crate) fn query(&self, source: &Source, all: bool) -> String {

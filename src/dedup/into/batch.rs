@@ -2,6 +2,7 @@
 //! makes fingerprints.
 
 use super::super::ahead::making;
+use super::super::differ;
 use super::super::shape::Shape;
 use super::job::Job;
 use super::stored::StoredRows;
@@ -129,8 +130,8 @@ impl Reader<'_> {
             fp: None,
         };
         if let Some(content) = content {
-            new.first = self.first_equal(number, hash, &content, batch.base, stored);
             new.fp = self.shape.fp(row).flatten().filter(|_| kind == Kind::Near);
+            new.first = self.first_equal((number, new.fp), hash, &content, batch, stored);
             stored.add_content(arrival, &content);
         }
         batch.rows.room(1).or_raise();
@@ -139,16 +140,20 @@ impl Reader<'_> {
 
     fn first_equal(
         &mut self,
-        number: u32,
+        (number, fp): (u32, Option<u64>),
         hash: Option<u128>,
         content: &str,
-        base: i64,
+        batch: &Batch,
         stored: &mut StoredRows<'_>,
     ) -> u32 {
         let Some(hash) = hash else { return number };
         let (exact, normal) = (self.job.options.exact, self.job.options.alike.normal);
+        let given = self.job.options.compares_given_fingerprints();
         let mut same = |first: u32| {
-            let earlier = stored.content(base + 1 + i64::from(first));
+            if given && differ(batch.rows[first as usize].fp, fp) {
+                return false;
+            }
+            let earlier = stored.content(batch.arrival(first));
             earlier.is_some_and(|earlier| exact.same(&earlier, content, normal))
         };
         self.seen.room(1).or_raise();
@@ -177,6 +182,9 @@ pub(super) fn find_equal(job: &Job, batch: &mut Batch, stored: &mut StoredRows<'
         let arrival = batch.arrival(number);
         let row = &mut batch.rows[number as usize];
         if row.old.is_some() {
+            continue;
+        }
+        if job.options.compares_given_fingerprints() && differ(stored.row(old).fp, row.fp) {
             continue;
         }
         // If the content of the old row has changed, the hash alone decides.

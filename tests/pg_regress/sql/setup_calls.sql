@@ -176,11 +176,23 @@ CREATE TRIGGER guard AFTER INSERT ON guarded FOR EACH ROW EXECUTE FUNCTION near_
 INSERT INTO guarded (id, body, town) SELECT id, body, town FROM blank WHERE id < 16;
 INSERT INTO guarded (id, body, town) SELECT id, body, town FROM blank WHERE id = 16;
 SELECT string_agg(id::text, ' ' ORDER BY id) FROM guarded;
+-- Where other columns count, equal texts alone are no duplicates: for dedup as for dedup_find, whatever is deleted.
+CREATE TABLE sent (id int PRIMARY KEY, office text, body text);
+INSERT INTO sent SELECT id, office, 'There has been no water in our building in Harbour Street since Monday morning, and nobody answers the telephone.'
+    FROM unnest(ARRAY['water board', 'road office', 'water board']) WITH ORDINALITY AS t(office, id);
+SELECT count(*) FROM dedup_setup('sent', '{"columns": {"office": 10000, "body": null}, "distance": 6}');
+SELECT id, keeper, stage, distance FROM dedup('sent');
+SELECT t.id, f.id AS repeats FROM sent t, dedup_find(t) f ORDER BY 1, 2;
+SELECT id, keeper FROM dedup('sent', '{"exact": "text"}');
+SELECT id, keeper FROM dedup('sent', '{"distance": null}');
+CALL dedup_into('sents', 'sent');
+SELECT id, keeper, stage FROM sents ORDER BY id;
+SELECT id, keeper FROM dedup_clean('sent', dry_run => false);
 RESET client_min_messages;
 SELECT * FROM dedup_find('blank', '');
 SELECT * FROM dedup_find('blank', '?!');
 SELECT * FROM dedup_find('blank', 'The and');
 SELECT id FROM dedup_find('blank', '😀');
 SELECT f.id FROM blank t, dedup_find(t) f WHERE t.id = 9;
-DROP TABLE letter, letters, letters_merges, letters_state, short, blank, guarded;
+DROP TABLE letter, letters, letters_merges, letters_state, short, blank, guarded, sent, sents, sents_merges, sents_state;
 DROP EXTENSION pg_dedup;
