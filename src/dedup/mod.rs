@@ -109,6 +109,7 @@ pub(crate) fn find<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
         }
     }
     suggest::announce_implied(function.name, written.implied());
+    options.of_rows = Settings::count_more(source.oid(), options.fp.as_deref());
     let found = stages(written, options, input, hashes, progress);
     if let Some(records) = &found.records {
         records::announce(function.name, records, &found.input.columns);
@@ -272,7 +273,7 @@ fn compare(
     // Borrowed while `input` reads contents.
     let (kinds, fps) = (std::mem::take(&mut input.kinds), std::mem::take(&mut input.fps));
     let is_empty = |row: u32| kinds[row as usize] == Kind::Empty;
-    let given = options.compares_given_fingerprints();
+    let given = options.compares_rows();
     let print = |row: u32| (given && kinds[row as usize] == Kind::Near).then(|| fps[row as usize]);
     // A text with many copies is read once.
     let mut last: Option<(u32, String)> = None;

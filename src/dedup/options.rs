@@ -17,6 +17,8 @@ pub(crate) struct Options {
     pub recipe: TextRecipe,
     /// One more column that is read.
     pub labels: Option<String>,
+    /// The fingerprints are those of a table's settings, by which more counts than the text.
+    pub of_rows: bool,
 }
 
 impl Deref for Options {
@@ -100,14 +102,14 @@ impl Function {
             None => TextRecipe::default(),
         };
         core.alike.normal = recipe.normal;
-        Options { core, recipe, labels: None }
+        Options { core, recipe, labels: None, of_rows: false }
     }
 }
 
 impl Options {
-    /// Whether rows are near by fingerprints that they come with.
-    pub fn compares_given_fingerprints(&self) -> bool {
-        self.fp.is_some() && self.distance.is_some() && self.method == Method::Fingerprint
+    /// Whether rows of equal text are told apart by fingerprints of more than that.
+    pub fn compares_rows(&self) -> bool {
+        self.of_rows && self.distance.is_some() && self.method == Method::Fingerprint
     }
 
     /// The query that reads the source; of a table with `all` the columns that the

@@ -389,6 +389,12 @@ impl Settings {
         self.stored.weights.iter().map(|weight| !weight.is_number()).collect()
     }
 
+    /// Whether `fp` is the fingerprint of a table's settings, and of several columns.
+    pub(crate) fn count_more(table: Option<pg_sys::Oid>, fp: Option<&str>) -> bool {
+        let settings = table.and_then(Settings::of);
+        settings.is_some_and(|it| fp == Some(it.fp()) && it.columns.len() > 1)
+    }
+
     /// Completes options of `dedup` for a table by its settings, if it has some. Who gives a recipe, columns or fingerprints
     /// that are not those of the settings has what was chosen for those chosen again; what was asked for stays.
     pub(crate) fn complete(table: Option<pg_sys::Oid>, written: &mut Written) {

@@ -148,7 +148,7 @@ impl Reader<'_> {
     ) -> u32 {
         let Some(hash) = hash else { return number };
         let (exact, normal) = (self.job.options.exact, self.job.options.alike.normal);
-        let given = self.job.options.compares_given_fingerprints();
+        let given = self.job.options.compares_rows();
         let mut same = |first: u32| {
             if given && differ(batch.rows[first as usize].fp, fp) {
                 return false;
@@ -184,7 +184,7 @@ pub(super) fn find_equal(job: &Job, batch: &mut Batch, stored: &mut StoredRows<'
         if row.old.is_some() {
             continue;
         }
-        if job.options.compares_given_fingerprints() && differ(stored.row(old).fp, row.fp) {
+        if job.options.compares_rows() && differ(stored.row(old).fp, row.fp) {
             continue;
         }
         // If the content of the old row has changed, the hash alone decides.

@@ -168,6 +168,7 @@ impl Job {
             written.add("group", "single_pass".into());
             options = DEDUP_INTO.read(&written);
         }
+        options.of_rows = Settings::count_more(source.oid(), options.fp.as_deref());
         let query = options.query(&source, only.is_some());
         check_query(&query);
         let (columns, scan) = describe(&query);
@@ -246,7 +247,9 @@ impl Job {
 
     /// The options, as they were written and as they were read, for one who takes them.
     pub(super) fn options(&self) -> (Written, Options) {
-        (self.written.clone(), DEDUP_INTO.read(&self.written))
+        let mut options = DEDUP_INTO.read(&self.written);
+        options.of_rows = self.options.of_rows;
+        (self.written.clone(), options)
     }
 
     /// Checks that the options that are given are those of the result.
@@ -269,7 +272,7 @@ impl Job {
             let (sampler, prints) = sample(&self.query, self.options.fp.as_deref());
             if let Some(chosen) = sampler.suggest(self.written.get("weights"), prints) {
                 chosen.complete(&mut self.written, DEDUP_INTO.name);
-                self.options = DEDUP_INTO.read(&self.written);
+                self.options = self.options().1;
             }
         }
         announce_implied(DEDUP_INTO.name, self.written.implied());

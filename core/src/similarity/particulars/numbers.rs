@@ -70,6 +70,13 @@ pub fn differences(span: &Span) -> Vec<Difference> {
     if more || all_y.iter().all(|other| rest.any(|one| same(one, other))) {
         return Vec::new();
     }
+    // One number, written with and without blanks.
+    let joined = |text: &Text, all: &[Range<usize>]| -> String {
+        all.iter().map(|it| &text.low[it.clone()]).collect()
+    };
+    if alone && joined(a, &all_x) == joined(b, &all_y) {
+        return Vec::new();
+    }
     let start = all_x.iter().zip(&all_y).take_while(|(one, other)| same(one, other)).count();
     let (x, y) = (&all_x[start..], &all_y[start..]);
     let end = x.iter().rev().zip(y.iter().rev()).take_while(|(one, other)| same(one, other)).count();
@@ -125,8 +132,13 @@ pub fn is_part(c: char) -> bool {
 }
 
 fn kind(text: &Text, other: &Text, number: &Range<usize>) -> Kind {
-    let said = english::number(text, other, number).or_else(|| chinese::number(text, other, number));
     let (before, tail) = (&text.low[..number.start], &text.low[number.end..]);
+    // Of an order of 5 March the day is no name, but 4711 is in "Order 4711 may".
+    let of_a_date = matches!(value(&text.low[number.clone()]).0, 1..=31 | 1900..=2100);
+    if of_a_date && beside_a_month(before, tail) {
+        return Kind::Date;
+    }
+    let said = english::number(text, other, number).or_else(|| chinese::number(text, other, number));
     said.unwrap_or_else(|| {
         let is_date = is_date(before.chars().next_back(), tail) || beside_a_month(before, tail);
         if is_date { Kind::Date } else { Kind::Number }

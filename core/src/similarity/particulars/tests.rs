@@ -155,6 +155,20 @@ fn numbers_and_dates_by_value() {
     }
 }
 
+/// Protects that what is written otherwise is no other number: with and without blanks, and a date beside an order.
+#[test]
+fn a_number_written_otherwise_is_no_name() {
+    let names = Kinds { names: true, dates: false, numbers: false };
+    for (a, b) in [
+        ("Order 4711 0815 has not arrived", "Order 47110815 has not arrived"),
+        ("Your reference 2024-03-05, thank you", "Your reference 5 March 2024, thank you"),
+        ("I placed my order 3 March and wait", "I placed my order 4 March and wait"),
+        ("call 138 1234 5678 today", "call 13812345678 today"),
+    ] {
+        assert!(particulars(a, b, names).is_empty(), "{a} / {b}");
+    }
+}
+
 /// Protects telephones, orders and meters: numbers side by side are compared as one, and so are those among words that
 /// differ too. What only has more numbers is no other.
 #[test]
