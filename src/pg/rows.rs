@@ -145,13 +145,6 @@ impl Values<'_> {
         self.get(column).map(|value| super::text(unsafe { copy_of_varlena(value) }))
     }
 
-    /// The value of a column that is `bytea`.
-    pub(crate) fn bytes(&self, column: usize) -> Option<Vec<u8>> {
-        assert_eq!(self.columns[column].typoid, pg_sys::BYTEAOID);
-        // SAFETY: so it is stored as bytea is.
-        self.get(column).map(|value| unsafe { copy_of_varlena(value) })
-    }
-
     /// The value of a column of any type, in its text form.
     pub(crate) fn written(&self, column: usize) -> Option<String> {
         let value = self.get(column)?;
