@@ -169,7 +169,7 @@ impl Reader<'_> {
 /// Reports an id that comes twice.
 pub(super) fn refuse_twice(id: &str) -> ! {
     raise(
-        PgSqlErrorCode::ERRCODE_UNIQUE_VIOLATION,
+        PgSqlErrorCode::ERRCODE_CARDINALITY_VIOLATION,
         format!("the query returns more than one row with the id {id}"),
         "The ids are the key of the result: make them unique, for example by SELECT DISTINCT ON.",
     )
