@@ -154,7 +154,7 @@ like($said, qr/dedup_into: finding near fingerprints in a batch: /, 'and what af
 like($said, qr/dedup_into: $n new rows: \d+ kept, \d+ exact and \d+ near duplicates, \d+ empty; \d+ clusters merged/, 'a summary');
 
 # The summary counts what the rows are when the call ends.
-(undef, undef, $said) = $node->psql('postgres', q{SET pg_dedup.progress = '1ms'; CALL dedup_into('last', $$VALUES (1, 'water'), (2, 'water'), (3, NULL), (4, 'water')$$, '{"batch": 1, "keep": "last", "n": 2}')});
+(undef, undef, $said) = $node->psql('postgres', q{SET pg_dedup.progress = '1ms'; CALL dedup_into('last', $$VALUES (1, 'water'), (2, 'water'), (3, NULL), (4, 'water')$$, '{"batch": 1, "keep": "last", "group": "components", "n": 2}')});
 like($said, qr/dedup_into: 4 new rows: 1 kept, 2 exact and 0 near duplicates, 1 empty; 0 clusters merged/, 'a row that is kept no longer is not counted as kept');
 
 # An ordinary user's result is dumped and restored, and goes on in its new place.

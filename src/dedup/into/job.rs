@@ -159,14 +159,12 @@ impl Job {
             options = DEDUP_INTO.read(&written);
         }
         if options.group == Group::Star && options.keep != Keep::First {
-            // Which row a star keeps depends on all rows at once.
-            if written.has("group") {
-                DEDUP_INTO.refuse(
-                    "with group star the first row is kept; single_pass and components keep another in a table too",
-                )
-            }
-            written.add("group", "single_pass".into());
-            options = DEDUP_INTO.read(&written);
+            // Which row a star keeps depends on all rows at once. Another group is for who names it to choose: its rows need
+            // not be like the one that is kept.
+            DEDUP_INTO.refuse(
+                "with group star, the default, the first row is kept; name group single_pass or components to keep another in a \
+                 table",
+            )
         }
         options.of_rows = Settings::count_more(source.oid(), options.fp.as_deref());
         let query = options.query(&source, only.is_some());

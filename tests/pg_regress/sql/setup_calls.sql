@@ -103,7 +103,7 @@ SELECT correct, missed, wrong FROM dedup_evaluate('by_uuid', $$SELECT lpad('1', 
 
 -- Into a table: the settings are those of the first call.
 SET client_min_messages = warning;
-CALL dedup_into('ticket_groups', 'ticket');
+CALL dedup_into('ticket_groups', 'ticket', '{"group": "single_pass"}');
 SELECT id, keeper, stage FROM ticket_groups ORDER BY id;
 SELECT options - 'exact' - 'group' FROM ticket_groups_state;
 SELECT count(*) FROM dedup_setup('ticket', '{"distance": 3}');
