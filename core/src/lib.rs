@@ -1,12 +1,13 @@
 //! The algorithms of pg_dedup, with no dependency on PostgreSQL.
 //!
 //! A [`text`] becomes a bag of weighted [`features`], the bag a [`fingerprint`]; fingerprints are searched with
-//! [`banding`], pairs that are near are verified by [`similarity`] and linked into [`groups`]; a [`report`] shows them.
+//! [`banding`], pairs that are near are verified by [`similarity`] and [`details`] and linked into [`groups`]; a [`report`] shows them.
 #![deny(unsafe_code)]
 
 pub mod banding;
 mod cpu;
 pub mod dedup;
+pub mod details;
 pub mod evaluate;
 pub mod external;
 pub mod features;

@@ -19,7 +19,8 @@ use dedup_core::features::{
     explain, missing, shared,
 };
 use dedup_core::fingerprint::SimHash;
-use dedup_core::similarity::{Kinds, containment, cosine, jaccard, particulars, passages};
+use dedup_core::details::{Kinds, differing, passages};
+use dedup_core::similarity::{containment, cosine, jaccard};
 use dedup_core::text::{
     Markup, Segmenter, char_ngrams, clauses, compact, normalize, sentences, simplify, strip_markup,
 };
@@ -252,10 +253,10 @@ fn read_texts(a: &str, b: &str) {
     strip_markup(a, Markup::Html, &mut out);
     strip_markup(a, Markup::Xml, &mut out);
 
-    let found = particulars(a, b, Kinds::parse(["name", "date", "number"]).unwrap());
-    let turned = particulars(b, a, Kinds::parse(["name", "date", "number"]).unwrap());
+    let found = differing(a, b, Kinds::parse(["name", "date", "number"]).unwrap());
+    let turned = differing(b, a, Kinds::parse(["name", "date", "number"]).unwrap());
     assert!(found.iter().map(|p| (&p.a, &p.b)).eq(turned.iter().map(|p| (&p.b, &p.a))), "{a:?} {b:?}");
-    assert!(particulars(a, a, Kinds::parse(["name", "date", "number"]).unwrap()).is_empty(), "{a:?}");
+    assert!(differing(a, a, Kinds::parse(["name", "date", "number"]).unwrap()).is_empty(), "{a:?}");
     passages(a, b);
 
     terms(a);

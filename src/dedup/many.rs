@@ -1,7 +1,7 @@
 //! A warning where much of a table would go on what is near and not equal.
 
 use dedup_core::dedup::Alike;
-use dedup_core::similarity::Kinds;
+use dedup_core::details::Kinds;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::{PgLogLevel, PgSqlErrorCode};
 

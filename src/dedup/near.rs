@@ -14,7 +14,8 @@ use dedup_core::external::{Result, on_threads};
 use dedup_core::groups::{Connect, Linkage, Linker, Pair, Pairs, Settings, SharedSets, UnionFind};
 use dedup_core::interrupt::checked;
 use dedup_core::memory::{OrRaise, Room};
-use dedup_core::similarity::{Comparer, SimilarPair, SimilarPairs};
+use dedup_core::details::Comparer;
+use dedup_core::similarity::{SimilarPair, SimilarPairs};
 
 /// Bytes of texts whose particulars are compared at a time.
 const BATCH_BYTES: usize = 4 << 20;

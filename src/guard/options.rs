@@ -4,7 +4,8 @@ use crate::pg::{Row, raise};
 use crate::setup::{Settings, join_texts};
 use dedup_core::dedup::{Kind, Method};
 use dedup_core::features::TextRecipe;
-use dedup_core::similarity::{Kinds, containment, cosine, jaccard, particulars};
+use dedup_core::details::{Kinds, differing};
+use dedup_core::similarity::{containment, cosine, jaccard};
 use pgrx::prelude::*;
 use std::rc::Rc;
 
@@ -103,7 +104,7 @@ impl Verify {
             Measure::Containment => containment(&a, &b, self.n),
             Measure::Cosine => cosine(&a, &b, &TextRecipe::default()),
         };
-        let same = |kinds| particulars(&normal.plain(new), &normal.plain(old), kinds).is_empty();
+        let same = |kinds| differing(&normal.plain(new), &normal.plain(old), kinds).is_empty();
         let holds = similarity >= self.similarity && self.kinds.is_none_or(same);
         holds.then_some(similarity)
     }

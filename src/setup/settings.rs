@@ -9,7 +9,7 @@ use crate::pg::spi::{Argument, query_all, scalar};
 use crate::pg::{Record, Values, raise};
 use dedup_core::dedup::{Method, Written};
 use dedup_core::features::{FieldsRecipe, RowRecipe, TextRecipe};
-use dedup_core::similarity::Kinds;
+use dedup_core::details::Kinds;
 use pgrx::spi::{quote_identifier, quote_literal};
 use pgrx::{PgSqlErrorCode, pg_sys};
 use serde_json::{Map, Value, json};

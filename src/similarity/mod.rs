@@ -6,9 +6,9 @@ mod index;
 use crate::corpus::RecipeArg;
 use crate::fingerprint::text_recipe;
 use crate::pg::raise;
+use dedup_core::details::{Kinds, differing, passages};
 use dedup_core::features::TextRecipe;
 use dedup_core::similarity;
-use dedup_core::similarity::{Kinds, particulars, passages};
 pub(crate) use index::{ENOUGH, ngram_query};
 use pgrx::prelude::*;
 
@@ -58,7 +58,7 @@ fn same_particulars(a: &str, b: &str, kinds_named: Array<'_, &str>) -> bool {
             "Known are name, date and number.",
         )
     });
-    particulars(a, b, kinds).is_empty()
+    differing(a, b, kinds).is_empty()
 }
 
 /// What two texts share and in what they differ.
@@ -83,6 +83,6 @@ fn near_dup_explain(
             (false, Some(_), None) => "only a",
             (false, ..) => "only b",
         };
-        (part, found.a, found.b, found.particular)
+        (part, found.a, found.b, found.detail)
     }))
 }

@@ -4,7 +4,7 @@
 //! Names are generated. Kinds marked "held out" were not looked at while the rules were written.
 
 use crate::data::Data;
-use dedup_core::similarity::{Kinds, particulars};
+use dedup_core::details::{Kinds, differing};
 use petition_desk::rng::Rng;
 use petition_desk::vary;
 
@@ -245,7 +245,7 @@ pub fn report(data: &Data) -> bool {
         let apart = (0..PAIRS).filter(|_| {
             let body = bodies[rng.below(bodies.len())];
             let [a, b] = pair(kind, body, &mut rng);
-            !particulars(&a, &b, Kinds::NAMES).is_empty()
+            !differing(&a, &b, Kinds::NAMES).is_empty()
         });
         let share = apart.count() as f64 / PAIRS as f64;
         println!("| {} | {} | {share:.3} |", kind.name, if kind.held_out { "yes" } else { "" });

@@ -7,7 +7,8 @@ use crate::prints::{Own, row_prints};
 use crate::truth::{Pair, Truth};
 use dedup_core::evaluate::{Profile, Suggestion};
 use dedup_core::similarity::jaccard;
-use dedup_core::similarity::{Kinds, particulars, similar_pairs};
+use dedup_core::details::{Kinds, differing};
+use dedup_core::similarity::similar_pairs;
 use serde_json::json;
 use std::time::Instant;
 
@@ -98,7 +99,7 @@ fn minhash(truth: &Truth, bodies: &[&str]) {
 }
 
 fn guarded(bodies: &[&str], kinds: Kinds, pairs: &[Pair]) -> Vec<Pair> {
-    let same = |&(a, b): &Pair| particulars(bodies[a], bodies[b], kinds).is_empty();
+    let same = |&(a, b): &Pair| differing(bodies[a], bodies[b], kinds).is_empty();
     pairs.iter().copied().filter(same).collect()
 }
 

@@ -2,7 +2,7 @@
 //! given.
 
 use super::{Alike, Exact, Keep};
-use crate::similarity::Kinds;
+use crate::details::Kinds;
 use crate::text::Normal;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};

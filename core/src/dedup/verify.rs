@@ -4,7 +4,8 @@ use super::sets::Sets;
 use crate::external::{Host, Result, Spill, on_threads};
 use crate::interrupt;
 use crate::memory::{Room, filled};
-use crate::similarity::{Comparer, Kinds, Maker, Particular, jaccard, particulars};
+use crate::details::{Comparer, Detail, Kinds, differing};
+use crate::similarity::{Maker, jaccard};
 use crate::text::Normal;
 
 /// What makes two texts near-duplicates whose fingerprints are near.
@@ -38,15 +39,15 @@ impl Alike {
     }
 
     /// The particulars that count and in which two texts differ.
-    pub fn differing(&self, a: &str, b: &str) -> Vec<Particular> {
+    pub fn differing(&self, a: &str, b: &str) -> Vec<Detail> {
         let Some(kinds) = self.particulars else { return Vec::new() };
-        particulars(&self.normal.plain(a), &self.normal.plain(b), kinds)
+        differing(&self.normal.plain(a), &self.normal.plain(b), kinds)
     }
 
     /// Whether there are any; for many pairs.
     pub fn differ(&self, comparer: &mut Comparer, a: &str, b: &str) -> bool {
         let Some(kinds) = self.particulars else { return false };
-        !comparer.particulars(&self.normal.plain(a), &self.normal.plain(b), kinds).is_empty()
+        !comparer.differing(&self.normal.plain(a), &self.normal.plain(b), kinds).is_empty()
     }
 }
 

@@ -5,7 +5,7 @@ use super::html::{Html, json_string};
 use super::words::{Words, fill};
 use crate::dedup::{Alike, Stage};
 use crate::memory::{self, OrRaise, Room};
-use crate::similarity::Particular;
+use crate::details::Detail as Particular;
 use crate::text::normalize;
 use std::fmt::Write;
 
@@ -306,7 +306,7 @@ mod tests {
     }
 
     fn groups(particulars: bool) -> Groups {
-        let kinds = particulars.then_some(crate::similarity::Kinds::ALL);
+        let kinds = particulars.then_some(crate::details::Kinds::ALL);
         Groups::new(
             super::super::Language::English,
             Alike { similarity: 0.5, n: 2, particulars: kinds, normal: Default::default() },

@@ -4,7 +4,7 @@ use super::sample::Nearest;
 use crate::dedup::Alike;
 use crate::interrupt::checked;
 use crate::memory::{OrRaise, Room};
-use crate::similarity::Particular;
+use crate::details::Detail as Particular;
 use std::collections::HashSet;
 
 /// What told two rows apart.
@@ -99,7 +99,7 @@ pub fn misses(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::similarity::Kinds;
+    use crate::details::Kinds;
 
     /// Protects the reasons, the order and that a pair is shown once.
     #[test]

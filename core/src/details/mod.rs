@@ -1,4 +1,4 @@
-//! Particulars in which two nearly equal texts differ: another name, number or date in the same place of both.
+//! Details in which two nearly equal texts differ: another name, number or date in the same place of both.
 //!
 //! A complaint copied with another street in it, or a form filled in many times, is a near-duplicate by every
 //! measure of text, but another matter to a reader. The words of the two texts are aligned; where some stand in the
@@ -23,7 +23,7 @@ use spans::{Span, Verdict};
 use std::ops::Range;
 use tokens::{BREAK, Form, Ids, Text, Token};
 
-/// Which particulars count.
+/// Which details count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kinds {
     /// Names of places, companies, people and products, and numbers that are names, as of a bus line.
@@ -68,7 +68,7 @@ impl Kinds {
 
 /// A difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Particular {
+pub struct Detail {
     /// `name`, `date` or `number`.
     pub kind: &'static str,
     /// In the first text.
@@ -77,12 +77,12 @@ pub struct Particular {
     pub b: String,
 }
 
-/// The particulars in which two texts differ, in the order of the lesser text.
-pub fn particulars(a: &str, b: &str, kinds: Kinds) -> Vec<Particular> {
-    Comparer::default().particulars(a, b, kinds)
+/// The details in which two texts differ, in the order of the lesser text.
+pub fn differing(a: &str, b: &str, kinds: Kinds) -> Vec<Detail> {
+    Comparer::default().differing(a, b, kinds)
 }
 
-/// Compares many pairs of texts, as [`particulars`] does: a clause that was cut into words for one pair need not be cut
+/// Compares many pairs of texts, as [`differing`] does: a clause that was cut into words for one pair need not be cut
 /// for another. Its memory grows with the texts.
 #[derive(Debug, Default)]
 pub struct Comparer(Ids);
@@ -98,12 +98,12 @@ impl Comparer {
         }
     }
 
-    /// The particulars in which two texts differ, in the order of the lesser text.
-    pub fn particulars(&mut self, a: &str, b: &str, kinds: Kinds) -> Vec<Particular> {
+    /// The details in which two texts differ, in the order of the lesser text.
+    pub fn differing(&mut self, a: &str, b: &str, kinds: Kinds) -> Vec<Detail> {
         if a <= b {
             return Differences::new(a, b, &mut self.0).found(kinds);
         }
-        let turned = |found: Particular| Particular { kind: found.kind, a: found.b, b: found.a };
+        let turned = |found: Detail| Detail { kind: found.kind, a: found.b, b: found.a };
         Differences::new(b, a, &mut self.0).found(kinds).into_iter().map(turned).collect()
     }
 }
@@ -117,8 +117,8 @@ pub struct Passage {
     pub b: Option<String>,
     /// Whether both say the same.
     pub shared: bool,
-    /// The kind of particular in which they differ: `name`, `date` or `number`.
-    pub particular: Option<&'static str>,
+    /// The kind of detail in which they differ: `name`, `date` or `number`.
+    pub detail: Option<&'static str>,
 }
 
 /// What two texts share and in what they differ, in the order of the lesser text.
@@ -156,7 +156,7 @@ impl Differences {
         Differences { a, b, replaced, moved }
     }
 
-    /// The stretches that stand in each other's place and may hold particulars.
+    /// The stretches that stand in each other's place and may hold details.
     fn spans(&self) -> impl Iterator<Item = (usize, Span<'_>)> {
         let short = |range: &Range<usize>| (1..=LONGEST_SPAN).contains(&range.len());
         // What moved comes after all that is in its place.
@@ -166,8 +166,8 @@ impl Differences {
         both.take(MOST_SPANS).map(|(at, (x, y))| (at, Span::new(&self.a, &self.b, x.clone(), y.clone())))
     }
 
-    fn found(&self, kinds: Kinds) -> Vec<Particular> {
-        let mut found: Vec<Particular> = Vec::new();
+    fn found(&self, kinds: Kinds) -> Vec<Detail> {
+        let mut found: Vec<Detail> = Vec::new();
         for (_, new) in self.judged() {
             if kinds.has(new.kind) && !found.contains(&new) {
                 found.push(new);
@@ -176,8 +176,8 @@ impl Differences {
         found
     }
 
-    /// The particulars, each with the number of its stretch.
-    fn judged(&self) -> Vec<(usize, Particular)> {
+    /// The details, each with the number of its stretch.
+    fn judged(&self) -> Vec<(usize, Detail)> {
         let mut found = Vec::new();
         let mut again: Vec<(&str, &str)> = Vec::new();
         for (at, span) in self.spans() {
@@ -201,7 +201,7 @@ impl Differences {
                 Verdict::Name if english.is_none() && chinese::is_level_above(span) => None,
                 Verdict::Name => Some(self.named(span, "name")),
                 Verdict::House => Some(self.named(span, "number")),
-                Verdict::Wordy => chinese::wordy(span).map(|(a, b)| Particular { kind: "name", a, b }),
+                Verdict::Wordy => chinese::wordy(span).map(|(a, b)| Detail { kind: "name", a, b }),
                 Verdict::Nothing | Verdict::Words => None,
             };
             let of_span = found.len();
@@ -219,9 +219,9 @@ impl Differences {
         let mut judged = self.judged().into_iter().peekable();
         let (mut x, mut y) = (0, 0);
         let mut all = Vec::new();
-        let mut push = |a: Option<String>, b: Option<String>, shared, particular| {
+        let mut push = |a: Option<String>, b: Option<String>, shared, detail| {
             if a.is_some() || b.is_some() {
-                push(&mut all, Passage { a, b, shared, particular });
+                push(&mut all, Passage { a, b, shared, detail });
             }
         };
         let end = (self.a.tokens.len()..self.a.tokens.len(), self.b.tokens.len()..self.b.tokens.len());
@@ -229,7 +229,7 @@ impl Differences {
             check();
             push(self.a.passage(&(x..from.start)), self.b.passage(&(y..to.start)), true, None);
             let mut whole = Some((self.a.passage(from), self.b.passage(to)));
-            while let Some((_, Particular { kind, a, b })) = judged.next_if(|&(of, _)| of == at) {
+            while let Some((_, Detail { kind, a, b })) = judged.next_if(|&(of, _)| of == at) {
                 if kind == "name" || at == self.replaced.len() {
                     whole = None;
                     push(Some(a), Some(b), false, Some(kind));
@@ -246,28 +246,28 @@ impl Differences {
     }
 
     /// What stands in each other's place, with the word for a place behind it.
-    fn named(&self, span: &Span, kind: &'static str) -> Particular {
+    fn named(&self, span: &Span, kind: &'static str) -> Detail {
         let (x, y) = span.differ.clone();
         let unit = span.unit_or_number().map(|(unit, _)| unit).unwrap_or_default();
         self.with_unit(kind, x, y, &unit)
     }
 
     /// Numbers with the words that they are a name before.
-    fn number(&self, (kind, x, y): numbers::Difference) -> Particular {
+    fn number(&self, (kind, x, y): numbers::Difference) -> Detail {
         let unit = words::numbered_before(&self.a.low[x.end..]).filter(|_| kind != numbers::Kind::Date);
         match unit {
             None if kind != numbers::Kind::Name => {
-                Particular { kind: kind.name(), a: self.a.shown_part(&x), b: self.b.shown_part(&y) }
+                Detail { kind: kind.name(), a: self.a.shown_part(&x), b: self.b.shown_part(&y) }
             }
             unit => self.with_unit(kind.name(), x, y, unit.map_or("", |unit| unit.word)),
         }
     }
 
-    fn with_unit(&self, kind: &'static str, x: Range<usize>, y: Range<usize>, unit: &str) -> Particular {
+    fn with_unit(&self, kind: &'static str, x: Range<usize>, y: Range<usize>, unit: &str) -> Detail {
         let both = [&self.a.low[x.end..], &self.b.low[y.end..]].iter().all(|tail| tail.starts_with(unit));
         let unit = if both { unit.len() } else { 0 };
         let (x, y) = (chinese::with_letters(&self.a, x), chinese::with_letters(&self.b, y));
-        Particular {
+        Detail {
             kind,
             a: self.a.shown_part(&(x.start..x.end + unit)),
             b: self.b.shown_part(&(y.start..y.end + unit)),

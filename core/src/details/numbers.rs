@@ -30,7 +30,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// As in [`super::Particular`].
+    /// As in [`super::Detail`].
     pub fn name(self) -> &'static str {
         match self {
             Kind::Name => "name",

@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 
 fn found(a: &str, b: &str) -> Vec<(String, String, String)> {
-    let all = particulars(a, b, Kinds::ALL).into_iter();
+    let all = differing(a, b, Kinds::ALL).into_iter();
     all.map(|p| (p.kind.to_owned(), p.a, p.b)).collect()
 }
 
@@ -165,7 +165,7 @@ fn a_number_written_otherwise_is_no_name() {
         ("I placed my order 3 March and wait", "I placed my order 4 March and wait"),
         ("call 138 1234 5678 today", "call 13812345678 today"),
     ] {
-        assert!(particulars(a, b, names).is_empty(), "{a} / {b}");
+        assert!(differing(a, b, names).is_empty(), "{a} / {b}");
     }
 }
 
@@ -217,9 +217,9 @@ fn house_numbers_are_no_dates() {
     ] {
         assert_eq!(found(a, b), one(kind, x, y), "{a}");
     }
-    let of = |kinds| particulars("5月3号停水", "5月6号停水", kinds).len();
+    let of = |kinds| differing("5月3号停水", "5月6号停水", kinds).len();
     assert_eq!((of(Kinds::NAMES), of(Kinds { dates: false, ..Kinds::ALL }), of(Kinds::ALL)), (0, 0, 1));
-    let of = |kinds| particulars("青山小区三号楼停水", "青山小区五号楼停水", kinds).len();
+    let of = |kinds| differing("青山小区三号楼停水", "青山小区五号楼停水", kinds).len();
     assert_eq!((of(Kinds::NAMES), of(Kinds { numbers: true, names: false, dates: false })), (0, 1));
 }
 
@@ -237,7 +237,7 @@ fn long_texts_are_bounded() {
         (0..count).map(|n| words[(crate::hash::mix64(n) % 3) as usize]).collect()
     };
     let (a, b) = (text(["小区", "停水，", "3号线"], 60_000), text(["小区", "停电，", "5号线"], 60_000));
-    assert!(crate::interrupt::testing::checks(|| drop(particulars(&a, &b, Kinds::ALL))) > 1000);
+    assert!(crate::interrupt::testing::checks(|| drop(differing(&a, &b, Kinds::ALL))) > 1000);
 }
 
 /// Protects the evidence: every word of both texts once, in order, and what decides.
@@ -245,7 +245,7 @@ fn long_texts_are_bounded() {
 fn passages_say_what_is_shared_and_what_differs() {
     let rows = |a: &str, b: &str| {
         let shown = |it: Passage| {
-            let sign = if it.shared { "=" } else { it.particular.unwrap_or("") };
+            let sign = if it.shared { "=" } else { it.detail.unwrap_or("") };
             format!("{}|{}|{sign}", it.a.unwrap_or_default(), it.b.unwrap_or_default())
         };
         passages(a, b).into_iter().map(shown).collect::<Vec<_>>()
@@ -340,7 +340,7 @@ proptest! {
             next[*at].1 = another(a[*at].0, &mut random);
             for kinds in [["name"], ["date"], ["number"]] {
                 let kinds = Kinds::parse(kinds).expect("a kind");
-                let differ = |other| !particulars(&of(&a), &of(other), kinds).is_empty();
+                let differ = |other| !differing(&of(&a), &of(other), kinds).is_empty();
                 prop_assert!(!differ(&b) || differ(&next), "{}\n{}\n{}", of(&a), of(&b), of(&next));
             }
             b = next;
@@ -354,7 +354,7 @@ proptest! {
     ) {
         let mut comparer = Comparer::default();
         for (a, b) in texts.iter().flat_map(|a| texts.iter().map(move |b| (a, b))) {
-            prop_assert_eq!(comparer.particulars(a, b, Kinds::ALL), particulars(a, b, Kinds::ALL));
+            prop_assert_eq!(comparer.differing(a, b, Kinds::ALL), differing(a, b, Kinds::ALL));
         }
     }
 
