@@ -15,8 +15,8 @@ library := $(build)/pg_dedup.so
 extensions := pg_dedup pg_dedup_papers
 # In the order in which the objects depend on each other.
 pg_dedup_sql := $(addprefix sql/, fingerprint.sql banding.sql similarity.sql guard.sql corpus.sql evaluate.sql \
-	groups.sql dedup.sql exact.sql setup.sql report.sql)
-pg_dedup_papers_sql := $(addprefix sql/papers/, detectors.sql exact.sql)
+	groups.sql dedup.sql setup.sql report.sql)
+pg_dedup_papers_sql := $(addprefix sql/papers/, detectors.sql exact.sql groups.sql)
 install_sql := $(extensions:%=$(build)/%--$(EXTENSION_VERSION).sql)
 
 MODULEDIR = extension

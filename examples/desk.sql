@@ -84,7 +84,7 @@ FROM dedup_find('desk', :'new_text':of_ids) f LIMIT 5;
 \timing off
 \echo '   What differs between two rows:'
 SELECT e.part, left(e.in_a, 50) AS in_a, left(e.in_b, 50) AS in_b, e.particular
-FROM repeats r JOIN desk a ON a.:id = r.keeper JOIN desk b ON b.:id = r.id, near_dup_explain(a.:text, b.:text) e
+FROM repeats r JOIN desk a ON a.:id = r.keeper JOIN desk b ON b.:id = r.id, dedup_explain(a.:text, b.:text) e
 WHERE r.id = (SELECT min(id) FROM repeats WHERE keeper = :'shown' AND stage = 'near') LIMIT 8;
 \echo '   In SQL of your own, any distance, by the index; and the nearest rows, however far:'
 EXPLAIN (COSTS OFF) SELECT * FROM desk WHERE near_dup(:fp, 1, 10);

@@ -74,7 +74,7 @@ class Posted(models.Model):
 
     class Meta:
         app_label, db_table = "desk", "orm_django_posted"
-        constraints = [NearExclusion(name="orm_django_near", expressions=[("fp", "=~")])]
+        constraints = [NearExclusion(name="orm_django_near", expressions=[(Func("fp", Value(3), function="hamming_ball"), "=~")])]
 
 
 def makemigrations(state):

@@ -32,7 +32,7 @@ class Posted(Base):
     id: Mapped[int] = mapped_column(BigInteger, primary_key=True)
     body: Mapped[str] = mapped_column(Text)
     fp: Mapped[int | None] = mapped_column(BigInteger, Computed("simhash(body)", persisted=True))
-    __table_args__ = (ExcludeConstraint(("fp", "=~"), using="banding", name="posted_near"),)
+    __table_args__ = (ExcludeConstraint((text("hamming_ball(fp, 3)"), "=~"), using="banding", name="posted_near"),)
 
 
 def simhash(content):

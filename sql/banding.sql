@@ -60,24 +60,17 @@ CREATE FUNCTION hamming_joinsel(internal, oid, internal, smallint, internal) RET
     AS 'MODULE_PATHNAME', 'hamming_joinsel_wrapper' LANGUAGE c STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION hamming_joinsel(internal, oid, internal, smallint, internal) IS 'join selectivity of <@ and =~';
 
-CREATE FUNCTION hamming_in_ball(fp bigint, ball hamming_ball) RETURNS boolean
+CREATE FUNCTION _hamming_in_ball(fp bigint, ball hamming_ball) RETURNS boolean
     AS 'MODULE_PATHNAME', 'hamming_in_ball_wrapper' LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 1;
-COMMENT ON FUNCTION hamming_in_ball(bigint, hamming_ball) IS 'implementation of <@ operator';
-CREATE OPERATOR <@ (LEFTARG = bigint, RIGHTARG = hamming_ball, FUNCTION = hamming_in_ball,
+COMMENT ON FUNCTION _hamming_in_ball(bigint, hamming_ball) IS 'implementation of <@ operator';
+CREATE OPERATOR <@ (LEFTARG = bigint, RIGHTARG = hamming_ball, FUNCTION = _hamming_in_ball,
     RESTRICT = hamming_sel, JOIN = hamming_joinsel);
 COMMENT ON OPERATOR <@ (bigint, hamming_ball) IS 'fingerprint lies within the ball';
 
-CREATE FUNCTION hamming_within_3(a bigint, b bigint) RETURNS boolean
-    AS 'MODULE_PATHNAME', 'hamming_within_3_wrapper' LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 1;
-COMMENT ON FUNCTION hamming_within_3(bigint, bigint) IS 'implementation of =~ operator';
-CREATE OPERATOR =~ (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = hamming_within_3, COMMUTATOR = =~,
-    RESTRICT = hamming_sel, JOIN = hamming_joinsel);
-COMMENT ON OPERATOR =~ (bigint, bigint) IS 'fingerprints differ in at most three bits';
-
-CREATE FUNCTION hamming_balls_near(a hamming_ball, b hamming_ball) RETURNS boolean
+CREATE FUNCTION _hamming_balls_near(a hamming_ball, b hamming_ball) RETURNS boolean
     AS 'MODULE_PATHNAME', 'hamming_balls_near_wrapper' LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 1;
-COMMENT ON FUNCTION hamming_balls_near(hamming_ball, hamming_ball) IS 'implementation of =~ operator';
-CREATE OPERATOR =~ (LEFTARG = hamming_ball, RIGHTARG = hamming_ball, FUNCTION = hamming_balls_near, COMMUTATOR = =~,
+COMMENT ON FUNCTION _hamming_balls_near(hamming_ball, hamming_ball) IS 'implementation of =~ operator';
+CREATE OPERATOR =~ (LEFTARG = hamming_ball, RIGHTARG = hamming_ball, FUNCTION = _hamming_balls_near, COMMUTATOR = =~,
     RESTRICT = hamming_sel, JOIN = hamming_joinsel);
 COMMENT ON OPERATOR =~ (hamming_ball, hamming_ball) IS 'the center of each ball lies in the other';
 
@@ -90,7 +83,6 @@ COMMENT ON ACCESS METHOD banding IS 'exact search of 64-bit fingerprints by Hamm
 -- As the last column a fingerprint; before it, a scope like those below.
 CREATE OPERATOR CLASS bigint_hamming_ops DEFAULT FOR TYPE bigint USING banding AS
     OPERATOR 1 <@ (bigint, hamming_ball),
-    OPERATOR 2 =~ (bigint, bigint),
     OPERATOR 3 <~> (bigint, bigint) FOR ORDER BY pg_catalog.integer_ops,
     OPERATOR 4 = (bigint, bigint), OPERATOR 4 = (bigint, integer), OPERATOR 4 = (bigint, smallint),
     FUNCTION 1 (bigint, bigint) hashint8extended(bigint, bigint),

@@ -189,7 +189,7 @@ BEGIN
     END IF;
     RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
         MESSAGE = format('a version of a %s cannot be changed or deleted', kind),
-        HINT = format('Build the next version with dedup_%s_build; drop this one with dedup_%1$s_drop.', kind);
+        HINT = format('Build the next version with dedup_%s_build; drop this one with dedup_version_drop.', kind);
 END $body$;
 COMMENT ON FUNCTION _dedup_version_guard() IS 'keeps versions of corpora and dictionaries as they are';
 
@@ -261,25 +261,13 @@ ALTER TABLE _dedup_dictionary ENABLE ALWAYS TRIGGER _dedup_guard, ENABLE ALWAYS 
 CREATE FUNCTION dedup_corpus_build(name text, query text, weights jsonb DEFAULT NULL) RETURNS text
     AS 'MODULE_PATHNAME', 'dedup_corpus_build_wrapper' LANGUAGE c VOLATILE COST 100000;
 COMMENT ON FUNCTION dedup_corpus_build(text, text, jsonb) IS
-    'freezes the document frequencies of the texts of a query as the next version of a corpus; weights say what the tokens are';
-CREATE FUNCTION dedup_corpus_extend(corpus text, query text) RETURNS text
-    AS 'MODULE_PATHNAME', 'dedup_corpus_extend_wrapper' LANGUAGE c VOLATILE STRICT COST 100000;
-COMMENT ON FUNCTION dedup_corpus_extend(text, text) IS
-    'freezes a corpus and the texts of a query together as the next version, without reading the old texts again';
-CREATE FUNCTION dedup_corpus_drop(corpus text) RETURNS void
-    AS 'MODULE_PATHNAME', 'dedup_corpus_drop_wrapper' LANGUAGE c VOLATILE STRICT COST 10000;
-COMMENT ON FUNCTION dedup_corpus_drop(text) IS
-    'drops a version of a corpus; refused while a recipe in the catalogue names it';
+    'freezes the document frequencies of the texts of a query as the next version of a corpus; weights say what the tokens are; the name of a version, such as petitions@1, adds to that one''s without reading its texts again';
 
 CREATE FUNCTION dedup_dictionary_build(name text, words text[], stop_words text[] DEFAULT NULL) RETURNS text
-    AS 'MODULE_PATHNAME', 'dedup_dictionary_words_wrapper' LANGUAGE c VOLATILE COST 100000;
+    AS 'MODULE_PATHNAME', 'dedup_dictionary_build_wrapper' LANGUAGE c VOLATILE COST 100000;
 COMMENT ON FUNCTION dedup_dictionary_build(text, text[], text[]) IS
-    'freezes own words (each "word [frequency] [tag]") and stop words as the next version of a dictionary';
-CREATE FUNCTION dedup_dictionary_build(name text, content text, stop_words text[] DEFAULT NULL) RETURNS text
-    AS 'MODULE_PATHNAME', 'dedup_dictionary_file_wrapper' LANGUAGE c VOLATILE COST 100000;
-COMMENT ON FUNCTION dedup_dictionary_build(text, text, text[]) IS
-    'as with an array of words; content is that of a file in jieba''s form, a word on each line, and never run as SQL';
-CREATE FUNCTION dedup_dictionary_drop(dictionary text) RETURNS void
-    AS 'MODULE_PATHNAME', 'dedup_dictionary_drop_wrapper' LANGUAGE c VOLATILE STRICT COST 10000;
-COMMENT ON FUNCTION dedup_dictionary_drop(text) IS
-    'drops a version of a dictionary; refused while a recipe in the catalogue names it';
+    'freezes own words (each "word [frequency] [tag]", as on a line of a file of jieba) and stop words as the next version of a dictionary';
+CREATE FUNCTION dedup_version_drop(kind text, name text) RETURNS void
+    AS 'MODULE_PATHNAME', 'dedup_version_drop_wrapper' LANGUAGE c VOLATILE STRICT COST 10000;
+COMMENT ON FUNCTION dedup_version_drop(text, text) IS
+    'drops a version; kind is corpus or dictionary; refused while a recipe in the catalogue names it';

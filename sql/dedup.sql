@@ -20,18 +20,18 @@ CREATE FUNCTION _dedup(source text) RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000;
 COMMENT ON FUNCTION _dedup(text) IS 'dedup without options, its ids of the type that the list of columns says';
 
-CREATE FUNCTION near_dup_explain(source text, pairs text, options jsonb)
+CREATE FUNCTION dedup_explain(source text, pairs text, options jsonb)
     RETURNS TABLE (a bigint, b bigint, "column" text, part text, in_a text, in_b text, bits double precision)
-    AS 'MODULE_PATHNAME', 'near_dup_explain_pairs_wrapper'
+    AS 'MODULE_PATHNAME', 'dedup_explain_pairs_wrapper'
     LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 100;
-COMMENT ON FUNCTION near_dup_explain(text, text, jsonb) IS
+COMMENT ON FUNCTION dedup_explain(text, text, jsonb) IS
     'why dedup by records takes rows of a source for one or not, for each pair of ids that a query gives: what each column adds to the odds of any pair, in bits, the total and what is needed';
-CREATE FUNCTION near_dup_explain(source text, pairs text, options jsonb, id_type anyelement)
+CREATE FUNCTION dedup_explain(source text, pairs text, options jsonb, id_type anyelement)
     RETURNS TABLE (a anyelement, b anyelement, "column" text, part text, in_a text, in_b text, bits double precision)
-    AS 'MODULE_PATHNAME', 'near_dup_explain_pairs_wrapper'
+    AS 'MODULE_PATHNAME', 'dedup_explain_pairs_wrapper'
     LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 100;
-COMMENT ON FUNCTION near_dup_explain(text, text, jsonb, anyelement) IS
-    'near_dup_explain of pairs whose ids are of another type than bigint: id_type => NULL::uuid';
+COMMENT ON FUNCTION dedup_explain(text, text, jsonb, anyelement) IS
+    'dedup_explain of pairs whose ids are of another type than bigint: id_type => NULL::uuid';
 
 -- The steps of dedup_into: each does the work of one transaction.
 

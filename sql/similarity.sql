@@ -16,20 +16,14 @@ CREATE FUNCTION ngram_containment(a text, b text, n integer DEFAULT 2) RETURNS d
 COMMENT ON FUNCTION ngram_containment(text, text, integer) IS
     'share, 0 to 1, of the character n-grams of a that b contains; 0 if a is empty';
 
-CREATE FUNCTION simhash_cosine(a text, b text, weights jsonb DEFAULT NULL) RETURNS double precision
-    AS 'MODULE_PATHNAME', 'simhash_cosine_wrapper'
-    LANGUAGE c IMMUTABLE PARALLEL SAFE COST 5000;
-COMMENT ON FUNCTION simhash_cosine(text, text, jsonb) IS
-    'cosine similarity, 0 to 1, of the weighted features of two texts; weights is a recipe as of simhash; 0 if a text is empty';
-
 CREATE FUNCTION same_particulars(a text, b text, kinds text[] DEFAULT '{name,date,number}') RETURNS boolean
     AS 'MODULE_PATHNAME', 'same_particulars_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20000;
 COMMENT ON FUNCTION same_particulars(text, text, text[]) IS
     'whether nearly equal texts say the same names, dates and numbers; kinds limits it, such as {name}';
-CREATE FUNCTION near_dup_explain(a text, b text, OUT part text, OUT in_a text, OUT in_b text, OUT particular text)
+CREATE FUNCTION dedup_explain(a text, b text, OUT part text, OUT in_a text, OUT in_b text, OUT particular text)
     RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'near_dup_explain_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20000 ROWS 10;
-COMMENT ON FUNCTION near_dup_explain(text, text) IS
+    AS 'MODULE_PATHNAME', 'dedup_explain_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20000 ROWS 10;
+COMMENT ON FUNCTION dedup_explain(text, text) IS
     'what two texts share and where they differ, in order; particular: name, date or number if they differ in one';
 
 -- Similar texts by a GIN index: every text that ngram_jaccard finds similar shares enough n-grams. A query is the number
@@ -45,10 +39,10 @@ CREATE FUNCTION ngram_query(content text, n integer, similarity double precision
     AS 'MODULE_PATHNAME', 'ngram_query_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 500;
 COMMENT ON FUNCTION ngram_query(text, integer, double precision) IS
     'what texts of at least that ngram_jaccard have in common with a text: ngrams(content, n) @% ngram_query(new, n, 0.5)';
-CREATE FUNCTION ngrams_enough(ngrams bigint[], query bigint[]) RETURNS boolean
+CREATE FUNCTION _ngrams_enough(ngrams bigint[], query bigint[]) RETURNS boolean
     AS 'MODULE_PATHNAME', 'ngrams_enough_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20;
-COMMENT ON FUNCTION ngrams_enough(bigint[], bigint[]) IS 'implementation of @% operator';
-CREATE OPERATOR @% (LEFTARG = bigint[], RIGHTARG = bigint[], FUNCTION = ngrams_enough,
+COMMENT ON FUNCTION _ngrams_enough(bigint[], bigint[]) IS 'implementation of @% operator';
+CREATE OPERATOR @% (LEFTARG = bigint[], RIGHTARG = bigint[], FUNCTION = _ngrams_enough,
     RESTRICT = contsel, JOIN = contjoinsel);
 COMMENT ON OPERATOR @% (bigint[], bigint[]) IS 'n-grams are enough of those of a query';
 CREATE FUNCTION ngrams_extract_query(bigint[], internal, smallint, internal, internal, internal, internal) RETURNS internal
@@ -66,23 +60,3 @@ CREATE OPERATOR CLASS ngram_ops FOR TYPE bigint[] USING gin AS
     STORAGE bigint;
 COMMENT ON OPERATOR FAMILY ngram_ops USING gin IS 'similar texts by their n-grams';
 COMMENT ON OPERATOR CLASS ngram_ops USING gin IS 'similar texts by their n-grams';
-
--- MinHash (Broder 1997): an estimate of the similarity of sets, and keys for a GIN index.
-
-CREATE FUNCTION minhash(content text, k integer DEFAULT 128, n integer DEFAULT 2) RETURNS bigint[]
-    AS 'MODULE_PATHNAME', 'minhash_text_wrapper'
-    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 5000;
-COMMENT ON FUNCTION minhash(text, integer, integer) IS
-    'MinHash signature, k values, of the character n-grams of a text in normal form; NULL if it is empty';
-
-CREATE FUNCTION minhash_similarity(a bigint[], b bigint[]) RETURNS double precision
-    AS 'MODULE_PATHNAME', 'minhash_similarity_wrapper'
-    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20;
-COMMENT ON FUNCTION minhash_similarity(bigint[], bigint[]) IS
-    'estimated Jaccard similarity, 0 to 1: the share of equal values of two MinHash signatures of one length';
-
-CREATE FUNCTION minhash_bands(signature bigint[], bands integer, rows integer) RETURNS bigint[]
-    AS 'MODULE_PATHNAME', 'minhash_bands_wrapper'
-    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20;
-COMMENT ON FUNCTION minhash_bands(bigint[], integer, integer) IS
-    'one key for each band of so many values of a MinHash signature; candidates share a key (GIN, &&)';

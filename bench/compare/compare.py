@@ -80,7 +80,7 @@ class Bench:
         # pg_trgm and the text search see letters only in a locale that knows them.
         admin.execute("CREATE DATABASE compare TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C.UTF-8'")
         self.db = psycopg.connect(dbname="compare", autocommit=True)
-        self.run("CREATE EXTENSION pg_dedup")
+        self.run("CREATE EXTENSION pg_dedup_papers CASCADE")
         self.run(
             "CREATE TABLE desk (id bigint PRIMARY KEY, petitioner text, department text, title text, body text, "
             "filed_at timestamp, cluster bigint, variant text)"

@@ -1,6 +1,24 @@
 -- The papers' detectors.
 
--- MinHash of other sets than a text's n-grams, and P3's combined similarity.
+-- MinHash (Broder 1997): an estimate of the similarity of sets, and keys for a GIN index; and P3's combined similarity.
+
+CREATE FUNCTION minhash(content text, k integer DEFAULT 128, n integer DEFAULT 2) RETURNS bigint[]
+    AS 'MODULE_PATHNAME', 'minhash_text_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 5000;
+COMMENT ON FUNCTION minhash(text, integer, integer) IS
+    'MinHash signature, k values, of the character n-grams of a text in normal form; NULL if it is empty';
+
+CREATE FUNCTION minhash_similarity(a bigint[], b bigint[]) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'minhash_similarity_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION minhash_similarity(bigint[], bigint[]) IS
+    'estimated Jaccard similarity, 0 to 1: the share of equal values of two MinHash signatures of one length';
+
+CREATE FUNCTION minhash_bands(signature bigint[], bands integer, rows integer) RETURNS bigint[]
+    AS 'MODULE_PATHNAME', 'minhash_bands_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION minhash_bands(bigint[], integer, integer) IS
+    'one key for each band of so many values of a MinHash signature; candidates share a key (GIN, &&)';
 
 CREATE FUNCTION minhash(elements text[], k integer DEFAULT 128, family text DEFAULT 'mixed') RETURNS bigint[]
     AS 'MODULE_PATHNAME', 'minhash_elements_wrapper'
@@ -31,6 +49,12 @@ CREATE FUNCTION combined_similarity_radius(threshold double precision DEFAULT 0.
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1;
 COMMENT ON FUNCTION combined_similarity_radius(double precision, double precision) IS
     'the largest Hamming distance at which combined_similarity can reach a threshold, for near_dup; -1 if none';
+
+CREATE FUNCTION simhash_cosine(a text, b text, weights jsonb DEFAULT NULL) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'simhash_cosine_wrapper'
+    LANGUAGE c IMMUTABLE PARALLEL SAFE COST 5000;
+COMMENT ON FUNCTION simhash_cosine(text, text, jsonb) IS
+    'cosine similarity, 0 to 1, of the weighted features of two texts; weights is a recipe as of simhash; 0 if a text is empty';
 
 CREATE FUNCTION length_weight(term text) RETURNS double precision
     AS 'MODULE_PATHNAME', 'length_weight_wrapper'

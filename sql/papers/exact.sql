@@ -74,3 +74,7 @@ CREATE FUNCTION trie_seen(content text, recheck boolean DEFAULT true) RETURNS bo
     AS 'MODULE_PATHNAME', 'trie_seen_wrapper' LANGUAGE c IMMUTABLE PARALLEL SAFE WINDOW COST 10;
 COMMENT ON FUNCTION trie_seen(text, boolean) IS
     'window function: whether the text came before, by a trie of digits; without recheck as the paper has it, with its errors';
+CREATE FUNCTION exact_seen(content text) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'exact_seen_wrapper' LANGUAGE c IMMUTABLE PARALLEL SAFE WINDOW COST 10;
+COMMENT ON FUNCTION exact_seen(text) IS
+    'window function: whether the text came before, by 128-bit hashes and equality';

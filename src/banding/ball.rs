@@ -7,9 +7,6 @@ use pgrx::callconv::{Arg, ArgAbi, BoxRet, FcInfo};
 use pgrx::datum::{Datum, FromDatum, Internal, IntoDatum};
 use pgrx::prelude::*;
 
-/// The distance of the operator `=~`.
-pub(crate) const NEAR_DISTANCE: u32 = 3;
-
 /// The fingerprints within `radius` of `center`. On disk: 16 bytes, aligned to
 /// 8: the center, the radius, four zero bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,10 +162,4 @@ fn hamming_in_ball(fp: i64, ball: Ball) -> bool {
 #[pg_extern(sql = "")]
 fn hamming_balls_near(a: Ball, b: Ball) -> bool {
     a.contains(b.center) && b.contains(a.center)
-}
-
-/// `=~`: whether two fingerprints differ in at most three bits.
-#[pg_extern(sql = "")]
-fn hamming_within_3(a: i64, b: i64) -> bool {
-    hamming(a as u64, b as u64) <= NEAR_DISTANCE
 }

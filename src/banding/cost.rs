@@ -1,8 +1,7 @@
 //! Cost of a scan for the planner, from the probe schedule.
 
-use super::ball::NEAR_DISTANCE;
 use super::planner::{BallExpression, UNKNOWN_DISTANCE};
-use super::{EQUAL, NEAR};
+use super::EQUAL;
 use crate::pg::version;
 use dedup_core::banding::{nearest_distance, search_cost};
 use pgrx::{PgList, is_a, pg_guard, pg_sys};
@@ -202,9 +201,6 @@ unsafe fn asked(
             EQUAL if in_scope => return Asked::Scope(column),
             _ if in_scope => return Asked::Other,
             EQUAL => return Asked::Within(0),
-            NEAR if *(*index).opcintype.add(column) == pg_sys::INT8OID => {
-                return Asked::Within(NEAR_DISTANCE);
-            }
             _ => {}
         }
         let right = PgList::<pg_sys::Node>::from_pg(arguments).get_ptr(1);

@@ -24,7 +24,7 @@ mod vacuum;
 mod validate;
 mod wal;
 
-pub(crate) use ball::{Ball, NEAR_DISTANCE};
+pub(crate) use ball::Ball;
 pub(crate) use scope::{EQUAL, is_of_balls, scope_columns};
 
 use dedup_core::banding::{Index, Result, Tid};
@@ -33,7 +33,7 @@ use pgrx::pg_sys;
 
 /// Strategies of an operator class: `fp <@ hamming_ball`.
 pub(crate) const WITHIN: u16 = 1;
-/// `fp =~ q`: within distance 3.
+/// `ball =~ ball`: each has the other's center.
 const NEAR: u16 = 2;
 /// `ORDER BY fp <~> q`.
 pub(crate) const DISTANCE: u16 = 3;

@@ -1,7 +1,7 @@
 //! What the planner calls: the support function of `near_dup` and the
 //! estimators of `<@` and `=~`.
 
-use super::ball::{Ball, NEAR_DISTANCE, is_ball};
+use super::ball::{Ball, is_ball};
 use super::selectivity::{self, Comparison};
 use super::{WITHIN, is_banding};
 use crate::pg::{Pointer, version};
@@ -280,7 +280,7 @@ unsafe fn selectivity_of(request: &pg_sys::SupportRequestSelectivity) -> Option<
     }
 }
 
-/// What an operator compares: `fp <@ ball`, `fp =~ fp` or `ball =~ ball`; `None` for what else these estimators have been
+/// What an operator compares: `fp <@ ball` or `ball =~ ball`; `None` for what else these estimators have been
 /// given to.
 ///
 /// # Safety
@@ -293,9 +293,6 @@ unsafe fn compared(
     // SAFETY: the caller's promise.
     unsafe {
         let function = pg_sys::get_opcode(operator);
-        if let Some([left, right]) = typed(arguments, [pg_sys::INT8OID; 2]) {
-            return Some(Comparison { left, right, distance: NEAR_DISTANCE as i32, function });
-        }
         let arguments = PgList::<pg_sys::Node>::from_pg(arguments);
         let (left, right) = (arguments.get_ptr(0)?, arguments.get_ptr(1)?);
         let ball = BallExpression::read(root, right)?;

@@ -7,11 +7,11 @@
 //! mind; at the end their entries are removed as an insert adds them: one record a row. Who searches does not wait for more;
 //! inserts and VACUUM remove the rest.
 
-use super::ball::{Ball, NEAR_DISTANCE};
+use super::ball::Ball;
 use super::dead::LinePointers;
 use super::pages::RelationPages;
 use super::scope::{EQUAL, combine, hash_of_key, is_of_balls, scope_columns};
-use super::{DISTANCE, NEAR, WITHIN, checked, open_index, pointer_of};
+use super::{DISTANCE, WITHIN, checked, open_index, pointer_of};
 use crate::pg::{raise, version};
 use dedup_core::banding::{Hit, Index, MAX_DISTANCE, NearestScan, NullScan, RangeScan, Result, Tid};
 use dedup_core::fingerprint::hamming;
@@ -304,7 +304,6 @@ unsafe fn condition(key: &pg_sys::ScanKeyData, balls: bool) -> Option<Within> {
             let ball = Ball::from_datum(key.sk_argument)?;
             Some(Within { center: ball.center, radius: ball.reach()? })
         },
-        NEAR => Some(Within { center: key.sk_argument.value() as u64, radius: NEAR_DISTANCE }),
         EQUAL => {
             let value = key.sk_argument.value();
             let center = match key.sk_subtype {

@@ -7,9 +7,9 @@ use pgrx::prelude::*;
 use pgrx::{pg_guard, pg_sys};
 
 /// What is wrong with the operator class `opclass`, one sentence per fault. Operators are of the four strategies, of the
-/// right kind (search or ordering), and give a boolean or, to order by, an integer. Those of fingerprints, strategies 1 to 3,
-/// take `bigint` on the left, and strategies 1 and 3 are there; a class for `hamming_ball` has strategy 2 alone; a class without them is for scopes: then strategy 4 is there,
-/// and function 1, which gives the hash of a value with a seed, for each type that it compares.
+/// right kind (search or ordering), and give a boolean or, to order by, an integer. Those of fingerprints, strategies 1 and 3,
+/// take `bigint` on the left, and both are there; a class for `hamming_ball` has strategy 2 alone; a class without them is for
+/// scopes: then strategy 4 is there, and function 1, which gives the hash of a value with a seed, for each type that it compares.
 const FAULTS: &str = "
     WITH class AS (SELECT c.oid, c.opcname, c.opcfamily, c.opcintype,
                           t.typname OPERATOR(pg_catalog.=) 'hamming_ball' AND t.typlen OPERATOR(pg_catalog.=) 16 AS balls
@@ -19,7 +19,7 @@ const FAULTS: &str = "
                       FROM class, pg_catalog.pg_amop o, pg_catalog.pg_operator p
                      WHERE o.amopfamily OPERATOR(pg_catalog.=) class.opcfamily
                        AND p.oid OPERATOR(pg_catalog.=) o.amopopr),
-         near AS (SELECT member.* FROM member, class WHERE amopstrategy OPERATOR(pg_catalog.=) ANY (ARRAY[$2, $3, $4]) AND NOT balls),
+         near AS (SELECT member.* FROM member, class WHERE amopstrategy OPERATOR(pg_catalog.=) ANY (ARRAY[$2, $4]) AND NOT balls),
          hash AS (SELECT f.*, p.proname, p.pronargs, p.proargtypes, p.prorettype
                     FROM class, pg_catalog.pg_amproc f, pg_catalog.pg_proc p
                    WHERE f.amprocfamily OPERATOR(pg_catalog.=) class.opcfamily
@@ -30,7 +30,7 @@ const FAULTS: &str = "
                    AND (EXISTS (SELECT FROM near) OR NOT EXISTS (SELECT FROM hash))
     UNION ALL
     SELECT pg_catalog.format('operator %s has strategy %s, which banding does not know', oprname, amopstrategy)
-      FROM member WHERE amopstrategy OPERATOR(pg_catalog.<>) ALL (ARRAY[$2, $3, $4, $5])
+      FROM member, class WHERE NOT balls AND amopstrategy OPERATOR(pg_catalog.<>) ALL (ARRAY[$2, $4, $5])
     UNION ALL
     SELECT pg_catalog.format('operator %s of strategy %s has the wrong purpose', oprname, amopstrategy)
       FROM member WHERE (amoppurpose OPERATOR(pg_catalog.=) 'o') OPERATOR(pg_catalog.<>)
@@ -40,7 +40,7 @@ const FAULTS: &str = "
       FROM near WHERE oprleft OPERATOR(pg_catalog.<>) 'pg_catalog.int8'::pg_catalog.regtype
     UNION ALL
     SELECT pg_catalog.format('operator %s does not take a bigint on its right', oprname)
-      FROM near WHERE amopstrategy OPERATOR(pg_catalog.=) ANY (ARRAY[$3, $4])
+      FROM near WHERE amopstrategy OPERATOR(pg_catalog.=) $4
                   AND oprright OPERATOR(pg_catalog.<>) 'pg_catalog.int8'::pg_catalog.regtype
     UNION ALL
     SELECT pg_catalog.format('operator %s does not take a hamming_ball on its right', oprname)

@@ -23,7 +23,8 @@ use pgrx::prelude::*;
 use serde_json::Value;
 use versions::{split_name, stored_row};
 
-/// Stores the document frequencies of the texts of a query as a version.
+/// Stores the document frequencies of the texts of a query as the next version; those of a version whose name is given are
+/// added to.
 #[pg_extern(sql = "")]
 fn dedup_corpus_build(
     name: Option<&str>,
@@ -32,14 +33,24 @@ fn dedup_corpus_build(
 ) -> String {
     const CALL: &str = "SELECT dedup_corpus_build('petitions', 'SELECT body FROM petition');";
     let (name, query) = (required(name, "name", CALL), required(query, "query", CALL));
-    check_name(name);
-    let recipe = weights.map(|weights| (*weights.0).clone()).unwrap_or_default();
-    store_corpus(name, query, CorpusBuilder::new(TextRecipe { corpus: None, max_df: None, ..recipe }), None)
+    match split_name(name) {
+        Some((base, _)) if weights.is_none() => store_corpus(base, query, read_corpus(name), Some(name)),
+        Some(_) => raise(
+            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+            format!("corpus \"{name}\" has its weights already"),
+            "Leave the weights out to extend a version; give a name without @ to build from the texts alone.",
+        ),
+        None => {
+            check_name(name);
+            let recipe = weights.map(|weights| (*weights.0).clone()).unwrap_or_default();
+            let recipe = TextRecipe { corpus: None, max_df: None, ..recipe };
+            store_corpus(name, query, CorpusBuilder::new(recipe), None)
+        }
+    }
 }
 
-/// Stores a corpus together with more texts as the next version.
-#[pg_extern(sql = "")]
-fn dedup_corpus_extend(corpus: &str, query: &str) -> String {
+/// The frequencies that a version holds, to be added to.
+fn read_corpus(corpus: &str) -> CorpusBuilder {
     versions::check_shown("corpus", corpus);
     let row = stored_row("corpus", corpus, |row| {
         Some((row.bigint("documents")?, row.text("recipe")?, row.bytes("common")?, row.bytes("single")?))
@@ -50,10 +61,10 @@ fn dedup_corpus_extend(corpus: &str, query: &str) -> String {
     let json: Value = serde_json::from_str(&recipe).unwrap_or_default();
     let recipe = TextRecipe::resolved(&json, &Database).unwrap_or_else(|error| raise_recipe(error));
     let mut builder = CorpusBuilder::new(recipe);
-    let documents = u64::try_from(documents).unwrap_or(0);
-    builder.extend(documents, &common, &single).unwrap_or_else(|| raise_damaged(corpus));
-    let (name, _) = split_name(corpus).unwrap_or_else(|| raise_damaged(corpus));
-    store_corpus(name, query, builder, Some(corpus))
+    builder.extend(u64::try_from(documents).unwrap_or(0), &common, &single).unwrap_or_else(|| {
+        raise(PgSqlErrorCode::ERRCODE_DATA_CORRUPTED, format!("corpus \"{corpus}\" cannot be read"), "")
+    });
+    builder
 }
 
 fn raise_not_loaded(kind: &str, name: &str) -> ! {
@@ -62,10 +73,6 @@ fn raise_not_loaded(kind: &str, name: &str) -> ! {
         format!("{kind} \"{name}\" has not been restored completely"),
         format!("Recipes can use it; to extend or drop it load the data of _dedup_{kind} out of the dump."),
     )
-}
-
-fn raise_damaged(name: &str) -> ! {
-    raise(PgSqlErrorCode::ERRCODE_DATA_CORRUPTED, format!("corpus \"{name}\" cannot be read"), "")
 }
 
 fn store_corpus(name: &str, query: &str, mut builder: CorpusBuilder, base: Option<&str>) -> String {
@@ -119,36 +126,16 @@ fn content_column(columns: &[Column]) -> usize {
     content
 }
 
-/// Stores own words and stop words as a version.
+/// Stores own words, each as on a line of a file of jieba, and stop words as a version.
 #[pg_extern(sql = "")]
-fn dedup_dictionary_words(
+fn dedup_dictionary_build(
     name: Option<&str>,
     words: Option<Array<'_, &str>>,
     stop_words: Option<Array<'_, &str>>,
 ) -> String {
     const CALL: &str = "SELECT dedup_dictionary_build('own', ARRAY['云上花园', '楚江新区']);";
     let (name, words) = (required(name, "name", CALL), required(words, "words", CALL));
-    store_dictionary(name, words.iter().flatten(), stop_words)
-}
-
-/// Stores the words of a file in jieba's format as a version. The content is data: nothing in it is
-/// run as SQL.
-#[pg_extern(sql = "")]
-fn dedup_dictionary_file(
-    name: Option<&str>,
-    content: Option<&str>,
-    stop_words: Option<Array<'_, &str>>,
-) -> String {
-    const CALL: &str = "SELECT dedup_dictionary_build('own', pg_read_file('/path/of/words.txt'));";
-    let (name, content) = (required(name, "name", CALL), required(content, "content", CALL));
-    store_dictionary(name, content.lines(), stop_words)
-}
-
-fn store_dictionary<'a>(
-    name: &str,
-    words: impl Iterator<Item = &'a str>,
-    stop_words: Option<Array<'_, &str>>,
-) -> String {
+    let words = words.iter().flatten();
     check_name(name);
     let (complete, count) = Segmenter::complete_words(words).unwrap_or_else(|error| {
         raise(
@@ -242,19 +229,18 @@ fn insert(kind: &str, name: &str, columns: &str, values: Vec<Argument>) -> Strin
     format!("{name}@{version}")
 }
 
-/// Drops a version of a corpus.
+/// Drops a version.
 #[pg_extern(sql = "")]
-fn dedup_corpus_drop(corpus: &str) {
-    drop_version("corpus", corpus, "common = NULL, single = NULL");
-}
-
-/// Drops a version of a dictionary.
-#[pg_extern(sql = "")]
-fn dedup_dictionary_drop(dictionary: &str) {
-    drop_version("dictionary", dictionary, "words = NULL, stop_words = NULL");
-}
-
-fn drop_version(kind: &str, name: &str, empty: &str) {
+fn dedup_version_drop(kind: &str, name: &str) {
+    let empty = match kind {
+        "corpus" => "common = NULL, single = NULL",
+        "dictionary" => "words = NULL, stop_words = NULL",
+        _ => raise(
+            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+            format!("unknown kind of version: \"{kind}\""),
+            "Known are corpus and dictionary.",
+        ),
+    };
     check_privilege(kind, "UPDATE", "drop");
     stored_row(kind, name, |_| ())
         .unwrap_or_else(|error| raise(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, error.message, error.hint));
@@ -291,7 +277,7 @@ SELECT what FROM (
   UNION ALL SELECT pg_catalog.format('corpus %s@%s', name, version), recipe::pg_catalog.text FROM {schema}._dedup_corpus WHERE NOT dropped
 ) AS all_code WHERE pg_catalog.strpos(code, $1) > 0 ORDER BY what LIMIT 10"#;
 
-/// Called by the trigger when a version is marked as dropped, by `dedup_corpus_drop` or by an
+/// Called by the trigger when a version is marked as dropped, by `dedup_version_drop` or by an
 /// UPDATE: raises an error while a recipe names it, and else tells all sessions. A subscriber of
 /// logical replication follows its publisher without that check.
 #[pg_extern(sql = "")]

@@ -1,4 +1,4 @@
-//! `near_dup_explain` of pairs of a source's rows, by records: what agreement in each column told.
+//! `dedup_explain` of pairs of a source's rows, by records: what agreement in each column told.
 
 use super::options::EXPLAIN;
 use super::records::BETWEEN;
@@ -30,7 +30,7 @@ struct Line {
 /// Returns the evidence for each of the pairs: the odds of any pair, what each column adds, the sum, what is needed, and
 /// what `dedup` makes of them.
 #[pg_extern(sql = "")]
-fn near_dup_explain_pairs(
+fn dedup_explain_pairs(
     source: Option<&str>,
     pairs: Option<&str>,
     options: Option<Json>,
@@ -59,7 +59,7 @@ fn near_dup_explain_pairs(
     let mut ids = None;
     let mut found = find(EXPLAIN, &source, written, None, &progress, |columns| {
         let typoid = columns[0].typoid;
-        let call = "near_dup_explain(source, pairs, options";
+        let call = "dedup_explain(source, pairs, options";
         let of = &*ids.insert(ValueType::of_result(&columns[0], output.type_of(0), call));
         let (rows, mut number) = (&mut rows, 0);
         move |row, bytes| {
@@ -83,7 +83,7 @@ fn near_dup_explain_pairs(
             // SAFETY: what is made in this memory is not used afterwards; the ids are written as their type has it;
             // declared as two of that type, text four times, double precision.
             unsafe {
-                PgMemoryContexts::new("near_dup_explain").switch_to(|_| {
+                PgMemoryContexts::new("dedup_explain").switch_to(|_| {
                     let [in_a, in_b] = line.values;
                     output.pass([
                         Some(ids.make(&shown[0])),

@@ -50,11 +50,11 @@ impl Many {
         ErrorReport::new(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, what, "pg_dedup")
             .set_detail(format!("The least alike, at similarity {similarity:.3}: {row} would go, {kept} stays."))
             .set_hint(match tells {
-                None => "Look at such pairs before you delete: near_dup_explain(source, pairs, options) says what each column \
+                None => "Look at such pairs before you delete: dedup_explain(source, pairs, options) says what each column \
                          told. Rows of one series may be taken for one."
                     .to_owned(),
                 Some(tells) => format!(
-                    "Look at such pairs before you delete: near_dup_explain says what two texts share and in what they \
+                    "Look at such pairs before you delete: dedup_explain says what two texts share and in what they \
                      differ. {tells} tells more apart."
                 ),
             })

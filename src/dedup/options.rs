@@ -75,8 +75,8 @@ pub(crate) const DEDUP_INTO: Function = Function {
 };
 
 pub(crate) const EXPLAIN: Function = Function {
-    name: "near_dup_explain",
-    hint: "Options are {\"method\": \"records\"}, and exact, keep, id and text as of dedup. Two texts alone: near_dup_explain(a, b); two rows of \
+    name: "dedup_explain",
+    hint: "Options are {\"method\": \"records\"}, and exact, keep, id and text as of dedup. Two texts alone: dedup_explain(a, b); two rows of \
            a table with settings: simhash_explain(a, b).",
 };
 

@@ -1,6 +1,5 @@
 //! Near-duplicates of a whole table, as pairs and as groups.
 
-mod clusters;
 mod edges;
 mod pairs;
 mod text_pairs;

@@ -121,7 +121,7 @@ impl Options {
         let action = Action::Reject;
         let (mut options, arguments) = match arguments.split_first() {
             Some((column, rest)) if !column.contains('=') => {
-                let (column, distance) = (column.clone(), crate::banding::NEAR_DISTANCE);
+                let (column, distance) = (column.clone(), 3);
                 (
                     Options {
                         column,

@@ -1,4 +1,5 @@
-//! The five papers' other systems, as SQL functions of the extension pg_dedup_papers (and `exact_seen` of pg_dedup).
+//! The five papers' other systems, as SQL functions of the extension pg_dedup_papers.
 
+mod clusters;
 mod detectors;
 mod exact;

@@ -1,10 +1,9 @@
-//! Similarity of texts: `ngram_jaccard`, `ngram_containment`, `simhash_cosine`, and the
+//! Similarity of texts: `ngram_jaccard`, `ngram_containment`, and the
 //! particulars (names, dates, numbers) in which similar texts differ.
 
 mod index;
 
 use crate::corpus::RecipeArg;
-use crate::fingerprint::text_recipe;
 use crate::pg::raise;
 use dedup_core::details::{Kinds, differing, passages};
 use dedup_core::features::TextRecipe;
@@ -29,12 +28,6 @@ fn _dedup_read(content: &str, weights: RecipeArg<TextRecipe>, plain: bool) -> St
 #[pg_extern(sql = "")]
 fn ngram_containment(a: &str, b: &str, n: i32) -> f64 {
     similarity::containment(a, b, length(n))
-}
-
-/// The cosine of the weighted features; NULL weights are the default recipe.
-#[pg_extern(sql = "")]
-fn simhash_cosine(a: Option<&str>, b: Option<&str>, weights: Option<RecipeArg<TextRecipe>>) -> Option<f64> {
-    Some(similarity::cosine(a?, b?, &text_recipe(weights)))
 }
 
 fn length(n: i32) -> usize {
@@ -64,7 +57,7 @@ fn same_particulars(a: &str, b: &str, kinds_named: Array<'_, &str>) -> bool {
 /// What two texts share and in what they differ.
 #[expect(clippy::type_complexity, reason = "pgrx reads the columns out of the type")]
 #[pg_extern(sql = "")]
-fn near_dup_explain(
+fn dedup_explain(
     a: &str,
     b: &str,
 ) -> TableIterator<

@@ -1,4 +1,4 @@
-# Protects EXCLUDE USING banding (fp WITH =~): of two rows within three bits of
+# Protects EXCLUDE USING banding (hamming_ball(fp, 3) WITH =~): of two rows within three bits of
 # one another exactly one gets in, whoever comes when.
 use strict;
 use warnings;
@@ -10,7 +10,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $node = new_node('exclusion', conf => "deadlock_timeout = 200ms\n");
-$node->safe_psql('postgres', 'CREATE TABLE x (id bigint, fp bigint, CONSTRAINT x_near EXCLUDE USING banding (fp WITH =~))');
+$node->safe_psql('postgres', 'CREATE TABLE x (id bigint, fp bigint, CONSTRAINT x_near EXCLUDE USING banding (hamming_ball(fp, 3) WITH =~))');
 
 sub outcome
 {
@@ -76,12 +76,12 @@ is(scalar_of($node, 'SELECT count(*) FROM x p, x q WHERE p.id < q.id AND bit_cou
 
 # Deferred to the end of the transaction; partial; added to a table that has pairs.
 $node->safe_psql('postgres', 'CREATE TABLE late (id bigint, fp bigint, live boolean DEFAULT true,
-	EXCLUDE USING banding (fp WITH =~) WHERE (live) DEFERRABLE INITIALLY DEFERRED)');
+	EXCLUDE USING banding (hamming_ball(fp, 3) WITH =~) WHERE (live) DEFERRABLE INITIALLY DEFERRED)');
 is(outcome('BEGIN; INSERT INTO late VALUES (1, 1), (2, 2); UPDATE late SET fp = -1 WHERE id = 2; COMMIT'), 'ok', 'deferred: a pair that is gone at COMMIT');
 is(outcome('BEGIN; INSERT INTO late VALUES (3, 0); COMMIT'), '23P01', 'deferred: a pair that is not');
 is(outcome('INSERT INTO late VALUES (3, 0, false), (4, 0, false)'), 'ok', 'partial: rows outside the predicate');
 is(outcome('UPDATE late SET live = true WHERE id = 3'), '23P01', 'partial: a row that comes into it');
-is(outcome('CREATE TABLE pairs AS SELECT i AS id, i::bigint AS fp FROM generate_series(1, 100) i; ALTER TABLE pairs ADD EXCLUDE USING banding (fp WITH =~)'),
+is(outcome('CREATE TABLE pairs AS SELECT i AS id, i::bigint AS fp FROM generate_series(1, 100) i; ALTER TABLE pairs ADD EXCLUDE USING banding (hamming_ball(fp, 3) WITH =~)'),
 	'23P01', 'a constraint is not added to a table that breaks it');
 
 # Many clients with families of near rows, and VACUUM: at most one of a family.

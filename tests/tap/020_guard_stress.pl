@@ -47,7 +47,7 @@ my %kinds = (
 	deferred => [ 6, "CREATE CONSTRAINT TRIGGER g AFTER INSERT OR UPDATE ON doc DEFERRABLE INITIALLY DEFERRED $guard('fp', 'distance=6')" ],
 	skip => [ 6, "CREATE TRIGGER g BEFORE INSERT OR UPDATE ON doc $guard('fp', 'distance=6', 'action=skip')" ],
 	flag => [ 6, "CREATE TRIGGER g BEFORE INSERT ON doc $guard('fp', 'distance=6', 'flag=dup_of')" ],
-	constraint => [ 3, 'ALTER TABLE doc ADD EXCLUDE USING banding (fp WITH =~)' ]);
+	constraint => [ 3, 'ALTER TABLE doc ADD EXCLUDE USING banding (hamming_ball(fp, 3) WITH =~)' ]);
 for my $kind (sort keys %kinds)
 {
 	my ($distance, $statement) = @{ $kinds{$kind} };

@@ -26,7 +26,7 @@ sub populate
 		CREATE EXTENSION pg_dedup SCHEMA $schema;
 		SELECT $schema.dedup_dictionary_build('own', ARRAY['millbrook 9 nz', 'cd 3 x'], ARRAY['the', '\$version\$', E'back\\\\slash', 'quo''te']);
 		SELECT $schema.dedup_dictionary_build('gone', ARRAY['gone']);
-		SELECT $schema.dedup_dictionary_drop('gone\@1');
+		SELECT $schema.dedup_version_drop('dictionary', 'gone\@1');
 		SELECT $schema.dedup_corpus_build('petitions', 'SELECT repeat(''water off for '' || n % 50 || '' days. '', 1 + n % 5) FROM generate_series(1, 200) n',
 			'{"tokens": "words", "dictionary": "own\@1"}');});
 	for my $tables (@schemas)
@@ -123,9 +123,9 @@ for my $schema ('public', 'aaa', 'zzz')
 $node->safe_psql('postgres', 'CREATE DATABASE two_steps');
 restore('definitions', 'two_steps', '--schema-only', "$base/in_public.dump");
 is($node->safe_psql('two_steps', q{SELECT count(*) FROM _dedup_corpus; SELECT simhash('water'::text, '{"corpus": "petitions@1"}') IS NOT NULL}), "0\nt", 'a version works before its row is there');
-my ($ret, undef, $err) = $node->psql('two_steps', q{SELECT dedup_corpus_drop('petitions@1')});
+my ($ret, undef, $err) = $node->psql('two_steps', q{SELECT dedup_version_drop('corpus', 'petitions@1')});
 like($err, qr/has not been restored completely/, 'but is not dropped');
-($ret, undef, $err) = $node->psql('two_steps', q{SELECT dedup_corpus_extend('petitions@1', 'SELECT ''water''::text')});
+($ret, undef, $err) = $node->psql('two_steps', q{SELECT dedup_corpus_build('petitions@1', 'SELECT ''water''::text')});
 like($err, qr/has not been restored completely/, 'nor extended');
 ($ret, undef, $err) = $node->psql('two_steps', q{SELECT dedup_dictionary_build('own', ARRAY['other'])});
 like($err, qr/dictionary "own\@1" differs from what server .* carries/, 'nor is its number given to other content');
@@ -188,7 +188,7 @@ is($node->safe_psql('kept_again', q{INSERT INTO app.letter (id, body) VALUES (10
 	SELECT count(*) FROM simhash_features('the secret water'::text, '{"tokens": "words", "stop": "theirs@1"}')}, @guest), "t\n2", 'who may write rows has their fingerprints, and sees what was granted');
 ($ret, undef, $err) = $node->psql('kept_again', q{SELECT * FROM simhash_features('the water'::text, '{"corpus": "letters@1"}')}, @guest);
 like($err, qr/permission denied to see words or weights of corpus "letters\@1"/, 'and nothing else');
-$node->safe_psql('kept_again', q{SELECT dedup_dictionary_build('mine', ARRAY['x']); SELECT dedup_dictionary_drop('mine@1'); GRANT INSERT ON _dedup_corpus TO guest}, @keeper);
+$node->safe_psql('kept_again', q{SELECT dedup_dictionary_build('mine', ARRAY['x']); SELECT dedup_version_drop('dictionary', 'mine@1'); GRANT INSERT ON _dedup_corpus TO guest}, @keeper);
 is($node->safe_psql('kept_again', $letters, @guest), 'letters@2', 'the owner lets others build');
 ($ret, undef, $err) = $node->psql('kept_again', 'SELECT * FROM _dedup_corpus', @guest);
 like($err, qr/permission denied for table _dedup_corpus/, 'nor the table');

@@ -34,11 +34,11 @@ my $session = session($node, '-v', 'VERBOSITY=terse');
 is(ask($session, $use{$_}), "t\n", "$_ is in use") for sort keys %use;
 
 # A drop that is rolled back changes nothing, there or here.
-is($node->safe_psql('postgres', q{BEGIN; SELECT dedup_corpus_drop('c@1'); ROLLBACK;} . $use{'corpus c@1'}) =~ s/^\n//r, 't', 'a drop that was rolled back');
+is($node->safe_psql('postgres', q{BEGIN; SELECT dedup_version_drop('corpus', 'c@1'); ROLLBACK;} . $use{'corpus c@1'}) =~ s/^\n//r, 't', 'a drop that was rolled back');
 is(ask($session, $use{'corpus c@1'}), "t\n", 'is not seen elsewhere');
 
 # In its own transaction a drop counts at once; rolled back to a savepoint, the version is there again.
-is(ask($session, 'BEGIN; SAVEPOINT s; SELECT dedup_dictionary_drop(\'d@1\'); SAVEPOINT t;' . $use{'dictionary d@1'} . '; ROLLBACK TO t; SELECT 1; ROLLBACK TO s; ' . $use{'dictionary d@1'} . '; COMMIT')
+is(ask($session, 'BEGIN; SAVEPOINT s; SELECT dedup_version_drop(\'dictionary\', \'d@1\'); SAVEPOINT t;' . $use{'dictionary d@1'} . '; ROLLBACK TO t; SELECT 1; ROLLBACK TO s; ' . $use{'dictionary d@1'} . '; COMMIT')
 	=~ s/^.*ERROR:  .*"d\@1".*$/error/mr =~ s/^\n//r, "1\nt\nerror\n", 'dropped within a transaction and rolled back');
 
 for my $name (sort keys %use)
@@ -63,7 +63,7 @@ my $build = q{SELECT dedup_corpus_build('own', 'SELECT ''water off''::text', '{"
 is(as_clerk(q{SELECT count(*) FROM dedup_dictionaries; SELECT simhash('the water'::text, '{"dictionary": "d@2"}') IS NOT NULL}), "1\nt", 'everybody reads and uses versions');
 is(as_clerk($build), '42501', 'not granted: no corpus is built');
 is(as_clerk(q{SELECT dedup_dictionary_build('own', ARRAY['water'])}), '42501', 'nor a dictionary');
-is(as_clerk(q{SELECT dedup_dictionary_drop('d@2')}), '42501', 'nor one dropped');
+is(as_clerk(q{SELECT dedup_version_drop('dictionary', 'd@2')}), '42501', 'nor one dropped');
 is(as_clerk(q{INSERT INTO _dedup_corpus SELECT * FROM _dedup_corpus}), '42501', 'nor a row written');
 $node->safe_psql('postgres', 'GRANT INSERT ON _dedup_corpus, _dedup_dictionary TO clerk');
 is(as_clerk($build), 'own@1', 'granted INSERT: a corpus is built');
@@ -76,16 +76,16 @@ is(as_clerk(q{SELECT server FROM dedup_corpora WHERE corpus = 'own@1' \gset
 is(as_clerk(q{SELECT server FROM dedup_corpora WHERE corpus = 'own@1' \gset
 	GRANT USAGE ON FOREIGN SERVER :server TO mallory}), '', 'who built it grants it');
 is(as_clerk(q{INSERT INTO _dedup_corpus (name, version, recipe, documents, tokens, common, single) VALUES ('own', 9, '{}', 3, 1, '\xff', '')}), '42501', 'a row is written past the functions by who reads the table as well');
-is(as_clerk(q{SELECT dedup_corpus_extend('own@1', 'SELECT ''more''::text')}), 'own@2', 'and extended');
+is(as_clerk(q{SELECT dedup_corpus_build('own@1', 'SELECT ''more''::text')}), 'own@2', 'and extended');
 is(as_clerk(q{SELECT dedup_dictionary_build('own', ARRAY['water'])}), 'own@1', 'and a dictionary built');
 is(as_clerk(q{SELECT dedup_corpus_build('secret', 'SELECT body FROM secret')}), '42501', 'of what the user may read');
-is(as_clerk(q{SELECT dedup_corpus_drop('own@1')}), '42501', 'but none dropped');
+is(as_clerk(q{SELECT dedup_version_drop('corpus', 'own@1')}), '42501', 'but none dropped');
 is(as_clerk(q{CREATE TABLE t (body text, fp bigint GENERATED ALWAYS AS (simhash(body, '{"corpus": "own@2"}')) STORED); INSERT INTO t VALUES ('water off'); SELECT count(fp) FROM t}), '1', 'a column by it');
 $node->safe_psql('postgres', 'GRANT SELECT, UPDATE ON _dedup_corpus TO clerk');
 is(as_clerk(q{UPDATE _dedup_corpus SET documents = 7}), '55000', 'granted UPDATE: no version is changed (F3)');
 is(as_clerk(q{UPDATE _dedup_corpus SET common = NULL, single = NULL, dropped = true WHERE name = 'own' AND version = 2}), '2BP01', 'nor marked as dropped while in use');
-is(as_clerk(q{SELECT dedup_corpus_drop('own@1')}), '', 'granted UPDATE: dropped');
-is(as_clerk(q{SELECT dedup_corpus_drop('own@2')}), '2BP01', 'but not one in use');
+is(as_clerk(q{SELECT dedup_version_drop('corpus', 'own@1')}), '', 'granted UPDATE: dropped');
+is(as_clerk(q{SELECT dedup_version_drop('corpus', 'own@2')}), '2BP01', 'but not one in use');
 
 # Nobody else puts a version in the place of one that is carried through a dump.
 $node->safe_psql('postgres', q{CREATE SCHEMA mallory AUTHORIZATION mallory; SELECT dedup_dictionary_build('planted', ARRAY['x'], ARRAY['fire'])});
@@ -97,7 +97,7 @@ like($err, qr/permission denied for foreign-data wrapper/, 'a version is not pla
 is($node->safe_psql('postgres', q{SET ROLE mallory; CREATE TABLE mallory.t (body text, fp bigint GENERATED ALWAYS AS (public.simhash(body, '{"dictionary": "planted@1"}')) STORED);
 	INSERT INTO mallory.t VALUES ('water'); SELECT count(fp) FROM mallory.t}), '1', 'any role uses any version');
 $node->safe_psql('postgres', 'ALTER ROLE clerk RENAME TO clark; DROP OWNED BY mallory CASCADE; DROP ROLE mallory');
-is($node->safe_psql('postgres', q{SET ROLE clark; SELECT dedup_corpus_extend('own@2', 'SELECT ''even more''::text')}), 'own@3', 'a renamed role builds on');
+is($node->safe_psql('postgres', q{SET ROLE clark; SELECT dedup_corpus_build('own@2', 'SELECT ''even more''::text')}), 'own@3', 'a renamed role builds on');
 $node->safe_psql('postgres', 'DROP OWNED BY clark CASCADE; DROP ROLE clark');
 is($node->safe_psql('postgres', q{SELECT simhash('water'::text, '{"corpus": "own@3"}') IS NOT NULL; SELECT count(*) FROM pg_foreign_server WHERE srvname = _dedup_carrier_name('corpus', 'own', 3)}), "t\n1", 'what it built outlives it');
 
@@ -139,7 +139,7 @@ my $of_s = q{SELECT simhash('water on'::text, '{"weight": "tfidf", "corpus": "s@
 is($standby->safe_psql('postgres', $of_s), $node->safe_psql('postgres', $of_s), 'a standby computes the same');
 $session = session($standby, '-v', 'VERBOSITY=terse');
 ask($session, $of_s);
-$node->safe_psql('postgres', q{SELECT dedup_corpus_drop('s@1')});
+$node->safe_psql('postgres', q{SELECT dedup_version_drop('corpus', 's@1')});
 $node->wait_for_catchup($standby, 'replay', $node->lsn('flush'));
 like(ask($session, $of_s), qr/there is no corpus "s\@1"/, 'and forgets what was dropped');
 finish_session($session);
@@ -176,7 +176,7 @@ is($node->safe_psql('subscriber', $by_next), $node->safe_psql('publisher', $by_n
 is($node->safe_psql('subscriber', q{SELECT count(*) FROM pg_foreign_server WHERE srvname = _dedup_carrier_name('dictionary', 'next', 1)}), '1', 'and are carried through a dump');
 ($ret, undef, $err) = $node->psql('subscriber', q{UPDATE _dedup_dictionary SET stop_words = ''});
 like($err, qr/cannot be changed/, 'and cannot be changed there');
-$node->safe_psql('publisher', q{SELECT dedup_dictionary_drop('next@1')});
+$node->safe_psql('publisher', q{SELECT dedup_version_drop('dictionary', 'next@1')});
 arrives($known, 'first@1', 'a drop arrives');
 $node->safe_psql('subscriber', 'ALTER SUBSCRIPTION s DISABLE; ALTER SUBSCRIPTION s SET (slot_name = NONE); DROP SUBSCRIPTION s');
 

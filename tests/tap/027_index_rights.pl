@@ -85,7 +85,7 @@ $node->safe_psql('postgres', 'ALTER ROLE clerk NOBYPASSRLS');
 
 # A condition that cannot leak is looked at before the policy, and so by the index.
 my $set = "SET enable_bitmapscan = off; SET plan_cache_mode = force_generic_plan; PREPARE q(bigint, int) AS SELECT id FROM letter WHERE near_dup(fp, \$1, \$2)";
-foreach my $condition ('near_dup(fp, 17)', 'near_dup(17, fp, 5)', 'fp <@ hamming_ball(17, 3)', 'fp =~ 17', 'prepared')
+foreach my $condition ('near_dup(fp, 17)', 'near_dup(17, fp, 5)', 'fp <@ hamming_ball(17, 3)', 'prepared')
 {
 	my $query = $condition eq 'prepared' ? 'EXECUTE q(17, 3)' : "SELECT id FROM letter WHERE $condition";
 	(undef, $out, $err) = run_as('clerk', "$set; EXPLAIN (COSTS OFF) $query");
@@ -97,13 +97,13 @@ like("$out$err", qr/Index Scan using letter_fp on letter b\n +Index Cond:/, 'and
 like("$out$err", qr/Index Scan using letter_fp on letter\n +Order By:/, 'and for the nearest');
 (undef, $out) = run_as('clerk', "SET enable_seqscan = off; SELECT count(*) FROM letter WHERE near_dup(fp, x'5ec0e70000000000'::bigint, 10)");
 is($out, '0', 'which shows no hidden row');
-(undef, $out) = run_as('clerk', "SELECT count(*), bool_and(near_dup(fp, q, d) IS NOT NULL AND fp <@ hamming_ball(q, d) IS NOT NULL AND fp =~ q IS NOT NULL)
+(undef, $out) = run_as('clerk', "SELECT count(*), bool_and(near_dup(fp, q, d) IS NOT NULL AND fp <@ hamming_ball(q, d) IS NOT NULL)
 	FROM (VALUES (0::bigint), (-1), (9223372036854775807), (-9223372036854775808)) f(fp),
 	     (VALUES (0::bigint), (-1), (9223372036854775807), (-9223372036854775808)) q(q), (VALUES (0), (-1), (64), (2147483647), (-2147483648)) d(d)");
 is($out, '80|t', 'conditions declared not to leak fail on no value');
 is(scalar_of($node, "SELECT string_agg(oid::regprocedure::text, ' ' ORDER BY oid::regprocedure::text COLLATE \"C\") FROM pg_proc p
 	WHERE proleakproof AND EXISTS (SELECT FROM pg_depend d WHERE d.objid = p.oid AND d.classid = 'pg_proc'::regclass AND d.deptype = 'e')"),
-	'hamming(bigint,bigint) hamming_ball(bigint,integer) hamming_balls_near(hamming_ball,hamming_ball) hamming_in_ball(bigint,hamming_ball) hamming_within_3(bigint,bigint) near_dup(bigint,bigint,integer)',
+	'_hamming_balls_near(hamming_ball,hamming_ball) _hamming_in_ball(bigint,hamming_ball) hamming(bigint,bigint) hamming_ball(bigint,integer) near_dup(bigint,bigint,integer)',
 	'no other function is declared so');
 
 log_is_clean($node, 'rights');

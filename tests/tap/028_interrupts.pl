@@ -84,14 +84,14 @@ my @texts = (
 	'sentences alike' => 'sentence_similarity(a, b)',
 	'sentences alike' => '(SELECT count(*) FROM sentence_blocks(a, b))',
 	'han digits' => 'same_particulars(a, b)',
-	'digits' => '(SELECT count(*) FROM near_dup_explain(a, b))',
+	'digits' => '(SELECT count(*) FROM dedup_explain(a, b))',
 	'han' => 'length_weight(a)',
 	'han' => 'bloom_contains(bloom_add(bloom_new(1000), a), b)',
 	'han' => 'dedup_dictionary_build($$of_a_text$$, ARRAY[left(a, 9)], ARRAY[a])');
 # Queries of two arrays of a million elements, and over many rows.
 my @queries = (
 	map({ "SELECT $_ FROM arrays" }
-		'minhash(t, 4096)', 'minhash(ARRAY(SELECT abs(x) FROM unnest(h) x), array_fill(3::bigint, ARRAY[4000]), array_fill(5::bigint, ARRAY[4000]), 1000003)', 'minhash_similarity(h, g)', 'ngrams_enough(h, g)', 'minhash_bands(h, 4000, 200)',
+		'minhash(t, 4096)', 'minhash(ARRAY(SELECT abs(x) FROM unnest(h) x), array_fill(3::bigint, ARRAY[4000]), array_fill(5::bigint, ARRAY[4000]), 1000003)', 'minhash_similarity(h, g)', 'h @% g', 'minhash_bands(h, 4000, 200)',
 		'set_jaccard(t, u)', 'set_jaccard(h, g)', 'set_containment(t, u)', 'set_containment(h, g)', 'super_shingles(h, 1024)', 'spotsigs_similarity(t, u)',
 		'sentence_length_similarity(i, j)', q{imatch('word1', t)}, q{sentence_string('a. b.', t)}, q{spotsigs('a b', t, u)},
 		'simhash(t, to_jsonb(array_fill(1, ARRAY[1000000])))', q{simhash('a', jsonb_build_object('stop', t))},
@@ -116,11 +116,11 @@ my @queries = (
 		q{dedup_suggest('SELECT content FROM rows')}, q{near_dup_calibrate('SELECT id, fp FROM rows')},
 		q{dedup_evaluate('SELECT id, id + 1 FROM rows', 'SELECT id, id + 2 FROM rows')},
 		q{dedup_evaluate_pairs('SELECT id, id + 1 FROM rows', 'SELECT id, id + 2 FROM rows')}),
-	q{SELECT count(*) FROM near_dup_explain('SELECT id, content, fp FROM rows', 'SELECT id, id + 1 FROM rows', '{"method": "records"}')},
+	q{SELECT count(*) FROM dedup_explain('SELECT id, content, fp FROM rows', 'SELECT id, id + 1 FROM rows', '{"method": "records"}')},
 	q{SELECT length(dedup_report('SELECT id, content FROM rows', '{"distance": 12, "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}'))},
 	q{SELECT length(dedup_report('SELECT id, repeat(content || '' '', 200), fp FROM rows WHERE id <= 20000', '{"fp": "fp", "distance": 20, "similarity": 0}'))},
 	q{SELECT dedup_corpus_build('of_rows', 'SELECT content FROM rows')},
-	q{SELECT dedup_corpus_extend('words@1', 'SELECT content FROM rows')},
+	q{SELECT dedup_corpus_build('words@1', 'SELECT content FROM rows')},
 	'SELECT banding_stats($$rows_fp$$) FROM generate_series(1, 100)',
 	'SELECT banding_check($$rows_fp$$, true) FROM generate_series(1, 100)',
 	'SELECT bloom_stats(bloom_merge(bloom_sized(100000000, 4), bloom_sized(100000000, 4)))');
@@ -134,8 +134,8 @@ while (my ($kinds, $expression) = splice(@texts, 0, 2))
 
 # What does the same little work whatever it is given, and what other tests cancel.
 my @others = qw(
-	banding_handler bloom_in bloom_out bloom_send combined_similarity combined_similarity_radius dedup_corpus_drop
-	dedup_clean dedup_dictionary_drop dedup_find dedup_into dedup_setup hamming_ball_in hamming_ball_out hamming_ball_send hamming_balls_near hamming_in_ball hamming_joinsel hamming_sel hamming_within_3 minhash_band_recall near_dup_guard simhash_trigger);
+	banding_handler bloom_in bloom_out bloom_send combined_similarity combined_similarity_radius
+	dedup_clean dedup_version_drop dedup_find dedup_into dedup_setup hamming_ball_in hamming_ball_out hamming_ball_send hamming_joinsel hamming_sel minhash_band_recall near_dup_guard simhash_trigger);
 my $functions = $node->safe_psql('postgres', q{
 	SELECT DISTINCT proname FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
 	 WHERE d.refobjid IN (SELECT oid FROM pg_extension WHERE extname IN ('pg_dedup', 'pg_dedup_papers')) AND prorettype <> 'internal'::regtype

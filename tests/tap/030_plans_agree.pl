@@ -76,7 +76,7 @@ sub condition
 	my $q = point($table);
 	my $d = one_of(-1, 0, 1, 2, 3, 3, 5, 8, 12, 20, 30, 64);
 	return one_of(
-		"near_dup($fp, $q, $d)", "near_dup($q, $fp, $d)", "$fp <@ hamming_ball($q, $d)", "$fp =~ $q",
+		"near_dup($fp, $q, $d)", "near_dup($q, $fp, $d)", "$fp <@ hamming_ball($q, $d)",
 		"$fp <@ hamming_ball($q, " . one_of(20, 26, 30) . ')',
 		"$fp IS NULL", "$fp IS NOT NULL", "${t}grp < " . int(rand(20)), "${t}id % " . (2 + int(rand(5))) . ' = 1',
 		compared($fp, $q, $d), "NOT near_dup($fp, $q, $d)", "${t}grp = " . int(rand(20)));

@@ -17,7 +17,7 @@ my %available = map { $_ => 1 } split /\n/, $node->safe_psql('postgres', 'SELECT
 
 # What users write, with literals; each gives the same wherever the others are.
 my $calls = q{
-	SELECT hamming(1::bigint, 2::bigint), 1::bigint <~> 2::bigint, near_dup(1::bigint, 2, 2), 1::bigint =~ 2,
+	SELECT hamming(1::bigint, 2::bigint), 1::bigint <~> 2::bigint, near_dup(1::bigint, 2, 2), hamming_ball(1, 3) =~ hamming_ball(2, 3),
 	       1::bigint <@ hamming_ball(2, 2), ngram_jaccard('water', 'waters'), ngram_containment('water', 'waters'),
 	       round(simhash_cosine('water', 'waters')::numeric, 4), near_dup('water', 'water'), simhash('water'),
 	       minhash_similarity(minhash('water'::text, 8), minhash('water'::text, 8)), set_jaccard(ARRAY['a'], ARRAY['a', 'b']),

@@ -124,9 +124,9 @@ sub upgrade_filled
 		SELECT banding_check('petition_fp', true)}), "t\n1\n", "$version: columns, triggers and indexes go on");
 	refused($database, 'INSERT INTO guarded VALUES (3, 1)', qr/near/, "$version: the guard goes on");
 	refused($database, 'INSERT INTO exclusive VALUES (3, 1)', qr/exclusive_near/, "$version: the exclusion constraint goes on");
-	refused($database, q{SELECT dedup_dictionary_drop('own@1')}, qr/own\@1/, "$version: a version in use is not dropped");
+	refused($database, q{SELECT dedup_version_drop('dictionary', 'own@1')}, qr/own\@1/, "$version: a version in use is not dropped");
 	is($node->safe_psql($database, q{CALL dedup_into('result', 'SELECT id, body FROM petition'); SELECT count(*) FROM result;
-		SELECT dedup_dictionary_build('gone', ARRAY['gone']), dedup_corpus_extend('petitions@1', 'SELECT ''a road''')}),
+		SELECT dedup_dictionary_build('gone', ARRAY['gone']), dedup_corpus_build('petitions@1', 'SELECT ''a road''')}),
 		"301\ngone\@2|petitions\@2", "$version: a result and versions go on");
 	return;
 }

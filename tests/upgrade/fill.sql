@@ -1,7 +1,7 @@
 -- A database that uses this version: everything of which something is stored. Run by tests/tap/036_upgrade.pl.
 SELECT dedup_dictionary_build('own', ARRAY['millbrook 9 nz', 'waterworks 5 n'], ARRAY['the', 'of']);
 SELECT dedup_dictionary_build('gone', ARRAY['gone']);
-SELECT dedup_dictionary_drop('gone@1');
+SELECT dedup_version_drop('dictionary', 'gone@1');
 SELECT dedup_corpus_build('petitions', 'SELECT ''water off for '' || n || '' days in street '' || n % 9 FROM generate_series(1, 100) n',
     '{"tokens": "words", "dictionary": "own@1"}');
 
@@ -24,7 +24,7 @@ CREATE INDEX ON guarded USING banding (fp);
 CREATE TRIGGER guard AFTER INSERT OR UPDATE ON guarded FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp', 'distance=3');
 INSERT INTO guarded VALUES (1, 0), (2, -1);
 
-CREATE TABLE exclusive (id int PRIMARY KEY, fp bigint, CONSTRAINT exclusive_near EXCLUDE USING banding (fp WITH =~));
+CREATE TABLE exclusive (id int PRIMARY KEY, fp bigint, CONSTRAINT exclusive_near EXCLUDE USING banding (hamming_ball(fp, 3) WITH =~));
 INSERT INTO exclusive VALUES (1, 0), (2, -1);
 
 CREATE TABLE shop (id int PRIMARY KEY, tenant int, fp bigint);

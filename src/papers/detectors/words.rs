@@ -1,10 +1,12 @@
 //! Detectors of words: I-Match, SpotSigs, SCAM, the Boolean model, feature
-//! codes.
+//! codes, the cosine of weighted features.
 
 use super::{Element, LastUsed, elements, last_of, share, to_bigints, within};
-use crate::corpus::Database;
+use crate::corpus::{Database, RecipeArg};
+use crate::fingerprint::text_recipe;
 use crate::pg::{Texts, aggregate, raise};
 use dedup_core::features::{TextRecipe, stop_words};
+use dedup_core::similarity;
 use dedup_detectors::imatch::{Lexicon, LexiconBuilder};
 use dedup_detectors::spotsigs::{ANTECEDENTS, Spots};
 use dedup_detectors::{codes, scam, terms};
@@ -134,4 +136,10 @@ fn boolean_terms(content: &str) -> Vec<Element> {
 #[pg_extern(sql = "")]
 fn feature_codes(content: &str, n: i32) -> Vec<Element> {
     elements(codes::codes(content, within("n", n, 1, 64)))
+}
+
+/// The cosine of the weighted features; NULL weights are the default recipe.
+#[pg_extern(sql = "")]
+fn simhash_cosine(a: Option<&str>, b: Option<&str>, weights: Option<RecipeArg<TextRecipe>>) -> Option<f64> {
+    Some(similarity::cosine(a?, b?, &text_recipe(weights)))
 }

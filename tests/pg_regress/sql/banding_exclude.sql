@@ -1,7 +1,7 @@
 -- A table that cannot hold two near-duplicates: EXCLUDE USING banding.
 CREATE EXTENSION pg_dedup;
 CREATE TABLE doc (id int PRIMARY KEY, fp bigint, state text DEFAULT 'live',
-  CONSTRAINT doc_near EXCLUDE USING banding (fp WITH =~));
+  CONSTRAINT doc_near EXCLUDE USING banding (hamming_ball(fp, 3) WITH =~));
 INSERT INTO doc VALUES (1, 0), (2, 255), (3, NULL), (4, NULL);
 -- Within three bits of the first.
 INSERT INTO doc VALUES (5, 7);
@@ -28,7 +28,7 @@ DELETE FROM doc WHERE id = 2;
 UPDATE doc SET fp = 254 WHERE id = 1;
 SELECT * FROM doc ORDER BY id;
 -- Deferred: pairs may exist until the end.
-CREATE TABLE later (id int, fp bigint, EXCLUDE USING banding (fp WITH =~) DEFERRABLE INITIALLY DEFERRED);
+CREATE TABLE later (id int, fp bigint, EXCLUDE USING banding (hamming_ball(fp, 3) WITH =~) DEFERRABLE INITIALLY DEFERRED);
 BEGIN;
 INSERT INTO later VALUES (1, 0), (2, 1);
 UPDATE later SET fp = -1 WHERE id = 2;
@@ -43,7 +43,7 @@ SET CONSTRAINTS ALL IMMEDIATE;
 ROLLBACK;
 SELECT * FROM later ORDER BY id;
 -- Partial: only what is live.
-CREATE TABLE partial_doc (id int, fp bigint, state text, EXCLUDE USING banding (fp WITH =~) WHERE (state = 'live'));
+CREATE TABLE partial_doc (id int, fp bigint, state text, EXCLUDE USING banding (hamming_ball(fp, 3) WITH =~) WHERE (state = 'live'));
 INSERT INTO partial_doc VALUES (1, 0, 'live'), (2, 0, 'dead'), (3, 1, 'dead');
 INSERT INTO partial_doc VALUES (4, 3, 'live');
 UPDATE partial_doc SET state = 'live' WHERE id = 3;
@@ -53,9 +53,9 @@ SELECT * FROM partial_doc ORDER BY id;
 -- On rows that are there already; of an expression.
 CREATE TABLE text_doc (body text);
 INSERT INTO text_doc VALUES ('小区停水三天'), ('小区停水，三天！');
-ALTER TABLE text_doc ADD CONSTRAINT text_near EXCLUDE USING banding (simhash(body) WITH =~);
+ALTER TABLE text_doc ADD CONSTRAINT text_near EXCLUDE USING banding (hamming_ball(simhash(body), 3) WITH =~);
 DELETE FROM text_doc WHERE body LIKE '%！';
-ALTER TABLE text_doc ADD CONSTRAINT text_near EXCLUDE USING banding (simhash(body) WITH =~);
+ALTER TABLE text_doc ADD CONSTRAINT text_near EXCLUDE USING banding (hamming_ball(simhash(body), 3) WITH =~);
 INSERT INTO text_doc VALUES ('小区停水 三天');
 INSERT INTO text_doc VALUES ('小区停水 三天') ON CONFLICT DO NOTHING;
 INSERT INTO text_doc VALUES ('路灯坏了'), ('!'), ('?');

@@ -12,7 +12,7 @@ INSERT INTO incoming VALUES (301, NULL);
 ANALYZE incoming;
 EXPLAIN (COSTS OFF) SELECT * FROM incoming i JOIN post p ON near_dup(p.fp, i.fp, 3);
 EXPLAIN (COSTS OFF) SELECT * FROM incoming i JOIN post p ON near_dup(i.fp, p.fp, 3);
-EXPLAIN (COSTS OFF) SELECT * FROM incoming i JOIN post p ON p.fp =~ i.fp;
+EXPLAIN (COSTS OFF) SELECT * FROM incoming i JOIN post p ON p.fp <@ hamming_ball(i.fp, 3);
 EXPLAIN (COSTS OFF) SELECT * FROM incoming i LEFT JOIN post p ON near_dup(p.fp, i.fp, 3);
 SELECT count(*), count(p.id) FROM incoming i LEFT JOIN post p ON near_dup(p.fp, i.fp, 3);
 -- The pairs of one table.

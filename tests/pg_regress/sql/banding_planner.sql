@@ -1,4 +1,4 @@
--- near_dup, <@ and =~ as index conditions.
+-- near_dup and <@ as index conditions.
 CREATE EXTENSION pg_dedup;
 SET max_parallel_workers_per_gather = 0;
 SET jit = off;
@@ -17,8 +17,6 @@ EXPLAIN (COSTS OFF) SELECT * FROM post WHERE near_dup(fp, 17, 8);
 EXPLAIN (COSTS OFF) SELECT * FROM post WHERE near_dup(17, fp);
 EXPLAIN (COSTS OFF) SELECT * FROM post WHERE near_dup(a => 17, b => fp, distance => 2 + 3);
 EXPLAIN (COSTS OFF) SELECT * FROM post WHERE fp <@ hamming_ball(17, 8);
-EXPLAIN (COSTS OFF) SELECT * FROM post WHERE fp =~ 17;
-EXPLAIN (COSTS OFF) SELECT * FROM post WHERE 17::bigint =~ fp;
 -- A subquery, a stable expression, a set-returning outer side.
 EXPLAIN (COSTS OFF) SELECT * FROM post WHERE near_dup(fp, (SELECT fp FROM post WHERE id = 5), 3);
 EXPLAIN (COSTS OFF) SELECT * FROM post WHERE near_dup(fp, extract(epoch FROM now())::bigint, 3);
@@ -46,7 +44,7 @@ SELECT d, estimate <= 8 * actual + 8 AND actual <= 8 * estimate + 8 AS close
 FROM (SELECT d, estimate(format('SELECT * FROM post WHERE near_dup(fp, %s, %s)', fp, d)),
              (SELECT count(*) FROM post o WHERE hamming(o.fp, q.fp) <= d) AS actual
       FROM post q, unnest('{-1,0,3,8,16,20,24,28,32,40,64,100}'::int[]) d WHERE q.id = 20007) s;
-SELECT estimate('SELECT * FROM post WHERE fp =~ 17') AS near, estimate('SELECT * FROM post WHERE fp <@ hamming_ball(17, 64)') AS all;
+SELECT estimate('SELECT * FROM post WHERE near_dup(fp, 17)') AS near, estimate('SELECT * FROM post WHERE fp <@ hamming_ball(17, 64)') AS all;
 SELECT estimate('SELECT * FROM post a JOIN post b ON near_dup(a.fp, b.fp, 3)') BETWEEN 10000 AND 60000 AS pairs;
 -- A ball from a function of the user's: nothing is known of it, whatever its arguments.
 CREATE FUNCTION mk(a text, b text) RETURNS hamming_ball IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN hamming_ball(length(a), length(b)); END';

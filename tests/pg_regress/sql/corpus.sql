@@ -14,7 +14,7 @@ SELECT simhash('停水'::text, '{"corpus": "petitions@2", "weight": "tfidf"}');
 SELECT simhash('停水'::text, '{"corpus": "petitions", "weight": "tfidf"}');
 -- Extended by more texts, it is the corpus of all of them.
 SELECT dedup_corpus_build('part', 'SELECT body FROM petition WHERE id <= 10', '{"tokens": "words"}');
-SELECT dedup_corpus_extend('part@1', 'SELECT body FROM petition WHERE id > 10');
+SELECT dedup_corpus_build('part@1', 'SELECT body FROM petition WHERE id > 10');
 SELECT a.documents = b.documents AND a.common = b.common AND a.single = b.single AS equal FROM _dedup_corpus a, _dedup_corpus b
 WHERE (a.name, a.version) = ('petitions', 1) AND (b.name, b.version) = ('part', 2);
 SELECT corpus, documents, tokens, recipe FROM dedup_corpora;
@@ -32,26 +32,26 @@ CREATE VIEW used_view AS SELECT simhash('停水'::text, '{"corpus": "petitions@1
 CREATE FUNCTION used_function(text) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$ SELECT simhash($1, '{"corpus": "petitions@1"}') $$;
 INSERT INTO used (body) SELECT body FROM petition;
 SELECT count(*), bool_and(fp = simhash(body, '{"corpus": "petitions@1", "weight": "tfidf"}')) AS equal FROM used;
-SELECT dedup_corpus_drop('petitions@1');
+SELECT dedup_version_drop('corpus', 'petitions@1');
 DROP TABLE used;
 DROP VIEW used_view;
 DROP FUNCTION used_function;
-SELECT dedup_corpus_drop('petitions@1');
-SELECT dedup_corpus_drop('petitions@1');
+SELECT dedup_version_drop('corpus', 'petitions@1');
+SELECT dedup_version_drop('corpus', 'petitions@1');
 SELECT dedup_corpus_build('petitions', 'SELECT body FROM petition', '{"tokens": "words"}') AS "a number never comes again";
 -- Dictionaries.
 SELECT dedup_dictionary_build('own', ARRAY['云上花园', '楚江新区 5000 ns'], ARRAY['的', '我们']);
 SELECT string_agg(feature, ' ' ORDER BY feature COLLATE "C") FROM simhash_features('我们投诉楚江新区的云上花园'::text, '{"tokens": "words", "dictionary": "own@1"}');
 SELECT dedup_dictionary_build('own', ARRAY(SELECT word FROM (VALUES ('云上花园')) AS lexicon(word)));
-SELECT dedup_dictionary_build('own', E'云上花园 3 nz\n楚江新区\n');
+SELECT dedup_dictionary_build('own', string_to_array(E'云上花园 3 nz\n楚江新区\n', E'\n'));
 SELECT dictionary, words, stop_words FROM dedup_dictionaries;
 SELECT dedup_corpus_build('with_words', 'SELECT body FROM petition', '{"tokens": "words", "dictionary": "own@1"}');
-SELECT dedup_dictionary_drop('own@1');
--- S3: the content of a file is data. Nothing in it is executed, and lines may begin like a query.
+SELECT dedup_version_drop('dictionary', 'own@1');
+-- Words are data: nothing in them is executed, and they may look like a query.
 CREATE FUNCTION executed() RETURNS text LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''data was executed''; END';
-SELECT dedup_dictionary_build('lines', line) FROM (VALUES ('with x as (select executed()) table x'), ('select executed()'), ('values (executed())'), ('with 5 n'), ('table'), (E'select 3 v\nwith 5 n')) AS stored(line) WHERE line !~ 'executed';
-SELECT dedup_dictionary_build('lines', 'with x as (select executed()) table x');
-SELECT dedup_dictionary_build('lines', 'values (executed()) n');
+SELECT dedup_dictionary_build('lines', ARRAY[line]) FROM (VALUES ('with x as (select executed()) table x'), ('with 5 n'), ('table')) AS stored(line) WHERE line !~ 'executed';
+SELECT dedup_dictionary_build('lines', ARRAY['with x as (select executed()) table x']);
+SELECT dedup_dictionary_build('lines', ARRAY['values (executed()) n']);
 SELECT version, words FROM _dedup_dictionary WHERE name = 'lines' ORDER BY version;
 -- Rows are (text) or (id, text): nothing else is silently taken for a text.
 SELECT dedup_corpus_build('pairs', 'SELECT id, body FROM petition', '{"tokens": "words"}');
@@ -60,7 +60,7 @@ WHERE (a.name, a.version) = ('petitions', 2) AND (b.name, b.version) = ('pairs',
 SELECT dedup_corpus_build('pairs', 'SELECT id FROM petition');
 SELECT dedup_corpus_build('pairs', 'SELECT body, id FROM petition');
 SELECT dedup_corpus_build('pairs', 'SELECT id, body, body FROM petition');
-SELECT dedup_corpus_extend('pairs@1', 'SELECT id FROM petition');
+SELECT dedup_corpus_build('pairs@1', 'SELECT id FROM petition');
 SELECT dedup_corpus_build('kinds', 'SELECT body::varchar(40) FROM petition');
 -- S11: the query may hold what is not for everybody; it is not kept.
 SELECT corpus, extends FROM dedup_corpora WHERE extends IS NOT NULL;
@@ -99,14 +99,13 @@ INSERT INTO _dedup_corpus SELECT * FROM _dedup_corpus;
 INSERT INTO _dedup_dictionary SELECT * FROM _dedup_dictionary;
 -- G3: what a result of dedup_into was made with stays.
 CALL dedup_into('petition_groups', 'SELECT id, body FROM petition', '{"weights": {"corpus": "pairs@1"}, "distance": 10, "similarity": 0.5, "n": 2, "particulars": []}');
-SELECT dedup_corpus_drop('pairs@1');
+SELECT dedup_version_drop('corpus', 'pairs@1');
 CALL dedup_into('petition_prints', 'SELECT id, body, simhash(body, ''{"stop": "own@2"}'') FROM petition', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
-SELECT dedup_dictionary_drop('own@2');
+SELECT dedup_version_drop('dictionary', 'own@2');
 DROP TABLE petition_groups, petition_groups_merges, petition_groups_state, petition_prints, petition_prints_merges, petition_prints_state;
-SELECT dedup_corpus_drop('pairs@1');
+SELECT dedup_version_drop('corpus', 'pairs@1');
 -- S11: an argument that is NULL, a row that is not of the listing.
 SELECT dedup_dictionary_build('a', NULL::text[]);
-SELECT dedup_dictionary_build('a', NULL::text);
 SELECT dedup_dictionary_build(NULL, ARRAY['a']);
 SELECT dedup_corpus_build('a', NULL);
 SELECT dedup_corpus_build(NULL, 'SELECT body FROM petition');
@@ -118,7 +117,7 @@ DROP TABLE taken, taken_merges, taken_state;
 SELECT dedup_corpus_build('typed', 'SELECT body FROM petition', '{"tokens": "words"}');
 CREATE DOMAIN pg_temp.text AS pg_catalog.text CHECK (executed() IS NULL);
 SELECT simhash('停水'::pg_catalog.text, '{"corpus": "typed@1"}') IS NOT NULL AS made;
-SELECT dedup_corpus_extend('typed@1', 'SELECT body FROM petition');
+SELECT dedup_corpus_build('typed@1', 'SELECT body FROM petition');
 DROP DOMAIN pg_temp.text;
 -- H61: only who may drop versions has all sessions forget what they keep.
 CREATE ROLE regress_corpus_reader;
@@ -154,7 +153,7 @@ SELECT words FROM _dedup_dictionary;
 SELECT count(*) FROM _dedup_carrier('dictionary', 'hidden', 1) WHERE content IS NOT NULL;
 SELECT count(*) FROM pg_user_mappings WHERE umoptions IS NOT NULL;
 SELECT count(*) FROM pg_proc WHERE prosrc ~ 'secret';
-SELECT dedup_corpus_extend('typed@1', 'SELECT ''停水''::text');
+SELECT dedup_corpus_build('typed@1', 'SELECT ''停水''::text');
 CREATE SERVER planted FOREIGN DATA WRAPPER _dedup_versions;
 RESET ROLE;
 \set VERBOSITY default

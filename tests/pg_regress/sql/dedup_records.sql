@@ -38,32 +38,32 @@ SELECT count(*) FROM dedup('SELECT id, name, address, city, phone FROM shop ORDE
 SET client_min_messages = warning;
 \set shops '$$SELECT id, name, address, city, phone FROM shop ORDER BY id$$'
 SELECT a, b, "column", part, in_a, in_b, round(bits::numeric, 1) AS bits
-FROM near_dup_explain(:shops, 'VALUES (3, 1003), (12, 1012), (1, 2001), (1, 1), (1, 999999)', '{"method": "records"}');
+FROM dedup_explain(:shops, 'VALUES (3, 1003), (12, 1012), (1, 2001), (1, 1), (1, 999999)', '{"method": "records"}');
 SELECT count(*) AS pairs, max(abs(total - shown)) < 1e-9 AS "adds up", max(abs(1 / (1 + 2 ^ -total) - similarity)) < 1e-9 AS "is the similarity",
     bool_and(total >= needed) AS enough
 FROM (SELECT e.b, d.similarity, max(bits) FILTER (WHERE part = 'total') AS total, max(bits) FILTER (WHERE part = 'needed') AS needed,
           sum(bits) FILTER (WHERE part NOT IN ('total', 'needed')) AS shown
-      FROM near_dup_explain(:shops, 'SELECT id - 1000, id FROM shop WHERE id BETWEEN 1000 AND 1999', '{"method": "records"}') e
+      FROM dedup_explain(:shops, 'SELECT id - 1000, id FROM shop WHERE id BETWEEN 1000 AND 1999', '{"method": "records"}') e
       JOIN dedup(:shops, '{"method": "records"}') d ON d.id = e.b GROUP BY e.b, d.similarity) AS pair;
-SELECT a, b, part FROM near_dup_explain('SELECT ''no '' || id, name, address FROM shop', 'VALUES (''no 3'', ''no 1003'')', '{"method": "records"}', NULL::text)
+SELECT a, b, part FROM dedup_explain('SELECT ''no '' || id, name, address FROM shop', 'VALUES (''no 3'', ''no 1003'')', '{"method": "records"}', NULL::text)
 WHERE "column" IS NOT NULL;
-SELECT a, b, part FROM near_dup_explain('SELECT id, name, address FROM shop WHERE false', 'VALUES (1, 2)', '{"method": "records"}');
+SELECT a, b, part FROM dedup_explain('SELECT id, name, address FROM shop WHERE false', 'VALUES (1, 2)', '{"method": "records"}');
 -- Shown is what dedup decides, of empty and equal rows too; an id padded with blanks is that id.
-SELECT a, b, part FROM near_dup_explain('VALUES (1, ''a b'', ''c''), (2, ''a b'', ''c''), (3, NULL, NULL), (4, NULL, NULL)', 'VALUES (1, 2), (1, 3), (3, 4)', '{"method": "records"}');
-SELECT a, b, part FROM near_dup_explain('SELECT 1, NULL::text, NULL::text UNION ALL SELECT 2, NULL, NULL', 'VALUES (1, 2)', '{"method": "records"}');
+SELECT a, b, part FROM dedup_explain('VALUES (1, ''a b'', ''c''), (2, ''a b'', ''c''), (3, NULL, NULL), (4, NULL, NULL)', 'VALUES (1, 2), (1, 3), (3, 4)', '{"method": "records"}');
+SELECT a, b, part FROM dedup_explain('SELECT 1, NULL::text, NULL::text UNION ALL SELECT 2, NULL, NULL', 'VALUES (1, 2)', '{"method": "records"}');
 SELECT count(DISTINCT (a, b)) AS pairs, count(*) FILTER (WHERE part = 'one group') AS "one group", count(*) FILTER (WHERE (part = 'one group') <> (x.keeper = y.keeper)) AS wrong
-FROM near_dup_explain(:shops, 'SELECT a.id, b.id FROM shop a, shop b WHERE a.id % 20 = 3 AND b.id % 20 = 3', '{"method": "records"}') e
+FROM dedup_explain(:shops, 'SELECT a.id, b.id FROM shop a, shop b WHERE a.id % 20 = 3 AND b.id % 20 = 3', '{"method": "records"}') e
 JOIN dedup(:shops, '{"method": "records"}') x ON x.id = a JOIN dedup(:shops, '{"method": "records"}') y ON y.id = b WHERE part LIKE '%group%';
-SELECT a, b, part FROM near_dup_explain('SELECT id::char(8) AS id, name, address FROM shop', 'VALUES (''3'', ''1003'')', '{"method": "records"}', NULL::bpchar)
+SELECT a, b, part FROM dedup_explain('SELECT id::char(8) AS id, name, address FROM shop', 'VALUES (''3'', ''1003'')', '{"method": "records"}', NULL::bpchar)
 WHERE part = 'one group';
 RESET client_min_messages;
 -- What is refused.
-SELECT near_dup_explain('SELECT id % 300, name, phone FROM shop', 'VALUES (1, 2)', '{"method": "records"}');
-SELECT near_dup_explain('shop', 'VALUES (1, 2)', '{"method": "text"}');
-SELECT near_dup_explain('shop', 'VALUES (1, 2)', NULL);
-SELECT near_dup_explain('shop', NULL, '{"method": "records"}');
-SELECT near_dup_explain('shop', 'SELECT 1', '{"method": "records", "text": ["name", "phone"]}');
-SELECT near_dup_explain('SELECT id::text, name, phone FROM shop', 'VALUES (1, 2)', '{"method": "records"}');
+SELECT dedup_explain('SELECT id % 300, name, phone FROM shop', 'VALUES (1, 2)', '{"method": "records"}');
+SELECT dedup_explain('shop', 'VALUES (1, 2)', '{"method": "text"}');
+SELECT dedup_explain('shop', 'VALUES (1, 2)', NULL);
+SELECT dedup_explain('shop', NULL, '{"method": "records"}');
+SELECT dedup_explain('shop', 'SELECT 1', '{"method": "records", "text": ["name", "phone"]}');
+SELECT dedup_explain('SELECT id::text, name, phone FROM shop', 'VALUES (1, 2)', '{"method": "records"}');
 SELECT dedup('SELECT id, name FROM shop', '{"method": "records"}');
 SELECT dedup('shop', '{"method": "records"}');
 SELECT dedup('SELECT * FROM shop', '{"method": "records", "similarity": 0.5}');

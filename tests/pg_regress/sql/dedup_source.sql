@@ -244,7 +244,7 @@ SET client_min_messages = warning;
 SELECT call, refused(format(call, $$'VALUES (1, ''a text''::text), (3, ''another''), (2, ''b''), (1, ''a third'')'$$))
 FROM unnest(ARRAY['dedup(%s)', 'dedup(%s, ''{"method": "text", "particulars": []}'')', 'dedup_report(%s)', 'near_dup_text_pairs(%s)']) call;
 SELECT call, refused(format(call, $$'VALUES (1, 5::bigint), (3, 6), (2, 7), (1, 8)'$$)) FROM unnest(ARRAY['near_dup_pairs(%s)', 'near_dup_calibrate(%s)']) call;
-SELECT refused($$near_dup_explain('VALUES (1, ''a'', ''b''), (2, ''a'', ''c''), (1, ''d'', ''e'')', 'VALUES (2, 3)', '{"method": "records"}')$$);
+SELECT refused($$dedup_explain('VALUES (1, ''a'', ''b''), (2, ''a'', ''c''), (1, ''d'', ''e'')', 'VALUES (2, 3)', '{"method": "records"}')$$);
 SELECT a, b, refused(format('dedup($$SELECT i, %L || n FROM unnest(ARRAY[%s, %s]) WITH ORDINALITY AS u(i, n)$$, NULL, NULL::%s)', 'text ', a, b, type)) FROM (VALUES
     ('1.0::numeric', '1.00', 'numeric'), ('0::float8', '''-0''', 'float8'), ('''a''::char(3)', '''a  ''::char(5)', 'bpchar'), ('''a''::text', '''a''', 'text'),
     ('md5(''a'')::uuid', 'md5(''a'')::uuid', 'uuid'), ('''2024-01-01''::date', '''2024-1-1''', 'date'), ('B''1''::varbit', 'B''1''', 'varbit'),

@@ -1,6 +1,7 @@
 -- Errors of recipes and weights: each has a condition that programs can test, says what is wrong, and has a hint.
 -- (What the messages look like in psql is in errors.sql.)
 CREATE EXTENSION pg_dedup;
+CREATE EXTENSION pg_dedup_papers;
 CREATE FUNCTION error_of(statement text, OUT state text, OUT message text, OUT hint boolean) LANGUAGE plpgsql AS $$
 DECLARE hint_text text;
 BEGIN
@@ -44,10 +45,10 @@ DROP TABLE desk;
 -- Arguments that must not be NULL.
 SELECT call, e.* FROM (VALUES ('SELECT dedup_corpus_build(NULL, ''SELECT 1'')'), ('SELECT dedup_corpus_build(''a'', NULL)'),
     ('SELECT dedup_dictionary_build(NULL, ''{a}''::text[])'), ('SELECT dedup_dictionary_build(''a'', NULL::text[])'),
-    ('SELECT dedup_dictionary_build(NULL, ''a''::text)'), ('SELECT dedup_dictionary_build(''a'', NULL::text)'),
+    ('SELECT dedup_version_drop(''words'', ''a@1'')'), ('SELECT dedup_corpus_build(''a@1'', ''SELECT 1'', ''{}'')'),
     ('SELECT dedup(NULL)'), ('SELECT dedup_report(NULL)'), ('SELECT near_dup_pairs(NULL)'), ('SELECT near_dup_text_pairs(NULL)'), ('SELECT near_dup_calibrate(NULL)'),
     ('SELECT dedup_suggest(NULL)'), ('SELECT dedup_setup(NULL)'), ('SELECT dedup_clean(NULL)'),
     ('SELECT dedup_find(NULL, ''a'')'), ('SELECT single_pass(1, NULL) OVER ()'), ('SELECT near_dup_component(1, NULL) OVER ()')) c(call),
     error_of(call) e;
 DROP FUNCTION error_of;
-DROP EXTENSION pg_dedup;
+DROP EXTENSION pg_dedup_papers, pg_dedup;

@@ -1,5 +1,6 @@
 -- exact_seen: which texts came before, as counting them says.
 CREATE EXTENSION pg_dedup;
+CREATE EXTENSION pg_dedup_papers;
 CREATE TABLE stream AS
 SELECT i AS id, i % 3 AS part,
        CASE WHEN i % 11 = 0 THEN NULL WHEN i % 7 = 0 THEN '' ELSE repeat('停水', (hashint4(i) & 63)) || (hashint4(i) & 3) END AS content
@@ -17,4 +18,4 @@ SELECT count(*) FILTER (WHERE a IS DISTINCT FROM b) AS differ
 FROM (SELECT exact_seen(content) OVER (ORDER BY id ROWS BETWEEN 1 FOLLOWING AND 2 FOLLOWING) AS a, exact_seen(content) OVER (ORDER BY id) AS b FROM stream) s;
 SELECT content, exact_seen(content) OVER (ORDER BY id) FROM (VALUES (1, 'a'), (2, 'A'), (3, 'a '), (4, 'ａ'), (5, 'a')) v(id, content) ORDER BY id;
 DROP TABLE stream;
-DROP EXTENSION pg_dedup;
+DROP EXTENSION pg_dedup_papers, pg_dedup;

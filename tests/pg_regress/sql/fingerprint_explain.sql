@@ -37,8 +37,8 @@ SELECT e."column", feature, found_in FROM moved x, moved y, simhash_explain(x, y
 DROP TABLE moved;
 SELECT count(*) FROM simhash_explain(NULL::text, '停水');
 -- What nearly equal texts differ in.
-SELECT * FROM near_dup_explain('2019年K3区翠湖春天小区停水，罚款500元', '2020年K5区金桂嘉园小区停水，罚款800元，请处理');
-SELECT * FROM near_dup_explain('The lamps along Linden Street are out.', 'The lamps along Oak Street are out again.');
+SELECT * FROM dedup_explain('2019年K3区翠湖春天小区停水，罚款500元', '2020年K5区金桂嘉园小区停水，罚款800元，请处理');
+SELECT * FROM dedup_explain('The lamps along Linden Street are out.', 'The lamps along Oak Street are out again.');
 SELECT same_particulars('我们是翠湖春天小区的居民', '我们是金桂嘉园小区的居民') AS another_place,
        same_particulars('5月3日停水', '6月3日停水') AS another_date,
        same_particulars('5月3日停水', '6月3日停水', '{name}') AS date_does_not_count,
@@ -48,7 +48,7 @@ SELECT same_particulars('我们是翠湖春天小区的居民', '我们是金桂
 -- In either order; house numbers are no dates; Chinese numerals are numbers.
 SELECT same_particulars('55区', 'a5区') = same_particulars('a5区', '55区') AS either_order;
 SELECT d.particular, d.in_a, d.in_b FROM (VALUES (1, '青山小区5号楼停水', '青山小区3号楼停水'), (2, '5月8号停水', '5月6号停水'), (3, '小区停水五天', '小区停水三天')) v(n, a, b),
-    near_dup_explain(a, b) d WHERE d.particular IS NOT NULL ORDER BY n;
+    dedup_explain(a, b) d WHERE d.particular IS NOT NULL ORDER BY n;
 SELECT same_particulars('停水', '停电', '{place}');
 DROP TABLE petition;
 DROP EXTENSION pg_dedup;

@@ -1,5 +1,6 @@
 -- What holds of every fingerprint and distance: each line below is true.
 CREATE EXTENSION pg_dedup;
+CREATE EXTENSION pg_dedup_papers;
 \t on
 -- One feature is its own fingerprint, so simhash shows the hash: Google's CityHash64 1.1 of the UTF-8 bytes.
 SELECT word, (SELECT f.hash FROM simhash_features(word, '{"tokens": "chars", "n": 9}') f) = hash,
@@ -74,4 +75,4 @@ SELECT simhash(ROW(1, '2020-01-01'::date), '{"f2": 1, "f9": 1}');
 SELECT simhash('停水'::text, '{"tokens": "words"}') = :before;
 \t off
 DROP TABLE big;
-DROP EXTENSION pg_dedup;
+DROP EXTENSION pg_dedup_papers, pg_dedup;

@@ -1,5 +1,6 @@
 -- Weights are jsonb in every form, so that literals need no cast: which function is meant follows from the first argument.
 CREATE EXTENSION pg_dedup;
+CREATE EXTENSION pg_dedup_papers;
 CREATE DOMAIN content AS text;
 CREATE TABLE petition (
     id int, title varchar(20), body content, words tsvector,
@@ -47,4 +48,4 @@ EXPLAIN (COSTS OFF) SELECT id FROM petition WHERE near_dup(body, '小区停水�
 SELECT id FROM petition WHERE near_dup(body, '小区停水三天，物业不管', 0, '{"tokens": "words"}');
 DROP TABLE petition;
 DROP DOMAIN content;
-DROP EXTENSION pg_dedup;
+DROP EXTENSION pg_dedup_papers, pg_dedup;

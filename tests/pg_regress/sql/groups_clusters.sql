@@ -1,5 +1,6 @@
 -- Window functions that group rows by their fingerprints.
 CREATE EXTENSION pg_dedup;
+CREATE EXTENSION pg_dedup_papers;
 CREATE TABLE row_fp (part integer, id integer, fp bigint);
 INSERT INTO row_fp VALUES
     (1, 1, 0), (1, 2, 1), (1, 3, 3), (1, 4, NULL), (1, 5, 15), (1, 6, 1),
@@ -42,4 +43,4 @@ SELECT single_pass(fp, 65) OVER () FROM row_fp;
 SELECT near_dup_component(fp, 1000) OVER () FROM row_fp;
 SELECT near_dup_component(fp, 3, 65) OVER () FROM row_fp;
 DROP TABLE row_fp, many;
-DROP EXTENSION pg_dedup;
+DROP EXTENSION pg_dedup_papers, pg_dedup;

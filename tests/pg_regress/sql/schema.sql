@@ -30,7 +30,7 @@ ALTER EXTENSION pg_dedup SET SCHEMA public;
 SELECT "other ""tools""".imatch('物业停水', 'city@1', 0.1, 1) IS NOT NULL AS found;
 ALTER EXTENSION pg_dedup_papers SET SCHEMA tools;
 SELECT tools.imatch('物业停水', 'city@1', 0.1, 1) IS NOT NULL AS found;
-SELECT dedup_corpus_drop('city@1');
+SELECT dedup_version_drop('corpus', 'city@1');
 DROP EXTENSION pg_dedup_papers, pg_dedup;
 DROP SCHEMA tools, "other ""tools""";
 -- Another encoding is told by name: the script is read before it can run.

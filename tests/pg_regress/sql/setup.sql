@@ -84,7 +84,7 @@ DROP INDEX ticket_print;
 ALTER TABLE ticket ADD CONSTRAINT fp_known CHECK (fp IS NOT NULL);
 SELECT * FROM dedup_setup('ticket', '{"columns": "body"}');
 ALTER TABLE ticket DROP CONSTRAINT fp_known;
-ALTER TABLE ticket ADD CONSTRAINT fp_near EXCLUDE USING banding (fp WITH =~) WHERE (id > 100);
+ALTER TABLE ticket ADD CONSTRAINT fp_near EXCLUDE USING banding (hamming_ball(fp, 3) WITH =~) WHERE (id > 100);
 SELECT * FROM dedup_setup('ticket', '{"columns": "body"}');
 ALTER TABLE ticket DROP CONSTRAINT fp_near;
 CREATE TRIGGER watch AFTER UPDATE OF fp ON ticket FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger();

@@ -1,5 +1,6 @@
 -- Similarity of the texts themselves.
 CREATE EXTENSION pg_dedup;
+CREATE EXTENSION pg_dedup_papers;
 SELECT ngram_jaccard('小区停水三天', '小区停水两天'), ngram_jaccard('小区停水三天', '小区停水两天', 1), ngram_jaccard('小区停水三天', '小区停水两天', 3);
 SELECT ngram_containment('小区停水', '我们小区停水三天'), ngram_containment('我们小区停水三天', '小区停水');
 SELECT round(simhash_cosine('小区停水', '小区停水，停水！')::numeric, 4) AS "default",
@@ -43,9 +44,9 @@ SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT id FROM title WHERE ngrams(content, 2) @% ngram_query('问题一二三', 2, 0.3);
 SELECT count(*), bool_and(i.ids = s.ids) AS same FROM title q,
     LATERAL (SELECT array_agg(t.id ORDER BY id) AS ids FROM title t WHERE ngrams(t.content, 2) @% ngram_query(q.content, 2, 0.3)) i,
-    LATERAL (SELECT array_agg(t.id ORDER BY id) AS ids FROM title t WHERE ngrams_enough(ngrams(t.content, 2), ngram_query(q.content, 2, 0.3))) s
+    LATERAL (SELECT array_agg(t.id ORDER BY id) AS ids FROM title t WHERE _ngrams_enough(ngrams(t.content, 2), ngram_query(q.content, 2, 0.3))) s
     WHERE i.ids IS NOT NULL OR s.ids IS NOT NULL;
 SELECT count(*) FROM title WHERE ngrams(content, 2) @% '{}';
 RESET enable_seqscan;
 DROP TABLE title;
-DROP EXTENSION pg_dedup;
+DROP EXTENSION pg_dedup_papers, pg_dedup;

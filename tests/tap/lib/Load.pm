@@ -26,7 +26,7 @@ sub make_tables
 		CREATE TABLE s (id bigserial PRIMARY KEY, fp bigint);
 		CREATE INDEX s_idx ON s USING banding (fp);
 		CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON s FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp', 'distance=6', 'action=skip');
-		CREATE TABLE x (id bigserial PRIMARY KEY, fp bigint, CONSTRAINT x_idx EXCLUDE USING banding (fp WITH =~));
+		CREATE TABLE x (id bigserial PRIMARY KEY, fp bigint, CONSTRAINT x_idx EXCLUDE USING banding (hamming_ball(fp, 3) WITH =~));
 		CREATE TABLE letter (id bigserial PRIMARY KEY, body text);
 		-- Who is rejected goes on, as an application does.
 		CREATE FUNCTION store(tbl text, VARIADIC fps bigint[]) RETURNS void LANGUAGE plpgsql AS \$\$

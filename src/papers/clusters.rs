@@ -1,7 +1,7 @@
 //! Window functions that group rows by their fingerprints: `single_pass` and
 //! `near_dup_component`.
 
-use super::checked_distance;
+use crate::pg::{raise, required};
 use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::pg::window::Window;
@@ -72,4 +72,20 @@ fn partition_components(window: &Window) -> Vec<Option<u32>> {
         all[row as usize] = Some(of[component as usize]);
     }
     all
+}
+
+/// A Hamming distance given by a user.
+///
+/// # Errors
+/// Raises an error if it is NULL or not 0 to 64.
+fn checked_distance(given: Option<i32>, name: &str) -> u32 {
+    const HINT: &str = "A Hamming distance of fingerprints is 0 to 64.";
+    match required(given, name, HINT) {
+        distance @ 0..=64 => distance as u32,
+        distance => raise(
+            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+            format!("{name} {distance} is out of range"),
+            HINT,
+        ),
+    }
 }
