@@ -21,7 +21,7 @@ mod report;
 mod settings;
 mod setup;
 mod similarity;
-mod source;
+mod table;
 
 pgrx::pg_module_magic!(name, version);
 

@@ -14,12 +14,12 @@ use inputs::*;
 
 use dedup_core::banding::{Finding, Index, MemoryPages, NearestScan, Pages, RangeScan, check, radii};
 use dedup_core::dedup::Written;
+use dedup_core::details::{Kinds, differing, passages};
 use dedup_core::features::{
     Corpus, CorpusBuilder, Dictionary, Extractor, FieldsRecipe, RecipeError, Resolver, RowRecipe, TextRecipe,
     explain, missing, shared,
 };
 use dedup_core::fingerprint::SimHash;
-use dedup_core::details::{Kinds, differing, passages};
 use dedup_core::similarity::{containment, cosine, jaccard};
 use dedup_core::text::{
     Markup, Segmenter, char_ngrams, clauses, compact, normalize, sentences, simplify, strip_markup,

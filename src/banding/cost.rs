@@ -1,7 +1,7 @@
 //! Cost of a scan for the planner, from the probe schedule.
 
-use super::planner::{BallExpression, UNKNOWN_DISTANCE};
 use super::EQUAL;
+use super::planner::{BallExpression, UNKNOWN_DISTANCE};
 use crate::pg::version;
 use dedup_core::banding::{nearest_distance, search_cost};
 use pgrx::{PgList, is_a, pg_guard, pg_sys};

@@ -1,6 +1,5 @@
 //! `dedup_explain` of pairs of a source's rows, by records: what agreement in each column told.
 
-use super::options::EXPLAIN;
 use super::records::BETWEEN;
 use super::{Found, find, id};
 use crate::evaluate::{each_pair, key};
@@ -8,7 +7,7 @@ use crate::pg::progress::Progress;
 use crate::pg::values::ValueType;
 use crate::pg::{Json, Output};
 use crate::settings::progress_interval;
-use crate::source::Source;
+use crate::table::{EXPLAIN, Source};
 use dedup_core::dedup::{Kind, Method};
 use dedup_core::interrupt::checked;
 use dedup_core::memory::{OrRaise, Room};

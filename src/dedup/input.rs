@@ -1,10 +1,10 @@
 //! The input rows of `dedup`: ids and contents in a temporary file, a few numbers per row in
 //! memory.
 
-use super::suggest::SAMPLE;
 use crate::pg::host::unwrap_or_raise;
 use crate::pg::raise;
 use crate::pg::spill::TempFile;
+use crate::table::SAMPLE;
 use dedup_core::dedup::{Keep, Kind, Standing};
 use dedup_core::external::Spill;
 use dedup_core::fingerprint::hamming;

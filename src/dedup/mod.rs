@@ -9,10 +9,8 @@ mod input;
 mod into;
 mod many;
 mod near;
-mod options;
 mod records;
 mod shape;
-mod suggest;
 
 use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
@@ -21,8 +19,7 @@ use crate::pg::spill::TempFile;
 use crate::pg::values::{UniqueIds, ValueType};
 use crate::pg::{Column, Json, Output, Values, raise};
 use crate::settings::{progress_interval, work_memory};
-use crate::setup::Settings;
-use crate::source::Source;
+use crate::table::{DEDUP, Function, Options, Sampler, Settings, Source, Written, announce_implied};
 use ahead::{Ahead, Guess, making};
 use dedup_core::dedup::EqualTexts;
 use dedup_core::dedup::{Kind, Member, Method, Stage};
@@ -34,14 +31,10 @@ use dedup_core::records::Records;
 use input::{Input, standing};
 use many::Many;
 use near::Verifying;
-use options::{DEDUP, Options};
-pub(crate) use options::{Function, REPORT, Written};
 use pgrx::PgTupleDesc;
 use pgrx::prelude::*;
 use shape::Shape;
 use std::borrow::Cow;
-use suggest::Sampler;
-pub(crate) use suggest::{PARTICULARS, Suggested, announce_implied, sample};
 
 /// Returns a row for each input row, in order: the id, the id of the kept row of its group, and the
 /// stage that decided: `kept` (it is that row), `exact` (its content equals the kept row's),
@@ -108,7 +101,7 @@ pub(crate) fn find<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
             }
         }
     }
-    suggest::announce_implied(function.name, written.implied());
+    announce_implied(function.name, written.implied());
     options.of_rows = Settings::count_more(source.oid(), options.fp.as_deref());
     let found = stages(written, options, input, hashes, progress);
     if let Some(records) = &found.records {

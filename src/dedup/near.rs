@@ -3,18 +3,18 @@
 
 use super::ahead::making;
 use super::input::{Input, standing};
-use super::options::Options;
 use crate::groups::check_length;
 use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::pg::spill::TempFile;
 use crate::settings::{threads, within_memory_limit, work_memory};
+use crate::table::Options;
 use dedup_core::dedup::{Alike, BYTES_PER_SET, Group, Kind, Ranked, Verifier, nearness, stars};
+use dedup_core::details::Comparer;
 use dedup_core::external::{Result, on_threads};
 use dedup_core::groups::{Connect, Linkage, Linker, Pair, Pairs, Settings, SharedSets, UnionFind};
 use dedup_core::interrupt::checked;
 use dedup_core::memory::{OrRaise, Room};
-use dedup_core::details::Comparer;
 use dedup_core::similarity::{SimilarPair, SimilarPairs};
 
 /// Bytes of texts whose particulars are compared at a time.

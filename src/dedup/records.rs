@@ -1,9 +1,9 @@
 //! `dedup` by records: rows of several columns, with weights that are learned from the table.
 
 use super::input::{Input, standing};
-use super::options::Options;
 use crate::pg::host::unwrap_or_raise;
 use crate::pg::progress::Progress;
+use crate::table::Options;
 use dedup_core::dedup::{Kind, Ranked};
 use dedup_core::groups::UnionFind;
 use dedup_core::interrupt::checked;

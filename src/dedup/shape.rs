@@ -1,7 +1,7 @@
 //! The columns of the query of `dedup`.
 
-use super::options::Options;
 use crate::pg::{Column, Values, raise};
+use crate::table::Options;
 use dedup_core::dedup::{Keep, Key, Method};
 use dedup_core::records::MOST_COLUMNS;
 use pgrx::prelude::*;

@@ -7,7 +7,7 @@ use crate::pg::progress::Progress;
 use crate::pg::spi::for_each_of_query;
 use crate::pg::values::UniqueIds;
 use crate::settings::{progress_interval, threads, work_memory};
-use crate::source::{FINGERPRINTS, Source, two_columns};
+use crate::table::{FINGERPRINTS, Source, two_columns};
 use dedup_core::evaluate::{self, Background, Calibration};
 use dedup_core::fingerprint::hamming;
 use dedup_core::groups::Settings;

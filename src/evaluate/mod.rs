@@ -7,7 +7,7 @@ use crate::pg::values::{ValueType, WrittenIds};
 use crate::pg::{Column, Output, Values, raise};
 use crate::settings::within_memory_limit;
 use crate::setup::groups_of;
-use crate::source::Source;
+use crate::table::Source;
 use dedup_core::evaluate::{Labels, PairSet};
 use dedup_core::interrupt::checked;
 use pgrx::prelude::*;

@@ -5,7 +5,7 @@ use crate::pg::spi::for_each_of_query;
 use crate::pg::values::{DistinctIds, ValueType};
 use crate::pg::{Column, Output, raise};
 use crate::settings::progress_interval;
-use crate::source::Source;
+use crate::table::Source;
 use dedup_core::groups::EdgeComponents;
 use dedup_core::memory::OrRaise;
 use pgrx::prelude::*;

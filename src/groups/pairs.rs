@@ -7,7 +7,7 @@ use crate::pg::progress::Progress;
 use crate::pg::spi::{for_each_of_query, refuse_row_without_id};
 use crate::pg::values::{Ids, UniqueIds, ValueType};
 use crate::settings::{progress_interval, threads, work_memory};
-use crate::source::{FINGERPRINTS, Source, two_columns};
+use crate::table::{FINGERPRINTS, Source, two_columns};
 use dedup_core::groups::{Pairs, Settings};
 use pgrx::prelude::*;
 

@@ -7,8 +7,7 @@ use crate::pg::spi::{for_each_of_query, refuse_row_without_id};
 use crate::pg::values::{Ids, UniqueIds, ValueType};
 use crate::pg::{Column, Output, raise};
 use crate::settings::{progress_interval, work_memory};
-use crate::setup::Settings;
-use crate::source::{Source, Wanted, two_columns};
+use crate::table::{Settings, Source, Wanted, two_columns};
 use dedup_core::similarity::SimilarPairs;
 use pgrx::prelude::*;
 

@@ -13,7 +13,7 @@ mod wait;
 
 use crate::pg::trigger::{Call, Event};
 use crate::pg::{Pointer, Row, raise, raise_with_detail};
-use crate::setup::Settings;
+use crate::table::Settings;
 use key::{key_of, log_pair};
 use options::{Action, Options};
 use pgrx::prelude::*;

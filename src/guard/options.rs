@@ -1,10 +1,10 @@
 //! The arguments of `near_dup_guard`, completed by the settings of its table.
 
 use crate::pg::{Row, raise};
-use crate::setup::{Settings, join_texts};
+use crate::table::{Settings, join_texts};
 use dedup_core::dedup::{Kind, Method};
-use dedup_core::features::TextRecipe;
 use dedup_core::details::{Kinds, differing};
+use dedup_core::features::TextRecipe;
 use dedup_core::similarity::{containment, cosine, jaccard};
 use pgrx::prelude::*;
 use std::rc::Rc;

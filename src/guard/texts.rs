@@ -3,8 +3,8 @@
 
 use crate::pg::{raise, version};
 use crate::settings::work_memory;
-use crate::setup::ngram_index;
 use crate::similarity::{ENOUGH, ngram_query};
+use crate::table::ngram_index;
 use dedup_core::interrupt;
 use pgrx::datum::IntoDatum;
 use pgrx::{PgRelation, PgSqlErrorCode, pg_sys};

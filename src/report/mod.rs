@@ -1,11 +1,11 @@
 //! `dedup_report`: what `dedup` finds in a source, as an HTML page.
 
-use crate::dedup::{Found, REPORT, Written, find};
+use crate::dedup::{Found, find};
 use crate::pg::progress::Progress;
 use crate::pg::spi::{refuse_row_without_id, scalar};
 use crate::pg::{Column, Json, Values, raise};
 use crate::settings::{memory_limit, progress_interval, within_memory_limit};
-use crate::source::Source;
+use crate::table::{REPORT, Source, Written};
 use dedup_core::dedup::{Alike, Kind, Method, Stage};
 use dedup_core::evaluate::Score;
 use dedup_core::hash::murmur3_128;

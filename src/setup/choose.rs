@@ -2,10 +2,9 @@
 
 use super::options::refuse;
 use super::plan::{Plan, written};
-use super::settings::Settings;
 use crate::corpus::{Database, raise_recipe};
-use crate::dedup::{PARTICULARS, Suggested, announce_implied, sample};
 use crate::pg::spi::{query_all, scalar};
+use crate::table::{PARTICULARS, Settings, Suggested, announce_implied, sample};
 use dedup_core::dedup::Method;
 use dedup_core::evaluate::{Background, ByRows};
 use dedup_core::features::TextRecipe;

@@ -2,11 +2,10 @@
 //! groups that `dedup` of a table finds.
 
 use super::find::check_id;
-use super::settings::{Settings, table_name};
-use super::table::{Table, primary_key, type_of};
 use crate::pg::catalog::{base_type_name, equality, schema};
 use crate::pg::spi::{execute, for_each};
 use crate::pg::{Output, raise};
+use crate::table::{Settings, Table};
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_literal};
@@ -76,21 +75,9 @@ impl Call {
     /// # Errors
     /// Raises 42P16 if the table has no ids, 42804 if they cannot be compared.
     fn of(table: pg_sys::Oid) -> Call {
-        let name = table_name(table);
-        let settings = Settings::of(table);
-        if settings.is_none() {
-            // Refused as dedup_setup does, which is where they are named.
-            Table::of(table).text_column();
-        }
-        let id = settings.and_then(|settings| settings.id().map(str::to_owned));
-        let id = id.or_else(|| primary_key(table)).unwrap_or_else(|| {
-            raise(
-                PgSqlErrorCode::ERRCODE_INVALID_TABLE_DEFINITION,
-                format!("table {name} has no primary key of one column"),
-                "Name the column of the ids: dedup_setup(…, '{\"id\": \"…\"}').",
-            )
-        });
-        let id_type = type_of(table, &id);
+        let table = Table::of(table);
+        let id = table.id(None).to_owned();
+        let (id_type, name) = (table.column(&id).typoid, table.name);
         let Some(equals) = equality(id_type) else {
             raise(
                 PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,

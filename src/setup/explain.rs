@@ -1,9 +1,9 @@
 //! `simhash_explain` of two rows of a table with settings.
 
-use super::settings::Settings;
 use crate::corpus::check_shown;
 use crate::fingerprint::{bag_of_values, explain_by_column};
 use crate::pg::{Record, raise};
+use crate::table::Settings;
 use dedup_core::features::FieldsRecipe;
 use pgrx::prelude::*;
 use serde_json::Value;

@@ -2,13 +2,12 @@
 
 use super::needed;
 use super::plan::literal;
-use super::settings::{Settings, join_texts, joined, listed};
-use super::table::{primary_key, table_called, type_of};
 use crate::fingerprint::bag_of_values;
 use crate::pg::catalog::{base_type_name, equality, schema};
 use crate::pg::spi::{Argument, query_all};
 use crate::pg::values::ValueType;
 use crate::pg::{Column, Output, Record, raise};
+use crate::table::{Settings, Table, join_texts, joined, listed};
 use dedup_core::dedup::{Kind, Method};
 use dedup_core::features::{Bag, RowRecipe, Shared, shared};
 use dedup_core::text::Normal;
@@ -27,7 +26,7 @@ fn dedup_find_text(
     distance: Option<i32>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) {
-    let settings = Settings::needed(needed(tbl.map(table_called)));
+    let settings = Settings::needed(needed(tbl.map(|name| Table::named("tbl", name).oid)));
     let mut output = Output::begin(fcinfo);
     if let Some(content) = content {
         let mut values = vec![None; settings.columns.len()];
@@ -48,7 +47,7 @@ fn dedup_find_row(row: Option<Record>, distance: Option<i32>, fcinfo: pg_sys::Fu
     let mut output = Output::begin(fcinfo);
     let values = settings.values_of(&row);
     let text = compared(&settings, &values);
-    let id = id_column(&settings);
+    let id = Table::of(settings.table()).id(None).to_owned();
     // SAFETY: the row is one of the table, which has the column.
     let own = unsafe { row.row().value(&id) }.and_then(|(value, typoid)| {
         // Of the base type: somebody else may have made an operator for a domain.
@@ -180,9 +179,10 @@ impl New {
             conditions
                 .push(format!("{tools}.same_particulars({row}, {new}, ARRAY[{kinds}]::pg_catalog.text[])"));
         }
-        let id = id_column(settings);
+        let table = Table::of(settings.table());
+        let id = table.id(None);
         if let Some((equals, _)) = &self.own {
-            conditions.push(format!("NOT (t.{}{equals} $3)", quote_identifier(&id)));
+            conditions.push(format!("NOT (t.{}{equals} $3)", quote_identifier(id)));
         }
         let values: String = settings
             .columns
@@ -191,8 +191,8 @@ impl New {
             .collect();
         format!(
             "SELECT {}, t.{fp} OPERATOR({tools}.<~>) $1, {similarity}{values} FROM {} AS t WHERE {} ORDER BY {order}",
-            id_as(settings, &id, result, call),
-            settings.table_name(),
+            id_as(&table, id, result, call),
+            table.name,
             conditions.join(" AND "),
         )
     }
@@ -223,21 +223,10 @@ impl Why {
     }
 }
 
-/// The column of the ids: that of the settings, else the primary key.
-fn id_column(settings: &Settings) -> String {
-    settings.id().map(str::to_owned).or_else(|| primary_key(settings.table())).unwrap_or_else(|| {
-        raise(
-            PgSqlErrorCode::ERRCODE_INVALID_TABLE_DEFINITION,
-            format!("table {} has no primary key of one column", settings.table_name()),
-            "Name the column of the ids: dedup_setup(…, '{\"id\": \"…\"}').",
-        )
-    })
-}
-
 /// The id as the call returns it: smaller integers as bigint.
-fn id_as(settings: &Settings, id: &str, result: pg_sys::Oid, call: &str) -> String {
-    let typoid = type_of(settings.table(), id);
-    check_id(&settings.table_name(), id, typoid, result, call);
+fn id_as(table: &Table, id: &str, result: pg_sys::Oid, call: &str) -> String {
+    let typoid = table.column(id).typoid;
+    check_id(&table.name, id, typoid, result, call);
     // SAFETY: any oid is answered.
     let is_the_same = unsafe { pg_sys::getBaseType(typoid) == pg_sys::getBaseType(result) };
     let id = quote_identifier(id);

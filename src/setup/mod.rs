@@ -5,25 +5,18 @@ mod choose;
 mod clean;
 mod explain;
 mod find;
-mod index;
 mod options;
 mod plan;
-mod rows;
-mod settings;
-mod stored;
-mod table;
 
 use crate::pg::catalog::as_owner;
 use crate::pg::spi::{Argument, execute, with_latest_snapshot};
 use crate::pg::{Json, Pointer, raise};
+use crate::table::Table;
 pub(crate) use clean::groups_of;
-pub(crate) use index::ngram_index;
 use options::refuse;
 use pgrx::prelude::*;
 use plan::Plan;
 use serde_json::{Map, Value, json};
-pub(crate) use settings::{Settings, join_texts};
-use table::Table;
 
 /// Gives a table its settings; the statements that did it.
 #[pg_extern(sql = "")]

@@ -1,7 +1,7 @@
 //! The options of `dedup_setup`: what was asked for, now and before.
 
-use super::settings::Settings;
 use crate::pg::raise;
+use crate::table::{Settings, check_keep, check_particulars};
 use dedup_core::dedup::Method;
 use pgrx::PgSqlErrorCode;
 use serde_json::{Map, Value};
@@ -161,33 +161,5 @@ impl Asked {
         let keep = self.get("keep");
         check_keep(keep).unwrap_or_else(|error| refuse(error));
         keep
-    }
-}
-
-/// Whether kinds of particulars are some.
-pub(super) fn check_particulars(kinds: Option<&Value>) -> Result<(), &'static str> {
-    let is_kind = |kind: &Value| ["name", "date", "number"].iter().any(|known| kind == known);
-    match kinds.is_none_or(|kinds| kinds.as_array().is_some_and(|kinds| kinds.iter().all(is_kind))) {
-        true => Ok(()),
-        false => Err("particulars is not an array of name, date, number"),
-    }
-}
-
-/// Whether a rule for the row that is kept is one.
-pub(super) fn check_keep(keep: Option<&Value>) -> Result<(), &'static str> {
-    let is_known = |(key, value): (&String, &Value)| match key.as_str() {
-        "column" => value.is_string(),
-        "order" => value == "asc" || value == "desc",
-        _ => false,
-    };
-    let is_rule = |keep: &Value| match keep {
-        Value::Object(rule) => rule.contains_key("column") && rule.iter().all(is_known),
-        word => ["first", "last", "longest"].iter().any(|known| word == known),
-    };
-    match keep.is_none_or(is_rule) {
-        true => Ok(()),
-        false => {
-            Err("keep is neither first, last, longest nor a column, with or without its order, asc or desc")
-        }
     }
 }

@@ -3,14 +3,12 @@
 
 use super::Change;
 use super::choose::{Choice, choose};
-use super::index::ngram_index;
 use super::options::{Asked, refuse};
-use super::settings::{Settings, joined};
-use super::table::{Column, Generated, Table};
 use crate::corpus::{Database, raise_recipe};
 use crate::pg::catalog::schema;
 use crate::pg::raise;
 use crate::pg::spi::{Argument, query_all, scalar};
+use crate::table::{Generated, Settings, Table, joined, ngram_index};
 use dedup_core::dedup::Method;
 use dedup_core::features::{RowRecipe, TextRecipe};
 use pgrx::spi::{quote_identifier, quote_literal};
@@ -40,16 +38,16 @@ impl<'t> Plan<'t> {
             Some(before) if !asked.anew => {
                 before.columns.iter().map(|name| (name.clone(), Value::Null)).collect()
             }
-            _ => vec![(table.text_column().name.clone(), Value::Null)],
+            _ => vec![(table.text_column(None).to_owned(), Value::Null)],
         });
         // In the order of the table, which outlives a dump and new names.
         for (name, _) in &named {
-            table.column(name).as_text(&table.name);
+            table.generated_text(name);
         }
         // Values that are equal or not count alone too.
         let mut running =
             named.iter().filter(|(_, weight)| !weight.is_number()).map(|(name, _)| table.column(name));
-        if running.clone().all(Column::is_digits)
+        if running.clone().all(|column| column.is_digits())
             && let Some(column) = running.next()
         {
             column.check_no_digits()
@@ -67,9 +65,8 @@ impl<'t> Plan<'t> {
         let (columns, weights): (Vec<_>, Vec<_>) = named.into_iter().unzip();
         let kept = before.as_ref().filter(|_| !asked.is_again("fp")).map(Settings::fp);
         let fp = asked.name("fp").or(kept).unwrap_or(DEFAULT_FP).to_owned();
-        table.check_new_name(&fp);
-        if asked.name("id").is_none() {
-            table.check_key();
+        if asked.name("id").is_none() && table.key.len() > 1 {
+            table.key_column();
         }
         if columns.contains(&fp) {
             refuse(format!("\"{fp}\" is to hold the fingerprint and cannot count for it"))
@@ -134,7 +131,7 @@ impl<'t> Plan<'t> {
 
     /// The fingerprint of a row.
     fn expression(&self, weights: &[Value]) -> String {
-        let column = |name: &String| self.table.column(name).as_text(&self.table.name);
+        let column = |name: &String| self.table.generated_text(name);
         let columns: Vec<String> = self.columns.iter().map(column).collect();
         match (&columns[..], weights) {
             // All arguments, typed: a function that somebody else made with fewer or others would be taken before ours.
@@ -159,8 +156,7 @@ impl<'t> Plan<'t> {
         let fp = quote_identifier(&self.fp);
         if found.as_ref() != Some(&wanted) {
             let old = self.before.as_ref().filter(|before| before.fit).map(Settings::fp);
-            if old != Some(self.fp.as_str()) && self.table.columns.iter().any(|column| column.name == self.fp)
-            {
+            if old != Some(self.fp.as_str()) && self.table.has_column(&self.fp) {
                 raise(
                     PgSqlErrorCode::ERRCODE_DUPLICATE_COLUMN,
                     format!("table {name} has a column \"{}\" that dedup_setup has not made", self.fp),
@@ -269,8 +265,7 @@ impl<'t> Plan<'t> {
                 if ngram_index(&relation, &texts, n as usize).is_some() {
                     return None;
                 }
-                let texts: Vec<String> =
-                    texts.iter().map(|text| self.table.column(text).as_text(name)).collect();
+                let texts: Vec<String> = texts.iter().map(|text| self.table.generated_text(text)).collect();
                 let of =
                     if let [one] = &texts[..] { one.clone() } else { format!("ARRAY[{}]", texts.join(", ")) };
                 let tools = &self.tools;

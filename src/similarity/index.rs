@@ -6,7 +6,7 @@
 
 use super::length;
 use crate::pg::{Pointer, raise};
-use crate::setup::join_texts;
+use crate::table::join_texts;
 use dedup_core::interrupt;
 use dedup_core::memory::{OrRaise, Room, collect};
 use dedup_core::similarity::{Overlap, least_shared, numbers};

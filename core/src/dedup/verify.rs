@@ -1,10 +1,10 @@
 //! Verification of candidates on their texts.
 
 use super::sets::Sets;
+use crate::details::{Comparer, Detail, Kinds, differing};
 use crate::external::{Host, Result, Spill, on_threads};
 use crate::interrupt;
 use crate::memory::{Room, filled};
-use crate::details::{Comparer, Detail, Kinds, differing};
 use crate::similarity::{Maker, jaccard};
 use crate::text::Normal;
 

@@ -4,8 +4,8 @@ use super::diff::{Piece, diff};
 use super::html::{Html, json_string};
 use super::words::{Words, fill};
 use crate::dedup::{Alike, Stage};
-use crate::memory::{self, OrRaise, Room};
 use crate::details::Detail as Particular;
+use crate::memory::{self, OrRaise, Room};
 use crate::text::normalize;
 use std::fmt::Write;
 

@@ -2,9 +2,9 @@
 
 use super::sample::Nearest;
 use crate::dedup::Alike;
+use crate::details::Detail as Particular;
 use crate::interrupt::checked;
 use crate::memory::{OrRaise, Room};
-use crate::details::Detail as Particular;
 use std::collections::HashSet;
 
 /// What told two rows apart.

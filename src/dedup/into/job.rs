@@ -1,8 +1,6 @@
 //! The arguments of `dedup_into`.
 
-use super::super::options::{DEDUP_INTO, Options, Written};
 use super::super::shape::Shape;
-use super::super::suggest::{announce_implied, sample};
 use super::batch::BYTES_PER_ROW;
 use super::table::{State, Table};
 use crate::pg::catalog::{array_type, base_type_name, check_type, equality, quoted};
@@ -10,8 +8,7 @@ use crate::pg::scan::Scan;
 use crate::pg::spi::{Argument, check_query, describe, execute, refuse_row_without_id, scalar};
 use crate::pg::{Json, Record, raise};
 use crate::settings::memory_limit;
-use crate::setup::Settings;
-use crate::source::Source;
+use crate::table::{DEDUP_INTO, Options, Settings, Source, Written, announce_implied, sample};
 use dedup_core::dedup::{Group, Keep, whole};
 use pgrx::prelude::*;
 use serde_json::Value;
@@ -153,7 +150,7 @@ impl Job {
             Settings::complete(source.oid(), &mut written);
             options = DEDUP_INTO.read(&written);
             // A column that is added later must not change what is meant.
-            let id = table.id(options.id.as_deref()).as_str();
+            let id = table.id(options.id.as_deref());
             written.add("id", id.into());
             written.add("text", table.texts(Some(id), &options.texts).into());
             options = DEDUP_INTO.read(&written);

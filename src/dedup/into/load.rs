@@ -1,7 +1,6 @@
 //! The first load: all rows as `dedup` has them, in one transaction, and then the indexes. Batch by batch it would take
 //! half as long again.
 
-use super::super::options::DEDUP_INTO;
 use super::super::{Found, UnionFind, id, near, read, stages};
 use super::batch::refuse_twice;
 use super::job::Job;
@@ -12,6 +11,7 @@ use crate::pg::progress::Progress;
 use crate::pg::spi::query_all;
 use crate::pg::values::ValueType;
 use crate::settings::progress_interval;
+use crate::table::DEDUP_INTO;
 use dedup_core::dedup::{Group, Kind, Method};
 use dedup_core::hash::murmur3_128;
 use dedup_core::interrupt::{checked, sort_unstable_by};

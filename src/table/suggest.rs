@@ -1,12 +1,12 @@
 //! `dedup_suggest`: settings for the texts of a source; `dedup` and the first call of
 //! `dedup_into` take them if they are given none.
 
+use super::source::Source;
 use crate::corpus::{Database, raise_recipe};
 use crate::fingerprint::simhash_of;
 use crate::pg::raise;
 use crate::pg::spi::for_each_of_query;
 use crate::settings::memory_limit;
-use crate::source::Source;
 use dedup_core::dedup::{Method, Written};
 use dedup_core::evaluate::{Background, ByRows, Profile, TextKind, TextSample};
 use dedup_core::features::TextRecipe;
@@ -16,7 +16,7 @@ use pgrx::{JsonB, PgLogLevel};
 use serde_json::{Map, Value, json};
 
 /// Texts that are looked at, at most.
-pub(super) const SAMPLE: usize = 20_000;
+pub(crate) const SAMPLE: usize = 20_000;
 /// Their bytes at most, but for a single one.
 const SAMPLE_BYTES: usize = 64 << 20;
 
@@ -34,7 +34,7 @@ impl Default for Sampler {
 }
 
 impl Sampler {
-    pub(super) fn add(&mut self, content: &str) {
+    pub(crate) fn add(&mut self, content: &str) {
         self.0.add(content);
     }
 
@@ -110,7 +110,7 @@ impl Suggested {
     }
 
     /// Adds what is not written, and emits a notice of that.
-    pub(super) fn complete(&self, written: &mut Written, function: &str) {
+    pub(crate) fn complete(&self, written: &mut Written, function: &str) {
         let mut options = self.options();
         if written.has("fp") {
             // They are there already, and to be compared.

@@ -1,6 +1,6 @@
 //! The index of n-grams that `dedup_setup` makes, found by what it is of.
 
-use super::table::{columns_in, is_of_extension, is_ours};
+use super::generated::{columns_in, is_of_extension, is_ours};
 use pgrx::{PgList, PgRelation, is_a, pg_sys};
 
 /// An index that finds similar texts by their `n`-grams (`ngrams` with `ngram_ops`), of these columns.

@@ -1,8 +1,7 @@
 //! A row of `dedup_settings`, as it is read.
 
-use super::options::{check_keep, check_particulars};
-use super::settings::{root, table_name};
-use super::table::{Generated, all_become_text};
+use super::generated::{Generated, all_become_text};
+use super::relation::{root, table_name};
 use crate::pg::catalog::own_function;
 use crate::pg::raise;
 use dedup_core::dedup::Method;
@@ -15,28 +14,28 @@ use serde_json::{Map, Value};
 
 /// A row of `dedup_settings`.
 #[derive(Deserialize)]
-pub(super) struct Stored {
-    pub of: String,
+pub(crate) struct Stored {
+    pub(crate) of: String,
     /// What was asked for.
-    pub options: Map<String, Value>,
-    pub columns: Vec<String>,
+    pub(crate) options: Map<String, Value>,
+    pub(crate) columns: Vec<String>,
     /// One for each column, as in `simhash(text[], jsonb)`.
-    pub weights: Vec<Value>,
-    pub fp: String,
-    pub id: Option<String>,
-    pub method: Method,
-    pub distance: u32,
+    pub(crate) weights: Vec<Value>,
+    pub(crate) fp: String,
+    pub(crate) id: Option<String>,
+    pub(crate) method: Method,
+    pub(crate) distance: u32,
     /// What was chosen, by the rows of the table.
-    pub distances: Option<ByRows>,
-    pub similarity: f64,
-    pub n: u32,
-    pub particulars: Option<Value>,
-    pub keep: Option<Value>,
+    pub(crate) distances: Option<ByRows>,
+    pub(crate) similarity: f64,
+    pub(crate) n: u32,
+    pub(crate) particulars: Option<Value>,
+    pub(crate) keep: Option<Value>,
     /// There was no text to choose by what was not asked for.
-    pub empty: bool,
+    pub(crate) empty: bool,
     /// They are those of this table, not of a dropped one whose number it got. A restore that keeps triggers from
     /// running leaves the marks of another database.
-    pub same: Option<bool>,
+    pub(crate) same: Option<bool>,
     /// The present names of the columns that they name, by place.
     now: Vec<Option<String>>,
 }
@@ -51,7 +50,7 @@ const COLUMNS: usize = 3;
 impl Stored {
     /// The latest version, whatever the transaction's snapshot says: what is kept
     /// would not be told of one that is there already.
-    pub fn of(table: pg_sys::Oid) -> Option<Stored> {
+    pub(crate) fn of(table: pg_sys::Oid) -> Option<Stored> {
         let function = own_function("_dedup_settings_stored", &[pg_sys::OIDOID]);
         // SAFETY: the function is of an oid, and answers with a text. The snapshot is popped again; after an error the end of
         // the transaction does that.
@@ -84,7 +83,7 @@ impl Stored {
 
     /// The column of the fingerprint and those that it is made of, by the names that they have now: whatever it is
     /// called, it is made by the weights of the settings. `None` if it is not there.
-    pub fn fingerprint(&self, table: pg_sys::Oid) -> Option<(String, Vec<String>)> {
+    pub(crate) fn fingerprint(&self, table: pg_sys::Oid) -> Option<(String, Vec<String>)> {
         let of = pg_sys::Oid::from_u32(self.of.parse().ok()?);
         // Unknown if their names were no longer theirs when the settings were restored.
         let columns: Option<Vec<String>> = match (self.same, self.now.get(COLUMNS..)) {
@@ -111,7 +110,7 @@ impl Stored {
     }
 
     /// The name that a column was given.
-    pub fn name(&self, place: usize) -> Option<&str> {
+    pub(crate) fn name(&self, place: usize) -> Option<&str> {
         match place {
             FP => Some(&self.fp),
             ID => self.id.as_deref(),
@@ -120,7 +119,7 @@ impl Stored {
     }
 
     /// The name that a column has now, if it is there; `name` is the one that it was given.
-    pub fn now<'a>(&'a self, place: usize, name: &'a str) -> Option<&'a str> {
+    pub(crate) fn now<'a>(&'a self, place: usize, name: &'a str) -> Option<&'a str> {
         match self.same {
             Some(true) => self.now.get(place)?.as_deref(),
             _ => Some(name),
@@ -128,9 +127,37 @@ impl Stored {
     }
 
     /// Follows the column of an option.
-    pub fn rename(&self, place: usize, option: &mut Value) {
+    pub(crate) fn rename(&self, place: usize, option: &mut Value) {
         if let Some(now) = self.name(place).and_then(|name| self.now(place, name)) {
             *option = now.into();
+        }
+    }
+}
+
+/// Whether kinds of particulars are some.
+pub(crate) fn check_particulars(kinds: Option<&Value>) -> Result<(), &'static str> {
+    let is_kind = |kind: &Value| ["name", "date", "number"].iter().any(|known| kind == known);
+    match kinds.is_none_or(|kinds| kinds.as_array().is_some_and(|kinds| kinds.iter().all(is_kind))) {
+        true => Ok(()),
+        false => Err("particulars is not an array of name, date, number"),
+    }
+}
+
+/// Whether a rule for the row that is kept is one.
+pub(crate) fn check_keep(keep: Option<&Value>) -> Result<(), &'static str> {
+    let is_known = |(key, value): (&String, &Value)| match key.as_str() {
+        "column" => value.is_string(),
+        "order" => value == "asc" || value == "desc",
+        _ => false,
+    };
+    let is_rule = |keep: &Value| match keep {
+        Value::Object(rule) => rule.contains_key("column") && rule.iter().all(is_known),
+        word => ["first", "last", "longest"].iter().any(|known| word == known),
+    };
+    match keep.is_none_or(is_rule) {
+        true => Ok(()),
+        false => {
+            Err("keep is neither first, last, longest nor a column, with or without its order, asc or desc")
         }
     }
 }

@@ -1,9 +1,9 @@
 //! What `dedup` and `dedup_into` are asked to do: `dedup_core::dedup::Options` with
 //! the recipe of the fingerprints.
 
+use super::source::{Source, Wanted};
 use crate::corpus::{Database, raise_recipe};
 use crate::pg::raise;
-use crate::source::{Source, Wanted};
 pub(crate) use dedup_core::dedup::Written;
 use dedup_core::dedup::{Keep, Method, Options as Core};
 use dedup_core::features::TextRecipe;

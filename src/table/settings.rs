@@ -1,15 +1,16 @@
 //! The settings of a table as they are now. A session keeps what it has read
 //! until the table or its settings change.
 
+use super::generated::Generated;
+use super::relation::{concatenated, root, table_name};
 use super::rows::rows_of;
 use super::stored::{ID, KEEP, Stored};
-use super::table::Generated;
 use crate::corpus::{Database, cached_from_text, raise_recipe};
-use crate::pg::spi::{Argument, query_all, scalar};
+use crate::pg::spi::query_all;
 use crate::pg::{Record, Values, raise};
 use dedup_core::dedup::{Method, Written};
-use dedup_core::features::{FieldsRecipe, RowRecipe, TextRecipe};
 use dedup_core::details::Kinds;
+use dedup_core::features::{FieldsRecipe, RowRecipe, TextRecipe};
 use pgrx::spi::{quote_identifier, quote_literal};
 use pgrx::{PgSqlErrorCode, pg_sys};
 use serde_json::{Map, Value, json};
@@ -25,7 +26,7 @@ pub(crate) struct Settings {
     /// The column of the fingerprint, by its present name.
     fp: String,
     /// Whether they fit the table; else names are those that were given.
-    pub(super) fit: bool,
+    pub(crate) fit: bool,
     stored: Stored,
     /// The distance, and the statement for which it was chosen: that looks at the size of the table once.
     distance: Cell<(pg_sys::TimestampTz, u32)>,
@@ -109,7 +110,7 @@ impl Settings {
     }
 
     /// As [`Settings::of`], also if they no longer fit.
-    pub(super) fn found(table: pg_sys::Oid) -> Option<Settings> {
+    pub(crate) fn found(table: pg_sys::Oid) -> Option<Settings> {
         let stored = Stored::of(table)?;
         let (fit, fp, columns) = match stored.fingerprint(table) {
             Some((fp, columns)) => (true, fp, columns),
@@ -186,7 +187,7 @@ impl Settings {
     }
 
     /// Refuses an option that names a column that is not there any more.
-    pub(super) fn check_column_of(&self, option: &str) {
+    pub(crate) fn check_column_of(&self, option: &str) {
         for (place, key) in [(ID, "id"), (KEEP, "keep")] {
             if key == option && self.stored.name(place).is_some_and(|it| self.stored.now(place, it).is_none())
             {
@@ -196,7 +197,7 @@ impl Settings {
     }
 
     /// Whether all columns have the names that the settings say.
-    pub(super) fn is_as_named(&self) -> bool {
+    pub(crate) fn is_as_named(&self) -> bool {
         let is_named =
             |place| self.stored.name(place).is_none_or(|it| self.stored.now(place, it) == Some(it));
         self.fp == self.stored.fp && is_named(ID) && is_named(KEEP)
@@ -233,12 +234,12 @@ impl Settings {
             .unwrap_or_default()
     }
 
-    pub(super) fn stored(&self) -> &Stored {
+    pub(crate) fn stored(&self) -> &Stored {
         &self.stored
     }
 
     /// The options of `dedup_setup` that led here, columns by their present names.
-    pub(super) fn asked(&self) -> Map<String, Value> {
+    pub(crate) fn asked(&self) -> Map<String, Value> {
         let renamed = |name: &str| {
             let at = self.stored.columns.iter().position(|column| column == name);
             at.map_or_else(|| name.to_owned(), |at| self.columns[at].clone())
@@ -270,14 +271,14 @@ impl Settings {
     }
 
     /// The recipe of running text that was chosen or asked for.
-    pub(super) fn default_recipe(&self) -> Value {
+    pub(crate) fn default_recipe(&self) -> Value {
         let asked = self.stored.options.get("columns").and_then(Value::as_object);
         let is_default = |name: &str| asked.is_none_or(|asked| asked.get(name).is_none_or(Value::is_null));
         let mut columns = self.stored.columns.iter().zip(&self.stored.weights);
         columns.find(|(name, _)| is_default(name)).map_or(Value::Null, |(_, weight)| weight.clone())
     }
 
-    pub(super) fn table(&self) -> pg_sys::Oid {
+    pub(crate) fn table(&self) -> pg_sys::Oid {
         self.table
     }
 
@@ -290,7 +291,7 @@ impl Settings {
 
     /// The recipe by which texts are read that are compared, as it is written: that of the column that a text alone is
     /// searched as. Null is the default one.
-    pub(super) fn text_weights(&self) -> Value {
+    pub(crate) fn text_weights(&self) -> Value {
         let mut weights = self.main().map_or(Value::Null, |at| self.stored.weights[at].clone());
         weights.as_object_mut().map(|recipe| recipe.remove("share"));
         if weights.is_object() { weights } else { Value::Null }
@@ -309,7 +310,7 @@ impl Settings {
     ///
     /// # Errors
     /// Raises 55000 if no column is running text.
-    pub(super) fn main_column(&self) -> usize {
+    pub(crate) fn main_column(&self) -> usize {
         self.main().unwrap_or_else(|| {
             raise(
                 PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
@@ -365,7 +366,7 @@ impl Settings {
     }
 
     /// Kinds of particulars that near-duplicates must have in common.
-    pub(super) fn particulars(&self) -> Option<&Value> {
+    pub(crate) fn particulars(&self) -> Option<&Value> {
         self.stored.particulars.as_ref()
     }
 
@@ -385,7 +386,7 @@ impl Settings {
     }
 
     /// For each column whether it is running text.
-    pub(super) fn is_running(&self) -> Vec<bool> {
+    pub(crate) fn is_running(&self) -> Vec<bool> {
         self.stored.weights.iter().map(|weight| !weight.is_number()).collect()
     }
 
@@ -440,52 +441,24 @@ impl Settings {
     }
 }
 
-/// The table that a partition belongs to in the end; any other one itself.
-pub(super) fn root(table: pg_sys::Oid) -> pg_sys::Oid {
-    const SQL: &str =
-        "SELECT pg_catalog.pg_partition_root($1::pg_catalog.regclass)::pg_catalog.oid::pg_catalog.text";
-    let root = scalar(SQL, &[Argument::of(table)]).and_then(|root| root.parse().ok());
-    root.map_or(table, pg_sys::Oid::from_u32)
-}
-
-/// A table's name with its schema, quoted where SQL needs it.
-pub(super) fn table_name(table: pg_sys::Oid) -> String {
-    const SQL: &str = "SELECT pg_catalog.format('%I.%I', n.nspname, c.relname) \
-        FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace \
-        WHERE c.oid OPERATOR(pg_catalog.=) $1";
-    scalar(SQL, &[Argument::of(table)]).unwrap_or_else(|| {
-        raise(
-            PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
-            format!("there is no table with the OID {table}"),
-            "Name a table: 'ticket'.",
-        )
-    })
-}
-
-/// The text of columns of the table that SQL calls `t`, as one expression: several
-/// are joined by line feeds, NULLs left out; NULL if all are.
-pub(super) fn joined(columns: &[&str]) -> String {
-    let cast = |name: &&str| format!("t.{}::pg_catalog.text", quote_identifier(*name));
-    let list: Vec<String> = columns.iter().map(cast).collect();
-    match &list[..] {
-        [one] => one.clone(),
-        list => {
-            let list = list.join(", ");
-            format!(
-                "CASE WHEN pg_catalog.num_nonnulls({list}) OPERATOR(pg_catalog.>) 0 \
-                 THEN pg_catalog.concat_ws(E'\\n', {list}) END"
-            )
-        }
+/// The text of columns of the table that SQL calls `t`, as one expression.
+pub(crate) fn joined(columns: &[&str]) -> String {
+    match columns {
+        [one] => cast(one),
+        several => concatenated(&several.iter().map(cast).collect::<Vec<_>>()),
     }
 }
 
 /// What an index for similar texts is of: the column, or the array of several.
-pub(super) fn listed(columns: &[&str]) -> String {
-    let cast = |name: &&str| format!("t.{}::pg_catalog.text", quote_identifier(*name));
+pub(crate) fn listed(columns: &[&str]) -> String {
     match columns {
         [one] => cast(one),
         several => format!("ARRAY[{}]", several.iter().map(cast).collect::<Vec<_>>().join(", ")),
     }
+}
+
+fn cast(name: &&str) -> String {
+    format!("t.{}::pg_catalog.text", quote_identifier(*name))
 }
 
 /// As [`joined`], of values.

@@ -1,0 +1,202 @@
+//! What a generated column of fingerprints is made of, and which columns can be.
+
+use super::relation::{Table, becomes_text, way_to_text};
+use crate::pg::Json;
+use crate::pg::spi::{Argument, query_all};
+use pgrx::datum::FromDatum;
+use pgrx::{PgList, PgRelation, is_a, pg_sys};
+use serde_json::Value;
+use std::ffi::CStr;
+
+/// Whether all of these columns of a table can be read as text.
+pub(super) fn all_become_text(table: pg_sys::Oid, names: &[String]) -> bool {
+    let columns = Table::of(table).columns;
+    names.iter().all(|name| columns.iter().any(|it| it.name == *name && becomes_text(it.typoid)))
+}
+
+/// What a generated column is, if it is a fingerprint by `simhash(text, jsonb)` or
+/// `simhash(text[], jsonb)`.
+#[derive(PartialEq)]
+pub(crate) struct Generated {
+    /// The columns that it is made of.
+    pub(crate) columns: Vec<String>,
+    /// Their weights, one each.
+    pub(crate) weights: Vec<Value>,
+}
+
+impl Generated {
+    /// The column of that name, if it is one.
+    pub(crate) fn of(table: pg_sys::Oid, column: &str) -> Option<Generated> {
+        Generated::all(table).into_iter().find(|(name, _)| name == column).map(|(_, it)| it)
+    }
+
+    /// All such columns of a table, with their names.
+    pub(crate) fn all(table: pg_sys::Oid) -> Vec<(String, Generated)> {
+        // SAFETY: the table exists; it is closed again when it is dropped.
+        let table = &unsafe { PgRelation::with_lock(table, pg_sys::AccessShareLock as i32) };
+        let descriptor = table.tuple_desc();
+        let columns = descriptor.iter().filter(|it| !it.attisdropped && it.attgenerated != 0);
+        let read = |it: &pg_sys::FormData_pg_attribute| {
+            Some((it.name().to_owned(), Generated::read(table, it.attnum)?))
+        };
+        columns.filter_map(read).collect()
+    }
+
+    /// A table that inherits from `table`, such as a partition, and has another expression for the column: PostgreSQL
+    /// allows that from version 16 on.
+    pub(crate) fn made_otherwise(table: pg_sys::Oid, column: &str) -> Option<pg_sys::Oid> {
+        // What is written alike is made alike, for the columns are of one name and type: so nearly all need not be opened.
+        const SQL: &str = "WITH RECURSIVE tree AS (SELECT $1 AS oid UNION \
+                SELECT i.inhrelid FROM pg_catalog.pg_inherits i JOIN tree ON tree.oid OPERATOR(pg_catalog.=) i.inhparent), \
+            made AS (SELECT tree.oid, pg_catalog.pg_get_expr(d.adbin, d.adrelid) AS expression FROM tree \
+                JOIN pg_catalog.pg_attribute a ON a.attrelid OPERATOR(pg_catalog.=) tree.oid \
+                    AND a.attname OPERATOR(pg_catalog.=) $2::pg_catalog.name \
+                LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid OPERATOR(pg_catalog.=) a.attrelid \
+                    AND d.adnum OPERATOR(pg_catalog.=) a.attnum) \
+            SELECT made.oid::pg_catalog.text FROM made, made whole WHERE whole.oid OPERATOR(pg_catalog.=) $1 \
+              AND (made.expression OPERATOR(pg_catalog.=) whole.expression) IS NOT TRUE ORDER BY made.oid";
+        let different = query_all(SQL, &[Argument::of(table), Argument::of(column)], |row| row.text(0));
+        let whole = Generated::of(table, column);
+        let different = different.into_iter().flatten().filter_map(|oid| oid.parse().ok());
+        different.map(pg_sys::Oid::from_u32).find(|&member| Generated::of(member, column) != whole)
+    }
+
+    fn read(table: &PgRelation, column: i16) -> Option<Generated> {
+        // SAFETY: the relation is open and has the column; nodes are what their tags
+        // say.
+        unsafe {
+            let node = pg_sys::build_column_default(table.as_ptr(), i32::from(column));
+            if node.is_null() || !is_a(node, pg_sys::NodeTag::T_FuncExpr) {
+                return None;
+            }
+            let call = &*node.cast::<pg_sys::FuncExpr>();
+            if !is_ours(call.funcid, c"simhash") {
+                return None;
+            }
+            let arguments: Vec<_> = PgList::<pg_sys::Node>::from_pg(call.args).iter_ptr().collect();
+            let content = *arguments.first()?;
+            let weights = match arguments.get(1) {
+                None => Value::Null,
+                Some(&weights) => constant(weights)?,
+            };
+            let columns = columns_in(table, content)?;
+            let weights = match weights {
+                one if !is_a(content, pg_sys::NodeTag::T_ArrayExpr) => vec![one],
+                Value::Array(weights) => weights,
+                _ => return None,
+            };
+            Some(Generated { columns, weights })
+        }
+    }
+}
+
+/// The columns whose texts an expression is, or an array of such.
+///
+/// # Safety
+/// `node` is an expression over the table's columns.
+pub(super) unsafe fn columns_in(table: &PgRelation, node: *mut pg_sys::Node) -> Option<Vec<String>> {
+    // SAFETY: the caller's promise, and what the tag says.
+    unsafe {
+        if !is_a(node, pg_sys::NodeTag::T_ArrayExpr) {
+            return Some(vec![column_in(table, node)?]);
+        }
+        let elements = PgList::<pg_sys::Node>::from_pg((*node.cast::<pg_sys::ArrayExpr>()).elements);
+        elements.iter_ptr().map(|element| column_in(table, element)).collect()
+    }
+}
+
+/// Whether something of the catalogue `class` is the extension's.
+///
+/// # Safety
+/// Inside a transaction.
+pub(super) unsafe fn is_of_extension(class: pg_sys::Oid, object: pg_sys::Oid) -> bool {
+    // SAFETY: look-ups in the catalogue.
+    unsafe {
+        let extension = pg_sys::getExtensionOfObject(class, object);
+        extension == pg_sys::get_extension_oid(c"pg_dedup".as_ptr(), true)
+    }
+}
+
+/// Whether a function is the extension's of this name.
+///
+/// # Safety
+/// Inside a transaction.
+pub(super) unsafe fn is_ours(function: pg_sys::Oid, called: &CStr) -> bool {
+    // SAFETY: look-ups in the catalogue; a name, if there is one, ends.
+    unsafe {
+        let name = pg_sys::get_func_name(function);
+        is_of_extension(pg_sys::ProcedureRelationId, function)
+            && !name.is_null()
+            && CStr::from_ptr(name) == called
+    }
+}
+
+/// The value of a constant of type jsonb.
+///
+/// # Safety
+/// `node` is an expression.
+unsafe fn constant(node: *mut pg_sys::Node) -> Option<Value> {
+    // SAFETY: the caller's promise, and what the tag and the type say.
+    unsafe {
+        if !is_a(node, pg_sys::NodeTag::T_Const) {
+            return None;
+        }
+        let constant = &*node.cast::<pg_sys::Const>();
+        if constant.consttype != pg_sys::JSONBOID {
+            return None;
+        }
+        Some(Json::from_datum(constant.constvalue, constant.constisnull).map_or(Value::Null, |json| json.0))
+    }
+}
+
+/// The column whose text an expression is: the column itself, or PostgreSQL's own cast of it.
+///
+/// # Safety
+/// `node` is an expression over the table's columns.
+unsafe fn column_in(table: &PgRelation, node: *mut pg_sys::Node) -> Option<String> {
+    // SAFETY: the caller's promise; nodes are what their tags say, and a column that is read has a name.
+    unsafe {
+        let found = PgList::<pg_sys::Var>::from_pg(pg_sys::pull_var_clause(node, 0));
+        let (variable, 1) = (found.get_ptr(0)?, found.len()) else { return None };
+        let base = pg_sys::getBaseType((*variable).vartype);
+        let (path, function) = way_to_text(base);
+        let cast = relabelled(node, None);
+        let uncast = match path {
+            pg_sys::CoercionPathType::COERCION_PATH_FUNC if is_a(cast, pg_sys::NodeTag::T_FuncExpr) => {
+                let call = &*cast.cast::<pg_sys::FuncExpr>();
+                let arguments = PgList::<pg_sys::Node>::from_pg(call.args);
+                arguments.get_ptr(0).filter(|_| call.funcid == function && arguments.len() == 1)?
+            }
+            pg_sys::CoercionPathType::COERCION_PATH_COERCEVIAIO
+                if is_a(cast, pg_sys::NodeTag::T_CoerceViaIO) =>
+            {
+                (*cast.cast::<pg_sys::CoerceViaIO>()).arg.cast()
+            }
+            _ => cast,
+        };
+        // A domain is its base type. Under another name a value may be another text: -1 as an oid.
+        if relabelled(uncast, Some(base)) != variable.cast() {
+            return None;
+        }
+        let name = pg_sys::get_attname(table.oid(), (*variable).varattno, true);
+        (!name.is_null()).then(|| CStr::from_ptr(name).to_string_lossy().into_owned())
+    }
+}
+
+/// An expression without the relabellings around it, or only those as the type `to`.
+///
+/// # Safety
+/// `node` is an expression.
+unsafe fn relabelled(mut node: *mut pg_sys::Node, to: Option<pg_sys::Oid>) -> *mut pg_sys::Node {
+    // SAFETY: the caller's promise, and what the tag says.
+    unsafe {
+        while is_a(node, pg_sys::NodeTag::T_RelabelType) {
+            let relabel = &*node.cast::<pg_sys::RelabelType>();
+            if to.is_some_and(|to| relabel.resulttype != to) {
+                break;
+            }
+            node = relabel.arg.cast();
+        }
+    }
+    node
+}

@@ -1,0 +1,21 @@
+//! What is read, and by which settings: a table or a query, the settings that a table was given, and those that are chosen
+//! by the texts.
+
+mod generated;
+mod index;
+mod options;
+mod relation;
+mod rows;
+mod settings;
+mod source;
+mod stored;
+mod suggest;
+
+pub(crate) use generated::Generated;
+pub(crate) use index::ngram_index;
+pub(crate) use options::{DEDUP, DEDUP_INTO, EXPLAIN, Function, Options, REPORT, Written};
+pub(crate) use relation::Table;
+pub(crate) use settings::{Settings, join_texts, joined, listed};
+pub(crate) use source::{FINGERPRINTS, Source, Wanted, two_columns};
+pub(crate) use stored::{check_keep, check_particulars};
+pub(crate) use suggest::{PARTICULARS, SAMPLE, Sampler, Suggested, announce_implied, sample};

@@ -1,0 +1,350 @@
+//! A table or a view by its name or number: its columns, its key, and the queries that read it.
+
+use crate::pg::catalog::{check_type, is_built_in, quoted};
+use crate::pg::spi::{Argument, query_all, scalar};
+use crate::pg::{Column, raise};
+use pgrx::pg_sys;
+use pgrx::prelude::*;
+use serde_json::json;
+use std::ffi::CString;
+use std::ops::Deref;
+
+/// A relation whose rows can be read.
+pub(crate) struct Table {
+    pub oid: pg_sys::Oid,
+    /// With its schema, quoted where SQL needs it.
+    pub name: String,
+    pub columns: Vec<TableColumn>,
+    /// The columns of the primary key, in its order.
+    pub key: Vec<String>,
+    kind: String,
+    is_partition: bool,
+    owner: String,
+    is_own: bool,
+}
+
+/// A column of a table.
+pub(crate) struct TableColumn {
+    column: Column,
+    is_generated: bool,
+    /// A fingerprint that a `banding` index searches.
+    pub(super) is_searched: bool,
+    /// The caller may read it.
+    pub(super) is_readable: bool,
+}
+
+impl Deref for TableColumn {
+    type Target = Column;
+
+    fn deref(&self) -> &Column {
+        &self.column
+    }
+}
+
+/// How settings are made.
+const SETUP: &str = "Settings are of a table of your own: SELECT * FROM dedup_setup('ticket').";
+
+impl Table {
+    /// The table of a name, as SQL writes it.
+    ///
+    /// # Errors
+    /// Raises 42P01 if there is none, 42809 for another relation whose rows are not read.
+    pub(crate) fn named(argument: &str, name: &str) -> Table {
+        let hint = format!("{argument} is the name of a table or a query.");
+        let oid = |name: &str| {
+            scalar(
+                "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid::pg_catalog.text",
+                &[Argument::of(name)],
+            )
+        };
+        let Some(found) = oid(name) else {
+            let exact = name.trim().split('.').map(quoted).collect::<Vec<_>>().join(".");
+            raise(
+                PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
+                format!("relation \"{}\" does not exist", name.trim().replace('"', "")),
+                match !name.contains('"') && oid(&exact).is_some() {
+                    true => format!("Quote a name with capitals: '{exact}'."),
+                    false => hint,
+                },
+            )
+        };
+        let table = Table::of(found.parse().map_or(pg_sys::InvalidOid, pg_sys::Oid::from_u32));
+        if !["r", "p", "v", "m", "f"].contains(&table.kind.as_str()) {
+            table.refuse_kind("a table", &hint)
+        }
+        table
+    }
+
+    /// The relation of that number.
+    ///
+    /// # Errors
+    /// Raises 42P01 if there is none.
+    pub(crate) fn of(oid: pg_sys::Oid) -> Table {
+        const SQL: &str = "SELECT c.relkind::pg_catalog.text, c.relispartition::pg_catalog.text, \
+                pg_catalog.pg_has_role(c.relowner, 'USAGE')::pg_catalog.text, \
+                pg_catalog.pg_get_userbyid(c.relowner)::pg_catalog.text, \
+                a.attname::pg_catalog.text, a.atttypid::pg_catalog.text, \
+                (a.attgenerated OPERATOR(pg_catalog.<>) '')::pg_catalog.text, \
+                (EXISTS (SELECT FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class x ON x.oid OPERATOR(pg_catalog.=) i.indexrelid \
+                    JOIN pg_catalog.pg_am m ON m.oid OPERATOR(pg_catalog.=) x.relam AND m.amname OPERATOR(pg_catalog.=) 'banding' \
+                    WHERE i.indrelid OPERATOR(pg_catalog.=) c.oid \
+                      AND i.indkey[i.indnkeyatts OPERATOR(pg_catalog.-) 1] OPERATOR(pg_catalog.=) a.attnum))::pg_catalog.text, \
+                pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT')::pg_catalog.text, \
+                (SELECT k.place::pg_catalog.text FROM pg_catalog.pg_index i, pg_catalog.unnest(i.indkey) WITH ORDINALITY AS k(number, place) \
+                  WHERE i.indrelid OPERATOR(pg_catalog.=) c.oid AND i.indisprimary AND k.number OPERATOR(pg_catalog.=) a.attnum \
+                    AND k.place OPERATOR(pg_catalog.<=) i.indnkeyatts) \
+            FROM pg_catalog.pg_class c LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid OPERATOR(pg_catalog.=) c.oid \
+                AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped \
+            WHERE c.oid OPERATOR(pg_catalog.=) $1 ORDER BY a.attnum";
+        let mut table = Table {
+            oid,
+            name: table_name(oid),
+            columns: Vec::new(),
+            key: Vec::new(),
+            kind: String::new(),
+            is_partition: false,
+            owner: String::new(),
+            is_own: false,
+        };
+        let mut key = Vec::new();
+        query_all(SQL, &[Argument::of(oid)], |row| {
+            let is = |at| row.text(at).as_deref() == Some("true");
+            table.kind = row.text(0).unwrap_or_default();
+            (table.is_partition, table.is_own) = (is(1), is(2));
+            table.owner = row.text(3).unwrap_or_default();
+            let Some(name) = row.text(4) else { return };
+            let place: Option<u32> = row.text(9).and_then(|place| place.parse().ok());
+            key.extend(place.map(|place| (place, name.clone())));
+            let typoid = row.text(5).and_then(|typoid| typoid.parse().ok());
+            let typoid = typoid.map_or(pg_sys::InvalidOid, pg_sys::Oid::from_u32);
+            table.columns.push(TableColumn {
+                column: Column::new(&name, typoid, pg_sys::InvalidOid),
+                is_generated: is(6),
+                is_searched: is(7),
+                is_readable: is(8),
+            });
+        });
+        key.sort_unstable();
+        table.key = key.into_iter().map(|(_, name)| name).collect();
+        table
+    }
+
+    fn refuse_kind(&self, what: &str, hint: &str) -> ! {
+        raise(PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE, format!("{} is not {what}", self.name), hint)
+    }
+
+    /// The table, if settings can be given to it by the caller.
+    ///
+    /// # Errors
+    /// Raises 42809 if it is no table, 42501 if it is somebody else's.
+    pub(crate) fn to_set_up(oid: pg_sys::Oid) -> Table {
+        let table = Table::of(oid);
+        match table.kind.as_str() {
+            "r" | "p" if !table.is_partition => {}
+            "r" | "p" => {
+                let hint = format!("Set up the table that it is a partition of, {}.", table_name(root(oid)));
+                table.refuse_kind("a table of its own but a partition", &hint)
+            }
+            "v" | "m" => table.refuse_kind(
+                "a table but a view",
+                "A view has no column for the fingerprint: set up the table that it reads, or give dedup a query.",
+            ),
+            "f" => table.refuse_kind(
+                "a table but a foreign table",
+                "The fingerprint must be stored beside the row: set up the table on its own server, or give dedup a query.",
+            ),
+            _ => table.refuse_kind("a table", SETUP),
+        }
+        if !table.is_own {
+            raise(
+                PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+                format!("must be owner of table {}", table.name),
+                format!("A table is set up by its owner, which is {}.", table.owner),
+            )
+        }
+        table
+    }
+
+    /// The column of that name.
+    ///
+    /// # Errors
+    /// Raises 42703 if there is none.
+    pub(crate) fn column(&self, name: &str) -> &TableColumn {
+        self.columns.iter().find(|column| column.name == name).unwrap_or_else(|| {
+            let names: Vec<&str> = self.columns.iter().map(|column| column.name.as_str()).collect();
+            raise(
+                PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
+                format!("{} has no column \"{name}\"", self.name),
+                format!("Its columns are: {}.", names.join(", ")),
+            )
+        })
+    }
+
+    /// Whether no column can be made of that name: there is one, if only one of PostgreSQL's.
+    pub(crate) fn has_column(&self, name: &str) -> bool {
+        let text = CString::new(name).unwrap_or_default();
+        // SAFETY: a string that ends.
+        let is_system = unsafe { !pg_sys::SystemAttributeByName(text.as_ptr()).is_null() };
+        is_system || self.columns.iter().any(|column| column.name == name)
+    }
+
+    /// The primary key.
+    ///
+    /// # Errors
+    /// Raises 42P16 if it is not one column.
+    pub(crate) fn key_column(&self) -> &str {
+        match &self.key[..] {
+            [one] => one,
+            _ => raise(
+                PgSqlErrorCode::ERRCODE_INVALID_TABLE_DEFINITION,
+                format!("{} has no primary key of one column", self.name),
+                "Name the column of the ids, {\"id\": \"…\"}, or give a query.",
+            ),
+        }
+    }
+
+    /// The only column of a text type beside `id` and the key.
+    ///
+    /// # Errors
+    /// Raises 42P16 if there is not exactly one.
+    pub(crate) fn text_column(&self, id: Option<&str>) -> &str {
+        let is_id = |column: &TableColumn| id == Some(&column.name) || self.key.contains(&column.name);
+        let others = || self.columns.iter().filter(|column| !is_id(column));
+        let is_text = |column: &&TableColumn| column.is_text() || column.is_padded_text();
+        let texts: Vec<&str> = others().filter(is_text).map(|column| column.name.as_str()).collect();
+        if let [one] = texts[..] {
+            return one;
+        }
+        let (how_many, hint) = if texts.is_empty() {
+            let first = others().next();
+            first.iter().for_each(|column| column.check_no_digits());
+            let id = id.or(self.key.first().map(String::as_str)).unwrap_or("id");
+            let (id, text) = (quoted(id), quoted(first.map_or("content", |column| &column.name)));
+            ("no", format!("or give a query that casts it: 'SELECT {id}, {text}::text FROM {}'", self.name))
+        } else {
+            ("more than one", "or give a query".to_owned())
+        };
+        let names: Vec<String> = texts.iter().map(|name| json!(name).to_string()).collect();
+        let list = if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) };
+        let named = if names.is_empty() { "\"…\"".to_owned() } else { names.join(", ") };
+        raise(
+            PgSqlErrorCode::ERRCODE_INVALID_TABLE_DEFINITION,
+            format!("{} has {how_many} column of a text type{list}", self.name),
+            format!("Name what is compared, {{\"columns\": [{named}]}}, {hint}."),
+        )
+    }
+
+    /// A column as text in a generation expression.
+    ///
+    /// # Errors
+    /// Raises 428C9 for a generated column, 42P17 for one whose values are written
+    /// as a setting of the session says.
+    pub(crate) fn generated_text(&self, name: &str) -> String {
+        let TableColumn { column, is_generated, .. } = self.column(name);
+        let quoted = pgrx::spi::quote_identifier(name);
+        if *is_generated {
+            raise(
+                PgSqlErrorCode::ERRCODE_GENERATED_ALWAYS,
+                format!("column \"{name}\" of table {} is generated", self.name),
+                "PostgreSQL makes no generated column of another one. Name the columns that it is made of.",
+            )
+        }
+        if column.typoid == pg_sys::TEXTOID {
+            return quoted;
+        }
+        if !becomes_text(column.typoid) {
+            raise(
+                PgSqlErrorCode::ERRCODE_INVALID_OBJECT_DEFINITION,
+                format!(
+                    "column \"{name}\" of table {} is {}, whose text is not always the same",
+                    self.name,
+                    column.type_name()
+                ),
+                "It depends on settings of the session or on a cast of your own, so it is no part of a generated column. \
+                 Keep the text in a column of its own, or fill the fingerprint by simhash_trigger.",
+            )
+        }
+        quoted + "::pg_catalog.text"
+    }
+}
+
+/// The texts of several expressions in one, joined by line feeds, NULLs left out; NULL if all are.
+pub(super) fn concatenated(texts: &[String]) -> String {
+    let list = texts.join(", ");
+    format!(
+        "CASE WHEN pg_catalog.num_nonnulls({list}) OPERATOR(pg_catalog.>) 0 \
+         THEN pg_catalog.concat_ws(E'\\n', {list}) END"
+    )
+}
+
+/// The table that a partition belongs to in the end; any other one itself.
+pub(crate) fn root(table: pg_sys::Oid) -> pg_sys::Oid {
+    const SQL: &str =
+        "SELECT pg_catalog.pg_partition_root($1::pg_catalog.regclass)::pg_catalog.oid::pg_catalog.text";
+    let root = scalar(SQL, &[Argument::of(table)]).and_then(|root| root.parse().ok());
+    root.map_or(table, pg_sys::Oid::from_u32)
+}
+
+/// A table's name with its schema, quoted where SQL needs it.
+pub(crate) fn table_name(table: pg_sys::Oid) -> String {
+    const SQL: &str = "SELECT pg_catalog.format('%I.%I', n.nspname, c.relname) \
+        FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace \
+        WHERE c.oid OPERATOR(pg_catalog.=) $1";
+    scalar(SQL, &[Argument::of(table)]).unwrap_or_else(|| {
+        raise(
+            PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
+            format!("there is no table with the OID {table}"),
+            "Name a table: 'ticket'.",
+        )
+    })
+}
+
+/// Whether values of a type become the same text whatever the session's settings, and by no code
+/// of another role: a cast would run it as whoever searches the table.
+pub(super) fn becomes_text(typoid: pg_sys::Oid) -> bool {
+    let is_immutable = |function: pg_sys::Oid| {
+        // SAFETY: the catalogue names the function.
+        unsafe { pg_sys::func_volatile(function) as u8 == pg_sys::PROVOLATILE_IMMUTABLE }
+    };
+    check_type(typoid, None);
+    // SAFETY: any oid is answered; a type has an output function.
+    unsafe {
+        let base = pg_sys::getBaseType(typoid);
+        match way_to_text(base) {
+            (pg_sys::CoercionPathType::COERCION_PATH_RELABELTYPE, _) => true,
+            (pg_sys::CoercionPathType::COERCION_PATH_FUNC, cast) => is_built_in(cast) && is_immutable(cast),
+            (pg_sys::CoercionPathType::COERCION_PATH_COERCEVIAIO, _) => {
+                let (mut output, mut is_varlena) = (pg_sys::InvalidOid, false);
+                pg_sys::getTypeOutputInfo(base, &mut output, &mut is_varlena);
+                is_immutable(output) && !follows_settings(base)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Whether values are written as `extra_float_digits` or `bytea_output` says, though PostgreSQL calls that immutable.
+fn follows_settings(base: pg_sys::Oid) -> bool {
+    matches!(
+        base,
+        pg_sys::FLOAT4OID
+            | pg_sys::FLOAT8OID
+            | pg_sys::BYTEAOID
+            | pg_sys::POINTOID
+            | pg_sys::LSEGOID
+            | pg_sys::PATHOID
+            | pg_sys::BOXOID
+            | pg_sys::POLYGONOID
+            | pg_sys::LINEOID
+            | pg_sys::CIRCLEOID
+    )
+}
+
+/// How PostgreSQL casts a type that is no domain to text, and by which function if it is by one.
+pub(super) fn way_to_text(base: pg_sys::Oid) -> (pg_sys::CoercionPathType::Type, pg_sys::Oid) {
+    let mut function = pg_sys::InvalidOid;
+    let explicit = pg_sys::CoercionContext::COERCION_EXPLICIT;
+    // SAFETY: any pair of types is answered.
+    let path = unsafe { pg_sys::find_coercion_pathway(pg_sys::TEXTOID, base, explicit, &mut function) };
+    (path, function)
+}
