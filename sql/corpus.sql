@@ -204,9 +204,12 @@ DECLARE
     server text;
     tools name;
 BEGIN
-    -- The owner of the schema must not give its name to another before this is done.
-    SELECT n.nspname INTO tools FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = TG_RELID
-        FOR KEY SHARE OF n;
+    -- The owner of the schema must not give its name to another before this is done. Somebody may have been granted this
+    -- function with all others: it is of no use for a table of his own.
+    SELECT n.nspname INTO STRICT tools FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+        JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = concat('_dedup_', kind)
+        WHERE e.extname = 'pg_dedup' AND c.oid = TG_RELID FOR KEY SHARE OF n;
+    -- Arguments are of the very types that the functions have, or one that somebody put beside them could fit better.
     EXECUTE format('SELECT c.*, %I._dedup_carrier_name($1, $2, $3) AS name FROM (VALUES (0)) AS one LEFT JOIN %1$I._dedup_carrier($1, $2, $3) c ON true',
         tools) INTO found USING kind, NEW.name, NEW.version;
     server := found.name;
@@ -235,7 +238,8 @@ BEGIN
             MESSAGE = format('%s "%s@%s" differs from what server %s carries', kind, NEW.name, NEW.version, server),
             HINT = 'Load the rows of the dump that made the server, or drop the server if nothing was computed with it.';
     END IF;
-    EXECUTE format('SELECT %I._dedup_version_belongs(''pg_foreign_server''::regclass, c.server), %1$I._dedup_version_belongs(''pg_user_mapping''::regclass, c.mapping)
+    EXECUTE format('SELECT %I._dedup_version_belongs(''pg_foreign_server''::regclass::oid, c.server),
+            %1$I._dedup_version_belongs(''pg_user_mapping''::regclass::oid, c.mapping)
         FROM %1$I._dedup_carrier($1, $2, $3) c', tools) USING kind, NEW.name, NEW.version;
     RETURN NULL;
 END $body$;

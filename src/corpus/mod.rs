@@ -201,12 +201,12 @@ fn insert(kind: &str, name: &str, columns: &str, values: Vec<Argument>) -> Strin
     arguments.extend(values);
     // Of two sessions that build the same name, the second waits for the row of the first and takes
     // the next number. Only roles that may build get this far.
-    let mut stored = None;
+    let (table, mut stored) = (format!("_dedup_{kind}"), None);
     while stored.is_none() {
-        as_owner(|schema| {
+        as_owner(&table, |schema| {
             let insert = format!(
-                "INSERT INTO {schema}._dedup_{kind} (name, version, {columns}) SELECT $1, 1 OPERATOR(pg_catalog.+) coalesce(\
-                     (SELECT pg_catalog.max(version) FROM {schema}._dedup_{kind} WHERE name OPERATOR(pg_catalog.=) $1), 0), {} \
+                "INSERT INTO {schema}.{table} (name, version, {columns}) SELECT $1, 1 OPERATOR(pg_catalog.+) coalesce(\
+                     (SELECT pg_catalog.max(version) FROM {schema}.{table} WHERE name OPERATOR(pg_catalog.=) $1), 0), {} \
                  ON CONFLICT (name, version) DO NOTHING RETURNING version::pg_catalog.text",
                 places.join(", ")
             );
@@ -217,7 +217,7 @@ fn insert(kind: &str, name: &str, columns: &str, values: Vec<Argument>) -> Strin
     let version = stored.unwrap_or_default();
     let builder = scalar("SELECT current_user::pg_catalog.text", &[]);
     let arguments = [kind, name, &version, &builder.unwrap_or_default()].map(Argument::of);
-    as_owner(|schema| {
+    as_owner(&table, |schema| {
         let grant = format!(
             "SELECT pg_catalog.format('GRANT USAGE ON FOREIGN SERVER %I TO %I WITH GRANT OPTION', \
                  {schema}._dedup_carrier_name($1, $2, $3::pg_catalog.int4), $4)"
@@ -253,7 +253,7 @@ fn dedup_version_drop(kind: &str, name: &str) {
         );
         execute(&update, &[base, version].map(Argument::of))
     };
-    if as_owner(update) != 1 {
+    if as_owner(&format!("_dedup_{kind}"), update) != 1 {
         raise_not_loaded(kind, name)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::raise;
 use super::rows::{Column, Values};
-use super::spi::{Argument, for_each, query_all, scalar};
+use super::spi::{Argument, for_each, query_all, query_catalogue, scalar};
 use pgrx::{PgSqlErrorCode, pg_sys};
 use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, CString, c_int};
@@ -28,16 +28,25 @@ fn refuse_without_extension() -> ! {
 const EXTENSION: &str = "pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace \
      AND e.extname OPERATOR(pg_catalog.=) 'pg_dedup'";
 
-/// Does `work` with the rights of whoever owns the extension's tables: for what a caller may have done but not do.
-/// `work` is given the name of the extension's schema, quoted, and runs SQL that names nothing but what is in it. That name is
-/// kept to the end of the transaction, by a lock of the row that says it: the owner of the schema must not give it to another.
-/// So only for what writes.
-pub(crate) fn as_owner<R>(work: impl FnOnce(&str) -> R) -> R {
+/// Does `work`, which writes a table of the extension, with the rights of whoever owns that: for what a caller may have done
+/// but not do. `work` is given the name of the extension's schema, quoted, and runs SQL that names nothing but what is in it.
+/// That name is kept to the end of the transaction, by a lock of the row that says it: the owner of the schema must not give
+/// it to another.
+///
+/// # Errors
+/// Raises 55000 if the table has triggers that are not the extension's: who was granted everything on all tables can make
+/// them, and they would run with these rights.
+pub(crate) fn as_owner<R>(table: &str, work: impl FnOnce(&str) -> R) -> R {
     let query = format!(
-        "SELECT c.relowner::pg_catalog.oid::pg_catalog.text FROM {EXTENSION} JOIN pg_catalog.pg_class c \
-             ON c.relnamespace OPERATOR(pg_catalog.=) n.oid AND c.relname OPERATOR(pg_catalog.=) 'dedup_settings'"
+        "SELECT c.oid::pg_catalog.text, c.relowner::pg_catalog.oid::pg_catalog.text FROM {EXTENSION} JOIN pg_catalog.pg_class c \
+             ON c.relnamespace OPERATOR(pg_catalog.=) n.oid AND c.relname OPERATOR(pg_catalog.=) $1::pg_catalog.name"
     );
-    let owner = scalar(&query, &[]).and_then(|owner| owner.parse().ok()).unwrap_or(0);
+    let read = |row: &Values<'_>| Some([row.text(0)?.parse().ok()?, row.text(1)?.parse().ok()?]);
+    let found = query_all(&query, &[Argument::of(table)], read).pop().flatten();
+    let [oid, owner] = found.unwrap_or_else(|| refuse_without_extension()).map(pg_sys::Oid::from_u32);
+    // SAFETY: any oid can be locked; the end of the transaction unlocks it. No trigger is made meanwhile.
+    unsafe { pg_sys::LockRelationOid(oid, pg_sys::RowExclusiveLock as i32) };
+    check_triggers(table, oid);
     // SAFETY: the user is set back; after an error the end of the (sub)transaction does that.
     unsafe {
         let (mut user, mut context) = (pg_sys::InvalidOid, 0);
@@ -50,10 +59,34 @@ pub(crate) fn as_owner<R>(work: impl FnOnce(&str) -> R) -> R {
             "SELECT pg_catalog.quote_ident(n.nspname)::pg_catalog.text FROM {EXTENSION} FOR KEY SHARE OF n"
         );
         for_each(&name, &[], |row| schema = row.text(0));
-        pg_sys::SetUserIdAndSecContext(pg_sys::Oid::from_u32(owner), local);
+        pg_sys::SetUserIdAndSecContext(owner, local);
         let result = work(&schema.unwrap_or_else(|| refuse_without_extension()));
         pg_sys::SetUserIdAndSecContext(user, context);
         result
+    }
+}
+
+/// Refuses a table of the extension that has triggers of somebody else.
+fn check_triggers(table: &str, oid: pg_sys::Oid) {
+    let query = format!(
+        "SELECT t.tgname::pg_catalog.text FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_proc p \
+             ON p.oid OPERATOR(pg_catalog.=) t.tgfoid CROSS JOIN ({EXTENSION}) \
+         WHERE t.tgrelid OPERATOR(pg_catalog.=) $1 AND NOT t.tgisinternal \
+           AND NOT (p.pronamespace OPERATOR(pg_catalog.=) n.oid AND p.proname OPERATOR(pg_catalog.=) ANY \
+             (ARRAY['_dedup_settings_guard', '_dedup_settings_changed', '_dedup_version_guard', '_dedup_version_carry']::pg_catalog.name[])) \
+         ORDER BY 1"
+    );
+    let found = query_catalogue(&query, &[Argument::of(oid)], |row| row.text(0));
+    if let Some(trigger) = found.into_iter().flatten().next() {
+        raise(
+            PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            format!(
+                "table {table} has a trigger \"{trigger}\" that is not of pg_dedup and would run with the rights of its owner"
+            ),
+            format!(
+                "The owner of {table} drops it, and says who may make one: REVOKE TRIGGER ON {table} FROM …;"
+            ),
+        )
     }
 }
 
@@ -159,7 +192,7 @@ pub(crate) fn check_type(typoid: pg_sys::Oid, stored: Option<pg_sys::Oid>) {
          JOIN pg_catalog.pg_roles o ON o.oid OPERATOR(pg_catalog.=) owned.owner WHERE {FOREIGN} ORDER BY 1 LIMIT 1",
         pg_sys::FirstNormalObjectId
     );
-    let found = query_all(&sql, &[Argument::of(typoid), Argument::of(stored)], |row| row.text(0));
+    let found = query_catalogue(&sql, &[Argument::of(typoid), Argument::of(stored)], |row| row.text(0));
     if let Some(what) = found.into_iter().flatten().next() {
         let name = Column::new("", typoid, pg_sys::InvalidOid).type_name();
         raise(
@@ -213,7 +246,7 @@ pub(crate) fn equality(typoid: pg_sys::Oid) -> Option<String> {
          FROM pg_catalog.pg_operator o JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) o.oprnamespace \
          WHERE o.oid OPERATOR(pg_catalog.=) $1";
     let read = |row: &Values<'_>| (row.text(0), row.text(1));
-    let (written, cast) = query_all(SQL, &[operator, base].map(Argument::of), read).pop()?;
+    let (written, cast) = query_catalogue(SQL, &[operator, base].map(Argument::of), read).pop()?;
     if let Some(target) = cast {
         let name = Column::new("", base, pg_sys::InvalidOid).type_name();
         raise(

@@ -175,6 +175,22 @@ pub(crate) fn with_latest_snapshot<R>(work: impl FnOnce() -> R) -> R {
     }
 }
 
+/// What `read` makes of each row of a query of the catalogue as it is now, as PostgreSQL itself reads it, and not as it was
+/// when the statement began: a lock may have been waited for since.
+pub(crate) fn query_catalogue<T>(
+    sql: &str,
+    arguments: &[Argument],
+    read: impl FnMut(&Values<'_>) -> T,
+) -> Vec<T> {
+    // SAFETY: the snapshot is popped again; after an error the end of the transaction does that.
+    unsafe {
+        pg_sys::PushActiveSnapshot(pg_sys::GetCatalogSnapshot(pg_sys::InvalidOid));
+        let rows = query_all(sql, arguments, read);
+        pg_sys::PopActiveSnapshot();
+        rows
+    }
+}
+
 /// Does `work`, which needs a snapshot, under that of the statement that calls.
 pub(crate) fn with_snapshot<R>(work: impl FnOnce() -> R) -> R {
     // SAFETY: what is pushed is popped again; after an error the end of the transaction does that.

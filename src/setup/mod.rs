@@ -53,7 +53,7 @@ fn dedup_setup(
         for statement in &statements {
             execute(statement, &[]);
         }
-        as_owner(|schema| {
+        as_owner("dedup_settings", |schema| {
             let all = format!("{schema}.dedup_settings");
             forget_dropped_tables(&all);
             if let Some(Change { verb, how, .. }) = &settings {

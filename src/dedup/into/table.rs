@@ -1,9 +1,9 @@
 //! The table of the result and the two tables that belong to it. They are ordinary tables, owned by
 //! the caller.
 
-use crate::pg::catalog::{FOREIGN, object_name, quoted, schema};
+use crate::pg::catalog::{FOREIGN, object_name, own_function, quoted, schema};
 use crate::pg::marked::{is_as_marked, mark};
-use crate::pg::spi::{Argument, execute, for_each, query_all, scalar};
+use crate::pg::spi::{Argument, execute, for_each, query_all, query_catalogue, scalar};
 use crate::pg::{Column, Values, raise};
 use pgrx::prelude::*;
 
@@ -149,6 +149,9 @@ impl Table {
                          JOIN pg_catalog.pg_roles o ON o.oid OPERATOR(pg_catalog.=) p.proowner \
                          WHERE t.tgrelid OPERATOR(pg_catalog.=) c.oid AND NOT t.tgisinternal \
                            AND {FOREIGN}) THEN 'a trigger of another role' \
+                 WHEN EXISTS (SELECT FROM pg_catalog.pg_trigger t \
+                         WHERE t.tgrelid OPERATOR(pg_catalog.=) c.oid AND t.tgfoid OPERATOR(pg_catalog.=) $2) \
+                     THEN 'a guard, which may log into a table of another role' \
                  WHEN EXISTS (SELECT FROM (\
                          SELECT 'pg_catalog.pg_constraint'::pg_catalog.regclass::pg_catalog.oid AS class, k.oid AS object \
                            FROM pg_catalog.pg_constraint k WHERE k.conrelid OPERATOR(pg_catalog.=) c.oid \
@@ -167,6 +170,7 @@ impl Table {
              FROM pg_catalog.unnest($1) WITH ORDINALITY AS u(name, n) LEFT JOIN pg_catalog.pg_class c \
                ON c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass(u.name)::pg_catalog.oid ORDER BY u.n"
         );
+        let guard = own_function("near_dup_guard", &[]);
         let read = |row: &Values<'_>| {
             Some(Relation {
                 kind: row.text(0)?,
@@ -177,7 +181,7 @@ impl Table {
                 hindrance: row.text(5),
             })
         };
-        let mut found = query_all(&sql, &[self.names()], read).into_iter();
+        let mut found = query_catalogue(&sql, &[self.names(), Argument::of(guard)], read).into_iter();
         std::array::from_fn(|_| found.next().flatten())
     }
 
