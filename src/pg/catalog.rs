@@ -226,6 +226,14 @@ pub(crate) fn as_text(value: &str, typoid: pg_sys::Oid) -> String {
     )
 }
 
+/// Keeps the columns of a table as they are to the end of the transaction. Who looks at their types, by [`query_catalogue`],
+/// and then reads them does this first: while the read waits for a lock, the owner could give them types whose casts run as
+/// the reader.
+pub(crate) fn lock_columns(table: pg_sys::Oid) {
+    // SAFETY: any oid can be locked; the end of the transaction unlocks it.
+    unsafe { pg_sys::LockRelationOid(table, pg_sys::AccessShareLock as i32) }
+}
+
 /// The equality operator of a type, as SQL writes it whatever the search path, if there is one.
 ///
 /// # Errors

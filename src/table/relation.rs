@@ -1,7 +1,7 @@
 //! A table or a view by its name or number: its columns, its key, and the queries that read it.
 
-use crate::pg::catalog::{check_type, is_built_in, quoted};
-use crate::pg::spi::{Argument, query_all, scalar};
+use crate::pg::catalog::{check_type, is_built_in, lock_columns, quoted};
+use crate::pg::spi::{Argument, query_catalogue, scalar};
 use crate::pg::{Column, raise};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
@@ -75,7 +75,7 @@ impl Table {
         table
     }
 
-    /// The relation of that number.
+    /// The relation of that number. Its columns stay as they are to the end of the transaction.
     ///
     /// # Errors
     /// Raises 42P01 if there is none.
@@ -96,6 +96,7 @@ impl Table {
             FROM pg_catalog.pg_class c LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid OPERATOR(pg_catalog.=) c.oid \
                 AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped \
             WHERE c.oid OPERATOR(pg_catalog.=) $1 ORDER BY a.attnum";
+        lock_columns(oid);
         let mut table = Table {
             oid,
             name: table_name(oid),
@@ -107,7 +108,7 @@ impl Table {
             is_own: false,
         };
         let mut key = Vec::new();
-        query_all(SQL, &[Argument::of(oid)], |row| {
+        query_catalogue(SQL, &[Argument::of(oid)], |row| {
             let is = |at| row.text(at).as_deref() == Some("true");
             table.kind = row.text(0).unwrap_or_default();
             (table.is_partition, table.is_own) = (is(1), is(2));
@@ -290,7 +291,8 @@ pub(crate) fn table_name(table: pg_sys::Oid) -> String {
     const SQL: &str = "SELECT pg_catalog.format('%I.%I', n.nspname, c.relname) \
         FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace \
         WHERE c.oid OPERATOR(pg_catalog.=) $1";
-    scalar(SQL, &[Argument::of(table)]).unwrap_or_else(|| {
+    let name = query_catalogue(SQL, &[Argument::of(table)], |row| row.text(0)).pop().flatten();
+    name.unwrap_or_else(|| {
         raise(
             PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
             format!("there is no table with the OID {table}"),

@@ -6,6 +6,7 @@ use super::relation::{concatenated, root, table_name};
 use super::rows::rows_of;
 use super::stored::{ID, KEEP, Stored};
 use crate::corpus::{Database, cached_from_text, raise_recipe};
+use crate::pg::catalog::lock_columns;
 use crate::pg::spi::query_all;
 use crate::pg::{Record, Values, raise};
 use dedup_core::dedup::{Method, Written};
@@ -70,6 +71,7 @@ impl Settings {
         REGISTERED.call_once(|| unsafe {
             pg_sys::CacheRegisterRelcacheCallback(Some(table_changed), pg_sys::Datum::null());
         });
+        lock_columns(table);
         let kept = KEPT.with_borrow(|kept| {
             let fresh = kept.iter().find(|it| it.table == table.to_u32() && it.fresh.get());
             fresh.map(|it| Rc::clone(&it.settings))
