@@ -44,7 +44,7 @@ is(ask($session, 'BEGIN; SAVEPOINT s; SELECT dedup_version_drop(\'dictionary\', 
 for my $name (sort keys %use)
 {
 	my ($kind, $version) = split ' ', $name;
-	$node->safe_psql('postgres', "SELECT dedup_${kind}_drop('$version')");
+	$node->safe_psql('postgres', "SELECT dedup_version_drop('$kind', '$version')");
 	like(ask($session, $use{$name}), qr/ERROR: .*$kind.*"$version"/, "$name: an error in the session that had it");
 	like(ask($session, $use{$name}), qr/ERROR: .*$kind.*"$version"/, "$name: and again");
 }
