@@ -4,7 +4,7 @@
 //!
 //! A tag has three numbers and a kind. A transaction has at most
 //! [`MAX_PUBLICATIONS`](super::publish::MAX_PUBLICATIONS) publications per fingerprint column of
-//! a table, one [`PUBLISHES`] lock per table, and one [`EDGE`].
+//! a table, one [`PUBLISHES`] lock per table, and [`MOST_EDGES`](super::wait::MOST_EDGES) edges.
 
 use crate::pg::version;
 use pgrx::pg_sys;
@@ -19,7 +19,7 @@ pub(super) const PUBLISHING: u16 = 3;
 /// table.
 pub(super) const PUBLISHES: u16 = 4;
 /// (transaction, halves of a [hidden](super::secret) fingerprint): a row is about to be stored. The other bits of the kind
-/// identify the column.
+/// identify the column. Held in share mode too until the search for that row begins.
 pub(super) const PUBLICATION: u16 = 0x8000;
 
 /// A lock tag of guards.
@@ -43,14 +43,24 @@ pub(super) fn database() -> u32 {
 /// Takes a lock for a short time. It belongs to the running (sub)transaction: if that fails before
 /// the lock is released, its rollback releases it.
 pub(super) fn lock(tag: &pg_sys::LOCKTAG) {
-    // SAFETY: inside a transaction.
-    unsafe { pg_sys::LockAcquire(tag, pg_sys::ExclusiveLock as i32, false, false) };
+    lock_as(tag, pg_sys::ExclusiveLock);
 }
 
 /// Releases a lock that [`lock`] took.
 pub(super) fn unlock(tag: &pg_sys::LOCKTAG) {
-    // SAFETY: as in `lock`.
-    unsafe { pg_sys::LockRelease(tag, pg_sys::ExclusiveLock as i32, false) };
+    unlock_as(tag, pg_sys::ExclusiveLock);
+}
+
+/// [`lock`] in another mode.
+pub(super) fn lock_as(tag: &pg_sys::LOCKTAG, mode: u32) {
+    // SAFETY: inside a transaction.
+    unsafe { pg_sys::LockAcquire(tag, mode as i32, false, false) };
+}
+
+/// Releases a lock that [`lock_as`] took.
+pub(super) fn unlock_as(tag: &pg_sys::LOCKTAG, mode: u32) {
+    // SAFETY: as in `lock_as`.
+    unsafe { pg_sys::LockRelease(tag, mode as i32, false) };
 }
 
 /// Takes or releases locks that belong to the whole transaction: a later statement releases them,
@@ -69,8 +79,22 @@ pub(super) fn for_transaction(work: impl FnOnce()) {
 /// The identity of a transaction, also a prepared one, in the lock table.
 pub(super) type Holder = (i32, u32);
 
-/// The locks of guards, of any transaction, whose tags `wanted` accepts.
-pub(super) fn held(wanted: impl Fn(&pg_sys::LOCKTAG) -> bool) -> Vec<(pg_sys::LOCKTAG, Holder)> {
+/// A lock of a guard.
+pub(super) struct Held {
+    pub(super) tag: pg_sys::LOCKTAG,
+    pub(super) by: Holder,
+    /// A bit for each mode.
+    modes: i32,
+}
+
+impl Held {
+    pub(super) fn is_in(&self, mode: u32) -> bool {
+        self.modes & 1 << mode != 0
+    }
+}
+
+/// The locks of guards, of any transaction, whose tags `wanted` accepts: all as they are at one moment.
+pub(super) fn held(wanted: impl Fn(&pg_sys::LOCKTAG) -> bool) -> Vec<Held> {
     // SAFETY: the function gives an array of as many locks as it says.
     unsafe {
         let data = pg_sys::GetLockStatusData();
@@ -80,7 +104,7 @@ pub(super) fn held(wanted: impl Fn(&pg_sys::LOCKTAG) -> bool) -> Vec<(pg_sys::LO
         });
         let found = ours
             .filter(|lock| wanted(&lock.locktag))
-            .map(|lock| (lock.locktag, version::lock_holder(lock)))
+            .map(|lock| Held { tag: lock.locktag, by: version::lock_holder(lock), modes: lock.holdMask })
             .collect();
         pg_sys::pfree((*data).locks.cast());
         pg_sys::pfree(data.cast());

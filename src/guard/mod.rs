@@ -19,7 +19,7 @@ use options::{Action, Options};
 use pgrx::prelude::*;
 use publish::publish;
 use scope::Scope;
-use search::{Conflict, Search, wait_for_publisher};
+use search::{Conflict, Search};
 use texts::Texts;
 
 /// Acts on a new or changed row that is a near-duplicate of an earlier one.
@@ -130,10 +130,8 @@ fn find(search: &Search) -> Option<Conflict> {
     // Within a scope, distances stay what they are.
     let published = search.fingerprint ^ search.scope.bits();
     let distance = if search.texts.is_some() { 64 } else { search.distance };
-    for other in publish(search.whole_table(), search.column, published, distance) {
-        if !wait_for_publisher(other) {
-            undecided(search.call)
-        }
+    if !publish(search.whole_table(), search.column, published, distance) {
+        undecided(search.call)
     }
     search.find()
 }

@@ -9,11 +9,25 @@
 //! identity of a table; with a part of it, writers of one table could be made
 //! to wait by writers of another. So a second lock of the same transaction says
 //! for which table it publishes.
+//!
+//! Who finds others' rows waits until those transactions have ended before it searches, and says so
+//! while it waits: its publication is *waiting*. One of those others, A, that publishes a further row
+//! need not wait for it, and must not, or each would wait for the other. Let B be the waiting
+//! transaction. It has not searched for its row yet, nor stored it; there is an edge from B to A, so
+//! B waits for the end of A before it does either, and then finds the row that A is about to store.
+//! Should B's wait be cut short, its statement fails, and the row of that publication is never
+//! stored. A waiting publication and the edge are seen at one moment, and B makes both before it
+//! releases the table's lock. A row of B's that is not waiting may have been searched for, and be
+//! about to be stored (its other triggers may insert the waiting one): for that, A waits. So a
+//! publication that could be taken for such a row's, having its tag, is not called waiting. B waiting
+//! for A through others only is not enough: their wait could be cut short, and they go on.
 
 use super::lock_table::{
-    PUBLICATION, PUBLISHES, PUBLISHING, database, for_transaction, held, is_alone, lock, tag, unlock,
+    EDGE, Held, PUBLICATION, PUBLISHES, PUBLISHING, database, for_transaction, held, is_alone, lock, lock_as,
+    tag, unlock, unlock_as,
 };
 use super::secret::Key;
+use super::wait::Waits;
 use pgrx::pg_sys;
 use std::cell::RefCell;
 
@@ -40,14 +54,13 @@ fn publication_for(column: &str) -> u16 {
     PUBLICATION | (mixed >> 49) as u16
 }
 
-/// Publishes that a row with this fingerprint is about to be stored in `table`. Returns the
-/// transactions that have published one within `distance` of it.
-pub(super) fn publish(
-    table: pg_sys::Oid,
-    column: &str,
-    fingerprint: u64,
-    distance: u32,
-) -> Vec<pg_sys::TransactionId> {
+/// The mode in which a publication is held as well while it is waiting.
+const WAITING: u32 = pg_sys::AccessShareLock;
+
+/// Publishes that a row with this fingerprint is about to be stored in `table`, and waits for the
+/// transactions that have published one within `distance` of it. Returns false if one of those waits
+/// for this transaction.
+pub(super) fn publish(table: pg_sys::Oid, column: &str, fingerprint: u64, distance: u32) -> bool {
     // SAFETY: inside a transaction that is about to write.
     let transaction = unsafe { pg_sys::GetTopTransactionId() };
     let kind = publication_for(column);
@@ -55,21 +68,28 @@ pub(super) fn publish(
     let mine = tag(u32::from(transaction), (hidden >> 32) as u32, hidden as u32, kind);
     let publishing = tag(0, database(), u32::from(table), PUBLISHING);
     let publishes = tag(0, database(), u32::from(table), PUBLISHES);
-    let is_first = PUBLISHED.with_borrow(|published| {
-        !published.iter().any(|it| it.transaction == transaction && it.table == table)
-    });
-    if is_first {
+    let has = |wanted: &dyn Fn(&Published) -> bool| {
+        PUBLISHED
+            .with_borrow(|published| published.iter().any(|it| it.transaction == transaction && wanted(it)))
+    };
+    if !has(&|it| it.table == table) {
         let mode = pg_sys::ShareLock as i32;
         // SAFETY: inside a transaction.
         for_transaction(|| unsafe {
             pg_sys::LockAcquire(&publishes, mode, false, false);
         });
     }
+    let is_first = !has(&|it| is_of(&it.tag, &mine));
     lock(&publishing);
     for_transaction(|| lock(&mine));
     // Most of the time nobody else publishes for the table, which saves reading the
     // lock table.
     let near = if is_alone(&publishes) { Vec::new() } else { published_near(&mine, &publishes, distance) };
+    let is_waiting = is_first && !near.is_empty();
+    if is_waiting {
+        lock_as(&mine, WAITING);
+    }
+    let waits = Waits::announce(near);
     unlock(&publishing);
     PUBLISHED.with_borrow_mut(|published| {
         published.retain(|other| other.transaction == transaction);
@@ -81,11 +101,22 @@ pub(super) fn publish(
             for_transaction(|| unlock(&published.remove(oldest).tag));
         }
     });
-    near
+    let ended = waits.is_some_and(Waits::wait);
+    if is_waiting {
+        unlock_as(&mine, WAITING);
+    }
+    ended
 }
 
-/// The transactions that have published a fingerprint within `distance` of
-/// `mine` for its table.
+/// Whether two publications, of any tables, have the same tag.
+fn is_of(one: &pg_sys::LOCKTAG, other: &pg_sys::LOCKTAG) -> bool {
+    let fields =
+        |it: &pg_sys::LOCKTAG| (it.locktag_field1, it.locktag_field2, it.locktag_field3, it.locktag_field4);
+    fields(one) == fields(other)
+}
+
+/// The transactions that have published a fingerprint within `distance` of `mine` for its table, unless they wait for this
+/// one before they search for it.
 fn published_near(
     mine: &pg_sys::LOCKTAG,
     publishes: &pg_sys::LOCKTAG,
@@ -103,10 +134,15 @@ fn published_near(
             && (tag.locktag_field2, tag.locktag_field3)
                 == (publishes.locktag_field2, publishes.locktag_field3)
     };
-    let locks = held(|tag| is_near(tag) || publishes_for_table(tag));
-    let publications = locks.iter().filter(|(tag, _)| is_near(tag));
+    let is_edge_to_me =
+        |tag: &pg_sys::LOCKTAG| tag.locktag_field4 == EDGE && tag.locktag_field2 == mine.locktag_field1;
+    let locks = held(|tag| is_near(tag) || publishes_for_table(tag) || is_edge_to_me(tag));
+    let any = |by: &Held, wanted: &dyn Fn(&pg_sys::LOCKTAG) -> bool| {
+        locks.iter().any(|it| it.by == by.by && wanted(&it.tag))
+    };
+    let publications = locks.iter().filter(|it| is_near(&it.tag) && any(it, &publishes_for_table));
     publications
-        .filter(|(_, by)| locks.iter().any(|(tag, other)| other == by && publishes_for_table(tag)))
-        .map(|(tag, _)| pg_sys::TransactionId::from(tag.locktag_field1))
+        .filter(|it| !(it.is_in(WAITING) && any(it, &is_edge_to_me)))
+        .map(|it| pg_sys::TransactionId::from(it.tag.locktag_field1))
         .collect()
 }

@@ -17,7 +17,8 @@
 //! * If no version of s was in the index when the scan for r took its snapshot,
 //!   B stores s later than r was stored or published, and B's own guard, which
 //!   looks after that, finds r. (B published before r was and has not stored
-//!   yet: then r's guard has waited for B to end before the snapshot.)
+//!   yet: then r's guard has waited for B to end before the snapshot, or B
+//!   waits for this transaction to end and looks after that.)
 //! * Otherwise consider the latest version that was in the index at that time,
 //!   of those whose transactions have not failed. The scan comes to it. If it
 //!   is alive, it is found. If its inserter or deleter is in progress, the
@@ -509,11 +510,4 @@ unsafe fn death(tuple: pg_sys::HeapTuple, start: pg_sys::Snapshot) -> Death {
         }
         Death::Since
     }
-}
-
-/// Waits for a transaction that is about to store a row near the new one. Returns false if that one
-/// waits for this transaction.
-pub(super) fn wait_for_publisher(transaction: pg_sys::TransactionId) -> bool {
-    // SAFETY: no row is waited for.
-    unsafe { wait::wait_for(transaction, std::ptr::null_mut(), std::ptr::null_mut()) }
 }
