@@ -96,7 +96,9 @@ impl Table {
             FROM pg_catalog.pg_class c LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid OPERATOR(pg_catalog.=) c.oid \
                 AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped \
             WHERE c.oid OPERATOR(pg_catalog.=) $1 ORDER BY a.attnum";
-        lock_columns(oid);
+        // The settings of a partition are those of the whole. Whatever is waited for comes before the name: the owner of its
+        // schema may rename that meanwhile.
+        [root(oid), oid].into_iter().for_each(lock_columns);
         let mut table = Table {
             oid,
             name: table_name(oid),
