@@ -14,7 +14,7 @@ from pathlib import Path
 FLOORS = {
     "core": ["cpu external hash interrupt memory random", "text", "fingerprint", "features", "banding details similarity",
              "groups words", "records", "dedup", "evaluate", "report"],
-    "papers": ["automaton terms", "codes combined exact imatch minhash scam sentence shingle spotsigs"],
+    "papers": ["automaton terms", "codes combined components exact imatch minhash scam sentence shingle single_pass spotsigs"],
     "src": ["pg", "corpus", "settings", "banding", "fingerprint", "table", "papers similarity", "dedup groups",
             "evaluate guard report setup"],
 }

@@ -2,8 +2,9 @@
 //! `pairs_bench [millions] [distance] [threads] [memory in MiB]`.
 
 use dedup_core::external::MemoryHost;
-use dedup_core::groups::{Pairs, Settings, SinglePass};
+use dedup_core::groups::{Pairs, Settings};
 use dedup_core::random::SplitMix64;
+use dedup_detectors::single_pass::SinglePass;
 use std::time::Instant;
 
 fn main() {
@@ -32,9 +33,9 @@ fn main() {
     }
     let mut found = 0u64;
     pairs
-        .finish(&mut host, |_| {
+        .finish(&mut host, |_, _| {
             found += 1;
-            Ok(true)
+            Ok(())
         })
         .expect("memory");
     println!("pairs: {rows} rows within {distance}, {threads} threads: {found} in {:.2?}", start.elapsed());

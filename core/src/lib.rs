@@ -21,3 +21,4 @@ pub mod records;
 pub mod report;
 pub mod similarity;
 pub mod text;
+mod words;

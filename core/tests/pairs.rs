@@ -5,9 +5,11 @@ mod common;
 
 use common::groups::{Data, brute_pairs, fingerprints};
 use common::interrupted_after;
-use dedup_core::external::{Host, MemoryHost, MemorySpill, Phase, Result};
-use dedup_core::groups::{Connect, Pair, Pairs, Settings, SharedSets, UnionFind, components};
+use dedup_core::dedup::Limits;
+use dedup_core::external::{Host, MemoryHost, MemorySpill, Result};
+use dedup_core::groups::{Connect, Pair, Pairs, Settings, SharedSets, UnionFind};
 use dedup_core::hash::mix64;
+use dedup_detectors::components::components;
 
 fn pairs(fps: &[u64], distance: u32, memory: usize, threads: usize) -> Vec<Pair> {
     let mut host = MemoryHost;
@@ -16,11 +18,11 @@ fn pairs(fps: &[u64], distance: u32, memory: usize, threads: usize) -> Vec<Pair>
         collecting.add(i as i64, fp, &mut host).unwrap();
     }
     let mut found = Vec::new();
-    let all = collecting.finish(&mut host, |pair| {
+    let all = collecting.finish(&mut host, |pair, _| {
         found.push(pair);
-        Ok(true)
+        Ok(())
     });
-    assert_eq!(all, Ok(true));
+    assert_eq!(all, Ok(()));
     found.sort_unstable();
     found
 }
@@ -55,14 +57,14 @@ struct Late<'s, V> {
     taken: usize,
 }
 
-impl<V: Fn(i64, i64) -> bool> Connect for Late<'_, V> {
-    fn take(&mut self, pair: Pair) -> Result<bool> {
+impl<H, V: Fn(i64, i64) -> bool> Connect<H> for Late<'_, V> {
+    fn take(&mut self, pair: Pair, host: &mut H) -> Result<()> {
         self.taken += 1;
         self.waiting.push(pair);
-        if self.waiting.len() > self.lag { self.settle().map(|()| true) } else { Ok(true) }
+        if self.waiting.len() > self.lag { self.settle(host) } else { Ok(()) }
     }
 
-    fn settle(&mut self) -> Result<()> {
+    fn settle(&mut self, _: &mut H) -> Result<()> {
         for Pair { a, b, .. } in self.waiting.drain(..) {
             if (self.verify)(a, b) {
                 self.sets.union(self.sets.number(a), self.sets.number(b));
@@ -87,8 +89,8 @@ fn connected(
     fps.iter().zip(FIRST..).for_each(|(&fp, id)| collecting.add(id, fp, &mut host).unwrap());
     let sets = SharedSets::new(FIRST, fps.len());
     let mut late = Late { sets: &sets, verify, lag, waiting: Vec::new(), taken: 0 };
-    assert_eq!(collecting.connect(&sets, &mut host, &mut late), Ok(true));
-    late.settle().unwrap();
+    assert_eq!(collecting.connect(&sets, &mut host, &mut late), Ok(()));
+    late.settle(&mut host).unwrap();
     let taken = late.taken;
     ((0..fps.len() as u32).map(|row| sets.find(row)).collect(), taken)
 }
@@ -159,25 +161,6 @@ fn equals_brute_force_at_every_radius() {
     }
 }
 
-/// Protects LIMIT: whoever has enough is not given more.
-#[test]
-fn a_sink_may_stop() {
-    let fps = vec![5; 100_000];
-    for memory in [PLENTY, LITTLE] {
-        for threads in [1, 2] {
-            let mut host = MemoryHost;
-            let mut collecting = Pairs::new(Settings { distance: 3, memory, threads });
-            fps.iter().zip(0..).for_each(|(&fp, id)| collecting.add(id, fp, &mut host).unwrap());
-            let mut taken = 0;
-            let all = collecting.finish(&mut host, |_| {
-                taken += 1;
-                Ok(taken < 10)
-            });
-            assert_eq!((all, taken), (Ok(false), 10));
-        }
-    }
-}
-
 /// Protects against a hot bucket being quadratic: 300,000 fingerprints share
 /// their upper 40 bits, and few of them are near. (Compared all with all this
 /// test would take minutes.)
@@ -209,10 +192,8 @@ impl Host for Watching {
         MemorySpill::default()
     }
 
-    fn progress(&mut self, phase: Phase, share: f64) {
-        if phase == Phase::Search {
-            self.0.push(share);
-        }
+    fn progress(&mut self, share: f64) {
+        self.0.push(share);
     }
 }
 
@@ -222,7 +203,7 @@ fn watched(fps: &[u64], settings: Settings) -> Vec<f64> {
     for (i, &fp) in fps.iter().enumerate() {
         collecting.add(i as i64, fp, &mut host).unwrap();
     }
-    collecting.finish(&mut host, |_| Ok(true)).unwrap();
+    collecting.finish(&mut host, |_, _| Ok(())).unwrap();
     host.0
 }
 
@@ -257,7 +238,8 @@ fn an_interrupt_ends_the_work_wherever_it_comes() {
         let checks = if threads == 1 { all } else { 3 };
         for passed in (0..checks).step_by(1 + checks / 25) {
             assert!(interrupted_after(passed, work).0, "{memory} {threads} {passed} of {checks}");
-            let components = || drop(components(&fps, settings, Some(8), &mut MemoryHost));
+            let limits = Limits { memory, threads };
+            let components = || drop(components(&fps, 6, Some(8), limits, &mut MemoryHost));
             assert!(interrupted_after(passed.min(2), components).0);
         }
     }

@@ -12,6 +12,7 @@
 //! | [`codes`] | ends of clauses (P4's survey) | shared codes |
 //! | [`scam`] | relative frequencies of words | – |
 //! | [`sentence`] | runs of sentences (P5, Wang) | – |
+//! | [`single_pass`], [`components`] | fingerprints, to groups (P4) | blocks |
 //!
 //! A text without any feature (empty, or nothing but punctuation) has no
 //! signature, and similarity 0 to everything: empty never equals empty.
@@ -21,12 +22,14 @@
 pub mod automaton;
 pub mod codes;
 pub mod combined;
+pub mod components;
 pub mod exact;
 pub mod imatch;
 pub mod minhash;
 pub mod scam;
 pub mod sentence;
 pub mod shingle;
+pub mod single_pass;
 pub mod spotsigs;
 mod terms;
 

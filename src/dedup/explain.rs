@@ -1,8 +1,8 @@
 //! `dedup_explain` of pairs of a source's rows, by records: what agreement in each column told.
 
-use super::records::BETWEEN;
 use super::{Found, find, id};
 use crate::evaluate::{each_pair, key};
+use crate::pg::host::unwrap_or_raise;
 use crate::pg::progress::Progress;
 use crate::pg::values::ValueType;
 use crate::pg::{Json, Output};
@@ -11,7 +11,7 @@ use crate::table::{EXPLAIN, Source};
 use dedup_core::dedup::{Kind, Method};
 use dedup_core::interrupt::checked;
 use dedup_core::memory::{OrRaise, Room};
-use dedup_core::records::{Agreement, Field, Records, SURE};
+use dedup_core::records::{Agreement, Field, SURE, columns};
 use pgrx::PgMemoryContexts;
 use pgrx::prelude::*;
 use std::collections::HashMap;
@@ -56,7 +56,7 @@ fn dedup_explain_pairs(
     );
     let progress = Progress::new(EXPLAIN.name, progress_interval());
     let mut ids = None;
-    let mut found = find(EXPLAIN, &source, written, None, &progress, |columns| {
+    let (_, mut found) = find(EXPLAIN, &source, written, None, &progress, |columns| {
         let typoid = columns[0].typoid;
         let call = "dedup_explain(source, pairs, options";
         let of = &*ids.insert(ValueType::of_result(&columns[0], output.type_of(0), call));
@@ -73,12 +73,11 @@ fn dedup_explain_pairs(
     });
     // A query that returns rows has columns.
     let ids = ids.unwrap_or_else(|| unreachable!("the columns are told before the rows"));
-    let records = found.records.take();
     for pair in checked(&pairs) {
         // What is no row of the source has no evidence.
         let [Some(a), Some(b)] = pair.each_ref().map(|id| rows[id]) else { continue };
-        let shown = [a, b].map(|row| found.input.id(row));
-        for line in found.lines(records.as_ref(), [a, b]) {
+        let shown = [a, b].map(|row| unwrap_or_raise(found.rows.texts.id(row)));
+        for line in lines(&mut found, [a, b]) {
             // SAFETY: what is made in this memory is not used afterwards; the ids are written as their type has it;
             // declared as two of that type, text four times, double precision.
             unsafe {
@@ -99,55 +98,54 @@ fn dedup_explain_pairs(
     }
 }
 
-impl Found {
-    /// The evidence for two rows, and whether one row is kept for both.
-    fn lines(&mut self, records: Option<&Records>, rows: [usize; 2]) -> Vec<Line> {
-        let mut lines = self.evidence(records, rows);
-        let [a, b] = rows.map(|row| self.keeper(row));
-        let part = if a == b { "one group" } else { "two groups" };
-        lines.push(Line { column: None, part, values: [None, None], tells: None });
-        lines
-    }
+/// The evidence for two rows, and whether one row is kept for both.
+fn lines(found: &mut Found, rows: [usize; 2]) -> Vec<Line> {
+    let mut lines = evidence(found, rows);
+    let [a, b] = rows.map(|row| found.keeper(row));
+    let part = if a == b { "one group" } else { "two groups" };
+    lines.push(Line { column: None, part, values: [None, None], tells: None });
+    lines
+}
 
-    /// The evidence for two rows.
-    fn evidence(&mut self, records: Option<&Records>, rows: [usize; 2]) -> Vec<Line> {
-        let line = |part, tells| Line { column: None, part, values: [None, None], tells };
-        let first = rows.map(|row| self.first_equal[row]);
-        if first[0] == first[1] {
-            return vec![line("equal", None)];
-        }
-        let is_empty = rows.iter().any(|&row| self.input.kinds[row] == Kind::Empty);
-        let Some(records) = records.filter(|_| !is_empty) else { return vec![line("empty", None)] };
-        let contents = rows.map(|row| self.input.content(row));
-        let value = |content: &String, column| content.split(BETWEEN).nth(column).map(str::to_owned);
-        let evidence = records.evidence(first[0], first[1]);
-        let mut lines = vec![line("any pair", Some(evidence.prior))];
-        let mut total = evidence.prior;
-        for (field, agreement, tells) in evidence.told {
-            total += tells;
-            let (column, part, values) = match field {
-                Field::Words(column) | Field::Number(column) => {
-                    let values = contents.each_ref().map(|content| value(content, column));
-                    let values = values.map(|value| value.filter(|value| !value.is_empty()));
-                    let part = match (agreement, &values) {
-                        (_, [None, None]) => continue,
-                        (_, [Some(_), None]) => "only a",
-                        (_, [None, Some(_)]) => "only b",
-                        (Agreement::Full, _) => "shared",
-                        (Agreement::Partial, _) => "partly",
-                        (Agreement::None | Agreement::Missing, _) => "replaced",
-                    };
-                    (Some(self.input.columns[column].clone()), part, values)
-                }
-                Field::Identifiers if agreement == Agreement::Missing => continue,
-                Field::Identifiers => {
-                    (None, "identifiers", first.map(|row| Some(records.identifiers(row).join(" "))))
-                }
-                Field::Rank => (None, "nearest row", [None, None]),
-            };
-            lines.push(Line { column, part, values, tells: Some(tells) });
-        }
-        lines.extend([line("total", Some(total)), line("needed", Some((SURE / (1.0 - SURE)).ln()))]);
-        lines
+/// The evidence for two rows.
+fn evidence(found: &mut Found, rows: [usize; 2]) -> Vec<Line> {
+    let line = |part, tells| Line { column: None, part, values: [None, None], tells };
+    let first = rows.map(|row| found.rows.class[row]);
+    if first[0] == first[1] {
+        return vec![line("equal", None)];
     }
+    let is_empty = rows.iter().any(|&row| found.rows.kinds[row] == Kind::Empty);
+    let Some(records) = found.groups.records.as_ref().filter(|_| !is_empty) else {
+        return vec![line("empty", None)];
+    };
+    let contents = rows.map(|row| unwrap_or_raise(found.rows.texts.content(row)));
+    let evidence = records.evidence(first[0], first[1]);
+    let mut lines = vec![line("any pair", Some(evidence.prior))];
+    let mut total = evidence.prior;
+    for (field, agreement, tells) in evidence.told {
+        total += tells;
+        let (column, part, values) = match field {
+            Field::Words(column) | Field::Number(column) => {
+                let value = |content: &String| columns(content).nth(column).flatten().map(str::to_owned);
+                let values = contents.each_ref().map(value);
+                let part = match (agreement, &values) {
+                    (_, [None, None]) => continue,
+                    (_, [Some(_), None]) => "only a",
+                    (_, [None, Some(_)]) => "only b",
+                    (Agreement::Full, _) => "shared",
+                    (Agreement::Partial, _) => "partly",
+                    (Agreement::None | Agreement::Missing, _) => "replaced",
+                };
+                (Some(found.rows.columns[column].clone()), part, values)
+            }
+            Field::Identifiers if agreement == Agreement::Missing => continue,
+            Field::Identifiers => {
+                (None, "identifiers", first.map(|row| Some(records.identifiers(row).join(" "))))
+            }
+            Field::Rank => (None, "nearest row", [None, None]),
+        };
+        lines.push(Line { column, part, values, tells: Some(tells) });
+    }
+    lines.extend([line("total", Some(total)), line("needed", Some((SURE / (1.0 - SURE)).ln()))]);
+    lines
 }

@@ -3,7 +3,7 @@
 use crate::pg::{Column, Values, raise};
 use crate::table::Options;
 use dedup_core::dedup::{Keep, Key, Method};
-use dedup_core::records::MOST_COLUMNS;
+use dedup_core::records::{MOST_COLUMNS, joined};
 use pgrx::prelude::*;
 
 /// Positions and types of the columns.
@@ -69,7 +69,7 @@ impl Shape {
     /// The row's content.
     pub(super) fn content(&self, row: &Values<'_>) -> Option<String> {
         if let Some(columns) = &self.columns {
-            return super::records::content(columns.iter().map(|&column| row.written(column)));
+            return joined(columns.iter().map(|&column| row.written(column)));
         }
         let mut content = row.text(1)?;
         if self.padded {

@@ -49,10 +49,10 @@ fn near_dup_pairs(source: Option<&str>, distance: Option<i32>, fcinfo: pg_sys::F
         unique.check();
     }
     let mut rows = PairRows::new(ids, output, &progress);
-    let found = pairs.finish(&mut host, |pair| {
+    let found = pairs.finish(&mut host, |pair, _| {
         // SAFETY: declared as two ids of the type that they are made of, integer.
         unsafe { rows.add(pair.a, pair.b, (pair.distance as i32).into_datum()) };
-        Ok(true)
+        Ok(())
     });
     unwrap_or_raise(found);
     rows.end();

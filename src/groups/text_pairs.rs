@@ -81,10 +81,10 @@ fn near_dup_text_pairs(
         unique.check();
     }
     let mut rows = PairRows::new(ids, output, &progress);
-    let found = pairs.finish(&mut host, |pair| {
+    let found = pairs.finish(&mut host, |pair, _| {
         // SAFETY: declared as two ids of the type that they are made of, double precision.
         unsafe { rows.add(pair.a, pair.b, pair.similarity.into_datum()) };
-        Ok(true)
+        Ok(())
     });
     unwrap_or_raise(found);
     rows.end();

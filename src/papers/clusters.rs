@@ -6,8 +6,10 @@ use crate::pg::progress::Progress;
 use crate::pg::window::Window;
 use crate::pg::{raise, required};
 use crate::settings::{progress_interval, threads, within_memory_limit, work_memory};
-use dedup_core::groups::{Settings, SinglePass, components};
+use dedup_core::dedup::Limits;
 use dedup_core::memory::{OrRaise, filled, with_capacity};
+use dedup_detectors::components::components;
+use dedup_detectors::single_pass::SinglePass;
 use pgrx::prelude::*;
 
 /// The row number, from 1, of the centre of the current row's cluster; NULL
@@ -65,8 +67,9 @@ fn partition_components(window: &Window) -> Vec<Option<u32>> {
     let near = checked_distance(near, "distance");
     let diameter = diameter.map(|diameter| checked_distance(Some(diameter), "diameter"));
     progress.stage("finding near rows", "rows", None);
-    let settings = Settings { distance: near, memory: work_memory(), threads: threads() };
-    let found = unwrap_or_raise(components(&fps, settings, diameter, &mut QueryHost::reporting(&progress)));
+    let limits = Limits { memory: work_memory(), threads: threads() };
+    let mut host = QueryHost::reporting(&progress);
+    let found = unwrap_or_raise(components(&fps, near, diameter, limits, &mut host));
     let mut all = filled(None, rows_all).or_raise();
     for (&row, component) in of.iter().zip(found) {
         all[row as usize] = Some(of[component as usize]);

@@ -4,7 +4,7 @@
 use super::memory::system_has;
 use super::progress::Progress;
 use super::spill::TempFile;
-use dedup_core::external::{Error, Host, Phase, Result};
+use dedup_core::external::{Error, Host, Result};
 use pgrx::PgSqlErrorCode;
 
 /// The host within a running query.
@@ -12,18 +12,17 @@ pub(crate) struct QueryHost<'p> {
     /// The signals that were blocked before threads were started.
     blocked: Option<libc::sigset_t>,
     progress: Option<&'p Progress>,
-    phase: Phase,
 }
 
 impl QueryHost<'_> {
     /// A host for work whose progress PostgreSQL shows.
     pub(crate) fn quiet() -> QueryHost<'static> {
-        QueryHost { blocked: None, progress: None, phase: Phase::Search }
+        QueryHost { blocked: None, progress: None }
     }
 
     /// A host that reports its progress.
     pub(crate) fn reporting(progress: &Progress) -> QueryHost<'_> {
-        QueryHost { blocked: None, progress: Some(progress), phase: Phase::Search }
+        QueryHost { blocked: None, progress: Some(progress) }
     }
 }
 
@@ -34,14 +33,23 @@ impl Host for QueryHost<'_> {
         TempFile::new()
     }
 
-    fn progress(&mut self, phase: Phase, share: f64) {
-        let Some(progress) = self.progress else { return };
-        if phase != self.phase {
-            self.phase = phase;
-            progress.stage("grouping near pairs", "pairs compared", None);
+    fn stage(&mut self, name: &'static str, unit: &'static str, total: Option<u64>) {
+        self.progress.inspect(|progress| progress.stage(name, unit, total));
+    }
+
+    fn step(&mut self) {
+        self.progress.inspect(|progress| progress.step());
+    }
+
+    fn progress(&mut self, share: f64) {
+        if let Some(progress) = self.progress {
+            progress.share(share);
+            progress.tick();
         }
-        progress.share(share);
-        progress.tick();
+    }
+
+    fn end(&mut self, counts: &str) {
+        self.progress.inspect(|progress| progress.end(counts));
     }
 
     /// New threads inherit the blocked signals. PostgreSQL's handlers must run

@@ -1,12 +1,13 @@
 //! `dedup_report`: what `dedup` finds in a source, as an HTML page.
 
 use crate::dedup::{Found, find};
+use crate::pg::host::unwrap_or_raise;
 use crate::pg::progress::Progress;
 use crate::pg::spi::{refuse_row_without_id, scalar};
 use crate::pg::{Column, Json, Values, raise};
 use crate::settings::{memory_limit, progress_interval, within_memory_limit};
 use crate::table::{REPORT, Source, Written};
-use dedup_core::dedup::{Alike, Kind, Method, Stage};
+use dedup_core::dedup::{Alike, Kind, Method, Stage, Verdict};
 use dedup_core::evaluate::Score;
 use dedup_core::hash::murmur3_128;
 use dedup_core::interrupt::{checked, sort_unstable_by};
@@ -37,7 +38,7 @@ fn dedup_report(source: Option<&str>, options: Option<Json>) -> String {
     let column = word(&mut written, "labels");
     let progress = Progress::new(REPORT.name, progress_interval());
     let mut labels: Option<Vec<u64>> = column.as_ref().map(|_| Vec::new());
-    let found = find(REPORT, &of, written, column.clone(), &progress, |columns| {
+    let (written, found) = find(REPORT, &of, written, column.clone(), &progress, |columns| {
         let at = column.as_deref().map(|name| label_column(columns, name));
         let labels = &mut labels;
         move |row, bytes| {
@@ -51,7 +52,7 @@ fn dedup_report(source: Option<&str>, options: Option<Json>) -> String {
         }
     });
     let table = source.filter(|_| of.oid().is_some()).map(|name| name.trim().to_owned());
-    let mut report = Report { found, labels };
+    let mut report = Report { found, written, labels };
     report.page(language, title, table, &progress)
 }
 
@@ -80,6 +81,8 @@ fn hash_of_label(row: &Values<'_>, at: usize) -> u64 {
 
 struct Report {
     found: Found,
+    /// The options by which it was found.
+    written: Written,
     /// The hash of each row's label.
     labels: Option<Vec<u64>>,
 }
@@ -92,7 +95,7 @@ impl Report {
         table: Option<String>,
         progress: &Progress,
     ) -> String {
-        let rows = self.found.input.rows();
+        let rows = self.found.rows.count();
         progress.stage("writing the report", "rows", Some(rows as u64));
         let mut sizes = filled(0u32, rows).or_raise();
         let mut counts = [0u64; Stage::COUNT];
@@ -102,7 +105,7 @@ impl Report {
             sizes[keeper] += 1;
             counts[stage as usize] += 1;
             if stage == Stage::Near
-                && let Some(distance) = self.found.input.distance(row, keeper)
+                && let Some(distance) = self.found.rows.distance(row, keeper)
             {
                 distances[distance as usize] += 1;
             }
@@ -123,7 +126,7 @@ impl Report {
             title,
             table,
             made: now(),
-            options: self.found.written.json().to_string(),
+            options: self.written.json().to_string(),
             kinds: self.kinds(),
             alike: self.found.options.alike,
             method,
@@ -156,7 +159,7 @@ impl Report {
         if self.method().is_none_or(|method| method == Method::Records) {
             return Vec::new();
         }
-        let all = self.found.written.complete();
+        let all = self.written.complete();
         let names = all["particulars"].as_array().into_iter().flatten();
         names.filter_map(|name| name.as_str().map(str::to_owned)).collect()
     }
@@ -165,19 +168,20 @@ impl Report {
     fn near(&mut self, limit: u32, found: Distances, sizes: &[u32]) -> Near {
         let (mut stay, mut prints) = (Vec::new(), Vec::new());
         for (row, &size) in checked(sizes.iter().enumerate()) {
-            if size > 0 && self.found.input.kinds[row] == Kind::Near {
+            if size > 0 && self.found.rows.kinds[row] == Kind::Near {
                 stay.room(1).or_raise();
                 prints.room(1).or_raise();
                 stay.push(row as u32);
-                prints.push(self.found.input.fps[row]);
+                prints.push(self.found.rows.fps[row]);
             }
         }
         let pairs = nearest(&prints);
         let mut to_nearest = [0; 65];
         pairs.iter().for_each(|pair| to_nearest[pair.distance as usize] += 1);
         let alike = self.found.options.alike;
-        let input = &mut self.found.input;
-        let (left_out, shown) = misses(&pairs, limit, &alike, |at| input.content(stay[at] as usize));
+        let texts = &mut self.found.rows.texts;
+        let (left_out, shown) =
+            misses(&pairs, limit, &alike, |at| unwrap_or_raise(texts.content(stay[at] as usize)));
         let shown = shown.into_iter().map(|miss| {
             let rows = [miss.pair.row, miss.pair.nearest].map(|at| stay[at] as usize);
             let same_label = self.same_label(rows) == Some(true);
@@ -191,12 +195,12 @@ impl Report {
     /// A row's text as it is compared: without markup, where the recipe has that.
     fn text(&mut self, row: usize) -> String {
         let normal = self.found.options.alike.normal;
-        let content = self.found.input.content(row);
+        let content = unwrap_or_raise(self.found.rows.texts.content(row));
         if let Cow::Owned(plain) = normal.plain(&content) { plain } else { content }
     }
 
     fn id(&mut self, row: usize) -> String {
-        String::from_utf8(self.found.input.id(row)).unwrap_or_default()
+        String::from_utf8(unwrap_or_raise(self.found.rows.texts.id(row))).unwrap_or_default()
     }
 
     /// Whether two rows that have labels have the same.
@@ -211,7 +215,7 @@ impl Report {
         let mut labelled = Vec::new();
         for (row, &label) in checked(labels.iter().enumerate()) {
             labelled.room(1).or_raise();
-            let fp = (self.found.input.kinds[row] == Kind::Near).then(|| self.found.input.fps[row]);
+            let fp = (self.found.rows.kinds[row] == Kind::Near).then(|| self.found.rows.fps[row]);
             let label = (label != NONE).then_some(label);
             labelled.push(Labelled { group: self.found.keeper(row) as u32, label, fp });
         }
@@ -264,8 +268,8 @@ impl Report {
         let mut rows = Vec::new();
         for &other in checked(others) {
             let row = other as usize;
-            let (stage, text) = (self.found.stage(row), self.text(row));
-            let (distance, similarity) = self.found.compared(row, keeper, stage);
+            let text = self.text(row);
+            let Verdict { stage, distance, similarity, .. } = unwrap_or_raise(self.found.verdict(row));
             let distance = distance.filter(|_| self.method() == Some(Method::Fingerprint));
             let other_label = self.same_label([row, keeper]) == Some(false);
             rows.room(1).or_raise();

@@ -231,9 +231,9 @@ pub fn join(prints: &[u64], distance: u32) -> u64 {
     }
     let mut count = 0;
     pairs
-        .finish(&mut host, |_| {
+        .finish(&mut host, |_, _| {
             count += 1;
-            Ok(true)
+            Ok(())
         })
         .expect("memory does not fail");
     count

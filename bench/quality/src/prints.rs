@@ -38,11 +38,10 @@ impl Prints {
                 }
             }
             std::mem::replace(&mut pairs, Pairs::new(Settings { distance, memory: 0, threads: 1 }))
-                .finish(&mut MemoryHost, |pair| {
+                .finish(&mut MemoryHost, |pair, _| {
                     found.push((pair.a as usize, pair.b as usize));
-                    Ok(true)
+                    Ok(())
                 })
-                .map(drop)
         };
         collect().unwrap_or_else(|error| fail("pairs", error));
         found

@@ -1,9 +1,10 @@
 //! Which row of a group is kept.
 
 /// Which row of a group is kept; among equals the one with the lesser number.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Keep {
     /// The row with the least number.
+    #[default]
     First,
     /// The row with the greatest number.
     Last,

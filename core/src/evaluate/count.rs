@@ -54,10 +54,10 @@ fn search<H: Host>(
         pairs.add(row, print, host)?;
     }
     let mut counts = [0; 65];
-    pairs.finish(host, |pair| {
+    pairs.finish(host, |pair, _| {
         counts[pair.distance as usize] += 1;
         on_pair();
-        Ok(true)
+        Ok(())
     })?;
     Ok(cumulative(counts)[..=settings.distance.min(64) as usize].to_vec())
 }

@@ -117,6 +117,11 @@ impl<'s, 'e, H: Host, T: Send, R: Send> Feed<'s, 'e, '_, H, T, R> {
         Ok(())
     }
 
+    /// The host.
+    pub fn host(&mut self) -> &mut H {
+        self.host
+    }
+
     /// Whether no thread was needed so far.
     pub fn is_idle(&self) -> bool {
         self.done.is_some()

@@ -11,10 +11,23 @@ pub trait Host {
     /// Creates a temporary file, which is deleted when it is dropped.
     fn file(&mut self) -> Self::File;
 
-    /// Reports progress: `share`, from 0 to 1, of `phase` is done. Called every few milliseconds where the
-    /// work can be foreseen; a bucket that holds far more rows than others takes longer.
-    fn progress(&mut self, phase: Phase, share: f64) {
-        let _ = (phase, share);
+    /// A stage of the work begins, of `total` steps if their number is known; `unit` is what they are called.
+    fn stage(&mut self, name: &'static str, unit: &'static str, total: Option<u64>) {
+        let _ = (name, unit, total);
+    }
+
+    /// Counts a step of the stage.
+    fn step(&mut self) {}
+
+    /// Reports that `share`, from 0 to 1, of the stage is done. Called every few milliseconds where the work can be
+    /// foreseen; a bucket that holds far more rows than others takes longer.
+    fn progress(&mut self, share: f64) {
+        let _ = share;
+    }
+
+    /// The stage ends with these counts.
+    fn end(&mut self, counts: &str) {
+        let _ = counts;
     }
 
     /// Called with true before threads are started and with false afterwards, for hosts whose signals
@@ -29,15 +42,6 @@ pub trait Host {
         let _ = bytes;
         true
     }
-}
-
-/// A stage of the work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
-    /// Rows are sorted and searched for near pairs.
-    Search,
-    /// The pairs found are linked into groups, in order.
-    Link,
 }
 
 /// A host whose files are in memory and that reports nothing.

@@ -11,7 +11,7 @@ mod threads;
 
 pub use error::{Error, Result};
 pub use feed::{Feed, Work, feed};
-pub use host::{Host, MemoryHost, Phase};
+pub use host::{Host, MemoryHost};
 pub use sort::Record;
 pub use sorter::Sorter;
 pub use spill::{MemorySpill, Spill};

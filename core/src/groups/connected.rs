@@ -116,9 +116,9 @@ const REMEMBERED: usize = 1 << 16;
 
 /// Passes on few pairs of the same two sets at a time: before it is known whether those join them the others wait, and then
 /// most of them are not wanted any more.
-pub(super) struct Sparing<'s> {
+pub(super) struct Sparing<'s, H> {
     sets: &'s SharedSets,
-    sink: Sink<'s>,
+    sink: Sink<'s, H>,
     /// How many pairs of two sets were passed on.
     passed: HashMap<(u32, u32), u32>,
     waiting: Vec<Pair>,
@@ -126,17 +126,17 @@ pub(super) struct Sparing<'s> {
     few: u32,
 }
 
-impl<'s> Sparing<'s> {
-    pub fn new(sets: &'s SharedSets, sink: Sink<'s>) -> Sparing<'s> {
+impl<'s, H> Sparing<'s, H> {
+    pub fn new(sets: &'s SharedSets, sink: Sink<'s, H>) -> Sparing<'s, H> {
         Sparing { sets, sink, passed: HashMap::new(), waiting: Vec::new(), few: 1 }
     }
 }
 
-impl Connect for Sparing<'_> {
-    fn take(&mut self, pair: Pair) -> Result<bool> {
+impl<H> Connect<H> for Sparing<'_, H> {
+    fn take(&mut self, pair: Pair, host: &mut H) -> Result<()> {
         let [a, b] = [pair.a, pair.b].map(|id| self.sets.find(self.sets.number(id)));
         if a == b {
-            return Ok(true);
+            return Ok(());
         }
         if self.passed.len() >= REMEMBERED {
             self.passed.clear();
@@ -145,26 +145,26 @@ impl Connect for Sparing<'_> {
         let passed = self.passed.entry((a.min(b), a.max(b))).or_insert(0);
         if *passed < self.few {
             *passed += 1;
-            return self.sink.take(pair);
+            return self.sink.take(pair, host);
         }
         self.waiting.room(1)?;
         self.waiting.push(pair);
-        if self.waiting.len() >= WAITING { self.settle().map(|()| true) } else { Ok(true) }
+        if self.waiting.len() >= WAITING { self.settle(host) } else { Ok(()) }
     }
 
-    fn settle(&mut self) -> Result<()> {
+    fn settle(&mut self, host: &mut H) -> Result<()> {
         let mut meter = Meter::new();
         while !self.waiting.is_empty() {
-            self.sink.settle()?;
+            self.sink.settle(host)?;
             self.passed.clear();
             // Where pairs were not verified more are tried at a time.
             self.few *= 4;
             for pair in std::mem::take(&mut self.waiting) {
                 meter.work(4);
-                self.take(pair)?;
+                self.take(pair, host)?;
             }
         }
         self.few = 1;
-        self.sink.settle()
+        self.sink.settle(host)
     }
 }

@@ -30,22 +30,22 @@ impl CrossPairs {
     }
 
     /// Finds the pairs of one of these rows with one of the others, each once,
-    /// in no particular order; `sink` returns whether to continue. False if
-    /// the sink stopped it.
+    /// in no particular order.
     ///
     /// # Errors
-    /// There is no memory, or the sink fails.
+    /// There is no memory, or `take` fails.
     pub fn with<H: Host>(
         &self,
         others: &[(i64, u64)],
         host: &mut H,
-        mut sink: impl FnMut(Pair) -> Result<bool>,
-    ) -> Result<bool> {
+        mut take: impl FnMut(Pair) -> Result<()>,
+    ) -> Result<()> {
         let Settings { distance, threads, .. } = self.settings;
         let others = sorted(others, threads, host)?;
         let (left, right) = (&self.rows.fps, Some(&others.fps[..]));
         let task = Task { left, right, distance, threads, span: Span::ALL, connected: None };
-        task.run(host, &mut |_, hits| all_of(&self.rows, &others, None, hits, &mut Each(&mut sink)))
+        let mut take = Each(|pair, _: &mut H| take(pair));
+        task.run(host, &mut |host, hits| all_of([&self.rows, &others], None, hits, host, &mut take))
     }
 }
 
@@ -112,7 +112,7 @@ mod tests {
             let between = CrossPairs::new(settings, &new, &mut MemoryHost).unwrap();
             let mut found = Vec::new();
             for part in old.chunks(chunk) {
-                between.with(part, &mut MemoryHost, |pair| { found.push(pair); Ok(true) }).unwrap();
+                between.with(part, &mut MemoryHost, |pair| { found.push(pair); Ok(()) }).unwrap();
             }
             found.sort_unstable();
             truth.sort_unstable();

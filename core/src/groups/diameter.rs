@@ -7,7 +7,7 @@ use crate::memory::{self, Room};
 
 /// Disjoint sets of rows, none of which holds two rows whose fingerprints are
 /// farther apart than the diameter. Takes 16 bytes per row.
-pub(super) struct DiameterSets<'f> {
+pub(crate) struct DiameterSets<'f> {
     fps: &'f [u64],
     diameter: u32,
     sets: UnionFind,
@@ -33,19 +33,17 @@ impl<'f> DiameterSets<'f> {
         })
     }
 
-    /// The roots of the sets of two rows, if the sets differ and may be joined.
-    pub fn may_join(&mut self, a: u32, b: u32) -> memory::Result<Option<(u32, u32)>> {
+    /// Whether the sets of two rows differ and may be joined.
+    pub fn may_join(&mut self, a: u32, b: u32) -> memory::Result<bool> {
         let (a, b) = (self.sets.find(a), self.sets.find(b));
-        if a == b {
-            return Ok(None);
-        }
         // No two rows can differ in more bits than vary at all, which mostly decides.
-        let fits = self.varying_of_both(a, b).count_ones() <= self.diameter || self.all_near(a, b)?;
-        Ok(fits.then_some((a, b)))
+        let is_narrow = |sets: &Self| sets.varying_of_both(a, b).count_ones() <= sets.diameter;
+        Ok(a != b && (is_narrow(self) || self.all_near(a, b)?))
     }
 
-    /// Joins two sets, which [`DiameterSets::may_join`] returned.
-    pub fn join(&mut self, (a, b): (u32, u32)) {
+    /// Joins the sets of two rows, which [`DiameterSets::may_join`] allows.
+    pub fn join(&mut self, a: u32, b: u32) {
+        let (a, b) = (self.sets.find(a), self.sets.find(b));
         self.varying[a.min(b) as usize] = self.varying_of_both(a, b);
         self.sets.union(a, b);
         self.next.swap(a as usize, b as usize);

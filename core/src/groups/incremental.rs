@@ -130,8 +130,8 @@ impl<B> IncrementalClusters<B> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::SinglePass;
     use super::*;
+    use dedup_detectors::single_pass::SinglePass;
     use proptest::prelude::*;
 
     proptest! {

@@ -31,9 +31,8 @@ pub fn names(parts: &mut UnionFind, arrivals: &[i64], before: &[i64]) -> memory:
 
 #[cfg(test)]
 mod tests {
-    use super::super::{IncrementalClusters, Settings, components};
+    use super::super::IncrementalClusters;
     use super::*;
-    use crate::external::MemoryHost;
     use crate::fingerprint::hamming;
     use proptest::prelude::*;
 
@@ -94,12 +93,8 @@ mod tests {
                 rows[row].component = named[parts.find(at as u32) as usize];
             }
         }
-        let fps: Vec<u64> = chosen.iter().map(|row| row.fp).collect();
-        let settings = Settings { distance, memory: 1 << 16, threads: 1 };
-        let groups = components(&fps, settings, Some(diameter), &mut MemoryHost).unwrap();
-        for (at, &row) in some.iter().enumerate() {
-            rows[row].group = arrivals[groups[at] as usize];
-        }
+        let groups = defined(&chosen, distance, diameter);
+        some.iter().zip(groups).for_each(|(&row, group)| rows[row].group = group);
     }
 
     proptest! {

@@ -95,13 +95,12 @@ impl<H: Host> Pairs<H> {
         Ok(())
     }
 
-    /// Finds every pair, each once, in no particular order; `sink` returns whether to continue. False if the
-    /// sink stopped it.
+    /// Finds every pair, each once, in no particular order.
     ///
     /// # Errors
-    /// A file or the sink fails, or there is no memory.
-    pub fn finish(self, host: &mut H, sink: impl FnMut(Pair) -> Result<bool>) -> Result<bool> {
-        self.run(None, host, &mut Each(sink))
+    /// A file or `take` fails, or there is no memory.
+    pub fn finish(self, host: &mut H, take: impl FnMut(Pair, &mut H) -> Result<()>) -> Result<()> {
+        self.run(None, host, &mut Each(take))
     }
 
     /// Finds pairs that connect rows as all pairs do: those of rows that are in one of `sets` already are left out, and a
@@ -109,23 +108,20 @@ impl<H: Host> Pairs<H> {
     ///
     /// # Errors
     /// A file or `connect` fails, or there is no memory.
-    pub fn connect(self, sets: &SharedSets, host: &mut H, connect: &mut dyn Connect) -> Result<bool> {
+    pub fn connect(self, sets: &SharedSets, host: &mut H, connect: Sink<'_, H>) -> Result<()> {
         let mut sparing = Sparing::new(sets, connect);
-        let all = self.run(Some(sets), host, &mut sparing)?;
-        sparing.settle()?;
-        Ok(all)
+        self.run(Some(sets), host, &mut sparing)?;
+        sparing.settle(host)
     }
 
-    fn run(mut self, sets: Option<&SharedSets>, host: &mut H, sink: Sink<'_>) -> Result<bool> {
+    fn run(mut self, sets: Option<&SharedSets>, host: &mut H, sink: Sink<'_, H>) -> Result<()> {
         if let Some(mut files) = self.files.take() {
             files.append(&self.rows)?;
             self.rows = Vec::new();
             return files.join(&self.settings, sets, host, sink);
         }
         let rows = Rows::new(std::mem::take(&mut self.rows), self.settings.threads, host)?;
-        if !equal_pairs(&rows, sets, sink)? {
-            return Ok(false);
-        }
+        equal_pairs(&rows, sets, host, sink)?;
         let Settings { distance, threads, .. } = self.settings;
         let numbers = sets.map(|sets| rows.numbers(sets)).transpose()?;
         let connected = sets.zip(numbers.as_deref()).map(|(sets, numbers)| Connected {
@@ -134,46 +130,51 @@ impl<H: Host> Pairs<H> {
             right: numbers,
         });
         let task = Task { left: &rows.fps, right: None, distance, threads, span: Span::ALL, connected };
-        task.run(host, &mut |_, hits| all_of(&rows, &rows, connected, hits, sink))
+        task.run(host, &mut |host, hits| all_of([&rows, &rows], connected, hits, host, sink))
     }
 }
 
 /// The consumer of pairs that connect rows.
-pub trait Connect {
-    /// Takes a pair, and decides then or later whether it joins the sets of its rows; returns whether to continue.
+pub trait Connect<H> {
+    /// Takes a pair, and decides then or later whether it joins the sets of its rows.
     ///
     /// # Errors
     /// The pair cannot be looked at.
-    fn take(&mut self, pair: Pair) -> Result<bool>;
+    fn take(&mut self, pair: Pair, host: &mut H) -> Result<()>;
 
     /// Decides on all pairs that it has.
     ///
     /// # Errors
     /// They cannot be looked at.
-    fn settle(&mut self) -> Result<()>;
+    fn settle(&mut self, host: &mut H) -> Result<()>;
 }
 
 /// A consumer of all pairs.
 pub(super) struct Each<F>(pub F);
 
-impl<F: FnMut(Pair) -> Result<bool>> Connect for Each<F> {
-    fn take(&mut self, pair: Pair) -> Result<bool> {
-        (self.0)(pair)
+impl<H, F: FnMut(Pair, &mut H) -> Result<()>> Connect<H> for Each<F> {
+    fn take(&mut self, pair: Pair, host: &mut H) -> Result<()> {
+        (self.0)(pair, host)
     }
 
-    fn settle(&mut self) -> Result<()> {
+    fn settle(&mut self, _: &mut H) -> Result<()> {
         Ok(())
     }
 }
 
 /// Who gets pairs.
-pub(super) type Sink<'s> = &'s mut dyn Connect;
+pub(super) type Sink<'s, H> = &'s mut dyn Connect<H>;
 
 /// Rows of one fingerprint that are connected one to the next first.
 const MANY: usize = 1 << 6;
 
 /// The pairs of rows with equal fingerprints.
-pub(super) fn equal_pairs(rows: &Rows, sets: Option<&SharedSets>, sink: Sink<'_>) -> Result<bool> {
+pub(super) fn equal_pairs<H>(
+    rows: &Rows,
+    sets: Option<&SharedSets>,
+    host: &mut H,
+    sink: Sink<'_, H>,
+) -> Result<()> {
     let mut meter = Meter::new();
     for number in 0..rows.fps.len() {
         let run = rows.run(number);
@@ -184,11 +185,9 @@ pub(super) fn equal_pairs(rows: &Rows, sets: Option<&SharedSets>, sink: Sink<'_>
         if sets.is_some() {
             for two in run.windows(2) {
                 meter.work(1);
-                if !sink.take(Pair::new(two[0].id, two[1].id, 0))? {
-                    return Ok(false);
-                }
+                sink.take(Pair::new(two[0].id, two[1].id, 0), host)?;
             }
-            sink.settle()?;
+            sink.settle(host)?;
             if checked(run).all(|row| are_known(row, &run[0])) {
                 continue;
             }
@@ -197,26 +196,23 @@ pub(super) fn equal_pairs(rows: &Rows, sets: Option<&SharedSets>, sink: Sink<'_>
             meter.work(1);
             for other in &run[i + 1..] {
                 meter.work(1);
-                if !are_known(one, other) && !sink.take(Pair::new(one.id, other.id, 0))? {
-                    return Ok(false);
+                if !are_known(one, other) {
+                    sink.take(Pair::new(one.id, other.id, 0), host)?;
                 }
             }
         }
     }
-    if sets.is_some() {
-        sink.settle()?;
-    }
-    Ok(true)
+    if sets.is_some() { sink.settle(host) } else { Ok(()) }
 }
 
 /// The pairs of rows that hits of distinct fingerprints stand for.
-pub(super) fn all_of(
-    left: &Rows,
-    right: &Rows,
+pub(super) fn all_of<H>(
+    [left, right]: [&Rows; 2],
     connected: Option<Connected<'_>>,
     hits: &[Hit],
-    sink: Sink<'_>,
-) -> Result<bool> {
+    host: &mut H,
+    sink: Sink<'_, H>,
+) -> Result<()> {
     let mut meter = Meter::new();
     for &(l, r) in hits {
         let distance = hamming(left.fps[l as usize], right.fps[r as usize]);
@@ -226,11 +222,9 @@ pub(super) fn all_of(
             }
             for other in right.run(r as usize) {
                 meter.work(1);
-                if !sink.take(Pair::new(one.id, other.id, distance))? {
-                    return Ok(false);
-                }
+                sink.take(Pair::new(one.id, other.id, distance), host)?;
             }
         }
     }
-    Ok(true)
+    Ok(())
 }

@@ -4,7 +4,7 @@ use super::blocking::{Blocking, ball};
 use super::connected::Connected;
 use super::join::{Deliver, Hit, Joiner, Side, Split, Stop, varying};
 use super::pairs::Span;
-use crate::external::{self, Error, Host, Phase, Result};
+use crate::external::{self, Error, Host, Result};
 use crate::interrupt;
 use crate::memory;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -32,8 +32,8 @@ pub(super) struct Task<'a> {
 /// Does a stretch of the work (from, to) and delivers the hits.
 type Work<'w> = dyn Fn(usize, usize, &mut dyn Deliver) -> std::result::Result<(), Stop> + Sync + 'w;
 
-/// The consumer's verdict on a batch of hits: true to continue, false to stop.
-pub(super) type Take<'t, H> = &'t mut dyn FnMut(&mut H, &[Hit]) -> Result<bool>;
+/// The consumer of a batch of hits.
+pub(super) type Take<'t, H> = &'t mut dyn FnMut(&mut H, &[Hit]) -> Result<()>;
 
 impl Task<'_> {
     /// A blocking that suits the task.
@@ -42,16 +42,14 @@ impl Task<'_> {
         Blocking::choose(varying(self.left, right), self.distance, self.left.len(), right.len())
     }
 
-    /// Finds all pairs; false if `take` stopped it.
-    pub fn run<H: Host>(&self, host: &mut H, take: Take<'_, H>) -> Result<bool> {
+    /// Finds all pairs.
+    pub fn run<H: Host>(&self, host: &mut H, take: Take<'_, H>) -> Result<()> {
         let Some(cut) = self.cut() else { return self.run_all(host, take) };
         for (block, span) in cut.spans().iter().enumerate() {
             let span = Span { from: self.span.at(span.from), to: self.span.at(span.to) };
-            if !(Task { span, ..*self }).run_block(&cut, block, host, take)? {
-                return Ok(false);
-            }
+            Task { span, ..*self }.run_block(&cut, block, host, take)?;
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Finds the pairs whose first block is `block`.
@@ -61,9 +59,9 @@ impl Task<'_> {
         block: usize,
         host: &mut H,
         take: Take<'_, H>,
-    ) -> Result<bool> {
+    ) -> Result<()> {
         if cut.radii[block] < 0 {
-            return Ok(true);
+            return Ok(());
         }
         let split = |fps| {
             Split::new(
@@ -91,7 +89,7 @@ impl Task<'_> {
     }
 
     /// Compares all pairs.
-    fn run_all<H: Host>(&self, host: &mut H, take: Take<'_, H>) -> Result<bool> {
+    fn run_all<H: Host>(&self, host: &mut H, take: Take<'_, H>) -> Result<()> {
         let rows = self.left.len().max(self.right.map_or(0, <[u64]>::len));
         let numbers = memory::collect(0..rows as u32)?;
         let side = |fps| Side::numbered(fps, &numbers);
@@ -109,27 +107,16 @@ impl Task<'_> {
         })
     }
 
-    /// Does `work` for the stretches of 0 to `items`; false if `take` stopped it.
-    fn spread<H: Host>(
-        &self,
-        items: usize,
-        host: &mut H,
-        take: Take<'_, H>,
-        work: &Work<'_>,
-    ) -> Result<bool> {
-        host.progress(Phase::Search, self.span.at(0.0));
+    /// Does `work` for the stretches of 0 to `items`.
+    fn spread<H: Host>(&self, items: usize, host: &mut H, take: Take<'_, H>, work: &Work<'_>) -> Result<()> {
+        host.progress(self.span.at(0.0));
         let rows = self.left.len() + self.right.map_or(0, <[u64]>::len);
-        let on_threads = if self.threads > 1 && rows >= WORTH_IT {
-            self.on_threads(items, host, &mut *take, work)?
-        } else {
-            None
-        };
-        let all = match on_threads {
-            Some(all) => all,
-            None => self.on_this_thread(items, host, take, work)?,
-        };
-        host.progress(Phase::Search, self.span.at(1.0));
-        Ok(all)
+        let is_worth_it = self.threads > 1 && rows >= WORTH_IT;
+        if !is_worth_it || !self.on_threads(items, host, &mut *take, work)? {
+            self.on_this_thread(items, host, take, work)?;
+        }
+        host.progress(self.span.at(1.0));
+        Ok(())
     }
 
     /// As [`Task::spread`], on the caller's thread.
@@ -139,26 +126,26 @@ impl Task<'_> {
         host: &mut H,
         take: Take<'_, H>,
         work: &Work<'_>,
-    ) -> Result<bool> {
-        let mut out = Taken { host, take, share: 0.0, verdict: Ok(true) };
+    ) -> Result<()> {
+        let mut out = Taken { host, take, share: 0.0, taken: Ok(()) };
         for from in (0..items).step_by(STRIDE) {
             out.share = self.span.at(from as f64 / items as f64);
-            out.host.progress(Phase::Search, out.share);
+            out.host.progress(out.share);
             if work(from, (from + STRIDE).min(items), &mut out).is_err() {
                 break;
             }
         }
-        out.verdict
+        out.taken
     }
 
-    /// As [`Task::spread`], on threads of its own; `None` if none could be started.
+    /// As [`Task::spread`], on threads of its own; false if none could be started.
     fn on_threads<H: Host>(
         &self,
         items: usize,
         host: &mut H,
         take: Take<'_, H>,
         work: &Work<'_>,
-    ) -> Result<Option<bool>> {
+    ) -> Result<bool> {
         let next = &AtomicUsize::new(0);
         let stop = &AtomicBool::new(false);
         let (sender, receiver) = sync_channel(4 * self.threads);
@@ -176,35 +163,28 @@ impl Task<'_> {
         // Each thread owns a sender, and nobody else does: the channel closes when the last one ends.
         let workers = std::iter::repeat_n(sender, self.threads).map(worker);
         let share = || self.span.at(next.load(Relaxed).min(items) as f64 / items.max(1) as f64);
-        let mut all = true;
         let wait = |host: &mut H, _: &dyn Fn() -> bool| {
             // When this ends, also by an interrupt that unwinds, threads that wait to send are released.
             let receiver = receiver;
-            all = collect(host, take, &receiver, &share)?;
-            Ok(())
+            collect(host, take, &receiver, &share)
         };
-        let started = external::run(workers, stop, host, wait)?;
-        Ok(started.map(|_| all))
+        Ok(external::run(workers, stop, host, wait)?.is_some())
     }
 }
 
-/// Takes the hits of the threads until all are done; false if `take` stopped it.
+/// Takes the hits of the threads until all are done.
 fn collect<H: Host>(
     host: &mut H,
     take: Take<'_, H>,
     receiver: &Receiver<Vec<Hit>>,
     share: &dyn Fn() -> f64,
-) -> Result<bool> {
+) -> Result<()> {
     loop {
-        host.progress(Phase::Search, share());
+        host.progress(share());
         match receiver.recv_timeout(Duration::from_millis(20)) {
-            Ok(hits) => {
-                if !take(host, &hits)? {
-                    return Ok(false);
-                }
-            }
+            Ok(hits) => take(host, &hits)?,
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return Ok(true),
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
         }
         interrupt::check();
     }
@@ -216,17 +196,16 @@ struct Taken<'h, 't, H: Host> {
     take: Take<'t, H>,
     /// How much of the whole work is done.
     share: f64,
-    /// What `take` said last.
-    verdict: Result<bool>,
+    taken: Result<()>,
 }
 
 impl<H: Host> Deliver for Taken<'_, '_, H> {
     fn deliver(&mut self, hits: &mut Vec<Hit>) -> std::result::Result<(), Stop> {
         interrupt::check();
-        self.host.progress(Phase::Search, self.share);
-        self.verdict = (self.take)(self.host, hits);
+        self.host.progress(self.share);
+        self.taken = (self.take)(self.host, hits);
         hits.clear();
-        if let Ok(true) = self.verdict { Ok(()) } else { Err(Stop) }
+        if self.taken.is_ok() { Ok(()) } else { Err(Stop) }
     }
 }
 

@@ -11,7 +11,7 @@ use super::pairs::{BYTES_PER_ROW, Settings, Sink, Span, all_of, equal_pairs};
 use super::parallel::Task;
 use super::rows::{Row, Rows};
 use super::shared_sets::SharedSets;
-use crate::external::{Host, Phase, Reader, Record, Result, Run, Runs, Spill, decode, encode};
+use crate::external::{Host, Reader, Record, Result, Run, Runs, Spill, decode, encode};
 use crate::interrupt::Meter;
 use crate::memory::{self, Room};
 
@@ -62,8 +62,8 @@ impl<F: Spill> Files<F> {
         settings: &Settings,
         sets: Option<&SharedSets>,
         host: &mut H,
-        sink: Sink<'_>,
-    ) -> Result<bool> {
+        sink: Sink<'_, H>,
+    ) -> Result<()> {
         let n = self.count as usize;
         let Some(cut) = Blocking::choose(self.varying, settings.distance, n, n) else {
             let everything = self.spread(None, 0, settings, host)?;
@@ -78,11 +78,9 @@ impl<F: Spill> Files<F> {
             let bits = wanted.min(possible).min(cut.width);
             let partitions = self.spread(Some((&cut, block)), bits, settings, host)?;
             let place = Place { cut: Some((&cut, block)), span: cut.spans()[block], sets };
-            if !partitions.join(place, settings, host, sink)? {
-                return Ok(false);
-            }
+            partitions.join(place, settings, host, sink)?;
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Distributes the rows over 2 to the power of `bits` partitions.
@@ -97,7 +95,6 @@ impl<F: Spill> Files<F> {
         let mut partitions = Partitions {
             file: host.file(),
             end: 0,
-            bits,
             rows_per_buffer: (buffer - LINK) / Row::BYTES,
             each: memory::collect((0..1usize << bits).map(|_| Partition::default()))?,
         };
@@ -143,7 +140,6 @@ struct Place<'c> {
 struct Partitions<F> {
     file: F,
     end: u64,
-    bits: u32,
     rows_per_buffer: usize,
     each: Vec<Partition>,
 }
@@ -195,8 +191,8 @@ impl<F: Spill> Partitions<F> {
         place: Place<'_>,
         settings: &Settings,
         host: &mut H,
-        sink: Sink<'_>,
-    ) -> Result<bool> {
+        sink: Sink<'_, H>,
+    ) -> Result<()> {
         let all: u64 = self.each.iter().map(|partition| partition.rows).sum();
         let mut done = 0;
         let radius = place.cut.map_or(0, |(cut, block)| cut.radii[block]);
@@ -208,12 +204,10 @@ impl<F: Spill> Partitions<F> {
                 // The number of joins of a chunk is not known beforehand: it counts when it is done.
                 let share = place.span.at(done as f64 / all as f64);
                 let place = Place { span: Span { from: share, to: share }, ..place };
-                host.progress(Phase::Search, share);
+                host.progress(share);
                 done += rows.len() as u64;
                 let left = Rows::new(rows, settings.threads, host)?;
-                if !self.join_with(&left, None, place, settings, host, sink)? {
-                    return Ok(false);
-                }
+                self.join_with(&left, None, place, settings, host, sink)?;
                 for other in one..self.each.len() {
                     if ((one ^ other) as u32).count_ones() as i32 > radius {
                         continue;
@@ -221,15 +215,12 @@ impl<F: Spill> Partitions<F> {
                     let mut others = if other == one { rest } else { self.each[other].last };
                     while others.rows > 0 {
                         let right = Rows::new(self.load(&mut others, wanted)?, settings.threads, host)?;
-                        if !self.join_with(&left, Some(&right), place, settings, host, sink)? {
-                            return Ok(false);
-                        }
+                        self.join_with(&left, Some(&right), place, settings, host, sink)?;
                     }
                 }
             }
         }
-        debug_assert!(self.each.len() == 1 << self.bits);
-        Ok(true)
+        Ok(())
     }
 
     fn join_with<H: Host<File = F>>(
@@ -239,12 +230,12 @@ impl<F: Spill> Partitions<F> {
         place: Place<'_>,
         settings: &Settings,
         host: &mut H,
-        sink: Sink<'_>,
-    ) -> Result<bool> {
+        sink: Sink<'_, H>,
+    ) -> Result<()> {
         let Place { cut, span, sets } = place;
         // Equal rows are near in every block that is used, and found in the first.
-        if right.is_none() && cut.is_none_or(|(_, block)| block == 0) && !equal_pairs(left, sets, sink)? {
-            return Ok(false);
+        if right.is_none() && cut.is_none_or(|(_, block)| block == 0) {
+            equal_pairs(left, sets, host, sink)?;
         }
         let Settings { distance, threads, .. } = *settings;
         let others = right.unwrap_or(left);
@@ -257,7 +248,7 @@ impl<F: Spill> Partitions<F> {
         });
         let right = right.map(|right| &right.fps[..]);
         let task = Task { left: &left.fps, right, distance, threads, span, connected };
-        let take = &mut |_: &mut H, hits: &[_]| all_of(left, others, connected, hits, sink);
+        let take = &mut |host: &mut H, hits: &[_]| all_of([left, others], connected, hits, host, sink);
         match cut {
             Some((cut, block)) => task.run_block(cut, block, host, take),
             None => task.run(host, take),

@@ -202,5 +202,28 @@ fn alike<'l>(levels: &'l [u8], begin: &[u32], width: usize) -> Vec<Alike<'l>> {
 /// Columns that are compared, at most.
 pub const MOST_COLUMNS: usize = 32;
 
+/// Stands between the columns of a record, and is a blank within one.
+const BETWEEN: char = '\n';
+
+/// The columns of a record as one text; `None` if there is none.
+pub fn joined(columns: impl Iterator<Item = Option<String>>) -> Option<String> {
+    let (mut content, mut is_there) = (String::new(), false);
+    for (column, at) in columns.zip(0..) {
+        let column = column.unwrap_or_default();
+        content.room(column.len() + 1).or_raise();
+        if at > 0 {
+            content.push(BETWEEN);
+        }
+        is_there |= !column.is_empty();
+        content.extend(checked(column.chars()).map(|c| if c == BETWEEN { ' ' } else { c }));
+    }
+    is_there.then_some(content)
+}
+
+/// The columns of a record that are joined; an empty one is none.
+pub fn columns(content: &str) -> impl Iterator<Item = Option<&str>> {
+    content.split(BETWEEN).map(|column| (!column.is_empty()).then_some(column))
+}
+
 #[cfg(test)]
 mod tests;

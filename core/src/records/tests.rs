@@ -7,7 +7,7 @@ use proptest::prelude::*;
 type Row = Vec<Option<String>>;
 
 fn learned(rows: &[Row]) -> Records {
-    let mut all = Rows::new(rows.first().map_or(1, Vec::len));
+    let mut all = Rows::new(rows.first().map_or(1, Vec::len), 0);
     rows.iter().for_each(|row| all.add(row.iter().map(Option::as_deref)));
     Records::learn(all.weigh())
 }

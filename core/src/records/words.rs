@@ -31,9 +31,11 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// No rows yet, of so many columns.
-    pub fn new(columns: usize) -> Rows {
-        Rows { columns, ..Rows::default() }
+    /// Rows of so many columns: so many that are not compared.
+    pub fn new(columns: usize, empty: usize) -> Rows {
+        let mut rows = Rows { columns, ..Rows::default() };
+        (0..empty).for_each(|_| rows.add_empty());
+        rows
     }
 
     /// Adds a row that is not compared.

@@ -1,16 +1,15 @@
 //! A batch of new rows: reads them, finds those equal to each other or to rows of the result, and
 //! makes fingerprints.
 
-use super::super::ahead::making;
-use super::super::differ;
 use super::super::shape::Shape;
 use super::job::Job;
 use super::stored::StoredRows;
-use crate::pg::host::QueryHost;
+use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::pg::spi::{Argument, for_each, for_each_with};
 use crate::pg::{Values, raise};
-use dedup_core::dedup::{Group, Kind};
+use crate::settings::threads;
+use dedup_core::dedup::{Group, Kind, making};
 use dedup_core::memory::{OrRaise, Room, collect};
 use pgrx::datum::Uuid;
 use pgrx::prelude::*;
@@ -166,6 +165,11 @@ impl Reader<'_> {
     }
 }
 
+/// Whether given fingerprints tell rows of equal text apart: they may be of other columns too.
+fn differ(a: Option<u64>, b: Option<u64>) -> bool {
+    a.zip(b).is_some_and(|(a, b)| a != b)
+}
+
 /// Reports an id that comes twice.
 pub(super) fn refuse_twice(id: &str) -> ! {
     raise(
@@ -208,15 +212,16 @@ pub(super) fn find_equal(job: &Job, batch: &mut Batch, stored: &mut StoredRows<'
         let lacking = batch.rows.iter().enumerate().filter(lacks).map(|(number, _)| number);
         let lacking = collect(lacking).or_raise();
         let base = batch.base;
-        making(&|| &job.options.recipe, &mut host, |making| {
+        let made = making(&|| &job.options.recipe, threads(), &mut host, |making| {
             let mut each = |number: usize, fp| batch.rows[number].fp = Some(fp);
             for number in lacking {
                 progress.step();
                 let content = stored.content(base + 1 + number as i64).unwrap_or_default();
-                making.add(number, content, &mut each);
+                making.add(number, content, &mut each)?;
             }
-            making.finish(&mut each);
+            making.finish(&mut each)
         });
+        unwrap_or_raise(made);
     }
     for number in 0..batch.rows.len() {
         let first = batch.rows[number].first as usize;

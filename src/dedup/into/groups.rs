@@ -10,7 +10,7 @@ use crate::pg::progress::Progress;
 use crate::pg::spi::{Argument, for_each};
 use crate::pg::spill::TempFile;
 use crate::settings::{threads, work_memory};
-use dedup_core::dedup::{Alike, Group, Method, Verifier, nearness};
+use dedup_core::dedup::{self, Alike, Group, Judge, Keep, Method, Order, nearness};
 use dedup_core::external::Result;
 use dedup_core::fingerprint::hamming;
 use dedup_core::groups::{
@@ -41,7 +41,7 @@ struct Grouping<'a, 'j> {
     stars: Stars,
     /// New rows that pairs of new rows have connected.
     among: &'a SharedSets,
-    verifier: Verifier<Pair, TempFile>,
+    judge: Judge<TempFile>,
     /// Rows as the verifier numbers them.
     numbers: HashMap<i64, u32>,
     arrivals: Vec<i64>,
@@ -49,7 +49,7 @@ struct Grouping<'a, 'j> {
 
 /// The sets of n-grams of rows that were compared.
 pub(super) struct Known {
-    verifier: Verifier<Pair, TempFile>,
+    judge: Judge<TempFile>,
     numbers: HashMap<i64, u32>,
 }
 
@@ -57,7 +57,7 @@ impl Known {
     /// The similarity of two rows, if both were compared with others or each other.
     pub(super) fn similarity(&mut self, a: i64, b: i64) -> Option<f64> {
         let rows = [*self.numbers.get(&a)?, *self.numbers.get(&b)?];
-        unwrap_or_raise(self.verifier.known(rows))
+        unwrap_or_raise(self.judge.known(rows))
     }
 }
 
@@ -81,13 +81,7 @@ pub(super) fn group<'j>(
         candidates: Vec::new(),
         stars: Stars::new(batch),
         among: &among,
-        verifier: Verifier::new(
-            job.options.alike,
-            threads(),
-            batch.rows.len(),
-            work_memory(),
-            TempFile::new(),
-        ),
+        judge: Judge::new(job.options.alike, threads(), batch.rows.len(), work_memory(), TempFile::new()),
         numbers: HashMap::new(),
         arrivals: Vec::new(),
     };
@@ -112,17 +106,17 @@ pub(super) fn group<'j>(
             grouping.divide(distance);
         }
     }
-    (grouping.clusters, Known { verifier: grouping.verifier, numbers: grouping.numbers })
+    (grouping.clusters, Known { judge: grouping.judge, numbers: grouping.numbers })
 }
 
-impl Connect for Grouping<'_, '_> {
-    fn take(&mut self, pair: Pair) -> Result<bool> {
+impl Connect<QueryHost<'_>> for Grouping<'_, '_> {
+    fn take(&mut self, pair: Pair, _: &mut QueryHost<'_>) -> Result<()> {
         self.progress.step();
         self.add(pair);
-        Ok(true)
+        Ok(())
     }
 
-    fn settle(&mut self) -> Result<()> {
+    fn settle(&mut self, _: &mut QueryHost<'_>) -> Result<()> {
         self.verify();
         Ok(())
     }
@@ -154,7 +148,7 @@ impl Grouping<'_, '_> {
                 unwrap_or_raise(pairs.connect(among, &mut host, self));
             }
             Group::SinglePass => {
-                unwrap_or_raise(pairs.finish(&mut host, |pair| self.take(pair)));
+                unwrap_or_raise(pairs.finish(&mut host, |pair, host| self.take(pair, host)));
             }
         }
     }
@@ -208,7 +202,7 @@ impl Grouping<'_, '_> {
             unwrap_or_raise(pairs.add(arrival, &normal.form(&content), &mut host));
         }
         let fp = |arrival: i64| new.get(&arrival).copied().or_else(|| old.get(&arrival).map(|it| it.1));
-        unwrap_or_raise(pairs.finish(&mut host, |SimilarPair { a, b, similarity }| {
+        unwrap_or_raise(pairs.finish(&mut host, |SimilarPair { a, b, similarity }, _| {
             progress.step();
             // Components log the distance; elsewhere the most similar is the nearest.
             let distance = match self.job.options.group {
@@ -222,7 +216,7 @@ impl Grouping<'_, '_> {
             if new.contains_key(&b) && wanted {
                 self.add(Pair { a, b, distance });
             }
-            Ok(true)
+            Ok(())
         }));
     }
 
@@ -271,7 +265,7 @@ impl Grouping<'_, '_> {
                 if self.wants(cluster, a, pair.b) {
                     self.add(Pair { a, ..pair });
                 }
-                Ok(true)
+                Ok(())
             }));
             others.clear();
             rows.clear();
@@ -383,18 +377,23 @@ impl Grouping<'_, '_> {
     fn verify_all(&mut self, pairs: Vec<Pair>) {
         let mut host = QueryHost::reporting(self.progress);
         let mut accepted = Vec::new();
+        let mut accept = |pair: Pair| {
+            accepted.push(pair);
+            Ok(())
+        };
         for pair in pairs {
-            let rows = [pair.a, pair.b].map(|arrival| self.number(arrival));
-            let Grouping { verifier, stored, arrivals, .. } = self;
-            let mut text = |row: u32| stored.content(arrivals[row as usize]);
-            let added = verifier.add(pair, rows, &mut text, &mut host, |pair| accepted.push(pair));
-            unwrap_or_raise(added);
-            accepted.drain(..).for_each(|pair| self.accept(pair));
+            let [a, b] = [pair.a, pair.b].map(|arrival| self.number(arrival).into());
+            let Grouping { judge, stored, arrivals, .. } = self;
+            let mut text = |row: u32| Ok(stored.content(arrivals[row as usize]).unwrap_or_default());
+            unwrap_or_raise(judge.add(Pair { a, b, ..pair }, &mut text, &mut host, &mut accept));
         }
-        let Grouping { verifier, stored, arrivals, .. } = self;
-        let mut text = |row: u32| stored.content(arrivals[row as usize]);
-        unwrap_or_raise(verifier.finish(&mut text, &mut host, |pair| accepted.push(pair)));
-        accepted.into_iter().for_each(|pair| self.accept(pair));
+        let Grouping { judge, stored, arrivals, .. } = self;
+        let mut text = |row: u32| Ok(stored.content(arrivals[row as usize]).unwrap_or_default());
+        unwrap_or_raise(judge.finish(&mut text, &mut host, &mut accept));
+        for Pair { a, b, distance } in accepted {
+            let [a, b] = [a, b].map(|row| self.arrivals[row as usize]);
+            self.accept(Pair { a, b, distance });
+        }
     }
 
     /// The number of a row for the verifier.
@@ -446,25 +445,23 @@ impl Grouping<'_, '_> {
         }
         let arrivals: Vec<i64> = collect((0..new as u32).map(|row| self.batch.arrival(row))).or_raise();
         let arrival = |row: usize| arrivals.get(row).copied().unwrap_or_else(|| stars.old[row - new]);
-        let standing = |row: usize| (0, arrival(row));
+        let mut order = Order::default();
+        order.ranks = collect((0..nodes).map(arrival)).or_raise();
+        order.keep = Keep::Longest;
+        let texts = unwrap_or_raise(order.of_texts(&first));
+        let mut host = QueryHost::reporting(self.progress);
         let verify = |a: u32, b: u32| {
             // What was kept stays so.
             if a.min(b) as usize >= new {
                 return Ok(false);
             }
             self.progress.step();
-            let rows = [a, b].map(|row| self.number(arrival(row as usize)));
-            let Grouping { verifier, stored, arrivals, .. } = self;
-            verifier.holds(rows, &mut |row| stored.content(arrivals[row as usize]))
+            let [a, b] = [a, b].map(|row| self.number(arrival(row as usize)).into());
+            let Grouping { judge, stored, arrivals, .. } = self;
+            let mut text = |row: u32| Ok(stored.content(arrivals[row as usize]).unwrap_or_default());
+            judge.holds(Pair { a, b, distance: 0 }, &mut text, &mut host)
         };
-        let divided = dedup_core::dedup::stars(
-            &mut stars.sets,
-            &stars.joined,
-            &first,
-            (&fps, distance),
-            standing,
-            verify,
-        );
+        let divided = dedup::stars(&mut stars.sets, &stars.joined, &texts, (&fps, distance), verify);
         let mut divided = unwrap_or_raise(divided);
         let mut of_old: HashMap<u32, u32> = HashMap::new();
         for (number, &arrival) in checked((new as u32..).zip(&stars.old)) {

@@ -1,18 +1,20 @@
 //! The first load: all rows as `dedup` has them, in one transaction, and then the indexes. Batch by batch it would take
 //! half as long again.
 
-use super::super::{Found, UnionFind, id, near, read, stages};
+use super::super::{Found, id, read, stages};
 use super::batch::refuse_twice;
 use super::job::Job;
 use super::listed;
 use super::progress::BatchCounts;
 use super::write::Columns;
+use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::pg::spi::query_all;
 use crate::pg::values::ValueType;
-use crate::settings::progress_interval;
+use crate::settings::{progress_interval, threads, work_memory};
 use crate::table::DEDUP_INTO;
-use dedup_core::dedup::{Group, Kind, Method};
+use dedup_core::dedup::{self, Group, Kind, Limits, Rows, Verdict};
+use dedup_core::groups::UnionFind;
 use dedup_core::hash::murmur3_128;
 use dedup_core::interrupt::{checked, sort_unstable_by};
 use dedup_core::memory::{OrRaise, Room, copy, filled};
@@ -29,11 +31,9 @@ const SUSPECTS: usize = 1000;
 pub(super) fn load(job: &Job) -> BatchCounts {
     let progress = Progress::new(DEDUP_INTO.name, progress_interval());
     let listed = listed::after_load(job);
-    let (written, options) = job.options();
-    let mut input = super::super::Input::new();
-    input.hashes = Some(Vec::new());
+    let (_, options) = job.options();
     let (mut ids, mut seen) = (None, Vec::new());
-    let hashes = read((&job.all(), true), &options, (None, None), &mut input, &progress, |columns| {
+    let (rows, hashes) = read((&job.all(), true), &options, (None, None), &progress, |columns| {
         // SAFETY: any oid is answered.
         let base = unsafe { pg_sys::getBaseType(columns[0].typoid) };
         let of = ValueType::new(&columns[0], base);
@@ -48,12 +48,12 @@ pub(super) fn load(job: &Job) -> BatchCounts {
     });
     // A query that returns rows has columns.
     let Some(ids) = ids else { unreachable!("the columns are told before the rows") };
-    let mut found = stages(written, options, input, hashes, &progress);
+    let mut found = stages(&options, rows, hashes, &progress);
     refuse_repeated(job, &ids, seen, &mut found);
-    let components = components(job, &mut found, &progress);
+    let components = components(&mut found, &progress);
     write(job, &ids, &mut found, components, &progress);
     job.table.make_indexes();
-    let rows = found.input.rows() as i64;
+    let rows = found.rows.count() as i64;
     job.table.leave(job.table.digest(&job.base, "true", &[]), Some(rows));
     listed::keep_of_load(&job.table, listed);
     BatchCounts { base: 0, rows, merges: 0 }
@@ -71,7 +71,8 @@ fn refuse_repeated(job: &Job, ids: &ValueType, seen: Vec<u64>, found: &mut Found
     }
     let is_suspect = |&row: &usize| twice.binary_search(&seen[row]).is_ok();
     let suspects: Vec<usize> = checked(0..seen.len()).filter(is_suspect).take(SUSPECTS).collect();
-    let suspects: Vec<Vec<u8>> = suspects.into_iter().map(|row| found.input.id(row)).collect();
+    let suspects: Vec<Vec<u8>> =
+        suspects.into_iter().map(|row| unwrap_or_raise(found.rows.texts.id(row))).collect();
     const SQL: &str = "SELECT u.id FROM pg_catalog.unnest($1) WITH ORDINALITY AS u(id, n) \
          GROUP BY u.id HAVING pg_catalog.count(*) OPERATOR(pg_catalog.>) 1 ORDER BY pg_catalog.min(u.n) LIMIT 1";
     // SAFETY: the ids are written as their type has it.
@@ -82,18 +83,12 @@ fn refuse_repeated(job: &Job, ids: &ValueType, seen: Vec<u64>, found: &mut Found
 }
 
 /// What chains of pairs connect, if groups are less than that.
-fn components(job: &Job, found: &mut Found, progress: &Progress) -> Option<UnionFind> {
-    job.options.diameter?;
-    let Found { options, input, first_equal, .. } = found;
-    Some(match (job.distance(), options.method) {
-        (None, _) => UnionFind::new(input.rows()),
-        (Some(distance), Method::Fingerprint) => {
-            near::group(options, (distance, None), input, first_equal, progress).0
-        }
-        (Some(_), Method::Text | Method::Records) => {
-            near::group_by_text(options, input, first_equal, progress).0
-        }
-    })
+fn components(found: &mut Found, progress: &Progress) -> Option<UnionFind> {
+    let mut options = found.options.clone();
+    options.diameter.take()?;
+    let limits = Limits { memory: work_memory(), threads: threads() };
+    let mut host = QueryHost::reporting(progress);
+    Some(unwrap_or_raise(dedup::group(&options, &mut found.rows, limits, &mut host)).sets)
 }
 
 fn write(
@@ -103,7 +98,7 @@ fn write(
     mut components: Option<UnionFind>,
     progress: &Progress,
 ) {
-    let rows = found.input.rows();
+    let rows = found.rows.count();
     progress.stage("writing the result", "rows", Some(rows as u64));
     let counted = found.options.group == Group::Components;
     let mut members = filled(0u32, if counted { rows } else { 0 }).or_raise();
@@ -117,15 +112,19 @@ fn write(
         let (mut own, mut kept) = (Vec::new(), Vec::new());
         for row in from..to {
             progress.step();
-            let (group, keeper, stage) = (found.of(row), found.keeper(row), found.stage(row));
-            let (distance, similarity) = found.compared(row, keeper, stage);
-            let first = found.first_equal[row] as usize;
-            let (kind, fp) = (found.input.kinds[first], found.input.fps[first].cast_signed());
-            let rank = found.options.keep.rank(arrival(row), 0).filter(|_| found.input.ranks.is_empty());
-            let hash = found.input.hashes.as_ref().map(|hashes| Uuid::from_bytes(hashes[row].to_be_bytes()));
-            let hashed = kind != Kind::Empty && found.options.exact != dedup_core::dedup::Exact::None;
-            let bytes = found.input.id(row);
-            kept.push(if keeper == row { bytes.clone() } else { found.input.id(keeper) });
+            let group = found.of(row);
+            let Verdict { keeper, stage, distance, similarity } = unwrap_or_raise(found.verdict(row));
+            let Rows { texts, kinds, fps, class, order, .. } = &mut found.rows;
+            let first = class[row] as usize;
+            let (kind, fp) = (kinds[first], fps[first].cast_signed());
+            let rank = order.keep.rank(arrival(row), 0).filter(|_| order.ranks.is_empty());
+            let alike = &found.options.alike;
+            let hash = match kind {
+                Kind::Empty => None,
+                _ => found.options.exact.hash(&unwrap_or_raise(texts.content(row)), alike.normal),
+            };
+            let bytes = unwrap_or_raise(texts.id(row));
+            kept.push(if keeper == row { bytes.clone() } else { unwrap_or_raise(texts.id(keeper)) });
             own.push(bytes);
             columns.cluster.push(arrival(group));
             columns.stage.push(stage.name());
@@ -133,9 +132,9 @@ fn write(
             columns.similarity.push(similarity);
             columns.arrival.push(arrival(row));
             columns.same_as.push((first != row).then(|| arrival(first)));
-            columns.rank.push(rank.unwrap_or_else(|| found.input.ranks[row]));
+            columns.rank.push(rank.unwrap_or_else(|| order.ranks[row]));
             columns.fp.push((kind == Kind::Near).then_some(fp));
-            columns.hash.push(hash.filter(|_| hashed));
+            columns.hash.push(hash.map(|hash| Uuid::from_bytes(hash.to_be_bytes())));
             columns.component.push(components.as_mut().map(|sets| arrival(sets.find(first as u32) as usize)));
             columns.members.push((counted && keeper == row).then(|| members[group].into()));
         }

@@ -1,15 +1,16 @@
 //! Forms groups anew out of rows of the result: where rows have left, and with a diameter where rows have come.
 
-use super::super::input::Input;
-use super::super::near;
+use super::super::Rows;
 use super::batch::Batch;
 use super::job::Job;
 use super::rewrite::Columns;
 use super::stored::StoredRows;
-use crate::pg::host::unwrap_or_raise;
+use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::pg::spi::{Argument, for_each};
-use dedup_core::dedup::{Kind, Method, Standing};
+use crate::pg::spill::TempFile;
+use crate::settings::{threads, work_memory};
+use dedup_core::dedup::{self, Judge, Keep, Kind, Limits, Method, Standing};
 use dedup_core::groups::{UnionFind, names};
 use dedup_core::interrupt::checked;
 use dedup_core::memory::{OrRaise, Room, collect};
@@ -127,7 +128,7 @@ pub(super) struct Placed {
 struct Groups {
     sets: UnionFind,
     /// Has the sets of n-grams of those that were compared.
-    verifier: Option<near::Verifying>,
+    judge: Option<Judge<TempFile>>,
     /// By their roots.
     formed: HashMap<usize, Formed>,
     /// What the component of each class is called.
@@ -145,20 +146,14 @@ impl Groups {
         progress: &Progress,
     ) -> Groups {
         let mut input = input(job, classes, stored);
-        let all: Vec<u32> = collect(0..classes.len() as u32).or_raise();
-        let mut near = |diameter: Option<u32>| match job.distance() {
-            None => (UnionFind::new(classes.len()), None),
-            Some(distance) => {
-                let (groups, verifier) = match job.options.method {
-                    Method::Fingerprint => {
-                        near::group(&job.options, (distance, diameter), &mut input, &all, progress)
-                    }
-                    Method::Text | Method::Records => {
-                        near::group_by_text(&job.options, &mut input, &all, progress)
-                    }
-                };
-                (groups, Some(verifier))
-            }
+        let mut options = (*job.options).clone();
+        options.distance = job.distance();
+        let limits = Limits { memory: work_memory(), threads: threads() };
+        let mut near = |diameter: Option<u32>| {
+            options.diameter = diameter;
+            let mut host = QueryHost::reporting(progress);
+            let groups = unwrap_or_raise(dedup::group(&options, &mut input, limits, &mut host));
+            (groups.sets, groups.judge)
         };
         let arrivals: Vec<i64> = collect(classes.iter().map(|class| class.number)).or_raise();
         let mut component: Vec<i64> = collect(classes.iter().map(|class| class.component)).or_raise();
@@ -169,12 +164,12 @@ impl Groups {
                 collect((0..classes.len() as u32).map(|row| named[connected.find(row) as usize])).or_raise();
         }
         let divided = job.options.diameter;
-        let (sets, verifier) = match connected {
+        let (sets, judge) = match connected {
             Some(connected) if divided.is_none() => connected,
             _ => near(divided),
         };
         let divided = divided.is_some();
-        let mut groups = Groups { sets, verifier, formed: HashMap::new(), component, divided };
+        let mut groups = Groups { sets, judge, formed: HashMap::new(), component, divided };
         for (row, class) in checked(classes.iter().enumerate()) {
             let (root, name) = groups.root(classes, row);
             groups.formed.room(1).or_raise();
@@ -205,7 +200,7 @@ impl Groups {
         let group = self.formed.get(&root).filter(|group| !group.same)?;
         let kept = &classes[group.class];
         let rows = [row as u32, group.class as u32];
-        let similarity = self.verifier.as_mut().and_then(|verifier| unwrap_or_raise(verifier.known(rows)));
+        let similarity = self.judge.as_mut().and_then(|judge| unwrap_or_raise(judge.known(rows)));
         Some(Placed {
             cluster,
             component: self.component[row],
@@ -262,10 +257,10 @@ fn classes(job: &Job, components: &HashMap<i64, i64>, of: Argument) -> Vec<Class
 }
 
 /// The classes as `dedup` compares rows.
-fn input(job: &Job, classes: &[Class], stored: &mut StoredRows<'_>) -> Input {
+fn input(job: &Job, classes: &[Class], stored: &mut StoredRows<'_>) -> Rows {
     stored.load_contents(classes.iter().map(|class| class.number));
     let looks = job.options.alike.looks() || job.options.method == Method::Text;
-    let mut input = Input::new();
+    let mut input = Rows::new(TempFile::new(), Keep::First);
     for class in checked(classes) {
         let content = stored.content(class.number);
         let kind = match class.fp {
@@ -273,7 +268,7 @@ fn input(job: &Job, classes: &[Class], stored: &mut StoredRows<'_>) -> Input {
             None => Kind::Plain,
             Some(_) => Kind::Near,
         };
-        input.add(&[], content.as_deref().unwrap_or_default(), kind, class.fp.unwrap_or(0));
+        unwrap_or_raise(input.add(&[], content.as_deref().unwrap_or_default(), kind, class.fp.unwrap_or(0)));
     }
     input
 }

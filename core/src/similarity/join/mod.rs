@@ -54,13 +54,16 @@ impl<H: Host> SimilarPairs<H> {
         self.sets.add(id, text, host)
     }
 
-    /// Finds every pair whose Jaccard coefficient is at least the threshold,
-    /// each once; `sink` returns whether to continue. False if the sink stopped it.
-    /// The same texts in the same order and memory give the same order of pairs.
+    /// Finds every pair whose Jaccard coefficient is at least the threshold, each once. The same texts in the same
+    /// order and memory give the same order of pairs.
     ///
     /// # Errors
-    /// A file or the sink fails, or there is no memory.
-    pub fn finish(mut self, host: &mut H, mut sink: impl FnMut(SimilarPair) -> Result<bool>) -> Result<bool> {
+    /// A file or `take` fails, or there is no memory.
+    pub fn finish(
+        mut self,
+        host: &mut H,
+        mut take: impl FnMut(SimilarPair, &mut H) -> Result<()>,
+    ) -> Result<()> {
         let parts = self.sets.close(host)?;
         for one in 0..parts {
             let left = Loaded::new(self.sets.load(one)?);
@@ -75,12 +78,10 @@ impl<H: Host> SimilarPairs<H> {
                     index: &index,
                     right: right.as_ref(),
                 };
-                if !join.run(&mut sink)? {
-                    return Ok(false);
-                }
+                join.run(&mut |pair| take(pair, host))?;
             }
         }
-        Ok(true)
+        Ok(())
     }
 }
 
@@ -96,9 +97,9 @@ pub fn similar_pairs<'a>(
         for (number, text) in texts.into_iter().enumerate() {
             pairs.add(number as i64, text, &mut MemoryHost)?;
         }
-        pairs.finish(&mut MemoryHost, |pair| {
+        pairs.finish(&mut MemoryHost, |pair, _| {
             found.push(pair);
-            Ok(true)
+            Ok(())
         })
     };
     // In memory only the lack of it fails.
@@ -127,11 +128,11 @@ mod tests {
         for (number, text) in texts.iter().enumerate() {
             pairs.add(number as i64, text, &mut MemoryHost).unwrap();
         }
-        let sink = |pair: SimilarPair| {
+        let take = |pair: SimilarPair, _: &mut MemoryHost| {
             all.push((pair.a, pair.b, pair.similarity));
-            Ok(true)
+            Ok(())
         };
-        assert!(pairs.finish(&mut MemoryHost, sink).unwrap());
+        pairs.finish(&mut MemoryHost, take).unwrap();
         all.sort_by_key(|&(a, b, _)| (a, b));
         all
     }
@@ -162,18 +163,6 @@ mod tests {
         assert!(!spilled.is_empty() && spilled == expected(&texts, 3, 0.6));
     }
 
-    #[test]
-    fn stops_when_told() {
-        let mut pairs = SimilarPairs::new(2, 0.5, 0);
-        (0..3).for_each(|id| pairs.add(id, "停水", &mut MemoryHost).unwrap());
-        let mut calls = 0;
-        let sink = |_| {
-            calls += 1;
-            Ok(false)
-        };
-        assert_eq!((pairs.finish(&mut MemoryHost, sink), calls), (Ok(false), 1));
-    }
-
     /// An interrupt ends the work wherever it comes: while reading, indexing, joining.
     #[test]
     fn can_be_interrupted() {
@@ -184,7 +173,7 @@ mod tests {
             for (id, text) in texts.iter().enumerate() {
                 pairs.add(id as i64, text, &mut MemoryHost).unwrap();
             }
-            pairs.finish(&mut MemoryHost, |_| Ok(true)).unwrap();
+            pairs.finish(&mut MemoryHost, |_, _| Ok(())).unwrap();
         };
         let all = checks(run);
         assert!(all > 15, "{all}");

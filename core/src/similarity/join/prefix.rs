@@ -125,8 +125,8 @@ pub(super) struct Join<'a> {
 }
 
 impl Join<'_> {
-    /// Passes the pairs to `sink`; false if it stopped the join.
-    pub(super) fn run(&self, sink: &mut dyn FnMut(SimilarPair) -> Result<bool>) -> Result<bool> {
+    /// Passes the pairs to `take`.
+    pub(super) fn run(&self, take: &mut dyn FnMut(SimilarPair) -> Result<()>) -> Result<()> {
         let right = self.right.unwrap_or(self.left);
         let mut seen = memory::filled(false, self.left.sets.len())?;
         let (mut prefix, mut candidates, mut meter) = (Vec::new(), Vec::new(), Meter::new());
@@ -143,14 +143,12 @@ impl Join<'_> {
                 seen[y as usize] = false;
                 let other = &self.left.sets[y as usize];
                 meter.work(x.size + other.size);
-                if let Some(pair) = self.compare(right, x, other)
-                    && !sink(pair)?
-                {
-                    return Ok(false);
+                if let Some(pair) = self.compare(right, x, other) {
+                    take(pair)?;
                 }
             }
         }
-        Ok(true)
+        Ok(())
     }
 
     /// The sets among `holders` of an n-gram that may be similar enough to `x`,

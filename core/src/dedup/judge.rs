@@ -1,8 +1,9 @@
-//! Verification of candidates on their texts.
+//! The judge: whether two texts that are candidates are near-duplicates.
 
 use super::sets::Sets;
 use crate::details::{Comparer, Detail, Kinds, differing};
 use crate::external::{Host, Result, Spill, on_threads};
+use crate::groups::Pair;
 use crate::interrupt;
 use crate::memory::{Room, filled};
 use crate::similarity::{Maker, jaccard};
@@ -45,45 +46,52 @@ impl Alike {
     }
 
     /// Whether there are any; for many pairs.
-    pub fn differ(&self, comparer: &mut Comparer, a: &str, b: &str) -> bool {
+    fn differ(&self, comparer: &mut Comparer, (a, b): &(String, String)) -> bool {
         let Some(kinds) = self.particulars else { return false };
         !comparer.differing(&self.normal.plain(a), &self.normal.plain(b), kinds).is_empty()
     }
 }
 
-/// Pairs that are verified at a time.
+/// Pairs that are judged at a time.
 const BATCH_PAIRS: usize = 1 << 14;
 /// Bytes of their texts.
 const BATCH_BYTES: usize = 4 << 20;
 /// Texts whose work is worth a thread.
 const WORTH_THREADS: usize = 128;
 
-/// Where texts come from: a row's text by its number, `None` if there is none any more.
-pub type Text<'t> = &'t mut dyn FnMut(u32) -> Option<String>;
+/// Where texts come from: a row's text by its number.
+pub type Text<'t> = &'t mut dyn FnMut(u32) -> Result<String>;
 
-/// Verifies candidates, many at a time, on several threads. The set of n-grams of a row is made once, when it is first
-/// in a pair; a pair is compared by the sets, and most are ruled out by the sketches already.
+/// Judges candidates, many at a time, on several threads. The set of n-grams of a row is made once, when it is first in a
+/// pair; a pair is compared by the sets, and most are ruled out by the sketches already.
 #[derive(Debug)]
-pub struct Verifier<P, F> {
-    alike: Alike,
+pub struct Judge<F> {
+    pub(super) alike: Alike,
     threads: usize,
     sets: Sets<F>,
     /// Candidates, and whether their sketches let them pass.
-    batch: Vec<(P, [u32; 2], bool)>,
+    batch: Vec<(Pair, bool)>,
     /// Texts whose sets are to be made.
     texts: Vec<(u32, String)>,
     bytes: usize,
     /// Of each thread.
     comparers: Vec<Comparer>,
-    compared: u64,
-    verified: u64,
+    /// How many candidates were compared.
+    pub compared: u64,
+    /// How many of them are the same.
+    pub verified: u64,
 }
 
-impl<P: Sync, F: Spill> Verifier<P, F> {
+/// The rows of a pair.
+fn rows(pair: Pair) -> [u32; 2] {
+    [pair.a as u32, pair.b as u32]
+}
+
+impl<F: Spill> Judge<F> {
     /// No candidates yet, of some `rows` rows. `memory`: bytes for sets, beyond which they go to `file`, and again for
     /// their sketches, which take a little per row in any case.
-    pub fn new(alike: Alike, threads: usize, rows: usize, memory: usize, file: F) -> Verifier<P, F> {
-        Verifier {
+    pub fn new(alike: Alike, threads: usize, rows: usize, memory: usize, file: F) -> Judge<F> {
+        Judge {
             alike,
             threads: threads.max(1),
             sets: Sets::new(rows, memory, file),
@@ -96,30 +104,34 @@ impl<P: Sync, F: Spill> Verifier<P, F> {
         }
     }
 
-    /// Takes a candidate, a pair of rows; `text` is asked for the texts that are looked at. `accept` gets those
-    /// that are verified, now or later, in the order in which they came.
+    /// Takes a candidate; `text` is asked for the texts that are looked at. `accept` gets the pairs that are the same, now
+    /// or later, in the order in which they came.
     ///
     /// # Errors
-    /// What the host fails with.
+    /// What the host, `text` or `accept` fails with.
     pub fn add<H: Host>(
         &mut self,
-        pair: P,
-        rows: [u32; 2],
+        pair: Pair,
         text: Text<'_>,
         host: &mut H,
-        accept: impl FnMut(P),
+        mut accept: impl FnMut(Pair) -> Result<()>,
     ) -> Result<()> {
+        if !self.alike.looks() {
+            self.compared += 1;
+            self.verified += 1;
+            return accept(pair);
+        }
         let mut passed = self.alike.similarity == 0.0;
         if !passed {
-            let may = self.sets.may_reach(self.alike.similarity, rows);
+            let may = self.sets.may_reach(self.alike.similarity, rows(pair));
             if may == Some(false) {
                 self.compared += 1;
                 return Ok(());
             }
             passed = may.is_some();
-            for row in rows {
+            for row in rows(pair) {
                 if self.sets.lacks(row)? {
-                    let text = text(row).unwrap_or_default();
+                    let text = text(row)?;
                     self.bytes += text.len();
                     self.texts.room(1)?;
                     self.texts.push((row, text));
@@ -127,40 +139,39 @@ impl<P: Sync, F: Spill> Verifier<P, F> {
             }
         }
         self.batch.room(1)?;
-        self.batch.push((pair, rows, passed));
-        let full = self.batch.len() >= BATCH_PAIRS || self.bytes >= BATCH_BYTES;
-        if full || !self.alike.looks() { self.finish(text, host, accept) } else { Ok(()) }
+        self.batch.push((pair, passed));
+        let is_full = self.batch.len() >= BATCH_PAIRS || self.bytes >= BATCH_BYTES;
+        if is_full { self.finish(text, host, accept) } else { Ok(()) }
     }
 
-    /// Verifies the candidates that wait.
+    /// Judges the candidates that wait.
     ///
     /// # Errors
-    /// What the host fails with.
-    pub fn finish<H: Host>(&mut self, text: Text<'_>, host: &mut H, mut accept: impl FnMut(P)) -> Result<()> {
+    /// What the host, `text` or `accept` fails with.
+    pub fn finish<H: Host>(
+        &mut self,
+        text: Text<'_>,
+        host: &mut H,
+        mut accept: impl FnMut(Pair) -> Result<()>,
+    ) -> Result<()> {
         self.make_sets(host)?;
-        let batch = std::mem::take(&mut self.batch);
-        self.compared += batch.len() as u64;
-        let (mut similar, mut texts, mut bytes) = (Vec::new(), Vec::new(), 0);
-        for (pair, rows, passed) in batch {
+        let mut similar = Vec::new();
+        for (pair, passed) in std::mem::take(&mut self.batch) {
             interrupt::check();
-            if !(passed || self.may_be_similar(rows)) || !self.is_similar(rows)? {
-                continue;
-            }
-            if self.alike.particulars.is_some() {
-                let [a, b] = rows.map(&mut *text);
-                let Some(both) = a.zip(b) else { continue };
-                bytes += both.0.len() + both.1.len();
-                texts.room(1)?;
-                texts.push(both);
-            }
-            similar.room(1)?;
-            similar.push(pair);
-            if bytes >= BATCH_BYTES {
-                self.judge(&mut similar, &mut texts, host, &mut accept)?;
-                bytes = 0;
+            self.compared += 1;
+            if (passed || self.may_be_similar(rows(pair))) && self.is_similar(rows(pair))? {
+                similar.room(1)?;
+                similar.push(pair);
             }
         }
-        self.judge(&mut similar, &mut texts, host, &mut accept)
+        let verdicts = self.same_details(&similar, text, host)?;
+        for (pair, same) in similar.into_iter().zip(verdicts) {
+            if same {
+                self.verified += 1;
+                accept(pair)?;
+            }
+        }
+        Ok(())
     }
 
     /// Makes the sets that are awaited.
@@ -197,21 +208,45 @@ impl<P: Sync, F: Spill> Verifier<P, F> {
         Ok(a?.zip(b?).is_some_and(|(a, b)| a.similar(&b, threshold).is_some()))
     }
 
-    /// Whether two rows are alike that have both been in verified pairs.
+    /// Whether the texts of pairs do without differing particulars.
+    pub(super) fn same_details<H: Host>(
+        &mut self,
+        pairs: &[Pair],
+        text: Text<'_>,
+        host: &mut H,
+    ) -> Result<Vec<bool>> {
+        if self.alike.particulars.is_none() {
+            return Ok(filled(true, pairs.len())?);
+        }
+        let (mut verdicts, mut texts, mut bytes) = (Vec::new(), Vec::new(), 0);
+        for (&pair, left) in pairs.iter().zip((0..pairs.len()).rev()) {
+            let [a, b] = rows(pair).map(&mut *text);
+            let both = (a?, b?);
+            bytes += both.0.len() + both.1.len();
+            texts.room(1)?;
+            texts.push(both);
+            if bytes >= BATCH_BYTES || left == 0 {
+                // Few texts are compared before a thread has started.
+                let threads = if texts.len() < WORTH_THREADS { 1 } else { self.threads };
+                self.comparers.resize_with(threads.max(self.comparers.len()), Comparer::default);
+                self.comparers.iter_mut().for_each(Comparer::keep_small);
+                let alike = self.alike;
+                let same = |comparer: &mut Comparer, both: &(String, String)| !alike.differ(comparer, both);
+                verdicts.extend(on_threads(&texts, &mut self.comparers[..threads], host, same)?);
+                texts.clear();
+                bytes = 0;
+            }
+        }
+        Ok(verdicts)
+    }
+
+    /// Whether two rows are the same that have both been in pairs that are.
     ///
     /// # Errors
-    /// A file fails, or there is no memory.
-    pub fn holds(&mut self, rows: [u32; 2], text: Text<'_>) -> Result<bool> {
-        if !self.may_be_similar(rows) || !self.is_similar(rows)? {
-            return Ok(false);
-        }
-        if self.alike.particulars.is_none() {
-            return Ok(true);
-        }
-        let [a, b] = rows.map(text);
-        let alike = self.alike;
-        let comparer = &mut self.comparers(1)[0];
-        Ok(a.zip(b).is_some_and(|(a, b)| !alike.differ(comparer, &a, &b)))
+    /// A file or `text` fails, or there is no memory.
+    pub fn holds<H: Host>(&mut self, pair: Pair, text: Text<'_>, host: &mut H) -> Result<bool> {
+        let is_similar = self.may_be_similar(rows(pair)) && self.is_similar(rows(pair))?;
+        Ok(is_similar && self.same_details(&[pair], text, host)? == [true])
     }
 
     /// The Jaccard coefficient of two rows, if both were compared with others or each other.
@@ -221,45 +256,6 @@ impl<P: Sync, F: Spill> Verifier<P, F> {
     pub fn known(&mut self, rows: [u32; 2]) -> Result<Option<f64>> {
         let [a, b] = rows.map(|row| self.sets.get(row));
         Ok(a?.zip(b?).map(|(a, b)| a.similar(&b, f64::MIN_POSITIVE).unwrap_or(0.0)))
-    }
-
-    /// Those of some threads.
-    fn comparers(&mut self, threads: usize) -> &mut [Comparer] {
-        self.comparers.resize_with(threads.max(self.comparers.len()), Comparer::default);
-        self.comparers.iter_mut().for_each(Comparer::keep_small);
-        &mut self.comparers[..threads]
-    }
-
-    /// Accepts similar pairs whose texts do not differ in particulars.
-    fn judge<H: Host>(
-        &mut self,
-        similar: &mut Vec<P>,
-        texts: &mut Vec<(String, String)>,
-        host: &mut H,
-        accept: &mut impl FnMut(P),
-    ) -> Result<()> {
-        let verdicts = if self.alike.particulars.is_some() {
-            // Few texts are compared before a thread has started.
-            let threads = if texts.len() < WORTH_THREADS { 1 } else { self.threads };
-            let alike = self.alike;
-            let same = |comparer: &mut Comparer, (a, b): &(String, String)| !alike.differ(comparer, a, b);
-            on_threads(texts, self.comparers(threads), host, same)?
-        } else {
-            filled(true, similar.len())?
-        };
-        texts.clear();
-        for (pair, verified) in similar.drain(..).zip(verdicts) {
-            if verified {
-                self.verified += 1;
-                accept(pair);
-            }
-        }
-        Ok(())
-    }
-
-    /// How many candidates were compared, and how many of them verified.
-    pub fn counts(&self) -> (u64, u64) {
-        (self.compared, self.verified)
     }
 }
 
@@ -319,19 +315,18 @@ mod tests {
             let alike = Alike { similarity: 1.0, n, particulars: None, normal };
             prop_assert_eq!(alike.jaccard(&a, &b), 1.0);
             prop_assert!(alike.holds(&a, &b) && Exact::Normal.same(&a, &b, normal));
-            let mut found = 0;
-            let mut verifier = Verifier::new(alike, 1, 2, 1 << 16, MemorySpill::default());
-            let mut text = |row: u32| Some([&a, &b][row as usize].clone());
-            verifier.add((), [0, 1], &mut text, &mut MemoryHost, |()| found += 1).unwrap();
-            verifier.finish(&mut text, &mut MemoryHost, |()| found += 1).unwrap();
+            let mut judge = Judge::new(alike, 1, 2, 1 << 16, MemorySpill::default());
+            let mut text = |row: u32| Ok([&a, &b][row as usize].clone());
+            judge.add(Pair { a: 0, b: 1, distance: 0 }, &mut text, &mut MemoryHost, |_| Ok(())).unwrap();
+            judge.finish(&mut text, &mut MemoryHost, |_| Ok(())).unwrap();
             let similar = similar_pairs([a.as_str(), &b].map(|it| normal.form(it)).iter().map(|it| &**it), n, 1.0);
-            prop_assert_eq!((found, similar.len()), (1, 1));
+            prop_assert_eq!((judge.verified, similar.len()), (1, 1));
         }
 
         /// What is accepted is what comparing pair by pair accepts, in the same order,
         /// whatever the threads, batches and memory.
         #[test]
-        fn verifies_as_one_by_one(
+        fn judges_as_one_by_one(
             texts in prop::collection::vec("[停水电電路ab1]{0,6}", 2..40),
             simplify in any::<bool>(),
             repeated in 1usize..60,
@@ -343,19 +338,22 @@ mod tests {
             let kinds = Kinds { names: false, dates: false, numbers: true };
             let normal = Normal { markup: None, simplify };
             let alike = Alike { similarity, n: 2, particulars: numbers.then_some(kinds), normal };
-            let pairs: Vec<(usize, usize)> = (0..repeated).flat_map(|i| (0..texts.len()).map(move |j| (i, j)))
-                .map(|(i, j)| (i % texts.len(), j)).collect();
+            let pairs: Vec<Pair> = (0..repeated).flat_map(|a| (0..texts.len()).map(move |b| (a, b)))
+                .map(|(a, b)| Pair { a: (a % texts.len()) as i64, b: b as i64, distance: 0 }).collect();
             let mut found = Vec::new();
-            let mut verifier = Verifier::new(alike, threads, texts.len(), memory, MemorySpill::default());
-            let mut text = |row: u32| Some(texts[row as usize].clone());
-            for &(a, b) in &pairs {
-                let rows = [a as u32, b as u32];
-                verifier.add((a, b), rows, &mut text, &mut MemoryHost, |pair| found.push(pair)).unwrap();
+            let mut judge = Judge::new(alike, threads, texts.len(), memory, MemorySpill::default());
+            let mut text = |row: u32| Ok(texts[row as usize].clone());
+            let mut accept = |pair| {
+                found.push(pair);
+                Ok(())
+            };
+            for &pair in &pairs {
+                judge.add(pair, &mut text, &mut MemoryHost, &mut accept).unwrap();
             }
-            verifier.finish(&mut text, &mut MemoryHost, |pair| found.push(pair)).unwrap();
-            let holds = |&(a, b): &(usize, usize)| alike.holds(&texts[a], &texts[b]);
+            judge.finish(&mut text, &mut MemoryHost, &mut accept).unwrap();
+            let holds = |pair: &Pair| alike.holds(&texts[pair.a as usize], &texts[pair.b as usize]);
             let expected: Vec<_> = pairs.iter().copied().filter(holds).collect();
-            prop_assert_eq!(verifier.counts(), (pairs.len() as u64, expected.len() as u64));
+            prop_assert_eq!((judge.compared, judge.verified), (pairs.len() as u64, expected.len() as u64));
             prop_assert_eq!(found, expected);
         }
     }

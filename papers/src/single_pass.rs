@@ -5,8 +5,8 @@
 //! the values of its four blocks), and a search reads, for distance 0, 1, 2 … in turn, the buckets in which a
 //! centre at that distance must be. A bucket that grows large is hashed again by its other bits.
 
-use crate::fingerprint::hamming;
-use crate::memory::{OrRaise, Room};
+use dedup_core::fingerprint::hamming;
+use dedup_core::memory::{OrRaise, Room};
 use rustc_hash::FxHashMap;
 
 /// The centre of a row.

@@ -1,0 +1,155 @@
+//! What is found in the rows of a source, stage by stage.
+
+use super::making::making;
+use super::{EqualTexts, Groups, Kind, Limits, Member, Method, Options, Rows, Stage, group};
+use crate::external::{Host, Result, Spill};
+use crate::features::TextRecipe;
+use crate::interrupt::checked;
+use crate::memory::filled;
+
+/// The rows of a source and the groups that they are in.
+pub struct Found<F: Spill> {
+    /// The rows.
+    pub rows: Rows<F>,
+    /// Their groups.
+    pub groups: Groups<F>,
+    /// By which they were found.
+    pub options: Options,
+    /// The kept row of each group, at the group's number.
+    kept: Vec<u32>,
+}
+
+/// What is found about a row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Verdict {
+    /// The kept row of its group.
+    pub keeper: usize,
+    /// How it was caught.
+    pub stage: Stage,
+    /// Bits between it and the kept row, if they are known.
+    pub distance: Option<u32>,
+    /// How similar it is to the kept row.
+    pub similarity: Option<f64>,
+}
+
+/// Finds equal rows by the `hashes` of their contents (P1), then near ones, and groups them (P4). `recipe` makes the
+/// fingerprints that rows do not have; with `by_print` rows of equal text whose fingerprints differ are not equal.
+///
+/// # Errors
+/// A file fails, or there is no memory.
+pub fn find<H: Host>(
+    options: Options,
+    recipe: &TextRecipe,
+    mut rows: Rows<H::File>,
+    (hashes, by_print): (EqualTexts<H::File>, bool),
+    limits: Limits,
+    host: &mut H,
+) -> Result<Found<H::File>> {
+    host.stage("comparing exactly", "equal hashes", None);
+    let copies = rows.find_equal(hashes, &options, by_print, host)?;
+    host.end(&format!("{copies} exact copies"));
+    if options.method != Method::Records && options.distance.is_some() {
+        fingerprint(options.fp.is_none().then_some(recipe), &mut rows, limits.threads, host)?;
+    }
+    let groups = group(&options, &mut rows, limits, host)?;
+    let mut found = Found { rows, groups, options, kept: Vec::new() };
+    found.choose_keepers()?;
+    if let Some(least) = found.options.contained {
+        found.join_contained(least, host)?;
+    }
+    Ok(found)
+}
+
+/// Makes the fingerprint of each content that has none yet, if there is a recipe; copies take that of the first.
+fn fingerprint<H: Host>(
+    recipe: Option<&TextRecipe>,
+    rows: &mut Rows<H::File>,
+    threads: usize,
+    host: &mut H,
+) -> Result<()> {
+    let count = rows.count();
+    if let Some(recipe) = recipe {
+        host.stage("making fingerprints", "rows", Some(count as u64));
+        making(&|| recipe, threads, host, |making| {
+            for row in 0..count {
+                making.host().step();
+                if rows.is_first(row) && rows.kinds[row] == Kind::Plain {
+                    let content = rows.texts.content(row)?;
+                    making.add(row, content, &mut |row, fp| rows.set_fp(row, fp))?;
+                }
+            }
+            making.finish(&mut |row, fp| rows.set_fp(row, fp))
+        })?;
+    }
+    let made = rows.share_fps();
+    if recipe.is_some() {
+        host.end(&format!("{made} fingerprints"));
+    }
+    Ok(())
+}
+
+impl<F: Spill> Found<F> {
+    /// The number of a row's group: one of its rows.
+    pub fn of(&mut self, row: usize) -> usize {
+        self.groups.sets.find(self.rows.class[row]) as usize
+    }
+
+    /// The kept row of a row's group.
+    pub fn keeper(&mut self, row: usize) -> usize {
+        let group = self.of(row);
+        self.kept[group] as usize
+    }
+
+    /// Keeps the best row of each group.
+    pub(super) fn choose_keepers(&mut self) -> Result<()> {
+        self.kept = filled(u32::MAX, self.rows.count())?;
+        for row in checked(0..self.rows.count()) {
+            let group = self.of(row);
+            let keeper = &mut self.kept[group];
+            let standing = |row| self.rows.order.standing(row);
+            if *keeper == u32::MAX || standing(row) < standing(*keeper as usize) {
+                *keeper = row as u32;
+            }
+        }
+        Ok(())
+    }
+
+    /// How a row was caught.
+    pub fn stage(&mut self, row: usize) -> Stage {
+        let keeper = self.keeper(row);
+        let member = |row: usize| {
+            let class = i64::from(self.rows.class[row]);
+            Member { number: row as i64, class, empty: self.rows.kinds[row] == Kind::Empty }
+        };
+        Stage::of(member(row), member(keeper))
+    }
+
+    /// All that is found about a row.
+    ///
+    /// # Errors
+    /// A file fails, or there is no memory.
+    pub fn verdict(&mut self, row: usize) -> Result<Verdict> {
+        let (keeper, stage) = (self.keeper(row), self.stage(row));
+        let (distance, similarity) = match stage.known() {
+            Some(known) => known,
+            None => (self.rows.distance(row, keeper), Some(self.similarity([row, keeper])?)),
+        };
+        Ok(Verdict { keeper, stage, distance, similarity })
+    }
+
+    /// The similarity of two rows, by their sets if they were made.
+    fn similarity(&mut self, rows: [usize; 2]) -> Result<f64> {
+        // A copy has the set of the first row of its content.
+        let firsts = rows.map(|row| self.rows.class[row]);
+        if let Some(records) = &self.groups.records {
+            return Ok(records.probability(firsts[0], firsts[1]));
+        }
+        if let Some(judge) = &mut self.groups.judge
+            && let Some(known) = judge.known(firsts)?
+        {
+            return Ok(known);
+        }
+        let [a, b] = rows.map(|row| self.rows.texts.content(row));
+        Ok(self.options.alike.jaccard(&a?, &b?))
+    }
+}

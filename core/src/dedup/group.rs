@@ -1,0 +1,508 @@
+//! Groups of near rows: candidates are found and judged, and the pairs that are the same are linked by a rule.
+
+use super::star::stars;
+use super::{Group, Judge, Kind, Method, Options, Order, Rows, Texts};
+use crate::external::{Host, Result, Sorter, Spill};
+use crate::groups::{Connect, DiameterSets, Pair, Pairs, Settings, SharedSets, UnionFind};
+use crate::interrupt::checked;
+use crate::memory::{Room, collect, filled};
+use crate::records::{self, Records};
+use crate::similarity::{SimilarPair, SimilarPairs};
+
+/// What grouping may take.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Bytes of working memory.
+    pub memory: usize,
+    /// Threads to compute on.
+    pub threads: usize,
+}
+
+/// Groups of rows. Rows of equal content are represented by the first of them.
+pub struct Groups<F> {
+    /// The rows of each group.
+    pub sets: UnionFind,
+    /// Has the sets of n-grams of the rows that were compared.
+    pub judge: Option<Judge<F>>,
+    /// What was learned by records.
+    pub records: Option<Records>,
+}
+
+/// Groups the rows as `options` say.
+///
+/// # Errors
+/// A file fails, or there is no memory.
+pub fn group<H: Host>(
+    options: &Options,
+    rows: &mut Rows<H::File>,
+    limits: Limits,
+    host: &mut H,
+) -> Result<Groups<H::File>> {
+    if options.method == Method::Records {
+        let (sets, records) = by_records(rows, host)?;
+        return Ok(Groups { sets, judge: None, records });
+    }
+    let Some(distance) = options.distance else {
+        return Ok(Groups { sets: UnionFind::new(rows.count()), judge: None, records: None });
+    };
+    // A pair farther apart than the diameter joins nothing.
+    let distance = options.diameter.map_or(distance, |diameter| distance.min(diameter));
+    let by_text = options.method == Method::Text;
+    // In order: each pair once. Otherwise what is connected already need not be found.
+    let in_order = options.diameter.is_some() || by_text && options.group != Group::Components;
+    let mut alike = options.alike;
+    if by_text {
+        // It is what candidates are found by.
+        alike.similarity = 0.0;
+    }
+    if in_order {
+        // They cost too much to look at before it is known whether a pair can still change its groups.
+        alike.particulars = None;
+    }
+    let judge = Judge::new(alike, limits.threads, rows.count(), limits.memory, host.file());
+    let candidates = if by_text {
+        Candidates::by_text(options, rows, limits, host)?
+    } else {
+        let for_order = if in_order { limits.memory / 4 } else { 0 };
+        let settings = Settings { distance, memory: limits.memory - for_order, threads: limits.threads };
+        Candidates::by_fingerprint(rows, settings, host)?
+    };
+    // P4's Single-Pass goes through the rows as they come.
+    let source = Order::default();
+    let order = if options.group == Group::SinglePass { &source } else { &rows.order };
+    let texts = order.of_texts(&rows.class)?;
+    let mut grouping = Grouping { options, rows, judge, candidates: 0 };
+    let sets = match (options.group, options.diameter) {
+        (Group::Components, None) => grouping.connect(candidates, host)?.0,
+        (Group::Components, Some(diameter)) => {
+            let record = |pair: Pair| [pair.distance, pair.a as u32, pair.b as u32];
+            let sorted = grouping.sort(candidates, record, limits.memory / 4, host)?;
+            let fps = std::mem::take(&mut grouping.rows.fps);
+            let mut sets = DiameterSets::new(&fps, diameter)?;
+            grouping.link(sorted, |[_, a, b]| [a, b], &mut sets, host)?;
+            let sets = sets.into_sets();
+            grouping.rows.fps = fps;
+            sets
+        }
+        (Group::Star | Group::SinglePass, _) if by_text => {
+            let mut place = filled(u32::MAX, grouping.rows.count())?;
+            checked(texts.iter().zip(0..)).for_each(|(&text, at)| place[text as usize] = at);
+            let record = |pair: Pair| {
+                let [a, b] = [pair.a, pair.b].map(|row| place[row as usize]);
+                [a.max(b), pair.distance, a.min(b)]
+            };
+            let sorted = grouping.sort(candidates, record, limits.memory / 2, host)?;
+            let mut keepers = Keepers(collect(0..grouping.rows.count() as u32)?);
+            let pair = |[b, _, a]: [u32; 3]| [texts[a as usize], texts[b as usize]];
+            grouping.link(sorted, pair, &mut keepers, host)?;
+            keepers.sets(&texts)
+        }
+        (Group::Star | Group::SinglePass, _) => {
+            let (mut sets, joined) = grouping.connect(candidates, host)?;
+            grouping.divide(&mut sets, joined, &texts, distance, host)?
+        }
+    };
+    Ok(Groups { sets, judge: Some(grouping.judge), records: None })
+}
+
+/// What candidates are found by. Each pair is found at least once.
+enum Candidates<H: Host> {
+    /// Fingerprints within a distance.
+    Blocks(Pairs<H>),
+    /// Sets of n-grams, as similar as the options say.
+    Grams(SimilarPairs<H>),
+}
+
+impl<H: Host> Candidates<H> {
+    fn by_fingerprint(rows: &Rows<H::File>, settings: Settings, host: &mut H) -> Result<Candidates<H>> {
+        let mut pairs = Pairs::new(settings);
+        for row in rows.firsts().filter(|&row| rows.has_fp(row)) {
+            pairs.add(row as i64, rows.fps[row], host)?;
+        }
+        Ok(Candidates::Blocks(pairs))
+    }
+
+    fn by_text(
+        options: &Options,
+        rows: &mut Rows<H::File>,
+        limits: Limits,
+        host: &mut H,
+    ) -> Result<Candidates<H>> {
+        host.stage("reading texts", "rows", Some(rows.count() as u64));
+        let mut pairs = SimilarPairs::new(options.alike.n, options.alike.similarity, limits.memory / 2);
+        for row in collect(rows.firsts())? {
+            host.step();
+            let content = rows.texts.content(row)?;
+            pairs.add(row as i64, &options.alike.normal.form(&content), host)?;
+        }
+        Ok(Candidates::Grams(pairs))
+    }
+
+    /// Finds the pairs; those of rows that `known` has in one set may be left out.
+    fn each(self, known: Option<&SharedSets>, host: &mut H, take: &mut dyn Connect<H>) -> Result<()> {
+        match (self, known) {
+            (Candidates::Blocks(pairs), Some(known)) => pairs.connect(known, host, take),
+            (Candidates::Blocks(pairs), None) => pairs.finish(host, |pair, host| take.take(pair, host)),
+            (Candidates::Grams(pairs), _) => pairs.finish(host, |SimilarPair { a, b, similarity }, host| {
+                take.take(Pair { a, b, distance: nearness(similarity) }, host)
+            }),
+        }?;
+        take.settle(host)
+    }
+}
+
+/// A similarity as a distance, by which the most similar are the nearest.
+pub fn nearness(similarity: f64) -> u32 {
+    ((1.0 - similarity.clamp(0.0, 1.0)) * f64::from(1 << 24)).round() as u32
+}
+
+/// Judges candidates as they are found; `accept` gets those that are the same.
+struct Judging<'g, F, W, A> {
+    judge: &'g mut Judge<F>,
+    texts: &'g mut Texts<F>,
+    candidates: &'g mut u64,
+    /// Whether a pair can still change something.
+    wants: W,
+    accept: A,
+}
+
+impl<H, W, A> Connect<H> for Judging<'_, H::File, W, A>
+where
+    H: Host,
+    W: Fn(Pair) -> bool,
+    A: FnMut(Pair) -> Result<()>,
+{
+    fn take(&mut self, pair: Pair, host: &mut H) -> Result<()> {
+        *self.candidates += 1;
+        host.step();
+        if !(self.wants)(pair) {
+            return Ok(());
+        }
+        self.judge.add(pair, &mut |row| self.texts.content(row as usize), host, &mut self.accept)
+    }
+
+    fn settle(&mut self, host: &mut H) -> Result<()> {
+        self.judge.finish(&mut |row| self.texts.content(row as usize), host, &mut self.accept)
+    }
+}
+
+/// Pairs in an order, three numbers each.
+type Sorted<F> = Sorter<[u32; 3], F>;
+
+struct Grouping<'g, F: Spill> {
+    options: &'g Options,
+    rows: &'g mut Rows<F>,
+    judge: Judge<F>,
+    /// Pairs that were found.
+    candidates: u64,
+}
+
+impl<F: Spill> Grouping<'_, F> {
+    /// The stage of the search for pairs ends.
+    fn end<H: Host>(&self, host: &mut H) {
+        let Judge { compared, verified, .. } = self.judge;
+        let of = match (self.options.method, self.options.distance) {
+            (Method::Fingerprint, Some(distance)) => format!("candidate pairs within {distance} bits"),
+            _ => format!("pairs of similarity {}", self.options.alike.similarity),
+        };
+        host.end(&format!("{} {of}, {compared} compared, {verified} verified", self.candidates));
+    }
+
+    /// What pairs connect that are the same, and those of them that it takes.
+    fn connect<H: Host<File = F>>(
+        &mut self,
+        candidates: Candidates<H>,
+        host: &mut H,
+    ) -> Result<(UnionFind, Vec<(u32, u32)>)> {
+        host.stage("finding near fingerprints and verifying them", "candidate pairs", None);
+        let (sets, mut joined) = (SharedSets::new(0, self.rows.count()), Vec::new());
+        let mut judging = Judging {
+            judge: &mut self.judge,
+            texts: &mut self.rows.texts,
+            candidates: &mut self.candidates,
+            wants: |pair: Pair| sets.find(pair.a as u32) != sets.find(pair.b as u32),
+            accept: |pair: Pair| {
+                if sets.union(pair.a as u32, pair.b as u32) {
+                    joined.room(1)?;
+                    joined.push((pair.a as u32, pair.b as u32));
+                }
+                Ok(())
+            },
+        };
+        candidates.each(Some(&sets), host, &mut judging)?;
+        self.end(host);
+        Ok((sets.into(), joined))
+    }
+
+    /// All pairs, as far as they are judged yet, in the order of their records.
+    fn sort<H: Host<File = F>>(
+        &mut self,
+        candidates: Candidates<H>,
+        record: impl Fn(Pair) -> [u32; 3],
+        memory: usize,
+        host: &mut H,
+    ) -> Result<Sorted<F>> {
+        host.stage("finding near fingerprints", "candidate pairs", None);
+        let mut sorted = Sorter::new(memory, host.file());
+        let mut judging = Judging {
+            judge: &mut self.judge,
+            texts: &mut self.rows.texts,
+            candidates: &mut self.candidates,
+            wants: |_| true,
+            accept: |pair| sorted.add(record(pair)),
+        };
+        candidates.each(None, host, &mut judging)?;
+        self.end(host);
+        Ok(sorted)
+    }
+
+    /// Links pairs in order that do without differing particulars and can still change something.
+    fn link<H: Host<File = F>>(
+        &mut self,
+        sorted: Sorted<F>,
+        pair: impl Fn([u32; 3]) -> [u32; 2],
+        links: &mut impl Links,
+        host: &mut H,
+    ) -> Result<()> {
+        host.stage("grouping near pairs", "pairs", Some(sorted.count()));
+        self.judge.alike.particulars = self.options.alike.particulars;
+        let mut linking = Linking { links, waiting: Vec::new(), most: TOGETHER[0], of: self };
+        sorted.finish(|record| {
+            host.step();
+            linking.add(pair(record), host)
+        })?;
+        linking.link(host)
+    }
+
+    /// Divides what is connected into stars.
+    fn divide<H: Host<File = F>>(
+        &mut self,
+        sets: &mut UnionFind,
+        mut joined: Vec<(u32, u32)>,
+        texts: &[u32],
+        distance: u32,
+        host: &mut H,
+    ) -> Result<UnionFind> {
+        host.stage("dividing groups", "pairs", None);
+        joined.sort_unstable();
+        let Rows { texts: contents, fps, .. } = &mut *self.rows;
+        stars(sets, &joined, texts, (fps, distance), |a, b| {
+            host.step();
+            let pair = Pair { a: a.into(), b: b.into(), distance: 0 };
+            self.judge.holds(pair, &mut |row| contents.content(row as usize), host)
+        })
+    }
+}
+
+/// Groups that pairs are linked into, in order.
+trait Links {
+    /// Whether a pair can change something.
+    fn may_join(&mut self, pair: [u32; 2]) -> Result<bool>;
+
+    /// Links a pair that can.
+    fn join(&mut self, pair: [u32; 2]);
+}
+
+impl Links for DiameterSets<'_> {
+    fn may_join(&mut self, [a, b]: [u32; 2]) -> Result<bool> {
+        Ok(DiameterSets::may_join(self, a, b)?)
+    }
+
+    fn join(&mut self, [a, b]: [u32; 2]) {
+        DiameterSets::join(self, a, b);
+    }
+}
+
+/// The row that is kept for each. Pairs come by the later of their rows: it repeats the first that is kept.
+struct Keepers(Vec<u32>);
+
+impl Keepers {
+    fn sets(&self, texts: &[u32]) -> UnionFind {
+        let mut sets = UnionFind::new(self.0.len());
+        checked(texts).for_each(|&text| {
+            sets.union(self.0[text as usize], text);
+        });
+        sets
+    }
+}
+
+impl Links for Keepers {
+    fn may_join(&mut self, pair: [u32; 2]) -> Result<bool> {
+        Ok(pair.iter().all(|&row| self.0[row as usize] == row))
+    }
+
+    fn join(&mut self, [kept, row]: [u32; 2]) {
+        self.0[row as usize] = kept;
+    }
+}
+
+/// The fewest and the most pairs that are compared together.
+const TOGETHER: [usize; 2] = [64, 4096];
+
+/// Pairs that are compared together, before it is known whether all of them matter.
+struct Linking<'l, 'g, L, F: Spill> {
+    links: &'l mut L,
+    waiting: Vec<Pair>,
+    /// How many are compared together. Among rows that are all near each other few of them matter, and then it is less.
+    most: usize,
+    of: &'l mut Grouping<'g, F>,
+}
+
+impl<L: Links, F: Spill> Linking<'_, '_, L, F> {
+    fn add<H: Host>(&mut self, [a, b]: [u32; 2], host: &mut H) -> Result<()> {
+        if self.links.may_join([a, b])? {
+            self.waiting.room(1)?;
+            self.waiting.push(Pair { a: a.into(), b: b.into(), distance: 0 });
+        }
+        let most = if self.of.judge.alike.particulars.is_some() { self.most } else { 1 };
+        if self.waiting.len() >= most { self.link(host) } else { Ok(()) }
+    }
+
+    fn link<H: Host>(&mut self, host: &mut H) -> Result<()> {
+        let pairs = std::mem::take(&mut self.waiting);
+        let Grouping { judge, rows, .. } = &mut *self.of;
+        let verdicts = judge.same_details(&pairs, &mut |row| rows.texts.content(row as usize), host)?;
+        let mut wasted = 0;
+        for (pair, same) in pairs.iter().zip(verdicts) {
+            let pair = [pair.a as u32, pair.b as u32];
+            if !self.links.may_join(pair)? {
+                wasted += 1;
+            } else if same {
+                self.links.join(pair);
+            }
+        }
+        let most = if 4 * wasted > pairs.len() { self.most / 2 } else { self.most * 2 };
+        self.most = most.clamp(TOGETHER[0], TOGETHER[1]);
+        Ok(())
+    }
+}
+
+/// Groups the rows as records, each with the row that is kept for it.
+fn by_records<H: Host>(rows: &mut Rows<H::File>, host: &mut H) -> Result<(UnionFind, Option<Records>)> {
+    let count = rows.count();
+    host.stage("reading records", "rows", Some(count as u64));
+    let mut words: Option<records::Rows> = None;
+    for row in 0..count {
+        host.step();
+        // A copy has no columns of its own.
+        if !rows.is_first(row) || rows.kinds[row] == Kind::Empty {
+            words.iter_mut().for_each(records::Rows::add_empty);
+            continue;
+        }
+        let content = rows.texts.content(row)?;
+        let words = words.get_or_insert_with(|| records::Rows::new(records::columns(&content).count(), row));
+        words.add(records::columns(&content));
+    }
+    let Some(words) = words else { return Ok((UnionFind::new(count), None)) };
+    host.stage("learning weights and comparing records", "rows", None);
+    let records = Records::learn(words.weigh());
+    let texts = rows.order.of_texts(&rows.class)?;
+    let keepers = Keepers(records.keepers(&texts));
+    host.end(&format!("{} pairs compared", records.compared()));
+    Ok((keepers.sets(&texts), Some(records)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dedup::{Keep, Written};
+    use crate::external::{MemoryHost, MemorySpill};
+    use crate::fingerprint::hamming;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    /// The groups by comparing all with all, as the manual defines them: for each row another one of its group.
+    fn defined(options: &Options, rows: &Rows<MemorySpill>, texts: &[String]) -> Vec<usize> {
+        let by_text = options.method == Method::Text;
+        let rank = |a: usize, b: usize| match by_text {
+            true => nearness(options.alike.jaccard(&texts[a], &texts[b])),
+            false => hamming(rows.fps[a], rows.fps[b]),
+        };
+        let most = options.distance.filter(|_| !by_text).unwrap_or(u32::MAX);
+        let same = |a: usize, b: usize| rank(a, b) <= most && options.alike.holds(&texts[a], &texts[b]);
+        let mut group: Vec<usize> = rows.class.iter().map(|&first| first as usize).collect();
+        let firsts: Vec<usize> = (0..texts.len()).filter(|&row| group[row] == row).collect();
+        if options.group == Group::Components {
+            let pairs =
+                firsts.iter().flat_map(|&b| firsts.iter().filter(move |&&a| a < b).map(move |&a| (a, b)));
+            let mut pairs: Vec<_> =
+                pairs.filter(|&(a, b)| same(a, b)).map(|(a, b)| (rank(a, b), a, b)).collect();
+            pairs.sort_unstable();
+            for (_, a, b) in pairs {
+                let (a, b) = (group[a], group[b]);
+                let of =
+                    |one: usize| firsts.iter().copied().filter(|&row| group[row] == one).collect::<Vec<_>>();
+                let (of_a, of_b) = (of(a), of(b));
+                let near = |x: usize, y: usize, most| hamming(rows.fps[x], rows.fps[y]) <= most;
+                let all_near = |most| of_a.iter().all(|&x| of_b.iter().all(|&y| near(x, y, most)));
+                let fits = options.diameter.is_none_or(all_near);
+                if a != b && fits {
+                    group.iter_mut().filter(|of| **of == b).for_each(|of| *of = a);
+                }
+            }
+            return group;
+        }
+        let mut order: Vec<usize> = (0..texts.len()).collect();
+        if options.group == Group::Star {
+            order.sort_by_key(|&row| rows.order.standing(row));
+        }
+        let mut kept: Vec<usize> = Vec::new();
+        let mut seen = vec![false; texts.len()];
+        let mut repeats: Vec<usize> = (0..texts.len()).collect();
+        for text in order.into_iter().map(|row| group[row]) {
+            if !std::mem::replace(&mut seen[text], true) {
+                let near = kept.iter().enumerate().filter(|(_, other)| same(**other, text));
+                match near.min_by_key(|(place, other)| (rank(**other, text), *place)) {
+                    Some((_, &center)) => repeats[text] = center,
+                    None => kept.push(text),
+                }
+            }
+        }
+        group.iter_mut().for_each(|of| *of = repeats[*of]);
+        group
+    }
+
+    proptest! {
+        /// Whatever the table and the options: the groups are those of the definition, in little memory and in plenty, on one
+        /// thread and on two. P4's Single-Pass is star in the order of the source.
+        #[test]
+        fn groups_are_as_defined(
+            texts in prop::collection::vec("[停水电路张李1 ]{1,6}", 1..40),
+            prints in prop::collection::vec(0u64..128, 40),
+            ranks in prop::collection::vec(0i64..6, 40),
+            method in prop::sample::select(vec!["fingerprint", "text"]),
+            (rule, diameter) in prop::sample::select(vec![
+                ("star", None), ("single_pass", None), ("components", None), ("components", Some(3)), ("components", Some(5)),
+            ]),
+            (distance, similarity) in (0u32..6, prop::sample::select(vec![0.0, 0.3, 0.5, 1.0])),
+            details in any::<bool>(),
+            (memory, threads) in prop::sample::select(vec![(0usize, 1usize), (1 << 20, 2)]),
+        ) {
+            prop_assume!(method == "fingerprint" || similarity > 0.0 && diameter.is_none());
+            let options = json!({"method": method, "group": rule, "diameter": diameter, "distance": distance, "n": 1,
+                "similarity": similarity, "particulars": if details { json!(["number", "name"]) } else { json!(null) }});
+            let options = Written::new(Some(options)).unwrap().read().unwrap();
+            let mut rows = Rows::new(MemorySpill::default(), Keep::Longest);
+            for (row, text) in texts.iter().enumerate() {
+                let first = texts.iter().position(|other| other == text).unwrap();
+                rows.add(b"id", text, Kind::Near, prints[first]).unwrap();
+                rows.class[row] = first as u32;
+            }
+            rows.order.ranks = ranks[..texts.len()].to_vec();
+            let expected = defined(&options, &rows, &texts);
+            let mut found = group(&options, &mut rows, Limits { memory, threads }, &mut MemoryHost).unwrap().sets;
+            let found: Vec<u32> = rows.class.iter().map(|&first| found.find(first)).collect();
+            for a in 0..texts.len() {
+                for b in 0..a {
+                    prop_assert_eq!(found[a] == found[b], expected[a] == expected[b], "{} {}", a, b);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_most_similar_are_the_nearest() {
+        assert_eq!((nearness(1.0), nearness(0.0)), (0, 1 << 24));
+        assert!(nearness(0.5) < nearness(0.4999));
+    }
+}

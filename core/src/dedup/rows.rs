@@ -1,0 +1,267 @@
+//! The rows of a source: ids and contents in a file, a few numbers per row in memory.
+
+use super::{Alike, EqualTexts, Keep, Kind, Options, Standing};
+use crate::external::{Host, Result, Spill};
+use crate::fingerprint::hamming;
+use crate::interrupt::{checked, sort_unstable_by};
+use crate::memory::{Room, copy, copy_str, filled};
+use std::borrow::Cow;
+
+/// Bytes of the length of a row's id, which precedes it and the content in the file.
+const HEADER: usize = 4;
+/// Ids of so many bytes are read at once.
+const SHORT_ID: usize = 32;
+/// Bytes of the buffer that are kept after a long text.
+const MAX_KEPT: usize = 1 << 20;
+
+/// Ids and contents in a file.
+#[derive(Debug, Default)]
+pub struct Texts<F> {
+    file: F,
+    /// Where each row begins, and where the next will.
+    at: Vec<u64>,
+    length: u64,
+    /// Buffer for a row that is written or read.
+    record: Vec<u8>,
+}
+
+impl<F: Spill> Texts<F> {
+    fn add(&mut self, id: &[u8], content: &str) -> Result<()> {
+        // No value of PostgreSQL is longer than 1 GB.
+        let length = (id.len() as u32).to_le_bytes();
+        self.record.clear();
+        self.record.room(HEADER + id.len() + content.len())?;
+        for part in [&length[..], id, content.as_bytes()] {
+            self.record.extend_from_slice(part);
+        }
+        self.file.append(&self.record)?;
+        self.at.room(1)?;
+        self.at.push(self.length);
+        self.length += self.record.len() as u64;
+        self.record.shrink_to(MAX_KEPT);
+        Ok(())
+    }
+
+    /// The bytes of a row, `most` of them: the length of its id, the id, its content.
+    fn record(&mut self, row: usize, most: usize) -> Result<&[u8]> {
+        let bytes = most.min(self.bytes(row));
+        self.record.clear();
+        self.record.room(bytes)?;
+        self.record.resize(bytes, 0);
+        self.file.read(self.at[row], &mut self.record)?;
+        Ok(&self.record)
+    }
+
+    /// The bytes that a row takes.
+    pub fn bytes(&self, row: usize) -> usize {
+        (self.at.get(row + 1).copied().unwrap_or(self.length) - self.at[row]) as usize
+    }
+
+    /// The bytes of a row's id.
+    ///
+    /// # Errors
+    /// The file fails, or there is no memory.
+    pub fn id(&mut self, row: usize) -> Result<Vec<u8>> {
+        let record = self.record(row, HEADER + SHORT_ID)?;
+        let end = HEADER + id_length(record);
+        let record = if end > record.len() { self.record(row, end)? } else { &self.record };
+        Ok(copy(&record[HEADER..end])?)
+    }
+
+    /// A row's content.
+    ///
+    /// # Errors
+    /// The file fails, or there is no memory.
+    pub fn content(&mut self, row: usize) -> Result<String> {
+        let record = self.record(row, usize::MAX)?;
+        // What was added is text. The standard library looks at other characters than ASCII one by one.
+        let content = simdutf8::basic::from_utf8(&record[HEADER + id_length(record)..]).unwrap_or_default();
+        let content = copy_str(content)?;
+        self.record.truncate(MAX_KEPT);
+        self.record.shrink_to(MAX_KEPT);
+        Ok(content)
+    }
+}
+
+/// The length of the id of a row, which its bytes begin with.
+fn id_length(record: &[u8]) -> usize {
+    record.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes)) as usize
+}
+
+/// The order in which rows are kept.
+#[derive(Debug, Default)]
+pub struct Order {
+    /// Which row of a group is kept.
+    pub keep: Keep,
+    /// The rank of each row, if `keep` does not know it by its number.
+    pub ranks: Vec<i64>,
+}
+
+impl Order {
+    /// Where a row stands: the least of a group is kept.
+    pub fn standing(&self, row: usize) -> Standing {
+        let number = row as i64;
+        let rank = if self.keep.is_by_number() { self.keep.rank(number, 0) } else { None };
+        (rank.or(self.ranks.get(row).copied()).unwrap_or(0), number)
+    }
+
+    /// The texts of rows, the one with the best row first. `class`: the first row that equals each.
+    ///
+    /// # Errors
+    /// There is no memory.
+    pub fn of_texts(&self, class: &[u32]) -> Result<Vec<u32>> {
+        let mut rows: Vec<(Standing, u32)> = Vec::new();
+        rows.room(class.len())?;
+        rows.extend(class.iter().enumerate().map(|(row, &first)| (self.standing(row), first)));
+        sort_unstable_by(&mut rows, Ord::cmp);
+        let mut placed = filled(false, class.len())?;
+        let mut texts = Vec::new();
+        for &(_, first) in checked(&rows) {
+            if !std::mem::replace(&mut placed[first as usize], true) {
+                texts.room(1)?;
+                texts.push(first);
+            }
+        }
+        Ok(texts)
+    }
+}
+
+/// All rows read so far.
+#[derive(Debug, Default)]
+pub struct Rows<F> {
+    /// Their ids and contents.
+    pub texts: Texts<F>,
+    /// The names of the columns that are compared one by one.
+    pub columns: Vec<String>,
+    /// How each can be compared.
+    pub kinds: Vec<Kind>,
+    /// The fingerprint of each that is near others, if it has one.
+    pub fps: Vec<u64>,
+    /// The first row of equal content, once that is known.
+    pub class: Vec<u32>,
+    /// The order in which they are kept.
+    pub order: Order,
+}
+
+impl<F: Spill> Rows<F> {
+    /// No rows yet.
+    pub fn new(file: F, keep: Keep) -> Rows<F> {
+        Rows {
+            texts: Texts { file, at: Vec::new(), length: 0, record: Vec::new() },
+            columns: Vec::new(),
+            kinds: Vec::new(),
+            fps: Vec::new(),
+            class: Vec::new(),
+            order: Order { keep, ranks: Vec::new() },
+        }
+    }
+
+    /// How many rows there are.
+    pub fn count(&self) -> usize {
+        self.kinds.len()
+    }
+
+    /// Adds a row and returns its number.
+    ///
+    /// # Errors
+    /// The file fails, or there is no memory.
+    pub fn add(&mut self, id: &[u8], content: &str, kind: Kind, fp: u64) -> Result<u32> {
+        let number = self.count();
+        self.texts.add(id, content)?;
+        self.kinds.room(1)?;
+        self.fps.room(1)?;
+        self.class.room(1)?;
+        self.kinds.push(kind);
+        self.fps.push(fp);
+        self.class.push(number as u32);
+        Ok(number as u32)
+    }
+
+    /// Takes a row's fingerprint.
+    pub fn set_fp(&mut self, row: usize, fp: u64) {
+        (self.fps[row], self.kinds[row]) = (fp, Kind::Near);
+    }
+
+    /// Whether a row is the first of its content.
+    pub fn is_first(&self, row: usize) -> bool {
+        self.class[row] as usize == row
+    }
+
+    /// Whether a row has a fingerprint by which it is near others.
+    pub fn has_fp(&self, row: usize) -> bool {
+        self.kinds[row] == Kind::Near
+    }
+
+    /// The rows that are the first of their content and have something to compare.
+    pub fn firsts(&self) -> impl Iterator<Item = usize> + '_ {
+        checked(0..self.count()).filter(|&row| self.is_first(row) && self.kinds[row] != Kind::Empty)
+    }
+
+    /// The distance of two rows, if both have a fingerprint.
+    pub fn distance(&self, a: usize, b: usize) -> Option<u32> {
+        let both = [a, b].iter().all(|&row| self.kinds[row] == Kind::Near);
+        both.then(|| hamming(self.fps[a], self.fps[b]))
+    }
+
+    /// Finds the first row of equal content for each, by the hashes of their contents. With `by_print` rows whose
+    /// fingerprints differ are not equal. Returns how many are copies.
+    ///
+    /// # Errors
+    /// A file fails, or there is no memory.
+    pub fn find_equal<H: Host>(
+        &mut self,
+        hashes: EqualTexts<F>,
+        options: &Options,
+        by_print: bool,
+        host: &mut H,
+    ) -> Result<u64> {
+        let Rows { texts, kinds, fps, class, .. } = self;
+        let is_empty = |row: u32| kinds[row as usize] == Kind::Empty;
+        let print = |row: u32| (by_print && kinds[row as usize] == Kind::Near).then(|| fps[row as usize]);
+        let mut form = |row: u32| {
+            let content = texts.content(row as usize)?;
+            Result::Ok(options.form(&content).map(Cow::into_owned).unwrap_or(content))
+        };
+        // A text with many copies is read once.
+        let mut last: Option<(u32, String)> = None;
+        let mut copies = 0;
+        let equal = |first: u32, other: u32| {
+            host.step();
+            if is_empty(first) || is_empty(other) {
+                return Ok(is_empty(first) && is_empty(other));
+            }
+            if print(first).zip(print(other)).is_some_and(|(a, b)| a != b) {
+                return Ok(false);
+            }
+            if last.as_ref().is_none_or(|last| last.0 != first) {
+                last = Some((first, form(first)?));
+            }
+            let theirs = form(other)?;
+            Ok(last.as_ref().is_some_and(|(_, text)| *text == theirs))
+        };
+        hashes.finish(equal, |first, copy| {
+            if !is_empty(copy) {
+                copies += 1;
+                class[copy as usize] = first;
+            }
+            Ok(())
+        })?;
+        Ok(copies)
+    }
+
+    /// Gives copies the fingerprint of the first of them; returns how many texts have one.
+    pub fn share_fps(&mut self) -> u64 {
+        let mut made = 0;
+        for row in checked(0..self.count()) {
+            let first = self.class[row] as usize;
+            made += u64::from(first == row && self.kinds[row] == Kind::Near);
+            (self.fps[row], self.kinds[row]) = (self.fps[first], self.kinds[first]);
+        }
+        made
+    }
+
+    /// Bytes that comparing all of them takes beside the memory that is given for it.
+    pub fn bytes_to_compare(&self, alike: &Alike) -> usize {
+        if alike.similarity > 0.0 { self.count() * super::sets::BYTES_PER_ROW } else { 0 }
+    }
+}

@@ -1,0 +1,477 @@
+//! Texts that stand in longer ones: a record, and the same record with an abstract.
+//!
+//! Compared are words, each weighted by how rare it is among the texts: ln(N / df). The *share* is the weight of the words
+//! that both have over that of the lighter text. A common word tells little, and a long text has many words by chance; so
+//! both must share more than chance explains, too (`EVIDENCE`).
+
+use crate::hash::city64;
+use crate::interrupt::{self, Meter, checked};
+use crate::memory::{OrRaise, Room, filled, with_capacity};
+use crate::text::{is_spaceless_char, normalize_into};
+
+/// Times ln N that the words shared must weigh: at 2, one of N² pairs of texts whose words are independent has so much in
+/// common.
+const EVIDENCE: f64 = 3.0;
+/// Times √N texts may have a word by which a text is looked for.
+const RARE: f64 = 2.0;
+/// Share of what must be shared that is sought among the rarest words, before texts are compared word by word: many share a
+/// word, few share so much.
+const BEYOND: f64 = 0.5;
+/// Texts that one may be a part of, or have as parts: beyond, it is a phrase or a collection.
+const PARTNERS: u32 = 2;
+
+/// A text and a longer one in which it stands.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Contained {
+    /// The lighter text.
+    pub part: u32,
+    /// The heavier one.
+    pub whole: u32,
+    /// The share.
+    pub share: f64,
+}
+
+/// The words of texts.
+#[derive(Debug, Default)]
+pub struct Words {
+    normal: String,
+    hashes: Vec<u64>,
+    ends: Vec<usize>,
+}
+
+impl Words {
+    /// Adds a text; they are numbered in order. A run without spaces counts by its pairs of characters.
+    pub fn add(&mut self, text: &str) {
+        normalize_into(text, &mut self.normal);
+        let from = self.hashes.len();
+        let mut meter = Meter::new();
+        for word in self.normal.split(' ').filter(|word| !word.is_empty()) {
+            meter.work(word.len());
+            if word.contains(is_spaceless_char) {
+                crate::text::char_ngrams(word, 2, |pair| {
+                    self.hashes.room(1).or_raise();
+                    self.hashes.push(city64(pair.as_bytes()));
+                });
+            } else {
+                self.hashes.room(1).or_raise();
+                self.hashes.push(city64(word.as_bytes()));
+            }
+        }
+        interrupt::sort_unstable_by(&mut self.hashes[from..], Ord::cmp);
+        let mut kept = from;
+        for at in from..self.hashes.len() {
+            if at == from || self.hashes[at] != self.hashes[at - 1] {
+                self.hashes[kept] = self.hashes[at];
+                kept += 1;
+            }
+        }
+        self.hashes.truncate(kept);
+        self.ends.room(1).or_raise();
+        self.ends.push(kept);
+    }
+
+    /// The words weighed.
+    pub fn weigh(self) -> Weighed {
+        let Words { hashes, ends, .. } = self;
+        // The places of each word together.
+        let mut places: Vec<(u64, usize)> = Vec::new();
+        places.room(hashes.len()).or_raise();
+        places.extend(checked(hashes.iter().copied().zip(0..)));
+        drop(hashes);
+        interrupt::sort_unstable_by(&mut places, Ord::cmp);
+        let mut words = filled(0u32, places.len()).or_raise();
+        let mut frequencies: Vec<u32> = Vec::new();
+        for of_word in checked(places.chunk_by(|a, b| a.0 == b.0)) {
+            of_word.iter().for_each(|&(_, at)| words[at] = frequencies.len() as u32);
+            frequencies.room(1).or_raise();
+            frequencies.push(of_word.len() as u32);
+        }
+        drop(places);
+        // The rarest words get the least numbers.
+        let mut order: Vec<u32> = crate::memory::collect(0..frequencies.len() as u32).or_raise();
+        interrupt::sort_unstable_by(&mut order, |a, b| {
+            (frequencies[*a as usize], *a).cmp(&(frequencies[*b as usize], *b))
+        });
+        let mut rank = filled(0u32, order.len()).or_raise();
+        checked(order.iter().enumerate()).for_each(|(at, &word)| rank[word as usize] = at as u32);
+        let texts = ends.len().max(1) as f64;
+        let weight = |&word: &u32| (texts / f64::from(frequencies[word as usize])).ln();
+        let weights = crate::memory::collect(checked(order.iter()).map(weight)).or_raise();
+        let sorted = checked(order.iter()).map(|&word| frequencies[word as usize]);
+        let sorted = crate::memory::collect(sorted).or_raise();
+        checked(&mut words).for_each(|word| *word = rank[*word as usize]);
+        let mut from = 0;
+        for &end in checked(&ends) {
+            interrupt::sort_unstable_by(&mut words[from..end], Ord::cmp);
+            from = end;
+        }
+        Weighed { words, ends, weights, frequencies: sorted }
+    }
+}
+
+/// The words of texts by number, the rarest first, and what they weigh.
+#[derive(Debug)]
+pub struct Weighed {
+    words: Vec<u32>,
+    ends: Vec<usize>,
+    weights: Vec<f64>,
+    frequencies: Vec<u32>,
+}
+
+impl Weighed {
+    fn texts(&self) -> usize {
+        self.ends.len()
+    }
+
+    fn of(&self, text: u32) -> &[u32] {
+        let at = text as usize;
+        let from = if at == 0 { 0 } else { self.ends[at - 1] };
+        &self.words[from..self.ends[at]]
+    }
+
+    fn weight(&self, words: &[u32]) -> f64 {
+        words.iter().map(|&word| self.weights[word as usize]).sum()
+    }
+
+    /// The share of the lighter of two texts that the other has; 0 if what they share may be chance.
+    pub fn share(&self, a: u32, b: u32) -> f64 {
+        let [light, heavy] = [a, b].map(|text| self.weight(self.of(text)));
+        if light <= heavy { self.share_of(a, b, light, 0.0) } else { self.share_of(b, a, heavy, 0.0) }
+    }
+
+    /// As `share`; 0 as soon as it cannot be `least`.
+    fn share_of(&self, part: u32, whole: u32, light: f64, least: f64) -> f64 {
+        let (x, y) = (self.of(part), self.of(whole));
+        let mean = self.words.len() as f64 / self.texts() as f64;
+        // A text twice as long has a word by chance twice as often.
+        let longer = (y.len() as f64 / mean).ln().max(0.0);
+        let (mut shared, mut evidence) = (0.0, 0.0);
+        let mut spare = (1.0 - least) * light + 1e-9;
+        let (mut i, mut j, mut meter) = (0, 0, Meter::new());
+        while let (Some(a), Some(b)) = (x.get(i), y.get(j)) {
+            meter.work(1);
+            let weight = self.weights[*a as usize];
+            if a == b {
+                shared += weight;
+                evidence += (weight - longer).max(0.0);
+            } else if a < b {
+                spare -= weight;
+                if spare < 0.0 {
+                    return 0.0;
+                }
+            }
+            i += usize::from(a <= b);
+            j += usize::from(b <= a);
+        }
+        let tells = light > 0.0 && evidence >= EVIDENCE * (self.texts() as f64).ln();
+        if tells { (shared / light).min(1.0) } else { 0.0 }
+    }
+
+    /// Every pair of the texts that `among` names, one of which stands in the other by a share of at least `least`, and
+    /// of which neither is a part of many or made of many. A text is looked for by its rarest words; one without enough
+    /// rare words is not found. There are no more pairs than texts.
+    pub fn pairs(&self, least: f64, among: impl Fn(u32) -> bool) -> Vec<Contained> {
+        self.pairs_up_to(PARTNERS, least, among)
+    }
+
+    /// The pairs of texts that have no more than `most` partners.
+    ///
+    /// A text that has more is *full*: two full ones need not be compared, and a pair with one is forgotten. So rows of one
+    /// template, each contained in all others, cost a few comparisons each.
+    fn pairs_up_to(&self, most: u32, least: f64, among: impl Fn(u32) -> bool) -> Vec<Contained> {
+        // The lighter text of a pair comes first; the texts are called by their places in this order.
+        let texts = checked(0..self.texts() as u32).filter(|&text| among(text));
+        let mut order: Vec<(f64, u32)> =
+            crate::memory::collect(texts.map(|text| (self.weight(self.of(text)), text))).or_raise();
+        interrupt::sort_unstable_by(&mut order, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let rare = (RARE * (self.texts() as f64).sqrt()).max(8.0) as u32;
+        let common = self.frequencies.partition_point(|&frequency| frequency <= rare);
+        let mut holders = Holders::new(self, common, order.iter().map(|&(_, text)| text));
+        let mut partners = filled(0u32, order.len()).or_raise();
+        // The texts that share a word with this one, and the weight of the words looked at that they share.
+        let mut shared = filled((u32::MAX, 0.0), order.len()).or_raise();
+        let mut sharing = with_capacity(order.len()).or_raise();
+        let (mut found, mut meter) = (Vec::new(), Meter::new());
+        for (&(weight, part), at) in order.iter().zip(0u32..) {
+            meter.work(1);
+            // Of the words up to `end` so much is shared as they weigh more than may be missing, or too little of the whole is:
+            // so no pair is lost by looking at these first.
+            let (mut spare, mut end) = ((1.0 - least) * weight + 1e-9, 0);
+            let words = self.of(part);
+            while spare >= -BEYOND * least * weight && end < words.len() && (words[end] as usize) < common {
+                spare -= self.weights[words[end] as usize];
+                end += 1;
+            }
+            if spare >= 0.0 {
+                continue;
+            }
+            for &word in &words[..end] {
+                let weight = self.weights[word as usize];
+                holders.visit(word, at, most, &partners, |whole| {
+                    meter.work(1);
+                    let (of, sum) = &mut shared[whole as usize];
+                    if *of != at {
+                        (*of, *sum) = (at, 0.0);
+                        sharing.push(whole);
+                    }
+                    *sum += weight;
+                });
+            }
+            for whole in sharing.drain(..) {
+                meter.work(1);
+                let both = [at, whole];
+                let full = both.iter().all(|&text| partners[text as usize] > most);
+                // Sums are rounded, the larger the more.
+                if full || shared[whole as usize].1 < -spare - (1e-6 + 1e-9 * weight) {
+                    continue;
+                }
+                let share = self.share_of(part, order[whole as usize].1, weight, least);
+                if share < least {
+                    continue;
+                }
+                both.iter()
+                    .for_each(|&text| partners[text as usize] = partners[text as usize].saturating_add(1));
+                if both.iter().all(|&text| partners[text as usize] <= most) {
+                    found.room(1).or_raise();
+                    found.push((at, whole, share));
+                }
+            }
+        }
+        found.retain(|(part, whole, _)| [*part, *whole].iter().all(|&text| partners[text as usize] <= most));
+        let named = |(part, whole, share): (u32, u32, f64)| {
+            let [part, whole] = [part, whole].map(|text| order[text as usize].1);
+            Contained { part, whole, share }
+        };
+        crate::memory::collect(found.into_iter().map(named)).or_raise()
+    }
+}
+
+/// The texts that have a rare word, by their places in the order of weights. Those that are full stand behind the others, and
+/// those that have been looked for are gone.
+struct Holders {
+    /// The first word that has a list: those before it are of one text.
+    first: usize,
+    lists: Vec<List>,
+    texts: Vec<u32>,
+}
+
+/// Where the texts of a word begin, the full ones among them, and where they end.
+#[derive(Clone, Copy, Default)]
+struct List {
+    start: usize,
+    full: usize,
+    end: usize,
+}
+
+impl Holders {
+    fn new(of: &Weighed, common: usize, order: impl Iterator<Item = u32>) -> Holders {
+        let first = of.frequencies.partition_point(|&frequency| frequency < 2).min(common);
+        let mut lists = filled(List::default(), common - first).or_raise();
+        let mut length = 0;
+        for (list, &frequency) in checked(lists.iter_mut().zip(&of.frequencies[first..])) {
+            *list = List { start: length, full: length, end: length };
+            length += frequency as usize;
+        }
+        let mut texts = filled(0u32, length).or_raise();
+        let mut meter = Meter::new();
+        for (text, at) in order.zip(0u32..) {
+            let words = of.of(text);
+            meter.work(1 + words.len());
+            let rare = words.iter().take_while(|&&word| (word as usize) < common);
+            for list in rare.filter_map(|&word| (word as usize).checked_sub(first)) {
+                let list = &mut lists[list];
+                texts[list.end] = at;
+                (list.full, list.end) = (list.end + 1, list.end + 1);
+            }
+        }
+        Holders { first, lists, texts }
+    }
+
+    /// Calls `each` for the texts behind `at` that have the word: all that are not full, and while `at` is not full the full
+    /// ones too.
+    fn visit(&mut self, word: u32, at: u32, most: u32, partners: &[u32], mut each: impl FnMut(u32)) {
+        let Some(list) = (word as usize).checked_sub(self.first) else { return };
+        let (List { start, full, end }, texts) = (&mut self.lists[list], &mut self.texts);
+        let mut next = *start;
+        while next < *full {
+            let text = texts[next];
+            if text > at && partners[text as usize] <= most {
+                each(text);
+                next += 1;
+                continue;
+            }
+            *full -= 1;
+            texts.swap(next, *full);
+            if text <= at {
+                *end -= 1;
+                texts.swap(*full, *end);
+            }
+        }
+        while next < *end && partners[at as usize] <= most {
+            let text = texts[next];
+            if text > at {
+                each(text);
+                next += 1;
+            } else {
+                *end -= 1;
+                texts.swap(next, *end);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interrupt::testing::{checks, interrupted_after};
+    use crate::random::SplitMix64;
+    use proptest::prelude::*;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    fn weighed<T: AsRef<str>>(texts: &[T]) -> Weighed {
+        let mut words = Words::default();
+        texts.iter().for_each(|text| words.add(text.as_ref()));
+        words.weigh()
+    }
+
+    /// `count` texts of so many words, each out of as many.
+    fn texts(seed: u64, count: usize, length: usize, of: usize) -> Vec<String> {
+        let mut random = SplitMix64::new(seed);
+        let mut text = || (0..length).map(|_| format!("w{}", random.below(of))).collect::<Vec<_>>().join(" ");
+        (0..count).map(|_| text()).collect()
+    }
+
+    proptest! {
+        /// The share is that of the definition; and what is found are all pairs of enough share of which the lighter
+        /// text has enough rare words, but for those with a text that has more partners than it may, in whatever order the
+        /// texts come.
+        #[test]
+        fn equals_the_definition(
+            texts in prop::collection::vec(prop::collection::vec(0u8..60, 0..9), 2..60),
+            least in 0.5f64..0.95,
+        ) {
+            let lines: Vec<String> =
+                texts.iter().map(|text| text.iter().map(|word| format!("w{word} ")).collect()).collect();
+            let sets: Vec<BTreeSet<u8>> = texts.iter().map(|text| text.iter().copied().collect()).collect();
+            let n = sets.len() as f64;
+            let mut frequency: BTreeMap<u8, f64> = BTreeMap::new();
+            sets.iter().flatten().for_each(|word| *frequency.entry(*word).or_default() += 1.0);
+            let of = |word: &u8| (n / frequency[word]).ln();
+            let weight = |set: &BTreeSet<u8>| set.iter().map(of).sum::<f64>();
+            let mean = sets.iter().map(BTreeSet::len).sum::<usize>() as f64 / n;
+            let share = |part: &BTreeSet<u8>, whole: &BTreeSet<u8>| {
+                let longer = (whole.len() as f64 / mean).ln().max(0.0);
+                let both = || part.intersection(whole).map(of);
+                let tells = both().map(|weight| (weight - longer).max(0.0)).sum::<f64>() >= EVIDENCE * n.ln();
+                if tells { both().sum::<f64>() / weight(part) } else { 0.0 }
+            };
+            let weighed = weighed(&lines);
+            let rare = (RARE * n.sqrt()).max(8.0);
+            let mut expected: Vec<(u32, u32)> = Vec::new();
+            for a in 0..sets.len() {
+                for b in 0..sets.len() {
+                    let (light, heavy) = (weight(&sets[a]), weight(&sets[b]));
+                    let equal = sets[a] == sets[b];
+                    // Sums of the same weights in another order are the same but for rounding.
+                    if !equal && (light - heavy).abs() < 1e-9 {
+                        let close = [share(&sets[a], &sets[b]), share(&sets[b], &sets[a])];
+                        prop_assume!(close.iter().all(|share| *share < least - 1e-9));
+                        continue;
+                    }
+                    if light < heavy || equal && a < b {
+                        let share = share(&sets[a], &sets[b]);
+                        prop_assume!((share - least).abs() > 1e-9);
+                        prop_assert!((weighed.share(a as u32, b as u32) - share).abs() < 1e-9);
+                        let looked_for: f64 = sets[a].iter().filter(|word| frequency[word] <= rare).map(of).sum();
+                        let spare = looked_for - (1.0 - least) * light;
+                        prop_assume!(share < least || spare.abs() > 1e-6);
+                        if share > least && spare > 0.0 {
+                            expected.push((a as u32, b as u32));
+                        }
+                    }
+                }
+            }
+            let mut partners: BTreeMap<u32, u32> = BTreeMap::new();
+            expected.iter().for_each(|&(a, b)| [a, b].iter().for_each(|text| *partners.entry(*text).or_default() += 1));
+            for most in [u32::MAX, 3, 2, 1] {
+                let found = weighed.pairs_up_to(most, least, |_| true);
+                prop_assert!(most > 3 || found.len() * 2 <= sets.len() * most as usize);
+                prop_assert!(found.iter().all(|it| weighed.share(it.part, it.whole) == it.share));
+                let mut found: Vec<(u32, u32)> = found.iter().map(|it| (it.part, it.whole)).collect();
+                found.sort_unstable();
+                let few = |&&(a, b): &&(u32, u32)| partners[&a] <= most && partners[&b] <= most;
+                prop_assert_eq!(found, expected.iter().filter(few).copied().collect::<Vec<_>>(), "{}", most);
+            }
+        }
+    }
+
+    /// Rows of a template, each of which stands in all others: little is compared, and nothing of it kept.
+    #[test]
+    fn rows_of_one_template_cost_little() {
+        let rows = |templates: usize| -> Vec<String> {
+            let bodies = texts(7, templates, 30, 3000);
+            (0..20_000).map(|row| format!("{} case {row}", bodies[row % templates])).collect()
+        };
+        let work = |templates: usize| {
+            let weighed = weighed(&rows(templates));
+            let mut left = 0;
+            let steps = checks(|| left = weighed.pairs(0.7, |_| true).len());
+            assert_eq!(left, 0, "{templates}");
+            steps
+        };
+        // 280 rows of each template would be 139 comparisons for each row.
+        let (many, few) = (work(5000), work(72));
+        assert!(few < 4 * many, "{few} {many}");
+    }
+
+    #[test]
+    fn can_be_interrupted() {
+        let all = texts(8, 3000, 20, 2000);
+        let run = || drop(weighed(&all).pairs(0.5, |_| true));
+        let all = checks(run);
+        assert!(all > 30, "{all}");
+        for passed in [0, all / 10, all / 2, all - 1] {
+            assert!(interrupted_after(passed, run), "{passed}");
+        }
+    }
+
+    /// What it is for: records of which one has an abstract.
+    #[test]
+    fn a_record_is_found_in_a_longer_one() {
+        let mut all = texts(1, 1000, 12, 3000);
+        let abstracts = texts(2, 20, 80, 3000);
+        for (at, text) in abstracts.iter().enumerate() {
+            all.push(format!("{} {text}", all[at]));
+        }
+        let found: BTreeSet<(u32, u32)> =
+            weighed(&all).pairs(0.7, |_| true).iter().map(|pair| (pair.part, pair.whole)).collect();
+        assert_eq!(found, (0..20).map(|at| (at, 1000 + at)).collect());
+    }
+
+    /// A title that many have is no part of them, and a list of titles is no copy of each.
+    #[test]
+    fn what_stands_in_many_or_has_many_says_nothing() {
+        let mut all = texts(3, 500, 10, 3000);
+        all.push(all[..9].join(" "));
+        let title = all[20].clone();
+        all.extend(texts(4, 9, 30, 3000).iter().map(|text| format!("{title} {text}")));
+        assert_eq!(weighed(&all).pairs(0.8, |_| true), []);
+    }
+
+    /// Texts out of the same few sentences have no word that tells.
+    #[test]
+    fn texts_made_of_the_same_sentences_are_not_looked_for() {
+        let sentences = texts(5, 12, 9, 3000);
+        let mut random = SplitMix64::new(6);
+        let mut pick = || (0..6).map(|_| sentences[random.below(12)].clone()).collect::<Vec<_>>().join(" ");
+        let all: Vec<String> = (0..400).map(|_| pick()).collect();
+        assert_eq!(weighed(&all).pairs_up_to(u32::MAX, 0.7, |_| true), []);
+    }
+
+    #[test]
+    fn few_texts_are_no_error() {
+        for texts in [&[][..], &["a b"], &["a b", ""], &["a b", "a b c"], &["…", "!"]] {
+            assert_eq!(weighed(texts).pairs(0.7, |_| true), []);
+        }
+    }
+}
