@@ -3,9 +3,9 @@
 //! Locking and WAL: pages are locked only inside a batch, one at a time and shared; between
 //! two calls nothing is locked or pinned. That is safe with any snapshot: an MVCC snapshot does not
 //! see a row that has been stored in the place of a removed one, and for other snapshots (exclusion
-//! constraints) `xs_recheck` makes the executor check the row again. The first few rows that turned out to be dead are kept in
-//! mind; at the end their entries are removed as an insert adds them: one record a row. Who searches does not wait for more;
-//! inserts and VACUUM remove the rest.
+//! constraints) `xs_recheck` makes the executor check the row again. A few of the rows that turned out to be dead are kept in
+//! mind; at the end the entries of some are removed as an insert adds them: one record a row. Who searches does not wait for
+//! more; inserts and VACUUM remove the rest.
 
 use super::ball::Ball;
 use super::dead::LinePointers;
@@ -16,6 +16,7 @@ use crate::pg::{raise, version};
 use dedup_core::banding::{Hit, Index, MAX_DISTANCE, NearestScan, NullScan, RangeScan, Result, Tid};
 use dedup_core::fingerprint::hamming;
 use dedup_core::interrupt;
+use dedup_core::random::SplitMix64;
 use pgrx::{PgMemoryContexts, PgSqlErrorCode, pg_guard, pg_sys};
 use std::cmp::Ordering;
 
@@ -25,6 +26,9 @@ const LARGEST_BATCH: usize = 4096;
 
 /// Dead rows whose entries a scan removes, at most.
 const MOST_BURIED: usize = 4;
+/// Dead rows that it looks at for that, drawn from all that it met: of the first ones, PostgreSQL may never prune the pages,
+/// for there is room on them, or the rows are those of an aborted insert.
+const MOST_KILLED: usize = 16;
 
 /// The state of a scan. It owns only memory and lives in a memory context of
 /// its own: deleted when the scan ends, or with its parent if the query fails.
@@ -53,8 +57,11 @@ struct Scan {
     nulls: Option<NullScan>,
     /// The scope searched, if it is one.
     scope: Option<u32>,
-    /// The first rows that nobody sees any more, each with its scope.
+    /// Some rows that nobody sees any more, each with its scope.
     killed: Vec<(u32, Hit)>,
+    /// How many there were, and what draws from them.
+    dead: usize,
+    random: SplitMix64,
 }
 
 /// A fingerprint within `radius` of `center`.
@@ -72,6 +79,16 @@ enum Search {
 }
 
 impl Scan {
+    /// Keeps in mind a dead row in place of another: each that was met with the same chance.
+    fn kill(&mut self, scope: u32, hit: Hit) {
+        self.dead += 1;
+        if self.killed.len() < MOST_KILLED {
+            self.killed.push((scope, hit));
+        } else if let Some(place) = self.killed.get_mut(self.random.below(self.dead)) {
+            *place = (scope, hit);
+        }
+    }
+
     /// Fetches the next rows; false if there are none.
     fn fetch(&mut self, pages: &RelationPages) -> Result<bool> {
         while self.next >= self.hits.len() {
@@ -169,6 +186,9 @@ pub(super) unsafe extern "C-unwind" fn ambeginscan(
             nulls: None,
             scope: None,
             killed: Vec::new(),
+            dead: 0,
+            // Another one for each statement.
+            random: SplitMix64::new(pg_sys::GetCurrentStatementStartTimestamp() as u64),
         };
         (*scan).opaque = PgMemoryContexts::For(context).leak_and_drop_on_delete(state).cast();
         scan
@@ -333,12 +353,11 @@ pub(super) unsafe extern "C-unwind" fn amgettuple(
         (*scan).xs_recheck = state.lossy || !is_mvcc((*scan).xs_snapshot);
         (*scan).xs_recheckorderby = false;
         if (*scan).kill_prior_tuple
-            && let Some(hit) = state.next.checked_sub(1).and_then(|prior| state.hits.get(prior))
+            && let Some(hit) = state.next.checked_sub(1).and_then(|prior| state.hits.get(prior)).copied()
             && hit.distance <= MAX_DISTANCE
-            && state.killed.len() < MOST_BURIED
             && let Some(scope) = state.scope
         {
-            state.killed.push((scope, *hit));
+            state.kill(scope, hit);
         }
         if state.next >= state.hits.len() {
             let relation = (*scan).indexRelation;
@@ -391,7 +410,7 @@ pub(super) unsafe extern "C-unwind" fn amendscan(scan: pg_sys::IndexScanDesc) {
     }
 }
 
-/// Removes the entries of the rows that nobody sees any more, if that is sure.
+/// Removes the entries of a few rows that nobody sees any more, of which that is sure.
 ///
 /// # Safety
 /// The scan has been begun and not ended.
@@ -407,8 +426,13 @@ unsafe fn bury(scan: pg_sys::IndexScanDesc) {
         let relation = (*scan).indexRelation;
         let pages = RelationPages::new(relation);
         let index = open_index(relation, &pages);
+        let mut buried = 0;
         for (scope, hit) in killed {
-            checked(relation, index.remove(&pages, scope, hit.fingerprint, hit.tid, &mut dead));
+            let removed = checked(relation, index.remove(&pages, scope, hit.fingerprint, hit.tid, &mut dead));
+            buried += usize::from(removed);
+            if buried == MOST_BURIED {
+                break;
+            }
         }
     }
 }

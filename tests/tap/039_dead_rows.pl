@@ -48,6 +48,14 @@ $node->safe_psql('postgres', "$by_index " . $search x 200);
 cmp_ok($entries->('d_idx'), '<=', 1988 - 600, 'search by search they have removed the entries of deleted rows');
 is_sound($node, 'd', 'd_idx', 'after searches', queries => 3);
 
+# Rows whose pages PostgreSQL does not prune, those of an aborted insert, do not keep searches from the others behind them.
+$node->safe_psql('postgres', "CREATE TABLE a (id bigint, fp bigint, pad text) WITH (fillfactor = 10); CREATE INDEX a_idx ON a USING banding (fp);
+	BEGIN; INSERT INTO a SELECT i, 0, repeat('x', 1000) FROM generate_series(1, 70) i; ROLLBACK;
+	INSERT INTO a SELECT i, 0, repeat('x', 1000) FROM generate_series(1, 700) i; DELETE FROM a WHERE id % 2 = 0");
+$node->safe_psql('postgres', $by_index . 'SELECT count(*) FROM a WHERE near_dup(fp, 0, 3);' x 120);
+cmp_ok($entries->('a_idx'), '<=', 770 - 330, 'searches pass the rows of an aborted insert, and remove the entries of deleted ones');
+is_sound($node, 'a', 'a_idx', 'after an aborted insert', queries => 3);
+
 # A standby replays all of it. (From here on its feedback, which comes every ten seconds, keeps rows from being dead.)
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'base', has_streaming => 1);

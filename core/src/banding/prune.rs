@@ -42,7 +42,7 @@ pub trait Dead {
 }
 
 impl Index {
-    /// Removes a row's entries, if it is dead for good.
+    /// Removes a row's entries, if it is dead for good; says whether it is.
     ///
     /// # Errors
     /// As [`insert`](Self::insert).
@@ -53,15 +53,15 @@ impl Index {
         fingerprint: u64,
         tid: Tid,
         dead: &mut dyn Dead,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         dead.visit(&[tid])?;
         if !dead.is_dead(tid) {
-            return Ok(());
+            return Ok(false);
         }
         let row = (scope, fingerprint);
         remove_from(pages, self, &std::array::from_fn::<_, BLOCKS, _>(Tree::main), row, tid, dead)?;
         if self.scoped {
-            return Ok(());
+            return Ok(true);
         }
         let index = Index::open(pages)?;
         for i in 0..BLOCKS {
@@ -70,7 +70,7 @@ impl Index {
                 remove_from(pages, &index, &[1, 2, 3].map(|j| Tree::new(i, j)), row, tid, dead)?;
             }
         }
-        Ok(())
+        Ok(true)
     }
 }
 
