@@ -5,6 +5,7 @@ use super::planner::{BallExpression, UNKNOWN_DISTANCE};
 use crate::pg::version;
 use dedup_core::banding::{nearest_distance, search_cost};
 use pgrx::{PgList, is_a, pg_guard, pg_sys};
+use std::ffi::c_void;
 
 /// Entries of a leaf after a build, for an index whose pages are not counted.
 const ENTRIES_PER_LEAF: f64 = 700.0;
@@ -37,7 +38,7 @@ pub(super) unsafe extern "C-unwind" fn amcostestimate(
 
         // A scan of all rows in no order is never worthwhile, and the scope has no order.
         let last = (*index).nkeycolumns - 1;
-        let order_columns = PgList::<std::ffi::c_void>::from_pg((*path).indexorderbycols);
+        let order_columns = PgList::<c_void>::from_pg((*path).indexorderbycols);
         let orders_scope = order_columns.iter_int().any(|column| column < last);
         if conditions.is_empty() && !ordered || orders_scope {
             *startup_cost = f64::INFINITY;
@@ -65,8 +66,10 @@ pub(super) unsafe extern "C-unwind" fn amcostestimate(
         // The executor searches once for each element of an array.
         let (mut searches, mut scopes) = (1.0, 1.0);
         for clause in conditions.iter_ptr() {
-            let elements = elements(root, clause);
-            searches *= elements;
+            let array = array(clause);
+            // What selectivities are computed with: ten where PostgreSQL does not know.
+            let elements = array.map_or(1.0, |array| version::array_length(root, array).max(1.0));
+            searches *= array.and_then(|array| rows_of(root, array)).unwrap_or(elements).max(1.0);
             if given && ((*clause).indexcol as usize) < columns {
                 scopes *= elements;
                 of_scope.push(clause);
@@ -108,13 +111,55 @@ pub(super) unsafe extern "C-unwind" fn amcostestimate(
         let emitted = *selectivity * (*index).tuples.max(1.0) * pg_sys::cpu_index_tuple_cost;
         if ordered {
             // The first rows come after a search as far as they are, the last ones after the whole search.
-            let (_, first) = cost(bound.min(nearest_distance(rows, (*root).limit_tuples)));
-            *startup_cost = first.min(whole);
-            *total_cost = first + whole + emitted;
+            let wanted = rows_wanted(root, path, *selectivity);
+            let (_, first) = cost(bound.min(nearest_distance(rows, wanted.unwrap_or(1.0))));
+            let early = wanted.map_or(0.0, |wanted| early_pages(root, index, wanted, *selectivity));
+            *startup_cost = first.min(whole) + early * random_page_cost;
+            *total_cost = first + whole + emitted + early * random_page_cost;
         } else {
             *startup_cost = 0.0;
             *total_cost = whole + emitted;
         }
+    }
+}
+
+/// The rows that an ordered scan gives until enough have met the conditions that the index does not know; `None` if all are
+/// wanted.
+///
+/// # Safety
+/// A path of the query that `root` plans.
+unsafe fn rows_wanted(
+    root: *mut pg_sys::PlannerInfo,
+    path: *mut pg_sys::IndexPath,
+    selectivity: f64,
+) -> Option<f64> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let (limit, table) = ((*root).limit_tuples, (*(*path).indexinfo).rel);
+        let parameters = (*path).path.param_info;
+        let left = if parameters.is_null() { (*table).rows } else { (*parameters).ppi_rows };
+        let given = selectivity * (*table).tuples;
+        (limit > 0.0).then(|| limit * (given / left.max(1.0)).max(1.0)).filter(|wanted| *wanted < given)
+    }
+}
+
+/// Pages of the table that the first rows of an ordered scan read beyond their share of all that it reads, by which
+/// PostgreSQL reckons: of the first rows each is on a page of its own, of all only the first on each.
+///
+/// # Safety
+/// An index of a table of the query that `root` plans.
+unsafe fn early_pages(
+    root: *mut pg_sys::PlannerInfo,
+    index: *mut pg_sys::IndexOptInfo,
+    wanted: f64,
+    selectivity: f64,
+) -> f64 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let (table, given) = ((*index).rel, (selectivity * (*(*index).rel).tuples).max(1.0));
+        let read =
+            |rows: f64| pg_sys::index_pages_fetched(rows.ceil(), (*table).pages, (*index).pages.into(), root);
+        (read(wanted) - read(given) * wanted / given).max(0.0)
     }
 }
 
@@ -143,20 +188,37 @@ unsafe fn expression(clause: *mut pg_sys::IndexClause) -> *mut pg_sys::Node {
     }
 }
 
-/// How many values a clause compares with, one after another: as many as its array has.
+/// The array of the values that a clause compares with, one after another.
 ///
 /// # Safety
 /// A clause of the planner's.
-unsafe fn elements(root: *mut pg_sys::PlannerInfo, clause: *mut pg_sys::IndexClause) -> f64 {
+unsafe fn array(clause: *mut pg_sys::IndexClause) -> Option<*mut pg_sys::Node> {
     // SAFETY: the caller's promise; a node's tag says what it is.
     unsafe {
         let expression = expression(clause);
         if expression.is_null() || !is_a(expression, pg_sys::NodeTag::T_ScalarArrayOpExpr) {
-            return 1.0;
+            return None;
         }
-        let arguments =
-            PgList::<pg_sys::Node>::from_pg((*expression.cast::<pg_sys::ScalarArrayOpExpr>()).args);
-        arguments.get_ptr(1).map_or(1.0, |array| version::array_length(root, array).max(1.0))
+        PgList::<pg_sys::Node>::from_pg((*expression.cast::<pg_sys::ScalarArrayOpExpr>()).args).get_ptr(1)
+    }
+}
+
+/// The rows that are expected of the query whose results an array is made of: `ARRAY(SELECT …)`, planned before.
+///
+/// # Safety
+/// An expression of the query that `root` plans.
+unsafe fn rows_of(root: *mut pg_sys::PlannerInfo, array: *mut pg_sys::Node) -> Option<f64> {
+    // SAFETY: the caller's promise; a node's tag says what it is, and a subplan's number which plan it has.
+    unsafe {
+        let parameter = is_a(array, pg_sys::NodeTag::T_Param).then(|| &*array.cast::<pg_sys::Param>())?;
+        let makes = |query: &*mut pg_sys::SubPlan| {
+            (**query).subLinkType == pg_sys::SubLinkType::ARRAY_SUBLINK
+                && PgList::<c_void>::from_pg((**query).setParam).iter_int().eq([parameter.paramid])
+        };
+        let query = PgList::<pg_sys::SubPlan>::from_pg((*root).init_plans).iter_ptr().find(makes)?;
+        let plans = PgList::<pg_sys::Plan>::from_pg((*(*root).glob).subplans);
+        (parameter.paramkind == pg_sys::ParamKind::PARAM_EXEC)
+            .then(|| plans.get_ptr((*query).plan_id as usize - 1).map(|plan| (*plan).plan_rows))?
     }
 }
 

@@ -80,6 +80,14 @@ SELECT string_agg(d, ' ') FROM (SELECT concat(fp <~> 1, '/', fp <~> 2) AS d FROM
 EXPLAIN (COSTS OFF) SELECT id FROM never ORDER BY fp <~> 1, fp <~> 2 LIMIT 20;
 SELECT string_agg(d, ' ') FROM (SELECT concat(fp <~> 1, '/', fp <~> 2) AS d FROM never ORDER BY fp <~> 1, fp <~> (SELECT NULL::bigint), fp <~> 2 LIMIT 20) s;
 SELECT string_agg(d, ' ') FROM (SELECT concat(fp <~> 1, '/', fp <~> 2) AS d FROM never ORDER BY fp <~> (SELECT NULL::bigint), fp <~> 1, fp <~> 2 LIMIT 20) s;
-DROP TABLE post, empty, never;
+-- Where few rows meet another condition, an ordered scan reads many rows of the table for each: then it is not the cheapest way.
+CREATE TABLE tagged AS SELECT n AS id, n % 200 AS tag, hashint8extended(n, 1) AS fp, repeat('x', 100) AS pad FROM generate_series(1, 50000) n;
+CREATE INDEX ON tagged (tag);
+CREATE INDEX ON tagged USING banding (fp);
+ANALYZE tagged;
+RESET enable_seqscan; RESET enable_sort; RESET enable_bitmapscan;
+EXPLAIN (COSTS OFF) SELECT id FROM tagged WHERE tag = 7 ORDER BY fp <~> 42 LIMIT 10;
+EXPLAIN (COSTS OFF) SELECT id FROM tagged WHERE tag < 400 ORDER BY fp <~> 42 LIMIT 10;
+DROP TABLE post, empty, never, tagged;
 DROP FUNCTION tail, blocks;
 DROP EXTENSION pg_dedup;
