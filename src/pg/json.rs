@@ -5,7 +5,6 @@
 
 use super::raise;
 use dedup_core::interrupt;
-use pgrx::callconv::{Arg, ArgAbi};
 use pgrx::datum::FromDatum;
 use pgrx::{PgSqlErrorCode, direct_function_call_as_datum, pg_sys};
 use serde_json::Value;
@@ -47,13 +46,7 @@ impl FromDatum for Json {
     }
 }
 
-// SAFETY: the value is made by `FromDatum`, which reads the declared type.
-unsafe impl<'fcx> ArgAbi<'fcx> for Json {
-    unsafe fn unbox_arg_unchecked(arg: Arg<'_, 'fcx>) -> Self {
-        // SAFETY: the caller vouches for the argument's type and presence.
-        unsafe { arg.unbox_arg_using_from_datum().expect("an argument that is not null") }
-    }
-}
+argument!(Json);
 
 /// A `jsonb` that is read as it is stored: of any depth, with numbers of any length, as PostgreSQL prints them.
 pub(crate) struct Document(*mut pg_sys::varlena);
@@ -132,10 +125,4 @@ impl FromDatum for Document {
     }
 }
 
-// SAFETY: the value is made by `FromDatum`, which reads the declared type.
-unsafe impl<'fcx> ArgAbi<'fcx> for Document {
-    unsafe fn unbox_arg_unchecked(arg: Arg<'_, 'fcx>) -> Self {
-        // SAFETY: the caller vouches for the argument's type and presence.
-        unsafe { arg.unbox_arg_using_from_datum().expect("an argument that is not null") }
-    }
-}
+argument!(Document);

@@ -1,6 +1,19 @@
 //! PostgreSQL's interfaces as safe Rust, of use to any extension: errors, queries, rows, arguments,
 //! memory, temporary files.
 
+/// Makes a type that `FromDatum` reads an argument of functions.
+macro_rules! argument {
+    ($type:ty) => {
+        // SAFETY: the value is made by `FromDatum`, which reads the declared type.
+        unsafe impl<'fcx> pgrx::callconv::ArgAbi<'fcx> for $type {
+            unsafe fn unbox_arg_unchecked(argument: pgrx::callconv::Arg<'_, 'fcx>) -> Self {
+                // SAFETY: the caller vouches for the argument's type and presence.
+                unsafe { argument.unbox_arg_using_from_datum().expect("an argument that is not null") }
+            }
+        }
+    };
+}
+
 pub(crate) mod aggregate;
 pub(crate) mod catalog;
 mod error;

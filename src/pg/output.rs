@@ -2,6 +2,7 @@
 //! must not change a fingerprint.
 
 use super::catalog::check_type;
+use dedup_core::memory::{self, OrRaise};
 use pgrx::pg_sys;
 use std::ffi::CStr;
 
@@ -68,13 +69,24 @@ impl Drop for Portable {
 pub(super) unsafe fn portable_text(datum: pg_sys::Datum, typoid: pg_sys::Oid) -> String {
     check_type(typoid, None);
     let _settings = Portable::settings();
+    // SAFETY: the caller's promise.
+    unsafe { written(datum, typoid) }
+}
+
+/// `datum` as the output function of its type writes it.
+///
+/// # Safety
+/// `datum` is a value of the type `typoid`, which [`check_type`] has accepted.
+pub(super) unsafe fn written(datum: pg_sys::Datum, typoid: pg_sys::Oid) -> String {
     let (mut output, mut is_varlena) = (pg_sys::InvalidOid, false);
-    // SAFETY: the output function of the value's own type.
-    let written = unsafe {
+    // SAFETY: the function is that of the value's own type; the string is terminated, and ours to free.
+    unsafe {
         pg_sys::getTypeOutputInfo(typoid, &mut output, &mut is_varlena);
-        CStr::from_ptr(pg_sys::OidOutputFunctionCall(output, datum))
-    };
-    written.to_string_lossy().into_owned()
+        let written = pg_sys::OidOutputFunctionCall(output, datum);
+        let copy = memory::copy(CStr::from_ptr(written).to_bytes());
+        pg_sys::pfree(written.cast());
+        text(copy.or_raise())
+    }
 }
 
 /// Bytes in the database encoding as a string; invalid ones are replaced.

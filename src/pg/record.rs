@@ -4,7 +4,6 @@
 use super::output::portable_text;
 use super::raise;
 use super::spi::Argument;
-use pgrx::callconv::{Arg, ArgAbi};
 use pgrx::datum::FromDatum;
 use pgrx::htup::{
     heap_getattr_raw, heap_tuple_header_get_datum_length, heap_tuple_header_get_type_id,
@@ -31,9 +30,7 @@ impl Record {
     pub(crate) fn row(&self) -> Row<'_> {
         Row { tuple: std::ptr::from_ref(&self.tuple).cast_mut(), columns: &self.columns }
     }
-}
 
-impl Record {
     /// The table whose rows are of the record's type, if there is one.
     pub(crate) fn table(&self) -> Option<pg_sys::Oid> {
         // SAFETY: the header is the record's own; any oid is answered.
@@ -59,9 +56,7 @@ impl<'a> Row<'a> {
     pub(crate) unsafe fn new(tuple: *mut pg_sys::HeapTupleData, columns: &'a PgTupleDesc<'a>) -> Row<'a> {
         Row { tuple, columns }
     }
-}
 
-impl Row<'_> {
     /// The name of a column by its number, from 1.
     pub(crate) fn name_of(&self, number: usize) -> Option<String> {
         self.columns.get(number.checked_sub(1)?).map(|column| column.name().to_owned())
@@ -79,27 +74,22 @@ impl Row<'_> {
                 "",
             )
         }
-        // SAFETY: the tuple belongs to this descriptor and outlives `self`.
-        let datum = unsafe { heap_getattr_raw(self.tuple, number, self.columns.as_ptr()) };
-        datum.map(|datum| datum.value() as i64)
+        self.get(number).map(|datum| datum.value() as i64)
     }
 
     /// The value of a column of type bytea, `None` if it is NULL or not there.
     pub(crate) fn bytes(&self, name: &str) -> Option<Vec<u8>> {
         let (number, _) = self.column(name).filter(|&(_, found)| found == pg_sys::BYTEAOID)?;
-        // SAFETY: the tuple belongs to this descriptor, which says the type.
-        unsafe { Vec::from_datum(heap_getattr_raw(self.tuple, number, self.columns.as_ptr())?, false) }
+        // SAFETY: the descriptor says the type.
+        unsafe { Vec::from_datum(self.get(number)?, false) }
     }
 
     /// A copy of the value of a column of the array type `typoid`, `None` if it
     /// is NULL, of another type, or not there.
     pub(crate) fn array(&self, name: &str, typoid: pg_sys::Oid) -> Option<Argument> {
         let (number, _) = self.column(name).filter(|&(_, found)| found == typoid)?;
-        // SAFETY: the tuple belongs to this descriptor, which says the type.
-        unsafe {
-            heap_getattr_raw(self.tuple, number, self.columns.as_ptr())
-                .map(|datum| Argument::copy_of_array(datum, typoid))
-        }
+        // SAFETY: the descriptor says the type.
+        self.get(number).map(|datum| unsafe { Argument::copy_of_array(datum, typoid) })
     }
 
     /// The value of a column and its type, `None` if it is NULL or not there.
@@ -108,8 +98,13 @@ impl Row<'_> {
     /// The value is used only as long as the row lives.
     pub(crate) unsafe fn value(&self, name: &str) -> Option<(pg_sys::Datum, pg_sys::Oid)> {
         let (number, typoid) = self.column(name)?;
+        self.get(number).map(|value| (value, typoid))
+    }
+
+    /// The value of a column by its number.
+    pub(super) fn get(&self, number: NonZeroUsize) -> Option<pg_sys::Datum> {
         // SAFETY: the tuple belongs to this descriptor and outlives `self`.
-        unsafe { heap_getattr_raw(self.tuple, number, self.columns.as_ptr()) }.map(|value| (value, typoid))
+        unsafe { heap_getattr_raw(self.tuple, number, self.columns.as_ptr()) }
     }
 
     /// The number of the column called `name`, from 1, and its type.
@@ -141,8 +136,7 @@ impl Row<'_> {
                 format!("Its columns are: {}.", self.names()),
             )
         };
-        // SAFETY: the tuple belongs to this descriptor and outlives `self`.
-        let datum = unsafe { heap_getattr_raw(self.tuple, number, self.columns.as_ptr()) }?;
+        let datum = self.get(number)?;
         match typoid {
             pg_sys::TEXTOID | pg_sys::VARCHAROID | pg_sys::BPCHAROID => {
                 // SAFETY: the descriptor says that the datum is one of the
@@ -193,10 +187,4 @@ impl FromDatum for Record {
     }
 }
 
-// SAFETY: the value is made by `FromDatum`, which reads the declared type.
-unsafe impl<'fcx> ArgAbi<'fcx> for Record {
-    unsafe fn unbox_arg_unchecked(arg: Arg<'_, 'fcx>) -> Self {
-        // SAFETY: the caller vouches for the argument's type and presence.
-        unsafe { arg.unbox_arg_using_from_datum().expect("a record argument that is not null") }
-    }
-}
+argument!(Record);

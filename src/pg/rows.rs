@@ -1,7 +1,7 @@
 //! Rows of queries: their columns, and the values in them.
 
 use super::catalog::check_type;
-use super::raise;
+use super::{output, raise};
 use dedup_core::memory::{self, OrRaise};
 use pgrx::{PgSqlErrorCode, PgTupleDesc, pg_sys};
 use std::ffi::CStr;
@@ -149,16 +149,8 @@ impl Values<'_> {
     pub(crate) fn written(&self, column: usize) -> Option<String> {
         let value = self.get(column)?;
         check_type(self.columns[column].typoid, None);
-        // SAFETY: the function is that of the value's own type; the string is
-        // terminated, and ours to free.
-        unsafe {
-            let (mut output, mut varlena) = (pg_sys::InvalidOid, false);
-            pg_sys::getTypeOutputInfo(self.columns[column].typoid, &mut output, &mut varlena);
-            let written = pg_sys::OidOutputFunctionCall(output, value);
-            let copy = memory::copy(CStr::from_ptr(written).to_bytes());
-            pg_sys::pfree(written.cast());
-            Some(super::text(copy.or_raise()))
-        }
+        // SAFETY: a value of its column's type.
+        Some(unsafe { output::written(value, self.columns[column].typoid) })
     }
 }
 

@@ -2,7 +2,6 @@
 //! list of ten thousand words once.
 
 use dedup_core::interrupt::checked;
-use pgrx::callconv::{Arg, ArgAbi};
 use pgrx::datum::{Array, FromDatum};
 use pgrx::pg_sys;
 use std::cell::RefCell;
@@ -63,10 +62,4 @@ impl FromDatum for Texts {
     }
 }
 
-// SAFETY: the value is made by `FromDatum`, which reads the declared type.
-unsafe impl<'fcx> ArgAbi<'fcx> for Texts {
-    unsafe fn unbox_arg_unchecked(arg: Arg<'_, 'fcx>) -> Self {
-        // SAFETY: the caller vouches for the argument's type and presence.
-        unsafe { arg.unbox_arg_using_from_datum().expect("a list that is not null") }
-    }
-}
+argument!(Texts);

@@ -3,7 +3,6 @@
 use super::catalog::check_type;
 use super::raise;
 use super::record::Row;
-use pgrx::htup::heap_getattr_raw;
 use pgrx::{PgMemoryContexts, PgRelation, PgSqlErrorCode, PgTupleDesc, pg_sys};
 use std::ffi::{CStr, CString};
 use std::num::NonZeroUsize;
@@ -204,19 +203,15 @@ impl Call {
     /// The bits of a bigint column of the new row and, of an update, of the old one.
     pub(crate) fn new_and_old_bigint(&self, column: &str) -> (Option<u64>, Option<u64>) {
         let number = self.bigint_column(column);
-        // SAFETY: the tuples are of the table whose columns these are.
-        let read = |tuple| unsafe { heap_getattr_raw(tuple, number, self.columns.as_ptr()) };
-        let bits = |tuple| read(tuple).map(|it| it.value() as u64);
-        (bits(self.read), self.old_tuple().and_then(bits))
+        let bits = |row: Row<'_>| row.get(number).map(|it| it.value() as u64);
+        (bits(self.row()), self.old_row().and_then(bits))
     }
 
     /// The value of a column of the new row, NULL as `None`, with its type and collation.
     pub(crate) fn new_value(&self, name: &str) -> (Option<pg_sys::Datum>, pg_sys::Oid, pg_sys::Oid) {
         let (number, typoid) = self.known_column(name);
-        // SAFETY: the tuple is of the table whose columns these are.
-        let value = unsafe { heap_getattr_raw(self.read, number, self.columns.as_ptr()) };
         let collation = self.columns.get(number.get() - 1).map_or(pg_sys::InvalidOid, |it| it.attcollation);
-        (value, typoid, collation)
+        (self.row().get(number), typoid, collation)
     }
 
     /// The number and the type of the column `name`.
@@ -382,13 +377,7 @@ impl Call {
     /// # Errors
     /// Raises 42703 if there is none, 428C9 if it is generated.
     pub(crate) fn settable(&self, column: &str) -> (NonZeroUsize, pg_sys::Oid) {
-        let Some((number, typoid)) = self.row().column(column) else {
-            raise(
-                PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
-                format!("table \"{}\" has no column \"{column}\"", self.table_name()),
-                format!("Its columns are: {}.", self.row().names()),
-            )
-        };
+        let (number, typoid) = self.known_column(column);
         if self.is_generated(number) {
             raise(
                 PgSqlErrorCode::ERRCODE_GENERATED_ALWAYS,
