@@ -7,17 +7,6 @@ CREATE FUNCTION dedup_evaluate(found text, truth text, found_are text DEFAULT 'p
     AS 'MODULE_PATHNAME', 'dedup_evaluate_wrapper' LANGUAGE c STABLE STRICT PARALLEL UNSAFE COST 100000 ROWS 1;
 COMMENT ON FUNCTION dedup_evaluate(text, text, text, text) IS
     'precision, recall, F1 and counts of the pairs of one query against the true pairs of another; rows are pairs of ids, or groups: (id, group), all pairs within a group; numbers are equal by value, other ids by their text';
-CREATE FUNCTION dedup_evaluate_pairs(found text, truth text, found_are text DEFAULT 'pairs', truth_are text DEFAULT 'pairs',
-        correct_too boolean DEFAULT false)
-    RETURNS TABLE (a bigint, b bigint, verdict text)
-    AS 'MODULE_PATHNAME', 'dedup_evaluate_pairs_wrapper' LANGUAGE c STABLE PARALLEL UNSAFE COST 100000 ROWS 100;
-COMMENT ON FUNCTION dedup_evaluate_pairs(text, text, text, text, boolean) IS
-    'the pairs missed and the pairs wrongly found, to be looked at; on demand those correctly found too';
-CREATE FUNCTION dedup_evaluate_pairs(found text, truth text, found_are text, truth_are text, correct_too boolean, id_type anyelement)
-    RETURNS TABLE (a anyelement, b anyelement, verdict text)
-    AS 'MODULE_PATHNAME', 'dedup_evaluate_pairs_wrapper' LANGUAGE c STABLE PARALLEL UNSAFE COST 100000 ROWS 100;
-COMMENT ON FUNCTION dedup_evaluate_pairs(text, text, text, text, boolean, anyelement) IS
-    'dedup_evaluate_pairs of ids of another type than bigint: id_type => NULL::uuid';
 
 CREATE FUNCTION near_dup_calibrate(source text, truth text DEFAULT NULL,
         OUT distance integer, OUT random_pairs double precision, OUT nearest double precision,

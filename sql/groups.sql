@@ -1,30 +1,17 @@
 -- Pairs and groups of near rows of whole tables.
 
-CREATE FUNCTION near_dup_pairs(source text, distance integer DEFAULT 3)
-    RETURNS TABLE (a bigint, b bigint, "distance" integer)
+CREATE FUNCTION near_dup_pairs(source text, options jsonb DEFAULT NULL)
+    RETURNS TABLE (a bigint, b bigint, "distance" integer, similarity double precision)
     AS 'MODULE_PATHNAME', 'near_dup_pairs_wrapper'
     LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000;
-COMMENT ON FUNCTION near_dup_pairs(text, integer) IS
-    'all pairs of rows within a Hamming distance, of a table or of a query that returns (id, fp bigint)';
-CREATE FUNCTION near_dup_pairs(source text, distance integer, id_type anyelement)
-    RETURNS TABLE (a anyelement, b anyelement, "distance" integer)
+COMMENT ON FUNCTION near_dup_pairs(text, jsonb) IS
+    'all pairs of near rows of a table or a query, each once: (id, fp bigint) within {"distance": 3}, or, by {"method": "text"}, (id, text) whose runs of n characters have a Jaccard coefficient of at least similarity; works within work_mem';
+CREATE FUNCTION near_dup_pairs(source text, options jsonb, id_type anyelement)
+    RETURNS TABLE (a anyelement, b anyelement, "distance" integer, similarity double precision)
     AS 'MODULE_PATHNAME', 'near_dup_pairs_wrapper'
     LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000;
-COMMENT ON FUNCTION near_dup_pairs(text, integer, anyelement) IS
+COMMENT ON FUNCTION near_dup_pairs(text, jsonb, anyelement) IS
     'near_dup_pairs of ids of another type than bigint: id_type => NULL::uuid';
-
-CREATE FUNCTION near_dup_text_pairs(source text, similarity double precision DEFAULT 0.5, n integer DEFAULT 2)
-    RETURNS TABLE (a bigint, b bigint, similarity double precision)
-    AS 'MODULE_PATHNAME', 'near_dup_text_pairs_wrapper'
-    LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 1000;
-COMMENT ON FUNCTION near_dup_text_pairs(text, double precision, integer) IS
-    'all pairs of texts, of a table or of a query that returns (id, text), whose character n-grams have at least this Jaccard coefficient, each once, exactly; works within work_mem';
-CREATE FUNCTION near_dup_text_pairs(source text, similarity double precision, n integer, id_type anyelement)
-    RETURNS TABLE (a anyelement, b anyelement, similarity double precision)
-    AS 'MODULE_PATHNAME', 'near_dup_text_pairs_wrapper'
-    LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 1000;
-COMMENT ON FUNCTION near_dup_text_pairs(text, double precision, integer, anyelement) IS
-    'near_dup_text_pairs of ids of another type than bigint: id_type => NULL::uuid';
 
 CREATE FUNCTION near_dup_groups(pairs text)
     RETURNS TABLE (id bigint, component bigint)

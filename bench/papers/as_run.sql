@@ -44,17 +44,17 @@ CALL measure('P2', 'I-Match over shingles',
     'SELECT x.id AS a, y.id AS b FROM prints x JOIN prints y ON x.signature = y.signature AND x.id < y.id');
 CALL measure('P2', 'weighted columns, ≤ 3',
     $$CREATE TABLE prints AS SELECT id, simhash(d, jsonb_build_object('petitioner', 2, 'department', 2, 'title', 2, 'body', :words::jsonb)) AS fp FROM docs d$$,
-    $$SELECT a, b FROM near_dup_pairs('SELECT id, fp FROM prints', 3)$$);
+    $$SELECT a, b FROM near_dup_pairs('SELECT id, fp FROM prints', '{"distance": 3}')$$);
 CALL measure('P3', 'tf·idf·(1+len), MinHash of keywords, S ≥ 0.25',
     $$SELECT dedup_corpus_build('papers', 'SELECT body FROM docs', :words::jsonb - 'stop');
       CREATE TABLE prints AS SELECT id, simhash(body, w) AS fp, minhash(array_remove(
               ARRAY(SELECT feature FROM simhash_features(body, w) WHERE length(feature) > 1 LIMIT 5) || department, ''), 100, 'paper') AS signature
         FROM docs, (SELECT jsonb_build_object('corpus', max(corpus), 'weight', 'tfidf_len', 'stop', 'zh') AS w FROM dedup_corpora WHERE corpus LIKE 'papers@%') c$$,
-    $$SELECT p.a, p.b FROM near_dup_pairs('SELECT id, fp FROM prints', combined_similarity_radius()) p JOIN prints x ON x.id = p.a JOIN prints y ON y.id = p.b
+    $$SELECT p.a, p.b FROM near_dup_pairs('SELECT id, fp FROM prints', jsonb_build_object('distance', combined_similarity_radius())) p JOIN prints x ON x.id = p.a JOIN prints y ON y.id = p.b
        WHERE combined_similarity(x.fp <~> y.fp, minhash_similarity(x.signature, y.signature)) >= 0.25$$);
 CALL measure('P4', 'SDBM of Java, ≤ 3',
     $$CREATE TABLE prints AS SELECT id, simhash(body, :words::jsonb || '{"hash": "sdbm_utf16"}') AS fp FROM docs$$,
-    $$SELECT a, b FROM near_dup_pairs('SELECT id, fp FROM prints', 3)$$);
+    $$SELECT a, b FROM near_dup_pairs('SELECT id, fp FROM prints', '{"distance": 3}')$$);
 CREATE PROCEDURE measure_one_call(which text) LANGUAGE sql AS $$
     CALL measure(which, 'one call', $c$CREATE TABLE prints AS SELECT id, keeper FROM dedup('SELECT id, body FROM docs')$c$,
         'SELECT x.id AS a, y.id AS b FROM prints x JOIN prints y ON x.keeper = y.keeper AND x.id < y.id') $$;

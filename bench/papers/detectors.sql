@@ -51,37 +51,37 @@ END $$;
 -- What is ours, first: one fingerprint, three ways to use it.
 CALL measure('pg_dedup', 'default fingerprint, ≤ 3',
     'CREATE TABLE prints AS SELECT id, simhash(body) AS fp FROM texts',
-    'SELECT a, b FROM near_dup_pairs(''SELECT id, fp FROM prints'', 3)');
+    'SELECT a, b FROM near_dup_pairs(''SELECT id, fp FROM prints'', ''{"distance": 3}'')');
 CALL measure('pg_dedup', 'default fingerprint, ≤ 12, jaccard ≥ 0.5', '',
-    'SELECT p.a, p.b FROM near_dup_pairs(''SELECT id, fp FROM prints'', 12) p JOIN texts x ON x.id = p.a JOIN texts y ON y.id = p.b
+    'SELECT p.a, p.b FROM near_dup_pairs(''SELECT id, fp FROM prints'', ''{"distance": 12}'') p JOIN texts x ON x.id = p.a JOIN texts y ON y.id = p.b
       WHERE ngram_jaccard(x.body, y.body) >= 0.5');
 CALL measure('pg_dedup', 'the same by an index join',
     'CREATE INDEX ON prints USING banding (fp); ANALYZE prints',
     'SELECT x.id AS a, y.id AS b FROM prints x JOIN prints y ON near_dup(x.fp, y.fp, 12) AND x.id < y.id JOIN texts s ON s.id = x.id JOIN texts t ON t.id = y.id
       WHERE ngram_jaccard(s.body, t.body) >= 0.5');
-CALL measure('pg_dedup', 'near_dup_text_pairs, 2-grams ≥ 0.5', '',
-    'SELECT a, b FROM near_dup_text_pairs(''SELECT id, body FROM texts'', 0.5, 2)');
+CALL measure('pg_dedup', 'near_dup_pairs by text, 2-grams ≥ 0.5', '',
+    'SELECT a, b FROM near_dup_pairs(''SELECT id, body FROM texts'', ''{"method": "text", "similarity": 0.5, "n": 2}'')');
 
 -- P1: whole texts, then runs of two words within 4.
 CALL measure('P1', 'equal texts', '',
     'SELECT x.id AS a, y.id AS b FROM texts x JOIN texts y ON x.body = y.body AND x.id < y.id');
 CALL measure('P1', 'SimHash, runs of two words, ≤ 4',
     $$CREATE TABLE p1 AS SELECT id, simhash(body, '{"tokens": "shingles", "n": 2}') AS fp FROM texts$$,
-    'SELECT a, b FROM near_dup_pairs(''SELECT id, fp FROM p1'', 4)');
+    'SELECT a, b FROM near_dup_pairs(''SELECT id, fp FROM p1'', ''{"distance": 4}'')');
 
 -- P2: words without weights; weighted columns; I-Match.
 CALL measure('P2', 'SimHash, words, ≤ 3',
     $$CREATE TABLE p2_words AS SELECT id, simhash(body, '{"tokens": "words"}') AS fp FROM texts$$,
-    'SELECT a, b FROM near_dup_pairs(''SELECT id, fp FROM p2_words'', 3)');
+    'SELECT a, b FROM near_dup_pairs(''SELECT id, fp FROM p2_words'', ''{"distance": 3}'')');
 CALL measure('P2', 'SimHash, weighted columns, ≤ 3',
     $$CREATE TABLE p2 AS SELECT id, simhash(t, '{"petitioner": 2, "department": 2, "title": 2, "body": {"tokens": "words"}}') AS fp FROM texts t$$,
-    'SELECT a, b FROM near_dup_pairs(''SELECT id, fp FROM p2'', 3)');
+    'SELECT a, b FROM near_dup_pairs(''SELECT id, fp FROM p2'', ''{"distance": 3}'')');
 CREATE TABLE documents AS SELECT id, jsonb_build_object('from', jsonb_build_object('name', petitioner), 'to', jsonb_build_object('department', department),
     'title', title, 'body', body) AS doc FROM texts;
 ANALYZE documents;
 CALL measure('P2', 'the same of nested documents, by path',
     $$CREATE TABLE p2_documents AS SELECT id, simhash(doc, '{"from.name": 2, "to.department": 2, "title": 2, "body": {"tokens": "words"}}') AS fp FROM documents$$,
-    'SELECT a, b FROM near_dup_pairs(''SELECT id, fp FROM p2_documents'', 3)');
+    'SELECT a, b FROM near_dup_pairs(''SELECT id, fp FROM p2_documents'', ''{"distance": 3}'')');
 CALL measure('P2', 'I-Match',
     $$CREATE TABLE lexicon AS SELECT imatch_lexicon(body, 0.2, 0.8) AS words FROM texts;
       CREATE TABLE i AS SELECT id, imatch(body, words, 3) AS signature FROM texts, lexicon; CREATE INDEX ON i (signature); ANALYZE i$$,
@@ -97,7 +97,7 @@ CALL measure('P3', 'SimHash, tf · idf · (1 + len), ≤ 3',
           ARRAY(SELECT feature FROM simhash_features(body, '{"tokens": "words", "weight": "tfidf_len", "corpus": "papers@1"}')
                  WHERE length(feature) > 1 LIMIT 5) || department AS keywords FROM texts;
       CREATE INDEX ON p3 USING banding (fp); ANALYZE p3$$,
-    'SELECT a, b FROM near_dup_pairs(''SELECT id, fp FROM p3'', 3)');
+    'SELECT a, b FROM near_dup_pairs(''SELECT id, fp FROM p3'', ''{"distance": 3}'')');
 CALL measure('P3', 'combined similarity ≥ 0.25, μ = 0.9',
     'ALTER TABLE p3 ADD signature bigint[]; UPDATE p3 SET signature = minhash(keywords, 100); ANALYZE p3',
     'SELECT x.id AS a, y.id AS b FROM p3 x JOIN p3 y ON near_dup(x.fp, y.fp, combined_similarity_radius(0.25, 0.9)) AND x.id < y.id

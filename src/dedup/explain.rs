@@ -43,17 +43,13 @@ fn dedup_explain_pairs(
         EXPLAIN.refuse("pairs of a source are explained by {\"method\": \"records\"} alone");
     }
     let (mut pairs, mut rows) = (Vec::new(), HashMap::new());
-    each_pair(
-        &wanted,
-        |_| (),
-        |a, b| {
-            for id in [&a, &b] {
-                rows.insert(id.clone(), None);
-            }
-            pairs.room(1).or_raise();
-            pairs.push([a, b]);
-        },
-    );
+    each_pair(&wanted, |a, b| {
+        for id in [&a, &b] {
+            rows.insert(id.clone(), None);
+        }
+        pairs.room(1).or_raise();
+        pairs.push([a, b]);
+    });
     let progress = Progress::new(EXPLAIN.name, progress_interval());
     let mut ids = None;
     let (_, mut found) = find(EXPLAIN, &source, written, None, &progress, |columns| {

@@ -1,14 +1,14 @@
 //! `near_dup_calibrate`: the distribution of distances in a table, and what distance it allows.
 
 use super::{each_pair, key};
-use crate::pg::Values;
 use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::pg::spi::for_each_of_query;
 use crate::pg::values::UniqueIds;
+use crate::pg::{Output, Values};
 use crate::settings::{progress_interval, threads, work_memory};
 use crate::table::{FINGERPRINTS, Source, two_columns};
-use dedup_core::evaluate::{self, Background, Calibration};
+use dedup_core::evaluate::{self, Background, Calibration, Score};
 use dedup_core::fingerprint::hamming;
 use dedup_core::groups::Settings;
 use dedup_core::memory::{self, OrRaise, Room};
@@ -17,62 +17,41 @@ use std::collections::{HashMap, HashSet};
 
 /// The distribution of distances in a table, one by one.
 #[pg_extern(sql = "")]
-#[expect(clippy::type_complexity, reason = "the columns of the result")]
-fn near_dup_calibrate(
-    source: Option<&str>,
-    truth: Option<&str>,
-) -> TableIterator<
-    'static,
-    (
-        name!(distance, i32),
-        name!(random_pairs, f64),
-        name!(nearest, f64),
-        name!(expected_false_pairs, f64),
-        name!(probes, i64),
-        name!(precision, Option<f64>),
-        name!(recall, Option<f64>),
-        name!(histogram, String),
-        name!(advice, Option<String>),
-    ),
-> {
+fn near_dup_calibrate(source: Option<&str>, truth: Option<&str>, fcinfo: pg_sys::FunctionCallInfo) {
+    let mut output = Output::begin(fcinfo);
     let mut labelled = truth.map(TruePairs::read);
     let prints = fingerprints(&Source::new(source), labelled.as_mut());
     let background = Background::measure(&prints);
     let calibration = background.calibrate();
     let within = labelled.as_ref().map(|truth| {
         let widest = calibration.alone.max(calibration.verified);
-        (truth.within(), pairs_within(&prints, widest))
+        (truth.within(), truth.pairs.len() as u64, pairs_within(&prints, widest))
     });
-    let peak =
-        calibration.rows.iter().map(|row| background.nearest[row.radius as usize]).max().unwrap_or(0).max(1);
-    let rows: Vec<_> = calibration
-        .rows
-        .iter()
-        .map(|row| {
-            let radius = row.radius as usize;
-            let right = within.as_ref().map(|(right, _)| right[radius] as f64);
-            let all = within.as_ref().and_then(|(_, all)| all.get(radius)).map(|&all| all as f64);
-            let precision = right.zip(all).filter(|(_, all)| *all > 0.0).map(|(right, all)| right / all);
-            let total = labelled.as_ref().map_or(0, |truth| truth.pairs.len()) as f64;
-            let recall = right.filter(|_| total > 0.0).map(|right| right / total);
-            let bar = background.nearest[row.radius as usize] * 40;
-            let histogram = "█".repeat(bar.div_ceil(peak) as usize);
-            let advice = advice(&calibration, row.radius, background.rows);
-            let shown = |share: f64| (share * 1e9).round() / 1e9;
-            (
-                row.radius as i32,
-                shown(row.random),
-                (row.nearest * 1e4).round() / 1e4,
-                (row.false_pairs * 1000.0).round() / 1000.0,
-                row.probes as i64,
-                precision.map(|share| (share * 1e4).round() / 1e4),
-                recall.map(|share| (share * 1e4).round() / 1e4),
-                histogram,
-                advice,
-            )
-        })
-        .collect();
-    TableIterator::new(rows)
+    let nearest = background.by_nearest();
+    let peak = nearest[..calibration.rows.len()].iter().copied().max().unwrap_or(0).max(1);
+    let rounded = |number: f64, digits: f64| (number * digits).round() / digits;
+    for row in &calibration.rows {
+        let radius = row.radius as usize;
+        let score = within.as_ref().map(|(correct, truth, found)| Score {
+            found: found.get(radius).copied().unwrap_or(0),
+            truth: *truth,
+            correct: correct[radius],
+        });
+        let (precision, recall) = score.map_or((None, None), |score| (score.precision(), score.recall()));
+        let values = [
+            (row.radius as i32).into_datum(),
+            rounded(row.random, 1e9).into_datum(),
+            rounded(row.nearest, 1e4).into_datum(),
+            rounded(row.false_pairs, 1e3).into_datum(),
+            (row.probes as i64).into_datum(),
+            precision.map(|share| rounded(share, 1e4)).into_datum(),
+            recall.map(|share| rounded(share, 1e4)).into_datum(),
+            "█".repeat((nearest[radius] * 40).div_ceil(peak) as usize).into_datum(),
+            advice(&calibration, row.radius, background.rows).into_datum(),
+        ];
+        // SAFETY: declared as integer, three of double precision, bigint, two of double precision, two texts.
+        unsafe { output.add(values) };
+    }
 }
 
 /// The fingerprints of a query of (id, fingerprint); those of rows in `truth` are stored there too.
@@ -113,21 +92,17 @@ struct TruePairs {
 impl TruePairs {
     fn read(query: &str) -> TruePairs {
         let mut truth = TruePairs::default();
-        each_pair(
-            query,
-            |_| (),
-            |a, b| {
-                truth.numbers.room(2).or_raise();
-                truth.pairs.room(1).or_raise();
-                let [a, b] = [a, b].map(|id| {
-                    let next = truth.numbers.len() as u32;
-                    *truth.numbers.entry(id).or_insert(next)
-                });
-                if a != b {
-                    truth.pairs.insert((a.min(b), a.max(b)));
-                }
-            },
-        );
+        each_pair(query, |a, b| {
+            truth.numbers.room(2).or_raise();
+            truth.pairs.room(1).or_raise();
+            let [a, b] = [a, b].map(|id| {
+                let next = truth.numbers.len() as u32;
+                *truth.numbers.entry(id).or_insert(next)
+            });
+            if a != b {
+                truth.pairs.insert((a.min(b), a.max(b)));
+            }
+        });
         truth.prints = memory::filled(None, truth.numbers.len()).or_raise();
         truth
     }

@@ -2,14 +2,12 @@
 
 mod calibrate;
 
-use crate::pg::spi::for_each_of_query;
-use crate::pg::values::{ValueType, WrittenIds};
+use crate::pg::catalog::as_text;
+use crate::pg::spi::{for_each_of_query, query_all};
 use crate::pg::{Column, Output, Values, raise};
-use crate::settings::within_memory_limit;
 use crate::setup::groups_of;
 use crate::table::Source;
-use dedup_core::evaluate::{Labels, PairSet};
-use dedup_core::interrupt::checked;
+use dedup_core::evaluate::Score;
 use pgrx::prelude::*;
 
 /// An id in a form that can be compared across types: numbers by value (2 equals 2.0), anything
@@ -29,19 +27,21 @@ pub(crate) fn key(row: &Values<'_>, column: usize, typoid: pg_sys::Oid) -> Optio
     })
 }
 
-/// Calls `each` with the pairs of ids in the first two columns of a query, which `check` is shown.
-pub(crate) fn each_pair(query: &str, check: impl Fn(&[Column; 2]), mut each: impl FnMut(String, String)) {
+/// The first two columns of a query.
+fn two_ids(columns: &[Column]) -> &[Column; 2] {
+    columns.first_chunk().unwrap_or_else(|| {
+        raise(
+            PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+            format!("the query returns {} columns, not 2", columns.len()),
+            "The query returns pairs: the ids of two rows.",
+        )
+    })
+}
+
+/// Calls `each` with the pairs of ids in the first two columns of a query.
+pub(crate) fn each_pair(query: &str, mut each: impl FnMut(String, String)) {
     for_each_of_query(query, |columns| {
-        let Some(ids) = columns.first_chunk() else {
-            let what = format!("the query returns {} columns, not 2", columns.len());
-            raise(
-                PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
-                what,
-                "The query returns pairs: the ids of two rows.",
-            )
-        };
-        check(ids);
-        let ([a, b], each) = (ids.each_ref().map(|id| id.typoid), &mut each);
+        let [a, b] = two_ids(columns).each_ref().map(|id| id.typoid);
         move |row: &Values<'_>| {
             if let (Some(one), Some(other)) = (key(row, 0, a), key(row, 1, b)) {
                 each(one, other);
@@ -50,114 +50,141 @@ pub(crate) fn each_pair(query: &str, check: impl Fn(&[Column; 2]), mut each: imp
     });
 }
 
-/// The pairs of a source whose rows are `are`: pairs of ids, or ids with their groups; of a table with
-/// settings the groups that `dedup` finds.
-fn pair_set(source: Option<&str>, name: &str, are: &str, check: impl Fn(&Column)) -> PairSet {
-    let source = Source::new(source);
-    let groups = source.oid().and_then(groups_of);
-    let are = if groups.is_some() { "groups" } else { are };
-    let mut set = match are {
-        "pairs" => PairSet::default(),
-        "groups" => PairSet::groups(),
-        _ => raise(
-            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
-            format!("{name} must be pairs or groups, not \"{are}\""),
-            "pairs: the rows of the query are pairs of ids. groups: they are (id, group), and all pairs within a group are meant.",
-        ),
-    };
-    let ids = if are == "groups" { 1 } else { 2 };
-    let check = |columns: &[Column; 2]| columns[..ids].iter().for_each(&check);
-    each_pair(&groups.unwrap_or_else(|| source.all()), check, |a, b| {
-        set.add(a, b).unwrap_or_else(|error| {
-            raise(
-                PgSqlErrorCode::ERRCODE_CARDINALITY_VIOLATION,
-                error.to_string(),
-                "Where rows can be in several groups, give the pairs of rows that share one.",
-            )
-        });
-    });
-    set
+/// One side of a comparison.
+struct Side {
+    /// What it is called in the statement, and in an error.
+    name: &'static str,
+    /// Rows are ids with their groups, and all pairs within a group are meant; else pairs of ids.
+    are_groups: bool,
+    /// The query of its pairs `a < b`, or of ids `a` with their groups `b`, each once.
+    rows: String,
 }
 
-/// Both sides; `check` is shown the columns of their ids.
-fn labels(
-    found: Option<&str>,
-    truth: Option<&str>,
-    found_are: &str,
-    truth_are: &str,
-    check: impl Fn(&Column),
-) -> Labels {
-    let found = pair_set(found, "found_are", found_are, &check);
-    Labels { found, truth: pair_set(truth, "truth_are", truth_are, &check) }
+impl Side {
+    /// Of a table with settings the groups that `dedup` finds.
+    fn new(name: &'static str, source: &str, are: &str) -> Side {
+        let source = Source::new(Some(source));
+        let groups = source.oid().and_then(groups_of);
+        let are_groups = match are {
+            "pairs" => groups.is_some(),
+            "groups" => true,
+            _ => raise(
+                PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+                format!("{name}_are must be pairs or groups, not \"{are}\""),
+                "pairs: the rows of the query are pairs of ids. groups: they are (id, group), and all pairs within a group are meant.",
+            ),
+        };
+        let query = groups.unwrap_or_else(|| source.all());
+        let mut keys = None;
+        for_each_of_query(&format!("SELECT * FROM ({query}\n) AS q LIMIT 0"), |columns| {
+            let [a, b] = two_ids(columns);
+            keys = Some((key_of("q._dedup_a", a.typoid), key_of("q._dedup_b", b.typoid)));
+            |_: &Values<'_>| ()
+        });
+        // A query has columns whatever its rows.
+        let (a, b) = keys.unwrap_or_default();
+        let keys = format!("SELECT {a} AS a, {b} AS b FROM ({query}\n) AS q (_dedup_a, _dedup_b)");
+        let rows = if are_groups {
+            format!(
+                "SELECT DISTINCT a, b FROM ({keys}) AS k WHERE pg_catalog.num_nulls(a, b) OPERATOR(pg_catalog.=) 0"
+            )
+        } else {
+            format!(
+                "SELECT DISTINCT LEAST(a, b) AS a, GREATEST(a, b) AS b FROM ({keys}) AS k WHERE a OPERATOR(pg_catalog.<>) b"
+            )
+        };
+        Side { name, are_groups, rows }
+    }
+
+    /// The number of its pairs; those within groups are counted by the groups' sizes, and never listed.
+    fn count(&self) -> String {
+        match self.are_groups {
+            true => pairs_of(&format!("{} GROUP BY b", self.name)),
+            false => format!("SELECT pg_catalog.count(*) FROM {}", self.name),
+        }
+    }
+
+    /// An id that is in two groups.
+    fn twice(&self) -> String {
+        let having = "HAVING pg_catalog.count(*) OPERATOR(pg_catalog.>) 1 LIMIT 1";
+        match self.are_groups {
+            true => format!("SELECT a FROM {} GROUP BY a {having}", self.name),
+            false => "NULL".into(),
+        }
+    }
+}
+
+/// The number of pairs within the groups of what follows FROM.
+fn pairs_of(grouped: &str) -> String {
+    format!(
+        "SELECT COALESCE(pg_catalog.sum(n OPERATOR(pg_catalog.*) (n OPERATOR(pg_catalog.-) 1) OPERATOR(pg_catalog./) 2), \
+             0)::pg_catalog.int8 FROM (SELECT pg_catalog.count(*) AS n FROM {grouped}) AS g"
+    )
+}
+
+/// The number of pairs that both sides have.
+fn correct(found: &Side, truth: &Side) -> String {
+    const SAME: &str = "OPERATOR(pg_catalog.=)";
+    match (found.are_groups, truth.are_groups) {
+        (false, false) => {
+            "SELECT pg_catalog.count(*) FROM (TABLE found INTERSECT TABLE truth) AS both_have".into()
+        }
+        (true, true) => pairs_of(&format!("found AS f JOIN truth AS t ON t.a {SAME} f.a GROUP BY f.b, t.b")),
+        (are_groups, _) => {
+            let [pairs, groups] = if are_groups { ["truth", "found"] } else { ["found", "truth"] };
+            format!(
+                "SELECT pg_catalog.count(*) FROM {pairs} AS p JOIN {groups} AS x ON x.a {SAME} p.a \
+                 JOIN {groups} AS y ON y.a {SAME} p.b AND y.b {SAME} x.b"
+            )
+        }
+    }
+}
+
+/// [`key`] as an expression, for a value of a type.
+fn key_of(value: &str, typoid: pg_sys::Oid) -> String {
+    let text = match typoid {
+        pg_sys::NUMERICOID | pg_sys::FLOAT4OID | pg_sys::FLOAT8OID => {
+            format!("pg_catalog.trim_scale({value}::pg_catalog.text::pg_catalog.numeric)::pg_catalog.text")
+        }
+        _ => as_text(value, typoid),
+    };
+    format!("({text}) COLLATE pg_catalog.\"C\"")
 }
 
 /// Precision, recall and counts of one query's pairs against another's.
 #[pg_extern(sql = "")]
-#[expect(clippy::type_complexity, reason = "the columns of the result")]
 fn dedup_evaluate(
     found: &str,
     truth: &str,
     found_are: &str,
     truth_are: &str,
-) -> TableIterator<
-    'static,
-    (
-        name!(precision, Option<f64>),
-        name!(recall, Option<f64>),
-        name!(f1, Option<f64>),
-        name!(found, i64),
-        name!(truth, i64),
-        name!(correct, i64),
-        name!(missed, i64),
-        name!(wrong, i64),
-    ),
-> {
-    let score = labels(Some(found), Some(truth), found_are, truth_are, |_| ()).score();
-    let (found, truth, correct) = (score.found as i64, score.truth as i64, score.correct as i64);
-    let (missed, wrong) = (truth - correct, found - correct);
-    let row = (score.precision(), score.recall(), score.f1(), found, truth, correct, missed, wrong);
-    TableIterator::once(row)
-}
-
-/// What rows of a side are that does not say so.
-const ARE: &str = "pairs";
-
-/// The missed and the wrong pairs, or all pairs, the lesser id of a pair first.
-#[pg_extern(sql = "")]
-fn dedup_evaluate_pairs(
-    found: Option<&str>,
-    truth: Option<&str>,
-    found_are: Option<&str>,
-    truth_are: Option<&str>,
-    correct_too: Option<bool>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) {
     let mut output = Output::begin(fcinfo);
-    let shown = output.type_of(0);
-    let check = |id: &Column| check_shown_as(id, shown);
-    let labels = labels(found, truth, found_are.unwrap_or(ARE), truth_are.unwrap_or(ARE), check);
-    let verdicts = labels.verdicts(correct_too.unwrap_or(false), within_memory_limit);
-    let mut ids = WrittenIds::new(shown);
-    for (a, b, verdict) in checked(verdicts) {
-        let [a, b] = ids.pair(a, b);
-        // SAFETY: declared as two ids of the type that they are made of, text.
-        unsafe { output.add([Some(a), Some(b), verdict.name().into_datum()]) };
+    let [found, truth] = [Side::new("found", found, found_are), Side::new("truth", truth, truth_are)];
+    let sql = format!(
+        "WITH found AS ({}), truth AS ({}) SELECT ({}), ({}), ({}), COALESCE(({}), ({}))",
+        found.rows,
+        truth.rows,
+        found.count(),
+        truth.count(),
+        correct(&found, &truth),
+        found.twice(),
+        truth.twice(),
+    );
+    let row = query_all(&sql, &[], |row| ([0, 1, 2].map(|at| row.bigint(at).unwrap_or(0)), row.text(3)));
+    let ([found, truth, correct], twice) = row.into_iter().next().unwrap_or_default();
+    if let Some(id) = twice {
+        raise(
+            PgSqlErrorCode::ERRCODE_CARDINALITY_VIOLATION,
+            format!("row {id} is in more than one group"),
+            "Where rows can be in several groups, give the pairs of rows that share one.",
+        )
     }
-}
-
-/// Sees to it that ids can be given back as a type: their own, one that has all their numbers, or text.
-fn check_shown_as(id: &Column, shown: pg_sys::Oid) {
-    const NUMBERS: [pg_sys::Oid; 6] = [
-        pg_sys::INT2OID,
-        pg_sys::INT4OID,
-        pg_sys::INT8OID,
-        pg_sys::NUMERICOID,
-        pg_sys::FLOAT4OID,
-        pg_sys::FLOAT8OID,
-    ];
-    let any_number = shown == pg_sys::NUMERICOID && NUMBERS.contains(&id.typoid);
-    if !any_number && shown != pg_sys::TEXTOID {
-        let call = "dedup_evaluate_pairs(found, truth, found_are, truth_are, correct_too";
-        ValueType::of_result(id, shown, call);
-    }
+    let score = Score { found: found as u64, truth: truth as u64, correct: correct as u64 };
+    let shares = [score.precision(), score.recall(), score.f1()].map(IntoDatum::into_datum);
+    let counts = [found, truth, correct, truth - correct, found - correct].map(IntoDatum::into_datum);
+    let ([precision, recall, f1], [found, truth, correct, missed, wrong]) = (shares, counts);
+    // SAFETY: declared as three of double precision, five of bigint.
+    unsafe { output.add([precision, recall, f1, found, truth, correct, missed, wrong]) };
 }

@@ -1,59 +1,175 @@
-//! `near_dup_pairs`: all pairs of rows of a source whose fingerprints are near.
+//! `near_dup_pairs`: all pairs of rows of a source that are near, by their fingerprints or by their texts.
 
-use super::{PairRows, checked_distance};
-use crate::pg::Output;
 use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::pg::spi::{for_each_of_query, refuse_row_without_id};
 use crate::pg::values::{Ids, UniqueIds, ValueType};
+use crate::pg::{Column, Json, Output, Values, raise};
 use crate::settings::{progress_interval, threads, work_memory};
-use crate::table::{FINGERPRINTS, Source, two_columns};
+use crate::table::{FINGERPRINTS, Function, Settings as OfTable, Source, Wanted, two_columns};
+use dedup_core::dedup::{Method, whole};
+use dedup_core::external::Result;
 use dedup_core::groups::{Pairs, Settings};
+use dedup_core::similarity::SimilarPairs;
+use dedup_core::text::Normal;
 use pgrx::prelude::*;
+use serde::Deserialize;
+use serde_json::{Value, json};
 
-/// The default distance.
-const DISTANCE: i32 = 3;
+const PAIRS: Function = Function {
+    name: "near_dup_pairs",
+    hint: "Options are distance (0 to 64), or method (text) with similarity (above 0, at most 1) and n (1 to 64).",
+};
 
-/// Returns every pair within `distance` of the rows (id, fp) of `source`, each once, the lesser id
-/// first. Rows without a fingerprint are skipped; a row without an id is an error, and so are two rows
-/// of one id.
+const TEXTS: &str = "The query returns two columns: the row's id and its text. Cast the text to text.";
+
+/// The longest text, in bytes: its n-grams are sorted in one pass.
+const LONGEST: usize = 16 << 20;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    method: Option<Method>,
+    distance: Option<Value>,
+    similarity: Option<f64>,
+    n: Option<Value>,
+}
+
+/// What finds the pairs.
+enum Search<'p> {
+    Fingerprints(Pairs<QueryHost<'p>>),
+    Texts(SimilarPairs<QueryHost<'p>>, Normal),
+}
+
+impl Search<'_> {
+    /// By fingerprints within 3 bits or as many as are asked for, or by texts that share half of their pairs of characters.
+    fn new(options: Option<Json>, source: &Source) -> Self {
+        let options = options.map_or_else(|| json!({}), |json| json.0);
+        let asked: Asked = serde_json::from_value(options).unwrap_or_else(|error| PAIRS.refuse(error));
+        let by_text = match asked.method.unwrap_or_default() {
+            Method::Fingerprint => false,
+            Method::Text => true,
+            Method::Records => PAIRS.refuse("pairs are found by fingerprint or by text"),
+        };
+        let number = |name: &str, value: &Option<Value>, default: u64, least: u64| {
+            let number = value.as_ref().map_or(Some(default), whole);
+            let fits = number.filter(|number| (least..=64).contains(number));
+            fits.unwrap_or_else(|| PAIRS.refuse(format!("{name} is not a whole number from {least} to 64")))
+        };
+        if !by_text {
+            if asked.similarity.is_some() || asked.n.is_some() {
+                PAIRS.refuse("similarity and n require method \"text\"");
+            }
+            let distance = number("distance", &asked.distance, 3, 0) as u32;
+            return Search::Fingerprints(Pairs::new(Settings {
+                distance,
+                memory: work_memory(),
+                threads: threads(),
+            }));
+        }
+        if asked.distance.is_some() {
+            PAIRS.refuse("distance requires method \"fingerprint\"");
+        }
+        let similarity = asked.similarity.unwrap_or(0.5);
+        if !(similarity > 0.0 && similarity <= 1.0) {
+            PAIRS.refuse("similarity must be greater than 0 with method \"text\", and at most 1");
+        }
+        let n = number("n", &asked.n, 2, 1) as usize;
+        // The texts of a table with settings are read as its recipe has it.
+        let settings = source.oid().and_then(OfTable::of);
+        let normal = settings.map(|settings| settings.text_recipe().normal).unwrap_or_default();
+        Search::Texts(SimilarPairs::new(n, similarity, work_memory()), normal)
+    }
+
+    fn query(&self, source: &Source) -> String {
+        match self {
+            Search::Fingerprints(_) => source.fingerprints(),
+            Search::Texts(..) => source.texts(&Wanted::default()),
+        }
+    }
+
+    fn check(&self, columns: &[Column]) {
+        let is_text = |content: &Column| {
+            content.check_no_digits();
+            content.is_text() || content.is_padded_text()
+        };
+        match self {
+            Search::Fingerprints(_) => {
+                two_columns(columns, |fp| fp.base_type() == pg_sys::INT8OID, "bigint", FINGERPRINTS)
+            }
+            Search::Texts(..) => two_columns(columns, is_text, "text", TEXTS),
+        };
+    }
+}
+
+/// Returns every pair of near rows of `source`, each once, the lesser id first. Rows without a fingerprint or a text are
+/// skipped; a row without an id is an error, and so are two rows of one id.
 #[pg_extern(sql = "")]
-fn near_dup_pairs(source: Option<&str>, distance: Option<i32>, fcinfo: pg_sys::FunctionCallInfo) {
-    let output = Output::begin(fcinfo);
+fn near_dup_pairs(source: Option<&str>, options: Option<Json>, fcinfo: pg_sys::FunctionCallInfo) {
+    let mut output = Output::begin(fcinfo);
     let source = Source::new(source);
-    let (query, proven) = (source.fingerprints(), source.has_unique_ids(None));
-    let distance = checked_distance(distance.or(Some(DISTANCE)), "distance");
-    let progress = Progress::new("near_dup_pairs", progress_interval());
+    let mut search = Search::new(options, &source);
+    let progress = Progress::new(PAIRS.name, progress_interval());
     let mut host = QueryHost::reporting(&progress);
     progress.stage("reading", "rows", None);
-    let mut pairs = Pairs::new(Settings { distance, memory: work_memory(), threads: threads() });
-    let (mut ids, mut unique) = (None, None);
-    for_each_of_query(&query, |columns| {
-        two_columns(columns, |fp| fp.base_type() == pg_sys::INT8OID, "bigint", FINGERPRINTS);
-        let of = ValueType::of_result(&columns[0], output.type_of(0), "near_dup_pairs(source, distance");
-        let (ids, pairs, host, progress) = (ids.insert(Ids::new(of)), &mut pairs, &mut host, &progress);
+    let (mut ids, mut unique, proven) = (None, None, source.has_unique_ids(None));
+    for_each_of_query(&search.query(&source), |columns| {
+        search.check(columns);
+        let of = ValueType::of_result(&columns[0], output.type_of(0), "near_dup_pairs(source, options");
         unique = (!proven).then(|| UniqueIds::new(&columns[0]));
-        let unique = &mut unique;
-        move |row| {
+        let (ids, unique) = (ids.insert(Ids::new(of)), &mut unique);
+        let (search, host, progress) = (&mut search, &mut host, &progress);
+        move |row: &Values<'_>| {
             progress.step();
             let id = row.get(0).unwrap_or_else(|| refuse_row_without_id());
-            let Some(fp) = row.get(1) else { return };
+            let Some(content) = row.get(1) else { return };
             unique.iter_mut().for_each(|unique| unique.add(row));
             // SAFETY: the column is of the type that the query said.
             let number = unsafe { ids.add(id) };
-            unwrap_or_raise(pairs.add(number, fp.value() as u64, host));
+            let added = match search {
+                Search::Fingerprints(pairs) => pairs.add(number, content.value() as u64, host),
+                Search::Texts(pairs, normal) => {
+                    let text = row.text(1).unwrap_or_default();
+                    check_length(&row.written(0).unwrap_or_default(), text.len());
+                    pairs.add(number, &normal.form(&text), host)
+                }
+            };
+            unwrap_or_raise(added);
         }
     });
-    let Some(ids) = ids else { return };
+    let Some(mut ids) = ids else { return };
     if let Some(unique) = unique {
         unique.check();
     }
-    let mut rows = PairRows::new(ids, output, &progress);
-    let found = pairs.finish(&mut host, |pair, _| {
-        // SAFETY: declared as two ids of the type that they are made of, integer.
-        unsafe { rows.add(pair.a, pair.b, (pair.distance as i32).into_datum()) };
+    progress.stage("finding pairs", "pairs", None);
+    let mut count = 0u64;
+    let mut add = |a, b, distance: Option<u32>, similarity: Option<f64>| -> Result<()> {
+        count += 1;
+        progress.step();
+        let [a, b] = ids.pair(a, b);
+        let distance = distance.map(|bits| bits as i32);
+        // SAFETY: declared as two ids of the type that they are made of, integer, double precision.
+        unsafe { output.add([Some(a), Some(b), distance.into_datum(), similarity.into_datum()]) };
         Ok(())
+    };
+    unwrap_or_raise(match search {
+        Search::Fingerprints(pairs) => {
+            pairs.finish(&mut host, |pair, _| add(pair.a, pair.b, Some(pair.distance), None))
+        }
+        Search::Texts(pairs, _) => {
+            pairs.finish(&mut host, |pair, _| add(pair.a, pair.b, None, Some(pair.similarity)))
+        }
     });
-    unwrap_or_raise(found);
-    rows.end();
+    progress.end(&format!("{count} pairs"));
+}
+
+/// Refuses a text that is too long to be compared with all others.
+pub(crate) fn check_length(id: &str, bytes: usize) {
+    if bytes > LONGEST {
+        raise(
+            PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+            format!("the text of row {id} has {bytes} bytes, more than {LONGEST}"),
+            "Leave such rows out, or compare the beginning of their texts: left(content, 1000000).",
+        )
+    }
 }

@@ -396,12 +396,7 @@ impl Hashed {
             unsafe { ids.of.write(id, record) };
         }
         words.clear();
-        words.room(record.len().div_ceil(WORD)).or_raise();
-        words.extend(record.chunks(WORD).map(|chunk| {
-            let mut word = [0; WORD];
-            word[..chunk.len()].copy_from_slice(chunk);
-            u64::from_le_bytes(word)
-        }));
+        append(record, words);
         let value = ids.of.datum(words);
         // SAFETY: the function is that of the type, whose value it is.
         unsafe {
@@ -409,6 +404,16 @@ impl Hashed {
             Seen(hashed.value() as u64, ids.add(value).cast_unsigned())
         }
     }
+}
+
+/// Appends the bytes of a value where one of any type may begin.
+fn append(record: &[u8], words: &mut Vec<u64>) {
+    words.room(record.len().div_ceil(WORD)).or_raise();
+    words.extend(record.chunks(WORD).map(|chunk| {
+        let mut word = [0; WORD];
+        word[..chunk.len()].copy_from_slice(chunk);
+        u64::from_le_bytes(word)
+    }));
 }
 
 /// # Errors
@@ -476,13 +481,8 @@ impl DistinctIds {
         // SAFETY: the caller's promise.
         unsafe { column.write(id, record) };
         let start = words.len();
-        words.room(record.len().div_ceil(WORD)).or_raise();
+        append(record, words);
         starts.room(1).or_raise();
-        words.extend(record.chunks(WORD).map(|chunk| {
-            let mut word = [0; WORD];
-            word[..chunk.len()].copy_from_slice(chunk);
-            u64::from_le_bytes(word)
-        }));
         let new = of.datum(&words[start..]);
         let value = match hash {
             None => new.value() as u64,
@@ -513,48 +513,5 @@ impl DistinctIds {
         let [a, b] = [a, b].map(|number| self.get(number));
         // SAFETY: both are values of the type.
         unsafe { self.of.compare(a, b) < 0 }
-    }
-}
-
-/// Ids of a type that are known by their text form.
-pub(crate) struct WrittenIds {
-    input: pg_sys::FmgrInfo,
-    parameter: pg_sys::Oid,
-    compare: pg_sys::FmgrInfo,
-    collation: pg_sys::Oid,
-}
-
-impl WrittenIds {
-    /// Of a type that [`ValueType::of_result`] has accepted.
-    pub(crate) fn new(typoid: pg_sys::Oid) -> WrittenIds {
-        let (mut input, mut compare) = (pg_sys::FmgrInfo::default(), pg_sys::FmgrInfo::default());
-        let (mut function, mut parameter) = (pg_sys::InvalidOid, pg_sys::InvalidOid);
-        // SAFETY: the type and its functions exist, the catalogue names them; the cache entry lives as long as the
-        // session. A domain's checks have been passed.
-        unsafe {
-            check_type(pg_sys::getBaseType(typoid), Some(pg_sys::GetUserId()));
-            pg_sys::getTypeInputInfo(pg_sys::getBaseType(typoid), &mut function, &mut parameter);
-            pg_sys::fmgr_info(function, &mut input);
-            let cached = pg_sys::lookup_type_cache(typoid, pg_sys::TYPECACHE_CMP_PROC as i32);
-            pg_sys::fmgr_info((*cached).cmp_proc, &mut compare);
-            WrittenIds { input, parameter, compare, collation: (*cached).typcollation }
-        }
-    }
-
-    /// Two ids, the lesser in the type's order first; those that are passed by reference are made in
-    /// PostgreSQL's current memory.
-    pub(crate) fn pair(&mut self, a: &str, b: &str) -> [pg_sys::Datum; 2] {
-        // SAFETY: an output function of the type, or of one whose numbers it has, has written them; the comparison is
-        // that of the type.
-        unsafe {
-            let [a, b] = [a, b].map(|written| {
-                let copy = pg_sys::pnstrdup(written.as_ptr().cast(), written.len());
-                let value = pg_sys::InputFunctionCall(&mut self.input, copy, self.parameter, -1);
-                pg_sys::pfree(copy.cast());
-                value
-            });
-            let order = pg_sys::FunctionCall2Coll(&mut self.compare, self.collation, a, b);
-            if order.value() as i32 > 0 { [b, a] } else { [a, b] }
-        }
     }
 }

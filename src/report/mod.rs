@@ -8,18 +8,16 @@ use crate::pg::{Column, Json, Values, raise};
 use crate::settings::{memory_limit, progress_interval, within_memory_limit};
 use crate::table::{REPORT, Source, Written};
 use dedup_core::dedup::{Alike, Kind, Method, Stage, Verdict};
-use dedup_core::evaluate::Score;
+use dedup_core::evaluate::{Background, Score};
 use dedup_core::hash::murmur3_128;
 use dedup_core::interrupt::{checked, sort_unstable_by};
-use dedup_core::memory::{OrRaise, Room, filled};
-use dedup_core::report::{
-    Distances, Groups, Labelled, Language, Near, ROWS, Row, Shown, Summary, misses, nearest, page,
-    random_pairs, score, true_pairs,
-};
+use dedup_core::memory::{OrRaise, Room, collect, filled};
+use dedup_core::report::{GROUPS, Language, Near, Page, ROWS, Row, Standing, Summary, misses};
 use dedup_core::text::Normal;
 use pgrx::prelude::*;
 use serde_json::Value;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// Bytes of the groups of a page, at most: browsers show no more at ease.
 const BYTES_OF_GROUPS: usize = 48 << 20;
@@ -111,39 +109,39 @@ impl Report {
             }
             progress.step();
         }
+        let mut kept = collect(checked(0..rows as u32).filter(|&row| sizes[row as usize] > 1)).or_raise();
+        sort_unstable_by(&mut kept, |&a, &b| sizes[b as usize].cmp(&sizes[a as usize]).then(a.cmp(&b)));
+        let mut numbers = BTreeMap::new();
+        for &row in checked(&kept) {
+            *numbers.entry(u64::from(sizes[row as usize])).or_default() += 1;
+        }
+        let [_, exact, alike_rows, empty] = counts;
         let method = self.method();
         let limit = self.found.options.distance.filter(|_| method == Some(Method::Fingerprint));
-        let near = limit.map(|limit| self.near(limit, distances, &sizes));
-        let labels = self.scored();
-        let mut kept = Vec::new();
-        for (row, _) in checked(sizes.iter().enumerate()).filter(|(_, size)| **size > 1) {
-            kept.room(1).or_raise();
-            kept.push(row as u32);
-        }
-        sort_unstable_by(&mut kept, |&a, &b| sizes[b as usize].cmp(&sizes[a as usize]).then(a.cmp(&b)));
-        let [_, exact, alike_rows, empty] = counts;
         let summary = Summary {
             title,
             table,
             made: now(),
             options: self.written.json().to_string(),
             kinds: self.kinds(),
-            alike: self.found.options.alike,
             method,
             contained: self.found.options.contained,
             rows: rows as u64,
             empty,
             groups: kept.len() as u64,
-            sizes: numbers_of_sizes(&sizes, &kept),
+            sizes: numbers,
             exact,
             alike_rows,
-            near,
-            labels,
+            near: limit.map(|limit| self.near(limit, distances, &sizes)),
+            labels: self.score(),
         };
-        let groups = self.groups(language, &sizes, &kept);
-        // The data are copied into the page.
-        within_memory_limit(2 * groups.bytes());
-        let page = page(&summary, &groups);
+        // Of texts that are read already.
+        let alike = Alike { normal: Normal::default(), ..self.found.options.alike };
+        let mut page = Page::new(language, alike, method == Some(Method::Records));
+        self.add_groups(&mut page, &sizes, &kept);
+        // The groups are copied into the page.
+        within_memory_limit(2 * page.bytes());
+        let page = page.finish(&summary);
         progress.end(&format!("{} groups, {} bytes", summary.groups, page.len()));
         page
     }
@@ -165,31 +163,34 @@ impl Report {
     }
 
     /// What is said of distances, from the rows that stay.
-    fn near(&mut self, limit: u32, found: Distances, sizes: &[u32]) -> Near {
-        let (mut stay, mut prints) = (Vec::new(), Vec::new());
-        for (row, &size) in checked(sizes.iter().enumerate()) {
-            if size > 0 && self.found.rows.kinds[row] == Kind::Near {
-                stay.room(1).or_raise();
-                prints.room(1).or_raise();
-                stay.push(row as u32);
-                prints.push(self.found.rows.fps[row]);
-            }
-        }
-        let pairs = nearest(&prints);
-        let mut to_nearest = [0; 65];
-        pairs.iter().for_each(|pair| to_nearest[pair.distance as usize] += 1);
+    fn near(&mut self, limit: u32, found: [u64; 65], sizes: &[u32]) -> Near {
+        let all = &mut self.found.rows;
+        let stays = |row: &usize| sizes[*row] > 0 && all.kinds[*row] == Kind::Near;
+        let rows = collect(checked(0..sizes.len()).filter(stays)).or_raise();
+        let prints = collect(checked(&rows).map(|&row| all.fps[row])).or_raise();
+        let stay = Background::measure(&prints);
         let alike = self.found.options.alike;
-        let texts = &mut self.found.rows.texts;
-        let (left_out, shown) =
-            misses(&pairs, limit, &alike, |at| unwrap_or_raise(texts.content(stay[at] as usize)));
-        let shown = shown.into_iter().map(|miss| {
-            let rows = [miss.pair.row, miss.pair.nearest].map(|at| stay[at] as usize);
-            let same_label = self.same_label(rows) == Some(true);
-            Shown { rows: rows.map(|row| (self.id(row), self.text(row))), miss, same_label }
+        let apart = misses(&stay.nearest, limit, &alike, |at| unwrap_or_raise(all.texts.content(rows[at])));
+        let pair = apart.into_iter().map(|miss| {
+            let [first, second] = [miss.pair.row, miss.pair.nearest].map(|at| rows[at]);
+            let second = Row {
+                standing: Standing::Apart(miss.reason),
+                distance: Some(miss.pair.distance),
+                similarity: Some(miss.similarity),
+                same_label: self.same_label([first, second]),
+                ..self.row(second)
+            };
+            [self.row(first), second]
         });
-        let misses = shown.collect();
-        let (random, stay) = (random_pairs(&prints), stay.len() as u64);
-        Near { limit, found, random, nearest: to_nearest, stay, left_out, misses }
+        let misses = pair.collect();
+        Near { limit, found, stay, misses }
+    }
+
+    /// A row that stays.
+    fn row(&mut self, row: usize) -> Row {
+        let id = String::from_utf8(unwrap_or_raise(self.found.rows.texts.id(row))).unwrap_or_default();
+        let (text, standing) = (self.text(row), Standing::Kept);
+        Row { id, text, standing, distance: None, similarity: None, same_label: None }
     }
 
     /// A row's text as it is compared: without markup, where the recipe has that.
@@ -199,10 +200,6 @@ impl Report {
         if let Cow::Owned(plain) = normal.plain(&content) { plain } else { content }
     }
 
-    fn id(&mut self, row: usize) -> String {
-        String::from_utf8(unwrap_or_raise(self.found.rows.texts.id(row))).unwrap_or_default()
-    }
-
     /// Whether two rows that have labels have the same.
     fn same_label(&self, rows: [usize; 2]) -> Option<bool> {
         let labels = self.labels.as_ref()?;
@@ -210,29 +207,17 @@ impl Report {
         (a != NONE && b != NONE).then_some(a == b)
     }
 
-    fn scored(&mut self) -> Option<(Score, Distances)> {
-        let labels = self.labels.take()?;
-        let mut labelled = Vec::new();
-        for (row, &label) in checked(labels.iter().enumerate()) {
-            labelled.room(1).or_raise();
-            let fp = (self.found.rows.kinds[row] == Kind::Near).then(|| self.found.rows.fps[row]);
-            let label = (label != NONE).then_some(label);
-            labelled.push(Labelled { group: self.found.keeper(row) as u32, label, fp });
-        }
-        self.labels = Some(labels);
-        Some((score(&labelled), true_pairs(&labelled)))
+    fn score(&mut self) -> Option<Score> {
+        let labels = self.labels.as_ref()?;
+        let found = &mut self.found;
+        let label = |(row, &label)| (found.keeper(row) as u32, (label != NONE).then_some(label));
+        Some(Score::of_rows(&collect(checked(labels.iter().enumerate()).map(label)).or_raise()))
     }
 
     /// The groups that the page shows, the largest first.
-    fn groups(&mut self, language: Language, sizes: &[u32], kept: &[u32]) -> Groups {
+    fn add_groups(&mut self, page: &mut Page, sizes: &[u32], kept: &[u32]) {
         let most = memory_limit().map_or(BYTES_OF_GROUPS, |limit| BYTES_OF_GROUPS.min(limit / 8));
-        // Of texts that are read already.
-        let alike = Alike { normal: Normal::default(), ..self.found.options.alike };
-        let mut groups = Groups::new(language, alike, most);
-        if self.method() == Some(Method::Records) {
-            groups = groups.by_records();
-        }
-        let kept = &kept[..kept.len().min(dedup_core::report::GROUPS)];
+        let kept = &kept[..kept.len().min(GROUPS)];
         // The place of a group in the list, at its kept row.
         let mut place = filled(u32::MAX, sizes.len()).or_raise();
         kept.iter().zip(0..).for_each(|(&row, at)| place[row as usize] = at);
@@ -248,51 +233,28 @@ impl Report {
             }
         }
         for (&keeper, others) in checked(kept.iter().zip(&members)) {
-            if !groups.has_room() {
+            if page.bytes() >= most {
                 break;
             }
-            self.add(&mut groups, u64::from(sizes[keeper as usize]), keeper as usize, others);
-        }
-        groups
-    }
-
-    fn add(&mut self, groups: &mut Groups, size: u64, keeper: usize, others: &[u32]) {
-        let kept = Row {
-            id: self.id(keeper),
-            text: self.text(keeper),
-            stage: Stage::Kept,
-            distance: None,
-            similarity: None,
-            other_label: false,
-        };
-        let mut rows = Vec::new();
-        for &other in checked(others) {
-            let row = other as usize;
-            let text = self.text(row);
-            let Verdict { stage, distance, similarity, .. } = unwrap_or_raise(self.found.verdict(row));
-            let distance = distance.filter(|_| self.method() == Some(Method::Fingerprint));
-            let other_label = self.same_label([row, keeper]) == Some(false);
-            rows.room(1).or_raise();
-            rows.push(Row { id: self.id(row), text, stage, distance, similarity, other_label });
-        }
-        groups.add(size, &kept, &rows);
-    }
-}
-
-/// How many groups there are of each size, in the order of the sizes; `kept` is in the reverse of that.
-fn numbers_of_sizes(sizes: &[u32], kept: &[u32]) -> Vec<(u64, u64)> {
-    let mut numbers: Vec<(u64, u64)> = Vec::new();
-    for &row in checked(kept.iter().rev()) {
-        let size = u64::from(sizes[row as usize]);
-        match numbers.last_mut() {
-            Some((last, count)) if *last == size => *count += 1,
-            _ => {
-                numbers.room(1).or_raise();
-                numbers.push((size, 1));
+            let mut rows = Vec::new();
+            for &other in checked(others) {
+                rows.room(1).or_raise();
+                rows.push(self.duplicate(other as usize, keeper as usize));
             }
+            let kept = self.row(keeper as usize);
+            page.add(u64::from(sizes[keeper as usize]), &kept, &rows);
         }
     }
-    numbers
+
+    fn duplicate(&mut self, row: usize, keeper: usize) -> Row {
+        let same_label = self.same_label([row, keeper]);
+        let Verdict { stage, distance, similarity, .. } = unwrap_or_raise(self.found.verdict(row));
+        if stage == Stage::Exact {
+            return Row { standing: Standing::Equal, same_label, ..self.row(row) };
+        }
+        let distance = distance.filter(|_| self.method() == Some(Method::Fingerprint));
+        Row { standing: Standing::Near, distance, similarity, same_label, ..self.row(row) }
+    }
 }
 
 /// When the transaction began, in the session's time zone.

@@ -214,7 +214,7 @@ fn dedup_suggest(
         return TableIterator::empty();
     };
     let method =
-        if suggested.kind.compare_texts() { "near_dup_text_pairs" } else { "near_dup + ngram_jaccard" };
+        if suggested.kind.compare_texts() { "near_dup_pairs by text" } else { "near_dup + ngram_jaccard" };
     let options = JsonB(Value::Object(suggested.options()));
     let Suggested { weights, distance, n, similarity, reason, .. } = suggested;
     TableIterator::once((method, JsonB(weights), distance as i32, n as i32, similarity, options, reason))

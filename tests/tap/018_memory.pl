@@ -95,7 +95,7 @@ SKIP:
 		my ($setting, $may) = @$case;
 		my ($session, $peak) = (session($node, '-v', 'ON_ERROR_STOP=1'), 0);
 		${ $session->{out} } = '';
-		${ $session->{in} } .= "SET $setting;\nSELECT 'pairs', count(*) FROM near_dup_pairs('SELECT id, fp FROM many', 8);\n";
+		${ $session->{in} } .= "SET $setting;\nSELECT 'pairs', count(*) FROM near_dup_pairs('SELECT id, fp FROM many', '{\"distance\": 8}');\n";
 		until (${ $session->{out} } =~ /pairs\|/ || ${ $session->{err} } =~ /ERROR/)
 		{
 			my ($threads) = slurp_file("/proc/$session->{pid}/status") =~ /Threads:\s+(\d+)/;

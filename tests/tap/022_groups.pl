@@ -29,9 +29,9 @@ sub again { return "SELECT count(*) FROM generate_series(1, 1000000) g, LATERAL 
 my $own = q{'SELECT id, body, fp FROM t WHERE ' || g || ' > 0'};
 my $options = q{'{"fp": "fp", "distance": 6, "similarity": 0.5, "n": 2, "particulars": []%s}'};
 my %work = (
-	'near_dup_pairs' => again(q{SELECT * FROM near_dup_pairs('SELECT id, fp FROM t WHERE ' || g || ' > 0', 5)}),
-	'near_dup_pairs, many answers' => q{SELECT count(*) FROM near_dup_pairs('SELECT id, fp & 7 FROM t', 1)},
-	'near_dup_pairs, wide' => again(q{SELECT * FROM near_dup_pairs('SELECT id, fp FROM t WHERE ' || g || ' > 0', 14)}),
+	'near_dup_pairs' => again(q{SELECT * FROM near_dup_pairs('SELECT id, fp FROM t WHERE ' || g || ' > 0', '{"distance": 5}')}),
+	'near_dup_pairs, many answers' => q{SELECT count(*) FROM near_dup_pairs('SELECT id, fp & 7 FROM t', '{"distance": 1}')},
+	'near_dup_pairs, wide' => again(q{SELECT * FROM near_dup_pairs('SELECT id, fp FROM t WHERE ' || g || ' > 0', '{"distance": 14}')}),
 	'dedup' => again("SELECT * FROM dedup($own, " . sprintf($options, '') . ')'),
 	'dedup with a diameter' => again("SELECT * FROM dedup($own, " . sprintf($options, ', "diameter": 7') . ')'),
 	'dedup by single pass' => again("SELECT * FROM dedup($own, " . sprintf($options, ', "group": "single_pass"') . ')'),
@@ -88,8 +88,8 @@ foreach my $name (sort keys %work)
 # hashes, partitions, pairs in order, the result.
 my $some = "SELECT id, body, fp FROM t WHERE id <= $few";
 my %limited = (
-	'near_dup_pairs' => "near_dup_pairs('SELECT id, fp FROM t WHERE id <= $few', 12)",
-	'near_dup_pairs, many answers' => "near_dup_pairs('SELECT id, fp & 1023 FROM t WHERE id <= $few', 1)",
+	'near_dup_pairs' => "near_dup_pairs('SELECT id, fp FROM t WHERE id <= $few', '{\"distance\": 12}')",
+	'near_dup_pairs, many answers' => "near_dup_pairs('SELECT id, fp & 1023 FROM t WHERE id <= $few', '{\"distance\": 1}')",
 	'dedup' => "dedup('$some', '{\"fp\": \"fp\", \"distance\": 12}')",
 	'dedup with a diameter' => "dedup('$some', '{\"fp\": \"fp\", \"distance\": 14, \"diameter\": 14, \"similarity\": 0}')",
 	'dedup by single pass' => "dedup('$some', '{\"fp\": \"fp\", \"distance\": 14, \"group\": \"single_pass\", \"similarity\": 0}')");
@@ -131,7 +131,7 @@ like($said, qr/NOTICE:  dedup: writing the result: $few rows: \d+ kept, \d+ exac
 (undef, undef, $said) = $node->psql('postgres', "$verbose; SELECT count(*) FROM dedup('$some', '{\"fp\": \"fp\", \"diameter\": 9}')");
 like($said, qr/NOTICE:  dedup: finding near fingerprints: [1-9]\d* % done, \d+ s left/, 'the share of a search for pairs to be sorted');
 like($said, qr/NOTICE:  dedup: grouping near pairs: \d+ pairs compared, \d+ verified/, 'what came of it');
-my $lonely = "near_dup_pairs('SELECT i::bigint, test.random_fp(i) FROM generate_series(1, $n) i', 5)";
+my $lonely = "near_dup_pairs('SELECT i::bigint, test.random_fp(i) FROM generate_series(1, $n) i', '{\"distance\": 5}')";
 foreach my $settings ("work_mem = '64MB'", "work_mem = '64kB'")
 {
 	(undef, undef, $said) = $node->psql('postgres', "SET $settings; $verbose; SELECT count(*) FROM $lonely");

@@ -1,4 +1,4 @@
-# Protects near_dup_text_pairs at the size of a large table of short texts: it
+# Protects near_dup_pairs by text at the size of a large table of short texts: it
 # can be cancelled while it reads, indexes and joins, leaves no file behind, the
 # session works on; its memory is bounded by work_mem, which changes no answer.
 use strict;
@@ -28,7 +28,7 @@ sub temporary_files
 	return join ' ', glob($node->data_dir . '/base/pgsql_tmp/*');
 }
 
-my $find = sub { return "near_dup_text_pairs('SELECT id, content FROM $_[0]', $_[1], 2)" };
+my $find = sub { return "near_dup_pairs('SELECT id, content FROM $_[0]', '{\"method\": \"text\", \"similarity\": $_[1]}')" };
 
 # Exactly what the comparison of all with all finds, whatever the memory.
 $node->safe_psql('postgres', 'CREATE TABLE few AS SELECT * FROM short ORDER BY abs(id) LIMIT 2500');
@@ -107,7 +107,7 @@ for my $case (
 {
 	my ($query, $state, $name) = @$case;
 	my $quoted = $query =~ s/'/''/gr;
-	(undef, undef, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\nSELECT count(*) FROM near_dup_text_pairs('$quoted')");
+	(undef, undef, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\nSELECT count(*) FROM near_dup_pairs('$quoted', '{\"method\": \"text\"}')");
 	like($err, qr/ERROR:  $state/, "$name: $state");
 }
 log_is_clean($node, 'text pairs');

@@ -69,7 +69,7 @@ my $distances = 'SELECT string_agg(d::text, $$,$$) FROM (SELECT fp <~> %s AS d F
 is($local->safe_psql('postgres', sprintf($distances, $q, 'place')), $local->safe_psql('postgres', sprintf($distances, $q, 'whole')), 'the fifty nearest');
 my $join = 'SELECT count(*), sum(p.id) FROM (SELECT fp FROM whole WHERE id % 200 = 0) w, LATERAL (SELECT id FROM %s p WHERE near_dup(p.fp, w.fp, 8)) p';
 is($local->safe_psql('postgres', sprintf($join, 'place')), $local->safe_psql('postgres', sprintf($join, 'whole')), 'a join');
-my $pairs = q{SELECT count(*), sum(a), sum(b) FROM near_dup_pairs('SELECT id, fp FROM %s', 6)};
+my $pairs = q{SELECT count(*), sum(a), sum(b) FROM near_dup_pairs('SELECT id, fp FROM %s', '{"distance": 6}')};
 is($local->safe_psql('postgres', sprintf($pairs, 'place')), $local->safe_psql('postgres', sprintf($pairs, 'whole')), 'all pairs');
 $local->safe_psql('postgres', "INSERT INTO place VALUES (-5, $q); UPDATE place SET fp = fp # 1 WHERE id = -5");
 is($local->safe_psql('postgres', "SELECT id FROM place WHERE near_dup(fp, $q, 1) AND id < 0"), '-5', 'a row that was written through the parent');

@@ -106,7 +106,7 @@ foreach (1 .. 6 * $calls)
 	  . " EXECUTE FUNCTION $trigger($arguments); INSERT INTO w SELECT i, CASE WHEN i % 4 > 0 THEN i END, " . value('text', 'body') . " FROM generate_series(1, 9) i ON CONFLICT DO NOTHING; UPDATE w SET fp = NULL, body = 'b' WHERE id % 2 = 0; DELETE FROM w; ROLLBACK";
 	my $number = one_of([ qw(0 1 -1 10 100 101 0.5 1e9 1e400 NaN infinity 99999999999 '' x on) ]);
 	push @statements, "BEGIN; CREATE INDEX ON letter USING banding (" . one_of([ 'fp', 'id', 'body', 'fp, id', 'fp DESC', 'fp bigint_hamming_ops', '(fp # 1)', 'fp) INCLUDE (id' ]) . ') WITH (' . one_of([ 'mu', 'fillfactor', 'nothing' ]) . " = $number); ROLLBACK",
-	  "BEGIN; SET LOCAL pg_dedup." . one_of([ 'progress', 'memory_limit', 'threads', 'nothing' ]) . " = '$number'; SELECT count(*) FROM near_dup_pairs('SELECT id, fp FROM letter', 3), dedup('SELECT id, body FROM letter'); ROLLBACK"
+	  "BEGIN; SET LOCAL pg_dedup." . one_of([ 'progress', 'memory_limit', 'threads', 'nothing' ]) . " = '$number'; SELECT count(*) FROM near_dup_pairs('SELECT id, fp FROM letter', '{\"distance\": 3}'), dedup('SELECT id, body FROM letter'); ROLLBACK"
 	  =~ s/''''/''/r;
 }
 

@@ -89,8 +89,8 @@ my $exceeded = qr/ERROR:  53400: temporary file size exceeds "?temp_file_limit/;
 my %spill = (
 	'CREATE INDEX' => 'CREATE INDEX one ON big USING banding (fp)',
 	'CREATE INDEX CONCURRENTLY' => 'CREATE INDEX CONCURRENTLY two ON big USING banding (fp)',
-	'near_dup_pairs' => q{SELECT count(*) FROM near_dup_pairs('SELECT id, fp FROM big WHERE id <= 20000', 2)},
-	'near_dup_text_pairs' => q{SELECT count(*) FROM near_dup_text_pairs('SELECT id, body FROM letter', 0.5)},
+	'near_dup_pairs' => q{SELECT count(*) FROM near_dup_pairs('SELECT id, fp FROM big WHERE id <= 20000', '{"distance": 2}')},
+	'near_dup_pairs by text' => q{SELECT count(*) FROM near_dup_pairs('SELECT id, body FROM letter', '{"method": "text", "similarity": 0.5}')},
 	'dedup' => q{SELECT count(*) FROM dedup('SELECT id, body FROM letter')},
 	'dedup_into' => q{CALL dedup_into('result', 'SELECT id, body FROM letter')});
 foreach my $name (sort keys %spill)
@@ -115,7 +115,7 @@ my @work = (
 	"REINDEX INDEX CONCURRENTLY t_idx;\n" x 20,
 	"CREATE INDEX CONCURRENTLY another ON t USING banding (fp);\nDROP INDEX CONCURRENTLY another;\n" x 20,
 	"INSERT INTO g (fp) SELECT test.fp('uniform', i) FROM generate_series(1, 5000) i;\n" x 20,
-	"SET work_mem = '64kB';\n" . "SELECT count(*) FROM near_dup_pairs('SELECT row_number() OVER (), fp FROM t', 3);\n" x 20,
+	"SET work_mem = '64kB';\n" . "SELECT count(*) FROM near_dup_pairs('SELECT row_number() OVER (), fp FROM t', '{\"distance\": 3}');\n" x 20,
 	"CALL dedup_into('result', 'SELECT id, body FROM letter', '{\"batch\": 100}');\nDROP TABLE result, result_merges, result_state;\n" x 20);
 my $log = -s $node->logfile;
 sub disturb

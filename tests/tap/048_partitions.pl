@@ -45,7 +45,7 @@ my @queries = (
 	'SELECT string_agg(d::text, $$,$$) FROM (SELECT fp <~> 77 AS d FROM %s WHERE kind = $$c$$ ORDER BY fp <~> 77 LIMIT 9) n',
 	'SELECT count(*), sum(x.id * y.id) FROM %1$s x JOIN %1$s y ON near_dup(x.fp, y.fp, 3) AND x.id < y.id WHERE x.month = 3',
 	'SELECT count(*), sum(o.id) FROM (SELECT fp FROM %1$s WHERE id % 100 = 5) q, LATERAL (SELECT id FROM %1$s p WHERE near_dup(p.fp, q.fp, 7)) o',
-	q{SELECT count(*), sum(a), sum(b), sum(distance) FROM near_dup_pairs('SELECT id, fp FROM %s', 5)},
+	q{SELECT count(*), sum(a), sum(b), sum(distance) FROM near_dup_pairs('SELECT id, fp FROM %s', '{"distance": 5}')},
 	q{SELECT count(*), sum(keeper), count(*) FILTER (WHERE stage = 'near') FROM dedup('SELECT id, body, fp FROM %s ORDER BY id', '{"fp": "fp", "distance": 6, "similarity": 0}')});
 
 sub alike

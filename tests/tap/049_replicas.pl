@@ -41,7 +41,7 @@ $primary->wait_for_catchup($standby, 'replay', $primary->lsn('flush'));
 IPC::Run::signal($readers, 'INT');
 eval { IPC::Run::finish($readers) };
 unlike($err, qr/ERROR|aborted|FATAL/, 'no reader of the standby failed or was answered wrongly');
-my $near = q{SELECT count(*), sum(a), sum(b), sum(distance) FROM near_dup_pairs('SELECT id, fp FROM note', 8)};
+my $near = q{SELECT count(*), sum(a), sum(b), sum(distance) FROM near_dup_pairs('SELECT id, fp FROM note', '{"distance": 8}')};
 my $pairs = $primary->safe_psql('postgres', $near);
 like($pairs, qr/^\d{3,}\|/, 'there are near pairs');
 is($standby->safe_psql('postgres', $near), $pairs, 'near_dup_pairs on the standby');

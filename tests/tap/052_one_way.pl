@@ -208,7 +208,7 @@ for my $action ('AFTER', 'BEFORE')
 		$_->finish for @run;
 	}
 	cmp_ok(scalar_of($node, 'SELECT count(*) FROM title'), '>', 20, "$action: rows were stored");
-	is(scalar_of($node, "SELECT count(*) FROM near_dup_text_pairs('title', 0.4, 2)"), 0, "$action: no two of them are similar");
+	is(scalar_of($node, "SELECT count(*) FROM near_dup_pairs('title', '{\"method\": \"text\", \"similarity\": 0.4, \"n\": 2}')"), 0, "$action: no two of them are similar");
 }
 log_is_clean($node, 'one way');
 done_testing();

@@ -134,7 +134,7 @@ fn suggested(truth: &Truth, bodies: &[&str], own: &Own, suggestion: &Suggestion)
     for limit in [threshold, 0.4, 0.5] {
         let started = Instant::now();
         let found = text_pairs(bodies, n, limit);
-        let way = format!("near_dup_text_pairs({limit}, {n}){}", mark(by_text && limit == threshold));
+        let way = format!("near_dup_pairs by text ({limit}, {n}){}", mark(by_text && limit == threshold));
         let seconds = started.elapsed().as_secs_f64();
         truth.print(&way, &found, seconds);
         let places = guarded(bodies, Kinds::NAMES, &found);

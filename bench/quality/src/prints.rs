@@ -31,18 +31,19 @@ impl Prints {
     pub fn near(&self, distance: u32) -> Vec<Pair> {
         let mut pairs = Pairs::new(Settings { distance, memory: usize::MAX, threads: 1 });
         let mut found = Vec::new();
-        let mut collect = || -> dedup_core::external::Result<()> {
-            for (at, print) in self.all.iter().enumerate() {
-                if let Some(print) = print {
-                    pairs.add(at as i64, *print, &mut MemoryHost)?;
+        let mut collect =
+            || -> dedup_core::external::Result<()> {
+                for (at, print) in self.all.iter().enumerate() {
+                    if let Some(print) = print {
+                        pairs.add(at as i64, *print, &mut MemoryHost)?;
+                    }
                 }
-            }
-            std::mem::replace(&mut pairs, Pairs::new(Settings { distance, memory: 0, threads: 1 }))
-                .finish(&mut MemoryHost, |pair, _| {
-                    found.push((pair.a as usize, pair.b as usize));
-                    Ok(())
-                })
-        };
+                std::mem::replace(&mut pairs, Pairs::new(Settings { distance, memory: 0, threads: 1 }))
+                    .finish(&mut MemoryHost, |pair, _| {
+                        found.push((pair.a as usize, pair.b as usize));
+                        Ok(())
+                    })
+            };
         collect().unwrap_or_else(|error| fail("pairs", error));
         found
     }

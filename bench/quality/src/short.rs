@@ -72,14 +72,14 @@ pub fn report(data: &Data) -> bool {
     let by_text = |limit: f64| shares(&judged, |a, b| jaccard(a, b, n) >= limit);
     let found = format!("1.000 of {}", truth.len());
     print(
-        &format!("near_dup_text_pairs({THRESHOLD}, {n})"),
+        &format!("near_dup_pairs by text ({THRESHOLD}, {n})"),
         &found,
         &by_text(THRESHOLD),
         &truth.len().to_string(),
         seconds,
     );
     let (wider, seconds) = join(&texts, n, threshold);
-    let way = format!("near_dup_text_pairs({threshold}, {n}) (dedup_suggest)");
+    let way = format!("near_dup_pairs by text ({threshold}, {n}) (dedup_suggest)");
     print(&way, "1.000", &by_text(threshold), &wider.len().to_string(), seconds);
     drop(wider);
     minhash(&texts, &judged, &truth, n);

@@ -1,20 +1,17 @@
 //! The background of distances, and the cost and yield of each radius.
 //!
-//! Unrelated texts are not 32 bits apart, for they share words. Their distance depends on the texts and on the
-//! recipe, so it is measured: distances of
-//! random pairs, and of rows to their nearest neighbour. A radius lets a random
-//! pair in with some probability, and a table of N rows has N (N - 1) / 2
-//! pairs, so a radius that is safe for a thousand rows is not for a million.
+//! Unrelated texts share words: how far apart they are depends on the texts and the recipe, and is measured. A radius lets
+//! in a share of random pairs, and N rows have N (N - 1) / 2 pairs, so one that is safe for a thousand rows is not for a
+//! million.
 //!
-//! Few or none of the sampled pairs lie within a small radius, and those that
-//! do are the near-duplicates themselves. So the tail is taken from
-//! a beta-binomial distribution of the measured mean and variance, raised to
-//! meet the measurement where one pair in a thousand lies.
+//! The few sampled pairs within a small radius are the near-duplicates themselves. So the tail is that of a beta-binomial
+//! distribution of the measured mean and variance, raised to meet the measurement where one pair in a thousand lies.
 
-use super::count::distances;
+use super::count::{cumulative, distances};
 use crate::banding::probes;
 use crate::fingerprint::hamming;
-use crate::interrupt::checked;
+use crate::interrupt::{check, checked};
+use crate::memory::{OrRaise, Room};
 use crate::random::SplitMix64;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -49,8 +46,36 @@ pub struct Background {
     pub rows: u64,
     /// Random pairs by distance.
     pub random: [u64; 65],
-    /// Rows by the distance of their nearest neighbour.
-    pub nearest: [u64; 65],
+    /// Rows, evenly spread, with the nearest other row.
+    pub nearest: Vec<Nearest>,
+}
+
+/// A row and the nearest other one, by their places in the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Nearest {
+    /// The row.
+    pub row: usize,
+    /// The nearest other row; of several the first.
+    pub nearest: usize,
+    /// Bits in which they differ.
+    pub distance: u32,
+}
+
+impl Nearest {
+    fn of(row: usize, prints: &[u64]) -> Nearest {
+        const BLOCK: usize = 1 << 12;
+        let mut best = Nearest { row, nearest: row, distance: u32::MAX };
+        for (block, some) in prints.chunks(BLOCK).enumerate() {
+            check();
+            for (at, &print) in some.iter().enumerate() {
+                let (other, distance) = (block * BLOCK + at, hamming(prints[row], print));
+                if distance < best.distance && other != row {
+                    best = Nearest { row, nearest: other, distance };
+                }
+            }
+        }
+        best
+    }
 }
 
 /// The figures of one radius.
@@ -85,7 +110,7 @@ pub struct Calibration {
 impl Background {
     /// Measures fingerprints. Deterministic: samples are drawn with a fixed seed.
     pub fn measure(prints: &[u64]) -> Background {
-        let mut background = Background { rows: prints.len() as u64, random: [0; 65], nearest: [0; 65] };
+        let mut background = Background { rows: prints.len() as u64, random: [0; 65], nearest: Vec::new() };
         let count = prints.len();
         if count < 2 {
             return background;
@@ -103,12 +128,18 @@ impl Background {
         }
         let rows = (NEAREST / count as u64).clamp(1, ROWS as u64) as usize;
         let step = count.div_ceil(rows);
-        for at in (0..count).step_by(step) {
-            let others = checked(prints).enumerate().filter(|&(other, _)| other != at);
-            let nearest = others.map(|(_, &print)| hamming(prints[at], print)).min().unwrap_or(64);
-            background.nearest[nearest as usize] += 1;
+        for row in (0..count).step_by(step) {
+            background.nearest.room(1).or_raise();
+            background.nearest.push(Nearest::of(row, prints));
         }
         background
+    }
+
+    /// Rows by the distance of their nearest neighbour.
+    pub fn by_nearest(&self) -> [u64; 65] {
+        let mut counts = [0; 65];
+        self.nearest.iter().for_each(|pair| counts[pair.distance as usize] += 1);
+        counts
     }
 
     /// The share of unrelated pairs within each radius, as what is chosen for a table of any size sees it. In a small
@@ -134,24 +165,17 @@ impl Background {
     /// The table of radii for this many rows.
     pub fn calibrate(&self) -> Calibration {
         let pairs = self.rows as f64 * (self.rows as f64 - 1.0).max(0.0) / 2.0;
-        let (random, nearest) =
-            (self.random.iter().sum::<u64>().max(1), self.nearest.iter().sum::<u64>().max(1));
         let model = model(&self.random.map(|count| count as f64));
-        let (mut random_so_far, mut nearest_so_far) = (0, 0);
-        let rows: Vec<RadiusRow> = (0..=WIDEST)
-            .map(|radius| {
-                let d = radius as usize;
-                random_so_far += self.random[d];
-                nearest_so_far += self.nearest[d];
-                RadiusRow {
-                    radius,
-                    random: random_so_far as f64 / random as f64,
-                    nearest: nearest_so_far as f64 / nearest as f64,
-                    false_pairs: pairs * model[d],
-                    probes: u64::from(probes(radius)),
-                }
-            })
-            .collect();
+        let [random, nearest] = [self.random, self.by_nearest()].map(cumulative);
+        let share = |within: &[u64; 65], radius: usize| within[radius] as f64 / within[64].max(1) as f64;
+        let row = |radius: u32| RadiusRow {
+            radius,
+            random: share(&random, radius as usize),
+            nearest: share(&nearest, radius as usize),
+            false_pairs: pairs * model[radius as usize],
+            probes: u64::from(probes(radius)),
+        };
+        let rows: Vec<RadiusRow> = (0..=WIDEST).map(row).collect();
         let widest = |fits: &dyn Fn(&RadiusRow) -> bool| {
             rows.iter().take_while(|row| row.radius <= 3 || fits(row)).last().map_or(3, |row| row.radius)
         };
@@ -208,15 +232,12 @@ fn model(counts: &[f64; 65]) -> [f64; 65] {
     let top = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     weights.iter_mut().for_each(|weight| *weight = (*weight - top).exp());
     let sum: f64 = weights.iter().sum();
-    let within = |shares: &dyn Fn(usize) -> f64| {
-        let mut so_far = 0.0;
-        std::array::from_fn(|d| {
-            so_far += shares(d);
-            so_far
-        })
-    };
-    let mut model: [f64; 65] = within(&|d| weights[d] / sum);
-    let mut measured: [f64; 65] = within(&|d| counts[d] / total);
+    let mut model = weights.map(|weight| weight / sum);
+    let mut measured = counts.map(|count| count / total);
+    for radius in 1..65 {
+        model[radius] += model[radius - 1];
+        measured[radius] += measured[radius - 1];
+    }
     // Pairs where the model has practically none are the near-duplicates.
     let empty = model.iter().rposition(|&share| share < EMPTY);
     let duplicates = empty.map_or(0.0, |radius| measured[radius]);
@@ -291,7 +312,9 @@ mod tests {
     fn near_duplicates_show_in_the_nearest_neighbours() {
         let mut all = prints(1000);
         all.extend(all.clone().iter().map(|print| print ^ 0b11));
-        let calibration = Background::measure(&all).calibrate();
+        let background = Background::measure(&all);
+        assert!(background.nearest.iter().all(|pair| pair.row.abs_diff(pair.nearest) == 1000));
+        let calibration = background.calibrate();
         assert_eq!((calibration.rows[1].nearest, calibration.rows[2].nearest), (0.0, 1.0));
         assert!(calibration.rows[8].false_pairs < 1.0, "{:?}", calibration.rows[8]);
     }
@@ -356,14 +379,5 @@ mod tests {
                 assert!(few.abs_diff(many) <= 3, "{count} say {few}, many {many} for {rows} rows");
             }
         }
-    }
-
-    #[test]
-    fn what_was_written_down_is_read_again() {
-        let by_rows = Background::measure(&prints(100)).by_rows();
-        let written = serde_json::to_string(&by_rows).unwrap();
-        assert_eq!(serde_json::from_str::<ByRows>(&written).unwrap(), by_rows);
-        assert_eq!(serde_json::from_str::<ByRows>("{}").unwrap().distance(5), None);
-        assert!(serde_json::from_str::<ByRows>("{\"x\": 1}").is_err());
     }
 }

@@ -1,30 +1,41 @@
 //! The report: what `dedup` found, as one HTML page that needs nothing else.
 //!
-//! The page runs one script, which its own policy allows by its hash; texts reach it as data.
+//! The page runs one script, which its own policy allows by its hash; it makes no markup, but shows what is there.
 
 mod chart;
 mod diff;
 mod groups;
 mod html;
-mod labels;
 mod misses;
-mod sample;
 mod words;
 
-pub use groups::{CHARACTERS, GROUPS, Groups, ROWS, Row};
-use html::{Html, json_string};
-pub use labels::{Labelled, score, true_pairs};
-pub use misses::{BEYOND, LeftOut, Miss, Reason, misses};
-pub use sample::{Distances, Nearest, nearest, random_pairs};
+use chart::{Bar, bars};
+pub use groups::{CHARACTERS, ROWS, Row, Standing};
+use groups::{Style, percent as percent_of};
+use html::Html;
+pub use misses::{Miss, Reason, misses};
 pub use words::Language;
-
-use crate::dedup::{Alike, Method};
-use crate::evaluate::Score;
-use crate::memory::{OrRaise, Room};
-use crate::records::SURE;
 use words::{Words, fill, grouped, percent};
 
-/// What a page says, but for the groups.
+use crate::dedup::{Alike, Method};
+use crate::evaluate::{Background, Score, cumulative};
+use crate::records::SURE;
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+/// Groups of a page, at most.
+pub const GROUPS: usize = 10_000;
+/// Groups that are shown at a time.
+const AT_A_TIME: usize = 20;
+/// Pairs of the closest calls that are shown at once.
+const FEW: usize = 5;
+
+/// The script of the page, and its hash as its policy names it. The regression test `report` compares the two.
+const SCRIPT: &str = include_str!("page.js");
+const SCRIPT_HASH: &str = include_str!("page.js.sha256");
+const STYLE: &str = include_str!("page.css");
+
+/// What a page says, but for the rows.
 #[derive(Debug)]
 pub struct Summary {
     /// Its title; `None`: that of the language.
@@ -37,8 +48,6 @@ pub struct Summary {
     pub options: String,
     /// The kinds of particulars that count.
     pub kinds: Vec<String>,
-    /// What was asked of the texts.
-    pub alike: Alike,
     /// How near rows were found; `None`: there was no near stage.
     pub method: Option<Method>,
     /// The share of words from which a longer row has the text of another.
@@ -49,16 +58,16 @@ pub struct Summary {
     pub empty: u64,
     /// Groups of two rows or more.
     pub groups: u64,
-    /// How many groups have as many rows as the key says, in the order of the keys.
-    pub sizes: Vec<(u64, u64)>,
+    /// How many groups have as many rows as the key says.
+    pub sizes: BTreeMap<u64, u64>,
     /// Duplicates of equal text.
     pub exact: u64,
     /// Duplicates of another text.
     pub alike_rows: u64,
     /// What is known of distances; `None`: they decided nothing.
     pub near: Option<Near>,
-    /// What the labels say, and how far apart true duplicates are; `None`: there are none.
-    pub labels: Option<(Score, Distances)>,
+    /// What the labels say; `None`: there are none.
+    pub labels: Option<Score>,
 }
 
 /// What a page says of distances.
@@ -67,80 +76,182 @@ pub struct Near {
     /// The largest distance of a candidate.
     pub limit: u32,
     /// Near-duplicates that have a fingerprint, by their distance to the row that stays.
-    pub found: Distances,
-    /// Random pairs of rows that stay.
-    pub random: Distances,
-    /// Rows that stay, by the distance to the nearest other one.
-    pub nearest: Distances,
-    /// Rows that stay and have a fingerprint.
-    pub stay: u64,
-    /// What told them apart.
-    pub left_out: LeftOut,
-    /// The pairs that are most alike.
-    pub misses: Vec<Shown>,
+    pub found: [u64; 65],
+    /// The rows that stay and have a fingerprint.
+    pub stay: Background,
+    /// Pairs of them that were told apart, those most alike first.
+    pub misses: Vec<[Row; 2]>,
 }
 
-/// A pair that was told apart, with what is shown of it.
+/// A page that takes groups in.
 #[derive(Debug)]
-pub struct Shown {
-    /// The pair.
-    pub miss: Miss,
-    /// Ids and texts of both rows.
-    pub rows: [(String, String); 2],
-    /// They have the same label.
-    pub same_label: bool,
+pub struct Page {
+    style: Style,
+    count: usize,
+    /// The groups that are shown first, and all others.
+    first: Html,
+    others: Html,
 }
 
-/// The script of the page, and its hash as its policy names it. The regression test `report` compares the two.
-const SCRIPT: &str = include_str!("page.js");
-const SCRIPT_HASH: &str = include_str!("page.js.sha256");
-const STYLE: &str = include_str!("page.css");
-
-/// Pairs of the closest calls that are shown at once.
-const FEW: usize = 5;
-
-/// The page.
-pub fn page(summary: &Summary, groups: &Groups) -> String {
-    let words = groups.words;
-    let mut html = Html::default();
-    head(&mut html, summary, words);
-    overview(&mut html, summary, words);
-    distances(&mut html, summary, words);
-    threshold(&mut html, summary, words);
-    if let Some(near) = &summary.near {
-        closest(&mut html, summary, near, words);
+impl Page {
+    /// No groups yet; `alike` is what was asked of their texts.
+    pub fn new(language: Language, alike: Alike, by_records: bool) -> Page {
+        let style = Style { words: language.words(), alike, by_records };
+        Page { style, count: 0, first: Html::default(), others: Html::default() }
     }
-    browser(&mut html, summary, groups);
-    html.tag("<footer><p>").text(words.options).tag("</p><pre>").text(&summary.options).tag("</pre><p>");
-    let limits = [GROUPS, ROWS, CHARACTERS].map(|limit| grouped(limit as u64));
-    html.text(&fill(words.limits, &limits.each_ref().map(|limit| limit.as_str())));
-    html.tag("</p></footer></main>");
-    data(&mut html, groups);
-    html.tag("<script>").tag(SCRIPT).tag("</script></body></html>\n");
-    html.finish()
+
+    /// Bytes of the groups.
+    pub fn bytes(&self) -> usize {
+        self.first.bytes() + self.others.bytes()
+    }
+
+    /// Takes in a group of `size` rows: the one that stays and some of the others.
+    pub fn add(&mut self, size: u64, kept: &Row, others: &[Row]) {
+        let words = self.style.words;
+        let html = if self.count < AT_A_TIME { &mut self.first } else { &mut self.others };
+        self.count += 1;
+        let near = others.iter().filter(|row| row.standing == Standing::Near);
+        let least = near.filter_map(percent_of).min().unwrap_or(100);
+        let heading = fill(words.group, &[&self.count]);
+        html.put(r#"<article data-least="{}"><h3>{}"#, &[&least, &heading]);
+        html.put(" <small>{}</small></h3>", &[&fill(words.size, &[&size])]);
+        self.style.rows(html, kept, others);
+        let rest = size.saturating_sub(1 + others.len() as u64);
+        if rest > 0 {
+            html.put(r#"<p class="note">{}</p>"#, &[&fill(words.rest, &[&rest])]);
+        }
+        html.raw("</article>\n");
+    }
+
+    /// The page.
+    pub fn finish(self, summary: &Summary) -> String {
+        let words = self.style.words;
+        let mut html = Html::default();
+        head(&mut html, summary, words);
+        overview(&mut html, summary, words);
+        self.rule(&mut html, summary);
+        if let Some(near) = &summary.near {
+            distances(&mut html, summary, near, words);
+            self.closest(&mut html, &near.misses);
+        }
+        self.browser(&mut html, summary);
+        html.put("<footer><p>{}</p><pre>{}</pre>", &[&words.options, &summary.options]);
+        let [groups, rows, characters] = [GROUPS, ROWS, CHARACTERS].map(|limit| grouped(limit as u64));
+        html.put("<p>{}</p></footer></main>", &[&fill(words.limits, &[&groups, &rows, &characters])]);
+        html.raw("<script>").raw(SCRIPT).raw("</script></body></html>\n");
+        html.finish()
+    }
+
+    fn rule(&self, html: &mut Html, summary: &Summary) {
+        let (words, alike) = (self.style.words, &self.style.alike);
+        let (share, n) = (percent(alike.similarity), alike.n);
+        let limit = summary.near.as_ref().map_or(0, |near| near.limit);
+        let mut rule = match summary.method {
+            None => words.rule_exact.to_owned(),
+            Some(Method::Text) => fill(words.rule_text, &[&share, &n]),
+            Some(Method::Records) => fill(words.rule_records, &[&percent(SURE)]),
+            Some(Method::Fingerprint) if alike.similarity == 0.0 => fill(words.rule_unverified, &[&limit]),
+            Some(Method::Fingerprint) => fill(words.rule, &[&limit, &share, &n]),
+        };
+        if !summary.kinds.is_empty() {
+            let kinds: Vec<&str> = summary.kinds.iter().map(|kind| words.kind(kind)).collect();
+            rule += &fill(words.rule_particulars, &[&kinds.join(words.list_comma)]);
+        }
+        if let Some(least) = summary.contained {
+            rule += &fill(words.rule_contained, &[&percent(least)]);
+        }
+        html.put("<section><p>{}</p>", &[&rule]);
+        if let Some(score) = &summary.labels {
+            let Score { found, truth, correct } = *score;
+            let [found, truth, both, missed, wrong] =
+                [found, truth, correct, truth - correct, found - correct].map(grouped);
+            let note = fill(words.labels_note, &[&found, &truth, &both, &missed, &wrong]);
+            html.put(r#"<h3>{}</h3><p>{}</p><div class="tables"><table>"#, &[&words.labels, &note]);
+            let shares = [score.precision(), score.recall(), score.f1()];
+            for (name, share) in [words.precision, words.recall, words.f1].iter().zip(shares) {
+                let share = share.map_or_else(|| "–".to_owned(), |share| format!("{share:.3}"));
+                html.put(r#"<tr><th scope="row">{}</th><td>{}</td></tr>"#, &[name, &share]);
+            }
+            html.raw("</table></div>");
+        }
+        html.raw("</section>");
+    }
+
+    fn closest(&self, html: &mut Html, pairs: &[[Row; 2]]) {
+        let words = self.style.words;
+        let note = if pairs.is_empty() { words.misses_none } else { words.misses_note };
+        section(html, words.misses, &fill(note, &[&pairs.len()]));
+        for (at, [first, second]) in pairs.iter().enumerate() {
+            if at == FEW {
+                let more = fill(words.more, &[&(pairs.len() - FEW)]);
+                html.put("<details><summary>{}</summary>", &[&more]);
+            }
+            html.raw("<article>");
+            self.style.rows(html, first, std::slice::from_ref(second));
+            html.raw("</article>");
+        }
+        html.raw(if pairs.len() > FEW { "</details></section>" } else { "</section>" });
+    }
+
+    fn browser(&self, html: &mut Html, summary: &Summary) {
+        let words = self.style.words;
+        if self.count == 0 {
+            return;
+        }
+        section(html, words.groups_heading, words.groups_note);
+        if (self.count as u64) < summary.groups {
+            let [shown, all] = [self.count as u64, summary.groups].map(grouped);
+            html.put(r#"<p class="note">{}</p>"#, &[&fill(words.groups_cut, &[&shown, &all])]);
+        }
+        let legend: [&dyn Display; 3] = [&words.legend, &words.only_in_kept, &words.only_in_row];
+        html.put(r#"<p class="legend note">{} <del>{}</del> <ins>{}</ins>"#, &legend);
+        if !summary.kinds.is_empty() {
+            html.put(r#" <ins class="why">{}</ins>"#, &[&words.deciding]);
+        }
+        if self.count > AT_A_TIME {
+            let note = fill(words.no_script, &[&AT_A_TIME]);
+            html.put(r#"</p><noscript><p class="note">{}</p></noscript>"#, &[&note]);
+        }
+        html.put(
+            r#"<form id="tools" hidden><input type="search" id="search" placeholder="{}""#,
+            &[&words.search],
+        );
+        html.put(r#" aria-label="{}"><select id="order" aria-label="{}">"#, &[&words.search, &words.order]);
+        html.put(r#"<option value="largest">{}</option>"#, &[&words.largest]);
+        html.put(r#"<option value="least">{}</option></select></form>"#, &[&words.least]);
+        pager(html, words);
+        html.put(r#"<div id="groups" data-none="{}">"#, &[&words.none]).append(&self.first).raw("</div>");
+        pager(html, words);
+        html.raw(r#"</section><template id="others">"#).append(&self.others).raw("</template>");
+    }
+}
+
+fn pager(html: &mut Html, words: &Words) {
+    html.put(
+        r#"<nav class="pager" hidden><button type="button" data-step="-1">{}</button>"#,
+        &[&words.previous],
+    );
+    html.put(r#"<span aria-live="polite" data-words="{}"></span>"#, &[&words.page]);
+    html.put(r#"<button type="button" data-step="1">{}</button></nav>"#, &[&words.next]);
 }
 
 fn head(html: &mut Html, summary: &Summary, words: &Words) {
     let title = summary.title.as_deref().unwrap_or(words.title);
-    html.tag("<!DOCTYPE html>\n<html lang=\"").tag(words.code).tag("\"><head><meta charset=\"utf-8\">");
-    html.tag("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; ");
-    html.tag("script-src 'sha256-").tag(SCRIPT_HASH.trim_ascii_end()).tag("'\">");
-    html.tag("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
-    html.tag("<meta name=\"color-scheme\" content=\"light dark\"><title>").text(title).tag("</title>");
-    html.tag("<style>").tag(STYLE).tag("</style></head><body><main><header><h1 dir=\"auto\">").text(title);
-    html.tag("</h1><p class=\"note\">");
-    html.text(&match &summary.table {
+    html.put("<!DOCTYPE html>\n<html lang=\"{}\"><head><meta charset=\"utf-8\">", &[&words.code]);
+    html.raw(r#"<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; "#);
+    html.raw("script-src 'sha256-").raw(SCRIPT_HASH.trim_ascii_end()).raw("'\">");
+    html.raw(r#"<meta name="viewport" content="width=device-width, initial-scale=1">"#);
+    html.put(r#"<meta name="color-scheme" content="light dark"><title>{}</title><style>"#, &[&title]);
+    html.raw(STYLE).put(r#"</style></head><body><main><header><h1 dir="auto">{}</h1>"#, &[&title]);
+    let made = match &summary.table {
         Some(table) => fill(words.made_from, &[table, &summary.made]),
         None => fill(words.made, &[&summary.made]),
-    });
-    html.tag("</p></header>");
+    };
+    html.put(r#"<p class="note">{}</p></header>"#, &[&made]);
 }
 
 fn section(html: &mut Html, heading: &str, note: &str) {
-    html.tag("<section><h2>").text(heading).tag("</h2>");
-    if !note.is_empty() {
-        html.tag("<p class=\"note\">").text(note).tag("</p>");
-    }
+    html.put(r#"<section><h2>{}</h2><p class="note">{}</p>"#, &[&heading, &note]);
 }
 
 fn share(part: u64, whole: u64) -> f64 {
@@ -148,279 +259,82 @@ fn share(part: u64, whole: u64) -> f64 {
 }
 
 fn overview(html: &mut Html, summary: &Summary, words: &Words) {
-    let near = summary.alike_rows;
-    let duplicates = summary.exact + near;
-    html.tag("<section><p class=\"lead\">");
-    let rows = grouped(summary.rows);
+    let duplicates = summary.exact + summary.alike_rows;
     let repeated = percent(share(duplicates, summary.rows));
-    let [repeating, exact, near, groups] = [duplicates, summary.exact, near, summary.groups].map(grouped);
-    html.text(&match duplicates {
+    let largest = summary.sizes.keys().last().copied().unwrap_or(0);
+    let [rows, repeating, exact, near, groups, largest] =
+        [summary.rows, duplicates, summary.exact, summary.alike_rows, summary.groups, largest].map(grouped);
+    let mut lead = match duplicates {
         0 => fill(words.lead_none, &[&rows]),
         _ => fill(words.lead, &[&rows, &repeating, &repeated, &exact, &near, &groups]),
-    });
+    };
     if summary.empty > 0 {
-        html.text(&fill(words.empty_rows, &[&grouped(summary.empty)]));
+        lead += &fill(words.empty_rows, &[&grouped(summary.empty)]);
     }
-    html.tag("</p><dl class=\"figures\">");
-    let largest = summary.sizes.last().map_or(0, |size| size.0);
-    let figures = [
-        (rows, words.rows),
-        (groups, words.groups),
-        (repeating, words.duplicates),
-        (grouped(largest), words.largest),
-    ];
-    for (figure, name) in figures {
-        html.tag("<div><dd>").text(&figure).tag("</dd><dt>").text(name).tag("</dt></div>");
+    html.put(r#"<section><p class="lead">{}</p><dl class="figures">"#, &[&lead]);
+    let names = [words.rows, words.groups, words.duplicates, words.largest_group];
+    for (figure, name) in [rows, groups, repeating, largest].iter().zip(names) {
+        html.put("<div><dd>{}</dd><dt>{}</dt></div>", &[figure, &name]);
     }
-    html.tag("</dl></section>");
+    html.raw("</dl></section>");
     if summary.groups > 0 {
         section(html, words.sizes, words.sizes_note);
-        html.tag("<div class=\"charts\"><figure>");
-        chart::bins(html, &bins(&summary.sizes), words.sizes, words);
-        html.tag("</figure></div></section>");
+        html.raw(r#"<div class="charts"><figure>"#);
+        bars(html, words.sizes, words.sizes_axis, &bins(&summary.sizes), None);
+        html.raw("</figure></div></section>");
     }
 }
 
 /// The sizes of groups in a few bins, without those beyond the largest group.
-fn bins(sizes: &[(u64, u64)]) -> Vec<(String, u64)> {
-    const FROM: [u64; 9] = [2, 3, 4, 5, 6, 11, 21, 51, 101];
-    let largest = sizes.last().map_or(0, |size| size.0);
-    let bin = |(at, &from): (usize, &u64)| {
-        let to = FROM.get(at + 1).map_or(u64::MAX, |next| next - 1);
-        let name = if to == from {
-            from.to_string()
-        } else if to == u64::MAX {
-            format!("≥ {from}")
-        } else {
-            format!("{from}–{to}")
+fn bins(sizes: &BTreeMap<u64, u64>) -> Vec<Bar> {
+    const BINS: [(u64, u64, &str); 9] = [
+        (2, 2, "2"),
+        (3, 3, "3"),
+        (4, 4, "4"),
+        (5, 5, "5"),
+        (6, 10, "6–10"),
+        (11, 20, "11–20"),
+        (21, 50, "21–50"),
+        (51, 100, "51–100"),
+        (101, u64::MAX, "≥ 101"),
+    ];
+    let largest = sizes.keys().last().copied().unwrap_or(0);
+    let bin = |&(from, to, name): &(u64, u64, &str)| {
+        let count = sizes.range(from..=to).map(|(_, count)| count).sum();
+        Bar { name: name.to_owned(), count, named: true, counted: true }
+    };
+    BINS.iter().filter(|bin| bin.0 <= largest).map(bin).collect()
+}
+
+fn distances(html: &mut Html, summary: &Summary, near: &Near, words: &Words) {
+    section(html, words.distances, &fill(words.distances_note, &[&near.limit]));
+    html.raw(r#"<div class="charts">"#);
+    let figure = |html: &mut Html, name: &str, note: &str, counts: &[u64; 65]| {
+        html.put("<figure><figcaption><b>{}</b> {}</figcaption>", &[&name, &note]);
+        let most = counts.iter().copied().max().unwrap_or(0);
+        let highest = counts.iter().position(|&count| count == most);
+        let bar = |(at, &count): (usize, &u64)| {
+            let (named, counted) = (at % 8 == 0, Some(at) == highest);
+            Bar { name: at.to_string(), count, named, counted }
         };
-        (name, sizes.iter().filter(|(size, _)| (from..=to).contains(size)).map(|(_, count)| count).sum())
+        if most == 0 {
+            html.put(r#"<p class="note">{}</p>"#, &[&words.nothing_to_draw]);
+        } else {
+            let all: Vec<Bar> = counts.iter().enumerate().map(bar).collect();
+            bars(html, name, words.bits_axis, &all, Some(u64::from(near.limit) + 1));
+        }
+        html.raw("</figure>");
     };
-    FROM.iter().enumerate().filter(|(_, from)| **from <= largest).map(bin).collect()
-}
-
-fn distances(html: &mut Html, summary: &Summary, words: &Words) {
-    let Some(near) = &summary.near else { return };
-    section(html, words.distances, &fill(words.distances_note, &[&near.limit.to_string()]));
-    html.tag("<div class=\"charts\">");
-    let sum = |counts: &Distances| grouped(counts.iter().sum());
-    let figure = |html: &mut Html, name: &str, note: String, counts: &Distances| {
-        html.tag("<figure><figcaption><b>").text(name).tag("</b> ").text(&note).tag("</figcaption>");
-        chart::distances(html, counts, near.limit, name, words);
-        html.tag("</figure>");
-    };
-    let all = near.found.iter().sum::<u64>() == summary.alike_rows;
-    let note = if all { words.near_note } else { words.near_some_note };
-    figure(html, words.near, fill(note, &[&sum(&near.found), &grouped(summary.alike_rows)]), &near.found);
-    figure(html, words.random, fill(words.random_note, &[&sum(&near.random)]), &near.random);
-    let sampled = fill(words.nearest_note, &[&sum(&near.nearest), &grouped(near.stay)]);
-    figure(html, words.nearest, sampled, &near.nearest);
-    if let Some((score, distances)) = &summary.labels {
-        let some = fill(words.true_pairs_note, &[&sum(distances), &grouped(score.truth)]);
-        figure(html, words.true_pairs, some, distances);
-    }
-    html.tag("</div></section>");
-}
-
-fn row(html: &mut Html, name: &str, figure: &str) {
-    html.tag("<tr><th scope=\"row\">").text(name).tag("</th><td>").text(figure).tag("</td></tr>");
-}
-
-fn threshold(html: &mut Html, summary: &Summary, words: &Words) {
-    let alike = &summary.alike;
-    let (share, n) = (percent(alike.similarity), alike.n.to_string());
-    let limit = summary.near.as_ref().map_or_else(String::new, |near| near.limit.to_string());
-    let rule = match summary.method {
-        None => words.rule_exact.to_owned(),
-        Some(Method::Text) => fill(words.rule_text, &[&share, &n]),
-        Some(Method::Records) => fill(words.rule_records, &[&percent(SURE)]),
-        Some(Method::Fingerprint) if alike.similarity == 0.0 => fill(words.rule_unverified, &[&limit]),
-        Some(Method::Fingerprint) => fill(words.rule, &[&limit, &share, &n]),
-    };
-    section(html, words.threshold, "");
-    html.tag("<p>").text(&rule);
-    if !summary.kinds.is_empty() {
-        let kinds: Vec<&str> = summary.kinds.iter().map(|kind| words.kind(kind)).collect();
-        html.text(&fill(words.rule_particulars, &[&kinds.join(words.list_comma)]));
-    }
-    if let Some(least) = summary.contained {
-        html.text(&fill(words.rule_contained, &[&percent(least)]));
-    }
-    html.tag("</p><div class=\"tables\"><table><caption>").text(words.taken_in).tag("</caption>");
-    row(html, words.taken_exact, &grouped(summary.exact));
-    if summary.method.is_some() || summary.contained.is_some() {
-        row(html, words.taken_near, &grouped(summary.alike_rows));
-    }
-    html.tag("</table>");
-    if let Some(near) = &summary.near {
-        left_out(html, summary, near, words);
-    }
-    html.tag("</div>");
-    if let Some((score, _)) = &summary.labels {
-        against_labels(html, score, words);
-    }
-    html.tag("</section>");
-}
-
-fn left_out(html: &mut Html, summary: &Summary, near: &Near, words: &Words) {
-    let LeftOut { text, particulars, grouping, beyond, farther } = near.left_out;
-    let limit = near.limit.to_string();
-    let sampled: u64 = near.nearest.iter().sum();
-    html.tag("<table><caption>").text(words.left_out).tag("</caption>");
-    if summary.alike.similarity > 0.0 {
-        row(html, &fill(words.left_text, &[&limit]), &grouped(text));
-    }
-    if !summary.kinds.is_empty() {
-        row(html, &fill(words.left_particulars, &[&limit]), &grouped(particulars));
-    }
-    if grouping > 0 {
-        row(html, &fill(words.left_grouping, &[&limit]), &grouped(grouping));
-    }
-    let (from, to) = ((near.limit + 1).to_string(), (near.limit + BEYOND).to_string());
-    row(html, &fill(words.left_beyond, &[&from, &to]), &grouped(beyond));
-    row(html, words.left_farther, &grouped(farther));
-    html.tag("</table>");
-    let within: u64 = near.random[..=near.limit.min(64) as usize].iter().sum();
-    let drawn = near.random.iter().sum();
-    let unrelated = fill(words.unrelated_within, &[&percent(share(within, drawn)), &limit]);
-    html.tag("<p class=\"note\">")
-        .text(&fill(words.left_out_note, &[&grouped(sampled), &unrelated]))
-        .tag("</p>");
-}
-
-fn against_labels(html: &mut Html, score: &Score, words: &Words) {
-    let Score { found, truth, correct } = *score;
-    let counts = [found, truth, correct, truth - correct, found - correct].map(grouped);
-    html.tag("<h3>").text(words.labels).tag("</h3><p>");
-    html.text(&fill(words.labels_note, &counts.each_ref().map(|count| count.as_str()))).tag("</p>");
-    html.tag("<div class=\"tables\"><table>");
-    for (name, figure) in
-        [(words.precision, score.precision()), (words.recall, score.recall()), (words.f1, score.f1())]
-    {
-        row(html, name, &figure.map_or_else(|| "–".to_owned(), |figure| format!("{figure:.3}")));
-    }
-    html.tag("</table></div>");
-}
-
-fn closest(html: &mut Html, summary: &Summary, near: &Near, words: &Words) {
-    let count = near.misses.len();
-    let note = if count == 0 {
-        words.misses_none.to_owned()
-    } else {
-        fill(words.misses_note, &[&count.to_string()])
-    };
-    section(html, words.misses, &note);
-    for (at, shown) in near.misses.iter().enumerate() {
-        if at == FEW {
-            html.tag("<details><summary>")
-                .text(&fill(words.more, &[&(count - FEW).to_string()]))
-                .tag("</summary>");
-        }
-        closest_pair(html, summary, near, shown, words);
-    }
-    html.tag(if count > FEW { "</details></section>" } else { "</section>" });
-}
-
-fn closest_pair(html: &mut Html, summary: &Summary, near: &Near, shown: &Shown, words: &Words) {
-    let Shown { miss, rows: [a, b], same_label } = shown;
-    let nothing = Vec::new();
-    let mut particulars = &nothing;
-    let similarity = (miss.similarity * 100.0).floor().to_string();
-    html.tag("<article class=\"row\"><p class=\"meta\"><span class=\"id\" dir=\"auto\">").text(&a.0);
-    html.tag("</span> <span class=\"id\" dir=\"auto\">").text(&b.0).tag("</span> <span>");
-    html.text(&fill(words.of_script("bits"), &[&miss.pair.distance.to_string()])).tag("</span> <span>");
-    html.text(&fill(words.of_script("alike"), &[&similarity])).tag("</span>");
-    if *same_label {
-        html.tag(" <b class=\"chip why\">").text(words.same_label).tag("</b>");
-    }
-    html.tag("</p><p class=\"meta\">");
-    match &miss.reason {
-        Reason::Text => {
-            html.text(&fill(
-                words.because_text,
-                &[&format!("{similarity}%"), &percent(summary.alike.similarity)],
-            ));
-        }
-        Reason::Grouping => {
-            html.text(words.because_grouping);
-        }
-        Reason::Distance => {
-            let [distance, limit] = [miss.pair.distance, near.limit].map(|bits| bits.to_string());
-            html.text(&fill(words.because_distance, &[&distance, &limit]));
-        }
-        Reason::Particulars(found) => {
-            particulars = found;
-            html.text(words.because_particulars);
-            groups::chips(html, words, found);
-        }
-    }
-    html.tag("</p>");
-    groups::begin_text(html);
-    groups::differing(html, words, groups::shown(&a.1).0, groups::shown(&b.1).0, particulars);
-    html.tag("</p></article>");
-}
-
-fn browser(html: &mut Html, summary: &Summary, groups: &Groups) {
-    let words = groups.words;
-    if groups.count == 0 {
-        return;
-    }
-    section(html, words.groups_heading, words.groups_note);
-    if (groups.count as u64) < summary.groups {
-        let [shown, all] = [groups.count as u64, summary.groups].map(grouped);
-        html.tag("<p class=\"note\">").text(&fill(words.groups_cut, &[&shown, &all])).tag("</p>");
-    }
-    html.tag("<p class=\"legend note\">")
-        .text(words.legend)
-        .tag(" <del>")
-        .text(words.only_in_kept)
-        .tag("</del> <ins>");
-    html.text(words.only_in_row).tag("</ins>");
-    if !summary.kinds.is_empty() {
-        html.tag(" <ins class=\"why\">").text(words.deciding).tag("</ins>");
-    }
-    html.tag("</p>");
-    if groups.count > groups::AT_A_TIME {
-        let few = groups::AT_A_TIME.to_string();
-        html.tag("<noscript><p class=\"note\">").text(&fill(words.no_script, &[&few])).tag("</p></noscript>");
-    }
-    html.tag("<form id=\"tools\" hidden><input type=\"search\" id=\"search\" placeholder=\"")
-        .text(words.of_script("search"));
-    html.tag("\" aria-label=\"").text(words.of_script("search")).tag("\"><select id=\"order\" aria-label=\"");
-    html.text(words.of_script("order")).tag("\"><option value=\"largest\">").text(words.of_script("largest"));
-    html.tag("</option><option value=\"least\">")
-        .text(words.of_script("least"))
-        .tag("</option></select></form>");
-    pager(html, words);
-    html.tag("<div id=\"groups\">").append(&groups.first).tag("</div>");
-    pager(html, words);
-    html.tag("</section>");
-}
-
-fn pager(html: &mut Html, words: &Words) {
-    html.tag("<nav class=\"pager\" hidden><button type=\"button\" data-step=\"-1\">")
-        .text(words.of_script("previous"));
-    html.tag("</button><span aria-live=\"polite\"></span><button type=\"button\" data-step=\"1\">");
-    html.text(words.of_script("next")).tag("</button></nav>");
-}
-
-/// What the script works on.
-fn data(html: &mut Html, groups: &Groups) {
-    let mut json = format!(
-        "{{\"at_a_time\":{},\"ends\":[{},{},{}],",
-        groups::AT_A_TIME,
-        groups::ENDS,
-        groups::NEARBY,
-        groups::LONG
-    );
-    json += &format!("\"characters\":{CHARACTERS},\"words\":{{");
-    for (at, (name, words)) in groups.words.script.iter().enumerate() {
-        json += &format!("{}\"{name}\":", if at > 0 { "," } else { "" });
-        json_string(if *name == "alike" { groups.words.of_script(groups.said) } else { words }, &mut json);
-    }
-    json.room(groups.json.len() + 16).or_raise();
-    json += "},\"groups\":[\n";
-    json += &groups.json;
-    json += "]}";
-    html.tag("<script type=\"application/json\" id=\"data\">").json(&json).tag("</script>");
+    let (found, stay) = (near.found.iter().sum::<u64>(), &near.stay);
+    let note = if found == summary.alike_rows { words.near_note } else { words.near_some_note };
+    let note = fill(note, &[&grouped(found), &grouped(summary.alike_rows)]);
+    figure(html, words.near_pairs, &note, &near.found);
+    let within = cumulative(stay.random);
+    let unrelated = percent(share(within[near.limit.min(64) as usize], within[64]));
+    let note = fill(words.random_note, &[&grouped(within[64]), &unrelated, &near.limit]);
+    figure(html, words.random, &note, &stay.random);
+    let drawn = grouped(stay.nearest.len() as u64);
+    let note = fill(words.nearest_note, &[&drawn, &grouped(stay.rows)]);
+    figure(html, words.nearest, &note, &stay.by_nearest());
+    html.raw("</div></section>");
 }

@@ -11,8 +11,8 @@ INSERT INTO petition VALUES
 \set options '{"distance": 10, "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}'
 -- A table is read in the order of its primary key.
 SELECT id, keeper, stage FROM dedup('petition', :'options');
-SELECT * FROM near_dup_pairs('petition', 20) ORDER BY a, b;
-SELECT * FROM near_dup_text_pairs('petition') ORDER BY a, b;
+SELECT * FROM near_dup_pairs('petition', '{"distance": 20}') ORDER BY a, b;
+SELECT * FROM near_dup_pairs('petition', '{"method": "text"}') ORDER BY a, b;
 SELECT count(*) FROM near_dup_calibrate('petition');
 SELECT method, n FROM dedup_suggest('petition');
 -- A query begins with one of four words, whatever stands before it.
@@ -41,7 +41,7 @@ SELECT dedup('petition_pkey', :'options');
 SELECT dedup('', :'options');
 SELECT dedup('/* unfinished', :'options');
 SELECT dedup(NULL, :'options');
-SELECT * FROM near_dup_text_pairs(NULL);
+SELECT * FROM near_dup_pairs(NULL, '{"method": "text"}');
 SELECT * FROM dedup_suggest(NULL);
 SELECT * FROM near_dup_calibrate(NULL);
 
@@ -97,7 +97,7 @@ SELECT dedup('ticket', '{"text": "body", "n": 2, "weights": {}, "distance": 10, 
 SELECT dedup('SELECT md5(''a'')::uuid AS id, ''a''::text', NULL);
 SELECT dedup('SELECT 1, ''a''::text', NULL, NULL::uuid);
 SELECT dedup('SELECT 1::bigint, ''a''::text', NULL, NULL::integer);
-SELECT * FROM near_dup_text_pairs('SELECT 1.5 AS id, ''a''::text', 0.5, 2, id_type => NULL::text);
+SELECT * FROM near_dup_pairs('SELECT 1.5 AS id, ''a''::text', '{"method": "text", "similarity": 0.5, "n": 2}', id_type => NULL::text);
 CREATE DOMAIN code AS text CHECK (VALUE <> '');
 CREATE TYPE mood AS ENUM ('sad', 'happy');
 CREATE TYPE pair AS (a integer, b integer);
@@ -117,18 +117,18 @@ ALTER TABLE long ALTER id SET STORAGE external;
 INSERT INTO long SELECT i || repeat('x', 9000), 'text ' || i % 2 FROM generate_series(1, 4) i;
 SELECT left(id, 1) AS id, left(keeper, 1) AS keeper, length(id), id = l FROM dedup('SELECT id, body FROM long', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}', NULL::text) d JOIN (SELECT id AS l FROM long) l ON l = id ORDER BY 1;
 -- Pairs: the lesser id first, in the order of the type and the column's collation.
-SELECT * FROM near_dup_pairs('VALUES (''10'', 0::bigint), (''9'', 1::bigint)', 3, NULL::text);
-SELECT * FROM near_dup_pairs('VALUES (10::numeric, 0::bigint), (9, 1)', 3, NULL::numeric);
+SELECT * FROM near_dup_pairs('VALUES (''10'', 0::bigint), (''9'', 1::bigint)', '{"distance": 3}', NULL::text);
+SELECT * FROM near_dup_pairs('VALUES (10::numeric, 0::bigint), (9, 1)', '{"distance": 3}', NULL::numeric);
 SELECT * FROM near_dup_pairs('VALUES (-1::smallint, 0::bigint), (1, 1)');
-SELECT * FROM near_dup_pairs('VALUES (''-1''::float8, 0::bigint), (-2, 1)', 3, NULL::float8);
-SELECT * FROM near_dup_pairs('SELECT id COLLATE "C", fp FROM (VALUES (''b'', 0::bigint), (''A'', 1)) v(id, fp)', 3, NULL::text);
-SELECT count(*) AS pairs, bool_and(a < b) AS ordered FROM near_dup_text_pairs('SELECT md5(i::text)::uuid, ''text ''::text FROM generate_series(1, 20) i', 0.5, 2, NULL::uuid);
+SELECT * FROM near_dup_pairs('VALUES (''-1''::float8, 0::bigint), (-2, 1)', '{"distance": 3}', NULL::float8);
+SELECT * FROM near_dup_pairs('SELECT id COLLATE "C", fp FROM (VALUES (''b'', 0::bigint), (''A'', 1)) v(id, fp)', '{"distance": 3}', NULL::text);
+SELECT count(*) AS pairs, bool_and(a < b) AS ordered FROM near_dup_pairs('SELECT md5(i::text)::uuid, ''text ''::text FROM generate_series(1, 20) i', '{"method": "text", "similarity": 0.5, "n": 2}', NULL::uuid);
 -- The same pairs as by numbers, whatever the memory.
 CREATE TABLE prints AS SELECT i AS id, md5(i::text)::uuid AS key, hashint4extended(i % 300, 0) # (1::bigint << (i % 60)) AS fp FROM generate_series(1, 1500) i;
 SET work_mem = '64kB';
-SELECT count(*) AS pairs, (SELECT count(*) FROM near_dup_pairs('SELECT id, fp FROM prints', 3) p JOIN prints x ON x.id = p.a JOIN prints y ON y.id = p.b
-    JOIN near_dup_pairs('SELECT key, fp FROM prints', 3, NULL::uuid) q ON (q.a, q.b) = (least(x.key, y.key), greatest(x.key, y.key)) AND q.distance = p.distance) AS same
-FROM near_dup_pairs('SELECT id, fp FROM prints', 3);
+SELECT count(*) AS pairs, (SELECT count(*) FROM near_dup_pairs('SELECT id, fp FROM prints', '{"distance": 3}') p JOIN prints x ON x.id = p.a JOIN prints y ON y.id = p.b
+    JOIN near_dup_pairs('SELECT key, fp FROM prints', '{"distance": 3}', NULL::uuid) q ON (q.a, q.b) = (least(x.key, y.key), greatest(x.key, y.key)) AND q.distance = p.distance) AS same
+FROM near_dup_pairs('SELECT id, fp FROM prints', '{"distance": 3}');
 RESET work_mem;
 -- Rows are deleted without a cast.
 CREATE TABLE by_uuid (id uuid PRIMARY KEY, body text);
@@ -242,7 +242,7 @@ EXCEPTION WHEN OTHERS THEN RETURN SQLSTATE || ' ' || SQLERRM;
 END $$;
 SET client_min_messages = warning;
 SELECT call, refused(format(call, $$'VALUES (1, ''a text''::text), (3, ''another''), (2, ''b''), (1, ''a third'')'$$))
-FROM unnest(ARRAY['dedup(%s)', 'dedup(%s, ''{"method": "text", "particulars": []}'')', 'dedup_report(%s)', 'near_dup_text_pairs(%s)']) call;
+FROM unnest(ARRAY['dedup(%s)', 'dedup(%s, ''{"method": "text", "particulars": []}'')', 'dedup_report(%s)', 'near_dup_pairs(%s, ''{"method": "text"}'')']) call;
 SELECT call, refused(format(call, $$'VALUES (1, 5::bigint), (3, 6), (2, 7), (1, 8)'$$)) FROM unnest(ARRAY['near_dup_pairs(%s)', 'near_dup_calibrate(%s)']) call;
 SELECT refused($$dedup_explain('VALUES (1, ''a'', ''b''), (2, ''a'', ''c''), (1, ''d'', ''e'')', 'VALUES (2, 3)', '{"method": "records"}')$$);
 SELECT a, b, refused(format('dedup($$SELECT i, %L || n FROM unnest(ARRAY[%s, %s]) WITH ORDINALITY AS u(i, n)$$, NULL, NULL::%s)', 'text ', a, b, type)) FROM (VALUES
@@ -250,7 +250,7 @@ SELECT a, b, refused(format('dedup($$SELECT i, %L || n FROM unnest(ARRAY[%s, %s]
     ('md5(''a'')::uuid', 'md5(''a'')::uuid', 'uuid'), ('''2024-01-01''::date', '''2024-1-1''', 'date'), ('B''1''::varbit', 'B''1''', 'varbit'),
     ('''a''::text', '''A''', 'text'), ('1::numeric', '2', 'numeric'), ('B''1''::varbit', 'B''10''', 'varbit')) t(a, b, type);
 -- Runs of ids that follow each other, in any order.
-SELECT n, refused(format('near_dup_pairs($$SELECT i, i::bigint FROM (SELECT * FROM generate_series(-50, 50) UNION ALL SELECT * FROM generate_series(51, 120) UNION ALL SELECT %s) AS g(i)$$, 0)', n))
+SELECT n, refused(format('near_dup_pairs($$SELECT i, i::bigint FROM (SELECT * FROM generate_series(-50, 50) UNION ALL SELECT * FROM generate_series(51, 120) UNION ALL SELECT %s) AS g(i)$$, ''{"distance": 0}'')', n))
 FROM unnest(ARRAY[-51, -50, 0, 50, 51, 120, 121]) n;
 -- As in a join, where the DELETE of the manual would have taken the only copy.
 SELECT refused($$dedup('SELECT pid, ''There has been no water''::text FROM (VALUES (1), (1)) tag(pid)')$$);
@@ -260,7 +260,7 @@ CREATE TABLE picture (id bigint PRIMARY KEY, phash bigint, bits bit(64), price n
 INSERT INTO picture VALUES (1, 123456789012345678, 1::bit(64), 1.5, 'a'), (2, 1234567890123456789, 2::bit(64), 15, 'b');
 SELECT call, refused(call) FROM unnest(ARRAY[
     $$dedup('picture', '{"text": "phash"}')$$, $$dedup('picture', '{"text": ["bits", "price"]}')$$, $$dedup('SELECT id, phash FROM picture')$$, $$dedup_report('picture', '{"text": "price"}')$$,
-    $$dedup_suggest('SELECT id, phash FROM picture')$$, $$near_dup_text_pairs('SELECT id, bits FROM picture')$$,
+    $$dedup_suggest('SELECT id, phash FROM picture')$$, $$near_dup_pairs('SELECT id, bits FROM picture', '{"method": "text"}')$$,
     $$dedup_setup('picture', '{"columns": "phash"}')$$, $$dedup_setup('picture', '{"columns": ["bits", "price"]}')$$,
     $$dedup('picture', '{"text": ["label", "price"]}')$$, $$dedup_setup('picture', '{"columns": {"label": null, "phash": 5}}', true)$$, $$dedup_setup('picture', '{"columns": {"phash": 5}}', true)$$]) call;
 ALTER TABLE picture DROP label, DROP price, DROP bits;

@@ -46,7 +46,7 @@ DROP TABLE desk;
 SELECT call, e.* FROM (VALUES ('SELECT dedup_corpus_build(NULL, ''SELECT 1'')'), ('SELECT dedup_corpus_build(''a'', NULL)'),
     ('SELECT dedup_dictionary_build(NULL, ''{a}''::text[])'), ('SELECT dedup_dictionary_build(''a'', NULL::text[])'),
     ('SELECT dedup_version_drop(''words'', ''a@1'')'), ('SELECT dedup_corpus_build(''a@1'', ''SELECT 1'', ''{}'')'),
-    ('SELECT dedup(NULL)'), ('SELECT dedup_report(NULL)'), ('SELECT near_dup_pairs(NULL)'), ('SELECT near_dup_text_pairs(NULL)'), ('SELECT near_dup_calibrate(NULL)'),
+    ('SELECT dedup(NULL)'), ('SELECT dedup_report(NULL)'), ('SELECT near_dup_pairs(NULL)'), ('SELECT near_dup_pairs(NULL, ''{"method": "text"}'')'), ('SELECT near_dup_calibrate(NULL)'),
     ('SELECT dedup_suggest(NULL)'), ('SELECT dedup_setup(NULL)'), ('SELECT dedup_clean(NULL)'),
     ('SELECT dedup_find(NULL, ''a'')'), ('SELECT single_pass(1, NULL) OVER ()'), ('SELECT near_dup_component(1, NULL) OVER ()')) c(call),
     error_of(call) e;

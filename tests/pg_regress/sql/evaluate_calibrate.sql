@@ -7,7 +7,7 @@ FROM near_dup_calibrate('SELECT id, fp FROM prints', 'SELECT a.id, a.id + 1 FROM
 CREATE TABLE many AS SELECT n AS id, hashint8extended(n / 4, 1) # (n % 4) AS fp FROM generate_series(4, 41003) n;
 CREATE FUNCTION judged() RETURNS text LANGUAGE sql RETURN
     'SELECT id, id + 1.0 FROM many WHERE id % 4 = 2 UNION ALL SELECT -n, n FROM generate_series(1, 10250) n';
-WITH near AS (SELECT *, a + 1 = b AND a % 4 = 2 AS correct FROM near_dup_pairs('SELECT id, fp FROM many', 3)),
+WITH near AS (SELECT *, a + 1 = b AND a % 4 = 2 AS correct FROM near_dup_pairs('SELECT id, fp FROM many', '{"distance": 3}')),
      counted AS (SELECT d AS distance, count(*) AS pairs, count(*) FILTER (WHERE correct) AS correct FROM generate_series(0, 3) d JOIN near ON near.distance <= d GROUP BY d)
 SELECT distance, "precision", recall, "precision" = round(1.0 * correct / pairs, 4)::float8 AND recall = round(correct / 20500.0, 4)::float8 AS exact
 FROM near_dup_calibrate('SELECT id, fp FROM many', judged()) JOIN counted USING (distance) ORDER BY distance;

@@ -104,14 +104,12 @@ INSERT INTO call (function, call) VALUES
 ('dedup_report(text,jsonb)', $$dedup_report('planter.t_%1$s')$$),
 ('dedup_report(text,jsonb)', $$dedup_report('planter.t_%1$s', '{"labels": "extra", "text": ["body", "many"]}')$$),
 ('dedup_evaluate(text,text,text,text)', $$dedup_evaluate('planter.t_%1$s', 'SELECT id, extra FROM planter.t_%1$s', 'groups', 'pairs')$$),
-('dedup_evaluate_pairs(text,text,text,text,boolean)', $$dedup_evaluate_pairs('SELECT id, extra FROM planter.t_%1$s', 'SELECT extra, id FROM planter.t_%1$s')$$),
-('dedup_evaluate_pairs(text,text,text,text,boolean,anyelement)', $$dedup_evaluate_pairs('SELECT id, extra FROM planter.t_%1$s', 'SELECT id, body FROM planter.t_%1$s', 'pairs', 'groups', true, NULL::%2$s)$$),
 ('near_dup_calibrate(text,text)', $$near_dup_calibrate('planter.t_%1$s', 'SELECT id, extra FROM planter.t_%1$s')$$),
 ('dedup_suggest(text)', $$dedup_suggest('planter.t_%1$s')$$),
-('near_dup_pairs(text,integer)', $$near_dup_pairs('planter.t_%1$s', 20)$$),
-('near_dup_pairs(text,integer,anyelement)', $$near_dup_pairs('planter.t_%1$s', 20, NULL::%2$s)$$),
-('near_dup_text_pairs(text,double precision,integer)', $$near_dup_text_pairs('planter.t_%1$s')$$),
-('near_dup_text_pairs(text,double precision,integer,anyelement)', $$near_dup_text_pairs('planter.t_%1$s', 0.5, 2, NULL::%2$s)$$),
+('near_dup_pairs(text,jsonb)', $$near_dup_pairs('planter.t_%1$s', '{"distance": 20}')$$),
+('near_dup_pairs(text,jsonb,anyelement)', $$near_dup_pairs('planter.t_%1$s', '{"distance": 20}', NULL::%2$s)$$),
+('near_dup_pairs(text,jsonb)', $$near_dup_pairs('planter.t_%1$s', '{"method": "text"}')$$),
+('near_dup_pairs(text,jsonb,anyelement)', $$near_dup_pairs('planter.t_%1$s', '{"method": "text", "similarity": 0.5, "n": 2}', NULL::%2$s)$$),
 ('near_dup_groups(text)', $$near_dup_groups('SELECT id, extra FROM planter.t_%1$s')$$),
 ('near_dup_groups(text,anyelement)', $$near_dup_groups('SELECT id, extra FROM planter.t_%1$s', NULL::%2$s)$$),
 ('dedup_corpus_build(text,text,jsonb)', $$dedup_corpus_build('of_%1$s', 'SELECT body FROM planter.t_%1$s')$$),
@@ -220,15 +218,15 @@ RESET ROLE;
 INSERT INTO planter.flagged VALUES (1, 0), (2, 1) RETURNING *;
 -- What is refused says what would run, and what to do.
 \set VERBOSITY default
-SELECT * FROM near_dup_pairs('planter.t_class', 3, NULL::planter.rank);
+SELECT * FROM near_dup_pairs('planter.t_class', '{"distance": 3}', NULL::planter.rank);
 SELECT * FROM dedup('SELECT id, body FROM planter.t_domain', '{}', NULL::text);
 SELECT last_value - :before AS "runs of planted code" FROM planter.runs;
 -- A session asks again when an owner has changed.
 SELECT format('ALTER FUNCTION %s OWNER TO CURRENT_USER', oid::regprocedure) FROM pg_proc
 WHERE pronamespace = 'planter'::regnamespace AND proname ~ '^rank_' ORDER BY proname \gexec
-SELECT count(*) FROM near_dup_pairs('planter.t_class', 64, NULL::planter.rank);
+SELECT count(*) FROM near_dup_pairs('planter.t_class', '{"distance": 64}', NULL::planter.rank);
 ALTER FUNCTION planter.rank_hash OWNER TO foreign_planter;
-SELECT count(*) FROM near_dup_pairs('planter.t_class', 64, NULL::planter.rank);
+SELECT count(*) FROM near_dup_pairs('planter.t_class', '{"distance": 64}', NULL::planter.rank);
 
 SET client_min_messages = error;
 DROP TABLE call, kind;

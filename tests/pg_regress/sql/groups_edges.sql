@@ -23,7 +23,7 @@ INSERT INTO print SELECT -i, NULL FROM generate_series(1, 10) i;
 CREATE FUNCTION differing(near integer, blocks integer, OUT pairs bigint, OUT wrong bigint) LANGUAGE sql AS $$
     WITH key AS MATERIALIZED (SELECT id, fp, k FROM print, near_dup_bands(fp, near, blocks) k),
          joined AS (SELECT DISTINCT x.id, y.id, x.fp <~> y.fp FROM key x JOIN key y USING (k) WHERE x.id < y.id AND near_dup(x.fp, y.fp, near)),
-         found AS (SELECT * FROM near_dup_pairs('SELECT id, fp FROM print', near))
+         found AS (SELECT a, b, distance FROM near_dup_pairs('SELECT id, fp FROM print', jsonb_build_object('distance', near)))
     SELECT (SELECT count(*) FROM found), (SELECT count(*) FROM ((TABLE joined EXCEPT TABLE found) UNION ALL (TABLE found EXCEPT TABLE joined)) w) $$;
 SELECT d AS distance, b AS blocks, pairs > 0 AS some, wrong FROM (VALUES (0, NULL), (1, NULL), (3, NULL), (3, 5), (3, 6), (4, 6), (6, 8), (8, 11)) v(d, b), differing(d, b);
 

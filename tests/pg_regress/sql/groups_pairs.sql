@@ -5,9 +5,9 @@ CREATE TABLE row_fp (id bigint, fp bigint);
 INSERT INTO row_fp VALUES (1, 0), (2, 1), (3, 7), (4, NULL), (5, -1), (6, -1), (7, -2);
 -- Each pair once, the lesser id first; no fingerprint, no pair; rows of one id are different rows.
 SELECT * FROM near_dup_pairs('SELECT id, fp FROM row_fp') ORDER BY 1, 2, 3;
-SELECT * FROM near_dup_pairs('SELECT id, fp FROM row_fp', 0) ORDER BY 1, 2, 3;
-SELECT count(*) AS "all of six" FROM near_dup_pairs('SELECT id, fp FROM row_fp', 64);
-SELECT near_dup_pairs('SELECT id, fp FROM row_fp', 65);
+SELECT * FROM near_dup_pairs('SELECT id, fp FROM row_fp', '{"distance": 0}') ORDER BY 1, 2, 3;
+SELECT count(*) AS "all of six" FROM near_dup_pairs('SELECT id, fp FROM row_fp', '{"distance": 64}');
+SELECT near_dup_pairs('SELECT id, fp FROM row_fp', '{"distance": 65}');
 SELECT * FROM near_dup_pairs('SELECT id::smallint, fp FROM row_fp WHERE id < 0');
 -- Other integers may be ids, negative ones too.
 SELECT * FROM near_dup_pairs('VALUES (-2::smallint, 5::bigint), (1::smallint, 4)');
@@ -23,7 +23,7 @@ SELECT i::bigint AS id,
 FROM generate_series(1, 1500) i;
 CREATE FUNCTION differing(radius integer) RETURNS bigint LANGUAGE sql AS $$
     WITH joined AS (SELECT x.id, y.id, x.fp <~> y.fp FROM many x JOIN many y ON x.id < y.id AND x.fp <~> y.fp <= radius),
-         found AS (SELECT * FROM near_dup_pairs('SELECT id, fp FROM many', radius))
+         found AS (SELECT a, b, distance FROM near_dup_pairs('SELECT id, fp FROM many', jsonb_build_object('distance', radius)))
     SELECT (SELECT count(*) FROM (TABLE joined EXCEPT ALL TABLE found) a)
          + (SELECT count(*) FROM (TABLE found EXCEPT ALL TABLE joined) b) $$;
 SELECT radius, differing(radius) FROM unnest('{0,1,2,3,5,8,12,20,40}'::int[]) radius;
@@ -45,7 +45,7 @@ SELECT * FROM near_dup_pairs('DELETE FROM row_fp RETURNING id, fp');
 SELECT * FROM near_dup_pairs('SELECT nothing');
 SELECT * FROM near_dup_pairs('SELECT 1::bigint, 1::bigint; SELECT 2::bigint, 2::bigint');
 SELECT * FROM near_dup_pairs('');
-SELECT * FROM near_dup_pairs('SELECT id, fp FROM row_fp', -1);
+SELECT * FROM near_dup_pairs('SELECT id, fp FROM row_fp', '{"distance": -1}');
 SELECT count(*) AS "nothing was deleted" FROM row_fp;
 
 -- Too large for the temporary files allowed; cancelled in the middle of an
@@ -54,15 +54,15 @@ SELECT count(*) AS "nothing was deleted" FROM row_fp;
 \set VERBOSITY sqlstate
 SET temp_file_limit = '1MB';
 SET work_mem = '64kB';
-SELECT count(*) FROM near_dup_pairs('SELECT i::bigint, i::bigint FROM generate_series(1, 100000) i', 0);
+SELECT count(*) FROM near_dup_pairs('SELECT i::bigint, i::bigint FROM generate_series(1, 100000) i', '{"distance": 0}');
 \set VERBOSITY default
 RESET temp_file_limit;
 RESET work_mem;
 SET statement_timeout = '300ms';
-SELECT count(*) FROM near_dup_pairs('SELECT i::bigint, 1::bigint FROM generate_series(1, 100000) i', 0);
+SELECT count(*) FROM near_dup_pairs('SELECT i::bigint, 1::bigint FROM generate_series(1, 100000) i', '{"distance": 0}');
 RESET statement_timeout;
 SELECT count(*) AS "temporary files left" FROM pg_ls_tmpdir();
-SELECT * FROM near_dup_pairs('SELECT id, fp FROM row_fp', 0);
+SELECT * FROM near_dup_pairs('SELECT id, fp FROM row_fp', '{"distance": 0}');
 DROP TABLE row_fp, many CASCADE;
 DROP FUNCTION fp_of, differing;
 DROP EXTENSION pg_dedup;

@@ -5,10 +5,8 @@ SELECT hamming(1::bigint, 2::bigint) AS loads_the_library;
 SELECT setting::bigint > 1024 AS has_a_default FROM pg_settings WHERE name = 'pg_dedup.memory_limit';
 SET pg_dedup.memory_limit = '1MB';
 CREATE TABLE held AS SELECT i AS id, hashint8extended(i, 7) AS fp, md5(i::text) AS content FROM generate_series(1, 40000) i;
-SELECT count(*) FROM dedup_evaluate('SELECT id, id + 1 FROM held', 'SELECT 1, 2');
-SELECT count(*) FROM dedup_evaluate('SELECT 1, 2', 'SELECT id, id + 1 FROM held');
-SELECT count(*) FROM dedup_evaluate_pairs('SELECT id, id + 1 FROM held', 'SELECT 1, 2');
 SELECT count(*) FROM near_dup_calibrate('SELECT id, fp FROM held');
+SELECT count(*) FROM near_dup_calibrate('SELECT id, fp FROM held WHERE id < 100', 'SELECT id, id + 1 FROM held');
 SELECT count(s) FROM (SELECT bloom_seen(content, 10000000, 3) OVER () AS s FROM held) s;
 SELECT count(s) FROM (SELECT bloom_seen(content, 8380000, 3, passes => 2) OVER () AS s FROM held) s;
 SELECT length(bloom_new(10000000)::text);
@@ -35,10 +33,10 @@ ROLLBACK;
 SELECT count(s) FROM (SELECT exact_seen(content) OVER () AS s FROM held) s;
 SET pg_dedup.memory_limit = '1MB';
 -- What is small is done.
-SELECT count(*) FROM dedup_evaluate('SELECT id, id + 1 FROM held WHERE id < 100', 'SELECT 1, 2');
+SELECT count(*) FROM near_dup_calibrate('SELECT id, fp FROM held WHERE id < 100', 'SELECT id, id + 1 FROM held WHERE id < 100');
 SELECT count(s) FROM (SELECT bloom_seen(content, 100000, 3) OVER () AS s FROM held WHERE id < 100) s;
 RESET pg_dedup.memory_limit;
-SELECT count(*) FROM dedup_evaluate('SELECT id, id + 1 FROM held', 'SELECT 1, 2');
+SELECT count(*) FROM near_dup_calibrate('SELECT id, fp FROM held WHERE id < 100', 'SELECT id, id + 1 FROM held');
 
 CREATE ROLE regress_dedup_user;
 SET ROLE regress_dedup_user;

@@ -1,11 +1,12 @@
 -- The report: one page that says what dedup finds, whatever the texts hold, and sees no more than its caller.
 CREATE EXTENSION pg_dedup;
-CREATE FUNCTION data_of(page text) RETURNS jsonb LANGUAGE sql AS $$
-    SELECT substring(page FROM '<script type="application/json" id="data">(.*?)</script>')::jsonb $$;
+CREATE FUNCTION articles_of(page text, OUT article text, OUT place bigint) RETURNS SETOF record LANGUAGE sql AS $$
+    SELECT m[1], n FROM regexp_matches(page, '(<article data-least.*?</article>)', 'g') WITH ORDINALITY r(m, n) $$;
 -- Each group as: size, kept row, then each row with how it was caught.
 CREATE FUNCTION groups_of(page text) RETURNS SETOF text LANGUAGE sql AS $$
-    SELECT format('%s: %s <- %s', g->>0, g->>3, (SELECT string_agg(r->>0 || CASE WHEN r->>1 = '1' THEN ' equal' ELSE ' near' END, ', ')
-        FROM jsonb_array_elements(g->5) r)) FROM jsonb_array_elements(data_of(page)->'groups') g $$;
+    SELECT format('%s: %s <- %s', substring(article FROM '<small>(\d+)'), min(m[2]) FILTER (WHERE n = 1), string_agg(m[2] || ' ' || m[1], ', ' ORDER BY n) FILTER (WHERE n > 1))
+    FROM articles_of(page), regexp_matches(article, '<b class="chip">([^<]*)</b> <span class="id" dir="auto">([^<]*)</span>', 'g') WITH ORDINALITY r(m, n)
+    GROUP BY place, article ORDER BY place $$;
 CREATE TABLE ticket (id integer PRIMARY KEY, body text, matter text);
 INSERT INTO ticket VALUES
     (1, 'The street lamp in front of the school has been broken for a month, please send somebody', 'lamp'),
@@ -19,24 +20,23 @@ INSERT INTO ticket VALUES
 \set options '{"text": "body", "distance": 30, "similarity": 0.5, "weights": {}, "n": 2, "particulars": []}'
 CREATE TABLE page AS SELECT dedup_report('ticket', :'options') AS html;
 SELECT groups_of(html) FROM page;
--- What differs, as the script of the page puts it together.
-SELECT r->>0 AS row, r->6 AS operations FROM page, jsonb_array_elements(data_of(html)->'groups') g, jsonb_array_elements(g->5) r;
--- Texts are texts: no script but the page's own two, no element of theirs, nothing loaded; the policy names the script.
+-- How the rows of each group differ.
+SELECT place, m[1] AS differing FROM page, articles_of(html), regexp_matches(article, '<div class="row">.*?<p class="(?:text" dir="auto|note)">(.*?)</p>', 'g') m;
+-- Texts are texts: no script but the page's own, no element of theirs, nothing loaded; the policy names the script.
 SELECT (SELECT count(*) FROM regexp_matches(html, '<script', 'g')) AS scripts, html ~ '<img|onerror=alert\(2\)>' AS markup,
-       html ~ E'[\u2028\u2029]' AND substring(html FROM '<script type="application/json".*') ~ E'[\u2028\u2029]' AS line_ends,
        html LIKE '%script-src ''sha256-' ||
            encode(sha256(convert_to(substring(html FROM '.*<script>(.*)</script></body>'), 'UTF8')), 'base64') || '''%' AS policy_fits
 FROM page;
 SELECT html ~* '\m(src|href|action|srcset|poster)=|url\(|@import|https?:|fetch\(|XMLHttp|innerHTML|eval\(' AS loads
 FROM dedup_report('SELECT i, ''the same text''::text FROM generate_series(1, 2) i', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}') html;
-SELECT html LIKE '%&lt;/script&gt;&lt;script&gt;alert(1)%' AS readable_without_script FROM page;
+SELECT html LIKE '%&lt;/script&gt;&lt;script&gt;alert(1)%' AS readable FROM page;
 -- A title and an id are texts too.
 SELECT html LIKE '%<title>&lt;b&gt;&quot;&amp;%' AS title, html LIKE '%>&lt;i&gt;1&#39;<%' AS id, html ~ '<b>"|<i>1' AS markup
 FROM dedup_report('SELECT ''<i>'' || i || '''''''', ''the same text''::text FROM generate_series(1, 2) i', '{"n": 2, "title": "<b>\"&", "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}') html;
 -- The deciding particular is marked where particulars are in use.
 SELECT substring(html FROM '<del class="why">.*?</ins>') AS marked, groups_of(html) AS groups
 FROM dedup_report('SELECT * FROM ticket WHERE id IN (4, 5) ORDER BY id', '{"distance": 30, "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}') html
-UNION ALL SELECT substring(html FROM '<del class="why">.*?</ins>'), data_of(html)->>'groups'
+UNION ALL SELECT substring(html FROM '<del class="why">.*?</ins>'), (SELECT string_agg(g, ' ') FROM groups_of(html) g)
 FROM dedup_report('SELECT * FROM ticket WHERE id IN (4, 5) ORDER BY id', '{"distance": 30, "particulars": ["name"], "weights": {}, "similarity": 0.5, "n": 2}') html;
 -- Precision and recall are those of dedup_evaluate.
 SELECT (regexp_matches(html, 'Pairs of rows: ([^.]*)\.'))[1] AS pairs,
@@ -51,7 +51,7 @@ FROM dedup_evaluate(format('SELECT id, keeper FROM dedup(''ticket'', %L)', :'opt
 CREATE TABLE random_text AS SELECT i AS id, (SELECT string_agg('word' || hashint8(i / 3 * 50 + w) % 2000 + (hashint8(i * 50 + w) % 20 = 0)::int, ' ')
     FROM generate_series(1, 20) w) AS body FROM generate_series(1, 900) i;
 ALTER TABLE random_text ADD PRIMARY KEY (id);
-SELECT way, (SELECT array_agg(g ORDER BY g) FROM (SELECT g->>3 || ':' || (g->>0) FROM jsonb_array_elements(data_of(dedup_report('random_text', way))->'groups') g) s(g))
+SELECT way, (SELECT array_agg(g ORDER BY g) FROM (SELECT split_part(g, ' ', 2) || ':' || split_part(g, ':', 1) FROM groups_of(dedup_report('random_text', way)) g) s(g))
      = (SELECT array_agg(g ORDER BY g) FROM (SELECT keeper || ':' || count(*) FROM dedup('random_text', way) GROUP BY keeper HAVING count(*) > 1) s(g)) AS same
 FROM unnest(ARRAY['{"distance": 12, "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}', '{"distance": 16, "keep": "longest", "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}', '{"distance": 20, "diameter": 9, "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}', '{"distance": null}',
     '{"distance": 16, "group": "single_pass", "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}', '{"distance": 16, "exact": "none", "similarity": 0, "weights": {}, "n": 2, "particulars": []}']::jsonb[]) way;
@@ -70,7 +70,7 @@ SELECT html !~ '[Ff]ingerprint|bits</' AS exact_only, groups_of(html) FROM dedup
 CREATE TABLE entry AS SELECT i AS id, (SELECT string_agg(left(md5((hashint8extended(i, k) % 900)::text), 5), ' ') FROM generate_series(1, 9) k) AS body, hashint8extended(i, 5) AS fp
 FROM generate_series(1, 60) i;
 UPDATE entry SET body = (SELECT body FROM entry WHERE id = 10) || ' we show that ' || body, fp = NULL WHERE id = 9;
-SELECT substring(html FROM '<p class="lead">[^<]*') AS lead, html LIKE '%The 0 of 1 that have a fingerprint.%' AS some, html ~ '[0-9]+ bits</span>.*data' AS bits, groups_of(html)
+SELECT substring(html FROM '<p class="lead">[^<]*') AS lead, html LIKE '%The 0 of 1 that have a fingerprint.%' AS some, html ~ '>distance [0-9]+</span>' AS bits, groups_of(html)
 FROM unnest(ARRAY['{"distance": null}', '{"distance": 2, "fp": "fp", "n": 3, "similarity": 0.5, "particulars": []}']) AS options, dedup_report('SELECT id, body, fp FROM entry', '{"contained": 0.7}'::jsonb || options::jsonb) html;
 DROP TABLE entry;
 -- Without options the texts decide, and the page has the options that do it again.
@@ -118,4 +118,4 @@ RESET pg_dedup.memory_limit;
 RESET client_min_messages;
 DROP EXTENSION pg_dedup CASCADE;
 DROP TABLE ticket, page, random_text;
-DROP FUNCTION data_of, groups_of;
+DROP FUNCTION articles_of, groups_of;

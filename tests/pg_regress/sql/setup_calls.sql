@@ -94,11 +94,10 @@ RESET ROLE;
 -- Pairs, calibration, evaluation.
 INSERT INTO ticket SELECT id, subject, body FROM gone JOIN other USING (id);
 INSERT INTO ticket (id, subject, body) SELECT 11, subject, body || ' Please.' FROM ticket WHERE id = 4;
-SELECT * FROM near_dup_pairs('ticket', 20) ORDER BY a, b;
+SELECT * FROM near_dup_pairs('ticket', '{"distance": 20}') ORDER BY a, b;
 SELECT count(*) FROM near_dup_calibrate('ticket');
-SELECT a, b, round(similarity::numeric, 2) AS similarity FROM near_dup_text_pairs('ticket', 0.9) ORDER BY a, b;
+SELECT a, b, round(similarity::numeric, 2) AS similarity FROM near_dup_pairs('ticket', '{"method": "text", "similarity": 0.9}') ORDER BY a, b;
 SELECT recall, correct, missed, wrong FROM dedup_evaluate('ticket', 'SELECT 4, 11 UNION SELECT 4, 5');
-SELECT * FROM dedup_evaluate_pairs('ticket', 'SELECT 4, 11 UNION SELECT 4, 5', correct_too => true) ORDER BY a, b;
 SELECT correct, missed, wrong FROM dedup_evaluate('by_uuid', $$SELECT lpad('1', 32, '0')::uuid, lpad('3', 32, '0')::uuid$$);
 
 -- Into a table: the settings are those of the first call.
@@ -148,7 +147,7 @@ SELECT t.id, f.id AS repeats, f.distance, f.similarity FROM letter t, dedup_find
 SELECT id, distance, similarity FROM dedup_find('letter', '我們小區的電梯發生故障已經三個星期了，老人上下樓非常困難，物業公司一直沒有派人修理，請有關部門儘快處理這個問題！');
 CALL dedup_into('letters', 'letter');
 SELECT id, keeper, stage, similarity FROM letters ORDER BY id;
-SELECT count(*) FROM near_dup_text_pairs('letter', 0.9, 3);
+SELECT count(*) FROM near_dup_pairs('letter', '{"method": "text", "similarity": 0.9, "n": 3}');
 SELECT * FROM dedup_evaluate('letter', 'VALUES (1, 2)', 'groups', 'pairs');
 SELECT dedup_report('letter') ~ '<(p|br)( class="first")?>我' AS shows_markup;
 CREATE TRIGGER guard AFTER INSERT ON letter FOR EACH ROW EXECUTE FUNCTION near_dup_guard();
