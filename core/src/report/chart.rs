@@ -24,7 +24,7 @@ pub(super) fn bars(html: &mut Html, name: &str, axis: &str, bars: &[Bar], limit:
     let label = |html: &mut Html, x: u64, y: u64, text: &dyn Display| {
         html.put(r#"<text x="{}" y="{}" text-anchor="middle">{}</text>"#, &[&x, &y, text]);
     };
-    html.put(r#"<svg role="img" viewBox="-20 0 430 134" aria-label="{}">"#, &[&name]);
+    html.put(r#"<svg role="img" viewBox="-20 0 430 138" aria-label="{}">"#, &[&name]);
     let most = bars.iter().map(|bar| bar.count).max().unwrap_or(0).max(1);
     let each = WIDTH / bars.len().max(1) as u64;
     for (at, bar) in (0..).zip(bars) {
