@@ -95,16 +95,14 @@ public class DriverJdbc {
             check(plan.indexOf("hamming_ball") > 0, "the index is not used: " + plan);
         }
         connection.commit();
-        // dedup_into commits by itself: alone it works, in a transaction it is refused.
-        String call = "CALL dedup_into('driver_jdbc.grouped', 'driver_jdbc.ticket')";
-        check(failure(connection, "SELECT 1").equals("none") && failure(connection, call).equals("25001"), "dedup_into ran in a transaction");
-        connection.rollback();
-        connection.setAutoCommit(true);
+        // dedup_into is part of the transaction.
         try (PreparedStatement statement = connection.prepareStatement("CALL dedup_into(?, ?)")) {
             statement.setString(1, "driver_jdbc.grouped");
             statement.setString(2, "driver_jdbc.ticket");
             statement.execute();
         }
+        connection.commit();
+        connection.setAutoCommit(true);
         try (Statement statement = connection.createStatement()) {
             statement.execute("CREATE TRIGGER guard AFTER INSERT ON driver_jdbc.ticket FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp')");
             String copy = "INSERT INTO driver_jdbc.ticket (id, body) SELECT 1000, body FROM driver_jdbc.ticket WHERE id = 7";

@@ -74,8 +74,7 @@ with Session(engine) as session:
         print("constraint:", error.orig.diag.constraint_name)
         session.rollback()
 
-# dedup_into commits by itself.
-with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+with engine.begin() as connection:
     connection.execute(text("CALL dedup_into('orm_sqlalchemy.ticket_groups', 'orm_sqlalchemy.ticket')"))
     print("groups:", connection.execute(text("SELECT id, keeper FROM orm_sqlalchemy.ticket_groups ORDER BY id")).all())
 

@@ -10,7 +10,7 @@ mod shape;
 use crate::groups::check_length;
 use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
-use crate::pg::spi::{for_each_of_query, refuse_row_without_id};
+use crate::pg::spi::{Argument, for_each_of_query_with, refuse_row_without_id};
 use crate::pg::spill::TempFile;
 use crate::pg::values::{UniqueIds, ValueType};
 use crate::pg::{Column, Json, Output, Values, raise};
@@ -73,12 +73,25 @@ pub(crate) fn find<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
     Settings::complete(source.oid(), &mut written);
     let mut options = function.read(&written);
     options.labels = labels;
-    let mut sampler = written.asks_texts().then(Sampler::default);
-    let query = options.query(source, false);
+    let query = options.query(source);
+    find_in(function, (&query, source), (written, options, true), None, progress, begin)
+}
+
+/// As [`find`], of rows that a query reads of the source, with these options: those that are open are chosen, if they may
+/// be.
+fn find_in<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
+    function: Function,
+    (query, source): (&str, &Source),
+    (mut written, mut options, may_choose): (Written, Options, bool),
+    hashed: Option<&mut Vec<i64>>,
+    progress: &Progress,
+    begin: impl FnOnce(&[Column]) -> E,
+) -> (Written, Found) {
+    let mut sampler = (may_choose && written.asks_texts()).then(Sampler::default);
     let guess = (sampler.is_some() && !written.has("weights") && !written.has("fp")).then(Guess::default);
     let proven = source.has_unique_ids(options.id.as_deref());
     let sampling = (sampler.as_mut(), guess.as_ref());
-    let (mut rows, hashes) = read((&query, proven), &options, sampling, progress, begin);
+    let (mut rows, hashes) = read((query, &[], proven), &options, sampling, hashed, progress, begin);
     if let Some(sampler) = sampler {
         let near = |row: &usize| rows.has_fp(*row);
         let prints = || (0..rows.count()).filter(near).map(|row| rows.fps[row]).take(SAMPLE).collect();
@@ -167,11 +180,12 @@ fn _dedup(source: Option<&str>, fcinfo: pg_sys::FunctionCallInfo) {
 
 /// Reads all rows, and makes fingerprints meanwhile. Returns the hashes of their contents too. With what sees the contents
 /// by which options are chosen, and a guess of the recipe if that is one of them. Ids that are not `proven` to differ are
-/// compared.
+/// compared. `hashed` gets the hash of each content by which it equals others, 0 of one that cannot.
 fn read<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
-    (query, proven): (&str, bool),
+    (query, arguments, proven): (&str, &[Argument], bool),
     options: &Options,
     (mut sampler, guess): (Option<&mut Sampler>, Option<&Guess>),
+    mut hashed: Option<&mut Vec<i64>>,
     progress: &Progress,
     begin: impl FnOnce(&[Column]) -> E,
 ) -> (Rows, EqualTexts<TempFile>) {
@@ -189,7 +203,7 @@ fn read<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
     let makes = options.fp.is_none() && options.distance.is_some() && options.method != Method::Records;
     let reading = making(&recipe, threads(), &mut QueryHost::reporting(progress), |making| {
         let mut ahead = Ahead::new(making, guess);
-        for_each_of_query(query, |columns| {
+        for_each_of_query_with(query, arguments, |columns| {
             let shape = Shape::of(columns, options);
             let mut write_id = begin(columns);
             unique = (!proven).then(|| UniqueIds::new(&columns[0]));
@@ -224,6 +238,10 @@ fn read<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
                 let number = unwrap_or_raise(rows.add(&bytes, content.as_deref().unwrap_or(""), kind, fp));
                 let form = content.as_deref().and_then(|content| options.form(content));
                 let hash = form.map(|form| unwrap_or_raise(hashes.add(number, form.as_bytes())));
+                if let Some(hashed) = &mut hashed {
+                    hashed.room(1).or_raise();
+                    hashed.push(hash.unwrap_or_default() as i64);
+                }
                 if let Some(content) = content.filter(|_| makes && kind != Kind::Empty) {
                     unwrap_or_raise(ahead.add(number as usize, content, hash, rows));
                 }

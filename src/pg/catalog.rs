@@ -295,12 +295,6 @@ pub(crate) fn object_name(name: &str, label: &str) -> String {
     }
 }
 
-/// Whether a transaction block is open, so that nothing can be committed.
-pub(crate) fn in_transaction_block() -> bool {
-    // SAFETY: a plain question.
-    unsafe { pg_sys::IsTransactionBlock() }
-}
-
 /// Whether each statement sees what others committed before it.
 pub(crate) fn is_read_committed() -> bool {
     // SAFETY: a plain read of a variable.

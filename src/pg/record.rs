@@ -84,14 +84,6 @@ impl<'a> Row<'a> {
         unsafe { Vec::from_datum(self.get(number)?, false) }
     }
 
-    /// A copy of the value of a column of the array type `typoid`, `None` if it
-    /// is NULL, of another type, or not there.
-    pub(crate) fn array(&self, name: &str, typoid: pg_sys::Oid) -> Option<Argument> {
-        let (number, _) = self.column(name).filter(|&(_, found)| found == typoid)?;
-        // SAFETY: the descriptor says the type.
-        self.get(number).map(|datum| unsafe { Argument::copy_of_array(datum, typoid) })
-    }
-
     /// The value of a column and its type, `None` if it is NULL or not there.
     ///
     /// # Safety

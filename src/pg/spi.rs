@@ -11,7 +11,6 @@
 use super::parse::prepare;
 use super::raise;
 use super::rows::{Column, Values, columns};
-use super::scan::Scan;
 use dedup_core::interrupt;
 use dedup_core::memory::{OrRaise, Room};
 use pgrx::{IntoDatum, PgSqlErrorCode, pg_guard, pg_sys};
@@ -136,8 +135,17 @@ pub(crate) fn for_each(sql: &str, arguments: &[Argument], each: impl FnMut(&Valu
 /// Runs a query that a user wrote, which must only read, and passes its rows to
 /// what `start` returns for its columns. An error in it says where in its text.
 pub(crate) fn for_each_of_query<E: FnMut(&Values<'_>)>(query: &str, start: impl FnOnce(&[Column]) -> E) {
+    for_each_of_query_with(query, &[], start);
+}
+
+/// As [`for_each_of_query`], of a query with arguments.
+pub(crate) fn for_each_of_query_with<E: FnMut(&Values<'_>)>(
+    query: &str,
+    arguments: &[Argument],
+    start: impl FnOnce(&[Column]) -> E,
+) {
     // SAFETY: the portal is open while its rows are taken.
-    unsafe { in_portal(query, &[], Reads::Statement, |portal| pass_rows(portal, start)) }
+    unsafe { in_portal(query, arguments, Reads::Statement, |portal| pass_rows(portal, start)) }
 }
 
 /// What `read` makes of each row of a query: all of it is in memory. The query
@@ -191,6 +199,30 @@ pub(crate) fn query_catalogue<T>(
     }
 }
 
+/// Does `work` with other values of settings of the session.
+pub(crate) fn with_settings<R>(settings: &[(&str, &str)], work: impl FnOnce() -> R) -> R {
+    // SAFETY: the values are set back; after an error the end of the (sub)transaction does that. The strings are terminated.
+    unsafe {
+        let level = pg_sys::NewGUCNestLevel();
+        for setting in settings {
+            let (name, value) = (terminated(setting.0), terminated(setting.1));
+            pg_sys::set_config_option(
+                name.as_ptr(),
+                value.as_ptr(),
+                pg_sys::GucContext::PGC_USERSET,
+                pg_sys::GucSource::PGC_S_SESSION,
+                pg_sys::GucAction::GUC_ACTION_SAVE,
+                true,
+                0,
+                false,
+            );
+        }
+        let result = work();
+        pg_sys::AtEOXact_GUC(false, level);
+        result
+    }
+}
+
 /// Does `work`, which needs a snapshot, under that of the statement that calls.
 pub(crate) fn with_snapshot<R>(work: impl FnOnce() -> R) -> R {
     // SAFETY: what is pushed is popped again; after an error the end of the transaction does that.
@@ -207,16 +239,11 @@ pub(crate) fn with_snapshot<R>(work: impl FnOnce() -> R) -> R {
     }
 }
 
-/// The columns of a query, without running it, and the table that it is all rows of. What would keep it from running
-/// is an error: syntax, names, rights.
-pub(crate) fn describe(query: &str) -> (Vec<Column>, Option<Scan>) {
+/// The columns of a query, without running it. What would keep it from running is an error: syntax, names, rights.
+pub(crate) fn describe(query: &str) -> Vec<Column> {
     let whole = format!("SELECT * FROM ({query}\n) AS q");
-    // SAFETY: an open portal has a descriptor, and is that of the plan.
-    unsafe {
-        in_planned(&whole, &[], Reads::Latest, |plan, portal| {
-            (columns((*portal).tupDesc), Scan::of(plan, portal))
-        })
-    }
+    // SAFETY: an open portal has a descriptor.
+    unsafe { in_portal(&whole, &[], Reads::Latest, |portal| columns((*portal).tupDesc)) }
 }
 
 /// Parses a user's query for the sake of its errors, which say where in its
@@ -250,20 +277,6 @@ unsafe fn in_portal<R>(
     reads: Reads,
     work: impl FnOnce(pg_sys::Portal) -> R,
 ) -> R {
-    // SAFETY: the caller's promise.
-    unsafe { in_planned(sql, arguments, reads, |_, portal| work(portal)) }
-}
-
-/// As [`in_portal`], with what was prepared.
-///
-/// # Safety
-/// `work` uses both only while it runs.
-unsafe fn in_planned<R>(
-    sql: &str,
-    arguments: &[Argument],
-    reads: Reads,
-    work: impl FnOnce(pg_sys::SPIPlanPtr, pg_sys::Portal) -> R,
-) -> R {
     let (mut types, mut values, nulls) = split(arguments);
     let text = terminated(sql);
     // SAFETY: connect, prepare, open, close and finish in their order; after an
@@ -288,7 +301,7 @@ unsafe fn in_planned<R>(
         let portal =
             pg_sys::SPI_cursor_open(std::ptr::null(), plan, values.as_mut_ptr(), nulls.as_ptr(), read_only);
         let spi = pg_sys::MemoryContextSwitchTo(context);
-        let result = work(plan, portal);
+        let result = work(portal);
         pg_sys::MemoryContextSwitchTo(spi);
         pg_sys::SPI_cursor_close(portal);
         pg_sys::SPI_finish();

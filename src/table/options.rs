@@ -68,9 +68,8 @@ pub(crate) const REPORT: Function = Function {
 pub(crate) const DEDUP_INTO: Function = Function {
     name: "dedup_into",
     hint: options_hint!(
-        "fingerprint, text",
-        "diameter (0 to 64, with components), batch (1 to 1000000 rows per transaction), and where (a condition on the source's columns that the rows to take \
-         in fulfil)."
+        "fingerprint, text, records",
+        "contained (0 to 1, with star), diameter (0 to 64, with components), and follow (true, false)."
     ),
 };
 
@@ -112,15 +111,14 @@ impl Options {
         self.of_rows && self.distance.is_some() && self.method == Method::Fingerprint
     }
 
-    /// The query that reads the source; of a table with `all` the columns that the
-    /// caller may read, else those that the options name.
-    pub(crate) fn query(&self, source: &Source, all: bool) -> String {
+    /// The query that reads of the source what the options name.
+    pub(crate) fn query(&self, source: &Source) -> String {
         let key = match &self.keep {
             Keep::Column { name, .. } => Some(name),
             _ => None,
         };
         let others: Vec<&str> = self.fp.iter().chain(key).chain(&self.labels).map(String::as_str).collect();
         let apart = self.method == Method::Records;
-        source.texts(&Wanted { id: self.id.as_deref(), texts: &self.texts, apart, others: &others, all })
+        source.texts(&Wanted { id: self.id.as_deref(), texts: &self.texts, apart, others: &others })
     }
 }

@@ -29,8 +29,6 @@ pub(crate) struct TableColumn {
     is_generated: bool,
     /// A fingerprint that a `banding` index searches.
     pub(super) is_searched: bool,
-    /// The caller may read it.
-    pub(super) is_readable: bool,
 }
 
 impl Deref for TableColumn {
@@ -89,7 +87,6 @@ impl Table {
                     JOIN pg_catalog.pg_am m ON m.oid OPERATOR(pg_catalog.=) x.relam AND m.amname OPERATOR(pg_catalog.=) 'banding' \
                     WHERE i.indrelid OPERATOR(pg_catalog.=) c.oid \
                       AND i.indkey[i.indnkeyatts OPERATOR(pg_catalog.-) 1] OPERATOR(pg_catalog.=) a.attnum))::pg_catalog.text, \
-                pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT')::pg_catalog.text, \
                 (SELECT k.place::pg_catalog.text FROM pg_catalog.pg_index i, pg_catalog.unnest(i.indkey) WITH ORDINALITY AS k(number, place) \
                   WHERE i.indrelid OPERATOR(pg_catalog.=) c.oid AND i.indisprimary AND k.number OPERATOR(pg_catalog.=) a.attnum \
                     AND k.place OPERATOR(pg_catalog.<=) i.indnkeyatts) \
@@ -116,7 +113,7 @@ impl Table {
             (table.is_partition, table.is_own) = (is(1), is(2));
             table.owner = row.text(3).unwrap_or_default();
             let Some(name) = row.text(4) else { return };
-            let place: Option<u32> = row.text(9).and_then(|place| place.parse().ok());
+            let place: Option<u32> = row.text(8).and_then(|place| place.parse().ok());
             key.extend(place.map(|place| (place, name.clone())));
             let typoid = row.text(5).and_then(|typoid| typoid.parse().ok());
             let typoid = typoid.map_or(pg_sys::InvalidOid, pg_sys::Oid::from_u32);
@@ -124,7 +121,6 @@ impl Table {
                 column: Column::new(&name, typoid, pg_sys::InvalidOid),
                 is_generated: is(6),
                 is_searched: is(7),
-                is_readable: is(8),
             });
         });
         key.sort_unstable();

@@ -27,8 +27,6 @@ pub(crate) struct Wanted<'a> {
     pub apart: bool,
     /// Other columns.
     pub others: &'a [&'a str],
-    /// Other columns are all that the caller may read.
-    pub all: bool,
 }
 
 /// What a query for fingerprints returns.
@@ -192,9 +190,7 @@ impl Table {
         if let [one] = texts[..] {
             names.push(one);
         }
-        let readable = self.columns.iter().filter(|column| wanted.all && column.is_readable);
-        let others = wanted.others.iter().map(|name| self.column(name).name.as_str());
-        for name in others.chain(readable.map(|column| column.name.as_str())) {
+        for name in wanted.others.iter().map(|name| self.column(name).name.as_str()) {
             if !names.contains(&name) {
                 names.push(name);
                 listed.push(column(name));

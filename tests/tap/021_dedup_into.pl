@@ -1,5 +1,5 @@
-# dedup_into on whole servers: cancelled and killed in the middle and called
-# again it ends where dedup does; two sessions at once; dump and restore, and on.
+# dedup_into on whole servers: cancelled, killed and in a server that dies it leaves the result as it was, and the next call
+# loses nothing; two sessions at once; dump and restore, and on. Once by comparing and once by following.
 use strict;
 use warnings;
 use FindBin;
@@ -9,133 +9,88 @@ use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time usleep);
+use Time::HiRes qw(usleep);
 
 test_seed();
 my $node = new_node('into', conf => "restart_after_crash = on\n");
-my $n = rows(12_000);
-my $query = 'SELECT id, body FROM letter ORDER BY id';
-my $options = '{"batch": 400, "distance": 12, "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}';
+my $n = rows(8_000);
+my $plain = '"distance": 12, "weights": {}, "similarity": 0.5, "n": 2, "particulars": []';
+my %call = (
+	compared => "CALL dedup_into('compared', 'SELECT id, slowly(id, body) AS body FROM letter ORDER BY id', '{$plain}')",
+	followed => "CALL dedup_into('followed', 'letter', '{$plain, \"text\": \"body\", \"follow\": true}')");
+# Many rows change, so that all groups are formed anew, or few.
+my %change = (
+	many => 'UPDATE letter SET body = reverse(body) WHERE id % 5 = 0',
+	few => "DELETE FROM letter WHERE id IN (SELECT keeper FROM followed WHERE stage = 'near' LIMIT 9); UPDATE letter SET body = body || '。' WHERE id % 900 = 7");
 
 # Families of texts, copies among them, rows without content.
-sub fill_letters
-{
-	my ($from, $to) = @_;
-	$node->safe_psql('postgres', qq{
+$node->safe_psql('postgres', q{
+	CREATE TABLE letter (id integer PRIMARY KEY, body text);
+	-- Where a call stops for a while, if it is told to.
+	CREATE FUNCTION slowly(id integer, body text) RETURNS text LANGUAGE plpgsql STABLE AS $$
+		BEGIN IF id % 400 = 0 AND current_setting('test.slow', true) = 'yes' THEN PERFORM pg_sleep(0.05); END IF; RETURN body; END $$;
+	CREATE PROCEDURE fill(a integer, b integer) LANGUAGE sql AS $$
 		INSERT INTO letter SELECT i, CASE WHEN i % 97 > 0 THEN (
 			SELECT string_agg(chr(19968 + (hashint4(p + 1000 * (i % 3000)) & 4095)
 				+ CASE WHEN (hashint4(p * 31 + i % 2000) & 31) < i % 4 THEN 1000 ELSE 0 END), '' ORDER BY p)
 			FROM generate_series(1, 50) p) END
-		FROM generate_series($from, $to) i});
-	return;
-}
+		FROM generate_series(a, b) i $$});
+$node->safe_psql('postgres', "CALL fill(1, $n)");
+$node->safe_psql('postgres', $call{$_}) foreach sort keys %call;
 
-sub call
-{
-	my ($result) = @_;
-	return "CALL dedup_into('$result', '$query', '$options')";
-}
-
-# Rows that are not as dedup has them, taken in the order in which they arrived,
-# and rows that are missing.
+# Every row once, each judged the same as the row that is kept for it, no two kept rows alike.
 sub is_right
 {
 	my ($database, $result, $name) = @_;
-	my $arrived = "SELECT q.* FROM ($query) q JOIN $result r USING (id) ORDER BY r.arrival";
 	return is($node->safe_psql($database, qq{
-			SELECT count(*) FROM (SELECT * FROM dedup('$arrived', '{"distance": 12, "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}')
-				EXCEPT ALL SELECT id, keeper, stage, distance, similarity FROM $result) d;
-			SELECT count(*) FROM (SELECT FROM $result GROUP BY cluster
-				HAVING min(arrival) <> cluster OR count(DISTINCT keeper) > 1) c;
-			SELECT banding_check(indexrelid, true) FROM pg_index JOIN pg_class c ON c.oid = indexrelid
-				JOIN pg_am a ON a.oid = c.relam AND amname = 'banding' WHERE indrelid = '$result'::regclass}) =~ s/\s+$//r,
-		"0\n0", "$name: as dedup has it");
+			SELECT count(*) FROM letter l FULL JOIN $result r USING (id) WHERE l IS NULL OR r.arrival IS NULL;
+			SELECT count(*) FROM $result r LEFT JOIN $result k ON k.id = r.keeper JOIN letter a ON a.id = r.id LEFT JOIN letter b ON b.id = k.id
+			 WHERE k IS NULL OR k.stage NOT IN ('kept', 'empty') OR k.cluster <> r.cluster OR r.stage = 'exact' AND a.body <> b.body
+				OR r.stage = 'near' AND NOT (near_dup(r.fp, k.fp, 12) AND ngram_jaccard(a.body, b.body) >= 0.5);
+			SELECT count(*) FROM dedup('SELECT l.* FROM letter l JOIN $result r USING (id) WHERE stage = ''kept'' ORDER BY arrival', '{$plain}') WHERE stage <> 'kept'}),
+		"0\n0\n0", "$name: $result is right");
 }
+sub state_of { my ($result) = @_; return $node->safe_psql('postgres', "SELECT count(*), sum(hashtext(r::text)::bigint) FROM $result r"); }
 
-sub is_complete
-{
-	my ($database, $result, $name) = @_;
-	is($node->safe_psql($database, "SELECT (SELECT count(*) FROM letter) - (SELECT count(*) FROM $result)"),
-		'0', "$name: every row is there");
-	return is_right($database, $result, $name);
-}
-
-# Waits until a call has committed some rows more.
-sub wait_for_rows
-{
-	my ($result, $rows) = @_;
-	return wait_until($node, "SELECT has_rows('$result', $rows)", 120);
-}
-
-$node->safe_psql('postgres', <<'SQL');
-CREATE FUNCTION has_rows(result text, rows bigint) RETURNS boolean LANGUAGE plpgsql AS $$
-DECLARE n bigint;
-BEGIN
-    IF to_regclass(result) IS NULL THEN RETURN false; END IF;
-    EXECUTE format('SELECT count(*) FROM %s', result) INTO n;
-    RETURN n >= rows;
-END $$;
-SQL
-$node->safe_psql('postgres', 'CREATE TABLE letter (id integer PRIMARY KEY, body text)');
-fill_letters(1, $n);
-
-# Stopped in the middle, again and again, each time further on.
-foreach my $way ('cancel', 'terminate', 'kill')
-{
-	my $result = "by_$way";
-	my $done = 0;
-	foreach my $time (1 .. 3)
-	{
-		my $session = session($node);
-		${ $session->{in} } .= call($result) . ";\n";
-		IPC::Run::pump_nb($session->{run});
-		ok(wait_for_rows($result, $done + 800), "$way $time: it has come some way");
-		usleep(int rand 50_000);
-		if ($way eq 'kill')
-		{
-			# The postmaster restarts everything.
-			kill 'KILL', $session->{pid};
-			eval { IPC::Run::kill_kill($session->{run}, grace => 2) };
-			ok($node->poll_query_until('postgres', "SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $session->{pid})"),
-				"$way $time: the server is back");
-		}
-		else
-		{
-			my $function = $way eq 'cancel' ? 'pg_cancel_backend' : 'pg_terminate_backend';
-			$node->safe_psql('postgres', "SELECT $function($session->{pid})");
-			ok(wait_until($node, "SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $session->{pid} AND state = 'active')", 30),
-				"$way $time: it returns");
-			# Nothing is left in a session that goes on: no lock, no cursor.
-			is($node->safe_psql('postgres', "SELECT count(*) FROM pg_locks WHERE pid = $session->{pid} AND locktype IN ('relation', 'advisory')"),
-				'0', "$way $time: nothing is locked");
-			if ($way eq 'cancel')
-			{
-				${ $session->{in} } .= "SELECT 'cursors ' || count(*) FROM pg_cursors;\n";
-				like(finish_session($session), qr/cursors 1\b|cursors 0\b/, "$way $time: no cursor is left");
-			}
-			eval { IPC::Run::kill_kill($session->{run}, grace => 2) };
-		}
-		my $now = $node->safe_psql('postgres', "SELECT count(*) FROM $result");
-		is($now % 400, 0, "$way $time: whole batches");
-		cmp_ok($now, '>', $done, "$way $time: further on");
-		$done = $now;
-		is_right('postgres', $result, "$way $time");
-		last if $done >= $n - 1000;
-	}
-	$node->safe_psql('postgres', call($result));
-	is_complete('postgres', $result, "after $way");
-}
-
-# From here on nothing is killed that the log would tell of.
+# Stopped in the middle.
 my $log = -s $node->logfile;
-
-# Two sessions at once begin with nothing: none fails, no row is lost or there
-# twice.
-my @sessions = map { session($node) } 1 .. 2;
-foreach my $session (@sessions)
+foreach my $way ('cancel', 'terminate', 'kill', 'server')
 {
-	${ $session->{in} } .= call('together') . "; SELECT 'through';\n";
-	IPC::Run::pump_nb($session->{run});
+	foreach my $change ('many', 'few')
+	{
+		$node->safe_psql('postgres', $change{$change});
+		foreach my $result (sort keys %call)
+		{
+			my $before = state_of($result);
+			my $session = session($node);
+			${ $session->{in} } .= "SET test.slow = yes;\n" . "$call{$result};\nSELECT 'through';\n";
+			my $pumps = 1 + int rand 80;
+			while ($pumps-- > 0) { IPC::Run::pump_nb($session->{run}); usleep(5_000); }
+			my $through = ${ $session->{out} } =~ /through/;
+			if ($way eq 'server') { $node->stop('immediate'); $node->start; }
+			elsif ($way eq 'kill') { kill 'KILL', $session->{pid}; }
+			else { $node->safe_psql('postgres', "SELECT pg_${way}_backend($session->{pid})"); }
+			ok($node->poll_query_until('postgres', "SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $session->{pid} AND state = 'active')"), "$way, $change: it returns");
+			is($node->safe_psql('postgres', "SELECT count(*) FROM pg_locks WHERE pid = $session->{pid} AND locktype IN ('relation', 'advisory')"), '0', "$way, $change: nothing is locked");
+			eval { IPC::Run::kill_kill($session->{run}, grace => 2) };
+			# It may have come to its end in between.
+			my $after = state_of($result);
+			ok($after eq $before || is_right('postgres', $result, "$way, $change: through"), "$way, $change: $result is as it was, or as it is to be");
+			$node->safe_psql('postgres', $call{$result});
+			is_right('postgres', $result, "after $way, $change");
+		}
+	}
+}
+$log = -s $node->logfile;
+
+# Two sessions at once: none fails.
+$node->safe_psql('postgres', $change{few});
+my @sessions = map { session($node) } 1 .. 4;
+foreach my $at (0 .. 3)
+{
+	my $call = $call{ (sort keys %call)[$at % 2] };
+	${ $sessions[$at]{in} } .= "$call; SELECT 'through';\n";
+	IPC::Run::pump_nb($sessions[$at]{run});
 }
 foreach my $session (@sessions)
 {
@@ -143,50 +98,35 @@ foreach my $session (@sessions)
 	like($said, qr/through/, 'two sessions: one ends');
 	unlike($said, qr/ERROR/, 'two sessions: without an error');
 }
-is_complete('postgres', 'together', 'two sessions');
+is_right('postgres', $_, 'two sessions') foreach sort keys %call;
 
 # What a call says.
-my (undef, undef, $said) = $node->psql('postgres', "SET pg_dedup.progress = '1ms'; CALL dedup_into('said', '$query', '{\"batch\": 6000, \"n\": 2}')");
-like($said, qr/dedup_into: 6000 of $n rows, \d+ %, \d+ a second, \d+ s left/, 'how far it is');
-like($said, qr/dedup_into: reading a batch: \d+ rows, \d+ a second/, 'before the first batch ends too');
-like($said, qr/dedup_into: making fingerprints of a batch: \d+ % done, \d+ s left/, 'what is being done');
-like($said, qr/dedup_into: finding near fingerprints in a batch: /, 'and what after that');
-like($said, qr/dedup_into: $n new rows: \d+ kept, \d+ exact and \d+ near duplicates, \d+ empty; \d+ clusters merged/, 'a summary');
+my (undef, undef, $said) = $node->psql('postgres', "SET pg_dedup.progress = '1ms'; CALL dedup_into('said', 'letter', '{\"text\": \"body\"}')");
+like($said, qr/dedup_into: reading: /, 'what is being done');
+like($said, qr/dedup_into: writing the result: \d+ rows: \d+ kept, \d+ exact and \d+ near duplicates, \d+ empty; 0 clusters merged/, 'a summary');
 
-# The summary counts what the rows are when the call ends.
-(undef, undef, $said) = $node->psql('postgres', q{SET pg_dedup.progress = '1ms'; CALL dedup_into('last', $$VALUES (1, 'water'), (2, 'water'), (3, NULL), (4, 'water')$$, '{"batch": 1, "keep": "last", "group": "components", "n": 2}')});
-like($said, qr/dedup_into: 4 new rows: 1 kept, 2 exact and 0 near duplicates, 1 empty; 0 clusters merged/, 'a row that is kept no longer is not counted as kept');
-
-# An ordinary user's result is dumped and restored, and goes on in its new place.
-$node->safe_psql('postgres', qq{CREATE ROLE clerk LOGIN; GRANT CREATE ON SCHEMA public TO clerk; GRANT SELECT ON letter TO clerk});
-my $clerk = $node->connstr('postgres') . ' user=clerk';
-$node->command_ok([ 'psql', '-X', '-v', 'ON_ERROR_STOP=1', '-d', $clerk, '-c', call('own') ], 'an ordinary user calls it');
-fill_letters($n + 1, $n + 700);
-$node->command_ok([ 'psql', '-X', '-v', 'ON_ERROR_STOP=1', '-d', $clerk, '-c', call('own') ], 'and again');
-is_complete('postgres', 'own', 'a table of an ordinary user');
+# An ordinary user's results are dumped and restored, and go on in their new place.
+$node->safe_psql('postgres', qq{DROP TABLE followed, followed_merges, followed_state, followed_todo, compared, compared_merges, compared_state; DROP FUNCTION followed_follow CASCADE;
+	CREATE ROLE clerk LOGIN; GRANT CREATE ON SCHEMA public TO clerk; ALTER TABLE letter OWNER TO clerk});
+my $as_clerk = sub {
+	my ($database, $name) = @_;
+	my $clerk = $node->connstr($database) . ' user=clerk';
+	$node->command_ok([ 'psql', '-X', '-v', 'ON_ERROR_STOP=1', '-d', $clerk, '-c', $call{$_} ], "$name: an ordinary user calls it") foreach sort keys %call;
+	is_right($database, $_, $name) foreach sort keys %call;
+	return;
+};
+$as_clerk->('postgres', 'own');
+$node->safe_psql('postgres', "CALL fill($n + 1, $n + 300)");
+$as_clerk->('postgres', 'and again');
+$node->safe_psql('postgres', "CALL fill($n + 301, $n + 310)");
 my $dump = $node->basedir . '/into.dump';
 $node->command_ok([ 'pg_dump', '-Fc', '-f', $dump, '-d', $node->connstr('postgres') ], 'dump');
 $node->safe_psql('postgres', 'CREATE DATABASE restored');
 $node->command_ok([ 'pg_restore', '--exit-on-error', '-d', $node->connstr('restored'), $dump ], 'restore');
-my $names = 'SELECT id, cluster, keeper, stage, distance, similarity, arrival FROM own ORDER BY id; SELECT * FROM own_merges ORDER BY merge';
+my $names = 'SELECT * FROM followed ORDER BY id; SELECT * FROM followed_merges ORDER BY merge; SELECT * FROM followed_todo ORDER BY id';
 is($node->safe_psql('restored', $names), $node->safe_psql('postgres', $names), 'restored as it was');
-$node->safe_psql('restored', "INSERT INTO letter SELECT id + 100000, CASE WHEN id % 3 = 0 THEN body ELSE body || '。' END FROM letter WHERE id % 20 = 0");
-$node->command_ok([ 'psql', '-X', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('restored') . ' user=clerk', '-c', call('own') ], 'it goes on after a restore');
-is_complete('restored', 'own', 'after a restore');
-is($node->safe_psql('restored', "SELECT count(*) FROM own WHERE cluster IN (SELECT absorbed FROM own_merges)"), '0', 'no row is left in a cluster that ended');
-
-# A server that crashed, not only a process.
-fill_letters($n + 701, $n + 3000);
-my $session = session($node);
-${ $session->{in} } .= "SET ROLE clerk;\n" . call('own') . ";\n";
-IPC::Run::pump_nb($session->{run});
-ok(wait_for_rows('own', $n + 1500), 'crash: it has come some way');
-$node->stop('immediate');
-eval { IPC::Run::kill_kill($session->{run}, grace => 2) };
-$node->start;
-is_right('postgres', 'own', 'after a crash');
-$node->safe_psql('postgres', "SET ROLE clerk;\n" . call('own'));
-is_complete('postgres', 'own', 'after a crash, and on');
+$node->safe_psql('restored', "INSERT INTO letter SELECT id + 100000, CASE WHEN id % 3 = 0 THEN body ELSE body || '。' END FROM letter WHERE id % 200 = 0");
+$as_clerk->('restored', 'after a restore');
 log_is_clean($node, 'dedup_into', $log);
 $node->stop;
 done_testing();

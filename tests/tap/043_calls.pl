@@ -40,7 +40,7 @@ my @queries = (qw(NULL '' 'letter' 'settled' 'none' 'looking' 'missing' 'pg_clas
 my @jsons = (qw(NULL '{}' '[]' 'null' '1' '"tf"' 'true' '"idf"' '-0.0' '[[[[]]]]' '{"":""}'),
 	q{'{"n": 2, "tokens": "words+chars"}'}, q{'{"tokens": "shingles", "n": [1, 64]}'}, q{'{"n": 0}'}, q{'{"n": 1e400}'}, q{'{"n": -1}'}, q{'{"n": 18446744073709551616}'}, q{'{"weight": "log", "stop": ["a", null]}'},
 	q{'{"terms": {"a": -1, "b": 1e308}}'}, q{'{"dictionary": "own@1"}'}, q{'{"weight": "idf", "corpus": "words@1", "tokens": "words"}'}, q{'{"corpus": "none@99999999999"}'}, q{'[1, null]'}, q{'[1e308, 1e308, null]'}, q{'[null, null]'},
-	q{'{"f1": 1, "f2": "tf"}'}, q{'{"body": "tf"}'}, q{'{"markup": "html", "simplify": true}'}, q{'{"distance": 64, "similarity": 0}'}, q{'{"distance": 65}'}, q{'{"batch": 0}'}, q{'{"columns": "body", "distance": 3}'}, q{'{"columns": ["body", "body"]}'},
+	q{'{"f1": 1, "f2": "tf"}'}, q{'{"body": "tf"}'}, q{'{"markup": "html", "simplify": true}'}, q{'{"distance": 64, "similarity": 0}'}, q{'{"distance": 65}'}, q{'{"follow": 0}'}, q{'{"columns": "body", "distance": 3}'}, q{'{"columns": ["body", "body"]}'},
 	q{'{"columns": {"body": null, "id": 3}}'}, q{'{"group": "components", "keep": "last", "exact": "bytes"}'}, q{'{"method": "records"}'}, q{'{"method": "records", "text": ["body", "fp"], "keep": "longest", "exact": "none"}'}, q{'{"limit": 3, "particulars": true, "threads": 9999}'}, q{('[' || repeat('[', 60) || repeat(']', 60) || ']')::jsonb}, q{jsonb_build_object('stop', to_jsonb(string_to_array(repeat('a ', 500), ' ')))});
 my %values = (
 	bigint => [ qw(NULL 0 1 -1 2 3 64 65 100 1000000 9223372036854775807 -9223372036854775808 4611686018427387904) ],

@@ -116,7 +116,7 @@ my @work = (
 	"CREATE INDEX CONCURRENTLY another ON t USING banding (fp);\nDROP INDEX CONCURRENTLY another;\n" x 20,
 	"INSERT INTO g (fp) SELECT test.fp('uniform', i) FROM generate_series(1, 5000) i;\n" x 20,
 	"SET work_mem = '64kB';\n" . "SELECT count(*) FROM near_dup_pairs('SELECT row_number() OVER (), fp FROM t', '{\"distance\": 3}');\n" x 20,
-	"CALL dedup_into('result', 'SELECT id, body FROM letter', '{\"batch\": 100}');\nDROP TABLE result, result_merges, result_state;\n" x 20);
+	"CALL dedup_into('result', 'SELECT id, body FROM letter');\nDROP TABLE result, result_merges, result_state;\n" x 20);
 my $log = -s $node->logfile;
 sub disturb
 {

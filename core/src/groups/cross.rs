@@ -3,7 +3,6 @@
 use super::pairs::{Each, Pair, Settings, Span, all_of};
 use super::parallel::Task;
 use super::rows::{Row, Rows};
-use crate::banding::{buckets_within, radii};
 use crate::external::{Host, Result};
 use crate::memory;
 
@@ -49,20 +48,6 @@ impl CrossPairs {
     }
 }
 
-/// Whether to search the index `banding` for each of some new rows costs less than to read all others, which it has, and
-/// compare them by [`CrossPairs`].
-pub fn is_search_cheaper(new: usize, others: usize, distance: u32) -> bool {
-    // Nanoseconds of a core, as measured of a million rows at distances 3 to 13, everything in memory.
-    const ROW: f64 = 300.0;
-    const SEARCH: f64 = 35_000.0;
-    const BUCKET: f64 = 2_000.0;
-    const ENTRY: f64 = 12.0;
-    let (new, others) = (new as f64, others as f64);
-    let buckets: f64 = radii(distance).iter().map(|&radius| f64::from(buckets_within(0, radius))).sum();
-    let entries = buckets * others / f64::from(1 << 16);
-    new * (SEARCH + buckets * BUCKET + entries * ENTRY) < others * ROW
-}
-
 fn sorted<H: Host>(rows: &[(i64, u64)], threads: usize, host: &mut H) -> Result<Rows> {
     Rows::new(memory::collect(rows.iter().map(|&(id, fp)| Row { fp, id }))?, threads, host)
 }
@@ -73,18 +58,6 @@ mod tests {
     use crate::external::MemoryHost;
     use crate::fingerprint::hamming;
     use proptest::prelude::*;
-
-    /// Protects the choice at both ends: a few rows must not read a large table, and many, or those of a wide distance, not
-    /// be searched for one by one.
-    #[test]
-    fn few_rows_are_searched_for_and_many_compared() {
-        assert!(is_search_cheaper(1, 1_000_000, 10));
-        assert!(is_search_cheaper(1_000, 1_000_000, 3));
-        assert!(!is_search_cheaper(1_000, 1_000_000, 10));
-        assert!(is_search_cheaper(1_000, 10_000_000, 10));
-        assert!(!is_search_cheaper(1, 1_000_000, 64));
-        assert!(!is_search_cheaper(0, 0, 3));
-    }
 
     proptest! {
         /// Every pair of the two sides, once, whatever the chunks: few values,

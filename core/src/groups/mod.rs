@@ -4,14 +4,13 @@
 //!   threads (P2's classification by blocks, exact at any distance); [`CrossPairs`] those of new rows with
 //!   existing ones.
 //! * [`EdgeComponents`] are the connected components of any pairs, whoever has found them.
-//! * [`IncrementalClusters`] keep their names while rows arrive, [`names()`] are those of groups that rows have left.
+//! * [`names()`] are names of groups that stay theirs while rows come and go.
 
 mod blocking;
 mod connected;
 mod cross;
 mod diameter;
 mod edge_components;
-mod incremental;
 mod join;
 mod names;
 mod pairs;
@@ -21,11 +20,10 @@ mod rows;
 mod shared_sets;
 mod union_find;
 
-pub use cross::{CrossPairs, is_search_cheaper};
+pub use cross::CrossPairs;
 pub(crate) use diameter::DiameterSets;
 pub use edge_components::EdgeComponents;
-pub use incremental::{Candidate, IncrementalClusters, Merge};
-pub use names::names;
+pub use names::{Named, names};
 pub use pairs::{Connect, Pair, Pairs, Settings};
 pub use shared_sets::SharedSets;
 pub use union_find::UnionFind;

@@ -1,187 +1,101 @@
 //! Names of groups that are formed anew.
 
-use super::union_find::UnionFind;
-use crate::interrupt::checked;
-use crate::memory::{self, Room};
+use crate::interrupt::{checked, sort_unstable_by};
+use crate::memory::{self, Room, filled};
 use std::collections::HashSet;
 
-/// The names of `parts`, at the number of each one's first row. Rows are in the order of `arrivals`; `before` are the
-/// names of the groups that they were in.
+/// A row of a group that is formed anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Named {
+    /// Its number in the order in which rows arrived.
+    pub arrival: i64,
+    /// The name of the group that it was in, if it was in one.
+    pub before: Option<i64>,
+    /// The number of its group now.
+    pub part: u32,
+    /// Its number.
+    pub row: u32,
+}
+
+/// The names of groups, by their numbers, of which there are `parts`; and for each name that is gone, while rows that had it
+/// are there, the oldest of these.
 ///
-/// A name stays with the part that has the oldest row of its group; a part that has several keeps the oldest name, and
-/// one that has none is named by its first row. As long as all names are given so or by [`IncrementalClusters`], no two
-/// groups have the same one, whatever rows leave.
+/// A name stays with the group that has the oldest row of those that had it; a group that has several keeps the oldest name,
+/// if `kept` does not say which one, and one that has none is named by its first row. A group of `kept` has a row that had
+/// its name. So no two groups have the same name, whatever rows leave.
 ///
 /// # Errors
 /// There is no memory.
-///
-/// [`IncrementalClusters`]: super::IncrementalClusters
-pub fn names(parts: &mut UnionFind, arrivals: &[i64], before: &[i64]) -> memory::Result<Vec<i64>> {
-    let mut names = memory::copy(arrivals)?;
+pub fn names(
+    mut rows: Vec<Named>,
+    parts: usize,
+    kept: &[(u32, i64)],
+) -> memory::Result<(Vec<i64>, Vec<Named>)> {
+    sort_unstable_by(&mut rows, |a, b| a.arrival.cmp(&b.arrival));
+    let mut names = filled(i64::MAX, parts)?;
     let mut taken: HashSet<i64> = HashSet::new();
-    for (row, &name) in checked((0u32..).zip(before)) {
+    let mut oldest: Vec<Named> = Vec::new();
+    for &row in checked(&rows) {
+        let name = &mut names[row.part as usize];
+        *name = (*name).min(row.arrival);
         taken.room(1)?;
-        if taken.insert(name) {
-            let first = parts.find(row) as usize;
-            names[first] = names[first].min(name);
+        oldest.room(1)?;
+        if let Some(before) = row.before.filter(|before| taken.insert(*before)) {
+            *name = (*name).min(before);
+            oldest.push(row);
         }
     }
-    Ok(names)
+    for &(part, name) in kept {
+        names[part as usize] = name;
+    }
+    oldest.retain(|row| Some(names[row.part as usize]) != row.before);
+    // A group that keeps its name may have older rows of others.
+    let mut gone: HashSet<Option<i64>> = oldest.iter().map(|row| row.before).collect();
+    checked(&names).for_each(|&name| {
+        gone.remove(&Some(name));
+    });
+    oldest.retain(|row| gone.contains(&row.before));
+    Ok((names, oldest))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::IncrementalClusters;
     use super::*;
-    use crate::fingerprint::hamming;
     use proptest::prelude::*;
-
-    #[derive(Debug, Clone, Copy)]
-    struct Row {
-        arrival: i64,
-        fp: u64,
-        component: i64,
-        group: i64,
-    }
-
-    /// Pairs within the distance and the diameter, as places in the list.
-    fn near(rows: &[Row], distance: u32, diameter: u32) -> Vec<(u32, usize, usize)> {
-        let mut pairs = Vec::new();
-        for b in 0..rows.len() {
-            for a in 0..b {
-                let apart = hamming(rows[a].fp, rows[b].fp);
-                if apart <= distance.min(diameter) {
-                    pairs.push((apart, a, b));
-                }
-            }
-        }
-        pairs.sort_unstable();
-        pairs
-    }
-
-    /// The definition: from the nearest pair to the farthest, groups are joined unless two of their rows are
-    /// farther apart than the diameter. Each row's group by the arrival of its first row.
-    fn defined(rows: &[Row], distance: u32, diameter: u32) -> Vec<i64> {
-        let mut group: Vec<usize> = (0..rows.len()).collect();
-        for (_, a, b) in near(rows, distance, diameter) {
-            let (a, b) = (group[a], group[b]);
-            let fits = (0..rows.len()).filter(|&i| group[i] == a).all(|i| {
-                (0..rows.len())
-                    .filter(|&j| group[j] == b)
-                    .all(|j| hamming(rows[i].fp, rows[j].fp) <= diameter)
-            });
-            if a != b && fits {
-                group.iter_mut().filter(|of| **of == a || **of == b).for_each(|of| *of = a.min(b));
-            }
-        }
-        group.into_iter().map(|first| rows[first].arrival).collect()
-    }
-
-    /// Forms the groups of some components anew. With `split` these may fall apart first.
-    fn regroup(rows: &mut [Row], of: &[i64], split: bool, distance: u32, diameter: u32) {
-        let some: Vec<usize> = (0..rows.len()).filter(|&row| of.contains(&rows[row].component)).collect();
-        let chosen: Vec<Row> = some.iter().map(|&row| rows[row]).collect();
-        let arrivals: Vec<i64> = chosen.iter().map(|row| row.arrival).collect();
-        if split {
-            let mut parts = UnionFind::new(chosen.len());
-            near(&chosen, distance, diameter).iter().for_each(|&(_, a, b)| {
-                parts.union(a as u32, b as u32);
-            });
-            let before: Vec<i64> = chosen.iter().map(|row| row.component).collect();
-            let named = names(&mut parts, &arrivals, &before).unwrap();
-            for (at, &row) in some.iter().enumerate() {
-                rows[row].component = named[parts.find(at as u32) as usize];
-            }
-        }
-        let groups = defined(&chosen, distance, diameter);
-        some.iter().zip(groups).for_each(|(&row, group)| rows[row].group = group);
-    }
+    use std::collections::BTreeMap;
 
     proptest! {
-        /// Rows come in batches and leave in any order; only the components that they touch are grouped anew. With a
-        /// diameter the groups are those of all present rows at once; without, each component has one name, that of
-        /// its oldest row's component before.
+        /// Rows come, leave and are grouped in any way, again and again: no two groups have one name, the oldest row that
+        /// had a name keeps it unless its group has an older one, and names that are gone are told.
         #[test]
-        fn groups_after_any_history_are_those_of_the_rows_that_are_there(
-            steps in prop::collection::vec((prop::collection::vec(0u64..256, 0..8), prop::collection::vec(any::<u16>(), 0..4)), 1..10),
-            distance in 0u32..5,
-            diameter in 0u32..7,
+        fn groups_have_names_of_their_own_whatever_comes_and_goes(
+            steps in prop::collection::vec(prop::collection::vec((any::<bool>(), any::<bool>(), 0u32..6), 12), 1..8),
         ) {
-            let mut rows: Vec<Row> = Vec::new();
+            // The name of the group of each row, by its arrival.
+            let mut there: BTreeMap<i64, Option<i64>> = BTreeMap::new();
             let mut arrived = 0;
-            for (new, gone) in steps {
-                let base = rows.len();
-                for fp in new {
+            for step in steps {
+                let gone: Vec<i64> = there.keys().zip(&step).filter(|(_, it)| it.0).map(|(&row, _)| row).collect();
+                gone.iter().for_each(|row| { there.remove(row); });
+                for _ in step.iter().filter(|it| it.1) {
                     arrived += 1;
-                    rows.push(Row { arrival: arrived, fp, component: 0, group: 0 });
+                    there.insert(arrived, None);
                 }
-                let mut growing = IncrementalClusters::new(rows.len() - base);
-                for (_, a, b) in near(&rows, distance, diameter).into_iter().filter(|pair| pair.2 >= base) {
-                    let a = if a < base { growing.cluster(rows[a].component) } else { (a - base) as u32 };
-                    growing.join(a, (b - base) as u32, ());
-                }
-                let touched = growing.clusters();
-                for row in &mut rows[..base] {
-                    if touched.contains(&row.component) {
-                        let node = growing.cluster(row.component);
-                        row.component = growing.name(node).unwrap();
+                let parts = step.iter().cycle().map(|it| it.2);
+                let rows: Vec<Named> = there.iter().zip(parts).zip(0..)
+                    .map(|(((&arrival, &before), part), row)| Named { arrival, before, part, row }).collect();
+                let (named, absorbed) = names(rows.clone(), 6, &[]).unwrap();
+                for a in &rows {
+                    for b in &rows {
+                        prop_assert_eq!(named[a.part as usize] == named[b.part as usize], a.part == b.part);
+                    }
+                    if a.before.is_some() && rows.iter().all(|b| b.before != a.before || b.arrival >= a.arrival) {
+                        let name = Some(named[a.part as usize]);
+                        prop_assert!(name <= a.before);
+                        prop_assert_eq!(absorbed.contains(a), name != a.before);
                     }
                 }
-                let mut formed = Vec::new();
-                for row in base..rows.len() {
-                    let number = (row - base) as u32;
-                    let root = growing.root(number) as usize;
-                    rows[row].component = growing.name(number).unwrap_or_else(|| rows[base + root].arrival);
-                    formed.push(rows[row].component);
-                }
-                regroup(&mut rows, &formed, false, distance, diameter);
-                let mut damaged = Vec::new();
-                for place in gone {
-                    if !rows.is_empty() {
-                        let row = rows.remove(usize::from(place) % rows.len());
-                        damaged.push(row.component);
-                    }
-                }
-                let before = rows.clone();
-                regroup(&mut rows, &damaged, true, distance, diameter);
-                prop_assert_eq!(rows.iter().map(|row| row.group).collect::<Vec<_>>(), defined(&rows, distance, diameter));
-                let mut sets = UnionFind::new(rows.len());
-                near(&rows, distance, diameter).iter().for_each(|&(_, a, b)| {
-                    sets.union(a as u32, b as u32);
-                });
-                for b in 0..rows.len() {
-                    for a in 0..b {
-                        let same = sets.find(a as u32) == sets.find(b as u32);
-                        prop_assert_eq!(rows[a].component == rows[b].component, same);
-                    }
-                    // The oldest of its component keeps the name.
-                    if (0..b).all(|a| before[a].component != before[b].component) {
-                        prop_assert_eq!(rows[b].component, before[b].component);
-                    }
-                }
-            }
-        }
-
-        /// Whatever the parts: those of different rows have different names.
-        #[test]
-        fn parts_have_names_of_their_own(
-            before in prop::collection::vec(0i64..30, 1..30),
-            joins in prop::collection::vec((0u32..30, 0u32..30), 0..30),
-        ) {
-            let rows = before.len() as u32;
-            let arrivals: Vec<i64> = (0..i64::from(rows)).collect();
-            // A row that a group is named by is in no other.
-            let before: Vec<i64> = before.iter().zip(&arrivals).map(|(&name, &row)| {
-                if name <= row && before[name as usize] == name { name } else { row }
-            }).collect();
-            let mut parts = UnionFind::new(before.len());
-            joins.iter().for_each(|&(a, b)| { parts.union(a % rows, b % rows); });
-            let named = names(&mut parts, &arrivals, &before).unwrap();
-            let roots: Vec<usize> = (0..rows).map(|row| parts.find(row) as usize).collect();
-            for a in 0..before.len() {
-                for b in 0..before.len() {
-                    prop_assert_eq!(named[roots[a]] == named[roots[b]], roots[a] == roots[b]);
-                }
+                there = rows.iter().map(|row| (row.arrival, Some(named[row.part as usize]))).collect();
             }
         }
     }

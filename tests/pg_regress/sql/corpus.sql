@@ -104,14 +104,11 @@ CALL dedup_into('petition_prints', 'SELECT id, body, simhash(body, ''{"stop": "o
 SELECT dedup_version_drop('dictionary', 'own@2');
 DROP TABLE petition_groups, petition_groups_merges, petition_groups_state, petition_prints, petition_prints_merges, petition_prints_state;
 SELECT dedup_version_drop('corpus', 'pairs@1');
--- S11: an argument that is NULL, a row that is not of the listing.
+-- S11: an argument that is NULL.
 SELECT dedup_dictionary_build('a', NULL::text[]);
 SELECT dedup_dictionary_build(NULL, ARRAY['a']);
 SELECT dedup_corpus_build('a', NULL);
 SELECT dedup_corpus_build(NULL, 'SELECT body FROM petition');
-CALL dedup_into('taken', 'SELECT id, body FROM petition', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
-SELECT _dedup_into_take('taken', 'SELECT id, body FROM petition', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}', t) FROM (SELECT ARRAY[1] AS ids, 5::text AS total, 0::bigint AS without_id) t;
-DROP TABLE taken, taken_merges, taken_state;
 -- H60: a version is read without the types of whoever calls: in a function with the
 -- rights of its owner their checks would run as that owner.
 SELECT dedup_corpus_build('typed', 'SELECT body FROM petition', '{"tokens": "words"}');

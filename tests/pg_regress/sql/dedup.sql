@@ -138,7 +138,7 @@ SELECT id, keeper, stage, round(similarity::numeric, 2) AS similarity FROM dedup
 SELECT id, keeper FROM dedup('title', :'by_text'::jsonb || '{"keep": "last"}') WHERE id <> keeper;
 SELECT id, keeper FROM dedup('title', :'by_text'::jsonb || '{"group": "components"}') WHERE id <> keeper;
 SELECT id, keeper FROM dedup('title') WHERE id <> keeper;
-CALL dedup_into('title_groups', 'title', '{"method": "text", "similarity": 0.5, "n": 2, "particulars": ["name"], "batch": 3, "weights": {}, "distance": 10}');
+CALL dedup_into('title_groups', 'title', '{"method": "text", "similarity": 0.5, "n": 2, "particulars": ["name"], "weights": {}, "distance": 10}');
 SELECT count(*) AS rows, count(*) FILTER (WHERE g.keeper = d.keeper AND g.stage = d.stage) AS same
 FROM title_groups g JOIN dedup('title', :'by_text') d USING (id);
 SELECT dedup('title', '{"method": "text", "similarity": 0, "weights": {}, "distance": 10, "n": 2, "particulars": []}');
@@ -244,7 +244,7 @@ GROUP BY options ORDER BY options::text;
 SELECT id, stage FROM dedup($$VALUES (1, '…', ''), (2, '…', ''), (3, '', 'Mill Street'), (4, NULL, NULL)$$, '{"method": "records"}');
 SELECT id, stage FROM dedup($$VALUES (1, '', 7::bigint), (2, '', 7), (3, NULL, 7), (4, '😀', 7), (5, '😀', 8)$$, '{"fp": "column3", "similarity": 0, "distance": 64, "n": 2, "particulars": []}');
 CALL dedup_into('nothing_groups', 'SELECT id, body FROM nothing WHERE id < 19', '{"weights": {"stop": "en", "markup": "html"}, "distance": 10, "similarity": 0.5, "n": 2, "particulars": []}');
-CALL dedup_into('nothing_batches', 'SELECT id, body FROM nothing', '{"weights": {"stop": "en", "markup": "html"}, "batch": 3, "distance": 10, "similarity": 0.5, "n": 2, "particulars": []}');
+CALL dedup_into('nothing_batches', 'SELECT id, body FROM nothing', '{"weights": {"stop": "en", "markup": "html"}, "distance": 10, "similarity": 0.5, "n": 2, "particulars": []}');
 SELECT count(*) FROM dedup('SELECT id, body FROM nothing ORDER BY id', '{"weights": {"stop": "en", "markup": "html"}, "distance": 10, "similarity": 0.5, "n": 2, "particulars": []}') d
     FULL JOIN (SELECT * FROM nothing_batches) b USING (id) WHERE (d.stage, d.keeper) IS DISTINCT FROM (b.stage, b.keeper::bigint);
 SELECT string_agg(id::text, ' ' ORDER BY id) FILTER (WHERE stage = 'empty') AS empty FROM nothing_groups;

@@ -164,13 +164,12 @@ CALL dedup_into('groups', 'SELECT id, body FROM letter');
 \echo :LAST_ERROR_SQLSTATE
 CALL dedup_into('groups', 'petition');
 \echo :LAST_ERROR_SQLSTATE
-CALL dedup_into('groups', 'letter', '{"where": "title = ''new''"}');
 CREATE TABLE another AS TABLE letter;
 ALTER TABLE another ADD PRIMARY KEY (id);
 ALTER TABLE letter RENAME TO renamed;
 ALTER TABLE another RENAME TO letter;
 CALL dedup_into('groups', 'renamed');
-CALL dedup_into('joined', 'ticket', '{"text": ["title", "body"], "n": 2, "where": "n < 4", "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
+CALL dedup_into('joined', 'ticket', '{"text": ["title", "body"], "n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
 CALL dedup_into('joined', 'ticket');
 SELECT id, keeper, stage FROM joined ORDER BY id;
 -- A name with capitals that is not quoted, where exactly that table exists.

@@ -132,14 +132,6 @@ INSERT INTO call (function, call) VALUES
 ('near_dup_guard()', $$own('CREATE TRIGGER guard BEFORE INSERT ON own FOR EACH ROW EXECUTE FUNCTION near_dup_guard(''fp'', ''distance=64'', ''index=none'', ''flag=extra'')', '%1$s')$$),
 ('dedup_clean(regclass,boolean)', $$dedup_clean('planter.t_%1$s')$$),
 ('dedup_clean(regclass,boolean,anyelement)', $$dedup_clean('planter.t_%1$s', true, NULL::%2$s)$$),
-('_dedup_into_make(text,text,jsonb)', $$_dedup_into_make('step_%1$s', 'SELECT id, body FROM planter.t_%1$s', NULL::jsonb)$$),
-('_dedup_into_lock(text)', $$_dedup_into_lock('step_%1$s')$$),
-('_dedup_into_start(text,text,jsonb)', $$_dedup_into_start('step_%1$s', 'SELECT id, body FROM planter.t_%1$s', NULL::jsonb)$$),
-('_dedup_into_repair(text,text,jsonb)', $$_dedup_into_repair('step_%1$s', 'SELECT id, body FROM planter.t_%1$s', NULL::jsonb)$$),
-('_dedup_into_take(text,text,jsonb,record)', $$(SELECT array_agg(id::%2$s) AS ids, 5::bigint AS total, 0::bigint AS without_id FROM planter.t_%1$s) todo,
-    _dedup_into_take('step_%1$s', 'SELECT id, body FROM planter.t_%1$s', NULL::jsonb, todo)$$),
-('_dedup_into_finish(text)', $$_dedup_into_finish('step_%1$s')$$),
-('_dedup_into_unlock(text)', $$_dedup_into_unlock('step_%1$s')$$),
 ('dedup_clean(regclass,boolean,anyelement)', $$dedup_clean('planter.t_%1$s', false, NULL::%2$s)$$);
 
 -- Each function that is given a table, a row, an index or a query is called: what is new fails here until it is.
@@ -196,13 +188,13 @@ FROM kind WHERE to_regclass('into_' || kind) IS NOT NULL \gexec
 SELECT has('{1,2,3,4,5,6}');
 SELECT format('CALL dedup_into(%L, %L)', 'into_' || kind, 'planter.t_' || kind) FROM kind WHERE to_regclass('into_' || kind) IS NOT NULL \gexec
 SELECT format('CALL dedup_into(%L, %L, %L)', 'each_' || kind, format('SELECT id, body FROM planter.t_%s', kind),
-    '{"batch": 2, "group": "components", "method": "fingerprint", "distance": 10, "similarity": 0, "diameter": 20}') FROM kind \gexec
+    '{"group": "components", "method": "fingerprint", "distance": 10, "similarity": 0, "diameter": 20}') FROM kind \gexec
 SELECT id, keeper, stage FROM into_domain ORDER BY id;
 SELECT id, keeper, stage FROM into_enum ORDER BY id;
 SELECT id, keeper, stage FROM into_range ORDER BY id;
 SELECT id, keeper, stage FROM into_cast ORDER BY arrival;
 SELECT c.relname AS result, string_agg(a.attname || ' ' || format_type(a.atttypid, a.atttypmod), ', ' ORDER BY attnum) AS ids
-FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname IN ('id', 'keeper', 'a', 'b')
+FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname IN ('id', 'keeper')
 WHERE c.relkind = 'r' AND c.relname ~ '^(into|each)_' AND c.relnamespace = 'public'::regnamespace GROUP BY c.relname HAVING count(*) > 1 ORDER BY c.relname;
 SELECT last_value - 1 AS "runs of planted code" FROM planter.runs;
 -- A result whose columns have been made of a domain is not written.

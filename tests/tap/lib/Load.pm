@@ -59,7 +59,7 @@ sub clients
 		'change@4' => "SELECT change('g', $near, :d), change('s', $near, :d);\n",
 		'remove@2' => "DELETE FROM g WHERE id IN (SELECT id FROM g WHERE id > :c LIMIT 2);\nDELETE FROM x WHERE id IN (SELECT id FROM x WHERE id > :c LIMIT 2);\n",
 		'letter@2' => "SELECT write_letter(:c % 300, :d);\n",
-		'into@1' => "CALL dedup_into('result', 'letter', '{\"batch\": 50}');\n",
+		'into@1' => "CALL dedup_into('result', 'letter');\n",
 		'vacuum@1' => "VACUUM (SKIP_LOCKED) t, g, s, x, result;\n", 'checkpoint@1' => "CHECKPOINT;\n");
 	my $directory = PostgreSQL::Test::Utils::tempdir;
 	my @arguments;

@@ -1,0 +1,252 @@
+//! A few rows in a large result: those that are new, and those whose kept row is gone, are compared with the kept rows and
+//! with each other, as `dedup` compares rows that come after those. Nothing else changes.
+
+use super::super::{id, read, stages};
+use super::changes::Changes;
+use super::job::{DIGEST, Job, ids_of};
+use super::write::Groups;
+use crate::pg::Values;
+use crate::pg::host::{QueryHost, unwrap_or_raise};
+use crate::pg::progress::Progress;
+use crate::pg::spi::{Argument, for_each_of_query_with, query_all};
+use crate::pg::spill::TempFile;
+use crate::pg::values::ValueType;
+use crate::settings::{threads, work_memory};
+use dedup_core::dedup::{EqualTexts, Keep, Kind, Rows};
+use dedup_core::groups::{CrossPairs, Named, Settings, names};
+use dedup_core::interrupt::checked;
+use dedup_core::memory::{OrRaise, Room};
+use std::collections::{HashMap, HashSet};
+
+/// Rows of the source.
+struct Read {
+    rows: super::super::Rows,
+    ids: ValueType,
+    digests: Vec<i64>,
+    hashes: Vec<i64>,
+    /// Of those that the result has, their arrival numbers.
+    arrivals: Vec<i64>,
+}
+
+/// A row of the result.
+#[derive(Clone, Copy)]
+struct Stored {
+    arrival: i64,
+    cluster: i64,
+    is_kept: bool,
+}
+
+impl Stored {
+    fn of(row: &Values<'_>) -> Stored {
+        let [arrival, cluster, kept] = [0, 1, 2].map(|at| row.bigint(at).unwrap_or_default());
+        Stored { arrival, cluster, is_kept: kept > 0 }
+    }
+}
+
+/// Where new rows go; `None` if all groups are to be formed anew.
+pub(super) fn step(job: &Job<'_>, changes: &Changes, progress: &Progress) -> Option<Groups> {
+    if !job.is_by_star() || !changes.are_few(0) {
+        return None;
+    }
+    let orphans = stored(job, "cluster", &changes.broken);
+    let taken: HashSet<i64> = changes.changed.iter().chain(&changes.gone).copied().collect();
+    let orphans: Vec<Stored> = orphans.into_iter().filter(|row| !taken.contains(&row.arrival)).collect();
+    if !changes.are_few(orphans.len()) {
+        return None;
+    }
+    let mut left = known(job, &orphans, progress);
+    let mut new = some(job, changes.ids, None, progress);
+    let candidates = candidates(job, changes, &taken, [&left, &new], progress);
+    if !changes.are_few(orphans.len() + candidates.len()) {
+        return None;
+    }
+    let old = stored(job, "arrival", &candidates);
+    let mut before = known(job, &old, progress);
+    if before.arrivals.len() != old.len() || left.arrivals.len() != orphans.len() {
+        return None;
+    }
+    // What was kept comes first, and stays.
+    let (mut rows, mut equal) =
+        (Rows::new(TempFile::new(), Keep::First), EqualTexts::new(work_memory(), TempFile::new()));
+    let (mut digests, mut hashes, mut arrivals) = (Vec::new(), Vec::new(), Vec::new());
+    for read in [&mut before, &mut left, &mut new] {
+        for row in checked(0..read.rows.count()) {
+            let texts = &mut read.rows.texts;
+            let (id, content) = (unwrap_or_raise(texts.id(row)), unwrap_or_raise(texts.content(row)));
+            let kind = read.rows.kinds[row];
+            let number = unwrap_or_raise(rows.add(&id, &content, kind, read.rows.fps[row]));
+            if let Some(form) = job.options.form(&content).filter(|_| kind != Kind::Empty) {
+                unwrap_or_raise(equal.add(number, form.as_bytes()));
+            }
+        }
+        digests.append(&mut read.digests);
+        hashes.append(&mut read.hashes);
+        arrivals.append(&mut read.arrivals);
+    }
+    let from = old.len();
+    let known: Vec<Stored> = old.into_iter().chain(orphans).collect();
+    let mut found = stages(&job.options(), rows, equal, progress);
+    let (mut named, mut kept) = (Vec::new(), Vec::new());
+    for row in checked(0..found.rows.count()) {
+        let (part, keeper, is_kept) =
+            (found.of(row) as u32, found.keeper(row), |row: usize| known[row].is_kept);
+        if row < from && is_kept(row) && keeper != row || row >= from && keeper < from && !is_kept(keeper) {
+            // Somebody has written to the result what is not so.
+            return None;
+        }
+        if row >= known.len() {
+            arrivals.push(job.arrivals + 1 + (row - known.len()) as i64);
+        }
+        let before = known.get(row).map(|stored| stored.cluster);
+        if row < from && is_kept(row) {
+            kept.push((part, known[row].cluster));
+        }
+        if row >= from || is_kept(row) {
+            named.push(Named { arrival: arrivals[row], before, part, row: row as u32 });
+        }
+    }
+    let (names, absorbed) = names(named, found.rows.count(), &kept).or_raise();
+    Some(Groups {
+        found,
+        ids: new.ids,
+        from,
+        digests,
+        hashes,
+        arrivals,
+        names,
+        absorbed,
+        gone: changes.gone.clone(),
+    })
+}
+
+/// Rows of the result, in the order in which they arrived.
+fn stored(job: &Job<'_>, column: &str, of: &[i64]) -> Vec<Stored> {
+    let sql = format!(
+        "SELECT t.arrival, t.cluster, (t.stage OPERATOR(pg_catalog.=) 'kept')::pg_catalog.int4::pg_catalog.int8 \
+         FROM {} AS t WHERE t.{column} OPERATOR(pg_catalog.=) ANY ($1) ORDER BY t.arrival",
+        job.table.name
+    );
+    query_all(&sql, &[Argument::of(of.to_vec())], Stored::of)
+}
+
+/// Rows that the result has, in the order in which they arrived.
+fn known(job: &Job<'_>, rows: &[Stored], progress: &Progress) -> Read {
+    let arrivals = Argument::of(rows.iter().map(|row| row.arrival).collect::<Vec<i64>>());
+    let sql = format!(
+        "SELECT pg_catalog.array_agg(t.id) FROM {} AS t WHERE t.arrival OPERATOR(pg_catalog.=) ANY ($1)",
+        job.table.name
+    );
+    // SAFETY: the column is an array of ids.
+    let array =
+        |row: &Values<'_>| unsafe { row.get(0).map(|array| Argument::copy_of_array(array, job.ids_type)) };
+    let ids = query_all(&sql, &[arrivals], array).pop().flatten();
+    some(job, ids, Some(arrivals), progress)
+}
+
+/// Rows of these ids: in the order of the source, or of their arrival numbers in the result.
+fn some(job: &Job<'_>, ids: Option<Argument>, arrivals: Option<Argument>, progress: &Progress) -> Read {
+    let Job { query, id: own, digest, equals, .. } = job;
+    let (arrival, join, order) = match arrivals {
+        None => ("NULL::pg_catalog.int8", String::new(), ""),
+        Some(_) => (
+            "t.arrival",
+            format!(
+                " JOIN (SELECT t.id, t.arrival FROM {} AS t WHERE t.arrival OPERATOR(pg_catalog.=) ANY ($2) OFFSET 0) AS t \
+                 ON t.id {equals} {own}",
+                job.table.name
+            ),
+            " ORDER BY t.arrival",
+        ),
+    };
+    let sql = format!(
+        "SELECT q.*, {arrival} AS _dedup_arrival, {digest} AS {DIGEST} FROM ({query}\n) AS q{join} \
+         WHERE {own} {equals} ANY ($1){order}"
+    );
+    let wanted = ids.unwrap_or_else(|| job.no_ids());
+    let arguments: Vec<Argument> = [Some(wanted), arrivals].into_iter().flatten().collect();
+    let (mut ids, mut digests, mut hashes, mut numbers) = (None, Vec::new(), Vec::new(), Vec::new());
+    let query = (sql.as_str(), arguments.as_slice(), false);
+    let (rows, _) = read(query, &job.options(), (None, None), Some(&mut hashes), progress, |columns| {
+        let of = &*ids.insert(ids_of(columns));
+        let (digests, numbers, last) = (&mut digests, &mut numbers, columns.len() - 1);
+        move |row, bytes| {
+            digests.room(1).or_raise();
+            digests.push(row.bigint(last).unwrap_or_default());
+            numbers.extend(row.bigint(last - 1));
+            // SAFETY: the column is of the type that the query said.
+            unsafe { of.write(id(row), bytes) };
+        }
+    });
+    // A query that returns rows has columns.
+    let ids = ids.unwrap_or_else(|| unreachable!("the columns are told before the rows"));
+    Read { rows, ids, digests, hashes, arrivals: numbers }
+}
+
+/// Rows of the result that new ones may go to: kept rows that are near one by their fingerprints, and a row of equal text
+/// with the one that is kept for it.
+fn candidates(
+    job: &Job<'_>,
+    changes: &Changes,
+    taken: &HashSet<i64>,
+    new: [&Read; 2],
+    progress: &Progress,
+) -> Vec<i64> {
+    progress.stage("finding kept rows near new ones", "rows", None);
+    let mut host = QueryHost::reporting(progress);
+    let (mut prints, mut hashes) = (Vec::new(), HashSet::<i64>::new());
+    for Read { rows, hashes: theirs, .. } in new {
+        hashes.extend(theirs.iter().filter(|&&hash| hash != 0));
+        for row in checked(0..rows.count()).filter(|&row| rows.has_fp(row)) {
+            // The lesser number of a pair comes first: that of the kept row.
+            prints.push((i64::MAX, rows.fps[row]));
+        }
+    }
+    let near = job.options.distance.map(|distance| {
+        let settings = Settings { distance, memory: work_memory(), threads: threads() };
+        unwrap_or_raise(CrossPairs::new(settings, &prints, &mut host))
+    });
+    let chunk = near.as_ref().map_or(0, CrossPairs::chunk);
+    let (mut found, mut equal, mut kept) = (HashSet::new(), HashMap::new(), Vec::new());
+    let mut compare = |kept: &mut Vec<(i64, u64)>, found: &mut HashSet<i64>| {
+        if let Some(near) = &near {
+            unwrap_or_raise(near.with(kept, &mut host, |pair| {
+                found.insert(pair.a);
+                Ok(())
+            }));
+        }
+        kept.clear();
+    };
+    let sql = format!(
+        "SELECT t.arrival, t.fp, t.hash, (t.stage OPERATOR(pg_catalog.=) 'kept')::pg_catalog.int4::pg_catalog.int8 \
+         FROM {} AS t WHERE t.stage OPERATOR(pg_catalog.<>) 'empty' AND NOT (t.cluster OPERATOR(pg_catalog.=) ANY ($1))",
+        job.table.name
+    );
+    let broken = [Argument::of(changes.broken.clone())];
+    for_each_of_query_with(&sql, &broken, |_| {
+        |row: &Values<'_>| {
+            progress.step();
+            let Some(arrival) = row.bigint(0).filter(|arrival| !taken.contains(arrival)) else { return };
+            let (fp, hash) = (row.bigint(1), row.bigint(2));
+            if let Some(hash) = hash.filter(|hash| hashes.contains(hash)) {
+                let first = equal.entry((hash, fp)).or_insert(arrival);
+                *first = arrival.min(*first);
+            }
+            if let Some(fp) = fp.filter(|_| row.bigint(3) == Some(1) && near.is_some()) {
+                kept.room(1).or_raise();
+                kept.push((arrival, fp.cast_unsigned()));
+                if kept.len() >= chunk {
+                    compare(&mut kept, &mut found);
+                }
+            }
+        }
+    });
+    compare(&mut kept, &mut found);
+    found.extend(equal.values());
+    let equal: Vec<i64> = equal.into_values().collect();
+    let sql = format!(
+        "SELECT k.arrival FROM {0} AS t JOIN {0} AS k ON k.id {1} t.keeper WHERE t.arrival OPERATOR(pg_catalog.=) ANY ($1)",
+        job.table.name, job.equals
+    );
+    found.extend(query_all(&sql, &[Argument::of(equal)], |row| row.bigint(0)).into_iter().flatten());
+    found.into_iter().collect()
+}

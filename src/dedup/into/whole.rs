@@ -1,0 +1,113 @@
+//! All groups formed anew, as `dedup` forms them. A group keeps its name.
+
+use super::super::{find_in, id};
+use super::job::{DIGEST, Job, ids_of};
+use super::write::Groups;
+use crate::pg::host::unwrap_or_raise;
+use crate::pg::progress::Progress;
+use crate::pg::spi::{Argument, query_all};
+use crate::table::DEDUP_INTO;
+use dedup_core::groups::{Named, names};
+use dedup_core::interrupt::{checked, sort_unstable_by};
+use dedup_core::memory::{OrRaise, Room, collect, filled};
+use pgrx::PgMemoryContexts;
+
+/// Rows that are looked up by one statement.
+const TOGETHER: usize = 50_000;
+
+/// Runs `dedup` over the source; options that are chosen by the texts are those of the result from now on.
+pub(super) fn form(job: &mut Job<'_>, progress: &Progress) -> Option<Groups> {
+    let query = format!("SELECT q.*, {} AS {DIGEST} FROM ({}\n) AS q", job.digest, job.query);
+    let (mut ids, mut digests, mut hashes) = (None, Vec::new(), Vec::new());
+    let asked = (job.written.clone(), job.options(), !job.is_begun);
+    let of = (query.as_str(), &job.source);
+    let (written, found) = find_in(DEDUP_INTO, of, asked, Some(&mut hashes), progress, |columns| {
+        let of = &*ids.insert(ids_of(columns));
+        let (digests, last) = (&mut digests, columns.len() - 1);
+        move |row, bytes| {
+            digests.room(1).or_raise();
+            digests.push(row.bigint(last).unwrap_or_default());
+            // SAFETY: the column is of the type that the query said.
+            unsafe { of.write(id(row), bytes) };
+        }
+    });
+    if found.rows.count() > 0 {
+        job.written = written;
+    } else if !job.is_begun {
+        return None;
+    }
+    // A query that returns rows has columns.
+    let ids = ids.unwrap_or_else(|| unreachable!("the columns are told before the rows"));
+    let (names, arrivals) = (Vec::new(), Vec::new());
+    let mut groups = Groups {
+        found,
+        ids,
+        digests,
+        hashes,
+        from: 0,
+        arrivals,
+        names,
+        absorbed: Vec::new(),
+        gone: Vec::new(),
+    };
+    if job.is_begun {
+        name(job, &mut groups);
+    } else {
+        let rows = groups.found.rows.count() as i64;
+        groups.arrivals = collect(1..=rows).or_raise();
+        groups.names = collect(1..=rows).or_raise();
+    }
+    Some(groups)
+}
+
+/// Gives rows that are as they were the numbers by which they arrived, and groups the names that they had.
+fn name(job: &Job<'_>, groups: &mut Groups) {
+    let rows = groups.found.rows.count();
+    let next = job.arrivals + 1;
+    let (mut arrivals, mut before) = (filled(0, rows).or_raise(), filled(None, rows).or_raise());
+    let mut there: Vec<i64> = Vec::new();
+    let sql = format!(
+        "SELECT u.n, t.arrival, t.cluster, t.digest FROM pg_catalog.unnest($1) WITH ORDINALITY AS u(id, n) \
+         JOIN {} AS t ON t.id {} u.id",
+        job.table.name, job.equals
+    );
+    for from in (0..rows).step_by(TOGETHER) {
+        let ids: Vec<Vec<u8>> = (from..rows.min(from + TOGETHER))
+            .map(|row| unwrap_or_raise(groups.found.rows.texts.id(row)))
+            .collect();
+        // SAFETY: what is made in this memory is not used afterwards; the ids are written as their type has it.
+        unsafe {
+            PgMemoryContexts::new("dedup_into").switch_to(|_| {
+                let ids = groups.ids.array(&ids, job.ids_type);
+                for (n, arrival, cluster, digest) in query_all(&sql, &[ids], |row| {
+                    (row.bigint(0), row.bigint(1), row.bigint(2), row.bigint(3))
+                }) {
+                    let (Some(n), Some(arrival), Some(cluster)) = (n, arrival, cluster) else { continue };
+                    let row = from + n as usize - 1;
+                    there.room(1).or_raise();
+                    there.push(arrival);
+                    if digest == Some(groups.digests[row]) {
+                        (arrivals[row], before[row]) = (arrival, Some(cluster));
+                    }
+                }
+            });
+        }
+    }
+    let mut named = Vec::new();
+    named.room(rows).or_raise();
+    let mut arrived = next;
+    for row in checked(0..rows) {
+        if arrivals[row] == 0 {
+            arrivals[row] = arrived;
+            arrived += 1;
+        }
+        let part = groups.found.of(row) as u32;
+        named.push(Named { arrival: arrivals[row], before: before[row], part, row: row as u32 });
+    }
+    (groups.names, groups.absorbed) = names(named, rows, &[]).or_raise();
+    groups.arrivals = arrivals;
+    sort_unstable_by(&mut there, i64::cmp);
+    let sql = format!("SELECT t.arrival FROM {} AS t", job.table.name);
+    let all = query_all(&sql, &[] as &[Argument], |row| row.bigint(0).unwrap_or_default());
+    groups.gone = checked(all).filter(|arrival| there.binary_search(arrival).is_err()).collect();
+}
