@@ -4,7 +4,8 @@
 //! The codes of a text in order make one string to compare by equality; as a
 //! set they are compared by Jaccard similarity, and candidates share codes.
 
-use dedup_core::text::{clauses, normalize};
+use crate::sentences::clauses;
+use dedup_core::text::normalize;
 
 /// The code of every clause of a text, in order: its first and last `n`
 /// characters in normal form (no punctuation, no spaces). A clause of at most

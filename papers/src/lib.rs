@@ -28,6 +28,7 @@ pub mod imatch;
 pub mod minhash;
 pub mod scam;
 pub mod sentence;
+pub mod sentences;
 pub mod shingle;
 pub mod single_pass;
 pub mod spotsigs;

@@ -15,8 +15,9 @@
 //! number of alignments is quadratic.
 
 use super::automaton::SuffixAutomaton;
+use crate::sentences::sentences;
 use dedup_core::interrupt::{check, checked};
-use dedup_core::text::{Segmenter, normalize, sentences};
+use dedup_core::text::{Segmenter, normalize};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 

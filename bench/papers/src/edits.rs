@@ -33,7 +33,7 @@ pub fn insert(text: &str, other: &str, share: f64, rng: &mut Rng) -> String {
 /// Puts the sentences (and clauses) into another order.
 pub fn reorder(text: &str, rng: &mut Rng) -> String {
     let mut parts = Vec::new();
-    dedup_core::text::clauses(text, |range| parts.push(&text[range]));
+    dedup_detectors::sentences::clauses(text, |range| parts.push(&text[range]));
     for at in (1..parts.len()).rev() {
         parts.swap(at, rng.below(at + 1));
     }

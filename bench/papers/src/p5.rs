@@ -47,7 +47,7 @@ fn quote(docs: &[Doc]) -> Vec<Doc> {
             continue;
         }
         let mut ranges = Vec::new();
-        dedup_core::text::sentences(&all[at - 1].body, |range| ranges.push(range));
+        dedup_detectors::sentences::sentences(&all[at - 1].body, |range| ranges.push(range));
         let Some(half) = ranges.get(ranges.len() / 2) else { continue };
         let quoted = all[at - 1].body[..half.end].to_owned();
         // With one character lost, as copies have it.

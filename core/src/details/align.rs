@@ -76,14 +76,32 @@ fn trim(
     y: Range<usize>,
     equal: &mut Vec<Run>,
 ) -> (Range<usize>, Range<usize>, Run) {
-    let same = |(x, y): &(&u32, &u32)| x == y;
-    let front = a[x.clone()].iter().zip(&b[y.clone()]).take_while(same).count();
+    let (front, back) = same_ends(&a[x.clone()], &b[y.clone()]);
     push_run(equal, (x.start, y.start, front));
-    let (x, y) = (x.start + front..x.end, y.start + front..y.end);
-    let back = a[x.clone()].iter().rev().zip(b[y.clone()].iter().rev()).take_while(same).count();
-    let (x, y) = (x.start..x.end - back, y.start..y.end - back);
+    let (x, y) = (x.start + front..x.end - back, y.start + front..y.end - back);
     let behind = (x.end, y.end, back);
     (x, y, behind)
+}
+
+/// How many elements two sequences begin with in common, and how many of the others they end with.
+pub fn same_ends<T: PartialEq>(a: &[T], b: &[T]) -> (usize, usize) {
+    let same = |(x, y): &(&T, &T)| x == y;
+    let front = a.iter().zip(b).take_while(same).count();
+    (front, a[front..].iter().rev().zip(b[front..].iter().rev()).take_while(same).count())
+}
+
+/// Elements that two short sequences have in common, in their order.
+pub fn common<T: PartialEq>(a: &[T], b: &[T]) -> usize {
+    let mut row = vec![0; b.len() + 1];
+    for x in a {
+        let mut corner = 0;
+        for (at, y) in b.iter().enumerate() {
+            let above = row[at + 1];
+            row[at + 1] = if x == y { corner + 1 } else { above.max(row[at]) };
+            corner = above;
+        }
+    }
+    row[b.len()]
 }
 
 /// The longest common subsequence of two stretches that begin at `origin`.
@@ -213,20 +231,6 @@ fn between(equal: &[Run], a: usize, b: usize) -> Vec<Replaced> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    /// Elements that two sequences have in common in order, the slow way.
-    fn common(a: &[u32], b: &[u32]) -> usize {
-        let mut row = vec![0; b.len() + 1];
-        for x in a {
-            let mut corner = 0;
-            for (at, y) in b.iter().enumerate() {
-                let above = row[at + 1];
-                row[at + 1] = if x == y { corner + 1 } else { above.max(row[at]) };
-                corner = above;
-            }
-        }
-        row[b.len()]
-    }
 
     /// What is not replaced is equal; its length.
     fn kept(a: &[u32], b: &[u32], replaced: &[Replaced]) -> usize {

@@ -4,10 +4,10 @@
 //! people, characters that form no word), and by being foreign: what the other text says elsewhere is only moved.
 //! Misspelt and shortened names, people addressed, and other wordings are no other names.
 
-use super::numbers::{self, Kind};
-use super::spans::{Span, Verdict, common};
+use super::spans::{Side, Span, Verdict};
 use super::tokens::Text;
 use super::words::{self, Class, Unit, is_function, is_verb, single};
+use super::{NAME, NUMBER, align, numbers};
 use crate::text::tag as part_of_speech;
 use std::ops::Range;
 
@@ -22,8 +22,9 @@ const FOREIGN_PLACE: f64 = 0.5;
 
 /// What two stretches are to each other.
 pub fn judge(span: &Span) -> Verdict {
-    let (x, y) = (span.x(), span.y());
-    if x.is_empty() || y.is_empty() || digits(x) && digits(y) || numbered(span) {
+    let [x, y] = span.sides.each_ref().map(Side::says);
+    let of_numbers = |side: &Side| side.says().chars().all(|c| c.is_ascii_digit() || " 年月日号".contains(c));
+    if x.is_empty() || y.is_empty() || span.both(of_numbers) || numbered(span) {
         return Verdict::Nothing;
     }
     if span.crosses_a_break() {
@@ -32,76 +33,81 @@ pub fn judge(span: &Span) -> Verdict {
     if let (Some(one), Some(other)) = (single(x), single(y)) {
         return ordered(span, one, other);
     }
-    let (long_x, long_y) = (x.chars().count(), y.chars().count());
-    if long_x.max(long_y) > LONGEST_NAME {
+    let lengths = [x, y].map(|says| says.chars().count());
+    if lengths.iter().any(|length| *length > LONGEST_NAME) {
         return Verdict::Wordy;
     }
     if let Some(verdict) = code(span) {
         return verdict;
     }
     let unit = span.unit();
-    let strong = unit.is_some_and(|unit| unit.strong);
-    if addressed(span, unit, strong) || generic(&span.words_x) || generic(&span.words_y) {
+    if addressed(span, unit) || span.any(|side| generic(&side.words)) {
         return Verdict::Nothing;
     }
-    let absent = unit.is_some() && !span.b.has(x) && !span.a.has(y);
+    let absent = unit.is_some() && !span.any(|side| side.other.has(side.says()));
     let limit = if absent { FOREIGN_PLACE } else { FOREIGN };
-    if span.b.share(x) > limit || span.a.share(y) > limit || 2 * common(x, y) >= long_x.min(long_y) {
+    if span.any(|side| side.other.share(side.says()) > limit)
+        || 2 * common(x, y) >= lengths[0].min(lengths[1])
+    {
         return Verdict::Nothing;
     }
     if span.words().any(is_function) {
         return Verdict::Wordy;
     }
-    name(span, unit, [long_x, long_y])
+    name(span, unit)
 }
 
 /// Names, of what is foreign and no other spelling.
-fn name(span: &Span, unit: Option<Unit>, lengths: [usize; 2]) -> Verdict {
-    let (x, y) = (span.x(), span.y());
-    let (words_x, words_y) = (&span.words_x[..], &span.words_y[..]);
-    let strong = unit.is_some_and(|unit| unit.strong);
-    let times = |words: &[&str]| words.iter().filter(|word| words::is_time(word)).count();
-    let (times_x, times_y) = (times(words_x), times(words_y));
-    let only_times = times_x == words_x.len() || times_y == words_y.len();
-    if lengths.contains(&1) || only_times || !strong && times_x + times_y > 0 {
+fn name(span: &Span, unit: Option<Unit>) -> Verdict {
+    let strong = is_strong(unit);
+    let times = |side: &Side| side.words.iter().filter(|word| words::is_time(word)).count();
+    if span.any(|side| single(side.says()).is_some() || times(side) == side.words.len())
+        || !strong && span.any(|side| times(side) > 0)
+    {
         return Verdict::Nothing;
     }
-    let says = |words: &[&str], length: usize| length > 6 && words.iter().any(|word| is_verb(word));
-    if says(words_x, span.length_x()) || says(words_y, span.length_y()) {
+    if span.any(|side| side.length() > 6 && side.words.iter().any(|word| is_verb(word))) {
         return Verdict::Wordy;
     }
     if strong {
-        let wordings = only_verbs(words_x) && only_verbs(words_y);
+        let wordings = span.both(|side| only_verbs(&side.words));
         return if wordings { Verdict::Words } else { Verdict::Name };
     }
-    if !nominal(words_x) || !nominal(words_y) {
-        return Verdict::Words;
-    }
-    let (named_x, named_y) = (has_name(words_x), has_name(words_y));
-    if unit.is_some() {
-        return if named_x || named_y { Verdict::Name } else { Verdict::Words };
-    }
-    let ends = |trimmed: &str, whole: &str| {
-        words::place_behind(trimmed)
-            .or_else(|| words::place_behind(whole).filter(|unit| words::is_long(unit.word)))
+    let named = |side: &Side| has_name(&side.words);
+    let place = |side: &Side| {
+        let long = || words::place_behind(side.whole()).filter(|unit| words::is_long(unit.word));
+        let common_noun = side.words.len() == 1 && words::is_common_noun(side.words[0]);
+        words::place_behind(side.says()).or_else(long).is_some() && !common_noun
     };
-    let common_noun = |words: &[&str]| words.len() == 1 && words::is_common_noun(words[0]);
-    let place_x = ends(x, span.whole_x()).is_some() && !common_noun(words_x);
-    let place_y = ends(y, span.whole_y()).is_some() && !common_noun(words_y);
-    if place_x && place_y {
-        return Verdict::Name;
-    }
-    if words::is_person(x, words_x.iter().copied()) && words::is_person(y, words_y.iter().copied()) {
+    if !span.both(|side| nominal(&side.words)) {
+        Verdict::Words
+    } else if unit.is_some() {
+        if span.any(named) { Verdict::Name } else { Verdict::Words }
+    } else if span.both(place) {
+        Verdict::Name
+    } else if span.both(|side| words::is_person(side.says(), side.words.iter().copied())) {
         let subject = span.before.iter().rev().take(2).any(|word| words::before_person(word));
-        return if subject { Verdict::Name } else { Verdict::Nothing };
-    }
-    if !(named_x || place_x)
-        || !(named_y || place_y)
+        if subject { Verdict::Name } else { Verdict::Nothing }
+    } else if !span.both(|side| named(side) || place(side))
         || span.words().any(|word| is_verb(word) || digits(word))
     {
-        return Verdict::Words;
+        Verdict::Words
+    } else if span.stands_in_equal_text {
+        Verdict::Name
+    } else {
+        Verdict::Nothing
     }
-    if span.stands_in_equal_text { Verdict::Name } else { Verdict::Nothing }
+}
+
+/// Whether what stands before a word for a place is nearly always a name.
+fn is_strong(unit: Option<Unit>) -> bool {
+    unit.is_some_and(|unit| unit.strong)
+}
+
+/// Characters that two names have in common, in their order.
+fn common(a: &str, b: &str) -> usize {
+    let characters = |text: &str| text.chars().collect::<Vec<char>>();
+    align::common(&characters(a), &characters(b))
 }
 
 fn digits(word: &str) -> bool {
@@ -110,23 +116,24 @@ fn digits(word: &str) -> bool {
 
 /// Whether only a number differs, before a word that makes it a name: 3号线, 第二小学.
 fn numbered(span: &Span) -> bool {
-    let tail = span.a.low[span.differ.0.end..].trim_start_matches(numbers::is_part);
-    words::numbered_before(tail).is_some() && span.x().chars().chain(span.y().chars()).all(numbers::is_part)
+    let Side { text, differ, .. } = &span.sides[0];
+    let tail = text.low[differ.end..].trim_start_matches(numbers::is_part);
+    words::numbered_before(tail).is_some() && span.both(|side| side.says().chars().all(numbers::is_part))
 }
 
 /// What a number (bytes of `low`) is by the words around it, unless `other` has the name elsewhere: then it may have moved.
-pub fn number(text: &Text, other: &Text, number: &Range<usize>) -> Option<Kind> {
+pub fn number(text: &Text, other: &Text, number: &Range<usize>) -> Option<&'static str> {
     let whole = &text.low[number.clone()];
     let before = (0..text.at(number.start)).rev().take(4);
     if whole.len() >= 4 && !other.has(whole) && before.map(|at| text.word_at(at)).any(words::before_number) {
-        return Some(Kind::Name);
+        return Some(NAME);
     }
     // A day: 5月3号楼道停电.
     let unit = words::numbered_before(&text.low[number.end..])
         .filter(|_| !text.low[..number.start].ends_with('月'))?;
     let name = format!("{}{}", &text.low[with_letters(text, number.clone())], unit.word);
     let is_name = unit.class != Class::House && !other.has(&name);
-    Some(if is_name { Kind::Name } else { Kind::Number })
+    Some(if is_name { NAME } else { NUMBER })
 }
 
 /// A number (bytes of `low`) with the letters before it, which belong to it.
@@ -142,46 +149,37 @@ fn ordered(span: &Span, one: char, other: char) -> Verdict {
     if !order && !letters {
         return Verdict::Nothing;
     }
-    match span.unit_or_number() {
-        Some((behind, class)) => by_sign(span, &behind, class),
-        None => Verdict::Nothing,
-    }
+    by_sign(span).unwrap_or(Verdict::Nothing)
 }
 
 /// Codes of letters and digits before a word for a place: A3区 and B7区.
 fn code(span: &Span) -> Option<Verdict> {
-    let is_code = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    if !is_code(span.x()) || !is_code(span.y()) || span.x().len().max(span.y().len()) > 6 {
-        return None;
-    }
-    let (behind, class) = span.unit_or_number()?;
-    Some(by_sign(span, &behind, class))
+    let is_code =
+        |side: &Side| side.differ.len() <= 6 && side.says().bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if span.both(is_code) { by_sign(span) } else { None }
 }
 
-fn by_sign(span: &Span, behind: &str, class: Class) -> Verdict {
-    let (one, other) = (format!("{}{behind}", span.x()), format!("{}{behind}", span.y()));
-    if span.b.has(&one) || span.a.has(&other) {
-        Verdict::Nothing
-    } else if class == Class::House {
-        Verdict::House
-    } else {
-        Verdict::Name
-    }
+/// Names of what the word behind says, if one of a place stands there, unless one has moved.
+fn by_sign(span: &Span) -> Option<Verdict> {
+    let (behind, class) = span.unit_or_number()?;
+    let moved = span.any(|side| side.other.has(&format!("{}{behind}", side.says())));
+    Some(match class {
+        _ if moved => Verdict::Nothing,
+        Class::House => Verdict::House,
+        _ => Verdict::Name,
+    })
 }
 
 /// Whether the stretches speak to or of somebody addressed.
-fn addressed(span: &Span, unit: Option<Unit>, strong: bool) -> bool {
-    if strong {
-        let general =
-            |words: &[&str]| words.iter().all(|word| words::addressed(word) || words::place(word).is_some());
-        return general(&span.words_x) || general(&span.words_y);
+fn addressed(span: &Span, unit: Option<Unit>) -> bool {
+    if is_strong(unit) {
+        let general = |word: &&str| words::addressed(word) || words::place(word).is_some();
+        return span.any(|side| side.words.iter().all(general));
     }
+    let next = || span.after.iter().find(|word| **word != ",").is_some_and(|word| words::addressed(word));
     let within =
-        |words: &[&str], text: &str| words.iter().any(|word| words::addressed(word) && text.contains(word));
-    within(&span.words_x, span.x())
-        || within(&span.words_y, span.y())
-        || unit.is_none()
-            && span.after.iter().find(|word| **word != ",").is_some_and(|word| words::addressed(word))
+        |side: &Side| side.words.iter().any(|word| words::addressed(word) && side.says().contains(word));
+    span.any(within) || unit.is_none() && next()
 }
 
 /// Whether words stand in the stead of a name: 贵县, 我市, 本小区.
@@ -231,7 +229,7 @@ pub fn is_noun(word: &str) -> bool {
 /// Whether the stretch is a level above a name that both texts have: another or a wrong city of the same place.
 pub fn is_level_above(span: &Span) -> bool {
     let area = |text: &str| words::place_behind(text).is_some_and(|unit| unit.class == Class::Area);
-    if span.unit().is_some() || !area(span.x()) && !area(span.y()) {
+    if span.unit().is_some() || !span.any(|side| area(side.says())) {
         return false;
     }
     let named = |word: &str| words::is_long(word) && part_of_speech(word).is_none_or(words::is_name);
@@ -245,16 +243,15 @@ pub fn is_level_above(span: &Span) -> bool {
 
 /// The names of one class that only their own text has, of two wordings of which one stands in the other's place.
 pub fn wordy(span: &Span) -> Option<(String, String)> {
-    if span.length_x() > LONGEST_CLAUSE || span.length_y() > LONGEST_CLAUSE {
+    if span.any(|side| side.length() > LONGEST_CLAUSE) {
         return None;
     }
     let next = span.after.first().filter(|word| words::place(word).is_some());
-    let of = |words: &[&str], other: &Text| {
-        let words: Vec<&str> = words.iter().chain(next).copied().collect();
-        let foreign = |(name, _): &(String, Unit)| !other.has(name) && other.share(name) <= FOREIGN_PLACE;
-        names(&words).into_iter().filter(foreign).collect::<Vec<_>>()
-    };
-    let (one, other) = (of(&span.words_x, span.b), of(&span.words_y, span.a));
+    let [one, other] = span.sides.each_ref().map(|side| {
+        let words: Vec<&str> = side.words.iter().chain(next).copied().collect();
+        let foreign = |name: &str| !side.other.has(name) && side.other.share(name) <= FOREIGN_PLACE;
+        names(&words).into_iter().filter(|(name, _)| foreign(name)).collect::<Vec<_>>()
+    });
     let mut pairs = one.iter().flat_map(|one| other.iter().map(move |other| (one, other)));
     let (one, other) = pairs.find(|((one, unit), (other, other_unit))| {
         let length = one.chars().count().min(other.chars().count());

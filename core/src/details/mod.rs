@@ -19,9 +19,14 @@ mod words;
 use crate::interrupt::check;
 use crate::memory::{self, OrRaise, Room};
 use align::Replaced;
-use spans::{Span, Verdict};
+use spans::{Side, Span, Verdict};
 use std::ops::Range;
 use tokens::{BREAK, Form, Ids, Text, Token};
+
+/// The kinds of details.
+const NAME: &str = "name";
+const DATE: &str = "date";
+const NUMBER: &str = "number";
 
 /// Which details count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,9 +53,9 @@ impl Kinds {
         let mut kinds = Kinds { names: false, dates: false, numbers: false };
         for name in names {
             match name {
-                "name" => kinds.names = true,
-                "date" => kinds.dates = true,
-                "number" => kinds.numbers = true,
+                NAME => kinds.names = true,
+                DATE => kinds.dates = true,
+                NUMBER => kinds.numbers = true,
                 _ => return Err(name),
             }
         }
@@ -59,8 +64,8 @@ impl Kinds {
 
     fn has(self, kind: &str) -> bool {
         match kind {
-            "name" => self.names,
-            "date" => self.dates,
+            NAME => self.names,
+            DATE => self.dates,
             _ => self.numbers,
         }
     }
@@ -100,11 +105,11 @@ impl Comparer {
 
     /// The details in which two texts differ, in the order of the lesser text.
     pub fn differing(&mut self, a: &str, b: &str, kinds: Kinds) -> Vec<Detail> {
-        if a <= b {
-            return Differences::new(a, b, &mut self.0).found(kinds);
+        let mut found = Differences::new(a.min(b), a.max(b), &mut self.0).found(kinds);
+        if a > b {
+            found.iter_mut().for_each(|it| std::mem::swap(&mut it.a, &mut it.b));
         }
-        let turned = |found: Detail| Detail { kind: found.kind, a: found.b, b: found.a };
-        Differences::new(b, a, &mut self.0).found(kinds).into_iter().map(turned).collect()
+        found
     }
 }
 
@@ -123,11 +128,11 @@ pub struct Passage {
 
 /// What two texts share and in what they differ, in the order of the lesser text.
 pub fn passages(a: &str, b: &str) -> Vec<Passage> {
-    if a <= b {
-        return Differences::new(a, b, &mut Ids::default()).passages();
+    let mut all = Differences::new(a.min(b), a.max(b), &mut Ids::default()).passages();
+    if a > b {
+        all.iter_mut().for_each(|it| std::mem::swap(&mut it.a, &mut it.b));
     }
-    let turned = |found: Passage| Passage { a: found.b, b: found.a, ..found };
-    Differences::new(b, a, &mut Ids::default()).passages().into_iter().map(turned).collect()
+    all
 }
 
 /// More stretches than this are looked at in no pair of texts: they are not nearly equal.
@@ -179,19 +184,15 @@ impl Differences {
     /// The details, each with the number of its stretch.
     fn judged(&self) -> Vec<(usize, Detail)> {
         let mut found = Vec::new();
-        let mut again: Vec<(&str, &str)> = Vec::new();
+        let mut again: Vec<[&str; 2]> = Vec::new();
         for (at, span) in self.spans() {
             check();
             let span = &span;
             let english = english::judge(span);
             let mut verdict = english.unwrap_or_else(|| chinese::judge(span));
-            let nouns = |words: &[&str]| words.last().is_some_and(|word| chinese::is_noun(word));
-            if english.is_none()
-                && matches!(verdict, Verdict::Words | Verdict::Name)
-                && nouns(&span.words_x)
-                && nouns(&span.words_y)
-            {
-                let pair = (span.x(), span.y());
+            let noun = |side: &Side| side.words.last().is_some_and(|word| chinese::is_noun(word));
+            if english.is_none() && matches!(verdict, Verdict::Words | Verdict::Name) && span.both(noun) {
+                let pair = span.sides.each_ref().map(Side::says);
                 if again.contains(&pair) {
                     verdict = Verdict::Name;
                 }
@@ -199,9 +200,9 @@ impl Differences {
             }
             let new = match verdict {
                 Verdict::Name if english.is_none() && chinese::is_level_above(span) => None,
-                Verdict::Name => Some(self.named(span, "name")),
-                Verdict::House => Some(self.named(span, "number")),
-                Verdict::Wordy => chinese::wordy(span).map(|(a, b)| Detail { kind: "name", a, b }),
+                Verdict::Name => Some(self.named(span, NAME)),
+                Verdict::House => Some(self.named(span, NUMBER)),
+                Verdict::Wordy => chinese::wordy(span).map(|(a, b)| Detail { kind: NAME, a, b }),
                 Verdict::Nothing | Verdict::Words => None,
             };
             let of_span = found.len();
@@ -230,7 +231,7 @@ impl Differences {
             push(self.a.passage(&(x..from.start)), self.b.passage(&(y..to.start)), true, None);
             let mut whole = Some((self.a.passage(from), self.b.passage(to)));
             while let Some((_, Detail { kind, a, b })) = judged.next_if(|&(of, _)| of == at) {
-                if kind == "name" || at == self.replaced.len() {
+                if kind == NAME || at == self.replaced.len() {
                     whole = None;
                     push(Some(a), Some(b), false, Some(kind));
                 } else if let Some((a, b)) = whole.take() {
@@ -247,19 +248,16 @@ impl Differences {
 
     /// What stands in each other's place, with the word for a place behind it.
     fn named(&self, span: &Span, kind: &'static str) -> Detail {
-        let (x, y) = span.differ.clone();
+        let [x, y] = span.sides.each_ref().map(|side| side.differ.clone());
         let unit = span.unit_or_number().map(|(unit, _)| unit).unwrap_or_default();
         self.with_unit(kind, x, y, &unit)
     }
 
     /// Numbers with the words that they are a name before.
     fn number(&self, (kind, x, y): numbers::Difference) -> Detail {
-        let unit = words::numbered_before(&self.a.low[x.end..]).filter(|_| kind != numbers::Kind::Date);
-        match unit {
-            None if kind != numbers::Kind::Name => {
-                Detail { kind: kind.name(), a: self.a.shown_part(&x), b: self.b.shown_part(&y) }
-            }
-            unit => self.with_unit(kind.name(), x, y, unit.map_or("", |unit| unit.word)),
+        match words::numbered_before(&self.a.low[x.end..]).filter(|_| kind != DATE) {
+            None if kind != NAME => Detail { kind, a: self.a.shown_part(&x), b: self.b.shown_part(&y) },
+            unit => self.with_unit(kind, x, y, unit.map_or("", |unit| unit.word)),
         }
     }
 
@@ -282,26 +280,22 @@ const MOVED: (usize, usize) = (6, 12);
 /// text has is compared with each that only the other has.
 fn moved(a: &[u32], b: &[u32], replaced: &[Replaced]) -> Vec<Replaced> {
     let long = |range: &Range<usize>| (MOVED.0..=8 * LONGEST_SPAN).contains(&range.len());
-    let of = |side: &dyn Fn(&Replaced) -> Range<usize>| -> Vec<(usize, Range<usize>)> {
+    let of = |side: fn(&Replaced) -> &Range<usize>| {
         let all = replaced.iter().map(side).enumerate().filter(|(_, range)| long(range));
-        all.take(MOVED.1).collect()
+        all.take(MOVED.1).collect::<Vec<_>>()
     };
     let mut all = Vec::new();
-    let ours = of(&|(x, _)| x.clone());
-    let theirs = if ours.is_empty() { Vec::new() } else { of(&|(_, y)| y.clone()) };
-    for (at, x) in &ours {
-        for (_, y) in theirs.iter().filter(|(other, _)| other != at) {
+    let (ours, theirs) = (of(|(x, _)| x), of(|(_, y)| y));
+    for (at, x) in ours {
+        for &(_, y) in theirs.iter().filter(|(other, _)| *other != at) {
             check();
             let inner = align::replaced(&a[x.clone()], &b[y.clone()]);
-            let differ: usize = inner.iter().map(|(x, _)| x.len()).sum();
-            let equal = x.len() - differ;
+            let equal = x.len() - inner.iter().map(|(x, _)| x.len()).sum::<usize>();
             if equal >= MOVED.0 && 2 * equal >= x.len().min(y.len()) {
-                for (one, other) in inner {
-                    push(
-                        &mut all,
-                        (x.start + one.start..x.start + one.end, y.start + other.start..y.start + other.end),
-                    );
-                }
+                let from = |start: usize, range: Range<usize>| start + range.start..start + range.end;
+                inner
+                    .into_iter()
+                    .for_each(|(one, other)| push(&mut all, (from(x.start, one), from(y.start, other))));
             }
         }
     }

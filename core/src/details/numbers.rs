@@ -1,8 +1,8 @@
 //! Numbers and dates in which two texts differ, by value: 12, １２ and 十二 are the same.
 
-use super::spans::Span;
+use super::spans::{Side, Span};
 use super::tokens::{Form, Text};
-use super::{chinese, english, push, words};
+use super::{DATE, NAME, NUMBER, align, chinese, english, push, words};
 use std::ops::Range;
 
 const DATES: [&str; 10] = ["年", "月", "日", "号", "点", "时", "分", "周", "星期", "季度"];
@@ -11,37 +11,12 @@ const ADDRESSES: &str = "路街道巷弄里村区园院镇乡栋楼幢线第";
 /// After 号 these make a thing with a number, and no day.
 const THINGS: &str = "楼线院门店栋铺房室厅桥井机厂矿地站馆库坑口车位桩码文令单幢区馆柜台窗梯井";
 /// Chinese numerals count as numbers before these only: 一 is part of many words.
-const UNITS: [&str; 48] = [
-    "小时", "分钟", "季度", "星期", "单元", "公里", "平方", "公斤", "元", "块", "角", "天", "年", "月", "日",
-    "号", "点", "时", "分", "周", "岁", "个", "次", "户", "人", "名", "家", "辆", "台", "间", "套", "米",
-    "里", "吨", "斤", "亩", "倍", "期", "层", "楼", "栋", "幢", "室", "度", "条", "位", "回", "遍",
-];
+const UNITS: &str = "小时 分钟 季度 星期 单元 公里 平方 公斤 元 块 角 天 年 月 日 号 点 时 分 周 岁 个 次 户 人 名 家 辆 台 间 套 米 里 吨 \
+    斤 亩 倍 期 层 楼 栋 幢 室 度 条 位 回 遍";
 const DIGITS: &str = "零一二三四五六七八九";
 
-/// What a number is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// The name of a thing: of a line, an order.
-    Name,
-    /// A year, month, day or hour.
-    Date,
-    /// Any other.
-    Number,
-}
-
-impl Kind {
-    /// As in [`super::Detail`].
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Name => "name",
-            Kind::Date => "date",
-            Kind::Number => "number",
-        }
-    }
-}
-
 /// Two stretches' numbers of a kind, from the first to the last that differs: bytes of the texts in small letters.
-pub type Difference = (Kind, Range<usize>, Range<usize>);
+pub type Difference = (&'static str, Range<usize>, Range<usize>);
 
 /// Tokens of the longest stretch whose numbers are compared wherever they stand among other words.
 const SHORT: usize = 8;
@@ -50,54 +25,81 @@ const SHORT: usize = 8;
 ///
 /// They differ unless one text only has more of them. So another number in the place of one that both have leaves different
 /// what was different, and so does another word for a word. What is written anew, at another length, is not compared.
-pub fn differences(span: &Span) -> Vec<Difference> {
-    let (a, b) = (span.a, span.b);
-    let (x, y) = &span.tokens;
-    let alone = span.x().chars().chain(span.y().chars()).all(|c| is_part(c) || c == ' ');
-    let short = x.len().max(y.len()) <= SHORT && !span.crosses_a_break();
-    let number = |text: &Text, at: usize| text.tokens[at].form == Form::Number;
-    let word_by_word =
-        || x.len() == y.len() && x.clone().zip(y.clone()).any(|(x, y)| number(a, x) && number(b, y));
+pub fn differences<'t>(span: &Span<'t>) -> Vec<Difference> {
+    let [a, b] = &span.sides;
+    let alone = span.both(|side| side.says().chars().all(|c| is_part(c) || c == ' '));
+    let short = span.both(|side| side.tokens.len() <= SHORT) && !span.crosses_a_break();
+    let number = |side: &Side, at: usize| side.text.tokens[at].form == Form::Number;
+    let word_by_word = || {
+        let mut pairs = a.tokens.clone().zip(b.tokens.clone());
+        a.tokens.len() == b.tokens.len() && pairs.any(|(x, y)| number(a, x) && number(b, y))
+    };
     if !(alone || short || word_by_word()) {
         return Vec::new();
     }
-    let (all_x, all_y) = (all(&a.low, &span.differ.0, alone), all(&b.low, &span.differ.1, alone));
-    let same =
-        |one: &Range<usize>, other: &Range<usize>| value(&a.low[one.clone()]) == value(&b.low[other.clone()]);
-    let mut rest = all_y.iter();
-    let more = all_x.iter().all(|one| rest.any(|other| same(one, other)));
-    let mut rest = all_x.iter();
-    if more || all_y.iter().all(|other| rest.any(|one| same(one, other))) {
-        return Vec::new();
-    }
-    // One number, written with and without blanks.
-    let joined = |text: &Text, all: &[Range<usize>]| -> String {
-        all.iter().map(|it| &text.low[it.clone()]).collect()
+    let [x, y] = span.sides.each_ref().map(|side| all(&side.text.low, &side.differ, alone));
+    let of = |text: &'t Text, all: &[Range<usize>]| -> Vec<Value<'t>> {
+        all.iter().map(|at| value(&text.low[at.clone()])).collect()
     };
-    if alone && joined(a, &all_x) == joined(b, &all_y) {
+    let (values_x, values_y) = (of(a.text, &x), of(b.text, &y));
+    let has = |more: &[Value<'_>], few: &[Value<'_>]| {
+        let mut rest = more.iter();
+        few.iter().all(|one| rest.any(|other| one == other))
+    };
+    // One number, written with and without blanks; one date, in another order.
+    let joined = |side: &Side, all: &[Range<usize>]| -> String {
+        all.iter().map(|at| &side.text.low[at.clone()]).collect()
+    };
+    if has(&values_x, &values_y)
+        || has(&values_y, &values_x)
+        || alone && joined(a, &x) == joined(b, &y)
+        || dates(a, &x).is_some_and(|date| Some(date) == dates(b, &y))
+    {
         return Vec::new();
     }
-    let start = all_x.iter().zip(&all_y).take_while(|(one, other)| same(one, other)).count();
-    let (x, y) = (&all_x[start..], &all_y[start..]);
-    let end = x.iter().rev().zip(y.iter().rev()).take_while(|(one, other)| same(one, other)).count();
-    let (x, y) = (&x[..x.len() - end], &y[..y.len() - end]);
-    let mut kinds_x: Vec<Kind> = x.iter().map(|number| kind(a, b, number)).collect();
-    let mut kinds_y: Vec<Kind> = y.iter().map(|number| kind(b, a, number)).collect();
-    if !kinds_x.contains(&Kind::Name) || !kinds_y.contains(&Kind::Name) {
-        let other = |kind: &mut Kind| *kind = if *kind == Kind::Name { Kind::Number } else { *kind };
-        kinds_x.iter_mut().chain(&mut kinds_y).for_each(other);
+    let (front, back) = align::same_ends(&values_x, &values_y);
+    let (x, y) = (&x[front..x.len() - back], &y[front..y.len() - back]);
+    let mut kinds_x: Vec<_> = x.iter().map(|number| kind(a.text, b.text, number)).collect();
+    let mut kinds_y: Vec<_> = y.iter().map(|number| kind(b.text, a.text, number)).collect();
+    if !kinds_x.contains(&NAME) || !kinds_y.contains(&NAME) {
+        kinds_x.iter_mut().chain(&mut kinds_y).filter(|kind| **kind == NAME).for_each(|kind| *kind = NUMBER);
     }
-    let of = |kind: Kind, kinds: &[Kind], numbers: &[Range<usize>]| {
-        let of_kind = |at: &usize| kinds[*at] == kind;
-        let first = (0..kinds.len()).find(of_kind);
-        let last = (0..kinds.len()).rfind(of_kind).unwrap_or(kinds.len() - 1);
+    let of = |kind: &str, kinds: &[&str], numbers: &[Range<usize>]| {
+        let first = kinds.iter().position(|it| *it == kind);
+        let last = kinds.iter().rposition(|it| *it == kind).unwrap_or(kinds.len() - 1);
         (first.is_some(), numbers[first.unwrap_or(0)].start..numbers[last].end)
     };
     let found = |kind| {
         let ((in_x, x), (in_y, y)) = (of(kind, &kinds_x, x), of(kind, &kinds_y, y));
         (in_x || in_y).then_some((kind, x, y))
     };
-    [Kind::Name, Kind::Date, Kind::Number].into_iter().filter_map(found).collect()
+    [NAME, DATE, NUMBER].into_iter().filter_map(found).collect()
+}
+
+/// The dates that a stretch consists of: year, month or day of each number in it, and of each name of a month, in this
+/// order. `None` if it has another number.
+fn dates(side: &Side, numbers: &[Range<usize>]) -> Option<Vec<(char, u128)>> {
+    let part = |at: &Range<usize>| Some((part_of_date(side.text, at)?, value(&side.text.low[at.clone()]).0));
+    let mut all = numbers.iter().map(part).collect::<Option<Vec<_>>>()?;
+    all.extend(side.words.iter().filter_map(|word| Some(('月', month(word)?))));
+    all.sort_unstable();
+    Some(all)
+}
+
+/// Whether a number (bytes of `low`) is a year, a month or a day of a date: 5日, 5 March, 2024-03-05.
+fn part_of_date(text: &Text, number: &Range<usize>) -> Option<char> {
+    let (before, tail) = (&text.low[..number.start], &text.low[number.end..]);
+    let next = tail.chars().next().map(|c| if c == '号' { '日' } else { c });
+    let (at, value) = (text.at(number.start), value(&text.low[number.clone()]).0);
+    let is_year = (1900..=2100).contains(&value);
+    if next.is_some_and(|c| "年月日".contains(c)) && is_date(before.chars().next_back(), tail) {
+        return next;
+    }
+    if (is_year || (1..=31).contains(&value)) && beside_a_month(before, tail) {
+        return Some(if is_year { '年' } else { '日' });
+    }
+    let from = (at.saturating_sub(2)..=at).find(|&from| text.is_iso_date(from))?;
+    ['年', '月', '日'].get(at - from).copied()
 }
 
 /// The whole numbers that are in a stretch of bytes, or of which it is a part; `alone`: nothing else is.
@@ -112,7 +114,7 @@ fn all(low: &str, stretch: &Range<usize>, alone: bool) -> Vec<Range<usize>> {
         let (number, tail) = (&low[start..at], &low[at..]);
         // Of the others 一 is part of many words: 一路.
         let counts = || {
-            UNITS.iter().any(|unit| tail.starts_with(unit))
+            UNITS.split(' ').any(|unit| tail.starts_with(unit))
                 || (alone || low[..start].ends_with('第')) && words::numbered_before(tail).is_some()
         };
         if number.contains(|c: char| c.is_ascii_digit()) || number.contains(is_digit) && counts() {
@@ -131,46 +133,38 @@ pub fn is_part(c: char) -> bool {
     is_digit(c) || c == '.'
 }
 
-fn kind(text: &Text, other: &Text, number: &Range<usize>) -> Kind {
-    let (before, tail) = (&text.low[..number.start], &text.low[number.end..]);
+fn kind(text: &Text, other: &Text, number: &Range<usize>) -> &'static str {
     // Of an order of 5 March the day is no name, but 4711 is in "Order 4711 may".
-    let of_a_date = matches!(value(&text.low[number.clone()]).0, 1..=31 | 1900..=2100);
-    if of_a_date && beside_a_month(before, tail) {
-        return Kind::Date;
+    let (before, tail) = (&text.low[..number.start], &text.low[number.end..]);
+    let chinese = tail.starts_with(['年', '月', '日', '号']);
+    if !chinese && part_of_date(text, number).is_some() {
+        return DATE;
     }
     let said = english::number(text, other, number).or_else(|| chinese::number(text, other, number));
-    said.unwrap_or_else(|| {
-        let is_date = is_date(before.chars().next_back(), tail) || beside_a_month(before, tail);
-        if is_date { Kind::Date } else { Kind::Number }
-    })
+    let is_date = || is_date(before.chars().next_back(), tail) || beside_a_month(before, tail);
+    said.unwrap_or_else(|| if is_date() { DATE } else { NUMBER })
+}
+
+/// The month that an English word names, or shortens.
+fn month(word: &str) -> Option<u128> {
+    const MONTHS: &str =
+        "january february march april may june july august september october november december";
+    let at = MONTHS.split(' ').position(|month| word.len() >= 3 && month.starts_with(word))?;
+    Some(at as u128 + 1)
 }
 
 /// Whether an English month stands before or behind the number.
 fn beside_a_month(before: &str, tail: &str) -> bool {
-    const MONTHS: [&str; 12] = [
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-    ];
-    let is_month = |word: &str| word.len() >= 3 && MONTHS.iter().any(|month| month.starts_with(word));
-    let word = |part: Option<&str>| {
-        part.unwrap_or_default().trim_matches(|c: char| !c.is_ascii_lowercase()).to_owned()
-    };
-    is_month(&word(tail.split_ascii_whitespace().next()))
-        || is_month(&word(before.rsplit(' ').find(|part| !part.is_empty())))
+    let is_month = |word: &str| month(word.trim_matches(|c: char| !c.is_ascii_lowercase())).is_some();
+    tail.split_ascii_whitespace().next().is_some_and(is_month)
+        || before.rsplit(' ').find(|part| !part.is_empty()).is_some_and(is_month)
 }
 
+/// A whole number and its decimals.
+type Value<'n> = (u128, &'n str);
+
 /// The value of a number: 500, 五百 and 5百 are the same; and its decimals.
-pub fn value(number: &str) -> (u128, &str) {
+pub fn value(number: &str) -> Value<'_> {
     let (number, decimals) = number.split_once('.').unwrap_or((number, ""));
     (whole(number), decimals.trim_end_matches('0'))
 }
@@ -178,33 +172,30 @@ pub fn value(number: &str) -> (u128, &str) {
 fn whole(number: &str) -> u128 {
     let (mut total, mut section, mut last) = (0u128, 0u128, 0u128);
     for c in number.chars() {
-        let digit = match c {
-            '〇' => Some(0),
-            '两' => Some(2),
-            _ => c
-                .to_digit(10)
-                .map(u128::from)
-                .or_else(|| DIGITS.chars().position(|d| d == c).map(|d| d as u128)),
-        };
-        let unit = match c {
-            '十' => 10,
-            '百' => 100,
-            '千' => 1_000,
-            '万' => 10_000,
-            '亿' => 100_000_000,
-            _ => 1,
-        };
-        if let Some(digit) = digit {
-            last = last.wrapping_mul(10).wrapping_add(digit);
-        } else if unit < 10_000 {
-            section = section.wrapping_add(last.max(1).wrapping_mul(unit));
-            last = 0;
-        } else if unit == 10_000 {
-            total = total.wrapping_add(section.wrapping_add(last).max(1).wrapping_mul(unit));
-            (section, last) = (0, 0);
-        } else {
-            total = total.wrapping_add(section).wrapping_add(last).max(1).wrapping_mul(unit);
-            (section, last) = (0, 0);
+        let unit = "十百千".chars().position(|unit| unit == c);
+        let all = section.wrapping_add(last);
+        match (c, unit) {
+            (_, Some(zeros)) => {
+                section = section.wrapping_add(last.max(1).wrapping_mul(10u128.pow(zeros as u32 + 1)));
+                last = 0;
+            }
+            // It multiplies what stands after the last of them.
+            ('万', _) => {
+                (total, section, last) = (total.wrapping_add(all.max(1).wrapping_mul(10_000)), 0, 0)
+            }
+            // It multiplies all before it.
+            ('亿', _) => {
+                (total, section, last) = (total.wrapping_add(all).max(1).wrapping_mul(100_000_000), 0, 0);
+            }
+            _ => {
+                let digit = match c {
+                    '〇' => Some(0),
+                    '两' => Some(2),
+                    _ => DIGITS.chars().position(|digit| digit == c),
+                };
+                let digit = c.to_digit(10).map_or(digit.unwrap_or(0), |digit| digit as usize);
+                last = last.wrapping_mul(10).wrapping_add(digit as u128);
+            }
         }
     }
     total.wrapping_add(section).wrapping_add(last)

@@ -22,24 +22,46 @@ pub enum Verdict {
     House,
 }
 
+/// One of two stretches of which one stands in the other's place.
+#[derive(Debug)]
+pub struct Side<'t> {
+    /// Its text.
+    pub text: &'t Text,
+    /// The other text.
+    pub other: &'t Text,
+    /// Its tokens.
+    pub tokens: Range<usize>,
+    /// Their words, in small letters.
+    pub words: Vec<&'t str>,
+    /// Where it differs, without what both begin and end with: bytes of `low`.
+    pub differ: Range<usize>,
+}
+
+impl<'t> Side<'t> {
+    /// What it says and the other does not.
+    pub fn says(&self) -> &'t str {
+        &self.text.low[self.differ.clone()]
+    }
+
+    /// The whole stretch.
+    pub fn whole(&self) -> &'t str {
+        self.text.of(&self.tokens)
+    }
+
+    /// Characters of the whole stretch.
+    pub fn length(&self) -> usize {
+        self.whole().chars().count()
+    }
+}
+
 /// Two stretches of which one stands in the other's place.
 #[derive(Debug)]
 pub struct Span<'t> {
-    /// The first text.
-    pub a: &'t Text,
-    /// The second one.
-    pub b: &'t Text,
-    /// The tokens of the first that are replaced, and those of the second in their place.
-    pub tokens: (Range<usize>, Range<usize>),
-    /// Their words, in small letters.
-    pub words_x: Vec<&'t str>,
-    /// Those of the second text.
-    pub words_y: Vec<&'t str>,
-    /// Where they differ, without what both begin and end with: bytes of `low`.
-    pub differ: (Range<usize>, Range<usize>),
-    /// Equal words before, and behind.
+    /// The stretch of the first text, and that of the second.
+    pub sides: [Side<'t>; 2],
+    /// Equal words before.
     pub before: Vec<&'t str>,
-    /// Those behind.
+    /// Equal words behind.
     pub after: Vec<&'t str>,
     /// Whether two characters at least are equal before and behind, or the texts begin or end there. Other words may
     /// differ between, one in the place of another.
@@ -49,66 +71,44 @@ pub struct Span<'t> {
 impl<'t> Span<'t> {
     /// The stretches `x` of `a` and `y` of `b`, which are not empty.
     pub fn new(a: &'t Text, b: &'t Text, x: Range<usize>, y: Range<usize>) -> Span<'t> {
-        let words = |text: &'t Text, range: &Range<usize>| range.clone().map(|at| text.word_at(at)).collect();
         let same = |at: &(usize, usize)| a.tokens[at.0].id == b.tokens[at.1].id;
         let after = (x.end..a.tokens.len()).zip(y.end..b.tokens.len()).take(AROUND);
         let before = (0..x.start).rev().zip((0..y.start).rev()).take(AROUND);
         let length = |(at, _): (usize, usize)| a.word_at(at).chars().count();
         let two_before = before.clone().filter(same).map(length).sum::<usize>() >= 2;
         let two_after = after.clone().filter(same).map(length).sum::<usize>() >= 2;
-        let (before, after) = (before.take_while(same), after.take_while(same));
-        let mut before: Vec<_> = before.map(|(at, _)| a.word_at(at)).collect();
+        let mut before: Vec<_> = before.take_while(same).map(|(at, _)| a.word_at(at)).collect();
         before.reverse();
-        let after: Vec<_> = after.map(|(at, _)| a.word_at(at)).collect();
+        let after: Vec<_> = after.take_while(same).map(|(at, _)| a.word_at(at)).collect();
         let begins = x.start == before.len() || y.start == before.len();
         let ends = [(a, x.end), (b, y.end)].iter().any(|(text, end)| end + after.len() == text.tokens.len());
         let (x, y) = (bare(a, x), bare(b, y));
+        let (differ_x, differ_y) = trim(a, b, a.bytes(&x), b.bytes(&y));
+        let side = |text: &'t Text, other, tokens: Range<usize>, differ| {
+            let words = tokens.clone().map(|at| text.word_at(at)).collect();
+            Side { text, other, tokens, words, differ }
+        };
         Span {
+            sides: [side(a, b, x, differ_x), side(b, a, y, differ_y)],
             stands_in_equal_text: (two_before || begins) && (two_after || ends),
-            words_x: words(a, &x),
-            words_y: words(b, &y),
-            differ: trim(a, b, a.bytes(&x), b.bytes(&y)),
             before,
             after,
-            tokens: (x, y),
-            a,
-            b,
         }
     }
 
-    /// What the first text says and the second does not.
-    pub fn x(&self) -> &'t str {
-        &self.a.low[self.differ.0.clone()]
+    /// Whether it holds for both stretches.
+    pub fn both(&self, holds: impl Fn(&Side<'t>) -> bool) -> bool {
+        self.sides.iter().all(holds)
     }
 
-    /// What the second text says and the first does not.
-    pub fn y(&self) -> &'t str {
-        &self.b.low[self.differ.1.clone()]
-    }
-
-    /// The whole stretch of the first text.
-    pub fn whole_x(&self) -> &'t str {
-        self.a.of(&self.tokens.0)
-    }
-
-    /// The whole stretch of the second text.
-    pub fn whole_y(&self) -> &'t str {
-        self.b.of(&self.tokens.1)
-    }
-
-    /// Characters of the whole stretch of the first text.
-    pub fn length_x(&self) -> usize {
-        self.whole_x().chars().count()
-    }
-
-    /// Characters of the whole stretch of the second text.
-    pub fn length_y(&self) -> usize {
-        self.whole_y().chars().count()
+    /// Whether it holds for one of the stretches at least.
+    pub fn any(&self, holds: impl Fn(&Side<'t>) -> bool) -> bool {
+        self.sides.iter().any(holds)
     }
 
     /// All words of both.
     pub fn words(&self) -> impl Iterator<Item = &'t str> {
-        self.words_x.iter().chain(&self.words_y).copied()
+        self.sides.iter().flat_map(|side| side.words.iter().copied())
     }
 
     /// Whether one of them is more than one clause.
@@ -118,7 +118,8 @@ impl<'t> Span<'t> {
 
     /// What both stretches end with.
     fn same_end(&self) -> &'t str {
-        &self.a.low[self.differ.0.end..self.a.tokens[self.tokens.0.end - 1].low.end]
+        let Side { text, tokens, differ, .. } = &self.sides[0];
+        &text.low[differ.end..text.tokens[tokens.end - 1].low.end]
     }
 
     /// The word for a kind of place behind both: what both end with, or the next word or two.
@@ -180,19 +181,4 @@ fn trim(a: &Text, b: &Text, x: Range<usize>, y: Range<usize>) -> (Range<usize>, 
     let (one, other) = (&one[..one.len() - end], &other[..other.len() - end]);
     let start: usize = one.chars().zip(other.chars()).take_while(same).map(length).sum();
     (x.start + start..x.end - end, y.start + start..y.end - end)
-}
-
-/// Characters that two names have in common, in their order.
-pub fn common(a: &str, b: &str) -> usize {
-    let other: Vec<char> = b.chars().collect();
-    let mut row = vec![0; other.len() + 1];
-    for x in a.chars() {
-        let mut corner = 0;
-        for (at, &y) in other.iter().enumerate() {
-            let above = row[at + 1];
-            row[at + 1] = if x == y { corner + 1 } else { above.max(row[at]) };
-            corner = above;
-        }
-    }
-    row[other.len()]
 }

@@ -113,10 +113,11 @@ fn kind(c: char) -> Kind {
     match c {
         '0'..='9' => Kind::Digit,
         'a'..='z' | 'A'..='Z' => Kind::Letter,
-        '\'' | '\u{2019}' | '\u{200B}'..='\u{200F}' | '\u{FEFF}' | '\u{AD}' => Kind::Nothing,
         '。' | '、' | '.' | ',' | ';' | ':' | '!' | '?' | '\n' | '\r' => Kind::Break,
+        '\'' => Kind::Nothing,
         '\u{0}'..='\u{7F}' => Kind::Space,
         '\u{4E00}'..='\u{9FFF}' => Kind::Spaceless,
+        _ if crate::text::is_nothing(c) => Kind::Nothing,
         _ if c.is_numeric() && !c.is_alphabetic() => Kind::Digit,
         _ if c.is_alphabetic() || is_combining_mark(c) => {
             if crate::text::is_spaceless_char(c) {
@@ -213,7 +214,12 @@ impl Text {
     }
 
     fn number(&mut self, text: &str, range: Range<usize>, ids: &mut Ids) {
-        let low = text[range.clone()].replace(',', "");
+        let digit = |c: char| match c {
+            'l' | 'I' => '1',
+            'o' | 'O' => '0',
+            c => c,
+        };
+        let low: String = text[range.clone()].chars().filter(|c| *c != ',').map(digit).collect();
         self.push(&low, ids.of(&low), range, Form::Number);
     }
 
@@ -242,6 +248,22 @@ impl Text {
         &self.low[self.tokens[at].low.clone()]
     }
 
+    /// Whether a # stands before a token.
+    pub fn is_marked(&self, at: usize) -> bool {
+        self.shown[..self.tokens[at].shown.start].ends_with('#')
+    }
+
+    /// Whether three tokens from one on are a date: 2024-03-05, 2024/3/5.
+    pub fn is_iso_date(&self, at: usize) -> bool {
+        let Some([year, month, day]) = self.tokens.get(at..at + 3) else { return false };
+        let value = |token: &Token| self.low[token.low.clone()].parse().unwrap_or(0);
+        let sign =
+            |from: &Token, to: &Token| matches!(&self.shown[from.shown.end..to.shown.start], "-" | "/");
+        sign(year, month)
+            && sign(month, day)
+            && matches!((value(year), value(month), value(day)), (1900..=2100, 1..=12, 1..=31))
+    }
+
     /// Whether a token is a word or a number without a small letter.
     pub fn is_shouted(&self, at: usize) -> bool {
         let shown = &self.shown[self.tokens[at].shown.clone()];
@@ -260,14 +282,11 @@ impl Text {
         let mut out = String::new();
         let first = self.at(low.start);
         for token in self.tokens[first..].iter().take_while(|token| token.low.start < low.end) {
-            let whole = token.form != Form::Spaceless;
-            let from = if whole {
-                token.shown.start
-            } else {
-                token.shown.start + low.start.saturating_sub(token.low.start)
-            };
-            let to =
-                if whole { token.shown.end } else { token.shown.end - token.low.end.saturating_sub(low.end) };
+            let Range { start: mut from, end: mut to } = token.shown;
+            if token.form == Form::Spaceless {
+                from += low.start.saturating_sub(token.low.start);
+                to -= token.low.end.saturating_sub(low.end);
+            }
             if !out.is_empty() && self.low[..token.low.start].ends_with(' ') {
                 out.push(' ');
             }
@@ -293,15 +312,10 @@ impl Text {
             }
             all
         });
-        let (mut found, mut count) = (0, 0);
-        for pair in part.chars().zip(part.chars().skip(1)) {
-            count += 1;
-            found += u32::from(all.contains(&pair));
-        }
-        if count == 0 {
-            f64::from(u8::from(self.low.contains(part)))
-        } else {
-            f64::from(found) / f64::from(count)
+        let pairs = || part.chars().zip(part.chars().skip(1));
+        match pairs().count() {
+            0 => f64::from(u8::from(self.low.contains(part))),
+            count => pairs().filter(|pair| all.contains(pair)).count() as f64 / count as f64,
         }
     }
 }
@@ -355,10 +369,19 @@ fn shortened(text: &str) -> String {
     shown.replace(char::is_control, " ")
 }
 
-/// Where the number ends that begins at `start`: digits, with commas between thousands and a decimal point.
+/// Where the number ends that begins at `start`: digits, with commas between thousands and a decimal point. A scanner reads
+/// 4711 as 47l1: letters that look like digits are some between others.
 fn number(text: &str, start: usize) -> usize {
-    let digits =
-        |from: usize| from + text[from..].find(|c| kind(c) != Kind::Digit).unwrap_or(text.len() - from);
+    let digit = |c: char| kind(c) == Kind::Digit;
+    let digits = |from: usize| {
+        let mut rest = text[from..].trim_start_matches(digit);
+        while rest.len() < text.len() - from
+            && rest.trim_start_matches(['l', 'I', 'o', 'O']).starts_with(digit)
+        {
+            rest = rest.trim_start_matches(['l', 'I', 'o', 'O']).trim_start_matches(digit);
+        }
+        text.len() - rest.len()
+    };
     let mut end = digits(start);
     while text[end..].starts_with(',') && digits(end + 1) == end + 4 {
         end += 4;

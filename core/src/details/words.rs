@@ -4,30 +4,21 @@ use crate::text::tag as part_of_speech;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::LazyLock;
 
-/// What a word for a place or an office is about: names before words of one class are compared with each other.
+/// What a word for a place or an office is about: names before words of one class are compared with each other. Villages
+/// and neighbourhoods, towns and sub-districts, provinces, cities, districts and counties are three; companies are banks
+/// and shops too, houses flats and rooms; waters, sights, authorities and parts of something are others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Class {
-    /// Housing.
     Estate,
-    /// Roads.
     Road,
-    /// Villages and neighbourhoods.
     Village,
-    /// Towns and sub-districts.
     Town,
-    /// Provinces, cities, districts, counties.
     Area,
-    /// Schools.
     School,
-    /// Hospitals.
     Hospital,
-    /// Companies, banks, shops.
     Company,
-    /// Lines of traffic.
     Line,
-    /// Houses, flats and rooms.
     House,
-    /// Waters, sights, authorities, parts of something.
     Other,
 }
 

@@ -25,9 +25,8 @@ const INLINE: [&[u8]; 20] = [
     b"s", b"small", b"span", b"strong", b"sub", b"sup", b"u",
 ];
 
-/// Writes the text of the document `source` to `out`, which is emptied first.
-/// Comments, tags and what `UNSEEN` elements hold are left out; character
-/// references are resolved. Malformed documents are accepted.
+/// Writes the text of the document `source` to `out`, which is emptied first. Comments, tags and what
+/// `UNSEEN` elements hold are left out; character references are resolved. Malformed documents are accepted.
 pub fn strip_markup(source: &str, markup: Markup, out: &mut String) {
     out.clear();
     // No token is longer than its source, and what it becomes is shorter.

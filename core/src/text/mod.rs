@@ -1,4 +1,4 @@
-//! Normal form, words, n-grams and sentences of a text.
+//! Normal form, words and n-grams of a text.
 
 mod cell;
 mod characters;
@@ -10,7 +10,6 @@ mod normal;
 mod normalize;
 mod own_words;
 mod segment;
-mod sentences;
 mod simplify;
 
 pub(crate) use characters::Characters;
@@ -19,9 +18,8 @@ pub use markup::{Markup, strip_markup};
 pub use ngrams::{Ngrams, PACKED, char_ngrams, compact, pack};
 pub use normal::Normal;
 pub(crate) use normalize::is_spaceless as is_spaceless_char;
-pub(crate) use normalize::{fold, has_symbol, is_word};
+pub(crate) use normalize::{fold, has_symbol, is_nothing, is_word};
 pub use normalize::{normalize, normalize_into};
 pub(crate) use segment::PIECE_BYTES;
-pub use segment::{Segmenter, WordError};
-pub use sentences::{clauses, sentences};
+pub use segment::Segmenter;
 pub use simplify::simplify;

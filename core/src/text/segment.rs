@@ -6,7 +6,6 @@ use super::normalize::{han_prefix, normalize};
 use super::own_words::OwnWords;
 use crate::interrupt::check;
 use crate::memory::{OrRaise, Room};
-use thiserror::Error;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// jieba takes a few dozen bytes per character while it works on one block of
@@ -22,35 +21,6 @@ pub struct Segmenter {
     own: Option<OwnWords>,
 }
 
-/// A line of a dictionary that cannot be read.
-#[derive(Debug, Clone, PartialEq, Error)]
-pub enum WordError {
-    /// It has another form.
-    #[error("line {line} is not a word with a frequency and a tag: \"{text}\"")]
-    Form {
-        /// Its number, from 1.
-        line: usize,
-        /// The line.
-        text: String,
-    },
-    /// A sign cuts the word wherever it stands in a text.
-    #[error("the word in line {line} is never found, as texts are cut at its spaces and signs: \"{text}\"")]
-    Cut {
-        /// Its number, from 1.
-        line: usize,
-        /// The line.
-        text: String,
-    },
-    /// The word is too long.
-    #[error("the word in line {line} is longer than {LONGEST_WORD} bytes: \"{beginning}…\"")]
-    Long {
-        /// Its number, from 1.
-        line: usize,
-        /// How the word begins.
-        beginning: String,
-    },
-}
-
 impl Segmenter {
     /// The segmenter with jieba's own dictionary, which is part of the library: nothing is loaded.
     pub fn shared() -> &'static Segmenter {
@@ -58,9 +28,8 @@ impl Segmenter {
         &SHARED
     }
 
-    /// The shared segmenter with more words, given in jieba's own form: a line
-    /// a word, `word frequency [tag]`, as [`Segmenter::complete_words`] writes
-    /// them.
+    /// The shared segmenter with more words, given in jieba's own form: a line a word, `word frequency
+    /// [tag]`, as [`Segmenter::complete_words`] writes them.
     pub fn with_words(words: &str) -> Segmenter {
         let mut own = OwnWords::new();
         for line in words.lines() {
@@ -73,17 +42,14 @@ impl Segmenter {
         Segmenter { own: Some(own) }
     }
 
-    /// Words as people write them, `word [frequency] [tag]` each, made ready
-    /// for [`Segmenter::with_words`]: the word in its normal form, and the
-    /// frequency that jieba suggests where none is given, just high enough for
-    /// the word not to be cut.
+    /// Words as people write them, `word [frequency] [tag]` each, made ready for [`Segmenter::with_words`]:
+    /// the word in its normal form, and the frequency that jieba suggests where none is given, just high
+    /// enough for the word not to be cut.
     ///
     /// # Errors
     /// A frequency that is not a number, a word with a sign within it, a word of more than a kilobyte. Empty lines, and words of which
     /// nothing remains in the normal form, are passed over.
-    pub fn complete_words<'a>(
-        lines: impl IntoIterator<Item = &'a str>,
-    ) -> Result<(String, usize), WordError> {
+    pub fn complete_words<'a>(lines: impl IntoIterator<Item = &'a str>) -> Result<(String, usize), String> {
         let mut own = OwnWords::new();
         let (mut complete, mut count) = (String::new(), 0);
         for (at, line) in lines.into_iter().enumerate() {
@@ -94,22 +60,28 @@ impl Segmenter {
             if word.is_empty() {
                 continue;
             }
+            let (number, text) = (at + 1, line.trim());
             if word.contains(' ') {
-                return Err(WordError::Cut { line: at + 1, text: line.trim().to_owned() });
+                return Err(format!(
+                    "the word in line {number} is never found, as texts are cut at its spaces and signs: \"{text}\""
+                ));
             }
             if word.len() > LONGEST_WORD {
-                return Err(WordError::Long { line: at + 1, beginning: word.chars().take(20).collect() });
+                let beginning: String = word.chars().take(20).collect();
+                return Err(format!(
+                    "the word in line {number} is longer than {LONGEST_WORD} bytes: \"{beginning}…\""
+                ));
             }
-            let (frequency, tag) = match (fields.next(), fields.next()) {
-                (None, _) => (None, ""),
-                (Some(number), tag) => match number.parse() {
-                    Ok(frequency) => (Some(frequency), tag.unwrap_or("")),
-                    // jieba also allows `word tag`.
-                    Err(_) if tag.is_none() && number.bytes().all(|b| b.is_ascii_alphabetic()) => {
-                        (None, number)
-                    }
-                    Err(_) => return Err(WordError::Form { line: at + 1, text: line.trim().to_owned() }),
-                },
+            let (second, tag) = (fields.next().unwrap_or(""), fields.next());
+            let (frequency, tag) = match second.parse() {
+                Ok(frequency) => (Some(frequency), tag.unwrap_or("")),
+                // jieba also allows `word tag`.
+                Err(_) if tag.is_none() && second.bytes().all(|b| b.is_ascii_alphabetic()) => (None, second),
+                Err(_) => {
+                    return Err(format!(
+                        "line {number} is not a word with a frequency and a tag: \"{text}\""
+                    ));
+                }
             };
             let frequency = frequency.filter(|frequency| (1..1 << 40).contains(frequency));
             let frequency = frequency.unwrap_or_else(|| suggested(&own, &word));
@@ -135,9 +107,8 @@ impl Segmenter {
 
     /// Calls `each` with every word of the normal form `text`, in order.
     ///
-    /// With `hmm`, jieba's hidden Markov model joins characters that its
-    /// dictionary does not know into words (names, new words). Without it the
-    /// cut of a sentence depends on the dictionary alone and one changed
+    /// With `hmm`, jieba's hidden Markov model joins characters that its dictionary does not know into words
+    /// (names, new words). Without it the cut of a sentence depends on the dictionary alone and one changed
     /// character disturbs fewer words.
     pub fn words<'a>(&self, text: &'a str, hmm: bool, mut each: impl FnMut(&'a str)) {
         for piece in pieces(text, PIECE_BYTES) {
@@ -210,8 +181,7 @@ fn foreign_runs(text: &str) -> Vec<(usize, usize)> {
     runs
 }
 
-/// Whether a text holds nothing but common Han characters and ASCII, as most
-/// Chinese texts do.
+/// Whether a text holds nothing but common Han characters and ASCII, as most Chinese texts do.
 fn only_han_and_ascii(mut text: &[u8]) -> bool {
     while let Some(first) = text.first() {
         let known = if first.is_ascii() { 1 } else { han_prefix(text) };
@@ -223,8 +193,7 @@ fn only_han_and_ascii(mut text: &[u8]) -> bool {
     true
 }
 
-/// Cuts `text` into pieces of at most `limit` bytes, at a space near the end
-/// of the piece if there is one.
+/// Cuts `text` into pieces of at most `limit` bytes, at a space near the end of the piece if there is one.
 fn pieces(text: &str, limit: usize) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -290,14 +259,14 @@ mod tests {
         assert!(count == 3 && words.contains("楚江新区 5000 ns\n") && words.contains("ok店 "), "{words}");
         let cut = cut(&Segmenter::with_words(&words));
         assert!(cut.contains(&"云上花园".to_owned()) && cut.contains(&"楚江新区".to_owned()), "{cut:?}");
-        let error = Segmenter::complete_words(["好 3 n", "停水 x y"]).unwrap_err();
-        let cut = Segmenter::complete_words(["宝马(进口)", "iphone-pro"]).unwrap_err();
-        assert_eq!(cut, WordError::Cut { line: 2, text: "iphone-pro".to_owned() });
-        let endless = format!("好\n{}", "水".repeat(400));
-        let error_of_length = Segmenter::complete_words(endless.lines()).unwrap_err();
-        let beginning = "水".repeat(20);
-        assert_eq!(error_of_length, WordError::Long { line: 2, beginning });
-        assert_eq!(error.to_string(), "line 2 is not a word with a frequency and a tag: \"停水 x y\"");
+        let (endless, beginning) = ("水".repeat(400), "水".repeat(20));
+        for (line, error) in [
+            ("停水 x y", "line 2 is not a word with a frequency and a tag: \"停水 x y\""),
+            ("iphone-pro", "line 2 is never found, as texts are cut at its spaces and signs: \"iphone-pro\""),
+            (&endless, &format!("line 2 is longer than 1024 bytes: \"{beginning}…\"")),
+        ] {
+            assert!(Segmenter::complete_words(["好 3 n", line]).unwrap_err().ends_with(error), "{line}");
+        }
     }
 
     proptest! {

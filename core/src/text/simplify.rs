@@ -9,9 +9,8 @@ use std::sync::OnceLock;
 /// A long text is converted in pieces of about this many bytes.
 const PIECE_BYTES: usize = 1 << 16;
 
-/// The characters with which a phrase of OpenCC's `TSPhrases` goes on. No
-/// phrase reaches over the beginning of another character, so what comes
-/// before it and what begins with it can be converted apart.
+/// The characters with which a phrase of OpenCC's `TSPhrases` goes on. No phrase reaches over the beginning
+/// of another character, so what comes before it and what begins with it can be converted apart.
 const GO_ON: &str = "一上不丑世中之乎乾事些亡代以仲住信俱倒倫元免公兵其再冒冥到則力功助勇千卉半卦反口句名吒呈呼命哀哉\
     商單喻嘉噁圖坤坦塊墓墜夕多大如威子宅完宗宮寇尋小少屋山崇工己帝帳幬年序弦形彿得徨復徵德心忠思性惕\
     惟態成戲戶手投指按挪掌推摩據擲故救敖文斷方於族无旦昇明曜書會有望期木本杯杳枕林柯校梅條梨森槁樹機\
@@ -19,9 +18,8 @@ const GO_ON: &str = "一上不丑世中之乎乾事些亡代以仲住信俱倒�
     紅絃維綱縣繇羽聲育能脆臣自船若英草菟華萬蕉蕩薹藉虎裏覆見角解觸言詞話調讀變象資足載轉辭逆造逢連過\
     道遺邑郁醜醢醬重量金鉅錘錦鍊鍛鍾鎖門間阱防陀陵隆電露音項額馗魚鹿麼麽默鼎齎龍";
 
-/// `text` with its traditional Chinese characters replaced by simplified ones,
-/// by OpenCC's tables of characters and phrases. Text without any stays as it
-/// is.
+/// `text` with its traditional Chinese characters replaced by simplified ones, by OpenCC's tables of
+/// characters and phrases. Text without any stays as it is.
 ///
 /// Only a recipe that says so does this: a character can have several simplified
 /// forms and the other way round, so it is a choice, not a normal form.

@@ -1,6 +1,6 @@
 //! Sentences and clauses of a text, Chinese or English.
 
-use crate::interrupt::Meter;
+use dedup_core::interrupt::Meter;
 
 /// What ends a sentence wherever it stands.
 fn is_full_stop(c: char) -> bool {
