@@ -245,8 +245,7 @@ mod tests {
 
     const NEVER: usize = isize::MAX as usize / 16;
 
-    /// Protects the way out: what cannot be had is an error, and the container
-    /// is as it was.
+    /// Protects the way out: what cannot be had is an error, and the container is as it was.
     #[test]
     fn what_cannot_be_had_is_an_error() {
         let mut list = vec![1u64, 2];
@@ -256,20 +255,6 @@ mod tests {
         assert!(HashMap::<u32, u32>::new().room(NEVER).is_err());
         assert!(String::new().room(NEVER).is_err() && with_capacity::<u64>(usize::MAX).is_err());
         assert!(!may_fail());
-    }
-
-    #[test]
-    fn what_can_be_had_is_there() {
-        assert_eq!(collect(0..3).unwrap(), [0, 1, 2]);
-        assert_eq!(collect((0..9).filter(|n| n % 3 == 0)).unwrap(), [0, 3, 6]);
-        assert_eq!(filled('a', 3).unwrap(), ['a'; 3]);
-        assert_eq!((copy(&[1, 2]).unwrap(), copy_str("ab").unwrap()), (vec![1, 2], "ab".to_owned()));
-        let mut list: Vec<u8> = Vec::new();
-        for n in 0..100 {
-            list.room(1).unwrap();
-            list.push(n);
-        }
-        assert_eq!(list.len(), 100);
     }
 
     /// Protects the limit of a process: what threads take and give back is counted, also the rest at their end.

@@ -6,7 +6,7 @@ use super::versions::{check_shown, stored_row};
 use crate::pg::catalog::schema;
 use crate::pg::raise;
 use crate::pg::spi::{Argument, scalar};
-use dedup_core::features::{Corpus, Dictionary, RecipeError, Resolver, Shape, TextRecipe};
+use dedup_core::features::{Corpus, Dictionary, RecipeError, Resolver, TextRecipe};
 use pgrx::{PgSqlErrorCode, PgSubXactCallbackEvent, PgXactCallbackEvent, pg_sys};
 use serde_json::Value;
 use std::cell::{Cell, RefCell};
@@ -75,16 +75,11 @@ fn load_corpus(name: &str) -> Result<Corpus, RecipeError> {
         Some((row.bigint("documents")?, row.text("recipe")?, row.bytes("common")?))
     })?;
     let (documents, recipe, common) = row.unwrap_or_else(|| damaged("corpus", name));
-    let shape = shape(&recipe)?;
+    let json: Value = serde_json::from_str(&recipe).unwrap_or_default();
+    let shape = TextRecipe::resolved(&json, &Database)?;
     let corpus =
         u64::try_from(documents).ok().and_then(|documents| Corpus::new(name, shape, documents, &common));
     Ok(corpus.unwrap_or_else(|| damaged("corpus", name)))
-}
-
-/// The shape that is stored with a corpus.
-fn shape(recipe: &str) -> Result<Shape, RecipeError> {
-    let json: Value = serde_json::from_str(recipe).unwrap_or_default();
-    Ok(Shape::of(&TextRecipe::resolved(&json, &Database)?))
 }
 
 fn load_dictionary(name: &str) -> Result<Dictionary, RecipeError> {

@@ -7,9 +7,7 @@ mod recipe_arg;
 mod versions;
 
 pub(crate) use cache::{Database, forget as forget_versions};
-pub(crate) use recipe_arg::{
-    Cache, Cached, RecipeArg, ShownRecipe, cached_from_text, check_shown, raise_recipe,
-};
+pub(crate) use recipe_arg::{Cached, RecipeArg, ShownRecipe, cached_from_text, check_shown, raise_recipe};
 
 use crate::pg::catalog::{as_owner, schema};
 use crate::pg::spi::{Argument, execute, for_each, for_each_of_query, query_all, scalar};
@@ -94,7 +92,7 @@ fn store_corpus(name: &str, query: &str, mut builder: CorpusBuilder, base: Optio
             "NULL and texts without a word do not count.",
         )
     }
-    let shape = builder.shape().to_json();
+    let shape = builder.shape().shape();
     let stored = builder.finish();
     insert(
         "corpus",

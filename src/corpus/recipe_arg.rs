@@ -1,5 +1,4 @@
-//! Recipes as arguments, cached by their bytes: a statement over a million rows parses its recipe
-//! once.
+//! Recipes as arguments, cached by their bytes: a statement over a million rows parses its recipe once.
 
 use super::cache::{Database, Shown, forget_dropped, on_forget};
 use crate::pg::{json, raise};
@@ -8,31 +7,27 @@ use pgrx::callconv::{Arg, ArgAbi};
 use pgrx::datum::FromDatum;
 use pgrx::{PgSqlErrorCode, pg_sys};
 use serde_json::Value;
+use std::any::{Any, TypeId};
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::thread::LocalKey;
 
 /// Recipes cached per backend; a statement rarely uses more than two.
 const CAPACITY: usize = 8;
 
-/// The recipes used last, the latest first, by the bytes of the argument.
-pub(crate) type Cache<T> = RefCell<Vec<(Box<[u8]>, Rc<T>)>>;
+thread_local! {
+    /// The recipes used last, the latest first, by their kind and the bytes of the argument.
+    static RECIPES: RefCell<Vec<(TypeId, Box<[u8]>, Rc<dyn Any>)>> = const { RefCell::new(Vec::new()) };
+}
 
 /// A kind of recipe that can be an argument.
 pub(crate) trait Cached: Sized + 'static {
     /// Reads the JSON form.
     fn parse(json: &Value, resolver: &dyn Resolver) -> Result<Self, RecipeError>;
-    /// The cache of this kind.
-    fn cache() -> &'static LocalKey<Cache<Self>>;
 }
 
 impl Cached for TextRecipe {
     fn parse(json: &Value, resolver: &dyn Resolver) -> Result<Self, RecipeError> {
         TextRecipe::resolved(json, resolver)
-    }
-    fn cache() -> &'static LocalKey<Cache<Self>> {
-        thread_local!(static CACHE: Cache<TextRecipe> = const { RefCell::new(Vec::new()) });
-        &CACHE
     }
 }
 
@@ -40,19 +35,11 @@ impl Cached for RowRecipe {
     fn parse(json: &Value, resolver: &dyn Resolver) -> Result<Self, RecipeError> {
         RowRecipe::resolved(json, resolver)
     }
-    fn cache() -> &'static LocalKey<Cache<Self>> {
-        thread_local!(static CACHE: Cache<RowRecipe> = const { RefCell::new(Vec::new()) });
-        &CACHE
-    }
 }
 
 impl Cached for FieldsRecipe {
     fn parse(json: &Value, resolver: &dyn Resolver) -> Result<Self, RecipeError> {
         FieldsRecipe::resolved(json, resolver)
-    }
-    fn cache() -> &'static LocalKey<Cache<Self>> {
-        thread_local!(static CACHE: Cache<FieldsRecipe> = const { RefCell::new(Vec::new()) });
-        &CACHE
     }
 }
 
@@ -65,27 +52,21 @@ pub(crate) type ShownRecipe<T> = RecipeArg<T, true>;
 /// The cached recipe of these bytes, else the one that `make` returns.
 fn cached<T: Cached>(bytes: &[u8], make: impl FnOnce() -> T) -> Rc<T> {
     forget_dropped();
-    let found = T::cache().with_borrow_mut(|kept| {
-        let at = kept.iter().position(|(written, _)| **written == *bytes)?;
+    let kind = TypeId::of::<T>();
+    let found = RECIPES.with_borrow_mut(|kept| {
+        let at = kept.iter().position(|(of, written, _)| *of == kind && **written == *bytes)?;
         kept[..=at].rotate_right(1);
-        Some(Rc::clone(&kept[0].1))
+        Rc::clone(&kept[0].2).downcast().ok()
     });
     found.unwrap_or_else(|| {
-        on_forget(forget_recipes);
+        on_forget(|| RECIPES.with_borrow_mut(Vec::clear));
         let recipe = Rc::new(make());
-        T::cache().with_borrow_mut(|kept| {
+        RECIPES.with_borrow_mut(|kept| {
             kept.truncate(CAPACITY - 1);
-            kept.insert(0, (bytes.into(), Rc::clone(&recipe)));
+            kept.insert(0, (kind, bytes.into(), Rc::<T>::clone(&recipe)));
         });
         recipe
     })
-}
-
-/// Empties the caches, because what recipes name may have changed.
-fn forget_recipes() {
-    TextRecipe::cache().with_borrow_mut(Vec::clear);
-    RowRecipe::cache().with_borrow_mut(Vec::clear);
-    FieldsRecipe::cache().with_borrow_mut(Vec::clear);
 }
 
 /// Refuses a recipe that names a version whose words and weights the user may not see: for what shows them.

@@ -1,5 +1,4 @@
-//! `simhash_explain`: why two fingerprints differ, feature by feature and
-//! column by column.
+//! `simhash_explain`: why two fingerprints differ, feature by feature and column by column.
 
 use super::{bag_of_fields, bag_of_row, bag_of_text, text_recipe};
 use crate::corpus::ShownRecipe;

@@ -65,20 +65,17 @@ fn recipe_of_fields(recipe: &FieldsRecipe, fields: usize) -> &RowRecipe {
 /// The fingerprint of a row, its columns weighted by name.
 #[pg_extern(sql = "")]
 fn simhash_record(row: Record, weights: RecipeArg<RowRecipe>) -> Option<i64> {
-    simhash_row(&row.row(), &weights.0)
+    simhash_columns(&row.row(), names(&weights.0), &weights.0)
 }
 
-/// The fingerprint of a row by its recipe.
-pub(crate) fn simhash_row(row: &Row, recipe: &RowRecipe) -> Option<i64> {
-    let values: Vec<_> = recipe.columns.iter().map(|(name, _)| row.text(name)).collect();
-    EXTRACTOR.with_borrow_mut(|extractor| {
-        to_bigint(recipe.simhash(extractor, values.iter().map(Option::as_deref)))
-    })
+/// The columns that a recipe names.
+fn names(recipe: &RowRecipe) -> impl Iterator<Item = &str> {
+    recipe.columns.iter().map(|(name, _)| name.as_str())
 }
 
-/// The fingerprint of some columns of a row, weighted as an array of fields.
-pub(crate) fn simhash_columns(row: &Row, columns: &[String], recipe: &RowRecipe) -> Option<i64> {
-    let values: Vec<_> = columns.iter().map(|name| row.text(name)).collect();
+/// The fingerprint of these columns of a row, by the recipe of each.
+fn simhash_columns<'n>(row: &Row, columns: impl Iterator<Item = &'n str>, recipe: &RowRecipe) -> Option<i64> {
+    let values: Vec<_> = columns.map(|name| row.text(name)).collect();
     EXTRACTOR.with_borrow_mut(|extractor| {
         to_bigint(recipe.simhash(extractor, values.iter().map(Option::as_deref)))
     })
@@ -136,10 +133,8 @@ pub(crate) fn bag_of_text(content: &str, recipe: &TextRecipe) -> Bag {
 }
 
 /// The features of a row.
-pub(crate) fn bag_of_row(row: &Row, recipe: &RowRecipe) -> Bag {
-    let values: Vec<_> = recipe.columns.iter().map(|(name, _)| row.text(name)).collect();
-    let values = values.iter().map(Option::as_deref);
-    EXTRACTOR.with_borrow_mut(|extractor| recipe.bag(extractor, values))
+fn bag_of_row(row: &Row, recipe: &RowRecipe) -> Bag {
+    bag_of_values(&names(recipe).map(|name| row.text(name)).collect::<Vec<_>>(), recipe)
 }
 
 /// The features of an array of fields.

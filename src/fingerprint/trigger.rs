@@ -1,7 +1,6 @@
-//! `simhash_trigger`: keeps a fingerprint column up to date, in the manner of
-//! `tsvector_update_trigger`.
+//! `simhash_trigger`: keeps a fingerprint column up to date, in the manner of `tsvector_update_trigger`.
 
-use super::{recipe_of_fields, simhash_columns, simhash_row};
+use super::{names, recipe_of_fields, simhash_columns};
 use crate::corpus::cached_from_text;
 use crate::pg::trigger::Call;
 use crate::pg::{Pointer, raise};
@@ -11,10 +10,9 @@ use pgrx::prelude::*;
 const USAGE: &str = "Use simhash_trigger('fingerprint column', '{\"column\": weight, …}') or \
                      simhash_trigger('fingerprint column', '[weight, …]', 'column', …).";
 
-/// Fills the column named by the first argument with the fingerprint of the
-/// row that is inserted or updated. With two arguments the second is the JSON
-/// of `simhash(record, jsonb)`; with more it is that of `simhash(text[], jsonb)`,
-/// and the rest are the columns.
+/// Fills the column named by the first argument with the fingerprint of the row that is inserted or updated.
+/// With two arguments the second is the JSON of `simhash(record, jsonb)`; with more it is that of
+/// `simhash(text[], jsonb)`, and the rest are the columns.
 #[pg_extern(sql = "")]
 fn simhash_trigger(fcinfo: pg_sys::FunctionCallInfo) -> Pointer {
     // SAFETY: the call is running.
@@ -36,12 +34,13 @@ fn simhash_trigger(fcinfo: pg_sys::FunctionCallInfo) -> Pointer {
     };
     let fingerprint = if columns.is_empty() {
         let recipe = cached_from_text::<RowRecipe>(weights);
-        call.compute(recipe.columns.iter().map(|(name, _)| name.as_str()));
-        simhash_row(&call.row(), &recipe)
+        call.compute(names(&recipe));
+        simhash_columns(&call.row(), names(&recipe), &recipe)
     } else {
         let recipe = cached_from_text(weights);
-        call.compute(columns.iter().map(String::as_str));
-        simhash_columns(&call.row(), columns, recipe_of_fields(&recipe, columns.len()))
+        let columns = columns.iter().map(String::as_str);
+        call.compute(columns.clone());
+        simhash_columns(&call.row(), columns.clone(), recipe_of_fields(&recipe, columns.len()))
     };
     Pointer(call.keep_with_bigint(target, fingerprint))
 }

@@ -1,6 +1,6 @@
 //! `tsvector` arguments, read in place, and the weights of their labels.
 
-use crate::corpus::{Cache, Cached};
+use crate::corpus::Cached;
 use crate::pg::raise;
 use dedup_core::features::{RecipeError, Resolver};
 use dedup_core::fingerprint::Weight;
@@ -9,8 +9,6 @@ use pgrx::callconv::{Arg, ArgAbi};
 use pgrx::datum::FromDatum;
 use pgrx::pg_sys;
 use serde_json::Value;
-use std::cell::RefCell;
-use std::thread::LocalKey;
 
 /// Weights of the labels D, C, B and A, in the order of `ts_rank`.
 #[derive(Clone, Copy)]
@@ -25,9 +23,8 @@ impl Default for LabelWeights {
 
 impl Cached for LabelWeights {
     fn parse(json: &Value, _: &dyn Resolver) -> Result<LabelWeights, RecipeError> {
-        let numbers = json.as_array().and_then(|weights| weights.iter().map(Value::as_f64).collect());
-        let four = numbers.and_then(|numbers: Vec<f64>| <[f64; 4]>::try_from(numbers).ok());
-        let Some(four) = four else {
+        let four: Option<Vec<f64>> = json.as_array().and_then(|all| all.iter().map(Value::as_f64).collect());
+        let Some(four) = four.filter(|four| four.len() == 4) else {
             raise(
                 PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR,
                 "weights of a tsvector must be four numbers",
@@ -43,11 +40,6 @@ impl Cached for LabelWeights {
             })?;
         }
         Ok(LabelWeights(weights))
-    }
-
-    fn cache() -> &'static LocalKey<Cache<LabelWeights>> {
-        thread_local!(static CACHE: Cache<LabelWeights> = const { RefCell::new(Vec::new()) });
-        &CACHE
     }
 }
 
@@ -66,10 +58,9 @@ pub(super) struct Lexeme<'a> {
 impl<'a> TsVector<'a> {
     /// The lexemes, in the order of the vector.
     ///
-    /// The layout is that of `tsearch/ts_type.h`: a count, one 32-bit entry a
-    /// lexeme (has positions: 1 bit, length: 11, offset: 20), the texts, and
-    /// after a text at an even offset its positions (a 16-bit count, then 16
-    /// bits each with the label on top). `None` if the bytes are not that.
+    /// The layout is that of `tsearch/ts_type.h`: a count, one 32-bit entry a lexeme (has positions: 1 bit,
+    /// length: 11, offset: 20), the texts, and after a text at an even offset its positions (a 16-bit count,
+    /// then 16 bits each with the label on top). `None` if the bytes are not that.
     pub(super) fn lexemes(&self) -> Option<Vec<Lexeme<'a>>> {
         let (count, rest) = self.0.split_first_chunk::<4>()?;
         let count = u32::from_ne_bytes(*count) as usize;

@@ -24,8 +24,7 @@ pub struct Feature {
 #[derive(Debug, Default)]
 pub struct Bag {
     features: Vec<Feature>,
-    /// Where the feature with a hash is: equal hashes are one feature to the
-    /// fingerprint.
+    /// Where the feature with a hash is: equal hashes are one feature to the fingerprint.
     index: FxHashMap<u64, usize>,
 }
 
@@ -36,10 +35,8 @@ impl Bag {
         let at = *self.index.entry(hash).or_insert_with(|| {
             self.features.room(1).or_raise();
             // Longer than what it comes from where a document is deep: each of its leaves carries the path.
-            let mut copy = String::new();
-            copy.room(text.len()).or_raise();
-            copy.push_str(text);
-            self.features.push(Feature { text: copy, weight: Weight::ZERO, hash, columns: Vec::new() });
+            let text = memory::copy_str(text).or_raise();
+            self.features.push(Feature { text, weight: Weight::ZERO, hash, columns: Vec::new() });
             self.features.len() - 1
         });
         let feature = &mut self.features[at];

@@ -1,12 +1,11 @@
 //! Corpora: frozen document frequencies, for `idf` and `max_df`.
 //!
-//! A corpus is stored as two byte strings: the tokens of more than one
-//! document, which weighing needs, and those of one document only, which only
-//! an extension of the corpus needs. A token that is not in the first has the
-//! frequency 1, and so has a token of no document: both have the highest `idf`, ln N.
+//! A corpus is stored as two byte strings: the tokens of more than one document, which weighing needs, and
+//! those of one document only, which only an extension of the corpus needs. A token that is not in the first
+//! has the frequency 1, and so has a token of no document: both have the highest `idf`, ln N.
 
 use super::extract::Extractor;
-use super::recipe::{RecipeError, TextRecipe, Tokens};
+use super::recipe::{RecipeError, TextRecipe};
 use crate::hash::city64;
 use crate::interrupt::{self, Meter, checked};
 use crate::memory::{self, OrRaise, Room};
@@ -21,39 +20,13 @@ fn key(token: &str) -> u64 {
     city64(token.as_bytes()) >> (u64::BITS - KEY_BITS)
 }
 
-/// The part of a recipe that determines the tokens of a corpus.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Shape {
-    /// The kind of tokens.
-    pub tokens: Tokens,
-    /// Lengths of n-grams and shingles.
-    pub n: Vec<usize>,
-    /// Whether jieba guesses words.
-    pub hmm: bool,
-    /// Whether traditional characters become simplified ones.
-    pub simplify: bool,
-    /// The dictionary of its words.
-    pub dictionary: Option<String>,
-}
-
-impl Shape {
-    /// That of a recipe.
-    pub fn of(recipe: &TextRecipe) -> Shape {
-        Shape {
-            tokens: recipe.tokens,
-            n: recipe.n.clone(),
-            hmm: recipe.hmm,
-            simplify: recipe.normal.simplify,
-            dictionary: recipe.dictionary.as_ref().map(|dictionary| dictionary.name().to_owned()),
-        }
-    }
-
-    /// As the keys of a recipe.
-    pub fn to_json(&self) -> Value {
+impl TextRecipe {
+    /// What determines the tokens, and so must be the same for a corpus and what counts by it; as keys of a recipe.
+    pub fn shape(&self) -> Value {
         let mut json =
-            json!({"tokens": self.tokens, "n": self.n, "hmm": self.hmm, "simplify": self.simplify});
+            json!({"tokens": self.tokens, "n": self.n, "hmm": self.hmm, "simplify": self.normal.simplify});
         if let Some(dictionary) = &self.dictionary {
-            json["dictionary"] = json!(dictionary);
+            json["dictionary"] = json!(dictionary.name());
         }
         json
     }
@@ -63,7 +36,7 @@ impl Shape {
 #[derive(Debug)]
 pub struct Corpus {
     name: String,
-    shape: Shape,
+    shape: TextRecipe,
     documents: u64,
     frequencies: FxHashMap<u64, u32>,
 }
@@ -76,9 +49,8 @@ impl PartialEq for Corpus {
 }
 
 impl Corpus {
-    /// The corpus whose frequencies [`CorpusBuilder::finish`] wrote; `None` if
-    /// the bytes are not that.
-    pub fn new(name: &str, shape: Shape, documents: u64, common: &[u8]) -> Option<Corpus> {
+    /// The corpus whose frequencies [`CorpusBuilder::finish`] wrote; `None` if the bytes are not that.
+    pub fn new(name: &str, shape: TextRecipe, documents: u64, common: &[u8]) -> Option<Corpus> {
         let mut frequencies = FxHashMap::default();
         frequencies.room(common.len() / 6).or_raise();
         read_common(common, |key, frequency| {
@@ -93,8 +65,8 @@ impl Corpus {
         &self.name
     }
 
-    /// What its tokens are.
-    pub fn shape(&self) -> &Shape {
+    /// A recipe of its tokens.
+    pub fn shape(&self) -> &TextRecipe {
         &self.shape
     }
 
@@ -120,22 +92,18 @@ impl Corpus {
 
     /// Checks that the tokens of `recipe` are those of the corpus.
     pub(super) fn check(&self, recipe: &TextRecipe) -> Result<(), RecipeError> {
-        let asked = Shape::of(recipe);
-        if asked == self.shape {
+        let (has, asks) = (self.shape.shape(), recipe.shape());
+        if has == asks {
             return Ok(());
         }
-        let (has, asks) = (self.shape.to_json(), asked.to_json());
-        let key =
-            ["tokens", "n", "hmm", "simplify", "dictionary"].into_iter().find(|&key| has[key] != asks[key]);
-        let key = key.unwrap_or("tokens");
-        Err(RecipeError {
-            path: key.to_owned(),
-            message: format!("corpus {} was built with {}, not {}", self.name, has[key], asks[key]),
-            hint: format!(
-                "Leave the key out to take the corpus's own, or build one for this recipe: \
-                 dedup_corpus_build(name, query, '{asks}')."
-            ),
-        })
+        let mut keys = ["tokens", "n", "hmm", "simplify", "dictionary"].into_iter();
+        let key = keys.find(|&key| has[key] != asks[key]).unwrap_or("tokens");
+        let message = format!("corpus {} was built with {}, not {}", self.name, has[key], asks[key]);
+        let hint = format!(
+            "Leave the key out to take the corpus's own, or build one for this recipe: \
+             dedup_corpus_build(name, query, '{asks}')."
+        );
+        Err(RecipeError::new(key, message, hint))
     }
 }
 
@@ -162,15 +130,13 @@ pub struct StoredCorpus {
 }
 
 impl CorpusBuilder {
-    /// An empty corpus of the tokens of `recipe`; what the recipe leaves out
-    /// or weighs does not matter.
+    /// An empty corpus of the tokens of `recipe`; what the recipe leaves out or weighs does not matter.
     pub fn new(mut recipe: TextRecipe) -> CorpusBuilder {
         recipe.stop.clear();
         CorpusBuilder { recipe, documents: 0, frequencies: FxHashMap::default() }
     }
 
-    /// Starts with the documents of an earlier version. `None` if the bytes
-    /// are not those of a corpus.
+    /// Starts with the documents of an earlier version. `None` if the bytes are not those of a corpus.
     pub fn extend(&mut self, documents: u64, common: &[u8], single: &[u8]) -> Option<()> {
         self.documents += documents;
         let last = self.documents;
@@ -203,9 +169,9 @@ impl CorpusBuilder {
         self.documents
     }
 
-    /// What its tokens are.
-    pub fn shape(&self) -> Shape {
-        Shape::of(&self.recipe)
+    /// A recipe of its tokens.
+    pub fn shape(&self) -> TextRecipe {
+        self.recipe.clone()
     }
 
     /// The corpus, to be stored: keys in order, each as the difference to the
@@ -296,8 +262,7 @@ mod tests {
     }
 
     proptest! {
-        /// Frequencies are what counting by hand gives, and a corpus extended
-        /// is the corpus of all documents.
+        /// Frequencies are what counting by hand gives, and a corpus extended is the corpus of all documents.
         #[test]
         fn counts_documents(texts in prop::collection::vec("[水停电。]{0,6}", 1..30), cut in 0usize..30) {
             let mut by_hand: HashMap<String, u32> = HashMap::new();

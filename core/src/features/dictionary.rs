@@ -16,8 +16,7 @@ pub struct Dictionary {
 }
 
 impl Dictionary {
-    /// The dictionary of `words`, as [`Segmenter::complete_words`] wrote them,
-    /// and of stop words in any form.
+    /// The dictionary of `words`, as [`Segmenter::complete_words`] wrote them, and of stop words in any form.
     pub fn new<'a>(name: &str, words: String, stop: impl IntoIterator<Item = &'a str>) -> Dictionary {
         let stop = checked(stop).map(normalize).filter(|word| !word.is_empty()).collect();
         Dictionary { name: name.to_owned(), words, stop, segmenter: OnceLock::new() }

@@ -172,22 +172,10 @@ mod tests {
             "replies": [{"by": "住建局", "text": "收到"}, {"by": "物业", "text": ["在修", null]}], "open": true, "no": 7});
         let recipe =
             json!({"": 1, "from.city": 3, "replies": {"tokens": "words"}, "replies.by": 0, "title": null});
-        assert_eq!(
-            features(&document, &recipe),
-            [
-                ("from.city=长沙", 3.0),
-                ("from.name=王芳", 1.0),
-                ("no=7", 1.0),
-                ("open=t", 1.0),
-                ("tags=急", 1.0),
-                ("tags=水", 2.0),
-                ("修", 1.0),
-                ("停水", 2.0),
-                ("在", 1.0),
-                ("收到", 1.0)
-            ]
-            .map(|(text, weight)| (text.to_owned(), weight))
-        );
+        let expected =
+            "from.city=长沙 3,from.name=王芳 1,no=7 1,open=t 1,tags=急 1,tags=水 2,修 1,停水 2,在 1,收到 1";
+        let found = features(&document, &recipe).into_iter().map(|(text, weight)| format!("{text} {weight}"));
+        assert_eq!(found.collect::<Vec<_>>().join(","), expected);
         assert_eq!(features(&json!("停水"), &json!({"": 2})), [("=停水".to_owned(), 2.0)]);
         assert_eq!(
             features(&json!([{"a": 1}, {"a": {"b": 2}}]), &json!({"a.b": 1})),
@@ -198,31 +186,11 @@ mod tests {
     #[test]
     fn what_is_missing_has_no_feature() {
         let recipe = json!({"a": 2, "b.c": null});
-        for document in [
-            json!({}),
-            json!([]),
-            json!({"a": null, "b": {"d": "x"}, "c": 1}),
-            json!({"a": [[], {}]}),
-            json!(3),
-        ] {
+        for document in ["{}", r#"{"a": null, "b": {"d": "x"}, "c": 1}"#, r#"{"a": [[], {}]}"#, "3"] {
+            let document = serde_json::from_str(document).unwrap();
             assert_eq!(simhash(&document, &recipe), None, "{document}");
         }
         assert_eq!(simhash(&json!({"a": 1, "b": null}), &recipe), simhash(&json!({"z": 2, "a": 1}), &recipe));
-    }
-
-    #[test]
-    fn a_dot_in_a_key_is_a_step() {
-        let recipe = json!({"a.b": 2, "a.b.c": 0});
-        let expected = features(&json!({"a": {"b": {"x": 1, "c": 2}}}), &recipe);
-        assert_eq!(expected, [("a.b.x=1".to_owned(), 2.0)]);
-        for same in [
-            json!({"a.b": {"x": 1, "c": 2}}),
-            json!({"a.b.x": 1, "a.b.c": 2}),
-            json!({"a": {"b.x": 1, "b.c.d": 2}}),
-        ] {
-            assert_eq!(features(&same, &recipe), expected, "{same}");
-        }
-        assert_eq!(features(&json!({"a": {"bc": 1}, "ab": {"b": 1}}), &recipe), []);
     }
 
     /// Nothing is called again for a level, and a long path is not searched for where no name is as long.

@@ -76,12 +76,11 @@ pub fn explain(a: &Bag, b: &Bag) -> Explanation {
         features.push(Explained { feature: text.to_owned(), whole, columns });
     }
     let mut meter = Meter::new();
-    features.sort_by(|Explained { whole: x, .. }, Explained { whole: y, .. }| {
+    let order = |it: &Explained| (it.whole.bits.abs(), it.whole.weight_a + it.whole.weight_b);
+    features.sort_by(|x, y| {
         meter.work(1);
-        y.bits
-            .abs()
-            .total_cmp(&x.bits.abs())
-            .then((y.weight_a + y.weight_b).total_cmp(&(x.weight_a + x.weight_b)))
+        let (x, y) = (order(x), order(y));
+        y.0.total_cmp(&x.0).then(y.1.total_cmp(&x.1))
     });
     Explanation { features, distance: print_a.zip(print_b).map(|(a, b)| hamming(a, b)) }
 }
@@ -135,8 +134,7 @@ mod tests {
     }
 
     proptest! {
-        /// The parts of all features are the distance, and what both texts
-        /// have alike has no part.
+        /// The parts of all features are the distance, and what both texts have alike has no part.
         #[test]
         fn parts_add_up(a in "[水停电小区业主天]{1,30}", b in "[水停电小区业主天]{1,30}") {
             let compared = compare(&a, &b);

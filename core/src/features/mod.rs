@@ -13,7 +13,7 @@ mod stop;
 mod weigh;
 
 pub use bag::{Bag, Feature};
-pub use corpus::{Corpus, CorpusBuilder, Shape, StoredCorpus};
+pub use corpus::{Corpus, CorpusBuilder, StoredCorpus};
 pub use dictionary::Dictionary;
 pub use document::Document;
 pub use explain::{Explained, Explanation, Part, explain};

@@ -1,17 +1,14 @@
-//! Features of a row, each column with its own weight (P2's weighting of
-//! relational rows). The feature of a whole value carries its column's name:
-//! 张三 the petitioner is not 张三 the clerk. A feature of running text does not: a row of texts is near the same
-//! text in one piece, and can be found by it.
+//! Features of a row, each column with its own weight (P2's weighting of relational rows). The feature of a
+//! whole value carries its column's name: 张三 the petitioner is not 张三 the clerk. A feature of running text
+//! does not: a row of texts is near the same text in one piece, and can be found by it.
 
 use super::bag::Bag;
 use super::extract::Extractor;
-use super::recipe::{Nowhere, RecipeError, Resolver, Scheme, TextRecipe, Tokens, kind, weight_at};
+use super::recipe::{Nowhere, RecipeError, Resolver, TextRecipe, Tokens, kind, of_scheme, weight_at};
 use crate::fingerprint::{SimHash, Weight};
 use crate::hash::city64;
 use crate::interrupt::{self, checked};
 use crate::memory::{self, OrRaise};
-use serde::Deserialize;
-use serde::de::value::StrDeserializer;
 use serde_json::Value;
 
 /// How one column's value becomes features.
@@ -53,26 +50,22 @@ impl RowRecipe {
         RowRecipe::resolved(json, &Nowhere)
     }
 
-    /// As [`RowRecipe::from_json`], with corpora and dictionaries from
-    /// `resolver`.
+    /// As [`RowRecipe::from_json`], with corpora and dictionaries from `resolver`.
     ///
     /// # Errors
     /// As there, and for a name that the resolver does not know.
     pub fn resolved(json: &Value, resolver: &dyn Resolver) -> Result<RowRecipe, RecipeError> {
-        let Value::Object(columns) = json else {
-            return Err(RecipeError {
-                path: String::new(),
-                message: format!("the weights of a row must be a JSON object, not {}", kind(json)),
-                hint: "Name each column that counts: {\"title\": 2, \"body\": \"tf\"}.".into(),
-            });
+        let columns = match json {
+            Value::Object(columns) if !columns.is_empty() => columns,
+            other => {
+                let message = match other {
+                    Value::Object(_) => "the weights of a row name no column".into(),
+                    _ => format!("the weights of a row must be a JSON object, not {}", kind(other)),
+                };
+                const HINT: &str = "Name each column that counts: {\"title\": 2, \"body\": \"tf\"}.";
+                return Err(RecipeError::new("", message, HINT));
+            }
         };
-        if columns.is_empty() {
-            return Err(RecipeError {
-                path: String::new(),
-                message: "the weights of a row name no column".into(),
-                hint: "Name each column that counts: {\"title\": 2, \"body\": \"tf\"}.".into(),
-            });
-        }
         let mut named = memory::collect(columns).or_raise();
         // As they come already, unless `serde_json` is built to keep the order in which they are written.
         interrupt::sort_unstable_by(&mut named, |a, b| a.0.cmp(b.0));
@@ -90,11 +83,12 @@ impl RowRecipe {
             let recipe = ColumnRecipe::resolved(&name, recipe.as_ref().unwrap_or(json), resolver)?;
             columns.push((name, recipe));
             if !shares.is_empty() && shares.len() != columns.len() {
-                return Err(RecipeError {
-                    path: columns.last().map(|(name, _)| name.clone()).unwrap_or_default(),
-                    message: "some columns have a share and others a weight".into(),
-                    hint: SHARE_HINT.into(),
-                });
+                let name = columns.pop().map(|(name, _)| name).unwrap_or_default();
+                return Err(RecipeError::new(
+                    name,
+                    "some columns have a share and others a weight",
+                    SHARE_HINT,
+                ));
             }
         }
         Ok(RowRecipe { columns, shares })
@@ -211,11 +205,8 @@ impl FieldsRecipe {
     /// As there, and for a name that the resolver does not know.
     pub fn resolved(json: &Value, resolver: &dyn Resolver) -> Result<FieldsRecipe, RecipeError> {
         let Value::Array(fields) = json else {
-            return Err(RecipeError {
-                path: String::new(),
-                message: format!("the weights of an array must be a JSON array, not {}", kind(json)),
-                hint: "Give one weight a field: [2, 2, null].".into(),
-            });
+            let message = format!("the weights of an array must be a JSON array, not {}", kind(json));
+            return Err(RecipeError::new("", message, "Give one weight a field: [2, 2, null]."));
         };
         let named = fields.iter().enumerate().map(|(at, json)| ((at + 1).to_string(), json));
         Ok(FieldsRecipe(RowRecipe::of(named, resolver)?))
@@ -227,12 +218,10 @@ const SHARE_HINT: &str = "Give each column that counts its share of the whole, {
 /// The share that a column's weight says, above 0 and at most 1, and the recipe without it.
 fn share(name: &str, json: &Value) -> Result<(Option<f64>, Option<Value>), RecipeError> {
     let Some(written) = json.get("share") else { return Ok((None, None)) };
-    let share =
-        written.as_f64().filter(|share| *share > 0.0 && *share <= 1.0).ok_or_else(|| RecipeError {
-            path: format!("{name}.share"),
-            message: format!("a share is a number above 0, at most 1, not {written}"),
-            hint: SHARE_HINT.into(),
-        })?;
+    let Some(share) = written.as_f64().filter(|share| *share > 0.0 && *share <= 1.0) else {
+        let message = format!("a share is a number above 0, at most 1, not {written}");
+        return Err(RecipeError::new(format!("{name}.share"), message, SHARE_HINT));
+    };
     let mut recipe = json.clone();
     if let Some(recipe) = recipe.as_object_mut() {
         recipe.remove("share");
@@ -247,17 +236,7 @@ impl ColumnRecipe {
             Value::Number(weight) => {
                 Ok(ColumnRecipe::Value(weight_at(name, weight.as_f64().unwrap_or(f64::INFINITY))?))
             }
-            Value::String(scheme) => {
-                let scheme = Scheme::deserialize(StrDeserializer::<serde::de::value::Error>::new(scheme));
-                let scheme = scheme.map_err(|error| RecipeError {
-                    path: name.to_owned(),
-                    message: error.to_string(),
-                    hint: COLUMN_HINT.into(),
-                })?;
-                let recipe = TextRecipe::from_scheme(scheme)
-                    .map_err(|error| RecipeError { path: name.to_owned(), ..error })?;
-                Ok(ColumnRecipe::Text(Box::new(recipe)))
-            }
+            Value::String(scheme) => Ok(ColumnRecipe::Text(Box::new(of_scheme(name, scheme, COLUMN_HINT)?))),
             Value::Object(_) => match TextRecipe::resolved(json, resolver) {
                 Ok(recipe) => Ok(ColumnRecipe::Text(Box::new(recipe))),
                 Err(RecipeError { path, message, hint }) => {
@@ -265,11 +244,10 @@ impl ColumnRecipe {
                     Err(RecipeError { path, message, hint })
                 }
             },
-            Value::Bool(_) | Value::Array(_) => Err(RecipeError {
-                path: name.to_owned(),
-                message: format!("a column's weight cannot be {}", kind(json)),
-                hint: COLUMN_HINT.into(),
-            }),
+            Value::Bool(_) | Value::Array(_) => {
+                let message = format!("a column's weight cannot be {}", kind(json));
+                Err(RecipeError::new(name, message, COLUMN_HINT))
+            }
         }
     }
 }
@@ -278,7 +256,6 @@ impl ColumnRecipe {
 mod tests {
     use super::*;
     use crate::features::Feature;
-    use crate::fingerprint::hamming;
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -351,27 +328,6 @@ mod tests {
         assert_eq!((recipe.token(0, "停水"), recipe.token(2, "topic=停水")), ("停水", "停水"));
     }
 
-    /// A row is near its own running text, however the row is written.
-    #[test]
-    fn a_text_finds_its_row() {
-        let body = "我们小区从上周一开始停水，到今天已经五天了，物业说是水管爆裂，但一直没有人来修，老人孩子用水困难，请尽快派人处理。";
-        let values = [Some("王芳"), Some("住建局"), Some("小区停水"), Some(body)];
-        let mut extractor = Extractor::new();
-        let text = extractor.simhash(body, &TextRecipe::default()).unwrap();
-        let array = fields(json!([2.0, 2.0, 2.0, null]));
-        let array = array.simhash(&mut extractor, values).unwrap();
-        let row = RowRecipe::from_json(&json!({"petitioner": 2, "department": 2, "title": 2, "body": "tf"}));
-        let row = row.unwrap();
-        let in_order = row.columns.iter().map(|(name, _)| {
-            values[["petitioner", "department", "title", "body"].iter().position(|n| n == name).unwrap()]
-        });
-        let row = row.simhash(&mut extractor, in_order).unwrap();
-        let distances = [hamming(text, array), hamming(text, row), hamming(array, row)];
-        assert!(distances.iter().all(|&distance| distance <= 10), "{distances:?}");
-        let alone = fields(json!([null])).simhash(&mut extractor, [Some(body)]);
-        assert_eq!(alone, Some(text));
-    }
-
     proptest! {
         /// The sums and the bag of a row are one fingerprint, whatever its
         /// columns share, recipes and hashes included.
@@ -400,14 +356,6 @@ mod tests {
         let recipe = fields(json!([1.0]));
         let feature = |value| features(&recipe, &[Some(value)])[0].0.clone();
         assert_eq!(["-5", "5", " -1.5 ", "- x"].map(feature), ["1=-5", "1=5", "1=-1 5", "1=x"]);
-    }
-
-    #[test]
-    fn a_row_equals_its_bag() {
-        let recipe = fields(json!([2.0, 0.25, null]));
-        let values = [Some("张三"), Some("住建局"), Some("小区停水三天，物业不管。")];
-        let mut extractor = Extractor::new();
-        assert_eq!(recipe.simhash(&mut extractor, values), recipe.bag(&mut extractor, values).simhash());
     }
 
     #[test]

@@ -1,5 +1,4 @@
-//! What two texts have in common, in a few words: the heaviest features of
-//! both, and of each alone.
+//! What two texts have in common, in a few words: the heaviest features of both, and of each alone.
 
 use super::bag::Bag;
 use crate::interrupt::checked;
@@ -19,10 +18,10 @@ pub struct Shared {
 /// Compares two bags; at most `most` features in each list, the heaviest first,
 /// of equal weights the longest, of those in alphabetical order.
 pub fn shared(a: &Bag, b: &Bag, most: usize) -> Shared {
-    let in_b: FxHashMap<u64, f64> =
-        checked(b.features()).map(|feature| (feature.hash, feature.weight.value())).collect();
-    let in_a: FxHashMap<u64, f64> =
-        checked(a.features()).map(|feature| (feature.hash, feature.weight.value())).collect();
+    let weights = |bag: &Bag| -> FxHashMap<u64, f64> {
+        checked(bag.features()).map(|feature| (feature.hash, feature.weight.value())).collect()
+    };
+    let (in_a, in_b) = (weights(a), weights(b));
     let (mut both, mut only_a) = (Vec::new(), Vec::new());
     for feature in checked(a.features()) {
         let weight = feature.weight.value();
@@ -61,18 +60,6 @@ mod tests {
 
     fn bag(text: &str, recipe: &TextRecipe) -> Bag {
         Extractor::new().bag(text, recipe)
-    }
-
-    #[test]
-    fn the_heaviest_come_first() {
-        let recipe = TextRecipe::from_json(&json!({"tokens": "words"})).unwrap();
-        let a = bag("lamp lamp lamp street street school a", &recipe);
-        let b = bag("lamp street street bridge", &recipe);
-        let found = shared(&a, &b, 5);
-        assert_eq!(found.both, ["street", "lamp"]);
-        assert_eq!((found.only_a, found.only_b), (vec!["school".into(), "a".into()], vec!["bridge".into()]));
-        assert_eq!(shared(&a, &b, 1).both, ["street"]);
-        assert_eq!(shared(&a, &b, 0), Shared::default());
     }
 
     proptest! {

@@ -1,6 +1,5 @@
-//! SimHash (Charikar 2002; P1–P4): bit `b` of the fingerprint is 1 if the
-//! features whose hash has bit `b` set weigh more than those whose hash has
-//! not; a tie gives 0.
+//! SimHash (Charikar 2002; P1–P4): bit `b` of the fingerprint is 1 if the features whose hash has bit `b` set
+//! weigh more than those whose hash has not; a tie gives 0.
 //!
 //! Sums are fixed-point numbers, so they do not depend on the order of the features: the same bag has the same
 //! fingerprint on any number of parallel workers, and an exact tie is a tie.
@@ -9,8 +8,7 @@ use thiserror::Error;
 
 /// Binary digits after the point of a weight.
 const FRACTION_BITS: u32 = 20;
-/// Sums past this leave the 64-bit lanes for the wide ones: no single weight
-/// can then overflow a lane.
+/// Sums past this leave the 64-bit lanes for the wide ones: no single weight can then overflow a lane.
 const LANE_LIMIT: u64 = 1 << 62;
 
 /// A weight that cannot be used.
@@ -21,9 +19,8 @@ pub struct WeightError(
     pub f64,
 );
 
-/// A feature's weight: 0 to 1,000,000 in steps of 2⁻²⁰. Zero means that the
-/// feature does not count at all; a positive weight below the step is one
-/// step.
+/// A feature's weight: 0 to 1,000,000 in steps of 2⁻²⁰. Zero means that the feature does not count at all; a
+/// positive weight below the step is one step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Weight(u64);
 
@@ -79,8 +76,7 @@ pub struct SimHash {
     total: u64,
     /// What has left the lanes above.
     wide: Option<Box<Wide>>,
-    /// Features of equal weight that are still counted in `planes`: plane `p`
-    /// holds bit `p` of the 64 counts.
+    /// Features of equal weight that are still counted in `planes`: plane `p` holds bit `p` of the 64 counts.
     planes: [u64; PLANES],
     /// How many features the planes hold.
     counted: u32,
@@ -140,9 +136,8 @@ impl SimHash {
         }
     }
 
-    /// Adds a feature of the weight last given to [`SimHash::set_unit`], one
-    /// at first. Much faster than [`SimHash::add`]: 64 counters are advanced
-    /// at once, each a column of the bit planes.
+    /// Adds a feature of the weight last given to [`SimHash::set_unit`], one at first. Much faster than
+    /// [`SimHash::add`]: 64 counters are advanced at once, each a column of the bit planes.
     #[inline]
     pub fn count(&mut self, hash: u64) {
         self.waiting[self.waits] = hash;

@@ -2,7 +2,7 @@
 
 mod string_hashes;
 
-pub use string_hashes::{PaperHash, java, murmur3_32, murmur3_128};
+pub use string_hashes::{PaperHash, java, murmur3_128};
 
 /// CityHash64, version 1.1, of the bytes of `feature`.
 ///
@@ -59,22 +59,6 @@ fn city64_short(bytes: &[u8]) -> u64 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    /// Rows computed by Google's own code.
-    #[test]
-    fn known_hashes() {
-        for (text, hash) in [
-            ("", 11_160_318_154_034_397_263),
-            ("a", 12_917_804_110_809_363_939),
-            ("ab", 12_289_600_257_749_001_502),
-            ("hello", 13_009_744_463_427_800_296),
-            ("数据库", 10_119_590_762_913_401_487),
-            ("你好世界", 8_753_120_751_267_791_023),
-            ("the quick brown fox", 12_567_127_514_430_074_161),
-        ] {
-            assert_eq!(city64(text.as_bytes()), hash, "{text}");
-        }
-    }
 
     proptest! {
         #[test]

@@ -11,3 +11,14 @@ pub struct RecipeError {
     /// What would be right.
     pub hint: String,
 }
+
+impl RecipeError {
+    /// The error of what stands there.
+    pub(in crate::features) fn new(
+        path: impl Into<String>,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> RecipeError {
+        RecipeError { path: path.into(), message: message.into(), hint: hint.into() }
+    }
+}

@@ -7,7 +7,7 @@ mod resolver;
 
 pub use error::RecipeError;
 pub(super) use json::kind;
-pub(super) use resolve::weight_at;
+pub(super) use resolve::{of_scheme, weight_at};
 pub use resolver::{Nowhere, Resolver, missing};
 
 use super::corpus::Corpus;
@@ -49,8 +49,7 @@ pub enum Scheme {
     One,
     /// `tf · ln(N / df)`, with the frequencies of a corpus.
     Tfidf,
-    /// `tf · ln(N / df) · (1 + len(x))`: P3's, which favours words as long as
-    /// terms are.
+    /// `tf · ln(N / df) · (1 + len(x))`: P3's, which favours words as long as terms are.
     #[serde(rename = "tfidf_len")]
     TfidfLen,
 }
@@ -60,8 +59,7 @@ pub enum Scheme {
 pub struct TextRecipe {
     /// What the text is cut into.
     pub tokens: Tokens,
-    /// Characters of a character n-gram, words of a shingle; several lengths
-    /// go into one bag.
+    /// Characters of a character n-gram, words of a shingle; several lengths go into one bag.
     pub n: Vec<usize>,
     /// Weight of a feature by its frequency.
     pub scheme: Scheme,
@@ -161,18 +159,6 @@ impl Default for TextRecipe {
 }
 
 impl TextRecipe {
-    /// The recipe that weighs words and n-grams of the default kind by
-    /// `scheme`.
-    ///
-    /// # Errors
-    /// The scheme needs a corpus.
-    pub fn from_scheme(scheme: Scheme) -> Result<TextRecipe, RecipeError> {
-        if scheme.needs_corpus() {
-            return Err(resolve::corpus_needed("weight", scheme));
-        }
-        Ok(TextRecipe { scheme, ..TextRecipe::default() })
-    }
-
     /// Cuts the recipe's words.
     pub fn segmenter(&self) -> &Segmenter {
         self.dictionary.as_ref().map_or_else(|| Segmenter::shared(), |dictionary| dictionary.segmenter())

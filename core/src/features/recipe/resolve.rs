@@ -1,38 +1,23 @@
 //! From the JSON form to the recipe: defaults, names looked up, numbers checked.
 
 use super::error::RecipeError;
-use super::json::{OneOrMany, SchemeOrFactor, Stop, Written};
+use super::json::{KEYS, Written, kind};
 use super::resolver::{Nowhere, Resolver};
 use super::{Scheme, TextRecipe, default_n};
-use crate::features::corpus::Shape;
 use crate::features::stop::StopList;
 use crate::fingerprint::Weight;
 use crate::interrupt::checked;
 use crate::text::{Normal, normalize};
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde::Deserialize;
+use serde::de::value::StrDeserializer;
 use serde_json::Value;
 
 /// Largest `n` of n-grams and shingles.
 const MAX_N: u32 = 64;
 
 impl TextRecipe {
-    /// The recipe written as `json`: an object whose keys are all optional.
-    ///
-    /// | key | value | when it is missing |
-    /// |---|---|---|
-    /// | `tokens` | `words`, `chars`, `words+chars`, `shingles` | the corpus's, or that of [`TextRecipe::default`] |
-    /// | `n` | 1 to 64: characters of an n-gram, words of a shingle; a list mixes lengths | 3 for `chars`, 2 for `words+chars`, 3 for `shingles` |
-    /// | `weight` | `tf`, `log`, `one`, `tfidf`, `tfidf_len`, or a number: `tf` times that number | `tf` |
-    /// | `factor` | a number that multiplies every weight | 1 |
-    /// | `terms` | `{"token": number}`: own weights, multiplying the scheme's | none |
-    /// | `stop` | `["token", …]` to leave out; `true`, `"zh"`, `"en"` for built-in lists; `"own@1"` for a dictionary's | none |
-    /// | `hmm` | `true` lets jieba guess unknown words | `false` |
-    /// | `hash` | `city64`, `murmur3`, `java`, `bkdr`, …, `bkdr_utf16`, … | `city64` |
-    /// | `corpus` | `"petitions@1"`: whose documents `tfidf` and `max_df` count | none |
-    /// | `max_df` | share of the corpus's documents above which a token is left out | none |
-    /// | `dictionary` | `"petitions@1"`: own words, and stop words | none |
-    /// | `markup` | `html`, `xml`: the text is a document of that kind | plain text |
-    /// | `simplify` | `true`: traditional characters count as simplified ones | `false` |
+    /// The recipe written as `json`: an object whose keys are all optional. `docs/reference.md` has a table of them.
     ///
     /// # Errors
     /// An unknown key or name, a wrong type, a number out of range. The error
@@ -41,8 +26,7 @@ impl TextRecipe {
         TextRecipe::resolved(json, &Nowhere)
     }
 
-    /// As [`TextRecipe::from_json`], with corpora and dictionaries from
-    /// `resolver`.
+    /// As [`TextRecipe::from_json`], with corpora and dictionaries from `resolver`.
     ///
     /// # Errors
     /// As there, and for a name that the resolver does not know.
@@ -54,19 +38,27 @@ impl TextRecipe {
         let default = TextRecipe::default();
         let corpus = written.corpus.as_deref().map(|name| resolver.corpus(name)).transpose()?;
         // What the tokens are is the corpus's choice unless the recipe says.
-        let shape = corpus.as_ref().map_or_else(|| Shape::of(&default), |corpus| corpus.shape().clone());
-        let dictionary = written.dictionary.or(shape.dictionary);
-        let dictionary = dictionary.map(|name| resolver.dictionary(&name)).transpose()?;
+        let shape = corpus.as_ref().map_or(&default, |corpus| corpus.shape());
+        // By its name, for the resolver decides who may see its words.
+        let dictionary = written.dictionary.as_deref().or(shape.dictionary.as_ref().map(|own| own.name()));
+        let dictionary = dictionary.map(|name| resolver.dictionary(name)).transpose()?;
         let tokens = written.tokens.unwrap_or(shape.tokens);
+        let hmm = written.hmm.unwrap_or(shape.hmm);
+        let simplify = written.simplify.unwrap_or(shape.normal.simplify);
+        let normal = Normal { markup: written.markup, simplify };
         let n = match written.n {
-            Some(n) => lengths(n)?,
-            None if tokens == shape.tokens => shape.n,
+            Some(n) => lengths(&n)?,
+            None if tokens == shape.tokens => shape.n.clone(),
             None => default_n(tokens),
         };
         let (scheme, weight) = match written.weight {
             None => (default.scheme, 1.0),
-            Some(SchemeOrFactor::Scheme(scheme)) => (scheme, 1.0),
-            Some(SchemeOrFactor::Factor(factor)) => (Scheme::Tf, factor),
+            Some(Value::String(name)) => (scheme("weight", &name, KEYS)?, 1.0),
+            Some(Value::Number(factor)) => (Scheme::Tf, factor.as_f64().unwrap_or(f64::INFINITY)),
+            Some(other) => {
+                let message = format!("must be the name of a scheme or a number, not {}", kind(&other));
+                return Err(RecipeError::new("weight", message, KEYS));
+            }
         };
         let factor = weight_at("factor", written.factor.unwrap_or(1.0))?;
         let factor = weight_at("weight", weight_at("weight", weight)?.value() * factor.value())?;
@@ -76,17 +68,15 @@ impl TextRecipe {
             let term = normalize(&term);
             // Which of them counted would be chance, and so would the fingerprint.
             if terms.get(&term).is_some_and(|other| *other != weight) {
-                return Err(RecipeError {
-                    path: "terms".into(),
-                    message: format!("two keys are \"{term}\" when normalized, with different weights"),
-                    hint: "Case, width and spaces make no difference in a key. Give each term once.".into(),
-                });
+                let message = format!("two keys are \"{term}\" when normalized, with different weights");
+                const HINT: &str = "Case, width and spaces make no difference in a key. Give each term once.";
+                return Err(RecipeError::new("terms", message, HINT));
             }
             terms.insert(term, weight);
         }
         let mut stop = match written.stop {
             None => FxHashSet::default(),
-            Some(stop) => stop.words(resolver)?,
+            Some(stop) => stop_words(&stop, resolver)?,
         };
         if let Some(dictionary) = &dictionary {
             stop.extend(dictionary.stop().iter().cloned());
@@ -98,12 +88,12 @@ impl TextRecipe {
             factor,
             terms,
             stop,
-            hmm: written.hmm.unwrap_or(shape.hmm),
+            hmm,
             hash: written.hash.unwrap_or(default.hash),
             corpus,
             max_df: written.max_df,
             dictionary,
-            normal: Normal { markup: written.markup, simplify: written.simplify.unwrap_or(shape.simplify) },
+            normal,
         };
         recipe.check_corpus()?;
         Ok(recipe)
@@ -113,20 +103,16 @@ impl TextRecipe {
         if let Some(share) = self.max_df
             && !(share > 0.0 && share <= 1.0)
         {
-            return Err(RecipeError {
-                path: "max_df".into(),
-                message: format!("{share} is out of range"),
-                hint: "max_df is the largest share of documents that a token may be in, such as 0.2.".into(),
-            });
+            const HINT: &str =
+                "max_df is the largest share of documents that a token may be in, such as 0.2.";
+            return Err(RecipeError::new("max_df", format!("{share} is out of range"), HINT));
         }
         match &self.corpus {
             Some(corpus) => corpus.check(self),
             None if self.scheme.needs_corpus() => Err(corpus_needed("weight", self.scheme)),
-            None if self.max_df.is_some() => Err(RecipeError {
-                path: "max_df".into(),
-                message: "needs a corpus to count documents in".into(),
-                hint: CORPUS_HINT.into(),
-            }),
+            None if self.max_df.is_some() => {
+                Err(RecipeError::new("max_df", "needs a corpus to count documents in", CORPUS_HINT))
+            }
             None => Ok(()),
         }
     }
@@ -136,25 +122,34 @@ const CORPUS_HINT: &str =
     "Build one with dedup_corpus_build(name, query) and name it: {\"corpus\": \"name@1\"}.";
 
 /// The error of a scheme that counts documents where no corpus is named.
-pub(super) fn corpus_needed(path: &str, scheme: Scheme) -> RecipeError {
+fn corpus_needed(path: &str, scheme: Scheme) -> RecipeError {
     let name = serde_json::to_value(scheme).unwrap_or_default();
-    RecipeError {
-        path: path.to_owned(),
-        message: format!("{name} needs a corpus to count documents in"),
-        hint: CORPUS_HINT.into(),
-    }
+    RecipeError::new(path, format!("{name} needs a corpus to count documents in"), CORPUS_HINT)
 }
 
-fn lengths(n: OneOrMany<u32>) -> Result<Vec<usize>, RecipeError> {
-    let given = match n {
-        OneOrMany::One(n) => vec![n],
-        OneOrMany::Many(all) => all,
+fn scheme(path: &str, name: &str, hint: &str) -> Result<Scheme, RecipeError> {
+    let named = Scheme::deserialize(StrDeserializer::<serde::de::value::Error>::new(name));
+    named.map_err(|error| RecipeError::new(path, error.to_string(), hint))
+}
+
+/// The default recipe with the scheme of this name.
+pub(in crate::features) fn of_scheme(path: &str, name: &str, hint: &str) -> Result<TextRecipe, RecipeError> {
+    let scheme = scheme(path, name, hint)?;
+    if scheme.needs_corpus() {
+        return Err(corpus_needed(path, scheme));
+    }
+    Ok(TextRecipe { scheme, ..TextRecipe::default() })
+}
+
+/// The lengths that `n` says: one, or a list.
+fn lengths(n: &Value) -> Result<Vec<usize>, RecipeError> {
+    let wrong = |message: String| {
+        let hint = format!("n is a number from 1 to {MAX_N}, or a list of different ones.");
+        RecipeError::new("n", message, hint)
     };
-    let wrong = |message: String| RecipeError {
-        path: "n".into(),
-        message,
-        hint: format!("n is a number from 1 to {MAX_N}, or a list of different ones."),
-    };
+    let given = n.as_array().map_or(std::slice::from_ref(n), Vec::as_slice);
+    let given = given.iter().map(u32::deserialize).collect::<Result<Vec<_>, _>>();
+    let given = given.map_err(|error| wrong(error.to_string()))?;
     if let Some(n) = given.iter().find(|n| !(1..=MAX_N).contains(n)) {
         return Err(wrong(format!("{n} is out of range")));
     }
@@ -167,39 +162,39 @@ fn lengths(n: OneOrMany<u32>) -> Result<Vec<usize>, RecipeError> {
     Ok(lengths)
 }
 
-impl Stop {
-    fn words(self, resolver: &dyn Resolver) -> Result<FxHashSet<String>, RecipeError> {
-        let list = match self {
-            Stop::Words(words) => return Ok(checked(&words).map(|word| normalize(word)).collect()),
-            Stop::BuiltIn(false) => return Ok(FxHashSet::default()),
-            Stop::BuiltIn(true) => StopList::Both,
-            Stop::Named(name) => match StopList::from_name(&name) {
-                Some(list) => list,
-                // The stop words of a dictionary, without its words.
-                None if name.contains('@') => return Ok(resolver.dictionary(&name)?.stop().clone()),
-                None => {
-                    return Err(RecipeError {
-                        path: "stop".into(),
-                        message: format!("there is no stop list \"{name}\""),
-                        hint: format!(
-                            "stop is a list of words, {}, or the name of a dictionary such as \"own@1\".",
-                            StopList::NAMES
-                        ),
-                    });
-                }
-            },
-        };
-        Ok(list.words().map(str::to_owned).collect())
-    }
+/// The words that `stop` says: a list, or the name of one.
+fn stop_words(stop: &Value, resolver: &dyn Resolver) -> Result<FxHashSet<String>, RecipeError> {
+    let wrong = |message: String| {
+        let lists = StopList::NAMES;
+        let hint =
+            format!("stop is a list of words, {lists}, or the name of a dictionary such as \"own@1\".");
+        RecipeError::new("stop", message, hint)
+    };
+    let list = match stop {
+        Value::Array(words) => {
+            let word = |word: &Value| match word.as_str() {
+                Some(word) => Ok(normalize(word)),
+                None => Err(wrong(format!("a word must be a string, not {}", kind(word)))),
+            };
+            return checked(words).map(word).collect();
+        }
+        Value::Bool(false) => return Ok(FxHashSet::default()),
+        Value::Bool(true) => StopList::Both,
+        Value::String(name) => match StopList::from_name(name) {
+            Some(list) => list,
+            // The stop words of a dictionary, without its words.
+            None if name.contains('@') => return Ok(resolver.dictionary(name)?.stop().clone()),
+            None => return Err(wrong(format!("there is no stop list \"{name}\""))),
+        },
+        other => return Err(wrong(format!("must be a list, a name or true, not {}", kind(other)))),
+    };
+    Ok(list.words().map(str::to_owned).collect())
 }
 
 /// The weight `value`, or an error that says where it stands.
 pub(in crate::features) fn weight_at(path: &str, value: f64) -> Result<Weight, RecipeError> {
-    Weight::new(value).map_err(|error| RecipeError {
-        path: path.into(),
-        message: error.to_string(),
-        hint: format!("A weight is a number from 0 to {}.", Weight::MAX),
-    })
+    let hint = || format!("A weight is a number from 0 to {}.", Weight::MAX);
+    Weight::new(value).map_err(|error| RecipeError::new(path, error.to_string(), hint()))
 }
 
 #[cfg(test)]
@@ -243,7 +238,7 @@ mod tests {
                 json!({"weight": "bm25"}),
                 "\"weight\": unknown variant `bm25`, expected one of `tf`, `log`, `one`",
             ),
-            (json!({"weight": true}), "\"weight\": invalid type: boolean `true`, expected a scheme"),
+            (json!({"weight": true}), "\"weight\": must be the name of a scheme or a number, not a boolean"),
             (json!({"weight": -2}), "\"weight\": weight -2 is out of range"),
             (json!({"factor": 1e300}), "\"factor\": weight 1"),
             (json!({"terms": {"a": "b"}}), "\"terms.a\": invalid type: string \"b\", expected f64"),
@@ -252,7 +247,8 @@ mod tests {
                 "\"terms\": two keys are \"the\" when normalized, with different weights",
             ),
             (json!({"terms": {"a": -1}}), "\"terms.a\": weight -1 is out of range"),
-            (json!({"stop": [1]}), "\"stop[0]\": invalid type: integer `1`, expected a string"),
+            (json!({"stop": [1]}), "\"stop\": a word must be a string, not a number"),
+            (json!({"stop": {}}), "\"stop\": must be a list, a name or true, not an object"),
             (json!({"n": 0}), "\"n\": 0 is out of range"),
             (json!({"n": -1}), "\"n\": invalid value: integer `-1`"),
             (json!({"hash": "md5"}), "\"hash\": unknown hash `md5`, expected `city64`, `murmur3`"),

@@ -44,5 +44,5 @@ pub fn missing(kind: &str, name: &str, known: &[String]) -> RecipeError {
     } else {
         format!("Names have a version. There are: {}.", known.join(", "))
     };
-    RecipeError { path: kind.to_owned(), message: format!("there is no {kind} \"{name}\""), hint }
+    RecipeError::new(kind, format!("there is no {kind} \"{name}\""), hint)
 }
