@@ -3,7 +3,9 @@
 //! Data as in the design: 70 % random, 30 % copies with 0 to 3 flipped bits. Prints, asserts nothing.
 use std::time::{Duration, Instant};
 
-use dedup_core::banding::{Builder, Index, MemoryPages, NearestScan, Options, Pages, RangeScan, Tid};
+use dedup_core::banding::{
+    Builder, Index, MemoryPages, NearestScan, Options, Pages, RangeScan, Tid, Unscoped,
+};
 
 use dedup_core::external::MemoryHost;
 use dedup_core::random::SplitMix64;
@@ -38,9 +40,9 @@ fn run(n: usize) -> dedup_core::banding::Result<()> {
     let pages = MemoryPages::new(8168);
     let mut host = MemoryHost;
     let start = Instant::now();
-    let mut builder = Builder::new(Options::default(), 8168, 1 << 30, &mut host)?;
+    let mut builder = Builder::<_, Unscoped>::new(Options::default(), 8168, 1 << 30, &mut host)?;
     for (k, fp) in fps.iter().enumerate() {
-        builder.add(*fp, tid(k))?;
+        builder.add(0, *fp, tid(k))?;
     }
     let built = builder.finish(&mut &pages)?;
     println!("{n} rows: build {:.2?}", start.elapsed());

@@ -4,15 +4,15 @@ mod common;
 
 use common::Rng;
 use common::banding::*;
-use dedup_core::banding::{Builder, Built, Index, MemoryPages, Options, Pages};
+use dedup_core::banding::{Builder, Built, Index, MemoryPages, Options, Pages, Unscoped};
 use dedup_core::external::MemoryHost;
 
 fn build(body: usize, memory: usize, fps: &[u64], options: Options) -> (MemoryPages, Built) {
     let pages = MemoryPages::new(body);
     let mut host = MemoryHost;
-    let mut builder = Builder::new(options, body, memory, &mut host).unwrap();
+    let mut builder = Builder::<_, Unscoped>::new(options, body, memory, &mut host).unwrap();
     for (n, fp) in fps.iter().enumerate() {
-        builder.add(*fp, tid(n)).unwrap();
+        builder.add(0, *fp, tid(n)).unwrap();
     }
     let built = builder.finish(&mut &pages).unwrap();
     assert_eq!(Index::open(&pages).unwrap(), built.index);
@@ -60,10 +60,10 @@ fn banding_a_build_on_threads_is_the_same() {
     for memory in [1 << 26, 5 << 20] {
         let build = |threads| {
             let (pages, mut host) = (MemoryPages::new(8168), MemoryHost);
-            let builder = Builder::new(Options::default(), 8168, memory, &mut host).unwrap();
+            let builder = Builder::<_, Unscoped>::new(Options::default(), 8168, memory, &mut host).unwrap();
             let mut builder = builder.on_threads(threads);
             for (n, fp) in fps.iter().enumerate() {
-                builder.add(*fp, tid(n)).unwrap();
+                builder.add(0, *fp, tid(n)).unwrap();
             }
             let built = builder.finish(&mut &pages).unwrap();
             let image = |block| pages.read(block).unwrap().to_vec();

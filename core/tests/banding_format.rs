@@ -50,7 +50,7 @@ fn plain() -> (MemoryPages, Rows, Vec<u64>) {
     let (pages, index, mut rows) = index_by_insert(BODY, &fps);
     assert!(index.maintain(&pages).unwrap().promoted > 0, "no second level: the file would not show one");
     for n in 900..940 {
-        index.insert_null(&pages, 0, tid(n)).unwrap();
+        index.insert(&pages, 0, None, tid(n)).unwrap();
     }
     index.bulk_delete(&pages, |row| row.offset() % 9 == 0).unwrap();
     rows.retain(|row, _| row.offset() % 9 != 0);

@@ -37,10 +37,10 @@ fn banding_nobody_holds_a_page_while_a_leaf_is_read() {
     pages.ahead = 4;
     for n in 0..9000 {
         let fp = if n % 3 == 0 { base & 0xffff << 48 | rng.next() >> 16 } else { rng.next() };
-        index.insert_version(&pages, 0, fp, tid(n), &mut DeadPages(&pages)).unwrap();
+        index.insert_version(&pages, 0, Some(fp), tid(n), Some(&mut DeadPages(&pages))).unwrap();
         index.remove(&pages, 0, fp, tid(n), &mut DeadPages(&pages)).unwrap();
         if n % 5 == 0 {
-            index.insert_null(&pages, 0, tid(100_000 + n)).unwrap();
+            index.insert(&pages, 0, None, tid(100_000 + n)).unwrap();
         }
         if n % 3000 == 2999 {
             index.bulk_delete(&pages, |t| t.block() % 7 == 3).unwrap();
@@ -72,19 +72,19 @@ fn banding_a_root_may_be_split_before_it_is_locked_as_a_parent() {
     let level = |pages: &MemoryPages| pages.read(ROOT).unwrap()[4];
     let (pages, index, _) = index_by_insert(512, &[]);
     let mut expected: Vec<Tid> = (1_000_000..).map(|block| Tid::new(block, 1)).take(300).collect();
-    expected.iter().for_each(|row| index.insert_null(&pages, 0, *row).unwrap());
+    expected.iter().for_each(|row| index.insert(&pages, 0, None, *row).unwrap());
     assert_eq!(level(&pages), 1);
     let others = Cell::new(0);
     let meanwhile = |next: Next| {
         while next == Next::Extend && level(&pages) == 1 {
-            index.insert_null(&pages, 0, Tid::new(2_000_000 + others.get(), 1)).unwrap();
+            index.insert(&pages, 0, None, Tid::new(2_000_000 + others.get(), 1)).unwrap();
             others.set(others.get() + 1);
         }
     };
     let watched = Watched::new(&pages, &meanwhile);
     // Into the first leaf, until it is full and another page is added.
     for block in 0.. {
-        index.insert_null(&watched, 0, Tid::new(block, 1)).unwrap();
+        index.insert(&watched, 0, None, Tid::new(block, 1)).unwrap();
         expected.push(Tid::new(block, 1));
         if others.get() > 0 {
             break;

@@ -4,7 +4,7 @@ mod common;
 
 use common::Rng;
 use common::banding::*;
-use dedup_core::banding::{Builder, Hit, Index, MemoryPages, NearestScan, Options, Pages};
+use dedup_core::banding::{Builder, Hit, Index, MemoryPages, NearestScan, Options, Pages, Unscoped};
 use dedup_core::external::MemoryHost;
 
 /// The first k, checked to come in order of distance.
@@ -68,10 +68,10 @@ fn banding_nearest_streams_more_rows_than_it_may_keep() {
     fps.extend(fingerprints(Shape::Random, 30_000, &mut rng));
     let mut host = MemoryHost;
     let pages = MemoryPages::new(8168);
-    let mut builder = Builder::new(Options::default(), 8168, 1 << 26, &mut host).unwrap();
+    let mut builder = Builder::<_, Unscoped>::new(Options::default(), 8168, 1 << 26, &mut host).unwrap();
     let mut rows = Rows::new();
     for (n, fp) in fps.iter().enumerate() {
-        builder.add(*fp, tid(n)).unwrap();
+        builder.add(0, *fp, tid(n)).unwrap();
         rows.insert(tid(n), *fp);
     }
     let index = builder.finish(&mut &pages).unwrap().index;
@@ -95,9 +95,9 @@ fn banding_nearest_reads_little_for_near_duplicates() {
     }
     let mut host = MemoryHost;
     let pages = MemoryPages::new(8168);
-    let mut builder = Builder::new(Options::default(), 8168, 1 << 26, &mut host).unwrap();
+    let mut builder = Builder::<_, Unscoped>::new(Options::default(), 8168, 1 << 26, &mut host).unwrap();
     for (n, fp) in fps.iter().enumerate() {
-        builder.add(*fp, tid(n)).unwrap();
+        builder.add(0, *fp, tid(n)).unwrap();
     }
     let index = builder.finish(&mut &pages).unwrap().index;
     let mut scan = NearestScan::new(&index, base);
@@ -116,9 +116,9 @@ fn banding_nearest_reads_little_before_many_copies() {
     fps.extend(vec![base; 70_000]);
     let mut host = MemoryHost;
     let pages = MemoryPages::new(8168);
-    let mut builder = Builder::new(Options::default(), 8168, 1 << 26, &mut host).unwrap();
+    let mut builder = Builder::<_, Unscoped>::new(Options::default(), 8168, 1 << 26, &mut host).unwrap();
     for (n, fp) in fps.iter().enumerate() {
-        builder.add(*fp, tid(n)).unwrap();
+        builder.add(0, *fp, tid(n)).unwrap();
     }
     let index = builder.finish(&mut &pages).unwrap().index;
     // The copies fill about a hundred leaves of each tree, which has about 500.

@@ -4,7 +4,7 @@ mod common;
 
 use common::Rng;
 use common::banding::*;
-use dedup_core::banding::{Builder, Index, MemoryPages, NearestScan, NullScan, Options, Tid};
+use dedup_core::banding::{Builder, Index, MemoryPages, NearestScan, NullScan, Options, Tid, Unscoped};
 use dedup_core::external::MemoryHost;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -62,12 +62,12 @@ proptest! {
         let (pages, mut rows, mut nulls) = (MemoryPages::new(512), Rows::new(), BTreeSet::new());
         let mut host = MemoryHost;
         let memory = if spill { 0 } else { 1 << 20 };
-        let mut builder = Builder::new(options, 512, memory, &mut host).unwrap();
+        let mut builder = Builder::<_, Unscoped>::new(options, 512, memory, &mut host).unwrap();
         for (n, fp) in fingerprints(shape, built * if spill { 4 } else { 1 }, &mut rng).into_iter().enumerate() {
-            builder.add(fp, tid(n)).unwrap();
+            builder.add(0, fp, tid(n)).unwrap();
             rows.insert(tid(n), fp);
             if n % 4 == 0 {
-                builder.add_null(tid(100_000 - n)).unwrap();
+                builder.add(0, None, tid(100_000 - n)).unwrap();
                 nulls.insert(tid(100_000 - n));
             }
         }
@@ -85,7 +85,7 @@ proptest! {
                 Op::InsertNulls(n) => for _ in 0..n {
                     let t = Tid::new(next / 7 * next, (next % 2047) as u16 + 1);
                     next += 1;
-                    index.insert_null(&pages, 0, t).unwrap();
+                    index.insert(&pages, 0, None, t).unwrap();
                     nulls.insert(t);
                 },
                 Op::Delete(rest) => {

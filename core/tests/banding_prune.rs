@@ -60,21 +60,21 @@ fn banding_versions_of_rows_leave_before_a_split() {
             assert!(index.maintain(&pages).unwrap().promoted > 0);
         }
         if nulls {
-            (0..6000).for_each(|n| index.insert_null(&pages, 0, tid(500_000 + n)).unwrap());
+            (0..6000).for_each(|n| index.insert(&pages, 0, None, tid(500_000 + n)).unwrap());
         }
         let before = pages.len().unwrap();
         let mut dying = Dying::default();
         for version in 1..=10 {
             for (n, &fp) in (0..).zip(&fps) {
                 let (old, new) = (tid((version - 1) * 6000 + n), tid(version * 6000 + n));
-                index.insert_version(&pages, 0, fp, new, &mut dying).unwrap();
+                index.insert_version(&pages, 0, Some(fp), new, Some(&mut dying)).unwrap();
                 rows.remove(&old);
                 rows.insert(new, fp);
                 dying.dead.insert(old);
                 if nulls {
                     let (old, new) =
                         (tid(500_000 + (version - 1) * 6000 + n), tid(500_000 + version * 6000 + n));
-                    index.insert_null_version(&pages, 0, new, &mut dying).unwrap();
+                    index.insert_version(&pages, 0, None, new, Some(&mut dying)).unwrap();
                     dying.dead.insert(old);
                 }
             }
@@ -99,7 +99,7 @@ fn banding_live_versions_stay() {
     let (pages, index, mut rows) = index_by_insert(2048, &[]);
     let mut dying = Dying::default();
     for n in 0..20_000 {
-        index.insert_version(&pages, 0, 4711, tid(n), &mut dying).unwrap();
+        index.insert_version(&pages, 0, Some(4711), tid(n), Some(&mut dying)).unwrap();
         rows.insert(tid(n), 4711);
     }
     assert!(dying.visits < 20_000, "{} pages of the table were looked at", dying.visits);

@@ -84,7 +84,7 @@ impl World {
 fn insert<P: Pages>(pages: &P, index: &Index, (place, (scope, fp)): (Tid, Row)) {
     match fp {
         Some(fp) => index.insert(pages, scope, fp, place).unwrap(),
-        None => index.insert_null(pages, scope, place).unwrap(),
+        None => index.insert(pages, scope, None, place).unwrap(),
     }
 }
 
@@ -297,7 +297,7 @@ fn banding_readers_find_the_leaf_that_they_read_next_emptied() {
         let count = if kind == 1 { 2500 } else { 500 };
         let order = |n: usize| if kind == 1 { n * 901 % count } else { n };
         let put = |pages: &MemoryPages, index: &Index, n: usize, place: Tid| match kind {
-            1 => index.insert_null(pages, 0, place).unwrap(),
+            1 => index.insert(pages, 0, None, place).unwrap(),
             _ => index.insert(pages, 0, row(kind, n), place).unwrap(),
         };
         let new = || {
@@ -424,7 +424,7 @@ impl Full {
     }
 
     fn add<P: Pages>(&self, pages: &P, scope: u32, n: u16) {
-        self.index.insert_null(pages, scope, Tid::new(scope, n)).unwrap();
+        self.index.insert(pages, scope, None, Tid::new(scope, n)).unwrap();
         self.rows.borrow_mut().insert(Tid::new(scope, n));
     }
 
@@ -520,7 +520,7 @@ fn banding_no_page_is_used_behind_a_walk_that_has_just_begun() {
     let pages = MemoryPages::new(512);
     let index = Index::create(&pages, Default::default(), false).unwrap();
     let next = AtomicU32::new(6000);
-    (0..6000).for_each(|n| index.insert_null(&pages, 0, Tid::new(n, 1)).unwrap());
+    (0..6000).for_each(|n| index.insert(&pages, 0, None, Tid::new(n, 1)).unwrap());
     let freed = index.bulk_delete(&pages, |row| row.block() < 1000).unwrap().freed;
     assert!(freed > 0 && pages.len().unwrap() > 35, "{freed} of {} pages are free", pages.len().unwrap());
     std::thread::scope(|threads| {
@@ -549,7 +549,7 @@ fn banding_no_page_is_used_behind_a_walk_that_has_just_begun() {
         disturbed(pages, &between, |stirred| {
             while !done.get() {
                 locked.set(0);
-                index.insert_null(stirred, 0, Tid::new(next.load(Ordering::Relaxed), 1)).unwrap();
+                index.insert(stirred, 0, None, Tid::new(next.load(Ordering::Relaxed), 1)).unwrap();
                 if !done.get() {
                     next.fetch_add(1, Ordering::Relaxed);
                 }

@@ -101,7 +101,7 @@ fn one(pages: &MemoryPages, index: &Index, step: &Step, rows: &mut Rows) -> Resu
             rows.insert(*tid, *fp);
         }
         // Counted nowhere: only that they are in no one's way.
-        Step::InsertNull(tid) => index.insert_null(pages, 0, *tid)?,
+        Step::InsertNull(tid) => index.insert(pages, 0, None, *tid)?,
         Step::Delete(rest) => {
             let dead = |t: Tid| t.offset() % 7 == *rest;
             // Deleted rows are dead whether or not the walk gets to its end.

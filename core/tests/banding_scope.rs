@@ -71,14 +71,14 @@ proptest! {
         let mut host = MemoryHost;
         let memory = if spill { 0 } else { 1 << 20 };
         let options = Options { mu: 0.0, ..Options::default() };
-        let mut builder = Builder::<_, Position>::with_rows(options, 512, memory, &mut host).unwrap();
+        let mut builder = Builder::<_, Position>::new(options, 512, memory, &mut host).unwrap();
         let numbers: Vec<u32> = (0..scopes).map(|n| if n < 3 { 70_000 + n as u32 } else { rng.next() as u32 }).collect();
         for (n, fp) in fingerprints(SHAPES[(seed % 6) as usize], built, &mut rng).into_iter().enumerate() {
             let scope = numbers[rng.below(scopes) as usize];
             let fp = (n % 5 > 0).then_some(fp);
             match fp {
-                Some(fp) => builder.add_to(scope, fp, tid(n)).unwrap(),
-                None => builder.add_null_to(scope, tid(n)).unwrap(),
+                Some(fp) => builder.add(scope, fp, tid(n)).unwrap(),
+                None => builder.add(scope, None, tid(n)).unwrap(),
             }
             rows.insert(tid(n), (scope, fp));
         }
@@ -99,7 +99,7 @@ proptest! {
                 },
                 Op::InsertNulls(scope, n) => for _ in 0..n {
                     let t = new_tid();
-                    index.insert_null(&pages, scope, t).unwrap();
+                    index.insert(&pages, scope, None, t).unwrap();
                     rows.insert(t, (scope, None));
                 },
                 Op::Delete(rest) => {
@@ -148,14 +148,14 @@ fn banding_a_search_reads_its_scopes_pages_only() {
     let mut rng = Rng::new(11);
     let (alone, shared) = (MemoryPages::new(8168), MemoryPages::new(8168));
     let (mut host, mut other) = (MemoryHost, MemoryHost);
-    let build = |host| Builder::<_, Position>::with_rows(Options::default(), 8168, 1 << 26, host).unwrap();
+    let build = |host| Builder::<_, Position>::new(Options::default(), 8168, 1 << 26, host).unwrap();
     let (mut one, mut many) = (build(&mut host), build(&mut other));
     let fps = fingerprints(Shape::NearDuplicates, 2000, &mut rng);
     for (n, fp) in fps.iter().enumerate() {
-        one.add_to(7 << 24, *fp, tid(n)).unwrap();
+        one.add(7 << 24, *fp, tid(n)).unwrap();
         for scope in 0..100u32 {
             let fp = if scope == 7 { *fp } else { rng.next() };
-            many.add_to(scope << 24, fp, tid(n * 100 + scope as usize)).unwrap();
+            many.add(scope << 24, fp, tid(n * 100 + scope as usize)).unwrap();
         }
     }
     let (one, many) = (one.finish(&mut &alone).unwrap().index, many.finish(&mut &shared).unwrap().index);

@@ -87,39 +87,26 @@ unsafe fn build<R: Row>(rows: &Rows) -> (f64, Built) {
     unsafe {
         let index = rows.index;
         let mut host = QueryHost::quiet();
-        let builder = Builder::<_, R>::with_rows(options_of(index), BODY, maintenance_memory(), &mut host);
+        let builder = Builder::<_, R>::new(options_of(index), BODY, maintenance_memory(), &mut host);
         let mut builder = checked(index, builder).on_threads(building_threads());
         progress(pg_sys::PROGRESS_CREATEIDX_SUBPHASE, PHASE_SCANNING);
         let heap_rows = build_workers::each(rows, |scope, fingerprint, tid| {
-            let added = match fingerprint {
-                Some(fingerprint) => builder.add_to(scope, fingerprint, tid),
-                None => builder.add_null_to(scope, tid),
-            };
-            checked(index, added);
+            checked(index, builder.add(scope, fingerprint, tid));
         });
         progress(pg_sys::PROGRESS_CREATEIDX_SUBPHASE, PHASE_WRITING);
-        let mut sink = FileSink::new(index);
-        (heap_rows, checked(index, builder.finish(&mut sink)))
+        (heap_rows, checked(index, builder.finish(&mut FileSink { relation: index, pages: 0 })))
     }
 }
 
-/// The main fork of an index that is being built.
+/// The main fork of an index that is being built: it is open, was empty, and is nobody else's.
 struct FileSink {
     relation: pg_sys::Relation,
     pages: u32,
 }
 
-impl FileSink {
-    /// # Safety
-    /// The relation is an open index, empty, and nobody else's.
-    unsafe fn new(relation: pg_sys::Relation) -> FileSink {
-        FileSink { relation, pages: 0 }
-    }
-}
-
 impl PageSink for FileSink {
     fn write(&mut self, block: u32, body: &[u8]) -> Result<()> {
-        // SAFETY: as `new` asks; no one else extends the file.
+        // SAFETY: nobody else uses the file.
         unsafe {
             let buffer = loop {
                 if self.pages > block {
@@ -150,25 +137,16 @@ impl PageSink for FileSink {
 /// # Safety
 /// The buffer is pinned and its page is nobody else's.
 unsafe fn fill(buffer: pg_sys::Buffer, body: &[u8]) {
-    // SAFETY: the caller's promise; a body fits behind the page's header.
+    // SAFETY: the caller's promise; at most the BODY bytes behind the page's header are copied.
     unsafe {
         pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_EXCLUSIVE as i32);
         let page = pg_sys::BufferGetPage(buffer);
-        fill_page(page, body);
-        pg_sys::MarkBufferDirty(buffer);
-        pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_UNLOCK as i32);
-    }
-}
-
-/// # Safety
-/// `page` is a page that the caller may write.
-unsafe fn fill_page(page: pg_sys::Page, body: &[u8]) {
-    // SAFETY: the caller's promise; at most BODY bytes are copied.
-    unsafe {
         pg_sys::PageInit(page, PAGE, 0);
         let length = body.len().min(BODY);
         std::ptr::copy_nonoverlapping(body.as_ptr(), page.cast::<u8>().add(PAGE_HEADER), length);
         set_used(page, used_bytes(body));
+        pg_sys::MarkBufferDirty(buffer);
+        pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_UNLOCK as i32);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Cost of a scan for the planner, from the probe schedule.
 
 use super::EQUAL;
-use super::planner::{BallExpression, UNKNOWN_DISTANCE};
+use super::expression::{BallExpression, UNKNOWN_DISTANCE};
 use crate::pg::version;
 use dedup_core::banding::{nearest_distance, search_cost};
 use pgrx::{PgList, is_a, pg_guard, pg_sys};
@@ -14,6 +14,27 @@ const NULLS_PER_LEAF: f64 = 1500.0;
 /// Cost of comparing an entry, as a share of an operator call: about a nanosecond against the ten
 /// or more of a function called by the executor.
 const ENTRY_COST: f64 = 0.1;
+
+/// Whether the planner's `index` is of this access method.
+///
+/// # Safety
+/// The pointer is to what the planner knows of an index.
+pub(super) unsafe fn is_banding(index: *const pg_sys::IndexOptInfo) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe {
+        (*index).amcostestimate.is_some_and(|cost| cost as usize == amcostestimate as *const () as usize)
+    }
+}
+
+/// Whether an open index is of this access method.
+///
+/// # Safety
+/// The relation is an open index.
+pub(crate) unsafe fn is_banding_relation(index: pg_sys::Relation) -> bool {
+    // SAFETY: the caller's promise.
+    let cost = unsafe { (*index).rd_indam.as_ref().and_then(|it| it.amcostestimate) };
+    cost.is_some_and(|cost| cost as usize == amcostestimate as *const () as usize)
+}
 
 /// Estimates a scan.
 #[pg_guard]
@@ -176,15 +197,15 @@ enum Asked {
     Other,
 }
 
-/// The expression of an index clause; null if there is none.
+/// The expression of an index clause.
 ///
 /// # Safety
 /// A clause of the planner's.
-unsafe fn expression(clause: *mut pg_sys::IndexClause) -> *mut pg_sys::Node {
+unsafe fn expression(clause: *mut pg_sys::IndexClause) -> Option<*mut pg_sys::Node> {
     // SAFETY: the caller's promise.
     unsafe {
         let quals = PgList::<pg_sys::RestrictInfo>::from_pg((*clause).indexquals);
-        quals.get_ptr(0).map_or(std::ptr::null_mut(), |it| (*it).clause.cast())
+        quals.get_ptr(0).map(|it| (*it).clause.cast::<pg_sys::Node>()).filter(|it| !it.is_null())
     }
 }
 
@@ -195,10 +216,7 @@ unsafe fn expression(clause: *mut pg_sys::IndexClause) -> *mut pg_sys::Node {
 unsafe fn array(clause: *mut pg_sys::IndexClause) -> Option<*mut pg_sys::Node> {
     // SAFETY: the caller's promise; a node's tag says what it is.
     unsafe {
-        let expression = expression(clause);
-        if expression.is_null() || !is_a(expression, pg_sys::NodeTag::T_ScalarArrayOpExpr) {
-            return None;
-        }
+        let expression = expression(clause).filter(|it| is_a(*it, pg_sys::NodeTag::T_ScalarArrayOpExpr))?;
         PgList::<pg_sys::Node>::from_pg((*expression.cast::<pg_sys::ScalarArrayOpExpr>()).args).get_ptr(1)
     }
 }
@@ -236,11 +254,11 @@ unsafe fn asked(
     // operator with the column on the left and a value or an array of them on
     // the right, or a test for NULL; a node's tag says what it is.
     unsafe {
-        let expression = expression(clause);
         let unknown = Asked::Within(UNKNOWN_DISTANCE as u32);
+        let Some(expression) = expression(clause) else { return unknown };
         let column = (*clause).indexcol as usize;
         let in_scope = column + 1 < (*index).nkeycolumns as usize;
-        if !expression.is_null() && is_a(expression, pg_sys::NodeTag::T_NullTest) {
+        if is_a(expression, pg_sys::NodeTag::T_NullTest) {
             return match (*expression.cast::<pg_sys::NullTest>()).nulltesttype {
                 pg_sys::NullTestType::IS_NULL if in_scope => Asked::Scope(column),
                 pg_sys::NullTestType::IS_NULL => Asked::Null,
@@ -248,9 +266,7 @@ unsafe fn asked(
                 _ => Asked::Within(64),
             };
         }
-        let (operator, arguments) = if expression.is_null() {
-            return unknown;
-        } else if is_a(expression, pg_sys::NodeTag::T_OpExpr) {
+        let (operator, arguments) = if is_a(expression, pg_sys::NodeTag::T_OpExpr) {
             let compared = &*expression.cast::<pg_sys::OpExpr>();
             (compared.opno, compared.args)
         } else if is_a(expression, pg_sys::NodeTag::T_ScalarArrayOpExpr) {

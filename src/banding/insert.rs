@@ -30,13 +30,8 @@ pub(super) unsafe extern "C-unwind" fn aminsert(
         let row = tid_of(*heap_tid);
         let (scope, fingerprint) = row_of(index, values, is_null);
         let mut dead = if unchanged { LinePointers::of(heap) } else { None };
-        let inserted = match (fingerprint, &mut dead) {
-            (None, None) => banding.insert_null(&pages, scope, row),
-            (None, Some(dead)) => banding.insert_null_version(&pages, scope, row, dead),
-            (Some(fingerprint), None) => banding.insert(&pages, scope, fingerprint, row),
-            (Some(fingerprint), Some(dead)) => banding.insert_version(&pages, scope, fingerprint, row, dead),
-        };
-        checked(index, inserted);
+        let dead = dead.as_mut().map(|dead| dead as _);
+        checked(index, banding.insert_version(&pages, scope, fingerprint, row, dead));
     }
     false
 }

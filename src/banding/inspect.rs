@@ -83,14 +83,10 @@ enum Right {
     Own,
 }
 
-/// # Safety
-/// Inside a transaction.
-unsafe fn may_read(table: pg_sys::Oid) -> bool {
+fn may_read(table: pg_sys::Oid) -> bool {
+    let select = pg_sys::ACL_SELECT as pg_sys::AclMode;
     // SAFETY: a look-up in the catalogue.
-    unsafe {
-        let select = pg_sys::ACL_SELECT as pg_sys::AclMode;
-        pg_sys::pg_class_aclcheck(table, pg_sys::GetUserId(), select) == pg_sys::AclResult::ACLCHECK_OK
-    }
+    unsafe { pg_sys::pg_class_aclcheck(table, pg_sys::GetUserId(), select) == pg_sys::AclResult::ACLCHECK_OK }
 }
 
 impl Drop for OpenIndex {
@@ -137,14 +133,15 @@ fn stats(oid: pg_sys::Oid) -> (Stats, dedup_core::banding::Options, bool) {
     }
 }
 
-/// Checks the index `oid`; with `heap`, also that every row of the table that the current snapshot
+/// Checks a banding index; with `heapallindexed`, also that every row of the table that the current snapshot
 /// sees is in all trees. Raises an error if anything is wrong.
 ///
-/// Only for roles that may act as the owner: with `heap`, functions of the index run with the
+/// Only for roles that may act as the owner: with `heapallindexed`, functions of the index run with the
 /// owner's rights, and what they do may depend on the session that calls them; without, a walk
 /// through all pages holds up writers.
-fn verify(oid: pg_sys::Oid, heap: bool) {
-    let open = OpenIndex::open(oid, Right::Own);
+#[pg_extern(sql = "")]
+fn banding_check(index: pg_sys::Oid, heapallindexed: bool) {
+    let open = OpenIndex::open(index, Right::Own);
     // SAFETY: the index and the table are open.
     unsafe {
         // Taken before the index is read: what it sees was inserted before.
@@ -153,7 +150,7 @@ fn verify(oid: pg_sys::Oid, heap: bool) {
         let mut findings: Vec<Finding> = Vec::new();
         checked(open.index, check(&pages, false, &mut findings));
         report(open.index, std::mem::take(&mut findings));
-        if heap {
+        if heapallindexed {
             let index = checked(open.index, Index::open(&pages));
             scan_table(&open, snapshot, |scope, fingerprint, tid| {
                 if let Some(tree) = checked(open.index, index.missing_from(&pages, scope, fingerprint, tid)) {
@@ -282,10 +279,4 @@ fn banding_stats(
         second_level.map(|tree| stats.entries[tree.number()] as i64).sum(),
         shows_buckets.then_some(JsonB(hottest)),
     ))
-}
-
-/// Checks a banding index and raises an error if it is damaged.
-#[pg_extern(sql = "")]
-fn banding_check(index: pg_sys::Oid, heapallindexed: bool) {
-    verify(index, heapallindexed);
 }

@@ -10,6 +10,7 @@ mod build_workers;
 mod cost;
 mod dead;
 mod distance;
+mod expression;
 mod handler;
 mod heap;
 mod insert;
@@ -25,6 +26,7 @@ mod validate;
 mod wal;
 
 pub(crate) use ball::Ball;
+pub(crate) use cost::is_banding_relation;
 pub(crate) use scope::{EQUAL, is_of_balls, scope_columns};
 
 use dedup_core::banding::{Index, Result, Tid};
@@ -37,33 +39,6 @@ pub(crate) const WITHIN: u16 = 1;
 const NEAR: u16 = 2;
 /// `ORDER BY fp <~> q`.
 pub(crate) const DISTANCE: u16 = 3;
-
-/// Whether the planner's `index` is of this access method.
-///
-/// # Safety
-/// The pointer is to what the planner knows of an index.
-pub(crate) unsafe fn is_banding(index: *const pg_sys::IndexOptInfo) -> bool {
-    // SAFETY: the caller's promise.
-    unsafe {
-        (*index)
-            .amcostestimate
-            .is_some_and(|cost| cost as usize == cost::amcostestimate as *const () as usize)
-    }
-}
-
-/// Whether an open index is of this access method.
-///
-/// # Safety
-/// The relation is an open index.
-pub(crate) unsafe fn is_banding_relation(index: pg_sys::Relation) -> bool {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let routine = (*index).rd_indam.as_ref();
-        routine
-            .and_then(|it| it.amcostestimate)
-            .is_some_and(|it| it as usize == cost::amcostestimate as *const () as usize)
-    }
-}
 
 /// The value of `result`, or its error as PostgreSQL's.
 ///

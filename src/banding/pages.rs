@@ -80,8 +80,11 @@ impl RelationPages {
     /// The relation is an open index and stays open and locked for as long as
     /// the value and its guards live.
     pub(crate) unsafe fn new(relation: pg_sys::Relation) -> RelationPages {
-        // SAFETY: the caller's promise.
-        unsafe { RelationPages::for_scan(relation, std::ptr::null_mut()) }
+        // SAFETY: the caller's promise; a look-up in the cache of tablespaces.
+        let ahead = unsafe { pg_sys::get_tablespace_io_concurrency((*(*relation).rd_rel).reltablespace) };
+        let (strategy, snapshot) = (std::ptr::null_mut(), std::ptr::null_mut());
+        let ahead = usize::try_from(ahead).unwrap_or(0);
+        RelationPages { relation, strategy, delay: false, snapshot, known: Cell::new(0), ahead }
     }
 
     /// The same for a scan, which fails with "snapshot too old" where VACUUM
@@ -90,11 +93,8 @@ impl RelationPages {
     /// # Safety
     /// As [`RelationPages::new`]; the snapshot is null or lives as long.
     pub(crate) unsafe fn for_scan(relation: pg_sys::Relation, snapshot: pg_sys::Snapshot) -> RelationPages {
-        let strategy = std::ptr::null_mut();
         // SAFETY: the caller's promise.
-        let ahead = unsafe { pg_sys::get_tablespace_io_concurrency((*(*relation).rd_rel).reltablespace) };
-        let ahead = usize::try_from(ahead).unwrap_or(0);
-        RelationPages { relation, strategy, delay: false, snapshot, known: Cell::new(0), ahead }
+        RelationPages { snapshot, ..unsafe { RelationPages::new(relation) } }
     }
 
     /// The same for VACUUM: through its ring of buffers, at its pace.
@@ -105,13 +105,13 @@ impl RelationPages {
         relation: pg_sys::Relation,
         strategy: pg_sys::BufferAccessStrategy,
     ) -> RelationPages {
-        let snapshot = std::ptr::null_mut();
-        // SAFETY: the caller's promise.
-        let space = unsafe { (*(*relation).rd_rel).reltablespace };
-        // SAFETY: a look-up in the cache of tablespaces.
-        let ahead = unsafe { pg_sys::get_tablespace_maintenance_io_concurrency(space) };
-        let ahead = usize::try_from(ahead).unwrap_or(0);
-        RelationPages { relation, strategy, delay: true, snapshot, known: Cell::new(0), ahead }
+        // SAFETY: the caller's promise; a look-up in the cache of tablespaces.
+        unsafe {
+            let space = (*(*relation).rd_rel).reltablespace;
+            let ahead =
+                usize::try_from(pg_sys::get_tablespace_maintenance_io_concurrency(space)).unwrap_or(0);
+            RelationPages { strategy, delay: true, ahead, ..RelationPages::new(relation) }
+        }
     }
 
     /// Whether a block exists. A damaged pointer may lead anywhere; to
@@ -158,9 +158,7 @@ impl RelationPages {
         }
         buffer
     }
-}
 
-impl RelationPages {
     /// The edits as fragments, if all of them are small changes of a logged
     /// index that leave the page as full as it was or fuller.
     fn small_changes(&self, edits: &[Edit<'_, WriteGuard>]) -> Option<Vec<(pg_sys::Buffer, *mut u8, Delta)>> {

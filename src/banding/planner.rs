@@ -1,90 +1,22 @@
 //! What the planner calls: the support function of `near_dup` and the
 //! estimators of `<@` and `=~`.
 
-use super::ball::{Ball, is_ball};
+use super::WITHIN;
+use super::cost::is_banding;
+use super::expression::{BallExpression, UNKNOWN_DISTANCE, ball_type, constant_distance, constructor};
 use super::selectivity::{self, Comparison};
-use super::{WITHIN, is_banding};
 use crate::pg::{Pointer, version};
 use pgrx::prelude::*;
 use pgrx::{PgList, is_a};
-use std::ffi::CStr;
-
-/// The distance assumed where it is known only at run time.
-pub(crate) const UNKNOWN_DISTANCE: i32 = 8;
 
 /// The types that `near_dup` of fingerprints takes.
-pub(super) const NEAR_DUP: [pg_sys::Oid; 3] = [pg_sys::INT8OID, pg_sys::INT8OID, pg_sys::INT4OID];
-
-/// An expression of type `hamming_ball`, as far as the planner knows it.
-pub(crate) struct BallExpression {
-    /// The expression of the center, `None` if the ball is NULL or not made by
-    /// its constructor.
-    pub(crate) center: Option<*mut pg_sys::Node>,
-    /// The radius; negative for NULL, because neither contains anything.
-    pub(crate) radius: Option<i32>,
-}
-
-impl BallExpression {
-    /// Reads a constant, or a call of the constructor; `None` if the expression is of another type, which an operator of
-    /// somebody else's may have.
-    ///
-    /// # Safety
-    /// The expression is one of the planner's.
-    pub(crate) unsafe fn read(
-        root: *mut pg_sys::PlannerInfo,
-        ball: *mut pg_sys::Node,
-    ) -> Option<BallExpression> {
-        // SAFETY: a node's tag says what it is; the type was asked for before the value is read.
-        unsafe {
-            if !is_ball(pg_sys::exprType(ball)) {
-                return None;
-            }
-            let ball = pg_sys::estimate_expression_value(root, ball);
-            if is_a(ball, pg_sys::NodeTag::T_Const) {
-                let constant = &*ball.cast::<pg_sys::Const>();
-                let value = if constant.constisnull { None } else { Ball::from_datum(constant.constvalue) };
-                return Some(match value {
-                    Some(ball) => {
-                        BallExpression { center: Some(bigint(ball.center as i64)), radius: Some(ball.radius) }
-                    }
-                    None => BallExpression { center: None, radius: Some(-1) },
-                });
-            }
-            let unknown = Some(BallExpression { center: None, radius: None });
-            if !is_a(ball, pg_sys::NodeTag::T_FuncExpr) {
-                return unknown;
-            }
-            // Other functions may return a ball, with arguments of any meaning.
-            let call = &*ball.cast::<pg_sys::FuncExpr>();
-            let (mut output, mut varlena) = (pg_sys::InvalidOid, false);
-            pg_sys::getTypeOutputInfo(call.funcresulttype, &mut output, &mut varlena);
-            if constructor(output) != Some(call.funcid) {
-                return unknown;
-            }
-            let arguments = PgList::<pg_sys::Node>::from_pg(call.args);
-            let radius = arguments.get_ptr(1).and_then(|radius| constant_distance(root, radius));
-            Some(BallExpression { center: arguments.get_ptr(0), radius })
-        }
-    }
-}
-
-/// A constant of type `bigint`.
-///
-/// # Safety
-/// Called while planning.
-unsafe fn bigint(value: i64) -> *mut pg_sys::Node {
-    // SAFETY: the caller's promise; bigint is passed by value.
-    unsafe {
-        let value = pg_sys::Datum::from(value);
-        pg_sys::makeConst(pg_sys::INT8OID, -1, pg_sys::InvalidOid, 8, value, false, true).cast()
-    }
-}
+const NEAR_DUP: [pg_sys::Oid; 3] = [pg_sys::INT8OID, pg_sys::INT8OID, pg_sys::INT4OID];
 
 /// The arguments of a call, if they are of these types.
 ///
 /// # Safety
 /// A list of expressions of the planner's.
-pub(super) unsafe fn typed<const N: usize>(
+unsafe fn typed<const N: usize>(
     arguments: *mut pg_sys::List,
     types: [pg_sys::Oid; N],
 ) -> Option<[*mut pg_sys::Node; N]> {
@@ -96,42 +28,27 @@ pub(super) unsafe fn typed<const N: usize>(
     }
 }
 
-/// The value of a distance, if it is a constant; negative for NULL.
-///
-/// # Safety
-/// The expression is one of the planner's, of type `integer`.
-unsafe fn constant_distance(root: *mut pg_sys::PlannerInfo, distance: *mut pg_sys::Node) -> Option<i32> {
-    // SAFETY: the caller's promise; a node's tag says what it is.
-    unsafe {
-        let distance = pg_sys::estimate_expression_value(root, distance);
-        if !is_a(distance, pg_sys::NodeTag::T_Const) {
-            return None;
-        }
-        let constant = &*distance.cast::<pg_sys::Const>();
-        Some(if constant.constisnull { -1 } else { constant.constvalue.value() as i32 })
-    }
-}
-
-/// Answers a request to the support function of `near_dup`; null if there is
-/// no answer to it.
-pub(crate) fn answer(request: &Pointer) -> Pointer {
+/// Support function of `near_dup(bigint, bigint, integer)`: turns a call into an index condition, and estimates how many rows
+/// it keeps; null for any other request.
+#[pg_extern(sql = "")]
+fn near_dup_support(request: Pointer) -> Pointer {
     let node = request.0.cast_mut_ptr::<pg_sys::Node>();
     // SAFETY: PostgreSQL passes a request node; its tag says which.
-    unsafe {
+    let answer = unsafe {
         if is_a(node, pg_sys::NodeTag::T_SupportRequestIndexCondition) {
             let request = &mut *node.cast::<pg_sys::SupportRequestIndexCondition>();
-            let conditions = index_condition(request);
-            return Pointer(pg_sys::Datum::from(conditions.unwrap_or(std::ptr::null_mut())));
-        }
-        if is_a(node, pg_sys::NodeTag::T_SupportRequestSelectivity) {
+            index_condition(request).map(|conditions| conditions.cast())
+        } else if is_a(node, pg_sys::NodeTag::T_SupportRequestSelectivity) {
             let request = &mut *node.cast::<pg_sys::SupportRequestSelectivity>();
-            if let Some(share) = selectivity_of(request) {
+            selectivity_of(request).map(|share| {
                 request.selectivity = share;
-                return Pointer(pg_sys::Datum::from(node));
-            }
+                node
+            })
+        } else {
+            None
         }
-    }
-    Pointer(pg_sys::Datum::from(0usize))
+    };
+    Pointer(pg_sys::Datum::from(answer.unwrap_or(std::ptr::null_mut())))
 }
 
 /// `near_dup(column, query, distance)` as the equivalent `column <@ hamming_ball(query, distance)`.
@@ -188,56 +105,6 @@ unsafe fn index_condition(request: &mut pg_sys::SupportRequestIndexCondition) ->
         let mut conditions = PgList::<pg_sys::Expr>::new();
         conditions.push(condition);
         Some(conditions.into_pg())
-    }
-}
-
-/// The type `hamming_ball` of the extension whose function is `sibling`: the
-/// one in the same schema, whatever the search path.
-///
-/// # Safety
-/// Inside a transaction.
-unsafe fn ball_type(sibling: pg_sys::Oid) -> Option<pg_sys::Oid> {
-    // SAFETY: the keys are those of the cache, a name and a schema.
-    unsafe {
-        let found = pg_sys::GetSysCacheOid(
-            pg_sys::SysCacheIdentifier::TYPENAMENSP as i32,
-            pg_sys::Anum_pg_type_oid as i16,
-            pg_sys::Datum::from(c"hamming_ball".as_ptr()),
-            pg_sys::Datum::from(pg_sys::get_func_namespace(sibling)),
-            pg_sys::Datum::from(0usize),
-            pg_sys::Datum::from(0usize),
-        );
-        (found != pg_sys::InvalidOid).then_some(found)
-    }
-}
-
-/// The function `hamming_ball(bigint, integer)`, as [`ball_type`].
-///
-/// # Safety
-/// Inside a transaction.
-unsafe fn constructor(sibling: pg_sys::Oid) -> Option<pg_sys::Oid> {
-    // SAFETY: the caller's promise.
-    unsafe { function_beside(sibling, c"hamming_ball", &[pg_sys::INT8OID, pg_sys::INT4OID]) }
-}
-
-/// The function of that name and arguments in the schema of the function `sibling`, whatever the search path.
-///
-/// # Safety
-/// Inside a transaction.
-unsafe fn function_beside(sibling: pg_sys::Oid, name: &CStr, types: &[pg_sys::Oid]) -> Option<pg_sys::Oid> {
-    // SAFETY: the keys are those of the cache: a name, an array of argument
-    // types, and a schema.
-    unsafe {
-        let signature = pg_sys::buildoidvector(types.as_ptr(), types.len() as i32);
-        let found = pg_sys::GetSysCacheOid(
-            pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP as i32,
-            pg_sys::Anum_pg_proc_oid as i16,
-            pg_sys::Datum::from(name.as_ptr()),
-            pg_sys::Datum::from(signature),
-            pg_sys::Datum::from(pg_sys::get_func_namespace(sibling)),
-            pg_sys::Datum::from(0usize),
-        );
-        (found != pg_sys::InvalidOid).then_some(found)
     }
 }
 
@@ -311,13 +178,10 @@ unsafe fn compared(
     }
 }
 
-/// The answer of a restriction estimator, called as `(root, operator,
-/// arguments, relation)`.
-///
-/// # Safety
-/// The arguments of the call are PostgreSQL's.
-pub(crate) unsafe fn restriction_selectivity(fcinfo: pg_sys::FunctionCallInfo) -> f64 {
-    // SAFETY: the caller's promise; an estimator is strict.
+/// Restriction estimator of `<@` and `=~`, called as `(root, operator, arguments, relation)`.
+#[pg_extern(sql = "")]
+fn hamming_sel(fcinfo: pg_sys::FunctionCallInfo) -> f64 {
+    // SAFETY: declared with the arguments of an estimator, and strict.
     unsafe {
         let argument = |number| pgrx::pg_getarg_datum_raw(fcinfo, number);
         let root = argument(0).cast_mut_ptr();
@@ -326,13 +190,10 @@ pub(crate) unsafe fn restriction_selectivity(fcinfo: pg_sys::FunctionCallInfo) -
     }
 }
 
-/// The answer of a join estimator, called as `(root, operator, arguments, kind
-/// of join, the join)`.
-///
-/// # Safety
-/// The arguments of the call are PostgreSQL's.
-pub(crate) unsafe fn join_selectivity(fcinfo: pg_sys::FunctionCallInfo) -> f64 {
-    // SAFETY: the caller's promise; an estimator is strict.
+/// Join estimator of `<@` and `=~`, called as `(root, operator, arguments, kind of join, the join)`.
+#[pg_extern(sql = "")]
+fn hamming_joinsel(fcinfo: pg_sys::FunctionCallInfo) -> f64 {
+    // SAFETY: as in `hamming_sel`.
     unsafe {
         let argument = |number| pgrx::pg_getarg_datum_raw(fcinfo, number);
         let root = argument(0).cast_mut_ptr();
@@ -344,25 +205,4 @@ pub(crate) unsafe fn join_selectivity(fcinfo: pg_sys::FunctionCallInfo) -> f64 {
 
 fn oid(datum: pg_sys::Datum) -> pg_sys::Oid {
     pg_sys::Oid::from(datum.value() as u32)
-}
-
-/// Support function of `near_dup(bigint, bigint, integer)`: turns a call into an index condition,
-/// and estimates how many rows it keeps.
-#[pg_extern(sql = "")]
-fn near_dup_support(request: Pointer) -> Pointer {
-    answer(&request)
-}
-
-/// Restriction estimator of `<@` and `=~`.
-#[pg_extern(sql = "")]
-fn hamming_sel(fcinfo: pg_sys::FunctionCallInfo) -> f64 {
-    // SAFETY: declared with the arguments of an estimator.
-    unsafe { restriction_selectivity(fcinfo) }
-}
-
-/// Join estimator of `<@` and `=~`.
-#[pg_extern(sql = "")]
-fn hamming_joinsel(fcinfo: pg_sys::FunctionCallInfo) -> f64 {
-    // SAFETY: declared with the arguments of an estimator.
-    unsafe { join_selectivity(fcinfo) }
 }

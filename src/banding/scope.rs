@@ -82,19 +82,6 @@ pub(super) unsafe fn is_parallel_safe(index: pg_sys::Relation) -> bool {
     }
 }
 
-/// The hash of a row's scope; 0 in an index without one.
-///
-/// # Safety
-/// The relation is an open index; there are a value and a flag for each of its columns.
-unsafe fn scope_of(index: pg_sys::Relation, values: *const pg_sys::Datum, nulls: *const bool) -> u32 {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let columns = scope_columns(index);
-        let hashes = (0..columns).map(|at| (!*nulls.add(at)).then(|| hash(index, at, *values.add(at))));
-        combine(hashes)
-    }
-}
-
 /// Whether an index is on balls, not on fingerprints.
 ///
 /// # Safety
@@ -104,10 +91,10 @@ pub(crate) unsafe fn is_of_balls(index: pg_sys::Relation) -> bool {
     unsafe { *(*index).rd_opcintype.add(scope_columns(index)) != pg_sys::INT8OID }
 }
 
-/// The scope and the fingerprint of a row: of a ball, its center.
+/// The hash of a row's scope, 0 in an index without one, and its fingerprint: of a ball, the center.
 ///
 /// # Safety
-/// As [`scope_of`].
+/// The relation is an open index; there are a value and a flag for each of its columns.
 pub(super) unsafe fn row_of(
     index: pg_sys::Relation,
     values: *const pg_sys::Datum,
@@ -115,11 +102,12 @@ pub(super) unsafe fn row_of(
 ) -> (u32, Option<u64>) {
     // SAFETY: the caller's promise; a value of an index on balls is one.
     unsafe {
-        let (scope, last) = (scope_of(index, values, nulls), scope_columns(index));
-        let value = (!*nulls.add(last)).then(|| *values.add(last));
+        let value = |at: usize| (!*nulls.add(at)).then(|| *values.add(at));
+        let last = scope_columns(index);
+        let scope = combine((0..last).map(|at| value(at).map(|value| hash(index, at, value))));
         let fingerprint = match is_of_balls(index) {
-            true => value.and_then(|value| Ball::from_datum(value)).map(|ball| ball.center),
-            false => value.map(|value| value.value() as u64),
+            true => value(last).and_then(|value| Ball::from_datum(value)).map(|ball| ball.center),
+            false => value(last).map(|value| value.value() as u64),
         };
         (scope, fingerprint)
     }

@@ -7,11 +7,10 @@
 
 use super::error::Result;
 use super::hot::{directory_image, hot_images};
-use super::key::{BLOCKS, Position, Row, Tid, Tree, Unscoped, rotate_low};
+use super::key::{BLOCKS, Position, Row, Tid, Tree, rotate_low};
 use super::meta::{Index, METAPAGE, Options};
 use super::pack::{Output, PageSink, TreeWriter};
 use super::promote::{BucketCounter, is_worth_promoting};
-use super::storage::{MAX_BODY, MIN_BODY};
 use crate::external::{Host, Run, RunBuilder, Runs, is_full, sort, sort_on_threads};
 
 /// The least memory a build works with, in bytes.
@@ -34,7 +33,7 @@ pub struct Built {
 
 /// Collects rows and then writes an index: without scopes, or of [`Position`]s, which have one. An index with scopes
 /// has no second levels.
-pub struct Builder<'h, H: Host, R: Row = Unscoped> {
+pub struct Builder<'h, H: Host, R: Row> {
     options: Options,
     body_len: usize,
     memory: usize,
@@ -49,45 +48,14 @@ pub struct Builder<'h, H: Host, R: Row = Unscoped> {
     nulls: RunBuilder<R>,
 }
 
-impl<'h, H: Host> Builder<'h, H> {
-    /// As [`with_rows`](Self::with_rows), of an index without scopes.
-    ///
-    /// # Errors
-    /// Options or page size out of range.
-    pub fn new(options: Options, body_len: usize, memory: usize, host: &'h mut H) -> Result<Self> {
-        Self::with_rows(options, body_len, memory, host)
-    }
-
-    /// Adds a row.
-    ///
-    /// # Errors
-    /// Writing to the spill fails.
-    #[inline]
-    pub fn add(&mut self, fingerprint: u64, tid: Tid) -> Result<()> {
-        self.add_to(0, fingerprint, tid)
-    }
-
-    /// Adds a row without a fingerprint.
-    ///
-    /// # Errors
-    /// As [`add`](Self::add).
-    pub fn add_null(&mut self, tid: Tid) -> Result<()> {
-        self.add_null_to(0, tid)
-    }
-}
-
 impl<'h, H: Host, R: Row> Builder<'h, H, R> {
     /// A build of pages with bodies of `body_len` bytes that collects rows in up to `memory` bytes (64 kB
     /// at least). In addition a build takes a few pages, and about twenty bytes per leaf of one tree.
     ///
     /// # Errors
     /// Options or page size out of range.
-    pub fn with_rows(options: Options, body_len: usize, memory: usize, host: &'h mut H) -> Result<Self> {
-        options.validate()?;
-        if !(MIN_BODY..=MAX_BODY).contains(&body_len) {
-            let what = format!("pages of {body_len} bytes cannot hold an index");
-            return Err(super::error::Error::Option(what.into()));
-        }
+    pub fn new(options: Options, body_len: usize, memory: usize, host: &'h mut H) -> Result<Self> {
+        options.validate_for(body_len)?;
         let memory = memory.max(LEAST_MEMORY);
         Ok(Builder {
             options,
@@ -109,31 +77,18 @@ impl<'h, H: Host, R: Row> Builder<'h, H, R> {
         Builder { threads, ..self }
     }
 
-    /// Adds a row to a scope.
-    ///
-    /// # Errors
-    /// Writing to the spill fails.
+    /// Adds a row to a scope, 0 in an index without scopes.
     #[inline]
-    pub fn add_to(&mut self, scope: u32, fingerprint: u64, tid: Tid) -> Result<()> {
+    pub fn add(&mut self, scope: u32, fingerprint: impl Into<Option<u64>>, tid: Tid) -> Result<()> {
+        let Some(key) = fingerprint.into() else {
+            return Ok(self.nulls.add(&mut self.runs, R::at(Position { scope, key: 0, tid }))?);
+        };
         if is_full(&mut self.records, &mut self.limit)? {
             self.dump()?;
         }
         self.rows += 1;
-        self.records.push(R::at(Position { scope, key: fingerprint, tid }));
+        self.records.push(R::at(Position { scope, key, tid }));
         Ok(())
-    }
-
-    /// Adds a row without a fingerprint to a scope.
-    ///
-    /// # Errors
-    /// As [`add_to`](Self::add_to).
-    pub fn add_null_to(&mut self, scope: u32, tid: Tid) -> Result<()> {
-        Ok(self.nulls.add(&mut self.runs, R::at(Position { scope, key: 0, tid }))?)
-    }
-
-    /// Rows with a fingerprint added so far.
-    pub fn rows(&self) -> u64 {
-        self.rows
     }
 
     /// Writes the rows in memory as one run per tree.

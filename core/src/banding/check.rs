@@ -10,7 +10,7 @@
 //! All damage is reported, and the check goes on with the next page. It terminates whatever the bytes are:
 //! along a level the low keys only grow, and a level that cannot be walked further is abandoned, and reported.
 
-use super::compare::Digest;
+use super::compare::{Digest, wrong_main_trees, wrong_second_levels};
 use super::descend::{Trace, WAYS, descend, retry};
 use super::error::{Astray, Error, Result, Way, corrupt, moved};
 use super::hot::{BucketState, states};
@@ -91,12 +91,14 @@ pub fn check<P: Pages>(pages: &P, at_rest: bool, sink: &mut impl CheckSink) -> R
             }
         }
         if at_rest {
-            check.compare_second_levels(&index, i);
+            let wrong = wrong_second_levels(&index, i, &check.hot);
+            wrong.into_iter().for_each(|(tree, what)| check.find(METAPAGE, tree, what));
         }
     }
     check.tree(Tree::NULLS, index.nulls, &[BucketState::Cold; 65536])?;
     if at_rest {
-        check.compare_main_trees();
+        let wrong = wrong_main_trees(&check.all);
+        wrong.into_iter().for_each(|(tree, what)| check.find(METAPAGE, tree, what));
         for tree in Tree::all().chain([Tree::NULLS]) {
             check.free(tree)?;
         }
@@ -115,15 +117,15 @@ fn note(sink: &mut impl CheckSink, tree: Option<Tree>, error: Error) -> Result<(
     Ok(())
 }
 
-pub(super) struct Check<'a, P: Pages, S: CheckSink> {
+struct Check<'a, P: Pages, S: CheckSink> {
     pages: &'a P,
     at_rest: bool,
     sink: &'a mut S,
     /// A bit per page: whether it has been reached.
     seen: Vec<u64>,
-    pub(super) all: [Digest; TREES + 1],
+    all: [Digest; TREES + 1],
     /// Only the entries of buckets whose second level is complete.
-    pub(super) hot: [Digest; TREES + 1],
+    hot: [Digest; TREES + 1],
 }
 
 impl<P: Pages, S: CheckSink> Check<'_, P, S> {
@@ -131,7 +133,7 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
         note(self.sink, tree, error)
     }
 
-    pub(super) fn find(&mut self, block: u32, tree: Tree, what: impl Into<String>) {
+    fn find(&mut self, block: u32, tree: Tree, what: impl Into<String>) {
         self.sink.finding(Finding { block, tree: Some(tree), what: what.into() });
     }
 

@@ -1,11 +1,11 @@
 //! Whether the trees of an index hold the same rows: compared by digests of 24 bytes that the
 //! [check](super::check()) sums up page by page.
 
-use super::check::{Check, CheckSink};
 use super::cursor::Cursor;
 use super::error::Result;
+use super::hot::{BucketState, second_levels};
 use super::key::{BLOCKS, Position, Tid, Tree};
-use super::meta::{Index, METAPAGE};
+use super::meta::Index;
 use super::ranges::Ranges;
 use super::storage::Pages;
 
@@ -31,40 +31,40 @@ impl Digest {
     }
 }
 
-impl<P: Pages, S: CheckSink> Check<'_, P, S> {
-    pub(super) fn compare_second_levels(&mut self, index: &Index, i: usize) {
-        let main = self.hot[Tree::main(i).number()];
-        for tree in (1..4).map(|j| Tree::new(i, j)) {
-            let own = self.hot[tree.number()];
-            if own != main && (index.root(tree).is_some() || main.rows > 0) {
-                let what =
-                    format!("{} entries of hot buckets, not the {} of the main tree", own.rows, main.rows);
-                self.find(METAPAGE, tree, what);
-            }
+/// What second levels of block `i` do not hold just the rows of its hot buckets, of these digests.
+pub(super) fn wrong_second_levels(index: &Index, i: usize, hot: &[Digest]) -> Vec<(Tree, String)> {
+    let main = hot[Tree::main(i).number()];
+    let mut wrong = Vec::new();
+    for tree in (1..4).map(|j| Tree::new(i, j)) {
+        let own = hot[tree.number()];
+        if own != main && (index.root(tree).is_some() || main.rows > 0) {
+            wrong.push((
+                tree,
+                format!("{} entries of hot buckets, not the {} of the main tree", own.rows, main.rows),
+            ));
         }
     }
+    wrong
+}
 
-    /// All main trees hold the same rows; those that differ from the majority are reported.
-    pub(super) fn compare_main_trees(&mut self) {
-        let digests: Vec<Digest> = (0..BLOCKS).map(|i| self.all[Tree::main(i).number()]).collect();
-        let agreeing = |d: &Digest| digests.iter().filter(|other| *other == d).count();
-        let Some(usual) = digests.iter().max_by_key(|d| agreeing(d)).copied() else { return };
-        for (i, digest) in digests.iter().enumerate().filter(|(_, d)| **d != usual) {
-            let what = match digest.rows == usual.rows {
-                true => "its rows are not those of the other trees".to_owned(),
-                false => format!("{} rows, {} in other trees", digest.rows, usual.rows),
-            };
-            self.find(METAPAGE, Tree::main(i), what);
-        }
-    }
+/// What main trees differ from the majority: all hold the same rows.
+pub(super) fn wrong_main_trees(all: &[Digest]) -> Vec<(Tree, String)> {
+    let digests = [0, 1, 2, 3].map(|i| all[Tree::main(i).number()]);
+    let agreeing = |d: &Digest| digests.iter().filter(|other| *other == d).count();
+    let Some(usual) = digests.iter().max_by_key(|d| agreeing(d)).copied() else { return Vec::new() };
+    let wrong = digests.iter().enumerate().filter(|(_, digest)| **digest != usual).map(|(i, digest)| {
+        let what = match digest.rows == usual.rows {
+            true => "its rows are not those of the other trees".to_owned(),
+            false => format!("{} rows, {} in other trees", digest.rows, usual.rows),
+        };
+        (Tree::main(i), what)
+    });
+    wrong.collect()
 }
 
 impl Index {
     /// Whether a tree holds exactly this entry; `false` for a second level that does not exist. Reads one leaf,
     /// as a search does.
-    ///
-    /// # Errors
-    /// Damaged pages, or what the storage fails with.
     pub fn contains<P: Pages>(
         &self,
         pages: &P,
@@ -83,9 +83,6 @@ impl Index {
 
     /// The first tree that ought to hold a row's entry and does not: a main tree, or one of the second
     /// level of a hot bucket that the row is in, or that of NULLs. For a row whose insert has returned.
-    ///
-    /// # Errors
-    /// As [`contains`](Self::contains).
     pub fn missing_from<P: Pages>(
         &self,
         pages: &P,
@@ -97,13 +94,10 @@ impl Index {
             let missing = !self.contains(pages, Tree::NULLS, scope, 0, tid)?;
             return Ok(missing.then_some(Tree::NULLS));
         };
-        for i in 0..BLOCKS {
-            let bucket = (Tree::main(i).key(fingerprint) >> 48) as u16;
-            let hot = super::hot::state(pages, self, i, bucket)? == super::hot::BucketState::Hot;
-            for tree in (0..if hot { 4 } else { 1 }).map(|j| Tree::new(i, j)) {
-                if !self.contains(pages, tree, scope, fingerprint, tid)? {
-                    return Ok(Some(tree));
-                }
+        let second_levels = second_levels(pages, self, fingerprint, |state| state == BucketState::Hot)?;
+        for tree in (0..BLOCKS).map(Tree::main).chain(second_levels) {
+            if !self.contains(pages, tree, scope, fingerprint, tid)? {
+                return Ok(Some(tree));
             }
         }
         Ok(None)

@@ -12,7 +12,7 @@
 
 use super::error::{Result, corrupt};
 use super::key::{Position, Tid, Tree};
-use super::leaf::{Layout, Leaf, packed_image};
+use super::leaf::{Layout, Leaf, packed_image, remove_dead};
 use super::meta::Index;
 use super::page::{Header, Kind};
 use super::promote::{BucketCounts, MaintainStats};
@@ -48,9 +48,6 @@ impl DeleteStats {
 impl Index {
     /// Says that nobody walks over all pages, as a bulk delete that was cancelled could not: for a VACUUM, of which there is
     /// one at a time.
-    ///
-    /// # Errors
-    /// What the storage fails with.
     pub fn end_walk<P: Pages>(pages: &P) -> Result<()> {
         set_walked(pages, false)
     }
@@ -73,9 +70,6 @@ impl Index {
     /// counts the buckets on the way and promotes those that have become hot, as [`maintain`](Self::maintain) does.
     /// `dead` is asked of rows and adds an answer for each, in order, the same whenever it is asked; `memory` bytes at most
     /// remember them.
-    ///
-    /// # Errors
-    /// As those two.
     pub fn vacuum<P: Pages>(
         &self,
         pages: &P,
@@ -158,10 +152,7 @@ fn delete_on_page<P: Pages>(
         dead.clear();
         answers.of(&entries, &mut dead);
     }
-    // The last entry replaces a removed one: entries that do not move are not logged.
-    for n in (0..before).rev().filter(|n| dead.get(*n) == Some(&true)) {
-        entries.swap_remove(n);
-    }
+    remove_dead(&mut entries, |n, _| dead.get(n) == Some(&true));
     stats.count(&header, entries.len(), before - entries.len());
     if entries.len() < before {
         let image = packed_image(header, &layout, &entries);
@@ -205,15 +196,8 @@ const DEAD: u8 = 2;
 
 impl<F: FnMut(&[Tid], &mut Vec<bool>)> Answers<F> {
     fn new(ask: F, most: usize) -> Self {
-        Answers {
-            ask,
-            bits: Vec::new(),
-            stride: 0,
-            most,
-            unknown: Vec::new(),
-            at: Vec::new(),
-            said: Vec::new(),
-        }
+        let (bits, unknown, at, said) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Answers { ask, bits, stride: 0, most, unknown, at, said }
     }
 
     /// A row's byte and shift, if there is memory for it.

@@ -24,7 +24,7 @@
 //! size, and demotion would need a proof against readers that have just seen `hot`.
 
 use super::error::{Result, corrupt};
-use super::key::{Position, Tree};
+use super::key::{BLOCKS, Position, Tree};
 use super::meta::Index;
 use super::page::{HEADER, Header, Kind, get_u32};
 use super::storage::{Change, Edit, Pages, WritePage};
@@ -51,13 +51,20 @@ pub(crate) fn directory_len(body_len: usize) -> usize {
     65536 / buckets_per_page(body_len)
 }
 
+/// Where a bucket's state stands: its page's number, the byte there, and the bits' shift.
+fn place(bucket: u16, body_len: usize) -> (usize, usize, usize) {
+    let (page, at) =
+        (usize::from(bucket) / buckets_per_page(body_len), usize::from(bucket) % buckets_per_page(body_len));
+    (page, HEADER + at / 4, at % 4 * 2)
+}
+
 /// The image of a block's directory without pages.
 pub(crate) fn empty_directory(block: usize, body_len: usize) -> Vec<u8> {
     blank(Kind::HotDirectory, block, 4 * directory_len(body_len))
 }
 
 /// The image of a page of states, all cold.
-pub(crate) fn empty_states(block: usize, body_len: usize) -> Vec<u8> {
+fn empty_states(block: usize, body_len: usize) -> Vec<u8> {
     blank(Kind::HotStates, block, buckets_per_page(body_len) / 4)
 }
 
@@ -95,19 +102,34 @@ pub(crate) fn state<P: Pages>(pages: &P, index: &Index, i: usize, bucket: u16) -
     if directory == 0 {
         return Ok(BucketState::Cold);
     }
-    let per_page = buckets_per_page(pages.body_len());
+    let (n, byte, shift) = place(bucket, pages.body_len());
     let page = {
         let body = pages.read(directory)?;
         expect(directory, &body, Kind::HotDirectory, Tree::main(i))?;
-        get_u32(&body, HEADER + 4 * (usize::from(bucket) / per_page))
+        get_u32(&body, HEADER + 4 * n)
     };
     if page == 0 {
         return Ok(BucketState::Cold);
     }
     let body = pages.read(page)?;
     expect(page, &body, Kind::HotStates, Tree::main(i))?;
-    let at = usize::from(bucket) % per_page;
-    decode_state(page, body[HEADER + at / 4] >> (at % 4 * 2))
+    decode_state(page, body[byte] >> shift)
+}
+
+/// The second-level trees of a fingerprint's buckets in a wanted state.
+pub(crate) fn second_levels<P: Pages>(
+    pages: &P,
+    index: &Index,
+    fingerprint: u64,
+    wanted: impl Fn(BucketState) -> bool,
+) -> Result<Vec<Tree>> {
+    let mut trees = Vec::new();
+    for i in 0..BLOCKS {
+        if wanted(state(pages, index, i, Tree::main(i).bucket(fingerprint))?) {
+            trees.extend((1..4).map(|j| Tree::new(i, j)));
+        }
+    }
+    Ok(trees)
 }
 
 /// Sets the state of a bucket; the block must have its second level's pages.
@@ -119,12 +141,8 @@ pub(crate) fn set_state<P: Pages>(
     state: BucketState,
 ) -> Result<()> {
     let (tree, body_len) = (Tree::main(i), pages.body_len());
-    let per_page = buckets_per_page(body_len);
-    let pointer_at = HEADER + 4 * (usize::from(bucket) / per_page);
-    let at = usize::from(bucket) % per_page;
-    let (byte, shift) = (HEADER + at / 4, at % 4 * 2);
-    let bits = (state as u8) << shift;
-
+    let (n, byte, shift) = place(bucket, body_len);
+    let (pointer_at, bits) = (HEADER + 4 * n, (state as u8) << shift);
     let mut directory = pages.lock(index.hot[i])?;
     expect(directory.block(), &directory, Kind::HotDirectory, tree)?;
     let pointer = get_u32(&directory, pointer_at);
@@ -161,10 +179,11 @@ pub(crate) fn states<P: Pages>(pages: &P, index: &Index, i: usize) -> Result<Vec
     for (n, page) in pointers.into_iter().enumerate().filter(|(_, page)| *page != 0) {
         let body = pages.read(page)?;
         expect(page, &body, Kind::HotStates, tree)?;
-        for at in 0..per_page {
-            let state = decode_state(page, body[HEADER + at / 4] >> (at % 4 * 2))?;
-            if state != BucketState::Cold {
-                found.push(((n * per_page + at) as u16, state));
+        for bucket in (n * per_page..(n + 1) * per_page).map(|bucket| bucket as u16) {
+            let (_, byte, shift) = place(bucket, body.len());
+            match decode_state(page, body[byte] >> shift)? {
+                BucketState::Cold => {}
+                state => found.push((bucket, state)),
             }
         }
     }
@@ -174,15 +193,13 @@ pub(crate) fn states<P: Pages>(pages: &P, index: &Index, i: usize) -> Result<Vec
 /// The images of a directory and its pages for a build that has found these buckets hot, and where the
 /// pages belong in the directory.
 pub(crate) fn hot_images(block: usize, hot: &[u16], body_len: usize) -> Vec<(usize, Vec<u8>)> {
-    let per_page = buckets_per_page(body_len);
     let mut images: Vec<(usize, Vec<u8>)> = Vec::new();
-    for bucket in hot.iter().map(|b| usize::from(*b)) {
-        let (n, at) = (bucket / per_page, bucket % per_page);
+    for (n, byte, shift) in hot.iter().map(|bucket| place(*bucket, body_len)) {
         if images.last().is_none_or(|last| last.0 != n) {
             images.push((n, empty_states(block, body_len)));
         }
         if let Some((_, image)) = images.last_mut() {
-            image[HEADER + at / 4] |= (BucketState::Hot as u8) << (at % 4 * 2);
+            image[byte] |= (BucketState::Hot as u8) << shift;
         }
     }
     images

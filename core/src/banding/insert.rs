@@ -27,81 +27,57 @@ use super::page::{
 use super::prune::{Dead, prune_leaf};
 use super::recycle::Spare;
 use super::storage::{Change, Edit, MAX_EDITS, Pages, WritePage};
+use super::target::{Target, lock_leaves, target};
 
 /// Descents of one insert, at most. Each but the last found a leaf full and split it or saw it split; more
 /// than a few mean that a race was lost each time.
 const MAX_DESCENTS: usize = 1000;
 
 impl Index {
-    /// Adds a row without a fingerprint.
-    ///
-    /// # Errors
-    /// As [`insert`](Self::insert).
-    pub fn insert_null<P: Pages>(&self, pages: &P, scope: u32, tid: Tid) -> Result<()> {
-        insert_into(pages, self, &[Tree::NULLS], (scope, 0), tid, Insert::default())
-    }
-
-    /// The same for a new version of a row, as [`insert_version`](Self::insert_version).
-    ///
-    /// # Errors
-    /// As [`insert`](Self::insert).
-    pub fn insert_null_version<P: Pages>(
-        &self,
-        pages: &P,
-        scope: u32,
-        tid: Tid,
-        dead: &mut dyn Dead,
-    ) -> Result<()> {
-        let how = Insert { if_absent: false, dead: Some(dead) };
-        insert_into(pages, self, &[Tree::NULLS], (scope, 0), tid, how)
-    }
-
     /// Adds a row to a scope, 0 in an index without scopes. Every search that begins after this returns finds it.
     ///
     /// # Errors
     /// Damaged pages, or what the storage fails with. The row is then in some of the trees; a
     /// `bulk_delete` that names its tid removes what is there.
-    pub fn insert<P: Pages>(&self, pages: &P, scope: u32, fingerprint: u64, tid: Tid) -> Result<()> {
-        self.insert_row(pages, (scope, fingerprint), tid, None)
+    pub fn insert<P: Pages>(
+        &self,
+        pages: &P,
+        scope: u32,
+        fingerprint: impl Into<Option<u64>>,
+        tid: Tid,
+    ) -> Result<()> {
+        self.insert_version(pages, scope, fingerprint.into(), tid, None)
     }
 
-    /// The same for a new version of a row whose fingerprint has not changed: older ones are looked for before a leaf
-    /// is split.
-    ///
-    /// # Errors
-    /// As [`insert`](Self::insert).
+    /// The same for a new version of a row whose fingerprint has not changed: older ones, which `dead` tells, are looked for
+    /// before a leaf is split.
     pub fn insert_version<P: Pages>(
         &self,
         pages: &P,
         scope: u32,
-        fingerprint: u64,
-        tid: Tid,
-        dead: &mut dyn Dead,
-    ) -> Result<()> {
-        self.insert_row(pages, (scope, fingerprint), tid, Some(dead))
-    }
-
-    fn insert_row<P: Pages>(
-        &self,
-        pages: &P,
-        row: (u32, u64),
+        fingerprint: Option<u64>,
         tid: Tid,
         mut dead: Option<&mut dyn Dead>,
     ) -> Result<()> {
-        let main = std::array::from_fn::<_, BLOCKS, _>(Tree::main);
+        let Some(fingerprint) = fingerprint else {
+            return insert_into(
+                pages,
+                self,
+                &[Tree::NULLS],
+                (scope, 0),
+                tid,
+                Insert { if_absent: false, dead },
+            );
+        };
+        let (main, row) = (std::array::from_fn::<_, BLOCKS, _>(Tree::main), (scope, fingerprint));
         insert_into(pages, self, &main, row, tid, Insert { if_absent: false, dead: again(&mut dead) })?;
         if self.scoped {
             return Ok(());
         }
         // After the main trees, and from the metapage as it is now: see `hot` for why.
         let index = Index::open(pages)?;
-        let mut second_levels = Vec::new();
-        for i in 0..BLOCKS {
-            let bucket = (Tree::main(i).key(row.1) >> 48) as u16;
-            if hot::state(pages, &index, i, bucket)? != BucketState::Cold {
-                second_levels.extend((1..4).map(|j| Tree::new(i, j)));
-            }
-        }
+        let second_levels =
+            hot::second_levels(pages, &index, fingerprint, |state| state != BucketState::Cold)?;
         for trees in second_levels.chunks(MAX_EDITS) {
             insert_into(pages, &index, trees, row, tid, Insert { if_absent: true, dead: again(&mut dead) })?;
         }
@@ -110,7 +86,6 @@ impl Index {
 }
 
 /// How to insert.
-#[derive(Default)]
 pub(crate) struct Insert<'d> {
     /// Only into trees where that very entry is not there.
     pub if_absent: bool,
@@ -122,27 +97,6 @@ fn again<'d>(dead: &'d mut Option<&mut dyn Dead>) -> Option<&'d mut dyn Dead> {
     match dead {
         Some(dead) => Some(&mut **dead),
         None => None,
-    }
-}
-
-/// An entry on its way into a tree.
-#[derive(Clone, Copy)]
-pub(crate) struct Target {
-    pub tree: Tree,
-    pub root: u32,
-    pub entry: Position,
-}
-
-/// A row's entry of a tree.
-pub(crate) fn target(
-    index: &Index,
-    tree: Tree,
-    (scope, fingerprint): (u32, u64),
-    tid: Tid,
-) -> Result<Target> {
-    match index.root(tree) {
-        Some(root) => Ok(Target { tree, root, entry: Position { scope, key: tree.key(fingerprint), tid } }),
-        None => corrupt(super::meta::METAPAGE, format!("the {tree} has no root")),
     }
 }
 
@@ -185,39 +139,6 @@ enum Append {
     Full(Target),
 }
 
-/// Locks the leaves of entries, in order, when all have been read; `None` if one was split meanwhile.
-#[expect(clippy::type_complexity, reason = "a page and its header")]
-pub(crate) fn lock_leaves<'p, P: Pages>(
-    pages: &'p P,
-    targets: &[Target],
-) -> Way<Option<Vec<(P::Write<'p>, Header)>>> {
-    let mut pins = Vec::with_capacity(targets.len());
-    let mut blocks = [0; MAX_EDITS];
-    for (n, target) in targets.iter().enumerate() {
-        let block = leaf_of(pages, *target)?;
-        if blocks[..n].contains(&block) {
-            corrupt(block, "two trees lead to this page")?;
-        }
-        blocks[n] = block;
-        pins.push(pages.pin(block)?);
-    }
-    let mut leaves = Vec::with_capacity(targets.len());
-    for (pin, target) in pins.into_iter().zip(targets) {
-        let leaf = pages.lock_pinned(pin)?;
-        let block = leaf.block();
-        let header = Header::read_tree(block, &leaf, target.tree)?;
-        if header.level > 0 && block != target.root {
-            return moved(block, format!("level {} where 0 is expected", header.level));
-        }
-        // Whatever led here: a leaf of the tree that covers the entry is the one that does ([`recycle`](super::recycle)).
-        if header.level > 0 || !header.covers(target.entry) {
-            return Ok(None);
-        }
-        leaves.push((leaf, header));
-    }
-    Ok(Some(leaves))
-}
-
 /// The usual insert: all leaves or none.
 fn append<P: Pages>(pages: &P, targets: &[Target], if_absent: bool) -> Way<Append> {
     let Some(locked) = lock_leaves(pages, targets)? else { return Ok(Append::Moved) };
@@ -252,15 +173,6 @@ fn append<P: Pages>(pages: &P, targets: &[Target], if_absent: bool) -> Way<Appen
     }
     pages.commit(&mut edits)?;
     Ok(Append::Done)
-}
-
-/// Descends to the leaf for an entry; it may be split before it is locked.
-pub(crate) fn leaf_of<P: Pages>(pages: &P, Target { tree, root, entry }: Target) -> Way<u32> {
-    let page = descend(pages, tree, root, 1, entry, &mut Trace::new())?;
-    match page.header.level {
-        0 => Ok(root),
-        _ => Ok(page.child(entry)?.child),
-    }
 }
 
 /// Splits the full leaf of a target, and first what has to be split above it.

@@ -269,6 +269,11 @@ impl Tree {
         rotate_low(key, 12 * self.sub_block() as u32)
     }
 
+    /// The bucket of a fingerprint: the value of the block on top.
+    pub(crate) const fn bucket(self, fp: u64) -> u16 {
+        (self.key(fp) >> 48) as u16
+    }
+
     /// The fingerprint of a key.
     #[inline]
     pub const fn fingerprint(self, key: u64) -> u64 {

@@ -304,6 +304,16 @@ pub(crate) fn packed_image(mut header: Header, layout: &Layout, entries: &[Posit
     image
 }
 
+/// Removes the entries for which `is_dead`, asked by number, holds. The last one replaces a removed one: entries that do not
+/// move are not logged.
+pub(crate) fn remove_dead(entries: &mut Vec<Position>, mut is_dead: impl FnMut(usize, &Position) -> bool) {
+    for n in (0..entries.len()).rev() {
+        if is_dead(n, &entries[n]) {
+            entries.swap_remove(n);
+        }
+    }
+}
+
 /// How an entry gets into a leaf.
 #[derive(Debug)]
 pub(crate) enum Plan {

@@ -19,8 +19,7 @@ use super::error::{Error, Result, corrupt, failed};
 use super::key::{BLOCKS, Position, TREES, Tree};
 use super::leaf::leaf_image;
 use super::page::{HEADER, Header, Kind, get_u32, get_u64, put};
-use super::recycle::free_pages;
-use super::storage::{Change, Edit, MAX_BODY, MIN_BODY, Pages, WritePage};
+use super::storage::{Change, Edit, MAX_BODY, MIN_BODY, Pages};
 
 /// The version of the on-disk format.
 pub const FORMAT_VERSION: u32 = 2;
@@ -34,12 +33,12 @@ const SCOPES: u32 = 1;
 pub(crate) const RECYCLED: u32 = 2;
 pub(crate) const FEATURES: usize = HEADER + 28;
 const NULLS: usize = HOT + 4 * BLOCKS;
-const COUNTED: usize = NULLS + 4;
-const MAX_BUCKET: usize = COUNTED + 4;
+pub(crate) const COUNTED: usize = NULLS + 4;
+pub(crate) const MAX_BUCKET: usize = COUNTED + 4;
 pub(crate) const FREE: usize = MAX_BUCKET + 4;
 pub(crate) const WALKED: usize = FREE + 4 * (TREES + 1);
 pub(crate) const USED: usize = WALKED + 4;
-const ROOTS: usize = HEADER + 32;
+pub(crate) const ROOTS: usize = HEADER + 32;
 pub(crate) const HOT: usize = ROOTS + 4 * TREES;
 
 /// Options, fixed for the life of an index.
@@ -65,15 +64,22 @@ impl Options {
     /// # Errors
     /// [`Error::Option`] names the option and its range.
     pub fn validate(&self) -> Result<()> {
-        if !(0.0..=1e6).contains(&self.mu) {
-            return Err(Error::Option(format!("mu = {} is outside 0 to 1000000", self.mu).into()));
+        let wrong = if !(0.0..=1e6).contains(&self.mu) {
+            format!("mu = {} is outside 0 to 1000000", self.mu)
+        } else if !(10..=100).contains(&self.fillfactor) {
+            format!("fillfactor = {} is outside 10 to 100", self.fillfactor)
+        } else {
+            return Ok(());
+        };
+        Err(Error::Option(wrong.into()))
+    }
+
+    /// Checks the ranges and the size of pages.
+    pub(crate) fn validate_for(&self, body_len: usize) -> Result<()> {
+        match (MIN_BODY..=MAX_BODY).contains(&body_len) {
+            true => self.validate(),
+            false => Err(Error::Option(format!("pages of {body_len} bytes cannot hold an index").into())),
         }
-        if !(10..=100).contains(&self.fillfactor) {
-            return Err(Error::Option(
-                format!("fillfactor = {} is outside 10 to 100", self.fillfactor).into(),
-            ));
-        }
-        Ok(())
     }
 }
 
@@ -144,9 +150,7 @@ impl Index {
             *hot = get_u32(body, HOT + 4 * i);
         }
         for tree in (0..BLOCKS).map(Tree::main).chain([Tree::NULLS]) {
-            if index.root(tree).is_none() {
-                return corrupt(METAPAGE, format!("the {tree} has no root"));
-            }
+            index.root_of(tree)?;
         }
         Ok(index)
     }
@@ -186,10 +190,7 @@ impl Index {
     /// # Errors
     /// [`Error::Option`] for options or a page size out of range.
     pub fn empty_images(options: Options, scoped: bool, body_len: usize) -> Result<Vec<Vec<u8>>> {
-        options.validate()?;
-        if !(MIN_BODY..=MAX_BODY).contains(&body_len) {
-            return Err(Error::Option(format!("pages of {body_len} bytes cannot hold an index").into()));
-        }
+        options.validate_for(body_len)?;
         let mut index = Index::none(options, scoped);
         let mut images = vec![Vec::new()];
         for i in 0..BLOCKS {
@@ -205,9 +206,6 @@ impl Index {
 
     /// Creates an empty index in storage without pages. The metapage is written last: a crash before it leaves no
     /// index.
-    ///
-    /// # Errors
-    /// As [`empty_images`](Self::empty_images); storage that is not empty.
     pub fn create<P: Pages>(pages: &P, options: Options, scoped: bool) -> Result<Index> {
         let images = Self::empty_images(options, scoped, pages.body_len())?;
         if !pages.is_empty()? {
@@ -239,64 +237,9 @@ impl Index {
         Some(root).filter(|root| *root != 0)
     }
 
-    /// Whether the pages in use have grown by a twentieth since buckets were counted: a VACUUM that has nothing to remove then
-    /// counts them again.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
-    pub fn has_grown<P: Pages>(pages: &P) -> Result<bool> {
-        let counted = Self::open(pages)?.counted;
-        let beyond = pages.len()?.saturating_sub(counted.saturating_add(counted / 20));
-        Ok(beyond > 0 && free_pages(pages, beyond)? < beyond)
-    }
-
-    pub(crate) fn note_counted<P: Pages>(pages: &P) -> Result<()> {
-        let len = pages.len()?;
-        let now = (len - free_pages(pages, len)?).to_le_bytes();
-        let mut meta = pages.lock(METAPAGE)?;
-        if meta.get(COUNTED..MAX_BUCKET) == Some(&now) {
-            return Ok(());
-        }
-        let change = Change::Patch(&[(COUNTED, &now)]);
-        pages.commit(&mut [Edit { page: &mut meta, change, fresh: false }])
-    }
-
-    /// Gives a block its second level's three root leaves and its directory of states, if it has none:
-    /// first the pages, then pointers to them, each root in one record with its pointer.
-    pub(crate) fn add_second_level<P: Pages>(pages: &P, block: usize) -> Result<Index> {
-        let body_len = pages.body_len();
-        for j in 1..4 {
-            let tree = Tree::new(block, j);
-            let mut meta = pages.lock(METAPAGE)?;
-            let index = Self::decode(&meta, body_len)?;
-            if index.root(tree).is_none() {
-                let mut root = pages.extend()?;
-                let image = empty_root(tree, false, body_len);
-                let pointer = root.block().to_le_bytes();
-                pages.commit(&mut [
-                    Edit { page: &mut root, change: Change::Image(&image), fresh: true },
-                    Edit {
-                        page: &mut meta,
-                        change: Change::Patch(&[(ROOTS + 4 * tree.number(), &pointer)]),
-                        fresh: false,
-                    },
-                ])?;
-            }
-        }
-        // The directory last: whoever sees a state finds the trees.
-        let mut meta = pages.lock(METAPAGE)?;
-        let mut index = Self::decode(&meta, body_len)?;
-        if index.hot[block] == 0 {
-            let mut directory = pages.extend()?;
-            let image = super::hot::empty_directory(block, body_len);
-            let pointer = directory.block().to_le_bytes();
-            pages.commit(&mut [
-                Edit { page: &mut directory, change: Change::Image(&image), fresh: true },
-                Edit { page: &mut meta, change: Change::Patch(&[(HOT + 4 * block, &pointer)]), fresh: false },
-            ])?;
-            index = Self::decode(&meta, body_len)?;
-        }
-        Ok(index)
+    /// The root of a tree that must exist.
+    pub(crate) fn root_of(&self, tree: Tree) -> Result<u32> {
+        self.root(tree).map_or_else(|| corrupt(METAPAGE, format!("the {tree} has no root")), Ok)
     }
 }
 

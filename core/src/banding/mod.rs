@@ -10,7 +10,7 @@
 //! Locking and WAL, in short (the files say more): readers hold one shared lock at a time, move right where a page
 //! was split meanwhile, and hold none between batches; a leaf that a bulk delete has emptied becomes part of its neighbour,
 //! and its page is used again; every change is one atomic record of at most four pages and leaves a complete
-//! structure.
+//! structure. What reads or writes pages fails where one is damaged ([`Error::Corrupt`]), or as the storage does.
 
 mod build;
 mod check;
@@ -38,6 +38,7 @@ mod scan;
 mod schedule;
 mod stats;
 mod storage;
+mod target;
 
 pub use build::{Builder, Built};
 pub use check::{CheckSink, Finding, check};

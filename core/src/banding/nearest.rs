@@ -19,9 +19,9 @@
 use super::cost::random_selectivity;
 use super::cursor::Cursor;
 use super::error::{Result, corrupt};
-use super::hot::{self, BucketState};
+use super::hot::{BucketState, second_levels};
 use super::key::{BLOCKS, Position, Tree};
-use super::meta::{Index, METAPAGE};
+use super::meta::Index;
 use super::ranges::Ranges;
 use super::scan::{Hit, NO_ROW, RangeScan};
 use super::schedule::{MAX_DISTANCE, Radii, Shell, buckets_within, leaves_read};
@@ -65,17 +65,19 @@ pub struct NearestScan {
 #[derive(Debug, Clone)]
 enum Phase {
     New,
-    /// Distances up to 3 through second levels, one scan a distance.
-    Hot(Box<RangeScan>),
     Shells,
     Whole,
-    /// One distance that has too many rows to wait, between two readings of shells or of whole trees.
+    /// One distance by a scan of its own.
     Stream(Box<RangeScan>, Between),
     End,
 }
 
+/// Why a distance is streamed.
 #[derive(Debug, Clone, Copy)]
 enum Between {
+    /// It is at most 3, and a bucket of the query has a second level.
+    Hot,
+    /// It has too many rows to wait, between two readings of shells or of whole trees.
     Shells,
     Whole,
 }
@@ -186,29 +188,11 @@ impl NearestScan {
         match std::mem::replace(&mut self.phase, Phase::End) {
             Phase::End => {}
             Phase::New => {
-                let hot = self.is_hot(pages)?;
+                let hot = second_levels(pages, &self.index, self.query, |state| state == BucketState::Hot)?;
                 self.phase = match self.scope {
                     None => Phase::Whole,
-                    Some(_) if hot => self.hot_scan(0),
+                    Some(_) if !hot.is_empty() => self.stream(Between::Hot),
                     Some(_) => Phase::Shells,
-                };
-            }
-            Phase::Hot(mut scan) => {
-                let before = scan.pages_read();
-                let more = scan.next_batch(pages, enough, &mut self.ready)?;
-                self.reads += scan.pages_read() - before;
-                self.phase = match more {
-                    true => Phase::Hot(scan),
-                    false => {
-                        self.done += 1;
-                        if self.done > self.limit {
-                            Phase::End
-                        } else if self.done <= 3 {
-                            self.hot_scan(self.done)
-                        } else {
-                            Phase::Shells
-                        }
-                    }
                 };
             }
             Phase::Shells => self.phase = self.grow(pages)?,
@@ -222,8 +206,11 @@ impl NearestScan {
                     false => {
                         self.done += 1;
                         match between {
+                            _ if self.done > self.limit => Phase::End,
+                            Between::Hot if self.done <= 3 => self.stream(Between::Hot),
+                            Between::Hot => Phase::Shells,
                             Between::Shells => self.shells_again(),
-                            Between::Whole => self.whole_or_end(),
+                            Between::Whole => Phase::Whole,
                         }
                     }
                 };
@@ -232,18 +219,10 @@ impl NearestScan {
         Ok(())
     }
 
-    fn is_hot<P: Pages>(&self, pages: &P) -> Result<bool> {
-        for i in 0..BLOCKS {
-            let bucket = (Tree::main(i).key(self.query) >> 48) as u16;
-            if hot::state(pages, &self.index, i, bucket)? == BucketState::Hot {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    fn hot_scan(&self, distance: u32) -> Phase {
-        Phase::Hot(Box::new(self.between(distance, distance)))
+    /// Streams the next distance.
+    fn stream(&self, why: Between) -> Phase {
+        let scan = self.between(self.done, self.done);
+        Phase::Stream(Box::new(if matches!(why, Between::Whole) { scan.whole() } else { scan }), why)
     }
 
     fn whole_or_end(&self) -> Phase {
@@ -261,9 +240,7 @@ impl NearestScan {
         let i = (covered as usize) % BLOCKS;
         self.radii[i] += 1;
         let (tree, radius) = (Tree::main(i), self.radii[i] as u32);
-        let Some(root) = self.index.root(tree) else {
-            return corrupt(METAPAGE, format!("the {tree} has no root"));
-        };
+        let root = self.index.root_of(tree)?;
         let query = tree.key(self.query);
         let ranges = Ranges::Buckets(scope, Shell { centre: (query >> 48) as u16, lo: radius, hi: radius });
         let mut cursor = Cursor::new(pages, tree, root, ranges);
@@ -326,8 +303,7 @@ impl NearestScan {
             return self.shells_again();
         }
         self.waiting = Waiting::new(0);
-        let stream = self.between(self.done, self.done);
-        Phase::Stream(Box::new(stream), Between::Shells)
+        self.stream(Between::Shells)
     }
 
     /// Reads shells again for the rows not returned yet: up to the near horizon, from there on up to the far one,
@@ -372,8 +348,7 @@ impl NearestScan {
         self.reads += scan.pages_read();
         if waiting.cut <= self.done {
             // The very next distance has too many rows to keep.
-            let stream = self.between(self.done, self.done).whole();
-            return Ok(Phase::Stream(Box::new(stream), Between::Whole));
+            return Ok(self.stream(Between::Whole));
         }
         // Returned from the end: nearest last.
         for d in (self.done..waiting.cut).rev() {

@@ -13,9 +13,6 @@ use crate::memory::{self, Room};
 /// Receives the pages of a build.
 pub trait PageSink {
     /// Writes the body of a page. Blocks come as 1, 2, 3, … and, at the very end, 0.
-    ///
-    /// # Errors
-    /// Writing fails.
     fn write(&mut self, block: u32, body: &[u8]) -> Result<()>;
 
     /// Reports progress: `done` of `total` entries are written (at least four per row).

@@ -12,15 +12,15 @@
 //! to exceed both bounds.
 
 use super::cursor::Cursor;
-use super::error::{Result, corrupt};
-use super::hot::{BucketState, set_state, states};
+use super::error::Result;
+use super::hot::{BucketState, empty_directory, set_state, states};
 use super::insert::{Insert, insert_into};
 use super::key::{BLOCKS, Position, Tree};
 use super::leaf::Leaf;
-use super::meta::{Index, METAPAGE, Options};
-use super::page::HEADER;
+use super::meta::{HOT, Index, METAPAGE, Options, ROOTS, empty_root};
+use super::page::{HEADER, get_u32};
 use super::ranges::Ranges;
-use super::storage::Pages;
+use super::storage::{Change, Edit, Pages, WritePage};
 
 /// Entries below which no bucket is hot: four leaves of ten-byte entries.
 pub(crate) fn least_hot(body_len: usize) -> u64 {
@@ -225,9 +225,7 @@ pub(crate) fn for_leaves<P: Pages>(
     last: u64,
     mut each: impl FnMut(Leaf<'_>),
 ) -> Result<()> {
-    let Some(root) = index.root(tree) else {
-        return corrupt(METAPAGE, format!("the {tree} has no root"));
-    };
+    let root = index.root_of(tree)?;
     let mut cursor = Cursor::new(pages, tree, root, Ranges::All);
     let mut mark = Position::start(0, from);
     loop {
@@ -256,15 +254,39 @@ fn count_key<P: Pages>(pages: &P, index: &Index, i: usize, key: u64) -> Result<u
     Ok(n)
 }
 
+/// Gives a block its second level's three root leaves and its directory of states, if it has none. The directory comes
+/// last: whoever sees a state finds the trees.
+fn add_second_level<P: Pages>(pages: &P, block: usize) -> Result<Index> {
+    let body_len = pages.body_len();
+    for tree in (1..4).map(|j| Tree::new(block, j)) {
+        add_page(pages, ROOTS + 4 * tree.number(), &empty_root(tree, false, body_len))?;
+    }
+    add_page(pages, HOT + 4 * block, &empty_directory(block, body_len))?;
+    Index::open(pages)
+}
+
+/// Adds a page to which the metapage points at `at`, in one record with the pointer, unless it points to one there.
+fn add_page<P: Pages>(pages: &P, at: usize, image: &[u8]) -> Result<()> {
+    let mut meta = pages.lock(METAPAGE)?;
+    Index::decode(&meta, pages.body_len())?;
+    if get_u32(&meta, at) != 0 {
+        return Ok(());
+    }
+    let mut page = pages.extend()?;
+    let pointer = page.block().to_le_bytes();
+    pages.commit(&mut [
+        Edit { page: &mut page, change: Change::Image(image), fresh: true },
+        Edit { page: &mut meta, change: Change::Patch(&[(at, &pointer)]), fresh: false },
+    ])
+}
+
 /// Gives a bucket its second level.
 pub(crate) fn promote_bucket<P: Pages>(pages: &P, i: usize, bucket: u16) -> Result<()> {
-    let index = Index::add_second_level(pages, i)?;
+    let index = add_second_level(pages, i)?;
     set_state(pages, &index, i, bucket, BucketState::Filling)?;
     // Only now read: whoever inserts from here on sees `filling`.
     let tree = Tree::main(i);
-    let Some(root) = index.root(tree) else {
-        return corrupt(METAPAGE, format!("the {tree} has no root"));
-    };
+    let root = index.root_of(tree)?;
     let last = u64::from(bucket) << 48 | u64::MAX >> 16;
     let mut mark = Position::start(0, u64::from(bucket) << 48);
     let mut entries: Vec<Position> = Vec::new();

@@ -13,12 +13,12 @@
 use super::descend::retry;
 use super::error::{Result, Way};
 use super::hot::{self, BucketState};
-use super::insert::{Target, leaf_of, lock_leaves, target};
 use super::key::{BLOCKS, Position, Tid, Tree};
-use super::leaf::{Leaf, packed_image};
+use super::leaf::{Leaf, packed_image, remove_dead};
 use super::meta::Index;
 use super::page::{HEADER, Header, USED_AND_COUNT, used_and_count};
 use super::storage::{Change, Edit, MAX_EDITS, Pages, WritePage};
+use super::target::{Target, leaf_of, lock_leaves, target};
 use std::cmp::Reverse;
 
 /// Pages of the table that are looked at for a full leaf.
@@ -31,9 +31,6 @@ const ATTEMPTS: usize = 10;
 /// Says which rows are dead for good.
 pub trait Dead {
     /// Reads what [`is_dead`](Self::is_dead) needs of these rows; no lock is held.
-    ///
-    /// # Errors
-    /// It cannot be read.
     fn visit(&mut self, rows: &[Tid]) -> Result<()>;
 
     /// Whether a row is dead for good: false for one that was not visited last. Leaves are locked: it must not read from
@@ -43,9 +40,6 @@ pub trait Dead {
 
 impl Index {
     /// Removes a row's entries, if it is dead for good; says whether it is.
-    ///
-    /// # Errors
-    /// As [`insert`](Self::insert).
     pub fn remove<P: Pages>(
         &self,
         pages: &P,
@@ -64,11 +58,10 @@ impl Index {
             return Ok(true);
         }
         let index = Index::open(pages)?;
-        for i in 0..BLOCKS {
-            let bucket = (Tree::main(i).key(fingerprint) >> 48) as u16;
-            if hot::state(pages, &index, i, bucket)? != BucketState::Cold {
-                remove_from(pages, &index, &[1, 2, 3].map(|j| Tree::new(i, j)), row, tid, dead)?;
-            }
+        let second_levels =
+            hot::second_levels(pages, &index, fingerprint, |state| state != BucketState::Cold)?;
+        for trees in second_levels.chunks(MAX_EDITS) {
+            remove_from(pages, &index, trees, row, tid, dead)?;
         }
         Ok(true)
     }
@@ -160,12 +153,7 @@ pub(crate) fn prune_leaf<P: Pages>(pages: &P, target: Target, dead: &mut dyn Dea
     }
     let leaf = Leaf::read(block, &page, header)?;
     let mut entries: Vec<Position> = leaf.iter().collect();
-    // The last entry replaces a removed one: entries that do not move are not logged.
-    for n in (0..header.count).rev() {
-        if entries[n].tid.can_be_a_row() && dead.is_dead(entries[n].tid) {
-            entries.swap_remove(n);
-        }
-    }
+    remove_dead(&mut entries, |_, entry| entry.tid.can_be_a_row() && dead.is_dead(entry.tid));
     let removed = header.count - entries.len();
     if removed * LEAST_PRUNED < header.count {
         return Ok(false);

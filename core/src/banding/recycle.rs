@@ -31,7 +31,7 @@ use super::descend::{Trace, descend, lock_covering, retry};
 use super::error::{Error, Result, Way, corrupt};
 use super::key::{Position, Tree};
 use super::leaf::{Leaf, leaf_image};
-use super::meta::{FEATURES, FREE, Index, METAPAGE, RECYCLED, USED, WALKED};
+use super::meta::{COUNTED, FEATURES, FREE, Index, MAX_BUCKET, METAPAGE, RECYCLED, USED, WALKED};
 use super::page::{
     Header, Kind, Separator, USED_AND_COUNT, find_child, get_u32, inner_image, separator, used_and_count,
 };
@@ -63,6 +63,27 @@ pub(crate) fn free_pages<P: Pages>(pages: &P, most: u32) -> Result<u32> {
         }
     }
     Ok(free)
+}
+
+impl Index {
+    /// Whether the pages in use have grown by a twentieth since buckets were counted: a VACUUM that has nothing to remove then
+    /// counts them again.
+    pub fn has_grown<P: Pages>(pages: &P) -> Result<bool> {
+        let counted = Self::open(pages)?.counted;
+        let beyond = pages.len()?.saturating_sub(counted.saturating_add(counted / 20));
+        Ok(beyond > 0 && free_pages(pages, beyond)? < beyond)
+    }
+
+    pub(crate) fn note_counted<P: Pages>(pages: &P) -> Result<()> {
+        let len = pages.len()?;
+        let now = (len - free_pages(pages, len)?).to_le_bytes();
+        let mut meta = pages.lock(METAPAGE)?;
+        if meta.get(COUNTED..MAX_BUCKET) == Some(&now) {
+            return Ok(());
+        }
+        let change = Change::Patch(&[(COUNTED, &now)]);
+        pages.commit(&mut [Edit { page: &mut meta, change, fresh: false }])
+    }
 }
 
 /// Writes a number to the part of the metapage that is about recycling; one of an earlier build ends before it. From the first

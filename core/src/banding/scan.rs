@@ -157,10 +157,7 @@ impl RangeScan {
     }
 
     fn cursor<'p, P: Pages>(&self, pages: &'p P, leg: Leg) -> Result<Cursor<'p, P>> {
-        match self.index.root(leg.tree) {
-            Some(root) => Ok(Cursor::new(pages, leg.tree, root, leg.ranges)),
-            None => super::error::corrupt(super::meta::METAPAGE, format!("the {} has no root", leg.tree)),
-        }
+        Ok(Cursor::new(pages, leg.tree, self.index.root_of(leg.tree)?, leg.ranges))
     }
 
     /// Lowers the distance of the rest of the scan; for a scan of a whole tree.
@@ -275,9 +272,6 @@ impl NullScan {
     }
 
     /// Appends rows until there are `enough` or more, or no more. Returns whether more may follow.
-    ///
-    /// # Errors
-    /// As [`RangeScan::next_batch`].
     pub fn next_batch<P: Pages>(&mut self, pages: &P, enough: usize, rows: &mut Vec<Tid>) -> Result<bool> {
         let wanted = rows.len().saturating_add(enough.max(1));
         let ranges = self.scope.map_or(Ranges::All, Ranges::Scope);
@@ -314,31 +308,5 @@ impl Index {
     /// The only scope of an index without scopes.
     pub(crate) fn whole_scope(&self) -> Option<u32> {
         (!self.scoped).then_some(0)
-    }
-
-    /// Calls `sink` with every row within `distance` until it returns `false`.
-    ///
-    /// # Errors
-    /// As [`RangeScan::next_batch`].
-    pub fn search<P: Pages>(
-        &self,
-        pages: &P,
-        fingerprint: u64,
-        distance: u32,
-        mut sink: impl FnMut(Hit) -> bool,
-    ) -> Result<()> {
-        let mut scan = RangeScan::new(self, fingerprint, distance);
-        let mut hits = Vec::new();
-        loop {
-            let more = scan.next_batch(pages, 256, &mut hits)?;
-            for hit in hits.drain(..) {
-                if !sink(hit) {
-                    return Ok(());
-                }
-            }
-            if !more {
-                return Ok(());
-            }
-        }
     }
 }

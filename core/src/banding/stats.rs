@@ -27,27 +27,18 @@ pub struct Stats {
     pub levels: [u8; TREES + 1],
     /// Entries by tree number.
     pub entries: [u64; TREES + 1],
-    /// Pages of states of hot buckets.
-    pub hot_pages: u32,
     /// Free pages, and zeroed ones that nothing points to.
     pub unused: u32,
-    /// Bytes of page bodies per row, all pages together; 0 without rows.
-    pub bytes_per_row: f64,
     /// The share of the leaves' space for entries that is in use, 0 to 1.
     pub leaf_fill: f64,
     /// By block: the ten largest buckets and their entries, largest first.
     pub largest: [Vec<(u16, u64)>; BLOCKS],
-    /// By block: buckets that are not empty.
-    pub filled: [u32; BLOCKS],
     /// By block: buckets with a complete second level.
     pub hot: [u32; BLOCKS],
 }
 
 impl Index {
     /// Reads the whole index and describes it.
-    ///
-    /// # Errors
-    /// A damaged page, or what the storage fails with.
     pub fn stats<P: Pages>(&self, pages: &P) -> Result<Stats> {
         let mut stats = Stats { pages: pages.len()?, ..Stats::default() };
         let (mut used, mut room) = (0u64, 0u64);
@@ -69,9 +60,8 @@ impl Index {
                     room += (body.len() - HEADER) as u64;
                 }
                 Kind::Inner => stats.inner[t] += 1,
-                Kind::HotDirectory | Kind::HotStates => stats.hot_pages += 1,
                 Kind::Free => stats.unused += 1,
-                Kind::Meta => {}
+                Kind::HotDirectory | Kind::HotStates | Kind::Meta => {}
             }
             if self.root(header.tree) == Some(block) {
                 stats.levels[t] = header.level + 1;
@@ -79,16 +69,12 @@ impl Index {
         }
         stats.rows = stats.entries[0];
         stats.leaf_fill = used as f64 / room.max(1) as f64;
-        if stats.rows > 0 {
-            stats.bytes_per_row = f64::from(stats.pages) * pages.body_len() as f64 / stats.rows as f64;
-        }
         // A stale copy of the metapage may not know of a second level.
         let now = Index::open(pages)?;
         for i in 0..BLOCKS {
             let mut counts: Vec<(u16, u64)> =
                 (0..=u16::MAX).zip(count_buckets(pages, self, i)?).map(|(b, n)| (b, n.into())).collect();
             counts.retain(|c| c.1 > 0);
-            stats.filled[i] = counts.len() as u32;
             counts.sort_unstable_by_key(|c| std::cmp::Reverse((c.1, c.0)));
             counts.truncate(LARGEST_BUCKETS);
             stats.largest[i] = counts;

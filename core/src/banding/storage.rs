@@ -105,15 +105,9 @@ pub trait Pages {
     fn body_len(&self) -> usize;
 
     /// The number of pages, now.
-    ///
-    /// # Errors
-    /// The storage fails.
     fn len(&self) -> Result<u32>;
 
     /// Whether there is no page at all.
-    ///
-    /// # Errors
-    /// As [`len`](Self::len).
     fn is_empty(&self) -> Result<bool> {
         Ok(self.len()? == 0)
     }
@@ -125,21 +119,12 @@ pub trait Pages {
     fn read(&self, block: u32) -> Result<Self::Read<'_>>;
 
     /// Reads a page without locking it.
-    ///
-    /// # Errors
-    /// As [`read`](Self::read).
     fn pin(&self, block: u32) -> Result<Self::Pin<'_>>;
 
     /// Takes an exclusive lock on a page that has been read.
-    ///
-    /// # Errors
-    /// The storage fails.
     fn lock_pinned<'p>(&'p self, pin: Self::Pin<'p>) -> Result<Self::Write<'p>>;
 
     /// Takes an exclusive lock.
-    ///
-    /// # Errors
-    /// As [`read`](Self::read).
     fn lock(&self, block: u32) -> Result<Self::Write<'_>> {
         self.lock_pinned(self.pin(block)?)
     }

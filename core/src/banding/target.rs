@@ -1,0 +1,69 @@
+//! The leaves that a row's entries belong on: found one by one, and locked together.
+
+use super::descend::{Trace, descend};
+use super::error::{Result, Way, corrupt, moved};
+use super::key::{Position, Tid, Tree};
+use super::meta::Index;
+use super::page::Header;
+use super::storage::{MAX_EDITS, Pages, WritePage};
+
+/// An entry on its way into a tree.
+#[derive(Clone, Copy)]
+pub(crate) struct Target {
+    pub tree: Tree,
+    pub root: u32,
+    pub entry: Position,
+}
+
+/// A row's entry of a tree.
+pub(crate) fn target(
+    index: &Index,
+    tree: Tree,
+    (scope, fingerprint): (u32, u64),
+    tid: Tid,
+) -> Result<Target> {
+    let entry = Position { scope, key: tree.key(fingerprint), tid };
+    Ok(Target { tree, root: index.root_of(tree)?, entry })
+}
+
+/// Descends to the leaf for an entry; it may be split before it is locked.
+pub(crate) fn leaf_of<P: Pages>(pages: &P, Target { tree, root, entry }: Target) -> Way<u32> {
+    let page = descend(pages, tree, root, 1, entry, &mut Trace::new())?;
+    match page.header.level {
+        0 => Ok(root),
+        _ => Ok(page.child(entry)?.child),
+    }
+}
+
+/// Locks the leaves of entries, in order, when all have been read; `None` if one was split meanwhile.
+#[expect(clippy::type_complexity, reason = "a page and its header")]
+pub(crate) fn lock_leaves<'p, P: Pages>(
+    pages: &'p P,
+    targets: &[Target],
+) -> Way<Option<Vec<(P::Write<'p>, Header)>>> {
+    let mut pins = Vec::with_capacity(targets.len());
+    let mut blocks = [0; MAX_EDITS];
+    for (n, target) in targets.iter().enumerate() {
+        let block = leaf_of(pages, *target)?;
+        if blocks[..n].contains(&block) {
+            corrupt(block, "two trees lead to this page")?;
+        }
+        blocks[n] = block;
+        pins.push(pages.pin(block)?);
+    }
+    let mut leaves = Vec::with_capacity(targets.len());
+    for (pin, target) in pins.into_iter().zip(targets) {
+        let leaf = pages.lock_pinned(pin)?;
+        let block = leaf.block();
+        let header = Header::read_tree(block, &leaf, target.tree)?;
+        if header.level > 0 && block != target.root {
+            return moved(block, format!("level {} where 0 is expected", header.level));
+        }
+        // Whatever led here: a leaf of the tree that covers the entry is the one that does ([`recycle`](super::recycle)).
+        if header.level > 0 || !header.covers(target.entry) {
+            return Ok(None);
+        }
+        leaves.push((leaf, header));
+    }
+    Ok(Some(leaves))
+}

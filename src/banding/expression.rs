@@ -1,0 +1,131 @@
+//! What the planner knows of an expression: the center and the radius of a ball, and the functions that make balls.
+
+use super::ball::{Ball, is_ball};
+use pgrx::{PgList, is_a, pg_sys};
+
+/// The distance assumed where it is known only at run time.
+pub(super) const UNKNOWN_DISTANCE: i32 = 8;
+
+/// An expression of type `hamming_ball`, as far as the planner knows it.
+pub(super) struct BallExpression {
+    /// The expression of the center, `None` if the ball is NULL or not made by
+    /// its constructor.
+    pub(super) center: Option<*mut pg_sys::Node>,
+    /// The radius; negative for NULL, because neither contains anything.
+    pub(super) radius: Option<i32>,
+}
+
+impl BallExpression {
+    /// Reads a constant, or a call of the constructor; `None` if the expression is of another type, which an operator of
+    /// somebody else's may have.
+    ///
+    /// # Safety
+    /// The expression is one of the planner's.
+    pub(super) unsafe fn read(
+        root: *mut pg_sys::PlannerInfo,
+        ball: *mut pg_sys::Node,
+    ) -> Option<BallExpression> {
+        // SAFETY: a node's tag says what it is; the type was asked for before the value is read.
+        unsafe {
+            if !is_ball(pg_sys::exprType(ball)) {
+                return None;
+            }
+            let ball = pg_sys::estimate_expression_value(root, ball);
+            if is_a(ball, pg_sys::NodeTag::T_Const) {
+                let constant = &*ball.cast::<pg_sys::Const>();
+                let value = if constant.constisnull { None } else { Ball::from_datum(constant.constvalue) };
+                return Some(match value {
+                    Some(ball) => {
+                        BallExpression { center: Some(bigint(ball.center as i64)), radius: Some(ball.radius) }
+                    }
+                    None => BallExpression { center: None, radius: Some(-1) },
+                });
+            }
+            let unknown = Some(BallExpression { center: None, radius: None });
+            if !is_a(ball, pg_sys::NodeTag::T_FuncExpr) {
+                return unknown;
+            }
+            // Other functions may return a ball, with arguments of any meaning.
+            let call = &*ball.cast::<pg_sys::FuncExpr>();
+            let (mut output, mut varlena) = (pg_sys::InvalidOid, false);
+            pg_sys::getTypeOutputInfo(call.funcresulttype, &mut output, &mut varlena);
+            if constructor(output) != Some(call.funcid) {
+                return unknown;
+            }
+            let arguments = PgList::<pg_sys::Node>::from_pg(call.args);
+            let radius = arguments.get_ptr(1).and_then(|radius| constant_distance(root, radius));
+            Some(BallExpression { center: arguments.get_ptr(0), radius })
+        }
+    }
+}
+
+/// A constant of type `bigint`.
+///
+/// # Safety
+/// Called while planning.
+unsafe fn bigint(value: i64) -> *mut pg_sys::Node {
+    // SAFETY: the caller's promise; bigint is passed by value.
+    unsafe {
+        let value = pg_sys::Datum::from(value);
+        pg_sys::makeConst(pg_sys::INT8OID, -1, pg_sys::InvalidOid, 8, value, false, true).cast()
+    }
+}
+
+/// The value of a distance, if it is a constant; negative for NULL.
+///
+/// # Safety
+/// The expression is one of the planner's, of type `integer`.
+pub(super) unsafe fn constant_distance(
+    root: *mut pg_sys::PlannerInfo,
+    distance: *mut pg_sys::Node,
+) -> Option<i32> {
+    // SAFETY: the caller's promise; a node's tag says what it is.
+    unsafe {
+        let distance = pg_sys::estimate_expression_value(root, distance);
+        if !is_a(distance, pg_sys::NodeTag::T_Const) {
+            return None;
+        }
+        let constant = &*distance.cast::<pg_sys::Const>();
+        Some(if constant.constisnull { -1 } else { constant.constvalue.value() as i32 })
+    }
+}
+
+/// The type `hamming_ball` of the extension whose function is `sibling`: the
+/// one in the same schema, whatever the search path.
+///
+/// # Safety
+/// Inside a transaction.
+pub(super) unsafe fn ball_type(sibling: pg_sys::Oid) -> Option<pg_sys::Oid> {
+    // SAFETY: the keys are those of the cache, a name and a schema.
+    unsafe {
+        let found = pg_sys::GetSysCacheOid(
+            pg_sys::SysCacheIdentifier::TYPENAMENSP as i32,
+            pg_sys::Anum_pg_type_oid as i16,
+            pg_sys::Datum::from(c"hamming_ball".as_ptr()),
+            pg_sys::Datum::from(pg_sys::get_func_namespace(sibling)),
+            pg_sys::Datum::from(0usize),
+            pg_sys::Datum::from(0usize),
+        );
+        (found != pg_sys::InvalidOid).then_some(found)
+    }
+}
+
+/// The function `hamming_ball(bigint, integer)`, as [`ball_type`].
+///
+/// # Safety
+/// Inside a transaction.
+pub(super) unsafe fn constructor(sibling: pg_sys::Oid) -> Option<pg_sys::Oid> {
+    let types = [pg_sys::INT8OID, pg_sys::INT4OID];
+    // SAFETY: the keys are those of the cache: a name, an array of argument types, and a schema.
+    unsafe {
+        let found = pg_sys::GetSysCacheOid(
+            pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP as i32,
+            pg_sys::Anum_pg_proc_oid as i16,
+            pg_sys::Datum::from(c"hamming_ball".as_ptr()),
+            pg_sys::Datum::from(pg_sys::buildoidvector(types.as_ptr(), types.len() as i32)),
+            pg_sys::Datum::from(pg_sys::get_func_namespace(sibling)),
+            pg_sys::Datum::from(0usize),
+        );
+        (found != pg_sys::InvalidOid).then_some(found)
+    }
+}
