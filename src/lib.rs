@@ -6,6 +6,7 @@
 //! the calling convention and the guard that turns a Rust panic into an error,
 //! not the declarations.
 
+use pg::settings;
 use pgrx::prelude::*;
 
 mod banding;
@@ -18,7 +19,6 @@ mod guard;
 mod papers;
 mod pg;
 mod report;
-mod settings;
 mod setup;
 mod similarity;
 mod table;
@@ -30,7 +30,7 @@ pgrx::pg_module_magic!(name, version);
 pub extern "C-unwind" fn _PG_init() {
     quiet_backtraces();
     pg::memory::init();
-    settings::define_settings();
+    settings::define_settings(corpus::forget_versions);
     pg::interrupt::answer_checks();
 }
 

@@ -3,7 +3,7 @@
 
 use crate::pg::{Message, raise};
 use dedup_core::fingerprint::hamming;
-use pgrx::callconv::{Arg, ArgAbi, BoxRet, FcInfo};
+use pgrx::callconv::{BoxRet, FcInfo};
 use pgrx::datum::{Datum, FromDatum, Internal, IntoDatum};
 use pgrx::prelude::*;
 
@@ -88,13 +88,7 @@ impl IntoDatum for Ball {
     }
 }
 
-// SAFETY: the value is made by `FromDatum`, which reads the declared type.
-unsafe impl<'fcx> ArgAbi<'fcx> for Ball {
-    unsafe fn unbox_arg_unchecked(arg: Arg<'_, 'fcx>) -> Self {
-        // SAFETY: the caller vouches for the argument's type and presence.
-        unsafe { arg.unbox_arg_using_from_datum().expect("a ball that is not null") }
-    }
-}
+crate::pg::argument!(Ball);
 
 // SAFETY: the datum made is of the declared type.
 unsafe impl BoxRet for Ball {

@@ -7,7 +7,7 @@
 //! interrupts raise the error. If even that is not enough, the session ends with a FATAL error, and
 //! other sessions go on.
 
-use crate::settings::{exceeds_memory_limit, within_memory_limit};
+use super::settings::{exceeds_memory_limit, within_memory_limit};
 use dedup_core::memory::{OutOfMemory, count, may_fail};
 use pgrx::{PgSqlErrorCode, pg_sys};
 use std::alloc::{GlobalAlloc, Layout, System};

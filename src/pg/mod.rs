@@ -13,6 +13,7 @@ macro_rules! argument {
         }
     };
 }
+pub(crate) use argument;
 
 pub(crate) mod aggregate;
 pub(crate) mod catalog;
@@ -29,6 +30,7 @@ pub(crate) mod progress;
 mod record;
 mod result;
 mod rows;
+pub(crate) mod settings;
 pub(crate) mod spi;
 pub(crate) mod spill;
 mod texts;
@@ -41,7 +43,6 @@ pub(crate) mod workers;
 pub(crate) use error::{raise, raise_with_detail, required};
 pub(crate) use json::Json;
 pub(crate) use message::Message;
-pub(crate) use output::text;
 pub(crate) use pointer::Pointer;
 pub(crate) use record::{Record, Row};
 pub(crate) use result::Output;

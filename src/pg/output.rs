@@ -2,6 +2,7 @@
 //! must not change a fingerprint.
 
 use super::catalog::check_type;
+use super::rows::{Values, text};
 use dedup_core::memory::{self, OrRaise};
 use pgrx::pg_sys;
 use std::ffi::CStr;
@@ -67,7 +68,6 @@ impl Drop for Portable {
 /// # Safety
 /// `datum` is a value of the type `typoid`.
 pub(super) unsafe fn portable_text(datum: pg_sys::Datum, typoid: pg_sys::Oid) -> String {
-    check_type(typoid, None);
     let _settings = Portable::settings();
     // SAFETY: the caller's promise.
     unsafe { written(datum, typoid) }
@@ -76,12 +76,13 @@ pub(super) unsafe fn portable_text(datum: pg_sys::Datum, typoid: pg_sys::Oid) ->
 /// `datum` as the output function of its type writes it.
 ///
 /// # Safety
-/// `datum` is a value of the type `typoid`, which [`check_type`] has accepted.
-pub(super) unsafe fn written(datum: pg_sys::Datum, typoid: pg_sys::Oid) -> String {
-    let (mut output, mut is_varlena) = (pg_sys::InvalidOid, false);
+/// `datum` is a value of the type `typoid`.
+unsafe fn written(datum: pg_sys::Datum, typoid: pg_sys::Oid) -> String {
+    check_type(typoid, None);
+    let (mut output, mut varlena) = (pg_sys::InvalidOid, false);
     // SAFETY: the function is that of the value's own type; the string is terminated, and ours to free.
     unsafe {
-        pg_sys::getTypeOutputInfo(typoid, &mut output, &mut is_varlena);
+        pg_sys::getTypeOutputInfo(typoid, &mut output, &mut varlena);
         let written = pg_sys::OidOutputFunctionCall(output, datum);
         let copy = memory::copy(CStr::from_ptr(written).to_bytes());
         pg_sys::pfree(written.cast());
@@ -89,12 +90,10 @@ pub(super) unsafe fn written(datum: pg_sys::Datum, typoid: pg_sys::Oid) -> Strin
     }
 }
 
-/// Bytes in the database encoding as a string; invalid ones are replaced.
-pub(crate) fn text(bytes: Vec<u8>) -> String {
-    // The standard library looks at other characters than ASCII one by one.
-    match simdutf8::basic::from_utf8(&bytes) {
-        // SAFETY: they are what it must be, as has just been seen.
-        Ok(_) => unsafe { String::from_utf8_unchecked(bytes) },
-        Err(_) => String::from_utf8_lossy(&bytes).into_owned(),
+impl Values<'_> {
+    /// The value of a column of any type, in its text form.
+    pub(crate) fn written(&self, column: usize) -> Option<String> {
+        // SAFETY: a column's values are of its type.
+        self.get(column).map(|value| unsafe { written(value, self.columns[column].typoid) })
     }
 }

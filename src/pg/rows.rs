@@ -1,7 +1,6 @@
 //! Rows of queries: their columns, and the values in them.
 
-use super::catalog::check_type;
-use super::{output, raise};
+use super::raise;
 use dedup_core::memory::{self, OrRaise};
 use pgrx::{PgSqlErrorCode, PgTupleDesc, pg_sys};
 use std::ffi::CStr;
@@ -142,15 +141,7 @@ impl Values<'_> {
         let it = &self.columns[column];
         assert!(it.is_text || it.is_padded_text(), "column \"{}\" is not text", it.name);
         // SAFETY: so it is stored as text is.
-        self.get(column).map(|value| super::text(unsafe { copy_of_varlena(value) }))
-    }
-
-    /// The value of a column of any type, in its text form.
-    pub(crate) fn written(&self, column: usize) -> Option<String> {
-        let value = self.get(column)?;
-        check_type(self.columns[column].typoid, None);
-        // SAFETY: a value of its column's type.
-        Some(unsafe { output::written(value, self.columns[column].typoid) })
+        self.get(column).map(|value| text(unsafe { copy_of_varlena(value) }))
     }
 }
 
@@ -168,5 +159,15 @@ unsafe fn copy_of_varlena(value: pg_sys::Datum) -> Vec<u8> {
             pg_sys::pfree(plain.cast());
         }
         copy.or_raise()
+    }
+}
+
+/// Bytes in the database encoding as a string; invalid ones are replaced.
+pub(crate) fn text(bytes: Vec<u8>) -> String {
+    // The standard library looks at other characters than ASCII one by one.
+    match simdutf8::basic::from_utf8(&bytes) {
+        // SAFETY: they are what it must be, as has just been seen.
+        Ok(_) => unsafe { String::from_utf8_unchecked(bytes) },
+        Err(_) => String::from_utf8_lossy(&bytes).into_owned(),
     }
 }

@@ -172,15 +172,24 @@ pub(crate) fn scalar(sql: &str, arguments: &[Argument]) -> Option<String> {
     query_all(sql, arguments, |row| row.text(0)).into_iter().next().flatten()
 }
 
-/// Does `work`, whose queries read all that is committed now, at any level of isolation.
-pub(crate) fn with_latest_snapshot<R>(work: impl FnOnce() -> R) -> R {
+/// Does `work` under a snapshot.
+///
+/// # Safety
+/// The snapshot is valid.
+unsafe fn under<R>(snapshot: pg_sys::Snapshot, work: impl FnOnce() -> R) -> R {
     // SAFETY: the snapshot is popped again; after an error the end of the transaction does that.
     unsafe {
-        pg_sys::PushActiveSnapshot(pg_sys::GetLatestSnapshot());
+        pg_sys::PushActiveSnapshot(snapshot);
         let result = work();
         pg_sys::PopActiveSnapshot();
         result
     }
+}
+
+/// Does `work`, whose queries read all that is committed now, at any level of isolation.
+pub(crate) fn with_latest_snapshot<R>(work: impl FnOnce() -> R) -> R {
+    // SAFETY: the snapshot was just taken.
+    unsafe { under(pg_sys::GetLatestSnapshot(), work) }
 }
 
 /// What `read` makes of each row of a query of the catalogue as it is now, as PostgreSQL itself reads it, and not as it was
@@ -190,13 +199,8 @@ pub(crate) fn query_catalogue<T>(
     arguments: &[Argument],
     read: impl FnMut(&Values<'_>) -> T,
 ) -> Vec<T> {
-    // SAFETY: the snapshot is popped again; after an error the end of the transaction does that.
-    unsafe {
-        pg_sys::PushActiveSnapshot(pg_sys::GetCatalogSnapshot(pg_sys::InvalidOid));
-        let rows = query_all(sql, arguments, read);
-        pg_sys::PopActiveSnapshot();
-        rows
-    }
+    // SAFETY: the snapshot was just taken.
+    unsafe { under(pg_sys::GetCatalogSnapshot(pg_sys::InvalidOid), || query_all(sql, arguments, read)) }
 }
 
 /// Does `work` with other values of settings of the session.
@@ -225,17 +229,12 @@ pub(crate) fn with_settings<R>(settings: &[(&str, &str)], work: impl FnOnce() ->
 
 /// Does `work`, which needs a snapshot, under that of the statement that calls.
 pub(crate) fn with_snapshot<R>(work: impl FnOnce() -> R) -> R {
-    // SAFETY: what is pushed is popped again; after an error the end of the transaction does that.
+    // SAFETY: the snapshot was just taken.
     unsafe {
-        let without_snapshot = !pg_sys::ActiveSnapshotSet();
-        if without_snapshot {
-            pg_sys::PushActiveSnapshot(pg_sys::GetTransactionSnapshot());
+        match pg_sys::ActiveSnapshotSet() {
+            true => work(),
+            false => under(pg_sys::GetTransactionSnapshot(), work),
         }
-        let result = work();
-        if without_snapshot {
-            pg_sys::PopActiveSnapshot();
-        }
-        result
     }
 }
 
@@ -283,12 +282,8 @@ unsafe fn in_portal<R>(
     // error the end of the transaction tidies up. The arguments are of their
     // types. The work is done in the caller's memory context, so that what it
     // keeps outlives the query.
-    unsafe {
+    with_snapshot(|| unsafe {
         let context = pg_sys::CurrentMemoryContext;
-        let without_snapshot = !pg_sys::ActiveSnapshotSet();
-        if without_snapshot {
-            pg_sys::PushActiveSnapshot(pg_sys::GetTransactionSnapshot());
-        }
         pg_sys::SPI_connect();
         let plan = prepare(&text, &mut types, pg_sys::CURSOR_OPT_NO_SCROLL as i32);
         if plan.is_null() {
@@ -305,12 +300,9 @@ unsafe fn in_portal<R>(
         pg_sys::MemoryContextSwitchTo(spi);
         pg_sys::SPI_cursor_close(portal);
         pg_sys::SPI_finish();
-        if without_snapshot {
-            pg_sys::PopActiveSnapshot();
-        }
         pg_sys::MemoryContextSwitchTo(context);
         result
-    }
+    })
 }
 
 /// Passes all rows of a portal on.

@@ -1,7 +1,6 @@
 //! The settings `pg_dedup.*`.
 
-use crate::corpus::forget_versions;
-use crate::pg::{raise, version};
+use super::{raise, version};
 use dedup_core::memory::{limit_files, taken};
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
 use pgrx::{PgSqlErrorCode, pg_sys};
@@ -17,8 +16,12 @@ static PROGRESS: GucSetting<i32> = GucSetting::<i32>::new(10_000);
 static MEMORY_LIMIT: GucSetting<i32> = GucSetting::<i32>::new(0);
 static GENERIC_WAL: GucSetting<bool> = GucSetting::<bool>::new(false);
 
-/// Defines the settings.
-pub(crate) fn define_settings() {
+/// Gives back what is only kept to be faster.
+static FORGET: OnceLock<fn()> = OnceLock::new();
+
+/// Defines the settings; `forget` is called where memory is beyond its limit.
+pub(crate) fn define_settings(forget: fn()) {
+    FORGET.get_or_init(|| forget);
     // SAFETY: nobody else reads the setting before it is known; the value is its default.
     unsafe { *MEMORY_LIMIT.as_ptr() = default_memory_limit() };
     GucRegistry::define_int_guc(
@@ -150,8 +153,8 @@ pub(crate) fn exceeds_memory_limit(more: usize) -> bool {
 #[inline]
 pub(crate) fn within_memory_limit(more: usize) {
     if exceeds_memory_limit(more) {
-        // Or what they take would fail whatever comes next.
-        forget_versions();
+        // Or what is kept would fail whatever comes next.
+        FORGET.get().into_iter().for_each(|forget| forget());
         let limit = MEMORY_LIMIT.get();
         raise(
             PgSqlErrorCode::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
