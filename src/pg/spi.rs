@@ -116,20 +116,10 @@ pub(crate) fn execute(sql: &str, arguments: &[Argument]) -> u64 {
 }
 
 /// Runs a query, or a statement with RETURNING, that sees whatever was written
-/// before, and passes its rows to what `start` returns for its columns. It is
-/// planned for these very arguments.
-pub(crate) fn for_each_with<E: FnMut(&Values<'_>)>(
-    sql: &str,
-    arguments: &[Argument],
-    start: impl FnOnce(&[Column]) -> E,
-) {
-    // SAFETY: the portal is open while its rows are taken.
-    unsafe { in_portal(sql, arguments, Reads::Latest, |portal| pass_rows(portal, start)) }
-}
-
-/// As [`for_each_with`], without a look at the columns.
+/// before, and passes its rows on. It is planned for these very arguments.
 pub(crate) fn for_each(sql: &str, arguments: &[Argument], each: impl FnMut(&Values<'_>)) {
-    for_each_with(sql, arguments, |_| each);
+    // SAFETY: the portal is open while its rows are taken.
+    unsafe { in_portal(sql, arguments, Reads::Latest, |portal| pass_rows(portal, |_| each)) }
 }
 
 /// Runs a query that a user wrote, which must only read, and passes its rows to
