@@ -15,7 +15,7 @@ use Time::HiRes;
 
 my $node = new_node('memory', conf => "work_mem = '4MB'\n");
 my $rescans = 100_000;
-$node->safe_psql('postgres', "CREATE TABLE t (id bigint, fp bigint); INSERT INTO t SELECT i, test.fp('hot', i) FROM generate_series(1, 12000) i;
+$node->safe_psql('postgres', "CREATE EXTENSION pg_dedup_papers; CREATE TABLE t (id bigint, fp bigint); INSERT INTO t SELECT i, test.fp('hot', i) FROM generate_series(1, 12000) i;
 	CREATE INDEX t_idx ON t USING banding (fp) WITH (mu = 0); ANALYZE t");
 
 # Kilobytes of memory that are the backend's own, shared buffers not counted.
