@@ -2,10 +2,9 @@
 
 use crate::pg::{Row, raise};
 use crate::table::{Settings, join_texts};
-use dedup_core::dedup::{Kind, Method};
-use dedup_core::details::{Kinds, differing};
+use dedup_core::dedup::{Alike, Kind, Measure, Method};
+use dedup_core::details::Kinds;
 use dedup_core::features::TextRecipe;
-use dedup_core::similarity::{containment, cosine, jaccard};
 use pgrx::prelude::*;
 use std::rc::Rc;
 
@@ -62,13 +61,6 @@ pub(super) struct Verify {
     recipe: Rc<TextRecipe>,
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Measure {
-    Jaccard,
-    Containment,
-    Cosine,
-}
-
 impl Verify {
     /// As the settings of a table have it.
     fn of(settings: &Settings) -> Verify {
@@ -95,18 +87,13 @@ impl Verify {
     /// The similarity of two texts, of which the new one has words, if they are similar enough; what is empty is similar to
     /// nothing.
     pub(super) fn of_texts(&self, new: Option<&str>, old: Option<&str>) -> Option<f64> {
-        let normal = self.recipe.normal;
-        let (new, old) = (new?, old.filter(|old| self.has_words(old))?);
-        let (a, b) = (normal.form(new), normal.form(old));
-        let similarity = match self.measure {
-            _ if self.similarity == 0.0 => 1.0,
-            Measure::Jaccard => jaccard(&a, &b, self.n),
-            Measure::Containment => containment(&a, &b, self.n),
-            Measure::Cosine => cosine(&a, &b, &TextRecipe::default()),
+        let alike = Alike {
+            similarity: self.similarity,
+            n: self.n,
+            particulars: self.kinds,
+            normal: self.recipe.normal,
         };
-        let same = |kinds| differing(&normal.plain(new), &normal.plain(old), kinds).is_empty();
-        let holds = similarity >= self.similarity && self.kinds.is_none_or(same);
-        holds.then_some(similarity)
+        alike.one(self.measure, new?, old.filter(|old| self.has_words(old))?)
     }
 }
 

@@ -20,7 +20,7 @@ pub use equal_texts::EqualTexts;
 pub use exact::Exact;
 pub use found::{Found, Verdict, find};
 pub use group::{Groups, Limits, group, nearness};
-pub use judge::{Alike, Judge, Text};
+pub use judge::{Alike, Judge, Measure, Text};
 pub use keep::{Keep, Key, Standing};
 pub use kind::Kind;
 pub use making::{Making, making};

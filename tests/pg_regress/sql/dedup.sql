@@ -208,7 +208,7 @@ CREATE TABLE form AS SELECT i AS id, (SELECT string_agg(md5((i % 30 * 20 + k)::t
 SELECT count(*) AS rows, count(*) FILTER (WHERE id <> keeper) AS gone FROM dedup('SELECT id, body FROM form', '{"contained": 0.7, "distance": null}');
 SET pg_dedup.memory_limit = '3500kB';
 SELECT count(*) FROM dedup('SELECT id, body FROM form', '{"contained": 0.7, "distance": null}');
-SET pg_dedup.memory_limit = '2MB';
+SET pg_dedup.memory_limit = '1MB';
 SELECT count(*) FROM dedup('SELECT id, body FROM form', '{"distance": null}');
 SELECT count(*) FROM dedup('SELECT id, body FROM form', '{"contained": 0.7, "distance": null}');
 RESET pg_dedup.memory_limit;
