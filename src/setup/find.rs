@@ -5,9 +5,9 @@ use crate::fingerprint::bag_of_values;
 use crate::pg::catalog::{base_type_name, equality, schema};
 use crate::pg::spi::{Argument, query_all};
 use crate::pg::values::ValueType;
-use crate::pg::{Column, Output, Record, raise};
-use crate::table::{Settings, Table, join_texts, joined, listed};
-use dedup_core::dedup::{Alike, Kind, Measure, Method};
+use crate::pg::{Column, Output, Record};
+use crate::table::{Settings, Table, join_texts, joined, listed, refuse_option};
+use dedup_core::dedup::{Kind, Measure, Method};
 use dedup_core::features::{Bag, RowRecipe, Shared, shared};
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
@@ -44,7 +44,7 @@ fn dedup_find_row(row: Option<Record>, distance: Option<i32>, fcinfo: pg_sys::Fu
     let mut output = Output::begin(fcinfo);
     let values = settings.values_of(&row);
     let text = compared(&settings, &values);
-    let id = Table::of(settings.table()).id(None).to_owned();
+    let id = Table::of(settings.table).id(None).to_owned();
     // SAFETY: the row is one of the table, which has the column.
     let own = unsafe { row.row().value(&id) }.and_then(|(value, typoid)| {
         // Of the base type: somebody else may have made an operator for a domain.
@@ -84,14 +84,10 @@ struct New {
 
 impl New {
     fn find(&self, settings: &Settings, distance: Option<i32>, output: &mut Output, call: &str) {
-        let by_text = distance.is_none() && settings.method() == Method::Text;
+        let by_text = distance.is_none() && settings.method == Method::Text;
         let distance = distance.unwrap_or(settings.distance() as i32);
         if !(0..=64).contains(&distance) {
-            raise(
-                PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
-                "distance is not a whole number from 0 to 64",
-                "NULL takes that of the table's settings.",
-            )
+            refuse_option("distance", format!("distance must be a whole number from 0 to 64, not {distance}"))
         }
         let (recipe, bag) = (settings.text_recipe(), bag_of_values(&self.values, &settings.recipe()));
         let kind = |text: Option<&str>| text.map_or(Kind::Empty, |text| Kind::of(text, &recipe));
@@ -104,7 +100,7 @@ impl New {
             (Kind::Near, Some(_)) => By::Distance(distance),
             _ => By::Equality,
         };
-        let table = Table::of(settings.table());
+        let table = Table::of(settings.table);
         let id = table.id(None);
         let ids = check_id(&table.name, id, table.column(id).typoid, output.type_of(0), call);
         let sql = self.statement(settings, &by, &table);
@@ -113,12 +109,7 @@ impl New {
         let mut arguments = vec![Argument::of(fp), Argument::of(self.text.as_deref())];
         arguments.extend(self.own.as_ref().map(|(_, id)| *id));
         let why = Why::new(settings, &self.values);
-        let alike = Alike {
-            similarity: settings.similarity(),
-            n: settings.n(),
-            particulars: settings.kinds(),
-            normal: recipe.normal,
-        };
+        let alike = settings.alike();
         let same = |text: Option<&str>| match by {
             // What equals the text is none of those that are empty.
             By::Equality => Some(1.0),
@@ -158,11 +149,11 @@ impl New {
     /// The search for rows that the judge looks at: $1 is the fingerprint, $2 the text, $3 the row's own id.
     fn statement(&self, settings: &Settings, by: &By, table: &Table) -> String {
         let tools = schema();
-        let (fp, text) = (quote_identifier(settings.fp()), joined(&settings.texts()));
+        let (fp, text) = (quote_identifier(&settings.fp), joined(&settings.texts()));
         let candidates = match by {
             By::Distance(distance) => format!("{tools}.near_dup(t.{fp}, $1, {distance})"),
             By::Text => {
-                let (n, least) = (settings.n(), settings.similarity());
+                let (n, least) = (settings.n, settings.similarity);
                 format!(
                     "{tools}.ngrams({}, {n}) OPERATOR({tools}.@%) {tools}.ngram_query($2, {n}, {least}::pg_catalog.float8)",
                     listed(&settings.texts())

@@ -485,7 +485,7 @@ mod tests {
             prop_assume!(method == "fingerprint" || similarity > 0.0 && diameter.is_none());
             let options = json!({"method": method, "group": rule, "diameter": diameter, "distance": distance, "n": 1,
                 "similarity": similarity, "particulars": if details { json!(["number", "name"]) } else { json!(null) }});
-            let options = Written::new(Some(options)).unwrap().read().unwrap();
+            let options = Written::new(crate::dedup::DEDUP, Some(options)).unwrap().read().unwrap();
             let mut rows = Rows::new(MemorySpill::default(), Keep::Longest);
             for (row, text) in texts.iter().enumerate() {
                 let first = texts.iter().position(|other| other == text).unwrap();
