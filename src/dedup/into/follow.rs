@@ -20,31 +20,33 @@ pub(super) struct Todo {
 /// What is another one after anybody could change rows without the triggers: which these are, and the files of both tables,
 /// of which one that is rewritten or emptied has another. `None` if they do not fire.
 pub(super) fn mark(job: &Job<'_>) -> Option<String> {
-    const SQL: &str = "SELECT pg_catalog.concat_ws(' ', pg_catalog.pg_relation_filenode(t.tgrelid), \
+    let sql = format!(
+        "SELECT pg_catalog.concat_ws(' ', pg_catalog.pg_relation_filenode(t.tgrelid), \
              pg_catalog.pg_relation_filenode(d.oid), pg_catalog.string_agg( \
                  pg_catalog.concat_ws(' ', t.oid, t.xmin, p.oid, p.xmin), ' ' ORDER BY t.oid)) \
          FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) t.tgfoid \
+         JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) t.tgrelid AND {PLAIN} \
          JOIN pg_catalog.pg_class d ON d.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($2)::pg_catalog.oid \
          WHERE t.tgrelid OPERATOR(pg_catalog.=) $1 AND t.tgenabled OPERATOR(pg_catalog.=) 'A' \
            AND p.oid OPERATOR(pg_catalog.=) pg_catalog.to_regproc($3)::pg_catalog.oid \
-         GROUP BY t.tgrelid, d.oid HAVING pg_catalog.count(*) OPERATOR(pg_catalog.=) 2";
+         GROUP BY t.tgrelid, d.oid HAVING pg_catalog.count(*) OPERATOR(pg_catalog.=) 2"
+    );
     let table = job.source.oid()?;
     let [todo, follow] = [&job.table.todo, &job.table.follow].map(|name| Argument::of(name.as_str()));
-    scalar(SQL, &[Argument::of(table), todo, follow])
+    scalar(&sql, &[Argument::of(table), todo, follow])
 }
 
-/// Whether the trigger has seen all that happened since it was left as `marked`.
-pub(super) fn is_followed(job: &Job<'_>, marked: Option<&str>) -> bool {
-    marked.is_some() && mark(job).as_deref() == marked
-}
+/// Of a table `c` whose rows are all seen by its triggers, and by its owner.
+const PLAIN: &str = "c.relkind OPERATOR(pg_catalog.=) 'r' AND c.relpersistence OPERATOR(pg_catalog.=) 'p' \
+     AND NOT c.relispartition AND NOT c.relhassubclass AND NOT c.relrowsecurity \
+     AND pg_catalog.pg_get_userbyid(c.relowner) OPERATOR(pg_catalog.=) current_user";
 
 /// Begins to follow, or begins anew.
 pub(super) fn begin(job: &Job<'_>) {
-    const PLAIN: &str = "SELECT 'yes'::pg_catalog.text FROM pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=) $1 \
-         AND c.relkind OPERATOR(pg_catalog.=) 'r' AND c.relpersistence OPERATOR(pg_catalog.=) 'p' AND NOT c.relispartition \
-         AND NOT c.relhassubclass AND NOT c.relrowsecurity \
-         AND pg_catalog.pg_get_userbyid(c.relowner) OPERATOR(pg_catalog.=) current_user";
-    let is_plain = |table| scalar(PLAIN, &[Argument::of(table)]).is_some();
+    let sql = format!(
+        "SELECT 'yes'::pg_catalog.text FROM pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=) $1 AND {PLAIN}"
+    );
+    let is_plain = |table| scalar(&sql, &[Argument::of(table)]).is_some();
     let Source::Table(source) = &job.source else { refuse() };
     if !job.source.oid().is_some_and(is_plain) || !job.source.has_unique_ids(job.options.id.as_deref()) {
         refuse()

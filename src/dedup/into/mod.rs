@@ -54,7 +54,7 @@ fn call(given: &Given<'_>, table: &Table, path: &str) {
     }
     let marked = kept.as_ref().and_then(|kept| kept.follow.as_deref());
     let follows = given.follow.unwrap_or(marked.is_some());
-    if follows && !with_latest_snapshot(|| follow::is_followed(&job, marked)) {
+    if follows && with_latest_snapshot(|| follow::mark(&job)).is_none() {
         follow::begin(&job);
     } else if !follows && marked.is_some() {
         follow::end(&job);

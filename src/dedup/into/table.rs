@@ -357,7 +357,7 @@ impl Table {
     pub(super) fn has_key(&self) -> bool {
         const SQL: &str = "SELECT 'yes'::pg_catalog.text FROM pg_catalog.pg_index i WHERE i.indisprimary \
              AND i.indrelid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)::pg_catalog.oid";
-        scalar(SQL, &[Argument::of(self.name.as_str())]).is_some()
+        !query_catalogue(SQL, &[Argument::of(self.name.as_str())], |_| ()).is_empty()
     }
 
     /// Creates the key and the index of the result: building them is faster than filling them.
