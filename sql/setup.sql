@@ -41,7 +41,7 @@ CREATE TABLE dedup_settings (
     distance integer NOT NULL CHECK (distance BETWEEN 0 AND 64),
     distances jsonb,
     similarity double precision NOT NULL CHECK (similarity BETWEEN 0 AND 1),
-    n integer NOT NULL CHECK (n BETWEEN 1 AND 8),
+    n integer NOT NULL CHECK (n BETWEEN 1 AND 64),
     particulars jsonb,
     keep jsonb,
     empty boolean NOT NULL DEFAULT false,

@@ -6,10 +6,6 @@ CREATE FUNCTION ngram_jaccard(a text, b text, n integer DEFAULT 2) RETURNS doubl
 COMMENT ON FUNCTION ngram_jaccard(text, text, integer) IS
     'Jaccard similarity, 0 to 1, of the sets of character n-grams of two texts in normal form; 0 if a text is empty';
 
-CREATE FUNCTION _dedup_read(content text, weights jsonb, plain boolean) RETURNS text
-    AS 'MODULE_PATHNAME', '_dedup_read_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 2000;
-COMMENT ON FUNCTION _dedup_read(text, jsonb, boolean) IS 'internal: a text as a recipe reads it, for dedup_find';
-
 CREATE FUNCTION ngram_containment(a text, b text, n integer DEFAULT 2) RETURNS double precision
     AS 'MODULE_PATHNAME', 'ngram_containment_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 2000;

@@ -41,6 +41,6 @@ fn main() {
     println!("pairs: {rows} rows within {distance}, {threads} threads: {found} in {:.2?}", start.elapsed());
     let start = Instant::now();
     let mut clusters = SinglePass::new(distance);
-    let centres = fps.iter().enumerate().filter(|&(i, &fp)| clusters.assign(fp).row as usize == i).count();
-    println!("single-pass: {rows} rows within {distance}: {centres} centres in {:.2?}", start.elapsed());
+    let centers = fps.iter().enumerate().filter(|&(i, &fp)| clusters.assign(fp).row as usize == i).count();
+    println!("single-pass: {rows} rows within {distance}: {centers} centers in {:.2?}", start.elapsed());
 }

@@ -22,8 +22,8 @@ enum Op {
     Nearest(u64, usize),
 }
 
-/// Few centres, so that rows collide in buckets, blocks and whole fingerprints.
-fn centre() -> impl Strategy<Value = u64> {
+/// Few centers, so that rows collide in buckets, blocks and whole fingerprints.
+fn center() -> impl Strategy<Value = u64> {
     prop_oneof![
         Just(0u64),
         Just(u64::MAX),
@@ -35,12 +35,12 @@ fn centre() -> impl Strategy<Value = u64> {
 
 fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
-        6 => (centre(), 1u16..120).prop_map(|(fp, n)| Op::Insert(fp, n)),
+        6 => (center(), 1u16..120).prop_map(|(fp, n)| Op::Insert(fp, n)),
         1 => (1u16..300).prop_map(Op::InsertNulls),
         1 => (0u8..5).prop_map(Op::Delete),
         1 => Just(Op::Maintain),
-        4 => (centre(), 0u32..=64).prop_map(|(fp, d)| Op::Search(fp, d)),
-        2 => (centre(), 1usize..300).prop_map(|(fp, k)| Op::Nearest(fp, k)),
+        4 => (center(), 0u32..=64).prop_map(|(fp, d)| Op::Search(fp, d)),
+        2 => (center(), 1usize..300).prop_map(|(fp, k)| Op::Nearest(fp, k)),
     ]
 }
 

@@ -13,7 +13,7 @@ use common::banding::*;
 use inputs::*;
 
 use dedup_core::banding::{Finding, Index, MemoryPages, NearestScan, Pages, RangeScan, check, radii};
-use dedup_core::dedup::Written;
+use dedup_core::dedup::{DEDUP, Written};
 use dedup_core::details::{Kinds, differing, passages};
 use dedup_core::features::{
     Corpus, CorpusBuilder, Dictionary, Extractor, FieldsRecipe, RecipeError, Resolver, RowRecipe, TextRecipe,
@@ -171,7 +171,7 @@ fn fuzz_recipes() {
 #[test]
 fn fuzz_options() {
     let keys = [
-        "exact",
+        "equal",
         "distance",
         "similarity",
         "n",
@@ -184,7 +184,7 @@ fn fuzz_options() {
         "where",
         "diameter",
         "columns",
-        "threads",
+        "method",
         "x",
     ];
     let words = [
@@ -208,16 +208,19 @@ fn fuzz_options() {
     fuzz("options", 30_000, |rng| {
         let json =
             if rng.below(20) == 0 { json(&keys, &words, 2, rng) } else { object(&keys, &words, 1, rng) };
-        let Ok(written) = Written::new(Some(json.clone())) else { return };
+        let Ok(written) = Written::new(DEDUP, Some(json.clone())) else {
+            bad += 1;
+            return;
+        };
         match written.read() {
             Ok(_) => {
                 good += 1;
                 // What it says of itself means the same.
-                assert!(Written::new(Some(written.complete())).unwrap().read().is_ok(), "{json}");
+                assert!(Written::new(DEDUP, Some(written.complete())).unwrap().read().is_ok(), "{json}");
             }
             Err(error) => {
                 bad += 1;
-                assert!(!error.is_empty());
+                assert!(!error.what.is_empty());
             }
         }
         written.asks_texts();

@@ -7,34 +7,34 @@ use dedup_core::dedup::Limits;
 use dedup_core::external::MemoryHost;
 use dedup_core::fingerprint::hamming;
 use dedup_detectors::components::components;
-use dedup_detectors::single_pass::{Centre, SinglePass};
+use dedup_detectors::single_pass::{Center, SinglePass};
 
-/// Every row against every centre: P4's own way.
-fn single_pass(fps: &[u64], distance: u32) -> Vec<Centre> {
-    let mut centres: Vec<(u64, u32)> = Vec::new();
+/// Every row against every center: P4's own way.
+fn single_pass(fps: &[u64], distance: u32) -> Vec<Center> {
+    let mut centers: Vec<(u64, u32)> = Vec::new();
     let mut put = |row: u32, fp: u64| {
         // The first of the least: the oldest of the nearest.
-        let nearest = centres.iter().map(|&(centre, row)| (hamming(centre, fp), row)).min();
+        let nearest = centers.iter().map(|&(center, row)| (hamming(center, fp), row)).min();
         match nearest {
-            Some((apart, row)) if apart <= distance => Centre { row, distance: apart },
+            Some((apart, row)) if apart <= distance => Center { row, distance: apart },
             _ => {
-                centres.push((fp, row));
-                Centre { row, distance: 0 }
+                centers.push((fp, row));
+                Center { row, distance: 0 }
             }
         }
     };
     fps.iter().enumerate().map(|(row, &fp)| put(row as u32, fp)).collect()
 }
 
-/// Protects Single-Pass: nearest centre, oldest on ties, input order.
+/// Protects Single-Pass: nearest center, oldest on ties, input order.
 #[test]
-fn single_pass_equals_comparing_with_every_centre() {
+fn single_pass_equals_comparing_with_every_center() {
     for data in Data::ALL {
         for (rows, distances) in [(20_000, vec![0, 3, 6, 9, 12]), (3000, (0..=64).collect())] {
             let fps = fingerprints(data, rows, 11);
             for distance in distances {
                 let mut clusters = SinglePass::new(distance);
-                let found: Vec<Centre> = fps.iter().map(|&fp| clusters.assign(fp)).collect();
+                let found: Vec<Center> = fps.iter().map(|&fp| clusters.assign(fp)).collect();
                 assert_eq!(found, single_pass(&fps, distance), "{data:?} {rows} {distance}");
             }
         }

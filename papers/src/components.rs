@@ -1,6 +1,6 @@
 //! Connected components of near fingerprints, with an optional limit of their diameter.
 
-use dedup_core::dedup::{Keep, Kind, Limits, Rows, Written, group};
+use dedup_core::dedup::{DEDUP, Keep, Kind, Limits, Rows, Written, group};
 use dedup_core::external::{Host, Result};
 use dedup_core::interrupt::{checked, sort_unstable_by};
 use dedup_core::memory::collect;
@@ -24,8 +24,8 @@ pub fn components<H: Host>(
 ) -> Result<Vec<u32>> {
     let options = json!({"method": "fingerprint", "distance": distance, "similarity": 0, "group": "components",
         "diameter": diameter});
-    let options = Written::new(Some(options)).and_then(|written| written.read());
-    let options = options.unwrap_or_else(|error| unreachable!("{error}"));
+    let options = Written::new(DEDUP, Some(options)).and_then(|written| written.read());
+    let options = options.unwrap_or_else(|error| unreachable!("{}", error.what));
     let mut rows = Rows::new(host.file(), Keep::First);
     for &fp in checked(fps) {
         rows.add(&[], "", Kind::Near, fp)?;

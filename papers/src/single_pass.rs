@@ -1,26 +1,26 @@
-//! Single-Pass clustering (P4, 3.3): a row joins the cluster whose centre is
-//! nearest, if it is within the distance, else it is the centre of a new one.
+//! Single-Pass clustering (P4, 3.3): a row joins the cluster whose center is
+//! nearest, if it is within the distance, else it is the center of a new one.
 //!
-//! The paper compares a row with every centre. Here centres are kept in a multi-index hash table (each under
+//! The paper compares a row with every center. Here centers are kept in a multi-index hash table (each under
 //! the values of its four blocks), and a search reads, for distance 0, 1, 2 … in turn, the buckets in which a
-//! centre at that distance must be. A bucket that grows large is hashed again by its other bits.
+//! center at that distance must be. A bucket that grows large is hashed again by its other bits.
 
 use dedup_core::fingerprint::hamming;
 use dedup_core::memory::{OrRaise, Room};
 use rustc_hash::FxHashMap;
 
-/// The centre of a row.
+/// The center of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Centre {
-    /// The number of the centre's row, from 0 in the order of input.
+pub struct Center {
+    /// The number of the center's row, from 0 in the order of input.
     pub row: u32,
-    /// Its Hamming distance; 0 for the centre itself.
+    /// Its Hamming distance; 0 for the center itself.
     pub distance: u32,
 }
 
-/// Assigns rows to centres, one after the other.
+/// Assigns rows to centers, one after the other.
 ///
-/// A row is assigned to the nearest centre within the distance, the oldest of those equally near; "within" means
+/// A row is assigned to the nearest center within the distance, the oldest of those equally near; "within" means
 /// at most (P4 says "≤" in its algorithm and "<" in its
 /// evaluation). The result depends on the order of the rows.
 #[derive(Debug)]
@@ -36,17 +36,17 @@ impl SinglePass {
         SinglePass { distance, rows: 0, index: Index::List(Vec::new()) }
     }
 
-    /// Assigns the next row to its centre, which may be itself.
-    pub fn assign(&mut self, fp: u64) -> Centre {
+    /// Assigns the next row to its center, which may be itself.
+    pub fn assign(&mut self, fp: u64) -> Center {
         let row = self.rows;
         self.rows += 1;
         let mut best = None;
         self.index.nearest(fp, self.distance, 0, &mut best);
         if let Some((distance, row)) = best {
-            return Centre { row, distance };
+            return Center { row, distance };
         }
         self.index.add((fp, row), u64::MAX);
-        Centre { row, distance: 0 }
+        Center { row, distance: 0 }
     }
 
     /// Skips a row that is in no cluster; it takes a number.
@@ -55,11 +55,11 @@ impl SinglePass {
     }
 }
 
-/// Centres beyond which a list is hashed.
+/// Centers beyond which a list is hashed.
 const HOT: usize = 256;
 const BLOCKS: usize = 4;
 
-/// Some centres: fingerprint and row.
+/// Some centers: fingerprint and row.
 #[derive(Debug)]
 enum Index {
     List(Vec<(u64, u32)>),
@@ -70,29 +70,29 @@ enum Index {
 struct Hashed {
     masks: [u64; BLOCKS],
     buckets: [FxHashMap<u64, Index>; BLOCKS],
-    /// How many centres: for small shares of a large distance a scan is cheaper.
+    /// How many centers: for small shares of a large distance a scan is cheaper.
     all: Vec<(u64, u32)>,
 }
 
 impl Index {
     /// `free`: the bits that are not constant here.
-    fn add(&mut self, centre: (u64, u32), free: u64) {
+    fn add(&mut self, center: (u64, u32), free: u64) {
         match self {
             Index::List(list) => {
                 list.room(1).or_raise();
-                list.push(centre);
+                list.push(center);
                 // A bucket with few free bits cannot be divided further.
                 if list.len() > HOT && list.len().is_power_of_two() && free.count_ones() >= 16 {
                     let mut hashed = Box::new(Hashed::new(list, free));
-                    list.drain(..).for_each(|centre| hashed.add(centre, free));
+                    list.drain(..).for_each(|center| hashed.add(center, free));
                     *self = Index::Hashed(hashed);
                 }
             }
-            Index::Hashed(hashed) => hashed.add(centre, free),
+            Index::Hashed(hashed) => hashed.add(center, free),
         }
     }
 
-    /// Improves `best` by centres at most `distance` away. `spent`: bits known
+    /// Improves `best` by centers at most `distance` away. `spent`: bits known
     /// to differ outside the free ones.
     fn nearest(&self, fp: u64, distance: u32, spent: u32, best: &mut Option<(u32, u32)>) {
         match self {
@@ -103,8 +103,8 @@ impl Index {
 }
 
 fn scan(list: &[(u64, u32)], fp: u64, distance: u32, best: &mut Option<(u32, u32)>) {
-    for &(centre, row) in list {
-        let apart = hamming(centre, fp);
+    for &(center, row) in list {
+        let apart = hamming(center, fp);
         if apart <= distance && best.is_none_or(|best| (apart, row) < best) {
             *best = Some((apart, row));
         }
@@ -112,7 +112,7 @@ fn scan(list: &[(u64, u32)], fp: u64, distance: u32, best: &mut Option<(u32, u32
 }
 
 impl Hashed {
-    /// Divides the bits that distinguish these centres best among the blocks.
+    /// Divides the bits that distinguish these centers best among the blocks.
     fn new(sample: &[(u64, u32)], free: u64) -> Hashed {
         let balance = |bit: &u32| {
             let ones = sample.iter().filter(|(fp, _)| fp >> bit & 1 == 1).count();
@@ -128,13 +128,13 @@ impl Hashed {
         Hashed { masks, buckets: Default::default(), all: Vec::new() }
     }
 
-    fn add(&mut self, centre: (u64, u32), free: u64) {
+    fn add(&mut self, center: (u64, u32), free: u64) {
         self.all.room(1).or_raise();
-        self.all.push(centre);
+        self.all.push(center);
         for (mask, buckets) in self.masks.iter().zip(&mut self.buckets) {
             buckets.room(1).or_raise();
-            let bucket = buckets.entry(centre.0 & mask).or_insert_with(|| Index::List(Vec::new()));
-            bucket.add(centre, free & !mask);
+            let bucket = buckets.entry(center.0 & mask).or_insert_with(|| Index::List(Vec::new()));
+            bucket.add(center, free & !mask);
         }
     }
 

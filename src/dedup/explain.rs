@@ -7,7 +7,7 @@ use crate::pg::progress::Progress;
 use crate::pg::values::ValueType;
 use crate::pg::{Json, Output};
 use crate::settings::progress_interval;
-use crate::table::{EXPLAIN, Source};
+use crate::table::{EXPLAIN, Source, refuse_option};
 use dedup_core::dedup::{Kind, Method};
 use dedup_core::interrupt::checked;
 use dedup_core::memory::{OrRaise, Room};
@@ -40,7 +40,7 @@ fn dedup_explain_pairs(
     let wanted = Source::argument("pairs", pairs).all();
     let written = EXPLAIN.written(options.map(|json| json.0));
     if EXPLAIN.read(&written).method != Method::Records {
-        EXPLAIN.refuse("pairs of a source are explained by {\"method\": \"records\"} alone");
+        refuse_option("method", "pairs of a source are explained by method \"records\" alone")
     }
     let (mut pairs, mut rows) = (Vec::new(), HashMap::new());
     each_pair(&wanted, |a, b| {

@@ -6,34 +6,21 @@ use crate::pg::spi::{for_each_of_query, refuse_row_without_id};
 use crate::pg::values::{Ids, UniqueIds, ValueType};
 use crate::pg::{Column, Json, Output, Values, raise};
 use crate::settings::{progress_interval, threads, work_memory};
-use crate::table::{FINGERPRINTS, Function, Settings as OfTable, Source, Wanted, two_columns};
-use dedup_core::dedup::{Method, whole};
+use crate::table::{FINGERPRINTS, PAIRS, Settings as OfTable, Source, Wanted, refuse_option, two_columns};
+use dedup_core::dedup::Method;
 use dedup_core::external::Result;
 use dedup_core::groups::{Pairs, Settings};
 use dedup_core::similarity::SimilarPairs;
 use dedup_core::text::Normal;
 use pgrx::prelude::*;
-use serde::Deserialize;
-use serde_json::{Value, json};
-
-const PAIRS: Function = Function {
-    name: "near_dup_pairs",
-    hint: "Options are distance (0 to 64), or method (text) with similarity (above 0, at most 1) and n (1 to 64).",
-};
 
 const TEXTS: &str = "The query returns two columns: the row's id and its text. Cast the text to text.";
 
 /// The longest text, in bytes: its n-grams are sorted in one pass.
 const LONGEST: usize = 16 << 20;
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Asked {
-    method: Option<Method>,
-    distance: Option<Value>,
-    similarity: Option<f64>,
-    n: Option<Value>,
-}
+/// The distance that is not asked for.
+const DISTANCE: u32 = 3;
 
 /// What finds the pairs.
 enum Search<'p> {
@@ -44,41 +31,22 @@ enum Search<'p> {
 impl Search<'_> {
     /// By fingerprints within 3 bits or as many as are asked for, or by texts that share half of their pairs of characters.
     fn new(options: Option<Json>, source: &Source) -> Self {
-        let options = options.map_or_else(|| json!({}), |json| json.0);
-        let asked: Asked = serde_json::from_value(options).unwrap_or_else(|error| PAIRS.refuse(error));
-        let by_text = match asked.method.unwrap_or_default() {
-            Method::Fingerprint => false,
-            Method::Text => true,
-            Method::Records => PAIRS.refuse("pairs are found by fingerprint or by text"),
-        };
-        let number = |name: &str, value: &Option<Value>, default: u64, least: u64| {
-            let number = value.as_ref().map_or(Some(default), whole);
-            let fits = number.filter(|number| (least..=64).contains(number));
-            fits.unwrap_or_else(|| PAIRS.refuse(format!("{name} is not a whole number from {least} to 64")))
-        };
+        let written = PAIRS.written(options.map(|json| json.0));
+        let options = PAIRS.read(&written);
+        let (by_text, memory) = (options.method == Method::Text, work_memory());
+        let (others, method) =
+            if by_text { (&["distance"][..], "fingerprint") } else { (&["similarity", "n"][..], "text") };
+        if let Some(name) = others.iter().find(|name| written.has(name)) {
+            refuse_option(name, format!("{name} requires method \"{method}\""))
+        }
         if !by_text {
-            if asked.similarity.is_some() || asked.n.is_some() {
-                PAIRS.refuse("similarity and n require method \"text\"");
-            }
-            let distance = number("distance", &asked.distance, 3, 0) as u32;
-            return Search::Fingerprints(Pairs::new(Settings {
-                distance,
-                memory: work_memory(),
-                threads: threads(),
-            }));
+            let distance = written.whole("distance").unwrap_or(DISTANCE);
+            return Search::Fingerprints(Pairs::new(Settings { distance, memory, threads: threads() }));
         }
-        if asked.distance.is_some() {
-            PAIRS.refuse("distance requires method \"fingerprint\"");
-        }
-        let similarity = asked.similarity.unwrap_or(0.5);
-        if !(similarity > 0.0 && similarity <= 1.0) {
-            PAIRS.refuse("similarity must be greater than 0 with method \"text\", and at most 1");
-        }
-        let n = number("n", &asked.n, 2, 1) as usize;
         // The texts of a table with settings are read as its recipe has it.
         let settings = source.oid().and_then(OfTable::of);
         let normal = settings.map(|settings| settings.text_recipe().normal).unwrap_or_default();
-        Search::Texts(SimilarPairs::new(n, similarity, work_memory()), normal)
+        Search::Texts(SimilarPairs::new(options.alike.n, options.alike.similarity, memory), normal)
     }
 
     fn query(&self, source: &Source) -> String {

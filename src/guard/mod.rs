@@ -13,7 +13,6 @@ mod wait;
 
 use crate::pg::trigger::{Call, Event};
 use crate::pg::{Pointer, Row, raise, raise_with_detail};
-use crate::table::Settings;
 use key::{key_of, log_pair};
 use options::{Action, Options};
 use pgrx::prelude::*;
@@ -29,7 +28,7 @@ fn near_dup_guard(fcinfo: pg_sys::FunctionCallInfo) -> Pointer {
     let Some(mut call) = (unsafe { Call::new(fcinfo, "near_dup_guard") }) else {
         wrong_event("BEFORE or AFTER")
     };
-    let options = Options::parse(&call.arguments(), || Settings::needed(call.table()));
+    let options = Options::of(call.arguments(), call.table());
     let before = matches!(options.action, Action::Skip | Action::Flag(_));
     if before != call.event.is_before() {
         wrong_event(if before { "BEFORE" } else { "AFTER" })
@@ -73,8 +72,9 @@ fn guard(call: &Call, options: &Options) -> pg_sys::Datum {
         }
     }
     let texts = options.verify.as_ref().filter(|_| options.by_text);
-    let wanted =
-        texts.zip(new_text.as_deref()).map(|(it, text)| Texts::of(text, &it.columns, it.n, it.similarity));
+    let wanted = texts
+        .zip(new_text.as_deref())
+        .map(|(it, text)| Texts::of(text, &it.columns, it.alike.n, it.alike.similarity));
     let is_empty =
         options.verify.as_ref().is_some_and(|it| !new_text.as_deref().is_some_and(|text| it.has_words(text)));
     let fingerprint = if is_empty {
@@ -149,7 +149,7 @@ fn reject(call: &Call, options: &Options, conflict: &Conflict) -> ! {
         }
         _ => "The existing row is not shown: reading all rows of the table is not permitted.".to_owned(),
     };
-    let least = options.verify.as_ref().filter(|_| options.by_text).map(|it| it.similarity);
+    let least = options.verify.as_ref().filter(|_| options.by_text).map(|it| it.alike.similarity);
     let what = least.map_or_else(
         || format!("within distance {}", options.distance),
         |least| format!("of similarity {least} or more"),

@@ -1,23 +1,16 @@
 //! The arguments of `near_dup_guard`, completed by the settings of its table.
 
-use crate::pg::{Row, raise};
-use crate::table::{Settings, join_texts};
-use dedup_core::dedup::{Kind, Method};
-use dedup_core::details::{Kinds, differing};
+use crate::pg::Row;
+use crate::table::{GUARD, Settings, join_texts, refuse_option};
+use dedup_core::dedup::{Alike, Kind, Measure, Method};
 use dedup_core::features::TextRecipe;
-use dedup_core::similarity::{containment, cosine, jaccard};
 use pgrx::prelude::*;
+use serde_json::json;
+use std::cell::RefCell;
 use std::rc::Rc;
 
-/// The hint of errors in the arguments.
-const USAGE: &str = "near_dup_guard('fingerprint column', 'distance=3', 'action=reject'): distance is 0 to 64; action \
-                     is reject, skip, flag or log; flag=column, log=table; scope=column,column; text=column, similarity=0.5, \
-                     measure=jaccard (or containment, cosine), n=2; index=none. Without the column, the rest is as the \
-                     settings of the table have it (dedup_setup).";
-
-/// The similarity that the texts must have, and characters of an n-gram, if the arguments do not say.
-const SIMILARITY: f64 = 0.5;
-const N: usize = 2;
+/// The distance of a guard whose table has no settings.
+const DISTANCE: u32 = 3;
 
 /// The parsed arguments.
 pub(super) struct Options {
@@ -54,34 +47,12 @@ pub(super) struct Verify {
     measure: Measure,
     /// The columns of the text.
     pub(super) columns: Vec<String>,
-    pub(super) similarity: f64,
-    pub(super) n: usize,
-    /// Kinds of particulars that the texts must have in common.
-    kinds: Option<Kinds>,
+    pub(super) alike: Alike,
     /// By which the texts are read.
-    recipe: Rc<TextRecipe>,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Measure {
-    Jaccard,
-    Containment,
-    Cosine,
+    recipe: TextRecipe,
 }
 
 impl Verify {
-    /// As the settings of a table have it.
-    fn of(settings: &Settings) -> Verify {
-        Verify {
-            measure: Measure::Jaccard,
-            columns: settings.texts().into_iter().map(str::to_owned).collect(),
-            similarity: settings.similarity(),
-            n: settings.n(),
-            kinds: settings.kinds(),
-            recipe: settings.text_recipe(),
-        }
-    }
-
     /// The text of a row.
     pub(super) fn text(&self, row: &Row) -> Option<String> {
         join_texts(self.columns.iter().map(|column| row.text(column)))
@@ -95,133 +66,88 @@ impl Verify {
     /// The similarity of two texts, of which the new one has words, if they are similar enough; what is empty is similar to
     /// nothing.
     pub(super) fn of_texts(&self, new: Option<&str>, old: Option<&str>) -> Option<f64> {
-        let normal = self.recipe.normal;
-        let (new, old) = (new?, old.filter(|old| self.has_words(old))?);
-        let (a, b) = (normal.form(new), normal.form(old));
-        let similarity = match self.measure {
-            _ if self.similarity == 0.0 => 1.0,
-            Measure::Jaccard => jaccard(&a, &b, self.n),
-            Measure::Containment => containment(&a, &b, self.n),
-            Measure::Cosine => cosine(&a, &b, &TextRecipe::default()),
-        };
-        let same = |kinds| differing(&normal.plain(new), &normal.plain(old), kinds).is_empty();
-        let holds = similarity >= self.similarity && self.kinds.is_none_or(same);
-        holds.then_some(similarity)
+        self.alike.one(self.measure, new?, old.filter(|old| self.has_words(old))?)
     }
 }
 
-fn wrong(message: String) -> ! {
-    raise(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message, USAGE)
-}
+/// What the arguments said last, with the settings and their distance that completed them: a statement over many rows asks
+/// for each.
+type Last = (Vec<String>, Option<(Rc<Settings>, u32)>, Rc<Options>);
 
 impl Options {
-    /// Reads the arguments of CREATE TRIGGER. If the first one is no column, what they do not say is
-    /// as the `settings` of the table have it.
-    pub(super) fn parse(arguments: &[String], settings: impl FnOnce() -> Rc<Settings>) -> Options {
-        let action = Action::Reject;
-        let (mut options, arguments) = match arguments.split_first() {
-            Some((column, rest)) if !column.contains('=') => {
-                let (column, distance) = (column.clone(), 3);
-                (
-                    Options {
-                        column,
-                        distance,
-                        by_text: false,
-                        action,
-                        verify: None,
-                        scope: Vec::new(),
-                        without_index: false,
-                    },
-                    rest,
-                )
-            }
-            _ => {
-                let settings = settings();
-                let (column, distance) = (settings.fp().to_owned(), settings.distance());
-                let verify = Some(Verify::of(&settings));
-                let by_text = settings.method() == Method::Text;
-                let (scope, without_index) = (Vec::new(), false);
-                (Options { column, distance, by_text, action, verify, scope, without_index }, arguments)
-            }
-        };
-        let (mut action, mut flag, mut log) = (None, None, None);
-        let (mut text, mut similarity, mut measure, mut n) = (None, None, None, None);
-        for setting in arguments {
-            let Some((key, value)) = setting.split_once('=') else {
-                wrong(format!("argument \"{setting}\" of near_dup_guard is not of the form key=value"))
+    /// Reads the arguments of CREATE TRIGGER. What they do not say is as the settings of the table have it.
+    pub(super) fn of(arguments: Vec<String>, table: pg_sys::Oid) -> Rc<Options> {
+        thread_local!(static LAST: RefCell<Option<Last>> = const { RefCell::new(None) });
+        let settings = Settings::of(table).map(|it| (Rc::clone(&it), it.distance()));
+        let is_same = |last: &&Last| {
+            let same = match (&last.1, &settings) {
+                (Some(then), Some(now)) => Rc::ptr_eq(&then.0, &now.0) && then.1 == now.1,
+                (then, now) => then.is_none() && now.is_none(),
             };
-            let (key, value) = (key.trim(), value.trim());
-            let bad = || -> ! { wrong(format!("invalid value \"{value}\" of \"{key}\" of near_dup_guard")) };
-            match key {
-                "distance" => match value.parse() {
-                    Ok(distance @ 0..=64) => (options.distance, options.by_text) = (distance, false),
-                    _ => bad(),
-                },
-                "action" if ["reject", "skip", "flag", "log"].contains(&value) => action = Some(value),
-                "flag" if !value.is_empty() => flag = Some(value.to_owned()),
-                "log" if !value.is_empty() => log = Some(value.to_owned()),
-                "text" if !value.is_empty() => text = Some(value.to_owned()),
-                "similarity" => match value.parse() {
-                    Ok(least) if (0.0..=1.0).contains(&least) => similarity = Some(least),
-                    _ => bad(),
-                },
-                "measure" => match value {
-                    "jaccard" => measure = Some(Measure::Jaccard),
-                    "containment" => measure = Some(Measure::Containment),
-                    "cosine" => measure = Some(Measure::Cosine),
-                    _ => bad(),
-                },
-                "n" => match value.parse() {
-                    Ok(characters @ 1..=64) => n = Some(characters),
-                    _ => bad(),
-                },
-                "scope" => {
-                    options.scope = value.split(',').map(|column| column.trim().to_owned()).collect();
-                    let named = &options.scope;
-                    if (0..named.len()).any(|at| named[at].is_empty() || named[..at].contains(&named[at])) {
-                        bad()
-                    }
-                }
-                "index" if ["none", "required"].contains(&value) => options.without_index = value == "none",
-                "action" | "flag" | "log" | "text" | "index" => bad(),
-                _ => wrong(format!("near_dup_guard has no option \"{key}\"")),
-            }
-        }
-        if n.is_some() && measure == Some(Measure::Cosine) {
-            wrong("n of near_dup_guard is not for measure=cosine".into())
-        }
-        // The index is of the texts and the measure of the settings.
-        options.by_text &= text.is_none() && measure.is_none_or(|it| it == Measure::Jaccard) && n.is_none();
-        options.by_text &= similarity != Some(0.0);
-        options.verify = match (text, options.verify) {
-            (None, Some(settings)) => Some(Verify {
-                measure: measure.unwrap_or(settings.measure),
-                similarity: similarity.unwrap_or(settings.similarity),
-                n: n.unwrap_or(settings.n),
-                ..settings
-            }),
-            (Some(column), settings) => Some(Verify {
-                measure: measure.unwrap_or(Measure::Jaccard),
-                columns: vec![column],
-                similarity: similarity.or(settings.as_ref().map(|it| it.similarity)).unwrap_or(SIMILARITY),
-                n: n.or(settings.as_ref().map(|it| it.n)).unwrap_or(N),
-                kinds: settings.as_ref().and_then(|it| it.kinds),
-                recipe: settings.map_or_else(Rc::default, |it| it.recipe),
-            }),
-            (None, None) if similarity.is_some() || measure.is_some() || n.is_some() => {
-                wrong("similarity, measure and n of near_dup_guard need text=column".into())
-            }
-            (None, None) => None,
+            same && last.0 == arguments
         };
-        options.action = match (action, flag, log) {
+        let last = LAST.with_borrow(|last| last.as_ref().filter(is_same).map(|last| Rc::clone(&last.2)));
+        last.unwrap_or_else(|| {
+            let options = Rc::new(Options::parse(&arguments, table));
+            LAST.set(Some((arguments, settings, Rc::clone(&options))));
+            options
+        })
+    }
+
+    fn parse(arguments: &[String], table: pg_sys::Oid) -> Options {
+        let (column, rest) = match arguments.split_first() {
+            Some((column, rest)) if !column.contains('=') => (Some(column), rest),
+            _ => (None, arguments),
+        };
+        let mut written = GUARD.arguments(rest);
+        column.into_iter().for_each(|column| written.add("fp", column.as_str().into()));
+        let (by_name, compares) =
+            (written.has("method"), ["similarity", "measure", "n"].map(|name| written.has(name)));
+        let settings = Settings::complete(Some(table), &mut written);
+        written.add("distance", json!(DISTANCE));
+        let options = GUARD.read(&written);
+        let column = match written.text("fp") {
+            Some(column) => column.to_owned(),
+            None => Settings::needed(table).fp.clone(),
+        };
+        let settings = settings.filter(|settings| settings.fp == column);
+        let columns = match (&settings, options.texts.is_empty()) {
+            (Some(settings), true) => settings.texts().into_iter().map(str::to_owned).collect(),
+            _ => options.texts.clone(),
+        };
+        if columns.is_empty() && (compares.contains(&true) || by_name && options.method == Method::Text) {
+            refuse_option("columns", "similarity, measure, n and method \"text\" require columns")
+        }
+        let measure = match written.text("measure") {
+            Some("containment") => Measure::Containment,
+            Some("cosine") => Measure::Cosine,
+            _ => Measure::Jaccard,
+        };
+        // The index is of the texts and the measure of the settings.
+        let is_indexed = |it: &Rc<Settings>| it.n as usize == options.alike.n && it.texts() == columns;
+        let by_text = options.method == Method::Text
+            && measure == Measure::Jaccard
+            && (by_name || settings.as_ref().is_some_and(is_indexed));
+        let named = |name: &str| written.text(name).map(str::to_owned);
+        let action = match (written.text("action"), named("flag"), named("log")) {
             (None | Some("flag"), Some(column), None) => Action::Flag(column),
             (None | Some("log"), None, Some(table)) => Action::Log(table),
             (Some("skip"), None, None) => Action::Skip,
             (None | Some("reject"), None, None) => Action::Reject,
-            (Some("flag"), None, _) => wrong("action=flag needs flag=column".into()),
-            (Some("log"), _, None) => wrong("action=log needs log=table".into()),
-            _ => wrong("the options of near_dup_guard name more than one action".into()),
+            (Some("flag"), None, _) => refuse_option("flag", "action \"flag\" requires flag"),
+            (Some("log"), _, None) => refuse_option("log", "action \"log\" requires log"),
+            _ => refuse_option("action", "action must be one: flag and log are of the actions of their name"),
         };
-        options
+        let (compares, distance) = (!columns.is_empty(), options.distance.unwrap_or(DISTANCE));
+        let verify = Verify { measure, columns, alike: options.alike, recipe: options.recipe };
+        Options {
+            column,
+            distance,
+            by_text,
+            scope: written.names("scope"),
+            action,
+            without_index: written.text("index") == Some("none"),
+            verify: compares.then_some(verify),
+        }
     }
 }

@@ -12,7 +12,7 @@ use dedup_detectors::components::components;
 use dedup_detectors::single_pass::SinglePass;
 use pgrx::prelude::*;
 
-/// The row number, from 1, of the centre of the current row's cluster; NULL
+/// The row number, from 1, of the center of the current row's cluster; NULL
 /// for a row without a fingerprint. Arguments: fp, distance.
 #[pg_extern(sql = "")]
 fn single_pass(fcinfo: pg_sys::FunctionCallInfo) -> Option<i64> {

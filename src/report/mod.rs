@@ -15,7 +15,6 @@ use dedup_core::memory::{OrRaise, Room, collect, filled};
 use dedup_core::report::{GROUPS, Language, Near, Page, ROWS, Row, Standing, Summary, misses};
 use dedup_core::text::Normal;
 use pgrx::prelude::*;
-use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -30,9 +29,7 @@ fn dedup_report(source: Option<&str>, options: Option<Json>) -> String {
     let of = Source::new(source);
     let mut written = REPORT.written(options.map(|json| json.0));
     let title = word(&mut written, "title");
-    let language = word(&mut written, "language").map_or_else(Language::default, |code| {
-        Language::parse(&code).unwrap_or_else(|| REPORT.refuse(format!("unknown language \"{code}\"")))
-    });
+    let language = word(&mut written, "language").and_then(|code| Language::parse(&code)).unwrap_or_default();
     let column = word(&mut written, "labels");
     let progress = Progress::new(REPORT.name, progress_interval());
     let mut labels: Option<Vec<u64>> = column.as_ref().map(|_| Vec::new());
@@ -56,11 +53,7 @@ fn dedup_report(source: Option<&str>, options: Option<Json>) -> String {
 
 /// An option that is a text.
 fn word(written: &mut Written, name: &str) -> Option<String> {
-    match written.take(name) {
-        None => None,
-        Some(Value::String(word)) => Some(word),
-        Some(_) => REPORT.refuse(format!("{name} is not a text")),
-    }
+    Some(written.take(name)?.as_str()?.to_owned())
 }
 
 fn label_column(columns: &[Column], name: &str) -> usize {

@@ -1,10 +1,11 @@
 //! What is not asked for is chosen by the rows of the table.
 
-use super::options::refuse;
-use super::plan::{Plan, written};
+use super::plan::Plan;
 use crate::corpus::{Database, raise_recipe};
 use crate::pg::spi::{query_all, scalar};
-use crate::table::{PARTICULARS, Settings, Suggested, announce_implied, sample};
+use crate::table::{
+    PARTICULARS, SETUP, Settings, Written, announce, announce_implied, refuse_option, sample,
+};
 use dedup_core::dedup::Method;
 use dedup_core::evaluate::{Background, ByRows};
 use dedup_core::features::TextRecipe;
@@ -14,164 +15,104 @@ use pgrx::{PgLogLevel, PgSqlErrorCode};
 use serde_json::{Map, Value, json};
 
 /// What was chosen or asked for.
-#[derive(Default)]
 pub(super) struct Choice {
-    /// How near rows are found.
-    pub method: Method,
+    /// All options.
+    pub options: Written,
     /// The recipe of running text; null is the default one.
     pub recipe: Value,
-    pub distance: u32,
     /// The distance by the rows of the table, if it was not asked for.
     pub distances: Option<ByRows>,
-    pub similarity: f64,
-    pub n: u32,
-    /// Kinds of particulars that near-duplicates must have in common.
-    pub particulars: Option<Value>,
     /// There was no text to choose by.
     pub empty: bool,
 }
 
-/// Completes what the plan asks for by the settings `kept` and by the table's rows,
-/// and says what was chosen.
-pub(super) fn choose(plan: &Plan, kept: Option<&Settings>) -> Choice {
-    let asked = plan.asked();
-    let keeps = |key: &str| kept.filter(|_| !asked.is_again(key));
-    let has_running = plan.weights().iter().any(|weight| !weight.is_number());
-    let recipe = match plan.weights().iter().any(Value::is_null) {
-        true => asked.recipe().or_else(|| keeps("weights").map(Settings::default_recipe)),
-        false => Some(Value::Null),
-    };
-    let distance = asked.whole("distance", 0..=64).map(|distance| (distance, None));
-    let distance = distance
-        .or_else(|| keeps("distance").map(|kept| (kept.stored().distance, kept.stored().distances.clone())));
-    let n = asked.whole("n", 1..=8).or_else(|| keeps("n").map(|kept| kept.n() as u32));
-    let similarity = asked.similarity().or_else(|| keeps("similarity").map(Settings::similarity));
-    // Whole values are equal or not.
-    let similarity = similarity.or_else(|| (!has_running).then_some(0.0));
-    let particulars = asked.particulars().map(|kinds| Some(kinds.clone()));
-    let particulars = particulars.or_else(|| keeps("particulars").map(|kept| kept.particulars().cloned()));
-    let particulars = particulars.or_else(|| (!has_running).then_some(None));
-    let kept_method = keeps("method").filter(|_| !asked.is_again("distance")).map(Settings::method);
-    let by_distance = asked.implies_fingerprint();
-    let method = asked.method().or_else(|| by_distance.then_some(Method::Fingerprint)).or(kept_method);
-    // Whole values are equal or not, by fingerprints too.
-    let method = method.or_else(|| (!has_running).then_some(Method::Fingerprint));
-    let needs =
-        recipe.is_none() || distance.is_none() || n.is_none() || similarity.is_none() || method.is_none();
-    let suggested = needs.then(|| sample(&plan.texts(), None).0.suggest(None, None)).flatten();
-    let empty = if needs { suggested.is_none() } else { kept.is_some_and(|kept| kept.stored().empty) };
-    let by_texts = suggested.as_ref().map(Suggested::method).or(kept_method) == Some(Method::Text);
-    announce_implied("dedup_setup", Some("distance").filter(|_| by_texts && by_distance));
-    let mut chosen = Map::new();
-    let suggested_recipe = recipe.is_none() && plan.weights().iter().all(Value::is_null);
-    // The reason is that of recipe and distance together.
-    let reason = match &suggested {
-        Some(suggested) if suggested_recipe && distance.is_none() => suggested.reason.as_str(),
-        _ => "",
-    };
-    let recipe = recipe.unwrap_or_else(|| {
-        let weights = suggested.as_ref().map_or(Value::Null, |it| it.weights.clone());
-        chosen.insert("weights".into(), weights.clone());
-        weights
-    });
-    let (distance, distances) = distance.unwrap_or_else(|| {
-        let (distance, distances) = match &suggested {
-            Some(it) if suggested_recipe => (it.distance, Some(it.by_rows.clone())),
-            None => (10, None),
-            Some(_) => measured(plan, &recipe),
-        };
-        chosen.insert("distance".into(), json!(distance));
-        (distance, distances)
-    });
-    let mut whole = |key: &str, given: Option<u32>, suggested: Option<u32>, default| {
-        given.unwrap_or_else(|| {
-            let n = suggested.unwrap_or(default);
-            chosen.insert(key.into(), json!(n));
-            n
-        })
-    };
-    let n = whole("n", n, suggested.as_ref().map(|it| it.n), 2);
-    let similarity = similarity.unwrap_or_else(|| {
-        let similarity = suggested.as_ref().map_or(0.5, |it| it.similarity);
-        chosen.insert("similarity".into(), json!(similarity));
-        similarity
-    });
-    let method = method.unwrap_or_else(|| {
-        let method =
-            suggested.as_ref().filter(|_| similarity > 0.0).map(Suggested::method).unwrap_or_default();
-        if method == Method::Text {
-            chosen.insert("method".into(), method.name().into());
+/// Completes what the plan asks for by the settings `kept` and by the table's rows, and says what was chosen.
+pub(super) fn choose(plan: &Plan, asked: &Written, kept: Option<&Settings>) -> Choice {
+    let mut options = asked.clone();
+    // It is to be made.
+    options.take("fp");
+    let mut known = kept.map(Settings::chosen).unwrap_or_default();
+    if let Some(kept) = kept {
+        let recipe = kept.default_recipe();
+        known.insert("weights".into(), if recipe.is_null() { json!({}) } else { recipe });
+    }
+    known.retain(|name, _| !asked.is_null(name) && (name != "method" || !asked.is_null("distance")));
+    if !plan.weights.iter().any(|weight| !weight.is_number()) {
+        // Whole values are equal or not.
+        let whole = json!({"similarity": 0, "particulars": [], "method": Method::Fingerprint.name()});
+        let whole = whole.as_object().cloned().unwrap_or_default();
+        whole.into_iter().for_each(|(name, value)| _ = known.entry(name).or_insert(value));
+    }
+    if !plan.weights.iter().any(Value::is_null) {
+        known.insert("weights".into(), json!({}));
+    }
+    let distances = kept.filter(|_| !asked.has("distance") && known.contains_key("distance"));
+    let mut distances = distances.and_then(|kept| kept.distances.clone());
+    options.over(&known);
+    // Which details count does not depend on the texts.
+    let mut all_but_details = options.clone();
+    all_but_details.add("particulars", json!([]));
+    let needs = all_but_details.asks_texts();
+    let suggested = if needs { sample(&plan.texts(), None).0.suggest(None, None) } else { None };
+    let empty = if needs { suggested.is_none() } else { kept.is_some_and(|kept| kept.empty) };
+    if let Some(mut it) = suggested {
+        let recipe = options.get("weights").unwrap_or(&it.weights);
+        if plan.reads_otherwise(recipe) {
+            it.method = Method::Fingerprint;
         }
-        method
-    });
-    let particulars = particulars.unwrap_or_else(|| {
-        let kinds = json!(PARTICULARS);
-        chosen.insert("particulars".into(), kinds.clone());
-        Some(kinds)
-    });
-    if needs || !chosen.is_empty() {
-        tell(plan, chosen, empty, reason);
+        if !options.has("distance") {
+            if options.has("weights") || !plan.weights.iter().all(Value::is_null) {
+                (it.distance, it.by_rows) = measured(plan, recipe);
+                it.reason.clear();
+            }
+            distances = Some(it.by_rows.clone());
+        }
+        it.complete(&mut options, SETUP.name);
+    } else if empty && needs {
+        let what =
+            format!("table {} has no text to choose settings by: they are the defaults", plan.table.name);
+        let code = PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION;
+        let notice = ErrorReport::new(code, what, "dedup_setup");
+        notice.set_hint("Run dedup_setup again when there are rows.").report(PgLogLevel::NOTICE);
+    } else if !options.has("particulars") {
+        let chosen = Map::from_iter([("particulars".to_owned(), json!(PARTICULARS))]);
+        announce(SETUP.name, &chosen, "");
     }
-    let method = by_similar_texts(method, similarity, plan, &recipe);
-    Choice { method, recipe, distance, distances, similarity, n, particulars, empty }
+    options.add("particulars", json!(PARTICULARS));
+    announce_implied(SETUP.name, options.implied());
+    let recipe = options.get("weights").filter(|recipe| **recipe != json!({}) || asked.has("weights"));
+    let recipe = recipe.cloned().unwrap_or_default();
+    if options.text("method") == Some("text") && plan.reads_otherwise(&recipe) {
+        if asked.has("method") {
+            // The index is of what is written.
+            refuse_option("method", "method \"text\" requires a recipe without markup and simplify")
+        }
+        options.take("method");
+        options.add("method", Method::Fingerprint.name().into());
+    }
+    Choice { options, recipe, distances, empty }
 }
 
-/// Refuses to find texts that share nothing by what they share, and those that a recipe reads otherwise than they are written:
-/// the index is of what is written. Where neither was asked for, fingerprints find them.
-fn by_similar_texts(method: Method, similarity: f64, plan: &Plan, recipe: &Value) -> Method {
-    if method != Method::Text {
-        return method;
+impl Plan<'_> {
+    /// Whether the recipe of some running text, this one where it has none of its own, has markup or simplifies.
+    fn reads_otherwise(&self, recipe: &Value) -> bool {
+        let recipes = self.weights.iter().map(|weight| if weight.is_null() { recipe } else { weight });
+        recipes.filter_map(Value::as_object).any(|recipe| {
+            let mut recipe = recipe.clone();
+            recipe.remove("share");
+            let recipe = TextRecipe::resolved(&Value::Object(recipe), &Database);
+            recipe.unwrap_or_else(|error| raise_recipe(error)).normal != Normal::default()
+        })
     }
-    if similarity == 0.0 {
-        refuse("by text similarity is above 0")
-    }
-    let weights = plan.weights().iter().map(|weight| if weight.is_null() { recipe } else { weight });
-    if !weights.clone().any(reads_otherwise) {
-        return method;
-    }
-    if plan.asked().method() == Some(Method::Text) {
-        refuse(
-            "an index of n-grams is of texts as they are written: with markup or simplify the method is fingerprint",
-        )
-    }
-    Method::Fingerprint
-}
-
-/// Whether a recipe of running text has markup or simplifies.
-fn reads_otherwise(weights: &Value) -> bool {
-    let recipe = weights.as_object().map(|recipe| {
-        let mut recipe = recipe.clone();
-        recipe.remove("share");
-        TextRecipe::resolved(&Value::Object(recipe), &Database).unwrap_or_else(|error| raise_recipe(error))
-    });
-    recipe.is_some_and(|recipe| recipe.normal != Normal::default())
-}
-
-fn tell(plan: &Plan, chosen: Map<String, Value>, empty: bool, reason: &str) {
-    let (what, detail) = match empty {
-        true => (
-            format!("table {} has no text to choose settings by: they are the defaults", plan.table_name()),
-            "Run dedup_setup again when there are rows.".to_owned(),
-        ),
-        false => (format!("dedup_setup chose {}", written(&Value::Object(chosen))), reason.to_owned()),
-    };
-    let code = PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION;
-    let notice = ErrorReport::new(code, what, "dedup_setup");
-    let notice = match (detail.is_empty(), empty) {
-        (true, _) => notice,
-        (false, true) => notice.set_hint(detail),
-        (false, false) => notice.set_detail(detail),
-    };
-    notice.report(PgLogLevel::NOTICE);
 }
 
 /// The widest distance whose candidates can all be verified by their texts, now and when the table has grown.
-fn measured(plan: &Plan, recipe: &Value) -> (u32, Option<ByRows>) {
+fn measured(plan: &Plan, recipe: &Value) -> (u32, ByRows) {
     let sql = format!("SELECT t.fp FROM ({}) AS t(fp)", plan.fingerprints(recipe));
     let prints = query_all(&sql, &[], |row| row.bigint(0).map(i64::cast_unsigned));
     let prints: Vec<u64> = prints.into_iter().flatten().collect();
     let mut background = Background::measure(&prints);
-    let sql = format!("SELECT pg_catalog.count(*)::pg_catalog.text FROM {}", plan.table_name());
+    let sql = format!("SELECT pg_catalog.count(*)::pg_catalog.text FROM {}", plan.table.name);
     background.rows = scalar(&sql, &[]).and_then(|rows| rows.parse().ok()).unwrap_or(background.rows);
-    (background.calibrate().once, Some(background.by_rows()))
+    (background.calibrate().once, background.by_rows())
 }

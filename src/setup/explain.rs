@@ -19,7 +19,7 @@ fn simhash_explain_rows(a: Record, b: Record, fcinfo: pg_sys::FunctionCallInfo) 
             "Give two rows of one table with settings, or weights: simhash_explain(a, b, '{\"title\": 2, \"body\": null}').",
         )
     }
-    check_shown::<FieldsRecipe>(&Value::Array(settings.stored().weights.clone()));
+    check_shown::<FieldsRecipe>(&Value::Array(settings.weights.clone()));
     let recipe = settings.recipe();
     let bag = |row: &Record| bag_of_values(&settings.values_of(row), &recipe);
     explain_by_column(&bag(&a), &bag(&b), &recipe, Some(&settings.columns), fcinfo);

@@ -1,19 +1,16 @@
 //! `dedup_find`: which rows of a table a new text or row repeats, and why.
 
 use super::needed;
-use super::plan::literal;
 use crate::fingerprint::bag_of_values;
 use crate::pg::catalog::{base_type_name, equality, schema};
 use crate::pg::spi::{Argument, query_all};
 use crate::pg::values::ValueType;
-use crate::pg::{Column, Output, Record, raise};
-use crate::table::{Settings, Table, join_texts, joined, listed};
-use dedup_core::dedup::{Kind, Method};
+use crate::pg::{Column, Output, Record};
+use crate::table::{Settings, Table, join_texts, joined, listed, refuse_option};
+use dedup_core::dedup::{Kind, Measure, Method};
 use dedup_core::features::{Bag, RowRecipe, Shared, shared};
-use dedup_core::text::Normal;
 use pgrx::prelude::*;
-use pgrx::spi::{quote_identifier, quote_literal};
-use serde_json::Value;
+use pgrx::spi::quote_identifier;
 
 /// Features in each list of a row found.
 const SHOWN: usize = 5;
@@ -47,7 +44,7 @@ fn dedup_find_row(row: Option<Record>, distance: Option<i32>, fcinfo: pg_sys::Fu
     let mut output = Output::begin(fcinfo);
     let values = settings.values_of(&row);
     let text = compared(&settings, &values);
-    let id = Table::of(settings.table()).id(None).to_owned();
+    let id = Table::of(settings.table).id(None).to_owned();
     // SAFETY: the row is one of the table, which has the column.
     let own = unsafe { row.row().value(&id) }.and_then(|(value, typoid)| {
         // Of the base type: somebody else may have made an operator for a domain.
@@ -87,14 +84,10 @@ struct New {
 
 impl New {
     fn find(&self, settings: &Settings, distance: Option<i32>, output: &mut Output, call: &str) {
-        let by_text = distance.is_none() && settings.method() == Method::Text;
+        let by_text = distance.is_none() && settings.method == Method::Text;
         let distance = distance.unwrap_or(settings.distance() as i32);
         if !(0..=64).contains(&distance) {
-            raise(
-                PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
-                "distance is not a whole number from 0 to 64",
-                "NULL takes that of the table's settings.",
-            )
+            refuse_option("distance", format!("distance must be a whole number from 0 to 64, not {distance}"))
         }
         let (recipe, bag) = (settings.text_recipe(), bag_of_values(&self.values, &settings.recipe()));
         let kind = |text: Option<&str>| text.map_or(Kind::Empty, |text| Kind::of(text, &recipe));
@@ -107,56 +100,60 @@ impl New {
             (Kind::Near, Some(_)) => By::Distance(distance),
             _ => By::Equality,
         };
-        // What equals the text is none of those that are empty.
-        let any = matches!(by, By::Equality);
-        let sql = self.statement(settings, by, recipe.normal, output.type_of(0), call);
+        let table = Table::of(settings.table);
+        let id = table.id(None);
+        let ids = check_id(&table.name, id, table.column(id).typoid, output.type_of(0), call);
+        let sql = self.statement(settings, &by, &table);
         debug1!("dedup_find runs: {sql}");
         let fp = bag.simhash().map(u64::cast_signed);
         let mut arguments = vec![Argument::of(fp), Argument::of(self.text.as_deref())];
         arguments.extend(self.own.as_ref().map(|(_, id)| *id));
         let why = Why::new(settings, &self.values);
+        let alike = settings.alike();
+        let same = |text: Option<&str>| match by {
+            // What equals the text is none of those that are empty.
+            By::Equality => Some(1.0),
+            _ if kind(text) == Kind::Near => alike.one(Measure::Jaccard, text?, self.text.as_deref()?),
+            _ => None,
+        };
+        let mut found = Vec::new();
         query_all(&sql, &arguments, |row| {
-            let values: Vec<_> = (0..settings.columns.len()).map(|at| row.text(3 + at)).collect();
-            if !any && kind(compared(settings, &values).as_deref()) != Kind::Near {
-                return;
-            }
-            let Shared { both, only_a, only_b } = why.of(&values);
-            let lists = [both, only_a, only_b].map(|list| list.into_datum());
-            let [shared, only_new, only_row] = lists;
-            // SAFETY: the statement's first three columns are those declared, the others text[].
-            unsafe { output.pass([row.get(0), row.get(1), row.get(2), shared, only_new, only_row]) };
+            let values: Vec<_> = (0..settings.columns.len()).map(|at| row.text(2 + at)).collect();
+            let Some(similarity) = same(compared(settings, &values).as_deref()) else { return };
+            let id = row.get(0).map(|id| {
+                let mut bytes = Vec::new();
+                // SAFETY: the column is of the type that the table says.
+                unsafe { ids.write(id, &mut bytes) };
+                bytes
+            });
+            let distance = row.get(1).map(|bits| bits.value() as i32);
+            found.push((distance, similarity, id, why.of(&values)));
         });
+        // Equals stay in the order of their ids.
+        found.sort_by(|a, b| {
+            let nearest = (a.0.is_none(), a.0).cmp(&(b.0.is_none(), b.0));
+            let most_similar = b.1.total_cmp(&a.1);
+            if matches!(by, By::Text) { most_similar.then(nearest) } else { nearest.then(most_similar) }
+        });
+        for (distance, similarity, id, Shared { both, only_a, only_b }) in found {
+            let [shared, only_new, only_row] = [both, only_a, only_b].map(|list| list.into_datum());
+            // SAFETY: the ids are written as their type has it; the others are as declared.
+            unsafe {
+                let id = id.map(|id| ids.make(&id));
+                let [distance, similarity] = [distance.into_datum(), similarity.into_datum()];
+                output.add([id, distance, similarity, shared, only_new, only_row]);
+            }
+        }
     }
 
-    /// The search: $1 is the fingerprint, $2 the text, $3 the row's own id.
-    fn statement(
-        &self,
-        settings: &Settings,
-        by: By,
-        normal: Normal,
-        result: pg_sys::Oid,
-        call: &str,
-    ) -> String {
+    /// The search for rows that the judge looks at: $1 is the fingerprint, $2 the text, $3 the row's own id.
+    fn statement(&self, settings: &Settings, by: &By, table: &Table) -> String {
         let tools = schema();
-        let (fp, text) = (quote_identifier(settings.fp()), joined(&settings.texts()));
-        let weights = literal(&settings.text_weights());
-        let read = |text: &str, plain: bool| match normal == Normal::default() {
-            true => text.to_owned(),
-            false => format!("{tools}._dedup_read({text}, {weights}::pg_catalog.jsonb, {plain})"),
-        };
-        let similarity = match by {
-            By::Equality => "1::pg_catalog.float8".to_owned(),
-            _ => {
-                let (row, new) = (read(&text, false), read("$2", false));
-                format!("{tools}.ngram_jaccard({row}, {new}, {})", settings.n())
-            }
-        };
-        let least = settings.similarity();
-        let order = if matches!(by, By::Text) { "3 DESC, 2, 1" } else { "2, 3 DESC, 1" };
-        let mut conditions = vec![match by {
+        let (fp, text) = (quote_identifier(&settings.fp), joined(&settings.texts()));
+        let candidates = match by {
             By::Distance(distance) => format!("{tools}.near_dup(t.{fp}, $1, {distance})"),
             By::Text => {
-                let n = settings.n();
+                let (n, least) = (settings.n, settings.similarity);
                 format!(
                     "{tools}.ngrams({}, {n}) OPERATOR({tools}.@%) {tools}.ngram_query($2, {n}, {least}::pg_catalog.float8)",
                     listed(&settings.texts())
@@ -167,33 +164,15 @@ impl New {
                 format!("t.{fp} IS NULL AND {text} OPERATOR(pg_catalog.=) $2")
             }
             By::Equality => format!("{text} OPERATOR(pg_catalog.=) $2"),
-        }];
-        if least > 0.0 && !matches!(by, By::Equality) {
-            conditions.push(format!("{similarity} OPERATOR(pg_catalog.>=) {least}::pg_catalog.float8"));
-        }
-        if let Some(Value::Array(kinds)) = settings.particulars() {
-            let kinds: Vec<String> =
-                kinds.iter().map(|kind| quote_literal(kind.as_str().unwrap_or_default())).collect();
-            let kinds = kinds.join(", ");
-            let (row, new) = (read(&text, true), read("$2", true));
-            conditions
-                .push(format!("{tools}.same_particulars({row}, {new}, ARRAY[{kinds}]::pg_catalog.text[])"));
-        }
-        let table = Table::of(settings.table());
-        let id = table.id(None);
-        if let Some((equals, _)) = &self.own {
-            conditions.push(format!("NOT (t.{}{equals} $3)", quote_identifier(id)));
-        }
-        let values: String = settings
-            .columns
-            .iter()
-            .map(|name| format!(", t.{}::pg_catalog.text", quote_identifier(name)))
-            .collect();
+        };
+        let id = quote_identifier(table.id(None));
+        let own = self.own.as_ref().map(|(equals, _)| format!(" AND NOT (t.{id}{equals} $3)"));
+        let value = |name: &String| format!(", t.{}::pg_catalog.text", quote_identifier(name));
+        let values: String = settings.columns.iter().map(value).collect();
         format!(
-            "SELECT {}, t.{fp} OPERATOR({tools}.<~>) $1, {similarity}{values} FROM {} AS t WHERE {} ORDER BY {order}",
-            id_as(&table, id, result, call),
+            "SELECT t.{id}, t.{fp} OPERATOR({tools}.<~>) $1{values} FROM {} AS t WHERE {candidates}{} ORDER BY 1",
             table.name,
-            conditions.join(" AND "),
+            own.unwrap_or_default(),
         )
     }
 }
@@ -223,25 +202,17 @@ impl Why {
     }
 }
 
-/// The id as the call returns it: smaller integers as bigint.
-fn id_as(table: &Table, id: &str, result: pg_sys::Oid, call: &str) -> String {
-    let typoid = table.column(id).typoid;
-    check_id(&table.name, id, typoid, result, call);
-    // SAFETY: any oid is answered.
-    let is_the_same = unsafe { pg_sys::getBaseType(typoid) == pg_sys::getBaseType(result) };
-    let id = quote_identifier(id);
-    if result == pg_sys::INT8OID && !is_the_same {
-        format!("t.{id}::pg_catalog.int8")
-    } else {
-        format!("t.{id}")
-    }
-}
-
-/// Refuses to return ids as another type; `call` is how to call with theirs.
+/// How ids are returned; refuses to return them as another type, `call` is how to call with theirs.
 ///
 /// # Errors
 /// Raises 42804.
-pub(super) fn check_id(table: &str, id: &str, typoid: pg_sys::Oid, result: pg_sys::Oid, call: &str) {
+pub(super) fn check_id(
+    table: &str,
+    id: &str,
+    typoid: pg_sys::Oid,
+    result: pg_sys::Oid,
+    call: &str,
+) -> ValueType {
     let column = Column::new(&format!("{table}.{id}"), typoid, pg_sys::InvalidOid);
-    ValueType::of_result(&column, result, call);
+    ValueType::of_result(&column, result, call)
 }

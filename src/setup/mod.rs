@@ -5,18 +5,15 @@ mod choose;
 mod clean;
 mod explain;
 mod find;
-mod options;
 mod plan;
 
 use crate::pg::catalog::as_owner;
 use crate::pg::spi::{Argument, execute, with_latest_snapshot};
 use crate::pg::{Json, Pointer, raise};
-use crate::table::Table;
+use crate::table::{SETUP, Table, refuse_option};
 pub(crate) use clean::groups_of;
-use options::refuse;
 use pgrx::prelude::*;
 use plan::Plan;
-use serde_json::{Map, Value, json};
 
 /// Gives a table its settings; the statements that did it.
 #[pg_extern(sql = "")]
@@ -36,14 +33,14 @@ fn dedup_setup(
     // The statement may have begun before the other call's end.
     let (mut statements, settings) = with_latest_snapshot(|| {
         let table = Table::to_set_up(table);
-        let options = options.map_or_else(|| Value::Object(Map::new()), |json| json.0);
-        if let Some(drop) = options.get("drop") {
-            if *drop != json!(true) || options.as_object().is_none_or(|options| options.len() > 1) {
-                refuse("drop is true, and alone")
+        let asked = SETUP.written(options.map(|json| json.0));
+        if asked.has("drop") {
+            if asked.map().len() > 1 {
+                refuse_option("drop", "drop must be the only option")
             }
             return (Vec::new(), Some(Change::drop(&table)));
         }
-        let steps = Plan::make(&table, Some(options)).steps();
+        let steps = Plan::make(&table, asked).steps();
         if steps.0.is_empty() && steps.1.is_none() {
             notice!("table {} has these settings already: nothing to do", table.name);
         }

@@ -3,27 +3,36 @@
 
 use super::Change;
 use super::choose::{Choice, choose};
-use super::options::{Asked, refuse};
 use crate::corpus::{Database, raise_recipe};
 use crate::pg::catalog::schema;
 use crate::pg::raise;
 use crate::pg::spi::{Argument, query_all, scalar};
-use crate::table::{Generated, Settings, Table, joined, ngram_index};
+use crate::table::{
+    Generated, ID, KEEP, SETUP, Settings, Table, Written, as_jsonb, joined, literal, ngram_index,
+    refuse_option,
+};
 use dedup_core::dedup::Method;
-use dedup_core::features::{RowRecipe, TextRecipe};
+use dedup_core::evaluate::ByRows;
+use dedup_core::features::RowRecipe;
 use pgrx::spi::{quote_identifier, quote_literal};
 use pgrx::{PgRelation, PgSqlErrorCode, pg_sys};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// The settings that a table is to have.
 pub(super) struct Plan<'t> {
-    table: &'t Table,
+    pub table: &'t Table,
     before: Option<Settings>,
-    asked: Asked,
+    /// What is asked for, now and before.
+    asked: Written,
     columns: Vec<String>,
-    weights: Vec<Value>,
+    /// The weights of the columns: null is running text whose recipe is to be chosen.
+    pub weights: Vec<Value>,
     fp: String,
-    pub choice: Choice,
+    /// Method, distance, similarity, n and details.
+    chosen: Map<String, Value>,
+    method: Method,
+    distances: Option<ByRows>,
+    empty: bool,
     /// The extension's schema, quoted.
     tools: String,
 }
@@ -31,15 +40,33 @@ pub(super) struct Plan<'t> {
 const DEFAULT_FP: &str = "fp";
 
 impl<'t> Plan<'t> {
-    pub fn make(table: &'t Table, options: Option<Value>) -> Plan<'t> {
+    /// Adds what is asked for now to what was asked for before: a null takes something back.
+    pub fn make(table: &'t Table, mut asked: Written) -> Plan<'t> {
         let before = Settings::found(table.oid);
-        let asked = Asked::read(options, before.as_ref());
-        let mut named = asked.columns().unwrap_or_else(|| match &before {
-            Some(before) if !asked.anew => {
+        if let Some(before) = &before {
+            let kept = [("id", ID), ("keep", KEEP)];
+            let kept = kept.into_iter().filter(|(key, _)| !asked.has(key) && !asked.is_null(key));
+            kept.for_each(|(_, place)| before.check_name(place, true));
+        }
+        let known = before.as_ref().map(Settings::asked).unwrap_or_default();
+        let is_new = |key: &str| asked.get(key).is_some_and(|value| known.get(key) != Some(value));
+        let anew =
+            is_new("columns") || is_new("weights") || before.as_ref().is_some_and(|before| !before.fit);
+        for (name, value) in known {
+            if !asked.is_null(&name) {
+                asked.add(&name, value);
+            }
+        }
+        let mut named: Vec<(String, Value)> = match (asked.get("columns"), &before) {
+            (Some(Value::Object(weights)), _) => weights.clone().into_iter().collect(),
+            (Some(_), _) => asked.names("columns").into_iter().map(|name| (name, Value::Null)).collect(),
+            (None, Some(before)) if !anew => {
                 before.columns.iter().map(|name| (name.clone(), Value::Null)).collect()
             }
             _ => vec![(table.text_column(None).to_owned(), Value::Null)],
-        });
+        };
+        // What cannot be followed is an error before anything is done.
+        SETUP.read(&asked);
         // In the order of the table, which outlives a dump and new names.
         for (name, _) in &named {
             table.generated_text(name);
@@ -53,57 +80,49 @@ impl<'t> Plan<'t> {
             column.check_no_digits()
         }
         named.sort_by_key(|(name, _)| table.columns.iter().position(|column| column.name == *name));
-        // What cannot be followed is an error before anything is done.
         let weights = Value::Object(named.iter().cloned().collect());
         RowRecipe::resolved(&weights, &Database).unwrap_or_else(|error| raise_recipe(error));
-        if let Some(recipe) = asked.recipe() {
-            TextRecipe::resolved(&recipe, &Database).unwrap_or_else(|error| raise_recipe(error));
-        }
-        if named.windows(2).any(|pair| pair[0].0 == pair[1].0) {
-            refuse("columns names a column twice")
-        }
         let (columns, weights): (Vec<_>, Vec<_>) = named.into_iter().unzip();
-        let kept = before.as_ref().filter(|_| !asked.is_again("fp")).map(Settings::fp);
-        let fp = asked.name("fp").or(kept).unwrap_or(DEFAULT_FP).to_owned();
-        if asked.name("id").is_none() && table.key.len() > 1 {
+        let kept = before.as_ref().filter(|_| !asked.is_null("fp")).map(|before| before.fp.as_str());
+        let fp = asked.text("fp").or(kept).unwrap_or(DEFAULT_FP).to_owned();
+        let id = asked.text("id");
+        if id.is_none() && table.key.len() > 1 {
             table.key_column();
         }
-        if columns.contains(&fp) {
-            refuse(format!("\"{fp}\" is to hold the fingerprint and cannot count for it"))
+        if columns.contains(&fp) || id == Some(&*fp) {
+            refuse_option("fp", format!("fp must be a column of its own: \"{fp}\" is compared, or the id"))
         }
-        if asked.name("id") == Some(&*fp) {
-            refuse(format!("\"{fp}\" is to hold the fingerprint and cannot be the id"))
-        }
-        for name in
-            asked.name("id").into_iter().chain(asked.keep().and_then(|keep| keep.get("column")?.as_str()))
-        {
+        let kept_by = asked.get("keep").and_then(|keep| keep.get("column")?.as_str());
+        for name in id.into_iter().chain(kept_by) {
             table.column(name);
         }
-        asked.particulars();
-        let mut plan =
-            Plan { table, before, asked, columns, weights, fp, choice: Choice::default(), tools: schema() };
-        let keeps = plan.before.as_ref().filter(|before| !plan.asked.anew && !before.stored().empty);
-        plan.choice = choose(&plan, keeps);
-        let recipe = &plan.choice.recipe;
+        let (tools, empty) = (schema(), false);
+        let mut plan = Plan {
+            table,
+            before,
+            asked,
+            columns,
+            weights,
+            fp,
+            chosen: Map::new(),
+            method: Method::default(),
+            distances: None,
+            empty,
+            tools,
+        };
+        let keeps = plan.before.as_ref().filter(|before| !anew && !before.empty);
+        let Choice { options, recipe, distances, empty } = choose(&plan, &plan.asked, keeps);
+        let read = SETUP.read(&options);
+        let chosen = json!({
+            "method": read.method.name(), "distance": read.distance, "similarity": read.alike.similarity, "n": read.alike.n,
+            "particulars": options.get("particulars"),
+        });
+        plan.chosen = chosen.as_object().cloned().unwrap_or_default();
+        (plan.method, plan.distances, plan.empty) = (read.method, distances, empty);
         for weight in plan.weights.iter_mut().filter(|weight| weight.is_null()) {
-            weight.clone_from(recipe);
+            weight.clone_from(&recipe);
         }
         plan
-    }
-
-    pub fn asked(&self) -> &Asked {
-        &self.asked
-    }
-
-    /// The weights of the columns: null is running text whose recipe is to be
-    /// chosen.
-    pub fn weights(&self) -> &[Value] {
-        &self.weights
-    }
-
-    /// The name of the table.
-    pub fn table_name(&self) -> &str {
-        &self.table.name
     }
 
     /// A query for what is compared of each row.
@@ -155,7 +174,7 @@ impl<'t> Plan<'t> {
         let mut statements = Vec::new();
         let fp = quote_identifier(&self.fp);
         if found.as_ref() != Some(&wanted) {
-            let old = self.before.as_ref().filter(|before| before.fit).map(Settings::fp);
+            let old = self.before.as_ref().filter(|before| before.fit).map(|before| before.fp.as_str());
             if old != Some(self.fp.as_str()) && self.table.has_column(&self.fp) {
                 raise(
                     PgSqlErrorCode::ERRCODE_DUPLICATE_COLUMN,
@@ -173,7 +192,7 @@ impl<'t> Plan<'t> {
                 self.expression(&self.weights)
             ));
             statements.extend(self.index(true));
-            if !self.choice.empty && self.choice.method == Method::Fingerprint {
+            if !self.empty && self.method == Method::Fingerprint {
                 statements.push(format!("ANALYZE {name} ({fp})"));
             }
         } else {
@@ -187,65 +206,44 @@ impl<'t> Plan<'t> {
     /// Whether the settings are those that the table has.
     fn is_as_before(&self) -> bool {
         let Some(before) = &self.before else { return false };
-        let stored = before.stored();
-        before.asked() == self.asked.options
+        before.asked() == *self.asked.map()
             && before.is_as_named()
-            && stored.method == self.choice.method
-            && stored.distance == self.choice.distance
-            && stored.distances == self.choice.distances
-            && stored.similarity == self.choice.similarity
-            && stored.n == self.choice.n
-            && before.particulars() == self.choice.particulars.as_ref()
-            && stored.empty == self.choice.empty
+            && before.chosen() == self.chosen
+            && before.distances == self.distances
+            && before.empty == self.empty
     }
 
     fn insert(&self) -> Change {
         const VERSION: &str = "SELECT pg_catalog.max(s.version)::pg_catalog.text \
             FROM {}.dedup_settings AS s WHERE s.tbl::pg_catalog.oid OPERATOR(pg_catalog.=) $1";
         let last = scalar(&VERSION.replace("{}", &self.tools), &[Argument::of(self.table.oid)]);
-        let last: i32 = last.and_then(|last| last.parse().ok()).unwrap_or(0);
-        let Some(version) = last.checked_add(1) else {
-            raise(
-                PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
-                format!(
-                    "version {last} of the settings of table {} is the last one possible",
-                    self.table.name
-                ),
-                "It was not made by dedup_setup, whose option {\"drop\": true} takes the settings away.",
-            )
-        };
-        let choice = &self.choice;
+        let version = last.and_then(|last| last.parse::<i64>().ok()).unwrap_or(0) + 1;
         let mut columns = vec![
             ("tbl", "$1".to_owned()),
             ("version", version.to_string()),
-            ("options", literal(&Value::Object(self.asked.options.clone()))),
+            ("options", literal(&self.asked.json())),
             ("columns", quote_literal(array(&self.columns))),
             ("weights", literal(&Value::Array(self.weights.clone()))),
             ("fp", quote_literal(&self.fp)),
-            ("method", quote_literal(choice.method.name())),
-            ("distance", choice.distance.to_string()),
-            ("similarity", choice.similarity.to_string()),
-            ("n", choice.n.to_string()),
-            ("empty", choice.empty.to_string()),
+            ("method", quote_literal(self.method.name())),
+            ("particulars", literal(&self.chosen["particulars"])),
+            ("empty", self.empty.to_string()),
         ];
-        if let Some(id) = self.asked.name("id") {
-            columns.push(("id", quote_literal(id)));
-        }
-        let distances = choice.distances.as_ref().map(|distances| literal(&json!(distances)));
-        columns.extend(distances.map(|distances| ("distances", distances)));
-        columns.extend(choice.particulars.as_ref().map(|kinds| ("particulars", literal(kinds))));
-        columns.extend(self.asked.keep().map(|keep| ("keep", literal(keep))));
+        columns.extend(["distance", "similarity", "n"].map(|name| (name, self.chosen[name].to_string())));
+        columns.extend(self.asked.text("id").map(|id| ("id", quote_literal(id))));
+        columns.extend(self.distances.as_ref().map(|distances| ("distances", literal(&json!(distances)))));
+        columns.extend(self.asked.get("keep").map(|keep| ("keep", literal(keep))));
         let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
         let values: Vec<&str> = columns.iter().map(|(_, value)| value.as_str()).collect();
         let (names, values) = (names.join(", "), values.join(", "));
-        let mut chosen = json!({"method": choice.method.name(), "distance": choice.distance, "similarity": choice.similarity, "n": choice.n});
-        if let Some(kinds) = &choice.particulars {
-            chosen["particulars"] = kinds.clone();
-        }
         Change {
             verb: "INSERT INTO",
             how: format!("({names}) VALUES ({values})"),
-            says: format!("-- settings of {}, version {version}: {}", self.table.name, written(&chosen)),
+            says: format!(
+                "-- settings of {}, version {version}: {}",
+                self.table.name,
+                as_jsonb(&Value::Object(self.chosen.clone()))
+            ),
         }
     }
 
@@ -253,16 +251,16 @@ impl<'t> Plan<'t> {
     /// not.
     fn index(&self, anew: bool) -> Option<String> {
         let Table { oid, name, .. } = self.table;
-        match self.choice.method {
+        match self.method {
             Method::Fingerprint => {
                 let fp = quote_identifier(&self.fp);
                 (anew || !self.has_index()).then(|| format!("CREATE INDEX ON {name} USING banding ({fp})"))
             }
             Method::Text | Method::Records => {
-                let (texts, n) = (self.compared(), self.choice.n);
+                let (texts, n) = (self.compared(), &self.chosen["n"]);
                 // SAFETY: the table exists; it is closed again when it is dropped.
                 let relation = unsafe { PgRelation::with_lock(*oid, pg_sys::AccessShareLock as i32) };
-                if ngram_index(&relation, &texts, n as usize).is_some() {
+                if ngram_index(&relation, &texts, n.as_u64().unwrap_or_default() as usize).is_some() {
                     return None;
                 }
                 let texts: Vec<String> = texts.iter().map(|text| self.table.generated_text(text)).collect();
@@ -328,27 +326,6 @@ const OWN_INDEXES: &str = "FROM pg_catalog.pg_index i \
         AND o.attnum OPERATOR(pg_catalog.=) i.indkey[0] \
     WHERE i.indnatts OPERATOR(pg_catalog.=) 1 AND o.attname OPERATOR(pg_catalog.=) $2::pg_catalog.name \
       AND i.indpred IS NULL AND NOT i.indisexclusion AND c.reloptions IS NULL";
-
-/// JSON as PostgreSQL writes it, as a literal of SQL.
-pub(super) fn literal(json: &Value) -> String {
-    quote_literal(written(json))
-}
-
-/// JSON as PostgreSQL writes it: a blank after colons and commas.
-pub(super) fn written(json: &Value) -> String {
-    match json {
-        Value::Array(values) => {
-            format!("[{}]", values.iter().map(written).collect::<Vec<_>>().join(", "))
-        }
-        Value::Object(values) => {
-            let pair = |(name, value): (&String, &Value)| {
-                format!("{}: {}", Value::from(name.as_str()), written(value))
-            };
-            format!("{{{}}}", values.iter().map(pair).collect::<Vec<_>>().join(", "))
-        }
-        plain => plain.to_string(),
-    }
-}
 
 /// An array of names as PostgreSQL writes it.
 fn array(names: &[String]) -> String {

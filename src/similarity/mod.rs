@@ -3,10 +3,8 @@
 
 mod index;
 
-use crate::corpus::RecipeArg;
 use crate::pg::raise;
 use dedup_core::details::{Kinds, differing, passages};
-use dedup_core::features::TextRecipe;
 use dedup_core::similarity;
 pub(crate) use index::{ENOUGH, ngram_query};
 use pgrx::prelude::*;
@@ -15,13 +13,6 @@ use pgrx::prelude::*;
 #[pg_extern(sql = "")]
 fn ngram_jaccard(a: &str, b: &str, n: i32) -> f64 {
     similarity::jaccard(a, b, length(n))
-}
-
-/// A text as a recipe reads it: its normal form, or `plain` with capitals and signs, for statements that this extension writes.
-#[pg_extern(sql = "")]
-fn _dedup_read(content: &str, weights: RecipeArg<TextRecipe>, plain: bool) -> String {
-    let normal = weights.0.normal;
-    if plain { normal.plain(content).into_owned() } else { normal.of(content) }
 }
 
 /// The share of the character n-grams of `a` that `b` has.

@@ -13,9 +13,12 @@ mod suggest;
 
 pub(crate) use generated::Generated;
 pub(crate) use index::ngram_index;
-pub(crate) use options::{DEDUP, DEDUP_INTO, EXPLAIN, Function, Options, REPORT, Written};
+pub(crate) use options::{
+    DEDUP, DEDUP_INTO, EXPLAIN, Function, GUARD, Options, PAIRS, REPORT, SETUP, Written, as_jsonb, literal,
+    refuse_option,
+};
 pub(crate) use relation::Table;
 pub(crate) use settings::{Settings, join_texts, joined, listed};
 pub(crate) use source::{FINGERPRINTS, Source, Wanted, two_columns};
-pub(crate) use stored::{check_keep, check_particulars};
-pub(crate) use suggest::{PARTICULARS, SAMPLE, Sampler, Suggested, announce_implied, sample};
+pub(crate) use stored::{ID, KEEP};
+pub(crate) use suggest::{PARTICULARS, SAMPLE, Sampler, announce, announce_implied, sample};

@@ -1,13 +1,13 @@
-//! What `dedup` and `dedup_into` are asked to do: `dedup_core::dedup::Options` with
-//! the recipe of the fingerprints.
+//! What a function is asked to do: `dedup_core::dedup::Options` with the recipe of the fingerprints.
 
 use super::source::{Source, Wanted};
 use crate::corpus::{Database, raise_recipe};
 use crate::pg::raise;
 pub(crate) use dedup_core::dedup::Written;
-use dedup_core::dedup::{Keep, Method, Options as Core};
+use dedup_core::dedup::{Keep, Method, Options as Core, Sink, Wrong};
 use dedup_core::features::TextRecipe;
 use pgrx::prelude::*;
+use pgrx::spi::quote_literal;
 use serde_json::Value;
 use std::ops::Deref;
 
@@ -31,75 +31,53 @@ impl Deref for Options {
 
 /// A function that has options.
 #[derive(Clone, Copy)]
-pub(crate) struct Function {
-    pub name: &'static str,
-    /// Which options it has.
-    pub hint: &'static str,
+pub(crate) struct Function(Sink);
+
+pub(crate) const DEDUP: Function = Function(dedup_core::dedup::DEDUP);
+pub(crate) const DEDUP_INTO: Function = Function(dedup_core::dedup::INTO);
+pub(crate) const REPORT: Function = Function(dedup_core::dedup::REPORT);
+pub(crate) const EXPLAIN: Function = Function(dedup_core::dedup::EXPLAIN);
+pub(crate) const SETUP: Function = Function(dedup_core::dedup::SETUP);
+pub(crate) const PAIRS: Function = Function(dedup_core::dedup::PAIRS);
+pub(crate) const GUARD: Function = Function(dedup_core::dedup::GUARD);
+
+impl Deref for Function {
+    type Target = Sink;
+
+    fn deref(&self) -> &Sink {
+        &self.0
+    }
 }
 
-macro_rules! options_hint {
-    ($methods:literal, $others:literal) => {
-        concat!(
-            "Options are exact (text, normal, none), method (",
-            $methods,
-            "), distance (0 to 64, or null for no near stage), similarity (0 to 1), n (1 to 8), particulars (an array of name, \
-             date, number), weights (a recipe), fp (a column), group (star, components, single_pass), keep (first, last, longest, or {\"column\": …, \"order\": \"asc\" or \
-             \"desc\"}), id and text (columns of a table), ",
-            $others
-        )
-    };
+/// Refuses a value of an option, with its line of the manual.
+///
+/// # Errors
+/// Raises 22023.
+pub(crate) fn refuse_option(name: &str, what: impl Into<String>) -> ! {
+    raise_wrong(Wrong::of(name, what))
 }
 
-pub(crate) const DEDUP: Function = Function {
-    name: "dedup",
-    hint: options_hint!(
-        "fingerprint, text, records",
-        "contained (0 to 1, with star) and diameter (0 to 64, with components)."
-    ),
-};
-pub(crate) const REPORT: Function = Function {
-    name: "dedup_report",
-    hint: options_hint!(
-        "fingerprint, text, records",
-        "contained (0 to 1, with star), diameter (0 to 64, with components), title, language (en, zh), and labels (a column: rows with the same value \
-         are duplicates)."
-    ),
-};
-pub(crate) const DEDUP_INTO: Function = Function {
-    name: "dedup_into",
-    hint: options_hint!(
-        "fingerprint, text, records",
-        "contained (0 to 1, with star), diameter (0 to 64, with components), and follow (true, false)."
-    ),
-};
-
-pub(crate) const EXPLAIN: Function = Function {
-    name: "dedup_explain",
-    hint: "Options are {\"method\": \"records\"}, and exact, keep, id and text as of dedup. Two texts alone: dedup_explain(a, b); two rows of \
-           a table with settings: simhash_explain(a, b).",
-};
+fn raise_wrong(wrong: Wrong) -> ! {
+    raise(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, wrong.what, wrong.hint)
+}
 
 impl Function {
-    /// Raises 22023.
-    pub(crate) fn refuse(self, what: impl std::fmt::Display) -> ! {
-        let what = format!("invalid options of {}: {what}", self.name);
-        raise(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, what, self.hint)
-    }
-
     /// The options as they were written.
     pub(crate) fn written(self, json: Option<Value>) -> Written {
-        Written::new(json).unwrap_or_else(|error| self.refuse(error))
+        Written::new(self.0, json).unwrap_or_else(|wrong| raise_wrong(wrong))
+    }
+
+    /// Those in arguments `key=value` of a trigger.
+    pub(crate) fn arguments(self, arguments: &[String]) -> Written {
+        Written::of_arguments(self.0, arguments).unwrap_or_else(|wrong| raise_wrong(wrong))
     }
 
     /// The options with their defaults.
     pub(crate) fn read(self, written: &Written) -> Options {
-        let mut core = written.read().unwrap_or_else(|error| self.refuse(error));
-        let recipe = match &core.weights {
-            Some(weights) => {
-                TextRecipe::resolved(weights, &Database).unwrap_or_else(|error| raise_recipe(error))
-            }
-            None => TextRecipe::default(),
-        };
+        let mut core = written.read().unwrap_or_else(|wrong| raise_wrong(wrong));
+        let recipe = core.weights.as_ref().map(|weights| TextRecipe::resolved(weights, &Database));
+        let recipe =
+            recipe.unwrap_or_else(|| Ok(TextRecipe::default())).unwrap_or_else(|error| raise_recipe(error));
         core.alike.normal = recipe.normal;
         Options { core, recipe, labels: None, of_rows: false }
     }
@@ -120,5 +98,26 @@ impl Options {
         let others: Vec<&str> = self.fp.iter().chain(key).chain(&self.labels).map(String::as_str).collect();
         let apart = self.method == Method::Records;
         source.texts(&Wanted { id: self.id.as_deref(), texts: &self.texts, apart, others: &others })
+    }
+}
+
+/// JSON as PostgreSQL writes it, as a literal of SQL.
+pub(crate) fn literal(json: &Value) -> String {
+    quote_literal(as_jsonb(json))
+}
+
+/// JSON as PostgreSQL writes it: a blank after colons and commas.
+pub(crate) fn as_jsonb(json: &Value) -> String {
+    match json {
+        Value::Array(values) => {
+            format!("[{}]", values.iter().map(as_jsonb).collect::<Vec<_>>().join(", "))
+        }
+        Value::Object(values) => {
+            let pair = |(name, value): (&String, &Value)| {
+                format!("{}: {}", Value::from(name.as_str()), as_jsonb(value))
+            };
+            format!("{{{}}}", values.iter().map(pair).collect::<Vec<_>>().join(", "))
+        }
+        plain => plain.to_string(),
     }
 }

@@ -2,6 +2,7 @@
 //! until the table or its settings change.
 
 use super::generated::Generated;
+use super::options::Written;
 use super::relation::{concatenated, root, table_name};
 use super::rows::rows_of;
 use super::stored::{ID, KEEP, Stored};
@@ -9,23 +10,24 @@ use crate::corpus::{Database, cached_from_text, raise_recipe};
 use crate::pg::catalog::lock_columns;
 use crate::pg::spi::query_all;
 use crate::pg::{Record, Values, raise};
-use dedup_core::dedup::{Method, Written};
+use dedup_core::dedup::Alike;
 use dedup_core::details::Kinds;
 use dedup_core::features::{FieldsRecipe, RowRecipe, TextRecipe};
 use pgrx::spi::{quote_identifier, quote_literal};
 use pgrx::{PgSqlErrorCode, pg_sys};
 use serde_json::{Map, Value, json};
 use std::cell::{Cell, RefCell};
+use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Once;
 
 /// The latest version of a table's settings.
 pub(crate) struct Settings {
-    table: pg_sys::Oid,
+    pub(crate) table: pg_sys::Oid,
     /// The columns that the fingerprint is made of, by their present names.
     pub(crate) columns: Vec<String>,
     /// The column of the fingerprint, by its present name.
-    fp: String,
+    pub(crate) fp: String,
     /// Whether they fit the table; else names are those that were given.
     pub(crate) fit: bool,
     stored: Stored,
@@ -33,12 +35,20 @@ pub(crate) struct Settings {
     distance: Cell<(pg_sys::TimestampTz, u32)>,
 }
 
+impl Deref for Settings {
+    type Target = Stored;
+
+    fn deref(&self) -> &Stored {
+        &self.stored
+    }
+}
+
 struct Kept {
     table: u32,
     /// The table whose settings they are: it, or the one that it is a partition of.
     of: u32,
     fresh: Cell<bool>,
-    settings: Rc<Settings>,
+    settings: Option<Rc<Settings>>,
 }
 
 thread_local! {
@@ -74,26 +84,24 @@ impl Settings {
         lock_columns(table);
         let kept = KEPT.with_borrow(|kept| {
             let fresh = kept.iter().find(|it| it.table == table.to_u32() && it.fresh.get());
-            fresh.map(|it| Rc::clone(&it.settings))
+            fresh.map(|it| it.settings.clone())
         });
-        if kept.is_some() {
+        if let Some(kept) = kept {
             return kept;
         }
         let before = CHANGES.get();
-        let settings = Settings::found(table)?;
-        if !settings.fit {
-            settings.refuse()
+        let settings = Settings::found(table).map(Rc::new);
+        if let Some(settings) = &settings {
+            settings.check();
         }
-        settings.check_members();
-        let settings = Rc::new(settings);
+        let of = root(table).to_u32();
         KEPT.with_borrow_mut(|kept| {
             kept.retain(|it| it.table != table.to_u32() && it.fresh.get());
             // What changed while it was read may have been read too early.
             let fresh = Cell::new(CHANGES.get() == before);
-            let of = settings.stored.of.parse().unwrap_or(0);
-            kept.push(Kept { table: table.to_u32(), of, fresh, settings: Rc::clone(&settings) });
+            kept.push(Kept { table: table.to_u32(), of, fresh, settings: settings.clone() });
         });
-        Some(settings)
+        settings
     }
 
     /// As [`Settings::of`], for a call that needs them.
@@ -101,14 +109,8 @@ impl Settings {
     /// # Errors
     /// Raises 55000 if the table has none.
     pub(crate) fn needed(table: pg_sys::Oid) -> Rc<Settings> {
-        Settings::of(table).unwrap_or_else(|| {
-            let name = table_name(table);
-            raise(
-                PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-                format!("table {name} has no settings"),
-                format!("SELECT * FROM dedup_setup({}); makes some.", quote_literal(table_name(root(table)))),
-            )
-        })
+        let none = || refuse(table, format!("table {} has no settings", table_name(table)), "); makes some.");
+        Settings::of(table).unwrap_or_else(none)
     }
 
     /// As [`Settings::of`], also if they no longer fit.
@@ -122,86 +124,45 @@ impl Settings {
         Some(Settings { table, columns, fp, fit, stored, distance: Cell::new((pg_sys::TimestampTz::MIN, 0)) })
     }
 
-    fn refuse(&self) -> ! {
-        let (name, columns) = (self.table_name(), self.columns.join(", "));
-        raise(
-            PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-            format!(
-                "table {name} has changed since its settings were made: its column \"{}\" is no longer the fingerprint of {columns}",
-                self.fp
-            ),
-            format!(
-                "SELECT * FROM dedup_setup({}); sets it up again.",
-                quote_literal(table_name(root(self.table)))
-            ),
-        )
-    }
-
-    /// Refuses a table of which a part has other fingerprints, such as a partition that was set up before.
-    fn check_members(&self) {
+    /// Refuses a table that they no longer fit, or of which a part has other fingerprints, such as a partition that was set up
+    /// before.
+    fn check(&self) {
+        let name = self.table_name();
+        if !self.fit {
+            let columns = self.columns.join(", ");
+            let what = format!("its column \"{}\" is no longer the fingerprint of {columns}", self.fp);
+            let what = format!("table {name} has changed since its settings were made: {what}");
+            refuse(self.table, what, "); sets it up again.")
+        }
         let whole = root(self.table);
         if let Some(member) = Generated::made_otherwise(whole, &self.fp) {
-            let whole = table_name(whole);
-            raise(
-                PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-                format!(
-                    "column \"{}\" of table {} is not made as that of {whole}, from which it inherits",
-                    self.fp,
-                    table_name(member)
-                ),
-                format!(
-                    "SELECT * FROM dedup_setup({}); makes the column anew in both.",
-                    quote_literal(&whole)
-                ),
-            )
+            let (member, whole) = (table_name(member), table_name(whole));
+            let what = format!("is not made as that of {whole}, from which it inherits");
+            let what = format!("column \"{}\" of table {member} {what}", self.fp);
+            refuse(self.table, what, "); makes the column anew in both.")
         }
     }
 
     /// Refuses a column that has been renamed or dropped since the settings named it: another one may have its name.
-    fn check_name(&self, place: usize) {
-        let Some(name) = self.stored.name(place) else { return };
-        let now = self.stored.now(place, name);
-        if now == Some(name) {
-            return;
-        }
+    /// Who names columns anew takes the new name.
+    pub(crate) fn check_name(&self, place: usize, takes_new_name: bool) {
+        let Some(name) = self.name(place) else { return };
         let key = if place == ID { "id" } else { "keep" };
-        let setup = quote_literal(table_name(root(self.table)));
-        let (what, hint) = match now {
-            Some(now) => (
-                format!("has been renamed to \"{now}\""),
-                format!("SELECT * FROM dedup_setup({setup}); takes the new name."),
-            ),
+        let (what, hint) = match self.now(place, name) {
+            Some(now) if now == name || takes_new_name => return,
+            Some(now) => (format!("has been renamed to \"{now}\""), "); takes the new name.".to_owned()),
             None => (
                 "is not there any more".to_owned(),
-                format!(
-                    "SELECT * FROM dedup_setup({setup}, '{{\"{key}\": …}}'); names another one, null the default."
-                ),
+                format!(", '{{\"{key}\": …}}'); names another one, null the default."),
             ),
         };
-        raise(
-            PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-            format!(
-                "column \"{name}\" of table {}, which its settings name as {key}, {what}",
-                self.table_name()
-            ),
-            hint,
-        )
-    }
-
-    /// Refuses an option that names a column that is not there any more.
-    pub(crate) fn check_column_of(&self, option: &str) {
-        for (place, key) in [(ID, "id"), (KEEP, "keep")] {
-            if key == option && self.stored.name(place).is_some_and(|it| self.stored.now(place, it).is_none())
-            {
-                self.check_name(place);
-            }
-        }
+        let what = format!("which its settings name as {key}, {what}");
+        refuse(self.table, format!("column \"{name}\" of table {}, {what}", self.table_name()), &hint)
     }
 
     /// Whether all columns have the names that the settings say.
     pub(crate) fn is_as_named(&self) -> bool {
-        let is_named =
-            |place| self.stored.name(place).is_none_or(|it| self.stored.now(place, it) == Some(it));
+        let is_named = |place| self.name(place).is_none_or(|it| self.now(place, it) == Some(it));
         self.fp == self.stored.fp && is_named(ID) && is_named(KEEP)
     }
 
@@ -236,39 +197,33 @@ impl Settings {
             .unwrap_or_default()
     }
 
-    pub(crate) fn stored(&self) -> &Stored {
-        &self.stored
-    }
-
     /// The options of `dedup_setup` that led here, columns by their present names.
     pub(crate) fn asked(&self) -> Map<String, Value> {
-        let renamed = |name: &str| {
-            let at = self.stored.columns.iter().position(|column| column == name);
-            at.map_or_else(|| name.to_owned(), |at| self.columns[at].clone())
+        let now = |name: &str| {
+            let columns = self.stored.columns.iter().zip(&self.columns).chain([(&self.stored.fp, &self.fp)]);
+            let mut columns = columns.map(|(then, now)| (then.as_str(), now.as_str()));
+            let others =
+                [ID, KEEP].into_iter().filter_map(|place| self.name(place).map(|then| (place, then)));
+            let mut others = others.filter_map(|(place, then)| Some((then, self.now(place, then)?)));
+            let found =
+                columns.find(|(then, _)| *then == name).or_else(|| others.find(|(then, _)| *then == name));
+            found.map_or(name, |(_, now)| now).to_owned()
         };
-        let mut options = self.stored.options.clone();
+        let rename = |name: &mut Value| {
+            if let Some(then) = name.as_str() {
+                *name = now(then).into();
+            }
+        };
+        let mut options = self.options.clone();
         match options.get_mut("columns") {
-            Some(Value::String(name)) => *name = renamed(name),
-            Some(Value::Array(names)) => {
-                for name in names {
-                    *name = renamed(name.as_str().unwrap_or_default()).into();
-                }
-            }
+            Some(Value::Array(names)) => names.iter_mut().for_each(rename),
             Some(Value::Object(weights)) => {
-                *weights =
-                    std::mem::take(weights).into_iter().map(|(name, it)| (renamed(&name), it)).collect();
+                *weights = std::mem::take(weights).into_iter().map(|(name, it)| (now(&name), it)).collect();
             }
-            _ => {}
+            name => name.into_iter().for_each(rename),
         }
-        if let Some(Value::String(fp)) = options.get_mut("fp") {
-            fp.clone_from(&self.fp);
-        }
-        if let Some(name) = options.get_mut("keep").and_then(|keep| keep.get_mut("column")) {
-            self.stored.rename(KEEP, name);
-        }
-        if let Some(name) = options.get_mut("id") {
-            self.stored.rename(ID, name);
-        }
+        ["fp", "id"].iter().filter_map(|name| options.get_mut(*name).map(rename)).for_each(drop);
+        options.get_mut("keep").and_then(|keep| keep.get_mut("column")).into_iter().for_each(rename);
         options
     }
 
@@ -280,15 +235,10 @@ impl Settings {
         columns.find(|(name, _)| is_default(name)).map_or(Value::Null, |(_, weight)| weight.clone())
     }
 
-    pub(crate) fn table(&self) -> pg_sys::Oid {
-        self.table
-    }
-
     fn main(&self) -> Option<usize> {
         let default = self.default_recipe();
-        let is_default = |weight: &Value| !weight.is_number() && *weight == default;
-        let found = self.stored.weights.iter().position(is_default);
-        found.or_else(|| self.is_running().iter().position(|it| *it))
+        let found = self.weights.iter().position(|weight| !weight.is_number() && *weight == default);
+        found.or_else(|| self.weights.iter().position(|weight| !weight.is_number()))
     }
 
     /// The recipe by which texts are read that are compared, as it is written: that of the column that a text alone is
@@ -322,23 +272,13 @@ impl Settings {
         })
     }
 
-    /// The column of the fingerprint.
-    pub(crate) fn fp(&self) -> &str {
-        &self.fp
-    }
-
     /// The column of the ids, if it is not the primary key.
     ///
     /// # Errors
     /// Raises 55000 if it has been renamed or dropped.
     pub(crate) fn id(&self) -> Option<&str> {
-        self.check_name(ID);
+        self.check_name(ID, false);
         self.stored.id.as_deref()
-    }
-
-    /// How near rows are found.
-    pub(crate) fn method(&self) -> Method {
-        self.stored.method
     }
 
     /// Bits in which near-duplicates may differ: what was asked for, or what was chosen for as many rows as the table has
@@ -357,78 +297,64 @@ impl Settings {
         distance
     }
 
-    /// The least Jaccard coefficient of their texts; 0: texts are not compared.
-    pub(crate) fn similarity(&self) -> f64 {
-        self.stored.similarity
-    }
-
-    /// Characters of the n-grams that are compared.
-    pub(crate) fn n(&self) -> usize {
-        self.stored.n as usize
-    }
-
-    /// Kinds of particulars that near-duplicates must have in common.
-    pub(crate) fn particulars(&self) -> Option<&Value> {
-        self.stored.particulars.as_ref()
-    }
-
-    /// As [`Settings::particulars`], if there are some.
-    pub(crate) fn kinds(&self) -> Option<Kinds> {
-        let names = self.particulars()?.as_array()?;
-        let has = |kind: &str| names.iter().any(|name| name == kind);
-        Some(Kinds { names: has("name"), dates: has("date"), numbers: has("number") })
+    /// What makes two texts near-duplicates.
+    pub(crate) fn alike(&self) -> Alike {
+        let kinds = self.particulars.as_ref().and_then(Value::as_array).filter(|kinds| !kinds.is_empty());
+        let kinds = kinds.and_then(|kinds| Kinds::parse(kinds.iter().filter_map(Value::as_str)).ok());
+        let normal = self.text_recipe().normal;
+        Alike { similarity: self.similarity, n: self.n as usize, particulars: kinds, normal }
     }
 
     /// The columns whose texts are compared: those of running text; if there is
     /// none, all that count.
     pub(crate) fn texts(&self) -> Vec<&str> {
-        let running = self.is_running();
-        let all = !running.contains(&true);
-        self.columns.iter().zip(running).filter(|(_, it)| all || *it).map(|(name, _)| name.as_str()).collect()
-    }
-
-    /// For each column whether it is running text.
-    pub(crate) fn is_running(&self) -> Vec<bool> {
-        self.stored.weights.iter().map(|weight| !weight.is_number()).collect()
+        let all = self.weights.iter().all(Value::is_number);
+        let columns = self.columns.iter().zip(&self.weights).filter(|(_, weight)| all || !weight.is_number());
+        columns.map(|(name, _)| name.as_str()).collect()
     }
 
     /// Whether `fp` is the fingerprint of a table's settings, and of several columns.
     pub(crate) fn count_more(table: Option<pg_sys::Oid>, fp: Option<&str>) -> bool {
         let settings = table.and_then(Settings::of);
-        settings.is_some_and(|it| fp == Some(it.fp()) && it.columns.len() > 1)
+        settings.is_some_and(|it| fp == Some(it.fp.as_str()) && it.columns.len() > 1)
     }
 
-    /// Completes options of `dedup` for a table by its settings, if it has some. Who gives a recipe, columns or fingerprints
+    /// What near rows are found and compared by.
+    pub(crate) fn chosen(&self) -> Map<String, Value> {
+        let it = &self.stored;
+        let chosen = json!({
+            "method": it.method.name(), "distance": it.distance, "similarity": it.similarity, "n": it.n,
+            // None is a choice too, for columns that are compared as a whole.
+            "particulars": it.particulars.clone().unwrap_or_else(|| json!([])),
+        });
+        chosen.as_object().cloned().unwrap_or_default()
+    }
+
+    /// Completes options for a table by its settings, if it has some. Who gives a recipe, columns or fingerprints
     /// that are not those of the settings has what was chosen for those chosen again; what was asked for stays.
-    pub(crate) fn complete(table: Option<pg_sys::Oid>, written: &mut Written) {
-        let Some(settings) = table.and_then(Settings::of).filter(|_| !written.by_records()) else { return };
-        if !written.has("keep") {
-            settings.check_name(KEEP);
+    pub(crate) fn complete(table: Option<pg_sys::Oid>, written: &mut Written) -> Option<Rc<Settings>> {
+        let settings = table.and_then(Settings::of).filter(|_| !written.by_records())?;
+        if written.takes("keep") && !written.has("keep") {
+            settings.check_name(KEEP, false);
         }
-        let (it, texts) = (&settings.stored, settings.texts());
-        let is_the_text = |text: &Value| *text == json!(texts) || texts.len() == 1 && *text == texts[0];
+        let columns = written.names("columns");
         let anew = written.differs("weights", &settings.default_recipe())
             || written.differs("fp", &json!(settings.fp))
-            || written.get("text").is_some_and(|text| !is_the_text(text));
+            || !columns.is_empty() && columns != settings.texts();
         let mut known = settings.asked();
         known.retain(|name, _| !["columns", "fp", "id"].contains(&name.as_str()));
         if !anew {
-            known.extend(
-                [
-                    ("fp", json!(settings.fp)),
-                    ("method", it.method.name().into()),
-                    // Texts are read as the fingerprints were made.
-                    ("weights", settings.text_weights()),
-                    ("distance", json!(settings.distance())),
-                    ("similarity", json!(it.similarity)),
-                    ("n", json!(it.n)),
-                    // None is a choice too, for columns that are compared as a whole.
-                    ("particulars", it.particulars.clone().unwrap_or_else(|| json!([]))),
-                ]
-                .map(|(name, value)| (name.to_owned(), value)),
-            );
+            known.extend(settings.chosen());
+            // Texts are read as the fingerprints were made.
+            let now = [
+                ("fp", json!(settings.fp)),
+                ("weights", settings.text_weights()),
+                ("distance", json!(settings.distance())),
+            ];
+            known.extend(now.map(|(name, value)| (name.to_owned(), value)));
         }
         written.over(&known);
+        Some(settings)
     }
 
     /// The recipe of the fingerprint, its columns in the order of `columns`.
@@ -441,6 +367,13 @@ impl Settings {
     pub(crate) fn table_name(&self) -> String {
         table_name(self.table)
     }
+}
+
+/// Refuses a table; `hint` goes on after the call of `dedup_setup` for it.
+fn refuse(table: pg_sys::Oid, what: String, hint: &str) -> ! {
+    let whole = quote_literal(table_name(root(table)));
+    let hint = format!("SELECT * FROM dedup_setup({whole}{hint}");
+    raise(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, what, hint)
 }
 
 /// The text of columns of the table that SQL calls `t`, as one expression.

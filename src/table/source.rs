@@ -69,7 +69,7 @@ impl Source {
             Source::Query(query) if wanted.id.is_none() && wanted.texts.is_empty() => query.clone(),
             Source::Query(_) => raise(
                 PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
-                "the options id and text name columns of a table, and source is a query",
+                "the options id and columns name columns of a table, and source is a query",
                 "A query's first column is the id, its second the text.",
             ),
             Source::Table(table) => table.select_texts(wanted),
@@ -213,7 +213,7 @@ impl Table {
         let bigints = || self.columns.iter().filter(|column| column.base_type() == pg_sys::INT8OID);
         let mut searched = bigints().filter(|column| column.is_searched);
         let fp = match (&settings, searched.next(), searched.next()) {
-            (Some(settings), ..) => Some(self.column(settings.fp())),
+            (Some(settings), ..) => Some(self.column(&settings.fp)),
             (None, Some(one), None) => Some(one),
             _ => bigints().find(|column| column.name == "fp"),
         };

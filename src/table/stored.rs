@@ -4,13 +4,13 @@ use super::generated::{Generated, all_become_text};
 use super::relation::{root, table_name};
 use crate::pg::catalog::own_function;
 use crate::pg::raise;
-use dedup_core::dedup::Method;
+use dedup_core::dedup::{Method, SETUP, Written};
 use dedup_core::evaluate::ByRows;
 use pgrx::datum::FromDatum;
 use pgrx::spi::quote_literal;
 use pgrx::{PgSqlErrorCode, pg_sys};
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// A row of `dedup_settings`.
 #[derive(Deserialize)]
@@ -42,8 +42,8 @@ pub(crate) struct Stored {
 
 /// The places of the columns of the fingerprint, of the ids and of `keep`.
 const FP: usize = 0;
-pub(super) const ID: usize = 1;
-pub(super) const KEEP: usize = 2;
+pub(crate) const ID: usize = 1;
+pub(crate) const KEEP: usize = 2;
 /// Those that the fingerprint is made of are the others.
 const COLUMNS: usize = 3;
 
@@ -63,8 +63,12 @@ impl Stored {
         };
         let read = serde_json::from_str::<Stored>(&row).map_err(|error| error.to_string());
         let read = read.and_then(|stored| {
-            check_keep(stored.keep.as_ref())?;
-            check_particulars(stored.particulars.as_ref())?;
+            let mut asked = stored.options.clone();
+            asked.extend(
+                [("keep", &stored.keep), ("particulars", &stored.particulars)]
+                    .map(|(name, value)| (name.into(), json!(value))),
+            );
+            Written::new(SETUP, Some(Value::Object(asked))).map_err(|wrong| wrong.what)?;
             if stored.distances.as_ref().and_then(|it| it.distance(0)) > Some(64) {
                 return Err("one of distances is above 64".into());
             }
@@ -123,41 +127,6 @@ impl Stored {
         match self.same {
             Some(true) => self.now.get(place)?.as_deref(),
             _ => Some(name),
-        }
-    }
-
-    /// Follows the column of an option.
-    pub(crate) fn rename(&self, place: usize, option: &mut Value) {
-        if let Some(now) = self.name(place).and_then(|name| self.now(place, name)) {
-            *option = now.into();
-        }
-    }
-}
-
-/// Whether kinds of particulars are some.
-pub(crate) fn check_particulars(kinds: Option<&Value>) -> Result<(), &'static str> {
-    let is_kind = |kind: &Value| ["name", "date", "number"].iter().any(|known| kind == known);
-    match kinds.is_none_or(|kinds| kinds.as_array().is_some_and(|kinds| kinds.iter().all(is_kind))) {
-        true => Ok(()),
-        false => Err("particulars is not an array of name, date, number"),
-    }
-}
-
-/// Whether a rule for the row that is kept is one.
-pub(crate) fn check_keep(keep: Option<&Value>) -> Result<(), &'static str> {
-    let is_known = |(key, value): (&String, &Value)| match key.as_str() {
-        "column" => value.is_string(),
-        "order" => value == "asc" || value == "desc",
-        _ => false,
-    };
-    let is_rule = |keep: &Value| match keep {
-        Value::Object(rule) => rule.contains_key("column") && rule.iter().all(is_known),
-        word => ["first", "last", "longest"].iter().any(|known| word == known),
-    };
-    match keep.is_none_or(is_rule) {
-        true => Ok(()),
-        false => {
-            Err("keep is neither first, last, longest nor a column, with or without its order, asc or desc")
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `dedup_suggest`: settings for the texts of a source; `dedup` and the first call of
 //! `dedup_into` take them if they are given none.
 
+use super::options::as_jsonb;
 use super::source::Source;
 use crate::corpus::{Database, raise_recipe};
 use crate::fingerprint::simhash_of;
@@ -8,7 +9,7 @@ use crate::pg::raise;
 use crate::pg::spi::for_each_of_query;
 use crate::settings::memory_limit;
 use dedup_core::dedup::{Method, Written};
-use dedup_core::evaluate::{Background, ByRows, Profile, TextKind, TextSample};
+use dedup_core::evaluate::{Background, ByRows, Profile, TextSample};
 use dedup_core::features::TextRecipe;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -71,7 +72,7 @@ impl Sampler {
         let (n, similarity) = (suggestion.n, suggestion.threshold);
         let by_rows = background.by_rows();
         Some(Suggested {
-            kind: suggestion.kind,
+            method: if suggestion.kind.compare_texts() { Method::Text } else { Method::Fingerprint },
             weights: suggestion.recipe,
             distance,
             by_rows,
@@ -84,7 +85,8 @@ impl Sampler {
 
 /// Settings.
 pub(crate) struct Suggested {
-    kind: TextKind,
+    /// How near rows are found.
+    pub method: Method,
     pub weights: Value,
     pub distance: u32,
     /// The distance when the table has grown.
@@ -95,15 +97,10 @@ pub(crate) struct Suggested {
 }
 
 impl Suggested {
-    /// How near rows are found.
-    pub(crate) fn method(&self) -> Method {
-        if self.kind.compare_texts() { Method::Text } else { Method::Fingerprint }
-    }
-
     /// As options of `dedup`.
     fn options(&self) -> Map<String, Value> {
         let options = json!({
-            "method": self.method().name(), "weights": self.weights, "distance": self.distance, "similarity": self.similarity, "n": self.n,
+            "method": self.method.name(), "weights": self.weights, "distance": self.distance, "similarity": self.similarity, "n": self.n,
             "particulars": PARTICULARS,
         });
         options.as_object().cloned().unwrap_or_default()
@@ -126,7 +123,7 @@ impl Suggested {
 }
 
 /// Emits a notice of what was chosen.
-fn announce(function: &str, chosen: &Map<String, Value>, reason: &str) {
+pub(crate) fn announce(function: &str, chosen: &Map<String, Value>, reason: &str) {
     if chosen.is_empty() {
         return;
     }
@@ -136,20 +133,11 @@ fn announce(function: &str, chosen: &Map<String, Value>, reason: &str) {
     notice.report(PgLogLevel::NOTICE);
 }
 
-/// Options in the order of the hints, weights in one line.
+/// Options in the order of the manual.
 fn listed(chosen: &Map<String, Value>) -> String {
     const ORDER: [&str; 6] = ["method", "weights", "distance", "similarity", "n", "particulars"];
-    let option = |name: &str| {
-        let value = match chosen.get(name)? {
-            Value::Object(weights) => {
-                let weights = weights.iter().map(|(name, value)| format!("\"{name}\": {value}"));
-                format!("{{{}}}", weights.collect::<Vec<_>>().join(", "))
-            }
-            plain => plain.to_string(),
-        };
-        Some(format!("\"{name}\": {value}"))
-    };
-    format!("{{{}}}", ORDER.into_iter().filter_map(option).collect::<Vec<_>>().join(", "))
+    let option = |name: &&str| chosen.get(*name).map(|value| format!("\"{name}\": {}", as_jsonb(value)));
+    format!("{{{}}}", ORDER.iter().filter_map(option).collect::<Vec<_>>().join(", "))
 }
 
 /// Emits a notice where a given option makes fingerprints decide instead of texts.
@@ -213,8 +201,8 @@ fn dedup_suggest(
         notice!("the source has no text, so there is nothing to suggest settings for");
         return TableIterator::empty();
     };
-    let method =
-        if suggested.kind.compare_texts() { "near_dup_pairs by text" } else { "near_dup + ngram_jaccard" };
+    let by_text = suggested.method == Method::Text;
+    let method = if by_text { "near_dup_pairs by text" } else { "near_dup + ngram_jaccard" };
     let options = JsonB(Value::Object(suggested.options()));
     let Suggested { weights, distance, n, similarity, reason, .. } = suggested;
     TableIterator::once((method, JsonB(weights), distance as i32, n as i32, similarity, options, reason))

@@ -115,7 +115,7 @@ SKIP:
 	foreach my $least (0, 0.7)
 	{
 		my $session = session($node, '-v', 'ON_ERROR_STOP=1');
-		${ $session->{in} } .= "SELECT 'gone', count(*) FILTER (WHERE id <> keeper) FROM dedup(\$\$$form\$\$, '{\"contained\": $least, \"distance\": null}');\n\\echo end\n";
+		${ $session->{in} } .= "SELECT 'gone', count(*) FILTER (WHERE id <> keeper) FROM dedup(\$\$$form\$\$, '{\"contained\": $least, \"method\": \"exact\"}');\n\\echo end\n";
 		IPC::Run::pump($session->{run}) until ${ $session->{out} } =~ /end\n/ || ${ $session->{err} } ne '';
 		like(${ $session->{out} }, qr/gone\|0$/m, "contained $least: rows of a template are left alone");
 		($peak{$least}) = slurp_file("/proc/$session->{pid}/status") =~ /VmHWM:\s+(\d+) kB/;

@@ -25,7 +25,7 @@ $node->safe_psql('postgres', q{
 	BEGIN IF chance < 3 THEN RAISE serialization_failure; END IF; END $$;
 });
 
-# Rows within a few bits of one of 2,000 centres.
+# Rows within a few bits of one of 2,000 centers.
 my $near = '(hashint8extended(:%s, 0) # (1::bigint << :%s) # (1::bigint << :%s))';
 my $draw = "\\set c random(1, 2000)\n\\set d random(1, 2000)\n\\set a random(0, 63)\n\\set b random(0, 63)\n"
   . "\\set chance random(1, 10)\n";

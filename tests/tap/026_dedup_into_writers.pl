@@ -78,14 +78,14 @@ END $$;
 
 CREATE FUNCTION random_options() RETURNS jsonb LANGUAGE sql VOLATILE AS $$
     SELECT jsonb_build_object('fp', 'fp', 'distance', 3, 'n', 2, 'particulars', '[]'::jsonb, 'similarity', (ARRAY[0, 0.5])[1 + floor(random() * 2)::int],
-        'exact', (ARRAY['text', 'text', 'normal'])[1 + floor(random() * 3)::int])
+        'equal', (ARRAY['text', 'text', 'normal'])[1 + floor(random() * 3)::int])
         || (ARRAY['{"group": "star", "keep": "first"}', '{"group": "star", "keep": "first"}', '{"group": "star", "keep": "first"}', '{"group": "single_pass", "keep": "first"}',
             '{"group": "star", "keep": {"column": "likes"}}', '{"group": "components", "keep": "longest"}', '{"diameter": 4, "keep": "last", "group": "components"}']::jsonb[])[1 + floor(random() * 7)::int] $$;
 -- One result that compares, one that follows.
 CREATE PROCEDURE call_both(name text, options jsonb) LANGUAGE plpgsql AS $$
 BEGIN
     EXECUTE format('CALL dedup_into(%L, %L, %L)', name || '_compared', 'SELECT id, body, fp, likes FROM source ORDER BY id', options);
-    EXECUTE format('CALL dedup_into(%L, ''source'', %L)', name || '_followed', options || '{"follow": true, "text": "body"}');
+    EXECUTE format('CALL dedup_into(%L, ''source'', %L)', name || '_followed', options || '{"follow": true, "columns": "body"}');
 END $$;
 
 CREATE TABLE trouble (history integer, seed float8, options jsonb, what text);

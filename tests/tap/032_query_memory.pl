@@ -23,7 +23,7 @@ my %call = (
 	'near_dup_pairs' => q{SELECT count(*) FROM near_dup_pairs('SELECT id, fp FROM body WHERE length(content) > 0')},
 	'near_dup_groups' => q{SELECT count(*) FROM near_dup_groups('SELECT id, id + 1, content FROM body WHERE length(content) > 0')},
 	'near_dup_pairs by text' => q{SELECT count(*) FROM near_dup_pairs('SELECT id, left(content, 60) FROM body WHERE id < 2000', '{"method": "text", "similarity": 1}')},
-	'dedup' => q{SELECT count(*) FROM dedup('SELECT id, content FROM body', '{"distance": null}')});
+	'dedup' => q{SELECT count(*) FROM dedup('SELECT id, content FROM body', '{"method": "exact"}')});
 foreach my $name (sort keys %call)
 {
 	my $session = session($node);

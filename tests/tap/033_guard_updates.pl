@@ -42,7 +42,7 @@ $node->safe_psql('postgres', q{
 	END $$;
 });
 
-# Few centres, so that rows are stored near those that are being updated.
+# Few centers, so that rows are stored near those that are being updated.
 my $draw = join '', map { "\\set $_->[0] random(0, $_->[1])\n" } [ c => 5 ], [ a => 63 ], [ b => 63 ], [ p => 1 ],
   [ far => 1_000_000_000_000_000 ];
 my $near = '(hashint8extended(:c, 0) # (1::bigint << :a) # (1::bigint << :b))';

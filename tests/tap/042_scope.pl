@@ -119,7 +119,7 @@ SKIP:
 	$node->safe_psql('postgres', q{CREATE TABLE v (id bigint PRIMARY KEY, body text, at date, fp bigint,
 		year integer GENERATED ALWAYS AS (extract(year FROM at)) VIRTUAL, plain text GENERATED ALWAYS AS (lower(body)) VIRTUAL);
 		CREATE INDEX ON v USING banding (fp)});
-	foreach ([ 'AFTER', 'scope=year' ], [ 'BEFORE', 'scope=year', 'action=skip' ], [ 'AFTER', 'text=plain' ])
+	foreach ([ 'AFTER', 'scope=year' ], [ 'BEFORE', 'scope=year', 'action=skip' ], [ 'AFTER', 'columns=plain' ])
 	{
 		my ($when, @arguments) = @$_;
 		my $arguments = join ', ', map { "'$_'" } 'fp', @arguments;

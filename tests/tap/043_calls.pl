@@ -41,7 +41,7 @@ my @jsons = (qw(NULL '{}' '[]' 'null' '1' '"tf"' 'true' '"idf"' '-0.0' '[[[[]]]]
 	q{'{"n": 2, "tokens": "words+chars"}'}, q{'{"tokens": "shingles", "n": [1, 64]}'}, q{'{"n": 0}'}, q{'{"n": 1e400}'}, q{'{"n": -1}'}, q{'{"n": 18446744073709551616}'}, q{'{"weight": "log", "stop": ["a", null]}'},
 	q{'{"terms": {"a": -1, "b": 1e308}}'}, q{'{"dictionary": "own@1"}'}, q{'{"weight": "idf", "corpus": "words@1", "tokens": "words"}'}, q{'{"corpus": "none@99999999999"}'}, q{'[1, null]'}, q{'[1e308, 1e308, null]'}, q{'[null, null]'},
 	q{'{"f1": 1, "f2": "tf"}'}, q{'{"body": "tf"}'}, q{'{"markup": "html", "simplify": true}'}, q{'{"distance": 64, "similarity": 0}'}, q{'{"distance": 65}'}, q{'{"follow": 0}'}, q{'{"columns": "body", "distance": 3}'}, q{'{"columns": ["body", "body"]}'},
-	q{'{"columns": {"body": null, "id": 3}}'}, q{'{"group": "components", "keep": "last", "exact": "bytes"}'}, q{'{"method": "records"}'}, q{'{"method": "records", "text": ["body", "fp"], "keep": "longest", "exact": "none"}'}, q{'{"limit": 3, "particulars": true, "threads": 9999}'}, q{('[' || repeat('[', 60) || repeat(']', 60) || ']')::jsonb}, q{jsonb_build_object('stop', to_jsonb(string_to_array(repeat('a ', 500), ' ')))});
+	q{'{"columns": {"body": null, "id": 3}}'}, q{'{"group": "components", "keep": "last", "exact": "bytes"}'}, q{'{"method": "records"}'}, q{'{"method": "records", "columns": ["body", "fp"], "keep": "longest", "equal": "none"}'}, q{'{"limit": 3, "particulars": true, "threads": 9999}'}, q{('[' || repeat('[', 60) || repeat(']', 60) || ']')::jsonb}, q{jsonb_build_object('stop', to_jsonb(string_to_array(repeat('a ', 500), ' ')))});
 my %values = (
 	bigint => [ qw(NULL 0 1 -1 2 3 64 65 100 1000000 9223372036854775807 -9223372036854775808 4611686018427387904) ],
 	integer => [ qw(NULL 0 1 -1 2 3 9 20 63 64 65 1000 2147483647 -2147483648) ],
@@ -97,7 +97,7 @@ foreach my $function (@functions)
 
 # Triggers, options of an index, settings.
 my @arguments = (qw('fp' 'body' 'missing' 'distance=6' 'distance=65' 'distance=' 'distance=-1' 'distance=9999999999' 'action=skip' 'action=flag' 'action=log' 'action=none' 'flag=body' 'flag=id' 'log=letter' 'log=missing.table'
-	'text=body' 'text=fp' 'similarity=0.5' 'similarity=NaN' 'similarity=1e400' 'measure=cosine' 'measure=containment' 'n=0' 'n=64' 'n=99' 'index=none' 'index=any' '' '=' '==='), q{'distance=6 '}, q{'{"n": 2}'}, q{'[1, null]'}, q{'null'}, q{repeat('a', 10)} =~ s/repeat.*/'aaaaaaaaaa'/r);
+	'columns=body' 'columns=fp' 'similarity=0.5' 'similarity=NaN' 'similarity=1e400' 'measure=cosine' 'measure=containment' 'n=0' 'n=64' 'n=99' 'index=none' 'index=any' '' '=' '==='), q{'distance=6 '}, q{'{"n": 2}'}, q{'[1, null]'}, q{'null'}, q{repeat('a', 10)} =~ s/repeat.*/'aaaaaaaaaa'/r);
 foreach (1 .. 6 * $calls)
 {
 	my $arguments = join ', ', map { one_of(\@arguments) } 1 .. int rand 6;

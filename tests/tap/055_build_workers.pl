@@ -131,7 +131,7 @@ like($err, qr/23P01: could not create exclusion constraint/, 'a constraint that 
 is(@{ workers_of('BEGIN; CREATE TABLE fresh (id bigint, fp bigint); INSERT INTO fresh SELECT i, test.random_fp(i) FROM generate_series(1, 3000) i;
 	SAVEPOINT a; UPDATE fresh SET fp = fp + 1 WHERE id < 1000; ALTER TABLE fresh ADD CONSTRAINT apart EXCLUDE USING banding (hamming_ball(fp, 3) WITH =~); COMMIT') },
 	1, 'a table of the same transaction');
-is_sound($node, 'fresh', 'apart', 'a table of the same transaction', queries => 2);
+check_is_clean($node, 'apart', 'a table of the same transaction');
 is(@{ workers_of('VACUUM FULL fresh') }, 1, 'VACUUM FULL');
 check_is_clean($node, 'apart', 'VACUUM FULL');
 

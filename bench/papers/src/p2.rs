@@ -237,12 +237,12 @@ fn batch(section: &mut Section, data: &Data, quick: bool) {
     sizes.dedup();
     for count in sizes {
         let prints = &all[..count];
-        let (scan, centres) = timed(|| single_pass(prints, 3));
+        let (scan, centers) = timed(|| single_pass(prints, 3));
         let mut pass = SinglePass::new(3);
         let (indexed, again) = timed(|| {
             prints.iter().enumerate().filter(|&(at, &print)| pass.assign(print).row as usize == at).count()
         });
-        assert_eq!(centres, again, "both ways make the same clusters");
+        assert_eq!(centers, again, "both ways make the same clusters");
         let (blocks, pairs) = timed(|| join(prints, 3));
         for (curve, seconds) in curves.iter_mut().zip([scan, indexed, blocks]) {
             curve.push((count as f64, seconds * 1e3));
@@ -252,13 +252,13 @@ fn batch(section: &mut Section, data: &Data, quick: bool) {
             time(scan),
             time(indexed),
             time(blocks),
-            centres.to_string(),
+            centers.to_string(),
             pairs.to_string(),
         ]);
     }
     section.table(
         "A whole table at once, distance 3 (the paper's times are lost): Single-Pass as printed, which compares with every \
-         centre; single_pass(), which looks centres up; near_dup_pairs(), the paper's index classification.",
+         center; single_pass(), which looks centers up; near_dup_pairs(), the paper's index classification.",
         ["rows", "Single-Pass, printed", "single_pass()", "near_dup_pairs()", "clusters", "pairs"],
         rows,
     );
@@ -272,14 +272,14 @@ fn batch(section: &mut Section, data: &Data, quick: bool) {
     );
 }
 
-/// P4's algorithm to the letter; the number of centres.
+/// P4's algorithm to the letter; the number of centers.
 pub fn single_pass(prints: &[u64], distance: u32) -> usize {
-    let mut centres: Vec<u64> = Vec::new();
+    let mut centers: Vec<u64> = Vec::new();
     for &print in prints {
-        let nearest = centres.iter().map(|&centre| hamming(centre, print)).min();
+        let nearest = centers.iter().map(|&center| hamming(center, print)).min();
         if nearest.is_none_or(|nearest| nearest > distance) {
-            centres.push(print);
+            centers.push(print);
         }
     }
-    centres.len()
+    centers.len()
 }

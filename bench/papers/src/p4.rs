@@ -43,13 +43,13 @@ fn speed(section: &mut Section, data: &Data, quick: bool) {
         let (cut_time, sets) =
             timed(|| bodies.iter().map(|body| shingle::hashes(body, 3, 1)).collect::<Vec<_>>());
         let (shingle_time, shingle_clusters) = timed(|| {
-            let mut centres: Vec<&[u64]> = Vec::new();
+            let mut centers: Vec<&[u64]> = Vec::new();
             for set in &sets {
-                if !centres.iter().any(|centre| Overlap::of_sorted(centre, set).jaccard() > SIMILAR) {
-                    centres.push(set);
+                if !centers.iter().any(|center| Overlap::of_sorted(center, set).jaccard() > SIMILAR) {
+                    centers.push(set);
                 }
             }
-            centres.len()
+            centers.len()
         });
         simhash_curve.push((count as f64, (print_time + simhash_time) * 1e3));
         shingle_curve.push((count as f64, (cut_time + shingle_time) * 1e3));
@@ -65,7 +65,7 @@ fn speed(section: &mut Section, data: &Data, quick: bool) {
     }
     rows.push(["paper: 71,765", "22.5 ms", "–", "–", "–", "slower", "–"].map(str::to_owned));
     section.table(
-        "Single-Pass over a collection as printed, each text with every centre: SimHash of P4's recipe (words without stop words, \
+        "Single-Pass over a collection as printed, each text with every center: SimHash of P4's recipe (words without stop words, \
          SDBM as Java has it) within 3, and shingles of three words with Jaccard above 0.95. Dropped are also strangers that the \
          hash puts together.",
         ["texts", "SimHash: fingerprint of one", "clusters", "dropped", "Shingle: cutting one", "clusters", "dropped"],

@@ -3,7 +3,7 @@
 //!
 //! A sample of a hundred says nothing about shares below a few percent, and the shares that matter are around
 //! one in a million. But the distances from any fingerprint to the unrelated rows follow a bell curve, whose
-//! centre a hundred values do determine: below the resolution of the sample its tail is used. Related rows are
+//! center a hundred values do determine: below the resolution of the sample its tail is used. Related rows are
 //! not part of the curve: what is known of them is how many rows share one fingerprint.
 
 use super::cost::random_selectivity;

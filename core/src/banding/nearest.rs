@@ -242,7 +242,7 @@ impl NearestScan {
         let (tree, radius) = (Tree::main(i), self.radii[i] as u32);
         let root = self.index.root_of(tree)?;
         let query = tree.key(self.query);
-        let ranges = Ranges::Buckets(scope, Shell { centre: (query >> 48) as u16, lo: radius, hi: radius });
+        let ranges = Ranges::Buckets(scope, Shell { center: (query >> 48) as u16, lo: radius, hi: radius });
         let mut cursor = Cursor::new(pages, tree, root, ranges);
         let mut mark = Position::MIN;
         let mut first = true;

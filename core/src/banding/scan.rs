@@ -225,8 +225,8 @@ impl RangeScan {
         for i in (0..BLOCKS).filter(|i| radii[*i] >= 0) {
             let tree = Tree::main(i);
             let key = tree.key(self.query);
-            let centre = (key >> 48) as u16;
-            if self.distance <= 3 && hot::state(pages, &self.index, i, centre)? == BucketState::Hot {
+            let center = (key >> 48) as u16;
+            if self.distance <= 3 && hot::state(pages, &self.index, i, center)? == BucketState::Hot {
                 self.legs.extend((0..4).map(|j| Leg {
                     tree: Tree::new(i, j),
                     ranges: Ranges::Prefix(Tree::new(i, j).key(self.query) >> 36),
@@ -235,7 +235,7 @@ impl RangeScan {
                 // Reading a whole tree could then only be slower.
                 self.state = State::Running;
             } else {
-                let shell = Shell { centre, lo: 0, hi: radii[i] as u32 };
+                let shell = Shell { center, lo: 0, hi: radii[i] as u32 };
                 let filter = Filter::FirstBlock(i, radii);
                 self.legs.push(Leg { tree, ranges: Ranges::Buckets(scope, shell), filter });
             }

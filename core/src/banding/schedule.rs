@@ -38,10 +38,10 @@ pub fn probes(distance: u32) -> u32 {
     radii(distance).iter().map(|r| buckets_within(0, *r)).sum()
 }
 
-/// A shell of buckets around a centre: those that differ from it in `lo` to `hi` bits.
+/// A shell of buckets around a center: those that differ from it in `lo` to `hi` bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shell {
-    pub centre: u16,
+    pub center: u16,
     pub lo: u32,
     pub hi: u32,
 }
@@ -50,7 +50,7 @@ impl Shell {
     /// The least bucket of the shell that is not below `from`. Stateless, so that a search can stop
     /// and resume with nothing but its mark, and skip what a leaf that it has read covers.
     pub(crate) fn next(&self, from: u16) -> Option<u16> {
-        let differences = |v: u16| (v ^ self.centre).count_ones();
+        let differences = |v: u16| (v ^ self.center).count_ones();
         if (self.lo..=self.hi).contains(&differences(from)) {
             return Some(from);
         }
@@ -61,7 +61,7 @@ impl Shell {
                 continue;
             }
             let top = (from | 1 << bit) >> bit << bit;
-            let fixed = differences(top & (u16::MAX << bit) | self.centre & !(u16::MAX << bit));
+            let fixed = differences(top & (u16::MAX << bit) | self.center & !(u16::MAX << bit));
             if fixed <= self.hi && fixed + bit >= self.lo {
                 return Some(self.least_below(top, bit, fixed));
             }
@@ -74,14 +74,14 @@ impl Shell {
     fn least_below(&self, top: u16, free: u32, mut fixed: u32) -> u16 {
         let mut value = top;
         for bit in (0..free).rev() {
-            let centre = self.centre >> bit & 1;
+            let center = self.center >> bit & 1;
             // A zero if the rest can still meet the bounds, else a one.
-            let with_zero = fixed + u32::from(centre);
+            let with_zero = fixed + u32::from(center);
             if with_zero <= self.hi && with_zero + bit >= self.lo {
                 fixed = with_zero;
             } else {
                 value |= 1 << bit;
-                fixed += u32::from(centre ^ 1);
+                fixed += u32::from(center ^ 1);
             }
         }
         value
@@ -122,12 +122,12 @@ mod tests {
     /// Protects the enumeration of probes against skipping a bucket.
     #[test]
     fn banding_shells_are_enumerated_completely_in_order() {
-        for centre in [0, u16::MAX, 0xa5c3, 0x0100] {
+        for center in [0, u16::MAX, 0xa5c3, 0x0100] {
             for (lo, hi) in [(0, 0), (0, 1), (0, 2), (2, 2), (3, 3), (0, 16), (16, 16), (9, 11), (0, 5)] {
-                let shell = Shell { centre, lo, hi };
+                let shell = Shell { center, lo, hi };
                 let mut next = u32::from(u16::MAX) + 1;
                 for from in (0..=u16::MAX).rev() {
-                    if (lo..=hi).contains(&(from ^ centre).count_ones()) {
+                    if (lo..=hi).contains(&(from ^ center).count_ones()) {
                         next = from.into();
                     }
                     assert_eq!(shell.next(from).map_or(65536, u32::from), next, "{shell:?} from {from}");

@@ -5,7 +5,7 @@ use super::{Found, Standing};
 use crate::external::{Host, Result, Spill};
 use crate::interrupt::{checked, sort_unstable_by};
 use crate::memory::{Room, collect, filled};
-use crate::words::{Contained, Words};
+use crate::words::{Contained, Texts};
 use std::collections::HashMap;
 
 impl<F: Spill> Found<F> {
@@ -14,7 +14,7 @@ impl<F: Spill> Found<F> {
         host.stage("finding texts in longer ones", "rows", Some(self.rows.count() as u64));
         // Texts by number, and where the row stands that is kept of a text's group if it is this.
         let texts: Vec<usize> = collect(self.rows.firsts())?;
-        let mut words = Words::default();
+        let mut words = Texts::default();
         let mut kept: Vec<Option<Standing>> = Vec::new();
         kept.room(texts.len())?;
         for &row in &texts {

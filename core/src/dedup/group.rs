@@ -67,10 +67,12 @@ pub fn group<H: Host>(
         let settings = Settings { distance, memory: limits.memory - for_order, threads: limits.threads };
         Candidates::by_fingerprint(rows, settings, host)?
     };
-    // P4's Single-Pass goes through the rows as they come.
-    let source = Order::default();
-    let order = if options.group == Group::SinglePass { &source } else { &rows.order };
-    let texts = order.of_texts(&rows.class)?;
+    let texts = match options.group {
+        Group::Star => rows.order.of_texts(&rows.class)?,
+        // As P4 has it: as they come.
+        Group::SinglePass => Order::default().of_texts(&rows.class)?,
+        Group::Components => Vec::new(),
+    };
     let mut grouping = Grouping { options, rows, judge, candidates: 0 };
     let sets = match (options.group, options.diameter) {
         (Group::Components, None) => grouping.connect(candidates, host)?.0,
@@ -405,7 +407,7 @@ fn by_records<H: Host>(rows: &mut Rows<H::File>, host: &mut H) -> Result<(UnionF
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dedup::{Keep, Written};
+    use crate::dedup::{Keep, Measure, Written};
     use crate::external::{MemoryHost, MemorySpill};
     use crate::fingerprint::hamming;
     use proptest::prelude::*;
@@ -419,7 +421,9 @@ mod tests {
             false => hamming(rows.fps[a], rows.fps[b]),
         };
         let most = options.distance.filter(|_| !by_text).unwrap_or(u32::MAX);
-        let same = |a: usize, b: usize| rank(a, b) <= most && options.alike.holds(&texts[a], &texts[b]);
+        let same = |a: usize, b: usize| {
+            rank(a, b) <= most && options.alike.one(Measure::Jaccard, &texts[a], &texts[b]).is_some()
+        };
         let mut group: Vec<usize> = rows.class.iter().map(|&first| first as usize).collect();
         let firsts: Vec<usize> = (0..texts.len()).filter(|&row| group[row] == row).collect();
         if options.group == Group::Components {
@@ -481,7 +485,7 @@ mod tests {
             prop_assume!(method == "fingerprint" || similarity > 0.0 && diameter.is_none());
             let options = json!({"method": method, "group": rule, "diameter": diameter, "distance": distance, "n": 1,
                 "similarity": similarity, "particulars": if details { json!(["number", "name"]) } else { json!(null) }});
-            let options = Written::new(Some(options)).unwrap().read().unwrap();
+            let options = Written::new(crate::dedup::DEDUP, Some(options)).unwrap().read().unwrap();
             let mut rows = Rows::new(MemorySpill::default(), Keep::Longest);
             for (row, text) in texts.iter().enumerate() {
                 let first = texts.iter().position(|other| other == text).unwrap();

@@ -3,10 +3,11 @@
 use super::sets::Sets;
 use crate::details::{Comparer, Detail, Kinds, differing};
 use crate::external::{Host, Result, Spill, on_threads};
+use crate::features::TextRecipe;
 use crate::groups::Pair;
 use crate::interrupt;
 use crate::memory::{Room, filled};
-use crate::similarity::{Maker, jaccard};
+use crate::similarity::{Maker, containment, cosine, jaccard};
 use crate::text::Normal;
 
 /// What makes two texts near-duplicates whose fingerprints are near.
@@ -22,16 +23,33 @@ pub struct Alike {
     pub normal: Normal,
 }
 
+/// How similar texts are. Many pairs are compared by Jaccard's coefficient alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Measure {
+    /// Jaccard's coefficient of the n-grams.
+    Jaccard,
+    /// The share of the new text's n-grams that the old one has.
+    Containment,
+    /// The cosine of the weighted features.
+    Cosine,
+}
+
 impl Alike {
     /// Whether anything is looked at.
     pub fn looks(&self) -> bool {
         self.similarity > 0.0 || self.particulars.is_some()
     }
 
-    /// Whether two texts are alike enough to be one.
-    pub fn holds(&self, a: &str, b: &str) -> bool {
-        let similar = self.similarity == 0.0 || self.jaccard(a, b) >= self.similarity;
-        similar && self.differing(a, b).is_empty()
+    /// Judges one pair, with the verdict that [`Judge`] has of many: the similarity of a new text and an old one if they
+    /// are alike enough to be one.
+    pub fn one(&self, measure: Measure, new: &str, old: &str) -> Option<f64> {
+        let (a, b) = (self.normal.form(new), self.normal.form(old));
+        let similarity = match measure {
+            Measure::Jaccard => jaccard(&a, &b, self.n),
+            Measure::Containment => containment(&a, &b, self.n),
+            Measure::Cosine => cosine(&a, &b, &TextRecipe::default()),
+        };
+        (similarity >= self.similarity && self.differing(new, old).is_empty()).then_some(similarity)
     }
 
     /// The Jaccard coefficient of the n-grams of two texts, 0 to 1.
@@ -264,7 +282,7 @@ mod tests {
     use super::*;
     use crate::dedup::{Exact, Kind};
     use crate::external::{MemoryHost, MemorySpill};
-    use crate::features::{Extractor, TextRecipe};
+    use crate::features::Extractor;
     use crate::similarity::similar_pairs;
     use proptest::prelude::*;
     use serde_json::json;
@@ -314,7 +332,7 @@ mod tests {
             }
             let alike = Alike { similarity: 1.0, n, particulars: None, normal };
             prop_assert_eq!(alike.jaccard(&a, &b), 1.0);
-            prop_assert!(alike.holds(&a, &b) && Exact::Normal.same(&a, &b, normal));
+            prop_assert!(alike.one(Measure::Jaccard, &a, &b).is_some() && Exact::Normal.same(&a, &b, normal));
             let mut judge = Judge::new(alike, 1, 2, 1 << 16, MemorySpill::default());
             let mut text = |row: u32| Ok([&a, &b][row as usize].clone());
             judge.add(Pair { a: 0, b: 1, distance: 0 }, &mut text, &mut MemoryHost, |_| Ok(())).unwrap();
@@ -351,7 +369,7 @@ mod tests {
                 judge.add(pair, &mut text, &mut MemoryHost, &mut accept).unwrap();
             }
             judge.finish(&mut text, &mut MemoryHost, &mut accept).unwrap();
-            let holds = |pair: &Pair| alike.holds(&texts[pair.a as usize], &texts[pair.b as usize]);
+            let holds = |pair: &Pair| alike.one(Measure::Jaccard, &texts[pair.a as usize], &texts[pair.b as usize]).is_some();
             let expected: Vec<_> = pairs.iter().copied().filter(holds).collect();
             prop_assert_eq!((judge.compared, judge.verified), (pairs.len() as u64, expected.len() as u64));
             prop_assert_eq!(found, expected);

@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 /// A record that orders as two numbers do, the high one first. Two words and not one `u128`, which would make
 /// sorting half as slow again.
 pub trait Record: Copy + Ord {
-    /// Bytes of all numbers: 8 of the high one, 1 to 8 of the low one, and those of the lead.
+    /// Bytes of all numbers: 8 of the high one, up to 8 of the low one, and those of the lead.
     const BYTES: usize;
     /// Bytes of the number that stands above both, 0 or 4.
     const LEAD: usize = 0;
@@ -49,6 +49,20 @@ pub trait Record: Copy + Ord {
         let shifted =
             if in_high < 8 { high >> (56 - 8 * in_high) } else { low >> (8 * (Self::BYTES - 1 - at)) };
         (shifted & 0xff) as usize
+    }
+}
+
+impl Record for u64 {
+    const BYTES: usize = 8;
+
+    #[inline]
+    fn to_parts(self) -> (u64, u64) {
+        (self, 0)
+    }
+
+    #[inline]
+    fn from_parts(high: u64, _: u64) -> u64 {
+        high
     }
 }
 

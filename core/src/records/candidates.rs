@@ -55,45 +55,6 @@ pub(super) fn common<'l>(x: &'l [u32], y: &'l [u32]) -> impl Iterator<Item = u32
     })
 }
 
-/// The rows that have a word, for words that two rows have and not too many.
-struct Holders {
-    first: usize,
-    /// Where the rows of each word end.
-    ends: Vec<usize>,
-    rows: Vec<u32>,
-}
-
-impl Holders {
-    fn new(of: &Weighed) -> Holders {
-        let first = of.frequencies.partition_point(|&frequency| frequency < 2);
-        let last = of.frequencies.partition_point(|&frequency| frequency as usize <= LOOKED_AT);
-        let mut ends = filled(0usize, last - first).or_raise();
-        let mut length = 0;
-        for (end, &frequency) in interrupt::checked(ends.iter_mut().zip(&of.frequencies[first..last])) {
-            *end = length;
-            length += frequency as usize;
-        }
-        let mut rows = filled(0u32, length).or_raise();
-        let mut words = Vec::new();
-        for row in interrupt::checked(0..of.rows() as u32) {
-            of.all(row, &mut words);
-            for &word in words.iter().filter(|&&word| (first..last).contains(&(word as usize))) {
-                let end = &mut ends[word as usize - first];
-                rows[*end] = row;
-                *end += 1;
-            }
-        }
-        Holders { first, ends, rows }
-    }
-
-    /// None: too many have it.
-    fn of(&self, word: u32) -> Option<&[u32]> {
-        let Some(at) = (word as usize).checked_sub(self.first) else { return Some(&[]) };
-        let end = *self.ends.get(at)?;
-        Some(&self.rows[if at == 0 { 0 } else { self.ends[at - 1] }..end])
-    }
-}
-
 /// Candidates in order, each once, and the shares of rows.
 pub(super) fn candidates(of: &Weighed) -> (Vec<Candidate>, Shares) {
     let rows = of.rows();
@@ -108,7 +69,9 @@ pub(super) fn candidates(of: &Weighed) -> (Vec<Candidate>, Shares) {
         totals[row] = words.iter().map(|&word| of.weights[word as usize].powi(2)).sum();
         marks[row] = words.iter().fold(0, |mark, &word| mix64(mark ^ u64::from(word)));
     }
-    let holders = Holders::new(of);
+    let looked_at = of.index.shared(LOOKED_AT);
+    let all = (0..rows).map(|row| (row as u32, of.index.of_all(row * of.columns..(row + 1) * of.columns)));
+    let (holders, ends) = of.index.holders(&looked_at, all);
     let mut found: Vec<(u32, u32)> = Vec::new();
     let mut shared = filled(0f64, rows).or_raise();
     let mut touched: Vec<u32> = Vec::new();
@@ -116,7 +79,12 @@ pub(super) fn candidates(of: &Weighed) -> (Vec<Candidate>, Shares) {
         let words = &mut words[0];
         of.all(row, words);
         for &word in &*words {
-            let Some(holders) = holders.of(word).filter(|_| touched.len() < LOOKED_AT) else { break };
+            // Too many have the ones that follow.
+            if word as usize >= looked_at.end || touched.len() >= LOOKED_AT {
+                break;
+            }
+            let Some(at) = (word as usize).checked_sub(looked_at.start) else { continue };
+            let holders = &holders[if at == 0 { 0 } else { ends[at - 1] }..ends[at]];
             meter.work(holders.len() + 1);
             touched.room(holders.len()).or_raise();
             for &other in holders.iter().filter(|&&other| other != row) {
@@ -138,7 +106,7 @@ pub(super) fn candidates(of: &Weighed) -> (Vec<Candidate>, Shares) {
         found.extend(touched.iter().take(PARTNERS).map(|&other| (row.min(other), row.max(other))));
         touched.drain(..).for_each(|other| shared[other as usize] = 0.0);
     }
-    drop((holders, shared));
+    drop((holders, ends, shared));
     interrupt::sort_and_dedup(&mut found);
     let mut shares = Shares { totals, best: filled(0f64, rows).or_raise() };
     let mut candidates = Vec::new();

@@ -1,10 +1,10 @@
 //! The words of records, column by column, and what they tell.
 
 use crate::hash::city64;
-use crate::interrupt::{self, Meter, checked};
-use crate::memory::{OrRaise, Room, collect, filled};
-use crate::text::{char_ngrams, is_spaceless_char, normalize_into};
-use std::collections::HashMap;
+use crate::interrupt::{Meter, checked, sort_and_dedup};
+use crate::memory::{OrRaise, Room};
+use crate::text::normalize_into;
+use crate::words::{Index, Words, words_of};
 
 /// Whether a word has letters and digits: the name of one thing.
 fn is_identifier(word: &str) -> bool {
@@ -16,12 +16,9 @@ fn is_identifier(word: &str) -> bool {
 #[derive(Debug, Default)]
 pub struct Rows {
     columns: usize,
-    numbers: HashMap<u64, u32>,
-    spellings: String,
-    spelled: Vec<usize>,
-    /// The words of each column of each row, each once.
-    words: Vec<u32>,
-    ends: Vec<usize>,
+    /// Those of each column of each row.
+    words: Words,
+    spelled: Spelled,
     /// The number that a value is; NaN: none.
     values: Vec<f64>,
     /// A value without what separates words.
@@ -46,131 +43,75 @@ impl Rows {
     /// Adds a row, a value for each column; they are numbered in order.
     pub fn add<'t>(&mut self, values: impl Iterator<Item = Option<&'t str>>) {
         let mut meter = Meter::new();
+        let Rows { words, spelled, values: numbers, compact, normal, joined, .. } = self;
         for value in values {
             let value = value.unwrap_or("");
-            let from = self.words.len();
-            let mut whole = std::mem::take(&mut self.joined);
-            let mut normal = std::mem::take(&mut self.normal);
-            whole.clear();
+            joined.clear();
+            let mut add = |word: &str| {
+                if words.add(word) {
+                    spelled.add(word);
+                }
+            };
             for chunk in value.split_whitespace() {
                 meter.work(chunk.len());
-                normalize_into(chunk, &mut normal);
-                let begin = whole.len();
+                normalize_into(chunk, normal);
+                let begin = joined.len();
                 let mut parts = 0;
-                for word in normal.split(' ').filter(|word| !word.is_empty()) {
-                    whole.room(word.len()).or_raise();
-                    whole.push_str(word);
+                for part in normal.split(' ').filter(|part| !part.is_empty()) {
+                    joined.room(part.len()).or_raise();
+                    joined.push_str(part);
                     parts += 1;
-                    if word.contains(is_spaceless_char) {
-                        char_ngrams(word, 2, |pair| self.word(pair));
-                    } else {
-                        self.word(word);
-                    }
                 }
+                words_of(normal, &mut add);
                 // KX-100 is KX100.
-                let together = &whole[begin..];
+                let together = &joined[begin..];
                 if parts > 1 && together.bytes().any(|byte| byte.is_ascii_digit()) {
-                    self.word(together);
+                    add(together);
                 }
             }
-            interrupt::sort_unstable_by(&mut self.words[from..], Ord::cmp);
-            let mut kept = from;
-            for at in from..self.words.len() {
-                if at == from || self.words[at] != self.words[at - 1] {
-                    self.words[kept] = self.words[at];
-                    kept += 1;
-                }
-            }
-            self.words.truncate(kept);
-            self.ends.room(1).or_raise();
-            self.ends.push(kept);
-            self.values.room(1).or_raise();
-            self.values.push(number(value));
-            self.compact.room(1).or_raise();
-            self.compact.push(city64(whole.as_bytes()));
-            (self.joined, self.normal) = (whole, normal);
+            words.end();
+            numbers.room(1).or_raise();
+            numbers.push(number(value));
+            compact.room(1).or_raise();
+            compact.push(city64(joined.as_bytes()));
         }
-    }
-
-    fn word(&mut self, word: &str) {
-        self.numbers.room(1).or_raise();
-        let next = self.spelled.len() as u32;
-        let number = *self.numbers.entry(city64(word.as_bytes())).or_insert(next);
-        if number == next {
-            self.spellings.room(word.len()).or_raise();
-            self.spellings.push_str(word);
-            self.spelled.room(1).or_raise();
-            self.spelled.push(self.spellings.len());
-        }
-        self.words.room(1).or_raise();
-        self.words.push(number);
     }
 
     /// The words weighed.
     pub fn weigh(self) -> Weighed {
-        let Rows { columns, numbers, spellings, spelled, mut words, ends, values, compact, .. } = self;
-        let rows = ends.len() / columns.max(1);
-        let count = spelled.len();
-        let mut frequencies = filled(0u32, count).or_raise();
-        let mut seen = filled(u32::MAX, count).or_raise();
-        let mut from = 0;
-        for (at, &end) in checked(ends.iter().enumerate()) {
-            let row = (at / columns) as u32;
-            for &word in &words[from..end] {
-                if std::mem::replace(&mut seen[word as usize], row) != row {
-                    frequencies[word as usize] += 1;
-                }
-            }
-            from = end;
+        let Rows { columns, words, spelled: came, values, compact, .. } = self;
+        let rows = compact.len() / columns.max(1);
+        let (index, order) = words.weigh(columns);
+        let (mut spelled, mut identifiers) = (Spelled::default(), Vec::new());
+        identifiers.room(order.len()).or_raise();
+        for &word in checked(&order) {
+            let word = came.get(word);
+            spelled.add(word);
+            identifiers.push(is_identifier(word));
         }
-        drop(seen);
-        // The rarest words get the least numbers, whatever the order of rows was.
-        let mut order: Vec<(u32, u64, u32)> = Vec::new();
-        order.room(count).or_raise();
-        order.extend(checked(&numbers).map(|(&hash, &word)| (frequencies[word as usize], hash, word)));
-        drop(numbers);
-        interrupt::sort_unstable_by(&mut order, Ord::cmp);
-        let mut rank = filled(0u32, count).or_raise();
-        checked(order.iter().zip(0..)).for_each(|(&(_, _, word), at)| rank[word as usize] = at);
-        let spelling = |word: u32| {
-            let at = word as usize;
-            &spellings[if at == 0 { 0 } else { spelled[at - 1] }..spelled[at]]
-        };
-        let (mut text, mut spelled) = (String::new(), Vec::new());
-        text.room(spellings.len()).or_raise();
-        spelled.room(count).or_raise();
-        for &(_, _, word) in checked(&order) {
-            text.push_str(spelling(word));
-            spelled.push(text.len());
-        }
-        let weight = |&(frequency, ..): &(u32, u64, u32)| ((rows as f64 + 1.0) / f64::from(frequency)).ln();
-        let weights = collect(checked(&order).map(weight)).or_raise();
-        let frequencies = collect(checked(&order).map(|of| of.0)).or_raise();
-        checked(&mut words).for_each(|word| *word = rank[*word as usize]);
-        let mut from = 0;
-        for &end in checked(&ends) {
-            interrupt::sort_unstable_by(&mut words[from..end], Ord::cmp);
-            from = end;
-        }
-        let mut identifiers = Vec::new();
-        identifiers.room(count).or_raise();
-        let mut weighed = Weighed {
-            columns,
-            spellings: text,
-            spelled,
-            weights,
-            frequencies,
-            identifiers,
-            words,
-            ends,
-            values,
-            compact,
-        };
-        for word in checked(0..count as u32) {
-            let is = is_identifier(weighed.spelling(word));
-            weighed.identifiers.push(is);
-        }
-        weighed
+        let weights = index.weights(|frequency| ((rows as f64 + 1.0) / frequency).ln());
+        Weighed { columns, rows, index, spelled, weights, identifiers, values, compact }
+    }
+}
+
+/// Words one after the other.
+#[derive(Debug, Default)]
+struct Spelled {
+    all: String,
+    ends: Vec<usize>,
+}
+
+impl Spelled {
+    fn add(&mut self, word: &str) {
+        self.all.room(word.len()).or_raise();
+        self.all.push_str(word);
+        self.ends.room(1).or_raise();
+        self.ends.push(self.all.len());
+    }
+
+    fn get(&self, number: u32) -> &str {
+        let at = number as usize;
+        &self.all[if at == 0 { 0 } else { self.ends[at - 1] }..self.ends[at]]
     }
 }
 
@@ -188,39 +129,31 @@ fn number(value: &str) -> f64 {
 #[derive(Debug)]
 pub struct Weighed {
     pub(super) columns: usize,
-    spellings: String,
-    spelled: Vec<usize>,
+    rows: usize,
+    pub(super) index: Index,
+    spelled: Spelled,
     pub(super) weights: Vec<f64>,
-    pub(super) frequencies: Vec<u32>,
     identifiers: Vec<bool>,
-    words: Vec<u32>,
-    ends: Vec<usize>,
     values: Vec<f64>,
     compact: Vec<u64>,
 }
 
 impl Weighed {
     pub(super) fn rows(&self) -> usize {
-        self.ends.len() / self.columns.max(1)
+        self.rows
     }
 
     pub(super) fn spelling(&self, word: u32) -> &str {
-        let at = word as usize;
-        &self.spellings[if at == 0 { 0 } else { self.spelled[at - 1] }..self.spelled[at]]
+        self.spelled.get(word)
     }
 
     pub(super) fn is_identifier(&self, word: u32) -> bool {
         self.identifiers[word as usize]
     }
 
-    fn end(&self, at: usize) -> usize {
-        if at == 0 { 0 } else { self.ends[at - 1] }
-    }
-
     /// The words of a column of a row.
     pub(super) fn of(&self, row: u32, column: usize) -> &[u32] {
-        let at = row as usize * self.columns + column;
-        &self.words[self.end(at)..self.ends[at]]
+        self.index.of(row as usize * self.columns + column)
     }
 
     /// The number that a value is; NaN if it is none.
@@ -237,10 +170,10 @@ impl Weighed {
     /// The words of all columns of a row, in order, each once.
     pub(super) fn all(&self, row: u32, words: &mut Vec<u32>) {
         let at = row as usize * self.columns;
-        let all = &self.words[self.end(at)..self.end(at + self.columns)];
+        let all = self.index.of_all(at..at + self.columns);
         words.clear();
         words.room(all.len()).or_raise();
         words.extend_from_slice(all);
-        interrupt::sort_and_dedup(words);
+        sort_and_dedup(words);
     }
 }

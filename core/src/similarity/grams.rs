@@ -38,10 +38,15 @@ impl Maker {
         {
             return Grams::Narrow(narrow);
         }
-        Grams::Wide(match self.n {
-            ..=PACKED => self.ngrams.set(self.n, pack),
-            n => self.ngrams.set(n, |gram| city64(gram.as_bytes())),
-        })
+        Grams::Wide(numbers(&self.ngrams, self.n))
+    }
+}
+
+/// The set of `n`-grams as numbers, in ascending order.
+pub(super) fn numbers(ngrams: &Ngrams, n: usize) -> Vec<u64> {
+    match n {
+        ..=PACKED => ngrams.set(n, pack),
+        n => ngrams.set(n, |gram| city64(gram.as_bytes())),
     }
 }
 

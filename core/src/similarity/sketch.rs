@@ -1,8 +1,8 @@
 //! Sketches of sets: what two sets cannot share, told by a few words of each.
 //!
-//! Every member sets one bit, chosen by a hash. A bit that only one of two sketches has proves a member that the other
-//! set lacks, so counting such bits bounds what the sets share from above. Nothing is lost: a pair that is ruled out
-//! is not similar enough, whatever the hash does.
+//! Every member toggles one bit, chosen by a hash, so no more bits differ than there are members that only one of two sets
+//! has: counting them bounds what the sets share from above. Nothing is lost: a pair that is ruled out is not similar
+//! enough, whatever the hash does.
 
 use super::overlap::overlap_needed;
 use crate::hash::GOLDEN;
@@ -15,12 +15,12 @@ pub(crate) fn words(size: usize, most: usize) -> usize {
     (size * BITS).div_ceil(64).next_power_of_two().min(most)
 }
 
-/// Sets the bit of a member. The bit's number in half as many words is that modulo their bits: a sketch becomes a
+/// Toggles the bit of a member. The bit's number in half as many words is that modulo their bits: a sketch becomes a
 /// smaller one by joining its halves.
 #[inline]
 pub(crate) fn add(sketch: &mut [u64], member: u64) {
     let bit = (member.wrapping_mul(GOLDEN) >> 32) as usize & (64 * sketch.len() - 1);
-    sketch[bit / 64] |= 1 << (bit % 64);
+    sketch[bit / 64] ^= 1 << (bit % 64);
 }
 
 /// A set as the filter sees it: its size and sketch.
@@ -39,20 +39,22 @@ pub(crate) fn may_reach(threshold: f64, a: Sketched<'_>, b: Sketched<'_>) -> boo
     if a.size.min(b.size) < needed {
         return false;
     }
-    let (a, b) = if a.sketch.len() <= b.sketch.len() { (a, b) } else { (b, a) };
-    let (only_a, only_b) = differing(a.sketch, b.sketch);
-    (a.size - only_a).min(b.size - only_b) >= needed
+    let apart = if a.sketch.len() <= b.sketch.len() {
+        differing(a.sketch, b.sketch)
+    } else {
+        differing(b.sketch, a.sketch)
+    };
+    a.size + b.size >= 2 * needed + apart
 }
 
-/// How many bits only one has and how many only the other; `b` has as many words as `a` or a multiple.
-fn differing(a: &[u64], b: &[u64]) -> (usize, usize) {
-    let (mut only_a, mut only_b) = (0, 0);
-    for (at, &x) in a.iter().enumerate() {
-        let y = b[at..].iter().step_by(a.len()).fold(0, |joined, word| joined | word);
-        only_a += (x & !y).count_ones();
-        only_b += (y & !x).count_ones();
+/// How many bits differ; `b` has as many words as `a` or a multiple.
+#[inline]
+pub(super) fn differing(a: &[u64], b: &[u64]) -> usize {
+    if a.len() == b.len() {
+        return a.iter().zip(b).map(|(x, y)| (x ^ y).count_ones() as usize).sum();
     }
-    (only_a as usize, only_b as usize)
+    let folded = |at: usize| b[at..].iter().step_by(a.len()).fold(0, |joined, word| joined ^ word);
+    a.iter().enumerate().map(|(at, x)| (x ^ folded(at)).count_ones() as usize).sum()
 }
 
 #[cfg(test)]

@@ -9,7 +9,6 @@ use crate::pg::{Column, Json, raise};
 use crate::table::{DEDUP_INTO, Options, Settings, Source, Written};
 use dedup_core::dedup::{Group, Keep, Method};
 use pgrx::prelude::*;
-use serde_json::Value;
 
 /// The arguments, before anything is looked up.
 pub(super) struct Given<'a> {
@@ -35,11 +34,7 @@ impl Given<'_> {
             )
         };
         let mut written = DEDUP_INTO.written(options.map(|json| json.0));
-        let follow = match written.take("follow") {
-            None => None,
-            Some(Value::Bool(follow)) => Some(follow),
-            Some(_) => DEDUP_INTO.refuse("follow is neither true nor false"),
-        };
+        let follow = written.take("follow").and_then(|follow| follow.as_bool());
         DEDUP_INTO.read(&written);
         Given { result, source, written, follow }
     }
@@ -98,7 +93,7 @@ impl<'t> Job<'t> {
             // A column that is added later must not change what is meant.
             let id = table.id(options.id.as_deref());
             written.add("id", id.into());
-            written.add("text", table.texts(Some(id), &options.texts).into());
+            written.add("columns", table.texts(Some(id), &options.texts).into());
         }
         let mut options = DEDUP_INTO.read(&written);
         options.of_rows = Settings::count_more(source.oid(), options.fp.as_deref());

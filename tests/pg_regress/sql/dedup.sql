@@ -20,7 +20,7 @@ GROUP BY rule ORDER BY rule;
 -- The exact stage alone, by characters or by normal form, or not at all.
 SELECT exact, string_agg(id || '>' || keeper, ' ' ORDER BY id) FILTER (WHERE id <> keeper) AS "row > kept row"
 FROM unnest('{text,normal,none}'::text[]) AS exact,
-     dedup('SELECT id, body FROM petition ORDER BY id', jsonb_build_object('exact', exact, 'distance', NULL))
+     dedup('SELECT id, body FROM petition ORDER BY id', jsonb_build_object('equal', exact, 'method', 'exact'))
 GROUP BY exact ORDER BY exact;
 -- Single-Pass instead of components, own fingerprints instead of made ones,
 -- without verification: as the window function says.
@@ -78,7 +78,7 @@ CREATE TABLE skewed AS SELECT i AS id, repeat(chr(19968 + i % 40), 3 + i % 3) ||
 CREATE FUNCTION fingerprint_of_result(options jsonb) RETURNS text LANGUAGE sql AS $$
     SELECT md5(string_agg(d::text, ' ')) FROM dedup('SELECT id, body, fp FROM skewed ORDER BY id', '{"fp": "fp", "distance": 8, "similarity": 0.5, "n": 2, "particulars": []}' || options) d $$;
 CREATE TABLE results AS SELECT options, fingerprint_of_result(options) AS plenty FROM unnest(ARRAY['{}', '{"keep": "last"}', '{"keep": "longest"}', '{"group": "components"}', '{"diameter": 9}', '{"diameter": 3}',
-    '{"group": "single_pass"}', '{"exact": "normal"}', '{"exact": "none"}']::jsonb[]) options;
+    '{"group": "single_pass"}', '{"equal": "normal"}', '{"equal": "none"}']::jsonb[]) options;
 SET work_mem = '64kB';
 SET pg_dedup.threads = 1;
 SELECT options, fingerprint_of_result(options) = plenty AS same FROM results;
@@ -92,7 +92,7 @@ SELECT stage, count(*) FROM dedup('SELECT i, NULL::text FROM generate_series(1, 
 SELECT stage, count(*), min(keeper) FROM dedup('SELECT i, ''a''::text FROM generate_series(1, 3000) i', '{"n": 2, "keep": "last", "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}') GROUP BY stage;
 -- Contents and ids longer than a page, and of many bytes a character.
 SELECT length(id), keeper = id AS kept, stage FROM dedup($$SELECT repeat('编', 5000) || i, repeat('停水', 100000) || i / 2 FROM generate_series(1, 4) i$$,
-    '{"distance": null}', id_type => NULL::text);
+    '{"method": "exact"}', id_type => NULL::text);
 -- NULL options are the defaults; a whole number may be written as it likes.
 SELECT * FROM dedup('SELECT 1, ''a''::text', NULL);
 SELECT * FROM near_dup_pairs('VALUES (1, 0::bigint), (2, 7), (3, 255)', NULL);
@@ -106,7 +106,7 @@ SELECT dedup('SELECT 1, ''{}''::jsonb');
 DROP DOMAIN prose, print;
 -- A normal form without a character says nothing: such contents are compared as
 -- they are.
-SELECT string_agg(keeper::text, ' ' ORDER BY id) AS keepers FROM dedup($$VALUES (1, '👍'), (2, '…'), (3, ''), (4, '👍'), (5, 'a b'), (6, 'A, B'), (7, '')$$, '{"exact": "normal", "distance": null}');
+SELECT string_agg(keeper::text, ' ' ORDER BY id) AS keepers FROM dedup($$VALUES (1, '👍'), (2, '…'), (3, ''), (4, '👍'), (5, 'a b'), (6, 'A, B'), (7, '')$$, '{"equal": "normal", "method": "exact"}');
 -- Kept by a number as PostgreSQL orders it, NULL always last: NaN is above all
 -- others, whatever its sign, zeros are equal, and infinity is something.
 CREATE TABLE liked (id serial, class text, likes float8, at timestamptz, n bigint);
@@ -115,11 +115,11 @@ INSERT INTO liked (class, at) VALUES ('infinity', NULL), ('infinity', 'infinity'
 INSERT INTO liked (class, n) VALUES ('most', NULL), ('most', 9223372036854775807), ('least', NULL), ('least', -9223372036854775808);
 SELECT col, sort, string_agg(DISTINCT class || '>' || keeper, ' ') FILTER (WHERE d.stage = 'kept') AS kept
 FROM (VALUES ('likes'), ('at'), ('n')) c(col), (VALUES ('asc'), ('desc')) o(sort),
-     dedup('SELECT id, class, likes, at, n FROM liked ORDER BY id', jsonb_build_object('distance', NULL, 'keep', jsonb_build_object('column', col, 'order', sort))) d
+     dedup('SELECT id, class, likes, at, n FROM liked ORDER BY id', jsonb_build_object('method', 'exact', 'keep', jsonb_build_object('column', col, 'order', sort))) d
      JOIN liked l ON l.id = d.id GROUP BY 1, 2 ORDER BY 1, 2;
 SELECT col, sort, count(*) AS "kept otherwise than by ORDER BY"
 FROM (VALUES ('likes'), ('at'), ('n')) c(col), (VALUES ('asc'), ('desc')) o(sort),
-     dedup('SELECT id, class, likes, at, n FROM liked ORDER BY id', jsonb_build_object('distance', NULL, 'keep', jsonb_build_object('column', col, 'order', sort))) d
+     dedup('SELECT id, class, likes, at, n FROM liked ORDER BY id', jsonb_build_object('method', 'exact', 'keep', jsonb_build_object('column', col, 'order', sort))) d
      JOIN liked l ON l.id = d.id
 WHERE d.stage = 'kept' AND d.id <> (SELECT id FROM liked f WHERE f.class = l.class
     ORDER BY CASE WHEN sort = 'asc' THEN CASE col WHEN 'likes' THEN likes END END NULLS LAST, CASE WHEN sort = 'desc' THEN CASE col WHEN 'likes' THEN likes END END DESC NULLS LAST,
@@ -162,7 +162,7 @@ SELECT dedup('SELECT 1, ''a''::text', '{"weights": {"token": 1}, "distance": 10,
 SELECT dedup('SELECT 1, ''a''::text', '{"diameter": 65}');
 SELECT dedup('SELECT 1, ''a''::text', '{"diameter": -1}');
 SELECT dedup('SELECT 1, ''a''::text', '{"diameter": 3, "group": "single_pass"}');
-SELECT dedup('SELECT 1, ''a''::text', '{"n": 9, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
+SELECT dedup('SELECT 1, ''a''::text', '{"n": 65, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
 SELECT dedup('SELECT 1, ''a''::text', '{"particulars": ["names"]}');
 SELECT dedup('SELECT 1, ''a''::text', '{"progress": 1}');
 SELECT dedup('SELECT 1, ''a''::text', '[]');
@@ -199,18 +199,18 @@ FROM unnest('{0,0.7,1}'::numeric[]) AS share, dedup('SELECT id, body FROM record
 SELECT string_agg(id || '>' || keeper, ' ' ORDER BY id) FILTER (WHERE id <> keeper) AS "the longest is kept"
 FROM dedup('SELECT id, body FROM record ORDER BY id', '{"contained": 0.7, "keep": "longest", "method": "text"}');
 -- A distance is of two fingerprints: there are none without a near stage, and none where the given one is NULL.
-SELECT id, keeper, stage, distance, round(similarity::numeric, 2) AS similarity FROM dedup('SELECT id, body FROM record ORDER BY id', '{"contained": 0.7, "distance": null}') WHERE stage <> 'kept';
+SELECT id, keeper, stage, distance, round(similarity::numeric, 2) AS similarity FROM dedup('SELECT id, body FROM record ORDER BY id', '{"contained": 0.7, "method": "exact"}') WHERE stage <> 'kept';
 ALTER TABLE record ADD fp bigint;
 UPDATE record SET fp = CASE id WHEN 9 THEN 0 WHEN 10 THEN 15 WHEN 20 THEN 1::bigint << 62 WHEN 21 THEN NULL ELSE hashint8extended(id, 7) END;
 SELECT id, keeper, stage, distance, round(similarity::numeric, 2) AS similarity FROM dedup('SELECT id, body, fp FROM record ORDER BY id', '{"contained": 0.7, "distance": 2, "fp": "fp", "n": 3, "similarity": 0.5, "particulars": []}') WHERE stage <> 'kept';
 -- Rows of one template stand in each other, all in all: they are left alone, and are not many pairs in memory.
 CREATE TABLE form AS SELECT i AS id, (SELECT string_agg(md5((i % 30 * 20 + k)::text), ' ') FROM generate_series(1, 20) k) || ' case ' || i AS body FROM generate_series(1, 3000) i;
-SELECT count(*) AS rows, count(*) FILTER (WHERE id <> keeper) AS gone FROM dedup('SELECT id, body FROM form', '{"contained": 0.7, "distance": null}');
+SELECT count(*) AS rows, count(*) FILTER (WHERE id <> keeper) AS gone FROM dedup('SELECT id, body FROM form', '{"contained": 0.7, "method": "exact"}');
 SET pg_dedup.memory_limit = '3500kB';
-SELECT count(*) FROM dedup('SELECT id, body FROM form', '{"contained": 0.7, "distance": null}');
-SET pg_dedup.memory_limit = '2MB';
-SELECT count(*) FROM dedup('SELECT id, body FROM form', '{"distance": null}');
-SELECT count(*) FROM dedup('SELECT id, body FROM form', '{"contained": 0.7, "distance": null}');
+SELECT count(*) FROM dedup('SELECT id, body FROM form', '{"contained": 0.7, "method": "exact"}');
+SET pg_dedup.memory_limit = '1MB';
+SELECT count(*) FROM dedup('SELECT id, body FROM form', '{"method": "exact"}');
+SELECT count(*) FROM dedup('SELECT id, body FROM form', '{"contained": 0.7, "method": "exact"}');
 RESET pg_dedup.memory_limit;
 -- One normal form, made by the recipe, for fingerprints, what is equal and what is compared: what it makes one is one, by every method.
 CREATE TABLE written (id int PRIMARY KEY, kind text, body text);
@@ -224,7 +224,7 @@ SELECT options, string_agg(concat_ws(' ', id, stage, keeper, distance, similarit
 FROM unnest(ARRAY['{"weights": {"simplify": true}, "distance": 10, "similarity": 0.5, "n": 2, "particulars": []}', '{"weights": {"markup": "html"}, "distance": 10, "similarity": 0.5, "n": 2, "particulars": []}', '{"weights": {"simplify": true, "markup": "html"}, "particulars": ["name", "date", "number"], "distance": 10, "similarity": 0.5, "n": 2}',
         '{"weights": {"simplify": true, "markup": "html"}, "method": "text", "distance": 10, "similarity": 0.5, "n": 2, "particulars": []}', '{"weights": {"simplify": true, "markup": "html"}, "group": "components", "method": "text", "distance": 10, "similarity": 0.5, "n": 2, "particulars": []}',
         '{"weights": {"simplify": true, "markup": "html"}, "group": "single_pass", "distance": 10, "similarity": 0.5, "n": 2, "particulars": []}', '{"weights": {"simplify": true, "markup": "html"}, "contained": 0.9, "distance": 10, "similarity": 0.5, "n": 2, "particulars": []}',
-        '{"weights": {"simplify": true, "markup": "html"}, "exact": "normal", "distance": null}', '{"exact": "normal", "distance": null}']::jsonb[]) AS options,
+        '{"weights": {"simplify": true, "markup": "html"}, "equal": "normal", "method": "exact"}', '{"equal": "normal", "method": "exact"}']::jsonb[]) AS options,
      dedup('SELECT id, body FROM written ORDER BY id', options)
 GROUP BY options ORDER BY options::text;
 SELECT (SELECT count(DISTINCT simhash(body, '{"simplify": true, "markup": "html"}')) FROM written) AS fingerprints, ngram_jaccard('Große Straße', 'GROSSE STRASSE') AS folded,
@@ -237,8 +237,8 @@ INSERT INTO nothing VALUES (1, ''), (2, ''), (3, ' '), (4, ' '), (5, '!!!'), (6,
     (21, 'The street lamp in front of the school has been broken for a month, and our children walk home in the dark.'), (22, 'The street lamp in front of the school has been broken for a month, and our children walk home in the dark!');
 SELECT options, string_agg(id::text, ' ' ORDER BY id) FILTER (WHERE stage = 'empty') AS empty,
     string_agg(id || '>' || keeper, ' ' ORDER BY id) FILTER (WHERE stage IN ('exact', 'near')) AS duplicates
-FROM unnest(ARRAY['{}', '{"weights": {}, "distance": 10, "similarity": 0.5, "n": 2, "particulars": []}', '{"weights": {"markup": "html"}, "distance": 10, "similarity": 0.5, "n": 2, "particulars": []}', '{"weights": {"stop": "en", "markup": "html"}, "distance": 10, "similarity": 0.5, "n": 2, "particulars": []}', '{"exact": "normal", "weights": {"stop": "en", "markup": "html"}, "distance": 10, "similarity": 0.5, "n": 2, "particulars": []}',
-        '{"method": "text", "weights": {"stop": "en", "markup": "html"}, "distance": 10, "similarity": 0.5, "n": 2, "particulars": []}', '{"distance": null}', '{"distance": 64, "similarity": 0, "weights": {}, "n": 2, "particulars": []}']::jsonb[]) AS options, dedup('SELECT id, body FROM nothing ORDER BY id', options)
+FROM unnest(ARRAY['{}', '{"weights": {}, "distance": 10, "similarity": 0.5, "n": 2, "particulars": []}', '{"weights": {"markup": "html"}, "distance": 10, "similarity": 0.5, "n": 2, "particulars": []}', '{"weights": {"stop": "en", "markup": "html"}, "distance": 10, "similarity": 0.5, "n": 2, "particulars": []}', '{"equal": "normal", "weights": {"stop": "en", "markup": "html"}, "distance": 10, "similarity": 0.5, "n": 2, "particulars": []}',
+        '{"method": "text", "weights": {"stop": "en", "markup": "html"}, "distance": 10, "similarity": 0.5, "n": 2, "particulars": []}', '{"method": "exact"}', '{"distance": 64, "similarity": 0, "weights": {}, "n": 2, "particulars": []}']::jsonb[]) AS options, dedup('SELECT id, body FROM nothing ORDER BY id', options)
 GROUP BY options ORDER BY options::text;
 -- The columns of a record are empty together. A fingerprint that is given makes no text.
 SELECT id, stage FROM dedup($$VALUES (1, '…', ''), (2, '…', ''), (3, '', 'Mill Street'), (4, NULL, NULL)$$, '{"method": "records"}');

@@ -43,10 +43,10 @@ END $$;
 -- by its first row.
 CREATE TABLE run AS
 SELECT 'r' || row_number() OVER () AS result, options || CASE WHEN options ? 'method' THEN '{}' ELSE '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}' || options END AS options
-FROM unnest(ARRAY['{}', '{"distance": 14, "similarity": 0.4}', '{"distance": 8, "similarity": 0}', '{"distance": null}', '{"exact": "normal"}', '{"exact": "none", "distance": 4}',
+FROM unnest(ARRAY['{}', '{"distance": 14, "similarity": 0.4}', '{"distance": 8, "similarity": 0}', '{"method": "exact"}', '{"equal": "normal"}', '{"equal": "none", "distance": 4}',
     '{"fp": "fp"}', '{"fp": "fp", "group": "single_pass"}', '{"group": "single_pass", "distance": 12}', '{"keep": "last"}', '{"keep": "last", "group": "components"}',
     '{"keep": "longest", "distance": 14, "group": "components"}', '{"fp": "fp", "group": "components"}', '{"keep": {"column": "likes"}}', '{"n": 3, "weights": {"tokens": "chars"}}',
-    '{"particulars": ["number"]}', '{"keep": {"column": "likes", "order": "desc"}, "exact": "normal", "group": "single_pass"}', '{"fp": "fp", "distance": 14, "diameter": 14}',
+    '{"particulars": ["number"]}', '{"keep": {"column": "likes", "order": "desc"}, "equal": "normal", "group": "single_pass"}', '{"fp": "fp", "distance": 14, "diameter": 14}',
     '{"distance": 20, "similarity": 0.3, "diameter": 9, "keep": "longest"}', '{"method": "text", "similarity": 0.6}', '{"contained": 0.7}', '{"method": "records"}']::jsonb[]) options;
 CREATE FUNCTION query(options jsonb) RETURNS text LANGUAGE sql AS
 $$SELECT 'SELECT id, body, ' || CASE WHEN options ->> 'method' = 'records' THEN 'likes' ELSE 'likes, fp' END || ' FROM letter ORDER BY mixed'$$;
@@ -75,7 +75,7 @@ SELECT format('DROP TABLE %1$s, %1$s_merges, %1$s_state', result) FROM run \gexe
 -- A few rows at a time, by comparing and by following: none of the others changes. Every so often so many that all groups are
 -- formed anew. Somebody else writes to the result, without a trigger, or the table is emptied.
 CALL dedup_into('compared', 'SELECT id, body FROM letter ORDER BY id', :'plain');
-CALL dedup_into('followed', 'letter', :'plain'::jsonb || '{"follow": true, "text": "body"}');
+CALL dedup_into('followed', 'letter', :'plain'::jsonb || '{"follow": true, "columns": "body"}');
 CREATE TABLE trouble (turn integer, result text, missing bigint, unverified bigint, alike bigint, misnamed bigint);
 CREATE PROCEDURE history(turns integer) LANGUAGE plpgsql AS $$
 DECLARE many integer; others bigint;
@@ -166,7 +166,7 @@ DROP VIEW shown;
 -- A writer without any right on the list is followed, also where triggers are off for others; who drops the result is not held up.
 CREATE ROLE regress_dedup_writer;
 GRANT INSERT ON letter TO regress_dedup_writer;
-CALL dedup_into('followed', 'letter', :'plain'::jsonb || '{"follow": true, "text": "body"}');
+CALL dedup_into('followed', 'letter', :'plain'::jsonb || '{"follow": true, "columns": "body"}');
 SET session_replication_role = replica;
 SET ROLE regress_dedup_writer;
 INSERT INTO letter VALUES (1001, 0, 0, 'followed by a trigger of its owner', NULL);

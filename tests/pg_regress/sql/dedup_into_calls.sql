@@ -178,20 +178,20 @@ DROP DOMAIN numbers;
 CREATE DOMAIN prose AS text;
 CREATE TABLE odd AS SELECT i AS id, (ARRAY['👍', '…', '', '👍', 'a b', 'A, B', '…'])[i]::char(9) AS body, (ARRAY['👍', '…', '', '👍', 'a b', 'A, B', '…'])[i]::prose AS prose,
     (ARRAY['-NaN', '1', 'NaN', '-0', '0', '-Infinity', NULL])[i]::float8 AS likes FROM generate_series(1, 7) i;
-CALL dedup_into('odd1', 'SELECT id, body, likes FROM odd ORDER BY id', '{"exact": "normal", "distance": null, "n": 2.0}');
+CALL dedup_into('odd1', 'SELECT id, body, likes FROM odd ORDER BY id', '{"equal": "normal", "method": "exact", "n": 2.0}');
 CALL dedup_into('odd2', 'SELECT id, prose FROM odd ORDER BY id', '{"distance": 10, "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}');
 CALL dedup_into('odd2', 'SELECT id, prose FROM odd ORDER BY id', '{"distance": 10.0, "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}');
-SELECT o.id, o.keeper, o.stage, t.keeper AS text, p.keeper AS prose FROM odd1 o JOIN dedup('SELECT id, body FROM odd ORDER BY id', '{"exact": "text", "distance": null}') t ON t.id = o.id
+SELECT o.id, o.keeper, o.stage, t.keeper AS text, p.keeper AS prose FROM odd1 o JOIN dedup('SELECT id, body FROM odd ORDER BY id', '{"equal": "text", "method": "exact"}') t ON t.id = o.id
   JOIN odd2 p ON p.id = o.id ORDER BY o.id;
 SELECT count(*) AS differing FROM (SELECT id, keeper, stage FROM odd1
-    EXCEPT SELECT id, keeper, stage FROM dedup('SELECT id, body FROM odd ORDER BY id', '{"exact": "normal", "distance": null}')) d;
+    EXCEPT SELECT id, keeper, stage FROM dedup('SELECT id, body FROM odd ORDER BY id', '{"equal": "normal", "method": "exact"}')) d;
 -- Of a family only so many contents are read as it takes to judge what is new (G16).
 CREATE SEQUENCE reads;
 CREATE FUNCTION counted(body text) RETURNS text LANGUAGE plpgsql STABLE AS $$ BEGIN PERFORM nextval('reads'); RETURN body; END $$;
 CREATE TABLE family AS SELECT i AS id, 'the water in our street has been cut off for three days and nobody came ' || i AS body,
     1::bigint << (i % 60) | 1::bigint << (i % 59) | 1::bigint << (i % 53) AS fp FROM generate_series(1, 3000) i;
 ALTER TABLE family ADD PRIMARY KEY (id);
-CALL dedup_into('families', 'family', '{"fp": "fp", "text": "body", "follow": true, "distance": 10, "similarity": 0.5, "n": 2, "particulars": []}');
+CALL dedup_into('families', 'family', '{"fp": "fp", "columns": "body", "follow": true, "distance": 10, "similarity": 0.5, "n": 2, "particulars": []}');
 INSERT INTO family SELECT id + 3000, body || '!', fp FROM family WHERE id <= 10;
 CALL dedup_into('families', 'family');
 SELECT count(DISTINCT cluster) AS clusters, count(*) AS rows FROM families;

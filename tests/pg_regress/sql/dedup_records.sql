@@ -15,7 +15,7 @@ INSERT INTO shop SELECT 1000 + id, 'The ' || name || ' Inc.', replace(address, '
 INSERT INTO shop SELECT 2000 + id, name, id || ' ' || word(id, 9, 300) || ' avenue', 'city 9', opened, '777-' || id FROM shop WHERE id % 30 = 1 AND id < 300;
 \set found 'SELECT count(*) FILTER (WHERE id > keeper AND id - keeper = 1000) AS right, count(*) FILTER (WHERE id <> keeper AND id - keeper <> 1000) AS wrong, count(*) FILTER (WHERE id = keeper) AS kept'
 :found FROM dedup('SELECT * FROM shop ORDER BY id', '{"method": "records"}');
-:found FROM dedup('shop', '{"method": "records", "text": ["name", "address", "city", "phone"]}');
+:found FROM dedup('shop', '{"method": "records", "columns": ["name", "address", "city", "phone"]}');
 SELECT count(*) AS "another order, other rows" FROM (
     SELECT least(id, keeper), greatest(id, keeper) FROM dedup('SELECT * FROM shop ORDER BY md5(id::text)', '{"method": "records"}')
     EXCEPT SELECT least(id, keeper), greatest(id, keeper) FROM dedup('SELECT * FROM shop ORDER BY id', '{"method": "records"}')) AS differ(a, b) WHERE a <> b;
@@ -62,12 +62,12 @@ SELECT dedup_explain('SELECT id % 300, name, phone FROM shop', 'VALUES (1, 2)', 
 SELECT dedup_explain('shop', 'VALUES (1, 2)', '{"method": "text"}');
 SELECT dedup_explain('shop', 'VALUES (1, 2)', NULL);
 SELECT dedup_explain('shop', NULL, '{"method": "records"}');
-SELECT dedup_explain('shop', 'SELECT 1', '{"method": "records", "text": ["name", "phone"]}');
+SELECT dedup_explain('shop', 'SELECT 1', '{"method": "records", "columns": ["name", "phone"]}');
 SELECT dedup_explain('SELECT id::text, name, phone FROM shop', 'VALUES (1, 2)', '{"method": "records"}');
 SELECT dedup('SELECT id, name FROM shop', '{"method": "records"}');
 SELECT dedup('shop', '{"method": "records"}');
 SELECT dedup('SELECT * FROM shop', '{"method": "records", "similarity": 0.5}');
-SELECT dedup('SELECT * FROM shop', '{"method": "records", "distance": null}');
+SELECT dedup('SELECT * FROM shop', '{"method": "records", "n": 2}');
 SELECT dedup('SELECT * FROM shop', '{"method": "record"}');
 CALL dedup_into('shop_groups', 'SELECT * FROM shop', '{"method": "records"}');
 SELECT count(*) FILTER (WHERE (g.keeper, g.stage) = (d.keeper, d.stage)) = count(*) AS same FROM shop_groups g FULL JOIN dedup('SELECT * FROM shop', '{"method": "records"}') d USING (id);

@@ -64,11 +64,11 @@ CREATE TABLE ticket (code text PRIMARY KEY, title varchar(40), body text, filed 
 INSERT INTO ticket VALUES ('a', 'No water', 'since Monday', '2024-01-01', 1), ('b', NULL, E'No water\nsince Monday', NULL, 2),
     ('c', 'No water', NULL, '2023-01-01', 3), ('d', NULL, NULL, NULL, 4);
 SELECT dedup('ticket', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
-SELECT count(*) FROM dedup('ticket', '{"text": "n", "weights": {}, "distance": 0, "similarity": 0, "n": 2, "particulars": []}', NULL::text);
-SELECT dedup('ticket', '{"text": "nothing"}');
-SELECT dedup('ticket', '{"text": "body", "n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}', NULL::text);
-SELECT dedup('ticket', '{"text": ["title", "body"], "n": 2, "keep": {"column": "filed", "order": "desc"}, "id": "code", "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}', NULL::text);
-SELECT dedup('ticket', '{"text": ["title", "body"], "n": 2, "keep": {"column": "nothing"}, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}', NULL::text);
+SELECT count(*) FROM dedup('ticket', '{"columns": "n", "weights": {}, "distance": 0, "similarity": 0, "n": 2, "particulars": []}', NULL::text);
+SELECT dedup('ticket', '{"columns": "nothing"}');
+SELECT dedup('ticket', '{"columns": "body", "n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}', NULL::text);
+SELECT dedup('ticket', '{"columns": ["title", "body"], "n": 2, "keep": {"column": "filed", "order": "desc"}, "id": "code", "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}', NULL::text);
+SELECT dedup('ticket', '{"columns": ["title", "body"], "n": 2, "keep": {"column": "nothing"}, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}', NULL::text);
 CREATE TABLE numbers (id integer PRIMARY KEY, n integer);
 SELECT dedup('numbers');
 -- The rights are those of an ordinary SELECT, and rows that a policy hides are not there.
@@ -77,7 +77,7 @@ GRANT SELECT (id, body) ON petition TO regress_dedup_reader;
 SET ROLE regress_dedup_reader;
 SELECT count(*) FROM dedup('petition', :'options');
 SELECT dedup('petition', '{"fp": "fp", "distance": 10, "similarity": 0.5, "n": 2, "particulars": []}');
-SELECT dedup('ticket', '{"text": "body", "n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}', NULL::text);
+SELECT dedup('ticket', '{"columns": "body", "n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}', NULL::text);
 \echo :LAST_ERROR_SQLSTATE
 RESET ROLE;
 ALTER TABLE petition ENABLE ROW LEVEL SECURITY;
@@ -92,7 +92,7 @@ DROP ROLE regress_dedup_reader;
 
 -- Ids keep their type: integers come as bigint, others are named.
 SELECT pg_typeof(id) AS id, pg_typeof(keeper) AS keeper FROM dedup('petition', :'options') LIMIT 1;
-SELECT dedup('ticket', '{"text": "body", "n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
+SELECT dedup('ticket', '{"columns": "body", "n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
 \echo :LAST_ERROR_SQLSTATE
 SELECT dedup('SELECT md5(''a'')::uuid AS id, ''a''::text', NULL);
 SELECT dedup('SELECT 1, ''a''::text', NULL, NULL::uuid);
@@ -133,8 +133,8 @@ RESET work_mem;
 -- Rows are deleted without a cast.
 CREATE TABLE by_uuid (id uuid PRIMARY KEY, body text);
 INSERT INTO by_uuid SELECT md5(i::text)::uuid, 'No water since ' || i / 2 FROM generate_series(2, 7) i;
-DELETE FROM by_uuid t USING dedup('by_uuid', '{"distance": null}', NULL::uuid) d WHERE t.id = d.id AND d.stage IN ('exact', 'near');
-DELETE FROM petition t USING dedup('petition', '{"distance": null}') d WHERE t.id = d.id AND d.stage = 'exact';
+DELETE FROM by_uuid t USING dedup('by_uuid', '{"method": "exact"}', NULL::uuid) d WHERE t.id = d.id AND d.stage IN ('exact', 'near');
+DELETE FROM petition t USING dedup('petition', '{"method": "exact"}') d WHERE t.id = d.id AND d.stage = 'exact';
 SELECT (SELECT count(*) FROM by_uuid) AS by_uuid, (SELECT count(*) FROM petition) AS petition;
 
 -- Without settings the texts decide, as dedup_suggest has it, and it is said; the distance of a table that will grow, as
@@ -146,11 +146,11 @@ CREATE TABLE chosen AS SELECT * FROM dedup('letter', '{"keep": "first"}');
 SELECT count(*) AS differing FROM (SELECT d.* FROM dedup_suggest('letter') s, dedup('letter', s.options || '{"keep": "first", "distance": 24}') d EXCEPT TABLE chosen) d;
 CALL dedup_into('groups', 'letter', '{"keep": "first"}');
 SELECT count(*) AS differing FROM (SELECT id, keeper, stage, distance, similarity FROM groups EXCEPT SELECT d.* FROM groups_state g, dedup('letter', g.options) d) d;
-SELECT s.options <@ g.options AS kept, g.source, g.options -> 'text' AS text, g.options -> 'id' AS id FROM groups_state g, dedup_suggest('letter') s;
+SELECT s.options <@ g.options AS kept, g.source, g.options -> 'columns' AS columns, g.options -> 'id' AS id FROM groups_state g, dedup_suggest('letter') s;
 -- Nothing is chosen for no text, nor if any setting is given.
 SELECT count(*) FROM dedup('SELECT 1, NULL::text WHERE false');
 SELECT count(*) FROM dedup('SELECT 1, NULL::text');
-SELECT count(*) FROM dedup('letter', '{"similarity": 0.5, "weights": {}, "distance": 10, "n": 2, "particulars": []}'), dedup('letter', '{"distance": null}') d;
+SELECT count(*) FROM dedup('letter', '{"similarity": 0.5, "weights": {}, "distance": 10, "n": 2, "particulars": []}'), dedup('letter', '{"method": "exact"}') d;
 \set VERBOSITY default
 -- Later calls take what is kept; the table may be named otherwise, and get other columns.
 INSERT INTO letter VALUES (50, 'another');
@@ -169,7 +169,7 @@ ALTER TABLE another ADD PRIMARY KEY (id);
 ALTER TABLE letter RENAME TO renamed;
 ALTER TABLE another RENAME TO letter;
 CALL dedup_into('groups', 'renamed');
-CALL dedup_into('joined', 'ticket', '{"text": ["title", "body"], "n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
+CALL dedup_into('joined', 'ticket', '{"columns": ["title", "body"], "n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
 CALL dedup_into('joined', 'ticket');
 SELECT id, keeper, stage FROM joined ORDER BY id;
 -- A name with capitals that is not quoted, where exactly that table exists.
@@ -224,8 +224,8 @@ SET client_min_messages = warning;
 DO $$ BEGIN PERFORM dedup_setup('letters', '{"columns": "body", "similarity": 0.8}'); END $$;
 RESET client_min_messages;
 SELECT count(*) FROM dedup('letters', '{"similarity": 0.9}') WHERE stage = 'kept';
-SELECT count(*) FROM dedup('letters', '{"text": "body", "particulars": ["name", "date"]}') WHERE stage = 'kept';
-SELECT count(*) FROM dedup('letters', '{"text": "subject"}') WHERE stage = 'kept';
+SELECT count(*) FROM dedup('letters', '{"columns": "body", "particulars": ["name", "date"]}') WHERE stage = 'kept';
+SELECT count(*) FROM dedup('letters', '{"columns": "subject"}') WHERE stage = 'kept';
 SELECT count(*) FROM dedup('letters', '{"weights": {}}') WHERE stage = 'kept';
 SET client_min_messages = warning;
 DO $$ BEGIN PERFORM dedup_setup('letters', '{"columns": "subject", "similarity": null}'); END $$;
@@ -258,10 +258,10 @@ SELECT refused($$dedup('SELECT pid, ''There has been no water''::text FROM (VALU
 CREATE TABLE picture (id bigint PRIMARY KEY, phash bigint, bits bit(64), price numeric, label text);
 INSERT INTO picture VALUES (1, 123456789012345678, 1::bit(64), 1.5, 'a'), (2, 1234567890123456789, 2::bit(64), 15, 'b');
 SELECT call, refused(call) FROM unnest(ARRAY[
-    $$dedup('picture', '{"text": "phash"}')$$, $$dedup('picture', '{"text": ["bits", "price"]}')$$, $$dedup('SELECT id, phash FROM picture')$$, $$dedup_report('picture', '{"text": "price"}')$$,
+    $$dedup('picture', '{"columns": "phash"}')$$, $$dedup('picture', '{"columns": ["bits", "price"]}')$$, $$dedup('SELECT id, phash FROM picture')$$, $$dedup_report('picture', '{"columns": "price"}')$$,
     $$dedup_suggest('SELECT id, phash FROM picture')$$, $$near_dup_pairs('SELECT id, bits FROM picture', '{"method": "text"}')$$,
     $$dedup_setup('picture', '{"columns": "phash"}')$$, $$dedup_setup('picture', '{"columns": ["bits", "price"]}')$$,
-    $$dedup('picture', '{"text": ["label", "price"]}')$$, $$dedup_setup('picture', '{"columns": {"label": null, "phash": 5}}', true)$$, $$dedup_setup('picture', '{"columns": {"phash": 5}}', true)$$]) call;
+    $$dedup('picture', '{"columns": ["label", "price"]}')$$, $$dedup_setup('picture', '{"columns": {"label": null, "phash": 5}}', true)$$, $$dedup_setup('picture', '{"columns": {"phash": 5}}', true)$$]) call;
 ALTER TABLE picture DROP label, DROP price, DROP bits;
 SELECT refused($$dedup_setup('picture')$$), refused($$dedup('picture')$$);
 RESET client_min_messages;

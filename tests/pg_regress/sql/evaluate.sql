@@ -47,7 +47,7 @@ SELECT * FROM near_dup_pairs('SELECT id, content FROM title', '{"method": "text"
 SELECT * FROM near_dup_pairs('SELECT id, content FROM title', '{"method": "text", "distance": 3}');
 SELECT * FROM near_dup_pairs('SELECT id, content FROM title', '{"similarity": 0.5}');
 SELECT * FROM near_dup_pairs('SELECT id, content FROM title', '{"method": "records"}');
-SELECT * FROM near_dup_pairs('SELECT id, content FROM title', '{"text": "content"}');
+SELECT * FROM near_dup_pairs('SELECT id, content FROM title', '{"columns": "content"}');
 SELECT * FROM near_dup_pairs('SELECT id, content FROM title', '{"method": "text", "similarity": 0.5, "n": 65}');
 SELECT * FROM near_dup_pairs(NULL, '{"method": "text"}');
 SELECT count(*) = (SELECT count(*) FROM near_dup_pairs('SELECT id, content FROM title', '{"method": "text"}')) AS defaults

@@ -5,11 +5,11 @@ CREATE TABLE row_fp (part integer, id integer, fp bigint);
 INSERT INTO row_fp VALUES
     (1, 1, 0), (1, 2, 1), (1, 3, 3), (1, 4, NULL), (1, 5, 15), (1, 6, 1),
     (2, 1, 15), (2, 2, 0), (2, 3, 3), (2, 4, 255);
--- Single-Pass: the nearest earlier centre, the oldest of the nearest, by the
--- row's number in its partition. (2, 3) is two bits from either centre.
-SELECT part, id, fp, single_pass(fp, 2) OVER (PARTITION BY part ORDER BY id) AS centre FROM row_fp ORDER BY 1, 2;
+-- Single-Pass: the nearest earlier center, the oldest of the nearest, by the
+-- row's number in its partition. (2, 3) is two bits from either center.
+SELECT part, id, fp, single_pass(fp, 2) OVER (PARTITION BY part ORDER BY id) AS center FROM row_fp ORDER BY 1, 2;
 -- The order decides.
-SELECT part, id, fp, single_pass(fp, 2) OVER (PARTITION BY part ORDER BY id DESC) AS centre FROM row_fp ORDER BY 1, 2;
+SELECT part, id, fp, single_pass(fp, 2) OVER (PARTITION BY part ORDER BY id DESC) AS center FROM row_fp ORDER BY 1, 2;
 -- Components: whatever a chain of steps connects. With a diameter no two rows
 -- of a component are farther apart.
 SELECT part, id, fp,

@@ -129,7 +129,7 @@ SELECT duplicate, original, distance, logged_at <= clock_timestamp() AS past FRO
 -- verified on the text
 DROP TRIGGER guard ON petition;
 TRUNCATE petition;
-CREATE TRIGGER guard AFTER INSERT OR UPDATE ON petition FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp', 'distance=6', 'text=body', 'similarity=0.5');
+CREATE TRIGGER guard AFTER INSERT OR UPDATE ON petition FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp', 'distance=6', 'columns=body', 'similarity=0.5');
 INSERT INTO petition VALUES (1, '小区停水三天', 0), (2, '路灯坏了没人修', 1), (3, NULL, 0);
 INSERT INTO petition VALUES (4, '小区停水两天', 3);
 UPDATE petition SET body = '小区停水！' WHERE id = 2;
@@ -269,8 +269,8 @@ CREATE FUNCTION with_arguments(arguments text) RETURNS void LANGUAGE plpgsql AS 
   INSERT INTO bare VALUES (9, 9);
   EXCEPTION WHEN OTHERS THEN RAISE NOTICE '% %', SQLSTATE, SQLERRM; END $$;
 SELECT with_arguments(a) FROM unnest(ARRAY[$$$$, $$'nope'$$, $$'fp', 'distance=65'$$, $$'fp', 'distance'$$, $$'fp', 'action=drop'$$,
-  $$'fp', 'colour=red'$$, $$'fp', 'action=flag'$$, $$'fp', 'action=skip', 'log=l'$$, $$'fp', 'text='$$, $$'fp', 'similarity=0.5'$$, $$'fp', 'n=2'$$, $$'fp', 'measure=cosine', 'text=body', 'n=3'$$,
-  $$'fp', 'text=body', 'measure=dice'$$, $$'fp', 'text=body', 'similarity=2'$$, $$'fp', 'text=body', 'n=0'$$, $$'fp', 'verify=jaccard:body:0.5'$$, $$'fp', 'index=maybe'$$]) a;
+  $$'fp', 'colour=red'$$, $$'fp', 'action=flag'$$, $$'fp', 'action=skip', 'log=l'$$, $$'fp', 'columns='$$, $$'fp', 'similarity=0.5'$$, $$'fp', 'n=2'$$, $$'fp', 'measure=cosine', 'columns=body', 'n=3'$$,
+  $$'fp', 'columns=body', 'measure=dice'$$, $$'fp', 'columns=body', 'similarity=2'$$, $$'fp', 'columns=body', 'n=0'$$, $$'fp', 'verify=jaccard:body:0.5'$$, $$'fp', 'index=maybe'$$]) a;
 SELECT near_dup_guard();
 ALTER TABLE bare ADD twice bigint GENERATED ALWAYS AS (fp * 2) STORED;
 DROP TRIGGER guard ON bare;
@@ -283,7 +283,7 @@ CREATE TABLE made (id int PRIMARY KEY, at date, of text, body text, fp bigint GE
   plain text GENERATED ALWAYS AS (lower(body)) STORED);
 CREATE INDEX ON made USING banding (fp);
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON made FOR EACH ROW
-  EXECUTE FUNCTION near_dup_guard('fp', 'action=skip', 'distance=64', 'scope=tenant,year', 'text=plain', 'similarity=0.9');
+  EXECUTE FUNCTION near_dup_guard('fp', 'action=skip', 'distance=64', 'scope=tenant,year', 'columns=plain', 'similarity=0.9');
 INSERT INTO made (id, at, of, body) SELECT i, make_date(2024 + i / 6, 1, i), (ARRAY['North', 'NORTH', 'South'])[i % 3 + 1], 'The lamp is broken' FROM generate_series(1, 8) i;
 UPDATE made SET of = 'north' WHERE id = 2;
 UPDATE made SET body = 'There is no water' WHERE id IN (2, 8);

@@ -17,7 +17,7 @@ INSERT INTO ticket VALUES
     (6, E'</script><script>alert(1)</script><!-- <img src=x onerror=alert(2)> " '' & &lt; \u2028 \u2029 \\', NULL),
     (7, E'</script><script>alert(1)</script><!-- <img src=x onerror=alert(2)> " '' & &lt; \u2028 \u2029 \\ more', NULL),
     (8, NULL, 'lamp'), (9, 'Something else altogether, and nobody else has said so', 'c');
-\set options '{"text": "body", "distance": 30, "similarity": 0.5, "weights": {}, "n": 2, "particulars": []}'
+\set options '{"columns": "body", "distance": 30, "similarity": 0.5, "weights": {}, "n": 2, "particulars": []}'
 CREATE TABLE page AS SELECT dedup_report('ticket', :'options') AS html;
 SELECT groups_of(html) FROM page;
 -- How the rows of each group differ.
@@ -53,8 +53,8 @@ CREATE TABLE random_text AS SELECT i AS id, (SELECT string_agg('word' || hashint
 ALTER TABLE random_text ADD PRIMARY KEY (id);
 SELECT way, (SELECT array_agg(g ORDER BY g) FROM (SELECT split_part(g, ' ', 2) || ':' || split_part(g, ':', 1) FROM groups_of(dedup_report('random_text', way)) g) s(g))
      = (SELECT array_agg(g ORDER BY g) FROM (SELECT keeper || ':' || count(*) FROM dedup('random_text', way) GROUP BY keeper HAVING count(*) > 1) s(g)) AS same
-FROM unnest(ARRAY['{"distance": 12, "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}', '{"distance": 16, "keep": "longest", "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}', '{"distance": 20, "diameter": 9, "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}', '{"distance": null}',
-    '{"distance": 16, "group": "single_pass", "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}', '{"distance": 16, "exact": "none", "similarity": 0, "weights": {}, "n": 2, "particulars": []}']::jsonb[]) way;
+FROM unnest(ARRAY['{"distance": 12, "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}', '{"distance": 16, "keep": "longest", "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}', '{"distance": 20, "diameter": 9, "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}', '{"method": "exact"}',
+    '{"distance": 16, "group": "single_pass", "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}', '{"distance": 16, "equal": "none", "similarity": 0, "weights": {}, "n": 2, "particulars": []}']::jsonb[]) way;
 -- Chinese.
 SELECT html LIKE '<!DOCTYPE html>%<html lang="zh-CN">%<title>查重报告</title>%' AS chinese, html LIKE '%9 条记录中，有 4 条（44.4%）与其他记录重复%' AS lead
 FROM dedup_report('ticket', :'options'::jsonb || '{"language": "zh"}') html;
@@ -65,13 +65,13 @@ FROM dedup_report('SELECT i, repeat(''long text '', 500) FROM generate_series(1,
 -- Nothing to report; no text; no near stage.
 SELECT html LIKE '%None of the 0 rows repeats another.%' AS none FROM dedup_report('SELECT 1, ''a''::text WHERE false', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}') html;
 SELECT html LIKE '%Rows without a text, or without a word in it: 3;%' AS empty FROM dedup_report('SELECT i, NULL::text FROM generate_series(1, 3) i', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}') html;
-SELECT html !~ '[Ff]ingerprint|bits</' AS exact_only, groups_of(html) FROM dedup_report('ticket', '{"text": "body", "distance": null}') html;
+SELECT html !~ '[Ff]ingerprint|bits</' AS exact_only, groups_of(html) FROM dedup_report('ticket', '{"columns": "body", "method": "exact"}') html;
 -- A text in a longer one: without a fingerprint there is no distance, and the row is a duplicate all the same.
 CREATE TABLE entry AS SELECT i AS id, (SELECT string_agg(left(md5((hashint8extended(i, k) % 900)::text), 5), ' ') FROM generate_series(1, 9) k) AS body, hashint8extended(i, 5) AS fp
 FROM generate_series(1, 60) i;
 UPDATE entry SET body = (SELECT body FROM entry WHERE id = 10) || ' we show that ' || body, fp = NULL WHERE id = 9;
 SELECT substring(html FROM '<p class="lead">[^<]*') AS lead, html LIKE '%The 0 of 1 that have a fingerprint.%' AS some, html ~ '>distance [0-9]+</span>' AS bits, groups_of(html)
-FROM unnest(ARRAY['{"distance": null}', '{"distance": 2, "fp": "fp", "n": 3, "similarity": 0.5, "particulars": []}']) AS options, dedup_report('SELECT id, body, fp FROM entry', '{"contained": 0.7}'::jsonb || options::jsonb) html;
+FROM unnest(ARRAY['{"method": "exact"}', '{"distance": 2, "fp": "fp", "n": 3, "similarity": 0.5, "particulars": []}']) AS options, dedup_report('SELECT id, body, fp FROM entry', '{"contained": 0.7}'::jsonb || options::jsonb) html;
 DROP TABLE entry;
 -- Without options the texts decide, and the page has the options that do it again.
 SET client_min_messages = warning;
@@ -83,7 +83,7 @@ GRANT SELECT ON ticket TO regress_dedup_clerk;
 ALTER TABLE ticket ENABLE ROW LEVEL SECURITY;
 CREATE POLICY lamps ON ticket USING (matter = 'lamp' AND id <> 2);
 SET ROLE regress_dedup_clerk;
-SELECT groups_of(html), html ~ '翠湖|alert\(1\)|nobody else' AS others FROM dedup_report('ticket', '{"text": "body", "distance": 30, "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}') html;
+SELECT groups_of(html), html ~ '翠湖|alert\(1\)|nobody else' AS others FROM dedup_report('ticket', '{"columns": "body", "distance": 30, "weights": {}, "similarity": 0.5, "n": 2, "particulars": []}') html;
 SELECT dedup_report('SELECT 1, html FROM page');
 RESET ROLE;
 DROP OWNED BY regress_dedup_clerk;
@@ -91,12 +91,12 @@ DROP ROLE regress_dedup_clerk;
 -- Options that are none.
 \set VERBOSITY terse
 SELECT dedup_report(NULL);
-SELECT dedup_report('ticket', '{"text": "body", "language": "de"}');
-SELECT dedup_report('ticket', '{"text": "body", "title": 1}');
-SELECT dedup_report('ticket', '{"text": "body", "labels": "nobody"}');
+SELECT dedup_report('ticket', '{"columns": "body", "language": "de"}');
+SELECT dedup_report('ticket', '{"columns": "body", "title": 1}');
+SELECT dedup_report('ticket', '{"columns": "body", "labels": "nobody"}');
 SELECT dedup_report('SELECT id, body FROM ticket', '{"labels": "matter", "n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "particulars": []}');
-SELECT dedup_report('ticket', '{"text": "body", "colour": "red"}');
-SELECT count(*) FROM dedup('ticket', '{"text": "body", "title": "no option of dedup"}');
+SELECT dedup_report('ticket', '{"columns": "body", "colour": "red"}');
+SELECT count(*) FROM dedup('ticket', '{"columns": "body", "title": "no option of dedup"}');
 -- Memory is bounded. (On a slow machine progress would be told.)
 SET client_min_messages = warning;
 SET pg_dedup.memory_limit = '64kB';
@@ -108,8 +108,8 @@ CREATE TABLE part (id int PRIMARY KEY, name text, maker text, city text);
 INSERT INTO part SELECT i, 'Pump model ' || md5((i % 200)::text), 'Maker ' || i % 40, 'City ' || i % 7 FROM generate_series(1, 400) i;
 SELECT way, language, html ~ 'fingerprint|指纹' AS fingerprints, html ~ '[0-9] bits|bits that differ|相差 [0-9]|位）' AS bits, html ~ 'Jaccard' AS texts,
        html ~ 'probability of at least 90.0%|概率至少为 90.0%' AS records, html ~ 'at least 70.0% of its words|至少 70.0% 的词' AS contained, html ~ 'texts are equal\.|文字相同，即判为重复' AS exact
-FROM unnest(ARRAY['{"method": "fingerprint"}', '{"method": "text"}', '{"method": "records", "text": ["name", "maker", "city"]}', '{"distance": null}', '{"distance": null, "contained": 0.7}']) way,
-     unnest(ARRAY['en', 'zh']) language, LATERAL dedup_report('part', '{"text": "name"}' || way::jsonb || jsonb_build_object('language', language)) page,
+FROM unnest(ARRAY['{"method": "fingerprint"}', '{"method": "text"}', '{"method": "records", "columns": ["name", "maker", "city"]}', '{"method": "exact"}', '{"method": "exact", "contained": 0.7}']) way,
+     unnest(ARRAY['en', 'zh']) language, LATERAL dedup_report('part', '{"columns": "name"}' || way::jsonb || jsonb_build_object('language', language)) page,
      -- What is said, without the options and the data of the script.
      LATERAL (SELECT regexp_replace(regexp_replace(page, '<script.*</script>', '', 'g'), '<footer>.*</footer>|<style>.*</style>', '', 'g')) x(html);
 DROP TABLE part;

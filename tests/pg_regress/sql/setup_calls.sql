@@ -16,10 +16,10 @@ RESET client_min_messages;
 SELECT id, keeper, stage, distance, round(similarity::numeric, 2) AS similarity FROM dedup('ticket');
 -- What is given wins key by key.
 SELECT id, keeper, stage FROM dedup('ticket', '{"keep": "first"}');
-SELECT id, keeper, stage FROM dedup('ticket', '{"similarity": 1, "exact": "none"}');
-SELECT id, keeper, stage, distance FROM dedup('ticket', '{"text": "body"}');
+SELECT id, keeper, stage FROM dedup('ticket', '{"similarity": 1, "equal": "none"}');
+SELECT id, keeper, stage, distance FROM dedup('ticket', '{"columns": "body"}');
 SELECT id, keeper, stage, distance FROM dedup('ticket', '{"weights": {"tokens": "chars"}, "distance": 0}');
-SELECT id, keeper, stage FROM dedup('ticket', '{"distance": null}');
+SELECT id, keeper, stage FROM dedup('ticket', '{"method": "exact"}');
 -- A query is none of its business.
 SET client_min_messages = warning;
 SELECT id, keeper, stage FROM dedup('SELECT id, body FROM ticket ORDER BY id');
@@ -182,8 +182,8 @@ INSERT INTO sent SELECT id, office, 'There has been no water in our building in 
 SELECT count(*) FROM dedup_setup('sent', '{"columns": {"office": 10000, "body": null}, "distance": 6}');
 SELECT id, keeper, stage, distance FROM dedup('sent');
 SELECT t.id, f.id AS repeats FROM sent t, dedup_find(t) f ORDER BY 1, 2;
-SELECT id, keeper FROM dedup('sent', '{"exact": "text"}');
-SELECT id, keeper FROM dedup('sent', '{"distance": null}');
+SELECT id, keeper FROM dedup('sent', '{"equal": "text"}');
+SELECT id, keeper FROM dedup('sent', '{"method": "exact"}');
 CALL dedup_into('sents', 'sent');
 SELECT id, keeper, stage FROM sents ORDER BY id;
 SELECT id, keeper FROM dedup_clean('sent', dry_run => false);

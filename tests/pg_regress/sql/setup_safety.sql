@@ -201,7 +201,7 @@ INSERT INTO later VALUES (1, '', 'no water since monday in harbour street');
 ALTER TABLE dedup_settings DISABLE TRIGGER _dedup_guard;
 UPDATE dedup_settings SET tbl = 'later';
 ALTER TABLE dedup_settings ENABLE ALWAYS TRIGGER _dedup_guard;
-SELECT id, stage FROM dedup('later', '{"text": "body"}');
+SELECT id, stage FROM dedup('later', '{"columns": "body"}');
 SELECT * FROM dedup_find('later', 'no water');
 SELECT * FROM dedup_setup('later', '{"columns": "body", "fp": "print", "weights": {}, "distance": 3, "similarity": 0, "n": 2}');
 SELECT id FROM dedup_find('later', 'no water since monday in harbour street');

@@ -3,10 +3,10 @@
 use super::SimilarPair;
 use super::sets::Frequencies;
 use crate::external::Result;
-use crate::hash::GOLDEN;
 use crate::interrupt::{self, Meter};
 use crate::memory::{self, OrRaise, Room};
 use crate::similarity::overlap::{at_least, overlap_needed, shared};
+use crate::similarity::sketch;
 use rustc_hash::FxHashMap;
 
 /// A part in memory: its sets by size, the smallest first.
@@ -21,7 +21,7 @@ struct Set {
     /// Where its n-grams begin.
     from: usize,
     size: usize,
-    sketch: u128,
+    sketch: [u64; 2],
 }
 
 impl Loaded {
@@ -29,10 +29,8 @@ impl Loaded {
         let (mut sets, mut at) = (Vec::new(), 0);
         while at < words.len() {
             let (id, size, from) = (words[at] as i64, words[at + 1] as usize, at + 2);
-            let bit = |gram: &u64| gram.wrapping_mul(GOLDEN) >> 57;
-            // Toggled: the number of differing bits never exceeds the number of
-            // members that only one of two sets has.
-            let sketch = words[from..from + size].iter().fold(0, |sketch, gram| sketch ^ 1u128 << bit(gram));
+            let mut sketch = [0; 2];
+            words[from..from + size].iter().for_each(|&gram| sketch::add(&mut sketch, gram));
             sets.room(1).or_raise();
             sets.push(Set { id, from, size, sketch });
             at = from + size;
@@ -97,12 +95,7 @@ impl Index {
 }
 
 /// The n-grams of a set of which it must share one, the rarest first.
-pub(in crate::similarity) fn rarest(
-    grams: &[u64],
-    threshold: f64,
-    frequencies: &Frequencies,
-    into: &mut Vec<(u32, u64)>,
-) {
+fn rarest(grams: &[u64], threshold: f64, frequencies: &Frequencies, into: &mut Vec<(u32, u64)>) {
     into.clear();
     into.room(grams.len()).or_raise();
     into.extend(grams.iter().map(|&gram| frequencies.rank(gram)));
@@ -177,7 +170,7 @@ impl Join<'_> {
             if seen[set] || rest < needed {
                 continue;
             }
-            let apart = (x.sketch ^ self.left.sets[set].sketch).count_ones() as usize;
+            let apart = sketch::differing(&x.sketch, &self.left.sets[set].sketch);
             if x.size + size >= 2 * needed + apart {
                 seen[set] = true;
                 candidates.room(1).or_raise();

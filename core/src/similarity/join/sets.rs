@@ -1,16 +1,14 @@
 //! Sets of n-grams: extracted from texts, kept in memory or in a file, and loaded part by part.
 //!
-//! An n-gram of up to three characters is its own number; a longer one goes by a
-//! 64-bit hash. Frequencies are counted in a table of fixed size:
-//! two n-grams that share a cell both look more frequent than they are, which
-//! costs time and no answer, for the prefix filter needs one order of the
-//! n-grams, whichever it is.
+//! Frequencies are counted in a table of fixed size: two n-grams that share a cell both look more frequent than they are,
+//! which costs time and no answer, for the prefix filter needs one order of the n-grams, whichever it is.
 
-use crate::external::{Host, Result, Spill};
-use crate::hash::{GOLDEN, city64};
+use crate::external::{Host, Reader, Result, Run, Runs};
+use crate::hash::GOLDEN;
 use crate::interrupt::{self, Meter};
 use crate::memory::{self, Room};
-use crate::text::{Ngrams, PACKED, pack};
+use crate::similarity::grams::numbers;
+use crate::text::Ngrams;
 
 /// The most words of a part, whatever the memory: it is sorted in one pass.
 const WIDEST_PART: usize = 2 << 20;
@@ -18,26 +16,26 @@ const WIDEST_PART: usize = 2 << 20;
 const NARROWEST_PART: usize = 8 << 10;
 /// Bytes per word of a part while parts are joined: two parts, and the index of one.
 const BYTES_PER_WORD: usize = 64;
-/// Words written or read at a time.
-const COPIED: usize = 1 << 13;
+/// Bytes that are read at a time.
+const READ: usize = 1 << 16;
 
 /// Sets one after the other: id, number of n-grams, n-grams in order.
 type Words = Vec<u64>;
 
 enum Part {
     Memory(Words),
-    File { at: u64, words: usize },
+    File { run: Run, words: usize },
 }
 
 /// How often n-grams occur, roughly.
-pub(in crate::similarity) struct Frequencies {
+pub(super) struct Frequencies {
     cells: Vec<u32>,
     shift: u32,
 }
 
 impl Frequencies {
     /// Nothing counted; in an eighth of `memory` bytes, 4 MiB at most.
-    pub(in crate::similarity) fn new(memory: usize) -> Frequencies {
+    fn new(memory: usize) -> Frequencies {
         let bits = (memory / 32).clamp(1 << 12, 1 << 20).ilog2();
         Frequencies { cells: vec![0; 1 << bits], shift: 64 - bits }
     }
@@ -47,7 +45,7 @@ impl Frequencies {
     }
 
     /// Counts an n-gram.
-    pub(in crate::similarity) fn count(&mut self, gram: u64) {
+    fn count(&mut self, gram: u64) {
         let cell = self.cell(gram);
         self.cells[cell] = self.cells[cell].saturating_add(1);
     }
@@ -67,7 +65,7 @@ pub(super) struct Sets<H: Host> {
     parts: Vec<Part>,
     /// Words of the parts in memory.
     kept: usize,
-    file: Option<(H::File, u64)>,
+    file: Option<Runs<H::File>>,
     pub(super) frequencies: Frequencies,
     ngrams: Ngrams,
     meter: Meter,
@@ -93,10 +91,7 @@ impl<H: Host> Sets<H> {
     pub(super) fn add(&mut self, id: i64, text: &str, host: &mut H) -> Result<()> {
         self.meter.work(text.len());
         self.ngrams.read(text);
-        let grams = match self.n {
-            ..=PACKED => self.ngrams.set(self.n, pack),
-            n => self.ngrams.set(n, |gram| city64(gram.as_bytes())),
-        };
+        let grams = numbers(&self.ngrams, self.n);
         if grams.is_empty() {
             return Ok(());
         }
@@ -120,17 +115,12 @@ impl<H: Host> Sets<H> {
         if self.kept <= self.memory / 2 / 8 {
             return Ok(());
         }
-        let (file, length) = self.file.get_or_insert_with(|| (host.file(), 0));
+        let file = self.file.get_or_insert_with(|| Runs::new(host.file()));
         for part in &mut self.parts {
-            let Part::Memory(words) = part else { continue };
-            let at = *length;
-            for some in words.chunks(COPIED) {
-                let bytes: Vec<u8> = some.iter().flat_map(|word| word.to_le_bytes()).collect();
-                file.append(&bytes)?;
-                *length += bytes.len() as u64;
+            if let Part::Memory(words) = part {
                 interrupt::check();
+                *part = Part::File { run: file.write(words)?, words: words.len() };
             }
-            *part = Part::File { at, words: words.len() };
         }
         self.kept = 0;
         Ok(())
@@ -149,19 +139,12 @@ impl<H: Host> Sets<H> {
     pub(super) fn load(&mut self, part: usize) -> Result<Words> {
         match (&self.parts[part], &mut self.file) {
             (Part::Memory(words), _) => Ok(memory::copy(words)?),
-            (Part::File { at, words }, Some((file, _))) => {
-                let (mut at, mut left) = (*at, *words);
-                let mut loaded = memory::with_capacity(left)?;
-                let mut bytes = vec![0; COPIED.min(left) * 8];
-                while left > 0 {
-                    let some = left.min(COPIED);
-                    let bytes = &mut bytes[..some * 8];
-                    file.read(at, bytes)?;
-                    let word = |eight: &[u8]| u64::from_le_bytes(eight.try_into().unwrap_or_default());
-                    loaded.extend(bytes.chunks_exact(8).map(word));
-                    at += bytes.len() as u64;
-                    left -= some;
-                    interrupt::check();
+            (Part::File { run, words }, Some(file)) => {
+                let mut loaded = memory::with_capacity(*words)?;
+                let mut reader = Reader::new(*run, READ);
+                while let Some(word) = reader.next(file)? {
+                    self.meter.work(1);
+                    loaded.push(word);
                 }
                 Ok(loaded)
             }

@@ -4,10 +4,11 @@
 //! that both have over that of the lighter text. A common word tells little, and a long text has many words by chance; so
 //! both must share more than chance explains, too (`EVIDENCE`).
 
-use crate::hash::city64;
+use super::{Index, Words, words_of};
 use crate::interrupt::{self, Meter, checked};
 use crate::memory::{OrRaise, Room, filled, with_capacity};
-use crate::text::{is_spaceless_char, normalize_into};
+use crate::text::normalize_into;
+use std::ops::Range;
 
 /// Times ln N that the words shared must weigh: at 2, one of N² pairs of texts whose words are independent has so much in
 /// common.
@@ -22,7 +23,7 @@ const PARTNERS: u32 = 2;
 
 /// A text and a longer one in which it stands.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Contained {
+pub(crate) struct Contained {
     /// The lighter text.
     pub part: u32,
     /// The heavier one.
@@ -31,102 +32,46 @@ pub struct Contained {
     pub share: f64,
 }
 
-/// The words of texts.
+/// The texts to be compared.
 #[derive(Debug, Default)]
-pub struct Words {
+pub(crate) struct Texts {
     normal: String,
-    hashes: Vec<u64>,
-    ends: Vec<usize>,
+    words: Words,
 }
 
-impl Words {
-    /// Adds a text; they are numbered in order. A run without spaces counts by its pairs of characters.
-    pub fn add(&mut self, text: &str) {
+impl Texts {
+    /// Adds a text; they are numbered in order.
+    pub(crate) fn add(&mut self, text: &str) {
         normalize_into(text, &mut self.normal);
-        let from = self.hashes.len();
-        let mut meter = Meter::new();
-        for word in self.normal.split(' ').filter(|word| !word.is_empty()) {
-            meter.work(word.len());
-            if word.contains(is_spaceless_char) {
-                crate::text::char_ngrams(word, 2, |pair| {
-                    self.hashes.room(1).or_raise();
-                    self.hashes.push(city64(pair.as_bytes()));
-                });
-            } else {
-                self.hashes.room(1).or_raise();
-                self.hashes.push(city64(word.as_bytes()));
-            }
-        }
-        interrupt::sort_unstable_by(&mut self.hashes[from..], Ord::cmp);
-        let mut kept = from;
-        for at in from..self.hashes.len() {
-            if at == from || self.hashes[at] != self.hashes[at - 1] {
-                self.hashes[kept] = self.hashes[at];
-                kept += 1;
-            }
-        }
-        self.hashes.truncate(kept);
-        self.ends.room(1).or_raise();
-        self.ends.push(kept);
+        words_of(&self.normal, |word| {
+            self.words.add(word);
+        });
+        self.words.end();
     }
 
     /// The words weighed.
-    pub fn weigh(self) -> Weighed {
-        let Words { hashes, ends, .. } = self;
-        // The places of each word together.
-        let mut places: Vec<(u64, usize)> = Vec::new();
-        places.room(hashes.len()).or_raise();
-        places.extend(checked(hashes.iter().copied().zip(0..)));
-        drop(hashes);
-        interrupt::sort_unstable_by(&mut places, Ord::cmp);
-        let mut words = filled(0u32, places.len()).or_raise();
-        let mut frequencies: Vec<u32> = Vec::new();
-        for of_word in checked(places.chunk_by(|a, b| a.0 == b.0)) {
-            of_word.iter().for_each(|&(_, at)| words[at] = frequencies.len() as u32);
-            frequencies.room(1).or_raise();
-            frequencies.push(of_word.len() as u32);
-        }
-        drop(places);
-        // The rarest words get the least numbers.
-        let mut order: Vec<u32> = crate::memory::collect(0..frequencies.len() as u32).or_raise();
-        interrupt::sort_unstable_by(&mut order, |a, b| {
-            (frequencies[*a as usize], *a).cmp(&(frequencies[*b as usize], *b))
-        });
-        let mut rank = filled(0u32, order.len()).or_raise();
-        checked(order.iter().enumerate()).for_each(|(at, &word)| rank[word as usize] = at as u32);
-        let texts = ends.len().max(1) as f64;
-        let weight = |&word: &u32| (texts / f64::from(frequencies[word as usize])).ln();
-        let weights = crate::memory::collect(checked(order.iter()).map(weight)).or_raise();
-        let sorted = checked(order.iter()).map(|&word| frequencies[word as usize]);
-        let sorted = crate::memory::collect(sorted).or_raise();
-        checked(&mut words).for_each(|word| *word = rank[*word as usize]);
-        let mut from = 0;
-        for &end in checked(&ends) {
-            interrupt::sort_unstable_by(&mut words[from..end], Ord::cmp);
-            from = end;
-        }
-        Weighed { words, ends, weights, frequencies: sorted }
+    pub(crate) fn weigh(self) -> Weighed {
+        let (index, _) = self.words.weigh(1);
+        let texts = index.texts().max(1) as f64;
+        let weights = index.weights(|frequency| (texts / frequency).ln());
+        Weighed { index, weights }
     }
 }
 
-/// The words of texts by number, the rarest first, and what they weigh.
+/// The words of texts and what they weigh.
 #[derive(Debug)]
-pub struct Weighed {
-    words: Vec<u32>,
-    ends: Vec<usize>,
+pub(crate) struct Weighed {
+    index: Index,
     weights: Vec<f64>,
-    frequencies: Vec<u32>,
 }
 
 impl Weighed {
     fn texts(&self) -> usize {
-        self.ends.len()
+        self.index.texts()
     }
 
     fn of(&self, text: u32) -> &[u32] {
-        let at = text as usize;
-        let from = if at == 0 { 0 } else { self.ends[at - 1] };
-        &self.words[from..self.ends[at]]
+        self.index.of(text as usize)
     }
 
     fn weight(&self, words: &[u32]) -> f64 {
@@ -134,7 +79,7 @@ impl Weighed {
     }
 
     /// The share of the lighter of two texts that the other has; 0 if what they share may be chance.
-    pub fn share(&self, a: u32, b: u32) -> f64 {
+    pub(crate) fn share(&self, a: u32, b: u32) -> f64 {
         let [light, heavy] = [a, b].map(|text| self.weight(self.of(text)));
         if light <= heavy { self.share_of(a, b, light, 0.0) } else { self.share_of(b, a, heavy, 0.0) }
     }
@@ -142,7 +87,7 @@ impl Weighed {
     /// As `share`; 0 as soon as it cannot be `least`.
     fn share_of(&self, part: u32, whole: u32, light: f64, least: f64) -> f64 {
         let (x, y) = (self.of(part), self.of(whole));
-        let mean = self.words.len() as f64 / self.texts() as f64;
+        let mean = self.index.words.len() as f64 / self.texts() as f64;
         // A text twice as long has a word by chance twice as often.
         let longer = (y.len() as f64 / mean).ln().max(0.0);
         let (mut shared, mut evidence) = (0.0, 0.0);
@@ -170,7 +115,7 @@ impl Weighed {
     /// Every pair of the texts that `among` names, one of which stands in the other by a share of at least `least`, and
     /// of which neither is a part of many or made of many. A text is looked for by its rarest words; one without enough
     /// rare words is not found. There are no more pairs than texts.
-    pub fn pairs(&self, least: f64, among: impl Fn(u32) -> bool) -> Vec<Contained> {
+    pub(crate) fn pairs(&self, least: f64, among: impl Fn(u32) -> bool) -> Vec<Contained> {
         self.pairs_up_to(PARTNERS, least, among)
     }
 
@@ -184,9 +129,9 @@ impl Weighed {
         let mut order: Vec<(f64, u32)> =
             crate::memory::collect(texts.map(|text| (self.weight(self.of(text)), text))).or_raise();
         interrupt::sort_unstable_by(&mut order, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        let rare = (RARE * (self.texts() as f64).sqrt()).max(8.0) as u32;
-        let common = self.frequencies.partition_point(|&frequency| frequency <= rare);
-        let mut holders = Holders::new(self, common, order.iter().map(|&(_, text)| text));
+        let rare = self.index.shared((RARE * (self.texts() as f64).sqrt()).max(8.0) as usize);
+        let common = rare.end;
+        let mut holders = Holders::new(self, rare, order.iter().map(|&(_, text)| text));
         let mut partners = filled(0u32, order.len()).or_raise();
         // The texts that share a word with this one, and the weight of the words looked at that they share.
         let mut shared = filled((u32::MAX, 0.0), order.len()).or_raise();
@@ -249,8 +194,8 @@ impl Weighed {
 /// The texts that have a rare word, by their places in the order of weights. Those that are full stand behind the others, and
 /// those that have been looked for are gone.
 struct Holders {
-    /// The first word that has a list: those before it are of one text.
-    first: usize,
+    /// The words that have a list.
+    rare: Range<usize>,
     lists: Vec<List>,
     texts: Vec<u32>,
 }
@@ -264,34 +209,19 @@ struct List {
 }
 
 impl Holders {
-    fn new(of: &Weighed, common: usize, order: impl Iterator<Item = u32>) -> Holders {
-        let first = of.frequencies.partition_point(|&frequency| frequency < 2).min(common);
-        let mut lists = filled(List::default(), common - first).or_raise();
-        let mut length = 0;
-        for (list, &frequency) in checked(lists.iter_mut().zip(&of.frequencies[first..])) {
-            *list = List { start: length, full: length, end: length };
-            length += frequency as usize;
-        }
-        let mut texts = filled(0u32, length).or_raise();
-        let mut meter = Meter::new();
-        for (text, at) in order.zip(0u32..) {
-            let words = of.of(text);
-            meter.work(1 + words.len());
-            let rare = words.iter().take_while(|&&word| (word as usize) < common);
-            for list in rare.filter_map(|&word| (word as usize).checked_sub(first)) {
-                let list = &mut lists[list];
-                texts[list.end] = at;
-                (list.full, list.end) = (list.end + 1, list.end + 1);
-            }
-        }
-        Holders { first, lists, texts }
+    fn new(of: &Weighed, rare: Range<usize>, order: impl Iterator<Item = u32> + Clone) -> Holders {
+        let holders = (0u32..).zip(order).map(|(at, text)| (at, of.of(text)));
+        let (texts, ends) = of.index.holders(&rare, holders);
+        let lists = ends.iter().scan(0, |start, &end| Some((std::mem::replace(start, end), end)));
+        let lists = checked(lists).map(|(start, end)| List { start, full: end, end });
+        Holders { lists: crate::memory::collect(lists).or_raise(), rare, texts }
     }
 
     /// Calls `each` for the texts behind `at` that have the word: all that are not full, and while `at` is not full the full
     /// ones too.
     fn visit(&mut self, word: u32, at: u32, most: u32, partners: &[u32], mut each: impl FnMut(u32)) {
-        let Some(list) = (word as usize).checked_sub(self.first) else { return };
-        let (List { start, full, end }, texts) = (&mut self.lists[list], &mut self.texts);
+        let Some(list) = Some(word as usize).filter(|word| self.rare.contains(word)) else { return };
+        let (List { start, full, end }, texts) = (&mut self.lists[list - self.rare.start], &mut self.texts);
         let mut next = *start;
         while next < *full {
             let text = texts[next];
@@ -329,9 +259,9 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     fn weighed<T: AsRef<str>>(texts: &[T]) -> Weighed {
-        let mut words = Words::default();
-        texts.iter().for_each(|text| words.add(text.as_ref()));
-        words.weigh()
+        let mut all = Texts::default();
+        texts.iter().for_each(|text| all.add(text.as_ref()));
+        all.weigh()
     }
 
     /// `count` texts of so many words, each out of as many.

@@ -1,0 +1,324 @@
+//! The options of all functions: what each of them is, who takes it, and what a wrong value is told.
+
+use serde_json::{Map, Value};
+
+/// Who takes options: a function or a trigger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sink {
+    /// Its name.
+    pub name: &'static str,
+    bit: u8,
+}
+
+/// `dedup`.
+pub const DEDUP: Sink = Sink { name: "dedup", bit: 1 };
+/// `dedup_into`.
+pub const INTO: Sink = Sink { name: "dedup_into", bit: 2 };
+/// `dedup_report`.
+pub const REPORT: Sink = Sink { name: "dedup_report", bit: 4 };
+/// `dedup_explain` of pairs of rows of a source.
+pub const EXPLAIN: Sink = Sink { name: "dedup_explain", bit: 8 };
+/// `dedup_setup`.
+pub const SETUP: Sink = Sink { name: "dedup_setup", bit: 16 };
+/// `near_dup_guard`.
+pub const GUARD: Sink = Sink { name: "near_dup_guard", bit: 32 };
+/// `near_dup_pairs`.
+pub const PAIRS: Sink = Sink { name: "near_dup_pairs", bit: 64 };
+/// All of them.
+pub const SINKS: [Sink; 7] = [DEDUP, INTO, REPORT, EXPLAIN, SETUP, GUARD, PAIRS];
+
+impl Sink {
+    /// The options that it takes.
+    pub fn keys(self) -> impl Iterator<Item = &'static Key> {
+        KEYS.iter().filter(move |key| key.sinks & self.bit != 0)
+    }
+
+    /// The methods that it has: what is learned from all rows needs all at once, and settings are of near rows.
+    fn methods(self) -> &'static [&'static str] {
+        match self {
+            DEDUP | INTO | REPORT | EXPLAIN => &["fingerprint", "text", "records", "exact"],
+            _ => &["fingerprint", "text"],
+        }
+    }
+}
+
+/// An option.
+#[derive(Debug)]
+pub struct Key {
+    /// Its name.
+    pub name: &'static str,
+    kind: Kind,
+    /// What stands for it if it is neither asked for nor chosen, as JSON; nothing is none.
+    pub default: &'static str,
+    sinks: u8,
+    /// What it means, as the manual has it.
+    pub says: &'static str,
+}
+
+/// What a value can be.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    /// A name or another text.
+    Text(&'static str),
+    /// Columns; where settings are made with the weight or recipe of each.
+    Columns,
+    /// An object.
+    Recipe,
+    /// One of the methods of the sink.
+    Method,
+    /// One word of these.
+    Word(&'static [&'static str]),
+    /// An array of these.
+    Words(&'static [&'static str]),
+    /// A whole number of this range.
+    Whole(u64, u64),
+    /// A number from 0 to 1.
+    Share,
+    /// Which row of a group is kept.
+    Keep,
+    /// True, or nothing.
+    True,
+    /// True or false.
+    Truth,
+}
+
+const WHOLE: u8 = DEDUP.bit | INTO.bit | REPORT.bit;
+const ALL: u8 = WHOLE | SETUP.bit | GUARD.bit;
+
+const fn key(name: &'static str, kind: Kind, sinks: u8) -> Key {
+    Key { name, kind, default: "", sinks, says: "" }
+}
+
+impl Key {
+    const fn or(self, default: &'static str) -> Key {
+        Key { default, ..self }
+    }
+
+    const fn says(self, says: &'static str) -> Key {
+        Key { says, ..self }
+    }
+}
+
+/// All options, in the order of the manual.
+pub const KEYS: [Key; 25] = {
+    use Kind::*;
+    [
+        key("id", Text("a column"), WHOLE | EXPLAIN.bit | SETUP.bit)
+            .says("the column of the ids of a table; without it the primary key"),
+        key("columns", Columns, ALL | EXPLAIN.bit)
+            .says("what is compared of a table; without it the only column of a text type beside the key"),
+        key("fp", Text("a column"), ALL).says("the column that has the fingerprints; dedup_setup makes it"),
+        key("weights", Recipe, ALL).says("the recipe of running text"),
+        key("equal", Word(&["text", "normal", "none"]), WHOLE | EXPLAIN.bit)
+            .or("\"text\"")
+            .says("what makes texts equal: their characters, their normal form, or nothing"),
+        key("method", Method, ALL | EXPLAIN.bit | PAIRS.bit).or("\"fingerprint\"").says(
+            "how near rows are found; exact: not at all, records: by what is learned of several columns",
+        ),
+        key("distance", Whole(0, 64), ALL | PAIRS.bit)
+            .or("10")
+            .says("most bits in which fingerprints of near rows differ; near_dup_pairs, and a guard without settings, have 3"),
+        key("similarity", Share, ALL | PAIRS.bit).or("0.5").says(
+            "least share of runs of n characters that near texts have in common; 0: they are not compared",
+        ),
+        key("n", Whole(1, 64), ALL | PAIRS.bit).or("2").says("characters of the runs that are compared"),
+        key("measure", Word(&["jaccard", "containment", "cosine"]), GUARD.bit)
+            .or("\"jaccard\"")
+            .says("how similarity is measured"),
+        key("particulars", Words(&["name", "date", "number"]), ALL).says("in which near texts must agree"),
+        key("contained", Share, WHOLE)
+            .says("share of a text's words from which a longer one that has them is its duplicate"),
+        key("group", Word(&["star", "components", "single_pass"]), WHOLE)
+            .or("\"star\"")
+            .says("how near rows become groups"),
+        key("diameter", Whole(0, 64), WHOLE).says("most bits in which any two rows of a group differ"),
+        key("keep", Keep, WHOLE | EXPLAIN.bit | SETUP.bit)
+            .or("\"first\"")
+            .says("which row of a group is kept"),
+        key("scope", Columns, GUARD.bit).says("columns that near rows have in common"),
+        key("action", Word(&["reject", "skip", "flag", "log"]), GUARD.bit)
+            .or("\"reject\"")
+            .says("what becomes of a near row"),
+        key("flag", Text("a column"), GUARD.bit)
+            .says("the column that is set to the key of the earlier row, with action flag"),
+        key("log", Text("a table"), GUARD.bit).says("the table that pairs are written into, with action log"),
+        key("index", Word(&["required", "none"]), GUARD.bit)
+            .or("\"required\"")
+            .says("none: the whole table is read for each row if there is no index"),
+        key("title", Text("a text"), REPORT.bit).says("the title of the page"),
+        key("language", Word(&["en", "zh"]), REPORT.bit).or("\"en\"").says("the language of the page"),
+        key("labels", Text("a column"), REPORT.bit).says("a column: rows of the same value are duplicates"),
+        key("follow", Truth, INTO.bit).says("whether a trigger tells what changes at the source"),
+        key("drop", True, SETUP.bit).says("takes the settings away; alone"),
+    ]
+};
+
+/// What the texts decide where nobody has said it.
+pub(super) const BY_TEXTS: [&str; 6] = ["method", "weights", "distance", "similarity", "n", "particulars"];
+
+/// What is wrong with options, and the line of the option that has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wrong {
+    /// What is wrong.
+    pub what: String,
+    /// What the option is.
+    pub hint: String,
+}
+
+impl Wrong {
+    /// Of an option.
+    pub fn of(name: &str, what: impl Into<String>) -> Wrong {
+        let key = KEYS.iter().find(|key| key.name == name);
+        Wrong { what: what.into(), hint: key.map_or(String::new(), Key::line) }
+    }
+}
+
+impl Key {
+    /// What it is, in a line.
+    pub fn line(&self) -> String {
+        format!("{}: {}. Default: {}.", self.name, self.says, self.stands_for_it("none"))
+    }
+
+    /// Its row of the manual: name, values, default, who takes it, and what it means.
+    pub fn row(&self) -> String {
+        let sinks: Vec<_> = SINKS.iter().filter(|it| it.bit & self.sinks != 0).map(|it| it.name).collect();
+        let value = self.kind.describe(DEDUP, self.sinks & SETUP.bit != 0);
+        let default = self.stands_for_it("–");
+        format!("`{}` | {value} | {default} | {} | {}", self.name, sinks.join(", "), self.says)
+    }
+
+    /// What stands for it if it is not given, in words.
+    fn stands_for_it(&self, nothing: &str) -> String {
+        let fixed = if self.default.is_empty() { nothing } else { self.default };
+        if BY_TEXTS.contains(&self.name) { format!("by the texts, else {fixed}") } else { fixed.to_owned() }
+    }
+
+    /// What stands for it.
+    pub(super) fn default_value(&self) -> Value {
+        serde_json::from_str(self.default).unwrap_or_default()
+    }
+
+    /// The value of an argument `key=value` of a trigger.
+    fn of_argument(&self, value: &str) -> Value {
+        let parts = || value.split(',').map(|part| part.trim().into()).collect();
+        match self.kind {
+            Kind::Columns | Kind::Words(_) => Value::Array(parts()),
+            Kind::Text(_) | Kind::Word(_) | Kind::Method => value.into(),
+            _ => serde_json::from_str(value).unwrap_or_else(|_| value.into()),
+        }
+    }
+}
+
+impl Kind {
+    /// What it can be; columns have weights where settings are made.
+    fn describe(self, sink: Sink, weighted: bool) -> String {
+        let list = |words: &[&str]| words.iter().map(|it| format!("\"{it}\"")).collect::<Vec<_>>().join(", ");
+        match self {
+            Kind::Text(what) => what.to_owned(),
+            Kind::Columns if weighted => {
+                "a column, an array of columns, or an object of columns and their weights or recipes"
+                    .to_owned()
+            }
+            Kind::Columns => "a column or an array of columns".to_owned(),
+            Kind::Recipe => "an object".to_owned(),
+            Kind::Method => format!("one of {}", list(sink.methods())),
+            Kind::Word(words) => format!("one of {}", list(words)),
+            Kind::Words(words) => format!("an array of {}", list(words)),
+            Kind::Whole(least, most) => format!("a whole number from {least} to {most}"),
+            Kind::Share => "a number from 0 to 1".to_owned(),
+            Kind::Keep => {
+                "\"first\", \"last\", \"longest\", or {\"column\": …, \"order\": \"asc\" or \"desc\"}"
+                    .to_owned()
+            }
+            Kind::True => "true".to_owned(),
+            Kind::Truth => "true or false".to_owned(),
+        }
+    }
+
+    fn fits(self, sink: Sink, value: &Value) -> bool {
+        let is_name = |value: &Value| value.as_str().is_some_and(|name| !name.is_empty());
+        let is_one = |words: &[&str], value: &Value| words.iter().any(|word| value == word);
+        match self {
+            Kind::Text(_) => is_name(value),
+            Kind::Columns => match value {
+                Value::Array(all) => {
+                    let once = |at: usize| !all[..at].contains(&all[at]);
+                    !all.is_empty() && all.iter().all(is_name) && (0..all.len()).all(once)
+                }
+                Value::Object(all) => sink == SETUP && !all.is_empty(),
+                name => is_name(name),
+            },
+            Kind::Recipe => value.is_object(),
+            Kind::Method => is_one(sink.methods(), value),
+            Kind::Word(words) => is_one(words, value),
+            Kind::Words(words) => value.as_array().is_some_and(|all| all.iter().all(|it| is_one(words, it))),
+            Kind::Whole(least, most) => whole(value).is_some_and(|it| (least..=most).contains(&it)),
+            Kind::Share => value.as_f64().is_some_and(|share| (0.0..=1.0).contains(&share)),
+            Kind::Keep => match value {
+                Value::Object(rule) => {
+                    let known = |(name, it): (&String, &Value)| match name.as_str() {
+                        "column" => is_name(it),
+                        "order" => it == "asc" || it == "desc",
+                        _ => false,
+                    };
+                    rule.contains_key("column") && rule.iter().all(known)
+                }
+                word => is_one(&["first", "last", "longest"], word),
+            },
+            Kind::True => *value == true,
+            Kind::Truth => value.is_boolean(),
+        }
+    }
+}
+
+/// Sees to it that these are options of the sink, each of a value that it can have. Null is none.
+///
+/// # Errors
+/// What is wrong with the first that is not.
+pub(super) fn check(sink: Sink, options: &Map<String, Value>) -> Result<(), Wrong> {
+    for (name, value) in options {
+        let Some(key) = sink.keys().find(|key| key.name == name) else {
+            return Err(unknown(sink, name));
+        };
+        if !value.is_null() && !key.kind.fits(sink, value) {
+            let what = format!("{name} must be {}, not {value}", key.kind.describe(sink, sink == SETUP));
+            return Err(Wrong { what, hint: key.line() });
+        }
+    }
+    Ok(())
+}
+
+/// The options in arguments `key=value` of a trigger.
+///
+/// # Errors
+/// What is wrong with the first that is none of the sink.
+pub(super) fn of_arguments(sink: Sink, arguments: &[String]) -> Result<Map<String, Value>, Wrong> {
+    let read = |argument: &String| {
+        let Some((name, value)) = argument.split_once('=') else {
+            let what = format!("argument \"{argument}\" is not of the form key=value");
+            return Err(Wrong {
+                what,
+                hint: format!("near_dup_guard('fp', 'similarity=0.8') has the keys {}.", names(sink)),
+            });
+        };
+        let (name, value) = (name.trim(), value.trim());
+        let key = sink.keys().find(|key| key.name == name).ok_or_else(|| unknown(sink, name))?;
+        Ok((name.to_owned(), key.of_argument(value)))
+    };
+    arguments.iter().map(read).collect()
+}
+
+fn unknown(sink: Sink, name: &str) -> Wrong {
+    let what = format!("unknown option \"{name}\"; {} has: {}", sink.name, names(sink));
+    Wrong { what, hint: "docs/reference.md has a table of all options.".to_owned() }
+}
+
+fn names(sink: Sink) -> String {
+    sink.keys().map(|key| key.name).collect::<Vec<_>>().join(", ")
+}
+
+/// A non-negative whole number, in any notation: 10, 10.0, 1e1.
+pub fn whole(value: &Value) -> Option<u64> {
+    let number = value.as_f64().filter(|number| number.fract() == 0.0 && (0.0..1e15).contains(number));
+    number.map(|number| number as u64)
+}
