@@ -34,8 +34,8 @@ pub fn components<H: Host>(
     let mut sorted = collect(0..fps.len() as u32)?;
     sort_unstable_by(&mut sorted, |&a, &b| (fps[a as usize], a).cmp(&(fps[b as usize], b)));
     for same in checked(sorted.chunk_by(|&a, &b| fps[a as usize] == fps[b as usize])) {
-        same.iter().for_each(|&row| rows.class[row as usize] = same[0]);
+        same.iter().for_each(|&row| rows.first[row as usize] = same[0]);
     }
     let mut sets = group(&options, &mut rows, limits, host)?.sets;
-    Ok(collect(checked(&rows.class).map(|&first| sets.find(first)))?)
+    Ok(collect(checked(&rows.first).map(|&first| sets.find(first)))?)
 }

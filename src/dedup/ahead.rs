@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 /// Contents by which a recipe is guessed at most, and their bytes.
 const GUESSED_BY: (usize, usize) = (1000, 4 << 20);
 
-/// The recipe that the first contents suggest, where all decide: seldom another one.
+/// The recipe that the first contents suggest. All contents decide in the end, seldom for another one.
 #[derive(Default)]
 pub(super) struct Guess(OnceLock<(Value, TextRecipe)>);
 

@@ -106,7 +106,7 @@ fn lines(found: &mut Found, rows: [usize; 2]) -> Vec<Line> {
 /// The evidence for two rows.
 fn evidence(found: &mut Found, rows: [usize; 2]) -> Vec<Line> {
     let line = |part, tells| Line { column: None, part, values: [None, None], tells };
-    let first = rows.map(|row| found.rows.class[row]);
+    let first = rows.map(|row| found.rows.first[row]);
     if first[0] == first[1] {
         return vec![line("equal", None)];
     }

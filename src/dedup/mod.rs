@@ -4,8 +4,8 @@
 mod ahead;
 mod explain;
 mod into;
-mod many;
 mod shape;
+mod warning;
 
 use crate::groups::check_length;
 use crate::pg::host::{QueryHost, unwrap_or_raise};
@@ -17,17 +17,17 @@ use crate::pg::{Column, Json, Output, Values, raise};
 use crate::settings::{progress_interval, threads, within_memory_limit, work_memory};
 use crate::table::{DEDUP, Function, Options, SAMPLE, Sampler, Settings, Source, Written, announce_implied};
 use ahead::{Ahead, Guess};
-use dedup_core::dedup::{self, EqualTexts, Kind, Limits, Method, Stage, Verdict, making};
+use dedup_core::dedup::{self, EqualTexts, Finding, Kind, Limits, Method, Stage, making};
 use dedup_core::evaluate::emptying;
 use dedup_core::interrupt::checked;
 use dedup_core::memory::{OrRaise, Room};
 use dedup_core::records::{Field, Records};
-use many::Many;
 use pgrx::PgTupleDesc;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use shape::Shape;
 use std::f64::consts::LN_2;
+use warning::Warning;
 
 /// The rows of a source.
 type Rows = dedup::Rows<TempFile>;
@@ -36,7 +36,7 @@ pub(crate) type Found = dedup::Found<TempFile>;
 
 /// Returns a row for each input row, in order: the id, the id of the kept row of its group, and the
 /// stage that decided: `kept` (it is that row), `exact` (its content equals the kept row's),
-/// `near`, or `empty` (its content is NULL). Distance and similarity are to the kept row.
+/// `near`, or `empty` (nothing to compare). Distance and similarity are to the kept row.
 #[pg_extern(sql = "")]
 fn dedup(source: Option<&str>, options: Option<Json>, fcinfo: pg_sys::FunctionCallInfo) {
     let output = Output::begin(fcinfo);
@@ -103,7 +103,7 @@ fn find_in<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
             chosen.complete(&mut written, function.name);
             options = function.read(&written);
         }
-        // What was empty by any recipe that may be chosen is not by each.
+        // What some recipe leaves nothing of counts as empty until one is chosen.
         for row in checked(0..rows.count()).filter(|&row| rows.kinds[row] == Kind::Empty).collect::<Vec<_>>()
         {
             if Kind::of(&unwrap_or_raise(rows.texts.content(row)), &options.recipe) != Kind::Empty {
@@ -178,9 +178,9 @@ fn _dedup(source: Option<&str>, fcinfo: pg_sys::FunctionCallInfo) {
     dedup(source, None, fcinfo);
 }
 
-/// Reads all rows, and makes fingerprints meanwhile. Returns the hashes of their contents too. With what sees the contents
-/// by which options are chosen, and a guess of the recipe if that is one of them. Ids that are not `proven` to differ are
-/// compared. `hashed` gets the hash of each content by which it equals others, 0 of one that cannot.
+/// Reads all rows, and makes fingerprints meanwhile. Returns the hashes of their contents too, which `hashed` gets as well: 0
+/// of one that equals nothing. `sampler` sees the contents if options are to be chosen by them, `guess` stands for a recipe
+/// that is one of these. Ids that are not `proven` to differ are compared.
 fn read<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
     (query, arguments, proven): (&str, &[Argument], bool),
     options: &Options,
@@ -273,7 +273,7 @@ fn write(found: &mut Found, ids: &ValueType, mut output: Output, progress: &Prog
     // The least alike of the near rows.
     let mut doubtful: Option<(f64, [usize; 2])> = None;
     for row in 0..rows {
-        let Verdict { keeper, stage, distance, similarity } = unwrap_or_raise(found.verdict(row));
+        let Finding { keeper, stage, distance, similarity } = unwrap_or_raise(found.finding(row));
         let own = unwrap_or_raise(found.rows.texts.id(row));
         let kept = (keeper != row).then(|| unwrap_or_raise(found.rows.texts.id(keeper)));
         counts[stage as usize] += 1;
@@ -300,10 +300,10 @@ fn write(found: &mut Found, ids: &ValueType, mut output: Output, progress: &Prog
     progress
         .end(&format!("{rows} rows: {kept} kept, {exact} exact and {near} near duplicates, {empty} empty"));
     if let Some((similarity, pair)) = doubtful
-        && Many::are(near, rows as u64)
+        && Warning::is_due(near, rows as u64)
     {
         let texts = pair.map(|row| unwrap_or_raise(found.rows.texts.content(row)));
-        let tells = found.groups.records.is_none().then(|| Many::tells(&found.options.alike));
-        Many { function: DEDUP.name, near, rows: rows as u64, similarity, tells }.warn(&texts);
+        let tells = found.groups.records.is_none().then(|| Warning::tells(&found.options.alike));
+        Warning { function: DEDUP.name, near, rows: rows as u64, similarity, tells }.emit(&texts);
     }
 }

@@ -7,7 +7,7 @@ use crate::pg::spi::{refuse_row_without_id, scalar};
 use crate::pg::{Column, Json, Values, raise};
 use crate::settings::{memory_limit, progress_interval, within_memory_limit};
 use crate::table::{REPORT, Source, Written};
-use dedup_core::dedup::{Alike, Kind, Method, Stage, Verdict};
+use dedup_core::dedup::{Alike, Finding, Kind, Method, Stage};
 use dedup_core::evaluate::{Background, Score};
 use dedup_core::hash::murmur3_128;
 use dedup_core::interrupt::{checked, sort_unstable_by};
@@ -241,7 +241,7 @@ impl Report {
 
     fn duplicate(&mut self, row: usize, keeper: usize) -> Row {
         let same_label = self.same_label([row, keeper]);
-        let Verdict { stage, distance, similarity, .. } = unwrap_or_raise(self.found.verdict(row));
+        let Finding { stage, distance, similarity, .. } = unwrap_or_raise(self.found.finding(row));
         if stage == Stage::Exact {
             return Row { standing: Standing::Equal, same_label, ..self.row(row) };
         }

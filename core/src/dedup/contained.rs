@@ -12,7 +12,7 @@ impl<F: Spill> Found<F> {
     /// Joins groups by their kept rows. Each row that goes over is verified against the row that is kept for it then.
     pub(super) fn join_contained<H: Host>(&mut self, least: f64, host: &mut H) -> Result<()> {
         host.stage("finding texts in longer ones", "rows", Some(self.rows.count() as u64));
-        // Texts by number, and where the row stands that is kept of a text's group if it is this.
+        // The first row of each text, and where the kept row of its group stands if it has this text.
         let texts: Vec<usize> = collect(self.rows.firsts())?;
         let mut words = Texts::default();
         let mut kept: Vec<Option<Standing>> = Vec::new();
@@ -21,7 +21,7 @@ impl<F: Spill> Found<F> {
             host.step();
             words.add(&self.options.alike.normal.form(&self.rows.texts.content(row)?));
             let keeper = self.keeper(row);
-            let is_kept = self.rows.class[keeper] as usize == row;
+            let is_kept = self.rows.first[keeper] as usize == row;
             kept.push(is_kept.then(|| self.rows.order.standing(keeper)));
         }
         let words = words.weigh();
@@ -41,10 +41,10 @@ impl<F: Spill> Found<F> {
         let mut members: HashMap<usize, Vec<u32>> = HashMap::new();
         for pair in checked(&pairs) {
             members.room(1)?;
-            members.entry(self.of(texts[pair.0 as usize])).or_default();
+            members.entry(self.group_of(texts[pair.0 as usize])).or_default();
         }
         for (text, &row) in checked((0u32..).zip(&texts)) {
-            if let Some(members) = members.get_mut(&self.of(row)) {
+            if let Some(members) = members.get_mut(&self.group_of(row)) {
                 members.room(1)?;
                 members.push(text);
             }
@@ -56,16 +56,17 @@ impl<F: Spill> Found<F> {
             if gone[later as usize] || gone[earlier as usize] {
                 continue;
             }
-            let center = self.rows.texts.content(texts[earlier as usize])?;
+            let kept_text = self.rows.texts.content(texts[earlier as usize])?;
             // Nobody has gone over to the later one yet.
-            let group = self.of(texts[later as usize]);
+            let group = self.group_of(texts[later as usize]);
             let mut repeat = true;
             for &text in members.get(&group).into_iter().flatten() {
                 host.step();
                 let content = self.rows.texts.content(texts[text as usize])?;
-                let near = || alike.similarity > 0.0 && alike.jaccard(&content, &center) >= alike.similarity;
+                let near =
+                    || alike.similarity > 0.0 && alike.jaccard(&content, &kept_text) >= alike.similarity;
                 repeat = (words.share(text, earlier) >= least || near())
-                    && alike.differing(&content, &center).is_empty();
+                    && alike.differing(&content, &kept_text).is_empty();
                 if !repeat {
                     break;
                 }

@@ -1,7 +1,7 @@
 //! What is found in the rows of a source, stage by stage.
 
 use super::making::making;
-use super::{EqualTexts, Groups, Kind, Limits, Member, Method, Options, Rows, Stage, group};
+use super::{EqualTexts, Finding, Groups, Kind, Limits, Method, Options, Rows, Stage, group};
 use crate::external::{Host, Result, Spill};
 use crate::features::TextRecipe;
 use crate::interrupt::checked;
@@ -19,21 +19,8 @@ pub struct Found<F: Spill> {
     kept: Vec<u32>,
 }
 
-/// What is found about a row.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Verdict {
-    /// The kept row of its group.
-    pub keeper: usize,
-    /// How it was caught.
-    pub stage: Stage,
-    /// Bits between it and the kept row, if they are known.
-    pub distance: Option<u32>,
-    /// How similar it is to the kept row.
-    pub similarity: Option<f64>,
-}
-
 /// Finds equal rows by the `hashes` of their contents (P1), then near ones, and groups them (P4). `recipe` makes the
-/// fingerprints that rows do not have; with `by_print` rows of equal text whose fingerprints differ are not equal.
+/// fingerprints that rows do not have; with `by_fp` rows of equal text whose fingerprints differ are not equal.
 ///
 /// # Errors
 /// A file fails, or there is no memory.
@@ -41,12 +28,12 @@ pub fn find<H: Host>(
     options: Options,
     recipe: &TextRecipe,
     mut rows: Rows<H::File>,
-    (hashes, by_print): (EqualTexts<H::File>, bool),
+    (hashes, by_fp): (EqualTexts<H::File>, bool),
     limits: Limits,
     host: &mut H,
 ) -> Result<Found<H::File>> {
     host.stage("comparing exactly", "equal hashes", None);
-    let copies = rows.find_equal(hashes, &options, by_print, host)?;
+    let copies = rows.find_equal(hashes, &options, by_fp, host)?;
     host.end(&format!("{copies} exact copies"));
     if options.method != Method::Records && options.distance.is_some() {
         fingerprint(options.fp.is_none().then_some(recipe), &mut rows, limits.threads, host)?;
@@ -90,13 +77,13 @@ fn fingerprint<H: Host>(
 
 impl<F: Spill> Found<F> {
     /// The number of a row's group: one of its rows.
-    pub fn of(&mut self, row: usize) -> usize {
-        self.groups.sets.find(self.rows.class[row]) as usize
+    pub fn group_of(&mut self, row: usize) -> usize {
+        self.groups.sets.find(self.rows.first[row]) as usize
     }
 
     /// The kept row of a row's group.
     pub fn keeper(&mut self, row: usize) -> usize {
-        let group = self.of(row);
+        let group = self.group_of(row);
         self.kept[group] as usize
     }
 
@@ -104,7 +91,7 @@ impl<F: Spill> Found<F> {
     pub(super) fn choose_keepers(&mut self) -> Result<()> {
         self.kept = filled(u32::MAX, self.rows.count())?;
         for row in checked(0..self.rows.count()) {
-            let group = self.of(row);
+            let group = self.group_of(row);
             let keeper = &mut self.kept[group];
             let standing = |row| self.rows.order.standing(row);
             if *keeper == u32::MAX || standing(row) < standing(*keeper as usize) {
@@ -117,30 +104,35 @@ impl<F: Spill> Found<F> {
     /// How a row was caught.
     pub fn stage(&mut self, row: usize) -> Stage {
         let keeper = self.keeper(row);
-        let member = |row: usize| {
-            let class = i64::from(self.rows.class[row]);
-            Member { number: row as i64, class, empty: self.rows.kinds[row] == Kind::Empty }
-        };
-        Stage::of(member(row), member(keeper))
+        if self.rows.kinds[row] == Kind::Empty {
+            Stage::Empty
+        } else if row == keeper {
+            Stage::Kept
+        } else if self.rows.first[row] == self.rows.first[keeper] {
+            Stage::Exact
+        } else {
+            Stage::Near
+        }
     }
 
     /// All that is found about a row.
     ///
     /// # Errors
     /// A file fails, or there is no memory.
-    pub fn verdict(&mut self, row: usize) -> Result<Verdict> {
+    pub fn finding(&mut self, row: usize) -> Result<Finding> {
         let (keeper, stage) = (self.keeper(row), self.stage(row));
-        let (distance, similarity) = match stage.known() {
-            Some(known) => known,
-            None => (self.rows.distance(row, keeper), Some(self.similarity([row, keeper])?)),
+        let (distance, similarity) = match stage {
+            Stage::Kept | Stage::Empty => (None, None),
+            Stage::Exact => (Some(0), Some(1.0)),
+            Stage::Near => (self.rows.distance(row, keeper), Some(self.similarity([row, keeper])?)),
         };
-        Ok(Verdict { keeper, stage, distance, similarity })
+        Ok(Finding { keeper, stage, distance, similarity })
     }
 
     /// The similarity of two rows, by their sets if they were made.
     fn similarity(&mut self, rows: [usize; 2]) -> Result<f64> {
         // A copy has the set of the first row of its content.
-        let firsts = rows.map(|row| self.rows.class[row]);
+        let firsts = rows.map(|row| self.rows.first[row]);
         if let Some(records) = &self.groups.records {
             return Ok(records.probability(firsts[0], firsts[1]));
         }

@@ -48,11 +48,11 @@ pub fn group<H: Host>(
     // A pair farther apart than the diameter joins nothing.
     let distance = options.diameter.map_or(distance, |diameter| distance.min(diameter));
     let by_text = options.method == Method::Text;
-    // In order: each pair once. Otherwise what is connected already need not be found.
+    // All pairs are found before the first is linked. Otherwise what is connected already need not be found.
     let in_order = options.diameter.is_some() || by_text && options.group != Group::Components;
     let mut alike = options.alike;
     if by_text {
-        // It is what candidates are found by.
+        // The search for candidates has compared it.
         alike.similarity = 0.0;
     }
     if in_order {
@@ -68,9 +68,9 @@ pub fn group<H: Host>(
         Candidates::by_fingerprint(rows, settings, host)?
     };
     let texts = match options.group {
-        Group::Star => rows.order.of_texts(&rows.class)?,
+        Group::Star => rows.order.of_texts(&rows.first)?,
         // As P4 has it: as they come.
-        Group::SinglePass => Order::default().of_texts(&rows.class)?,
+        Group::SinglePass => Order::default().of_texts(&rows.first)?,
         Group::Components => Vec::new(),
     };
     let mut grouping = Grouping { options, rows, judge, candidates: 0 };
@@ -398,7 +398,7 @@ fn by_records<H: Host>(rows: &mut Rows<H::File>, host: &mut H) -> Result<(UnionF
     let Some(words) = words else { return Ok((UnionFind::new(count), None)) };
     host.stage("learning weights and comparing records", "rows", None);
     let records = Records::learn(words.weigh());
-    let texts = rows.order.of_texts(&rows.class)?;
+    let texts = rows.order.of_texts(&rows.first)?;
     let keepers = Keepers(records.keepers(&texts));
     host.end(&format!("{} pairs compared", records.compared()));
     Ok((keepers.sets(&texts), Some(records)))
@@ -424,7 +424,7 @@ mod tests {
         let same = |a: usize, b: usize| {
             rank(a, b) <= most && options.alike.one(Measure::Jaccard, &texts[a], &texts[b]).is_some()
         };
-        let mut group: Vec<usize> = rows.class.iter().map(|&first| first as usize).collect();
+        let mut group: Vec<usize> = rows.first.iter().map(|&first| first as usize).collect();
         let firsts: Vec<usize> = (0..texts.len()).filter(|&row| group[row] == row).collect();
         if options.group == Group::Components {
             let pairs =
@@ -457,7 +457,7 @@ mod tests {
             if !std::mem::replace(&mut seen[text], true) {
                 let near = kept.iter().enumerate().filter(|(_, other)| same(**other, text));
                 match near.min_by_key(|(place, other)| (rank(**other, text), *place)) {
-                    Some((_, &center)) => repeats[text] = center,
+                    Some((_, &nearest)) => repeats[text] = nearest,
                     None => kept.push(text),
                 }
             }
@@ -490,12 +490,12 @@ mod tests {
             for (row, text) in texts.iter().enumerate() {
                 let first = texts.iter().position(|other| other == text).unwrap();
                 rows.add(b"id", text, Kind::Near, prints[first]).unwrap();
-                rows.class[row] = first as u32;
+                rows.first[row] = first as u32;
             }
             rows.order.ranks = ranks[..texts.len()].to_vec();
             let expected = defined(&options, &rows, &texts);
             let mut found = group(&options, &mut rows, Limits { memory, threads }, &mut MemoryHost).unwrap().sets;
-            let found: Vec<u32> = rows.class.iter().map(|&first| found.find(first)).collect();
+            let found: Vec<u32> = rows.first.iter().map(|&first| found.find(first)).collect();
             for a in 0..texts.len() {
                 for b in 0..a {
                     prop_assert_eq!(found[a] == found[b], expected[a] == expected[b], "{} {}", a, b);

@@ -10,7 +10,7 @@ use crate::memory::{Room, filled};
 use crate::similarity::{Maker, containment, cosine, jaccard};
 use crate::text::Normal;
 
-/// What makes two texts near-duplicates whose fingerprints are near.
+/// What makes two candidates near-duplicates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Alike {
     /// The least Jaccard coefficient of character n-grams, 0 to 1; 0: any.
@@ -77,8 +77,8 @@ const BATCH_BYTES: usize = 4 << 20;
 /// Texts whose work is worth a thread.
 const WORTH_THREADS: usize = 128;
 
-/// Where texts come from: a row's text by its number.
-pub type Text<'t> = &'t mut dyn FnMut(u32) -> Result<String>;
+/// Reads a row's text, by the row's number.
+pub type ReadText<'t> = &'t mut dyn FnMut(u32) -> Result<String>;
 
 /// Judges candidates, many at a time, on several threads. The set of n-grams of a row is made once, when it is first in a
 /// pair; a pair is compared by the sets, and most are ruled out by the sketches already.
@@ -130,7 +130,7 @@ impl<F: Spill> Judge<F> {
     pub fn add<H: Host>(
         &mut self,
         pair: Pair,
-        text: Text<'_>,
+        text: ReadText<'_>,
         host: &mut H,
         mut accept: impl FnMut(Pair) -> Result<()>,
     ) -> Result<()> {
@@ -168,7 +168,7 @@ impl<F: Spill> Judge<F> {
     /// What the host, `text` or `accept` fails with.
     pub fn finish<H: Host>(
         &mut self,
-        text: Text<'_>,
+        text: ReadText<'_>,
         host: &mut H,
         mut accept: impl FnMut(Pair) -> Result<()>,
     ) -> Result<()> {
@@ -230,7 +230,7 @@ impl<F: Spill> Judge<F> {
     pub(super) fn same_details<H: Host>(
         &mut self,
         pairs: &[Pair],
-        text: Text<'_>,
+        text: ReadText<'_>,
         host: &mut H,
     ) -> Result<Vec<bool>> {
         if self.alike.particulars.is_none() {
@@ -262,7 +262,7 @@ impl<F: Spill> Judge<F> {
     ///
     /// # Errors
     /// A file or `text` fails, or there is no memory.
-    pub fn holds<H: Host>(&mut self, pair: Pair, text: Text<'_>, host: &mut H) -> Result<bool> {
+    pub fn holds<H: Host>(&mut self, pair: Pair, text: ReadText<'_>, host: &mut H) -> Result<bool> {
         let is_similar = self.may_be_similar(rows(pair)) && self.is_similar(rows(pair))?;
         Ok(is_similar && self.same_details(&[pair], text, host)? == [true])
     }

@@ -105,16 +105,17 @@ impl Order {
         (rank.or(self.ranks.get(row).copied()).unwrap_or(0), number)
     }
 
-    /// The texts of rows, the one with the best row first. `class`: the first row that equals each.
+    /// The different texts of rows, each by the first row that has it: the one with the best row comes first. `first`: of each
+    /// row the first one of equal text.
     ///
     /// # Errors
     /// There is no memory.
-    pub fn of_texts(&self, class: &[u32]) -> Result<Vec<u32>> {
+    pub fn of_texts(&self, first: &[u32]) -> Result<Vec<u32>> {
         let mut rows: Vec<(Standing, u32)> = Vec::new();
-        rows.room(class.len())?;
-        rows.extend(class.iter().enumerate().map(|(row, &first)| (self.standing(row), first)));
+        rows.room(first.len())?;
+        rows.extend(first.iter().enumerate().map(|(row, &first)| (self.standing(row), first)));
         sort_unstable_by(&mut rows, Ord::cmp);
-        let mut placed = filled(false, class.len())?;
+        let mut placed = filled(false, first.len())?;
         let mut texts = Vec::new();
         for &(_, first) in checked(&rows) {
             if !std::mem::replace(&mut placed[first as usize], true) {
@@ -138,7 +139,7 @@ pub struct Rows<F> {
     /// The fingerprint of each that is near others, if it has one.
     pub fps: Vec<u64>,
     /// The first row of equal content, once that is known.
-    pub class: Vec<u32>,
+    pub first: Vec<u32>,
     /// The order in which they are kept.
     pub order: Order,
 }
@@ -151,7 +152,7 @@ impl<F: Spill> Rows<F> {
             columns: Vec::new(),
             kinds: Vec::new(),
             fps: Vec::new(),
-            class: Vec::new(),
+            first: Vec::new(),
             order: Order { keep, ranks: Vec::new() },
         }
     }
@@ -170,10 +171,10 @@ impl<F: Spill> Rows<F> {
         self.texts.add(id, content)?;
         self.kinds.room(1)?;
         self.fps.room(1)?;
-        self.class.room(1)?;
+        self.first.room(1)?;
         self.kinds.push(kind);
         self.fps.push(fp);
-        self.class.push(number as u32);
+        self.first.push(number as u32);
         Ok(number as u32)
     }
 
@@ -184,7 +185,7 @@ impl<F: Spill> Rows<F> {
 
     /// Whether a row is the first of its content.
     pub fn is_first(&self, row: usize) -> bool {
-        self.class[row] as usize == row
+        self.first[row] as usize == row
     }
 
     /// Whether a row has a fingerprint by which it is near others.
@@ -203,7 +204,7 @@ impl<F: Spill> Rows<F> {
         both.then(|| hamming(self.fps[a], self.fps[b]))
     }
 
-    /// Finds the first row of equal content for each, by the hashes of their contents. With `by_print` rows whose
+    /// Finds the first row of equal content for each, by the hashes of their contents. With `by_fp` rows whose
     /// fingerprints differ are not equal. Returns how many are copies.
     ///
     /// # Errors
@@ -212,12 +213,12 @@ impl<F: Spill> Rows<F> {
         &mut self,
         hashes: EqualTexts<F>,
         options: &Options,
-        by_print: bool,
+        by_fp: bool,
         host: &mut H,
     ) -> Result<u64> {
-        let Rows { texts, kinds, fps, class, .. } = self;
+        let Rows { texts, kinds, fps, first: firsts, .. } = self;
         let is_empty = |row: u32| kinds[row as usize] == Kind::Empty;
-        let print = |row: u32| (by_print && kinds[row as usize] == Kind::Near).then(|| fps[row as usize]);
+        let fp = |row: u32| (by_fp && kinds[row as usize] == Kind::Near).then(|| fps[row as usize]);
         let mut form = |row: u32| {
             let content = texts.content(row as usize)?;
             Result::Ok(options.form(&content).map(Cow::into_owned).unwrap_or(content))
@@ -230,7 +231,7 @@ impl<F: Spill> Rows<F> {
             if is_empty(first) || is_empty(other) {
                 return Ok(is_empty(first) && is_empty(other));
             }
-            if print(first).zip(print(other)).is_some_and(|(a, b)| a != b) {
+            if fp(first).zip(fp(other)).is_some_and(|(a, b)| a != b) {
                 return Ok(false);
             }
             if last.as_ref().is_none_or(|last| last.0 != first) {
@@ -242,7 +243,7 @@ impl<F: Spill> Rows<F> {
         hashes.finish(equal, |first, copy| {
             if !is_empty(copy) {
                 copies += 1;
-                class[copy as usize] = first;
+                firsts[copy as usize] = first;
             }
             Ok(())
         })?;
@@ -253,7 +254,7 @@ impl<F: Spill> Rows<F> {
     pub fn share_fps(&mut self) -> u64 {
         let mut made = 0;
         for row in checked(0..self.count()) {
-            let first = self.class[row] as usize;
+            let first = self.first[row] as usize;
             made += u64::from(first == row && self.kinds[row] == Kind::Near);
             (self.fps[row], self.kinds[row]) = (self.fps[first], self.kinds[first]);
         }

@@ -44,17 +44,17 @@ pub fn stars(
             let fp = fps[text as usize];
             find_near(&kept_fps, fp, distance, &mut near)?;
             near.sort_unstable();
-            let mut center = None;
+            let mut nearest = None;
             for &(_, place) in &near {
                 let pair = (kept[place].min(text), kept[place].max(text));
                 if joined.binary_search(&pair).is_ok() || verify(pair.0, pair.1)? {
-                    center = Some(kept[place]);
+                    nearest = Some(kept[place]);
                     break;
                 }
             }
-            match center {
-                Some(center) => {
-                    groups.union(center, text);
+            match nearest {
+                Some(nearest) => {
+                    groups.union(nearest, text);
                 }
                 None => {
                     kept.room(1)?;

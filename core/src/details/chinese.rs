@@ -4,9 +4,9 @@
 //! people, characters that form no word), and by being foreign: what the other text says elsewhere is only moved.
 //! Misspelt and shortened names, people addressed, and other wordings are no other names.
 
+use super::chinese_words::{self as words, Class, Unit, is_function, is_verb, single};
 use super::spans::{Side, Span, Verdict};
 use super::tokens::Text;
-use super::words::{self, Class, Unit, is_function, is_verb, single};
 use super::{NAME, NUMBER, align, numbers};
 use crate::text::tag as part_of_speech;
 use std::ops::Range;

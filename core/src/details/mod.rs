@@ -10,15 +10,16 @@
 
 mod align;
 mod chinese;
+mod chinese_words;
 mod english;
 mod numbers;
 mod spans;
 mod tokens;
-mod words;
 
 use crate::interrupt::check;
 use crate::memory::{self, OrRaise, Room};
 use align::Replaced;
+use chinese_words as words;
 use spans::{Side, Span, Verdict};
 use std::ops::Range;
 use tokens::{BREAK, Form, Ids, Text, Token};
@@ -139,14 +140,14 @@ pub fn passages(a: &str, b: &str) -> Vec<Passage> {
 const MOST_SPANS: usize = 1000;
 
 /// Tokens of the longest stretch that is looked at.
-const LONGEST_SPAN: usize = 64;
+const LONGEST_STRETCH: usize = 64;
 
 /// Two texts, aligned.
 struct Differences {
     a: Text,
     b: Text,
     replaced: Vec<Replaced>,
-    /// Those within sentences that have moved.
+    /// The same within sentences that have moved.
     moved: Vec<Replaced>,
 }
 
@@ -163,7 +164,7 @@ impl Differences {
 
     /// The stretches that stand in each other's place and may hold details.
     fn spans(&self) -> impl Iterator<Item = (usize, Span<'_>)> {
-        let short = |range: &Range<usize>| (1..=LONGEST_SPAN).contains(&range.len());
+        let short = |range: &Range<usize>| (1..=LONGEST_STRETCH).contains(&range.len());
         // What moved comes after all that is in its place.
         let moved = self.moved.iter().map(|span| (self.replaced.len(), span));
         let all = self.replaced.iter().enumerate().chain(moved);
@@ -253,7 +254,7 @@ impl Differences {
         self.with_unit(kind, x, y, &unit)
     }
 
-    /// Numbers with the words that they are a name before.
+    /// Numbers, with the word behind them that makes them a name.
     fn number(&self, (kind, x, y): numbers::Difference) -> Detail {
         match words::numbered_before(&self.a.low[x.end..]).filter(|_| kind != DATE) {
             None if kind != NAME => Detail { kind, a: self.a.shown_part(&x), b: self.b.shown_part(&y) },
@@ -279,7 +280,7 @@ const MOVED: (usize, usize) = (6, 12);
 /// The stretches in which sentences differ that one text has in another place: each of the long stretches that only one
 /// text has is compared with each that only the other has.
 fn moved(a: &[u32], b: &[u32], replaced: &[Replaced]) -> Vec<Replaced> {
-    let long = |range: &Range<usize>| (MOVED.0..=8 * LONGEST_SPAN).contains(&range.len());
+    let long = |range: &Range<usize>| (MOVED.0..=8 * LONGEST_STRETCH).contains(&range.len());
     let of = |side: fn(&Replaced) -> &Range<usize>| {
         let all = replaced.iter().map(side).enumerate().filter(|(_, range)| long(range));
         all.take(MOVED.1).collect::<Vec<_>>()
@@ -302,8 +303,8 @@ fn moved(a: &[u32], b: &[u32], replaced: &[Replaced]) -> Vec<Replaced> {
     all
 }
 
-/// Stretches with at most a character between them, which is equal by accident, as one; so also those with one word or
-/// some numbers between them over which a number has moved, as where 12 34 became 15 12.
+/// Stretches as one that have but a character between them, which is equal by accident, or a word or numbers over which a
+/// number has moved: 12 34 and 15 12.
 fn joined(a: &Text, b: &Text, replaced: Vec<Replaced>) -> Vec<Replaced> {
     let number = |token: &Token| token.form == Form::Number;
     let has = |text: &Text, range: &Range<usize>| text.tokens[range.clone()].iter().any(number);

@@ -2,7 +2,7 @@
 
 use super::spans::{Side, Span};
 use super::tokens::{Form, Text};
-use super::{DATE, NAME, NUMBER, align, chinese, english, push, words};
+use super::{DATE, NAME, NUMBER, align, chinese, chinese_words as words, english, push};
 use std::ops::Range;
 
 const DATES: [&str; 10] = ["年", "月", "日", "号", "点", "时", "分", "周", "星期", "季度"];
@@ -112,7 +112,7 @@ fn all(low: &str, stretch: &Range<usize>, alone: bool) -> Vec<Range<usize>> {
     while let Some(start) = low[at..end].find(is_part).map(|start| at + start) {
         at = low[start..end].find(|c| !is_part(c)).map_or(end, |length| start + length);
         let (number, tail) = (&low[start..at], &low[at..]);
-        // Of the others 一 is part of many words: 一路.
+        // Of numerals 一 is part of many words, as 一路: they count before a unit alone.
         let counts = || {
             UNITS.split(' ').any(|unit| tail.starts_with(unit))
                 || (alone || low[..start].ends_with('第')) && words::numbered_before(tail).is_some()

@@ -1,7 +1,7 @@
 //! Two stretches of texts that stand in each other's place, and what stands around them.
 
+use super::chinese_words::{self as words, Class, Unit};
 use super::tokens::{BREAK, Form, Text};
-use super::words::{self, Class, Unit};
 use std::ops::Range;
 
 /// Tokens around a stretch that are looked at.

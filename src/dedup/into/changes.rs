@@ -17,7 +17,7 @@ pub(super) struct Changes {
     /// Rows that were taken in as something else, and rows that the source returns no more.
     pub changed: Vec<i64>,
     pub gone: Vec<i64>,
-    /// Clusters without their kept row.
+    /// The names of groups that lack their kept row.
     pub broken: Vec<i64>,
     /// How many ids there are.
     new: usize,
@@ -104,7 +104,7 @@ fn joins(job: &Job<'_>) -> bool {
     }
 }
 
-/// Clusters that others have broken: with a row whose kept row is not there, or with a kept row of another row.
+/// Groups that others have broken: with a row whose kept row is not there, or with a kept row of another row.
 fn broken(job: &Job<'_>) -> Vec<i64> {
     let sql = format!(
         "SELECT DISTINCT t.cluster FROM {0} AS t WHERE t.stage OPERATOR(pg_catalog.=) ANY ('{{exact,near}}') \

@@ -4,7 +4,7 @@
 use super::super::{id, read, stages};
 use super::changes::Changes;
 use super::job::{DIGEST, Job, ids_of};
-use super::write::Groups;
+use super::write::Outcome;
 use crate::pg::Values;
 use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
@@ -44,7 +44,7 @@ impl Stored {
 }
 
 /// Where new rows go; `None` if all groups are to be formed anew.
-pub(super) fn step(job: &Job<'_>, changes: &Changes, progress: &Progress) -> Option<Groups> {
+pub(super) fn step(job: &Job<'_>, changes: &Changes, progress: &Progress) -> Option<Outcome> {
     if !job.is_by_star() || !changes.are_few(0) {
         return None;
     }
@@ -89,7 +89,7 @@ pub(super) fn step(job: &Job<'_>, changes: &Changes, progress: &Progress) -> Opt
     let (mut named, mut kept) = (Vec::new(), Vec::new());
     for row in checked(0..found.rows.count()) {
         let (part, keeper, is_kept) =
-            (found.of(row) as u32, found.keeper(row), |row: usize| known[row].is_kept);
+            (found.group_of(row) as u32, found.keeper(row), |row: usize| known[row].is_kept);
         if row < from && is_kept(row) && keeper != row || row >= from && keeper < from && !is_kept(keeper) {
             // Somebody has written to the result what is not so.
             return None;
@@ -106,7 +106,7 @@ pub(super) fn step(job: &Job<'_>, changes: &Changes, progress: &Progress) -> Opt
         }
     }
     let (names, absorbed) = names(named, found.rows.count(), &kept).or_raise();
-    Some(Groups {
+    Some(Outcome {
         found,
         ids: new.ids,
         from,

@@ -1,5 +1,4 @@
-//! The table of the result and the two tables that belong to it. They are ordinary tables, owned by
-//! the caller.
+//! The table of the result and those that belong to it: ordinary tables, owned by the caller.
 
 use crate::pg::catalog::{FOREIGN, object_name, own_function, quoted};
 use crate::pg::spi::{Argument, execute, query_all, query_catalogue, scalar};
@@ -19,7 +18,7 @@ pub(super) struct Table {
     bare: String,
 }
 
-/// The columns of the result, as `create` makes them.
+/// The columns of the result, as [`Table::make`] makes them.
 const COLUMNS: &str = "id cluster keeper stage distance similarity arrival fp hash digest";
 const MERGES: &str = "merge merged_at kept absorbed id";
 const STATE: &str = "result source options asked search_path arrivals rows follow";

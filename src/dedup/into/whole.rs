@@ -2,7 +2,7 @@
 
 use super::super::{find_in, id};
 use super::job::{DIGEST, Job, ids_of};
-use super::write::Groups;
+use super::write::Outcome;
 use crate::pg::host::unwrap_or_raise;
 use crate::pg::progress::Progress;
 use crate::pg::spi::{Argument, query_all};
@@ -16,7 +16,7 @@ use pgrx::PgMemoryContexts;
 const TOGETHER: usize = 50_000;
 
 /// Runs `dedup` over the source; options that are chosen by the texts are those of the result from now on.
-pub(super) fn form(job: &mut Job<'_>, progress: &Progress) -> Option<Groups> {
+pub(super) fn form(job: &mut Job<'_>, progress: &Progress) -> Option<Outcome> {
     let query = format!("SELECT q.*, {} AS {DIGEST} FROM ({}\n) AS q", job.digest, job.query);
     let (mut ids, mut digests, mut hashes) = (None, Vec::new(), Vec::new());
     let asked = (job.written.clone(), job.options(), !job.is_begun);
@@ -39,7 +39,7 @@ pub(super) fn form(job: &mut Job<'_>, progress: &Progress) -> Option<Groups> {
     // A query that returns rows has columns.
     let ids = ids.unwrap_or_else(|| unreachable!("the columns are told before the rows"));
     let (names, arrivals) = (Vec::new(), Vec::new());
-    let mut groups = Groups {
+    let mut groups = Outcome {
         found,
         ids,
         digests,
@@ -61,7 +61,7 @@ pub(super) fn form(job: &mut Job<'_>, progress: &Progress) -> Option<Groups> {
 }
 
 /// Gives rows that are as they were the numbers by which they arrived, and groups the names that they had.
-fn name(job: &Job<'_>, groups: &mut Groups) {
+fn name(job: &Job<'_>, groups: &mut Outcome) {
     let rows = groups.found.rows.count();
     let next = job.arrivals + 1;
     let (mut arrivals, mut before) = (filled(0, rows).or_raise(), filled(None, rows).or_raise());
@@ -101,7 +101,7 @@ fn name(job: &Job<'_>, groups: &mut Groups) {
             arrivals[row] = arrived;
             arrived += 1;
         }
-        let part = groups.found.of(row) as u32;
+        let part = groups.found.group_of(row) as u32;
         named.push(Named { arrival: arrivals[row], before: before[row], part, row: row as u32 });
     }
     (groups.names, groups.absorbed) = names(named, rows, &[]).or_raise();

@@ -6,15 +6,15 @@ use crate::pg::host::unwrap_or_raise;
 use crate::pg::progress::Progress;
 use crate::pg::spi::{Argument, execute};
 use crate::pg::values::ValueType;
-use dedup_core::dedup::{Kind, Rows, Stage, Verdict};
+use dedup_core::dedup::{Finding, Kind, Rows, Stage};
 use dedup_core::groups::Named;
 use pgrx::PgMemoryContexts;
 
 /// Rows that are written by one statement.
 const TOGETHER: usize = 50_000;
 
-/// Groups of rows, those from `from` on to be written.
-pub(super) struct Groups {
+/// What a call has found: groups of rows, those from `from` on to be written.
+pub(super) struct Outcome {
     pub found: Found,
     pub ids: ValueType,
     pub from: usize,
@@ -44,7 +44,7 @@ struct Columns {
     digest: Vec<i64>,
 }
 
-pub(super) fn write(job: &Job<'_>, mut groups: Groups, progress: &Progress) {
+pub(super) fn write(job: &Job<'_>, mut groups: Outcome, progress: &Progress) {
     let rows = groups.found.rows.count();
     progress.stage("writing the result", "rows", Some((rows - groups.from) as u64));
     let name = &job.table.name;
@@ -87,10 +87,10 @@ pub(super) fn write(job: &Job<'_>, mut groups: Groups, progress: &Progress) {
 }
 
 impl Columns {
-    fn add(&mut self, groups: &mut Groups, row: usize) -> Stage {
+    fn add(&mut self, groups: &mut Outcome, row: usize) -> Stage {
         let found = &mut groups.found;
-        let group = found.of(row);
-        let Verdict { keeper, stage, distance, similarity } = unwrap_or_raise(found.verdict(row));
+        let group = found.group_of(row);
+        let Finding { keeper, stage, distance, similarity } = unwrap_or_raise(found.finding(row));
         let Rows { texts, kinds, fps, .. } = &mut found.rows;
         let own = unwrap_or_raise(texts.id(row));
         self.keeper.push(if keeper == row { own.clone() } else { unwrap_or_raise(texts.id(keeper)) });
@@ -150,7 +150,7 @@ impl Columns {
 }
 
 /// Logs which name was absorbed by which, and the row by which that is told.
-fn log(job: &Job<'_>, groups: &mut Groups) {
+fn log(job: &Job<'_>, groups: &mut Outcome) {
     let absorbed = std::mem::take(&mut groups.absorbed);
     if absorbed.is_empty() {
         return;

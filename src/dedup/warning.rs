@@ -12,22 +12,22 @@ const SHARE: u64 = 5;
 /// Characters of a text that are shown.
 const SHOWN: usize = 60;
 
-/// Many near rows.
-pub(super) struct Many {
+/// A notice that many rows are near.
+pub(super) struct Warning {
     pub function: &'static str,
     /// Rows that are near the kept row of their group.
     pub near: u64,
     /// All rows.
     pub rows: u64,
-    /// That of the pair that is shown: the least.
+    /// That of the pair that is shown, which is the least alike.
     pub similarity: f64,
     /// The options by which more are told apart, if there are some.
     pub tells: Option<String>,
 }
 
-impl Many {
-    /// Whether so many near rows are many.
-    pub(super) fn are(near: u64, rows: u64) -> bool {
+impl Warning {
+    /// Whether so many near rows are a reason for it.
+    pub(super) fn is_due(near: u64, rows: u64) -> bool {
         near >= FEW && near * SHARE >= rows
     }
 
@@ -43,8 +43,8 @@ impl Many {
     }
 
     /// Emits a notice with the least alike row and the one that is kept for it.
-    pub(super) fn warn(&self, texts: &[String; 2]) {
-        let Many { function, near, rows, similarity, tells } = self;
+    pub(super) fn emit(&self, texts: &[String; 2]) {
+        let Warning { function, near, rows, similarity, tells } = self;
         let [row, kept] = texts.each_ref().map(|text| shown(text));
         let what = format!("{function}: {near} of {rows} rows are near another row, not equal to it");
         ErrorReport::new(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, what, "pg_dedup")
