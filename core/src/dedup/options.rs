@@ -18,7 +18,7 @@ pub enum Group {
     Star,
     /// Connected components: whatever verified pairs lead to.
     Components,
-    /// P4's Single-Pass: a row joins the nearest earlier centre, the oldest if several are as near.
+    /// P4's Single-Pass: a row joins the nearest earlier center, the oldest if several are as near.
     SinglePass,
 }
 
