@@ -268,12 +268,15 @@ impl<F: Spill> Grouping<'_, F> {
     ) -> Result<()> {
         host.stage("grouping near pairs", "pairs", Some(sorted.count()));
         self.judge.alike.particulars = self.options.alike.particulars;
-        let mut linking = Linking { links, waiting: Vec::new(), most: TOGETHER[0], of: self };
+        let mut linking = Linking { links, waiting: Vec::new(), most: TOGETHER[0], counts: [0; 2], of: self };
         sorted.finish(|record| {
             host.step();
             linking.add(pair(record), host)
         })?;
-        linking.link(host)
+        linking.link(host)?;
+        let [compared, verified] = linking.counts;
+        host.end(&format!("{compared} pairs compared, {verified} verified"));
+        Ok(())
     }
 
     /// Divides what is connected into stars.
@@ -347,6 +350,8 @@ struct Linking<'l, 'g, L, F: Spill> {
     waiting: Vec<Pair>,
     /// How many are compared together. Among rows that are all near each other few of them matter, and then it is less.
     most: usize,
+    /// Pairs that were compared, and those of them that are the same.
+    counts: [usize; 2],
     of: &'l mut Grouping<'g, F>,
 }
 
@@ -364,6 +369,8 @@ impl<L: Links, F: Spill> Linking<'_, '_, L, F> {
         let pairs = std::mem::take(&mut self.waiting);
         let Grouping { judge, rows, .. } = &mut *self.of;
         let verdicts = judge.same_details(&pairs, &mut |row| rows.texts.content(row as usize), host)?;
+        self.counts[0] += pairs.len();
+        self.counts[1] += verdicts.iter().filter(|same| **same).count();
         let mut wasted = 0;
         for (pair, same) in pairs.iter().zip(verdicts) {
             let pair = [pair.a as u32, pair.b as u32];
