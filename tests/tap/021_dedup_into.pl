@@ -17,7 +17,7 @@ my $n = rows(8_000);
 my $plain = '"distance": 12, "weights": {}, "similarity": 0.5, "n": 2, "particulars": []';
 my %call = (
 	compared => "CALL dedup_into('compared', 'SELECT id, slowly(id, body) AS body FROM letter ORDER BY id', '{$plain}')",
-	followed => "CALL dedup_into('followed', 'letter', '{$plain, \"text\": \"body\", \"follow\": true}')");
+	followed => "CALL dedup_into('followed', 'letter', '{$plain, \"columns\": \"body\", \"follow\": true}')");
 # Many rows change, so that all groups are formed anew, or few.
 my %change = (
 	many => 'UPDATE letter SET body = reverse(body) WHERE id % 5 = 0',
@@ -101,7 +101,7 @@ foreach my $session (@sessions)
 is_right('postgres', $_, 'two sessions') foreach sort keys %call;
 
 # What a call says.
-my (undef, undef, $said) = $node->psql('postgres', "SET pg_dedup.progress = '1ms'; CALL dedup_into('said', 'letter', '{\"text\": \"body\"}')");
+my (undef, undef, $said) = $node->psql('postgres', "SET pg_dedup.progress = '1ms'; CALL dedup_into('said', 'letter', '{\"columns\": \"body\"}')");
 like($said, qr/dedup_into: reading: /, 'what is being done');
 like($said, qr/dedup_into: writing the result: \d+ rows: \d+ kept, \d+ exact and \d+ near duplicates, \d+ empty; 0 clusters merged/, 'a summary');
 

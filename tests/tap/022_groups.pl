@@ -158,7 +158,7 @@ SKIP:
 	# In memory the rows would take 24 MB, and what sorts them as much again.
 	cmp_ok($measure->("near_dup_pairs('SELECT id, fp FROM ($source) s')"), '<', 20_000, 'near_dup_pairs keeps to work_mem');
 	# 36 bytes a row are 21 MB; contents, hashes and pairs would be 60 MB more.
-	cmp_ok($measure->("dedup('$source', '{\"fp\": \"fp\", \"distance\": 3, \"similarity\": 0, \"group\": \"single_pass\", \"exact\": \"none\"}')"),
+	cmp_ok($measure->("dedup('$source', '{\"fp\": \"fp\", \"distance\": 3, \"similarity\": 0, \"group\": \"single_pass\", \"equal\": \"none\"}')"),
 		'<', 45_000, 'dedup keeps a few numbers a row');
 }
 log_is_clean($node, 'groups');
