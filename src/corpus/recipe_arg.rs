@@ -14,9 +14,12 @@ use std::rc::Rc;
 /// Recipes cached per backend; a statement rarely uses more than two.
 const CAPACITY: usize = 8;
 
+/// A recipe with its kind and the bytes of the argument.
+type Kept = (TypeId, Box<[u8]>, Rc<dyn Any>);
+
 thread_local! {
-    /// The recipes used last, the latest first, by their kind and the bytes of the argument.
-    static RECIPES: RefCell<Vec<(TypeId, Box<[u8]>, Rc<dyn Any>)>> = const { RefCell::new(Vec::new()) };
+    /// The recipes used last, the latest first.
+    static RECIPES: RefCell<Vec<Kept>> = const { RefCell::new(Vec::new()) };
 }
 
 /// A kind of recipe that can be an argument.

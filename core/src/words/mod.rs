@@ -17,7 +17,7 @@ pub(crate) fn words_of(normal: &str, mut each: impl FnMut(&str)) {
     for word in normal.split(' ').filter(|word| !word.is_empty()) {
         meter.work(word.len());
         if word.contains(is_spaceless_char) {
-            char_ngrams(word, 2, |pair| each(pair));
+            char_ngrams(word, 2, &mut each);
         } else {
             each(word);
         }
