@@ -115,7 +115,7 @@ fn compared(columns: &[Column], options: &Options) -> Vec<usize> {
     if compared.len() < 2 || compared.len() > MOST_COLUMNS {
         refuse(
             format!("by records 2 to {MOST_COLUMNS} columns are compared, not {}", compared.len()),
-            "A query returns the row's id and the columns of the record; of a table the option text names them, {\"text\": [\"…\", \"…\"]}. \
+            "A query returns the row's id and the columns of the record; of a table the option columns names them, {\"columns\": [\"…\", \"…\"]}. \
              One text is compared without this method.",
         )
     }
