@@ -33,7 +33,7 @@ impl Warning {
 
     /// The options that tell more apart than these.
     pub(super) fn tells(alike: &Alike) -> String {
-        let kinds = alike.particulars.unwrap_or(Kinds { names: false, dates: false, numbers: false });
+        let kinds = alike.details.unwrap_or(Kinds { names: false, dates: false, numbers: false });
         let known = [(kinds.names, "name"), (kinds.dates, "date"), (kinds.numbers, "number")];
         let missing: Vec<_> = known.iter().filter(|(has, _)| !has).map(|(_, name)| *name).collect();
         match &missing[..] {

@@ -111,9 +111,9 @@ impl Options {
             None => Settings::needed(table).fp.clone(),
         };
         let settings = settings.filter(|settings| settings.fp == column);
-        let columns = match (&settings, options.texts.is_empty()) {
+        let columns = match (&settings, options.columns.is_empty()) {
             (Some(settings), true) => settings.texts().into_iter().map(str::to_owned).collect(),
-            _ => options.texts.clone(),
+            _ => options.columns.clone(),
         };
         if columns.is_empty() && (compares.contains(&true) || by_name && options.method == Method::Text) {
             refuse_option("columns", "similarity, measure, n and method \"text\" require columns")

@@ -145,7 +145,7 @@ impl Report {
         (method == Method::Records || distance.is_some()).then_some(method)
     }
 
-    /// The kinds of particulars that counted.
+    /// The kinds of details that counted.
     fn kinds(&self) -> Vec<String> {
         if self.method().is_none_or(|method| method == Method::Records) {
             return Vec::new();

@@ -1,5 +1,5 @@
 //! Similarity of texts: `ngram_jaccard`, `ngram_containment`, and the
-//! particulars (names, dates, numbers) in which similar texts differ.
+//! details (names, dates, numbers) in which similar texts differ.
 
 mod index;
 

@@ -97,7 +97,7 @@ impl Options {
         };
         let others: Vec<&str> = self.fp.iter().chain(key).chain(&self.labels).map(String::as_str).collect();
         let apart = self.method == Method::Records;
-        source.texts(&Wanted { id: self.id.as_deref(), texts: &self.texts, apart, others: &others })
+        source.texts(&Wanted { id: self.id.as_deref(), texts: &self.columns, apart, others: &others })
     }
 }
 

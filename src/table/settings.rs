@@ -302,7 +302,7 @@ impl Settings {
         let kinds = self.particulars.as_ref().and_then(Value::as_array).filter(|kinds| !kinds.is_empty());
         let kinds = kinds.and_then(|kinds| Kinds::parse(kinds.iter().filter_map(Value::as_str)).ok());
         let normal = self.text_recipe().normal;
-        Alike { similarity: self.similarity, n: self.n as usize, particulars: kinds, normal }
+        Alike { similarity: self.similarity, n: self.n as usize, details: kinds, normal }
     }
 
     /// The columns whose texts are compared: those of running text; if there is

@@ -21,7 +21,7 @@ pub(crate) const SAMPLE: usize = 20_000;
 /// Their bytes at most, but for a single one.
 const SAMPLE_BYTES: usize = 64 << 20;
 
-/// Kinds of particulars in which duplicates may not differ.
+/// Kinds of details in which duplicates may not differ.
 pub(crate) const PARTICULARS: [&str; 1] = ["name"];
 
 /// Sees all texts and keeps some of them.

@@ -57,7 +57,7 @@ pub fn group<H: Host>(
     }
     if in_order {
         // They cost too much to look at before it is known whether a pair can still change its groups.
-        alike.particulars = None;
+        alike.details = None;
     }
     let judge = Judge::new(alike, limits.threads, rows.count(), limits.memory, host.file());
     let candidates = if by_text {
@@ -258,7 +258,7 @@ impl<F: Spill> Grouping<'_, F> {
         Ok(sorted)
     }
 
-    /// Links pairs in order that do without differing particulars and can still change something.
+    /// Links pairs in order that do without differing details and can still change something.
     fn link<H: Host<File = F>>(
         &mut self,
         sorted: Sorted<F>,
@@ -267,7 +267,7 @@ impl<F: Spill> Grouping<'_, F> {
         host: &mut H,
     ) -> Result<()> {
         host.stage("grouping near pairs", "pairs", Some(sorted.count()));
-        self.judge.alike.particulars = self.options.alike.particulars;
+        self.judge.alike.details = self.options.alike.details;
         let mut linking = Linking { links, waiting: Vec::new(), most: TOGETHER[0], counts: [0; 2], of: self };
         sorted.finish(|record| {
             host.step();
@@ -361,7 +361,7 @@ impl<L: Links, F: Spill> Linking<'_, '_, L, F> {
             self.waiting.room(1)?;
             self.waiting.push(Pair { a: a.into(), b: b.into(), distance: 0 });
         }
-        let most = if self.of.judge.alike.particulars.is_some() { self.most } else { 1 };
+        let most = if self.of.judge.alike.details.is_some() { self.most } else { 1 };
         if self.waiting.len() >= most { self.link(host) } else { Ok(()) }
     }
 

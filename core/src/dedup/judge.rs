@@ -17,8 +17,8 @@ pub struct Alike {
     pub similarity: f64,
     /// Characters of an n-gram.
     pub n: usize,
-    /// Particulars in which they may not differ.
-    pub particulars: Option<Kinds>,
+    /// Details in which they may not differ.
+    pub details: Option<Kinds>,
     /// How the texts are read.
     pub normal: Normal,
 }
@@ -37,7 +37,7 @@ pub enum Measure {
 impl Alike {
     /// Whether anything is looked at.
     pub fn looks(&self) -> bool {
-        self.similarity > 0.0 || self.particulars.is_some()
+        self.similarity > 0.0 || self.details.is_some()
     }
 
     /// Judges one pair, with the verdict that [`Judge`] has of many: the similarity of a new text and an old one if they
@@ -57,15 +57,15 @@ impl Alike {
         jaccard(&self.normal.form(a), &self.normal.form(b), self.n)
     }
 
-    /// The particulars that count and in which two texts differ.
+    /// The details that count and in which two texts differ.
     pub fn differing(&self, a: &str, b: &str) -> Vec<Detail> {
-        let Some(kinds) = self.particulars else { return Vec::new() };
+        let Some(kinds) = self.details else { return Vec::new() };
         differing(&self.normal.plain(a), &self.normal.plain(b), kinds)
     }
 
     /// Whether there are any; for many pairs.
     fn differ(&self, comparer: &mut Comparer, (a, b): &(String, String)) -> bool {
-        let Some(kinds) = self.particulars else { return false };
+        let Some(kinds) = self.details else { return false };
         !comparer.differing(&self.normal.plain(a), &self.normal.plain(b), kinds).is_empty()
     }
 }
@@ -226,14 +226,14 @@ impl<F: Spill> Judge<F> {
         Ok(a?.zip(b?).is_some_and(|(a, b)| a.similar(&b, threshold).is_some()))
     }
 
-    /// Whether the texts of pairs do without differing particulars.
+    /// Whether the texts of pairs do without differing details.
     pub(super) fn same_details<H: Host>(
         &mut self,
         pairs: &[Pair],
         text: ReadText<'_>,
         host: &mut H,
     ) -> Result<Vec<bool>> {
-        if self.alike.particulars.is_none() {
+        if self.alike.details.is_none() {
             return Ok(filled(true, pairs.len())?);
         }
         let (mut verdicts, mut texts, mut bytes) = (Vec::new(), Vec::new(), 0);
@@ -280,7 +280,7 @@ impl<F: Spill> Judge<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dedup::{Exact, Kind};
+    use crate::dedup::{Equal, Kind};
     use crate::external::{MemoryHost, MemorySpill};
     use crate::features::Extractor;
     use crate::similarity::similar_pairs;
@@ -330,9 +330,9 @@ mod tests {
             if normal.of(&a).is_empty() {
                 return Ok(());
             }
-            let alike = Alike { similarity: 1.0, n, particulars: None, normal };
+            let alike = Alike { similarity: 1.0, n, details: None, normal };
             prop_assert_eq!(alike.jaccard(&a, &b), 1.0);
-            prop_assert!(alike.one(Measure::Jaccard, &a, &b).is_some() && Exact::Normal.same(&a, &b, normal));
+            prop_assert!(alike.one(Measure::Jaccard, &a, &b).is_some() && Equal::Normal.form(&a, normal) == Equal::Normal.form(&b, normal));
             let mut judge = Judge::new(alike, 1, 2, 1 << 16, MemorySpill::default());
             let mut text = |row: u32| Ok([&a, &b][row as usize].clone());
             judge.add(Pair { a: 0, b: 1, distance: 0 }, &mut text, &mut MemoryHost, |_| Ok(())).unwrap();
@@ -355,7 +355,7 @@ mod tests {
         ) {
             let kinds = Kinds { names: false, dates: false, numbers: true };
             let normal = Normal { markup: None, simplify };
-            let alike = Alike { similarity, n: 2, particulars: numbers.then_some(kinds), normal };
+            let alike = Alike { similarity, n: 2, details: numbers.then_some(kinds), normal };
             let pairs: Vec<Pair> = (0..repeated).flat_map(|a| (0..texts.len()).map(move |b| (a, b)))
                 .map(|(a, b)| Pair { a: (a % texts.len()) as i64, b: b as i64, distance: 0 }).collect();
             let mut found = Vec::new();

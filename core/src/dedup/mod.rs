@@ -1,8 +1,8 @@
 //! The stages of `dedup`, without PostgreSQL: [`find`] in `found.rs` calls them one after the other.
 
 mod contained;
+mod equal;
 mod equal_texts;
-mod exact;
 mod finding;
 mod found;
 mod group;
@@ -16,8 +16,8 @@ mod rows;
 mod sets;
 mod star;
 
+pub use equal::Equal;
 pub use equal_texts::EqualTexts;
-pub use exact::Exact;
 pub use finding::{Finding, Stage};
 pub use found::{Found, find};
 pub use group::{Groups, Limits, group, nearness};

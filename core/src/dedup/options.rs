@@ -1,7 +1,7 @@
 //! Options as they were written, completed by what they are if they are not given.
 
 use super::keys::{self, BY_TEXTS, KEYS, Key, Sink, Wrong, whole};
-use super::{Alike, Exact, Keep};
+use super::{Alike, Equal, Keep};
 use crate::details::Kinds;
 use crate::text::Normal;
 use serde::Deserialize;
@@ -50,7 +50,7 @@ impl Method {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// What makes texts equal.
-    pub exact: Exact,
+    pub equal: Equal,
     /// How near rows are found.
     pub method: Method,
     /// The largest Hamming distance of a candidate, 0 to 64; `None`: no near stage. By text any will do.
@@ -72,7 +72,7 @@ pub struct Options {
     /// The column of a table that has the ids, if it is not its primary key.
     pub id: Option<String>,
     /// The columns of a table that are compared; empty: the only one of a text type.
-    pub texts: Vec<String>,
+    pub columns: Vec<String>,
 }
 
 /// What by records the table decides.
@@ -267,13 +267,13 @@ impl Written {
         let all = Written { map, ..self.clone() };
         let is_exact = all.text("method") == Some("exact");
         let options = Options {
-            exact: all.parsed("equal")?,
+            equal: all.parsed("equal")?,
             method: if is_exact { Method::default() } else { all.parsed("method")? },
             distance: all.whole("distance").filter(|_| !is_exact),
             alike: Alike {
                 similarity: all.share("similarity").unwrap_or_default(),
                 n: all.whole("n").unwrap_or_default() as usize,
-                particulars: all.kinds(),
+                details: all.kinds(),
                 normal: Normal::default(),
             },
             contained: all.share("contained").filter(|&share| share > 0.0),
@@ -283,7 +283,7 @@ impl Written {
             diameter: all.whole("diameter"),
             keep: all.keep(),
             id: all.text("id").map(str::to_owned),
-            texts: all.names("columns"),
+            columns: all.names("columns"),
         };
         let by_text = options.method == Method::Text;
         let (n, measure) = (self.has("n"), all.text("measure"));
@@ -342,7 +342,7 @@ impl Written {
 impl Options {
     /// The form of a text by which it equals others; `None`: it equals nothing.
     pub fn form<'t>(&self, text: &'t str) -> Option<Cow<'t, str>> {
-        self.exact.form(text, self.alike.normal)
+        self.equal.form(text, self.alike.normal)
     }
 }
 
@@ -361,7 +361,7 @@ mod tests {
     fn defaults_and_nulls() {
         let default = written(json!({})).read().unwrap();
         assert_eq!((default.distance, default.alike.similarity, default.alike.n), (Some(10), 0.5, 2));
-        assert_eq!((default.exact, default.group, &default.keep), (Exact::Text, Group::Star, &Keep::First));
+        assert_eq!((default.equal, default.group, &default.keep), (Equal::Text, Group::Star, &Keep::First));
         let read = |json| written(json).read().unwrap();
         assert_eq!(read(json!({"diameter": 3})).group, Group::Components);
         assert_eq!(
@@ -373,7 +373,7 @@ mod tests {
         let arguments =
             ["distance=7", "columns=a, b", "particulars=name", "similarity=0.8"].map(str::to_owned);
         let guard = Written::of_arguments(GUARD, &arguments).unwrap().read().unwrap();
-        assert_eq!((guard.distance, guard.alike.similarity, guard.texts.len()), (Some(7), 0.8, 2));
+        assert_eq!((guard.distance, guard.alike.similarity, guard.columns.len()), (Some(7), 0.8, 2));
     }
 
     /// Protects that one option replaces one option, and that a distance is one of fingerprints.
@@ -397,7 +397,7 @@ mod tests {
         assert_eq!((read.method, read.alike.n, implied), (Method::Fingerprint, 2, Some("distance")));
         assert_eq!(over(json!({"distance": 3, "method": "text"})).0.method, Method::Text);
         assert_eq!(over(json!({"similarity": 0})).2, Some("similarity"));
-        assert_eq!(over(json!({"particulars": []})).0.alike.particulars, None);
+        assert_eq!(over(json!({"particulars": []})).0.alike.details, None);
         let asks = |json| written(json).asks_texts();
         assert!(asks(json!({})) && asks(json!({"n": 2})) && asks(json!({"distance": 3, "weights": {}})));
         assert!(

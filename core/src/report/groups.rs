@@ -77,10 +77,10 @@ impl Style {
         for row in others {
             let ((a, a_is_cut), (b, b_is_cut)) = (shown(&first.text), shown(&row.text));
             let is_same = first.text == row.text;
-            // The one place that asks for the evidence of particulars.
-            let particulars = if is_same { Vec::new() } else { self.alike.differing(&first.text, &row.text) };
+            // The one place that asks for the evidence of details.
+            let details = if is_same { Vec::new() } else { self.alike.differing(&first.text, &row.text) };
             self.begin(html, row);
-            for Detail { kind, a, b } in &particulars {
+            for Detail { kind, a, b } in &details {
                 let said = fill(words.differs, &[&words.kind(kind), a, b]);
                 html.put(r#" <b class="chip why">{}</b>"#, &[&said]);
             }
@@ -89,7 +89,7 @@ impl Style {
                 html.put(r#"<p class="note">{}</p>"#, &[&words.identical]);
             } else {
                 html.raw(r#"<p class="text" dir="auto">"#);
-                self.differing(html, a, b, &particulars);
+                self.differing(html, a, b, &details);
                 html.raw("</p>");
             }
             self.end(html, !is_same && (a_is_cut || b_is_cut));
@@ -133,13 +133,13 @@ impl Style {
     }
 
     /// The second text as it differs from the first.
-    fn differing(&self, html: &mut Html, a: &str, b: &str, particulars: &[Detail]) {
+    fn differing(&self, html: &mut Html, a: &str, b: &str, details: &[Detail]) {
         for piece in diff(a, b) {
             if piece.shared {
                 self.shared(html, &piece.a);
                 continue;
             }
-            let [del, ins] = match decides(&piece, particulars) {
+            let [del, ins] = match decides(&piece, details) {
                 true => [r#"<del class="why">{}</del>"#, r#"<ins class="why">{}</ins>"#],
                 false => ["<del>{}</del>", "<ins>{}</ins>"],
             };
@@ -171,15 +171,15 @@ pub(super) fn percent(row: &Row) -> Option<u32> {
     row.similarity.map(|similarity| (similarity * 100.0).floor() as u32)
 }
 
-/// Whether a difference is one of those particulars, or part of one.
-fn decides(piece: &Piece, particulars: &[Detail]) -> bool {
+/// Whether a difference is one of those details, or part of one.
+fn decides(piece: &Piece, details: &[Detail]) -> bool {
     let plain = |text: &str| normalize(text).replace(' ', "");
     let touches = |name: &str, words: &str| {
         let name = plain(name);
         !words.is_empty() && (name.contains(words) || words.contains(&name))
     };
     let (x, y) = (plain(&piece.a), plain(&piece.b));
-    particulars.iter().any(|particular| touches(&particular.a, &x) && touches(&particular.b, &y))
+    details.iter().any(|detail| touches(&detail.a, &x) && touches(&detail.b, &y))
 }
 
 #[cfg(test)]
@@ -195,7 +195,7 @@ mod tests {
     /// A group of two rows.
     fn written(first: &str, second: &str) -> String {
         let kinds = Some(crate::details::Kinds::ALL);
-        let alike = Alike { similarity: 0.5, n: 2, particulars: kinds, normal: Default::default() };
+        let alike = Alike { similarity: 0.5, n: 2, details: kinds, normal: Default::default() };
         let style = Style { words: Language::English.words(), alike, by_records: false };
         let mut html = Html::default();
         style.rows(&mut html, &row("1", first, Standing::Kept), &[row("2", second, Standing::Near)]);
@@ -214,7 +214,7 @@ mod tests {
 
     /// Protects the mark of what decides.
     #[test]
-    fn the_particular_is_marked() {
+    fn the_detail_is_marked() {
         let text = |place: &str| format!("您好，我们是{place}小区的居民，停水了");
         let html = written(&text("翠湖春天"), &text("金桂嘉园"));
         let marked = r#"<del class="why">翠湖春天</del><ins class="why">金桂嘉园</ins>小区"#;

@@ -46,7 +46,7 @@ pub struct Summary {
     pub made: String,
     /// The options, as JSON.
     pub options: String,
-    /// The kinds of particulars that count.
+    /// The kinds of details that count.
     pub kinds: Vec<String>,
     /// How near rows were found; `None`: there was no near stage.
     pub method: Option<Method>,

@@ -158,7 +158,7 @@ sentences! {
 }
 
 impl Words {
-    /// A kind of particulars.
+    /// A kind of details.
     pub fn kind<'k>(&self, kind: &'k str) -> &'k str {
         match kind {
             "name" => self.name,

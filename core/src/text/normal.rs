@@ -50,7 +50,7 @@ impl Normal {
     }
 
     /// The text as somebody reads it who sees neither markup nor traditional characters, with its capitals and signs: what
-    /// particulars are looked for in.
+    /// details are looked for in.
     pub fn plain(self, text: &str) -> Cow<'_, str> {
         let visible = self.visible(text);
         if self.simplify { Cow::Owned(simplify(&visible)) } else { visible }

@@ -93,7 +93,7 @@ impl<'t> Job<'t> {
             // A column that is added later must not change what is meant.
             let id = table.id(options.id.as_deref());
             written.add("id", id.into());
-            written.add("columns", table.texts(Some(id), &options.texts).into());
+            written.add("columns", table.texts(Some(id), &options.columns).into());
         }
         let mut options = DEDUP_INTO.read(&written);
         options.of_rows = Settings::count_more(source.oid(), options.fp.as_deref());
