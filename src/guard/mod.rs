@@ -19,7 +19,7 @@ use pgrx::prelude::*;
 use publish::publish;
 use scope::Scope;
 use search::{Conflict, Search};
-use texts::Texts;
+use texts::TextSearch;
 
 /// Acts on a new or changed row that is a near-duplicate of an earlier one.
 #[pg_extern(sql = "")]
@@ -74,7 +74,7 @@ fn guard(call: &Call, options: &Options) -> pg_sys::Datum {
     let texts = options.verify.as_ref().filter(|_| options.by_text);
     let wanted = texts
         .zip(new_text.as_deref())
-        .map(|(it, text)| Texts::of(text, &it.columns, it.alike.n, it.alike.similarity));
+        .map(|(it, text)| TextSearch::of(text, &it.columns, it.alike.n, it.alike.similarity));
     let is_empty =
         options.verify.as_ref().is_some_and(|it| !new_text.as_deref().is_some_and(|text| it.has_words(text)));
     let fingerprint = if is_empty {

@@ -41,7 +41,7 @@
 
 use super::key::Key;
 use super::scope::Scope;
-use super::texts::Texts;
+use super::texts::TextSearch;
 use super::wait;
 use crate::banding::{Ball, DISTANCE, WITHIN, is_banding_relation, is_of_balls, scope_columns};
 use crate::pg::trigger::{Call, Event};
@@ -66,7 +66,7 @@ pub(super) struct Search<'a> {
     /// Rows within this distance are near.
     pub(super) distance: u32,
     /// Rows with such texts are near instead.
-    pub(super) texts: Option<&'a Texts>,
+    pub(super) texts: Option<&'a TextSearch>,
     /// Whether to find the nearest row instead of any.
     pub(super) nearest: bool,
     /// Whether to read whole tables that have no usable index.

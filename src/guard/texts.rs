@@ -9,8 +9,8 @@ use dedup_core::interrupt;
 use pgrx::datum::IntoDatum;
 use pgrx::{PgRelation, PgSqlErrorCode, pg_sys};
 
-/// Texts like that of the new row.
-pub(super) struct Texts {
+/// A search for texts like that of the new row.
+pub(super) struct TextSearch {
     /// The columns and the length of the n-grams that an index is of.
     columns: Vec<String>,
     n: usize,
@@ -18,9 +18,9 @@ pub(super) struct Texts {
     query: Vec<i64>,
 }
 
-impl Texts {
-    pub(super) fn of(text: &str, columns: &[String], n: usize, similarity: f64) -> Texts {
-        Texts { columns: columns.to_vec(), n, query: ngram_query(text, n as i32, similarity) }
+impl TextSearch {
+    pub(super) fn of(text: &str, columns: &[String], n: usize, similarity: f64) -> TextSearch {
+        TextSearch { columns: columns.to_vec(), n, query: ngram_query(text, n as i32, similarity) }
     }
 
     /// The index to use, if there is one.

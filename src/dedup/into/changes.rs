@@ -20,7 +20,7 @@ pub(super) struct Changes {
     /// The names of groups that lack their kept row.
     pub broken: Vec<i64>,
     /// How many ids there are.
-    new: usize,
+    count: usize,
     /// How many rows the result has.
     rows: usize,
     /// What changed cannot be told: the source has two rows of one id, or ids of a type that PostgreSQL cannot join by.
@@ -73,7 +73,7 @@ impl Changes {
                 changed: array(1).unwrap_or_default(),
                 gone: array(2).unwrap_or_default(),
                 broken: array(3).unwrap_or_default(),
-                new: row.bigint(4).unwrap_or(0) as usize,
+                count: row.bigint(4).unwrap_or(0) as usize,
                 rows: there as usize,
                 is_ambiguous: only.is_empty() && row.bigint(6) != Some(there),
             }
@@ -85,12 +85,12 @@ impl Changes {
 
     /// Whether all is as it was.
     pub(super) fn are_none(&self) -> bool {
-        self.new == 0 && self.gone.is_empty() && self.broken.is_empty() && !self.is_ambiguous
+        self.count == 0 && self.gone.is_empty() && self.broken.is_empty() && !self.is_ambiguous
     }
 
     /// Whether they and `more` rows are so few that all others stay as they are.
     pub(super) fn are_few(&self, more: usize) -> bool {
-        !self.is_ambiguous && (self.new + self.gone.len() + more) * FEW <= self.rows
+        !self.is_ambiguous && (self.count + self.gone.len() + more) * FEW <= self.rows
     }
 }
 

@@ -11,14 +11,14 @@ use pgrx::prelude::*;
 pub(super) struct Todo {
     /// The ids, if there are some.
     pub ids: Option<Argument>,
-    /// The places of their rows.
+    /// Where they stand in the list.
     places: Option<Argument>,
     /// The table was not emptied, so that these are all that changed.
     pub is_all: bool,
 }
 
-/// What is another one after anybody could change rows without the triggers: which these are, and the files of both tables,
-/// of which one that is rewritten or emptied has another. `None` if they do not fire.
+/// What differs after rows may have changed unseen: the triggers, and the files of both tables, since one that is rewritten
+/// or emptied gets another. `None` if the triggers do not fire.
 pub(super) fn mark(job: &Job<'_>) -> Option<String> {
     let sql = format!(
         "SELECT pg_catalog.concat_ws(' ', pg_catalog.pg_relation_filenode(t.tgrelid), \

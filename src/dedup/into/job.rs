@@ -1,7 +1,7 @@
 //! The arguments of `dedup_into`.
 
 use super::super::shape::Shape;
-use super::table::{Kept, State, Table};
+use super::table::{Saved, State, Table};
 use crate::pg::catalog::{array_type, as_text, base_type_name, check_type, equality, quoted};
 use crate::pg::spi::{Argument, check_query, describe};
 use crate::pg::values::ValueType;
@@ -45,7 +45,7 @@ pub(super) struct Job<'t> {
     pub table: &'t Table,
     pub source: Source,
     pub options: Options,
-    /// The options as they were written, or are kept with the result.
+    /// The options as they were written, or are saved with the result.
     pub written: Written,
     /// Whether rows were taken in before, so that the options are known.
     pub is_begun: bool,
@@ -65,24 +65,24 @@ pub(super) struct Job<'t> {
     /// An expression for a number that changes with whatever decides about a row `q` of the query.
     pub digest: String,
     /// The source as it was written, the search path, and the options that somebody asked for, as JSON.
-    kept: [String; 3],
+    saved: [String; 3],
 }
 
 impl<'t> Job<'t> {
     /// Looks up what the arguments name. A result that was begun has its own options, which need not be given again.
-    pub(super) fn of(given: &Given<'_>, table: &'t Table, kept: Option<&Kept>, path: &str) -> Job<'t> {
+    pub(super) fn of(given: &Given<'_>, table: &'t Table, saved: Option<&Saved>, path: &str) -> Job<'t> {
         let source = Source::new(Some(given.source));
         let mut written = given.written.clone();
-        let is_source = |kept: &str| {
-            let is_same = |table| Source::new(Some(kept)).oid() == Some(table);
-            kept == unended(given.source) || source.oid().is_some_and(is_same)
+        let is_source = |saved: &str| {
+            let is_same = |table| Source::new(Some(saved)).oid() == Some(table);
+            saved == unended(given.source) || source.oid().is_some_and(is_same)
         };
-        let begun = kept.filter(|kept| kept.arrivals > 0);
-        if let Some(kept) = begun {
-            table.check(kept, path, is_source, &written.json().to_string());
-            written = DEDUP_INTO.written(serde_json::from_str(&kept.options).ok());
-        } else if let Some(kept) = kept.filter(|kept| is_source(&kept.source)) {
-            written.over(&kept.asked);
+        let begun = saved.filter(|saved| saved.arrivals > 0);
+        if let Some(saved) = begun {
+            table.check(saved, path, is_source, &written.json().to_string());
+            written = DEDUP_INTO.written(serde_json::from_str(&saved.options).ok());
+        } else if let Some(saved) = saved.filter(|saved| is_source(&saved.source)) {
+            written.over(&saved.asked);
         }
         let asked = written.json().to_string();
         if begun.is_none()
@@ -121,18 +121,18 @@ impl<'t> Job<'t> {
                 "Cast it to bigint, text, uuid or another type whose values can be compared.",
             )
         };
-        if let Some(kept) = begun {
-            table.check_ids(kept, id_type);
+        if let Some(saved) = begun {
+            table.check_ids(saved, id_type);
         }
         Job {
             table,
             source,
             is_begun: begun.is_some(),
-            arrivals: begun.map_or(0, |kept| kept.arrivals),
+            arrivals: begun.map_or(0, |saved| saved.arrivals),
             id: format!("q.{}::{}", quoted(&columns[0].name), base_type_name(typoid)),
             base: base_type_name(typoid),
             digest: digest(&columns, &options),
-            kept: [unended(given.source).to_owned(), path.to_owned(), asked],
+            saved: [unended(given.source).to_owned(), path.to_owned(), asked],
             options,
             written,
             query,
@@ -147,14 +147,14 @@ impl<'t> Job<'t> {
     }
 
     /// Has a result without rows take on this source and these options.
-    pub(super) fn adopt(&self, kept: &Kept) {
-        let other = (array_type(kept.ids) != Some(self.ids_type)).then_some(self.base.as_str());
+    pub(super) fn adopt(&self, saved: &Saved) {
+        let other = (array_type(saved.ids) != Some(self.ids_type)).then_some(self.base.as_str());
         self.table.adopt(other, &self.state());
     }
 
-    /// What is kept with the result.
+    /// What is saved with the result.
     pub(super) fn state(&self) -> State<'_> {
-        let [source, path, asked] = &self.kept;
+        let [source, path, asked] = &self.saved;
         let options = if self.written.by_records() { self.written.json() } else { self.written.complete() };
         State { source, path, asked, options: options.to_string() }
     }
@@ -186,7 +186,7 @@ impl<'t> Job<'t> {
     }
 }
 
-/// How the ids of the query are kept: as the type that a domain is over.
+/// How the ids of the query are saved: as the type that a domain is over.
 pub(super) fn ids_of(columns: &[Column]) -> ValueType {
     let of = ValueType::new(&columns[0], columns[0].base_type());
     of.unwrap_or_else(|| unreachable!("a type is what it is over"))

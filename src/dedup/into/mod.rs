@@ -43,23 +43,23 @@ fn call(given: &Given<'_>, table: &Table, path: &str) {
     if is_there {
         execute(&table.lock(), &[]);
     }
-    let (mut job, kept) = with_latest_snapshot(|| {
-        let kept = is_there.then(|| table.kept());
-        (Job::of(given, table, kept.as_ref(), path), kept)
+    let (mut job, saved) = with_latest_snapshot(|| {
+        let saved = is_there.then(|| table.saved());
+        (Job::of(given, table, saved.as_ref(), path), saved)
     });
-    match &kept {
+    match &saved {
         None => job.make(),
-        Some(kept) if !job.is_begun => job.adopt(kept),
+        Some(saved) if !job.is_begun => job.adopt(saved),
         Some(_) => {}
     }
-    let marked = kept.as_ref().and_then(|kept| kept.follow.as_deref());
+    let marked = saved.as_ref().and_then(|saved| saved.follow.as_deref());
     let follows = given.follow.unwrap_or(marked.is_some());
     if follows && with_latest_snapshot(|| follow::mark(&job)).is_none() {
         follow::begin(&job);
     } else if !follows && marked.is_some() {
         follow::end(&job);
     }
-    let rows = kept.as_ref().map_or(0, |kept| kept.rows);
+    let rows = saved.as_ref().map_or(0, |saved| saved.rows);
     let (groups, mark, todo) = with_latest_snapshot(|| {
         let mark = follow::mark(&job).filter(|_| follows);
         let todo = (mark.is_some() && mark.as_deref() == marked).then(|| follow::todo(&job));

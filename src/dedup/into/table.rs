@@ -32,8 +32,8 @@ pub(super) struct State<'a> {
     pub options: String,
 }
 
-/// What is kept with a result.
-pub(super) struct Kept {
+/// What is saved with a result.
+pub(super) struct Saved {
     pub source: String,
     pub options: String,
     /// Those of them that somebody asked for.
@@ -214,16 +214,16 @@ impl Table {
         Some(found.id_type.unwrap_or(pg_sys::InvalidOid))
     }
 
-    /// What is kept with the result, which the caller has locked.
-    pub(super) fn kept(&self) -> Kept {
+    /// What is saved with the result, which the caller has locked.
+    pub(super) fn saved(&self) -> Saved {
         let ids = self.checked().unwrap_or(pg_sys::InvalidOid);
         let sql = format!(
             "SELECT s.source, s.options::pg_catalog.text, s.asked::pg_catalog.text, s.search_path, s.arrivals, s.rows, s.follow \
              FROM {} AS s",
             self.state
         );
-        let kept = |row: &Values<'_>| {
-            Some(Kept {
+        let saved = |row: &Values<'_>| {
+            Some(Saved {
                 source: row.text(0)?,
                 options: row.text(1)?,
                 asked: serde_json::from_str(&row.text(2)?).ok()?,
@@ -234,29 +234,29 @@ impl Table {
                 ids,
             })
         };
-        query_all(&sql, &[], kept).pop().flatten().unwrap_or_else(|| self.refuse_foreign())
+        query_all(&sql, &[], saved).pop().flatten().unwrap_or_else(|| self.refuse_foreign())
     }
 
     /// Raises an error if the result is of another source or of other options than those that are `given`, or if the source
     /// was read with another search path, where it may mean something else. That one is not followed, because others may
     /// have the right to write it.
-    pub(super) fn check(&self, kept: &Kept, path: &str, is_source: impl Fn(&str) -> bool, given: &str) {
+    pub(super) fn check(&self, saved: &Saved, path: &str, is_source: impl Fn(&str) -> bool, given: &str) {
         let refuse = |what: String, hint: &str| -> ! {
             raise(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, what, format!("{hint} {REBUILD}"))
         };
         let bare = &self.bare;
-        if kept.path != path {
+        if saved.path != path {
             refuse(
                 format!(
                     "the source of table \"{bare}\" was first read with another search_path: {}",
-                    kept.path
+                    saved.path
                 ),
                 "Call dedup_into with that one if you know it for yours.",
             )
         }
-        if !is_source(&kept.source) {
+        if !is_source(&saved.source) {
             refuse(
-                format!("table \"{bare}\" is the result of another source: {}", kept.source),
+                format!("table \"{bare}\" is the result of another source: {}", saved.source),
                 "Call dedup_into with that source.",
             )
         }
@@ -267,17 +267,17 @@ impl Table {
         );
         if scalar(&is_given, &[Argument::of(given)]).is_none() {
             refuse(
-                format!("table \"{bare}\" is the result of other options: {}", kept.options),
+                format!("table \"{bare}\" is the result of other options: {}", saved.options),
                 "Call dedup_into with those or without any; follow may change.",
             )
         }
     }
 
     /// Raises an error if the ids of the query are of another type than those of the result.
-    pub(super) fn check_ids(&self, kept: &Kept, id_type: pg_sys::Oid) {
-        if kept.ids != id_type {
+    pub(super) fn check_ids(&self, saved: &Saved, id_type: pg_sys::Oid) {
+        if saved.ids != id_type {
             let [ids, id_type] =
-                [kept.ids, id_type].map(|typoid| Column::new("", typoid, pg_sys::InvalidOid).type_name());
+                [saved.ids, id_type].map(|typoid| Column::new("", typoid, pg_sys::InvalidOid).type_name());
             raise(
                 PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
                 format!("the ids of table \"{}\" are {ids}, those of the query {id_type}", self.bare),
