@@ -47,7 +47,7 @@ impl Shape {
             refuse(what, &format!("{HINT} Cast the content to text."))
         }
         let fp = options.fp.as_deref().map(|name| {
-            let at = find(columns, name);
+            let at = position(columns, name);
             if columns[at].base_type() != pg_sys::INT8OID {
                 refuse(format!("column \"{name}\" is {}, not bigint", columns[at].type_name()), HINT)
             }
@@ -122,7 +122,7 @@ fn compared(columns: &[Column], options: &Options) -> Vec<usize> {
     compared
 }
 
-fn find(columns: &[Column], name: &str) -> usize {
+fn position(columns: &[Column], name: &str) -> usize {
     columns.iter().position(|column| column.name == name).unwrap_or_else(|| {
         raise(
             PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
@@ -133,7 +133,7 @@ fn find(columns: &[Column], name: &str) -> usize {
 }
 
 fn key(columns: &[Column], name: &str) -> (usize, pg_sys::Oid) {
-    let at = find(columns, name);
+    let at = position(columns, name);
     let typoid = columns[at].base_type();
     if !ORDERED.contains(&typoid) {
         refuse(

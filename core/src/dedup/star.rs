@@ -7,11 +7,10 @@ use crate::groups::UnionFind;
 use crate::interrupt::{checked, sort_unstable_by};
 use crate::memory::{Room, filled};
 
-/// Divides connected components into stars. `texts` are gone through in their order; a text repeats the nearest one kept so
-/// far, within `distance`, that `verify` says it does, the first of those equally near; one that repeats none is kept.
+/// Divides connected components into stars. Each of `texts`, in their order, repeats the nearest one kept so far that `verify`
+/// says it does within `distance`, the first of those equally near; or it is kept.
 ///
-/// `components`: of texts connected by verified pairs, among them all of `joined`, which is in order. So no verified pair
-/// leaves its component, and only within one are texts compared: in a family of texts that all repeat one, once each.
+/// Verified pairs connect the `components`, those of `joined` among them, which is in order: only within one are texts compared.
 ///
 /// # Errors
 /// `verify` fails, or there is no memory.

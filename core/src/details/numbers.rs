@@ -23,8 +23,8 @@ const SHORT: usize = 8;
 
 /// The numbers in which two stretches differ, whatever words that differ too stand between them.
 ///
-/// They differ unless one text only has more of them. So another number in the place of one that both have leaves different
-/// what was different, and so does another word for a word. What is written anew, at another length, is not compared.
+/// They differ unless one text only has more of them, so that no other number or word beside them hides a difference. What is
+/// written anew, at another length, is not compared.
 pub fn differences<'t>(span: &Span<'t>) -> Vec<Difference> {
     let [a, b] = &span.sides;
     let alone = span.both(|side| side.says().chars().all(|c| is_part(c) || c == ' '));

@@ -17,12 +17,11 @@ pub struct Named {
     pub row: u32,
 }
 
-/// The names of groups, by their numbers, of which there are `parts`; and for each name that is gone, while rows that had it
-/// are there, the oldest of these.
+/// The names of the `parts` groups, by their numbers; and of each name that is gone though rows that had it are there, the
+/// oldest of these.
 ///
-/// A name stays with the group that has the oldest row of those that had it; a group that has several keeps the oldest name,
-/// if `kept` does not say which one, and one that has none is named by its first row. A group of `kept` has a row that had
-/// its name. So no two groups have the same name, whatever rows leave.
+/// A name stays with the group that has the oldest row of those that had it. A group with several keeps the oldest, or the one
+/// in `kept`, which a row of it had. One with none is named by its first row. So no two groups have the same name.
 ///
 /// # Errors
 /// There is no memory.
