@@ -1,5 +1,5 @@
 # Protects dumps of tables whose columns, indexes, constraints and triggers name
-# corpora and dictionaries (S5): restored by psql, pg_restore, and pg_restore
+# corpora and dictionaries: restored by psql, pg_restore, and pg_restore
 # with several jobs, with nothing to do by hand, wherever the extension and the
 # tables are.
 use strict;

@@ -101,13 +101,13 @@ is($node->safe_psql('postgres', q{SET ROLE clark; SELECT dedup_corpus_build('own
 $node->safe_psql('postgres', 'DROP OWNED BY clark CASCADE; DROP ROLE clark');
 is($node->safe_psql('postgres', q{SELECT simhash('water'::text, '{"corpus": "own@3"}') IS NOT NULL; SELECT count(*) FROM pg_foreign_server WHERE srvname = _dedup_carrier_name('corpus', 'own', 3)}), "t\n1", 'what it built outlives it');
 
-# S10: an ordinary role cannot keep others from building. What it can lock: every
+# An ordinary role cannot keep others from building. What it can lock: every
 # advisory lock of the old names, and what SELECT allows on the tables.
 $node->safe_psql('postgres', 'CREATE ROLE blocker LOGIN');
 $session = session($node, '-v', 'VERBOSITY=terse');
 ask($session, q{SET ROLE blocker; SELECT pg_advisory_lock(hashtextextended('pg_dedup corpus b', 0)), pg_advisory_lock(hashtextextended('pg_dedup dictionary b', 0));
 	BEGIN; SELECT count(*) FROM dedup_corpora, dedup_dictionaries});
-is($node->safe_psql('postgres', q{SET statement_timeout = '10s'; SELECT dedup_corpus_build('b', 'SELECT ''water''::text'); SELECT dedup_dictionary_build('b', ARRAY['water'])}), "b\@1\nb\@1", 'a bystander does not block a build (S10)');
+is($node->safe_psql('postgres', q{SET statement_timeout = '10s'; SELECT dedup_corpus_build('b', 'SELECT ''water''::text'); SELECT dedup_dictionary_build('b', ARRAY['water'])}), "b\@1\nb\@1", 'a bystander does not block a build');
 like(ask($session, 'LOCK TABLE _dedup_corpus IN ACCESS SHARE MODE'), qr/permission denied/, 'nor can lock more');
 finish_session($session);
 

@@ -62,7 +62,7 @@ SELECT dedup_corpus_build('pairs', 'SELECT body, id FROM petition');
 SELECT dedup_corpus_build('pairs', 'SELECT id, body, body FROM petition');
 SELECT dedup_corpus_build('pairs@1', 'SELECT id FROM petition');
 SELECT dedup_corpus_build('kinds', 'SELECT body::varchar(40) FROM petition');
--- S11: the query may hold what is not for everybody; it is not kept.
+-- The query may hold what is not for everybody; it is not kept.
 SELECT corpus, extends FROM dedup_corpora WHERE extends IS NOT NULL;
 SELECT bool_or(t::text ~ 'SELECT body') AS "query is kept" FROM _dedup_corpus t;
 -- F3: a version is as it was built, for its owner too.
@@ -104,7 +104,7 @@ CALL dedup_into('petition_prints', 'SELECT id, body, simhash(body, ''{"stop": "o
 SELECT dedup_version_drop('dictionary', 'own@2');
 DROP TABLE petition_groups, petition_groups_merges, petition_groups_state, petition_prints, petition_prints_merges, petition_prints_state;
 SELECT dedup_version_drop('corpus', 'pairs@1');
--- S11: an argument that is NULL.
+-- An argument that is NULL.
 SELECT dedup_dictionary_build('a', NULL::text[]);
 SELECT dedup_dictionary_build(NULL, ARRAY['a']);
 SELECT dedup_corpus_build('a', NULL);

@@ -9,7 +9,7 @@ INSERT INTO letter SELECT i, 'text ' || i % 3 FROM generate_series(1, 6) i;
 \set query 'SELECT id, body FROM letter'
 
 -- A result that somebody else made is theirs alone, whoever calls: their
--- triggers, rules and views would run as the caller (S6).
+-- triggers, rules and views would run as the caller.
 CREATE ROLE regress_dedup_mallory;
 CREATE ROLE regress_dedup_alice;
 GRANT CREATE ON SCHEMA public TO regress_dedup_mallory, regress_dedup_alice;

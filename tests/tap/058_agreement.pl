@@ -1,0 +1,135 @@
+# Protects that there is one verdict on two rows, whoever gives it: for random tables and random settings, what dedup, dedup_clean,
+# dedup_find, dedup_into, near_dup_pairs, the guard and the report say of a pair is the same; and that after any history of inserts,
+# updates and deletes dedup_into has each row with a kept one that it repeats, and no two kept rows that repeat each other, or, where it
+# writes the groups anew, the groups of dedup; whether it compares or follows its source.
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use Dedup;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $seed = test_seed();
+my $node = new_node('agreement', conf => "max_parallel_workers_per_gather = 0\nclient_min_messages = warning\n");
+
+sub one_of { return $_[ int rand @_ ]; }
+
+my @english = map { my $first = $_; map { "$first$_" } qw(ter lamp den noise pa let of bill win ket) } qw(wa street bus gar bridge per rent doc mar po);
+my @chinese = map { my $c = chr(0x4E00 + 7 * $_); utf8::encode($c); $c } 1 .. 600;
+my @forms = ('No water in A Street since N May', 'The lift in A Court number N is broken', 'A公司拖欠工资N个月', 'A小区停水N天了什么时候恢复', 'order N of A has not arrived');
+my @names = qw(Harbour Mill Ashford 翠湖春天 金桂嘉园 鑫拓 K3);
+
+# A world draws its texts from few words, so that rows repeat each other; a text is new, or an earlier one changed.
+sub texts_of
+{
+	my ($from, $join, $length) = @{ one_of([ \@english, ' ', 6 ], [ \@english, ' ', 50 ], [ \@chinese, '', 12 ], [ \@chinese, '', 120 ], [ \@forms, '', 1 ]) };
+	my @earlier;
+	return sub {
+		return one_of('NULL', "''", "'…'", "'?!'", "'😀'", "'　'") if rand() < 0.05;
+		my @text;
+		if ($length == 1)
+		{
+			my ($name, $number) = (one_of(@names), one_of(qw(3 三 5 12 12 7)));
+			@text = one_of(@forms) =~ s/\bA\b|A(?=[^ -~])/$name/r =~ s/\bN\b|N(?=[^ -~])/$number/r;
+			unshift @text, one_of('请问', 'Hi, ') if rand() < 0.3;
+		}
+		elsif (@earlier && rand() < 0.65)
+		{
+			@text = @{ one_of(@earlier) };
+			splice @text, int rand @text, int rand 2, map { one_of(@$from) } 1 .. int rand 3 for 1 .. int rand(1 + @text / 8);
+			@text = one_of(@$from) unless @text;
+		}
+		else { @text = map { one_of(@$from) } 1 .. 1 + $length * (0.6 + rand 0.8); }
+		push @earlier, [@text];
+		my $text = join $join, @text;
+		$text = uc $text if rand() < 0.05;
+		return "'$text" . one_of('', '', '', '!', ' ', '<b>') . "'";
+	};
+}
+
+sub settings_of
+{
+	my ($columns) = @_;
+	my @options = ('"columns": ' . ($columns == 1 ? '"a"' : one_of('["a", "b"]', '["b", "a"]', '{"a": 2, "b": 1}')));
+	my $method = one_of('', 'text', 'fingerprint', 'fingerprint');
+	push @options, qq("method": "$method") if $method;
+	push @options, '"distance": ' . int rand 16 if $method eq 'fingerprint' && rand() < 0.7;
+	push @options, '"similarity": ' . one_of(0.3, 0.5, 0.5, 0.8, 1) if rand() < 0.5;
+	push @options, '"n": ' . one_of(1, 2, 3) if rand() < 0.4;
+	push @options, '"particulars": ' . one_of('[]', '["name"]', '["name", "date", "number"]') if rand() < 0.6;
+	return '{' . join(', ', @options) . '}';
+}
+
+my $worlds = rows(8);
+my $repeats = 0;
+for my $world (1 .. $worlds)
+{
+	my $columns = one_of(1, 1, 2);
+	my $settings = settings_of($columns);
+	my $text = texts_of();
+	my $row = sub { return join ', ', $text->(), $columns == 2 ? $text->() : 'NULL' };
+	my $t = "t$world";
+	my $next = 1;
+	my $insert = sub { return "INSERT INTO $t VALUES " . join(', ', map { '(' . $next++ . ', ' . $row->() . ')' } 1 .. $_[0]) . ';' };
+	my $what = "world $world, $settings, seed $seed";
+	$node->safe_psql('postgres', "CREATE TABLE $t (id bigint PRIMARY KEY, a text, b text); " . $insert->(70) . " SELECT dedup_setup('$t', '$settings')");
+
+	# The verdicts: which rows each row repeats.
+	my $find = sub { return "CREATE TEMP TABLE v AS SELECT t.id AS a, f.id AS b, f.similarity FROM $t t, dedup_find(t) f;" };
+	my $verdicts = $find->();
+	my $is = sub { my ($query, $expected, $name) = @_; is(scalar_of($node, "$verdicts $query") =~ s/.*\n//sr, $expected, "$name: $what"); };
+	$repeats += scalar_of($node, "$verdicts SELECT count(*) FROM v") =~ s/.*\n//sr;
+	$is->('SELECT count(*) FROM v WHERE NOT EXISTS (SELECT FROM v o WHERE (o.a, o.b) = (v.b, v.a))', 0, 'each finds the other');
+	for my $keep ('"first"', '"last"', '"longest"')
+	{
+		my $star = "CREATE TEMP TABLE d AS SELECT * FROM dedup('$t', '{\"keep\": $keep}');";
+		$is->("$star SELECT string_agg(concat_ws('>', id, keeper, stage), ' ') FROM d WHERE stage IN ('exact', 'near') AND (id, keeper) NOT IN (SELECT a, b FROM v)", '', "dedup keeps $keep, what a row repeats");
+		$is->("$star SELECT string_agg(concat_ws('=', a, b), ' ') FROM v JOIN d x ON x.id = a JOIN d y ON y.id = b WHERE x.stage = 'kept' AND y.stage = 'kept'", '', "dedup keeps $keep, what is kept");
+	}
+	$is->("SELECT count(*) FROM (SELECT id, keeper, stage, distance, similarity FROM dedup('$t') WHERE stage IN ('exact', 'near')) d FULL JOIN dedup_clean('$t') c USING (id)
+		WHERE (d.keeper, d.stage, d.distance, d.similarity) IS DISTINCT FROM (c.keeper, c.stage, c.distance, c.similarity)", 0, 'dedup_clean');
+	$is->("SELECT count(*) FROM (SELECT id, min(id) OVER (PARTITION BY keeper) AS least FROM dedup('$t', '{\"group\": \"components\"}') WHERE stage <> 'empty') c
+		FULL JOIN (SELECT id, component AS least FROM near_dup_groups('SELECT a, b FROM v')) s USING (id) WHERE c.least IS DISTINCT FROM coalesce(s.least, c.id)", 0, 'components of the verdicts');
+	# Row by row past the guard: what dedup keeps. (Texts without letters are equal at most, and no guard looks at them.)
+	for my $action ('AFTER', 'BEFORE')
+	{
+		is($node->safe_psql('postgres', "CREATE TEMP TABLE d AS SELECT t.id, a, b, stage FROM $t t JOIN dedup('$t') d ON t.id = d.id;
+			BEGIN; TRUNCATE $t; CREATE TRIGGER g $action INSERT ON $t FOR EACH ROW EXECUTE FUNCTION near_dup_guard(" . ($action eq 'AFTER' ? '' : "'action=skip'") . ");
+			DO \$\$ DECLARE r record; BEGIN FOR r IN SELECT id, a, b FROM d ORDER BY id LOOP
+				BEGIN INSERT INTO $t (id, a, b) VALUES (r.id, r.a, r.b); EXCEPTION WHEN exclusion_violation THEN NULL; END; END LOOP; END \$\$;
+			SELECT string_agg(concat_ws(' ', d.id, d.stage, t.id), ', ') FROM d LEFT JOIN $t t USING (id) WHERE translate(concat(d.a, d.b), '…?!😀　', '') <> '' AND (stage = 'kept') <> (t.id IS NOT NULL);
+			ROLLBACK"), '', "the guard $action: $what");
+	}
+
+	# Histories of dedup_into, by both rules.
+	for my $turn (0 .. 4)
+	{
+		my $change = '';
+		if ($turn > 0)
+		{
+			$change .= one_of($insert->(4), $insert->(1), "UPDATE $t SET a = " . $text->() . " WHERE id IN (SELECT id FROM $t ORDER BY md5(id || '$turn') LIMIT 3);",
+				"UPDATE $t SET a = (SELECT a FROM $t ORDER BY md5(id || 'x$turn') LIMIT 1) WHERE id % 7 = $turn;",
+				"DELETE FROM $t WHERE id IN (SELECT keeper FROM star_$t ORDER BY md5(id || '$turn') LIMIT 3);", "DELETE FROM $t WHERE id % 9 = $turn;",
+				"DELETE FROM $t WHERE id = (SELECT min(id) FROM $t); " . $insert->(1), "UPDATE $t SET id = id + 100000 WHERE id % 11 = $turn;") for 1 .. 1 + int rand 3;
+			$change .= "TRUNCATE $t; " . $insert->(20) if rand() < 0.05;
+		}
+		$node->safe_psql('postgres', "$change CALL dedup_into('star_$t', '$t'); CALL dedup_into('follow_$t', '$t', '{\"follow\": true}'); CALL dedup_into('whole_$t', '$t', '{\"group\": \"components\"}')");
+		for my $result ("star_$t", "follow_$t", "whole_$t")
+		{
+			$is->("SELECT count(*) FROM $t FULL JOIN $result USING (id) WHERE $t.* IS NULL OR stage IS NULL", 0, "$result has the rows of its source, turn $turn");
+			$is->("SELECT string_agg(id::text, ' ') FROM $result r WHERE NOT EXISTS (SELECT FROM $result k WHERE k.id = r.keeper AND k.cluster = r.cluster AND k.stage IN ('kept', 'empty'))", '', "$result has its kept rows, turn $turn");
+		}
+		for my $result ("star_$t", "follow_$t")
+		{
+			$is->("SELECT string_agg(concat_ws('>', id, keeper, stage), ' ') FROM $result WHERE stage IN ('exact', 'near') AND (id, keeper) NOT IN (SELECT a, b FROM v)", '', "$result, what a row repeats, turn $turn");
+			$is->("SELECT string_agg(concat_ws('=', a, b), ' ') FROM v JOIN $result x ON x.id = a JOIN $result y ON y.id = b WHERE x.stage = 'kept' AND y.stage = 'kept'", '', "$result, what is kept, turn $turn");
+		}
+		$is->("SELECT string_agg(concat_ws(' ', c.id, c.least, s.least), ', ') FROM (SELECT id, min(id) OVER (PARTITION BY cluster) AS least FROM whole_$t WHERE stage <> 'empty') c
+			FULL JOIN (SELECT id, min(id) OVER (PARTITION BY keeper) AS least FROM dedup('$t', '{\"group\": \"components\"}') WHERE stage <> 'empty') s USING (id) WHERE c.least IS DISTINCT FROM s.least", '', "groups written anew, turn $turn");
+	}
+}
+cmp_ok($repeats, '>', 60 * $worlds, 'there was something to judge');
+log_is_clean($node, 'agreement');
+done_testing();
