@@ -83,7 +83,7 @@ SELECT f.id, f.distance, round(f.similarity::numeric, 2) AS similarity, f.shared
 FROM dedup_find('desk', :'new_text':of_ids) f LIMIT 5;
 \timing off
 \echo '   What differs between two rows:'
-SELECT e.part, left(e.in_a, 50) AS in_a, left(e.in_b, 50) AS in_b, e.particular
+SELECT e.part, left(e.in_a, 50) AS in_a, left(e.in_b, 50) AS in_b, e.detail
 FROM repeats r JOIN desk a ON a.:id = r.keeper JOIN desk b ON b.:id = r.id, dedup_explain(a.:text, b.:text) e
 WHERE r.id = (SELECT min(id) FROM repeats WHERE keeper = :'shown' AND stage = 'near') LIMIT 8;
 \echo '   In SQL of your own, any distance, by the index; and the nearest rows, however far:'

@@ -42,7 +42,7 @@ CREATE TABLE dedup_settings (
     distances jsonb,
     similarity double precision NOT NULL CHECK (similarity BETWEEN 0 AND 1),
     n integer NOT NULL CHECK (n BETWEEN 1 AND 64),
-    particulars jsonb,
+    details jsonb,
     keep jsonb,
     empty boolean NOT NULL DEFAULT false,
     built timestamptz NOT NULL DEFAULT now(),

@@ -12,15 +12,15 @@ CREATE FUNCTION ngram_containment(a text, b text, n integer DEFAULT 2) RETURNS d
 COMMENT ON FUNCTION ngram_containment(text, text, integer) IS
     'share, 0 to 1, of the character n-grams of a that b contains; 0 if a is empty';
 
-CREATE FUNCTION same_particulars(a text, b text, kinds text[] DEFAULT '{name,date,number}') RETURNS boolean
-    AS 'MODULE_PATHNAME', 'same_particulars_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20000;
-COMMENT ON FUNCTION same_particulars(text, text, text[]) IS
+CREATE FUNCTION same_details(a text, b text, kinds text[] DEFAULT '{name,date,number}') RETURNS boolean
+    AS 'MODULE_PATHNAME', 'same_details_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20000;
+COMMENT ON FUNCTION same_details(text, text, text[]) IS
     'whether nearly equal texts say the same names, dates and numbers; kinds limits it, such as {name}';
-CREATE FUNCTION dedup_explain(a text, b text, OUT part text, OUT in_a text, OUT in_b text, OUT particular text)
+CREATE FUNCTION dedup_explain(a text, b text, OUT part text, OUT in_a text, OUT in_b text, OUT detail text)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'dedup_explain_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20000 ROWS 10;
 COMMENT ON FUNCTION dedup_explain(text, text) IS
-    'what two texts share and where they differ, in order; particular: name, date or number if they differ in one';
+    'what two texts share and where they differ, in order; detail: name, date or number if they differ in one';
 
 -- Similar texts by a GIN index: every text that ngram_jaccard finds similar shares enough n-grams. A query is the number
 -- that is enough, then the n-grams.

@@ -175,7 +175,7 @@ fn fuzz_options() {
         "distance",
         "similarity",
         "n",
-        "particulars",
+        "details",
         "weights",
         "fp",
         "group",

@@ -38,7 +38,7 @@ impl Warning {
         let missing: Vec<_> = known.iter().filter(|(has, _)| !has).map(|(_, name)| *name).collect();
         match &missing[..] {
             [] => "A greater similarity".to_owned(),
-            some => format!("A greater similarity, or {} among the particulars,", some.join(" or ")),
+            some => format!("A greater similarity, or {} among the details,", some.join(" or ")),
         }
     }
 

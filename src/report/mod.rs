@@ -151,7 +151,7 @@ impl Report {
             return Vec::new();
         }
         let all = self.written.complete();
-        let names = all["particulars"].as_array().into_iter().flatten();
+        let names = all["details"].as_array().into_iter().flatten();
         names.filter_map(|name| name.as_str().map(str::to_owned)).collect()
     }
 

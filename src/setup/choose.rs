@@ -3,9 +3,7 @@
 use super::plan::Plan;
 use crate::corpus::{Database, raise_recipe};
 use crate::pg::spi::{query_all, scalar};
-use crate::table::{
-    PARTICULARS, SETUP, Settings, Written, announce, announce_implied, refuse_option, sample,
-};
+use crate::table::{DETAILS, SETUP, Settings, Written, announce, announce_implied, refuse_option, sample};
 use dedup_core::dedup::Method;
 use dedup_core::evaluate::{Background, ByRows};
 use dedup_core::features::TextRecipe;
@@ -39,7 +37,7 @@ pub(super) fn choose(plan: &Plan, asked: &Written, kept: Option<&Settings>) -> C
     known.retain(|name, _| !asked.is_null(name) && (name != "method" || !asked.is_null("distance")));
     if !plan.weights.iter().any(|weight| !weight.is_number()) {
         // Whole values are equal or not.
-        let whole = json!({"similarity": 0, "particulars": [], "method": Method::Fingerprint.name()});
+        let whole = json!({"similarity": 0, "details": [], "method": Method::Fingerprint.name()});
         let whole = whole.as_object().cloned().unwrap_or_default();
         whole.into_iter().for_each(|(name, value)| _ = known.entry(name).or_insert(value));
     }
@@ -51,7 +49,7 @@ pub(super) fn choose(plan: &Plan, asked: &Written, kept: Option<&Settings>) -> C
     options.over(&known);
     // Which details count does not depend on the texts.
     let mut all_but_details = options.clone();
-    all_but_details.add("particulars", json!([]));
+    all_but_details.add("details", json!([]));
     let needs = all_but_details.asks_texts();
     let suggested = if needs { sample(&plan.texts(), None).0.suggest(None, None) } else { None };
     let empty = if needs { suggested.is_none() } else { kept.is_some_and(|kept| kept.empty) };
@@ -74,11 +72,11 @@ pub(super) fn choose(plan: &Plan, asked: &Written, kept: Option<&Settings>) -> C
         let code = PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION;
         let notice = ErrorReport::new(code, what, "dedup_setup");
         notice.set_hint("Run dedup_setup again when there are rows.").report(PgLogLevel::NOTICE);
-    } else if !options.has("particulars") {
-        let chosen = Map::from_iter([("particulars".to_owned(), json!(PARTICULARS))]);
+    } else if !options.has("details") {
+        let chosen = Map::from_iter([("details".to_owned(), json!(DETAILS))]);
         announce(SETUP.name, &chosen, "");
     }
-    options.add("particulars", json!(PARTICULARS));
+    options.add("details", json!(DETAILS));
     announce_implied(SETUP.name, options.implied());
     let recipe = options.get("weights").filter(|recipe| **recipe != json!({}) || asked.has("weights"));
     let recipe = recipe.cloned().unwrap_or_default();

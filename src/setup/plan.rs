@@ -115,7 +115,7 @@ impl<'t> Plan<'t> {
         let read = SETUP.read(&options);
         let chosen = json!({
             "method": read.method.name(), "distance": read.distance, "similarity": read.alike.similarity, "n": read.alike.n,
-            "particulars": options.get("particulars"),
+            "details": options.get("details"),
         });
         plan.chosen = chosen.as_object().cloned().unwrap_or_default();
         (plan.method, plan.distances, plan.empty) = (read.method, distances, empty);
@@ -226,7 +226,7 @@ impl<'t> Plan<'t> {
             ("weights", literal(&Value::Array(self.weights.clone()))),
             ("fp", quote_literal(&self.fp)),
             ("method", quote_literal(self.method.name())),
-            ("particulars", literal(&self.chosen["particulars"])),
+            ("details", literal(&self.chosen["details"])),
             ("empty", self.empty.to_string()),
         ];
         columns.extend(["distance", "similarity", "n"].map(|name| (name, self.chosen[name].to_string())));

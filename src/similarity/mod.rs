@@ -34,11 +34,11 @@ fn length(n: i32) -> usize {
 
 /// Whether two texts say the same names, dates and numbers.
 #[pg_extern(sql = "")]
-fn same_particulars(a: &str, b: &str, kinds_named: Array<'_, &str>) -> bool {
+fn same_details(a: &str, b: &str, kinds_named: Array<'_, &str>) -> bool {
     let kinds = Kinds::parse(kinds_named.iter().flatten()).unwrap_or_else(|name| {
         raise(
             PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
-            format!("unknown kind of particulars: \"{name}\""),
+            format!("unknown kind of details: \"{name}\""),
             "Known are name, date and number.",
         )
     });
@@ -57,7 +57,7 @@ fn dedup_explain(
         name!(part, &'static str),
         name!(in_a, Option<String>),
         name!(in_b, Option<String>),
-        name!(particular, Option<&'static str>),
+        name!(detail, Option<&'static str>),
     ),
 > {
     TableIterator::new(passages(a, b).into_iter().map(|found| {

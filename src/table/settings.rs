@@ -299,7 +299,7 @@ impl Settings {
 
     /// What makes two texts near-duplicates.
     pub(crate) fn alike(&self) -> Alike {
-        let kinds = self.particulars.as_ref().and_then(Value::as_array).filter(|kinds| !kinds.is_empty());
+        let kinds = self.details.as_ref().and_then(Value::as_array).filter(|kinds| !kinds.is_empty());
         let kinds = kinds.and_then(|kinds| Kinds::parse(kinds.iter().filter_map(Value::as_str)).ok());
         let normal = self.text_recipe().normal;
         Alike { similarity: self.similarity, n: self.n as usize, details: kinds, normal }
@@ -325,7 +325,7 @@ impl Settings {
         let chosen = json!({
             "method": it.method.name(), "distance": it.distance, "similarity": it.similarity, "n": it.n,
             // None is a choice too, for columns that are compared as a whole.
-            "particulars": it.particulars.clone().unwrap_or_else(|| json!([])),
+            "details": it.details.clone().unwrap_or_else(|| json!([])),
         });
         chosen.as_object().cloned().unwrap_or_default()
     }

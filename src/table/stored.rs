@@ -29,7 +29,7 @@ pub(crate) struct Stored {
     pub(crate) distances: Option<ByRows>,
     pub(crate) similarity: f64,
     pub(crate) n: u32,
-    pub(crate) particulars: Option<Value>,
+    pub(crate) details: Option<Value>,
     pub(crate) keep: Option<Value>,
     /// There was no text to choose by what was not asked for.
     pub(crate) empty: bool,
@@ -65,7 +65,7 @@ impl Stored {
         let read = read.and_then(|stored| {
             let mut asked = stored.options.clone();
             asked.extend(
-                [("keep", &stored.keep), ("particulars", &stored.particulars)]
+                [("keep", &stored.keep), ("details", &stored.details)]
                     .map(|(name, value)| (name.into(), json!(value))),
             );
             Written::new(SETUP, Some(Value::Object(asked))).map_err(|wrong| wrong.what)?;

@@ -22,7 +22,7 @@ pub(crate) const SAMPLE: usize = 20_000;
 const SAMPLE_BYTES: usize = 64 << 20;
 
 /// Kinds of details in which duplicates may not differ.
-pub(crate) const PARTICULARS: [&str; 1] = ["name"];
+pub(crate) const DETAILS: [&str; 1] = ["name"];
 
 /// Sees all texts and keeps some of them.
 pub(crate) struct Sampler(TextSample);
@@ -101,7 +101,7 @@ impl Suggested {
     fn options(&self) -> Map<String, Value> {
         let options = json!({
             "method": self.method.name(), "weights": self.weights, "distance": self.distance, "similarity": self.similarity, "n": self.n,
-            "particulars": PARTICULARS,
+            "details": DETAILS,
         });
         options.as_object().cloned().unwrap_or_default()
     }
@@ -135,7 +135,7 @@ pub(crate) fn announce(function: &str, chosen: &Map<String, Value>, reason: &str
 
 /// Options in the order of the manual.
 fn listed(chosen: &Map<String, Value>) -> String {
-    const ORDER: [&str; 6] = ["method", "weights", "distance", "similarity", "n", "particulars"];
+    const ORDER: [&str; 6] = ["method", "weights", "distance", "similarity", "n", "details"];
     let option = |name: &&str| chosen.get(*name).map(|value| format!("\"{name}\": {}", as_jsonb(value)));
     format!("{{{}}}", ORDER.iter().filter_map(option).collect::<Vec<_>>().join(", "))
 }

@@ -27,7 +27,7 @@ my $answers = "SELECT 'went on ' || count(*) FROM near_dup_pairs('VALUES (1, 5::
 # anywhere in it: reading, sorting, computing on threads, verifying, writing.
 sub again { return "SELECT count(*) FROM generate_series(1, 1000000) g, LATERAL ($_[0] OFFSET 0) x" }
 my $own = q{'SELECT id, body, fp FROM t WHERE ' || g || ' > 0'};
-my $options = q{'{"fp": "fp", "distance": 6, "similarity": 0.5, "n": 2, "particulars": []%s}'};
+my $options = q{'{"fp": "fp", "distance": 6, "similarity": 0.5, "n": 2, "details": []%s}'};
 my %work = (
 	'near_dup_pairs' => again(q{SELECT * FROM near_dup_pairs('SELECT id, fp FROM t WHERE ' || g || ' > 0', '{"distance": 5}')}),
 	'near_dup_pairs, many answers' => q{SELECT count(*) FROM near_dup_pairs('SELECT id, fp & 7 FROM t', '{"distance": 1}')},
@@ -35,7 +35,7 @@ my %work = (
 	'dedup' => again("SELECT * FROM dedup($own, " . sprintf($options, '') . ')'),
 	'dedup with a diameter' => again("SELECT * FROM dedup($own, " . sprintf($options, ', "diameter": 7') . ')'),
 	'dedup by single pass' => again("SELECT * FROM dedup($own, " . sprintf($options, ', "group": "single_pass"') . ')'),
-	'dedup that makes fingerprints' => again(q{SELECT * FROM dedup('SELECT id, body FROM t WHERE ' || g || ' > 0', '{"weights": {}, "distance": 10, "similarity": 0.5, "n": 2, "particulars": []}')}),
+	'dedup that makes fingerprints' => again(q{SELECT * FROM dedup('SELECT id, body FROM t WHERE ' || g || ' > 0', '{"weights": {}, "distance": 10, "similarity": 0.5, "n": 2, "details": []}')}),
 	'near_dup_component' => again('SELECT near_dup_component(fp, 5) OVER () FROM t WHERE g > 0'),
 	'near_dup_component with a diameter' => again('SELECT near_dup_component(fp, 6, 7) OVER () FROM t WHERE g > 0'),
 	'single_pass' => again('SELECT single_pass(fp, 5) OVER () FROM t WHERE g > 0'),
@@ -138,7 +138,7 @@ foreach my $settings ("work_mem = '64MB'", "work_mem = '64kB'")
 	like($said, qr/NOTICE:  near_dup_pairs: finding pairs: [1-9]\d* % done, \d+ s left, 0 pairs/, "near_dup_pairs says how far it is before the first pair, $settings");
 	like($said, qr/NOTICE:  near_dup_pairs: finding pairs: \d+ pairs, /, "and what it found, $settings");
 }
-(undef, undef, $said) = $node->psql('postgres', "SELECT count(*) FROM $lonely; SELECT count(*) FROM dedup('$some', '{\"fp\": \"fp\", \"distance\": 10, \"similarity\": 0.5, \"n\": 2, \"particulars\": []}')");
+(undef, undef, $said) = $node->psql('postgres', "SELECT count(*) FROM $lonely; SELECT count(*) FROM dedup('$some', '{\"fp\": \"fp\", \"distance\": 10, \"similarity\": 0.5, \"n\": 2, \"details\": []}')");
 is($said, '', 'nothing is said of what takes less than ten seconds');
 
 # Memory: the rows of a query beyond work_mem are not in it.

@@ -77,7 +77,7 @@ BEGIN
 END $$;
 
 CREATE FUNCTION random_options() RETURNS jsonb LANGUAGE sql VOLATILE AS $$
-    SELECT jsonb_build_object('fp', 'fp', 'distance', 3, 'n', 2, 'particulars', '[]'::jsonb, 'similarity', (ARRAY[0, 0.5])[1 + floor(random() * 2)::int],
+    SELECT jsonb_build_object('fp', 'fp', 'distance', 3, 'n', 2, 'details', '[]'::jsonb, 'similarity', (ARRAY[0, 0.5])[1 + floor(random() * 2)::int],
         'equal', (ARRAY['text', 'text', 'normal'])[1 + floor(random() * 3)::int])
         || (ARRAY['{"group": "star", "keep": "first"}', '{"group": "star", "keep": "first"}', '{"group": "star", "keep": "first"}', '{"group": "single_pass", "keep": "first"}',
             '{"group": "star", "keep": {"column": "likes"}}', '{"group": "components", "keep": "longest"}', '{"diameter": 4, "keep": "last", "group": "components"}']::jsonb[])[1 + floor(random() * 7)::int] $$;

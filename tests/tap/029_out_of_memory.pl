@@ -47,7 +47,7 @@ my @statements = (
 	[ 'near_dup_groups' => q{SELECT count(*) FROM near_dup_groups('SELECT id, id + 1 FROM t')} ],
 	[ 'near_dup_groups of texts' => q{SELECT count(*) FROM near_dup_groups('SELECT md5(id::text), md5((id + 1)::text) FROM t', NULL::text)} ],
 	[ 'dedup' => q{SELECT count(*) FROM dedup('SELECT id, content FROM body')} ],
-	[ 'dedup with a diameter' => q{SELECT count(*) FROM dedup('SELECT id, content, fp FROM body JOIN few USING (id)', '{"fp": "fp", "diameter": 8, "distance": 6, "keep": "longest", "similarity": 0.5, "n": 2, "particulars": []}')} ],
+	[ 'dedup with a diameter' => q{SELECT count(*) FROM dedup('SELECT id, content, fp FROM body JOIN few USING (id)', '{"fp": "fp", "diameter": 8, "distance": 6, "keep": "longest", "similarity": 0.5, "n": 2, "details": []}')} ],
 	[ 'dedup of texts in longer ones' => q{SELECT count(*) FROM dedup('SELECT id, content FROM body', '{"contained": 0.7, "method": "exact"}')} ],
 	[ 'dedup by records' => q{SELECT count(*) FROM dedup('SELECT id, content, id % 90 AS page FROM body', '{"method": "records"}')} ],
 	[ 'dedup_report' => q{SELECT length(dedup_report('SELECT id, content FROM body'))} ],
@@ -79,7 +79,7 @@ my @statements = (
 	[ 'spotsigs' => q{SELECT cardinality(spotsigs(replace(content, 'a', ' the '))) FROM huge} ],
 	[ 'feature_codes' => 'SELECT cardinality(feature_codes(content)) FROM han' ],
 	[ 'sentence_similarity' => q{SELECT sentence_similarity(c, c) FROM (SELECT replace(left(content, 200000), 'a', '. ') AS c FROM huge) s} ],
-	[ 'same_particulars' => 'SELECT same_particulars(left(content, 400000), right(content, 400000)) FROM huge' ]);
+	[ 'same_details' => 'SELECT same_details(left(content, 400000), right(content, 400000)) FROM huge' ]);
 
 my $bystander = session($node);
 my $session = session($node);

@@ -45,7 +45,7 @@ my $near = q{SELECT count(*), sum(a), sum(b), sum(distance) FROM near_dup_pairs(
 my $pairs = $primary->safe_psql('postgres', $near);
 like($pairs, qr/^\d{3,}\|/, 'there are near pairs');
 is($standby->safe_psql('postgres', $near), $pairs, 'near_dup_pairs on the standby');
-my $dedup = q{SELECT count(*), sum(keeper) FROM dedup('SELECT id, body, fp FROM note ORDER BY id', '{"fp": "fp", "distance": 10, "similarity": 0.5, "n": 2, "particulars": []}')};
+my $dedup = q{SELECT count(*), sum(keeper) FROM dedup('SELECT id, body, fp FROM note ORDER BY id', '{"fp": "fp", "distance": 10, "similarity": 0.5, "n": 2, "details": []}')};
 is($standby->safe_psql('postgres', $dedup), $primary->safe_psql('postgres', $dedup), 'dedup on the standby');
 check_is_clean($standby, 'note_fp', 'standby');
 log_is_clean($standby, 'standby');

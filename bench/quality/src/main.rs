@@ -5,11 +5,11 @@
 
 mod data;
 mod desk;
+mod details;
 mod edits;
 mod english;
 mod english_words;
 mod lsh;
-mod particulars;
 mod petitions;
 mod prints;
 mod recipes;
@@ -63,7 +63,7 @@ enum Part {
     Petitions,
     Short,
     Edits,
-    Particulars,
+    Details,
     Recipes,
 }
 
@@ -137,8 +137,8 @@ fn main() {
     if wanted(Part::Edits) {
         note(Part::Edits, "petitions.csv", edits::report(&data, options.svg.as_deref()));
     }
-    if wanted(Part::Particulars) {
-        note(Part::Particulars, "petitions.csv", particulars::report(&data));
+    if wanted(Part::Details) {
+        note(Part::Details, "petitions.csv", details::report(&data));
     }
     if wanted(Part::Recipes) {
         note(Part::Recipes, "petitions.csv", recipes::report(&data));

@@ -128,8 +128,8 @@ fn suggested(truth: &Truth, bodies: &[&str], own: &Own, suggestion: &Suggestion)
     );
     truth.print(&way, &verified, started.elapsed().as_secs_f64());
     let seconds = started.elapsed().as_secs_f64();
-    truth.print("the same, and same_particulars(name)", &guarded(bodies, Kinds::NAMES, &verified), seconds);
-    truth.print("the same, and same_particulars", &guarded(bodies, Kinds::ALL, &verified), seconds);
+    truth.print("the same, and same_details(name)", &guarded(bodies, Kinds::NAMES, &verified), seconds);
+    truth.print("the same, and same_details", &guarded(bodies, Kinds::ALL, &verified), seconds);
     let mut by_texts = Vec::new();
     for limit in [threshold, 0.4, 0.5] {
         let started = Instant::now();
@@ -138,7 +138,7 @@ fn suggested(truth: &Truth, bodies: &[&str], own: &Own, suggestion: &Suggestion)
         let seconds = started.elapsed().as_secs_f64();
         truth.print(&way, &found, seconds);
         let places = guarded(bodies, Kinds::NAMES, &found);
-        truth.print(&format!("{way}, and same_particulars(name)"), &places, seconds);
+        truth.print(&format!("{way}, and same_details(name)"), &places, seconds);
         if limit == threshold {
             by_texts = found;
         }

@@ -491,7 +491,7 @@ mod tests {
         ) {
             prop_assume!(method == "fingerprint" || similarity > 0.0 && diameter.is_none());
             let options = json!({"method": method, "group": rule, "diameter": diameter, "distance": distance, "n": 1,
-                "similarity": similarity, "particulars": if details { json!(["number", "name"]) } else { json!(null) }});
+                "similarity": similarity, "details": if details { json!(["number", "name"]) } else { json!(null) }});
             let options = Written::new(crate::dedup::DEDUP, Some(options)).unwrap().read().unwrap();
             let mut rows = Rows::new(MemorySpill::default(), Keep::Longest);
             for (row, text) in texts.iter().enumerate() {

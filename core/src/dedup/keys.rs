@@ -125,7 +125,7 @@ pub const KEYS: [Key; 25] = {
         key("measure", Word(&["jaccard", "containment", "cosine"]), GUARD.bit)
             .or("\"jaccard\"")
             .says("how similarity is measured"),
-        key("particulars", Words(&["name", "date", "number"]), ALL).says("in which near texts must agree"),
+        key("details", Words(&["name", "date", "number"]), ALL).says("in which near texts must agree"),
         key("contained", Share, WHOLE)
             .says("share of a text's words from which a longer one that has them is its duplicate"),
         key("group", Word(&["star", "components", "single_pass"]), WHOLE)
@@ -154,7 +154,7 @@ pub const KEYS: [Key; 25] = {
 };
 
 /// What the texts decide where nobody has said it.
-pub(super) const BY_TEXTS: [&str; 6] = ["method", "weights", "distance", "similarity", "n", "particulars"];
+pub(super) const BY_TEXTS: [&str; 6] = ["method", "weights", "distance", "similarity", "n", "details"];
 
 /// What is wrong with options, and the line of the option that has it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -77,7 +77,7 @@ pub struct Options {
 
 /// What by records the table decides.
 const LEARNED: [&str; 9] =
-    ["distance", "similarity", "n", "weights", "fp", "particulars", "contained", "diameter", "group"];
+    ["distance", "similarity", "n", "weights", "fp", "details", "contained", "diameter", "group"];
 
 /// Options as they were written. One option replaces one option: those of the call stand over those that are kept with a
 /// table, these over what the texts suggest, and all over the defaults ([`Written::over`]).
@@ -320,7 +320,7 @@ impl Written {
 
     /// The kinds of details that count, if any does.
     fn kinds(&self) -> Option<Kinds> {
-        let names = self.names("particulars");
+        let names = self.names("details");
         Kinds::parse(names.iter().map(String::as_str)).ok().filter(|_| !names.is_empty())
     }
 
@@ -370,8 +370,7 @@ mod tests {
         );
         assert_eq!(read(json!({"method": "exact"})).distance, None);
         assert_eq!(read(json!({"distance": 1e1, "n": 2.0})), default);
-        let arguments =
-            ["distance=7", "columns=a, b", "particulars=name", "similarity=0.8"].map(str::to_owned);
+        let arguments = ["distance=7", "columns=a, b", "details=name", "similarity=0.8"].map(str::to_owned);
         let guard = Written::of_arguments(GUARD, &arguments).unwrap().read().unwrap();
         assert_eq!((guard.distance, guard.alike.similarity, guard.columns.len()), (Some(7), 0.8, 2));
     }
@@ -379,7 +378,7 @@ mod tests {
     /// Protects that one option replaces one option, and that a distance is one of fingerprints.
     #[test]
     fn one_option_replaces_one() {
-        let texts = json!({"method": "text", "weights": {}, "distance": 24, "similarity": 0.5, "n": 2, "particulars": ["name"]});
+        let texts = json!({"method": "text", "weights": {}, "distance": 24, "similarity": 0.5, "n": 2, "details": ["name"]});
         let over = |json| {
             let mut call = written(json);
             let taken = call.over(texts.as_object().unwrap());
@@ -390,14 +389,14 @@ mod tests {
             let same = over(json!({ name: texts[name].clone(), "method": "text" }));
             assert_eq!(same.0, all, "{name}");
         }
-        let (read, taken, implied) = over(json!({"similarity": 0.8, "particulars": null}));
+        let (read, taken, implied) = over(json!({"similarity": 0.8, "details": null}));
         assert_eq!((read.method, read.distance, read.alike.similarity), (Method::Text, Some(24), 0.8));
-        assert_eq!((taken.as_str(), implied), ("distance method n particulars weights", None));
+        assert_eq!((taken.as_str(), implied), ("distance method n details weights", None));
         let (read, _, implied) = over(json!({"distance": 3}));
         assert_eq!((read.method, read.alike.n, implied), (Method::Fingerprint, 2, Some("distance")));
         assert_eq!(over(json!({"distance": 3, "method": "text"})).0.method, Method::Text);
         assert_eq!(over(json!({"similarity": 0})).2, Some("similarity"));
-        assert_eq!(over(json!({"particulars": []})).0.alike.details, None);
+        assert_eq!(over(json!({"details": []})).0.alike.details, None);
         let asks = |json| written(json).asks_texts();
         assert!(asks(json!({})) && asks(json!({"n": 2})) && asks(json!({"distance": 3, "weights": {}})));
         assert!(

@@ -105,7 +105,7 @@ impl Style {
             Standing::Near => ("row", words.near),
             Standing::Apart(Reason::Distance) => ("row", words.too_far),
             Standing::Apart(Reason::Text) => ("row", words.too_little),
-            Standing::Apart(Reason::Particulars) => ("row", words.another_matter),
+            Standing::Apart(Reason::Details) => ("row", words.another_matter),
             Standing::Apart(Reason::Grouping) => ("row", words.not_grouped),
         };
         html.put(r#"<div class="{}"><p class="meta"><b class="chip">{}</b>"#, &[&class, &how]);

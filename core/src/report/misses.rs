@@ -13,7 +13,7 @@ pub enum Reason {
     /// Their texts share too little.
     Text,
     /// They differ in details that count.
-    Particulars,
+    Details,
     /// The rule for groups: they are alike.
     Grouping,
 }
@@ -61,7 +61,7 @@ pub fn misses(
         } else if alike.differing(&a, &b).is_empty() {
             Reason::Grouping
         } else {
-            Reason::Particulars
+            Reason::Details
         };
         shown.truncate(SHOWN - 1);
         shown.insert(at, Miss { pair, similarity, reason });
@@ -88,7 +88,7 @@ mod tests {
         let alike = Alike { similarity: 0.5, n: 2, details: Some(Kinds::ALL), normal: Default::default() };
         let shown = misses(&pairs, 10, &alike, |row| texts[row].to_owned());
         let shown: Vec<_> = shown.iter().map(|miss| (miss.pair, miss.reason)).collect();
-        assert_eq!(shown, [(pairs[2], Reason::Grouping), (pairs[0], Reason::Particulars)]);
+        assert_eq!(shown, [(pairs[2], Reason::Grouping), (pairs[0], Reason::Details)]);
         let strict = Alike { similarity: 0.9, ..alike };
         let reasons = |limit| misses(&pairs[..1], limit, &strict, |row| texts[row].to_owned());
         assert_eq!([reasons(3)[0].reason, reasons(2)[0].reason], [Reason::Text, Reason::Distance]);

@@ -155,7 +155,7 @@ impl Page {
         };
         if !summary.kinds.is_empty() {
             let kinds: Vec<&str> = summary.kinds.iter().map(|kind| words.kind(kind)).collect();
-            rule += &fill(words.rule_particulars, &[&kinds.join(words.list_comma)]);
+            rule += &fill(words.rule_details, &[&kinds.join(words.list_comma)]);
         }
         if let Some(least) = summary.contained {
             rule += &fill(words.rule_contained, &[&percent(least)]);

@@ -73,7 +73,7 @@ sentences! {
     rule_exact: "Two rows are duplicates if their texts are equal.", "两条记录的文字相同，即判为重复。";
     rule_contained: " A row is a duplicate, too, of a longer one that has at least {0} of its words, by their weight.",
                     "另外，较长的记录若含有某条记录至少 {0} 的词（按权重计），后者也算重复。";
-    rule_particulars: " Rows that differ in one of these particulars are not: {0}.", "但以下要素有出入的不算：{0}。";
+    rule_details: " Rows that differ in one of these details are not: {0}.", "但以下要素有出入的不算：{0}。";
 
     sizes: "Sizes of the groups", "重复组的大小";
     sizes_note: "How many groups have two rows, three rows, and so on.",
@@ -121,7 +121,7 @@ sentences! {
     legend: "Marked:", "标记：";
     only_in_kept: "only in the row that stays", "仅保留记录有";
     only_in_row: "only in this row", "仅本条有";
-    deciding: "the particular that decides", "起决定作用的要素";
+    deciding: "the detail that decides", "起决定作用的要素";
     groups_cut: "This page has {0} of {1} groups, the largest ones.", "共 {1} 组，本页收录最大的 {0} 组。";
     no_script: "Without scripts only the first {0} groups are shown.", "浏览器未启用脚本，只显示前 {0} 组。";
     group: "Group {0}", "第 {0} 组";

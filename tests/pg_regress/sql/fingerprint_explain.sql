@@ -39,16 +39,16 @@ SELECT count(*) FROM simhash_explain(NULL::text, '停水');
 -- What nearly equal texts differ in.
 SELECT * FROM dedup_explain('2019年K3区翠湖春天小区停水，罚款500元', '2020年K5区金桂嘉园小区停水，罚款800元，请处理');
 SELECT * FROM dedup_explain('The lamps along Linden Street are out.', 'The lamps along Oak Street are out again.');
-SELECT same_particulars('我们是翠湖春天小区的居民', '我们是金桂嘉园小区的居民') AS another_place,
-       same_particulars('5月3日停水', '6月3日停水') AS another_date,
-       same_particulars('5月3日停水', '6月3日停水', '{name}') AS date_does_not_count,
-       same_particulars('楚帆社区停水', '楚范社区停水') AS misspelt,
-       same_particulars('书记您好，停水三天', '市长您好，停水三天') AS another_address,
-       same_particulars(NULL, '停水') AS unknown;
+SELECT same_details('我们是翠湖春天小区的居民', '我们是金桂嘉园小区的居民') AS another_place,
+       same_details('5月3日停水', '6月3日停水') AS another_date,
+       same_details('5月3日停水', '6月3日停水', '{name}') AS date_does_not_count,
+       same_details('楚帆社区停水', '楚范社区停水') AS misspelt,
+       same_details('书记您好，停水三天', '市长您好，停水三天') AS another_address,
+       same_details(NULL, '停水') AS unknown;
 -- In either order; house numbers are no dates; Chinese numerals are numbers.
-SELECT same_particulars('55区', 'a5区') = same_particulars('a5区', '55区') AS either_order;
-SELECT d.particular, d.in_a, d.in_b FROM (VALUES (1, '青山小区5号楼停水', '青山小区3号楼停水'), (2, '5月8号停水', '5月6号停水'), (3, '小区停水五天', '小区停水三天')) v(n, a, b),
-    dedup_explain(a, b) d WHERE d.particular IS NOT NULL ORDER BY n;
-SELECT same_particulars('停水', '停电', '{place}');
+SELECT same_details('55区', 'a5区') = same_details('a5区', '55区') AS either_order;
+SELECT d.detail, d.in_a, d.in_b FROM (VALUES (1, '青山小区5号楼停水', '青山小区3号楼停水'), (2, '5月8号停水', '5月6号停水'), (3, '小区停水五天', '小区停水三天')) v(n, a, b),
+    dedup_explain(a, b) d WHERE d.detail IS NOT NULL ORDER BY n;
+SELECT same_details('停水', '停电', '{place}');
 DROP TABLE petition;
 DROP EXTENSION pg_dedup;

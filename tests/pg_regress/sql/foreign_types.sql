@@ -48,7 +48,7 @@ FROM (VALUES ('smallint', 'smallint'), ('smallint', 'integer'), ('integer', 'int
 -- Functions beside the extension's, whose arguments fit literals better.
 SELECT format('CREATE FUNCTION public.%s RETURNS %s LANGUAGE plpgsql AS ''BEGIN PERFORM planter.run(); RETURN NULL; END''', call, result)
 FROM (VALUES ('ngram_query(text, integer, numeric)', 'bigint[]'), ('ngrams(varchar, integer)', 'bigint[]'), ('ngram_jaccard(text, text, bigint)', 'float8'),
-    ('near_dup(bigint, bigint, numeric)', 'boolean'), ('same_particulars(text, text, varchar[])', 'boolean'),
+    ('near_dup(bigint, bigint, numeric)', 'boolean'), ('same_details(text, text, varchar[])', 'boolean'),
     ('_dedup(varchar)', 'text')) t(call, result) \gexec
 RESET ROLE;
 -- Only superusers make operator classes: here of functions of that role.

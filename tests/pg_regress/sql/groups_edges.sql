@@ -49,7 +49,7 @@ SELECT count(*), count(DISTINCT component), min(length(component)) FROM near_dup
 -- As dedup's components, of the same pairs.
 SELECT count(*) AS rows, count(*) FILTER (WHERE d.keeper IS DISTINCT FROM coalesce(g.component, d.id)) AS otherwise
 FROM dedup('SELECT id, ''text '' || id, fp FROM print WHERE fp IS NOT NULL',
-           '{"fp": "fp", "distance": 3, "similarity": 0, "equal": "none", "group": "components", "n": 2, "particulars": []}') d
+           '{"fp": "fp", "distance": 3, "similarity": 0, "equal": "none", "group": "components", "n": 2, "details": []}') d
 LEFT JOIN near_dup_groups('SELECT * FROM near_dup_pairs(''SELECT id, fp FROM print'')') g ON g.id = d.id;
 -- Chains of a million pairs, there and back.
 SELECT count(*), min(component), max(component) FROM near_dup_groups('SELECT i, i + 1 FROM generate_series(1, 1000000) i');

@@ -25,7 +25,7 @@ CREATE TABLE takes AS SELECT f.*, key FROM function f, refused(format(call, '{"c
 SELECT name, string_agg(key, ' ') AS takes FROM takes GROUP BY name ORDER BY name COLLATE "C";
 CREATE TABLE wrong (key text, value jsonb);
 INSERT INTO wrong VALUES ('id', '3'), ('columns', '[]'), ('fp', '""'), ('weights', '3'), ('equal', '"case"'), ('method', '"guess"'), ('distance', '65'),
-    ('similarity', '1.5'), ('n', '0'), ('measure', '"dice"'), ('particulars', '["size"]'), ('contained', '-1'), ('group', '"pairs"'), ('diameter', '2.5'),
+    ('similarity', '1.5'), ('n', '0'), ('measure', '"dice"'), ('details', '["size"]'), ('contained', '-1'), ('group', '"pairs"'), ('diameter', '2.5'),
     ('keep', '{"column": "id", "oder": "desc"}'), ('scope', '[]'), ('action', '"drop"'), ('flag', '""'), ('log', '""'), ('index', '"maybe"'), ('title', '1'),
     ('language', '"de"'), ('labels', '[]'), ('follow', '1'), ('drop', 'false');
 SELECT key AS not_tried FROM takes EXCEPT SELECT key FROM wrong;

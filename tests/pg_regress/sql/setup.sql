@@ -123,7 +123,7 @@ SELECT * FROM dedup_setup('信访');
 SELECT id, shared, only_new, only_row FROM dedup_find('信访', '我们小区从上周一开始停水，到今天已经六天了，物业说是水管爆裂，一直没有人来修，请尽快派人处理。', 20, NULL::uuid);
 SELECT f.id, f.shared FROM "信访" t, dedup_find(t, NULL, NULL::uuid) f WHERE t.编号 = '00000000-0000-0000-0000-000000000001';
 SELECT count(*) FROM dedup_find('信访', '停水');
-SELECT * FROM dedup_setup('信访', '{"particulars": ["date"], "keep": "longest"}');
+SELECT * FROM dedup_setup('信访', '{"details": ["date"], "keep": "longest"}');
 SELECT id FROM dedup_find('信访', (SELECT 内容 FROM "信访" WHERE 标题 = '小区停水' ORDER BY 编号 LIMIT 1), 20, NULL::uuid);
 
 -- Keys of other types; no key.
@@ -165,7 +165,7 @@ SELECT count(*) FROM dedup_setup('guarded', '{"distance": 0}');
 INSERT INTO guarded VALUES (3, 'Bus', 'The bus to the hospital leaves ten minutes early every evening.');
 ROLLBACK;
 INSERT INTO guarded VALUES (3, 'Bus', 'The bus to the hospital leaves ten minutes early every evening.');
-SELECT count(*) FROM dedup_setup('guarded', '{"distance": 20, "particulars": ["name"]}');
+SELECT count(*) FROM dedup_setup('guarded', '{"distance": 20, "details": ["name"]}');
 INSERT INTO guarded VALUES (4, 'Bus', 'Bus 12 to the hospital leaves ten minutes early every evening.'), (5, 'Bus', 'Bus 14 to the hospital leaves ten minutes early every evening.');
 INSERT INTO guarded VALUES (6, 'Bus', 'Bus 14 to the hospital leaves ten minutes early every evening!');
 DROP TRIGGER guard ON guarded;

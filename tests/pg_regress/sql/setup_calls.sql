@@ -140,7 +140,7 @@ INSERT INTO letter VALUES
     (2, '<p class="first">我們小區的電梯發生故障已經三個星期了，<br>老人上下樓非常困難，物業公司一直沒有派人修理，請有關部門儘快處理這個問題</p>'),
     (3, '学校门口的路灯坏了一个月，晚上接孩子很不安全，请有关部门尽快派人修理，不要等到出了事故才来处理');
 SET client_min_messages = warning;
-SELECT count(*) FROM dedup_setup('letter', '{"columns": "body", "weights": {"simplify": true, "markup": "html"}, "distance": 10, "similarity": 0.9, "n": 3, "particulars": ["name", "number"]}');
+SELECT count(*) FROM dedup_setup('letter', '{"columns": "body", "weights": {"simplify": true, "markup": "html"}, "distance": 10, "similarity": 0.9, "n": 3, "details": ["name", "number"]}');
 SELECT id, keeper, stage, distance, similarity FROM dedup('letter');
 SELECT id, keeper, stage FROM dedup_clean('letter');
 SELECT t.id, f.id AS repeats, f.distance, f.similarity FROM letter t, dedup_find(t) f ORDER BY 1, 2;

@@ -94,7 +94,7 @@ CREATE TABLE filed (id docket PRIMARY KEY, body text);
 INSERT INTO filed VALUES ('1', 'no water since monday in harbour street'), ('2', 'no water since monday in harbour street'), ('3', 'another matter altogether');
 SELECT count(*) FROM dedup_setup('filed', '{"weights": {}, "distance": 3, "similarity": 0, "n": 2}');
 SELECT t.id, f.id FROM filed t, dedup_find(t, 3, NULL::code) f ORDER BY t.id::text;
-CALL dedup_into('filed_groups', 'filed', '{"weights": {}, "distance": 3, "similarity": 0, "n": 2, "particulars": []}');
+CALL dedup_into('filed_groups', 'filed', '{"weights": {}, "distance": 3, "similarity": 0, "n": 2, "details": []}');
 INSERT INTO filed VALUES ('4', 'no water since monday in harbour street');
 DELETE FROM filed_groups WHERE id::text = '1';
 CALL dedup_into('filed_groups', 'filed');
@@ -231,9 +231,9 @@ DROP ROLE setup_tenant;
 -- Rows that somebody wrote by hand.
 CREATE TABLE forged (id int PRIMARY KEY, body text);
 SELECT count(*) FROM dedup_setup('forged', '{"weights": {}, "distance": 3, "similarity": 0, "n": 2}');
-CREATE FUNCTION forge(keep jsonb, particulars jsonb, version int, columns text[] DEFAULT '{body}', weights jsonb DEFAULT '[{}]') RETURNS void LANGUAGE sql AS
-    $$INSERT INTO dedup_settings (tbl, version, options, columns, weights, fp, distance, similarity, n, keep, particulars)
-      VALUES ('forged', version, '{}', columns, weights, 'fp', 3, 0, 2, keep, particulars)$$;
+CREATE FUNCTION forge(keep jsonb, details jsonb, version int, columns text[] DEFAULT '{body}', weights jsonb DEFAULT '[{}]') RETURNS void LANGUAGE sql AS
+    $$INSERT INTO dedup_settings (tbl, version, options, columns, weights, fp, distance, similarity, n, keep, details)
+      VALUES ('forged', version, '{}', columns, weights, 'fp', 3, 0, 2, keep, details)$$;
 SELECT forge('5', NULL, 2);
 SELECT * FROM dedup('forged');
 SELECT * FROM dedup_setup('forged');

@@ -14,7 +14,7 @@ SELECT ngram_jaccard(NULL, 'a') IS NULL AS j, ngram_containment('a', NULL) IS NU
 SELECT ngram_jaccard('a', 'b', 0);
 SELECT ngram_containment('a', 'b', 65);
 -- Numbers side by side are another number if one of them is; an order's are its name.
-SELECT a, b, same_particulars(a, b, '{name}') AS name, same_particulars(a, b, '{number}') AS number, same_particulars(a, b, '{name,date,number}') AS "all"
+SELECT a, b, same_details(a, b, '{name}') AS name, same_details(a, b, '{number}') AS number, same_details(a, b, '{name,date,number}') AS "all"
     FROM (VALUES ('Order 4711 88', 'Order 5622 99'), ('Order 5622 99', 'Order 5622'), ('Flat 12 34', 'Flat 15 36'),
         ('meter 12 345', 'meter 67 890'), ('电话 0571 8888 1234', '电话 0571 9999 5678'), ('size 42 blue', 'size 43 red')) AS pair(a, b);
 -- Candidates by index, verified by text.

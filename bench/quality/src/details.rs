@@ -1,4 +1,4 @@
-//! Particulars on made pairs: texts of the directory with a sentence or two about a named thing put in, and the same
+//! Details on made pairs: texts of the directory with a sentence or two about a named thing put in, and the same
 //! text about another thing (to be told apart), or about the same one spelt, shortened or worded otherwise (not to be).
 //!
 //! Names are generated. Kinds marked "held out" were not looked at while the rules were written.
@@ -237,7 +237,7 @@ pub fn report(data: &Data) -> bool {
         .count();
     let kinds: &[Kind] = if han > 50.min(bodies.len() / 2) { &CHINESE } else { &ENGLISH };
     println!(
-        "\n## Particulars on made pairs\n\n{PAIRS} pairs of each kind. Told apart: to be 1; of kinds with =, about one matter: to be 0.\n"
+        "\n## Details on made pairs\n\n{PAIRS} pairs of each kind. Told apart: to be 1; of kinds with =, about one matter: to be 0.\n"
     );
     println!("| kind | held out | told apart |\n|---|---|---|");
     for (number, kind) in kinds.iter().enumerate() {
