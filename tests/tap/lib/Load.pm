@@ -87,7 +87,7 @@ sub invariants
 	foreach my $result ('result', 'followed')
 	{
 		my $wrong = qq{SELECT count(*) FROM dedup('SELECT l.* FROM letter l JOIN $result r USING (id) WHERE r.stage = ''kept'' ORDER BY r.arrival',
-				(SELECT options - 'id' - 'text' FROM ${result}_state)) WHERE stage <> 'kept';
+				(SELECT options - 'id' - 'columns' FROM ${result}_state)) WHERE stage <> 'kept';
 			SELECT count(*) FROM $result r WHERE NOT EXISTS (SELECT FROM $result k WHERE k.id = r.keeper AND k.cluster = r.cluster AND k.stage IN ('kept', 'empty'))};
 		is(scalar_of($node, $wrong), "0\n0", "$name: $result of dedup_into is right");
 		is(scalar_of($node, "CALL dedup_into('$result', 'letter'); SELECT count(*) FROM letter FULL JOIN $result r USING (id) WHERE letter IS NULL OR r IS NULL; $wrong"), "0\n0\n0", "$name: $result lacks nothing");
