@@ -56,7 +56,7 @@ foreach my $round (1 .. $rounds)
 		DELETE FROM t WHERE id % 3 = 0 AND (SELECT count(*) > 6000 FROM t); VACUUM t, g, s, x});
 	if ($round % 100 == 1)
 	{
-		$node->safe_psql('postgres', 'TRUNCATE g, s, x, letter; DROP TABLE result, result_merges, result_state')
+		$node->safe_psql('postgres', 'TRUNCATE g, s, x, letter; DROP TABLE result, result_merges, result_state');
 		$node->safe_psql('postgres', "CALL dedup_into('result', 'letter')");
 	}
 }

@@ -391,7 +391,7 @@ mod tests {
         }
         let (read, taken, implied) = over(json!({"similarity": 0.8, "details": null}));
         assert_eq!((read.method, read.distance, read.alike.similarity), (Method::Text, Some(24), 0.8));
-        assert_eq!((taken.as_str(), implied), ("distance method n details weights", None));
+        assert_eq!((taken.as_str(), implied), ("details distance method n weights", None));
         let (read, _, implied) = over(json!({"distance": 3}));
         assert_eq!((read.method, read.alike.n, implied), (Method::Fingerprint, 2, Some("distance")));
         assert_eq!(over(json!({"distance": 3, "method": "text"})).0.method, Method::Text);
