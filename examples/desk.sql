@@ -106,7 +106,7 @@ INSERT INTO desk (:id, :text) OVERRIDING SYSTEM VALUE VALUES (:'new_id', :'new_t
 \echo
 \echo '== 6. Behind it: what a fingerprint is made of'
 \set ECHO none
-SELECT jsonb_path_query_first(weights, '$[*] ? (@.type() == "object")') AS recipe
+SELECT jsonb_path_query_first(recipes, '$[*] ? (@.type() == "object")') AS recipe
 FROM dedup_settings WHERE tbl = 'desk'::regclass ORDER BY version DESC LIMIT 1 \gset
 \set ECHO queries
 \echo '   Each bit is voted on by all features with their weights: 1 if the hashes that have it set weigh more than the others.'

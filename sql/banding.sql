@@ -20,9 +20,9 @@ COMMENT ON FUNCTION near_dup(bigint, bigint, integer) IS
 
 -- One expression, bound to the functions above whatever the search path, so
 -- that the planner can look through it to an expression index on simhash().
-CREATE FUNCTION near_dup(a text, b text, distance integer DEFAULT 3, weights jsonb DEFAULT NULL) RETURNS boolean
+CREATE FUNCTION near_dup(a text, b text, distance integer DEFAULT 3, recipe jsonb DEFAULT NULL) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 2000
-    RETURN near_dup(simhash(a, weights), simhash(b, weights), distance);
+    RETURN near_dup(simhash(a, recipe), simhash(b, recipe), distance);
 COMMENT ON FUNCTION near_dup(text, text, integer, jsonb) IS
     'whether the fingerprints of two texts differ in at most distance bits';
 

@@ -262,10 +262,10 @@ CREATE TRIGGER _dedup_carry AFTER INSERT OR UPDATE ON _dedup_dictionary
     FOR EACH ROW EXECUTE FUNCTION _dedup_version_carry('dictionary');
 ALTER TABLE _dedup_dictionary ENABLE ALWAYS TRIGGER _dedup_guard, ENABLE ALWAYS TRIGGER _dedup_truncate, ENABLE ALWAYS TRIGGER _dedup_carry;
 
-CREATE FUNCTION dedup_corpus_build(name text, query text, weights jsonb DEFAULT NULL) RETURNS text
+CREATE FUNCTION dedup_corpus_build(name text, query text, recipe jsonb DEFAULT NULL) RETURNS text
     AS 'MODULE_PATHNAME', 'dedup_corpus_build_wrapper' LANGUAGE c VOLATILE COST 100000;
 COMMENT ON FUNCTION dedup_corpus_build(text, text, jsonb) IS
-    'freezes the document frequencies of the texts of a query as the next version of a corpus; weights say what the tokens are; the name of a version, such as petitions@1, adds to that one''s without reading its texts again';
+    'freezes the document frequencies of the texts of a query as the next version of a corpus; the recipe says what the tokens are; the name of a version, such as petitions@1, adds to that one''s without reading its texts again';
 
 CREATE FUNCTION dedup_dictionary_build(name text, words text[], stop_words text[] DEFAULT NULL) RETURNS text
     AS 'MODULE_PATHNAME', 'dedup_dictionary_build_wrapper' LANGUAGE c VOLATILE COST 100000;

@@ -17,7 +17,7 @@ CREATE FUNCTION near_dup_calibrate(source text, truth text DEFAULT NULL,
 COMMENT ON FUNCTION near_dup_calibrate(text, text) IS
     'for each distance: share of random pairs and of rows'' nearest neighbours within it, false pairs to expect, buckets an index search visits; if truth gives true pairs also precision, counted (NULL at distances too wide to count in a large table), and recall; source is a table or a query that gives (id, fingerprint)';
 
-CREATE FUNCTION dedup_suggest(source text, OUT method text, OUT weights jsonb, OUT distance integer, OUT n integer,
+CREATE FUNCTION dedup_suggest(source text, OUT method text, OUT recipe jsonb, OUT distance integer, OUT n integer,
         OUT similarity double precision, OUT options jsonb, OUT reason text) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'dedup_suggest_wrapper' LANGUAGE c STABLE PARALLEL UNSAFE COST 100000 ROWS 1;
 COMMENT ON FUNCTION dedup_suggest(text) IS

@@ -34,7 +34,7 @@ CREATE TABLE dedup_settings (
     version integer NOT NULL CHECK (version > 0),
     options jsonb NOT NULL,
     columns text[] NOT NULL,
-    weights jsonb NOT NULL,
+    recipes jsonb NOT NULL,
     fp text NOT NULL,
     id text,
     method text NOT NULL DEFAULT 'fingerprint' CHECK (method IN ('fingerprint', 'text')),
@@ -49,7 +49,7 @@ CREATE TABLE dedup_settings (
     rowtype oid,
     places smallint[],
     PRIMARY KEY (tbl, version),
-    CHECK (jsonb_typeof(options) = 'object' AND jsonb_typeof(weights) = 'array')
+    CHECK (jsonb_typeof(options) = 'object' AND jsonb_typeof(recipes) = 'array')
 );
 COMMENT ON TABLE dedup_settings IS
     'settings of tables, one version per row, never changed: what dedup_setup was asked for (options), what the fingerprint is made of, and what it is compared by; distances: the distance that was chosen, each with the most rows that it is for, as the table grows';

@@ -229,7 +229,7 @@ class Bench:
                     precision=right / max(found, 1), recall=right / max(truth, 1))
 
     def table_dedup(self):
-        for name, options in (("pg_dedup, dedup", "{}"), ("pg_dedup, within 10", '{"distance": 10, "weights": {}, "similarity": 0.5, "n": 2, "details": []}')):
+        for name, options in (("pg_dedup, dedup", "{}"), ("pg_dedup, within 10", '{"distance": 10, "recipe": {}, "similarity": 0.5, "n": 2, "details": []}')):
             seconds, _ = self.run("CREATE UNLOGGED TABLE found AS SELECT id, keeper FROM dedup('SELECT id, body FROM desk ORDER BY id', %s)", options)
             self.score(name, seconds, dict(self.db.execute("SELECT id, keeper FROM found")))
             self.run("DROP TABLE found")

@@ -176,7 +176,7 @@ fn fuzz_options() {
         "similarity",
         "n",
         "details",
-        "weights",
+        "recipe",
         "fp",
         "group",
         "keep",

@@ -50,11 +50,11 @@ CREATE FUNCTION combined_similarity_radius(threshold double precision DEFAULT 0.
 COMMENT ON FUNCTION combined_similarity_radius(double precision, double precision) IS
     'the largest Hamming distance at which combined_similarity can reach a threshold, for near_dup; -1 if none';
 
-CREATE FUNCTION simhash_cosine(a text, b text, weights jsonb DEFAULT NULL) RETURNS double precision
+CREATE FUNCTION simhash_cosine(a text, b text, recipe jsonb DEFAULT NULL) RETURNS double precision
     AS 'MODULE_PATHNAME', 'simhash_cosine_wrapper'
     LANGUAGE c IMMUTABLE PARALLEL SAFE COST 5000;
 COMMENT ON FUNCTION simhash_cosine(text, text, jsonb) IS
-    'cosine similarity, 0 to 1, of the weighted features of two texts; weights is a recipe as of simhash; 0 if a text is empty';
+    'cosine similarity, 0 to 1, of the weighted features of two texts; recipe is a recipe as of simhash; 0 if a text is empty';
 
 CREATE FUNCTION length_weight(term text) RETURNS double precision
     AS 'MODULE_PATHNAME', 'length_weight_wrapper'

@@ -27,20 +27,20 @@ use versions::{split_name, stored_row};
 fn dedup_corpus_build(
     name: Option<&str>,
     query: Option<&str>,
-    weights: Option<RecipeArg<TextRecipe>>,
+    recipe: Option<RecipeArg<TextRecipe>>,
 ) -> String {
     const CALL: &str = "SELECT dedup_corpus_build('petitions', 'SELECT body FROM petition');";
     let (name, query) = (required(name, "name", CALL), required(query, "query", CALL));
     match split_name(name) {
-        Some((base, _)) if weights.is_none() => store_corpus(base, query, read_corpus(name), Some(name)),
+        Some((base, _)) if recipe.is_none() => store_corpus(base, query, read_corpus(name), Some(name)),
         Some(_) => raise(
             PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
-            format!("corpus \"{name}\" has its weights already"),
-            "Leave the weights out to extend a version; give a name without @ to build from the texts alone.",
+            format!("corpus \"{name}\" has its recipe already"),
+            "Leave the recipe out to extend a version; give a name without @ to build from the texts alone.",
         ),
         None => {
             check_name(name);
-            let recipe = weights.map(|weights| (*weights.0).clone()).unwrap_or_default();
+            let recipe = recipe.map(|recipe| (*recipe.0).clone()).unwrap_or_default();
             let recipe = TextRecipe { corpus: None, max_df: None, ..recipe };
             store_corpus(name, query, CorpusBuilder::new(recipe), None)
         }

@@ -80,7 +80,7 @@ pub(crate) fn check_shown<T: Cached>(json: &Value) {
 /// Raises the error of an invalid recipe.
 #[track_caller]
 pub(crate) fn raise_recipe(error: RecipeError) -> ! {
-    let message = format!("invalid weights: {error}");
+    let message = format!("invalid recipe: {error}");
     raise(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message, error.hint)
 }
 
@@ -89,7 +89,7 @@ fn parse<T: Cached>(text: &str, code: PgSqlErrorCode, resolver: &dyn Resolver) -
         Ok(json) => T::parse(&json, resolver).unwrap_or_else(|error| raise_recipe(error)),
         Err(error) => raise(
             code,
-            format!("invalid weights: {error}"),
+            format!("invalid recipe: {error}"),
             "Weights are JSON, for example {\"title\": 20, \"body\": null}, {\"标题\": 20, \"内容\": null} or [20, null]; a weight is at most 1000000.",
         ),
     }

@@ -25,16 +25,16 @@ impl Guess {
     }
 
     /// Whether it is the recipe that is written so.
-    pub(super) fn is(&self, weights: Option<&Value>) -> bool {
-        self.0.get().is_some_and(|(guessed, _)| Some(guessed) == weights)
+    pub(super) fn is(&self, recipe: Option<&Value>) -> bool {
+        self.0.get().is_some_and(|(guessed, _)| Some(guessed) == recipe)
     }
 
     fn make(&self, contents: &[(usize, String)]) {
         let mut profile = Profile::default();
         contents.iter().for_each(|(_, content)| profile.add(content));
-        let weights = profile.suggest(&[""; 0], 0).recipe;
-        if let Ok(recipe) = TextRecipe::from_json(&weights) {
-            let _ = self.0.set((weights, recipe));
+        let recipe = profile.suggest(&[""; 0], 0).recipe;
+        if let Ok(read) = TextRecipe::from_json(&recipe) {
+            let _ = self.0.set((recipe, read));
         }
     }
 }

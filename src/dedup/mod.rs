@@ -88,15 +88,15 @@ fn find_in<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
     begin: impl FnOnce(&[Column]) -> E,
 ) -> (Written, Found) {
     let mut sampler = (may_choose && written.asks_texts()).then(Sampler::default);
-    let guess = (sampler.is_some() && !written.has("weights") && !written.has("fp")).then(Guess::default);
+    let guess = (sampler.is_some() && !written.has("recipe") && !written.has("fp")).then(Guess::default);
     let proven = source.has_unique_ids(options.id.as_deref());
     let sampling = (sampler.as_mut(), guess.as_ref());
     let (mut rows, hashes) = read((query, &[], proven), &options, sampling, hashed, progress, begin);
     if let Some(sampler) = sampler {
         let near = |row: &usize| rows.has_fp(*row);
         let prints = || (0..rows.count()).filter(near).map(|row| rows.fps[row]).take(SAMPLE).collect();
-        let chosen = sampler.suggest(written.get("weights"), options.fp.as_ref().map(|_| prints()));
-        if guess.is_some_and(|guess| !guess.is(chosen.as_ref().map(|chosen| &chosen.weights))) {
+        let chosen = sampler.suggest(written.get("recipe"), options.fp.as_ref().map(|_| prints()));
+        if guess.is_some_and(|guess| !guess.is(chosen.as_ref().map(|chosen| &chosen.recipe))) {
             checked(&mut rows.kinds).filter(|kind| **kind == Kind::Near).for_each(|kind| *kind = Kind::Plain);
         }
         if let Some(chosen) = chosen {

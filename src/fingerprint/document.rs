@@ -21,9 +21,9 @@ fn bag(document: &Document, recipe: &RowRecipe) -> Bag {
 
 /// The fingerprint of a document, weighted by paths.
 #[pg_extern(sql = "")]
-fn simhash_document(document: Document, weights: RecipeArg<RowRecipe>) -> Option<i64> {
+fn simhash_document(document: Document, recipe: RecipeArg<RowRecipe>) -> Option<i64> {
     EXTRACTOR.with_borrow_mut(|extractor| {
-        to_bigint(weights.0.simhash_document(extractor, |into| read(&document, into)))
+        to_bigint(recipe.0.simhash_document(extractor, |into| read(&document, into)))
     })
 }
 
@@ -31,9 +31,9 @@ fn simhash_document(document: Document, weights: RecipeArg<RowRecipe>) -> Option
 #[pg_extern(sql = "")]
 fn simhash_features_document(
     document: Document,
-    weights: ShownRecipe<RowRecipe>,
+    recipe: ShownRecipe<RowRecipe>,
 ) -> TableIterator<'static, (name!(feature, String), name!(weight, f64), name!(hash, i64))> {
-    TableIterator::new(feature_rows(bag(&document, &weights.0)))
+    TableIterator::new(feature_rows(bag(&document, &recipe.0)))
 }
 
 /// The features of two documents, by the paths of the recipe.
@@ -41,9 +41,9 @@ fn simhash_features_document(
 fn simhash_explain_document(
     a: Document,
     b: Document,
-    weights: ShownRecipe<RowRecipe>,
+    recipe: ShownRecipe<RowRecipe>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) {
-    let recipe = weights.0;
+    let recipe = recipe.0;
     explain::by_column(&bag(&a, &recipe), &bag(&b, &recipe), &recipe, None, fcinfo);
 }

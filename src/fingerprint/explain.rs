@@ -12,12 +12,12 @@ use pgrx::prelude::*;
 fn simhash_explain_text(
     a: Option<&str>,
     b: Option<&str>,
-    weights: Option<ShownRecipe<TextRecipe>>,
+    recipe: Option<ShownRecipe<TextRecipe>>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) {
     let mut output = Output::begin(fcinfo);
     let (Some(a), Some(b)) = (a, b) else { return };
-    let recipe = text_recipe(weights);
+    let recipe = text_recipe(recipe);
     for of in checked(explain(&bag_of_text(a, &recipe), &bag_of_text(b, &recipe)).features) {
         add(&mut output, None, &of.feature, of.whole);
     }
@@ -28,10 +28,10 @@ fn simhash_explain_text(
 fn simhash_explain_record(
     a: Record,
     b: Record,
-    weights: ShownRecipe<RowRecipe>,
+    recipe: ShownRecipe<RowRecipe>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) {
-    let recipe = weights.0;
+    let recipe = recipe.0;
     by_column(&bag_of_row(&a.row(), &recipe), &bag_of_row(&b.row(), &recipe), &recipe, None, fcinfo);
 }
 
@@ -40,10 +40,10 @@ fn simhash_explain_record(
 fn simhash_explain_fields(
     a: Array<'_, &str>,
     b: Array<'_, &str>,
-    weights: ShownRecipe<FieldsRecipe>,
+    recipe: ShownRecipe<FieldsRecipe>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) {
-    let recipe = weights.0;
+    let recipe = recipe.0;
     by_column(&bag_of_fields(&a, &recipe), &bag_of_fields(&b, &recipe), &recipe.0, None, fcinfo);
 }
 

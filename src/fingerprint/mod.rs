@@ -24,10 +24,8 @@ thread_local! {
 }
 
 /// The recipe given, or the default one.
-pub(crate) fn text_recipe<const SHOWN: bool>(
-    weights: Option<RecipeArg<TextRecipe, SHOWN>>,
-) -> Rc<TextRecipe> {
-    weights.map_or_else(|| DEFAULT_RECIPE.with(Rc::clone), |weights| weights.0)
+pub(crate) fn text_recipe<const SHOWN: bool>(recipe: Option<RecipeArg<TextRecipe, SHOWN>>) -> Rc<TextRecipe> {
+    recipe.map_or_else(|| DEFAULT_RECIPE.with(Rc::clone), |recipe| recipe.0)
 }
 
 fn to_bigint(fingerprint: Option<u64>) -> Option<i64> {
@@ -36,16 +34,16 @@ fn to_bigint(fingerprint: Option<u64>) -> Option<i64> {
 
 /// The fingerprint of one text.
 #[pg_extern(sql = "")]
-fn simhash_text(content: Option<&str>, weights: Option<RecipeArg<TextRecipe>>) -> Option<i64> {
+fn simhash_text(content: Option<&str>, recipe: Option<RecipeArg<TextRecipe>>) -> Option<i64> {
     let content = content?;
-    let recipe = text_recipe(weights);
+    let recipe = text_recipe(recipe);
     EXTRACTOR.with_borrow_mut(|extractor| to_bigint(extractor.simhash(content, &recipe)))
 }
 
 /// The fingerprint of the columns of a row, given as an array.
 #[pg_extern(sql = "")]
-fn simhash_fields(fields: Array<'_, &str>, weights: RecipeArg<FieldsRecipe>) -> Option<i64> {
-    let recipe = recipe_of_fields(&weights.0, fields.len());
+fn simhash_fields(fields: Array<'_, &str>, recipe: RecipeArg<FieldsRecipe>) -> Option<i64> {
+    let recipe = recipe_of_fields(&recipe.0, fields.len());
     EXTRACTOR.with_borrow_mut(|extractor| to_bigint(recipe.simhash(extractor, fields.iter())))
 }
 
@@ -64,8 +62,8 @@ fn recipe_of_fields(recipe: &FieldsRecipe, fields: usize) -> &RowRecipe {
 
 /// The fingerprint of a row, its columns weighted by name.
 #[pg_extern(sql = "")]
-fn simhash_record(row: Record, weights: RecipeArg<RowRecipe>) -> Option<i64> {
-    simhash_columns(&row.row(), names(&weights.0), &weights.0)
+fn simhash_record(row: Record, recipe: RecipeArg<RowRecipe>) -> Option<i64> {
+    simhash_columns(&row.row(), names(&recipe.0), &recipe.0)
 }
 
 /// The columns that a recipe names.
@@ -102,9 +100,9 @@ fn simhash_tsvector(content: Option<TsVector<'_>>, weights: Option<RecipeArg<Lab
 #[pg_extern(sql = "")]
 fn simhash_features_text(
     content: Option<&str>,
-    weights: Option<ShownRecipe<TextRecipe>>,
+    recipe: Option<ShownRecipe<TextRecipe>>,
 ) -> TableIterator<'static, (name!(feature, String), name!(weight, f64), name!(hash, i64))> {
-    let recipe = text_recipe(weights);
+    let recipe = text_recipe(recipe);
     let bag = content.map(|content| bag_of_text(content, &recipe));
     TableIterator::new(feature_rows(bag.unwrap_or_default()))
 }
@@ -113,18 +111,18 @@ fn simhash_features_text(
 #[pg_extern(sql = "")]
 fn simhash_features_record(
     row: Record,
-    weights: ShownRecipe<RowRecipe>,
+    recipe: ShownRecipe<RowRecipe>,
 ) -> TableIterator<'static, (name!(feature, String), name!(weight, f64), name!(hash, i64))> {
-    TableIterator::new(feature_rows(bag_of_row(&row.row(), &weights.0)))
+    TableIterator::new(feature_rows(bag_of_row(&row.row(), &recipe.0)))
 }
 
 /// The features of an array of fields, heaviest first.
 #[pg_extern(sql = "")]
 fn simhash_features_fields(
     fields: Array<'_, &str>,
-    weights: ShownRecipe<FieldsRecipe>,
+    recipe: ShownRecipe<FieldsRecipe>,
 ) -> TableIterator<'static, (name!(feature, String), name!(weight, f64), name!(hash, i64))> {
-    TableIterator::new(feature_rows(bag_of_fields(&fields, &weights.0)))
+    TableIterator::new(feature_rows(bag_of_fields(&fields, &recipe.0)))
 }
 
 /// The features of a text.

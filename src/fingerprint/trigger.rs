@@ -25,7 +25,7 @@ fn simhash_trigger(fcinfo: pg_sys::FunctionCallInfo) -> Pointer {
         )
     };
     let arguments = call.arguments();
-    let [target, weights, columns @ ..] = arguments.as_slice() else {
+    let [target, recipe, columns @ ..] = arguments.as_slice() else {
         raise(
             PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED,
             format!("simhash_trigger takes at least two arguments, not {}", arguments.len()),
@@ -33,11 +33,11 @@ fn simhash_trigger(fcinfo: pg_sys::FunctionCallInfo) -> Pointer {
         )
     };
     let fingerprint = if columns.is_empty() {
-        let recipe = cached_from_text::<RowRecipe>(weights);
+        let recipe = cached_from_text::<RowRecipe>(recipe);
         call.compute(names(&recipe));
         simhash_columns(&call.row(), names(&recipe), &recipe)
     } else {
-        let recipe = cached_from_text(weights);
+        let recipe = cached_from_text(recipe);
         let columns = columns.iter().map(String::as_str);
         call.compute(columns.clone());
         simhash_columns(&call.row(), columns.clone(), recipe_of_fields(&recipe, columns.len()))

@@ -32,17 +32,17 @@ pub(super) fn choose(plan: &Plan, asked: &Written, kept: Option<&Settings>) -> C
     let mut known = kept.map(Settings::chosen).unwrap_or_default();
     if let Some(kept) = kept {
         let recipe = kept.default_recipe();
-        known.insert("weights".into(), if recipe.is_null() { json!({}) } else { recipe });
+        known.insert("recipe".into(), if recipe.is_null() { json!({}) } else { recipe });
     }
     known.retain(|name, _| !asked.is_null(name) && (name != "method" || !asked.is_null("distance")));
-    if !plan.weights.iter().any(|weight| !weight.is_number()) {
+    if !plan.recipes.iter().any(|weight| !weight.is_number()) {
         // Whole values are equal or not.
         let whole = json!({"similarity": 0, "details": [], "method": Method::Fingerprint.name()});
         let whole = whole.as_object().cloned().unwrap_or_default();
         whole.into_iter().for_each(|(name, value)| _ = known.entry(name).or_insert(value));
     }
-    if !plan.weights.iter().any(Value::is_null) {
-        known.insert("weights".into(), json!({}));
+    if !plan.recipes.iter().any(Value::is_null) {
+        known.insert("recipe".into(), json!({}));
     }
     let distances = kept.filter(|_| !asked.has("distance") && known.contains_key("distance"));
     let mut distances = distances.and_then(|kept| kept.distances.clone());
@@ -54,12 +54,12 @@ pub(super) fn choose(plan: &Plan, asked: &Written, kept: Option<&Settings>) -> C
     let suggested = if needs { sample(&plan.texts(), None).0.suggest(None, None) } else { None };
     let empty = if needs { suggested.is_none() } else { kept.is_some_and(|kept| kept.empty) };
     if let Some(mut it) = suggested {
-        let recipe = options.get("weights").unwrap_or(&it.weights);
+        let recipe = options.get("recipe").unwrap_or(&it.recipe);
         if plan.reads_otherwise(recipe) {
             it.method = Method::Fingerprint;
         }
         if !options.has("distance") {
-            if options.has("weights") || !plan.weights.iter().all(Value::is_null) {
+            if options.has("recipe") || !plan.recipes.iter().all(Value::is_null) {
                 (it.distance, it.by_rows) = measured(plan, recipe);
                 it.reason.clear();
             }
@@ -78,7 +78,7 @@ pub(super) fn choose(plan: &Plan, asked: &Written, kept: Option<&Settings>) -> C
     }
     options.add("details", json!(DETAILS));
     announce_implied(SETUP.name, options.implied());
-    let recipe = options.get("weights").filter(|recipe| **recipe != json!({}) || asked.has("weights"));
+    let recipe = options.get("recipe").filter(|recipe| **recipe != json!({}) || asked.has("recipe"));
     let recipe = recipe.cloned().unwrap_or_default();
     if options.text("method") == Some("text") && plan.reads_otherwise(&recipe) {
         if asked.has("method") {
@@ -94,7 +94,7 @@ pub(super) fn choose(plan: &Plan, asked: &Written, kept: Option<&Settings>) -> C
 impl Plan<'_> {
     /// Whether the recipe of some running text, this one where it has none of its own, has markup or simplifies.
     fn reads_otherwise(&self, recipe: &Value) -> bool {
-        let recipes = self.weights.iter().map(|weight| if weight.is_null() { recipe } else { weight });
+        let recipes = self.recipes.iter().map(|weight| if weight.is_null() { recipe } else { weight });
         recipes.filter_map(Value::as_object).any(|recipe| {
             let mut recipe = recipe.clone();
             recipe.remove("share");

@@ -16,10 +16,10 @@ fn simhash_explain_rows(a: Record, b: Record, fcinfo: pg_sys::FunctionCallInfo) 
         raise(
             PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
             "the rows are not of one table",
-            "Give two rows of one table with settings, or weights: simhash_explain(a, b, '{\"title\": 2, \"body\": null}').",
+            "Give two rows of one table with settings, or a recipe: simhash_explain(a, b, '{\"title\": 2, \"body\": null}').",
         )
     }
-    check_shown::<FieldsRecipe>(&Value::Array(settings.weights.clone()));
+    check_shown::<FieldsRecipe>(&Value::Array(settings.recipes.clone()));
     let recipe = settings.recipe();
     let bag = |row: &Record| bag_of_values(&settings.values_of(row), &recipe);
     explain_by_column(&bag(&a), &bag(&b), &recipe, Some(&settings.columns), fcinfo);

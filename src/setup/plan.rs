@@ -25,8 +25,8 @@ pub(super) struct Plan<'t> {
     /// What is asked for, now and before.
     asked: Written,
     columns: Vec<String>,
-    /// The weights of the columns: null is running text whose recipe is to be chosen.
-    pub weights: Vec<Value>,
+    /// The recipes of the columns: null is running text whose recipe is to be chosen.
+    pub recipes: Vec<Value>,
     fp: String,
     /// Method, distance, similarity, n and details.
     chosen: Map<String, Value>,
@@ -50,15 +50,14 @@ impl<'t> Plan<'t> {
         }
         let known = before.as_ref().map(Settings::asked).unwrap_or_default();
         let is_new = |key: &str| asked.get(key).is_some_and(|value| known.get(key) != Some(value));
-        let anew =
-            is_new("columns") || is_new("weights") || before.as_ref().is_some_and(|before| !before.fit);
+        let anew = is_new("columns") || is_new("recipe") || before.as_ref().is_some_and(|before| !before.fit);
         for (name, value) in known {
             if !asked.is_null(&name) {
                 asked.add(&name, value);
             }
         }
         let mut named: Vec<(String, Value)> = match (asked.get("columns"), &before) {
-            (Some(Value::Object(weights)), _) => weights.clone().into_iter().collect(),
+            (Some(Value::Object(recipe)), _) => recipe.clone().into_iter().collect(),
             (Some(_), _) => asked.names("columns").into_iter().map(|name| (name, Value::Null)).collect(),
             (None, Some(before)) if !anew => {
                 before.columns.iter().map(|name| (name.clone(), Value::Null)).collect()
@@ -80,9 +79,9 @@ impl<'t> Plan<'t> {
             column.check_no_digits()
         }
         named.sort_by_key(|(name, _)| table.columns.iter().position(|column| column.name == *name));
-        let weights = Value::Object(named.iter().cloned().collect());
-        RowRecipe::resolved(&weights, &Database).unwrap_or_else(|error| raise_recipe(error));
-        let (columns, weights): (Vec<_>, Vec<_>) = named.into_iter().unzip();
+        let recipe = Value::Object(named.iter().cloned().collect());
+        RowRecipe::resolved(&recipe, &Database).unwrap_or_else(|error| raise_recipe(error));
+        let (columns, recipes): (Vec<_>, Vec<_>) = named.into_iter().unzip();
         let kept = before.as_ref().filter(|_| !asked.is_null("fp")).map(|before| before.fp.as_str());
         let fp = asked.text("fp").or(kept).unwrap_or(DEFAULT_FP).to_owned();
         let id = asked.text("id");
@@ -102,7 +101,7 @@ impl<'t> Plan<'t> {
             before,
             asked,
             columns,
-            weights,
+            recipes,
             fp,
             chosen: Map::new(),
             method: Method::default(),
@@ -119,7 +118,7 @@ impl<'t> Plan<'t> {
         });
         plan.chosen = chosen.as_object().cloned().unwrap_or_default();
         (plan.method, plan.distances, plan.empty) = (read.method, distances, empty);
-        for weight in plan.weights.iter_mut().filter(|weight| weight.is_null()) {
+        for weight in plan.recipes.iter_mut().filter(|weight| weight.is_null()) {
             weight.clone_from(&recipe);
         }
         plan
@@ -133,34 +132,34 @@ impl<'t> Plan<'t> {
     /// The columns that are compared: those of running text, else all.
     fn compared(&self) -> Vec<&str> {
         let running = |weight: &Value| !weight.is_number();
-        let all = !self.weights.iter().any(running);
-        let columns = self.columns.iter().zip(&self.weights).filter(|(_, weight)| all || running(weight));
+        let all = !self.recipes.iter().any(running);
+        let columns = self.columns.iter().zip(&self.recipes).filter(|(_, weight)| all || running(weight));
         columns.map(|(name, _)| name.as_str()).collect()
     }
 
     /// A query for fingerprints of the table's first rows, running text by `recipe`.
     pub fn fingerprints(&self, recipe: &Value) -> String {
-        let weights: Vec<_> = self
-            .weights
+        let recipes: Vec<_> = self
+            .recipes
             .iter()
             .map(|weight| if weight.is_null() { recipe } else { weight }.clone())
             .collect();
-        format!("SELECT {} FROM {} LIMIT 20000", self.expression(&weights), self.table.name)
+        format!("SELECT {} FROM {} LIMIT 20000", self.expression(&recipes), self.table.name)
     }
 
     /// The fingerprint of a row.
-    fn expression(&self, weights: &[Value]) -> String {
+    fn expression(&self, recipes: &[Value]) -> String {
         let column = |name: &String| self.table.generated_text(name);
         let columns: Vec<String> = self.columns.iter().map(column).collect();
-        match (&columns[..], weights) {
+        match (&columns[..], recipes) {
             // All arguments, typed: a function that somebody else made with fewer or others would be taken before ours.
             ([one], [Value::Null]) => format!("{}.simhash({one}, NULL::pg_catalog.jsonb)", self.tools),
             ([one], [weight @ Value::Object(_)]) => {
                 format!("{}.simhash({one}, {}::pg_catalog.jsonb)", self.tools, literal(weight))
             }
             _ => {
-                let weights = literal(&Value::Array(weights.to_vec()));
-                format!("{}.simhash(ARRAY[{}], {weights}::pg_catalog.jsonb)", self.tools, columns.join(", "))
+                let recipes = literal(&Value::Array(recipes.to_vec()));
+                format!("{}.simhash(ARRAY[{}], {recipes}::pg_catalog.jsonb)", self.tools, columns.join(", "))
             }
         }
     }
@@ -170,7 +169,7 @@ impl<'t> Plan<'t> {
         let Table { oid, name, .. } = self.table;
         let found =
             Generated::of(*oid, &self.fp).filter(|_| Generated::made_otherwise(*oid, &self.fp).is_none());
-        let wanted = Generated { columns: self.columns.clone(), weights: self.weights.clone() };
+        let wanted = Generated { columns: self.columns.clone(), recipes: self.recipes.clone() };
         let mut statements = Vec::new();
         let fp = quote_identifier(&self.fp);
         if found.as_ref() != Some(&wanted) {
@@ -189,7 +188,7 @@ impl<'t> Plan<'t> {
             statements.push(format!(
                 "ALTER TABLE {name} {}ADD COLUMN {fp} bigint GENERATED ALWAYS AS ({}) STORED",
                 drop.unwrap_or_default(),
-                self.expression(&self.weights)
+                self.expression(&self.recipes)
             ));
             statements.extend(self.index(true));
             if !self.empty && self.method == Method::Fingerprint {
@@ -223,7 +222,7 @@ impl<'t> Plan<'t> {
             ("version", version.to_string()),
             ("options", literal(&self.asked.json())),
             ("columns", quote_literal(array(&self.columns))),
-            ("weights", literal(&Value::Array(self.weights.clone()))),
+            ("recipes", literal(&Value::Array(self.recipes.clone()))),
             ("fp", quote_literal(&self.fp)),
             ("method", quote_literal(self.method.name())),
             ("details", literal(&self.chosen["details"])),

@@ -20,8 +20,8 @@ pub(super) fn all_become_text(table: pg_sys::Oid, names: &[String]) -> bool {
 pub(crate) struct Generated {
     /// The columns that it is made of.
     pub(crate) columns: Vec<String>,
-    /// Their weights, one each.
-    pub(crate) weights: Vec<Value>,
+    /// Their recipes, one each.
+    pub(crate) recipes: Vec<Value>,
 }
 
 impl Generated {
@@ -75,17 +75,17 @@ impl Generated {
             }
             let arguments: Vec<_> = PgList::<pg_sys::Node>::from_pg(call.args).iter_ptr().collect();
             let content = *arguments.first()?;
-            let weights = match arguments.get(1) {
+            let recipe = match arguments.get(1) {
                 None => Value::Null,
-                Some(&weights) => constant(weights)?,
+                Some(&recipe) => constant(recipe)?,
             };
             let columns = columns_in(table, content)?;
-            let weights = match weights {
+            let recipes = match recipe {
                 one if !is_a(content, pg_sys::NodeTag::T_ArrayExpr) => vec![one],
-                Value::Array(weights) => weights,
+                Value::Array(recipes) => recipes,
                 _ => return None,
             };
-            Some(Generated { columns, weights })
+            Some(Generated { columns, recipes })
         }
     }
 }

@@ -75,7 +75,7 @@ impl Function {
     /// The options with their defaults.
     pub(crate) fn read(self, written: &Written) -> Options {
         let mut core = written.read().unwrap_or_else(|wrong| raise_wrong(wrong));
-        let recipe = core.weights.as_ref().map(|weights| TextRecipe::resolved(weights, &Database));
+        let recipe = core.recipe.as_ref().map(|recipe| TextRecipe::resolved(recipe, &Database));
         let recipe =
             recipe.unwrap_or_else(|| Ok(TextRecipe::default())).unwrap_or_else(|error| raise_recipe(error));
         core.alike.normal = recipe.normal;

@@ -217,8 +217,8 @@ impl Settings {
         let mut options = self.options.clone();
         match options.get_mut("columns") {
             Some(Value::Array(names)) => names.iter_mut().for_each(rename),
-            Some(Value::Object(weights)) => {
-                *weights = std::mem::take(weights).into_iter().map(|(name, it)| (now(&name), it)).collect();
+            Some(Value::Object(recipe)) => {
+                *recipe = std::mem::take(recipe).into_iter().map(|(name, it)| (now(&name), it)).collect();
             }
             name => name.into_iter().for_each(rename),
         }
@@ -231,29 +231,29 @@ impl Settings {
     pub(crate) fn default_recipe(&self) -> Value {
         let asked = self.stored.options.get("columns").and_then(Value::as_object);
         let is_default = |name: &str| asked.is_none_or(|asked| asked.get(name).is_none_or(Value::is_null));
-        let mut columns = self.stored.columns.iter().zip(&self.stored.weights);
+        let mut columns = self.stored.columns.iter().zip(&self.stored.recipes);
         columns.find(|(name, _)| is_default(name)).map_or(Value::Null, |(_, weight)| weight.clone())
     }
 
     fn main(&self) -> Option<usize> {
         let default = self.default_recipe();
-        let found = self.weights.iter().position(|weight| !weight.is_number() && *weight == default);
-        found.or_else(|| self.weights.iter().position(|weight| !weight.is_number()))
+        let found = self.recipes.iter().position(|weight| !weight.is_number() && *weight == default);
+        found.or_else(|| self.recipes.iter().position(|weight| !weight.is_number()))
     }
 
     /// The recipe by which texts are read that are compared, as it is written: that of the column that a text alone is
     /// searched as. Null is the default one.
-    pub(crate) fn text_weights(&self) -> Value {
-        let mut weights = self.main().map_or(Value::Null, |at| self.stored.weights[at].clone());
-        weights.as_object_mut().map(|recipe| recipe.remove("share"));
-        if weights.is_object() { weights } else { Value::Null }
+    pub(crate) fn written_recipe(&self) -> Value {
+        let mut recipe = self.main().map_or(Value::Null, |at| self.stored.recipes[at].clone());
+        recipe.as_object_mut().map(|recipe| recipe.remove("share"));
+        if recipe.is_object() { recipe } else { Value::Null }
     }
 
     /// The same.
     pub(crate) fn text_recipe(&self) -> Rc<TextRecipe> {
-        match self.text_weights() {
+        match self.written_recipe() {
             Value::Null => Rc::default(),
-            weights => cached_from_text(&weights.to_string()),
+            recipe => cached_from_text(&recipe.to_string()),
         }
     }
 
@@ -308,8 +308,8 @@ impl Settings {
     /// The columns whose texts are compared: those of running text; if there is
     /// none, all that count.
     pub(crate) fn texts(&self) -> Vec<&str> {
-        let all = self.weights.iter().all(Value::is_number);
-        let columns = self.columns.iter().zip(&self.weights).filter(|(_, weight)| all || !weight.is_number());
+        let all = self.recipes.iter().all(Value::is_number);
+        let columns = self.columns.iter().zip(&self.recipes).filter(|(_, weight)| all || !weight.is_number());
         columns.map(|(name, _)| name.as_str()).collect()
     }
 
@@ -338,7 +338,7 @@ impl Settings {
             settings.check_name(KEEP, false);
         }
         let columns = written.names("columns");
-        let anew = written.differs("weights", &settings.default_recipe())
+        let anew = written.differs("recipe", &settings.default_recipe())
             || written.differs("fp", &json!(settings.fp))
             || !columns.is_empty() && columns != settings.texts();
         let mut known = settings.asked();
@@ -348,7 +348,7 @@ impl Settings {
             // Texts are read as the fingerprints were made.
             let now = [
                 ("fp", json!(settings.fp)),
-                ("weights", settings.text_weights()),
+                ("recipe", settings.written_recipe()),
                 ("distance", json!(settings.distance())),
             ];
             known.extend(now.map(|(name, value)| (name.to_owned(), value)));
@@ -359,8 +359,8 @@ impl Settings {
 
     /// The recipe of the fingerprint, its columns in the order of `columns`.
     pub(crate) fn recipe(&self) -> RowRecipe {
-        let weights = Value::Array(self.stored.weights.clone());
-        FieldsRecipe::resolved(&weights, &Database).unwrap_or_else(|error| raise_recipe(error)).0
+        let recipe = Value::Array(self.stored.recipes.clone());
+        FieldsRecipe::resolved(&recipe, &Database).unwrap_or_else(|error| raise_recipe(error)).0
     }
 
     /// The table's name with its schema, quoted.

@@ -20,7 +20,7 @@ pub(crate) struct Stored {
     pub(crate) options: Map<String, Value>,
     pub(crate) columns: Vec<String>,
     /// One for each column, as in `simhash(text[], jsonb)`.
-    pub(crate) weights: Vec<Value>,
+    pub(crate) recipes: Vec<Value>,
     pub(crate) fp: String,
     pub(crate) id: Option<String>,
     pub(crate) method: Method,
@@ -86,7 +86,7 @@ impl Stored {
     }
 
     /// The column of the fingerprint and those that it is made of, by the names that they have now: whatever it is
-    /// called, it is made by the weights of the settings. `None` if it is not there.
+    /// called, it is made by the recipes of the settings. `None` if it is not there.
     pub(crate) fn fingerprint(&self, table: pg_sys::Oid) -> Option<(String, Vec<String>)> {
         let of = pg_sys::Oid::from_u32(self.of.parse().ok()?);
         // Unknown if their names were no longer theirs when the settings were restored.
@@ -96,7 +96,7 @@ impl Stored {
         };
         let mut found = Generated::all(of);
         found.retain(|(_, it)| {
-            it.weights == self.weights
+            it.recipes == self.recipes
                 && columns
                     .as_ref()
                     .map_or(it.columns.len() == self.columns.len(), |columns| *columns == it.columns)

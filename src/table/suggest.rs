@@ -40,8 +40,8 @@ impl Sampler {
     }
 
     /// Settings for the texts; `None` if there is no text. The distance is that for `prints`, if there are some, else for
-    /// fingerprints by the recipe `weights`, or by what is suggested.
-    pub(crate) fn suggest(self, weights: Option<&Value>, prints: Option<Vec<u64>>) -> Option<Suggested> {
+    /// fingerprints by `recipe`, or by what is suggested.
+    pub(crate) fn suggest(self, recipe: Option<&Value>, prints: Option<Vec<u64>>) -> Option<Suggested> {
         let seen = self.0.seen();
         let sample = self.0.texts();
         let mut profile = Profile::default();
@@ -52,7 +52,7 @@ impl Sampler {
             return None;
         }
         let suggestion = profile.suggest(&sample, texts);
-        let recipe = weights.unwrap_or(&suggestion.recipe);
+        let recipe = recipe.unwrap_or(&suggestion.recipe);
         let recipe = || TextRecipe::resolved(recipe, &Database).unwrap_or_else(|error| raise_recipe(error));
         let prints = prints.unwrap_or_else(|| {
             let recipe = recipe();
@@ -73,7 +73,7 @@ impl Sampler {
         let by_rows = background.by_rows();
         Some(Suggested {
             method: if suggestion.kind.compare_texts() { Method::Text } else { Method::Fingerprint },
-            weights: suggestion.recipe,
+            recipe: suggestion.recipe,
             distance,
             by_rows,
             n,
@@ -87,7 +87,7 @@ impl Sampler {
 pub(crate) struct Suggested {
     /// How near rows are found.
     pub method: Method,
-    pub weights: Value,
+    pub recipe: Value,
     pub distance: u32,
     /// The distance when the table has grown.
     pub by_rows: ByRows,
@@ -100,7 +100,7 @@ impl Suggested {
     /// As options of `dedup`.
     fn options(&self) -> Map<String, Value> {
         let options = json!({
-            "method": self.method.name(), "weights": self.weights, "distance": self.distance, "similarity": self.similarity, "n": self.n,
+            "method": self.method.name(), "recipe": self.recipe, "distance": self.distance, "similarity": self.similarity, "n": self.n,
             "details": DETAILS,
         });
         options.as_object().cloned().unwrap_or_default()
@@ -111,7 +111,7 @@ impl Suggested {
         let mut options = self.options();
         if written.has("fp") {
             // They are there already, and to be compared.
-            options.remove("weights");
+            options.remove("recipe");
             options.remove("method");
         }
         let chosen = written.over(&options);
@@ -135,7 +135,7 @@ pub(crate) fn announce(function: &str, chosen: &Map<String, Value>, reason: &str
 
 /// Options in the order of the manual.
 fn listed(chosen: &Map<String, Value>) -> String {
-    const ORDER: [&str; 6] = ["method", "weights", "distance", "similarity", "n", "details"];
+    const ORDER: [&str; 6] = ["method", "recipe", "distance", "similarity", "n", "details"];
     let option = |name: &&str| chosen.get(*name).map(|value| format!("\"{name}\": {}", as_jsonb(value)));
     format!("{{{}}}", ORDER.iter().filter_map(option).collect::<Vec<_>>().join(", "))
 }
@@ -189,7 +189,7 @@ fn dedup_suggest(
     'static,
     (
         name!(method, &'static str),
-        name!(weights, JsonB),
+        name!(recipe, JsonB),
         name!(distance, i32),
         name!(n, i32),
         name!(similarity, f64),
@@ -204,6 +204,6 @@ fn dedup_suggest(
     let by_text = suggested.method == Method::Text;
     let method = if by_text { "near_dup_pairs by text" } else { "near_dup + ngram_jaccard" };
     let options = JsonB(Value::Object(suggested.options()));
-    let Suggested { weights, distance, n, similarity, reason, .. } = suggested;
-    TableIterator::once((method, JsonB(weights), distance as i32, n as i32, similarity, options, reason))
+    let Suggested { recipe, distance, n, similarity, reason, .. } = suggested;
+    TableIterator::once((method, JsonB(recipe), distance as i32, n as i32, similarity, options, reason))
 }

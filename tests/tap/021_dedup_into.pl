@@ -14,7 +14,7 @@ use Time::HiRes qw(usleep);
 test_seed();
 my $node = new_node('into', conf => "restart_after_crash = on\n");
 my $n = rows(8_000);
-my $plain = '"distance": 12, "weights": {}, "similarity": 0.5, "n": 2, "details": []';
+my $plain = '"distance": 12, "recipe": {}, "similarity": 0.5, "n": 2, "details": []';
 my %call = (
 	compared => "CALL dedup_into('compared', 'SELECT id, slowly(id, body) AS body FROM letter ORDER BY id', '{$plain}')",
 	followed => "CALL dedup_into('followed', 'letter', '{$plain, \"columns\": \"body\", \"follow\": true}')");

@@ -51,7 +51,7 @@ sub populate
 			CREATE TABLE $tables.split_rest PARTITION OF $tables.split DEFAULT;
 			INSERT INTO $tables.split SELECT id, body FROM $tables.petition;
 			CREATE MATERIALIZED VIEW $tables.prints AS SELECT id, $schema.simhash(body, '{"weight": "tfidf", "corpus": "petitions\@1"}') AS fp FROM $tables.petition;});
-		$node->safe_psql($database, qq{SET search_path = $schema, public; CALL $schema.dedup_into('$tables.groups', 'SELECT id, body FROM $tables.petition', '{"weights": {"weight": "tfidf", "corpus": "petitions\@1"}, "distance": 10, "similarity": 0.5, "n": 2, "details": []}')});
+		$node->safe_psql($database, qq{SET search_path = $schema, public; CALL $schema.dedup_into('$tables.groups', 'SELECT id, body FROM $tables.petition', '{"recipe": {"weight": "tfidf", "corpus": "petitions\@1"}, "distance": 10, "similarity": 0.5, "n": 2, "details": []}')});
 	}
 	return;
 }
@@ -82,7 +82,7 @@ sub is_restored
 		SELECT fp IS NOT NULL AND kept IS NOT NULL FROM app.petition WHERE id = 1000}), 't', "$name: columns and triggers go on");
 	my ($ret, undef, $err) = $node->psql($database, qq{SET search_path = $schema, public; INSERT INTO zoo.guarded VALUES (3, 'the school was closed in summer')});
 	ok($ret != 0 && $err =~ /near/, "$name: the guard goes on");
-	is($node->safe_psql($database, qq{SET search_path = $schema, public; CALL dedup_into('app.groups', 'SELECT id, body FROM app.petition', '{"weights": {"weight": "tfidf", "corpus": "petitions\@1"}, "distance": 10, "similarity": 0.5, "n": 2, "details": []}');
+	is($node->safe_psql($database, qq{SET search_path = $schema, public; CALL dedup_into('app.groups', 'SELECT id, body FROM app.petition', '{"recipe": {"weight": "tfidf", "corpus": "petitions\@1"}, "distance": 10, "similarity": 0.5, "n": 2, "details": []}');
 		SELECT count(*) FROM app.groups; SELECT dedup_dictionary_build('gone', ARRAY['gone'])}), "301\ngone\@2", "$name: the result goes on, and a number does not come again");
 	return;
 }

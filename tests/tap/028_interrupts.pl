@@ -116,7 +116,7 @@ my @queries = (
 		q{dedup_suggest('SELECT content FROM rows')}, q{near_dup_calibrate('SELECT id, fp FROM rows')},
 		q{dedup_evaluate('SELECT id, id + 1 FROM rows', 'SELECT id, id + 2 FROM rows')}),
 	q{SELECT count(*) FROM dedup_explain('SELECT id, content, fp FROM rows', 'SELECT id, id + 1 FROM rows', '{"method": "records"}')},
-	q{SELECT length(dedup_report('SELECT id, content FROM rows', '{"distance": 12, "weights": {}, "similarity": 0.5, "n": 2, "details": []}'))},
+	q{SELECT length(dedup_report('SELECT id, content FROM rows', '{"distance": 12, "recipe": {}, "similarity": 0.5, "n": 2, "details": []}'))},
 	q{SELECT length(dedup_report('SELECT id, repeat(content || '' '', 200), fp FROM rows WHERE id <= 20000', '{"fp": "fp", "distance": 20, "similarity": 0}'))},
 	q{SELECT dedup_corpus_build('of_rows', 'SELECT content FROM rows')},
 	q{SELECT dedup_corpus_build('words@1', 'SELECT content FROM rows')},

@@ -15,7 +15,7 @@ my $base = $node->basedir;
 my $text = "(SELECT string_agg('w' || (hashint4(n / 2 * 100 + k) & 4095), ' ') FROM generate_series(1, 25) k)";
 my $search = "SELECT count(*) FROM dedup_find('busy', (SELECT body FROM busy WHERE id = 3));";
 # What settings lead to, without a word on where things are.
-my $asked = q{SELECT s.version, s.options, s.columns, s.weights, s.fp, s.distance, s.similarity, s.n FROM dedup_settings s WHERE s.tbl = 'app.ticket'::regclass ORDER BY s.version;
+my $asked = q{SELECT s.version, s.options, s.columns, s.recipes, s.fp, s.distance, s.similarity, s.n FROM dedup_settings s WHERE s.tbl = 'app.ticket'::regclass ORDER BY s.version;
 	SELECT count(*) FROM app.ticket t, dedup_find(t) f WHERE t.id <= 20;
 	SELECT count(*) FROM dedup_find('app.renamed', (SELECT content FROM app.renamed WHERE id = 3));
 	SELECT id FROM dedup_find('app.moved', (SELECT body FROM app.moved WHERE id = 3)) ORDER BY id;
@@ -107,7 +107,7 @@ $node->safe_psql('tenants', qq{SET client_min_messages = warning; CREATE TABLE $
 	CREATE TABLE m.broken (id int PRIMARY KEY, body text, more text GENERATED ALWAYS AS (m.f(body)) STORED); SELECT dedup_setup('m.broken', '{"columns": "body"}'); ALTER FUNCTION m.f(text) VOLATILE}, @mallory);
 for my $forged ('m.broken_pkey', 'app.ticket', 'm.broken')
 {
-	my (undef, undef, $refused) = $node->psql('tenants', "INSERT INTO dedup_settings (tbl, version, options, columns, weights, fp, distance, similarity, n) VALUES ('$forged', 9, '{}', '{}', '[]', 'fp', 3, 0, 2)", @mallory);
+	my (undef, undef, $refused) = $node->psql('tenants', "INSERT INTO dedup_settings (tbl, version, options, columns, recipes, fp, distance, similarity, n) VALUES ('$forged', 9, '{}', '{}', '[]', 'fp', 3, 0, 2)", @mallory);
 	like($refused, qr/permission denied/, "no row by hand, of $forged");
 }
 my $held = sub { $node->safe_psql(shift, "SELECT replace(tbl::text, E'\\n', ' '), version FROM dedup_settings ORDER BY 1; SELECT count(*) FROM app.ticket t, dedup_find(t) f") };
@@ -166,7 +166,7 @@ my ($out, $errors) = ('', '');
 my $writers = IPC::Run::start([ 'pgbench', '-n', '-c', 3, '-j', 1, '-T', 600, '-f', $file, $node->connstr('postgres') ], '>', \$out, '2>', \$errors);
 wait_until($node, 'SELECT count(*) > 700 FROM busy');
 my $setups = 0;
-for my $options ('{"weights": {"tokens": "chars"}}', '{"weights": {"tokens": "words"}}', '{"distance": 64}')
+for my $options ('{"recipe": {"tokens": "chars"}}', '{"recipe": {"tokens": "words"}}', '{"distance": 64}')
 {
 	$node->safe_psql('postgres', "SET client_min_messages = warning; SELECT dedup_setup('busy', '$options')");
 	$setups++;

@@ -117,7 +117,7 @@ for my $shape (sort keys %shapes)
 	is(scalar_of($node, "SELECT count(*) FROM $shape JOIN single_$shape ON id IN (single_$shape.a, single_$shape.b) WHERE " . ($empty =~ s/\ba, b\b/$shape.a, $shape.b/r)), 0, "$shape: … finds nothing and is not found");
 	is(scalar_of($node, "CALL dedup_into('into_$shape', '$shape'); SELECT count(*) FROM into_$shape i FULL JOIN star_$shape s USING (id) WHERE (i.keeper, i.stage) IS DISTINCT FROM (s.keeper, s.stage)"), 0, "$shape: dedup_into");
 	# Row by row past the guard: what the pass keeps. (Texts without letters are equal at most, and no guard looks at them.)
-	my $settings = scalar_of($node, "SELECT jsonb_build_object('columns', columns, 'method', method, 'weights', weights -> 0, 'similarity', similarity, 'n', n, 'details', details)
+	my $settings = scalar_of($node, "SELECT jsonb_build_object('columns', columns, 'method', method, 'recipe', recipes -> 0, 'similarity', similarity, 'n', n, 'details', details)
 		|| CASE method WHEN 'text' THEN '{}' ELSE jsonb_build_object('distance', distance) END FROM dedup_settings WHERE tbl = '$shape'::regclass");
 	for my $action ('AFTER', 'BEFORE')
 	{
@@ -156,7 +156,7 @@ cmp_ok($many, '<', $few, 'that of many is narrower');
 (undef, undef, $error) = $node->psql('postgres', $guarded);
 like($error, qr/no two rows within distance $many\b/, '… in the guard');
 $node->safe_psql('postgres', 'DROP TRIGGER g ON grown');
-my $asked = "SELECT jsonb_build_object('distance', $many, 'method', method, 'weights', weights -> 0, 'similarity', similarity, 'n', n, 'details', details)
+my $asked = "SELECT jsonb_build_object('distance', $many, 'method', method, 'recipe', recipes -> 0, 'similarity', similarity, 'n', n, 'details', details)
 	FROM dedup_settings WHERE tbl = 'grown'::regclass";
 my $digest = "SELECT md5(string_agg(concat_ws(' ', id, keeper, stage, similarity), ',' ORDER BY id))";
 is(scalar_of($node, "$digest FROM dedup('grown') d"),
@@ -199,7 +199,7 @@ append_to_file("$file.short", "${random}SELECT store(:a, :b);\n");
 for my $action ('AFTER', 'BEFORE')
 {
 	$node->safe_psql('postgres', "DROP TABLE IF EXISTS title; CREATE TABLE title (id bigserial PRIMARY KEY, content text);
-		SELECT dedup_setup('title', '{\"method\": \"text\", \"weights\": {}, \"similarity\": 0.4, \"n\": 2, \"details\": []}');
+		SELECT dedup_setup('title', '{\"method\": \"text\", \"recipe\": {}, \"similarity\": 0.4, \"n\": 2, \"details\": []}');
 		CREATE TRIGGER g $action INSERT OR UPDATE ON title FOR EACH ROW EXECUTE FUNCTION near_dup_guard(" . ($action eq 'AFTER' ? '' : "'action=skip'") . ')');
 	# Long transactions that wait for each other are told to try again, nearly all where they are slow; short ones go on.
 	for my $round (1 .. 4)

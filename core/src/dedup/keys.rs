@@ -108,7 +108,7 @@ pub const KEYS: [Key; 25] = {
         key("columns", Columns, ALL | EXPLAIN.bit)
             .says("what is compared of a table; without it the only column of a text type beside the key"),
         key("fp", Text("a column"), ALL).says("the column that has the fingerprints; dedup_setup makes it"),
-        key("weights", Recipe, ALL).says("the recipe of running text"),
+        key("recipe", Recipe, ALL).says("the recipe of running text"),
         key("equal", Word(&["text", "normal", "none"]), WHOLE | EXPLAIN.bit)
             .or("\"text\"")
             .says("what makes texts equal: their characters, their normal form, or nothing"),
@@ -154,7 +154,7 @@ pub const KEYS: [Key; 25] = {
 };
 
 /// What the texts decide where nobody has said it.
-pub(super) const BY_TEXTS: [&str; 6] = ["method", "weights", "distance", "similarity", "n", "details"];
+pub(super) const BY_TEXTS: [&str; 6] = ["method", "recipe", "distance", "similarity", "n", "details"];
 
 /// What is wrong with options, and the line of the option that has it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -60,7 +60,7 @@ pub struct Options {
     /// The share of a text's words, by their weight, from which one that has them repeats it though it is longer.
     pub contained: Option<f64>,
     /// The recipe of the fingerprints, if it is not the default one.
-    pub weights: Option<Value>,
+    pub recipe: Option<Value>,
     /// The column that has the fingerprints, if they are not to be made.
     pub fp: Option<String>,
     /// How near rows become groups.
@@ -77,7 +77,7 @@ pub struct Options {
 
 /// What by records the table decides.
 const LEARNED: [&str; 9] =
-    ["distance", "similarity", "n", "weights", "fp", "details", "contained", "diameter", "group"];
+    ["distance", "similarity", "n", "recipe", "fp", "details", "contained", "diameter", "group"];
 
 /// Options as they were written. One option replaces one option: those of the call stand over those that are kept with a
 /// table, these over what the texts suggest, and all over the defaults ([`Written::over`]).
@@ -183,7 +183,7 @@ impl Written {
     /// Whether the texts decide something.
     pub fn asks_texts(&self) -> bool {
         let open = |name: &str| match name {
-            "weights" => !self.has("fp"),
+            "recipe" => !self.has("fp"),
             "method" => !self.has("fp") && self.implies_fingerprints().is_none(),
             _ => true,
         };
@@ -216,7 +216,7 @@ impl Written {
         match self.get(name) {
             Some(Value::String(one)) => vec![one.clone()],
             Some(Value::Array(all)) => all.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
-            Some(Value::Object(weights)) => weights.keys().cloned().collect(),
+            Some(Value::Object(columns)) => columns.keys().cloned().collect(),
             _ => Vec::new(),
         }
     }
@@ -277,7 +277,7 @@ impl Written {
                 normal: Normal::default(),
             },
             contained: all.share("contained").filter(|&share| share > 0.0),
-            weights: all.get("weights").cloned(),
+            recipe: all.get("recipe").cloned(),
             fp: all.text("fp").map(str::to_owned),
             group: all.parsed("group")?,
             diameter: all.whole("diameter"),
@@ -378,7 +378,7 @@ mod tests {
     /// Protects that one option replaces one option, and that a distance is one of fingerprints.
     #[test]
     fn one_option_replaces_one() {
-        let texts = json!({"method": "text", "weights": {}, "distance": 24, "similarity": 0.5, "n": 2, "details": ["name"]});
+        let texts = json!({"method": "text", "recipe": {}, "distance": 24, "similarity": 0.5, "n": 2, "details": ["name"]});
         let over = |json| {
             let mut call = written(json);
             let taken = call.over(texts.as_object().unwrap());
@@ -391,14 +391,14 @@ mod tests {
         }
         let (read, taken, implied) = over(json!({"similarity": 0.8, "details": null}));
         assert_eq!((read.method, read.distance, read.alike.similarity), (Method::Text, Some(24), 0.8));
-        assert_eq!((taken.as_str(), implied), ("details distance method n weights", None));
+        assert_eq!((taken.as_str(), implied), ("details distance method n recipe", None));
         let (read, _, implied) = over(json!({"distance": 3}));
         assert_eq!((read.method, read.alike.n, implied), (Method::Fingerprint, 2, Some("distance")));
         assert_eq!(over(json!({"distance": 3, "method": "text"})).0.method, Method::Text);
         assert_eq!(over(json!({"similarity": 0})).2, Some("similarity"));
         assert_eq!(over(json!({"details": []})).0.alike.details, None);
         let asks = |json| written(json).asks_texts();
-        assert!(asks(json!({})) && asks(json!({"n": 2})) && asks(json!({"distance": 3, "weights": {}})));
+        assert!(asks(json!({})) && asks(json!({"n": 2})) && asks(json!({"distance": 3, "recipe": {}})));
         assert!(
             !asks(json!({"method": "records"})) && !asks(json!({"method": "exact"})) && !asks(texts.clone())
         );

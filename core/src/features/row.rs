@@ -59,8 +59,8 @@ impl RowRecipe {
             Value::Object(columns) if !columns.is_empty() => columns,
             other => {
                 let message = match other {
-                    Value::Object(_) => "the weights of a row name no column".into(),
-                    _ => format!("the weights of a row must be a JSON object, not {}", kind(other)),
+                    Value::Object(_) => "the recipe of a row names no column".into(),
+                    _ => format!("the recipe of a row must be a JSON object, not {}", kind(other)),
                 };
                 const HINT: &str = "Name each column that counts: {\"title\": 2, \"body\": \"tf\"}.";
                 return Err(RecipeError::new("", message, HINT));
@@ -205,7 +205,7 @@ impl FieldsRecipe {
     /// As there, and for a name that the resolver does not know.
     pub fn resolved(json: &Value, resolver: &dyn Resolver) -> Result<FieldsRecipe, RecipeError> {
         let Value::Array(fields) = json else {
-            let message = format!("the weights of an array must be a JSON array, not {}", kind(json));
+            let message = format!("the recipe of an array must be a JSON array, not {}", kind(json));
             return Err(RecipeError::new("", message, "Give one weight a field: [2, 2, null]."));
         };
         let named = fields.iter().enumerate().map(|(at, json)| ((at + 1).to_string(), json));

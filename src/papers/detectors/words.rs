@@ -138,8 +138,8 @@ fn feature_codes(content: &str, n: i32) -> Vec<Element> {
     elements(codes::codes(content, within("n", n, 1, 64)))
 }
 
-/// The cosine of the weighted features; NULL weights are the default recipe.
+/// The cosine of the weighted features; a NULL recipe is the default recipe.
 #[pg_extern(sql = "")]
-fn simhash_cosine(a: Option<&str>, b: Option<&str>, weights: Option<RecipeArg<TextRecipe>>) -> Option<f64> {
-    Some(similarity::cosine(a?, b?, &text_recipe(weights)))
+fn simhash_cosine(a: Option<&str>, b: Option<&str>, recipe: Option<RecipeArg<TextRecipe>>) -> Option<f64> {
+    Some(similarity::cosine(a?, b?, &text_recipe(recipe)))
 }

@@ -98,9 +98,9 @@ INSERT INTO _dedup_dictionary (name, version, words, word_count, stop_words, sto
 INSERT INTO _dedup_corpus SELECT * FROM _dedup_corpus;
 INSERT INTO _dedup_dictionary SELECT * FROM _dedup_dictionary;
 -- G3: what a result of dedup_into was made with stays.
-CALL dedup_into('petition_groups', 'SELECT id, body FROM petition', '{"weights": {"corpus": "pairs@1"}, "distance": 10, "similarity": 0.5, "n": 2, "details": []}');
+CALL dedup_into('petition_groups', 'SELECT id, body FROM petition', '{"recipe": {"corpus": "pairs@1"}, "distance": 10, "similarity": 0.5, "n": 2, "details": []}');
 SELECT dedup_version_drop('corpus', 'pairs@1');
-CALL dedup_into('petition_prints', 'SELECT id, body, simhash(body, ''{"stop": "own@2"}'') FROM petition', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}');
+CALL dedup_into('petition_prints', 'SELECT id, body, simhash(body, ''{"stop": "own@2"}'') FROM petition', '{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}');
 SELECT dedup_version_drop('dictionary', 'own@2');
 DROP TABLE petition_groups, petition_groups_merges, petition_groups_state, petition_prints, petition_prints_merges, petition_prints_state;
 SELECT dedup_version_drop('corpus', 'pairs@1');

@@ -9,7 +9,7 @@ INSERT INTO petition VALUES
     (4, '我们小区停水三天了，物业一直不管，请有关部门尽快处理，居民生活受到严重影响，谢谢', '2019-03-04'),
     (5, '学校门口的路灯坏了一个月，晚上接孩子很不安全', NULL),
     (6, NULL, NULL), (7, NULL, NULL), (8, '！！', NULL), (9, '！！', NULL), (10, '', NULL);
-\set options '{"distance": 24, "similarity": 0.6, "weights": {}, "n": 2, "details": []}'
+\set options '{"distance": 24, "similarity": 0.6, "recipe": {}, "n": 2, "details": []}'
 SELECT id, keeper, stage, distance IS NOT NULL AS distance, round(similarity::numeric, 2) AS similarity
 FROM dedup('SELECT id, body FROM petition ORDER BY id', :'options');
 -- Which row is kept.
@@ -32,7 +32,7 @@ SELECT count(*) AS differing FROM (
     (SELECT id, keeper FROM dedup('SELECT id, body, fp FROM own ORDER BY id', '{"fp": "fp", "distance": 3, "similarity": 0, "group": "components", "n": 2, "details": []}')
      EXCEPT SELECT id, near_dup_component(fp, 3) OVER (ORDER BY id) FROM own)) s;
 -- Ids of any type that has an order, and ids that repeat: rows are rows.
-SELECT * FROM dedup($$VALUES ('a'::text, 'one'::varchar), ('b', 'two'), ('c', 'one')$$, '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}', NULL::text);
+SELECT * FROM dedup($$VALUES ('a'::text, 'one'::varchar), ('b', 'two'), ('c', 'one')$$, '{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}', NULL::text);
 -- With a diameter no group is wider, and pairs are taken from the nearest to
 -- the farthest, among equals in the order of the rows: without verification as the window function says, where equal
 -- fingerprints are one row.
@@ -62,7 +62,7 @@ CREATE TABLE chained AS SELECT i AS id, 'row ' || string_agg(chr(97 + j % 26) ||
 FROM generate_series(1, 120) i, generate_series(i, i + 20) j GROUP BY i;
 SELECT keep, count(*) FILTER (WHERE id <> keeper) > 50 AS many, count(*) FILTER (WHERE id <> keeper AND (near_dup(simhash(a), simhash(b), 14) AND ngram_jaccard(a, b) >= 0.5) IS NOT TRUE) AS unverified
 FROM unnest(ARRAY['"first"', '"last"', '"longest"', '{"column": "likes", "order": "desc"}']::jsonb[]) keep,
-    dedup('SELECT id, body, likes FROM chained ORDER BY id', jsonb_build_object('distance', 14, 'keep', keep, 'weights', '{}'::jsonb, 'similarity', 0.5, 'n', 2, 'details', '[]'::jsonb)) d,
+    dedup('SELECT id, body, likes FROM chained ORDER BY id', jsonb_build_object('distance', 14, 'keep', keep, 'recipe', '{}'::jsonb, 'similarity', 0.5, 'n', 2, 'details', '[]'::jsonb)) d,
     LATERAL (SELECT (SELECT body FROM chained c WHERE c.id = d.id) AS a, (SELECT body FROM chained c WHERE c.id = d.keeper) AS b) t GROUP BY keep ORDER BY keep;
 DROP TABLE chained;
 -- A text that tells of another place is another matter, if asked for.
@@ -87,21 +87,21 @@ SELECT options, fingerprint_of_result(options) = plenty AS same FROM results;
 RESET work_mem;
 RESET pg_dedup.threads;
 -- No rows; no row with a content; contents that are all alike.
-SELECT count(*) FROM dedup('SELECT 1, ''a''::text WHERE false', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}');
-SELECT stage, count(*) FROM dedup('SELECT i, NULL::text FROM generate_series(1, 3) i', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}') GROUP BY stage;
-SELECT stage, count(*), min(keeper) FROM dedup('SELECT i, ''a''::text FROM generate_series(1, 3000) i', '{"n": 2, "keep": "last", "weights": {}, "distance": 10, "similarity": 0.5, "details": []}') GROUP BY stage;
+SELECT count(*) FROM dedup('SELECT 1, ''a''::text WHERE false', '{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}');
+SELECT stage, count(*) FROM dedup('SELECT i, NULL::text FROM generate_series(1, 3) i', '{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}') GROUP BY stage;
+SELECT stage, count(*), min(keeper) FROM dedup('SELECT i, ''a''::text FROM generate_series(1, 3000) i', '{"n": 2, "keep": "last", "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}') GROUP BY stage;
 -- Contents and ids longer than a page, and of many bytes a character.
 SELECT length(id), keeper = id AS kept, stage FROM dedup($$SELECT repeat('编', 5000) || i, repeat('停水', 100000) || i / 2 FROM generate_series(1, 4) i$$,
     '{"method": "exact"}', id_type => NULL::text);
 -- NULL options are the defaults; a whole number may be written as it likes.
 SELECT * FROM dedup('SELECT 1, ''a''::text', NULL);
 SELECT * FROM near_dup_pairs('VALUES (1, 0::bigint), (2, 7), (3, 255)', NULL);
-SELECT id FROM dedup('SELECT 1, ''a''::text', '{"distance": 10.0, "n": 2e0, "diameter": 2e1, "weights": {}, "similarity": 0.5, "details": []}');
+SELECT id FROM dedup('SELECT 1, ''a''::text', '{"distance": 10.0, "n": 2e0, "diameter": 2e1, "recipe": {}, "similarity": 0.5, "details": []}');
 -- Contents of types that are text at heart; of others not.
 CREATE DOMAIN prose AS varchar(9);
 CREATE DOMAIN print AS bigint;
 SELECT keeper FROM dedup('VALUES (1, ''a''::prose, 1::print), (2, ''a'', 2)', '{"fp": "column3", "keep": {"column": "column3", "order": "desc"}, "distance": 10, "similarity": 0.5, "n": 2, "details": []}');
-SELECT keeper FROM dedup('VALUES (1, ''a''::char(3)), (2, ''a '')', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}');
+SELECT keeper FROM dedup('VALUES (1, ''a''::char(3)), (2, ''a '')', '{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}');
 SELECT dedup('SELECT 1, ''{}''::jsonb');
 DROP DOMAIN prose, print;
 -- A normal form without a character says nothing: such contents are compared as
@@ -133,15 +133,15 @@ CREATE TABLE title (id bigint PRIMARY KEY, t text);
 INSERT INTO title SELECT i, t FROM unnest(ARRAY['How do I reset my password', 'how do i reset my password?', 'How can I reset the password', 'Where is the invoice for May',
     'Where is my invoice for May', 'Opening hours on Sunday', 'Opening hours on Sundays', '小区停水怎么办', '小区停水了怎么办', '公交什么时候来', 'Repairs in Harbour Street', 'Repairs in Linden Street',
     'Repairs in Harbour Streets', NULL, '']) WITH ORDINALITY AS u(t, i);
-\set by_text '{"method": "text", "similarity": 0.5, "n": 2, "details": ["name"], "weights": {}, "distance": 10}'
+\set by_text '{"method": "text", "similarity": 0.5, "n": 2, "details": ["name"], "recipe": {}, "distance": 10}'
 SELECT id, keeper, stage, round(similarity::numeric, 2) AS similarity FROM dedup('title', :'by_text') WHERE id <> keeper;
 SELECT id, keeper FROM dedup('title', :'by_text'::jsonb || '{"keep": "last"}') WHERE id <> keeper;
 SELECT id, keeper FROM dedup('title', :'by_text'::jsonb || '{"group": "components"}') WHERE id <> keeper;
 SELECT id, keeper FROM dedup('title') WHERE id <> keeper;
-CALL dedup_into('title_groups', 'title', '{"method": "text", "similarity": 0.5, "n": 2, "details": ["name"], "weights": {}, "distance": 10}');
+CALL dedup_into('title_groups', 'title', '{"method": "text", "similarity": 0.5, "n": 2, "details": ["name"], "recipe": {}, "distance": 10}');
 SELECT count(*) AS rows, count(*) FILTER (WHERE g.keeper = d.keeper AND g.stage = d.stage) AS same
 FROM title_groups g JOIN dedup('title', :'by_text') d USING (id);
-SELECT dedup('title', '{"method": "text", "similarity": 0, "weights": {}, "distance": 10, "n": 2, "details": []}');
+SELECT dedup('title', '{"method": "text", "similarity": 0, "recipe": {}, "distance": 10, "n": 2, "details": []}');
 SELECT dedup('title', '{"method": "text", "diameter": 9}');
 SELECT dedup('title', '{"method": "meaning"}');
 DROP TABLE title, title_groups, title_groups_merges, title_groups_state;
@@ -152,24 +152,24 @@ SELECT dedup('SELECT 1');
 SELECT dedup('SELECT 1, 2');
 SELECT dedup('SELECT NULL::int, ''a''::text');
 SELECT dedup('SELECT 1, ''a''::text', '{"distanse": 3}');
-SELECT dedup('SELECT 1, ''a''::text', '{"distance": 65, "weights": {}, "similarity": 0.5, "n": 2, "details": []}');
-SELECT dedup('SELECT 1, ''a''::text', '{"similarity": 2, "weights": {}, "distance": 10, "n": 2, "details": []}');
+SELECT dedup('SELECT 1, ''a''::text', '{"distance": 65, "recipe": {}, "similarity": 0.5, "n": 2, "details": []}');
+SELECT dedup('SELECT 1, ''a''::text', '{"similarity": 2, "recipe": {}, "distance": 10, "n": 2, "details": []}');
 SELECT dedup('SELECT 1, ''a''::text', '{"keep": "best"}');
 SELECT dedup('SELECT 1, ''a''::text', '{"keep": {"column": "likes"}}');
 SELECT dedup('SELECT 1, ''a''::text, now()::time AS t', '{"keep": {"column": "t"}}');
 SELECT dedup('SELECT 1, ''a''::text, 1 AS fp', '{"fp": "fp", "distance": 10, "similarity": 0.5, "n": 2, "details": []}');
-SELECT dedup('SELECT 1, ''a''::text', '{"weights": {"token": 1}, "distance": 10, "similarity": 0.5, "n": 2, "details": []}');
+SELECT dedup('SELECT 1, ''a''::text', '{"recipe": {"token": 1}, "distance": 10, "similarity": 0.5, "n": 2, "details": []}');
 SELECT dedup('SELECT 1, ''a''::text', '{"diameter": 65}');
 SELECT dedup('SELECT 1, ''a''::text', '{"diameter": -1}');
 SELECT dedup('SELECT 1, ''a''::text', '{"diameter": 3, "group": "single_pass"}');
-SELECT dedup('SELECT 1, ''a''::text', '{"n": 65, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}');
+SELECT dedup('SELECT 1, ''a''::text', '{"n": 65, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}');
 SELECT dedup('SELECT 1, ''a''::text', '{"details": ["names"]}');
 SELECT dedup('SELECT 1, ''a''::text', '{"progress": 1}');
 SELECT dedup('SELECT 1, ''a''::text', '[]');
 SELECT dedup('SELECT 1, ''a''::text', '{"fp": "fp", "distance": 10, "similarity": 0.5, "n": 2, "details": []}');
 SELECT dedup('SELECT 1, ''a''::text', '{"keep": {"column": "likes", "oder": "desc"}}');
 SELECT dedup('SELECT 1, ''a''::text', '{"keep": {"column": "likes", "order": "down"}}');
-SELECT dedup('SELECT 1, ''a''::text', '{"distance": 10.5, "weights": {}, "similarity": 0.5, "n": 2, "details": []}');
+SELECT dedup('SELECT 1, ''a''::text', '{"distance": 10.5, "recipe": {}, "similarity": 0.5, "n": 2, "details": []}');
 SELECT dedup(NULL);
 SELECT * FROM near_dup_pairs(NULL);
 SELECT dedup('SELECT 1, ''a''::bytea');
@@ -179,8 +179,8 @@ SELECT dedup('SELECT nothing');
 SELECT dedup('SELECT 1 / (3 - i), ''a''::text FROM generate_series(1, 5) i');
 -- More memory than allowed: in files is allowed, in memory is not.
 SET pg_dedup.memory_limit = '2MB';
-SELECT count(*) FROM dedup('SELECT i, ''a''::text FROM generate_series(1, 700) i', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}');
-SELECT count(*) FROM dedup('SELECT i, ''a''::text FROM generate_series(1, 100000) i', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}');
+SELECT count(*) FROM dedup('SELECT i, ''a''::text FROM generate_series(1, 700) i', '{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}');
+SELECT count(*) FROM dedup('SELECT i, ''a''::text FROM generate_series(1, 100000) i', '{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}');
 SELECT count(seen) FROM (SELECT exact_seen(i::text) OVER () AS seen FROM generate_series(1, 100000) i) s;
 SELECT count(seen) FROM (SELECT trie_seen(i::text) OVER () AS seen FROM generate_series(1, 100000) i) s;
 SELECT count(c) FROM (SELECT single_pass(hashint8extended(i, 0), 1) OVER () AS c FROM generate_series(1, 100000) i) s;
@@ -195,7 +195,7 @@ UPDATE record SET body = body || ' ' || (SELECT string_agg(o.body, ' ' ORDER BY 
 UPDATE record SET body = (SELECT body FROM record WHERE id = 10) || ' we show that ' || body || ' and ' || reverse(body) WHERE id = 9;
 UPDATE record SET body = (SELECT body FROM record WHERE id = 20) || ' we show that ' || body || ' and ' || reverse(body) WHERE id = 21;
 SELECT share, string_agg(id || '>' || keeper, ' ' ORDER BY id) FILTER (WHERE id <> keeper) AS "row > kept row"
-FROM unnest('{0,0.7,1}'::numeric[]) AS share, dedup('SELECT id, body FROM record ORDER BY id', jsonb_build_object('contained', share, 'similarity', 0.5, 'n', 3, 'distance', 10, 'weights', '{}'::jsonb, 'details', '[]'::jsonb)) GROUP BY share ORDER BY share;
+FROM unnest('{0,0.7,1}'::numeric[]) AS share, dedup('SELECT id, body FROM record ORDER BY id', jsonb_build_object('contained', share, 'similarity', 0.5, 'n', 3, 'distance', 10, 'recipe', '{}'::jsonb, 'details', '[]'::jsonb)) GROUP BY share ORDER BY share;
 SELECT string_agg(id || '>' || keeper, ' ' ORDER BY id) FILTER (WHERE id <> keeper) AS "the longest is kept"
 FROM dedup('SELECT id, body FROM record ORDER BY id', '{"contained": 0.7, "keep": "longest", "method": "text"}');
 -- A distance is of two fingerprints: there are none without a near stage, and none where the given one is NULL.
@@ -221,10 +221,10 @@ INSERT INTO written VALUES
     (4, 'markup', '<style>' || repeat('p {margin: 0; color: #333} ', 30) || '</style><p class="x">The <b>lamp</b> in front of the school in Mill Street has been broken for a month &amp; our children walk home in the dark.</p>'),
     (5, 'folding', 'Οδός Αθηνάς'), (6, 'folding', 'ΟΔΌΣ ΑΘΗΝΆΣ'), (7, 'folding', 'Große Straße'), (8, 'folding', 'GROSSE STRASSE');
 SELECT options, string_agg(concat_ws(' ', id, stage, keeper, distance, similarity), ', ' ORDER BY id) FILTER (WHERE stage <> 'kept') AS duplicates
-FROM unnest(ARRAY['{"weights": {"simplify": true}, "distance": 10, "similarity": 0.5, "n": 2, "details": []}', '{"weights": {"markup": "html"}, "distance": 10, "similarity": 0.5, "n": 2, "details": []}', '{"weights": {"simplify": true, "markup": "html"}, "details": ["name", "date", "number"], "distance": 10, "similarity": 0.5, "n": 2}',
-        '{"weights": {"simplify": true, "markup": "html"}, "method": "text", "distance": 10, "similarity": 0.5, "n": 2, "details": []}', '{"weights": {"simplify": true, "markup": "html"}, "group": "components", "method": "text", "distance": 10, "similarity": 0.5, "n": 2, "details": []}',
-        '{"weights": {"simplify": true, "markup": "html"}, "group": "single_pass", "distance": 10, "similarity": 0.5, "n": 2, "details": []}', '{"weights": {"simplify": true, "markup": "html"}, "contained": 0.9, "distance": 10, "similarity": 0.5, "n": 2, "details": []}',
-        '{"weights": {"simplify": true, "markup": "html"}, "equal": "normal", "method": "exact"}', '{"equal": "normal", "method": "exact"}']::jsonb[]) AS options,
+FROM unnest(ARRAY['{"recipe": {"simplify": true}, "distance": 10, "similarity": 0.5, "n": 2, "details": []}', '{"recipe": {"markup": "html"}, "distance": 10, "similarity": 0.5, "n": 2, "details": []}', '{"recipe": {"simplify": true, "markup": "html"}, "details": ["name", "date", "number"], "distance": 10, "similarity": 0.5, "n": 2}',
+        '{"recipe": {"simplify": true, "markup": "html"}, "method": "text", "distance": 10, "similarity": 0.5, "n": 2, "details": []}', '{"recipe": {"simplify": true, "markup": "html"}, "group": "components", "method": "text", "distance": 10, "similarity": 0.5, "n": 2, "details": []}',
+        '{"recipe": {"simplify": true, "markup": "html"}, "group": "single_pass", "distance": 10, "similarity": 0.5, "n": 2, "details": []}', '{"recipe": {"simplify": true, "markup": "html"}, "contained": 0.9, "distance": 10, "similarity": 0.5, "n": 2, "details": []}',
+        '{"recipe": {"simplify": true, "markup": "html"}, "equal": "normal", "method": "exact"}', '{"equal": "normal", "method": "exact"}']::jsonb[]) AS options,
      dedup('SELECT id, body FROM written ORDER BY id', options)
 GROUP BY options ORDER BY options::text;
 SELECT (SELECT count(DISTINCT simhash(body, '{"simplify": true, "markup": "html"}')) FROM written) AS fingerprints, ngram_jaccard('Große Straße', 'GROSSE STRASSE') AS folded,
@@ -237,18 +237,18 @@ INSERT INTO nothing VALUES (1, ''), (2, ''), (3, ' '), (4, ' '), (5, '!!!'), (6,
     (21, 'The street lamp in front of the school has been broken for a month, and our children walk home in the dark.'), (22, 'The street lamp in front of the school has been broken for a month, and our children walk home in the dark!');
 SELECT options, string_agg(id::text, ' ' ORDER BY id) FILTER (WHERE stage = 'empty') AS empty,
     string_agg(id || '>' || keeper, ' ' ORDER BY id) FILTER (WHERE stage IN ('exact', 'near')) AS duplicates
-FROM unnest(ARRAY['{}', '{"weights": {}, "distance": 10, "similarity": 0.5, "n": 2, "details": []}', '{"weights": {"markup": "html"}, "distance": 10, "similarity": 0.5, "n": 2, "details": []}', '{"weights": {"stop": "en", "markup": "html"}, "distance": 10, "similarity": 0.5, "n": 2, "details": []}', '{"equal": "normal", "weights": {"stop": "en", "markup": "html"}, "distance": 10, "similarity": 0.5, "n": 2, "details": []}',
-        '{"method": "text", "weights": {"stop": "en", "markup": "html"}, "distance": 10, "similarity": 0.5, "n": 2, "details": []}', '{"method": "exact"}', '{"distance": 64, "similarity": 0, "weights": {}, "n": 2, "details": []}']::jsonb[]) AS options, dedup('SELECT id, body FROM nothing ORDER BY id', options)
+FROM unnest(ARRAY['{}', '{"recipe": {}, "distance": 10, "similarity": 0.5, "n": 2, "details": []}', '{"recipe": {"markup": "html"}, "distance": 10, "similarity": 0.5, "n": 2, "details": []}', '{"recipe": {"stop": "en", "markup": "html"}, "distance": 10, "similarity": 0.5, "n": 2, "details": []}', '{"equal": "normal", "recipe": {"stop": "en", "markup": "html"}, "distance": 10, "similarity": 0.5, "n": 2, "details": []}',
+        '{"method": "text", "recipe": {"stop": "en", "markup": "html"}, "distance": 10, "similarity": 0.5, "n": 2, "details": []}', '{"method": "exact"}', '{"distance": 64, "similarity": 0, "recipe": {}, "n": 2, "details": []}']::jsonb[]) AS options, dedup('SELECT id, body FROM nothing ORDER BY id', options)
 GROUP BY options ORDER BY options::text;
 -- The columns of a record are empty together. A fingerprint that is given makes no text.
 SELECT id, stage FROM dedup($$VALUES (1, '…', ''), (2, '…', ''), (3, '', 'Mill Street'), (4, NULL, NULL)$$, '{"method": "records"}');
 SELECT id, stage FROM dedup($$VALUES (1, '', 7::bigint), (2, '', 7), (3, NULL, 7), (4, '😀', 7), (5, '😀', 8)$$, '{"fp": "column3", "similarity": 0, "distance": 64, "n": 2, "details": []}');
-CALL dedup_into('nothing_groups', 'SELECT id, body FROM nothing WHERE id < 19', '{"weights": {"stop": "en", "markup": "html"}, "distance": 10, "similarity": 0.5, "n": 2, "details": []}');
-CALL dedup_into('nothing_batches', 'SELECT id, body FROM nothing', '{"weights": {"stop": "en", "markup": "html"}, "distance": 10, "similarity": 0.5, "n": 2, "details": []}');
-SELECT count(*) FROM dedup('SELECT id, body FROM nothing ORDER BY id', '{"weights": {"stop": "en", "markup": "html"}, "distance": 10, "similarity": 0.5, "n": 2, "details": []}') d
+CALL dedup_into('nothing_groups', 'SELECT id, body FROM nothing WHERE id < 19', '{"recipe": {"stop": "en", "markup": "html"}, "distance": 10, "similarity": 0.5, "n": 2, "details": []}');
+CALL dedup_into('nothing_batches', 'SELECT id, body FROM nothing', '{"recipe": {"stop": "en", "markup": "html"}, "distance": 10, "similarity": 0.5, "n": 2, "details": []}');
+SELECT count(*) FROM dedup('SELECT id, body FROM nothing ORDER BY id', '{"recipe": {"stop": "en", "markup": "html"}, "distance": 10, "similarity": 0.5, "n": 2, "details": []}') d
     FULL JOIN (SELECT * FROM nothing_batches) b USING (id) WHERE (d.stage, d.keeper) IS DISTINCT FROM (b.stage, b.keeper::bigint);
 SELECT string_agg(id::text, ' ' ORDER BY id) FILTER (WHERE stage = 'empty') AS empty FROM nothing_groups;
-SELECT substring(dedup_report('SELECT id, body FROM nothing', '{"weights": {"stop": "en", "markup": "html"}, "distance": 10, "similarity": 0.5, "n": 2, "details": []}') FROM '[0-9]+ rows have no[^;]*') AS report;
+SELECT substring(dedup_report('SELECT id, body FROM nothing', '{"recipe": {"stop": "en", "markup": "html"}, "distance": 10, "similarity": 0.5, "n": 2, "details": []}') FROM '[0-9]+ rows have no[^;]*') AS report;
 DROP TABLE written, nothing, nothing_groups, nothing_groups_merges, nothing_groups_state, nothing_batches, nothing_batches_merges, nothing_batches_state;
 DROP TABLE record, form, petition, own, distinct_own, skewed, results;
 DROP FUNCTION grouped, fingerprint_of_result;

@@ -37,15 +37,15 @@ BEGIN
                 AND (r.body = k.body OR near_dup(r.fp, k.fp, 10) AND ngram_jaccard(r.body, k.body) >= 0.5)),
             (SELECT count(*) FROM (SELECT FROM r GROUP BY cluster HAVING count(DISTINCT keeper) > 1 OR count(*) FILTER (WHERE stage IN (''kept'', ''empty'')) <> 1) c)', result);
 END $$;
-\set plain '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}'
+\set plain '{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}'
 
 -- Every option: the first call has what dedup has, and so has a later one where all groups are formed anew. A group is named
 -- by its first row.
 CREATE TABLE run AS
-SELECT 'r' || row_number() OVER () AS result, options || CASE WHEN options ? 'method' THEN '{}' ELSE '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}' || options END AS options
+SELECT 'r' || row_number() OVER () AS result, options || CASE WHEN options ? 'method' THEN '{}' ELSE '{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}' || options END AS options
 FROM unnest(ARRAY['{}', '{"distance": 14, "similarity": 0.4}', '{"distance": 8, "similarity": 0}', '{"method": "exact"}', '{"equal": "normal"}', '{"equal": "none", "distance": 4}',
     '{"fp": "fp"}', '{"fp": "fp", "group": "single_pass"}', '{"group": "single_pass", "distance": 12}', '{"keep": "last"}', '{"keep": "last", "group": "components"}',
-    '{"keep": "longest", "distance": 14, "group": "components"}', '{"fp": "fp", "group": "components"}', '{"keep": {"column": "likes"}}', '{"n": 3, "weights": {"tokens": "chars"}}',
+    '{"keep": "longest", "distance": 14, "group": "components"}', '{"fp": "fp", "group": "components"}', '{"keep": {"column": "likes"}}', '{"n": 3, "recipe": {"tokens": "chars"}}',
     '{"details": ["number"]}', '{"keep": {"column": "likes", "order": "desc"}, "equal": "normal", "group": "single_pass"}', '{"fp": "fp", "distance": 14, "diameter": 14}',
     '{"distance": 20, "similarity": 0.3, "diameter": 9, "keep": "longest"}', '{"method": "text", "similarity": 0.6}', '{"contained": 0.7}', '{"method": "records"}']::jsonb[]) options;
 CREATE FUNCTION query(options jsonb) RETURNS text LANGUAGE sql AS
@@ -143,7 +143,7 @@ DROP TABLE note, groups, groups_merges, groups_state;
 -- A row that bridges two clusters makes them one: the older name stays, and the log has the other.
 CREATE TABLE note (id text PRIMARY KEY, body text);
 INSERT INTO note VALUES ('old', 'abcdefghijklmnopqrstuvwxyz'), ('young', 'ghijklmnopqrstuvwxyz012345'), ('alone', '学校门口的路灯坏了一个月');
-\set options '{"distance": 64, "similarity": 0.7, "group": "components", "weights": {}, "n": 2, "details": []}'
+\set options '{"distance": 64, "similarity": 0.7, "group": "components", "recipe": {}, "n": 2, "details": []}'
 CALL dedup_into('note groups', 'SELECT id, body FROM note', :'options');
 CALL dedup_into('"note groups"', 'SELECT id, body FROM note', :'options');
 SELECT id, cluster, keeper, stage FROM "note groups" ORDER BY arrival;
@@ -182,29 +182,29 @@ REVOKE ALL ON letter FROM regress_dedup_writer;
 DROP ROLE regress_dedup_writer;
 CREATE VIEW arrived AS SELECT id, body, likes FROM letter WHERE mixed % 100 < current_setting('test.share')::integer;
 SET test.share = 100;
-\set components '{"distance": 12, "keep": "longest", "group": "components", "weights": {}, "similarity": 0.5, "n": 2, "details": []}'
+\set components '{"distance": 12, "keep": "longest", "group": "components", "recipe": {}, "similarity": 0.5, "n": 2, "details": []}'
 CALL dedup_into('slow', 'SELECT id, body FROM arrived ORDER BY id', :'components');
 
 -- Ids of many types, one after the other in one session.
 CREATE DOMAIN number AS bigint;
-SELECT format('CALL dedup_into(%L, %L, ''{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}'')', 'typed_' || t,
+SELECT format('CALL dedup_into(%L, %L, ''{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}'')', 'typed_' || t,
     format('SELECT id::text::%s AS id, ''text '' || id %% 3 AS body FROM generate_series(1, 5) id', t))
 FROM unnest('{smallint,bigint,text,varchar,name,numeric,float8,number}'::text[]) t \gexec
-CALL dedup_into('typed_uuid', 'SELECT md5(i::text)::uuid AS id, ''text '' || i % 3 AS body FROM generate_series(1, 5) i', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}');
+CALL dedup_into('typed_uuid', 'SELECT md5(i::text)::uuid AS id, ''text '' || i % 3 AS body FROM generate_series(1, 5) i', '{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}');
 SELECT format('SELECT %L AS type, count(*), string_agg(id || ''>'' || keeper, '' '' ORDER BY arrival) FROM %I', id, tablename)
 FROM (SELECT tablename, (SELECT atttypid::regtype FROM pg_attribute WHERE attrelid = tablename::regclass AND attname = 'id') AS id
       FROM pg_tables WHERE tablename ~ '^typed_[a-z0-9]+$') t WHERE id <> 'uuid'::regtype ORDER BY tablename \gexec
-CALL dedup_into('typed_json', 'SELECT ''1''::json AS id, ''a'' AS body', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}');
+CALL dedup_into('typed_json', 'SELECT ''1''::json AS id, ''a'' AS body', '{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}');
 \echo :LAST_ERROR_SQLSTATE
 
 -- Names: with a schema, quoted, as long as they can be.
 CREATE SCHEMA "a ""schema""";
-CALL dedup_into('"a ""schema""".petition_groups', 'SELECT id, body FROM letter', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}');
-CALL dedup_into('"a ""schema""".petition_groups', 'SELECT id, body FROM letter', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}');
-CALL dedup_into(repeat('long_', 12) || 'abc', 'SELECT id, body FROM letter', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}');
-CALL dedup_into(repeat('long_', 12) || 'xyz', 'SELECT id, body FROM letter', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}');
+CALL dedup_into('"a ""schema""".petition_groups', 'SELECT id, body FROM letter', '{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}');
+CALL dedup_into('"a ""schema""".petition_groups', 'SELECT id, body FROM letter', '{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}');
+CALL dedup_into(repeat('long_', 12) || 'abc', 'SELECT id, body FROM letter', '{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}');
+CALL dedup_into(repeat('long_', 12) || 'xyz', 'SELECT id, body FROM letter', '{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}');
 \echo :LAST_ERROR_SQLSTATE
-CALL dedup_into(repeat('long_', 12) || 'abcd', 'SELECT id, body FROM letter', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}');
+CALL dedup_into(repeat('long_', 12) || 'abcd', 'SELECT id, body FROM letter', '{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}');
 \echo :LAST_ERROR_SQLSTATE
 SELECT schemaname, tablename FROM pg_tables WHERE tablename ~ 'long_|petition_groups' ORDER BY tablename;
 
@@ -222,9 +222,9 @@ CREATE DOMAIN hostile.text AS pg_catalog.text CHECK (VALUE <> VALUE);
 CREATE DOMAIN hostile.bigint AS pg_catalog.int8 CHECK (VALUE IS NULL);
 CREATE DOMAIN hostile.int8 AS pg_catalog.int8 CHECK (VALUE IS NULL);
 SET search_path = hostile, pg_catalog, public;
-CALL public.dedup_into('public.safe', 'SELECT id, body FROM public.letter WHERE id OPERATOR(pg_catalog.<) 580', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}');
+CALL public.dedup_into('public.safe', 'SELECT id, body FROM public.letter WHERE id OPERATOR(pg_catalog.<) 580', '{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}');
 DELETE FROM public.safe WHERE arrival OPERATOR(pg_catalog.<) 20;
-CALL public.dedup_into('public.safe', 'SELECT id, body FROM public.letter WHERE id OPERATOR(pg_catalog.<) 580', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}');
+CALL public.dedup_into('public.safe', 'SELECT id, body FROM public.letter WHERE id OPERATOR(pg_catalog.<) 580', '{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}');
 RESET search_path;
 SELECT count(*) AS rows, count(*) FILTER (WHERE id = keeper) AS kept FROM safe;
 -- The extension moves away; the result stays.
@@ -232,7 +232,7 @@ CREATE SCHEMA tools;
 ALTER EXTENSION pg_dedup SET SCHEMA tools;
 DELETE FROM safe WHERE arrival > 570;
 SET search_path = hostile, pg_catalog, public;
-CALL tools.dedup_into('public.safe', 'SELECT id, body FROM public.letter WHERE id OPERATOR(pg_catalog.<) 580', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}');
+CALL tools.dedup_into('public.safe', 'SELECT id, body FROM public.letter WHERE id OPERATOR(pg_catalog.<) 580', '{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}');
 RESET search_path;
 ALTER EXTENSION pg_dedup SET SCHEMA public;
 SELECT count(*) AS rows, count(*) FILTER (WHERE id = keeper) AS kept FROM safe;
@@ -242,11 +242,11 @@ CREATE ROLE regress_dedup_user;
 GRANT CREATE ON SCHEMA public TO regress_dedup_user;
 GRANT SELECT ON letter TO regress_dedup_user;
 SET ROLE regress_dedup_user;
-CALL dedup_into('own', 'SELECT id, body FROM letter WHERE id < 100', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}');
+CALL dedup_into('own', 'SELECT id, body FROM letter WHERE id < 100', '{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}');
 DELETE FROM own WHERE id < 5;
-CALL dedup_into('own', 'SELECT id, body FROM letter WHERE id < 100', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}');
+CALL dedup_into('own', 'SELECT id, body FROM letter WHERE id < 100', '{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}');
 SELECT count(*) AS rows, tableowner FROM own, pg_tables WHERE tablename = 'own' GROUP BY tableowner;
-CALL dedup_into('safe', 'SELECT id, body FROM public.letter WHERE id OPERATOR(pg_catalog.<) 580', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}');
+CALL dedup_into('safe', 'SELECT id, body FROM public.letter WHERE id OPERATOR(pg_catalog.<) 580', '{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}');
 \echo :LAST_ERROR_SQLSTATE
 RESET ROLE;
 DROP TABLE own, own_merges, own_state;
@@ -275,12 +275,12 @@ CALL dedup_into('nowhere.refused', 'SELECT id, body FROM letter');
 \echo :LAST_ERROR_SQLSTATE
 CALL dedup_into('slow', 'SELECT id, body FROM letter', :'components');
 \echo :LAST_ERROR_SQLSTATE
-CALL dedup_into('slow', 'SELECT id, body FROM arrived ORDER BY id', '{"distance": 12, "weights": {}, "similarity": 0.5, "n": 2, "details": []}');
+CALL dedup_into('slow', 'SELECT id, body FROM arrived ORDER BY id', '{"distance": 12, "recipe": {}, "similarity": 0.5, "n": 2, "details": []}');
 \echo :LAST_ERROR_SQLSTATE
 CALL dedup_into('refused', 'SELECT id, body FROM letter', '{"distanse": 12}');
 CALL dedup_into('refused', 'SELECT id, body FROM letter', '{"follow": 1}');
 \echo :LAST_ERROR_SQLSTATE
-CALL dedup_into('refused', 'SELECT id, body FROM letter', '{"distance": 65, "weights": {}, "similarity": 0.5, "n": 2, "details": []}');
+CALL dedup_into('refused', 'SELECT id, body FROM letter', '{"distance": 65, "recipe": {}, "similarity": 0.5, "n": 2, "details": []}');
 \echo :LAST_ERROR_SQLSTATE
 CALL dedup_into('refused', 'SELECT id FROM letter');
 \echo :LAST_ERROR_SQLSTATE
@@ -292,23 +292,23 @@ CALL dedup_into('refused', 'DELETE FROM letter RETURNING id, body');
 \echo :LAST_ERROR_SQLSTATE
 SELECT count(*) AS left_behind FROM pg_class WHERE relname ~ 'refused';
 -- NULL and repeated ids.
-CALL dedup_into('nulls', 'SELECT NULLIF(id, 599) AS id, body FROM letter ORDER BY 1', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}');
+CALL dedup_into('nulls', 'SELECT NULLIF(id, 599) AS id, body FROM letter ORDER BY 1', '{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}');
 \echo :LAST_ERROR_SQLSTATE
-CALL dedup_into('twice', 'SELECT id % 300 AS id, body FROM letter ORDER BY letter.id', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}');
+CALL dedup_into('twice', 'SELECT id % 300 AS id, body FROM letter ORDER BY letter.id', '{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}');
 \echo :LAST_ERROR_SQLSTATE
 -- Many of them, and all rows at once.
-CALL dedup_into('twice', 'SELECT i % 2000 AS id, ''water '' || i FROM generate_series(0, 3999) i', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}');
+CALL dedup_into('twice', 'SELECT i % 2000 AS id, ''water '' || i FROM generate_series(0, 3999) i', '{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}');
 SELECT to_regclass('nulls') AS nulls, to_regclass('twice') AS twice;
 -- Another type of id than that of the result.
 CREATE VIEW changing AS SELECT id, body FROM letter;
-CALL dedup_into('changed', 'SELECT * FROM changing', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}');
+CALL dedup_into('changed', 'SELECT * FROM changing', '{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}');
 DROP VIEW changing;
 CREATE VIEW changing AS SELECT id::text AS id, body FROM letter;
-CALL dedup_into('changed', 'SELECT * FROM changing', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}');
+CALL dedup_into('changed', 'SELECT * FROM changing', '{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}');
 \echo :LAST_ERROR_SQLSTATE
 -- What a call says.
 SET client_min_messages = notice;
-CALL dedup_into('slow', 'SELECT id, body FROM arrived ORDER BY id', '{"distance": 12, "keep": "longest", "group": "components", "weights": {}, "similarity": 0.5, "n": 2, "details": []}');
+CALL dedup_into('slow', 'SELECT id, body FROM arrived ORDER BY id', '{"distance": 12, "keep": "longest", "group": "components", "recipe": {}, "similarity": 0.5, "n": 2, "details": []}');
 SET client_min_messages = warning;
 \d slow
 \d slow_merges

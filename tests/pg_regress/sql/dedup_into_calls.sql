@@ -3,7 +3,7 @@
 CREATE EXTENSION pg_dedup;
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
-\set quiet '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}'
+\set quiet '{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}'
 CREATE TABLE letter (id integer PRIMARY KEY, body text);
 INSERT INTO letter SELECT i, 'text ' || i % 3 FROM generate_series(1, 6) i;
 \set query 'SELECT id, body FROM letter'
@@ -97,14 +97,14 @@ CALL dedup_into('again', 'SELECT id, body, 1 / (id - 3) FROM letter', :'quiet');
 SELECT relname FROM pg_class WHERE relname LIKE 'again%';
 -- As long as nothing has arrived, query and options can be changed, the type of the ids too (G6).
 CALL dedup_into('again', 'SELECT id, body FROM letter WHERE id < 0', :'quiet');
-CALL dedup_into('again', 'SELECT id::text AS id, body FROM letter ORDER BY letter.id', '{"distance": 3, "weights": {}, "similarity": 0.5, "n": 2, "details": []}');
+CALL dedup_into('again', 'SELECT id::text AS id, body FROM letter ORDER BY letter.id', '{"distance": 3, "recipe": {}, "similarity": 0.5, "n": 2, "details": []}');
 SELECT pg_typeof(id) AS id, pg_typeof(keeper) AS keeper, count(*) FROM again GROUP BY 1, 2;
 -- From then on they cannot.
-CALL dedup_into('again', :'query', '{"distance": 3, "weights": {}, "similarity": 0.5, "n": 2, "details": []}');
+CALL dedup_into('again', :'query', '{"distance": 3, "recipe": {}, "similarity": 0.5, "n": 2, "details": []}');
 \echo :LAST_ERROR_SQLSTATE
 -- Neither when all rows are taken out: their names were given.
 DELETE FROM again;
-CALL dedup_into('again', :'query', '{"distance": 3, "weights": {}, "similarity": 0.5, "n": 2, "details": []}');
+CALL dedup_into('again', :'query', '{"distance": 3, "recipe": {}, "similarity": 0.5, "n": 2, "details": []}');
 \echo :LAST_ERROR_SQLSTATE
 
 -- Later calls read what the first one read: with another search path they are refused (G13).
@@ -135,7 +135,7 @@ DROP OWNED BY regress_dedup_writer;
 DROP ROLE regress_dedup_writer;
 -- Nor does a temporary table take the source's place.
 CREATE TEMP TABLE petition AS SELECT 1000 AS id, 'text' AS body;
-CALL dedup_into('public.pinned', 'SELECT id, shown(body) AS body FROM petition', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}');
+CALL dedup_into('public.pinned', 'SELECT id, shown(body) AS body FROM petition', '{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}');
 SELECT count(*), max(id), count(*) FILTER (WHERE stage = 'exact') AS exact FROM pinned;
 SELECT search_path FROM pinned_state;
 -- When the source moves, the owner says so.
@@ -179,8 +179,8 @@ CREATE DOMAIN prose AS text;
 CREATE TABLE odd AS SELECT i AS id, (ARRAY['👍', '…', '', '👍', 'a b', 'A, B', '…'])[i]::char(9) AS body, (ARRAY['👍', '…', '', '👍', 'a b', 'A, B', '…'])[i]::prose AS prose,
     (ARRAY['-NaN', '1', 'NaN', '-0', '0', '-Infinity', NULL])[i]::float8 AS likes FROM generate_series(1, 7) i;
 CALL dedup_into('odd1', 'SELECT id, body, likes FROM odd ORDER BY id', '{"equal": "normal", "method": "exact", "n": 2.0}');
-CALL dedup_into('odd2', 'SELECT id, prose FROM odd ORDER BY id', '{"distance": 10, "weights": {}, "similarity": 0.5, "n": 2, "details": []}');
-CALL dedup_into('odd2', 'SELECT id, prose FROM odd ORDER BY id', '{"distance": 10.0, "weights": {}, "similarity": 0.5, "n": 2, "details": []}');
+CALL dedup_into('odd2', 'SELECT id, prose FROM odd ORDER BY id', '{"distance": 10, "recipe": {}, "similarity": 0.5, "n": 2, "details": []}');
+CALL dedup_into('odd2', 'SELECT id, prose FROM odd ORDER BY id', '{"distance": 10.0, "recipe": {}, "similarity": 0.5, "n": 2, "details": []}');
 SELECT o.id, o.keeper, o.stage, t.keeper AS text, p.keeper AS prose FROM odd1 o JOIN dedup('SELECT id, body FROM odd ORDER BY id', '{"equal": "text", "method": "exact"}') t ON t.id = o.id
   JOIN odd2 p ON p.id = o.id ORDER BY o.id;
 SELECT count(*) AS differing FROM (SELECT id, keeper, stage FROM odd1
@@ -234,7 +234,7 @@ SELECT count(*) > 0 AS taken FROM shadowed;
 -- Options that were given once stay, though the first call met no row; the rest is chosen when there are rows.
 SET client_min_messages = warning;
 CREATE TABLE late (id int PRIMARY KEY, body text);
-CALL dedup_into('asked', 'late', '{"distance": 3, "similarity": 0, "group": "components", "keep": "last", "weights": {}, "n": 2, "details": []}');
+CALL dedup_into('asked', 'late', '{"distance": 3, "similarity": 0, "group": "components", "keep": "last", "recipe": {}, "n": 2, "details": []}');
 CALL dedup_into('asked', 'late');
 CREATE VIEW nobody AS SELECT id, body FROM late WHERE id > 9;
 INSERT INTO late SELECT i, 'There has been no water in our building in Harbour Street since Monday morning and nobody from the housing office answers the telephone, item ' || repeat(chr(96 + i), 6) FROM generate_series(1, 4) i;
@@ -242,12 +242,12 @@ CALL dedup_into('asked', 'late');
 SELECT s.options -> 'distance' AS distance, s.options -> 'similarity' AS similarity, s.options -> 'keep' AS keep, s.options -> 'details' AS details, (SELECT count(*) FROM asked WHERE id = keeper) AS kept
 FROM asked_state s;
 -- The original options again are no error, others are.
-CALL dedup_into('asked', 'late', '{"distance": 3, "similarity": 0, "group": "components", "keep": "last", "weights": {}, "n": 2, "details": []}');
-CALL dedup_into('asked', 'late', '{"distance": 4, "weights": {}, "similarity": 0.5, "n": 2, "details": []}');
+CALL dedup_into('asked', 'late', '{"distance": 3, "similarity": 0, "group": "components", "keep": "last", "recipe": {}, "n": 2, "details": []}');
+CALL dedup_into('asked', 'late', '{"distance": 4, "recipe": {}, "similarity": 0.5, "n": 2, "details": []}');
 -- Before the first row one option replaces one.
-CALL dedup_into('asked2', 'SELECT * FROM nobody', '{"distance": 3, "similarity": 0.6, "weights": {}, "n": 2, "details": []}');
+CALL dedup_into('asked2', 'SELECT * FROM nobody', '{"distance": 3, "similarity": 0.6, "recipe": {}, "n": 2, "details": []}');
 CREATE OR REPLACE VIEW nobody AS SELECT id, body FROM late;
-CALL dedup_into('asked2', 'SELECT * FROM nobody', '{"similarity": 0.9, "weights": {}, "distance": 10, "n": 2, "details": []}');
+CALL dedup_into('asked2', 'SELECT * FROM nobody', '{"similarity": 0.9, "recipe": {}, "distance": 10, "n": 2, "details": []}');
 SELECT s.options -> 'distance' AS distance, s.options -> 'similarity' AS similarity FROM asked2_state s;
 DROP VIEW nobody;
 DROP TABLE late, asked, asked_merges, asked_state, asked2, asked2_merges, asked2_state;

@@ -8,7 +8,7 @@ INSERT INTO petition VALUES
     (1, '小区停水三天了，物业不管，请有关部门尽快处理，居民生活受到严重影响'),
     (2, '小区停水三天了!物业不管。请有关部门尽快处理，居民生活受到严重影响。'),
     (4, '学校门口的路灯坏了一个月，晚上接孩子很不安全，请尽快派人来修');
-\set options '{"distance": 10, "weights": {}, "similarity": 0.5, "n": 2, "details": []}'
+\set options '{"distance": 10, "recipe": {}, "similarity": 0.5, "n": 2, "details": []}'
 -- A table is read in the order of its primary key.
 SELECT id, keeper, stage FROM dedup('petition', :'options');
 SELECT * FROM near_dup_pairs('petition', '{"distance": 20}') ORDER BY a, b;
@@ -63,12 +63,12 @@ SELECT dedup('TABLE petition', '{"id": "id"}');
 CREATE TABLE ticket (code text PRIMARY KEY, title varchar(40), body text, filed date, n integer);
 INSERT INTO ticket VALUES ('a', 'No water', 'since Monday', '2024-01-01', 1), ('b', NULL, E'No water\nsince Monday', NULL, 2),
     ('c', 'No water', NULL, '2023-01-01', 3), ('d', NULL, NULL, NULL, 4);
-SELECT dedup('ticket', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}');
-SELECT count(*) FROM dedup('ticket', '{"columns": "n", "weights": {}, "distance": 0, "similarity": 0, "n": 2, "details": []}', NULL::text);
+SELECT dedup('ticket', '{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}');
+SELECT count(*) FROM dedup('ticket', '{"columns": "n", "recipe": {}, "distance": 0, "similarity": 0, "n": 2, "details": []}', NULL::text);
 SELECT dedup('ticket', '{"columns": "nothing"}');
-SELECT dedup('ticket', '{"columns": "body", "n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}', NULL::text);
-SELECT dedup('ticket', '{"columns": ["title", "body"], "n": 2, "keep": {"column": "filed", "order": "desc"}, "id": "code", "weights": {}, "distance": 10, "similarity": 0.5, "details": []}', NULL::text);
-SELECT dedup('ticket', '{"columns": ["title", "body"], "n": 2, "keep": {"column": "nothing"}, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}', NULL::text);
+SELECT dedup('ticket', '{"columns": "body", "n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}', NULL::text);
+SELECT dedup('ticket', '{"columns": ["title", "body"], "n": 2, "keep": {"column": "filed", "order": "desc"}, "id": "code", "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}', NULL::text);
+SELECT dedup('ticket', '{"columns": ["title", "body"], "n": 2, "keep": {"column": "nothing"}, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}', NULL::text);
 CREATE TABLE numbers (id integer PRIMARY KEY, n integer);
 SELECT dedup('numbers');
 -- The rights are those of an ordinary SELECT, and rows that a policy hides are not there.
@@ -77,7 +77,7 @@ GRANT SELECT (id, body) ON petition TO regress_dedup_reader;
 SET ROLE regress_dedup_reader;
 SELECT count(*) FROM dedup('petition', :'options');
 SELECT dedup('petition', '{"fp": "fp", "distance": 10, "similarity": 0.5, "n": 2, "details": []}');
-SELECT dedup('ticket', '{"columns": "body", "n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}', NULL::text);
+SELECT dedup('ticket', '{"columns": "body", "n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}', NULL::text);
 \echo :LAST_ERROR_SQLSTATE
 RESET ROLE;
 ALTER TABLE petition ENABLE ROW LEVEL SECURITY;
@@ -92,7 +92,7 @@ DROP ROLE regress_dedup_reader;
 
 -- Ids keep their type: integers come as bigint, others are named.
 SELECT pg_typeof(id) AS id, pg_typeof(keeper) AS keeper FROM dedup('petition', :'options') LIMIT 1;
-SELECT dedup('ticket', '{"columns": "body", "n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}');
+SELECT dedup('ticket', '{"columns": "body", "n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}');
 \echo :LAST_ERROR_SQLSTATE
 SELECT dedup('SELECT md5(''a'')::uuid AS id, ''a''::text', NULL);
 SELECT dedup('SELECT 1, ''a''::text', NULL, NULL::uuid);
@@ -101,7 +101,7 @@ SELECT * FROM near_dup_pairs('SELECT 1.5 AS id, ''a''::text', '{"method": "text"
 CREATE DOMAIN code AS text CHECK (VALUE <> '');
 CREATE TYPE mood AS ENUM ('sad', 'happy');
 CREATE TYPE pair AS (a integer, b integer);
-SELECT format('SELECT %L AS type, pg_typeof(id) AS result, id, keeper, stage FROM dedup($$SELECT %s AS id, ''text ''::text FROM generate_series(1, 2) i$$, ''{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}'', NULL::%s)', result, value, result)
+SELECT format('SELECT %L AS type, pg_typeof(id) AS result, id, keeper, stage FROM dedup($$SELECT %s AS id, ''text ''::text FROM generate_series(1, 2) i$$, ''{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}'', NULL::%s)', result, value, result)
 FROM (VALUES ('smallint', 'i::smallint'), ('bigint', 'i::smallint'), ('bigint', 'i'), ('integer', 'i'), ('numeric', 'i * 1.50'), ('double precision', 'i / 4.0::float8'),
     ('uuid', 'md5(i::text)::uuid'), ('text', '''ä'' || i'), ('text', 'i::text::varchar(5)'), ('varchar', 'i::text::varchar(5)'), ('text', 'i::text::code'), ('code', 'i::text::code'),
     ('bpchar', 'i::text::char(4)'), ('name', '(''n'' || i)::name'), ('date', '''2024-01-01''::date + i'), ('timestamptz', 'to_timestamp(i) AT TIME ZONE ''UTC'' AT TIME ZONE ''UTC'''),
@@ -115,7 +115,7 @@ SELECT dedup('SELECT ''{}''::json, ''a''::text', NULL, NULL::json);
 CREATE TABLE long (id text, body text);
 ALTER TABLE long ALTER id SET STORAGE external;
 INSERT INTO long SELECT i || repeat('x', 9000), 'text ' || i % 2 FROM generate_series(1, 4) i;
-SELECT left(id, 1) AS id, left(keeper, 1) AS keeper, length(id), id = l FROM dedup('SELECT id, body FROM long', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}', NULL::text) d JOIN (SELECT id AS l FROM long) l ON l = id ORDER BY 1;
+SELECT left(id, 1) AS id, left(keeper, 1) AS keeper, length(id), id = l FROM dedup('SELECT id, body FROM long', '{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}', NULL::text) d JOIN (SELECT id AS l FROM long) l ON l = id ORDER BY 1;
 -- Pairs: the lesser id first, in the order of the type and the column's collation.
 SELECT * FROM near_dup_pairs('VALUES (''10'', 0::bigint), (''9'', 1::bigint)', '{"distance": 3}', NULL::text);
 SELECT * FROM near_dup_pairs('VALUES (10::numeric, 0::bigint), (9, 1)', '{"distance": 3}', NULL::numeric);
@@ -150,7 +150,7 @@ SELECT s.options <@ g.options AS kept, g.source, g.options -> 'columns' AS colum
 -- Nothing is chosen for no text, nor if any setting is given.
 SELECT count(*) FROM dedup('SELECT 1, NULL::text WHERE false');
 SELECT count(*) FROM dedup('SELECT 1, NULL::text');
-SELECT count(*) FROM dedup('letter', '{"similarity": 0.5, "weights": {}, "distance": 10, "n": 2, "details": []}'), dedup('letter', '{"method": "exact"}') d;
+SELECT count(*) FROM dedup('letter', '{"similarity": 0.5, "recipe": {}, "distance": 10, "n": 2, "details": []}'), dedup('letter', '{"method": "exact"}') d;
 \set VERBOSITY default
 -- Later calls take what is kept; the table may be named otherwise, and get other columns.
 INSERT INTO letter VALUES (50, 'another');
@@ -169,7 +169,7 @@ ALTER TABLE another ADD PRIMARY KEY (id);
 ALTER TABLE letter RENAME TO renamed;
 ALTER TABLE another RENAME TO letter;
 CALL dedup_into('groups', 'renamed');
-CALL dedup_into('joined', 'ticket', '{"columns": ["title", "body"], "n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}');
+CALL dedup_into('joined', 'ticket', '{"columns": ["title", "body"], "n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}');
 CALL dedup_into('joined', 'ticket');
 SELECT id, keeper, stage FROM joined ORDER BY id;
 -- A name with capitals that is not quoted, where exactly that table exists.
@@ -200,7 +200,7 @@ BEGIN
                 ' and nurses of the late shift have to wait for an hour while children walk home in the dark past the school of the village' ELSE '' END, ' ')) WITH ORDINALITY AS u(w, n))
             FROM generate_series(1, 30) i;
         SELECT * INTO s FROM dedup_suggest('SELECT id, body FROM random ORDER BY id');
-        FOREACH option IN ARRAY ARRAY['method', 'weights', 'similarity', 'n', 'details'] LOOP
+        FOREACH option IN ARRAY ARRAY['method', 'recipe', 'similarity', 'n', 'details'] LOOP
             INSERT INTO judged SELECT s.method, option || ' as chosen', more(o, '{}') + more('{}', o) FROM (SELECT jsonb_build_object(option, s.options -> option)) x(o);
         END LOOP;
         INSERT INTO judged
@@ -226,7 +226,7 @@ RESET client_min_messages;
 SELECT count(*) FROM dedup('letters', '{"similarity": 0.9}') WHERE stage = 'kept';
 SELECT count(*) FROM dedup('letters', '{"columns": "body", "details": ["name", "date"]}') WHERE stage = 'kept';
 SELECT count(*) FROM dedup('letters', '{"columns": "subject"}') WHERE stage = 'kept';
-SELECT count(*) FROM dedup('letters', '{"weights": {}}') WHERE stage = 'kept';
+SELECT count(*) FROM dedup('letters', '{"recipe": {}}') WHERE stage = 'kept';
 SET client_min_messages = warning;
 DO $$ BEGIN PERFORM dedup_setup('letters', '{"columns": "subject", "similarity": null}'); END $$;
 RESET client_min_messages;

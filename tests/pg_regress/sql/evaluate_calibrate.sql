@@ -17,9 +17,9 @@ SELECT * FROM near_dup_calibrate('SELECT id, id::text FROM prints');
 SELECT * FROM near_dup_calibrate('SELECT fp FROM prints');
 SELECT * FROM near_dup_calibrate('prints');
 SELECT count(*), max(expected_false_pairs) FROM near_dup_calibrate('SELECT 1, 2::bigint');
-SELECT method, weights, n, similarity FROM dedup_suggest('SELECT ''怎么办'' || translate(md5(n::text), ''0123456789abcdef'', ''小区停水道路电灯公交学校噪音垃圾'') FROM generate_series(1, 50) n');
-SELECT method, weights, n, similarity FROM dedup_suggest('SELECT string_agg(translate(md5(n::text || m), ''0123456789abcdef'', ''小区停水道路电灯公交学校噪音垃圾''), ''，'') FROM generate_series(1, 50) n, generate_series(1, 3) m GROUP BY n');
-SELECT method, weights, n, similarity FROM dedup_suggest('SELECT repeat(''<p>No water in house '' || n || '' today</p>'', 9) FROM generate_series(1, 50) n');
+SELECT method, recipe, n, similarity FROM dedup_suggest('SELECT ''怎么办'' || translate(md5(n::text), ''0123456789abcdef'', ''小区停水道路电灯公交学校噪音垃圾'') FROM generate_series(1, 50) n');
+SELECT method, recipe, n, similarity FROM dedup_suggest('SELECT string_agg(translate(md5(n::text || m), ''0123456789abcdef'', ''小区停水道路电灯公交学校噪音垃圾''), ''，'') FROM generate_series(1, 50) n, generate_series(1, 3) m GROUP BY n');
+SELECT method, recipe, n, similarity FROM dedup_suggest('SELECT repeat(''<p>No water in house '' || n || '' today</p>'', 9) FROM generate_series(1, 50) n');
 -- No text, no column, no query.
 SELECT * FROM dedup_suggest('SELECT body FROM (VALUES (NULL::text), (''…'')) v(body)');
 SELECT * FROM dedup_suggest('SELECT FROM prints');

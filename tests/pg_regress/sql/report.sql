@@ -17,7 +17,7 @@ INSERT INTO ticket VALUES
     (6, E'</script><script>alert(1)</script><!-- <img src=x onerror=alert(2)> " '' & &lt; \u2028 \u2029 \\', NULL),
     (7, E'</script><script>alert(1)</script><!-- <img src=x onerror=alert(2)> " '' & &lt; \u2028 \u2029 \\ more', NULL),
     (8, NULL, 'lamp'), (9, 'Something else altogether, and nobody else has said so', 'c');
-\set options '{"columns": "body", "distance": 30, "similarity": 0.5, "weights": {}, "n": 2, "details": []}'
+\set options '{"columns": "body", "distance": 30, "similarity": 0.5, "recipe": {}, "n": 2, "details": []}'
 CREATE TABLE page AS SELECT dedup_report('ticket', :'options') AS html;
 SELECT groups_of(html) FROM page;
 -- How the rows of each group differ.
@@ -28,16 +28,16 @@ SELECT (SELECT count(*) FROM regexp_matches(html, '<script', 'g')) AS scripts, h
            encode(sha256(convert_to(substring(html FROM '.*<script>(.*)</script></body>'), 'UTF8')), 'base64') || '''%' AS policy_fits
 FROM page;
 SELECT html ~* '\m(src|href|action|srcset|poster)=|url\(|@import|https?:|fetch\(|XMLHttp|innerHTML|eval\(' AS loads
-FROM dedup_report('SELECT i, ''the same text''::text FROM generate_series(1, 2) i', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}') html;
+FROM dedup_report('SELECT i, ''the same text''::text FROM generate_series(1, 2) i', '{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}') html;
 SELECT html LIKE '%&lt;/script&gt;&lt;script&gt;alert(1)%' AS readable FROM page;
 -- A title and an id are texts too.
 SELECT html LIKE '%<title>&lt;b&gt;&quot;&amp;%' AS title, html LIKE '%>&lt;i&gt;1&#39;<%' AS id, html ~ '<b>"|<i>1' AS markup
-FROM dedup_report('SELECT ''<i>'' || i || '''''''', ''the same text''::text FROM generate_series(1, 2) i', '{"n": 2, "title": "<b>\"&", "weights": {}, "distance": 10, "similarity": 0.5, "details": []}') html;
+FROM dedup_report('SELECT ''<i>'' || i || '''''''', ''the same text''::text FROM generate_series(1, 2) i', '{"n": 2, "title": "<b>\"&", "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}') html;
 -- The deciding detail is marked where details are in use.
 SELECT substring(html FROM '<del class="why">.*?</ins>') AS marked, groups_of(html) AS groups
-FROM dedup_report('SELECT * FROM ticket WHERE id IN (4, 5) ORDER BY id', '{"distance": 30, "weights": {}, "similarity": 0.5, "n": 2, "details": []}') html
+FROM dedup_report('SELECT * FROM ticket WHERE id IN (4, 5) ORDER BY id', '{"distance": 30, "recipe": {}, "similarity": 0.5, "n": 2, "details": []}') html
 UNION ALL SELECT substring(html FROM '<del class="why">.*?</ins>'), (SELECT string_agg(g, ' ') FROM groups_of(html) g)
-FROM dedup_report('SELECT * FROM ticket WHERE id IN (4, 5) ORDER BY id', '{"distance": 30, "details": ["name"], "weights": {}, "similarity": 0.5, "n": 2}') html;
+FROM dedup_report('SELECT * FROM ticket WHERE id IN (4, 5) ORDER BY id', '{"distance": 30, "details": ["name"], "recipe": {}, "similarity": 0.5, "n": 2}') html;
 -- Precision and recall are those of dedup_evaluate.
 SELECT (regexp_matches(html, 'Pairs of rows: ([^.]*)\.'))[1] AS pairs,
        ARRAY(SELECT m[1] FROM regexp_matches(html, '<td>([01]\.\d\d\d)</td>', 'g') m) AS precision_recall_f1,
@@ -53,18 +53,18 @@ CREATE TABLE random_text AS SELECT i AS id, (SELECT string_agg('word' || hashint
 ALTER TABLE random_text ADD PRIMARY KEY (id);
 SELECT way, (SELECT array_agg(g ORDER BY g) FROM (SELECT split_part(g, ' ', 2) || ':' || split_part(g, ':', 1) FROM groups_of(dedup_report('random_text', way)) g) s(g))
      = (SELECT array_agg(g ORDER BY g) FROM (SELECT keeper || ':' || count(*) FROM dedup('random_text', way) GROUP BY keeper HAVING count(*) > 1) s(g)) AS same
-FROM unnest(ARRAY['{"distance": 12, "weights": {}, "similarity": 0.5, "n": 2, "details": []}', '{"distance": 16, "keep": "longest", "weights": {}, "similarity": 0.5, "n": 2, "details": []}', '{"distance": 20, "diameter": 9, "weights": {}, "similarity": 0.5, "n": 2, "details": []}', '{"method": "exact"}',
-    '{"distance": 16, "group": "single_pass", "weights": {}, "similarity": 0.5, "n": 2, "details": []}', '{"distance": 16, "equal": "none", "similarity": 0, "weights": {}, "n": 2, "details": []}']::jsonb[]) way;
+FROM unnest(ARRAY['{"distance": 12, "recipe": {}, "similarity": 0.5, "n": 2, "details": []}', '{"distance": 16, "keep": "longest", "recipe": {}, "similarity": 0.5, "n": 2, "details": []}', '{"distance": 20, "diameter": 9, "recipe": {}, "similarity": 0.5, "n": 2, "details": []}', '{"method": "exact"}',
+    '{"distance": 16, "group": "single_pass", "recipe": {}, "similarity": 0.5, "n": 2, "details": []}', '{"distance": 16, "equal": "none", "similarity": 0, "recipe": {}, "n": 2, "details": []}']::jsonb[]) way;
 -- Chinese.
 SELECT html LIKE '<!DOCTYPE html>%<html lang="zh-CN">%<title>查重报告</title>%' AS chinese, html LIKE '%9 条记录中，有 4 条（44.4%）与其他记录重复%' AS lead
 FROM dedup_report('ticket', :'options'::jsonb || '{"language": "zh"}') html;
 -- Large groups and long texts are cut, and it says so.
 SELECT html LIKE '%950 more rows of this group are not shown.%' AS rest, html LIKE '%The text is longer; its first 2000 characters%' AS long_text,
        length(html) < 60000 AS short
-FROM dedup_report('SELECT i, repeat(''long text '', 500) FROM generate_series(1, 1000) i', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}') html;
+FROM dedup_report('SELECT i, repeat(''long text '', 500) FROM generate_series(1, 1000) i', '{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}') html;
 -- Nothing to report; no text; no near stage.
-SELECT html LIKE '%None of the 0 rows repeats another.%' AS none FROM dedup_report('SELECT 1, ''a''::text WHERE false', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}') html;
-SELECT html LIKE '%Rows without a text, or without a word in it: 3;%' AS empty FROM dedup_report('SELECT i, NULL::text FROM generate_series(1, 3) i', '{"n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}') html;
+SELECT html LIKE '%None of the 0 rows repeats another.%' AS none FROM dedup_report('SELECT 1, ''a''::text WHERE false', '{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}') html;
+SELECT html LIKE '%Rows without a text, or without a word in it: 3;%' AS empty FROM dedup_report('SELECT i, NULL::text FROM generate_series(1, 3) i', '{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}') html;
 SELECT html !~ '[Ff]ingerprint|bits</' AS exact_only, groups_of(html) FROM dedup_report('ticket', '{"columns": "body", "method": "exact"}') html;
 -- A text in a longer one: without a fingerprint there is no distance, and the row is a duplicate all the same.
 CREATE TABLE entry AS SELECT i AS id, (SELECT string_agg(left(md5((hashint8extended(i, k) % 900)::text), 5), ' ') FROM generate_series(1, 9) k) AS body, hashint8extended(i, 5) AS fp
@@ -83,7 +83,7 @@ GRANT SELECT ON ticket TO regress_dedup_clerk;
 ALTER TABLE ticket ENABLE ROW LEVEL SECURITY;
 CREATE POLICY lamps ON ticket USING (matter = 'lamp' AND id <> 2);
 SET ROLE regress_dedup_clerk;
-SELECT groups_of(html), html ~ '翠湖|alert\(1\)|nobody else' AS others FROM dedup_report('ticket', '{"columns": "body", "distance": 30, "weights": {}, "similarity": 0.5, "n": 2, "details": []}') html;
+SELECT groups_of(html), html ~ '翠湖|alert\(1\)|nobody else' AS others FROM dedup_report('ticket', '{"columns": "body", "distance": 30, "recipe": {}, "similarity": 0.5, "n": 2, "details": []}') html;
 SELECT dedup_report('SELECT 1, html FROM page');
 RESET ROLE;
 DROP OWNED BY regress_dedup_clerk;
@@ -94,13 +94,13 @@ SELECT dedup_report(NULL);
 SELECT dedup_report('ticket', '{"columns": "body", "language": "de"}');
 SELECT dedup_report('ticket', '{"columns": "body", "title": 1}');
 SELECT dedup_report('ticket', '{"columns": "body", "labels": "nobody"}');
-SELECT dedup_report('SELECT id, body FROM ticket', '{"labels": "matter", "n": 2, "weights": {}, "distance": 10, "similarity": 0.5, "details": []}');
+SELECT dedup_report('SELECT id, body FROM ticket', '{"labels": "matter", "n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}');
 SELECT dedup_report('ticket', '{"columns": "body", "colour": "red"}');
 SELECT count(*) FROM dedup('ticket', '{"columns": "body", "title": "no option of dedup"}');
 -- Memory is bounded. (On a slow machine progress would be told.)
 SET client_min_messages = warning;
 SET pg_dedup.memory_limit = '64kB';
-SELECT length(dedup_report('random_text', '{"distance": 12, "labels": "id", "weights": {}, "similarity": 0.5, "n": 2, "details": []}'));
+SELECT length(dedup_report('random_text', '{"distance": 12, "labels": "id", "recipe": {}, "similarity": 0.5, "n": 2, "details": []}'));
 -- The report says what was done, whatever the method: of fingerprints and bits only where they decided.
 RESET pg_dedup.memory_limit;
 SET client_min_messages = error;

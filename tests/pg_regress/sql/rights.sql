@@ -32,7 +32,7 @@ ORDER BY 1 \gexec
 \set ECHO all
 SELECT count(*) > 20 AS planted FROM pg_proc WHERE proowner = 'rights_planter'::regrole;
 CREATE TABLE planted.note (id int PRIMARY KEY, body text);
-SELECT count(*) FROM dedup_setup('planted.note', '{"weights": {}, "distance": 3, "similarity": 0, "n": 2}');
+SELECT count(*) FROM dedup_setup('planted.note', '{"recipe": {}, "distance": 3, "similarity": 0, "n": 2}');
 SELECT dedup_corpus_build('words', $$VALUES ('lamp street'), ('lamp road')$$), dedup_dictionary_build('own', ARRAY['lamp']);
 SELECT dedup_corpus_build('words@1', $$VALUES ('road works')$$), simhash('lamp', '{"corpus": "words@1"}') IS NOT NULL AS found;
 SELECT dedup_version_drop('corpus', 'words@1'), dedup_version_drop('dictionary', 'own@1');

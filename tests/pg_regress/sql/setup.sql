@@ -25,7 +25,7 @@ SELECT count(*) FROM dedup_settings;
 SELECT * FROM dedup_setup('ticket', '{"columns": "body"}');
 SELECT * FROM dedup_setup('ticket', '{"columns": "body"}');
 SELECT * FROM dedup_setup('ticket');
-SELECT tbl, version, options, columns, weights, fp, id, similarity, n, empty FROM dedup_settings;
+SELECT tbl, version, options, columns, recipes, fp, id, similarity, n, empty FROM dedup_settings;
 SELECT count(fp) FROM ticket;
 \d ticket
 
@@ -56,9 +56,9 @@ SELECT version, options, distance, similarity, n FROM dedup_settings ORDER BY ve
 SELECT * FROM dedup_setup('ticket', '{"similarity": null}');
 -- Other columns are another fingerprint.
 SELECT * FROM dedup_setup('ticket', '{"columns": {"subject": 2, "body": null, "priority": 1}, "distance": 12, "n": 3}');
-SELECT columns, weights FROM dedup_settings ORDER BY version DESC LIMIT 1;
+SELECT columns, recipes FROM dedup_settings ORDER BY version DESC LIMIT 1;
 SELECT count(*) FROM ticket WHERE fp = simhash(ARRAY[subject, body, priority::text],
-    (SELECT weights FROM dedup_settings WHERE tbl = 'ticket'::regclass ORDER BY version DESC LIMIT 1));
+    (SELECT recipes FROM dedup_settings WHERE tbl = 'ticket'::regclass ORDER BY version DESC LIMIT 1));
 SELECT f.id, f.shared, f.only_new, f.only_row FROM ticket t, dedup_find(t, 30) f WHERE t.id = 20 AND f.id = 21;
 SELECT id, shared FROM dedup_find('ticket', (SELECT body FROM ticket WHERE id = 20), 12);
 -- Why two rows are as far apart as they are.
@@ -100,7 +100,7 @@ SELECT count(*) FROM dedup_find('ticket', 'water');
 ALTER TABLE ticket ADD print bigint;
 SELECT * FROM dedup_setup('ticket', '{"columns": "body", "fp": "print"}');
 ALTER TABLE ticket DROP print;
-SELECT * FROM dedup_setup('ticket', '{"columns": "body", "fp": null, "weights": {"tokens": "words"}, "distance": 10, "similarity": 0.5, "n": 2}');
+SELECT * FROM dedup_setup('ticket', '{"columns": "body", "fp": null, "recipe": {"tokens": "words"}, "distance": 10, "similarity": 0.5, "n": 2}');
 -- Settings are taken away; the column and its index stay, for somebody may use them.
 SELECT * FROM dedup_setup('ticket', '{"drop": true}', dry_run => true);
 SELECT * FROM dedup_setup('ticket', '{"drop": true, "fp": "print"}');
@@ -109,7 +109,7 @@ SELECT * FROM dedup_setup('ticket', '{"drop": true}');
 SELECT count(*) FROM dedup_settings;
 SELECT count(*) FROM dedup_find('ticket', 'water');
 -- The column that is there already is that one.
-SELECT * FROM dedup_setup('ticket', '{"columns": "body", "weights": {"tokens": "words"}, "distance": 10, "similarity": 0.5, "n": 2}');
+SELECT * FROM dedup_setup('ticket', '{"columns": "body", "recipe": {"tokens": "words"}, "distance": 10, "similarity": 0.5, "n": 2}');
 
 -- Chinese, uuid keys, an empty table, names that need quotes.
 CREATE TABLE "信访" (编号 uuid PRIMARY KEY, 标题 varchar(40), 内容 text);
@@ -132,7 +132,7 @@ SELECT * FROM dedup_setup('page');
 INSERT INTO page VALUES ('/a', 'The bridge is closed until June'), ('/b', 'The bridge is closed until June');
 SELECT p.url, f.id FROM page p, dedup_find(p, NULL, NULL::text) f ORDER BY 1;
 CREATE TABLE keyless (number smallint, body text);
-SELECT * FROM dedup_setup('keyless', '{"columns": "body", "distance": 5, "similarity": 0, "n": 2, "weights": {}}');
+SELECT * FROM dedup_setup('keyless', '{"columns": "body", "distance": 5, "similarity": 0, "n": 2, "recipe": {}}');
 SELECT * FROM dedup_find('keyless', 'bridge');
 SELECT count(*) FROM dedup_setup('keyless', '{"id": "number"}');
 INSERT INTO keyless VALUES (7, 'The bridge is closed'), (8, NULL);
@@ -143,7 +143,7 @@ CREATE TABLE part (id integer PRIMARY KEY, body text) PARTITION BY RANGE (id);
 CREATE TABLE part_1 PARTITION OF part FOR VALUES FROM (0) TO (10);
 INSERT INTO part VALUES (1, 'The bridge is closed until June'), (2, 'The bridge is closed until June.');
 SELECT * FROM dedup_setup('part_1');
-SELECT * FROM dedup_setup('part', '{"weights": {}, "distance": 5, "similarity": 0.4, "n": 2}');
+SELECT * FROM dedup_setup('part', '{"recipe": {}, "distance": 5, "similarity": 0.4, "n": 2}');
 CREATE TABLE part_2 PARTITION OF part FOR VALUES FROM (10) TO (20);
 INSERT INTO part VALUES (11, 'The bridge is closed until June!');
 SELECT id FROM dedup_find('part', 'the bridge is closed until june') ORDER BY 1;
@@ -153,7 +153,7 @@ SELECT id FROM dedup_find('part_2', 'the bridge is closed until june') ORDER BY 
 CREATE TABLE guarded (id integer PRIMARY KEY, subject text, body text);
 CREATE TRIGGER guard AFTER INSERT OR UPDATE ON guarded FOR EACH ROW EXECUTE FUNCTION near_dup_guard();
 INSERT INTO guarded VALUES (1, 'Water', 'There has been no water in our building since Monday morning.');
-SELECT count(*) FROM dedup_setup('guarded', '{"columns": ["subject", "body"], "weights": {"tokens": "words"}, "distance": 6, "similarity": 0.6, "n": 3}');
+SELECT count(*) FROM dedup_setup('guarded', '{"columns": ["subject", "body"], "recipe": {"tokens": "words"}, "distance": 6, "similarity": 0.6, "n": 3}');
 INSERT INTO guarded VALUES (1, 'Water', 'There has been no water in our building since Monday morning.');
 INSERT INTO guarded VALUES (2, 'Water', 'There has been no water in our building since monday morning!');
 SELECT count(*) FROM dedup_setup('guarded', '{"similarity": 1, "n": 8}');
@@ -199,8 +199,8 @@ SELECT * FROM dedup_setup('ticket', '{"columns": ["body", "fp"]}');
 SELECT * FROM dedup_setup('ticket', '{"columns": ["body", "opened"]}');
 SELECT * FROM dedup_setup('ticket', '{"columns": {"body": {"tokens": "x"}}}');
 SELECT * FROM dedup_setup('ticket', '{"columns": {"body": -1}}');
-SELECT * FROM dedup_setup('ticket', '{"weights": {"body": 2}}');
-SELECT * FROM dedup_setup('ticket', '{"weights": 2}');
+SELECT * FROM dedup_setup('ticket', '{"recipe": {"body": 2}}');
+SELECT * FROM dedup_setup('ticket', '{"recipe": 2}');
 SELECT * FROM dedup_setup('ticket', '{"distance": 65}');
 SELECT * FROM dedup_setup('ticket', '{"n": 0}');
 SELECT * FROM dedup_setup('ticket', '{"similarity": 2}');
@@ -209,8 +209,8 @@ SELECT * FROM dedup_setup('ticket', '{"fp": 1}');
 SELECT * FROM dedup_setup('ticket', '{"id": "number"}');
 UPDATE dedup_settings SET distance = 1;
 TRUNCATE dedup_settings;
-INSERT INTO dedup_settings (tbl, version, options, columns, weights, fp, distance, similarity, n) VALUES ('none', 1, '{}', '{body}', '[null]', 'fp', 1, 1, 1);
-INSERT INTO dedup_settings (tbl, version, options, columns, weights, fp, distance, similarity, n) VALUES ('page_pkey', 1, '{}', '{body}', '[null]', 'fp', 1, 1, 1);
+INSERT INTO dedup_settings (tbl, version, options, columns, recipes, fp, distance, similarity, n) VALUES ('none', 1, '{}', '{body}', '[null]', 'fp', 1, 1, 1);
+INSERT INTO dedup_settings (tbl, version, options, columns, recipes, fp, distance, similarity, n) VALUES ('page_pkey', 1, '{}', '{body}', '[null]', 'fp', 1, 1, 1);
 
 -- Whose affair settings are.
 CREATE ROLE setup_other;
@@ -219,7 +219,7 @@ GRANT SELECT ON ticket TO setup_other;
 SET ROLE setup_other;
 SELECT * FROM dedup_setup('ticket');
 SELECT * FROM dedup_setup('ticket', dry_run => true);
-INSERT INTO dedup_settings (tbl, version, options, columns, weights, fp, distance, similarity, n) VALUES ('ticket', 99, '{}', '{body}', '[null]', 'fp', 64, 0, 1);
+INSERT INTO dedup_settings (tbl, version, options, columns, recipes, fp, distance, similarity, n) VALUES ('ticket', 99, '{}', '{body}', '[null]', 'fp', 64, 0, 1);
 SELECT * FROM dedup_setup('ticket', '{"drop": true}');
 DELETE FROM dedup_settings;
 UPDATE dedup_settings SET distance = 1;
@@ -239,7 +239,7 @@ CREATE FUNCTION mood_text(mood) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ BE
 CREATE CAST (mood AS text) WITH FUNCTION mood_text(mood);
 CREATE TABLE moody (id integer PRIMARY KEY, state mood, fp bigint GENERATED ALWAYS AS (simhash(mood_text(state))) STORED);
 SELECT * FROM dedup_setup('moody', '{"columns": "state", "fp": "print"}');
-INSERT INTO dedup_settings (tbl, version, options, columns, weights, fp, distance, similarity, n) VALUES ('moody', 1, '{}', '{state}', '[null]', 'fp', 64, 0, 1);
+INSERT INTO dedup_settings (tbl, version, options, columns, recipes, fp, distance, similarity, n) VALUES ('moody', 1, '{}', '{state}', '[null]', 'fp', 64, 0, 1);
 SELECT count(*) FROM dedup_find('moody', 'calm');
 DROP TABLE moody;
 DROP TYPE mood CASCADE;

@@ -11,14 +11,14 @@ INSERT INTO ticket VALUES
     (6, NULL, NULL, '2024-03-06');
 -- Without settings the text is ambiguous; with them it is not, and the stored fingerprints are used.
 SELECT * FROM dedup('ticket');
-SELECT count(*) FROM dedup_setup('ticket', '{"columns": ["subject", "body"], "weights": {"tokens": "words"}, "distance": 20, "similarity": 0.6, "n": 3, "keep": {"column": "filed", "order": "desc"}}');
+SELECT count(*) FROM dedup_setup('ticket', '{"columns": ["subject", "body"], "recipe": {"tokens": "words"}, "distance": 20, "similarity": 0.6, "n": 3, "keep": {"column": "filed", "order": "desc"}}');
 RESET client_min_messages;
 SELECT id, keeper, stage, distance, round(similarity::numeric, 2) AS similarity FROM dedup('ticket');
 -- What is given wins key by key.
 SELECT id, keeper, stage FROM dedup('ticket', '{"keep": "first"}');
 SELECT id, keeper, stage FROM dedup('ticket', '{"similarity": 1, "equal": "none"}');
 SELECT id, keeper, stage, distance FROM dedup('ticket', '{"columns": "body"}');
-SELECT id, keeper, stage, distance FROM dedup('ticket', '{"weights": {"tokens": "chars"}, "distance": 0}');
+SELECT id, keeper, stage, distance FROM dedup('ticket', '{"recipe": {"tokens": "chars"}, "distance": 0}');
 SELECT id, keeper, stage FROM dedup('ticket', '{"method": "exact"}');
 -- A query is none of its business.
 SET client_min_messages = warning;
@@ -27,7 +27,7 @@ RESET client_min_messages;
 -- It is the stored column that counts.
 CREATE TABLE other (id integer PRIMARY KEY, body text);
 INSERT INTO other SELECT id, body FROM ticket;
-SELECT count(*) FROM dedup_setup('other', '{"weights": {"tokens": "words"}, "distance": 0, "similarity": 0, "n": 2}');
+SELECT count(*) FROM dedup_setup('other', '{"recipe": {"tokens": "words"}, "distance": 0, "similarity": 0, "n": 2}');
 SELECT id, keeper, stage FROM dedup('other');
 
 -- Cleaning: a dry run first. Without settings a table of several texts is refused, in the words of dedup_setup.
@@ -58,9 +58,9 @@ CREATE TABLE by_domain (id code PRIMARY KEY, body text);
 INSERT INTO by_uuid SELECT lpad(id::text, 32, '0')::uuid, body FROM other;
 INSERT INTO by_text SELECT 'ticket ' || id, body FROM other;
 INSERT INTO by_domain SELECT 'T' || id, body FROM other;
-SELECT count(*) FROM dedup_setup('by_uuid', '{"distance": 0, "similarity": 0, "n": 2, "weights": {}}');
-SELECT count(*) FROM dedup_setup('by_text', '{"columns": "body", "distance": 0, "similarity": 0, "n": 2, "weights": {}}');
-SELECT count(*) FROM dedup_setup('by_domain', '{"columns": "body", "distance": 0, "similarity": 0, "n": 2, "weights": {}}');
+SELECT count(*) FROM dedup_setup('by_uuid', '{"distance": 0, "similarity": 0, "n": 2, "recipe": {}}');
+SELECT count(*) FROM dedup_setup('by_text', '{"columns": "body", "distance": 0, "similarity": 0, "n": 2, "recipe": {}}');
+SELECT count(*) FROM dedup_setup('by_domain', '{"columns": "body", "distance": 0, "similarity": 0, "n": 2, "recipe": {}}');
 SELECT * FROM dedup_clean('by_uuid');
 SELECT id, keeper, stage FROM dedup_clean('by_uuid', true, NULL::uuid);
 SELECT id, keeper, stage FROM dedup_clean('by_text', dry_run => true, id_type => NULL::text);
@@ -140,7 +140,7 @@ INSERT INTO letter VALUES
     (2, '<p class="first">我們小區的電梯發生故障已經三個星期了，<br>老人上下樓非常困難，物業公司一直沒有派人修理，請有關部門儘快處理這個問題</p>'),
     (3, '学校门口的路灯坏了一个月，晚上接孩子很不安全，请有关部门尽快派人修理，不要等到出了事故才来处理');
 SET client_min_messages = warning;
-SELECT count(*) FROM dedup_setup('letter', '{"columns": "body", "weights": {"simplify": true, "markup": "html"}, "distance": 10, "similarity": 0.9, "n": 3, "details": ["name", "number"]}');
+SELECT count(*) FROM dedup_setup('letter', '{"columns": "body", "recipe": {"simplify": true, "markup": "html"}, "distance": 10, "similarity": 0.9, "n": 3, "details": ["name", "number"]}');
 SELECT id, keeper, stage, distance, similarity FROM dedup('letter');
 SELECT id, keeper, stage FROM dedup_clean('letter');
 SELECT t.id, f.id AS repeats, f.distance, f.similarity FROM letter t, dedup_find(t) f ORDER BY 1, 2;
@@ -157,7 +157,7 @@ INSERT INTO letter SELECT 4, '<div>' || body || '</div>' FROM letter WHERE id = 
 SELECT dedup_setup('letter', '{"method": "text"}', dry_run => true);
 CREATE TABLE short (id int PRIMARY KEY, body text);
 INSERT INTO short VALUES (1, '小区停水三天'), (2, '小區停水三天'), (3, '路灯坏了');
-SELECT count(*) FROM dedup_setup('short', '{"columns": "body", "weights": {"tokens": "chars", "n": [1, 2], "simplify": true}}');
+SELECT count(*) FROM dedup_setup('short', '{"columns": "body", "recipe": {"tokens": "chars", "n": [1, 2], "simplify": true}}');
 SELECT method FROM dedup_settings WHERE tbl = 'short'::regclass;
 SELECT id, keeper, stage FROM dedup('short');
 

@@ -15,7 +15,7 @@ BEGIN
     ALTER TABLE wrapped DROP fp;
     EXECUTE format('ALTER TABLE wrapped ADD fp bigint GENERATED ALWAYS AS (simhash(%s)) STORED', expression);
     DELETE FROM dedup_settings;
-    PERFORM dedup_setup('wrapped', format('{"columns": %s, "weights": {"tokens": "words"}, "distance": 3, "similarity": 0, "n": 2}', columns)::jsonb);
+    PERFORM dedup_setup('wrapped', format('{"columns": %s, "recipe": {"tokens": "words"}, "distance": 3, "similarity": 0, "n": 2}', columns)::jsonb);
     RETURN 'taken';
 EXCEPTION WHEN duplicate_column THEN
     RETURN 'refused';
@@ -53,8 +53,8 @@ CREATE TABLE note (id int PRIMARY KEY, body text, subject varchar(40));
 CREATE TABLE page (id uuid PRIMARY KEY, body text);
 INSERT INTO note SELECT n, 'the street lamp in front of the school has been dark for a month', 'lamp' FROM generate_series(1, 2) n;
 INSERT INTO page SELECT lpad(id::text, 32, '0')::uuid, body FROM note;
-SELECT * FROM dedup_setup('note', '{"columns": {"subject": 1, "body": null}, "weights": {"tokens": "words"}, "distance": 3, "similarity": 0, "n": 2}');
-SELECT statement FROM dedup_setup('page', '{"weights": {}, "distance": 3, "similarity": 0, "n": 2}') statement;
+SELECT * FROM dedup_setup('note', '{"columns": {"subject": 1, "body": null}, "recipe": {"tokens": "words"}, "distance": 3, "similarity": 0, "n": 2}');
+SELECT statement FROM dedup_setup('page', '{"recipe": {}, "distance": 3, "similarity": 0, "n": 2}') statement;
 SELECT count(*) FROM dedup_setup('page');
 SELECT id, keeper, stage FROM dedup_clean('note');
 SELECT id, keeper, stage FROM dedup_clean('page', true, NULL::uuid);
@@ -92,9 +92,9 @@ CREATE OPERATOR = (LEFTARG = docket, RIGHTARG = code, FUNCTION = planted);
 RESET ROLE;
 CREATE TABLE filed (id docket PRIMARY KEY, body text);
 INSERT INTO filed VALUES ('1', 'no water since monday in harbour street'), ('2', 'no water since monday in harbour street'), ('3', 'another matter altogether');
-SELECT count(*) FROM dedup_setup('filed', '{"weights": {}, "distance": 3, "similarity": 0, "n": 2}');
+SELECT count(*) FROM dedup_setup('filed', '{"recipe": {}, "distance": 3, "similarity": 0, "n": 2}');
 SELECT t.id, f.id FROM filed t, dedup_find(t, 3, NULL::code) f ORDER BY t.id::text;
-CALL dedup_into('filed_groups', 'filed', '{"weights": {}, "distance": 3, "similarity": 0, "n": 2, "details": []}');
+CALL dedup_into('filed_groups', 'filed', '{"recipe": {}, "distance": 3, "similarity": 0, "n": 2, "details": []}');
 INSERT INTO filed VALUES ('4', 'no water since monday in harbour street');
 DELETE FROM filed_groups WHERE id::text = '1';
 CALL dedup_into('filed_groups', 'filed');
@@ -110,7 +110,7 @@ DROP TYPE code CASCADE;
 -- An index answers whether ids are unique where it can; where it cannot, the rows do.
 CREATE TABLE keyed (id int, name text, body text);
 INSERT INTO keyed VALUES (1, 'a', 'no water since monday in harbour street'), (2, 'b', 'no water since monday in harbour street'), (2, 'c', 'another matter altogether');
-SELECT count(*) FROM dedup_setup('keyed', '{"id": "id", "columns": "body", "weights": {}, "distance": 3, "similarity": 0, "n": 2}');
+SELECT count(*) FROM dedup_setup('keyed', '{"id": "id", "columns": "body", "recipe": {}, "distance": 3, "similarity": 0, "n": 2}');
 CREATE UNIQUE INDEX ON keyed (id) WHERE id < 2;
 CREATE UNIQUE INDEX ON keyed (id, name);
 SELECT * FROM dedup_clean('keyed', false);
@@ -124,7 +124,7 @@ DROP TABLE keyed CASCADE;
 -- Columns with new names: that of the fingerprint is followed, those of the ids and of keep are asked for, whatever has their old names now.
 CREATE TABLE entry (id int, filed int, body text);
 INSERT INTO entry VALUES (1, 1, 'no water since monday in harbour street'), (2, 2, 'no water since monday in harbour street'), (3, 3, 'another matter altogether');
-SELECT count(*) FROM dedup_setup('entry', '{"id": "id", "keep": {"column": "filed", "order": "desc"}, "columns": "body", "weights": {}, "distance": 3, "similarity": 0, "n": 2}');
+SELECT count(*) FROM dedup_setup('entry', '{"id": "id", "keep": {"column": "filed", "order": "desc"}, "columns": "body", "recipe": {}, "distance": 3, "similarity": 0, "n": 2}');
 SELECT id, keeper, stage FROM dedup('entry');
 ALTER TABLE entry RENAME fp TO print;
 ALTER TABLE entry RENAME id TO number;
@@ -169,7 +169,7 @@ CREATE TABLE record (id int PRIMARY KEY, body text) PARTITION BY RANGE (id);
 CREATE TABLE record_1 PARTITION OF record FOR VALUES FROM (0) TO (10);
 CREATE TABLE record_2 PARTITION OF record FOR VALUES FROM (10) TO (20);
 INSERT INTO record SELECT i, 'no water since monday in harbour street' || repeat('!', i - 9) FROM generate_series(9, 10) i;
-SELECT count(*) FROM dedup_setup('record', '{"weights": {"tokens": "words"}, "distance": 3, "similarity": 0, "n": 2}');
+SELECT count(*) FROM dedup_setup('record', '{"recipe": {"tokens": "words"}, "distance": 3, "similarity": 0, "n": 2}');
 CREATE TABLE aside (id int, body text, fp bigint GENERATED ALWAYS AS (simhash(body, '{"tokens": "chars", "n": 2}')) STORED);
 SELECT id, keeper, stage FROM dedup('record');
 UPDATE pg_attrdef SET adbin = (SELECT adbin FROM pg_attrdef WHERE adrelid = 'aside'::regclass) WHERE adrelid = 'record_2'::regclass;
@@ -195,7 +195,7 @@ DROP DOMAIN metres;
 
 -- The number of a dropped table: settings are not those of the next one that gets it.
 CREATE TABLE gone (id int PRIMARY KEY, body text);
-SELECT count(*) FROM dedup_setup('gone', '{"columns": "body", "weights": {}, "distance": 3, "similarity": 0, "n": 2}');
+SELECT count(*) FROM dedup_setup('gone', '{"columns": "body", "recipe": {}, "distance": 3, "similarity": 0, "n": 2}');
 CREATE TABLE later (id int PRIMARY KEY, fp text, body text);
 INSERT INTO later VALUES (1, '', 'no water since monday in harbour street');
 ALTER TABLE dedup_settings DISABLE TRIGGER _dedup_guard;
@@ -203,7 +203,7 @@ UPDATE dedup_settings SET tbl = 'later';
 ALTER TABLE dedup_settings ENABLE ALWAYS TRIGGER _dedup_guard;
 SELECT id, stage FROM dedup('later', '{"columns": "body"}');
 SELECT * FROM dedup_find('later', 'no water');
-SELECT * FROM dedup_setup('later', '{"columns": "body", "fp": "print", "weights": {}, "distance": 3, "similarity": 0, "n": 2}');
+SELECT * FROM dedup_setup('later', '{"columns": "body", "fp": "print", "recipe": {}, "distance": 3, "similarity": 0, "n": 2}');
 SELECT id FROM dedup_find('later', 'no water since monday in harbour street');
 DROP TABLE gone, later;
 
@@ -214,11 +214,11 @@ CREATE SCHEMA tenant AUTHORIZATION setup_tenant;
 SET ROLE setup_tenant;
 CREATE TABLE tenant.own (id int PRIMARY KEY, body text);
 CREATE TEMPORARY TABLE passing (id int PRIMARY KEY, body text);
-SELECT count(*) FROM dedup_setup('tenant.own', '{"weights": {}, "distance": 3, "similarity": 0, "n": 2}');
-SELECT count(*) FROM dedup_setup('passing', '{"weights": {}, "distance": 3, "similarity": 0, "n": 2}');
+SELECT count(*) FROM dedup_setup('tenant.own', '{"recipe": {}, "distance": 3, "similarity": 0, "n": 2}');
+SELECT count(*) FROM dedup_setup('passing', '{"recipe": {}, "distance": 3, "similarity": 0, "n": 2}');
 INSERT INTO tenant.own VALUES (1, 'no water since monday in harbour street');
 SELECT id FROM dedup_find('tenant.own', 'no water since monday in harbour street');
-INSERT INTO dedup_settings (tbl, version, options, columns, weights, fp, distance, similarity, n) VALUES ('tenant.own', 9, '{}', '{body}', '[null]', 'fp', 3, 0, 2);
+INSERT INTO dedup_settings (tbl, version, options, columns, recipes, fp, distance, similarity, n) VALUES ('tenant.own', 9, '{}', '{body}', '[null]', 'fp', 3, 0, 2);
 DROP TABLE passing;
 SELECT * FROM dedup_setup('tenant.own', '{"distance": 4}');
 SELECT tbl, version FROM dedup_settings ORDER BY version;
@@ -230,15 +230,15 @@ DROP ROLE setup_tenant;
 
 -- Rows that somebody wrote by hand.
 CREATE TABLE forged (id int PRIMARY KEY, body text);
-SELECT count(*) FROM dedup_setup('forged', '{"weights": {}, "distance": 3, "similarity": 0, "n": 2}');
-CREATE FUNCTION forge(keep jsonb, details jsonb, version int, columns text[] DEFAULT '{body}', weights jsonb DEFAULT '[{}]') RETURNS void LANGUAGE sql AS
-    $$INSERT INTO dedup_settings (tbl, version, options, columns, weights, fp, distance, similarity, n, keep, details)
-      VALUES ('forged', version, '{}', columns, weights, 'fp', 3, 0, 2, keep, details)$$;
+SELECT count(*) FROM dedup_setup('forged', '{"recipe": {}, "distance": 3, "similarity": 0, "n": 2}');
+CREATE FUNCTION forge(keep jsonb, details jsonb, version int, columns text[] DEFAULT '{body}', recipes jsonb DEFAULT '[{}]') RETURNS void LANGUAGE sql AS
+    $$INSERT INTO dedup_settings (tbl, version, options, columns, recipes, fp, distance, similarity, n, keep, details)
+      VALUES ('forged', version, '{}', columns, recipes, 'fp', 3, 0, 2, keep, details)$$;
 SELECT forge('5', NULL, 2);
 SELECT * FROM dedup('forged');
 SELECT * FROM dedup_setup('forged');
 SELECT * FROM dedup_setup('forged', '{"drop": true}');
-SELECT count(*) FROM dedup_setup('forged', '{"weights": {}, "distance": 3, "similarity": 0, "n": 2}');
+SELECT count(*) FROM dedup_setup('forged', '{"recipe": {}, "distance": 3, "similarity": 0, "n": 2}');
 SELECT forge('{"column": "id", "oder": "desc"}', NULL, 2);
 SELECT * FROM dedup('forged');
 DELETE FROM dedup_settings WHERE tbl = 'forged'::regclass AND version = 2;
@@ -264,7 +264,7 @@ DROP FUNCTION forge;
 -- What cannot be set up says so at once, in a dry run as well.
 CREATE TABLE pair (a int, b int, body text, PRIMARY KEY (b, a));
 SELECT * FROM dedup_setup('pair', dry_run => true);
-SELECT count(*) FROM dedup_setup('pair', '{"id": "a", "weights": {}, "distance": 3, "similarity": 0, "n": 2}', dry_run => true);
+SELECT count(*) FROM dedup_setup('pair', '{"id": "a", "recipe": {}, "distance": 3, "similarity": 0, "n": 2}', dry_run => true);
 SELECT * FROM dedup_setup('pair', '{"id": "a", "fp": "ctid"}', dry_run => true);
 SELECT * FROM dedup_setup('pair', '{"id": "ctid"}', dry_run => true);
 SELECT * FROM dedup_setup('pair', '{"id": "a", "keep": {"column": "b", "oder": "desc"}}', dry_run => true);
@@ -276,7 +276,7 @@ CREATE TABLE whole (id int PRIMARY KEY, body text) PARTITION BY RANGE (id);
 CREATE TABLE piece PARTITION OF whole FOR VALUES FROM (0) TO (10);
 SELECT * FROM dedup_find('piece', 'water');
 SELECT * FROM dedup_setup('piece');
-SELECT count(*) FROM dedup_setup('whole', '{"id": "id", "columns": "body", "weights": {}, "distance": 3, "similarity": 0, "n": 2}');
+SELECT count(*) FROM dedup_setup('whole', '{"id": "id", "columns": "body", "recipe": {}, "distance": 3, "similarity": 0, "n": 2}');
 ALTER TABLE whole RENAME fp TO print;
 ALTER TABLE whole RENAME body TO content;
 SELECT * FROM dedup_find('piece', 'water');
