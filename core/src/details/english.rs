@@ -9,53 +9,58 @@ use super::spans::{AROUND, Side, Span, Verdict};
 use super::tokens::{Form, Text, Token};
 use super::{NAME, NUMBER};
 use crate::interrupt::checked;
+use rustc_hash::FxHashSet;
 use std::ops::Range;
+use std::sync::LazyLock;
+
+/// Lists of words, looked up by hash.
+macro_rules! words {
+    ($($(#[$doc:meta])* $name:ident = $list:literal;)*) => {$(
+        $(#[$doc])*
+        static $name: LazyLock<FxHashSet<&str>> = LazyLock::new(|| $list.split(' ').collect());
+    )*};
+}
 
 /// Words of the longest name.
 const LONGEST_NAME: usize = 6;
-
-/// Words behind a name.
-const PLACES: &str = " street st road rd avenue ave lane ln drive close court ct square sq terrace crescent boulevard blvd \
-    gardens park row mews grove walk way highway parkway place hill green bridge estate house tower towers apartments flats \
-    building buildings quarter village town county borough district parish school academy college university kindergarten \
-    nursery hospital clinic surgery pharmacy station airport library museum hotel restaurant cafe pub supermarket market \
-    church bank ltd limited inc llc plc corp corporation company co group airlines airways stadium theatre mall centre center ";
-/// Words before a number that is the name of a thing.
-const NUMBERED: &str =
-    " flight line route bus tram train district zone platform gate terminal junction highway ward ";
-/// Words before a number that is one if it looks so: one orders 3 pizzas.
-const FILED: &str = " order invoice ticket case reference ref account policy booking permit licence license contract parcel \
-    tracking shipment claim application incident complaint ";
-/// Digits of a number that looks so, and words that say so; a # does as well.
+/// Digits of a number that looks like that of a thing.
 const LONG: usize = 3;
-const SIGNS: &str = " no nr number id ";
-/// Words before the number of a house or a room.
-const HOUSES: &str = " flat room apartment house unit floor block building number ";
-/// Words between those and the number, besides the signs.
-const BETWEEN: &str = " is was my the ";
-/// People addressed, words for offices, days and months, and words that are common whatever their capitals.
-const COMMON: &str = " i we you he she it they me us them my our your his her its their this that these those a an the and or but nor of \
-    in on at to from by for with about as is are was were be been being am do does did have has had will would can could may \
-    might must shall should not no yes if when while where why how who whom which what there here then than so very too also \
-    just only again still now already since until after before during between because all any some each every both few many \
-    much more most other another same such own first second third last next new old main big small long short high low good \
-    bad whole front back upper lower local nearby private public primary secondary busy quiet left right north south east west \
-    dear sir madam mayor councillor mr mrs ms dr hello hi greetings team support service services customer manager director \
-    office officer council authority city government department police ministry management minister president company \
-    council's please thanks thank regards sincerely \
-    monday tuesday wednesday thursday friday saturday sunday january february march april june july august september october \
-    november december jan feb mar apr jun jul aug sep sept oct nov dec today yesterday tomorrow morning evening night \
-    afternoon week month year ";
-/// Common words that names begin with.
-const FIRST: &str = " old new upper lower north south east west great little high long big ";
-/// Words before who writes or who is written to.
-const PERSONAL: &str =
-    " dear attention attn regards sincerely faithfully yours thanks signed name called am im hi hello ";
 
-fn among(words: &str, word: &str) -> bool {
-    words.match_indices(word).any(|(at, _)| {
-        words[..at].ends_with(' ') && words[at + word.len()..].starts_with(' ') && !word.is_empty()
-    })
+words! {
+    /// Words behind a name.
+    PLACES = "street st road rd avenue ave lane ln drive close court ct square sq terrace crescent boulevard blvd \
+        gardens park row mews grove walk way highway parkway place hill green bridge estate house tower towers apartments flats \
+        building buildings quarter village town county borough district parish school academy college university kindergarten \
+        nursery hospital clinic surgery pharmacy station airport library museum hotel restaurant cafe pub supermarket market \
+        church bank ltd limited inc llc plc corp corporation company co group airlines airways stadium theatre mall centre center";
+    /// Words before a number that is the name of a thing.
+    NUMBERED = "flight line route bus tram train district zone platform gate terminal junction highway ward";
+    /// Words before a number that is one if it looks so: one orders 3 pizzas.
+    FILED = "order invoice ticket case reference ref account policy booking permit licence license contract parcel \
+        tracking shipment claim application incident complaint";
+    /// Words that say of a number that it is one; a # does as well.
+    SIGNS = "no nr number id";
+    /// Words before the number of a house or a room.
+    HOUSES = "flat room apartment house unit floor block building number";
+    /// Words between those and the number, besides the signs.
+    BETWEEN = "is was my the";
+    /// People addressed, words for offices, days and months, and words that are common whatever their capitals.
+    COMMON = "i we you he she it they me us them my our your his her its their this that these those a an the and or but nor of \
+        in on at to from by for with about as is are was were be been being am do does did have has had will would can could may \
+        might must shall should not no yes if when while where why how who whom which what there here then than so very too also \
+        just only again still now already since until after before during between because all any some each every both few many \
+        much more most other another same such own first second third last next new old main big small long short high low good \
+        bad whole front back upper lower local nearby private public primary secondary busy quiet left right north south east west \
+        dear sir madam mayor councillor mr mrs ms dr hello hi greetings team support service services customer manager director \
+        office officer council authority city government department police ministry management minister president company \
+        council's please thanks thank regards sincerely \
+        monday tuesday wednesday thursday friday saturday sunday january february march april june july august september october \
+        november december jan feb mar apr jun jul aug sep sept oct nov dec today yesterday tomorrow morning evening night \
+        afternoon week month year";
+    /// Common words that names begin with.
+    FIRST = "old new upper lower north south east west great little high long big";
+    /// Words before who writes or who is written to.
+    PERSONAL = "dear attention attn regards sincerely faithfully yours thanks signed name called am im hi hello";
 }
 
 /// What two stretches are to each other; `None` if they do not stand among words of letters.
@@ -78,7 +83,8 @@ pub fn judge(span: &Span) -> Option<Verdict> {
     // Other words beside two names, which differ as well.
     let core = |Side { text, tokens, .. }: &Side| {
         let beside = |at: &usize| {
-            matches!(text.tokens[*at].form, Form::Letters | Form::Number) || among(COMMON, text.word_at(*at))
+            matches!(text.tokens[*at].form, Form::Letters | Form::Number)
+                || COMMON.contains(text.word_at(*at))
         };
         let end = tokens.clone().rev().find(|at| !beside(at))? + 1;
         Some(tokens.clone().find(|at| !beside(at))?..end)
@@ -101,39 +107,39 @@ pub fn number(text: &Text, other: &Text, number: &Range<usize>) -> Option<&'stat
     let looks_so = text.of(&(first..end)).bytes().filter(u8::is_ascii_digit).count() >= LONG;
     let mut is_said = looks_so || text.is_marked(first);
     let mut before = (0..first).rev().take(AROUND).map(|at| text.word_at(at)).peekable();
-    let house = before.peek().is_some_and(|word| among(HOUSES, word));
+    let house = before.peek().is_some_and(|word| HOUSES.contains(word));
     let before = before.find(|word| {
-        let sign = among(SIGNS, word);
+        let sign = SIGNS.contains(word);
         is_said |= sign;
-        word.len() > 2 && !sign && !among(BETWEEN, word) || word.starts_with(|c: char| c.is_ascii_digit())
+        word.len() > 2 && !sign && !BETWEEN.contains(word) || word.starts_with(|c: char| c.is_ascii_digit())
     });
     let before = before.unwrap_or_default();
-    let named = among(NUMBERED, before) || is_said && among(FILED, before);
+    let named = NUMBERED.contains(before) || is_said && FILED.contains(before);
     if named && !other.tokens.iter().any(|token| token.id == id) {
         return Some(NAME);
     }
     let mut after = (at + 2..text.tokens.len()).take(2).map(|at| text.word_at(at));
-    (house || after.any(|word| among(PLACES, word))).then_some(NUMBER)
+    (house || after.any(|word| PLACES.contains(word))).then_some(NUMBER)
 }
 
 fn name(span: &Span) -> Verdict {
     let personal = |Side { text, tokens, .. }: &Side| {
-        (0..tokens.start).rev().take(3).any(|at| among(PERSONAL, text.word_at(at)))
+        (0..tokens.start).rev().take(3).any(|at| PERSONAL.contains(text.word_at(at)))
     };
     let common = |Side { text, tokens, .. }: &Side| {
         tokens.clone().any(|at| {
             let word = text.word_at(at);
-            let begins = text.tokens[at].form == Form::Capital && at + 1 < tokens.end && among(FIRST, word);
-            among(COMMON, word) && !begins
+            let begins = text.tokens[at].form == Form::Capital && at + 1 < tokens.end && FIRST.contains(word);
+            COMMON.contains(word) && !begins
         })
     };
     if span.any(|side| personal(side) || common(side)) {
         return Verdict::Nothing;
     }
-    let behind = span.after.iter().take(2).position(|word| among(PLACES, word));
+    let behind = span.after.iter().take(2).position(|word| PLACES.contains(word));
     // The last word for a place belongs to no name, and every street is one: it makes no name known.
     let name = |Side { text, tokens, .. }: &Side| {
-        let place = among(PLACES, text.word_at(tokens.end - 1)) && (tokens.len() > 1 || behind.is_none());
+        let place = PLACES.contains(text.word_at(tokens.end - 1)) && (tokens.len() > 1 || behind.is_none());
         tokens.start..tokens.end - usize::from(place)
     };
     let has_letters = |side: &Side| name(side).any(|at| side.text.word_at(at).contains(char::is_alphabetic));
@@ -151,7 +157,7 @@ fn name(span: &Span) -> Verdict {
     let unit = match behind {
         Some(at) => Some(a.tokens.end + at),
         None => Some(a.tokens.end - 1)
-            .filter(|_| span.both(|side| side.words.last().is_some_and(|word| among(PLACES, word)))),
+            .filter(|_| span.both(|side| side.words.last().is_some_and(|word| PLACES.contains(word)))),
     };
     let written = |side: &Side, form: fn(Form) -> bool| {
         side.text.tokens[side.tokens.clone()].iter().all(|token| form(token.form))

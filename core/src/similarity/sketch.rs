@@ -15,11 +15,17 @@ pub(crate) fn words(size: usize, most: usize) -> usize {
     (size * BITS).div_ceil(64).next_power_of_two().min(most)
 }
 
-/// Toggles the bit of a member. The bit's number in half as many words is that modulo their bits: a sketch becomes a
-/// smaller one by joining its halves.
+/// The bit of a member in a sketch of so many words, at most 1,024: from the high bits of a product, on which all of the
+/// member tells. In half as many words it is that modulo their bits: a sketch becomes a smaller one by joining its halves.
+#[inline]
+pub(super) fn bit(member: u64, words: usize) -> usize {
+    (member.wrapping_mul(GOLDEN) >> 48) as usize & (64 * words - 1)
+}
+
+/// Toggles the bit of a member.
 #[inline]
 pub(crate) fn add(sketch: &mut [u64], member: u64) {
-    let bit = (member.wrapping_mul(GOLDEN) >> 32) as usize & (64 * sketch.len() - 1);
+    let bit = bit(member, sketch.len());
     sketch[bit / 64] ^= 1 << (bit % 64);
 }
 
@@ -49,7 +55,7 @@ pub(crate) fn may_reach(threshold: f64, a: Sketched<'_>, b: Sketched<'_>) -> boo
 
 /// How many bits differ; `b` has as many words as `a` or a multiple.
 #[inline]
-pub(super) fn differing(a: &[u64], b: &[u64]) -> usize {
+fn differing(a: &[u64], b: &[u64]) -> usize {
     if a.len() == b.len() {
         return a.iter().zip(b).map(|(x, y)| (x ^ y).count_ones() as usize).sum();
     }

@@ -21,7 +21,7 @@ struct Set {
     /// Where its n-grams begin.
     from: usize,
     size: usize,
-    sketch: [u64; 2],
+    sketch: u128,
 }
 
 impl Loaded {
@@ -29,8 +29,7 @@ impl Loaded {
         let (mut sets, mut at) = (Vec::new(), 0);
         while at < words.len() {
             let (id, size, from) = (words[at] as i64, words[at + 1] as usize, at + 2);
-            let mut sketch = [0; 2];
-            words[from..from + size].iter().for_each(|&gram| sketch::add(&mut sketch, gram));
+            let sketch = words[from..from + size].iter().fold(0, |sketch, &gram| sketch ^ 1 << sketch::bit(gram, 2));
             sets.room(1).or_raise();
             sets.push(Set { id, from, size, sketch });
             at = from + size;
@@ -157,20 +156,26 @@ impl Join<'_> {
     ) {
         let smallest = at_least(self.threshold * x.size as f64);
         let first = holders.partition_point(|holder| (holder.size as usize) < smallest);
+        // Sets come in order of size: what follows from the size is worked out once for all of one size.
+        let (mut known, mut needed) = (0, 0);
         for holder in &holders[first..] {
             let (set, size) = (holder.set as usize, holder.size as usize);
-            // Sets come in order of size.
-            if set >= before || at_least(self.threshold * size as f64) > x.size {
+            if size != known {
+                if at_least(self.threshold * size as f64) > x.size {
+                    break;
+                }
+                (known, needed) = (size, overlap_needed(self.threshold, x.size, size));
+            }
+            if set >= before {
                 break;
             }
-            let needed = overlap_needed(self.threshold, x.size, size);
             // A set that was here before shares a rarer n-gram too, so only
             // the first meeting bounds what is left to share.
             let rest = (x.size - position).min(size - holder.position as usize);
             if seen[set] || rest < needed {
                 continue;
             }
-            let apart = sketch::differing(&x.sketch, &self.left.sets[set].sketch);
+            let apart = (x.sketch ^ self.left.sets[set].sketch).count_ones() as usize;
             if x.size + size >= 2 * needed + apart {
                 seen[set] = true;
                 candidates.room(1).or_raise();
