@@ -107,9 +107,11 @@ fn joins(job: &Job<'_>) -> bool {
 /// Groups that others have broken: with a row whose kept row is not there, or with a kept row of another row.
 fn broken(job: &Job<'_>) -> Vec<i64> {
     let sql = format!(
-        "SELECT DISTINCT t.cluster FROM {0} AS t WHERE t.stage OPERATOR(pg_catalog.=) ANY ('{{exact,near}}') \
-             AND NOT EXISTS (SELECT FROM {0} AS k WHERE k.id {1} t.keeper AND k.cluster OPERATOR(pg_catalog.=) t.cluster \
-                 AND k.stage OPERATOR(pg_catalog.=) 'kept') \
+        // NOT EXISTS would hash the kept rows, which are many; an outer join hashes the others.
+        "SELECT t.cluster FROM {0} AS t LEFT JOIN {0} AS k ON k.id {1} t.keeper \
+             AND k.cluster OPERATOR(pg_catalog.=) t.cluster AND k.stage OPERATOR(pg_catalog.=) 'kept' \
+             WHERE t.stage OPERATOR(pg_catalog.=) ANY ('{{exact,near}}') \
+             GROUP BY t.cluster HAVING pg_catalog.bool_or(k.id IS NULL) \
          UNION ALL SELECT t.cluster FROM {0} AS t WHERE t.stage OPERATOR(pg_catalog.=) 'kept' AND NOT t.keeper {1} t.id",
         job.table.name, job.equals
     );

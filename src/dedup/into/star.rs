@@ -16,6 +16,7 @@ use dedup_core::dedup::{EqualTexts, Keep, Kind, Rows};
 use dedup_core::groups::{CrossPairs, Named, Settings, names};
 use dedup_core::interrupt::checked;
 use dedup_core::memory::{OrRaise, Room};
+use pgrx::FromDatum;
 use std::collections::{HashMap, HashSet};
 
 /// Rows of the source.
@@ -36,32 +37,24 @@ struct Stored {
     is_kept: bool,
 }
 
-impl Stored {
-    fn of(row: &Values<'_>) -> Stored {
-        let [arrival, cluster, kept] = [0, 1, 2].map(|at| row.bigint(at).unwrap_or_default());
-        Stored { arrival, cluster, is_kept: kept > 0 }
-    }
-}
-
 /// Where new rows go; `None` if all groups are to be formed anew.
 pub(super) fn step(job: &Job<'_>, changes: &Changes, progress: &Progress) -> Option<Outcome> {
     if !job.is_by_star() || !changes.are_few(0) {
         return None;
     }
-    let orphans = stored(job, "cluster", &changes.broken);
     let taken: HashSet<i64> = changes.changed.iter().chain(&changes.gone).copied().collect();
-    let orphans: Vec<Stored> = orphans.into_iter().filter(|row| !taken.contains(&row.arrival)).collect();
+    let (orphans, ids) = stored(job, "cluster", &changes.broken, &taken);
     if !changes.are_few(orphans.len()) {
         return None;
     }
-    let mut left = known(job, &orphans, progress);
-    let mut new = some(job, changes.ids, None, progress);
+    let mut left = some(job, ids, true, progress);
+    let mut new = some(job, changes.ids, false, progress);
     let candidates = candidates(job, changes, &taken, [&left, &new], progress);
     if !changes.are_few(orphans.len() + candidates.len()) {
         return None;
     }
-    let old = stored(job, "arrival", &candidates);
-    let mut before = known(job, &old, progress);
+    let (old, ids) = stored(job, "arrival", &candidates, &HashSet::new());
+    let mut before = some(job, ids, true, progress);
     if before.arrivals.len() != old.len() || left.arrivals.len() != orphans.len() {
         return None;
     }
@@ -119,40 +112,43 @@ pub(super) fn step(job: &Job<'_>, changes: &Changes, progress: &Progress) -> Opt
     })
 }
 
-/// Rows of the result, in the order in which they arrived.
-fn stored(job: &Job<'_>, column: &str, of: &[i64]) -> Vec<Stored> {
+/// Rows of the result, in the order in which they arrived, and their ids.
+fn stored(job: &Job<'_>, column: &str, of: &[i64], taken: &HashSet<i64>) -> (Vec<Stored>, Option<Argument>) {
+    if of.is_empty() {
+        return (Vec::new(), None);
+    }
     let sql = format!(
-        "SELECT t.arrival, t.cluster, (t.stage OPERATOR(pg_catalog.=) 'kept')::pg_catalog.int4::pg_catalog.int8 \
-         FROM {} AS t WHERE t.{column} OPERATOR(pg_catalog.=) ANY ($1) ORDER BY t.arrival",
+        "SELECT pg_catalog.array_agg(t.id), pg_catalog.array_agg(t.arrival), pg_catalog.array_agg(t.cluster), \
+             pg_catalog.array_agg((t.stage OPERATOR(pg_catalog.=) 'kept')::pg_catalog.int4::pg_catalog.int8) \
+         FROM {} AS t WHERE t.{column} OPERATOR(pg_catalog.=) ANY ($1) AND NOT (t.arrival OPERATOR(pg_catalog.=) ANY ($2))",
         job.table.name
     );
-    query_all(&sql, &[Argument::of(of.to_vec())], Stored::of)
+    let taken: Vec<i64> = taken.iter().copied().collect();
+    let arguments = [Argument::of(of.to_vec()), Argument::of(taken)];
+    let read = |row: &Values<'_>| {
+        // SAFETY: the columns are arrays, of ids and of integers.
+        let array = |at| unsafe { row.get(at).and_then(|array| Vec::<i64>::from_datum(array, false)) };
+        let [arrivals, clusters, kept] = [1, 2, 3].map(|at| array(at).unwrap_or_default());
+        let rows = arrivals.into_iter().zip(clusters).zip(kept);
+        let stored = |((arrival, cluster), kept)| Stored { arrival, cluster, is_kept: kept > 0 };
+        // SAFETY: as above.
+        let ids = unsafe { row.get(0).map(|array| Argument::copy_of_array(array, job.ids_type)) };
+        (rows.map(stored).collect::<Vec<Stored>>(), ids)
+    };
+    let (mut rows, ids) = query_all(&sql, &arguments, read).pop().unwrap_or_default();
+    rows.sort_unstable_by_key(|row| row.arrival);
+    (rows, ids)
 }
 
-/// Rows that the result has, in the order in which they arrived.
-fn known(job: &Job<'_>, rows: &[Stored], progress: &Progress) -> Read {
-    let arrivals = Argument::of(rows.iter().map(|row| row.arrival).collect::<Vec<i64>>());
-    let sql = format!(
-        "SELECT pg_catalog.array_agg(t.id) FROM {} AS t WHERE t.arrival OPERATOR(pg_catalog.=) ANY ($1)",
-        job.table.name
-    );
-    // SAFETY: the column is an array of ids.
-    let array =
-        |row: &Values<'_>| unsafe { row.get(0).map(|array| Argument::copy_of_array(array, job.ids_type)) };
-    let ids = query_all(&sql, &[arrivals], array).pop().flatten();
-    some(job, ids, Some(arrivals), progress)
-}
-
-/// Rows of these ids: in the order of the source, or of their arrival numbers in the result.
-fn some(job: &Job<'_>, ids: Option<Argument>, arrivals: Option<Argument>, progress: &Progress) -> Read {
+/// Rows of these ids: in the order of the source, or of their arrival numbers if the result has them.
+fn some(job: &Job<'_>, ids: Option<Argument>, arrived: bool, progress: &Progress) -> Read {
     let Job { query, id: own, digest, equals, .. } = job;
-    let (arrival, join, order) = match arrivals {
-        None => ("NULL::pg_catalog.int8", String::new(), ""),
-        Some(_) => (
+    let (arrival, join, order) = match arrived {
+        false => ("NULL::pg_catalog.int8", String::new(), ""),
+        true => (
             "t.arrival",
             format!(
-                " JOIN (SELECT t.id, t.arrival FROM {} AS t WHERE t.arrival OPERATOR(pg_catalog.=) ANY ($2) OFFSET 0) AS t \
-                 ON t.id {equals} {own}",
+                " JOIN (SELECT t.id, t.arrival FROM {} AS t WHERE t.id {equals} ANY ($1) OFFSET 0) AS t ON t.id {equals} {own}",
                 job.table.name
             ),
             " ORDER BY t.arrival",
@@ -162,10 +158,9 @@ fn some(job: &Job<'_>, ids: Option<Argument>, arrivals: Option<Argument>, progre
         "SELECT q.*, {arrival} AS _dedup_arrival, {digest} AS {DIGEST} FROM ({query}\n) AS q{join} \
          WHERE {own} {equals} ANY ($1){order}"
     );
-    let wanted = ids.unwrap_or_else(|| job.no_ids());
-    let arguments: Vec<Argument> = [Some(wanted), arrivals].into_iter().flatten().collect();
+    let arguments = [ids.unwrap_or_else(|| job.no_ids())];
     let (mut ids, mut digests, mut hashes, mut numbers) = (None, Vec::new(), Vec::new(), Vec::new());
-    let query = (sql.as_str(), arguments.as_slice(), false);
+    let query = (sql.as_str(), &arguments[..], false);
     let (rows, _) = read(query, &job.options(), (None, None), Some(&mut hashes), progress, |columns| {
         let of = &*ids.insert(ids_of(columns));
         let (digests, numbers, last) = (&mut digests, &mut numbers, columns.len() - 1);
@@ -247,6 +242,8 @@ fn candidates(
         "SELECT k.arrival FROM {0} AS t JOIN {0} AS k ON k.id {1} t.keeper WHERE t.arrival OPERATOR(pg_catalog.=) ANY ($1)",
         job.table.name, job.equals
     );
-    found.extend(query_all(&sql, &[Argument::of(equal)], |row| row.bigint(0)).into_iter().flatten());
+    if !equal.is_empty() {
+        found.extend(query_all(&sql, &[Argument::of(equal)], |row| row.bigint(0)).into_iter().flatten());
+    }
     found.into_iter().collect()
 }

@@ -29,7 +29,8 @@ impl Loaded {
         let (mut sets, mut at) = (Vec::new(), 0);
         while at < words.len() {
             let (id, size, from) = (words[at] as i64, words[at + 1] as usize, at + 2);
-            let sketch = words[from..from + size].iter().fold(0, |sketch, &gram| sketch ^ 1 << sketch::bit(gram, 2));
+            let sketch =
+                words[from..from + size].iter().fold(0, |sketch, &gram| sketch ^ 1 << sketch::bit(gram, 2));
             sets.room(1).or_raise();
             sets.push(Set { id, from, size, sketch });
             at = from + size;
