@@ -1,15 +1,18 @@
 //! Fingerprints of a table's rows are made while the rows are read.
 
-use super::Rows;
 use crate::pg::host::QueryHost;
+use crate::pg::spill::TempFile;
 use crate::settings::work_memory;
-use dedup_core::dedup::Making;
+use dedup_core::dedup::{self, Making};
 use dedup_core::evaluate::Profile;
 use dedup_core::external::Result;
 use dedup_core::features::TextRecipe;
 use dedup_core::memory::{Room, filled};
 use serde_json::Value;
 use std::sync::OnceLock;
+
+/// The rows of a source.
+pub(super) type Rows = dedup::Rows<TempFile>;
 
 /// Contents by which a recipe is guessed at most, and their bytes.
 const GUESSED_BY: (usize, usize) = (1000, 4 << 20);

@@ -1,14 +1,13 @@
 //! `dedup_explain` of pairs of a source's rows, by records: what agreement in each column told.
 
-use super::{Found, find, id};
-use crate::evaluate::{each_pair, key};
+use super::find::{Found, find, id};
 use crate::pg::host::unwrap_or_raise;
 use crate::pg::progress::Progress;
 use crate::pg::values::ValueType;
 use crate::pg::{Json, Output};
 use crate::settings::progress_interval;
-use crate::table::{EXPLAIN, Source, refuse_option};
-use dedup_core::dedup::{Kind, Method};
+use crate::table::{Options, Source, each_pair, key, read_options, refuse_option};
+use dedup_core::dedup::{EXPLAIN, Kind, Method};
 use dedup_core::interrupt::checked;
 use dedup_core::memory::{OrRaise, Room};
 use dedup_core::records::{Agreement, Field, SURE, columns};
@@ -38,8 +37,8 @@ fn dedup_explain_pairs(
     let mut output = Output::begin(fcinfo);
     let source = Source::new(source);
     let wanted = Source::argument("pairs", pairs).all();
-    let written = EXPLAIN.written(options.map(|json| json.0));
-    if EXPLAIN.read(&written).method != Method::Records {
+    let written = read_options(EXPLAIN, options);
+    if Options::of(&written).method != Method::Records {
         refuse_option("method", "pairs of a source are explained by method \"records\" alone")
     }
     let (mut pairs, mut rows) = (Vec::new(), HashMap::new());

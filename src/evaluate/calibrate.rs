@@ -1,13 +1,12 @@
 //! `near_dup_calibrate`: the distribution of distances in a table, and what distance it allows.
 
-use super::{each_pair, key};
 use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::pg::spi::for_each_of_query;
 use crate::pg::values::UniqueIds;
 use crate::pg::{Output, Values};
 use crate::settings::{progress_interval, threads, work_memory};
-use crate::table::{FINGERPRINTS, Source, two_columns};
+use crate::table::{FINGERPRINTS, Source, each_pair, key, two_columns};
 use dedup_core::evaluate::{self, Background, Calibration, Score};
 use dedup_core::fingerprint::hamming;
 use dedup_core::groups::Settings;

@@ -2,53 +2,13 @@
 
 mod calibrate;
 
+use crate::dedup::groups_of;
 use crate::pg::catalog::as_text;
 use crate::pg::spi::{for_each_of_query, query_all};
-use crate::pg::{Column, Output, Values, raise};
-use crate::setup::groups_of;
-use crate::table::Source;
+use crate::pg::{Output, Values, raise};
+use crate::table::{Source, two_ids};
 use dedup_core::evaluate::Score;
 use pgrx::prelude::*;
-
-/// An id in a form that can be compared across types: numbers by value (2 equals 2.0), anything
-/// else by its text, without the blanks that pad it.
-pub(crate) fn key(row: &Values<'_>, column: usize, typoid: pg_sys::Oid) -> Option<String> {
-    let written = row.written(column)?;
-    let plain = |number: &str| if number == "-0" { "0".to_owned() } else { number.to_owned() };
-    Some(match typoid {
-        pg_sys::NUMERICOID if written.contains('.') => {
-            plain(written.trim_end_matches('0').trim_end_matches('.'))
-        }
-        pg_sys::FLOAT4OID | pg_sys::FLOAT8OID => {
-            written.parse::<f64>().map_or(written, |number| plain(&number.to_string()))
-        }
-        pg_sys::BPCHAROID => written.trim_end_matches(' ').to_owned(),
-        _ => written,
-    })
-}
-
-/// The first two columns of a query.
-fn two_ids(columns: &[Column]) -> &[Column; 2] {
-    columns.first_chunk().unwrap_or_else(|| {
-        raise(
-            PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
-            format!("the query returns {} columns, not 2", columns.len()),
-            "The query returns pairs: the ids of two rows.",
-        )
-    })
-}
-
-/// Calls `each` with the pairs of ids in the first two columns of a query.
-pub(crate) fn each_pair(query: &str, mut each: impl FnMut(String, String)) {
-    for_each_of_query(query, |columns| {
-        let [a, b] = two_ids(columns).each_ref().map(|id| id.typoid);
-        move |row: &Values<'_>| {
-            if let (Some(one), Some(other)) = (key(row, 0, a), key(row, 1, b)) {
-                each(one, other);
-            }
-        }
-    });
-}
 
 /// One side of a comparison.
 struct Side {

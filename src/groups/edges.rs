@@ -1,11 +1,11 @@
 //! `near_dup_groups`: the connected components of pairs, whoever has found them.
 
+use crate::pg::Output;
 use crate::pg::progress::Progress;
 use crate::pg::spi::for_each_of_query;
 use crate::pg::values::{DistinctIds, ValueType};
-use crate::pg::{Column, Output, raise};
 use crate::settings::progress_interval;
-use crate::table::Source;
+use crate::table::{Source, two_ids};
 use dedup_core::groups::EdgeComponents;
 use dedup_core::memory::OrRaise;
 use pgrx::prelude::*;
@@ -27,7 +27,9 @@ fn near_dup_groups(pairs: Option<&str>, fcinfo: pg_sys::FunctionCallInfo) {
     let mut graph = None;
     let (result, reading) = (output.type_of(0), &progress);
     for_each_of_query(&source.all(), |columns| {
-        let of = two_ids(columns).map(|column| ValueType::of_result(column, result, "near_dup_groups(pairs"));
+        let of = two_ids(columns)
+            .each_ref()
+            .map(|column| ValueType::of_result(column, result, "near_dup_groups(pairs"));
         let ids = ValueType::of_result(&columns[0], result, "near_dup_groups(pairs");
         let graph =
             graph.insert(Graph { ids: DistinctIds::new(ids, result), components: EdgeComponents::new() });
@@ -54,19 +56,4 @@ fn near_dup_groups(pairs: Option<&str>, fcinfo: pg_sys::FunctionCallInfo) {
         unsafe { output.pass(row) };
     }
     progress.end(&format!("{count} rows"));
-}
-
-/// The columns of the two ids of a pair.
-///
-/// # Errors
-/// Raises 42804 if there are not so many.
-fn two_ids(columns: &[Column]) -> [&Column; 2] {
-    match columns {
-        [a, b, ..] => [a, b],
-        _ => raise(
-            PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
-            format!("the query returns {} columns, not 2", columns.len()),
-            "Its first two columns are the ids of two rows that belong together.",
-        ),
-    }
 }

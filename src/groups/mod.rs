@@ -2,5 +2,3 @@
 
 mod edges;
 mod pairs;
-
-pub(crate) use pairs::check_length;

@@ -4,10 +4,13 @@ use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::pg::spi::{for_each_of_query, refuse_row_without_id};
 use crate::pg::values::{Ids, UniqueIds, ValueType};
-use crate::pg::{Column, Json, Output, Values, raise};
+use crate::pg::{Column, Json, Output, Values};
 use crate::settings::{progress_interval, threads, work_memory};
-use crate::table::{FINGERPRINTS, PAIRS, Settings as OfTable, Source, Wanted, refuse_option, two_columns};
-use dedup_core::dedup::Method;
+use crate::similarity::check_length;
+use crate::table::{
+    FINGERPRINTS, Options, Settings as OfTable, Source, Wanted, read_options, refuse_option, two_columns,
+};
+use dedup_core::dedup::{Method, PAIRS};
 use dedup_core::external::Result;
 use dedup_core::groups::{Pairs, Settings};
 use dedup_core::similarity::SimilarPairs;
@@ -15,9 +18,6 @@ use dedup_core::text::Normal;
 use pgrx::prelude::*;
 
 const TEXTS: &str = "The query returns two columns: the row's id and its text. Cast the text to text.";
-
-/// The longest text, in bytes: its n-grams are sorted in one pass.
-const LONGEST: usize = 16 << 20;
 
 /// The distance that is not asked for.
 const DISTANCE: u32 = 3;
@@ -31,8 +31,8 @@ enum Search<'p> {
 impl Search<'_> {
     /// By fingerprints within 3 bits or as many as are asked for, or by texts that share half of their pairs of characters.
     fn new(options: Option<Json>, source: &Source) -> Self {
-        let written = PAIRS.written(options.map(|json| json.0));
-        let options = PAIRS.read(&written);
+        let written = read_options(PAIRS, options);
+        let options = Options::of(&written);
         let (by_text, memory) = (options.method == Method::Text, work_memory());
         let (others, method) =
             if by_text { (&["distance"][..], "fingerprint") } else { (&["similarity", "n"][..], "text") };
@@ -129,15 +129,4 @@ fn near_dup_pairs(source: Option<&str>, options: Option<Json>, fcinfo: pg_sys::F
         }
     });
     progress.end(&format!("{count} pairs"));
-}
-
-/// Refuses a text that is too long to be compared with all others.
-pub(crate) fn check_length(id: &str, bytes: usize) {
-    if bytes > LONGEST {
-        raise(
-            PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
-            format!("the text of row {id} has {bytes} bytes, more than {LONGEST}"),
-            "Leave such rows out, or compare the beginning of their texts: left(content, 1000000).",
-        )
-    }
 }

@@ -1,6 +1,7 @@
 //! The key of a row, for messages and logs.
 
 use crate::pg::Row;
+use crate::pg::catalog::ancestors;
 use crate::pg::spi::{Argument, execute};
 use crate::pg::trigger::Call;
 use pgrx::{PgRelation, pg_sys};
@@ -86,7 +87,7 @@ unsafe fn may_read(relation: pg_sys::Relation) -> bool {
     unsafe {
         readable((*relation).rd_id)
             || ((*(*relation).rd_rel).relispartition
-                && super::search::ancestors((*relation).rd_id).iter().any(|&table| readable(table)))
+                && ancestors((*relation).rd_id).into_iter().any(readable))
     }
 }
 

@@ -1,8 +1,8 @@
 //! The arguments of `near_dup_guard`, completed by the settings of its table.
 
 use crate::pg::Row;
-use crate::table::{GUARD, Settings, join_texts, refuse_option};
-use dedup_core::dedup::{Alike, Kind, Measure, Method};
+use crate::table::{Options as Read, Settings, Written, join_texts, raise_wrong, refuse_option};
+use dedup_core::dedup::{Alike, GUARD, Kind, Measure, Method};
 use dedup_core::features::TextRecipe;
 use pgrx::prelude::*;
 use serde_json::json;
@@ -99,13 +99,13 @@ impl Options {
             Some((column, rest)) if !column.contains('=') => (Some(column), rest),
             _ => (None, arguments),
         };
-        let mut written = GUARD.arguments(rest);
+        let mut written = Written::of_arguments(GUARD, rest).unwrap_or_else(|wrong| raise_wrong(wrong));
         column.into_iter().for_each(|column| written.add("fp", column.as_str().into()));
         let (by_name, compares) =
             (written.has("method"), ["similarity", "measure", "n"].map(|name| written.has(name)));
         let settings = Settings::complete(Some(table), &mut written);
         written.add("distance", json!(DISTANCE));
-        let options = GUARD.read(&written);
+        let options = Read::of(&written);
         let column = match written.text("fp") {
             Some(column) => column.to_owned(),
             None => Settings::needed(table).fp.clone(),

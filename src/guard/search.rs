@@ -44,13 +44,13 @@ use super::scope::Scope;
 use super::texts::TextSearch;
 use super::wait;
 use crate::banding::{Ball, DISTANCE, WITHIN, is_banding_relation, is_of_balls, scope_columns};
+use crate::pg::catalog::inheritors;
 use crate::pg::trigger::{Call, Event};
 use crate::pg::{Row, raise, version};
 use dedup_core::dedup::nearness;
 use dedup_core::fingerprint::hamming;
 use dedup_core::interrupt;
 use pgrx::datum::IntoDatum;
-use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::{PgList, PgSqlErrorCode, PgTupleDesc, pg_sys};
 
 /// What is searched for.
@@ -93,15 +93,6 @@ struct Candidate {
     table: pg_sys::Oid,
     tid: pg_sys::ItemPointerData,
     decided_by: Option<(pg_sys::TransactionId, u32)>,
-}
-
-unsafe extern "C-unwind" {
-    fn find_all_inheritors(
-        parent: pg_sys::Oid,
-        mode: pg_sys::LOCKMODE,
-        parents: *mut *mut pg_sys::List,
-    ) -> *mut pg_sys::List;
-    fn get_partition_ancestors(relation: pg_sys::Oid) -> *mut pg_sys::List;
 }
 
 /// Raises 0A000 if the table is a foreign one: what another server holds, and what its sessions are
@@ -189,13 +180,11 @@ impl Search<'_> {
             let (own, whole) = ((*self.call.relation()).rd_id, self.whole_table());
             let mut tables = vec![own];
             if whole != own {
-                let mode = pg_sys::AccessShareLock as i32;
-                let all = pg_guard_ffi_boundary(|| find_all_inheritors(whole, mode, std::ptr::null_mut()));
                 let stored = |table: &pg_sys::Oid| {
                     refuse_foreign(self.call, *table);
                     *table != own && pg_sys::get_rel_relkind(*table) as u8 == pg_sys::RELKIND_RELATION
                 };
-                tables.extend(PgList::<pg_sys::Oid>::from_pg(all).iter_oid().filter(stored));
+                tables.extend(inheritors(whole, pg_sys::AccessShareLock).into_iter().filter(stored));
             }
             tables
         }
@@ -453,18 +442,6 @@ impl Search<'_> {
             pg_sys::ExecDropSingleTupleTableSlot(slot);
             there
         }
-    }
-}
-
-/// The tables of which the table is a partition, the topmost last.
-///
-/// # Safety
-/// Inside a transaction; the table is a partition.
-pub(super) unsafe fn ancestors(table: pg_sys::Oid) -> Vec<pg_sys::Oid> {
-    // SAFETY: the caller's promise; the list is one of Oids.
-    unsafe {
-        let found = PgList::<pg_sys::Oid>::from_pg(pg_guard_ffi_boundary(|| get_partition_ancestors(table)));
-        found.iter_oid().collect()
     }
 }
 

@@ -3,7 +3,8 @@
 use super::raise;
 use super::rows::{Column, Values};
 use super::spi::{Argument, for_each, query_all, query_catalogue, scalar};
-use pgrx::{PgSqlErrorCode, pg_sys};
+use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
+use pgrx::{PgList, PgSqlErrorCode, pg_sys};
 use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, CString, c_int};
 use std::sync::Once;
@@ -299,4 +300,32 @@ pub(crate) fn object_name(name: &str, label: &str) -> String {
 pub(crate) fn is_read_committed() -> bool {
     // SAFETY: a plain read of a variable.
     unsafe { pg_sys::XactIsoLevel <= pg_sys::XACT_READ_COMMITTED as i32 }
+}
+
+// pgrx has no bindings of these; they are guarded below as those that pgrx has.
+unsafe extern "C-unwind" {
+    fn find_all_inheritors(
+        parent: pg_sys::Oid,
+        mode: pg_sys::LOCKMODE,
+        parents: *mut *mut pg_sys::List,
+    ) -> *mut pg_sys::List;
+    fn get_partition_ancestors(relation: pg_sys::Oid) -> *mut pg_sys::List;
+}
+
+/// A table and those that inherit from it, such as its partitions, each locked with `mode`.
+pub(crate) fn inheritors(table: pg_sys::Oid, mode: u32) -> Vec<pg_sys::Oid> {
+    // SAFETY: any oid is answered with a list of oids.
+    unsafe {
+        let found = pg_guard_ffi_boundary(|| find_all_inheritors(table, mode as i32, std::ptr::null_mut()));
+        PgList::<pg_sys::Oid>::from_pg(found).iter_oid().collect()
+    }
+}
+
+/// The tables of which a partition is one, the topmost last.
+pub(crate) fn ancestors(partition: pg_sys::Oid) -> Vec<pg_sys::Oid> {
+    // SAFETY: as above.
+    unsafe {
+        let found = pg_guard_ffi_boundary(|| get_partition_ancestors(partition));
+        PgList::<pg_sys::Oid>::from_pg(found).iter_oid().collect()
+    }
 }

@@ -27,6 +27,20 @@ fn report(error: ErrorReport, hint: String) -> ! {
     unreachable!("an error report does not return")
 }
 
+/// Emits a notice; an empty detail or hint is none.
+pub(crate) fn notice(message: impl Into<String>, detail: impl Into<String>, hint: impl Into<String>) {
+    let code = PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION;
+    let mut notice = ErrorReport::new(code, message.into(), "pg_dedup");
+    let (detail, hint) = (detail.into(), hint.into());
+    if !detail.is_empty() {
+        notice = notice.set_detail(detail);
+    }
+    if !hint.is_empty() {
+        notice = notice.set_hint(hint);
+    }
+    notice.report(PgLogLevel::NOTICE);
+}
+
 /// The value of an argument; raises an error if it is NULL.
 pub(crate) fn required<T>(argument: Option<T>, name: &str, hint: &str) -> T {
     argument.unwrap_or_else(|| {

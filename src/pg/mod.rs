@@ -40,7 +40,7 @@ pub(crate) mod version;
 pub(crate) mod window;
 pub(crate) mod workers;
 
-pub(crate) use error::{raise, raise_with_detail, required};
+pub(crate) use error::{notice, raise, raise_with_detail, required};
 pub(crate) use json::Json;
 pub(crate) use message::Message;
 pub(crate) use pointer::Pointer;

@@ -6,8 +6,8 @@ use crate::pg::progress::Progress;
 use crate::pg::spi::{refuse_row_without_id, scalar};
 use crate::pg::{Column, Json, Values, raise};
 use crate::settings::{memory_limit, progress_interval, within_memory_limit};
-use crate::table::{REPORT, Source, Written};
-use dedup_core::dedup::{Alike, Finding, Kind, Method, Stage};
+use crate::table::{Source, Written, read_options};
+use dedup_core::dedup::{Alike, Finding, Kind, Method, REPORT, Stage};
 use dedup_core::evaluate::{Background, Score};
 use dedup_core::hash::murmur3_128;
 use dedup_core::interrupt::{checked, sort_unstable_by};
@@ -27,7 +27,7 @@ const NONE: u64 = 0;
 #[pg_extern(sql = "")]
 fn dedup_report(source: Option<&str>, options: Option<Json>) -> String {
     let of = Source::new(source);
-    let mut written = REPORT.written(options.map(|json| json.0));
+    let mut written = read_options(REPORT, options);
     let title = word(&mut written, "title");
     let language = word(&mut written, "language").and_then(|code| Language::parse(&code)).unwrap_or_default();
     let column = word(&mut written, "labels");

@@ -12,7 +12,7 @@ use serde_json::Value;
 #[pg_extern(sql = "")]
 fn simhash_explain_rows(a: Record, b: Record, fcinfo: pg_sys::FunctionCallInfo) {
     let settings = Settings::of_row(&a);
-    if !settings.is_of(&b) {
+    if b.table() != Some(settings.table) {
         raise(
             PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
             "the rows are not of one table",

@@ -1,11 +1,9 @@
 //! `dedup_find`: which rows of a table a new text or row repeats, and why.
 
-use super::needed;
 use crate::fingerprint::bag_of_values;
 use crate::pg::catalog::{base_type_name, equality, schema};
 use crate::pg::spi::{Argument, query_all};
-use crate::pg::values::ValueType;
-use crate::pg::{Column, Output, Record};
+use crate::pg::{Output, Record, required};
 use crate::table::{Settings, Table, join_texts, joined, listed, refuse_option};
 use dedup_core::dedup::{Kind, Measure, Method};
 use dedup_core::features::{Bag, RowRecipe, Shared, shared};
@@ -23,14 +21,13 @@ fn dedup_find_text(
     distance: Option<i32>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) {
-    let settings = Settings::needed(needed(tbl.map(|name| Table::named("tbl", name).oid)));
+    let settings =
+        Settings::needed(Table::named("tbl", required(tbl, "the table", "Name a table: 'ticket'.")).oid);
     let mut output = Output::begin(fcinfo);
-    if let Some(content) = content {
-        let mut values = vec![None; settings.columns.len()];
-        values[settings.main_column()] = Some(content.to_owned());
-        let new = New { values, text: Some(content.to_owned()), own: None };
-        new.find(&settings, distance, &mut output, "dedup_find(tbl, content, distance");
-    }
+    let mut values = vec![None; settings.columns.len()];
+    values[settings.main_column()] = content.map(str::to_owned);
+    let new = New { values, text: content.map(str::to_owned), own: None };
+    new.find(&settings, distance, &mut output, "dedup_find(tbl, content, distance");
 }
 
 /// The rows that a row repeats.
@@ -101,8 +98,7 @@ impl New {
             _ => By::Equality,
         };
         let table = Table::of(settings.table);
-        let id = table.id(None);
-        let ids = check_id(&table.name, id, table.column(id).typoid, output.type_of(0), call);
+        let ids = table.ids(output.type_of(0), call);
         let sql = self.statement(settings, &by, &table);
         debug1!("dedup_find runs: {sql}");
         let fp = bag.simhash().map(u64::cast_signed);
@@ -200,19 +196,4 @@ impl Why {
     fn of(&self, row: &[Option<String>]) -> Shared {
         shared(&self.new, &bag_of_values(row, &self.recipe), SHOWN)
     }
-}
-
-/// How ids are returned; refuses to return them as another type, `call` is how to call with theirs.
-///
-/// # Errors
-/// Raises 42804.
-pub(super) fn check_id(
-    table: &str,
-    id: &str,
-    typoid: pg_sys::Oid,
-    result: pg_sys::Oid,
-    call: &str,
-) -> ValueType {
-    let column = Column::new(&format!("{table}.{id}"), typoid, pg_sys::InvalidOid);
-    ValueType::of_result(&column, result, call)
 }

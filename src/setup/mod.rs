@@ -1,19 +1,17 @@
 //! A table's settings: given once, taken by everything that works on the table.
 //! What is promised of them is in `docs/find.md`.
 
-mod choose;
-mod clean;
 mod explain;
 mod find;
 mod plan;
 
 use crate::pg::catalog::as_owner;
 use crate::pg::spi::{Argument, execute, with_latest_snapshot};
-use crate::pg::{Json, Pointer, raise};
-use crate::table::{SETUP, Table, refuse_option};
-pub(crate) use clean::groups_of;
+use crate::pg::{Json, Pointer, raise, required};
+use crate::table::{Table, read_options, refuse_option};
+use dedup_core::dedup::SETUP;
 use pgrx::prelude::*;
-use plan::Plan;
+use plan::{Change, Plan};
 
 /// Gives a table its settings; the statements that did it.
 #[pg_extern(sql = "")]
@@ -22,7 +20,7 @@ fn dedup_setup(
     options: Option<Json>,
     dry_run: Option<bool>,
 ) -> SetOfIterator<'static, String> {
-    let table = needed(tbl);
+    let table = required(tbl, "the table", "Name a table: 'ticket'.");
     let dry_run = dry_run.unwrap_or(false);
     if !dry_run {
         Table::to_set_up(table);
@@ -33,7 +31,7 @@ fn dedup_setup(
     // The statement may have begun before the other call's end.
     let (mut statements, settings) = with_latest_snapshot(|| {
         let table = Table::to_set_up(table);
-        let asked = SETUP.written(options.map(|json| json.0));
+        let asked = read_options(SETUP, options);
         if asked.has("drop") {
             if asked.map().len() > 1 {
                 refuse_option("drop", "drop must be the only option")
@@ -62,23 +60,6 @@ fn dedup_setup(
     SetOfIterator::new(statements)
 }
 
-/// What is done to a table's settings, with the rights of their owner.
-struct Change {
-    /// The statement, before and after the name of the table of settings; $1 is the table.
-    verb: &'static str,
-    how: String,
-    /// A comment of SQL.
-    says: String,
-}
-
-impl Change {
-    fn drop(table: &Table) -> Change {
-        let says = format!("-- settings of {} dropped; its column and its indexes stay", table.name);
-        let how = "AS s WHERE s.tbl::pg_catalog.oid OPERATOR(pg_catalog.=) $1".to_owned();
-        Change { verb: "DELETE FROM", how, says }
-    }
-}
-
 /// Settings of tables that are no more; another session may be at it, and is not waited for.
 fn forget_dropped_tables(settings: &str) {
     let delete = format!(
@@ -101,17 +82,6 @@ fn _dedup_table_in(name: &std::ffi::CStr) -> Pointer {
         warning!("there is no table {name}: its settings are left out");
         pg_sys::InvalidOid.into()
     }))
-}
-
-/// The table that is named.
-fn needed(tbl: Option<pg_sys::Oid>) -> pg_sys::Oid {
-    tbl.unwrap_or_else(|| {
-        raise(
-            PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-            "the table must not be null",
-            "Name a table: 'ticket'.",
-        )
-    })
 }
 
 /// Tells all sessions that the settings of a table have changed.

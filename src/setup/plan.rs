@@ -1,32 +1,31 @@
-//! What `dedup_setup` does: the settings that are wanted, and the statements
-//! that lead there.
+//! What `dedup_setup` does: the settings that are wanted, those that are not asked for chosen by the table's rows, and the
+//! statements that lead there.
 
-use super::Change;
-use super::choose::{Choice, choose};
 use crate::corpus::{Database, raise_recipe};
 use crate::pg::catalog::schema;
-use crate::pg::raise;
 use crate::pg::spi::{Argument, query_all, scalar};
+use crate::pg::{notice, raise};
 use crate::table::{
-    Generated, ID, KEEP, SETUP, Settings, Table, Written, as_jsonb, joined, literal, ngram_index,
-    refuse_option,
+    DETAILS, Generated, ID, KEEP, Options, SAMPLE, Settings, Table, Written, announce, announce_implied,
+    as_jsonb, joined, literal, ngram_index, refuse_option, running, sample,
 };
-use dedup_core::dedup::Method;
-use dedup_core::evaluate::ByRows;
-use dedup_core::features::RowRecipe;
+use dedup_core::dedup::{Method, SETUP};
+use dedup_core::evaluate::{Background, ByRows};
+use dedup_core::features::{RowRecipe, TextRecipe};
+use dedup_core::text::Normal;
 use pgrx::spi::{quote_identifier, quote_literal};
 use pgrx::{PgRelation, PgSqlErrorCode, pg_sys};
 use serde_json::{Map, Value, json};
 
 /// The settings that a table is to have.
 pub(super) struct Plan<'t> {
-    pub table: &'t Table,
+    table: &'t Table,
     before: Option<Settings>,
     /// What is asked for, now and before.
     asked: Written,
     columns: Vec<String>,
     /// The recipes of the columns: null is running text whose recipe is to be chosen.
-    pub recipes: Vec<Value>,
+    recipes: Vec<Value>,
     fp: String,
     /// Method, distance, similarity, n and details.
     chosen: Map<String, Value>,
@@ -35,6 +34,23 @@ pub(super) struct Plan<'t> {
     empty: bool,
     /// The extension's schema, quoted.
     tools: String,
+}
+
+/// What is done to a table's settings, with the rights of their owner.
+pub(super) struct Change {
+    /// The statement, before and after the name of the table of settings; $1 is the table.
+    pub verb: &'static str,
+    pub how: String,
+    /// A comment of SQL.
+    pub says: String,
+}
+
+impl Change {
+    pub fn drop(table: &Table) -> Change {
+        let says = format!("-- settings of {} dropped; its column and its indexes stay", table.name);
+        let how = "AS s WHERE s.tbl::pg_catalog.oid OPERATOR(pg_catalog.=) $1".to_owned();
+        Change { verb: "DELETE FROM", how, says }
+    }
 }
 
 const DEFAULT_FP: &str = "fp";
@@ -65,7 +81,7 @@ impl<'t> Plan<'t> {
             _ => vec![(table.text_column(None).to_owned(), Value::Null)],
         };
         // What cannot be followed is an error before anything is done.
-        SETUP.read(&asked);
+        Options::of(&asked);
         // In the order of the table, which outlives a dump and new names.
         for (name, _) in &named {
             table.generated_text(name);
@@ -95,7 +111,6 @@ impl<'t> Plan<'t> {
         for name in id.into_iter().chain(kept_by) {
             table.column(name);
         }
-        let (tools, empty) = (schema(), false);
         let mut plan = Plan {
             table,
             before,
@@ -106,45 +121,132 @@ impl<'t> Plan<'t> {
             chosen: Map::new(),
             method: Method::default(),
             distances: None,
-            empty,
-            tools,
+            empty: false,
+            tools: schema(),
         };
-        let keeps = plan.before.as_ref().filter(|before| !anew && !before.empty);
-        let Choice { options, recipe, distances, empty } = choose(&plan, &plan.asked, keeps);
-        let read = SETUP.read(&options);
+        plan.choose(anew);
+        plan
+    }
+
+    /// Completes what is asked for by the settings that there are, unless all is made anew, and by the table's rows, and says
+    /// what was chosen.
+    fn choose(&mut self, anew: bool) {
+        let (asked, kept) = (&self.asked, self.before.as_ref().filter(|before| !anew && !before.empty));
+        let mut options = asked.clone();
+        // It is to be made.
+        options.take("fp");
+        let mut known = kept.map(Settings::chosen).unwrap_or_default();
+        if let Some(kept) = kept {
+            let recipe = kept.default_recipe();
+            known.insert("recipe".into(), if recipe.is_null() { json!({}) } else { recipe });
+        }
+        known.retain(|name, _| !asked.is_null(name) && (name != "method" || !asked.is_null("distance")));
+        if self.recipes.iter().all(Value::is_number) {
+            // Whole values are equal or not.
+            let whole = [
+                ("similarity", json!(0)),
+                ("details", json!([])),
+                ("method", Method::Fingerprint.name().into()),
+            ];
+            whole.into_iter().for_each(|(name, value)| _ = known.entry(name).or_insert(value));
+        }
+        if !self.recipes.iter().any(Value::is_null) {
+            known.insert("recipe".into(), json!({}));
+        }
+        let distances = kept.filter(|_| !asked.has("distance") && known.contains_key("distance"));
+        let mut distances = distances.and_then(|kept| kept.distances.clone());
+        options.over(&known);
+        // Which details count does not depend on the texts.
+        let mut all_but_details = options.clone();
+        all_but_details.add("details", json!([]));
+        let needs = all_but_details.asks_texts();
+        let suggested = if needs { sample(&self.texts(), None).0.suggest(None, None) } else { None };
+        let empty = if needs { suggested.is_none() } else { kept.is_some_and(|kept| kept.empty) };
+        if let Some(mut it) = suggested {
+            let recipe = options.get("recipe").unwrap_or(&it.recipe);
+            if self.reads_otherwise(recipe) {
+                it.method = Method::Fingerprint;
+            }
+            if !options.has("distance") {
+                if options.has("recipe") || !self.recipes.iter().all(Value::is_null) {
+                    (it.distance, it.by_rows) = self.measured(recipe);
+                    it.reason.clear();
+                }
+                distances = Some(it.by_rows.clone());
+            }
+            it.complete(&mut options, SETUP.name);
+        } else if needs {
+            let name = &self.table.name;
+            notice(
+                format!("table {name} has no text to choose settings by: they are the defaults"),
+                "",
+                "Run dedup_setup again when there are rows.",
+            );
+        } else if !options.has("details") {
+            let chosen = Map::from_iter([("details".to_owned(), json!(DETAILS))]);
+            announce(SETUP.name, &chosen, "");
+        }
+        options.add("details", json!(DETAILS));
+        announce_implied(SETUP.name, options.implied());
+        let recipe = options.get("recipe").filter(|recipe| **recipe != json!({}) || asked.has("recipe"));
+        let recipe = recipe.cloned().unwrap_or_default();
+        if options.text("method") == Some("text") && self.reads_otherwise(&recipe) {
+            if asked.has("method") {
+                // The index is of what is written.
+                refuse_option("method", "method \"text\" requires a recipe without markup and simplify")
+            }
+            options.take("method");
+            options.add("method", Method::Fingerprint.name().into());
+        }
+        let read = Options::of(&options);
         let chosen = json!({
             "method": read.method.name(), "distance": read.distance, "similarity": read.alike.similarity, "n": read.alike.n,
             "details": options.get("details"),
         });
-        plan.chosen = chosen.as_object().cloned().unwrap_or_default();
-        (plan.method, plan.distances, plan.empty) = (read.method, distances, empty);
-        for weight in plan.recipes.iter_mut().filter(|weight| weight.is_null()) {
-            weight.clone_from(&recipe);
-        }
-        plan
+        self.chosen = chosen.as_object().cloned().unwrap_or_default();
+        (self.method, self.distances, self.empty) = (read.method, distances, empty);
+        self.recipes = self.recipes_with(&recipe);
+    }
+
+    /// The recipes of the columns, `recipe` for running text that has none of its own.
+    fn recipes_with(&self, recipe: &Value) -> Vec<Value> {
+        self.recipes.iter().map(|weight| if weight.is_null() { recipe } else { weight }.clone()).collect()
+    }
+
+    /// Whether the recipe of some running text, this one where it has none of its own, has markup or simplifies.
+    fn reads_otherwise(&self, recipe: &Value) -> bool {
+        self.recipes_with(recipe).iter().filter_map(Value::as_object).any(|recipe| {
+            let mut recipe = recipe.clone();
+            recipe.remove("share");
+            let recipe = TextRecipe::resolved(&Value::Object(recipe), &Database);
+            recipe.unwrap_or_else(|error| raise_recipe(error)).normal != Normal::default()
+        })
+    }
+
+    /// The widest distance whose candidates can all be verified by their texts, now and when the table has grown: by the
+    /// fingerprints of the table's first rows, running text by `recipe`.
+    fn measured(&self, recipe: &Value) -> (u32, ByRows) {
+        let name = &self.table.name;
+        let sql = format!(
+            "SELECT t.fp FROM (SELECT {} FROM {name} LIMIT {SAMPLE}) AS t(fp)",
+            self.expression(&self.recipes_with(recipe))
+        );
+        let prints = query_all(&sql, &[], |row| row.bigint(0).map(i64::cast_unsigned));
+        let prints: Vec<u64> = prints.into_iter().flatten().collect();
+        let mut background = Background::measure(&prints);
+        let sql = format!("SELECT pg_catalog.count(*)::pg_catalog.text FROM {name}");
+        background.rows = scalar(&sql, &[]).and_then(|rows| rows.parse().ok()).unwrap_or(background.rows);
+        (background.calibrate().once, background.by_rows())
     }
 
     /// A query for what is compared of each row.
-    pub fn texts(&self) -> String {
+    fn texts(&self) -> String {
         format!("SELECT {} FROM {} AS t", joined(&self.compared()), self.table.name)
     }
 
-    /// The columns that are compared: those of running text, else all.
+    /// The columns that are compared.
     fn compared(&self) -> Vec<&str> {
-        let running = |weight: &Value| !weight.is_number();
-        let all = !self.recipes.iter().any(running);
-        let columns = self.columns.iter().zip(&self.recipes).filter(|(_, weight)| all || running(weight));
-        columns.map(|(name, _)| name.as_str()).collect()
-    }
-
-    /// A query for fingerprints of the table's first rows, running text by `recipe`.
-    pub fn fingerprints(&self, recipe: &Value) -> String {
-        let recipes: Vec<_> = self
-            .recipes
-            .iter()
-            .map(|weight| if weight.is_null() { recipe } else { weight }.clone())
-            .collect();
-        format!("SELECT {} FROM {} LIMIT 20000", self.expression(&recipes), self.table.name)
+        running(&self.columns, &self.recipes)
     }
 
     /// The fingerprint of a row.

@@ -21,6 +21,20 @@ fn ngram_containment(a: &str, b: &str, n: i32) -> f64 {
     similarity::containment(a, b, length(n))
 }
 
+/// The longest text, in bytes, that is compared with all others: its n-grams are sorted in one pass.
+const LONGEST: usize = 16 << 20;
+
+/// Refuses a text that is too long to be compared with all others.
+pub(crate) fn check_length(id: &str, bytes: usize) {
+    if bytes > LONGEST {
+        raise(
+            PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+            format!("the text of row {id} has {bytes} bytes, more than {LONGEST}"),
+            "Leave such rows out, or compare the beginning of their texts: left(content, 1000000).",
+        )
+    }
+}
+
 fn length(n: i32) -> usize {
     match usize::try_from(n) {
         Ok(n @ 1..=64) => n,

@@ -4,6 +4,7 @@
 mod generated;
 mod index;
 mod options;
+mod pairs;
 mod relation;
 mod rows;
 mod settings;
@@ -14,11 +15,11 @@ mod suggest;
 pub(crate) use generated::Generated;
 pub(crate) use index::ngram_index;
 pub(crate) use options::{
-    DEDUP, DEDUP_INTO, EXPLAIN, Function, GUARD, Options, PAIRS, REPORT, SETUP, Written, as_jsonb, literal,
-    refuse_option,
+    Options, Written, as_jsonb, literal, parse_options, raise_wrong, read_options, refuse_option,
 };
+pub(crate) use pairs::{each_pair, key, two_ids};
 pub(crate) use relation::Table;
-pub(crate) use settings::{Settings, join_texts, joined, listed};
+pub(crate) use settings::{Settings, join_texts, joined, listed, running};
 pub(crate) use source::{FINGERPRINTS, Source, Wanted, two_columns};
 pub(crate) use stored::{ID, KEEP};
 pub(crate) use suggest::{DETAILS, SAMPLE, Sampler, announce, announce_implied, sample};

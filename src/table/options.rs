@@ -2,7 +2,7 @@
 
 use super::source::{Source, Wanted};
 use crate::corpus::{Database, raise_recipe};
-use crate::pg::raise;
+use crate::pg::{Json, raise};
 pub(crate) use dedup_core::dedup::Written;
 use dedup_core::dedup::{Keep, Method, Options as Core, Sink, Wrong};
 use dedup_core::features::TextRecipe;
@@ -29,26 +29,6 @@ impl Deref for Options {
     }
 }
 
-/// A function that has options.
-#[derive(Clone, Copy)]
-pub(crate) struct Function(Sink);
-
-pub(crate) const DEDUP: Function = Function(dedup_core::dedup::DEDUP);
-pub(crate) const DEDUP_INTO: Function = Function(dedup_core::dedup::INTO);
-pub(crate) const REPORT: Function = Function(dedup_core::dedup::REPORT);
-pub(crate) const EXPLAIN: Function = Function(dedup_core::dedup::EXPLAIN);
-pub(crate) const SETUP: Function = Function(dedup_core::dedup::SETUP);
-pub(crate) const PAIRS: Function = Function(dedup_core::dedup::PAIRS);
-pub(crate) const GUARD: Function = Function(dedup_core::dedup::GUARD);
-
-impl Deref for Function {
-    type Target = Sink;
-
-    fn deref(&self) -> &Sink {
-        &self.0
-    }
-}
-
 /// Refuses a value of an option, with its line of the manual.
 ///
 /// # Errors
@@ -57,23 +37,24 @@ pub(crate) fn refuse_option(name: &str, what: impl Into<String>) -> ! {
     raise_wrong(Wrong::of(name, what))
 }
 
-fn raise_wrong(wrong: Wrong) -> ! {
+/// The same.
+pub(crate) fn raise_wrong(wrong: Wrong) -> ! {
     raise(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, wrong.what, wrong.hint)
 }
 
-impl Function {
-    /// The options as they were written.
-    pub(crate) fn written(self, json: Option<Value>) -> Written {
-        Written::new(self.0, json).unwrap_or_else(|wrong| raise_wrong(wrong))
-    }
+/// The options of a call as they were written.
+pub(crate) fn read_options(function: Sink, options: Option<Json>) -> Written {
+    parse_options(function, options.map(|json| json.0))
+}
 
-    /// Those in arguments `key=value` of a trigger.
-    pub(crate) fn arguments(self, arguments: &[String]) -> Written {
-        Written::of_arguments(self.0, arguments).unwrap_or_else(|wrong| raise_wrong(wrong))
-    }
+/// The same.
+pub(crate) fn parse_options(function: Sink, json: Option<Value>) -> Written {
+    Written::new(function, json).unwrap_or_else(|wrong| raise_wrong(wrong))
+}
 
-    /// The options with their defaults.
-    pub(crate) fn read(self, written: &Written) -> Options {
+impl Options {
+    /// What is written, with the defaults of the rest.
+    pub(crate) fn of(written: &Written) -> Options {
         let mut core = written.read().unwrap_or_else(|wrong| raise_wrong(wrong));
         let recipe = core.recipe.as_ref().map(|recipe| TextRecipe::resolved(recipe, &Database));
         let recipe =
@@ -81,9 +62,7 @@ impl Function {
         core.alike.normal = recipe.normal;
         Options { core, recipe, labels: None, of_rows: false }
     }
-}
 
-impl Options {
     /// Whether rows of equal text are told apart by fingerprints of more than that.
     pub fn compares_rows(&self) -> bool {
         self.of_rows && self.distance.is_some() && self.method == Method::Fingerprint

@@ -1,16 +1,8 @@
 //! How many rows a table has by now.
 
+use crate::pg::catalog::inheritors;
 use crate::pg::spi::{Argument, scalar};
-use pgrx::{PgList, pg_sys};
-
-// pgrx has no binding of it; the call is guarded below as those that pgrx has.
-unsafe extern "C-unwind" {
-    fn find_all_inheritors(
-        parent: pg_sys::Oid,
-        lockmode: pg_sys::LOCKMODE,
-        numparents: *mut *mut pg_sys::List,
-    ) -> *mut pg_sys::List;
-}
+use pgrx::pg_sys;
 
 /// Rows of the table that this one is a partition of, or of it and those that inherit from it, as the planner estimates
 /// them: by their pages now, and the rows that a page had when they were last counted. A call that reads one partition
@@ -18,13 +10,7 @@ unsafe extern "C-unwind" {
 pub(super) fn rows_of(whole: pg_sys::Oid, table: pg_sys::Oid) -> u64 {
     let none = pg_sys::NoLock as pg_sys::LOCKMODE;
     let lock = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
-    // SAFETY: any oid is answered, with itself at least.
-    let tables = unsafe {
-        PgList::<()>::from_pg(pg_sys::ffi::pg_guard_ffi_boundary(|| {
-            find_all_inheritors(whole, none, std::ptr::null_mut())
-        }))
-    };
-    let rows = tables.iter_oid().map(|part| {
+    let rows = inheritors(whole, pg_sys::NoLock).into_iter().map(|part| {
         // SAFETY: any oid can be locked.
         if part == table || unsafe { pg_sys::ConditionalLockRelationOid(part, lock) } {
             estimated(part, if part == table { lock } else { none })

@@ -182,11 +182,6 @@ impl Settings {
         Settings::needed(table)
     }
 
-    /// Whether a row is one of this table.
-    pub(crate) fn is_of(&self, row: &Record) -> bool {
-        row.table() == Some(self.table)
-    }
-
     /// The values of a row of the table as the fingerprint takes them, in the order of `columns`.
     pub(crate) fn values_of(&self, row: &Record) -> Vec<Option<String>> {
         let column = |name: &String| format!("($1).{}::pg_catalog.text", quote_identifier(name));
@@ -305,12 +300,9 @@ impl Settings {
         Alike { similarity: self.similarity, n: self.n as usize, details: kinds, normal }
     }
 
-    /// The columns whose texts are compared: those of running text; if there is
-    /// none, all that count.
+    /// The columns whose texts are compared.
     pub(crate) fn texts(&self) -> Vec<&str> {
-        let all = self.recipes.iter().all(Value::is_number);
-        let columns = self.columns.iter().zip(&self.recipes).filter(|(_, weight)| all || !weight.is_number());
-        columns.map(|(name, _)| name.as_str()).collect()
+        running(&self.columns, &self.recipes)
     }
 
     /// Whether `fp` is the fingerprint of a table's settings, and of several columns.
@@ -374,6 +366,13 @@ fn refuse(table: pg_sys::Oid, what: String, hint: &str) -> ! {
     let whole = quote_literal(table_name(root(table)));
     let hint = format!("SELECT * FROM dedup_setup({whole}{hint}");
     raise(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, what, hint)
+}
+
+/// The columns of running text; if there is none, all that count.
+pub(crate) fn running<'c>(columns: &'c [String], recipes: &[Value]) -> Vec<&'c str> {
+    let all = recipes.iter().all(Value::is_number);
+    let columns = columns.iter().zip(recipes).filter(|(_, weight)| all || !weight.is_number());
+    columns.map(|(name, _)| name.as_str()).collect()
 }
 
 /// The text of columns of the table that SQL calls `t`, as one expression.

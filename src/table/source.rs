@@ -4,7 +4,8 @@ use super::relation::{Table, concatenated};
 use super::settings::Settings;
 use crate::pg::catalog::{as_text, check_type, quoted};
 use crate::pg::spi::{Argument, scalar};
-use crate::pg::{Column, raise};
+use crate::pg::values::ValueType;
+use crate::pg::{Column, raise, required};
 use pgrx::pg_sys::panic::CaughtError;
 use pgrx::prelude::*;
 use std::ffi::CString;
@@ -45,13 +46,7 @@ impl Source {
 
     /// Reads an argument of that name.
     pub(crate) fn argument(argument: &str, written: Option<&str>) -> Source {
-        let Some(written) = written else {
-            raise(
-                PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-                format!("{argument} must not be null"),
-                format!("{argument} is the name of a table or a query."),
-            )
-        };
+        let written = required(written, argument, &format!("{argument} is the name of a table or a query."));
         match query(written) {
             Ok(query) => Source::Query(query),
             Err(_) if is_name(written) => Source::Table(Table::named(argument, written)),
@@ -138,6 +133,17 @@ impl Table {
         let settings = Settings::of(self.oid).filter(|_| named.is_none());
         let named = named.or_else(|| settings.as_deref().and_then(Settings::id));
         named.map_or_else(|| self.key_column(), |name| &self.column(name).name)
+    }
+
+    /// How the ids are returned as the type `result`; `call` is how to call a function that returns theirs.
+    ///
+    /// # Errors
+    /// Raises 42804 if they are of another type.
+    pub(crate) fn ids(&self, result: pg_sys::Oid, call: &str) -> ValueType {
+        let id = self.id(None);
+        let named = format!("{}.{id}", self.name);
+        let column = Column::new(&named, self.column(id).typoid, pg_sys::InvalidOid);
+        ValueType::of_result(&column, result, call)
     }
 
     /// The columns of the text: the option's, else those of the table's settings, else the only

@@ -5,15 +5,14 @@ use super::options::as_jsonb;
 use super::source::Source;
 use crate::corpus::{Database, raise_recipe};
 use crate::fingerprint::simhash_of;
-use crate::pg::raise;
 use crate::pg::spi::for_each_of_query;
+use crate::pg::{notice, raise};
 use crate::settings::memory_limit;
 use dedup_core::dedup::{Method, Written};
 use dedup_core::evaluate::{Background, ByRows, Profile, TextSample};
 use dedup_core::features::TextRecipe;
-use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::JsonB;
 use pgrx::prelude::*;
-use pgrx::{JsonB, PgLogLevel};
 use serde_json::{Map, Value, json};
 
 /// Texts that are looked at, at most.
@@ -127,10 +126,7 @@ pub(crate) fn announce(function: &str, chosen: &Map<String, Value>, reason: &str
     if chosen.is_empty() {
         return;
     }
-    let message = format!("{function} chose {}", listed(chosen));
-    let notice = ErrorReport::new(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message, "pg_dedup");
-    let notice = if reason.is_empty() { notice } else { notice.set_detail(reason.to_owned()) };
-    notice.report(PgLogLevel::NOTICE);
+    notice(format!("{function} chose {}", listed(chosen)), reason, "");
 }
 
 /// Options in the order of the manual.
@@ -144,9 +140,7 @@ fn listed(chosen: &Map<String, Value>) -> String {
 pub(crate) fn announce_implied(function: &str, implied: Option<&str>) {
     if let Some(name) = implied {
         let message = format!("{function}: {name} is given, so method is \"fingerprint\", not \"text\"");
-        ErrorReport::new(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message, "pg_dedup")
-            .set_hint("Give method too to have both.")
-            .report(PgLogLevel::NOTICE);
+        notice(message, "", "Give method too to have both.");
     }
 }
 

@@ -5,9 +5,9 @@ use super::table::{Saved, State, Table};
 use crate::pg::catalog::{array_type, as_text, base_type_name, check_type, equality, quoted};
 use crate::pg::spi::{Argument, check_query, describe};
 use crate::pg::values::ValueType;
-use crate::pg::{Column, Json, raise};
-use crate::table::{DEDUP_INTO, Options, Settings, Source, Written};
-use dedup_core::dedup::{Group, Keep, Method};
+use crate::pg::{Column, Json, raise, required};
+use crate::table::{Options, Settings, Source, Written, parse_options, read_options};
+use dedup_core::dedup::{Group, INTO, Keep, Method};
 use pgrx::prelude::*;
 
 /// The arguments, before anything is looked up.
@@ -26,16 +26,13 @@ impl Given<'_> {
         source: Option<&'a str>,
         options: Option<Json>,
     ) -> Given<'a> {
-        let (Some(result), Some(source)) = (result, source) else {
-            raise(
-                PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-                "the name of the result and the source must not be null",
-                "CALL dedup_into('petition_groups', 'petition');",
-            )
-        };
-        let mut written = DEDUP_INTO.written(options.map(|json| json.0));
+        let given = result.zip(source);
+        let (what, hint) =
+            ("the name of the result and the source", "CALL dedup_into('petition_groups', 'petition');");
+        let (result, source) = required(given, what, hint);
+        let mut written = read_options(INTO, options);
         let follow = written.take("follow").and_then(|follow| follow.as_bool());
-        DEDUP_INTO.read(&written);
+        Options::of(&written);
         Given { result, source, written, follow }
     }
 }
@@ -80,7 +77,7 @@ impl<'t> Job<'t> {
         let begun = saved.filter(|saved| saved.arrivals > 0);
         if let Some(saved) = begun {
             table.check(saved, path, is_source, &written.json().to_string());
-            written = DEDUP_INTO.written(serde_json::from_str(&saved.options).ok());
+            written = parse_options(INTO, serde_json::from_str(&saved.options).ok());
         } else if let Some(saved) = saved.filter(|saved| is_source(&saved.source)) {
             written.over(&saved.asked);
         }
@@ -89,13 +86,13 @@ impl<'t> Job<'t> {
             && let Source::Table(table) = &source
         {
             Settings::complete(source.oid(), &mut written);
-            let options = DEDUP_INTO.read(&written);
+            let options = Options::of(&written);
             // A column that is added later must not change what is meant.
             let id = table.id(options.id.as_deref());
             written.add("id", id.into());
             written.add("columns", table.texts(Some(id), &options.columns).into());
         }
-        let mut options = DEDUP_INTO.read(&written);
+        let mut options = Options::of(&written);
         options.of_rows = Settings::count_more(source.oid(), options.fp.as_deref());
         let query = options.query(&source);
         check_query(&query);
@@ -161,7 +158,7 @@ impl<'t> Job<'t> {
 
     /// The options as they were read, for one who takes them, with the column of the digest as one that is not compared.
     pub(super) fn options(&self) -> Options {
-        let mut options = DEDUP_INTO.read(&self.written);
+        let mut options = Options::of(&self.written);
         options.of_rows = self.options.of_rows;
         options.labels = Some(DIGEST.to_owned());
         options

@@ -1,7 +1,8 @@
 //! A few rows in a large result: those that are new, and those whose kept row is gone, are compared with the kept rows and
 //! with each other, as `dedup` compares rows that come after those. Nothing else changes.
 
-use super::super::{id, read, stages};
+use super::super::ahead::Rows;
+use super::super::find::{id, read, stages};
 use super::changes::Changes;
 use super::job::{DIGEST, Job, ids_of};
 use super::write::Outcome;
@@ -12,7 +13,7 @@ use crate::pg::spi::{Argument, for_each_of_query_with, query_all};
 use crate::pg::spill::TempFile;
 use crate::pg::values::ValueType;
 use crate::settings::{threads, work_memory};
-use dedup_core::dedup::{EqualTexts, Keep, Kind, Rows};
+use dedup_core::dedup::{EqualTexts, Keep, Kind};
 use dedup_core::groups::{CrossPairs, Named, Settings, names};
 use dedup_core::interrupt::checked;
 use dedup_core::memory::{OrRaise, Room};
@@ -21,7 +22,7 @@ use std::collections::{HashMap, HashSet};
 
 /// Rows of the source.
 struct Read {
-    rows: super::super::Rows,
+    rows: Rows,
     ids: ValueType,
     digests: Vec<i64>,
     hashes: Vec<i64>,

@@ -1,12 +1,12 @@
 //! All groups formed anew, as `dedup` forms them. A group keeps its name.
 
-use super::super::{find_in, id};
+use super::super::find::{find_in, id};
 use super::job::{DIGEST, Job, ids_of};
 use super::write::Outcome;
 use crate::pg::host::unwrap_or_raise;
 use crate::pg::progress::Progress;
 use crate::pg::spi::{Argument, query_all};
-use crate::table::DEDUP_INTO;
+use dedup_core::dedup::INTO;
 use dedup_core::groups::{Named, names};
 use dedup_core::interrupt::{checked, sort_unstable_by};
 use dedup_core::memory::{OrRaise, Room, collect, filled};
@@ -21,7 +21,7 @@ pub(super) fn form(job: &mut Job<'_>, progress: &Progress) -> Option<Outcome> {
     let (mut ids, mut digests, mut hashes) = (None, Vec::new(), Vec::new());
     let asked = (job.written.clone(), job.options(), !job.is_begun);
     let of = (query.as_str(), &job.source);
-    let (written, found) = find_in(DEDUP_INTO, of, asked, Some(&mut hashes), progress, |columns| {
+    let (written, found) = find_in(INTO, of, asked, Some(&mut hashes), progress, |columns| {
         let of = &*ids.insert(ids_of(columns));
         let (digests, last) = (&mut digests, columns.len() - 1);
         move |row, bytes| {

@@ -1,7 +1,7 @@
 //! Writes what was found to the result.
 
+use super::super::find::Found;
 use super::job::Job;
-use crate::dedup::Found;
 use crate::pg::host::unwrap_or_raise;
 use crate::pg::progress::Progress;
 use crate::pg::spi::{Argument, execute};

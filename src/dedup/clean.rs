@@ -1,12 +1,10 @@
 //! `dedup_clean`: the rows that repeat a kept one, looked at or deleted; and the
 //! groups that `dedup` of a table finds.
 
-use super::find::check_id;
 use crate::pg::catalog::{base_type_name, equality, schema};
 use crate::pg::spi::{execute, for_each};
-use crate::pg::{Output, raise};
+use crate::pg::{Output, notice, raise, required};
 use crate::table::{Settings, Table};
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_literal};
 
@@ -14,11 +12,11 @@ use pgrx::spi::{quote_identifier, quote_literal};
 /// kept row, and deletes them unless it is a dry run.
 #[pg_extern(sql = "")]
 fn dedup_clean(tbl: Option<pg_sys::Oid>, dry_run: Option<bool>, fcinfo: pg_sys::FunctionCallInfo) {
-    let call = Call::of(super::needed(tbl));
+    let table = Table::of(required(tbl, "the table", "Name a table: 'ticket'."));
+    let Call { id, base, equals, dedup, shown } = Call::of(&table);
     let mut output = Output::begin(fcinfo);
-    check_id(&call.name, &call.id, call.id_type, output.type_of(0), "dedup_clean(tbl, dry_run");
-    let Call { name, id, base, equals, dedup, shown, .. } = &call;
-    let id = quote_identifier(id);
+    table.ids(output.type_of(0), "dedup_clean(tbl, dry_run");
+    let name = &table.name;
     let dry_run = dry_run.unwrap_or(true);
     if !dry_run {
         // A row that is changed while the DELETE waits for it may no longer repeat anything.
@@ -26,24 +24,18 @@ fn dedup_clean(tbl: Option<pg_sys::Oid>, dry_run: Option<bool>, fcinfo: pg_sys::
     }
     // Operators by their schema, and of the base type: none that somebody else made, there or for a domain, may be taken.
     let caught = "d.stage OPERATOR(pg_catalog.=) ANY (ARRAY['exact', 'near']::pg_catalog.text[])";
-    let mut hint = None;
-    let sql = if dry_run {
-        hint = Some(format!("To delete them: {shown}"));
-        format!("SELECT d.* FROM {dedup} WHERE {caught}")
-    } else {
-        format!(
+    let sql = match dry_run {
+        true => format!("SELECT d.* FROM {dedup} WHERE {caught}"),
+        false => format!(
             "DELETE FROM {name} AS t USING {dedup} WHERE t.{id}::{base} {equals} d.id AND {caught} RETURNING d.*"
-        )
+        ),
     };
     for_each(&sql, &[], |row| {
         // SAFETY: the columns are those of dedup, which are declared so here.
         unsafe { output.pass([0, 1, 2, 3, 4].map(|at| row.get(at))) }
     });
-    if let Some(hint) = hint {
-        let code = PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION;
-        ErrorReport::new(code, "dry run: no row is deleted", "dedup_clean")
-            .set_hint(hint)
-            .report(PgLogLevel::NOTICE);
+    if dry_run {
+        notice("dry run: no row is deleted", "", format!("To delete them: {shown}"));
     }
 }
 
@@ -51,33 +43,29 @@ fn dedup_clean(tbl: Option<pg_sys::Oid>, dry_run: Option<bool>, fcinfo: pg_sys::
 /// `None` for another table.
 pub(crate) fn groups_of(table: pg_sys::Oid) -> Option<String> {
     Settings::of(table)?;
-    Some(format!("SELECT d.id, d.keeper FROM {}", Call::of(table).dedup))
+    Some(format!("SELECT d.id, d.keeper FROM {}", Call::of(&Table::of(table)).dedup))
 }
 
-/// A call of `dedup` of a table.
+/// A call of `dedup` of a table, in words of SQL.
 struct Call {
-    /// The table, quoted.
-    name: String,
     /// The column of the ids.
     id: String,
-    id_type: pg_sys::Oid,
-    /// That type or the one that its domain is over, as SQL writes it.
+    /// Its type, or the one that its domain is over.
     base: String,
     /// The operator by which values of the base type are equal.
     equals: String,
-    /// The call with its alias `d`, as SQL.
+    /// The call, with the alias `d`.
     dedup: String,
-    /// The call as a user writes it.
+    /// The call of `dedup_clean` that deletes, as a user writes it.
     shown: String,
 }
 
 impl Call {
     /// # Errors
     /// Raises 42P16 if the table has no ids, 42804 if they cannot be compared.
-    fn of(table: pg_sys::Oid) -> Call {
-        let table = Table::of(table);
-        let id = table.id(None).to_owned();
-        let (id_type, name) = (table.column(&id).typoid, table.name);
+    fn of(table: &Table) -> Call {
+        let (name, id) = (&table.name, table.id(None));
+        let id_type = table.column(id).typoid;
         let Some(equals) = equality(id_type) else {
             raise(
                 PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
@@ -85,7 +73,7 @@ impl Call {
                 "An id is of a type that has an equality, such as bigint, uuid or text.",
             )
         };
-        let (tools, source) = (schema(), quote_literal(&name));
+        let (tools, source) = (schema(), quote_literal(name));
         // A NULL of a domain would run the domain's checks, which somebody else may have written.
         let base = base_type_name(id_type);
         // SAFETY: any oid is answered.
@@ -99,6 +87,6 @@ impl Call {
             "{tools}._dedup({source}::pg_catalog.text) AS d(id {returned}, keeper {returned}, stage pg_catalog.text, \
              distance pg_catalog.int4, similarity pg_catalog.float8)"
         );
-        Call { name, id, id_type, base, equals, dedup, shown }
+        Call { id: quote_identifier(id), base, equals, dedup, shown }
     }
 }
