@@ -73,11 +73,7 @@ pub(super) fn publish(table: pg_sys::Oid, column: &str, fingerprint: u64, distan
             .with_borrow(|published| published.iter().any(|it| it.transaction == transaction && wanted(it)))
     };
     if !has(&|it| it.table == table) {
-        let mode = pg_sys::ShareLock as i32;
-        // SAFETY: inside a transaction.
-        for_transaction(|| unsafe {
-            pg_sys::LockAcquire(&publishes, mode, false, false);
-        });
+        for_transaction(|| lock_as(&publishes, pg_sys::ShareLock));
     }
     let is_first = !has(&|it| is_of(&it.tag, &mine));
     lock(&publishing);

@@ -95,6 +95,11 @@ struct Candidate {
     decided_by: Option<(pg_sys::TransactionId, u32)>,
 }
 
+/// The nearer of two candidates, the first one of those that are as near.
+fn nearer(best: Option<Candidate>, found: Option<Candidate>) -> Option<Candidate> {
+    [best, found].into_iter().flatten().min_by_key(|candidate| candidate.rank)
+}
+
 /// Raises 0A000 if the table is a foreign one: what another server holds, and what its sessions are
 /// about to store, cannot be searched under the guard's promise.
 pub(super) fn refuse_foreign(call: &Call, table: pg_sys::Oid) {
@@ -150,11 +155,7 @@ impl Search<'_> {
                 let relation = pg_sys::table_open(table, pg_sys::AccessShareLock as i32);
                 let found = self.first(relation, self.index_of(relation), start);
                 pg_sys::table_close(relation, pg_sys::NoLock as i32);
-                if let Some(found) = found
-                    && best.as_ref().is_none_or(|best| found.rank < best.rank)
-                {
-                    best = Some(found);
-                }
+                best = nearer(best, found);
                 if best.is_some() && !self.nearest {
                     break;
                 }
@@ -226,26 +227,24 @@ impl Search<'_> {
             if found.is_none() && !self.without_index {
                 let name = pgrx::PgRelation::from_pg(relation).name().to_owned();
                 let quoted = pgrx::spi::quote_identifier(name.as_str());
-                if let Some(texts) = self.texts {
-                    texts.refuse_without_index(&self.call.trigger_name(), &name)
-                }
+                let (on, how) = match self.texts {
+                    Some(texts) => {
+                        let columns = texts.columns.join(", ");
+                        (format!("the n-grams of {columns}"), "dedup_setup makes it.".to_owned())
+                    }
+                    None => {
+                        let columns = self.scope.columns().chain([self.column]);
+                        let columns: Vec<String> = columns.map(pgrx::spi::quote_identifier).collect();
+                        let create =
+                            format!("CREATE INDEX ON {quoted} USING banding ({})", columns.join(", "));
+                        (format!("column \"{}\"", self.column), create + "; a partial index does not serve.")
+                    }
+                };
+                let trigger = self.call.trigger_name();
                 raise(
                     PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-                    format!(
-                        "trigger \"{}\" needs an index on column \"{}\" of table \"{name}\"",
-                        self.call.trigger_name(),
-                        self.column
-                    ),
-                    format!(
-                        "CREATE INDEX ON {quoted} USING banding ({}); a partial index does not serve. With \
-                         'index=none' the guard reads the whole table for every row.",
-                        self.scope
-                            .columns()
-                            .chain([self.column])
-                            .map(pgrx::spi::quote_identifier)
-                            .collect::<Vec<_>>()
-                            .join(", ")
-                    ),
+                    format!("trigger \"{trigger}\" needs an index on {on} of table \"{name}\""),
+                    format!("{how} With 'index=none' the guard reads the whole table for every row."),
                 )
             }
             found
@@ -267,19 +266,17 @@ impl Search<'_> {
             let every_version = &raw mut pg_sys::SnapshotAnyData;
             let columns = PgTupleDesc::from_pg_copy((*relation).rd_att);
             let slot = pg_sys::table_slot_create(relation, std::ptr::null_mut());
-            let mut best: Option<Candidate> = None;
             let forward = pg_sys::ScanDirection::ForwardScanDirection;
+            let mut best: Option<Candidate> = None;
+            // An index of fingerprints returns the nearest row first.
+            let first_is_best = !self.nearest || index.is_some() && self.texts.is_none();
+            let mut goes_on = || {
+                let found = self.candidate(relation, &columns, slot, start);
+                best = nearer(best.take(), found);
+                best.is_none() || !first_is_best
+            };
             match (index, self.texts) {
-                (Some(index), Some(texts)) => {
-                    texts.for_each_version(relation, index, slot, || {
-                        if let Some(found) = self.candidate(relation, &columns, slot, start)
-                            && best.as_ref().is_none_or(|best| found.rank < best.rank)
-                        {
-                            best = Some(found);
-                        }
-                        best.is_none() || self.nearest
-                    });
-                }
+                (Some(index), Some(texts)) => texts.for_each_version(relation, index, slot, goes_on),
                 (Some(index), None) => {
                     let index = pg_sys::index_open(index, pg_sys::AccessShareLock as i32);
                     let orders = i32::from(self.nearest);
@@ -305,23 +302,14 @@ impl Search<'_> {
                     let scan =
                         version::index_beginscan(relation, index, every_version, keys.len() as i32, orders);
                     pg_sys::index_rescan(scan, keys.as_mut_ptr(), keys.len() as i32, &mut order, orders);
-                    while best.is_none() && pg_sys::index_getnext_slot(scan, forward, slot) {
-                        best = self.candidate(relation, &columns, slot, start);
-                    }
+                    while pg_sys::index_getnext_slot(scan, forward, slot) && goes_on() {}
                     pg_sys::index_endscan(scan);
                     pg_sys::index_close(index, pg_sys::AccessShareLock as i32);
                 }
                 (None, _) => {
                     let scan = pg_sys::table_beginscan(relation, every_version, 0, std::ptr::null_mut());
-                    while pg_sys::table_scan_getnextslot(scan, forward, slot) {
+                    while pg_sys::table_scan_getnextslot(scan, forward, slot) && goes_on() {
                         interrupt::check();
-                        let Some(found) = self.candidate(relation, &columns, slot, start) else { continue };
-                        if best.as_ref().is_none_or(|best| found.rank < best.rank) {
-                            best = Some(found);
-                        }
-                        if !self.nearest {
-                            break;
-                        }
                     }
                     pg_sys::table_endscan(scan);
                 }

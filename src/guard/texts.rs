@@ -1,18 +1,18 @@
 //! The search for texts like that of a new row, by an index of their n-grams. PostgreSQL reads such an index into bitmaps
 //! only, so the versions of rows that an entry leads to are gone through here.
 
-use crate::pg::{raise, version};
+use crate::pg::version;
 use crate::settings::work_memory;
 use crate::similarity::{ENOUGH, ngram_query};
 use crate::table::ngram_index;
 use dedup_core::interrupt;
 use pgrx::datum::IntoDatum;
-use pgrx::{PgRelation, PgSqlErrorCode, pg_sys};
+use pgrx::{PgRelation, pg_sys};
 
 /// A search for texts like that of the new row.
 pub(super) struct TextSearch {
     /// The columns and the length of the n-grams that an index is of.
-    columns: Vec<String>,
+    pub(super) columns: Vec<String>,
     n: usize,
     /// What the index is asked for.
     query: Vec<i64>,
@@ -32,15 +32,6 @@ impl TextSearch {
         // SAFETY: the caller's promise; it stays open.
         let relation = unsafe { PgRelation::from_pg(relation) };
         ngram_index(&relation, &columns, self.n)
-    }
-
-    pub(super) fn refuse_without_index(&self, trigger: &str, table: &str) -> ! {
-        let columns = self.columns.join(", ");
-        raise(
-            PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-            format!("trigger \"{trigger}\" needs an index on the n-grams of {columns} of table \"{table}\""),
-            "dedup_setup makes it. With 'index=none' the guard reads the whole table for every row.",
-        )
     }
 
     /// Puts every version of a row that may have such a text, dead ones included, into the slot, until `each` returns
