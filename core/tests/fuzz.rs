@@ -180,8 +180,6 @@ fn fuzz_options() {
         "fp",
         "group",
         "keep",
-        "batch",
-        "where",
         "diameter",
         "columns",
         "method",

@@ -87,7 +87,7 @@ fn simhash_equals_the_weighted_cases() {
     let Some(json) = vectors("simhash_weighted_core.json") else { return };
     for case in rows(&json, "cases") {
         let mut sums = SimHash::new();
-        for (hash, weight) in rows(case, "hashes").iter().zip(rows(case, "recipe")) {
+        for (hash, weight) in rows(case, "hashes").iter().zip(rows(case, "weights")) {
             sums.add(number(hash), Weight::new(weight.as_f64().unwrap()).unwrap());
         }
         assert_eq!(sums.finish(), Some(number(&case["expect"])), "{case}");

@@ -1,6 +1,6 @@
 //! Shingling (Broder 1997): a text as the set of its runs of `w` words, L - w + 1
 //! of them (P1, P2), compared by Jaccard similarity ("resemblance") and
-//! containment ([`crate::similarity::Overlap`]).
+//! containment ([`dedup_core::similarity::Overlap`]).
 //!
 //! Two ways to reduce the sets: DSC keeps the shingles whose hash is 0
 //! modulo `m`; DSC-SS, super-shingles, takes runs of what DSC kept, in the

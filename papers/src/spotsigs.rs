@@ -6,7 +6,7 @@
 //! antecedent and a chain of `chain` words after it, each the `distance`-th
 //! that is not a stop word after the one before. Texts are compared by the
 //! Jaccard similarity of the multisets of their spots
-//! ([`crate::similarity::Overlap::of_multisets`]); candidates share a spot.
+//! ([`dedup_core::similarity::Overlap::of_multisets`]); candidates share a spot.
 
 use super::terms::word_list;
 use dedup_core::interrupt::{Meter, check, checked};

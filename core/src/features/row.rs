@@ -366,7 +366,7 @@ mod tests {
             (json!({"body": {"tokens": "x"}}), "\"body.tokens\": unknown variant `x`"),
             (json!({"body": {"tokenz": "x"}}), "\"body.tokenz\": unknown field"),
             (json!({"body": true}), "\"body\": a column's weight cannot be a boolean"),
-            (json!({}), "name no column"),
+            (json!({}), "names no column"),
             (json!([1]), "must be a JSON object, not an array"),
         ] {
             let error = RowRecipe::from_json(&json).unwrap_err();
