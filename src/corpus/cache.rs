@@ -76,7 +76,7 @@ fn load_corpus(name: &str) -> Result<Corpus, RecipeError> {
     })?;
     let (documents, recipe, common) = row.unwrap_or_else(|| damaged("corpus", name));
     let json: Value = serde_json::from_str(&recipe).unwrap_or_default();
-    let shape = TextRecipe::resolved(&json, &Database)?;
+    let shape = TextRecipe::resolved(&json, &Database)?.shape();
     let corpus =
         u64::try_from(documents).ok().and_then(|documents| Corpus::new(name, shape, documents, &common));
     Ok(corpus.unwrap_or_else(|| damaged("corpus", name)))

@@ -92,7 +92,7 @@ fn store_corpus(name: &str, query: &str, mut builder: CorpusBuilder, base: Optio
             "NULL and texts without a word do not count.",
         )
     }
-    let shape = builder.shape().shape();
+    let shape = builder.shape();
     let stored = builder.finish();
     insert(
         "corpus",

@@ -16,7 +16,6 @@ use dedup_core::report::{GROUPS, Language, Near, Page, ROWS, Row, Standing, Summ
 use dedup_core::text::Normal;
 use pgrx::prelude::*;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 /// Bytes of the groups of a page, at most: browsers show no more at ease.
 const BYTES_OF_GROUPS: usize = 48 << 20;
@@ -104,10 +103,6 @@ impl Report {
         }
         let mut kept = collect(checked(0..rows as u32).filter(|&row| sizes[row as usize] > 1)).or_raise();
         sort_unstable_by(&mut kept, |&a, &b| sizes[b as usize].cmp(&sizes[a as usize]).then(a.cmp(&b)));
-        let mut numbers = BTreeMap::new();
-        for &row in checked(&kept) {
-            *numbers.entry(u64::from(sizes[row as usize])).or_default() += 1;
-        }
         let [_, exact, alike_rows, empty] = counts;
         let method = self.method();
         let limit = self.found.options.distance.filter(|_| method == Some(Method::Fingerprint));
@@ -122,7 +117,7 @@ impl Report {
             rows: rows as u64,
             empty,
             groups: kept.len() as u64,
-            sizes: numbers,
+            largest: kept.first().map_or(0, |&row| sizes[row as usize].into()),
             exact,
             alike_rows,
             near: limit.map(|limit| self.near(limit, distances, &sizes)),

@@ -4,10 +4,10 @@
 //! people, characters that form no word), and by being foreign: what the other text says elsewhere is only moved.
 //! Misspelt and shortened names, people addressed, and other wordings are no other names.
 
+use super::align;
 use super::chinese_words::{self as words, Class, Unit, is_function, is_verb, single};
-use super::spans::{Side, Span, Verdict};
+use super::spans::{NAME, NUMBER, Side, Span, Verdict};
 use super::tokens::Text;
-use super::{NAME, NUMBER, align, numbers};
 use crate::text::tag as part_of_speech;
 use std::ops::Range;
 
@@ -117,8 +117,8 @@ fn digits(word: &str) -> bool {
 /// Whether only a number differs, before a word that makes it a name: 3号线, 第二小学.
 fn numbered(span: &Span) -> bool {
     let Side { text, differ, .. } = &span.sides[0];
-    let tail = text.low[differ.end..].trim_start_matches(numbers::is_part);
-    words::numbered_before(tail).is_some() && span.both(|side| side.says().chars().all(numbers::is_part))
+    let tail = text.low[differ.end..].trim_start_matches(words::is_part);
+    words::numbered_before(tail).is_some() && span.both(|side| side.says().chars().all(words::is_part))
 }
 
 /// What a number (bytes of `low`) is by the words around it, unless `other` has the name elsewhere: then it may have moved.

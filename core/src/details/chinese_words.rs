@@ -155,6 +155,16 @@ pub fn is_long(word: &str) -> bool {
     single(word).is_none() && !word.is_empty()
 }
 
+/// Whether a character is a digit or a numeral.
+pub fn is_digit(c: char) -> bool {
+    c.is_ascii_digit() || "零〇两一二三四五六七八九十百千万亿".contains(c)
+}
+
+/// Whether a character may be one of a number.
+pub fn is_part(c: char) -> bool {
+    is_digit(c) || c == '.'
+}
+
 /// Characters that count or order: one in the place of another makes another name.
 pub fn orders(character: char) -> bool {
     "东西南北中上下左右前后一二三四五六七八九十甲乙丙丁".contains(character)

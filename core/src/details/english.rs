@@ -5,9 +5,8 @@
 //! addressed. A number is a name only behind a word such as *route*; behind one such as *order* that also says how many,
 //! only if it has three digits or a sign that it is a number.
 
-use super::spans::{AROUND, Side, Span, Verdict};
+use super::spans::{AROUND, NAME, NUMBER, Side, Span, Verdict};
 use super::tokens::{Form, Text, Token};
-use super::{NAME, NUMBER};
 use crate::interrupt::checked;
 use rustc_hash::FxHashSet;
 use std::ops::Range;

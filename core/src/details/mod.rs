@@ -17,17 +17,12 @@ mod spans;
 mod tokens;
 
 use crate::interrupt::check;
-use crate::memory::{self, OrRaise, Room};
+use crate::memory::{self, OrRaise};
 use align::Replaced;
 use chinese_words as words;
-use spans::{Side, Span, Verdict};
+use spans::{DATE, NAME, NUMBER, Side, Span, Verdict, push};
 use std::ops::Range;
 use tokens::{BREAK, Form, Ids, Text, Token};
-
-/// The kinds of details.
-const NAME: &str = "name";
-const DATE: &str = "date";
-const NUMBER: &str = "number";
 
 /// Which details count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -333,11 +328,6 @@ fn joined(a: &Text, b: &Text, replaced: Vec<Replaced>) -> Vec<Replaced> {
         }
     }
     all
-}
-
-fn push<T>(all: &mut Vec<T>, one: T) {
-    all.room(1).or_raise();
-    all.push(one);
 }
 
 /// Stretches cut at their breaks where both have as many.

@@ -1,8 +1,9 @@
 //! Numbers and dates in which two texts differ, by value: 12, １２ and 十二 are the same.
 
-use super::spans::{Side, Span};
+use super::chinese_words::{is_digit, is_part};
+use super::spans::{DATE, NAME, NUMBER, Side, Span, push};
 use super::tokens::{Form, Text};
-use super::{DATE, NAME, NUMBER, align, chinese, chinese_words as words, english, push};
+use super::{align, chinese, chinese_words as words, english};
 use std::ops::Range;
 
 const DATES: [&str; 10] = ["年", "月", "日", "号", "点", "时", "分", "周", "星期", "季度"];
@@ -122,15 +123,6 @@ fn all(low: &str, stretch: &Range<usize>, alone: bool) -> Vec<Range<usize>> {
         }
     }
     found
-}
-
-fn is_digit(c: char) -> bool {
-    c.is_ascii_digit() || "零〇两一二三四五六七八九十百千万亿".contains(c)
-}
-
-/// Whether a character may be one of a number.
-pub fn is_part(c: char) -> bool {
-    is_digit(c) || c == '.'
 }
 
 fn kind(text: &Text, other: &Text, number: &Range<usize>) -> &'static str {

@@ -4,41 +4,27 @@
 //! those of one document only, which only an extension of the corpus needs. A token that is not in the first
 //! has the frequency 1, and so has a token of no document: both have the highest `idf`, ln N.
 
-use super::extract::Extractor;
-use super::recipe::{RecipeError, TextRecipe};
 use crate::hash::city64;
-use crate::interrupt::{self, Meter, checked};
-use crate::memory::{self, OrRaise, Room};
+use crate::interrupt::Meter;
+use crate::memory::{OrRaise, Room};
 use rustc_hash::FxHashMap;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Tokens are known by the upper 48 bits of their hash: of a million tokens
 /// two are taken for one with a probability of 1 in 500.
 const KEY_BITS: u32 = 48;
 
-fn key(token: &str) -> u64 {
+pub(super) fn key(token: &str) -> u64 {
     city64(token.as_bytes()) >> (u64::BITS - KEY_BITS)
-}
-
-impl TextRecipe {
-    /// What determines the tokens, and so must be the same for a corpus and what counts by it; as keys of a recipe.
-    pub fn shape(&self) -> Value {
-        let mut json =
-            json!({"tokens": self.tokens, "n": self.n, "hmm": self.hmm, "simplify": self.normal.simplify});
-        if let Some(dictionary) = &self.dictionary {
-            json["dictionary"] = json!(dictionary.name());
-        }
-        json
-    }
 }
 
 /// A frozen corpus.
 #[derive(Debug)]
 pub struct Corpus {
     name: String,
-    shape: TextRecipe,
+    shape: Value,
     documents: u64,
-    frequencies: FxHashMap<u64, u32>,
+    pub(super) frequencies: FxHashMap<u64, u32>,
 }
 
 /// Corpora are append-only versions: one name, one corpus.
@@ -49,8 +35,8 @@ impl PartialEq for Corpus {
 }
 
 impl Corpus {
-    /// The corpus whose frequencies [`CorpusBuilder::finish`] wrote; `None` if the bytes are not that.
-    pub fn new(name: &str, shape: TextRecipe, documents: u64, common: &[u8]) -> Option<Corpus> {
+    /// The corpus whose frequencies [`CorpusBuilder`](super::CorpusBuilder) wrote; `None` if the bytes are not that.
+    pub fn new(name: &str, shape: Value, documents: u64, common: &[u8]) -> Option<Corpus> {
         let mut frequencies = FxHashMap::default();
         frequencies.room(common.len() / 6).or_raise();
         read_common(common, |key, frequency| {
@@ -65,8 +51,8 @@ impl Corpus {
         &self.name
     }
 
-    /// A recipe of its tokens.
-    pub fn shape(&self) -> &TextRecipe {
+    /// What determines its tokens, as keys of a recipe.
+    pub fn shape(&self) -> &Value {
         &self.shape
     }
 
@@ -89,125 +75,6 @@ impl Corpus {
     pub fn share(&self, token: &str) -> f64 {
         f64::from(self.frequency(token)) / self.documents.max(1) as f64
     }
-
-    /// Checks that the tokens of `recipe` are those of the corpus.
-    pub(super) fn check(&self, recipe: &TextRecipe) -> Result<(), RecipeError> {
-        let (has, asks) = (self.shape.shape(), recipe.shape());
-        if has == asks {
-            return Ok(());
-        }
-        let mut keys = ["tokens", "n", "hmm", "simplify", "dictionary"].into_iter();
-        let key = keys.find(|&key| has[key] != asks[key]).unwrap_or("tokens");
-        let message = format!("corpus {} was built with {}, not {}", self.name, has[key], asks[key]);
-        let hint = format!(
-            "Leave the key out to take the corpus's own, or build one for this recipe: \
-             dedup_corpus_build(name, query, '{asks}')."
-        );
-        Err(RecipeError::new(key, message, hint))
-    }
-}
-
-/// Counts documents.
-#[derive(Debug)]
-pub struct CorpusBuilder {
-    recipe: TextRecipe,
-    documents: u64,
-    /// By key: the frequency, and the last document counted.
-    frequencies: FxHashMap<u64, (u32, u64)>,
-}
-
-/// The stored form of a corpus.
-#[derive(Debug, Clone, PartialEq)]
-pub struct StoredCorpus {
-    /// Number of documents.
-    pub documents: u64,
-    /// Number of different tokens.
-    pub tokens: u64,
-    /// The tokens of several documents and their frequencies.
-    pub common: Vec<u8>,
-    /// The tokens of one document.
-    pub single: Vec<u8>,
-}
-
-impl CorpusBuilder {
-    /// An empty corpus of the tokens of `recipe`; what the recipe leaves out or weighs does not matter.
-    pub fn new(mut recipe: TextRecipe) -> CorpusBuilder {
-        recipe.stop.clear();
-        CorpusBuilder { recipe, documents: 0, frequencies: FxHashMap::default() }
-    }
-
-    /// Starts with the documents of an earlier version. `None` if the bytes are not those of a corpus.
-    pub fn extend(&mut self, documents: u64, common: &[u8], single: &[u8]) -> Option<()> {
-        self.documents += documents;
-        let last = self.documents;
-        let mut add = |key, frequency| {
-            self.frequencies.room(1).or_raise();
-            self.frequencies.entry(key).or_insert((0, last)).0 += frequency;
-        };
-        read_common(common, &mut add)?;
-        read_keys(single, |key| add(key, 1))
-    }
-
-    /// Adds a document. One without any token does not count.
-    pub fn add(&mut self, extractor: &mut Extractor, text: &str) {
-        let this = self.documents + 1;
-        let frequencies = &mut self.frequencies;
-        let mut any = false;
-        extractor.each_token(text, &self.recipe, |token| {
-            any = true;
-            frequencies.room(1).or_raise();
-            let (frequency, last) = frequencies.entry(key(token)).or_insert((0, 0));
-            if *last != this {
-                (*frequency, *last) = (*frequency + 1, this);
-            }
-        });
-        self.documents += u64::from(any);
-    }
-
-    /// The number of documents counted.
-    pub fn documents(&self) -> u64 {
-        self.documents
-    }
-
-    /// A recipe of its tokens.
-    pub fn shape(&self) -> TextRecipe {
-        self.recipe.clone()
-    }
-
-    /// The corpus, to be stored: keys in order, each as the difference to the
-    /// one before, in bytes of seven bits.
-    pub fn finish(self) -> StoredCorpus {
-        let all = checked(self.frequencies).map(|(key, (f, _))| (key, f));
-        let mut all = memory::collect(all).or_raise();
-        interrupt::sort_unstable_by(&mut all, Ord::cmp);
-        let mut stored = StoredCorpus {
-            documents: self.documents,
-            tokens: all.len() as u64,
-            common: vec![],
-            single: vec![],
-        };
-        let (mut last_common, mut last_single) = (0, 0);
-        for (key, frequency) in checked(all) {
-            if frequency > 1 {
-                write_number(&mut stored.common, key - last_common);
-                write_number(&mut stored.common, u64::from(frequency));
-                last_common = key;
-            } else {
-                write_number(&mut stored.single, key - last_single);
-                last_single = key;
-            }
-        }
-        stored
-    }
-}
-
-fn write_number(out: &mut Vec<u8>, mut number: u64) {
-    out.room(10).or_raise();
-    while number >= 0x80 {
-        out.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
 }
 
 fn read_number(bytes: &mut &[u8]) -> Option<u64> {
@@ -223,7 +90,7 @@ fn read_number(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-fn read_common(mut bytes: &[u8], mut each: impl FnMut(u64, u32)) -> Option<()> {
+pub(super) fn read_common(mut bytes: &[u8], mut each: impl FnMut(u64, u32)) -> Option<()> {
     let (mut key, mut meter) = (0u64, Meter::new());
     while !bytes.is_empty() {
         meter.work(1);
@@ -234,7 +101,7 @@ fn read_common(mut bytes: &[u8], mut each: impl FnMut(u64, u32)) -> Option<()> {
     Some(())
 }
 
-fn read_keys(mut bytes: &[u8], mut each: impl FnMut(u64)) -> Option<()> {
+pub(super) fn read_keys(mut bytes: &[u8], mut each: impl FnMut(u64)) -> Option<()> {
     let (mut key, mut meter) = (0u64, Meter::new());
     while !bytes.is_empty() {
         meter.work(1);
@@ -242,66 +109,4 @@ fn read_keys(mut bytes: &[u8], mut each: impl FnMut(u64)) -> Option<()> {
         each(key);
     }
     Some(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-    use serde_json::json;
-    use std::collections::{HashMap, HashSet};
-
-    fn builder() -> CorpusBuilder {
-        CorpusBuilder::new(TextRecipe::from_json(&json!({"tokens": "chars", "n": [1, 2]})).unwrap())
-    }
-
-    fn stored(texts: &[String]) -> StoredCorpus {
-        let mut builder = builder();
-        texts.iter().for_each(|text| builder.add(&mut Extractor::new(), text));
-        builder.finish()
-    }
-
-    proptest! {
-        /// Frequencies are what counting by hand gives, and a corpus extended is the corpus of all documents.
-        #[test]
-        fn counts_documents(texts in prop::collection::vec("[水停电。]{0,6}", 1..30), cut in 0usize..30) {
-            let mut by_hand: HashMap<String, u32> = HashMap::new();
-            let mut documents = 0;
-            for text in &texts {
-                let chars: Vec<char> = text.chars().filter(|&c| c != '。').collect();
-                let mut tokens: HashSet<String> = chars.iter().map(char::to_string).collect();
-                tokens.extend(chars.windows(2).map(|pair| pair.iter().collect()));
-                documents += u64::from(!tokens.is_empty());
-                tokens.into_iter().for_each(|token| *by_hand.entry(token).or_default() += 1);
-            }
-            let whole = stored(&texts);
-            prop_assert_eq!((whole.documents, whole.tokens), (documents, by_hand.len() as u64));
-            let corpus = Corpus::new("c@1", builder().shape(), documents, &whole.common).unwrap();
-            for (token, frequency) in &by_hand {
-                prop_assert_eq!(corpus.frequency(token), *frequency);
-            }
-            let cut = cut.min(texts.len());
-            let first = stored(&texts[..cut]);
-            let mut extended = builder();
-            extended.extend(first.documents, &first.common, &first.single).unwrap();
-            texts[cut..].iter().for_each(|text| extended.add(&mut Extractor::new(), text));
-            prop_assert_eq!(extended.finish(), whole);
-        }
-
-        #[test]
-        fn other_bytes_are_refused_or_read(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
-            if let Some(corpus) = Corpus::new("c@1", builder().shape(), 1, &bytes) {
-                prop_assert!(corpus.frequencies.values().all(|&frequency| frequency > 1));
-            }
-        }
-    }
-
-    #[test]
-    fn what_is_unknown_is_as_rare_as_can_be() {
-        let texts: Vec<String> = ["停水", "停电", "停业"].map(str::to_owned).into();
-        let whole = stored(&texts);
-        let corpus = Corpus::new("c@1", builder().shape(), whole.documents, &whole.common).unwrap();
-        assert_eq!((corpus.frequency("停"), corpus.share("停"), corpus.idf("停")), (3, 1.0, 0.0));
-        assert_eq!((corpus.idf("水"), corpus.idf("火")), (3f64.ln(), 3f64.ln()));
-    }
 }

@@ -2,6 +2,7 @@
 
 mod bag;
 mod corpus;
+mod corpus_builder;
 mod dictionary;
 mod document;
 mod explain;
@@ -13,7 +14,8 @@ mod stop;
 mod weigh;
 
 pub use bag::{Bag, Feature};
-pub use corpus::{Corpus, CorpusBuilder, StoredCorpus};
+pub use corpus::Corpus;
+pub use corpus_builder::{CorpusBuilder, StoredCorpus};
 pub use dictionary::Dictionary;
 pub use document::Document;
 pub use explain::{Explained, Explanation, Part, explain};

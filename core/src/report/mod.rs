@@ -9,7 +9,7 @@ mod html;
 mod misses;
 mod words;
 
-use chart::{Bar, bars};
+use chart::bars;
 pub use groups::{CHARACTERS, ROWS, Row, Standing};
 use groups::{Style, percent as percent_of};
 use html::Html;
@@ -20,7 +20,6 @@ use words::{Words, fill, grouped, percent};
 use crate::dedup::{Alike, Method};
 use crate::evaluate::{Background, Score, cumulative};
 use crate::records::SURE;
-use std::collections::BTreeMap;
 use std::fmt::Display;
 
 /// Groups of a page, at most.
@@ -58,8 +57,8 @@ pub struct Summary {
     pub empty: u64,
     /// Groups of two rows or more.
     pub groups: u64,
-    /// How many groups have as many rows as the key says.
-    pub sizes: BTreeMap<u64, u64>,
+    /// Rows of the largest of them.
+    pub largest: u64,
     /// Duplicates of equal text.
     pub exact: u64,
     /// Duplicates of another text.
@@ -261,9 +260,9 @@ fn share(part: u64, whole: u64) -> f64 {
 fn overview(html: &mut Html, summary: &Summary, words: &Words) {
     let duplicates = summary.exact + summary.alike_rows;
     let repeated = percent(share(duplicates, summary.rows));
-    let largest = summary.sizes.keys().last().copied().unwrap_or(0);
     let [rows, repeating, exact, near, groups, largest] =
-        [summary.rows, duplicates, summary.exact, summary.alike_rows, summary.groups, largest].map(grouped);
+        [summary.rows, duplicates, summary.exact, summary.alike_rows, summary.groups, summary.largest]
+            .map(grouped);
     let mut lead = match duplicates {
         0 => fill(words.lead_none, &[&rows]),
         _ => fill(words.lead, &[&rows, &repeating, &repeated, &exact, &near, &groups]),
@@ -277,33 +276,6 @@ fn overview(html: &mut Html, summary: &Summary, words: &Words) {
         html.put("<div><dd>{}</dd><dt>{}</dt></div>", &[figure, &name]);
     }
     html.raw("</dl></section>");
-    if summary.groups > 0 {
-        section(html, words.sizes, words.sizes_note);
-        html.raw(r#"<div class="charts"><figure>"#);
-        bars(html, words.sizes, words.sizes_axis, &bins(&summary.sizes), None);
-        html.raw("</figure></div></section>");
-    }
-}
-
-/// The sizes of groups in a few bins, without those beyond the largest group.
-fn bins(sizes: &BTreeMap<u64, u64>) -> Vec<Bar> {
-    const BINS: [(u64, u64, &str); 9] = [
-        (2, 2, "2"),
-        (3, 3, "3"),
-        (4, 4, "4"),
-        (5, 5, "5"),
-        (6, 10, "6–10"),
-        (11, 20, "11–20"),
-        (21, 50, "21–50"),
-        (51, 100, "51–100"),
-        (101, u64::MAX, "≥ 101"),
-    ];
-    let largest = sizes.keys().last().copied().unwrap_or(0);
-    let bin = |&(from, to, name): &(u64, u64, &str)| {
-        let count = sizes.range(from..=to).map(|(_, count)| count).sum();
-        Bar { name: name.to_owned(), count, named: true, counted: true }
-    };
-    BINS.iter().filter(|bin| bin.0 <= largest).map(bin).collect()
 }
 
 fn distances(html: &mut Html, summary: &Summary, near: &Near, words: &Words) {
@@ -311,17 +283,10 @@ fn distances(html: &mut Html, summary: &Summary, near: &Near, words: &Words) {
     html.raw(r#"<div class="charts">"#);
     let figure = |html: &mut Html, name: &str, note: &str, counts: &[u64; 65]| {
         html.put("<figure><figcaption><b>{}</b> {}</figcaption>", &[&name, &note]);
-        let most = counts.iter().copied().max().unwrap_or(0);
-        let highest = counts.iter().position(|&count| count == most);
-        let bar = |(at, &count): (usize, &u64)| {
-            let (named, counted) = (at % 8 == 0, Some(at) == highest);
-            Bar { name: at.to_string(), count, named, counted }
-        };
-        if most == 0 {
+        if counts.iter().all(|&count| count == 0) {
             html.put(r#"<p class="note">{}</p>"#, &[&words.nothing_to_draw]);
         } else {
-            let all: Vec<Bar> = counts.iter().enumerate().map(bar).collect();
-            bars(html, name, words.bits_axis, &all, Some(u64::from(near.limit) + 1));
+            bars(html, name, words.bits_axis, counts, near.limit);
         }
         html.raw("</figure>");
     };

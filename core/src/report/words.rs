@@ -75,10 +75,6 @@ sentences! {
                     "另外，较长的记录若含有某条记录至少 {0} 的词（按权重计），后者也算重复。";
     rule_details: " Rows that differ in one of these details are not: {0}.", "但以下要素有出入的不算：{0}。";
 
-    sizes: "Sizes of the groups", "重复组的大小";
-    sizes_note: "How many groups have two rows, three rows, and so on.",
-                "两条一组的有多少组，三条一组的有多少组，依此类推。";
-    sizes_axis: "rows in a group", "组内记录数";
     distances: "How far apart rows are", "记录之间的距离";
     distances_note: "Every text has a fingerprint of 64 bits. The fewer bits two fingerprints differ in, the more alike the \
                      texts are. The line marks the limit of this report: {0} bits.",

@@ -18,6 +18,7 @@ use crate::text::{Normal, Segmenter};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// The tokens of a text.
@@ -159,6 +160,16 @@ impl Default for TextRecipe {
 }
 
 impl TextRecipe {
+    /// What determines the tokens, and so must be the same for a corpus and what counts by it; as keys of a recipe.
+    pub fn shape(&self) -> Value {
+        let mut json =
+            json!({"tokens": self.tokens, "n": self.n, "hmm": self.hmm, "simplify": self.normal.simplify});
+        if let Some(dictionary) = &self.dictionary {
+            json["dictionary"] = json!(dictionary.name());
+        }
+        json
+    }
+
     /// Cuts the recipe's words.
     pub fn segmenter(&self) -> &Segmenter {
         self.dictionary.as_ref().map_or_else(|| Segmenter::shared(), |dictionary| dictionary.segmenter())

@@ -4,6 +4,7 @@ use super::error::RecipeError;
 use super::json::{KEYS, Written, kind};
 use super::resolver::{Nowhere, Resolver};
 use super::{Scheme, TextRecipe, default_n};
+use crate::features::corpus::Corpus;
 use crate::features::stop::StopList;
 use crate::fingerprint::Weight;
 use crate::interrupt::checked;
@@ -38,17 +39,17 @@ impl TextRecipe {
         let default = TextRecipe::default();
         let corpus = written.corpus.as_deref().map(|name| resolver.corpus(name)).transpose()?;
         // What the tokens are is the corpus's choice unless the recipe says.
-        let shape = corpus.as_ref().map_or(&default, |corpus| corpus.shape());
+        let shape = corpus.as_ref().map(|corpus| Written::parse(corpus.shape())).transpose()?;
+        let shape = shape.unwrap_or_default();
         // By its name, for the resolver decides who may see its words.
-        let dictionary = written.dictionary.as_deref().or(shape.dictionary.as_ref().map(|own| own.name()));
-        let dictionary = dictionary.map(|name| resolver.dictionary(name)).transpose()?;
-        let tokens = written.tokens.unwrap_or(shape.tokens);
-        let hmm = written.hmm.unwrap_or(shape.hmm);
-        let simplify = written.simplify.unwrap_or(shape.normal.simplify);
+        let dictionary = written.dictionary.or(shape.dictionary);
+        let dictionary = dictionary.map(|name| resolver.dictionary(&name)).transpose()?;
+        let tokens = written.tokens.or(shape.tokens).unwrap_or(default.tokens);
+        let hmm = written.hmm.or(shape.hmm).unwrap_or(default.hmm);
+        let simplify = written.simplify.or(shape.simplify).unwrap_or(default.normal.simplify);
         let normal = Normal { markup: written.markup, simplify };
-        let n = match written.n {
+        let n = match written.n.or(shape.n.filter(|_| Some(tokens) == shape.tokens)) {
             Some(n) => lengths(&n)?,
-            None if tokens == shape.tokens => shape.n.clone(),
             None => default_n(tokens),
         };
         let (scheme, weight) = match written.weight {
@@ -108,13 +109,29 @@ impl TextRecipe {
             return Err(RecipeError::new("max_df", format!("{share} is out of range"), HINT));
         }
         match &self.corpus {
-            Some(corpus) => corpus.check(self),
+            Some(corpus) => self.check_tokens(corpus),
             None if self.scheme.needs_corpus() => Err(corpus_needed("weight", self.scheme)),
             None if self.max_df.is_some() => {
                 Err(RecipeError::new("max_df", "needs a corpus to count documents in", CORPUS_HINT))
             }
             None => Ok(()),
         }
+    }
+
+    /// Checks that the tokens are those of the corpus.
+    fn check_tokens(&self, corpus: &Corpus) -> Result<(), RecipeError> {
+        let (has, asks) = (corpus.shape(), self.shape());
+        if *has == asks {
+            return Ok(());
+        }
+        let mut keys = ["tokens", "n", "hmm", "simplify", "dictionary"].into_iter();
+        let key = keys.find(|&key| has[key] != asks[key]).unwrap_or("tokens");
+        let message = format!("corpus {} was built with {}, not {}", corpus.name(), has[key], asks[key]);
+        let hint = format!(
+            "Leave the key out to take the corpus's own, or build one for this recipe: \
+             dedup_corpus_build(name, query, '{asks}')."
+        );
+        Err(RecipeError::new(key, message, hint))
     }
 }
 
