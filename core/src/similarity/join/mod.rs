@@ -18,19 +18,9 @@ mod sets;
 
 use crate::external::{Host, MemoryHost, Result};
 use crate::interrupt;
+pub use prefix::SimilarPair;
 use prefix::{Index, Join, Loaded};
 use sets::Sets;
-
-/// Two similar texts.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SimilarPair {
-    /// The smaller id.
-    pub a: i64,
-    /// The larger id.
-    pub b: i64,
-    /// The Jaccard similarity of their n-grams, above 0, at most 1.
-    pub similarity: f64,
-}
 
 /// Collects texts, then finds the similar pairs.
 pub struct SimilarPairs<H: Host> {

@@ -1,6 +1,5 @@
 //! The prefix filter: joins one part of the sets with another.
 
-use super::SimilarPair;
 use super::sets::Frequencies;
 use crate::external::Result;
 use crate::interrupt::{self, Meter};
@@ -8,6 +7,17 @@ use crate::memory::{self, OrRaise, Room};
 use crate::similarity::overlap::{at_least, overlap_needed, shared};
 use crate::similarity::sketch;
 use rustc_hash::FxHashMap;
+
+/// Two similar texts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SimilarPair {
+    /// The smaller id.
+    pub a: i64,
+    /// The larger id.
+    pub b: i64,
+    /// The Jaccard similarity of their n-grams, above 0, at most 1.
+    pub similarity: f64,
+}
 
 /// A part in memory: its sets by size, the smallest first.
 pub(super) struct Loaded {
