@@ -48,6 +48,7 @@ BEGIN
 END $$;
 SELECT cost('tenant = 7 AND fp = 5') < cost('tenant IN (7, 8, 9) AND fp = 5') AND cost('tenant IN (7, 8, 9) AND fp = 5') < cost('tenant = ANY ((SELECT ARRAY[7])::int[]) AND fp = 5') AS "one, three, perhaps ten",
        cost('tenant = 7 AND fp = ANY (ARRAY[1, 2, 3])') BETWEEN 2 * cost('tenant = 7 AND fp = 1') AND 4 * cost('tenant = 7 AND fp = 1') AS "three fingerprints";
+SELECT cost('tenant IN (7, 8) AND near_dup(fp, 42, 3)') BETWEEN 1.5 * cost('tenant = 7 AND near_dup(fp, 42, 3)') AND 2.5 * cost('tenant = 7 AND near_dup(fp, 42, 3)') AS "two searches";
 DROP FUNCTION cost;
 -- Many searches are dearer than one that reads all scopes: an array has as many values as its query is expected to give.
 SELECT plan('SELECT * FROM t WHERE tenant = ANY (ARRAY(SELECT g FROM generate_series(1, 1000) g)) AND near_dup(fp, 42, 3)');

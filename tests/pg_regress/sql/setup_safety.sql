@@ -218,6 +218,11 @@ SELECT count(*) FROM dedup_setup('tenant.own', '{"recipe": {}, "distance": 3, "s
 SELECT count(*) FROM dedup_setup('passing', '{"recipe": {}, "distance": 3, "similarity": 0, "n": 2}');
 INSERT INTO tenant.own VALUES (1, 'no water since monday in harbour street');
 SELECT id FROM dedup_find('tenant.own', 'no water since monday in harbour street');
+-- Nor can it keep others from reading or writing them.
+BEGIN;
+LOCK TABLE dedup_settings IN ROW EXCLUSIVE MODE;
+ROLLBACK;
+DELETE FROM dedup_settings;
 INSERT INTO dedup_settings (tbl, version, options, columns, recipes, fp, distance, similarity, n) VALUES ('tenant.own', 9, '{}', '{body}', '[null]', 'fp', 3, 0, 2);
 DROP TABLE passing;
 SELECT * FROM dedup_setup('tenant.own', '{"distance": 4}');
