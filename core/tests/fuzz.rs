@@ -13,7 +13,7 @@ use common::banding::*;
 use inputs::*;
 
 use dedup_core::banding::{Finding, Index, MemoryPages, NearestScan, Pages, RangeScan, check, radii};
-use dedup_core::dedup::{DEDUP, Written};
+use dedup_core::dedup::{KEYS as KEYS_OF_OPTIONS, SINKS, Written};
 use dedup_core::details::{Kinds, differing, passages};
 use dedup_core::features::{
     Corpus, CorpusBuilder, Dictionary, Extractor, FieldsRecipe, RecipeError, Resolver, RowRecipe, TextRecipe,
@@ -170,24 +170,21 @@ fn fuzz_recipes() {
 /// Protects the options of dedup and its kin.
 #[test]
 fn fuzz_options() {
-    let keys = [
-        "equal",
-        "distance",
-        "similarity",
-        "n",
-        "details",
-        "recipe",
-        "fp",
-        "group",
-        "keep",
-        "diameter",
-        "columns",
-        "method",
-        "x",
-    ];
+    let mut keys: Vec<&str> = KEYS_OF_OPTIONS.iter().map(|key| key.name).collect();
+    keys.push("x");
     let words = [
-        "normalized",
-        "bytes",
+        "text",
+        "normal",
+        "none",
+        "fingerprint",
+        "records",
+        "exact",
+        "star",
+        "jaccard",
+        "containment",
+        "cosine",
+        "flag",
+        "log",
         "components",
         "single_pass",
         "first",
@@ -206,7 +203,8 @@ fn fuzz_options() {
     fuzz("options", 30_000, |rng| {
         let json =
             if rng.below(20) == 0 { json(&keys, &words, 2, rng) } else { object(&keys, &words, 1, rng) };
-        let Ok(written) = Written::new(DEDUP, Some(json.clone())) else {
+        let sink = SINKS[rng.below(SINKS.len() as u64) as usize];
+        let Ok(written) = Written::new(sink, Some(json.clone())) else {
             bad += 1;
             return;
         };
@@ -214,7 +212,7 @@ fn fuzz_options() {
             Ok(_) => {
                 good += 1;
                 // What it says of itself means the same.
-                assert!(Written::new(DEDUP, Some(written.complete())).unwrap().read().is_ok(), "{json}");
+                assert!(Written::new(sink, Some(written.complete())).unwrap().read().is_ok(), "{json}");
             }
             Err(error) => {
                 bad += 1;

@@ -20,6 +20,7 @@ use find::id;
 pub(crate) use find::{Found, find};
 use pgrx::PgTupleDesc;
 use pgrx::prelude::*;
+pub(crate) use shape::check_kept_by;
 
 /// Returns a row for each input row, in order: the id, the id of the kept row of its group, and the
 /// stage that decided: `kept` (it is that row), `exact` (its content equals the kept row's),

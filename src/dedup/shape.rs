@@ -134,12 +134,19 @@ fn position(columns: &[Column], name: &str) -> usize {
 
 fn key(columns: &[Column], name: &str) -> (usize, pg_sys::Oid) {
     let at = position(columns, name);
-    let typoid = columns[at].base_type();
-    if !ORDERED.contains(&typoid) {
+    check_kept_by(&columns[at]);
+    (at, columns[at].base_type())
+}
+
+/// Refuses a column by which no row can be kept.
+///
+/// # Errors
+/// Raises 42804.
+pub(crate) fn check_kept_by(column: &Column) {
+    if !ORDERED.contains(&column.base_type()) {
         refuse(
-            format!("rows cannot be kept by column \"{name}\" of type {}", columns[at].type_name()),
+            format!("rows cannot be kept by column \"{}\" of type {}", column.name, column.type_name()),
             "Cast it to bigint, double precision, date or timestamp.",
         )
     }
-    (at, typoid)
 }

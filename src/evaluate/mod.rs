@@ -100,7 +100,7 @@ fn correct(found: &Side, truth: &Side) -> String {
     }
 }
 
-/// [`key`] as an expression, for a value of a type.
+/// An expression that is equal for equal values of a type.
 fn key_of(value: &str, typoid: pg_sys::Oid) -> String {
     let text = match typoid {
         pg_sys::NUMERICOID | pg_sys::FLOAT4OID | pg_sys::FLOAT8OID => {

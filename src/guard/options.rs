@@ -100,7 +100,12 @@ impl Options {
             _ => (None, arguments),
         };
         let mut written = Written::of_arguments(GUARD, rest).unwrap_or_else(|wrong| raise_wrong(wrong));
-        column.into_iter().for_each(|column| written.add("fp", column.as_str().into()));
+        if let Some(column) = column {
+            if written.has("fp") {
+                refuse_option("fp", "fp is given twice")
+            }
+            written.add("fp", column.as_str().into());
+        }
         let (by_name, compares) =
             (written.has("method"), ["similarity", "measure", "n"].map(|name| written.has(name)));
         let settings = Settings::complete(Some(table), &mut written);

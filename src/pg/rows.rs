@@ -65,6 +65,23 @@ impl Column {
         DIGITS.contains(&self.base_type())
     }
 
+    /// Refuses a column whose values cannot be ids: rows are read in their order.
+    ///
+    /// # Errors
+    /// Raises 42804.
+    pub(crate) fn check_id(&self) {
+        // SAFETY: any oid is answered.
+        let less =
+            unsafe { (*pg_sys::lookup_type_cache(self.typoid, pg_sys::TYPECACHE_LT_OPR as i32)).lt_opr };
+        if less == pg_sys::InvalidOid {
+            raise(
+                PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+                format!("column \"{}\" of type {} cannot be an id", self.name, self.type_name()),
+                "Ids are of a type whose values can be ordered, such as bigint, text or uuid.",
+            )
+        }
+    }
+
     /// # Errors
     /// Raises 42804 if it is one whose digits would be compared.
     pub(crate) fn check_no_digits(&self) {

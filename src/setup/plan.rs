@@ -2,6 +2,7 @@
 //! statements that lead there.
 
 use crate::corpus::{Database, raise_recipe};
+use crate::dedup::check_kept_by;
 use crate::pg::catalog::schema;
 use crate::pg::spi::{Argument, query_all, scalar};
 use crate::pg::{notice, raise};
@@ -54,6 +55,8 @@ impl Change {
 }
 
 const DEFAULT_FP: &str = "fp";
+/// Bytes of the longest name that PostgreSQL keeps whole.
+const LONGEST_NAME: usize = pg_sys::NAMEDATALEN as usize - 1;
 
 impl<'t> Plan<'t> {
     /// Adds what is asked for now to what was asked for before: a null takes something back.
@@ -108,8 +111,14 @@ impl<'t> Plan<'t> {
             refuse_option("fp", format!("fp must be a column of its own: \"{fp}\" is compared, or the id"))
         }
         let kept_by = asked.get("keep").and_then(|keep| keep.get("column")?.as_str());
-        for name in id.into_iter().chain(kept_by) {
-            table.column(name);
+        if let Some(name) = id {
+            table.column(name).check_id()
+        }
+        if let Some(name) = kept_by {
+            check_kept_by(table.column(name))
+        }
+        if fp.len() > LONGEST_NAME {
+            refuse_option("fp", format!("fp must be a name of at most {LONGEST_NAME} bytes"))
         }
         let mut plan = Plan {
             table,

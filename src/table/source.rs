@@ -241,6 +241,7 @@ impl Table {
     fn select(&self, list: &str, order: Option<&str>) -> String {
         let order = order.map_or(String::new(), |name| {
             check_type(self.column(name).typoid, None);
+            self.column(name).check_id();
             format!(" ORDER BY t.{}", quoted(name))
         });
         format!("SELECT {list} FROM {} AS t{order}", self.name)

@@ -1,6 +1,7 @@
 //! The options of all functions: what each of them is, who takes it, and what a wrong value is told.
 
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 
 /// Who takes options: a function or a trigger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,7 +114,7 @@ pub const KEYS: [Key; 25] = {
             .or("\"text\"")
             .says("what makes texts equal: their characters, their normal form, or nothing"),
         key("method", Method, ALL | EXPLAIN.bit | PAIRS.bit).or("\"fingerprint\"").says(
-            "how near rows are found; exact: not at all, records: by what is learned of several columns",
+            "how near rows are found; exact: not at all, records: by what is learned of several columns, both of whole tables alone",
         ),
         key("distance", Whole(0, 64), ALL | PAIRS.bit)
             .or("10")
@@ -216,7 +217,7 @@ impl Kind {
         match self {
             Kind::Text(what) => what.to_owned(),
             Kind::Columns if weighted => {
-                "a column, an array of columns, or an object of columns and their weights or recipes"
+                "a column, an array of columns, or in dedup_setup an object of columns and their weights or recipes"
                     .to_owned()
             }
             Kind::Columns => "a column or an array of columns".to_owned(),
@@ -242,8 +243,8 @@ impl Kind {
             Kind::Text(_) => is_name(value),
             Kind::Columns => match value {
                 Value::Array(all) => {
-                    let once = |at: usize| !all[..at].contains(&all[at]);
-                    !all.is_empty() && all.iter().all(is_name) && (0..all.len()).all(once)
+                    let names = all.iter().filter(|it| is_name(it)).filter_map(Value::as_str);
+                    !all.is_empty() && names.collect::<BTreeSet<_>>().len() == all.len()
                 }
                 Value::Object(all) => sink == SETUP && !all.is_empty(),
                 name => is_name(name),
@@ -281,7 +282,8 @@ pub(super) fn check(sink: Sink, options: &Map<String, Value>) -> Result<(), Wron
             return Err(unknown(sink, name));
         };
         if !value.is_null() && !key.kind.fits(sink, value) {
-            let what = format!("{name} must be {}, not {value}", key.kind.describe(sink, sink == SETUP));
+            let wanted = key.kind.describe(sink, sink == SETUP);
+            let what = format!("{name} must be {wanted}, not {}", brief(&value.to_string()));
             return Err(Wrong { what, hint: key.line() });
         }
     }
@@ -293,9 +295,10 @@ pub(super) fn check(sink: Sink, options: &Map<String, Value>) -> Result<(), Wron
 /// # Errors
 /// What is wrong with the first that is none of the sink.
 pub(super) fn of_arguments(sink: Sink, arguments: &[String]) -> Result<Map<String, Value>, Wrong> {
-    let read = |argument: &String| {
+    let mut options = Map::new();
+    for argument in arguments {
         let Some((name, value)) = argument.split_once('=') else {
-            let what = format!("argument \"{argument}\" is not of the form key=value");
+            let what = format!("argument \"{}\" is not of the form key=value", brief(argument));
             return Err(Wrong {
                 what,
                 hint: format!("near_dup_guard('fp', 'similarity=0.8') has the keys {}.", names(sink)),
@@ -303,18 +306,29 @@ pub(super) fn of_arguments(sink: Sink, arguments: &[String]) -> Result<Map<Strin
         };
         let (name, value) = (name.trim(), value.trim());
         let key = sink.keys().find(|key| key.name == name).ok_or_else(|| unknown(sink, name))?;
-        Ok((name.to_owned(), key.of_argument(value)))
-    };
-    arguments.iter().map(read).collect()
+        if options.insert(name.to_owned(), key.of_argument(value)).is_some() {
+            return Err(Wrong { what: format!("{name} is given twice"), hint: key.line() });
+        }
+    }
+    Ok(options)
 }
 
 fn unknown(sink: Sink, name: &str) -> Wrong {
-    let what = format!("unknown option \"{name}\"; {} has: {}", sink.name, names(sink));
+    let what = format!("unknown option \"{}\"; {} has: {}", brief(name), sink.name, names(sink));
     Wrong { what, hint: "docs/reference.md has a table of all options.".to_owned() }
 }
 
 fn names(sink: Sink) -> String {
     sink.keys().map(|key| key.name).collect::<Vec<_>>().join(", ")
+}
+
+/// The beginning of what was written, for a message.
+pub(super) fn brief(written: &str) -> String {
+    const MOST: usize = 100;
+    match written.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &written[..end]),
+        None => written.to_owned(),
+    }
 }
 
 /// A non-negative whole number, in any notation: 10, 10.0, 1e1.

@@ -1,6 +1,6 @@
 //! Options as they were written, completed by what they are if they are not given.
 
-use super::keys::{self, BY_TEXTS, KEYS, Key, Sink, Wrong, whole};
+use super::keys::{self, BY_TEXTS, KEYS, Key, Sink, Wrong, brief, whole};
 use super::{Alike, Equal, Keep};
 use crate::details::Kinds;
 use crate::text::Normal;
@@ -100,7 +100,7 @@ impl Written {
         match json.unwrap_or_else(|| Map::new().into()) {
             Value::Object(map) => Written::of_map(sink, map),
             other => Err(Wrong {
-                what: format!("options must be an object, not {other}"),
+                what: format!("options must be an object, not {}", brief(&other.to_string())),
                 hint: "For example: {\"similarity\": 0.8}.".into(),
             }),
         }
@@ -238,7 +238,9 @@ impl Written {
 
     /// As JSON, with the defaults of all others that there are.
     pub fn complete(&self) -> Value {
-        Value::Object(self.over_defaults(self.sink.keys()))
+        let learned = |key: &&Key| self.by_records() && LEARNED.contains(&key.name);
+        let none = |key: &&Key| key.name == "n" && self.text("measure") == Some("cosine");
+        Value::Object(self.over_defaults(self.sink.keys().filter(|key| !learned(key) && !none(key))))
     }
 
     fn over_defaults<'k>(&self, keys: impl Iterator<Item = &'k Key>) -> Map<String, Value> {

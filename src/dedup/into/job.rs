@@ -152,8 +152,7 @@ impl<'t> Job<'t> {
     /// What is saved with the result.
     pub(super) fn state(&self) -> State<'_> {
         let [source, path, asked] = &self.saved;
-        let options = if self.written.by_records() { self.written.json() } else { self.written.complete() };
-        State { source, path, asked, options: options.to_string() }
+        State { source, path, asked, options: self.written.complete().to_string() }
     }
 
     /// The options as they were read, for one who takes them, with the column of the digest as one that is not compared.

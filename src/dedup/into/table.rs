@@ -22,6 +22,7 @@ pub(super) struct Table {
 const COLUMNS: &str = "id cluster keeper stage distance similarity arrival fp hash digest";
 const MERGES: &str = "merge merged_at kept absorbed id";
 const STATE: &str = "result source options asked search_path arrivals rows follow";
+const TODO: &str = "id";
 
 /// The query, options and search path of a result, as stored.
 pub(super) struct State<'a> {
@@ -121,7 +122,7 @@ impl Table {
     }
 
     /// Looks up the result and the tables that belong to it in the catalogue, at once: to plan this takes longer than to run it.
-    fn relations(&self) -> [Option<Relation>; 3] {
+    fn relations(&self) -> [Option<Relation>; 4] {
         let sql = format!(
             "SELECT c.relkind::pg_catalog.text, \
                  pg_catalog.pg_get_userbyid(c.relowner)::pg_catalog.text, \
@@ -177,7 +178,8 @@ impl Table {
                 hindrance: row.text(5),
             })
         };
-        let mut found = query_catalogue(&sql, &[self.names(), Argument::of(guard)], read).into_iter();
+        let names = [&self.name, &self.merges, &self.state, &self.todo].map(String::clone).to_vec();
+        let mut found = query_catalogue(&sql, &[Argument::of(names), Argument::of(guard)], read).into_iter();
         std::array::from_fn(|_| found.next().flatten())
     }
 
@@ -185,17 +187,19 @@ impl Table {
     /// belong to another role, or have triggers, rules or the like by which code of other roles
     /// would run as the caller.
     fn checked(&self) -> Option<pg_sys::Oid> {
-        let [found, merges, state] = &self.relations();
+        let [found, merges, state, todo] = &self.relations();
         let found = found.as_ref()?;
         let [Some(merges), Some(state)] = [merges, state] else { self.refuse_foreign() };
-        for (relation, columns) in [(found, COLUMNS), (merges, MERGES), (state, STATE)] {
+        let all = [(found, &self.name, COLUMNS), (merges, &self.merges, MERGES), (state, &self.state, STATE)];
+        let all = all.into_iter().chain(todo.iter().map(|todo| (todo, &self.todo, TODO)));
+        for (relation, _, columns) in all.clone() {
             let has_columns =
                 relation.columns == columns || relation.columns.starts_with(&format!("{columns} "));
             if relation.kind != "r" || !has_columns {
                 self.refuse_foreign()
             }
         }
-        for (relation, name) in [(found, &self.name), (merges, &self.merges), (state, &self.state)] {
+        for (relation, name, _) in all {
             if !relation.own {
                 raise(
                     PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
@@ -309,7 +313,7 @@ impl Table {
     }
 
     pub(super) fn make(&self, id: &str, first: &State<'_>) {
-        let [_, merges, state] = self.relations();
+        let [_, merges, state, _] = self.relations();
         for (beside, found) in [(&self.merges, merges), (&self.state, state)] {
             if found.is_some() {
                 raise(

@@ -3,7 +3,7 @@
 CREATE EXTENSION pg_dedup;
 \set SHOW_CONTEXT never
 \pset format unaligned
-CREATE TABLE note (id bigint PRIMARY KEY, body text, phash bigint, of bigint);
+CREATE TABLE note (id bigint PRIMARY KEY, body text, phash bigint, of bigint, meta json);
 CREATE FUNCTION refused(call text, OUT state text, OUT message text, OUT hint text) LANGUAGE plpgsql AS $$
 BEGIN
     EXECUTE call;
@@ -38,6 +38,8 @@ SELECT name, options, r.* FROM function JOIN (VALUES
     ('dedup', '{"diameter": 3, "method": "text"}'), ('dedup', '{"contained": 0.8, "group": "components"}'), ('dedup', '{"method": "records", "n": 2}'),
     ('dedup', '{"columns": "phash"}'), ('dedup', '{"columns": "nothing"}'), ('dedup', '{"columns": ["body", "body"]}'), ('dedup', '{"fp": "body"}'),
     ('dedup', '{"columns": {"body": 2}}'), ('dedup_explain', '{"method": "text"}'),
+    ('dedup', '{"id": "meta"}'), ('dedup_setup', '{"id": "meta"}'), ('dedup_setup', '{"keep": {"column": "meta"}}'), ('near_dup_guard', '{"fp": "of"}'),
+    ('dedup_setup', format('{"fp": "%s"}', repeat('f', 64))), ('dedup', format('{"title": "%s"}', repeat('t', 200))), ('dedup', format('{"n": "%s"}', repeat('n', 200))),
     ('dedup_setup', '{"columns": {"phash": null}}'), ('dedup_setup', '{"fp": "body"}'), ('dedup_setup', '{"drop": true, "n": 2}'),
     ('dedup_setup', '{"method": "text", "recipe": {"markup": "html"}}'),
     ('near_dup_pairs', '{"n": 2}'), ('near_dup_pairs', '{"method": "text", "distance": 3}'), ('near_dup_guard', '{"similarity": 0.5}'), ('near_dup_guard', '{"action": "flag"}'), ('near_dup_guard', '{"action": "skip", "log": "l"}'),
