@@ -4,8 +4,8 @@ DO $check$
 DECLARE
     server pg_catalog.int4 := pg_catalog.current_setting('server_version_num');
     major pg_catalog.int4 := server OPERATOR(pg_catalog./) 10000;
-    -- Of 14 to 18. From these on, only a superuser gives an operator an estimator that is not PostgreSQL's own.
-    oldest pg_catalog.int4 := ('{21,16,12,8,2}'::pg_catalog.int4[])[major OPERATOR(pg_catalog.-) 13];
+    -- Of 15 to 18. From these on, only a superuser gives an operator an estimator that is not PostgreSQL's own.
+    oldest pg_catalog.int4 := ('{16,12,8,2}'::pg_catalog.int4[])[major OPERATOR(pg_catalog.-) 14];
 BEGIN
     IF pg_catalog.current_setting('server_encoding') OPERATOR(pg_catalog.<>) 'UTF8' THEN
         RAISE EXCEPTION 'pg_dedup needs a database with encoding UTF8, not %',

@@ -1,6 +1,6 @@
 //! The settings `pg_dedup.*`.
 
-use super::{raise, version};
+use super::raise;
 use dedup_core::memory::{limit_files, taken};
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
 use pgrx::{PgSqlErrorCode, pg_sys};
@@ -63,7 +63,7 @@ pub(crate) fn define_settings(forget: fn()) {
         GucFlags::NO_SHOW_ALL,
     );
     // SAFETY: all settings of the prefix are defined by now.
-    unsafe { version::reserve_settings(c"pg_dedup") };
+    unsafe { pg_sys::MarkGUCPrefixReserved(c"pg_dedup".as_ptr()) };
 }
 
 /// A quarter of the memory available to the server, in kB: that of the machine, or less if the

@@ -1,7 +1,7 @@
-//! What differs between PostgreSQL 14 and 18, under one name each.
+//! What differs between PostgreSQL 15 and 18, under one name each.
 
 use pgrx::pg_sys;
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CStr, c_int};
 
 /// One option of an index, at `offset` of what they are parsed into. 18 could also say whether it was given.
 pub(crate) const fn reloption(name: &'static CStr, opttype: u32, offset: usize) -> pg_sys::relopt_parse_elt {
@@ -16,11 +16,11 @@ pub(crate) const fn reloption(name: &'static CStr, opttype: u32, offset: usize) 
 
 /// Says that an access method builds on workers, which PostgreSQL wants to know since 17.
 #[cfg_attr(
-    any(feature = "pg14", feature = "pg15", feature = "pg16"),
+    any(feature = "pg15", feature = "pg16"),
     expect(unused_variables, reason = "nobody asks before 17")
 )]
 pub(crate) const fn can_build_on_workers(routine: &mut pg_sys::IndexAmRoutine) {
-    #[cfg(not(any(feature = "pg14", feature = "pg15", feature = "pg16")))]
+    #[cfg(not(any(feature = "pg15", feature = "pg16")))]
     {
         routine.amcanbuildparallel = true;
     }
@@ -31,11 +31,11 @@ pub(crate) const fn can_build_on_workers(routine: &mut pg_sys::IndexAmRoutine) {
 /// # Safety
 /// Called within the build, with its arguments.
 #[cfg_attr(
-    any(feature = "pg14", feature = "pg15", feature = "pg16"),
+    any(feature = "pg15", feature = "pg16"),
     expect(unused_variables, reason = "the answer is there since 17")
 )]
 #[cfg_attr(
-    not(any(feature = "pg14", feature = "pg15", feature = "pg16")),
+    not(any(feature = "pg15", feature = "pg16")),
     expect(unused_variables, reason = "the question is asked until 16")
 )]
 pub(crate) unsafe fn build_workers(
@@ -45,28 +45,10 @@ pub(crate) unsafe fn build_workers(
 ) -> c_int {
     // SAFETY: the caller's promise.
     unsafe {
-        #[cfg(any(feature = "pg14", feature = "pg15", feature = "pg16"))]
+        #[cfg(any(feature = "pg15", feature = "pg16"))]
         return pg_sys::plan_create_index_workers((*heap).rd_id, (*index).rd_id);
-        #[cfg(not(any(feature = "pg14", feature = "pg15", feature = "pg16")))]
+        #[cfg(not(any(feature = "pg15", feature = "pg16")))]
         (*info).ii_ParallelWorkers
-    }
-}
-
-/// Sends a message to a queue, when there is room for it. Since 15 the other side may be told later.
-///
-/// # Safety
-/// The queue is attached, the message has so many bytes.
-pub(crate) unsafe fn send_message(
-    queue: *mut pg_sys::shm_mq_handle,
-    bytes: usize,
-    message: *const c_void,
-) -> pg_sys::shm_mq_result::Type {
-    // SAFETY: the caller's promise.
-    unsafe {
-        #[cfg(feature = "pg14")]
-        return pg_sys::shm_mq_send(queue, bytes, message, false);
-        #[cfg(not(feature = "pg14"))]
-        pg_sys::shm_mq_send(queue, bytes, message, false, false)
     }
 }
 
@@ -84,15 +66,15 @@ pub(crate) fn disable(path: &mut pg_sys::Path) {
 /// # Safety
 /// An expression of the query that `root` plans.
 #[cfg_attr(
-    any(feature = "pg14", feature = "pg15", feature = "pg16"),
+    any(feature = "pg15", feature = "pg16"),
     expect(unused_variables, reason = "looked up in the expression alone before 17")
 )]
 pub(crate) unsafe fn array_length(root: *mut pg_sys::PlannerInfo, array: *mut pg_sys::Node) -> f64 {
     // SAFETY: the caller's promise.
     unsafe {
-        #[cfg(any(feature = "pg14", feature = "pg15", feature = "pg16"))]
+        #[cfg(any(feature = "pg15", feature = "pg16"))]
         return f64::from(pg_sys::estimate_array_length(array));
-        #[cfg(not(any(feature = "pg14", feature = "pg15", feature = "pg16")))]
+        #[cfg(not(any(feature = "pg15", feature = "pg16")))]
         pg_sys::estimate_array_length(root, array)
     }
 }
@@ -187,16 +169,15 @@ pub(crate) unsafe fn count_index_scan(scan: pg_sys::IndexScanDesc) {
     // SAFETY: the caller's promise; the entry is null when nothing is counted.
     unsafe {
         let relation = (*scan).indexRelation;
-        #[cfg(not(feature = "pg14"))]
         if (*relation).pgstat_info.is_null() && (*relation).pgstat_enabled {
             pg_sys::pgstat_assoc_relation(relation);
         }
         if let Some(counts) = (*relation).pgstat_info.as_mut() {
-            #[cfg(any(feature = "pg14", feature = "pg15"))]
+            #[cfg(feature = "pg15")]
             {
                 counts.t_counts.t_numscans += 1;
             }
-            #[cfg(not(any(feature = "pg14", feature = "pg15")))]
+            #[cfg(not(feature = "pg15"))]
             {
                 counts.counts.numscans += 1;
             }
@@ -213,7 +194,7 @@ pub(crate) unsafe fn count_index_scan(scan: pg_sys::IndexScanDesc) {
 ///
 /// # Safety
 /// The snapshot is null or valid, the relation open, the page pinned and locked.
-#[cfg(any(feature = "pg14", feature = "pg15", feature = "pg16"))]
+#[cfg(any(feature = "pg15", feature = "pg16"))]
 pub(crate) unsafe fn test_for_old_snapshot(
     snapshot: pg_sys::Snapshot,
     relation: pg_sys::Relation,
@@ -235,16 +216,16 @@ pub(crate) unsafe fn test_for_old_snapshot(
 ///
 /// # Safety
 /// None is asked for.
-#[cfg(not(any(feature = "pg14", feature = "pg15", feature = "pg16")))]
+#[cfg(not(any(feature = "pg15", feature = "pg16")))]
 pub(crate) unsafe fn test_for_old_snapshot(_: pg_sys::Snapshot, _: pg_sys::Relation, _: *mut u8) {}
 
 /// Whether the relation's file was made by the transaction that looks, or by a part of it.
 pub(crate) fn has_new_file(relation: &pg_sys::RelationData) -> bool {
     /// `InvalidSubTransactionId`, which is a macro.
     const NONE: pg_sys::SubTransactionId = 0;
-    #[cfg(any(feature = "pg14", feature = "pg15"))]
+    #[cfg(feature = "pg15")]
     let rewritten = relation.rd_firstRelfilenodeSubid;
-    #[cfg(not(any(feature = "pg14", feature = "pg15")))]
+    #[cfg(not(feature = "pg15"))]
     let rewritten = relation.rd_firstRelfilelocatorSubid;
     relation.rd_createSubid != NONE || rewritten != NONE
 }
@@ -270,9 +251,9 @@ pub(crate) unsafe fn vacuum_delay_point() {
 pub(crate) unsafe fn owns_relation(relation: pg_sys::Oid, role: pg_sys::Oid) -> bool {
     // SAFETY: a look-up in the catalogue.
     unsafe {
-        #[cfg(any(feature = "pg14", feature = "pg15"))]
+        #[cfg(feature = "pg15")]
         return pg_sys::pg_class_ownercheck(relation, role);
-        #[cfg(not(any(feature = "pg14", feature = "pg15")))]
+        #[cfg(not(feature = "pg15"))]
         pg_sys::object_ownercheck(pg_sys::RelationRelationId, relation, role)
     }
 }
@@ -285,9 +266,9 @@ pub(crate) unsafe fn may_execute(function: pg_sys::Oid, role: pg_sys::Oid) -> bo
     let right = pg_sys::ACL_EXECUTE as pg_sys::AclMode;
     // SAFETY: a look-up in the catalogue.
     unsafe {
-        #[cfg(any(feature = "pg14", feature = "pg15"))]
+        #[cfg(feature = "pg15")]
         let answer = pg_sys::pg_proc_aclcheck(function, role, right);
-        #[cfg(not(any(feature = "pg14", feature = "pg15")))]
+        #[cfg(not(feature = "pg15"))]
         let answer = pg_sys::object_aclcheck(pg_sys::ProcedureRelationId, function, role, right);
         answer == pg_sys::AclResult::ACLCHECK_OK
     }
@@ -316,25 +297,11 @@ pub(crate) unsafe fn restrict_search_path() {
     }
 }
 
-/// Forbids settings of this prefix that are not defined by now. 14 only warns of those that were set before.
-///
-/// # Safety
-/// All settings of the prefix are defined.
-pub(crate) unsafe fn reserve_settings(prefix: &'static CStr) {
-    // SAFETY: the caller's promise; the string is terminated and lives for ever.
-    unsafe {
-        #[cfg(feature = "pg14")]
-        pg_sys::EmitWarningsOnPlaceholders(prefix.as_ptr());
-        #[cfg(not(feature = "pg14"))]
-        pg_sys::MarkGUCPrefixReserved(prefix.as_ptr());
-    }
-}
-
 /// The identity of the transaction, also a prepared one, that holds a lock.
 pub(crate) fn lock_holder(lock: &pg_sys::LockInstanceData) -> (i32, u32) {
-    #[cfg(any(feature = "pg14", feature = "pg15", feature = "pg16"))]
+    #[cfg(any(feature = "pg15", feature = "pg16"))]
     return (lock.backend, lock.lxid);
-    #[cfg(not(any(feature = "pg14", feature = "pg15", feature = "pg16")))]
+    #[cfg(not(any(feature = "pg15", feature = "pg16")))]
     (lock.vxid.procNumber, lock.vxid.localTransactionId)
 }
 
@@ -346,7 +313,7 @@ pub(crate) unsafe fn write_file(file: pg_sys::File, bytes: &[u8], at: u64) -> is
     let wait = pg_sys::WaitEventIO::WAIT_EVENT_BUFFILE_WRITE;
     // SAFETY: the caller's promise; the bytes are only read, and are no more than 1 GiB.
     unsafe {
-        #[cfg(any(feature = "pg14", feature = "pg15"))]
+        #[cfg(feature = "pg15")]
         let written = pg_sys::FileWrite(
             file,
             bytes.as_ptr().cast_mut().cast(),
@@ -354,7 +321,7 @@ pub(crate) unsafe fn write_file(file: pg_sys::File, bytes: &[u8], at: u64) -> is
             at as pg_sys::off_t,
             wait,
         );
-        #[cfg(not(any(feature = "pg14", feature = "pg15")))]
+        #[cfg(not(feature = "pg15"))]
         let written = pg_sys::FileWrite(file, bytes.as_ptr().cast(), bytes.len(), at as pg_sys::off_t, wait);
         written as isize
     }
@@ -368,9 +335,9 @@ pub(crate) unsafe fn read_file(file: pg_sys::File, into: &mut [u8], at: u64) -> 
     let wait = pg_sys::WaitEventIO::WAIT_EVENT_BUFFILE_READ;
     // SAFETY: the caller's promise; there is room for as many bytes, no more than 1 GiB.
     unsafe {
-        #[cfg(any(feature = "pg14", feature = "pg15"))]
+        #[cfg(feature = "pg15")]
         let length = into.len() as c_int;
-        #[cfg(not(any(feature = "pg14", feature = "pg15")))]
+        #[cfg(not(feature = "pg15"))]
         let length = into.len();
         pg_sys::FileRead(file, into.as_mut_ptr().cast(), length, at as pg_sys::off_t, wait) as isize
     }

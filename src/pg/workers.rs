@@ -5,7 +5,6 @@
 //! nothing here needs a destructor.
 
 use super::raise;
-use super::version::send_message;
 use dedup_core::interrupt;
 use pgrx::{PgSqlErrorCode, pg_sys};
 use std::ffi::{CStr, c_void};
@@ -178,7 +177,9 @@ impl Leader {
     /// Sends a message, when there is room for it.
     pub(crate) fn send(&mut self, message: &[u64]) {
         // SAFETY: the queue is attached while `work` runs.
-        let sent = unsafe { send_message(self.0, size_of_val(message), message.as_ptr().cast()) };
+        let sent = unsafe {
+            pg_sys::shm_mq_send(self.0, size_of_val(message), message.as_ptr().cast(), false, false)
+        };
         if sent != pg_sys::shm_mq_result::SHM_MQ_SUCCESS {
             pgrx::check_for_interrupts!();
             raise(

@@ -1,4 +1,4 @@
-# Protects a snapshot that has outlived old_snapshot_threshold (PostgreSQL 14 to
+# Protects a snapshot that has outlived old_snapshot_threshold (PostgreSQL 15 to
 # 16): a search fails where VACUUM may have taken what it should have found.
 use strict;
 use warnings;

@@ -42,9 +42,7 @@ sub write_file
 	return;
 }
 
-# PostgreSQL 14 has named arguments under another name.
-my $new = PostgreSQL::Test::Cluster->can('get_new_node') ? 'get_new_node' : 'new';
-my $node = PostgreSQL::Test::Cluster->$new('upgrade', install_path => dirname($bin));
+my $node = PostgreSQL::Test::Cluster->new('upgrade', install_path => dirname($bin));
 $node->init(extra => [ '--encoding', 'UTF8', '--locale', 'C' ]);
 $node->append_conf('postgresql.conf', "fsync = off\njit = off");
 $node->start;

@@ -46,12 +46,10 @@ SET pg_dedup.progress = 0;
 RESET ROLE;
 DROP ROLE regress_dedup_user;
 
--- A misspelt setting is refused; PostgreSQL 14 takes it.
+-- A misspelt setting is refused.
 DO $$ BEGIN
     PERFORM set_config('pg_dedup.thread', '3', true);
-    IF current_setting('server_version_num')::integer >= 150000 THEN
-        RAISE EXCEPTION 'a setting that there is not';
-    END IF;
+    RAISE EXCEPTION 'a setting that there is not';
 EXCEPTION WHEN invalid_name THEN NULL;
 END $$;
 DROP TABLE held;
