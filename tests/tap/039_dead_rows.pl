@@ -56,6 +56,17 @@ $node->safe_psql('postgres', $by_index . 'SELECT count(*) FROM a WHERE near_dup(
 cmp_ok($entries->('a_idx'), '<=', 770 - 330, 'searches pass the rows of an aborted insert, and remove the entries of deleted ones');
 is_sound($node, 'a', 'a_idx', 'after an aborted insert', queries => 3);
 
+# A page of the table that has room is left as it is: whether it is to be pruned is PostgreSQL's to say.
+SKIP:
+{
+	skip 'no pageinspect', 1 unless scalar_of($node, "SELECT count(*) FROM pg_available_extensions WHERE name = 'pageinspect'");
+	$node->safe_psql('postgres', 'CREATE EXTENSION pageinspect; CREATE TABLE roomy (fp bigint) WITH (autovacuum_enabled = off);
+		INSERT INTO roomy SELECT generate_series(1, 60); CREATE INDEX ON roomy USING banding (fp); DELETE FROM roomy WHERE fp <= 20');
+	$node->safe_psql('postgres', $by_index . 'SELECT count(*) FROM roomy WHERE near_dup(fp, 1, 3);' x 3);
+	is(scalar_of($node, "SELECT count(*) FILTER (WHERE lp_flags = 3) || ' ' || (SELECT flags & 2 FROM page_header(get_raw_page('roomy', 0))) FROM heap_page_items(get_raw_page('roomy', 0))"),
+		'0 0', 'a search prunes no page that has room, nor says that it has none');
+}
+
 # A standby replays all of it. (From here on its feedback, which comes every ten seconds, keeps rows from being dead.)
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'base', has_streaming => 1);
