@@ -7,7 +7,6 @@ use crate::pg::trigger::Call;
 use pgrx::{PgRelation, pg_sys};
 
 /// The key of a row.
-#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Key {
     /// The key's columns; of a table without a primary key `ctid`, of a partition `tableoid` as well.
     columns: Vec<String>,
@@ -18,43 +17,40 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// The key of a row of `relation`, stored at `tid` unless it has no place
-    /// yet.
+    /// The key of a row of `relation`, stored at `tid` unless it has no place yet.
     ///
     /// # Safety
     /// The relation is open; the row is one of it.
     pub(super) unsafe fn of(relation: pg_sys::Relation, row: &Row, tid: pg_sys::ItemPointerData) -> Key {
-        // SAFETY: the caller's promise; the list of indexes, once read, has
-        // filled in which one is the primary key.
+        // SAFETY: the caller's promise; the list of indexes, once read, has filled in which one is the primary key.
         unsafe {
             pg_sys::list_free(pg_sys::RelationGetIndexList(relation));
             let primary = (*relation).rd_pkindex;
             let mut columns = Vec::new();
             if primary != pg_sys::InvalidOid {
-                let index = pg_sys::index_open(primary, pg_sys::AccessShareLock as i32);
-                let form = (*index).rd_index;
-                let numbers = (*form).indkey.values.as_slice((*form).indnkeyatts as usize);
+                let index = PgRelation::with_lock(primary, pg_sys::AccessShareLock as i32);
+                let form = &*(*index.as_ptr()).rd_index;
+                let numbers = form.indkey.values.as_slice(form.indnkeyatts as usize);
                 let name = |number: &i16| row.name_of(*number as usize).unwrap_or_default();
                 columns = numbers.iter().map(name).collect();
-                pg_sys::index_close(index, pg_sys::AccessShareLock as i32);
             }
             let mut values: Vec<String> =
                 columns.iter().map(|column| row.text(column).unwrap_or_else(|| "null".into())).collect();
+            let is_partition = (*(*relation).rd_rel).relispartition;
             if columns.is_empty() {
-                let block = u32::from(tid.ip_blkid.bi_hi) << 16 | u32::from(tid.ip_blkid.bi_lo);
-                if (*(*relation).rd_rel).relispartition {
+                if is_partition {
                     columns.push("tableoid".into());
                     values.push(PgRelation::from_pg(relation).name().to_owned());
                 }
                 columns.push("ctid".into());
+                let block = u32::from(tid.ip_blkid.bi_hi) << 16 | u32::from(tid.ip_blkid.bi_lo);
                 values.push(format!("({block},{})", tid.ip_posid));
             }
-            Key { columns, values, visible: may_read(relation) }
+            Key { columns, values, visible: may_read((*relation).rd_id, is_partition) }
         }
     }
 
-    /// The value as it is stored elsewhere: that of the one column, or of all
-    /// in parentheses.
+    /// The value as it is stored elsewhere: that of the one column, or of all in parentheses.
     pub(super) fn value(&self) -> String {
         match self.values.as_slice() {
             [value] => value.clone(),
@@ -62,33 +58,23 @@ impl Key {
         }
     }
 
-    /// As PostgreSQL writes keys in messages; `None` if the user may not read
-    /// the table.
+    /// As PostgreSQL writes keys in messages; `None` if the user may not read the table.
     pub(super) fn shown(&self) -> Option<String> {
         self.visible.then(|| format!("({})=({})", self.columns.join(", "), self.values.join(", ")))
     }
 }
 
-/// Whether the user may read every row of the table, directly or through a
-/// table that it is a partition of.
-///
-/// # Safety
-/// Inside a transaction; the relation is open.
-unsafe fn may_read(relation: pg_sys::Relation) -> bool {
+/// Whether the user may read every row of the table, directly or through a table that it is a partition of.
+fn may_read(table: pg_sys::Oid, is_partition: bool) -> bool {
     // SAFETY: look-ups in the system catalogs.
     let readable = |table: pg_sys::Oid| unsafe {
-        let granted =
-            pg_sys::pg_class_aclcheck(table, pg_sys::GetUserId(), pg_sys::ACL_SELECT as pg_sys::AclMode);
+        let select = pg_sys::ACL_SELECT as pg_sys::AclMode;
+        let granted = pg_sys::pg_class_aclcheck(table, pg_sys::GetUserId(), select);
         let secured = pg_sys::check_enable_rls(table, pg_sys::InvalidOid, true);
         granted == pg_sys::AclResult::ACLCHECK_OK
             && secured != pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32
     };
-    // SAFETY: the caller's promise.
-    unsafe {
-        readable((*relation).rd_id)
-            || ((*(*relation).rd_rel).relispartition
-                && ancestors((*relation).rd_id).into_iter().any(readable))
-    }
+    readable(table) || is_partition && ancestors(table).into_iter().any(readable)
 }
 
 /// The key of the new row.
@@ -97,21 +83,14 @@ pub(super) fn key_of(call: &Call) -> Key {
     unsafe { Key::of(call.relation(), &call.row(), (*call.new_tuple()).t_self) }
 }
 
-/// Writes a pair into a log table: `duplicate`, `original`, `distance`, `logged_at`. A name without
-/// a schema means the schema of the guarded table, whatever the search path. If a role may read the
-/// log but not the table, the row is logged as its own original. The values are arguments of the
-/// statement, because errors show the text of a statement.
+/// Writes a pair into a log table: `duplicate`, `original`, `distance`, `logged_at`. A name without a schema means the schema
+/// of the guarded table, whatever the search path. If a role may read the log but not the table, the row is logged as its own
+/// original. The values are arguments of the statement, because errors show the text of a statement.
 pub(super) fn log_pair(call: &Call, table: &str, duplicate: &Key, original: &Key, distance: u32) {
-    let own_schema = || {
-        // SAFETY: the relation is open, and not closed here.
-        let relation = unsafe { PgRelation::from_pg(call.relation()) };
-        relation.namespace().to_owned()
-    };
-    let (schema, name) = match table.split_once('.') {
-        Some((schema, name)) => (schema.to_owned(), name),
-        None => (own_schema(), table),
-    };
-    let log = pgrx::spi::quote_qualified_identifier(schema, name.to_owned());
+    // SAFETY: the relation is open, and not closed here.
+    let own = unsafe { PgRelation::from_pg(call.relation()) };
+    let (schema, name) = table.split_once('.').unwrap_or_else(|| (own.namespace(), table));
+    let log = pgrx::spi::quote_qualified_identifier(schema, name);
     let named = if original.visible {
         "true".to_owned()
     } else {

@@ -1,10 +1,6 @@
-//! The locks by which guards of different transactions know of each other. They are in PostgreSQL's
-//! lock table under tags that nothing else uses (type `userlock`), so they end with the transaction
-//! in any case, survive PREPARE TRANSACTION, and are visible in `pg_locks`.
-//!
-//! A tag has three numbers and a kind. A transaction has at most
-//! [`MAX_PUBLICATIONS`](super::publish::MAX_PUBLICATIONS) publications per fingerprint column of
-//! a table, one [`PUBLISHES`] lock per table, and [`MOST_EDGES`](super::wait::MOST_EDGES) edges.
+//! The locks by which guards of different transactions know of each other. They are in PostgreSQL's lock table under tags
+//! that nothing else uses (type `userlock`), so they end with the transaction in any case, survive PREPARE TRANSACTION, and
+//! are visible in `pg_locks`. A tag has three numbers and a kind.
 
 use crate::pg::version;
 use pgrx::pg_sys;
@@ -15,8 +11,7 @@ pub(super) const EDGE: u16 = 1;
 pub(super) const ADDING_EDGE: u16 = 2;
 /// (0, database, table): held for a moment to publish.
 pub(super) const PUBLISHING: u16 = 3;
-/// (0, database, table): held in share mode by all transactions that have published a row of the
-/// table.
+/// (0, database, table): held in share mode by all transactions that have published a row of the table.
 pub(super) const PUBLISHES: u16 = 4;
 /// (transaction, halves of a [hidden](super::secret) fingerprint): a row is about to be stored. The other bits of the kind
 /// identify the column. Held in share mode too until the search for that row begins.
@@ -40,34 +35,25 @@ pub(super) fn database() -> u32 {
     u32::from(unsafe { pg_sys::MyDatabaseId })
 }
 
-/// Takes a lock for a short time. It belongs to the running (sub)transaction: if that fails before
-/// the lock is released, its rollback releases it.
-pub(super) fn lock(tag: &pg_sys::LOCKTAG) {
-    lock_as(tag, pg_sys::ExclusiveLock);
+/// The modes in which locks are taken.
+pub(super) const EXCLUSIVE: i32 = pg_sys::ExclusiveLock as i32;
+pub(super) const SHARE: i32 = pg_sys::ShareLock as i32;
+
+/// Takes a lock. It belongs to the running (sub)transaction, whose rollback releases it.
+pub(super) fn lock(tag: &pg_sys::LOCKTAG, mode: i32) {
+    // SAFETY: inside a transaction.
+    unsafe { pg_sys::LockAcquire(tag, mode, false, false) };
 }
 
 /// Releases a lock that [`lock`] took.
-pub(super) fn unlock(tag: &pg_sys::LOCKTAG) {
-    unlock_as(tag, pg_sys::ExclusiveLock);
+pub(super) fn unlock(tag: &pg_sys::LOCKTAG, mode: i32) {
+    // SAFETY: as in `lock`.
+    unsafe { pg_sys::LockRelease(tag, mode, false) };
 }
 
-/// [`lock`] in another mode.
-pub(super) fn lock_as(tag: &pg_sys::LOCKTAG, mode: u32) {
-    // SAFETY: inside a transaction.
-    unsafe { pg_sys::LockAcquire(tag, mode as i32, false, false) };
-}
-
-/// Releases a lock that [`lock_as`] took.
-pub(super) fn unlock_as(tag: &pg_sys::LOCKTAG, mode: u32) {
-    // SAFETY: as in `lock_as`.
-    unsafe { pg_sys::LockRelease(tag, mode as i32, false) };
-}
-
-/// Takes or releases locks that belong to the whole transaction: a later statement releases them,
-/// or the end of the transaction.
+/// Takes or releases locks that belong to the whole transaction.
 pub(super) fn for_transaction(work: impl FnOnce()) {
-    // SAFETY: inside a transaction; the owner is put back, by the rollback if
-    // there is an error.
+    // SAFETY: inside a transaction; the owner is put back, by the rollback if there is an error.
     unsafe {
         let owner = pg_sys::CurrentResourceOwner;
         pg_sys::CurrentResourceOwner = pg_sys::TopTransactionResourceOwner;
@@ -76,21 +62,13 @@ pub(super) fn for_transaction(work: impl FnOnce()) {
     }
 }
 
-/// The identity of a transaction, also a prepared one, in the lock table.
-pub(super) type Holder = (i32, u32);
-
 /// A lock of a guard.
 pub(super) struct Held {
     pub(super) tag: pg_sys::LOCKTAG,
-    pub(super) by: Holder,
+    /// The identity of the transaction, also a prepared one, in the lock table.
+    pub(super) by: (i32, u32),
     /// A bit for each mode.
-    modes: i32,
-}
-
-impl Held {
-    pub(super) fn is_in(&self, mode: u32) -> bool {
-        self.modes & 1 << mode != 0
-    }
+    pub(super) modes: i32,
 }
 
 /// The locks of guards, of any transaction, whose tags `wanted` accepts: all as they are at one moment.
@@ -99,11 +77,10 @@ pub(super) fn held(wanted: impl Fn(&pg_sys::LOCKTAG) -> bool) -> Vec<Held> {
     unsafe {
         let data = pg_sys::GetLockStatusData();
         let locks = std::slice::from_raw_parts((*data).locks, (*data).nelements as usize);
-        let ours = locks.iter().filter(|lock| {
-            lock.holdMask != 0 && lock.locktag.locktag_type == pg_sys::LockTagType::LOCKTAG_USERLOCK as u8
-        });
-        let found = ours
-            .filter(|lock| wanted(&lock.locktag))
+        let is_ours = |tag: &pg_sys::LOCKTAG| tag.locktag_type == pg_sys::LockTagType::LOCKTAG_USERLOCK as u8;
+        let found = locks
+            .iter()
+            .filter(|lock| lock.holdMask != 0 && is_ours(&lock.locktag) && wanted(&lock.locktag))
             .map(|lock| Held { tag: lock.locktag, by: version::lock_holder(lock), modes: lock.holdMask })
             .collect();
         pg_sys::pfree((*data).locks.cast());

@@ -60,10 +60,9 @@ fn guard(call: &Call, options: &Options) -> pg_sys::Datum {
     let new_text = text(&call.row());
     let scope = Scope::of(call, &options.scope);
     if let Some(old_row) = call.old_row() {
-        // An update that changes neither fingerprint nor compared text needs no search, unless this
-        // transaction has stored the old row itself and its own search is still to come. A row that
-        // moves to another partition is checked again there; if it were skipped only there, it
-        // would be deleted here and lost.
+        // An update that changes neither fingerprint nor compared text needs no search, unless this transaction has stored the
+        // old row itself and its own search is still to come. A row that moves to another partition is checked again there; if
+        // it were skipped only there, it would be deleted here and lost.
         let same_scope = || scope.as_ref().is_none_or(|scope| scope.holds(&old_row));
         let same = old == new && text(&old_row) == new_text && same_scope();
         let lost_if_skipped = || matches!(options.action, Action::Skip) && call.leaves_partition();
@@ -75,15 +74,9 @@ fn guard(call: &Call, options: &Options) -> pg_sys::Datum {
     let wanted = texts
         .zip(new_text.as_deref())
         .map(|(it, text)| TextSearch::of(text, &it.columns, it.alike.n, it.alike.similarity));
-    let is_empty =
-        options.verify.as_ref().is_some_and(|it| !new_text.as_deref().is_some_and(|text| it.has_words(text)));
-    let fingerprint = if is_empty {
-        None
-    } else if texts.is_some() {
-        wanted.as_ref().map(|_| new.unwrap_or(0))
-    } else {
-        new
-    };
+    let has_words =
+        options.verify.as_ref().is_none_or(|it| new_text.as_deref().is_some_and(|text| it.has_words(text)));
+    let fingerprint = new.or(texts.map(|_| 0)).filter(|_| has_words);
     let found = fingerprint.zip(scope.as_ref()).and_then(|(fingerprint, scope)| {
         let search = Search {
             texts: wanted.as_ref(),
@@ -112,47 +105,43 @@ fn guard(call: &Call, options: &Options) -> pg_sys::Datum {
         (Action::Skip | Action::Flag(_), Some(conflict)) if conflict.undecided => undecided(call),
         (Action::Skip, Some(_)) => call.leave_out(),
         (Action::Flag(column), Some(conflict)) => {
-            // The key of a row that the user may not read is not shown: the new row is then marked
-            // with its own key.
+            // The key of a row that the user may not read is not shown: the new row is then marked with its own.
             let key = if conflict.key.visible { conflict.key } else { key_of(call) };
             call.keep_with(column, Some(&key.value()))
         }
     }
 }
 
-/// Finds an earlier near-duplicate of the row. Of two transactions that store near-duplicates at
-/// the same time, at least one finds the other's: an AFTER trigger searches when its row is in the
-/// index, and a BEFORE trigger publishes its row before it searches.
+/// Finds an earlier near-duplicate of the row. Of two transactions that store near-duplicates at the same time, at least one
+/// finds the other's: an AFTER trigger searches when its row is in the index, a BEFORE trigger publishes its row before that.
 fn find(search: &Search) -> Option<Conflict> {
     if !search.call.event.is_before() {
-        return if search.is_still_there() { search.find() } else { None };
+        return search.is_still_there().then(|| search.find()).flatten();
     }
     // Within a scope, distances stay what they are.
     let published = search.fingerprint ^ search.scope.bits();
     let distance = if search.texts.is_some() { 64 } else { search.distance };
-    if !publish(search.whole_table(), search.column, published, distance) {
+    if !publish(search.call.table_of_trigger(), search.column, published, distance) {
         undecided(search.call)
     }
     search.find()
 }
 
 fn reject(call: &Call, options: &Options, conflict: &Conflict) -> ! {
-    let detail = match (key_of(call).shown(), conflict.key.shown()) {
-        (Some(new), Some(old)) if options.by_text => {
-            format!("Key {new} has a text like that of existing key {old}.")
-        }
-        (Some(new), Some(old)) if conflict.distance == 0 => {
-            format!("Key {new} has the same fingerprint as existing key {old}.")
-        }
-        (Some(new), Some(old)) => {
-            format!("Key {new} is within distance {} of existing key {old}.", conflict.distance)
-        }
-        _ => "The existing row is not shown: reading all rows of the table is not permitted.".to_owned(),
-    };
     let least = options.verify.as_ref().filter(|_| options.by_text).map(|it| it.alike.similarity);
-    let what = least.map_or_else(
-        || format!("within distance {}", options.distance),
-        |least| format!("of similarity {least} or more"),
+    let (what, how) = match (least, conflict.distance) {
+        (Some(least), _) => (format!("of similarity {least} or more"), "has a text like that of".to_owned()),
+        (None, 0) => {
+            (format!("within distance {}", options.distance), "has the same fingerprint as".to_owned())
+        }
+        (None, bits) => {
+            (format!("within distance {}", options.distance), format!("is within distance {bits} of"))
+        }
+    };
+    let keys = key_of(call).shown().zip(conflict.key.shown());
+    let detail = keys.map_or_else(
+        || "The existing row is not shown: reading all rows of the table is not permitted.".to_owned(),
+        |(new, old)| format!("Key {new} {how} existing key {old}."),
     );
     raise_with_detail(
         PgSqlErrorCode::ERRCODE_EXCLUSION_VIOLATION,
@@ -160,7 +149,7 @@ fn reject(call: &Call, options: &Options, conflict: &Conflict) -> ! {
         detail,
         format!(
             "Trigger \"{}\" allows no two rows {what}. It can also skip, flag or log them.",
-            call.trigger_name(),
+            call.trigger_name()
         ),
     )
 }

@@ -14,7 +14,7 @@ const DISTANCE: u32 = 3;
 
 /// The parsed arguments.
 pub(super) struct Options {
-    /// The column of the fingerprint.
+    /// That of the fingerprint.
     pub(super) column: String,
     /// Rows within this distance are near-duplicates, unless they are found by their texts.
     pub(super) distance: u32,
@@ -70,26 +70,23 @@ impl Verify {
     }
 }
 
-/// What the arguments said last, with the settings and their distance that completed them: a statement over many rows asks
-/// for each.
-type Last = (Vec<String>, Option<(Rc<Settings>, u32)>, Rc<Options>);
+/// The settings of a table, and their distance now.
+type Known = Option<(Rc<Settings>, u32)>;
 
 impl Options {
     /// Reads the arguments of CREATE TRIGGER. What they do not say is as the settings of the table have it.
     pub(super) fn of(arguments: Vec<String>, table: pg_sys::Oid) -> Rc<Options> {
-        thread_local!(static LAST: RefCell<Option<Last>> = const { RefCell::new(None) });
-        let settings = Settings::of(table).map(|it| (Rc::clone(&it), it.distance()));
-        let is_same = |last: &&Last| {
-            let same = match (&last.1, &settings) {
-                (Some(then), Some(now)) => Rc::ptr_eq(&then.0, &now.0) && then.1 == now.1,
-                (then, now) => then.is_none() && now.is_none(),
-            };
-            same && last.0 == arguments
-        };
-        let last = LAST.with_borrow(|last| last.as_ref().filter(is_same).map(|last| Rc::clone(&last.2)));
+        // What they said last, and what completed them: a statement over many rows asks for each.
+        thread_local!(static LAST: RefCell<Option<(Vec<String>, Known, Rc<Options>)>> = const { RefCell::new(None) });
+        let known = Settings::of(table).map(|it| (Rc::clone(&it), it.distance()));
+        let identity = |known: &Known| known.as_ref().map(|(it, distance)| (Rc::as_ptr(it), *distance));
+        let last = LAST.with_borrow(|last| {
+            let (then, by, options) = last.as_ref()?;
+            (*then == arguments && identity(by) == identity(&known)).then(|| Rc::clone(options))
+        });
         last.unwrap_or_else(|| {
             let options = Rc::new(Options::parse(&arguments, table));
-            LAST.set(Some((arguments, settings, Rc::clone(&options))));
+            LAST.set(Some((arguments, known, Rc::clone(&options))));
             options
         })
     }
@@ -111,10 +108,7 @@ impl Options {
         let settings = Settings::complete(Some(table), &mut written);
         written.add("distance", json!(DISTANCE));
         let options = Read::of(&written);
-        let column = match written.text("fp") {
-            Some(column) => column.to_owned(),
-            None => Settings::needed(table).fp.clone(),
-        };
+        let column = written.text("fp").map_or_else(|| Settings::needed(table).fp.clone(), str::to_owned);
         let settings = settings.filter(|settings| settings.fp == column);
         let columns = match (&settings, options.columns.is_empty()) {
             (Some(settings), true) => settings.texts().into_iter().map(str::to_owned).collect(),

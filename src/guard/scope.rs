@@ -25,10 +25,11 @@ impl Scope {
             check_type(typoid, None);
             let wanted = pg_sys::TYPECACHE_EQ_OPR_FINFO | pg_sys::TYPECACHE_HASH_EXTENDED_PROC_FINFO;
             // SAFETY: a look-up; entries of the type cache are never freed.
-            let kind = unsafe { pg_sys::lookup_type_cache(typoid, wanted as i32) };
-            // SAFETY: as above.
-            let has = unsafe { ((*kind).eq_opr_finfo.fn_oid, (*kind).hash_extended_proc_finfo.fn_oid) };
-            if has.0 == pg_sys::InvalidOid || has.1 == pg_sys::InvalidOid {
+            let (kind, has) = unsafe {
+                let kind = pg_sys::lookup_type_cache(typoid, wanted as i32);
+                (kind, [(*kind).eq_opr_finfo.fn_oid, (*kind).hash_extended_proc_finfo.fn_oid])
+            };
+            if has.contains(&pg_sys::InvalidOid) {
                 raise(
                     PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION,
                     format!(
@@ -52,8 +53,7 @@ impl Scope {
     /// Whether a row is of the same scope.
     pub(super) fn holds(&self, row: &Row) -> bool {
         self.0.iter().all(|part| {
-            // SAFETY: the value is used while the row lives; a column of the same name has the same type in each
-            // partition.
+            // SAFETY: the value is used while the row lives; a column has one type in all partitions.
             unsafe {
                 row.value(&part.column).is_some_and(|(value, _)| {
                     let equal = &raw mut (*part.kind).eq_opr_finfo;
@@ -94,11 +94,8 @@ impl Scope {
                 return None;
             }
             let key = |at: usize| {
-                let number = usize::try_from(numbers[at]).ok()?.checked_sub(1)?;
-                let part = self
-                    .0
-                    .iter()
-                    .find(|part| columns.get(number).is_some_and(|it| it.name() == part.column))?;
+                let column = columns.get(usize::try_from(numbers[at]).ok()?.checked_sub(1)?)?;
+                let part = self.0.iter().find(|part| column.name() == part.column)?;
                 let (family, own) = (*(*index).rd_opfamily.add(at), *(*index).rd_opcintype.add(at));
                 let equal = pg_sys::get_opfamily_member(family, own, own, EQUAL as i16);
                 let same =

@@ -1,43 +1,32 @@
 //! The search for rows near a new one; it also sees rows that are not committed yet.
 //!
-//! As PostgreSQL does for an exclusion constraint (`check_exclusion_or_unique_constraint`), the
-//! search looks at rows of transactions in progress too; where the result depends on such a
-//! transaction, it waits for it and searches again. Unlike an exclusion constraint the guard does
-//! not check a row again when an update leaves its fingerprint as it was. Such an update can store
-//! the new version where the scan has already been, and commit before the scan comes to the old
-//! one. The scan therefore looks at every version, dead ones included, and takes for a neighbour
-//! also a version that has died since a snapshot taken before the scan.
+//! As PostgreSQL does for an exclusion constraint (`check_exclusion_or_unique_constraint`), the search looks at rows of
+//! transactions in progress too; where the result depends on such a transaction, it waits for it and searches again. Unlike an
+//! exclusion constraint the guard does not check a row again when an update leaves its fingerprint as it was. Such an update
+//! can store the new version where the scan has already been, and commit before the scan comes to the old one. The scan
+//! therefore looks at every version, dead ones included, and takes for a neighbour also a version that has died since a
+//! snapshot taken before the scan.
 //!
-//! Why that leaves no gap. Let r be the new row, stored (`reject`, `log`) or
-//! published (`skip`, `flag`, see `publish`), and s a row that some transaction B
-//! brought near r, together with the later versions that updates with an
-//! unchanged fingerprint made of it, wherever they put them: in the same page,
-//! elsewhere in the table, in another partition.
+//! Why that leaves no gap. Let r be the new row, stored (`reject`, `log`) or published (`skip`, `flag`, see `publish`), and s a
+//! row that some transaction B brought near r, together with the later versions that updates with an unchanged fingerprint made
+//! of it, wherever they put them: in the same page, elsewhere in the table, in another partition.
 //!
-//! * If no version of s was in the index when the scan for r took its snapshot,
-//!   B stores s later than r was stored or published, and B's own guard, which
-//!   looks after that, finds r. (B published before r was and has not stored
-//!   yet: then r's guard has waited for B to end before the snapshot, or B
-//!   waits for this transaction to end and looks after that.)
-//! * Otherwise consider the latest version that was in the index at that time,
-//!   of those whose transactions have not failed. The scan comes to it. If it
-//!   is alive, it is found. If its inserter or deleter is in progress, the
-//!   scan waits and starts again. If it is dead, a transaction C has deleted
-//!   it. C had not ended when the snapshot was taken, or C's new version would
-//!   have been in the index by then and be a later one. So C is in progress
-//!   according to the snapshot, and the dead version counts as found: it was
-//!   there at some moment of the search. Only if C had inserted the version
-//!   itself was it never visible to others: then the search starts again.
+//! * If no version of s was in the index when the scan for r took its snapshot, B stores s later than r was stored or
+//!   published, and B's own guard, which looks after that, finds r. (B published before r was and has not stored yet: then r's
+//!   guard has waited for B to end before the snapshot, or B waits for this transaction to end and looks after that.)
+//! * Otherwise consider the latest version that was in the index at that time, of those whose transactions have not failed. The
+//!   scan comes to it. If it is alive, it is found. If its inserter or deleter is in progress, the scan waits and starts again.
+//!   If it is dead, a transaction C has deleted it. C had not ended when the snapshot was taken, or C's new version would have
+//!   been in the index by then and be a later one. So C is in progress according to the snapshot, and the dead version counts
+//!   as found: it was there at some moment of the search. Only if C had inserted the version itself was it never visible to
+//!   others: then the search starts again.
 //!
-//! The dead version has not been vacuumed away, for the registered snapshot
-//! holds back the horizon. Nothing here depends on the isolation level: the
-//! snapshot is the latest one even where the transaction's own is older, and it
-//! is only asked which transactions were in progress. No row is read under it,
-//! so SERIALIZABLE takes no predicate locks for the search.
+//! The dead version has not been vacuumed away, for the registered snapshot holds back the horizon. Nothing here depends on the
+//! isolation level: the snapshot is the latest one even where the transaction's own is older, and it is only asked which
+//! transactions were in progress. No row is read under it, so SERIALIZABLE takes no predicate locks for the search.
 //!
-//! Nothing is rejected without a reason either: a row is found only if it was
-//! stored at some moment between the start and the end of the search, as if the
-//! search had been made at that moment.
+//! Nothing is rejected without a reason either: a row is found only if it was stored at some moment between the start and the
+//! end of the search, as if the search had been made at that moment.
 
 use super::key::Key;
 use super::scope::Scope;
@@ -45,17 +34,17 @@ use super::texts::TextSearch;
 use super::wait;
 use crate::banding::{Ball, DISTANCE, WITHIN, is_banding_relation, is_of_balls, scope_columns};
 use crate::pg::catalog::inheritors;
-use crate::pg::trigger::{Call, Event};
+use crate::pg::trigger::Call;
 use crate::pg::{Row, raise, version};
 use dedup_core::dedup::nearness;
 use dedup_core::fingerprint::hamming;
 use dedup_core::interrupt;
 use pgrx::datum::IntoDatum;
-use pgrx::{PgList, PgSqlErrorCode, PgTupleDesc, pg_sys};
+use pgrx::spi::quote_identifier;
+use pgrx::{PgList, PgRelation, PgSqlErrorCode, PgTupleDesc, pg_sys};
 
 /// What is searched for.
 pub(super) struct Search<'a> {
-    /// The call of the trigger.
     pub(super) call: &'a Call,
     /// The column of the fingerprint.
     pub(super) column: &'a str,
@@ -77,31 +66,25 @@ pub(super) struct Search<'a> {
 
 /// An earlier row near the new one.
 pub(super) struct Conflict {
-    /// Its key.
     pub(super) key: Key,
-    /// Its distance.
     pub(super) distance: u32,
     /// Whether its transaction is in progress and waits for this one.
     pub(super) undecided: bool,
-}
-
-/// A row found, and the transaction in progress that decides whether it exists, if any.
-struct Candidate {
     /// The smaller, the nearer.
     rank: u32,
-    conflict: Conflict,
     table: pg_sys::Oid,
     tid: pg_sys::ItemPointerData,
+    /// The transaction in progress that decides whether the row exists, and its speculative token.
     decided_by: Option<(pg_sys::TransactionId, u32)>,
 }
 
-/// The nearer of two candidates, the first one of those that are as near.
-fn nearer(best: Option<Candidate>, found: Option<Candidate>) -> Option<Candidate> {
-    [best, found].into_iter().flatten().min_by_key(|candidate| candidate.rank)
+/// The nearer of two rows, the first one of those that are as near.
+fn nearer(best: Option<Conflict>, found: Option<Conflict>) -> Option<Conflict> {
+    [best, found].into_iter().flatten().min_by_key(|conflict| conflict.rank)
 }
 
-/// Raises 0A000 if the table is a foreign one: what another server holds, and what its sessions are
-/// about to store, cannot be searched under the guard's promise.
+/// Raises 0A000 if the table is a foreign one: what another server holds, and what its sessions are about to store, cannot be
+/// searched under the guard's promise.
 pub(super) fn refuse_foreign(call: &Call, table: pg_sys::Oid) {
     // SAFETY: a look-up in the system catalogs; the name of a table that is there is not null.
     let name = unsafe {
@@ -118,39 +101,36 @@ pub(super) fn refuse_foreign(call: &Call, table: pg_sys::Oid) {
 }
 
 impl Search<'_> {
-    /// Finds an earlier row near the new one. Waits for transactions in
-    /// progress that decide about one, unless they wait for this one.
+    /// Finds an earlier row near the new one. Waits for transactions in progress that decide about one, unless they wait for
+    /// this one.
     pub(super) fn find(&self) -> Option<Conflict> {
         loop {
-            let mut candidate = self.scan()?;
-            let Some((transaction, speculative)) = candidate.decided_by else {
-                return Some(candidate.conflict);
-            };
+            let mut found = self.scan()?;
+            let Some((transaction, speculative)) = found.decided_by else { return Some(found) };
             interrupt::check();
-            // SAFETY: the transaction was seen in progress; the table is locked
-            // since the scan, and open while its row is waited for.
+            // SAFETY: the transaction was seen in progress; the table is locked since the scan, and open while its row is
+            // waited for.
             unsafe {
                 if speculative != 0 {
                     pg_sys::SpeculativeInsertionWait(transaction, speculative);
                     continue;
                 }
-                let relation = pg_sys::table_open(candidate.table, pg_sys::NoLock as i32);
-                let ended = wait::wait_for(transaction, relation, &mut candidate.tid);
+                let relation = pg_sys::table_open(found.table, pg_sys::NoLock as i32);
+                found.undecided = !wait::wait_for(transaction, relation, &mut found.tid);
                 pg_sys::table_close(relation, pg_sys::NoLock as i32);
-                if !ended {
-                    candidate.conflict.undecided = true;
-                    return Some(candidate.conflict);
+                if found.undecided {
+                    return Some(found);
                 }
             }
         }
     }
 
     /// One search through all the tables.
-    fn scan(&self) -> Option<Candidate> {
+    fn scan(&self) -> Option<Conflict> {
         // SAFETY: the tables are opened and closed here; rows belong to them.
         unsafe {
             let start = pg_sys::RegisterSnapshot(pg_sys::GetLatestSnapshot());
-            let mut best: Option<Candidate> = None;
+            let mut best = None;
             for table in self.tables() {
                 let relation = pg_sys::table_open(table, pg_sys::AccessShareLock as i32);
                 let found = self.first(relation, self.index_of(relation), start);
@@ -165,30 +145,19 @@ impl Search<'_> {
         }
     }
 
-    /// The table whose rows must not be near each other: that of the row or,
-    /// for a trigger of a partitioned table, that one.
-    pub(super) fn whole_table(&self) -> pg_sys::Oid {
-        self.call.table_of_trigger()
-    }
-
-    /// The tables to search: that of the row first.
-    ///
-    /// # Safety
-    /// Inside a transaction.
-    unsafe fn tables(&self) -> Vec<pg_sys::Oid> {
-        // SAFETY: the lists are of Oids.
-        unsafe {
-            let (own, whole) = ((*self.call.relation()).rd_id, self.whole_table());
-            let mut tables = vec![own];
-            if whole != own {
-                let stored = |table: &pg_sys::Oid| {
-                    refuse_foreign(self.call, *table);
-                    *table != own && pg_sys::get_rel_relkind(*table) as u8 == pg_sys::RELKIND_RELATION
-                };
-                tables.extend(inheritors(whole, pg_sys::AccessShareLock).into_iter().filter(stored));
-            }
-            tables
+    /// The tables to search: that of the row first, then the others of the table that the trigger is of.
+    fn tables(&self) -> Vec<pg_sys::Oid> {
+        let (own, whole) = (self.call.table(), self.call.table_of_trigger());
+        let stored = |table: &pg_sys::Oid| {
+            refuse_foreign(self.call, *table);
+            // SAFETY: any oid is answered.
+            *table != own && unsafe { pg_sys::get_rel_relkind(*table) } as u8 == pg_sys::RELKIND_RELATION
+        };
+        let mut tables = vec![own];
+        if whole != own {
+            tables.extend(inheritors(whole, pg_sys::AccessShareLock).into_iter().filter(stored));
         }
+        tables
     }
 
     /// The index to use, if there is one.
@@ -201,8 +170,9 @@ impl Search<'_> {
             let indexes = PgList::<pg_sys::Oid>::from_pg(pg_sys::RelationGetIndexList(relation));
             let columns = PgTupleDesc::from_pg_copy((*relation).rd_att);
             let number = columns.iter().position(|it| !it.attisdropped && it.name() == self.column);
-            let usable = |oid: &pg_sys::Oid| {
-                let index = pg_sys::index_open(*oid, pg_sys::AccessShareLock as i32);
+            let usable = |oid: pg_sys::Oid| {
+                let opened = PgRelation::with_lock(oid, pg_sys::AccessShareLock as i32);
+                let index = opened.as_ptr();
                 let (form, last) = (&*(*index).rd_index, scope_columns(index));
                 let usable = is_banding_relation(index)
                     && !is_of_balls(index)
@@ -212,21 +182,16 @@ impl Search<'_> {
                         .is_some_and(|at| form.indkey.values.as_slice(last + 1)[last] as usize == at + 1)
                     && (last == 0 || self.scope.keys(index, &columns).is_some())
                     && pg_sys::RelationGetIndexPredicate(index).is_null();
-                pg_sys::index_close(index, pg_sys::AccessShareLock as i32);
-                usable.then_some((last, *oid))
+                usable.then_some((last, oid))
             };
             // Rather one of the scope than one of all rows.
             let found = match self.texts {
                 Some(texts) => texts.index_of(relation),
-                None => indexes
-                    .iter_oid()
-                    .filter_map(|oid| usable(&oid))
-                    .max_by_key(|it| it.0)
-                    .map(|(_, oid)| oid),
+                None => indexes.iter_oid().filter_map(usable).max_by_key(|it| it.0).map(|it| it.1),
             };
             if found.is_none() && !self.without_index {
-                let name = pgrx::PgRelation::from_pg(relation).name().to_owned();
-                let quoted = pgrx::spi::quote_identifier(name.as_str());
+                let relation = PgRelation::from_pg(relation);
+                let name = relation.name();
                 let (on, how) = match self.texts {
                     Some(texts) => {
                         let columns = texts.columns.join(", ");
@@ -234,9 +199,9 @@ impl Search<'_> {
                     }
                     None => {
                         let columns = self.scope.columns().chain([self.column]);
-                        let columns: Vec<String> = columns.map(pgrx::spi::quote_identifier).collect();
+                        let columns = columns.map(quote_identifier).collect::<Vec<_>>().join(", ");
                         let create =
-                            format!("CREATE INDEX ON {quoted} USING banding ({})", columns.join(", "));
+                            format!("CREATE INDEX ON {} USING banding ({columns})", quote_identifier(name));
                         (format!("column \"{}\"", self.column), create + "; a partial index does not serve.")
                     }
                 };
@@ -260,14 +225,14 @@ impl Search<'_> {
         relation: pg_sys::Relation,
         index: Option<pg_sys::Oid>,
         start: pg_sys::Snapshot,
-    ) -> Option<Candidate> {
+    ) -> Option<Conflict> {
         // SAFETY: the caller's promise; what is begun here is ended here.
         unsafe {
             let every_version = &raw mut pg_sys::SnapshotAnyData;
             let columns = PgTupleDesc::from_pg_copy((*relation).rd_att);
             let slot = pg_sys::table_slot_create(relation, std::ptr::null_mut());
             let forward = pg_sys::ScanDirection::ForwardScanDirection;
-            let mut best: Option<Candidate> = None;
+            let mut best = None;
             // An index of fingerprints returns the nearest row first.
             let first_is_best = !self.nearest || index.is_some() && self.texts.is_none();
             let mut goes_on = || {
@@ -281,11 +246,9 @@ impl Search<'_> {
                     let index = pg_sys::index_open(index, pg_sys::AccessShareLock as i32);
                     let orders = i32::from(self.nearest);
                     let ball = Ball::new(self.fingerprint, self.distance as i32).into_datum();
-                    let mut keys = match scope_columns(index) {
-                        0 => Vec::new(),
-                        _ => self.scope.keys(index, &columns).unwrap_or_default(),
-                    };
-                    let column = scope_columns(index) as i16 + 1;
+                    let last = scope_columns(index);
+                    let keys = (last > 0).then(|| self.scope.keys(index, &columns)).flatten();
+                    let (mut keys, column) = (keys.unwrap_or_default(), last as i16 + 1);
                     keys.push(pg_sys::ScanKeyData {
                         sk_attno: column,
                         sk_strategy: WITHIN,
@@ -319,19 +282,17 @@ impl Search<'_> {
         }
     }
 
-    /// The row in the slot, if it is near the new one, earlier, and was there
-    /// during the search.
+    /// The row in the slot, if it is near the new one, earlier, and was there during the search.
     ///
     /// # Safety
-    /// The slot holds a version of a row of the relation; `start` is the
-    /// snapshot of this search.
+    /// The slot holds a version of a row of the relation; `start` is the snapshot of this search.
     unsafe fn candidate(
         &self,
         relation: pg_sys::Relation,
         columns: &PgTupleDesc,
         slot: *mut pg_sys::TupleTableSlot,
         start: pg_sys::Snapshot,
-    ) -> Option<Candidate> {
+    ) -> Option<Conflict> {
         // SAFETY: the caller's promise; the tuple belongs to the slot.
         unsafe {
             let (tid, mut owned) = ((*slot).tts_tid, false);
@@ -366,16 +327,14 @@ impl Search<'_> {
             }
             let similarity = (self.verify)(&row)?;
             let rank = if self.texts.is_some() { nearness(similarity) } else { distance };
-            let conflict = Conflict { key: Key::of(relation, &row, tid), distance, undecided: false };
-            Some(Candidate { rank, conflict, table: (*relation).rd_id, tid, decided_by })
+            let (key, table) = (Key::of(relation, &row, tid), (*relation).rd_id);
+            Some(Conflict { key, distance, undecided: false, rank, table, tid, decided_by })
         }
     }
 
-    /// Whether a row is the new one itself, the one it replaces, or one that
-    /// this transaction has inserted after it: then that one's trigger finds
-    /// this one, and each pair is found once. A version that an update has made
-    /// counts as earlier: if the update left its fingerprint as it was, its
-    /// trigger does not look.
+    /// Whether a row is the new one itself, the one it replaces, or one that this transaction has inserted after it: then that
+    /// one's trigger finds this one, and each pair is found once. A version that an update has made counts as earlier: if the
+    /// update left its fingerprint as it was, its trigger does not look.
     ///
     /// # Safety
     /// The tuple is one of the relation, at `tid`.
@@ -385,36 +344,25 @@ impl Search<'_> {
         tuple: pg_sys::HeapTuple,
         tid: pg_sys::ItemPointerData,
     ) -> bool {
-        // SAFETY: the caller's promise; the command of a row is asked only of
-        // rows of this transaction.
+        // SAFETY: the caller's promise; the command of a row is asked only of rows of this transaction.
         unsafe {
-            let (other, own) = ((*relation).rd_id, (*self.call.relation()).rd_id);
-            let place =
-                |tid: &pg_sys::ItemPointerData| (tid.ip_blkid.bi_hi, tid.ip_blkid.bi_lo, tid.ip_posid);
-            match self.call.event {
-                Event::BeforeInsert => false,
-                Event::BeforeUpdate => {
-                    let old = self.call.old_tuple();
-                    other == own && old.is_some_and(|old| place(&(*old).t_self) == place(&tid))
-                }
-                Event::AfterInsert | Event::AfterUpdate => {
-                    let new = self.call.new_tuple();
-                    if other == own && place(&(*new).t_self) == place(&tid) {
-                        return true;
-                    }
-                    let header = (*tuple).t_data;
-                    let inserted = (*header).t_choice.t_heap.t_xmin;
-                    let updated = u32::from((*header).t_infomask) & pg_sys::HEAP_UPDATED != 0;
-                    if updated || !pg_sys::TransactionIdIsCurrentTransactionId(inserted) {
-                        return false;
-                    }
-                    let order =
-                        |tuple: pg_sys::HeapTuple, table: pg_sys::Oid, tid: &pg_sys::ItemPointerData| {
-                            (pg_sys::HeapTupleHeaderGetCmin((*tuple).t_data), u32::from(table), place(tid))
-                        };
-                    order(tuple, other, &tid) > order(new, own, &(*new).t_self)
-                }
+            let place = |table: pg_sys::Relation, tid: pg_sys::ItemPointerData| {
+                ((*table).rd_id.to_u32(), tid.ip_blkid.bi_hi, tid.ip_blkid.bi_lo, tid.ip_posid)
+            };
+            let (found, own) =
+                (place(relation, tid), |it: pg_sys::HeapTuple| place(self.call.relation(), (*it).t_self));
+            if self.call.event.is_before() {
+                return self.call.old_tuple().is_some_and(|old| own(old) == found);
             }
+            let (new, header) = (self.call.new_tuple(), (*tuple).t_data);
+            let inserted = (*header).t_choice.t_heap.t_xmin;
+            let updated = u32::from((*header).t_infomask) & pg_sys::HEAP_UPDATED != 0;
+            let is_later = || {
+                let command = |tuple: pg_sys::HeapTuple| pg_sys::HeapTupleHeaderGetCmin((*tuple).t_data);
+                (command(tuple), found) > (command(new), own(new))
+            };
+            own(new) == found
+                || !updated && pg_sys::TransactionIdIsCurrentTransactionId(inserted) && is_later()
         }
     }
 
@@ -435,13 +383,11 @@ impl Search<'_> {
 
 /// When a dead version died.
 enum Death {
-    /// Before the search began, or it never lived, or this transaction has
-    /// deleted it.
+    /// Before the search began, or it never lived, or this transaction has deleted it.
     Before,
     /// Since the search began; others could see it until then.
     Since,
-    /// Since the search began, deleted by the transaction that had inserted it: nobody else has
-    /// ever seen it.
+    /// Since the search began, deleted by the transaction that had inserted it: nobody else has ever seen it.
     Unseen(pg_sys::TransactionId),
 }
 
@@ -450,9 +396,8 @@ enum Death {
 /// # Safety
 /// The tuple is a stored one; `start` was registered before the search.
 unsafe fn death(tuple: pg_sys::HeapTuple, start: pg_sys::Snapshot) -> Death {
-    // SAFETY: the caller's promise. A dead version whose inserter committed has
-    // a deleter, and its header changes no more. Subtransactions are looked up
-    // only where the snapshot keeps them.
+    // SAFETY: the caller's promise. A dead version whose inserter committed has a deleter, and its header changes no more.
+    // Subtransactions are looked up only where the snapshot keeps them.
     unsafe {
         let header = (*tuple).t_data;
         let flags = u32::from((*header).t_infomask);

@@ -1,10 +1,10 @@
 //! Hides what a guard publishes: the lock table is shown to every role of every database.
 //!
 //! Each table has a key, made of its oid, that of its database and the database's secret: one that was made of a template has
-//! the secret and tables of the template. The row with the secret is read as the catalogue is, for
-//! no role may SELECT it. What still shows is how far fingerprints of one table are from each other: those who search need it.
+//! the secret and tables of the template. What still shows is how far fingerprints of one table are from each other: those who
+//! search need it.
 
-use super::lock_table::{database, for_transaction};
+use super::lock_table::{SHARE, database, for_transaction};
 use crate::pg::catalog::schema;
 use crate::pg::raise;
 use crate::pg::spi::scalar;
@@ -23,12 +23,8 @@ pub(super) struct Key {
     mask: u64,
 }
 
-/// The latest transaction that asked for the key of a table, and what it was made of.
-struct Known {
-    transaction: pg_sys::TransactionId,
-    secret: Vec<u8>,
-    key: Key,
-}
+/// The key of a table, the secret that it was made of, and the latest transaction that asked for it.
+type Known = (pg_sys::TransactionId, Vec<u8>, Key);
 
 thread_local!(static KNOWN: RefCell<HashMap<pg_sys::Oid, Known>> = RefCell::default());
 
@@ -36,17 +32,13 @@ impl Key {
     /// The key of a table, the same for all transactions that have asked for it and are not over: the table of the secret
     /// stays locked, so that none can be put in its place.
     pub(super) fn of(table: pg_sys::Oid, transaction: pg_sys::TransactionId) -> Key {
-        let known = |known: &RefCell<HashMap<pg_sys::Oid, Known>>| {
-            let known = known.borrow();
-            known.get(&table).map(|known| (known.transaction == transaction, known.secret.clone(), known.key))
-        };
-        let known = KNOWN.with(known);
-        if let Some((true, _, key)) = known {
-            return key;
+        let known = KNOWN.with_borrow(|known| known.get(&table).cloned());
+        if let Some((_, _, key)) = known.as_ref().filter(|it| it.0 == transaction) {
+            return *key;
         }
         let secret = secret();
-        let key = known.filter(|known| known.1 == secret).map_or_else(|| Key::new(table, &secret), |it| it.2);
-        KNOWN.with_borrow_mut(|known| known.insert(table, Known { transaction, secret, key }));
+        let key = known.filter(|it| it.1 == secret).map_or_else(|| Key::new(table, &secret), |it| it.2);
+        KNOWN.with_borrow_mut(|known| known.insert(table, (transaction, secret, key)));
         key
     }
 
@@ -55,9 +47,8 @@ impl Key {
         let digest = |part: u8| {
             let hashed = [secret, &database, &table, &[part]].concat();
             // SAFETY: PostgreSQL's function of one bytea, which is not NULL.
-            let digest: Option<Vec<u8>> =
-                unsafe { direct_function_call(pg_sys::sha256_bytea, &[hashed.into_datum()]) };
-            digest.unwrap_or_default()
+            unsafe { direct_function_call::<Vec<u8>>(pg_sys::sha256_bytea, &[hashed.into_datum()]) }
+                .unwrap_or_default()
         };
         let mut order = std::array::from_fn(|bit| bit as u8);
         order.sort_by_cached_key(|&bit| digest(bit));
@@ -81,16 +72,14 @@ fn secret() -> Vec<u8> {
     // SAFETY: the table is locked, opened and closed in this order; the value is copied while the scan has its row.
     let secret = oid.and_then(|oid| unsafe {
         // Two writers with two secrets would not know of each other: who changes it waits.
-        for_transaction(|| pg_sys::LockRelationOid(oid, pg_sys::ShareLock as i32));
+        for_transaction(|| pg_sys::LockRelationOid(oid, SHARE));
         let relation = pg_sys::table_open(oid, pg_sys::NoLock as i32);
         let (no_index, latest) = (pg_sys::InvalidOid, std::ptr::null_mut());
+        // As the catalogue is read, for no role may SELECT it.
         let scan = pg_sys::systable_beginscan(relation, no_index, false, latest, 0, std::ptr::null_mut());
         let row = pg_sys::systable_getnext(scan);
-        let secret: Option<Vec<u8>> = match NonZeroUsize::new(1) {
-            Some(first) if !row.is_null() => heap_getattr_raw(row, first, (*relation).rd_att)
-                .and_then(|value| FromDatum::from_datum(value, false)),
-            _ => None,
-        };
+        let value = |row| heap_getattr_raw(row, NonZeroUsize::MIN, (*relation).rd_att);
+        let secret = (!row.is_null()).then(|| Vec::from_datum(value(row)?, false)).flatten();
         pg_sys::systable_endscan(scan);
         pg_sys::table_close(relation, pg_sys::NoLock as i32);
         secret

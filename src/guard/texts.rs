@@ -34,8 +34,7 @@ impl TextSearch {
         ngram_index(&relation, &columns, self.n)
     }
 
-    /// Puts every version of a row that may have such a text, dead ones included, into the slot, until `each` returns
-    /// false.
+    /// Puts every version of a row that may have such a text, dead ones included, into the slot, until `each` returns false.
     ///
     /// # Safety
     /// The relation is open, the index one of its n-grams, the slot one of it.
@@ -49,7 +48,8 @@ impl TextSearch {
         // SAFETY: the caller's promise; what is begun here is ended here.
         unsafe {
             let every_version = &raw mut pg_sys::SnapshotAnyData;
-            let index = pg_sys::index_open(index, pg_sys::AccessShareLock as i32);
+            let lock = pg_sys::AccessShareLock as i32;
+            let index = pg_sys::index_open(index, lock);
             let mut key = pg_sys::ScanKeyData {
                 sk_attno: 1,
                 sk_strategy: ENOUGH,
@@ -62,35 +62,19 @@ impl TextSearch {
             pg_sys::index_getbitmap(scan, bitmap);
             pg_sys::index_endscan(scan);
             let fetch = pg_sys::table_index_fetch_begin(relation);
+            let all: Vec<u16> = (1..=version::PLACES as u16).collect();
             version::for_each_page(bitmap, |page, places| {
-                let all: Vec<u16>;
-                let places = match places {
-                    Some(places) => places,
-                    None => {
-                        all = (1..=version::PLACES as u16).collect();
-                        &all
-                    }
-                };
-                places.iter().all(|&place| {
+                places.unwrap_or(&all).iter().all(|&place| {
                     interrupt::check();
                     let mut tid = pg_sys::ItemPointerData::default();
                     pgrx::itemptr::item_pointer_set_all(&mut tid, page, place);
                     let (mut again, mut dead) = (false, false);
-                    let mut fetch = |again: &mut bool| {
-                        pg_sys::table_index_fetch_tuple(
-                            fetch,
-                            &mut tid,
-                            every_version,
-                            slot,
-                            again,
-                            &mut dead,
-                        )
-                    };
-                    while fetch(&mut again) {
+                    let (it, again, dead) = (&raw mut tid, &raw mut again, &raw mut dead);
+                    while pg_sys::table_index_fetch_tuple(fetch, it, every_version, slot, again, dead) {
                         if !each() {
                             return false;
                         }
-                        if !again {
+                        if !*again {
                             break;
                         }
                     }
@@ -98,7 +82,7 @@ impl TextSearch {
                 })
             });
             pg_sys::table_index_fetch_end(fetch);
-            pg_sys::index_close(index, pg_sys::AccessShareLock as i32);
+            pg_sys::index_close(index, lock);
         }
     }
 }

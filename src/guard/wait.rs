@@ -1,17 +1,15 @@
 //! Waiting for other transactions without deadlocks.
 //!
-//! Two guards that wait for each other's transactions would be a deadlock: PostgreSQL finds it
-//! after `deadlock_timeout` and fails one of them with an error that names no row. So the guards
-//! keep a wait graph. Before it waits, a guard takes a lock that stands for the edge from its
-//! transaction to the target. Edges are added by one guard at a time, and only if they close no
-//! cycle; a guard that would close one does not wait but reports the conflict at once. Guards
-//! therefore never deadlock with each other.
+//! Two guards that wait for each other's transactions would be a deadlock: PostgreSQL finds it after `deadlock_timeout` and
+//! fails one of them with an error that names no row. So before it waits, a guard takes a lock that stands for the edge from
+//! its transaction to the target. Edges are added by one guard at a time, and only if they close no cycle; a guard that would
+//! close one does not wait but reports the conflict at once.
 
-use super::lock_table::{ADDING_EDGE, EDGE, database, held, lock, tag, unlock};
+use super::lock_table::{ADDING_EDGE, EDGE, EXCLUSIVE, database, held, lock, tag, unlock};
 use pgrx::pg_sys;
 
 /// Edges of a transaction at a time: the lock table has room for some dozens of locks of each.
-pub(super) const MOST_EDGES: usize = 16;
+const MOST_EDGES: usize = 16;
 
 fn own() -> pg_sys::TransactionId {
     // SAFETY: inside a transaction that is about to write, or has written.
@@ -27,39 +25,33 @@ fn waits_for(from: &[pg_sys::TransactionId], to: pg_sys::TransactionId) -> bool 
     let edges = held(|tag| tag.locktag_field4 == EDGE);
     let mut reached: Vec<u32> = from.iter().map(|it| u32::from(*it)).collect();
     let mut at = 0;
-    while at < reached.len() {
-        let from = reached[at];
+    while let Some(&from) = reached.get(at) {
         for edge in edges.iter().filter(|edge| edge.tag.locktag_field1 == from) {
-            if edge.tag.locktag_field2 == u32::from(to) {
-                return true;
-            }
             if !reached.contains(&edge.tag.locktag_field2) {
                 reached.push(edge.tag.locktag_field2);
             }
         }
         at += 1;
     }
-    false
+    reached.contains(&u32::from(to))
 }
 
-/// Adds edges from this transaction to others; none, and returns false, if one of those waits for
-/// this transaction.
+/// Adds edges from this transaction to others; none, and returns false, if one of those waits for this transaction.
 fn add_edges(targets: &[pg_sys::TransactionId]) -> bool {
     if targets.is_empty() {
         return true;
     }
     let adding = tag(0, database(), 0, ADDING_EDGE);
-    lock(&adding);
+    lock(&adding, EXCLUSIVE);
     let closes_no_cycle = !waits_for(targets, own());
     if closes_no_cycle {
-        targets.iter().for_each(|target| lock(&edge_to(*target)));
+        targets.iter().for_each(|target| lock(&edge_to(*target), EXCLUSIVE));
     }
-    unlock(&adding);
+    unlock(&adding, EXCLUSIVE);
     closes_no_cycle
 }
 
-/// Waits until the transaction that decides about a row has ended and returns true; or returns false
-/// at once if it waits for this transaction.
+/// Waits until the transaction that decides about a row has ended; false, at once, if it waits for this one.
 ///
 /// # Safety
 /// `transaction` has been seen in progress by this one; `relation` and `tid` are those of the row.
@@ -79,7 +71,7 @@ pub(super) unsafe fn wait_for(
         }
         let purpose = pg_sys::XLTW_Oper::XLTW_RecheckExclusionConstr;
         pg_sys::XactLockTableWait(transaction, relation, tid, purpose);
-        unlock(&edge_to(target));
+        unlock(&edge_to(target), EXCLUSIVE);
         true
     }
 }
@@ -96,15 +88,15 @@ impl Waits {
         add_edges(&targets[..targets.len().min(MOST_EDGES)]).then_some(Waits(targets))
     }
 
-    /// Waits until they have ended and returns true; or returns false if one waits for this one.
+    /// Waits until they have ended; false if one waits for this one.
     pub(super) fn wait(self) -> bool {
         self.0.iter().enumerate().all(|(at, target)| {
             // SAFETY: it has been seen in progress; no row is waited for.
             unsafe {
-                let (relation, tid) = (std::ptr::null_mut(), std::ptr::null_mut());
-                pg_sys::XactLockTableWait(*target, relation, tid, pg_sys::XLTW_Oper::XLTW_None);
+                let none = pg_sys::XLTW_Oper::XLTW_None;
+                pg_sys::XactLockTableWait(*target, std::ptr::null_mut(), std::ptr::null_mut(), none);
             }
-            unlock(&edge_to(*target));
+            unlock(&edge_to(*target), EXCLUSIVE);
             self.0.get(at + MOST_EDGES).is_none_or(|next| add_edges(&[*next]))
         })
     }
