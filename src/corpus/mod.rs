@@ -2,7 +2,6 @@
 //! recipe names them any more.
 
 mod cache;
-mod invalidate;
 mod recipe_arg;
 mod versions;
 
@@ -142,9 +141,8 @@ fn dedup_dictionary_build(
             "A word stands on a line of its own: word, or word frequency, or word frequency tag.",
         )
     });
-    let stop: Vec<&str> = stop_words.iter().flat_map(|words| words.iter()).flatten().collect();
-    let stop = stop.iter().flat_map(|word| word.lines()).map(str::trim).filter(|word| !word.is_empty());
-    let stop: Vec<&str> = stop.collect();
+    let stop = stop_words.iter().flat_map(|words| words.iter()).flatten().flat_map(str::lines);
+    let stop: Vec<&str> = stop.map(str::trim).filter(|word| !word.is_empty()).collect();
     if count == 0 && stop.is_empty() {
         raise(
             PgSqlErrorCode::ERRCODE_NO_DATA_FOUND,
@@ -197,8 +195,8 @@ fn insert(kind: &str, name: &str, columns: &str, values: Vec<Argument>) -> Strin
     let places: Vec<String> = (2..values.len() + 2).map(|n| format!("${n}")).collect();
     let mut arguments = vec![Argument::of(name)];
     arguments.extend(values);
-    // Of two sessions that build the same name, the second waits for the row of the first and takes
-    // the next number. Only roles that may build get this far.
+    // Of two sessions that build the same name, the second waits for the row of the first and takes the next number. Only
+    // roles that may build get this far.
     let (table, mut stored) = (format!("_dedup_{kind}"), None);
     while stored.is_none() {
         as_owner(&table, |schema| {
@@ -256,8 +254,7 @@ fn dedup_version_drop(kind: &str, name: &str) {
     }
 }
 
-/// Finds the places in the catalogue where a recipe names the version, as a JSON string. Recipes
-/// that a program assembles are not found.
+/// Finds the places in the catalogue where a recipe names the version, as a JSON string; not recipes that a program assembles.
 const USES: &str = r#"
 SELECT what FROM (
   SELECT pg_catalog.format('column %s.%I', adrelid::regclass, attname) AS what, pg_catalog.pg_get_expr(adbin, adrelid) AS code
@@ -275,21 +272,16 @@ SELECT what FROM (
   UNION ALL SELECT pg_catalog.format('corpus %s@%s', name, version), recipe::pg_catalog.text FROM {schema}._dedup_corpus WHERE NOT dropped
 ) AS all_code WHERE pg_catalog.strpos(code, $1) > 0 ORDER BY what LIMIT 10"#;
 
-/// Called by the trigger when a version is marked as dropped, by `dedup_version_drop` or by an
-/// UPDATE: raises an error while a recipe names it, and else tells all sessions. A subscriber of
-/// logical replication follows its publisher without that check.
+/// Called by the trigger when a version is marked as dropped, by `dedup_version_drop` or by an UPDATE: raises an error while a
+/// recipe names it, and else tells all sessions. A subscriber of logical replication follows its publisher without that check.
 #[pg_extern(sql = "")]
 fn _dedup_version_dropped(kind: &str, name: &str) {
     check_privilege(kind, "UPDATE", "drop");
-    let uses = USES.replace("{schema}", &schema());
     let role = "SELECT pg_catalog.current_setting('session_replication_role')";
     let replicates = scalar(role, &[]).as_deref() == Some("replica");
-    let uses: Vec<String> = match replicates {
-        true => Vec::new(),
-        false => {
-            query_all(&uses, &[Argument::of(format!("\"{name}\""))], |row| row.text(0).unwrap_or_default())
-        }
-    };
+    let (uses, named) = (USES.replace("{schema}", &schema()), [Argument::of(format!("\"{name}\""))]);
+    let find = || query_all(&uses, &named, |row| row.text(0).unwrap_or_default());
+    let uses = if replicates { Vec::new() } else { find() };
     if !uses.is_empty() {
         raise(
             PgSqlErrorCode::ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST,
@@ -328,10 +320,8 @@ fn _dedup_corpus_check(
     let (name, documents) = (required(name, "name", HINT), required(documents, "documents", HINT));
     check_name(name);
     let mut builder = CorpusBuilder::new(TextRecipe::default());
-    let read = u64::try_from(documents)
-        .ok()
-        .and_then(|documents| builder.extend(documents, common.unwrap_or(&[]), single.unwrap_or(&[])));
-    if read.is_none() {
+    let mut read = |documents| builder.extend(documents, common.unwrap_or(&[]), single.unwrap_or(&[]));
+    if u64::try_from(documents).ok().and_then(&mut read).is_none() {
         raise_not_written("corpus", name)
     }
 }

@@ -1,26 +1,13 @@
 //! Recipes as arguments, cached by their bytes: a statement over a million rows parses its recipe once.
 
-use super::cache::{Database, Shown, forget_dropped, on_forget};
+use super::cache::{Database, Shown, cached_recipe};
 use crate::pg::{json, raise};
 use dedup_core::features::{FieldsRecipe, RecipeError, Resolver, RowRecipe, TextRecipe};
 use pgrx::callconv::{Arg, ArgAbi};
 use pgrx::datum::FromDatum;
 use pgrx::{PgSqlErrorCode, pg_sys};
 use serde_json::Value;
-use std::any::{Any, TypeId};
-use std::cell::RefCell;
 use std::rc::Rc;
-
-/// Recipes cached per backend; a statement rarely uses more than two.
-const CAPACITY: usize = 8;
-
-/// A recipe with its kind and the bytes of the argument.
-type Kept = (TypeId, Box<[u8]>, Rc<dyn Any>);
-
-thread_local! {
-    /// The recipes used last, the latest first.
-    static RECIPES: RefCell<Vec<Kept>> = const { RefCell::new(Vec::new()) };
-}
 
 /// A kind of recipe that can be an argument.
 pub(crate) trait Cached: Sized + 'static {
@@ -28,49 +15,22 @@ pub(crate) trait Cached: Sized + 'static {
     fn parse(json: &Value, resolver: &dyn Resolver) -> Result<Self, RecipeError>;
 }
 
-impl Cached for TextRecipe {
-    fn parse(json: &Value, resolver: &dyn Resolver) -> Result<Self, RecipeError> {
-        TextRecipe::resolved(json, resolver)
-    }
+macro_rules! cached {
+    ($($recipe:ty),*) => {$(
+        impl Cached for $recipe {
+            fn parse(json: &Value, resolver: &dyn Resolver) -> Result<Self, RecipeError> {
+                <$recipe>::resolved(json, resolver)
+            }
+        }
+    )*};
 }
-
-impl Cached for RowRecipe {
-    fn parse(json: &Value, resolver: &dyn Resolver) -> Result<Self, RecipeError> {
-        RowRecipe::resolved(json, resolver)
-    }
-}
-
-impl Cached for FieldsRecipe {
-    fn parse(json: &Value, resolver: &dyn Resolver) -> Result<Self, RecipeError> {
-        FieldsRecipe::resolved(json, resolver)
-    }
-}
+cached!(TextRecipe, RowRecipe, FieldsRecipe);
 
 /// An argument of type `jsonb` that holds a recipe, of a function that shows words and weights or not.
 pub(crate) struct RecipeArg<T, const SHOWN: bool = false>(pub(crate) Rc<T>);
 
 /// An argument of a function that shows words and weights.
 pub(crate) type ShownRecipe<T> = RecipeArg<T, true>;
-
-/// The cached recipe of these bytes, else the one that `make` returns.
-fn cached<T: Cached>(bytes: &[u8], make: impl FnOnce() -> T) -> Rc<T> {
-    forget_dropped();
-    let kind = TypeId::of::<T>();
-    let found = RECIPES.with_borrow_mut(|kept| {
-        let at = kept.iter().position(|(of, written, _)| *of == kind && **written == *bytes)?;
-        kept[..=at].rotate_right(1);
-        Rc::clone(&kept[0].2).downcast().ok()
-    });
-    found.unwrap_or_else(|| {
-        on_forget(|| RECIPES.with_borrow_mut(Vec::clear));
-        let recipe = Rc::new(make());
-        RECIPES.with_borrow_mut(|kept| {
-            kept.truncate(CAPACITY - 1);
-            kept.insert(0, (kind, bytes.into(), Rc::<T>::clone(&recipe)));
-        });
-        recipe
-    })
-}
 
 /// Refuses a recipe that names a version whose words and weights the user may not see: for what shows them.
 pub(crate) fn check_shown<T: Cached>(json: &Value) {
@@ -97,7 +57,9 @@ fn parse<T: Cached>(text: &str, code: PgSqlErrorCode, resolver: &dyn Resolver) -
 
 /// The recipe written as JSON in `text`, a trigger's argument.
 pub(crate) fn cached_from_text<T: Cached>(text: &str) -> Rc<T> {
-    cached(text.as_bytes(), || parse(text, PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION, &Database))
+    cached_recipe(text.as_bytes(), || {
+        parse(text, PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION, &Database)
+    })
 }
 
 impl<T: Cached, const SHOWN: bool> FromDatum for RecipeArg<T, SHOWN> {
@@ -105,8 +67,7 @@ impl<T: Cached, const SHOWN: bool> FromDatum for RecipeArg<T, SHOWN> {
         if is_null {
             return None;
         }
-        // SAFETY: the function is declared with a jsonb here, so the datum is
-        // a varlena; the detoasted copy lives as long as the call.
+        // SAFETY: the function is declared with a jsonb here, so the datum is a varlena; the copy lives as long as the call.
         let (varlena, bytes) = unsafe {
             let varlena = pg_sys::pg_detoast_datum(datum.cast_mut_ptr());
             (varlena, pgrx::varlena_to_byte_slice(varlena))
@@ -118,7 +79,7 @@ impl<T: Cached, const SHOWN: bool> FromDatum for RecipeArg<T, SHOWN> {
         if SHOWN && bytes.contains(&b'@') {
             drop::<T>(make(&Shown));
         }
-        Some(RecipeArg(cached(bytes, || make(&Database))))
+        Some(RecipeArg(cached_recipe(bytes, || make(&Database))))
     }
 }
 

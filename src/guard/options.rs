@@ -73,11 +73,13 @@ impl Verify {
 /// The settings of a table, and their distance now.
 type Known = Option<(Rc<Settings>, u32)>;
 
+/// What the arguments said last, and what completed them: a statement over many rows asks for each.
+type Last = (Vec<String>, Known, Rc<Options>);
+
 impl Options {
     /// Reads the arguments of CREATE TRIGGER. What they do not say is as the settings of the table have it.
     pub(super) fn of(arguments: Vec<String>, table: pg_sys::Oid) -> Rc<Options> {
-        // What they said last, and what completed them: a statement over many rows asks for each.
-        thread_local!(static LAST: RefCell<Option<(Vec<String>, Known, Rc<Options>)>> = const { RefCell::new(None) });
+        thread_local!(static LAST: RefCell<Option<Last>> = const { RefCell::new(None) });
         let known = Settings::of(table).map(|it| (Rc::clone(&it), it.distance()));
         let identity = |known: &Known| known.as_ref().map(|(it, distance)| (Rc::as_ptr(it), *distance));
         let last = LAST.with_borrow(|last| {
