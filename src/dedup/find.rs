@@ -37,8 +37,9 @@ pub(crate) fn find<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
     progress: &Progress,
     begin: impl FnOnce(&[Column]) -> E,
 ) -> (Written, Found) {
-    Settings::complete(source.oid(), &mut written);
+    let settings = Settings::complete(source.oid(), &mut written);
     let mut options = Options::of(&written);
+    options.know(settings.and_then(|it| it.templates(&options.columns, options.alike.normal)));
     options.labels = labels;
     let query = options.query(source);
     find_in(function, (&query, source), (written, options, true), None, progress, begin)

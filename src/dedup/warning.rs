@@ -37,8 +37,9 @@ pub(super) fn warn((near, rows): (u64, u64), similarity: f64, texts: &[String; 2
 
 /// The options that tell more apart than these.
 fn tells(alike: &Alike) -> String {
-    let kinds = alike.details.unwrap_or(Kinds { names: false, dates: false, numbers: false });
-    let known = [(kinds.names, "name"), (kinds.dates, "date"), (kinds.numbers, "number")];
+    let kinds = alike.details.unwrap_or(Kinds { names: false, dates: false, numbers: false, slots: false });
+    let known =
+        [(kinds.names, "name"), (kinds.dates, "date"), (kinds.numbers, "number"), (kinds.slots, "slot")];
     let missing: Vec<_> = known.iter().filter(|(has, _)| !has).map(|(_, name)| *name).collect();
     match &missing[..] {
         [] => "A greater similarity".to_owned(),

@@ -125,7 +125,7 @@ fn near_dup_pairs(source: Option<&str>, options: Option<Json>, fcinfo: pg_sys::F
             pairs.finish(&mut host, |pair, _| add(pair.a, pair.b, Some(pair.distance), None))
         }
         Search::Texts(pairs, _) => {
-            pairs.finish(&mut host, |pair, _| add(pair.a, pair.b, None, Some(pair.similarity)))
+            pairs.finish(&mut host, &|_, _| true, |pair, _| add(pair.a, pair.b, None, Some(pair.similarity)))
         }
     });
     progress.end(&format!("{count} pairs"));

@@ -109,7 +109,13 @@ impl Options {
             (written.has("method"), ["similarity", "measure", "n"].map(|name| written.has(name)));
         let settings = Settings::complete(Some(table), &mut written);
         written.add("distance", json!(DISTANCE));
-        let options = Read::of(&written);
+        let mut options = Read::of(&written);
+        let told = settings.as_ref().and_then(|it| it.templates(&options.columns, options.alike.normal));
+        options.know(told);
+        let has_slots = options.alike.details.is_some_and(|kinds| kinds.slots);
+        if has_slots && settings.is_none() {
+            refuse_option("details", "\"slot\" requires a table with settings, which dedup_setup makes")
+        }
         let column = written.text("fp").map_or_else(|| Settings::needed(table).fp.clone(), str::to_owned);
         let settings = settings.filter(|settings| settings.fp == column);
         let columns = match (&settings, options.columns.is_empty()) {
@@ -140,7 +146,7 @@ impl Options {
             _ => refuse_option("action", "action must be one: flag and log are of the actions of their name"),
         };
         let (compares, distance) = (!columns.is_empty(), options.distance.unwrap_or(DISTANCE));
-        let verify = Verify { measure, columns, alike: options.alike, recipe: options.recipe };
+        let verify = Verify { measure, columns, alike: options.alike.clone(), recipe: options.recipe };
         Options {
             column,
             distance,

@@ -124,7 +124,7 @@ impl Report {
             labels: self.score(),
         };
         // Of texts that are read already.
-        let alike = Alike { normal: Normal::default(), ..self.found.options.alike };
+        let alike = Alike { normal: Normal::default(), ..self.found.options.alike.clone() };
         let mut page = Page::new(language, alike, method == Some(Method::Records));
         self.add_groups(&mut page, &sizes, &kept);
         // The groups are copied into the page.
@@ -157,7 +157,7 @@ impl Report {
         let rows = collect(checked(0..sizes.len()).filter(stays)).or_raise();
         let prints = collect(checked(&rows).map(|&row| all.fps[row])).or_raise();
         let stay = Background::measure(&prints);
-        let alike = self.found.options.alike;
+        let alike = self.found.options.alike.clone();
         let apart = misses(&stay.nearest, limit, &alike, |at| unwrap_or_raise(all.texts.content(rows[at])));
         let pair = apart.into_iter().map(|miss| {
             let [first, second] = [miss.pair.row, miss.pair.nearest].map(|at| rows[at]);

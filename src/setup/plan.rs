@@ -11,6 +11,7 @@ use crate::table::{
     as_jsonb, joined, literal, ngram_index, refuse_option, running, sample,
 };
 use dedup_core::dedup::{Method, SETUP};
+use dedup_core::details::Templates;
 use dedup_core::evaluate::{Background, ByRows};
 use dedup_core::features::{RowRecipe, TextRecipe};
 use dedup_core::text::Normal;
@@ -32,6 +33,7 @@ pub(super) struct Plan<'t> {
     chosen: Map<String, Value>,
     method: Method,
     distances: Option<ByRows>,
+    templates: Option<Templates>,
     empty: bool,
     /// The extension's schema, quoted.
     tools: String,
@@ -130,6 +132,7 @@ impl<'t> Plan<'t> {
             chosen: Map::new(),
             method: Method::default(),
             distances: None,
+            templates: None,
             empty: false,
             tools: schema(),
         };
@@ -215,6 +218,8 @@ impl<'t> Plan<'t> {
         self.chosen = chosen.as_object().cloned().unwrap_or_default();
         (self.method, self.distances, self.empty) = (read.method, distances, empty);
         self.recipes = self.recipes_with(&recipe);
+        let has_slots = read.alike.details.is_some_and(|kinds| kinds.slots);
+        self.templates = has_slots.then(|| sample(&self.texts(), None).0.templates(read.alike.normal));
     }
 
     /// The recipes of the columns, `recipe` for running text that has none of its own.
@@ -321,6 +326,7 @@ impl<'t> Plan<'t> {
             && before.chosen() == self.chosen
             && before.distances == self.distances
             && before.empty == self.empty
+            && before.templates.as_deref() == self.templates.as_ref()
     }
 
     fn insert(&self) -> Change {
@@ -342,6 +348,7 @@ impl<'t> Plan<'t> {
         columns.extend(["distance", "similarity", "n"].map(|name| (name, self.chosen[name].to_string())));
         columns.extend(self.asked.text("id").map(|id| ("id", quote_literal(id))));
         columns.extend(self.distances.as_ref().map(|distances| ("distances", literal(&json!(distances)))));
+        columns.extend(self.templates.as_ref().map(|it| ("templates", quote_literal(it.to_hex()))));
         columns.extend(self.asked.get("keep").map(|keep| ("keep", literal(keep))));
         let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
         let values: Vec<&str> = columns.iter().map(|(_, value)| value.as_str()).collect();

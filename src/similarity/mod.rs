@@ -49,7 +49,10 @@ fn length(n: i32) -> usize {
 /// Whether two texts say the same names, dates and numbers.
 #[pg_extern(sql = "")]
 fn same_details(a: &str, b: &str, kinds_named: Array<'_, &str>) -> bool {
-    let kinds = Kinds::parse(kinds_named.iter().flatten()).unwrap_or_else(|name| {
+    let kinds = Kinds::parse(kinds_named.iter().flatten());
+    // Two texts alone have no slots.
+    let kinds = kinds.and_then(|kinds| if kinds.slots { Err("slot") } else { Ok(kinds) });
+    let kinds = kinds.unwrap_or_else(|name| {
         raise(
             PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
             format!("unknown kind of details: \"{name}\""),

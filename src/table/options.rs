@@ -5,11 +5,13 @@ use crate::corpus::{Database, raise_recipe};
 use crate::pg::{Json, raise};
 pub(crate) use dedup_core::dedup::Written;
 use dedup_core::dedup::{Keep, Method, Options as Core, Sink, Wrong};
+use dedup_core::details::Templates;
 use dedup_core::features::TextRecipe;
 use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
 use serde_json::Value;
 use std::ops::Deref;
+use std::sync::Arc;
 
 /// The options of a call.
 pub(crate) struct Options {
@@ -61,6 +63,11 @@ impl Options {
             recipe.unwrap_or_else(|| Ok(TextRecipe::default())).unwrap_or_else(|error| raise_recipe(error));
         core.alike.normal = recipe.normal;
         Options { core, recipe, labels: None, of_rows: false }
+    }
+
+    /// Takes what the rows of a table have in common.
+    pub fn know(&mut self, templates: Option<Arc<Templates>>) {
+        self.core.alike.templates = templates;
     }
 
     /// Whether rows of equal text are told apart by fingerprints of more than that.

@@ -5,21 +5,22 @@ use super::generated::Generated;
 use super::options::Written;
 use super::relation::{concatenated, root, table_name};
 use super::rows::rows_of;
-use super::stored::{ID, KEEP, Stored};
+use super::stored::{ID, KEEP, Stored, raise_damaged};
 use crate::corpus::{Database, cached_from_text, raise_recipe};
 use crate::pg::catalog::lock_columns;
 use crate::pg::spi::query_all;
 use crate::pg::{Record, Values, raise};
 use dedup_core::dedup::Alike;
-use dedup_core::details::Kinds;
+use dedup_core::details::{Kinds, Templates};
 use dedup_core::features::{FieldsRecipe, RowRecipe, TextRecipe};
+use dedup_core::text::Normal;
 use pgrx::spi::{quote_identifier, quote_literal};
 use pgrx::{PgSqlErrorCode, pg_sys};
 use serde_json::{Map, Value, json};
 use std::cell::{Cell, RefCell};
 use std::ops::Deref;
 use std::rc::Rc;
-use std::sync::Once;
+use std::sync::{Arc, Once};
 
 /// The latest version of a table's settings.
 pub(crate) struct Settings {
@@ -31,6 +32,7 @@ pub(crate) struct Settings {
     /// Whether they fit the table; else names are those that were given.
     pub(crate) fit: bool,
     stored: Stored,
+    pub(crate) templates: Option<Arc<Templates>>,
     /// The distance, and the statement for which it was chosen: that looks at the size of the table once.
     distance: Cell<(pg_sys::TimestampTz, u32)>,
 }
@@ -121,7 +123,21 @@ impl Settings {
             None if stored.same == Some(false) => return None,
             None => (false, stored.fp.clone(), stored.columns.clone()),
         };
-        Some(Settings { table, columns, fp, fit, stored, distance: Cell::new((pg_sys::TimestampTz::MIN, 0)) })
+        let templates =
+            stored.templates.as_ref().map(|hex| {
+                Arc::new(Templates::from_hex(hex).unwrap_or_else(|| {
+                    raise_damaged(table, &json!(stored.version), "these are no templates")
+                }))
+            });
+        Some(Settings {
+            table,
+            columns,
+            fp,
+            fit,
+            stored,
+            templates,
+            distance: Cell::new((pg_sys::TimestampTz::MIN, 0)),
+        })
     }
 
     /// Refuses a table that they no longer fit, or of which a part has other fingerprints, such as a partition that was set up
@@ -297,7 +313,15 @@ impl Settings {
         let kinds = self.details.as_ref().and_then(Value::as_array).filter(|kinds| !kinds.is_empty());
         let kinds = kinds.and_then(|kinds| Kinds::parse(kinds.iter().filter_map(Value::as_str)).ok());
         let normal = self.text_recipe().normal;
-        Alike { similarity: self.similarity, n: self.n as usize, details: kinds, normal }
+        let templates = self.templates.clone();
+        Alike { similarity: self.similarity, n: self.n as usize, details: kinds, normal, templates }
+    }
+
+    /// What the table's rows have in common, for texts of these columns (none: those of the settings) that `normal` reads;
+    /// `None` for others than it was learned from.
+    pub(crate) fn templates(&self, columns: &[String], normal: Normal) -> Option<Arc<Templates>> {
+        let same = columns.is_empty() || self.texts().iter().eq(columns);
+        self.templates.clone().filter(|_| same && normal == self.text_recipe().normal)
     }
 
     /// The columns whose texts are compared.

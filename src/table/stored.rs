@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 #[derive(Deserialize)]
 pub(crate) struct Stored {
     pub(crate) of: String,
+    pub(super) version: i32,
     /// What was asked for.
     pub(crate) options: Map<String, Value>,
     pub(crate) columns: Vec<String>,
@@ -31,6 +32,8 @@ pub(crate) struct Stored {
     pub(crate) n: u32,
     pub(crate) details: Option<Value>,
     pub(crate) keep: Option<Value>,
+    /// What the rows have in common, as digits.
+    pub(crate) templates: Option<String>,
     /// There was no text to choose by what was not asked for.
     pub(crate) empty: bool,
     /// They are those of this table, not of a dropped one whose number it got. A restore that keeps triggers from
@@ -75,13 +78,9 @@ impl Stored {
             Ok(stored)
         });
         Some(read.unwrap_or_else(|error| {
-            let version = serde_json::from_str::<Value>(&row).map_or(Value::Null, |row| row["version"].clone());
-            let root = table_name(root(table));
-            raise(
-                PgSqlErrorCode::ERRCODE_DATA_CORRUPTED,
-                format!("version {version} of the settings of table {root} is none that dedup_setup makes: {error}"),
-                format!("SELECT * FROM dedup_setup({}, '{{\"drop\": true}}'); takes them away.", quote_literal(&root)),
-            )
+            let version =
+                serde_json::from_str::<Value>(&row).map_or(Value::Null, |row| row["version"].clone());
+            raise_damaged(table, &version, &error)
         }))
     }
 
@@ -129,4 +128,17 @@ impl Stored {
             _ => Some(name),
         }
     }
+}
+
+/// Refuses what is none of the settings that `dedup_setup` makes.
+pub(super) fn raise_damaged(table: pg_sys::Oid, version: &Value, error: &str) -> ! {
+    let root = table_name(root(table));
+    raise(
+        PgSqlErrorCode::ERRCODE_DATA_CORRUPTED,
+        format!("version {version} of the settings of table {root} is none that dedup_setup makes: {error}"),
+        format!(
+            "SELECT * FROM dedup_setup({}, '{{\"drop\": true}}'); takes them away.",
+            quote_literal(&root)
+        ),
+    )
 }

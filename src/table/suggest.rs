@@ -5,12 +5,16 @@ use super::options::as_jsonb;
 use super::source::Source;
 use crate::corpus::{Database, raise_recipe};
 use crate::fingerprint::simhash_of;
+use crate::pg::host::unwrap_or_raise;
 use crate::pg::spi::for_each_of_query;
 use crate::pg::{notice, raise};
 use crate::settings::memory_limit;
 use dedup_core::dedup::{Method, Written};
+use dedup_core::details::{Learner, Templates};
 use dedup_core::evaluate::{Background, ByRows, Profile, TextSample};
 use dedup_core::features::TextRecipe;
+use dedup_core::interrupt::checked;
+use dedup_core::text::Normal;
 use pgrx::JsonB;
 use pgrx::prelude::*;
 use serde_json::{Map, Value, json};
@@ -21,7 +25,7 @@ pub(crate) const SAMPLE: usize = 20_000;
 const SAMPLE_BYTES: usize = 64 << 20;
 
 /// Kinds of details in which duplicates may not differ.
-pub(crate) const DETAILS: [&str; 1] = ["name"];
+pub(crate) const DETAILS: [&str; 2] = ["name", "slot"];
 
 /// Sees all texts and keeps some of them.
 pub(crate) struct Sampler(TextSample);
@@ -36,6 +40,15 @@ impl Default for Sampler {
 impl Sampler {
     pub(crate) fn add(&mut self, content: &str) {
         self.0.add(content);
+    }
+
+    /// What the texts have in common that `normal` reads.
+    pub(crate) fn templates(self, normal: Normal) -> Templates {
+        let (texts, mut learner) = (self.0.texts(), Learner::default());
+        for (number, text) in checked((0..).zip(&texts)) {
+            learner.add(number, &normal.plain(text));
+        }
+        unwrap_or_raise(learner.learn(&mut |number| Ok(normal.plain(&texts[number as usize]).into_owned())))
     }
 
     /// Settings for the texts; `None` if there is no text. The distance is that for `prints`, if there are some, else for

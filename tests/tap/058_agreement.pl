@@ -58,7 +58,7 @@ sub settings_of
 	push @options, '"distance": ' . int rand 16 if $method eq 'fingerprint' && rand() < 0.7;
 	push @options, '"similarity": ' . one_of(0.3, 0.5, 0.5, 0.8, 1) if rand() < 0.5;
 	push @options, '"n": ' . one_of(1, 2, 3) if rand() < 0.4;
-	push @options, '"details": ' . one_of('[]', '["name"]', '["name", "date", "number"]') if rand() < 0.6;
+	push @options, '"details": ' . one_of('[]', '["name"]', '["name", "date", "number"]', '["slot"]', '["name", "slot"]') if rand() < 0.6;
 	return '{' . join(', ', @options) . '}';
 }
 

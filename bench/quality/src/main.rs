@@ -18,6 +18,7 @@ mod records_places;
 mod records_products;
 mod short;
 mod table;
+mod templates;
 mod truth;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -87,6 +88,13 @@ enum Write {
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
+    /// Prints what is made of tables whose rows are made by templates
+    Templates {
+        #[arg(long, default_value_t = 200)]
+        rows: usize,
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
     /// Writes a directory of the generated Chinese petition desk
     Desk {
         directory: String,
@@ -104,6 +112,7 @@ fn main() {
         (Some(Write::Records { directory, kind, rows, seed }), _) => {
             return records::write(&directory, kind, rows, seed);
         }
+        (Some(Write::Templates { rows, seed }), _) => return templates::report(rows, seed),
         (Some(Write::Desk { directory, rows, seed }), _) => return desk::write(&directory, rows, seed),
         (None, directory) => directory.as_deref().unwrap_or_default(),
     };

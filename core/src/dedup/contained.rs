@@ -49,7 +49,7 @@ impl<F: Spill> Found<F> {
                 members.push(text);
             }
         }
-        let alike = self.options.alike;
+        let alike = self.options.alike.clone();
         let (mut gone, mut joined) = (filled(false, texts.len())?, 0u64);
         for &(later, earlier, _) in &pairs {
             host.step();

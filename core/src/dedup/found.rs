@@ -2,10 +2,12 @@
 
 use super::making::making;
 use super::{EqualTexts, Finding, Groups, Kind, Limits, Method, Options, Rows, Stage, group};
+use crate::details::{Learner, Templates};
 use crate::external::{Host, Result, Spill};
 use crate::features::TextRecipe;
 use crate::interrupt::checked;
-use crate::memory::filled;
+use crate::memory::{collect, filled};
+use std::sync::Arc;
 
 /// The rows of a source and the groups that they are in.
 pub struct Found<F: Spill> {
@@ -25,7 +27,7 @@ pub struct Found<F: Spill> {
 /// # Errors
 /// A file fails, or there is no memory.
 pub fn find<H: Host>(
-    options: Options,
+    mut options: Options,
     recipe: &TextRecipe,
     mut rows: Rows<H::File>,
     (hashes, by_fp): (EqualTexts<H::File>, bool),
@@ -37,6 +39,14 @@ pub fn find<H: Host>(
     host.end(&format!("{copies} exact copies"));
     if options.method != Method::Records && options.distance.is_some() {
         fingerprint(options.fp.is_none().then_some(recipe), &mut rows, limits.threads, host)?;
+    }
+    let asks_slots = options.alike.details.is_some_and(|kinds| kinds.slots);
+    if asks_slots
+        && options.alike.templates.is_none()
+        && options.distance.is_some()
+        && options.method != Method::Records
+    {
+        options.alike.templates = Some(Arc::new(templates(&options, &mut rows, host)?));
     }
     let groups = group(&options, &mut rows, limits, host)?;
     let mut found = Found { rows, groups, options, kept: Vec::new() };
@@ -73,6 +83,21 @@ fn fingerprint<H: Host>(
         host.end(&format!("{made} fingerprints"));
     }
     Ok(())
+}
+
+/// The templates of the texts of a table.
+fn templates<H: Host>(options: &Options, rows: &mut Rows<H::File>, host: &mut H) -> Result<Templates> {
+    host.stage("learning templates", "rows", Some(rows.count() as u64));
+    let mut learner = Learner::default();
+    for row in collect(rows.firsts())? {
+        host.step();
+        learner.add(row as u32, &options.alike.normal.plain(&rows.texts.content(row)?));
+    }
+    let normal = options.alike.normal;
+    let templates =
+        learner.learn(&mut |row| Ok(normal.plain(&rows.texts.content(row as usize)?).into_owned()))?;
+    host.end(&format!("{} templates", templates.count()));
+    Ok(templates)
 }
 
 impl<F: Spill> Found<F> {

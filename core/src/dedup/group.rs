@@ -2,12 +2,14 @@
 
 use super::star::stars;
 use super::{Group, Judge, Kind, Method, Options, Order, Rows, Texts};
+use crate::details::Fillings;
 use crate::external::{Host, Result, Sorter, Spill};
 use crate::groups::{Connect, DiameterSets, Pair, Pairs, Settings, SharedSets, UnionFind};
 use crate::interrupt::checked;
 use crate::memory::{Room, collect, filled};
 use crate::records::{self, Records};
 use crate::similarity::{SimilarPair, SimilarPairs};
+use std::sync::Arc;
 
 /// What grouping may take.
 #[derive(Debug, Clone, Copy)]
@@ -50,7 +52,7 @@ pub fn group<H: Host>(
     let by_text = options.method == Method::Text;
     // All pairs are found before the first is linked. Otherwise what is connected already need not be found.
     let in_order = options.diameter.is_some() || by_text && options.group != Group::Components;
-    let mut alike = options.alike;
+    let mut alike = options.alike.clone();
     if by_text {
         // The search for candidates has compared it.
         alike.similarity = 0.0;
@@ -59,9 +61,11 @@ pub fn group<H: Host>(
         // They cost too much to look at before it is known whether a pair can still change its groups.
         alike.details = None;
     }
-    let judge = Judge::new(alike, limits.threads, rows.count(), limits.memory, host.file());
+    let apart = apart(options, rows, host)?;
+    let mut judge = Judge::new(alike, limits.threads, rows.count(), limits.memory, host.file());
+    judge.apart.clone_from(&apart);
     let candidates = if by_text {
-        Candidates::by_text(options, rows, limits, host)?
+        Candidates::by_text(options, rows, apart, limits, host)?
     } else {
         let for_order = if in_order { limits.memory / 4 } else { 0 };
         let settings = Settings { distance, memory: limits.memory - for_order, threads: limits.threads };
@@ -107,12 +111,33 @@ pub fn group<H: Host>(
     Ok(Groups { sets, judge: Some(grouping.judge), records: None })
 }
 
+/// How texts stand to the templates of the table, if that counts.
+fn apart<H: Host>(
+    options: &Options,
+    rows: &mut Rows<H::File>,
+    host: &mut H,
+) -> Result<Option<Arc<Fillings>>> {
+    let alike = &options.alike;
+    let Some(templates) = alike.templates.as_ref().filter(|_| alike.details.is_some_and(|it| it.slots))
+    else {
+        return Ok(None);
+    };
+    host.stage("reading what stands in slots", "rows", Some(rows.count() as u64));
+    let firsts = collect(rows.firsts())?;
+    let texts = &mut rows.texts;
+    let fillings = templates.fill(firsts.into_iter(), &mut |row| {
+        host.step();
+        Ok(alike.normal.plain(&texts.content(row)?).into_owned())
+    })?;
+    Ok(Some(Arc::new(fillings)))
+}
+
 /// What candidates are found by. Each pair is found at least once.
 enum Candidates<H: Host> {
     /// Fingerprints within a distance.
     Blocks(Pairs<H>),
-    /// Sets of n-grams, as similar as the options say.
-    Grams(SimilarPairs<H>),
+    /// Sets of n-grams, as similar as the options say, of texts that are not apart.
+    Grams(SimilarPairs<H>, Option<Arc<Fillings>>),
 }
 
 impl<H: Host> Candidates<H> {
@@ -127,6 +152,7 @@ impl<H: Host> Candidates<H> {
     fn by_text(
         options: &Options,
         rows: &mut Rows<H::File>,
+        apart: Option<Arc<Fillings>>,
         limits: Limits,
         host: &mut H,
     ) -> Result<Candidates<H>> {
@@ -137,7 +163,7 @@ impl<H: Host> Candidates<H> {
             let content = rows.texts.content(row)?;
             pairs.add(row as i64, &options.alike.normal.form(&content), host)?;
         }
-        Ok(Candidates::Grams(pairs))
+        Ok(Candidates::Grams(pairs, apart))
     }
 
     /// Finds the pairs; those of rows that `known` has in one set may be left out.
@@ -145,9 +171,14 @@ impl<H: Host> Candidates<H> {
         match (self, known) {
             (Candidates::Blocks(pairs), Some(known)) => pairs.connect(known, host, take),
             (Candidates::Blocks(pairs), None) => pairs.finish(host, |pair, host| take.take(pair, host)),
-            (Candidates::Grams(pairs), _) => pairs.finish(host, |SimilarPair { a, b, similarity }, host| {
-                take.take(Pair { a, b, distance: nearness(similarity) }, host)
-            }),
+            (Candidates::Grams(pairs, apart), _) => {
+                let may = |a: i64, b: i64| {
+                    !apart.as_ref().is_some_and(|it| it.differ([a, b].map(|row| row as u32)))
+                };
+                pairs.finish(host, &may, |SimilarPair { a, b, similarity }, host| {
+                    take.take(Pair { a, b, distance: nearness(similarity) }, host)
+                })
+            }
         }?;
         take.settle(host)
     }

@@ -1,7 +1,7 @@
 //! The judge: whether two texts that are candidates are near-duplicates.
 
 use super::sets::Sets;
-use crate::details::{Comparer, Detail, Kinds, differing};
+use crate::details::{Comparer, Detail, Fillings, Kinds, Templates};
 use crate::external::{Host, Result, Spill, on_threads};
 use crate::features::TextRecipe;
 use crate::groups::Pair;
@@ -9,9 +9,10 @@ use crate::interrupt;
 use crate::memory::{Room, filled};
 use crate::similarity::{Maker, containment, cosine, jaccard};
 use crate::text::Normal;
+use std::sync::Arc;
 
 /// What makes two candidates near-duplicates.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Alike {
     /// The least Jaccard coefficient of character n-grams, 0 to 1; 0: any.
     pub similarity: f64,
@@ -21,6 +22,8 @@ pub struct Alike {
     pub details: Option<Kinds>,
     /// How the texts are read.
     pub normal: Normal,
+    /// What the rows of the table have in common; without it there are no slots in which they differ.
+    pub templates: Option<Arc<Templates>>,
 }
 
 /// How similar texts are. Many pairs are compared by Jaccard's coefficient alone.
@@ -60,7 +63,12 @@ impl Alike {
     /// The details that count and in which two texts differ.
     pub fn differing(&self, a: &str, b: &str) -> Vec<Detail> {
         let Some(kinds) = self.details else { return Vec::new() };
-        differing(&self.normal.plain(a), &self.normal.plain(b), kinds)
+        self.comparer().differing(&self.normal.plain(a), &self.normal.plain(b), kinds)
+    }
+
+    /// What compares the details of many pairs.
+    fn comparer(&self) -> Comparer {
+        Comparer::new(self.templates.clone())
     }
 
     /// Whether there are any; for many pairs.
@@ -86,6 +94,8 @@ pub type ReadText<'t> = &'t mut dyn FnMut(u32) -> Result<String>;
 pub struct Judge<F> {
     pub(super) alike: Alike,
     threads: usize,
+    /// Rows that differ in a slot for certain.
+    pub(super) apart: Option<Arc<Fillings>>,
     sets: Sets<F>,
     /// Candidates, and whether their sketches let them pass.
     batch: Vec<(Pair, bool)>,
@@ -112,6 +122,7 @@ impl<F: Spill> Judge<F> {
         Judge {
             alike,
             threads: threads.max(1),
+            apart: None,
             sets: Sets::new(rows, memory, file),
             batch: Vec::new(),
             texts: Vec::new(),
@@ -134,6 +145,10 @@ impl<F: Spill> Judge<F> {
         host: &mut H,
         mut accept: impl FnMut(Pair) -> Result<()>,
     ) -> Result<()> {
+        if self.apart.as_ref().is_some_and(|apart| apart.differ(rows(pair))) {
+            self.compared += 1;
+            return Ok(());
+        }
         if !self.alike.looks() {
             self.compared += 1;
             self.verified += 1;
@@ -246,9 +261,9 @@ impl<F: Spill> Judge<F> {
             if bytes >= BATCH_BYTES || left == 0 {
                 // Few texts are compared before a thread has started.
                 let threads = if texts.len() < WORTH_THREADS { 1 } else { self.threads };
-                self.comparers.resize_with(threads.max(self.comparers.len()), Comparer::default);
+                self.comparers.resize_with(threads.max(self.comparers.len()), || self.alike.comparer());
                 self.comparers.iter_mut().for_each(Comparer::keep_small);
-                let alike = self.alike;
+                let alike = &self.alike;
                 let same = |comparer: &mut Comparer, both: &(String, String)| !alike.differ(comparer, both);
                 verdicts.extend(on_threads(&texts, &mut self.comparers[..threads], host, same)?);
                 texts.clear();
@@ -330,10 +345,10 @@ mod tests {
             if normal.of(&a).is_empty() {
                 return Ok(());
             }
-            let alike = Alike { similarity: 1.0, n, details: None, normal };
+            let alike = Alike { similarity: 1.0, n, details: None, normal, templates: None };
             prop_assert_eq!(alike.jaccard(&a, &b), 1.0);
             prop_assert!(alike.one(Measure::Jaccard, &a, &b).is_some() && Equal::Normal.form(&a, normal) == Equal::Normal.form(&b, normal));
-            let mut judge = Judge::new(alike, 1, 2, 1 << 16, MemorySpill::default());
+            let mut judge = Judge::new(alike.clone(), 1, 2, 1 << 16, MemorySpill::default());
             let mut text = |row: u32| Ok([&a, &b][row as usize].clone());
             judge.add(Pair { a: 0, b: 1, distance: 0 }, &mut text, &mut MemoryHost, |_| Ok(())).unwrap();
             judge.finish(&mut text, &mut MemoryHost, |_| Ok(())).unwrap();
@@ -353,13 +368,13 @@ mod tests {
             threads in 1usize..4,
             memory in 0usize..200,
         ) {
-            let kinds = Kinds { names: false, dates: false, numbers: true };
+            let kinds = Kinds { names: false, dates: false, numbers: true, slots: false };
             let normal = Normal { markup: None, simplify };
-            let alike = Alike { similarity, n: 2, details: numbers.then_some(kinds), normal };
+            let alike = Alike { similarity, n: 2, details: numbers.then_some(kinds), normal, templates: None };
             let pairs: Vec<Pair> = (0..repeated).flat_map(|a| (0..texts.len()).map(move |b| (a, b)))
                 .map(|(a, b)| Pair { a: (a % texts.len()) as i64, b: b as i64, distance: 0 }).collect();
             let mut found = Vec::new();
-            let mut judge = Judge::new(alike, threads, texts.len(), memory, MemorySpill::default());
+            let mut judge = Judge::new(alike.clone(), threads, texts.len(), memory, MemorySpill::default());
             let mut text = |row: u32| Ok(texts[row as usize].clone());
             let mut accept = |pair| {
                 found.push(pair);

@@ -126,7 +126,7 @@ pub const KEYS: [Key; 25] = {
         key("measure", Word(&["jaccard", "containment", "cosine"]), GUARD.bit)
             .or("\"jaccard\"")
             .says("how similarity is measured"),
-        key("details", Words(&["name", "date", "number"]), ALL).says("in which near texts must agree"),
+        key("details", Words(&["name", "date", "number", "slot"]), ALL).says("in which near texts must agree"),
         key("contained", Share, WHOLE)
             .says("share of a text's words from which a longer one that has them is its duplicate"),
         key("group", Word(&["star", "components", "single_pass"]), WHOLE)

@@ -277,6 +277,7 @@ impl Written {
                 n: all.whole("n").unwrap_or_default() as usize,
                 details: all.kinds(),
                 normal: Normal::default(),
+                templates: None,
             },
             contained: all.share("contained").filter(|&share| share > 0.0),
             recipe: all.get("recipe").cloned(),

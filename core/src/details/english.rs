@@ -188,7 +188,7 @@ fn same_name(x: &str, y: &str) -> bool {
 
 /// Whether so many insertions, deletions, replacements and swaps of neighbours make one word of the other (Damerau and
 /// Levenshtein, restricted). Takes time of the words' length, however long they are.
-fn is_within(most: usize, a: &[char], b: &[char]) -> bool {
+pub fn is_within(most: usize, a: &[char], b: &[char]) -> bool {
     let same = checked(a.iter().zip(b)).take_while(|(x, y)| x == y).count();
     let (a, b) = (&a[same..], &b[same..]);
     if a.len().abs_diff(b.len()) > most {

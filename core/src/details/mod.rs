@@ -14,14 +14,20 @@ mod chinese_words;
 mod english;
 mod numbers;
 mod spans;
+mod templates;
 mod tokens;
 
+use crate::hash::city64;
 use crate::interrupt::check;
-use crate::memory::{self, OrRaise};
+use crate::memory::{self, OrRaise, Room};
 use align::Replaced;
 use chinese_words as words;
-use spans::{DATE, NAME, NUMBER, Side, Span, Verdict, push};
+use rustc_hash::FxHashMap;
+use spans::{DATE, NAME, NUMBER, SLOT, Side, Span, Verdict, push};
 use std::ops::Range;
+use std::sync::Arc;
+pub use templates::{Fillings, Learner, Templates};
+use templates::{LETTER, LETTER_RUN, Reading};
 use tokens::{BREAK, Form, Ids, Text, Token};
 
 /// Which details count.
@@ -33,25 +39,28 @@ pub struct Kinds {
     pub dates: bool,
     /// Other numbers: of houses, of money, of things counted.
     pub numbers: bool,
+    /// What stands in the slots of the table's templates.
+    pub slots: bool,
 }
 
 impl Kinds {
     /// All of them.
-    pub const ALL: Kinds = Kinds { names: true, dates: true, numbers: true };
+    pub const ALL: Kinds = Kinds { names: true, dates: true, numbers: true, slots: true };
     /// Texts about one matter rarely differ in these.
-    pub const NAMES: Kinds = Kinds { names: true, dates: false, numbers: false };
+    pub const NAMES: Kinds = Kinds { names: true, dates: false, numbers: false, slots: false };
 
-    /// The kinds of these names: `name`, `date`, `number`.
+    /// The kinds of these names: `name`, `date`, `number`, `slot`.
     ///
     /// # Errors
     /// The first name that is none of them.
     pub fn parse<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Kinds, &'a str> {
-        let mut kinds = Kinds { names: false, dates: false, numbers: false };
+        let mut kinds = Kinds { names: false, dates: false, numbers: false, slots: false };
         for name in names {
             match name {
                 NAME => kinds.names = true,
                 DATE => kinds.dates = true,
                 NUMBER => kinds.numbers = true,
+                SLOT => kinds.slots = true,
                 _ => return Err(name),
             }
         }
@@ -62,6 +71,7 @@ impl Kinds {
         match kind {
             NAME => self.names,
             DATE => self.dates,
+            SLOT => self.slots,
             _ => self.numbers,
         }
     }
@@ -70,7 +80,7 @@ impl Kinds {
 /// A difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Detail {
-    /// `name`, `date` or `number`.
+    /// `name`, `date`, `number` or `slot`.
     pub kind: &'static str,
     /// In the first text.
     pub a: String,
@@ -86,26 +96,61 @@ pub fn differing(a: &str, b: &str, kinds: Kinds) -> Vec<Detail> {
 /// Compares many pairs of texts, as [`differing`] does: a clause that was cut into words for one pair need not be cut
 /// for another. Its memory grows with the texts.
 #[derive(Debug, Default)]
-pub struct Comparer(Ids);
+pub struct Comparer {
+    ids: Ids,
+    /// Those of the table, without which no text has slots.
+    templates: Option<Arc<Templates>>,
+    /// How texts stand to them, by their hashes.
+    readings: FxHashMap<u64, Read>,
+}
 
-/// Bytes of texts whose clauses a comparer remembers, about a tenth of its memory.
-const KEPT: usize = 1 << 20;
+/// How a text stands to the templates; `None`: it is of none.
+type Read = Option<Arc<Reading>>;
+
+/// Texts that it remembers how they stand to templates.
+const KEPT_READINGS: usize = 1 << 12;
 
 impl Comparer {
+    /// One that knows the templates of a table.
+    pub fn new(templates: Option<Arc<Templates>>) -> Comparer {
+        Comparer { templates, ..Comparer::default() }
+    }
+
     /// Forgets what it has cut if that is much.
     pub fn keep_small(&mut self) {
-        if self.0.bytes() > KEPT {
-            self.0 = Ids::default();
+        self.ids.keep_small();
+        if self.readings.len() > KEPT_READINGS {
+            self.readings.clear();
         }
     }
 
     /// The details in which two texts differ, in the order of the lesser text.
     pub fn differing(&mut self, a: &str, b: &str, kinds: Kinds) -> Vec<Detail> {
-        let mut found = Differences::new(a.min(b), a.max(b), &mut self.0).found(kinds);
+        let (first, second) = (a.min(b), a.max(b));
+        let mut differences = Differences::new(first, second, &mut self.ids);
+        if kinds.slots {
+            differences.readings = [self.read(first, &differences.a), self.read(second, &differences.b)];
+        }
+        let mut found = differences.found(kinds);
+        if found.is_empty()
+            && let (Some(templates), [Some(x), Some(y)]) = (&self.templates, &differences.readings)
+            && let Some([x, y]) = templates.differing(x, y)
+        {
+            let [a, b] =
+                [differences.a.passage(&x), differences.b.passage(&y)].map(Option::unwrap_or_default);
+            found.push(Detail { kind: SLOT, a, b });
+        }
         if a > b {
             found.iter_mut().for_each(|it| std::mem::swap(&mut it.a, &mut it.b));
         }
         found
+    }
+
+    fn read(&mut self, plain: &str, text: &Text) -> Read {
+        let templates = self.templates.as_ref()?;
+        self.readings.room(1).or_raise();
+        let known = self.readings.entry(city64(plain.as_bytes()));
+        known.or_insert_with(|| templates.read(plain, text).map(Arc::new)).clone()
     }
 }
 
@@ -137,6 +182,9 @@ const MOST_SPANS: usize = 1000;
 /// Tokens of the longest stretch that is looked at.
 const LONGEST_STRETCH: usize = 64;
 
+/// The share of a letter that is its body.
+const LETTER_SHARE: f64 = 0.8;
+
 /// Two texts, aligned.
 struct Differences {
     a: Text,
@@ -144,6 +192,8 @@ struct Differences {
     replaced: Vec<Replaced>,
     /// The same within sentences that have moved.
     moved: Vec<Replaced>,
+    /// How either stands to the templates.
+    readings: [Read; 2],
 }
 
 impl Differences {
@@ -154,7 +204,7 @@ impl Differences {
         let replaced = align::replaced(&of_a, &of_b);
         let moved = parts(&a, &b, joined(&a, &b, moved(&of_a, &of_b, &replaced)));
         let replaced = parts(&a, &b, joined(&a, &b, replaced));
-        Differences { a, b, replaced, moved }
+        Differences { a, b, replaced, moved, readings: Default::default() }
     }
 
     /// The stretches that stand in each other's place and may hold details.
@@ -181,6 +231,7 @@ impl Differences {
     fn judged(&self) -> Vec<(usize, Detail)> {
         let mut found = Vec::new();
         let mut again: Vec<[&str; 2]> = Vec::new();
+        let letter = self.letter();
         for (at, span) in self.spans() {
             check();
             let span = &span;
@@ -208,8 +259,35 @@ impl Differences {
                     found.push((at, new));
                 }
             }
+            let [x, _] = span.sides.each_ref().map(|side| &side.tokens);
+            let in_letter = letter.as_ref().is_none_or(|letter| x.start < letter.end && letter.start < x.end);
+            if in_letter && self.is_in_slot(span) && !templates::is_misspelt(span) {
+                found.push((at, self.named(span, SLOT)));
+            }
         }
         found
+    }
+
+    /// Whether one of the stretches stands in a slot.
+    fn is_in_slot(&self, span: &Span) -> bool {
+        let in_slot = |(side, read): (&Side, &Read)| {
+            read.as_ref().is_some_and(|read| read.slots[side.tokens.clone()].contains(&true))
+        };
+        span.sides.iter().zip(&self.readings).any(in_slot)
+    }
+
+    /// What of the first text stands between the head and the foot of a letter that both texts are, if they are one: who is
+    /// addressed and who signs, with what telephone and on what day, does not tell two matters apart.
+    fn letter(&self) -> Option<Range<usize>> {
+        let longest = self.a.tokens.len().max(self.b.tokens.len());
+        let shortest = self.a.tokens.len().min(self.b.tokens.len());
+        let ends = self.replaced.iter().map(|(x, _)| x.start).chain([self.a.tokens.len()]);
+        let starts = [0].into_iter().chain(self.replaced.iter().map(|(x, _)| x.end));
+        let mut runs = starts.zip(ends).filter(|(start, end)| end - start >= LETTER_RUN);
+        let (start, first_end) = runs.next()?;
+        let end = runs.last().map_or(first_end, |run| run.1);
+        let is_letter = shortest >= LETTER && (end - start) as f64 >= LETTER_SHARE * longest as f64;
+        is_letter.then_some(start..end)
     }
 
     fn passages(&self) -> Vec<Passage> {

@@ -9,6 +9,7 @@ use std::ops::Range;
 pub const NAME: &str = "name";
 pub const DATE: &str = "date";
 pub const NUMBER: &str = "number";
+pub const SLOT: &str = "slot";
 
 /// Tokens around a stretch that are looked at.
 pub const AROUND: usize = 6;

@@ -207,13 +207,16 @@ fn house_numbers_are_no_dates() {
     let of = |kinds| differing("5月3号停水", "5月6号停水", kinds).len();
     assert_eq!((of(Kinds::NAMES), of(Kinds { dates: false, ..Kinds::ALL }), of(Kinds::ALL)), (0, 0, 1));
     let of = |kinds| differing("青山小区三号楼停水", "青山小区五号楼停水", kinds).len();
-    assert_eq!((of(Kinds::NAMES), of(Kinds { numbers: true, names: false, dates: false })), (0, 1));
+    assert_eq!(
+        (of(Kinds::NAMES), of(Kinds { numbers: true, names: false, dates: false, slots: false })),
+        (0, 1)
+    );
 }
 
 #[test]
 fn kinds_have_names() {
     assert_eq!(Kinds::parse(["name"]), Ok(Kinds::NAMES));
-    assert_eq!(Kinds::parse(["number", "date", "name", "date"]), Ok(Kinds::ALL));
+    assert_eq!(Kinds::parse(["number", "slot", "date", "name", "date"]), Ok(Kinds::ALL));
     assert_eq!(Kinds::parse(["date", "dates"]), Err("dates"));
 }
 

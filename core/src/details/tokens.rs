@@ -54,6 +54,9 @@ pub struct Text {
     bigrams: OnceLock<FxHashSet<(char, char)>>,
 }
 
+/// Bytes of texts whose clauses are remembered, about a tenth of the memory of that.
+const KEPT: usize = 1 << 20;
+
 /// What texts that are compared have in common: numbers for words, and the words of clauses that were cut before.
 #[derive(Debug, Default)]
 pub struct Ids {
@@ -64,9 +67,11 @@ pub struct Ids {
 }
 
 impl Ids {
-    /// Bytes of the words and clauses.
-    pub fn bytes(&self) -> usize {
-        self.bytes
+    /// Forgets words and clauses if they are many.
+    pub fn keep_small(&mut self) {
+        if self.bytes > KEPT {
+            *self = Ids::default();
+        }
     }
 
     fn of(&mut self, word: &str) -> u32 {

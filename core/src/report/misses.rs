@@ -85,7 +85,13 @@ mod tests {
         ];
         let pair = |row, nearest, distance| Nearest { row, nearest, distance };
         let pairs = [pair(0, 1, 3), pair(1, 0, 3), pair(2, 3, 5), pair(0, 2, 3), pair(1, 3, 40)];
-        let alike = Alike { similarity: 0.5, n: 2, details: Some(Kinds::ALL), normal: Default::default() };
+        let alike = Alike {
+            similarity: 0.5,
+            n: 2,
+            details: Some(Kinds::ALL),
+            normal: Default::default(),
+            templates: None,
+        };
         let shown = misses(&pairs, 10, &alike, |row| texts[row].to_owned());
         let shown: Vec<_> = shown.iter().map(|miss| (miss.pair, miss.reason)).collect();
         assert_eq!(shown, [(pairs[2], Reason::Grouping), (pairs[0], Reason::Details)]);

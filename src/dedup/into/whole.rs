@@ -19,7 +19,9 @@ const TOGETHER: usize = 50_000;
 pub(super) fn form(job: &mut Job<'_>, progress: &Progress) -> Option<Outcome> {
     let query = format!("SELECT q.*, {} AS {DIGEST} FROM ({}\n) AS q", job.digest, job.query);
     let (mut ids, mut digests, mut hashes) = (None, Vec::new(), Vec::new());
-    let asked = (job.written.clone(), job.options(), !job.is_begun);
+    let mut options = job.options();
+    options.know(job.told.clone());
+    let asked = (job.written.clone(), options, !job.is_begun);
     let of = (query.as_str(), &job.source);
     let (written, found) = find_in(INTO, of, asked, Some(&mut hashes), progress, |columns| {
         let of = &*ids.insert(ids_of(columns));
@@ -33,6 +35,7 @@ pub(super) fn form(job: &mut Job<'_>, progress: &Progress) -> Option<Outcome> {
     });
     if found.rows.count() > 0 {
         job.written = written;
+        job.templates.clone_from(&found.options.alike.templates);
     } else if !job.is_begun {
         return None;
     }

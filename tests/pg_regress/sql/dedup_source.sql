@@ -207,7 +207,7 @@ BEGIN
             SELECT s.method, 'similarity', more(jsonb_build_object('similarity', s.similarity + 0.2), '{}'), (SELECT count(*) FROM pairs('{}'))
             UNION ALL SELECT s.method, 'similarity twice', more('{"similarity": 0.9}', '{"similarity": 0.6}'), NULL
             UNION ALL SELECT s.method, 'distance', more('{"distance": 9}', '{}') + more('{"distance": 6}', '{"distance": 14}'), NULL
-            UNION ALL SELECT s.method, 'details', more('{"details": ["name", "number"]}', '{}') + more('{}', '{"details": []}'), NULL;
+            UNION ALL SELECT s.method, 'details', more('{"details": ["name", "slot", "number"]}', '{}') + more('{}', '{"details": ["name"]}') + more('{"details": ["slot"]}', '{"details": []}'), NULL;
     END LOOP;
 END $$;
 SELECT tried, sum(wrong) AS wrong, count(DISTINCT kind) AS methods, sum(pairs) > 200 AS pairs FROM judged GROUP BY 1 ORDER BY 1;
@@ -221,7 +221,7 @@ SELECT count(*) FROM dedup('SELECT * FROM random', '{"distance": 3}');
 CREATE TABLE letters (id bigint PRIMARY KEY, subject text, body text);
 INSERT INTO letters SELECT i, 'No water ' || i, 'There has been no water in our building in Harbour Street since Monday morning, nobody from the housing office answers ' || chr(64 + i) FROM generate_series(1, 9) i;
 SET client_min_messages = warning;
-DO $$ BEGIN PERFORM dedup_setup('letters', '{"columns": "body", "similarity": 0.8}'); END $$;
+DO $$ BEGIN PERFORM dedup_setup('letters', '{"columns": "body", "similarity": 0.8, "details": ["name"]}'); END $$;
 RESET client_min_messages;
 SELECT count(*) FROM dedup('letters', '{"similarity": 0.9}') WHERE stage = 'kept';
 SELECT count(*) FROM dedup('letters', '{"columns": "body", "details": ["name", "date"]}') WHERE stage = 'kept';

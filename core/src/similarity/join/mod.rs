@@ -44,14 +44,15 @@ impl<H: Host> SimilarPairs<H> {
         self.sets.add(id, text, host)
     }
 
-    /// Finds every pair whose Jaccard coefficient is at least the threshold, each once. The same texts in the same
-    /// order and memory give the same order of pairs.
+    /// Finds every pair whose Jaccard coefficient is at least the threshold and of which `may` says so, each once. The same
+    /// texts in the same order and memory give the same order of pairs.
     ///
     /// # Errors
     /// A file or `take` fails, or there is no memory.
     pub fn finish(
         mut self,
         host: &mut H,
+        may: &dyn Fn(i64, i64) -> bool,
         mut take: impl FnMut(SimilarPair, &mut H) -> Result<()>,
     ) -> Result<()> {
         let parts = self.sets.close(host)?;
@@ -67,6 +68,7 @@ impl<H: Host> SimilarPairs<H> {
                     left: &left,
                     index: &index,
                     right: right.as_ref(),
+                    may,
                 };
                 join.run(&mut |pair| take(pair, host))?;
             }
@@ -87,7 +89,7 @@ pub fn similar_pairs<'a>(
         for (number, text) in texts.into_iter().enumerate() {
             pairs.add(number as i64, text, &mut MemoryHost)?;
         }
-        pairs.finish(&mut MemoryHost, |pair, _| {
+        pairs.finish(&mut MemoryHost, &|_, _| true, |pair, _| {
             found.push(pair);
             Ok(())
         })
@@ -122,7 +124,7 @@ mod tests {
             all.push((pair.a, pair.b, pair.similarity));
             Ok(())
         };
-        pairs.finish(&mut MemoryHost, take).unwrap();
+        pairs.finish(&mut MemoryHost, &|_, _| true, take).unwrap();
         all.sort_by_key(|&(a, b, _)| (a, b));
         all
     }
@@ -163,7 +165,7 @@ mod tests {
             for (id, text) in texts.iter().enumerate() {
                 pairs.add(id as i64, text, &mut MemoryHost).unwrap();
             }
-            pairs.finish(&mut MemoryHost, |_, _| Ok(())).unwrap();
+            pairs.finish(&mut MemoryHost, &|_, _| true, |_, _| Ok(())).unwrap();
         };
         let all = checks(run);
         assert!(all > 15, "{all}");

@@ -125,6 +125,8 @@ pub(super) struct Join<'a> {
     pub index: &'a Index,
     /// `None`: the left one with itself.
     pub right: Option<&'a Loaded>,
+    /// Whether two sets are compared at all, by their ids.
+    pub may: &'a dyn Fn(i64, i64) -> bool,
 }
 
 impl Join<'_> {
@@ -146,6 +148,9 @@ impl Join<'_> {
                 seen[y as usize] = false;
                 let other = &self.left.sets[y as usize];
                 meter.work(x.size + other.size);
+                if !(self.may)(x.id, other.id) {
+                    continue;
+                }
                 if let Some(pair) = self.compare(right, x, other) {
                     take(pair)?;
                 }

@@ -1,0 +1,485 @@
+//! Templates: texts of a table that say the same but for some slots, whose values tell them apart.
+//!
+//! A form that was filled in a hundred times is alike a hundred times, and a hundred matters. What the rows of a table
+//! have in common is learned from them: some that share a template are aligned, and where they have many values is a
+//! slot. Two texts that have other values in a slot are about two things; what only one of them contains is no
+//! difference, and neither is a misspelt value.
+
+mod learn;
+
+use super::align;
+use super::english::is_within;
+use super::spans::Span;
+use super::tokens::{Form, Ids, Text};
+use crate::external::Result;
+use crate::hash::city64;
+use crate::interrupt::{check, checked};
+use crate::memory::{OrRaise, Room, collect};
+pub use learn::Learner;
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Parts that the runs of characters of a text are divided into. The least of each part is a sign of the text: texts
+/// that share a template share most of their signs.
+const PARTS: usize = 16;
+/// Bytes of a run at least: nine Latin letters, three of Chinese.
+const RUN: usize = 9;
+/// The sign of a part that no run is in.
+const NONE: u32 = u32::MAX;
+/// Templates that a text is compared with at most.
+const MOST_FITTING: usize = 3;
+/// The share of a template's frame that a text of it has.
+const FRAME: f64 = 0.7;
+/// Tokens of a letter at least, and those of a run that begins or ends its body.
+pub(super) const LETTER: usize = 60;
+pub(super) const LETTER_RUN: usize = 6;
+/// Letters of a value that may be misspelt.
+const LONG: usize = 4;
+
+type Signs = [u32; PARTS];
+
+/// A word of a template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Word {
+    hash: u32,
+    is_slot: bool,
+}
+
+/// What stands for a word of a slot: no word that others have is known by it.
+const VALUE: u32 = 0;
+
+#[derive(Debug, PartialEq, Eq)]
+struct Template {
+    signs: Signs,
+    words: Vec<Word>,
+}
+
+/// The templates of a table. Words are known by their hashes alone.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Templates {
+    all: Vec<Template>,
+    /// The templates that have a sign, by its part and itself.
+    of_sign: FxHashMap<u64, Vec<u32>>,
+}
+
+impl Templates {
+    fn new(all: Vec<Template>) -> Templates {
+        let mut of_sign: FxHashMap<u64, Vec<u32>> = FxHashMap::default();
+        for (number, template) in (0..).zip(&all) {
+            for key in keys(&template.signs) {
+                of_sign.room(1).or_raise();
+                let numbers = of_sign.entry(key).or_default();
+                numbers.room(1).or_raise();
+                numbers.push(number);
+            }
+        }
+        Templates { all, of_sign }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.all.len()
+    }
+
+    /// As hexadecimal digits, which [`Templates::from_hex`] reads.
+    pub fn to_hex(&self) -> String {
+        let bytes = self.to_bytes();
+        let mut hex = String::new();
+        hex.room(2 * bytes.len()).or_raise();
+        hex.extend(
+            checked(&bytes)
+                .flat_map(|byte| [byte >> 4, byte & 15])
+                .filter_map(|it| char::from_digit(it.into(), 16)),
+        );
+        hex
+    }
+
+    /// Templates that were written as digits; `None`: these are no templates.
+    pub fn from_hex(hex: &str) -> Option<Templates> {
+        let digit = |digit: u8| char::from(digit).to_digit(16).map(|digit| digit as u8);
+        let byte = |pair: &[u8]| Some(digit(pair[0])? << 4 | digit(pair[1])?);
+        let pairs = hex.as_bytes().chunks_exact(2);
+        if !pairs.remainder().is_empty() {
+            return None;
+        }
+        Templates::from_bytes(&checked(pairs).map(byte).collect::<Option<Vec<u8>>>()?)
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for Template { signs, words } in &self.all {
+            bytes.room(4 * (1 + PARTS) + 5 * words.len()).or_raise();
+            bytes.extend((words.len() as u32).to_le_bytes());
+            bytes.extend(signs.iter().flat_map(|sign| sign.to_le_bytes()));
+            for word in words {
+                bytes.extend(word.hash.to_le_bytes());
+                bytes.push(word.is_slot.into());
+            }
+        }
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Templates> {
+        let (mut all, mut rest) = (Vec::new(), bytes);
+        let number = |bytes: &mut &[u8]| {
+            let (first, rest) = bytes.split_first_chunk()?;
+            *bytes = rest;
+            Some(u32::from_le_bytes(*first))
+        };
+        while !rest.is_empty() {
+            let count = number(&mut rest)? as usize;
+            let mut signs = [NONE; PARTS];
+            for sign in &mut signs {
+                *sign = number(&mut rest)?;
+            }
+            let (words, behind) = rest.split_at_checked(count.checked_mul(5)?)?;
+            let word = |word: &[u8]| {
+                let (hash, is_slot) = word.split_first_chunk()?;
+                Some(Word { hash: u32::from_le_bytes(*hash), is_slot: is_slot == [1] })
+            };
+            all.room(1).or_raise();
+            all.push(Template { signs, words: words.chunks_exact(5).map(word).collect::<Option<_>>()? });
+            rest = behind;
+        }
+        Some(Templates::new(all))
+    }
+
+    /// How a text, which `plain` was made into, stands to the templates; `None`: it is of none.
+    pub(super) fn read(&self, plain: &str, text: &Text) -> Option<Reading> {
+        let mut votes: FxHashMap<u32, u32> = FxHashMap::default();
+        for number in keys(&signs(plain)).filter_map(|key| self.of_sign.get(&key)).flatten() {
+            votes.room(1).or_raise();
+            *votes.entry(*number).or_default() += 1;
+        }
+        let mut votes: Vec<_> = votes.into_iter().map(|(number, votes)| (u32::MAX - votes, number)).collect();
+        votes.sort_unstable();
+        let words = words_of(text);
+        let hashes: Vec<u32> = collect(words.iter().map(|word| word.1)).or_raise();
+        let mut reading: Option<Reading> = None;
+        for (_, number) in votes.into_iter().take(MOST_FITTING) {
+            let template = &self.all[number as usize];
+            let Some(slots) = template.slots(&hashes) else { continue };
+            let filled = words.iter().zip(&slots).filter(|(_, slot)| **slot > 0);
+            // The best one says what the values are.
+            let reading = reading.get_or_insert_with(|| {
+                let mut values = vec![Value::default(); template.spans().count()];
+                for (&(at, hash), &slot) in filled.clone() {
+                    values[usize::from(slot) - 1].add(at, hash, text);
+                }
+                Reading {
+                    slots: vec![false; text.tokens.len()],
+                    filling: Filling { template: number, values },
+                }
+            });
+            filled.for_each(|(word, _)| reading.slots[word.0] = true);
+        }
+        reading
+    }
+
+    /// How each of some texts fills the slots of the template that it is of.
+    ///
+    /// # Errors
+    /// What `read` fails with.
+    pub fn fill(
+        self: &Arc<Self>,
+        rows: impl Iterator<Item = usize>,
+        read: &mut dyn FnMut(usize) -> Result<String>,
+    ) -> Result<Fillings> {
+        let mut all = Fillings { templates: Arc::clone(self), places: Vec::new(), all: Vec::new() };
+        if self.all.is_empty() {
+            return Ok(all);
+        }
+        let mut ids = Ids::default();
+        for row in rows {
+            check();
+            let plain = read(row)?;
+            if !keys(&signs(&plain)).any(|key| self.of_sign.contains_key(&key)) {
+                continue;
+            }
+            ids.keep_small();
+            let text = Text::new(&plain, &mut ids);
+            let Some(Reading { filling, .. }) = self.read(&plain, &text) else { continue };
+            all.add(row, filling)?;
+        }
+        Ok(all)
+    }
+
+    /// The slot in which two texts have other values for certain.
+    fn other_value(&self, a: &Filling, b: &Filling) -> Option<usize> {
+        let tells = self.all.get(a.template as usize).filter(|_| a.template == b.template)?;
+        let differ = |((a, b), tells): ((&Value, &Value), bool)| tells && a.is_another(b);
+        a.values.iter().zip(&b.values).zip(tells.tells()).position(differ)
+    }
+
+    /// The values of a slot in which two texts differ for certain: places of tokens.
+    pub(super) fn differing(&self, a: &Reading, b: &Reading) -> Option<[Range<usize>; 2]> {
+        let slot = self.other_value(&a.filling, &b.filling)?;
+        let range =
+            |it: &Reading| it.filling.values[slot].at.0 as usize..it.filling.values[slot].at.1 as usize;
+        Some([range(a), range(b)])
+    }
+}
+
+/// How a text stands to the templates.
+#[derive(Debug)]
+pub(super) struct Reading {
+    /// Whether each token stands in a slot.
+    pub slots: Vec<bool>,
+    filling: Filling,
+}
+
+/// The values in the slots of a template.
+#[derive(Debug)]
+struct Filling {
+    template: u32,
+    values: Vec<Value>,
+}
+
+/// What stands in a slot, so far as it can be told from others at a glance.
+#[derive(Debug, Clone, Copy, Default)]
+struct Value {
+    /// A bit for each of its words.
+    words: u64,
+    /// Of a single word that is spelled in letters and may be misspelt: a bit for each of them, and how many.
+    letters: u32,
+    length: u8,
+    /// Its first token, and the one behind the last.
+    at: (u32, u32),
+}
+
+impl Value {
+    fn add(&mut self, at: usize, hash: u32, text: &Text) {
+        let is_first = self.words == 0;
+        self.words |= 1 << (hash % 64);
+        self.at = (if is_first { at as u32 } else { self.at.0 }, at as u32 + 1);
+        let word = if is_first { text.word_at(at) } else { "" };
+        (self.letters, self.length) = (0, 0);
+        if may_be_misspelt(word) {
+            self.letters = word.chars().fold(0, |letters, c| letters | 1 << (u32::from(c) % 32));
+            self.length = word.chars().count().min(usize::from(u8::MAX)) as u8;
+        }
+    }
+
+    /// Whether the other is a value too, has none of its words, and is no other spelling.
+    fn is_another(&self, other: &Value) -> bool {
+        let is_spelled = self.length > 0 && other.length > 0;
+        let same_letters = || (self.letters ^ other.letters).count_ones() <= 2;
+        let misspelt = is_spelled && self.length.abs_diff(other.length) < 2 && same_letters();
+        self.words != 0 && other.words != 0 && self.words & other.words == 0 && !misspelt
+    }
+}
+
+/// How texts fill the slots of the templates that they are of, by their numbers.
+#[derive(Debug)]
+pub struct Fillings {
+    templates: Arc<Templates>,
+    /// The places in `all`, from 1 on.
+    places: Vec<u32>,
+    all: Vec<Filling>,
+}
+
+impl Fillings {
+    fn add(&mut self, row: usize, filling: Filling) -> Result<()> {
+        self.all.room(1)?;
+        self.all.push(filling);
+        self.places.room((row + 1).saturating_sub(self.places.len()))?;
+        self.places.resize(row + 1, 0);
+        self.places[row] = self.all.len() as u32;
+        Ok(())
+    }
+
+    /// Whether two of the texts are of one template and have other values in a slot, so that they need not be compared.
+    pub fn differ(&self, [a, b]: [u32; 2]) -> bool {
+        let of = |row: u32| self.all.get((*self.places.get(row as usize)? as usize).wrapping_sub(1));
+        of(a).zip(of(b)).is_some_and(|(a, b)| self.templates.other_value(a, b).is_some())
+    }
+}
+
+impl Template {
+    /// Its slots: words in slots that follow each other.
+    fn spans(&self) -> impl Iterator<Item = Range<usize>> {
+        let starts = (0..self.words.len()).filter(|&at| {
+            self.words[at].is_slot && at.checked_sub(1).is_none_or(|before| !self.words[before].is_slot)
+        });
+        starts.map(|start| start..start + self.words[start..].iter().take_while(|word| word.is_slot).count())
+    }
+
+    /// Whether each slot tells two texts apart wherever it stands: in a letter those in its body do.
+    fn tells(&self) -> impl Iterator<Item = bool> {
+        let is_letter = self.words.len() >= LETTER;
+        let frame = |at: usize| self.words[at..].iter().take_while(|word| !word.is_slot).count();
+        let runs = (0..self.words.len()).filter(move |&at| frame(at) >= LETTER_RUN);
+        let first = runs.clone().next().unwrap_or(self.words.len());
+        let last = runs.last().unwrap_or(0);
+        self.spans().map(move |slot| !is_letter || slot.start > first && slot.end <= last)
+    }
+
+    /// The slot, from 1 on, that each word of a text stands in; 0: none. `None`: it is no text of this template.
+    fn slots(&self, words: &[u32]) -> Option<Vec<u16>> {
+        let own: Vec<u32> = collect(self.words.iter().map(|word| word.hash)).or_raise();
+        let is_frame = |word: &&Word| !word.is_slot;
+        let whole = self.words.iter().filter(is_frame).count();
+        let replaced = align::replaced(&own, words);
+        let missing = replaced.iter().flat_map(|(own, _)| &self.words[own.clone()]).filter(is_frame).count();
+        if ((whole - missing) as f64) < FRAME * whole as f64 {
+            return None;
+        }
+        let mut slots = vec![0; words.len()];
+        for (own, theirs) in replaced.iter().filter(|(_, theirs)| !theirs.is_empty()) {
+            // What is inserted stands in the slot beside it.
+            let beside = usize::from(own.is_empty());
+            let range = own.start.saturating_sub(beside)..(own.end + beside).min(self.words.len());
+            let around = &self.words[range.clone()];
+            let Some(first) = around.iter().position(|word| word.is_slot) else { continue };
+            // Words of the frame at the ends of the stretch were replaced by as many.
+            let before = first * (1 - beside);
+            let behind = around.iter().rev().take_while(is_frame).count() * (1 - beside);
+            let start = before.min(theirs.len() - 1);
+            let end = (theirs.len().saturating_sub(behind)).max(start + 1);
+            let slot = self.spans().position(|slot| slot.contains(&(range.start + first))).unwrap_or(0) + 1;
+            slots[theirs.start + start..theirs.start + end].fill(slot as u16);
+        }
+        Some(slots)
+    }
+}
+
+/// Whether a word can be told from a misspelt one: several letters of a script that spells.
+fn may_be_misspelt(word: &str) -> bool {
+    let spelled = |c: char| c.is_alphabetic() && !crate::text::is_spaceless_char(c);
+    word.chars().count() >= LONG && word.chars().all(spelled)
+}
+
+/// Whether the values of a slot in which two texts differ are one, misspelt in one of them.
+pub(super) fn is_misspelt(span: &Span) -> bool {
+    let [a, b] = span.sides.each_ref().map(|side| side.whole());
+    let letters = |text: &str| {
+        let word = text.replace(' ', "");
+        may_be_misspelt(&word).then(|| word.chars().collect::<Vec<char>>())
+    };
+    letters(a).zip(letters(b)).is_some_and(|(a, b)| is_within(1, &a, &b))
+}
+
+/// The words of a text without breaks: the number of each token and its hash.
+fn words_of(text: &Text) -> Vec<(usize, u32)> {
+    let words = checked(text.tokens.iter().enumerate()).filter(|(_, token)| token.form != Form::Break);
+    collect(words.map(|(at, _)| (at, city64(text.word_at(at).as_bytes()) as u32))).or_raise()
+}
+
+/// The signs of a text.
+fn signs(text: &str) -> Signs {
+    let mut signs = [NONE; PARTS];
+    let mut plain = String::new();
+    plain.room(text.len()).or_raise();
+    plain.extend(checked(text.chars()).filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase));
+    let bytes = plain.as_bytes();
+    for start in checked(0..bytes.len()).filter(|&at| plain.is_char_boundary(at)) {
+        let end = plain.ceil_char_boundary((start + RUN).min(bytes.len()));
+        if end - start < RUN && start > 0 {
+            break;
+        }
+        let hash = city64(&bytes[start..end]);
+        let sign = &mut signs[hash as usize % PARTS];
+        *sign = (*sign).min((hash >> 32) as u32);
+    }
+    signs
+}
+
+/// Signs with their parts.
+fn keys(signs: &Signs) -> impl Iterator<Item = u64> {
+    (0u64..).zip(signs).filter(|(_, sign)| **sign != NONE).map(|(part, sign)| part << 32 | u64::from(*sign))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Comparer, Kinds};
+    use super::*;
+    use proptest::prelude::*;
+
+    fn learned(texts: &[String]) -> Arc<Templates> {
+        let mut learner = Learner::default();
+        (0..).zip(texts).for_each(|(number, text)| learner.add(number, text));
+        Arc::new(learner.learn(&mut |number| Ok(texts[number as usize].clone())).unwrap())
+    }
+
+    fn complaints(streets: &[&str]) -> Vec<String> {
+        let text = |(number, street): (usize, &&str)| {
+            format!(
+                "Dear office, the lift in {street} Court, flat {}, is broken again and nobody comes to mend it.",
+                3 + number % 7
+            )
+        };
+        streets.iter().enumerate().map(text).collect()
+    }
+
+    const STREETS: [&str; 12] = [
+        "Ashford", "Birch", "Canal", "Dover", "Elm", "Foundry", "Grange", "Harbour", "Iris", "Juniper",
+        "Kestrel", "Linden",
+    ];
+    const SLOTS: Kinds = Kinds { names: false, dates: false, numbers: false, slots: true };
+
+    /// Protects that other values tell apart, and that what is misspelt, inserted, or outside of slots does not.
+    #[test]
+    fn values_of_slots_tell_apart() {
+        let texts = complaints(&STREETS);
+        let templates = learned(&texts);
+        assert_eq!(templates.count(), 1);
+        let mut comparer = Comparer::new(Some(Arc::clone(&templates)));
+        let mut kinds = |a: &str, b: &str| {
+            comparer.differing(a, b, SLOTS).into_iter().map(|it| (it.kind, it.a, it.b)).collect::<Vec<_>>()
+        };
+        let of = |street: &str| complaints(&[street])[0].clone();
+        assert_eq!(kinds(&of("Quarry"), &of("Rowan")), [("slot", "Quarry".into(), "Rowan".into())]);
+        assert_eq!(kinds(&of("Harbour"), &of("Harbuor")), []);
+        assert_eq!(kinds(&of("Harbour"), &of("Old Harbour")), []);
+        assert_eq!(kinds(&of("Elm"), &of("Elm").replace("broken again", "stuck")), []);
+        assert_eq!(kinds("The library opens at nine.", "The library opens at ten."), []);
+        // What is known for certain without the texts is what comparing them says.
+        let fillings = templates.fill(0..texts.len(), &mut |row| Ok(texts[row].clone())).unwrap();
+        let mut certain = 0;
+        for (a, b) in (0..texts.len()).flat_map(|b| (0..b).map(move |a| (a, b))) {
+            if fillings.differ([a as u32, b as u32]) {
+                certain += 1;
+                assert!(!kinds(&texts[a], &texts[b]).is_empty(), "{a} {b}");
+            }
+        }
+        assert!(certain > 50, "{certain}");
+    }
+
+    /// Protects that few texts, and texts that have little in common, have no template.
+    #[test]
+    fn what_is_rare_or_loose_is_no_template() {
+        assert_eq!(learned(&complaints(&STREETS[..8])).count(), 0);
+        let loose = |at: usize| {
+            (0..20).map(|word| STREETS[(at * 5 + word * 7 + at * word) % 12]).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(learned(&(0..40).map(loose).collect::<Vec<_>>()).count(), 0);
+    }
+
+    proptest! {
+        /// What is written is read again, the order of the rows says nothing, and no bytes do harm.
+        #[test]
+        fn templates_outlive_being_written(order in Just((0..12usize).collect::<Vec<_>>()).prop_shuffle(), hex in "[0-9a-fg]{0,200}") {
+            let texts = complaints(&STREETS);
+            let templates = learned(&texts);
+            let shuffled: Vec<String> = order.iter().map(|&at| texts[at].clone()).collect();
+            prop_assert_eq!(&learned(&shuffled), &templates);
+            let read = Templates::from_hex(&templates.to_hex());
+            prop_assert_eq!(read.as_ref(), Some(&*templates));
+            if let Some(read) = Templates::from_hex(&hex) {
+                prop_assert_eq!(read.to_hex(), hex);
+            }
+        }
+
+        /// Any texts may be compared, and the order of the two does not matter.
+        #[test]
+        fn any_two_texts_go(a in "\\PC{0,60}", b in "\\PC{0,60}") {
+            let mut comparer = Comparer::new(Some(learned(&complaints(&STREETS))));
+            let mixed = format!("Dear office, the lift in {a} Court, flat {b}, is broken again and nobody comes to mend it.");
+            for (x, y) in [(&a, &b), (&a, &mixed), (&mixed, &b)] {
+                let there = comparer.differing(x, y, Kinds::ALL).is_empty();
+                prop_assert_eq!(there, comparer.differing(y, x, Kinds::ALL).is_empty());
+            }
+        }
+    }
+}

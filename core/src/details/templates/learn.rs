@@ -1,0 +1,215 @@
+//! How templates are learned: rows that share a sign are candidates, those of them that are alike are aligned.
+
+use super::super::align;
+use super::super::tokens::{Ids, Text};
+use super::{NONE, Signs, Template, Templates, VALUE, Word, keys, signs, words_of};
+use crate::external::Result;
+use crate::hash::city64;
+use crate::interrupt::{check, checked, sort_unstable_by};
+use crate::memory::{OrRaise, Room, collect, filled};
+use crate::similarity::jaccard;
+use crate::text::is_spaceless_char;
+use rustc_hash::FxHashMap;
+
+/// Texts that are looked at, at most: of more, those with the least hashes.
+const TEXTS: usize = 1 << 16;
+/// The fewest texts that a template is learned from, and the most that are aligned.
+const NEIGHBOURS: (usize, usize) = (8, 24);
+/// Texts of one sign that are compared with one of them.
+const LOOKED_AT: usize = 64;
+/// Texts of one sign in a row that turn out to be of no template, until the others are left alone.
+const FAILURES: usize = 3;
+/// Texts that are tried in all.
+const TRIES: usize = 4000;
+/// The least Jaccard coefficient of texts of a template.
+const ALIKE: f64 = 0.4;
+/// A place of at least so many different values, by the inverse of Simpson's index, is a slot ...
+const SLOT: f64 = 1.4;
+/// ... and one of fewer than these is of the frame, of which a template has at least this share.
+const FRAME: (f64, f64) = (1.2, 0.5);
+/// Insertions and deletions that the median text of a template has at most.
+const LOOSE: usize = 1;
+/// The share of its signs that a text has in common with the template that it is of.
+const COVERED: f64 = 0.3;
+
+/// A text's hash, its number, and its signs.
+type Seen = (u64, u32, Signs);
+
+/// Learns templates from texts, of which it keeps the signs.
+#[derive(Debug)]
+pub struct Learner {
+    seen: Vec<Seen>,
+    /// Texts of greater hashes are left out.
+    limit: u64,
+}
+
+impl Default for Learner {
+    fn default() -> Learner {
+        Learner { seen: Vec::new(), limit: u64::MAX }
+    }
+}
+
+impl Learner {
+    /// Takes a text under a number. Texts are to be different.
+    pub fn add(&mut self, number: u32, text: &str) {
+        let hash = city64(text.as_bytes());
+        if hash > self.limit {
+            return;
+        }
+        self.seen.room(1).or_raise();
+        self.seen.push((hash, number, signs(text)));
+        if self.seen.len() > TEXTS {
+            self.limit /= 2;
+            self.seen.retain(|text| text.0 <= self.limit);
+        }
+    }
+
+    /// The templates of the texts, which `read` gives by their numbers.
+    ///
+    /// # Errors
+    /// What `read` fails with.
+    pub fn learn(mut self, read: &mut dyn FnMut(u32) -> Result<String>) -> Result<Templates> {
+        // Whatever order they came in.
+        sort_unstable_by(&mut self.seen, |a, b| (a.0, a.2).cmp(&(b.0, b.2)));
+        let mut by_sign: Vec<(u64, u32)> = Vec::new();
+        for (place, (.., signs)) in checked((0..).zip(&self.seen)) {
+            by_sign.room(signs.len())?;
+            by_sign.extend(keys(signs).map(|key| (key, place)));
+        }
+        sort_unstable_by(&mut by_sign, Ord::cmp);
+        let mut shared: Vec<&[(u64, u32)]> = Vec::new();
+        for texts in by_sign.chunk_by(|a, b| a.0 == b.0).filter(|texts| texts.len() >= NEIGHBOURS.0) {
+            shared.room(1)?;
+            shared.push(texts);
+        }
+        sort_unstable_by(&mut shared, |a, b| (b.len(), a[0].0).cmp(&(a.len(), b[0].0)));
+        let mut done = filled(false, self.seen.len())?;
+        let (mut all, mut tries) = (Vec::new(), 0);
+        for texts in shared {
+            let mut failures = 0;
+            while failures < FAILURES && tries < TRIES {
+                check();
+                let open = texts.iter().map(|text| text.1).filter(|&place| !done[place as usize]);
+                let open: Vec<u32> = collect(open)?;
+                if open.len() < NEIGHBOURS.0 {
+                    break;
+                }
+                tries += 1;
+                let Some((template, of)) = self.template(&open, &all, read)? else {
+                    done[open[0] as usize] = true;
+                    failures += 1;
+                    continue;
+                };
+                for &place in &open {
+                    done[place as usize] |= has(&self.seen[place as usize].2, &template.signs);
+                }
+                of.into_iter().for_each(|place| done[place as usize] = true);
+                all.room(1)?;
+                all.push(template);
+            }
+        }
+        Ok(Templates::new(all))
+    }
+
+    /// The template of the first of the texts of these places, if it has one, and the places of those that it was learned
+    /// from.
+    fn template(
+        &self,
+        open: &[u32],
+        known: &[Template],
+        read: &mut dyn FnMut(u32) -> Result<String>,
+    ) -> Result<Option<(Template, Vec<u32>)>> {
+        let mut text = |place: u32| read(self.seen[place as usize].1);
+        let own = text(open[0])?;
+        let n = if own.chars().filter(|c| is_spaceless_char(*c)).count() * 6 > own.len() { 2 } else { 3 };
+        let (mut texts, mut of) = (vec![own], vec![open[0]]);
+        let step = open.len().div_ceil(LOOKED_AT);
+        for &place in open.iter().skip(1).step_by(step) {
+            check();
+            let other = text(place)?;
+            if jaccard(&texts[0], &other, n) >= ALIKE {
+                texts.push(other);
+                of.push(place);
+                if of.len() > NEIGHBOURS.1 {
+                    break;
+                }
+            }
+        }
+        if of.len() <= NEIGHBOURS.0 {
+            return Ok(None);
+        }
+        let mut ids = Ids::default();
+        let mut words = |text: &String| {
+            let words = words_of(&Text::new(text, &mut ids));
+            words.into_iter().map(|word| word.1).collect::<Vec<u32>>()
+        };
+        let own = words(&texts[0]);
+        // Texts of one family are to have one template.
+        if known.iter().any(|template| template.slots(&own).is_some()) {
+            return Ok(None);
+        }
+        let words: Vec<Vec<u32>> = texts[1..].iter().map(words).collect();
+        let signs = common(of.iter().map(|&place| &self.seen[place as usize].2));
+        Ok(slots(&own, &words).map(|words| (Template { signs, words }, of)))
+    }
+}
+
+/// Whether a text has the signs of a template.
+fn has(signs: &Signs, template: &Signs) -> bool {
+    let both = signs.iter().zip(template).filter(|(_, sign)| **sign != NONE);
+    let (same, all) = both.fold((0, 0), |(same, all), (a, b)| (same + u32::from(a == b), all + 1));
+    f64::from(same) >= COVERED * f64::from(all)
+}
+
+/// The signs that several texts have in common; of each part the most frequent one.
+fn common<'s>(all: impl Iterator<Item = &'s Signs> + Clone) -> Signs {
+    std::array::from_fn(|part| {
+        let mut counts: FxHashMap<u32, usize> = FxHashMap::default();
+        for signs in all.clone().filter(|signs| signs[part] != NONE) {
+            *counts.entry(signs[part]).or_default() += 1;
+        }
+        let most = counts.into_iter().max_by_key(|&(sign, count)| (count, sign));
+        most.filter(|most| most.1 > 2).map_or(NONE, |most| most.0)
+    })
+}
+
+/// The words of a text, and which of them stand in slots, by others; `None`: they have no frame.
+fn slots(own: &[u32], others: &[Vec<u32>]) -> Option<Vec<Word>> {
+    let mut values: Vec<FxHashMap<u64, usize>> = vec![FxHashMap::default(); own.len()];
+    let mut loose = Vec::new();
+    for other in others {
+        let replaced = align::replaced(own, other);
+        loose.push(replaced.iter().filter(|(x, y)| x.is_empty() || y.is_empty()).count());
+        for (x, y) in replaced.into_iter().filter(|(x, y)| !x.is_empty() && !y.is_empty()) {
+            let whole = other[y.clone()]
+                .iter()
+                .fold(1 << 32, |hash: u64, &word| hash.wrapping_mul(crate::hash::GOLDEN) ^ u64::from(word));
+            for (at, place) in x.clone().enumerate() {
+                let value = if x.len() == y.len() { u64::from(other[y.start + at]) } else { whole };
+                *values[place].entry(value).or_default() += 1;
+            }
+        }
+    }
+    loose.sort_unstable();
+    if loose[loose.len() / 2] > LOOSE {
+        return None;
+    }
+    let all = (others.len() + 1) as f64;
+    let spread = |values: &FxHashMap<u64, usize>| {
+        let other: usize = values.values().sum();
+        // What one or two have may be a fault.
+        if values.len() < 2 && other < 3 {
+            return 1.0;
+        }
+        let squares = values.values().map(|count| (count * count) as f64).sum::<f64>();
+        all * all / (squares + (all - other as f64).powi(2))
+    };
+    let spread: Vec<f64> = values.iter().map(spread).collect();
+    let frame = spread.iter().filter(|&&spread| spread < FRAME.0).count();
+    let is_template = frame as f64 >= FRAME.1 * own.len() as f64 && spread.iter().any(|&it| it >= SLOT);
+    let word = |(&hash, &spread): (&u32, &f64)| {
+        let is_slot = spread >= SLOT;
+        Word { hash: if is_slot { VALUE } else { hash }, is_slot }
+    };
+    is_template.then(|| own.iter().zip(&spread).map(word).collect())
+}
