@@ -309,9 +309,9 @@ impl Template {
     fn tells(&self) -> impl Iterator<Item = bool> {
         let is_letter = self.words.len() >= LETTER;
         let frame = |at: usize| self.words[at..].iter().take_while(|word| !word.is_slot).count();
-        let runs = (0..self.words.len()).filter(move |&at| frame(at) >= LETTER_RUN);
+        let mut runs = (0..self.words.len()).filter(move |&at| frame(at) >= LETTER_RUN);
         let first = runs.clone().next().unwrap_or(self.words.len());
-        let last = runs.last().unwrap_or(0);
+        let last = runs.next_back().unwrap_or(0);
         self.spans().map(move |slot| !is_letter || slot.start > first && slot.end <= last)
     }
 

@@ -32,6 +32,10 @@ const LOOSE: usize = 1;
 /// The share of its signs that a text has in common with the template that it is of.
 const COVERED: f64 = 0.3;
 
+/// The share of its signs that a text has in common with one that may be alike, and how many of them are looked at.
+const NEAR: f64 = 0.2;
+const MOST_NEAR: usize = 1024;
+
 /// A text's hash, its number, and its signs.
 type Seen = (u64, u32, Signs);
 
@@ -101,7 +105,7 @@ impl Learner {
                     continue;
                 };
                 for &place in &open {
-                    done[place as usize] |= has(&self.seen[place as usize].2, &template.signs);
+                    done[place as usize] |= has(&self.seen[place as usize].2, &template.signs, COVERED);
                 }
                 of.into_iter().for_each(|place| done[place as usize] = true);
                 all.room(1)?;
@@ -119,12 +123,19 @@ impl Learner {
         known: &[Template],
         read: &mut dyn FnMut(u32) -> Result<String>,
     ) -> Result<Option<(Template, Vec<u32>)>> {
+        // Texts that are alike share signs: without reading them most that only have a phrase in common are left out.
+        let own = &self.seen[open[0] as usize].2;
+        let near = open.iter().skip(1).filter(|&&place| has(&self.seen[place as usize].2, own, NEAR));
+        let near: Vec<u32> = collect(near.copied().take(MOST_NEAR))?;
+        if near.len() < NEIGHBOURS.0 {
+            return Ok(None);
+        }
         let mut text = |place: u32| read(self.seen[place as usize].1);
         let own = text(open[0])?;
         let n = if own.chars().filter(|c| is_spaceless_char(*c)).count() * 6 > own.len() { 2 } else { 3 };
         let (mut texts, mut of) = (vec![own], vec![open[0]]);
-        let step = open.len().div_ceil(LOOKED_AT);
-        for &place in open.iter().skip(1).step_by(step) {
+        let step = near.len().div_ceil(LOOKED_AT);
+        for &place in near.iter().step_by(step) {
             check();
             let other = text(place)?;
             if jaccard(&texts[0], &other, n) >= ALIKE {
@@ -154,11 +165,11 @@ impl Learner {
     }
 }
 
-/// Whether a text has the signs of a template.
-fn has(signs: &Signs, template: &Signs) -> bool {
+/// Whether a text has a share of the signs of a template or of another text.
+fn has(signs: &Signs, template: &Signs, share: f64) -> bool {
     let both = signs.iter().zip(template).filter(|(_, sign)| **sign != NONE);
     let (same, all) = both.fold((0, 0), |(same, all), (a, b)| (same + u32::from(a == b), all + 1));
-    f64::from(same) >= COVERED * f64::from(all)
+    f64::from(same) >= share * f64::from(all)
 }
 
 /// The signs that several texts have in common; of each part the most frequent one.
