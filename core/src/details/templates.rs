@@ -29,6 +29,8 @@ const RUN: usize = 9;
 const NONE: u32 = u32::MAX;
 /// Templates that a text is compared with at most.
 const MOST_FITTING: usize = 3;
+/// The share of a template's signs that a text of it has.
+const SIGNS: f64 = 0.1;
 /// The share of a template's frame that a text of it has.
 const FRAME: f64 = 0.7;
 /// Tokens of a letter at least, and those of a run that begins or ends its body.
@@ -145,19 +147,32 @@ impl Templates {
         Some(Templates::new(all))
     }
 
-    /// How a text, which `plain` was made into, stands to the templates; `None`: it is of none.
-    pub(super) fn read(&self, plain: &str, text: &Text) -> Option<Reading> {
-        let mut votes: FxHashMap<u32, u32> = FxHashMap::default();
+    /// The templates that a text may be of: it has enough of their signs, of the first one most.
+    fn candidates(&self, plain: &str) -> Vec<u32> {
+        let mut votes: FxHashMap<u32, usize> = FxHashMap::default();
         for number in keys(&signs(plain)).filter_map(|key| self.of_sign.get(&key)).flatten() {
             votes.room(1).or_raise();
             *votes.entry(*number).or_default() += 1;
         }
-        let mut votes: Vec<_> = votes.into_iter().map(|(number, votes)| (u32::MAX - votes, number)).collect();
-        votes.sort_unstable();
+        let enough = |(number, votes): &(u32, usize)| {
+            let all = keys(&self.all[*number as usize].signs).count();
+            *votes as f64 >= SIGNS * all as f64
+        };
+        let mut votes: Vec<(u32, usize)> = votes.into_iter().filter(enough).collect();
+        votes.sort_unstable_by_key(|&(number, votes)| (std::cmp::Reverse(votes), number));
+        votes.into_iter().take(MOST_FITTING).map(|(number, _)| number).collect()
+    }
+
+    /// How a text, which `plain` was made into, stands to the templates; `None`: it is of none.
+    pub(super) fn read(&self, plain: &str, text: &Text) -> Option<Reading> {
+        let candidates = self.candidates(plain);
+        if candidates.is_empty() {
+            return None;
+        }
         let words = words_of(text);
         let hashes: Vec<u32> = collect(words.iter().map(|word| word.1)).or_raise();
         let mut reading: Option<Reading> = None;
-        for (_, number) in votes.into_iter().take(MOST_FITTING) {
+        for number in candidates {
             let template = &self.all[number as usize];
             let Some(slots) = template.slots(&hashes) else { continue };
             let filled = words.iter().zip(&slots).filter(|(_, slot)| **slot > 0);
@@ -194,7 +209,7 @@ impl Templates {
         for row in rows {
             check();
             let plain = read(row)?;
-            if !keys(&signs(&plain)).any(|key| self.of_sign.contains_key(&key)) {
+            if self.candidates(&plain).is_empty() {
                 continue;
             }
             ids.keep_small();
