@@ -2,7 +2,7 @@
 
 use super::super::align;
 use super::super::tokens::{Ids, Text};
-use super::{NONE, Signs, Template, Templates, VALUE, Word, keys, signs, words_of};
+use super::{NONE, SIGNS, Signs, Template, Templates, VALUE, Word, keys, signs, words_of};
 use crate::external::Result;
 use crate::hash::city64;
 use crate::interrupt::{check, checked, sort_unstable_by};
@@ -156,7 +156,9 @@ impl Learner {
         };
         let own = words(&texts[0]);
         // Texts of one family are to have one template.
-        if known.iter().any(|template| template.slots(&own).is_some()) {
+        let signs = &self.seen[open[0] as usize].2;
+        let mut known = known.iter().filter(|template| has(signs, &template.signs, SIGNS));
+        if known.any(|template| template.slots(&own).is_some()) {
             return Ok(None);
         }
         let words: Vec<Vec<u32>> = texts[1..].iter().map(words).collect();
