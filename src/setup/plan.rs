@@ -8,7 +8,7 @@ use crate::pg::spi::{Argument, query_all, scalar};
 use crate::pg::{notice, raise};
 use crate::table::{
     DETAILS, Generated, ID, KEEP, Options, SAMPLE, Settings, Table, Written, announce, announce_implied,
-    as_jsonb, joined, literal, ngram_index, refuse_option, running, sample,
+    as_jsonb, joined, literal, ngram_index, refuse_option, running, sample, templates,
 };
 use dedup_core::dedup::{Method, SETUP};
 use dedup_core::details::Templates;
@@ -172,7 +172,7 @@ impl<'t> Plan<'t> {
         let mut all_but_details = options.clone();
         all_but_details.add("details", json!([]));
         let needs = all_but_details.asks_texts();
-        let suggested = if needs { sample(&self.texts(), None).0.suggest(None, None) } else { None };
+        let suggested = if needs { sample(&self.texts()).suggest(None, None) } else { None };
         let empty = if needs { suggested.is_none() } else { kept.is_some_and(|kept| kept.empty) };
         if let Some(mut it) = suggested {
             let recipe = options.get("recipe").unwrap_or(&it.recipe);
@@ -219,7 +219,7 @@ impl<'t> Plan<'t> {
         (self.method, self.distances, self.empty) = (read.method, distances, empty);
         self.recipes = self.recipes_with(&recipe);
         let has_slots = read.alike.details.is_some_and(|kinds| kinds.slots);
-        self.templates = has_slots.then(|| sample(&self.texts(), None).0.templates(read.alike.normal));
+        self.templates = has_slots.then(|| templates(&self.texts(), read.alike.normal));
     }
 
     /// The recipes of the columns, `recipe` for running text that has none of its own.

@@ -5,7 +5,6 @@ use super::options::as_jsonb;
 use super::source::Source;
 use crate::corpus::{Database, raise_recipe};
 use crate::fingerprint::simhash_of;
-use crate::pg::host::unwrap_or_raise;
 use crate::pg::spi::for_each_of_query;
 use crate::pg::{notice, raise};
 use crate::settings::memory_limit;
@@ -13,7 +12,6 @@ use dedup_core::dedup::{Method, Written};
 use dedup_core::details::{Learner, Templates};
 use dedup_core::evaluate::{Background, ByRows, Profile, TextSample};
 use dedup_core::features::TextRecipe;
-use dedup_core::interrupt::checked;
 use dedup_core::text::Normal;
 use pgrx::JsonB;
 use pgrx::prelude::*;
@@ -40,15 +38,6 @@ impl Default for Sampler {
 impl Sampler {
     pub(crate) fn add(&mut self, content: &str) {
         self.0.add(content);
-    }
-
-    /// What the texts have in common that `normal` reads.
-    pub(crate) fn templates(self, normal: Normal) -> Templates {
-        let (texts, mut learner) = (self.0.texts(), Learner::default());
-        for (number, text) in checked((0..).zip(&texts)) {
-            learner.add(number, &normal.plain(text));
-        }
-        unwrap_or_raise(learner.learn(&mut |number| Ok(normal.plain(&texts[number as usize]).into_owned())))
     }
 
     /// Settings for the texts; `None` if there is no text. The distance is that for `prints`, if there are some, else for
@@ -157,9 +146,8 @@ pub(crate) fn announce_implied(function: &str, implied: Option<&str>) {
     }
 }
 
-/// Looks at the texts of a query, in its second column or the only one, and at fingerprints in the column `fp`.
-pub(crate) fn sample(query: &str, fp: Option<&str>) -> (Sampler, Option<Vec<u64>>) {
-    let (mut sampler, mut prints) = (Sampler::default(), fp.map(|_| Vec::new()));
+/// Shows the texts of a query, in its second column or the only one.
+fn each_text(query: &str, mut see: impl FnMut(&str)) {
     for_each_of_query(query, |columns| {
         if columns.is_empty() {
             raise(
@@ -171,21 +159,27 @@ pub(crate) fn sample(query: &str, fp: Option<&str>) -> (Sampler, Option<Vec<u64>
         // The same query does for dedup: its second column is the text.
         let at = usize::from(columns.len() > 1);
         columns[at].check_no_digits();
-        let fp = columns.iter().position(|column| fp == Some(column.name.as_str()));
-        let (sampler, prints) = (&mut sampler, &mut prints);
+        let see = &mut see;
         move |row| {
             if let Some(content) = row.written(at) {
-                sampler.add(&content);
-            }
-            if let (Some(at), Some(prints)) = (fp, &mut *prints)
-                && let Some(fp) = row.get(at)
-                && prints.len() < SAMPLE
-            {
-                prints.push(fp.value() as u64);
+                see(&content);
             }
         }
     });
-    (sampler, prints)
+}
+
+/// Looks at the texts of a query.
+pub(crate) fn sample(query: &str) -> Sampler {
+    let mut sampler = Sampler::default();
+    each_text(query, |content| sampler.add(content));
+    sampler
+}
+
+/// What the texts of a query have in common that `normal` reads.
+pub(crate) fn templates(query: &str, normal: Normal) -> Templates {
+    let mut learner = Learner::default();
+    each_text(query, |content| learner.add(&normal.plain(content)));
+    learner.learn()
 }
 
 /// Recipe, distance and verification for the texts of a source.
@@ -204,7 +198,7 @@ fn dedup_suggest(
         name!(reason, String),
     ),
 > {
-    let Some(suggested) = sample(&Source::new(source).contents(), None).0.suggest(None, None) else {
+    let Some(suggested) = sample(&Source::new(source).contents()).suggest(None, None) else {
         notice!("the source has no text, so there is nothing to suggest settings for");
         return TableIterator::empty();
     };

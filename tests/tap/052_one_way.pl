@@ -122,7 +122,10 @@ for my $shape (sort keys %shapes)
 	for my $action ('AFTER', 'BEFORE')
 	{
 		my $result = $node->safe_psql('postgres', "CREATE TABLE guarded (id bigint PRIMARY KEY, a text, b text);
+			-- What the rows have in common is learned from all of them.
+			INSERT INTO guarded SELECT id, a, b FROM $shape;
 			SELECT count(*) FROM dedup_setup('guarded', '$settings');
+			DELETE FROM guarded;
 			CREATE TRIGGER g $action INSERT ON guarded FOR EACH ROW EXECUTE FUNCTION near_dup_guard(" . ($action eq 'AFTER' ? '' : "'action=skip'") . ");
 			DO \$\$ DECLARE r record; BEGIN FOR r IN SELECT * FROM $shape ORDER BY id LOOP
 				BEGIN INSERT INTO guarded (id, a, b) VALUES (r.id, r.a, r.b); EXCEPTION WHEN exclusion_violation THEN NULL; END; END LOOP; END \$\$;

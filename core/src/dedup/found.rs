@@ -91,11 +91,9 @@ fn templates<H: Host>(options: &Options, rows: &mut Rows<H::File>, host: &mut H)
     let mut learner = Learner::default();
     for row in collect(rows.firsts())? {
         host.step();
-        learner.add(row as u32, &options.alike.normal.plain(&rows.texts.content(row)?));
+        learner.add(&options.alike.normal.plain(&rows.texts.content(row)?));
     }
-    let normal = options.alike.normal;
-    let templates =
-        learner.learn(&mut |row| Ok(normal.plain(&rows.texts.content(row as usize)?).into_owned()))?;
+    let templates = learner.learn();
     host.end(&format!("{} templates", templates.count()));
     Ok(templates)
 }

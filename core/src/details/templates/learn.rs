@@ -2,17 +2,17 @@
 
 use super::super::align;
 use super::super::tokens::{Ids, Text};
-use super::{NONE, SIGNS, Signs, Template, Templates, VALUE, Word, keys, signs, words_of};
-use crate::external::Result;
+use super::{NONE, SIGNS, Signs, Template, Templates, VALUE, Word, keys, letters, signs, words_of};
 use crate::hash::city64;
 use crate::interrupt::{check, checked, sort_unstable_by};
-use crate::memory::{OrRaise, Room, collect, filled};
+use crate::memory::{OrRaise, Result, Room, collect, copy_str, filled};
 use crate::similarity::jaccard;
 use crate::text::is_spaceless_char;
 use rustc_hash::FxHashMap;
 
-/// Texts that are looked at, at most: of more, those with the least hashes.
+/// Texts that are looked at, and their bytes, at most: of more, those with the least hashes.
 const TEXTS: usize = 1 << 16;
+const BYTES: usize = 16 << 20;
 /// The fewest texts that a template is learned from, and the most that are aligned.
 const NEIGHBOURS: (usize, usize) = (8, 24);
 /// Texts of one sign that are compared with one of them.
@@ -36,47 +36,61 @@ const COVERED: f64 = 0.3;
 const NEAR: f64 = 0.2;
 const MOST_NEAR: usize = 1024;
 
-/// A text's hash, its number, and its signs.
-type Seen = (u64, u32, Signs);
-
-/// Learns templates from texts, of which it keeps the signs.
+/// Learns templates from texts: whatever order they come in and however often each does.
 #[derive(Debug)]
 pub struct Learner {
-    seen: Vec<Seen>,
+    /// By the hashes of their letters.
+    texts: FxHashMap<u64, String>,
+    bytes: usize,
     /// Texts of greater hashes are left out.
     limit: u64,
 }
 
 impl Default for Learner {
     fn default() -> Learner {
-        Learner { seen: Vec::new(), limit: u64::MAX }
+        Learner { texts: FxHashMap::default(), bytes: 0, limit: u64::MAX }
     }
 }
 
+/// The texts that are looked at and their signs, in the order of their hashes.
+struct Seen {
+    texts: Vec<String>,
+    signs: Vec<Signs>,
+}
+
 impl Learner {
-    /// Takes a text under a number. Texts are to be different.
-    pub fn add(&mut self, number: u32, text: &str) {
-        let hash = city64(text.as_bytes());
-        if hash > self.limit {
+    /// Takes a text.
+    pub fn add(&mut self, text: &str) {
+        let hash = city64(letters(text).as_bytes());
+        // Of texts that only differ in signs and capitals one is enough.
+        if hash > self.limit || self.texts.get(&hash).is_some_and(|known| &**known <= text) {
             return;
         }
-        self.seen.room(1).or_raise();
-        self.seen.push((hash, number, signs(text)));
-        if self.seen.len() > TEXTS {
+        self.texts.room(1).or_raise();
+        self.bytes += text.len();
+        let before = self.texts.insert(hash, copy_str(text).or_raise());
+        self.bytes -= before.map_or(0, |before| before.len());
+        while self.texts.len() > TEXTS || self.bytes > BYTES && self.texts.len() > NEIGHBOURS.1 {
             self.limit /= 2;
-            self.seen.retain(|text| text.0 <= self.limit);
+            self.texts.retain(|&hash, _| hash <= self.limit);
+            self.bytes = self.texts.values().map(String::len).sum();
         }
     }
 
-    /// The templates of the texts, which `read` gives by their numbers.
-    ///
-    /// # Errors
-    /// What `read` fails with.
-    pub fn learn(mut self, read: &mut dyn FnMut(u32) -> Result<String>) -> Result<Templates> {
-        // Whatever order they came in.
-        sort_unstable_by(&mut self.seen, |a, b| (a.0, a.2).cmp(&(b.0, b.2)));
+    /// The templates of the texts.
+    pub fn learn(self) -> Templates {
+        let mut texts = collect(self.texts).or_raise();
+        sort_unstable_by(&mut texts, |a, b| a.0.cmp(&b.0));
+        let texts: Vec<String> = collect(texts.into_iter().map(|text| text.1)).or_raise();
+        let signs = collect(checked(&texts).map(|text| signs(text))).or_raise();
+        Seen { texts, signs }.templates().or_raise()
+    }
+}
+
+impl Seen {
+    fn templates(&self) -> Result<Templates> {
         let mut by_sign: Vec<(u64, u32)> = Vec::new();
-        for (place, (.., signs)) in checked((0..).zip(&self.seen)) {
+        for (place, signs) in checked((0..).zip(&self.signs)) {
             by_sign.room(signs.len())?;
             by_sign.extend(keys(signs).map(|key| (key, place)));
         }
@@ -87,7 +101,7 @@ impl Learner {
             shared.push(texts);
         }
         sort_unstable_by(&mut shared, |a, b| (b.len(), a[0].0).cmp(&(a.len(), b[0].0)));
-        let mut done = filled(false, self.seen.len())?;
+        let mut done = filled(false, self.texts.len())?;
         let (mut all, mut tries) = (Vec::new(), 0);
         for texts in shared {
             let mut failures = 0;
@@ -99,13 +113,13 @@ impl Learner {
                     break;
                 }
                 tries += 1;
-                let Some((template, of)) = self.template(&open, &all, read)? else {
+                let Some((template, of)) = self.template(&open, &all)? else {
                     done[open[0] as usize] = true;
                     failures += 1;
                     continue;
                 };
                 for &place in &open {
-                    done[place as usize] |= has(&self.seen[place as usize].2, &template.signs, COVERED);
+                    done[place as usize] |= has(&self.signs[place as usize], &template.signs, COVERED);
                 }
                 of.into_iter().for_each(|place| done[place as usize] = true);
                 all.room(1)?;
@@ -117,28 +131,23 @@ impl Learner {
 
     /// The template of the first of the texts of these places, if it has one, and the places of those that it was learned
     /// from.
-    fn template(
-        &self,
-        open: &[u32],
-        known: &[Template],
-        read: &mut dyn FnMut(u32) -> Result<String>,
-    ) -> Result<Option<(Template, Vec<u32>)>> {
+    fn template(&self, open: &[u32], known: &[Template]) -> Result<Option<(Template, Vec<u32>)>> {
         // Texts that are alike share signs: without reading them most that only have a phrase in common are left out.
-        let own = &self.seen[open[0] as usize].2;
-        let near = open.iter().skip(1).filter(|&&place| has(&self.seen[place as usize].2, own, NEAR));
+        let own = &self.signs[open[0] as usize];
+        let near = open.iter().skip(1).filter(|&&place| has(&self.signs[place as usize], own, NEAR));
         let near: Vec<u32> = collect(near.copied().take(MOST_NEAR))?;
         if near.len() < NEIGHBOURS.0 {
             return Ok(None);
         }
-        let mut text = |place: u32| read(self.seen[place as usize].1);
-        let own = text(open[0])?;
+        let text = |place: u32| &self.texts[place as usize];
+        let own = text(open[0]);
         let n = if own.chars().filter(|c| is_spaceless_char(*c)).count() * 6 > own.len() { 2 } else { 3 };
         let (mut texts, mut of) = (vec![own], vec![open[0]]);
         let step = near.len().div_ceil(LOOKED_AT);
         for &place in near.iter().step_by(step) {
             check();
-            let other = text(place)?;
-            if jaccard(&texts[0], &other, n) >= ALIKE {
+            let other = text(place);
+            if jaccard(own, other, n) >= ALIKE {
                 texts.push(other);
                 of.push(place);
                 if of.len() > NEIGHBOURS.1 {
@@ -150,19 +159,19 @@ impl Learner {
             return Ok(None);
         }
         let mut ids = Ids::default();
-        let mut words = |text: &String| {
+        let mut words = |&text: &&String| {
             let words = words_of(&Text::new(text, &mut ids));
             words.into_iter().map(|word| word.1).collect::<Vec<u32>>()
         };
         let own = words(&texts[0]);
         // Texts of one family are to have one template.
-        let signs = &self.seen[open[0] as usize].2;
+        let signs = &self.signs[open[0] as usize];
         let mut known = known.iter().filter(|template| has(signs, &template.signs, SIGNS));
         if known.any(|template| template.slots(&own).is_some()) {
             return Ok(None);
         }
         let words: Vec<Vec<u32>> = texts[1..].iter().map(words).collect();
-        let signs = common(of.iter().map(|&place| &self.seen[place as usize].2));
+        let signs = common(of.iter().map(|&place| &self.signs[place as usize]));
         Ok(slots(&own, &words).map(|words| (Template { signs, words }, of)))
     }
 }
