@@ -5,8 +5,23 @@
 //! Unlike the index, which does not know its rows beforehand, this cuts only the bits in which the rows differ,
 //! so that constant bits do not make hot buckets.
 
-use super::pairs::Span;
 use crate::banding::radii;
+
+/// A part of the whole work, from 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Span {
+    pub from: f64,
+    pub to: f64,
+}
+
+impl Span {
+    pub const ALL: Span = Span { from: 0.0, to: 1.0 };
+
+    /// The share of the whole when `share` of the part is done.
+    pub fn at(&self, share: f64) -> f64 {
+        self.from + share * (self.to - self.from)
+    }
+}
 
 /// Blocks of a cut.
 pub(super) const BLOCKS: usize = 4;

@@ -1,9 +1,9 @@
 //! What is connected already, so that pairs within it need not be looked for: a family of rows that are near each other
 //! has many more pairs than it takes to connect it.
 
-use super::join::{Hit, Side};
-use super::pairs::{Connect, Pair, Sink};
-use super::shared_sets::SharedSets;
+use super::pair::{Connect, Pair, Sink};
+use super::rows::{Hit, Side};
+use super::shared_sets::{MIXED, SharedSets};
 use crate::external::Result;
 use crate::interrupt::{Meter, checked};
 use crate::memory::{OrRaise, Room};
@@ -16,9 +16,6 @@ pub(super) struct Connected<'a> {
     pub left: &'a [u32],
     pub right: &'a [u32],
 }
-
-/// The rows of a fingerprint are not in one set.
-pub(super) const MIXED: u32 = u32::MAX;
 
 impl Connected<'_> {
     fn set(&self, row: u32) -> u32 {

@@ -1,8 +1,10 @@
 //! Near pairs of new rows with existing ones, which come a chunk at a time.
 
-use super::pairs::{Each, Pair, Settings, Span, all_of};
+use super::blocking::Span;
+use super::pair::{Each, Pair, Settings};
 use super::parallel::Task;
 use super::rows::{Row, Rows};
+use super::runs::all_of;
 use crate::external::{Host, Result};
 use crate::memory;
 
@@ -25,7 +27,7 @@ impl CrossPairs {
     /// The number of other rows to pass to [`CrossPairs::with`] at a time so that the work fits in memory.
     pub fn chunk(&self) -> usize {
         const LEAST: usize = 1 << 13;
-        (self.settings.memory / super::pairs::BYTES_PER_ROW).saturating_sub(self.rows.fps.len()).max(LEAST)
+        (self.settings.memory / super::rows::BYTES_PER_ROW).saturating_sub(self.rows.fps.len()).max(LEAST)
     }
 
     /// Finds the pairs of one of these rows with one of the others, each once,

@@ -6,7 +6,7 @@
 
 use super::blocking::{BLOCKS, Blocking, ball};
 use super::connected::{Connected, Rest};
-use super::rows::ROWS_PER_CHECK;
+use super::rows::{Hit, ROWS_PER_CHECK, Side};
 use crate::cpu::by_cpu;
 use crate::fingerprint::{LANES, any_near};
 use crate::memory::{OrRaise, Room, filled};
@@ -24,31 +24,9 @@ const RENEWED: usize = 1 << 8;
 /// From this distance on whole fingerprints are compared, not halves first.
 const WHOLE: u32 = 8;
 
-/// A pair: the numbers of its rows on the left and on the right.
-pub(super) type Hit = (u32, u32);
-
 /// The work must end: an error, or no more hits are wanted.
 #[derive(Debug)]
 pub(super) struct Stop;
-
-/// Fingerprints and their numbers.
-#[derive(Clone, Copy)]
-pub(super) struct Side<'a> {
-    pub fps: &'a [u64],
-    pub at: &'a [u32],
-}
-
-impl<'a> Side<'a> {
-    /// Fingerprints whose numbers are their places; `numbers` are at least so many.
-    pub fn numbered(fps: &'a [u64], numbers: &'a [u32]) -> Side<'a> {
-        Side { fps, at: &numbers[..fps.len()] }
-    }
-
-    /// Those at the places from `from` to before `to`.
-    pub fn part(self, from: usize, to: usize) -> Side<'a> {
-        Side { fps: &self.fps[from..to], at: &self.at[from..to] }
-    }
-}
 
 /// A side sorted by the value of a block.
 pub(super) struct Split {

@@ -1,66 +1,18 @@
 //! All pairs of rows within a Hamming distance (P2, 3.2: "index classification" of a whole table, here exact at
 //! any distance).
 
+use super::blocking::Span;
 use super::connected::{Connected, Sparing};
-use super::join::Hit;
+use super::pair::{Connect, Each, Pair, Settings, Sink};
 use super::parallel::Task;
 use super::partitioned::Files;
-use super::rows::{Row, Rows};
+use super::rows::{BYTES_PER_ROW, Row, Rows};
+use super::runs::{all_of, equal_pairs};
 use super::shared_sets::SharedSets;
 use crate::external::{Host, Result, is_full};
-use crate::fingerprint::hamming;
-use crate::interrupt::{Meter, checked};
-
-/// Two rows whose fingerprints are near.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Pair {
-    /// The smaller id.
-    pub a: i64,
-    /// The larger id; equal to `a` for two rows of the same id.
-    pub b: i64,
-    /// Their Hamming distance, 0 to 64.
-    pub distance: u32,
-}
-
-impl Pair {
-    pub(super) fn new(one: i64, other: i64, distance: u32) -> Pair {
-        Pair { a: one.min(other), b: one.max(other), distance }
-    }
-}
-
-/// A part of the whole work, from 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Span {
-    pub from: f64,
-    pub to: f64,
-}
-
-impl Span {
-    pub const ALL: Span = Span { from: 0.0, to: 1.0 };
-
-    /// The share of the whole when `share` of the part is done.
-    pub fn at(&self, share: f64) -> f64 {
-        self.from + share * (self.to - self.from)
-    }
-}
-
-/// Parameters of the search for pairs. Neither memory nor threads change the result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settings {
-    /// The largest Hamming distance of a pair, 0 to 64.
-    pub distance: u32,
-    /// Bytes of working memory, beyond which rows go to files; at least 64 KiB are used.
-    pub memory: usize,
-    /// Threads to compute on; 0 and 1: the caller's own.
-    pub threads: usize,
-}
 
 /// The least working memory, in bytes.
 const LEAST_MEMORY: usize = 1 << 16;
-/// Bytes of working memory per row: the row, its distinct fingerprint and run, its place in one or two
-/// sorts by a block, its number among sets.
-pub(super) const BYTES_PER_ROW: usize = 60;
-
 /// Collects rows, then finds their near pairs.
 ///
 /// In memory it takes about 40 bytes per row. What does not fit goes to files: 16 bytes per row, and the same
@@ -132,99 +84,4 @@ impl<H: Host> Pairs<H> {
         let task = Task { left: &rows.fps, right: None, distance, threads, span: Span::ALL, connected };
         task.run(host, &mut |host, hits| all_of([&rows, &rows], connected, hits, host, sink))
     }
-}
-
-/// The consumer of pairs that connect rows.
-pub trait Connect<H> {
-    /// Takes a pair, and decides then or later whether it joins the sets of its rows.
-    ///
-    /// # Errors
-    /// The pair cannot be looked at.
-    fn take(&mut self, pair: Pair, host: &mut H) -> Result<()>;
-
-    /// Decides on all pairs that it has.
-    ///
-    /// # Errors
-    /// They cannot be looked at.
-    fn settle(&mut self, host: &mut H) -> Result<()>;
-}
-
-/// A consumer of all pairs.
-pub(super) struct Each<F>(pub F);
-
-impl<H, F: FnMut(Pair, &mut H) -> Result<()>> Connect<H> for Each<F> {
-    fn take(&mut self, pair: Pair, host: &mut H) -> Result<()> {
-        (self.0)(pair, host)
-    }
-
-    fn settle(&mut self, _: &mut H) -> Result<()> {
-        Ok(())
-    }
-}
-
-/// Who gets pairs.
-pub(super) type Sink<'s, H> = &'s mut dyn Connect<H>;
-
-/// Rows of one fingerprint that are connected one to the next first.
-const MANY: usize = 1 << 6;
-
-/// The pairs of rows with equal fingerprints.
-pub(super) fn equal_pairs<H>(
-    rows: &Rows,
-    sets: Option<&SharedSets>,
-    host: &mut H,
-    sink: Sink<'_, H>,
-) -> Result<()> {
-    let mut meter = Meter::new();
-    for number in 0..rows.fps.len() {
-        let run = rows.run(number);
-        let sets = sets.filter(|_| run.len() >= MANY);
-        let are_known = |one: &Row, other: &Row| {
-            sets.is_some_and(|sets| sets.find(sets.number(one.id)) == sets.find(sets.number(other.id)))
-        };
-        if sets.is_some() {
-            for two in run.windows(2) {
-                meter.work(1);
-                sink.take(Pair::new(two[0].id, two[1].id, 0), host)?;
-            }
-            sink.settle(host)?;
-            if checked(run).all(|row| are_known(row, &run[0])) {
-                continue;
-            }
-        }
-        for (i, one) in run.iter().enumerate() {
-            meter.work(1);
-            for other in &run[i + 1..] {
-                meter.work(1);
-                if !are_known(one, other) {
-                    sink.take(Pair::new(one.id, other.id, 0), host)?;
-                }
-            }
-        }
-    }
-    if sets.is_some() { sink.settle(host) } else { Ok(()) }
-}
-
-/// The pairs of rows that hits of distinct fingerprints stand for.
-pub(super) fn all_of<H>(
-    [left, right]: [&Rows; 2],
-    connected: Option<Connected<'_>>,
-    hits: &[Hit],
-    host: &mut H,
-    sink: Sink<'_, H>,
-) -> Result<()> {
-    let mut meter = Meter::new();
-    for &(l, r) in hits {
-        let distance = hamming(left.fps[l as usize], right.fps[r as usize]);
-        for one in left.run(l as usize) {
-            if connected.is_some_and(|connected| connected.is_known((l, r))) {
-                break;
-            }
-            for other in right.run(r as usize) {
-                meter.work(1);
-                sink.take(Pair::new(one.id, other.id, distance), host)?;
-            }
-        }
-    }
-    Ok(())
 }

@@ -1,9 +1,9 @@
 //! A join on several threads. They compute; only the caller's thread calls the host and takes the hits.
 
-use super::blocking::{Blocking, ball};
+use super::blocking::{Blocking, Span, ball};
 use super::connected::Connected;
-use super::join::{Deliver, Hit, Joiner, Side, Split, Stop, varying};
-use super::pairs::Span;
+use super::join::{Deliver, Joiner, Split, Stop, varying};
+use super::rows::{Hit, Side};
 use crate::external::{self, Error, Host, Result};
 use crate::interrupt;
 use crate::memory;

@@ -5,11 +5,12 @@
 //! partitions are loaded, a chunk of each at a time, and joined in memory. A partition that a hot bucket has
 //! made too large is loaded as many chunks, each joined with each.
 
-use super::blocking::{BLOCKS, Blocking};
+use super::blocking::{BLOCKS, Blocking, Span};
 use super::connected::Connected;
-use super::pairs::{BYTES_PER_ROW, Settings, Sink, Span, all_of, equal_pairs};
+use super::pair::{Settings, Sink};
 use super::parallel::Task;
-use super::rows::{Row, Rows};
+use super::rows::{BYTES_PER_ROW, Row, Rows};
+use super::runs::{all_of, equal_pairs};
 use super::shared_sets::SharedSets;
 use crate::external::{Host, Reader, Record, Result, Run, Runs, Spill, decode, encode};
 use crate::interrupt::Meter;

@@ -1,10 +1,35 @@
 //! Rows sorted by fingerprint, equal fingerprints together.
 
-use super::connected::MIXED;
-use super::shared_sets::SharedSets;
+use super::shared_sets::{MIXED, SharedSets};
 use crate::external::{Host, Record, Result, sort_on_threads};
 use crate::interrupt::{self, checked};
 use crate::memory;
+
+/// Bytes of working memory per row: the row, its distinct fingerprint and run, its place in one or two
+/// sorts by a block, its number among sets.
+pub(super) const BYTES_PER_ROW: usize = 60;
+
+/// A pair: the numbers of its rows on the left and on the right.
+pub(super) type Hit = (u32, u32);
+
+/// Fingerprints and their numbers.
+#[derive(Clone, Copy)]
+pub(super) struct Side<'a> {
+    pub fps: &'a [u64],
+    pub at: &'a [u32],
+}
+
+impl<'a> Side<'a> {
+    /// Fingerprints whose numbers are their places; `numbers` are at least so many.
+    pub fn numbered(fps: &'a [u64], numbers: &'a [u32]) -> Side<'a> {
+        Side { fps, at: &numbers[..fps.len()] }
+    }
+
+    /// Those at the places from `from` to before `to`.
+    pub fn part(self, from: usize, to: usize) -> Side<'a> {
+        Side { fps: &self.fps[from..to], at: &self.at[from..to] }
+    }
+}
 
 /// A row: its fingerprint and its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

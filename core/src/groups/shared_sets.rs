@@ -4,6 +4,9 @@ use super::union_find::UnionFind;
 use crate::memory::{self, OrRaise};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+/// The rows of a fingerprint are not in one set.
+pub(super) const MIXED: u32 = u32::MAX;
+
 /// Disjoint sets of rows with the ids `first`, `first` + 1 and so on, by their numbers from 0; each is identified by its
 /// least member. What a look from another thread sees may be old: two rows that are in one set are so for ever.
 #[derive(Debug)]
