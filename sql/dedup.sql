@@ -21,13 +21,13 @@ CREATE FUNCTION _dedup(source text) RETURNS SETOF record
 COMMENT ON FUNCTION _dedup(text) IS 'dedup without options, its ids of the type that the list of columns says';
 
 CREATE FUNCTION dedup_explain(source text, pairs text, options jsonb)
-    RETURNS TABLE (a bigint, b bigint, "column" text, part text, in_a text, in_b text, bits double precision)
+    RETURNS TABLE (a bigint, b bigint, "column" text, part text, in_a text, in_b text, value double precision)
     AS 'MODULE_PATHNAME', 'dedup_explain_pairs_wrapper'
     LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 100;
 COMMENT ON FUNCTION dedup_explain(text, text, jsonb) IS
-    'why dedup by records takes rows of a source for one or not, for each pair of ids that a query gives: what each column adds to the odds of any pair, in bits, the total and what is needed';
+    'why dedup takes rows of a source for the same or not, for each pair of ids that a query gives: distance, similarity and differing details, or what each column adds to the odds of any pair, in bits';
 CREATE FUNCTION dedup_explain(source text, pairs text, options jsonb, id_type anyelement)
-    RETURNS TABLE (a anyelement, b anyelement, "column" text, part text, in_a text, in_b text, bits double precision)
+    RETURNS TABLE (a anyelement, b anyelement, "column" text, part text, in_a text, in_b text, value double precision)
     AS 'MODULE_PATHNAME', 'dedup_explain_pairs_wrapper'
     LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 100;
 COMMENT ON FUNCTION dedup_explain(text, text, jsonb, anyelement) IS

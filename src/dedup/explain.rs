@@ -1,4 +1,4 @@
-//! `dedup_explain` of pairs of a source's rows, by records: what agreement in each column told.
+//! `dedup_explain` of pairs of a source's rows: what tells whether they are the same.
 
 use super::find::{Found, find, id};
 use crate::pg::host::unwrap_or_raise;
@@ -6,8 +6,8 @@ use crate::pg::progress::Progress;
 use crate::pg::values::ValueType;
 use crate::pg::{Json, Output};
 use crate::settings::progress_interval;
-use crate::table::{Options, Source, each_pair, key, read_options, refuse_option};
-use dedup_core::dedup::{EXPLAIN, Kind, Method};
+use crate::table::{Source, each_pair, key, read_options};
+use dedup_core::dedup::{EXPLAIN, Evidence, Kind, Method};
 use dedup_core::interrupt::checked;
 use dedup_core::memory::{OrRaise, Room};
 use dedup_core::records::{Agreement, Field, SURE, columns};
@@ -21,12 +21,16 @@ struct Line {
     column: Option<String>,
     part: &'static str,
     values: [Option<String>; 2],
-    /// A logarithm of odds.
-    tells: Option<f64>,
+    value: Option<f64>,
 }
 
-/// Returns the evidence for each of the pairs: the odds of any pair, what each column adds, the sum, what is needed, and
-/// what `dedup` makes of them.
+impl Line {
+    fn new(part: &'static str, value: Option<f64>) -> Line {
+        Line { column: None, part, values: [None, None], value }
+    }
+}
+
+/// Returns the evidence for each of the pairs, and what `dedup` makes of them.
 #[pg_extern(sql = "")]
 fn dedup_explain_pairs(
     source: Option<&str>,
@@ -38,9 +42,6 @@ fn dedup_explain_pairs(
     let source = Source::new(source);
     let wanted = Source::argument("pairs", pairs).all();
     let written = read_options(EXPLAIN, options);
-    if Options::of(&written).method != Method::Records {
-        refuse_option("method", "pairs of a source are explained by method \"records\" alone")
-    }
     let (mut pairs, mut rows) = (Vec::new(), HashMap::new());
     each_pair(&wanted, |a, b| {
         for id in [&a, &b] {
@@ -85,7 +86,7 @@ fn dedup_explain_pairs(
                         line.part.into_datum(),
                         in_a.into_datum(),
                         in_b.into_datum(),
-                        line.tells.map(|tells| tells / LN_2).into_datum(),
+                        line.value.into_datum(),
                     ]);
                 });
             }
@@ -97,25 +98,45 @@ fn dedup_explain_pairs(
 fn lines(found: &mut Found, rows: [usize; 2]) -> Vec<Line> {
     let mut lines = evidence(found, rows);
     let [a, b] = rows.map(|row| found.keeper(row));
-    let part = if a == b { "one group" } else { "two groups" };
-    lines.push(Line { column: None, part, values: [None, None], tells: None });
+    lines.push(Line::new(if a == b { "one group" } else { "two groups" }, None));
     lines
 }
 
 /// The evidence for two rows.
 fn evidence(found: &mut Found, rows: [usize; 2]) -> Vec<Line> {
-    let line = |part, tells| Line { column: None, part, values: [None, None], tells };
-    let first = rows.map(|row| found.rows.first[row]);
-    if first[0] == first[1] {
-        return vec![line("equal", None)];
+    let [a, b] = rows.map(|row| found.rows.first[row]);
+    if a == b {
+        return vec![Line::new("equal", None)];
     }
-    let is_empty = rows.iter().any(|&row| found.rows.kinds[row] == Kind::Empty);
-    let Some(records) = found.groups.records.as_ref().filter(|_| !is_empty) else {
-        return vec![line("empty", None)];
-    };
-    let contents = rows.map(|row| unwrap_or_raise(found.rows.texts.content(row)));
-    let evidence = records.evidence(first[0], first[1]);
-    let mut lines = vec![line("any pair", Some(evidence.prior))];
+    if rows.iter().any(|&row| found.rows.kinds[row] == Kind::Empty) {
+        return vec![Line::new("empty", None)];
+    }
+    if found.options.method == Method::Records { by_records(found, [a, b]) } else { by_texts(found, rows) }
+}
+
+/// Of texts: how near they are and must be, and the details in which they differ.
+fn by_texts(found: &mut Found, rows: [usize; 2]) -> Vec<Line> {
+    let Evidence { distance, similarity, details } = unwrap_or_raise(found.evidence(rows));
+    let bits = |bits: u32| Some(f64::from(bits));
+    let distance = distance
+        .map(|(bits_of, most)| [Line::new("distance", bits(bits_of)), Line::new("at most", bits(most))]);
+    let similarity =
+        similarity.map(|(of, least)| [Line::new("similarity", Some(of)), Line::new("at least", Some(least))]);
+    let mut lines: Vec<Line> = distance.into_iter().chain(similarity).flatten().collect();
+    lines.extend(
+        details.into_iter().map(|it| Line { values: [Some(it.a), Some(it.b)], ..Line::new(it.kind, None) }),
+    );
+    lines
+}
+
+/// Of records: the odds of any pair, what each column adds, the sum, and what is needed, in bits.
+fn by_records(found: &mut Found, rows: [u32; 2]) -> Vec<Line> {
+    let contents = rows.map(|row| unwrap_or_raise(found.rows.texts.content(row as usize)));
+    // Of a single row nothing is learned.
+    let Some(records) = found.groups.records.as_ref() else { return Vec::new() };
+    let line = |part, tells: f64| Line::new(part, Some(tells / LN_2));
+    let evidence = records.evidence(rows[0], rows[1]);
+    let mut lines = vec![line("any pair", evidence.prior)];
     let mut total = evidence.prior;
     for (field, agreement, tells) in evidence.told {
         total += tells;
@@ -135,12 +156,12 @@ fn evidence(found: &mut Found, rows: [usize; 2]) -> Vec<Line> {
             }
             Field::Identifiers if agreement == Agreement::Missing => continue,
             Field::Identifiers => {
-                (None, "identifiers", first.map(|row| Some(records.identifiers(row).join(" "))))
+                (None, "identifiers", rows.map(|row| Some(records.identifiers(row).join(" "))))
             }
             Field::Rank => (None, "nearest row", [None, None]),
         };
-        lines.push(Line { column, part, values, tells: Some(tells) });
+        lines.push(Line { column, values, ..line(part, tells) });
     }
-    lines.extend([line("total", Some(total)), line("needed", Some((SURE / (1.0 - SURE)).ln()))]);
+    lines.extend([line("total", total), line("needed", (SURE / (1.0 - SURE)).ln())]);
     lines
 }

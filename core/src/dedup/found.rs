@@ -2,7 +2,7 @@
 
 use super::making::making;
 use super::{EqualTexts, Finding, Groups, Kind, Limits, Method, Options, Rows, Stage, group};
-use crate::details::{Learner, Templates};
+use crate::details::{Detail, Learner, Templates};
 use crate::external::{Host, Result, Spill};
 use crate::features::TextRecipe;
 use crate::interrupt::checked;
@@ -19,6 +19,16 @@ pub struct Found<F: Spill> {
     pub options: Options,
     /// The kept row of each group, at the group's number.
     kept: Vec<u32>,
+}
+
+/// What tells whether two texts are the same.
+pub struct Evidence {
+    /// The distance of the fingerprints, and the most that it may be; not by text.
+    pub distance: Option<(u32, u32)>,
+    /// The Jaccard coefficient of the n-grams, and the least that it may be, if that counts.
+    pub similarity: Option<(f64, f64)>,
+    /// The details that count and in which they differ.
+    pub details: Vec<Detail>,
 }
 
 /// Finds equal rows by the `hashes` of their contents (P1), then near ones, and groups them (P4). `recipe` makes the
@@ -150,6 +160,22 @@ impl<F: Spill> Found<F> {
             Stage::Near => (self.rows.distance(row, keeper), Some(self.similarity([row, keeper])?)),
         };
         Ok(Finding { keeper, stage, distance, similarity })
+    }
+
+    /// What tells whether two rows of unlike texts are the same.
+    ///
+    /// # Errors
+    /// A file fails, or there is no memory.
+    pub fn evidence(&mut self, rows: [usize; 2]) -> Result<Evidence> {
+        let [a, b] = rows.map(|row| self.rows.texts.content(row));
+        let (a, b, Options { method, distance, alike, .. }) = (a?, b?, &self.options);
+        let by_fp = distance.filter(|_| *method == Method::Fingerprint);
+        let evidence = Evidence {
+            distance: by_fp.and_then(|most| Some((self.rows.distance(rows[0], rows[1])?, most))),
+            similarity: (alike.similarity > 0.0).then(|| (alike.jaccard(&a, &b), alike.similarity)),
+            details: alike.differing(&a, &b),
+        };
+        Ok(evidence)
     }
 
     /// The similarity of two rows, by their sets if they were made.

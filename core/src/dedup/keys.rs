@@ -83,7 +83,7 @@ enum Kind {
     Truth,
 }
 
-const WHOLE: u8 = DEDUP.bit | INTO.bit | REPORT.bit;
+const WHOLE: u8 = DEDUP.bit | INTO.bit | REPORT.bit | EXPLAIN.bit;
 const ALL: u8 = WHOLE | SETUP.bit | GUARD.bit;
 
 const fn key(name: &'static str, kind: Kind, sinks: u8) -> Key {
@@ -104,16 +104,16 @@ impl Key {
 pub const KEYS: [Key; 25] = {
     use Kind::*;
     [
-        key("id", Text("a column"), WHOLE | EXPLAIN.bit | SETUP.bit)
+        key("id", Text("a column"), WHOLE | SETUP.bit)
             .says("the column of the ids of a table; without it the primary key"),
-        key("columns", Columns, ALL | EXPLAIN.bit)
+        key("columns", Columns, ALL)
             .says("what is compared of a table; without it the only column of a text type beside the key"),
         key("fp", Text("a column"), ALL).says("the column that has the fingerprints; dedup_setup makes it"),
         key("recipe", Recipe, ALL).says("the recipe of running text"),
-        key("equal", Word(&["text", "normal", "none"]), WHOLE | EXPLAIN.bit)
+        key("equal", Word(&["text", "normal", "none"]), WHOLE)
             .or("\"text\"")
             .says("what makes texts equal: their characters, their normal form, or nothing"),
-        key("method", Method, ALL | EXPLAIN.bit | PAIRS.bit).or("\"fingerprint\"").says(
+        key("method", Method, ALL | PAIRS.bit).or("\"fingerprint\"").says(
             "how near rows are found; exact: not at all, records: by what is learned of several columns, both of whole tables alone",
         ),
         key("distance", Whole(0, 64), ALL | PAIRS.bit)
@@ -133,7 +133,7 @@ pub const KEYS: [Key; 25] = {
             .or("\"star\"")
             .says("how near rows become groups"),
         key("diameter", Whole(0, 64), WHOLE).says("most bits in which any two rows of a group differ"),
-        key("keep", Keep, WHOLE | EXPLAIN.bit | SETUP.bit)
+        key("keep", Keep, WHOLE | SETUP.bit)
             .or("\"first\"")
             .says("which row of a group is kept"),
         key("scope", Columns, GUARD.bit).says("columns that near rows have in common"),

@@ -19,7 +19,7 @@ mod star;
 pub use equal::Equal;
 pub use equal_texts::EqualTexts;
 pub use finding::{Finding, Stage};
-pub use found::{Found, find};
+pub use found::{Evidence, Found, find};
 pub use group::{Groups, Limits, group, nearness};
 pub use judge::{Alike, Judge, Measure, ReadText};
 pub use keep::{Keep, Key, Standing};

@@ -12,6 +12,16 @@ INSERT INTO petition VALUES
 \set options '{"distance": 24, "similarity": 0.6, "recipe": {}, "n": 2, "details": []}'
 SELECT id, keeper, stage, distance IS NOT NULL AS distance, round(similarity::numeric, 2) AS similarity
 FROM dedup('SELECT id, body FROM petition ORDER BY id', :'options');
+-- Why, or why not.
+SELECT a, b, part, in_a, in_b, round(value::numeric, 2) AS value
+FROM dedup_explain('SELECT id, body FROM petition UNION ALL VALUES (11, ''青山小区停水三天，物业不管''), (12, ''绿水小区停水三天，物业不管'') ORDER BY id',
+    'VALUES (1, 2), (1, 4), (11, 12), (1, 5), (1, 8)', :'options'::jsonb || '{"details": ["name", "number"]}');
+SELECT method, count(*) FILTER (WHERE part = 'similarity') AS near, bool_and(value = similarity) FILTER (WHERE part = 'similarity') AS "as dedup says",
+    bool_and(value = distance) FILTER (WHERE part = 'distance') AS "distance too", count(*) FILTER (WHERE part = 'one group') AS "one group"
+FROM unnest('{fingerprint,text}'::text[]) AS method, jsonb_build_object('method', method) AS by,
+    dedup('SELECT id, body FROM petition ORDER BY id', :'options'::jsonb || by) d,
+    dedup_explain('SELECT id, body FROM petition ORDER BY id', format('VALUES (%s, %s)', d.keeper, d.id), :'options'::jsonb || by) e
+WHERE stage = 'near' GROUP BY method ORDER BY method;
 -- Which row is kept.
 SELECT rule, string_agg(id || '>' || keeper, ' ' ORDER BY id) FILTER (WHERE id <> keeper) AS "row > kept row"
 FROM unnest(ARRAY['"first"', '"last"', '"longest"', '{"column": "filed"}', '{"column": "filed", "order": "desc"}']) AS rule,

@@ -37,7 +37,7 @@ SELECT name, options, r.* FROM function JOIN (VALUES
     ('dedup', '[]'), ('dedup', '{"method": "text", "similarity": 0}'), ('dedup', '{"diameter": 3, "group": "star"}'),
     ('dedup', '{"diameter": 3, "method": "text"}'), ('dedup', '{"contained": 0.8, "group": "components"}'), ('dedup', '{"method": "records", "n": 2}'),
     ('dedup', '{"columns": "phash"}'), ('dedup', '{"columns": "nothing"}'), ('dedup', '{"columns": ["body", "body"]}'), ('dedup', '{"fp": "body"}'),
-    ('dedup', '{"columns": {"body": 2}}'), ('dedup_explain', '{"method": "text"}'),
+    ('dedup', '{"columns": {"body": 2}}'),
     ('dedup', '{"id": "meta"}'), ('dedup_setup', '{"id": "meta"}'), ('dedup_setup', '{"keep": {"column": "meta"}}'), ('near_dup_guard', '{"fp": "of"}'),
     ('dedup_setup', format('{"fp": "%s"}', repeat('f', 64))), ('dedup', format('{"title": "%s"}', repeat('t', 200))), ('dedup', format('{"n": "%s"}', repeat('n', 200))),
     ('dedup_setup', '{"columns": {"phash": null}}'), ('dedup_setup', '{"fp": "body"}'), ('dedup_setup', '{"drop": true, "n": 2}'),
