@@ -39,7 +39,7 @@ pub(crate) fn find<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
 ) -> (Written, Found) {
     let settings = Settings::complete(source.oid(), &mut written);
     let mut options = Options::of(&written);
-    options.know(settings.and_then(|it| it.templates(&options.columns, options.alike.normal)));
+    options.know(settings.and_then(|it| it.statistics(&options.columns, options.alike.normal)));
     options.labels = labels;
     let query = options.query(source);
     find_in(function, (&query, source), (written, options, true), None, progress, begin)

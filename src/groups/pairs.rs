@@ -13,7 +13,7 @@ use crate::table::{
 use dedup_core::dedup::{Method, PAIRS};
 use dedup_core::external::Result;
 use dedup_core::groups::{Pairs, Settings};
-use dedup_core::similarity::SimilarPairs;
+use dedup_core::similarity::{Jaccard, SimilarPairs};
 use dedup_core::text::Normal;
 use pgrx::prelude::*;
 
@@ -125,7 +125,7 @@ fn near_dup_pairs(source: Option<&str>, options: Option<Json>, fcinfo: pg_sys::F
             pairs.finish(&mut host, |pair, _| add(pair.a, pair.b, Some(pair.distance), None))
         }
         Search::Texts(pairs, _) => {
-            pairs.finish(&mut host, &|_, _| true, |pair, _| add(pair.a, pair.b, None, Some(pair.similarity)))
+            pairs.finish(&mut host, &Jaccard, |pair, _| add(pair.a, pair.b, None, Some(pair.similarity)))
         }
     });
     progress.end(&format!("{count} pairs"));

@@ -71,9 +71,8 @@ fn guard(call: &Call, options: &Options) -> pg_sys::Datum {
         }
     }
     let texts = options.verify.as_ref().filter(|_| options.by_text);
-    let wanted = texts
-        .zip(new_text.as_deref())
-        .map(|(it, text)| TextSearch::of(text, &it.columns, it.alike.n, it.alike.similarity));
+    let wanted =
+        texts.zip(new_text.as_deref()).map(|(it, text)| TextSearch::of(text, &it.columns, &it.alike));
     let has_words =
         options.verify.as_ref().is_none_or(|it| new_text.as_deref().is_some_and(|text| it.has_words(text)));
     let fingerprint = new.or(texts.map(|_| 0)).filter(|_| has_words);

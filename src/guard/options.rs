@@ -110,10 +110,9 @@ impl Options {
         let settings = Settings::complete(Some(table), &mut written);
         written.add("distance", json!(DISTANCE));
         let mut options = Read::of(&written);
-        let told = settings.as_ref().and_then(|it| it.templates(&options.columns, options.alike.normal));
+        let told = settings.as_ref().and_then(|it| it.statistics(&options.columns, options.alike.normal));
         options.know(told);
-        let has_slots = options.alike.details.is_some_and(|kinds| kinds.slots);
-        if has_slots && settings.is_none() {
+        if options.alike.has_slots() && settings.is_none() {
             refuse_option("details", "\"slot\" requires a table with settings, which dedup_setup makes")
         }
         let column = written.text("fp").map_or_else(|| Settings::needed(table).fp.clone(), str::to_owned);

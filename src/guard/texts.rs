@@ -3,8 +3,9 @@
 
 use crate::pg::version;
 use crate::settings::work_memory;
-use crate::similarity::{ENOUGH, ngram_query};
+use crate::similarity::{ENOUGH, query};
 use crate::table::ngram_index;
+use dedup_core::dedup::Alike;
 use dedup_core::interrupt;
 use pgrx::datum::IntoDatum;
 use pgrx::{PgRelation, pg_sys};
@@ -19,8 +20,9 @@ pub(super) struct TextSearch {
 }
 
 impl TextSearch {
-    pub(super) fn of(text: &str, columns: &[String], n: usize, similarity: f64) -> TextSearch {
-        TextSearch { columns: columns.to_vec(), n, query: ngram_query(text, n as i32, similarity) }
+    pub(super) fn of(text: &str, columns: &[String], alike: &Alike) -> TextSearch {
+        let (least, grams) = alike.query(text);
+        TextSearch { columns: columns.to_vec(), n: alike.n, query: query(least, grams) }
     }
 
     /// The index to use, if there is one.

@@ -4,6 +4,7 @@ use crate::fingerprint::bag_of_values;
 use crate::pg::catalog::{base_type_name, equality, schema};
 use crate::pg::spi::{Argument, query_all};
 use crate::pg::{Output, Record, required};
+use crate::similarity::query;
 use crate::table::{Settings, Table, join_texts, joined, listed, refuse_option};
 use dedup_core::dedup::{Kind, Measure, Method};
 use dedup_core::features::{Bag, RowRecipe, Shared, shared};
@@ -102,10 +103,12 @@ impl New {
         let sql = self.statement(settings, &by, &table);
         debug1!("dedup_find runs: {sql}");
         let fp = bag.simhash().map(u64::cast_signed);
-        let mut arguments = vec![Argument::of(fp), Argument::of(self.text.as_deref())];
+        let alike = settings.alike();
+        let grams = self.text.as_deref().filter(|_| matches!(by, By::Text)).map(|text| alike.query(text));
+        let grams = grams.map(|(least, grams)| query(least, grams));
+        let mut arguments = vec![Argument::of(fp), Argument::of(self.text.as_deref()), Argument::of(grams)];
         arguments.extend(self.own.as_ref().map(|(_, id)| *id));
         let why = Why::new(settings, &self.values);
-        let alike = settings.alike();
         let same = |text: Option<&str>| match by {
             // What equals the text is none of those that are empty.
             By::Equality => Some(1.0),
@@ -142,17 +145,17 @@ impl New {
         }
     }
 
-    /// The search for rows that the judge looks at: $1 is the fingerprint, $2 the text, $3 the row's own id.
+    /// The search for rows that the judge looks at: $1 is the fingerprint, $2 the text, $3 what the index of n-grams is asked for, $4 the row's own id.
     fn statement(&self, settings: &Settings, by: &By, table: &Table) -> String {
         let tools = schema();
         let (fp, text) = (quote_identifier(&settings.fp), joined(&settings.texts()));
         let candidates = match by {
             By::Distance(distance) => format!("{tools}.near_dup(t.{fp}, $1, {distance})"),
             By::Text => {
-                let (n, least) = (settings.n, settings.similarity);
                 format!(
-                    "{tools}.ngrams({}, {n}) OPERATOR({tools}.@%) {tools}.ngram_query($2, {n}, {least}::pg_catalog.float8)",
-                    listed(&settings.texts())
+                    "{tools}.ngrams({}, {}) OPERATOR({tools}.@%) $3",
+                    listed(&settings.texts()),
+                    settings.n
                 )
             }
             // Without other columns what equals it has no fingerprint either, by which it is found.
@@ -162,7 +165,7 @@ impl New {
             By::Equality => format!("{text} OPERATOR(pg_catalog.=) $2"),
         };
         let id = quote_identifier(table.id(None));
-        let own = self.own.as_ref().map(|(equals, _)| format!(" AND NOT (t.{id}{equals} $3)"));
+        let own = self.own.as_ref().map(|(equals, _)| format!(" AND NOT (t.{id}{equals} $4)"));
         let value = |name: &String| format!(", t.{}::pg_catalog.text", quote_identifier(name));
         let values: String = settings.columns.iter().map(value).collect();
         format!(

@@ -8,10 +8,10 @@ use crate::pg::spi::{Argument, query_all, scalar};
 use crate::pg::{notice, raise};
 use crate::table::{
     DETAILS, Generated, ID, KEEP, Options, SAMPLE, Settings, Table, Written, announce, announce_implied,
-    as_jsonb, joined, literal, ngram_index, refuse_option, running, sample, templates,
+    as_jsonb, joined, literal, ngram_index, refuse_option, running, sample, statistics,
 };
 use dedup_core::dedup::{Method, SETUP};
-use dedup_core::details::Templates;
+use dedup_core::details::Statistics;
 use dedup_core::evaluate::{Background, ByRows};
 use dedup_core::features::{RowRecipe, TextRecipe};
 use dedup_core::text::Normal;
@@ -33,7 +33,7 @@ pub(super) struct Plan<'t> {
     chosen: Map<String, Value>,
     method: Method,
     distances: Option<ByRows>,
-    templates: Option<Templates>,
+    statistics: Option<Statistics>,
     empty: bool,
     /// The extension's schema, quoted.
     tools: String,
@@ -132,7 +132,7 @@ impl<'t> Plan<'t> {
             chosen: Map::new(),
             method: Method::default(),
             distances: None,
-            templates: None,
+            statistics: None,
             empty: false,
             tools: schema(),
         };
@@ -218,8 +218,8 @@ impl<'t> Plan<'t> {
         self.chosen = chosen.as_object().cloned().unwrap_or_default();
         (self.method, self.distances, self.empty) = (read.method, distances, empty);
         self.recipes = self.recipes_with(&recipe);
-        let has_slots = read.alike.details.is_some_and(|kinds| kinds.slots);
-        self.templates = has_slots.then(|| templates(&self.texts(), read.alike.normal));
+        self.statistics =
+            read.alike.asks_statistics().then(|| statistics(&self.texts(), read.alike.normal, read.alike.n));
     }
 
     /// The recipes of the columns, `recipe` for running text that has none of its own.
@@ -326,7 +326,7 @@ impl<'t> Plan<'t> {
             && before.chosen() == self.chosen
             && before.distances == self.distances
             && before.empty == self.empty
-            && before.templates.as_deref() == self.templates.as_ref()
+            && before.statistics.as_deref() == self.statistics.as_ref()
     }
 
     fn insert(&self) -> Change {
@@ -348,7 +348,7 @@ impl<'t> Plan<'t> {
         columns.extend(["distance", "similarity", "n"].map(|name| (name, self.chosen[name].to_string())));
         columns.extend(self.asked.text("id").map(|id| ("id", quote_literal(id))));
         columns.extend(self.distances.as_ref().map(|distances| ("distances", literal(&json!(distances)))));
-        columns.extend(self.templates.as_ref().map(|it| ("templates", quote_literal(it.to_hex()))));
+        columns.extend(self.statistics.as_ref().map(|it| ("statistics", quote_literal(it.to_hex()))));
         columns.extend(self.asked.get("keep").map(|keep| ("keep", literal(keep))));
         let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
         let values: Vec<&str> = columns.iter().map(|(_, value)| value.as_str()).collect();

@@ -29,7 +29,7 @@ fn ngrams_texts(contents: Array<'_, &str>, n: i32) -> Option<Vec<i64>> {
 
 /// What texts similar to this one share with it: how many n-grams at least, then those that it has.
 #[pg_extern(sql = "")]
-pub(crate) fn ngram_query(content: &str, n: i32, similarity: f64) -> Vec<i64> {
+fn ngram_query(content: &str, n: i32, similarity: f64) -> Vec<i64> {
     if !(similarity > 0.0 && similarity <= 1.0) {
         raise(
             PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
@@ -37,11 +37,15 @@ pub(crate) fn ngram_query(content: &str, n: i32, similarity: f64) -> Vec<i64> {
             "Texts that share nothing are not searched for.",
         )
     }
-    let mut query = numbers(content, length(n));
-    let least = least_shared(similarity, query.len()) as i64;
-    query.room(1).or_raise();
-    query.insert(0, least);
-    query
+    let grams = numbers(content, length(n));
+    query(least_shared(similarity, grams.len()), grams)
+}
+
+/// What texts are asked for that have so many of these n-grams at least.
+pub(crate) fn query(least: usize, mut grams: Vec<i64>) -> Vec<i64> {
+    grams.room(1).or_raise();
+    grams.insert(0, least as i64);
+    grams
 }
 
 /// The least number that is to be shared, and the n-grams.

@@ -6,7 +6,7 @@ mod index;
 use crate::pg::raise;
 use dedup_core::details::{Kinds, differing, passages};
 use dedup_core::similarity;
-pub(crate) use index::{ENOUGH, ngram_query};
+pub(crate) use index::{ENOUGH, query};
 use pgrx::prelude::*;
 
 /// Jaccard's coefficient of the character n-grams.

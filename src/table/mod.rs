@@ -22,4 +22,4 @@ pub(crate) use relation::Table;
 pub(crate) use settings::{Settings, join_texts, joined, listed, running};
 pub(crate) use source::{FINGERPRINTS, Source, Wanted, two_columns};
 pub(crate) use stored::{ID, KEEP};
-pub(crate) use suggest::{DETAILS, SAMPLE, Sampler, announce, announce_implied, sample, templates};
+pub(crate) use suggest::{DETAILS, SAMPLE, Sampler, announce, announce_implied, sample, statistics};

@@ -5,7 +5,7 @@ use crate::corpus::{Database, raise_recipe};
 use crate::pg::{Json, raise};
 pub(crate) use dedup_core::dedup::Written;
 use dedup_core::dedup::{Keep, Method, Options as Core, Sink, Wrong};
-use dedup_core::details::Templates;
+use dedup_core::details::Statistics;
 use dedup_core::features::TextRecipe;
 use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
@@ -66,8 +66,8 @@ impl Options {
     }
 
     /// Takes what the rows of a table have in common.
-    pub fn know(&mut self, templates: Option<Arc<Templates>>) {
-        self.core.alike.templates = templates;
+    pub fn know(&mut self, statistics: Option<Arc<Statistics>>) {
+        self.core.alike.statistics = statistics;
     }
 
     /// Whether rows of equal text are told apart by fingerprints of more than that.

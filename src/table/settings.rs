@@ -10,8 +10,8 @@ use crate::corpus::{Database, cached_from_text, raise_recipe};
 use crate::pg::catalog::lock_columns;
 use crate::pg::spi::query_all;
 use crate::pg::{Record, Values, raise};
-use dedup_core::dedup::Alike;
-use dedup_core::details::{Kinds, Templates};
+use dedup_core::dedup::{Alike, Method};
+use dedup_core::details::{Kinds, Statistics};
 use dedup_core::features::{FieldsRecipe, RowRecipe, TextRecipe};
 use dedup_core::text::Normal;
 use pgrx::spi::{quote_identifier, quote_literal};
@@ -32,7 +32,7 @@ pub(crate) struct Settings {
     /// Whether they fit the table; else names are those that were given.
     pub(crate) fit: bool,
     stored: Stored,
-    pub(crate) templates: Option<Arc<Templates>>,
+    pub(crate) statistics: Option<Arc<Statistics>>,
     /// The distance, and the statement for which it was chosen: that looks at the size of the table once.
     distance: Cell<(pg_sys::TimestampTz, u32)>,
 }
@@ -123,10 +123,10 @@ impl Settings {
             None if stored.same == Some(false) => return None,
             None => (false, stored.fp.clone(), stored.columns.clone()),
         };
-        let templates =
-            stored.templates.as_ref().map(|hex| {
-                Arc::new(Templates::from_hex(hex).unwrap_or_else(|| {
-                    raise_damaged(table, &json!(stored.version), "these are no templates")
+        let statistics =
+            stored.statistics.as_ref().map(|hex| {
+                Arc::new(Statistics::from_hex(hex).unwrap_or_else(|| {
+                    raise_damaged(table, &json!(stored.version), "these are no statistics")
                 }))
             });
         Some(Settings {
@@ -135,7 +135,7 @@ impl Settings {
             fp,
             fit,
             stored,
-            templates,
+            statistics,
             distance: Cell::new((pg_sys::TimestampTz::MIN, 0)),
         })
     }
@@ -313,15 +313,15 @@ impl Settings {
         let kinds = self.details.as_ref().and_then(Value::as_array).filter(|kinds| !kinds.is_empty());
         let kinds = kinds.and_then(|kinds| Kinds::parse(kinds.iter().filter_map(Value::as_str)).ok());
         let normal = self.text_recipe().normal;
-        let templates = self.templates.clone();
-        Alike { similarity: self.similarity, n: self.n as usize, details: kinds, normal, templates }
+        let (statistics, weighed) = (self.statistics.clone(), self.method == Method::Text);
+        Alike { similarity: self.similarity, n: self.n as usize, details: kinds, normal, statistics, weighed }
     }
 
     /// What the table's rows have in common, for texts of these columns (none: those of the settings) that `normal` reads;
     /// `None` for others than it was learned from.
-    pub(crate) fn templates(&self, columns: &[String], normal: Normal) -> Option<Arc<Templates>> {
+    pub(crate) fn statistics(&self, columns: &[String], normal: Normal) -> Option<Arc<Statistics>> {
         let same = columns.is_empty() || self.texts().iter().eq(columns);
-        self.templates.clone().filter(|_| same && normal == self.text_recipe().normal)
+        self.statistics.clone().filter(|_| same && normal == self.text_recipe().normal)
     }
 
     /// The columns whose texts are compared.

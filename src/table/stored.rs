@@ -33,7 +33,7 @@ pub(crate) struct Stored {
     pub(crate) details: Option<Value>,
     pub(crate) keep: Option<Value>,
     /// What the rows have in common, as digits.
-    pub(crate) templates: Option<String>,
+    pub(crate) statistics: Option<String>,
     /// There was no text to choose by what was not asked for.
     pub(crate) empty: bool,
     /// They are those of this table, not of a dropped one whose number it got. A restore that keeps triggers from

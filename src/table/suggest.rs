@@ -9,7 +9,7 @@ use crate::pg::spi::for_each_of_query;
 use crate::pg::{notice, raise};
 use crate::settings::memory_limit;
 use dedup_core::dedup::{Method, Written};
-use dedup_core::details::{Learner, Templates};
+use dedup_core::details::{Learner, Statistics};
 use dedup_core::evaluate::{Background, ByRows, Profile, TextSample};
 use dedup_core::features::TextRecipe;
 use dedup_core::text::Normal;
@@ -176,10 +176,10 @@ pub(crate) fn sample(query: &str) -> Sampler {
 }
 
 /// What the texts of a query have in common that `normal` reads.
-pub(crate) fn templates(query: &str, normal: Normal) -> Templates {
+pub(crate) fn statistics(query: &str, normal: Normal, n: usize) -> Statistics {
     let mut learner = Learner::default();
     each_text(query, |content| learner.add(&normal.plain(content)));
-    learner.learn()
+    learner.learn(n)
 }
 
 /// Recipe, distance and verification for the texts of a source.

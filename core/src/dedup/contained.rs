@@ -64,7 +64,7 @@ impl<F: Spill> Found<F> {
                 host.step();
                 let content = self.rows.texts.content(texts[text as usize])?;
                 let near =
-                    || alike.similarity > 0.0 && alike.jaccard(&content, &kept_text) >= alike.similarity;
+                    || alike.similarity > 0.0 && alike.likeness(&content, &kept_text) >= alike.similarity;
                 repeat = (words.share(text, earlier) >= least || near())
                     && alike.differing(&content, &kept_text).is_empty();
                 if !repeat {

@@ -2,7 +2,7 @@
 
 use super::making::making;
 use super::{EqualTexts, Finding, Groups, Kind, Limits, Method, Options, Rows, Stage, group};
-use crate::details::{Detail, Learner, Templates};
+use crate::details::{Detail, Learner, Statistics};
 use crate::external::{Host, Result, Spill};
 use crate::features::TextRecipe;
 use crate::interrupt::checked;
@@ -25,7 +25,7 @@ pub struct Found<F: Spill> {
 pub struct Evidence {
     /// The distance of the fingerprints, and the most that it may be; not by text.
     pub distance: Option<(u32, u32)>,
-    /// The Jaccard coefficient of the n-grams, and the least that it may be, if that counts.
+    /// How similar their n-grams are, and the least that that may be, if it counts.
     pub similarity: Option<(f64, f64)>,
     /// The details that count and in which they differ.
     pub details: Vec<Detail>,
@@ -50,13 +50,12 @@ pub fn find<H: Host>(
     if options.method != Method::Records && options.distance.is_some() {
         fingerprint(options.fp.is_none().then_some(recipe), &mut rows, limits.threads, host)?;
     }
-    let asks_slots = options.alike.details.is_some_and(|kinds| kinds.slots);
-    if asks_slots
-        && options.alike.templates.is_none()
+    if options.alike.asks_statistics()
+        && options.alike.statistics.is_none()
         && options.distance.is_some()
         && options.method != Method::Records
     {
-        options.alike.templates = Some(Arc::new(templates(&options, &mut rows, host)?));
+        options.alike.statistics = Some(Arc::new(statistics(&options, &mut rows, host)?));
     }
     let groups = group(&options, &mut rows, limits, host)?;
     let mut found = Found { rows, groups, options, kept: Vec::new() };
@@ -95,17 +94,17 @@ fn fingerprint<H: Host>(
     Ok(())
 }
 
-/// The templates of the texts of a table.
-fn templates<H: Host>(options: &Options, rows: &mut Rows<H::File>, host: &mut H) -> Result<Templates> {
-    host.stage("learning templates", "rows", Some(rows.count() as u64));
+/// What the texts of a table have in common.
+fn statistics<H: Host>(options: &Options, rows: &mut Rows<H::File>, host: &mut H) -> Result<Statistics> {
+    host.stage("learning what the rows have in common", "rows", Some(rows.count() as u64));
     let mut learner = Learner::default();
     for row in collect(rows.firsts())? {
         host.step();
         learner.add(&options.alike.normal.plain(&rows.texts.content(row)?));
     }
-    let templates = learner.learn();
-    host.end(&format!("{} templates", templates.count()));
-    Ok(templates)
+    let statistics = learner.learn(options.alike.n);
+    host.end(&format!("{} templates", statistics.templates.count()));
+    Ok(statistics)
 }
 
 impl<F: Spill> Found<F> {
@@ -172,7 +171,7 @@ impl<F: Spill> Found<F> {
         let by_fp = distance.filter(|_| *method == Method::Fingerprint);
         let evidence = Evidence {
             distance: by_fp.and_then(|most| Some((self.rows.distance(rows[0], rows[1])?, most))),
-            similarity: (alike.similarity > 0.0).then(|| (alike.jaccard(&a, &b), alike.similarity)),
+            similarity: (alike.similarity > 0.0).then(|| (alike.likeness(&a, &b), alike.similarity)),
             details: alike.differing(&a, &b),
         };
         Ok(evidence)
@@ -191,6 +190,6 @@ impl<F: Spill> Found<F> {
             return Ok(known);
         }
         let [a, b] = rows.map(|row| self.rows.texts.content(row));
-        Ok(self.options.alike.jaccard(&a?, &b?))
+        Ok(self.options.alike.likeness(&a?, &b?))
     }
 }

@@ -1,14 +1,14 @@
 //! Groups of near rows: candidates are found and judged, and the pairs that are the same are linked by a rule.
 
 use super::star::stars;
-use super::{Group, Judge, Kind, Method, Options, Order, Rows, Texts};
-use crate::details::Fillings;
+use super::{Alike, Group, Judge, Kind, Method, Options, Order, Rows, Texts};
+use crate::details::{Fillings, Statistics};
 use crate::external::{Host, Result, Sorter, Spill};
 use crate::groups::{Connect, DiameterSets, Pair, Pairs, Settings, SharedSets, UnionFind};
 use crate::interrupt::checked;
 use crate::memory::{Room, collect, filled};
 use crate::records::{self, Records};
-use crate::similarity::{SimilarPair, SimilarPairs};
+use crate::similarity::{Compare, Likeness, SimilarPair, SimilarPairs};
 use std::sync::Arc;
 
 /// What grouping may take.
@@ -118,14 +118,11 @@ fn apart<H: Host>(
     host: &mut H,
 ) -> Result<Option<Arc<Fillings>>> {
     let alike = &options.alike;
-    let Some(templates) = alike.templates.as_ref().filter(|_| alike.details.is_some_and(|it| it.slots))
-    else {
-        return Ok(None);
-    };
+    let Some(Statistics { templates, .. }) = alike.statistics.as_deref() else { return Ok(None) };
     host.stage("reading what stands in slots", "rows", Some(rows.count() as u64));
     let firsts = collect(rows.firsts())?;
     let texts = &mut rows.texts;
-    let fillings = templates.fill(firsts.into_iter(), &mut |row| {
+    let fillings = templates.fill(firsts.into_iter(), alike.has_slots(), &mut |row| {
         host.step();
         Ok(alike.normal.plain(&texts.content(row)?).into_owned())
     })?;
@@ -137,7 +134,24 @@ enum Candidates<H: Host> {
     /// Fingerprints within a distance.
     Blocks(Pairs<H>),
     /// Sets of n-grams, as similar as the options say, of texts that are not apart.
-    Grams(SimilarPairs<H>, Option<Arc<Fillings>>),
+    Grams(SimilarPairs<H>, ByGrams),
+}
+
+/// How sets of n-grams are compared.
+struct ByGrams {
+    alike: Alike,
+    apart: Option<Arc<Fillings>>,
+}
+
+impl Compare for ByGrams {
+    fn may(&self, a: i64, b: i64) -> bool {
+        !self.apart.as_ref().is_some_and(|it| it.differ([a, b].map(|row| row as u32)))
+    }
+
+    fn similarity(&self, rows: [i64; 2], likeness: Likeness) -> f64 {
+        let of_templates = || self.apart.as_ref().is_some_and(|it| it.have(rows.map(|row| row as u32)));
+        self.alike.of(likeness, of_templates)
+    }
 }
 
 impl<H: Host> Candidates<H> {
@@ -157,13 +171,15 @@ impl<H: Host> Candidates<H> {
         host: &mut H,
     ) -> Result<Candidates<H>> {
         host.stage("reading texts", "rows", Some(rows.count() as u64));
-        let mut pairs = SimilarPairs::new(options.alike.n, options.alike.similarity, limits.memory / 2);
+        let alike = options.alike.clone();
+        let pairs = SimilarPairs::new(alike.n, alike.similarity, limits.memory / 2);
+        let mut pairs = pairs.weighed(alike.weights().cloned());
         for row in collect(rows.firsts())? {
             host.step();
             let content = rows.texts.content(row)?;
             pairs.add(row as i64, &options.alike.normal.form(&content), host)?;
         }
-        Ok(Candidates::Grams(pairs, apart))
+        Ok(Candidates::Grams(pairs, ByGrams { alike, apart }))
     }
 
     /// Finds the pairs; those of rows that `known` has in one set may be left out.
@@ -171,11 +187,8 @@ impl<H: Host> Candidates<H> {
         match (self, known) {
             (Candidates::Blocks(pairs), Some(known)) => pairs.connect(known, host, take),
             (Candidates::Blocks(pairs), None) => pairs.finish(host, |pair, host| take.take(pair, host)),
-            (Candidates::Grams(pairs, apart), _) => {
-                let may = |a: i64, b: i64| {
-                    !apart.as_ref().is_some_and(|it| it.differ([a, b].map(|row| row as u32)))
-                };
-                pairs.finish(host, &may, |SimilarPair { a, b, similarity }, host| {
+            (Candidates::Grams(pairs, by), _) => {
+                pairs.finish(host, &by, |SimilarPair { a, b, similarity }, host| {
                     take.take(Pair { a, b, distance: nearness(similarity) }, host)
                 })
             }
@@ -446,6 +459,7 @@ fn by_records<H: Host>(rows: &mut Rows<H::File>, host: &mut H) -> Result<(UnionF
 mod tests {
     use super::*;
     use crate::dedup::{Keep, Measure, Written};
+    use crate::details::Learner;
     use crate::external::{MemoryHost, MemorySpill};
     use crate::fingerprint::hamming;
     use proptest::prelude::*;
@@ -455,7 +469,7 @@ mod tests {
     fn defined(options: &Options, rows: &Rows<MemorySpill>, texts: &[String]) -> Vec<usize> {
         let by_text = options.method == Method::Text;
         let rank = |a: usize, b: usize| match by_text {
-            true => nearness(options.alike.jaccard(&texts[a], &texts[b])),
+            true => nearness(options.alike.likeness(&texts[a], &texts[b])),
             false => hamming(rows.fps[a], rows.fps[b]),
         };
         let most = options.distance.filter(|_| !by_text).unwrap_or(u32::MAX);
@@ -506,7 +520,7 @@ mod tests {
 
     proptest! {
         /// Whatever the table and the options: the groups are those of the definition, in little memory and in plenty, on one
-        /// thread and on two. P4's Single-Pass is star in the order of the source.
+        /// thread and on two, with weights and without. P4's Single-Pass is star in the order of the source.
         #[test]
         fn groups_are_as_defined(
             texts in prop::collection::vec("[停水电路张李1 ]{1,6}", 1..40),
@@ -517,13 +531,18 @@ mod tests {
                 ("star", None), ("single_pass", None), ("components", None), ("components", Some(3)), ("components", Some(5)),
             ]),
             (distance, similarity) in (0u32..6, prop::sample::select(vec![0.0, 0.3, 0.5, 1.0])),
-            details in any::<bool>(),
+            (details, common) in (any::<bool>(), any::<bool>()),
             (memory, threads) in prop::sample::select(vec![(0usize, 1usize), (1 << 20, 2)]),
         ) {
             prop_assume!(method == "fingerprint" || similarity > 0.0 && diameter.is_none());
             let options = json!({"method": method, "group": rule, "diameter": diameter, "distance": distance, "n": 1,
                 "similarity": similarity, "details": if details { json!(["number", "name"]) } else { json!(null) }});
-            let options = Written::new(crate::dedup::DEDUP, Some(options)).unwrap().read().unwrap();
+            let mut options = Written::new(crate::dedup::DEDUP, Some(options)).unwrap().read().unwrap();
+            if common {
+                let mut learner = Learner::default();
+                texts.iter().for_each(|text| learner.add(text));
+                options.alike.statistics = Some(Arc::new(learner.learn(1)));
+            }
             let mut rows = Rows::new(MemorySpill::default(), Keep::Longest);
             for (row, text) in texts.iter().enumerate() {
                 let first = texts.iter().position(|other| other == text).unwrap();

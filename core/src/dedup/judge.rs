@@ -1,20 +1,20 @@
 //! The judge: whether two texts that are candidates are near-duplicates.
 
 use super::sets::Sets;
-use crate::details::{Comparer, Detail, Fillings, Kinds, Templates};
+use crate::details::{Comparer, Detail, Fillings, Kinds, Statistics};
 use crate::external::{Host, Result, Spill, on_threads};
 use crate::features::TextRecipe;
 use crate::groups::Pair;
 use crate::interrupt;
-use crate::memory::{Room, filled};
-use crate::similarity::{Maker, containment, cosine, jaccard};
+use crate::memory::{OrRaise, Room, collect, filled};
+use crate::similarity::{Frequencies, Grams, Likeness, Maker, containment, cosine, least_shared, numbers};
 use crate::text::Normal;
 use std::sync::Arc;
 
 /// What makes two candidates near-duplicates.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Alike {
-    /// The least Jaccard coefficient of character n-grams, 0 to 1; 0: any.
+    /// The least similarity by character n-grams, 0 to 1; 0: any.
     pub similarity: f64,
     /// Characters of an n-gram.
     pub n: usize,
@@ -22,9 +22,17 @@ pub struct Alike {
     pub details: Option<Kinds>,
     /// How the texts are read.
     pub normal: Normal,
-    /// What the rows of the table have in common; without it there are no slots in which they differ.
-    pub templates: Option<Arc<Templates>>,
+    /// What the rows of the table have in common; without it there are no slots in which they differ, and all n-grams weigh
+    /// the same.
+    pub statistics: Option<Arc<Statistics>>,
+    /// Whether it is enough that the rare n-grams are alike.
+    pub weighed: bool,
 }
+
+/// Below this cosine two texts have in common what most texts of the table have ...
+const CONTENT: f64 = 0.35;
+/// ... unless their coefficient is as great as this: then what differs is rare because somebody has changed it.
+const EDITED: f64 = 0.8;
 
 /// How similar texts are. Many pairs are compared by Jaccard's coefficient alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,21 +51,79 @@ impl Alike {
         self.similarity > 0.0 || self.details.is_some()
     }
 
+    /// Whether it matters what the rows of the table have in common.
+    pub fn asks_statistics(&self) -> bool {
+        self.weighed || self.has_slots()
+    }
+
+    /// Whether values of slots tell apart.
+    pub fn has_slots(&self) -> bool {
+        self.details.is_some_and(|kinds| kinds.slots)
+    }
+
     /// Judges one pair, with the verdict that [`Judge`] has of many: the similarity of a new text and an old one if they
     /// are alike enough to be one.
     pub fn one(&self, measure: Measure, new: &str, old: &str) -> Option<f64> {
         let (a, b) = (self.normal.form(new), self.normal.form(old));
         let similarity = match measure {
-            Measure::Jaccard => jaccard(&a, &b, self.n),
+            Measure::Jaccard => self.likeness(new, old),
             Measure::Containment => containment(&a, &b, self.n),
             Measure::Cosine => cosine(&a, &b, &TextRecipe::default()),
         };
         (similarity >= self.similarity && self.differing(new, old).is_empty()).then_some(similarity)
     }
 
-    /// The Jaccard coefficient of the n-grams of two texts, 0 to 1.
-    pub fn jaccard(&self, a: &str, b: &str) -> f64 {
-        jaccard(&self.normal.form(a), &self.normal.form(b), self.n)
+    /// How similar two texts are, 0 to 1.
+    pub fn likeness(&self, a: &str, b: &str) -> f64 {
+        let mut maker = Maker::new(self.n);
+        let mut set = |text| maker.make(&self.normal.form(text));
+        let of_templates = || {
+            self.comparer()
+                .are_of_templates([a, b].map(|it| self.normal.plain(it)).each_ref().map(|it| &**it))
+        };
+        self.of_sets(&set(a), &set(b), of_templates)
+    }
+
+    /// How similar two sets are.
+    fn of_sets(&self, a: &Grams, b: &Grams, of_templates: impl FnOnce() -> bool) -> f64 {
+        let jaccard = a.similar(b, f64::MIN_POSITIVE).unwrap_or(0.0);
+        let weights = self.weights().filter(|_| self.weighed || jaccard < EDITED);
+        self.of(Likeness { jaccard, cosine: weights.map(|it| it.cosine(a, b)) }, of_templates)
+    }
+
+    /// How similar two texts are, of which it matters whether both are of templates.
+    pub(super) fn of(&self, likeness: Likeness, of_templates: impl FnOnce() -> bool) -> f64 {
+        match likeness {
+            Likeness { jaccard, cosine: Some(cosine) }
+                if cosine < CONTENT && jaccard < EDITED && !of_templates() =>
+            {
+                cosine.min(jaccard)
+            }
+            Likeness { jaccard, cosine: Some(cosine) } if self.weighed => jaccard.max(cosine),
+            Likeness { jaccard, .. } => jaccard,
+        }
+    }
+
+    /// What n-grams weigh, if that is known.
+    pub(super) fn weights(&self) -> Option<&Arc<Frequencies>> {
+        self.statistics.as_ref().map(|it| &it.frequencies).filter(|it| it.are_of(self.n))
+    }
+
+    /// What finds all that is alike in an index of n-grams: how many a text has at least, of those that follow.
+    pub fn query(&self, text: &str) -> (usize, Vec<i64>) {
+        let grams = numbers(text, self.n);
+        let Some(weights) = self.weights().filter(|_| self.weighed) else {
+            return (least_shared(self.similarity, grams.len()), grams);
+        };
+        let mut grams = collect(grams.into_iter().map(i64::cast_unsigned)).or_raise();
+        interrupt::sort_unstable_by(&mut grams, |a, b| {
+            weights.weight(*b).total_cmp(&weights.weight(*a)).then(a.cmp(b))
+        });
+        let by_cosine = weights.prefix(grams.iter().copied(), self.similarity);
+        // As many as a text of this coefficient cannot be without one of.
+        let by_jaccard = grams.len() + 1 - least_shared(self.similarity, grams.len()).min(grams.len());
+        grams.truncate(by_cosine.max(by_jaccard));
+        (1, grams.into_iter().map(u64::cast_signed).collect())
     }
 
     /// The details that count and in which two texts differ.
@@ -68,7 +134,7 @@ impl Alike {
 
     /// What compares the details of many pairs.
     fn comparer(&self) -> Comparer {
-        Comparer::new(self.templates.clone())
+        Comparer::new(self.statistics.as_ref().map(|it| Arc::clone(&it.templates)))
     }
 
     /// Whether there are any; for many pairs.
@@ -231,14 +297,13 @@ impl<F: Spill> Judge<F> {
         threshold == 0.0 || self.sets.may_reach(threshold, rows) == Some(true)
     }
 
-    /// Whether the Jaccard coefficient of two rows, whose sets are made, reaches the threshold.
+    /// Whether two rows, whose sets are made, are similar enough.
     fn is_similar(&mut self, rows: [u32; 2]) -> Result<bool> {
         let threshold = self.alike.similarity;
         if threshold == 0.0 {
             return Ok(true);
         }
-        let [a, b] = rows.map(|row| self.sets.get(row));
-        Ok(a?.zip(b?).is_some_and(|(a, b)| a.similar(&b, threshold).is_some()))
+        Ok(self.known(rows)?.is_some_and(|similarity| similarity >= threshold))
     }
 
     /// Whether the texts of pairs do without differing details.
@@ -282,13 +347,14 @@ impl<F: Spill> Judge<F> {
         Ok(is_similar && self.same_details(&[pair], text, host)? == [true])
     }
 
-    /// The Jaccard coefficient of two rows, if both were compared with others or each other.
+    /// How similar two rows are, if both were compared with others or each other.
     ///
     /// # Errors
     /// A file fails, or there is no memory.
     pub fn known(&mut self, rows: [u32; 2]) -> Result<Option<f64>> {
         let [a, b] = rows.map(|row| self.sets.get(row));
-        Ok(a?.zip(b?).map(|(a, b)| a.similar(&b, f64::MIN_POSITIVE).unwrap_or(0.0)))
+        let of_templates = || self.apart.as_ref().is_some_and(|it| it.have(rows));
+        Ok(a?.zip(b?).map(|(a, b)| self.alike.of_sets(&a, &b, of_templates)))
     }
 }
 
@@ -296,9 +362,10 @@ impl<F: Spill> Judge<F> {
 mod tests {
     use super::*;
     use crate::dedup::{Equal, Kind};
+    use crate::details::Learner;
     use crate::external::{MemoryHost, MemorySpill};
     use crate::features::Extractor;
-    use crate::similarity::similar_pairs;
+    use crate::similarity::{Overlap, similar_pairs};
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -345,8 +412,8 @@ mod tests {
             if normal.of(&a).is_empty() {
                 return Ok(());
             }
-            let alike = Alike { similarity: 1.0, n, details: None, normal, templates: None };
-            prop_assert_eq!(alike.jaccard(&a, &b), 1.0);
+            let alike = Alike { similarity: 1.0, n, details: None, normal, statistics: None, weighed: false };
+            prop_assert_eq!(alike.likeness(&a, &b), 1.0);
             prop_assert!(alike.one(Measure::Jaccard, &a, &b).is_some() && Equal::Normal.form(&a, normal) == Equal::Normal.form(&b, normal));
             let mut judge = Judge::new(alike.clone(), 1, 2, 1 << 16, MemorySpill::default());
             let mut text = |row: u32| Ok([&a, &b][row as usize].clone());
@@ -354,6 +421,24 @@ mod tests {
             judge.finish(&mut text, &mut MemoryHost, |_| Ok(())).unwrap();
             let similar = similar_pairs([a.as_str(), &b].map(|it| normal.form(it)).iter().map(|it| &**it), n, 1.0);
             prop_assert_eq!((judge.verified, similar.len()), (1, 1));
+        }
+
+        /// What an index of n-grams is asked for finds all that is alike.
+        #[test]
+        fn what_is_alike_is_found_by_its_ngrams(
+            texts in prop::collection::vec("[停水电電路ab1]{1,9}", 2..30),
+            similarity in prop::sample::select(vec![0.2, 0.5, 0.8, 1.0]),
+            (n, weighed) in (1usize..4, any::<bool>()),
+        ) {
+            let mut learner = Learner::default();
+            texts.iter().for_each(|text| learner.add(text));
+            let statistics = weighed.then(|| Arc::new(learner.learn(n)));
+            let alike = Alike { similarity, n, details: None, normal: Normal::default(), statistics, weighed };
+            for (a, b) in texts.iter().flat_map(|a| texts.iter().map(move |b| (a, b))) {
+                let (least, grams) = alike.query(a);
+                let shared = Overlap::of_sets(grams, numbers(b, n)).shared;
+                prop_assert!(alike.one(Measure::Jaccard, a, b).is_none() || shared >= least, "{} {}", a, b);
+            }
         }
 
         /// What is accepted is what comparing pair by pair accepts, in the same order,
@@ -370,7 +455,7 @@ mod tests {
         ) {
             let kinds = Kinds { names: false, dates: false, numbers: true, slots: false };
             let normal = Normal { markup: None, simplify };
-            let alike = Alike { similarity, n: 2, details: numbers.then_some(kinds), normal, templates: None };
+            let alike = Alike { similarity, n: 2, details: numbers.then_some(kinds), normal, statistics: None, weighed: false };
             let pairs: Vec<Pair> = (0..repeated).flat_map(|a| (0..texts.len()).map(move |b| (a, b)))
                 .map(|(a, b)| Pair { a: (a % texts.len()) as i64, b: b as i64, distance: 0 }).collect();
             let mut found = Vec::new();

@@ -268,16 +268,18 @@ impl Written {
         let map = self.over_defaults(KEYS.iter());
         let all = Written { map, ..self.clone() };
         let is_exact = all.text("method") == Some("exact");
+        let method = if is_exact { Method::default() } else { all.parsed("method")? };
         let options = Options {
             equal: all.parsed("equal")?,
-            method: if is_exact { Method::default() } else { all.parsed("method")? },
+            method,
             distance: all.whole("distance").filter(|_| !is_exact),
             alike: Alike {
                 similarity: all.share("similarity").unwrap_or_default(),
                 n: all.whole("n").unwrap_or_default() as usize,
                 details: all.kinds(),
                 normal: Normal::default(),
-                templates: None,
+                statistics: None,
+                weighed: method == Method::Text,
             },
             contained: all.share("contained").filter(|&share| share > 0.0),
             recipe: all.get("recipe").cloned(),

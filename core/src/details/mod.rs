@@ -11,9 +11,11 @@
 mod align;
 mod chinese;
 mod chinese_words;
+mod codes;
 mod english;
 mod numbers;
 mod spans;
+mod statistics;
 mod templates;
 mod tokens;
 
@@ -24,9 +26,10 @@ use align::Replaced;
 use chinese_words as words;
 use rustc_hash::FxHashMap;
 use spans::{DATE, NAME, NUMBER, SLOT, Side, Span, Verdict, push};
+pub use statistics::{Learner, Statistics};
 use std::ops::Range;
 use std::sync::Arc;
-pub use templates::{Fillings, Learner, Templates};
+pub use templates::{Fillings, Templates};
 use templates::{LETTER, LETTER_RUN, Reading};
 use tokens::{BREAK, Form, Ids, Text, Token};
 
@@ -124,6 +127,14 @@ impl Comparer {
         }
     }
 
+    /// Whether both texts are of a template, so that what stands in slots says whether they are of one thing.
+    pub fn are_of_templates(&mut self, texts: [&str; 2]) -> bool {
+        texts.into_iter().all(|plain| {
+            let text = Text::new(plain, &mut self.ids);
+            self.read(plain, &text).is_some()
+        })
+    }
+
     /// The details in which two texts differ, in the order of the lesser text.
     pub fn differing(&mut self, a: &str, b: &str, kinds: Kinds) -> Vec<Detail> {
         let (first, second) = (a.min(b), a.max(b));
@@ -132,6 +143,13 @@ impl Comparer {
             differences.readings = [self.read(first, &differences.a), self.read(second, &differences.b)];
         }
         let mut found = differences.found(kinds);
+        if kinds.names
+            && found.is_empty()
+            && let Some([x, y]) = codes::differing(&differences.a, &differences.b)
+        {
+            let [a, b] = [differences.a.shown_part(&x), differences.b.shown_part(&y)];
+            found.push(Detail { kind: NAME, a, b });
+        }
         if found.is_empty()
             && let (Some(templates), [Some(x), Some(y)]) = (&self.templates, &differences.readings)
             && let Some([x, y]) = templates.differing(x, y)
@@ -219,7 +237,14 @@ impl Differences {
 
     fn found(&self, kinds: Kinds) -> Vec<Detail> {
         let mut found: Vec<Detail> = Vec::new();
-        for (_, new) in self.judged() {
+        for (_, mut new) in self.judged() {
+            // A number that is a name is a number still.
+            if !kinds.names
+                && [&new.a, &new.b].iter().all(|it| it.starts_with(chinese_words::is_part))
+                && new.kind == NAME
+            {
+                new.kind = NUMBER;
+            }
             if kinds.has(new.kind) && !found.contains(&new) {
                 found.push(new);
             }

@@ -15,7 +15,7 @@ use crate::external::Result;
 use crate::hash::city64;
 use crate::interrupt::{check, checked};
 use crate::memory::{OrRaise, Room, collect};
-pub use learn::Learner;
+pub(super) use learn::learned_from;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -84,32 +84,8 @@ impl Templates {
         self.all.len()
     }
 
-    /// As hexadecimal digits, which [`Templates::from_hex`] reads.
-    pub fn to_hex(&self) -> String {
-        let bytes = self.to_bytes();
-        let mut hex = String::new();
-        hex.room(2 * bytes.len()).or_raise();
-        hex.extend(
-            checked(&bytes)
-                .flat_map(|byte| [byte >> 4, byte & 15])
-                .filter_map(|it| char::from_digit(it.into(), 16)),
-        );
-        hex
-    }
-
-    /// Templates that were written as digits; `None`: these are no templates.
-    pub fn from_hex(hex: &str) -> Option<Templates> {
-        let digit = |digit: u8| char::from(digit).to_digit(16).map(|digit| digit as u8);
-        let byte = |pair: &[u8]| Some(digit(pair[0])? << 4 | digit(pair[1])?);
-        let pairs = hex.as_bytes().chunks_exact(2);
-        if !pairs.remainder().is_empty() {
-            return None;
-        }
-        Templates::from_bytes(&checked(pairs).map(byte).collect::<Option<Vec<u8>>>()?)
-    }
-
-    fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::new();
+    /// Appends their bytes.
+    pub(super) fn write(&self, bytes: &mut Vec<u8>) {
         for Template { signs, words } in &self.all {
             bytes.room(4 * (1 + PARTS) + 5 * words.len()).or_raise();
             bytes.extend((words.len() as u32).to_le_bytes());
@@ -119,10 +95,10 @@ impl Templates {
                 bytes.push(word.is_slot.into());
             }
         }
-        bytes
     }
 
-    fn from_bytes(bytes: &[u8]) -> Option<Templates> {
+    /// Reads what was written; `None`: these are none.
+    pub(super) fn read_all(bytes: &[u8]) -> Option<Templates> {
         let (mut all, mut rest) = (Vec::new(), bytes);
         let number = |bytes: &mut &[u8]| {
             let (first, rest) = bytes.split_first_chunk()?;
@@ -192,16 +168,17 @@ impl Templates {
         reading
     }
 
-    /// How each of some texts fills the slots of the template that it is of.
+    /// How each of some texts fills the slots of the template that it is of; with `tells` other values tell two texts apart.
     ///
     /// # Errors
     /// What `read` fails with.
     pub fn fill(
         self: &Arc<Self>,
         rows: impl Iterator<Item = usize>,
+        tells: bool,
         read: &mut dyn FnMut(usize) -> Result<String>,
     ) -> Result<Fillings> {
-        let mut all = Fillings { templates: Arc::clone(self), places: Vec::new(), all: Vec::new() };
+        let mut all = Fillings { templates: Arc::clone(self), tells, places: Vec::new(), all: Vec::new() };
         if self.all.is_empty() {
             return Ok(all);
         }
@@ -289,6 +266,8 @@ impl Value {
 #[derive(Debug)]
 pub struct Fillings {
     templates: Arc<Templates>,
+    /// Whether other values tell two texts apart.
+    tells: bool,
     /// The places in `all`, from 1 on.
     places: Vec<u32>,
     all: Vec<Filling>,
@@ -306,8 +285,17 @@ impl Fillings {
 
     /// Whether two of the texts are of one template and have other values in a slot, so that they need not be compared.
     pub fn differ(&self, [a, b]: [u32; 2]) -> bool {
-        let of = |row: u32| self.all.get((*self.places.get(row as usize)? as usize).wrapping_sub(1));
-        of(a).zip(of(b)).is_some_and(|(a, b)| self.templates.other_value(a, b).is_some())
+        self.tells
+            && self.of(a).zip(self.of(b)).is_some_and(|(a, b)| self.templates.other_value(a, b).is_some())
+    }
+
+    /// Whether two texts are of templates.
+    pub fn have(&self, rows: [u32; 2]) -> bool {
+        rows.iter().all(|&row| self.of(row).is_some())
+    }
+
+    fn of(&self, row: u32) -> Option<&Filling> {
+        self.all.get((*self.places.get(row as usize)? as usize).wrapping_sub(1))
     }
 }
 
@@ -382,7 +370,7 @@ fn words_of(text: &Text) -> Vec<(usize, u32)> {
 }
 
 /// The letters and digits of a text, in small letters.
-fn letters(text: &str) -> String {
+pub(super) fn letters(text: &str) -> String {
     let mut letters = String::new();
     letters.room(text.len()).or_raise();
     letters.extend(checked(text.chars()).filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase));
@@ -413,14 +401,15 @@ fn keys(signs: &Signs) -> impl Iterator<Item = u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Comparer, Kinds};
+    use super::super::{Comparer, Kinds, Learner, Statistics};
     use super::*;
+    use crate::similarity::Frequencies;
     use proptest::prelude::*;
 
     fn learned(texts: &[String]) -> Arc<Templates> {
         let mut learner = Learner::default();
         texts.iter().for_each(|text| learner.add(text));
-        Arc::new(learner.learn())
+        learner.learn(3).templates
     }
 
     fn complaints(streets: &[&str]) -> Vec<String> {
@@ -456,7 +445,7 @@ mod tests {
         assert_eq!(kinds(&of("Elm"), &of("Elm").replace("broken again", "stuck")), []);
         assert_eq!(kinds("The library opens at nine.", "The library opens at ten."), []);
         // What is known for certain without the texts is what comparing them says.
-        let fillings = templates.fill(0..texts.len(), &mut |row| Ok(texts[row].clone())).unwrap();
+        let fillings = templates.fill(0..texts.len(), true, &mut |row| Ok(texts[row].clone())).unwrap();
         let mut certain = 0;
         for (a, b) in (0..texts.len()).flat_map(|b| (0..b).map(move |a| (a, b))) {
             if fillings.differ([a as u32, b as u32]) {
@@ -486,10 +475,10 @@ mod tests {
             let shuffled: Vec<String> = order.iter().map(|&at| texts[at].clone()).collect();
             let loud = texts.iter().map(|text| text.to_uppercase() + "!").chain(shuffled).collect::<Vec<_>>();
             prop_assert_eq!(&learned(&loud), &templates);
-            let read = Templates::from_hex(&templates.to_hex());
-            prop_assert_eq!(read.as_ref(), Some(&*templates));
-            if let Some(read) = Templates::from_hex(&hex) {
-                prop_assert_eq!(read.to_hex(), hex);
+            let all = Statistics { frequencies: Arc::new(Frequencies::of(texts.iter().map(String::as_str), 3)), templates };
+            prop_assert_eq!(Statistics::from_hex(&all.to_hex()), Some(all));
+            if let Some(read) = Statistics::from_hex(&hex) {
+                prop_assert_eq!(Statistics::from_hex(&read.to_hex()), Some(read));
             }
         }
 

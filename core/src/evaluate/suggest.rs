@@ -14,6 +14,8 @@ use serde_json::{Value, json};
 
 /// The least threshold of verification: half of the n-grams of two texts of equal length are shared, J = 0.5 / 1.5.
 const HALF_SHARED: f64 = 0.333;
+/// The cosine by weights of two texts that share half: of sets as large it is the share.
+const WEIGHED: f64 = 0.5;
 /// That of long texts without spaces: two fifths are shared, J = 0.4 / 1.6. On the generated petitions that it was
 /// chosen by no more were taken for one another, their names compared, than at a half.
 const TWO_FIFTHS_SHARED: f64 = 0.25;
@@ -111,8 +113,9 @@ impl Profile {
                 (true, false) => (TextKind::ShortSpaced, words(), 3),
             };
         let (least, part) = match kind {
-            TextKind::Long => (TWO_FIFTHS_SHARED, "Two fifths"),
-            _ => (HALF_SHARED, "Half"),
+            TextKind::Long => (TWO_FIFTHS_SHARED, "Two fifths of the n-grams"),
+            TextKind::Spaced => (HALF_SHARED, "Half of the n-grams"),
+            TextKind::Short | TextKind::ShortSpaced => (WEIGHED, "Half of the n-grams by their weight"),
         };
         let threshold = Chance::measure(sample, n as usize).threshold(rows, least);
         let markup = 2 * self.marked_up > self.lengths.len() as u64;
@@ -135,7 +138,7 @@ impl Profile {
                 "Unrelated ones have so much in common that they are told apart from Jaccard {threshold} on only."
             )
         } else {
-            format!("{part} of the n-grams shared (Jaccard {least}) tells them from unrelated ones.")
+            format!("{part} shared (similarity {least}) tells them from unrelated ones.")
         };
         let texts = match self.texts() as u64 {
             1 => "1 text".to_owned(),

@@ -195,8 +195,14 @@ mod tests {
     /// A group of two rows.
     fn written(first: &str, second: &str) -> String {
         let kinds = Some(crate::details::Kinds::ALL);
-        let alike =
-            Alike { similarity: 0.5, n: 2, details: kinds, normal: Default::default(), templates: None };
+        let alike = Alike {
+            similarity: 0.5,
+            n: 2,
+            details: kinds,
+            normal: Default::default(),
+            statistics: None,
+            weighed: false,
+        };
         let style = Style { words: Language::English.words(), alike, by_records: false };
         let mut html = Html::default();
         style.rows(&mut html, &row("1", first, Standing::Kept), &[row("2", second, Standing::Near)]);

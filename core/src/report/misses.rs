@@ -49,7 +49,7 @@ pub fn misses(
             continue;
         }
         let (a, b) = (text(pair.row), text(pair.nearest));
-        let similarity = alike.jaccard(&a, &b);
+        let similarity = alike.likeness(&a, &b);
         let at = shown.partition_point(|other| other.similarity >= similarity);
         if similarity <= 0.0 || similarity < alike.similarity / 2.0 || at == SHOWN {
             continue;
@@ -90,7 +90,8 @@ mod tests {
             n: 2,
             details: Some(Kinds::ALL),
             normal: Default::default(),
-            templates: None,
+            statistics: None,
+            weighed: false,
         };
         let shown = misses(&pairs, 10, &alike, |row| texts[row].to_owned());
         let shown: Vec<_> = shown.iter().map(|miss| (miss.pair, miss.reason)).collect();

@@ -9,6 +9,7 @@ use super::sketch;
 use crate::hash::city64;
 use crate::memory::{OrRaise, Room, collect, filled};
 use crate::text::{Ngrams, PACKED, pack};
+use std::borrow::Cow;
 
 /// A set, in ascending order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +66,14 @@ impl Grams {
         }
     }
 
+    /// Their numbers of 64 bits.
+    pub(crate) fn wide(&self) -> Cow<'_, [u64]> {
+        match self {
+            Grams::Narrow(grams) => Cow::Owned(collect(grams.iter().map(|&gram| widened(gram))).or_raise()),
+            Grams::Wide(grams) => Cow::Borrowed(grams),
+        }
+    }
+
     /// Its sketch of at most `most` words.
     pub(crate) fn sketch(&self, most: usize) -> Vec<u64> {
         let mut made = filled(0, sketch::words(self.len(), most)).or_raise();
@@ -84,10 +93,7 @@ impl Grams {
         let both = match (self, other) {
             (Grams::Narrow(a), Grams::Narrow(b)) => shared(a, b, needed),
             (Grams::Wide(a), Grams::Wide(b)) => shared(a, b, needed),
-            (Grams::Narrow(a), Grams::Wide(b)) | (Grams::Wide(b), Grams::Narrow(a)) => {
-                let wide = collect(a.iter().map(|&gram| widened(gram))).or_raise();
-                shared(&wide, b, needed)
-            }
+            (a, b) => shared(&a.wide(), &b.wide(), needed),
         }?;
         let similarity = both as f64 / (self.len() + other.len() - both) as f64;
         (similarity >= threshold).then_some(similarity)

@@ -2,14 +2,16 @@
 //!
 //! Everything here is exact: nothing is sampled.
 
+mod frequencies;
 mod grams;
 mod join;
 mod measures;
 mod overlap;
 mod sketch;
 
+pub use frequencies::{Frequencies, Likeness};
 pub(crate) use grams::{Grams, Maker};
-pub use join::{SimilarPair, SimilarPairs, similar_pairs};
+pub use join::{Compare, Jaccard, SimilarPair, SimilarPairs, similar_pairs};
 pub use measures::{containment, cosine, jaccard, numbers};
 pub use overlap::{Overlap, least_shared};
 pub(crate) use sketch::{Sketched, may_reach};

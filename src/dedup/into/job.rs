@@ -8,7 +8,7 @@ use crate::pg::values::ValueType;
 use crate::pg::{Column, Json, raise, required};
 use crate::table::{Options, Settings, Source, Written, parse_options, read_options};
 use dedup_core::dedup::{Group, INTO, Keep, Method};
-use dedup_core::details::Templates;
+use dedup_core::details::Statistics;
 use pgrx::prelude::*;
 use std::sync::Arc;
 
@@ -64,9 +64,9 @@ pub(super) struct Job<'t> {
     /// An expression for a number that changes with whatever decides about a row `q` of the query.
     pub digest: String,
     /// What the rows of the source have in common, as the last call knew it.
-    pub templates: Option<Arc<Templates>>,
+    pub statistics: Option<Arc<Statistics>>,
     /// The same, as the settings of the table have it now.
-    pub told: Option<Arc<Templates>>,
+    pub told: Option<Arc<Statistics>>,
     /// The source as it was written, the search path, and the options that somebody asked for, as JSON.
     saved: [String; 3],
 }
@@ -101,10 +101,10 @@ impl<'t> Job<'t> {
         let mut options = Options::of(&written);
         options.of_rows = Settings::count_more(source.oid(), options.fp.as_deref());
         let settings = source.oid().and_then(Settings::of);
-        let told = settings.and_then(|it| it.templates(&options.columns, options.alike.normal));
+        let told = settings.and_then(|it| it.statistics(&options.columns, options.alike.normal));
         options.know(told.clone());
-        let templates = match begun.and_then(|saved| saved.templates.as_ref()) {
-            Some(hex) => Some(Arc::new(Templates::from_hex(hex).unwrap_or_else(|| table.refuse_foreign()))),
+        let statistics = match begun.and_then(|saved| saved.statistics.as_ref()) {
+            Some(hex) => Some(Arc::new(Statistics::from_hex(hex).unwrap_or_else(|| table.refuse_foreign()))),
             None => told.clone(),
         };
         let query = options.query(&source);
@@ -148,7 +148,7 @@ impl<'t> Job<'t> {
             query,
             ids_type,
             equals,
-            templates,
+            statistics,
             told,
         }
     }
@@ -174,7 +174,7 @@ impl<'t> Job<'t> {
     pub(super) fn options(&self) -> Options {
         let mut options = Options::of(&self.written);
         options.of_rows = self.options.of_rows;
-        options.know(self.templates.clone());
+        options.know(self.statistics.clone());
         options.labels = Some(DIGEST.to_owned());
         options
     }

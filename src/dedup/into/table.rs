@@ -21,7 +21,7 @@ pub(super) struct Table {
 /// The columns of the result, as [`Table::make`] makes them.
 const COLUMNS: &str = "id cluster keeper stage distance similarity arrival fp hash digest";
 const MERGES: &str = "merge merged_at kept absorbed id";
-const STATE: &str = "result source options asked search_path arrivals rows follow templates";
+const STATE: &str = "result source options asked search_path arrivals rows follow statistics";
 const TODO: &str = "id";
 
 /// The query, options and search path of a result, as stored.
@@ -48,7 +48,7 @@ pub(super) struct Saved {
     /// How the source is followed, if it is.
     pub follow: Option<String>,
     /// What the rows have in common, as digits.
-    pub templates: Option<String>,
+    pub statistics: Option<String>,
     /// The type of its ids.
     pub ids: pg_sys::Oid,
 }
@@ -224,7 +224,7 @@ impl Table {
     pub(super) fn saved(&self) -> Saved {
         let ids = self.checked().unwrap_or(pg_sys::InvalidOid);
         let sql = format!(
-            "SELECT s.source, s.options::pg_catalog.text, s.asked::pg_catalog.text, s.search_path, s.arrivals, s.rows, s.follow, s.templates \
+            "SELECT s.source, s.options::pg_catalog.text, s.asked::pg_catalog.text, s.search_path, s.arrivals, s.rows, s.follow, s.statistics \
              FROM {} AS s",
             self.state
         );
@@ -237,7 +237,7 @@ impl Table {
                 arrivals: row.bigint(4)?,
                 rows: row.bigint(5)?,
                 follow: row.text(6),
-                templates: row.text(7),
+                statistics: row.text(7),
                 ids,
             })
         };
@@ -345,7 +345,7 @@ impl Table {
                 "CREATE TABLE {state} (result pg_catalog.regclass PRIMARY KEY, \
                  source pg_catalog.text NOT NULL DEFAULT {source}, options pg_catalog.jsonb NOT NULL DEFAULT {options}, \
                  asked pg_catalog.jsonb NOT NULL, search_path pg_catalog.text NOT NULL, arrivals pg_catalog.int8 NOT NULL, \
-                 rows pg_catalog.int8 NOT NULL, follow pg_catalog.text, templates pg_catalog.text)"
+                 rows pg_catalog.int8 NOT NULL, follow pg_catalog.text, statistics pg_catalog.text)"
             ),
             format!("COMMENT ON TABLE {name} IS 'result of dedup_into: clusters of near-duplicate rows'"),
             format!("COMMENT ON TABLE {merges} IS 'merges of the clusters of a result of dedup_into'"),

@@ -35,7 +35,7 @@ pub(super) fn form(job: &mut Job<'_>, progress: &Progress) -> Option<Outcome> {
     });
     if found.rows.count() > 0 {
         job.written = written;
-        job.templates.clone_from(&found.options.alike.templates);
+        job.statistics.clone_from(&found.options.alike.statistics);
     } else if !job.is_begun {
         return None;
     }

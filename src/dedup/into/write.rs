@@ -70,12 +70,12 @@ pub(super) fn write(job: &Job<'_>, mut groups: Outcome, progress: &Progress) {
     log(job, &mut groups);
     let arrived = groups.arrivals.iter().copied().max().unwrap_or(0).max(job.arrivals);
     let sql = format!(
-        "UPDATE {} SET options = $1::pg_catalog.jsonb, arrivals = $2, templates = $3, \
+        "UPDATE {} SET options = $1::pg_catalog.jsonb, arrivals = $2, statistics = $3, \
              rows = (SELECT pg_catalog.count(*) FROM {name} AS t)",
         job.table.state
     );
-    let templates = job.templates.as_ref().map(|templates| templates.to_hex());
-    execute(&sql, &[Argument::of(job.state().options), Argument::of(arrived), Argument::of(templates)]);
+    let statistics = job.statistics.as_ref().map(|statistics| statistics.to_hex());
+    execute(&sql, &[Argument::of(job.state().options), Argument::of(arrived), Argument::of(statistics)]);
     // After a tenth of the rows came, the statistics of the planner are out of date.
     if (arrived - job.arrivals) * 10 > arrived {
         execute(&format!("ANALYZE {name}"), &[]);

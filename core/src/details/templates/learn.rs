@@ -2,17 +2,13 @@
 
 use super::super::align;
 use super::super::tokens::{Ids, Text};
-use super::{NONE, SIGNS, Signs, Template, Templates, VALUE, Word, keys, letters, signs, words_of};
-use crate::hash::city64;
+use super::{NONE, SIGNS, Signs, Template, Templates, VALUE, Word, keys, signs, words_of};
 use crate::interrupt::{check, checked, sort_unstable_by};
-use crate::memory::{OrRaise, Result, Room, collect, copy_str, filled};
+use crate::memory::{OrRaise, Result, Room, collect, filled};
 use crate::similarity::jaccard;
 use crate::text::is_spaceless_char;
 use rustc_hash::FxHashMap;
 
-/// Texts that are looked at, and their bytes, at most: of more, those with the least hashes.
-const TEXTS: usize = 1 << 16;
-const BYTES: usize = 16 << 20;
 /// The fewest texts that a template is learned from, and the most that are aligned.
 const NEIGHBOURS: (usize, usize) = (8, 24);
 /// Texts of one sign that are compared with one of them.
@@ -36,58 +32,19 @@ const COVERED: f64 = 0.3;
 const NEAR: f64 = 0.2;
 const MOST_NEAR: usize = 1024;
 
-/// Learns templates from texts: whatever order they come in and however often each does.
-#[derive(Debug)]
-pub struct Learner {
-    /// By the hashes of their letters.
-    texts: FxHashMap<u64, String>,
-    bytes: usize,
-    /// Texts of greater hashes are left out.
-    limit: u64,
-}
-
-impl Default for Learner {
-    fn default() -> Learner {
-        Learner { texts: FxHashMap::default(), bytes: 0, limit: u64::MAX }
-    }
-}
-
 /// The texts that are looked at and their signs, in the order of their hashes.
-struct Seen {
-    texts: Vec<String>,
+struct Seen<'t> {
+    texts: &'t [String],
     signs: Vec<Signs>,
 }
 
-impl Learner {
-    /// Takes a text.
-    pub fn add(&mut self, text: &str) {
-        let hash = city64(letters(text).as_bytes());
-        // Of texts that only differ in signs and capitals one is enough.
-        if hash > self.limit || self.texts.get(&hash).is_some_and(|known| &**known <= text) {
-            return;
-        }
-        self.texts.room(1).or_raise();
-        self.bytes += text.len();
-        let before = self.texts.insert(hash, copy_str(text).or_raise());
-        self.bytes -= before.map_or(0, |before| before.len());
-        while self.texts.len() > TEXTS || self.bytes > BYTES && self.texts.len() > NEIGHBOURS.1 {
-            self.limit /= 2;
-            self.texts.retain(|&hash, _| hash <= self.limit);
-            self.bytes = self.texts.values().map(String::len).sum();
-        }
-    }
-
-    /// The templates of the texts.
-    pub fn learn(self) -> Templates {
-        let mut texts = collect(self.texts).or_raise();
-        sort_unstable_by(&mut texts, |a, b| a.0.cmp(&b.0));
-        let texts: Vec<String> = collect(texts.into_iter().map(|text| text.1)).or_raise();
-        let signs = collect(checked(&texts).map(|text| signs(text))).or_raise();
-        Seen { texts, signs }.templates().or_raise()
-    }
+/// The templates of some texts.
+pub fn learned_from(texts: &[String]) -> Templates {
+    let signs = collect(checked(texts).map(|text| signs(text))).or_raise();
+    Seen { texts, signs }.templates().or_raise()
 }
 
-impl Seen {
+impl Seen<'_> {
     fn templates(&self) -> Result<Templates> {
         let mut by_sign: Vec<(u64, u32)> = Vec::new();
         for (place, signs) in checked((0..).zip(&self.signs)) {

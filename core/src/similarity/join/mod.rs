@@ -18,14 +18,17 @@ mod sets;
 
 use crate::external::{Host, MemoryHost, Result};
 use crate::interrupt;
-pub use prefix::SimilarPair;
-use prefix::{Index, Join, Loaded};
+use crate::similarity::Frequencies;
+pub use prefix::{Compare, Jaccard, SimilarPair};
+use prefix::{Index, Join, Loaded, Threshold};
 use sets::Sets;
+use std::sync::Arc;
 
 /// Collects texts, then finds the similar pairs.
 pub struct SimilarPairs<H: Host> {
     threshold: f64,
     sets: Sets<H>,
+    weights: Option<Arc<Frequencies>>,
 }
 
 impl<H: Host> SimilarPairs<H> {
@@ -33,7 +36,12 @@ impl<H: Host> SimilarPairs<H> {
     /// `threshold` is above 0 and at most 1; `memory` is the working memory in bytes, of which a minimum is
     /// used in any case.
     pub fn new(n: usize, threshold: f64, memory: usize) -> SimilarPairs<H> {
-        SimilarPairs { threshold, sets: Sets::new(n, memory) }
+        SimilarPairs { threshold, sets: Sets::new(n, memory), weights: None }
+    }
+
+    /// Pairs are also found whose cosine by these weights reaches the threshold.
+    pub fn weighed(self, weights: Option<Arc<Frequencies>>) -> SimilarPairs<H> {
+        SimilarPairs { weights, ..self }
     }
 
     /// Adds a text. One without an n-gram is in no pair.
@@ -44,32 +52,28 @@ impl<H: Host> SimilarPairs<H> {
         self.sets.add(id, text, host)
     }
 
-    /// Finds every pair whose Jaccard coefficient is at least the threshold and of which `may` says so, each once. The same
-    /// texts in the same order and memory give the same order of pairs.
+    /// Finds every pair that `compare` finds as similar as the threshold, each once. The same texts in the same order and
+    /// memory give the same order of pairs.
     ///
     /// # Errors
     /// A file or `take` fails, or there is no memory.
     pub fn finish(
         mut self,
         host: &mut H,
-        may: &dyn Fn(i64, i64) -> bool,
+        compare: &dyn Compare,
         mut take: impl FnMut(SimilarPair, &mut H) -> Result<()>,
     ) -> Result<()> {
         let parts = self.sets.close(host)?;
+        let (counts, weights) = (std::mem::take(&mut self.sets.counts), self.weights.as_deref());
+        let by = Threshold { least: self.threshold, counts: &counts, weights };
         for one in 0..parts {
-            let left = Loaded::new(self.sets.load(one)?);
-            let index = Index::new(&left, self.threshold, &self.sets.frequencies, one + 1 == parts);
+            let left = Loaded::new(self.sets.load(one)?, weights);
+            let index = Index::new(&left, by, one + 1 == parts);
             interrupt::check();
             for other in one..parts {
-                let right = if other == one { None } else { Some(Loaded::new(self.sets.load(other)?)) };
-                let join = Join {
-                    threshold: self.threshold,
-                    frequencies: &self.sets.frequencies,
-                    left: &left,
-                    index: &index,
-                    right: right.as_ref(),
-                    may,
-                };
+                let right =
+                    if other == one { None } else { Some(Loaded::new(self.sets.load(other)?, weights)) };
+                let join = Join { by, left: &left, index: &index, right: right.as_ref(), compare };
                 join.run(&mut |pair| take(pair, host))?;
             }
         }
@@ -89,7 +93,7 @@ pub fn similar_pairs<'a>(
         for (number, text) in texts.into_iter().enumerate() {
             pairs.add(number as i64, text, &mut MemoryHost)?;
         }
-        pairs.finish(&mut MemoryHost, &|_, _| true, |pair, _| {
+        pairs.finish(&mut MemoryHost, &Jaccard, |pair, _| {
             found.push(pair);
             Ok(())
         })
@@ -124,7 +128,7 @@ mod tests {
             all.push((pair.a, pair.b, pair.similarity));
             Ok(())
         };
-        pairs.finish(&mut MemoryHost, &|_, _| true, take).unwrap();
+        pairs.finish(&mut MemoryHost, &Jaccard, take).unwrap();
         all.sort_by_key(|&(a, b, _)| (a, b));
         all
     }
@@ -165,7 +169,7 @@ mod tests {
             for (id, text) in texts.iter().enumerate() {
                 pairs.add(id as i64, text, &mut MemoryHost).unwrap();
             }
-            pairs.finish(&mut MemoryHost, &|_, _| true, |_, _| Ok(())).unwrap();
+            pairs.finish(&mut MemoryHost, &Jaccard, |_, _| Ok(())).unwrap();
         };
         let all = checks(run);
         assert!(all > 15, "{all}");

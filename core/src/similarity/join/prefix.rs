@@ -1,11 +1,11 @@
 //! The prefix filter: joins one part of the sets with another.
 
-use super::sets::Frequencies;
+use super::sets::Counts;
 use crate::external::Result;
 use crate::interrupt::{self, Meter};
 use crate::memory::{self, OrRaise, Room};
 use crate::similarity::overlap::{at_least, overlap_needed, shared};
-use crate::similarity::sketch;
+use crate::similarity::{Frequencies, Likeness, sketch};
 use rustc_hash::FxHashMap;
 
 /// Two similar texts.
@@ -15,9 +15,28 @@ pub struct SimilarPair {
     pub a: i64,
     /// The larger id.
     pub b: i64,
-    /// The Jaccard similarity of their n-grams, above 0, at most 1.
+    /// How similar they are, above 0, at most 1: the Jaccard coefficient of their n-grams where no weights are known.
     pub similarity: f64,
 }
+
+/// Compares two sets that may be similar.
+pub trait Compare {
+    /// Whether they are compared at all, by their ids.
+    fn may(&self, _: i64, _: i64) -> bool {
+        true
+    }
+
+    /// How similar they are, 0 to 1: the coefficient if no weights are known, and never more than the greater of it and the
+    /// cosine.
+    fn similarity(&self, _: [i64; 2], likeness: Likeness) -> f64 {
+        likeness.jaccard
+    }
+}
+
+/// By Jaccard's coefficient.
+pub struct Jaccard;
+
+impl Compare for Jaccard {}
 
 /// A part in memory: its sets by size, the smallest first.
 pub(super) struct Loaded {
@@ -32,17 +51,61 @@ struct Set {
     from: usize,
     size: usize,
     sketch: u128,
+    /// The sum of the squares of its weights, if weights are known.
+    square: f64,
+}
+
+/// Which pairs are looked for.
+#[derive(Clone, Copy)]
+pub(super) struct Threshold<'a> {
+    /// The least similarity.
+    pub least: f64,
+    pub counts: &'a Counts,
+    pub weights: Option<&'a Frequencies>,
+}
+
+impl Threshold<'_> {
+    /// The n-grams of a set of which it must share one, the rarest first.
+    fn rarest(self, grams: &[u64], ranked: &mut Vec<(u32, u64)>, into: &mut Vec<Rare>) {
+        ranked.clear();
+        into.clear();
+        ranked.room(grams.len()).or_raise();
+        ranked.extend(grams.iter().map(|&gram| self.counts.rank(gram)));
+        let prefix = grams.len() - at_least(self.least * grams.len() as f64) + 1;
+        into.room(grams.len()).or_raise();
+        let Some(weights) = self.weights else {
+            if prefix < ranked.len() {
+                ranked.select_nth_unstable(prefix);
+                ranked.truncate(prefix);
+            }
+            ranked.sort_unstable();
+            return into.extend(ranked.iter().map(|&(_, gram)| Rare { gram, tail: 1.0 }));
+        };
+        ranked.sort_unstable();
+        let all = weights.square(grams);
+        let mut left = all;
+        for (at, &(_, gram)) in ranked.iter().enumerate() {
+            // As wide as rounding may be.
+            let tail = ((left / all).max(0.0).sqrt() * (1.0 + 1e-6)) as f32;
+            if at >= prefix && f64::from(tail) < self.least {
+                break;
+            }
+            into.push(Rare { gram, tail });
+            left -= weights.weight(gram).powi(2);
+        }
+    }
 }
 
 impl Loaded {
-    pub(super) fn new(words: Vec<u64>) -> Loaded {
+    pub(super) fn new(words: Vec<u64>, weights: Option<&Frequencies>) -> Loaded {
         let (mut sets, mut at) = (Vec::new(), 0);
         while at < words.len() {
             let (id, size, from) = (words[at] as i64, words[at + 1] as usize, at + 2);
             let sketch =
                 words[from..from + size].iter().fold(0, |sketch, &gram| sketch ^ 1 << sketch::bit(gram, 2));
             sets.room(1).or_raise();
-            sets.push(Set { id, from, size, sketch });
+            let square = weights.map_or(0.0, |it| it.square(&words[from..from + size]));
+            sets.push(Set { id, from, size, sketch, square });
             at = from + size;
         }
         sets.sort_unstable_by_key(|set| (set.size, set.from));
@@ -62,6 +125,15 @@ struct Holder {
     size: u32,
     /// Of the n-gram in the set, the rarest being the first.
     position: u32,
+    /// The share of the set's weight that it and those after it have, as a length.
+    tail: f32,
+}
+
+/// An n-gram of a prefix.
+#[derive(Clone, Copy)]
+struct Rare {
+    gram: u64,
+    tail: f32,
 }
 
 /// The prefixes of a part's sets by n-gram.
@@ -72,17 +144,18 @@ pub(super) struct Index {
 
 impl Index {
     /// `alone`: the part is joined only with itself, where n-grams in the prefix of a single set are useless.
-    pub(super) fn new(part: &Loaded, threshold: f64, frequencies: &Frequencies, alone: bool) -> Index {
+    pub(super) fn new(part: &Loaded, by: Threshold<'_>, alone: bool) -> Index {
         let mut holders = Vec::new();
-        let mut prefix = Vec::new();
+        let (mut ranked, mut prefix) = (Vec::new(), Vec::new());
         for (at, set) in part.sets.iter().enumerate() {
-            rarest(part.grams(set), threshold, frequencies, &mut prefix);
+            by.rarest(part.grams(set), &mut ranked, &mut prefix);
             holders.room(prefix.len()).or_raise();
-            holders.extend(prefix.iter().enumerate().map(|(position, &(_, gram))| Holder {
+            holders.extend(prefix.iter().enumerate().map(|(position, &Rare { gram, tail })| Holder {
                 gram,
                 set: at as u32,
                 size: set.size as u32,
                 position: position as u32,
+                tail,
             }));
         }
         // The number of a set grows with its size.
@@ -104,29 +177,14 @@ impl Index {
     }
 }
 
-/// The n-grams of a set of which it must share one, the rarest first.
-fn rarest(grams: &[u64], threshold: f64, frequencies: &Frequencies, into: &mut Vec<(u32, u64)>) {
-    into.clear();
-    into.room(grams.len()).or_raise();
-    into.extend(grams.iter().map(|&gram| frequencies.rank(gram)));
-    let prefix = grams.len() - at_least(threshold * grams.len() as f64) + 1;
-    if prefix < into.len() {
-        into.select_nth_unstable(prefix);
-        into.truncate(prefix);
-    }
-    into.sort_unstable();
-}
-
 /// Two parts to be joined, the first by its index.
 pub(super) struct Join<'a> {
-    pub threshold: f64,
-    pub frequencies: &'a Frequencies,
+    pub by: Threshold<'a>,
     pub left: &'a Loaded,
     pub index: &'a Index,
     /// `None`: the left one with itself.
     pub right: Option<&'a Loaded>,
-    /// Whether two sets are compared at all, by their ids.
-    pub may: &'a dyn Fn(i64, i64) -> bool,
+    pub compare: &'a dyn Compare,
 }
 
 impl Join<'_> {
@@ -134,24 +192,31 @@ impl Join<'_> {
     pub(super) fn run(&self, take: &mut dyn FnMut(SimilarPair) -> Result<()>) -> Result<()> {
         let right = self.right.unwrap_or(self.left);
         let mut seen = memory::filled(false, self.left.sets.len())?;
-        let (mut prefix, mut candidates, mut meter) = (Vec::new(), Vec::new(), Meter::new());
+        let (mut ranked, mut prefix, mut candidates, mut squares) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut meter = Meter::new();
         for (number, x) in right.sets.iter().enumerate() {
-            rarest(right.grams(x), self.threshold, self.frequencies, &mut prefix);
+            self.by.rarest(right.grams(x), &mut ranked, &mut prefix);
             let before = if self.right.is_none() { number } else { self.left.sets.len() };
             meter.work(x.size);
-            for (position, &(_, gram)) in prefix.iter().enumerate() {
-                let holders = self.index.holders(gram);
+            for (position, rare) in prefix.iter().enumerate() {
+                let holders = self.index.holders(rare.gram);
                 meter.work(holders.len());
-                self.collect(x, position, before, holders, &mut seen, &mut candidates);
+                self.collect(x, (position, rare.tail), before, holders, &mut seen, &mut candidates);
+            }
+            if let Some(weights) = self.by.weights {
+                squares.clear();
+                squares.room(x.size).or_raise();
+                squares.extend(right.grams(x).iter().map(|&gram| weights.weight(gram).powi(2)));
             }
             for y in candidates.drain(..) {
                 seen[y as usize] = false;
                 let other = &self.left.sets[y as usize];
                 meter.work(x.size + other.size);
-                if !(self.may)(x.id, other.id) {
+                if !self.compare.may(x.id, other.id) {
                     continue;
                 }
-                if let Some(pair) = self.compare(right, x, other) {
+                if let Some(pair) = self.compare((right.grams(x), &squares), x, other) {
                     take(pair)?;
                 }
             }
@@ -164,23 +229,25 @@ impl Join<'_> {
     fn collect(
         &self,
         x: &Set,
-        position: usize,
+        (position, tail): (usize, f32),
         before: usize,
         holders: &[Holder],
         seen: &mut [bool],
         candidates: &mut Vec<u32>,
     ) {
-        let smallest = at_least(self.threshold * x.size as f64);
+        // Sizes do not bound a cosine.
+        let weighed = self.by.weights.is_some();
+        let smallest = if weighed { 0 } else { at_least(self.by.least * x.size as f64) };
         let first = holders.partition_point(|holder| (holder.size as usize) < smallest);
         // Sets come in order of size: what follows from the size is worked out once for all of one size.
         let (mut known, mut needed) = (0, 0);
         for holder in &holders[first..] {
             let (set, size) = (holder.set as usize, holder.size as usize);
             if size != known {
-                if at_least(self.threshold * size as f64) > x.size {
+                if !weighed && at_least(self.by.least * size as f64) > x.size {
                     break;
                 }
-                (known, needed) = (size, overlap_needed(self.threshold, x.size, size));
+                (known, needed) = (size, overlap_needed(self.by.least, x.size, size));
             }
             if set >= before {
                 break;
@@ -188,11 +255,12 @@ impl Join<'_> {
             // A set that was here before shares a rarer n-gram too, so only
             // the first meeting bounds what is left to share.
             let rest = (x.size - position).min(size - holder.position as usize);
-            if seen[set] || rest < needed {
+            let by_cosine = weighed && f64::from(tail * holder.tail) >= self.by.least;
+            if seen[set] || rest < needed && !by_cosine {
                 continue;
             }
             let apart = (x.sketch ^ self.left.sets[set].sketch).count_ones() as usize;
-            if x.size + size >= 2 * needed + apart {
+            if by_cosine || x.size + size >= 2 * needed + apart {
                 seen[set] = true;
                 candidates.room(1).or_raise();
                 candidates.push(holder.set);
@@ -200,11 +268,19 @@ impl Join<'_> {
         }
     }
 
-    fn compare(&self, right: &Loaded, x: &Set, other: &Set) -> Option<SimilarPair> {
-        let needed = overlap_needed(self.threshold, x.size, other.size);
-        let shared = shared(right.grams(x), self.left.grams(other), needed)?;
-        let similarity = shared as f64 / (x.size + other.size - shared) as f64;
+    fn compare(&self, (a, squares): (&[u64], &[f64]), x: &Set, other: &Set) -> Option<SimilarPair> {
+        let b = self.left.grams(other);
+        let least = self.by.least;
+        let (shared, cosine) = match self.by.weights {
+            None => (shared(a, b, overlap_needed(least, x.size, other.size))?, None),
+            Some(_) => {
+                let (both, cosine) = Frequencies::compare((a, squares), b, [x.square, other.square]);
+                (both, Some(cosine))
+            }
+        };
+        let jaccard = shared as f64 / (x.size + other.size - shared) as f64;
+        let similarity = self.compare.similarity([x.id, other.id], Likeness { jaccard, cosine });
         let (a, b) = (x.id.min(other.id), x.id.max(other.id));
-        (similarity >= self.threshold).then_some(SimilarPair { a, b, similarity })
+        (similarity >= least).then_some(SimilarPair { a, b, similarity })
     }
 }

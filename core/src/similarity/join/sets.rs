@@ -28,16 +28,17 @@ enum Part {
 }
 
 /// How often n-grams occur, roughly.
-pub(super) struct Frequencies {
+#[derive(Default)]
+pub(super) struct Counts {
     cells: Vec<u32>,
     shift: u32,
 }
 
-impl Frequencies {
+impl Counts {
     /// Nothing counted; in an eighth of `memory` bytes, 4 MiB at most.
-    fn new(memory: usize) -> Frequencies {
+    fn new(memory: usize) -> Counts {
         let bits = (memory / 32).clamp(1 << 12, 1 << 20).ilog2();
-        Frequencies { cells: vec![0; 1 << bits], shift: 64 - bits }
+        Counts { cells: vec![0; 1 << bits], shift: 64 - bits }
     }
 
     fn cell(&self, gram: u64) -> usize {
@@ -66,7 +67,7 @@ pub(super) struct Sets<H: Host> {
     /// Words of the parts in memory.
     kept: usize,
     file: Option<Runs<H::File>>,
-    pub(super) frequencies: Frequencies,
+    pub(super) counts: Counts,
     ngrams: Ngrams,
     meter: Meter,
 }
@@ -81,7 +82,7 @@ impl<H: Host> Sets<H> {
             parts: Vec::new(),
             kept: 0,
             file: None,
-            frequencies: Frequencies::new(memory),
+            counts: Counts::new(memory),
             ngrams: Ngrams::default(),
             meter: Meter::new(),
         }
@@ -102,7 +103,7 @@ impl<H: Host> Sets<H> {
         self.current.extend([id as u64, grams.len() as u64]);
         self.current.extend(&grams);
         for gram in grams {
-            self.frequencies.count(gram);
+            self.counts.count(gram);
         }
         Ok(())
     }

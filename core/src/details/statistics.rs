@@ -1,0 +1,97 @@
+//! Statistics of a table: what its rows have in common.
+
+use super::templates::{Templates, learned_from, letters};
+use crate::hash::city64;
+use crate::interrupt::{checked, sort_unstable_by};
+use crate::memory::{OrRaise, Room, collect, copy_str};
+use crate::similarity::Frequencies;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// Texts that are looked at, and their bytes, at most: of more, those with the least hashes.
+const TEXTS: usize = 1 << 16;
+const BYTES: usize = 16 << 20;
+/// Texts that are looked at however long they are.
+const FEWEST: usize = 24;
+
+/// What the rows of a table have in common.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub struct Statistics {
+    /// How many texts have an n-gram.
+    pub frequencies: Arc<Frequencies>,
+    /// What many say the same but for some words.
+    pub templates: Arc<Templates>,
+}
+
+impl Statistics {
+    /// As hexadecimal digits, which [`Statistics::from_hex`] reads.
+    pub fn to_hex(&self) -> String {
+        let mut bytes = Vec::new();
+        self.frequencies.write(&mut bytes);
+        self.templates.write(&mut bytes);
+        let mut hex = String::new();
+        hex.room(2 * bytes.len()).or_raise();
+        let digits = checked(&bytes).flat_map(|byte| [byte >> 4, byte & 15]);
+        hex.extend(digits.filter_map(|digit| char::from_digit(digit.into(), 16)));
+        hex
+    }
+
+    /// Statistics that were written as digits; `None`: these are none.
+    pub fn from_hex(hex: &str) -> Option<Statistics> {
+        let digit = |digit: u8| char::from(digit).to_digit(16).map(|digit| digit as u8);
+        let byte = |pair: &[u8]| Some(digit(pair[0])? << 4 | digit(pair[1])?);
+        let pairs = hex.as_bytes().chunks_exact(2);
+        if !pairs.remainder().is_empty() {
+            return None;
+        }
+        let bytes = checked(pairs).map(byte).collect::<Option<Vec<u8>>>()?;
+        let (frequencies, behind) = Frequencies::read(&bytes)?;
+        let templates = Arc::new(Templates::read_all(behind)?);
+        Some(Statistics { frequencies: Arc::new(frequencies), templates })
+    }
+}
+
+/// Learns from texts: whatever order they come in and however often each does.
+#[derive(Debug)]
+pub struct Learner {
+    /// By the hashes of their letters.
+    texts: FxHashMap<u64, String>,
+    bytes: usize,
+    /// Texts of greater hashes are left out.
+    limit: u64,
+}
+
+impl Default for Learner {
+    fn default() -> Learner {
+        Learner { texts: FxHashMap::default(), bytes: 0, limit: u64::MAX }
+    }
+}
+
+impl Learner {
+    /// Takes a text.
+    pub fn add(&mut self, text: &str) {
+        let hash = city64(letters(text).as_bytes());
+        // Of texts that only differ in signs and capitals one is enough.
+        if hash > self.limit || self.texts.get(&hash).is_some_and(|known| &**known <= text) {
+            return;
+        }
+        self.texts.room(1).or_raise();
+        self.bytes += text.len();
+        let before = self.texts.insert(hash, copy_str(text).or_raise());
+        self.bytes -= before.map_or(0, |before| before.len());
+        while self.texts.len() > TEXTS || self.bytes > BYTES && self.texts.len() > FEWEST {
+            self.limit /= 2;
+            self.texts.retain(|&hash, _| hash <= self.limit);
+            self.bytes = self.texts.values().map(String::len).sum();
+        }
+    }
+
+    /// The statistics of the texts, of whose `n`-grams too.
+    pub fn learn(self, n: usize) -> Statistics {
+        let mut texts = collect(self.texts).or_raise();
+        sort_unstable_by(&mut texts, |a, b| a.0.cmp(&b.0));
+        let texts: Vec<String> = collect(texts.into_iter().map(|text| text.1)).or_raise();
+        let frequencies = Arc::new(Frequencies::of(texts.iter().map(String::as_str), n));
+        Statistics { frequencies, templates: Arc::new(learned_from(&texts)) }
+    }
+}
