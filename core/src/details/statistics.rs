@@ -70,9 +70,13 @@ impl Default for Learner {
 impl Learner {
     /// Takes a text.
     pub fn add(&mut self, text: &str) {
-        let hash = city64(letters(text).as_bytes());
-        // Of texts that only differ in signs and capitals one is enough.
-        if hash > self.limit || self.texts.get(&hash).is_some_and(|known| &**known <= text) {
+        let letters = letters(text);
+        let hash = city64(letters.as_bytes());
+        // What says nothing is not counted. Of texts that only differ in signs and capitals one is enough.
+        if letters.is_empty()
+            || hash > self.limit
+            || self.texts.get(&hash).is_some_and(|known| &**known <= text)
+        {
             return;
         }
         self.texts.room(1).or_raise();
