@@ -257,6 +257,7 @@ impl Differences {
         let mut found = Vec::new();
         let mut again: Vec<[&str; 2]> = Vec::new();
         let letter = self.letter();
+        let feet = [&self.a, &self.b].map(templates::foot_of);
         for (at, span) in self.spans() {
             check();
             let span = &span;
@@ -277,16 +278,21 @@ impl Differences {
                 Verdict::Wordy => chinese::wordy(span).map(|(a, b)| Detail { kind: NAME, a, b }),
                 Verdict::Nothing | Verdict::Words => None,
             };
+            // Who signs, and where he lives, is not what a letter is about.
+            let in_foot = span.sides.iter().zip(feet).all(|(side, foot)| side.tokens.start >= foot);
             let of_span = found.len();
             let numbers = numbers::differences(span);
             for new in new.into_iter().chain(numbers.into_iter().map(|numbers| self.number(numbers))) {
-                if new.a != new.b && !found[of_span..].contains(&(at, new.clone())) {
+                if new.a != new.b
+                    && !(new.kind == NAME && in_foot)
+                    && !found[of_span..].contains(&(at, new.clone()))
+                {
                     found.push((at, new));
                 }
             }
             let [x, _] = span.sides.each_ref().map(|side| &side.tokens);
             let in_letter = letter.as_ref().is_none_or(|letter| x.start < letter.end && letter.start < x.end);
-            if in_letter && self.is_in_slot(span) && !templates::is_misspelt(span) {
+            if in_letter && !in_foot && self.is_in_slot(span) && !templates::is_misspelt(span) {
                 found.push((at, self.named(span, SLOT)));
             }
         }

@@ -36,6 +36,12 @@ const FRAME: f64 = 0.7;
 /// Tokens of a letter at least, and those of a run that begins or ends its body.
 pub(super) const LETTER: usize = 60;
 pub(super) const LETTER_RUN: usize = 6;
+/// Words that close a letter, and those before `regards` if it does.
+const CLOSING: [&str; 9] =
+    ["此致", "此致敬礼", "敬礼", "敬上", "谨上", "sincerely", "faithfully", "respectfully", "regards"];
+const KIND: [&str; 4] = ["kind", "best", "warm", "warmest"];
+/// Tokens of the foot of a letter at most.
+const FOOT: usize = 60;
 /// Letters of a value that may be misspelt.
 const LONG: usize = 4;
 
@@ -315,7 +321,9 @@ impl Template {
         let mut runs = (0..self.words.len()).filter(move |&at| frame(at) >= LETTER_RUN);
         let first = runs.clone().next().unwrap_or(self.words.len());
         let last = runs.next_back().unwrap_or(0);
-        self.spans().map(move |slot| !is_letter || slot.start > first && slot.end <= last)
+        let foot = foot(self.words.len(), |at| self.words[at].hash);
+        self.spans()
+            .map(move |slot| slot.start < foot && (!is_letter || slot.start > first && slot.end <= last))
     }
 
     /// The slot, from 1 on, that each word of a text stands in; 0: none. `None`: it is no text of this template.
@@ -347,6 +355,23 @@ impl Template {
     }
 }
 
+fn hash_of(word: &str) -> u32 {
+    city64(word.as_bytes()) as u32
+}
+
+/// Where the foot of a letter begins, of so many words: behind a closing formula in its second half.
+fn foot(count: usize, hash: impl Fn(usize) -> u32) -> usize {
+    let is = |at: usize, words: &[&str]| words.iter().any(|word| hash_of(word) == hash(at));
+    let closes = |&at: &usize| is(at, &CLOSING[..8]) || at > 0 && is(at, &CLOSING[8..]) && is(at - 1, &KIND);
+    let from = (count / 2).max(count.saturating_sub(FOOT));
+    (from..count).rev().find(closes).map_or(count, |at| at + 1)
+}
+
+/// The same of a text, by its tokens.
+pub(super) fn foot_of(text: &Text) -> usize {
+    foot(text.tokens.len(), |at| hash_of(text.word_at(at)))
+}
+
 /// Whether a word can be told from a misspelt one: several letters of a script that spells.
 fn may_be_misspelt(word: &str) -> bool {
     let spelled = |c: char| c.is_alphabetic() && !crate::text::is_spaceless_char(c);
@@ -366,7 +391,7 @@ pub(super) fn is_misspelt(span: &Span) -> bool {
 /// The words of a text without breaks: the number of each token and its hash.
 fn words_of(text: &Text) -> Vec<(usize, u32)> {
     let words = checked(text.tokens.iter().enumerate()).filter(|(_, token)| token.form != Form::Break);
-    collect(words.map(|(at, _)| (at, city64(text.word_at(at).as_bytes()) as u32))).or_raise()
+    collect(words.map(|(at, _)| (at, hash_of(text.word_at(at))))).or_raise()
 }
 
 /// The letters and digits of a text, in small letters.

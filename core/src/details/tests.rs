@@ -230,6 +230,33 @@ fn long_texts_are_bounded() {
     assert!(crate::interrupt::testing::checks(|| drop(differing(&a, &b, Kinds::ALL))) > 1000);
 }
 
+/// Protects that who signs does not tell two letters apart, behind a closing formula and nowhere else.
+#[test]
+fn who_signs_does_not_tell_letters_apart() {
+    let names = |a: &str, b: &str| differing(a, b, Kinds::NAMES).len();
+    let letter = |at: &str, signed: &str| {
+        format!(
+            "The lamps at the {at} playground are out and children walk home in the dark. Yours sincerely, {signed}"
+        )
+    };
+    assert_eq!(
+        names(
+            &letter("Ashford", "R. Hollybank, Linden Street 4"),
+            &letter("Ashford", "M. Corfield, Birch Street 12")
+        ),
+        0
+    );
+    assert!(names(&letter("Ashford", "R. Hollybank"), &letter("Eastmoor", "R. Hollybank")) > 0);
+    let letter = |at: &str, signed: &str| {
+        format!("{at}小区门口的路灯坏了一个月，孩子放学要摸黑走路，请尽快维修。此致敬礼！{signed}")
+    };
+    assert_eq!(
+        names(&letter("翠湖春天", "金桂嘉园小区王先生"), &letter("翠湖春天", "阳光水岸小区李女士")),
+        0
+    );
+    assert!(names(&letter("翠湖春天", "王先生"), &letter("阳光水岸", "王先生")) > 0);
+}
+
 /// Protects that codes tell things apart, however they are cut, and that one that both have is enough.
 #[test]
 fn codes_tell_things_apart() {
