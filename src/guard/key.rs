@@ -50,6 +50,11 @@ impl Key {
         }
     }
 
+    /// Whether a column is one of the key.
+    pub(super) fn has(&self, column: &str) -> bool {
+        self.columns.iter().any(|it| it == column)
+    }
+
     /// The value as it is stored elsewhere: that of the one column, or of all in parentheses.
     pub(super) fn value(&self) -> String {
         match self.values.as_slice() {

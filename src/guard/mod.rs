@@ -13,6 +13,7 @@ mod wait;
 
 use crate::pg::trigger::{Call, Event};
 use crate::pg::{Pointer, Row, raise, raise_with_detail};
+use crate::table::refuse_option;
 use key::{key_of, log_pair};
 use options::{Action, Options};
 use pgrx::prelude::*;
@@ -103,6 +104,9 @@ fn guard(call: &Call, options: &Options) -> pg_sys::Datum {
         }
         (Action::Skip | Action::Flag(_), Some(conflict)) if conflict.undecided => undecided(call),
         (Action::Skip, Some(_)) => call.leave_out(),
+        (Action::Flag(column), Some(conflict)) if conflict.key.has(column) => {
+            refuse_option("flag", format!("flag \"{column}\" is a column of the key"))
+        }
         (Action::Flag(column), Some(conflict)) => {
             // The key of a row that the user may not read is not shown: the new row is then marked with its own.
             let key = if conflict.key.visible { conflict.key } else { key_of(call) };

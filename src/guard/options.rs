@@ -144,13 +144,19 @@ impl Options {
             (Some("log"), _, None) => refuse_option("log", "action \"log\" requires log"),
             _ => refuse_option("action", "action must be one: flag and log are of the actions of their name"),
         };
+        let scope = written.names("scope");
+        if let Action::Flag(flag) = &action
+            && ([&column].into_iter().chain(&columns).chain(&scope)).any(|it| it == flag)
+        {
+            refuse_option("flag", format!("flag \"{flag}\" is a column by which rows are searched"))
+        }
         let (compares, distance) = (!columns.is_empty(), options.distance.unwrap_or(DISTANCE));
         let verify = Verify { measure, columns, alike: options.alike.clone(), recipe: options.recipe };
         Options {
             column,
             distance,
             by_text,
-            scope: written.names("scope"),
+            scope,
             action,
             without_index: written.text("index") == Some("none"),
             verify: compares.then_some(verify),

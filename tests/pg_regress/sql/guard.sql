@@ -304,6 +304,12 @@ INSERT INTO long_scope VALUES (3, repeat('x', 5000), 5);
 CREATE TABLE misspelt (id int PRIMARY KEY, fp bigint);
 CREATE TRIGGER guard BEFORE INSERT ON misspelt FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp', 'index=none', 'flag=nowhere');
 INSERT INTO misspelt VALUES (1, 5);
+-- Nor does it take the place of what rows are found or known by.
+CREATE OR REPLACE TRIGGER guard BEFORE INSERT ON misspelt FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp', 'index=none', 'flag=fp');
+INSERT INTO misspelt VALUES (1, 5);
+CREATE OR REPLACE TRIGGER guard BEFORE INSERT ON misspelt FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp', 'index=none', 'flag=id');
+INSERT INTO misspelt VALUES (1, 5);
+INSERT INTO misspelt VALUES (2, 5);
 DROP TABLE petition, twin, note, bare, parted, tree, made, long_scope, misspelt;
 DROP FUNCTION with_arguments;
 DROP EXTENSION pg_dedup;
