@@ -6,7 +6,17 @@ use pgrx::{PgLogLevel, PgSqlErrorCode};
 /// Raises an error.
 #[track_caller]
 pub(crate) fn raise(code: PgSqlErrorCode, message: impl Into<String>, hint: impl Into<String>) -> ! {
-    report(ErrorReport::new(code, message.into(), "pg_dedup"), hint.into())
+    report(ErrorReport::new(code, bounded(message.into()), "pg_dedup"), hint.into())
+}
+
+/// The names of a wide table's columns, or a name of a million letters, are not all shown.
+fn bounded(mut text: String) -> String {
+    const MOST: usize = 1500;
+    if text.len() > MOST {
+        text.truncate(text.floor_char_boundary(MOST));
+        text.push('…');
+    }
+    text
 }
 
 /// Raises an error with a detail.
@@ -17,12 +27,12 @@ pub(crate) fn raise_with_detail(
     detail: impl Into<String>,
     hint: impl Into<String>,
 ) -> ! {
-    report(ErrorReport::new(code, message.into(), "pg_dedup").set_detail(detail), hint.into())
+    report(ErrorReport::new(code, bounded(message.into()), "pg_dedup").set_detail(detail), hint.into())
 }
 
 /// An empty hint is none: PostgreSQL would show the word without anything.
 fn report(error: ErrorReport, hint: String) -> ! {
-    let error = if hint.is_empty() { error } else { error.set_hint(hint) };
+    let error = if hint.is_empty() { error } else { error.set_hint(bounded(hint)) };
     error.report(PgLogLevel::ERROR);
     unreachable!("an error report does not return")
 }

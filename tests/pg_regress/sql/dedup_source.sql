@@ -264,9 +264,12 @@ SELECT call, refused(call) FROM unnest(ARRAY[
     $$dedup('picture', '{"columns": ["label", "price"]}')$$, $$dedup_setup('picture', '{"columns": {"label": null, "phash": 5}}', true)$$, $$dedup_setup('picture', '{"columns": {"phash": 5}}', true)$$]) call;
 ALTER TABLE picture DROP label, DROP price, DROP bits;
 SELECT refused($$dedup_setup('picture')$$), refused($$dedup('picture')$$);
+-- The names of a wide table's columns are not all told.
+DO $$ BEGIN EXECUTE (SELECT 'CREATE TABLE wide (id bigint PRIMARY KEY, ' || string_agg(format('column_%s text', i), ', ') || ')' FROM generate_series(1, 500) i); END $$;
+SELECT left(call, 30) AS call, length(refused(call)) BETWEEN 1500 AND 1600 AS bounded FROM unnest(ARRAY[$$dedup_suggest('wide')$$, format('dedup(%L, %L)', 'wide', jsonb_build_object('columns', repeat('c', 9000)))]) call(call);
 RESET client_min_messages;
 DROP FUNCTION pairs, more, refused;
-DROP TABLE random, judged, letters, picture;
+DROP TABLE random, judged, letters, picture, wide;
 
 DROP SCHEMA "My schema" CASCADE;
 DROP TABLE petition, parts, ticket, numbers, long, prints, by_uuid, letter, renamed, chosen, groups, groups_merges, groups_state, joined, joined_merges, joined_state CASCADE;
