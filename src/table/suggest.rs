@@ -73,7 +73,7 @@ impl Sampler {
         let (n, similarity) = (suggestion.n, suggestion.threshold);
         let by_rows = background.by_rows();
         Some(Suggested {
-            method: if suggestion.kind.compare_texts() { Method::Text } else { Method::Fingerprint },
+            method: if suggestion.compare_texts { Method::Text } else { Method::Fingerprint },
             recipe: suggestion.recipe,
             distance,
             by_rows,

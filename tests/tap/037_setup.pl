@@ -157,7 +157,7 @@ like($err, qr/must be owner of table app\.ticket/, 'a reader sets nothing up');
 
 # Beside writers: nothing is lost, every row has a fingerprint, and another session takes the new settings at once.
 $node->safe_psql('postgres', "SET client_min_messages = warning; CREATE TABLE busy (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body text);
-	INSERT INTO busy (body) SELECT $text FROM generate_series(1, 500) n; SELECT dedup_setup('busy', '{\"distance\": 3, \"similarity\": 0}')");
+	INSERT INTO busy (body) SELECT $text FROM generate_series(1, 500) n; SELECT dedup_setup('busy', '{\"distance\": 3, \"similarity\": 0, \"details\": []}')");
 my $watcher = session($node);
 is(answer($watcher), 2, 'a session has read the settings');
 my $file = PostgreSQL::Test::Utils::tempdir . '/insert.sql';

@@ -19,7 +19,7 @@ impl<F: Spill> Found<F> {
         kept.room(texts.len())?;
         for &row in &texts {
             host.step();
-            words.add(&self.options.alike.normal.form(&self.rows.texts.content(row)?));
+            words.add(&self.options.alike.form(&self.rows.texts.content(row)?));
             let keeper = self.keeper(row);
             let is_kept = self.rows.first[keeper] as usize == row;
             kept.push(is_kept.then(|| self.rows.order.standing(keeper)));

@@ -124,7 +124,7 @@ fn apart<H: Host>(
     let texts = &mut rows.texts;
     let fillings = templates.fill(firsts.into_iter(), alike.has_slots(), &mut |row| {
         host.step();
-        Ok(alike.normal.plain(&texts.content(row)?).into_owned())
+        Ok(alike.plain(&texts.content(row)?).into_owned())
     })?;
     Ok(Some(Arc::new(fillings)))
 }
@@ -177,7 +177,7 @@ impl<H: Host> Candidates<H> {
         for row in collect(rows.firsts())? {
             host.step();
             let content = rows.texts.content(row)?;
-            pairs.add(row as i64, &options.alike.normal.form(&content), host)?;
+            pairs.add(row as i64, &options.alike.form(&content), host)?;
         }
         Ok(Candidates::Grams(pairs, ByGrams { alike, apart }))
     }

@@ -9,6 +9,7 @@ use crate::interrupt;
 use crate::memory::{OrRaise, Room, collect, filled};
 use crate::similarity::{Frequencies, Grams, Likeness, Maker, containment, cosine, least_shared, numbers};
 use crate::text::Normal;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// What makes two candidates near-duplicates.
@@ -64,7 +65,7 @@ impl Alike {
     /// Judges one pair, with the verdict that [`Judge`] has of many: the similarity of a new text and an old one if they
     /// are alike enough to be one.
     pub fn one(&self, measure: Measure, new: &str, old: &str) -> Option<f64> {
-        let (a, b) = (self.normal.form(new), self.normal.form(old));
+        let (a, b) = (self.form(new), self.form(old));
         let similarity = match measure {
             Measure::Jaccard => self.likeness(new, old),
             Measure::Containment => containment(&a, &b, self.n),
@@ -76,11 +77,9 @@ impl Alike {
     /// How similar two texts are, 0 to 1.
     pub fn likeness(&self, a: &str, b: &str) -> f64 {
         let mut maker = Maker::new(self.n);
-        let mut set = |text| maker.make(&self.normal.form(text));
-        let of_templates = || {
-            self.comparer()
-                .are_of_templates([a, b].map(|it| self.normal.plain(it)).each_ref().map(|it| &**it))
-        };
+        let mut set = |text| maker.make(&self.form(text));
+        let of_templates =
+            || self.comparer().are_of_templates([a, b].map(|it| self.plain(it)).each_ref().map(|it| &**it));
         self.of_sets(&set(a), &set(b), of_templates)
     }
 
@@ -104,6 +103,23 @@ impl Alike {
         }
     }
 
+    /// What of a text is compared, as measures take it: without the frame that many texts of the table have.
+    pub fn form<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match self.cut(text) {
+            Some(own) => Cow::Owned(Normal { markup: None, ..self.normal }.form(&own).into_owned()),
+            None => self.normal.form(text),
+        }
+    }
+
+    /// The same as somebody reads it.
+    pub fn plain<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.cut(text).map_or_else(|| self.normal.plain(text), Cow::Owned)
+    }
+
+    fn cut(&self, text: &str) -> Option<String> {
+        self.statistics.as_ref().and_then(|it| it.frame.cut(&self.normal.plain(text)))
+    }
+
     /// What n-grams weigh, if that is known.
     pub(super) fn weights(&self) -> Option<&Arc<Frequencies>> {
         self.statistics.as_ref().map(|it| &it.frequencies).filter(|it| it.are_of(self.n))
@@ -111,7 +127,7 @@ impl Alike {
 
     /// What finds all that is alike in an index of n-grams: how many a text has at least, of those that follow.
     pub fn query(&self, text: &str) -> (usize, Vec<i64>) {
-        let grams = numbers(text, self.n);
+        let grams = numbers(&self.form(text), self.n);
         let Some(weights) = self.weights().filter(|_| self.weighed) else {
             return (least_shared(self.similarity, grams.len()), grams);
         };
@@ -129,7 +145,7 @@ impl Alike {
     /// The details that count and in which two texts differ.
     pub fn differing(&self, a: &str, b: &str) -> Vec<Detail> {
         let Some(kinds) = self.details else { return Vec::new() };
-        self.comparer().differing(&self.normal.plain(a), &self.normal.plain(b), kinds)
+        self.comparer().differing(&self.plain(a), &self.plain(b), kinds)
     }
 
     /// What compares the details of many pairs.
@@ -140,7 +156,7 @@ impl Alike {
     /// Whether there are any; for many pairs.
     fn differ(&self, comparer: &mut Comparer, (a, b): &(String, String)) -> bool {
         let Some(kinds) = self.details else { return false };
-        !comparer.differing(&self.normal.plain(a), &self.normal.plain(b), kinds).is_empty()
+        !comparer.differing(&self.plain(a), &self.plain(b), kinds).is_empty()
     }
 }
 
@@ -277,9 +293,9 @@ impl<F: Spill> Judge<F> {
     fn make_sets<H: Host>(&mut self, host: &mut H) -> Result<()> {
         let threads = if self.texts.len() < WORTH_THREADS { 1 } else { self.threads };
         let mut makers: Vec<Maker> = (0..threads).map(|_| Maker::new(self.alike.n)).collect();
-        let (words, normal) = (self.sets.words(), self.alike.normal);
+        let (words, alike) = (self.sets.words(), &self.alike);
         let make = |maker: &mut Maker, (_, text): &(u32, String)| {
-            let set = maker.make(&normal.form(text));
+            let set = maker.make(&alike.form(text));
             let sketch = set.sketch(words);
             (set, sketch)
         };

@@ -1,5 +1,6 @@
 //! Statistics of a table: what its rows have in common.
 
+use super::frame::Frame;
 use super::templates::{Templates, learned_from, letters};
 use crate::hash::city64;
 use crate::interrupt::{checked, sort_unstable_by};
@@ -17,6 +18,8 @@ const FEWEST: usize = 24;
 /// What the rows of a table have in common.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub struct Statistics {
+    /// What many say word for word beside other things: it is cut before anything else is learned or compared.
+    pub frame: Frame,
     /// How many texts have an n-gram.
     pub frequencies: Arc<Frequencies>,
     /// What many say the same but for some words.
@@ -27,6 +30,7 @@ impl Statistics {
     /// As hexadecimal digits, which [`Statistics::from_hex`] reads.
     pub fn to_hex(&self) -> String {
         let mut bytes = Vec::new();
+        self.frame.write(&mut bytes);
         self.frequencies.write(&mut bytes);
         self.templates.write(&mut bytes);
         let mut hex = String::new();
@@ -45,9 +49,10 @@ impl Statistics {
             return None;
         }
         let bytes = checked(pairs).map(byte).collect::<Option<Vec<u8>>>()?;
-        let (frequencies, behind) = Frequencies::read(&bytes)?;
+        let (frame, behind) = Frame::read(&bytes)?;
+        let (frequencies, behind) = Frequencies::read(behind)?;
         let templates = Arc::new(Templates::read_all(behind)?);
-        Some(Statistics { frequencies: Arc::new(frequencies), templates })
+        Some(Statistics { frame, frequencies: Arc::new(frequencies), templates })
     }
 }
 
@@ -94,8 +99,14 @@ impl Learner {
     pub fn learn(self, n: usize) -> Statistics {
         let mut texts = collect(self.texts).or_raise();
         sort_unstable_by(&mut texts, |a, b| a.0.cmp(&b.0));
-        let texts: Vec<String> = collect(texts.into_iter().map(|text| text.1)).or_raise();
+        let mut texts: Vec<String> = collect(texts.into_iter().map(|text| text.1)).or_raise();
+        let frame = Frame::learned_from(&texts);
+        for text in checked(&mut texts) {
+            if let Some(own) = frame.cut(text) {
+                *text = own;
+            }
+        }
         let frequencies = Arc::new(Frequencies::of(texts.iter().map(String::as_str), n));
-        Statistics { frequencies, templates: Arc::new(learned_from(&texts)) }
+        Statistics { frame, frequencies, templates: Arc::new(learned_from(&texts)) }
     }
 }

@@ -426,7 +426,7 @@ fn keys(signs: &Signs) -> impl Iterator<Item = u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Comparer, Kinds, Learner, Statistics};
+    use super::super::{Comparer, Frame, Kinds, Learner, Statistics};
     use super::*;
     use crate::similarity::Frequencies;
     use proptest::prelude::*;
@@ -500,7 +500,7 @@ mod tests {
             let shuffled: Vec<String> = order.iter().map(|&at| texts[at].clone()).collect();
             let loud = texts.iter().map(|text| text.to_uppercase() + "!").chain(shuffled).collect::<Vec<_>>();
             prop_assert_eq!(&learned(&loud), &templates);
-            let all = Statistics { frequencies: Arc::new(Frequencies::of(texts.iter().map(String::as_str), 3)), templates };
+            let all = Statistics { frame: Frame::default(), frequencies: Arc::new(Frequencies::of(texts.iter().map(String::as_str), 3)), templates };
             prop_assert_eq!(Statistics::from_hex(&all.to_hex()), Some(all));
             if let Some(read) = Statistics::from_hex(&hex) {
                 prop_assert_eq!(Statistics::from_hex(&read.to_hex()), Some(read));

@@ -7,10 +7,12 @@
 //! threshold ([`Chance`]).
 
 use super::Chance;
+use crate::details::Frame;
 use crate::features::TextRecipe;
 use crate::memory::{self, OrRaise, Room};
 use crate::text::{is_spaceless_char, normalize};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 
 /// The least threshold of verification: half of the n-grams of two texts of equal length are shared, J = 0.5 / 1.5.
 const HALF_SHARED: f64 = 0.333;
@@ -47,6 +49,8 @@ pub enum TextKind {
 pub struct Suggestion {
     /// The kind of text it is for.
     pub kind: TextKind,
+    /// Whether the texts are better compared themselves than by fingerprints.
+    pub compare_texts: bool,
     /// The recipe of the fingerprint.
     pub recipe: Value,
     /// The length, in characters, of the n-grams that verification compares.
@@ -99,6 +103,27 @@ impl Profile {
     /// The settings for such texts in a table of `rows`; `sample` are some of
     /// them.
     pub fn suggest<T: AsRef<str>>(&self, sample: &[T], rows: u64) -> Suggestion {
+        let frame = Frame::learned_from(sample);
+        if !frame.is_of_most() {
+            return self.suggest_for(sample, rows);
+        }
+        // Fingerprints are of whole texts: what all have in common would decide.
+        let own = sample
+            .iter()
+            .map(|text| frame.cut(text.as_ref()).map_or(Cow::Borrowed(text.as_ref()), Cow::Owned));
+        let own: Vec<Cow<str>> = memory::collect(own).or_raise();
+        let mut profile = Profile::default();
+        own.iter().for_each(|text| profile.add(text));
+        let mut suggestion = profile.suggest_for(&own, rows);
+        suggestion.compare_texts = true;
+        suggestion.reason = format!(
+            "Many say the same beside it, as a preface, a footer or the words of a form, which is left out. {}",
+            suggestion.reason
+        );
+        suggestion
+    }
+
+    fn suggest_for<T: AsRef<str>>(&self, sample: &[T], rows: u64) -> Suggestion {
         let median = self.quantile(0.5);
         let chinese = self.is_spaceless();
         // In a script with spaces, what two texts share first are function
@@ -123,6 +148,7 @@ impl Profile {
             recipe["markup"] = json!("html");
         }
         let script = if chinese { "without spaces between words" } else { "with spaces between words" };
+        let compare_texts = matches!(kind, TextKind::Short | TextKind::ShortSpaced);
         let what = match kind {
             TextKind::Short | TextKind::ShortSpaced => {
                 "They are short: one changed character turns many bits, so no distance is both safe and wide enough. \
@@ -152,20 +178,13 @@ impl Profile {
         );
         let cosine = 2.0 * threshold / (1.0 + threshold);
         let expected_distance = 64.0 * cosine.acos() / std::f64::consts::PI;
-        Suggestion { kind, recipe, n, threshold, expected_distance, reason }
+        Suggestion { kind, compare_texts, recipe, n, threshold, expected_distance, reason }
     }
 }
 
 /// The recipe by which most is empty of what is empty by a recipe that is suggested.
 pub fn emptying() -> TextRecipe {
     TextRecipe::from_json(&json!({"stop": "en", "markup": "html"})).unwrap_or_default()
-}
-
-impl TextKind {
-    /// Whether texts are better compared themselves than by fingerprints.
-    pub fn compare_texts(self) -> bool {
-        matches!(self, TextKind::Short | TextKind::ShortSpaced)
-    }
 }
 
 #[cfg(test)]
