@@ -120,7 +120,7 @@ fn suggested(truth: &Truth, bodies: &[&str], own: &Own, suggestion: &Suggestion)
     };
     let verified = above(threshold);
     let mark = |this: bool| if this { " (dedup_suggest)" } else { "" };
-    let by_text = suggestion.kind.compare_texts();
+    let by_text = suggestion.compare_texts;
     let way = format!(
         "candidates at distance {radius} ({}), jaccard(n={n}) >= {threshold}{}",
         candidates.len(),

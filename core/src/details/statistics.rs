@@ -1,7 +1,8 @@
 //! Statistics of a table: what its rows have in common.
 
 use super::frame::Frame;
-use super::templates::{Templates, learned_from, letters};
+use super::learn::learned_from;
+use super::templates::{Templates, letters};
 use crate::hash::city64;
 use crate::interrupt::{checked, sort_unstable_by};
 use crate::memory::{OrRaise, Room, collect, copy_str};

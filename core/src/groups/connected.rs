@@ -7,7 +7,7 @@ use super::shared_sets::{MIXED, SharedSets};
 use crate::external::Result;
 use crate::interrupt::{Meter, checked};
 use crate::memory::{OrRaise, Room};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Distinct fingerprints by the numbers of their rows.
 #[derive(Clone, Copy)]
@@ -117,7 +117,7 @@ pub(super) struct Sparing<'s, H> {
     sets: &'s SharedSets,
     sink: Sink<'s, H>,
     /// How many pairs of two sets were passed on.
-    passed: HashMap<(u32, u32), u32>,
+    passed: FxHashMap<(u32, u32), u32>,
     waiting: Vec<Pair>,
     /// How many are passed on.
     few: u32,
@@ -125,7 +125,7 @@ pub(super) struct Sparing<'s, H> {
 
 impl<'s, H> Sparing<'s, H> {
     pub fn new(sets: &'s SharedSets, sink: Sink<'s, H>) -> Sparing<'s, H> {
-        Sparing { sets, sink, passed: HashMap::new(), waiting: Vec::new(), few: 1 }
+        Sparing { sets, sink, passed: FxHashMap::default(), waiting: Vec::new(), few: 1 }
     }
 }
 

@@ -1,13 +1,17 @@
 //! How templates are learned: rows that share a sign are candidates, those of them that are alike are aligned.
 
-use super::super::align;
-use super::super::tokens::{Ids, Text};
-use super::{NONE, SIGNS, Signs, Template, Templates, VALUE, Word, keys, signs, words_of};
+use super::align;
+use super::differences::Differences;
+use super::templates::{
+    NONE, SIGNS, Signs, Slot, Template, Templates, VALUE, Value, Word, keys, signs, words_of,
+};
+use super::tokens::{Ids, Text};
 use crate::interrupt::{check, checked, sort_unstable_by};
 use crate::memory::{OrRaise, Result, Room, collect, filled};
 use crate::similarity::jaccard;
 use crate::text::is_spaceless_char;
 use rustc_hash::FxHashMap;
+use std::ops::Range;
 
 /// The fewest texts that a template is learned from, and the most that are aligned.
 const NEIGHBOURS: (usize, usize) = (8, 24);
@@ -25,6 +29,8 @@ const SLOT: f64 = 1.4;
 const FRAME: (f64, f64) = (1.2, 0.5);
 /// Insertions and deletions that the median text of a template has at most.
 const LOOSE: usize = 1;
+/// Values of a slot that must be seen, and the share of them that are other names, for a slot of names.
+const NAMES: (usize, f64) = (8, 0.8);
 /// The share of its signs that a text has in common with the template that it is of.
 const COVERED: f64 = 0.3;
 
@@ -129,7 +135,49 @@ impl Seen<'_> {
         }
         let words: Vec<Vec<u32>> = texts[1..].iter().map(words).collect();
         let signs = common(of.iter().map(|&place| &self.signs[place as usize]));
-        Ok(slots(&own, &words).map(|words| (Template { signs, words }, of)))
+        let Some(words) = slots(&own, &words) else { return Ok(None) };
+        let template = Template::new(signs, words).with_names(&texts);
+        Ok(Some((template, of)))
+    }
+}
+
+impl Template {
+    /// Marks the slots whose values are names of things in the texts that it was learned from.
+    fn with_names(mut self, texts: &[&String]) -> Template {
+        let (mut ids, open) = (Ids::default(), self.telling().map(|tells| !tells).collect::<Vec<_>>());
+        // Of each slot how many other values were seen, and how many of these are other names.
+        let mut seen = vec![[0usize; 2]; open.len()];
+        let [own, others @ ..] = texts else { return self };
+        for other in others.iter().filter(|_| open.contains(&true)) {
+            check();
+            let both = Differences::new(own, other, &mut ids);
+            let names = both.names();
+            let read = [&both.a, &both.b].map(|text| {
+                let words = words_of(text);
+                let hashes: Vec<u32> = words.iter().map(|word| word.1).collect();
+                self.slots(&hashes).map(|slots| words.into_iter().zip(slots).collect::<Vec<_>>())
+            });
+            let [Some(x), Some(y)] = read else { continue };
+            for (slot, seen) in (1..).zip(&mut seen).filter(|(slot, _)| open[usize::from(slot - 1)]) {
+                let value = |text: &Text, read: &[((usize, u32), u16)]| {
+                    let mut value = Value::default();
+                    read.iter().filter(|it| it.1 == slot).for_each(|it| value.add(it.0.0, it.0.1, text));
+                    value
+                };
+                if value(&both.a, &x).is_another(&value(&both.b, &y)) {
+                    let of_names =
+                        x.iter().any(|it| it.1 == slot && names.iter().any(|name| name.contains(&it.0.0)));
+                    *seen = [seen[0] + 1, seen[1] + usize::from(of_names)];
+                }
+            }
+        }
+        let spans: Vec<Range<usize>> = self.spans().collect();
+        for (span, [seen, names]) in spans.into_iter().zip(seen) {
+            if seen >= NAMES.0 && names as f64 >= NAMES.1 * seen as f64 {
+                self.words[span].iter_mut().for_each(|word| word.slot = Slot::Names);
+            }
+        }
+        Template::new(self.signs, self.words)
     }
 }
 
@@ -187,8 +235,7 @@ fn slots(own: &[u32], others: &[Vec<u32>]) -> Option<Vec<Word>> {
     let frame = spread.iter().filter(|&&spread| spread < FRAME.0).count();
     let is_template = frame as f64 >= FRAME.1 * own.len() as f64 && spread.iter().any(|&it| it >= SLOT);
     let word = |(&hash, &spread): (&u32, &f64)| {
-        let is_slot = spread >= SLOT;
-        Word { hash: if is_slot { VALUE } else { hash }, is_slot }
+        if spread >= SLOT { Word { hash: VALUE, slot: Slot::Any } } else { Word { hash, slot: Slot::None } }
     };
     is_template.then(|| own.iter().zip(&spread).map(word).collect())
 }

@@ -1,0 +1,354 @@
+//! Two texts side by side: where they differ, and what of it is a detail.
+
+use super::align::{self, Replaced};
+use super::chinese_words as words;
+use super::spans::{DATE, NAME, NUMBER, SLOT, Side, Span, Verdict, push};
+use super::templates::{self, LETTER, LETTER_RUN, Read};
+use super::tokens::{BREAK, Form, Ids, Text, Token};
+use super::{chinese, english, numbers};
+use crate::interrupt::check;
+use crate::memory::{self, OrRaise};
+use std::ops::Range;
+
+/// Which details count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kinds {
+    /// Names of places, companies, people and products, and numbers that are names, as of a bus line.
+    pub names: bool,
+    /// Numbers of years, months, days and hours.
+    pub dates: bool,
+    /// Other numbers: of houses, of money, of things counted.
+    pub numbers: bool,
+    /// What stands in the slots of the table's templates.
+    pub slots: bool,
+}
+
+impl Kinds {
+    /// All of them.
+    pub const ALL: Kinds = Kinds { names: true, dates: true, numbers: true, slots: true };
+    /// Texts about one matter rarely differ in these.
+    pub const NAMES: Kinds = Kinds { names: true, dates: false, numbers: false, slots: false };
+
+    /// The kinds of these names: `name`, `date`, `number`, `slot`.
+    ///
+    /// # Errors
+    /// The first name that is none of them.
+    pub fn parse<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Kinds, &'a str> {
+        let mut kinds = Kinds { names: false, dates: false, numbers: false, slots: false };
+        for name in names {
+            match name {
+                NAME => kinds.names = true,
+                DATE => kinds.dates = true,
+                NUMBER => kinds.numbers = true,
+                SLOT => kinds.slots = true,
+                _ => return Err(name),
+            }
+        }
+        Ok(kinds)
+    }
+
+    fn has(self, kind: &str) -> bool {
+        match kind {
+            NAME => self.names,
+            DATE => self.dates,
+            SLOT => self.slots,
+            _ => self.numbers,
+        }
+    }
+}
+
+/// A difference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Detail {
+    /// `name`, `date`, `number` or `slot`.
+    pub kind: &'static str,
+    /// In the first text.
+    pub a: String,
+    /// In its place in the second text.
+    pub b: String,
+}
+
+/// A stretch of two texts: one that both have, or one that differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Passage {
+    /// What the first text says, shortened in the middle if it is long; `None`: nothing.
+    pub a: Option<String>,
+    /// What the second text says.
+    pub b: Option<String>,
+    /// Whether both say the same.
+    pub shared: bool,
+    /// The kind of detail in which they differ: `name`, `date` or `number`.
+    pub detail: Option<&'static str>,
+}
+
+/// More stretches than this are looked at in no pair of texts: they are not nearly equal.
+const MOST_SPANS: usize = 1000;
+
+/// Tokens of the longest stretch that is looked at.
+const LONGEST_STRETCH: usize = 64;
+
+/// The share of a letter that is its body.
+const LETTER_SHARE: f64 = 0.8;
+
+/// Two texts, aligned.
+pub(super) struct Differences {
+    pub a: Text,
+    pub b: Text,
+    replaced: Vec<Replaced>,
+    /// The same within sentences that have moved.
+    moved: Vec<Replaced>,
+    /// How either stands to the templates.
+    pub readings: [Read; 2],
+}
+
+impl Differences {
+    pub fn new(a: &str, b: &str, ids: &mut Ids) -> Differences {
+        let (a, b) = (Text::new(a, ids), Text::new(b, ids));
+        let numbers = |text: &Text| memory::collect(text.tokens.iter().map(|token| token.id)).or_raise();
+        let (of_a, of_b) = (numbers(&a), numbers(&b));
+        let replaced = align::replaced(&of_a, &of_b);
+        let moved = parts(&a, &b, joined(&a, &b, moved(&of_a, &of_b, &replaced)));
+        let replaced = parts(&a, &b, joined(&a, &b, replaced));
+        Differences { a, b, replaced, moved, readings: Default::default() }
+    }
+
+    /// The stretches that stand in each other's place and may hold details.
+    fn spans(&self) -> impl Iterator<Item = (usize, Span<'_>)> {
+        let short = |range: &Range<usize>| (1..=LONGEST_STRETCH).contains(&range.len());
+        // What moved comes after all that is in its place.
+        let moved = self.moved.iter().map(|span| (self.replaced.len(), span));
+        let all = self.replaced.iter().enumerate().chain(moved);
+        let both = all.filter(move |(_, (x, y))| short(x) && short(y));
+        both.take(MOST_SPANS).map(|(at, (x, y))| (at, Span::new(&self.a, &self.b, x.clone(), y.clone())))
+    }
+
+    pub fn found(&self, kinds: Kinds) -> Vec<Detail> {
+        let mut found: Vec<Detail> = Vec::new();
+        for (_, mut new) in self.judged() {
+            // A number that is a name is a number still.
+            if !kinds.names
+                && [&new.a, &new.b].iter().all(|it| it.starts_with(words::is_part))
+                && new.kind == NAME
+            {
+                new.kind = NUMBER;
+            }
+            if kinds.has(new.kind) && !found.contains(&new) {
+                found.push(new);
+            }
+        }
+        found
+    }
+
+    /// The details, each with the number of its stretch.
+    fn judged(&self) -> Vec<(usize, Detail)> {
+        let mut found = Vec::new();
+        let mut again: Vec<[&str; 2]> = Vec::new();
+        let letter = self.letter();
+        let feet = [&self.a, &self.b].map(templates::foot_of);
+        for (at, span) in self.spans() {
+            check();
+            let span = &span;
+            let english = english::judge(span);
+            let mut verdict = english.unwrap_or_else(|| chinese::judge(span));
+            let noun = |side: &Side| side.words.last().is_some_and(|word| chinese::is_noun(word));
+            if english.is_none() && matches!(verdict, Verdict::Words | Verdict::Name) && span.both(noun) {
+                let pair = span.sides.each_ref().map(Side::says);
+                if again.contains(&pair) {
+                    verdict = Verdict::Name;
+                }
+                again.push(pair);
+            }
+            let new = match verdict {
+                Verdict::Name if english.is_none() && chinese::is_level_above(span) => None,
+                Verdict::Name => Some(self.named(span, NAME)),
+                Verdict::House => Some(self.named(span, NUMBER)),
+                Verdict::Wordy => chinese::wordy(span).map(|(a, b)| Detail { kind: NAME, a, b }),
+                Verdict::Nothing | Verdict::Words => None,
+            };
+            // Who signs, and where he lives, is not what a letter is about.
+            let in_foot = span.sides.iter().zip(feet).all(|(side, foot)| side.tokens.start >= foot);
+            let of_span = found.len();
+            let numbers = numbers::differences(span);
+            for new in new.into_iter().chain(numbers.into_iter().map(|numbers| self.number(numbers))) {
+                if new.a != new.b
+                    && !(new.kind == NAME && in_foot)
+                    && !found[of_span..].contains(&(at, new.clone()))
+                {
+                    found.push((at, new));
+                }
+            }
+            let [x, _] = span.sides.each_ref().map(|side| &side.tokens);
+            let in_letter = letter.as_ref().is_none_or(|letter| x.start < letter.end && letter.start < x.end);
+            if in_letter && !in_foot && self.is_in_slot(span) && !templates::is_one_value(span) {
+                found.push((at, self.named(span, SLOT)));
+            }
+        }
+        found
+    }
+
+    /// The tokens of the first text that name something else than the second does in their place.
+    pub fn names(&self) -> Vec<Range<usize>> {
+        let names = self.judged().into_iter().filter(|(_, detail)| detail.kind == NAME);
+        names.filter_map(|(at, _)| self.replaced.get(at).map(|both| both.0.clone())).collect()
+    }
+
+    /// Whether one of the stretches stands in a slot.
+    fn is_in_slot(&self, span: &Span) -> bool {
+        let in_slot = |(side, read): (&Side, &Read)| {
+            read.as_ref().is_some_and(|read| read.slots[side.tokens.clone()].contains(&true))
+        };
+        span.sides.iter().zip(&self.readings).any(in_slot)
+    }
+
+    /// What of the first text stands between the head and the foot of a letter that both texts are, if they are one: who is
+    /// addressed and who signs, with what telephone and on what day, does not tell two matters apart.
+    fn letter(&self) -> Option<Range<usize>> {
+        let longest = self.a.tokens.len().max(self.b.tokens.len());
+        let shortest = self.a.tokens.len().min(self.b.tokens.len());
+        let ends = self.replaced.iter().map(|(x, _)| x.start).chain([self.a.tokens.len()]);
+        let starts = [0].into_iter().chain(self.replaced.iter().map(|(x, _)| x.end));
+        let mut runs = starts.zip(ends).filter(|(start, end)| end - start >= LETTER_RUN);
+        let (start, first_end) = runs.next()?;
+        let end = runs.last().map_or(first_end, |run| run.1);
+        let is_letter = shortest >= LETTER && (end - start) as f64 >= LETTER_SHARE * longest as f64;
+        is_letter.then_some(start..end)
+    }
+
+    pub fn passages(&self) -> Vec<Passage> {
+        let mut judged = self.judged().into_iter().peekable();
+        let (mut x, mut y) = (0, 0);
+        let mut all = Vec::new();
+        let mut push = |a: Option<String>, b: Option<String>, shared, detail| {
+            if a.is_some() || b.is_some() {
+                push(&mut all, Passage { a, b, shared, detail });
+            }
+        };
+        let end = (self.a.tokens.len()..self.a.tokens.len(), self.b.tokens.len()..self.b.tokens.len());
+        for (at, (from, to)) in self.replaced.iter().chain([&end]).enumerate() {
+            check();
+            push(self.a.passage(&(x..from.start)), self.b.passage(&(y..to.start)), true, None);
+            let mut whole = Some((self.a.passage(from), self.b.passage(to)));
+            while let Some((_, Detail { kind, a, b })) = judged.next_if(|&(of, _)| of == at) {
+                if kind == NAME || at == self.replaced.len() {
+                    whole = None;
+                    push(Some(a), Some(b), false, Some(kind));
+                } else if let Some((a, b)) = whole.take() {
+                    push(a, b, false, Some(kind));
+                }
+            }
+            if let Some((a, b)) = whole {
+                push(a, b, false, None);
+            }
+            (x, y) = (from.end, to.end);
+        }
+        all
+    }
+
+    /// What stands in each other's place, with the word for a place behind it.
+    fn named(&self, span: &Span, kind: &'static str) -> Detail {
+        let [x, y] = span.sides.each_ref().map(|side| side.differ.clone());
+        let unit = span.unit_or_number().map(|(unit, _)| unit).unwrap_or_default();
+        self.with_unit(kind, x, y, &unit)
+    }
+
+    /// Numbers, with the word behind them that makes them a name.
+    fn number(&self, (kind, x, y): numbers::Difference) -> Detail {
+        match words::numbered_before(&self.a.low[x.end..]).filter(|_| kind != DATE) {
+            None if kind != NAME => Detail { kind, a: self.a.shown_part(&x), b: self.b.shown_part(&y) },
+            unit => self.with_unit(kind, x, y, unit.map_or("", |unit| unit.word)),
+        }
+    }
+
+    fn with_unit(&self, kind: &'static str, x: Range<usize>, y: Range<usize>, unit: &str) -> Detail {
+        let both = [&self.a.low[x.end..], &self.b.low[y.end..]].iter().all(|tail| tail.starts_with(unit));
+        let unit = if both { unit.len() } else { 0 };
+        let (x, y) = (chinese::with_letters(&self.a, x), chinese::with_letters(&self.b, y));
+        Detail {
+            kind,
+            a: self.a.shown_part(&(x.start..x.end + unit)),
+            b: self.b.shown_part(&(y.start..y.end + unit)),
+        }
+    }
+}
+
+/// The fewest tokens of a sentence that may have moved, and how many such stretches of each text are looked at.
+const MOVED: (usize, usize) = (6, 12);
+
+/// The stretches in which sentences differ that one text has in another place: each of the long stretches that only one
+/// text has is compared with each that only the other has.
+fn moved(a: &[u32], b: &[u32], replaced: &[Replaced]) -> Vec<Replaced> {
+    let long = |range: &Range<usize>| (MOVED.0..=8 * LONGEST_STRETCH).contains(&range.len());
+    let of = |side: fn(&Replaced) -> &Range<usize>| {
+        let all = replaced.iter().map(side).enumerate().filter(|(_, range)| long(range));
+        all.take(MOVED.1).collect::<Vec<_>>()
+    };
+    let mut all = Vec::new();
+    let (ours, theirs) = (of(|(x, _)| x), of(|(_, y)| y));
+    for (at, x) in ours {
+        for &(_, y) in theirs.iter().filter(|(other, _)| *other != at) {
+            check();
+            let inner = align::replaced(&a[x.clone()], &b[y.clone()]);
+            let equal = x.len() - inner.iter().map(|(x, _)| x.len()).sum::<usize>();
+            if equal >= MOVED.0 && 2 * equal >= x.len().min(y.len()) {
+                let from = |start: usize, range: Range<usize>| start + range.start..start + range.end;
+                inner
+                    .into_iter()
+                    .for_each(|(one, other)| push(&mut all, (from(x.start, one), from(y.start, other))));
+            }
+        }
+    }
+    all
+}
+
+/// Stretches as one that have but a character between them, which is equal by accident, or a word or numbers over which a
+/// number has moved: 12 34 and 15 12.
+fn joined(a: &Text, b: &Text, replaced: Vec<Replaced>) -> Vec<Replaced> {
+    let number = |token: &Token| token.form == Form::Number;
+    let has = |text: &Text, range: &Range<usize>| text.tokens[range.clone()].iter().any(number);
+    let mut all: Vec<Replaced> = Vec::new();
+    for (x, y) in replaced {
+        let joins = |last: &Replaced| {
+            let between = a.tokens.get(last.0.end..x.start).unwrap_or_default();
+            let [first, rest @ ..] = between else { return false };
+            if y.start.checked_sub(last.1.end) != Some(between.len()) || first.id == BREAK {
+                return false;
+            }
+            let numbers = [has(a, &last.0), has(b, &last.1), has(a, &x), has(b, &y)];
+            let moved = matches!(numbers, [true, false, false, true] | [false, true, true, false]);
+            let one = last.0.is_empty() || last.1.is_empty() || x.is_empty() || y.is_empty();
+            if moved && rest.is_empty() || one && between.iter().all(number) {
+                return true;
+            }
+            // What a number counts is no accident.
+            let counts = last.0.end > 0 && number(&a.tokens[last.0.end - 1]);
+            let word = a.word_at(last.0.end);
+            rest.is_empty() && !counts && words::single(word).is_some() && !words::holds_apart(word)
+        };
+        match all.last_mut() {
+            Some(last) if joins(last) => *last = (last.0.start..x.end, last.1.start..y.end),
+            _ => push(&mut all, (x, y)),
+        }
+    }
+    all
+}
+
+/// Stretches cut at their breaks where both have as many.
+fn parts(a: &Text, b: &Text, replaced: Vec<Replaced>) -> Vec<Replaced> {
+    let breaks = |text: &Text, range: &Range<usize>| -> Vec<usize> {
+        memory::collect(range.clone().filter(|&at| text.tokens[at].id == BREAK)).or_raise()
+    };
+    let mut all = Vec::new();
+    for (x, y) in replaced {
+        check();
+        let (in_x, in_y) = (breaks(a, &x), breaks(b, &y));
+        let (mut from_x, mut from_y) = (x.start, y.start);
+        if in_x.len() == in_y.len() {
+            for (at_x, at_y) in in_x.into_iter().zip(in_y) {
+                push(&mut all, (from_x..at_x, from_y..at_y));
+                (from_x, from_y) = (at_x + 1, at_y + 1);
+            }
+        }
+        push(&mut all, (from_x..x.end, from_y..y.end));
+    }
+    all
+}
