@@ -37,6 +37,8 @@ enum Make {
     Numeral,
     /// An English name of two syllables.
     Word,
+    /// The same in small letters.
+    Small,
     /// An English person.
     Name,
 }
@@ -76,7 +78,7 @@ const fn kind(
     Kind { name, held_out, says, make, other }
 }
 
-const CHINESE: [Kind; 28] = [
+const CHINESE: [Kind; 39] = [
     kind("estate", false, Make::Han(2, 4), Other::Another, &["我是{}小区的业主，"]),
     kind("road", false, Make::Han(2, 2), Other::Another, &["{}路这一段每天都是这样，"]),
     kind("village", false, Make::Han(2, 2), Other::Another, &["我家在{}村，"]),
@@ -113,6 +115,17 @@ const CHINESE: [Kind; 28] = [
     kind("bus", true, Make::Number(1, 300), Other::Another, &["{}路公交总是不来，"]),
     kind("order number", true, Make::Number(10_000, 9_999_999), Other::Another, &["订单号{}，"]),
     kind("city without an end", true, Make::Han(2, 2), Other::Another, &["我在{}打工，"]),
+    kind("village head", false, Make::Person, Other::Another, &["村主任{}多占宅基地，"]),
+    kind("accused", false, Make::Person, Other::Another, &["举报{}违法占地，"]),
+    kind("called", false, Make::Person, Other::Another, &["有个叫{}的人到处收钱，"]),
+    kind("shop", false, Make::Han(2, 3), Other::Another, &["昨天在{}火锅店吃的饭，"]),
+    kind("school without an end", false, Make::Han(2, 2), Other::Another, &["孩子在{}上学，"]),
+    kind("road number", false, Make::Number(101, 399), Other::Another, &["就在国道G{}旁边，"]),
+    kind("host", false, Make::Small, Other::Another, &["网址是www.{}.com，"]),
+    kind("e-mail", false, Make::Small, Other::Another, &["发到{}@mail.org没有人回，"]),
+    kind("machine", false, Make::Number(1, 255), Other::Another, &["服务器10.0.3.{}连不上，"]),
+    kind("version", false, Make::Number(1, 30), Other::Another, &["升级到{}.4.1以后就打不开，"]),
+    kind("model", false, Make::Number(10_000, 99_999), Other::Another, &["型号是KDL-{}，"]),
     kind("= misspelt estate", false, Make::Han(3, 4), Other::Misspelt, &["我是{}小区的业主，"]),
     kind("= misspelt company", true, Make::Han(3, 3), Other::Misspelt, &["{}公司一直不处理，"]),
     kind("= shortened estate", false, Make::Han(4, 4), Other::Short, &["我是{}小区的业主，"]),
@@ -125,7 +138,7 @@ const CHINESE: [Kind; 28] = [
     kind("= nothing but edits", false, Make::Han(3, 4), Other::Short, &["{}"]),
 ];
 
-const ENGLISH: [Kind; 20] = [
+const ENGLISH: [Kind; 27] = [
     kind("street", false, Make::Word, Other::Another, &["It is about {} Street. "]),
     kind("court", false, Make::Word, Other::Another, &["We rent a flat in {} Court. "]),
     kind("company", false, Make::Word, Other::Another, &["The works are done by {} Ltd. "]),
@@ -137,6 +150,13 @@ const ENGLISH: [Kind; 20] = [
     kind("person in question", true, Make::Name, Other::Another, &["The foreman, {}, laughed at us. "]),
     kind("route", true, Make::Number(2, 400), Other::Another, &["Passengers of route {} see it daily. "]),
     kind("in small letters", true, Make::Word, Other::Another, &["it is about {} road. "]),
+    kind("doctor", false, Make::Word, Other::Another, &["I was seen by Dr. {} at last. "]),
+    kind("road number", false, Make::Number(2, 700), Other::Another, &["The noise of the A{} is constant. "]),
+    kind("host", false, Make::Small, Other::Another, &["The page www.{}.org is gone. "]),
+    kind("page", false, Make::Small, Other::Another, &["It is at https://town.org/{}/form now. "]),
+    kind("e-mail", false, Make::Small, Other::Another, &["I wrote to {}@town.org about it. "]),
+    kind("machine", false, Make::Number(1, 255), Other::Another, &["The server 10.0.3.{} is down. "]),
+    kind("version", false, Make::Number(1, 30), Other::Another, &["Since version {}.4.1 it fails. "]),
     kind("= misspelt street", false, Make::Word, Other::Misspelt, &["It is about {} Street. "]),
     kind("= misspelt company", true, Make::Word, Other::Misspelt, &["The works are done by {} Ltd. "]),
     kind("= shortened name", true, Make::Word, Other::Short, &["We live in {} Gardens. "]),
@@ -164,6 +184,7 @@ fn make(kind: Make, rng: &mut Rng) -> String {
         Make::Number(least, most) => rng.between(least, most).to_string(),
         Make::Numeral => han("一二三四五六七八九", 1, rng),
         Make::Word => format!("{}{}", rng.pick(&STARTS), rng.pick(&ENDS)),
+        Make::Small => make(Make::Word, rng).to_lowercase(),
         Make::Name => format!(
             "{} {}",
             rng.pick(&["John", "Mary", "Peter", "Susan", "Amir", "Nina"]),

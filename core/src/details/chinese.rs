@@ -8,7 +8,7 @@ use super::align;
 use super::chinese_words::{self as words, Class, Unit, is_function, is_verb, single};
 use super::spans::{NAME, NUMBER, Side, Span, Verdict};
 use super::tokens::Text;
-use crate::text::tag as part_of_speech;
+use crate::text::{is_spaceless_char, tag as part_of_speech};
 use std::ops::Range;
 
 /// Characters of the longest stretch that is one name.
@@ -23,6 +23,11 @@ const FOREIGN_PLACE: f64 = 0.5;
 /// What two stretches are to each other.
 pub fn judge(span: &Span) -> Verdict {
     let [x, y] = span.sides.each_ref().map(Side::says);
+    // Where no word can be told, as in Tibetan, no name can.
+    let untold = |side: &Side| side.says().chars().any(|c| is_spaceless_char(c) && !is_told(c));
+    if span.any(untold) {
+        return Verdict::Nothing;
+    }
     let of_numbers = |side: &Side| side.says().chars().all(|c| c.is_ascii_digit() || " 年月日号".contains(c));
     if x.is_empty() || y.is_empty() || span.both(of_numbers) || numbered(span) {
         return Verdict::Nothing;
@@ -79,14 +84,25 @@ fn name(span: &Span, unit: Option<Unit>) -> Verdict {
         let common_noun = side.words.len() == 1 && words::is_common_noun(side.words[0]);
         words::place_behind(side.says()).or_else(long).is_some() && !common_noun
     };
-    if !span.both(|side| nominal(&side.words)) {
+    // What both say behind 在 and the like is where it is: the name of a shop or a school whose kind nobody tells.
+    let there = |side: &Side| {
+        let general = |word: &&str| words::place(word).is_some() || words::is_common_noun(word);
+        let is_general = words::is_locative(side.whole()) || !named(side) && side.words.iter().all(general);
+        (2..=6).contains(&side.length()) && !is_general
+    };
+    let is_where = span.before.last().is_some_and(|word| words::before_where(word));
+    if unit.is_none() && is_where && span.stands_in_equal_text && span.any(named) && span.both(there) {
+        Verdict::Name
+    } else if !span.both(|side| nominal(&side.words)) {
         Verdict::Words
     } else if unit.is_some() {
         if span.any(named) { Verdict::Name } else { Verdict::Words }
     } else if span.both(place) {
         Verdict::Name
     } else if span.both(|side| words::is_person(side.says(), side.words.iter().copied())) {
-        let subject = span.before.iter().rev().take(2).any(|word| words::before_person(word));
+        let before = || span.before.iter().rev();
+        let subject = before().take(2).any(|word| words::before_person(word))
+            && !before().take(4).any(|word| words::personal(word));
         if subject { Verdict::Name } else { Verdict::Nothing }
     } else if !span.both(|side| named(side) || place(side))
         || span.words().any(|word| is_verb(word) || digits(word))
@@ -97,6 +113,11 @@ fn name(span: &Span, unit: Option<Unit>) -> Verdict {
     } else {
         Verdict::Nothing
     }
+}
+
+/// Whether a character is of a script whose words are told: Chinese, Japanese.
+fn is_told(c: char) -> bool {
+    matches!(c, '\u{3040}'..='\u{30FF}' | '\u{31F0}'..='\u{31FF}' | '\u{3400}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFF}')
 }
 
 /// Whether what stands before a word for a place is nearly always a name.
@@ -125,6 +146,12 @@ fn numbered(span: &Span) -> bool {
 pub fn number(text: &Text, other: &Text, number: &Range<usize>) -> Option<&'static str> {
     let whole = &text.low[number.clone()];
     let before = (0..text.at(number.start)).rev().take(4);
+    let coded = with_letters(text, number.clone());
+    let road = coded.start < number.start
+        && text.at(coded.start).checked_sub(1).is_some_and(|at| words::before_road(text.word_at(at)));
+    if road && !other.has(&text.low[coded]) {
+        return Some(NAME);
+    }
     if whole.len() >= 4 && !other.has(whole) && before.map(|at| text.word_at(at)).any(words::before_number) {
         return Some(NAME);
     }

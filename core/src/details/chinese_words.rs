@@ -119,12 +119,19 @@ word_sets! {
         先生 女士 人民政府 局 委 平台 问政 网友 市领导 市民 群众 居民 业主 百姓 老百姓 住户 市里 县里 区里 全体"
     /// Words after which a person's name is what the text is about, and not who wrote it.
     before_person "女儿 儿子 孩子 小孩 学生 患者 病人 老人 父亲 母亲 丈夫 妻子 老公 老婆 爷爷 奶奶 外婆 老板 司机 包工头 村民 被告 死者
-        伤者 同学 老师 教师 医生 房东 女 子 儿 父 母 弟弟 妹妹 哥哥 姐姐 孙子 孙女"
+        伤者 同学 老师 教师 医生 房东 女 子 儿 父 母 弟弟 妹妹 哥哥 姐姐 孙子 孙女 举报 检举 控告 投诉 状告 起诉 揭发 叫 名叫 叫做 村主任 支书
+        村支书 村长 村干部 会计 经理 总经理 董事长 法人 负责人 中介 邻居 同事 主任 校长 院长 局长 所长 队长 组长"
+    /// Words before such a word that say that it is about who writes or is written to.
+    personal "我 本人 尊敬 敬爱 亲爱"
     /// Words between a name and the word for a school, a hospital or a company.
     between "实验 附属 希望 中心 职业 外国语 双语 人民 中医 妇幼 骨科 口腔 建筑 建设 置业 地产 房地产 商贸 贸易 食品 服饰 餐饮 物流 电子
         科技 网络 教育 培训 装饰 劳务 物业 汽车 旅游 国际 健身"
     /// Words before a number that is the name of a thing.
     before_number "订单 订单号 单号 运单号 工单 工单号 编号 合同 合同号 案号 票号 保单 保单号 受理号 航班 车次"
+    /// Words before the place at which something is.
+    before_where "在 到 去 找 于 向 进"
+    /// Words before the letter and the number of a road.
+    before_road "国道 省道 县道 高速 高速公路"
     /// What stands before a word for a place in the stead of its name.
     generic "贵 本 我 我们 该 您 咱 咱们 各 全 你 你们 这 那 此 某 敝 当地 本地 所在"
 }
@@ -148,6 +155,11 @@ pub fn holds_apart(word: &str) -> bool {
 pub fn single(word: &str) -> Option<char> {
     let mut characters = word.chars();
     characters.next().filter(|_| characters.next().is_none())
+}
+
+/// Whether a word says where in relation to something: 家里, 网上.
+pub fn is_locative(word: &str) -> bool {
+    word.ends_with(['里', '上', '中', '下', '内', '外', '边', '前', '后', '时', '处'])
 }
 
 /// Whether a word is more than one character.

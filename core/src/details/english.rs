@@ -41,6 +41,9 @@ words! {
     SIGNS = "no nr number id";
     /// Words before the number of a house or a room.
     HOUSES = "flat room apartment house unit floor block building number";
+    /// Words before a letter or a Roman numeral that is the name of a thing.
+    LETTERED = "part phase stage section chapter volume book block wing hall type class grade group level plan option annex \
+        appendix form vitamin hepatitis exit pier lot";
     /// Words between those and the number, besides the signs.
     BETWEEN = "is was my the";
     /// People addressed, words for offices, days and months, and words that are common whatever their capitals.
@@ -117,11 +120,36 @@ pub fn number(text: &Text, other: &Text, number: &Range<usize>) -> Option<&'stat
     if named && !other.tokens.iter().any(|token| token.id == id) {
         return Some(NAME);
     }
+    // The road behind an article: the A38.
+    let road = |letter: usize| {
+        let article =
+            letter.checked_sub(1).is_some_and(|at| matches!(text.word_at(at), "the" | "junction" | "road"));
+        article && text.is_joined(letter) && text.word_at(letter).len() == 1 && text.is_shouted(letter)
+    };
+    if at.checked_sub(1).is_some_and(road) && !other.tokens.iter().any(|token| token.id == id) {
+        return Some(NAME);
+    }
     let mut after = (at + 2..text.tokens.len()).take(2).map(|at| text.word_at(at));
     (house || after.any(|word| PLACES.contains(word))).then_some(NUMBER)
 }
 
+/// The word that a side is, if it is a Roman numeral or a single letter in capitals.
+fn counted<'t>(side: &Side<'t>) -> Option<&'t str> {
+    let [word] = side.words[..] else { return None };
+    let roman = word.len() < 6 && word.bytes().all(|byte| b"ivx".contains(&byte));
+    let counts = roman || word.len() == 1 && word.bytes().all(|byte| byte.is_ascii_lowercase());
+    (counts && side.text.is_shouted(side.tokens.start)).then_some(word)
+}
+
 fn name(span: &Span) -> Verdict {
+    // Part II and Part IV, Building A and Building B.
+    if let [Some(a), Some(b)] = span.sides.each_ref().map(counted)
+        && a != b
+        && let Some(before) = span.before.last()
+        && (HOUSES.contains(before) || LETTERED.contains(before) || NUMBERED.contains(before))
+    {
+        return if HOUSES.contains(before) { Verdict::House } else { Verdict::Name };
+    }
     let personal = |Side { text, tokens, .. }: &Side| {
         (0..tokens.start).rev().take(3).any(|at| PERSONAL.contains(text.word_at(at)))
     };

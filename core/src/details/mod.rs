@@ -86,9 +86,9 @@ impl Comparer {
         let mut found = differences.found(kinds);
         if kinds.names
             && found.is_empty()
-            && let Some([x, y]) = codes::differing(&differences.a, &differences.b)
+            && let Some([a, b]) = codes::differing(&differences.a, &differences.b)
         {
-            let [a, b] = [differences.a.shown_part(&x), differences.b.shown_part(&y)];
+            let [a, b] = [a, b].map(str::to_owned);
             found.push(Detail { kind: NAME, a, b });
         }
         if found.is_empty()

@@ -138,7 +138,9 @@ impl<'t> Span<'t> {
             let longer = |unit: &Unit| before.is_none_or(|before| before.word.len() <= unit.word.len());
             return behind.filter(longer).or(before);
         }
-        self.next(words::place)
+        // A kind of shop says of which kind the place is: 火锅店.
+        let kind = || self.after.first().filter(|word| words::is_common_noun(word));
+        self.next(words::place).or_else(|| kind().and_then(|word| words::place_behind(word)))
     }
 
     /// As [`Span::unit`], or a unit that only numbers stand before: how it is written, and what it is about.

@@ -110,6 +110,53 @@ fn english_names() {
     assert_eq!(found("I live at 12 Oak Street.", "I live at 14 Oak Street."), one("number", "12", "14"));
 }
 
+/// Protects what no list of names has: closed shapes, persons a text is about, places whose kind nobody tells, numerals.
+#[test]
+fn names_that_no_list_has() {
+    let name = |a: &str, b: &str| !differing(a, b, Kinds::NAMES).is_empty();
+    for (text, x, y) in [
+        ("请访问 {} 查看", "www.alpha-shop.com", "www.beta-mart.com"),
+        ("the site {} is down again", "news.example.org", "mail.example.org"),
+        ("write to {} please", "anna.bell@mail.org", "ben.carter@mail.org"),
+        ("see {} for details", "https://x.org/issue/alpha", "https://x.org/issue/omega"),
+        ("server {} does not answer", "10.0.0.12", "10.0.0.57"),
+        ("update to {} breaks the build", "2.3.1", "2.4.0"),
+        ("车牌{}乱停", "湘A12345", "湘B98765"),
+        ("国道{}堵车严重", "G107", "G320"),
+        ("the {} is closed", "A38", "M5"),
+        ("村主任{}贪污扶贫款", "张建国", "李桂芳"),
+        ("举报{}违法占地", "张建国", "李桂芳"),
+        ("有个叫{}的人到处骗钱", "张建国", "李桂芳"),
+        ("村支书{}私分集体土地", "王大明", "刘小军"),
+        ("老板{}拖欠工资", "欧阳建国", "司马相如"),
+        ("Dr. {} did not see me for hours", "Barker", "Finch"),
+        ("在{}火锅店吃饭拉肚子", "小肥羊", "海底捞"),
+        ("孩子在{}上学，学校乱收费", "育英", "启明"),
+        ("Part {} of the manual is missing", "II", "IV"),
+        ("二期工程停工 Phase {}", "II", "III"),
+        ("Vitamin {} tablets are too small", "B", "C"),
+    ] {
+        let (a, b) = (text.replace("{}", x), text.replace("{}", y));
+        assert!(name(&a, &b) && name(&b, &a), "{a} / {b}");
+    }
+    for (a, b) in [
+        ("从长沙、株洲、湘潭出发", "从湘潭、长沙、株洲出发"),
+        ("床前明月光，疑是地上霜", "床前看月光，疑是地上霜"),
+        ("裏面没有燈", "里面没有灯"),
+        ("བཀྲ་ཤིས་བདེ་ལེགས་ཞུས།", "བཀྲ་ཤིས་བདེ་ལེགས་གནང་།"),
+        ("我叫张建国，是本村村民", "我叫李桂芳，是本村村民"),
+        ("尊敬的主任李桂芳：村里停水", "尊敬的主任张建国：村里停水"),
+        ("举报人张建国，停水三天", "举报人李桂芳，停水三天"),
+        ("It is done.Next please look at it", "It is done. Then please look at it"),
+        ("Fixed on 2024.03.05 at last", "Fixed on 05.03.2024 at last"),
+        ("see https://x.org/issue/alpha for details", "see x.org/issue/alpha for details"),
+        ("update to v2.3.1 breaks it", "update to 2.3.1 breaks it"),
+        ("我在家里买了沙发", "我在网上买了沙发"),
+    ] {
+        assert!(!name(a, b) && !name(b, a), "{a} / {b}");
+    }
+}
+
 #[test]
 fn numbers_and_dates_by_value() {
     assert_eq!(found("2019年公租房何时摇号", "2020年公租房何时摇号"), one("date", "2019", "2020"));

@@ -150,6 +150,7 @@ impl Text {
             let mut end = rest + c.len_utf8();
             match first {
                 Kind::Nothing | Kind::Space => {}
+                Kind::Break if c == '.' && made.ends_in_title() => {}
                 Kind::Break => {
                     if matches!(c, '。' | '.' | '!' | '?' | '\n' | '\r') {
                         sentence.end(&mut made.tokens);
@@ -178,6 +179,13 @@ impl Text {
         sentence.end(&mut made.tokens);
         made.shown = shown;
         made
+    }
+
+    /// Whether the last word is a title that is written with a full stop.
+    fn ends_in_title(&self) -> bool {
+        self.tokens.last().is_some_and(|last| {
+            matches!(&self.low[last.low.clone()], "dr" | "mr" | "mrs" | "ms" | "prof" | "st")
+        })
     }
 
     fn push(&mut self, low: &str, id: u32, shown: Range<usize>, form: Form) {
@@ -251,6 +259,16 @@ impl Text {
     /// A token in small letters.
     pub fn word_at(&self, at: usize) -> &str {
         &self.low[self.tokens[at].low.clone()]
+    }
+
+    /// The text as it is shown, up to a token.
+    pub fn shown_until(&self, at: usize) -> &str {
+        &self.shown[..self.tokens.get(at).map_or(self.shown.len(), |token| token.shown.start)]
+    }
+
+    /// Whether nothing stands between a token and the next one.
+    pub fn is_joined(&self, at: usize) -> bool {
+        self.tokens.get(at + 1).is_some_and(|next| next.shown.start == self.tokens[at].shown.end)
     }
 
     /// Whether a # stands before a token.
