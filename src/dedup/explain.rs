@@ -141,7 +141,7 @@ fn by_records(found: &mut Found, rows: [u32; 2]) -> Vec<Line> {
     for (field, agreement, tells) in evidence.told {
         total += tells;
         let (column, part, values) = match field {
-            Field::Words(column) | Field::Number(column) => {
+            Field::Column(column) => {
                 let value = |content: &String| columns(content).nth(column).flatten().map(str::to_owned);
                 let values = contents.each_ref().map(value);
                 let part = match (agreement, &values) {
@@ -158,7 +158,7 @@ fn by_records(found: &mut Found, rows: [u32; 2]) -> Vec<Line> {
             Field::Identifiers => {
                 (None, "identifiers", rows.map(|row| Some(records.identifiers(row).join(" "))))
             }
-            Field::Rank => (None, "nearest row", [None, None]),
+            Field::Relatives => (None, "relatives", [None, None]),
         };
         lines.push(Line { column, values, ..line(part, tells) });
     }

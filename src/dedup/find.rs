@@ -115,15 +115,18 @@ fn announce(function: &str, records: &Records, columns: &[String]) {
         .weights()
         .map(|(field, none, full)| {
             let what = match field {
-                Field::Words(column) | Field::Number(column) => format!("\"{}\"", columns[column]),
+                Field::Column(column) => format!("\"{}\"", columns[column]),
                 Field::Identifiers => "identifiers".to_owned(),
-                Field::Rank => "nearest row".to_owned(),
+                Field::Relatives => "relatives".to_owned(),
             };
             format!("{what} {:.1} to {:.1}", none / LN_2, full / LN_2)
         })
         .collect();
     let what = format!("{function} compared {} pairs and learned what agreement tells", records.compared());
-    let detail = format!("Weights in bits, from no agreement to a full one: {}.", told.join(", "));
+    let detail = match &told[..] {
+        [] => "No column tells one row from another.".to_owned(),
+        told => format!("Weights in bits, from no agreement to a full one: {}.", told.join(", ")),
+    };
     notice(what, detail, "");
 }
 

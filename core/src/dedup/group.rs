@@ -448,7 +448,7 @@ fn by_records<H: Host>(rows: &mut Rows<H::File>, host: &mut H) -> Result<(UnionF
     }
     let Some(words) = words else { return Ok((UnionFind::new(count), None)) };
     host.stage("learning weights and comparing records", "rows", None);
-    let records = Records::learn(words.weigh());
+    let records = Records::learn(words);
     let texts = rows.order.of_texts(&rows.first)?;
     let keepers = Keepers(records.keepers(&texts));
     host.end(&format!("{} pairs compared", records.compared()));

@@ -1,124 +1,159 @@
-//! Pairs of rows that are worth comparing: each row with those that share most with it.
+//! Pairs of rows that are worth comparing: each row with those that share most by rare keys.
+//!
+//! Keys are words and whole values, whatever column they stand in, and the values of two short columns together.
 
-use super::words::Weighed;
-use crate::hash::mix64;
-use crate::interrupt::{self, Meter};
+use super::table::Table;
+use super::values::{Kind, NONE, each_word};
+use crate::hash::{city64, mix64};
+use crate::interrupt::{Meter, checked, sort_unstable_by};
 use crate::memory::{OrRaise, Room, filled};
 
-/// Partners that a row asks for: copies beyond them are found by those that they repeat.
-const PARTNERS: usize = 10;
-/// Rows that are looked at for a row, by its rarest words; as many again have the last of these words.
-const LOOKED_AT: usize = 2_000;
+/// Partners that a row asks for.
+const PARTNERS: usize = 15;
+/// Rows that have a key, at most, for it to be looked up.
+const HOLDERS: usize = 200;
+/// Pairs of columns whose values are keys together.
+const TOGETHER: usize = 28;
+/// Letters of a word in such a key.
+const LETTERS: usize = 4;
 
-/// Two rows, the one of the lesser number first, and what they share: the cosine of their words by weight.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// Two rows, the one of the lesser number first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Candidate {
-    pub a: u32,
-    pub b: u32,
-    pub share: f64,
+    pub rows: [u32; 2],
+    /// A bit for each column without which they were found.
+    pub free: u32,
 }
 
-/// Shares of rows.
-pub(super) struct Shares {
-    /// The sum of squares of each row's weights.
-    totals: Vec<f64>,
-    /// The greatest share of each row.
-    best: Vec<f64>,
-}
-
-impl Shares {
-    /// What two rows share, by their words.
-    pub(super) fn of(&self, weighed: &Weighed, rows: [u32; 2], words: &[Vec<u32>; 2]) -> f64 {
-        let [x, y] = words;
-        let shared: f64 = common(x, y).map(|word| weighed.weights[word as usize].powi(2)).sum();
-        let [a, b] = rows.map(|row| self.totals[row as usize]);
-        if shared > 0.0 { shared / (a * b).sqrt() } else { 0.0 }
-    }
-
-    /// A share beside the greatest one of a row.
-    pub(super) fn relative(&self, share: f64, row: u32) -> f64 {
-        let best = self.best[row as usize].max(share);
-        if best > 0.0 { share / best } else { 0.0 }
-    }
-}
-
-/// What two sorted lists have in common.
-pub(super) fn common<'l>(x: &'l [u32], y: &'l [u32]) -> impl Iterator<Item = u32> + 'l {
-    let mut rest = y;
-    interrupt::checked(x).copied().filter(move |word| {
-        while let [first, others @ ..] = rest
-            && first < word
-        {
-            rest = others;
+/// The keys of a row, each with the columns that it is of.
+fn each_key(table: &Table, together: &[[usize; 2]], row: u32, see: &mut dyn FnMut(u64, u32)) {
+    let value = |column: usize| {
+        let column = &table.columns[column];
+        let id = column.ids[row as usize];
+        (id != NONE).then(|| column.keys.get(id as usize))
+    };
+    for (at, column) in table.columns.iter().enumerate() {
+        let Some(key) = value(at) else { continue };
+        match column.kind {
+            Kind::Name | Kind::Text => each_word(key, &mut |word| see(city64(word.as_bytes()), 1 << at)),
+            _ => see(city64(key.as_bytes()), 1 << at),
         }
-        rest.first() == Some(word)
-    })
+    }
+    let part = |column: usize| {
+        let key = value(column)?;
+        if table.columns[column].kind != Kind::Name {
+            return Some(city64(key.as_bytes()));
+        }
+        // Whatever the order of the words.
+        let begins = key.split(' ').map(|word| {
+            let end = word.char_indices().nth(LETTERS).map_or(word.len(), |(at, _)| at);
+            mix64(city64(&word.as_bytes()[..end]))
+        });
+        Some(begins.fold(1, u64::wrapping_add))
+    };
+    for (&[x, y], number) in together.iter().zip(1..) {
+        if let (Some(a), Some(b)) = (part(x), part(y)) {
+            see(mix64(mix64(a ^ number) ^ b), 1 << x | 1 << y);
+        }
+    }
 }
 
-/// Candidates in order, each once, and the shares of rows.
-pub(super) fn candidates(of: &Weighed) -> (Vec<Candidate>, Shares) {
-    let rows = of.rows();
-    let (mut words, mut meter) = ([Vec::new(), Vec::new()], Meter::new());
-    let mut totals = filled(0f64, rows).or_raise();
-    // Of each row what does not depend on its place decides between equals.
-    let mut marks = filled(0u64, rows).or_raise();
+/// Candidates in order, each once.
+pub(super) fn candidates(table: &Table) -> Vec<Candidate> {
+    let rows = table.rows as u32;
+    let short: Vec<usize> =
+        (0..table.columns.len()).filter(|&at| table.columns[at].kind != Kind::Text).collect();
+    let mut together: Vec<[usize; 2]> =
+        short.iter().enumerate().flat_map(|(at, &x)| short[..at].iter().map(move |&y| [x, y])).collect();
+    together.sort_by_key(|&[x, y]| std::cmp::Reverse(table.columns[x].filled.min(table.columns[y].filled)));
+    together.truncate(TOGETHER);
+    // Most keys are of one row alone: those that come a second time, or seem to, are seen by two bits.
+    let bits = (table.rows * 64).next_power_of_two().clamp(1 << 16, 1 << 32);
+    let mut seen = [0, 1].map(|_| filled(0u64, bits / 64).or_raise());
+    let mut meter = Meter::new();
+    let place = |key: u64| ((key as usize % bits) / 64, 1 << (key % 64));
     for row in 0..rows {
-        let words = &mut words[0];
-        of.all(row as u32, words);
-        meter.work(words.len() + 1);
-        totals[row] = words.iter().map(|&word| of.weights[word as usize].powi(2)).sum();
-        marks[row] = words.iter().fold(0, |mark, &word| mix64(mark ^ u64::from(word)));
+        let [once, twice] = &mut seen;
+        each_key(table, &together, row, &mut |key, _| {
+            meter.work(2);
+            let (at, bit) = place(mix64(key));
+            twice[at] |= once[at] & bit;
+            once[at] |= bit;
+        });
     }
-    let looked_at = of.index.shared(LOOKED_AT);
-    let all = (0..rows).map(|row| (row as u32, of.index.of_all(row * of.columns..(row + 1) * of.columns)));
-    let (holders, ends) = of.index.holders(&looked_at, all);
-    let mut found: Vec<(u32, u32)> = Vec::new();
-    let mut shared = filled(0f64, rows).or_raise();
-    let mut touched: Vec<u32> = Vec::new();
-    for row in 0..rows as u32 {
-        let words = &mut words[0];
-        of.all(row, words);
-        for &word in &*words {
-            // Too many have the ones that follow.
-            if word as usize >= looked_at.end || touched.len() >= LOOKED_AT {
-                break;
+    let [_, twice] = seen;
+    // Key, row, columns.
+    let mut held: Vec<(u64, u32, u32)> = Vec::new();
+    for row in 0..rows {
+        each_key(table, &together, row, &mut |key, columns| {
+            meter.work(2);
+            let (at, bit) = place(mix64(key));
+            if twice[at] & bit != 0 {
+                held.room(1).or_raise();
+                held.push((key, row, columns));
             }
-            let Some(at) = (word as usize).checked_sub(looked_at.start) else { continue };
-            let holders = &holders[if at == 0 { 0 } else { ends[at - 1] }..ends[at]];
-            meter.work(holders.len() + 1);
-            touched.room(holders.len()).or_raise();
-            for &other in holders.iter().filter(|&&other| other != row) {
+        });
+    }
+    drop(twice);
+    sort_unstable_by(&mut held, Ord::cmp);
+    held.dedup_by(|next, first| {
+        let same = (next.0, next.1) == (first.0, first.1);
+        first.2 |= if same { next.2 } else { 0 };
+        same
+    });
+    // The rows of each key that two or more have, and what it weighs; of each row its keys.
+    let (mut holders, mut keys, mut counts) =
+        (Vec::<u32>::new(), Vec::<(usize, usize, f32, u32)>::new(), filled(0u32, table.rows + 1).or_raise());
+    for same in checked(held.chunk_by(|a, b| a.0 == b.0)).filter(|same| (2..=HOLDERS).contains(&same.len())) {
+        let start = holders.len();
+        holders.room(same.len()).or_raise();
+        holders.extend(same.iter().map(|it| it.1));
+        same.iter().for_each(|it| counts[it.1 as usize + 1] += 1);
+        keys.room(1).or_raise();
+        let columns = same.iter().fold(0, |all, it| all | it.2);
+        keys.push((start, holders.len(), (table.rows as f32 / same.len() as f32).ln(), columns));
+    }
+    drop(held);
+    (1..counts.len()).for_each(|at| counts[at] += counts[at - 1]);
+    let mut next = crate::memory::copy(&counts).or_raise();
+    let mut of_row = filled(0u32, holders.len()).or_raise();
+    for (key, number) in checked(&keys).zip(0..) {
+        for &row in &holders[key.0..key.1] {
+            of_row[next[row as usize] as usize] = number;
+            next[row as usize] += 1;
+        }
+    }
+    let mut found: Vec<Candidate> = Vec::new();
+    let mut shared = filled(0f32, table.rows).or_raise();
+    let mut free = filled(0u32, table.rows).or_raise();
+    let mut touched: Vec<u32> = Vec::new();
+    for row in 0..rows {
+        for &key in &of_row[counts[row as usize] as usize..counts[row as usize + 1] as usize] {
+            let (start, end, weight, columns) = keys[key as usize];
+            meter.work(end - start);
+            touched.room(end - start).or_raise();
+            for &other in holders[start..end].iter().filter(|&&other| other != row) {
                 if shared[other as usize] == 0.0 {
                     touched.push(other);
                 }
-                shared[other as usize] += of.weights[word as usize].powi(2);
+                shared[other as usize] += weight.max(f32::MIN_POSITIVE);
+                free[other as usize] |= !columns;
             }
         }
-        let share = |other: u32| shared[other as usize] / totals[other as usize].sqrt();
-        let order = |x: &u32, y: &u32| {
-            share(*y).total_cmp(&share(*x)).then(marks[*x as usize].cmp(&marks[*y as usize]))
-        };
-        meter.work(touched.len());
         if touched.len() > PARTNERS {
+            let order = |x: &u32, y: &u32| shared[*y as usize].total_cmp(&shared[*x as usize]).then(x.cmp(y));
             touched.select_nth_unstable_by(PARTNERS - 1, order);
         }
         found.room(PARTNERS).or_raise();
-        found.extend(touched.iter().take(PARTNERS).map(|&other| (row.min(other), row.max(other))));
-        touched.drain(..).for_each(|other| shared[other as usize] = 0.0);
+        found.extend(
+            touched.iter().take(PARTNERS).map(|&other| Candidate {
+                rows: [row.min(other), row.max(other)],
+                free: free[other as usize],
+            }),
+        );
+        touched.drain(..).for_each(|other| (shared[other as usize], free[other as usize]) = (0.0, 0));
     }
-    drop((holders, ends, shared));
-    interrupt::sort_and_dedup(&mut found);
-    let mut shares = Shares { totals, best: filled(0f64, rows).or_raise() };
-    let mut candidates = Vec::new();
-    candidates.room(found.len()).or_raise();
-    for (a, b) in found {
-        of.all(a, &mut words[0]);
-        of.all(b, &mut words[1]);
-        let share = shares.of(of, [a, b], &words);
-        for row in [a, b] {
-            shares.best[row as usize] = shares.best[row as usize].max(share);
-        }
-        candidates.push(Candidate { a, b, share });
-    }
-    (candidates, shares)
+    sort_unstable_by(&mut found, Ord::cmp);
+    found.dedup_by(|next, first| next.rows == first.rows);
+    found
 }

@@ -1,206 +1,242 @@
-//! Records of several columns that are of one thing: which agreement tells how much is learned from the table itself,
-//! without labels.
+//! Records of several columns that are of one thing: what agreement in each tells is learned from the table itself, without
+//! labels.
 //!
-//! Words weigh by how rare they are. Each row is compared with those that share most with it (`candidates`), column by
-//! column (`compare`); a mixture of two kinds of pairs (`mixture`) gives each level of agreement its weight, and each pair
-//! the odds that it is of one thing.
+//! Columns are compared by what their values are (`values`). Each row is compared with those that share most with it by rare
+//! keys (`candidates`). A model (`model`) gives any two rows the probability that they are of one thing, which depends on
+//! nothing but the two rows and the model.
 
 mod candidates;
-mod compare;
-mod mixture;
-mod words;
+mod linkage;
+mod model;
+mod table;
+mod values;
 
-pub use compare::{Agreement, Field};
-pub use words::{Rows, Weighed};
-
-use crate::interrupt::{self, checked};
-use crate::memory::{OrRaise, Room, filled};
-use candidates::{Candidate, Shares, candidates};
-use compare::{Comparer, fields};
-use mixture::{Alike, Mixture, probability};
+use crate::hash::{city64, mix64};
+use crate::interrupt::{checked, sort_unstable_by};
+use crate::memory::{OrRaise, Room, collect, filled};
+use candidates::candidates;
+use linkage::linked;
+use model::{Model, probability};
+use table::Table;
+use values::{NONE, Strings};
 
 /// Two rows are of one thing from this probability on.
 pub const SURE: f64 = 0.9;
-/// Pairs that weights are learned from, at most.
-const LEARNED_FROM: usize = 200_000;
-/// The share from which on a pair is more likely of one thing than not before anything is learned, and how sharply.
-const BEGIN: (f64, f64) = (0.45, 12.0);
-/// Parts of a share.
-const PARTS: f64 = 1024.0;
+/// Columns that are compared, at most.
+pub const MOST_COLUMNS: usize = 32;
+/// Fields that are of no column.
+const BEYOND_COLUMNS: usize = 1;
 
-/// A table whose weights are learned.
-pub struct Records {
-    of: Weighed,
-    fields: Vec<Field>,
-    shares: Shares,
-    mixture: Mixture,
-    candidates: Vec<Candidate>,
+/// What is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Field {
+    /// A column, by its place.
+    Column(usize),
+    /// Model numbers and the like, wherever they stand.
+    Identifiers,
+    /// Whether too many pairs differ in the same columns for that to be faults: households, series.
+    Relatives,
+}
+
+/// How far a field of two rows agrees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Agreement {
+    /// One of the rows does not have it, which tells nothing.
+    Missing,
+    /// Not at all, or by chance.
+    None,
+    /// By some of its words, or nearly.
+    Partial,
+    /// As far as it can.
+    Full,
 }
 
 /// What two rows are told to be by, in logarithms of odds: their sum decides.
 pub struct Evidence {
-    /// Of any pair that is compared.
+    /// Of any pair.
     pub prior: f64,
     /// How far each field agrees, and what that tells.
     pub told: Vec<(Field, Agreement, f64)>,
 }
 
-impl Records {
-    /// Learns from the rows.
-    pub fn learn(of: Weighed) -> Records {
-        let fields = fields(&of);
-        let (candidates, shares) = candidates(&of);
-        let mut records = Records { of, fields, shares, mixture: Mixture::default(), candidates };
-        let (levels, begin) = records.sample();
-        let orders: Vec<Vec<u8>> = records.fields.iter().map(|field| field.order()).collect();
-        records.mixture = Mixture::fit(&alike(&levels, &begin, orders.len()), &orders);
-        records
+/// The rows of a table of several columns.
+#[derive(Debug, Default)]
+pub struct Rows {
+    values: Vec<Strings>,
+}
+
+impl Rows {
+    /// Rows of so many columns: so many that are not compared.
+    pub fn new(columns: usize, empty: usize) -> Rows {
+        let mut rows = Rows { values: (0..columns).map(|_| Strings::default()).collect() };
+        (0..empty).for_each(|_| rows.add_empty());
+        rows
     }
 
-    /// The levels of candidates, of all of them or some of each share, and how likely they are to begin with, in parts.
-    fn sample(&self) -> (Vec<u8>, Vec<u32>) {
-        let mut order: Vec<u32> = crate::memory::collect(0..self.candidates.len() as u32).or_raise();
-        if order.len() > LEARNED_FROM {
-            let share = |at: u32| self.candidates[at as usize].share;
-            interrupt::sort_unstable_by(&mut order, |&x, &y| share(x).total_cmp(&share(y)).then(x.cmp(&y)));
-            let every = order.len().div_ceil(LEARNED_FROM);
-            let mut at = 0;
-            order.retain(|_| {
-                at += 1;
-                at % every == 0
-            });
+    /// Adds a row that is not compared.
+    pub fn add_empty(&mut self) {
+        self.values.iter_mut().for_each(|values| values.add(""));
+    }
+
+    /// Adds a row, a value for each column; they are numbered in order.
+    pub fn add<'t>(&mut self, values: impl Iterator<Item = Option<&'t str>>) {
+        let given = values.map(|value| value.unwrap_or("").trim());
+        self.values
+            .iter_mut()
+            .zip(given.chain(std::iter::repeat("")))
+            .for_each(|(values, value)| values.add(value));
+    }
+
+    /// Rows that have something, in an order that is not that in which they came.
+    fn order(&self) -> Vec<u32> {
+        let count = self.values.first().map_or(0, Strings::count);
+        let mut marks: Vec<(u64, u32)> = Vec::new();
+        for row in checked(0..count) {
+            let mut mark = 0u64;
+            for values in self.values.iter().map(|values| values.get(row)) {
+                mark = mix64(mark.rotate_left(1) ^ city64(values.as_bytes()));
+            }
+            if self.values.iter().any(|values| !values.get(row).is_empty()) {
+                marks.room(1).or_raise();
+                marks.push((mark, row as u32));
+            }
         }
-        let width = self.fields.len();
-        let mut comparer = Comparer::new(&self.of, &self.shares, &self.fields);
-        let mut levels = filled(0u8, order.len() * width).or_raise();
-        for (levels, &at) in checked(levels.chunks_mut(width).zip(&order)) {
-            comparer.levels(self.candidates[at as usize], levels);
+        sort_unstable_by(&mut marks, Ord::cmp);
+        collect(marks.into_iter().map(|it| it.1)).or_raise()
+    }
+}
+
+/// A table of records whose model is learned.
+pub struct Records {
+    table: Table,
+    model: Model,
+    /// The rows that are compared, as they came, and where each stands among them.
+    order: Vec<u32>,
+    places: Vec<u32>,
+    /// Pairs of rows that are more likely of one thing than not.
+    likely: Vec<[u32; 2]>,
+    compared: usize,
+}
+
+/// Levels and what they tell, for as many fields as there are.
+type Fields<T> = [T; MOST_COLUMNS + BEYOND_COLUMNS];
+const NO_LEVELS: Fields<u8> = [0; MOST_COLUMNS + BEYOND_COLUMNS];
+const NOTHING: Fields<f64> = [0.0; MOST_COLUMNS + BEYOND_COLUMNS];
+
+impl Records {
+    /// Learns from the rows.
+    pub fn learn(rows: Rows) -> Records {
+        let order = rows.order();
+        let count = rows.values.first().map_or(0, Strings::count);
+        let mut places = filled(NONE, count).or_raise();
+        checked(order.iter().zip(0..)).for_each(|(&row, place)| places[row as usize] = place);
+        let table = Table::new(&rows.values[..rows.values.len().min(MOST_COLUMNS)], &order);
+        drop(rows);
+        let candidates = candidates(&table);
+        let model = Model::learn(&table, &candidates);
+        let compared = candidates.len();
+        let mut records = Records { table, model, order, places, likely: Vec::new(), compared };
+        let mut likely = Vec::new();
+        for candidate in checked(&candidates) {
+            if records.score(candidate.rows) >= 0.5 {
+                likely.room(1).or_raise();
+                likely.push(candidate.rows);
+            }
         }
-        let begin = |at: u32| {
-            let share = self.candidates[at as usize].share;
-            (probability((share - BEGIN.0) * BEGIN.1) * PARTS) as u32
-        };
-        checked(&mut order).for_each(|at| *at = begin(*at));
-        (levels, order)
+        records.likely = likely;
+        records
     }
 
     /// How many pairs of rows were compared.
     pub fn compared(&self) -> usize {
-        self.candidates.len()
+        self.compared
+    }
+
+    fn fields(&self) -> impl Iterator<Item = Field> {
+        let columns = self.table.columns.iter().map(|column| Field::Column(column.at));
+        columns.chain(self.table.identifiers.iter().map(|_| Field::Identifiers))
     }
 
     /// What was compared, and what of it tells: the odds by which agreement in it multiplies those that rows are of one
     /// thing, as their logarithms, from no agreement to a full one.
     pub fn weights(&self) -> impl Iterator<Item = (Field, f64, f64)> {
-        self.fields.iter().zip(&self.mixture.weights).map(|(&field, weights)| {
-            let order = field.order();
-            let of = |level: Option<&u8>| level.map_or(0.0, |&level| weights[level as usize]);
-            (field, of(order.first()), of(order.last()))
-        })
+        self.fields().zip(self.model.weights()).map(|(field, (none, full))| (field, none, full))
     }
 
     /// What makes two rows one thing, or two.
     pub fn evidence(&self, a: u32, b: u32) -> Evidence {
-        let mut comparer = Comparer::new(&self.of, &self.shares, &self.fields);
-        let pair = comparer.pair(a, b);
-        let mut levels = [0; MOST_COLUMNS + compare::BEYOND_COLUMNS];
-        comparer.levels(pair, &mut levels[..self.fields.len()]);
-        let told = |((&field, weights), &level): ((&Field, &Vec<f64>), &u8)| {
-            (field, field.agreement(level), weights.get(level as usize).copied().unwrap_or(0.0))
+        let rows = [a, b].map(|row| self.places[row as usize]);
+        let (mut levels, mut told) = (NO_LEVELS, NOTHING);
+        let kept = self.told(rows, &mut levels, &mut told);
+        let agreement = |level: u8, top: u8| match level {
+            0 => Agreement::Missing,
+            1 => Agreement::None,
+            _ if level == top => Agreement::Full,
+            _ => Agreement::Partial,
         };
-        let told = self.fields.iter().zip(&self.mixture.weights).zip(&levels).map(told).collect();
-        Evidence { prior: self.mixture.prior, told }
+        let all = self.fields().zip(levels.iter().zip(self.table.tops())).zip(&told);
+        let mut told: Vec<_> =
+            all.map(|((field, (&level, top)), &tells)| (field, agreement(level, top), tells)).collect();
+        let prior = self.model.prior();
+        let odds = prior + told.iter().map(|it| it.2).sum::<f64>();
+        if kept < 1.0 {
+            let share = kept * probability(odds);
+            told.push((Field::Relatives, Agreement::None, (share / (1.0 - share)).ln() - odds));
+        }
+        Evidence { prior, told }
     }
 
     /// The model numbers and the like of a row.
     pub fn identifiers(&self, row: u32) -> Vec<&str> {
-        let mut words = Vec::new();
-        self.of.all(row, &mut words);
-        words.retain(|&word| self.of.is_identifier(word));
-        words.iter().map(|&word| self.of.spelling(word)).collect()
+        self.table.identifiers.as_ref().map(|it| it.of(self.places[row as usize])).unwrap_or_default()
     }
 
-    /// The probability that two rows are of one thing.
+    /// The probability that two rows are of one thing, 0 to 1: a function of the rows and the model alone.
     pub fn probability(&self, a: u32, b: u32) -> f64 {
-        let mut comparer = Comparer::new(&self.of, &self.shares, &self.fields);
-        let pair = comparer.pair(a, b);
-        probability(self.odds(&mut comparer, pair))
+        let rows = [a, b].map(|row| self.places[row as usize]);
+        if rows.contains(&NONE) { 0.0 } else { self.score(rows) }
     }
 
-    fn odds(&self, comparer: &mut Comparer<'_>, pair: Candidate) -> f64 {
-        let mut levels = [0; MOST_COLUMNS + compare::BEYOND_COLUMNS];
-        let levels = &mut levels[..self.fields.len()];
-        comparer.levels(pair, levels);
-        self.mixture.odds(levels)
+    /// Levels of two rows and what they tell; what is kept of the probability.
+    fn told(&self, [a, b]: [u32; 2], levels: &mut Fields<u8>, told: &mut Fields<f64>) -> f64 {
+        let (rows, count) =
+            ([a.min(b), a.max(b)], self.table.columns.len() + usize::from(self.table.identifiers.is_some()));
+        let (levels, told) = (&mut levels[..count], &mut told[..count]);
+        self.table.levels(rows, levels);
+        self.model.told(levels, |field| self.table.commonness(rows, levels, field), told);
+        self.model.kept(levels)
     }
 
-    /// The kept row of each row. The rows come in `order`, the best first: each repeats the one that it is of most
-    /// likely, of those that are kept, or is kept.
+    fn score(&self, rows: [u32; 2]) -> f64 {
+        let (mut levels, mut told) = (NO_LEVELS, NOTHING);
+        let kept = self.told(rows, &mut levels, &mut told);
+        kept * probability(self.model.prior() + told.iter().sum::<f64>())
+    }
+
+    /// The kept row of each row. The rows come in `order`, the best first. Rows that are of one thing on average are a
+    /// group, and of a group each repeats the first kept row that it is surely of one thing with, or is kept.
     pub fn keepers(&self, order: &[u32]) -> Vec<u32> {
-        let sure = (SURE / (1.0 - SURE)).ln();
-        let mut comparer = Comparer::new(&self.of, &self.shares, &self.fields);
-        // Both ways: a row, another one, and the odds.
-        let mut sames: Vec<(u32, u32, f64)> = Vec::new();
-        for &pair in checked(&self.candidates) {
-            let odds = self.odds(&mut comparer, pair);
-            if odds >= sure {
-                sames.room(2).or_raise();
-                sames.extend([(pair.a, pair.b, odds), (pair.b, pair.a, odds)]);
+        let mut keepers: Vec<u32> = collect(0..self.places.len() as u32).or_raise();
+        let mut rank = filled(u32::MAX, self.order.len()).or_raise();
+        for (&row, at) in checked(order).zip(0..) {
+            if let Some(rank) = rank.get_mut(self.places[row as usize] as usize) {
+                *rank = at;
             }
         }
-        interrupt::sort_unstable_by(&mut sames, |x, y| (x.0, x.1).cmp(&(y.0, y.1)));
-        let mut keepers = filled(u32::MAX, self.of.rows()).or_raise();
-        let mut place = filled(u32::MAX, self.of.rows()).or_raise();
-        checked(order.iter().zip(0..)).for_each(|(&row, at)| place[row as usize] = at);
-        let mut kept: Vec<(u32, f64)> = Vec::new();
-        for &row in checked(order) {
-            let from = sames.partition_point(|same| same.0 < row);
-            let own = sames[from..].iter().take_while(|same| same.0 == row);
-            kept.clear();
-            for &(_, other, odds) in checked(own) {
-                kept.room(1).or_raise();
-                match keepers[other as usize] {
-                    u32::MAX => {}
-                    keeper if keeper == other => kept.push((other, odds)),
-                    // What another one of them repeats, if it was not compared.
-                    keeper => kept.push((keeper, f64::NAN)),
+        let mut score = |rows: [u32; 2]| self.score(rows);
+        for mut group in linked(self.order.len(), &self.likely, &mut score) {
+            group.sort_unstable_by_key(|&row| rank[row as usize]);
+            let mut kept: Vec<u32> = Vec::new();
+            for row in checked(group) {
+                match kept.iter().find(|&&keeper| self.score([keeper, row]) >= SURE) {
+                    Some(&keeper) => keepers[self.order[row as usize] as usize] = self.order[keeper as usize],
+                    None => kept.push(row),
                 }
             }
-            interrupt::sort_unstable_by(&mut kept, |x, y| {
-                (place[x.0 as usize], x.1.is_nan()).cmp(&(place[y.0 as usize], y.1.is_nan()))
-            });
-            kept.dedup_by_key(|kept| kept.0);
-            for (keeper, odds) in kept.iter_mut().filter(|kept| kept.1.is_nan()) {
-                let pair = comparer.pair(row, *keeper);
-                *odds = self.odds(&mut comparer, pair);
-            }
-            let sure = kept.iter().filter(|kept| kept.1 >= sure);
-            let best = sure.reduce(|best, next| if next.1 > best.1 { next } else { best });
-            keepers[row as usize] = best.map_or(row, |best| best.0);
         }
         keepers
     }
 }
-
-/// Pairs of the same levels together.
-fn alike<'l>(levels: &'l [u8], begin: &[u32], width: usize) -> Vec<Alike<'l>> {
-    let mut pairs: Vec<(&[u8], u32)> = Vec::new();
-    pairs.room(begin.len()).or_raise();
-    pairs.extend(levels.chunks(width).zip(begin.iter().copied()));
-    interrupt::sort_unstable_by(&mut pairs, Ord::cmp);
-    let mut alike = Vec::new();
-    alike.room(pairs.len()).or_raise();
-    for same in checked(pairs.chunk_by(|x, y| x.0 == y.0)) {
-        let count = same.len() as f64;
-        // Whole parts: their sum does not depend on the order of rows.
-        let begin = same.iter().map(|pair| f64::from(pair.1)).sum::<f64>();
-        alike.push(Alike { levels: same[0].0, count, begin: begin / PARTS / count });
-    }
-    alike
-}
-
-/// Columns that are compared, at most.
-pub const MOST_COLUMNS: usize = 32;
 
 /// Stands between the columns of a record, and is a blank within one.
 const BETWEEN: char = '\n';

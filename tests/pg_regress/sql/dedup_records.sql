@@ -45,7 +45,7 @@ FROM (SELECT e.b, d.similarity, max(value) FILTER (WHERE part = 'total') AS tota
           sum(value) FILTER (WHERE part NOT IN ('total', 'needed')) AS shown
       FROM dedup_explain(:shops, 'SELECT id - 1000, id FROM shop WHERE id BETWEEN 1000 AND 1999', '{"method": "records"}') e
       JOIN dedup(:shops, '{"method": "records"}') d ON d.id = e.b GROUP BY e.b, d.similarity) AS pair;
-SELECT a, b, part FROM dedup_explain('SELECT ''no '' || id, name, address FROM shop', 'VALUES (''no 3'', ''no 1003'')', '{"method": "records"}', NULL::text)
+SELECT a, b, part FROM dedup_explain('SELECT ''no '' || id, name, address, phone FROM shop', 'VALUES (''no 3'', ''no 1003'')', '{"method": "records"}', NULL::text)
 WHERE "column" IS NOT NULL;
 SELECT a, b, part FROM dedup_explain('SELECT id, name, address FROM shop WHERE false', 'VALUES (1, 2)', '{"method": "records"}');
 -- Shown is what dedup decides, of empty and equal rows too; an id padded with blanks is that id.
@@ -54,9 +54,19 @@ SELECT a, b, part FROM dedup_explain('SELECT 1, NULL::text, NULL::text UNION ALL
 SELECT count(DISTINCT (a, b)) AS pairs, count(*) FILTER (WHERE part = 'one group') AS "one group", count(*) FILTER (WHERE (part = 'one group') <> (x.keeper = y.keeper)) AS wrong
 FROM dedup_explain(:shops, 'SELECT a.id, b.id FROM shop a, shop b WHERE a.id % 20 = 3 AND b.id % 20 = 3', '{"method": "records"}') e
 JOIN dedup(:shops, '{"method": "records"}') x ON x.id = a JOIN dedup(:shops, '{"method": "records"}') y ON y.id = b WHERE part LIKE '%group%';
-SELECT a, b, part FROM dedup_explain('SELECT id::char(8) AS id, name, address FROM shop', 'VALUES (''3'', ''1003'')', '{"method": "records"}', NULL::bpchar)
+SELECT a, b, part FROM dedup_explain('SELECT id::char(8) AS id, name, address, phone FROM shop', 'VALUES (''3'', ''1003'')', '{"method": "records"}', NULL::bpchar)
 WHERE part = 'one group';
 RESET client_min_messages;
+-- Different people who share names and years stay; second records go. (Of a smaller table than a register's.)
+CREATE TABLE people AS WITH f AS (SELECT array_agg(chr(65+(i*7)%26)||substr(md5(i::text),1,5) ORDER BY i) a FROM generate_series(1,150) i),
+    l AS (SELECT array_agg(chr(65+(i*11)%26)||substr(md5('l'||i),1,6) ORDER BY i) a FROM generate_series(1,300) i)
+SELECT g::bigint id, f.a[1+(hashint4(g)&2147483647)%150] given, l.a[1+(hashint4(g*3)&2147483647)%300] family, 1930+(hashint4(g*5)&2147483647)%70 y,
+    1+(hashint4(g*7)&2147483647)%12 m, 1+(hashint4(g*11)&2147483647)%28 d FROM generate_series(1,4500) g, f, l;
+INSERT INTO people SELECT id+10000, CASE WHEN id%3=0 THEN overlay(given placing 'q' from 3 for 1) ELSE given END,
+    CASE WHEN id%3=1 THEN overlay(family placing 'z' from 4 for 1) ELSE family END, y, CASE WHEN id%3=2 THEN 1+m%12 ELSE m END, d FROM people WHERE id<=500;
+SELECT count(*) FILTER (WHERE id<>keeper) AS removed, count(*) FILTER (WHERE id=keeper+10000) AS right, count(*) FILTER (WHERE id<10000 AND id<>keeper) AS lost
+FROM dedup('SELECT id,given,family,y,m,d FROM people ORDER BY id', '{"method":"records"}');
+DROP TABLE people;
 -- What is refused.
 SELECT dedup_explain('SELECT id % 300, name, phone FROM shop', 'VALUES (1, 2)', '{"method": "records"}');
 SELECT dedup_explain('shop', NULL, '{"method": "records"}');

@@ -1,0 +1,504 @@
+//! What agreement tells, learned without labels: how often columns agree in pairs of one thing (m) and of two (u; Fellegi and
+//! Sunter 1969), by expectation maximisation (Dempster, Laird and Rubin 1977) over the candidates.
+//!
+//! Chance is counted over all pairs that are not of one thing, and given the column that tells most about it (a tree: a house's
+//! telephone comes with its street). What identifies differs in few pairs of one thing. Pairs that differ in the same
+//! columns again and again are relatives, not faults.
+
+use super::candidates::Candidate;
+use super::table::Table;
+use super::values::MOST;
+use crate::interrupt::{checked, sort_unstable_by};
+use crate::memory::{OrRaise, Room, collect, filled};
+use crate::random::SplitMix64;
+use rustc_hash::FxHashMap;
+
+/// Pairs that weights are learned from, at most, and random ones that chance is counted on.
+const LEARNED_FROM: usize = 1 << 18;
+const RANDOM: usize = 200_000;
+/// Pairs that the first guess of m counts as.
+const PRIOR: f64 = 20.0;
+/// The share of a pair's information that agrees, from which on it begins as one thing, how sharply, and how much of all
+/// it must have.
+const BEGIN: (f64, f64, f64) = (0.75, 20.0, 0.3);
+/// A share beside the greatest one of either row from which on the pair is near, and what it then counts as chance.
+const NEAR: (f64, f64) = (0.9, 0.2);
+/// Relatives: a pattern of differences is kept up to so many times what faults make, or that many times this share of all.
+const RELATIVES: (f64, f64) = (2.0, 0.05);
+/// Pairs of one thing that there are at most for each that differs in nothing that identifies.
+const FAULTY: f64 = 2.5;
+/// Pairs that a column's own chance counts as beside what its parent tells.
+const SMOOTH: f64 = 5.0;
+/// Rounds, and how many of them before m is learned; chance is counted in every fourth.
+const ROUNDS: (usize, usize) = (24, 8);
+const WIDTH: usize = MOST + 1;
+
+type Levels = [f64; WIDTH];
+
+/// Pairs of rows and how far each column of them agrees.
+#[derive(Debug, Default)]
+struct Pairs {
+    rows: Vec<[u32; 2]>,
+    free: Vec<u32>,
+    levels: Vec<u8>,
+    /// How common the values are in which they agree.
+    common: Vec<f32>,
+}
+
+/// What a column tells.
+#[derive(Debug, Clone)]
+struct Field {
+    top: usize,
+    cap: f64,
+    /// How often each level is of one thing, and of two.
+    m: Levels,
+    u: Levels,
+    /// The logarithm of their ratio, which never falls.
+    tells: Levels,
+    /// How often it speaks against pairs of one thing.
+    against: f64,
+    /// The column that tells most about its chance, and that chance by the levels of both.
+    parent: Option<(usize, Box<[Levels; WIDTH]>)>,
+    /// By how much it agrees more often where the parent does.
+    tie: f64,
+}
+
+/// A model of a table's records.
+#[derive(Debug)]
+pub(super) struct Model {
+    fields: Vec<Field>,
+    /// Parents first.
+    order: Vec<usize>,
+    /// The logarithm of the odds of any pair.
+    prior: f64,
+    /// Of patterns of differences, as bits of fields, what is kept of the probability.
+    kept: FxHashMap<u64, f64>,
+    /// For each two fields, how much more often one agrees where the other does.
+    ties: Vec<f64>,
+}
+
+pub(super) fn probability(odds: f64) -> f64 {
+    1.0 / (1.0 + (-odds.clamp(-50.0, 50.0)).exp())
+}
+
+/// m before anything is seen: most pairs of one thing agree.
+fn expected(top: usize) -> Levels {
+    let mut levels = [0.0; WIDTH];
+    levels[1] = 0.06;
+    levels[2..top].fill(0.24 / (top.max(3) - 2) as f64);
+    levels[top] = 0.7;
+    normalized(levels)
+}
+
+fn normalized(mut levels: Levels) -> Levels {
+    let sum: f64 = levels.iter().sum();
+    levels.iter_mut().for_each(|level| *level /= sum);
+    levels
+}
+
+/// Logarithms of m / u that do not fall: levels that would are taken as one.
+fn rising(m: &Levels, u: &Levels, top: usize) -> Levels {
+    let mut blocks: Vec<(f64, f64, usize)> = Vec::with_capacity(WIDTH);
+    for level in 1..=top {
+        blocks.push((m[level], u[level], 1));
+        while let [.., (a, b, count), (c, d, more)] = blocks[..]
+            && c * b <= a * d
+        {
+            blocks.truncate(blocks.len() - 2);
+            blocks.push((a + c, b + d, count + more));
+        }
+    }
+    let mut tells = [0.0; WIDTH];
+    let mut level = 1;
+    for (m, u, count) in blocks {
+        tells[level..level + count].fill(((m + 1e-12) / (u + 1e-12)).ln());
+        level += count;
+    }
+    tells
+}
+
+impl Field {
+    /// m of which no more than the cap speaks against.
+    fn capped(&self, mut m: Levels) -> Levels {
+        let speaks = |level: usize, m: &Levels| m[level] > 0.0 && m[level] < self.u[level];
+        let against: f64 = (1..WIDTH).filter(|&level| speaks(level, &m)).map(|level| m[level]).sum();
+        if against > self.cap && against < 1.0 {
+            for level in 1..WIDTH {
+                m[level] *=
+                    if speaks(level, &m) { self.cap / against } else { (1.0 - self.cap) / (1.0 - against) };
+            }
+        }
+        m
+    }
+}
+
+impl Model {
+    /// Learns from the candidates of a table.
+    pub fn learn(table: &Table, candidates: &[Candidate]) -> Model {
+        let tops = table.tops();
+        let caps = table.columns.iter().map(|column| column.cap).chain(table.identifiers.iter().map(|_| 1.0));
+        let field = |(&top, cap): (&u8, f64)| Field {
+            top: usize::from(top),
+            cap,
+            m: expected(usize::from(top)),
+            u: expected(usize::from(top)),
+            tells: [0.0; WIDTH],
+            against: 0.0,
+            parent: None,
+            tie: 0.0,
+        };
+        let fields: Vec<Field> = tops.iter().zip(caps).map(field).collect();
+        let count = fields.len();
+        let all = (table.rows as f64 * (table.rows as f64 - 1.0) / 2.0).max(1.0);
+        let mut model = Model {
+            order: (0..count).collect(),
+            prior: (0.05 * table.rows as f64 / all).min(0.5).ln(),
+            kept: FxHashMap::default(),
+            ties: vec![0.0; count * count],
+            fields,
+        };
+        if count > 0 {
+            Learning::new(table, candidates, all).run(&mut model);
+        }
+        model
+    }
+
+    /// What each field adds to the odds that a pair is of one thing, in logarithms. `common`: how common equal values are.
+    pub fn told(&self, levels: &[u8], common: impl Fn(usize) -> f64, told: &mut [f64]) {
+        told.fill(0.0);
+        for &at in &self.order {
+            let (field, level) = (&self.fields[at], usize::from(levels[at]));
+            if level == 0 {
+                continue;
+            }
+            let own = field.u[level];
+            let mut tied = own;
+            if let Some((parent, chance)) = &field.parent {
+                let beside = usize::from(levels[*parent]);
+                if beside > 0 {
+                    tied = chance[beside][level];
+                }
+                // What comes together changes together.
+                if field.tells[level] < 0.0 && self.fields[*parent].tells[beside] < 0.0 {
+                    let against = field.against.max(1e-9);
+                    told[at] += (1.0 + (1.0 - against) * field.tie / against).ln();
+                }
+            }
+            // By chance this value, or tied to the parent.
+            let chance = if level == field.top { own * common(at) + (tied - own).max(0.0) } else { tied };
+            told[at] += field.tells[level] + own.ln() - chance.max(1e-12).ln();
+        }
+    }
+
+    /// What is kept of the probability of a pair: less than 1 if too many differ so.
+    pub fn kept(&self, levels: &[u8]) -> f64 {
+        self.kept.get(&self.pattern(levels)).copied().unwrap_or(1.0)
+    }
+
+    /// The columns that identify in which a pair differs.
+    fn pattern(&self, levels: &[u8]) -> u64 {
+        let differs =
+            |(field, &level): (&Field, &u8)| field.cap < 1.0 && field.tells[usize::from(level)] < 0.0;
+        let bits = self.fields.iter().zip(levels).enumerate().filter(|(_, it)| differs(*it));
+        bits.fold(0, |bits, (at, _)| bits | 1 << at)
+    }
+
+    pub fn prior(&self) -> f64 {
+        self.prior
+    }
+
+    /// What no agreement and a full one tell.
+    pub fn weights(&self) -> impl Iterator<Item = (f64, f64)> {
+        self.fields.iter().map(|field| (field.tells[1], field.tells[field.top]))
+    }
+}
+
+/// What is learned from.
+struct Learning {
+    pairs: Pairs,
+    /// Pairs that are no candidates, by their levels, and how many of them there are.
+    others: Vec<(Vec<u8>, f64)>,
+    /// Candidates that each of the pairs stands for.
+    each: f64,
+    /// All pairs of rows.
+    all: f64,
+    begin: Vec<f64>,
+    /// What each pair counts as evidence of chance.
+    chance: Vec<f64>,
+}
+
+impl Learning {
+    fn new(table: &Table, candidates: &[Candidate], all: f64) -> Learning {
+        let width = table.tops().len();
+        let mut levels = filled(0u8, width).or_raise();
+        let information: Vec<f64> = table.information().collect();
+        let tops = table.tops();
+        let whole: f64 = information.iter().sum();
+        // The share of what either tells that agrees, of all candidates; the greatest of each row.
+        let mut shares: Vec<(f32, f32)> = Vec::new();
+        shares.room(candidates.len()).or_raise();
+        let mut best = filled(0f32, table.rows).or_raise();
+        let mut sure = filled(0u32, table.rows).or_raise();
+        let step = candidates.len().div_ceil(LEARNED_FROM).max(1);
+        let mut pairs = Pairs::default();
+        for (candidate, number) in checked(candidates).zip(0usize..) {
+            table.levels(candidate.rows, &mut levels);
+            let known = || levels.iter().zip(&information).zip(&tops).filter(|((level, _), _)| **level > 0);
+            let filled: f64 = known().map(|((_, information), _)| information).sum();
+            let agrees: f64 = known()
+                .map(|((&level, information), &top)| f64::from(level - 1) / f64::from(top - 1) * information)
+                .sum();
+            let share = (agrees / filled.max(1e-9)) as f32;
+            shares.push((share, (filled / whole.max(1e-9)) as f32));
+            for row in candidate.rows {
+                best[row as usize] = best[row as usize].max(share);
+                sure[row as usize] += u32::from(f64::from(share) >= BEGIN.0);
+            }
+            if number % step == 0 {
+                pairs.add(table, *candidate, &levels);
+            }
+        }
+        let (mut begin, mut chance) = (Vec::new(), Vec::new());
+        for (candidate, &(share, filled)) in checked(candidates.iter().zip(&shares)).step_by(step) {
+            let best = candidate.rows.map(|row| best[row as usize]);
+            let near = best.iter().any(|best| share >= best - 0.02);
+            let first = probability((f64::from(share) - BEGIN.0) * BEGIN.1);
+            begin.room(1).or_raise();
+            begin.push(if near && f64::from(filled) >= BEGIN.2 { first } else { 0.0 });
+            // The further copies of a row that has many are no evidence of chance, and near ones are little.
+            let crowded = candidate.rows.iter().any(|&row| sure[row as usize] >= 2);
+            let near = best.iter().any(|&best| f64::from(share) >= NEAR.0 * f64::from(best));
+            chance.room(1).or_raise();
+            chance.push(if crowded {
+                0.0
+            } else if near {
+                NEAR.1
+            } else {
+                1.0
+            });
+        }
+        let others = Learning::others(table, candidates, all);
+        Learning { pairs, others, each: step as f64, all, begin, chance }
+    }
+
+    /// Random pairs that are no candidates, by their levels.
+    fn others(table: &Table, candidates: &[Candidate], all: f64) -> Vec<(Vec<u8>, f64)> {
+        let mut counts: FxHashMap<Vec<u8>, u32> = FxHashMap::default();
+        let (mut random, mut drawn) = (SplitMix64::new(0x5EED), 0u32);
+        let mut levels = filled(0u8, table.tops().len()).or_raise();
+        for _ in checked(0..RANDOM.min((all * 4.0) as usize)) {
+            let (a, b) = (random.below(table.rows) as u32, random.below(table.rows) as u32);
+            let rows = [a.min(b), a.max(b)];
+            if a == b || candidates.binary_search_by(|it| it.rows.cmp(&rows)).is_ok() {
+                continue;
+            }
+            table.levels(rows, &mut levels);
+            drawn += 1;
+            if let Some(count) = counts.get_mut(&levels) {
+                *count += 1;
+            } else {
+                counts.room(1).or_raise();
+                counts.insert(crate::memory::copy(&levels).or_raise(), 1);
+            }
+        }
+        let each = (all - candidates.len() as f64).max(1.0) / f64::from(drawn.max(1));
+        let mut others: Vec<(Vec<u8>, f64)> =
+            collect(counts.into_iter().map(|(levels, count)| (levels, f64::from(count) * each))).or_raise();
+        sort_unstable_by(&mut others, |x, y| x.0.cmp(&y.0));
+        others
+    }
+
+    fn run(self, model: &mut Model) {
+        let width = model.fields.len();
+        let mut posteriors = crate::memory::copy(&self.begin).or_raise();
+        let mut told = [0.0; 64];
+        let mut patterns = filled(0u64, posteriors.len()).or_raise();
+        for round in 0..ROUNDS.0 {
+            if round % 4 == 0 {
+                self.count_chance(model, &posteriors);
+            }
+            model.weigh();
+            for (at, posterior) in checked(posteriors.iter_mut().enumerate()) {
+                let levels = &self.pairs.levels[at * width..(at + 1) * width];
+                let common = |field: usize| f64::from(self.pairs.common[at * width + field]);
+                model.told(levels, common, &mut told[..width]);
+                *posterior = probability(model.prior + told[..width].iter().sum::<f64>());
+                patterns[at] = model.pattern(levels);
+            }
+            self.keep_relatives(model, &patterns, &posteriors);
+            for (posterior, pattern) in checked(posteriors.iter_mut().zip(&patterns)) {
+                *posterior *= model.kept.get(pattern).copied().unwrap_or(1.0);
+            }
+            if round >= ROUNDS.1 {
+                self.learn_m(model, &posteriors);
+            }
+            let one: f64 = posteriors.iter().sum::<f64>() * self.each;
+            let share = (one.max(0.5) / self.all).min(0.5);
+            model.prior = (share / (1.0 - share)).ln();
+        }
+        model.weigh();
+    }
+
+    /// u and its tree, over all pairs that are not of one thing.
+    fn count_chance(&self, model: &mut Model, posteriors: &[f64]) {
+        let width = model.fields.len();
+        let candidates = self.pairs.levels.chunks_exact(width);
+        let weights = posteriors
+            .iter()
+            .zip(&self.chance)
+            .map(|(posterior, counts)| (1.0 - posterior).powi(2) * counts * self.each);
+        let others = self.others.iter().map(|(levels, count)| (&levels[..], *count, false));
+        let all = || {
+            candidates
+                .clone()
+                .zip(weights.clone())
+                .map(|(levels, weight)| (levels, weight, true))
+                .chain(others.clone())
+        };
+        for (at, field) in model.fields.iter_mut().enumerate() {
+            let mut u = expected(field.top);
+            for (levels, weight, _) in checked(all()).filter(|it| it.0[at] > 0) {
+                u[usize::from(levels[at])] += weight;
+            }
+            field.u = normalized(u);
+        }
+        let mut gains = vec![0.0; width * width];
+        let mut chances: FxHashMap<(usize, usize), Box<[Levels; WIDTH]>> = FxHashMap::default();
+        for c in 0..width {
+            for d in 0..c {
+                let mut joint = [[0.0; WIDTH]; WIDTH];
+                let mut hard = [[0.0; WIDTH]; WIDTH];
+                for (levels, weight, is_candidate) in checked(all()).filter(|it| it.0[c] > 0 && it.0[d] > 0) {
+                    let (x, y) = (usize::from(levels[c]), usize::from(levels[d]));
+                    joint[x][y] += weight;
+                    hard[x][y] += if is_candidate { weight } else { 0.0 };
+                }
+                let (of_c, of_d) = (&model.fields[c], &model.fields[d]);
+                let transposed: [Levels; WIDTH] =
+                    std::array::from_fn(|y| std::array::from_fn(|x| joint[x][y]));
+                let given = |joint: &[Levels; WIDTH], u: &Levels| {
+                    let row = |levels: &Levels| {
+                        let sum: f64 = levels.iter().sum();
+                        std::array::from_fn(|at| (levels[at] + SMOOTH * u[at]) / (sum + SMOOTH))
+                    };
+                    Box::new(joint.each_ref().map(row))
+                };
+                let (down, up) = (given(&joint, &of_d.u), given(&transposed, &of_c.u));
+                let mut gain = 0.0;
+                for x in 1..=of_c.top {
+                    for y in (1..=of_d.top).filter(|&y| hard[x][y] > 0.0 && of_d.u[y] > 0.0) {
+                        gain += hard[x][y] * (down[x][y] / of_d.u[y]).ln();
+                    }
+                }
+                let tie = (down[of_c.top][of_d.top] - of_d.u[of_d.top])
+                    .max(up[of_d.top][of_c.top] - of_c.u[of_c.top])
+                    .max(0.0);
+                for (x, y) in [(c, d), (d, c)] {
+                    gains[x * width + y] = gain;
+                    model.ties[x * width + y] = tie;
+                }
+                // By the parent and the child.
+                chances.insert((c, d), down);
+                chances.insert((d, c), up);
+            }
+        }
+        // A greatest spanning tree.
+        let total = |at: usize| gains[at * width..(at + 1) * width].iter().sum::<f64>();
+        let root = (0..width).reduce(|best, at| if total(at) > total(best) { at } else { best }).unwrap_or(0);
+        model.order = vec![root];
+        model.fields[root].parent = None;
+        while model.order.len() < width {
+            let open = (0..width).filter(|at| !model.order.contains(at));
+            let pairs = open.flat_map(|child| model.order.iter().map(move |&parent| (parent, child)));
+            let gain = |&(parent, child): &(usize, usize)| gains[parent * width + child];
+            let Some((parent, child)) =
+                pairs.reduce(|best, next| if gain(&next) > gain(&best) { next } else { best })
+            else {
+                break;
+            };
+            model.order.push(child);
+            let chance = chances.remove(&(parent, child)).filter(|_| gain(&(parent, child)) > 0.0);
+            let tops = [parent, child].map(|at| model.fields[at].top);
+            let field = &mut model.fields[child];
+            field.tie =
+                chance.as_ref().map_or(0.0, |chance| (chance[tops[0]][tops[1]] - field.u[tops[1]]).max(0.0));
+            field.parent = chance.map(|chance| (parent, chance));
+        }
+    }
+
+    /// m, of each column by the pairs that were found without it.
+    fn learn_m(&self, model: &mut Model, posteriors: &[f64]) {
+        let width = model.fields.len();
+        for (at, field) in model.fields.iter_mut().enumerate() {
+            let mut m = expected(field.top).map(|share| share * PRIOR);
+            let bit = if at < 32 { 1u32 << at } else { 0 };
+            for (number, posterior) in checked(posteriors.iter().enumerate()) {
+                let level = usize::from(self.pairs.levels[number * width + at]);
+                if level > 0 && (bit == 0 || self.pairs.free[number] & bit != 0) {
+                    m[level] += posterior;
+                }
+            }
+            field.m = field.capped(normalized(m));
+        }
+    }
+
+    /// What remains of patterns of differences that are too many for faults.
+    fn keep_relatives(&self, model: &mut Model, patterns: &[u64], posteriors: &[f64]) {
+        let width = model.fields.len();
+        let mut counts: FxHashMap<u64, f64> = FxHashMap::default();
+        for (pattern, posterior) in checked(patterns.iter().zip(posteriors)) {
+            counts.room(1).or_raise();
+            *counts.entry(*pattern).or_default() += posterior;
+        }
+        let mut counts: Vec<(u64, f64)> = collect(counts).or_raise();
+        sort_unstable_by(&mut counts, |x, y| x.0.cmp(&y.0));
+        // How often a pair of one thing differs so: what comes together counts once.
+        let fault = |pattern: u64| {
+            let on = |at: &usize| pattern >> at & 1 == 1;
+            (0..width).filter(on).fold(1.0, |share, at| {
+                let own = model.fields[at].against.max(1e-3);
+                let tie = (0..at).filter(on).map(|other| model.ties[other * width + at]).fold(0.0, f64::max);
+                share * (own + (1.0 - own) * tie)
+            })
+        };
+        let faults: Vec<f64> = counts.iter().map(|it| fault(it.0)).collect();
+        let mut total: f64 = counts.iter().map(|it| it.1).sum();
+        // Some records have no fault: in a table without duplicates there are none, and all patterns are relatives.
+        let clean = counts.first().filter(|it| it.0 == 0).map_or(0.0, |it| it.1);
+        let mut kept = vec![1.0; counts.len()];
+        for _ in 0..20 {
+            for ((kept, (pattern, count)), fault) in kept.iter_mut().zip(&counts).zip(&faults) {
+                let most =
+                    RELATIVES.0 * (fault * total).max(RELATIVES.1 * total.min(FAULTY * clean)).max(1e-9);
+                *kept = if *pattern == 0 { 1.0 } else { (most / count.max(1e-9)).min(1.0) };
+            }
+            total = kept.iter().zip(&counts).map(|(kept, it)| kept * it.1).sum();
+        }
+        model.kept = counts.iter().map(|it| it.0).zip(kept).filter(|it| it.1 < 1.0).collect();
+    }
+}
+
+impl Model {
+    /// What follows from m and u.
+    fn weigh(&mut self) {
+        for field in &mut self.fields {
+            field.tells = rising(&field.m, &field.u, field.top);
+            let speaks = (1..=field.top).filter(|&level| field.tells[level] < 0.0);
+            field.against = speaks.map(|level| field.m[level]).sum();
+        }
+    }
+}
+
+impl Pairs {
+    fn add(&mut self, table: &Table, candidate: Candidate, levels: &[u8]) {
+        self.rows.room(1).or_raise();
+        self.rows.push(candidate.rows);
+        self.free.room(1).or_raise();
+        self.free.push(candidate.free);
+        self.levels.room(levels.len()).or_raise();
+        self.levels.extend_from_slice(levels);
+        self.common.room(levels.len()).or_raise();
+        self.common
+            .extend((0..levels.len()).map(|field| table.commonness(candidate.rows, levels, field) as f32));
+    }
+}
