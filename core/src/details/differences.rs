@@ -211,7 +211,7 @@ impl Differences {
         let (start, first_end) = runs.next()?;
         let end = runs.last().map_or(first_end, |run| run.1);
         let is_letter = shortest >= LETTER && (end - start) as f64 >= LETTER_SHARE * longest as f64;
-        is_letter.then_some(start..end)
+        (is_letter && [&self.a, &self.b].into_iter().all(templates::is_letter_of)).then_some(start..end)
     }
 
     pub fn passages(&self) -> Vec<Passage> {

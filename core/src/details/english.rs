@@ -204,6 +204,11 @@ fn name(span: &Span) -> Verdict {
     }
 }
 
+/// Whether a word is common whatever its capitals, an office, or stands before who writes or is written to.
+pub fn is_personal(word: &str) -> bool {
+    COMMON.contains(word) || PERSONAL.contains(word)
+}
+
 /// Whether two names are one: misspelt, or one of them short for the other.
 fn same_name(x: &str, y: &str) -> bool {
     let (long, short) = if x.len() < y.len() { (y, x) } else { (x, y) };

@@ -24,6 +24,8 @@ const COUNTED: u64 = 4;
 const TEXTS: (usize, usize) = (9, 24);
 /// Bytes of letters that a text has of its own, or it is not cut: who signs a letter, and where he lives, is less.
 const OWN: usize = 96;
+/// Bytes of letters between two passages of a frame that are cut with them, if there are less.
+const FILLING: usize = 32;
 /// Texts that say something else have a lesser Jaccard coefficient, and this share of those that are compared do.
 const OTHER: (f64, f64) = (0.3, 0.75);
 /// Passages that are tried, and windows that are kept.
@@ -213,6 +215,18 @@ impl Frame {
         }
         let letters = |tokens: &[Token]| tokens.iter().map(|token| token.letters).sum::<usize>();
         passages.retain(|passage| letters(&tokens[passage.clone()]) >= self.least as usize);
+        // What stands between two passages fills the frame: the number of a message, who took it down.
+        let mut whole: Vec<Range<usize>> = Vec::new();
+        for passage in passages {
+            match whole.last_mut() {
+                Some(last) if letters(&tokens[last.end..passage.start]) < FILLING => last.end = passage.end,
+                _ => {
+                    whole.room(1).or_raise();
+                    whole.push(passage);
+                }
+            }
+        }
+        let passages = whole;
         let cut: usize = passages.iter().map(|passage| letters(&tokens[passage.clone()])).sum();
         if cut == 0 || letters(&tokens) < cut + OWN {
             return None;

@@ -6,11 +6,12 @@ use super::templates::{
     NONE, SIGNS, Signs, Slot, Template, Templates, VALUE, Value, Word, keys, signs, words_of,
 };
 use super::tokens::{Ids, Text};
+use super::{chinese_words, english};
 use crate::interrupt::{check, checked, sort_unstable_by};
 use crate::memory::{OrRaise, Result, Room, collect, filled};
 use crate::similarity::jaccard;
 use crate::text::is_spaceless_char;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 
 /// The fewest texts that a template is learned from, and the most that are aligned.
@@ -31,6 +32,8 @@ const FRAME: (f64, f64) = (1.2, 0.5);
 const LOOSE: usize = 1;
 /// Values of a slot that must be seen, and the share of them that are other names, for a slot of names.
 const NAMES: (usize, f64) = (8, 0.8);
+/// Words before a value that say whose it is.
+const BEFORE: usize = 3;
 /// The share of its signs that a text has in common with the template that it is of.
 const COVERED: f64 = 0.3;
 
@@ -145,8 +148,7 @@ impl Template {
     /// Marks the slots whose values are names of things in the texts that it was learned from.
     fn with_names(mut self, texts: &[&String]) -> Template {
         let (mut ids, open) = (Ids::default(), self.telling().map(|tells| !tells).collect::<Vec<_>>());
-        // Of each slot how many other values were seen, and how many of these are other names.
-        let mut seen = vec![[0usize; 2]; open.len()];
+        let mut seen: Vec<Values> = open.iter().map(|_| Values::default()).collect();
         let [own, others @ ..] = texts else { return self };
         for other in others.iter().filter(|_| open.contains(&true)) {
             check();
@@ -159,26 +161,64 @@ impl Template {
             });
             let [Some(x), Some(y)] = read else { continue };
             for (slot, seen) in (1..).zip(&mut seen).filter(|(slot, _)| open[usize::from(slot - 1)]) {
-                let value = |text: &Text, read: &[((usize, u32), u16)]| {
-                    let mut value = Value::default();
-                    read.iter().filter(|it| it.1 == slot).for_each(|it| value.add(it.0.0, it.0.1, text));
-                    value
-                };
-                if value(&both.a, &x).is_another(&value(&both.b, &y)) {
-                    let of_names =
-                        x.iter().any(|it| it.1 == slot && names.iter().any(|name| name.contains(&it.0.0)));
-                    *seen = [seen[0] + 1, seen[1] + usize::from(of_names)];
+                let mut values = [Value::default(), Value::default()];
+                let mut places = [Vec::new(), Vec::new()];
+                for ((side, text), read) in [&both.a, &both.b].into_iter().enumerate().zip([&x, &y]) {
+                    for &((at, hash), _) in read.iter().filter(|it| it.1 == slot) {
+                        values[side].add(at, hash, text);
+                        places[side].push(at);
+                    }
+                }
+                let said = places[1].iter().map(|&at| both.b.word_at(at)).collect::<Vec<_>>().join(" ");
+                let before = places[1].first().map_or(0..0, |&at| at.saturating_sub(BEFORE)..at);
+                let mut around = before.chain(places[1].iter().copied()).map(|at| both.b.word_at(at));
+                seen.of_people |= around.any(is_personal);
+                seen.values.insert(said);
+                seen.count += 1;
+                if values[0].is_another(&values[1]) {
+                    let of_names = places[0].iter().any(|at| names.iter().any(|name| name.contains(at)));
+                    seen.others += 1;
+                    seen.names += usize::from(of_names);
                 }
             }
         }
         let spans: Vec<Range<usize>> = self.spans().collect();
-        for (span, [seen, names]) in spans.into_iter().zip(seen) {
-            if seen >= NAMES.0 && names as f64 >= NAMES.1 * seen as f64 {
+        for (span, seen) in spans.into_iter().zip(seen) {
+            if seen.is_of_things() {
                 self.words[span].iter_mut().for_each(|word| word.slot = Slot::Names);
             }
         }
         Template::new(self.signs, self.words)
     }
+}
+
+/// The values of a slot that stands in the head of a letter.
+#[derive(Debug, Default)]
+struct Values {
+    values: FxHashSet<String>,
+    count: usize,
+    /// Those that are others than that of the first text, and those of them that are other names.
+    others: usize,
+    names: usize,
+    /// Whether some are about who writes or is written to, or counted.
+    of_people: bool,
+}
+
+impl Values {
+    /// Whether they are names of things, or of few kinds of them, of which each comes again and again.
+    fn is_of_things(&self) -> bool {
+        let names = self.names as f64 >= NAMES.1 * self.others as f64;
+        let kinds = 2 * self.values.len() <= self.count && !self.of_people;
+        self.others >= NAMES.0 && (names || kinds)
+    }
+}
+
+/// Whether a word says that the value beside it is about who writes or is written to, or is a number.
+fn is_personal(word: &str) -> bool {
+    english::is_personal(word)
+        || chinese_words::addressed(word)
+        || chinese_words::personal(word)
+        || word.starts_with(|c: char| chinese_words::is_digit(c))
 }
 
 /// Whether a text has a share of the signs of a template or of another text.
