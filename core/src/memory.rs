@@ -137,9 +137,6 @@ fn attempt(bytes: usize, reserve: impl FnOnce() -> std::result::Result<(), TryRe
 /// A container whose memory can be reserved.
 pub trait Room {
     /// Reserves memory for `additional` more elements.
-    ///
-    /// # Errors
-    /// There is no memory for them.
     fn room(&mut self, additional: usize) -> Result<()>;
 }
 
@@ -166,9 +163,6 @@ room!([K: Eq + Hash, V, S: BuildHasher] HashMap<K, V, S>, (K, V));
 room!([T: Eq + Hash, S: BuildHasher] HashSet<T, S>, T);
 
 /// An empty vector with room for exactly `capacity` elements.
-///
-/// # Errors
-/// There is no memory for them.
 pub fn with_capacity<T>(capacity: usize) -> Result<Vec<T>> {
     let mut made = Vec::new();
     reserve_exact(&mut made, capacity)?;
@@ -176,17 +170,11 @@ pub fn with_capacity<T>(capacity: usize) -> Result<Vec<T>> {
 }
 
 /// Reserves memory for exactly `additional` more elements, where `room` would double the vector.
-///
-/// # Errors
-/// There is no memory for them.
 pub fn reserve_exact<T>(vector: &mut Vec<T>, additional: usize) -> Result<()> {
     attempt(additional.saturating_mul(size_of::<T>()), || vector.try_reserve_exact(additional))
 }
 
 /// A vector of `count` times `value`.
-///
-/// # Errors
-/// There is no memory for them.
 pub fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>> {
     let mut made = with_capacity(count)?;
     made.resize(count, value);
@@ -194,9 +182,6 @@ pub fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>> {
 }
 
 /// A copy of a slice.
-///
-/// # Errors
-/// There is no memory for it.
 pub fn copy<T: Clone>(from: &[T]) -> Result<Vec<T>> {
     let mut made = with_capacity(from.len())?;
     made.extend_from_slice(from);
@@ -204,9 +189,6 @@ pub fn copy<T: Clone>(from: &[T]) -> Result<Vec<T>> {
 }
 
 /// A copy of a string.
-///
-/// # Errors
-/// There is no memory for it.
 pub fn copy_str(from: &str) -> Result<String> {
     let mut made = String::new();
     made.room(from.len())?;
@@ -215,9 +197,6 @@ pub fn copy_str(from: &str) -> Result<String> {
 }
 
 /// The elements of an iterator as a vector.
-///
-/// # Errors
-/// There is no memory for it.
 pub fn collect<T>(from: impl IntoIterator<Item = T>) -> Result<Vec<T>> {
     let from = from.into_iter();
     let mut made = with_capacity(from.size_hint().0)?;
@@ -230,9 +209,6 @@ pub fn collect<T>(from: impl IntoIterator<Item = T>) -> Result<Vec<T>> {
 
 /// Checks that `bytes` bytes could be allocated now: before calls into other crates that allocate a known amount
 /// and cannot fail.
-///
-/// # Errors
-/// There is no memory for them.
 pub fn ensure(bytes: usize) -> Result<()> {
     /// Smaller amounts are covered by the allocator's reserve.
     const WORTH_ASKING: usize = 1 << 18;

@@ -28,9 +28,6 @@ pub fn cumulative(mut counts: [u64; 65]) -> [u64; 65] {
 
 /// The number of pairs of `prints` within each distance from 0 on: up to 64 for at most 40,000 rows, else up to
 /// `settings.distance`. `on_pair` is called for every pair that the search of many rows finds.
-///
-/// # Errors
-/// A temporary file fails, or there is no memory.
 pub fn pairs_within<H: Host>(
     prints: &[u64],
     settings: Settings,

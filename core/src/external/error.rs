@@ -14,5 +14,5 @@ pub enum Error {
     OutOfMemory(#[from] OutOfMemory),
 }
 
-/// A result with this module's [`Error`].
+/// A result with this module's [`Error`]: it fails where a file does, and for lack of memory.
 pub type Result<T> = std::result::Result<T, Error>;

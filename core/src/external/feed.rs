@@ -82,9 +82,6 @@ pub struct Feed<'s, 'e, 'w, H, T, R> {
 
 impl<'s, 'e, H: Host, T: Send, R: Send> Feed<'s, 'e, '_, H, T, R> {
     /// Gives an item to the threads, which are started for the first one; waits while they have enough.
-    ///
-    /// # Errors
-    /// There is no memory.
     pub fn give(&mut self, item: T) -> Result<()> {
         interrupt::check();
         if let Some(done) = self.done.take() {
@@ -107,9 +104,6 @@ impl<'s, 'e, H: Host, T: Send, R: Send> Feed<'s, 'e, '_, H, T, R> {
     }
 
     /// Works on an item on the caller's thread.
-    ///
-    /// # Errors
-    /// There is no memory.
     pub fn work(&mut self, item: T) -> Result<()> {
         let done = self.own.get_or_insert_with(self.shared.worker)(item);
         self.ready.room(1)?;
@@ -128,9 +122,6 @@ impl<'s, 'e, H: Host, T: Send, R: Send> Feed<'s, 'e, '_, H, T, R> {
     }
 
     /// A result, if one is there.
-    ///
-    /// # Errors
-    /// There is no memory.
     pub fn ready(&mut self) -> Result<Option<R>> {
         while let Ok(done) = self.results.try_recv() {
             self.arrived(done)?;
@@ -139,9 +130,6 @@ impl<'s, 'e, H: Host, T: Send, R: Send> Feed<'s, 'e, '_, H, T, R> {
     }
 
     /// A result, for which it waits; `None` if all items that were given are done.
-    ///
-    /// # Errors
-    /// There is no memory.
     pub fn awaited(&mut self) -> Result<Option<R>> {
         while self.ready.is_empty() && self.away > 0 {
             self.wait()?;

@@ -32,9 +32,6 @@ impl<T: Record, S: Spill> Sorter<T, S> {
     }
 
     /// Adds a record.
-    ///
-    /// # Errors
-    /// Writing to the file fails, or there is no memory.
     pub fn add(&mut self, record: T) -> Result<()> {
         self.count += 1;
         self.builder.add(&mut self.runs, record)

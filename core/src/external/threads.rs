@@ -14,9 +14,6 @@ use std::time::Duration;
 /// Applies `each` to every item and returns the results in order. There are as many threads as `states`, each
 /// with one of its own, or as many as can be had; with one state, the caller's thread computes. An interrupt
 /// is answered between two items.
-///
-/// # Errors
-/// There is no memory.
 pub fn on_threads<H: Host, S: Send, T: Sync, R: Send>(
     items: &[T],
     states: &mut [S],

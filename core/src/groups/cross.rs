@@ -16,9 +16,6 @@ pub struct CrossPairs {
 
 impl CrossPairs {
     /// New rows as (id, fingerprint).
-    ///
-    /// # Errors
-    /// There is no memory.
     pub fn new<H: Host>(settings: Settings, rows: &[(i64, u64)], host: &mut H) -> Result<CrossPairs> {
         let rows = sorted(rows, settings.threads, host)?;
         Ok(CrossPairs { settings, rows })

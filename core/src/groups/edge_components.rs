@@ -25,9 +25,6 @@ impl EdgeComponents {
 
     /// The number of a node by its hash; `is` says whether an earlier node is the same. The number of a new one is
     /// that of those before it.
-    ///
-    /// # Errors
-    /// There is no memory for another node.
     pub fn node(&mut self, hash: u64, mut is: impl FnMut(u32) -> bool) -> memory::Result<u32> {
         let mut meter = Meter::new();
         let latest = self.latest.get(&hash).copied();
@@ -61,9 +58,6 @@ impl EdgeComponents {
     }
 
     /// For each node the least of its component, in the order in which `is_less`.
-    ///
-    /// # Errors
-    /// There is no memory.
     pub fn least(mut self, mut is_less: impl FnMut(u32, u32) -> bool) -> memory::Result<Vec<u32>> {
         drop(std::mem::take(&mut self.latest));
         let mut meter = Meter::new();

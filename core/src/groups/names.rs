@@ -22,9 +22,6 @@ pub struct Named {
 ///
 /// A name stays with the group that has the oldest row of those that had it. A group with several keeps the oldest, or the one
 /// in `kept`, which a row of it had. One with none is named by its first row. So no two groups have the same name.
-///
-/// # Errors
-/// There is no memory.
 pub fn names(
     mut rows: Vec<Named>,
     parts: usize,

@@ -34,9 +34,6 @@ impl<H: Host> Pairs<H> {
     }
 
     /// Adds a row. Ids may repeat: rows with the same id are different rows.
-    ///
-    /// # Errors
-    /// Writing to a file fails, or there is no memory.
     pub fn add(&mut self, id: i64, fp: u64, host: &mut H) -> Result<()> {
         if is_full(&mut self.rows, &mut self.limit)? {
             let files = self.files.get_or_insert_with(|| Files::new(host.file()));

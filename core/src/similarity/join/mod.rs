@@ -45,9 +45,6 @@ impl<H: Host> SimilarPairs<H> {
     }
 
     /// Adds a text. One without an n-gram is in no pair.
-    ///
-    /// # Errors
-    /// Writing to a file fails, or there is no memory.
     pub fn add(&mut self, id: i64, text: &str, host: &mut H) -> Result<()> {
         self.sets.add(id, text, host)
     }
