@@ -162,6 +162,21 @@ room!([] String, u8);
 room!([K: Eq + Hash, V, S: BuildHasher] HashMap<K, V, S>, (K, V));
 room!([T: Eq + Hash, S: BuildHasher] HashSet<T, S>, T);
 
+/// A list that grows by one element at a time.
+pub trait Grow<T> {
+    /// Adds an element at the end.
+    fn grow(&mut self, element: T) -> Result<()>;
+}
+
+impl<T> Grow<T> for Vec<T> {
+    #[inline]
+    fn grow(&mut self, element: T) -> Result<()> {
+        self.room(1)?;
+        self.push(element);
+        Ok(())
+    }
+}
+
 /// An empty vector with room for exactly `capacity` elements.
 pub fn with_capacity<T>(capacity: usize) -> Result<Vec<T>> {
     let mut made = Vec::new();
@@ -201,8 +216,7 @@ pub fn collect<T>(from: impl IntoIterator<Item = T>) -> Result<Vec<T>> {
     let from = from.into_iter();
     let mut made = with_capacity(from.size_hint().0)?;
     for each in from {
-        made.room(1)?;
-        made.push(each);
+        made.grow(each)?;
     }
     Ok(made)
 }

@@ -10,7 +10,7 @@ use crate::table::{FINGERPRINTS, Source, each_pair, key, two_columns};
 use dedup_core::evaluate::{self, Background, Calibration, Score};
 use dedup_core::fingerprint::hamming;
 use dedup_core::groups::Settings;
-use dedup_core::memory::{self, OrRaise, Room};
+use dedup_core::memory::{self, Grow, OrRaise, Room};
 use pgrx::prelude::*;
 use std::collections::{HashMap, HashSet};
 
@@ -64,8 +64,7 @@ fn fingerprints(source: &Source, mut truth: Option<&mut TruePairs>) -> Vec<u64> 
             let (Some(_), Some(fp)) = (row.get(0), row.bigint(1)) else { return };
             let fp = fp.cast_unsigned();
             unique.iter_mut().for_each(|unique| unique.add(row));
-            prints.room(1).or_raise();
-            prints.push(fp);
+            prints.grow(fp).or_raise();
             if let Some(truth) = truth
                 && let Some(id) = key(row, 0, typoid)
                 && let Some(&number) = truth.numbers.get(&id)

@@ -12,7 +12,7 @@ use super::parse::prepare;
 use super::raise;
 use super::rows::{Column, Values, columns};
 use dedup_core::interrupt;
-use dedup_core::memory::{OrRaise, Room};
+use dedup_core::memory::{Grow, OrRaise};
 use pgrx::{IntoDatum, PgSqlErrorCode, pg_guard, pg_sys};
 use std::ffi::{CStr, CString};
 
@@ -148,8 +148,7 @@ pub(crate) fn query_all<T>(
 ) -> Vec<T> {
     let mut rows = Vec::new();
     let each = |row: &Values<'_>| {
-        rows.room(1).or_raise();
-        rows.push(read(row));
+        rows.grow(read(row)).or_raise();
     };
     // SAFETY: the portal is open while its rows are taken.
     unsafe { in_portal(sql, arguments, Reads::Statement, |portal| pass_rows(portal, |_| each)) }

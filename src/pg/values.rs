@@ -10,7 +10,7 @@ use super::spi::Argument;
 use super::spill::TempFile;
 use dedup_core::external::{Record as Sortable, Sorter, Spill};
 use dedup_core::groups::EdgeComponents;
-use dedup_core::memory::{OrRaise, Room, collect, filled};
+use dedup_core::memory::{Grow, OrRaise, Room, collect, filled};
 use pgrx::{PgSqlErrorCode, pg_sys};
 
 /// The type of a query's column and the one that its values are given back as.
@@ -348,8 +348,7 @@ impl UniqueIds {
                 }
             }
             before = Some(next);
-            alike.room(1)?;
-            alike.push(next.1);
+            alike.grow(next.1)?;
             Ok(())
         }));
     }

@@ -11,7 +11,7 @@ use dedup_core::dedup::{Alike, Finding, Kind, Method, REPORT, Stage};
 use dedup_core::evaluate::{Background, Score};
 use dedup_core::hash::murmur3_128;
 use dedup_core::interrupt::{checked, sort_unstable_by};
-use dedup_core::memory::{OrRaise, Room, collect, filled};
+use dedup_core::memory::{Grow, OrRaise, Room, collect, filled};
 use dedup_core::report::{GROUPS, Language, Near, Page, ROWS, Row, Standing, Summary, misses};
 use dedup_core::text::Normal;
 use pgrx::prelude::*;
@@ -40,8 +40,7 @@ fn dedup_report(source: Option<&str>, options: Option<Json>) -> String {
             bytes.room(id.len()).or_raise();
             bytes.extend_from_slice(id.as_bytes());
             if let (Some(labels), Some(at)) = (&mut *labels, at) {
-                labels.room(1).or_raise();
-                labels.push(hash_of_label(row, at));
+                labels.grow(hash_of_label(row, at)).or_raise();
             }
         }
     });
@@ -216,8 +215,7 @@ impl Report {
                 && row != keeper
                 && group.len() + 1 < ROWS
             {
-                group.room(1).or_raise();
-                group.push(row as u32);
+                group.grow(row as u32).or_raise();
             }
         }
         for (&keeper, others) in checked(kept.iter().zip(&members)) {
@@ -226,8 +224,7 @@ impl Report {
             }
             let mut rows = Vec::new();
             for &other in checked(others) {
-                rows.room(1).or_raise();
-                rows.push(self.duplicate(other as usize, keeper as usize));
+                rows.grow(self.duplicate(other as usize, keeper as usize)).or_raise();
             }
             let kept = self.row(keeper as usize);
             page.add(u64::from(sizes[keeper as usize]), &kept, &rows);

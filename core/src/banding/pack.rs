@@ -8,7 +8,7 @@ use super::key::{Position, Tree};
 use super::leaf::{Layout, MAX_WIDTH, leaf_image};
 use super::page::{HEADER, Header, Kind, Separator, inner_image};
 use crate::interrupt;
-use crate::memory::{self, Room};
+use crate::memory::{self, Grow};
 
 /// Receives the pages of a build.
 pub trait PageSink {
@@ -117,8 +117,7 @@ impl TreeWriter {
         let Some(image) = image else {
             return failed("a leaf was packed beyond its page");
         };
-        self.leaves.room(1)?;
-        self.leaves.push(Separator { low: self.low, child: out.page(&image)? });
+        self.leaves.grow(Separator { low: self.low, child: out.page(&image)? })?;
         self.entries.drain(..cut);
         self.low = high;
         out.entries += cut as u64;
@@ -143,8 +142,7 @@ impl TreeWriter {
         // The last leaf's range is open, which can take wider keys than its entries need.
         loop {
             if let Some(image) = leaf_image(self.header(None), &self.entries, out.body_len()) {
-                self.leaves.room(1)?;
-                self.leaves.push(Separator { low: self.low, child: out.page(&image)? });
+                self.leaves.grow(Separator { low: self.low, child: out.page(&image)? })?;
                 out.entries += self.entries.len() as u64;
                 break;
             }

@@ -11,7 +11,7 @@ use super::count::{cumulative, distances};
 use crate::banding::probes;
 use crate::fingerprint::hamming;
 use crate::interrupt::{check, checked};
-use crate::memory::{OrRaise, Room};
+use crate::memory::{Grow, OrRaise};
 use crate::random::SplitMix64;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -129,8 +129,7 @@ impl Background {
         let rows = (NEAREST / count as u64).clamp(1, ROWS as u64) as usize;
         let step = count.div_ceil(rows);
         for row in (0..count).step_by(step) {
-            background.nearest.room(1).or_raise();
-            background.nearest.push(Nearest::of(row, prints));
+            background.nearest.grow(Nearest::of(row, prints)).or_raise();
         }
         background
     }

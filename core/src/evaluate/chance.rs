@@ -8,7 +8,7 @@
 
 use crate::hash::city64;
 use crate::interrupt;
-use crate::memory::{OrRaise, Room};
+use crate::memory::{Grow, OrRaise};
 use crate::random::SplitMix64;
 use crate::similarity::Overlap;
 use crate::text::Ngrams;
@@ -49,8 +49,7 @@ impl Chance {
         let (mut sets, mut kept) = (Vec::new(), 0);
         for set in texts.iter().filter_map(|text| grams(text.as_ref(), n)) {
             kept += set.len();
-            sets.room(1).or_raise();
-            sets.push(set);
+            sets.grow(set).or_raise();
             if kept > MOST_GRAMS {
                 break;
             }

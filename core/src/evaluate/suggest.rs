@@ -9,7 +9,7 @@
 use super::Chance;
 use crate::details::Frame;
 use crate::features::TextRecipe;
-use crate::memory::{self, OrRaise, Room};
+use crate::memory::{self, Grow, OrRaise};
 use crate::text::{is_spaceless_char, normalize};
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -72,8 +72,7 @@ impl Profile {
         if length == 0 {
             return;
         }
-        self.lengths.room(1).or_raise();
-        self.lengths.push(length);
+        self.lengths.grow(length).or_raise();
         self.characters += u64::from(length);
         self.spaceless += normal.chars().filter(|&c| is_spaceless_char(c)).count() as u64;
         let tags = text.match_indices("</").count()

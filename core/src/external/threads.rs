@@ -4,7 +4,7 @@
 use super::error::Result;
 use super::host::Host;
 use crate::interrupt;
-use crate::memory::{self, OrRaise, OutOfMemory, Room};
+use crate::memory::{self, Grow, OrRaise, OutOfMemory};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::sync_channel;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -29,8 +29,7 @@ pub fn on_threads<H: Host, S: Send, T: Sync, R: Send>(
                 while !stop.load(Relaxed) {
                     let at = next.fetch_add(1, Relaxed);
                     let Some(item) = items.get(at) else { break };
-                    done.room(1).or_raise();
-                    done.push((at, each(&mut *state, item)));
+                    done.grow((at, each(&mut *state, item))).or_raise();
                 }
                 done
             }

@@ -8,7 +8,7 @@
 use super::bag::Bag;
 use super::extract::Extractor;
 use super::row::{Each, RowRecipe};
-use crate::memory::{OrRaise, Room};
+use crate::memory::{Grow, OrRaise, Room};
 
 /// A document as it is read, from its first brace to its last. No depth is too deep: what is open is kept in a list.
 pub struct Document<'r> {
@@ -34,8 +34,7 @@ impl<'r> Document<'r> {
 
     /// An object begins.
     pub fn begin(&mut self) {
-        self.open.room(1).or_raise();
-        self.open.push((self.path.len(), self.column));
+        self.open.grow((self.path.len(), self.column)).or_raise();
     }
 
     /// An object ends.

@@ -6,7 +6,7 @@ use super::weigh;
 use crate::fingerprint::SimHash;
 use crate::hash::city64;
 use crate::interrupt::{self, Meter, checked};
-use crate::memory::{self, OrRaise, Room};
+use crate::memory::{self, Grow, OrRaise, Room};
 use crate::text::{Characters, Normal, PIECE_BYTES, char_ngrams, compact, normalize_into};
 use rustc_hash::FxHashMap;
 
@@ -165,8 +165,7 @@ impl Extractor {
         self.each_token(text, recipe, |token| {
             let new = || {
                 if keep_texts {
-                    texts.room(1).or_raise();
-                    texts.push(token.to_owned());
+                    texts.grow(token.to_owned()).or_raise();
                 }
                 Counted {
                     frequency: 0,
@@ -203,8 +202,7 @@ impl Extractor {
         if recipe.tokens == Tokens::Shingles {
             let mut words = Vec::new();
             recipe.segmenter().words(normal, recipe.hmm, |word| {
-                words.room(1).or_raise();
-                words.push(word);
+                words.grow(word).or_raise();
             });
             let mut meter = Meter::new();
             for &n in &recipe.n {

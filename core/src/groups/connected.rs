@@ -6,7 +6,7 @@ use super::rows::{Hit, Side};
 use super::shared_sets::{MIXED, SharedSets};
 use crate::external::Result;
 use crate::interrupt::{Meter, checked};
-use crate::memory::{OrRaise, Room};
+use crate::memory::{Grow, OrRaise, Room};
 use rustc_hash::FxHashMap;
 
 /// Distinct fingerprints by the numbers of their rows.
@@ -93,13 +93,9 @@ impl Rest {
             if 2 * self.places.len() > list.at.len() {
                 return;
             }
-            for list in [&mut self.places, &mut self.at] {
-                list.room(1).or_raise();
-            }
-            self.fps.room(1).or_raise();
-            self.places.push(place as u32);
-            self.fps.push(fp);
-            self.at.push(number);
+            self.places.grow(place as u32).or_raise();
+            self.fps.grow(fp).or_raise();
+            self.at.grow(number).or_raise();
         }
         // Another may have become the least of it since.
         self.set = Some(most);
@@ -144,8 +140,7 @@ impl<H> Connect<H> for Sparing<'_, H> {
             *passed += 1;
             return self.sink.take(pair, host);
         }
-        self.waiting.room(1)?;
-        self.waiting.push(pair);
+        self.waiting.grow(pair)?;
         if self.waiting.len() >= WAITING { self.settle(host) } else { Ok(()) }
     }
 

@@ -3,7 +3,7 @@
 use super::union_find::UnionFind;
 use crate::fingerprint::hamming;
 use crate::interrupt::Meter;
-use crate::memory::{self, Room};
+use crate::memory::{self, Grow};
 
 /// Disjoint sets of rows, none of which holds two rows whose fingerprints are
 /// farther apart than the diameter. Takes 16 bytes per row.
@@ -63,8 +63,7 @@ impl<'f> DiameterSets<'f> {
         let mut theirs = std::mem::take(&mut self.theirs);
         theirs.clear();
         for row in self.ring(b) {
-            theirs.room(1)?;
-            theirs.push(self.fps[row as usize]);
+            theirs.grow(self.fps[row as usize])?;
         }
         theirs.sort_unstable();
         theirs.dedup();

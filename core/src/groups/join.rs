@@ -9,7 +9,7 @@ use super::connected::{Connected, Rest};
 use super::rows::{Hit, ROWS_PER_CHECK, Side};
 use crate::cpu::by_cpu;
 use crate::fingerprint::{LANES, any_near};
-use crate::memory::{OrRaise, Room, filled};
+use crate::memory::{Grow, OrRaise, Room, filled};
 
 /// Lists of fewer pairs than this are compared pair by pair.
 const SMALL: usize = 1 << 15;
@@ -292,8 +292,7 @@ impl<'d> Joiner<'d> {
             && self.path.iter().all(|(cut, block)| cut.first(differing) == Some(*block))
             && !self.connected.is_some_and(|connected| connected.is_known(hit))
         {
-            self.hits.room(1).or_raise();
-            self.hits.push(hit);
+            self.hits.grow(hit).or_raise();
         }
     }
 }

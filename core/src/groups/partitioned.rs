@@ -14,7 +14,7 @@ use super::runs::{all_of, equal_pairs};
 use super::shared_sets::SharedSets;
 use crate::external::{Host, Reader, Record, Result, Run, Runs, Spill, decode, encode};
 use crate::interrupt::Meter;
-use crate::memory::{self, Room};
+use crate::memory::{self, Grow, Room};
 
 /// All rows in a file, in the order in which they came.
 pub(super) struct Files<F> {
@@ -38,8 +38,7 @@ impl<F: Spill> Files<F> {
         for row in rows {
             self.varying |= row.fp ^ *self.first.get_or_insert(row.fp);
         }
-        self.parts.room(1)?;
-        self.parts.push(self.all.write(rows)?);
+        self.parts.grow(self.all.write(rows)?)?;
         self.count += rows.len() as u64;
         Ok(())
     }
@@ -148,8 +147,7 @@ struct Partitions<F> {
 impl<F: Spill> Partitions<F> {
     fn add(&mut self, number: usize, row: Row) -> Result<()> {
         let partition = &mut self.each[number];
-        partition.buffer.room(1)?;
-        partition.buffer.push(row);
+        partition.buffer.grow(row)?;
         partition.rows += 1;
         if partition.buffer.len() == self.rows_per_buffer { self.flush(number) } else { Ok(()) }
     }

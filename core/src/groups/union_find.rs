@@ -1,6 +1,6 @@
 //! Disjoint sets.
 
-use crate::memory::{self, OrRaise, Room};
+use crate::memory::{self, Grow, OrRaise};
 
 /// Disjoint sets of numbers; each is identified by its least member.
 #[derive(Debug, Clone, Default)]
@@ -21,8 +21,7 @@ impl UnionFind {
 
     /// Adds a set of one new number, and returns it.
     pub fn push(&mut self) -> u32 {
-        self.parents.room(1).or_raise();
-        self.parents.push(self.parents.len() as u32);
+        self.parents.grow(self.parents.len() as u32).or_raise();
         self.parents.len() as u32 - 1
     }
 

@@ -4,7 +4,7 @@ use super::cell::{Cell as Node, UNKNOWN};
 use super::lexicon;
 use super::normalize::{Class, classify, is_han};
 use crate::interrupt::Meter;
-use crate::memory::{OrRaise, Room};
+use crate::memory::{Grow, OrRaise, Room};
 use std::ops::Range;
 
 /// Characters of a text, and the best cut of each end of the runs among them.
@@ -76,8 +76,7 @@ impl Characters {
             match classify(c) {
                 Class::Spaced(c) if c.is_ascii() => {
                     if gap && spaced {
-                        self.ends.room(1).or_raise();
-                        self.ends.push(count as u32);
+                        self.ends.grow(count as u32).or_raise();
                     }
                     starts[count] = bytes as u32;
                     codes[count] = lexicon::code(c.into());
@@ -92,8 +91,7 @@ impl Characters {
             rest = &rest[c.len_utf8()..];
         }
         self.end(count, bytes);
-        self.ends.room(1).or_raise();
-        self.ends.push(count as u32);
+        self.ends.grow(count as u32).or_raise();
         self.text.truncate(bytes);
         true
     }

@@ -2,7 +2,7 @@
 
 use super::normalize::normalize_into;
 use crate::interrupt::{self, Meter, checked};
-use crate::memory::{OrRaise, Room};
+use crate::memory::{Grow, OrRaise, Room};
 
 /// Drops the spaces of the normal form `text` into `out`: n-grams of
 /// characters run across words, so that a missing or additional space changes few of them.
@@ -89,8 +89,7 @@ impl Ngrams {
                 return None;
             }
             if at + 1 >= n {
-                grams.room(1).or_raise();
-                grams.push(before << 16 | c);
+                grams.grow(before << 16 | c).or_raise();
             }
             before = if n == 2 { c } else { 0 };
         }
@@ -108,8 +107,7 @@ impl Ngrams {
         let mut grams = Vec::new();
         grams.room(self.compact.len() / 3 + 1).or_raise();
         char_ngrams(&self.compact, n.max(1), |gram| {
-            grams.room(1).or_raise();
-            grams.push(element(gram));
+            grams.grow(element(gram)).or_raise();
         });
         interrupt::sort_and_dedup(&mut grams);
         grams

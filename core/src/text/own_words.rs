@@ -1,7 +1,7 @@
 //! Words beside those of jieba's dictionary, and other frequencies for some of those.
 
 use super::lexicon;
-use crate::memory::{OrRaise, Room};
+use crate::memory::{Grow, OrRaise, Room};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Own words, as a trie of characters.
@@ -77,8 +77,7 @@ impl OwnWords {
             parent = node.0;
             if characters.peek().is_none() {
                 if node.1 == 0 {
-                    self.words.room(1).or_raise();
-                    self.words.push((0, 0.0));
+                    self.words.grow((0, 0.0)).or_raise();
                     node.1 = self.words.len() as u32;
                 }
                 self.words[node.1 as usize - 1] = (frequency, (frequency as f64).ln());

@@ -6,7 +6,7 @@
 
 use super::{Index, Words, words_of};
 use crate::interrupt::{self, Meter, checked};
-use crate::memory::{OrRaise, Room, filled, with_capacity};
+use crate::memory::{Grow, OrRaise, filled, with_capacity};
 use crate::text::normalize_into;
 use std::ops::Range;
 
@@ -177,8 +177,7 @@ impl Weighed {
                 both.iter()
                     .for_each(|&text| partners[text as usize] = partners[text as usize].saturating_add(1));
                 if both.iter().all(|&text| partners[text as usize] <= most) {
-                    found.room(1).or_raise();
-                    found.push((at, whole, share));
+                    found.grow((at, whole, share)).or_raise();
                 }
             }
         }

@@ -6,7 +6,7 @@ pub(crate) use contained::{Contained, Texts};
 
 use crate::hash::city64;
 use crate::interrupt::{self, Meter, checked};
-use crate::memory::{OrRaise, Room, collect, filled};
+use crate::memory::{Grow, OrRaise, Room, collect, filled};
 use crate::text::{char_ngrams, is_spaceless_char};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
@@ -40,8 +40,7 @@ impl Words {
         self.numbers.room(1).or_raise();
         let next = self.numbers.len() as u32;
         let number = *self.numbers.entry(city64(word.as_bytes())).or_insert(next);
-        self.words.room(1).or_raise();
-        self.words.push(number);
+        self.words.grow(number).or_raise();
         number == next
     }
 
@@ -57,8 +56,7 @@ impl Words {
         }
         self.words.truncate(kept);
         self.from = kept;
-        self.ends.room(1).or_raise();
-        self.ends.push(kept);
+        self.ends.grow(kept).or_raise();
     }
 
     /// The words weighed, and the number that each had as they came. `columns`: texts that are one row together.

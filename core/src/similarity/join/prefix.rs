@@ -3,7 +3,7 @@
 use super::sets::Counts;
 use crate::external::Result;
 use crate::interrupt::{self, Meter};
-use crate::memory::{self, OrRaise, Room};
+use crate::memory::{self, Grow, OrRaise, Room};
 use crate::similarity::overlap::{at_least, overlap_needed, shared};
 use crate::similarity::{Frequencies, Likeness, sketch};
 use rustc_hash::FxHashMap;
@@ -103,9 +103,8 @@ impl Loaded {
             let (id, size, from) = (words[at] as i64, words[at + 1] as usize, at + 2);
             let sketch =
                 words[from..from + size].iter().fold(0, |sketch, &gram| sketch ^ 1 << sketch::bit(gram, 2));
-            sets.room(1).or_raise();
             let square = weights.map_or(0.0, |it| it.square(&words[from..from + size]));
-            sets.push(Set { id, from, size, sketch, square });
+            sets.grow(Set { id, from, size, sketch, square }).or_raise();
             at = from + size;
         }
         sets.sort_unstable_by_key(|set| (set.size, set.from));
@@ -262,8 +261,7 @@ impl Join<'_> {
             let apart = (x.sketch ^ self.left.sets[set].sketch).count_ones() as usize;
             if by_cosine || x.size + size >= 2 * needed + apart {
                 seen[set] = true;
-                candidates.room(1).or_raise();
-                candidates.push(holder.set);
+                candidates.grow(holder.set).or_raise();
             }
         }
     }
