@@ -258,25 +258,3 @@ fn write_states<K: PageSink>(
     index.hot[block] = out.page(&directory_image(block, &pointers, out.body_len()))?;
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Protects the trick of sorting one array for all trees: four turns restore the fingerprint.
-    #[test]
-    fn banding_turning_records_gives_each_trees_keys() {
-        let fp = 0x0123_4567_89ab_cdef;
-        let mut records = [Position::start(7, fp)];
-        for i in 0..4 {
-            turn(&mut records, i);
-            assert_eq!(records[0].key, Tree::main(i).key(fp));
-            let mut key = records[0].key;
-            for j in 1..4 {
-                key = rotate_low(key, 12);
-                assert_eq!(key, Tree::new(i, j).key(fp));
-            }
-            assert_eq!(rotate_low(key, 12), records[0].key);
-        }
-    }
-}

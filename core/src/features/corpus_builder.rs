@@ -155,13 +155,6 @@ mod tests {
             texts[cut..].iter().for_each(|text| extended.add(&mut Extractor::new(), text));
             prop_assert_eq!(extended.finish(), whole);
         }
-
-        #[test]
-        fn other_bytes_are_refused_or_read(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
-            if let Some(corpus) = Corpus::new("c@1", builder().shape(), 1, &bytes) {
-                prop_assert!(corpus.frequencies.values().all(|&frequency| frequency > 1));
-            }
-        }
     }
 
     #[test]

@@ -132,19 +132,6 @@ mod tests {
         }
     }
 
-    fn simhash(json: &Value, recipe: &Value) -> Option<u64> {
-        let recipe = RowRecipe::from_json(recipe).unwrap();
-        recipe.simhash_document(&mut Extractor::new(), |document| read(json, document))
-    }
-
-    fn features(json: &Value, recipe: &Value) -> Vec<(String, f64)> {
-        let recipe = RowRecipe::from_json(recipe).unwrap();
-        let bag = recipe.bag_document(&mut Extractor::new(), |document| read(json, document));
-        let mut all: Vec<_> = bag.features().iter().map(|f| (f.text.clone(), f.weight.value())).collect();
-        all.sort_by(|a, b| a.0.cmp(&b.0));
-        all
-    }
-
     /// What the module says, by the whole list of leaves: every prefix of a path is looked up, the longest first.
     fn leaves(json: &Value, path: Option<String>, all: &mut Vec<(String, String)>) {
         match json {
@@ -163,33 +150,6 @@ mod tests {
         let ends = path.match_indices('.').map(|(at, _)| at).chain([path.len()]);
         let prefixes: Vec<&str> = [""].into_iter().chain(ends.map(|end| &path[..end])).collect();
         prefixes.iter().rev().find_map(|prefix| recipe.columns.iter().position(|(name, _)| name == prefix))
-    }
-
-    #[test]
-    fn a_leaf_is_known_by_its_path() {
-        let document = json!({"title": "停水 ！", "from": {"name": "王芳", "city": "长沙"}, "tags": ["水", "急", "水"],
-            "replies": [{"by": "住建局", "text": "收到"}, {"by": "物业", "text": ["在修", null]}], "open": true, "no": 7});
-        let recipe =
-            json!({"": 1, "from.city": 3, "replies": {"tokens": "words"}, "replies.by": 0, "title": null});
-        let expected =
-            "from.city=长沙 3,from.name=王芳 1,no=7 1,open=t 1,tags=急 1,tags=水 2,修 1,停水 2,在 1,收到 1";
-        let found = features(&document, &recipe).into_iter().map(|(text, weight)| format!("{text} {weight}"));
-        assert_eq!(found.collect::<Vec<_>>().join(","), expected);
-        assert_eq!(features(&json!("停水"), &json!({"": 2})), [("=停水".to_owned(), 2.0)]);
-        assert_eq!(
-            features(&json!([{"a": 1}, {"a": {"b": 2}}]), &json!({"a.b": 1})),
-            [("a.b=2".to_owned(), 1.0)]
-        );
-    }
-
-    #[test]
-    fn what_is_missing_has_no_feature() {
-        let recipe = json!({"a": 2, "b.c": null});
-        for document in ["{}", r#"{"a": null, "b": {"d": "x"}, "c": 1}"#, r#"{"a": [[], {}]}"#, "3"] {
-            let document = serde_json::from_str(document).unwrap();
-            assert_eq!(simhash(&document, &recipe), None, "{document}");
-        }
-        assert_eq!(simhash(&json!({"a": 1, "b": null}), &recipe), simhash(&json!({"z": 2, "a": 1}), &recipe));
     }
 
     /// Nothing is called again for a level, and a long path is not searched for where no name is as long.
@@ -248,22 +208,6 @@ mod tests {
             let bag = recipe.bag_document(&mut extractor, |it| read(&document, it));
             prop_assert_eq!(bag.features(), expected.features());
             prop_assert_eq!(recipe.simhash_document(&mut extractor, |it| read(&document, it)), bag.simhash());
-        }
-
-        /// A document without nesting is a row.
-        #[test]
-        fn a_flat_document_is_a_row(
-            values in prop::collection::vec(prop::option::of("[水停区ab=，. ]{0,12}"), 4),
-            recipe in prop::sample::select(vec![
-                json!({"a": 2, "b.c": "tf", "d": {"tokens": "words", "weight": "log"}, "e": 0.5}),
-                json!({"a": {"share": 0.1}, "b.c": {"share": 0.2}, "d": {"share": 0.3}, "e": {"share": 0.4}}),
-            ]),
-        ) {
-            let row = RowRecipe::from_json(&recipe).unwrap();
-            let document: Map<String, Value> =
-                row.columns.iter().zip(&values).map(|((name, _), value)| (name.clone(), json!(value))).collect();
-            let of_row = row.simhash(&mut Extractor::new(), values.iter().map(Option::as_deref));
-            prop_assert_eq!(simhash(&Value::Object(document), &recipe), of_row);
         }
     }
 }

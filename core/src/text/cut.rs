@@ -317,22 +317,6 @@ mod tests {
         }
     }
 
-    /// The model and the dictionary meet in what single characters leave over.
-    #[test]
-    fn runs_of_single_characters() {
-        for text in [
-            "龘龘龘",
-            "abc-",
-            "1.2.3%",
-            "小明硕士毕业于中国科学院计算所",
-            "他来到了网易杭研大厦",
-            "韩玉赏鉴",
-            "",
-        ] {
-            same(text);
-        }
-    }
-
     #[test]
     fn long_runs_can_be_interrupted() {
         let text = "水区".repeat(100_000);

@@ -364,29 +364,6 @@ mod tests {
         }
     }
 
-    /// What it is for: records of which one has an abstract.
-    #[test]
-    fn a_record_is_found_in_a_longer_one() {
-        let mut all = texts(1, 1000, 12, 3000);
-        let abstracts = texts(2, 20, 80, 3000);
-        for (at, text) in abstracts.iter().enumerate() {
-            all.push(format!("{} {text}", all[at]));
-        }
-        let found: BTreeSet<(u32, u32)> =
-            weighed(&all).pairs(0.7, |_| true).iter().map(|pair| (pair.part, pair.whole)).collect();
-        assert_eq!(found, (0..20).map(|at| (at, 1000 + at)).collect());
-    }
-
-    /// A title that many have is no part of them, and a list of titles is no copy of each.
-    #[test]
-    fn what_stands_in_many_or_has_many_says_nothing() {
-        let mut all = texts(3, 500, 10, 3000);
-        all.push(all[..9].join(" "));
-        let title = all[20].clone();
-        all.extend(texts(4, 9, 30, 3000).iter().map(|text| format!("{title} {text}")));
-        assert_eq!(weighed(&all).pairs(0.8, |_| true), []);
-    }
-
     /// Texts out of the same few sentences have no word that tells.
     #[test]
     fn texts_made_of_the_same_sentences_are_not_looked_for() {

@@ -242,21 +242,11 @@ mod tests {
         assert_eq!((recipe.scheme, recipe.factor.value(), recipe.n), (Scheme::Tf, 4.0, vec![3]));
     }
 
-    /// Each message must say where the fault lies and what is known there.
+    /// Each message must say where the fault lies and what is known there. The regression test `fingerprint_recipes` has more.
     #[test]
     fn faults_are_named() {
         for (json, part) in [
-            (json!({"token": "words"}), "unknown field `token`, expected one of `tokens`, `n`, `weight`"),
-            (
-                json!({"tokens": "word"}),
-                "\"tokens\": unknown variant `word`, expected one of `words`, `chars`",
-            ),
-            (
-                json!({"weight": "bm25"}),
-                "\"weight\": unknown variant `bm25`, expected one of `tf`, `log`, `one`",
-            ),
             (json!({"weight": true}), "\"weight\": must be the name of a scheme or a number, not a boolean"),
-            (json!({"weight": -2}), "\"weight\": weight -2 is out of range"),
             (json!({"factor": 1e300}), "\"factor\": weight 1"),
             (json!({"terms": {"a": "b"}}), "\"terms.a\": invalid type: string \"b\", expected f64"),
             (
@@ -266,19 +256,11 @@ mod tests {
             (json!({"terms": {"a": -1}}), "\"terms.a\": weight -1 is out of range"),
             (json!({"stop": [1]}), "\"stop\": a word must be a string, not a number"),
             (json!({"stop": {}}), "\"stop\": must be a list, a name or true, not an object"),
-            (json!({"n": 0}), "\"n\": 0 is out of range"),
             (json!({"n": -1}), "\"n\": invalid value: integer `-1`"),
-            (json!({"hash": "md5"}), "\"hash\": unknown hash `md5`, expected `city64`, `murmur3`"),
             (json!({"n": [1, 99]}), "\"n\": 99 is out of range"),
-            (json!({"n": [2, 2]}), "\"n\": the list is empty or says one length twice"),
-            (json!({"stop": "fr"}), "\"stop\": there is no stop list \"fr\""),
-            (json!({"weight": "tfidf"}), "\"weight\": \"tfidf\" needs a corpus"),
-            (json!({"max_df": 0.2}), "\"max_df\": needs a corpus"),
             (json!({"max_df": 2}), "\"max_df\": 2 is out of range"),
-            (json!({"corpus": "petitions"}), "\"corpus\": there is no corpus \"petitions\""),
             (json!({"dictionary": "own@7"}), "\"dictionary\": there is no dictionary \"own@7\""),
             (json!({"markup": "rtf"}), "\"markup\": unknown variant `rtf`, expected `html` or `xml`"),
-            (json!(["words"]), "a recipe must be a JSON object, not an array"),
         ] {
             let error = TextRecipe::from_json(&json).unwrap_err();
             assert!(error.to_string().contains(part), "{json}: {error}");
