@@ -16,8 +16,7 @@
 
 use super::descend::{Trace, descend, lock_covering, retry};
 use super::error::{Result, Way, corrupt, moved};
-use super::hot::{self, BucketState};
-use super::key::{BLOCKS, Position, Tid, Tree};
+use super::key::{Position, Tid, Tree};
 use super::leaf::{Leaf, Plan, leaf_image, plan_insert};
 use super::meta::Index;
 use super::page::{
@@ -26,8 +25,8 @@ use super::page::{
 };
 use super::prune::{Dead, prune_leaf};
 use super::recycle::Spare;
-use super::storage::{Change, Edit, MAX_EDITS, Pages, WritePage};
-use super::target::{Target, lock_leaves, target};
+use super::storage::{Change, Edit, Pages, WritePage};
+use super::target::{Target, in_all_trees, lock_leaves, target};
 
 /// Descents of one insert, at most. Each but the last found a leaf full and split it or saw it split; more
 /// than a few mean that a race was lost each time.
@@ -69,19 +68,10 @@ impl Index {
                 Insert { if_absent: false, dead },
             );
         };
-        let (main, row) = (std::array::from_fn::<_, BLOCKS, _>(Tree::main), (scope, fingerprint));
-        insert_into(pages, self, &main, row, tid, Insert { if_absent: false, dead: again(&mut dead) })?;
-        if self.scoped {
-            return Ok(());
-        }
-        // After the main trees, and from the metapage as it is now: see `hot` for why.
-        let index = Index::open(pages)?;
-        let second_levels =
-            hot::second_levels(pages, &index, fingerprint, |state| state != BucketState::Cold)?;
-        for trees in second_levels.chunks(MAX_EDITS) {
-            insert_into(pages, &index, trees, row, tid, Insert { if_absent: true, dead: again(&mut dead) })?;
-        }
-        Ok(())
+        in_all_trees(pages, self, fingerprint, |index, trees| {
+            let how = Insert { if_absent: !trees[0].is_main(), dead: again(&mut dead) };
+            insert_into(pages, index, trees, (scope, fingerprint), tid, how)
+        })
     }
 }
 
@@ -100,7 +90,7 @@ fn again<'d>(dead: &'d mut Option<&mut dyn Dead>) -> Option<&'d mut dyn Dead> {
     }
 }
 
-/// Adds a row's entries to up to [`MAX_EDITS`] trees, which come in order, as one record.
+/// Adds a row's entries to up to [`MAX_EDITS`](super::storage::MAX_EDITS) trees, which come in order, as one record.
 pub(crate) fn insert_into<P: Pages>(
     pages: &P,
     index: &Index,

@@ -12,13 +12,12 @@
 
 use super::descend::retry;
 use super::error::{Result, Way};
-use super::hot::{self, BucketState};
-use super::key::{BLOCKS, Position, Tid, Tree};
+use super::key::{Position, Tid, Tree};
 use super::leaf::{Leaf, packed_image, remove_dead};
 use super::meta::Index;
 use super::page::{HEADER, Header, USED_AND_COUNT, used_and_count};
 use super::storage::{Change, Edit, MAX_EDITS, Pages, WritePage};
-use super::target::{Target, leaf_of, lock_leaves, target};
+use super::target::{Target, in_all_trees, leaf_of, lock_leaves, target};
 use std::cmp::Reverse;
 
 /// Pages of the table that are looked at for a full leaf.
@@ -52,17 +51,9 @@ impl Index {
         if !dead.is_dead(tid) {
             return Ok(false);
         }
-        let row = (scope, fingerprint);
-        remove_from(pages, self, &std::array::from_fn::<_, BLOCKS, _>(Tree::main), row, tid, dead)?;
-        if self.scoped {
-            return Ok(true);
-        }
-        let index = Index::open(pages)?;
-        let second_levels =
-            hot::second_levels(pages, &index, fingerprint, |state| state != BucketState::Cold)?;
-        for trees in second_levels.chunks(MAX_EDITS) {
-            remove_from(pages, &index, trees, row, tid, dead)?;
-        }
+        in_all_trees(pages, self, fingerprint, |index, trees| {
+            remove_from(pages, index, trees, (scope, fingerprint), tid, dead)
+        })?;
         Ok(true)
     }
 }

@@ -2,7 +2,8 @@
 
 use super::descend::{Trace, descend};
 use super::error::{Result, Way, corrupt, moved};
-use super::key::{Position, Tid, Tree};
+use super::hot::{BucketState, second_levels};
+use super::key::{BLOCKS, Position, Tid, Tree};
 use super::meta::Index;
 use super::page::Header;
 use super::storage::{MAX_EDITS, Pages, WritePage};
@@ -24,6 +25,24 @@ pub(crate) fn target(
 ) -> Result<Target> {
     let entry = Position { scope, key: tree.key(fingerprint), tid };
     Ok(Target { tree, root: index.root_of(tree)?, entry })
+}
+
+/// Calls `each` with the trees that hold a row of this fingerprint, with as many at a time as one record changes: the main
+/// ones, then the second levels of its hot buckets.
+pub(crate) fn in_all_trees<P: Pages>(
+    pages: &P,
+    index: &Index,
+    fingerprint: u64,
+    mut each: impl FnMut(&Index, &[Tree]) -> Result<()>,
+) -> Result<()> {
+    each(index, &std::array::from_fn::<_, BLOCKS, _>(Tree::main))?;
+    if index.scoped {
+        return Ok(());
+    }
+    // After the main trees, and from the metapage as it is now: see `hot` for why.
+    let index = Index::open(pages)?;
+    let second_levels = second_levels(pages, &index, fingerprint, |state| state != BucketState::Cold)?;
+    second_levels.chunks(MAX_EDITS).try_for_each(|trees| each(&index, trees))
 }
 
 /// Descends to the leaf for an entry; it may be split before it is locked.
