@@ -334,34 +334,3 @@ pub(crate) fn inner_image(mut header: Header, separators: &[Separator]) -> Vec<u
     }
     image
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Protects the round trip of headers and the rule that zeroes are an unused page.
-    #[test]
-    fn banding_page_headers_round_trip() {
-        for scoped in [false, true] {
-            let scope = if scoped { 77 } else { 0 };
-            let low = Position { scope, key: 7, tid: Tid::new(9, 3) };
-            let high = Position { scope, key: 7, tid: Tid::new(u32::MAX, u16::MAX) };
-            let h = Header::new(Kind::Inner, Tree::new(2, 3), 4, low, Some(high)).scoped(scoped);
-            let seps = [
-                Separator { low, child: 17 },
-                Separator { low: Position { tid: Tid::new(9, 4), ..low }, child: 5 },
-            ];
-            let mut body = inner_image(h, &seps);
-            body.resize(512, 0);
-            let read = Header::read(1, &body).unwrap().unwrap();
-            assert_eq!((read.low, read.high, read.count, read.level), (low, Some(high), 2, 4));
-            assert_eq!((separator(&body, 1), read.scoped), (seps[1], scoped));
-            assert_eq!(find_child(&body, 2, low), 0);
-            assert_eq!(find_child(&body, 2, seps[1].low), 1);
-            assert_eq!(used_bytes(&body), HEADER + if scoped { 44 } else { 36 });
-        }
-        assert_eq!(Header::read(1, &[0; 512]).unwrap(), None);
-        assert!(Header::read(1, &[1; 512]).is_err());
-        assert!(Header::read(1, &[]).unwrap().is_none());
-    }
-}

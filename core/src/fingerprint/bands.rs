@@ -148,34 +148,4 @@ mod tests {
             }
         }
     }
-
-    #[test]
-    fn known_keys() {
-        let four = Bands::new(3, None).unwrap();
-        assert_eq!(keys(&four, 0x1234_ABCD_00FF_8001), [0x1234, 0x1_ABCD, 0x2_00FF, 0x3_8001]);
-        assert_eq!(keys(&Bands::new(0, None).unwrap(), u64::MAX), [u64::MAX]);
-        assert_eq!(keys(&Bands::new(1, None).unwrap(), 7 << 32 | 5), [7, 1 << 32 | 5]);
-        // 22, 21 and 21 bits from below: the blocks begin at the bits 43, 22 and 0.
-        let three = Bands::new(1, Some(3)).unwrap();
-        assert_eq!(three.blocks, [(43, 21), (22, 21), (0, 22)]);
-        assert_eq!(
-            keys(&three, 1 << 43 | 1 << 22 | 1),
-            [1 << 21 | 1, 1 << 43 | 1 << 22 | 1, 2 << 43 | 1 << 22 | 1]
-        );
-        let counts =
-            [(3, 4, 4), (3, 5, 10), (3, 6, 20), (6, 8, 28), (8, 10, 45), (10, 12, 66), (12, 15, 455)];
-        for (distance, blocks, count) in counts {
-            assert_eq!(Bands::new(distance, Some(blocks)).unwrap().count(), count);
-        }
-    }
-
-    #[test]
-    fn what_cannot_be() {
-        assert_eq!(Bands::new(-1, None), Err(BandsError::Distance(-1)));
-        assert_eq!(Bands::new(64, None), Err(BandsError::Distance(64)));
-        assert_eq!(Bands::new(3, Some(3)), Err(BandsError::Blocks(3)));
-        assert_eq!(Bands::new(3, Some(65)), Err(BandsError::Blocks(65)));
-        assert_eq!(Bands::new(20, Some(40)), Err(BandsError::TooMany(137_846_528_820)));
-        assert_eq!(Bands::new(1, Some(32)), Err(BandsError::TooLong(62)));
-    }
 }
