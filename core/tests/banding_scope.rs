@@ -83,7 +83,7 @@ proptest! {
             rows.insert(tid(n), (scope, fp));
         }
         let index = builder.finish(&mut &pages).unwrap().index;
-        prop_assert!(index.is_scoped() && Index::open(&pages).unwrap() == index);
+        prop_assert!(Index::open(&pages).unwrap() == index);
         let mut next = 10_000u32;
         let mut new_tid = || {
             next += 1;

@@ -32,7 +32,7 @@ fn near_dup_groups(pairs: Option<&str>, fcinfo: pg_sys::FunctionCallInfo) {
             .map(|column| ValueType::of_result(column, result, "near_dup_groups(pairs"));
         let ids = ValueType::of_result(&columns[0], result, "near_dup_groups(pairs");
         let graph =
-            graph.insert(Graph { ids: DistinctIds::new(ids, result), components: EdgeComponents::new() });
+            graph.insert(Graph { ids: DistinctIds::new(ids, result), components: EdgeComponents::default() });
         move |row| {
             reading.step();
             let Graph { ids, components } = &mut *graph;

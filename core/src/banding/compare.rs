@@ -8,6 +8,7 @@ use super::key::{BLOCKS, Position, Tid, Tree};
 use super::meta::Index;
 use super::ranges::Ranges;
 use super::storage::Pages;
+use crate::hash::mix64;
 
 /// An order-independent digest of a set of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -20,12 +21,7 @@ impl Digest {
     pub(super) fn add(&mut self, scope: u32, fingerprint: u64, tid: Tid) {
         let fingerprint = fingerprint ^ u64::from(scope).wrapping_mul(0xd6e8_feb8_6659_fd93);
         // Sums of well-mixed values: equal sets give equal sums, others collide with probability 2^-128.
-        let mix = |seed: u64| {
-            let mut z = fingerprint ^ tid.bits().wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(seed);
-            z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9 ^ seed << 1);
-            z = (z ^ z >> 27).wrapping_add(tid.bits()).wrapping_mul(0x94d0_49bb_1331_11eb);
-            z ^ z >> 31
-        };
+        let mix = |seed: u64| mix64(mix64(fingerprint ^ seed) ^ tid.bits());
         self.rows += 1;
         self.sum = self.sum.wrapping_add(u128::from(mix(1)) << 64 | u128::from(mix(0x5851_f42d_4c95_7f2d)));
     }

@@ -221,11 +221,6 @@ impl Index {
         Self::open(pages)
     }
 
-    /// Whether its rows belong to scopes.
-    pub fn is_scoped(&self) -> bool {
-        self.scoped
-    }
-
     /// The options frozen at build.
     pub fn options(&self) -> Options {
         self.options

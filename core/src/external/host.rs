@@ -11,35 +11,26 @@ pub trait Host {
     /// Creates a temporary file, which is deleted when it is dropped.
     fn file(&mut self) -> Self::File;
 
-    /// A stage of the work begins, of `total` steps if their number is known; `unit` is what they are called.
-    fn stage(&mut self, name: &'static str, unit: &'static str, total: Option<u64>) {
-        let _ = (name, unit, total);
-    }
+    /// A stage of the work begins, of `_total` steps if their number is known; `_unit` is what they are called.
+    fn stage(&mut self, _name: &'static str, _unit: &'static str, _total: Option<u64>) {}
 
     /// Counts a step of the stage.
     fn step(&mut self) {}
 
-    /// Reports that `share`, from 0 to 1, of the stage is done. Called every few milliseconds where the work can be
+    /// Reports that `_share`, from 0 to 1, of the stage is done. Called every few milliseconds where the work can be
     /// foreseen; a bucket that holds far more rows than others takes longer.
-    fn progress(&mut self, share: f64) {
-        let _ = share;
-    }
+    fn progress(&mut self, _share: f64) {}
 
     /// The stage ends with these counts.
-    fn end(&mut self, counts: &str) {
-        let _ = counts;
-    }
+    fn end(&mut self, _counts: &str) {}
 
     /// Called with true before threads are started and with false afterwards, for hosts whose signals
     /// must be handled on the caller's thread.
-    fn block_signals(&mut self, block: bool) {
-        let _ = block;
-    }
+    fn block_signals(&mut self, _block: bool) {}
 
     /// Whether the system has so many bytes for a new thread, whose C library need not have those that the
     /// allocator holds.
-    fn has_room(&mut self, bytes: usize) -> bool {
-        let _ = bytes;
+    fn has_room(&mut self, _bytes: usize) -> bool {
         true
     }
 }

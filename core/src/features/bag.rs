@@ -82,8 +82,12 @@ impl Bag {
 
     /// The SimHash of the bag.
     pub fn simhash(&self) -> Option<u64> {
+        self.sums().finish()
+    }
+
+    pub(super) fn sums(&self) -> SimHash {
         let mut sums = SimHash::new();
         interrupt::checked(&self.features).for_each(|feature| sums.add(feature.hash, feature.weight));
-        sums.finish()
+        sums
     }
 }

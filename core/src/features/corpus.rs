@@ -90,23 +90,21 @@ fn read_number(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-pub(super) fn read_common(mut bytes: &[u8], mut each: impl FnMut(u64, u32)) -> Option<()> {
-    let (mut key, mut meter) = (0u64, Meter::new());
-    while !bytes.is_empty() {
-        meter.work(1);
-        key = key.checked_add(read_number(&mut bytes)?)?;
+pub(super) fn read_common(bytes: &[u8], mut each: impl FnMut(u64, u32)) -> Option<()> {
+    read_keys(bytes, |key, bytes| {
         // Tokens of fewer documents are not among these.
-        each(key, u32::try_from(read_number(&mut bytes)?).ok().filter(|&frequency| frequency > 1)?);
-    }
-    Some(())
+        each(key, u32::try_from(read_number(bytes)?).ok().filter(|&frequency| frequency > 1)?);
+        Some(())
+    })
 }
 
-pub(super) fn read_keys(mut bytes: &[u8], mut each: impl FnMut(u64)) -> Option<()> {
+/// Calls `each` with the keys, and the bytes behind each.
+pub(super) fn read_keys(mut bytes: &[u8], mut each: impl FnMut(u64, &mut &[u8]) -> Option<()>) -> Option<()> {
     let (mut key, mut meter) = (0u64, Meter::new());
     while !bytes.is_empty() {
         meter.work(1);
         key = key.checked_add(read_number(&mut bytes)?)?;
-        each(key);
+        each(key, &mut bytes)?;
     }
     Some(())
 }

@@ -46,7 +46,10 @@ impl CorpusBuilder {
             self.frequencies.entry(key).or_insert((0, last)).0 += frequency;
         };
         read_common(common, &mut add)?;
-        read_keys(single, |key| add(key, 1))
+        read_keys(single, |key, _| {
+            add(key, 1);
+            Some(())
+        })
     }
 
     /// Adds a document. One without any token does not count.

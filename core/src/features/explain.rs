@@ -7,7 +7,7 @@
 //! its bits, and the bits of all features to the distance.
 
 use super::Bag;
-use crate::fingerprint::{SimHash, hamming};
+use crate::fingerprint::hamming;
 use crate::interrupt::{Meter, checked};
 use std::collections::BTreeMap;
 
@@ -60,7 +60,7 @@ pub fn explain(a: &Bag, b: &Bag) -> Explanation {
         (Some(x), Some(y)) => x ^ y,
         _ => 0,
     };
-    let (sums_a, sums_b) = (sums(a), sums(b));
+    let (sums_a, sums_b) = (a.sums().sums(), b.sums().sums());
     let mut features: Vec<Explained> = Vec::with_capacity(all.len());
     for ((text, hash), Explained { mut whole, mut columns, .. }) in checked(all) {
         // What one unit of weight does: a feature's part is that times the
@@ -83,12 +83,6 @@ pub fn explain(a: &Bag, b: &Bag) -> Explanation {
         y.0.total_cmp(&x.0).then(y.1.total_cmp(&x.1))
     });
     Explanation { features, distance: print_a.zip(print_b).map(|(a, b)| hamming(a, b)) }
-}
-
-fn sums(bag: &Bag) -> [f64; 64] {
-    let mut sums = SimHash::new();
-    checked(bag.features()).for_each(|feature| sums.add(feature.hash, feature.weight));
-    sums.sums()
 }
 
 #[cfg(test)]

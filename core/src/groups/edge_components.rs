@@ -18,11 +18,6 @@ pub struct EdgeComponents {
 }
 
 impl EdgeComponents {
-    /// No nodes yet.
-    pub fn new() -> EdgeComponents {
-        EdgeComponents::default()
-    }
-
     /// The number of a node by its hash; `is` says whether an earlier node is the same. The number of a new one is
     /// that of those before it.
     pub fn node(&mut self, hash: u64, mut is: impl FnMut(u32) -> bool) -> memory::Result<u32> {
@@ -85,7 +80,7 @@ mod tests {
 
     /// The least id of each id's component, of ids whose hashes are their remainders.
     fn found(edges: &[(i64, i64)], hashes: u64) -> Vec<(i64, i64)> {
-        let (mut graph, mut ids) = (EdgeComponents::new(), Vec::new());
+        let (mut graph, mut ids) = (EdgeComponents::default(), Vec::new());
         for &(a, b) in edges {
             let [a, b] = [a, b].map(|id| {
                 let node = graph.node(id.unsigned_abs() % hashes, |node| ids[node as usize] == id).unwrap();
