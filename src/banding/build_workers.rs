@@ -29,14 +29,13 @@ struct Task {
 const SCAN: usize = size_of::<Task>().next_multiple_of(ALIGNED);
 
 fn encode(scope: u32, fingerprint: Option<u64>, tid: Tid) -> [u64; WORDS] {
-    let place = u64::from(tid.block()) << 16 | u64::from(tid.offset());
     let scope = u64::from(scope) | u64::from(fingerprint.is_none()) << 32;
-    [fingerprint.unwrap_or(0), place, scope]
+    [fingerprint.unwrap_or(0), tid.bits(), scope]
 }
 
 fn decode([fingerprint, place, scope]: [u64; WORDS]) -> (u32, Option<u64>, Tid) {
     let fingerprint = (scope >> 32 == 0).then_some(fingerprint);
-    (scope as u32, fingerprint, Tid::new((place >> 16) as u32, place as u16))
+    (scope as u32, fingerprint, Tid::from_bits(place))
 }
 
 /// Calls `take` for each row of a build, in any order, and returns their number.

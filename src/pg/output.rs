@@ -5,59 +5,55 @@ use super::catalog::check_type;
 use super::rows::{Values, text};
 use dedup_core::memory::{self, OrRaise};
 use pgrx::pg_sys;
-use std::ffi::CStr;
+use std::ffi::{CStr, c_int};
 
 unsafe extern "C-unwind" {
     /// `utils/bytea.h`: how `bytea` is written; 1 is hexadecimal.
-    static mut bytea_output: std::ffi::c_int;
+    static mut bytea_output: c_int;
 }
-const BYTEA_OUTPUT_HEX: std::ffi::c_int = 1;
+const BYTEA_OUTPUT_HEX: c_int = 1;
 
-/// The session's values of the settings that output functions read. While this lives, the settings
-/// have their defaults (in UTC); dropping it, also after an error, restores them.
+/// Values of the settings that output functions read: the defaults (in UTC), which stand in the place of the session's while
+/// this lives; dropping it, also after an error, restores those.
 struct Portable {
-    date_style: std::ffi::c_int,
-    interval_style: std::ffi::c_int,
-    float_digits: std::ffi::c_int,
-    bytea: std::ffi::c_int,
+    date_style: c_int,
+    interval_style: c_int,
+    float_digits: c_int,
+    bytea: c_int,
     time_zone: *mut pg_sys::pg_tz,
 }
 
 impl Portable {
     fn settings() -> Portable {
-        // SAFETY: plain variables of a process that has one thread. The output
-        // functions read nothing else of the settings behind them.
+        // SAFETY: looks up a name; a plain read of a variable.
+        let (utc, session) = unsafe { (pg_sys::pg_tzset(c"UTC".as_ptr()), pg_sys::session_timezone) };
+        let mut settings = Portable {
+            date_style: pg_sys::USE_ISO_DATES as c_int,
+            interval_style: pg_sys::INTSTYLE_POSTGRES as c_int,
+            float_digits: 1,
+            bytea: BYTEA_OUTPUT_HEX,
+            time_zone: if utc.is_null() { session } else { utc },
+        };
+        settings.exchange();
+        settings
+    }
+
+    fn exchange(&mut self) {
+        // SAFETY: plain variables of a process that has one thread. The output functions read nothing else of the settings
+        // behind them.
         unsafe {
-            let utc = pg_sys::pg_tzset(c"UTC".as_ptr());
-            let before = Portable {
-                date_style: pg_sys::DateStyle,
-                interval_style: pg_sys::IntervalStyle,
-                float_digits: pg_sys::extra_float_digits,
-                bytea: bytea_output,
-                time_zone: pg_sys::session_timezone,
-            };
-            pg_sys::DateStyle = pg_sys::USE_ISO_DATES as std::ffi::c_int;
-            pg_sys::IntervalStyle = pg_sys::INTSTYLE_POSTGRES as std::ffi::c_int;
-            pg_sys::extra_float_digits = 1;
-            bytea_output = BYTEA_OUTPUT_HEX;
-            if !utc.is_null() {
-                pg_sys::session_timezone = utc;
-            }
-            before
+            std::ptr::swap(&raw mut pg_sys::DateStyle, &mut self.date_style);
+            std::ptr::swap(&raw mut pg_sys::IntervalStyle, &mut self.interval_style);
+            std::ptr::swap(&raw mut pg_sys::extra_float_digits, &mut self.float_digits);
+            std::ptr::swap(&raw mut bytea_output, &mut self.bytea);
+            std::ptr::swap(&raw mut pg_sys::session_timezone, &mut self.time_zone);
         }
     }
 }
 
 impl Drop for Portable {
     fn drop(&mut self) {
-        // SAFETY: as in `settings`.
-        unsafe {
-            pg_sys::DateStyle = self.date_style;
-            pg_sys::IntervalStyle = self.interval_style;
-            pg_sys::extra_float_digits = self.float_digits;
-            bytea_output = self.bytea;
-            pg_sys::session_timezone = self.time_zone;
-        }
+        self.exchange();
     }
 }
 

@@ -325,19 +325,12 @@ pub(super) fn becomes_text(typoid: pg_sys::Oid) -> bool {
 
 /// Whether values are written as `extra_float_digits` or `bytea_output` says, though PostgreSQL calls that immutable.
 fn follows_settings(base: pg_sys::Oid) -> bool {
-    matches!(
-        base,
-        pg_sys::FLOAT4OID
-            | pg_sys::FLOAT8OID
-            | pg_sys::BYTEAOID
-            | pg_sys::POINTOID
-            | pg_sys::LSEGOID
-            | pg_sys::PATHOID
-            | pg_sys::BOXOID
-            | pg_sys::POLYGONOID
-            | pg_sys::LINEOID
-            | pg_sys::CIRCLEOID
-    )
+    use pg_sys::{
+        BOXOID, BYTEAOID, CIRCLEOID, FLOAT4OID, FLOAT8OID, LINEOID, LSEGOID, PATHOID, POINTOID, POLYGONOID,
+    };
+    let is_geometric =
+        matches!(base, POINTOID | LSEGOID | PATHOID | BOXOID | POLYGONOID | LINEOID | CIRCLEOID);
+    is_geometric || matches!(base, FLOAT4OID | FLOAT8OID | BYTEAOID)
 }
 
 /// How PostgreSQL casts a type that is no domain to text, and by which function if it is by one.
