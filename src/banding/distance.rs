@@ -1,6 +1,6 @@
 //! Distances of fingerprints: `hamming`, `<~>`, `near_dup`, `near_dup_bands`.
 
-use crate::pg::raise;
+use crate::pg::raise_invalid;
 use dedup_core::fingerprint::{self, Bands, BandsError};
 use pgrx::prelude::*;
 
@@ -36,7 +36,7 @@ fn near_dup_bands(
             BandsError::TooMany(_) => format!("Take fewer blocks: at most {} keys.", Bands::MOST),
             BandsError::TooLong(_) => "Take fewer blocks: keys are shorter then.".to_owned(),
         };
-        raise(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, error.to_string(), hint)
+        raise_invalid(error.to_string(), hint)
     });
     let keys = fp.map(|fp| (0..bands.count()).map(move |number| bands.key(fp as u64, number) as i64));
     SetOfIterator::new(keys.into_iter().flatten())

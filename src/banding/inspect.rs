@@ -6,7 +6,7 @@
 use super::heap::{Rows, info_of};
 use super::pages::{RelationPages, relation_name};
 use super::{checked, is_banding_relation};
-use crate::pg::{raise, version};
+use crate::pg::{raise, raise_with_detail, version};
 use dedup_core::banding::{Finding, Index, Stats, Tid, Tree, check};
 use dedup_core::interrupt;
 use pgrx::JsonB;
@@ -182,17 +182,12 @@ unsafe fn report(relation: pg_sys::Relation, findings: Vec<Finding>) {
     if rest.len() > LISTED {
         detail.push(format!("and {} more", rest.len() - LISTED));
     }
-    let report = pgrx::pg_sys::panic::ErrorReport::new(
+    raise_with_detail(
         PgSqlErrorCode::ERRCODE_INDEX_CORRUPTED,
         format!("index \"{name}\" is corrupted at {}", sentence(first)),
-        "banding_check",
-    );
-    let report = if detail.is_empty() { report } else { report.set_detail(detail.join("\n")) };
-    report
-        .set_hint(format!(
-            "REINDEX INDEX {name}; then look for the cause: storage, memory, or a bug in pg_dedup."
-        ))
-        .report(pgrx::PgLogLevel::ERROR);
+        detail.join("\n"),
+        format!("REINDEX INDEX {name}; then look for the cause: storage, memory, or a bug in pg_dedup."),
+    )
 }
 
 /// Reads the table as an index build does (expressions, predicate, HOT chains)

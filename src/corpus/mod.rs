@@ -10,7 +10,7 @@ pub(crate) use recipe_arg::{Cached, RecipeArg, ShownRecipe, cached_from_text, ch
 
 use crate::pg::catalog::{as_owner, schema};
 use crate::pg::spi::{Argument, execute, for_each, for_each_of_query, query_all, scalar};
-use crate::pg::{Column, raise, required};
+use crate::pg::{Column, raise, raise_invalid, raise_mismatch, required};
 use cache::{forget_if_rolled_back, tell_dropped};
 use dedup_core::features::{CorpusBuilder, Extractor, TextRecipe};
 use dedup_core::interrupt;
@@ -32,8 +32,7 @@ fn dedup_corpus_build(
     let (name, query) = (required(name, "name", CALL), required(query, "query", CALL));
     match split_name(name) {
         Some((base, _)) if recipe.is_none() => store_corpus(base, query, read_corpus(name), Some(name)),
-        Some(_) => raise(
-            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+        Some(_) => raise_invalid(
             format!("corpus \"{name}\" has its recipe already"),
             "Leave the recipe out to extend a version; give a name without @ to build from the texts alone.",
         ),
@@ -114,8 +113,7 @@ fn content_column(columns: &[Column]) -> usize {
     let is_text = |column: &Column| column.is_text() || column.is_padded_text();
     if !(content < 2 && is_text(&columns[content])) {
         let types: Vec<String> = columns.iter().map(Column::type_name).collect();
-        raise(
-            PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+        raise_mismatch(
             format!("the query returns ({}), not (text) or (id, text)", types.join(", ")),
             "Give one column of type text, or an id of any type and a text.",
         )
@@ -135,8 +133,7 @@ fn dedup_dictionary_build(
     let words = words.iter().flatten();
     check_name(name);
     let (complete, count) = Segmenter::complete_words(words).unwrap_or_else(|error| {
-        raise(
-            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+        raise_invalid(
             format!("invalid dictionary: {error}"),
             "A word stands on a line of its own: word, or word frequency, or word frequency tag.",
         )
@@ -231,11 +228,9 @@ fn dedup_version_drop(kind: &str, name: &str) {
     let empty = match kind {
         "corpus" => "common = NULL, single = NULL",
         "dictionary" => "words = NULL, stop_words = NULL",
-        _ => raise(
-            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
-            format!("unknown kind of version: \"{kind}\""),
-            "Known are corpus and dictionary.",
-        ),
+        _ => {
+            raise_invalid(format!("unknown kind of version: \"{kind}\""), "Known are corpus and dictionary.")
+        }
     };
     check_privilege(kind, "UPDATE", "drop");
     stored_row(kind, name, |_| ())

@@ -1,9 +1,8 @@
 //! Recipes as arguments, cached by their bytes: a statement over a million rows parses its recipe once.
 
 use super::cache::{Database, Shown, cached_recipe};
-use crate::pg::{json, raise};
+use crate::pg::{argument, json, raise, raise_invalid};
 use dedup_core::features::{FieldsRecipe, RecipeError, Resolver, RowRecipe, TextRecipe};
-use pgrx::callconv::{Arg, ArgAbi};
 use pgrx::datum::FromDatum;
 use pgrx::{PgSqlErrorCode, pg_sys};
 use serde_json::Value;
@@ -41,7 +40,7 @@ pub(crate) fn check_shown<T: Cached>(json: &Value) {
 #[track_caller]
 pub(crate) fn raise_recipe(error: RecipeError) -> ! {
     let message = format!("invalid recipe: {error}");
-    raise(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message, error.hint)
+    raise_invalid(message, error.hint)
 }
 
 fn parse<T: Cached>(text: &str, code: PgSqlErrorCode, resolver: &dyn Resolver) -> T {
@@ -83,10 +82,4 @@ impl<T: Cached, const SHOWN: bool> FromDatum for RecipeArg<T, SHOWN> {
     }
 }
 
-// SAFETY: the value is made by `FromDatum`, which reads the declared type.
-unsafe impl<'fcx, T: Cached, const SHOWN: bool> ArgAbi<'fcx> for RecipeArg<T, SHOWN> {
-    unsafe fn unbox_arg_unchecked(arg: Arg<'_, 'fcx>) -> Self {
-        // SAFETY: the caller vouches for the argument's type and presence.
-        unsafe { arg.unbox_arg_using_from_datum().expect("a recipe argument that is not null") }
-    }
-}
+argument!(RecipeArg<T, SHOWN>, T: Cached, const SHOWN: bool);

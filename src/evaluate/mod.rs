@@ -5,7 +5,7 @@ mod calibrate;
 use crate::dedup::groups_of;
 use crate::pg::catalog::as_text;
 use crate::pg::spi::{for_each_of_query, query_all};
-use crate::pg::{Output, Values, raise};
+use crate::pg::{Output, Values, raise, raise_invalid};
 use crate::table::{Source, two_ids};
 use dedup_core::evaluate::Score;
 use pgrx::prelude::*;
@@ -28,8 +28,7 @@ impl Side {
         let are_groups = match are {
             "pairs" => groups.is_some(),
             "groups" => true,
-            _ => raise(
-                PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+            _ => raise_invalid(
                 format!("{name}_are must be pairs or groups, not \"{are}\""),
                 "pairs: the rows of the query are pairs of ids. groups: they are (id, group), and all pairs within a group are meant.",
             ),

@@ -1,6 +1,6 @@
 //! `simhash_agg`: the fingerprint of features that are rows, in parallel too.
 
-use crate::pg::{aggregate, raise};
+use crate::pg::{aggregate, raise, raise_invalid};
 use dedup_core::fingerprint::{SimHash, Weight};
 use dedup_core::hash::city64;
 use pgrx::datum::Internal;
@@ -18,11 +18,7 @@ fn simhash_agg_add(
     let sums: &mut SimHash = unsafe { aggregate::state_or_default(&mut state, fcinfo) };
     if let (Some(feature), Some(weight)) = (feature, weight) {
         let weight = Weight::new(weight).unwrap_or_else(|error| {
-            raise(
-                PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
-                error.to_string(),
-                format!("A weight is a number from 0 to {}.", Weight::MAX),
-            )
+            raise_invalid(error.to_string(), format!("A weight is a number from 0 to {}.", Weight::MAX))
         });
         sums.add(city64(feature.as_bytes()), weight);
     }

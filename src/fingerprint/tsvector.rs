@@ -1,11 +1,10 @@
 //! `tsvector` arguments, read in place, and the weights of their labels.
 
 use crate::corpus::Cached;
-use crate::pg::raise;
+use crate::pg::{argument, raise};
 use dedup_core::features::{RecipeError, Resolver};
 use dedup_core::fingerprint::Weight;
 use pgrx::PgSqlErrorCode;
-use pgrx::callconv::{Arg, ArgAbi};
 use pgrx::datum::FromDatum;
 use pgrx::pg_sys;
 use serde_json::Value;
@@ -101,10 +100,4 @@ impl<'a> FromDatum for TsVector<'a> {
     }
 }
 
-// SAFETY: the value is made by `FromDatum`, which reads the declared type.
-unsafe impl<'fcx> ArgAbi<'fcx> for TsVector<'fcx> {
-    unsafe fn unbox_arg_unchecked(arg: Arg<'_, 'fcx>) -> Self {
-        // SAFETY: the caller vouches for the argument's type and presence.
-        unsafe { arg.unbox_arg_using_from_datum().expect("a tsvector argument that is not null") }
-    }
-}
+argument!(TsVector<'fcx>);

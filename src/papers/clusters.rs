@@ -4,7 +4,7 @@
 use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::pg::window::Window;
-use crate::pg::{raise, required};
+use crate::pg::{raise_invalid, required};
 use crate::settings::{progress_interval, threads, within_memory_limit, work_memory};
 use dedup_core::dedup::Limits;
 use dedup_core::memory::{OrRaise, filled, with_capacity};
@@ -85,10 +85,6 @@ fn checked_distance(given: Option<i32>, name: &str) -> u32 {
     const HINT: &str = "A Hamming distance of fingerprints is 0 to 64.";
     match required(given, name, HINT) {
         distance @ 0..=64 => distance as u32,
-        distance => raise(
-            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
-            format!("{name} {distance} is out of range"),
-            HINT,
-        ),
+        distance => raise_invalid(format!("{name} {distance} is out of range"), HINT),
     }
 }

@@ -6,7 +6,32 @@ use pgrx::{PgLogLevel, PgSqlErrorCode};
 /// Raises an error.
 #[track_caller]
 pub(crate) fn raise(code: PgSqlErrorCode, message: impl Into<String>, hint: impl Into<String>) -> ! {
-    report(ErrorReport::new(code, bounded(message.into()), "pg_dedup"), hint.into())
+    raise_with_detail(code, message, "", hint)
+}
+
+/// Raises 22023.
+#[track_caller]
+pub(crate) fn raise_invalid(message: impl Into<String>, hint: impl Into<String>) -> ! {
+    raise(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message, hint)
+}
+
+/// Raises 42804.
+#[track_caller]
+pub(crate) fn raise_mismatch(message: impl Into<String>, hint: impl Into<String>) -> ! {
+    raise(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message, hint)
+}
+
+/// Raises an error with a detail.
+#[track_caller]
+pub(crate) fn raise_with_detail(
+    code: PgSqlErrorCode,
+    message: impl Into<String>,
+    detail: impl Into<String>,
+    hint: impl Into<String>,
+) -> ! {
+    let (message, hint) = (bounded(message.into()), bounded(hint.into()));
+    report(PgLogLevel::ERROR, code, message, detail.into(), hint);
+    unreachable!("an error report does not return")
 }
 
 /// The names of a wide table's columns, or a name of a million letters, are not all shown.
@@ -19,36 +44,23 @@ fn bounded(mut text: String) -> String {
     text
 }
 
-/// Raises an error with a detail.
+/// An empty detail or hint is none: PostgreSQL would show the word without anything.
 #[track_caller]
-pub(crate) fn raise_with_detail(
-    code: PgSqlErrorCode,
-    message: impl Into<String>,
-    detail: impl Into<String>,
-    hint: impl Into<String>,
-) -> ! {
-    report(ErrorReport::new(code, bounded(message.into()), "pg_dedup").set_detail(detail), hint.into())
-}
-
-/// An empty hint is none: PostgreSQL would show the word without anything.
-fn report(error: ErrorReport, hint: String) -> ! {
-    let error = if hint.is_empty() { error } else { error.set_hint(bounded(hint)) };
-    error.report(PgLogLevel::ERROR);
-    unreachable!("an error report does not return")
-}
-
-/// Emits a notice; an empty detail or hint is none.
-pub(crate) fn notice(message: impl Into<String>, detail: impl Into<String>, hint: impl Into<String>) {
-    let code = PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION;
-    let mut notice = ErrorReport::new(code, message.into(), "pg_dedup");
-    let (detail, hint) = (detail.into(), hint.into());
+fn report(level: PgLogLevel, code: PgSqlErrorCode, message: String, detail: String, hint: String) {
+    let mut report = ErrorReport::new(code, message, "pg_dedup");
     if !detail.is_empty() {
-        notice = notice.set_detail(detail);
+        report = report.set_detail(detail);
     }
     if !hint.is_empty() {
-        notice = notice.set_hint(hint);
+        report = report.set_hint(hint);
     }
-    notice.report(PgLogLevel::NOTICE);
+    report.report(level);
+}
+
+/// Emits a notice.
+pub(crate) fn notice(message: impl Into<String>, detail: impl Into<String>, hint: impl Into<String>) {
+    let code = PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION;
+    report(PgLogLevel::NOTICE, code, message.into(), detail.into(), hint.into());
 }
 
 /// The value of an argument; raises an error if it is NULL.

@@ -3,10 +3,10 @@
 //! pgrx's own conversion answers with an internal error what PostgreSQL's JSON allows and Rust's does not: a number of
 //! more than 308 digits, nesting of more than 127 levels.
 
-use super::raise;
+use super::raise_invalid;
 use dedup_core::interrupt;
 use pgrx::datum::FromDatum;
-use pgrx::{PgSqlErrorCode, direct_function_call_as_datum, pg_sys};
+use pgrx::{direct_function_call_as_datum, pg_sys};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::ffi::{CStr, c_int};
@@ -37,8 +37,7 @@ impl FromDatum for Json {
         // SAFETY: the function is declared with a jsonb here, so the datum is a varlena.
         let text = unsafe { text(pg_sys::pg_detoast_datum(datum.cast_mut_ptr())) };
         Some(Json(serde_json::from_str(&text).unwrap_or_else(|error| {
-            raise(
-                PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+            raise_invalid(
                 format!("cannot read the JSON: {error}"),
                 "Numbers are those of double precision, and objects and arrays at most 127 deep.",
             )

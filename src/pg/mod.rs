@@ -3,9 +3,9 @@
 
 /// Makes a type that `FromDatum` reads an argument of functions.
 macro_rules! argument {
-    ($type:ty) => {
+    ($type:ty $(, $($generics:tt)*)?) => {
         // SAFETY: the value is made by `FromDatum`, which reads the declared type.
-        unsafe impl<'fcx> pgrx::callconv::ArgAbi<'fcx> for $type {
+        unsafe impl<'fcx $(, $($generics)*)?> pgrx::callconv::ArgAbi<'fcx> for $type {
             unsafe fn unbox_arg_unchecked(argument: pgrx::callconv::Arg<'_, 'fcx>) -> Self {
                 // SAFETY: the caller vouches for the argument's type and presence.
                 unsafe { argument.unbox_arg_using_from_datum().expect("an argument that is not null") }
@@ -40,7 +40,7 @@ pub(crate) mod version;
 pub(crate) mod window;
 pub(crate) mod workers;
 
-pub(crate) use error::{notice, raise, raise_with_detail, required};
+pub(crate) use error::{notice, raise, raise_invalid, raise_mismatch, raise_with_detail, required};
 pub(crate) use json::Json;
 pub(crate) use message::Message;
 pub(crate) use pointer::Pointer;

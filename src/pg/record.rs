@@ -2,8 +2,8 @@
 //! name, as text.
 
 use super::output::portable_text;
-use super::raise;
 use super::spi::Argument;
+use super::{raise, raise_mismatch};
 use pgrx::datum::FromDatum;
 use pgrx::htup::{
     heap_getattr_raw, heap_tuple_header_get_datum_length, heap_tuple_header_get_type_id,
@@ -68,11 +68,7 @@ impl<'a> Row<'a> {
         let (number, typoid) = self.column(name)?;
         // SAFETY: the type exists, a column has it.
         if typoid != pg_sys::INT8OID && unsafe { pg_sys::getBaseType(typoid) } != pg_sys::INT8OID {
-            raise(
-                PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
-                format!("column \"{name}\" is not of type bigint"),
-                "",
-            )
+            raise_mismatch(format!("column \"{name}\" is not of type bigint"), "")
         }
         self.get(number).map(|datum| datum.value() as i64)
     }

@@ -1,8 +1,8 @@
 //! Rows of queries: their columns, and the values in them.
 
-use super::raise;
+use super::raise_mismatch;
 use dedup_core::memory::{self, OrRaise};
-use pgrx::{PgSqlErrorCode, PgTupleDesc, pg_sys};
+use pgrx::{PgTupleDesc, pg_sys};
 use std::ffi::CStr;
 
 /// A column of a query.
@@ -51,18 +51,12 @@ impl Column {
 
     /// Whether a value is a number or bits, whose digits are no text: one digit more or less may be all that differs.
     pub(crate) fn is_digits(&self) -> bool {
-        const DIGITS: [pg_sys::Oid; 9] = [
-            pg_sys::INT2OID,
-            pg_sys::INT4OID,
-            pg_sys::INT8OID,
-            pg_sys::NUMERICOID,
-            pg_sys::FLOAT4OID,
-            pg_sys::FLOAT8OID,
-            pg_sys::BITOID,
-            pg_sys::VARBITOID,
-            pg_sys::BYTEAOID,
-        ];
-        DIGITS.contains(&self.base_type())
+        use pg_sys::{
+            BITOID, BYTEAOID, FLOAT4OID, FLOAT8OID, INT2OID, INT4OID, INT8OID, NUMERICOID, VARBITOID,
+        };
+        let base = self.base_type();
+        matches!(base, INT2OID | INT4OID | INT8OID | NUMERICOID | FLOAT4OID | FLOAT8OID)
+            || matches!(base, BITOID | VARBITOID | BYTEAOID)
     }
 
     /// Refuses a column whose values cannot be ids: rows are read in their order.
@@ -74,8 +68,7 @@ impl Column {
         let less =
             unsafe { (*pg_sys::lookup_type_cache(self.typoid, pg_sys::TYPECACHE_LT_OPR as i32)).lt_opr };
         if less == pg_sys::InvalidOid {
-            raise(
-                PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+            raise_mismatch(
                 format!("column \"{}\" of type {} cannot be an id", self.name, self.type_name()),
                 "Ids are of a type whose values can be ordered, such as bigint, text or uuid.",
             )
@@ -102,11 +95,7 @@ impl Column {
                         .to_owned(),
                 ),
             };
-            raise(
-                PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
-                format!("column \"{name}\" is {type_name}: {rest}"),
-                hint,
-            )
+            raise_mismatch(format!("column \"{name}\" is {type_name}: {rest}"), hint)
         }
     }
 

@@ -9,8 +9,8 @@
 //! may run statements of its own.
 
 use super::parse::prepare;
-use super::raise;
 use super::rows::{Column, Values, columns};
+use super::{raise, raise_invalid, version};
 use dedup_core::interrupt;
 use dedup_core::memory::{Grow, OrRaise};
 use pgrx::{IntoDatum, PgSqlErrorCode, pg_guard, pg_sys};
@@ -67,11 +67,7 @@ fn terminated(sql: &str) -> CString {
 
 /// Reports that a user's text is not a query whose rows can be read.
 fn refuse(what: &str) -> ! {
-    raise(
-        PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
-        what,
-        "Give one SELECT, for example 'SELECT id, fp FROM petition'.",
-    )
+    raise_invalid(what, "Give one SELECT, for example 'SELECT id, fp FROM petition'.")
 }
 
 /// Which state of the database a query reads.
@@ -197,18 +193,8 @@ pub(crate) fn with_settings<R>(settings: &[(&str, &str)], work: impl FnOnce() ->
     // SAFETY: the values are set back; after an error the end of the (sub)transaction does that. The strings are terminated.
     unsafe {
         let level = pg_sys::NewGUCNestLevel();
-        for setting in settings {
-            let (name, value) = (terminated(setting.0), terminated(setting.1));
-            pg_sys::set_config_option(
-                name.as_ptr(),
-                value.as_ptr(),
-                pg_sys::GucContext::PGC_USERSET,
-                pg_sys::GucSource::PGC_S_SESSION,
-                pg_sys::GucAction::GUC_ACTION_SAVE,
-                true,
-                0,
-                false,
-            );
+        for (name, value) in settings {
+            version::set_to_end_of_level(&terminated(name), &terminated(value));
         }
         let result = work();
         pg_sys::AtEOXact_GUC(false, level);

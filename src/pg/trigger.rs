@@ -1,8 +1,8 @@
 //! The call of a trigger: its event, its rows, its result.
 
 use super::catalog::check_type;
-use super::raise;
 use super::record::Row;
+use super::{raise, raise_mismatch};
 use pgrx::{PgMemoryContexts, PgRelation, PgSqlErrorCode, PgTupleDesc, pg_sys};
 use std::ffi::{CStr, CString};
 use std::num::NonZeroUsize;
@@ -230,8 +230,7 @@ impl Call {
         let (number, typoid) = self.known_column(name);
         // SAFETY: a look-up in the system catalogs.
         if unsafe { pg_sys::getBaseType(typoid) } != pg_sys::INT8OID {
-            raise(
-                PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+            raise_mismatch(
                 format!("column \"{name}\" is not of type bigint"),
                 "A fingerprint is stored in a bigint column.",
             )

@@ -3,11 +3,11 @@
 
 use super::catalog::check_type;
 use super::host::unwrap_or_raise;
-use super::raise;
 use super::rows::{Column, Values};
 use super::settings::work_memory;
 use super::spi::Argument;
 use super::spill::TempFile;
+use super::{raise, raise_mismatch};
 use dedup_core::external::{Record as Sortable, Sorter, Spill};
 use dedup_core::groups::EdgeComponents;
 use dedup_core::memory::{Grow, OrRaise, Room, collect, filled};
@@ -39,8 +39,7 @@ impl ValueType {
             let expected = Column::new("", result, pg_sys::InvalidOid);
             // A NULL of a domain would run the domain's checks, which somebody else may have written.
             let base = Column::new("", column.base_type(), pg_sys::InvalidOid).type_name();
-            raise(
-                PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+            raise_mismatch(
                 format!(
                     "the ids in column \"{}\" are {name}, those of the result {}",
                     column.name,
@@ -64,8 +63,7 @@ impl ValueType {
             ((*cached).cmp_proc, (*cached).typcollation)
         };
         if !column.is_scalar() || order == pg_sys::InvalidOid {
-            raise(
-                PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+            raise_mismatch(
                 format!("column \"{}\" of type {} cannot be an id", column.name, column.type_name()),
                 "Cast it to bigint, text, uuid or another type whose values have an order; neither rows nor arrays are ids.",
             )
@@ -451,8 +449,7 @@ impl DistinctIds {
             let function =
                 unsafe { (*pg_sys::lookup_type_cache(result, pg_sys::TYPECACHE_HASH_PROC as i32)).hash_proc };
             if function == pg_sys::InvalidOid {
-                raise(
-                    PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+                raise_mismatch(
                     format!("values of type {} have no hash", column.type_name()),
                     "Cast the ids to bigint, text, uuid or another type whose values have one.",
                 )

@@ -284,16 +284,20 @@ pub(crate) unsafe fn restrict_search_path() {
         #[cfg(any(feature = "pg17", feature = "pg18"))]
         pg_sys::RestrictSearchPath();
         #[cfg(not(any(feature = "pg17", feature = "pg18")))]
-        pg_sys::set_config_option(
-            c"search_path".as_ptr(),
-            c"pg_catalog, pg_temp".as_ptr(),
-            pg_sys::GucContext::PGC_USERSET,
-            pg_sys::GucSource::PGC_S_SESSION,
-            pg_sys::GucAction::GUC_ACTION_SAVE,
-            true,
-            0,
-            false,
-        );
+        set_to_end_of_level(c"search_path", c"pg_catalog, pg_temp");
+    }
+}
+
+/// Gives a setting another value, until the level of settings ends.
+///
+/// # Safety
+/// Inside such a level; the value is a legal one.
+pub(crate) unsafe fn set_to_end_of_level(name: &CStr, value: &CStr) {
+    let (context, source) = (pg_sys::GucContext::PGC_USERSET, pg_sys::GucSource::PGC_S_SESSION);
+    let action = pg_sys::GucAction::GUC_ACTION_SAVE;
+    // SAFETY: the caller's promise.
+    unsafe {
+        pg_sys::set_config_option(name.as_ptr(), value.as_ptr(), context, source, action, true, 0, false);
     }
 }
 

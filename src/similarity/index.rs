@@ -5,7 +5,7 @@
 //! similar text is found; `ngram_jaccard` decides which candidates are similar.
 
 use super::length;
-use crate::pg::{Pointer, raise};
+use crate::pg::{Pointer, raise_invalid};
 use crate::table::join_texts;
 use dedup_core::interrupt;
 use dedup_core::memory::{OrRaise, Room, collect};
@@ -31,8 +31,7 @@ fn ngrams_texts(contents: Array<'_, &str>, n: i32) -> Option<Vec<i64>> {
 #[pg_extern(sql = "")]
 fn ngram_query(content: &str, n: i32, similarity: f64) -> Vec<i64> {
     if !(similarity > 0.0 && similarity <= 1.0) {
-        raise(
-            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+        raise_invalid(
             format!("similarity {similarity} is not above 0 and at most 1"),
             "Texts that share nothing are not searched for.",
         )

@@ -3,7 +3,7 @@
 
 mod index;
 
-use crate::pg::raise;
+use crate::pg::{raise, raise_invalid};
 use dedup_core::details::{Kinds, differing, passages};
 use dedup_core::similarity;
 pub(crate) use index::{ENOUGH, query};
@@ -38,11 +38,7 @@ pub(crate) fn check_length(id: &str, bytes: usize) {
 fn length(n: i32) -> usize {
     match usize::try_from(n) {
         Ok(n @ 1..=64) => n,
-        _ => raise(
-            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
-            format!("n-grams of {n} characters are not possible"),
-            "n is 1 to 64.",
-        ),
+        _ => raise_invalid(format!("n-grams of {n} characters are not possible"), "n is 1 to 64."),
     }
 }
 
@@ -53,11 +49,7 @@ fn same_details(a: &str, b: &str, kinds_named: Array<'_, &str>) -> bool {
     // Two texts alone have no slots.
     let kinds = kinds.and_then(|kinds| if kinds.slots { Err("slot") } else { Ok(kinds) });
     let kinds = kinds.unwrap_or_else(|name| {
-        raise(
-            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
-            format!("unknown kind of details: \"{name}\""),
-            "Known are name, date and number.",
-        )
+        raise_invalid(format!("unknown kind of details: \"{name}\""), "Known are name, date and number.")
     });
     differing(a, b, kinds).is_empty()
 }

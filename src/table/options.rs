@@ -2,12 +2,11 @@
 
 use super::source::{Source, Wanted};
 use crate::corpus::{Database, raise_recipe};
-use crate::pg::{Json, raise};
+use crate::pg::{Json, raise_invalid};
 pub(crate) use dedup_core::dedup::Written;
 use dedup_core::dedup::{Keep, Method, Options as Core, Sink, Wrong};
 use dedup_core::details::Statistics;
 use dedup_core::features::TextRecipe;
-use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
 use serde_json::Value;
 use std::ops::Deref;
@@ -41,7 +40,7 @@ pub(crate) fn refuse_option(name: &str, what: impl Into<String>) -> ! {
 
 /// The same.
 pub(crate) fn raise_wrong(wrong: Wrong) -> ! {
-    raise(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, wrong.what, wrong.hint)
+    raise_invalid(wrong.what, wrong.hint)
 }
 
 /// The options of a call as they were written.

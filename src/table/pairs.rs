@@ -1,8 +1,8 @@
 //! Pairs of ids that a query returns.
 
 use crate::pg::spi::for_each_of_query;
-use crate::pg::{Column, Values, raise};
-use pgrx::{PgSqlErrorCode, pg_sys};
+use crate::pg::{Column, Values, raise_mismatch};
+use pgrx::pg_sys;
 
 /// An id in a form that can be compared across types: numbers by value (2 equals 2.0), anything
 /// else by its text, without the blanks that pad it.
@@ -24,8 +24,7 @@ pub(crate) fn key(row: &Values<'_>, column: usize, typoid: pg_sys::Oid) -> Optio
 /// The first two columns of a query.
 pub(crate) fn two_ids(columns: &[Column]) -> &[Column; 2] {
     columns.first_chunk().unwrap_or_else(|| {
-        raise(
-            PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+        raise_mismatch(
             format!("the query returns {} columns, not 2", columns.len()),
             "The query returns pairs: the ids of two rows.",
         )

@@ -5,7 +5,7 @@ use super::settings::Settings;
 use crate::pg::catalog::{as_text, check_type, quoted};
 use crate::pg::spi::{Argument, scalar};
 use crate::pg::values::ValueType;
-use crate::pg::{Column, raise, required};
+use crate::pg::{Column, raise, raise_invalid, raise_mismatch, required};
 use pgrx::pg_sys::panic::CaughtError;
 use pgrx::prelude::*;
 use std::ffi::CString;
@@ -62,8 +62,7 @@ impl Source {
     pub(crate) fn texts(&self, wanted: &Wanted) -> String {
         match self {
             Source::Query(query) if wanted.id.is_none() && wanted.texts.is_empty() => query.clone(),
-            Source::Query(_) => raise(
-                PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+            Source::Query(_) => raise_invalid(
                 "the options id and columns name columns of a table, and source is a query",
                 "A query's first column is the id, its second the text.",
             ),
@@ -265,7 +264,7 @@ pub(crate) fn two_columns<'c>(
         }
         _ => format!("the query returns {} columns, not 2", columns.len()),
     };
-    raise(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, what, hint)
+    raise_mismatch(what, hint)
 }
 
 /// The one statement of a text, if PostgreSQL reads it as a query; else why it is none.

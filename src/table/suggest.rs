@@ -6,7 +6,7 @@ use super::source::Source;
 use crate::corpus::{Database, raise_recipe};
 use crate::fingerprint::simhash_of;
 use crate::pg::spi::for_each_of_query;
-use crate::pg::{notice, raise};
+use crate::pg::{notice, raise_mismatch};
 use crate::settings::memory_limit;
 use dedup_core::dedup::{Method, Written};
 use dedup_core::details::{Learner, Statistics};
@@ -150,8 +150,7 @@ pub(crate) fn announce_implied(function: &str, implied: Option<&str>) {
 fn each_text(query: &str, mut see: impl FnMut(&str)) {
     for_each_of_query(query, |columns| {
         if columns.is_empty() {
-            raise(
-                PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+            raise_mismatch(
                 "the query returns no column",
                 "The query returns the text, or the row's id and the text.",
             )

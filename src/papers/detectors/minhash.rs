@@ -1,7 +1,7 @@
 //! MinHash and P3's combined similarity.
 
 use super::{numbers, share, to_bigints, within};
-use crate::pg::raise;
+use crate::pg::{raise, raise_invalid};
 use dedup_core::features;
 use dedup_detectors::{combined, minhash};
 use pgrx::prelude::*;
@@ -16,8 +16,7 @@ fn length(k: i32) -> usize {
 #[pg_extern(sql = "")]
 fn minhash_elements(elements: Array<'_, &str>, k: i32, family: &str) -> Option<Vec<i64>> {
     let family = minhash::Family::from_name(family).unwrap_or_else(|| {
-        raise(
-            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+        raise_invalid(
             format!("unknown family of hash functions \"{family}\""),
             "Families are mixed (sound, the default) and paper ((x + i) mod 100).",
         )
@@ -43,8 +42,7 @@ fn minhash_matrix(
         (numbers("rows", rows), numbers("factors", factors), numbers("terms", terms));
     let negative = [&rows, &factors, &terms].into_iter().flatten().any(|&number| number > i64::MAX as u64);
     if modulus < 1 || negative || factors.len() != terms.len() || factors.is_empty() {
-        raise(
-            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+        raise_invalid(
             "not a family of hash functions",
             "Function i is (factors[i] * row + terms[i]) mod modulus: as many factors as terms, none negative, modulus at \
              least 1.",
@@ -73,8 +71,7 @@ fn minhash_bands(signature: Array<'_, i64>, bands: i32, rows: i32) -> Vec<i64> {
     let (bands, rows) = (within("bands", bands, 1, LONGEST), within("rows", rows, 1, LONGEST));
     match minhash::bands(&numbers("a signature", signature), bands, rows) {
         Ok(keys) => to_bigints(keys),
-        Err(error) => raise(
-            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+        Err(error) => raise_invalid(
             error.to_string(),
             "bands times rows is at most the k that the signature was made with.",
         ),

@@ -6,35 +6,32 @@ mod sentences;
 mod sets;
 mod words;
 
-use crate::pg::{Texts, raise};
+use crate::pg::{Texts, raise, raise_invalid};
 use dedup_core::interrupt::check;
 use pgrx::prelude::*;
 use std::cell::RefCell;
+use std::fmt::Display;
+use std::ops::RangeBounds;
 use std::rc::Rc;
 use std::thread::LocalKey;
 
 /// The value of an argument that has a range.
 fn within(name: &str, value: i32, least: i32, most: i32) -> usize {
-    if (least..=most).contains(&value) {
-        return value as usize;
-    }
-    raise(
-        PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
-        format!("{name} {value} is out of range"),
-        format!("{name} is a number from {least} to {most}."),
-    )
+    check_range(name, value, &(least..=most), &format!("a number from {least} to {most}."));
+    value as usize
 }
 
 /// Refuses a number that is not a share.
 fn share(name: &str, value: f64) -> f64 {
-    if (0.0..=1.0).contains(&value) {
-        return value;
+    check_range(name, value, &(0.0..=1.0), "a number from 0 to 1.");
+    value
+}
+
+/// Refuses a value that is out of its range, which is as `said`.
+fn check_range<T: PartialOrd + Display>(name: &str, value: T, range: &impl RangeBounds<T>, said: &str) {
+    if !range.contains(&value) {
+        raise_invalid(format!("{name} {value} is out of range"), format!("{name} is {said}"))
     }
-    raise(
-        PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
-        format!("{name} {value} is out of range"),
-        format!("{name} is a number from 0 to 1."),
-    )
 }
 
 /// The numbers of an array, which must not be NULL.

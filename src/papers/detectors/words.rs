@@ -1,7 +1,7 @@
 //! Detectors of words: I-Match, SpotSigs, SCAM, the Boolean model, feature
 //! codes, the cosine of weighted features.
 
-use super::{Element, LastUsed, elements, last_of, share, to_bigints, within};
+use super::{Element, LastUsed, check_range, elements, last_of, share, to_bigints, within};
 use crate::corpus::{Database, RecipeArg};
 use crate::fingerprint::text_recipe;
 use crate::pg::{Texts, aggregate, raise};
@@ -14,6 +14,7 @@ use pgrx::datum::Internal;
 use pgrx::prelude::*;
 use serde_json::json;
 use std::cell::RefCell;
+use std::ops::Bound;
 use std::rc::Rc;
 
 fn lexicon(words: Texts) -> Rc<Lexicon> {
@@ -104,14 +105,9 @@ fn spotsigs(
 }
 
 fn epsilon(epsilon: f64) -> f64 {
-    if epsilon > 2.0 {
-        return epsilon;
-    }
-    raise(
-        PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
-        format!("epsilon {epsilon} is out of range"),
-        "epsilon is above 2: at 2 no two frequencies are close.",
-    )
+    let above = (Bound::Excluded(2.0), Bound::Unbounded);
+    check_range("epsilon", epsilon, &above, "above 2: at 2 no two frequencies are close.");
+    epsilon
 }
 
 /// How far `a` is a part of `b`.

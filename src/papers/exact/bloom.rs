@@ -1,6 +1,6 @@
 //! The type `bloom`: a filter that can be stored, added to, merged and asked.
 
-use crate::pg::{Message, aggregate, raise};
+use crate::pg::{Message, aggregate, raise, raise_invalid};
 use crate::settings::within_memory_limit;
 use dedup_core::memory::{self, OrRaise};
 use dedup_detectors::exact::{Bloom, BloomError, Hashing, Rule, Shape};
@@ -44,8 +44,7 @@ pub(crate) fn hashing(name: &str) -> Hashing {
     match name {
         "city64" => Hashing::City,
         "bkdr+ap" => Hashing::BkdrAp,
-        _ => raise(
-            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+        _ => raise_invalid(
             format!("unknown hash \"{name}\" of a bloom filter"),
             "Known are city64 and, as in the paper, bkdr+ap.",
         ),
@@ -57,8 +56,7 @@ pub(crate) fn rule(name: &str) -> Rule {
     match name {
         "all" => Rule::All,
         "any" => Rule::Any,
-        _ => raise(
-            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+        _ => raise_invalid(
             format!("unknown rule \"{name}\" of a bloom filter"),
             "Known are all and, as the paper prints it, any.",
         ),

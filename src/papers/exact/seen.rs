@@ -2,7 +2,7 @@
 //! `exact_seen`.
 
 use super::bloom::{empty, hashing, rule};
-use crate::pg::raise;
+use crate::pg::raise_invalid;
 use crate::pg::window::Window;
 use crate::settings::within_memory_limit;
 use dedup_detectors::exact::{Bloom, DigitTrie, ExactSet, Shape, seen_in_passes};
@@ -49,8 +49,7 @@ fn filter(window: &Window) -> Filter {
     let (hash, by) = (hashing(hash.unwrap_or("city64")), rule(by.unwrap_or("all")));
     let passes = passes.unwrap_or(1);
     if !(1..=10_000).contains(&passes) {
-        raise(
-            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+        raise_invalid(
             format!("passes must be 1 to 10000, not {passes}"),
             "Each pass filters its share of the texts through the whole filter.",
         )
