@@ -144,6 +144,7 @@ impl Differences {
         let mut found = Vec::new();
         let mut again: Vec<[&str; 2]> = Vec::new();
         let letter = self.letter();
+        let sender = letter.as_ref().and_then(|_| self.sender()).unwrap_or_default();
         let feet = [&self.a, &self.b].map(templates::foot_of);
         for (at, span) in self.spans() {
             check();
@@ -166,7 +167,8 @@ impl Differences {
                 Verdict::Nothing | Verdict::Words => None,
             };
             // Who signs, and where he lives, is not what a letter is about.
-            let in_foot = span.sides.iter().zip(feet).all(|(side, foot)| side.tokens.start >= foot);
+            let in_foot = sender.contains(&span.sides[0].tokens.start)
+                || span.sides.iter().zip(feet).all(|(side, foot)| side.tokens.start >= foot);
             let of_span = found.len();
             let numbers = numbers::differences(span);
             for new in new.into_iter().chain(numbers.into_iter().map(|numbers| self.number(numbers))) {
@@ -202,7 +204,7 @@ impl Differences {
 
     /// What of the first text stands between the head and the foot of a letter that both texts are, if they are one: who is
     /// addressed and who signs, with what telephone and on what day, does not tell two matters apart.
-    fn letter(&self) -> Option<Range<usize>> {
+    pub fn letter(&self) -> Option<Range<usize>> {
         let longest = self.a.tokens.len().max(self.b.tokens.len());
         let shortest = self.a.tokens.len().min(self.b.tokens.len());
         let ends = self.replaced.iter().map(|(x, _)| x.start).chain([self.a.tokens.len()]);
@@ -212,6 +214,14 @@ impl Differences {
         let end = runs.last().map_or(first_end, |run| run.1);
         let is_letter = shortest >= LETTER && (end - start) as f64 >= LETTER_SHARE * longest as f64;
         (is_letter && [&self.a, &self.b].into_iter().all(templates::is_letter_of)).then_some(start..end)
+    }
+
+    /// What of the first text says in the head of a letter who sends it, from another name on: I, Ann Bell, of 3 Elm Road, ask you.
+    pub fn sender(&self) -> Option<Range<usize>> {
+        let (start, _) = templates::sender_at(&self.a).zip(templates::sender_at(&self.b))?;
+        let mut behind = self.replaced.iter().map(|(x, _)| x).filter(|x| x.end > start);
+        let step = |end, x: &Range<usize>| if x.start < end + LETTER_RUN { Ok(x.end) } else { Err(end) };
+        Some(start..behind.try_fold(start, step).unwrap_or_else(|end| end))
     }
 
     pub fn passages(&self) -> Vec<Passage> {

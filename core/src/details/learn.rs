@@ -3,7 +3,7 @@
 use super::align;
 use super::differences::Differences;
 use super::templates::{
-    NONE, SIGNS, Signs, Slot, Template, Templates, VALUE, Value, Word, keys, signs, words_of,
+    LETTER, NONE, SIGNS, Signs, Slot, Template, Templates, VALUE, Value, Word, keys, signs, words_of,
 };
 use super::tokens::{Ids, Text};
 use super::{chinese_words, english};
@@ -147,13 +147,16 @@ impl Seen<'_> {
 impl Template {
     /// Marks the slots whose values are names of things in the texts that it was learned from.
     fn with_names(mut self, texts: &[&String]) -> Template {
-        let (mut ids, open) = (Ids::default(), self.telling().map(|tells| !tells).collect::<Vec<_>>());
+        let is_letter = self.words.len() >= LETTER;
+        let (mut ids, open) =
+            (Ids::default(), self.telling().map(|tells| !tells || is_letter).collect::<Vec<_>>());
         let mut seen: Vec<Values> = open.iter().map(|_| Values::default()).collect();
         let [own, others @ ..] = texts else { return self };
         for other in others.iter().filter(|_| open.contains(&true)) {
             check();
             let both = Differences::new(own, other, &mut ids);
             let names = both.names();
+            let sender = both.letter().and_then(|_| both.sender()).unwrap_or_default();
             let read = [&both.a, &both.b].map(|text| {
                 let words = words_of(text);
                 let hashes: Vec<u32> = words.iter().map(|word| word.1).collect();
@@ -175,6 +178,7 @@ impl Template {
                 seen.of_people |= around.any(is_personal);
                 seen.values.insert(said);
                 seen.count += 1;
+                seen.sent += usize::from(places[0].iter().any(|at| sender.contains(at)));
                 if values[0].is_another(&values[1]) {
                     let of_names = places[0].iter().any(|at| names.iter().any(|name| name.contains(at)));
                     seen.others += 1;
@@ -184,8 +188,9 @@ impl Template {
         }
         let spans: Vec<Range<usize>> = self.spans().collect();
         for (span, seen) in spans.into_iter().zip(seen) {
-            if seen.is_of_things() {
-                self.words[span].iter_mut().for_each(|word| word.slot = Slot::Names);
+            let kind = if 2 * seen.sent > seen.count { Slot::Sender } else { Slot::Names };
+            if kind == Slot::Sender || seen.is_of_things() {
+                self.words[span].iter_mut().for_each(|word| word.slot = kind);
             }
         }
         Template::new(self.signs, self.words)
@@ -200,6 +205,8 @@ struct Values {
     /// Those that are others than that of the first text, and those of them that are other names.
     others: usize,
     names: usize,
+    /// Those that say in the head of a letter who sends it.
+    sent: usize,
     /// Whether some are about who writes or is written to, or counted.
     of_people: bool,
 }
