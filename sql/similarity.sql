@@ -31,6 +31,13 @@ COMMENT ON FUNCTION ngrams(text, integer) IS 'the set of character n-grams of a 
 CREATE FUNCTION ngrams(contents text[], n integer DEFAULT 2) RETURNS bigint[]
     AS 'MODULE_PATHNAME', 'ngrams_texts_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 500;
 COMMENT ON FUNCTION ngrams(text[], integer) IS 'ngrams of texts as one, NULLs left out; NULL if all are';
+CREATE FUNCTION _iso(day date) RETURNS text
+    AS 'MODULE_PATHNAME', '_iso_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _iso(date) IS 'a day as ISO 8601 has it, whatever DateStyle is';
+CREATE FUNCTION record_keys(columns text[], kinds text) RETURNS bigint[]
+    AS 'MODULE_PATHNAME', 'record_keys_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION record_keys(text[], text) IS
+    'the words of a record and pairs of its values, as numbers, by which dedup_setup has records found; kinds: a letter for each column';
 CREATE FUNCTION ngram_query(content text, n integer, similarity double precision) RETURNS bigint[]
     AS 'MODULE_PATHNAME', 'ngram_query_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 500;
 COMMENT ON FUNCTION ngram_query(text, integer, double precision) IS

@@ -10,7 +10,7 @@ use crate::table::{Source, each_pair, key, read_options};
 use dedup_core::dedup::{EXPLAIN, Evidence, Kind, Method};
 use dedup_core::interrupt::checked;
 use dedup_core::memory::{OrRaise, Room};
-use dedup_core::records::{Agreement, Field, SURE, columns};
+use dedup_core::records::{Agreement, Field, columns};
 use pgrx::PgMemoryContexts;
 use pgrx::prelude::*;
 use std::collections::HashMap;
@@ -134,6 +134,7 @@ fn by_records(found: &mut Found, rows: [u32; 2]) -> Vec<Line> {
     let contents = rows.map(|row| unwrap_or_raise(found.rows.texts.content(row as usize)));
     // Of a single row nothing is learned.
     let Some(records) = found.groups.records.as_ref() else { return Vec::new() };
+    let least = found.options.alike.similarity;
     let line = |part, tells: f64| Line::new(part, Some(tells / LN_2));
     let evidence = records.evidence(rows[0], rows[1]);
     let mut lines = vec![line("any pair", evidence.prior)];
@@ -162,6 +163,6 @@ fn by_records(found: &mut Found, rows: [u32; 2]) -> Vec<Line> {
         };
         lines.push(Line { column, values, ..line(part, tells) });
     }
-    lines.extend([line("total", total), line("needed", (SURE / (1.0 - SURE)).ln())]);
+    lines.extend([line("total", total), line("needed", (least / (1.0 - least)).ln())]);
     lines
 }

@@ -82,7 +82,9 @@ pub(super) fn find_in<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
     announce_implied(function.name, written.implied());
     options.of_rows = Settings::count_more(source.oid(), options.fp.as_deref());
     let found = stages(&options, rows, hashes, progress);
-    if let Some(records) = &found.groups.records {
+    if options.alike.records().is_none()
+        && let Some(records) = &found.groups.records
+    {
         announce(function.name, records, &found.rows.columns);
     }
     (written, found)
@@ -122,7 +124,7 @@ fn announce(function: &str, records: &Records, columns: &[String]) {
             format!("{what} {:.1} to {:.1}", none / LN_2, full / LN_2)
         })
         .collect();
-    let what = format!("{function} compared {} pairs and learned what agreement tells", records.compared());
+    let what = format!("{function} learned what agreement tells");
     let detail = match &told[..] {
         [] => "No column tells one row from another.".to_owned(),
         told => format!("Weights in bits, from no agreement to a full one: {}.", told.join(", ")),

@@ -14,6 +14,7 @@ mod wait;
 use crate::pg::trigger::{Call, Event};
 use crate::pg::{Pointer, Row, raise, raise_with_detail};
 use crate::table::refuse_option;
+use dedup_core::dedup::Alike;
 use key::{key_of, log_pair};
 use options::{Action, Options};
 use pgrx::prelude::*;
@@ -131,9 +132,15 @@ fn find(search: &Search) -> Option<Conflict> {
 }
 
 fn reject(call: &Call, options: &Options, conflict: &Conflict) -> ! {
-    let least = options.verify.as_ref().filter(|_| options.by_text).map(|it| it.alike.similarity);
-    let (what, how) = match (least, conflict.distance) {
-        (Some(least), _) => (format!("of similarity {least} or more"), "has a text like that of".to_owned()),
+    let alike = options.verify.as_ref().filter(|_| options.by_text).map(|it| &it.alike);
+    let (what, how) = match (alike, conflict.distance) {
+        (Some(alike), _) if alike.records().is_some() => (
+            format!("that are of one thing with a probability of {} or more", alike.similarity),
+            "is of one thing with".to_owned(),
+        ),
+        (Some(Alike { similarity, .. }), _) => {
+            (format!("of similarity {similarity} or more"), "has a text like that of".to_owned())
+        }
         (None, 0) => {
             (format!("within distance {}", options.distance), "has the same fingerprint as".to_owned())
         }

@@ -1,7 +1,7 @@
 //! The arguments of `near_dup_guard`, completed by the settings of its table.
 
 use crate::pg::Row;
-use crate::table::{Options as Read, Settings, Written, join_texts, raise_wrong, refuse_option};
+use crate::table::{Options as Read, Settings, Written, content, raise_wrong, refuse_option};
 use dedup_core::dedup::{Alike, GUARD, Kind, Measure, Method};
 use dedup_core::features::TextRecipe;
 use pgrx::prelude::*;
@@ -44,6 +44,7 @@ pub(super) enum Action {
 
 /// A similarity of texts that near-duplicates must have.
 pub(super) struct Verify {
+    method: Method,
     measure: Measure,
     /// The columns of the text.
     pub(super) columns: Vec<String>,
@@ -55,7 +56,7 @@ pub(super) struct Verify {
 impl Verify {
     /// The text of a row.
     pub(super) fn text(&self, row: &Row) -> Option<String> {
-        join_texts(self.columns.iter().map(|column| row.text(column)))
+        content(self.method, self.columns.iter().map(|column| row.text(column)))
     }
 
     /// Whether a text can be near another.
@@ -108,7 +109,9 @@ impl Options {
         let (by_name, compares) =
             (written.has("method"), ["similarity", "measure", "n"].map(|name| written.has(name)));
         let settings = Settings::complete(Some(table), &mut written);
-        written.add("distance", json!(DISTANCE));
+        if !written.by_records() {
+            written.add("distance", json!(DISTANCE));
+        }
         let mut options = Read::of(&written);
         let told = settings.as_ref().and_then(|it| it.statistics(&options.columns, options.alike.normal));
         options.know(told);
@@ -121,6 +124,13 @@ impl Options {
             (Some(settings), true) => settings.texts().into_iter().map(str::to_owned).collect(),
             _ => options.columns.clone(),
         };
+        let by_records = options.method == Method::Records;
+        if by_records && options.alike.records().is_none() {
+            refuse_option(
+                "method",
+                "\"records\" requires a table with such settings, which dedup_setup makes",
+            )
+        }
         if columns.is_empty() && (compares.contains(&true) || by_name && options.method == Method::Text) {
             refuse_option("columns", "similarity, measure, n and method \"text\" require columns")
         }
@@ -131,9 +141,10 @@ impl Options {
         };
         // The index is of the texts and the measure of the settings.
         let is_indexed = |it: &Rc<Settings>| it.n as usize == options.alike.n && it.texts() == columns;
-        let by_text = options.method == Method::Text
-            && measure == Measure::Jaccard
-            && (by_name || settings.as_ref().is_some_and(is_indexed));
+        let by_text = by_records
+            || options.method == Method::Text
+                && measure == Measure::Jaccard
+                && (by_name || settings.as_ref().is_some_and(is_indexed));
         let named = |name: &str| written.text(name).map(str::to_owned);
         let action = match (written.text("action"), named("flag"), named("log")) {
             (None | Some("flag"), Some(column), None) => Action::Flag(column),
@@ -151,7 +162,13 @@ impl Options {
             refuse_option("flag", format!("flag \"{flag}\" is a column by which rows are searched"))
         }
         let (compares, distance) = (!columns.is_empty(), options.distance.unwrap_or(DISTANCE));
-        let verify = Verify { measure, columns, alike: options.alike.clone(), recipe: options.recipe };
+        let verify = Verify {
+            method: options.method,
+            measure,
+            columns,
+            alike: options.alike.clone(),
+            recipe: options.recipe,
+        };
         Options {
             column,
             distance,

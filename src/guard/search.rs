@@ -195,7 +195,7 @@ impl Search<'_> {
                 let (on, how) = match self.texts {
                     Some(texts) => {
                         let columns = texts.columns.join(", ");
-                        (format!("the n-grams of {columns}"), "dedup_setup makes it.".to_owned())
+                        (format!("{} of {columns}", texts.what()), "dedup_setup makes it.".to_owned())
                     }
                     None => {
                         let columns = self.scope.columns().chain([self.column]);

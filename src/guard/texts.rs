@@ -1,10 +1,10 @@
-//! The search for texts like that of a new row, by an index of their n-grams. PostgreSQL reads such an index into bitmaps
+//! The search for texts or records like that of a new row, by an index of their n-grams or keys. PostgreSQL reads such an index into bitmaps
 //! only, so the versions of rows that an entry leads to are gone through here.
 
 use crate::pg::version;
 use crate::settings::work_memory;
 use crate::similarity::{ENOUGH, query};
-use crate::table::ngram_index;
+use crate::table::{Searched, search_index};
 use dedup_core::dedup::Alike;
 use dedup_core::interrupt;
 use pgrx::datum::IntoDatum;
@@ -12,9 +12,9 @@ use pgrx::{PgRelation, pg_sys};
 
 /// A search for texts like that of the new row.
 pub(super) struct TextSearch {
-    /// The columns and the length of the n-grams that an index is of.
+    /// What an index is of.
     pub(super) columns: Vec<String>,
-    n: usize,
+    by: Searched,
     /// What the index is asked for.
     query: Vec<i64>,
 }
@@ -22,7 +22,19 @@ pub(super) struct TextSearch {
 impl TextSearch {
     pub(super) fn of(text: &str, columns: &[String], alike: &Alike) -> TextSearch {
         let (least, grams) = alike.query(text);
-        TextSearch { columns: columns.to_vec(), n: alike.n, query: query(least, grams) }
+        let by = match alike.records() {
+            Some(model) => Searched::Keys(model.keys().letters()),
+            None => Searched::Grams(alike.n),
+        };
+        TextSearch { columns: columns.to_vec(), by, query: query(least, grams) }
+    }
+
+    /// What an index is of, in words.
+    pub(super) fn what(&self) -> &'static str {
+        match self.by {
+            Searched::Grams(_) => "the n-grams",
+            Searched::Keys(_) | Searched::AnyKeys => "the keys",
+        }
     }
 
     /// The index to use, if there is one.
@@ -33,7 +45,7 @@ impl TextSearch {
         let columns: Vec<&str> = self.columns.iter().map(String::as_str).collect();
         // SAFETY: the caller's promise; it stays open.
         let relation = unsafe { PgRelation::from_pg(relation) };
-        ngram_index(&relation, &columns, self.n)
+        search_index(&relation, &columns, &self.by)
     }
 
     /// Puts every version of a row that may have such a text, dead ones included, into the slot, until `each` returns false.

@@ -212,14 +212,18 @@ pub(crate) fn check_type(typoid: pg_sys::Oid, stored: Option<pg_sys::Oid>) {
 }
 
 /// An expression for the text of another, of this type: by the function that writes the type's values, because a cast may
-/// be one that somebody else has made. NULL stays NULL.
+/// be one that somebody else has made. NULL stays NULL, and a day is written alike in all sessions.
 ///
 /// # Errors
 /// As [`check_type`].
 pub(crate) fn as_text(value: &str, typoid: pg_sys::Oid) -> String {
     check_type(typoid, None);
     // SAFETY: any oid is answered.
-    if is_built_in(unsafe { pg_sys::getBaseType(typoid) }) {
+    let base = unsafe { pg_sys::getBaseType(typoid) };
+    if base == pg_sys::DATEOID {
+        return format!("{}._iso({value})", schema());
+    }
+    if is_built_in(base) {
         return format!("{value}::pg_catalog.text");
     }
     format!(

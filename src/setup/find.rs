@@ -2,10 +2,10 @@
 
 use crate::fingerprint::bag_of_values;
 use crate::pg::catalog::{base_type_name, equality, schema};
-use crate::pg::spi::{Argument, query_all};
+use crate::pg::spi::{Argument, query_all, with_settings};
 use crate::pg::{Output, Record, required};
 use crate::similarity::query;
-use crate::table::{Settings, Table, join_texts, joined, listed, refuse_option};
+use crate::table::{Settings, Table, joined, listed, refuse_option};
 use dedup_core::dedup::{Kind, Measure, Method};
 use dedup_core::features::{Bag, RowRecipe, Shared, shared};
 use pgrx::prelude::*;
@@ -27,8 +27,8 @@ fn dedup_find_text(
     let mut output = Output::begin(fcinfo);
     let mut values = vec![None; settings.columns.len()];
     values[settings.main_column()] = content.map(str::to_owned);
-    let new = New { values, text: content.map(str::to_owned), own: None };
-    new.find(&settings, distance, &mut output, "dedup_find(tbl, content, distance");
+    let new = New { text: settings.content(&values), values, own: None };
+    iso(|| new.find(&settings, distance, &mut output, "dedup_find(tbl, content, distance"));
 }
 
 /// The rows that a row repeats.
@@ -40,8 +40,8 @@ fn dedup_find_row(row: Option<Record>, distance: Option<i32>, fcinfo: pg_sys::Fu
     };
     let settings = Settings::of_row(&row);
     let mut output = Output::begin(fcinfo);
-    let values = settings.values_of(&row);
-    let text = compared(&settings, &values);
+    let values = iso(|| settings.values_of(&row));
+    let text = settings.content(&values);
     let id = Table::of(settings.table).id(None).to_owned();
     // SAFETY: the row is one of the table, which has the column.
     let own = unsafe { row.row().value(&id) }.and_then(|(value, typoid)| {
@@ -50,14 +50,13 @@ fn dedup_find_row(row: Option<Record>, distance: Option<i32>, fcinfo: pg_sys::Fu
         // SAFETY: the value is of the column's type, and so of the one that it is a domain over.
         Some((equals, unsafe { Argument::of_type(value, pg_sys::getBaseType(typoid)) }))
     });
-    New { values, text, own }.find(&settings, distance, &mut output, "dedup_find(row, distance");
+    let new = New { values, text, own };
+    iso(|| new.find(&settings, distance, &mut output, "dedup_find(row, distance"));
 }
 
-/// The text of a row that is compared, out of the values of the columns that count.
-fn compared(settings: &Settings, values: &[Option<String>]) -> Option<String> {
-    let compared = settings.texts();
-    let texts = settings.columns.iter().zip(values).filter(|(name, _)| compared.contains(&name.as_str()));
-    join_texts(texts.map(|(_, value)| value.clone()))
+/// Days are written alike in all sessions.
+fn iso<R>(work: impl FnOnce() -> R) -> R {
+    with_settings(&[("datestyle", "ISO")], work)
 }
 
 /// How rows are found.
@@ -82,7 +81,7 @@ struct New {
 
 impl New {
     fn find(&self, settings: &Settings, distance: Option<i32>, output: &mut Output, call: &str) {
-        let by_text = distance.is_none() && settings.method == Method::Text;
+        let by_text = distance.is_none() && settings.method != Method::Fingerprint;
         let distance = distance.unwrap_or(settings.distance() as i32);
         if !(0..=64).contains(&distance) {
             refuse_option("distance", format!("distance must be a whole number from 0 to 64, not {distance}"))
@@ -118,7 +117,7 @@ impl New {
         let mut found = Vec::new();
         query_all(&sql, &arguments, |row| {
             let values: Vec<_> = (0..settings.columns.len()).map(|at| row.text(2 + at)).collect();
-            let Some(similarity) = same(compared(settings, &values).as_deref()) else { return };
+            let Some(similarity) = same(settings.content(&values).as_deref()) else { return };
             let id = row.get(0).map(|id| {
                 let mut bytes = Vec::new();
                 // SAFETY: the column is of the type that the table says.
@@ -152,11 +151,10 @@ impl New {
         let candidates = match by {
             By::Distance(distance) => format!("{tools}.near_dup(t.{fp}, $1, {distance})"),
             By::Text => {
-                format!(
-                    "{tools}.ngrams({}, {}) OPERATOR({tools}.@%) $3",
-                    listed(&settings.texts()),
-                    settings.n
-                )
+                let texts: Vec<String> =
+                    settings.texts().iter().map(|name| table.generated_text(name)).collect();
+                let searched = settings.searched().call(&tools, &listed(&texts));
+                format!("{searched} OPERATOR({tools}.@%) $3")
             }
             // Without other columns what equals it has no fingerprint either, by which it is found.
             By::Equality if settings.columns.len() == settings.texts().len() => {

@@ -7,13 +7,15 @@ use crate::pg::catalog::schema;
 use crate::pg::spi::{Argument, query_all, scalar};
 use crate::pg::{notice, raise};
 use crate::table::{
-    DETAILS, Generated, ID, KEEP, Options, SAMPLE, Settings, Table, Written, announce, announce_implied,
-    as_jsonb, joined, literal, ngram_index, refuse_option, running, sample, statistics,
+    DETAILS, Generated, ID, KEEP, Options, SAMPLE, Searched, Settings, Table, Written, announce,
+    announce_implied, as_jsonb, joined, learn_records, listed, literal, refuse_option, running, sample,
+    search_index, statistics, table_name,
 };
 use dedup_core::dedup::{Method, SETUP};
 use dedup_core::details::Statistics;
 use dedup_core::evaluate::{Background, ByRows};
 use dedup_core::features::{RowRecipe, TextRecipe};
+use dedup_core::records::MOST_COLUMNS;
 use dedup_core::text::Normal;
 use pgrx::spi::{quote_identifier, quote_literal};
 use pgrx::{PgRelation, PgSqlErrorCode, pg_sys};
@@ -147,13 +149,17 @@ impl<'t> Plan<'t> {
         let mut options = asked.clone();
         // It is to be made.
         options.take("fp");
+        let was_of_records = kept.is_some_and(|kept| kept.method == Method::Records);
+        let by_records =
+            asked.by_records() || was_of_records && !asked.has("method") && !asked.asks_for_texts();
+        let kept = kept.filter(|_| was_of_records == by_records);
         let mut known = kept.map(Settings::chosen).unwrap_or_default();
-        if let Some(kept) = kept {
+        if let Some(kept) = kept.filter(|_| !by_records) {
             let recipe = kept.default_recipe();
             known.insert("recipe".into(), if recipe.is_null() { json!({}) } else { recipe });
         }
         known.retain(|name, _| !asked.is_null(name) && (name != "method" || !asked.is_null("distance")));
-        if self.recipes.iter().all(Value::is_number) {
+        if !by_records && self.recipes.iter().all(Value::is_number) {
             // Whole values are equal or not.
             let whole = [
                 ("similarity", json!(0)),
@@ -162,7 +168,7 @@ impl<'t> Plan<'t> {
             ];
             whole.into_iter().for_each(|(name, value)| _ = known.entry(name).or_insert(value));
         }
-        if !self.recipes.iter().any(Value::is_null) {
+        if !by_records && !self.recipes.iter().any(Value::is_null) {
             known.insert("recipe".into(), json!({}));
         }
         let distances = kept.filter(|_| !asked.has("distance") && known.contains_key("distance"));
@@ -194,11 +200,13 @@ impl<'t> Plan<'t> {
                 "",
                 "Run dedup_setup again when there are rows.",
             );
-        } else if !options.has("details") {
+        } else if !options.by_records() && !options.has("details") {
             let chosen = Map::from_iter([("details".to_owned(), json!(DETAILS))]);
             announce(SETUP.name, &chosen, "");
         }
-        options.add("details", json!(DETAILS));
+        if !options.by_records() {
+            options.add("details", json!(DETAILS));
+        }
         announce_implied(SETUP.name, options.implied());
         let recipe = options.get("recipe").filter(|recipe| **recipe != json!({}) || asked.has("recipe"));
         let recipe = recipe.cloned().unwrap_or_default();
@@ -216,10 +224,25 @@ impl<'t> Plan<'t> {
             "details": options.get("details"),
         });
         self.chosen = chosen.as_object().cloned().unwrap_or_default();
+        if read.method == Method::Records {
+            self.chosen.retain(|name, _| ["method", "similarity"].contains(&name.as_str()));
+        }
         (self.method, self.distances, self.empty) = (read.method, distances, empty);
         self.recipes = self.recipes_with(&recipe);
-        self.statistics =
-            read.alike.asks_statistics().then(|| statistics(&self.texts(), read.alike.normal, read.alike.n));
+        self.statistics = if self.method == Method::Records {
+            let (count, weighed) = (self.columns.len(), self.recipes.iter().any(|recipe| !recipe.is_null()));
+            if !(2..=MOST_COLUMNS).contains(&count) || weighed {
+                refuse_option(
+                    "columns",
+                    format!("by records 2 to {MOST_COLUMNS} columns are compared, named in an array"),
+                )
+            }
+            let (model, rows) = learn_records(&self.records());
+            self.empty = rows == 0;
+            Some(Statistics::of_records(model))
+        } else {
+            read.alike.asks_statistics().then(|| statistics(&self.texts(), read.alike.normal, read.alike.n))
+        };
     }
 
     /// The recipes of the columns, `recipe` for running text that has none of its own.
@@ -256,6 +279,13 @@ impl<'t> Plan<'t> {
     /// A query for what is compared of each row.
     fn texts(&self) -> String {
         format!("SELECT {} FROM {} AS t", joined(&self.compared()), self.table.name)
+    }
+
+    /// A query for the columns of each record.
+    fn records(&self) -> String {
+        let columns: Vec<String> =
+            self.compared().iter().map(|name| format!("t.{}", quote_identifier(*name))).collect();
+        format!("SELECT {} FROM {} AS t", columns.join(", "), self.table.name)
     }
 
     /// The columns that are compared.
@@ -342,13 +372,14 @@ impl<'t> Plan<'t> {
             ("recipes", literal(&Value::Array(self.recipes.clone()))),
             ("fp", quote_literal(&self.fp)),
             ("method", quote_literal(self.method.name())),
-            ("details", literal(&self.chosen["details"])),
             ("empty", self.empty.to_string()),
         ];
-        columns.extend(["distance", "similarity", "n"].map(|name| (name, self.chosen[name].to_string())));
+        let numbers = ["distance", "similarity", "n"].into_iter();
+        columns.extend(numbers.filter_map(|name| Some((name, self.chosen.get(name)?.to_string()))));
+        columns.extend(self.chosen.get("details").map(|kinds| ("details", literal(kinds))));
         columns.extend(self.asked.text("id").map(|id| ("id", quote_literal(id))));
         columns.extend(self.distances.as_ref().map(|distances| ("distances", literal(&json!(distances)))));
-        columns.extend(self.statistics.as_ref().map(|it| ("statistics", quote_literal(it.to_hex()))));
+        columns.extend(self.statistics.as_ref().map(|it| ("statistics", quote_literal(it.write()))));
         columns.extend(self.asked.get("keep").map(|keep| ("keep", literal(keep))));
         let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
         let values: Vec<&str> = columns.iter().map(|(_, value)| value.as_str()).collect();
@@ -366,27 +397,36 @@ impl<'t> Plan<'t> {
 
     /// The statement that makes the index that is searched, unless it is there; that of a column that is made `anew` is
     /// not.
-    fn index(&self, anew: bool) -> Option<String> {
+    fn index(&self, anew: bool) -> Vec<String> {
         let Table { oid, name, .. } = self.table;
         match self.method {
             Method::Fingerprint => {
                 let fp = quote_identifier(&self.fp);
-                (anew || !self.has_index()).then(|| format!("CREATE INDEX ON {name} USING banding ({fp})"))
+                let create = || format!("CREATE INDEX ON {name} USING banding ({fp})");
+                (anew || !self.has_index()).then(create).into_iter().collect()
             }
             Method::Text | Method::Records => {
-                let (texts, n) = (self.compared(), &self.chosen["n"]);
+                let texts = self.compared();
+                let model = self.statistics.as_ref().and_then(|it| it.records.as_ref());
+                let by = match model {
+                    Some(model) => Searched::Keys(model.keys().letters()),
+                    None => {
+                        let n = self.chosen.get("n").and_then(Value::as_u64);
+                        Searched::Grams(n.unwrap_or_default() as usize)
+                    }
+                };
                 // SAFETY: the table exists; it is closed again when it is dropped.
                 let relation = unsafe { PgRelation::with_lock(*oid, pg_sys::AccessShareLock as i32) };
-                if ngram_index(&relation, &texts, n.as_u64().unwrap_or_default() as usize).is_some() {
-                    return None;
+                if search_index(&relation, &texts, &by).is_some() {
+                    return Vec::new();
                 }
+                // Another model may see other kinds of columns.
+                let other = search_index(&relation, &texts, &Searched::AnyKeys).filter(|_| model.is_some());
+                let drop = other.map(|other| format!("DROP INDEX {}", table_name(other)));
                 let texts: Vec<String> = texts.iter().map(|text| self.table.generated_text(text)).collect();
-                let of =
-                    if let [one] = &texts[..] { one.clone() } else { format!("ARRAY[{}]", texts.join(", ")) };
-                let tools = &self.tools;
-                Some(format!(
-                    "CREATE INDEX ON {name} USING gin ({tools}.ngrams({of}, {n}) {tools}.ngram_ops)"
-                ))
+                let (of, tools) = (by.call(&self.tools, &listed(&texts)), &self.tools);
+                let create = format!("CREATE INDEX ON {name} USING gin ({of} {tools}.ngram_ops)");
+                drop.into_iter().chain([create]).collect()
             }
         }
     }

@@ -9,6 +9,7 @@ use crate::pg::{Pointer, raise_invalid};
 use crate::table::join_texts;
 use dedup_core::interrupt;
 use dedup_core::memory::{OrRaise, Room, collect};
+use dedup_core::records::Keys;
 use dedup_core::similarity::{Overlap, least_shared, numbers};
 use pgrx::prelude::*;
 
@@ -25,6 +26,18 @@ fn ngrams_text(content: &str, n: i32) -> Vec<i64> {
 #[pg_extern(sql = "")]
 fn ngrams_texts(contents: Array<'_, &str>, n: i32) -> Option<Vec<i64>> {
     join_texts(contents.iter().map(|text| text.map(str::to_owned))).map(|text| numbers(&text, length(n)))
+}
+
+/// The keys by which a record is found, as numbers; `kinds` has a letter for each column.
+#[pg_extern(sql = "")]
+fn record_keys(columns: Array<'_, &str>, kinds: &str) -> Vec<i64> {
+    let keys = Keys::parse(kinds).unwrap_or_else(|| {
+        raise_invalid(
+            format!("kinds of columns must be letters, not \"{kinds}\""),
+            "n name, t text, c code, q quantity, d day, - no key; a capital letter: its values count together with others.",
+        )
+    });
+    keys.of_row(columns.iter())
 }
 
 /// What texts similar to this one share with it: how many n-grams at least, then those that it has.

@@ -162,6 +162,11 @@ unsafe fn column_in(table: &PgRelation, node: *mut pg_sys::Node) -> Option<Strin
         let (path, function) = way_to_text(base);
         let cast = relabelled(node, None);
         let uncast = match path {
+            _ if base == pg_sys::DATEOID && is_a(cast, pg_sys::NodeTag::T_FuncExpr) => {
+                let call = &*cast.cast::<pg_sys::FuncExpr>();
+                let arguments = PgList::<pg_sys::Node>::from_pg(call.args);
+                arguments.get_ptr(0).filter(|_| is_ours(call.funcid, c"_iso"))?
+            }
             pg_sys::CoercionPathType::COERCION_PATH_FUNC if is_a(cast, pg_sys::NodeTag::T_FuncExpr) => {
                 let call = &*cast.cast::<pg_sys::FuncExpr>();
                 let arguments = PgList::<pg_sys::Node>::from_pg(call.args);

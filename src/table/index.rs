@@ -1,10 +1,59 @@
-//! The index of n-grams that `dedup_setup` makes, found by what it is of.
+//! The index of n-grams, or of the keys of records, that `dedup_setup` makes, found by what it is of.
 
 use super::generated::{columns_in, is_of_extension, is_ours};
+use pgrx::datum::FromDatum;
+use pgrx::spi::quote_literal;
 use pgrx::{PgList, PgRelation, is_a, pg_sys};
 
-/// An index that finds similar texts by their `n`-grams (`ngrams` with `ngram_ops`), of these columns.
-pub(crate) fn ngram_index(table: &PgRelation, columns: &[&str], n: usize) -> Option<pg_sys::Oid> {
+/// What rows are found by.
+#[derive(Clone, PartialEq)]
+pub(crate) enum Searched {
+    /// The n-grams of their texts, of so many characters.
+    Grams(usize),
+    /// The keys of records, as `record_keys` has them.
+    Keys(String),
+    /// The same, of whatever kinds the columns are.
+    AnyKeys,
+}
+
+impl Searched {
+    /// The call of SQL for texts, which are a column or an array.
+    pub(crate) fn call(&self, tools: &str, texts: &str) -> String {
+        match self {
+            Searched::Grams(n) => format!("{tools}.ngrams({texts}, {n})"),
+            Searched::AnyKeys => unreachable!("columns are of some kinds"),
+            Searched::Keys(letters) => {
+                format!("{tools}.record_keys({texts}, {}::pg_catalog.text)", quote_literal(letters))
+            }
+        }
+    }
+
+    /// Whether it is the one of a call.
+    ///
+    /// # Safety
+    /// `call` is a call of a function.
+    unsafe fn is_of(&self, call: &pg_sys::FuncExpr) -> bool {
+        // SAFETY: the caller's promise, and what the tag and the function say.
+        unsafe {
+            let arguments = PgList::<pg_sys::Node>::from_pg(call.args);
+            let second = arguments.get_ptr(1).filter(|&it| is_a(it, pg_sys::NodeTag::T_Const));
+            let Some(value) = second.map(|it| &*it.cast::<pg_sys::Const>()) else { return false };
+            match self {
+                Searched::Grams(n) => {
+                    is_ours(call.funcid, c"ngrams") && value.constvalue.value() as i32 as usize == *n
+                }
+                Searched::AnyKeys => is_ours(call.funcid, c"record_keys"),
+                Searched::Keys(letters) => {
+                    is_ours(call.funcid, c"record_keys")
+                        && String::from_datum(value.constvalue, value.constisnull).as_ref() == Some(letters)
+                }
+            }
+        }
+    }
+}
+
+/// An index that finds rows so, of these columns.
+pub(crate) fn search_index(table: &PgRelation, columns: &[&str], by: &Searched) -> Option<pg_sys::Oid> {
     // SAFETY: the table is open; its indexes are opened and closed here; nodes are what their tags say.
     unsafe {
         let indexes = PgList::<pg_sys::Oid>::from_pg(pg_sys::RelationGetIndexList(table.as_ptr()));
@@ -25,10 +74,7 @@ pub(crate) fn ngram_index(table: &PgRelation, columns: &[&str], n: usize) -> Opt
                 let node = expressions.get_ptr(0).filter(|&node| is_a(node, pg_sys::NodeTag::T_FuncExpr))?;
                 let call = &*node.cast::<pg_sys::FuncExpr>();
                 let arguments = PgList::<pg_sys::Node>::from_pg(call.args);
-                let length = arguments.get_ptr(1).filter(|&it| is_a(it, pg_sys::NodeTag::T_Const))?;
-                let length = (*length.cast::<pg_sys::Const>()).constvalue.value() as i32;
-                let is_right = is_ours(call.funcid, c"ngrams") && length as usize == n;
-                if is_right { columns_in(table, arguments.get_ptr(0)?) } else { None }
+                if by.is_of(call) { columns_in(table, arguments.get_ptr(0)?) } else { None }
             };
             of().is_some_and(|found| found == columns)
         })

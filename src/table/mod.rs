@@ -13,13 +13,15 @@ mod stored;
 mod suggest;
 
 pub(crate) use generated::Generated;
-pub(crate) use index::ngram_index;
+pub(crate) use index::{Searched, search_index};
 pub(crate) use options::{
     Options, Written, as_jsonb, literal, parse_options, raise_wrong, read_options, refuse_option,
 };
 pub(crate) use pairs::{each_pair, key, two_ids};
-pub(crate) use relation::Table;
-pub(crate) use settings::{Settings, join_texts, joined, listed, running};
+pub(crate) use relation::{Table, table_name};
+pub(crate) use settings::{Settings, content, join_texts, joined, listed, running};
 pub(crate) use source::{FINGERPRINTS, Source, Wanted, two_columns};
 pub(crate) use stored::{ID, KEEP};
-pub(crate) use suggest::{DETAILS, SAMPLE, Sampler, announce, announce_implied, sample, statistics};
+pub(crate) use suggest::{
+    DETAILS, SAMPLE, Sampler, announce, announce_implied, learn_records, sample, statistics,
+};

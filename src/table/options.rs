@@ -66,7 +66,8 @@ impl Options {
 
     /// Takes what the rows of a table have in common.
     pub fn know(&mut self, statistics: Option<Arc<Statistics>>) {
-        self.core.alike.statistics = statistics;
+        let by_records = self.method == Method::Records;
+        self.core.alike.statistics = statistics.filter(|it| it.records.is_some() == by_records);
     }
 
     /// Whether rows of equal text are told apart by fingerprints of more than that.

@@ -1,12 +1,12 @@
 //! A table or a view by its name or number: its columns, its key, and the queries that read it.
 
-use crate::pg::catalog::{check_type, is_built_in, lock_columns, quoted};
+use crate::pg::catalog::{as_text, check_type, is_built_in, lock_columns, quoted};
 use crate::pg::spi::{Argument, query_catalogue, scalar};
 use crate::pg::{Column, raise};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use serde_json::json;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::ops::Deref;
 
 /// A relation whose rows can be read.
@@ -263,7 +263,7 @@ impl Table {
                  Keep the text in a column of its own, or fill the fingerprint by simhash_trigger.",
             )
         }
-        quoted + "::pg_catalog.text"
+        as_text(&quoted, column.typoid)
     }
 }
 
@@ -310,6 +310,9 @@ pub(super) fn becomes_text(typoid: pg_sys::Oid) -> bool {
     // SAFETY: any oid is answered; a type has an output function.
     unsafe {
         let base = pg_sys::getBaseType(typoid);
+        if base == pg_sys::DATEOID {
+            return true;
+        }
         match way_to_text(base) {
             (pg_sys::CoercionPathType::COERCION_PATH_RELABELTYPE, _) => true,
             (pg_sys::CoercionPathType::COERCION_PATH_FUNC, cast) => is_built_in(cast) && is_immutable(cast),
@@ -320,6 +323,18 @@ pub(super) fn becomes_text(typoid: pg_sys::Oid) -> bool {
             }
             _ => false,
         }
+    }
+}
+
+/// A day as ISO 8601 has it, whatever the session's `DateStyle`.
+#[pg_extern(sql = "")]
+fn _iso(day: pgrx::datum::Date) -> String {
+    let mut buffer = [0; pg_sys::MAXDATELEN as usize + 1];
+    let day = day.into_datum().unwrap_or(pg_sys::Datum::from(0usize));
+    // SAFETY: the buffer has the size that this function asks for, and the datum is a day.
+    unsafe {
+        pg_sys::JsonEncodeDateTime(buffer.as_mut_ptr(), day, pg_sys::DATEOID, std::ptr::null());
+        CStr::from_ptr(buffer.as_ptr()).to_string_lossy().into_owned()
     }
 }
 

@@ -2,6 +2,7 @@
 //! until the table or its settings change.
 
 use super::generated::Generated;
+use super::index::Searched;
 use super::options::Written;
 use super::relation::{concatenated, root, table_name};
 use super::rows::rows_of;
@@ -13,6 +14,7 @@ use crate::pg::{Record, Values, raise};
 use dedup_core::dedup::{Alike, Method};
 use dedup_core::details::{Kinds, Statistics};
 use dedup_core::features::{FieldsRecipe, RowRecipe, TextRecipe};
+use dedup_core::records;
 use dedup_core::text::Normal;
 use pgrx::spi::{quote_identifier, quote_literal};
 use pgrx::{PgSqlErrorCode, pg_sys};
@@ -125,7 +127,7 @@ impl Settings {
         };
         let statistics =
             stored.statistics.as_ref().map(|hex| {
-                Arc::new(Statistics::from_hex(hex).unwrap_or_else(|| {
+                Arc::new(Statistics::read(hex).unwrap_or_else(|| {
                     raise_damaged(table, &json!(stored.version), "these are no statistics")
                 }))
             });
@@ -324,6 +326,21 @@ impl Settings {
         self.statistics.clone().filter(|_| same && normal == self.text_recipe().normal)
     }
 
+    /// What is compared of a row, out of the values of all columns.
+    pub(crate) fn content(&self, values: &[Option<String>]) -> Option<String> {
+        let compared = self.texts();
+        let texts = self.columns.iter().zip(values).filter(|(name, _)| compared.contains(&name.as_str()));
+        content(self.method, texts.map(|(_, value)| value.clone()))
+    }
+
+    /// What finds rows with what is compared like that of another one.
+    pub(crate) fn searched(&self) -> Searched {
+        match self.statistics.as_ref().and_then(|it| it.records.as_ref()) {
+            Some(model) => Searched::Keys(model.keys().letters()),
+            None => Searched::Grams(self.n as usize),
+        }
+    }
+
     /// The columns whose texts are compared.
     pub(crate) fn texts(&self) -> Vec<&str> {
         running(&self.columns, &self.recipes)
@@ -338,18 +355,27 @@ impl Settings {
     /// What near rows are found and compared by.
     pub(crate) fn chosen(&self) -> Map<String, Value> {
         let it = &self.stored;
+        let by_records = json!({"method": it.method.name(), "similarity": it.similarity});
         let chosen = json!({
             "method": it.method.name(), "distance": it.distance, "similarity": it.similarity, "n": it.n,
             // None is a choice too, for columns that are compared as a whole.
             "details": it.details.clone().unwrap_or_else(|| json!([])),
         });
+        let chosen = if it.method == Method::Records { by_records } else { chosen };
         chosen.as_object().cloned().unwrap_or_default()
     }
 
     /// Completes options for a table by its settings, if it has some. Who gives a recipe, columns or fingerprints
     /// that are not those of the settings has what was chosen for those chosen again; what was asked for stays.
     pub(crate) fn complete(table: Option<pg_sys::Oid>, written: &mut Written) -> Option<Rc<Settings>> {
-        let settings = table.and_then(Settings::of).filter(|_| !written.by_records())?;
+        let settings = table.and_then(Settings::of)?;
+        let by_records = settings.method == Method::Records;
+        // What is learned of records and what is chosen for texts do not go together.
+        if written.has("method") && written.by_records() != by_records
+            || by_records && written.asks_for_texts()
+        {
+            return None;
+        }
         if written.takes("keep") && !written.has("keep") {
             settings.check_name(KEEP, false);
         }
@@ -361,6 +387,8 @@ impl Settings {
         known.retain(|name, _| !["columns", "fp", "id"].contains(&name.as_str()));
         if !anew {
             known.extend(settings.chosen());
+        }
+        if !anew && !by_records {
             // Texts are read as the fingerprints were made.
             let now = [
                 ("fp", json!(settings.fp)),
@@ -407,16 +435,18 @@ pub(crate) fn joined(columns: &[&str]) -> String {
     }
 }
 
-/// What an index for similar texts is of: the column, or the array of several.
-pub(crate) fn listed(columns: &[&str]) -> String {
-    match columns {
-        [one] => cast(one),
-        several => format!("ARRAY[{}]", several.iter().map(cast).collect::<Vec<_>>().join(", ")),
-    }
+/// What an index for similar texts is of: the text of the column, or the array of several.
+pub(crate) fn listed(texts: &[String]) -> String {
+    if let [one] = texts { one.clone() } else { format!("ARRAY[{}]", texts.join(", ")) }
 }
 
 fn cast(name: &&str) -> String {
     format!("t.{}::pg_catalog.text", quote_identifier(*name))
+}
+
+/// What is compared of a row with these values.
+pub(crate) fn content(method: Method, values: impl Iterator<Item = Option<String>>) -> Option<String> {
+    if method == Method::Records { records::joined(values) } else { join_texts(values) }
 }
 
 /// As [`joined`], of values.

@@ -12,10 +12,12 @@ use dedup_core::dedup::{Method, Written};
 use dedup_core::details::{Learner, Statistics};
 use dedup_core::evaluate::{Background, ByRows, Profile, TextSample};
 use dedup_core::features::TextRecipe;
+use dedup_core::records::{Model, Records, Rows};
 use dedup_core::text::Normal;
 use pgrx::JsonB;
 use pgrx::prelude::*;
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
 /// Texts that are looked at, at most.
 pub(crate) const SAMPLE: usize = 20_000;
@@ -179,6 +181,22 @@ pub(crate) fn statistics(query: &str, normal: Normal, n: usize) -> Statistics {
     let mut learner = Learner::default();
     each_text(query, |content| learner.add(&normal.plain(content)));
     learner.learn(n)
+}
+
+/// What agreement of each column of a query tells, and how many rows it was learned from.
+pub(crate) fn learn_records(query: &str) -> (Arc<Model>, usize) {
+    let (mut rows, mut count) = (None, 0);
+    for_each_of_query(query, |columns| {
+        let columns = columns.len();
+        let rows = rows.insert(Rows::new(columns, 0));
+        let count = &mut count;
+        move |row| {
+            *count += 1;
+            let values: Vec<Option<String>> = (0..columns).map(|at| row.written(at)).collect();
+            rows.add(values.iter().map(Option::as_deref));
+        }
+    });
+    (Arc::clone(Records::learn(rows.unwrap_or_default()).0.model()), count)
 }
 
 /// Recipe, distance and verification for the texts of a source.

@@ -49,9 +49,24 @@ sub texts_of
 	};
 }
 
+# People and firms: few names, so that some are of one thing and some only seem to be.
+sub records_of
+{
+	my @earlier;
+	return sub {
+		my @row = (one_of(@english) . ' ' . one_of(@english), one_of(@english, @chinese) . ' ' . int rand 90);
+		@row = @{ one_of(@earlier) } if @earlier && rand() < 0.5;
+		push @earlier, [@row];
+		$row[ int rand 2 ] =~ s/([a-z])([a-z])/$2$1/ if rand() < 0.3;
+		$row[ int rand 2 ] = '' if rand() < 0.05;
+		return join ', ', map { rand() < 0.03 ? 'NULL' : "'$_'" } @row;
+	};
+}
+
 sub settings_of
 {
 	my ($columns) = @_;
+	return '{"columns": ["a", "b"], "method": "records"' . one_of('', '', ', "similarity": 0.5') . '}' if $columns eq 'records';
 	my @options = ('"columns": ' . ($columns == 1 ? '"a"' : one_of('["a", "b"]', '["b", "a"]', '{"a": 2, "b": 1}')));
 	my $method = one_of('', 'text', 'fingerprint', 'fingerprint');
 	push @options, qq("method": "$method") if $method;
@@ -66,10 +81,10 @@ my $worlds = rows(8);
 my $repeats = 0;
 for my $world (1 .. $worlds)
 {
-	my $columns = one_of(1, 1, 2);
+	my $columns = $world % 4 == 0 ? 'records' : one_of(1, 1, 2);
 	my $settings = settings_of($columns);
 	my $text = texts_of();
-	my $row = sub { return join ', ', $text->(), $columns == 2 ? $text->() : 'NULL' };
+	my $row = $columns eq 'records' ? records_of() : sub { return join ', ', $text->(), $columns == 2 ? $text->() : 'NULL' };
 	my $t = "t$world";
 	my $next = 1;
 	my $insert = sub { return "INSERT INTO $t VALUES " . join(', ', map { '(' . $next++ . ', ' . $row->() . ')' } 1 .. $_[0]) . ';' };

@@ -58,6 +58,9 @@ pub fn find<H: Host>(
         options.alike.statistics = Some(Arc::new(statistics(&options, &mut rows, host)?));
     }
     let groups = group(&options, &mut rows, limits, host)?;
+    if let Some(records) = &groups.records {
+        options.alike.statistics = Some(Arc::new(Statistics::of_records(Arc::clone(records.model()))));
+    }
     let mut found = Found { rows, groups, options, kept: Vec::new() };
     found.choose_keepers()?;
     if let Some(least) = found.options.contained {

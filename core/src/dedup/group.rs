@@ -41,7 +41,7 @@ pub fn group<H: Host>(
     host: &mut H,
 ) -> Result<Groups<H::File>> {
     if options.method == Method::Records {
-        let (sets, records) = by_records(rows, host)?;
+        let (sets, records) = by_records(options, rows, host)?;
         return Ok(Groups { sets, judge: None, records });
     }
     let Some(distance) = options.distance else {
@@ -430,8 +430,12 @@ impl<L: Links, F: Spill> Linking<'_, '_, L, F> {
     }
 }
 
-/// Groups the rows as records, each with the row that is kept for it.
-fn by_records<H: Host>(rows: &mut Rows<H::File>, host: &mut H) -> Result<(UnionFind, Option<Records>)> {
+/// Groups the rows as records: each repeats the kept row that it is of one thing with most likely.
+fn by_records<H: Host>(
+    options: &Options,
+    rows: &mut Rows<H::File>,
+    host: &mut H,
+) -> Result<(UnionFind, Option<Records>)> {
     let count = rows.count();
     host.stage("reading records", "rows", Some(count as u64));
     let mut words: Option<records::Rows> = None;
@@ -447,12 +451,29 @@ fn by_records<H: Host>(rows: &mut Rows<H::File>, host: &mut H) -> Result<(UnionF
         words.add(records::columns(&content));
     }
     let Some(words) = words else { return Ok((UnionFind::new(count), None)) };
-    host.stage("learning weights and comparing records", "rows", None);
-    let records = Records::learn(words);
-    let texts = rows.order.of_texts(&rows.first)?;
-    let keepers = Keepers(records.keepers(&texts));
-    host.end(&format!("{} pairs compared", records.compared()));
-    Ok((keepers.sets(&texts), Some(records)))
+    let known = options.alike.records().cloned();
+    host.stage(
+        if known.is_some() { "comparing records" } else { "learning weights and comparing records" },
+        "rows",
+        None,
+    );
+    let (records, pairs) = match known {
+        None => Records::learn(words),
+        Some(model) => {
+            let records = Records::read(model, words);
+            let pairs = records.pairs();
+            (records, pairs)
+        }
+    };
+    let least = options.alike.similarity;
+    let order = if options.group == Group::Star { &rows.order } else { &Order::default() };
+    let texts = order.of_texts(&rows.first)?;
+    let sets = match options.group {
+        Group::Components => records.connected(&pairs, least),
+        Group::Star | Group::SinglePass => Keepers(records.keepers(&pairs, &texts, least)).sets(&texts),
+    };
+    host.end(&format!("{} pairs compared", pairs.count()));
+    Ok((sets, Some(records)))
 }
 
 #[cfg(test)]

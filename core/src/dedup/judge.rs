@@ -7,6 +7,7 @@ use crate::features::TextRecipe;
 use crate::groups::Pair;
 use crate::interrupt;
 use crate::memory::{OrRaise, Room, collect, filled};
+use crate::records::Model;
 use crate::similarity::{Frequencies, Grams, Likeness, Maker, containment, cosine, least_shared, numbers};
 use crate::text::Normal;
 use std::borrow::Cow;
@@ -62,11 +63,17 @@ impl Alike {
         self.details.is_some_and(|kinds| kinds.slots)
     }
 
+    /// The model by which records are judged, if they are.
+    pub fn records(&self) -> Option<&Arc<Model>> {
+        self.statistics.as_ref()?.records.as_ref()
+    }
+
     /// Judges one pair, with the verdict that [`Judge`] has of many: the similarity of a new text and an old one if they
     /// are alike enough to be one.
     pub fn one(&self, measure: Measure, new: &str, old: &str) -> Option<f64> {
         let (a, b) = (self.form(new), self.form(old));
         let similarity = match measure {
+            _ if self.records().is_some() => self.likeness(new, old),
             Measure::Jaccard => self.likeness(new, old),
             Measure::Containment => containment(&a, &b, self.n),
             Measure::Cosine => cosine(&a, &b, &TextRecipe::default()),
@@ -74,8 +81,11 @@ impl Alike {
         (similarity >= self.similarity && self.differing(new, old).is_empty()).then_some(similarity)
     }
 
-    /// How similar two texts are, 0 to 1.
+    /// How similar two texts are, 0 to 1; of records the probability that they are of one thing.
     pub fn likeness(&self, a: &str, b: &str) -> f64 {
+        if let Some(model) = self.records() {
+            return model.of_contents(a, b);
+        }
         let mut maker = Maker::new(self.n);
         let mut set = |text| maker.make(&self.form(text));
         let of_templates =
@@ -125,8 +135,12 @@ impl Alike {
         self.statistics.as_ref().map(|it| &it.frequencies).filter(|it| it.are_of(self.n))
     }
 
-    /// What finds all that is alike in an index of n-grams: how many a text has at least, of those that follow.
+    /// What finds all that is alike in an index of n-grams, or of the keys of records: how many a text has at least, of those
+    /// that follow.
     pub fn query(&self, text: &str) -> (usize, Vec<i64>) {
+        if let Some(model) = self.records() {
+            return (1, model.query(text));
+        }
         let grams = numbers(&self.form(text), self.n);
         let Some(weights) = self.weights().filter(|_| self.weighed) else {
             return (least_shared(self.similarity, grams.len()), grams);

@@ -34,10 +34,11 @@ impl Sink {
         KEYS.iter().filter(move |key| key.sinks & self.bit != 0)
     }
 
-    /// The methods that it has: what is learned from all rows needs all at once, and settings are of near rows.
+    /// The methods that it has: settings are of near rows, and a pair of columns is of texts.
     fn methods(self) -> &'static [&'static str] {
         match self {
             DEDUP | INTO | REPORT | EXPLAIN => &["fingerprint", "text", "records", "exact"],
+            SETUP | GUARD => &["fingerprint", "text", "records"],
             _ => &["fingerprint", "text"],
         }
     }
@@ -114,13 +115,13 @@ pub const KEYS: [Key; 25] = {
             .or("\"text\"")
             .says("what makes texts equal: their characters, their normal form, or nothing"),
         key("method", Method, ALL | PAIRS.bit).or("\"fingerprint\"").says(
-            "how near rows are found; exact: not at all, records: by what is learned of several columns, both of whole tables alone",
+            "how near rows are found; exact: not at all, records: by what agreement in each column tells, learned from the table",
         ),
         key("distance", Whole(0, 64), ALL | PAIRS.bit)
             .or("10")
             .says("most bits in which fingerprints of near rows differ; near_dup_pairs, and a guard without settings, have 3"),
         key("similarity", Share, ALL | PAIRS.bit).or("0.5").says(
-            "least share of runs of n characters that near texts have in common; 0: they are not compared",
+            "least share of runs of n characters that near texts have in common; 0: they are not compared; by records least probability, else 0.9",
         ),
         key("n", Whole(1, 64), ALL | PAIRS.bit).or("2").says("characters of the runs that are compared"),
         key("measure", Word(&["jaccard", "containment", "cosine"]), GUARD.bit)

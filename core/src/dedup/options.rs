@@ -3,6 +3,7 @@
 use super::keys::{self, BY_TEXTS, KEYS, Key, Sink, Wrong, brief, whole};
 use super::{Alike, Equal, Keep};
 use crate::details::Kinds;
+use crate::records::SURE;
 use crate::text::Normal;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -76,8 +77,7 @@ pub struct Options {
 }
 
 /// What by records the table decides.
-const LEARNED: [&str; 9] =
-    ["distance", "similarity", "n", "recipe", "fp", "details", "contained", "diameter", "group"];
+const LEARNED: [&str; 7] = ["distance", "n", "recipe", "fp", "details", "contained", "diameter"];
 
 /// Options as they were written. One option replaces one option: those of the call stand over those that are kept with a
 /// table, these over what the texts suggest, and all over the defaults ([`Written::over`]).
@@ -226,6 +226,11 @@ impl Written {
         self.text("method") == Some(Method::Records.name())
     }
 
+    /// Whether they ask for what records do not have.
+    pub fn asks_for_texts(&self) -> bool {
+        LEARNED.iter().any(|name| self.has(name))
+    }
+
     /// All that are written.
     pub fn map(&self) -> &Map<String, Value> {
         &self.map
@@ -247,6 +252,9 @@ impl Written {
         let mut all = self.map.clone();
         if self.has("diameter") {
             all.entry("group").or_insert("components".into());
+        }
+        if self.by_records() {
+            all.entry("similarity").or_insert(SURE.into());
         }
         for key in keys.filter(|key| !key.default.is_empty()) {
             all.entry(key.name).or_insert_with(|| key.default_value());
@@ -276,7 +284,7 @@ impl Written {
             alike: Alike {
                 similarity: all.share("similarity").unwrap_or_default(),
                 n: all.whole("n").unwrap_or_default() as usize,
-                details: all.kinds(),
+                details: all.kinds().filter(|_| method != Method::Records),
                 normal: Normal::default(),
                 statistics: None,
                 weighed: method == Method::Text,
@@ -297,6 +305,11 @@ impl Written {
                 by_text && options.alike.similarity == 0.0,
                 "similarity",
                 "must be greater than 0 with method \"text\"",
+            ),
+            (
+                options.method == Method::Records && options.alike.similarity == 0.0,
+                "similarity",
+                "must be greater than 0 with method \"records\"",
             ),
             (
                 options.contained.is_some() && options.group != Group::Star,

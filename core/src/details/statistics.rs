@@ -6,6 +6,7 @@ use super::templates::{Templates, letters};
 use crate::hash::city64;
 use crate::interrupt::{checked, sort_unstable_by};
 use crate::memory::{OrRaise, Room, collect, copy_str};
+use crate::records::Model;
 use crate::similarity::Frequencies;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -25,11 +26,21 @@ pub struct Statistics {
     pub frequencies: Arc<Frequencies>,
     /// What many say the same but for some words.
     pub templates: Arc<Templates>,
+    /// Of records, what agreement in each column tells; they have none of the others.
+    pub records: Option<Arc<Model>>,
 }
 
 impl Statistics {
-    /// As hexadecimal digits, which [`Statistics::from_hex`] reads.
-    pub fn to_hex(&self) -> String {
+    /// Those of records.
+    pub fn of_records(model: Arc<Model>) -> Statistics {
+        Statistics { records: Some(model), ..Statistics::default() }
+    }
+
+    /// As hexadecimal digits, those of records as JSON; [`Statistics::read`] reads both.
+    pub fn write(&self) -> String {
+        if let Some(model) = &self.records {
+            return model.write();
+        }
         let mut bytes = Vec::new();
         self.frame.write(&mut bytes);
         self.frequencies.write(&mut bytes);
@@ -41,11 +52,14 @@ impl Statistics {
         hex
     }
 
-    /// Statistics that were written as digits; `None`: these are none.
-    pub fn from_hex(hex: &str) -> Option<Statistics> {
+    /// Statistics that were written; `None`: these are none.
+    pub fn read(written: &str) -> Option<Statistics> {
+        if written.starts_with('{') {
+            return Some(Statistics::of_records(Arc::new(Model::read(written)?)));
+        }
         let digit = |digit: u8| char::from(digit).to_digit(16).map(|digit| digit as u8);
         let byte = |pair: &[u8]| Some(digit(pair[0])? << 4 | digit(pair[1])?);
-        let pairs = hex.as_bytes().chunks_exact(2);
+        let pairs = written.as_bytes().chunks_exact(2);
         if !pairs.remainder().is_empty() {
             return None;
         }
@@ -53,7 +67,7 @@ impl Statistics {
         let (frame, behind) = Frame::read(&bytes)?;
         let (frequencies, behind) = Frequencies::read(behind)?;
         let templates = Arc::new(Templates::read_all(behind)?);
-        Some(Statistics { frame, frequencies: Arc::new(frequencies), templates })
+        Some(Statistics { frame, frequencies: Arc::new(frequencies), templates, records: None })
     }
 }
 
@@ -108,6 +122,6 @@ impl Learner {
             }
         }
         let frequencies = Arc::new(Frequencies::of(texts.iter().map(String::as_str), n));
-        Statistics { frame, frequencies, templates: Arc::new(learned_from(&texts)) }
+        Statistics { frame, frequencies, templates: Arc::new(learned_from(&texts)), records: None }
     }
 }

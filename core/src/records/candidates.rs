@@ -3,7 +3,7 @@
 //! Keys are words and whole values, whatever column they stand in, and the values of two short columns together.
 
 use super::table::Table;
-use super::values::{Kind, NONE, each_word};
+use super::values::{Kind, Known, MOST_COLUMNS, NONE, each_word, key};
 use crate::hash::{city64, mix64};
 use crate::interrupt::{Meter, checked, sort_unstable_by};
 use crate::memory::{OrRaise, Room, filled};
@@ -12,8 +12,8 @@ use crate::memory::{OrRaise, Room, filled};
 const PARTNERS: usize = 15;
 /// Rows that have a key, at most, for it to be looked up.
 const HOLDERS: usize = 200;
-/// Pairs of columns whose values are keys together.
-const TOGETHER: usize = 28;
+/// Columns of which two values together are a key, at most.
+const TOGETHER: usize = 8;
 /// Letters of a word in such a key.
 const LETTERS: usize = 4;
 
@@ -25,48 +25,143 @@ pub(super) struct Candidate {
     pub free: u32,
 }
 
-/// The keys of a row, each with the columns that it is of.
-fn each_key(table: &Table, together: &[[usize; 2]], row: u32, see: &mut dyn FnMut(u64, u32)) {
-    let value = |column: usize| {
-        let column = &table.columns[column];
-        let id = column.ids[row as usize];
-        (id != NONE).then(|| column.keys.get(id as usize))
-    };
-    for (at, column) in table.columns.iter().enumerate() {
-        let Some(key) = value(at) else { continue };
-        match column.kind {
-            Kind::Name | Kind::Text => each_word(key, &mut |word| see(city64(word.as_bytes()), 1 << at)),
-            _ => see(city64(key.as_bytes()), 1 << at),
-        }
+/// Keys of records: what kind of value each column has, and which columns count together.
+///
+/// As text it has a letter for each column, a great one for those that count together: n names, t text, c codes, q
+/// quantities, d days, - for what is no key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Keys(Vec<Option<(Kind, bool)>>);
+
+/// The kinds and their letters.
+const LETTERS_OF: [(char, Kind); 5] = [
+    ('n', Kind::Name),
+    ('t', Kind::Text),
+    ('c', Kind::Code),
+    ('q', Kind::Number { small: false }),
+    ('d', Kind::Date),
+];
+
+impl Keys {
+    /// Those of columns of which this is known.
+    pub(super) fn of(columns: &[Known]) -> Keys {
+        let count = columns.iter().map(|it| it.at + 1).max().unwrap_or_default();
+        let mut keys = vec![None; count];
+        columns.iter().for_each(|it| keys[it.at] = Some((it.kind, false)));
+        let mut short: Vec<&Known> = columns.iter().filter(|it| it.kind != Kind::Text).collect();
+        short.sort_by_key(|it| std::cmp::Reverse(it.filled));
+        short.iter().take(TOGETHER).for_each(|it| keys[it.at] = Some((it.kind, true)));
+        Keys(keys)
     }
-    let part = |column: usize| {
-        let key = value(column)?;
-        if table.columns[column].kind != Kind::Name {
-            return Some(city64(key.as_bytes()));
+
+    /// Out of letters; `None`: one is none of these.
+    pub fn parse(letters: &str) -> Option<Keys> {
+        if letters.len() > MOST_COLUMNS {
+            return None;
         }
-        // Whatever the order of the words.
-        let begins = key.split(' ').map(|word| {
-            let end = word.char_indices().nth(LETTERS).map_or(word.len(), |(at, _)| at);
-            mix64(city64(&word.as_bytes()[..end]))
+        let kind = |letter: char| match letter {
+            '-' => Some(None),
+            letter => {
+                let small = letter.to_ascii_lowercase();
+                let (_, kind) = LETTERS_OF.iter().find(|it| it.0 == small)?;
+                Some(Some((*kind, small != letter)))
+            }
+        };
+        letters.chars().map(kind).collect::<Option<_>>().map(Keys)
+    }
+
+    /// As letters.
+    pub fn letters(&self) -> String {
+        let letter = |of: &Option<(Kind, bool)>| {
+            let Some((kind, together)) = *of else { return '-' };
+            let is_it = |it: &&(char, Kind)| std::mem::discriminant(&it.1) == std::mem::discriminant(&kind);
+            let letter = LETTERS_OF.iter().find(is_it).map_or('-', |it| it.0);
+            if together { letter.to_ascii_uppercase() } else { letter }
+        };
+        self.0.iter().map(letter).collect()
+    }
+
+    /// The keys of a row as numbers: that of all its values together, by which equal rows are found whatever they have, and
+    /// then the others in ascending order.
+    pub fn of_row<'t>(&self, values: impl Iterator<Item = Option<&'t str>>) -> Vec<i64> {
+        let spelled = |(of, value): (&Option<(Kind, bool)>, Option<&str>)| {
+            of.map(|(kind, _)| key(kind, value.unwrap_or("").trim())).filter(|key| !key.is_empty())
+        };
+        let values: Vec<Option<String>> = self.0.iter().zip(values).map(spelled).collect();
+        let mut keys = Vec::new();
+        self.each(&|column| values.get(column)?.as_deref(), &mut |key, _| {
+            keys.room(1).or_raise();
+            keys.push(key.cast_signed());
         });
-        Some(begins.fold(1, u64::wrapping_add))
-    };
-    for (&[x, y], number) in together.iter().zip(1..) {
-        if let (Some(a), Some(b)) = (part(x), part(y)) {
-            see(mix64(mix64(a ^ number) ^ b), 1 << x | 1 << y);
+        keys.sort_unstable();
+        keys.dedup();
+        let whole = values.iter().fold(0u64, |whole, value| {
+            mix64(whole ^ value.as_ref().map_or(0, |value| city64(value.as_bytes())))
+        });
+        keys.room(1).or_raise();
+        keys.insert(0, whole.cast_signed());
+        keys
+    }
+
+    /// Each key of a row, whose columns have these values as they are compared, with the columns that it is of.
+    fn each<'t>(&self, value: &dyn Fn(usize) -> Option<&'t str>, see: &mut dyn FnMut(u64, u32)) {
+        let mut parts = [None; TOGETHER];
+        let mut count = 0;
+        for (at, of) in self.0.iter().enumerate() {
+            let Some((kind, together)) = *of else { continue };
+            let value = value(at);
+            let bit = 1u32.wrapping_shl(at as u32);
+            match (kind, value) {
+                (_, None) => {}
+                (Kind::Name | Kind::Text, Some(key)) => {
+                    each_word(key, &mut |word| see(city64(word.as_bytes()), bit));
+                }
+                (_, Some(key)) => see(city64(key.as_bytes()), bit),
+            }
+            if let Some(part) = parts.get_mut(count).filter(|_| together) {
+                *part = value.map(|key| (part_of(kind, key), at, bit));
+                count += 1;
+            }
+        }
+        for (place, &part) in parts[..count].iter().enumerate() {
+            for &other in &parts[..place] {
+                if let (Some((a, x, bit)), Some((b, y, and))) = (part, other) {
+                    see(mix64(mix64(a ^ (x as u64) << 8 ^ y as u64) ^ b), bit | and);
+                }
+            }
         }
     }
 }
 
-/// Candidates in order, each once.
-pub(super) fn candidates(table: &Table) -> Vec<Candidate> {
+/// What of a value counts together with another one: of names the beginnings of the words, whatever their order.
+fn part_of(kind: Kind, key: &str) -> u64 {
+    if kind != Kind::Name {
+        return city64(key.as_bytes());
+    }
+    let begins = key.split(' ').map(|word| {
+        let end = word.char_indices().nth(LETTERS).map_or(word.len(), |(at, _)| at);
+        mix64(city64(&word.as_bytes()[..end]))
+    });
+    begins.fold(1, u64::wrapping_add)
+}
+
+/// A key as the model keeps those that are common.
+pub(super) fn short(key: u64) -> u32 {
+    (mix64(key) >> 32) as u32
+}
+
+/// Candidates in order, each once, and the keys that more than [`HOLDERS`] rows have.
+pub(super) fn candidates(table: &Table, keys: &Keys) -> (Vec<Candidate>, Vec<u32>) {
     let rows = table.rows as u32;
-    let short: Vec<usize> =
-        (0..table.columns.len()).filter(|&at| table.columns[at].kind != Kind::Text).collect();
-    let mut together: Vec<[usize; 2]> =
-        short.iter().enumerate().flat_map(|(at, &x)| short[..at].iter().map(move |&y| [x, y])).collect();
-    together.sort_by_key(|&[x, y]| std::cmp::Reverse(table.columns[x].filled.min(table.columns[y].filled)));
-    together.truncate(TOGETHER);
+    let mut places = [usize::MAX; MOST_COLUMNS];
+    table.columns.iter().enumerate().for_each(|(place, column)| places[column.at] = place);
+    let each_key = |row: u32, see: &mut dyn FnMut(u64, u32)| {
+        let value = |at: usize| {
+            let column = table.columns.get(places[at])?;
+            let id = column.ids[row as usize];
+            (id != NONE).then(|| column.keys.get(id as usize))
+        };
+        keys.each(&value, see);
+    };
     // Most keys are of one row alone: those that come a second time, or seem to, are seen by two bits.
     let bits = (table.rows * 64).next_power_of_two().clamp(1 << 16, 1 << 32);
     let mut seen = [0, 1].map(|_| filled(0u64, bits / 64).or_raise());
@@ -74,7 +169,7 @@ pub(super) fn candidates(table: &Table) -> Vec<Candidate> {
     let place = |key: u64| ((key as usize % bits) / 64, 1 << (key % 64));
     for row in 0..rows {
         let [once, twice] = &mut seen;
-        each_key(table, &together, row, &mut |key, _| {
+        each_key(row, &mut |key, _| {
             meter.work(2);
             let (at, bit) = place(mix64(key));
             twice[at] |= once[at] & bit;
@@ -85,7 +180,7 @@ pub(super) fn candidates(table: &Table) -> Vec<Candidate> {
     // Key, row, columns.
     let mut held: Vec<(u64, u32, u32)> = Vec::new();
     for row in 0..rows {
-        each_key(table, &together, row, &mut |key, columns| {
+        each_key(row, &mut |key, columns| {
             meter.work(2);
             let (at, bit) = place(mix64(key));
             if twice[at] & bit != 0 {
@@ -104,7 +199,13 @@ pub(super) fn candidates(table: &Table) -> Vec<Candidate> {
     // The rows of each key that two or more have, and what it weighs; of each row its keys.
     let (mut holders, mut keys, mut counts) =
         (Vec::<u32>::new(), Vec::<(usize, usize, f32, u32)>::new(), filled(0u32, table.rows + 1).or_raise());
-    for same in checked(held.chunk_by(|a, b| a.0 == b.0)).filter(|same| (2..=HOLDERS).contains(&same.len())) {
+    let mut common = Vec::new();
+    for same in checked(held.chunk_by(|a, b| a.0 == b.0)).filter(|same| same.len() > 1) {
+        if same.len() > HOLDERS {
+            common.room(1).or_raise();
+            common.push(short(same[0].0));
+            continue;
+        }
         let start = holders.len();
         holders.room(same.len()).or_raise();
         holders.extend(same.iter().map(|it| it.1));
@@ -155,5 +256,6 @@ pub(super) fn candidates(table: &Table) -> Vec<Candidate> {
     }
     sort_unstable_by(&mut found, Ord::cmp);
     found.dedup_by(|next, first| next.rows == first.rows);
-    found
+    common.sort_unstable();
+    (found, common)
 }

@@ -6,24 +6,27 @@
 //! nothing but the two rows and the model.
 
 mod candidates;
-mod linkage;
 mod model;
 mod table;
 mod values;
 
+use crate::groups::UnionFind;
 use crate::hash::{city64, mix64};
 use crate::interrupt::{checked, sort_unstable_by};
 use crate::memory::{OrRaise, Room, collect, filled};
-use candidates::candidates;
-use linkage::linked;
-use model::{Model, probability};
-use table::Table;
+pub use candidates::Keys;
+use candidates::{Candidate, candidates, short};
+use model::{Weights, probability};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use table::{Columns, Table};
+pub use values::MOST_COLUMNS;
 use values::{NONE, Strings};
 
 /// Two rows are of one thing from this probability on.
 pub const SURE: f64 = 0.9;
-/// Columns that are compared, at most.
-pub const MOST_COLUMNS: usize = 32;
+/// Kept rows that a row is compared with, at most.
+const KEPT: usize = 1000;
 /// Fields that are of no column.
 const BEYOND_COLUMNS: usize = 1;
 
@@ -106,16 +109,71 @@ impl Rows {
     }
 }
 
-/// A table of records whose model is learned.
+/// What is learned of a table of records: it gives any two rows a probability.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Model {
+    columns: Columns,
+    weights: Weights,
+    /// Keys that so many rows have that they find nothing, by their hashes.
+    common: Vec<u32>,
+}
+
+impl Model {
+    /// As JSON, which [`Model::read`] reads.
+    pub fn write(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// A model out of JSON; `None`: this is none.
+    pub fn read(json: &str) -> Option<Model> {
+        let model: Model = serde_json::from_str(json).ok()?;
+        let in_order = model.columns.known.is_sorted_by(|a, b| a.at < b.at);
+        let few = model.columns.known.last().is_none_or(|it| it.at < MOST_COLUMNS);
+        (in_order && few && model.weights.are_of(&model.columns)).then_some(model)
+    }
+
+    /// The keys by which rows are found that may be of one thing.
+    pub fn keys(&self) -> Keys {
+        Keys::of(&self.columns.known)
+    }
+
+    /// What finds the rows that may be of one thing with a record.
+    pub fn query(&self, content: &str) -> Vec<i64> {
+        let mut keys = self.keys().of_row(columns(content));
+        let whole = keys.first().copied();
+        let is_rare = |key: &i64| self.common.binary_search(&short(key.cast_unsigned())).is_err();
+        keys.retain(|key| Some(*key) == whole || is_rare(key));
+        keys
+    }
+
+    /// The probability that two records, their columns [`joined`], are of one thing, 0 to 1; equal ones are.
+    pub fn of_contents(self: &Arc<Model>, a: &str, b: &str) -> f64 {
+        if a == b {
+            return 1.0;
+        }
+        let mut rows = Rows::new(columns(a).count(), 0);
+        [a, b].into_iter().for_each(|content| rows.add(columns(content)));
+        Records::read(Arc::clone(self), rows).probability(0, 1)
+    }
+}
+
+/// Records of which the model is known.
 pub struct Records {
     table: Table,
-    model: Model,
+    model: Arc<Model>,
     /// The rows that are compared, as they came, and where each stands among them.
     order: Vec<u32>,
     places: Vec<u32>,
-    /// Pairs of rows that are more likely of one thing than not.
-    likely: Vec<[u32; 2]>,
-    compared: usize,
+}
+
+/// Pairs of rows that are worth comparing.
+pub struct Pairs(Vec<Candidate>);
+
+impl Pairs {
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
 }
 
 /// Levels and what they tell, for as many fields as there are.
@@ -124,32 +182,82 @@ const NO_LEVELS: Fields<u8> = [0; MOST_COLUMNS + BEYOND_COLUMNS];
 const NOTHING: Fields<f64> = [0.0; MOST_COLUMNS + BEYOND_COLUMNS];
 
 impl Records {
-    /// Learns from the rows.
-    pub fn learn(rows: Rows) -> Records {
+    /// Learns from the rows; what finds pairs among them too.
+    pub fn learn(rows: Rows) -> (Records, Pairs) {
         let order = rows.order();
+        let (table, columns) = Table::learned(&rows.values[..rows.values.len().min(MOST_COLUMNS)], &order);
+        let (candidates, common) = candidates(&table, &Keys::of(&columns.known));
+        let weights = Weights::learn(&table, &columns, &candidates);
+        let model = Arc::new(Model { columns, weights, common });
+        (Records::new(table, model, order, rows), Pairs(candidates))
+    }
+
+    /// Rows, of which it was learned before.
+    pub fn read(model: Arc<Model>, rows: Rows) -> Records {
+        let order = rows.order();
+        let table = Table::read(&model.columns, &rows.values, &order);
+        Records::new(table, model, order, rows)
+    }
+
+    fn new(table: Table, model: Arc<Model>, order: Vec<u32>, rows: Rows) -> Records {
         let count = rows.values.first().map_or(0, Strings::count);
         let mut places = filled(NONE, count).or_raise();
         checked(order.iter().zip(0..)).for_each(|(&row, place)| places[row as usize] = place);
-        let table = Table::new(&rows.values[..rows.values.len().min(MOST_COLUMNS)], &order);
-        drop(rows);
-        let candidates = candidates(&table);
-        let model = Model::learn(&table, &candidates);
-        let compared = candidates.len();
-        let mut records = Records { table, model, order, places, likely: Vec::new(), compared };
-        let mut likely = Vec::new();
-        for candidate in checked(&candidates) {
-            if records.score(candidate.rows) >= 0.5 {
-                likely.room(1).or_raise();
-                likely.push(candidate.rows);
-            }
-        }
-        records.likely = likely;
-        records
+        Records { table, model, order, places }
     }
 
-    /// How many pairs of rows were compared.
-    pub fn compared(&self) -> usize {
-        self.compared
+    /// The model.
+    pub fn model(&self) -> &Arc<Model> {
+        &self.model
+    }
+
+    /// What finds pairs among these rows.
+    pub fn pairs(&self) -> Pairs {
+        Pairs(candidates(&self.table, &self.model.keys()).0)
+    }
+
+    /// What pairs connect that are of one thing at least so likely.
+    pub fn connected(&self, pairs: &Pairs, least: f64) -> UnionFind {
+        let mut sets = UnionFind::new(self.places.len());
+        for &Candidate { rows: [a, b], .. } in checked(&pairs.0) {
+            if self.score([a, b]) >= least {
+                sets.union(self.order[a as usize], self.order[b as usize]);
+            }
+        }
+        sets
+    }
+
+    /// The kept row of each row. The rows come in `order`, the best first, and each repeats the kept row that it is of one
+    /// thing with most likely, if that is at least so likely, or is kept. It is compared with those that pairs lead to.
+    pub fn keepers(&self, pairs: &Pairs, order: &[u32], least: f64) -> Vec<u32> {
+        let mut keepers: Vec<u32> = collect(0..self.places.len() as u32).or_raise();
+        let mut sets = self.connected(pairs, least);
+        // Rows by what they are connected with, each at its place in the order.
+        let mut ranked: Vec<(u32, u32)> = Vec::new();
+        for (&row, rank) in checked(order.iter().zip(0..)) {
+            ranked.room(1).or_raise();
+            ranked.push((sets.find(row), rank));
+        }
+        sort_unstable_by(&mut ranked, Ord::cmp);
+        let mut kept: Vec<u32> = Vec::new();
+        for connected in ranked.chunk_by(|a, b| a.0 == b.0).filter(|it| it.len() > 1) {
+            kept.clear();
+            for &(_, rank) in checked(connected) {
+                let row = order[rank as usize];
+                let place = self.places[row as usize];
+                let scored = kept.iter().map(|&keeper| (self.score([keeper, place]), keeper));
+                let best = scored.reduce(|best, next| if next.0 > best.0 { next } else { best });
+                match best.filter(|best| best.0 >= least) {
+                    Some((_, keeper)) => keepers[row as usize] = self.order[keeper as usize],
+                    None if kept.len() < KEPT => {
+                        kept.room(1).or_raise();
+                        kept.push(place);
+                    }
+                    None => {}
+                }
+            }
+        }
+        keepers
     }
 
     fn fields(&self) -> impl Iterator<Item = Field> {
@@ -160,7 +268,7 @@ impl Records {
     /// What was compared, and what of it tells: the odds by which agreement in it multiplies those that rows are of one
     /// thing, as their logarithms, from no agreement to a full one.
     pub fn weights(&self) -> impl Iterator<Item = (Field, f64, f64)> {
-        self.fields().zip(self.model.weights()).map(|(field, (none, full))| (field, none, full))
+        self.fields().zip(self.model.weights.weights()).map(|(field, (none, full))| (field, none, full))
     }
 
     /// What makes two rows one thing, or two.
@@ -174,10 +282,10 @@ impl Records {
             _ if level == top => Agreement::Full,
             _ => Agreement::Partial,
         };
-        let all = self.fields().zip(levels.iter().zip(self.table.tops())).zip(&told);
+        let all = self.fields().zip(levels.iter().zip(self.model.columns.tops())).zip(&told);
         let mut told: Vec<_> =
-            all.map(|((field, (&level, top)), &tells)| (field, agreement(level, top), tells)).collect();
-        let prior = self.model.prior();
+            all.map(|((field, (&level, top)), &tells)| (field, agreement(level, top.0), tells)).collect();
+        let prior = self.model.weights.prior();
         let odds = prior + told.iter().map(|it| it.2).sum::<f64>();
         if kept < 1.0 {
             let share = kept * probability(odds);
@@ -203,38 +311,14 @@ impl Records {
             ([a.min(b), a.max(b)], self.table.columns.len() + usize::from(self.table.identifiers.is_some()));
         let (levels, told) = (&mut levels[..count], &mut told[..count]);
         self.table.levels(rows, levels);
-        self.model.told(levels, |field| self.table.commonness(rows, levels, field), told);
-        self.model.kept(levels)
+        self.model.weights.told(levels, |field| self.table.commonness(rows, levels, field), told);
+        self.model.weights.kept(levels)
     }
 
     fn score(&self, rows: [u32; 2]) -> f64 {
         let (mut levels, mut told) = (NO_LEVELS, NOTHING);
         let kept = self.told(rows, &mut levels, &mut told);
-        kept * probability(self.model.prior() + told.iter().sum::<f64>())
-    }
-
-    /// The kept row of each row. The rows come in `order`, the best first. Rows that are of one thing on average are a
-    /// group, and of a group each repeats the first kept row that it is surely of one thing with, or is kept.
-    pub fn keepers(&self, order: &[u32]) -> Vec<u32> {
-        let mut keepers: Vec<u32> = collect(0..self.places.len() as u32).or_raise();
-        let mut rank = filled(u32::MAX, self.order.len()).or_raise();
-        for (&row, at) in checked(order).zip(0..) {
-            if let Some(rank) = rank.get_mut(self.places[row as usize] as usize) {
-                *rank = at;
-            }
-        }
-        let mut score = |rows: [u32; 2]| self.score(rows);
-        for mut group in linked(self.order.len(), &self.likely, &mut score) {
-            group.sort_unstable_by_key(|&row| rank[row as usize]);
-            let mut kept: Vec<u32> = Vec::new();
-            for row in checked(group) {
-                match kept.iter().find(|&&keeper| self.score([keeper, row]) >= SURE) {
-                    Some(&keeper) => keepers[self.order[row as usize] as usize] = self.order[keeper as usize],
-                    None => kept.push(row),
-                }
-            }
-        }
-        keepers
+        kept * probability(self.model.weights.prior() + told.iter().sum::<f64>())
     }
 }
 

@@ -6,12 +6,13 @@
 //! columns again and again are relatives, not faults.
 
 use super::candidates::Candidate;
-use super::table::Table;
+use super::table::{Columns, Table};
 use super::values::MOST;
 use crate::interrupt::{checked, sort_unstable_by};
 use crate::memory::{OrRaise, Room, collect, filled};
 use crate::random::SplitMix64;
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 /// Pairs that weights are learned from, at most, and random ones that chance is counted on.
 const LEARNED_FROM: usize = 1 << 18;
@@ -46,7 +47,7 @@ struct Pairs {
 }
 
 /// What a column tells.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Field {
     top: usize,
     cap: f64,
@@ -63,9 +64,9 @@ struct Field {
     tie: f64,
 }
 
-/// A model of a table's records.
-#[derive(Debug)]
-pub(super) struct Model {
+/// What agreement of each field tells.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Weights {
     fields: Vec<Field>,
     /// Parents first.
     order: Vec<usize>,
@@ -132,12 +133,11 @@ impl Field {
     }
 }
 
-impl Model {
+impl Weights {
     /// Learns from the candidates of a table.
-    pub fn learn(table: &Table, candidates: &[Candidate]) -> Model {
-        let tops = table.tops();
-        let caps = table.columns.iter().map(|column| column.cap).chain(table.identifiers.iter().map(|_| 1.0));
-        let field = |(&top, cap): (&u8, f64)| Field {
+    pub fn learn(table: &Table, columns: &Columns, candidates: &[Candidate]) -> Weights {
+        let tops = columns.tops();
+        let field = |&(top, cap): &(u8, f64)| Field {
             top: usize::from(top),
             cap,
             m: expected(usize::from(top)),
@@ -147,18 +147,18 @@ impl Model {
             parent: None,
             tie: 0.0,
         };
-        let fields: Vec<Field> = tops.iter().zip(caps).map(field).collect();
+        let fields: Vec<Field> = tops.iter().map(field).collect();
         let count = fields.len();
         let all = (table.rows as f64 * (table.rows as f64 - 1.0) / 2.0).max(1.0);
-        let mut model = Model {
+        let mut model = Weights {
             order: (0..count).collect(),
-            prior: (0.05 * table.rows as f64 / all).min(0.5).ln(),
+            prior: (0.05 * table.rows as f64 / all).clamp(1e-12, 0.5).ln(),
             kept: FxHashMap::default(),
             ties: vec![0.0; count * count],
             fields,
         };
         if count > 0 {
-            Learning::new(table, candidates, all).run(&mut model);
+            Learning::new(table, columns, candidates, all).run(&mut model);
         }
         model
     }
@@ -203,6 +203,19 @@ impl Model {
         bits.fold(0, |bits, (at, _)| bits | 1 << at)
     }
 
+    /// Whether they are of such fields, as what was read may not be.
+    pub fn are_of(&self, columns: &Columns) -> bool {
+        let tops: Vec<usize> = columns.tops().iter().map(|it| usize::from(it.0)).collect();
+        let place = |field: usize| self.order.iter().position(|&it| it == field);
+        let is_behind = |at: usize| {
+            let parent = self.fields[at].parent.as_ref();
+            parent.is_none_or(|it| place(it.0).is_some_and(|before| Some(before) < place(at)))
+        };
+        self.fields.iter().map(|field| field.top).eq(tops.iter().copied())
+            && self.order.len() == tops.len()
+            && (0..tops.len()).all(|at| place(at).is_some() && is_behind(at))
+    }
+
     pub fn prior(&self) -> f64 {
         self.prior
     }
@@ -216,6 +229,8 @@ impl Model {
 /// What is learned from.
 struct Learning {
     pairs: Pairs,
+    /// The bit of each column among those of [`Candidate::free`].
+    bits: Vec<u32>,
     /// Pairs that are no candidates, by their levels, and how many of them there are.
     others: Vec<(Vec<u8>, f64)>,
     /// Candidates that each of the pairs stands for.
@@ -228,11 +243,10 @@ struct Learning {
 }
 
 impl Learning {
-    fn new(table: &Table, candidates: &[Candidate], all: f64) -> Learning {
-        let width = table.tops().len();
-        let mut levels = filled(0u8, width).or_raise();
-        let information: Vec<f64> = table.information().collect();
-        let tops = table.tops();
+    fn new(table: &Table, columns: &Columns, candidates: &[Candidate], all: f64) -> Learning {
+        let tops: Vec<u8> = columns.tops().iter().map(|it| it.0).collect();
+        let mut levels = filled(0u8, tops.len()).or_raise();
+        let information: Vec<f64> = columns.information().collect();
         let whole: f64 = information.iter().sum();
         // The share of what either tells that agrees, of all candidates; the greatest of each row.
         let mut shares: Vec<(f32, f32)> = Vec::new();
@@ -277,15 +291,16 @@ impl Learning {
                 1.0
             });
         }
-        let others = Learning::others(table, candidates, all);
-        Learning { pairs, others, each: step as f64, all, begin, chance }
+        let others = Learning::others(table, tops.len(), candidates, all);
+        let bits = columns.known.iter().map(|it| 1 << it.at).collect();
+        Learning { pairs, bits, others, each: step as f64, all, begin, chance }
     }
 
     /// Random pairs that are no candidates, by their levels.
-    fn others(table: &Table, candidates: &[Candidate], all: f64) -> Vec<(Vec<u8>, f64)> {
+    fn others(table: &Table, width: usize, candidates: &[Candidate], all: f64) -> Vec<(Vec<u8>, f64)> {
         let mut counts: FxHashMap<Vec<u8>, u32> = FxHashMap::default();
         let (mut random, mut drawn) = (SplitMix64::new(0x5EED), 0u32);
-        let mut levels = filled(0u8, table.tops().len()).or_raise();
+        let mut levels = filled(0u8, width).or_raise();
         for _ in checked(0..RANDOM.min((all * 4.0) as usize)) {
             let (a, b) = (random.below(table.rows) as u32, random.below(table.rows) as u32);
             let rows = [a.min(b), a.max(b)];
@@ -308,7 +323,7 @@ impl Learning {
         others
     }
 
-    fn run(self, model: &mut Model) {
+    fn run(self, model: &mut Weights) {
         let width = model.fields.len();
         let mut posteriors = crate::memory::copy(&self.begin).or_raise();
         let mut told = [0.0; 64];
@@ -340,7 +355,7 @@ impl Learning {
     }
 
     /// u and its tree, over all pairs that are not of one thing.
-    fn count_chance(&self, model: &mut Model, posteriors: &[f64]) {
+    fn count_chance(&self, model: &mut Weights, posteriors: &[f64]) {
         let width = model.fields.len();
         let candidates = self.pairs.levels.chunks_exact(width);
         let weights = posteriors
@@ -427,11 +442,11 @@ impl Learning {
     }
 
     /// m, of each column by the pairs that were found without it.
-    fn learn_m(&self, model: &mut Model, posteriors: &[f64]) {
+    fn learn_m(&self, model: &mut Weights, posteriors: &[f64]) {
         let width = model.fields.len();
         for (at, field) in model.fields.iter_mut().enumerate() {
             let mut m = expected(field.top).map(|share| share * PRIOR);
-            let bit = if at < 32 { 1u32 << at } else { 0 };
+            let bit = self.bits.get(at).copied().unwrap_or_default();
             for (number, posterior) in checked(posteriors.iter().enumerate()) {
                 let level = usize::from(self.pairs.levels[number * width + at]);
                 if level > 0 && (bit == 0 || self.pairs.free[number] & bit != 0) {
@@ -443,7 +458,7 @@ impl Learning {
     }
 
     /// What remains of patterns of differences that are too many for faults.
-    fn keep_relatives(&self, model: &mut Model, patterns: &[u64], posteriors: &[f64]) {
+    fn keep_relatives(&self, model: &mut Weights, patterns: &[u64], posteriors: &[f64]) {
         let width = model.fields.len();
         let mut counts: FxHashMap<u64, f64> = FxHashMap::default();
         for (pattern, posterior) in checked(patterns.iter().zip(posteriors)) {
@@ -478,7 +493,7 @@ impl Learning {
     }
 }
 
-impl Model {
+impl Weights {
     /// What follows from m and u.
     fn weigh(&mut self) {
         for field in &mut self.fields {

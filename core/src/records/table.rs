@@ -1,8 +1,16 @@
 //! The columns of records that are compared, and how far they agree in two rows.
 
-use super::values::{Column, Identifiers, Strings};
+use super::values::{Column, Identifiers, Kind, Known, KnownIdentifiers, Strings};
+use serde::{Deserialize, Serialize};
 
-/// The columns of records that are compared.
+/// What is known of the columns of a table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Columns {
+    pub known: Vec<Known>,
+    identifiers: Option<KnownIdentifiers>,
+}
+
+/// The columns of records that are compared, in some rows.
 #[derive(Debug)]
 pub(super) struct Table {
     pub rows: usize,
@@ -11,32 +19,30 @@ pub(super) struct Table {
 }
 
 impl Table {
-    pub fn new(values: &[Strings], order: &[u32]) -> Table {
-        let mut columns: Vec<Column> = Vec::new();
+    /// The rows, and what is learned of their columns.
+    pub fn learned(values: &[Strings], order: &[u32]) -> (Table, Columns) {
+        let (mut columns, mut known): (Vec<Column>, Vec<Known>) = Default::default();
         for (at, of) in values.iter().enumerate() {
-            if let Some(column) =
-                Column::new(at, of, order).filter(|it| !columns.iter().any(|other| it.repeats(other)))
+            if let Some((column, it)) =
+                Column::learned(at, of, order).filter(|it| !columns.iter().any(|other| it.0.repeats(other)))
             {
                 columns.push(column);
+                known.push(it);
             }
         }
-        let identifiers = Identifiers::new(&columns, values, order);
-        Table { rows: order.len(), columns, identifiers }
+        let (identifiers, of_identifiers) = Identifiers::learned(&kinds(&known), values, order)
+            .map_or((None, None), |(all, it)| (Some(all), Some(it)));
+        let table = Table { rows: order.len(), columns, identifiers };
+        (table, Columns { known, identifiers: of_identifiers })
     }
 
-    /// The level of full agreement of each field.
-    pub fn tops(&self) -> Vec<u8> {
-        self.columns
-            .iter()
-            .map(Column::top)
-            .chain(self.identifiers.iter().map(|_| Identifiers::TOP))
-            .collect()
-    }
-
-    /// What agreement by chance would tell, in nats.
-    pub fn information(&self) -> impl Iterator<Item = f64> {
-        let columns = self.columns.iter().map(|column| column.same.max(1.0 / column.filled.max(2) as f64));
-        columns.chain(self.identifiers.iter().map(|it| it.same.min(1.0))).map(|same| -same.ln())
+    /// The rows, of whose columns this is known.
+    pub fn read(of: &Columns, values: &[Strings], order: &[u32]) -> Table {
+        let none = Strings::default();
+        let column = |known: &Known| Column::read(known, values.get(known.at).unwrap_or(&none), order);
+        let identifiers =
+            of.identifiers.as_ref().map(|it| Identifiers::read(it, &kinds(&of.known), values, order));
+        Table { rows: order.len(), columns: of.known.iter().map(column).collect(), identifiers }
     }
 
     pub fn levels(&self, rows: [u32; 2], levels: &mut [u8]) {
@@ -48,9 +54,27 @@ impl Table {
     /// How common the value is in which a field of two rows fully agrees; 1 where it does not.
     pub fn commonness(&self, rows: [u32; 2], levels: &[u8], field: usize) -> f64 {
         match (self.columns.get(field), &self.identifiers) {
-            (Some(column), _) if levels[field] == column.top() => column.commonness(rows[0]),
+            (Some(column), _) if levels[field] == column.kind.top() => column.commonness(rows[0]),
             (None, Some(identifiers)) if levels[field] == Identifiers::TOP => identifiers.commonness(rows),
             _ => 1.0,
         }
+    }
+}
+
+fn kinds(known: &[Known]) -> Vec<(usize, Kind)> {
+    known.iter().map(|it| (it.at, it.kind)).collect()
+}
+
+impl Columns {
+    /// The level of full agreement of each field, and how often it may speak against one thing.
+    pub fn tops(&self) -> Vec<(u8, f64)> {
+        let columns = self.known.iter().map(|it| (it.kind.top(), it.cap));
+        columns.chain(self.identifiers.iter().map(|_| (Identifiers::TOP, 1.0))).collect()
+    }
+
+    /// What agreement by chance would tell of each field, in nats.
+    pub fn information(&self) -> impl Iterator<Item = f64> {
+        let columns = self.known.iter().map(|it| it.same.max(1.0 / it.filled.max(2) as f64));
+        columns.chain(self.identifiers.iter().map(|it| it.same.min(1.0))).map(|same| -same.ln())
     }
 }

@@ -3,11 +3,15 @@
 use crate::hash::city64;
 use crate::interrupt::{Meter, checked, sort_unstable_by};
 use crate::memory::{OrRaise, Room, collect, filled};
+use crate::similarity::Frequencies;
 use crate::text::{is_spaceless_char, normalize};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 /// What stands for a value that is missing.
 pub(super) const NONE: u32 = u32::MAX;
+/// Columns that are compared, at most.
+pub const MOST_COLUMNS: usize = 32;
 /// The greatest level of any column.
 pub(super) const MOST: usize = 8;
 /// Values that the kind of a column is told by.
@@ -28,7 +32,7 @@ const CAP: f64 = 0.1;
 const CAP_OF_WORDS: f64 = 0.3;
 
 /// What the values of a column are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Kind {
     /// Days, however they are written.
     Date,
@@ -40,6 +44,16 @@ pub(super) enum Kind {
     Name,
     /// Running text.
     Text,
+}
+
+impl Kind {
+    /// The level of full agreement; 1 is none.
+    pub fn top(self) -> u8 {
+        match self {
+            Kind::Name | Kind::Text => MOST as u8,
+            _ => 5,
+        }
+    }
 }
 
 /// Texts one after the other.
@@ -57,8 +71,10 @@ impl Strings {
         self.ends.push(self.all.len());
     }
 
+    /// Empty beyond the last one.
     pub fn get(&self, at: usize) -> &str {
-        &self.all[if at == 0 { 0 } else { self.ends[at - 1] }..self.ends[at]]
+        let end = self.ends.get(at).copied().unwrap_or_default();
+        &self.all[if at == 0 || end == 0 { 0 } else { self.ends[at - 1] }..end]
     }
 
     pub fn count(&self) -> usize {
@@ -81,12 +97,50 @@ impl Lists {
         self.ends.push(self.all.len());
     }
 
+    /// Gives each number its rank, and makes sets in order of the lists.
+    fn renumber(&mut self, ranks: &[u32]) {
+        let (mut from, mut to) = (0, 0);
+        for end in checked(&mut self.ends) {
+            let list = &mut self.all[from..*end];
+            list.iter_mut().for_each(|number| *number = ranks[*number as usize]);
+            list.sort_unstable();
+            let start = to;
+            for at in from..*end {
+                if to == start || self.all[to - 1] != self.all[at] {
+                    self.all[to] = self.all[at];
+                    to += 1;
+                }
+            }
+            (from, *end) = (*end, to);
+        }
+        self.all.truncate(to);
+    }
+
+    /// Empty beyond the last one.
     pub fn get(&self, at: usize) -> &[u32] {
-        &self.all[if at == 0 { 0 } else { self.ends[at - 1] }..self.ends[at]]
+        let end = self.ends.get(at).copied().unwrap_or_default();
+        &self.all[if at == 0 || end == 0 { 0 } else { self.ends[at - 1] }..end]
     }
 }
 
-/// A column that is compared.
+/// What is known of a column that is compared.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Known {
+    /// Its place among the columns of the table.
+    pub at: usize,
+    pub kind: Kind,
+    /// Rows that have a value.
+    pub filled: usize,
+    /// The chance that two rows have one value.
+    pub same: f64,
+    /// How often two rows of one thing differ here, at most.
+    pub cap: f64,
+    /// How many rows have a value, and of names and texts a feature.
+    values: Frequencies,
+    features: Frequencies,
+}
+
+/// The values of a column in some rows.
 #[derive(Debug)]
 pub(super) struct Column {
     /// Its place among the columns of the table.
@@ -94,17 +148,15 @@ pub(super) struct Column {
     pub kind: Kind,
     /// The value of each row, or [`NONE`].
     pub ids: Vec<u32>,
-    /// Each value as it is compared, and how many rows have it.
+    /// Each value as it is compared, by its hash.
     pub keys: Strings,
-    counts: Vec<u32>,
-    /// Rows that have a value.
-    pub filled: usize,
-    /// The chance that two rows have one value.
-    pub same: f64,
-    /// How often two rows of one thing differ here, at most.
-    pub cap: f64,
-    /// Of names and texts the features of each value, what each feature weighs, and the length of the value as a vector.
+    hashes: Vec<u64>,
+    /// How common each is beside any two rows' agreement: 1 if as common, less if it is rare.
+    common: Vec<f32>,
+    /// Of names and texts the features of each value by number, what each feature weighs, and the length of the value as a
+    /// vector.
     features: Lists,
+    of_features: Vec<u64>,
     weights: Vec<f32>,
     lengths: Vec<f32>,
     numbers: Vec<f64>,
@@ -112,17 +164,8 @@ pub(super) struct Column {
 }
 
 impl Column {
-    /// The column of these values; `None`: it tells nothing.
-    pub fn new(at: usize, values: &Strings, order: &[u32]) -> Option<Column> {
-        let some: Vec<String> = collect(
-            checked(order)
-                .map(|&row| values.get(row as usize))
-                .filter(|value| !value.is_empty())
-                .take(LOOKED_AT)
-                .map(str::to_lowercase),
-        )
-        .or_raise();
-        let kind = kind_of(&some);
+    /// The values of a column of this kind, in the rows of an order.
+    fn new(at: usize, kind: Kind, values: &Strings, order: &[u32]) -> Column {
         // The value of each row as it is compared, by its hash.
         let mut hashes: Vec<(u64, u32)> = Vec::new();
         for (&row, place) in checked(order).zip(0..) {
@@ -132,16 +175,46 @@ impl Column {
                 hashes.push((city64(key.as_bytes()), place));
             }
         }
-        let present = hashes.len();
         sort_unstable_by(&mut hashes, Ord::cmp);
-        let mut ids = filled(NONE, order.len()).or_raise();
-        let (mut keys, mut counts) = (Strings::default(), Vec::new());
+        let mut column = Column {
+            at,
+            kind,
+            ids: filled(NONE, order.len()).or_raise(),
+            keys: Strings::default(),
+            hashes: Vec::new(),
+            common: Vec::new(),
+            features: Lists::default(),
+            of_features: Vec::new(),
+            weights: Vec::new(),
+            lengths: Vec::new(),
+            numbers: Vec::new(),
+            dates: Vec::new(),
+        };
         for same in checked(hashes.chunk_by(|a, b| a.0 == b.0)) {
-            same.iter().for_each(|it| ids[it.1 as usize] = counts.len() as u32);
-            keys.add(&key(kind, values.get(order[same[0].1 as usize] as usize)));
-            counts.room(1).or_raise();
-            counts.push(same.len() as u32);
+            same.iter().for_each(|it| column.ids[it.1 as usize] = column.hashes.len() as u32);
+            column.keys.add(&key(kind, values.get(order[same[0].1 as usize] as usize)));
+            column.hashes.room(1).or_raise();
+            column.hashes.push(same[0].0);
         }
+        column.prepare();
+        column
+    }
+
+    /// The values of these rows in a column that tells something, and what is known of it.
+    pub fn learned(at: usize, values: &Strings, order: &[u32]) -> Option<(Column, Known)> {
+        let some: Vec<String> = collect(
+            checked(order)
+                .map(|&row| values.get(row as usize))
+                .filter(|value| !value.is_empty())
+                .take(LOOKED_AT)
+                .map(str::to_lowercase),
+        )
+        .or_raise();
+        let kind = kind_of(&some);
+        let mut column = Column::new(at, kind, values, order);
+        let mut counts = filled(0u32, column.hashes.len()).or_raise();
+        checked(&column.ids).filter(|&&id| id != NONE).for_each(|&id| counts[id as usize] += 1);
+        let present: usize = counts.iter().map(|&count| count as usize).sum();
         if present * 50 < order.len() || counts.len() < 2 {
             return None;
         }
@@ -155,23 +228,31 @@ impl Column {
             Kind::Name if words > 2 => CAP_OF_WORDS,
             _ => CAP,
         };
-        let mut column = Column {
+        let mut of_features = filled(0u32, column.of_features.len()).or_raise();
+        for (value, &count) in checked(&counts).enumerate() {
+            column.features.get(value).iter().for_each(|&id| of_features[id as usize] += count);
+        }
+        let counted = |hashes: &[u64], counts: &[u32]| {
+            Frequencies::counted(hashes.iter().copied().zip(counts.iter().copied()), present)
+        };
+        let known = Known {
             at,
             kind,
-            ids,
-            keys,
-            counts,
             filled: present,
             same,
             cap,
-            features: Lists::default(),
-            weights: Vec::new(),
-            lengths: Vec::new(),
-            numbers: Vec::new(),
-            dates: Vec::new(),
+            values: counted(&column.hashes, &counts),
+            features: counted(&column.of_features, &of_features),
         };
-        column.prepare();
-        Some(column)
+        column.weigh(&known);
+        Some((column, known))
+    }
+
+    /// The values of rows in a column of which this is known.
+    pub fn read(known: &Known, values: &Strings, order: &[u32]) -> Column {
+        let mut column = Column::new(known.at, known.kind, values, order);
+        column.weigh(known);
+        column
     }
 
     fn prepare(&mut self) {
@@ -183,52 +264,59 @@ impl Column {
             Kind::Date => self.dates = collect(values().map(|key| date(key).unwrap_or_default())).or_raise(),
             Kind::Code => {}
             Kind::Name | Kind::Text => {
-                let (mut ids, mut counts) = (FxHashMap::<u64, u32>::default(), Vec::<u32>::new());
-                let (mut features, mut list) = (Lists::default(), Vec::new());
-                for (key, count) in values().zip(&self.counts) {
+                let (mut ids, mut list) = (FxHashMap::<u64, u32>::default(), Vec::new());
+                for key in values() {
                     list.clear();
                     features_of(key, self.kind == Kind::Name, &mut |hash| {
                         ids.room(1).or_raise();
                         let next = ids.len() as u32;
                         let id = *ids.entry(hash).or_insert(next);
+                        if id == next {
+                            self.of_features.room(1).or_raise();
+                            self.of_features.push(hash);
+                        }
                         list.room(1).or_raise();
                         list.push(id);
                     });
-                    list.sort_unstable();
-                    list.dedup();
-                    counts.room(list.len()).or_raise();
-                    counts.resize(ids.len(), 0);
-                    list.iter().for_each(|&id| counts[id as usize] += count);
-                    features.add(&list);
+                    self.features.add(&list);
                 }
-                let weight = |&count: &u32| (((self.filled + 1) as f64 / f64::from(count)).ln() + 0.1) as f32;
-                self.weights = collect(counts.iter().map(weight)).or_raise();
-                let square = |value: usize| {
-                    features.get(value).iter().map(|&id| self.weights[id as usize].powi(2)).sum::<f32>()
-                };
-                self.lengths =
-                    collect(checked(0..self.keys.count()).map(|value| square(value).sqrt())).or_raise();
-                self.features = features;
+                // In the order of their hashes, so that sums over them do not depend on what other values there are.
+                let mut places: Vec<(u64, u32)> = collect(self.of_features.drain(..).zip(0..)).or_raise();
+                sort_unstable_by(&mut places, Ord::cmp);
+                let mut ranks = filled(0u32, places.len()).or_raise();
+                checked(&places).zip(0..).for_each(|(it, rank)| ranks[it.1 as usize] = rank);
+                self.of_features.extend(places.iter().map(|it| it.0));
+                self.features.renumber(&ranks);
             }
         }
     }
 
-    /// The level of full agreement; 1 is none.
-    pub fn top(&self) -> u8 {
-        match self.kind {
-            Kind::Name | Kind::Text => MOST as u8,
-            _ => 5,
-        }
+    fn weigh(&mut self, known: &Known) {
+        let all = known.filled as f64;
+        let common = |&hash: &u64| {
+            (f64::from(known.values.count(hash).max(2) - 1) / all / (known.same + 1e-12)) as f32
+        };
+        self.common = collect(self.hashes.iter().map(common)).or_raise();
+        let weight = |&hash: &u64| (((all + 1.0) / f64::from(known.features.count(hash))).ln() + 0.1) as f32;
+        self.weights = collect(self.of_features.iter().map(weight)).or_raise();
+        let square = |value: usize| {
+            let squares = self.features.get(value).iter().map(|&id| self.weights[id as usize].powi(2));
+            squares.sum::<f32>().sqrt()
+        };
+        self.lengths = match self.kind {
+            Kind::Name | Kind::Text => collect(checked(0..self.keys.count()).map(square)).or_raise(),
+            _ => Vec::new(),
+        };
     }
 
-    /// How far the values of two rows agree, 1 (not at all) to [`Column::top`] (equal); 0: one of them has none.
+    /// How far the values of two rows agree, 1 (not at all) to [`Kind::top`] (equal); 0: one of them has none.
     pub fn level(&self, [a, b]: [u32; 2]) -> u8 {
         let [x, y] = [a, b].map(|row| self.ids[row as usize]);
         if x == NONE || y == NONE {
             return 0;
         }
         if x == y {
-            return self.top();
+            return self.kind.top();
         }
         let [x, y] = [x as usize, y as usize];
         match self.kind {
@@ -298,8 +386,7 @@ impl Column {
 
     /// How common the value of a row is beside any two rows' agreement: 1 if as common, less if it is rare.
     pub fn commonness(&self, row: u32) -> f64 {
-        let count = self.counts[self.ids[row as usize] as usize];
-        f64::from(count.max(2) - 1) / self.filled as f64 / (self.same + 1e-12)
+        f64::from(self.common[self.ids[row as usize] as usize])
     }
 
     /// Whether it says nearly always what another one says.
@@ -308,7 +395,8 @@ impl Column {
             **a != NONE && **b != NONE && self.keys.get(**a as usize) == other.keys.get(**b as usize)
         };
         let both = checked(self.ids.iter().zip(&other.ids)).filter(same).count();
-        both * 20 >= self.filled.min(other.filled) * 19
+        let [one, two] = [self, other].map(|it| it.ids.iter().filter(|&&id| id != NONE).count());
+        both * 20 >= one.min(two) * 19
             && std::mem::discriminant(&self.kind) == std::mem::discriminant(&other.kind)
     }
 }
@@ -423,7 +511,7 @@ fn kind_of(some: &[String]) -> Kind {
 }
 
 /// A value as it is compared; empty: there is none.
-fn key(kind: Kind, value: &str) -> String {
+pub(super) fn key(kind: Kind, value: &str) -> String {
     match kind {
         Kind::Date => date(value).map_or(String::new(), |[year, month, day]| format!("{year}-{month}-{day}")),
         Kind::Number { .. } => number(value).map_or(String::new(), |number| number.to_string()),
@@ -481,47 +569,47 @@ fn valid(date: [u16; 3]) -> Option<[u16; 3]> {
     is_date.then_some(date)
 }
 
+/// What is known of model numbers and the like.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct KnownIdentifiers {
+    /// Rows that have some.
+    filled: usize,
+    /// The chance that two rows have one in common.
+    pub same: f64,
+    counts: Frequencies,
+}
+
 /// Model numbers and the like, wherever they stand among words.
 #[derive(Debug)]
 pub(super) struct Identifiers {
     /// Those of each row.
     of: Lists,
     spelled: Strings,
-    counts: Vec<u32>,
-    filled: usize,
-    /// The chance that two rows have one in common.
-    pub same: f64,
+    /// As [`Column::commonness`], of each.
+    common: Vec<f32>,
 }
 
 impl Identifiers {
     /// Full agreement: one is in both. In between: one begins as one of the other does.
     pub const TOP: u8 = 3;
 
-    /// Those in columns of words and codes; `None`: few rows have some.
-    pub fn new(columns: &[Column], values: &[Strings], order: &[u32]) -> Option<Identifiers> {
-        let wordy = |column: &&Column| matches!(column.kind, Kind::Name | Kind::Text | Kind::Code);
-        let columns: Vec<&Column> = columns.iter().filter(wordy).collect();
-        if columns.iter().all(|column| column.kind == Kind::Code) {
-            return None;
-        }
+    /// Those in the columns of words and codes, and how many rows have each.
+    fn new(columns: &[(usize, Kind)], values: &[Strings], order: &[u32]) -> (Identifiers, Vec<u32>) {
+        let wordy = |it: &&(usize, Kind)| matches!(it.1, Kind::Name | Kind::Text | Kind::Code);
+        let columns: Vec<_> = columns.iter().filter(wordy).collect();
         let mut ids = FxHashMap::<String, u32>::default();
-        let mut all = Identifiers {
-            of: Lists::default(),
-            spelled: Strings::default(),
-            counts: Vec::new(),
-            filled: 0,
-            same: 0.0,
-        };
-        let mut list = Vec::new();
+        let mut all = Identifiers { of: Lists::default(), spelled: Strings::default(), common: Vec::new() };
+        let (mut list, mut counts) = (Vec::new(), Vec::new());
+        let is_of_words = columns.iter().any(|it| it.1 != Kind::Code);
         for &row in checked(order) {
             list.clear();
-            for column in &columns {
-                for word in identifiers(values[column.at].get(row as usize)) {
+            for &&(at, _) in columns.iter().filter(|_| is_of_words) {
+                for word in identifiers(values[at].get(row as usize)) {
                     if !ids.contains_key(&word) {
                         ids.room(1).or_raise();
                         all.spelled.add(&word);
-                        all.counts.room(1).or_raise();
-                        all.counts.push(0);
+                        counts.room(1).or_raise();
+                        counts.push(0);
                     }
                     let next = ids.len() as u32;
                     list.room(1).or_raise();
@@ -530,17 +618,55 @@ impl Identifiers {
             }
             list.sort_unstable();
             list.dedup();
-            list.iter().for_each(|&id| all.counts[id as usize] += 1);
-            all.filled += usize::from(!list.is_empty());
+            list.iter().for_each(|&id| counts[id as usize] += 1);
             all.of.add(&list);
         }
-        let pairs = all.filled as f64 * (all.filled as f64 - 1.0);
-        let same = all.counts.iter().map(|&count| f64::from(count) * (f64::from(count) - 1.0)).sum::<f64>();
-        all.same = (same / pairs.max(1.0)).max(1e-9);
-        (all.filled * 5 > order.len()).then_some(all)
+        (all, counts)
     }
 
-    fn common<'i>(&'i self, [a, b]: [u32; 2]) -> impl Iterator<Item = u32> + 'i {
+    fn hashes(&self) -> impl Iterator<Item = u64> {
+        checked(0..self.spelled.count()).map(|id| city64(self.spelled.get(id).as_bytes()))
+    }
+
+    /// Those in columns of words and codes, and what is known of them; `None`: few rows have some.
+    pub fn learned(
+        columns: &[(usize, Kind)],
+        values: &[Strings],
+        order: &[u32],
+    ) -> Option<(Identifiers, KnownIdentifiers)> {
+        let (mut all, counts) = Identifiers::new(columns, values, order);
+        let filled = checked(0..order.len()).filter(|&row| !all.of.get(row).is_empty()).count();
+        let pairs = filled as f64 * (filled as f64 - 1.0);
+        let same = counts.iter().map(|&count| f64::from(count) * (f64::from(count) - 1.0)).sum::<f64>();
+        let same = (same / pairs.max(1.0)).max(1e-9);
+        if filled * 5 <= order.len() {
+            return None;
+        }
+        let counts = Frequencies::counted(all.hashes().zip(counts), filled);
+        let known = KnownIdentifiers { filled, same, counts };
+        all.weigh(&known);
+        Some((all, known))
+    }
+
+    /// Those of other rows.
+    pub fn read(
+        known: &KnownIdentifiers,
+        columns: &[(usize, Kind)],
+        values: &[Strings],
+        order: &[u32],
+    ) -> Identifiers {
+        let (mut all, _) = Identifiers::new(columns, values, order);
+        all.weigh(known);
+        all
+    }
+
+    fn weigh(&mut self, known: &KnownIdentifiers) {
+        let all = known.filled.max(1) as f64;
+        let common = |hash: u64| (f64::from(known.counts.count(hash).max(2) - 1) / all / known.same) as f32;
+        self.common = collect(self.hashes().map(common)).or_raise();
+    }
+
+    fn shared<'i>(&'i self, [a, b]: [u32; 2]) -> impl Iterator<Item = u32> + 'i {
         let other = self.of.get(b as usize);
         self.of.get(a as usize).iter().copied().filter(|id| other.binary_search(id).is_ok())
     }
@@ -550,7 +676,7 @@ impl Identifiers {
         if x.is_empty() || y.is_empty() {
             return 0;
         }
-        if self.common(rows).next().is_some() {
+        if self.shared(rows).next().is_some() {
             return Self::TOP;
         }
         // KX100 may be KX100B.
@@ -561,8 +687,7 @@ impl Identifiers {
 
     /// As [`Column::commonness`], of the rarest that both have.
     pub fn commonness(&self, rows: [u32; 2]) -> f64 {
-        let rarest = self.common(rows).map(|id| self.counts[id as usize]).min().unwrap_or(2);
-        f64::from(rarest.max(2) - 1) / self.filled.max(1) as f64 / self.same
+        self.shared(rows).map(|id| f64::from(self.common[id as usize])).reduce(f64::min).unwrap_or(1.0)
     }
 
     pub fn of(&self, row: u32) -> Vec<&str> {

@@ -19,7 +19,6 @@ use words::{Words, fill, grouped, percent};
 
 use crate::dedup::{Alike, Method};
 use crate::evaluate::{Background, Score, cumulative};
-use crate::records::SURE;
 use std::fmt::Display;
 
 /// Groups of a page, at most.
@@ -148,7 +147,7 @@ impl Page {
         let mut rule = match summary.method {
             None => words.rule_exact.to_owned(),
             Some(Method::Text) => fill(words.rule_text, &[&share, &n]),
-            Some(Method::Records) => fill(words.rule_records, &[&percent(SURE)]),
+            Some(Method::Records) => fill(words.rule_records, &[&percent(self.style.alike.similarity)]),
             Some(Method::Fingerprint) if alike.similarity == 0.0 => fill(words.rule_unverified, &[&limit]),
             Some(Method::Fingerprint) => fill(words.rule, &[&limit, &share, &n]),
         };

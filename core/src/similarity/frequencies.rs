@@ -5,6 +5,7 @@ use crate::hash::GOLDEN;
 use crate::interrupt::{Meter, checked, sort_unstable_by};
 use crate::memory::{OrRaise, Room, collect};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 /// N-grams that are kept, the most frequent ones. All others weigh what the rarest of these do.
 const KEPT: usize = 1 << 14;
@@ -15,8 +16,9 @@ const BYTES: usize = 4 << 20;
 /// Texts that are added to those there are: in a small table one more text that has an n-gram says little.
 const SMOOTH: f64 = 10.0;
 
-/// How many of some texts have an n-gram.
-#[derive(Debug, Default, Clone, PartialEq)]
+/// How many of some texts have an n-gram, or rows whatever is counted.
+#[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(into = "Vec<u32>", try_from = "Vec<u32>")]
 pub struct Frequencies {
     /// Characters of an n-gram.
     n: u32,
@@ -37,6 +39,13 @@ pub struct Likeness {
     pub cosine: Option<f64>,
 }
 
+/// What is kept of what is counted, and the rest, the most frequent first.
+fn most(mut counts: Vec<(u32, u32)>) -> (FxHashMap<u32, u32>, Vec<(u32, u32)>) {
+    sort_unstable_by(&mut counts, |a: &(u32, u32), b| (b.1, a.0).cmp(&(a.1, b.0)));
+    let rest = counts.split_off(KEPT.min(counts.partition_point(|it| it.1 >= FEWEST)));
+    (counts.into_iter().collect(), rest)
+}
+
 fn hash(gram: u64) -> u32 {
     (gram.wrapping_mul(GOLDEN) >> 32) as u32
 }
@@ -54,12 +63,24 @@ impl Frequencies {
             counts.room(grams.len()).or_raise();
             grams.wide().iter().for_each(|&gram| *counts.entry(hash(gram)).or_default() += 1);
         }
-        let mut kept: Vec<(u32, u32)> = collect(counts).or_raise();
-        sort_unstable_by(&mut kept, |a: &(u32, u32), b| (b.1, a.0).cmp(&(a.1, b.0)));
-        kept.truncate(KEPT.min(kept.partition_point(|it| it.1 >= FEWEST)) + 1);
+        let (kept, rest) = most(collect(counts).or_raise());
         // What is not kept weighs as the most frequent of it.
-        let rest = kept.pop().map_or(1, |cut| cut.1);
-        Frequencies { n: n as u32, texts: all, rest, kept: kept.into_iter().collect() }
+        let rest = rest.first().map_or(1, |cut| cut.1);
+        Frequencies { n: n as u32, texts: all, rest, kept }
+    }
+
+    /// Those of what is counted already, of so many rows; what is not kept counts as much as it does for its mean row.
+    pub(crate) fn counted(counts: impl Iterator<Item = (u64, u32)>, rows: usize) -> Frequencies {
+        let (kept, rest) = most(collect(counts.map(|(it, count)| (hash(it), count))).or_raise());
+        let [sum, squares] =
+            [1, 2].map(|power| rest.iter().map(|it| f64::from(it.1).powi(power)).sum::<f64>());
+        let rest = (squares / sum.max(1.0)).round().max(1.0) as u32;
+        Frequencies { n: 0, texts: rows as u32, rest, kept }
+    }
+
+    /// How often something was counted.
+    pub(crate) fn count(&self, of: u64) -> u32 {
+        self.kept.get(&hash(of)).map_or(self.rest, |&count| count).max(1)
     }
 
     /// Whether they are of `n`-grams, of any text.
@@ -69,8 +90,7 @@ impl Frequencies {
 
     /// What an n-gram weighs: ln((N + 10) / df) of N texts of which df have it (P3, inverse document frequency).
     pub(crate) fn weight(&self, gram: u64) -> f64 {
-        let count = self.kept.get(&hash(gram)).map_or(self.rest, |&count| count);
-        ((f64::from(self.texts) + SMOOTH) / f64::from(count.max(1))).ln()
+        ((f64::from(self.texts) + SMOOTH) / f64::from(self.count(gram))).ln()
     }
 
     /// The sum of the squares of the weights of a set.
@@ -120,26 +140,45 @@ impl Frequencies {
 
     /// Appends its bytes.
     pub fn write(&self, bytes: &mut Vec<u8>) {
-        let mut kept: Vec<(u32, u32)> =
-            collect(self.kept.iter().map(|(hash, count)| (*hash, *count))).or_raise();
-        sort_unstable_by(&mut kept, Ord::cmp);
-        bytes.room(16 + 8 * kept.len()).or_raise();
-        let head = [self.n, self.texts, self.rest, kept.len() as u32];
-        let all = head.into_iter().chain(kept.into_iter().flat_map(|(hash, count)| [hash, count]));
-        bytes.extend(all.flat_map(u32::to_le_bytes));
+        let numbers = Vec::from(self.clone());
+        bytes.room(4 * numbers.len()).or_raise();
+        bytes.extend(numbers.into_iter().flat_map(u32::to_le_bytes));
     }
 
     /// Reads what was written, and what is behind it; `None`: these are none.
     pub fn read(bytes: &[u8]) -> Option<(Frequencies, &[u8])> {
-        let (head, rest) = bytes.split_at_checked(16)?;
-        let number = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
-        let (kept, behind) = rest.split_at_checked((number(12) as usize).checked_mul(8)?)?;
-        let pair = |pair: &[u8; 8]| {
-            let [a, b, c, d, e, f, g, h] = *pair;
-            (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]))
+        let (words, _) = bytes.as_chunks::<4>();
+        let all = HEAD + 2 * u32::from_le_bytes(*words.get(HEAD - 1)?) as usize;
+        let numbers = collect(words.get(..all)?.iter().map(|word| u32::from_le_bytes(*word))).or_raise();
+        Some((Frequencies::try_from(numbers).ok()?, &bytes[4 * all..]))
+    }
+}
+
+/// Numbers before those of what is kept.
+const HEAD: usize = 4;
+
+impl From<Frequencies> for Vec<u32> {
+    fn from(of: Frequencies) -> Vec<u32> {
+        let mut kept: Vec<(u32, u32)> = collect(of.kept).or_raise();
+        sort_unstable_by(&mut kept, Ord::cmp);
+        let head = [of.n, of.texts, of.rest, kept.len() as u32];
+        collect(head.into_iter().chain(kept.into_iter().flat_map(|(hash, count)| [hash, count]))).or_raise()
+    }
+}
+
+impl TryFrom<Vec<u32>> for Frequencies {
+    type Error = &'static str;
+
+    fn try_from(numbers: Vec<u32>) -> Result<Frequencies, Self::Error> {
+        let Some(([n, texts, rest, count], kept)) = numbers.split_first_chunk::<HEAD>() else {
+            return Err("these are no frequencies");
         };
-        let kept: FxHashMap<u32, u32> = kept.as_chunks::<8>().0.iter().map(pair).collect();
-        Some((Frequencies { n: number(0), texts: number(4), rest: number(8), kept }, behind))
+        let kept = kept.as_chunks::<2>().0;
+        if kept.len() != *count as usize {
+            return Err("these are not as many frequencies as are told");
+        }
+        let kept = kept.iter().map(|&[hash, count]| (hash, count)).collect();
+        Ok(Frequencies { n: *n, texts: *texts, rest: *rest, kept })
     }
 }
 

@@ -104,7 +104,7 @@ impl<'t> Job<'t> {
         let told = settings.and_then(|it| it.statistics(&options.columns, options.alike.normal));
         options.know(told.clone());
         let statistics = match begun.and_then(|saved| saved.statistics.as_ref()) {
-            Some(hex) => Some(Arc::new(Statistics::from_hex(hex).unwrap_or_else(|| table.refuse_foreign()))),
+            Some(hex) => Some(Arc::new(Statistics::read(hex).unwrap_or_else(|| table.refuse_foreign()))),
             None => told.clone(),
         };
         let query = options.query(&source);

@@ -74,7 +74,7 @@ pub(super) fn write(job: &Job<'_>, mut groups: Outcome, progress: &Progress) {
              rows = (SELECT pg_catalog.count(*) FROM {name} AS t)",
         job.table.state
     );
-    let statistics = job.statistics.as_ref().map(|statistics| statistics.to_hex());
+    let statistics = job.statistics.as_ref().map(|statistics| statistics.write());
     execute(&sql, &[Argument::of(job.state().options), Argument::of(arrived), Argument::of(statistics)]);
     // After a tenth of the rows came, the statistics of the planner are out of date.
     if (arrived - job.arrivals) * 10 > arrived {

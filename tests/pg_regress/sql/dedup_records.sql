@@ -74,15 +74,52 @@ SELECT dedup_explain('shop', 'SELECT 1', '{"method": "records", "columns": ["nam
 SELECT dedup_explain('SELECT id::text, name, phone FROM shop', 'VALUES (1, 2)', '{"method": "records"}');
 SELECT dedup('SELECT id, name FROM shop', '{"method": "records"}');
 SELECT dedup('shop', '{"method": "records"}');
-SELECT dedup('SELECT * FROM shop', '{"method": "records", "similarity": 0.5}');
 SELECT dedup('SELECT * FROM shop', '{"method": "records", "n": 2}');
 SELECT dedup('SELECT * FROM shop', '{"method": "record"}');
 CALL dedup_into('shop_groups', 'SELECT * FROM shop', '{"method": "records"}');
 SELECT count(*) FILTER (WHERE (g.keeper, g.stage) = (d.keeper, d.stage)) = count(*) AS same FROM shop_groups g FULL JOIN dedup('SELECT * FROM shop', '{"method": "records"}') d USING (id);
-SELECT dedup_setup('shop', '{"columns": {"name": null}, "method": "records"}');
+SELECT dedup_setup('shop', '{"columns": "name", "method": "records"}');
+SELECT dedup_setup('shop', '{"columns": {"name": 2, "phone": 1}, "method": "records"}');
+SELECT dedup_setup('shop', '{"columns": ["name", "phone"], "method": "records", "distance": 3}');
+SELECT record_keys('{a,b}', 'nx');
 SET pg_dedup.memory_limit = '100kB';
 SELECT count(*) FROM dedup('SELECT * FROM shop', '{"method": "records"}');
 RESET pg_dedup.memory_limit;
+-- Settings: the model is learned once and stored; a row alone is judged by it as in the table, whoever asks. A date is compared too,
+-- whatever DateStyle a session has, and equal rows are found whatever they have.
+SET client_min_messages = warning;
+CREATE TABLE client (id bigint PRIMARY KEY, name text, address text, born date, phone text);
+INSERT INTO client SELECT id, name, address, date '1950-01-01' + (id % 1000 * 17)::int, phone FROM shop;
+INSERT INTO client VALUES (5000, 'Zoe', NULL, NULL, NULL), (5001, 'Zoe', NULL, NULL, NULL), (5002, NULL, NULL, NULL, NULL);
+SELECT * FROM dedup_setup('client', '{"columns": ["name", "address", "born", "phone"], "method": "records"}');
+SELECT dedup_setup('client');
+SET datestyle = 'SQL, DMY';
+CREATE TEMP TABLE verdict AS SELECT c.id AS a, f.id AS b, f.similarity FROM client c, dedup_find(c) f;
+SELECT count(*) > 100 AS found, min(similarity) >= 0.9 AS sure, count(*) FILTER (WHERE (b, a) NOT IN (SELECT a, b FROM verdict)) AS "one way" FROM verdict;
+SELECT count(*) FILTER (WHERE stage IN ('exact', 'near')) > 90 AS found, count(*) FILTER (WHERE id <> keeper AND (id, keeper) NOT IN (SELECT a, b FROM verdict)) AS "not found"
+FROM dedup('client');
+SELECT count(*) FROM verdict JOIN dedup('client') x ON x.id = a JOIN dedup('client') y ON y.id = b WHERE x.stage = 'kept' AND y.stage = 'kept';
+SELECT (SELECT count(*) FROM dedup_clean('client')) = count(*) AS same FROM dedup('client') WHERE stage IN ('exact', 'near');
+CALL dedup_into('client_groups', 'client');
+SELECT count(*) FROM client_groups g JOIN dedup('client') d USING (id) WHERE (g.keeper, g.stage, g.similarity) IS DISTINCT FROM (d.keeper, d.stage, d.similarity);
+SELECT DISTINCT part FROM dedup_explain('client', 'SELECT id, keeper FROM client_groups WHERE stage = ''near'' LIMIT 1', '{}') WHERE "column" IS NULL ORDER BY 1;
+SELECT dedup_report('client') LIKE '%probability%' AS told;
+RESET datestyle;
+-- The guard, with settings and without.
+CREATE TRIGGER alone AFTER INSERT OR UPDATE ON client FOR EACH ROW EXECUTE FUNCTION near_dup_guard();
+INSERT INTO client SELECT 6000, 'The ' || name, address, born, phone FROM client WHERE id = 1;
+INSERT INTO client SELECT 6000, 'Somebody else', 'elsewhere 1', NULL, '000';
+UPDATE client SET name = 'Nobody' WHERE id = 6000;
+DROP TRIGGER alone ON client;
+CREATE TRIGGER alone BEFORE INSERT ON client FOR EACH ROW EXECUTE FUNCTION near_dup_guard('action=skip');
+INSERT INTO client SELECT 6001, 'The ' || name, address, born, phone FROM client WHERE id IN (1, 2);
+SELECT count(*) FROM client WHERE id = 6001;
+SELECT dedup_setup('client', '{"drop": true}');
+DROP TRIGGER alone ON client;
+CREATE TRIGGER alone AFTER INSERT ON client FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp', 'method=records', 'columns={name,phone}');
+INSERT INTO client (id, name) VALUES (7000, 'x');
+DROP TABLE client, client_groups, client_groups_merges, client_groups_state;
+RESET client_min_messages;
 DROP TABLE shop, shop_groups, shop_groups_merges, shop_groups_state;
 DROP FUNCTION word;
 DROP EXTENSION pg_dedup;
