@@ -46,6 +46,7 @@ CREATE TABLE dedup_settings (
     keep jsonb,
     statistics text,
     empty boolean NOT NULL DEFAULT false,
+    rows bigint,
     built timestamptz NOT NULL DEFAULT now(),
     rowtype oid,
     places smallint[],
@@ -53,7 +54,7 @@ CREATE TABLE dedup_settings (
     CHECK (jsonb_typeof(options) = 'object' AND jsonb_typeof(recipes) = 'array')
 );
 COMMENT ON TABLE dedup_settings IS
-    'settings of tables, one version per row, never changed: what dedup_setup was asked for (options), what the fingerprint is made of, and what it is compared by; distances: the distance that was chosen, each with the most rows that it is for, as the table grows; statistics: what the rows have in common, words as numbers';
+    'settings of tables, one version per row, never changed: what dedup_setup was asked for (options), what the fingerprint is made of, and what it is compared by; distances: the distance that was chosen, each with the most rows that it is for, as the table grows; statistics: what the rows have in common, words as numbers; rows: how many there were';
 SELECT pg_catalog.pg_extension_config_dump('dedup_settings',
     'WHERE EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = tbl AND c.relkind IN (''r'', ''p'') AND c.relpersistence <> ''t'')');
 -- (Row-level security would keep pg_dump from reading what its role does not own.)

@@ -39,6 +39,7 @@ pub(crate) fn find<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
 ) -> (Written, Found) {
     let settings = Settings::complete(source.oid(), &mut written);
     let mut options = Options::of(&written);
+    settings.iter().for_each(|it| it.tell_age());
     options.know(settings.and_then(|it| it.statistics(&options.columns, options.alike.normal)));
     options.labels = labels;
     let query = options.query(source);

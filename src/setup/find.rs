@@ -81,6 +81,7 @@ struct New {
 
 impl New {
     fn find(&self, settings: &Settings, distance: Option<i32>, output: &mut Output, call: &str) {
+        settings.tell_age();
         let by_text = distance.is_none() && settings.method != Method::Fingerprint;
         let distance = distance.unwrap_or(settings.distance() as i32);
         if !(0..=64).contains(&distance) {

@@ -8,8 +8,8 @@ use crate::pg::spi::{Argument, query_all, scalar};
 use crate::pg::{notice, raise};
 use crate::table::{
     DETAILS, Generated, ID, KEEP, Options, SAMPLE, Searched, Settings, Table, Written, announce,
-    announce_implied, as_jsonb, joined, learn_records, listed, literal, refuse_option, running, sample,
-    search_index, statistics, table_name,
+    announce_implied, as_jsonb, has_doubled, joined, learn_records, listed, literal, refuse_option, running,
+    sample, search_index, statistics, table_name,
 };
 use dedup_core::dedup::{Method, SETUP};
 use dedup_core::details::Statistics;
@@ -36,6 +36,8 @@ pub(super) struct Plan<'t> {
     method: Method,
     distances: Option<ByRows>,
     statistics: Option<Statistics>,
+    /// How many rows it was learned from.
+    rows: Option<u64>,
     empty: bool,
     /// The extension's schema, quoted.
     tools: String,
@@ -135,6 +137,7 @@ impl<'t> Plan<'t> {
             method: Method::default(),
             distances: None,
             statistics: None,
+            rows: None,
             empty: false,
             tools: schema(),
         };
@@ -150,8 +153,8 @@ impl<'t> Plan<'t> {
         // It is to be made.
         options.take("fp");
         let was_of_records = kept.is_some_and(|kept| kept.method == Method::Records);
-        let by_records =
-            asked.by_records() || was_of_records && !asked.has("method") && !asked.asks_for_texts();
+        let goes_on = !asked.has("method") && !asked.is_null("method") && !asked.asks_for_texts();
+        let by_records = asked.by_records() || was_of_records && goes_on;
         let kept = kept.filter(|_| was_of_records == by_records);
         let mut known = kept.map(Settings::chosen).unwrap_or_default();
         if let Some(kept) = kept.filter(|_| !by_records) {
@@ -239,10 +242,21 @@ impl<'t> Plan<'t> {
             }
             let (model, rows) = learn_records(&self.records());
             self.empty = rows == 0;
+            if self.empty {
+                notice(
+                    format!(
+                        "table {} has no rows to learn from: no two will be of one thing",
+                        self.table.name
+                    ),
+                    "",
+                    "Run dedup_setup again when there are rows.",
+                );
+            }
             Some(Statistics::of_records(model))
         } else {
             read.alike.asks_statistics().then(|| statistics(&self.texts(), read.alike.normal, read.alike.n))
         };
+        self.rows = self.statistics.as_ref().and_then(|_| self.count());
     }
 
     /// The recipes of the columns, `recipe` for running text that has none of its own.
@@ -271,9 +285,14 @@ impl<'t> Plan<'t> {
         let prints = query_all(&sql, &[], |row| row.bigint(0).map(i64::cast_unsigned));
         let prints: Vec<u64> = prints.into_iter().flatten().collect();
         let mut background = Background::measure(&prints);
-        let sql = format!("SELECT pg_catalog.count(*)::pg_catalog.text FROM {name}");
-        background.rows = scalar(&sql, &[]).and_then(|rows| rows.parse().ok()).unwrap_or(background.rows);
+        background.rows = self.count().unwrap_or(background.rows);
         (background.calibrate().once, background.by_rows())
+    }
+
+    /// How many rows the table has.
+    fn count(&self) -> Option<u64> {
+        let sql = format!("SELECT pg_catalog.count(*)::pg_catalog.text FROM {}", self.table.name);
+        scalar(&sql, &[])?.parse().ok()
     }
 
     /// A query for what is compared of each row.
@@ -357,6 +376,7 @@ impl<'t> Plan<'t> {
             && before.distances == self.distances
             && before.empty == self.empty
             && before.statistics.as_deref() == self.statistics.as_ref()
+            && !before.rows.zip(self.rows).is_some_and(|(then, now)| has_doubled(then, now))
     }
 
     fn insert(&self) -> Change {
@@ -380,6 +400,7 @@ impl<'t> Plan<'t> {
         columns.extend(self.asked.text("id").map(|id| ("id", quote_literal(id))));
         columns.extend(self.distances.as_ref().map(|distances| ("distances", literal(&json!(distances)))));
         columns.extend(self.statistics.as_ref().map(|it| ("statistics", quote_literal(it.write()))));
+        columns.extend(self.rows.map(|rows| ("rows", rows.to_string())));
         columns.extend(self.asked.get("keep").map(|keep| ("keep", literal(keep))));
         let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
         let values: Vec<&str> = columns.iter().map(|(_, value)| value.as_str()).collect();

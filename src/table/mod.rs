@@ -19,7 +19,7 @@ pub(crate) use options::{
 };
 pub(crate) use pairs::{each_pair, key, two_ids};
 pub(crate) use relation::{Table, table_name};
-pub(crate) use settings::{Settings, content, join_texts, joined, listed, running};
+pub(crate) use settings::{Settings, content, has_doubled, join_texts, joined, listed, running};
 pub(crate) use source::{FINGERPRINTS, Source, Wanted, two_columns};
 pub(crate) use stored::{ID, KEEP};
 pub(crate) use suggest::{

@@ -10,7 +10,7 @@ use super::stored::{ID, KEEP, Stored, raise_damaged};
 use crate::corpus::{Database, cached_from_text, raise_recipe};
 use crate::pg::catalog::lock_columns;
 use crate::pg::spi::query_all;
-use crate::pg::{Record, Values, raise};
+use crate::pg::{Record, Values, notice, raise};
 use dedup_core::dedup::{Alike, Method};
 use dedup_core::details::{Kinds, Statistics};
 use dedup_core::features::{FieldsRecipe, RowRecipe, TextRecipe};
@@ -37,6 +37,8 @@ pub(crate) struct Settings {
     pub(crate) statistics: Option<Arc<Statistics>>,
     /// The distance, and the statement for which it was chosen: that looks at the size of the table once.
     distance: Cell<(pg_sys::TimestampTz, u32)>,
+    /// Whether it was looked whether the table has grown since.
+    looked: Cell<bool>,
 }
 
 impl Deref for Settings {
@@ -139,6 +141,7 @@ impl Settings {
             stored,
             statistics,
             distance: Cell::new((pg_sys::TimestampTz::MIN, 0)),
+            looked: Cell::new(false),
         })
     }
 
@@ -304,10 +307,30 @@ impl Settings {
         if at == statement {
             return distance;
         }
-        let whole = self.stored.of.parse().map_or(self.table, pg_sys::Oid::from_u32);
-        let distance = distances.distance(rows_of(whole, self.table)).unwrap_or(self.stored.distance);
+        let distance = distances.distance(self.rows_now()).unwrap_or(self.stored.distance);
         self.distance.set((statement, distance));
         distance
+    }
+
+    fn rows_now(&self) -> u64 {
+        let whole = self.stored.of.parse().map_or(self.table, pg_sys::Oid::from_u32);
+        rows_of(whole, self.table)
+    }
+
+    /// Tells once a session that the table has become another one since what its rows have in common was learned.
+    pub(crate) fn tell_age(&self) {
+        let Some(then) = self.stored.rows.filter(|_| !self.looked.replace(true)) else { return };
+        let now = self.rows_now();
+        if has_doubled(then, now) {
+            let name = self.table_name();
+            notice(
+                format!(
+                    "table {name} has doubled since its settings were learned: some {now} rows, not {then}"
+                ),
+                "",
+                format!("SELECT * FROM dedup_setup({}); learns anew.", quote_literal(&name)),
+            );
+        }
     }
 
     /// What makes two texts near-duplicates.
@@ -411,6 +434,11 @@ impl Settings {
     pub(crate) fn table_name(&self) -> String {
         table_name(self.table)
     }
+}
+
+/// Whether a table of so many rows has doubled; of a small one the planner's estimate says little.
+pub(crate) fn has_doubled(then: u64, now: u64) -> bool {
+    now >= then.saturating_mul(2).max(then.saturating_add(10_000))
 }
 
 /// Refuses a table; `hint` goes on after the call of `dedup_setup` for it.

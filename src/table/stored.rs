@@ -36,6 +36,8 @@ pub(crate) struct Stored {
     pub(crate) statistics: Option<String>,
     /// There was no text to choose by what was not asked for.
     pub(crate) empty: bool,
+    /// How many rows there were, if it matters what they have in common.
+    pub(crate) rows: Option<u64>,
     /// They are those of this table, not of a dropped one whose number it got. A restore that keeps triggers from
     /// running leaves the marks of another database.
     pub(crate) same: Option<bool>,

@@ -120,6 +120,18 @@ CREATE TRIGGER alone AFTER INSERT ON client FOR EACH ROW EXECUTE FUNCTION near_d
 INSERT INTO client (id, name) VALUES (7000, 'x');
 DROP TABLE client, client_groups, client_groups_merges, client_groups_state;
 RESET client_min_messages;
+-- A table of no rows, whose columns are of no kind yet; one that has doubled since it was learned from, told once a session.
+CREATE TABLE client (id bigint PRIMARY KEY, name text, phone text);
+SELECT * FROM dedup_setup('client', '{"columns": ["name", "phone"], "method": "records"}');
+INSERT INTO client SELECT g, md5(g::text), 5550000 + g FROM generate_series(1, 300) g;
+SELECT * FROM dedup_setup('client');
+INSERT INTO client SELECT g, md5(g::text), 5550000 + g FROM generate_series(301, 12000) g;
+ANALYZE client;
+SELECT count(*) FROM client, dedup_find(client) WHERE client.id < 3;
+SELECT count(*) FROM dedup_setup('client');
+SELECT count(*) FROM client, dedup_find(client) WHERE client.id < 3;
+SELECT * FROM dedup_setup('client', '{"method": null}', dry_run => true);
+DROP TABLE client;
 DROP TABLE shop, shop_groups, shop_groups_merges, shop_groups_state;
 DROP FUNCTION word;
 DROP EXTENSION pg_dedup;
