@@ -71,12 +71,11 @@ impl Alike {
     /// Judges one pair, with the verdict that [`Judge`] has of many: the similarity of a new text and an old one if they
     /// are alike enough to be one.
     pub fn one(&self, measure: Measure, new: &str, old: &str) -> Option<f64> {
-        let (a, b) = (self.form(new), self.form(old));
         let similarity = match measure {
             _ if self.records().is_some() => self.likeness(new, old),
             Measure::Jaccard => self.likeness(new, old),
-            Measure::Containment => containment(&a, &b, self.n),
-            Measure::Cosine => cosine(&a, &b, &TextRecipe::default()),
+            Measure::Containment => containment(&self.form(new), &self.form(old), self.n),
+            Measure::Cosine => cosine(&self.form(new), &self.form(old), &TextRecipe::default()),
         };
         (similarity >= self.similarity && self.differing(new, old).is_empty()).then_some(similarity)
     }
