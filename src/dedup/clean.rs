@@ -1,7 +1,7 @@
 //! `dedup_clean`: the rows that repeat a kept one, looked at or deleted; and the
 //! groups that `dedup` of a table finds.
 
-use crate::pg::catalog::{base_type_name, equality, schema};
+use crate::pg::catalog::{base_type_name, equality, hold_schemas, schema};
 use crate::pg::spi::{execute, for_each};
 use crate::pg::{Output, notice, raise, required};
 use crate::table::{Settings, Table};
@@ -19,6 +19,7 @@ fn dedup_clean(tbl: Option<pg_sys::Oid>, dry_run: Option<bool>, fcinfo: pg_sys::
     let name = &table.name;
     let dry_run = dry_run.unwrap_or(true);
     if !dry_run {
+        hold_schemas(table.oid);
         // A row that is changed while the DELETE waits for it may no longer repeat anything.
         execute(&format!("LOCK TABLE {name} IN SHARE ROW EXCLUSIVE MODE"), &[]);
     }

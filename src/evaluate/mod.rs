@@ -4,8 +4,9 @@ mod calibrate;
 
 use crate::dedup::groups_of;
 use crate::pg::catalog::as_text;
-use crate::pg::spi::{for_each_of_query, query_all};
-use crate::pg::{Output, Values, raise, raise_invalid};
+use crate::pg::names::Schemas;
+use crate::pg::spi::{describe, query_all};
+use crate::pg::{Output, raise, raise_invalid};
 use crate::table::{Source, two_ids};
 use dedup_core::evaluate::Score;
 use pgrx::prelude::*;
@@ -18,6 +19,8 @@ struct Side {
     are_groups: bool,
     /// The query of its pairs `a < b`, or of ids `a` with their groups `b`, each once.
     rows: String,
+    /// As long as that runs.
+    _kept: (Source, Schemas),
 }
 
 impl Side {
@@ -34,14 +37,9 @@ impl Side {
             ),
         };
         let query = groups.unwrap_or_else(|| source.all());
-        let mut keys = None;
-        for_each_of_query(&format!("SELECT * FROM ({query}\n) AS q LIMIT 0"), |columns| {
-            let [a, b] = two_ids(columns);
-            keys = Some((key_of("q._dedup_a", a.typoid), key_of("q._dedup_b", b.typoid)));
-            |_: &Values<'_>| ()
-        });
-        // A query has columns whatever its rows.
-        let (a, b) = keys.unwrap_or_default();
+        let (columns, schemas) = describe(&query);
+        let [a, b] = two_ids(&columns);
+        let [a, b] = [("q._dedup_a", a), ("q._dedup_b", b)].map(|(name, id)| key_of(name, id.typoid));
         let keys = format!("SELECT {a} AS a, {b} AS b FROM ({query}\n) AS q (_dedup_a, _dedup_b)");
         let rows = if are_groups {
             format!(
@@ -52,7 +50,7 @@ impl Side {
                 "SELECT DISTINCT LEAST(a, b) AS a, GREATEST(a, b) AS b FROM ({keys}) AS k WHERE a OPERATOR(pg_catalog.<>) b"
             )
         };
-        Side { name, are_groups, rows }
+        Side { name, are_groups, rows, _kept: (source, schemas) }
     }
 
     /// The number of its pairs; those within groups are counted by the groups' sizes, and never listed.

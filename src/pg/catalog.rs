@@ -1,5 +1,6 @@
 //! Look-ups in the catalogue, and the state of the transaction.
 
+use super::names::Schemas;
 use super::raise;
 use super::rows::{Column, Values};
 use super::spi::{Argument, for_each, query_all, query_catalogue, scalar};
@@ -14,7 +15,18 @@ pub(crate) fn schema() -> String {
     const SQL: &str = "SELECT pg_catalog.quote_ident(n.nspname)::pg_catalog.text FROM pg_catalog.pg_extension e \
          JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace \
          WHERE e.extname OPERATOR(pg_catalog.=) 'pg_dedup'";
-    scalar(SQL, &[]).unwrap_or_else(|| refuse_without_extension())
+    let name = query_catalogue(SQL, &[], |row| row.text(0)).pop().flatten();
+    name.unwrap_or_else(|| refuse_without_extension())
+}
+
+/// The schemas of a table and of the extension.
+pub(crate) fn schemas_of(table: pg_sys::Oid) -> Schemas {
+    const SQL: &str = "SELECT e.extnamespace::pg_catalog.oid::pg_catalog.text FROM pg_catalog.pg_extension e \
+         WHERE e.extname OPERATOR(pg_catalog.=) 'pg_dedup'";
+    let own = query_catalogue(SQL, &[], |row| row.text(0)).pop().flatten().and_then(|oid| oid.parse().ok());
+    let own = own.map(pg_sys::Oid::from_u32);
+    // SAFETY: any oid is answered.
+    Schemas::of(own.into_iter().chain([unsafe { pg_sys::get_rel_namespace(table) }]))
 }
 
 fn refuse_without_extension() -> ! {
@@ -31,8 +43,7 @@ const EXTENSION: &str = "pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace 
 
 /// Does `work`, which writes a table of the extension, with the rights of whoever owns that: for what a caller may have done
 /// but not do. `work` is given the name of the extension's schema, quoted, and runs SQL that names nothing but what is in it.
-/// That name is kept to the end of the transaction, by a lock of the row that says it: the owner of the schema must not give
-/// it to another.
+/// That name is kept to the end of the transaction.
 ///
 /// # Errors
 /// Raises 55000 if the table has triggers that are not the extension's: who was granted everything on all tables can make
@@ -48,20 +59,36 @@ pub(crate) fn as_owner<R>(table: &str, work: impl FnOnce(&str) -> R) -> R {
     // SAFETY: any oid can be locked; the end of the transaction unlocks it. No trigger is made meanwhile.
     unsafe { pg_sys::LockRelationOid(oid, pg_sys::RowExclusiveLock as i32) };
     check_triggers(table, oid);
+    hold_schemas(oid);
+    let schema = schema();
+    as_role(owner, || work(&schema))
+}
+
+/// Keeps the names of the schemas of the extension and of a table, which is locked, to the end of the transaction, by locks
+/// of the rows that say them: no owner of a schema can give its name to another meanwhile.
+pub(crate) fn hold_schemas(table: pg_sys::Oid) {
+    const SQL: &str = "SELECT FROM pg_catalog.pg_namespace n WHERE n.oid OPERATOR(pg_catalog.=) $1 \
+         OR n.oid OPERATOR(pg_catalog.=) (SELECT e.extnamespace FROM pg_catalog.pg_extension e \
+             WHERE e.extname OPERATOR(pg_catalog.=) 'pg_dedup') FOR KEY SHARE OF n";
+    // SAFETY: any oid is answered.
+    let schema = unsafe { pg_sys::get_rel_namespace(table) };
+    // Nobody else may lock rows of the catalogue.
+    let superuser = pg_sys::Oid::from_u32(pg_sys::BOOTSTRAP_SUPERUSERID);
+    as_role(superuser, || for_each(SQL, &[Argument::of(schema)], |_| ()));
+    // What was waited for has to be seen.
+    // SAFETY: inside a transaction.
+    unsafe { pg_sys::AcceptInvalidationMessages() }
+}
+
+/// Does `work` with the rights of a role.
+fn as_role<R>(role: pg_sys::Oid, work: impl FnOnce() -> R) -> R {
     // SAFETY: the user is set back; after an error the end of the (sub)transaction does that.
     unsafe {
         let (mut user, mut context) = (pg_sys::InvalidOid, 0);
         pg_sys::GetUserIdAndSecContext(&mut user, &mut context);
         let local = context | pg_sys::SECURITY_LOCAL_USERID_CHANGE as i32;
-        // Nobody else may lock rows of the catalogue.
-        pg_sys::SetUserIdAndSecContext(pg_sys::Oid::from_u32(pg_sys::BOOTSTRAP_SUPERUSERID), local);
-        let mut schema = None;
-        let name = format!(
-            "SELECT pg_catalog.quote_ident(n.nspname)::pg_catalog.text FROM {EXTENSION} FOR KEY SHARE OF n"
-        );
-        for_each(&name, &[], |row| schema = row.text(0));
-        pg_sys::SetUserIdAndSecContext(owner, local);
-        let result = work(&schema.unwrap_or_else(|| refuse_without_extension()));
+        pg_sys::SetUserIdAndSecContext(role, local);
+        let result = work();
         pg_sys::SetUserIdAndSecContext(user, context);
         result
     }

@@ -23,6 +23,7 @@ pub(crate) mod interrupt;
 pub(crate) mod json;
 pub(crate) mod memory;
 mod message;
+pub(crate) mod names;
 mod output;
 mod parse;
 mod pointer;

@@ -1,6 +1,7 @@
 //! Parsing of queries with error positions: pgrx passes errors on without the query and the
 //! position in it.
 
+use super::names;
 use pgrx::pg_sys;
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -48,11 +49,25 @@ unsafe extern "C-unwind" fn say_where(parsing: *mut c_void) {
     }
 }
 
-/// As `SPI_prepare_cursor`, with arguments of these types.
+/// As `SPI_prepare_cursor`, with arguments of these types. The names in the text are those of the schemas that it was made
+/// for, and what it is planned for next is what they stand for now.
+///
+/// # Errors
+/// As [`names::check`].
 ///
 /// # Safety
 /// The server programming interface is connected.
 pub(super) unsafe fn prepare(text: &CStr, types: &mut [pg_sys::Oid], options: c_int) -> pg_sys::SPIPlanPtr {
+    names::steady(|| {
+        names::check();
+        // SAFETY: the caller's promise.
+        unsafe { parse(text, types, options) }
+    })
+}
+
+/// # Safety
+/// As [`prepare`].
+unsafe fn parse(text: &CStr, types: &mut [pg_sys::Oid], options: c_int) -> pg_sys::SPIPlanPtr {
     let parsing = PARSING.with(UnsafeCell::get);
     // SAFETY: the callback's memory outlives every error. After one it stays in the
     // list until the error has left this function's caller for good, as it is

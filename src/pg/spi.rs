@@ -8,6 +8,7 @@
 //! not copy. Every row is a check for interrupts. What a caller does with a row
 //! may run statements of its own.
 
+use super::names::{Schemas, steady};
 use super::parse::prepare;
 use super::rows::{Column, Values, columns};
 use super::{raise, raise_invalid, version};
@@ -92,15 +93,8 @@ pub(crate) fn execute(sql: &str, arguments: &[Argument]) -> u64 {
     // of the transaction tidies up. The arguments are of their types.
     unsafe {
         pg_sys::SPI_connect();
-        let status = pg_sys::SPI_execute_with_args(
-            text.as_ptr(),
-            types.len() as i32,
-            types.as_mut_ptr(),
-            values.as_mut_ptr(),
-            nulls.as_ptr(),
-            false,
-            0,
-        );
+        let plan = prepare(&text, &mut types, 0);
+        let status = pg_sys::SPI_execute_plan(plan, values.as_mut_ptr(), nulls.as_ptr(), false, 0);
         if status < 0 {
             let name = CStr::from_ptr(pg_sys::SPI_result_code_string(status)).to_string_lossy();
             raise(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, format!("statement failed: {name}"), "")
@@ -213,11 +207,21 @@ pub(crate) fn with_snapshot<R>(work: impl FnOnce() -> R) -> R {
     }
 }
 
-/// The columns of a query, without running it. What would keep it from running is an error: syntax, names, rights.
-pub(crate) fn describe(query: &str) -> Vec<Column> {
+/// The columns of a query, without running it, and the schemas of what it reads: as long as those are kept, it reads the same.
+/// What would keep it from running is an error: syntax, names, rights.
+pub(crate) fn describe(query: &str) -> (Vec<Column>, Schemas) {
     let whole = format!("SELECT * FROM ({query}\n) AS q");
-    // SAFETY: an open portal has a descriptor.
-    unsafe { in_portal(&whole, &[], Reads::Latest, |portal| columns((*portal).tupDesc)) }
+    let read = |portal: pg_sys::Portal| {
+        // SAFETY: an open portal has a descriptor and a plan, which has a list of the tables and views that it depends on.
+        unsafe {
+            let plan = pgrx::PgList::<pg_sys::PlannedStmt>::from_pg((*portal).stmts).get_ptr(0);
+            let tables = plan.map(|plan| pgrx::PgList::<pg_sys::Oid>::from_pg((*plan).relationOids));
+            let tables = tables.iter().flat_map(|tables| tables.iter_oid());
+            (columns((*portal).tupDesc), Schemas::of(tables.map(|table| pg_sys::get_rel_namespace(table))))
+        }
+    };
+    // SAFETY: the portal is open while it is looked at.
+    steady(|| unsafe { in_portal(&whole, &[], Reads::Latest, read) })
 }
 
 /// Parses a user's query for the sake of its errors, which say where in its

@@ -5,7 +5,7 @@ mod explain;
 mod find;
 mod plan;
 
-use crate::pg::catalog::as_owner;
+use crate::pg::catalog::{as_owner, hold_schemas};
 use crate::pg::spi::{Argument, execute, with_latest_snapshot};
 use crate::pg::{Json, Pointer, raise, required};
 use crate::table::{Table, read_options, refuse_option};
@@ -27,6 +27,7 @@ fn dedup_setup(
         // Two calls for one table go one after the other; readers and writers go on.
         // SAFETY: any oid can be locked; the end of the transaction unlocks it.
         unsafe { pg_sys::LockRelationOid(table, pg_sys::ShareUpdateExclusiveLock as i32) };
+        hold_schemas(table);
     }
     // The statement may have begun before the other call's end.
     let (mut statements, settings) = with_latest_snapshot(|| {

@@ -1,6 +1,7 @@
 //! A table or a view by its name or number: its columns, its key, and the queries that read it.
 
-use crate::pg::catalog::{as_text, check_type, is_built_in, lock_columns, quoted};
+use crate::pg::catalog::{as_text, check_type, is_built_in, lock_columns, quoted, schemas_of};
+use crate::pg::names::Schemas;
 use crate::pg::spi::{Argument, query_catalogue, scalar};
 use crate::pg::{Column, raise};
 use pgrx::pg_sys;
@@ -21,6 +22,8 @@ pub(crate) struct Table {
     is_partition: bool,
     owner: String,
     is_own: bool,
+    /// As long as there is text with its name.
+    _schemas: Schemas,
 }
 
 /// A column of a table.
@@ -96,6 +99,7 @@ impl Table {
         // The settings of a partition are those of the whole. Whatever is waited for comes before the name: the owner of its
         // schema may rename that meanwhile.
         [root(oid), oid].into_iter().for_each(lock_columns);
+        let _schemas = schemas_of(oid);
         let mut table = Table {
             oid,
             name: table_name(oid),
@@ -105,6 +109,7 @@ impl Table {
             is_partition: false,
             owner: String::new(),
             is_own: false,
+            _schemas,
         };
         let mut key = Vec::new();
         query_catalogue(SQL, &[Argument::of(oid)], |row| {

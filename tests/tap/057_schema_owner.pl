@@ -35,6 +35,9 @@ SET ROLE owner;
 CREATE SCHEMA planted;
 GRANT USAGE ON SCHEMA planted TO PUBLIC;
 CREATE FUNCTION planted.ran(what text) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN INSERT INTO data.caught VALUES (what); RETURN true; END';
+CREATE FUNCTION planted.near_dup(a bigint, b bigint, c integer) RETURNS boolean LANGUAGE sql BEGIN ATOMIC SELECT planted.ran('near_dup'); END;
+CREATE FUNCTION planted.hamming(a bigint, b bigint) RETURNS integer LANGUAGE sql BEGIN ATOMIC SELECT CASE WHEN planted.ran('hamming') THEN 0 END; END;
+CREATE OPERATOR planted.<~> (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = planted.hamming);
 CREATE VIEW planted._dedup_corpus AS SELECT t.* FROM public._dedup_corpus t WHERE planted.ran('corpus');
 CREATE VIEW planted.dedup_settings AS SELECT t.* FROM public.dedup_settings t WHERE planted.ran('settings');
 CREATE FUNCTION planted._dedup_version_belongs(a regclass, b oid) RETURNS boolean LANGUAGE sql BEGIN ATOMIC SELECT planted.ran('belongs'); END;
@@ -90,21 +93,28 @@ is(caught(), 'nothing', 'nothing of the owner of the schema ran as a trigger of 
 put_back();
 is(scalar_of($node, "SELECT count(*) FROM public._dedup_dictionary WHERE name = 'own'"), '1', 'the version is stored');
 
-# A superuser writes to a guarded table whose settings have to be read, and waits for a lock of their table.
-$node->safe_psql('postgres', 'TRUNCATE data.caught');
-my ($locker, $renamer, $super) = (session($node), session($node, '-U', 'owner'), session($node));
-does($locker, 'BEGIN', 'LOCK TABLE public.dedup_settings IN ACCESS EXCLUSIVE MODE', q(\echo locked));
-IPC::Run::pump($locker->{run}) until ${ $locker->{out} } =~ /locked/;
-does($super, q(INSERT INTO data.note VALUES (1, 'A street lamp is out since Monday')));
-ok(waits($super), 'a guard waits for the settings');
-does($renamer, 'BEGIN', $planted, 'COMMIT', q(\echo planted));
-IPC::Run::pump($renamer->{run}) until ${ $renamer->{out} } =~ /planted/;
-does($locker, 'COMMIT');
-finish_session($locker);
-is(finish_session($super), "sent;\n", 'the row is stored');
-is(caught(), 'nothing', 'nothing of the owner of the schema ran as the superuser');
-finish_session($renamer);
-put_back();
+# A superuser writes to a guarded table whose settings have to be read, and waits for a lock of their table; then searches that
+# table, and waits for a lock of it.
+foreach my $case (
+	[ 'public.dedup_settings', q(INSERT INTO data.note VALUES (1, 'A street lamp is out since Monday')), qr/^sent;$/ ],
+	[ 'data.note', q(SELECT id FROM public.dedup_find('data.note', 'A street lamp is out since Monday')), qr/^1$/m ])
+{
+	my ($locked, $statement, $answer) = @$case;
+	$node->safe_psql('postgres', 'TRUNCATE data.caught');
+	my ($locker, $renamer, $super) = (session($node), session($node, '-U', 'owner'), session($node));
+	does($locker, 'BEGIN', "LOCK TABLE $locked IN ACCESS EXCLUSIVE MODE", q(\echo locked));
+	IPC::Run::pump($locker->{run}) until ${ $locker->{out} } =~ /locked/;
+	does($super, $statement);
+	ok(waits($super), "a superuser waits for $locked");
+	does($renamer, 'BEGIN', $planted, 'COMMIT', q(\echo planted));
+	IPC::Run::pump($renamer->{run}) until ${ $renamer->{out} } =~ /planted/;
+	does($locker, 'COMMIT');
+	finish_session($locker);
+	like(finish_session($super), $answer, 'and is answered');
+	is(caught(), 'nothing', 'nothing of the owner of the schema ran as the superuser');
+	finish_session($renamer);
+	put_back();
+}
 
 # Two databases made of one template have its secret and tables of its numbers.
 $node->safe_psql('postgres', 'CREATE DATABASE template_0');

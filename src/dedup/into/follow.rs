@@ -2,6 +2,7 @@
 //! whoever writes, so that a call need not read the source to know them.
 
 use super::job::Job;
+use crate::pg::catalog::hold_schemas;
 use crate::pg::spi::{Argument, execute, query_all, scalar};
 use crate::pg::{Values, raise};
 use crate::table::Source;
@@ -48,6 +49,7 @@ pub(super) fn begin(job: &Job<'_>) {
     );
     let is_plain = |table| scalar(&sql, &[Argument::of(table)]).is_some();
     let Source::Table(source) = &job.source else { refuse() };
+    hold_schemas(source.oid);
     if !job.source.oid().is_some_and(is_plain) || !job.source.has_unique_ids(job.options.id.as_deref()) {
         refuse()
     }

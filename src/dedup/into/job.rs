@@ -3,6 +3,7 @@
 use super::super::shape::Shape;
 use super::table::{Saved, State, Table};
 use crate::pg::catalog::{array_type, as_text, base_type_name, check_type, equality, quoted};
+use crate::pg::names::Schemas;
 use crate::pg::spi::{Argument, check_query, describe};
 use crate::pg::values::ValueType;
 use crate::pg::{Column, Json, raise, required};
@@ -69,6 +70,8 @@ pub(super) struct Job<'t> {
     pub told: Option<Arc<Statistics>>,
     /// The source as it was written, the search path, and the options that somebody asked for, as JSON.
     saved: [String; 3],
+    /// As long as the query runs.
+    _schemas: Schemas,
 }
 
 impl<'t> Job<'t> {
@@ -109,7 +112,7 @@ impl<'t> Job<'t> {
         };
         let query = options.query(&source);
         check_query(&query);
-        let columns = describe(&query);
+        let (columns, schemas) = describe(&query);
         Shape::of(&columns, &options);
         for column in &columns[..2] {
             if columns.iter().filter(|other| other.name == column.name).count() > 1 {
@@ -150,6 +153,7 @@ impl<'t> Job<'t> {
             equals,
             statistics,
             told,
+            _schemas: schemas,
         }
     }
 

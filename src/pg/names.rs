@@ -1,0 +1,89 @@
+//! Schemas that SQL text names. A lock of a table keeps its name but not that of its schema: whoever owns the schema may rename
+//! it at any time and put another one in its place, with tables and functions that would run code as the caller.
+
+use super::raise;
+use pgrx::{PgSqlErrorCode, pg_sys};
+use std::cell::{Cell, RefCell};
+use std::ffi::{CStr, c_int};
+use std::sync::Once;
+
+thread_local! {
+    /// Counts the messages that schemas have changed. What a session sees of the catalogue changes only with them.
+    static CHANGES: Cell<u64> = const { Cell::new(0) };
+    static NAMED: RefCell<Vec<Named>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A schema and the name that it had when text was made.
+type Named = (pg_sys::Oid, String);
+
+/// Schemas of which there is text: while it lives, no statement is prepared once one of them has another name.
+pub(crate) struct Schemas(Vec<Named>);
+
+impl Schemas {
+    pub(crate) fn of(schemas: impl Iterator<Item = pg_sys::Oid>) -> Schemas {
+        watch();
+        let kept = Schemas(schemas.map(|schema| (schema, name(schema))).collect());
+        NAMED.with_borrow_mut(|named| named.extend_from_slice(&kept.0));
+        kept
+    }
+}
+
+impl Drop for Schemas {
+    fn drop(&mut self) {
+        NAMED.with_borrow_mut(|named| {
+            for it in &self.0 {
+                named.iter().position(|other| other == it).map(|at| named.swap_remove(at));
+            }
+        });
+    }
+}
+
+/// What `work` gives if meanwhile no schema has changed for this session: else it is done again.
+pub(super) fn steady<R>(mut work: impl FnMut() -> R) -> R {
+    watch();
+    loop {
+        let before = CHANGES.get();
+        let result = work();
+        if CHANGES.get() == before {
+            return result;
+        }
+    }
+}
+
+/// Refuses to go on if a schema is renamed of which there is text.
+///
+/// # Errors
+/// Raises 40001.
+pub(super) fn check() {
+    let renamed = NAMED.with_borrow(|named| named.iter().find(|it| name(it.0) != it.1).cloned());
+    if let Some((_, then)) = renamed {
+        raise(
+            PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE,
+            format!("schema \"{then}\" was renamed while it was read"),
+            "Call again.",
+        )
+    }
+}
+
+/// Its name now; none if it is dropped.
+fn name(schema: pg_sys::Oid) -> String {
+    // SAFETY: any oid is answered, by a string or null.
+    unsafe {
+        let name = pg_sys::get_namespace_name(schema);
+        if name.is_null() { String::new() } else { CStr::from_ptr(name).to_string_lossy().into_owned() }
+    }
+}
+
+fn watch() {
+    static REGISTERED: Once = Once::new();
+    let cache = pg_sys::SysCacheIdentifier::NAMESPACEOID as c_int;
+    // SAFETY: the function stays in memory as long as the process.
+    REGISTERED.call_once(|| unsafe {
+        pg_sys::CacheRegisterSyscacheCallback(cache, Some(changed), pg_sys::Datum::null());
+    });
+}
+
+/// Called while PostgreSQL handles messages: it must not look anything up.
+unsafe extern "C-unwind" fn changed(_: pg_sys::Datum, _: c_int, _: u32) {
+    let _ = CHANGES.try_with(|changes| changes.set(changes.get() + 1));
+}
