@@ -5,17 +5,13 @@ CREATE FUNCTION near_dup_guard() RETURNS trigger
 COMMENT ON FUNCTION near_dup_guard() IS
     'trigger: rejects, skips, flags or logs rows that are near-duplicates; arguments: the fingerprint column, then ''distance=3'', ''action=reject'', ...';
 
--- What hides the fingerprints that guards publish. Not dumped, so that each restore makes another; no role may read it, whatever
+-- What hides the fingerprints that guards publish. A materialized view: not dumped, so that each restore makes another, and
+-- not published with all tables, so that no subscriber gets it or tries to store a second one. No role may read it, whatever
 -- privileges it has by default.
-CREATE TABLE _dedup_secret (
-    secret bytea NOT NULL CHECK (pg_catalog.length(secret) OPERATOR(pg_catalog.=) 32)
-        DEFAULT pg_catalog.sha256(pg_catalog.convert_to(pg_catalog.concat(pg_catalog.gen_random_uuid(), pg_catalog.gen_random_uuid(),
-            pg_catalog.gen_random_uuid()), 'UTF8')),
-    one boolean PRIMARY KEY DEFAULT true CHECK (one)
-);
-COMMENT ON TABLE _dedup_secret IS
+CREATE MATERIALIZED VIEW _dedup_secret AS SELECT pg_catalog.sha256(pg_catalog.convert_to(pg_catalog.concat(
+    pg_catalog.gen_random_uuid(), pg_catalog.gen_random_uuid(), pg_catalog.gen_random_uuid()), 'UTF8')) AS secret;
+COMMENT ON MATERIALIZED VIEW _dedup_secret IS
     'one row: what makes the keys that hide fingerprints in pg_locks; near_dup_guard alone reads it; without it guards that skip or flag fail';
-INSERT INTO _dedup_secret DEFAULT VALUES;
 DO $body$
 DECLARE
     reader pg_catalog.text;

@@ -88,7 +88,7 @@ fn secret() -> Vec<u8> {
         raise(
             PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
             "the secret that hides published fingerprints is gone",
-            format!("A superuser makes a new one: INSERT INTO {}._dedup_secret DEFAULT VALUES;", schema()),
+            format!("A superuser makes a new one: REFRESH MATERIALIZED VIEW {}._dedup_secret;", schema()),
         )
     })
 }

@@ -139,7 +139,7 @@ my %addition = (
 	'an operator of the class' => q{ALTER OPERATOR FAMILY bigint_hamming_ops USING banding ADD OPERATOR 2 <> (bigint, integer);},
 	'a privilege' => q{REVOKE EXECUTE ON FUNCTION banding_check(regclass, boolean) FROM PUBLIC;},
 	'a cast' => q{CREATE CAST (hamming_ball AS text) WITH INOUT;},
-	'a column' => q{ALTER TABLE _dedup_secret ADD added integer;},
+	'a column' => q{ALTER TABLE dedup_settings ADD added integer;},
 	'a dumped table' => q{CREATE TABLE added (); SELECT pg_catalog.pg_extension_config_dump('added', '');});
 my %script = map { ($_ => slurp_file("$dir{sharedir}/extension/$_--$present.sql")) } @extensions;
 write_file("pg_dedup_papers--$next.sql", $script{pg_dedup_papers});
