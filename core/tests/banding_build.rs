@@ -4,7 +4,7 @@ mod common;
 
 use common::Rng;
 use common::banding::*;
-use dedup_core::banding::{Builder, Built, Index, MemoryPages, Options, Pages, Unscoped};
+use dedup_core::banding::{Builder, Built, Index, Options, Pages, Unscoped};
 use dedup_core::external::MemoryHost;
 
 fn build(body: usize, memory: usize, fps: &[u64], options: Options) -> (MemoryPages, Built) {

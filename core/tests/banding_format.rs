@@ -7,7 +7,7 @@ mod common;
 
 use common::Rng;
 use common::banding::*;
-use dedup_core::banding::{Index, MemoryPages, PageSink, Pages, RangeScan};
+use dedup_core::banding::{Index, PageSink, Pages, RangeScan};
 use std::path::PathBuf;
 
 const BODY: usize = 512;

@@ -7,9 +7,7 @@ use std::cell::Cell;
 use common::Rng;
 use common::banding::*;
 use common::watched::{Next, Watched};
-use dedup_core::banding::{
-    Dead, Finding, MemoryPages, NearestScan, NullScan, Pages, RangeScan, Result, Tid, check,
-};
+use dedup_core::banding::{Dead, Finding, NearestScan, NullScan, Pages, RangeScan, Result, Tid, check};
 
 /// Every row of some pages is dead; asked for with no lock held.
 struct DeadPages<'p>(&'p Watched<'p>);

@@ -4,7 +4,7 @@ mod common;
 
 use common::Rng;
 use common::banding::*;
-use dedup_core::banding::{Builder, Hit, Index, MemoryPages, NearestScan, Options, Pages, Unscoped};
+use dedup_core::banding::{Builder, Hit, Index, NearestScan, Options, Pages, Unscoped};
 use dedup_core::external::MemoryHost;
 
 /// The first k, checked to come in order of distance.

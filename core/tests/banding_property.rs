@@ -4,7 +4,7 @@ mod common;
 
 use common::Rng;
 use common::banding::*;
-use dedup_core::banding::{Builder, Index, MemoryPages, NearestScan, NullScan, Options, Tid, Unscoped};
+use dedup_core::banding::{Builder, Index, NearestScan, NullScan, Options, Tid, Unscoped};
 use dedup_core::external::MemoryHost;
 use proptest::prelude::*;
 use std::collections::BTreeSet;

@@ -4,7 +4,7 @@ mod common;
 
 use common::Rng;
 use common::banding::*;
-use dedup_core::banding::{Dead, Index, MemoryPages, NearestScan, Pages, Result, Tid};
+use dedup_core::banding::{Dead, Index, NearestScan, Pages, Result, Tid};
 use std::collections::HashSet;
 
 /// Rows that are dead for good, of which it tells those on visited pages.

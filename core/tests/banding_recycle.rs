@@ -6,7 +6,7 @@ use common::Rng;
 use common::banding::*;
 use common::watched::{Next, Watched};
 use dedup_core::banding::{
-    Change, Edit, Finding, Index, MemoryPages, NearestScan, NullScan, Pages, RangeScan, Tid, check,
+    Change, Edit, Finding, Index, NearestScan, NullScan, Pages, RangeScan, Tid, check,
 };
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};

@@ -4,9 +4,7 @@ mod common;
 
 use common::Rng;
 use common::banding::*;
-use dedup_core::banding::{
-    Builder, Hit, Index, MemoryPages, NearestScan, NullScan, Options, Position, RangeScan, Tid,
-};
+use dedup_core::banding::{Builder, Hit, Index, NearestScan, NullScan, Options, Position, RangeScan, Tid};
 use dedup_core::external::MemoryHost;
 use proptest::prelude::*;
 use std::collections::BTreeMap;

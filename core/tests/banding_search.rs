@@ -4,10 +4,11 @@ mod common;
 
 use common::Rng;
 use common::banding::*;
+use common::memory::{MemoryRead, MemoryWrite};
 use std::cell::RefCell;
 use std::collections::HashSet;
 
-use dedup_core::banding::{Edit, Index, MemoryPages, MemoryRead, MemoryWrite, Pages, RangeScan, Result};
+use dedup_core::banding::{Edit, Index, Pages, RangeScan, Result};
 
 /// Protects exactness at every distance, on every shape of data, in trees of one level and of many.
 #[test]

@@ -12,7 +12,7 @@ use common::Rng;
 use common::banding::*;
 use inputs::*;
 
-use dedup_core::banding::{Finding, Index, MemoryPages, NearestScan, Pages, RangeScan, check, radii};
+use dedup_core::banding::{Finding, Index, NearestScan, Pages, RangeScan, check, radii};
 use dedup_core::dedup::{KEYS as KEYS_OF_OPTIONS, SINKS, Written};
 use dedup_core::details::{Kinds, differing, passages};
 use dedup_core::features::{

@@ -174,29 +174,3 @@ fn covering<B: Deref<Target = [u8]>>(
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::error::Error;
-    use super::super::memory::MemoryPages;
-    use super::*;
-
-    /// Protects users from waiting for what does not get better, and searches from failing beside VACUUM: damage ends the
-    /// first way, a page that has moved all but the last one, and then it is damage.
-    #[test]
-    fn banding_only_what_has_moved_is_tried_again() {
-        let pages = MemoryPages::new(512);
-        let ways = |ended: &dyn Fn(usize) -> Way<()>| {
-            let mut ways = 0;
-            let to = retry(&pages, || {
-                ways += 1;
-                ended(ways)
-            });
-            (to, ways)
-        };
-        let damaged = Err(Error::Corrupt { block: 7, what: "x".into() });
-        assert_eq!(ways(&|_| Ok(corrupt(7, "x")?)), (damaged.clone(), 1));
-        assert_eq!(ways(&|_| moved(7, "x")), (damaged, WAYS));
-        assert_eq!(ways(&|n| if n < 3 { moved(7, "x") } else { Ok(()) }), (Ok(()), 3));
-    }
-}

@@ -1,7 +1,7 @@
 //! The `banding` index: exact Hamming search over 64-bit fingerprints, at any distance.
 //!
 //! The algorithms of the index access method, over a [page storage](Pages) that PostgreSQL's buffers
-//! implement, and [`MemoryPages`] for tests. A fingerprint is cut into four blocks of 16 bits; four
+//! implement, and pages in memory for tests. A fingerprint is cut into four blocks of 16 bits; four
 //! trees store every row, each ordered by another block first ([`Tree`]). A search probes, in each tree, the
 //! [buckets](probes()) around the query's that the generalised pigeonhole principle requires (multi-index
 //! hashing: Norouzi, Punjani and Fleet 2012). Where rows belong to *scopes*, the hash of a row's scope stands above
@@ -25,7 +25,6 @@ mod hot;
 mod insert;
 mod key;
 mod leaf;
-mod memory;
 mod meta;
 mod nearest;
 mod pack;
@@ -48,7 +47,6 @@ pub use error::{Error, Result};
 pub use estimate::Sample;
 pub use hot::BucketState;
 pub use key::{BLOCKS, Position, Row, TREES, Tid, Tree, Unscoped};
-pub use memory::{MemoryPages, MemoryRead, MemoryWrite};
 pub use meta::{FORMAT_VERSION, Index, METAPAGE, Options};
 pub use nearest::NearestScan;
 pub use pack::PageSink;

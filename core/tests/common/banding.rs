@@ -1,9 +1,11 @@
 //! Data of every nasty shape for the tests of `banding`, and the brute-force answer.
 
+pub use super::memory::MemoryPages;
+
 use super::Rng;
 use std::collections::BTreeMap;
 
-use dedup_core::banding::{Finding, Hit, Index, MemoryPages, RangeScan, Tid, check};
+use dedup_core::banding::{Finding, Hit, Index, RangeScan, Tid, check};
 
 /// The shapes of data every answer is tested on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

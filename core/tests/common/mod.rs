@@ -3,6 +3,7 @@
 
 pub mod banding;
 pub mod groups;
+pub mod memory;
 pub mod watched;
 
 use dedup_core::random::SplitMix64;

@@ -1,6 +1,7 @@
 //! Pages that say what is about to happen to them, so that a test can do what others would do in between.
 
-use dedup_core::banding::{Edit, MemoryPages, MemoryRead, MemoryWrite, Pages, Result, WritePage};
+use super::memory::{MemoryPages, MemoryRead, MemoryWrite};
+use dedup_core::banding::{Edit, Pages, Result, WritePage};
 use std::cell::Cell;
 use std::ops::Deref;
 

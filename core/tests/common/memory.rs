@@ -1,4 +1,4 @@
-//! Page storage in memory, for tests, benchmarks and uses of the index without a database.
+//! Page storage in memory.
 //!
 //! Locking: one `RwLock` per page, so that threads use the same locks as PostgreSQL's backends.
 //! Pages live in segments of doubling size that never move, so a guard can borrow from the
@@ -11,9 +11,10 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::error::{Result, corrupt, failed};
-use super::pack::PageSink;
-use super::storage::{Edit, MAX_BODY, MIN_BODY, Pages, WritePage, validate_edits};
+use dedup_core::banding::{
+    Edit, Error, MAX_BODY, MIN_BODY, PageSink, Pages, Result, WritePage, validate_edits,
+};
+use dedup_core::external;
 
 type Body = Box<[u8]>;
 
@@ -61,6 +62,16 @@ impl WritePage for MemoryWrite<'_> {
     fn block(&self) -> u32 {
         self.block
     }
+}
+
+/// The error of a block that is not there.
+fn corrupt<T>(block: u32, what: &'static str) -> Result<T> {
+    Err(Error::Corrupt { block, what: what.into() })
+}
+
+/// A failure of the storage.
+fn failed<T>(what: &'static str) -> Result<T> {
+    Err(external::Error::Storage(what.into()).into())
 }
 
 impl MemoryPages {
