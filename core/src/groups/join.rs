@@ -82,9 +82,7 @@ impl Split {
 }
 
 /// Receives hits. The vector is emptied.
-pub(super) trait Deliver {
-    fn deliver(&mut self, hits: &mut Vec<Hit>) -> Result<(), Stop>;
-}
+pub(super) type Deliver<'d> = dyn FnMut(&mut Vec<Hit>) -> Result<(), Stop> + 'd;
 
 /// One thread's state of a join.
 pub(super) struct Joiner<'d> {
@@ -96,12 +94,12 @@ pub(super) struct Joiner<'d> {
     compared: usize,
     /// One half of each fingerprint on the right.
     halves: Vec<u32>,
-    out: &'d mut dyn Deliver,
+    out: &'d mut Deliver<'d>,
 }
 
 impl<'d> Joiner<'d> {
     /// Pairs that would connect nothing may be left out.
-    pub fn new(distance: u32, connected: Option<Connected<'d>>, out: &'d mut dyn Deliver) -> Self {
+    pub fn new(distance: u32, connected: Option<Connected<'d>>, out: &'d mut Deliver<'d>) -> Self {
         Joiner {
             distance,
             connected,
@@ -125,7 +123,7 @@ impl<'d> Joiner<'d> {
 
     fn flush(&mut self) -> Result<(), Stop> {
         self.compared = 0;
-        self.out.deliver(&mut self.hits)
+        (self.out)(&mut self.hits)
     }
 
     /// Joins bucket `value` of the left with those near it on the right.

@@ -7,6 +7,7 @@ use super::rows::{Hit, Side};
 use crate::external::{self, Error, Host, Result};
 use crate::interrupt;
 use crate::memory;
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
@@ -30,7 +31,7 @@ pub(super) struct Task<'a> {
 }
 
 /// Does a stretch of the work (from, to) and delivers the hits.
-type Work<'w> = dyn Fn(usize, usize, &mut dyn Deliver) -> std::result::Result<(), Stop> + Sync + 'w;
+type Work<'w> = dyn Fn(usize, usize, &mut Deliver<'_>) -> std::result::Result<(), Stop> + Sync + 'w;
 
 /// The consumer of a batch of hits.
 pub(super) type Take<'t, H> = &'t mut dyn FnMut(&mut H, &[Hit]) -> Result<()>;
@@ -127,15 +128,22 @@ impl Task<'_> {
         take: Take<'_, H>,
         work: &Work<'_>,
     ) -> Result<()> {
-        let mut out = Taken { host, take, share: 0.0, taken: Ok(()) };
+        let (share, mut taken) = (Cell::new(0.0), Ok(()));
+        let mut out = |hits: &mut Vec<Hit>| {
+            interrupt::check();
+            host.progress(share.get());
+            taken = take(host, hits);
+            hits.clear();
+            if taken.is_ok() { Ok(()) } else { Err(Stop) }
+        };
         for from in (0..items).step_by(STRIDE) {
-            out.share = self.span.at(from as f64 / items as f64);
-            out.host.progress(out.share);
+            share.set(self.span.at(from as f64 / items as f64));
+            // Work reports the progress whenever it delivers, in the end at least.
             if work(from, (from + STRIDE).min(items), &mut out).is_err() {
                 break;
             }
         }
-        out.taken
+        taken
     }
 
     /// As [`Task::spread`], on threads of its own; false if none could be started.
@@ -149,9 +157,13 @@ impl Task<'_> {
         let next = &AtomicUsize::new(0);
         let stop = &AtomicBool::new(false);
         let (sender, receiver) = sync_channel(4 * self.threads);
-        let worker = |sender| {
+        let worker = |sender: SyncSender<Vec<Hit>>| {
             move || {
-                let mut out = Sent { sender, stop };
+                let mut out = |hits: &mut Vec<Hit>| match stop.load(Relaxed) {
+                    true => Err(Stop),
+                    false if hits.is_empty() => Ok(()),
+                    false => sender.send(std::mem::take(hits)).map_err(|_| Stop),
+                };
                 loop {
                     let from = next.fetch_add(STRIDE, Relaxed);
                     if from >= items || work(from, (from + STRIDE).min(items), &mut out).is_err() {
@@ -187,42 +199,5 @@ fn collect<H: Host>(
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
         }
         interrupt::check();
-    }
-}
-
-/// Hits found on the caller's own thread: taken at once.
-struct Taken<'h, 't, H: Host> {
-    host: &'h mut H,
-    take: Take<'t, H>,
-    /// How much of the whole work is done.
-    share: f64,
-    taken: Result<()>,
-}
-
-impl<H: Host> Deliver for Taken<'_, '_, H> {
-    fn deliver(&mut self, hits: &mut Vec<Hit>) -> std::result::Result<(), Stop> {
-        interrupt::check();
-        self.host.progress(self.share);
-        self.taken = (self.take)(self.host, hits);
-        hits.clear();
-        if self.taken.is_ok() { Ok(()) } else { Err(Stop) }
-    }
-}
-
-/// Hits found on another thread: sent to the caller's.
-struct Sent<'s> {
-    sender: SyncSender<Vec<Hit>>,
-    stop: &'s AtomicBool,
-}
-
-impl Deliver for Sent<'_> {
-    fn deliver(&mut self, hits: &mut Vec<Hit>) -> std::result::Result<(), Stop> {
-        if self.stop.load(Relaxed) {
-            return Err(Stop);
-        }
-        if hits.is_empty() {
-            return Ok(());
-        }
-        self.sender.send(std::mem::take(hits)).map_err(|_| Stop)
     }
 }
