@@ -107,7 +107,7 @@ fn connects_as_all_pairs_do() {
                     let (a, b) = (a.min(b).cast_unsigned(), a.max(b).cast_unsigned());
                     mix64(a << 32 ^ b) % 64 < share
                 };
-                let mut sets = UnionFind::new(rows);
+                let sets = UnionFind::new(rows);
                 for Pair { a, b, .. } in brute_pairs(&fps, distance) {
                     if verify(a + FIRST, b + FIRST) {
                         sets.union(a as u32, b as u32);

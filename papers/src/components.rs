@@ -36,6 +36,6 @@ pub fn components<H: Host>(
     for same in checked(sorted.chunk_by(|&a, &b| fps[a as usize] == fps[b as usize])) {
         same.iter().for_each(|&row| rows.first[row as usize] = same[0]);
     }
-    let mut sets = group(&options, &mut rows, limits, host)?.sets;
+    let sets = group(&options, &mut rows, limits, host)?.sets;
     Ok(collect(checked(&rows.first).map(|&first| sets.find(first)))?)
 }

@@ -367,7 +367,7 @@ struct Keepers(Vec<u32>);
 
 impl Keepers {
     fn sets(&self, texts: &[u32]) -> UnionFind {
-        let mut sets = UnionFind::new(self.0.len());
+        let sets = UnionFind::new(self.0.len());
         checked(texts).for_each(|&text| {
             sets.union(self.0[text as usize], text);
         });
@@ -572,7 +572,7 @@ mod tests {
             }
             rows.order.ranks = ranks[..texts.len()].to_vec();
             let expected = defined(&options, &rows, &texts);
-            let mut found = group(&options, &mut rows, Limits { memory, threads }, &mut MemoryHost).unwrap().sets;
+            let found = group(&options, &mut rows, Limits { memory, threads }, &mut MemoryHost).unwrap().sets;
             let found: Vec<u32> = rows.first.iter().map(|&first| found.find(first)).collect();
             for a in 0..texts.len() {
                 for b in 0..a {

@@ -33,7 +33,7 @@ pub fn stars(
     }
     drop(size);
     sort_unstable_by(&mut placed, Ord::cmp);
-    let mut groups = UnionFind::new(fps.len());
+    let groups = UnionFind::new(fps.len());
     let (mut kept, mut kept_fps, mut near): (Vec<u32>, Vec<u64>, Vec<(u32, usize)>) = Default::default();
     for component in placed.chunk_by(|a, b| a.0 == b.0) {
         kept.clear();

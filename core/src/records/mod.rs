@@ -218,7 +218,7 @@ impl Records {
 
     /// What pairs connect that are of one thing at least so likely.
     pub fn connected(&self, pairs: &Pairs, least: f64) -> UnionFind {
-        let mut sets = UnionFind::new(self.places.len());
+        let sets = UnionFind::new(self.places.len());
         for &Candidate { rows: [a, b], .. } in checked(&pairs.0) {
             if self.score([a, b]) >= least {
                 sets.union(self.order[a as usize], self.order[b as usize]);
@@ -231,7 +231,7 @@ impl Records {
     /// thing with most likely, if that is at least so likely, or is kept. It is compared with those that pairs lead to.
     pub fn keepers(&self, pairs: &Pairs, order: &[u32], least: f64) -> Vec<u32> {
         let mut keepers: Vec<u32> = collect(0..self.places.len() as u32).or_raise();
-        let mut sets = self.connected(pairs, least);
+        let sets = self.connected(pairs, least);
         // Rows by what they are connected with, each at its place in the order.
         let mut ranked: Vec<(u32, u32)> = Vec::new();
         for (&row, rank) in checked(order.iter().zip(0..)) {
