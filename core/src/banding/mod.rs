@@ -54,6 +54,7 @@ pub use page::{Kind, used_after, used_bytes};
 pub use promote::MaintainStats;
 pub use prune::Dead;
 pub use scan::{Hit, NullScan, RangeScan};
+pub(crate) use schedule::ball_size;
 pub use schedule::{MAX_DISTANCE, buckets_within, probes, radii};
 pub use stats::Stats;
 pub use storage::{Change, Edit, MAX_BODY, MAX_EDITS, MIN_BODY, Pages, WritePage, validate_edits};

@@ -22,15 +22,17 @@ pub fn radii(distance: u32) -> [i32; BLOCKS] {
 
 /// The number of buckets that differ from a given one in `lo` to `hi` of 16 bits.
 pub fn buckets_within(lo: i32, hi: i32) -> u32 {
-    let mut binomial = 1u32;
-    let mut sum = 0;
-    for k in 0..=16 {
-        if k >= lo && k <= hi {
-            sum += binomial;
-        }
-        binomial = binomial * (16 - k as u32) / (k as u32 + 1);
+    ball_size(16, hi) - ball_size(16, lo - 1)
+}
+
+/// The number of values of `width` bits with at most `radius` ones; none for a negative one.
+pub(crate) fn ball_size(width: u32, radius: i32) -> u32 {
+    let (mut binomial, mut sum) = (1, 0);
+    for ones in 0..=radius.min(width as i32) as i64 {
+        sum += binomial;
+        binomial = binomial * (i64::from(width) - ones) / (ones + 1);
     }
-    sum
+    sum as u32
 }
 
 /// The number of buckets that a search within `distance` probes: 4 for 3, 68 for 7, 428 for 10.

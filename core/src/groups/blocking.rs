@@ -5,7 +5,7 @@
 //! Unlike the index, which does not know its rows beforehand, this cuts only the bits in which the rows differ,
 //! so that constant bits do not make hot buckets.
 
-use crate::banding::radii;
+use crate::banding::{ball_size, radii};
 
 /// A part of the whole work, from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -126,17 +126,6 @@ impl Blocking {
         let near = |i: &usize| (differing & self.blocks[*i].mask).count_ones() as i32 <= self.radii[*i];
         (0..BLOCKS).find(near)
     }
-}
-
-fn ball_size(width: u32, radius: i32) -> u32 {
-    let Ok(radius) = u32::try_from(radius) else { return 0 };
-    let mut binomial = 1u64;
-    let mut sum = 0;
-    for k in 0..=u64::from(radius.min(width)) {
-        sum += binomial;
-        binomial = binomial * (u64::from(width) - k) / (k + 1);
-    }
-    sum as u32
 }
 
 /// The values of `width` bits with at most `radius` ones: what to flip in a
