@@ -159,13 +159,4 @@ mod tests {
             prop_assert_eq!(extended.finish(), whole);
         }
     }
-
-    #[test]
-    fn what_is_unknown_is_as_rare_as_can_be() {
-        let texts: Vec<String> = ["停水", "停电", "停业"].map(str::to_owned).into();
-        let whole = stored(&texts);
-        let corpus = Corpus::new("c@1", builder().shape(), whole.documents, &whole.common).unwrap();
-        assert_eq!((corpus.frequency("停"), corpus.share("停"), corpus.idf("停")), (3, 1.0, 0.0));
-        assert_eq!((corpus.idf("水"), corpus.idf("火")), (3f64.ln(), 3f64.ln()));
-    }
 }

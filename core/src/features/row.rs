@@ -256,29 +256,10 @@ impl ColumnRecipe {
 mod tests {
     use super::*;
     use crate::features::Feature;
-    use proptest::prelude::*;
     use serde_json::json;
 
     fn fields(json: Value) -> RowRecipe {
         FieldsRecipe::from_json(&json).unwrap().0
-    }
-
-    fn features(recipe: &RowRecipe, values: &[Option<&str>]) -> Vec<(String, f64)> {
-        let bag = recipe.bag(&mut Extractor::new(), values.iter().copied());
-        let mut all: Vec<_> = bag.features().iter().map(|f| (f.text.clone(), f.weight.value())).collect();
-        all.sort_by(|a, b| a.0.cmp(&b.0));
-        all
-    }
-
-    #[test]
-    fn whole_values_carry_their_columns_name_and_running_text_does_not() {
-        let recipe =
-            RowRecipe::from_json(&json!({"title": 2, "body": {"tokens": "words", "weight": 1.5}})).unwrap();
-        let names: Vec<&str> = recipe.columns.iter().map(|(name, _)| name.as_str()).collect();
-        let values: Vec<_> =
-            names.iter().map(|&name| Some(if name == "title" { "停水 ！" } else { "停水停水" })).collect();
-        let expected = [("title=停水".to_owned(), 2.0), ("停水".to_owned(), 3.0)];
-        assert_eq!(features(&recipe, &values), expected);
     }
 
     /// Whatever the lengths of two columns, each has its share of what decides the bits: of the sum of squares.
@@ -305,28 +286,11 @@ mod tests {
         }
     }
 
-    #[test]
-    fn equal_words_of_two_columns_add_up() {
-        let words = json!({"tokens": "words"});
-        let recipe = RowRecipe::from_json(&json!({"body": words, "title": words, "topic": 1})).unwrap();
-        let bag = recipe.bag(&mut Extractor::new(), [Some("停水停水"), Some("停水"), Some("停水")]);
-        let weight = |value| Weight::new(value).unwrap();
-        let columns: Vec<_> = bag.features().iter().map(|f| (&*f.text, f.columns.clone())).collect();
-        assert_eq!(
-            columns,
-            [("停水", vec![(0, weight(2.0)), (1, weight(1.0))]), ("topic=停水", vec![(2, weight(1.0))])]
-        );
-        assert_eq!(bag.features()[0].weight, weight(3.0));
-        assert_eq!((recipe.token(0, "停水"), recipe.token(2, "topic=停水")), ("停水", "停水"));
-    }
-
-    proptest! {}
-
     /// A negative number is not its opposite; a dash before a word is nothing.
     #[test]
     fn the_sign_of_a_number_counts() {
         let recipe = fields(json!([1.0]));
-        let feature = |value| features(&recipe, &[Some(value)])[0].0.clone();
+        let feature = |value| recipe.bag(&mut Extractor::new(), [Some(value)]).features()[0].text.clone();
         assert_eq!(["-5", "5", " -1.5 ", "- x"].map(feature), ["1=-5", "1=5", "1=-1 5", "1=x"]);
     }
 }

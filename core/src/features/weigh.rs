@@ -45,17 +45,3 @@ pub(super) fn of_occurrences(recipe: &TextRecipe, frequency: u32, token: f64) ->
 pub(super) fn is_plain_frequency(recipe: &TextRecipe) -> bool {
     recipe.scheme == Scheme::Tf && recipe.terms.is_empty() && recipe.max_df.is_none()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The values of the formula, to seven places.
-    #[test]
-    fn lengths_of_p3() {
-        let expected = [0.2823305, 0.5237636, 0.7913177, 0.9736536, 0.9756546, 0.7962066];
-        for (at, expected) in expected.iter().enumerate() {
-            assert!((length_weight(at + 1) - expected).abs() < 1e-7, "{}", at + 1);
-        }
-    }
-}
