@@ -96,18 +96,23 @@ pub(super) unsafe fn constant_distance(
 /// # Safety
 /// Inside a transaction.
 pub(super) unsafe fn ball_type(sibling: pg_sys::Oid) -> Option<pg_sys::Oid> {
+    let cache = pg_sys::SysCacheIdentifier::TYPENAMENSP;
     // SAFETY: the keys are those of the cache, a name and a schema.
     unsafe {
-        let found = pg_sys::GetSysCacheOid(
-            pg_sys::SysCacheIdentifier::TYPENAMENSP as i32,
-            pg_sys::Anum_pg_type_oid as i16,
-            pg_sys::Datum::from(c"hamming_ball".as_ptr()),
-            pg_sys::Datum::from(pg_sys::get_func_namespace(sibling)),
-            pg_sys::Datum::from(0usize),
-            pg_sys::Datum::from(0usize),
-        );
-        (found != pg_sys::InvalidOid).then_some(found)
+        let keys = [pg_sys::get_func_namespace(sibling).into(), pg_sys::Datum::from(0usize)];
+        called_hamming_ball(cache, pg_sys::Anum_pg_type_oid, keys)
     }
+}
+
+/// What is called `hamming_ball` in a cache of the catalogue.
+///
+/// # Safety
+/// Inside a transaction; `keys` follow the name in the cache, whose oids are in this column.
+unsafe fn called_hamming_ball(cache: u32, oid: u32, keys: [pg_sys::Datum; 2]) -> Option<pg_sys::Oid> {
+    let (name, none) = (pg_sys::Datum::from(c"hamming_ball".as_ptr()), pg_sys::Datum::from(0usize));
+    // SAFETY: the caller's promise.
+    let found = unsafe { pg_sys::GetSysCacheOid(cache as i32, oid as i16, name, keys[0], keys[1], none) };
+    (found != pg_sys::InvalidOid).then_some(found)
 }
 
 /// The function `hamming_ball(bigint, integer)`, as [`ball_type`].
@@ -116,16 +121,11 @@ pub(super) unsafe fn ball_type(sibling: pg_sys::Oid) -> Option<pg_sys::Oid> {
 /// Inside a transaction.
 pub(super) unsafe fn constructor(sibling: pg_sys::Oid) -> Option<pg_sys::Oid> {
     let types = [pg_sys::INT8OID, pg_sys::INT4OID];
+    let cache = pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP;
     // SAFETY: the keys are those of the cache: a name, an array of argument types, and a schema.
     unsafe {
-        let found = pg_sys::GetSysCacheOid(
-            pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP as i32,
-            pg_sys::Anum_pg_proc_oid as i16,
-            pg_sys::Datum::from(c"hamming_ball".as_ptr()),
-            pg_sys::Datum::from(pg_sys::buildoidvector(types.as_ptr(), types.len() as i32)),
-            pg_sys::Datum::from(pg_sys::get_func_namespace(sibling)),
-            pg_sys::Datum::from(0usize),
-        );
-        (found != pg_sys::InvalidOid).then_some(found)
+        let types = pg_sys::buildoidvector(types.as_ptr(), types.len() as i32);
+        let keys = [pg_sys::Datum::from(types), pg_sys::get_func_namespace(sibling).into()];
+        called_hamming_ball(cache, pg_sys::Anum_pg_proc_oid, keys)
     }
 }

@@ -4,7 +4,7 @@
 use crate::pg::version::reloption;
 use dedup_core::banding::Options;
 use pgrx::{pg_guard, pg_sys};
-use std::ffi::c_int;
+use std::ffi::{CStr, c_int};
 use std::mem::offset_of;
 use std::sync::OnceLock;
 
@@ -26,15 +26,13 @@ fn kind() -> pg_sys::relopt_kind::Type {
         unsafe {
             let kind = pg_sys::add_reloption_kind();
             let lock = pg_sys::AccessExclusiveLock as i32;
-            pg_sys::add_int_reloption(
-                kind,
-                c"fillfactor".as_ptr(),
-                c"How full leaves are packed when the index is built, in percent".as_ptr(),
-                c_int::from(default.fillfactor),
-                10,
-                100,
-                lock,
-            );
+            let integer = |name: &CStr, what: &CStr, default, least, most| {
+                pg_sys::add_int_reloption(kind, name.as_ptr(), what.as_ptr(), default, least, most, lock);
+            };
+            let filled = c"How full leaves are packed when the index is built, in percent";
+            integer(c"fillfactor", filled, c_int::from(default.fillfactor), 10, 100);
+            let most = c"A bucket of more rows than this gets a second level; 0: however many";
+            integer(c"max_bucket", most, 0, 0, c_int::MAX);
             pg_sys::add_real_reloption(
                 kind,
                 c"mu".as_ptr(),
@@ -42,15 +40,6 @@ fn kind() -> pg_sys::relopt_kind::Type {
                 default.mu,
                 0.0,
                 1e6,
-                lock,
-            );
-            pg_sys::add_int_reloption(
-                kind,
-                c"max_bucket".as_ptr(),
-                c"A bucket of more rows than this gets a second level; 0: however many".as_ptr(),
-                0,
-                0,
-                c_int::MAX,
                 lock,
             );
             kind

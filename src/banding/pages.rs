@@ -118,41 +118,31 @@ impl RelationPages {
     /// `ReadBuffer` the highest block number means "add a page".
     fn exists(&self, block: u32) -> bool {
         if block >= self.known.get() {
-            // SAFETY: the relation is open (see `new`).
-            let pages = unsafe {
-                pg_sys::RelationGetNumberOfBlocksInFork(self.relation, pg_sys::ForkNumber::MAIN_FORKNUM)
-            };
-            self.known.set(pages);
+            self.known.set(self.count());
         }
         block < self.known.get()
     }
 
+    /// The number of pages, now.
+    fn count(&self) -> u32 {
+        let main = pg_sys::ForkNumber::MAIN_FORKNUM;
+        // SAFETY: the relation is open (see `new`).
+        unsafe { pg_sys::RelationGetNumberOfBlocksInFork(self.relation, main) }
+    }
+
     fn read_existing(&self, block: u32) -> Result<pg_sys::Buffer> {
         if !self.exists(block) {
-            return Err(Error::Corrupt {
-                block,
-                what: format!(
-                    "the block lies beyond the end of the index, which has {} pages",
-                    self.known.get()
-                )
-                .into(),
-            });
+            let pages = self.known.get();
+            let what = format!("the block lies beyond the end of the index, which has {pages} pages");
+            return Err(Error::Corrupt { block, what: what.into() });
         }
         Ok(self.read_buffer(block, pg_sys::ReadBufferMode::RBM_NORMAL))
     }
 
     fn read_buffer(&self, block: u32, mode: pg_sys::ReadBufferMode::Type) -> pg_sys::Buffer {
-        let before = read_so_far();
+        let (before, main) = (read_so_far(), pg_sys::ForkNumber::MAIN_FORKNUM);
         // SAFETY: the relation is open (see `new`).
-        let buffer = unsafe {
-            pg_sys::ReadBufferExtended(
-                self.relation,
-                pg_sys::ForkNumber::MAIN_FORKNUM,
-                block,
-                mode,
-                self.strategy,
-            )
-        };
+        let buffer = unsafe { pg_sys::ReadBufferExtended(self.relation, main, block, mode, self.strategy) };
         if read_so_far() > before {
             FOUND.set(0);
         }
@@ -271,10 +261,7 @@ impl Pages for RelationPages {
     }
 
     fn len(&self) -> Result<u32> {
-        // SAFETY: the relation is open (see `new`).
-        Ok(unsafe {
-            pg_sys::RelationGetNumberOfBlocksInFork(self.relation, pg_sys::ForkNumber::MAIN_FORKNUM)
-        })
+        Ok(self.count())
     }
 
     fn read(&self, block: u32) -> Result<ReadGuard> {

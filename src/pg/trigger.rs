@@ -278,20 +278,27 @@ impl Call {
             return;
         }
         // SAFETY: the columns are generated; the values live until the tuple is made of them.
+        self.read = unsafe {
+            let generated = |number| (number, self.generate(number));
+            self.modified(&numbers.into_iter().map(generated).collect::<Vec<_>>())
+        }
+    }
+
+    /// The new row with these values in some columns, `None` for NULL.
+    ///
+    /// # Safety
+    /// The values are of the columns' types.
+    unsafe fn modified(&self, columns: &[(NonZeroUsize, Option<pg_sys::Datum>)]) -> pg_sys::HeapTuple {
+        let mut numbers: Vec<i32> = columns.iter().map(|(number, _)| number.get() as i32).collect();
+        let mut nulls: Vec<bool> = columns.iter().map(|(_, value)| value.is_none()).collect();
+        let mut values: Vec<_> =
+            columns.iter().map(|(_, value)| value.unwrap_or(pg_sys::Datum::from(0usize))).collect();
+        let (count, numbers) = (numbers.len() as i32, numbers.as_mut_ptr());
+        // SAFETY: the caller's promise; the tuple is of the table whose columns these are.
         unsafe {
-            let values: Vec<_> = numbers.iter().map(|&number| self.generate(number)).collect();
-            let mut numbers: Vec<i32> = numbers.iter().map(|number| number.get() as i32).collect();
-            let mut nulls: Vec<bool> = values.iter().map(Option::is_none).collect();
-            let mut values: Vec<_> =
-                values.iter().map(|value| value.unwrap_or(pg_sys::Datum::from(0usize))).collect();
-            self.read = pg_sys::heap_modify_tuple_by_cols(
-                self.new_tuple(),
-                (*self.relation()).rd_att,
-                numbers.len() as i32,
-                numbers.as_mut_ptr(),
-                values.as_mut_ptr(),
-                nulls.as_mut_ptr(),
-            );
+            let (row, columns) = (self.new_tuple(), (*self.relation()).rd_att);
+            let (values, nulls) = (values.as_mut_ptr(), nulls.as_mut_ptr());
+            pg_sys::heap_modify_tuple_by_cols(row, columns, count, numbers, values, nulls)
         }
     }
 
@@ -404,19 +411,8 @@ impl Call {
             // constraints.
             let value = value.and_then(|value| CString::new(value).ok());
             let written = value.as_ref().map_or(std::ptr::null_mut(), |value| value.as_ptr().cast_mut());
-            let mut datum = pg_sys::OidInputFunctionCall(input, written, parameter, modifier);
-            let mut is_null = value.is_none();
-            let mut number = number.get() as i32;
-            let columns = (*self.relation()).rd_att;
-            let changed = pg_sys::heap_modify_tuple_by_cols(
-                self.new_tuple(),
-                columns,
-                1,
-                &raw mut number,
-                &raw mut datum,
-                &raw mut is_null,
-            );
-            pg_sys::Datum::from(changed)
+            let datum = pg_sys::OidInputFunctionCall(input, written, parameter, modifier);
+            pg_sys::Datum::from(self.modified(&[(number, value.is_some().then_some(datum))]))
         }
     }
 }
