@@ -121,6 +121,3 @@ pub fn passages(a: &str, b: &str) -> Vec<Passage> {
     }
     all
 }
-
-#[cfg(test)]
-mod tests;
