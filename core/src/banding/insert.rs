@@ -26,7 +26,7 @@ use super::page::{
 use super::prune::{Dead, prune_leaf};
 use super::recycle::Spare;
 use super::storage::{Change, Edit, Pages, WritePage};
-use super::target::{Target, in_all_trees, lock_leaves, target};
+use super::target::{Target, in_all_trees, lock_leaves, targets};
 
 /// Descents of one insert, at most. Each but the last found a leaf full and split it or saw it split; more
 /// than a few mean that a race was lost each time.
@@ -59,17 +59,12 @@ impl Index {
         mut dead: Option<&mut dyn Dead>,
     ) -> Result<()> {
         let Some(fingerprint) = fingerprint else {
-            return insert_into(
-                pages,
-                self,
-                &[Tree::NULLS],
-                (scope, 0),
-                tid,
-                Insert { if_absent: false, dead },
-            );
+            let how = Insert { if_absent: false, dead };
+            return insert_into(pages, self, &[Tree::NULLS], (scope, 0), tid, how);
         };
         in_all_trees(pages, self, fingerprint, |index, trees| {
-            let how = Insert { if_absent: !trees[0].is_main(), dead: again(&mut dead) };
+            let dead = dead.as_mut().map(|dead| &mut **dead as _);
+            let how = Insert { if_absent: !trees[0].is_main(), dead };
             insert_into(pages, index, trees, (scope, fingerprint), tid, how)
         })
     }
@@ -83,13 +78,6 @@ pub(crate) struct Insert<'d> {
     pub dead: Option<&'d mut dyn Dead>,
 }
 
-fn again<'d>(dead: &'d mut Option<&mut dyn Dead>) -> Option<&'d mut dyn Dead> {
-    match dead {
-        Some(dead) => Some(&mut **dead),
-        None => None,
-    }
-}
-
 /// Adds a row's entries to up to [`MAX_EDITS`](super::storage::MAX_EDITS) trees, which come in order, as one record.
 pub(crate) fn insert_into<P: Pages>(
     pages: &P,
@@ -99,8 +87,7 @@ pub(crate) fn insert_into<P: Pages>(
     tid: Tid,
     mut how: Insert<'_>,
 ) -> Result<()> {
-    let targets: Vec<Target> =
-        trees.iter().map(|tree| target(index, *tree, row, tid)).collect::<Result<_>>()?;
+    let targets = targets(index, trees, row, tid)?;
     for _ in 0..MAX_DESCENTS {
         match retry(pages, || append(pages, &targets, how.if_absent))? {
             Append::Done => return Ok(()),

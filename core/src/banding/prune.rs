@@ -16,8 +16,8 @@ use super::key::{Position, Tid, Tree};
 use super::leaf::{Leaf, packed_image, remove_dead};
 use super::meta::Index;
 use super::page::{HEADER, Header, USED_AND_COUNT, used_and_count};
-use super::storage::{Change, Edit, MAX_EDITS, Pages, WritePage};
-use super::target::{Target, in_all_trees, leaf_of, lock_leaves, target};
+use super::storage::{Change, Edit, Pages, WritePage};
+use super::target::{Target, in_all_trees, leaf_of, lock_leaves, targets};
 use std::cmp::Reverse;
 
 /// Pages of the table that are looked at for a full leaf.
@@ -66,10 +66,7 @@ fn remove_from<P: Pages>(
     tid: Tid,
     dead: &mut dyn Dead,
 ) -> Result<()> {
-    let mut targets = Vec::with_capacity(MAX_EDITS);
-    for tree in trees {
-        targets.push(target(index, *tree, row, tid)?);
-    }
+    let targets = targets(index, trees, row, tid)?;
     for _ in 0..ATTEMPTS {
         pages.delay_point();
         let Some(mut leaves) = retry(pages, || lock_leaves(pages, &targets))? else { continue };

@@ -16,15 +16,18 @@ pub(crate) struct Target {
     pub entry: Position,
 }
 
-/// A row's entry of a tree.
-pub(crate) fn target(
+/// A row's entries of some trees.
+pub(crate) fn targets(
     index: &Index,
-    tree: Tree,
+    trees: &[Tree],
     (scope, fingerprint): (u32, u64),
     tid: Tid,
-) -> Result<Target> {
-    let entry = Position { scope, key: tree.key(fingerprint), tid };
-    Ok(Target { tree, root: index.root_of(tree)?, entry })
+) -> Result<Vec<Target>> {
+    let target = |&tree: &Tree| {
+        let entry = Position { scope, key: tree.key(fingerprint), tid };
+        Ok(Target { tree, root: index.root_of(tree)?, entry })
+    };
+    trees.iter().map(target).collect()
 }
 
 /// Calls `each` with the trees that hold a row of this fingerprint, with as many at a time as one record changes: the main

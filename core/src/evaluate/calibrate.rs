@@ -322,12 +322,9 @@ mod tests {
     fn too_few_rows_are_no_error() {
         for count in 0..3 {
             let calibration = Background::measure(&prints(count)).calibrate();
-            assert!(
-                calibration
-                    .rows
-                    .iter()
-                    .all(|row| row.false_pairs.is_finite() && row.false_pairs.is_sign_positive())
-            );
+            let is_number =
+                |row: &RadiusRow| row.false_pairs.is_finite() && row.false_pairs.is_sign_positive();
+            assert!(calibration.rows.iter().all(is_number));
         }
     }
 
