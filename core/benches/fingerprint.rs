@@ -5,7 +5,7 @@
 #![allow(missing_docs)]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use dedup_core::features::{Extractor, FieldsRecipe, TextRecipe};
+use dedup_core::features::{Extractor, FieldsRecipe, Nowhere, TextRecipe};
 use dedup_core::text::{Segmenter, normalize_into};
 use jieba_rs::Jieba;
 use petition_desk::desk::Desk;
@@ -102,7 +102,7 @@ fn fingerprinting(criterion: &mut Criterion) {
 
 fn rows(criterion: &mut Criterion) {
     let texts = petitions(2000);
-    let FieldsRecipe(recipe) = FieldsRecipe::from_json(&json!([2, 2, 2, null])).expect("a recipe");
+    let FieldsRecipe(recipe) = FieldsRecipe::resolved(&json!([2, 2, 2, null]), &Nowhere).expect("a recipe");
     let mut extractor = Extractor::new();
     let mut group = criterion.benchmark_group("row");
     group.throughput(Throughput::Elements(texts.len() as u64)).sample_size(20);

@@ -190,19 +190,11 @@ impl RowRecipe {
 }
 
 impl FieldsRecipe {
-    /// The recipe written as `json`: an array of what [`RowRecipe::from_json`] takes for a column, one element a
+    /// The recipe written as `json`: an array of what [`RowRecipe::resolved`] takes for a column, one element a
     /// field.
     ///
     /// # Errors
     /// As there, with the field's number before the path.
-    pub fn from_json(json: &Value) -> Result<FieldsRecipe, RecipeError> {
-        FieldsRecipe::resolved(json, &Nowhere)
-    }
-
-    /// As [`FieldsRecipe::from_json`], with corpora and dictionaries from `resolver`.
-    ///
-    /// # Errors
-    /// As there, and for a name that the resolver does not know.
     pub fn resolved(json: &Value, resolver: &dyn Resolver) -> Result<FieldsRecipe, RecipeError> {
         let Value::Array(fields) = json else {
             let message = format!("the recipe of an array must be a JSON array, not {}", kind(json));
@@ -259,7 +251,7 @@ mod tests {
     use serde_json::json;
 
     fn fields(json: Value) -> RowRecipe {
-        FieldsRecipe::from_json(&json).unwrap().0
+        FieldsRecipe::resolved(&json, &Nowhere).unwrap().0
     }
 
     /// Whatever the lengths of two columns, each has its share of what decides the bits: of the sum of squares.
@@ -282,7 +274,7 @@ mod tests {
             json!([{"share": 0}]),
             json!([{"share": "1"}]),
         ] {
-            assert!(FieldsRecipe::from_json(&wrong).is_err(), "{wrong}");
+            assert!(FieldsRecipe::resolved(&wrong, &Nowhere).is_err(), "{wrong}");
         }
     }
 
