@@ -82,25 +82,13 @@ unsafe fn index_condition(request: &mut pg_sys::SupportRequestIndexCondition) ->
         let mut center_and_radius = PgList::<pg_sys::Node>::new();
         center_and_radius.push(query);
         center_and_radius.push(distance);
-        let made = pg_sys::makeFuncExpr(
-            constructor,
-            ball,
-            center_and_radius.into_pg(),
-            pg_sys::InvalidOid,
-            pg_sys::InvalidOid,
-            pg_sys::CoercionForm::COERCE_EXPLICIT_CALL,
-        );
+        let (arguments, none) = (center_and_radius.into_pg(), pg_sys::InvalidOid);
+        let written = pg_sys::CoercionForm::COERCE_EXPLICIT_CALL;
+        let made = pg_sys::makeFuncExpr(constructor, ball, arguments, none, none, written);
         // A ball of constants becomes a constant, so that EXPLAIN shows its numbers.
         let made = pg_sys::eval_const_expressions(request.root, made.cast());
-        let condition = pg_sys::make_opclause(
-            operator,
-            pg_sys::BOOLOID,
-            false,
-            column.cast(),
-            made.cast(),
-            pg_sys::InvalidOid,
-            pg_sys::InvalidOid,
-        );
+        let (column, made) = (column.cast(), made.cast());
+        let condition = pg_sys::make_opclause(operator, pg_sys::BOOLOID, false, column, made, none, none);
         request.lossy = false;
         let mut conditions = PgList::<pg_sys::Expr>::new();
         conditions.push(condition);

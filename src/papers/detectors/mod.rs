@@ -36,13 +36,15 @@ fn check_range<T: PartialOrd + Display>(name: &str, value: T, range: &impl Range
 
 /// The numbers of an array, which must not be NULL.
 fn numbers(name: &str, array: Array<'_, i64>) -> Vec<u64> {
-    let all: Option<Vec<u64>> = array.iter().map(|number| number.map(|number| number as u64)).collect();
-    all.unwrap_or_else(|| {
-        raise(
-            PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-            format!("{name} must not contain NULL"),
-            "Pass an array that a function of pg_dedup returned, or array_remove(…, NULL).",
-        )
+    const HINT: &str = "Pass an array that a function of pg_dedup returned, or array_remove(…, NULL).";
+    without_null(name, array.iter().map(|number| Some(number? as u64)), HINT)
+}
+
+/// The elements of an array, none of which may be NULL.
+fn without_null<T>(name: &str, array: impl Iterator<Item = Option<T>>, hint: &str) -> Vec<T> {
+    array.collect::<Option<_>>().unwrap_or_else(|| {
+        let message = format!("{name} must not contain NULL");
+        raise(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, message, hint)
     })
 }
 

@@ -1,7 +1,7 @@
 //! P5's sentences: length strings, blocks that two texts share, similarity.
 
-use super::{LastUsed, last_of};
-use crate::pg::{Texts, raise};
+use super::{LastUsed, last_of, without_null};
+use crate::pg::Texts;
 use dedup_core::features::stop_words;
 use dedup_core::interrupt::checked;
 use dedup_core::text::normalize;
@@ -43,14 +43,8 @@ fn sentence_lengths(content: Option<&str>, stop_words: Option<Texts>) -> Option<
 #[pg_extern(sql = "")]
 fn sentence_length_similarity(a: Array<'_, i32>, b: Array<'_, i32>) -> f64 {
     let lengths = |array: Array<'_, i32>| -> Vec<u32> {
-        let all: Option<Vec<u32>> = array.iter().map(|length| length.map(|length| length as u32)).collect();
-        all.unwrap_or_else(|| {
-            raise(
-                PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-                "sentence lengths must not contain NULL",
-                "Pass what sentence_lengths() returned.",
-            )
-        })
+        let lengths = array.iter().map(|length| Some(length? as u32));
+        without_null("sentence lengths", lengths, "Pass what sentence_lengths() returned.")
     };
     sentence::length_similarity(&lengths(a), &lengths(b))
 }

@@ -56,15 +56,11 @@ fn filter(window: &Window) -> Filter {
     }
     // Counting the rows reads them all, so it is done only where the number is needed.
     let items = || (window.rows() as u64).div_ceil(passes as u64);
-    let shape = match (bits, hashes) {
-        (None, None) => Shape::for_items(items(), error.unwrap_or(0.001))
-            .and_then(|shape| Shape::new(shape.bits(), shape.hashes(), hash)),
-        (None, Some(hashes)) => Shape::for_items(items(), error.unwrap_or(0.001))
-            .and_then(|shape| Shape::new(shape.bits(), hashes.max(0) as u32, hash)),
-        (Some(bits), Some(hashes)) => Shape::new(bits.max(0) as u64, hashes.max(0) as u32, hash),
-        (Some(bits), None) => {
-            Shape::new(bits.max(0) as u64, Shape::best_hashes(bits.max(0) as u64, items()), hash)
-        }
+    let (bits, hashes) = (bits.map(|bits| bits.max(0) as u64), hashes.map(|hashes| hashes.max(0) as u32));
+    let shape = match bits {
+        None => Shape::for_items(items(), error.unwrap_or(0.001))
+            .and_then(|shape| Shape::new(shape.bits(), hashes.unwrap_or(shape.hashes()), hash)),
+        Some(bits) => Shape::new(bits, hashes.unwrap_or_else(|| Shape::best_hashes(bits, items())), hash),
     };
     let bloom = empty(shape);
     if passes == 1 {
