@@ -72,7 +72,7 @@ impl Data {
             });
         })?;
         if let Some(pairs) = pairs {
-            let mut clusters = UnionFind::new(labels.len());
+            let clusters = UnionFind::new(labels.len());
             for (a, b) in same(pairs)? {
                 let known = |id: &str| {
                     labels.get(id).copied().ok_or(format!("{}: no text has the id {id}", pairs.display()))
