@@ -40,8 +40,6 @@ fn refuse_without_extension() -> ! {
 /// The extension, by identity: its schema may belong to somebody who renames it and puts another one in its place.
 const EXTENSION: &str = "pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace \
      AND e.extname OPERATOR(pg_catalog.=) 'pg_dedup'";
-/// The name of its schema, quoted.
-const SCHEMA: &str = "pg_catalog.quote_ident(n.nspname)::pg_catalog.text";
 
 /// Does `work`, which writes a table of the extension, with the rights of whoever owns that: for what a caller may have done
 /// but not do. `work` is given the name of the extension's schema, quoted, and runs SQL that names nothing but what is in it.
