@@ -121,7 +121,8 @@ fn rising(m: &Levels, u: &Levels, top: usize) -> Levels {
 impl Field {
     /// m of which no more than the cap speaks against.
     fn capped(&self, mut m: Levels) -> Levels {
-        let speaks = |level: usize, m: &Levels| m[level] > 0.0 && m[level] < self.u[level];
+        let first = expected(self.top);
+        let speaks = |level: usize, m: &Levels| m[level] > 0.0 && first[level].min(m[level]) < self.u[level];
         let against: f64 = (1..WIDTH).filter(|&level| speaks(level, &m)).map(|level| m[level]).sum();
         if against > self.cap && against < 1.0 {
             for level in 1..WIDTH {

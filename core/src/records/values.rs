@@ -582,7 +582,8 @@ pub(super) struct KnownIdentifiers {
 /// Model numbers and the like, wherever they stand among words.
 #[derive(Debug)]
 pub(super) struct Identifiers {
-    /// Those of each row.
+    /// Those of each row, twice their number, and one more if they stand among words: what two columns of codes have in
+    /// common these tell themselves.
     of: Lists,
     spelled: Strings,
     /// As [`Column::commonness`], of each.
@@ -600,10 +601,9 @@ impl Identifiers {
         let mut ids = FxHashMap::<String, u32>::default();
         let mut all = Identifiers { of: Lists::default(), spelled: Strings::default(), common: Vec::new() };
         let (mut list, mut counts) = (Vec::new(), Vec::new());
-        let is_of_words = columns.iter().any(|it| it.1 != Kind::Code);
         for &row in checked(order) {
             list.clear();
-            for &&(at, _) in columns.iter().filter(|_| is_of_words) {
+            for &&(at, kind) in &columns {
                 for word in identifiers(values[at].get(row as usize)) {
                     if !ids.contains_key(&word) {
                         ids.room(1).or_raise();
@@ -613,12 +613,13 @@ impl Identifiers {
                     }
                     let next = ids.len() as u32;
                     list.room(1).or_raise();
-                    list.push(*ids.entry(word).or_insert(next));
+                    list.push(*ids.entry(word).or_insert(next) << 1 | u32::from(kind != Kind::Code));
                 }
             }
-            list.sort_unstable();
-            list.dedup();
-            list.iter().for_each(|&id| counts[id as usize] += 1);
+            list.sort_unstable_by(|a, b| b.cmp(a));
+            list.dedup_by_key(|id| *id >> 1);
+            list.reverse();
+            list.iter().for_each(|&id| counts[id as usize >> 1] += 1);
             all.of.add(&list);
         }
         (all, counts)
@@ -635,7 +636,7 @@ impl Identifiers {
         order: &[u32],
     ) -> Option<(Identifiers, KnownIdentifiers)> {
         let (mut all, counts) = Identifiers::new(columns, values, order);
-        let filled = checked(0..order.len()).filter(|&row| !all.of.get(row).is_empty()).count();
+        let filled = checked(0..order.len()).filter(|&row| all.is_among_words(row as u32)).count();
         let pairs = filled as f64 * (filled as f64 - 1.0);
         let same = counts.iter().map(|&count| f64::from(count) * (f64::from(count) - 1.0)).sum::<f64>();
         let same = (same / pairs.max(1.0)).max(1e-9);
@@ -666,14 +667,22 @@ impl Identifiers {
         self.common = collect(self.hashes().map(common)).or_raise();
     }
 
+    fn is_among_words(&self, row: u32) -> bool {
+        self.of.get(row as usize).iter().any(|id| id & 1 == 1)
+    }
+
     fn shared<'i>(&'i self, [a, b]: [u32; 2]) -> impl Iterator<Item = u32> + 'i {
         let other = self.of.get(b as usize);
-        self.of.get(a as usize).iter().copied().filter(|id| other.binary_search(id).is_ok())
+        let both = |id: u32| {
+            let found = other.binary_search_by_key(&(id >> 1), |it| it >> 1).ok()?;
+            ((id | other[found]) & 1 == 1).then_some(id >> 1)
+        };
+        self.of.get(a as usize).iter().filter_map(move |&id| both(id))
     }
 
     pub fn level(&self, rows: [u32; 2]) -> u8 {
         let [x, y] = rows.map(|row| self.of.get(row as usize));
-        if x.is_empty() || y.is_empty() {
+        if x.is_empty() || y.is_empty() || !rows.iter().any(|&row| self.is_among_words(row)) {
             return 0;
         }
         if self.shared(rows).next().is_some() {
@@ -682,7 +691,8 @@ impl Identifiers {
         // KX100 may be KX100B.
         let begins = |x: &str, y: &str| x.starts_with(y) || y.starts_with(x);
         let mut pairs = x.iter().flat_map(|x| y.iter().map(move |y| (x, y))).take(SPELLED * SPELLED);
-        1 + u8::from(pairs.any(|(&x, &y)| begins(self.spelled.get(x as usize), self.spelled.get(y as usize))))
+        let spelled = |id: u32| self.spelled.get(id as usize >> 1);
+        1 + u8::from(pairs.any(|(&x, &y)| (x | y) & 1 == 1 && begins(spelled(x), spelled(y))))
     }
 
     /// As [`Column::commonness`], of the rarest that both have.
@@ -691,7 +701,7 @@ impl Identifiers {
     }
 
     pub fn of(&self, row: u32) -> Vec<&str> {
-        self.of.get(row as usize).iter().map(|&id| self.spelled.get(id as usize)).collect()
+        self.of.get(row as usize).iter().map(|&id| self.spelled.get(id as usize >> 1)).collect()
     }
 }
 
