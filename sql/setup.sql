@@ -135,6 +135,76 @@ CREATE FUNCTION dedup_setup(tbl regclass, options jsonb DEFAULT NULL, dry_run bo
 COMMENT ON FUNCTION dedup_setup(regclass, jsonb, boolean) IS
     'gives a table its settings, a column of fingerprints and an index, choosing what options do not name by the rows; returns the statements that it ran, or would run';
 
+CREATE FUNCTION dedup_decide() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+    others text := format('SELECT d.* FROM %I.%I AS d WHERE (d.a, d.b) IS DISTINCT FROM ($1, $2) AND (d.a, d.b) IS DISTINCT FROM ($3, $4)',
+        TG_TABLE_SCHEMA, TG_TABLE_NAME);
+    against record;
+    ids text[];
+    came_from jsonb;
+    chain text;
+    was record;
+BEGIN
+    -- A decision that another transaction makes meanwhile is waited for, and then seen.
+    IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+        RAISE EXCEPTION USING ERRCODE = 'feature_not_supported',
+            MESSAGE = 'decisions need the transaction isolation level READ COMMITTED',
+            HINT = 'They must see what others have decided: SET default_transaction_isolation = ''read committed''.';
+    END IF;
+    PERFORM pg_advisory_xact_lock(1684366435::bigint << 32 | TG_RELID::bigint);
+    IF NEW.a = NEW.b THEN
+        RAISE EXCEPTION USING ERRCODE = 'check_violation',
+            MESSAGE = format('a decision is of two rows, not of %s alone', NEW.a),
+            HINT = 'Give two ids.';
+    END IF;
+    IF NEW.a > NEW.b THEN
+        SELECT NEW.b, NEW.a INTO NEW.a, NEW.b;
+    END IF;
+    was := NEW;
+    IF TG_OP = 'UPDATE' THEN
+        was := OLD;
+        IF NEW.same <> OLD.same AND NEW.decided_at = OLD.decided_at THEN
+            NEW.decided_at := now();
+            NEW.decided_by := current_user;
+        END IF;
+    END IF;
+    -- A pair that is not the same although its rows are connected by such that are, this decision among them.
+    EXECUTE format('WITH RECURSIVE d AS NOT MATERIALIZED (%1$s), o(id, second) AS (
+            SELECT v.id, v.second FROM (VALUES ($1, false), ($2, true)) AS v(id, second)
+            UNION
+            SELECT CASE WHEN d.a = o.id THEN d.b ELSE d.a END, o.second FROM o JOIN d ON d.same AND (d.a = o.id OR d.b = o.id))
+        SELECT format(''%%s'', c.a) AS a, format(''%%s'', c.b) AS b FROM (
+            SELECT d.a, d.b FROM o JOIN d ON NOT d.same AND d.a = o.id JOIN o AS p ON p.id = d.b AND p.second <> o.second WHERE $5
+            UNION ALL
+            SELECT $1, $2 FROM o WHERE o.id = $2 AND NOT o.second AND NOT $5) AS c LIMIT 1', others)
+        INTO against USING NEW.a, NEW.b, was.a, was.b, NEW.same;
+    IF against.a IS NULL THEN
+        RETURN NEW;
+    END IF;
+    ids := ARRAY[against.a];
+    came_from := '{}';
+    -- Ids that are equal though written otherwise lead nowhere.
+    WHILE came_from IS NOT NULL AND against.b <> ALL (ids) LOOP
+        EXECUTE format('WITH d AS (%1$s), e AS (
+                SELECT format(''%%s'', d.a) AS a, format(''%%s'', d.b) AS b FROM d WHERE d.same UNION ALL SELECT format(''%%s'', $1), format(''%%s'', $2) WHERE $5)
+            SELECT $6 || array_agg(n.id), $7 || jsonb_object_agg(n.id, n.came_from) FROM (
+                SELECT DISTINCT ON (s.id) s.* FROM (SELECT e.b, e.a FROM e UNION ALL SELECT e.a, e.b FROM e) AS s(id, came_from)
+                WHERE s.came_from = ANY ($6) AND s.id <> ALL ($6) ORDER BY s.id, s.came_from) AS n', others)
+            INTO ids, came_from USING NEW.a, NEW.b, was.a, was.b, NEW.same, ids, came_from;
+    END LOOP;
+    chain := format('%s not same %s.', against.a, against.b);
+    WHILE came_from IS NOT NULL AND against.b <> against.a LOOP
+        chain := format('%s same %s, %s', came_from ->> against.b, against.b, chain);
+        against.b := came_from ->> against.b;
+    END LOOP;
+    RAISE EXCEPTION USING ERRCODE = 'check_violation',
+        MESSAGE = format('that %s and %s are %s contradicts other decisions', NEW.a, NEW.b, CASE WHEN NEW.same THEN 'the same' ELSE 'not the same' END),
+        DETAIL = chain,
+        HINT = 'Change or delete one of them first.';
+END $body$;
+COMMENT ON FUNCTION dedup_decide() IS
+    'trigger of a table of decisions: puts the lesser id first, and refuses what contradicts other decisions';
+
 CREATE FUNCTION simhash_explain(a record, b record,
         OUT "column" text, OUT feature text, OUT found_in text,
         OUT weight_a double precision, OUT weight_b double precision, OUT bits double precision) RETURNS SETOF record
@@ -145,32 +215,32 @@ COMMENT ON FUNCTION simhash_explain(record, record) IS
 -- The table is a text: with regclass and record PostgreSQL could not choose where both arguments are literals.
 -- It resolves a polymorphic result only where the argument is written: so no defaults there.
 CREATE FUNCTION dedup_find(tbl text, content text, distance integer DEFAULT NULL)
-    RETURNS TABLE (id bigint, "distance" integer, similarity double precision, shared text[], only_new text[], only_row text[])
+    RETURNS TABLE (id bigint, "distance" integer, similarity double precision, shared text[], only_new text[], only_row text[], decided boolean)
     AS 'MODULE_PATHNAME', 'dedup_find_text_wrapper' LANGUAGE c STABLE PARALLEL UNSAFE COST 10000 ROWS 10;
 COMMENT ON FUNCTION dedup_find(text, text, integer) IS
     'the rows of a table with settings that a text repeats, nearest first, and why: the heaviest words that both have, only the text, only the row';
 CREATE FUNCTION dedup_find(tbl text, content text, distance integer, id_type anyelement)
-    RETURNS TABLE (id anyelement, "distance" integer, similarity double precision, shared text[], only_new text[], only_row text[])
+    RETURNS TABLE (id anyelement, "distance" integer, similarity double precision, shared text[], only_new text[], only_row text[], decided boolean)
     AS 'MODULE_PATHNAME', 'dedup_find_text_wrapper' LANGUAGE c STABLE PARALLEL UNSAFE COST 10000 ROWS 10;
 COMMENT ON FUNCTION dedup_find(text, text, integer, anyelement) IS
     'dedup_find of ids of another type than bigint: id_type => NULL::uuid';
 CREATE FUNCTION dedup_find("row" record, distance integer DEFAULT NULL)
-    RETURNS TABLE (id bigint, "distance" integer, similarity double precision, shared text[], only_new text[], only_row text[])
+    RETURNS TABLE (id bigint, "distance" integer, similarity double precision, shared text[], only_new text[], only_row text[], decided boolean)
     AS 'MODULE_PATHNAME', 'dedup_find_row_wrapper' LANGUAGE c STABLE PARALLEL UNSAFE COST 10000 ROWS 10;
 COMMENT ON FUNCTION dedup_find(record, integer) IS
     'the rows of a table with settings that a row of it, new or stored, repeats; itself left out by its key';
 CREATE FUNCTION dedup_find("row" record, distance integer, id_type anyelement)
-    RETURNS TABLE (id anyelement, "distance" integer, similarity double precision, shared text[], only_new text[], only_row text[])
+    RETURNS TABLE (id anyelement, "distance" integer, similarity double precision, shared text[], only_new text[], only_row text[], decided boolean)
     AS 'MODULE_PATHNAME', 'dedup_find_row_wrapper' LANGUAGE c STABLE PARALLEL UNSAFE COST 10000 ROWS 10;
 COMMENT ON FUNCTION dedup_find(record, integer, anyelement) IS
     'dedup_find of ids of another type than bigint: id_type => NULL::uuid';
-CREATE FUNCTION dedup_clean(tbl regclass, dry_run boolean DEFAULT true)
+CREATE FUNCTION dedup_clean(tbl regclass, dry_run boolean DEFAULT true, options jsonb DEFAULT NULL)
     RETURNS TABLE (id bigint, keeper bigint, stage text, distance integer, similarity double precision)
     AS 'MODULE_PATHNAME', 'dedup_clean_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 1000;
-COMMENT ON FUNCTION dedup_clean(regclass, boolean) IS
+COMMENT ON FUNCTION dedup_clean(regclass, boolean, jsonb) IS
     'the rows of a table that are copies or near-duplicates of kept ones; with dry_run => false they are deleted';
-CREATE FUNCTION dedup_clean(tbl regclass, dry_run boolean, id_type anyelement)
+CREATE FUNCTION dedup_clean(tbl regclass, dry_run boolean, options jsonb, id_type anyelement)
     RETURNS TABLE (id anyelement, keeper anyelement, stage text, distance integer, similarity double precision)
     AS 'MODULE_PATHNAME', 'dedup_clean_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 1000;
-COMMENT ON FUNCTION dedup_clean(regclass, boolean, anyelement) IS
+COMMENT ON FUNCTION dedup_clean(regclass, boolean, jsonb, anyelement) IS
     'dedup_clean of ids of another type than bigint: id_type => NULL::uuid';

@@ -3,19 +3,26 @@
 
 use crate::pg::catalog::{base_type_name, equality, hold_schemas, schema};
 use crate::pg::spi::{execute, for_each};
-use crate::pg::{Output, notice, raise, required};
-use crate::table::{Settings, Table};
+use crate::pg::{Json, Output, notice, raise, required};
+use crate::table::{Settings, Table, read_options};
+use dedup_core::dedup::CLEAN;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_literal};
 
 /// Lists the rows that `dedup` of the table finds to be copies or near-duplicates of a
 /// kept row, and deletes them unless it is a dry run.
 #[pg_extern(sql = "")]
-fn dedup_clean(tbl: Option<pg_sys::Oid>, dry_run: Option<bool>, fcinfo: pg_sys::FunctionCallInfo) {
+fn dedup_clean(
+    tbl: Option<pg_sys::Oid>,
+    dry_run: Option<bool>,
+    options: Option<Json>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) {
+    let written = read_options(CLEAN, options);
     let table = Table::of(required(tbl, "the table", "Name a table: 'ticket'."));
     let Call { id, base, equals, dedup, shown } = Call::of(&table);
     let mut output = Output::begin(fcinfo);
-    table.ids(output.type_of(0), "dedup_clean(tbl, dry_run");
+    table.ids(output.type_of(0), "dedup_clean(tbl, dry_run, options");
     let name = &table.name;
     let dry_run = dry_run.unwrap_or(true);
     if !dry_run {
@@ -24,12 +31,27 @@ fn dedup_clean(tbl: Option<pg_sys::Oid>, dry_run: Option<bool>, fcinfo: pg_sys::
         execute(&format!("LOCK TABLE {name} IN SHARE ROW EXCLUSIVE MODE"), &[]);
     }
     // Operators by their schema, and of the base type: none that somebody else made, there or for a domain, may be taken.
-    let caught = "d.stage OPERATOR(pg_catalog.=) ANY (ARRAY['exact', 'near']::pg_catalog.text[])";
+    let decided = if written.truth("decided") { ", 'decided'" } else { "" };
+    let caught =
+        format!("d.stage OPERATOR(pg_catalog.=) ANY (ARRAY['exact', 'near'{decided}]::pg_catalog.text[])");
     let sql = match dry_run {
         true => format!("SELECT d.* FROM {dedup} WHERE {caught}"),
-        false => format!(
-            "DELETE FROM {name} AS t USING {dedup} WHERE t.{id}::{base} {equals} d.id AND {caught} RETURNING d.*"
-        ),
+        false => {
+            let delete = format!(
+                "DELETE FROM {name} AS t USING {dedup} WHERE t.{id}::{base} {equals} d.id AND {caught} RETURNING d.*"
+            );
+            // What was decided of a row that goes holds for the one that is kept for it.
+            match Settings::of(table.oid).as_ref().and_then(|it| it.decisions()) {
+                None => delete,
+                Some(decisions) => format!(
+                    "WITH gone AS ({delete}), kept AS (INSERT INTO {decisions} (a, b, same, note) \
+                         SELECT g.id::{base}, g.keeper::{base}, true, 'dedup_clean' FROM gone AS g \
+                         WHERE EXISTS (SELECT FROM {decisions} AS x \
+                             WHERE x.a::{base} {equals} g.id::{base} OR x.b::{base} {equals} g.id::{base}) ON CONFLICT DO NOTHING) \
+                     SELECT g.* FROM gone AS g"
+                ),
+            }
+        }
     };
     for_each(&sql, &[], |row| {
         // SAFETY: the columns are those of dedup, which are declared so here.
@@ -80,7 +102,7 @@ impl Call {
         // SAFETY: any oid is answered.
         let (returned, typed) = match unsafe { pg_sys::getBaseType(id_type) } {
             pg_sys::INT2OID | pg_sys::INT4OID | pg_sys::INT8OID => ("pg_catalog.int8", String::new()),
-            _ => (base.as_str(), format!(", id_type => NULL::{base}")),
+            _ => (base.as_str(), format!(", options => NULL, id_type => NULL::{base}")),
         };
         let shown = format!("SELECT * FROM {tools}.dedup_clean({source}, dry_run => false{typed});");
         // Not dedup, of which anybody who may create functions beside it can make one that is taken instead.

@@ -108,6 +108,11 @@ fn evidence(found: &mut Found, rows: [usize; 2]) -> Vec<Line> {
     if a == b {
         return vec![Line::new("equal", None)];
     }
+    match found.decision(rows) {
+        Some(true) => return vec![Line::new("decided the same", None)],
+        Some(false) => return vec![Line::new("decided not the same", None)],
+        None => {}
+    }
     if rows.iter().any(|&row| found.rows.kinds[row] == Kind::Empty) {
         return vec![Line::new("empty", None)];
     }

@@ -10,7 +10,9 @@ use crate::pg::values::UniqueIds;
 use crate::pg::{Column, Values, notice, raise};
 use crate::settings::{threads, within_memory_limit, work_memory};
 use crate::similarity::check_length;
-use crate::table::{Options, SAMPLE, Sampler, Settings, Source, Written, announce_implied};
+use crate::table::{
+    DecisionTable, Options, SAMPLE, Sampler, Settings, Source, Written, announce_implied, key,
+};
 use dedup_core::dedup::{self, EqualTexts, Kind, Limits, Method, Sink, making};
 use dedup_core::evaluate::emptying;
 use dedup_core::interrupt::checked;
@@ -145,6 +147,8 @@ pub(super) fn read<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
     begin: impl FnOnce(&[Column]) -> E,
 ) -> (Rows, EqualTexts<TempFile>) {
     let mut rows = Rows::new(TempFile::new(), options.keep.clone());
+    rows.decisions =
+        options.decisions.as_deref().map(|it| DecisionTable::named(it).all()).unwrap_or_default();
     let mut hashes = EqualTexts::new(work_memory(), TempFile::new());
     let mut unique = None;
     progress.stage("reading", "rows", None);
@@ -165,6 +169,7 @@ pub(super) fn read<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
             let unique = &mut unique;
             let (hashes, rows, ahead) = (&mut hashes, &mut rows, &mut ahead);
             rows.columns = shape.names(columns);
+            let id_type = (!rows.decisions.are_none()).then(|| columns[0].base_type());
             let mut bytes = Vec::new();
             move |row| {
                 progress.step();
@@ -191,6 +196,9 @@ pub(super) fn read<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
                     rows.order.ranks.push(rank);
                 }
                 let number = unwrap_or_raise(rows.add(&bytes, content.as_deref().unwrap_or(""), kind, fp));
+                if let Some(id) = id_type.and_then(|typoid| key(row, 0, typoid)) {
+                    unwrap_or_raise(rows.decisions.meet(number, &id));
+                }
                 let form = content.as_deref().and_then(|content| options.form(content));
                 let hash = form.map(|form| unwrap_or_raise(hashes.add(number, form.as_bytes())));
                 if let Some(hashed) = &mut hashed {

@@ -66,6 +66,12 @@ fn _dedup(source: Option<&str>, fcinfo: pg_sys::FunctionCallInfo) {
     dedup(source, None, fcinfo);
 }
 
+/// How many rows each stage has.
+fn told([kept, exact, near, decided, empty]: [u64; Stage::COUNT]) -> String {
+    let decided = if decided > 0 { format!(", {decided} decided") } else { String::new() };
+    format!("{kept} kept, {exact} exact and {near} near duplicates{decided}, {empty} empty")
+}
+
 /// Writes the result.
 fn write(found: &mut Found, ids: &ValueType, mut output: Output, progress: &Progress) {
     let rows = found.rows.count();
@@ -97,9 +103,8 @@ fn write(found: &mut Found, ids: &ValueType, mut output: Output, progress: &Prog
         }
         progress.step();
     }
-    let [kept, exact, near, empty] = counts;
-    progress
-        .end(&format!("{rows} rows: {kept} kept, {exact} exact and {near} near duplicates, {empty} empty"));
+    let [_, _, near, ..] = counts;
+    progress.end(&format!("{rows} rows: {}", told(counts)));
     if let Some((similarity, pair)) = doubtful
         && warning::is_due(near, rows as u64)
     {

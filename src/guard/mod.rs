@@ -21,6 +21,7 @@ use pgrx::prelude::*;
 use publish::publish;
 use scope::Scope;
 use search::{Conflict, Search};
+use std::cell::OnceCell;
 use texts::TextSearch;
 
 /// Acts on a new or changed row that is a near-duplicate of an earlier one.
@@ -78,6 +79,7 @@ fn guard(call: &Call, options: &Options) -> pg_sys::Datum {
     let has_words =
         options.verify.as_ref().is_none_or(|it| new_text.as_deref().is_some_and(|text| it.has_words(text)));
     let fingerprint = new.or(texts.map(|_| 0)).filter(|_| has_words);
+    let decided = OnceCell::new();
     let found = fingerprint.zip(scope.as_ref()).and_then(|(fingerprint, scope)| {
         let search = Search {
             texts: wanted.as_ref(),
@@ -89,8 +91,12 @@ fn guard(call: &Call, options: &Options) -> pg_sys::Datum {
             nearest: matches!(options.action, Action::Flag(_) | Action::Log(_)),
             without_index: options.without_index,
             verify: &|row| {
-                let Some(verify) = &options.verify else { return Some(1.0) };
-                verify.of_texts(new_text.as_deref(), text(row).as_deref())
+                let similarity = match &options.verify {
+                    Some(verify) => verify.of_texts(new_text.as_deref(), text(row).as_deref())?,
+                    None => 1.0,
+                };
+                let apart = options.decisions.as_ref().is_some_and(|it| it.are_apart(call, row, &decided));
+                (!apart).then_some(similarity)
             },
         };
         find(&search)

@@ -1,12 +1,16 @@
 //! The arguments of `near_dup_guard`, completed by the settings of its table.
 
 use crate::pg::Row;
-use crate::table::{Options as Read, Settings, Written, content, raise_wrong, refuse_option};
+use crate::pg::trigger::Call;
+use crate::table::{
+    DecisionTable, Options as Read, Settings, Table, Written, as_key, content, raise_wrong, refuse_option,
+};
 use dedup_core::dedup::{Alike, GUARD, Kind, Measure, Method};
 use dedup_core::features::TextRecipe;
 use pgrx::prelude::*;
 use serde_json::json;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// The distance of a guard whose table has no settings.
@@ -28,6 +32,33 @@ pub(super) struct Options {
     pub(super) verify: Option<Verify>,
     /// Whether to search without an index.
     pub(super) without_index: bool,
+    /// What people have decided, which stands over all that.
+    pub(super) decisions: Option<Decided>,
+}
+
+/// What people have decided of pairs of rows.
+pub(super) struct Decided {
+    /// The table that says it.
+    table: String,
+    /// The column of the ids.
+    id: String,
+    /// The table whose rows they are.
+    of: pg_sys::Oid,
+}
+
+impl Decided {
+    /// Whether the new row is not the same as another one. `known` is kept for the next row.
+    pub(super) fn are_apart(&self, call: &Call, row: &Row, known: &OnceCell<HashMap<String, bool>>) -> bool {
+        let id = |row: &Row| {
+            let (_, typoid) = row.column(&self.id)?;
+            // SAFETY: any oid is answered.
+            Some(as_key(row.text(&self.id)?, unsafe { pg_sys::getBaseType(typoid) }))
+        };
+        let Some((new, other)) = id(&call.row()).zip(id(row)) else { return false };
+        let known =
+            known.get_or_init(|| DecisionTable::of_settings(&self.table, self.of).of_row_for_all(&new));
+        known.get(&other) == Some(&false)
+    }
 }
 
 /// The action for a near-duplicate.
@@ -120,6 +151,12 @@ impl Options {
         }
         let column = written.text("fp").map_or_else(|| Settings::needed(table).fp.clone(), str::to_owned);
         let settings = settings.filter(|settings| settings.fp == column);
+        let decisions = settings.as_ref().and_then(|it| Some((it.decisions()?.to_owned(), it.table)));
+        let decisions = decisions.map(|(name, table)| Decided {
+            table: name,
+            id: Table::of(table).id(None).to_owned(),
+            of: table,
+        });
         let columns = match (&settings, options.columns.is_empty()) {
             (Some(settings), true) => settings.texts().into_iter().map(str::to_owned).collect(),
             _ => options.columns.clone(),
@@ -176,6 +213,7 @@ impl Options {
             scope,
             action,
             without_index: written.text("index") == Some("none"),
+            decisions,
             verify: compares.then_some(verify),
         }
     }

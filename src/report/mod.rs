@@ -12,7 +12,7 @@ use dedup_core::evaluate::{Background, Score};
 use dedup_core::hash::murmur3_128;
 use dedup_core::interrupt::{checked, sort_unstable_by};
 use dedup_core::memory::{Grow, OrRaise, Room, collect, filled};
-use dedup_core::report::{GROUPS, Language, Near, Page, ROWS, Row, Standing, Summary, misses};
+use dedup_core::report::{GROUPS, Language, Near, Page, ROWS, Reason, Row, Standing, Summary, misses};
 use dedup_core::text::Normal;
 use pgrx::prelude::*;
 use std::borrow::Cow;
@@ -102,7 +102,7 @@ impl Report {
         }
         let mut kept = collect(checked(0..rows as u32).filter(|&row| sizes[row as usize] > 1)).or_raise();
         sort_unstable_by(&mut kept, |&a, &b| sizes[b as usize].cmp(&sizes[a as usize]).then(a.cmp(&b)));
-        let [_, exact, alike_rows, empty] = counts;
+        let [_, exact, near, decided, empty] = counts;
         let method = self.method();
         let limit = self.found.options.distance.filter(|_| method == Some(Method::Fingerprint));
         let summary = Summary {
@@ -118,7 +118,7 @@ impl Report {
             groups: kept.len() as u64,
             largest: kept.first().map_or(0, |&row| sizes[row as usize].into()),
             exact,
-            alike_rows,
+            alike_rows: near + decided,
             near: limit.map(|limit| self.near(limit, distances, &sizes)),
             labels: self.score(),
         };
@@ -161,7 +161,10 @@ impl Report {
         let pair = apart.into_iter().map(|miss| {
             let [first, second] = [miss.pair.row, miss.pair.nearest].map(|at| rows[at]);
             let second = Row {
-                standing: Standing::Apart(miss.reason),
+                standing: Standing::Apart(match self.found.decision([first, second]) {
+                    Some(false) => Reason::Decision,
+                    _ => miss.reason,
+                }),
                 distance: Some(miss.pair.distance),
                 similarity: Some(miss.similarity),
                 same_label: self.same_label([first, second]),
@@ -238,7 +241,8 @@ impl Report {
             return Row { standing: Standing::Equal, same_label, ..self.row(row) };
         }
         let distance = distance.filter(|_| self.method() == Some(Method::Fingerprint));
-        Row { standing: Standing::Near, distance, similarity, same_label, ..self.row(row) }
+        let standing = if stage == Stage::Decided { Standing::Decided } else { Standing::Near };
+        Row { standing, distance, similarity, same_label, ..self.row(row) }
     }
 }
 

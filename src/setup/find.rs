@@ -3,13 +3,14 @@
 use crate::fingerprint::bag_of_values;
 use crate::pg::catalog::{base_type_name, equality, schema};
 use crate::pg::spi::{Argument, query_all, with_settings};
-use crate::pg::{Output, Record, required};
+use crate::pg::{Output, Record, Values, required};
 use crate::similarity::query;
-use crate::table::{Settings, Table, joined, listed, refuse_option};
-use dedup_core::dedup::{Kind, Measure, Method};
+use crate::table::{DecisionTable, Settings, Table, as_key, joined, key, listed, refuse_option};
+use dedup_core::dedup::{Kind, Method};
 use dedup_core::features::{Bag, RowRecipe, Shared, shared};
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
+use std::collections::HashMap;
 
 /// Features in each list of a row found.
 const SHOWN: usize = 5;
@@ -27,7 +28,7 @@ fn dedup_find_text(
     let mut output = Output::begin(fcinfo);
     let mut values = vec![None; settings.columns.len()];
     values[settings.main_column()] = content.map(str::to_owned);
-    let new = New { text: settings.content(&values), values, own: None };
+    let new = New { text: settings.content(&values), values, own: None, decided: HashMap::new() };
     iso(|| new.find(&settings, distance, &mut output, "dedup_find(tbl, content, distance"));
 }
 
@@ -43,6 +44,9 @@ fn dedup_find_row(row: Option<Record>, distance: Option<i32>, fcinfo: pg_sys::Fu
     let values = iso(|| settings.values_of(&row));
     let text = settings.content(&values);
     let id = Table::of(settings.table).id(None).to_owned();
+    let written = row.row().column(&id).and_then(|(_, typoid)| Some(as_key(row.row().text(&id)?, typoid)));
+    let decisions = settings.decisions().map(DecisionTable::named);
+    let decided = decisions.zip(written).map(|(table, own)| table.of_row(&own)).unwrap_or_default();
     // SAFETY: the row is one of the table, which has the column.
     let own = unsafe { row.row().value(&id) }.and_then(|(value, typoid)| {
         // Of the base type: somebody else may have made an operator for a domain.
@@ -50,7 +54,7 @@ fn dedup_find_row(row: Option<Record>, distance: Option<i32>, fcinfo: pg_sys::Fu
         // SAFETY: the value is of the column's type, and so of the one that it is a domain over.
         Some((equals, unsafe { Argument::of_type(value, pg_sys::getBaseType(typoid)) }))
     });
-    let new = New { values, text, own };
+    let new = New { values, text, own, decided };
     iso(|| new.find(&settings, distance, &mut output, "dedup_find(row, distance"));
 }
 
@@ -67,6 +71,19 @@ enum By {
     Text,
     /// Nothing that could be near: a text without features repeats only equal ones.
     Equality,
+    /// What people have decided.
+    Decision,
+}
+
+/// A row that may be near.
+struct Candidate {
+    /// As its type writes it.
+    id: Option<Vec<u8>>,
+    distance: Option<i32>,
+    values: Vec<Option<String>>,
+    text: Option<String>,
+    /// Whether it is decided to be the same.
+    decided: Option<bool>,
 }
 
 /// What is looked for.
@@ -77,6 +94,8 @@ struct New {
     text: Option<String>,
     /// The key of the row itself, and the cast and the operator that find it.
     own: Option<(String, Argument)>,
+    /// Rows that are the same or not by what people have decided, by their ids.
+    decided: HashMap<String, bool>,
 }
 
 impl New {
@@ -89,7 +108,10 @@ impl New {
         }
         let (recipe, bag) = (settings.text_recipe(), bag_of_values(&self.values, &settings.recipe()));
         let kind = |text: Option<&str>| text.map_or(Kind::Empty, |text| Kind::of(text, &recipe));
+        let same = |(id, same): (&String, &bool)| same.then(|| id.clone());
+        let decided: Vec<String> = self.decided.iter().filter_map(same).collect();
         let by = match (kind(self.text.as_deref()), bag.simhash()) {
+            (Kind::Empty, _) if decided.len() > 1 => By::Decision,
             (Kind::Empty, _) => {
                 notice!("there is nothing to compare: the text has no word that counts");
                 return;
@@ -100,25 +122,21 @@ impl New {
         };
         let table = Table::of(settings.table);
         let ids = table.ids(output.type_of(0), call);
-        let sql = self.statement(settings, &by, &table);
-        debug1!("dedup_find runs: {sql}");
         let fp = bag.simhash().map(u64::cast_signed);
         let alike = settings.alike();
         let grams = self.text.as_deref().filter(|_| matches!(by, By::Text)).map(|text| alike.query(text));
         let grams = grams.map(|(least, grams)| query(least, grams));
-        let mut arguments = vec![Argument::of(fp), Argument::of(self.text.as_deref()), Argument::of(grams)];
+        // Its own id is among those.
+        let is_decided = decided.len() > 1;
+        let [text, decided] = [Argument::of(self.text.as_deref()), Argument::of(decided)];
+        let mut arguments = vec![Argument::of(fp), text, Argument::of(grams), decided];
         arguments.extend(self.own.as_ref().map(|(_, id)| *id));
         let why = Why::new(settings, &self.values);
-        let same = |text: Option<&str>| match by {
-            // What equals the text is none of those that are empty.
-            By::Equality => Some(1.0),
-            _ if kind(text) == Kind::Near => alike.one(Measure::Jaccard, text?, self.text.as_deref()?),
-            _ => None,
-        };
-        let mut found = Vec::new();
-        query_all(&sql, &arguments, |row| {
+        let id_type = table.column(table.id(None)).base_type();
+        let read = |row: &Values<'_>| {
             let values: Vec<_> = (0..settings.columns.len()).map(|at| row.text(2 + at)).collect();
-            let Some(similarity) = same(settings.content(&values).as_deref()) else { return };
+            let text = settings.content(&values);
+            let decided = key(row, 0, id_type).and_then(|id| self.decided.get(&id)).copied();
             let id = row.get(0).map(|id| {
                 let mut bytes = Vec::new();
                 // SAFETY: the column is of the type that the table says.
@@ -126,26 +144,52 @@ impl New {
                 bytes
             });
             let distance = row.get(1).map(|bits| bits.value() as i32);
-            found.push((distance, similarity, id, why.of(&values)));
-        });
+            Candidate { id, distance, values, text, decided }
+        };
+        let run = |by: &By| {
+            let sql = self.statement(settings, by, &table);
+            debug1!("dedup_find runs: {sql}");
+            query_all(&sql, &arguments, read)
+        };
+        let new = self.text.as_deref().unwrap_or("");
+        let mut found = Vec::new();
+        if !matches!(by, By::Decision) {
+            let mut near = run(&by);
+            // What equals the text is none of those that are empty.
+            let equals = matches!(by, By::Equality);
+            near.retain(|it| it.decided.is_none() && (equals || kind(it.text.as_deref()) == Kind::Near));
+            let texts: Vec<&str> = near.iter().filter_map(|it| it.text.as_deref()).collect();
+            let alike = if equals { vec![Some(1.0); near.len()] } else { alike.many(new, &texts) };
+            let alike = near.into_iter().zip(alike).filter(|(_, similarity)| similarity.is_some());
+            found.extend(alike);
+        }
+        if is_decided {
+            let likeness = |it: &Candidate| it.text.as_deref().map(|text| alike.likeness(new, text));
+            found.extend(
+                run(&By::Decision).into_iter().map(|it| (likeness(&it), it)).map(|(of, it)| (it, of)),
+            );
+        }
         // Equals stay in the order of their ids.
         found.sort_by(|a, b| {
-            let nearest = (a.0.is_none(), a.0).cmp(&(b.0.is_none(), b.0));
-            let most_similar = b.1.total_cmp(&a.1);
-            if matches!(by, By::Text) { most_similar.then(nearest) } else { nearest.then(most_similar) }
+            let far = |it: &Candidate| (it.distance.is_none(), it.distance);
+            let nearest = far(&a.0).cmp(&far(&b.0));
+            let most_similar = b.1.unwrap_or(0.0).total_cmp(&a.1.unwrap_or(0.0));
+            if by_text { most_similar.then(nearest) } else { nearest.then(most_similar) }
         });
-        for (distance, similarity, id, Shared { both, only_a, only_b }) in found {
+        for (Candidate { id, distance, values, decided, .. }, similarity) in found {
+            let Shared { both, only_a, only_b } = why.of(&values);
             let [shared, only_new, only_row] = [both, only_a, only_b].map(|list| list.into_datum());
             // SAFETY: the ids are written as their type has it; the others are as declared.
             unsafe {
                 let id = id.map(|id| ids.make(&id));
                 let [distance, similarity] = [distance.into_datum(), similarity.into_datum()];
-                output.add([id, distance, similarity, shared, only_new, only_row]);
+                output.add([id, distance, similarity, shared, only_new, only_row, decided.into_datum()]);
             }
         }
     }
 
-    /// The search for rows that the judge looks at: $1 is the fingerprint, $2 the text, $3 what the index of n-grams is asked for, $4 the row's own id.
+    /// The search for rows that the judge looks at: $1 is the fingerprint, $2 the text, $3 what the index of n-grams is asked for, $4 ids of
+    /// decisions, $5 the row's own id.
     fn statement(&self, settings: &Settings, by: &By, table: &Table) -> String {
         let tools = schema();
         let (fp, text) = (quote_identifier(&settings.fp), joined(&settings.texts()));
@@ -162,9 +206,14 @@ impl New {
                 format!("t.{fp} IS NULL AND {text} OPERATOR(pg_catalog.=) $2")
             }
             By::Equality => format!("{text} OPERATOR(pg_catalog.=) $2"),
+            By::Decision => {
+                let (column, id) = (quote_identifier(table.id(None)), table.column(table.id(None)).typoid);
+                let (base, equals) = (base_type_name(id), equality(id).unwrap_or_default());
+                format!("t.{column}::{base} {equals} ANY ($4::pg_catalog.text[]::{base}[])")
+            }
         };
         let id = quote_identifier(table.id(None));
-        let own = self.own.as_ref().map(|(equals, _)| format!(" AND NOT (t.{id}{equals} $4)"));
+        let own = self.own.as_ref().map(|(equals, _)| format!(" AND NOT (t.{id}{equals} $5)"));
         let value = |name: &String| format!(", t.{}::pg_catalog.text", quote_identifier(name));
         let values: String = settings.columns.iter().map(value).collect();
         format!(

@@ -7,9 +7,9 @@ use crate::pg::catalog::schema;
 use crate::pg::spi::{Argument, query_all, scalar};
 use crate::pg::{notice, raise};
 use crate::table::{
-    DETAILS, Generated, ID, KEEP, Options, SAMPLE, Searched, Settings, Table, Written, announce,
-    announce_implied, as_jsonb, has_doubled, joined, learn_records, listed, literal, refuse_option, running,
-    sample, search_index, statistics, table_name,
+    DETAILS, DecisionTable, Generated, ID, KEEP, Options, SAMPLE, Searched, Settings, Table, Written,
+    announce, announce_implied, as_jsonb, has_doubled, joined, learn_records, listed, literal, refuse_option,
+    running, sample, search_index, statistics, table_name,
 };
 use dedup_core::dedup::{Method, SETUP};
 use dedup_core::details::Statistics;
@@ -72,6 +72,9 @@ impl<'t> Plan<'t> {
             let kept = [("id", ID), ("keep", KEEP)];
             let kept = kept.into_iter().filter(|(key, _)| !asked.has(key) && !asked.is_null(key));
             kept.for_each(|(_, place)| before.check_name(place, true));
+        }
+        if let Some(decisions) = asked.take("decisions") {
+            asked.add("decisions", DecisionTable::name_beside(table, decisions.as_str()).into());
         }
         let known = before.as_ref().map(Settings::asked).unwrap_or_default();
         let is_new = |key: &str| asked.get(key).is_some_and(|value| known.get(key) != Some(value));
@@ -362,6 +365,11 @@ impl<'t> Plan<'t> {
         } else {
             statements.extend(self.index(false));
         }
+        let decisions = self
+            .asked
+            .text("decisions")
+            .map(|name| DecisionTable::make(name, self.table, self.asked.text("id")));
+        statements.extend(decisions.into_iter().flatten());
         statements.iter_mut().for_each(|statement| statement.push(';'));
         let is_new = found.as_ref() != Some(&wanted) || !self.is_as_before();
         (statements, is_new.then(|| self.insert()))

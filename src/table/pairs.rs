@@ -7,9 +7,13 @@ use pgrx::pg_sys;
 /// An id in a form that can be compared across types: numbers by value (2 equals 2.0), anything
 /// else by its text, without the blanks that pad it.
 pub(crate) fn key(row: &Values<'_>, column: usize, typoid: pg_sys::Oid) -> Option<String> {
-    let written = row.written(column)?;
+    Some(as_key(row.written(column)?, typoid))
+}
+
+/// The same of an id as its type writes it.
+pub(crate) fn as_key(written: String, typoid: pg_sys::Oid) -> String {
     let plain = |number: &str| if number == "-0" { "0".to_owned() } else { number.to_owned() };
-    Some(match typoid {
+    match typoid {
         pg_sys::NUMERICOID if written.contains('.') => {
             plain(written.trim_end_matches('0').trim_end_matches('.'))
         }
@@ -18,7 +22,7 @@ pub(crate) fn key(row: &Values<'_>, column: usize, typoid: pg_sys::Oid) -> Optio
         }
         pg_sys::BPCHAROID => written.trim_end_matches(' ').to_owned(),
         _ => written,
-    })
+    }
 }
 
 /// The first two columns of a query.

@@ -21,6 +21,8 @@ pub(crate) struct Table {
     kind: String,
     is_partition: bool,
     owner: String,
+    owner_oid: pg_sys::Oid,
+    has_policies: bool,
     is_own: bool,
     /// As long as there is text with its name.
     _schemas: Schemas,
@@ -92,7 +94,8 @@ impl Table {
                       AND i.indkey[i.indnkeyatts OPERATOR(pg_catalog.-) 1] OPERATOR(pg_catalog.=) a.attnum))::pg_catalog.text, \
                 (SELECT k.place::pg_catalog.text FROM pg_catalog.pg_index i, pg_catalog.unnest(i.indkey) WITH ORDINALITY AS k(number, place) \
                   WHERE i.indrelid OPERATOR(pg_catalog.=) c.oid AND i.indisprimary AND k.number OPERATOR(pg_catalog.=) a.attnum \
-                    AND k.place OPERATOR(pg_catalog.<=) i.indnkeyatts) \
+                    AND k.place OPERATOR(pg_catalog.<=) i.indnkeyatts), \
+                c.relowner::pg_catalog.oid::pg_catalog.text, c.relrowsecurity::pg_catalog.text \
             FROM pg_catalog.pg_class c LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid OPERATOR(pg_catalog.=) c.oid \
                 AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped \
             WHERE c.oid OPERATOR(pg_catalog.=) $1 ORDER BY a.attnum";
@@ -108,6 +111,8 @@ impl Table {
             kind: String::new(),
             is_partition: false,
             owner: String::new(),
+            owner_oid: pg_sys::InvalidOid,
+            has_policies: false,
             is_own: false,
             _schemas,
         };
@@ -117,6 +122,9 @@ impl Table {
             table.kind = row.text(0).unwrap_or_default();
             (table.is_partition, table.is_own) = (is(1), is(2));
             table.owner = row.text(3).unwrap_or_default();
+            table.has_policies = is(10);
+            let owner = row.text(9).and_then(|owner| owner.parse().ok());
+            table.owner_oid = owner.map_or(pg_sys::InvalidOid, pg_sys::Oid::from_u32);
             let Some(name) = row.text(4) else { return };
             let place: Option<u32> = row.text(8).and_then(|place| place.parse().ok());
             key.extend(place.map(|place| (place, name.clone())));
@@ -131,6 +139,16 @@ impl Table {
         key.sort_unstable();
         table.key = key.into_iter().map(|(_, name)| name).collect();
         table
+    }
+
+    /// Whether it is a table and nothing else, all of whose rows are seen or none.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.kind == "r" && !self.has_policies
+    }
+
+    /// The role that owns it.
+    pub(crate) fn owner(&self) -> pg_sys::Oid {
+        self.owner_oid
     }
 
     fn refuse_kind(&self, what: &str, hint: &str) -> ! {

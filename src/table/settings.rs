@@ -1,6 +1,7 @@
 //! The settings of a table as they are now. A session keeps what it has read
 //! until the table or its settings change.
 
+use super::decisions::DecisionTable;
 use super::generated::Generated;
 use super::index::Searched;
 use super::options::Written;
@@ -364,6 +365,16 @@ impl Settings {
         }
     }
 
+    /// The table in which people have decided of pairs of its rows.
+    ///
+    /// # Errors
+    /// As [`DecisionTable::of_settings`].
+    pub(crate) fn decisions(&self) -> Option<&str> {
+        let name = self.options.get("decisions")?.as_str()?;
+        DecisionTable::of_settings(name, self.table);
+        Some(name)
+    }
+
     /// The columns whose texts are compared.
     pub(crate) fn texts(&self) -> Vec<&str> {
         running(&self.columns, &self.recipes)
@@ -393,6 +404,9 @@ impl Settings {
     pub(crate) fn complete(table: Option<pg_sys::Oid>, written: &mut Written) -> Option<Rc<Settings>> {
         let settings = table.and_then(Settings::of)?;
         let by_records = settings.method == Method::Records;
+        if let Some(decisions) = settings.decisions().filter(|_| written.takes("decisions")) {
+            written.add("decisions", decisions.into());
+        }
         // What is learned of records and what is chosen for texts do not go together.
         if written.has("method") && written.by_records() != by_records
             || by_records && written.asks_for_texts()

@@ -1,7 +1,8 @@
 # Protects that there is one verdict on two rows, whoever gives it: for random tables and random settings, what dedup, dedup_clean,
 # dedup_find, dedup_into, near_dup_pairs, the guard and the report say of a pair is the same; and that after any history of inserts,
 # updates and deletes dedup_into has each row with a kept one that it repeats, and no two kept rows that repeat each other, or, where it
-# writes the groups anew, the groups of dedup; whether it compares or follows its source.
+# writes the groups anew, the groups of dedup; whether it compares or follows its source. What people have decided of two rows stands
+# over all that, also of rows that are gone.
 use strict;
 use warnings;
 use FindBin;
@@ -143,6 +144,40 @@ for my $world (1 .. $worlds)
 		}
 		$is->("SELECT string_agg(concat_ws(' ', c.id, c.least, s.least), ', ') FROM (SELECT id, min(id) OVER (PARTITION BY cluster) AS least FROM whole_$t WHERE stage <> 'empty') c
 			FULL JOIN (SELECT id, min(id) OVER (PARTITION BY keeper) AS least FROM dedup('$t', '{\"group\": \"components\"}') WHERE stage <> 'empty') s USING (id) WHERE c.least IS DISTINCT FROM s.least", '', "groups written anew, turn $turn");
+	}
+
+	# What people decide, of near rows and of any, of rows that are there and of some that are not.
+	my $says = sub { my ($query, $name) = @_; is(scalar_of($node, $query) =~ s/.*\n//sr, '', "$name: $what"); };
+	$node->safe_psql('postgres', "SELECT dedup_setup('$t', '{\"decisions\": true}')");
+	for my $turn (1 .. 3)
+	{
+		my $of = sub { return "(SELECT id FROM $t ORDER BY md5(id || '$turn' || $_[0]) LIMIT 1)"; };
+		my $decide = join ' ', map {
+			my $pair = one_of('v.a, v.b', 'v.a, v.b', 'v.a, ' . $of->($_), "v.a, 900 + v.a % 3");
+			"BEGIN INSERT INTO ${t}_decisions SELECT $pair, " . one_of('true', 'false') . " FROM v ORDER BY md5(v.a || '$turn' || v.b || $_) LIMIT 1;
+				EXCEPTION WHEN check_violation OR unique_violation THEN NULL; END;"
+		} 1 .. 6;
+		$node->safe_psql('postgres', "$verdicts DELETE FROM ${t}_decisions WHERE (a + b + $turn) % 5 = 0; DO \$\$ BEGIN $decide END \$\$; " . one_of('', $insert->(2), "DELETE FROM $t WHERE id IN (SELECT a FROM ${t}_decisions WHERE b % 3 = 0);")
+			. "CALL dedup_into('star_$t', '$t'); CALL dedup_into('follow_$t', '$t', '{\"follow\": true}'); CALL dedup_into('whole_$t', '$t', '{\"group\": \"components\"}')");
+		my $decided = "CREATE TEMP TABLE s AS WITH RECURSIVE s(a, b, same) AS (SELECT id, id, true FROM (SELECT a AS id FROM ${t}_decisions UNION SELECT b FROM ${t}_decisions) i UNION
+			SELECT s.a, CASE WHEN d.a = s.b THEN d.b ELSE d.a END, s.same AND d.same FROM s JOIN ${t}_decisions d ON (d.a = s.b OR d.b = s.b) AND (s.same OR d.same))
+			SELECT s.* FROM s JOIN $t x ON x.id = s.a JOIN $t y ON y.id = s.b WHERE s.a <> s.b;";
+		for my $of (["dedup('$t')", 'keeper', 'dedup'], ["dedup('$t', '{\"group\": \"components\"}')", 'keeper', 'components'], (map { [$_, 'cluster', $_] } "star_$t", "follow_$t", "whole_$t"))
+		{
+			my ($groups, $group, $name) = @$of;
+			$says->("$decided CREATE TEMP TABLE g AS SELECT id, $group AS g FROM $groups; SELECT string_agg(concat_ws(' ', a, b, same), ', ') FROM s JOIN g x ON x.id = a JOIN g y ON y.id = b WHERE (x.g = y.g) <> same", "$name obeys, turn $turn");
+		}
+		for my $of (['star', '{}'], ['follow', '{}'], ['whole', '{"group": "components"}'])
+		{
+			$says->("SELECT string_agg(concat_ws(' ', r.id, r.stage, d.stage), ', ') FROM $of->[0]_$t r FULL JOIN dedup('$t', '$of->[1]') d USING (id) WHERE EXISTS (SELECT FROM ${t}_decisions) AND (r.keeper, r.stage) IS DISTINCT FROM (d.keeper, d.stage)", "$of->[0] is as dedup, turn $turn");
+		}
+		$says->("$decided CREATE TEMP TABLE p AS SELECT t.id AS a, f.id AS b, f.decided FROM $t t, dedup_find(t) f;
+			SELECT string_agg(concat_ws(' ', a, b, s.same, p.decided), ', ') FROM p FULL JOIN s USING (a, b) WHERE s.same AND p.decided IS NOT TRUE OR NOT s.same AND p.a IS NOT NULL OR s.a IS NULL AND p.decided IS NOT NULL", "dedup_find obeys, turn $turn");
+		$says->("$decided CREATE TEMP TABLE e AS SELECT * FROM dedup_explain('$t', 'SELECT a, b FROM s', NULL); SELECT string_agg(concat_ws(' ', a, b, part), ', ') FROM s JOIN e USING (a, b) WHERE e.part LIKE 'decided%' AND (e.part = 'decided the same') <> s.same OR e.part = CASE WHEN s.same THEN 'two groups' ELSE 'one group' END", "dedup_explain obeys, turn $turn");
+		my ($a, $b) = split /\|/, scalar_of($node, "$decided SELECT a, b FROM s WHERE NOT same ORDER BY a, b LIMIT 1") =~ s/.*\n//sr;
+		next if !$b;
+		is($node->safe_psql('postgres', "BEGIN; CREATE TEMP TABLE r AS SELECT id, a, b FROM $t WHERE id IN ($a, $b); TRUNCATE $t; CREATE TRIGGER g AFTER INSERT ON $t FOR EACH ROW EXECUTE FUNCTION near_dup_guard();
+			INSERT INTO $t (id, a, b) SELECT id, a, b FROM r ORDER BY id; SELECT count(*) FROM $t; ROLLBACK"), 2, "the guard obeys, turn $turn: $what");
 	}
 }
 cmp_ok($repeats, '>', 60 * $worlds, 'there was something to judge');

@@ -59,9 +59,17 @@ impl<F: Spill> Found<F> {
             let kept_text = self.rows.texts.content(texts[earlier as usize])?;
             // Nobody has gone over to the later one yet.
             let group = self.group_of(texts[later as usize]);
-            let mut repeat = true;
+            let goes = members.get(&group).into_iter().flatten().all(|&text| {
+                let text = texts[text as usize] as u32;
+                let sets = &mut self.groups.sets;
+                self.rows.decided.may_join(text, texts[earlier as usize] as u32, |text| sets.find(text))
+            });
+            let mut repeat = goes;
             for &text in members.get(&group).into_iter().flatten() {
                 host.step();
+                if !repeat || self.rows.decided.follows(texts[text as usize] as u32) {
+                    continue;
+                }
                 let content = self.rows.texts.content(texts[text as usize])?;
                 let near =
                     || alike.similarity > 0.0 && alike.likeness(&content, &kept_text) >= alike.similarity;

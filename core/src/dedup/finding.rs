@@ -22,13 +22,15 @@ pub enum Stage {
     Exact,
     /// It is near, by itself or by a chain of near rows.
     Near,
+    /// Somebody has decided that it is the same.
+    Decided,
     /// It has nothing to compare, and equals nothing.
     Empty,
 }
 
 impl Stage {
     /// How many there are.
-    pub const COUNT: usize = 4;
+    pub const COUNT: usize = 5;
 
     /// As the column `stage` has it.
     pub fn name(self) -> &'static str {
@@ -36,6 +38,7 @@ impl Stage {
             Stage::Kept => "kept",
             Stage::Exact => "exact",
             Stage::Near => "near",
+            Stage::Decided => "decided",
             Stage::Empty => "empty",
         }
     }

@@ -1,7 +1,7 @@
 //! What is found in the rows of a source, stage by stage.
 
 use super::making::making;
-use super::{EqualTexts, Finding, Groups, Kind, Limits, Method, Options, Rows, Stage, group};
+use super::{EqualTexts, Finding, Group, Groups, Kind, Limits, Method, Options, Rows, Stage, group};
 use crate::details::{Detail, Learner, Statistics};
 use crate::external::{Host, Result, Spill};
 use crate::features::TextRecipe;
@@ -139,12 +139,20 @@ impl<F: Spill> Found<F> {
     /// How a row was caught.
     pub fn stage(&mut self, row: usize) -> Stage {
         let keeper = self.keeper(row);
-        if self.rows.kinds[row] == Kind::Empty {
-            Stage::Empty
-        } else if row == keeper {
-            Stage::Kept
-        } else if self.rows.first[row] == self.rows.first[keeper] {
+        let [text, kept] = [row, keeper].map(|row| self.rows.first[row]);
+        let decided = &self.rows.decided;
+        // The first of a unit was compared with the kept row, unless that is another one of it, or rows lead on.
+        let by_decision = || {
+            let follows = self.options.group == Group::Components || decided.follows(text);
+            decided.has_company(text) && (follows || decided.are_one(text, kept))
+        };
+        if row == keeper {
+            let is_empty = self.rows.kinds[row] == Kind::Empty && !decided.has_company(text);
+            if is_empty { Stage::Empty } else { Stage::Kept }
+        } else if text == kept {
             Stage::Exact
+        } else if by_decision() {
+            Stage::Decided
         } else {
             Stage::Near
         }
@@ -159,9 +167,16 @@ impl<F: Spill> Found<F> {
         let (distance, similarity) = match stage {
             Stage::Kept | Stage::Empty => (None, None),
             Stage::Exact => (Some(0), Some(1.0)),
-            Stage::Near => (self.rows.distance(row, keeper), Some(self.similarity([row, keeper])?)),
+            Stage::Near | Stage::Decided => {
+                (self.rows.distance(row, keeper), Some(self.similarity([row, keeper])?))
+            }
         };
         Ok(Finding { keeper, stage, distance, similarity })
+    }
+
+    /// What people have decided of two rows: whether they are the same.
+    pub fn decision(&self, rows: [usize; 2]) -> Option<bool> {
+        self.rows.decided.decision(rows.map(|row| row as u32))
     }
 
     /// What tells whether two rows of unlike texts are the same.

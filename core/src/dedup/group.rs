@@ -1,14 +1,15 @@
 //! Groups of near rows: candidates are found and judged, and the pairs that are the same are linked by a rule.
 
 use super::star::stars;
-use super::{Alike, Group, Judge, Kind, Method, Options, Order, Rows, Texts};
+use super::{Alike, Decided, Group, Judge, Kind, Method, Options, Order, Rows, Texts};
 use crate::details::{Fillings, Statistics};
 use crate::external::{Host, Result, Sorter, Spill};
 use crate::groups::{Connect, DiameterSets, Pair, Pairs, Settings, SharedSets, UnionFind};
-use crate::interrupt::checked;
-use crate::memory::{Room, collect, filled};
+use crate::interrupt::{checked, sort_unstable_by};
+use crate::memory::{OrRaise, Room, collect, filled};
 use crate::records::{self, Records};
 use crate::similarity::{Compare, Likeness, SimilarPair, SimilarPairs};
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// What grouping may take.
@@ -40,18 +41,28 @@ pub fn group<H: Host>(
     limits: Limits,
     host: &mut H,
 ) -> Result<Groups<H::File>> {
+    let texts = match options.group {
+        Group::Star => rows.order.of_texts(&rows.first)?,
+        // As P4 has it: as they come.
+        Group::SinglePass => Order::default().of_texts(&rows.first)?,
+        Group::Components => Vec::new(),
+    };
+    if options.group != Group::Components {
+        rows.decided.order(&texts);
+    }
     if options.method == Method::Records {
-        let (sets, records) = by_records(options, rows, host)?;
+        let (sets, records) = by_records(options, rows, &texts, host)?;
         return Ok(Groups { sets, judge: None, records });
     }
     let Some(distance) = options.distance else {
-        return Ok(Groups { sets: UnionFind::new(rows.count()), judge: None, records: None });
+        return Ok(Groups { sets: of_units(rows), judge: None, records: None });
     };
     // A pair farther apart than the diameter joins nothing.
     let distance = options.diameter.map_or(distance, |diameter| distance.min(diameter));
     let by_text = options.method == Method::Text;
     // All pairs are found before the first is linked. Otherwise what is connected already need not be found.
-    let in_order = options.diameter.is_some() || by_text && options.group != Group::Components;
+    let is_bounded = options.diameter.is_some() || rows.decided.divides();
+    let in_order = if options.group == Group::Components { is_bounded } else { by_text };
     let mut alike = options.alike.clone();
     if by_text {
         // The search for candidates has compared it.
@@ -71,26 +82,21 @@ pub fn group<H: Host>(
         let settings = Settings { distance, memory: limits.memory - for_order, threads: limits.threads };
         Candidates::by_fingerprint(rows, settings, host)?
     };
-    let texts = match options.group {
-        Group::Star => rows.order.of_texts(&rows.first)?,
-        // As P4 has it: as they come.
-        Group::SinglePass => Order::default().of_texts(&rows.first)?,
-        Group::Components => Vec::new(),
-    };
     let mut grouping = Grouping { options, rows, judge, candidates: 0 };
-    let sets = match (options.group, options.diameter) {
-        (Group::Components, None) => grouping.connect(candidates, host)?.0,
-        (Group::Components, Some(diameter)) => {
+    let sets = match options.group {
+        Group::Components if !in_order => grouping.connect(candidates, host)?.0,
+        Group::Components => {
             let record = |pair: Pair| [pair.distance, pair.a as u32, pair.b as u32];
             let sorted = grouping.sort(candidates, record, limits.memory / 4, host)?;
             let fps = std::mem::take(&mut grouping.rows.fps);
-            let mut sets = DiameterSets::new(&fps, diameter)?;
+            let sets = DiameterSets::new(&fps, options.diameter.unwrap_or(u64::BITS))?;
+            let mut sets = Divided::new(sets, &grouping.rows.decided)?;
             grouping.link(sorted, |[_, a, b]| [a, b], &mut sets, host)?;
-            let sets = sets.into_sets();
+            let sets = sets.sets.into_sets();
             grouping.rows.fps = fps;
             sets
         }
-        (Group::Star | Group::SinglePass, _) if by_text => {
+        Group::Star | Group::SinglePass if by_text => {
             let mut place = filled(u32::MAX, grouping.rows.count())?;
             checked(texts.iter().zip(0..)).for_each(|(&text, at)| place[text as usize] = at);
             let record = |pair: Pair| {
@@ -98,12 +104,15 @@ pub fn group<H: Host>(
                 [a.max(b), pair.distance, a.min(b)]
             };
             let sorted = grouping.sort(candidates, record, limits.memory / 2, host)?;
-            let mut keepers = Keepers(collect(0..grouping.rows.count() as u32)?);
+            let decided = std::mem::take(&mut grouping.rows.decided);
+            let mut keepers = Keepers::over(collect(0..grouping.rows.count() as u32)?, &decided);
             let pair = |[b, _, a]: [u32; 3]| [texts[a as usize], texts[b as usize]];
             grouping.link(sorted, pair, &mut keepers, host)?;
-            keepers.sets(&texts)
+            let sets = keepers.sets(&texts);
+            grouping.rows.decided = decided;
+            sets
         }
-        (Group::Star | Group::SinglePass, _) => {
+        Group::Star | Group::SinglePass => {
             let (mut sets, joined) = grouping.connect(candidates, host)?;
             grouping.divide(&mut sets, joined, &texts, distance, host)?
         }
@@ -262,6 +271,9 @@ impl<F: Spill> Grouping<'_, F> {
     ) -> Result<(UnionFind, Vec<(u32, u32)>)> {
         host.stage("finding near fingerprints and verifying them", "candidate pairs", None);
         let (sets, mut joined) = (SharedSets::new(0, self.rows.count()), Vec::new());
+        if self.options.group == Group::Components {
+            self.rows.decided.followers().for_each(|[a, b]| _ = sets.union(a, b));
+        }
         let mut judging = Judging {
             judge: &mut self.judge,
             texts: &mut self.rows.texts,
@@ -334,8 +346,8 @@ impl<F: Spill> Grouping<'_, F> {
     ) -> Result<UnionFind> {
         host.stage("dividing groups", "pairs", None);
         joined.sort_unstable();
-        let Rows { texts: contents, fps, .. } = &mut *self.rows;
-        stars(sets, &joined, texts, (fps, distance), |a, b| {
+        let Rows { texts: contents, fps, decided, .. } = &mut *self.rows;
+        stars(sets, &joined, texts, (fps, distance), decided, |a, b| {
             host.step();
             let pair = Pair { a: a.into(), b: b.into(), distance: 0 };
             self.judge.holds(pair, &mut |row| contents.content(row as usize), host)
@@ -352,37 +364,86 @@ trait Links {
     fn join(&mut self, pair: [u32; 2]);
 }
 
-impl Links for DiameterSets<'_> {
+/// Sets of which some must not be joined, by the diameter or because that is decided.
+struct Divided<'f> {
+    sets: DiameterSets<'f>,
+    /// Of a set rows with which it must not be.
+    apart: FxHashMap<u32, Vec<u32>>,
+}
+
+impl<'f> Divided<'f> {
+    fn new(mut sets: DiameterSets<'f>, decided: &Decided) -> Result<Divided<'f>> {
+        decided.followers().for_each(|[a, b]| sets.join(a, b));
+        let mut apart = FxHashMap::default();
+        for (text, others) in decided.divided() {
+            apart.room(1)?;
+            apart.insert(sets.find(text), others);
+        }
+        Ok(Divided { sets, apart })
+    }
+}
+
+impl Links for Divided<'_> {
     fn may_join(&mut self, [a, b]: [u32; 2]) -> Result<bool> {
-        Ok(DiameterSets::may_join(self, a, b)?)
+        let Divided { sets, apart } = self;
+        let (x, y) = (sets.find(a), sets.find(b));
+        if x == y {
+            return Ok(false);
+        }
+        let are_apart = match (apart.get(&x), apart.get(&y)) {
+            (Some(few), Some(many)) if few.len() > many.len() => many.iter().any(|&it| sets.find(it) == x),
+            (Some(few), Some(_)) => few.iter().any(|&it| sets.find(it) == y),
+            _ => false,
+        };
+        Ok(!are_apart && sets.may_join(a, b)?)
     }
 
     fn join(&mut self, [a, b]: [u32; 2]) {
-        DiameterSets::join(self, a, b);
+        let both = [a, b].map(|row| self.apart.remove(&self.sets.find(row)));
+        self.sets.join(a, b);
+        if let Some(all) = both.into_iter().flatten().reduce(|all, more| [all, more].concat()) {
+            self.apart.insert(self.sets.find(a), all);
+        }
     }
 }
 
 /// The row that is kept for each. Pairs come by the later of their rows: it repeats the first that is kept.
-struct Keepers(Vec<u32>);
+struct Keepers<'d> {
+    of: Vec<u32>,
+    decided: &'d Decided,
+}
 
-impl Keepers {
+impl Keepers<'_> {
+    fn over(mut of: Vec<u32>, decided: &Decided) -> Keepers<'_> {
+        decided.followers().for_each(|[first, other]| of[other as usize] = first);
+        Keepers { of, decided }
+    }
+
     fn sets(&self, texts: &[u32]) -> UnionFind {
-        let sets = UnionFind::new(self.0.len());
+        let sets = UnionFind::new(self.of.len());
         checked(texts).for_each(|&text| {
-            sets.union(self.0[text as usize], text);
+            sets.union(self.of[text as usize], text);
         });
         sets
     }
 }
 
-impl Links for Keepers {
+impl Links for Keepers<'_> {
     fn may_join(&mut self, pair: [u32; 2]) -> Result<bool> {
-        Ok(pair.iter().all(|&row| self.0[row as usize] == row))
+        let is_kept = |row: &u32| self.of[*row as usize] == *row;
+        Ok(pair.iter().all(is_kept) && self.decided.may_join(pair[1], pair[0], |row| self.of[row as usize]))
     }
 
     fn join(&mut self, [kept, row]: [u32; 2]) {
-        self.0[row as usize] = kept;
+        self.of[row as usize] = kept;
     }
+}
+
+/// Groups of what is decided to be the same, and of equal rows.
+fn of_units<F: Spill>(rows: &Rows<F>) -> UnionFind {
+    let sets = UnionFind::new(rows.count());
+    rows.decided.followers().for_each(|[first, other]| _ = sets.union(first, other));
+    sets
 }
 
 /// The fewest and the most pairs that are compared together.
@@ -434,6 +495,7 @@ impl<L: Links, F: Spill> Linking<'_, '_, L, F> {
 fn by_records<H: Host>(
     options: &Options,
     rows: &mut Rows<H::File>,
+    texts: &[u32],
     host: &mut H,
 ) -> Result<(UnionFind, Option<Records>)> {
     let count = rows.count();
@@ -450,7 +512,7 @@ fn by_records<H: Host>(
         let words = words.get_or_insert_with(|| records::Rows::new(records::columns(&content).count(), row));
         words.add(records::columns(&content));
     }
-    let Some(words) = words else { return Ok((UnionFind::new(count), None)) };
+    let Some(words) = words else { return Ok((of_units(rows), None)) };
     let known = options.alike.records().cloned();
     host.stage(
         if known.is_some() { "comparing records" } else { "learning weights and comparing records" },
@@ -466,11 +528,37 @@ fn by_records<H: Host>(
         }
     };
     let least = options.alike.similarity;
-    let order = if options.group == Group::Star { &rows.order } else { &Order::default() };
-    let texts = order.of_texts(&rows.first)?;
+    let decided = &rows.decided;
     let sets = match options.group {
-        Group::Components => records.connected(&pairs, least),
-        Group::Star | Group::SinglePass => Keepers(records.keepers(&pairs, &texts, least)).sets(&texts),
+        Group::Components if decided.divides() => {
+            let mut likely: Vec<(u32, [u32; 2])> = Vec::new();
+            let see = |pair: [u32; 2], score: f64| {
+                likely.room(1).or_raise();
+                likely.push((nearness(score), pair));
+            };
+            records.likely(&pairs, least, see);
+            sort_unstable_by(&mut likely, Ord::cmp);
+            let fps = filled(0, count)?;
+            let mut sets = Divided::new(DiameterSets::new(&fps, u64::BITS)?, decided)?;
+            for &(_, pair) in checked(&likely) {
+                if sets.may_join(pair)? {
+                    sets.join(pair);
+                }
+            }
+            sets.sets.into_sets()
+        }
+        Group::Components => {
+            let sets = of_units(rows);
+            records.likely(&pairs, least, |[a, b], _| _ = sets.union(a, b));
+            sets
+        }
+        Group::Star | Group::SinglePass => {
+            let leading = texts.iter().copied().filter(|&text| !decided.follows(text));
+            let may =
+                |of: &[u32], [kept, row]: [u32; 2]| decided.may_join(row, kept, |text| of[text as usize]);
+            let of = records.keepers(&pairs, &collect(leading)?, least, may);
+            Keepers::over(of, decided).sets(texts)
+        }
     };
     host.end(&format!("{} pairs compared", pairs.count()));
     Ok((sets, Some(records)))
@@ -486,8 +574,74 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
+    /// Decisions that do not contradict each other, by the numbers of rows, some of which are not there; what follows from them:
+    /// for each row the least of its unit, and the pairs that are apart.
+    struct Model {
+        unit: Vec<usize>,
+        apart: Vec<[usize; 2]>,
+        same: Vec<[usize; 2]>,
+    }
+
+    impl Model {
+        fn new(of: &[(usize, usize, bool)], count: usize) -> Model {
+            let mut model = Model { unit: (0..count).collect(), apart: Vec::new(), same: Vec::new() };
+            for &(a, b, same) in of.iter().filter(|it| it.0.max(it.1) < count && it.0 != it.1) {
+                if same && !model.are_apart(a, b) {
+                    model.same.push([a, b]);
+                    model.join(a, b);
+                } else if !same && model.unit[a] != model.unit[b] {
+                    model.apart.push([a, b]);
+                }
+            }
+            model
+        }
+
+        fn are_apart(&self, a: usize, b: usize) -> bool {
+            let units = [self.unit[a], self.unit[b]];
+            let is_it = |[x, y]: [usize; 2]| [[x, y], [y, x]].contains(&units);
+            self.apart.iter().any(|it| is_it(it.map(|row| self.unit[row])))
+        }
+
+        fn join(&mut self, a: usize, b: usize) {
+            let (a, b) = (self.unit[a], self.unit[b]);
+            self.unit.iter_mut().filter(|unit| [a, b].contains(unit)).for_each(|unit| *unit = a.min(b));
+        }
+
+        fn is_decided(&self, row: usize) -> bool {
+            self.same.iter().chain(&self.apart).any(|pair| pair.contains(&row))
+        }
+
+        /// Copies go together where they may; returns the first row of each that it stays together with.
+        fn join_copies(&mut self, texts: &[String]) -> Vec<usize> {
+            for text in
+                (0..texts.len()).filter(|&row| texts.iter().position(|it| *it == texts[row]) == Some(row))
+            {
+                let copies: Vec<usize> =
+                    (text..texts.len()).filter(|&row| texts[row] == texts[text]).collect();
+                let mut parts: Vec<usize> = Vec::new();
+                let (decided, others): (Vec<usize>, Vec<usize>) =
+                    copies.into_iter().partition(|&row| self.is_decided(row));
+                for row in decided {
+                    match parts.iter().find(|&&part| !self.are_apart(part, row)) {
+                        Some(&part) => self.join(part, row),
+                        None => parts.push(row),
+                    }
+                }
+                let with = *parts.first().unwrap_or(&text);
+                others.into_iter().for_each(|row| self.join(with, row));
+            }
+            let is_one = |a: usize, b: usize| texts[a] == texts[b] && self.unit[a] == self.unit[b];
+            (0..texts.len()).map(|row| (0..=row).find(|&other| is_one(other, row)).unwrap()).collect()
+        }
+    }
+
     /// The groups by comparing all with all, as the manual defines them: for each row another one of its group.
-    fn defined(options: &Options, rows: &Rows<MemorySpill>, texts: &[String]) -> Vec<usize> {
+    fn defined(
+        options: &Options,
+        rows: &Rows<MemorySpill>,
+        texts: &[String],
+        mut model: Model,
+    ) -> Vec<usize> {
         let by_text = options.method == Method::Text;
         let rank = |a: usize, b: usize| match by_text {
             true => nearness(options.alike.likeness(&texts[a], &texts[b])),
@@ -497,7 +651,7 @@ mod tests {
         let same = |a: usize, b: usize| {
             rank(a, b) <= most && options.alike.one(Measure::Jaccard, &texts[a], &texts[b]).is_some()
         };
-        let mut group: Vec<usize> = rows.first.iter().map(|&first| first as usize).collect();
+        let mut group = model.join_copies(texts);
         let firsts: Vec<usize> = (0..texts.len()).filter(|&row| group[row] == row).collect();
         if options.group == Group::Components {
             let pairs =
@@ -505,6 +659,9 @@ mod tests {
             let mut pairs: Vec<_> =
                 pairs.filter(|&(a, b)| same(a, b)).map(|(a, b)| (rank(a, b), a, b)).collect();
             pairs.sort_unstable();
+            let of_units = (0..texts.len())
+                .map(|row| group[(0..=row).find(|&other| model.unit[other] == model.unit[row]).unwrap()]);
+            group = of_units.collect();
             for (_, a, b) in pairs {
                 let (a, b) = (group[a], group[b]);
                 let of =
@@ -513,7 +670,10 @@ mod tests {
                 let near = |x: usize, y: usize, most| hamming(rows.fps[x], rows.fps[y]) <= most;
                 let all_near = |most| of_a.iter().all(|&x| of_b.iter().all(|&y| near(x, y, most)));
                 let fits = options.diameter.is_none_or(all_near);
-                if a != b && fits {
+                let may = !(0..texts.len()).any(|x| {
+                    group[x] == a && (0..texts.len()).any(|y| group[y] == b && model.are_apart(x, y))
+                });
+                if a != b && fits && may {
                     group.iter_mut().filter(|of| **of == b).for_each(|of| *of = a);
                 }
             }
@@ -528,7 +688,17 @@ mod tests {
         let mut repeats: Vec<usize> = (0..texts.len()).collect();
         for text in order.into_iter().map(|row| group[row]) {
             if !std::mem::replace(&mut seen[text], true) {
-                let near = kept.iter().enumerate().filter(|(_, other)| same(**other, text));
+                let placed = |other: usize| seen[group[other]] && group[other] != text;
+                let mate = (0..texts.len()).find(|&it| placed(it) && model.unit[it] == model.unit[text]);
+                if let Some(mate) = mate {
+                    repeats[text] = repeats[group[mate]];
+                    continue;
+                }
+                let may = |kept: usize| {
+                    !(0..texts.len())
+                        .any(|it| placed(it) && repeats[group[it]] == kept && model.are_apart(it, text))
+                };
+                let near = kept.iter().enumerate().filter(|(_, other)| same(**other, text) && may(**other));
                 match near.min_by_key(|(place, other)| (rank(**other, text), *place)) {
                     Some((_, &nearest)) => repeats[text] = nearest,
                     None => kept.push(text),
@@ -554,6 +724,8 @@ mod tests {
             (distance, similarity) in (0u32..6, prop::sample::select(vec![0.0, 0.3, 0.5, 1.0])),
             (details, common) in (any::<bool>(), any::<bool>()),
             (memory, threads) in prop::sample::select(vec![(0usize, 1usize), (1 << 20, 2)]),
+            decisions in prop::collection::vec((0usize..44, 0usize..44, any::<bool>()), 0..24),
+            few in prop::sample::select(vec![5usize, 10, 44]),
         ) {
             prop_assume!(method == "fingerprint" || similarity > 0.0 && diameter.is_none());
             let options = json!({"method": method, "group": rule, "diameter": diameter, "distance": distance, "n": 1,
@@ -571,7 +743,14 @@ mod tests {
                 rows.first[row] = first as u32;
             }
             rows.order.ranks = ranks[..texts.len()].to_vec();
-            let expected = defined(&options, &rows, &texts);
+            let decisions: Vec<_> = decisions.into_iter().map(|(a, b, same)| (a % few, b % few, same)).collect();
+            let model = Model::new(&decisions, texts.len() + 3);
+            for (pairs, same) in [(&model.same, true), (&model.apart, false)] {
+                pairs.iter().for_each(|pair| rows.decisions.add(pair.map(|id| id.to_string()), same).unwrap());
+            }
+            (0..texts.len()).for_each(|row| rows.decisions.meet(row as u32, &row.to_string()).unwrap());
+            rows.decided = Decided::of(&rows.decisions, &mut rows.first).unwrap();
+            let expected = defined(&options, &rows, &texts, model);
             let found = group(&options, &mut rows, Limits { memory, threads }, &mut MemoryHost).unwrap().sets;
             let found: Vec<u32> = rows.first.iter().map(|&first| found.find(first)).collect();
             for a in 0..texts.len() {

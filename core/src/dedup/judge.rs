@@ -83,13 +83,23 @@ impl Alike {
     /// How similar two texts are, 0 to 1; of records the probability that they are of one thing.
     pub fn likeness(&self, a: &str, b: &str) -> f64 {
         if let Some(model) = self.records() {
-            return model.of_contents(a, b);
+            return model.of_contents(a, &[b])[0];
         }
         let mut maker = Maker::new(self.n);
         let mut set = |text| maker.make(&self.form(text));
         let of_templates =
             || self.comparer().are_of_templates([a, b].map(|it| self.plain(it)).each_ref().map(|it| &**it));
         self.of_sets(&set(a), &set(b), of_templates)
+    }
+
+    /// The similarity of a new text and each of several old ones that is alike enough to be one, as [`Alike::one`] has it by
+    /// Jaccard's coefficient.
+    pub fn many(&self, new: &str, old: &[&str]) -> Vec<Option<f64>> {
+        let Some(model) = self.records() else {
+            return old.iter().map(|old| self.one(Measure::Jaccard, new, old)).collect();
+        };
+        let likely = model.of_contents(new, old).into_iter();
+        likely.map(|likely| Some(likely).filter(|likely| *likely >= self.similarity)).collect()
     }
 
     /// How similar two sets are.

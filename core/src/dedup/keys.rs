@@ -25,8 +25,10 @@ pub const SETUP: Sink = Sink { name: "dedup_setup", bit: 16 };
 pub const GUARD: Sink = Sink { name: "near_dup_guard", bit: 32 };
 /// `near_dup_pairs`.
 pub const PAIRS: Sink = Sink { name: "near_dup_pairs", bit: 64 };
+/// `dedup_clean`.
+pub const CLEAN: Sink = Sink { name: "dedup_clean", bit: 128 };
 /// All of them.
-pub const SINKS: [Sink; 7] = [DEDUP, INTO, REPORT, EXPLAIN, SETUP, GUARD, PAIRS];
+pub const SINKS: [Sink; 8] = [DEDUP, INTO, REPORT, EXPLAIN, SETUP, GUARD, PAIRS, CLEAN];
 
 impl Sink {
     /// The options that it takes.
@@ -62,6 +64,8 @@ pub struct Key {
 enum Kind {
     /// A name or another text.
     Text(&'static str),
+    /// A table; where settings are made true for one of their own.
+    Table,
     /// Columns; where settings are made with the weight or recipe of each.
     Columns,
     /// An object.
@@ -102,7 +106,7 @@ impl Key {
 }
 
 /// All options, in the order of the manual.
-pub const KEYS: [Key; 25] = {
+pub const KEYS: [Key; 27] = {
     use Kind::*;
     [
         key("id", Text("a column"), WHOLE | SETUP.bit)
@@ -147,10 +151,15 @@ pub const KEYS: [Key; 25] = {
         key("index", Word(&["required", "none"]), GUARD.bit)
             .or("\"required\"")
             .says("none: the whole table is read for each row if there is no index"),
+        key("decisions", Table, WHOLE | SETUP.bit)
+            .says("the table in which people have decided of pairs of rows; dedup_setup makes it"),
         key("title", Text("a text"), REPORT.bit).says("the title of the page"),
         key("language", Word(&["en", "zh"]), REPORT.bit).or("\"en\"").says("the language of the page"),
         key("labels", Text("a column"), REPORT.bit).says("a column: rows of the same value are duplicates"),
         key("follow", Truth, INTO.bit).says("whether a trigger tells what changes at the source"),
+        key("decided", Truth, CLEAN.bit)
+            .or("false")
+            .says("whether rows go too that are only decided to be the same"),
         key("drop", True, SETUP.bit).says("takes the settings away; alone"),
     ]
 };
@@ -217,6 +226,8 @@ impl Kind {
         let list = |words: &[&str]| words.iter().map(|it| format!("\"{it}\"")).collect::<Vec<_>>().join(", ");
         match self {
             Kind::Text(what) => what.to_owned(),
+            Kind::Table if weighted => "a table, or true in dedup_setup for one of its own".to_owned(),
+            Kind::Table => "a table".to_owned(),
             Kind::Columns if weighted => {
                 "a column, an array of columns, or in dedup_setup an object of columns and their weights or recipes"
                     .to_owned()
@@ -242,6 +253,7 @@ impl Kind {
         let is_one = |words: &[&str], value: &Value| words.iter().any(|word| value == word);
         match self {
             Kind::Text(_) => is_name(value),
+            Kind::Table => is_name(value) || sink == SETUP && *value == true,
             Kind::Columns => match value {
                 Value::Array(all) => {
                     let names = all.iter().filter(|it| is_name(it)).filter_map(Value::as_str);

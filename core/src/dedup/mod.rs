@@ -1,6 +1,7 @@
 //! The stages of `dedup`, without PostgreSQL: [`find`] in `found.rs` calls them one after the other.
 
 mod contained;
+mod decisions;
 mod equal;
 mod equal_texts;
 mod finding;
@@ -16,6 +17,7 @@ mod rows;
 mod sets;
 mod star;
 
+pub use decisions::{Decided, Decisions};
 pub use equal::Equal;
 pub use equal_texts::EqualTexts;
 pub use finding::{Finding, Stage};
@@ -23,7 +25,7 @@ pub use found::{Evidence, Found, find};
 pub use group::{Groups, Limits, group, nearness};
 pub use judge::{Alike, Judge, Measure, ReadText};
 pub use keep::{Keep, Key, Standing};
-pub use keys::{DEDUP, EXPLAIN, GUARD, INTO, KEYS, PAIRS, REPORT, SETUP, SINKS, Sink, Wrong, whole};
+pub use keys::{CLEAN, DEDUP, EXPLAIN, GUARD, INTO, KEYS, PAIRS, REPORT, SETUP, SINKS, Sink, Wrong, whole};
 pub use kind::Kind;
 pub use making::{Making, making};
 pub use options::{Group, Method, Options, Written};

@@ -74,6 +74,8 @@ pub struct Options {
     pub id: Option<String>,
     /// The columns of a table that are compared; empty: the only one of a text type.
     pub columns: Vec<String>,
+    /// The table in which people have decided of pairs of rows.
+    pub decisions: Option<String>,
 }
 
 /// What by records the table decides.
@@ -206,6 +208,11 @@ impl Written {
         self.get(name).and_then(whole).map(|number| number as u32)
     }
 
+    /// Whether an option is true.
+    pub fn truth(&self, name: &str) -> bool {
+        self.get(name) == Some(&Value::Bool(true))
+    }
+
     /// An option that is a number from 0 to 1.
     pub fn share(&self, name: &str) -> Option<f64> {
         self.get(name)?.as_f64()
@@ -297,6 +304,7 @@ impl Written {
             keep: all.keep(),
             id: all.text("id").map(str::to_owned),
             columns: all.names("columns"),
+            decisions: all.text("decisions").map(str::to_owned),
         };
         let by_text = options.method == Method::Text;
         let (n, measure) = (self.has("n"), all.text("measure"));

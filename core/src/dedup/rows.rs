@@ -1,6 +1,6 @@
 //! The rows of a source: ids and contents in a file, a few numbers per row in memory.
 
-use super::{Alike, EqualTexts, Keep, Kind, Options, Standing};
+use super::{Alike, Decided, Decisions, EqualTexts, Keep, Kind, Options, Standing};
 use crate::external::{Host, Result, Spill};
 use crate::fingerprint::hamming;
 use crate::interrupt::{checked, sort_unstable_by};
@@ -142,6 +142,10 @@ pub struct Rows<F> {
     pub first: Vec<u32>,
     /// The order in which they are kept.
     pub order: Order,
+    /// What people have decided of them.
+    pub decisions: Decisions,
+    /// The same of their texts, once equal ones are known.
+    pub decided: Decided,
 }
 
 impl<F: Spill> Rows<F> {
@@ -154,6 +158,8 @@ impl<F: Spill> Rows<F> {
             fps: Vec::new(),
             first: Vec::new(),
             order: Order { keep, ranks: Vec::new() },
+            decisions: Decisions::default(),
+            decided: Decided::default(),
         }
     }
 
@@ -247,6 +253,7 @@ impl<F: Spill> Rows<F> {
             }
             Ok(())
         })?;
+        self.decided = Decided::of(&self.decisions, &mut self.first)?;
         Ok(copies)
     }
 

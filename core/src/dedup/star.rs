@@ -1,5 +1,6 @@
 //! Stars: every row that goes was verified against the row that is kept for it.
 
+use super::Decided;
 use crate::cpu::by_cpu;
 use crate::external::Result;
 use crate::fingerprint::{LANES, any_near, hamming};
@@ -8,7 +9,7 @@ use crate::interrupt::{checked, sort_unstable_by};
 use crate::memory::{Room, filled};
 
 /// Divides connected components into stars. Each of `texts`, in their order, repeats the nearest one kept so far that `verify`
-/// says it does within `distance`, the first of those equally near; or it is kept.
+/// says it does within `distance`, the first of those equally near; or it is kept. What is decided stands over that.
 ///
 /// Verified pairs connect the `components`, those of `joined` among them, which is in order: only within one are texts compared.
 ///
@@ -19,6 +20,7 @@ pub fn stars(
     joined: &[(u32, u32)],
     texts: &[u32],
     (fps, distance): (&[u64], u32),
+    decided: &Decided,
     mut verify: impl FnMut(u32, u32) -> Result<bool>,
 ) -> Result<UnionFind> {
     let mut size = filled(0u32, fps.len())?;
@@ -26,7 +28,7 @@ pub fn stars(
     let mut placed: Vec<(u32, u32)> = Vec::new();
     for (&text, place) in checked(texts.iter().zip(0..)) {
         let component = components.find(text);
-        if size[component as usize] > 1 {
+        if size[component as usize] > 1 && !decided.follows(text) {
             placed.room(1)?;
             placed.push((component, place));
         }
@@ -46,6 +48,9 @@ pub fn stars(
             let mut nearest = None;
             for &(_, place) in &near {
                 let pair = (kept[place].min(text), kept[place].max(text));
+                if !decided.may_join(text, kept[place], |text| groups.find(text)) {
+                    continue;
+                }
                 if joined.binary_search(&pair).is_ok() || verify(pair.0, pair.1)? {
                     nearest = Some(kept[place]);
                     break;
@@ -64,6 +69,7 @@ pub fn stars(
             }
         }
     }
+    decided.followers().for_each(|[first, other]| _ = groups.union(first, other));
     Ok(groups)
 }
 

@@ -33,6 +33,11 @@ impl<'f> DiameterSets<'f> {
         })
     }
 
+    /// The set of a row.
+    pub fn find(&mut self, row: u32) -> u32 {
+        self.sets.find(row)
+    }
+
     /// Whether the sets of two rows differ and may be joined.
     pub fn may_join(&mut self, a: u32, b: u32) -> memory::Result<bool> {
         let (a, b) = (self.sets.find(a), self.sets.find(b));

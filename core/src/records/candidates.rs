@@ -149,19 +149,32 @@ pub(super) fn short(key: u64) -> u32 {
     (mix64(key) >> 32) as u32
 }
 
+/// The value of a column of a row, as keys have it.
+fn value(table: &Table, row: u32, at: usize) -> Option<&str> {
+    let column = table.columns.iter().find(|column| column.at == at)?;
+    let id = column.ids[row as usize];
+    (id != NONE).then(|| column.keys.get(id as usize))
+}
+
+/// Whether one of two rows finds the other: by a key that is not common, or because they are equal.
+pub(super) fn meet(table: &Table, keys: &Keys, common: &[u32], rows: [u32; 2]) -> bool {
+    let [mut a, b] = rows.map(|row| {
+        let mut all = Vec::new();
+        keys.each(&|at| value(table, row, at), &mut |key, _| {
+            all.room(1).or_raise();
+            all.push(key);
+        });
+        all.sort_unstable();
+        all
+    });
+    a.retain(|key| b.binary_search(key).is_ok() && common.binary_search(&short(*key)).is_err());
+    !a.is_empty() || (0..keys.0.len()).all(|at| value(table, rows[0], at) == value(table, rows[1], at))
+}
+
 /// Candidates in order, each once, and the keys that more than [`HOLDERS`] rows have.
 pub(super) fn candidates(table: &Table, keys: &Keys) -> (Vec<Candidate>, Vec<u32>) {
     let rows = table.rows as u32;
-    let mut places = [usize::MAX; MOST_COLUMNS];
-    table.columns.iter().enumerate().for_each(|(place, column)| places[column.at] = place);
-    let each_key = |row: u32, see: &mut dyn FnMut(u64, u32)| {
-        let value = |at: usize| {
-            let column = table.columns.get(places[at])?;
-            let id = column.ids[row as usize];
-            (id != NONE).then(|| column.keys.get(id as usize))
-        };
-        keys.each(&value, see);
-    };
+    let each_key = |row: u32, see: &mut dyn FnMut(u64, u32)| keys.each(&|at| value(table, row, at), see);
     // Most keys are of one row alone: those that come a second time, or seem to, are seen by two bits.
     let bits = (table.rows * 64).next_power_of_two().clamp(1 << 16, 1 << 32);
     let mut seen = [0, 1].map(|_| filled(0u64, bits / 64).or_raise());

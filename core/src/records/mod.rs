@@ -15,7 +15,7 @@ use crate::hash::{city64, mix64};
 use crate::interrupt::{checked, sort_unstable_by};
 use crate::memory::{OrRaise, Room, collect, filled};
 pub use candidates::Keys;
-use candidates::{Candidate, candidates, short};
+use candidates::{Candidate, candidates, meet, short};
 use model::{Weights, probability};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -146,14 +146,14 @@ impl Model {
         keys
     }
 
-    /// The probability that two records, their columns [`joined`], are of one thing, 0 to 1; equal ones are.
-    pub fn of_contents(self: &Arc<Model>, a: &str, b: &str) -> f64 {
-        if a == b {
-            return 1.0;
-        }
-        let mut rows = Rows::new(columns(a).count(), 0);
-        [a, b].into_iter().for_each(|content| rows.add(columns(content)));
-        Records::read(Arc::clone(self), rows).probability(0, 1)
+    /// The probability that a record is of one thing with each of others, their columns [`joined`], 0 to 1; equal ones are.
+    pub fn of_contents(self: &Arc<Model>, one: &str, others: &[&str]) -> Vec<f64> {
+        let mut rows = Rows::new(columns(one).count(), 0);
+        [one].iter().chain(others).for_each(|content| rows.add(columns(content)));
+        let records = Records::read(Arc::clone(self), rows);
+        let probability =
+            |(other, at): (&&str, u32)| if *other == one { 1.0 } else { records.probability(0, at) };
+        checked(others.iter().zip(1..)).map(probability).collect()
     }
 }
 
@@ -219,19 +219,33 @@ impl Records {
     /// What pairs connect that are of one thing at least so likely.
     pub fn connected(&self, pairs: &Pairs, least: f64) -> UnionFind {
         let sets = UnionFind::new(self.places.len());
-        for &Candidate { rows: [a, b], .. } in checked(&pairs.0) {
-            if self.score([a, b]) >= least {
-                sets.union(self.order[a as usize], self.order[b as usize]);
-            }
-        }
+        self.likely(pairs, least, |[a, b], _| _ = sets.union(a, b));
         sets
     }
 
+    /// Calls `see` with the rows of each pair that is of one thing at least so likely, and how likely it is.
+    pub fn likely(&self, pairs: &Pairs, least: f64, mut see: impl FnMut([u32; 2], f64)) {
+        for &Candidate { rows, .. } in checked(&pairs.0) {
+            let score = self.score(rows);
+            if score >= least {
+                see(rows.map(|row| self.order[row as usize]), score);
+            }
+        }
+    }
+
     /// The kept row of each row. The rows come in `order`, the best first, and each repeats the kept row that it is of one
-    /// thing with most likely, if that is at least so likely, or is kept. It is compared with those that pairs lead to.
-    pub fn keepers(&self, pairs: &Pairs, order: &[u32], least: f64) -> Vec<u32> {
+    /// thing with most likely, if that is at least so likely, or is kept. It is compared with those that pairs lead to and `may`
+    /// allows: that is asked with the keepers found so far, a kept row and the row.
+    pub fn keepers(
+        &self,
+        pairs: &Pairs,
+        order: &[u32],
+        least: f64,
+        mut may: impl FnMut(&[u32], [u32; 2]) -> bool,
+    ) -> Vec<u32> {
         let mut keepers: Vec<u32> = collect(0..self.places.len() as u32).or_raise();
         let sets = self.connected(pairs, least);
+        let keys = self.model.keys();
         // Rows by what they are connected with, each at its place in the order.
         let mut ranked: Vec<(u32, u32)> = Vec::new();
         for (&row, rank) in checked(order.iter().zip(0..)) {
@@ -245,9 +259,13 @@ impl Records {
             for &(_, rank) in checked(connected) {
                 let row = order[rank as usize];
                 let place = self.places[row as usize];
-                let scored = kept.iter().map(|&keeper| (self.score([keeper, place]), keeper));
-                let best = scored.reduce(|best, next| if next.0 > best.0 { next } else { best });
-                match best.filter(|best| best.0 >= least) {
+                let allowed = kept.iter().filter(|&&kept| may(&keepers, [self.order[kept as usize], row]));
+                let scored = allowed.map(|&kept| (self.score([kept, place]), kept));
+                // As a row alone has it, which looks at those that it finds.
+                let found = |kept| meet(&self.table, &keys, &self.model.common, [kept, place]);
+                let near = scored.filter(|it| it.0 >= least && found(it.1));
+                let best = near.reduce(|best, next| if next.0 > best.0 { next } else { best });
+                match best {
                     Some((_, keeper)) => keepers[row as usize] = self.order[keeper as usize],
                     None if kept.len() < KEPT => {
                         kept.room(1).or_raise();

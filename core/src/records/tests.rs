@@ -20,7 +20,7 @@ fn learned(rows: &[Row]) -> (Records, Pairs) {
 fn keepers(rows: &[Row]) -> Vec<u32> {
     let order: Vec<u32> = (0..rows.len() as u32).collect();
     let (records, pairs) = learned(rows);
-    records.keepers(&pairs, &order, SURE)
+    records.keepers(&pairs, &order, SURE, |_, _| true)
 }
 
 /// Shops; every second one a second time, with another spelling and what is missing.
@@ -200,7 +200,7 @@ proptest! {
         let place = |row: usize| order.iter().position(|&at| at == row).unwrap_or(0) as u32;
         let ranked: Vec<u32> = (0..rows.len() as u32).collect();
         let same: Vec<u32> = (0..rows.len()).map(place).collect();
-        let (kept, others) = (one.keepers(&pairs, &ranked, SURE), two.keepers(&others, &same, SURE));
+        let (kept, others) = (one.keepers(&pairs, &ranked, SURE, |_, _| true), two.keepers(&others, &same, SURE, |_, _| true));
         for row in 0..rows.len() {
             prop_assert_eq!(order[others[place(row) as usize] as usize] as u32, kept[row]);
             let probability = one.probability(row as u32, kept[row]);
@@ -235,16 +235,16 @@ proptest! {
             if one == two {
                 continue;
             }
-            prop_assert_eq!(probability, model.of_contents(one, two));
-            prop_assert_eq!(probability, model.of_contents(two, one));
+            prop_assert_eq!(probability, model.of_contents(one, &[two])[0]);
+            prop_assert_eq!(probability, model.of_contents(two, &[one])[0]);
             let asked = model.query(one);
             let has = keys.of_row(columns(two));
             prop_assert!(asked.iter().any(|key| has.contains(key)) || probability < SURE);
         }
         let order: Vec<u32> = (0..rows.len() as u32).collect();
         prop_assert_eq!(
-            records.keepers(&pairs, &order, SURE),
-            again.keepers(&again.pairs(), &order, SURE)
+            records.keepers(&pairs, &order, SURE, |_, _| true),
+            again.keepers(&again.pairs(), &order, SURE, |_, _| true)
         );
     }
 
@@ -258,7 +258,7 @@ proptest! {
         if let Some(model) = Model::read(&written) {
             let model = Arc::new(model);
             let [one, two] = [0, 1].map(|row: usize| joined(rows[row].iter().cloned()).unwrap());
-            let probability = model.of_contents(&one, &two);
+            let probability = model.of_contents(&one, &[&two])[0];
             prop_assert!(probability.is_nan() || probability <= 1.0);
             model.query(&one);
         }
@@ -271,7 +271,7 @@ proptest! {
         let written = Model::read(&records.model().write());
         prop_assert_eq!(written.as_ref(), Some(&**records.model()));
         let order: Vec<u32> = (0..rows.len() as u32).rev().collect();
-        let kept = records.keepers(&pairs, &order, SURE);
+        let kept = records.keepers(&pairs, &order, SURE, |_, _| true);
         for (row, &keeper) in kept.iter().enumerate() {
             prop_assert!((0.0..=1.0).contains(&records.probability(row as u32, keeper)));
         }

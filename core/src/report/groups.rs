@@ -27,6 +27,8 @@ pub enum Standing {
     Equal,
     /// It is near.
     Near,
+    /// Somebody has decided that it is the same.
+    Decided,
     /// Both stay: it was told apart.
     Apart(Reason),
 }
@@ -103,10 +105,12 @@ impl Style {
             Standing::Kept => ("row kept", words.stays),
             Standing::Equal => ("row", words.equal),
             Standing::Near => ("row", words.near),
+            Standing::Decided => ("row", words.decided),
             Standing::Apart(Reason::Distance) => ("row", words.too_far),
             Standing::Apart(Reason::Text) => ("row", words.too_little),
             Standing::Apart(Reason::Details) => ("row", words.another_matter),
             Standing::Apart(Reason::Grouping) => ("row", words.not_grouped),
+            Standing::Apart(Reason::Decision) => ("row", words.decided_apart),
         };
         html.put(r#"<div class="{}"><p class="meta"><b class="chip">{}</b>"#, &[&class, &how]);
         html.put(r#" <span class="id" dir="auto">{}</span>"#, &[&row.id]);

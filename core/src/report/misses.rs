@@ -16,6 +16,8 @@ pub enum Reason {
     Details,
     /// The rule for groups: they are alike.
     Grouping,
+    /// Somebody.
+    Decision,
 }
 
 /// Two rows that were told apart.

@@ -107,6 +107,7 @@ sentences! {
     too_far: "the fingerprints are too far apart", "指纹相差过多";
     too_little: "the texts share too little", "文字相同的部分太少";
     another_matter: "another matter", "说的不是一件事";
+    decided_apart: "decided not to be the same", "已判定不是重复";
     not_grouped: "kept apart by the rule for groups", "按分组规则不在一组";
     same_label: "the same label", "标签相同";
     other_label: "another label", "标签不同";
@@ -125,6 +126,7 @@ sentences! {
     stays: "stays", "保留";
     equal: "equal", "相同";
     near: "near", "相近";
+    decided: "decided to be the same", "已判定为重复";
     bits: "distance {0}", "相差 {0} 位";
     alike: "{0}% alike", "相似度 {0}%";
     sure: "{0}% sure", "把握 {0}%";

@@ -110,7 +110,7 @@ fn broken(job: &Job<'_>) -> Vec<i64> {
         // NOT EXISTS would hash the kept rows, which are many; an outer join hashes the others.
         "SELECT t.cluster FROM {0} AS t LEFT JOIN {0} AS k ON k.id {1} t.keeper \
              AND k.cluster OPERATOR(pg_catalog.=) t.cluster AND k.stage OPERATOR(pg_catalog.=) 'kept' \
-             WHERE t.stage OPERATOR(pg_catalog.=) ANY ('{{exact,near}}') \
+             WHERE t.stage OPERATOR(pg_catalog.=) ANY ('{{exact,near,decided}}') \
              GROUP BY t.cluster HAVING pg_catalog.bool_or(k.id IS NULL) \
          UNION ALL SELECT t.cluster FROM {0} AS t WHERE t.stage OPERATOR(pg_catalog.=) 'kept' AND NOT t.keeper {1} t.id",
         job.table.name, job.equals

@@ -7,7 +7,7 @@ use crate::pg::names::Schemas;
 use crate::pg::spi::{Argument, check_query, describe};
 use crate::pg::values::ValueType;
 use crate::pg::{Column, Json, raise, required};
-use crate::table::{Options, Settings, Source, Written, parse_options, read_options};
+use crate::table::{DecisionTable, Options, Settings, Source, Written, parse_options, read_options};
 use dedup_core::dedup::{Group, INTO, Keep, Method};
 use dedup_core::details::Statistics;
 use pgrx::prelude::*;
@@ -64,6 +64,8 @@ pub(super) struct Job<'t> {
     pub equals: String,
     /// An expression for a number that changes with whatever decides about a row `q` of the query.
     pub digest: String,
+    /// What people have decided since the last call is told by this one being another.
+    pub decisions: Option<String>,
     /// What the rows of the source have in common, as the last call knew it.
     pub statistics: Option<Arc<Statistics>>,
     /// The same, as the settings of the table have it now.
@@ -101,6 +103,13 @@ impl<'t> Job<'t> {
             written.add("id", id.into());
             written.add("columns", table.texts(Some(id), &options.columns).into());
         }
+        if begun.is_some_and(|saved| !saved.asked.contains_key("decisions"))
+            && let Some(settings) = source.oid().and_then(Settings::of)
+        {
+            // Settings may name a table of decisions, or none, since.
+            written.take("decisions");
+            settings.decisions().into_iter().for_each(|name| written.add("decisions", name.into()));
+        }
         let mut options = Options::of(&written);
         options.of_rows = Settings::count_more(source.oid(), options.fp.as_deref());
         let settings = source.oid().and_then(Settings::of);
@@ -110,6 +119,7 @@ impl<'t> Job<'t> {
             Some(hex) => Some(Arc::new(Statistics::read(hex).unwrap_or_else(|| table.refuse_foreign()))),
             None => told.clone(),
         };
+        let decisions = options.decisions.as_deref().and_then(|name| DecisionTable::named(name).digest());
         let query = options.query(&source);
         check_query(&query);
         let (columns, schemas) = describe(&query);
@@ -151,6 +161,7 @@ impl<'t> Job<'t> {
             query,
             ids_type,
             equals,
+            decisions,
             statistics,
             told,
             _schemas: schemas,
@@ -195,7 +206,8 @@ impl<'t> Job<'t> {
     /// Whether what is new can be compared with kept rows alone.
     pub(super) fn is_by_star(&self) -> bool {
         let it = &self.options;
-        it.group != Group::Components
+        self.decisions.is_none()
+            && it.group != Group::Components
             && it.keep == Keep::First
             && it.contained.is_none()
             && (it.method == Method::Fingerprint || it.method == Method::Text && it.distance.is_none())

@@ -60,11 +60,13 @@ fn call(given: &Given<'_>, table: &Table, path: &str) {
         follow::end(&job);
     }
     let rows = saved.as_ref().map_or(0, |saved| saved.rows);
+    let decided = saved.as_ref().is_some_and(|saved| saved.decisions != job.decisions);
     let (groups, mark, todo) = with_latest_snapshot(|| {
         let mark = follow::mark(&job).filter(|_| follows);
         let todo = (mark.is_some() && mark.as_deref() == marked).then(|| follow::todo(&job));
         let changes = job.is_begun.then(|| Changes::of(&job, rows, todo.as_ref()));
         let groups = match &changes {
+            _ if decided => whole::form(&mut job, &progress),
             Some(changes) if changes.are_none() => None,
             Some(changes) => {
                 star::step(&job, changes, &progress).or_else(|| whole::form(&mut job, &progress))

@@ -21,7 +21,7 @@ pub(super) struct Table {
 /// The columns of the result, as [`Table::make`] makes them.
 const COLUMNS: &str = "id cluster keeper stage distance similarity arrival fp hash digest";
 const MERGES: &str = "merge merged_at kept absorbed id";
-const STATE: &str = "result source options asked search_path arrivals rows follow statistics";
+const STATE: &str = "result source options asked search_path arrivals rows follow statistics decisions";
 const TODO: &str = "id";
 
 /// The query, options and search path of a result, as stored.
@@ -49,6 +49,8 @@ pub(super) struct Saved {
     pub follow: Option<String>,
     /// What the rows have in common, as digits.
     pub statistics: Option<String>,
+    /// What told what was decided.
+    pub decisions: Option<String>,
     /// The type of its ids.
     pub ids: pg_sys::Oid,
 }
@@ -224,7 +226,7 @@ impl Table {
     pub(super) fn saved(&self) -> Saved {
         let ids = self.checked().unwrap_or(pg_sys::InvalidOid);
         let sql = format!(
-            "SELECT s.source, s.options::pg_catalog.text, s.asked::pg_catalog.text, s.search_path, s.arrivals, s.rows, s.follow, s.statistics \
+            "SELECT s.source, s.options::pg_catalog.text, s.asked::pg_catalog.text, s.search_path, s.arrivals, s.rows, s.follow, s.statistics, s.decisions \
              FROM {} AS s",
             self.state
         );
@@ -238,6 +240,7 @@ impl Table {
                 rows: row.bigint(5)?,
                 follow: row.text(6),
                 statistics: row.text(7),
+                decisions: row.text(8),
                 ids,
             })
         };
@@ -345,7 +348,7 @@ impl Table {
                 "CREATE TABLE {state} (result pg_catalog.regclass PRIMARY KEY, \
                  source pg_catalog.text NOT NULL DEFAULT {source}, options pg_catalog.jsonb NOT NULL DEFAULT {options}, \
                  asked pg_catalog.jsonb NOT NULL, search_path pg_catalog.text NOT NULL, arrivals pg_catalog.int8 NOT NULL, \
-                 rows pg_catalog.int8 NOT NULL, follow pg_catalog.text, statistics pg_catalog.text)"
+                 rows pg_catalog.int8 NOT NULL, follow pg_catalog.text, statistics pg_catalog.text, decisions pg_catalog.text)"
             ),
             format!("COMMENT ON TABLE {name} IS 'result of dedup_into: clusters of near-duplicate rows'"),
             format!("COMMENT ON TABLE {merges} IS 'merges of the clusters of a result of dedup_into'"),
@@ -354,7 +357,7 @@ impl Table {
             execute(&sql, &[]);
         }
         let sql = format!(
-            "INSERT INTO {state} VALUES ($1::pg_catalog.regclass, $2, $3::pg_catalog.jsonb, $4::pg_catalog.jsonb, $5, 0, 0, NULL, NULL)"
+            "INSERT INTO {state} VALUES ($1::pg_catalog.regclass, $2, $3::pg_catalog.jsonb, $4::pg_catalog.jsonb, $5, 0, 0, NULL, NULL, NULL)"
         );
         execute(&sql, &[name, first.source, &first.options, first.asked, first.path].map(Argument::of));
     }

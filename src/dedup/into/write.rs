@@ -70,21 +70,19 @@ pub(super) fn write(job: &Job<'_>, mut groups: Outcome, progress: &Progress) {
     log(job, &mut groups);
     let arrived = groups.arrivals.iter().copied().max().unwrap_or(0).max(job.arrivals);
     let sql = format!(
-        "UPDATE {} SET options = $1::pg_catalog.jsonb, arrivals = $2, statistics = $3, \
+        "UPDATE {} SET options = $1::pg_catalog.jsonb, arrivals = $2, statistics = $3, decisions = $4, \
              rows = (SELECT pg_catalog.count(*) FROM {name} AS t)",
         job.table.state
     );
     let statistics = job.statistics.as_ref().map(|statistics| statistics.write());
-    execute(&sql, &[Argument::of(job.state().options), Argument::of(arrived), Argument::of(statistics)]);
+    let [statistics, decisions] = [statistics, job.decisions.clone()].map(Argument::of);
+    execute(&sql, &[Argument::of(job.state().options), Argument::of(arrived), statistics, decisions]);
     // After a tenth of the rows came, the statistics of the planner are out of date.
     if (arrived - job.arrivals) * 10 > arrived {
         execute(&format!("ANALYZE {name}"), &[]);
     }
-    let [kept, exact, near, empty] = counts;
-    progress.end(&format!(
-        "{} rows: {kept} kept, {exact} exact and {near} near duplicates, {empty} empty; {absorbed} clusters merged",
-        rows - groups.from
-    ));
+    let told = super::super::told(counts);
+    progress.end(&format!("{} rows: {told}; {absorbed} clusters merged", rows - groups.from));
 }
 
 impl Columns {

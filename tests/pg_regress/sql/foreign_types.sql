@@ -130,9 +130,10 @@ INSERT INTO call (function, call) VALUES
 ('near_dup_guard()', $$own('CREATE TRIGGER guard AFTER INSERT ON own FOR EACH ROW EXECUTE FUNCTION near_dup_guard(''fp'', ''distance=64'', ''index=none'')', '%1$s')$$),
 ('near_dup_guard()', $$own('CREATE TRIGGER guard AFTER INSERT ON own FOR EACH ROW EXECUTE FUNCTION near_dup_guard(''fp'', ''index=none'', ''scope=extra'', ''columns=many'')', '%1$s')$$),
 ('near_dup_guard()', $$own('CREATE TRIGGER guard BEFORE INSERT ON own FOR EACH ROW EXECUTE FUNCTION near_dup_guard(''fp'', ''distance=64'', ''index=none'', ''flag=extra'')', '%1$s')$$),
-('dedup_clean(regclass,boolean)', $$dedup_clean('planter.t_%1$s')$$),
-('dedup_clean(regclass,boolean,anyelement)', $$dedup_clean('planter.t_%1$s', true, NULL::%2$s)$$),
-('dedup_clean(regclass,boolean,anyelement)', $$dedup_clean('planter.t_%1$s', false, NULL::%2$s)$$);
+('dedup_decide()', $$own('SELECT count(*) FROM dedup_setup(''own'', ''{"columns": "body", "id": "id", "fp": "mine", "decisions": true}''); INSERT INTO own_decisions SELECT t.id, u.id, false FROM planter.t_%1$s t, planter.t_%1$s u WHERE t.body OPERATOR(pg_catalog.<) u.body; DROP TABLE own_decisions', '%1$s')$$),
+('dedup_clean(regclass,boolean,jsonb)', $$dedup_clean('planter.t_%1$s')$$),
+('dedup_clean(regclass,boolean,jsonb,anyelement)', $$dedup_clean('planter.t_%1$s', true, NULL, NULL::%2$s)$$),
+('dedup_clean(regclass,boolean,jsonb,anyelement)', $$dedup_clean('planter.t_%1$s', false, NULL, NULL::%2$s)$$);
 
 -- Each function that is given a table, a row, an index or a query is called: what is new fails here until it is.
 SELECT p.oid::regprocedure AS "not called" FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'

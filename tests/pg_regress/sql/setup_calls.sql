@@ -32,9 +32,9 @@ SELECT id, keeper, stage FROM dedup('other');
 
 -- Cleaning: a dry run first. Without settings a table of several texts is refused, in the words of dedup_setup.
 CREATE TABLE unset (id uuid PRIMARY KEY, title text, body text);
-SELECT * FROM dedup_clean('unset', true, NULL::uuid);
+SELECT * FROM dedup_clean('unset', true, NULL, NULL::uuid);
 ALTER TABLE unset DROP title;
-SELECT * FROM dedup_clean('unset', true, NULL::uuid);
+SELECT * FROM dedup_clean('unset', true, NULL, NULL::uuid);
 DROP TABLE unset;
 SELECT id, keeper, stage FROM dedup_clean('ticket');
 SELECT count(*) FROM ticket;
@@ -62,11 +62,11 @@ SELECT count(*) FROM dedup_setup('by_uuid', '{"distance": 0, "similarity": 0, "n
 SELECT count(*) FROM dedup_setup('by_text', '{"columns": "body", "distance": 0, "similarity": 0, "n": 2, "recipe": {}}');
 SELECT count(*) FROM dedup_setup('by_domain', '{"columns": "body", "distance": 0, "similarity": 0, "n": 2, "recipe": {}}');
 SELECT * FROM dedup_clean('by_uuid');
-SELECT id, keeper, stage FROM dedup_clean('by_uuid', true, NULL::uuid);
-SELECT id, keeper, stage FROM dedup_clean('by_text', dry_run => true, id_type => NULL::text);
-SELECT id, keeper, stage FROM dedup_clean('by_text', false, NULL::text);
+SELECT id, keeper, stage FROM dedup_clean('by_uuid', true, NULL, NULL::uuid);
+SELECT id, keeper, stage FROM dedup_clean('by_text', dry_run => true, options => NULL, id_type => NULL::text);
+SELECT id, keeper, stage FROM dedup_clean('by_text', false, NULL, NULL::text);
 SELECT count(*) FROM by_text;
-SELECT id, stage FROM dedup_clean('by_domain', false, NULL::code);
+SELECT id, stage FROM dedup_clean('by_domain', false, NULL, NULL::code);
 -- Without settings of its own it is what dedup says of the table; without a key there is nothing to delete by.
 CREATE TABLE plain (id integer PRIMARY KEY, body text);
 INSERT INTO plain VALUES (1, 'a b c'), (2, 'a b c');
@@ -125,7 +125,7 @@ INSERT INTO by_domain SELECT n, 'the street lamp in front of the school has been
 SELECT count(*) FROM dedup_setup('by_domain', '{"columns": "body", "distance": 3, "similarity": 0.5}');
 ALTER DOMAIN named ADD CHECK (told(VALUE)) NOT VALID;
 SET client_min_messages = warning;
-SELECT id, keeper, stage FROM dedup_clean('by_domain', true, NULL::text);
+SELECT id, keeper, stage FROM dedup_clean('by_domain', true, NULL, NULL::text);
 CREATE TABLE twice (grp int, body text);
 INSERT INTO twice VALUES (1, 'no water since monday in harbour street'), (2, 'no water since monday in harbour street'), (2, 'another matter altogether');
 SELECT count(*) FROM dedup_setup('twice', '{"id": "grp", "columns": "body", "distance": 3, "similarity": 0.5}');

@@ -57,7 +57,7 @@ SELECT * FROM dedup_setup('note', '{"columns": {"subject": 1, "body": null}, "re
 SELECT statement FROM dedup_setup('page', '{"recipe": {}, "distance": 3, "similarity": 0, "n": 2}') statement;
 SELECT count(*) FROM dedup_setup('page');
 SELECT id, keeper, stage FROM dedup_clean('note');
-SELECT id, keeper, stage FROM dedup_clean('page', true, NULL::uuid);
+SELECT id, keeper, stage FROM dedup_clean('page', true, NULL, NULL::uuid);
 SELECT recall FROM dedup_evaluate('page', $$SELECT lpad('1', 32, '0')::uuid, lpad('2', 32, '0')::uuid$$);
 SELECT id FROM dedup_find('note', 'the street lamp', 64) ORDER BY id;
 -- The function behind looks at the columns that it is asked for.
@@ -99,7 +99,7 @@ INSERT INTO filed VALUES ('4', 'no water since monday in harbour street');
 DELETE FROM filed_groups WHERE id::text = '1';
 CALL dedup_into('filed_groups', 'filed');
 SELECT id, keeper, stage FROM filed_groups ORDER BY id::text;
-SELECT id, keeper, stage FROM dedup_clean('filed', false, NULL::code);
+SELECT id, keeper, stage FROM dedup_clean('filed', false, NULL, NULL::code);
 SELECT id FROM filed;
 DROP TABLE filed_groups, filed_groups_merges, filed_groups_state;
 DROP TABLE filed;

@@ -1,0 +1,236 @@
+//! Tables in which people decide of pairs of rows: columns `a` and `b`, the ids of two rows, and `same`.
+
+use super::pairs::key;
+use super::relation::Table;
+use crate::pg::catalog::{as_text, base_type_name, equality, object_name, own_function, schema};
+use crate::pg::host::unwrap_or_raise;
+use crate::pg::spi::{Argument, for_each_of_query, query_all, scalar};
+use crate::pg::{Values, raise, raise_mismatch};
+use dedup_core::dedup::Decisions;
+use pgrx::spi::quote_qualified_identifier;
+use pgrx::{PgSqlErrorCode, pg_sys};
+use std::collections::HashMap;
+
+/// Such a table.
+pub(crate) struct DecisionTable(Table);
+
+const COLUMNS: [&str; 3] = ["a", "b", "same"];
+const HINT: &str = "dedup_setup(…, '{\"decisions\": true}') makes one.";
+
+impl DecisionTable {
+    /// The table of that name.
+    ///
+    /// # Errors
+    /// Raises 42P01 if there is none, 42809 for another relation, behind which functions of others may be, 42703 and 42804 if
+    /// it has not the columns.
+    pub(crate) fn named(name: &str) -> DecisionTable {
+        let Some(found) = table_named(name) else {
+            raise(
+                PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
+                format!("there is no table of decisions {name}"),
+                "dedup_setup(…, '{\"decisions\": true}') makes one; null takes the option back.",
+            )
+        };
+        let table = Table::of(found);
+        if !table.is_plain() {
+            raise(
+                PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
+                format!("decisions {} is not a plain table", table.name),
+                "It has no partitions and no row-level security: whoever decides must see all decisions.",
+            )
+        }
+        let [a, b, same] = COLUMNS.map(|column| table.column(column).typoid);
+        check_id(a);
+        if same != pg_sys::BOOLOID || a != b {
+            raise_mismatch(
+                format!("columns a and b of table {} must be ids of one type, and same boolean", table.name),
+                HINT,
+            )
+        }
+        DecisionTable(table)
+    }
+
+    /// The table of that name, which the settings of a table name.
+    ///
+    /// # Errors
+    /// As [`DecisionTable::named`], 42501 if it is not of the table's owner or a superuser, 42804 if its ids are of another type.
+    pub(crate) fn of_settings(name: &str, table: pg_sys::Oid) -> DecisionTable {
+        let (found, table) = (DecisionTable::named(name), Table::of(table));
+        found.check(&table, table.id(None));
+        found
+    }
+
+    fn check(&self, table: &Table, id: &str) {
+        // SAFETY: any oid is answered.
+        if self.0.owner() != table.owner() && !unsafe { pg_sys::superuser_arg(self.0.owner()) } {
+            raise(
+                PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+                format!("decisions {} are not of the owner of table {}", self.0.name, table.name),
+                "What somebody else decides must not delete rows: ALTER TABLE … OWNER TO, or name another table.",
+            )
+        }
+        let [ids, own] = [self.0.column("a"), table.column(id)];
+        if ids.base_type() != own.base_type() {
+            raise_mismatch(
+                format!(
+                    "columns a and b of table {} are {}, the ids of {} are {}",
+                    self.0.name,
+                    ids.type_name(),
+                    table.name,
+                    own.type_name()
+                ),
+                "ALTER TABLE … ALTER a TYPE …, ALTER b TYPE … gives them the type of the ids.",
+            )
+        }
+    }
+
+    /// The whole name of one: `given`, or that of a table's own. What is not there is beside the table, if no schema is named.
+    pub(crate) fn name_beside(table: &Table, given: Option<&str>) -> String {
+        const NAME: &str = "SELECT n.nspname::pg_catalog.text, c.relname::pg_catalog.text FROM pg_catalog.pg_class c \
+             JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace WHERE c.oid OPERATOR(pg_catalog.=) $1";
+        const PARTS: &str = "SELECT p FROM pg_catalog.unnest(pg_catalog.parse_ident($1)) WITH ORDINALITY AS u(p, n) ORDER BY n";
+        let there = given.and_then(table_named);
+        let read = |row: &Values<'_>| (row.text(0).unwrap_or_default(), row.text(1).unwrap_or_default());
+        let named = |oid: pg_sys::Oid| query_all(NAME, &[Argument::of(oid)], read).pop().unwrap_or_default();
+        if let Some(there) = there {
+            let (schema, name) = named(there);
+            return quote_qualified_identifier(schema, name);
+        }
+        let (schema, own) = named(table.oid);
+        let Some(given) = given else {
+            return quote_qualified_identifier(schema, object_name(&own, "decisions"));
+        };
+        let parts = query_all(PARTS, &[Argument::of(given)], |row| row.text(0).unwrap_or_default());
+        match &parts[..] {
+            [name] => quote_qualified_identifier(&schema, name),
+            _ => given.to_owned(),
+        }
+    }
+
+    /// The statements that make it for a table; none if it is there.
+    ///
+    /// # Errors
+    /// As [`DecisionTable::named`].
+    pub(crate) fn make(name: &str, of: &Table, id: Option<&str>) -> Vec<String> {
+        let column = of.id(id);
+        let id = of.column(column).typoid;
+        check_id(id);
+        let trigger = format!(
+            "CREATE TRIGGER dedup_decide BEFORE INSERT OR UPDATE ON {name} FOR EACH ROW EXECUTE FUNCTION {}.dedup_decide()",
+            schema()
+        );
+        if table_named(name).is_some() {
+            let found = DecisionTable::named(name);
+            found.check(of, column);
+            return if found.has_trigger() { Vec::new() } else { vec![trigger] };
+        }
+        let id = base_type_name(id);
+        vec![
+            format!(
+                "CREATE TABLE {name} (a {id} NOT NULL, b {id} NOT NULL, same boolean NOT NULL, \
+                 decided_by pg_catalog.name NOT NULL DEFAULT current_user, \
+                 decided_at pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.now(), note pg_catalog.text, PRIMARY KEY (a, b))"
+            ),
+            format!("CREATE INDEX ON {name} (b)"),
+            trigger,
+        ]
+    }
+
+    fn has_trigger(&self) -> bool {
+        const TRIGGER: &str = "SELECT 'yes'::pg_catalog.text FROM pg_catalog.pg_trigger t \
+             WHERE t.tgrelid OPERATOR(pg_catalog.=) $1 AND t.tgfoid OPERATOR(pg_catalog.=) $2";
+        let function = own_function("dedup_decide", &[]);
+        scalar(TRIGGER, &[self.0.oid, function].map(Argument::of)).is_some()
+    }
+
+    /// All that is decided.
+    pub(crate) fn all(&self) -> Decisions {
+        let mut decisions = Decisions::default();
+        for_each_of_query(&format!("SELECT d.a, d.b, d.same FROM {} AS d", self.0.name), |columns| {
+            let typoid = columns[0].base_type();
+            let decisions = &mut decisions;
+            move |row: &Values<'_>| {
+                let same = row.get(2).map(|same| same.value() != 0);
+                if let (Some(a), Some(b), Some(same)) = (key(row, 0, typoid), key(row, 1, typoid), same)
+                    && a != b
+                {
+                    unwrap_or_raise(decisions.add([a, b], same));
+                }
+            }
+        });
+        decisions
+    }
+
+    /// A text that is another one when other things are decided; `None`: nothing is.
+    pub(crate) fn digest(&self) -> Option<String> {
+        let [a, b] = ["d.a", "d.b"].map(|column| as_text(column, self.0.column("a").typoid));
+        let sql = format!(
+            "SELECT pg_catalog.count(*)::pg_catalog.text OPERATOR(pg_catalog.||) ' ' OPERATOR(pg_catalog.||) pg_catalog.sum(\
+                 pg_catalog.hash_record_extended(ROW(({a}) COLLATE pg_catalog.\"C\", ({b}) COLLATE pg_catalog.\"C\", d.same), 0)\
+                 ::pg_catalog.numeric)::pg_catalog.text FROM {} AS d",
+            self.0.name
+        );
+        scalar(&sql, &[])
+    }
+
+    /// The ids of which it follows that their rows and that of `own` are the same (true) or not.
+    pub(crate) fn of_row(&self, own: &str) -> HashMap<String, bool> {
+        let typoid = self.0.column("a").typoid;
+        let (base, equals) = (base_type_name(typoid), equality(typoid).unwrap_or_default());
+        let name = &self.0.name;
+        let sql = format!(
+            "WITH RECURSIVE o(id, same) AS (SELECT $1::{base}, true UNION \
+                 SELECT CASE WHEN d.a::{base} {equals} o.id THEN d.b::{base} ELSE d.a::{base} END, o.same AND d.same \
+                 FROM o JOIN {name} AS d ON (d.a::{base} {equals} o.id OR d.b::{base} {equals} o.id) AND (o.same OR d.same)) \
+             SELECT o.id, o.same FROM o"
+        );
+        let typoid = self.0.column("a").base_type();
+        let read = |row: &Values<'_>| Some((key(row, 0, typoid)?, row.get(1)?.value() != 0));
+        query_all(&sql, &[Argument::of(own)], read).into_iter().flatten().collect()
+    }
+
+    /// As [`DecisionTable::of_row`], with the rights of the table's owner: a guard sees more than who writes.
+    pub(crate) fn of_row_for_all(&self, own: &str) -> HashMap<String, bool> {
+        // SAFETY: the user is set back; after an error the end of the (sub)transaction does that. Nothing runs but operators of
+        // the type of the ids, which was checked: it is a table, and stays one to the end of the transaction.
+        unsafe {
+            let (mut user, mut context) = (pg_sys::InvalidOid, 0);
+            pg_sys::GetUserIdAndSecContext(&mut user, &mut context);
+            let local = context | pg_sys::SECURITY_LOCAL_USERID_CHANGE as i32;
+            pg_sys::SetUserIdAndSecContext(self.0.owner(), local);
+            let found = self.of_row(own);
+            pg_sys::SetUserIdAndSecContext(user, context);
+            found
+        }
+    }
+}
+
+/// Ids are compared as they are written: of types that write what is equal in one way, whatever a session sets.
+fn check_id(typoid: pg_sys::Oid) {
+    // SAFETY: any oid is answered.
+    let (base, is_enum) = unsafe { (pg_sys::getBaseType(typoid), pg_sys::type_is_enum(typoid)) };
+    let known = [
+        pg_sys::INT2OID,
+        pg_sys::INT4OID,
+        pg_sys::INT8OID,
+        pg_sys::NUMERICOID,
+        pg_sys::UUIDOID,
+        pg_sys::TEXTOID,
+        pg_sys::VARCHAROID,
+        pg_sys::BPCHAROID,
+    ];
+    if !(known.contains(&base) || is_enum) || equality(typoid).is_none() {
+        let name = base_type_name(typoid);
+        raise(
+            PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
+            format!("decisions cannot be of rows whose ids are {name}"),
+            "Ids are whole numbers, numeric, uuid, text or an enum.",
+        )
+    }
+}
+
+/// The number of the relation of a name.
+fn table_named(name: &str) -> Option<pg_sys::Oid> {
+    let oid = "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid::pg_catalog.text";
+    scalar(oid, &[Argument::of(name)])?.parse().ok().map(pg_sys::Oid::from_u32)
+}
