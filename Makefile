@@ -40,8 +40,9 @@ all: $(library)
 install: install-library
 uninstall: uninstall-library
 
+# pgrx names a newer compiler than ours, which scripts/lib.sh and Cargo.toml ask for; it does not need it.
 cargo_build = PGRX_PG_CONFIG_PATH="$$(command -v $(PG_CONFIG))" $(CARGO) build --release -p pg_dedup $(PROGRAMS:%=-p %) \
-	--no-default-features --features pg$(PG_MAJOR)
+	--ignore-rust-version --no-default-features --features pg$(PG_MAJOR)
 
 programs:
 	$(cargo_build)

@@ -94,7 +94,7 @@ need_known_packages() {
 
 newest_pg_config() {
     local version
-    for version in 18 17 16 15; do
+    for version in 19 18 17 16 15; do
         local bin=/usr/lib/postgresql/$version/bin
         if [[ -x $bin/postgres && -x $bin/pg_config ]]; then
             printf '%s\n' "$bin/pg_config"
@@ -110,15 +110,15 @@ find_pg_config() {
     if [[ -z ${PG_CONFIG:-} ]]; then
         newest_pg_config >/dev/null || need_packages postgresql "${compilers[@]}"
         PG_CONFIG=$(newest_pg_config) ||
-            die "no PostgreSQL 15 to 18 found; install one (https://wiki.postgresql.org/wiki/Apt) or set PG_CONFIG"
+            die "no PostgreSQL 15 to 19 found; install one (https://wiki.postgresql.org/wiki/Apt) or set PG_CONFIG"
     fi
     [[ -x $PG_CONFIG ]] || die "PG_CONFIG is $PG_CONFIG, which cannot be run"
     export PG_CONFIG
     pg_version=$("$PG_CONFIG" --version | sed -E 's/^PostgreSQL ([0-9]+).*/\1/')
     pg_bin=$("$PG_CONFIG" --bindir)
     case $pg_version in
-    15 | 16 | 17 | 18) ;;
-    *) die "$PG_CONFIG is of $("$PG_CONFIG" --version); pg_dedup supports 15 to 18" ;;
+    15 | 16 | 17 | 18 | 19) ;;
+    *) die "$PG_CONFIG is of $("$PG_CONFIG" --version); pg_dedup supports 15 to 19" ;;
     esac
     if [[ ! -f $("$PG_CONFIG" --includedir-server)/postgres.h ]]; then
         [[ $pg_bin == /usr/lib/postgresql/* ]] || die "the server headers of $PG_CONFIG are not installed"

@@ -139,14 +139,14 @@ impl PageSink for FileSink {
 unsafe fn fill(buffer: pg_sys::Buffer, body: &[u8]) {
     // SAFETY: the caller's promise; at most the BODY bytes behind the page's header are copied.
     unsafe {
-        pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_EXCLUSIVE as i32);
+        pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_EXCLUSIVE as _);
         let page = pg_sys::BufferGetPage(buffer);
         pg_sys::PageInit(page, PAGE, 0);
         let length = body.len().min(BODY);
         std::ptr::copy_nonoverlapping(body.as_ptr(), page.cast::<u8>().add(PAGE_HEADER), length);
         set_used(page, used_bytes(body));
         pg_sys::MarkBufferDirty(buffer);
-        pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_UNLOCK as i32);
+        pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_UNLOCK as _);
     }
 }
 

@@ -4,7 +4,7 @@
 
 use super::heap::Rows;
 use super::scope::is_parallel_safe;
-use crate::pg::version::build_workers;
+use crate::pg::version::{build_workers, since_19};
 use crate::pg::workers::{ALIGNED, Leader, Workers, work};
 use dedup_core::banding::Tid;
 use pgrx::{debug1, pg_guard, pg_sys};
@@ -102,7 +102,7 @@ unsafe fn share(
     };
     // SAFETY: the caller's promise.
     unsafe {
-        let scan = pg_sys::table_beginscan_parallel(rows.heap, scan);
+        let scan = since_19!(table_beginscan_parallel(rows.heap, scan); 0);
         let mut turn = 0;
         let own = rows.each(scan, true, |scope, fingerprint, tid| {
             take(scope, fingerprint, tid);
@@ -139,7 +139,7 @@ pub unsafe extern "C-unwind" fn pg_dedup_build_worker(
             let index = pg_sys::index_open(task.index, lock_index as i32);
             let info = pg_sys::BuildIndexInfo(index);
             (*info).ii_Concurrent = task.concurrent;
-            let scan = pg_sys::table_beginscan_parallel(heap, shared.byte_add(SCAN).cast());
+            let scan = since_19!(table_beginscan_parallel(heap, shared.byte_add(SCAN).cast()); 0);
             send_rows(&Rows { heap, index, info }, scan, leader);
             pg_sys::index_close(index, lock_index as i32);
             pg_sys::table_close(heap, lock_heap as i32);

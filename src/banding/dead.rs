@@ -8,6 +8,7 @@
 //! WAL: none. The record of the pruning has ended the queries of standbys that could still see such a row, and comes
 //! before the record that removes its entries.
 
+use crate::pg::version;
 use dedup_core::banding::{Dead, Result, Tid};
 use pgrx::pg_sys;
 
@@ -63,7 +64,7 @@ impl Dead for LinePointers {
             for block in blocks {
                 let buffer = pg_sys::ReadBuffer(self.table, block);
                 self.pinned.push((block, buffer));
-                pg_sys::heap_page_prune_opt(self.table, buffer);
+                version::heap_page_prune_opt(self.table, buffer);
             }
         }
         Ok(())
@@ -74,7 +75,7 @@ impl Dead for LinePointers {
         let buffer = self.pinned[at].1;
         // SAFETY: the buffer is pinned, and locked while its page is read. A page that is new has no line pointer.
         unsafe {
-            pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
+            pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as _);
             let page = pg_sys::BufferGetPage(buffer).cast::<pg_sys::PageHeaderData>();
             let header = std::mem::offset_of!(pg_sys::PageHeaderData, pd_linp);
             let count =
@@ -83,7 +84,7 @@ impl Dead for LinePointers {
                 let lines = page.cast::<u8>().add(header).cast::<pg_sys::ItemIdData>();
                 (*lines.add(usize::from(row.offset()) - 1)).lp_flags() == pg_sys::LP_DEAD
             };
-            pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_UNLOCK as i32);
+            pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_UNLOCK as _);
             dead
         }
     }

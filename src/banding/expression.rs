@@ -108,10 +108,14 @@ pub(super) unsafe fn ball_type(sibling: pg_sys::Oid) -> Option<pg_sys::Oid> {
 ///
 /// # Safety
 /// Inside a transaction; `keys` follow the name in the cache, whose oids are in this column.
-unsafe fn called_hamming_ball(cache: u32, oid: u32, keys: [pg_sys::Datum; 2]) -> Option<pg_sys::Oid> {
+unsafe fn called_hamming_ball(
+    cache: pg_sys::SysCacheIdentifier::Type,
+    oid: u32,
+    keys: [pg_sys::Datum; 2],
+) -> Option<pg_sys::Oid> {
     let (name, none) = (pg_sys::Datum::from(c"hamming_ball".as_ptr()), pg_sys::Datum::from(0usize));
     // SAFETY: the caller's promise.
-    let found = unsafe { pg_sys::GetSysCacheOid(cache as i32, oid as i16, name, keys[0], keys[1], none) };
+    let found = unsafe { pg_sys::GetSysCacheOid(cache as _, oid as i16, name, keys[0], keys[1], none) };
     (found != pg_sys::InvalidOid).then_some(found)
 }
 

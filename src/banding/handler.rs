@@ -4,8 +4,8 @@ use super::{build, cost, insert, options, scan, vacuum, validate};
 use crate::pg::version;
 use pgrx::{PgBox, pg_extern, pg_sys};
 
-/// The routine, copied for each caller; PostgreSQL 19 will want it static.
-const ROUTINE: pg_sys::IndexAmRoutine = {
+/// The routine: copied for each caller, until 19 takes it as it is.
+static ROUTINE: pg_sys::IndexAmRoutine = {
     // SAFETY: zero is a legal value of every field: false, no function.
     let mut am: pg_sys::IndexAmRoutine = unsafe { std::mem::zeroed() };
     am.type_ = pg_sys::NodeTag::T_IndexAmRoutine;
@@ -41,10 +41,15 @@ const ROUTINE: pg_sys::IndexAmRoutine = {
 /// The handler function of the access method.
 #[pg_extern(sql = "")]
 fn banding_handler(_fcinfo: pg_sys::FunctionCallInfo) -> PgBox<pg_sys::IndexAmRoutine> {
-    // SAFETY: the node is as large as the routine and is filled whole.
+    // SAFETY: the node is as large as the routine and is filled whole; what is static is not written to.
     unsafe {
-        let mut am = PgBox::<pg_sys::IndexAmRoutine>::alloc_node(pg_sys::NodeTag::T_IndexAmRoutine);
-        *am = ROUTINE;
-        am.into_pg_boxed()
+        #[cfg(feature = "pg19")]
+        return PgBox::from_pg((&raw const ROUTINE).cast_mut());
+        #[cfg(not(feature = "pg19"))]
+        {
+            let mut am = PgBox::<pg_sys::IndexAmRoutine>::alloc_node(pg_sys::NodeTag::T_IndexAmRoutine);
+            *am = ROUTINE;
+            am.into_pg_boxed()
+        }
     }
 }

@@ -36,7 +36,9 @@ pub(crate) const BODY: usize = PAGE - PAGE_HEADER;
 // they run once or twice a page read, and on a buffer that this module holds
 // they cannot raise an error.
 unsafe extern "C-unwind" {
-    #[link_name = "LockBuffer"]
+    // What 19 has in its place is told another mode than that of unlocking, as here.
+    #[cfg_attr(feature = "pg19", link_name = "LockBufferInternal")]
+    #[cfg_attr(not(feature = "pg19"), link_name = "LockBuffer")]
     fn lock_buffer_unguarded(buffer: pg_sys::Buffer, mode: i32);
     #[link_name = "UnlockReleaseBuffer"]
     fn unlock_release_buffer_unguarded(buffer: pg_sys::Buffer);

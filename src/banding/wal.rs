@@ -89,7 +89,8 @@ pub(super) unsafe fn commit(changes: &[(pg_sys::Buffer, *mut u8, Delta)]) {
         let lsn = XLogInsert(pg_sys::RmgrIds::RM_GENERIC_ID as pg_sys::RmgrId, 0);
         for (_, page, _) in changes {
             let header = page.cast::<pg_sys::PageHeaderData>();
-            (*header).pd_lsn = pg_sys::PageXLogRecPtr { xlogid: (lsn >> 32) as u32, xrecoff: lsn as u32 };
+            // The high half first, as on every version's pages.
+            (&raw mut (*header).pd_lsn).cast::<[u32; 2]>().write([(lsn >> 32) as u32, lsn as u32]);
         }
         pg_sys::CritSectionCount -= 1;
     }

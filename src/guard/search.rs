@@ -270,7 +270,7 @@ impl Search<'_> {
                     pg_sys::index_close(index, pg_sys::AccessShareLock as i32);
                 }
                 (None, _) => {
-                    let scan = pg_sys::table_beginscan(relation, every_version, 0, std::ptr::null_mut());
+                    let scan = version::since_19!(table_beginscan(relation, every_version, 0, std::ptr::null_mut()); 0);
                     while pg_sys::table_scan_getnextslot(scan, forward, slot) && goes_on() {
                         interrupt::check();
                     }

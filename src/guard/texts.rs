@@ -75,7 +75,7 @@ impl TextSearch {
             pg_sys::index_rescan(scan, &mut key, 1, std::ptr::null_mut(), 0);
             pg_sys::index_getbitmap(scan, bitmap);
             pg_sys::index_endscan(scan);
-            let fetch = pg_sys::table_index_fetch_begin(relation);
+            let fetch = version::since_19!(table_index_fetch_begin(relation); 0);
             let all: Vec<u16> = (1..=version::PLACES as u16).collect();
             version::for_each_page(bitmap, |page, places| {
                 places.unwrap_or(&all).iter().all(|&place| {

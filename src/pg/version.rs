@@ -1,9 +1,20 @@
-//! What differs between PostgreSQL 15 and 18, under one name each.
+//! What differs between PostgreSQL 15 and 19, under one name each.
 
 use pgrx::pg_sys;
 use std::ffi::{CStr, c_int};
 
-/// One option of an index, at `offset` of what they are parsed into. 18 could also say whether it was given.
+/// A call with the arguments that 19 has added at the end of it.
+#[cfg(feature = "pg19")]
+macro_rules! since_19 {
+    ($function:ident($($argument:expr),*); $($added:expr),*) => { pgrx::pg_sys::$function($($argument),*, $($added),*) };
+}
+#[cfg(not(feature = "pg19"))]
+macro_rules! since_19 {
+    ($function:ident($($argument:expr),*); $($added:expr),*) => { pgrx::pg_sys::$function($($argument),*) };
+}
+pub(crate) use since_19;
+
+/// One option of an index, at `offset` of what they are parsed into. 18 alone could also say whether it was given.
 pub(crate) const fn reloption(name: &'static CStr, opttype: u32, offset: usize) -> pg_sys::relopt_parse_elt {
     pg_sys::relopt_parse_elt {
         optname: name.as_ptr(),
@@ -53,9 +64,12 @@ pub(crate) unsafe fn build_workers(
 }
 
 /// Makes a path of infinite cost the planner's last choice. 18 compares how much of it is disabled first.
-#[cfg_attr(not(feature = "pg18"), expect(unused_variables, reason = "nothing is counted before 18"))]
+#[cfg_attr(
+    not(any(feature = "pg18", feature = "pg19")),
+    expect(unused_variables, reason = "nothing is counted before 18")
+)]
 pub(crate) fn disable(path: &mut pg_sys::Path) {
-    #[cfg(feature = "pg18")]
+    #[cfg(any(feature = "pg18", feature = "pg19"))]
     {
         path.disabled_nodes = 2;
     }
@@ -92,10 +106,10 @@ pub(crate) unsafe fn index_beginscan(
 ) -> pg_sys::IndexScanDesc {
     // SAFETY: the caller's promise.
     unsafe {
-        #[cfg(not(feature = "pg18"))]
+        #[cfg(not(any(feature = "pg18", feature = "pg19")))]
         return pg_sys::index_beginscan(relation, index, snapshot, keys, orders);
-        #[cfg(feature = "pg18")]
-        pg_sys::index_beginscan(relation, index, snapshot, std::ptr::null_mut(), keys, orders)
+        #[cfg(any(feature = "pg18", feature = "pg19"))]
+        since_19!(index_beginscan(relation, index, snapshot, std::ptr::null_mut(), keys, orders); 0)
     }
 }
 
@@ -110,10 +124,30 @@ pub(crate) unsafe fn index_beginscan_bitmap(
 ) -> pg_sys::IndexScanDesc {
     // SAFETY: the caller's promise.
     unsafe {
-        #[cfg(not(feature = "pg18"))]
+        #[cfg(not(any(feature = "pg18", feature = "pg19")))]
         return pg_sys::index_beginscan_bitmap(index, snapshot, keys);
-        #[cfg(feature = "pg18")]
+        #[cfg(any(feature = "pg18", feature = "pg19"))]
         pg_sys::index_beginscan_bitmap(index, snapshot, std::ptr::null_mut(), keys)
+    }
+}
+
+/// `heap_page_prune_opt`, which marks nothing as visible to all.
+///
+/// # Safety
+/// The buffer is a pinned one of the table, not locked.
+pub(crate) unsafe fn heap_page_prune_opt(table: pg_sys::Relation, buffer: pg_sys::Buffer) {
+    // SAFETY: the caller's promise; a page of the visibility map that was pinned is released.
+    unsafe {
+        #[cfg(not(feature = "pg19"))]
+        pg_sys::heap_page_prune_opt(table, buffer);
+        #[cfg(feature = "pg19")]
+        {
+            let mut map = pg_sys::InvalidBuffer as pg_sys::Buffer;
+            pg_sys::heap_page_prune_opt(table, buffer, &mut map, false);
+            if map != pg_sys::InvalidBuffer as pg_sys::Buffer {
+                pg_sys::ReleaseBuffer(map);
+            }
+        }
     }
 }
 
@@ -128,7 +162,7 @@ pub(crate) unsafe fn for_each_page(
 ) {
     // SAFETY: the caller's promise; a page has so many places as it says.
     unsafe {
-        #[cfg(not(feature = "pg18"))]
+        #[cfg(not(any(feature = "pg18", feature = "pg19")))]
         {
             let pages = pg_sys::tbm_begin_iterate(bitmap);
             while let Some(page) = pg_sys::tbm_iterate(pages).as_ref() {
@@ -139,7 +173,7 @@ pub(crate) unsafe fn for_each_page(
             }
             pg_sys::tbm_end_iterate(pages);
         }
-        #[cfg(feature = "pg18")]
+        #[cfg(any(feature = "pg18", feature = "pg19"))]
         {
             let pages = pg_sys::tbm_begin_private_iterate(bitmap);
             let mut page = pg_sys::TBMIterateResult::default();
@@ -182,7 +216,7 @@ pub(crate) unsafe fn count_index_scan(scan: pg_sys::IndexScanDesc) {
                 counts.counts.numscans += 1;
             }
         }
-        #[cfg(feature = "pg18")]
+        #[cfg(any(feature = "pg18", feature = "pg19"))]
         if let Some(instrument) = (*scan).instrument.as_mut() {
             instrument.nsearches += 1;
         }
@@ -237,9 +271,9 @@ pub(crate) fn has_new_file(relation: &pg_sys::RelationData) -> bool {
 pub(crate) unsafe fn vacuum_delay_point() {
     // SAFETY: the caller's promise.
     unsafe {
-        #[cfg(not(feature = "pg18"))]
+        #[cfg(not(any(feature = "pg18", feature = "pg19")))]
         pg_sys::vacuum_delay_point();
-        #[cfg(feature = "pg18")]
+        #[cfg(any(feature = "pg18", feature = "pg19"))]
         pg_sys::vacuum_delay_point(false);
     }
 }
@@ -281,9 +315,9 @@ pub(crate) unsafe fn may_execute(function: pg_sys::Oid, role: pg_sys::Oid) -> bo
 pub(crate) unsafe fn restrict_search_path() {
     // SAFETY: the caller's promise; the value is a legal one.
     unsafe {
-        #[cfg(any(feature = "pg17", feature = "pg18"))]
+        #[cfg(any(feature = "pg17", feature = "pg18", feature = "pg19"))]
         pg_sys::RestrictSearchPath();
-        #[cfg(not(any(feature = "pg17", feature = "pg18")))]
+        #[cfg(not(any(feature = "pg17", feature = "pg18", feature = "pg19")))]
         set_to_end_of_level(c"search_path", c"pg_catalog, pg_temp");
     }
 }

@@ -53,7 +53,9 @@ SELECT * FROM partial_doc ORDER BY id;
 -- On rows that are there already; of an expression.
 CREATE TABLE text_doc (body text);
 INSERT INTO text_doc VALUES ('小区停水三天'), ('小区停水，三天！');
+\set VERBOSITY sqlstate
 ALTER TABLE text_doc ADD CONSTRAINT text_near EXCLUDE USING banding (hamming_ball(simhash(body), 3) WITH =~);
+\set VERBOSITY default
 DELETE FROM text_doc WHERE body LIKE '%！';
 ALTER TABLE text_doc ADD CONSTRAINT text_near EXCLUDE USING banding (hamming_ball(simhash(body), 3) WITH =~);
 INSERT INTO text_doc VALUES ('小区停水 三天');
@@ -61,6 +63,8 @@ INSERT INTO text_doc VALUES ('小区停水 三天') ON CONFLICT DO NOTHING;
 INSERT INTO text_doc VALUES ('路灯坏了'), ('!'), ('?');
 SELECT count(*) FROM text_doc;
 -- Only =~ can be a constraint: an ordering operator is not a condition.
+\set VERBOSITY sqlstate
 CREATE TABLE wrong (fp bigint, EXCLUDE USING banding (fp WITH <~>));
+\set VERBOSITY default
 DROP TABLE doc, later, partial_doc, text_doc;
 DROP EXTENSION pg_dedup;

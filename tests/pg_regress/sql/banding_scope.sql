@@ -11,6 +11,8 @@ VACUUM ANALYZE t;
 CREATE FUNCTION plan(query text) RETURNS SETOF text LANGUAGE plpgsql AS
 $$ DECLARE line text; BEGIN
   FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+    -- Versions write the value of a subquery in other ways.
+    line := regexp_replace(regexp_replace(line, '\(InitPlan \w+\)\.col1', '$0'), 'InitPlan .*', 'InitPlan');
     IF line !~ '^ *Disabled: ' THEN RETURN NEXT line; END IF;
   END LOOP;
 END $$;

@@ -275,8 +275,9 @@ CALL dedup_into('refused', NULL);
 \echo :LAST_ERROR_SQLSTATE
 CALL dedup_into('a.b.c', 'SELECT id, body FROM letter');
 \echo :LAST_ERROR_SQLSTATE
+\set VERBOSITY sqlstate
 CALL dedup_into('nowhere.refused', 'SELECT id, body FROM letter');
-\echo :LAST_ERROR_SQLSTATE
+\set VERBOSITY default
 CALL dedup_into('slow', 'SELECT id, body FROM letter', :'components');
 \echo :LAST_ERROR_SQLSTATE
 CALL dedup_into('slow', 'SELECT id, body FROM arrived ORDER BY id', '{"distance": 12, "recipe": {}, "similarity": 0.5, "n": 2, "details": []}');

@@ -88,8 +88,10 @@ SELECT bit_count(bit_xor(print)::bit(64)) AS "distance within a table" FROM held
 CREATE ROLE regress_reader;
 GRANT pg_monitor TO regress_reader;
 SET ROLE regress_reader;
+\set VERBOSITY sqlstate
 SELECT secret FROM _dedup_secret;
 REFRESH MATERIALIZED VIEW _dedup_secret;
+\set VERBOSITY default
 RESET ROLE;
 DROP ROLE regress_reader;
 SELECT '_dedup_secret'::regclass = ANY (extconfig) AS dumped FROM pg_extension WHERE extname = 'pg_dedup';

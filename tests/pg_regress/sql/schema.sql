@@ -2,7 +2,9 @@
 CREATE SCHEMA tools;
 CREATE SCHEMA "other ""tools""";
 CREATE EXTENSION pg_dedup SCHEMA tools;
+\set VERBOSITY sqlstate
 SELECT simhash('停水');
+\set VERBOSITY default
 SELECT tools.simhash('abc'::text, '{"tokens": "words"}'), 1::bigint OPERATOR(tools.<~>) 2::bigint AS distance;
 SELECT tools.near_dup('Ａ区停水！', 'a区停水');
 CREATE TABLE petition (body text, fp bigint GENERATED ALWAYS AS (tools.simhash(body)) STORED);
@@ -10,7 +12,9 @@ CREATE INDEX ON petition (tools.simhash(body));
 INSERT INTO petition VALUES ('小区停水');
 ALTER EXTENSION pg_dedup SET SCHEMA "other ""tools""";
 INSERT INTO petition VALUES ('小区停水了');
+\set VERBOSITY sqlstate
 SELECT tools.simhash('停水');
+\set VERBOSITY default
 SELECT fp = "other ""tools""".simhash(body) AS same FROM petition;
 -- near_dup finds simhash where it has gone, whatever the search path.
 SELECT "other ""tools""".near_dup('Ａ区停水！', 'a区停水');
@@ -37,6 +41,7 @@ DROP SCHEMA tools, "other ""tools""";
 \set database :DBNAME
 CREATE DATABASE regress_euc_cn ENCODING 'EUC_CN' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0;
 \c regress_euc_cn
+\set SHOW_CONTEXT never
 CREATE EXTENSION pg_dedup;
 \c :database
 DROP DATABASE regress_euc_cn;
