@@ -33,6 +33,19 @@ CREATE FUNCTION dedup_explain(source text, pairs text, options jsonb, id_type an
 COMMENT ON FUNCTION dedup_explain(text, text, jsonb, anyelement) IS
     'dedup_explain of pairs whose ids are of another type than bigint: id_type => NULL::uuid';
 
+CREATE FUNCTION dedup_link(a text, b text, options jsonb DEFAULT NULL)
+    RETURNS TABLE (a bigint, b bigint, score double precision, evidence text)
+    AS 'MODULE_PATHNAME', 'dedup_link_wrapper'
+    LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000;
+COMMENT ON FUNCTION dedup_link(text, text, jsonb) IS
+    'the rows of two tables or queries that are one thing, each at most once, the surest first: by records or by text, never two rows of one source';
+CREATE FUNCTION dedup_link(a text, b text, options jsonb, id_type anyelement)
+    RETURNS TABLE (a anyelement, b anyelement, score double precision, evidence text)
+    AS 'MODULE_PATHNAME', 'dedup_link_wrapper'
+    LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000;
+COMMENT ON FUNCTION dedup_link(text, text, jsonb, anyelement) IS
+    'dedup_link of ids of another type than bigint: id_type => NULL::uuid';
+
 CREATE PROCEDURE dedup_into(result text, source text, options jsonb DEFAULT NULL)
     AS 'MODULE_PATHNAME', 'dedup_into_wrapper' LANGUAGE c;
 COMMENT ON PROCEDURE dedup_into(text, text, jsonb) IS

@@ -15,13 +15,27 @@ use pgrx::PgMemoryContexts;
 use pgrx::prelude::*;
 use std::collections::HashMap;
 use std::f64::consts::LN_2;
+use std::fmt;
 
 /// A row of the result, but for the ids.
-struct Line {
+pub(super) struct Line {
     column: Option<String>,
     part: &'static str,
     values: [Option<String>; 2],
     value: Option<f64>,
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.column.iter().try_for_each(|column| write!(to, "{column} "))?;
+        write!(to, "{}", self.part)?;
+        if self.column.is_none()
+            && let [Some(a), Some(b)] = &self.values
+        {
+            write!(to, " {a} / {b}")?;
+        }
+        self.value.iter().try_for_each(|value| write!(to, " {}", (value * 100.0).round() / 100.0))
+    }
 }
 
 impl Line {
@@ -103,7 +117,7 @@ fn lines(found: &mut Found, rows: [usize; 2]) -> Vec<Line> {
 }
 
 /// The evidence for two rows.
-fn evidence(found: &mut Found, rows: [usize; 2]) -> Vec<Line> {
+pub(super) fn evidence(found: &mut Found, rows: [usize; 2]) -> Vec<Line> {
     let [a, b] = rows.map(|row| found.rows.first[row]);
     if a == b {
         return vec![Line::new("equal", None)];

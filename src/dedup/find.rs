@@ -1,7 +1,7 @@
 //! The pipeline from the rows of a source to their groups. What is between is [`dedup_core::dedup`].
 
 use super::ahead::{Ahead, Guess, Rows};
-use super::shape::Shape;
+use super::shape::{Shape, Sides};
 use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::pg::spi::{Argument, for_each_of_query_with, refuse_row_without_id};
@@ -11,7 +11,7 @@ use crate::pg::{Column, Values, notice, raise};
 use crate::settings::{threads, within_memory_limit, work_memory};
 use crate::similarity::check_length;
 use crate::table::{
-    DecisionTable, Options, SAMPLE, Sampler, Settings, Source, Written, announce_implied, key,
+    DecisionTable, Options, SAMPLE, Sampler, Settings, Source, Written, announce_implied, choose_columns, key,
 };
 use dedup_core::dedup::{self, EqualTexts, Kind, Limits, Method, Sink, making};
 use dedup_core::evaluate::emptying;
@@ -39,30 +39,37 @@ pub(crate) fn find<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
     progress: &Progress,
     begin: impl FnOnce(&[Column]) -> E,
 ) -> (Written, Found) {
+    if let Source::Table(table) = source {
+        choose_columns(function.name, table, &mut written);
+    }
     let settings = Settings::complete(source.oid(), &mut written);
     let mut options = Options::of(&written);
     settings.iter().for_each(|it| it.tell_age());
-    options.know(settings.and_then(|it| it.statistics(&options.columns, options.alike.normal)));
+    // What is learned of one table is not what two sides tell.
+    let known = settings.filter(|_| !(options.sides && options.method == Method::Records));
+    options.know(known.and_then(|it| it.statistics(&options.columns, options.alike.normal)));
     options.labels = labels;
     let query = options.query(source);
-    find_in(function, (&query, source), (written, options, true), None, progress, begin)
+    find_in(function, vec![(&query, source, begin)], (written, options, true), None, progress)
 }
 
-/// As [`find`], of rows that a query reads of the source, with these options: those that are open are chosen, if they may
-/// be.
-pub(super) fn find_in<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
+/// As [`find`], of rows that queries read of their sources, with these options: those that are open are chosen, if they may
+/// be. The second of two is the other side.
+pub(super) fn find_in<B: FnOnce(&[Column]) -> E, E: FnMut(&Values<'_>, &mut Vec<u8>)>(
     function: Sink,
-    (query, source): (&str, &Source),
+    of: Vec<(&str, &Source, B)>,
     (mut written, mut options, may_choose): (Written, Options, bool),
     hashed: Option<&mut Vec<i64>>,
     progress: &Progress,
-    begin: impl FnOnce(&[Column]) -> E,
 ) -> (Written, Found) {
+    let table = of.first().and_then(|it| it.1.oid());
     let mut sampler = (may_choose && written.asks_texts()).then(Sampler::default);
     let guess = (sampler.is_some() && !written.has("recipe") && !written.has("fp")).then(Guess::default);
-    let proven = source.has_unique_ids(options.id.as_deref());
+    let proven = |source: &Source| source.has_unique_ids(options.id.as_deref());
+    let inputs =
+        of.into_iter().map(|(query, source, begin)| (query, &[][..], proven(source), begin)).collect();
     let sampling = (sampler.as_mut(), guess.as_ref());
-    let (mut rows, hashes) = read((query, &[], proven), &options, sampling, hashed, progress, begin);
+    let (mut rows, hashes) = read(inputs, &options, sampling, hashed, progress);
     if let Some(sampler) = sampler {
         let near = |row: &usize| rows.has_fp(*row);
         let prints = || (0..rows.count()).filter(near).map(|row| rows.fps[row]).take(SAMPLE).collect();
@@ -83,7 +90,7 @@ pub(super) fn find_in<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
         }
     }
     announce_implied(function.name, written.implied());
-    options.of_rows = Settings::count_more(source.oid(), options.fp.as_deref());
+    options.of_rows = Settings::count_more(table, options.fp.as_deref());
     let found = stages(&options, rows, hashes, progress);
     if options.alike.records().is_none()
         && let Some(records) = &found.groups.records
@@ -135,22 +142,26 @@ fn announce(function: &str, records: &Records, columns: &[String]) {
     notice(what, detail, "");
 }
 
+/// What begins to read a query, as a value.
+pub(super) fn once<B: FnOnce(&[Column]) -> E, E: FnMut(&Values<'_>, &mut Vec<u8>)>(begin: B) -> B {
+    begin
+}
+
 /// Reads all rows, and makes fingerprints meanwhile. Returns the hashes of their contents too, which `hashed` gets as well: 0
 /// of one that equals nothing. `sampler` sees the contents if options are to be chosen by them, `guess` stands for a recipe
 /// that is one of these. Ids that are not `proven` to differ are compared.
-pub(super) fn read<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
-    (query, arguments, proven): (&str, &[Argument], bool),
+pub(super) fn read<B: FnOnce(&[Column]) -> E, E: FnMut(&Values<'_>, &mut Vec<u8>)>(
+    inputs: Vec<(&str, &[Argument], bool, B)>,
     options: &Options,
     (mut sampler, guess): (Option<&mut Sampler>, Option<&Guess>),
     mut hashed: Option<&mut Vec<i64>>,
     progress: &Progress,
-    begin: impl FnOnce(&[Column]) -> E,
 ) -> (Rows, EqualTexts<TempFile>) {
     let mut rows = Rows::new(TempFile::new(), options.keep.clone());
     rows.decisions =
         options.decisions.as_deref().map(|it| DecisionTable::named(it).all()).unwrap_or_default();
     let mut hashes = EqualTexts::new(work_memory(), TempFile::new());
-    let mut unique = None;
+    let mut sides = Sides::default();
     progress.stage("reading", "rows", None);
     let recipe = || guess.map_or(&options.recipe, Guess::recipe);
     let emptying = guess.map(|_| emptying());
@@ -162,60 +173,69 @@ pub(super) fn read<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
     let makes = options.fp.is_none() && options.distance.is_some() && options.method != Method::Records;
     let reading = making(&recipe, threads(), &mut QueryHost::reporting(progress), |making| {
         let mut ahead = Ahead::new(making, guess);
-        for_each_of_query_with(query, arguments, |columns| {
-            let shape = Shape::of(columns, options);
-            let mut write_id = begin(columns);
-            unique = (!proven).then(|| UniqueIds::new(&columns[0]));
-            let unique = &mut unique;
-            let (hashes, rows, ahead) = (&mut hashes, &mut rows, &mut ahead);
-            rows.columns = shape.names(columns);
-            let id_type = (!rows.decisions.are_none()).then(|| columns[0].base_type());
-            let mut bytes = Vec::new();
-            move |row| {
-                progress.step();
-                bytes.clear();
-                write_id(row, &mut bytes);
-                unique.iter_mut().for_each(|unique| unique.add(row));
-                let content = shape.content(row);
-                if let (Some(sampler), Some(content)) = (&mut sampler, &content) {
-                    sampler.add(content);
+        for (side, (query, arguments, proven, begin)) in inputs.into_iter().enumerate() {
+            let mut unique = None;
+            for_each_of_query_with(query, arguments, |columns| {
+                let shape = Shape::of(columns, options);
+                let mut write_id = begin(columns);
+                unique = (!proven).then(|| UniqueIds::new(&columns[0]));
+                let unique = &mut unique;
+                let (hashes, rows, ahead, sides) = (&mut hashes, &mut rows, &mut ahead, &mut sides);
+                let (sampler, hashed) = (&mut sampler, &mut hashed);
+                rows.columns = shape.names(columns);
+                let id_type = (!rows.decisions.are_none()).then(|| columns[0].base_type());
+                let mut bytes = Vec::new();
+                move |row| {
+                    progress.step();
+                    bytes.clear();
+                    write_id(row, &mut bytes);
+                    unique.iter_mut().for_each(|unique| unique.add(row));
+                    let content = shape.content(row);
+                    if let (Some(sampler), Some(content)) = (&mut *sampler, &content) {
+                        sampler.add(content);
+                    }
+                    let kind = content.as_deref().map_or(Kind::Empty, &kind);
+                    let (kind, fp) = match (kind, shape.fp(row).flatten()) {
+                        (Kind::Near, Some(fp)) => (Kind::Near, fp),
+                        (Kind::Near, None) => (Kind::Plain, 0),
+                        (kind, _) => (kind, 0),
+                    };
+                    let number = rows.count();
+                    if number == u32::MAX as usize {
+                        refuse_more()
+                    }
+                    if !options.keep.is_by_number() {
+                        let rank = shape.rank(row, &options.keep, number as i64, content.as_deref());
+                        rows.order.ranks.room(1).or_raise();
+                        rows.order.ranks.push(rank);
+                    }
+                    let number =
+                        unwrap_or_raise(rows.add(&bytes, content.as_deref().unwrap_or(""), kind, fp));
+                    if let Some(id) = id_type.and_then(|typoid| key(row, 0, typoid)) {
+                        unwrap_or_raise(rows.decisions.meet(number, &id));
+                    }
+                    if options.sides {
+                        rows.sides.room(1).or_raise();
+                        rows.sides.push(shape.side(row).map_or(side > 0, |value| sides.of(value)));
+                    }
+                    let form = content.as_deref().and_then(|content| options.form(content));
+                    let hash = form.map(|form| unwrap_or_raise(hashes.add(number, form.as_bytes())));
+                    if let Some(hashed) = &mut *hashed {
+                        hashed.room(1).or_raise();
+                        hashed.push(hash.unwrap_or_default() as i64);
+                    }
+                    if let Some(content) = content.filter(|_| makes && kind != Kind::Empty) {
+                        unwrap_or_raise(ahead.add(number as usize, content, hash, rows));
+                    }
                 }
-                let kind = content.as_deref().map_or(Kind::Empty, &kind);
-                let (kind, fp) = match (kind, shape.fp(row).flatten()) {
-                    (Kind::Near, Some(fp)) => (Kind::Near, fp),
-                    (Kind::Near, None) => (Kind::Plain, 0),
-                    (kind, _) => (kind, 0),
-                };
-                let number = rows.count();
-                if number == u32::MAX as usize {
-                    refuse_more()
-                }
-                if !options.keep.is_by_number() {
-                    let rank = shape.rank(row, &options.keep, number as i64, content.as_deref());
-                    rows.order.ranks.room(1).or_raise();
-                    rows.order.ranks.push(rank);
-                }
-                let number = unwrap_or_raise(rows.add(&bytes, content.as_deref().unwrap_or(""), kind, fp));
-                if let Some(id) = id_type.and_then(|typoid| key(row, 0, typoid)) {
-                    unwrap_or_raise(rows.decisions.meet(number, &id));
-                }
-                let form = content.as_deref().and_then(|content| options.form(content));
-                let hash = form.map(|form| unwrap_or_raise(hashes.add(number, form.as_bytes())));
-                if let Some(hashed) = &mut hashed {
-                    hashed.room(1).or_raise();
-                    hashed.push(hash.unwrap_or_default() as i64);
-                }
-                if let Some(content) = content.filter(|_| makes && kind != Kind::Empty) {
-                    unwrap_or_raise(ahead.add(number as usize, content, hash, rows));
-                }
+            });
+            if let Some(unique) = unique {
+                unique.check();
             }
-        });
+        }
         ahead.finish(&mut rows)
     });
     unwrap_or_raise(reading);
-    if let Some(unique) = unique {
-        unique.check();
-    }
     progress.end(&format!("{} rows", rows.count()));
     (rows, hashes)
 }

@@ -5,6 +5,7 @@ mod clean;
 mod explain;
 mod find;
 mod into;
+mod link;
 mod shape;
 mod warning;
 

@@ -1,7 +1,7 @@
 //! The columns of the query of `dedup`.
 
 use crate::pg::{Column, Values, raise};
-use crate::table::Options;
+use crate::table::{Options, refuse_option};
 use dedup_core::dedup::{Keep, Key, Method};
 use dedup_core::records::{MOST_COLUMNS, joined};
 use pgrx::prelude::*;
@@ -14,6 +14,28 @@ pub(super) struct Shape {
     padded: bool,
     fp: Option<usize>,
     key: Option<(usize, pg_sys::Oid)>,
+    side: Option<usize>,
+}
+
+/// The values of the column that tells the side, the first one first.
+#[derive(Default)]
+pub(super) struct Sides(Vec<String>);
+
+impl Sides {
+    /// Whether a value is the second one.
+    pub(super) fn of(&mut self, value: String) -> bool {
+        let place = self.0.iter().position(|it| *it == value).unwrap_or_else(|| {
+            self.0.push(value);
+            self.0.len() - 1
+        });
+        if place > 1 {
+            refuse_option(
+                "side",
+                format!("side must be a column of two values, and there are \"{}\"", self.0.join("\", \"")),
+            )
+        }
+        place == 1
+    }
 }
 
 const HINT: &str = "A query returns the row's id, its content (text), and the columns that options name.";
@@ -57,8 +79,9 @@ impl Shape {
             Keep::Column { name, .. } => Some(key(columns, name)),
             _ => None,
         };
+        let side = options.side.as_deref().map(|name| position(columns, name));
         let columns = by_records.then(|| compared(columns, options));
-        Shape { columns, padded, fp, key }
+        Shape { columns, padded, fp, key, side }
     }
 
     /// The names of the columns that are compared one by one.
@@ -81,6 +104,14 @@ impl Shape {
     /// The fingerprint of the row, if the query returns fingerprints.
     pub(super) fn fp(&self, row: &Values<'_>) -> Option<Option<u64>> {
         self.fp.map(|column| row.get(column).map(|fp| fp.value() as u64))
+    }
+
+    /// What tells the side of a row, if a column does.
+    pub(super) fn side(&self, row: &Values<'_>) -> Option<String> {
+        self.side.map(|at| {
+            row.written(at)
+                .unwrap_or_else(|| refuse_option("side", "side must be a column without NULL".to_owned()))
+        })
     }
 
     /// The rank of a row by its number and what the rule looks at.
@@ -110,7 +141,9 @@ fn compared(columns: &[Column], options: &Options) -> Vec<usize> {
         Keep::Column { name, .. } => Some(name),
         _ => None,
     };
-    let named = |column: &Column| key.into_iter().chain(&options.labels).any(|name| *name == column.name);
+    let named = |column: &Column| {
+        key.into_iter().chain(&options.labels).chain(&options.side).any(|name| *name == column.name)
+    };
     let compared: Vec<usize> = (1..columns.len()).filter(|&at| !named(&columns[at])).collect();
     if compared.len() < 2 || compared.len() > MOST_COLUMNS {
         refuse(

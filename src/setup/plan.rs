@@ -8,8 +8,8 @@ use crate::pg::spi::{Argument, query_all, scalar};
 use crate::pg::{notice, raise};
 use crate::table::{
     DETAILS, DecisionTable, Generated, ID, KEEP, Options, SAMPLE, Searched, Settings, Table, Written,
-    announce, announce_implied, as_jsonb, has_doubled, joined, learn_records, listed, literal, refuse_option,
-    running, sample, search_index, statistics, table_name,
+    announce, announce_implied, as_jsonb, choose_columns, has_doubled, joined, learn_records, listed,
+    literal, refuse_option, running, sample, search_index, statistics, table_name,
 };
 use dedup_core::dedup::{Method, SETUP};
 use dedup_core::details::Statistics;
@@ -75,6 +75,9 @@ impl<'t> Plan<'t> {
         }
         if let Some(decisions) = asked.take("decisions") {
             asked.add("decisions", DecisionTable::name_beside(table, decisions.as_str()).into());
+        }
+        if before.is_none() {
+            choose_columns(SETUP.name, table, &mut asked);
         }
         let known = before.as_ref().map(Settings::asked).unwrap_or_default();
         let is_new = |key: &str| asked.get(key).is_some_and(|value| known.get(key) != Some(value));

@@ -25,5 +25,5 @@ pub(crate) use settings::{Settings, content, has_doubled, join_texts, joined, li
 pub(crate) use source::{FINGERPRINTS, Source, Wanted, two_columns};
 pub(crate) use stored::{ID, KEEP};
 pub(crate) use suggest::{
-    DETAILS, SAMPLE, Sampler, announce, announce_implied, learn_records, sample, statistics,
+    DETAILS, SAMPLE, Sampler, announce, announce_implied, choose_columns, learn_records, sample, statistics,
 };

@@ -81,7 +81,8 @@ impl Options {
             Keep::Column { name, .. } => Some(name),
             _ => None,
         };
-        let others: Vec<&str> = self.fp.iter().chain(key).chain(&self.labels).map(String::as_str).collect();
+        let others: Vec<&str> =
+            self.fp.iter().chain(key).chain(&self.labels).chain(&self.side).map(String::as_str).collect();
         let apart = self.method == Method::Records;
         source.texts(&Wanted { id: self.id.as_deref(), texts: &self.columns, apart, others: &others })
     }

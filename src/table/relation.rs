@@ -4,6 +4,7 @@ use crate::pg::catalog::{as_text, check_type, is_built_in, lock_columns, quoted,
 use crate::pg::names::Schemas;
 use crate::pg::spi::{Argument, query_catalogue, scalar};
 use crate::pg::{Column, raise};
+use dedup_core::records::MOST_COLUMNS;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use serde_json::json;
@@ -223,6 +224,19 @@ impl Table {
                 "Name the column of the ids, {\"id\": \"…\"}, or give a query.",
             ),
         }
+    }
+
+    /// The columns that may tell what a row is of: not those that say when it was written, or are made of others.
+    pub(crate) fn record_columns(&self, but: &[&str]) -> Vec<&TableColumn> {
+        use pg_sys::{DATEOID, INT2OID, INT4OID, INT8OID, NUMERICOID};
+        let is_it = |column: &&TableColumn| {
+            let is_told = column.is_text() || column.is_padded_text();
+            let is_told =
+                is_told || matches!(column.base_type(), INT2OID | INT4OID | INT8OID | NUMERICOID | DATEOID);
+            let is_named = but.contains(&column.name.as_str()) || self.key.contains(&column.name);
+            is_told && !is_named && !column.is_generated && !column.is_searched && becomes_text(column.typoid)
+        };
+        self.columns.iter().filter(is_it).take(MOST_COLUMNS).collect()
     }
 
     /// The only column of a text type beside `id` and the key.

@@ -2,9 +2,12 @@
 //! `dedup_into` take them if they are given none.
 
 use super::options::as_jsonb;
+use super::relation::Table;
+use super::settings::Settings;
 use super::source::Source;
 use crate::corpus::{Database, raise_recipe};
 use crate::fingerprint::simhash_of;
+use crate::pg::catalog::quoted;
 use crate::pg::spi::for_each_of_query;
 use crate::pg::{notice, raise_mismatch};
 use crate::settings::memory_limit;
@@ -12,7 +15,7 @@ use dedup_core::dedup::{Method, Written};
 use dedup_core::details::{Learner, Statistics};
 use dedup_core::evaluate::{Background, ByRows, Profile, TextSample};
 use dedup_core::features::TextRecipe;
-use dedup_core::records::{Model, Records, Rows};
+use dedup_core::records::{Look, Model, Records, Rows};
 use dedup_core::text::Normal;
 use pgrx::JsonB;
 use pgrx::prelude::*;
@@ -183,8 +186,59 @@ pub(crate) fn statistics(query: &str, normal: Normal, n: usize) -> Statistics {
     learner.learn(n)
 }
 
+/// Names the columns of a table of which several are text, where nothing says what is compared, and the method if they are
+/// those of records: by the rows.
+pub(crate) fn choose_columns(function: &str, table: &Table, written: &mut Written) {
+    let open = !written.has("method") && !written.is_null("method") && !written.asks_for_texts();
+    if written.has("columns") || !(open || written.by_records()) || Settings::of(table.oid).is_some() {
+        return;
+    }
+    let keep = written.get("keep").and_then(|keep| keep.get("column")?.as_str());
+    let named: Vec<&str> =
+        ["id", "side"].into_iter().filter_map(|name| written.text(name)).chain(keep).collect();
+    let columns = table.record_columns(&named);
+    let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+    if columns.iter().filter(|column| column.is_text() || column.is_padded_text()).count() < 2 {
+        return;
+    }
+    let listed: Vec<String> = names.iter().map(|name| quoted(name)).collect();
+    let of_rows = || {
+        let list: Vec<String> = listed.iter().map(|name| format!("t.{name}")).collect();
+        records_of(&format!("SELECT {} FROM {} AS t LIMIT {SAMPLE}", list.join(", "), table.name)).0
+    };
+    let look = if written.by_records() { Look::Records(Vec::new()) } else { of_rows().look() };
+    let shown = |at: &usize| listed[*at].clone();
+    let (what, columns, why) = match &look {
+        Look::Records(identify) => {
+            let identify: Vec<String> = identify.iter().map(shown).collect();
+            let why =
+                format!("No column is running text, and {} seldom agree by chance.", identify.join(", "));
+            (format!("{function} takes {} for records of {}", table.name, listed.join(", ")), names, why)
+        }
+        Look::Text(at) => {
+            let why = "It is the only column of running text.".to_owned();
+            (format!("{function} compares column {} of {}", shown(at), table.name), vec![names[*at]], why)
+        }
+        Look::Unclear => return,
+    };
+    let columns = Value::from(columns);
+    if !written.by_records() {
+        notice(what, why, "Options that name columns or a method say otherwise.");
+    }
+    written.add("columns", columns);
+    if matches!(look, Look::Records(_)) {
+        written.add("method", Method::Records.name().into());
+    }
+}
+
 /// What agreement of each column of a query tells, and how many rows it was learned from.
 pub(crate) fn learn_records(query: &str) -> (Arc<Model>, usize) {
+    let (rows, count) = records_of(query);
+    (Arc::clone(Records::learn(rows).0.model()), count)
+}
+
+/// The rows of a query, and how many there are.
+fn records_of(query: &str) -> (Rows, usize) {
     let (mut rows, mut count) = (None, 0);
     for_each_of_query(query, |columns| {
         let columns = columns.len();
@@ -196,7 +250,7 @@ pub(crate) fn learn_records(query: &str) -> (Arc<Model>, usize) {
             rows.add(values.iter().map(Option::as_deref));
         }
     });
-    (Arc::clone(Records::learn(rows.unwrap_or_default()).0.model()), count)
+    (rows.unwrap_or_default(), count)
 }
 
 /// Recipe, distance and verification for the texts of a source.

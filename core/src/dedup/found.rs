@@ -196,9 +196,15 @@ impl<F: Spill> Found<F> {
     }
 
     /// The similarity of two rows, by their sets if they were made.
-    fn similarity(&mut self, rows: [usize; 2]) -> Result<f64> {
+    ///
+    /// # Errors
+    /// A file fails, or there is no memory.
+    pub fn similarity(&mut self, rows: [usize; 2]) -> Result<f64> {
         // A copy has the set of the first row of its content.
         let firsts = rows.map(|row| self.rows.first[row]);
+        if firsts[0] == firsts[1] {
+            return Ok(1.0);
+        }
         if let Some(records) = &self.groups.records {
             return Ok(records.probability(firsts[0], firsts[1]));
         }

@@ -1,5 +1,6 @@
 //! Groups of near rows: candidates are found and judged, and the pairs that are the same are linked by a rule.
 
+use super::rows::across;
 use super::star::stars;
 use super::{Alike, Decided, Group, Judge, Kind, Method, Options, Order, Rows, Texts};
 use crate::details::{Fillings, Statistics};
@@ -61,7 +62,7 @@ pub fn group<H: Host>(
     let distance = options.diameter.map_or(distance, |diameter| distance.min(diameter));
     let by_text = options.method == Method::Text;
     // All pairs are found before the first is linked. Otherwise what is connected already need not be found.
-    let is_bounded = options.diameter.is_some() || rows.decided.divides();
+    let is_bounded = options.diameter.is_some() || rows.decided.divides() || options.sides;
     let in_order = if options.group == Group::Components { is_bounded } else { by_text };
     let mut alike = options.alike.clone();
     if by_text {
@@ -90,7 +91,7 @@ pub fn group<H: Host>(
             let sorted = grouping.sort(candidates, record, limits.memory / 4, host)?;
             let fps = std::mem::take(&mut grouping.rows.fps);
             let sets = DiameterSets::new(&fps, options.diameter.unwrap_or(u64::BITS))?;
-            let mut sets = Divided::new(sets, &grouping.rows.decided)?;
+            let mut sets = Divided::new(sets, grouping.rows, options.many)?;
             grouping.link(sorted, |[_, a, b]| [a, b], &mut sets, host)?;
             let sets = sets.sets.into_sets();
             grouping.rows.fps = fps;
@@ -302,12 +303,17 @@ impl<F: Spill> Grouping<'_, F> {
     ) -> Result<Sorted<F>> {
         host.stage("finding near fingerprints", "candidate pairs", None);
         let mut sorted = Sorter::new(memory, host.file());
+        let sides = &self.rows.sides;
         let mut judging = Judging {
             judge: &mut self.judge,
             texts: &mut self.rows.texts,
             candidates: &mut self.candidates,
-            wants: |_| true,
-            accept: |pair| sorted.add(record(pair)),
+            wants: |pair: Pair| across(sides, [pair.a, pair.b].map(|row| row as u32)).is_some(),
+            accept: |pair: Pair| {
+                let rows = across(sides, [pair.a, pair.b].map(|row| row as u32));
+                let [a, b] = rows.map_or([pair.a, pair.b], |rows| rows.map(i64::from));
+                sorted.add(record(Pair { a, b, ..pair }))
+            },
         };
         candidates.each(None, host, &mut judging)?;
         self.end(host);
@@ -364,30 +370,38 @@ trait Links {
     fn join(&mut self, pair: [u32; 2]);
 }
 
-/// Sets of which some must not be joined, by the diameter or because that is decided.
+/// Sets of which some must not be joined, by the diameter, because that is decided, or for rows of one side.
 struct Divided<'f> {
     sets: DiameterSets<'f>,
+    /// Which sides rows of a set have, and those that only one row may have.
+    has: Vec<u8>,
+    once: u8,
     /// Of a set rows with which it must not be.
     apart: FxHashMap<u32, Vec<u32>>,
 }
 
 impl<'f> Divided<'f> {
-    fn new(mut sets: DiameterSets<'f>, decided: &Decided) -> Result<Divided<'f>> {
+    fn new<F>(mut sets: DiameterSets<'f>, rows: &Rows<F>, many: bool) -> Result<Divided<'f>> {
+        let decided = &rows.decided;
         decided.followers().for_each(|[a, b]| sets.join(a, b));
         let mut apart = FxHashMap::default();
         for (text, others) in decided.divided() {
             apart.room(1)?;
             apart.insert(sets.find(text), others);
         }
-        Ok(Divided { sets, apart })
+        let mut has = filled(0, rows.first.len())?;
+        for (&first, &side) in checked(rows.first.iter().zip(&rows.sides)) {
+            has[sets.find(first) as usize] |= 1 << u8::from(side);
+        }
+        Ok(Divided { sets, has, once: if many { 1 } else { 3 }, apart })
     }
 }
 
 impl Links for Divided<'_> {
     fn may_join(&mut self, [a, b]: [u32; 2]) -> Result<bool> {
-        let Divided { sets, apart } = self;
+        let Divided { sets, has, once, apart } = self;
         let (x, y) = (sets.find(a), sets.find(b));
-        if x == y {
+        if x == y || has[x as usize] & has[y as usize] & *once != 0 {
             return Ok(false);
         }
         let are_apart = match (apart.get(&x), apart.get(&y)) {
@@ -399,8 +413,11 @@ impl Links for Divided<'_> {
     }
 
     fn join(&mut self, [a, b]: [u32; 2]) {
-        let both = [a, b].map(|row| self.apart.remove(&self.sets.find(row)));
+        let roots = [a, b].map(|row| self.sets.find(row));
+        let both = roots.map(|root| self.apart.remove(&root));
         self.sets.join(a, b);
+        self.has[self.sets.find(a) as usize] =
+            roots.iter().fold(0, |all, &root| all | self.has[root as usize]);
         if let Some(all) = both.into_iter().flatten().reduce(|all, more| [all, more].concat()) {
             self.apart.insert(self.sets.find(a), all);
         }
@@ -504,7 +521,7 @@ fn by_records<H: Host>(
     for row in 0..count {
         host.step();
         // A copy has no columns of its own.
-        if !rows.is_first(row) || rows.kinds[row] == Kind::Empty {
+        if !rows.is_first(row) && !options.sides || rows.kinds[row] == Kind::Empty {
             words.iter_mut().for_each(records::Rows::add_empty);
             continue;
         }
@@ -512,7 +529,8 @@ fn by_records<H: Host>(
         let words = words.get_or_insert_with(|| records::Rows::new(records::columns(&content).count(), row));
         words.add(records::columns(&content));
     }
-    let Some(words) = words else { return Ok((of_units(rows), None)) };
+    let Some(mut words) = words else { return Ok((of_units(rows), None)) };
+    words.of_sides(crate::memory::copy(&rows.sides)?);
     let known = options.alike.records().cloned();
     host.stage(
         if known.is_some() { "comparing records" } else { "learning weights and comparing records" },
@@ -530,17 +548,18 @@ fn by_records<H: Host>(
     let least = options.alike.similarity;
     let decided = &rows.decided;
     let sets = match options.group {
-        Group::Components if decided.divides() => {
+        Group::Components if decided.divides() || options.sides => {
             let mut likely: Vec<(u32, [u32; 2])> = Vec::new();
             let see = |pair: [u32; 2], score: f64| {
                 likely.room(1).or_raise();
-                likely.push((nearness(score), pair));
+                likely.push((nearness(score), across(&rows.sides, pair).unwrap_or(pair)));
             };
             records.likely(&pairs, least, see);
             sort_unstable_by(&mut likely, Ord::cmp);
             let fps = filled(0, count)?;
-            let mut sets = Divided::new(DiameterSets::new(&fps, u64::BITS)?, decided)?;
+            let mut sets = Divided::new(DiameterSets::new(&fps, u64::BITS)?, rows, options.many)?;
             for &(_, pair) in checked(&likely) {
+                let pair = pair.map(|row| rows.first[row as usize]);
                 if sets.may_join(pair)? {
                     sets.join(pair);
                 }
@@ -759,6 +778,52 @@ mod tests {
                 }
             }
         }
+    }
+
+    proptest! {
+        /// Whatever the rows of two sides: equal ones are matched first, then the nearest, then by number, each row once, or those
+        /// of the first side as often as there are rows of the second.
+        #[test]
+        fn sides_are_matched(
+            texts in prop::collection::vec("[ab12 ]{1,4}", 2..24),
+            sides in prop::collection::vec(any::<bool>(), 24),
+            (many, similarity) in (any::<bool>(), prop::sample::select(vec![0.2, 0.5, 1.0])),
+            (memory, threads) in prop::sample::select(vec![(0usize, 1usize), (1 << 20, 2)]),
+        ) {
+            let options = json!({"side": "s", "method": "text", "similarity": similarity, "n": 1, "details": []});
+            let mut options = Written::new(crate::dedup::DEDUP, Some(options)).unwrap().read().unwrap();
+            options.many = many;
+            let mut rows = Rows::new(MemorySpill::default(), Keep::First);
+            for (row, text) in texts.iter().enumerate() {
+                rows.add(b"id", text, Kind::Near, 0).unwrap();
+                rows.first[row] = texts.iter().position(|other| other == text).unwrap() as u32;
+            }
+            rows.sides = sides[..texts.len()].to_vec();
+            rows.pair_copies(many).unwrap();
+            let (a, b): (Vec<usize>, Vec<usize>) = (0..texts.len()).partition(|&row| !sides[row]);
+            let mut pairs: Vec<_> = a.iter().flat_map(|&a| b.iter().map(move |&b| (a, b))).collect();
+            let likeness = |a: usize, b: usize| options.alike.likeness(&texts[a], &texts[b]);
+            pairs.retain(|&(a, b)| texts[a] == texts[b] || likeness(a, b) >= similarity);
+            pairs.sort_by_key(|&(a, b)| (texts[a] != texts[b], nearness(likeness(a, b)), a, b));
+            let mut expected: Vec<usize> = (0..texts.len()).collect();
+            for (a, b) in pairs {
+                if expected[b] == b && (many || !b_of(&expected, a)) {
+                    expected[b] = a;
+                }
+            }
+            let found = group(&options, &mut rows, Limits { memory, threads }, &mut MemoryHost).unwrap().sets;
+            let found: Vec<u32> = rows.first.iter().map(|&first| found.find(first)).collect();
+            for x in 0..texts.len() {
+                for y in 0..x {
+                    prop_assert_eq!(found[x] == found[y], expected[x] == expected[y], "{} {}", x, y);
+                }
+            }
+        }
+    }
+
+    /// Whether a row has been matched.
+    fn b_of(of: &[usize], a: usize) -> bool {
+        of.iter().enumerate().any(|(b, &it)| it == a && b != a)
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 pub struct Sink {
     /// Its name.
     pub name: &'static str,
-    bit: u8,
+    bit: u16,
 }
 
 /// `dedup`.
@@ -27,8 +27,10 @@ pub const GUARD: Sink = Sink { name: "near_dup_guard", bit: 32 };
 pub const PAIRS: Sink = Sink { name: "near_dup_pairs", bit: 64 };
 /// `dedup_clean`.
 pub const CLEAN: Sink = Sink { name: "dedup_clean", bit: 128 };
+/// `dedup_link`.
+pub const LINK: Sink = Sink { name: "dedup_link", bit: 256 };
 /// All of them.
-pub const SINKS: [Sink; 8] = [DEDUP, INTO, REPORT, EXPLAIN, SETUP, GUARD, PAIRS, CLEAN];
+pub const SINKS: [Sink; 9] = [DEDUP, INTO, REPORT, EXPLAIN, SETUP, GUARD, PAIRS, CLEAN, LINK];
 
 impl Sink {
     /// The options that it takes.
@@ -40,7 +42,7 @@ impl Sink {
     fn methods(self) -> &'static [&'static str] {
         match self {
             DEDUP | INTO | REPORT | EXPLAIN => &["fingerprint", "text", "records", "exact"],
-            SETUP | GUARD => &["fingerprint", "text", "records"],
+            SETUP | GUARD | LINK => &["fingerprint", "text", "records"],
             _ => &["fingerprint", "text"],
         }
     }
@@ -54,7 +56,7 @@ pub struct Key {
     kind: Kind,
     /// What stands for it if it is neither asked for nor chosen, as JSON; nothing is none.
     pub default: &'static str,
-    sinks: u8,
+    sinks: u16,
     /// What it means, as the manual has it.
     pub says: &'static str,
 }
@@ -88,10 +90,10 @@ enum Kind {
     Truth,
 }
 
-const WHOLE: u8 = DEDUP.bit | INTO.bit | REPORT.bit | EXPLAIN.bit;
-const ALL: u8 = WHOLE | SETUP.bit | GUARD.bit;
+const WHOLE: u16 = DEDUP.bit | INTO.bit | REPORT.bit | EXPLAIN.bit;
+const ALL: u16 = WHOLE | SETUP.bit | GUARD.bit;
 
-const fn key(name: &'static str, kind: Kind, sinks: u8) -> Key {
+const fn key(name: &'static str, kind: Kind, sinks: u16) -> Key {
     Key { name, kind, default: "", sinks, says: "" }
 }
 
@@ -106,32 +108,32 @@ impl Key {
 }
 
 /// All options, in the order of the manual.
-pub const KEYS: [Key; 27] = {
+pub const KEYS: [Key; 29] = {
     use Kind::*;
     [
-        key("id", Text("a column"), WHOLE | SETUP.bit)
+        key("id", Text("a column"), WHOLE | SETUP.bit | LINK.bit)
             .says("the column of the ids of a table; without it the primary key"),
-        key("columns", Columns, ALL)
+        key("columns", Columns, ALL | LINK.bit)
             .says("what is compared of a table; without it the only column of a text type beside the key"),
         key("fp", Text("a column"), ALL).says("the column that has the fingerprints; dedup_setup makes it"),
-        key("recipe", Recipe, ALL).says("the recipe of running text"),
-        key("equal", Word(&["text", "normal", "none"]), WHOLE)
+        key("recipe", Recipe, ALL | LINK.bit).says("the recipe of running text"),
+        key("equal", Word(&["text", "normal", "none"]), WHOLE | LINK.bit)
             .or("\"text\"")
             .says("what makes texts equal: their characters, their normal form, or nothing"),
-        key("method", Method, ALL | PAIRS.bit).or("\"fingerprint\"").says(
+        key("method", Method, ALL | PAIRS.bit | LINK.bit).or("\"fingerprint\"").says(
             "how near rows are found; exact: not at all, records: by what agreement in each column tells, learned from the table",
         ),
-        key("distance", Whole(0, 64), ALL | PAIRS.bit)
+        key("distance", Whole(0, 64), ALL | PAIRS.bit | LINK.bit)
             .or("10")
             .says("most bits in which fingerprints of near rows differ; near_dup_pairs, and a guard without settings, have 3"),
-        key("similarity", Share, ALL | PAIRS.bit).or("0.5").says(
-            "least share of runs of n characters that near texts have in common; 0: they are not compared; by records least probability, else 0.9",
+        key("similarity", Share, ALL | PAIRS.bit | LINK.bit).or("0.5").says(
+            "least share of runs of n characters that near texts have in common; 0: they are not compared; by records least probability, else 0.9, across two sides 0.3",
         ),
-        key("n", Whole(1, 64), ALL | PAIRS.bit).or("2").says("characters of the runs that are compared"),
+        key("n", Whole(1, 64), ALL | PAIRS.bit | LINK.bit).or("2").says("characters of the runs that are compared"),
         key("measure", Word(&["jaccard", "containment", "cosine"]), GUARD.bit)
             .or("\"jaccard\"")
             .says("how similarity is measured"),
-        key("details", Words(&["name", "date", "number", "slot"]), ALL).says("in which near texts must agree"),
+        key("details", Words(&["name", "date", "number", "slot"]), ALL | LINK.bit).says("in which near texts must agree"),
         key("contained", Share, WHOLE)
             .says("share of a text's words from which a longer one that has them is its duplicate"),
         key("group", Word(&["star", "components", "single_pass"]), WHOLE)
@@ -151,6 +153,11 @@ pub const KEYS: [Key; 27] = {
         key("index", Word(&["required", "none"]), GUARD.bit)
             .or("\"required\"")
             .says("none: the whole table is read for each row if there is no index"),
+        key("side", Text("a column"), DEDUP.bit | REPORT.bit | EXPLAIN.bit)
+            .says("a column of two values, one for each source: a group has at most one row of each"),
+        key("many", Truth, LINK.bit)
+            .or("false")
+            .says("whether several rows of b may be one with the same row of a; each row of b is at most once"),
         key("decisions", Table, WHOLE | SETUP.bit)
             .says("the table in which people have decided of pairs of rows; dedup_setup makes it"),
         key("title", Text("a text"), REPORT.bit).says("the title of the page"),

@@ -25,7 +25,9 @@ pub use found::{Evidence, Found, find};
 pub use group::{Groups, Limits, group, nearness};
 pub use judge::{Alike, Judge, Measure, ReadText};
 pub use keep::{Keep, Key, Standing};
-pub use keys::{CLEAN, DEDUP, EXPLAIN, GUARD, INTO, KEYS, PAIRS, REPORT, SETUP, SINKS, Sink, Wrong, whole};
+pub use keys::{
+    CLEAN, DEDUP, EXPLAIN, GUARD, INTO, KEYS, LINK, PAIRS, REPORT, SETUP, SINKS, Sink, Wrong, whole,
+};
 pub use kind::Kind;
 pub use making::{Making, making};
 pub use options::{Group, Method, Options, Written};

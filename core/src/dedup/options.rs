@@ -1,9 +1,9 @@
 //! Options as they were written, completed by what they are if they are not given.
 
-use super::keys::{self, BY_TEXTS, KEYS, Key, Sink, Wrong, brief, whole};
+use super::keys::{self, BY_TEXTS, KEYS, Key, LINK, Sink, Wrong, brief, whole};
 use super::{Alike, Equal, Keep};
 use crate::details::Kinds;
-use crate::records::SURE;
+use crate::records::{LIKELY, SURE};
 use crate::text::Normal;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -76,6 +76,12 @@ pub struct Options {
     pub columns: Vec<String>,
     /// The table in which people have decided of pairs of rows.
     pub decisions: Option<String>,
+    /// The column that tells the side of a row.
+    pub side: Option<String>,
+    /// Whether rows are of two sides, and a group has at most one of each.
+    pub sides: bool,
+    /// Whether it may have several of the second one.
+    pub many: bool,
 }
 
 /// What by records the table decides.
@@ -233,6 +239,11 @@ impl Written {
         self.text("method") == Some(Method::Records.name())
     }
 
+    /// Whether rows are of two sides.
+    pub fn has_sides(&self) -> bool {
+        self.has("side") || self.sink == LINK
+    }
+
     /// Whether they ask for what records do not have.
     pub fn asks_for_texts(&self) -> bool {
         LEARNED.iter().any(|name| self.has(name))
@@ -257,11 +268,11 @@ impl Written {
 
     fn over_defaults<'k>(&self, keys: impl Iterator<Item = &'k Key>) -> Map<String, Value> {
         let mut all = self.map.clone();
-        if self.has("diameter") {
+        if self.has("diameter") || self.has_sides() {
             all.entry("group").or_insert("components".into());
         }
         if self.by_records() {
-            all.entry("similarity").or_insert(SURE.into());
+            all.entry("similarity").or_insert((if self.has_sides() { LIKELY } else { SURE }).into());
         }
         for key in keys.filter(|key| !key.default.is_empty()) {
             all.entry(key.name).or_insert_with(|| key.default_value());
@@ -305,6 +316,9 @@ impl Written {
             id: all.text("id").map(str::to_owned),
             columns: all.names("columns"),
             decisions: all.text("decisions").map(str::to_owned),
+            side: all.text("side").map(str::to_owned),
+            sides: self.has_sides(),
+            many: all.truth("many"),
         };
         let by_text = options.method == Method::Text;
         let (n, measure) = (self.has("n"), all.text("measure"));
@@ -329,6 +343,7 @@ impl Written {
                 "diameter",
                 "requires group \"components\"",
             ),
+            (options.sides && options.group != Group::Components, "side", "requires group \"components\""),
             (options.diameter.is_some() && by_text, "diameter", "requires method \"fingerprint\""),
             (n && measure == Some("cosine"), "n", "requires measure \"jaccard\" or \"containment\""),
         ];

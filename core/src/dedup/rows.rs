@@ -127,6 +127,15 @@ impl Order {
     }
 }
 
+/// The rows of a pair, that of the first side first; `None`: they are of one side.
+pub(super) fn across(sides: &[bool], [a, b]: [u32; 2]) -> Option<[u32; 2]> {
+    match [a, b].map(|row| sides.get(row as usize)) {
+        [None, _] | [Some(false), Some(true)] => Some([a, b]),
+        [Some(true), Some(false)] => Some([b, a]),
+        _ => None,
+    }
+}
+
 /// All rows read so far.
 #[derive(Debug, Default)]
 pub struct Rows<F> {
@@ -140,6 +149,8 @@ pub struct Rows<F> {
     pub fps: Vec<u64>,
     /// The first row of equal content, once that is known.
     pub first: Vec<u32>,
+    /// The side of each, if a group has at most one of each side: whether it is the second.
+    pub sides: Vec<bool>,
     /// The order in which they are kept.
     pub order: Order,
     /// What people have decided of them.
@@ -157,6 +168,7 @@ impl<F: Spill> Rows<F> {
             kinds: Vec::new(),
             fps: Vec::new(),
             first: Vec::new(),
+            sides: Vec::new(),
             order: Order { keep, ranks: Vec::new() },
             decisions: Decisions::default(),
             decided: Decided::default(),
@@ -253,7 +265,33 @@ impl<F: Spill> Rows<F> {
             }
             Ok(())
         })?;
+        if !self.sides.is_empty() {
+            copies = self.pair_copies(options.many)?;
+        }
         self.decided = Decided::of(&self.decisions, &mut self.first)?;
+        Ok(copies)
+    }
+
+    /// Of copies the first of one side is with the first of the other, the second with the second, or, if one may have `many`,
+    /// with the first too. Returns how many are copies of another row then.
+    pub(super) fn pair_copies(&mut self, many: bool) -> Result<u64> {
+        let mut rows: Vec<(u32, bool, u32)> = Vec::new();
+        rows.room(self.count())?;
+        rows.extend(
+            self.first.iter().zip(&self.sides).zip(0..).map(|((&first, &side), row)| (first, side, row)),
+        );
+        sort_unstable_by(&mut rows, Ord::cmp);
+        let mut copies = 0;
+        for same in checked(rows.chunk_by(|a, b| a.0 == b.0)) {
+            let (a, b) = same.split_at(same.partition_point(|it| !it.1));
+            same.iter().for_each(|it| self.first[it.2 as usize] = it.2);
+            for (place, of_b) in b.iter().enumerate() {
+                if let Some(of_a) = a.get(if many { 0 } else { place }) {
+                    copies += 1;
+                    self.first[of_b.2 as usize] = of_a.2;
+                }
+            }
+        }
         Ok(copies)
     }
 

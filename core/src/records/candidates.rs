@@ -246,7 +246,8 @@ pub(super) fn candidates(table: &Table, keys: &Keys) -> (Vec<Candidate>, Vec<u32
             let (start, end, weight, columns) = keys[key as usize];
             meter.work(end - start);
             touched.room(end - start).or_raise();
-            for &other in holders[start..end].iter().filter(|&&other| other != row) {
+            let others = holders[start..end].iter().filter(|&&other| other != row);
+            for &other in others.filter(|&&other| table.may_be_one([row, other])) {
                 if shared[other as usize] == 0.0 {
                     touched.push(other);
                 }

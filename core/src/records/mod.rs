@@ -21,10 +21,12 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use table::{Columns, Table};
 pub use values::MOST_COLUMNS;
-use values::{NONE, Strings};
+use values::{Kind, Known, NONE, Strings};
 
 /// Two rows are of one thing from this probability on.
 pub const SURE: f64 = 0.9;
+/// Two rows of two sides are, each of which has no other.
+pub const LIKELY: f64 = 0.3;
 /// Kept rows that a row is compared with, at most.
 const KEPT: usize = 1000;
 /// Fields that are of no column.
@@ -62,16 +64,35 @@ pub struct Evidence {
     pub told: Vec<(Field, Agreement, f64)>,
 }
 
+/// What the columns of a table are, by its rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Look {
+    /// Those of records: these identify.
+    Records(Vec<usize>),
+    /// This one is running text, and the others tell about it.
+    Text(usize),
+    /// That cannot be told.
+    Unclear,
+}
+
+/// Rows by which that is told, at least; columns that identify, and so few of them if there are this many rows.
+const FEWEST: (usize, usize) = (100, 3);
+const PAIR: (usize, usize) = (1000, 2);
+/// How often such a column agrees by chance, at most.
+const SELDOM: f64 = 0.005;
+
 /// The rows of a table of several columns.
 #[derive(Debug, Default)]
 pub struct Rows {
     values: Vec<Strings>,
+    sides: Vec<bool>,
 }
 
 impl Rows {
     /// Rows of so many columns: so many that are not compared.
     pub fn new(columns: usize, empty: usize) -> Rows {
-        let mut rows = Rows { values: (0..columns).map(|_| Strings::default()).collect() };
+        let values = (0..columns).map(|_| Strings::default()).collect();
+        let mut rows = Rows { values, sides: Vec::new() };
         (0..empty).for_each(|_| rows.add_empty());
         rows
     }
@@ -88,6 +109,39 @@ impl Rows {
             .iter_mut()
             .zip(given.chain(std::iter::repeat("")))
             .for_each(|(values, value)| values.add(value));
+    }
+
+    /// What the columns are: those of records are short, and several of them seldom agree by chance.
+    pub fn look(&self) -> Look {
+        let order = self.order();
+        let known = Table::learned(&self.values[..self.values.len().min(MOST_COLUMNS)], &order).1.known;
+        let places = |is: &dyn Fn(&Known) -> bool| -> Vec<usize> {
+            known.iter().filter(|it| is(it)).map(|it| it.at).collect()
+        };
+        let identify = places(&|it| {
+            let is_short = matches!(it.kind, Kind::Name | Kind::Code | Kind::Date);
+            is_short && it.same <= SELDOM && it.filled * 5 >= order.len() * 4
+        });
+        let texts = places(&|it| it.kind == Kind::Text);
+        let is_full = |at: usize| known.iter().any(|it| it.at == at && it.filled * 10 >= order.len() * 9);
+        match texts[..] {
+            _ if order.len() < FEWEST.0 => Look::Unclear,
+            [] if [FEWEST, PAIR].iter().any(|it| order.len() >= it.0 && identify.len() >= it.1) => {
+                Look::Records(identify)
+            }
+            [text] if is_full(text) => Look::Text(text),
+            _ => Look::Unclear,
+        }
+    }
+
+    /// Takes the side of each row: only rows of two sides are compared, and learned from.
+    pub fn of_sides(&mut self, sides: Vec<bool>) {
+        self.sides = sides;
+    }
+
+    fn sides_in(&self, order: &[u32]) -> Vec<bool> {
+        let known = if self.sides.is_empty() { &[] } else { order };
+        collect(known.iter().map(|&row| self.sides[row as usize])).or_raise()
     }
 
     /// Rows that have something, in an order that is not that in which they came.
@@ -185,7 +239,9 @@ impl Records {
     /// Learns from the rows; what finds pairs among them too.
     pub fn learn(rows: Rows) -> (Records, Pairs) {
         let order = rows.order();
-        let (table, columns) = Table::learned(&rows.values[..rows.values.len().min(MOST_COLUMNS)], &order);
+        let (mut table, columns) =
+            Table::learned(&rows.values[..rows.values.len().min(MOST_COLUMNS)], &order);
+        table.sides = rows.sides_in(&order);
         let (candidates, common) = candidates(&table, &Keys::of(&columns.known));
         let weights = Weights::learn(&table, &columns, &candidates);
         let model = Arc::new(Model { columns, weights, common });
@@ -195,7 +251,8 @@ impl Records {
     /// Rows, of which it was learned before.
     pub fn read(model: Arc<Model>, rows: Rows) -> Records {
         let order = rows.order();
-        let table = Table::read(&model.columns, &rows.values, &order);
+        let mut table = Table::read(&model.columns, &rows.values, &order);
+        table.sides = rows.sides_in(&order);
         Records::new(table, model, order, rows)
     }
 

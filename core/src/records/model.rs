@@ -22,7 +22,8 @@ const PRIOR: f64 = 20.0;
 /// The share of a pair's information that agrees, from which on it begins as one thing, how sharply, and how much of all
 /// it must have.
 const BEGIN: (f64, f64, f64) = (0.75, 20.0, 0.3);
-/// A share beside the greatest one of either row from which on the pair is near, and what it then counts as chance.
+/// A share beside the greatest one of either row from which on the pair is near, and what it then counts as chance; across
+/// sides nothing, for there a second best one must be another thing.
 const NEAR: (f64, f64) = (0.9, 0.2);
 /// Relatives: a pattern of differences is kept up to so many times what faults make, or that many times this share of all.
 const RELATIVES: (f64, f64) = (2.0, 0.05);
@@ -150,7 +151,7 @@ impl Weights {
         };
         let fields: Vec<Field> = tops.iter().map(field).collect();
         let count = fields.len();
-        let all = (table.rows as f64 * (table.rows as f64 - 1.0) / 2.0).max(1.0);
+        let all = table.pairs();
         let mut model = Weights {
             order: (0..count).collect(),
             prior: (0.05 * table.rows as f64 / all).clamp(1e-12, 0.5).ln(),
@@ -281,13 +282,14 @@ impl Learning {
             begin.room(1).or_raise();
             begin.push(if near && f64::from(filled) >= BEGIN.2 { first } else { 0.0 });
             // The further copies of a row that has many are no evidence of chance, and near ones are little.
-            let crowded = candidate.rows.iter().any(|&row| sure[row as usize] >= 2);
+            let is_one_table = table.sides.is_empty();
+            let crowded = is_one_table && candidate.rows.iter().any(|&row| sure[row as usize] >= 2);
             let near = best.iter().any(|&best| f64::from(share) >= NEAR.0 * f64::from(best));
             chance.room(1).or_raise();
             chance.push(if crowded {
                 0.0
             } else if near {
-                NEAR.1
+                if is_one_table { NEAR.1 } else { 0.0 }
             } else {
                 1.0
             });
@@ -305,7 +307,10 @@ impl Learning {
         for _ in checked(0..RANDOM.min((all * 4.0) as usize)) {
             let (a, b) = (random.below(table.rows) as u32, random.below(table.rows) as u32);
             let rows = [a.min(b), a.max(b)];
-            if a == b || candidates.binary_search_by(|it| it.rows.cmp(&rows)).is_ok() {
+            if a == b
+                || !table.may_be_one(rows)
+                || candidates.binary_search_by(|it| it.rows.cmp(&rows)).is_ok()
+            {
                 continue;
             }
             table.levels(rows, &mut levels);

@@ -16,6 +16,8 @@ pub(super) struct Table {
     pub rows: usize,
     pub columns: Vec<Column>,
     pub identifiers: Option<Identifiers>,
+    /// The side of each, if only rows of two sides are compared.
+    pub sides: Vec<bool>,
 }
 
 impl Table {
@@ -32,7 +34,7 @@ impl Table {
         }
         let (identifiers, of_identifiers) = Identifiers::learned(&kinds(&known), values, order)
             .map_or((None, None), |(all, it)| (Some(all), Some(it)));
-        let table = Table { rows: order.len(), columns, identifiers };
+        let table = Table { rows: order.len(), columns, identifiers, sides: Vec::new() };
         (table, Columns { known, identifiers: of_identifiers })
     }
 
@@ -42,7 +44,19 @@ impl Table {
         let column = |known: &Known| Column::read(known, values.get(known.at).unwrap_or(&none), order);
         let identifiers =
             of.identifiers.as_ref().map(|it| Identifiers::read(it, &kinds(&of.known), values, order));
-        Table { rows: order.len(), columns: of.known.iter().map(column).collect(), identifiers }
+        let columns = of.known.iter().map(column).collect();
+        Table { rows: order.len(), columns, identifiers, sides: Vec::new() }
+    }
+
+    /// Whether two rows are compared.
+    pub fn may_be_one(&self, [a, b]: [u32; 2]) -> bool {
+        self.sides.is_empty() || self.sides[a as usize] != self.sides[b as usize]
+    }
+
+    /// How many pairs of rows there are that can be compared.
+    pub fn pairs(&self) -> f64 {
+        let (all, one) = (self.rows as f64, self.sides.iter().filter(|side| **side).count() as f64);
+        if self.sides.is_empty() { all * (all - 1.0) / 2.0 } else { one * (all - one) }.max(1.0)
     }
 
     pub fn levels(&self, rows: [u32; 2], levels: &mut [u8]) {

@@ -7,7 +7,9 @@ use crate::pg::names::Schemas;
 use crate::pg::spi::{Argument, check_query, describe};
 use crate::pg::values::ValueType;
 use crate::pg::{Column, Json, raise, required};
-use crate::table::{DecisionTable, Options, Settings, Source, Written, parse_options, read_options};
+use crate::table::{
+    DecisionTable, Options, Settings, Source, Written, choose_columns, parse_options, read_options,
+};
 use dedup_core::dedup::{Group, INTO, Keep, Method};
 use dedup_core::details::Statistics;
 use pgrx::prelude::*;
@@ -96,6 +98,7 @@ impl<'t> Job<'t> {
         if begun.is_none()
             && let Source::Table(table) = &source
         {
+            choose_columns(INTO.name, table, &mut written);
             Settings::complete(source.oid(), &mut written);
             let options = Options::of(&written);
             // A column that is added later must not change what is meant.

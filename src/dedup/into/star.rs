@@ -2,16 +2,16 @@
 //! with each other, as `dedup` compares rows that come after those. Nothing else changes.
 
 use super::super::ahead::Rows;
-use super::super::find::{id, read, stages};
+use super::super::find::{id, once, read, stages};
 use super::changes::Changes;
 use super::job::{DIGEST, Job, ids_of};
 use super::write::Outcome;
-use crate::pg::Values;
 use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::pg::spi::{Argument, for_each_of_query_with, query_all};
 use crate::pg::spill::TempFile;
 use crate::pg::values::ValueType;
+use crate::pg::{Column, Values};
 use crate::settings::{threads, work_memory};
 use dedup_core::dedup::{EqualTexts, Keep, Kind};
 use dedup_core::groups::{CrossPairs, Named, Settings, names};
@@ -161,8 +161,7 @@ fn some(job: &Job<'_>, ids: Option<Argument>, arrived: bool, progress: &Progress
     );
     let arguments = [ids.unwrap_or_else(|| job.no_ids())];
     let (mut ids, mut digests, mut hashes, mut numbers) = (None, Vec::new(), Vec::new(), Vec::new());
-    let query = (sql.as_str(), &arguments[..], false);
-    let (rows, _) = read(query, &job.options(), (None, None), Some(&mut hashes), progress, |columns| {
+    let begin = once(|columns: &[Column]| {
         let of = &*ids.insert(ids_of(columns));
         let (digests, numbers, last) = (&mut digests, &mut numbers, columns.len() - 1);
         move |row, bytes| {
@@ -173,6 +172,8 @@ fn some(job: &Job<'_>, ids: Option<Argument>, arrived: bool, progress: &Progress
             unsafe { of.write(id(row), bytes) };
         }
     });
+    let query = vec![(sql.as_str(), &arguments[..], false, begin)];
+    let (rows, _) = read(query, &job.options(), (None, None), Some(&mut hashes), progress);
     // A query that returns rows has columns.
     let ids = ids.unwrap_or_else(|| unreachable!("the columns are told before the rows"));
     Read { rows, ids, digests, hashes, arrivals: numbers }

@@ -1,8 +1,9 @@
 //! All groups formed anew, as `dedup` forms them. A group keeps its name.
 
-use super::super::find::{find_in, id};
+use super::super::find::{find_in, id, once};
 use super::job::{DIGEST, Job, ids_of};
 use super::write::Outcome;
+use crate::pg::Column;
 use crate::pg::host::unwrap_or_raise;
 use crate::pg::progress::Progress;
 use crate::pg::spi::{Argument, query_all};
@@ -22,8 +23,7 @@ pub(super) fn form(job: &mut Job<'_>, progress: &Progress) -> Option<Outcome> {
     let mut options = job.options();
     options.know(job.told.clone());
     let asked = (job.written.clone(), options, !job.is_begun);
-    let of = (query.as_str(), &job.source);
-    let (written, found) = find_in(INTO, of, asked, Some(&mut hashes), progress, |columns| {
+    let begin = once(|columns: &[Column]| {
         let of = &*ids.insert(ids_of(columns));
         let (digests, last) = (&mut digests, columns.len() - 1);
         move |row, bytes| {
@@ -33,6 +33,8 @@ pub(super) fn form(job: &mut Job<'_>, progress: &Progress) -> Option<Outcome> {
             unsafe { of.write(id(row), bytes) };
         }
     });
+    let of = vec![(query.as_str(), &job.source, begin)];
+    let (written, found) = find_in(INTO, of, asked, Some(&mut hashes), progress);
     if found.rows.count() > 0 {
         job.written = written;
         job.statistics.clone_from(&found.options.alike.statistics);

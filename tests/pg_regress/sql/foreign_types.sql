@@ -101,6 +101,8 @@ INSERT INTO call (function, call) VALUES
 ('_dedup(text)', $$_dedup('planter.t_%1$s'::text) AS d(id %2$s, keeper %2$s, stage text, distance integer, similarity float8)$$),
 ('dedup_explain(text,text,jsonb)', $$dedup_explain('planter.t_%1$s', 'SELECT id, extra FROM planter.t_%1$s', '{"method": "records", "columns": ["body", "extra"]}')$$),
 ('dedup_explain(text,text,jsonb,anyelement)', $$dedup_explain('planter.t_%1$s', 'SELECT id, extra FROM planter.t_%1$s', '{"method": "records", "columns": ["body", "extra", "many"]}', NULL::%2$s)$$),
+('dedup_link(text,text,jsonb)', $$dedup_link('planter.t_%1$s', 'planter.t_%1$s', '{"method": "records", "columns": ["body", "extra"]}')$$),
+('dedup_link(text,text,jsonb,anyelement)', $$dedup_link('planter.t_%1$s', 'planter.t_%1$s', '{"method": "records", "columns": ["body", "extra", "many"]}', NULL::%2$s)$$),
 ('dedup_report(text,jsonb)', $$dedup_report('planter.t_%1$s')$$),
 ('dedup_report(text,jsonb)', $$dedup_report('planter.t_%1$s', '{"labels": "extra", "columns": ["body", "many"]}')$$),
 ('dedup_evaluate(text,text,text,text)', $$dedup_evaluate('planter.t_%1$s', 'SELECT id, extra FROM planter.t_%1$s', 'groups', 'pairs')$$),
