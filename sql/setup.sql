@@ -238,9 +238,47 @@ CREATE FUNCTION dedup_clean(tbl regclass, dry_run boolean DEFAULT true, options 
     RETURNS TABLE (id bigint, keeper bigint, stage text, distance integer, similarity double precision)
     AS 'MODULE_PATHNAME', 'dedup_clean_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 1000;
 COMMENT ON FUNCTION dedup_clean(regclass, boolean, jsonb) IS
-    'the rows of a table that are copies or near-duplicates of kept ones; with dry_run => false they are deleted';
+    'the rows of a table that are copies or near-duplicates of kept ones; with dry_run => false they go to an archive';
 CREATE FUNCTION dedup_clean(tbl regclass, dry_run boolean, options jsonb, id_type anyelement)
     RETURNS TABLE (id anyelement, keeper anyelement, stage text, distance integer, similarity double precision)
     AS 'MODULE_PATHNAME', 'dedup_clean_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 1000;
 COMMENT ON FUNCTION dedup_clean(regclass, boolean, jsonb, anyelement) IS
     'dedup_clean of ids of another type than bigint: id_type => NULL::uuid';
+
+CREATE FUNCTION dedup_undo(tbl regclass, run bigint, ids text[] DEFAULT NULL, archive text DEFAULT NULL) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'dedup_undo_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000000;
+COMMENT ON FUNCTION dedup_undo(regclass, bigint, text[], text) IS
+    'puts rows back that dedup_clean has moved to the archive: all of a run, or those of some ids; returns how many';
+
+-- What a row of the archive takes with it: rows that pointed at it and now point at the kept one, or are gone because that
+-- would break a unique key of theirs. Only a block with an exception finds that out for every kind of key.
+CREATE FUNCTION _dedup_repoint(look text, point text, remove text, deferred text) RETURNS TABLE (place tid, item jsonb) LANGUAGE plpgsql AS $body$
+DECLARE
+    child record;
+    broken text;
+BEGIN
+    FOR child IN EXECUTE look LOOP
+        BEGIN
+            EXECUTE point USING child.part, child.row, child.place;
+            IF deferred IS NOT NULL THEN
+                EXECUTE pg_catalog.concat('SET CONSTRAINTS ', deferred, ' IMMEDIATE');
+                EXECUTE pg_catalog.concat('SET CONSTRAINTS ', deferred, ' DEFERRED');
+            END IF;
+            item := child.item;
+        EXCEPTION WHEN unique_violation OR exclusion_violation THEN
+            GET STACKED DIAGNOSTICS broken = PG_EXCEPTION_DETAIL;
+            IF remove IS NULL THEN
+                RAISE EXCEPTION USING ERRCODE = 'foreign_key_violation',
+                    MESSAGE = pg_catalog.format('a row of %s cannot point at the kept row, and would take others with it', child.part::pg_catalog.regclass),
+                    DETAIL = broken,
+                    HINT = 'Rows point at it by a foreign key with ON DELETE CASCADE or the like: remove or change it first.';
+            END IF;
+            EXECUTE remove INTO item USING child.part, child.row;
+        END;
+        place := child.place;
+        IF item IS NOT NULL THEN
+            RETURN NEXT;
+        END IF;
+    END LOOP;
+END $body$;
+COMMENT ON FUNCTION _dedup_repoint(text, text, text, text) IS 'points rows at the kept ones, each for itself; says what they were';

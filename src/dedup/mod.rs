@@ -1,12 +1,16 @@
 //! `dedup`: the whole pipeline over the rows of a source.
 
 mod ahead;
+mod archive;
+mod call;
 mod clean;
 mod explain;
 mod find;
 mod into;
 mod link;
+mod references;
 mod shape;
+mod undo;
 mod warning;
 
 use crate::pg::host::unwrap_or_raise;

@@ -266,6 +266,12 @@ pub(crate) fn lock_columns(table: pg_sys::Oid) {
     unsafe { pg_sys::LockRelationOid(table, pg_sys::AccessShareLock as i32) }
 }
 
+/// Keeps others from writing a table, and from making triggers, to the end of the transaction.
+pub(crate) fn lock_writers(table: pg_sys::Oid) {
+    // SAFETY: as above.
+    unsafe { pg_sys::LockRelationOid(table, pg_sys::ShareRowExclusiveLock as i32) }
+}
+
 /// The equality operator of a type, as SQL writes it whatever the search path, if there is one.
 ///
 /// # Errors

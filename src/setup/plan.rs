@@ -9,7 +9,7 @@ use crate::pg::{notice, raise};
 use crate::table::{
     DETAILS, DecisionTable, Generated, ID, KEEP, Options, SAMPLE, Searched, Settings, Table, Written,
     announce, announce_implied, as_jsonb, choose_columns, has_doubled, joined, learn_records, listed,
-    literal, refuse_option, running, sample, search_index, statistics, table_name,
+    literal, name_beside, refuse_option, running, sample, search_index, statistics, table_name,
 };
 use dedup_core::dedup::{Method, SETUP};
 use dedup_core::details::Statistics;
@@ -74,7 +74,7 @@ impl<'t> Plan<'t> {
             kept.for_each(|(_, place)| before.check_name(place, true));
         }
         if let Some(decisions) = asked.take("decisions") {
-            asked.add("decisions", DecisionTable::name_beside(table, decisions.as_str()).into());
+            asked.add("decisions", name_beside(table, decisions.as_str(), "decisions").into());
         }
         if before.is_none() {
             choose_columns(SETUP.name, table, &mut asked);

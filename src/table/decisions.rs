@@ -1,13 +1,13 @@
 //! Tables in which people decide of pairs of rows: columns `a` and `b`, the ids of two rows, and `same`.
 
+use super::beside::{check_owner, check_plain, table_named};
 use super::pairs::key;
 use super::relation::Table;
-use crate::pg::catalog::{as_text, base_type_name, equality, object_name, own_function, schema};
+use crate::pg::catalog::{as_text, base_type_name, equality, own_function, schema};
 use crate::pg::host::unwrap_or_raise;
 use crate::pg::spi::{Argument, for_each_of_query, query_all, scalar};
 use crate::pg::{Values, raise, raise_mismatch};
 use dedup_core::dedup::Decisions;
-use pgrx::spi::quote_qualified_identifier;
 use pgrx::{PgSqlErrorCode, pg_sys};
 use std::collections::HashMap;
 
@@ -32,13 +32,7 @@ impl DecisionTable {
             )
         };
         let table = Table::of(found);
-        if !table.is_plain() {
-            raise(
-                PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
-                format!("decisions {} is not a plain table", table.name),
-                "It has no partitions and no row-level security: whoever decides must see all decisions.",
-            )
-        }
+        check_plain(&table, "decisions");
         let [a, b, same] = COLUMNS.map(|column| table.column(column).typoid);
         check_id(a);
         if same != pg_sys::BOOLOID || a != b {
@@ -61,14 +55,7 @@ impl DecisionTable {
     }
 
     fn check(&self, table: &Table, id: &str) {
-        // SAFETY: any oid is answered.
-        if self.0.owner() != table.owner() && !unsafe { pg_sys::superuser_arg(self.0.owner()) } {
-            raise(
-                PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
-                format!("decisions {} are not of the owner of table {}", self.0.name, table.name),
-                "What somebody else decides must not delete rows: ALTER TABLE … OWNER TO, or name another table.",
-            )
-        }
+        check_owner(&self.0, table, "decisions");
         let [ids, own] = [self.0.column("a"), table.column(id)];
         if ids.base_type() != own.base_type() {
             raise_mismatch(
@@ -81,29 +68,6 @@ impl DecisionTable {
                 ),
                 "ALTER TABLE … ALTER a TYPE …, ALTER b TYPE … gives them the type of the ids.",
             )
-        }
-    }
-
-    /// The whole name of one: `given`, or that of a table's own. What is not there is beside the table, if no schema is named.
-    pub(crate) fn name_beside(table: &Table, given: Option<&str>) -> String {
-        const NAME: &str = "SELECT n.nspname::pg_catalog.text, c.relname::pg_catalog.text FROM pg_catalog.pg_class c \
-             JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace WHERE c.oid OPERATOR(pg_catalog.=) $1";
-        const PARTS: &str = "SELECT p FROM pg_catalog.unnest(pg_catalog.parse_ident($1)) WITH ORDINALITY AS u(p, n) ORDER BY n";
-        let there = given.and_then(table_named);
-        let read = |row: &Values<'_>| (row.text(0).unwrap_or_default(), row.text(1).unwrap_or_default());
-        let named = |oid: pg_sys::Oid| query_all(NAME, &[Argument::of(oid)], read).pop().unwrap_or_default();
-        if let Some(there) = there {
-            let (schema, name) = named(there);
-            return quote_qualified_identifier(schema, name);
-        }
-        let (schema, own) = named(table.oid);
-        let Some(given) = given else {
-            return quote_qualified_identifier(schema, object_name(&own, "decisions"));
-        };
-        let parts = query_all(PARTS, &[Argument::of(given)], |row| row.text(0).unwrap_or_default());
-        match &parts[..] {
-            [name] => quote_qualified_identifier(&schema, name),
-            _ => given.to_owned(),
         }
     }
 
@@ -227,10 +191,4 @@ fn check_id(typoid: pg_sys::Oid) {
             "Ids are whole numbers, numeric, uuid, text or an enum.",
         )
     }
-}
-
-/// The number of the relation of a name.
-fn table_named(name: &str) -> Option<pg_sys::Oid> {
-    let oid = "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid::pg_catalog.text";
-    scalar(oid, &[Argument::of(name)])?.parse().ok().map(pg_sys::Oid::from_u32)
 }

@@ -32,7 +32,7 @@ pub(crate) struct Table {
 /// A column of a table.
 pub(crate) struct TableColumn {
     column: Column,
-    is_generated: bool,
+    pub(crate) is_generated: bool,
     /// A fingerprint that a `banding` index searches.
     pub(super) is_searched: bool,
 }

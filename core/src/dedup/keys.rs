@@ -84,6 +84,8 @@ enum Kind {
     Share,
     /// Which row of a group is kept.
     Keep,
+    /// A table, or false for none.
+    Archive,
     /// True, or nothing.
     True,
     /// True or false.
@@ -167,6 +169,11 @@ pub const KEYS: [Key; 29] = {
         key("decided", Truth, CLEAN.bit)
             .or("false")
             .says("whether rows go too that are only decided to be the same"),
+        key("archive", Archive, CLEAN.bit)
+            .says("the table that rows go to; without it TABLE_archive beside theirs, with false none"),
+        key("references", Word(&["refuse", "repoint"]), CLEAN.bit)
+            .or("\"refuse\"")
+            .says("what becomes of rows whose foreign keys point at rows that go; repoint: they point at the kept rows"),
         key("drop", True, SETUP.bit).says("takes the settings away; alone"),
     ]
 };
@@ -250,6 +257,7 @@ impl Kind {
                 "\"first\", \"last\", \"longest\", or {\"column\": …, \"order\": \"asc\" or \"desc\"}"
                     .to_owned()
             }
+            Kind::Archive => "a table or false".to_owned(),
             Kind::True => "true".to_owned(),
             Kind::Truth => "true or false".to_owned(),
         }
@@ -286,6 +294,7 @@ impl Kind {
                 }
                 word => is_one(&["first", "last", "longest"], word),
             },
+            Kind::Archive => is_name(value) || *value == false,
             Kind::True => *value == true,
             Kind::Truth => value.is_boolean(),
         }

@@ -1,8 +1,9 @@
 //! The table of the result and those that belong to it: ordinary tables, owned by the caller.
 
-use crate::pg::catalog::{FOREIGN, object_name, own_function, quoted};
+use crate::pg::catalog::{object_name, own_function, quoted};
 use crate::pg::spi::{Argument, execute, query_all, query_catalogue, scalar};
 use crate::pg::{Column, Values, raise};
+use crate::table::hindrance;
 use pgrx::prelude::*;
 
 pub(super) struct Table {
@@ -136,40 +137,12 @@ impl Table {
                      AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped), \
                  (SELECT a.atttypid FROM pg_catalog.pg_attribute a \
                    WHERE a.attrelid OPERATOR(pg_catalog.=) c.oid AND a.attname OPERATOR(pg_catalog.=) 'id'), \
-                 CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_rewrite r WHERE r.ev_class OPERATOR(pg_catalog.=) c.oid) \
-                     THEN 'rules' \
-                 WHEN EXISTS (SELECT FROM pg_catalog.pg_inherits i \
-                         WHERE c.oid OPERATOR(pg_catalog.=) ANY (ARRAY[i.inhparent, i.inhrelid])) THEN 'inheritance' \
-                 WHEN EXISTS (SELECT FROM pg_catalog.pg_attribute a \
-                         JOIN pg_catalog.pg_type d ON d.oid OPERATOR(pg_catalog.=) a.atttypid \
-                         WHERE a.attrelid OPERATOR(pg_catalog.=) c.oid AND a.attnum OPERATOR(pg_catalog.>) 0 \
-                           AND d.typtype OPERATOR(pg_catalog.=) 'd') THEN 'a column of a domain' \
-                 WHEN c.relrowsecurity AND c.relforcerowsecurity THEN 'row-level security that binds its owner' \
-                 WHEN EXISTS (SELECT FROM pg_catalog.pg_trigger t \
-                         JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) t.tgfoid \
-                         JOIN pg_catalog.pg_roles o ON o.oid OPERATOR(pg_catalog.=) p.proowner \
-                         WHERE t.tgrelid OPERATOR(pg_catalog.=) c.oid AND NOT t.tgisinternal \
-                           AND {FOREIGN}) THEN 'a trigger of another role' \
-                 WHEN EXISTS (SELECT FROM pg_catalog.pg_trigger t \
+                 CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_trigger t \
                          WHERE t.tgrelid OPERATOR(pg_catalog.=) c.oid AND t.tgfoid OPERATOR(pg_catalog.=) $2) \
-                     THEN 'a guard, which may log into a table of another role' \
-                 WHEN EXISTS (SELECT FROM (\
-                         SELECT 'pg_catalog.pg_constraint'::pg_catalog.regclass::pg_catalog.oid AS class, k.oid AS object \
-                           FROM pg_catalog.pg_constraint k WHERE k.conrelid OPERATOR(pg_catalog.=) c.oid \
-                         UNION ALL SELECT 'pg_catalog.pg_attrdef'::pg_catalog.regclass::pg_catalog.oid, f.oid \
-                           FROM pg_catalog.pg_attrdef f WHERE f.adrelid OPERATOR(pg_catalog.=) c.oid \
-                         UNION ALL SELECT c.tableoid, i.indexrelid \
-                           FROM pg_catalog.pg_index i WHERE i.indrelid OPERATOR(pg_catalog.=) c.oid \
-                         UNION ALL SELECT c.tableoid, c.oid) e \
-                         JOIN pg_catalog.pg_depend d ON d.classid OPERATOR(pg_catalog.=) e.class \
-                           AND d.objid OPERATOR(pg_catalog.=) e.object \
-                         JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) d.refobjid \
-                           AND p.tableoid OPERATOR(pg_catalog.=) d.refclassid \
-                         JOIN pg_catalog.pg_roles o ON o.oid OPERATOR(pg_catalog.=) p.proowner \
-                         WHERE {FOREIGN}) \
-                     THEN 'an expression with a function of another role' END \
+                     THEN 'a guard, which may log into a table of another role' ELSE {} END \
              FROM pg_catalog.unnest($1) WITH ORDINALITY AS u(name, n) LEFT JOIN pg_catalog.pg_class c \
-               ON c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass(u.name)::pg_catalog.oid ORDER BY u.n"
+               ON c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass(u.name)::pg_catalog.oid ORDER BY u.n",
+            hindrance()
         );
         let guard = own_function("near_dup_guard", &[]);
         let read = |row: &Values<'_>| {

@@ -92,6 +92,6 @@ SELECT * FROM dedup_setup('"Named"', '{"decisions": "\"My decisions\"", "recipe"
 INSERT INTO "My decisions" (a, b, same) VALUES (2, 1.00, false);
 SELECT id, keeper, stage FROM dedup('"Named"', NULL, NULL::numeric);
 SELECT t.nr, f.id FROM "Named" t, dedup_find(t, NULL, NULL::numeric) f ORDER BY 1, 2;
-DROP TABLE lamp, lamp_decisions, lamp_groups, lamp_groups_merges, lamp_groups_state, other, planted, moment, "Named", "My decisions" CASCADE;
+DROP TABLE lamp, lamp_archive, lamp_decisions, lamp_groups, lamp_groups_merges, lamp_groups_state, other, planted, moment, "Named", "My decisions" CASCADE;
 DROP ROLE regress_clerk;
 DROP EXTENSION pg_dedup;

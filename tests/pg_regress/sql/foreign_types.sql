@@ -135,7 +135,9 @@ INSERT INTO call (function, call) VALUES
 ('dedup_decide()', $$own('SELECT count(*) FROM dedup_setup(''own'', ''{"columns": "body", "id": "id", "fp": "mine", "decisions": true}''); INSERT INTO own_decisions SELECT t.id, u.id, false FROM planter.t_%1$s t, planter.t_%1$s u WHERE t.body OPERATOR(pg_catalog.<) u.body; DROP TABLE own_decisions', '%1$s')$$),
 ('dedup_clean(regclass,boolean,jsonb)', $$dedup_clean('planter.t_%1$s')$$),
 ('dedup_clean(regclass,boolean,jsonb,anyelement)', $$dedup_clean('planter.t_%1$s', true, NULL, NULL::%2$s)$$),
-('dedup_clean(regclass,boolean,jsonb,anyelement)', $$dedup_clean('planter.t_%1$s', false, NULL, NULL::%2$s)$$);
+('dedup_clean(regclass,boolean,jsonb,anyelement)', $$dedup_clean('planter.t_%1$s', false, NULL, NULL::%2$s)$$),
+('dedup_undo(regclass,bigint,text[],text)', $$dedup_undo('planter.t_%1$s', 1)$$),
+('dedup_clean(regclass,boolean,jsonb,anyelement)', $$own('ALTER TABLE own ADD FOREIGN KEY (id) REFERENCES planter.t_%1$s (id); INSERT INTO own SELECT t.*, 0 FROM planter.t_%1$s t; SELECT count(*) FROM dedup_clean(''planter.t_%1$s'', false, ''{"references": "repoint"}'', NULL::%2$s); SELECT dedup_undo(''planter.t_%1$s'', (SELECT pg_catalog.max(dedup_run) FROM planter.t_%1$s_archive)); DELETE FROM own; ALTER TABLE own DROP CONSTRAINT own_id_fkey', '%1$s')$$);
 
 -- Each function that is given a table, a row, an index or a query is called: what is new fails here until it is.
 SELECT p.oid::regprocedure AS "not called" FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'

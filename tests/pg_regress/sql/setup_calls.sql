@@ -82,13 +82,13 @@ GRANT SELECT, DELETE ON other TO clean_clerk;
 ALTER TABLE other ENABLE ROW LEVEL SECURITY;
 CREATE POLICY mine ON other TO clean_clerk USING (id <> 1);
 SET ROLE clean_clerk;
-SELECT id, keeper FROM dedup_clean('other', false);
+SELECT id, keeper FROM dedup_clean('other', false, '{"archive": false}');
 RESET ROLE;
 SELECT id FROM other ORDER BY id;
 REVOKE DELETE ON other FROM clean_clerk;
 INSERT INTO other VALUES (7, 'The same again'), (8, 'The same again');
 SET ROLE clean_clerk;
-SELECT * FROM dedup_clean('other', false);
+SELECT * FROM dedup_clean('other', false, '{"archive": false}');
 RESET ROLE;
 
 -- Pairs, calibration, evaluation.
@@ -111,7 +111,7 @@ CALL dedup_into('ticket_groups', 'ticket');
 SELECT id, keeper, stage FROM ticket_groups ORDER BY id;
 RESET client_min_messages;
 
-DROP TABLE ticket_groups, ticket_groups_merges, ticket_groups_state, reply, ticket, other, by_uuid, by_text, by_domain, plain, keyless, gone;
+DROP TABLE ticket_groups, ticket_groups_merges, ticket_groups_state, reply, ticket, ticket_archive, by_text_archive, by_domain_archive, other, by_uuid, by_text, by_domain, plain, keyless, gone;
 DROP FUNCTION note_gone;
 DROP DOMAIN code;
 DROP ROLE clean_clerk;
@@ -193,5 +193,5 @@ SELECT * FROM dedup_find('blank', '?!');
 SELECT * FROM dedup_find('blank', 'The and');
 SELECT id FROM dedup_find('blank', '😀');
 SELECT f.id FROM blank t, dedup_find(t) f WHERE t.id = 9;
-DROP TABLE letter, letters, letters_merges, letters_state, short, blank, guarded, sent, sents, sents_merges, sents_state;
+DROP TABLE letter, letters, letters_merges, letters_state, short, blank, guarded, sent, sent_archive, sents, sents_merges, sents_state;
 DROP EXTENSION pg_dedup;

@@ -102,7 +102,7 @@ SELECT id, keeper, stage FROM filed_groups ORDER BY id::text;
 SELECT id, keeper, stage FROM dedup_clean('filed', false, NULL, NULL::code);
 SELECT id FROM filed;
 DROP TABLE filed_groups, filed_groups_merges, filed_groups_state;
-DROP TABLE filed;
+DROP TABLE filed, filed_archive;
 DROP OWNED BY setup_planter;
 DROP ROLE setup_planter;
 DROP TYPE code CASCADE;

@@ -1,0 +1,213 @@
+//! The archive of a table: the rows that `dedup_clean` removed, as they were.
+
+use super::call::Call;
+use crate::pg::catalog::{base_type_name, check_type, hold_schemas, is_built_in, lock_writers};
+use crate::pg::spi::{Argument, execute, for_each, scalar};
+use crate::pg::{Column, raise, raise_mismatch};
+use crate::table::{Table, check_owner, check_plain, check_written, name_beside, table_named};
+use pgrx::spi::quote_identifier;
+use pgrx::{PgSqlErrorCode, pg_sys};
+
+/// A table of these columns, and those of the rows.
+pub(super) struct Archive {
+    pub table: Table,
+}
+
+/// The columns of its own, the kept row's id before them.
+const COLUMNS: [(&str, pg_sys::Oid); 6] = [
+    ("dedup_run", pg_sys::INT8OID),
+    ("dedup_stage", pg_sys::TEXTOID),
+    ("dedup_similarity", pg_sys::FLOAT8OID),
+    ("dedup_by", pg_sys::NAMEOID),
+    ("dedup_at", pg_sys::TIMESTAMPTZOID),
+    ("dedup_children", pg_sys::JSONBOID),
+];
+pub(super) const KEEPER: &str = "dedup_keeper";
+
+const ANOTHER: &str =
+    "options => '{\"archive\": \"…\"}' names another one, with false rows are deleted for good.";
+
+pub(super) fn is_own(name: &str) -> bool {
+    name == KEEPER || COLUMNS.iter().any(|(own, _)| name == *own)
+}
+
+impl Archive {
+    /// The archive of that name, if it is there and can be trusted.
+    ///
+    /// # Errors
+    /// Raises 42809, 42501, 55000 for a table that must not be written, 42P07 for one that is no archive, 42804 for one of
+    /// other ids.
+    pub fn found(of: &Table, name: &str) -> Option<Archive> {
+        let there = table_named(name)?;
+        lock_writers(there);
+        let table = Table::of(there);
+        check_plain(&table, "archive");
+        // SAFETY: a plain read of a variable.
+        if table.owner() != unsafe { pg_sys::GetUserId() } {
+            check_owner(&table, of, "archive");
+        }
+        check_written(&table);
+        let has = |(name, typoid): &(&str, _)| {
+            table.columns.iter().any(|it| it.name == *name && it.typoid == *typoid)
+        };
+        if !COLUMNS.iter().all(has) || !table.has_column(KEEPER) {
+            raise(
+                PgSqlErrorCode::ERRCODE_DUPLICATE_TABLE,
+                format!("table {} is there, and no archive that dedup_clean has made", table.name),
+                ANOTHER,
+            )
+        }
+        let id = of.column(of.id(None));
+        let kept = table.columns.iter().find(|it| it.name == id.name);
+        if [Some(table.column(KEEPER)), kept]
+            .iter()
+            .any(|it| it.is_none_or(|it| it.base_type() != id.base_type()))
+        {
+            let (column, base) = (quote_identifier(&id.name), base_type_name(id.typoid));
+            raise_mismatch(
+                format!("the ids in archive {} are not {base} as those of {}", table.name, of.name),
+                format!(
+                    "If it is of that table: ALTER TABLE {} ALTER {column} TYPE {base}, ALTER {KEEPER} TYPE {base};",
+                    table.name
+                ),
+            )
+        }
+        hold_schemas(table.oid);
+        Some(Archive { table })
+    }
+
+    /// The archive of that name, which is made if it is not there, with all columns of the table.
+    ///
+    /// # Errors
+    /// As [`Archive::found`], 42701 for a table that has columns of an archive, 0A000 for types of other roles, 42501 for
+    /// a caller who cannot make it.
+    pub fn open(of: &Table, given: Option<&str>) -> Archive {
+        if let Some(column) = of.columns.iter().find(|column| is_own(&column.name)) {
+            raise(
+                PgSqlErrorCode::ERRCODE_DUPLICATE_COLUMN,
+                format!(
+                    "column \"{}\" of table {} is called as one of its archive would be",
+                    column.name, of.name
+                ),
+                "Rename it, or delete rows for good: options => '{\"archive\": false}'.",
+            )
+        }
+        let name = name_beside(of, given, "archive");
+        let define = |name: &str, typoid| {
+            // What its caller cannot put back is not taken: that runs the checks of domains.
+            // SAFETY: a plain read of a variable.
+            check_type(typoid, Some(unsafe { pg_sys::GetUserId() }));
+            format!("{} {}", quote_identifier(name), base_type_name(typoid))
+        };
+        let Some(archive) = Archive::found(of, &name) else {
+            const MAY: &str = "SELECT 'yes'::pg_catalog.text WHERE pg_catalog.has_schema_privilege(\
+                     (pg_catalog.parse_ident($1))[1], 'CREATE')";
+            if scalar(MAY, &[Argument::of(name.as_str())]).is_none() {
+                raise(
+                    PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+                    format!("the archive {name} is not there, and you may not create it"),
+                    format!("Who may create tables in its schema makes it by a call of their own. {ANOTHER}"),
+                )
+            }
+            let own = COLUMNS.iter().map(|(name, typoid)| define(name, *typoid));
+            let keeper = [define(KEEPER, of.column(of.id(None)).typoid)];
+            let columns = of.columns.iter().map(|column| define(&column.name, column.typoid));
+            let mut columns: Vec<String> = columns.chain(own).chain(keeper).collect();
+            columns[of.columns.len()] += " GENERATED BY DEFAULT AS IDENTITY";
+            execute(&format!("CREATE TABLE {name} ({})", columns.join(", ")), &[]);
+            execute(&format!("CREATE INDEX ON {name} (dedup_run)"), &[]);
+            return Archive::open(of, Some(&name));
+        };
+        let mut missing = Vec::new();
+        for column in &of.columns {
+            match archive.table.columns.iter().find(|it| it.name == column.name) {
+                None => missing.push(format!("ADD COLUMN {}", define(&column.name, column.typoid))),
+                Some(kept) if kept.base_type() == column.base_type() => {}
+                Some(kept) => raise_mismatch(
+                    format!(
+                        "column \"{}\" is {}, in archive {name} {}",
+                        column.name,
+                        column.type_name(),
+                        kept.type_name()
+                    ),
+                    format!(
+                        "ALTER TABLE {name} ALTER {} TYPE {}; or name another archive.",
+                        quote_identifier(&column.name),
+                        base_type_name(column.typoid)
+                    ),
+                ),
+            }
+        }
+        if missing.is_empty() {
+            return archive;
+        }
+        execute(&format!("ALTER TABLE {name} {}", missing.join(", ")), &[]);
+        Archive::open(of, Some(&name))
+    }
+
+    /// Copies rows of the table to it that are about to go. Returns the number of the run.
+    pub fn take(&self, call: &Call, gone: &[Argument]) -> i64 {
+        let (Call { id, base, equals, .. }, archive) = (call, &self.table.name);
+        const RUN: &str = "SELECT pg_catalog.nextval(pg_catalog.pg_get_serial_sequence($1, 'dedup_run')::pg_catalog.regclass)";
+        let mut run = 0;
+        for_each(RUN, &[Argument::of(archive.as_str())], |row| run = row.bigint(0).unwrap_or(0));
+        let columns: Vec<String> = call.table.columns.iter().map(|it| quote_identifier(&it.name)).collect();
+        let sql = format!(
+            "INSERT INTO {archive} ({}, dedup_run, {KEEPER}, dedup_stage, dedup_similarity, dedup_by, dedup_at) \
+             SELECT {}, {run}, d.keeper::{base}, d.stage, d.similarity, current_user, pg_catalog.now() FROM {} AS t \
+             JOIN {GONE} ON t.{id}::{base} {equals} d.id ORDER BY d.n",
+            columns.join(", "),
+            columns.iter().map(|it| format!("t.{it}")).collect::<Vec<_>>().join(", "),
+            call.table.name
+        );
+        execute(&sql, gone);
+        run
+    }
+
+    /// Takes out of it what did not go, for a trigger kept it.
+    ///
+    /// # Errors
+    /// Raises 55000 for a row whose references point at the kept one by now.
+    pub fn leave(&self, call: &Call, run: i64) {
+        let Call { id, base, equals, .. } = call;
+        let sql = format!(
+            "DELETE FROM {} AS a USING {} AS t WHERE a.dedup_run OPERATOR(pg_catalog.=) {run} \
+               AND t.{id}::{base} {equals} a.{id}::{base} RETURNING a.{id}, a.dedup_children",
+            self.table.name, call.table.name
+        );
+        for_each(&sql, &[], |row| {
+            if row.get(1).is_some() {
+                raise(
+                    PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                    format!(
+                        "row {} of {} is kept by a trigger",
+                        row.written(0).unwrap_or_default(),
+                        call.table.name
+                    ),
+                    "What pointed at it would point at another row: change that trigger, or point the rows yourself.",
+                )
+            }
+        });
+    }
+}
+
+/// The rows that go, as a call has them in its arguments.
+pub(super) const GONE: &str = "ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3), pg_catalog.unnest($4), \
+     pg_catalog.unnest($5)) WITH ORDINALITY AS d(id, keeper, stage, distance, similarity, n)";
+
+/// Sees to it that no cast of another role makes values of one type values of the other.
+///
+/// # Errors
+/// Raises 0A000.
+pub(super) fn check_assigned(types: [pg_sys::Oid; 2], column: &str, table: &str) {
+    // SAFETY: any oid is answered.
+    let [from, to] = types.map(|typoid| unsafe { pg_sys::getBaseType(typoid) });
+    if from != to && !(is_built_in(from) && is_built_in(to)) {
+        let [from, to] = types.map(|typoid| Column::new("", typoid, pg_sys::InvalidOid).type_name());
+        raise(
+            PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
+            format!("column {column} of {table} is {to}, and not {from} as what it is given"),
+            "A cast that somebody made is not run. Give both one type.",
+        )
+    }
+}

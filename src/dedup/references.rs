@@ -1,0 +1,428 @@
+//! Foreign keys that point at rows of a table: what becomes of the rows that have them when those go, and when they come back.
+
+use super::archive::{Archive, check_assigned};
+use super::call::Call;
+use crate::pg::catalog::{
+    as_text, base_type_name, check_type, equality, hold_schemas, inheritors, lock_columns, schema,
+};
+use crate::pg::spi::{
+    Argument, execute, query_all, query_catalogue, scalar, with_latest_snapshot, with_settings,
+};
+use crate::pg::{Values, notice, raise, raise_with_detail};
+use crate::table::{Table, TableColumn, literal, table_name};
+use pgrx::spi::{quote_identifier, quote_literal};
+use pgrx::{PgSqlErrorCode, pg_sys};
+use serde_json::json;
+
+/// A foreign key.
+pub(super) struct Reference {
+    child: Table,
+    name: String,
+    /// The tables of both ends as SQL reads and writes them, with ONLY where the key is not of what inherits.
+    from: String,
+    parent: String,
+    /// What PostgreSQL does to rows that point at one that is deleted.
+    on_delete: String,
+    /// Whether it points from the table to itself.
+    is_self: bool,
+    columns: Vec<Pair>,
+}
+
+/// A column of a foreign key and the one that it points at.
+struct Pair {
+    child: String,
+    parent: String,
+    /// That `c` has what `t` has.
+    equal: String,
+    /// The types of the two.
+    types: [pg_sys::Oid; 2],
+}
+
+/// Settings by which a value is written as text that every session reads as the same value.
+const EXACT: [(&str, &str); 4] = [
+    ("DateStyle", "ISO, YMD"),
+    ("IntervalStyle", "postgres"),
+    ("extra_float_digits", "1"),
+    ("lc_monetary", "C"),
+];
+
+/// All that point at a table, its partitions and what inherits from it, in an order that a dump keeps.
+pub(super) fn references(table: &Table) -> Vec<Reference> {
+    const SQL: &str = "SELECT k.conname::pg_catalog.text, r.oid::pg_catalog.text, p.oid::pg_catalog.text, \
+             r.relkind::pg_catalog.text, p.relkind::pg_catalog.text, \
+             CASE WHEN k.confdeltype OPERATOR(pg_catalog.=) 'c' THEN ', ON DELETE CASCADE' \
+                 WHEN k.confdeltype OPERATOR(pg_catalog.=) 'n' THEN ', ON DELETE SET NULL' \
+                 WHEN k.confdeltype OPERATOR(pg_catalog.=) 'd' THEN ', ON DELETE SET DEFAULT' ELSE '' END, \
+             c.attname::pg_catalog.text, c.atttypid::pg_catalog.oid::pg_catalog.text, f.attname::pg_catalog.text, \
+             f.atttypid::pg_catalog.oid::pg_catalog.text, pg_catalog.format('OPERATOR(%I.%s)', n.nspname, o.oprname) \
+         FROM pg_catalog.pg_constraint k JOIN pg_catalog.pg_class r ON r.oid OPERATOR(pg_catalog.=) k.conrelid \
+         JOIN pg_catalog.pg_class p ON p.oid OPERATOR(pg_catalog.=) k.confrelid \
+         CROSS JOIN LATERAL ROWS FROM (pg_catalog.unnest(k.conkey), pg_catalog.unnest(k.confkey), pg_catalog.unnest(k.conpfeqop)) \
+             WITH ORDINALITY AS u(child, parent, operator, n) \
+         JOIN pg_catalog.pg_attribute c ON c.attrelid OPERATOR(pg_catalog.=) r.oid AND c.attnum OPERATOR(pg_catalog.=) u.child \
+         JOIN pg_catalog.pg_attribute f ON f.attrelid OPERATOR(pg_catalog.=) p.oid AND f.attnum OPERATOR(pg_catalog.=) u.parent \
+         JOIN pg_catalog.pg_operator o ON o.oid OPERATOR(pg_catalog.=) u.operator \
+         JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) o.oprnamespace \
+         WHERE k.contype OPERATOR(pg_catalog.=) 'f' AND k.confrelid OPERATOR(pg_catalog.=) ANY ($1) \
+           AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint w WHERE w.oid OPERATOR(pg_catalog.=) k.conparentid \
+               AND w.confrelid OPERATOR(pg_catalog.=) ANY ($1)) \
+         ORDER BY r.relname, k.conname, k.oid, u.n";
+    let tree = inheritors(table.oid, pg_sys::AccessShareLock);
+    let oid = |row: &Values<'_>, at| row.text(at)?.parse().ok().map(pg_sys::Oid::from_u32);
+    let read = |row: &Values<'_>| {
+        let text = |at| row.text(at).unwrap_or_default();
+        let oids = [1, 2, 7, 9].map(|at| oid(row, at).unwrap_or(pg_sys::InvalidOid));
+        (oids, [0, 3, 4, 5, 6, 8, 10].map(text))
+    };
+    let mut found: Vec<Reference> = Vec::new();
+    for ([child, parent, from, to], [name, kind, parent_kind, on_delete, column, key, operator]) in
+        query_catalogue(SQL, &[Argument::of(tree.clone())], read)
+    {
+        if found.last().is_none_or(|last| last.child.oid != child || last.name != name) {
+            lock_columns(child);
+            let only =
+                |kind: &str, name: &str| if kind == "r" { format!("ONLY {name}") } else { name.to_owned() };
+            let child = Table::of(child);
+            let (from, parent) = (only(&kind, &child.name), only(&parent_kind, &table_name(parent)));
+            let (is_self, columns) = (tree.contains(&child.oid), Vec::new());
+            found.push(Reference { child, name, from, parent, on_delete, is_self, columns });
+        }
+        [from, to].into_iter().for_each(|typoid| drop(equality(typoid)));
+        let [child, parent] = [quote_identifier(column), quote_identifier(key)];
+        let equal =
+            format!("t.{parent}::{} {operator} c.{child}::{}", base_type_name(to), base_type_name(from));
+        found.last_mut().into_iter().for_each(|it| {
+            let [child, parent] = [&child, &parent].map(String::clone);
+            it.columns.push(Pair { child, parent, equal: equal.clone(), types: [to, from] });
+        });
+    }
+    found
+}
+
+impl Reference {
+    fn matches(&self) -> String {
+        self.columns.iter().map(|pair| pair.equal.as_str()).collect::<Vec<_>>().join(" AND ")
+    }
+
+    /// How many rows point at those that go, without going themselves.
+    ///
+    /// # Errors
+    /// Raises 42501 if the caller does not see all of them.
+    fn count(&self, call: &Call, ids: Argument) -> u64 {
+        let Call { id, base, equals, .. } = call;
+        let name = &self.child.name;
+        let hidden = scalar(
+            "SELECT 'yes'::pg_catalog.text WHERE pg_catalog.row_security_active($1)",
+            &[Argument::of(self.child.oid)],
+        );
+        if hidden.is_some() {
+            raise(
+                PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+                format!("row-level security may hide rows of {name} that point at rows that would go"),
+                "Whoever cleans a table sees all rows that point at it: its owner, or a role with BYPASSRLS.",
+            )
+        }
+        let others = match self.is_self {
+            true => format!(
+                "WHERE NOT EXISTS (SELECT FROM pg_catalog.unnest($1) AS u(id) WHERE c.{id}::{base} {equals} u.id)"
+            ),
+            false => String::new(),
+        };
+        let sql = format!(
+            "SELECT pg_catalog.count(*)::pg_catalog.text FROM {} AS c JOIN {} AS t ON {} \
+             JOIN pg_catalog.unnest($1) AS d(id) ON t.{id}::{base} {equals} d.id {others}",
+            self.from,
+            self.parent,
+            self.matches()
+        );
+        with_latest_snapshot(|| scalar(&sql, &[ids])).and_then(|count| count.parse().ok()).unwrap_or(0)
+    }
+
+    /// Points rows at the kept ones, and takes those away that would break a unique key by it. Returns the query for what each
+    /// of them was, which does it.
+    fn repointed(&self, call: &Call, archive: &Archive, run: i64) -> String {
+        let (Call { id, base, equals, .. }, name) = (call, &self.child.name);
+        hold_schemas(self.child.oid);
+        if self.child.key.is_empty() {
+            raise(
+                PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("table {name} has no primary key: its rows could not be pointed back"),
+                "ALTER TABLE … ADD PRIMARY KEY, or UPDATE it yourself first.",
+            )
+        }
+        self.columns.iter().for_each(|pair| check_assigned(pair.types, &pair.child, name));
+        let [this, object] = [&name, &&self.name].map(quote_literal);
+        let item = |removed: bool, columns: &[&str]| {
+            let text = |name: &&str| {
+                let column = self.child.column(name);
+                // SAFETY: a plain read of a variable.
+                check_type(column.typoid, Some(unsafe { pg_sys::GetUserId() }));
+                as_text(&format!("c.{}", quote_identifier(name)), column.typoid)
+            };
+            let texts: Vec<String> = columns.iter().map(text).collect();
+            let names: Vec<String> = columns.iter().map(quote_literal).collect();
+            format!(
+                "pg_catalog.jsonb_build_object('child', {this}::pg_catalog.text, 'constraint', {object}::pg_catalog.text, \
+                 'removed', {removed}, 'row', pg_catalog.jsonb_object(ARRAY[{}]::pg_catalog.text[], ARRAY[{}]::pg_catalog.text[]))",
+                names.join(", "),
+                texts.join(", ")
+            )
+        };
+        let is_fk = |name: &str| self.columns.iter().any(|pair| pair.child == quote_identifier(name));
+        let stored = self.child.columns.iter().filter(|column| !column.is_generated);
+        let whole: Vec<&str> = stored.map(|column| column.name.as_str()).collect();
+        let is_brief = |name: &&str| is_fk(name) || self.child.key.iter().any(|key| key == name);
+        let brief: Vec<&str> = whole.iter().copied().filter(is_brief).collect();
+        let others = match self.is_self {
+            true => format!(
+                "AND NOT EXISTS (SELECT FROM {} AS b WHERE b.dedup_run OPERATOR(pg_catalog.=) {run} AND b.{id}::{base} {equals} c.{id}::{base})",
+                archive.table.name
+            ),
+            false => String::new(),
+        };
+        let found = format!(
+            "SELECT c.tableoid AS part, c.ctid AS row, a.ctid AS place, {} AS item FROM {} AS c JOIN {} AS t ON {} \
+             JOIN {} AS a ON a.dedup_run OPERATOR(pg_catalog.=) {run} AND t.{id}::{base} {equals} a.{id}::{base} {others}",
+            item(false, &brief),
+            self.from,
+            self.parent,
+            self.matches(),
+            archive.table.name
+        );
+        let list = |name: fn(&Pair) -> &str, alias: &str| {
+            self.columns.iter().map(|pair| format!("{alias}{}", name(pair))).collect::<Vec<_>>().join(", ")
+        };
+        let here = "c.tableoid OPERATOR(pg_catalog.=) $1 AND c.ctid OPERATOR(pg_catalog.=) $2";
+        let point = format!(
+            "UPDATE {} AS c SET ({}) = (SELECT {} FROM {} AS k JOIN {} AS a ON k.{id}::{base} {equals} a.dedup_keeper::{base} \
+             WHERE a.ctid OPERATOR(pg_catalog.=) $3) WHERE {here}",
+            self.from,
+            list(|pair| &pair.child, ""),
+            list(|pair| &pair.parent, "k."),
+            self.parent,
+            archive.table.name
+        );
+        // What points at a row that PostgreSQL deletes with it would not come back.
+        let cascades = references(&self.child).iter().any(|it| !it.on_delete.is_empty());
+        let remove = match cascades {
+            true => "NULL".to_owned(),
+            false => quote_literal(format!(
+                "DELETE FROM {} AS c WHERE {here} RETURNING {}",
+                self.from,
+                item(true, &whole)
+            )),
+        };
+        const DEFERRED: &str = "SELECT pg_catalog.string_agg(pg_catalog.format('%I.%I', n.nspname, k.conname), ', ') \
+             FROM pg_catalog.pg_constraint k JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) k.connamespace \
+             WHERE k.conrelid OPERATOR(pg_catalog.=) $1 AND k.condeferred AND k.contype OPERATOR(pg_catalog.<>) 'f'";
+        let deferred =
+            scalar(DEFERRED, &[Argument::of(self.child.oid)]).map_or("NULL".to_owned(), quote_literal);
+        format!(
+            "SELECT r.place, r.item FROM {}._dedup_repoint({}::pg_catalog.text, {}::pg_catalog.text, \
+             {remove}::pg_catalog.text, {deferred}::pg_catalog.text) AS r",
+            schema(),
+            quote_literal(found),
+            quote_literal(point)
+        )
+    }
+
+    /// Takes back what was done to the rows that are chosen; whether it was all.
+    fn back(&self, call: &Call, archive: &Archive, chosen: &str) -> bool {
+        let Call { id, base, equals, .. } = call;
+        let [name, object] = [&self.child.name, &self.name].map(quote_literal);
+        hold_schemas(self.child.oid);
+        let items = |removed: bool| {
+            format!(
+                "SELECT a.dedup_keeper AS keeper, e.item OPERATOR(pg_catalog.->) 'row' AS item FROM {} AS a \
+                 CROSS JOIN LATERAL pg_catalog.jsonb_array_elements(a.dedup_children) AS e(item) WHERE {chosen} \
+                   AND e.item OPERATOR(pg_catalog.->>) 'child' OPERATOR(pg_catalog.=) {name} \
+                   AND e.item OPERATOR(pg_catalog.->>) 'constraint' OPERATOR(pg_catalog.=) {object} \
+                   AND e.item OPERATOR(pg_catalog.->) 'removed' OPERATOR(pg_catalog.=) '{removed}'::pg_catalog.jsonb",
+                archive.table.name
+            )
+        };
+        let known = |removed: bool| {
+            let keys = format!(
+                "SELECT DISTINCT o.key FROM ({}) AS i CROSS JOIN LATERAL pg_catalog.jsonb_object_keys(i.item) AS o(key)",
+                items(removed)
+            );
+            let keys: Vec<String> = query_all(&keys, &[], |row| row.text(0)).into_iter().flatten().collect();
+            let columns = self.child.columns.iter();
+            columns.filter(|it| !it.is_generated && keys.contains(&it.name)).collect::<Vec<_>>()
+        };
+        // A JSON string is read as the text of a value, but for JSON, which it is itself.
+        let is_json = |column: &TableColumn| matches!(column.base_type(), pg_sys::JSONOID | pg_sys::JSONBOID);
+        let typed = |columns: &[&TableColumn]| {
+            let one = |column: &&TableColumn| {
+                // SAFETY: a plain read of a variable.
+                check_type(column.typoid, Some(unsafe { pg_sys::GetUserId() }));
+                let base = if is_json(column) { pg_sys::TEXTOID } else { column.typoid };
+                format!("{} {}", quote_identifier(&column.name), base_type_name(base))
+            };
+            columns.iter().map(one).collect::<Vec<_>>().join(", ")
+        };
+        let was = |name: &str| {
+            let column = self.child.columns.iter().find(|it| quote_identifier(&it.name) == name);
+            let json = column.filter(|it| is_json(it)).map(|it| format!("::{}", base_type_name(it.typoid)));
+            format!("r.{name}{}", json.unwrap_or_default())
+        };
+        let mut is_all = true;
+        let columns = known(false);
+        if !columns.is_empty() {
+            let set = self
+                .columns
+                .iter()
+                .map(|pair| format!("{} = {}", pair.child, was(&pair.child)))
+                .collect::<Vec<_>>();
+            let key = self.child.key.iter().filter(|key| {
+                let key = quote_identifier(key);
+                self.columns.iter().all(|pair| pair.child != key)
+            });
+            let same = key.map(|key| {
+                let typoid = self.child.column(key).typoid;
+                let (key, base) = (quote_identifier(key), base_type_name(typoid));
+                format!(" AND c.{key}::{base} {} r.{key}::{base}", equality(typoid).unwrap_or_default())
+            });
+            let sql = format!(
+                "UPDATE {} AS c SET {} FROM ({}) AS i CROSS JOIN LATERAL pg_catalog.jsonb_to_record(i.item) AS r({}) \
+                 JOIN {} AS t ON true WHERE t.{id}::{base} {equals} i.keeper::{base} AND {}{}",
+                self.from,
+                set.join(", "),
+                items(false),
+                typed(&columns),
+                self.parent,
+                self.matches(),
+                same.collect::<String>()
+            );
+            let (done, all) = (execute(&sql, &[]), execute(&items(false), &[]));
+            if done < all {
+                let rows = all - done;
+                notice(
+                    format!(
+                        "{rows} rows of {} are not pointed back: they were changed since",
+                        self.child.name
+                    ),
+                    "",
+                    KEPT,
+                );
+                is_all = false;
+            }
+        }
+        let columns = known(true);
+        if !columns.is_empty() {
+            let list: Vec<String> = columns.iter().map(|column| quote_identifier(&column.name)).collect();
+            let sql = format!(
+                "INSERT INTO {} ({}) OVERRIDING SYSTEM VALUE SELECT {} FROM ({}) AS i \
+                 CROSS JOIN LATERAL pg_catalog.jsonb_to_record(i.item) AS r({})",
+                self.child.name,
+                list.join(", "),
+                list.iter().map(|name| was(name)).collect::<Vec<_>>().join(", "),
+                items(true),
+                typed(&columns)
+            );
+            let (done, all) = (execute(&sql, &[]), execute(&items(true), &[]));
+            if done < all {
+                raise(
+                    PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                    format!(
+                        "{} rows of {} are not put back: a trigger keeps them out",
+                        all - done,
+                        self.child.name
+                    ),
+                    "Change or disable that trigger.",
+                )
+            }
+        }
+        is_all
+    }
+}
+
+/// What points at rows that go, in words: one foreign key after the other.
+fn told(references: &[Reference], call: &Call, ids: Argument) -> Vec<String> {
+    let one = |it: &Reference| {
+        let rows = it.count(call, ids);
+        let told = || format!("{} of {}: {rows} rows{}", it.name, it.child.name, it.on_delete);
+        (rows > 0).then(told)
+    };
+    references.iter().filter_map(one).collect()
+}
+
+/// Says what a call would meet.
+pub(super) fn tell(references: &[Reference], call: &Call, ids: Argument, repoint: bool) {
+    let told = told(references, call, ids);
+    let what = match repoint {
+        true => "would be pointed at the kept rows, or go to the archive where that breaks a unique key",
+        false => "point at rows that would go: nothing would be deleted",
+    };
+    if !told.is_empty() {
+        let hint = if repoint { "" } else { REPOINT };
+        notice(format!("rows {what}"), format!("{}.", told.join("; ")), hint)
+    }
+}
+
+const REPOINT: &str = "options => '{\"references\": \"repoint\"}' points them at the kept rows.";
+
+/// # Errors
+/// Raises 23503 if rows point at those that go.
+pub(super) fn refuse(references: &[Reference], call: &Call, ids: Argument) {
+    let told = told(references, call, ids);
+    if !told.is_empty() {
+        raise_with_detail(
+            PgSqlErrorCode::ERRCODE_FOREIGN_KEY_VIOLATION,
+            "foreign keys point at rows that would go",
+            format!("{}.", told.join("; ")),
+            REPOINT,
+        )
+    }
+}
+
+/// Points all rows at the kept ones that point at rows of a run, which are in the archive.
+///
+/// # Errors
+/// Raises 0A000 for a key whose columns are of two types, one of them not PostgreSQL's own, 55000 without a primary key.
+pub(super) fn repoint(references: &[Reference], call: &Call, archive: &Archive, run: i64) {
+    let each: Vec<String> = references.iter().map(|it| it.repointed(call, archive, run)).collect();
+    if each.is_empty() {
+        return;
+    }
+    let sql = format!(
+        "UPDATE {} AS a SET dedup_children = i.items FROM (SELECT r.place, pg_catalog.jsonb_agg(r.item) AS items \
+             FROM ({}) AS r GROUP BY r.place) AS i WHERE a.ctid OPERATOR(pg_catalog.=) i.place",
+        archive.table.name,
+        each.join(" UNION ALL ")
+    );
+    with_settings(&EXACT, || execute(&sql, &[]));
+}
+
+/// Takes back what [`repoint`] has done to rows of the archive. Returns a condition on `a`: that something of its stays behind.
+pub(super) fn back(references: &[Reference], call: &Call, archive: &Archive, chosen: &str) -> String {
+    let all: Vec<&Reference> = with_settings(&EXACT, || {
+        references.iter().rev().filter(|it| it.back(call, archive, chosen)).collect()
+    });
+    let sql = format!(
+        "SELECT DISTINCT e.item OPERATOR(pg_catalog.->>) 'child', e.item OPERATOR(pg_catalog.->>) 'constraint' FROM {} AS a \
+         CROSS JOIN LATERAL pg_catalog.jsonb_array_elements(a.dedup_children) AS e(item) WHERE {chosen}",
+        archive.table.name
+    );
+    let mut stays = vec!["false".to_owned()];
+    for (child, name) in
+        query_all(&sql, &[], |row| (row.text(0).unwrap_or_default(), row.text(1).unwrap_or_default()))
+    {
+        let is_it = |it: &Reference| it.child.name == child && it.name == name;
+        if all.iter().any(|it| is_it(it)) {
+            continue;
+        }
+        if !references.iter().any(is_it) {
+            notice(
+                format!("foreign key {name} of {child} is not there any more: its rows stay as they are"),
+                "",
+                KEPT,
+            );
+        }
+        let item = json!([{ "child": child, "constraint": name }]);
+        stays.push(format!("a.dedup_children OPERATOR(pg_catalog.@>) {}::pg_catalog.jsonb", literal(&item)));
+    }
+    stays.join(" OR ")
+}
+
+const KEPT: &str = "What they were stays in dedup_children of the archive, where the stage is undone.";

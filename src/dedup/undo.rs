@@ -1,0 +1,195 @@
+//! `dedup_undo`: rows that `dedup_clean` has moved to the archive come back.
+
+use super::archive::{Archive, KEEPER, check_assigned, is_own};
+use super::call::Call;
+use super::references::{back, references};
+use crate::pg::catalog::{check_type, hold_schemas, inheritors};
+use crate::pg::spi::{Argument, execute, for_each, query_catalogue, scalar};
+use crate::pg::{notice, raise, raise_invalid, raise_with_detail, required};
+use crate::table::{Settings, Table, check_written, name_beside};
+use pgrx::prelude::*;
+use pgrx::spi::{quote_identifier, quote_literal};
+
+/// Puts rows back that `dedup_clean` has moved to the archive: all of a run, or those of some ids. Returns how many.
+#[pg_extern(sql = "")]
+fn dedup_undo(
+    tbl: Option<pg_sys::Oid>,
+    run: Option<i64>,
+    ids: Option<Vec<Option<String>>>,
+    archive: Option<&str>,
+) -> i64 {
+    let table = Table::of(required(tbl, "the table", "Name a table: 'ticket'."));
+    let run = required(run, "the run", "dedup_clean told its number; the archive has it in dedup_run.");
+    let call = Call::of(&table);
+    let Call { id, base, equals, .. } = &call;
+    hold_schemas(table.oid);
+    execute(&format!("LOCK TABLE {} IN ROW EXCLUSIVE MODE", table.name), &[]);
+    let name = name_beside(&table, archive, "archive");
+    let Some(archive) = Archive::found(&table, &name) else {
+        raise(
+            PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
+            format!("there is no archive {name}"),
+            "archive => '…' names the one that dedup_clean was given.",
+        )
+    };
+    let name = &archive.table.name;
+    let mut chosen = format!(
+        "a.dedup_run OPERATOR(pg_catalog.=) {run} AND a.dedup_stage OPERATOR(pg_catalog.<>) 'undone'"
+    );
+    if let Some(ids) = ids {
+        let list =
+            scalar("SELECT $1::pg_catalog.text", &[Argument::of(ids)]).map(quote_literal).unwrap_or_default();
+        let list = format!("{list}::{base}[]");
+        let unknown = format!(
+            "SELECT u.id FROM pg_catalog.unnest({list}) AS u(id) \
+             WHERE NOT EXISTS (SELECT FROM {name} AS a WHERE {chosen} AND a.{id}::{base} {equals} u.id)"
+        );
+        if let Some(unknown) = listed(&unknown) {
+            raise_invalid(
+                format!("run {run} has no such rows in {name}: {unknown}"),
+                "They are back, or were never removed by it.",
+            )
+        }
+        chosen += &format!(" AND a.{id}::{base} {equals} ANY ({list})");
+    }
+    if listed(&format!("SELECT a.{id} FROM {name} AS a WHERE {chosen} LIMIT 1")).is_none() {
+        raise_invalid(
+            format!("run {run} has no rows in {name}"),
+            format!(
+                "SELECT dedup_run, dedup_at, count(*) FROM {name} GROUP BY 1, 2; has all that can be put back."
+            ),
+        )
+    }
+    keep_apart(&call, &archive, &chosen);
+    let rows = put_back(&call, &archive, &chosen);
+    let mut stays = back(&references(&table), &call, &archive, &chosen);
+    for column in archive.table.columns.iter().filter(|it| !is_own(&it.name)) {
+        let is_there = table.columns.iter().any(|it| it.name == column.name);
+        let has = format!("a.{} IS NOT NULL", quote_identifier(&column.name));
+        if !is_there
+            && listed(&format!("SELECT a.{id} FROM {name} AS a WHERE {chosen} AND {has} LIMIT 1")).is_some()
+        {
+            notice(
+                format!(
+                    "{} has no column \"{}\" any more: its values stay in {name}",
+                    table.name, column.name
+                ),
+                "",
+                "Their rows have the stage undone there.",
+            );
+            stays += &format!(" OR {has}");
+        }
+    }
+    execute(&format!("UPDATE {name} AS a SET dedup_stage = 'undone' WHERE {chosen} AND ({stays})"), &[]);
+    execute(&format!("DELETE FROM {name} AS a WHERE {chosen}"), &[]);
+    rows
+}
+
+/// Some of the values that a query gives, as they are written; `None`: it gives none.
+fn listed(sql: &str) -> Option<String> {
+    const MOST: usize = 20;
+    let (mut found, mut count) = (Vec::new(), 0);
+    for_each(sql, &[], |row| {
+        count += 1;
+        if count <= MOST {
+            found.push(row.written(0).unwrap_or_else(|| "NULL".to_owned()));
+        }
+    });
+    let more = if count > MOST { format!(" and {} more", count - MOST) } else { String::new() };
+    (count > 0).then(|| found.join(", ") + &more)
+}
+
+/// Writes that the rows that come back are not the same as those that were kept for them, in the place of what `dedup_clean`
+/// wrote.
+///
+/// # Errors
+/// Raises 23514 if people have decided otherwise.
+fn keep_apart(call: &Call, archive: &Archive, chosen: &str) {
+    let (Call { id, base, equals, .. }, name) = (call, &archive.table.name);
+    let pair = |a: &str, b: &str| {
+        format!("x.{a}::{base} {equals} a.{id}::{base} AND x.{b}::{base} {equals} a.{KEEPER}::{base}")
+    };
+    let pair = format!("(({}) OR ({}))", pair("a", "b"), pair("b", "a"));
+    let settings = Settings::of(call.table.oid);
+    let Some(decisions) = settings.as_ref().and_then(|it| it.decisions()) else {
+        return notice(
+            "what comes back may be removed by the next dedup_clean, for no decision keeps it apart from the kept rows",
+            "",
+            format!(
+                "dedup_setup({}, '{{\"decisions\": true}}') makes a table of decisions: INSERT the pairs with same = false.",
+                quote_literal(&call.table.name)
+            ),
+        );
+    };
+    check_written(&Table::named("decisions", decisions));
+    execute(
+        &format!(
+            "DELETE FROM {decisions} AS x USING {name} AS a \
+             WHERE {chosen} AND x.same AND x.note OPERATOR(pg_catalog.=) 'dedup_clean' AND {pair}"
+        ),
+        &[],
+    );
+    let against = format!(
+        "SELECT a.{id}, a.{KEEPER} FROM {name} AS a JOIN {decisions} AS x ON {pair} WHERE {chosen} AND x.same"
+    );
+    for_each(&against, &[], |row| {
+        let [id, keeper] = [0, 1].map(|at| row.written(at).unwrap_or_default());
+        raise_with_detail(
+            PgSqlErrorCode::ERRCODE_CHECK_VIOLATION,
+            format!("that {id} and {keeper} are not the same contradicts other decisions"),
+            format!("{id} same {keeper}."),
+            "Change or delete one of them first.",
+        )
+    });
+    execute(
+        &format!(
+            "INSERT INTO {decisions} (a, b, same, note) SELECT a.{id}::{base}, a.{KEEPER}::{base}, false, 'dedup_undo' \
+             FROM {name} AS a WHERE {chosen} ON CONFLICT DO NOTHING"
+        ),
+        &[],
+    );
+}
+
+/// Inserts the rows. Returns how many.
+///
+/// # Errors
+/// Raises 23505 for rows that are not inserted.
+fn put_back(call: &Call, archive: &Archive, chosen: &str) -> i64 {
+    let (Call { table, id, base, equals, .. }, name) = (call, &archive.table.name);
+    let mut columns = Vec::new();
+    for column in table.columns.iter().filter(|column| !column.is_generated) {
+        let Some(kept) = archive.table.columns.iter().find(|it| it.name == column.name) else { continue };
+        // SAFETY: a plain read of a variable.
+        check_type(column.typoid, Some(unsafe { pg_sys::GetUserId() }));
+        columns.push(quote_identifier(&column.name));
+        check_assigned([kept.typoid, column.typoid], &columns[columns.len() - 1], &table.name);
+    }
+    const DEFERRABLE: &str = "SELECT 'yes'::pg_catalog.text FROM pg_catalog.pg_index i \
+         WHERE i.indrelid OPERATOR(pg_catalog.=) ANY ($1) AND NOT i.indimmediate LIMIT 1";
+    let tree = inheritors(table.oid, pg_sys::AccessShareLock);
+    let is_deferrable = !query_catalogue(DEFERRABLE, &[Argument::of(tree)], |_| ()).is_empty();
+    // Nothing half done, and all of them named. PostgreSQL has no such clause for a deferrable key, and names the first.
+    let conflict = if is_deferrable { "" } else { "ON CONFLICT DO NOTHING" };
+    let sql = format!(
+        "WITH back AS (INSERT INTO {} AS t ({}) OVERRIDING SYSTEM VALUE SELECT {} FROM {name} AS a WHERE {chosen} \
+             {conflict} RETURNING t.{id}) \
+         SELECT a.{id} FROM {name} AS a WHERE {chosen} \
+           AND NOT EXISTS (SELECT FROM back AS b WHERE b.{id}::{base} {equals} a.{id}::{base})",
+        table.name,
+        columns.join(", "),
+        columns.iter().map(|it| format!("a.{it}")).collect::<Vec<_>>().join(", ")
+    );
+    if let Some(missing) = listed(&sql) {
+        raise_with_detail(
+            PgSqlErrorCode::ERRCODE_UNIQUE_VIOLATION,
+            format!("rows cannot be put back into {}", table.name),
+            format!("A unique key has their values in another row, or a trigger keeps them out: {missing}."),
+            format!(
+                "Change what is in the way, or leave them: SELECT dedup_undo({}, …, ids => …);",
+                quote_literal(&table.name)
+            ),
+        )
+    }
+    let count = format!("SELECT pg_catalog.count(*) FROM {name} AS a WHERE {chosen}");
+    listed(&count).and_then(|count| count.parse().ok()).unwrap_or(0)
+}
