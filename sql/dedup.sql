@@ -46,6 +46,19 @@ CREATE FUNCTION dedup_link(a text, b text, options jsonb, id_type anyelement)
 COMMENT ON FUNCTION dedup_link(text, text, jsonb, anyelement) IS
     'dedup_link of ids of another type than bigint: id_type => NULL::uuid';
 
+CREATE FUNCTION dedup_review(source text, n integer DEFAULT 20, options jsonb DEFAULT NULL)
+    RETURNS TABLE (a bigint, b bigint, same boolean, kind text, score double precision, moves bigint, in_a text, in_b text, only_a text[], only_b text[])
+    AS 'MODULE_PATHNAME', 'dedup_review_wrapper'
+    LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 20;
+COMMENT ON FUNCTION dedup_review(text, integer, jsonb) IS
+    'the n pairs of rows whose answer is worth most: undecided, nearest to the limit on both sides, of each kind of difference, none settled by answers to others';
+CREATE FUNCTION dedup_review(source text, n integer, options jsonb, id_type anyelement)
+    RETURNS TABLE (a anyelement, b anyelement, same boolean, kind text, score double precision, moves bigint, in_a text, in_b text, only_a text[], only_b text[])
+    AS 'MODULE_PATHNAME', 'dedup_review_wrapper'
+    LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 20;
+COMMENT ON FUNCTION dedup_review(text, integer, jsonb, anyelement) IS
+    'dedup_review of ids of another type than bigint: id_type => NULL::uuid';
+
 CREATE PROCEDURE dedup_into(result text, source text, options jsonb DEFAULT NULL)
     AS 'MODULE_PATHNAME', 'dedup_into_wrapper' LANGUAGE c;
 COMMENT ON PROCEDURE dedup_into(text, text, jsonb) IS

@@ -115,10 +115,14 @@ pub(super) fn stages(
     if options.method == Method::Fingerprint && options.distance.is_some() {
         within_memory_limit(rows.bytes_to_compare(&options.alike));
     }
-    let limits = Limits { memory: work_memory(), threads: threads() };
     let equal = (hashes, options.compares_rows());
     let mut host = QueryHost::reporting(progress);
-    unwrap_or_raise(dedup::find((**options).clone(), &options.recipe, rows, equal, limits, &mut host))
+    unwrap_or_raise(dedup::find((**options).clone(), &options.recipe, rows, equal, limits(), &mut host))
+}
+
+/// What a call may take.
+pub(crate) fn limits() -> Limits {
+    Limits { memory: work_memory(), threads: threads() }
 }
 
 /// Emits a notice of what agreement tells.

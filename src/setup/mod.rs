@@ -4,6 +4,7 @@
 mod explain;
 mod find;
 mod plan;
+mod refit;
 
 use crate::pg::catalog::{as_owner, hold_schemas};
 use crate::pg::spi::{Argument, execute, with_latest_snapshot};
@@ -32,11 +33,14 @@ fn dedup_setup(
     // The statement may have begun before the other call's end.
     let (mut statements, settings) = with_latest_snapshot(|| {
         let table = Table::to_set_up(table);
-        let asked = read_options(SETUP, options);
+        let mut asked = read_options(SETUP, options);
+        if let Some(alone) = ["drop", "refit"].into_iter().find(|it| asked.has(it) && asked.map().len() > 1) {
+            refuse_option(alone, format!("{alone} must be the only option"))
+        }
+        if asked.take("refit").is_some() {
+            refit::refit(&table, &mut asked);
+        }
         if asked.has("drop") {
-            if asked.map().len() > 1 {
-                refuse_option("drop", "drop must be the only option")
-            }
             return (Vec::new(), Some(Change::drop(&table)));
         }
         let steps = Plan::make(&table, asked).steps();

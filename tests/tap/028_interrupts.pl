@@ -113,6 +113,7 @@ my @queries = (
 		q{dedup('SELECT id, content || '' of the street '' || id % 1000 || '' and '' || id / 7 FROM rows', '{"contained": 0.7, "method": "exact"}')},
 		q{dedup('SELECT 1, a FROM texts WHERE kind = ''words'' UNION ALL SELECT 2, a || '' more'' FROM texts WHERE kind = ''words''', '{"contained": 0.7, "method": "exact"}')},
 		q{dedup('SELECT 1, a FROM texts WHERE kind = ''han'' UNION ALL SELECT 2, a || ''x'' FROM texts WHERE kind = ''han''', '{"similarity": 0.5, "distance": 64}')},
+		q{dedup_link('SELECT id, content FROM rows WHERE id % 2 = 0', 'SELECT id, content FROM rows WHERE id % 2 = 1')}, q{dedup_review('SELECT id, content FROM rows')},
 		q{dedup_suggest('SELECT content FROM rows')}, q{near_dup_calibrate('SELECT id, fp FROM rows')},
 		q{dedup_evaluate('SELECT id, id + 1 FROM rows', 'SELECT id, id + 2 FROM rows')}),
 	q{SELECT count(*) FROM dedup_explain('SELECT id, content, fp FROM rows', 'SELECT id, id + 1 FROM rows', '{"method": "records"}')},
@@ -134,7 +135,7 @@ while (my ($kinds, $expression) = splice(@texts, 0, 2))
 # What does the same little work whatever it is given, and what other tests cancel.
 my @others = qw(
 	banding_handler bloom_in bloom_out bloom_send combined_similarity combined_similarity_radius
-	dedup_clean dedup_version_drop dedup_find dedup_into dedup_setup hamming_ball_in hamming_ball_out hamming_ball_send hamming_joinsel hamming_sel minhash_band_recall near_dup_guard simhash_trigger);
+	dedup_clean dedup_decide dedup_undo dedup_version_drop dedup_find dedup_into dedup_setup hamming_ball_in hamming_ball_out hamming_ball_send hamming_joinsel hamming_sel minhash_band_recall near_dup_guard simhash_trigger);
 my $functions = $node->safe_psql('postgres', q{
 	SELECT DISTINCT proname FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
 	 WHERE d.refobjid IN (SELECT oid FROM pg_extension WHERE extname IN ('pg_dedup', 'pg_dedup_papers')) AND prorettype <> 'internal'::regtype

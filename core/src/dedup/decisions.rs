@@ -38,6 +38,19 @@ impl Decisions {
         Ok(())
     }
 
+    /// The pairs of rows that are decided, and whether they are the same.
+    ///
+    /// # Errors
+    /// There is no memory.
+    pub(super) fn pairs(&self) -> Result<impl Iterator<Item = ([usize; 2], bool)>> {
+        let mut rows: FxHashMap<u32, usize> = FxHashMap::default();
+        rows.room(self.rows.len())?;
+        rows.extend(self.rows.iter().map(|&(row, place)| (place, row as usize)));
+        let all =
+            self.same.iter().map(|pair| (pair, true)).chain(self.apart.iter().map(|pair| (pair, false)));
+        Ok(all.filter_map(move |(&[a, b], same)| Some(([*rows.get(&a)?, *rows.get(&b)?], same))))
+    }
+
     /// Whether there are none.
     pub fn are_none(&self) -> bool {
         self.places.is_empty()

@@ -18,7 +18,7 @@ pub struct Found<F: Spill> {
     /// By which they were found.
     pub options: Options,
     /// The kept row of each group, at the group's number.
-    kept: Vec<u32>,
+    pub(super) kept: Vec<u32>,
 }
 
 /// What tells whether two texts are the same.

@@ -77,7 +77,7 @@ pub fn group<H: Host>(
     let mut judge = Judge::new(alike, limits.threads, rows.count(), limits.memory, host.file());
     judge.apart.clone_from(&apart);
     let candidates = if by_text {
-        Candidates::by_text(options, rows, apart, limits, host)?
+        Candidates::by_text(options, rows, (apart, true), limits, host)?
     } else {
         let for_order = if in_order { limits.memory / 4 } else { 0 };
         let settings = Settings { distance, memory: limits.memory - for_order, threads: limits.threads };
@@ -140,7 +140,7 @@ fn apart<H: Host>(
 }
 
 /// What candidates are found by. Each pair is found at least once.
-enum Candidates<H: Host> {
+pub(super) enum Candidates<H: Host> {
     /// Fingerprints within a distance.
     Blocks(Pairs<H>),
     /// Sets of n-grams, as similar as the options say, of texts that are not apart.
@@ -148,14 +148,16 @@ enum Candidates<H: Host> {
 }
 
 /// How sets of n-grams are compared.
-struct ByGrams {
+pub(super) struct ByGrams {
     alike: Alike,
     apart: Option<Arc<Fillings>>,
+    /// Whether texts that are apart are left out.
+    leaves: bool,
 }
 
 impl Compare for ByGrams {
     fn may(&self, a: i64, b: i64) -> bool {
-        !self.apart.as_ref().is_some_and(|it| it.differ([a, b].map(|row| row as u32)))
+        !self.leaves || !self.apart.as_ref().is_some_and(|it| it.differ([a, b].map(|row| row as u32)))
     }
 
     fn similarity(&self, rows: [i64; 2], likeness: Likeness) -> f64 {
@@ -165,7 +167,11 @@ impl Compare for ByGrams {
 }
 
 impl<H: Host> Candidates<H> {
-    fn by_fingerprint(rows: &Rows<H::File>, settings: Settings, host: &mut H) -> Result<Candidates<H>> {
+    pub(super) fn by_fingerprint(
+        rows: &Rows<H::File>,
+        settings: Settings,
+        host: &mut H,
+    ) -> Result<Candidates<H>> {
         let mut pairs = Pairs::new(settings);
         for row in rows.firsts().filter(|&row| rows.has_fp(row)) {
             pairs.add(row as i64, rows.fps[row], host)?;
@@ -173,10 +179,10 @@ impl<H: Host> Candidates<H> {
         Ok(Candidates::Blocks(pairs))
     }
 
-    fn by_text(
+    pub(super) fn by_text(
         options: &Options,
         rows: &mut Rows<H::File>,
-        apart: Option<Arc<Fillings>>,
+        (apart, leaves): (Option<Arc<Fillings>>, bool),
         limits: Limits,
         host: &mut H,
     ) -> Result<Candidates<H>> {
@@ -189,11 +195,16 @@ impl<H: Host> Candidates<H> {
             let content = rows.texts.content(row)?;
             pairs.add(row as i64, &options.alike.form(&content), host)?;
         }
-        Ok(Candidates::Grams(pairs, ByGrams { alike, apart }))
+        Ok(Candidates::Grams(pairs, ByGrams { alike, apart, leaves }))
     }
 
     /// Finds the pairs; those of rows that `known` has in one set may be left out.
-    fn each(self, known: Option<&SharedSets>, host: &mut H, take: &mut dyn Connect<H>) -> Result<()> {
+    pub(super) fn each(
+        self,
+        known: Option<&SharedSets>,
+        host: &mut H,
+        take: &mut dyn Connect<H>,
+    ) -> Result<()> {
         match (self, known) {
             (Candidates::Blocks(pairs), Some(known)) => pairs.connect(known, host, take),
             (Candidates::Blocks(pairs), None) => pairs.finish(host, |pair, host| take.take(pair, host)),

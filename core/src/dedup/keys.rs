@@ -19,6 +19,8 @@ pub const INTO: Sink = Sink { name: "dedup_into", bit: 2 };
 pub const REPORT: Sink = Sink { name: "dedup_report", bit: 4 };
 /// `dedup_explain` of pairs of rows of a source.
 pub const EXPLAIN: Sink = Sink { name: "dedup_explain", bit: 8 };
+/// `dedup_review`, which takes what `dedup_explain` does.
+pub const REVIEW: Sink = Sink { name: "dedup_review", ..EXPLAIN };
 /// `dedup_setup`.
 pub const SETUP: Sink = Sink { name: "dedup_setup", bit: 16 };
 /// `near_dup_guard`.
@@ -41,7 +43,7 @@ impl Sink {
     /// The methods that it has: settings are of near rows, and a pair of columns is of texts.
     fn methods(self) -> &'static [&'static str] {
         match self {
-            DEDUP | INTO | REPORT | EXPLAIN => &["fingerprint", "text", "records", "exact"],
+            DEDUP | INTO | REPORT | EXPLAIN | REVIEW => &["fingerprint", "text", "records", "exact"],
             SETUP | GUARD | LINK => &["fingerprint", "text", "records"],
             _ => &["fingerprint", "text"],
         }
@@ -110,7 +112,7 @@ impl Key {
 }
 
 /// All options, in the order of the manual.
-pub const KEYS: [Key; 29] = {
+pub const KEYS: [Key; 32] = {
     use Kind::*;
     [
         key("id", Text("a column"), WHOLE | SETUP.bit | LINK.bit)
@@ -174,6 +176,7 @@ pub const KEYS: [Key; 29] = {
         key("references", Word(&["refuse", "repoint"]), CLEAN.bit)
             .or("\"refuse\"")
             .says("what becomes of rows whose foreign keys point at rows that go; repoint: they point at the kept rows"),
+        key("refit", True, SETUP.bit).says("chooses limits anew by what is decided; alone"),
         key("drop", True, SETUP.bit).says("takes the settings away; alone"),
     ]
 };

@@ -13,6 +13,7 @@ mod keys;
 mod kind;
 mod making;
 mod options;
+mod review;
 mod rows;
 mod sets;
 mod star;
@@ -26,10 +27,11 @@ pub use group::{Groups, Limits, group, nearness};
 pub use judge::{Alike, Judge, Measure, ReadText};
 pub use keep::{Keep, Key, Standing};
 pub use keys::{
-    CLEAN, DEDUP, EXPLAIN, GUARD, INTO, KEYS, LINK, PAIRS, REPORT, SETUP, SINKS, Sink, Wrong, whole,
+    CLEAN, DEDUP, EXPLAIN, GUARD, INTO, KEYS, LINK, PAIRS, REPORT, REVIEW, SETUP, SINKS, Sink, Wrong, whole,
 };
 pub use kind::Kind;
 pub use making::{Making, making};
 pub use options::{Group, Method, Options, Written};
+pub use review::{KINDS, Question, Review};
 pub use rows::{Order, Rows, Texts};
 pub use star::stars;

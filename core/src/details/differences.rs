@@ -47,7 +47,8 @@ impl Kinds {
         Ok(kinds)
     }
 
-    fn has(self, kind: &str) -> bool {
+    /// Whether a kind counts.
+    pub fn has(self, kind: &str) -> bool {
         match kind {
             NAME => self.names,
             DATE => self.dates,

@@ -376,6 +376,12 @@ impl Fillings {
             && self.of(a).zip(self.of(b)).is_some_and(|(a, b)| self.templates.other_value(a, b).is_some())
     }
 
+    /// The template that two texts are of.
+    pub fn template(&self, [a, b]: [u32; 2]) -> Option<u32> {
+        let (a, b) = (self.of(a)?, self.of(b)?);
+        (a.template == b.template).then_some(a.template)
+    }
+
     /// Whether two texts are of templates.
     pub fn have(&self, rows: [u32; 2]) -> bool {
         rows.iter().all(|&row| self.of(row).is_some())

@@ -4,6 +4,7 @@
 mod calibrate;
 mod chance;
 mod count;
+mod refit;
 mod sample;
 mod score;
 mod suggest;
@@ -11,6 +12,7 @@ mod suggest;
 pub use calibrate::{Background, ByRows, Calibration, Nearest, RadiusRow};
 pub use chance::Chance;
 pub use count::{cumulative, pairs_within};
+pub use refit::{Refit, refit};
 pub use sample::TextSample;
 pub use score::Score;
 pub use suggest::{Profile, Suggestion, TextKind, emptying};

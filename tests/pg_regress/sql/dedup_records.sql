@@ -73,7 +73,7 @@ SELECT dedup_explain('shop', NULL, '{"method": "records"}');
 SELECT dedup_explain('shop', 'SELECT 1', '{"method": "records", "columns": ["name", "phone"]}');
 SELECT dedup_explain('SELECT id::text, name, phone FROM shop', 'VALUES (1, 2)', '{"method": "records"}');
 SELECT dedup('SELECT id, name FROM shop', '{"method": "records"}');
-SELECT dedup('shop', '{"method": "records"}');
+SELECT count(*) FROM dedup('shop', '{"method": "records"}');
 SELECT dedup('SELECT * FROM shop', '{"method": "records", "n": 2}');
 SELECT dedup('SELECT * FROM shop', '{"method": "record"}');
 CALL dedup_into('shop_groups', 'SELECT * FROM shop', '{"method": "records"}');

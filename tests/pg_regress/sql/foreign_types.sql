@@ -103,6 +103,8 @@ INSERT INTO call (function, call) VALUES
 ('dedup_explain(text,text,jsonb,anyelement)', $$dedup_explain('planter.t_%1$s', 'SELECT id, extra FROM planter.t_%1$s', '{"method": "records", "columns": ["body", "extra", "many"]}', NULL::%2$s)$$),
 ('dedup_link(text,text,jsonb)', $$dedup_link('planter.t_%1$s', 'planter.t_%1$s', '{"method": "records", "columns": ["body", "extra"]}')$$),
 ('dedup_link(text,text,jsonb,anyelement)', $$dedup_link('planter.t_%1$s', 'planter.t_%1$s', '{"method": "records", "columns": ["body", "extra", "many"]}', NULL::%2$s)$$),
+('dedup_review(text,integer,jsonb)', $$dedup_review('planter.t_%1$s', 3, '{"columns": "body"}')$$),
+('dedup_review(text,integer,jsonb,anyelement)', $$dedup_review('planter.t_%1$s', 3, '{"method": "records", "columns": ["body", "extra", "many"]}', NULL::%2$s)$$),
 ('dedup_report(text,jsonb)', $$dedup_report('planter.t_%1$s')$$),
 ('dedup_report(text,jsonb)', $$dedup_report('planter.t_%1$s', '{"labels": "extra", "columns": ["body", "many"]}')$$),
 ('dedup_evaluate(text,text,text,text)', $$dedup_evaluate('planter.t_%1$s', 'SELECT id, extra FROM planter.t_%1$s', 'groups', 'pairs')$$),

@@ -1,0 +1,615 @@
+//! What people are asked: the pairs whose answer is worth most.
+//!
+//! The judge goes over the candidates once more, with a lower limit. Of each kind of doubt the pairs nearest to the limit are
+//! kept, and some all over the scale; then the kinds take turns. Whatever is answered, no answer follows from others or
+//! contradicts them.
+
+use super::group::{Candidates, nearness};
+use super::{Decided, Found, Group, Judge, Limits, Method, Stage};
+use crate::details::{Detail, Kinds};
+use crate::external::{Host, Result, Spill};
+use crate::groups::{Connect, Pair, Settings, UnionFind};
+use crate::interrupt::{check, checked};
+use crate::memory::{Room, collect, filled};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// A pair that somebody is asked about.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Question {
+    /// Its rows; the first one stays if they are the same.
+    pub rows: [usize; 2],
+    /// Whether they are taken for the same now.
+    pub same: bool,
+    /// What is in doubt, one of [`KINDS`].
+    pub kind: &'static str,
+    /// How similar they are; of records how likely they are of one thing.
+    pub score: f64,
+    /// Rows that can go elsewhere if the answer is the other one.
+    pub moves: u64,
+}
+
+/// The kinds of doubt: near above the limit and below it, told apart by details or by what stands in a slot of a template,
+/// and taken together because one has the other's text.
+pub const KINDS: [&str; 7] = ["above", "below", "name", "slot", "date", "number", "contained"];
+
+/// Parts of the scale on either side of the limit, and how wide one is.
+const PARTS: usize = 8;
+/// How far a similarity stands from the limit: a tenth is two parts.
+const OF_SIMILARITY: f64 = 20.0;
+/// The same of bits.
+const OF_BITS: f64 = 0.5;
+/// How much lower the limit is: a share of a similarity, and bits.
+const LOWER: (f64, u32) = (0.6, 2);
+/// As far below the limit as records are looked at.
+const FAR: f64 = 12.0;
+
+/// Pairs of one kind, by the part of the scale: so many of each.
+#[derive(Default)]
+struct Pool {
+    parts: [BTreeSet<(u64, [u32; 2])>; PARTS],
+}
+
+impl Pool {
+    /// Of each part those of the least `rank` are kept.
+    fn add(&mut self, rank: f64, pair: [u32; 2], most: usize) {
+        let part = &mut self.parts[(rank as usize).min(PARTS - 1)];
+        part.insert((rank.max(0.0).to_bits(), pair));
+        if part.len() > most {
+            part.pop_last();
+        }
+    }
+
+    /// The nearest to the limit and one from elsewhere by turns.
+    fn by_turns(self) -> Vec<[u32; 2]> {
+        let mut parts = self.parts.map(|part| part.into_iter().map(|it| it.1).collect::<VecDeque<_>>());
+        let mut all = Vec::new();
+        for turn in 0.. {
+            let Some(nearest) = parts.iter_mut().find_map(VecDeque::pop_front) else { break };
+            all.push(nearest);
+            all.extend(parts[turn % PARTS].pop_front());
+        }
+        all
+    }
+}
+
+/// What is settled by decisions and by the answers to what is asked.
+struct Settled<'d> {
+    sets: UnionFind,
+    members: FxHashMap<u32, Vec<u32>>,
+    decided: &'d Decided,
+}
+
+impl Settled<'_> {
+    fn of(decided: &Decided, count: usize) -> Settled<'_> {
+        let sets = UnionFind::new(count);
+        decided.followers().for_each(|[a, b]| _ = sets.union(a, b));
+        Settled { sets, members: FxHashMap::default(), decided }
+    }
+
+    /// Whether nothing follows about two texts, whatever is answered.
+    fn is_open(&self, [a, b]: [u32; 2]) -> bool {
+        let (x, y) = (self.sets.find(a), self.sets.find(b));
+        let all = self.members.get(&x).map_or(std::slice::from_ref(&a), Vec::as_slice);
+        let mut apart = all.iter().flat_map(|&text| self.decided.apart(text));
+        x != y && apart.all(|other| self.sets.find(other) != y)
+    }
+
+    fn ask(&mut self, pair: [u32; 2]) {
+        let [mut all, more] =
+            pair.map(|text| self.members.remove(&self.sets.find(text)).unwrap_or_else(|| vec![text]));
+        all.extend(more);
+        self.sets.union(pair[0], pair[1]);
+        self.members.insert(self.sets.find(pair[0]), all);
+    }
+}
+
+/// Takes pairs, as far as they are worth a question.
+struct Taking<'t, 'd> {
+    found: Standing<'t>,
+    settled: Settled<'d>,
+    most: usize,
+    /// Where equal texts stand.
+    equal: f64,
+    /// Taken for the same, below the limit, and as similar as it takes but not the same.
+    pools: [Pool; 3],
+    /// How many pairs of the first two pools there are, by quarters of a part.
+    counts: BTreeMap<i32, u64>,
+}
+
+/// How texts stand.
+struct Standing<'t> {
+    sets: &'t UnionFind,
+    kept: &'t [u32],
+    first: &'t [u32],
+    of_chains: bool,
+}
+
+impl Standing<'_> {
+    fn is_kept(&self, text: u32) -> bool {
+        self.first[self.kept[self.sets.find(text) as usize] as usize] == text
+    }
+
+    fn are_one(&self, [a, b]: [u32; 2]) -> bool {
+        self.sets.find(a) == self.sets.find(b)
+    }
+
+    /// Whether two texts are one because of this very pair.
+    fn hang_together(&self, pair: [u32; 2]) -> bool {
+        self.of_chains || pair.iter().any(|&text| self.is_kept(text))
+    }
+}
+
+impl Taking<'_, '_> {
+    fn wants(&self, pair: [u32; 2]) -> bool {
+        self.settled.is_open(pair) && (!self.found.are_one(pair) || self.found.hang_together(pair))
+    }
+
+    fn take(&mut self, pair: [u32; 2], stand: f64) {
+        let (one, kept) = (self.found.are_one(pair), pair.iter().all(|&text| self.found.is_kept(text)));
+        let (pool, rank) = match (one, stand >= 0.0) {
+            (true, true) => (0, stand),
+            // Where both are kept a lower limit would make them one.
+            (false, false) if kept || self.found.of_chains => (1, -stand),
+            (false, true) => (2, self.equal - stand),
+            _ => return,
+        };
+        if pool < 2 {
+            *self.counts.entry((stand.clamp(-FAR, FAR) * 4.0).floor() as i32).or_default() += 1;
+        }
+        self.pools[pool].add(rank, pair, self.most);
+    }
+}
+
+/// Candidates that go by the judge.
+struct Judging<'j, 't, 'd, F> {
+    judge: &'j mut Judge<F>,
+    texts: &'j mut super::Texts<F>,
+    taking: &'j mut Taking<'t, 'd>,
+    stand: &'j dyn Fn(Pair, Option<f64>) -> f64,
+    /// Of each template the nearest pair that differs in a slot for certain.
+    slots: &'j mut BTreeMap<u32, (u32, [u32; 2])>,
+    accepted: Vec<Pair>,
+}
+
+impl<F: Spill> Judging<'_, '_, '_, F> {
+    fn see(&mut self) -> Result<()> {
+        for pair in std::mem::take(&mut self.accepted) {
+            let rows = [pair.a as u32, pair.b as u32];
+            let known = self.judge.known(rows)?;
+            self.taking.take(rows, (self.stand)(pair, known));
+        }
+        Ok(())
+    }
+}
+
+impl<H: Host> Connect<H> for Judging<'_, '_, '_, H::File> {
+    fn take(&mut self, pair: Pair, host: &mut H) -> Result<()> {
+        host.step();
+        let rows = [pair.a.min(pair.b) as u32, pair.a.max(pair.b) as u32];
+        if !self.taking.wants(rows) {
+            return Ok(());
+        }
+        if let Some(apart) = self.judge.apart.as_ref().filter(|apart| apart.differ(rows)) {
+            let near = (pair.distance, rows);
+            if let Some(template) = apart.template(rows) {
+                self.slots.entry(template).and_modify(|it| *it = near.min(*it)).or_insert(near);
+            }
+            return Ok(());
+        }
+        let accepted = &mut self.accepted;
+        let accept = |pair| {
+            accepted.room(1)?;
+            accepted.push(pair);
+            Ok(())
+        };
+        let pair = Pair { a: rows[0].into(), b: rows[1].into(), ..pair };
+        self.judge.add(pair, &mut |row| self.texts.content(row as usize), host, accept)?;
+        self.see()
+    }
+
+    fn settle(&mut self, host: &mut H) -> Result<()> {
+        let accepted = &mut self.accepted;
+        let accept = |pair| {
+            accepted.room(1)?;
+            accepted.push(pair);
+            Ok(())
+        };
+        self.judge.finish(&mut |row| self.texts.content(row as usize), host, accept)?;
+        self.see()
+    }
+}
+
+/// What a review finds.
+#[derive(Debug, Default)]
+pub struct Review {
+    /// In the order of their worth.
+    pub questions: Vec<Question>,
+    /// How many pairs hang on the limit, by where they stand to it.
+    pub pool: Vec<(f64, f64)>,
+}
+
+impl<F: Spill> Found<F> {
+    /// The `most` pairs whose answer is worth most.
+    ///
+    /// # Errors
+    /// A file fails, or there is no memory.
+    pub fn review<H: Host<File = F>>(&mut self, most: usize, limits: Limits, host: &mut H) -> Result<Review> {
+        host.stage("looking for what is in doubt", "candidate pairs", None);
+        let Found { rows, groups, options, kept } = self;
+        let decided = std::mem::take(&mut rows.decided);
+        let mut judge = groups.judge.take();
+        let (least, by_text) = (options.alike.similarity, options.method == Method::Text);
+        let candidates = match (&mut judge, options.distance) {
+            (Some(judge), Some(distance)) => {
+                let mut lower = options.clone();
+                lower.alike.similarity *= LOWER.0;
+                judge.alike.details = None;
+                judge.alike.similarity = if by_text { 0.0 } else { lower.alike.similarity };
+                let (distance, Limits { memory, threads }) = ((distance + LOWER.1).min(u64::BITS), limits);
+                Some(if by_text {
+                    Candidates::by_text(&lower, rows, (judge.apart.clone(), false), limits, host)?
+                } else {
+                    Candidates::by_fingerprint(rows, Settings { distance, memory, threads }, host)?
+                })
+            }
+            _ => None,
+        };
+        let of_chains = options.group == Group::Components;
+        let mut taking = Taking {
+            found: Standing { sets: &groups.sets, kept, first: &rows.first, of_chains },
+            settled: Settled::of(&decided, rows.first.len()),
+            most: most.div_ceil(2).clamp(16, 1 << 12),
+            equal: stand(least, Some(1.0), options.distance.map(|most| (0, most))),
+            pools: Default::default(),
+            counts: BTreeMap::new(),
+        };
+        let mut slots = BTreeMap::new();
+        if let Some(records) = &groups.records {
+            let farthest = 1.0 / (1.0 + (FAR - logit(least)).exp());
+            records.likely(&records.pairs(), farthest, |[a, b], likely| {
+                let pair = [a.min(b), a.max(b)];
+                if taking.wants(pair) {
+                    taking.take(pair, logit(likely) - logit(least));
+                }
+            });
+        }
+        if let (Some(judge), Some(candidates)) = (&mut judge, candidates) {
+            let most = options.distance.unwrap_or_default();
+            let stand = |pair: Pair, similarity: Option<f64>| match by_text {
+                true => stand(least, Some(1.0 - f64::from(pair.distance) / f64::from(nearness(0.0))), None),
+                false => stand(least, similarity, Some((pair.distance, most))),
+            };
+            let (texts, slots, taking) = (&mut rows.texts, &mut slots, &mut taking);
+            let mut judging = Judging { judge, texts, taking, stand: &stand, slots, accepted: Vec::new() };
+            candidates.each(None, host, &mut judging)?;
+        }
+        let Taking { pools, counts, mut settled, .. } = taking;
+        groups.judge = judge;
+        let review = self.choose(most, pools, counts, slots, &mut settled);
+        self.rows.decided = decided;
+        host.end("");
+        review
+    }
+
+    fn choose(
+        &mut self,
+        most: usize,
+        pools: [Pool; 3],
+        counts: BTreeMap<i32, u64>,
+        slots: BTreeMap<u32, (u32, [u32; 2])>,
+        settled: &mut Settled<'_>,
+    ) -> Result<Review> {
+        let kinds = self.options.alike.details;
+        let mut queues: [VecDeque<[u32; 2]>; KINDS.len()] = Default::default();
+        let place = |kind: &str| KINDS.iter().position(|it| *it == kind).unwrap_or_default();
+        let mut passing = [[0u64; 2]; PARTS];
+        let [above, below, apart] = pools;
+        for (part, pairs) in below.parts.iter().enumerate() {
+            for &(_, pair) in pairs {
+                check();
+                let tells =
+                    self.details(pair)?.iter().any(|it| kinds.is_some_and(|kinds| kinds.has(it.kind)));
+                passing[part][usize::from(!tells)] += 1;
+            }
+        }
+        for (pool, pairs) in [above.by_turns(), below.by_turns(), apart.by_turns()].into_iter().enumerate() {
+            for pair in pairs {
+                check();
+                let details = self.details(pair)?;
+                let tells = details.iter().find(|it| kinds.is_some_and(|kinds| kinds.has(it.kind)));
+                let queue = match (pool, tells, details.first()) {
+                    (0, None, None) => 0,
+                    (0, None, Some(detail)) => place(detail.kind),
+                    (1, None, _) => 1,
+                    (2, Some(detail), _) => place(detail.kind),
+                    _ => continue,
+                };
+                queues[queue].room(1)?;
+                queues[queue].push_back(pair);
+            }
+        }
+        // The templates of the most rows first, of each one pair; those of which something is decided are asked about no more.
+        let fillings = self.groups.judge.as_ref().and_then(|judge| judge.apart.clone());
+        let template = |pair: [u32; 2]| fillings.as_ref().and_then(|it| it.template(pair));
+        let mut sizes: FxHashMap<u32, u64> = FxHashMap::default();
+        if fillings.is_some() {
+            for text in self.rows.firsts() {
+                if let Some(template) = template([text as u32; 2]) {
+                    sizes.room(1)?;
+                    *sizes.entry(template).or_default() += 1;
+                }
+            }
+        }
+        let mut asked: FxHashSet<u32> = FxHashSet::default();
+        for (rows, _) in self.answers()? {
+            let pair = rows.map(|row| self.rows.first[row]);
+            if template(pair).is_some() && self.details(pair)?.iter().any(|it| it.kind == "slot") {
+                asked.extend(template(pair));
+            }
+        }
+        let mut large: Vec<_> = slots.into_iter().collect();
+        large.sort_by_key(|(template, _)| (std::cmp::Reverse(sizes.get(template).copied()), *template));
+        let of_slots = &mut queues[place("slot")];
+        let others = std::mem::take(of_slots);
+        of_slots.extend(large.into_iter().map(|(_, (_, pair))| pair).chain(others));
+        if self.options.contained.is_some() {
+            for row in collect(self.rows.firsts())? {
+                let kept = self.keeper(row);
+                let pair = [row, kept].map(|row| self.rows.first[row]);
+                if self.stage(row) == Stage::Near
+                    && !settled.decided.follows(pair[0])
+                    && self.stand(pair)? < 0.0
+                {
+                    queues[place("contained")].push_back([pair[0].min(pair[1]), pair[0].max(pair[1])]);
+                }
+            }
+        }
+        let mut review = Review::default();
+        while review.questions.len() < most && queues.iter().any(|queue| !queue.is_empty()) {
+            for (queue, kind) in queues.iter_mut().zip(KINDS) {
+                let is_slot = kind == "slot";
+                while let Some(pair) = queue.pop_front() {
+                    check();
+                    let repeats = || template(pair).is_some_and(|it| asked.contains(&it));
+                    if !settled.is_open(pair) || is_slot && (repeats() || self.stand(pair)? < 0.0) {
+                        continue;
+                    }
+                    if is_slot {
+                        asked.extend(template(pair));
+                    }
+                    settled.ask(pair);
+                    let of_template = template(pair).filter(|_| is_slot).and_then(|it| sizes.get(&it));
+                    let question = self.question(pair, kind, of_template.copied())?;
+                    review.questions.push(question);
+                    break;
+                }
+            }
+        }
+        review.questions.truncate(most);
+        self.count_moves(&mut review.questions)?;
+        review.pool = counts
+            .into_iter()
+            .map(|(quarter, count)| {
+                let stand = f64::from(quarter) / 4.0 + 0.125;
+                // Of those below the limit some are told apart by details.
+                let [no, yes] = passing[(stand.abs() as usize).min(PARTS - 1)];
+                let share = if stand < 0.0 && no + yes > 0 { yes as f64 / (no + yes) as f64 } else { 1.0 };
+                (stand, count as f64 * share)
+            })
+            .collect();
+        Ok(review)
+    }
+
+    fn question(&mut self, pair: [u32; 2], kind: &'static str, moves: Option<u64>) -> Result<Question> {
+        let mut rows = pair.map(|text| text as usize);
+        let standing = |found: &mut Self, row| {
+            let kept = found.keeper(row);
+            (found.rows.first[kept] as usize != row, found.rows.order.standing(kept))
+        };
+        let same = self.group_of(rows[0]) == self.group_of(rows[1]);
+        let [a, b] = rows.map(|row| standing(self, row));
+        if if same { b < a } else { b.1 < a.1 } {
+            rows.swap(0, 1);
+        }
+        Ok(Question { rows, same, kind, score: self.similarity(rows)?, moves: moves.unwrap_or_default() })
+    }
+
+    /// Counts the rows of the second text, and of its group if it is kept there.
+    fn count_moves(&mut self, questions: &mut [Question]) -> Result<()> {
+        let mut sizes = filled([0u64; 2], self.rows.count())?;
+        for row in checked(0..self.rows.count()) {
+            sizes[self.rows.first[row] as usize][0] += 1;
+            let group = self.group_of(row);
+            sizes[group][1] += 1;
+        }
+        for question in questions.iter_mut().filter(|it| it.moves == 0) {
+            let [text, group] = [question.rows[1], self.group_of(question.rows[1])];
+            let keeper = self.keeper(text);
+            let leads = !question.same && self.rows.first[keeper] as usize == text;
+            question.moves = if leads { sizes[group][1] } else { sizes[text][0] };
+        }
+        Ok(())
+    }
+
+    /// The pairs of rows that are decided, of unlike texts, and whether they are the same.
+    ///
+    /// # Errors
+    /// There is no memory.
+    pub fn answers(&self) -> Result<Vec<([usize; 2], bool)>> {
+        let mut answers = collect(self.rows.decisions.pairs()?)?;
+        answers.retain(|(rows, _)| self.rows.first[rows[0]] != self.rows.first[rows[1]]);
+        Ok(answers)
+    }
+
+    /// All details in which two texts differ, whether they count or not.
+    ///
+    /// # Errors
+    /// A file fails, or there is no memory.
+    pub fn details(&mut self, pair: [u32; 2]) -> Result<Vec<Detail>> {
+        if self.options.method == Method::Records {
+            return Ok(Vec::new());
+        }
+        let [a, b] = pair.map(|row| self.rows.texts.content(row as usize));
+        let alike = super::Alike { details: Some(Kinds::ALL), ..self.options.alike.clone() };
+        Ok(alike.differing(&a?, &b?))
+    }
+
+    /// Where two texts stand to the limit: how far above it they are.
+    ///
+    /// # Errors
+    /// A file fails, or there is no memory.
+    pub fn stand(&mut self, pair: [u32; 2]) -> Result<f64> {
+        let rows = pair.map(|row| row as usize);
+        let (similarity, least) = (self.similarity(rows)?, self.options.alike.similarity);
+        if self.options.method == Method::Records {
+            return Ok(logit(similarity) - logit(least));
+        }
+        let most = self.options.distance.filter(|_| self.options.method == Method::Fingerprint);
+        let bits = self.rows.distance(rows[0], rows[1]).zip(most);
+        Ok(stand(least, Some(similarity), bits))
+    }
+
+    /// The similarity, or the distance, of what stands so far from the limit.
+    pub fn limit_at(&self, stand: f64) -> f64 {
+        let least = self.options.alike.similarity;
+        match self.options.method {
+            Method::Records => 1.0 / (1.0 + (-stand - logit(least)).exp()),
+            _ if least > 0.0 => least + stand / OF_SIMILARITY,
+            _ => f64::from(self.options.distance.unwrap_or_default()) - stand / OF_BITS,
+        }
+    }
+}
+
+/// How far a pair stands above the limit, by what counts: the similarity, and bits if there are too many.
+fn stand(least: f64, similarity: Option<f64>, bits: Option<(u32, u32)>) -> f64 {
+    let bits = bits.map(|(bits, most)| (f64::from(most) - f64::from(bits)) * OF_BITS);
+    let similarity = similarity.filter(|_| least > 0.0).map(|it| (it - least) * OF_SIMILARITY);
+    match (similarity, bits) {
+        (Some(similarity), Some(bits)) if bits < 0.0 => similarity.min(bits),
+        (Some(similarity), _) => similarity,
+        (None, bits) => bits.unwrap_or_default(),
+    }
+}
+
+fn logit(probability: f64) -> f64 {
+    (probability / (1.0 - probability)).ln().clamp(-50.0, 50.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dedup::{DEDUP, EqualTexts, Keep, Kind, Measure, Rows, Written, find};
+    use crate::external::{MemoryHost, MemorySpill};
+    use crate::features::TextRecipe;
+    use crate::random::SplitMix64;
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    const LIMITS: Limits = Limits { memory: 1 << 20, threads: 1 };
+
+    fn found(texts: &[String], options: &Value, decisions: &[([usize; 2], bool)]) -> Found<MemorySpill> {
+        let options = Written::new(DEDUP, Some(options.clone())).unwrap().read().unwrap();
+        let mut rows = Rows::new(MemorySpill::default(), Keep::First);
+        let mut hashes = EqualTexts::new(1 << 20, MemorySpill::default());
+        for &(ids, same) in decisions {
+            rows.decisions.add(ids.map(|id| id.to_string()), same).unwrap();
+        }
+        for (row, text) in texts.iter().enumerate() {
+            rows.add(b"id", text, Kind::Plain, 0).unwrap();
+            rows.decisions.meet(row as u32, &row.to_string()).unwrap();
+            hashes.add(row as u32, text.as_bytes()).unwrap();
+        }
+        find(options, &TextRecipe::default(), rows, (hashes, false), LIMITS, &mut MemoryHost).unwrap()
+    }
+
+    /// What follows of all pairs; `None`: decisions contradict each other.
+    fn closure(decisions: &[([usize; 2], bool)], count: usize) -> Option<Vec<Vec<Option<bool>>>> {
+        let mut unit: Vec<usize> = (0..count).collect();
+        for ([a, b], _) in decisions.iter().filter(|it| it.1) {
+            let (x, y) = (unit[*a], unit[*b]);
+            unit.iter_mut().filter(|it| **it == y).for_each(|it| *it = x);
+        }
+        let apart = |x, y| {
+            let is_it = |([a, b], same): &([usize; 2], bool)| {
+                !same && [[unit[*a], unit[*b]], [unit[*b], unit[*a]]].contains(&[x, y])
+            };
+            decisions.iter().any(is_it)
+        };
+        let of = |a: usize, b: usize| match unit[a] == unit[b] {
+            true => Some(true),
+            false => apart(unit[a], unit[b]).then_some(false),
+        };
+        if (0..count).any(|a| apart(unit[a], unit[a])) {
+            return None;
+        }
+        Some((0..count).map(|a| (0..count).map(|b| of(a, b)).collect()).collect())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 8))]
+
+        /// Against all pairs: what is asked is not decided, says what is so now, is nearest first, and no answer says anything
+        /// about another question. Answered, it is never asked again, and in the end nothing is left to ask.
+        #[test]
+        fn questions_are_open_and_independent(
+            texts in prop::collection::vec("[停水电路ab]{2,7}|[ab]{3}停水路[12]", 2..16),
+            method in prop::sample::select(vec!["fingerprint", "text"]),
+            rule in prop::sample::select(vec!["star", "components"]),
+            details in any::<bool>(),
+            (most, seed) in (1usize..9, any::<u64>()),
+        ) {
+            let details = if details { json!(["number", "name", "slot"]) } else { json!([]) };
+            let options = json!({"method": method, "group": rule, "distance": 30, "similarity": 0.4, "n": 1, "details": details});
+            let mut answers = SplitMix64::new(seed);
+            let mut decided: Vec<([usize; 2], bool)> = Vec::new();
+            for round in 0.. {
+                prop_assert!(round < 300);
+                let mut of = found(&texts, &options, &decided);
+                let questions = of.review(most, LIMITS, &mut MemoryHost).unwrap().questions;
+                prop_assert_eq!(&questions, &of.review(most, LIMITS, &mut MemoryHost).unwrap().questions);
+                prop_assert!(questions.len() <= most);
+                let mut known = closure(&decided, texts.len()).unwrap();
+                let mut all = decided.clone();
+                for question in &questions {
+                    let [a, b] = question.rows;
+                    prop_assert!(known[a][b].is_none() && texts[a] != texts[b]);
+                    prop_assert_eq!(question.same, of.keeper(a) == of.keeper(b));
+                    let likeness = of.options.alike.likeness(&texts[a], &texts[b]);
+                    prop_assert!((likeness - question.score).abs() < 1e-6);
+                    let one = of.options.alike.one(Measure::Jaccard, &texts[a], &texts[b]).is_some();
+                    match question.kind {
+                        "above" => prop_assert!(question.same),
+                        "below" => prop_assert!(!question.same && of.stand([a as u32, b as u32]).unwrap() < 0.0),
+                        _ => prop_assert!(question.same || !one),
+                    }
+                    all.push((question.rows, answers.below(2) == 0));
+                    // Whatever the answers before it, nothing followed.
+                    known = closure(&all[..all.len() - 1], texts.len()).unwrap();
+                    prop_assert!(known[a][b].is_none());
+                }
+                prop_assert!(closure(&all, texts.len()).is_some());
+                if questions.is_empty() {
+                    // Of pairs that hang on the limit none was left.
+                    for a in 0..texts.len() {
+                        let kept = of.keeper(a);
+                        let near = rule == "star" && of.stage(a) == Stage::Near && of.stand([kept as u32, a as u32]).unwrap() >= 0.0;
+                        prop_assert!(!near || known[a][kept].is_some(), "{} {}", a, kept);
+                    }
+                    break;
+                }
+                decided = all;
+            }
+        }
+    }
+
+    #[test]
+    fn the_nearest_and_others_take_turns() {
+        let mut pool = Pool::default();
+        for (stand, pair) in [(0.1, [0, 1]), (0.2, [0, 2]), (3.5, [0, 3]), (0.3, [0, 4]), (9.0, [0, 5])] {
+            pool.add(stand, pair, 4);
+            pool.add(stand, pair, 4);
+        }
+        assert_eq!(pool.by_turns(), [[0, 1], [0, 2], [0, 4], [0, 3], [0, 5]]);
+    }
+}

@@ -1,0 +1,69 @@
+//! Limits that are chosen anew by what people have decided.
+
+use crate::dedup::{find, limits};
+use crate::pg::host::{QueryHost, unwrap_or_raise};
+use crate::pg::progress::Progress;
+use crate::pg::{notice, raise};
+use crate::settings::progress_interval;
+use crate::table::{Settings, Source, Table, Written, read_options};
+use dedup_core::dedup::{REVIEW, SETUP};
+use dedup_core::evaluate;
+use pgrx::PgSqlErrorCode;
+use pgrx::spi::quote_literal;
+use serde_json::json;
+
+/// Asks for the limits that fit best what is decided about the rows of a table, and says what becomes of them.
+///
+/// # Errors
+/// Raises 55000 if the table has no settings or no table of decisions.
+pub(super) fn refit(table: &Table, asked: &mut Written) {
+    let name = &table.name;
+    let settings = Settings::needed(table.oid);
+    if settings.decisions().is_none() {
+        raise(
+            PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            format!("table {name} has no table of decisions to choose limits by"),
+            format!(
+                "SELECT * FROM dedup_setup({}, '{{\"decisions\": true}}'); makes one.",
+                quote_literal(name)
+            ),
+        )
+    }
+    let progress = Progress::new(SETUP.name, progress_interval());
+    let source = Source::new(Some(name));
+    let (_, mut found) = find(REVIEW, &source, read_options(REVIEW, None), None, &progress, |_| |_, _| ());
+    let mut host = QueryHost::reporting(&progress);
+    let refit = unwrap_or_raise(evaluate::refit(&mut found, limits(), &mut host));
+    let (before, mut changes) = (settings.chosen(), Vec::new());
+    let new = [
+        ("similarity", refit.similarity.map(|it| json!(it))),
+        ("distance", refit.distance.map(|it| json!(it))),
+        ("details", refit.details.map(|it| json!(it))),
+    ];
+    for (option, value) in new.into_iter().filter_map(|(option, value)| Some((option, value?))) {
+        changes.push(format!("{option} {} becomes {value}", before.get(option).cloned().unwrap_or_default()));
+        asked.add(option, value);
+    }
+    let [same, apart] = refit.answers;
+    let decided = format!("same {same}, not the same {apart}");
+    let expected = refit.expected.map(|[now, then]| {
+        format!(" F1 of the pairs near the limit: {now:.2} expected as it was, {then:.2} as it is.")
+    });
+    match &changes[..] {
+        [] if refit.is_little => notice(
+            format!("table {name} keeps its limits: too little is decided ({decided})"),
+            "",
+            format!("SELECT * FROM dedup_review({}); has the pairs to ask about.", quote_literal(name)),
+        ),
+        [] => notice(
+            format!("table {name} keeps its limits: what is decided ({decided}) asks for no others"),
+            "",
+            "",
+        ),
+        changes => notice(
+            format!("dedup_setup chose limits of {name} anew: {}", changes.join(", ")),
+            format!("Decided: {decided}.{}", expected.unwrap_or_default()),
+            "",
+        ),
+    }
+}

@@ -1,0 +1,65 @@
+-- What people are asked, and limits chosen anew by their answers.
+CREATE EXTENSION pg_dedup;
+SET client_min_messages = warning;
+CREATE TABLE lamp (id integer PRIMARY KEY, body text);
+-- Of twenty lamps each is told once more with a few words changed, of ten with another number.
+INSERT INTO lamp SELECT i, format('the street lamp %s in front of the %s school has been dark for 3 weeks and nobody from the %s office comes',
+    substr(w, 1, 6), substr(w, 7, 8), substr(w, 15, 8)) FROM generate_series(1, 20) i, translate(md5(i::text), '0123456789', 'ghijklmnop') w;
+INSERT INTO lamp SELECT id + 100, replace(body, 'for 3 weeks', repeat('and very dim ', id / 4) || 'for weeks') FROM lamp WHERE id <= 20;
+INSERT INTO lamp SELECT id + 200, replace(body, '3', '4') FROM lamp WHERE id <= 10;
+INSERT INTO lamp SELECT id + 300, body FROM lamp WHERE id <= 3;
+SELECT count(*) FROM dedup_setup('lamp', '{"recipe": {}, "method": "text", "similarity": 0.95, "n": 2, "details": []}');
+-- Nothing to choose by yet.
+SELECT dedup_setup('lamp', '{"refit": true}');
+SELECT count(*) FROM dedup_setup('lamp', '{"decisions": true}');
+SELECT a, b, same, kind, round(score::numeric, 2) AS score, moves, only_a, only_b FROM dedup_review('lamp', 6);
+SELECT in_a = (SELECT body FROM lamp WHERE id = a) AS a, in_b = (SELECT body FROM lamp WHERE id = b) AS b FROM dedup_review('lamp', 1);
+-- What is asked is what dedup says, and is not asked again once it is answered. No answer contradicts others, whatever it is.
+CREATE TABLE asked (a bigint, b bigint, same boolean, kind text, said boolean, CHECK (a <> b));
+CREATE UNIQUE INDEX ON asked (least(a, b), greatest(a, b));
+CREATE FUNCTION answer(n integer) RETURNS bigint LANGUAGE plpgsql AS $$ DECLARE some bigint; BEGIN
+    INSERT INTO asked SELECT a, b, same, kind, a % 100 = b % 100 FROM dedup_review('lamp', n);
+    GET DIAGNOSTICS some = ROW_COUNT;
+    INSERT INTO lamp_decisions (a, b, same) SELECT a, b, said FROM asked ON CONFLICT DO NOTHING;
+    RETURN some;
+END $$;
+SELECT count(*) AS "not as dedup" FROM dedup_review('lamp', 50) r JOIN dedup('lamp') x ON x.id = r.a JOIN dedup('lamp') y ON y.id = r.b
+    WHERE r.same <> (x.keeper = y.keeper);
+SELECT answer(2);
+-- Too little, which is said, and changes nothing.
+SET client_min_messages = notice;
+SELECT dedup_setup('lamp', '{"refit": true}');
+SET client_min_messages = warning;
+SELECT answer(10), answer(10), answer(10);
+SELECT kind, same, said, count(*) FROM asked GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;
+SET client_min_messages = notice;
+SELECT dedup_setup('lamp', '{"refit": true}', dry_run => true) ~ '"similarity": 0' AS chosen;
+RESET client_min_messages;
+SELECT version, similarity FROM dedup_settings WHERE tbl = 'lamp'::regclass ORDER BY version;
+SELECT count(*) FROM dedup_setup('lamp', '{"refit": true}');
+SELECT version, similarity < 0.95 AS lower FROM dedup_settings WHERE tbl = 'lamp'::regclass ORDER BY version;
+TRUNCATE lamp_decisions;
+SELECT count(*) FILTER (WHERE keeper % 100 = id % 100) AS "right", count(*) FILTER (WHERE keeper % 100 <> id % 100) AS wrong FROM dedup('lamp') WHERE id <> keeper;
+-- A kind of details that tells nothing apart counts no more: all answers say so.
+SELECT count(*) FROM dedup_setup('lamp', '{"details": ["number"], "similarity": 0.4}');
+SELECT a % 100 = b % 100 AS one, same, kind FROM dedup_review('lamp', 8) WHERE kind = 'number';
+INSERT INTO lamp_decisions (a, b, same) SELECT i, i + 200, true FROM generate_series(1, 6) i;
+SET client_min_messages = notice;
+SELECT count(*) FROM dedup_setup('lamp', '{"refit": true}');
+SET client_min_messages = warning;
+SELECT details FROM dedup_settings WHERE tbl = 'lamp'::regclass ORDER BY version DESC LIMIT 1;
+-- Ids of another type, fingerprints, records, a query.
+CREATE TABLE people (id uuid PRIMARY KEY, name text, town text);
+INSERT INTO people SELECT md5(i::text)::uuid, 'name' || substr(md5((i % 30)::text), 1, 6), 'town' || i % 30 / 3 FROM generate_series(1, 40) i;
+SELECT a < b AS ordered, same, kind, score > 0.5 AS likely, replace(in_a, chr(10), ' | ') AS in_a FROM dedup_review('people', 2, '{"method": "records", "columns": ["name", "town"]}', NULL::uuid);
+SELECT kind, count(*) FROM dedup_review('SELECT id, body FROM lamp', 9, '{"recipe": {}, "distance": 8, "similarity": 0.5, "n": 2, "details": []}') GROUP BY 1 ORDER BY 1;
+SELECT count(*) FROM dedup_review('lamp', options => '{"method": "exact"}');
+\set VERBOSITY terse
+SELECT dedup_review('lamp', 0);
+SELECT dedup_review('people');
+SELECT dedup_review('lamp', 3, '{"labels": "id"}');
+SELECT dedup_setup('lamp', '{"refit": true, "n": 3}');
+SELECT dedup_setup('people', '{"refit": true}');
+DROP TABLE asked, lamp_decisions, lamp, people;
+DROP FUNCTION answer;
+DROP EXTENSION pg_dedup;
