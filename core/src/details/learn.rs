@@ -6,6 +6,7 @@ use super::templates::{
     LETTER, NONE, SIGNS, Signs, Slot, Template, Templates, VALUE, Value, Word, keys, signs, words_of,
 };
 use super::tokens::{Ids, Text};
+use super::values::again;
 use super::{chinese_words, english};
 use crate::interrupt::{check, checked, sort_unstable_by};
 use crate::memory::{OrRaise, Result, Room, collect, filled};
@@ -47,10 +48,12 @@ struct Seen<'t> {
     signs: Vec<Signs>,
 }
 
-/// The templates of some texts.
-pub fn learned_from(texts: &[String]) -> Templates {
+/// The templates of some texts, of which the table has more by this share.
+pub fn learned_from(texts: &[String], share: f64) -> Templates {
     let signs = collect(checked(texts).map(|text| signs(text))).or_raise();
-    Seen { texts, signs }.templates().or_raise()
+    let templates = Seen { texts, signs }.templates().or_raise();
+    let again = again(&templates, texts, share);
+    templates.with_again(again)
 }
 
 impl Seen<'_> {
@@ -92,7 +95,7 @@ impl Seen<'_> {
                 all.push(template);
             }
         }
-        Ok(Templates::new(all))
+        Ok(Templates::new(all, FxHashSet::default()))
     }
 
     /// The template of the first of the texts of these places, if it has one, and the places of those that it was learned

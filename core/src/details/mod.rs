@@ -21,6 +21,7 @@ mod spans;
 mod statistics;
 mod templates;
 mod tokens;
+mod values;
 
 use crate::hash::city64;
 use crate::memory::{OrRaise, Room};

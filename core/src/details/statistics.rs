@@ -112,6 +112,7 @@ impl Learner {
 
     /// The statistics of the texts, of whose `n`-grams too.
     pub fn learn(self, n: usize) -> Statistics {
+        let share = self.limit as f64 / u64::MAX as f64;
         let mut texts = collect(self.texts).or_raise();
         sort_unstable_by(&mut texts, |a, b| a.0.cmp(&b.0));
         let mut texts: Vec<String> = collect(texts.into_iter().map(|text| text.1)).or_raise();
@@ -122,6 +123,6 @@ impl Learner {
             }
         }
         let frequencies = Arc::new(Frequencies::of(texts.iter().map(String::as_str), n));
-        Statistics { frame, frequencies, templates: Arc::new(learned_from(&texts)), records: None }
+        Statistics { frame, frequencies, templates: Arc::new(learned_from(&texts, share)), records: None }
     }
 }

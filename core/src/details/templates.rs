@@ -11,11 +11,11 @@ use super::english::is_within;
 use super::spans::Span;
 use super::tokens::{Form, Ids, Text};
 use crate::external::Result;
-use crate::hash::city64;
+use crate::hash::{city64, mix64};
 use crate::interrupt::{check, checked};
 use crate::memory::{OrRaise, Room, collect};
 use crate::text::is_spaceless_char;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -77,6 +77,9 @@ impl Word {
     }
 }
 
+/// Written behind the templates, before what comes again in their slots.
+const AGAIN: u32 = u32::MAX;
+
 /// What stands for a word of a slot: no word that others have is known by it.
 pub(super) const VALUE: u32 = 0;
 
@@ -92,12 +95,14 @@ pub(super) struct Template {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Templates {
     all: Vec<Template>,
+    /// Phrases that come again in their slots beside other things, and gaps for such.
+    again: FxHashSet<u32>,
     /// The templates that have a sign, by its part and itself.
     of_sign: FxHashMap<u64, Vec<u32>>,
 }
 
 impl Templates {
-    pub(super) fn new(all: Vec<Template>) -> Templates {
+    pub(super) fn new(all: Vec<Template>, again: FxHashSet<u32>) -> Templates {
         let mut of_sign: FxHashMap<u64, Vec<u32>> = FxHashMap::default();
         for (number, template) in (0..).zip(&all) {
             for key in keys(&template.signs) {
@@ -107,7 +112,12 @@ impl Templates {
                 numbers.push(number);
             }
         }
-        Templates { all, of_sign }
+        Templates { all, again, of_sign }
+    }
+
+    /// The same, with what comes again in their slots.
+    pub(super) fn with_again(self, again: FxHashSet<u32>) -> Templates {
+        Templates { again, ..self }
     }
 
     /// How many there are.
@@ -126,6 +136,10 @@ impl Templates {
                 bytes.push(word.slot as u8);
             }
         }
+        let mut again: Vec<u32> = collect(self.again.iter().copied()).or_raise();
+        again.sort_unstable();
+        bytes.room(4 * (again.len() + 1)).or_raise();
+        bytes.extend([AGAIN].iter().chain(&again).flat_map(|value| value.to_le_bytes()));
     }
 
     /// Reads what was written; `None`: these are none.
@@ -137,12 +151,15 @@ impl Templates {
             Some(u32::from_le_bytes(*first))
         };
         while !rest.is_empty() {
-            let count = number(&mut rest)? as usize;
+            let count = number(&mut rest)?;
+            if count == AGAIN {
+                break;
+            }
             let mut signs = [NONE; PARTS];
             for sign in &mut signs {
                 *sign = number(&mut rest)?;
             }
-            let (words, behind) = rest.split_at_checked(count.checked_mul(5)?)?;
+            let (words, behind) = rest.split_at_checked((count as usize).checked_mul(5)?)?;
             let word = |word: &[u8]| {
                 let (hash, slot) = word.split_first_chunk()?;
                 let slot = match slot {
@@ -158,7 +175,8 @@ impl Templates {
             all.push(Template::new(signs, words.chunks_exact(5).map(word).collect::<Option<_>>()?));
             rest = behind;
         }
-        Some(Templates::new(all))
+        let again = rest.chunks(4).map(|mut value| number(&mut value)).collect::<Option<_>>()?;
+        Some(Templates::new(all, again))
     }
 
     /// The templates that a text may be of: it has enough of their signs, of the first one most.
@@ -249,21 +267,33 @@ impl Templates {
 
     /// The values of a slot in which two texts differ, each with a word that the other lacks there: places of tokens.
     pub(super) fn differing(&self, texts: [&Text; 2], [a, b]: [&Reading; 2]) -> Option<[Range<usize>; 2]> {
-        let template = self.all.get(a.filling.template as usize)?;
-        if a.filling.template != b.filling.template {
+        if a.template() != b.template() {
             return None;
         }
-        let mut places =
-            a.places.iter().zip(&b.places).zip(&template.tells).filter(|it| *it.1).map(|it| it.0);
-        let (x, y) = places.find(|(x, y)| {
+        let ((_, x), (_, y)) = self.telling(a).zip(self.telling(b)).find(|((slot, x), (_, y))| {
             let words = [words_in(texts[0], x), words_in(texts[1], y)];
             let own = |own: &[&str], other: &[&str]| {
                 own.iter().filter(|word| !other.contains(word)).copied().collect()
             };
-            let [a, b]: [String; 2] = [own(&words[0], &words[1]), own(&words[1], &words[0])];
-            !a.is_empty() && !b.is_empty() && !are_one(&a, &b)
+            let both: [String; 2] = [own(&words[0], &words[1]), own(&words[1], &words[0])];
+            let come_again = |phrases: &[String; 2]| {
+                phrases.iter().all(|it| self.again.contains(&(key(a.template(), *slot, it) as u32)))
+            };
+            if both.iter().any(String::is_empty) {
+                return more(texts, [x, y]).is_some_and(|more| come_again(&more));
+            }
+            !are_one(&both[0], &both[1]) || come_again(&both)
         })?;
         Some([x.clone(), y.clone()])
+    }
+
+    /// The slots that tell a text apart, each with its tokens.
+    pub(super) fn telling<'r>(
+        &'r self,
+        reading: &'r Reading,
+    ) -> impl Iterator<Item = (usize, &'r Range<usize>)> {
+        let tells = &self.all[reading.template() as usize].tells;
+        reading.places.iter().enumerate().filter(|(slot, _)| tells[*slot])
     }
 }
 
@@ -275,6 +305,13 @@ pub(super) struct Reading {
     /// The tokens of the value in each slot.
     places: Vec<Range<usize>>,
     filling: Filling,
+}
+
+impl Reading {
+    /// The template that the text is of.
+    pub fn template(&self) -> u32 {
+        self.filling.template
+    }
 }
 
 /// How a text stands to the templates; `None`: it is of none.
@@ -531,6 +568,32 @@ fn words_in<'t>(text: &'t Text, tokens: &Range<usize>) -> Vec<&'t str> {
     collect(words.map(|at| text.word_at(at))).or_raise()
 }
 
+/// What words in a slot are known by.
+pub(super) fn key(template: u32, slot: usize, words: &str) -> u64 {
+    mix64(city64(words.as_bytes()) ^ u64::from(template) << 32 ^ slot as u64)
+}
+
+/// The words of a slot, and breaks, which end a value.
+pub(super) fn pieces<'t>(text: &'t Text, tokens: &Range<usize>) -> Vec<&'t str> {
+    collect(tokens.clone().map(|at| text.word_at(at))).or_raise()
+}
+
+/// A place behind two words and before one, at which something may stand.
+pub(super) fn gap(words: &[&str], at: usize) -> String {
+    let word = |at: usize| words.get(at).map_or("", |word| word.trim_matches(','));
+    format!("{} {}\0{}", word(at.wrapping_sub(2)), word(at.wrapping_sub(1)), word(at))
+}
+
+/// What one of two values says where the other has but a place for it.
+fn more(texts: [&Text; 2], [a, b]: [&Range<usize>; 2]) -> Option<[String; 2]> {
+    let [a, b] = &[pieces(texts[0], a), pieces(texts[1], b)];
+    let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
+    let start = short.iter().zip(long).take_while(|(x, y)| x == y).count();
+    let end = start + long.len() - short.len();
+    (!short.is_empty() && start < end && short[start..] == long[end..])
+        .then(|| [long[start..end].concat(), gap(short, start)])
+}
+
 /// The words of a text without breaks: the number of each token and its hash.
 pub(super) fn words_of(text: &Text) -> Vec<(usize, u32)> {
     let words = checked(text.tokens.iter().enumerate()).filter(|(_, token)| token.form != Form::Break);
@@ -622,6 +685,28 @@ mod tests {
             }
         }
         assert!(certain > 50, "{certain}");
+    }
+
+    /// Protects values that are a letter or a word apart and come again; what is misspelt or inserted in a copy does not tell.
+    #[test]
+    fn values_that_come_again_tell_apart() {
+        let text = |name: &str, street: &str| {
+            format!(
+                "The parcel for {name} was left at the {street} depot and has to be fetched within a week."
+            )
+        };
+        let names = ["Jensen", "Jansen", "Apex", "Apex Pro", "翠湖花园", "翠湖花园二期"];
+        let places = names.iter().flat_map(|name| STREETS.iter().map(move |street| (name, street)));
+        let mut texts: Vec<String> = places.map(|(name, street)| text(name, street)).collect();
+        texts.extend(
+            ["Jnesen", "really Apex"].iter().flat_map(|it| STREETS[..3].iter().map(|at| text(it, at))),
+        );
+        let mut comparer = Comparer::new(Some(learned(&texts)));
+        let mut told =
+            |a: &str, b: &str| !comparer.differing(&text(a, "Birch"), &text(b, "Birch"), SLOTS).is_empty();
+        let pairs = [[0, 1], [2, 3], [4, 5]].map(|[a, b]| told(names[a], names[b]));
+        let copies = ["Jnesen", "really Apex"].map(|it| [told(it, "Jensen"), told(it, "Apex")]);
+        assert_eq!((pairs, copies), ([true; 3], [[false, true], [true, false]]));
     }
 
     /// Protects long forms, which are no letters: what stands at their beginning tells.
