@@ -75,11 +75,11 @@ fn dedup_link(a: Option<&str>, b: Option<&str>, options: Option<Json>, fcinfo: p
     progress.end(&format!("{} pairs", pairs.len()));
 }
 
+/// What writes an id.
+type Write<'i> = Box<dyn FnMut(&Values<'_>, &mut Vec<u8>) + 'i>;
+
 /// What writes the ids of a source.
-fn begin<'i>(
-    of: &'i mut Option<ValueType>,
-    result: pg_sys::Oid,
-) -> impl FnOnce(&[Column]) -> Box<dyn FnMut(&Values<'_>, &mut Vec<u8>) + 'i> {
+fn begin<'i>(of: &'i mut Option<ValueType>, result: pg_sys::Oid) -> impl FnOnce(&[Column]) -> Write<'i> {
     move |columns| {
         let of = &*of.insert(ValueType::of_result(&columns[0], result, "dedup_link(a, b, options"));
         // SAFETY: the column is of the type that the query said.

@@ -263,7 +263,9 @@ impl Written {
     pub fn complete(&self) -> Value {
         let learned = |key: &&Key| self.by_records() && LEARNED.contains(&key.name);
         let none = |key: &&Key| key.name == "n" && self.text("measure") == Some("cosine");
-        Value::Object(self.over_defaults(self.sink.keys().filter(|key| !learned(key) && !none(key))))
+        let mut all = self.over_defaults(self.sink.keys().filter(|key| !learned(key) && !none(key)));
+        all.retain(|name, _| self.takes(name));
+        Value::Object(all)
     }
 
     fn over_defaults<'k>(&self, keys: impl Iterator<Item = &'k Key>) -> Map<String, Value> {
