@@ -16,8 +16,9 @@ const TEXTS: usize = 1 << 14;
 const WORDS: (usize, usize) = (12, 3);
 /// Contexts of a phrase at least, and so many in which one value has it and another one that is no more frequent lacks it are its own.
 const TIMES: usize = 3;
-/// The share of its contexts that have another phrase as well, of which it is a copy, and how many times rarer it is.
-const COPIED: f64 = 0.9;
+/// The share of its contexts that are there without it as well, or with a phrase of which it is a misspelling, and how many times
+/// rarer it is than that.
+const COPIED: (f64, f64) = (0.9, 0.5);
 const RARER: usize = 2;
 /// Phrases of those that are alike without a letter that are compared.
 const NEAR: usize = 256;
@@ -68,7 +69,7 @@ pub(super) fn again(templates: &Templates, texts: &[String], share: f64) -> FxHa
         }
     }
     sort_and_dedup(&mut seen);
-    let is_copied = |same: usize, all: usize| (same + 1) as f64 > COPIED * share * all as f64;
+    let is_copied = |same: usize, all: usize, least: f64| (same + 1) as f64 > least * share * all as f64;
     // What is left of phrases without a letter.
     let mut less: Vec<(u64, &[Place])> = Vec::new();
     let mut again: FxHashSet<u32> = FxHashSet::default();
@@ -81,7 +82,7 @@ pub(super) fn again(templates: &Templates, texts: &[String], share: f64) -> FxHa
         let is_rare =
             |it: &&[u64]| it.len() < TIMES || often.get(&it[0]).is_none_or(|all| *all >= RARER * it.len());
         let is_gap = phrase.contains('\0');
-        if !is_gap && is_copied(copies.filter(is_rare).map(<[u64]>::len).sum(), of.len()) {
+        if !is_gap && is_copied(copies.filter(is_rare).map(<[u64]>::len).sum(), of.len(), COPIED.0) {
             continue;
         }
         again.room(1).or_raise();
@@ -100,7 +101,7 @@ pub(super) fn again(templates: &Templates, texts: &[String], share: f64) -> FxHa
     for near in checked(less.chunk_by(|a, b| a.0 == b.0)).map(|near| &near[..near.len().min(NEAR)]) {
         for ((_, x), (_, y)) in near.iter().flat_map(|x| near.iter().map(move |y| (x, y))) {
             let same = || y.iter().filter(|it| x.binary_search_by_key(&it.1, |it| it.1).is_ok()).count();
-            if x.len() >= RARER * y.len() && is_copied(same(), y.len()) {
+            if x.len() >= RARER * y.len() && is_copied(same(), y.len(), COPIED.1) {
                 again.remove(&(y[0].0 as u32));
             }
         }
