@@ -37,6 +37,8 @@ pub const KINDS: [&str; 7] = ["above", "below", "name", "slot", "date", "number"
 const PARTS: usize = 8;
 /// How far a similarity stands from the limit: a tenth is two parts.
 const OF_SIMILARITY: f64 = 20.0;
+/// Less than this is no difference in standing.
+const STEP: f64 = 1e-5;
 /// The same of bits.
 const OF_BITS: f64 = 0.5;
 /// How much lower the limit is: a share of a similarity, and bits.
@@ -146,6 +148,8 @@ impl Taking<'_, '_> {
     }
 
     fn take(&mut self, pair: [u32; 2], stand: f64) {
+        // What is just at the limit may be less by a step in which nearness is counted.
+        let stand = if stand > -STEP { stand.max(0.0) } else { stand };
         let (one, kept) = (self.found.are_one(pair), pair.iter().all(|&text| self.found.is_kept(text)));
         let (pool, rank) = match (one, stand >= 0.0) {
             (true, true) => (0, stand),
