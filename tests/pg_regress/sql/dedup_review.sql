@@ -30,7 +30,7 @@ SELECT answer(2);
 SET client_min_messages = notice;
 SELECT dedup_setup('lamp', '{"refit": true}');
 SET client_min_messages = warning;
-SELECT answer(10), answer(10), answer(10);
+SELECT answer(10), answer(10), answer(10), answer(10);
 SELECT kind, same, said, count(*) FROM asked GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;
 SET client_min_messages = notice;
 SELECT dedup_setup('lamp', '{"refit": true}', dry_run => true) ~ '"similarity": 0' AS chosen;
