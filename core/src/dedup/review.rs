@@ -37,10 +37,10 @@ pub const KINDS: [&str; 7] = ["above", "below", "name", "slot", "date", "number"
 const PARTS: usize = 8;
 /// How far a similarity stands from the limit: a tenth is two parts.
 const OF_SIMILARITY: f64 = 20.0;
-/// Less than this is no difference in standing.
-const STEP: f64 = 1e-5;
 /// The same of bits.
 const OF_BITS: f64 = 0.5;
+/// Less than this is no difference in standing.
+const STEP: f64 = 1e-5;
 /// How much lower the limit is: a share of a similarity, and bits.
 const LOWER: (f64, u32) = (0.6, 2);
 /// As far below the limit as records are looked at.
