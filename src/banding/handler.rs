@@ -1,6 +1,6 @@
 //! The handler function: the properties of the access method and its callbacks.
 
-use super::{build, cost, insert, options, scan, vacuum, validate};
+use super::{EQUAL, build, cost, insert, options, scan, vacuum, validate};
 use crate::pg::version;
 use pgrx::{PgBox, pg_extern, pg_sys};
 
@@ -9,7 +9,7 @@ static ROUTINE: pg_sys::IndexAmRoutine = {
     // SAFETY: zero is a legal value of every field: false, no function.
     let mut am: pg_sys::IndexAmRoutine = unsafe { std::mem::zeroed() };
     am.type_ = pg_sys::NodeTag::T_IndexAmRoutine;
-    am.amstrategies = 4;
+    am.amstrategies = EQUAL;
     am.amsupport = 1;
     am.amcanmulticol = true;
     am.amcanorderbyop = true;

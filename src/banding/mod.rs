@@ -27,7 +27,7 @@ mod wal;
 
 pub(crate) use ball::Ball;
 pub(crate) use cost::is_banding_relation;
-pub(crate) use scope::{EQUAL, is_of_balls, scope_columns};
+pub(crate) use scope::{is_of_balls, scope_columns};
 
 use dedup_core::banding::{Index, Result, Tid};
 use pages::{RelationPages, raise_index_error};
@@ -39,6 +39,8 @@ pub(crate) const WITHIN: u16 = 1;
 const NEAR: u16 = 2;
 /// `ORDER BY fp <~> q`.
 pub(crate) const DISTANCE: u16 = 3;
+/// `column = value`, of the scope.
+pub(crate) const EQUAL: u16 = 4;
 
 /// The value of `result`, or its error as PostgreSQL's.
 ///

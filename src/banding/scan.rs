@@ -10,8 +10,8 @@
 use super::ball::Ball;
 use super::dead::LinePointers;
 use super::pages::RelationPages;
-use super::scope::{EQUAL, combine, hash_of_key, is_of_balls, scope_columns};
-use super::{DISTANCE, WITHIN, checked, open_index, pointer_of};
+use super::scope::{combine, hash_of_key, is_of_balls, scope_columns};
+use super::{DISTANCE, EQUAL, WITHIN, checked, open_index, pointer_of};
 use crate::pg::{raise, version};
 use dedup_core::banding::{Hit, Index, MAX_DISTANCE, NearestScan, NullScan, RangeScan, Result, Tid};
 use dedup_core::fingerprint::hamming;

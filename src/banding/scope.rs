@@ -6,8 +6,6 @@ use super::ball::{Ball, is_ball};
 use crate::pg::raise;
 use pgrx::{PgSqlErrorCode, pg_sys};
 
-/// The strategy of an operator class: `column = value`.
-pub(crate) const EQUAL: u16 = 4;
 /// The support function: the hash of a value, with a seed, as hash operator classes have it.
 const HASH: u16 = 1;
 /// The seed; on disk.

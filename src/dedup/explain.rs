@@ -1,6 +1,6 @@
 //! `dedup_explain` of pairs of a source's rows: what tells whether they are the same.
 
-use super::find::{Found, find, id};
+use super::pipeline::{Found, find, id};
 use crate::pg::host::unwrap_or_raise;
 use crate::pg::progress::Progress;
 use crate::pg::values::ValueType;

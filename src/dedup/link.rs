@@ -1,7 +1,7 @@
 //! `dedup_link`: the rows of two sources that are one thing.
 
 use super::explain::evidence;
-use super::find::{find_in, id};
+use super::pipeline::{find_in, id};
 use crate::pg::host::unwrap_or_raise;
 use crate::pg::progress::Progress;
 use crate::pg::spi::describe;

@@ -5,9 +5,9 @@ mod archive;
 mod call;
 mod clean;
 mod explain;
-mod find;
 mod into;
 mod link;
+mod pipeline;
 mod references;
 mod review;
 mod shape;
@@ -22,15 +22,15 @@ use crate::settings::progress_interval;
 use crate::table::{Source, read_options};
 pub(crate) use clean::groups_of;
 use dedup_core::dedup::{DEDUP, Finding, Stage};
-use find::id;
-pub(crate) use find::{Found, find, limits};
 use pgrx::PgTupleDesc;
 use pgrx::prelude::*;
+use pipeline::id;
+pub(crate) use pipeline::{Found, find, limits};
 pub(crate) use shape::check_kept_by;
 
 /// Returns a row for each input row, in order: the id, the id of the kept row of its group, and the
 /// stage that decided: `kept` (it is that row), `exact` (its content equals the kept row's),
-/// `near`, or `empty` (nothing to compare). Distance and similarity are to the kept row.
+/// `near`, `decided` (by somebody), or `empty` (nothing to compare). Distance and similarity are to the kept row.
 #[pg_extern(sql = "")]
 fn dedup(source: Option<&str>, options: Option<Json>, fcinfo: pg_sys::FunctionCallInfo) {
     let output = Output::begin(fcinfo);

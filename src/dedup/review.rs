@@ -1,6 +1,6 @@
 //! `dedup_review`: the pairs that people are asked about.
 
-use super::find::{find, id, limits};
+use super::pipeline::{find, id, limits};
 use crate::pg::host::{QueryHost, unwrap_or_raise};
 use crate::pg::progress::Progress;
 use crate::pg::values::ValueType;

@@ -147,11 +147,13 @@ fn reject(call: &Call, options: &Options, conflict: &Conflict) -> ! {
         (Some(Alike { similarity, .. }), _) => {
             (format!("of similarity {similarity} or more"), "has a text like that of".to_owned())
         }
-        (None, 0) => {
-            (format!("within distance {}", options.distance), "has the same fingerprint as".to_owned())
-        }
         (None, bits) => {
-            (format!("within distance {}", options.distance), format!("is within distance {bits} of"))
+            let verified = if options.verify.is_some() { " whose texts are alike" } else { "" };
+            let how = match bits {
+                0 => "has the same fingerprint as".to_owned(),
+                bits => format!("is within distance {bits} of"),
+            };
+            (format!("within distance {}{verified}", options.distance), how)
         }
     };
     let keys = key_of(call).shown().zip(conflict.key.shown());

@@ -206,14 +206,14 @@ impl<'t> Job<'t> {
         }
     }
 
-    /// Whether what is new can be compared with kept rows alone.
-    pub(super) fn is_by_star(&self) -> bool {
+    /// Whether what is new can be judged against kept rows alone; else all groups are formed anew.
+    pub(super) fn can_add(&self) -> bool {
         let it = &self.options;
         self.decisions.is_none()
             && it.group != Group::Components
             && it.keep == Keep::First
             && it.contained.is_none()
-            && (it.method == Method::Fingerprint || it.method == Method::Text && it.distance.is_none())
+            && it.method == Method::Fingerprint
     }
 }
 

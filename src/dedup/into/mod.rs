@@ -2,9 +2,9 @@
 //! writes what that changes, in the caller's transaction. All that it reads is as of one moment.
 
 mod changes;
+mod few;
 mod follow;
 mod job;
-mod star;
 mod table;
 mod whole;
 mod write;
@@ -68,9 +68,7 @@ fn call(given: &Given<'_>, table: &Table, path: &str) {
         let groups = match &changes {
             _ if decided => whole::form(&mut job, &progress),
             Some(changes) if changes.are_none() => None,
-            Some(changes) => {
-                star::step(&job, changes, &progress).or_else(|| whole::form(&mut job, &progress))
-            }
+            Some(changes) => few::step(&job, changes, &progress).or_else(|| whole::form(&mut job, &progress)),
             None => whole::form(&mut job, &progress),
         };
         (groups, mark, todo)

@@ -1,6 +1,6 @@
 //! All groups formed anew, as `dedup` forms them. A group keeps its name.
 
-use super::super::find::{find_in, id, once};
+use super::super::pipeline::{find_in, id, once};
 use super::job::{DIGEST, Job, ids_of};
 use super::write::Outcome;
 use crate::pg::Column;

@@ -1,6 +1,6 @@
 //! Writes what was found to the result.
 
-use super::super::find::Found;
+use super::super::pipeline::Found;
 use super::job::Job;
 use crate::pg::host::unwrap_or_raise;
 use crate::pg::progress::Progress;

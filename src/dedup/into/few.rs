@@ -2,7 +2,7 @@
 //! with each other, as `dedup` compares rows that come after those. Nothing else changes.
 
 use super::super::ahead::Rows;
-use super::super::find::{id, once, read, stages};
+use super::super::pipeline::{id, once, read, stages};
 use super::changes::Changes;
 use super::job::{DIGEST, Job, ids_of};
 use super::write::Outcome;
@@ -40,7 +40,7 @@ struct Stored {
 
 /// Where new rows go; `None` if all groups are to be formed anew.
 pub(super) fn step(job: &Job<'_>, changes: &Changes, progress: &Progress) -> Option<Outcome> {
-    if !job.is_by_star() || !changes.are_few(0) {
+    if !job.can_add() || !changes.are_few(0) {
         return None;
     }
     let taken: HashSet<i64> = changes.changed.iter().chain(&changes.gone).copied().collect();

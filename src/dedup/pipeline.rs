@@ -146,7 +146,8 @@ fn announce(function: &str, records: &Records, columns: &[String]) {
     notice(what, detail, "");
 }
 
-/// What begins to read a query, as a value.
+/// What it is given. Its bound makes a closure that begins to read a query one of columns of any lifetime, which the compiler
+/// does not infer of a variable.
 pub(super) fn once<B: FnOnce(&[Column]) -> E, E: FnMut(&Values<'_>, &mut Vec<u8>)>(begin: B) -> B {
     begin
 }
