@@ -201,9 +201,9 @@ pub(super) fn read<B: FnOnce(&[Column]) -> E, E: FnMut(&Values<'_>, &mut Vec<u8>
                     }
                     let kind = content.as_deref().map_or(Kind::Empty, &kind);
                     let (kind, fp) = match (kind, shape.fp(row).flatten()) {
-                        (Kind::Near, Some(fp)) => (Kind::Near, fp),
                         (Kind::Near, None) => (Kind::Plain, 0),
-                        (kind, _) => (kind, 0),
+                        // Of other columns, which must be equal too.
+                        (kind, fp) => (kind, fp.unwrap_or_default()),
                     };
                     let number = rows.count();
                     if number == u32::MAX as usize {

@@ -28,7 +28,8 @@ fn dedup_find_text(
     let mut output = Output::begin(fcinfo);
     let mut values = vec![None; settings.columns.len()];
     values[settings.main_column()] = content.map(str::to_owned);
-    let new = New { text: settings.content(&values), values, own: None, decided: HashMap::new() };
+    let text = settings.content(&values);
+    let new = New { is_row: false, text, values, own: None, decided: HashMap::new() };
     iso(|| new.find(&settings, distance, &mut output, "dedup_find(tbl, content, distance"));
 }
 
@@ -54,7 +55,7 @@ fn dedup_find_row(row: Option<Record>, distance: Option<i32>, fcinfo: pg_sys::Fu
         // SAFETY: the value is of the column's type, and so of the one that it is a domain over.
         Some((equals, unsafe { Argument::of_type(value, pg_sys::getBaseType(typoid)) }))
     });
-    let new = New { values, text, own, decided };
+    let new = New { is_row: true, values, text, own, decided };
     iso(|| new.find(&settings, distance, &mut output, "dedup_find(row, distance"));
 }
 
@@ -88,6 +89,8 @@ struct Candidate {
 
 /// What is looked for.
 struct New {
+    /// A row, and not a text that stands for one column.
+    is_row: bool,
     /// The values of the columns that count.
     values: Vec<Option<String>>,
     /// What is compared.
@@ -147,7 +150,7 @@ impl New {
             Candidate { id, distance, values, text, decided }
         };
         let run = |by: &By| {
-            let sql = self.statement(settings, by, &table);
+            let sql = self.statement(settings, (by, fp.is_some()), &table);
             debug1!("dedup_find runs: {sql}");
             query_all(&sql, &arguments, read)
         };
@@ -155,9 +158,12 @@ impl New {
         let mut found = Vec::new();
         if !matches!(by, By::Decision) {
             let mut near = run(&by);
-            // What equals the text is none of those that are empty.
             let equals = matches!(by, By::Equality);
-            near.retain(|it| it.decided.is_none() && (equals || kind(it.text.as_deref()) == Kind::Near));
+            let counts = |it: &Candidate| match equals {
+                true => it.text == self.text,
+                false => kind(it.text.as_deref()) == Kind::Near,
+            };
+            near.retain(|it| it.decided.is_none() && counts(it));
             let texts: Vec<&str> = near.iter().filter_map(|it| it.text.as_deref()).collect();
             let alike = if equals { vec![Some(1.0); near.len()] } else { alike.many(new, &texts) };
             let alike = near.into_iter().zip(alike).filter(|(_, similarity)| similarity.is_some());
@@ -190,7 +196,7 @@ impl New {
 
     /// The search for rows that the judge looks at: $1 is the fingerprint, $2 the text, $3 what the index of n-grams is asked for, $4 ids of
     /// decisions, $5 the row's own id.
-    fn statement(&self, settings: &Settings, by: &By, table: &Table) -> String {
+    fn statement(&self, settings: &Settings, (by, has_fp): (&By, bool), table: &Table) -> String {
         let tools = schema();
         let (fp, text) = (quote_identifier(&settings.fp), joined(&settings.texts()));
         let candidates = match by {
@@ -201,11 +207,18 @@ impl New {
                 let searched = settings.searched().call(&tools, &listed(&texts));
                 format!("{searched} OPERATOR({tools}.@%) $3")
             }
-            // Without other columns what equals it has no fingerprint either, by which it is found.
-            By::Equality if settings.columns.len() == settings.texts().len() => {
-                format!("t.{fp} IS NULL AND {text} OPERATOR(pg_catalog.=) $2")
+            // What the fingerprint is of beside the text must be equal too, if it is known.
+            By::Equality => {
+                let is_whole = self.is_row || settings.columns.len() == settings.texts().len();
+                let same = match has_fp {
+                    true => Some(format!("t.{fp} OPERATOR(pg_catalog.=) $1")),
+                    false => is_whole.then(|| format!("t.{fp} IS NULL")),
+                };
+                // Records are compared as they are joined.
+                let by_text = settings.method != Method::Records;
+                let text = by_text.then(|| format!("{text} OPERATOR(pg_catalog.=) $2"));
+                same.into_iter().chain(text).collect::<Vec<_>>().join(" AND ")
             }
-            By::Equality => format!("{text} OPERATOR(pg_catalog.=) $2"),
             By::Decision => {
                 let (column, id) = (quote_identifier(table.id(None)), table.column(table.id(None)).typoid);
                 let (base, equals) = (base_type_name(id), equality(id).unwrap_or_default());

@@ -222,7 +222,10 @@ impl<'t> Plan<'t> {
         if options.text("method") == Some("text") && self.reads_otherwise(&recipe) {
             if asked.has("method") {
                 // The index is of what is written.
-                refuse_option("method", "method \"text\" requires a recipe without markup and simplify")
+                refuse_option(
+                    "method",
+                    "method \"text\" requires a recipe without markup and simplify, and no whole values beside texts",
+                )
             }
             options.take("method");
             options.add("method", Method::Fingerprint.name().into());
@@ -270,14 +273,18 @@ impl<'t> Plan<'t> {
         self.recipes.iter().map(|weight| if weight.is_null() { recipe } else { weight }.clone()).collect()
     }
 
-    /// Whether the recipe of some running text, this one where it has none of its own, has markup or simplifies.
+    /// Whether more counts than the texts as they are written: beside them whole values, or the recipe of one, this one where it
+    /// has none of its own, has markup or simplifies.
     fn reads_otherwise(&self, recipe: &Value) -> bool {
-        self.recipes_with(recipe).iter().filter_map(Value::as_object).any(|recipe| {
-            let mut recipe = recipe.clone();
-            recipe.remove("share");
-            let recipe = TextRecipe::resolved(&Value::Object(recipe), &Database);
-            recipe.unwrap_or_else(|error| raise_recipe(error)).normal != Normal::default()
-        })
+        let whole = self.recipes.iter().filter(|recipe| recipe.is_number()).count();
+        let has_both = (1..self.recipes.len()).contains(&whole);
+        has_both
+            || self.recipes_with(recipe).iter().filter_map(Value::as_object).any(|recipe| {
+                let mut recipe = recipe.clone();
+                recipe.remove("share");
+                let recipe = TextRecipe::resolved(&Value::Object(recipe), &Database);
+                recipe.unwrap_or_else(|error| raise_recipe(error)).normal != Normal::default()
+            })
     }
 
     /// The widest distance whose candidates can all be verified by their texts, now and when the table has grown: by the

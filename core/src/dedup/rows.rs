@@ -145,7 +145,7 @@ pub struct Rows<F> {
     pub columns: Vec<String>,
     /// How each can be compared.
     pub kinds: Vec<Kind>,
-    /// The fingerprint of each that is near others, if it has one.
+    /// The fingerprint of each, 0 if it has none. Only those of rows that are near others are compared by distance.
     pub fps: Vec<u64>,
     /// The first row of equal content, once that is known.
     pub first: Vec<u32>,
@@ -236,7 +236,6 @@ impl<F: Spill> Rows<F> {
     ) -> Result<u64> {
         let Rows { texts, kinds, fps, first: firsts, .. } = self;
         let is_empty = |row: u32| kinds[row as usize] == Kind::Empty;
-        let fp = |row: u32| (by_fp && kinds[row as usize] == Kind::Near).then(|| fps[row as usize]);
         let mut form = |row: u32| {
             let content = texts.content(row as usize)?;
             Result::Ok(options.form(&content).map(Cow::into_owned).unwrap_or(content))
@@ -249,7 +248,7 @@ impl<F: Spill> Rows<F> {
             if is_empty(first) || is_empty(other) {
                 return Ok(is_empty(first) && is_empty(other));
             }
-            if fp(first).zip(fp(other)).is_some_and(|(a, b)| a != b) {
+            if by_fp && fps[first as usize] != fps[other as usize] {
                 return Ok(false);
             }
             if last.as_ref().is_none_or(|last| last.0 != first) {

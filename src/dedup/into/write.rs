@@ -99,7 +99,9 @@ impl Columns {
         self.distance.push(distance.map(|bits| bits as i32));
         self.similarity.push(similarity);
         self.arrival.push(groups.arrivals[row]);
-        self.fp.push((kinds[row] == Kind::Near).then(|| fps[row].cast_signed()));
+        // Of symbols alone it is that of other columns, if there is one.
+        let has_fp = kinds[row] == Kind::Near || kinds[row] == Kind::Plain && fps[row] != 0;
+        self.fp.push(has_fp.then(|| fps[row].cast_signed()));
         self.hash.push((kinds[row] != Kind::Empty).then(|| groups.hashes[row]).filter(|&hash| hash != 0));
         self.digest.push(groups.digests[row]);
         stage

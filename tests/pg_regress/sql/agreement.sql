@@ -1,0 +1,43 @@
+-- All functions say the same of two rows, also where random tables (tests/tap/058_agreement.pl) seldom lead.
+CREATE EXTENSION pg_dedup;
+CREATE SCHEMA agreement;
+SET search_path = agreement, public;
+SET client_min_messages = warning;
+-- What dedup and dedup_find say of a table with settings: pairs of a kept row and another one.
+CREATE FUNCTION said(of text, OUT by_dedup text, OUT by_find text, OUT into_differs bigint) LANGUAGE plpgsql AS $$ BEGIN
+    EXECUTE format($f$SELECT string_agg(concat_ws('-', keeper, id), ' ' ORDER BY keeper, id) FROM dedup(%L) WHERE stage IN ('exact', 'near')$f$, of) INTO by_dedup;
+    EXECUTE format($f$SELECT string_agg(concat_ws('-', t.id, f.id), ' ' ORDER BY t.id, f.id) FROM %I t, dedup_find(t) f WHERE t.id < f.id$f$, of) INTO by_find;
+    IF to_regclass(of || '_groups') IS NOT NULL THEN
+        EXECUTE format('SELECT count(*) FROM dedup(%L) d FULL JOIN %I_groups g USING (id) WHERE (d.keeper, d.stage) IS DISTINCT FROM (g.keeper, g.stage)', of, of) INTO into_differs;
+    END IF;
+END $$;
+
+-- A value that counts as a whole beside texts: of two customers, though the texts are equal symbols, or so short that texts would be compared.
+CREATE TABLE wish (id int PRIMARY KEY, customer text, body text);
+INSERT INTO wish VALUES (1, 'Harbour Mills', '♥'), (2, 'Quarry Bakery', '♥'), (3, 'Quarry Bakery', '♥'), (4, 'Harbour Mills', 'no water'), (5, 'Quarry Bakery', 'no water'),
+    (6, 'Quarry Bakery', 'no water'), (7, 'Elm Tree', 'lamp broken'), (8, 'Elm Tree', 'bus late'), (9, 'Elm Tree', 'noise at night'), (10, NULL, '♥');
+SELECT * FROM dedup_setup('wish', '{"columns": {"body": null, "customer": 20}, "method": "text"}');
+SELECT count(*) FROM dedup_setup('wish', '{"columns": {"body": null, "customer": 20}}');
+SELECT method FROM dedup_settings WHERE tbl = 'wish'::regclass;
+CALL dedup_into('wish_groups', 'wish');
+SELECT * FROM said('wish');
+INSERT INTO wish SELECT i, 'customer ' || i, 'wish ' || md5(i::text) || ' ' || md5((-i)::text) FROM generate_series(20, 80) i;
+CALL dedup_into('wish_groups', 'wish');
+INSERT INTO wish VALUES (101, 'Quarry Bakery', '♥'), (102, 'Elm Tree', '♥'), (103, 'Elm Tree', '♥');
+DELETE FROM wish WHERE id = 2;
+CALL dedup_into('wish_groups', 'wish');
+SELECT id, keeper, stage FROM wish_groups WHERE id < 20 OR id > 100 ORDER BY id;
+SELECT * FROM said('wish');
+SELECT id, keeper FROM dedup_clean('wish') ORDER BY id;
+-- A text alone says nothing of the customer.
+SELECT string_agg(id::text, ' ' ORDER BY id) AS hearts FROM dedup_find('wish', '♥');
+
+-- By records, symbols alone beside nothing.
+CREATE TABLE sign (id int PRIMARY KEY, a text, b text);
+INSERT INTO sign SELECT i, 'name ' || md5(i::text), 'street ' || i FROM generate_series(1, 50) i;
+INSERT INTO sign VALUES (101, NULL, '☆'), (102, NULL, '☆'), (103, '☆', NULL), (104, '☆', '★'), (105, '☆', '★');
+SELECT count(*) FROM dedup_setup('sign', '{"columns": ["a", "b"], "method": "records"}');
+SELECT * FROM said('sign');
+
+DROP SCHEMA agreement CASCADE;
+DROP EXTENSION pg_dedup;
