@@ -136,9 +136,8 @@ pub(super) fn evidence(found: &mut Found, rows: [usize; 2]) -> Vec<Line> {
 /// Of texts: how near they are and must be, and the details in which they differ.
 fn by_texts(found: &mut Found, rows: [usize; 2]) -> Vec<Line> {
     let Evidence { distance, similarity, details } = unwrap_or_raise(found.evidence(rows));
-    let bits = |bits: u32| Some(f64::from(bits));
-    let distance = distance
-        .map(|(bits_of, most)| [Line::new("distance", bits(bits_of)), Line::new("at most", bits(most))]);
+    let distance = distance.map(|(bits, most)| [("distance", bits), ("at most", Some(most))]);
+    let distance = distance.map(|both| both.map(|(part, bits)| Line::new(part, bits.map(f64::from))));
     let similarity =
         similarity.map(|(of, least)| [Line::new("similarity", Some(of)), Line::new("at least", Some(least))]);
     let mut lines: Vec<Line> = distance.into_iter().chain(similarity).flatten().collect();

@@ -22,9 +22,10 @@ pub struct Found<F: Spill> {
 }
 
 /// What tells whether two texts are the same.
+#[derive(Default)]
 pub struct Evidence {
-    /// The distance of the fingerprints, and the most that it may be; not by text.
-    pub distance: Option<(u32, u32)>,
+    /// The distance of the fingerprints, if both have one, and the most that it may be; not by text.
+    pub distance: Option<(Option<u32>, u32)>,
     /// How similar their n-grams are, and the least that that may be, if it counts.
     pub similarity: Option<(f64, f64)>,
     /// The details that count and in which they differ.
@@ -47,8 +48,8 @@ pub fn find<H: Host>(
     host.stage("comparing exactly", "equal hashes", None);
     let copies = rows.find_equal(hashes, &options, by_fp, host)?;
     host.end(&format!("{copies} exact copies"));
-    if options.method != Method::Records && options.distance.is_some() {
-        fingerprint(options.fp.is_none().then_some(recipe), &mut rows, limits.threads, host)?;
+    if options.method != Method::Records && options.distance.is_some() && options.fp.is_none() {
+        fingerprint(recipe, &mut rows, limits.threads, host)?;
     }
     if options.alike.asks_statistics()
         && options.alike.statistics.is_none()
@@ -69,31 +70,27 @@ pub fn find<H: Host>(
     Ok(found)
 }
 
-/// Makes the fingerprint of each content that has none yet, if there is a recipe; copies take that of the first.
+/// Makes the fingerprint of each content that has none yet; copies take that of the first.
 fn fingerprint<H: Host>(
-    recipe: Option<&TextRecipe>,
+    recipe: &TextRecipe,
     rows: &mut Rows<H::File>,
     threads: usize,
     host: &mut H,
 ) -> Result<()> {
     let count = rows.count();
-    if let Some(recipe) = recipe {
-        host.stage("making fingerprints", "rows", Some(count as u64));
-        making(&|| recipe, threads, host, |making| {
-            for row in 0..count {
-                making.host().step();
-                if rows.is_first(row) && rows.kinds[row] == Kind::Plain {
-                    let content = rows.texts.content(row)?;
-                    making.add(row, content, &mut |row, fp| rows.set_fp(row, fp))?;
-                }
+    host.stage("making fingerprints", "rows", Some(count as u64));
+    making(&|| recipe, threads, host, |making| {
+        for row in 0..count {
+            making.host().step();
+            if rows.is_first(row) && rows.kinds[row] == Kind::Plain {
+                let content = rows.texts.content(row)?;
+                making.add(row, content, &mut |row, fp| rows.set_fp(row, fp))?;
             }
-            making.finish(&mut |row, fp| rows.set_fp(row, fp))
-        })?;
-    }
+        }
+        making.finish(&mut |row, fp| rows.set_fp(row, fp))
+    })?;
     let made = rows.share_fps();
-    if recipe.is_some() {
-        host.end(&format!("{made} fingerprints"));
-    }
+    host.end(&format!("{made} fingerprints"));
     Ok(())
 }
 
@@ -166,7 +163,7 @@ impl<F: Spill> Found<F> {
         let (keeper, stage) = (self.keeper(row), self.stage(row));
         let (distance, similarity) = match stage {
             Stage::Kept | Stage::Empty => (None, None),
-            Stage::Exact => (Some(0), Some(1.0)),
+            Stage::Exact => (self.rows.distance(row, keeper).or(Some(0)), Some(1.0)),
             Stage::Near | Stage::Decided => {
                 (self.rows.distance(row, keeper), Some(self.similarity([row, keeper])?))
             }
@@ -186,9 +183,10 @@ impl<F: Spill> Found<F> {
     pub fn evidence(&mut self, rows: [usize; 2]) -> Result<Evidence> {
         let [a, b] = rows.map(|row| self.rows.texts.content(row));
         let (a, b, Options { method, distance, alike, .. }) = (a?, b?, &self.options);
-        let by_fp = distance.filter(|_| *method == Method::Fingerprint);
+        // Without a distance equal texts alone are one.
+        let Some(most) = *distance else { return Ok(Evidence::default()) };
         let evidence = Evidence {
-            distance: by_fp.and_then(|most| Some((self.rows.distance(rows[0], rows[1])?, most))),
+            distance: (*method == Method::Fingerprint).then(|| (self.rows.distance(rows[0], rows[1]), most)),
             similarity: (alike.similarity > 0.0).then(|| (alike.likeness(&a, &b), alike.similarity)),
             details: alike.differing(&a, &b),
         };

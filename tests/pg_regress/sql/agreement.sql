@@ -32,6 +32,16 @@ SELECT id, keeper FROM dedup_clean('wish') ORDER BY id;
 -- A text alone says nothing of the customer.
 SELECT string_agg(id::text, ' ' ORDER BY id) AS hearts FROM dedup_find('wish', '♥');
 
+-- The distance is that of the rows, whichever has the same text.
+CREATE TABLE given (id int PRIMARY KEY, body text, fp bigint);
+INSERT INTO given VALUES (1, 'no water since monday', 0), (2, 'no water since tuesday', 7), (3, 'no water since monday', 1);
+SELECT id, keeper, stage, distance FROM dedup('given', '{"columns": "body", "fp": "fp", "keep": "last", "distance": 8, "similarity": 0.3, "n": 2, "details": []}');
+SELECT a, b, part, value FROM dedup_explain('given', 'VALUES (2, 3)', '{"columns": "body", "fp": "fp", "distance": 8, "similarity": 0, "n": 2, "details": []}');
+-- What is not compared is said.
+UPDATE given SET fp = NULL WHERE id = 2;
+SELECT part, value FROM dedup_explain('given', 'VALUES (2, 3)', '{"columns": "body", "fp": "fp", "distance": 8, "similarity": 0, "n": 2, "details": []}');
+SELECT part, value FROM dedup_explain('given', 'VALUES (2, 3)', '{"columns": "body", "method": "exact"}');
+
 -- By records, symbols alone beside nothing.
 CREATE TABLE sign (id int PRIMARY KEY, a text, b text);
 INSERT INTO sign SELECT i, 'name ' || md5(i::text), 'street ' || i FROM generate_series(1, 50) i;
