@@ -18,13 +18,16 @@ pub(super) struct Todo {
     pub is_all: bool,
 }
 
-/// What differs after rows may have changed unseen: the triggers, and the files of both tables, since one that is rewritten
-/// or emptied gets another. `None` if the triggers do not fire.
+/// What differs after rows may have changed unseen: the triggers, the files of both tables, since one that is rewritten or
+/// emptied gets another, and columns and their labels. `None` if the triggers do not fire.
 pub(super) fn mark(job: &Job<'_>) -> Option<String> {
     let sql = format!(
         "SELECT pg_catalog.concat_ws(' ', pg_catalog.pg_relation_filenode(t.tgrelid), \
              pg_catalog.pg_relation_filenode(d.oid), pg_catalog.string_agg( \
-                 pg_catalog.concat_ws(' ', t.oid, t.xmin, p.oid, p.xmin), ' ' ORDER BY t.oid)) \
+                 pg_catalog.concat_ws(' ', t.oid, t.xmin, p.oid, p.xmin), ' ' ORDER BY t.oid), \
+             (SELECT pg_catalog.string_agg(pg_catalog.concat_ws(' ', a.attnum, a.xmin, e.xmin), ' ' ORDER BY a.attnum, e.oid) \
+                FROM pg_catalog.pg_attribute a LEFT JOIN pg_catalog.pg_enum e ON e.enumtypid OPERATOR(pg_catalog.=) a.atttypid \
+               WHERE a.attrelid OPERATOR(pg_catalog.=) t.tgrelid AND a.attnum OPERATOR(pg_catalog.>) 0)) \
          FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) t.tgfoid \
          JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) t.tgrelid AND {PLAIN} \
          JOIN pg_catalog.pg_class d ON d.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($2)::pg_catalog.oid \

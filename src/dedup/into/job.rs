@@ -117,7 +117,8 @@ impl<'t> Job<'t> {
         options.of_rows = Settings::count_more(source.oid(), options.fp.as_deref());
         let settings = source.oid().and_then(Settings::of);
         let told = settings.and_then(|it| it.statistics(&options.columns, options.alike.normal));
-        options.know(told.clone());
+        options.know(told);
+        let told = options.alike.statistics.clone();
         let statistics = match begun.and_then(|saved| saved.statistics.as_ref()) {
             Some(hex) => Some(Arc::new(Statistics::read(hex).unwrap_or_else(|| table.refuse_foreign()))),
             None => told.clone(),

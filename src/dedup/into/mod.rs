@@ -61,12 +61,14 @@ fn call(given: &Given<'_>, table: &Table, path: &str) {
     }
     let rows = saved.as_ref().map_or(0, |saved| saved.rows);
     let decided = saved.as_ref().is_some_and(|saved| saved.decisions != job.decisions);
+    // What the settings of the table have learned since stands for all rows.
+    let learned = job.told.is_some() && job.told != job.statistics;
     let (groups, mark, todo) = with_latest_snapshot(|| {
         let mark = follow::mark(&job).filter(|_| follows);
         let todo = (mark.is_some() && mark.as_deref() == marked).then(|| follow::todo(&job));
         let changes = job.is_begun.then(|| Changes::of(&job, rows, todo.as_ref()));
         let groups = match &changes {
-            _ if decided => whole::form(&mut job, &progress),
+            _ if decided || learned => whole::form(&mut job, &progress),
             Some(changes) if changes.are_none() => None,
             Some(changes) => few::step(&job, changes, &progress).or_else(|| whole::form(&mut job, &progress)),
             None => whole::form(&mut job, &progress),

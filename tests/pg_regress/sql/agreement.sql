@@ -49,5 +49,41 @@ INSERT INTO sign VALUES (101, NULL, '☆'), (102, NULL, '☆'), (103, '☆', NUL
 SELECT count(*) FROM dedup_setup('sign', '{"columns": ["a", "b"], "method": "records"}');
 SELECT * FROM said('sign');
 
+-- What dedup_setup learns anew counts in a result too, also if nothing else has changed; once it does, calls change nothing.
+CREATE TABLE lift (id int PRIMARY KEY, body text);
+INSERT INTO lift SELECT i, 'something else ' || md5(i::text) || ' ' || md5((-i)::text) FROM generate_series(1, 300) i;
+SELECT count(*) FROM dedup_setup('lift', '{"method": "fingerprint", "distance": 30, "similarity": 0.5, "n": 2, "details": ["slot"]}');
+CALL dedup_into('lift_groups', 'lift', '{"follow": true}');
+INSERT INTO lift SELECT 1000 + n, 'The lift in ' || street || ' Court, flat ' || n || ', is broken again and nobody comes to mend it.'
+    FROM unnest('{Ashford,Birch,Canal,Dover,Elm,Foundry,Grange,Harbour,Iris,Juniper,Kilburn,Lowther}'::text[]) WITH ORDINALITY AS s(street, n);
+CALL dedup_into('lift_groups', 'lift');
+SELECT count(DISTINCT keeper) AS groups FROM lift_groups WHERE id > 1000;
+SELECT count(*) FROM dedup_setup('lift');
+CALL dedup_into('lift_groups', 'lift');
+SELECT count(DISTINCT keeper) AS groups FROM lift_groups WHERE id > 1000;
+SELECT into_differs, by_find FROM said('lift');
+CREATE TABLE before AS SELECT id, xmin::text AS at FROM lift_groups;
+CALL dedup_into('lift_groups', 'lift');
+SELECT count(*) AS written FROM (SELECT id, xmin::text FROM lift_groups EXCEPT TABLE before) w;
+SELECT rows FROM lift_groups_state;
+
+-- A followed table whose columns change places, or whose labels get other names, is compared.
+CREATE TYPE trouble AS ENUM ('there is no water in the house', 'the lamp of the street is dark');
+CREATE TABLE followed (id int PRIMARY KEY, body text, other text, label trouble);
+INSERT INTO followed SELECT i, md5(i::text) || md5((-i)::text), 'the same in all rows of the table', (enum_range(NULL::trouble))[1 + i % 2] FROM generate_series(1, 20) i;
+CALL dedup_into('by_body', 'followed', '{"columns": "body", "follow": true, "method": "text", "similarity": 0.5, "n": 2, "details": []}');
+CALL dedup_into('by_label', 'followed', '{"columns": ["label"], "follow": true, "method": "text", "similarity": 0.9, "n": 2, "details": []}');
+SELECT count(DISTINCT b.keeper) AS by_body, count(DISTINCT l.keeper) AS by_label FROM by_body b, by_label l;
+ALTER TABLE followed RENAME body TO kept;
+ALTER TABLE followed RENAME other TO body;
+ALTER TYPE trouble RENAME VALUE 'the lamp of the street is dark' TO 'There is no water in the house';
+CALL dedup_into('by_body', 'followed');
+CALL dedup_into('by_label', 'followed');
+SELECT count(DISTINCT b.keeper) AS by_body, count(DISTINCT l.keeper) AS by_label FROM by_body b, by_label l;
+ALTER TABLE followed DROP body;
+ALTER TABLE followed ADD body text DEFAULT 'new';
+UPDATE followed SET body = kept WHERE id < 3;
+CALL dedup_into('by_body', 'followed');
+SELECT count(DISTINCT keeper) AS by_body FROM by_body;
 DROP SCHEMA agreement CASCADE;
 DROP EXTENSION pg_dedup;
