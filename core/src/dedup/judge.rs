@@ -36,6 +36,9 @@ const CONTENT: f64 = 0.35;
 /// ... unless their coefficient is as great as this: then what differs is rare because somebody has changed it.
 const EDITED: f64 = 0.8;
 
+/// Passages of a frame that a text has, hardly more: the n-grams that come to be where one is cut out are in no index.
+const CUTS: usize = 4;
+
 /// How similar texts are. Many pairs are compared by Jaccard's coefficient alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measure {
@@ -151,16 +154,18 @@ impl Alike {
             return (1, model.query(text));
         }
         let grams = numbers(&self.form(text), self.n);
+        let framed = self.statistics.as_ref().is_some_and(|it| !it.frame.is_none());
+        let but = if framed { CUTS * self.n.saturating_sub(1) } else { 0 };
         let Some(weights) = self.weights().filter(|_| self.weighed) else {
-            return (least_shared(self.similarity, grams.len()), grams);
+            return (least_shared(self.similarity, grams.len()).saturating_sub(but).max(1), grams);
         };
         let mut grams = collect(grams.into_iter().map(i64::cast_unsigned)).or_raise();
         interrupt::sort_unstable_by(&mut grams, |a, b| {
             weights.weight(*b).total_cmp(&weights.weight(*a)).then(a.cmp(b))
         });
-        let by_cosine = weights.prefix(grams.iter().copied(), self.similarity);
+        let by_cosine = weights.prefix(grams.iter().copied(), self.similarity, but);
         // As many as a text of this coefficient cannot be without one of.
-        let by_jaccard = grams.len() + 1 - least_shared(self.similarity, grams.len()).min(grams.len());
+        let by_jaccard = grams.len() + 1 + but - least_shared(self.similarity, grams.len()).min(grams.len());
         grams.truncate(by_cosine.max(by_jaccard));
         (1, grams.into_iter().map(u64::cast_signed).collect())
     }

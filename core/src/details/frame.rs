@@ -117,6 +117,11 @@ impl Frame {
         frame
     }
 
+    /// Whether nothing is cut.
+    pub fn is_none(&self) -> bool {
+        self.windows.is_empty()
+    }
+
     /// Whether a table with such texts is one of framed ones.
     pub fn is_of_most(&self) -> bool {
         !self.windows.is_empty() && self.least < PASSAGE as u32

@@ -122,13 +122,13 @@ impl Frequencies {
         (shared, product / (sums[0] * sums[1]).sqrt().max(f64::MIN_POSITIVE))
     }
 
-    /// The fewest of a set's n-grams, given in some order, of which a set of at least this cosine has one: what follows them
-    /// is too light to reach it alone.
-    pub(crate) fn prefix(&self, grams: impl Iterator<Item = u64> + Clone, cosine: f64) -> usize {
+    /// The fewest of a set's n-grams, the heaviest first, of which a set of at least this cosine has more than `but`: what
+    /// follows them, and the `but` heaviest, are too light to reach it.
+    pub(crate) fn prefix(&self, grams: impl Iterator<Item = u64> + Clone, cosine: f64, but: usize) -> usize {
         let squares = grams.map(|gram| self.weight(gram).powi(2));
         let mut left: f64 = squares.clone().sum();
         // As wide as rounding may be.
-        let least = cosine * cosine * left * (1.0 - 1e-6);
+        let least = cosine * cosine * left * (1.0 - 1e-6) - squares.clone().take(but).sum::<f64>();
         squares
             .take_while(|square| {
                 let goes_on = left >= least;

@@ -49,6 +49,16 @@ INSERT INTO sign VALUES (101, NULL, '☆'), (102, NULL, '☆'), (103, '☆', NUL
 SELECT count(*) FROM dedup_setup('sign', '{"columns": ["a", "b"], "method": "records"}');
 SELECT * FROM said('sign');
 
+-- Where a frame is cut out of a text stand n-grams that the index does not have: here those that are looked for first.
+CREATE TABLE framed (id int PRIMARY KEY, body text);
+CREATE FUNCTION own(i int) RETURNS text LANGUAGE sql AS
+    $$ SELECT string_agg(chr(24000 + abs(hashint8extended(n, i) % 9000)::int), '' ORDER BY n) FROM generate_series(1, 26) n $$;
+INSERT INTO framed SELECT i, own(i) || chr(20000 + i) || '本站郑重声明以下内容由网友投稿上传仅代表作者个人观点与本网立场无关如有侵权请联系管理员删除谢谢合作并欢迎继续关注我们' || own(-i) FROM generate_series(1, 200) i;
+INSERT INTO framed SELECT 1000 + id, body FROM framed;
+SELECT count(*) FROM dedup_setup('framed', '{"method": "text", "similarity": 1, "n": 2, "details": []}');
+SELECT count(*) AS copies FROM dedup('framed') WHERE stage = 'exact';
+SELECT count(*) AS found FROM framed t, dedup_find(t) f WHERE t.id < f.id;
+
 -- What dedup_setup learns anew counts in a result too, also if nothing else has changed; once it does, calls change nothing.
 CREATE TABLE lift (id int PRIMARY KEY, body text);
 INSERT INTO lift SELECT i, 'something else ' || md5(i::text) || ' ' || md5((-i)::text) FROM generate_series(1, 300) i;
