@@ -1,7 +1,7 @@
 //! The archive of a table: the rows that `dedup_clean` removed, as they were.
 
 use super::call::Call;
-use crate::pg::catalog::{base_type_name, check_type, hold_schemas, is_built_in, lock_writers};
+use crate::pg::catalog::{base_type_name, check_type, hold_schemas, inheritors, is_built_in, lock_writers};
 use crate::pg::spi::{Argument, execute, for_each, scalar};
 use crate::pg::{Column, raise, raise_mismatch};
 use crate::table::{Table, check_owner, check_plain, check_written, name_beside, table_named};
@@ -92,6 +92,13 @@ impl Archive {
                 "Rename it, or delete rows for good: options => '{\"archive\": false}'.",
             )
         }
+        if !of.is_partitioned() && inheritors(of.oid, pg_sys::AccessShareLock).len() > 1 {
+            raise(
+                PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
+                format!("tables inherit from {}: the archive would not have their columns", of.name),
+                "Delete rows for good: options => '{\"archive\": false}'.",
+            )
+        }
         let name = name_beside(of, given, "archive");
         let define = |name: &str, typoid| {
             // What its caller cannot put back is not taken: that runs the checks of domains.
@@ -148,9 +155,13 @@ impl Archive {
     /// Copies rows of the table to it that are about to go. Returns the number of the run.
     pub fn take(&self, call: &Call, gone: &[Argument]) -> i64 {
         let (Call { id, base, equals, .. }, archive) = (call, &self.table.name);
-        const RUN: &str = "SELECT pg_catalog.nextval(pg_catalog.pg_get_serial_sequence($1, 'dedup_run')::pg_catalog.regclass)";
+        // A copy of an archive may have no sequence, or one that begins anew.
+        let next = format!(
+            "SELECT GREATEST(pg_catalog.nextval(pg_catalog.pg_get_serial_sequence($1, 'dedup_run')::pg_catalog.regclass), \
+                 (SELECT pg_catalog.max(a.dedup_run) FROM {archive} AS a) OPERATOR(pg_catalog.+) 1, 1)"
+        );
         let mut run = 0;
-        for_each(RUN, &[Argument::of(archive.as_str())], |row| run = row.bigint(0).unwrap_or(0));
+        for_each(&next, &[Argument::of(archive.as_str())], |row| run = row.bigint(0).unwrap_or(0));
         let columns: Vec<String> = call.table.columns.iter().map(|it| quote_identifier(&it.name)).collect();
         let sql = format!(
             "INSERT INTO {archive} ({}, dedup_run, {KEEPER}, dedup_stage, dedup_similarity, dedup_by, dedup_at) \

@@ -147,6 +147,11 @@ impl Table {
         self.kind == "r" && !self.has_policies
     }
 
+    /// Whether all tables that inherit from it are its partitions.
+    pub(crate) fn is_partitioned(&self) -> bool {
+        self.kind == "p"
+    }
+
     /// The role that owns it.
     pub(crate) fn owner(&self) -> pg_sys::Oid {
         self.owner_oid
