@@ -1,10 +1,10 @@
 //! The archive of a table: the rows that `dedup_clean` removed, as they were.
 
 use super::call::Call;
-use crate::pg::catalog::{base_type_name, check_type, hold_schemas, inheritors, is_built_in, lock_writers};
+use crate::pg::catalog::{base_type_name, check_type, hold_schemas, inheritors, is_built_in, lock_relation};
 use crate::pg::spi::{Argument, execute, for_each, scalar};
 use crate::pg::{Column, raise, raise_mismatch};
-use crate::table::{Table, check_owner, check_plain, check_written, name_beside, table_named};
+use crate::table::{Table, check_owner, check_plain, check_written, name_beside, table_name, table_named};
 use pgrx::spi::quote_identifier;
 use pgrx::{PgSqlErrorCode, pg_sys};
 
@@ -38,15 +38,25 @@ impl Archive {
     /// Raises 42809, 42501, 55000 for a table that must not be written, 42P07 for one that is no archive, 42804 for one of
     /// other ids.
     pub fn found(of: &Table, name: &str) -> Option<Archive> {
+        const MAY: &str = "SELECT 'yes'::pg_catalog.text WHERE pg_catalog.has_table_privilege($1, 'DELETE')";
         let there = table_named(name)?;
-        lock_writers(there);
+        // Who may not write it must not make others wait for it.
+        if scalar(MAY, &[Argument::of(there)]).is_none() {
+            raise(
+                PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+                format!("permission denied for table {}", table_name(there)),
+                "Who cleans needs SELECT, INSERT, UPDATE and DELETE on the archive.",
+            )
+        }
+        // Nobody makes a trigger meanwhile.
+        lock_relation(there, pg_sys::ShareRowExclusiveLock);
         let table = Table::of(there);
         check_plain(&table, "archive");
         // SAFETY: a plain read of a variable.
         if table.owner() != unsafe { pg_sys::GetUserId() } {
             check_owner(&table, of, "archive");
         }
-        check_written(&table);
+        check_written(&table, pg_sys::InvalidOid);
         let has = |(name, typoid): &(&str, _)| {
             table.columns.iter().any(|it| it.name == *name && it.typoid == *typoid)
         };
@@ -127,8 +137,9 @@ impl Archive {
         };
         let mut missing = Vec::new();
         for column in &of.columns {
+            let defined = define(&column.name, column.typoid);
             match archive.table.columns.iter().find(|it| it.name == column.name) {
-                None => missing.push(format!("ADD COLUMN {}", define(&column.name, column.typoid))),
+                None => missing.push(format!("ADD COLUMN {defined}")),
                 Some(kept) if kept.base_type() == column.base_type() => {}
                 Some(kept) => raise_mismatch(
                     format!(

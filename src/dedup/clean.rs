@@ -7,7 +7,7 @@ use super::references::{Reference, references, refuse, repoint, tell};
 use crate::pg::catalog::{array_type, hold_schemas, schema};
 use crate::pg::spi::{Argument, execute, for_each};
 use crate::pg::{Json, Output, Values, notice, required};
-use crate::table::{Settings, Table, Written, check_written, read_options, refuse_option};
+use crate::table::{Settings, Table, Written, read_options, refuse_option};
 use dedup_core::dedup::CLEAN;
 use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
@@ -101,9 +101,8 @@ fn remove(call: &Call, gone: &[Argument], written: &Written, pointing: &[Referen
     }
     refuse(pointing, call, gone[0]);
     // What was decided of a row that goes holds for the one that is kept for it.
-    let settings = Settings::of(table.oid);
-    let kept = settings.as_ref().and_then(|it| it.decisions()).map_or(String::new(), |decisions| {
-        check_written(&Table::named("decisions", decisions));
+    let decisions = Settings::of(table.oid).and_then(|it| it.decisions_to_write());
+    let kept = decisions.as_ref().map_or(String::new(), |Table { name: decisions, .. }| {
         format!(
             ", kept AS (INSERT INTO {decisions} (a, b, same, note) \
                  SELECT g.id::{base}, g.keeper::{base}, true, 'dedup_clean' FROM gone AS g \

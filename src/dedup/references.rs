@@ -9,7 +9,7 @@ use crate::pg::spi::{
     Argument, execute, query_all, query_catalogue, scalar, with_latest_snapshot, with_settings,
 };
 use crate::pg::{Values, notice, raise, raise_with_detail};
-use crate::table::{Table, TableColumn, literal, table_name};
+use crate::table::{Table, TableColumn, literal};
 use pgrx::spi::{quote_identifier, quote_literal};
 use pgrx::{PgSqlErrorCode, pg_sys};
 use serde_json::json;
@@ -21,6 +21,8 @@ pub(super) struct Reference {
     /// The tables of both ends as SQL reads and writes them, with ONLY where the key is not of what inherits.
     from: String,
     parent: String,
+    /// The other end: the name above is not used once its schema has another one.
+    _of: Table,
     /// What PostgreSQL does to rows that point at one that is deleted.
     on_delete: String,
     /// Whether it points from the table to itself.
@@ -82,10 +84,10 @@ pub(super) fn references(table: &Table) -> Vec<Reference> {
             lock_columns(child);
             let only =
                 |kind: &str, name: &str| if kind == "r" { format!("ONLY {name}") } else { name.to_owned() };
-            let child = Table::of(child);
-            let (from, parent) = (only(&kind, &child.name), only(&parent_kind, &table_name(parent)));
+            let [child, _of] = [child, parent].map(Table::of);
+            let (from, parent) = (only(&kind, &child.name), only(&parent_kind, &_of.name));
             let (is_self, columns) = (tree.contains(&child.oid), Vec::new());
-            found.push(Reference { child, name, from, parent, on_delete, is_self, columns });
+            found.push(Reference { child, name, from, parent, _of, on_delete, is_self, columns });
         }
         [from, to].into_iter().for_each(|typoid| drop(equality(typoid)));
         let [child, parent] = [quote_identifier(column), quote_identifier(key)];
@@ -138,11 +140,30 @@ impl Reference {
         with_latest_snapshot(|| scalar(&sql, &[ids])).and_then(|count| count.parse().ok()).unwrap_or(0)
     }
 
+    /// Refuses an archive whose owner could not do what is written there: whoever undoes would do it in that role's stead.
+    ///
+    /// # Errors
+    /// Raises 42501.
+    fn check_rights(&self, archive: &Table) {
+        const MAY: &str = "SELECT 'yes'::pg_catalog.text WHERE pg_catalog.has_table_privilege($1, $2, 'INSERT') \
+             AND pg_catalog.has_table_privilege($1, $2, 'UPDATE')";
+        // SAFETY: a plain read of a variable.
+        let is_own = archive.owner() == unsafe { pg_sys::GetUserId() };
+        if !is_own && scalar(MAY, &[archive.owner(), self.child.oid].map(Argument::of)).is_none() {
+            raise(
+                PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+                format!("the owner of archive {} may not write {}", archive.name, self.child.name),
+                "GRANT INSERT, UPDATE, or give the archive to a role that may: ALTER TABLE … OWNER TO.",
+            )
+        }
+    }
+
     /// Points rows at the kept ones, and takes those away that would break a unique key by it. Returns the query for what each
     /// of them was, which does it.
     fn repointed(&self, call: &Call, archive: &Archive, run: i64) -> String {
         let (Call { id, base, equals, .. }, name) = (call, &self.child.name);
         hold_schemas(self.child.oid);
+        self.check_rights(&archive.table);
         if self.child.key.is_empty() {
             raise(
                 PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
@@ -267,7 +288,10 @@ impl Reference {
             format!("r.{name}{}", json.unwrap_or_default())
         };
         let mut is_all = true;
-        let columns = known(false);
+        let [columns, removed] = [false, true].map(known);
+        if !(columns.is_empty() && removed.is_empty()) {
+            self.check_rights(&archive.table);
+        }
         if !columns.is_empty() {
             let set = self
                 .columns
@@ -308,9 +332,8 @@ impl Reference {
                 is_all = false;
             }
         }
-        let columns = known(true);
-        if !columns.is_empty() {
-            let list: Vec<String> = columns.iter().map(|column| quote_identifier(&column.name)).collect();
+        if !removed.is_empty() {
+            let list: Vec<String> = removed.iter().map(|column| quote_identifier(&column.name)).collect();
             let sql = format!(
                 "INSERT INTO {} ({}) OVERRIDING SYSTEM VALUE SELECT {} FROM ({}) AS i \
                  CROSS JOIN LATERAL pg_catalog.jsonb_to_record(i.item) AS r({})",
@@ -318,7 +341,7 @@ impl Reference {
                 list.join(", "),
                 list.iter().map(|name| was(name)).collect::<Vec<_>>().join(", "),
                 items(true),
-                typed(&columns)
+                typed(&removed)
             );
             let (done, all) = (execute(&sql, &[]), execute(&items(true), &[]));
             if done < all {

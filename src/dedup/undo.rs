@@ -3,10 +3,10 @@
 use super::archive::{Archive, KEEPER, check_assigned, is_own};
 use super::call::Call;
 use super::references::{back, references};
-use crate::pg::catalog::{check_type, hold_schemas, inheritors};
+use crate::pg::catalog::{as_text, check_type, hold_schemas, inheritors};
 use crate::pg::spi::{Argument, execute, for_each, query_catalogue, scalar};
 use crate::pg::{notice, raise, raise_invalid, raise_with_detail, required};
-use crate::table::{Settings, Table, check_written, name_beside};
+use crate::table::{Settings, Table, name_beside};
 use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_literal};
 
@@ -22,6 +22,9 @@ fn dedup_undo(
     let run = required(run, "the run", "dedup_clean told its number; the archive has it in dedup_run.");
     let call = Call::of(&table);
     let Call { id, base, equals, .. } = &call;
+    // Values of it are made of texts.
+    // SAFETY: a plain read of a variable.
+    check_type(table.column(table.id(None)).typoid, Some(unsafe { pg_sys::GetUserId() }));
     hold_schemas(table.oid);
     execute(&format!("LOCK TABLE {} IN ROW EXCLUSIVE MODE", table.name), &[]);
     let name = name_beside(&table, archive, "archive");
@@ -110,8 +113,7 @@ fn keep_apart(call: &Call, archive: &Archive, chosen: &str) {
         format!("x.{a}::{base} {equals} a.{id}::{base} AND x.{b}::{base} {equals} a.{KEEPER}::{base}")
     };
     let pair = format!("(({}) OR ({}))", pair("a", "b"), pair("b", "a"));
-    let settings = Settings::of(call.table.oid);
-    let Some(decisions) = settings.as_ref().and_then(|it| it.decisions()) else {
+    let Some(table) = Settings::of(call.table.oid).and_then(|it| it.decisions_to_write()) else {
         return notice(
             "what comes back may be removed by the next dedup_clean, for no decision keeps it apart from the kept rows",
             "",
@@ -121,11 +123,11 @@ fn keep_apart(call: &Call, archive: &Archive, chosen: &str) {
             ),
         );
     };
-    check_written(&Table::named("decisions", decisions));
+    let (decisions, note) = (&table.name, as_text("x.note", table.column("note").typoid));
     execute(
         &format!(
             "DELETE FROM {decisions} AS x USING {name} AS a \
-             WHERE {chosen} AND x.same AND x.note OPERATOR(pg_catalog.=) 'dedup_clean' AND {pair}"
+             WHERE {chosen} AND x.same AND ({note}) OPERATOR(pg_catalog.=) 'dedup_clean' AND {pair}"
         ),
         &[],
     );

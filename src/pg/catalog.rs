@@ -29,6 +29,25 @@ pub(crate) fn schemas_of(table: pg_sys::Oid) -> Schemas {
     Schemas::of(own.into_iter().chain([unsafe { pg_sys::get_rel_namespace(table) }]))
 }
 
+/// The schemas of types that PostgreSQL does not come with, and of the operators by which their values are equal.
+pub(crate) fn schemas_of_types(types: impl Iterator<Item = pg_sys::Oid>) -> Schemas {
+    const SQL: &str = "SELECT t.typnamespace::pg_catalog.oid::pg_catalog.text FROM pg_catalog.pg_type t \
+             WHERE t.oid OPERATOR(pg_catalog.=) ANY ($1) \
+         UNION SELECT o.oprnamespace::pg_catalog.oid::pg_catalog.text FROM pg_catalog.pg_operator o \
+             WHERE o.oid OPERATOR(pg_catalog.=) ANY ($1)";
+    // SAFETY: any oid is answered; a cache entry lives as long as the session.
+    let named = |typoid| unsafe {
+        let equality = (*pg_sys::lookup_type_cache(typoid, pg_sys::TYPECACHE_EQ_OPR as i32)).eq_opr;
+        [pg_sys::getBaseType(typoid), equality]
+    };
+    let named: Vec<_> = types.flat_map(named).filter(|oid| !is_built_in(*oid)).collect();
+    if named.is_empty() {
+        return Schemas::of(std::iter::empty());
+    }
+    let found = query_catalogue(SQL, &[Argument::of(named)], |row| row.text(0)?.parse().ok());
+    Schemas::of(found.into_iter().flatten().map(pg_sys::Oid::from_u32))
+}
+
 fn refuse_without_extension() -> ! {
     raise(
         PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
@@ -56,8 +75,8 @@ pub(crate) fn as_owner<R>(table: &str, work: impl FnOnce(&str) -> R) -> R {
     let read = |row: &Values<'_>| Some([row.text(0)?.parse().ok()?, row.text(1)?.parse().ok()?]);
     let found = query_all(&query, &[Argument::of(table)], read).pop().flatten();
     let [oid, owner] = found.unwrap_or_else(|| refuse_without_extension()).map(pg_sys::Oid::from_u32);
-    // SAFETY: any oid can be locked; the end of the transaction unlocks it. No trigger is made meanwhile.
-    unsafe { pg_sys::LockRelationOid(oid, pg_sys::RowExclusiveLock as i32) };
+    // No trigger is made meanwhile.
+    lock_relation(oid, pg_sys::RowExclusiveLock);
     check_triggers(table, oid);
     hold_schemas(oid);
     let schema = schema();
@@ -262,14 +281,13 @@ pub(crate) fn as_text(value: &str, typoid: pg_sys::Oid) -> String {
 /// and then reads them does this first: while the read waits for a lock, the owner could give them types whose casts run as
 /// the reader.
 pub(crate) fn lock_columns(table: pg_sys::Oid) {
-    // SAFETY: any oid can be locked; the end of the transaction unlocks it.
-    unsafe { pg_sys::LockRelationOid(table, pg_sys::AccessShareLock as i32) }
+    lock_relation(table, pg_sys::AccessShareLock)
 }
 
-/// Keeps others from writing a table, and from making triggers, to the end of the transaction.
-pub(crate) fn lock_writers(table: pg_sys::Oid) {
-    // SAFETY: as above.
-    unsafe { pg_sys::LockRelationOid(table, pg_sys::ShareRowExclusiveLock as i32) }
+/// Locks a table to the end of the transaction.
+pub(crate) fn lock_relation(table: pg_sys::Oid, mode: u32) {
+    // SAFETY: any oid can be locked.
+    unsafe { pg_sys::LockRelationOid(table, mode as i32) }
 }
 
 /// The equality operator of a type, as SQL writes it whatever the search path, if there is one.

@@ -1,7 +1,7 @@
 //! Tables that stand beside another one and are written and obeyed for it: whose they are, and what must not be behind them.
 
 use super::relation::{Table, table_name};
-use crate::pg::catalog::{FOREIGN, object_name};
+use crate::pg::catalog::{FOREIGN, object_name, own_function};
 use crate::pg::spi::{Argument, query_all, query_catalogue, scalar};
 use crate::pg::{Values, raise};
 use pgrx::spi::quote_qualified_identifier;
@@ -39,13 +39,16 @@ pub(crate) fn check_owner(table: &Table, of: &Table, what: &str) {
     }
 }
 
-/// Refuses a table that the caller must not write, for code of other roles would run.
+/// Refuses a table that the caller must not write, for code of other roles would run. `trigger`: the function of the one that
+/// it has by us, if any.
 ///
 /// # Errors
 /// Raises 55000.
-pub(crate) fn check_written(table: &Table) {
-    let sql =
-        format!("SELECT {} FROM pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=) $1", hindrance());
+pub(crate) fn check_written(table: &Table, trigger: pg_sys::Oid) {
+    let sql = format!(
+        "SELECT {} FROM pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=) $1",
+        hindrance(trigger)
+    );
     let found = query_catalogue(&sql, &[Argument::of(table.oid)], |row| row.text(0));
     if let Some(hindrance) = found.into_iter().flatten().next() {
         raise(
@@ -57,7 +60,15 @@ pub(crate) fn check_written(table: &Table) {
 }
 
 /// What a table must not have that is written for a caller. An expression of SQL on `c`, a row of `pg_class`; NULL: nothing.
-pub(crate) fn hindrance() -> String {
+///
+/// In a table of another role even functions of PostgreSQL are that role's code, for some run what they are told to: only
+/// what `dedup_setup` itself makes is taken.
+pub(crate) fn hindrance(trigger: pg_sys::Oid) -> String {
+    let [guard, decide] = ["near_dup_guard", "dedup_decide"].map(|name| own_function(name, &[]).to_u32());
+    let trigger = trigger.to_u32();
+    let of_another = format!(
+        "EXISTS (SELECT FROM pg_catalog.pg_roles o WHERE o.oid OPERATOR(pg_catalog.=) c.relowner AND {FOREIGN})"
+    );
     format!(
         "CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_rewrite r WHERE r.ev_class OPERATOR(pg_catalog.=) c.oid) \
                  THEN 'rules' \
@@ -69,10 +80,15 @@ pub(crate) fn hindrance() -> String {
                        AND d.typtype OPERATOR(pg_catalog.=) 'd') THEN 'a column of a domain' \
              WHEN c.relrowsecurity AND c.relforcerowsecurity THEN 'row-level security that binds its owner' \
              WHEN EXISTS (SELECT FROM pg_catalog.pg_trigger t \
+                     WHERE t.tgrelid OPERATOR(pg_catalog.=) c.oid AND t.tgfoid OPERATOR(pg_catalog.=) {guard}::pg_catalog.oid) \
+                 THEN 'a guard, which may log into a table of another role' \
+             WHEN EXISTS (SELECT FROM pg_catalog.pg_trigger t \
                      JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) t.tgfoid \
                      JOIN pg_catalog.pg_roles o ON o.oid OPERATOR(pg_catalog.=) p.proowner \
                      WHERE t.tgrelid OPERATOR(pg_catalog.=) c.oid AND NOT t.tgisinternal \
-                       AND {FOREIGN}) THEN 'a trigger of another role' \
+                       AND (t.tgqual IS NOT NULL OR p.oid OPERATOR(pg_catalog.<>) {trigger}::pg_catalog.oid \
+                         AND ({FOREIGN} OR p.oid OPERATOR(pg_catalog.=) {decide}::pg_catalog.oid OR {of_another}))) \
+                 THEN 'a trigger of another role, or with a condition' \
              WHEN EXISTS (SELECT FROM (\
                      SELECT 'pg_catalog.pg_constraint'::pg_catalog.regclass::pg_catalog.oid AS class, k.oid AS object \
                        FROM pg_catalog.pg_constraint k WHERE k.conrelid OPERATOR(pg_catalog.=) c.oid \
@@ -83,11 +99,22 @@ pub(crate) fn hindrance() -> String {
                      UNION ALL SELECT c.tableoid, c.oid) e \
                      JOIN pg_catalog.pg_depend d ON d.classid OPERATOR(pg_catalog.=) e.class \
                        AND d.objid OPERATOR(pg_catalog.=) e.object \
-                     JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) d.refobjid \
-                       AND p.tableoid OPERATOR(pg_catalog.=) d.refclassid \
-                     JOIN pg_catalog.pg_roles o ON o.oid OPERATOR(pg_catalog.=) p.proowner \
+                       AND (d.objsubid OPERATOR(pg_catalog.=) 0 OR d.deptype OPERATOR(pg_catalog.=) 'a') \
+                     JOIN (SELECT p.tableoid, p.oid, p.proowner AS owner FROM pg_catalog.pg_proc p \
+                       UNION ALL SELECT t.tableoid, t.oid, t.typowner FROM pg_catalog.pg_type t \
+                       UNION ALL SELECT q.tableoid, q.oid, p.proowner FROM pg_catalog.pg_operator q \
+                           JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) q.oprcode) used \
+                       ON used.oid OPERATOR(pg_catalog.=) d.refobjid AND used.tableoid OPERATOR(pg_catalog.=) d.refclassid \
+                     JOIN pg_catalog.pg_roles o ON o.oid OPERATOR(pg_catalog.=) used.owner \
                      WHERE {FOREIGN}) \
-                 THEN 'an expression with a function of another role' END"
+                 THEN 'an expression with a function, operator or type of another role' \
+             WHEN {of_another} AND (EXISTS (SELECT FROM pg_catalog.pg_constraint k \
+                     WHERE k.conrelid OPERATOR(pg_catalog.=) c.oid AND k.contype OPERATOR(pg_catalog.=) ANY ('{{c,f}}')) \
+                 OR EXISTS (SELECT FROM pg_catalog.pg_index i WHERE i.indrelid OPERATOR(pg_catalog.=) c.oid \
+                     AND pg_catalog.num_nulls(i.indexprs, i.indpred) OPERATOR(pg_catalog.<) 2) \
+                 OR EXISTS (SELECT FROM pg_catalog.pg_attrdef f WHERE f.adrelid OPERATOR(pg_catalog.=) c.oid \
+                     AND pg_catalog.pg_get_expr(f.adbin, f.adrelid) OPERATOR(pg_catalog.<>) ALL ('{{CURRENT_USER,now()}}'))) \
+                 THEN 'a check, a foreign key, a default or an index of expressions of another role' END"
     )
 }
 

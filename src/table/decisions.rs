@@ -1,9 +1,11 @@
 //! Tables in which people decide of pairs of rows: columns `a` and `b`, the ids of two rows, and `same`.
 
-use super::beside::{check_owner, check_plain, table_named};
+use super::beside::{check_owner, check_plain, check_written, table_named};
 use super::pairs::key;
 use super::relation::Table;
-use crate::pg::catalog::{as_text, base_type_name, equality, own_function, schema};
+use crate::pg::catalog::{
+    as_text, base_type_name, equality, hold_schemas, lock_relation, own_function, schema,
+};
 use crate::pg::host::unwrap_or_raise;
 use crate::pg::spi::{Argument, for_each_of_query, query_all, scalar};
 use crate::pg::{Values, raise, raise_mismatch};
@@ -51,6 +53,19 @@ impl DecisionTable {
     pub(crate) fn of_settings(name: &str, table: pg_sys::Oid) -> DecisionTable {
         let (found, table) = (DecisionTable::named(name), Table::of(table));
         found.check(&table, table.id(None));
+        found
+    }
+
+    /// The same, which stays what it is to the end of the transaction, whoever waits for whom, and may be written.
+    ///
+    /// # Errors
+    /// As [`DecisionTable::of_settings`], 55000 if code of other roles would run.
+    pub(crate) fn to_write(name: &str, table: pg_sys::Oid) -> Table {
+        let DecisionTable(found) = DecisionTable::of_settings(name, table);
+        // No trigger is made meanwhile.
+        lock_relation(found.oid, pg_sys::RowExclusiveLock);
+        hold_schemas(found.oid);
+        check_written(&found, own_function("dedup_decide", &[]));
         found
     }
 

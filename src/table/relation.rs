@@ -1,6 +1,8 @@
 //! A table or a view by its name or number: its columns, its key, and the queries that read it.
 
-use crate::pg::catalog::{as_text, check_type, is_built_in, lock_columns, quoted, schemas_of};
+use crate::pg::catalog::{
+    as_text, check_type, is_built_in, lock_columns, quoted, schemas_of, schemas_of_types,
+};
 use crate::pg::names::Schemas;
 use crate::pg::spi::{Argument, query_catalogue, scalar};
 use crate::pg::{Column, raise};
@@ -25,8 +27,8 @@ pub(crate) struct Table {
     owner_oid: pg_sys::Oid,
     has_policies: bool,
     is_own: bool,
-    /// As long as there is text with its name.
-    _schemas: Schemas,
+    /// As long as there is text with its name and those of its types.
+    _schemas: Vec<Schemas>,
 }
 
 /// A column of a table.
@@ -103,7 +105,7 @@ impl Table {
         // The settings of a partition are those of the whole. Whatever is waited for comes before the name: the owner of its
         // schema may rename that meanwhile.
         [root(oid), oid].into_iter().for_each(lock_columns);
-        let _schemas = schemas_of(oid);
+        let _schemas = vec![schemas_of(oid)];
         let mut table = Table {
             oid,
             name: table_name(oid),
@@ -137,6 +139,7 @@ impl Table {
                 is_searched: is(7),
             });
         });
+        table._schemas.push(schemas_of_types(table.columns.iter().map(|it| it.typoid)));
         key.sort_unstable();
         table.key = key.into_iter().map(|(_, name)| name).collect();
         table

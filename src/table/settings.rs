@@ -5,7 +5,7 @@ use super::decisions::DecisionTable;
 use super::generated::Generated;
 use super::index::Searched;
 use super::options::Written;
-use super::relation::{concatenated, root, table_name};
+use super::relation::{Table, concatenated, root, table_name};
 use super::rows::rows_of;
 use super::stored::{ID, KEEP, Stored, raise_damaged};
 use crate::corpus::{Database, cached_from_text, raise_recipe};
@@ -373,6 +373,15 @@ impl Settings {
         let name = self.options.get("decisions")?.as_str()?;
         DecisionTable::of_settings(name, self.table);
         Some(name)
+    }
+
+    /// The same, to be written.
+    ///
+    /// # Errors
+    /// As [`DecisionTable::to_write`].
+    pub(crate) fn decisions_to_write(&self) -> Option<Table> {
+        let name = self.options.get("decisions")?.as_str()?;
+        Some(DecisionTable::to_write(name, self.table))
     }
 
     /// The columns whose texts are compared.

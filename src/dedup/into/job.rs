@@ -2,7 +2,9 @@
 
 use super::super::shape::Shape;
 use super::table::{Saved, State, Table};
-use crate::pg::catalog::{array_type, as_text, base_type_name, check_type, equality, quoted};
+use crate::pg::catalog::{
+    array_type, as_text, base_type_name, check_type, equality, quoted, schemas_of_types,
+};
 use crate::pg::names::Schemas;
 use crate::pg::spi::{Argument, check_query, describe};
 use crate::pg::values::ValueType;
@@ -75,7 +77,7 @@ pub(super) struct Job<'t> {
     /// The source as it was written, the search path, and the options that somebody asked for, as JSON.
     saved: [String; 3],
     /// As long as the query runs.
-    _schemas: Schemas,
+    _schemas: [Schemas; 2],
 }
 
 impl<'t> Job<'t> {
@@ -127,6 +129,7 @@ impl<'t> Job<'t> {
         let query = options.query(&source);
         check_query(&query);
         let (columns, schemas) = describe(&query);
+        let schemas = [schemas, schemas_of_types(columns.iter().map(|it| it.typoid))];
         Shape::of(&columns, &options);
         for column in &columns[..2] {
             if columns.iter().filter(|other| other.name == column.name).count() > 1 {

@@ -1,6 +1,6 @@
 //! The table of the result and those that belong to it: ordinary tables, owned by the caller.
 
-use crate::pg::catalog::{object_name, own_function, quoted};
+use crate::pg::catalog::{object_name, quoted};
 use crate::pg::spi::{Argument, execute, query_all, query_catalogue, scalar};
 use crate::pg::{Column, Values, raise};
 use crate::table::hindrance;
@@ -137,14 +137,11 @@ impl Table {
                      AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped), \
                  (SELECT a.atttypid FROM pg_catalog.pg_attribute a \
                    WHERE a.attrelid OPERATOR(pg_catalog.=) c.oid AND a.attname OPERATOR(pg_catalog.=) 'id'), \
-                 CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_trigger t \
-                         WHERE t.tgrelid OPERATOR(pg_catalog.=) c.oid AND t.tgfoid OPERATOR(pg_catalog.=) $2) \
-                     THEN 'a guard, which may log into a table of another role' ELSE {} END \
+                 {} \
              FROM pg_catalog.unnest($1) WITH ORDINALITY AS u(name, n) LEFT JOIN pg_catalog.pg_class c \
                ON c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass(u.name)::pg_catalog.oid ORDER BY u.n",
-            hindrance()
+            hindrance(pg_sys::InvalidOid)
         );
-        let guard = own_function("near_dup_guard", &[]);
         let read = |row: &Values<'_>| {
             Some(Relation {
                 kind: row.text(0)?,
@@ -156,7 +153,7 @@ impl Table {
             })
         };
         let names = [&self.name, &self.merges, &self.state, &self.todo].map(String::clone).to_vec();
-        let mut found = query_catalogue(&sql, &[Argument::of(names), Argument::of(guard)], read).into_iter();
+        let mut found = query_catalogue(&sql, &[Argument::of(names)], read).into_iter();
         std::array::from_fn(|_| found.next().flatten())
     }
 

@@ -177,6 +177,52 @@ SELECT n, function, max(a) FILTER (WHERE kind = 'domain') AS domain, max(a) FILT
     max(a) FILTER (WHERE kind = 'class_range') AS class_range
 FROM asked, LATERAL answer(call) a GROUP BY n, function ORDER BY n;
 
+-- What the owner of a table has put where dedup_clean and dedup_undo write and read: the archive, the decisions, the ids.
+\set ECHO none
+SET ROLE foreign_planter;
+CREATE FUNCTION planter.still(bigint, bigint) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN planter.run(); END';
+CREATE OPERATOR planter.~~~ (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = planter.still);
+CREATE FUNCTION planter.fired() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM planter.run(); RETURN NEW; END';
+CREATE TYPE planter.box AS (a planter.code, b integer);
+CREATE TYPE planter.codes AS RANGE (subtype = planter.code);
+CREATE TABLE planter.doc (id bigint PRIMARY KEY, body text);
+INSERT INTO planter.doc SELECT n, 'no water since monday in harbour street, and no answer from the office' FROM generate_series(1, 3) n;
+SELECT count(*) FROM dedup_setup('planter.doc', '{"recipe": {}, "method": "text", "similarity": 0.5, "n": 2, "details": []}');
+SELECT count(*) FROM dedup_clean('planter.doc', false);
+INSERT INTO planter.doc SELECT 4, body FROM planter.doc;
+SELECT format('CREATE TABLE planter.of_%1$s (id planter.%1$s PRIMARY KEY, body text);
+    CREATE TABLE planter.of_%1$s_archive AS SELECT NULL::planter.%1$s AS id, NULL::planter.%1$s AS dedup_keeper, a.* FROM (SELECT dedup_run, dedup_stage, dedup_similarity, dedup_by, dedup_at, dedup_children FROM planter.doc_archive) a', kind)
+FROM unnest(ARRAY['box', 'codes']) kind \gexec
+RESET ROLE;
+\set ECHO all
+CREATE FUNCTION planted(plant text, call text) RETURNS text LANGUAGE plpgsql AS $$ DECLARE told text; BEGIN
+    PERFORM set_config('role', 'foreign_planter', true);
+    EXECUTE plant;
+    PERFORM set_config('role', 'none', true);
+    RAISE EXCEPTION USING ERRCODE = 'ZZ000', MESSAGE = answer(call);
+EXCEPTION WHEN SQLSTATE 'ZZ000' THEN RETURN SQLERRM;
+END $$;
+CREATE TABLE plant (n serial, what text, plant text);
+INSERT INTO plant (what, plant) VALUES
+('nothing', 'SELECT'),
+('check, operator', 'ALTER TABLE planter.doc_archive ADD CHECK (id OPERATOR(planter.~~~) 1)'),
+('check, domain', 'ALTER TABLE planter.doc_archive ADD CHECK (id::planter.code IS NOT NULL)'),
+('check, own function', $$ALTER TABLE planter.doc_archive ADD CHECK (ts_rewrite('a', 'SELECT ''a''::tsquery, ''b''::tsquery WHERE planter.run()') IS NOT NULL)$$),
+('default', $$ALTER TABLE planter.doc_archive ADD extra tsquery DEFAULT ts_rewrite('a', 'SELECT ''a''::tsquery, ''b''::tsquery WHERE planter.run()')$$),
+('generated', $$ALTER TABLE planter.doc_archive ADD extra boolean GENERATED ALWAYS AS (id OPERATOR(planter.~~~) 1) STORED$$),
+('index', 'CREATE INDEX ON planter.doc_archive (dedup_run) WHERE id OPERATOR(planter.~~~) 1'),
+('trigger', 'CREATE TRIGGER t BEFORE INSERT OR DELETE ON planter.doc_archive FOR EACH ROW EXECUTE FUNCTION planter.fired()'),
+('condition', 'CREATE TRIGGER t BEFORE INSERT OR DELETE ON planter.doc_archive FOR EACH STATEMENT WHEN (planter.run()) EXECUTE FUNCTION suppress_redundant_updates_trigger()'),
+('reference', 'CREATE TABLE planter.one (id bigint PRIMARY KEY); ALTER TABLE planter.doc_archive ADD extra bigint REFERENCES planter.one'),
+('decisions', $$SELECT dedup_setup('planter.doc', '{"decisions": true}'); INSERT INTO planter.doc_decisions (a, b, same) VALUES (4, 9, false)$$),
+('decisions, default', $$SELECT dedup_setup('planter.doc', '{"decisions": true}'); INSERT INTO planter.doc_decisions (a, b, same) VALUES (4, 9, false);
+    ALTER TABLE planter.doc_decisions ALTER decided_at SET DEFAULT (ts_rewrite('a', 'SELECT ''a''::tsquery, ''b''::tsquery WHERE planter.run()') IS NULL)::text::timestamptz$$),
+('decisions, note', $$CREATE TABLE planter.decided (a bigint, b bigint, same boolean, note planter.mark); INSERT INTO planter.decided VALUES (1, 2, true, 'a'); SELECT dedup_setup('planter.doc', '{"decisions": "planter.decided"}')$$);
+SELECT what, planted(plant, $$dedup_clean('planter.doc', false)$$) AS clean, planted(plant, $$dedup_undo('planter.doc', 1)$$) AS undo FROM plant ORDER BY n;
+SELECT planted('SELECT', $$dedup_undo('planter.of_box', 1, ARRAY['(1,1)'])$$) AS box, planted('SELECT', $$dedup_undo('planter.of_codes', 1, ARRAY['[1,3)'])$$) AS codes;
+DROP FUNCTION planted;
+DROP TABLE plant;
+
 -- The procedure commits, so it is called here: all rows, later ones, after rows were taken out, in batches.
 SET client_min_messages = warning;
 CREATE FUNCTION has(ids integer[]) RETURNS void LANGUAGE plpgsql AS $$ DECLARE statement text; BEGIN
