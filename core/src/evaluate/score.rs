@@ -53,33 +53,3 @@ fn pairs<T: PartialEq>(ordered: impl Iterator<Item = T>) -> u64 {
     }
     count
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        /// Counting by sizes is counting pair by pair.
-        #[test]
-        fn counts_every_pair(rows in prop::collection::vec((0u32..5, prop::option::of(0u64..4)), 0..40)) {
-            let mut expected = Score { found: 0, truth: 0, correct: 0 };
-            for (at, b) in rows.iter().enumerate() {
-                for a in &rows[..at] {
-                    let (found, truth) = (a.0 == b.0, a.1.is_some() && a.1 == b.1);
-                    expected.found += u64::from(found);
-                    expected.truth += u64::from(truth);
-                    expected.correct += u64::from(found && truth);
-                }
-            }
-            prop_assert_eq!(Score::of_rows(&rows), expected);
-        }
-    }
-
-    #[test]
-    fn nothing_has_no_share() {
-        let score = Score::of_rows(&[]);
-        assert_eq!((score.precision(), score.recall(), score.f1()), (None, None, None));
-        assert_eq!(Score { found: 2, truth: 2, correct: 0 }.f1(), Some(0.0));
-    }
-}

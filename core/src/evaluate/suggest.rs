@@ -185,36 +185,3 @@ impl Profile {
 pub fn emptying() -> TextRecipe {
     TextRecipe::from_json(&json!({"stop": "en", "markup": "html"})).unwrap_or_default()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::features::TextRecipe;
-
-    fn suggestion(text: &str) -> Suggestion {
-        let mut profile = Profile::default();
-        (0..5).for_each(|_| profile.add(text));
-        profile.add("");
-        assert_eq!(profile.texts(), 5);
-        let suggestion = profile.suggest(&[text; 5], 5);
-        assert!(TextRecipe::from_json(&suggestion.recipe).is_ok());
-        suggestion
-    }
-
-    #[test]
-    fn length_and_script_decide() {
-        assert_eq!(suggestion("小区停水三天怎么办").kind, TextKind::Short);
-        let long = suggestion(&"小区停水三天怎么办".repeat(9));
-        assert_eq!((long.kind, long.threshold), (TextKind::Long, 0.25));
-        assert_eq!(suggestion("No water for three days").kind, TextKind::ShortSpaced);
-        let spaced = suggestion(&"No water for three days ".repeat(9));
-        assert_eq!((spaced.kind, spaced.threshold), (TextKind::Spaced, 0.333));
-        let page = suggestion(&"<p>小区停水三天怎么办</p>".repeat(9));
-        assert!(page.recipe["markup"] == "html" && page.reason.contains("HTML"));
-    }
-
-    #[test]
-    fn no_text_is_no_error() {
-        assert!(Profile::default().suggest(&[""; 0], 0).reason.starts_with("0 texts"));
-    }
-}

@@ -419,6 +419,3 @@ pub fn joined(columns: impl Iterator<Item = Option<String>>) -> Option<String> {
 pub fn columns(content: &str) -> impl Iterator<Item = Option<&str>> {
     content.split(BETWEEN).map(|column| (!column.is_empty()).then_some(column))
 }
-
-#[cfg(test)]
-mod tests;

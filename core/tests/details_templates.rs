@@ -1,0 +1,166 @@
+//! Templates are learned from rows, and what stands in their slots tells two texts apart.
+
+use dedup_core::details::{Comparer, Frame, Kinds, Learner, Statistics, Templates};
+use dedup_core::similarity::Frequencies;
+use proptest::prelude::*;
+use std::sync::Arc;
+
+fn learned(texts: &[String]) -> Arc<Templates> {
+    let mut learner = Learner::default();
+    texts.iter().for_each(|text| learner.add(text));
+    learner.learn(3).templates
+}
+
+fn complaints(streets: &[&str]) -> Vec<String> {
+    let text = |(number, street): (usize, &&str)| {
+        format!(
+            "Dear office, the lift in {street} Court, flat {}, is broken again and nobody comes to mend it.",
+            3 + number % 7
+        )
+    };
+    streets.iter().enumerate().map(text).collect()
+}
+
+const STREETS: [&str; 12] = [
+    "Ashford", "Birch", "Canal", "Dover", "Elm", "Foundry", "Grange", "Harbour", "Iris", "Juniper",
+    "Kestrel", "Linden",
+];
+const SLOTS: Kinds = Kinds { names: false, dates: false, numbers: false, slots: true };
+
+/// Protects that other values tell apart, and that what is misspelt, inserted, or outside of slots does not.
+#[test]
+fn values_of_slots_tell_apart() {
+    let texts = complaints(&STREETS);
+    let templates = learned(&texts);
+    assert_eq!(templates.count(), 1);
+    let mut comparer = Comparer::new(Some(Arc::clone(&templates)));
+    let mut kinds = |a: &str, b: &str| {
+        comparer.differing(a, b, SLOTS).into_iter().map(|it| (it.kind, it.a, it.b)).collect::<Vec<_>>()
+    };
+    let of = |street: &str| complaints(&[street])[0].clone();
+    assert_eq!(kinds(&of("Quarry"), &of("Rowan")), [("slot", "Quarry".into(), "Rowan".into())]);
+    assert_eq!(kinds(&of("Harbour"), &of("Harbuor")), []);
+    assert_eq!(kinds(&of("Harbour"), &of("Old Harbour")), []);
+    assert_eq!(kinds(&of("Elm"), &of("Elm").replace("broken again", "stuck")), []);
+    assert_eq!(kinds("The library opens at nine.", "The library opens at ten."), []);
+    // What is known for certain without the texts is what comparing them says.
+    let fillings = templates.fill(0..texts.len(), true, &mut |row| Ok(texts[row].clone())).unwrap();
+    let mut certain = 0;
+    for (a, b) in (0..texts.len()).flat_map(|b| (0..b).map(move |a| (a, b))) {
+        if fillings.differ([a as u32, b as u32]) {
+            certain += 1;
+            assert!(!kinds(&texts[a], &texts[b]).is_empty(), "{a} {b}");
+        }
+    }
+    assert!(certain > 50, "{certain}");
+}
+
+/// Protects values that are a letter or a word apart and come again; what is misspelt or inserted in a copy does not tell.
+#[test]
+fn values_that_come_again_tell_apart() {
+    let text = |name: &str, street: &str| {
+        format!("The parcel for {name} was left at the {street} depot and has to be fetched within a week.")
+    };
+    let names = ["Jensen", "Jansen", "Apex", "Apex Pro", "翠湖花园", "翠湖花园二期"];
+    let places = names.iter().flat_map(|name| STREETS.iter().map(move |street| (name, street)));
+    let mut texts: Vec<String> = places.map(|(name, street)| text(name, street)).collect();
+    texts.extend(["Jnesen", "really Apex"].iter().flat_map(|it| STREETS[..3].iter().map(|at| text(it, at))));
+    let mut comparer = Comparer::new(Some(learned(&texts)));
+    let mut told =
+        |a: &str, b: &str| !comparer.differing(&text(a, "Birch"), &text(b, "Birch"), SLOTS).is_empty();
+    let pairs = [[0, 1], [2, 3], [4, 5]].map(|[a, b]| told(names[a], names[b]));
+    let copies = ["Jnesen", "really Apex"].map(|it| [told(it, "Jensen"), told(it, "Apex")]);
+    assert_eq!((pairs, copies), ([true; 3], [[false, true], [true, false]]));
+}
+
+/// Protects long forms, which are no letters: what stands at their beginning tells.
+#[test]
+fn a_long_form_is_no_letter() {
+    let form = |code: usize| {
+        format!(
+            "Your code is {code}. Do not give this code to anybody, not even to somebody who says that he works for us. It is \
+                 valid for ten minutes and for a single login. If you did not ask for it, somebody may know your password; please \
+                 change it at once under settings. We never ask for your password by mail, by telephone or in the shop, nor do \
+                 we sincerely hope to see you again."
+        )
+    };
+    let texts: Vec<String> = (0..30).map(|at| form(100_000 + at * 7919)).collect();
+    let mut comparer = Comparer::new(Some(learned(&texts)));
+    assert!(!comparer.differing(&texts[1], &texts[2], SLOTS).is_empty());
+    let letters: Vec<String> = texts.iter().map(|text| format!("Dear customer, {text}")).collect();
+    let mut comparer = Comparer::new(Some(learned(&letters)));
+    assert_eq!(comparer.differing(&letters[1].replace("Dear customer", "Dear Ann"), &letters[1], SLOTS), []);
+}
+
+/// Protects letters that many sign at their beginning: one matter, but from many estates many.
+#[test]
+fn who_signs_at_the_beginning_does_not_tell() {
+    let body = "for years the bus came every ten minutes and the old relied on it. ".repeat(6);
+    let first = ["Anna", "Ben", "Clara", "David", "Emma"];
+    let letters = |head: &dyn Fn(usize) -> String| -> Vec<String> {
+        (0..30).map(|at| format!("Dear Councillor, {}{body} Yours sincerely", head(at))).collect()
+    };
+    let signed = letters(&|at| {
+        let (name, street) = (first[at % 5], STREETS[at * 7 % 12]);
+        format!("I, {name} {}, living at {} {street} Street, write to you because ", STREETS[at % 12], at + 2)
+    });
+    let estates = letters(&|at| format!("I live in {} Court, and ", STREETS[at % 12]));
+    let told = |texts: &[String]| {
+        let kinds = Kinds { names: true, ..SLOTS };
+        !Comparer::new(Some(learned(texts))).differing(&texts[1], &texts[2], kinds).is_empty()
+    };
+    assert_eq!([told(&signed), told(&estates)], [false, true]);
+}
+
+/// Protects that few texts, and texts that have little in common, have no template.
+#[test]
+fn what_is_rare_or_loose_is_no_template() {
+    assert_eq!(learned(&complaints(&STREETS[..8])).count(), 0);
+    let loose = |at: usize| {
+        (0..20).map(|word| STREETS[(at * 5 + word * 7 + at * word) % 12]).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(learned(&(0..40).map(loose).collect::<Vec<_>>()).count(), 0);
+}
+
+proptest! {
+    /// What is written is read again, the order of the rows says nothing, and no bytes do harm.
+    #[test]
+    fn templates_outlive_being_written(order in Just((0..12usize).collect::<Vec<_>>()).prop_shuffle(), hex in "[0-9a-fg]{0,200}") {
+        let texts = complaints(&STREETS);
+        let templates = learned(&texts);
+        let shuffled: Vec<String> = order.iter().map(|&at| texts[at].clone()).collect();
+        let loud = texts.iter().map(|text| text.to_uppercase() + "!").chain(shuffled).collect::<Vec<_>>();
+        prop_assert_eq!(&learned(&loud), &templates);
+        let all = Statistics { frame: Frame::default(), frequencies: Arc::new(Frequencies::of(texts.iter().map(String::as_str), 3)), templates, ..Statistics::default() };
+        prop_assert_eq!(Statistics::read(&all.write()), Some(all));
+        if let Some(read) = Statistics::read(&hex) {
+            prop_assert_eq!(Statistics::read(&read.write()), Some(read));
+        }
+    }
+
+    /// What is known for certain without the texts is what comparing them says, whatever the values.
+    #[test]
+    fn what_is_certain_is_so(values in prop::collection::vec("[a-d]{2,6}( [a-d]{1,5}){0,2}|[翠湖春天园]{1,4}|[a-c]{3}[0-9]{2}", 12..20)) {
+        let values: Vec<&str> = values.iter().map(|it| &**it).collect();
+        let texts = complaints(&values);
+        let templates = learned(&texts);
+        let fillings = templates.fill(0..texts.len(), true, &mut |row| Ok(texts[row].clone())).unwrap();
+        let mut comparer = Comparer::new(Some(templates));
+        for (a, b) in (0..texts.len()).flat_map(|b| (0..b).map(move |a| (a, b))) {
+            if fillings.differ([a as u32, b as u32]) {
+                prop_assert!(!comparer.differing(&texts[a], &texts[b], SLOTS).is_empty(), "{} / {}", values[a], values[b]);
+            }
+        }
+    }
+
+    /// Any texts may be compared, and the order of the two does not matter.
+    #[test]
+    fn any_two_texts_go(a in "\\PC{0,60}", b in "\\PC{0,60}") {
+        let mut comparer = Comparer::new(Some(learned(&complaints(&STREETS))));
+        let mixed = format!("Dear office, the lift in {a} Court, flat {b}, is broken again and nobody comes to mend it.");
+        for (x, y) in [(&a, &b), (&a, &mixed), (&mixed, &b)] {
+            let there = comparer.differing(x, y, Kinds::ALL).is_empty();
+            prop_assert_eq!(there, comparer.differing(y, x, Kinds::ALL).is_empty());
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! What is measured of texts and fingerprints, and what is suggested by it.
+
+use dedup_core::evaluate::{Background, Chance, Profile, RadiusRow, Score, Suggestion, TextKind, TextSample};
+use dedup_core::features::TextRecipe;
+use dedup_core::random::SplitMix64;
+use dedup_core::similarity::{Overlap, numbers};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+fn prints(count: u64) -> Vec<u64> {
+    let mut random = SplitMix64::new(1);
+    (0..count).map(|_| random.next()).collect()
+}
+
+/// On random fingerprints the expectation is that of the binomial.
+#[test]
+fn random_fingerprints_are_rarely_near() {
+    let background = Background::measure(&prints(2000));
+    let calibration = background.calibrate();
+    let within_16 = &calibration.rows[16];
+    let exact = 1.999e6 * 4.1e-5;
+    assert!((within_16.false_pairs / exact - 1.0).abs() < 0.5, "{}", within_16.false_pairs);
+    assert!(calibration.rows[3].false_pairs < 1e-3 && calibration.verified >= 13);
+}
+
+#[test]
+fn near_duplicates_show_in_the_nearest_neighbours() {
+    let mut all = prints(1000);
+    all.extend(all.clone().iter().map(|print| print ^ 0b11));
+    let background = Background::measure(&all);
+    assert!(background.nearest.iter().all(|pair| pair.row.abs_diff(pair.nearest) == 1000));
+    let calibration = background.calibrate();
+    assert_eq!((calibration.rows[1].nearest, calibration.rows[2].nearest), (0.0, 1.0));
+    assert!(calibration.rows[8].false_pairs < 1.0, "{:?}", calibration.rows[8]);
+}
+
+#[test]
+fn too_few_rows_are_no_error() {
+    for count in 0..3 {
+        let calibration = Background::measure(&prints(count)).calibrate();
+        let is_number = |row: &RadiusRow| row.false_pairs.is_finite() && row.false_pairs.is_sign_positive();
+        assert!(calibration.rows.iter().all(is_number));
+    }
+}
+
+/// Fingerprints, `copies` in ten of them near another one.
+fn family(seed: u64, count: usize, copies: u64) -> Vec<u64> {
+    let mut random = SplitMix64::new(seed);
+    let mut all: Vec<u64> = Vec::new();
+    for _ in 0..count {
+        let other = all.get(random.below(all.len().max(1))).copied();
+        all.push(match other.filter(|_| random.below(10) < copies as usize) {
+            Some(other) => other ^ (random.next() & random.next() & random.next() & random.next()),
+            None => random.next() & random.next() | random.next() & random.next(),
+        });
+    }
+    all
+}
+
+#[test]
+fn the_distance_never_widens_with_the_rows_and_is_what_is_chosen_for_them() {
+    for (seed, (count, copies)) in
+        [(0, 0), (1, 0), (2, 9), (7, 5), (100, 3), (500, 0), (1500, 2), (3000, 9)].into_iter().enumerate()
+    {
+        let mut background = Background::measure(&family(seed as u64, count, copies));
+        let by_rows = background.by_rows();
+        let written = serde_json::to_value(&by_rows).unwrap();
+        let most_rows: BTreeMap<u32, Option<u64>> = serde_json::from_value(written).unwrap();
+        assert!(most_rows.values().filter(|most| most.is_none()).count() == 1, "{by_rows:?}");
+        let mut widest = 64;
+        let edges = most_rows.values().flatten().flat_map(|&most| [most, most + 1]);
+        let mut sizes: Vec<u64> = (0..=33).map(|power| 1 << power).chain(edges).collect();
+        sizes.sort_unstable();
+        for rows in sizes {
+            background.rows = rows;
+            let distance = by_rows.distance(rows);
+            assert_eq!(distance, Some(background.calibrate().once), "{rows} of {count}");
+            assert!(distance <= Some(widest), "{rows} of {count}");
+            widest = distance.unwrap_or(0);
+        }
+    }
+}
+
+/// In a small table most that is near is a duplicate; it tells how the table will be when it has grown.
+#[test]
+fn few_rows_with_duplicates_say_nearly_what_many_say() {
+    let many = Background::measure(&family(1, 5000, 2)).by_rows();
+    for (seed, count) in [(2, 3), (3, 10), (4, 30), (5, 100), (6, 500)] {
+        let few = Background::measure(&family(seed, count, 5)).by_rows();
+        for rows in [1000, 10_000, 100_000, 1_000_000] {
+            let [few, many] = [&few, &many].map(|it| it.distance(rows).unwrap_or(64));
+            assert!(few.abs_diff(many) <= 3, "{count} say {few}, many {many} for {rows} rows");
+        }
+    }
+}
+
+/// Texts of `length` letters out of an alphabet of `letters`.
+fn texts(count: usize, length: usize, letters: usize) -> Vec<String> {
+    let mut random = SplitMix64::new(letters as u64);
+    let letter =
+        |random: &mut SplitMix64| char::from_u32('一' as u32 + random.below(letters) as u32).unwrap_or('一');
+    (0..count).map(|_| (0..length).map(|_| letter(&mut random)).collect()).collect()
+}
+
+#[test]
+fn a_rich_alphabet_leaves_the_threshold_alone() {
+    assert_eq!(Chance::measure(&texts(3000, 30, 2000), 2).threshold(100_000, 0.333), 0.333);
+}
+
+#[test]
+fn a_poor_one_raises_it_and_few_pairs_pass() {
+    let all = texts(3000, 40, 12);
+    let threshold = Chance::measure(&all, 2).threshold(3000, 0.2);
+    assert!((0.25..0.5).contains(&threshold), "{threshold}");
+    let sets: Vec<Vec<i64>> = all.iter().map(|text| numbers(text, 2)).collect();
+    let pairs = (0..3000).flat_map(|b| (0..b).map(move |a| (a, b)));
+    let passing =
+        pairs.filter(|&(a, b)| Overlap::of_sorted(&sets[a], &sets[b]).jaccard() >= threshold).count();
+    assert!(passing <= 45, "{passing} of 4,498,500 pass {threshold}");
+}
+
+/// What it is for: copies in a small table are not taken for chance.
+#[test]
+fn near_duplicates_do_not_raise_it() {
+    let mut all = texts(500, 30, 2000);
+    all.extend(all.clone());
+    assert_eq!(Chance::measure(&all, 2).threshold(1000, 0.333), 0.333);
+}
+
+#[test]
+fn few_texts_are_no_error() {
+    for texts in [&[][..], &["停水"], &["停水", ""], &["停水", "停电"], &["停水", "停水", "停水"]]
+    {
+        assert!((0.333..=0.5).contains(&Chance::measure(texts, 2).threshold(3, 0.333)));
+    }
+}
+
+proptest! {
+    /// Counting by sizes is counting pair by pair.
+    #[test]
+    fn counts_every_pair(rows in prop::collection::vec((0u32..5, prop::option::of(0u64..4)), 0..40)) {
+        let mut expected = Score { found: 0, truth: 0, correct: 0 };
+        for (at, b) in rows.iter().enumerate() {
+            for a in &rows[..at] {
+                let (found, truth) = (a.0 == b.0, a.1.is_some() && a.1 == b.1);
+                expected.found += u64::from(found);
+                expected.truth += u64::from(truth);
+                expected.correct += u64::from(found && truth);
+            }
+        }
+        prop_assert_eq!(Score::of_rows(&rows), expected);
+    }
+}
+
+#[test]
+fn nothing_has_no_share() {
+    let score = Score::of_rows(&[]);
+    assert_eq!((score.precision(), score.recall(), score.f1()), (None, None, None));
+    assert_eq!(Score { found: 2, truth: 2, correct: 0 }.f1(), Some(0.0));
+}
+
+fn suggestion(text: &str) -> Suggestion {
+    let mut profile = Profile::default();
+    (0..5).for_each(|_| profile.add(text));
+    profile.add("");
+    assert_eq!(profile.texts(), 5);
+    let suggestion = profile.suggest(&[text; 5], 5);
+    assert!(TextRecipe::from_json(&suggestion.recipe).is_ok());
+    suggestion
+}
+
+#[test]
+fn length_and_script_decide() {
+    assert_eq!(suggestion("小区停水三天怎么办").kind, TextKind::Short);
+    let long = suggestion(&"小区停水三天怎么办".repeat(9));
+    assert_eq!((long.kind, long.threshold), (TextKind::Long, 0.25));
+    assert_eq!(suggestion("No water for three days").kind, TextKind::ShortSpaced);
+    let spaced = suggestion(&"No water for three days ".repeat(9));
+    assert_eq!((spaced.kind, spaced.threshold), (TextKind::Spaced, 0.333));
+    let page = suggestion(&"<p>小区停水三天怎么办</p>".repeat(9));
+    assert!(page.recipe["markup"] == "html" && page.reason.contains("HTML"));
+}
+
+#[test]
+fn no_text_is_no_error() {
+    assert!(Profile::default().suggest(&[""; 0], 0).reason.starts_with("0 texts"));
+}
+
+fn sample(texts: impl Iterator<Item = String>, most: (usize, usize)) -> TextSample {
+    let mut sample = TextSample::new(most.0, most.1);
+    texts.for_each(|text| sample.add(&text));
+    sample
+}
+
+#[test]
+fn few_are_all_drawn() {
+    let texts = || (0..7).map(|n| n.to_string());
+    assert_eq!(sample(texts(), (7, 7)).texts(), texts().collect::<Vec<_>>());
+    assert!(sample([].into_iter(), (7, 7)).texts().is_empty());
+}
+
+/// Each part of a long table has its share.
+#[test]
+fn many_are_drawn_evenly() {
+    let drawn = sample((0..100_000).map(|n| n.to_string()), (1000, usize::MAX));
+    let (seen, bytes, texts) = (drawn.seen(), drawn.bytes(), drawn.texts());
+    assert_eq!((seen, bytes), (100_000, texts.iter().map(String::len).sum()));
+    let mut tenths = [0; 10];
+    let drawn: Vec<usize> = texts.iter().map(|text| text.parse().unwrap()).collect();
+    assert!(drawn.len() == 1000 && drawn.is_sorted());
+    drawn.iter().for_each(|n| tenths[n / 10_000] += 1);
+    // Five standard deviations.
+    assert!(tenths.iter().all(|tenth| (53..147).contains(tenth)), "{tenths:?}");
+}
+
+/// Protects memory from long texts; one at least is kept.
+#[test]
+fn bytes_are_bounded() {
+    let long = |n: usize| (0..n).map(|n| "x".repeat(1 + n % 50));
+    let drawn = sample(long(10_000), (1000, 5000));
+    assert!((4900..=5000).contains(&drawn.bytes()), "{}", drawn.bytes());
+    assert_eq!(sample(long(10_000), (1000, 0)).texts().len(), 1);
+}
