@@ -162,9 +162,9 @@ room!([] String, u8);
 room!([K: Eq + Hash, V, S: BuildHasher] HashMap<K, V, S>, (K, V));
 room!([T: Eq + Hash, S: BuildHasher] HashSet<T, S>, T);
 
-/// A list that grows by one element at a time.
+/// A container that grows by one element at a time.
 pub trait Grow<T> {
-    /// Adds an element at the end.
+    /// Adds an element, to a list at its end.
     fn grow(&mut self, element: T) -> Result<()>;
 }
 
@@ -174,6 +174,29 @@ impl<T> Grow<T> for Vec<T> {
         self.room(1)?;
         self.push(element);
         Ok(())
+    }
+}
+
+impl<T: Eq + Hash, S: BuildHasher> Grow<T> for HashSet<T, S> {
+    #[inline]
+    fn grow(&mut self, element: T) -> Result<()> {
+        self.room(1)?;
+        self.insert(element);
+        Ok(())
+    }
+}
+
+/// A map whose values begin as their default.
+pub trait OfKey<K, V> {
+    /// The value of a key.
+    fn of_key(&mut self, key: K) -> Result<&mut V>;
+}
+
+impl<K: Eq + Hash, V: Default, S: BuildHasher> OfKey<K, V> for HashMap<K, V, S> {
+    #[inline]
+    fn of_key(&mut self, key: K) -> Result<&mut V> {
+        self.room(1)?;
+        Ok(self.entry(key).or_default())
     }
 }
 

@@ -4,7 +4,7 @@
 use super::{Found, Standing};
 use crate::external::{Host, Result, Spill};
 use crate::interrupt::{checked, sort_unstable_by};
-use crate::memory::{Room, collect, filled};
+use crate::memory::{Grow, OfKey, Room, collect, filled};
 use crate::words::{Contained, Texts};
 use std::collections::HashMap;
 
@@ -28,25 +28,21 @@ impl<F: Spill> Found<F> {
         let found = words.pairs(least, |text| kept[text as usize].is_some());
         let stands = |text: u32| kept[text as usize];
         // The later text of each pair, the earlier one, and the share.
-        let mut pairs: Vec<(u32, u32, f64)> = Vec::new();
-        pairs.room(found.len())?;
-        pairs.extend(checked(&found).map(|&Contained { part, whole, share }| {
+        let ordered = |Contained { part, whole, share }| {
             if stands(part) < stands(whole) { (whole, part, share) } else { (part, whole, share) }
-        }));
-        drop(found);
+        };
+        let mut pairs: Vec<(u32, u32, f64)> = collect(checked(found).map(ordered))?;
         sort_unstable_by(&mut pairs, |a, b| {
             let best = b.2.total_cmp(&a.2);
             stands(a.0).cmp(&stands(b.0)).then(best).then(stands(a.1).cmp(&stands(b.1)))
         });
         let mut members: HashMap<usize, Vec<u32>> = HashMap::new();
         for pair in checked(&pairs) {
-            members.room(1)?;
-            members.entry(self.group_of(texts[pair.0 as usize])).or_default();
+            members.of_key(self.group_of(texts[pair.0 as usize]))?;
         }
         for (text, &row) in checked((0u32..).zip(&texts)) {
             if let Some(members) = members.get_mut(&self.group_of(row)) {
-                members.room(1)?;
-                members.push(text);
+                members.grow(text)?;
             }
         }
         let alike = self.options.alike.clone();

@@ -7,7 +7,7 @@
 use crate::external::Result;
 use crate::groups::UnionFind;
 use crate::interrupt::{checked, sort_unstable_by};
-use crate::memory::Room;
+use crate::memory::{Grow, OfKey, Room, collect};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Decisions about pairs of ids, also of such as no row has any more: what follows through them still holds.
@@ -33,8 +33,7 @@ impl Decisions {
             *place = *self.places.entry(id).or_insert(next);
         }
         let pairs = if same { &mut self.same } else { &mut self.apart };
-        pairs.room(1)?;
-        pairs.push(pair);
+        pairs.grow(pair)?;
         Ok(())
     }
 
@@ -62,8 +61,7 @@ impl Decisions {
     /// There is no memory.
     pub fn meet(&mut self, row: u32, id: &str) -> Result<()> {
         if let Some(&place) = self.places.get(id) {
-            self.rows.room(1)?;
-            self.rows.push((row, place));
+            self.rows.grow((row, place))?;
         }
         Ok(())
     }
@@ -101,13 +99,11 @@ impl Decided {
         for &[a, b] in checked(&decisions.apart) {
             decided.not_same.room(2)?;
             decided.not_same.extend([[a, b], [b, a]].map(|pair| pair.map(|place| sets.find(place))));
-            apart.room(2)?;
-            apart.entry(sets.find(a)).or_default().push(b);
-            apart.entry(sets.find(b)).or_default().push(a);
+            apart.of_key(sets.find(a))?.grow(b)?;
+            apart.of_key(sets.find(b))?.grow(a)?;
         }
-        let mut rows: Vec<(u32, u32, u32)> = Vec::new();
-        rows.room(decisions.rows.len())?;
-        rows.extend(decisions.rows.iter().map(|&(row, place)| (first[row as usize], row, place)));
+        let rows = decisions.rows.iter().map(|&(row, place)| (first[row as usize], row, place));
+        let mut rows: Vec<(u32, u32, u32)> = collect(rows)?;
         sort_unstable_by(&mut rows, Ord::cmp);
         decided.rows.room(rows.len())?;
         decided.rows.extend(rows.iter().map(|&(_, row, place)| (row, sets.find(place))));
@@ -120,10 +116,8 @@ impl Decided {
                 let part = parts.iter().find(goes).copied();
                 let part = part.unwrap_or((place, if parts.is_empty() { text } else { row }));
                 if part.0 == place {
-                    parts.room(1)?;
-                    parts.push(part);
-                    places.room(1)?;
-                    places.push((part.1, place));
+                    parts.grow(part)?;
+                    places.grow((part.1, place))?;
                 } else {
                     join(&sets, &mut apart, part.0, place);
                 }
@@ -132,10 +126,8 @@ impl Decided {
         }
         for &(text, place) in checked(&places) {
             let unit = sets.find(place);
-            decided.of.room(1)?;
-            decided.units.room(1)?;
-            decided.of.insert(text, unit);
-            decided.units.entry(unit).or_default().texts.push(text);
+            *decided.of.of_key(text)? = unit;
+            decided.units.of_key(unit)?.texts.grow(text)?;
         }
         for (place, others) in apart {
             let mut others: Vec<u32> = others.into_iter().map(|other| sets.find(other)).collect();

@@ -2,7 +2,7 @@
 
 use crate::external::{Record, Result, Sorter, Spill};
 use crate::hash::murmur3_128;
-use crate::memory::Room;
+use crate::memory::Grow;
 
 /// A text's hash and number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,8 +69,7 @@ impl<F: Spill> EqualTexts<F> {
                     return copy(first, number);
                 }
             }
-            firsts.room(1)?;
-            firsts.push(number);
+            firsts.grow(number)?;
             Ok(())
         })
     }

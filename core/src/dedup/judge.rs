@@ -6,7 +6,7 @@ use crate::external::{Host, Result, Spill, on_threads};
 use crate::features::TextRecipe;
 use crate::groups::Pair;
 use crate::interrupt;
-use crate::memory::{OrRaise, Room, collect, filled};
+use crate::memory::{Grow, OrRaise, collect, filled};
 use crate::records::Model;
 use crate::similarity::{Frequencies, Grams, Likeness, Maker, containment, cosine, least_shared, numbers};
 use crate::text::Normal;
@@ -276,13 +276,11 @@ impl<F: Spill> Judge<F> {
                 if self.sets.lacks(row)? {
                     let text = text(row)?;
                     self.bytes += text.len();
-                    self.texts.room(1)?;
-                    self.texts.push((row, text));
+                    self.texts.grow((row, text))?;
                 }
             }
         }
-        self.batch.room(1)?;
-        self.batch.push((pair, passed));
+        self.batch.grow((pair, passed))?;
         let is_full = self.batch.len() >= BATCH_PAIRS || self.bytes >= BATCH_BYTES;
         if is_full { self.finish(text, host, accept) } else { Ok(()) }
     }
@@ -303,8 +301,7 @@ impl<F: Spill> Judge<F> {
             interrupt::check();
             self.compared += 1;
             if (passed || self.may_be_similar(rows(pair))) && self.is_similar(rows(pair))? {
-                similar.room(1)?;
-                similar.push(pair);
+                similar.grow(pair)?;
             }
         }
         let verdicts = self.same_details(&similar, text, host)?;
@@ -365,8 +362,7 @@ impl<F: Spill> Judge<F> {
             let [a, b] = rows(pair).map(&mut *text);
             let both = (a?, b?);
             bytes += both.0.len() + both.1.len();
-            texts.room(1)?;
-            texts.push(both);
+            texts.grow(both)?;
             if bytes >= BATCH_BYTES || left == 0 {
                 // Few texts are compared before a thread has started.
                 let threads = if texts.len() < WORTH_THREADS { 1 } else { self.threads };

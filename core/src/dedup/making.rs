@@ -2,7 +2,7 @@
 
 use crate::external::{Feed, Host, Result, Work, feed};
 use crate::features::{Extractor, TextRecipe};
-use crate::memory::{OrRaise, Room};
+use crate::memory::{Grow, OrRaise, Room};
 
 /// Bytes of the contents that a thread takes at a time.
 const BATCH: usize = 1 << 16;
@@ -76,8 +76,7 @@ impl<H: Host> Making<'_, '_, '_, '_, H> {
             let Batch { contents, ends } = &mut self.batch;
             contents.room(content.len())?;
             contents.push_str(&content);
-            ends.room(1)?;
-            ends.push((number, contents.len()));
+            ends.grow((number, contents.len()))?;
             if contents.len() >= BATCH {
                 self.feed.give(std::mem::take(&mut self.batch))?;
             }

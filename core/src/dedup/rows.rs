@@ -4,7 +4,7 @@ use super::{Alike, Decided, Decisions, EqualTexts, Keep, Kind, Options, Standing
 use crate::external::{Host, Result, Spill};
 use crate::fingerprint::hamming;
 use crate::interrupt::{checked, sort_unstable_by};
-use crate::memory::{Room, copy, copy_str, filled};
+use crate::memory::{Grow, Room, collect, copy, copy_str, filled};
 use std::borrow::Cow;
 
 /// Bytes of the length of a row's id, which precedes it and the content in the file.
@@ -35,8 +35,7 @@ impl<F: Spill> Texts<F> {
             self.record.extend_from_slice(part);
         }
         self.file.append(&self.record)?;
-        self.at.room(1)?;
-        self.at.push(self.length);
+        self.at.grow(self.length)?;
         self.length += self.record.len() as u64;
         self.record.shrink_to(MAX_KEPT);
         Ok(())
@@ -111,16 +110,14 @@ impl Order {
     /// # Errors
     /// There is no memory.
     pub fn of_texts(&self, first: &[u32]) -> Result<Vec<u32>> {
-        let mut rows: Vec<(Standing, u32)> = Vec::new();
-        rows.room(first.len())?;
-        rows.extend(first.iter().enumerate().map(|(row, &first)| (self.standing(row), first)));
+        let rows = first.iter().enumerate().map(|(row, &first)| (self.standing(row), first));
+        let mut rows: Vec<(Standing, u32)> = collect(rows)?;
         sort_unstable_by(&mut rows, Ord::cmp);
         let mut placed = filled(false, first.len())?;
         let mut texts = Vec::new();
         for &(_, first) in checked(&rows) {
             if !std::mem::replace(&mut placed[first as usize], true) {
-                texts.room(1)?;
-                texts.push(first);
+                texts.grow(first)?;
             }
         }
         Ok(texts)
@@ -274,11 +271,8 @@ impl<F: Spill> Rows<F> {
     /// Of copies the first of one side is with the first of the other, the second with the second, or, if one may have `many`,
     /// with the first too. Returns how many are copies of another row then.
     pub(super) fn pair_copies(&mut self, many: bool) -> Result<u64> {
-        let mut rows: Vec<(u32, bool, u32)> = Vec::new();
-        rows.room(self.count())?;
-        rows.extend(
-            self.first.iter().zip(&self.sides).zip(0..).map(|((&first, &side), row)| (first, side, row)),
-        );
+        let rows = self.first.iter().zip(&self.sides).zip(0..);
+        let mut rows: Vec<(u32, bool, u32)> = collect(rows.map(|((&first, &side), row)| (first, side, row)))?;
         sort_unstable_by(&mut rows, Ord::cmp);
         let mut copies = 0;
         for same in checked(rows.chunk_by(|a, b| a.0 == b.0)) {

@@ -6,7 +6,7 @@ use crate::external::Result;
 use crate::fingerprint::{LANES, any_near, hamming};
 use crate::groups::UnionFind;
 use crate::interrupt::{checked, sort_unstable_by};
-use crate::memory::{Room, filled};
+use crate::memory::{Grow, Room, filled};
 
 /// Divides connected components into stars. Each of `texts`, in their order, repeats the nearest one kept so far that `verify`
 /// says it does within `distance`, the first of those equally near; or it is kept. What is decided stands over that.
@@ -29,8 +29,7 @@ pub fn stars(
     for (&text, place) in checked(texts.iter().zip(0..)) {
         let component = components.find(text);
         if size[component as usize] > 1 && !decided.follows(text) {
-            placed.room(1)?;
-            placed.push((component, place));
+            placed.grow((component, place))?;
         }
     }
     drop(size);
@@ -61,10 +60,8 @@ pub fn stars(
                     groups.union(nearest, text);
                 }
                 None => {
-                    kept.room(1)?;
-                    kept.push(text);
-                    kept_fps.room(1)?;
-                    kept_fps.push(fp);
+                    kept.grow(text)?;
+                    kept_fps.grow(fp)?;
                 }
             }
         }

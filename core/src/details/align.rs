@@ -5,7 +5,7 @@
 //! time and memory stay near linear.
 
 use crate::interrupt::check;
-use crate::memory::{self, OrRaise, Room};
+use crate::memory::{self, Grow, OfKey, OrRaise, Room};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
@@ -32,19 +32,16 @@ pub fn replaced(a: &[u32], b: &[u32]) -> Vec<Replaced> {
             exact(&a[x.clone()], &b[y.clone()], (x.start, y.start), &mut equal);
             push_run(&mut equal, behind);
         } else if cuts < CUTS {
-            waiting.room(1).or_raise();
-            waiting.push((behind.0..behind.0 + behind.2, behind.1..behind.1 + behind.2, CUTS));
+            waiting.grow((behind.0..behind.0 + behind.2, behind.1..behind.1 + behind.2, CUTS)).or_raise();
             let (mut to_x, mut to_y) = (x.end, y.end);
             for (at_x, at_y) in anchors(&a[x.clone()], &b[y.clone()]).into_iter().rev() {
                 let (at_x, at_y) = (x.start + at_x, y.start + at_y);
-                waiting.room(1).or_raise();
-                waiting.push((at_x..to_x, at_y..to_y, cuts + 1));
+                waiting.grow((at_x..to_x, at_y..to_y, cuts + 1)).or_raise();
                 (to_x, to_y) = (at_x, at_y);
             }
             // Nothing to cut at: the whole stretch is replaced.
             let done = (to_x, to_y) == (x.end, y.end);
-            waiting.room(1).or_raise();
-            waiting.push((x.start..to_x, y.start..to_y, if done { CUTS } else { cuts + 1 }));
+            waiting.grow((x.start..to_x, y.start..to_y, if done { CUTS } else { cuts + 1 })).or_raise();
         } else {
             push_run(&mut equal, behind);
         }
@@ -62,8 +59,7 @@ fn push_run(equal: &mut Vec<Run>, run: Run) {
     match equal.last_mut() {
         Some(last) if last.0 + last.2 == run.0 && last.1 + last.2 == run.1 => last.2 += run.2,
         _ => {
-            equal.room(1).or_raise();
-            equal.push(run);
+            equal.grow(run).or_raise();
         }
     }
 }
@@ -170,9 +166,8 @@ fn once(a: &[u32], b: &[u32], row: usize) -> Vec<(usize, usize)> {
     let mut at: FxHashMap<u64, [u32; 2]> = FxHashMap::default();
     for (side, text) in [a, b].into_iter().enumerate() {
         for (place, ids) in crate::interrupt::checked(text.windows(row)).enumerate() {
-            at.room(1).or_raise();
             // 0: not there; places are counted from 1.
-            let seen = &mut at.entry(hash(ids)).or_default()[side];
+            let seen = &mut at.of_key(hash(ids)).or_raise()[side];
             *seen = if *seen == 0 { place as u32 + 1 } else { TWICE };
         }
     }
@@ -181,8 +176,7 @@ fn once(a: &[u32], b: &[u32], row: usize) -> Vec<(usize, usize)> {
     for ids in crate::interrupt::checked(a.windows(row)) {
         let [x, y] = at[&hash(ids)];
         if once(x) && once(y) {
-            pairs.room(1).or_raise();
-            pairs.push((x - 1, y - 1));
+            pairs.grow((x - 1, y - 1)).or_raise();
         }
     }
     rising(&pairs)
@@ -197,8 +191,7 @@ fn rising(pairs: &[(u32, u32)]) -> Vec<(usize, usize)> {
         let length = ends.partition_point(|&end| pairs[end].1 < y);
         before.push(if length == 0 { usize::MAX } else { ends[length - 1] });
         if length == ends.len() {
-            ends.room(1).or_raise();
-            ends.push(number);
+            ends.grow(number).or_raise();
         } else {
             ends[length] = number;
         }
@@ -219,8 +212,7 @@ fn between(equal: &[Run], a: usize, b: usize) -> Vec<Replaced> {
     let mut found = Vec::new();
     for &(at_x, at_y, length) in equal.iter().chain([&(a, b, 0)]) {
         if x < at_x || y < at_y {
-            found.room(1).or_raise();
-            found.push((x..at_x, y..at_y));
+            found.grow((x..at_x, y..at_y)).or_raise();
         }
         (x, y) = (at_x + length, at_y + length);
     }

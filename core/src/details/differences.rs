@@ -2,12 +2,12 @@
 
 use super::align::{self, Replaced};
 use super::chinese_words as words;
-use super::spans::{DATE, NAME, NUMBER, SLOT, Side, Span, Verdict, push};
+use super::spans::{DATE, NAME, NUMBER, SLOT, Side, Span, Verdict};
 use super::templates::{self, LETTER, LETTER_RUN, Read};
 use super::tokens::{BREAK, Form, Ids, Text, Token};
 use super::{chinese, english, numbers};
 use crate::interrupt::check;
-use crate::memory::{self, OrRaise};
+use crate::memory::{self, Grow, OrRaise};
 use std::ops::Range;
 
 /// Which details count.
@@ -231,7 +231,7 @@ impl Differences {
         let mut all = Vec::new();
         let mut push = |a: Option<String>, b: Option<String>, shared, detail| {
             if a.is_some() || b.is_some() {
-                push(&mut all, Passage { a, b, shared, detail });
+                all.grow(Passage { a, b, shared, detail }).or_raise();
             }
         };
         let end = (self.a.tokens.len()..self.a.tokens.len(), self.b.tokens.len()..self.b.tokens.len());
@@ -304,7 +304,7 @@ fn moved(a: &[u32], b: &[u32], replaced: &[Replaced]) -> Vec<Replaced> {
                 let from = |start: usize, range: Range<usize>| start + range.start..start + range.end;
                 inner
                     .into_iter()
-                    .for_each(|(one, other)| push(&mut all, (from(x.start, one), from(y.start, other))));
+                    .for_each(|(one, other)| all.grow((from(x.start, one), from(y.start, other))).or_raise());
             }
         }
     }
@@ -337,7 +337,7 @@ fn joined(a: &Text, b: &Text, replaced: Vec<Replaced>) -> Vec<Replaced> {
         };
         match all.last_mut() {
             Some(last) if joins(last) => *last = (last.0.start..x.end, last.1.start..y.end),
-            _ => push(&mut all, (x, y)),
+            _ => all.grow((x, y)).or_raise(),
         }
     }
     all
@@ -355,11 +355,11 @@ fn parts(a: &Text, b: &Text, replaced: Vec<Replaced>) -> Vec<Replaced> {
         let (mut from_x, mut from_y) = (x.start, y.start);
         if in_x.len() == in_y.len() {
             for (at_x, at_y) in in_x.into_iter().zip(in_y) {
-                push(&mut all, (from_x..at_x, from_y..at_y));
+                all.grow((from_x..at_x, from_y..at_y)).or_raise();
                 (from_x, from_y) = (at_x + 1, at_y + 1);
             }
         }
-        push(&mut all, (from_x..x.end, from_y..y.end));
+        all.grow((from_x..x.end, from_y..y.end)).or_raise();
     }
     all
 }

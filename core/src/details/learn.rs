@@ -9,7 +9,7 @@ use super::tokens::{Ids, Text};
 use super::values::again;
 use super::{chinese_words, english};
 use crate::interrupt::{check, checked, sort_unstable_by};
-use crate::memory::{OrRaise, Result, Room, collect, filled};
+use crate::memory::{Grow, OrRaise, Result, Room, collect, filled};
 use crate::similarity::jaccard;
 use crate::text::is_spaceless_char;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -66,8 +66,7 @@ impl Seen<'_> {
         sort_unstable_by(&mut by_sign, Ord::cmp);
         let mut shared: Vec<&[(u64, u32)]> = Vec::new();
         for texts in by_sign.chunk_by(|a, b| a.0 == b.0).filter(|texts| texts.len() >= NEIGHBOURS.0) {
-            shared.room(1)?;
-            shared.push(texts);
+            shared.grow(texts)?;
         }
         sort_unstable_by(&mut shared, |a, b| (b.len(), a[0].0).cmp(&(a.len(), b[0].0)));
         let mut done = filled(false, self.texts.len())?;
@@ -91,8 +90,7 @@ impl Seen<'_> {
                     done[place as usize] |= has(&self.signs[place as usize], &template.signs, COVERED);
                 }
                 of.into_iter().for_each(|place| done[place as usize] = true);
-                all.room(1)?;
-                all.push(template);
+                all.grow(template)?;
             }
         }
         Ok(Templates::new(all, FxHashSet::default()))

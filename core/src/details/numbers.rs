@@ -1,9 +1,10 @@
 //! Numbers and dates in which two texts differ, by value: 12, １２ and 十二 are the same.
 
 use super::chinese_words::{is_digit, is_part};
-use super::spans::{DATE, NAME, NUMBER, Side, Span, push};
+use super::spans::{DATE, NAME, NUMBER, Side, Span};
 use super::tokens::{Form, Text};
 use super::{align, chinese, chinese_words as words, english};
+use crate::memory::{Grow, OrRaise};
 use std::ops::Range;
 
 const DATES: [&str; 10] = ["年", "月", "日", "号", "点", "时", "分", "周", "星期", "季度"];
@@ -119,7 +120,7 @@ fn all(low: &str, stretch: &Range<usize>, alone: bool) -> Vec<Range<usize>> {
                 || (alone || low[..start].ends_with('第')) && words::numbered_before(tail).is_some()
         };
         if number.contains(|c: char| c.is_ascii_digit()) || number.contains(is_digit) && counts() {
-            push(&mut found, start..at);
+            found.grow(start..at).or_raise();
         }
     }
     found

@@ -2,7 +2,6 @@
 
 use super::chinese_words::{self as words, Class, Unit};
 use super::tokens::{BREAK, Form, Text};
-use crate::memory::{OrRaise, Room};
 use std::ops::Range;
 
 /// The kinds of details.
@@ -167,12 +166,6 @@ impl<'t> Span<'t> {
             }
         }
     }
-}
-
-/// Appends what follows the input.
-pub fn push<T>(all: &mut Vec<T>, one: T) {
-    all.room(1).or_raise();
-    all.push(one);
 }
 
 /// A stretch of words of letters without the breaks at its ends, which people who shout leave out.

@@ -13,7 +13,7 @@ use super::tokens::{Form, Ids, Text};
 use crate::external::Result;
 use crate::hash::{city64, mix64};
 use crate::interrupt::{check, checked};
-use crate::memory::{OrRaise, Room, collect};
+use crate::memory::{Grow, OfKey, OrRaise, Room, collect};
 use crate::text::is_spaceless_char;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
@@ -106,10 +106,7 @@ impl Templates {
         let mut of_sign: FxHashMap<u64, Vec<u32>> = FxHashMap::default();
         for (number, template) in (0..).zip(&all) {
             for key in keys(&template.signs) {
-                of_sign.room(1).or_raise();
-                let numbers = of_sign.entry(key).or_default();
-                numbers.room(1).or_raise();
-                numbers.push(number);
+                of_sign.of_key(key).or_raise().grow(number).or_raise();
             }
         }
         Templates { all, again, of_sign }
@@ -162,17 +159,12 @@ impl Templates {
             let (words, behind) = rest.split_at_checked((count as usize).checked_mul(5)?)?;
             let word = |word: &[u8]| {
                 let (hash, slot) = word.split_first_chunk()?;
-                let slot = match slot {
-                    [0] => Slot::None,
-                    [1] => Slot::Any,
-                    [2] => Slot::Names,
-                    [3] => Slot::Sender,
-                    _ => return None,
-                };
+                let slots = [Slot::None, Slot::Any, Slot::Names, Slot::Sender];
+                let slot = *slots.get(usize::from(*slot.first()?))?;
                 Some(Word { hash: u32::from_le_bytes(*hash), slot })
             };
-            all.room(1).or_raise();
-            all.push(Template::new(signs, words.chunks_exact(5).map(word).collect::<Option<_>>()?));
+            all.grow(Template::new(signs, words.chunks_exact(5).map(word).collect::<Option<_>>()?))
+                .or_raise();
             rest = behind;
         }
         let again = rest.chunks(4).map(|mut value| number(&mut value)).collect::<Option<_>>()?;
@@ -183,8 +175,7 @@ impl Templates {
     fn candidates(&self, plain: &str) -> Vec<u32> {
         let mut votes: FxHashMap<u32, usize> = FxHashMap::default();
         for number in keys(&signs(plain)).filter_map(|key| self.of_sign.get(&key)).flatten() {
-            votes.room(1).or_raise();
-            *votes.entry(*number).or_default() += 1;
+            *votes.of_key(*number).or_raise() += 1;
         }
         let enough = |(number, votes): &(u32, usize)| {
             let all = keys(&self.all[*number as usize].signs).count();
@@ -399,8 +390,7 @@ pub struct Fillings {
 
 impl Fillings {
     fn add(&mut self, row: usize, filling: Filling) -> Result<()> {
-        self.all.room(1)?;
-        self.all.push(filling);
+        self.all.grow(filling)?;
         self.places.room((row + 1).saturating_sub(self.places.len()))?;
         self.places.resize(row + 1, 0);
         self.places[row] = self.all.len() as u32;

@@ -1,7 +1,7 @@
 //! The tokens of a text: words of jieba, words of other scripts, numbers, and breaks.
 
 use crate::interrupt::{Meter, checked};
-use crate::memory::{self, OrRaise, Room};
+use crate::memory::{self, Grow, OrRaise, Room};
 use crate::text::Segmenter;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
@@ -90,9 +90,8 @@ impl Ids {
         if !self.clauses.contains_key(clause) {
             let mut cut = Vec::new();
             Segmenter::shared().words(clause, false, |word| {
-                cut.room(1).or_raise();
                 let start = word.as_ptr().addr() - clause.as_ptr().addr();
-                cut.push((self.of(word), start..start + word.len()));
+                cut.grow((self.of(word), start..start + word.len())).or_raise();
             });
             self.clauses.room(1).or_raise();
             self.bytes += clause.len();
@@ -142,8 +141,7 @@ impl Text {
         let mut meter = Meter::new();
         let mut made = Text::default();
         made.low.room(shown.len()).or_raise();
-        let mut rest = 0;
-        let mut sentence = Sentence::default();
+        let (mut rest, mut sentence) = (0, 0);
         while let Some(c) = shown[rest..].chars().next() {
             meter.work(4);
             let first = kind(c);
@@ -153,7 +151,8 @@ impl Text {
                 Kind::Break if c == '.' && made.ends_in_title() => {}
                 Kind::Break => {
                     if matches!(c, '。' | '.' | '!' | '?' | '\n' | '\r') {
-                        sentence.end(&mut made.tokens);
+                        weigh_capitals(&mut made.tokens[sentence..]);
+                        sentence = made.tokens.len();
                     }
                     if made.tokens.last().is_some_and(|last| last.form != Form::Break) {
                         made.push(",", BREAK, rest..end, Form::Break);
@@ -176,7 +175,7 @@ impl Text {
             }
             rest = end;
         }
-        sentence.end(&mut made.tokens);
+        weigh_capitals(&mut made.tokens[sentence..]);
         made.shown = shown;
         made
     }
@@ -199,8 +198,7 @@ impl Text {
         let start = self.low.len();
         self.low.room(low.len() + 1).or_raise();
         self.low.push_str(low);
-        self.tokens.room(1).or_raise();
-        self.tokens.push(Token { id, low: start..self.low.len(), shown, form });
+        self.tokens.grow(Token { id, low: start..self.low.len(), shown, form }).or_raise();
     }
 
     /// Chinese and the like, in words.
@@ -330,8 +328,7 @@ impl Text {
             let mut meter = Meter::new();
             for pair in self.low.chars().zip(self.low.chars().skip(1)) {
                 meter.work(4);
-                all.room(1).or_raise();
-                all.insert(pair);
+                all.grow(pair).or_raise();
             }
             all
         });
@@ -415,30 +412,20 @@ fn number(text: &str, start: usize) -> usize {
     end
 }
 
-/// Where capitals say something: not at the beginning of a sentence, nor in one all of capitals.
-#[derive(Default)]
-struct Sentence {
-    start: usize,
-}
-
-impl Sentence {
-    /// Looks back at the sentence that ends here.
-    fn end(&mut self, tokens: &mut [Token]) {
-        let all = &mut tokens[self.start..];
-        let long = |token: &&Token| token.low.len() >= 4;
-        let capitals = all.iter().filter(long).filter(|token| token.form == Form::Capital).count();
-        let small = all.iter().filter(long).filter(|token| token.form == Form::Letters).count();
-        let is_letters = |token: &Token| matches!(token.form, Form::Capital | Form::Letters);
-        let first = all.iter().position(|token| is_letters(token) || token.form == Form::Spaceless);
-        // A title where every word has one, shouting, or somebody who writes none.
-        let says_nothing = capitals > 1 && capitals >= 2 * small
-            || first.is_some_and(|first| all[first].form == Form::Letters) && capitals == 0;
-        for (at, token) in all.iter_mut().enumerate() {
-            if is_letters(token) && (says_nothing || Some(at) == first) {
-                token.form = Form::Unsure;
-            }
+/// Looks back at the words of a sentence: capitals say nothing at its beginning, nor in one all of capitals.
+fn weigh_capitals(sentence: &mut [Token]) {
+    let long = |token: &&Token| token.low.len() >= 4;
+    let capitals = sentence.iter().filter(long).filter(|token| token.form == Form::Capital).count();
+    let small = sentence.iter().filter(long).filter(|token| token.form == Form::Letters).count();
+    let is_letters = |token: &Token| matches!(token.form, Form::Capital | Form::Letters);
+    let first = sentence.iter().position(|token| is_letters(token) || token.form == Form::Spaceless);
+    // A title where every word has one, shouting, or somebody who writes none.
+    let says_nothing = capitals > 1 && capitals >= 2 * small
+        || first.is_some_and(|first| sentence[first].form == Form::Letters) && capitals == 0;
+    for (at, token) in sentence.iter_mut().enumerate() {
+        if is_letters(token) && (says_nothing || Some(at) == first) {
+            token.form = Form::Unsure;
         }
-        self.start = tokens.len();
     }
 }
 

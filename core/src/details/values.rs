@@ -7,7 +7,7 @@ use super::templates::{Templates, gap, key, pieces};
 use super::tokens::{Ids, Text};
 use crate::hash::city64;
 use crate::interrupt::{checked, sort_and_dedup, sort_unstable_by};
-use crate::memory::{OrRaise, Room, collect};
+use crate::memory::{Grow, OfKey, OrRaise, Room, collect};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Texts that are looked at.
@@ -48,11 +48,9 @@ pub(super) fn again(templates: &Templates, texts: &[String], share: f64) -> FxHa
             words.fold(0, |all: u64, word| all.wrapping_add(key(0, word)))
         };
         let all = values.iter().fold(0, |all: u64, value| all.wrapping_add(bag(&value.1)));
-        whole.room(1).or_raise();
-        whole.insert(all);
+        whole.grow(all).or_raise();
         for (slot, words) in values.iter().filter(|value| value.1.len() <= WORDS.0) {
-            often.room(1).or_raise();
-            *often.entry(key(*slot, &words.concat())).or_default() += 1;
+            *often.of_key(key(*slot, &words.concat())).or_raise() += 1;
             for start in 0..=words.len() {
                 for end in start..=words.len().min(start + WORDS.1) {
                     if words[start..end].contains(&",") {
@@ -60,8 +58,8 @@ pub(super) fn again(templates: &Templates, texts: &[String], share: f64) -> FxHa
                     }
                     let phrase = if start == end { gap(words, start) } else { words[start..end].concat() };
                     let rest = key(*slot, &(words[..start].concat() + &words[end..].concat()));
-                    seen.room(1).or_raise();
-                    seen.push((key(*slot, &phrase), all.wrapping_sub(bag(&words[start..end])), rest));
+                    seen.grow((key(*slot, &phrase), all.wrapping_sub(bag(&words[start..end])), rest))
+                        .or_raise();
                     written.room(1).or_raise();
                     written.entry(key(*slot, &phrase)).or_insert((key(*slot, ""), phrase));
                 }
@@ -85,16 +83,14 @@ pub(super) fn again(templates: &Templates, texts: &[String], share: f64) -> FxHa
         if !is_gap && is_copied(copies.filter(is_rare).map(<[u64]>::len).sum(), of.len(), COPIED.0) {
             continue;
         }
-        again.room(1).or_raise();
-        again.insert(of[0].0 as u32);
+        again.grow(of[0].0 as u32).or_raise();
         if is_gap {
             continue;
         }
         let without =
             phrase.char_indices().map(|(at, c)| [&phrase[..at], &phrase[at + c.len_utf8()..]].concat());
         for rest in without.chain([phrase.clone()]) {
-            less.room(1).or_raise();
-            less.push((city64(rest.as_bytes()) ^ slot, of));
+            less.grow((city64(rest.as_bytes()) ^ slot, of)).or_raise();
         }
     }
     sort_unstable_by(&mut less, Ord::cmp);

@@ -6,7 +6,7 @@ use super::table::Table;
 use super::values::{Kind, Known, MOST_COLUMNS, NONE, each_word, key};
 use crate::hash::{city64, mix64};
 use crate::interrupt::{Meter, checked, sort_unstable_by};
-use crate::memory::{OrRaise, Room, filled};
+use crate::memory::{Grow, OrRaise, Room, filled};
 
 /// Partners that a row asks for.
 const PARTNERS: usize = 15;
@@ -89,8 +89,7 @@ impl Keys {
         let values: Vec<Option<String>> = self.0.iter().zip(values).map(spelled).collect();
         let mut keys = Vec::new();
         self.each(&|column| values.get(column)?.as_deref(), &mut |key, _| {
-            keys.room(1).or_raise();
-            keys.push(key.cast_signed());
+            keys.grow(key.cast_signed()).or_raise();
         });
         keys.sort_unstable();
         keys.dedup();
@@ -161,8 +160,7 @@ pub(super) fn meet(table: &Table, keys: &Keys, common: &[u32], rows: [u32; 2]) -
     let [mut a, b] = rows.map(|row| {
         let mut all = Vec::new();
         keys.each(&|at| value(table, row, at), &mut |key, _| {
-            all.room(1).or_raise();
-            all.push(key);
+            all.grow(key).or_raise();
         });
         all.sort_unstable();
         all
@@ -197,8 +195,7 @@ pub(super) fn candidates(table: &Table, keys: &Keys) -> (Vec<Candidate>, Vec<u32
             meter.work(2);
             let (at, bit) = place(mix64(key));
             if twice[at] & bit != 0 {
-                held.room(1).or_raise();
-                held.push((key, row, columns));
+                held.grow((key, row, columns)).or_raise();
             }
         });
     }
@@ -215,17 +212,16 @@ pub(super) fn candidates(table: &Table, keys: &Keys) -> (Vec<Candidate>, Vec<u32
     let mut common = Vec::new();
     for same in checked(held.chunk_by(|a, b| a.0 == b.0)).filter(|same| same.len() > 1) {
         if same.len() > HOLDERS {
-            common.room(1).or_raise();
-            common.push(short(same[0].0));
+            common.grow(short(same[0].0)).or_raise();
             continue;
         }
         let start = holders.len();
         holders.room(same.len()).or_raise();
         holders.extend(same.iter().map(|it| it.1));
         same.iter().for_each(|it| counts[it.1 as usize + 1] += 1);
-        keys.room(1).or_raise();
         let columns = same.iter().fold(0, |all, it| all | it.2);
-        keys.push((start, holders.len(), (table.rows as f32 / same.len() as f32).ln(), columns));
+        let weight = (table.rows as f32 / same.len() as f32).ln();
+        keys.grow((start, holders.len(), weight, columns)).or_raise();
     }
     drop(held);
     (1..counts.len()).for_each(|at| counts[at] += counts[at - 1]);

@@ -9,7 +9,7 @@ use super::candidates::Candidate;
 use super::table::{Columns, Table};
 use super::values::MOST;
 use crate::interrupt::{checked, sort_unstable_by};
-use crate::memory::{OrRaise, Room, collect, filled};
+use crate::memory::{Grow, OfKey, OrRaise, Room, collect, filled};
 use crate::random::SplitMix64;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -279,20 +279,20 @@ impl Learning {
             let best = candidate.rows.map(|row| best[row as usize]);
             let near = best.iter().any(|best| share >= best - 0.02);
             let first = probability((f64::from(share) - BEGIN.0) * BEGIN.1);
-            begin.room(1).or_raise();
-            begin.push(if near && f64::from(filled) >= BEGIN.2 { first } else { 0.0 });
+            begin.grow(if near && f64::from(filled) >= BEGIN.2 { first } else { 0.0 }).or_raise();
             // The further copies of a row that has many are no evidence of chance, and near ones are little.
             let is_one_table = table.sides.is_empty();
             let crowded = is_one_table && candidate.rows.iter().any(|&row| sure[row as usize] >= 2);
             let near = best.iter().any(|&best| f64::from(share) >= NEAR.0 * f64::from(best));
-            chance.room(1).or_raise();
-            chance.push(if crowded {
-                0.0
-            } else if near {
-                if is_one_table { NEAR.1 } else { 0.0 }
-            } else {
-                1.0
-            });
+            chance
+                .grow(if crowded {
+                    0.0
+                } else if near {
+                    if is_one_table { NEAR.1 } else { 0.0 }
+                } else {
+                    1.0
+                })
+                .or_raise();
         }
         let others = Learning::others(table, tops.len(), candidates, all);
         let bits = columns.known.iter().map(|it| 1 << it.at).collect();
@@ -468,8 +468,7 @@ impl Learning {
         let width = model.fields.len();
         let mut counts: FxHashMap<u64, f64> = FxHashMap::default();
         for (pattern, posterior) in checked(patterns.iter().zip(posteriors)) {
-            counts.room(1).or_raise();
-            *counts.entry(*pattern).or_default() += posterior;
+            *counts.of_key(*pattern).or_raise() += posterior;
         }
         let mut counts: Vec<(u64, f64)> = collect(counts).or_raise();
         sort_unstable_by(&mut counts, |x, y| x.0.cmp(&y.0));
@@ -512,10 +511,8 @@ impl Weights {
 
 impl Pairs {
     fn add(&mut self, table: &Table, candidate: Candidate, levels: &[u8]) {
-        self.rows.room(1).or_raise();
-        self.rows.push(candidate.rows);
-        self.free.room(1).or_raise();
-        self.free.push(candidate.free);
+        self.rows.grow(candidate.rows).or_raise();
+        self.free.grow(candidate.free).or_raise();
         self.levels.room(levels.len()).or_raise();
         self.levels.extend_from_slice(levels);
         self.common.room(levels.len()).or_raise();
