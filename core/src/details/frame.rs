@@ -5,8 +5,8 @@
 //! common is no frame, for beside it there is nothing; neither is a form in whose slots stand a few words: that is a template.
 
 use crate::hash::mix64;
-use crate::interrupt::{Meter, check, checked, sort_unstable_by};
-use crate::memory::{OrRaise, Result, Room, collect};
+use crate::interrupt::{Meter, check, checked, sort_and_dedup, sort_unstable_by};
+use crate::memory::{Grow, OrRaise, Result, Room, collect};
 use crate::similarity::jaccard;
 use crate::text::is_spaceless_char;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -62,8 +62,7 @@ fn tokens(text: &str) -> Vec<Token> {
         }
         let apart = is_spaceless_char(c);
         if !goes_on || apart {
-            tokens.room(1).or_raise();
-            tokens.push(Token { hash: 0, at: at..at, letters: 0 });
+            tokens.grow(Token { hash: 0, at: at..at, letters: 0 }).or_raise();
         }
         goes_on = !apart;
         let Some(token) = tokens.last_mut() else { continue };
@@ -93,6 +92,21 @@ fn windows(tokens: &[Token], bytes: usize) -> impl Iterator<Item = (Range<usize>
         letters -= tokens[start].letters;
         Some(window)
     })
+}
+
+/// Ranges in order; of two that follow each other one is made if the end and the start `touch`.
+fn joined(
+    ranges: impl Iterator<Item = Range<usize>>,
+    touch: impl Fn(usize, usize) -> bool,
+) -> Vec<Range<usize>> {
+    let mut all: Vec<Range<usize>> = Vec::new();
+    for range in ranges {
+        match all.last_mut() {
+            Some(last) if touch(last.end, range.start) => last.end = range.end,
+            _ => all.grow(range).or_raise(),
+        }
+    }
+    all
 }
 
 fn short(hash: u64) -> u32 {
@@ -132,23 +146,16 @@ impl Frame {
     }
 
     fn learn(&mut self, texts: &[&str]) -> Result<()> {
-        let mut long: Vec<(u64, u32)> = Vec::new();
+        let (mut long, mut own): (Vec<(u64, u32)>, Vec<(u64, u32)>) = Default::default();
         for (text, number) in texts.iter().zip(0..) {
             let tokens = tokens(text);
-            let first = long.len();
+            own.clear();
             for (_, hash) in windows(&tokens, PASSAGE).filter(|window| window.1 % COUNTED == 0) {
-                long.room(1)?;
-                long.push((hash, number));
+                own.grow((hash, number))?;
             }
-            long[first..].sort_unstable();
-            let mut kept = first;
-            for at in first..long.len() {
-                if at == first || long[at] != long[at - 1] {
-                    long[kept] = long[at];
-                    kept += 1;
-                }
-            }
-            long.truncate(kept);
+            sort_and_dedup(&mut own);
+            long.room(own.len())?;
+            long.extend(&own);
         }
         sort_unstable_by(&mut long, Ord::cmp);
         let shared = long.chunk_by(|a, b| a.0 == b.0).filter(|texts| texts.len() >= TEXTS.0);
@@ -208,30 +215,12 @@ impl Frame {
         }
         let tokens = tokens(text);
         // Passages: tokens, of windows that touch each other.
-        let mut passages: Vec<Range<usize>> = Vec::new();
-        for (window, _) in windows(&tokens, WINDOW).filter(|window| self.windows.contains(&short(window.1))) {
-            match passages.last_mut() {
-                Some(last) if window.start <= last.end => last.end = window.end,
-                _ => {
-                    passages.room(1).or_raise();
-                    passages.push(window);
-                }
-            }
-        }
+        let windows = windows(&tokens, WINDOW).filter(|window| self.windows.contains(&short(window.1)));
+        let mut passages = joined(windows.map(|window| window.0), |end, start| start <= end);
         let letters = |tokens: &[Token]| tokens.iter().map(|token| token.letters).sum::<usize>();
         passages.retain(|passage| letters(&tokens[passage.clone()]) >= self.least as usize);
         // What stands between two passages fills the frame: the number of a message, who took it down.
-        let mut whole: Vec<Range<usize>> = Vec::new();
-        for passage in passages {
-            match whole.last_mut() {
-                Some(last) if letters(&tokens[last.end..passage.start]) < FILLING => last.end = passage.end,
-                _ => {
-                    whole.room(1).or_raise();
-                    whole.push(passage);
-                }
-            }
-        }
-        let passages = whole;
+        let passages = joined(passages.into_iter(), |end, start| letters(&tokens[end..start]) < FILLING);
         let cut: usize = passages.iter().map(|passage| letters(&tokens[passage.clone()])).sum();
         if cut == 0 || letters(&tokens) < cut + OWN {
             return None;

@@ -13,7 +13,7 @@ mod values;
 use crate::groups::UnionFind;
 use crate::hash::{city64, mix64};
 use crate::interrupt::{checked, sort_unstable_by};
-use crate::memory::{OrRaise, Room, collect, filled};
+use crate::memory::{Grow, OrRaise, Room, collect, filled};
 pub use candidates::Keys;
 use candidates::{Candidate, candidates, meet, short};
 use model::{Weights, probability};
@@ -154,8 +154,7 @@ impl Rows {
                 mark = mix64(mark.rotate_left(1) ^ city64(values.as_bytes()));
             }
             if self.values.iter().any(|values| !values.get(row).is_empty()) {
-                marks.room(1).or_raise();
-                marks.push((mark, row as u32));
+                marks.grow((mark, row as u32)).or_raise();
             }
         }
         sort_unstable_by(&mut marks, Ord::cmp);
@@ -273,13 +272,6 @@ impl Records {
         Pairs(candidates(&self.table, &self.model.keys()).0)
     }
 
-    /// What pairs connect that are of one thing at least so likely.
-    pub fn connected(&self, pairs: &Pairs, least: f64) -> UnionFind {
-        let sets = UnionFind::new(self.places.len());
-        self.likely(pairs, least, |[a, b], _| _ = sets.union(a, b));
-        sets
-    }
-
     /// Calls `see` with the rows of each pair that is of one thing at least so likely, and how likely it is.
     pub fn likely(&self, pairs: &Pairs, least: f64, mut see: impl FnMut([u32; 2], f64)) {
         for &Candidate { rows, .. } in checked(&pairs.0) {
@@ -301,13 +293,13 @@ impl Records {
         mut may: impl FnMut(&[u32], [u32; 2]) -> bool,
     ) -> Vec<u32> {
         let mut keepers: Vec<u32> = collect(0..self.places.len() as u32).or_raise();
-        let sets = self.connected(pairs, least);
+        let sets = UnionFind::new(self.places.len());
+        self.likely(pairs, least, |[a, b], _| _ = sets.union(a, b));
         let keys = self.model.keys();
         // Rows by what they are connected with, each at its place in the order.
         let mut ranked: Vec<(u32, u32)> = Vec::new();
         for (&row, rank) in checked(order.iter().zip(0..)) {
-            ranked.room(1).or_raise();
-            ranked.push((sets.find(row), rank));
+            ranked.grow((sets.find(row), rank)).or_raise();
         }
         sort_unstable_by(&mut ranked, Ord::cmp);
         let mut kept: Vec<u32> = Vec::new();
@@ -325,8 +317,7 @@ impl Records {
                 match best {
                     Some((_, keeper)) => keepers[row as usize] = self.order[keeper as usize],
                     None if kept.len() < KEPT => {
-                        kept.room(1).or_raise();
-                        kept.push(place);
+                        kept.grow(place).or_raise();
                     }
                     None => {}
                 }

