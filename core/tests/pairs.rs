@@ -7,7 +7,7 @@ use common::groups::{Data, brute_pairs, fingerprints};
 use common::interrupted_after;
 use dedup_core::dedup::Limits;
 use dedup_core::external::{Host, MemoryHost, MemorySpill, Result};
-use dedup_core::groups::{Connect, Pair, Pairs, Settings, SharedSets, UnionFind};
+use dedup_core::groups::{Connect, Pair, Pairs, Settings, UnionFind};
 use dedup_core::hash::mix64;
 use dedup_detectors::components::components;
 
@@ -50,7 +50,7 @@ fn equals_brute_force_on_20000_rows() {
 
 /// Verifies pairs late: when it has more than `lag`.
 struct Late<'s, V> {
-    sets: &'s SharedSets,
+    sets: &'s UnionFind,
     verify: V,
     lag: usize,
     waiting: Vec<Pair>,
@@ -67,15 +67,12 @@ impl<H, V: Fn(i64, i64) -> bool> Connect<H> for Late<'_, V> {
     fn settle(&mut self, _: &mut H) -> Result<()> {
         for Pair { a, b, .. } in self.waiting.drain(..) {
             if (self.verify)(a, b) {
-                self.sets.union(self.sets.number(a), self.sets.number(b));
+                self.sets.union(a as u32, b as u32);
             }
         }
         Ok(())
     }
 }
-
-/// The ids in these tests begin with.
-const FIRST: i64 = -7;
 
 /// The component of each row by pairs that are verified so late, and how many pairs were looked at.
 fn connected(
@@ -86,8 +83,8 @@ fn connected(
 ) -> (Vec<u32>, usize) {
     let mut host = MemoryHost;
     let mut collecting = Pairs::new(settings);
-    fps.iter().zip(FIRST..).for_each(|(&fp, id)| collecting.add(id, fp, &mut host).unwrap());
-    let sets = SharedSets::new(FIRST, fps.len());
+    fps.iter().zip(0..).for_each(|(&fp, id)| collecting.add(id, fp, &mut host).unwrap());
+    let sets = UnionFind::new(fps.len());
     let mut late = Late { sets: &sets, verify, lag, waiting: Vec::new(), taken: 0 };
     assert_eq!(collecting.connect(&sets, &mut host, &mut late), Ok(()));
     late.settle(&mut host).unwrap();
@@ -109,7 +106,7 @@ fn connects_as_all_pairs_do() {
                 };
                 let sets = UnionFind::new(rows);
                 for Pair { a, b, .. } in brute_pairs(&fps, distance) {
-                    if verify(a + FIRST, b + FIRST) {
+                    if verify(a, b) {
                         sets.union(a as u32, b as u32);
                     }
                 }

@@ -5,9 +5,9 @@ use super::star::stars;
 use super::{Alike, Decided, Group, Judge, Kind, Method, Options, Order, Rows, Texts};
 use crate::details::{Fillings, Statistics};
 use crate::external::{Host, Result, Sorter, Spill};
-use crate::groups::{Connect, DiameterSets, Pair, Pairs, Settings, SharedSets, UnionFind};
+use crate::groups::{Connect, DiameterSets, Pair, Pairs, Settings, UnionFind};
 use crate::interrupt::{checked, sort_unstable_by};
-use crate::memory::{OrRaise, Room, collect, filled};
+use crate::memory::{Grow, OrRaise, Room, collect, filled};
 use crate::records::{self, Records};
 use crate::similarity::{Compare, Likeness, SimilarPair, SimilarPairs};
 use rustc_hash::FxHashMap;
@@ -201,7 +201,7 @@ impl<H: Host> Candidates<H> {
     /// Finds the pairs; those of rows that `known` has in one set may be left out.
     pub(super) fn each(
         self,
-        known: Option<&SharedSets>,
+        known: Option<&UnionFind>,
         host: &mut H,
         take: &mut dyn Connect<H>,
     ) -> Result<()> {
@@ -282,7 +282,7 @@ impl<F: Spill> Grouping<'_, F> {
         host: &mut H,
     ) -> Result<(UnionFind, Vec<(u32, u32)>)> {
         host.stage("finding near fingerprints and verifying them", "candidate pairs", None);
-        let (sets, mut joined) = (SharedSets::new(0, self.rows.count()), Vec::new());
+        let (sets, mut joined) = (UnionFind::new(self.rows.count()), Vec::new());
         if self.options.group == Group::Components {
             self.rows.decided.followers().for_each(|[a, b]| _ = sets.union(a, b));
         }
@@ -293,15 +293,14 @@ impl<F: Spill> Grouping<'_, F> {
             wants: |pair: Pair| sets.find(pair.a as u32) != sets.find(pair.b as u32),
             accept: |pair: Pair| {
                 if sets.union(pair.a as u32, pair.b as u32) {
-                    joined.room(1)?;
-                    joined.push((pair.a as u32, pair.b as u32));
+                    joined.grow((pair.a as u32, pair.b as u32))?;
                 }
                 Ok(())
             },
         };
         candidates.each(Some(&sets), host, &mut judging)?;
         self.end(host);
-        Ok((sets.into(), joined))
+        Ok((sets, joined))
     }
 
     /// All pairs, as far as they are judged yet, in the order of their records.
@@ -491,8 +490,7 @@ struct Linking<'l, 'g, L, F: Spill> {
 impl<L: Links, F: Spill> Linking<'_, '_, L, F> {
     fn add<H: Host>(&mut self, [a, b]: [u32; 2], host: &mut H) -> Result<()> {
         if self.links.may_join([a, b])? {
-            self.waiting.room(1)?;
-            self.waiting.push(Pair { a: a.into(), b: b.into(), distance: 0 });
+            self.waiting.grow(Pair { a: a.into(), b: b.into(), distance: 0 })?;
         }
         let most = if self.of.judge.alike.details.is_some() { self.most } else { 1 };
         if self.waiting.len() >= most { self.link(host) } else { Ok(()) }
@@ -562,8 +560,7 @@ fn by_records<H: Host>(
         Group::Components if decided.divides() || options.sides => {
             let mut likely: Vec<(u32, [u32; 2])> = Vec::new();
             let see = |pair: [u32; 2], score: f64| {
-                likely.room(1).or_raise();
-                likely.push((nearness(score), across(&rows.sides, pair).unwrap_or(pair)));
+                likely.grow((nearness(score), across(&rows.sides, pair).unwrap_or(pair))).or_raise();
             };
             records.likely(&pairs, least, see);
             sort_unstable_by(&mut likely, Ord::cmp);

@@ -17,6 +17,6 @@ pub use sorter::Sorter;
 pub use spill::{MemorySpill, Spill};
 pub use threads::on_threads;
 
-pub(crate) use sort::{decode, encode, sort, sort_on_threads};
+pub(crate) use sort::{sort, sort_on_threads};
 pub(crate) use sorter::{Reader, Run, RunBuilder, Runs, is_full};
 pub(crate) use threads::run;

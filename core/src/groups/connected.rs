@@ -2,17 +2,17 @@
 //! has many more pairs than it takes to connect it.
 
 use super::pair::{Connect, Pair, Sink};
-use super::rows::{Hit, Side};
-use super::shared_sets::{MIXED, SharedSets};
+use super::rows::{Hit, MIXED, Side};
+use super::union_find::UnionFind;
 use crate::external::Result;
 use crate::interrupt::{Meter, checked};
-use crate::memory::{Grow, OrRaise, Room};
+use crate::memory::{Grow, OfKey, OrRaise};
 use rustc_hash::FxHashMap;
 
 /// Distinct fingerprints by the numbers of their rows.
 #[derive(Clone, Copy)]
 pub(super) struct Connected<'a> {
-    pub sets: &'a SharedSets,
+    pub sets: &'a UnionFind,
     pub left: &'a [u32],
     pub right: &'a [u32],
 }
@@ -110,7 +110,7 @@ const REMEMBERED: usize = 1 << 16;
 /// Passes on few pairs of the same two sets at a time: before it is known whether those join them the others wait, and then
 /// most of them are not wanted any more.
 pub(super) struct Sparing<'s, H> {
-    sets: &'s SharedSets,
+    sets: &'s UnionFind,
     sink: Sink<'s, H>,
     /// How many pairs of two sets were passed on.
     passed: FxHashMap<(u32, u32), u32>,
@@ -120,22 +120,21 @@ pub(super) struct Sparing<'s, H> {
 }
 
 impl<'s, H> Sparing<'s, H> {
-    pub fn new(sets: &'s SharedSets, sink: Sink<'s, H>) -> Sparing<'s, H> {
+    pub fn new(sets: &'s UnionFind, sink: Sink<'s, H>) -> Sparing<'s, H> {
         Sparing { sets, sink, passed: FxHashMap::default(), waiting: Vec::new(), few: 1 }
     }
 }
 
 impl<H> Connect<H> for Sparing<'_, H> {
     fn take(&mut self, pair: Pair, host: &mut H) -> Result<()> {
-        let [a, b] = [pair.a, pair.b].map(|id| self.sets.find(self.sets.number(id)));
+        let [a, b] = [pair.a, pair.b].map(|id| self.sets.find(id as u32));
         if a == b {
             return Ok(());
         }
         if self.passed.len() >= REMEMBERED {
             self.passed.clear();
         }
-        self.passed.room(1)?;
-        let passed = self.passed.entry((a.min(b), a.max(b))).or_insert(0);
+        let passed = self.passed.of_key((a.min(b), a.max(b)))?;
         if *passed < self.few {
             *passed += 1;
             return self.sink.take(pair, host);

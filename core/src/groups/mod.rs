@@ -19,7 +19,6 @@ mod parallel;
 mod partitioned;
 mod rows;
 mod runs;
-mod shared_sets;
 mod union_find;
 
 pub use cross::CrossPairs;
@@ -28,5 +27,4 @@ pub use edge_components::EdgeComponents;
 pub use names::{Named, names};
 pub use pair::{Connect, Pair, Settings};
 pub use pairs::Pairs;
-pub use shared_sets::SharedSets;
 pub use union_find::UnionFind;

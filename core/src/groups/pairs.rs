@@ -8,7 +8,7 @@ use super::parallel::Task;
 use super::partitioned::Files;
 use super::rows::{BYTES_PER_ROW, Row, Rows};
 use super::runs::{all_of, equal_pairs};
-use super::shared_sets::SharedSets;
+use super::union_find::UnionFind;
 use crate::external::{Host, Result, is_full};
 
 /// The least working memory, in bytes.
@@ -52,18 +52,18 @@ impl<H: Host> Pairs<H> {
         self.run(None, host, &mut Each(take))
     }
 
-    /// Finds pairs that connect rows as all pairs do: those of rows that are in one of `sets` already are left out, and a
-    /// few come twice. All are decided on in the end.
+    /// Finds pairs that connect rows as all pairs do: those of rows that are in one of `sets` already, by their ids
+    /// from 0 on, are left out, and a few come twice. All are decided on in the end.
     ///
     /// # Errors
     /// A file or `connect` fails, or there is no memory.
-    pub fn connect(self, sets: &SharedSets, host: &mut H, connect: Sink<'_, H>) -> Result<()> {
+    pub fn connect(self, sets: &UnionFind, host: &mut H, connect: Sink<'_, H>) -> Result<()> {
         let mut sparing = Sparing::new(sets, connect);
         self.run(Some(sets), host, &mut sparing)?;
         sparing.settle(host)
     }
 
-    fn run(mut self, sets: Option<&SharedSets>, host: &mut H, sink: Sink<'_, H>) -> Result<()> {
+    fn run(mut self, sets: Option<&UnionFind>, host: &mut H, sink: Sink<'_, H>) -> Result<()> {
         if let Some(mut files) = self.files.take() {
             files.append(&self.rows)?;
             self.rows = Vec::new();

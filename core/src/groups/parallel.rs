@@ -37,15 +37,13 @@ type Work<'w> = dyn Fn(usize, usize, &mut Deliver<'_>) -> std::result::Result<()
 pub(super) type Take<'t, H> = &'t mut dyn FnMut(&mut H, &[Hit]) -> Result<()>;
 
 impl Task<'_> {
-    /// A blocking that suits the task.
-    pub fn cut(&self) -> Option<Blocking> {
-        let right = self.right.unwrap_or(self.left);
-        Blocking::choose(varying(self.left, right), self.distance, self.left.len(), right.len())
-    }
-
     /// Finds all pairs.
     pub fn run<H: Host>(&self, host: &mut H, take: Take<'_, H>) -> Result<()> {
-        let Some(cut) = self.cut() else { return self.run_all(host, take) };
+        let right = self.right.unwrap_or(self.left);
+        let varying = varying(self.left, right);
+        let Some(cut) = Blocking::choose(varying, self.distance, self.left.len(), right.len()) else {
+            return self.run_all(host, take);
+        };
         for (block, span) in cut.spans().iter().enumerate() {
             let span = Span { from: self.span.at(span.from), to: self.span.at(span.to) };
             Task { span, ..*self }.run_block(&cut, block, host, take)?;

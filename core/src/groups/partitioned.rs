@@ -11,10 +11,10 @@ use super::pair::{Settings, Sink};
 use super::parallel::Task;
 use super::rows::{BYTES_PER_ROW, Row, Rows};
 use super::runs::{all_of, equal_pairs};
-use super::shared_sets::SharedSets;
-use crate::external::{Host, Reader, Record, Result, Run, Runs, Spill, decode, encode};
+use super::union_find::UnionFind;
+use crate::external::{Host, Reader, Record, Result, Run, Runs, Spill};
 use crate::interrupt::Meter;
-use crate::memory::{self, Grow, Room};
+use crate::memory::{self, Grow};
 
 /// All rows in a file, in the order in which they came.
 pub(super) struct Files<F> {
@@ -60,7 +60,7 @@ impl<F: Spill> Files<F> {
     pub fn join<H: Host<File = F>>(
         &mut self,
         settings: &Settings,
-        sets: Option<&SharedSets>,
+        sets: Option<&UnionFind>,
         host: &mut H,
         sink: Sink<'_, H>,
     ) -> Result<()> {
@@ -93,9 +93,8 @@ impl<F: Spill> Files<F> {
     ) -> Result<Partitions<F>> {
         let buffer = ((settings.memory / 2) >> bits).clamp(LEAST_BUFFER, MOST_BUFFER);
         let mut partitions = Partitions {
-            file: host.file(),
-            end: 0,
-            rows_per_buffer: (buffer - LINK) / Row::BYTES,
+            file: Runs::new(host.file()),
+            rows_per_buffer: buffer / Row::BYTES,
             each: memory::collect((0..1usize << bits).map(|_| Partition::default()))?,
         };
         self.scan(|row| {
@@ -111,21 +110,11 @@ impl<F: Spill> Files<F> {
 
 const LEAST_BUFFER: usize = 1024;
 const MOST_BUFFER: usize = 1 << 16;
-/// Bytes before a buffer in the file: the position and the number of rows of the previous buffer of its
-/// partition.
-const LINK: usize = 16;
-
 #[derive(Default)]
 struct Partition {
     buffer: Vec<Row>,
-    last: Link,
-    rows: u64,
-}
-
-/// A written buffer; none if it has no rows.
-#[derive(Clone, Copy, Default)]
-struct Link {
-    at: u64,
+    /// Buffers that were written.
+    runs: Vec<Run>,
     rows: u64,
 }
 
@@ -134,12 +123,11 @@ struct Link {
 struct Place<'c> {
     cut: Option<(&'c Blocking, usize)>,
     span: Span,
-    sets: Option<&'c SharedSets>,
+    sets: Option<&'c UnionFind>,
 }
 
 struct Partitions<F> {
-    file: F,
-    end: u64,
+    file: Runs<F>,
     rows_per_buffer: usize,
     each: Vec<Partition>,
 }
@@ -153,33 +141,24 @@ impl<F: Spill> Partitions<F> {
     }
 
     fn flush(&mut self, number: usize) -> Result<()> {
-        let partition = &mut self.each[number];
-        if partition.buffer.is_empty() {
-            return Ok(());
+        let Partition { buffer, runs, .. } = &mut self.each[number];
+        if !buffer.is_empty() {
+            runs.grow(self.file.write(&std::mem::take(buffer))?)?;
         }
-        let mut bytes = Vec::with_capacity(LINK + partition.buffer.len() * Row::BYTES);
-        bytes.extend_from_slice(&partition.last.at.to_le_bytes());
-        bytes.extend_from_slice(&partition.last.rows.to_le_bytes());
-        partition.buffer.iter().for_each(|row| encode(*row, &mut bytes));
-        self.file.append(&bytes)?;
-        partition.last = Link { at: self.end, rows: partition.buffer.len() as u64 };
-        partition.buffer = Vec::new();
-        self.end += bytes.len() as u64;
         Ok(())
     }
 
-    /// Loads the rows of some buffers from `link` on, about `wanted` rows, and advances `link`.
-    fn load(&mut self, link: &mut Link, wanted: usize) -> Result<Vec<Row>> {
-        let mut rows = memory::with_capacity(wanted.min(link.rows.max(1) as usize))?;
-        let mut bytes = Vec::new();
-        while link.rows > 0 && (rows.is_empty() || rows.len() + link.rows as usize <= wanted) {
-            bytes.resize(LINK + link.rows as usize * Row::BYTES, 0);
-            self.file.read(link.at, &mut bytes)?;
-            let (head, body) = bytes.split_at(LINK);
-            let number = |at: usize| head[at..].first_chunk().map_or(0, |b| u64::from_le_bytes(*b));
-            *link = Link { at: number(0), rows: number(8) };
-            rows.room(body.len() / Row::BYTES)?;
-            rows.extend(body.chunks_exact(Row::BYTES).map(decode::<Row>));
+    /// Loads the rows of some buffers of a partition, about `wanted` rows, and advances `next`, the first of them.
+    fn load(&mut self, number: usize, next: &mut usize, wanted: usize) -> Result<Vec<Row>> {
+        let mut rows = Vec::new();
+        while let Some(&run) = self.each[number].runs.get(*next)
+            && (rows.is_empty() || rows.len() + self.rows_per_buffer <= wanted)
+        {
+            let mut reader = Reader::new(run, READ);
+            while let Some(row) = reader.next(&mut self.file)? {
+                rows.grow(row)?;
+            }
+            *next += 1;
         }
         Ok(rows)
     }
@@ -197,9 +176,9 @@ impl<F: Spill> Partitions<F> {
         let radius = place.cut.map_or(0, |(cut, block)| cut.radii[block]);
         let wanted = settings.memory / BYTES_PER_ROW / 2;
         for one in 0..self.each.len() {
-            let mut rest = self.each[one].last;
-            while rest.rows > 0 {
-                let rows = self.load(&mut rest, wanted)?;
+            let mut rest = 0;
+            while rest < self.each[one].runs.len() {
+                let rows = self.load(one, &mut rest, wanted)?;
                 // The number of joins of a chunk is not known beforehand: it counts when it is done.
                 let share = place.span.at(done as f64 / all as f64);
                 let place = Place { span: Span { from: share, to: share }, ..place };
@@ -211,9 +190,10 @@ impl<F: Spill> Partitions<F> {
                     if ((one ^ other) as u32).count_ones() as i32 > radius {
                         continue;
                     }
-                    let mut others = if other == one { rest } else { self.each[other].last };
-                    while others.rows > 0 {
-                        let right = Rows::new(self.load(&mut others, wanted)?, settings.threads, host)?;
+                    let mut others = if other == one { rest } else { 0 };
+                    while others < self.each[other].runs.len() {
+                        let rows = self.load(other, &mut others, wanted)?;
+                        let right = Rows::new(rows, settings.threads, host)?;
                         self.join_with(&left, Some(&right), place, settings, host, sink)?;
                     }
                 }

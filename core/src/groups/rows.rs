@@ -1,6 +1,6 @@
 //! Rows sorted by fingerprint, equal fingerprints together.
 
-use super::shared_sets::{MIXED, SharedSets};
+use super::union_find::UnionFind;
 use crate::external::{Host, Record, Result, sort_on_threads};
 use crate::interrupt::{self, checked};
 use crate::memory;
@@ -8,6 +8,9 @@ use crate::memory;
 /// Bytes of working memory per row: the row, its distinct fingerprint and run, its place in one or two
 /// sorts by a block, its number among sets.
 pub(super) const BYTES_PER_ROW: usize = 60;
+
+/// The rows of a fingerprint are not in one set.
+pub(super) const MIXED: u32 = u32::MAX;
 
 /// A pair: the numbers of its rows on the left and on the right.
 pub(super) type Hit = (u32, u32);
@@ -83,11 +86,11 @@ impl Rows {
     }
 
     /// For each distinct fingerprint the number of one of its rows, if all of them are in one set, else [`MIXED`].
-    pub fn numbers(&self, sets: &SharedSets) -> Result<Vec<u32>> {
+    pub fn numbers(&self, sets: &UnionFind) -> Result<Vec<u32>> {
         let number = |run: &[Row]| {
-            let root = |row: &Row| sets.find(sets.number(row.id));
+            let root = |row: &Row| sets.find(row.id as u32);
             let one = run.iter().all(|row| root(row) == root(&run[0]));
-            if one { sets.number(run[0].id) } else { MIXED }
+            if one { run[0].id as u32 } else { MIXED }
         };
         Ok(memory::collect((0..self.fps.len()).map(|distinct| number(self.run(distinct))))?)
     }

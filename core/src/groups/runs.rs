@@ -3,7 +3,7 @@
 use super::connected::Connected;
 use super::pair::{Pair, Sink};
 use super::rows::{Hit, Row, Rows};
-use super::shared_sets::SharedSets;
+use super::union_find::UnionFind;
 use crate::external::Result;
 use crate::fingerprint::hamming;
 use crate::interrupt::{Meter, checked};
@@ -14,7 +14,7 @@ const MANY: usize = 1 << 6;
 /// The pairs of rows with equal fingerprints.
 pub(super) fn equal_pairs<H>(
     rows: &Rows,
-    sets: Option<&SharedSets>,
+    sets: Option<&UnionFind>,
     host: &mut H,
     sink: Sink<'_, H>,
 ) -> Result<()> {
@@ -23,7 +23,7 @@ pub(super) fn equal_pairs<H>(
         let run = rows.run(number);
         let sets = sets.filter(|_| run.len() >= MANY);
         let are_known = |one: &Row, other: &Row| {
-            sets.is_some_and(|sets| sets.find(sets.number(one.id)) == sets.find(sets.number(other.id)))
+            sets.is_some_and(|sets| sets.find(one.id as u32) == sets.find(other.id as u32))
         };
         if sets.is_some() {
             for two in run.windows(2) {
