@@ -7,8 +7,8 @@ use crate::prints::{Own, row_prints};
 use crate::truth::{Pair, Truth};
 use dedup_core::details::{Kinds, differing};
 use dedup_core::evaluate::{Profile, Suggestion};
-use dedup_core::similarity::jaccard;
-use dedup_core::similarity::similar_pairs;
+use dedup_core::external::MemoryHost;
+use dedup_core::similarity::{Jaccard, SimilarPair, SimilarPairs, jaccard};
 use serde_json::json;
 use std::time::Instant;
 
@@ -103,9 +103,18 @@ fn guarded(bodies: &[&str], kinds: Kinds, pairs: &[Pair]) -> Vec<Pair> {
     pairs.iter().copied().filter(same).collect()
 }
 
-fn text_pairs(bodies: &[&str], n: usize, threshold: f64) -> Vec<Pair> {
-    let pairs = similar_pairs(bodies.iter().copied(), n, threshold);
-    pairs.into_iter().map(|pair| (pair.a as usize, pair.b as usize)).collect()
+/// The pairs of similar texts.
+pub fn text_pairs<T: AsRef<str>>(texts: &[T], n: usize, threshold: f64) -> Vec<Pair> {
+    let (mut all, mut found) = (SimilarPairs::new(n, threshold, usize::MAX), Vec::new());
+    for (text, number) in texts.iter().zip(0..) {
+        all.add(number, text.as_ref(), &mut MemoryHost).expect("memory");
+    }
+    let take = |pair: SimilarPair, _: &mut MemoryHost| {
+        found.push((pair.a as usize, pair.b as usize));
+        Ok(())
+    };
+    all.finish(&mut MemoryHost, &Jaccard, take).expect("memory");
+    found
 }
 
 /// The suggested way and what is near it; gives the pairs of the suggested one.

@@ -2,12 +2,12 @@
 
 use crate::data::{Data, Matter, ShortPair, fail};
 use crate::lsh;
+use crate::petitions::text_pairs;
 use crate::truth::Pair;
 use dedup_core::evaluate::{Background, Profile};
 use dedup_core::features::{Extractor, TextRecipe};
 use dedup_core::fingerprint::hamming;
 use dedup_core::similarity::jaccard;
-use dedup_core::similarity::similar_pairs;
 use dedup_detectors::minhash::{bands, text_signature};
 use serde_json::json;
 use std::collections::HashSet;
@@ -44,8 +44,7 @@ fn print(way: &str, pairs: &str, shares: &Shares, reported: &str, seconds: f64) 
 
 fn join(texts: &[String], n: usize, threshold: f64) -> (Vec<Pair>, f64) {
     let started = Instant::now();
-    let pairs = similar_pairs(texts.iter().map(String::as_str), n, threshold);
-    let pairs = pairs.into_iter().map(|pair| (pair.a as usize, pair.b as usize)).collect();
+    let pairs = text_pairs(texts, n, threshold);
     (pairs, started.elapsed().as_secs_f64())
 }
 

@@ -322,32 +322,19 @@ impl Written {
             sides: self.has_sides(),
             many: all.truth("many"),
         };
-        let by_text = options.method == Method::Text;
-        let (n, measure) = (self.has("n"), all.text("measure"));
+        let (by_text, by_records) = (method == Method::Text, method == Method::Records);
+        let (any_text, is_star) = (options.alike.similarity == 0.0, options.group == Group::Star);
+        let is_chained = options.group == Group::Components;
+        let has_diameter = options.diameter.is_some();
+        let n_of_cosine = self.has("n") && all.text("measure") == Some("cosine");
         let wrong = [
-            (
-                by_text && options.alike.similarity == 0.0,
-                "similarity",
-                "must be greater than 0 with method \"text\"",
-            ),
-            (
-                options.method == Method::Records && options.alike.similarity == 0.0,
-                "similarity",
-                "must be greater than 0 with method \"records\"",
-            ),
-            (
-                options.contained.is_some() && options.group != Group::Star,
-                "contained",
-                "requires group \"star\"",
-            ),
-            (
-                options.diameter.is_some() && options.group != Group::Components,
-                "diameter",
-                "requires group \"components\"",
-            ),
-            (options.sides && options.group != Group::Components, "side", "requires group \"components\""),
-            (options.diameter.is_some() && by_text, "diameter", "requires method \"fingerprint\""),
-            (n && measure == Some("cosine"), "n", "requires measure \"jaccard\" or \"containment\""),
+            (by_text && any_text, "similarity", "must be greater than 0 with method \"text\""),
+            (by_records && any_text, "similarity", "must be greater than 0 with method \"records\""),
+            (options.contained.is_some() && !is_star, "contained", "requires group \"star\""),
+            (has_diameter && !is_chained, "diameter", "requires group \"components\""),
+            (options.sides && !is_chained, "side", "requires group \"components\""),
+            (has_diameter && by_text, "diameter", "requires method \"fingerprint\""),
+            (n_of_cosine, "n", "requires measure \"jaccard\" or \"containment\""),
         ];
         match wrong.into_iter().find(|(is_wrong, ..)| *is_wrong) {
             Some((_, name, what)) => Err(Wrong::of(name, format!("{name} {what}"))),

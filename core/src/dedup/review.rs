@@ -10,9 +10,9 @@ use crate::details::{Detail, Kinds};
 use crate::external::{Host, Result, Spill};
 use crate::groups::{Connect, Pair, Settings, UnionFind};
 use crate::interrupt::{check, checked};
-use crate::memory::{Room, collect, filled};
+use crate::memory::{Grow, OfKey, collect, filled};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A pair that somebody is asked about.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -62,14 +62,14 @@ impl Pool {
         }
     }
 
-    /// The nearest to the limit and one from elsewhere by turns.
-    fn by_turns(self) -> Vec<[u32; 2]> {
-        let mut parts = self.parts.map(|part| part.into_iter().map(|it| it.1).collect::<VecDeque<_>>());
+    /// The nearest to the limit and one from elsewhere by turns, each with its part.
+    fn by_turns(mut self) -> Vec<(usize, [u32; 2])> {
+        let mut next = |part: usize| Some((part, self.parts[part].pop_first()?.1));
         let mut all = Vec::new();
         for turn in 0.. {
-            let Some(nearest) = parts.iter_mut().find_map(VecDeque::pop_front) else { break };
+            let Some(nearest) = (0..PARTS).find_map(&mut next) else { break };
             all.push(nearest);
-            all.extend(parts[turn % PARTS].pop_front());
+            all.extend(next(turn % PARTS));
         }
         all
     }
@@ -201,24 +201,14 @@ impl<H: Host> Connect<H> for Judging<'_, '_, '_, H::File> {
             }
             return Ok(());
         }
-        let accepted = &mut self.accepted;
-        let accept = |pair| {
-            accepted.room(1)?;
-            accepted.push(pair);
-            Ok(())
-        };
+        let accept = |pair| Ok(self.accepted.grow(pair)?);
         let pair = Pair { a: rows[0].into(), b: rows[1].into(), ..pair };
         self.judge.add(pair, &mut |row| self.texts.content(row as usize), host, accept)?;
         self.see()
     }
 
     fn settle(&mut self, host: &mut H) -> Result<()> {
-        let accepted = &mut self.accepted;
-        let accept = |pair| {
-            accepted.room(1)?;
-            accepted.push(pair);
-            Ok(())
-        };
+        let accept = |pair| Ok(self.accepted.grow(pair)?);
         self.judge.finish(&mut |row| self.texts.content(row as usize), host, accept)?;
         self.see()
     }
@@ -305,45 +295,32 @@ impl<F: Spill> Found<F> {
         settled: &mut Settled<'_>,
     ) -> Result<Review> {
         let kinds = self.options.alike.details;
-        let mut queues: [VecDeque<[u32; 2]>; KINDS.len()] = Default::default();
-        let place = |kind: &str| KINDS.iter().position(|it| *it == kind).unwrap_or_default();
+        let mut queues: FxHashMap<&str, Vec<[u32; 2]>> = FxHashMap::default();
+        // Of pairs below the limit, by the part of the scale: those that details tell apart, and the others.
         let mut passing = [[0u64; 2]; PARTS];
-        let [above, below, apart] = pools;
-        for (part, pairs) in below.parts.iter().enumerate() {
-            for &(_, pair) in pairs {
-                check();
-                let tells =
-                    self.details(pair)?.iter().any(|it| kinds.is_some_and(|kinds| kinds.has(it.kind)));
-                passing[part][usize::from(!tells)] += 1;
-            }
-        }
-        for (pool, pairs) in [above.by_turns(), below.by_turns(), apart.by_turns()].into_iter().enumerate() {
-            for pair in pairs {
+        for (pool, pairs) in pools.into_iter().map(Pool::by_turns).enumerate() {
+            for (part, pair) in pairs {
                 check();
                 let details = self.details(pair)?;
                 let tells = details.iter().find(|it| kinds.is_some_and(|kinds| kinds.has(it.kind)));
-                let queue = match (pool, tells, details.first()) {
-                    (0, None, None) => 0,
-                    (0, None, Some(detail)) => place(detail.kind),
-                    (1, None, _) => 1,
-                    (2, Some(detail), _) => place(detail.kind),
+                if pool == 1 {
+                    passing[part][usize::from(tells.is_none())] += 1;
+                }
+                let kind = match (pool, tells, details.first()) {
+                    (0, None, None) => "above",
+                    (0, None, Some(detail)) | (2, Some(detail), _) => detail.kind,
+                    (1, None, _) => "below",
                     _ => continue,
                 };
-                queues[queue].room(1)?;
-                queues[queue].push_back(pair);
+                queues.of_key(kind)?.grow(pair)?;
             }
         }
         // The templates of the most rows first, of each one pair; those of which something is decided are asked about no more.
         let fillings = self.groups.judge.as_ref().and_then(|judge| judge.apart.clone());
         let template = |pair: [u32; 2]| fillings.as_ref().and_then(|it| it.template(pair));
         let mut sizes: FxHashMap<u32, u64> = FxHashMap::default();
-        if fillings.is_some() {
-            for text in self.rows.firsts() {
-                if let Some(template) = template([text as u32; 2]) {
-                    sizes.room(1)?;
-                    *sizes.entry(template).or_default() += 1;
-                }
-            }
+        for template in self.rows.firsts().filter_map(|text| template([text as u32; 2])) {
+            *sizes.of_key(template)? += 1;
         }
         let mut asked: FxHashSet<u32> = FxHashSet::default();
         for (rows, _) in self.answers()? {
@@ -354,9 +331,8 @@ impl<F: Spill> Found<F> {
         }
         let mut large: Vec<_> = slots.into_iter().collect();
         large.sort_by_key(|(template, _)| (std::cmp::Reverse(sizes.get(template).copied()), *template));
-        let of_slots = &mut queues[place("slot")];
-        let others = std::mem::take(of_slots);
-        of_slots.extend(large.into_iter().map(|(_, (_, pair))| pair).chain(others));
+        let of_slots = queues.of_key("slot")?;
+        of_slots.splice(..0, large.into_iter().map(|(_, (_, pair))| pair));
         if self.options.contained.is_some() {
             for row in collect(self.rows.firsts())? {
                 let kept = self.keeper(row);
@@ -365,15 +341,16 @@ impl<F: Spill> Found<F> {
                     && !settled.decided.follows(pair[0])
                     && self.stand(pair)? < 0.0
                 {
-                    queues[place("contained")].push_back([pair[0].min(pair[1]), pair[0].max(pair[1])]);
+                    queues.of_key("contained")?.grow([pair[0].min(pair[1]), pair[0].max(pair[1])])?;
                 }
             }
         }
+        let mut queues = KINDS.map(|kind| queues.remove(kind).unwrap_or_default().into_iter());
         let mut review = Review::default();
-        while review.questions.len() < most && queues.iter().any(|queue| !queue.is_empty()) {
+        while review.questions.len() < most && queues.iter().any(|queue| queue.len() > 0) {
             for (queue, kind) in queues.iter_mut().zip(KINDS) {
                 let is_slot = kind == "slot";
-                while let Some(pair) = queue.pop_front() {
+                for pair in queue.by_ref() {
                     check();
                     let repeats = || template(pair).is_some_and(|it| asked.contains(&it));
                     if !settled.is_open(pair) || is_slot && (repeats() || self.stand(pair)? < 0.0) {
@@ -511,6 +488,7 @@ mod tests {
             pool.add(stand, pair, 4);
             pool.add(stand, pair, 4);
         }
-        assert_eq!(pool.by_turns(), [[0, 1], [0, 2], [0, 4], [0, 3], [0, 5]]);
+        let pairs: Vec<[u32; 2]> = pool.by_turns().into_iter().map(|it| it.1).collect();
+        assert_eq!(pairs, [[0, 1], [0, 2], [0, 4], [0, 3], [0, 5]]);
     }
 }

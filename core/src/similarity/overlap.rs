@@ -109,30 +109,8 @@ fn ratio(part: usize, whole: usize) -> f64 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::collections::BTreeSet;
 
     proptest! {
-        /// No similar set is missed for sharing too little.
-        #[test]
-        fn similar_sets_share_enough(
-            a in prop::collection::btree_set(0u8..40, 1..30),
-            b in prop::collection::btree_set(0u8..40, 1..30),
-            threshold in 0.01f64..=1.0,
-        ) {
-            let both = a.intersection(&b).count();
-            let similar = ratio(both, a.len() + b.len() - both) >= threshold;
-            prop_assert!(!similar || both >= least_shared(threshold, a.len()).max(least_shared(threshold, b.len())));
-        }
-
-        #[test]
-        fn sets_equal_their_definition(a in prop::collection::vec(0u8..9, 0..12), b in prop::collection::vec(0u8..9, 0..12)) {
-            let (x, y): (BTreeSet<u8>, BTreeSet<u8>) = (a.iter().copied().collect(), b.iter().copied().collect());
-            let overlap = Overlap::of_sets(a, b);
-            let shared = x.intersection(&y).count();
-            prop_assert_eq!(overlap.jaccard(), ratio(shared, x.union(&y).count()));
-            prop_assert_eq!(overlap.containment(), ratio(shared, x.len()));
-        }
-
         /// What is given up early could not have been reached.
         #[test]
         fn the_early_end_is_right(

@@ -16,7 +16,7 @@
 mod prefix;
 mod sets;
 
-use crate::external::{Host, MemoryHost, Result};
+use crate::external::{Host, Result};
 use crate::interrupt;
 use crate::similarity::Frequencies;
 pub use prefix::{Compare, Jaccard, SimilarPair};
@@ -76,26 +76,4 @@ impl<H: Host> SimilarPairs<H> {
         }
         Ok(())
     }
-}
-
-/// The pairs of `texts` by their numbers, in memory.
-pub fn similar_pairs<'a>(
-    texts: impl IntoIterator<Item = &'a str>,
-    n: usize,
-    threshold: f64,
-) -> Vec<SimilarPair> {
-    let mut pairs = SimilarPairs::new(n, threshold, usize::MAX);
-    let mut found = Vec::new();
-    let work = || {
-        for (number, text) in texts.into_iter().enumerate() {
-            pairs.add(number as i64, text, &mut MemoryHost)?;
-        }
-        pairs.finish(&mut MemoryHost, &Jaccard, |pair, _| {
-            found.push(pair);
-            Ok(())
-        })
-    };
-    // In memory only the lack of it fails.
-    let _ = work();
-    found
 }
