@@ -146,7 +146,8 @@ impl Frame {
     }
 
     fn learn(&mut self, texts: &[&str]) -> Result<()> {
-        let (mut long, mut own): (Vec<(u64, u32)>, Vec<(u64, u32)>) = Default::default();
+        let mut long: Vec<(u64, u32)> = Vec::new();
+        let mut own = Vec::new();
         for (text, number) in texts.iter().zip(0..) {
             let tokens = tokens(text);
             own.clear();
