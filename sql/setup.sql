@@ -259,6 +259,9 @@ DECLARE
 BEGIN
     FOR child IN EXECUTE look LOOP
         BEGIN
+            IF point IS NULL THEN
+                RAISE unique_violation USING DETAIL = 'A foreign key with ON UPDATE SET NULL or SET DEFAULT points at what would change.';
+            END IF;
             EXECUTE point USING child.part, child.row, child.place;
             IF deferred IS NOT NULL THEN
                 EXECUTE pg_catalog.concat('SET CONSTRAINTS ', deferred, ' IMMEDIATE');
@@ -271,7 +274,7 @@ BEGIN
                 RAISE EXCEPTION USING ERRCODE = 'foreign_key_violation',
                     MESSAGE = pg_catalog.format('a row of %s cannot point at the kept row, and would take others with it', child.part::pg_catalog.regclass),
                     DETAIL = broken,
-                    HINT = 'Rows point at it by a foreign key with ON DELETE CASCADE or the like: remove or change it first.';
+                    HINT = 'Rows point at it by a foreign key with ON DELETE CASCADE, ON UPDATE SET NULL or the like: remove or change it first.';
             END IF;
             EXECUTE remove INTO item USING child.part, child.row;
         END;

@@ -5,7 +5,7 @@ use crate::pg::catalog::{base_type_name, check_type, hold_schemas, inheritors, i
 use crate::pg::spi::{Argument, execute, for_each, scalar};
 use crate::pg::{Column, raise, raise_mismatch};
 use crate::table::{Table, check_owner, check_plain, check_written, name_beside, table_name, table_named};
-use pgrx::spi::quote_identifier;
+use pgrx::spi::{quote_identifier, quote_literal};
 use pgrx::{PgSqlErrorCode, pg_sys};
 
 /// A table of these columns, and those of the rows.
@@ -14,13 +14,14 @@ pub(super) struct Archive {
 }
 
 /// The columns of its own, the kept row's id before them.
-const COLUMNS: [(&str, pg_sys::Oid); 6] = [
+const COLUMNS: [(&str, pg_sys::Oid); 7] = [
     ("dedup_run", pg_sys::INT8OID),
     ("dedup_stage", pg_sys::TEXTOID),
     ("dedup_similarity", pg_sys::FLOAT8OID),
     ("dedup_by", pg_sys::NAMEOID),
     ("dedup_at", pg_sys::TIMESTAMPTZOID),
     ("dedup_children", pg_sys::JSONBOID),
+    ("dedup_table", pg_sys::TEXTOID),
 ];
 pub(super) const KEEPER: &str = "dedup_keeper";
 
@@ -69,10 +70,15 @@ impl Archive {
         }
         let id = of.column(of.id(None));
         let kept = table.columns.iter().find(|it| it.name == id.name);
-        if [Some(table.column(KEEPER)), kept]
-            .iter()
-            .any(|it| it.is_none_or(|it| it.base_type() != id.base_type()))
-        {
+        let Some(kept) = kept else {
+            let column = quote_identifier(&id.name);
+            raise(
+                PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
+                format!("archive {} has no column {column} for the ids of {}", table.name, of.name),
+                format!("If that was renamed: ALTER TABLE {} RENAME … TO {column};", table.name),
+            )
+        };
+        if [table.column(KEEPER), kept].iter().any(|it| it.base_type() != id.base_type()) {
             let (column, base) = (quote_identifier(&id.name), base_type_name(id.typoid));
             raise_mismatch(
                 format!("the ids in archive {} are not {base} as those of {}", table.name, of.name),
@@ -175,11 +181,12 @@ impl Archive {
         for_each(&next, &[Argument::of(archive.as_str())], |row| run = row.bigint(0).unwrap_or(0));
         let columns: Vec<String> = call.table.columns.iter().map(|it| quote_identifier(&it.name)).collect();
         let sql = format!(
-            "INSERT INTO {archive} ({}, dedup_run, {KEEPER}, dedup_stage, dedup_similarity, dedup_by, dedup_at) \
-             SELECT {}, {run}, d.keeper::{base}, d.stage, d.similarity, current_user, pg_catalog.now() FROM {} AS t \
+            "INSERT INTO {archive} ({}, dedup_run, {KEEPER}, dedup_stage, dedup_similarity, dedup_by, dedup_at, dedup_table) \
+             SELECT {}, {run}, d.keeper::{base}, d.stage, d.similarity, current_user, pg_catalog.now(), {} FROM {} AS t \
              JOIN {GONE} ON t.{id}::{base} {equals} d.id ORDER BY d.n",
             columns.join(", "),
             columns.iter().map(|it| format!("t.{it}")).collect::<Vec<_>>().join(", "),
+            quote_literal(&call.table.name),
             call.table.name
         );
         execute(&sql, gone);

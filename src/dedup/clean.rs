@@ -6,7 +6,7 @@ use super::call::Call;
 use super::references::{Reference, references, refuse, repoint, tell};
 use crate::pg::catalog::{array_type, hold_schemas, schema};
 use crate::pg::spi::{Argument, execute, for_each};
-use crate::pg::{Json, Output, Values, notice, required};
+use crate::pg::{Json, Output, Values, notice, raise, required};
 use crate::table::{Settings, Table, Written, read_options, refuse_option};
 use dedup_core::dedup::CLEAN;
 use pgrx::prelude::*;
@@ -94,12 +94,11 @@ fn remove(call: &Call, gone: &[Argument], written: &Written, pointing: &[Referen
     let archive = (written.get("archive") != Some(&false.into()))
         .then(|| Archive::open(table, written.text("archive")))
         .map(|archive| (archive.take(call, gone), archive));
-    if let Some((run, archive)) = &archive
-        && written.text("references") == Some("repoint")
-    {
+    let repoints = written.text("references") == Some("repoint");
+    if let Some((run, archive)) = archive.as_ref().filter(|_| repoints) {
         repoint(pointing, call, archive, *run);
     }
-    refuse(pointing, call, gone[0]);
+    refuse(pointing, call, gone[0], repoints);
     // What was decided of a row that goes holds for the one that is kept for it.
     let decisions = Settings::of(table.oid).and_then(|it| it.decisions_to_write());
     let kept = decisions.as_ref().map_or(String::new(), |Table { name: decisions, .. }| {
@@ -112,11 +111,20 @@ fn remove(call: &Call, gone: &[Argument], written: &Written, pointing: &[Referen
     });
     let sql = format!(
         "WITH gone AS (DELETE FROM {} AS t USING {GONE} WHERE t.{id}::{base} {equals} d.id RETURNING d.*){kept} \
-         SELECT g.id, g.keeper, g.stage, g.distance, g.similarity FROM gone AS g ORDER BY g.n",
+         SELECT g.id, g.keeper, g.stage, g.distance, g.similarity, g.n FROM gone AS g ORDER BY g.n",
         table.name
     );
-    let mut rows = 0;
+    let (mut rows, mut last) = (0, None);
     for_each(&sql, gone, |row| {
+        // Some types, such as citext, write ids unlike that are equal.
+        if row.bigint(5) == last {
+            raise(
+                PgSqlErrorCode::ERRCODE_CARDINALITY_VIOLATION,
+                format!("two rows of {} have the id {}", table.name, row.written(0).unwrap_or_default()),
+                "dedup_setup(…, '{\"id\": \"…\"}') names a column that tells rows apart.",
+            )
+        }
+        last = row.bigint(5);
         rows += 1;
         pass(output, row);
     });

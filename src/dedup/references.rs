@@ -25,6 +25,8 @@ pub(super) struct Reference {
     _of: Table,
     /// What PostgreSQL does to rows that point at one that is deleted.
     on_delete: String,
+    /// And if the key of that row changes, as the catalogue has it.
+    on_update: String,
     /// Whether it points from the table to itself.
     is_self: bool,
     columns: Vec<Pair>,
@@ -41,11 +43,13 @@ struct Pair {
 }
 
 /// Settings by which a value is written as text that every session reads as the same value.
-const EXACT: [(&str, &str); 4] = [
+const EXACT: [(&str, &str); 6] = [
     ("DateStyle", "ISO, YMD"),
     ("IntervalStyle", "postgres"),
     ("extra_float_digits", "1"),
     ("lc_monetary", "C"),
+    ("array_nulls", "on"),
+    ("xmloption", "content"),
 ];
 
 /// All that point at a table, its partitions and what inherits from it, in an order that a dump keeps.
@@ -56,7 +60,8 @@ pub(super) fn references(table: &Table) -> Vec<Reference> {
                  WHEN k.confdeltype OPERATOR(pg_catalog.=) 'n' THEN ', ON DELETE SET NULL' \
                  WHEN k.confdeltype OPERATOR(pg_catalog.=) 'd' THEN ', ON DELETE SET DEFAULT' ELSE '' END, \
              c.attname::pg_catalog.text, c.atttypid::pg_catalog.oid::pg_catalog.text, f.attname::pg_catalog.text, \
-             f.atttypid::pg_catalog.oid::pg_catalog.text, pg_catalog.format('OPERATOR(%I.%s)', n.nspname, o.oprname) \
+             f.atttypid::pg_catalog.oid::pg_catalog.text, pg_catalog.format('OPERATOR(%I.%s)', n.nspname, o.oprname), \
+             k.confupdtype::pg_catalog.text \
          FROM pg_catalog.pg_constraint k JOIN pg_catalog.pg_class r ON r.oid OPERATOR(pg_catalog.=) k.conrelid \
          JOIN pg_catalog.pg_class p ON p.oid OPERATOR(pg_catalog.=) k.confrelid \
          CROSS JOIN LATERAL ROWS FROM (pg_catalog.unnest(k.conkey), pg_catalog.unnest(k.confkey), pg_catalog.unnest(k.conpfeqop)) \
@@ -74,10 +79,10 @@ pub(super) fn references(table: &Table) -> Vec<Reference> {
     let read = |row: &Values<'_>| {
         let text = |at| row.text(at).unwrap_or_default();
         let oids = [1, 2, 7, 9].map(|at| oid(row, at).unwrap_or(pg_sys::InvalidOid));
-        (oids, [0, 3, 4, 5, 6, 8, 10].map(text))
+        (oids, [0, 3, 4, 5, 6, 8, 10, 11].map(text))
     };
     let mut found: Vec<Reference> = Vec::new();
-    for ([child, parent, from, to], [name, kind, parent_kind, on_delete, column, key, operator]) in
+    for ([child, parent, from, to], [name, kind, parent_kind, on_delete, column, key, operator, on_update]) in
         query_catalogue(SQL, &[Argument::of(tree.clone())], read)
     {
         if found.last().is_none_or(|last| last.child.oid != child || last.name != name) {
@@ -87,7 +92,7 @@ pub(super) fn references(table: &Table) -> Vec<Reference> {
             let [child, _of] = [child, parent].map(Table::of);
             let (from, parent) = (only(&kind, &child.name), only(&parent_kind, &_of.name));
             let (is_self, columns) = (tree.contains(&child.oid), Vec::new());
-            found.push(Reference { child, name, from, parent, _of, on_delete, is_self, columns });
+            found.push(Reference { child, name, from, parent, _of, on_delete, on_update, is_self, columns });
         }
         [from, to].into_iter().for_each(|typoid| drop(equality(typoid)));
         let [child, parent] = [quote_identifier(column), quote_identifier(key)];
@@ -101,7 +106,21 @@ pub(super) fn references(table: &Table) -> Vec<Reference> {
     found
 }
 
+/// Whether PostgreSQL sets something to NULL or a default, here or further on, when these columns change: it would not come back.
+fn sets(table: &Table, columns: &[&str], depth: u32) -> bool {
+    let has = |it: &Reference| it.columns.iter().any(|pair| columns.contains(&pair.parent.as_str()));
+    references(table).iter().filter(|it| has(it)).any(|it| match it.on_update.as_str() {
+        "n" | "d" => true,
+        "c" => depth == 0 || sets(&it.child, &it.own(), depth - 1),
+        _ => false,
+    })
+}
+
 impl Reference {
+    fn own(&self) -> Vec<&str> {
+        self.columns.iter().map(|pair| pair.child.as_str()).collect()
+    }
+
     fn matches(&self) -> String {
         self.columns.iter().map(|pair| pair.equal.as_str()).collect::<Vec<_>>().join(" AND ")
     }
@@ -210,22 +229,27 @@ impl Reference {
             self.matches(),
             archive.table.name
         );
-        let list = |name: fn(&Pair) -> &str, alias: &str| {
-            self.columns.iter().map(|pair| format!("{alias}{}", name(pair))).collect::<Vec<_>>().join(", ")
-        };
         let here = "c.tableoid OPERATOR(pg_catalog.=) $1 AND c.ctid OPERATOR(pg_catalog.=) $2";
+        let pairs = self.columns.iter().map(|Pair { child, parent, .. }| (child, parent));
         let point = format!(
-            "UPDATE {} AS c SET ({}) = (SELECT {} FROM {} AS k JOIN {} AS a ON k.{id}::{base} {equals} a.dedup_keeper::{base} \
-             WHERE a.ctid OPERATOR(pg_catalog.=) $3) WHERE {here}",
+            "UPDATE {} AS c SET {} FROM {} AS k JOIN {} AS a ON k.{id}::{base} {equals} a.dedup_keeper::{base} \
+             WHERE {here} AND a.ctid OPERATOR(pg_catalog.=) $3{}",
             self.from,
-            list(|pair| &pair.child, ""),
-            list(|pair| &pair.parent, "k."),
+            pairs
+                .clone()
+                .map(|(child, parent)| format!("{child} = k.{parent}"))
+                .collect::<Vec<_>>()
+                .join(", "),
             self.parent,
-            archive.table.name
+            archive.table.name,
+            // Where the key does not reach the kept row it points as it did, and the call is refused.
+            pairs.map(|(_, parent)| format!(" AND k.{parent} IS NOT NULL")).collect::<String>()
         );
         // What points at a row that PostgreSQL deletes with it would not come back.
+        let sets = sets(&self.child, &self.own(), 8);
         let cascades = references(&self.child).iter().any(|it| !it.on_delete.is_empty());
-        let remove = match cascades {
+        let point = if sets { "NULL".to_owned() } else { quote_literal(point) };
+        let remove = match cascades || sets {
             true => "NULL".to_owned(),
             false => quote_literal(format!(
                 "DELETE FROM {} AS c WHERE {here} RETURNING {}",
@@ -239,11 +263,10 @@ impl Reference {
         let deferred =
             scalar(DEFERRED, &[Argument::of(self.child.oid)]).map_or("NULL".to_owned(), quote_literal);
         format!(
-            "SELECT r.place, r.item FROM {}._dedup_repoint({}::pg_catalog.text, {}::pg_catalog.text, \
+            "SELECT r.place, r.item FROM {}._dedup_repoint({}::pg_catalog.text, {point}::pg_catalog.text, \
              {remove}::pg_catalog.text, {deferred}::pg_catalog.text) AS r",
             schema(),
-            quote_literal(found),
-            quote_literal(point)
+            quote_literal(found)
         )
     }
 
@@ -269,7 +292,16 @@ impl Reference {
             );
             let keys: Vec<String> = query_all(&keys, &[], |row| row.text(0)).into_iter().flatten().collect();
             let columns = self.child.columns.iter();
-            columns.filter(|it| !it.is_generated && keys.contains(&it.name)).collect::<Vec<_>>()
+            let columns: Vec<_> = columns.filter(|it| !it.is_generated && keys.contains(&it.name)).collect();
+            let are_all = columns.len() == keys.len();
+            if !are_all {
+                notice(
+                    format!("columns of {} are gone or are called otherwise now", self.child.name),
+                    "",
+                    KEPT,
+                );
+            }
+            (columns, are_all)
         };
         // A JSON string is read as the text of a value, but for JSON, which it is itself.
         let is_json = |column: &TableColumn| matches!(column.base_type(), pg_sys::JSONOID | pg_sys::JSONBOID);
@@ -288,28 +320,29 @@ impl Reference {
             format!("r.{name}{}", json.unwrap_or_default())
         };
         let mut is_all = true;
-        let [columns, removed] = [false, true].map(known);
+        let [(columns, are_all), (removed, removed_are_all)] = [false, true].map(known);
+        is_all &= are_all && removed_are_all;
         if !(columns.is_empty() && removed.is_empty()) {
             self.check_rights(&archive.table);
         }
-        if !columns.is_empty() {
+        if are_all && !columns.is_empty() {
             let set = self
                 .columns
                 .iter()
                 .map(|pair| format!("{} = {}", pair.child, was(&pair.child)))
                 .collect::<Vec<_>>();
-            let key = self.child.key.iter().filter(|key| {
-                let key = quote_identifier(key);
-                self.columns.iter().all(|pair| pair.child != key)
-            });
-            let same = key.map(|key| {
+            let key: Vec<&String> =
+                self.child.key.iter().filter(|key| !self.own().contains(&&*quote_identifier(key))).collect();
+            // The whole key finds a row alone: never by what all of them point at now.
+            let alone = if key.len() == self.child.key.len() { "IS TRUE" } else { "" };
+            let same = key.into_iter().map(|key| {
                 let typoid = self.child.column(key).typoid;
                 let (key, base) = (quote_identifier(key), base_type_name(typoid));
                 format!(" AND c.{key}::{base} {} r.{key}::{base}", equality(typoid).unwrap_or_default())
             });
             let sql = format!(
                 "UPDATE {} AS c SET {} FROM ({}) AS i CROSS JOIN LATERAL pg_catalog.jsonb_to_record(i.item) AS r({}) \
-                 JOIN {} AS t ON true WHERE t.{id}::{base} {equals} i.keeper::{base} AND {}{}",
+                 JOIN {} AS t ON true WHERE t.{id}::{base} {equals} i.keeper::{base} AND ({}) {alone}{}",
                 self.from,
                 set.join(", "),
                 items(false),
@@ -385,16 +418,19 @@ pub(super) fn tell(references: &[Reference], call: &Call, ids: Argument, repoint
 
 const REPOINT: &str = "options => '{\"references\": \"repoint\"}' points them at the kept rows.";
 
+const BEYOND: &str = "They could not be pointed at the kept rows: a trigger keeps them, or what their foreign key points at is NULL \
+     or in another table there.";
+
 /// # Errors
 /// Raises 23503 if rows point at those that go.
-pub(super) fn refuse(references: &[Reference], call: &Call, ids: Argument) {
+pub(super) fn refuse(references: &[Reference], call: &Call, ids: Argument, repoint: bool) {
     let told = told(references, call, ids);
     if !told.is_empty() {
         raise_with_detail(
             PgSqlErrorCode::ERRCODE_FOREIGN_KEY_VIOLATION,
             "foreign keys point at rows that would go",
             format!("{}.", told.join("; ")),
-            REPOINT,
+            if repoint { BEYOND } else { REPOINT },
         )
     }
 }

@@ -3,7 +3,7 @@
 use super::archive::{Archive, KEEPER, check_assigned, is_own};
 use super::call::Call;
 use super::references::{back, references};
-use crate::pg::catalog::{as_text, check_type, hold_schemas, inheritors};
+use crate::pg::catalog::{as_text, base_type_name, check_type, hold_schemas, inheritors};
 use crate::pg::spi::{Argument, execute, for_each, query_catalogue, scalar};
 use crate::pg::{notice, raise, raise_invalid, raise_with_detail, required};
 use crate::table::{Settings, Table, name_beside};
@@ -36,8 +36,11 @@ fn dedup_undo(
         )
     };
     let name = &archive.table.name;
+    // Another table may have the same archive; what this one was called before is nothing now.
     let mut chosen = format!(
-        "a.dedup_run OPERATOR(pg_catalog.=) {run} AND a.dedup_stage OPERATOR(pg_catalog.<>) 'undone'"
+        "a.dedup_run OPERATOR(pg_catalog.=) {run} AND a.dedup_stage OPERATOR(pg_catalog.<>) 'undone' \
+         AND (a.dedup_table OPERATOR(pg_catalog.=) {} OR pg_catalog.to_regclass(a.dedup_table) IS NULL)",
+        quote_literal(&table.name)
     );
     if let Some(ids) = ids {
         let list =
@@ -57,15 +60,15 @@ fn dedup_undo(
     }
     if listed(&format!("SELECT a.{id} FROM {name} AS a WHERE {chosen} LIMIT 1")).is_none() {
         raise_invalid(
-            format!("run {run} has no rows in {name}"),
+            format!("run {run} has no rows of {} in {name}", table.name),
             format!(
-                "SELECT dedup_run, dedup_at, count(*) FROM {name} GROUP BY 1, 2; has all that can be put back."
+                "SELECT dedup_table, dedup_run, dedup_at, count(*) FROM {name} GROUP BY 1, 2, 3; has all that can be put back."
             ),
         )
     }
     keep_apart(&call, &archive, &chosen);
-    let rows = put_back(&call, &archive, &chosen);
-    let mut stays = back(&references(&table), &call, &archive, &chosen);
+    let (rows, altered) = put_back(&call, &archive, &chosen);
+    let mut stays = back(&references(&table), &call, &archive, &chosen) + &altered;
     for column in archive.table.columns.iter().filter(|it| !is_own(&it.name)) {
         let is_there = table.columns.iter().any(|it| it.name == column.name);
         let has = format!("a.{} IS NOT NULL", quote_identifier(&column.name));
@@ -152,18 +155,19 @@ fn keep_apart(call: &Call, archive: &Archive, chosen: &str) {
     );
 }
 
-/// Inserts the rows. Returns how many.
+/// Inserts the rows. Returns how many, and what is to be said of those on `a` that triggers have changed meanwhile.
 ///
 /// # Errors
 /// Raises 23505 for rows that are not inserted.
-fn put_back(call: &Call, archive: &Archive, chosen: &str) -> i64 {
+fn put_back(call: &Call, archive: &Archive, chosen: &str) -> (i64, String) {
     let (Call { table, id, base, equals, .. }, name) = (call, &archive.table.name);
-    let mut columns = Vec::new();
+    let (mut columns, mut types) = (Vec::new(), Vec::new());
     for column in table.columns.iter().filter(|column| !column.is_generated) {
         let Some(kept) = archive.table.columns.iter().find(|it| it.name == column.name) else { continue };
         // SAFETY: a plain read of a variable.
         check_type(column.typoid, Some(unsafe { pg_sys::GetUserId() }));
         columns.push(quote_identifier(&column.name));
+        types.push(base_type_name(column.typoid));
         check_assigned([kept.typoid, column.typoid], &columns[columns.len() - 1], &table.name);
     }
     const DEFERRABLE: &str = "SELECT 'yes'::pg_catalog.text FROM pg_catalog.pg_index i \
@@ -172,11 +176,12 @@ fn put_back(call: &Call, archive: &Archive, chosen: &str) -> i64 {
     let is_deferrable = !query_catalogue(DEFERRABLE, &[Argument::of(tree)], |_| ()).is_empty();
     // Nothing half done, and all of them named. PostgreSQL has no such clause for a deferrable key, and names the first.
     let conflict = if is_deferrable { "" } else { "ON CONFLICT DO NOTHING" };
+    // By ANY what came back is hashed, however few rows PostgreSQL expects of an archive that was written just now.
     let sql = format!(
         "WITH back AS (INSERT INTO {} AS t ({}) OVERRIDING SYSTEM VALUE SELECT {} FROM {name} AS a WHERE {chosen} \
              {conflict} RETURNING t.{id}) \
          SELECT a.{id} FROM {name} AS a WHERE {chosen} \
-           AND NOT EXISTS (SELECT FROM back AS b WHERE b.{id}::{base} {equals} a.{id}::{base})",
+           AND (a.{id}::{base} {equals} ANY (SELECT b.{id}::{base} FROM back AS b)) IS NOT TRUE",
         table.name,
         columns.join(", "),
         columns.iter().map(|it| format!("a.{it}")).collect::<Vec<_>>().join(", ")
@@ -192,6 +197,29 @@ fn put_back(call: &Call, archive: &Archive, chosen: &str) -> i64 {
             ),
         )
     }
-    let count = format!("SELECT pg_catalog.count(*) FROM {name} AS a WHERE {chosen}");
-    listed(&count).and_then(|count| count.parse().ok()).unwrap_or(0)
+    let count = |of: &str| {
+        listed(&format!("SELECT pg_catalog.count(*) FROM {name} AS a WHERE {of}"))
+            .and_then(|count| count.parse().ok())
+            .unwrap_or(0)
+    };
+    // Of the same bytes, whether their types have an equality or not.
+    let row = |alias: &str| {
+        let each = columns.iter().zip(&types).map(|(column, base)| format!("{alias}.{column}::{base}"));
+        format!("ROW({})::pg_catalog.record", each.collect::<Vec<_>>().join(", "))
+    };
+    let altered = format!(
+        "EXISTS (SELECT FROM {} AS t WHERE t.{id}::{base} {equals} a.{id}::{base} AND NOT ({} OPERATOR(pg_catalog.*=) {}))",
+        table.name,
+        row("t"),
+        row("a")
+    );
+    let rows = count(&format!("{chosen} AND {altered}"));
+    if rows > 0 {
+        notice(
+            format!("{rows} rows of {} are not what they were: triggers have changed them", table.name),
+            "",
+            format!("What they were stays in {name}, where the stage is undone."),
+        );
+    }
+    (count(chosen), if rows > 0 { format!(" OR {altered}") } else { String::new() })
 }

@@ -224,6 +224,111 @@ RESET ROLE;
 DROP VIEW all_rows;
 DROP TABLE before, note, tag, pair, by_nr, late, lamp, lamp_archive;
 
+-- What would be lost on the way there or back is refused, or said, and kept in the archive.
+\set settings '{"columns": "body", "recipe": {}, "method": "text", "similarity": 0.5, "n": 2, "details": []}'
+SET client_min_messages = warning;
+CREATE TABLE lamp (id int PRIMARY KEY, nr int UNIQUE, body text, seen int);
+INSERT INTO lamp VALUES (1, NULL, text_of(1), 1), (2, 12, text_of(1), 2), (3, 13, text_of(2), 3), (4, 14, text_of(2), 4);
+SELECT count(*) > 0 AS set_up FROM dedup_setup('lamp', :'settings');
+CREATE TABLE tag (lamp int REFERENCES lamp, word text, PRIMARY KEY (lamp, word));
+CREATE TABLE said (id int PRIMARY KEY, lamp int, word text, FOREIGN KEY (lamp, word) REFERENCES tag ON UPDATE CASCADE, UNIQUE (lamp, word));
+CREATE TABLE heard (lamp int, word text, FOREIGN KEY (lamp, word) REFERENCES said (lamp, word) ON UPDATE SET NULL);
+INSERT INTO tag VALUES (2, 'dark');
+INSERT INTO said VALUES (1, 2, 'dark');
+INSERT INTO heard VALUES (2, 'dark');
+RESET client_min_messages;
+\set SHOW_CONTEXT never
+SELECT id, keeper FROM dedup_clean('lamp', false, '{"references": "repoint"}');
+\set SHOW_CONTEXT errors
+DROP TABLE heard, said, tag;
+CREATE TABLE by_nr (id int PRIMARY KEY, nr int REFERENCES lamp (nr));
+INSERT INTO by_nr VALUES (1, 12);
+SELECT id, keeper FROM dedup_clean('lamp', false, '{"references": "repoint"}');
+DROP TABLE by_nr;
+-- Columns of rows that went because of a unique key.
+CREATE TABLE note (lamp int PRIMARY KEY REFERENCES lamp, word text, said text[]);
+INSERT INTO note VALUES (1, 'one', '{}'), (2, 'two', '{NULL,a}'), (3, 'three', '{}'), (4, 'four', '{NULL,b}');
+SELECT id, keeper FROM dedup_clean('lamp', false, '{"references": "repoint"}');
+SET array_nulls = off;
+SELECT dedup_undo('lamp', 1, '{2}');
+RESET array_nulls;
+ALTER TABLE note RENAME word TO words;
+SELECT dedup_undo('lamp', 1);
+TABLE note ORDER BY lamp;
+SELECT id, dedup_stage, dedup_children -> 0 -> 'row' ->> 'word' AS word FROM lamp_archive;
+-- A trigger that changes rows on their way back.
+CREATE FUNCTION seen() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.seen := 0; RETURN NEW; END';
+CREATE TRIGGER seen BEFORE INSERT ON lamp FOR EACH ROW EXECUTE FUNCTION seen();
+SELECT id, keeper FROM dedup_clean('lamp', false, '{"references": "repoint"}');
+SELECT dedup_undo('lamp', 2, '{2}');
+SELECT id, seen, dedup_stage FROM lamp_archive WHERE dedup_run = 2 ORDER BY id;
+DROP TRIGGER seen ON lamp;
+SELECT dedup_undo('lamp', 2);
+-- One archive of two tables, and a copy of an archive, which has no sequence.
+CREATE TABLE both_of (LIKE lamp_archive);
+CREATE TABLE other (id int PRIMARY KEY, body text);
+INSERT INTO other VALUES (1, text_of(3)), (2, text_of(3));
+DROP TABLE note;
+\set VERBOSITY terse
+SELECT count(*) > 0 AS set_up FROM dedup_setup('other', :'settings');
+SELECT id, keeper FROM dedup_clean('lamp', false, '{"archive": "both_of"}');
+SELECT id, keeper FROM dedup_clean('other', false, '{"archive": "both_of"}');
+INSERT INTO lamp VALUES (2, 2, text_of(3)), (6, 6, text_of(3));
+SELECT id, keeper FROM dedup_clean('lamp', false, '{"archive": "both_of"}');
+SELECT dedup_run, dedup_table, id FROM both_of ORDER BY 1, 3;
+SELECT dedup_undo('other', 1, archive => 'both_of');
+DELETE FROM lamp WHERE id = 2;
+ALTER TABLE lamp RENAME TO renamed;
+SELECT dedup_undo('renamed', 1, archive => 'both_of');
+SELECT id, nr, seen FROM renamed ORDER BY id;
+ALTER TABLE renamed RENAME id TO number;
+SELECT dedup_undo('renamed', 3, archive => 'both_of');
+DROP TABLE renamed, other, both_of, lamp_archive;
+DROP FUNCTION seen;
+-- Tables that inherit, and a key that does not reach the kept row.
+CREATE TABLE lamp (id int PRIMARY KEY, body text);
+CREATE TABLE tall (height int, PRIMARY KEY (id)) INHERITS (lamp);
+INSERT INTO lamp VALUES (1, text_of(1));
+INSERT INTO tall VALUES (2, text_of(1), 9);
+CREATE TABLE note (id int PRIMARY KEY, tall int REFERENCES tall);
+INSERT INTO note VALUES (1, 2);
+SELECT count(*) > 0 AS set_up FROM dedup_setup('lamp', :'settings');
+SELECT id, keeper FROM dedup_clean('lamp', false);
+SELECT id, keeper FROM dedup_clean('lamp', false, '{"archive": false}');
+DROP TABLE note, tall, lamp;
+CREATE TABLE lamp (id int, kind int, body text, PRIMARY KEY (id, kind)) PARTITION BY LIST (kind);
+CREATE TABLE lamp_1 PARTITION OF lamp FOR VALUES IN (1);
+CREATE TABLE lamp_2 PARTITION OF lamp FOR VALUES IN (2);
+INSERT INTO lamp VALUES (1, 1, text_of(1)), (2, 2, text_of(1));
+CREATE TABLE note (id int PRIMARY KEY, lamp int, kind int, FOREIGN KEY (lamp, kind) REFERENCES lamp_2);
+INSERT INTO note VALUES (1, 2, 2);
+SELECT count(*) > 0 AS set_up FROM dedup_setup('lamp', jsonb_set(:'settings', '{id}', '"id"'));
+\set VERBOSITY default
+SELECT id, keeper FROM dedup_clean('lamp', false, '{"references": "repoint"}');
+TABLE note;
+DROP TABLE lamp, note;
+-- Ids that are equal though they are written otherwise.
+SET client_min_messages = warning;
+CREATE TYPE lax;
+CREATE FUNCTION lax_in(cstring) RETURNS lax LANGUAGE internal IMMUTABLE STRICT AS 'textin';
+CREATE FUNCTION lax_out(lax) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'textout';
+CREATE TYPE lax (INPUT = lax_in, OUTPUT = lax_out, LIKE = text);
+CREATE CAST (lax AS text) WITHOUT FUNCTION;
+DO $$ DECLARE o text[]; BEGIN FOREACH o SLICE 1 IN ARRAY ARRAY[['lt', '<'], ['le', '<='], ['eq', '='], ['ge', '>='], ['gt', '>']] LOOP
+    EXECUTE format('CREATE FUNCTION lax_%s(lax, lax) RETURNS boolean LANGUAGE sql IMMUTABLE AS ''SELECT lower($1::text) %s lower($2::text)''', o[1], o[2]);
+    EXECUTE format('CREATE OPERATOR %s (LEFTARG = lax, RIGHTARG = lax, FUNCTION = lax_%s)', o[2], o[1]);
+END LOOP; END $$;
+CREATE FUNCTION lax_cmp(lax, lax) RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT bttextcmp(lower($1::text), lower($2::text))';
+CREATE OPERATOR CLASS lax_ops DEFAULT FOR TYPE lax USING btree AS OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >, FUNCTION 1 lax_cmp(lax, lax);
+CREATE TABLE lamp (code lax, body text);
+INSERT INTO lamp VALUES ('a', text_of(1)), ('k', text_of(1)), ('K', text_of(2));
+SELECT count(*) > 0 AS set_up FROM dedup_setup('lamp', jsonb_set(:'settings', '{id}', '"code"'));
+SELECT * FROM dedup_clean('lamp', false, NULL, NULL::lax);
+SELECT code FROM lamp ORDER BY body, code;
+DROP TABLE lamp;
+DROP TYPE lax CASCADE;
+RESET client_min_messages;
+
 -- Partitions, row-level security, ids of any type, and names that are hard to write.
 SET client_min_messages = warning;
 CREATE TYPE mood AS ENUM ('a', 'b', 'c', 'd');
