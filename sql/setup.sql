@@ -135,7 +135,8 @@ CREATE FUNCTION dedup_setup(tbl regclass, options jsonb DEFAULT NULL, dry_run bo
 COMMENT ON FUNCTION dedup_setup(regclass, jsonb, boolean) IS
     'gives a table its settings, a column of fingerprints and an index, choosing what options do not name by the rows; returns the statements that it ran, or would run';
 
-CREATE FUNCTION dedup_decide() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
+-- Planned for few rows, it would read all of them again and again.
+CREATE FUNCTION dedup_decide() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $body$
 DECLARE
     others text := format('SELECT d.* FROM %I.%I AS d WHERE (d.a, d.b) IS DISTINCT FROM ($1, $2) AND (d.a, d.b) IS DISTINCT FROM ($3, $4)',
         TG_TABLE_SCHEMA, TG_TABLE_NAME);
@@ -168,15 +169,20 @@ BEGIN
             NEW.decided_by := current_user;
         END IF;
     END IF;
-    -- A pair that is not the same although its rows are connected by such that are, this decision among them.
-    EXECUTE format('WITH RECURSIVE d AS NOT MATERIALIZED (%1$s), o(id, second) AS (
-            SELECT v.id, v.second FROM (VALUES ($1, false), ($2, true)) AS v(id, second)
-            UNION
-            SELECT CASE WHEN d.a = o.id THEN d.b ELSE d.a END, o.second FROM o JOIN d ON d.same AND (d.a = o.id OR d.b = o.id))
+    -- A pair that is not the same although its rows are connected by such that are, this decision among them. It begins with the
+    -- row of which less is decided: mostly that is nothing, while the other may have thousands of copies.
+    EXECUTE format('WITH RECURSIVE d AS NOT MATERIALIZED (%1$s), n(a, b) AS (
+            SELECT (SELECT count(*) FROM (SELECT FROM d WHERE d.a = $1 UNION ALL SELECT FROM d WHERE d.b = $1 LIMIT 100) AS x), (SELECT count(*) FROM (SELECT FROM d WHERE d.a = $2 UNION ALL SELECT FROM d WHERE d.b = $2 LIMIT 100) AS x)),
+        s(few, many) AS (SELECT CASE WHEN n.a < n.b THEN $1 ELSE $2 END, CASE WHEN n.a < n.b THEN $2 ELSE $1 END FROM n),
+        o(id) AS (SELECT s.few FROM s UNION
+            SELECT CASE WHEN d.a = o.id THEN d.b ELSE d.a END FROM o JOIN d ON d.same AND (d.a = o.id OR d.b = o.id)),
+        f(id, a, b) AS (SELECT CASE WHEN d.a = o.id THEN d.b ELSE d.a END, d.a, d.b FROM o JOIN d ON NOT d.same AND (d.a = o.id OR d.b = o.id) WHERE $5),
+        p(id) AS (SELECT s.many FROM s WHERE EXISTS (SELECT FROM f) UNION
+            SELECT CASE WHEN d.a = p.id THEN d.b ELSE d.a END FROM p JOIN d ON d.same AND (d.a = p.id OR d.b = p.id))
         SELECT format(''%%s'', c.a) AS a, format(''%%s'', c.b) AS b FROM (
-            SELECT d.a, d.b FROM o JOIN d ON NOT d.same AND d.a = o.id JOIN o AS p ON p.id = d.b AND p.second <> o.second WHERE $5
+            SELECT f.a, f.b FROM f JOIN p ON p.id = f.id
             UNION ALL
-            SELECT $1, $2 FROM o WHERE o.id = $2 AND NOT o.second AND NOT $5) AS c LIMIT 1', others)
+            SELECT $1, $2 FROM o JOIN s ON o.id = s.many WHERE NOT $5) AS c LIMIT 1', others)
         INTO against USING NEW.a, NEW.b, was.a, was.b, NEW.same;
     IF against.a IS NULL THEN
         RETURN NEW;
