@@ -99,11 +99,12 @@ pub fn refit<H: Host>(found: &mut Found<H::File>, limits: Limits, host: &mut H) 
 /// hang on it, by where they stand, and how many.
 fn limit(answers: &[(f64, bool)], pool: &[(f64, f64)]) -> Option<(f64, [f64; 2])> {
     let sigmoid = |odds: f64| 1.0 / (1.0 + (-odds).exp());
-    let (mut curves, mut best) = (Vec::new(), f64::NEG_INFINITY);
+    let (mut curves, mut best, mut priors) = (Vec::new(), f64::NEG_INFINITY, 0.0);
     for at in checked(-24i32..=24) {
         for slope in -8i32..=8 {
             let (shift, slope) = (f64::from(at) / 2.0, f64::from(slope) / 4.0);
             let prior = -(shift / SPREAD.0).powi(2) / 2.0 - (slope / SPREAD.1).powi(2) / 2.0;
+            priors += prior.exp();
             let slope = slope.exp();
             let tells = |(stand, same): &(f64, bool)| {
                 let p = WRONG + (1.0 - 2.0 * WRONG) * sigmoid(slope * (stand - shift));
@@ -116,6 +117,12 @@ fn limit(answers: &[(f64, bool)], pool: &[(f64, f64)]) -> Option<(f64, [f64; 2])
     }
     curves.iter_mut().for_each(|curve| curve.2 = (curve.2 - best).exp());
     let total: f64 = curves.iter().map(|it| it.2).sum();
+    // Answers that one share tells better than any curve, for they are mixed all over the scale or contradict it, tell no limit.
+    let (all, same) = (answers.len(), answers.iter().filter(|it| it.1).count());
+    let binomial: f64 = (1..=same).map(|it| ((all - same + it) as f64 / it as f64).ln()).sum();
+    if best + (total / priors).ln() < -binomial - (all as f64 + 1.0).ln() {
+        return None;
+    }
     let likely = |stand: f64| {
         curves.iter().map(|(shift, slope, weight)| weight * sigmoid(slope * (stand - shift))).sum::<f64>()
             / total
@@ -151,8 +158,23 @@ mod tests {
         let stands = (0..50).map(|at| f64::from(at * 7 % 50) * 0.32 - 8.0);
         let answers: Vec<(f64, bool)> =
             stands.enumerate().map(|(at, stand)| (stand, (stand >= edge) != (at % 20 == 9))).collect();
+        by(&answers)
+    }
+
+    fn by(answers: &[(f64, bool)]) -> Option<f64> {
         let pool: Vec<(f64, f64)> = (-40..40).map(|at| (f64::from(at) / 4.0 + 0.125, 10.0)).collect();
-        limit(&answers, &pool).map(|it| it.0)
+        limit(answers, &pool).map(|it| it.0)
+    }
+
+    #[test]
+    fn answers_that_follow_no_limit_change_none() {
+        let answers = |says: fn(i32, f64) -> bool| -> Vec<(f64, bool)> {
+            let of = |at| (at, f64::from(at) * 0.4 - 8.0);
+            (0..40).map(of).map(|(at, stand)| (stand, says(at, stand))).collect()
+        };
+        assert_eq!(by(&answers(|_, stand| stand < 0.0)), None, "contradicts");
+        assert_eq!(by(&answers(|at, _| at % 2 == 0)), None, "mixed");
+        assert_eq!(by(&answers(|at, _| at % 5 == 0)), None, "mixed, few");
     }
 
     #[test]
