@@ -13,7 +13,7 @@ pub(super) struct Archive {
     pub table: Table,
 }
 
-/// The columns of its own, the kept row's id before them.
+/// The columns of its own, the number of the run first; behind them comes the kept row's id, [`KEEPER`].
 const COLUMNS: [(&str, pg_sys::Oid); 7] = [
     ("dedup_run", pg_sys::INT8OID),
     ("dedup_stage", pg_sys::TEXTOID),
