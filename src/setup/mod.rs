@@ -13,6 +13,7 @@ use crate::table::{Table, read_options, refuse_option};
 use dedup_core::dedup::SETUP;
 use pgrx::prelude::*;
 use plan::{Change, Plan};
+use std::ffi::c_int;
 
 /// Gives a table its settings; the statements that did it.
 #[pg_extern(sql = "")]
@@ -106,7 +107,7 @@ fn _dedup_settings_changed(fcinfo: pg_sys::FunctionCallInfo) -> Pointer {
         let data = &*node.cast::<pg_sys::TriggerData>();
         let first = std::num::NonZeroUsize::MIN;
         let table = pgrx::htup::heap_getattr_raw(data.tg_trigtuple, first, (*data.tg_relation).rd_att);
-        let cache = pg_sys::SysCacheIdentifier::RELOID as i32;
+        let cache = pg_sys::SysCacheIdentifier::RELOID as c_int;
         if let Some(table) = table
             && pg_sys::SearchSysCacheExists(cache, table, 0.into(), 0.into(), 0.into())
         {
