@@ -11,7 +11,6 @@ use pgrx::prelude::*;
 /// 8: the center, the radius, four zero bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ball {
-    /// The fingerprint in the middle.
     pub(crate) center: u64,
     /// The largest distance, 0 to 64; -1 for a ball that holds nothing.
     pub(crate) radius: i32,
@@ -35,7 +34,6 @@ impl Ball {
         u32::try_from(self.radius).ok()
     }
 
-    /// Whether a fingerprint lies in the ball.
     pub(crate) fn contains(&self, fingerprint: u64) -> bool {
         hamming(fingerprint, self.center) as i32 <= self.radius
     }
@@ -140,19 +138,16 @@ fn hamming_ball_recv(message: Internal) -> Ball {
     hamming_ball(center, message.integer())
 }
 
-/// Writes what [`hamming_ball_recv`] reads.
 #[pg_extern(sql = "")]
 fn hamming_ball_send(ball: Ball) -> Vec<u8> {
     [ball.center.to_be_bytes().as_slice(), &ball.radius.to_be_bytes()].concat()
 }
 
-/// `<@`: whether a fingerprint lies in the ball.
 #[pg_extern(sql = "")]
 fn hamming_in_ball(fp: i64, ball: Ball) -> bool {
     ball.contains(fp as u64)
 }
 
-/// `=~`: whether two balls have each other's center.
 #[pg_extern(sql = "")]
 fn hamming_balls_near(a: Ball, b: Ball) -> bool {
     a.contains(b.center) && b.contains(a.center)

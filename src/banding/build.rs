@@ -22,7 +22,6 @@ const PHASE_SCANNING: i64 = 2;
 const PHASE_WRITING: i64 = 3;
 const PHASE_LOGGING: i64 = 4;
 
-/// Names a phase of the build.
 #[pg_guard]
 pub(super) unsafe extern "C-unwind" fn ambuildphasename(phase: i64) -> *mut c_char {
     let name: Option<&'static CStr> = match phase {
@@ -40,7 +39,6 @@ fn progress(parameter: u32, value: i64) {
     unsafe { pg_sys::pgstat_progress_update_param(parameter as i32, value) }
 }
 
-/// Builds an index.
 #[pg_guard]
 pub(super) unsafe extern "C-unwind" fn ambuild(
     heap: pg_sys::Relation,

@@ -12,7 +12,6 @@ use std::ptr::null_mut;
 
 /// Words that a row takes in a message: its fingerprint, its pointer, its scope with a flag for NULL.
 const WORDS: usize = 3;
-/// The most words of a message.
 const MESSAGE: usize = 340 * WORDS;
 /// Rows of its own after which the backend looks for messages.
 const TURN: u32 = 64;

@@ -36,7 +36,6 @@ pub(crate) unsafe fn is_banding_relation(index: pg_sys::Relation) -> bool {
     cost.is_some_and(|cost| cost as usize == amcostestimate as *const () as usize)
 }
 
-/// Estimates a scan.
 #[pg_guard]
 #[expect(clippy::too_many_arguments, reason = "PostgreSQL's signature")]
 pub(super) unsafe extern "C-unwind" fn amcostestimate(

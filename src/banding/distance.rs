@@ -4,7 +4,6 @@ use crate::pg::raise_invalid;
 use dedup_core::fingerprint::{self, Bands, BandsError};
 use pgrx::prelude::*;
 
-/// The number of bits, 0 to 64, in which two fingerprints differ.
 #[pg_extern(sql = "")]
 fn hamming(a: i64, b: i64) -> i32 {
     fingerprint::hamming(a as u64, b as u64) as i32

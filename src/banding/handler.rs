@@ -38,7 +38,6 @@ static ROUTINE: pg_sys::IndexAmRoutine = {
     am
 };
 
-/// The handler function of the access method.
 #[pg_extern(sql = "")]
 fn banding_handler(_fcinfo: pg_sys::FunctionCallInfo) -> PgBox<pg_sys::IndexAmRoutine> {
     // SAFETY: the node is as large as the routine and is filled whole; what is static is not written to.

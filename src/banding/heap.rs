@@ -7,7 +7,6 @@ use dedup_core::banding::Tid;
 use pgrx::{pg_guard, pg_sys};
 use std::ffi::c_void;
 
-/// What is read.
 pub(super) struct Rows {
     pub heap: pg_sys::Relation,
     pub index: pg_sys::Relation,

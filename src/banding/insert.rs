@@ -9,7 +9,6 @@ use super::scope::row_of;
 use super::{checked, open_index, tid_of};
 use pgrx::{pg_guard, pg_sys};
 
-/// Adds a row's entries.
 #[pg_guard]
 #[expect(clippy::too_many_arguments, reason = "PostgreSQL's signature")]
 pub(super) unsafe extern "C-unwind" fn aminsert(

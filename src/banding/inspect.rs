@@ -77,7 +77,6 @@ impl OpenIndex {
 
 /// The privilege that the caller needs.
 enum Right {
-    /// To read the table.
     Read,
     /// To act as its owner: to rebuild the index, for instance.
     Own,
@@ -223,7 +222,6 @@ unsafe fn scan_table(
     }
 }
 
-/// Statistics of a banding index, one row.
 #[pg_extern(sql = "")]
 #[expect(clippy::type_complexity, reason = "the columns of the result")]
 fn banding_stats(

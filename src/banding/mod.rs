@@ -90,13 +90,11 @@ unsafe fn forget_index(relation: pg_sys::Relation) {
     }
 }
 
-/// PostgreSQL's row pointer as the core's.
 fn tid_of(pointer: pg_sys::ItemPointerData) -> Tid {
     let block = u32::from(pointer.ip_blkid.bi_hi) << 16 | u32::from(pointer.ip_blkid.bi_lo);
     Tid::new(block, pointer.ip_posid)
 }
 
-/// The core's row pointer as PostgreSQL's.
 fn pointer_of(tid: Tid) -> pg_sys::ItemPointerData {
     let block = tid.block();
     pg_sys::ItemPointerData {

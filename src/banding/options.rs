@@ -47,7 +47,6 @@ fn kind() -> pg_sys::relopt_kind::Type {
     })
 }
 
-/// Parses the options of CREATE and ALTER INDEX.
 #[pg_guard]
 pub(super) unsafe extern "C-unwind" fn amoptions(
     options: pg_sys::Datum,

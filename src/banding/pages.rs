@@ -27,7 +27,6 @@ use std::slice;
 pub(crate) const PAGE_HEADER: usize = std::mem::offset_of!(pg_sys::PageHeaderData, pd_linp);
 /// Where a page's header says how many bytes are in use.
 const PD_LOWER: usize = std::mem::offset_of!(pg_sys::PageHeaderData, pd_lower);
-/// Bytes of a page.
 pub(crate) const PAGE: usize = pg_sys::BLCKSZ as usize;
 /// Bytes of a body.
 pub(crate) const BODY: usize = PAGE - PAGE_HEADER;
@@ -125,7 +124,6 @@ impl RelationPages {
         block < self.known.get()
     }
 
-    /// The number of pages, now.
     fn count(&self) -> u32 {
         let main = pg_sys::ForkNumber::MAIN_FORKNUM;
         // SAFETY: the relation is open (see `new`).
@@ -175,7 +173,6 @@ impl RelationPages {
     }
 }
 
-/// A pinned and locked buffer.
 struct Locked {
     buffer: pg_sys::Buffer,
     page: *mut u8,
@@ -238,7 +235,6 @@ impl WritePage for WriteGuard {
     }
 }
 
-/// A pinned page.
 pub(crate) struct Pin {
     buffer: pg_sys::Buffer,
     block: u32,

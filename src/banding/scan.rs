@@ -64,7 +64,6 @@ struct Scan {
     random: SplitMix64,
 }
 
-/// A fingerprint within `radius` of `center`.
 struct Within {
     center: u64,
     radius: u32,
@@ -153,7 +152,6 @@ fn null_row(tid: Tid) -> Hit {
     Hit { distance: u32::MAX, tid, fingerprint: 0 }
 }
 
-/// Begins a scan.
 #[pg_guard]
 pub(super) unsafe extern "C-unwind" fn ambeginscan(
     index: pg_sys::Relation,
@@ -340,7 +338,6 @@ unsafe fn condition(key: &pg_sys::ScanKeyData, balls: bool) -> Option<Within> {
     }
 }
 
-/// Gives the next row.
 #[pg_guard]
 pub(super) unsafe extern "C-unwind" fn amgettuple(
     scan: pg_sys::IndexScanDesc,
@@ -398,7 +395,6 @@ pub(super) unsafe extern "C-unwind" fn amgetbitmap(
     }
 }
 
-/// Ends a scan: drops its state.
 #[pg_guard]
 pub(super) unsafe extern "C-unwind" fn amendscan(scan: pg_sys::IndexScanDesc) {
     // SAFETY: the state is still there, and goes with its memory context.

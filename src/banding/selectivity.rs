@@ -6,21 +6,16 @@ use pgrx::{PgList, pg_sys};
 /// A comparison of two fingerprints within a distance, as the planner sees it.
 #[derive(Clone, Copy)]
 pub(crate) struct Comparison {
-    /// One side.
     pub(crate) left: *mut pg_sys::Node,
-    /// The other side.
     pub(crate) right: *mut pg_sys::Node,
     /// The distance, or the one assumed if it is known only at run time.
     pub(crate) distance: i32,
-    /// The function that compares.
     pub(crate) function: pg_sys::Oid,
 }
 
 /// What the planner knows about one side of a comparison.
 enum Side {
-    /// It is this fingerprint.
     Known(u64),
-    /// It is NULL.
     Null,
     /// It is like a column of that many rows.
     Like(Sample, f64),

@@ -23,7 +23,6 @@ unsafe extern "C-unwind" {
 /// Bytes of a fragment before its data.
 const FRAGMENT: usize = 4;
 
-/// The fragments of one page.
 #[derive(Default)]
 pub(super) struct Delta(Vec<u8>);
 

@@ -147,7 +147,6 @@ pub(super) fn forget_if_rolled_back() {
     pgrx::register_subxact_callback(PgSubXactCallbackEvent::AbortSub, |_, _| forget());
 }
 
-/// The tables of corpora and dictionaries.
 fn tables() -> [pg_sys::Oid; 2] {
     let schema = schema();
     ["corpus", "dictionary"].map(|kind| {
@@ -170,7 +169,6 @@ fn forget_dropped() {
     }
 }
 
-/// Empties the caches.
 pub(crate) fn forget() {
     CORPORA.with_borrow_mut(HashMap::clear);
     DICTIONARIES.with_borrow_mut(HashMap::clear);

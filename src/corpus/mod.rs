@@ -121,7 +121,6 @@ fn content_column(columns: &[Column]) -> usize {
     content
 }
 
-/// Stores own words, each as on a line of a file of jieba, and stop words as a version.
 #[pg_extern(sql = "")]
 fn dedup_dictionary_build(
     name: Option<&str>,
@@ -222,7 +221,6 @@ fn insert(kind: &str, name: &str, columns: &str, values: Vec<Argument>) -> Strin
     format!("{name}@{version}")
 }
 
-/// Drops a version.
 #[pg_extern(sql = "")]
 fn dedup_version_drop(kind: &str, name: &str) {
     let empty = match kind {

@@ -10,7 +10,6 @@ use std::rc::Rc;
 
 /// A kind of recipe that can be an argument.
 pub(crate) trait Cached: Sized + 'static {
-    /// Reads the JSON form.
     fn parse(json: &Value, resolver: &dyn Resolver) -> Result<Self, RecipeError>;
 }
 
@@ -36,7 +35,6 @@ pub(crate) fn check_shown<T: Cached>(json: &Value) {
     T::parse(json, &Shown).unwrap_or_else(|error| raise_recipe(error));
 }
 
-/// Raises the error of an invalid recipe.
 #[track_caller]
 pub(crate) fn raise_recipe(error: RecipeError) -> ! {
     let message = format!("invalid recipe: {error}");

@@ -11,7 +11,6 @@ use dedup_core::memory::{Room, filled};
 use serde_json::Value;
 use std::sync::OnceLock;
 
-/// The rows of a source.
 pub(super) type Rows = dedup::Rows<TempFile>;
 
 /// Contents by which a recipe is guessed at most, and their bytes.
@@ -22,7 +21,6 @@ const GUESSED_BY: (usize, usize) = (1000, 4 << 20);
 pub(super) struct Guess(OnceLock<(Value, TextRecipe)>);
 
 impl Guess {
-    /// The recipe.
     pub(super) fn recipe(&self) -> &TextRecipe {
         &self.0.get_or_init(|| (Value::Null, TextRecipe::default())).1
     }

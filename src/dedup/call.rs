@@ -9,7 +9,6 @@ use pgrx::{PgSqlErrorCode, pg_sys};
 /// A call of `dedup` of a table, in words of SQL.
 pub(super) struct Call<'t> {
     pub(super) table: &'t Table,
-    /// The column of the ids.
     pub(super) id: String,
     /// Its type, or the one that its domain is over.
     pub(super) base: String,

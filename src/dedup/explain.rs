@@ -44,7 +44,6 @@ impl Line {
     }
 }
 
-/// Returns the evidence for each of the pairs, and what `dedup` makes of them.
 #[pg_extern(sql = "")]
 fn dedup_explain_pairs(
     source: Option<&str>,
@@ -116,7 +115,6 @@ fn lines(found: &mut Found, rows: [usize; 2]) -> Vec<Line> {
     lines
 }
 
-/// The evidence for two rows.
 pub(super) fn evidence(found: &mut Found, rows: [usize; 2]) -> Vec<Line> {
     let [a, b] = rows.map(|row| found.rows.first[row]);
     if a == b {

@@ -15,7 +15,6 @@ use dedup_core::memory::{OrRaise, Room};
 use pgrx::PgMemoryContexts;
 use pgrx::prelude::*;
 
-/// Returns the pairs of a row of `a` and one of `b` that are one thing, how sure that is, and by what.
 #[pg_extern(sql = "")]
 fn dedup_link(a: Option<&str>, b: Option<&str>, options: Option<Json>, fcinfo: pg_sys::FunctionCallInfo) {
     let mut output = Output::begin(fcinfo);

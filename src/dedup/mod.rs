@@ -78,7 +78,6 @@ fn told([kept, exact, near, decided, empty]: [u64; Stage::COUNT]) -> String {
     format!("{kept} kept, {exact} exact and {near} near duplicates{decided}, {empty} empty")
 }
 
-/// Writes the result.
 fn write(found: &mut Found, ids: &ValueType, mut output: Output, progress: &Progress) {
     let rows = found.rows.count();
     progress.stage("writing the result", "rows", Some(rows as u64));

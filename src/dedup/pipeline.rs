@@ -24,7 +24,6 @@ use std::f64::consts::LN_2;
 /// What is found of the rows of a source.
 pub(crate) type Found = dedup::Found<TempFile>;
 
-/// The value of a row's id.
 pub(super) fn id(row: &Values<'_>) -> pg_sys::Datum {
     row.get(0).unwrap_or_else(|| refuse_row_without_id())
 }
@@ -120,7 +119,6 @@ pub(super) fn stages(
     unwrap_or_raise(dedup::find((**options).clone(), &options.recipe, rows, equal, limits(), &mut host))
 }
 
-/// What a call may take.
 pub(crate) fn limits() -> Limits {
     Limits { memory: work_memory(), threads: threads() }
 }

@@ -14,7 +14,6 @@ use pgrx::spi::{quote_identifier, quote_literal};
 use pgrx::{PgSqlErrorCode, pg_sys};
 use serde_json::json;
 
-/// A foreign key.
 pub(super) struct Reference {
     child: Table,
     name: String,
@@ -27,7 +26,6 @@ pub(super) struct Reference {
     on_delete: String,
     /// And if the key of that row changes, as the catalogue has it.
     on_update: String,
-    /// Whether it points from the table to itself.
     is_self: bool,
     columns: Vec<Pair>,
 }

@@ -12,10 +12,8 @@ use dedup_core::details::passages;
 use pgrx::PgMemoryContexts;
 use pgrx::prelude::*;
 
-/// The most pairs that are asked for.
 const MOST: i32 = 10_000;
 
-/// Returns the `n` pairs whose answer is worth most, the most valuable first.
 #[pg_extern(sql = "")]
 fn dedup_review(
     source: Option<&str>,

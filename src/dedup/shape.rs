@@ -89,7 +89,6 @@ impl Shape {
         self.columns.iter().flatten().map(|&at| columns[at].name.clone()).collect()
     }
 
-    /// The row's content.
     pub(super) fn content(&self, row: &Values<'_>) -> Option<String> {
         if let Some(columns) = &self.columns {
             return joined(columns.iter().map(|&column| row.written(column)));

@@ -10,7 +10,6 @@ use crate::table::{Settings, Table, name_beside};
 use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_literal};
 
-/// Puts rows back that `dedup_clean` has moved to the archive: all of a run, or those of some ids. Returns how many.
 #[pg_extern(sql = "")]
 fn dedup_undo(
     tbl: Option<pg_sys::Oid>,

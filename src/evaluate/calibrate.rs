@@ -14,7 +14,6 @@ use dedup_core::memory::{self, Grow, OrRaise, Room};
 use pgrx::prelude::*;
 use std::collections::{HashMap, HashSet};
 
-/// The distribution of distances in a table, one by one.
 #[pg_extern(sql = "")]
 fn near_dup_calibrate(source: Option<&str>, truth: Option<&str>, fcinfo: pg_sys::FunctionCallInfo) {
     let mut output = Output::begin(fcinfo);

@@ -108,7 +108,6 @@ fn key_of(value: &str, typoid: pg_sys::Oid) -> String {
     format!("({text}) COLLATE pg_catalog.\"C\"")
 }
 
-/// Precision, recall and counts of one query's pairs against another's.
 #[pg_extern(sql = "")]
 fn dedup_evaluate(
     found: &str,

@@ -6,7 +6,6 @@ use dedup_core::hash::city64;
 use pgrx::datum::Internal;
 use pgrx::prelude::*;
 
-/// Adds a feature; one whose text or weight is NULL is skipped.
 #[pg_extern(sql = "")]
 fn simhash_agg_add(
     mut state: Internal,
@@ -25,7 +24,6 @@ fn simhash_agg_add(
     state
 }
 
-/// Adds the sums of another worker.
 #[pg_extern(sql = "")]
 fn simhash_agg_combine(mut state: Internal, other: Internal, fcinfo: pg_sys::FunctionCallInfo) -> Internal {
     // SAFETY: every function of this aggregate keeps a `SimHash`.
@@ -37,14 +35,12 @@ fn simhash_agg_combine(mut state: Internal, other: Internal, fcinfo: pg_sys::Fun
     state
 }
 
-/// Serialises the sums for another process.
 #[pg_extern(sql = "")]
 fn simhash_agg_serialize(state: Internal) -> Vec<u8> {
     // SAFETY: every function of this aggregate keeps a `SimHash`.
     unsafe { aggregate::state::<SimHash>(&state) }.cloned().unwrap_or_default().to_bytes()
 }
 
-/// Deserialises the sums of another process.
 #[pg_extern(sql = "")]
 fn simhash_agg_deserialize(sent: &[u8], _state: Internal, fcinfo: pg_sys::FunctionCallInfo) -> Internal {
     match SimHash::from_bytes(sent) {
@@ -53,7 +49,6 @@ fn simhash_agg_deserialize(sent: &[u8], _state: Internal, fcinfo: pg_sys::Functi
     }
 }
 
-/// The fingerprint, NULL if there was no feature.
 #[pg_extern(sql = "")]
 fn simhash_agg_finish(state: Internal) -> Option<i64> {
     // The state may be read again (by a growing window frame), so it is not changed. SAFETY: every

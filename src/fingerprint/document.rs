@@ -19,7 +19,6 @@ fn bag(document: &Document, recipe: &RowRecipe) -> Bag {
     EXTRACTOR.with_borrow_mut(|extractor| recipe.bag_document(extractor, |into| read(document, into)))
 }
 
-/// The fingerprint of a document, weighted by paths.
 #[pg_extern(sql = "")]
 fn simhash_document(document: Document, recipe: RecipeArg<RowRecipe>) -> Option<i64> {
     EXTRACTOR.with_borrow_mut(|extractor| {
@@ -27,7 +26,6 @@ fn simhash_document(document: Document, recipe: RecipeArg<RowRecipe>) -> Option<
     })
 }
 
-/// The features of a document, heaviest first.
 #[pg_extern(sql = "")]
 fn simhash_features_document(
     document: Document,
@@ -36,7 +34,6 @@ fn simhash_features_document(
     TableIterator::new(feature_rows(bag(&document, &recipe.0)))
 }
 
-/// The features of two documents, by the paths of the recipe.
 #[pg_extern(sql = "")]
 fn simhash_explain_document(
     a: Document,

@@ -7,7 +7,6 @@ use dedup_core::features::{Bag, FieldsRecipe, Part, RowRecipe, TextRecipe, expla
 use dedup_core::interrupt::checked;
 use pgrx::prelude::*;
 
-/// The features of two texts, those with the largest effect first.
 #[pg_extern(sql = "")]
 fn simhash_explain_text(
     a: Option<&str>,
@@ -23,7 +22,6 @@ fn simhash_explain_text(
     }
 }
 
-/// The features of two rows, by column.
 #[pg_extern(sql = "")]
 fn simhash_explain_record(
     a: Record,
@@ -35,7 +33,6 @@ fn simhash_explain_record(
     by_column(&bag_of_row(&a.row(), &recipe), &bag_of_row(&b.row(), &recipe), &recipe, None, fcinfo);
 }
 
-/// Features of two arrays of fields.
 #[pg_extern(sql = "")]
 fn simhash_explain_fields(
     a: Array<'_, &str>,
@@ -65,7 +62,6 @@ pub(crate) fn by_column(
     }
 }
 
-/// Adds a row of the result.
 fn add(output: &mut Output, column: Option<&str>, token: &str, part: Part) {
     let found_in = match (part.weight_a > 0.0, part.weight_b > 0.0) {
         (true, true) => "both",

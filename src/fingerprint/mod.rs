@@ -23,7 +23,6 @@ thread_local! {
     static DEFAULT_RECIPE: Rc<TextRecipe> = Rc::default();
 }
 
-/// The recipe given, or the default one.
 pub(crate) fn text_recipe<const SHOWN: bool>(recipe: Option<RecipeArg<TextRecipe, SHOWN>>) -> Rc<TextRecipe> {
     recipe.map_or_else(|| DEFAULT_RECIPE.with(Rc::clone), |recipe| recipe.0)
 }
@@ -32,7 +31,6 @@ fn to_bigint(fingerprint: Option<u64>) -> Option<i64> {
     fingerprint.map(|bits| bits as i64)
 }
 
-/// The fingerprint of one text.
 #[pg_extern(sql = "")]
 fn simhash_text(content: Option<&str>, recipe: Option<RecipeArg<TextRecipe>>) -> Option<i64> {
     let content = content?;
@@ -40,14 +38,12 @@ fn simhash_text(content: Option<&str>, recipe: Option<RecipeArg<TextRecipe>>) ->
     EXTRACTOR.with_borrow_mut(|extractor| to_bigint(extractor.simhash(content, &recipe)))
 }
 
-/// The fingerprint of the columns of a row, given as an array.
 #[pg_extern(sql = "")]
 fn simhash_fields(fields: Array<'_, &str>, recipe: RecipeArg<FieldsRecipe>) -> Option<i64> {
     let recipe = recipe_of_fields(&recipe.0, fields.len());
     EXTRACTOR.with_borrow_mut(|extractor| to_bigint(recipe.simhash(extractor, fields.iter())))
 }
 
-/// The recipe of an array of so many fields.
 fn recipe_of_fields(recipe: &FieldsRecipe, fields: usize) -> &RowRecipe {
     let weights = recipe.0.columns.len();
     if weights != fields {
@@ -60,13 +56,11 @@ fn recipe_of_fields(recipe: &FieldsRecipe, fields: usize) -> &RowRecipe {
     &recipe.0
 }
 
-/// The fingerprint of a row, its columns weighted by name.
 #[pg_extern(sql = "")]
 fn simhash_record(row: Record, recipe: RecipeArg<RowRecipe>) -> Option<i64> {
     simhash_columns(&row.row(), names(&recipe.0), &recipe.0)
 }
 
-/// The columns that a recipe names.
 fn names(recipe: &RowRecipe) -> impl Iterator<Item = &str> {
     recipe.columns.iter().map(|(name, _)| name.as_str())
 }
@@ -79,7 +73,6 @@ fn simhash_columns<'n>(row: &Row, columns: impl Iterator<Item = &'n str>, recipe
     })
 }
 
-/// The fingerprint of a text-search vector: each position of a lexeme has the weight of its label.
 #[pg_extern(sql = "")]
 fn simhash_tsvector(content: Option<TsVector<'_>>, weights: Option<RecipeArg<LabelWeights>>) -> Option<i64> {
     let weights = weights.map_or_else(LabelWeights::default, |weights| *weights.0);
@@ -96,7 +89,6 @@ fn simhash_tsvector(content: Option<TsVector<'_>>, weights: Option<RecipeArg<Lab
     to_bigint(sums.finish())
 }
 
-/// The features of a text, heaviest first.
 #[pg_extern(sql = "")]
 fn simhash_features_text(
     content: Option<&str>,
@@ -107,7 +99,6 @@ fn simhash_features_text(
     TableIterator::new(feature_rows(bag.unwrap_or_default()))
 }
 
-/// The features of a row, heaviest first.
 #[pg_extern(sql = "")]
 fn simhash_features_record(
     row: Record,
@@ -116,7 +107,6 @@ fn simhash_features_record(
     TableIterator::new(feature_rows(bag_of_row(&row.row(), &recipe.0)))
 }
 
-/// The features of an array of fields, heaviest first.
 #[pg_extern(sql = "")]
 fn simhash_features_fields(
     fields: Array<'_, &str>,
@@ -125,17 +115,14 @@ fn simhash_features_fields(
     TableIterator::new(feature_rows(bag_of_fields(&fields, &recipe.0)))
 }
 
-/// The features of a text.
 pub(crate) fn bag_of_text(content: &str, recipe: &TextRecipe) -> Bag {
     EXTRACTOR.with_borrow_mut(|extractor| extractor.bag(content, recipe))
 }
 
-/// The features of a row.
 fn bag_of_row(row: &Row, recipe: &RowRecipe) -> Bag {
     bag_of_values(&names(recipe).map(|name| row.text(name)).collect::<Vec<_>>(), recipe)
 }
 
-/// The features of an array of fields.
 fn bag_of_fields(fields: &Array<'_, &str>, recipe: &FieldsRecipe) -> Bag {
     let recipe = recipe_of_fields(recipe, fields.len());
     EXTRACTOR.with_borrow_mut(|extractor| recipe.bag(extractor, fields.iter()))
@@ -147,7 +134,6 @@ pub(crate) fn bag_of_values(values: &[Option<String>], recipe: &RowRecipe) -> Ba
     EXTRACTOR.with_borrow_mut(|extractor| recipe.bag(extractor, values))
 }
 
-/// The fingerprint of a text.
 pub(crate) fn simhash_of(content: &str, recipe: &TextRecipe) -> Option<u64> {
     EXTRACTOR.with_borrow_mut(|extractor| extractor.simhash(content, recipe))
 }

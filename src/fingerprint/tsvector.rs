@@ -14,7 +14,6 @@ use serde_json::Value;
 pub(super) struct LabelWeights(pub(super) [Weight; 4]);
 
 impl Default for LabelWeights {
-    /// Those of `ts_rank`.
     fn default() -> LabelWeights {
         LabelWeights([0.1, 0.2, 0.4, 1.0].map(|weight| Weight::new(weight).unwrap_or(Weight::ONE)))
     }
@@ -42,12 +41,9 @@ impl Cached for LabelWeights {
     }
 }
 
-/// An argument of type `tsvector`.
 pub(super) struct TsVector<'a>(&'a [u8]);
 
-/// A lexeme of a `tsvector`.
 pub(super) struct Lexeme<'a> {
-    /// Its text.
     pub(super) text: &'a str,
     /// How often it occurs with the labels D, C, B and A; a lexeme without positions counts as one
     /// occurrence with D.

@@ -10,7 +10,6 @@ use dedup_core::groups::EdgeComponents;
 use dedup_core::memory::OrRaise;
 use pgrx::prelude::*;
 
-/// The ids of the pairs, and how they are connected.
 struct Graph {
     ids: DistinctIds,
     components: EdgeComponents,

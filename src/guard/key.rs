@@ -6,11 +6,9 @@ use crate::pg::spi::{Argument, execute};
 use crate::pg::trigger::Call;
 use pgrx::{PgRelation, pg_sys};
 
-/// The key of a row.
 pub(super) struct Key {
     /// The key's columns; of a table without a primary key `ctid`, of a partition `tableoid` as well.
     columns: Vec<String>,
-    /// Their values.
     values: Vec<String>,
     /// Whether the user may see them, and the distance.
     pub(super) visible: bool,
@@ -50,7 +48,6 @@ impl Key {
         }
     }
 
-    /// Whether a column is one of the key.
     pub(super) fn has(&self, column: &str) -> bool {
         self.columns.iter().any(|it| it == column)
     }
@@ -82,7 +79,6 @@ fn may_read(table: pg_sys::Oid, is_partition: bool) -> bool {
     readable(table) || is_partition && ancestors(table).into_iter().any(readable)
 }
 
-/// The key of the new row.
 pub(super) fn key_of(call: &Call) -> Key {
     // SAFETY: the row is one of the relation.
     unsafe { Key::of(call.relation(), &call.row(), (*call.new_tuple()).t_self) }

@@ -17,7 +17,6 @@ pub(super) const PUBLISHES: u16 = 4;
 /// identify the column. Held in share mode too until the search for that row begins.
 pub(super) const PUBLICATION: u16 = 0x8000;
 
-/// A lock tag of guards.
 pub(super) fn tag(first: u32, second: u32, third: u32, kind: u16) -> pg_sys::LOCKTAG {
     pg_sys::LOCKTAG {
         locktag_field1: first,
@@ -29,7 +28,6 @@ pub(super) fn tag(first: u32, second: u32, third: u32, kind: u16) -> pg_sys::LOC
     }
 }
 
-/// The number of the database.
 pub(super) fn database() -> u32 {
     // SAFETY: a plain read of a variable that is set when the backend starts.
     u32::from(unsafe { pg_sys::MyDatabaseId })
@@ -45,7 +43,6 @@ pub(super) fn lock(tag: &pg_sys::LOCKTAG, mode: i32) {
     unsafe { pg_sys::LockAcquire(tag, mode, false, false) };
 }
 
-/// Releases a lock that [`lock`] took.
 pub(super) fn unlock(tag: &pg_sys::LOCKTAG, mode: i32) {
     // SAFETY: as in `lock`.
     unsafe { pg_sys::LockRelease(tag, mode, false) };

@@ -24,7 +24,6 @@ use search::{Conflict, Search};
 use std::cell::OnceCell;
 use texts::TextSearch;
 
-/// Acts on a new or changed row that is a near-duplicate of an earlier one.
 #[pg_extern(sql = "")]
 fn near_dup_guard(fcinfo: pg_sys::FunctionCallInfo) -> Pointer {
     // SAFETY: the call is running.

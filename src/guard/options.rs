@@ -16,7 +16,6 @@ use std::rc::Rc;
 /// The distance of a guard whose table has no settings.
 const DISTANCE: u32 = 3;
 
-/// The parsed arguments.
 pub(super) struct Options {
     /// That of the fingerprint.
     pub(super) column: String,
@@ -26,7 +25,6 @@ pub(super) struct Options {
     pub(super) by_text: bool,
     /// The columns that near-duplicates have in common.
     pub(super) scope: Vec<String>,
-    /// The action to take.
     pub(super) action: Action,
     /// A condition on their texts.
     pub(super) verify: Option<Verify>,
@@ -40,9 +38,7 @@ pub(super) struct Options {
 pub(super) struct Decided {
     /// The table that says it.
     table: String,
-    /// The column of the ids.
     id: String,
-    /// The table whose rows they are.
     of: pg_sys::Oid,
 }
 
@@ -61,7 +57,6 @@ impl Decided {
     }
 }
 
-/// The action for a near-duplicate.
 pub(super) enum Action {
     /// The statement fails.
     Reject,
@@ -77,7 +72,6 @@ pub(super) enum Action {
 pub(super) struct Verify {
     method: Method,
     measure: Measure,
-    /// The columns of the text.
     pub(super) columns: Vec<String>,
     pub(super) alike: Alike,
     /// By which the texts are read.
@@ -85,7 +79,6 @@ pub(super) struct Verify {
 }
 
 impl Verify {
-    /// The text of a row.
     pub(super) fn text(&self, row: &Row) -> Option<String> {
         content(self.method, self.columns.iter().map(|column| row.text(column)))
     }

@@ -45,12 +45,10 @@ impl Scope {
         parts.into_iter().collect::<Option<Vec<_>>>().map(Scope)
     }
 
-    /// The names of its columns.
     pub(super) fn columns(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|part| part.column.as_str())
     }
 
-    /// Whether a row is of the same scope.
     pub(super) fn holds(&self, row: &Row) -> bool {
         self.0.iter().all(|part| {
             // SAFETY: the value is used while the row lives; a column has one type in all partitions.

@@ -43,12 +43,9 @@ use pgrx::datum::IntoDatum;
 use pgrx::spi::quote_identifier;
 use pgrx::{PgList, PgRelation, PgSqlErrorCode, PgTupleDesc, pg_sys};
 
-/// What is searched for.
 pub(super) struct Search<'a> {
     pub(super) call: &'a Call,
-    /// The column of the fingerprint.
     pub(super) column: &'a str,
-    /// The fingerprint of the new row.
     pub(super) fingerprint: u64,
     /// Only rows of this scope are.
     pub(super) scope: &'a Scope,

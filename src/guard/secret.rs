@@ -63,7 +63,6 @@ impl Key {
     }
 }
 
-/// The secret of the database.
 fn secret() -> Vec<u8> {
     const TABLE: &str = "SELECT c.oid::pg_catalog.text FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_class c \
          ON c.relnamespace OPERATOR(pg_catalog.=) e.extnamespace AND c.relname OPERATOR(pg_catalog.=) '_dedup_secret' \

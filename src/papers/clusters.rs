@@ -46,7 +46,6 @@ fn near_dup_component(fcinfo: pg_sys::FunctionCallInfo) -> Option<i64> {
 /// Bytes per row while the components of a partition are computed.
 const BYTES_PER_ROW: usize = 72;
 
-/// The components of the whole partition.
 fn partition_components(window: &Window) -> Vec<Option<u32>> {
     let progress = Progress::new("near_dup_component", progress_interval());
     progress.stage("reading", "rows", None);

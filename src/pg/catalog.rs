@@ -151,7 +151,6 @@ pub(crate) fn own_function(name: &str, types: &[pg_sys::Oid]) -> pg_sys::Oid {
     pg_sys::Oid::from_u32(oid.unwrap_or_else(|| refuse_without_extension()))
 }
 
-/// An identifier, quoted for SQL.
 pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
@@ -175,7 +174,6 @@ unsafe extern "C-unwind" fn changed(_: pg_sys::Datum, _: c_int, _: u32) {
     let _ = CHANGES.try_with(|changes| changes.set(changes.get() + 1));
 }
 
-/// Sees to it that [`changed`] is called.
 fn watch() {
     use pg_sys::SysCacheIdentifier::*;
     static REGISTERED: Once = Once::new();
@@ -284,7 +282,6 @@ pub(crate) fn lock_columns(table: pg_sys::Oid) {
     lock_relation(table, pg_sys::AccessShareLock)
 }
 
-/// Locks a table to the end of the transaction.
 pub(crate) fn lock_relation(table: pg_sys::Oid, mode: u32) {
     // SAFETY: any oid can be locked.
     unsafe { pg_sys::LockRelationOid(table, mode as i32) }
@@ -333,7 +330,6 @@ pub(crate) fn base_type_name(typoid: pg_sys::Oid) -> String {
     }
 }
 
-/// The type of arrays of a type, if there is one.
 pub(crate) fn array_type(typoid: pg_sys::Oid) -> Option<pg_sys::Oid> {
     // SAFETY: any oid is answered.
     let array = unsafe { pg_sys::get_array_type(typoid) };

@@ -3,7 +3,6 @@
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::{PgLogLevel, PgSqlErrorCode};
 
-/// Raises an error.
 #[track_caller]
 pub(crate) fn raise(code: PgSqlErrorCode, message: impl Into<String>, hint: impl Into<String>) -> ! {
     raise_with_detail(code, message, "", hint)
@@ -21,7 +20,6 @@ pub(crate) fn raise_mismatch(message: impl Into<String>, hint: impl Into<String>
     raise(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message, hint)
 }
 
-/// Raises an error with a detail.
 #[track_caller]
 pub(crate) fn raise_with_detail(
     code: PgSqlErrorCode,
@@ -57,7 +55,6 @@ fn report(level: PgLogLevel, code: PgSqlErrorCode, message: String, detail: Stri
     report.report(level);
 }
 
-/// Emits a notice.
 pub(crate) fn notice(message: impl Into<String>, detail: impl Into<String>, hint: impl Into<String>) {
     let code = PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION;
     report(PgLogLevel::NOTICE, code, message.into(), detail.into(), hint.into());

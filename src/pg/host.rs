@@ -20,7 +20,6 @@ impl QueryHost<'_> {
         QueryHost { blocked: None, progress: None }
     }
 
-    /// A host that reports its progress.
     pub(crate) fn reporting(progress: &Progress) -> QueryHost<'_> {
         QueryHost { blocked: None, progress: Some(progress) }
     }

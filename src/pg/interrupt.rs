@@ -3,7 +3,6 @@
 use super::memory;
 use pgrx::pg_sys;
 
-/// Sets the hook of the checks.
 pub(crate) fn answer_checks() {
     dedup_core::interrupt::set_hook(answer);
 }

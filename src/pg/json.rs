@@ -52,9 +52,7 @@ pub(crate) struct Document(*mut pg_sys::varlena);
 
 /// A part of a document. Of an array only the elements come.
 pub(crate) enum Part<'a> {
-    /// An object begins.
     Begin,
-    /// It ends.
     End,
     /// Whose value comes next.
     Key(&'a str),
@@ -63,7 +61,6 @@ pub(crate) enum Part<'a> {
 }
 
 impl Document {
-    /// Hands over the parts in their order.
     pub(crate) fn each(&self, mut take: impl FnMut(Part<'_>)) {
         use pg_sys::JsonbIteratorToken as token;
         // SAFETY: the root container follows the header.

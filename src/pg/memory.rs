@@ -201,7 +201,6 @@ fn report(error: OutOfMemory) {
     }
 }
 
-/// Raises the error as PostgreSQL does.
 pub(crate) fn raise_out_of_memory(error: OutOfMemory) -> ! {
     super::raise_with_detail(
         PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY,

@@ -7,7 +7,6 @@ use pgrx::pg_sys;
 pub(crate) struct Message(pg_sys::StringInfo);
 
 impl Message {
-    /// The argument of a receive function.
     pub(crate) fn of(argument: Internal) -> Message {
         Message(argument.unwrap().map_or(std::ptr::null_mut(), |datum| datum.cast_mut_ptr()))
     }
@@ -22,7 +21,6 @@ impl Message {
         unsafe { pg_sys::pq_getmsgint(self.0, 4) as i32 }
     }
 
-    /// All remaining bytes.
     pub(crate) fn rest(&mut self) -> &[u8] {
         // SAFETY: as above; the length is what the message has left, and the
         // bytes live as long as it.

@@ -17,7 +17,6 @@ unsafe extern "C-unwind" {
     fn set_query(query: *const c_char) -> c_int;
 }
 
-/// The query being parsed.
 struct Parsing {
     callback: pg_sys::ErrorContextCallback,
     text: CString,

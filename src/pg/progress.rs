@@ -44,7 +44,6 @@ impl Progress {
         self.said.set(started);
     }
 
-    /// Counts a step.
     pub(crate) fn step(&self) {
         let mut stage = self.stage.get();
         stage.steps += 1;

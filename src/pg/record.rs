@@ -26,7 +26,6 @@ pub(crate) struct Row<'a> {
 }
 
 impl Record {
-    /// The row to read.
     pub(crate) fn row(&self) -> Row<'_> {
         Row { tuple: std::ptr::from_ref(&self.tuple).cast_mut(), columns: &self.columns }
     }
@@ -38,7 +37,6 @@ impl Record {
         (table != pg_sys::InvalidOid).then_some(table)
     }
 
-    /// The record as an argument of a statement.
     pub(crate) fn argument(&self) -> Argument {
         // SAFETY: a composite value begins with its header, which says its type.
         unsafe {

@@ -5,7 +5,6 @@ use dedup_core::memory::{self, OrRaise};
 use pgrx::{PgTupleDesc, pg_sys};
 use std::ffi::CStr;
 
-/// A column of a query.
 pub(crate) struct Column {
     pub(crate) name: String,
     pub(crate) typoid: pg_sys::Oid,
@@ -16,7 +15,6 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    /// A column of that type.
     pub(crate) fn new(name: &str, typoid: pg_sys::Oid, collation: pg_sys::Oid) -> Column {
         // SAFETY: any oid is answered.
         let is_text = unsafe { pg_sys::IsBinaryCoercible(typoid, pg_sys::TEXTOID) };

@@ -82,7 +82,6 @@ fn default_memory_limit() -> i32 {
     i32::try_from(bytes / 4 / 1024).unwrap_or(i32::MAX)
 }
 
-/// How many threads may compute.
 pub(crate) fn threads() -> usize {
     // SAFETY: a plain read of a setting.
     threads_or(unsafe { pg_sys::max_parallel_workers_per_gather })

@@ -331,7 +331,6 @@ unsafe extern "C-unwind" fn start_up(_: *mut pg_sys::DestReceiver, _: std::ffi::
 
 unsafe extern "C-unwind" fn nothing(_: *mut pg_sys::DestReceiver) {}
 
-/// Takes a row.
 #[pg_guard]
 unsafe extern "C-unwind" fn receive(
     slot: *mut pg_sys::TupleTableSlot,

@@ -17,14 +17,12 @@ const MOST: usize = 1 << 30;
 /// A temporary file, created when there is more than a buffer of it.
 pub(crate) struct TempFile {
     file: Option<pg_sys::File>,
-    /// Bytes in the file.
     written: u64,
     /// Those that follow.
     buffer: Vec<u8>,
 }
 
 impl TempFile {
-    /// A file that is not created yet.
     pub(crate) fn new() -> TempFile {
         TempFile { file: None, written: 0, buffer: Vec::new() }
     }

@@ -20,7 +20,6 @@ thread_local! {
 }
 
 impl Texts {
-    /// The elements, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }

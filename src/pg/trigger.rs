@@ -7,27 +7,20 @@ use pgrx::{PgMemoryContexts, PgRelation, PgSqlErrorCode, PgTupleDesc, pg_sys};
 use std::ffi::{CStr, CString};
 use std::num::NonZeroUsize;
 
-/// The event that fires the trigger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// Before a row is inserted.
     BeforeInsert,
-    /// Before a row is updated.
     BeforeUpdate,
-    /// After a row was inserted.
     AfterInsert,
-    /// After a row was updated.
     AfterUpdate,
 }
 
 impl Event {
-    /// Whether the row is not stored yet.
     pub(crate) fn is_before(self) -> bool {
         matches!(self, Event::BeforeInsert | Event::BeforeUpdate)
     }
 }
 
-/// One call of the trigger.
 pub(crate) struct Call {
     data: *mut pg_sys::TriggerData,
     function: *mut pg_sys::FmgrInfo,
@@ -100,25 +93,21 @@ impl Call {
         }
     }
 
-    /// The name of the trigger.
     pub(crate) fn trigger_name(&self) -> String {
         // SAFETY: a trigger has a name.
         unsafe { CStr::from_ptr((*(*self.data).tg_trigger).tgname).to_string_lossy().into_owned() }
     }
 
-    /// The table that the row belongs to.
     pub(crate) fn relation(&self) -> pg_sys::Relation {
         // SAFETY: a trigger is fired for a table, open during the call.
         unsafe { (*self.data).tg_relation }
     }
 
-    /// The number of that table.
     pub(crate) fn table(&self) -> pg_sys::Oid {
         // SAFETY: as above.
         unsafe { (*self.relation()).rd_id }
     }
 
-    /// The name of that table.
     pub(crate) fn table_name(&self) -> String {
         // SAFETY: as above; the relation is not closed here.
         unsafe { PgRelation::from_pg(self.relation()).name().to_owned() }
@@ -157,7 +146,6 @@ impl Call {
         }
     }
 
-    /// The new row.
     pub(crate) fn new_tuple(&self) -> pg_sys::HeapTuple {
         // SAFETY: the trigger's data is filled according to its event.
         unsafe {
@@ -168,7 +156,6 @@ impl Call {
         }
     }
 
-    /// The row as it was before an update.
     pub(crate) fn old_tuple(&self) -> Option<pg_sys::HeapTuple> {
         match self.event {
             Event::BeforeInsert | Event::AfterInsert => None,
@@ -177,13 +164,11 @@ impl Call {
         }
     }
 
-    /// The new row, to read its columns.
     pub(crate) fn row(&self) -> Row<'_> {
         // SAFETY: the tuple is of the table whose columns these are.
         unsafe { Row::new(self.read, &self.columns) }
     }
 
-    /// The old row of an update, to read its columns.
     pub(crate) fn old_row(&self) -> Option<Row<'_>> {
         // SAFETY: as above.
         self.old_tuple().map(|tuple| unsafe { Row::new(tuple, &self.columns) })
@@ -373,7 +358,6 @@ impl Call {
         pg_sys::Datum::from(self.new_tuple())
     }
 
-    /// The result that skips the row.
     pub(crate) fn leave_out(&self) -> pg_sys::Datum {
         pg_sys::Datum::from(0usize)
     }

@@ -194,7 +194,6 @@ pub(crate) struct Ids {
 const HEADER: usize = 4;
 
 impl Ids {
-    /// No ids yet.
     pub(crate) fn new(of: ValueType) -> Ids {
         Ids { of, file: TempFile::new(), length: 0, record: Vec::new() }
     }
@@ -222,7 +221,6 @@ impl Ids {
         number.cast_signed()
     }
 
-    /// The id of a number.
     pub(crate) fn get(&mut self, number: i64) -> pg_sys::Datum {
         if self.of.by_value {
             return pg_sys::Datum::from(number);
@@ -280,7 +278,6 @@ impl Sortable for Seen {
 }
 
 impl UniqueIds {
-    /// No ids yet, of a column.
     pub(crate) fn new(column: &Column) -> UniqueIds {
         let base = column.base_type();
         let is_integer = matches!(base, pg_sys::INT2OID | pg_sys::INT4OID | pg_sys::INT8OID);
@@ -504,7 +501,6 @@ impl DistinctIds {
         self.of.datum(&self.words[self.starts[number as usize]..])
     }
 
-    /// Whether one comes before the other in the order of their type.
     pub(crate) fn is_less(&mut self, a: u32, b: u32) -> bool {
         let [a, b] = [a, b].map(|number| self.get(number));
         // SAFETY: both are values of the type.

@@ -38,7 +38,6 @@ unsafe extern "C-unwind" {
     fn WinGetFuncArgCurrent(object: WindowObject, argument: c_int, is_null: *mut bool) -> pg_sys::Datum;
 }
 
-/// The window of a running call.
 pub(crate) struct Window {
     object: WindowObject,
 }

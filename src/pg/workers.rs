@@ -106,7 +106,6 @@ impl Workers {
         }
     }
 
-    /// How many have been started.
     pub(crate) fn count(&self) -> usize {
         self.queues.len()
     }

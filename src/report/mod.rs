@@ -22,7 +22,6 @@ const BYTES_OF_GROUPS: usize = 48 << 20;
 /// The hash of no label.
 const NONE: u64 = 0;
 
-/// Returns the page.
 #[pg_extern(sql = "")]
 fn dedup_report(source: Option<&str>, options: Option<Json>) -> String {
     let of = Source::new(source);
@@ -49,7 +48,6 @@ fn dedup_report(source: Option<&str>, options: Option<Json>) -> String {
     report.page(language, title, table, &progress)
 }
 
-/// An option that is a text.
 fn word(written: &mut Written, name: &str) -> Option<String> {
     Some(written.take(name)?.as_str()?.to_owned())
 }
@@ -190,7 +188,6 @@ impl Report {
         if let Cow::Owned(plain) = normal.plain(&content) { plain } else { content }
     }
 
-    /// Whether two rows that have labels have the same.
     fn same_label(&self, rows: [usize; 2]) -> Option<bool> {
         let labels = self.labels.as_ref()?;
         let [a, b] = rows.map(|row| labels[row]);

@@ -8,7 +8,6 @@ use dedup_core::features::FieldsRecipe;
 use pgrx::prelude::*;
 use serde_json::Value;
 
-/// The features of two rows of a table, by the table's settings.
 #[pg_extern(sql = "")]
 fn simhash_explain_rows(a: Record, b: Record, fcinfo: pg_sys::FunctionCallInfo) {
     let settings = Settings::of_row(&a);

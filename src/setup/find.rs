@@ -15,7 +15,6 @@ use std::collections::HashMap;
 /// Features in each list of a row found.
 const SHOWN: usize = 5;
 
-/// The rows that a text repeats.
 #[pg_extern(sql = "")]
 fn dedup_find_text(
     tbl: Option<&str>,
@@ -33,7 +32,6 @@ fn dedup_find_text(
     iso(|| new.find(&settings, distance, &mut output, "dedup_find(tbl, content, distance"));
 }
 
-/// The rows that a row repeats.
 #[pg_extern(sql = "")]
 fn dedup_find_row(row: Option<Record>, distance: Option<i32>, fcinfo: pg_sys::FunctionCallInfo) {
     let Some(row) = row else {

@@ -15,7 +15,6 @@ use pgrx::prelude::*;
 use plan::{Change, Plan};
 use std::ffi::c_int;
 
-/// Gives a table its settings; the statements that did it.
 #[pg_extern(sql = "")]
 fn dedup_setup(
     tbl: Option<pg_sys::Oid>,

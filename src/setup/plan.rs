@@ -21,7 +21,6 @@ use pgrx::spi::{quote_identifier, quote_literal};
 use pgrx::{PgRelation, PgSqlErrorCode, pg_sys};
 use serde_json::{Map, Value, json};
 
-/// The settings that a table is to have.
 pub(super) struct Plan<'t> {
     table: &'t Table,
     before: Option<Settings>,
@@ -302,7 +301,6 @@ impl<'t> Plan<'t> {
         (background.calibrate().once, background.by_rows())
     }
 
-    /// How many rows the table has.
     fn count(&self) -> Option<u64> {
         let sql = format!("SELECT pg_catalog.count(*)::pg_catalog.text FROM {}", self.table.name);
         scalar(&sql, &[])?.parse().ok()
@@ -320,12 +318,10 @@ impl<'t> Plan<'t> {
         format!("SELECT {} FROM {} AS t", columns.join(", "), self.table.name)
     }
 
-    /// The columns that are compared.
     fn compared(&self) -> Vec<&str> {
         running(&self.columns, &self.recipes)
     }
 
-    /// The fingerprint of a row.
     fn expression(&self, recipes: &[Value]) -> String {
         let column = |name: &String| self.table.generated_text(name);
         let columns: Vec<String> = self.columns.iter().map(column).collect();
@@ -385,7 +381,6 @@ impl<'t> Plan<'t> {
         (statements, is_new.then(|| self.insert()))
     }
 
-    /// Whether the settings are those that the table has.
     fn is_as_before(&self) -> bool {
         let Some(before) = &self.before else { return false };
         before.asked() == *self.asked.map()
@@ -470,7 +465,6 @@ impl<'t> Plan<'t> {
         }
     }
 
-    /// Whether an index searches the fingerprint.
     fn has_index(&self) -> bool {
         let sql = format!(
             "SELECT i.indexrelid::pg_catalog.text {OWN_INDEXES} AND i.indisvalid AND i.indrelid OPERATOR(pg_catalog.=) $1"

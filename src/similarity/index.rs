@@ -16,13 +16,11 @@ use pgrx::prelude::*;
 /// The strategy of `@%` in `ngram_ops`.
 pub(crate) const ENOUGH: u16 = 1;
 
-/// The n-grams of a text as numbers.
 #[pg_extern(sql = "")]
 fn ngrams_text(content: &str, n: i32) -> Vec<i64> {
     numbers(content, length(n))
 }
 
-/// Those of several texts, joined as columns are that are compared; NULL if all are.
 #[pg_extern(sql = "")]
 fn ngrams_texts(contents: Array<'_, &str>, n: i32) -> Option<Vec<i64>> {
     join_texts(contents.iter().map(|text| text.map(str::to_owned))).map(|text| numbers(&text, length(n)))
@@ -69,7 +67,6 @@ fn parts(query: &Array<'_, i64>) -> (i64, Vec<i64>) {
     (least, grams)
 }
 
-/// `@%`: whether a text has enough of the n-grams.
 #[pg_extern(sql = "")]
 fn ngrams_enough(ngrams: Array<'_, i64>, query: Array<'_, i64>) -> bool {
     let (least, grams) = parts(&query);

@@ -9,13 +9,11 @@ use dedup_core::similarity;
 pub(crate) use index::{ENOUGH, query};
 use pgrx::prelude::*;
 
-/// Jaccard's coefficient of the character n-grams.
 #[pg_extern(sql = "")]
 fn ngram_jaccard(a: &str, b: &str, n: i32) -> f64 {
     similarity::jaccard(a, b, length(n))
 }
 
-/// The share of the character n-grams of `a` that `b` has.
 #[pg_extern(sql = "")]
 fn ngram_containment(a: &str, b: &str, n: i32) -> f64 {
     similarity::containment(a, b, length(n))
@@ -24,7 +22,6 @@ fn ngram_containment(a: &str, b: &str, n: i32) -> f64 {
 /// The longest text, in bytes, that is compared with all others: its n-grams are sorted in one pass.
 const LONGEST: usize = 16 << 20;
 
-/// Refuses a text that is too long to be compared with all others.
 pub(crate) fn check_length(id: &str, bytes: usize) {
     if bytes > LONGEST {
         raise(
@@ -42,7 +39,6 @@ fn length(n: i32) -> usize {
     }
 }
 
-/// Whether two texts say the same names, dates and numbers.
 #[pg_extern(sql = "")]
 fn same_details(a: &str, b: &str, kinds_named: Array<'_, &str>) -> bool {
     let kinds = Kinds::parse(kinds_named.iter().flatten());
@@ -54,7 +50,6 @@ fn same_details(a: &str, b: &str, kinds_named: Array<'_, &str>) -> bool {
     differing(a, b, kinds).is_empty()
 }
 
-/// What two texts share and in what they differ.
 #[expect(clippy::type_complexity, reason = "pgrx reads the columns out of the type")]
 #[pg_extern(sql = "")]
 fn dedup_explain(

@@ -122,7 +122,6 @@ impl DecisionTable {
         scalar(TRIGGER, &[self.0.oid, function].map(Argument::of)).is_some()
     }
 
-    /// All that is decided.
     pub(crate) fn all(&self) -> Decisions {
         let mut decisions = Decisions::default();
         for_each_of_query(&format!("SELECT d.a, d.b, d.same FROM {} AS d", self.0.name), |columns| {

@@ -25,7 +25,6 @@ pub(crate) struct Generated {
 }
 
 impl Generated {
-    /// The column of that name, if it is one.
     pub(crate) fn of(table: pg_sys::Oid, column: &str) -> Option<Generated> {
         Generated::all(table).into_iter().find(|(name, _)| name == column).map(|(_, it)| it)
     }

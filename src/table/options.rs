@@ -12,7 +12,6 @@ use serde_json::Value;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// The options of a call.
 pub(crate) struct Options {
     core: Core,
     pub recipe: TextRecipe,
@@ -38,17 +37,14 @@ pub(crate) fn refuse_option(name: &str, what: impl Into<String>) -> ! {
     raise_wrong(Wrong::of(name, what))
 }
 
-/// The same.
 pub(crate) fn raise_wrong(wrong: Wrong) -> ! {
     raise_invalid(wrong.what, wrong.hint)
 }
 
-/// The options of a call as they were written.
 pub(crate) fn read_options(function: Sink, options: Option<Json>) -> Written {
     parse_options(function, options.map(|json| json.0))
 }
 
-/// The same.
 pub(crate) fn parse_options(function: Sink, json: Option<Value>) -> Written {
     Written::new(function, json).unwrap_or_else(|wrong| raise_wrong(wrong))
 }

@@ -25,7 +25,6 @@ pub(crate) fn as_key(written: String, typoid: pg_sys::Oid) -> String {
     }
 }
 
-/// The first two columns of a query.
 pub(crate) fn two_ids(columns: &[Column]) -> &[Column; 2] {
     columns.first_chunk().unwrap_or_else(|| {
         raise_mismatch(

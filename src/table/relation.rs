@@ -31,7 +31,6 @@ pub(crate) struct Table {
     _schemas: Vec<Schemas>,
 }
 
-/// A column of a table.
 pub(crate) struct TableColumn {
     column: Column,
     pub(crate) is_generated: bool,
@@ -155,7 +154,6 @@ impl Table {
         self.kind == "p"
     }
 
-    /// The role that owns it.
     pub(crate) fn owner(&self) -> pg_sys::Oid {
         self.owner_oid
     }

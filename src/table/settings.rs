@@ -266,7 +266,6 @@ impl Settings {
         if recipe.is_object() { recipe } else { Value::Null }
     }
 
-    /// The same.
     pub(crate) fn text_recipe(&self) -> Rc<TextRecipe> {
         match self.written_recipe() {
             Value::Null => Rc::default(),
@@ -334,7 +333,6 @@ impl Settings {
         }
     }
 
-    /// What makes two texts near-duplicates.
     pub(crate) fn alike(&self) -> Alike {
         let kinds = self.details.as_ref().and_then(Value::as_array).filter(|kinds| !kinds.is_empty());
         let kinds = kinds.and_then(|kinds| Kinds::parse(kinds.iter().filter_map(Value::as_str)).ok());
@@ -384,7 +382,6 @@ impl Settings {
         Some(DecisionTable::to_write(name, self.table))
     }
 
-    /// The columns whose texts are compared.
     pub(crate) fn texts(&self) -> Vec<&str> {
         running(&self.columns, &self.recipes)
     }

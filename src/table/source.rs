@@ -26,7 +26,6 @@ pub(crate) struct Wanted<'a> {
     pub texts: &'a [String],
     /// They are read one by one.
     pub apart: bool,
-    /// Other columns.
     pub others: &'a [&'a str],
 }
 
@@ -113,7 +112,6 @@ impl Source {
         scalar(SQL, &[Argument::of(table.oid), Argument::of(table.id(named))]).is_some()
     }
 
-    /// The object identifier of the table, if one is named.
     pub(crate) fn oid(&self) -> Option<pg_sys::Oid> {
         match self {
             Source::Query(_) => None,

@@ -12,7 +12,6 @@ use pgrx::{PgSqlErrorCode, pg_sys};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-/// A row of `dedup_settings`.
 #[derive(Deserialize)]
 pub(crate) struct Stored {
     pub(crate) of: String,

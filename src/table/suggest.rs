@@ -89,7 +89,6 @@ impl Sampler {
     }
 }
 
-/// Settings.
 pub(crate) struct Suggested {
     /// How near rows are found.
     pub method: Method,
@@ -172,7 +171,6 @@ fn each_text(query: &str, mut see: impl FnMut(&str)) {
     });
 }
 
-/// Looks at the texts of a query.
 pub(crate) fn sample(query: &str) -> Sampler {
     let mut sampler = Sampler::default();
     each_text(query, |content| sampler.add(content));
@@ -253,7 +251,6 @@ fn records_of(query: &str) -> (Rows, usize) {
     (rows.unwrap_or_default(), count)
 }
 
-/// Recipe, distance and verification for the texts of a source.
 #[pg_extern(sql = "")]
 fn dedup_suggest(
     source: Option<&str>,

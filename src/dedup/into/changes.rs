@@ -83,7 +83,6 @@ impl Changes {
         changes
     }
 
-    /// Whether all is as it was.
     pub(super) fn are_none(&self) -> bool {
         self.count == 0 && self.gone.is_empty() && self.broken.is_empty() && !self.is_ambiguous
     }

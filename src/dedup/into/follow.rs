@@ -10,7 +10,6 @@ use pgrx::prelude::*;
 
 /// What the trigger has written.
 pub(super) struct Todo {
-    /// The ids, if there are some.
     pub ids: Option<Argument>,
     /// Where they stand in the list.
     places: Option<Argument>,
@@ -100,13 +99,11 @@ fn refuse() -> ! {
     )
 }
 
-/// Ends following.
 pub(super) fn end(job: &Job<'_>) {
     execute(&format!("DROP FUNCTION IF EXISTS {}() CASCADE", job.table.follow), &[]);
     execute(&format!("DROP TABLE IF EXISTS {}", job.table.todo), &[]);
 }
 
-/// The list.
 pub(super) fn todo(job: &Job<'_>) -> Todo {
     let sql = format!(
         "SELECT pg_catalog.array_agg(t.id) FILTER (WHERE t.id IS NOT NULL), pg_catalog.array_agg(t.ctid), \

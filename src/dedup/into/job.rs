@@ -44,7 +44,6 @@ impl Given<'_> {
     }
 }
 
-/// What a call is to do.
 pub(super) struct Job<'t> {
     pub table: &'t Table,
     pub source: Source,
@@ -55,7 +54,6 @@ pub(super) struct Job<'t> {
     pub is_begun: bool,
     /// How many have ever arrived.
     pub arrivals: i64,
-    /// The query that reads the source.
     pub query: String,
     /// The column of the ids, quoted.
     pub id: String,
@@ -175,7 +173,6 @@ impl<'t> Job<'t> {
         }
     }
 
-    /// Makes the tables.
     pub(super) fn make(&self) {
         self.table.make(&self.base, &self.state());
     }
@@ -186,7 +183,6 @@ impl<'t> Job<'t> {
         self.table.adopt(other, &self.state());
     }
 
-    /// What is saved with the result.
     pub(super) fn state(&self) -> State<'_> {
         let [source, path, asked] = &self.saved;
         State { source, path, asked, options: self.written.complete().to_string() }
@@ -201,7 +197,6 @@ impl<'t> Job<'t> {
         options
     }
 
-    /// An array of no ids.
     pub(super) fn no_ids(&self) -> Argument {
         // SAFETY: the array is of this type.
         unsafe {

@@ -19,7 +19,6 @@ use job::{Given, Job};
 use pgrx::prelude::*;
 use table::Table;
 
-/// Brings the table `result` up to date with the source; makes it if it is not there.
 #[pg_extern(sql = "")]
 fn dedup_into(result: Option<&str>, source: Option<&str>, options: Option<Json>) {
     let given = Given::read(result, source, options);

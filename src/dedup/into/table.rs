@@ -40,7 +40,6 @@ pub(super) struct Saved {
     pub options: String,
     /// Those of them that somebody asked for.
     pub asked: serde_json::Map<String, serde_json::Value>,
-    /// The search path of the source.
     pub path: String,
     /// How many rows have ever arrived.
     pub arrivals: i64,

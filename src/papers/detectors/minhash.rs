@@ -12,7 +12,6 @@ fn length(k: i32) -> usize {
     within("k", k, 1, LONGEST)
 }
 
-/// The signature of a set of texts, as they are; NULL if it is empty.
 #[pg_extern(sql = "")]
 fn minhash_elements(elements: Array<'_, &str>, k: i32, family: &str) -> Option<Vec<i64>> {
     let family = minhash::Family::from_name(family).unwrap_or_else(|| {
@@ -24,13 +23,11 @@ fn minhash_elements(elements: Array<'_, &str>, k: i32, family: &str) -> Option<V
     minhash::signature(elements.iter().flatten().map(minhash::element), length(k), family).map(to_bigints)
 }
 
-/// The signature of the set of character n-grams of a text.
 #[pg_extern(sql = "")]
 fn minhash_text(content: &str, k: i32, n: i32) -> Option<Vec<i64>> {
     minhash::text_signature(content, length(k), within("n", n, 1, 64)).map(to_bigints)
 }
 
-/// The signature of a column of P3's characteristic matrix.
 #[pg_extern(sql = "")]
 fn minhash_matrix(
     rows: Array<'_, i64>,
@@ -52,7 +49,6 @@ fn minhash_matrix(
     minhash::matrix_signature(&rows, &functions, modulus as u64).map(to_bigints)
 }
 
-/// The share of equal values of two signatures.
 #[pg_extern(sql = "")]
 fn minhash_similarity(a: Array<'_, i64>, b: Array<'_, i64>) -> f64 {
     let (a, b) = (numbers("a signature", a), numbers("a signature", b));
@@ -65,7 +61,6 @@ fn minhash_similarity(a: Array<'_, i64>, b: Array<'_, i64>) -> f64 {
     })
 }
 
-/// One key a band.
 #[pg_extern(sql = "")]
 fn minhash_bands(signature: Array<'_, i64>, bands: i32, rows: i32) -> Vec<i64> {
     let (bands, rows) = (within("bands", bands, 1, LONGEST), within("rows", rows, 1, LONGEST));
@@ -78,27 +73,23 @@ fn minhash_bands(signature: Array<'_, i64>, bands: i32, rows: i32) -> Vec<i64> {
     }
 }
 
-/// The recall curve of a search by bands.
 #[pg_extern(sql = "")]
 fn minhash_band_recall(similarity: f64, bands: i32, rows: i32) -> f64 {
     let (bands, rows) = (within("bands", bands, 1, LONGEST), within("rows", rows, 1, LONGEST));
     minhash::band_recall(share("similarity", similarity), bands, rows)
 }
 
-/// P3's formula (1).
 #[pg_extern(sql = "")]
 fn combined_similarity(hamming: i32, jaccard: f64, mu: f64) -> f64 {
     let hamming = within("hamming", hamming, 0, 64) as u32;
     combined::similarity(hamming, share("jaccard", jaccard), share("mu", mu)).unwrap_or_default()
 }
 
-/// The radius at which formula (1) can still reach a threshold.
 #[pg_extern(sql = "")]
 fn combined_similarity_radius(threshold: f64, mu: f64) -> i32 {
     combined::radius(share("threshold", threshold), share("mu", mu)).unwrap_or(-1)
 }
 
-/// P3's formula (5), of the length of a term's normal form.
 #[pg_extern(sql = "")]
 fn length_weight(term: &str) -> f64 {
     let characters = dedup_core::text::normalize(term).chars().filter(|&c| c != ' ').count();

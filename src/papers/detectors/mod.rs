@@ -15,13 +15,11 @@ use std::ops::RangeBounds;
 use std::rc::Rc;
 use std::thread::LocalKey;
 
-/// The value of an argument that has a range.
 fn within(name: &str, value: i32, least: i32, most: i32) -> usize {
     check_range(name, value, &(least..=most), &format!("a number from {least} to {most}."));
     value as usize
 }
 
-/// Refuses a number that is not a share.
 fn share(name: &str, value: f64) -> f64 {
     check_range(name, value, &(0.0..=1.0), "a number from 0 to 1.");
     value
@@ -40,7 +38,6 @@ fn numbers(name: &str, array: Array<'_, i64>) -> Vec<u64> {
     without_null(name, array.iter().map(|number| Some(number? as u64)), HINT)
 }
 
-/// The elements of an array, none of which may be NULL.
 fn without_null<T>(name: &str, array: impl Iterator<Item = Option<T>>, hint: &str) -> Vec<T> {
     array.collect::<Option<_>>().unwrap_or_else(|| {
         let message = format!("{name} must not contain NULL");
@@ -57,7 +54,6 @@ fn to_bigints(numbers: Vec<u64>) -> Vec<i64> {
 /// element by element, and an array can have millions.
 struct Element(String);
 
-/// The elements of the array of `texts`.
 fn elements(texts: Vec<String>) -> Vec<Element> {
     texts.into_iter().map(Element).collect()
 }

@@ -10,10 +10,8 @@ use pgrx::prelude::*;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// A set of words in normal form.
 type Stop = sentence::StopWords;
 
-/// The stop words given, or the built-in ones.
 fn stop(words: Option<Texts>) -> Rc<Stop> {
     thread_local!(static LAST: LastUsed<(), Stop> = const { RefCell::new(None) });
     last_of(&LAST, words, (), |words| match words {
@@ -26,20 +24,17 @@ fn split(content: &str, stop: &Rc<Stop>) -> Vec<Sentence> {
     sentence::split(content, stop)
 }
 
-/// P5's length string.
 #[pg_extern(sql = "")]
 fn sentence_string(content: Option<&str>, stop_words: Option<Texts>) -> Option<String> {
     Some(sentence::length_string(&split(content?, &stop(stop_words))))
 }
 
-/// The number of words of every sentence.
 #[pg_extern(sql = "")]
 fn sentence_lengths(content: Option<&str>, stop_words: Option<Texts>) -> Option<Vec<i32>> {
     let sentences = split(content?, &stop(stop_words));
     Some(sentences.iter().map(|sentence| sentence.words as i32).collect())
 }
 
-/// The similarity of two sequences of sentence lengths.
 #[pg_extern(sql = "")]
 fn sentence_length_similarity(a: Array<'_, i32>, b: Array<'_, i32>) -> f64 {
     let lengths = |array: Array<'_, i32>| -> Vec<u32> {
@@ -49,14 +44,12 @@ fn sentence_length_similarity(a: Array<'_, i32>, b: Array<'_, i32>) -> f64 {
     sentence::length_similarity(&lengths(a), &lengths(b))
 }
 
-/// P5's similarity of two texts.
 #[pg_extern(sql = "")]
 fn sentence_similarity(a: Option<&str>, b: Option<&str>, stop_words: Option<Texts>) -> Option<f64> {
     let stop = stop(stop_words);
     Some(sentence::similarity(&split(a?, &stop), &split(b?, &stop)))
 }
 
-/// The sentences in a row that two texts share, with what they say.
 #[pg_extern(sql = "")]
 fn sentence_blocks(
     a: Option<&str>,

@@ -13,31 +13,26 @@ fn hashes(a: Array<'_, i64>, b: Array<'_, i64>) -> Overlap {
     Overlap::of_sets(a.iter().flatten().collect(), b.iter().flatten().collect())
 }
 
-/// What both sets have over what either has.
 #[pg_extern(sql = "")]
 fn set_jaccard_texts(a: Array<'_, &str>, b: Array<'_, &str>) -> f64 {
     texts(a, b).jaccard()
 }
 
-/// As `set_jaccard_texts`, of hashes.
 #[pg_extern(sql = "")]
 fn set_jaccard_hashes(a: Array<'_, i64>, b: Array<'_, i64>) -> f64 {
     hashes(a, b).jaccard()
 }
 
-/// The share of `a` that `b` has.
 #[pg_extern(sql = "")]
 fn set_containment_texts(a: Array<'_, &str>, b: Array<'_, &str>) -> f64 {
     texts(a, b).containment()
 }
 
-/// As `set_containment_texts`, of hashes.
 #[pg_extern(sql = "")]
 fn set_containment_hashes(a: Array<'_, i64>, b: Array<'_, i64>) -> f64 {
     hashes(a, b).containment()
 }
 
-/// The Jaccard similarity of multisets.
 #[pg_extern(sql = "")]
 fn spotsigs_similarity(a: Array<'_, &str>, b: Array<'_, &str>) -> f64 {
     Overlap::of_multisets(a.iter().flatten().collect(), b.iter().flatten().collect()).jaccard()
@@ -47,26 +42,22 @@ fn words(w: i32) -> usize {
     within("w", w, 1, 64)
 }
 
-/// The different runs of `w` words.
 #[pg_extern(sql = "")]
 fn shingles(content: &str, w: i32) -> Vec<Element> {
     elements(shingle::shingles(content, words(w)))
 }
 
-/// The hashes of the shingles, sampled.
 #[pg_extern(sql = "")]
 fn shingle_hashes(content: &str, w: i32, modulus: i32) -> Vec<i64> {
     to_bigints(shingle::hashes(content, words(w), within("modulus", modulus, 1, i32::MAX) as u64))
 }
 
-/// Hashes of runs of a sample.
 #[pg_extern(sql = "")]
 fn super_shingles(content: &str, w: i32, modulus: i32, size: i32) -> Vec<i64> {
     let sample = shingle::hashes(content, words(w), within("modulus", modulus, 1, i32::MAX) as u64);
     to_bigints(shingle::super_shingles(&sample, within("size", size, 1, 1024)))
 }
 
-/// The super-shingles of a sample that is stored.
 #[pg_extern(sql = "")]
 fn super_shingles_of(sample: Array<'_, i64>, size: i32) -> Vec<i64> {
     let mut sample = numbers("a sample", sample);

@@ -26,7 +26,6 @@ fn least(least: i32) -> usize {
     within("at_least", least, 1, i32::MAX)
 }
 
-/// The I-Match signature under a lexicon.
 #[pg_extern(sql = "")]
 fn imatch_words(content: &str, words: Texts, at_least: i32) -> Option<i64> {
     lexicon(words).signature(content, least(at_least)).map(|signature| signature as i64)
@@ -41,21 +40,18 @@ fn imatch_corpus(content: &str, corpus: &str, low: f64, high: f64, at_least: i32
     lexicon.signature(content, least(at_least)).map(|signature| signature as i64)
 }
 
-/// The I-Match signatures under a lexicon and its randomised copies.
 #[pg_extern(sql = "")]
 fn imatch_random(content: &str, words: Texts, copies: i32, keep: f64, at_least: i32) -> Vec<i64> {
     let copies = within("copies", copies, 0, 1000);
     to_bigints(lexicon(words).randomized(content, copies, share("keep", keep), least(at_least)))
 }
 
-/// The state of `imatch_lexicon`: the counts, and the bounds last given.
 #[derive(Default)]
 struct Counting {
     counts: LexiconBuilder,
     bounds: (f64, f64),
 }
 
-/// Counts the words of a text; NULL is skipped.
 #[pg_extern(sql = "")]
 fn imatch_lexicon_add(
     mut state: Internal,
@@ -74,7 +70,6 @@ fn imatch_lexicon_add(
     state
 }
 
-/// The words within the bounds.
 #[pg_extern(sql = "")]
 fn imatch_lexicon_finish(state: Internal) -> Option<Vec<Element>> {
     // SAFETY: both functions of this aggregate keep a `Counting`.
@@ -110,31 +105,26 @@ fn epsilon(epsilon: f64) -> f64 {
     epsilon
 }
 
-/// How far `a` is a part of `b`.
 #[pg_extern(sql = "")]
 fn scam_subset(a: &str, b: &str, closeness: f64) -> f64 {
     scam::subset(a, b, epsilon(closeness))
 }
 
-/// SCAM's similarity.
 #[pg_extern(sql = "")]
 fn scam_similarity(a: &str, b: &str, closeness: f64) -> f64 {
     scam::similarity(a, b, epsilon(closeness))
 }
 
-/// The different words of a text.
 #[pg_extern(sql = "")]
 fn boolean_terms(content: &str) -> Vec<Element> {
     elements(terms(content))
 }
 
-/// Head and tail of every clause.
 #[pg_extern(sql = "")]
 fn feature_codes(content: &str, n: i32) -> Vec<Element> {
     elements(codes::codes(content, within("n", n, 1, 64)))
 }
 
-/// The cosine of the weighted features; a NULL recipe is the default recipe.
 #[pg_extern(sql = "")]
 fn simhash_cosine(a: Option<&str>, b: Option<&str>, recipe: Option<RecipeArg<TextRecipe>>) -> Option<f64> {
     Some(similarity::cosine(a?, b?, &text_recipe(recipe)))

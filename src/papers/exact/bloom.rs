@@ -7,7 +7,6 @@ use dedup_detectors::exact::{Bloom, BloomError, Hashing, Rule, Shape};
 use pgrx::datum::Internal;
 use pgrx::prelude::*;
 
-/// Raises the error of a filter that cannot be made or read.
 pub(crate) fn raise_bloom(error: BloomError) -> ! {
     let (code, hint) = match &error {
         BloomError::Range(_) => (
@@ -27,19 +26,16 @@ fn made<T>(result: Result<T, BloomError>) -> T {
     result.unwrap_or_else(|error| raise_bloom(error))
 }
 
-/// An empty filter.
 pub(crate) fn empty(shape: Result<Shape, BloomError>) -> Bloom {
     let shape = made(shape);
     within_memory_limit(shape.stored_bytes());
     Bloom::new(shape)
 }
 
-/// Decodes a stored filter.
 fn copy(filter: &[u8]) -> Bloom {
     made(Bloom::open(memory::copy(filter).or_raise()))
 }
 
-/// The hashing of that name.
 pub(crate) fn hashing(name: &str) -> Hashing {
     match name {
         "city64" => Hashing::City,
@@ -51,7 +47,6 @@ pub(crate) fn hashing(name: &str) -> Hashing {
     }
 }
 
-/// The rule of that name.
 pub(crate) fn rule(name: &str) -> Rule {
     match name {
         "all" => Rule::All,
@@ -63,19 +58,16 @@ pub(crate) fn rule(name: &str) -> Rule {
     }
 }
 
-/// An empty filter for a number of texts and an error rate.
 #[pg_extern(sql = "")]
 fn bloom_new(items: i64, error: f64) -> Vec<u8> {
     empty(Shape::for_items(items.max(0) as u64, error)).into_bytes()
 }
 
-/// An empty filter of a number of bits and hash functions.
 #[pg_extern(sql = "")]
 fn bloom_sized(bits: i64, hashes: i32, hash: &str) -> Vec<u8> {
     empty(Shape::new(bits.max(0) as u64, hashes.max(0) as u32, hashing(hash))).into_bytes()
 }
 
-/// The filter with one more text.
 #[pg_extern(sql = "")]
 fn bloom_add(filter: &[u8], content: &str) -> Vec<u8> {
     let mut bloom = copy(filter);
@@ -83,7 +75,6 @@ fn bloom_add(filter: &[u8], content: &str) -> Vec<u8> {
     bloom.into_bytes()
 }
 
-/// The union of two filters.
 #[pg_extern(sql = "")]
 fn bloom_merge(a: &[u8], b: &[u8]) -> Vec<u8> {
     let mut bloom = copy(a);
@@ -98,7 +89,6 @@ fn bloom_contains(filter: &[u8], content: &str) -> bool {
     made(Bloom::open(filter)).contains(content.as_bytes())
 }
 
-/// Statistics of a filter.
 #[pg_extern(sql = "")]
 fn bloom_stats(
     filter: &[u8],
@@ -131,7 +121,6 @@ fn bloom_stats(
     ))
 }
 
-/// Reads `\x` and hexadecimal digits.
 #[pg_extern(sql = "")]
 fn bloom_in(text: &core::ffi::CStr) -> Vec<u8> {
     let read = text.to_bytes().strip_prefix(b"\\x").and_then(|digits| {
@@ -148,7 +137,6 @@ fn bloom_in(text: &core::ffi::CStr) -> Vec<u8> {
     }
 }
 
-/// Writes `\x` and hexadecimal digits.
 #[pg_extern(sql = "")]
 fn bloom_out(filter: &[u8]) -> std::ffi::CString {
     let digits = 2..2 + 2 * filter.len();
@@ -159,19 +147,16 @@ fn bloom_out(filter: &[u8]) -> std::ffi::CString {
     std::ffi::CString::from_vec_with_nul(written).unwrap_or_default()
 }
 
-/// Reads a filter as it is stored.
 #[pg_extern(sql = "")]
 fn bloom_recv(message: Internal) -> Vec<u8> {
     copy(Message::of(message).rest()).into_bytes()
 }
 
-/// Writes a filter as it is stored.
 #[pg_extern(sql = "")]
 fn bloom_send(filter: &[u8]) -> Vec<u8> {
     memory::copy(filter).or_raise()
 }
 
-/// Adds a text; NULL is skipped.
 #[pg_extern(sql = "")]
 fn bloom_agg_add(
     state: Internal,
@@ -199,7 +184,6 @@ fn bloom_agg_add(
     state
 }
 
-/// Merges the state of another worker.
 #[pg_extern(sql = "")]
 fn bloom_agg_combine(mut state: Internal, other: Internal, fcinfo: pg_sys::FunctionCallInfo) -> Internal {
     // SAFETY: every function of this aggregate keeps a `Bloom`.
@@ -214,7 +198,6 @@ fn bloom_agg_combine(mut state: Internal, other: Internal, fcinfo: pg_sys::Funct
     state
 }
 
-/// Serialises the state for another process.
 #[pg_extern(sql = "")]
 fn bloom_agg_serialize(state: Internal) -> Vec<u8> {
     // SAFETY: every function of this aggregate keeps a `Bloom`.
@@ -222,13 +205,11 @@ fn bloom_agg_serialize(state: Internal) -> Vec<u8> {
         .map_or_else(Vec::new, |bloom| memory::copy(bloom.bytes()).or_raise())
 }
 
-/// Deserialises the state of another process.
 #[pg_extern(sql = "")]
 fn bloom_agg_deserialize(sent: &[u8], _state: Internal, fcinfo: pg_sys::FunctionCallInfo) -> Internal {
     aggregate::new_state(copy(sent), fcinfo)
 }
 
-/// The filter, NULL if there was no row.
 #[pg_extern(sql = "")]
 fn bloom_agg_finish(state: Internal) -> Option<Vec<u8>> {
     // SAFETY: every function of this aggregate keeps a `Bloom`.

@@ -101,7 +101,6 @@ fn trie_seen(fcinfo: pg_sys::FunctionCallInfo) -> Option<bool> {
     Some(trie.seen(content?))
 }
 
-/// Whether the content came before in its partition; NULL for NULL.
 #[pg_extern(sql = "")]
 fn exact_seen(fcinfo: pg_sys::FunctionCallInfo) -> Option<bool> {
     let window = Window::of(fcinfo);
