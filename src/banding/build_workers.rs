@@ -4,8 +4,10 @@
 
 use super::heap::Rows;
 use super::scope::is_parallel_safe;
-use crate::pg::version::{build_workers, since_19};
-use crate::pg::workers::{ALIGNED, Leader, Workers, work};
+use crate::pg::{
+    version::build_workers, version::since_19, workers::ALIGNED, workers::Leader, workers::Workers,
+    workers::work,
+};
 use dedup_core::banding::Tid;
 use pgrx::{debug1, pg_guard, pg_sys};
 use std::ptr::null_mut;

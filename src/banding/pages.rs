@@ -11,8 +11,7 @@
 //! [`wal`].
 
 use super::wal::{self, Delta};
-use crate::pg::{raise, version};
-use crate::settings;
+use crate::pg::{raise, settings, version};
 use dedup_core::banding::{
     Change, Edit, Error, Pages, Result, WritePage, used_after, used_bytes, validate_edits,
 };

@@ -8,7 +8,7 @@
 
 use super::pages::RelationPages;
 use super::{checked, open_index, pointer_of};
-use crate::settings::maintenance_memory;
+use crate::pg::maintenance_memory;
 use dedup_core::banding::{Index, Tid};
 use pgrx::{PgBox, pg_guard, pg_sys};
 use std::ffi::c_void;

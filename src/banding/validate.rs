@@ -2,7 +2,7 @@
 //! means.
 
 use super::{DISTANCE, EQUAL, NEAR, WITHIN};
-use crate::pg::spi::{Argument, query_all};
+use crate::pg::{Argument, query_all};
 use pgrx::prelude::*;
 use pgrx::{pg_guard, pg_sys};
 

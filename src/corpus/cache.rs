@@ -4,9 +4,7 @@
 //! than reading a flag.
 
 use super::versions::{check_shown, stored_row};
-use crate::pg::catalog::schema;
-use crate::pg::raise;
-use crate::pg::spi::{Argument, scalar};
+use crate::pg::{Argument, raise, scalar, schema};
 use dedup_core::features::{Corpus, Dictionary, RecipeError, Resolver, TextRecipe};
 use pgrx::{PgSqlErrorCode, PgSubXactCallbackEvent, PgXactCallbackEvent, pg_sys};
 use serde_json::Value;

@@ -8,9 +8,10 @@ mod versions;
 pub(crate) use cache::{Database, forget as forget_versions};
 pub(crate) use recipe_arg::{Cached, RecipeArg, ShownRecipe, cached_from_text, check_shown, raise_recipe};
 
-use crate::pg::catalog::{as_owner, schema};
-use crate::pg::spi::{Argument, execute, for_each, for_each_of_query, query_all, scalar};
-use crate::pg::{Column, raise, raise_invalid, raise_mismatch, required};
+use crate::pg::{
+    Argument, Column, as_owner, execute, for_each, for_each_of_query, query_all, raise, raise_invalid,
+    raise_mismatch, required, scalar, schema,
+};
 use cache::{forget_if_rolled_back, tell_dropped};
 use dedup_core::features::{CorpusBuilder, Extractor, TextRecipe};
 use dedup_core::interrupt;

@@ -1,8 +1,6 @@
 //! Versions of corpora and dictionaries in the extension's tables.
 
-use crate::pg::catalog::{own_function, schema};
-use crate::pg::spi::{Argument, query_all, with_snapshot};
-use crate::pg::{Record, Row, raise};
+use crate::pg::{Argument, Record, Row, own_function, query_all, raise, schema, with_snapshot};
 use dedup_core::features::{RecipeError, missing};
 use pgrx::datum::{FromDatum, IntoDatum};
 use pgrx::{PgSqlErrorCode, pg_sys};

@@ -1,8 +1,6 @@
 //! Fingerprints of a table's rows are made while the rows are read.
 
-use crate::pg::host::QueryHost;
-use crate::pg::spill::TempFile;
-use crate::settings::work_memory;
+use crate::pg::{QueryHost, TempFile, work_memory};
 use dedup_core::dedup::{self, Making};
 use dedup_core::evaluate::Profile;
 use dedup_core::external::Result;

@@ -1,9 +1,10 @@
 //! The archive of a table: the rows that `dedup_clean` removed, as they were.
 
 use super::call::Call;
-use crate::pg::catalog::{base_type_name, check_type, hold_schemas, inheritors, is_built_in, lock_relation};
-use crate::pg::spi::{Argument, execute, for_each, scalar};
-use crate::pg::{Column, raise, raise_mismatch};
+use crate::pg::{
+    Argument, Column, base_type_name, check_type, execute, for_each, hold_schemas, inheritors, is_built_in,
+    lock_relation, raise, raise_mismatch, scalar,
+};
 use crate::table::{Table, check_owner, check_plain, check_written, name_beside, table_name, table_named};
 use pgrx::spi::{quote_identifier, quote_literal};
 use pgrx::{PgSqlErrorCode, pg_sys};

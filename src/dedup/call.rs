@@ -1,7 +1,6 @@
 //! A call of `dedup` of a table, as the functions that remove its rows and put them back write it.
 
-use crate::pg::catalog::{base_type_name, equality, schema};
-use crate::pg::raise;
+use crate::pg::{base_type_name, equality, raise, schema};
 use crate::table::Table;
 use pgrx::spi::{quote_identifier, quote_literal};
 use pgrx::{PgSqlErrorCode, pg_sys};

@@ -4,9 +4,10 @@
 use super::archive::{Archive, GONE};
 use super::call::Call;
 use super::references::{Reference, references, refuse, repoint, tell};
-use crate::pg::catalog::{array_type, hold_schemas, schema};
-use crate::pg::spi::{Argument, execute, for_each};
-use crate::pg::{Json, Output, Values, notice, raise, required};
+use crate::pg::{
+    Argument, Json, Output, Values, array_type, execute, for_each, hold_schemas, notice, raise, required,
+    schema,
+};
 use crate::table::{Settings, Table, Written, read_options, refuse_option};
 use dedup_core::dedup::CLEAN;
 use pgrx::prelude::*;

@@ -1,11 +1,7 @@
 //! `dedup_explain` of pairs of a source's rows: what tells whether they are the same.
 
 use super::pipeline::{Found, find, id};
-use crate::pg::host::unwrap_or_raise;
-use crate::pg::progress::Progress;
-use crate::pg::values::ValueType;
-use crate::pg::{Json, Output};
-use crate::settings::progress_interval;
+use crate::pg::{Json, Output, Progress, ValueType, progress_interval, unwrap_or_raise};
 use crate::table::{Source, each_pair, key, read_options};
 use dedup_core::dedup::{EXPLAIN, Evidence, Kind, Method};
 use dedup_core::interrupt::checked;

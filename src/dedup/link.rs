@@ -2,12 +2,10 @@
 
 use super::explain::evidence;
 use super::pipeline::{find_in, id};
-use crate::pg::host::unwrap_or_raise;
-use crate::pg::progress::Progress;
-use crate::pg::spi::describe;
-use crate::pg::values::ValueType;
-use crate::pg::{Column, Json, Output, Values, raise_mismatch};
-use crate::settings::progress_interval;
+use crate::pg::{
+    Column, Json, Output, Progress, ValueType, Values, describe, progress_interval, raise_mismatch,
+    unwrap_or_raise,
+};
 use crate::table::{Options, Source, read_options};
 use dedup_core::dedup::{LINK, Method, Written};
 use dedup_core::interrupt::{checked, sort_unstable_by};

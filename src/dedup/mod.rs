@@ -14,11 +14,7 @@ mod shape;
 mod undo;
 mod warning;
 
-use crate::pg::host::unwrap_or_raise;
-use crate::pg::progress::Progress;
-use crate::pg::values::ValueType;
-use crate::pg::{Json, Output, raise};
-use crate::settings::progress_interval;
+use crate::pg::{Json, Output, Progress, ValueType, progress_interval, raise, unwrap_or_raise};
 use crate::table::{Source, read_options};
 pub(crate) use clean::groups_of;
 use dedup_core::dedup::{DEDUP, Finding, Stage};

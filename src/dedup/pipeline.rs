@@ -2,13 +2,10 @@
 
 use super::ahead::{Ahead, Guess, Rows};
 use super::shape::{Shape, Sides};
-use crate::pg::host::{QueryHost, unwrap_or_raise};
-use crate::pg::progress::Progress;
-use crate::pg::spi::{Argument, for_each_of_query_with, refuse_row_without_id};
-use crate::pg::spill::TempFile;
-use crate::pg::values::UniqueIds;
-use crate::pg::{Column, Values, notice, raise};
-use crate::settings::{threads, within_memory_limit, work_memory};
+use crate::pg::{
+    Argument, Column, Progress, QueryHost, TempFile, UniqueIds, Values, for_each_of_query_with, notice,
+    raise, refuse_row_without_id, threads, unwrap_or_raise, within_memory_limit, work_memory,
+};
 use crate::similarity::check_length;
 use crate::table::{
     DecisionTable, Options, SAMPLE, Sampler, Settings, Source, Written, announce_implied, choose_columns, key,

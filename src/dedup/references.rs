@@ -2,13 +2,11 @@
 
 use super::archive::{Archive, check_assigned};
 use super::call::Call;
-use crate::pg::catalog::{
-    as_text, base_type_name, check_type, equality, hold_schemas, inheritors, lock_columns, schema,
+use crate::pg::{
+    Argument, Values, as_text, base_type_name, check_type, equality, execute, hold_schemas, inheritors,
+    lock_columns, notice, query_all, query_catalogue, raise, raise_with_detail, scalar, schema,
+    with_latest_snapshot, with_settings,
 };
-use crate::pg::spi::{
-    Argument, execute, query_all, query_catalogue, scalar, with_latest_snapshot, with_settings,
-};
-use crate::pg::{Values, notice, raise, raise_with_detail};
 use crate::table::{Table, TableColumn, literal};
 use pgrx::spi::{quote_identifier, quote_literal};
 use pgrx::{PgSqlErrorCode, pg_sys};

@@ -1,11 +1,9 @@
 //! `dedup_review`: the pairs that people are asked about.
 
 use super::pipeline::{find, id, limits};
-use crate::pg::host::{QueryHost, unwrap_or_raise};
-use crate::pg::progress::Progress;
-use crate::pg::values::ValueType;
-use crate::pg::{Json, Output, raise_invalid};
-use crate::settings::progress_interval;
+use crate::pg::{
+    Json, Output, Progress, QueryHost, ValueType, progress_interval, raise_invalid, unwrap_or_raise,
+};
 use crate::table::{Source, read_options};
 use dedup_core::dedup::{Question, REVIEW};
 use dedup_core::details::passages;

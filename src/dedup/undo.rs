@@ -3,9 +3,10 @@
 use super::archive::{Archive, KEEPER, check_assigned, is_own};
 use super::call::Call;
 use super::references::{back, references};
-use crate::pg::catalog::{as_text, base_type_name, check_type, hold_schemas, inheritors};
-use crate::pg::spi::{Argument, execute, for_each, query_catalogue, scalar};
-use crate::pg::{notice, raise, raise_invalid, raise_with_detail, required};
+use crate::pg::{
+    Argument, as_text, base_type_name, check_type, execute, for_each, hold_schemas, inheritors, notice,
+    query_catalogue, raise, raise_invalid, raise_with_detail, required, scalar,
+};
 use crate::table::{Settings, Table, name_beside};
 use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_literal};

@@ -1,11 +1,9 @@
 //! `near_dup_calibrate`: the distribution of distances in a table, and what distance it allows.
 
-use crate::pg::host::{QueryHost, unwrap_or_raise};
-use crate::pg::progress::Progress;
-use crate::pg::spi::for_each_of_query;
-use crate::pg::values::UniqueIds;
-use crate::pg::{Output, Values};
-use crate::settings::{progress_interval, threads, work_memory};
+use crate::pg::{
+    Output, Progress, QueryHost, UniqueIds, Values, for_each_of_query, progress_interval, threads,
+    unwrap_or_raise, work_memory,
+};
 use crate::table::{FINGERPRINTS, Source, each_pair, key, two_columns};
 use dedup_core::evaluate::{self, Background, Calibration, Score};
 use dedup_core::fingerprint::hamming;

@@ -3,10 +3,7 @@
 mod calibrate;
 
 use crate::dedup::groups_of;
-use crate::pg::catalog::as_text;
-use crate::pg::names::Schemas;
-use crate::pg::spi::{describe, query_all};
-use crate::pg::{Output, raise, raise_invalid};
+use crate::pg::{Output, Schemas, as_text, describe, query_all, raise, raise_invalid};
 use crate::table::{Source, two_ids};
 use dedup_core::evaluate::Score;
 use pgrx::prelude::*;

@@ -2,7 +2,7 @@
 
 use super::{EXTRACTOR, explain, feature_rows, to_bigint};
 use crate::corpus::{RecipeArg, ShownRecipe};
-use crate::pg::json::{Document, Part};
+use crate::pg::{json::Document, json::Part};
 use dedup_core::features::{self, Bag, RowRecipe};
 use pgrx::prelude::*;
 

@@ -2,8 +2,7 @@
 
 use super::{names, recipe_of_fields, simhash_columns};
 use crate::corpus::cached_from_text;
-use crate::pg::trigger::Call;
-use crate::pg::{Pointer, raise};
+use crate::pg::{Pointer, raise, trigger::Call};
 use dedup_core::features::RowRecipe;
 use pgrx::prelude::*;
 

@@ -1,10 +1,6 @@
 //! `near_dup_groups`: the connected components of pairs, whoever has found them.
 
-use crate::pg::Output;
-use crate::pg::progress::Progress;
-use crate::pg::spi::for_each_of_query;
-use crate::pg::values::{DistinctIds, ValueType};
-use crate::settings::progress_interval;
+use crate::pg::{DistinctIds, Output, Progress, ValueType, for_each_of_query, progress_interval};
 use crate::table::{Source, two_ids};
 use dedup_core::groups::EdgeComponents;
 use dedup_core::memory::OrRaise;

@@ -1,11 +1,9 @@
 //! `near_dup_pairs`: all pairs of rows of a source that are near, by their fingerprints or by their texts.
 
-use crate::pg::host::{QueryHost, unwrap_or_raise};
-use crate::pg::progress::Progress;
-use crate::pg::spi::{for_each_of_query, refuse_row_without_id};
-use crate::pg::values::{Ids, UniqueIds, ValueType};
-use crate::pg::{Column, Json, Output, Values};
-use crate::settings::{progress_interval, threads, work_memory};
+use crate::pg::{
+    Column, Ids, Json, Output, Progress, QueryHost, UniqueIds, ValueType, Values, for_each_of_query,
+    progress_interval, refuse_row_without_id, threads, unwrap_or_raise, work_memory,
+};
 use crate::similarity::check_length;
 use crate::table::{
     FINGERPRINTS, Options, Settings as OfTable, Source, Wanted, read_options, refuse_option, two_columns,

@@ -1,9 +1,6 @@
 //! The key of a row, for messages and logs.
 
-use crate::pg::Row;
-use crate::pg::catalog::ancestors;
-use crate::pg::spi::{Argument, execute};
-use crate::pg::trigger::Call;
+use crate::pg::{Argument, Row, ancestors, execute, trigger::Call};
 use pgrx::{PgRelation, pg_sys};
 
 pub(super) struct Key {

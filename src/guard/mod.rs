@@ -11,8 +11,7 @@ mod secret;
 mod texts;
 mod wait;
 
-use crate::pg::trigger::{Call, Event};
-use crate::pg::{Pointer, Row, raise, raise_with_detail};
+use crate::pg::{Pointer, Row, raise, raise_with_detail, trigger::Call, trigger::Event};
 use crate::table::refuse_option;
 use dedup_core::dedup::Alike;
 use key::{key_of, log_pair};

@@ -1,7 +1,6 @@
 //! The arguments of `near_dup_guard`, completed by the settings of its table.
 
-use crate::pg::Row;
-use crate::pg::trigger::Call;
+use crate::pg::{Row, trigger::Call};
 use crate::table::{
     DecisionTable, Options as Read, Settings, Table, Written, as_key, content, raise_wrong, refuse_option,
 };

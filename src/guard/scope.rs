@@ -1,9 +1,7 @@
 //! The scope of a guard: columns whose values near-duplicates have in common.
 
 use crate::banding::{EQUAL, scope_columns};
-use crate::pg::catalog::check_type;
-use crate::pg::trigger::Call;
-use crate::pg::{Row, raise};
+use crate::pg::{Row, check_type, raise, trigger::Call};
 use pgrx::{PgSqlErrorCode, PgTupleDesc, pg_sys};
 
 /// The values of the new row, none of them NULL.

@@ -5,9 +5,7 @@
 //! search need it.
 
 use super::lock_table::{SHARE, database, for_transaction};
-use crate::pg::catalog::schema;
-use crate::pg::raise;
-use crate::pg::spi::scalar;
+use crate::pg::{raise, scalar, schema};
 use pgrx::datum::{FromDatum, IntoDatum};
 use pgrx::fcinfo::direct_function_call;
 use pgrx::htup::heap_getattr_raw;

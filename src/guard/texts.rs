@@ -1,8 +1,7 @@
 //! The search for texts or records like that of a new row, by an index of their n-grams or keys. PostgreSQL reads such an index into bitmaps
 //! only, so the versions of rows that an entry leads to are gone through here.
 
-use crate::pg::version;
-use crate::settings::work_memory;
+use crate::pg::{version, work_memory};
 use crate::similarity::{ENOUGH, query};
 use crate::table::{Searched, search_index};
 use dedup_core::dedup::Alike;

@@ -1,11 +1,10 @@
 //! Window functions that group rows by their fingerprints: `single_pass` and
 //! `near_dup_component`.
 
-use crate::pg::host::{QueryHost, unwrap_or_raise};
-use crate::pg::progress::Progress;
-use crate::pg::window::Window;
-use crate::pg::{raise_invalid, required};
-use crate::settings::{progress_interval, threads, within_memory_limit, work_memory};
+use crate::pg::{
+    Progress, QueryHost, Window, progress_interval, raise_invalid, required, threads, unwrap_or_raise,
+    within_memory_limit, work_memory,
+};
 use dedup_core::dedup::Limits;
 use dedup_core::memory::{OrRaise, filled, with_capacity};
 use dedup_detectors::components::components;

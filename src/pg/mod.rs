@@ -16,36 +16,55 @@ macro_rules! argument {
 pub(crate) use argument;
 
 pub(crate) mod aggregate;
-pub(crate) mod catalog;
+mod catalog;
 mod error;
-pub(crate) mod host;
+mod host;
 pub(crate) mod interrupt;
 pub(crate) mod json;
 pub(crate) mod memory;
 mod message;
-pub(crate) mod names;
+mod names;
 mod output;
 mod parse;
 mod pointer;
-pub(crate) mod progress;
+mod progress;
 mod record;
 mod result;
 mod rows;
 pub(crate) mod settings;
-pub(crate) mod spi;
-pub(crate) mod spill;
+mod spi;
+mod spill;
 mod texts;
 pub(crate) mod trigger;
-pub(crate) mod values;
+mod values;
 pub(crate) mod version;
-pub(crate) mod window;
+mod window;
 pub(crate) mod workers;
 
+pub(crate) use catalog::{
+    FOREIGN, ancestors, array_type, as_owner, as_text, base_type_name, check_type, equality, hold_schemas,
+    inheritors, is_built_in, is_read_committed, lock_columns, lock_relation, object_name, own_function,
+    quoted, schema, schemas_of, schemas_of_types,
+};
 pub(crate) use error::{notice, raise, raise_invalid, raise_mismatch, raise_with_detail, required};
+pub(crate) use host::{QueryHost, unwrap_or_raise};
 pub(crate) use json::Json;
 pub(crate) use message::Message;
+pub(crate) use names::Schemas;
 pub(crate) use pointer::Pointer;
+pub(crate) use progress::Progress;
 pub(crate) use record::{Record, Row};
 pub(crate) use result::Output;
 pub(crate) use rows::{Column, Values};
+pub(crate) use settings::{
+    building_threads, maintenance_memory, memory_limit, progress_interval, threads, within_memory_limit,
+    work_memory,
+};
+pub(crate) use spi::{
+    Argument, check_query, describe, execute, for_each, for_each_of_query, for_each_of_query_with, query_all,
+    query_catalogue, refuse_row_without_id, scalar, with_latest_snapshot, with_settings, with_snapshot,
+};
+pub(crate) use spill::TempFile;
 pub(crate) use texts::Texts;
+pub(crate) use values::{DistinctIds, Ids, UniqueIds, ValueType};
+pub(crate) use window::Window;

@@ -1,11 +1,10 @@
 //! `dedup_report`: what `dedup` finds in a source, as an HTML page.
 
 use crate::dedup::{Found, find};
-use crate::pg::host::unwrap_or_raise;
-use crate::pg::progress::Progress;
-use crate::pg::spi::{refuse_row_without_id, scalar};
-use crate::pg::{Column, Json, Values, raise};
-use crate::settings::{memory_limit, progress_interval, within_memory_limit};
+use crate::pg::{
+    Column, Json, Progress, Values, memory_limit, progress_interval, raise, refuse_row_without_id, scalar,
+    unwrap_or_raise, within_memory_limit,
+};
 use crate::table::{Source, Written, read_options};
 use dedup_core::dedup::{Alike, Finding, Kind, Method, REPORT, Stage};
 use dedup_core::evaluate::{Background, Score};

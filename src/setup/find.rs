@@ -1,9 +1,9 @@
 //! `dedup_find`: which rows of a table a new text or row repeats, and why.
 
 use crate::fingerprint::bag_of_values;
-use crate::pg::catalog::{base_type_name, equality, schema};
-use crate::pg::spi::{Argument, query_all, with_settings};
-use crate::pg::{Output, Record, Values, required};
+use crate::pg::{
+    Argument, Output, Record, Values, base_type_name, equality, query_all, required, schema, with_settings,
+};
 use crate::similarity::query;
 use crate::table::{DecisionTable, Settings, Table, as_key, joined, key, listed, refuse_option};
 use dedup_core::dedup::{Kind, Method};

@@ -6,9 +6,9 @@ mod find;
 mod plan;
 mod refit;
 
-use crate::pg::catalog::{as_owner, hold_schemas};
-use crate::pg::spi::{Argument, execute, with_latest_snapshot};
-use crate::pg::{Json, Pointer, raise, required};
+use crate::pg::{
+    Argument, Json, Pointer, as_owner, execute, hold_schemas, raise, required, with_latest_snapshot,
+};
 use crate::table::{Table, read_options, refuse_option};
 use dedup_core::dedup::SETUP;
 use pgrx::prelude::*;

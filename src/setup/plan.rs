@@ -3,9 +3,7 @@
 
 use crate::corpus::{Database, raise_recipe};
 use crate::dedup::check_kept_by;
-use crate::pg::catalog::schema;
-use crate::pg::spi::{Argument, query_all, scalar};
-use crate::pg::{notice, raise};
+use crate::pg::{Argument, notice, query_all, raise, scalar, schema};
 use crate::table::{
     DETAILS, DecisionTable, Generated, ID, KEEP, Options, SAMPLE, Searched, Settings, Table, Written,
     announce, announce_implied, as_jsonb, choose_columns, has_doubled, joined, learn_records, listed,

@@ -1,10 +1,7 @@
 //! Limits that are chosen anew by what people have decided.
 
 use crate::dedup::{find, limits};
-use crate::pg::host::{QueryHost, unwrap_or_raise};
-use crate::pg::progress::Progress;
-use crate::pg::{notice, raise};
-use crate::settings::progress_interval;
+use crate::pg::{Progress, QueryHost, notice, progress_interval, raise, unwrap_or_raise};
 use crate::table::{Settings, Source, Table, Written, read_options};
 use dedup_core::dedup::{REVIEW, SETUP};
 use dedup_core::evaluate;

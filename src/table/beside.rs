@@ -1,9 +1,9 @@
 //! Tables that stand beside another one and are written and obeyed for it: whose they are, and what must not be behind them.
 
 use super::relation::{Table, table_name};
-use crate::pg::catalog::{FOREIGN, object_name, own_function};
-use crate::pg::spi::{Argument, query_all, query_catalogue, scalar};
-use crate::pg::{Values, raise};
+use crate::pg::{
+    Argument, FOREIGN, Values, object_name, own_function, query_all, query_catalogue, raise, scalar,
+};
 use pgrx::spi::quote_qualified_identifier;
 use pgrx::{PgSqlErrorCode, pg_sys};
 

@@ -3,12 +3,10 @@
 use super::beside::{check_owner, check_plain, check_written, table_named};
 use super::pairs::key;
 use super::relation::Table;
-use crate::pg::catalog::{
-    as_text, base_type_name, equality, hold_schemas, lock_relation, own_function, schema,
+use crate::pg::{
+    Argument, Values, as_text, base_type_name, equality, for_each_of_query, hold_schemas, lock_relation,
+    own_function, query_all, raise, raise_mismatch, scalar, schema, unwrap_or_raise,
 };
-use crate::pg::host::unwrap_or_raise;
-use crate::pg::spi::{Argument, for_each_of_query, query_all, scalar};
-use crate::pg::{Values, raise, raise_mismatch};
 use dedup_core::dedup::Decisions;
 use pgrx::{PgSqlErrorCode, pg_sys};
 use std::collections::HashMap;

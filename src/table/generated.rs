@@ -1,8 +1,7 @@
 //! What a generated column of fingerprints is made of, and which columns can be.
 
 use super::relation::{Table, becomes_text, way_to_text};
-use crate::pg::Json;
-use crate::pg::spi::{Argument, query_all};
+use crate::pg::{Argument, Json, query_all};
 use pgrx::datum::FromDatum;
 use pgrx::{PgList, PgRelation, is_a, pg_sys};
 use serde_json::Value;

@@ -1,7 +1,6 @@
 //! Pairs of ids that a query returns.
 
-use crate::pg::spi::for_each_of_query;
-use crate::pg::{Column, Values, raise_mismatch};
+use crate::pg::{Column, Values, for_each_of_query, raise_mismatch};
 use pgrx::pg_sys;
 
 /// An id in a form that can be compared across types: numbers by value (2 equals 2.0), anything

@@ -1,11 +1,9 @@
 //! A table or a view by its name or number: its columns, its key, and the queries that read it.
 
-use crate::pg::catalog::{
-    as_text, check_type, is_built_in, lock_columns, quoted, schemas_of, schemas_of_types,
+use crate::pg::{
+    Argument, Column, Schemas, as_text, check_type, is_built_in, lock_columns, query_catalogue, quoted,
+    raise, scalar, schemas_of, schemas_of_types,
 };
-use crate::pg::names::Schemas;
-use crate::pg::spi::{Argument, query_catalogue, scalar};
-use crate::pg::{Column, raise};
 use dedup_core::records::MOST_COLUMNS;
 use pgrx::pg_sys;
 use pgrx::prelude::*;

@@ -1,7 +1,6 @@
 //! How many rows a table has by now.
 
-use crate::pg::catalog::inheritors;
-use crate::pg::spi::{Argument, scalar};
+use crate::pg::{Argument, inheritors, scalar};
 use pgrx::pg_sys;
 
 /// Rows of the table that this one is a partition of, or of it and those that inherit from it, as the planner estimates

@@ -2,10 +2,10 @@
 
 use super::relation::{Table, concatenated};
 use super::settings::Settings;
-use crate::pg::catalog::{as_text, check_type, quoted};
-use crate::pg::spi::{Argument, scalar};
-use crate::pg::values::ValueType;
-use crate::pg::{Column, raise, raise_invalid, raise_mismatch, required};
+use crate::pg::{
+    Argument, Column, ValueType, as_text, check_type, quoted, raise, raise_invalid, raise_mismatch, required,
+    scalar,
+};
 use pgrx::pg_sys::panic::CaughtError;
 use pgrx::prelude::*;
 use std::ffi::CString;

@@ -2,8 +2,7 @@
 
 use super::generated::{Generated, all_become_text};
 use super::relation::{root, table_name};
-use crate::pg::catalog::own_function;
-use crate::pg::raise;
+use crate::pg::{own_function, raise};
 use dedup_core::dedup::{Method, SETUP, Written};
 use dedup_core::evaluate::ByRows;
 use pgrx::datum::FromDatum;

@@ -2,8 +2,7 @@
 
 use super::follow::Todo;
 use super::job::Job;
-use crate::pg::Values;
-use crate::pg::spi::{Argument, query_all, refuse_row_without_id};
+use crate::pg::{Argument, Values, query_all, refuse_row_without_id};
 use pgrx::prelude::*;
 
 /// One row in so many is few: beyond that all groups are formed anew.

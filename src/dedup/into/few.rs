@@ -6,13 +6,10 @@ use super::super::pipeline::{id, once, read, stages};
 use super::changes::Changes;
 use super::job::{DIGEST, Job, ids_of};
 use super::write::Outcome;
-use crate::pg::host::{QueryHost, unwrap_or_raise};
-use crate::pg::progress::Progress;
-use crate::pg::spi::{Argument, for_each_of_query_with, query_all};
-use crate::pg::spill::TempFile;
-use crate::pg::values::ValueType;
-use crate::pg::{Column, Values};
-use crate::settings::{threads, work_memory};
+use crate::pg::{
+    Argument, Column, Progress, QueryHost, TempFile, ValueType, Values, for_each_of_query_with, query_all,
+    threads, unwrap_or_raise, work_memory,
+};
 use dedup_core::dedup::{EqualTexts, Keep, Kind};
 use dedup_core::groups::{CrossPairs, Named, Settings, names};
 use dedup_core::interrupt::checked;

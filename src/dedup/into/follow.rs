@@ -2,9 +2,7 @@
 //! whoever writes, so that a call need not read the source to know them.
 
 use super::job::Job;
-use crate::pg::catalog::hold_schemas;
-use crate::pg::spi::{Argument, execute, query_all, scalar};
-use crate::pg::{Values, raise};
+use crate::pg::{Argument, Values, execute, hold_schemas, query_all, raise, scalar};
 use crate::table::Source;
 use pgrx::prelude::*;
 

@@ -2,13 +2,10 @@
 
 use super::super::shape::Shape;
 use super::table::{Saved, State, Table};
-use crate::pg::catalog::{
-    array_type, as_text, base_type_name, check_type, equality, quoted, schemas_of_types,
+use crate::pg::{
+    Argument, Column, Json, Schemas, ValueType, array_type, as_text, base_type_name, check_query, check_type,
+    describe, equality, quoted, raise, required, schemas_of_types,
 };
-use crate::pg::names::Schemas;
-use crate::pg::spi::{Argument, check_query, describe};
-use crate::pg::values::ValueType;
-use crate::pg::{Column, Json, raise, required};
 use crate::table::{
     DecisionTable, Options, Settings, Source, Written, choose_columns, parse_options, read_options,
 };

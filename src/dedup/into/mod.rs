@@ -9,11 +9,10 @@ mod table;
 mod whole;
 mod write;
 
-use crate::pg::catalog::is_read_committed;
-use crate::pg::progress::Progress;
-use crate::pg::spi::{Argument, execute, scalar, with_latest_snapshot, with_settings};
-use crate::pg::{Json, raise};
-use crate::settings::progress_interval;
+use crate::pg::{
+    Argument, Json, Progress, execute, is_read_committed, progress_interval, raise, scalar,
+    with_latest_snapshot, with_settings,
+};
 use changes::Changes;
 use job::{Given, Job};
 use pgrx::prelude::*;

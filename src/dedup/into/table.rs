@@ -1,8 +1,8 @@
 //! The table of the result and those that belong to it: ordinary tables, owned by the caller.
 
-use crate::pg::catalog::{object_name, quoted};
-use crate::pg::spi::{Argument, execute, query_all, query_catalogue, scalar};
-use crate::pg::{Column, Values, raise};
+use crate::pg::{
+    Argument, Column, Values, execute, object_name, query_all, query_catalogue, quoted, raise, scalar,
+};
 use crate::table::hindrance;
 use pgrx::prelude::*;
 

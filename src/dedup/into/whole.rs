@@ -3,10 +3,7 @@
 use super::super::pipeline::{find_in, id, once};
 use super::job::{DIGEST, Job, ids_of};
 use super::write::Outcome;
-use crate::pg::Column;
-use crate::pg::host::unwrap_or_raise;
-use crate::pg::progress::Progress;
-use crate::pg::spi::{Argument, query_all};
+use crate::pg::{Argument, Column, Progress, query_all, unwrap_or_raise};
 use dedup_core::dedup::INTO;
 use dedup_core::groups::{Named, names};
 use dedup_core::interrupt::{checked, sort_unstable_by};

@@ -2,10 +2,7 @@
 
 use super::super::pipeline::Found;
 use super::job::Job;
-use crate::pg::host::unwrap_or_raise;
-use crate::pg::progress::Progress;
-use crate::pg::spi::{Argument, execute};
-use crate::pg::values::ValueType;
+use crate::pg::{Argument, Progress, ValueType, execute, unwrap_or_raise};
 use dedup_core::dedup::{Finding, Kind, Rows, Stage};
 use dedup_core::groups::Named;
 use pgrx::PgMemoryContexts;

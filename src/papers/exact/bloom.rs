@@ -1,7 +1,6 @@
 //! The type `bloom`: a filter that can be stored, added to, merged and asked.
 
-use crate::pg::{Message, aggregate, raise, raise_invalid};
-use crate::settings::within_memory_limit;
+use crate::pg::{Message, aggregate, raise, raise_invalid, within_memory_limit};
 use dedup_core::memory::{self, OrRaise};
 use dedup_detectors::exact::{Bloom, BloomError, Hashing, Rule, Shape};
 use pgrx::datum::Internal;

@@ -2,9 +2,7 @@
 //! `exact_seen`.
 
 use super::bloom::{empty, hashing, rule};
-use crate::pg::raise_invalid;
-use crate::pg::window::Window;
-use crate::settings::within_memory_limit;
+use crate::pg::{Window, raise_invalid, within_memory_limit};
 use dedup_detectors::exact::{Bloom, DigitTrie, ExactSet, Shape, seen_in_passes};
 use pgrx::PgMemoryContexts;
 use pgrx::prelude::*;
