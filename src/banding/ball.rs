@@ -4,7 +4,7 @@
 use crate::pg::{Message, raise};
 use dedup_core::fingerprint::hamming;
 use pgrx::callconv::{BoxRet, FcInfo};
-use pgrx::datum::{Datum, FromDatum, Internal, IntoDatum};
+use pgrx::datum::{Datum, Internal};
 use pgrx::prelude::*;
 
 /// The fingerprints within `radius` of `center`. On disk: 16 bytes, aligned to

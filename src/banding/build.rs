@@ -11,7 +11,7 @@ use super::pages::{BODY, PAGE, PAGE_HEADER, set_used};
 use super::scope::{check_columns, scope_columns};
 use super::wal::needs_wal;
 use super::{build_workers, checked, forget_index};
-use crate::pg::{QueryHost, building_threads, maintenance_memory};
+use crate::pg::{QueryHost, building_threads, maintenance_memory, raise_internal};
 use dedup_core::banding::{Builder, Built, Index, PageSink, Position, Result, Row, Unscoped, used_bytes};
 use pgrx::{PgBox, pg_guard, pg_sys};
 use std::ffi::{CStr, c_char};
@@ -49,8 +49,7 @@ pub(super) unsafe extern "C-unwind" fn ambuild(
     unsafe {
         let main = pg_sys::ForkNumber::MAIN_FORKNUM;
         if pg_sys::RelationGetNumberOfBlocksInFork(index, main) != 0 {
-            crate::pg::raise(
-                pgrx::PgSqlErrorCode::ERRCODE_INTERNAL_ERROR,
+            raise_internal(
                 format!("index \"{}\" already contains data", super::pages::relation_name(index)),
                 "",
             )

@@ -6,7 +6,7 @@
 use super::heap::{Rows, info_of};
 use super::pages::{RelationPages, relation_name};
 use super::{checked, is_banding_relation};
-use crate::pg::{raise, raise_with_detail, version};
+use crate::pg::{raise_denied, raise_kind, raise_unsupported, raise_with_detail, version};
 use dedup_core::banding::{Finding, Index, Stats, Tid, Tree, check};
 use dedup_core::interrupt;
 use pgrx::JsonB;
@@ -34,15 +34,13 @@ impl OpenIndex {
                 not_banding(oid)
             }
             if pg_sys::get_rel_relkind(oid) as u8 == pg_sys::RELKIND_PARTITIONED_INDEX {
-                raise(
-                    PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
+                raise_kind(
                     "a partitioned index holds no entries itself",
                     "Give the index of each partition: … FROM pg_partition_tree('name of the index') WHERE isleaf.",
                 )
             }
             match right {
-                Right::Read if !may_read(table) => raise(
-                    PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+                Right::Read if !may_read(table) => raise_denied(
                     "permission denied to look into the index",
                     "Its table must be readable: GRANT SELECT.",
                 ),
@@ -64,11 +62,7 @@ impl OpenIndex {
                 == pg_sys::RELPERSISTENCE_TEMP as std::ffi::c_char
                 && !pg_sys::isTempNamespace((*(*index).rd_rel).relnamespace);
             if elsewhere {
-                raise(
-                    PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
-                    "cannot look into a temporary index of another session",
-                    "",
-                )
+                raise_unsupported("cannot look into a temporary index of another session", "")
             }
             open
         }
@@ -111,8 +105,7 @@ fn not_banding(oid: pg_sys::Oid) -> ! {
             format!("\"{}\"", std::ffi::CStr::from_ptr(name).to_string_lossy())
         }
     };
-    raise(
-        PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
+    raise_kind(
         format!("{name} is not a banding index"),
         "Give the name of an index made by CREATE INDEX … USING banding.",
     )

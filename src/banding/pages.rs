@@ -11,7 +11,7 @@
 //! [`wal`].
 
 use super::wal::{self, Delta};
-use crate::pg::{raise, settings, version};
+use crate::pg::{raise, raise_internal, raise_invalid, raise_unsupported, settings, version};
 use dedup_core::banding::{
     Change, Edit, Error, Pages, Result, WritePage, used_after, used_bytes, validate_edits,
 };
@@ -375,15 +375,14 @@ pub(crate) unsafe fn raise_index_error(relation: pg_sys::Relation, error: Error)
             format!("index \"{name}\" is corrupted at block {block}: {what}"),
             format!("REINDEX INDEX {name}; then look for the cause: storage, memory, or a bug in pg_dedup."),
         ),
-        Error::Version { .. } | Error::Features(_) => raise(
-            Code::ERRCODE_FEATURE_NOT_SUPPORTED,
+        Error::Version { .. } | Error::Features(_) => raise_unsupported(
             format!("index \"{name}\": {error}"),
             format!("Install the version of pg_dedup that made it, or REINDEX INDEX {name}."),
         ),
-        Error::Option(what) => raise(Code::ERRCODE_INVALID_PARAMETER_VALUE, what.into_owned(), ""),
+        Error::Option(what) => raise_invalid(what.into_owned(), ""),
         Error::External(external::Error::OutOfMemory(error)) => crate::pg::memory::raise_out_of_memory(error),
         Error::External(external::Error::Storage(what)) => {
-            raise(Code::ERRCODE_INTERNAL_ERROR, format!("index \"{name}\": {what}"), "")
+            raise_internal(format!("index \"{name}\": {what}"), "")
         }
     }
 }

@@ -12,12 +12,12 @@ use super::dead::LinePointers;
 use super::pages::RelationPages;
 use super::scope::{combine, hash_of_key, is_of_balls, scope_columns};
 use super::{DISTANCE, EQUAL, WITHIN, checked, open_index, pointer_of};
-use crate::pg::{raise, version};
+use crate::pg::{raise_unsupported, version};
 use dedup_core::banding::{Hit, Index, MAX_DISTANCE, NearestScan, NullScan, RangeScan, Result, Tid};
 use dedup_core::fingerprint::hamming;
 use dedup_core::interrupt;
 use dedup_core::random::SplitMix64;
-use pgrx::{PgMemoryContexts, PgSqlErrorCode, pg_guard, pg_sys};
+use pgrx::{PgMemoryContexts, pg_guard, pg_sys};
 use std::cmp::Ordering;
 
 /// Rows fetched first; later batches are larger.
@@ -263,11 +263,7 @@ pub(super) unsafe extern "C-unwind" fn amrescan(
         let orders = (0..(*scan).numberOfOrderBys as usize).map(|at| &*(*scan).orderByData.add(at));
         let known = orders.filter(|key| key.sk_flags & pg_sys::SK_ISNULL as i32 == 0).inspect(|key| {
             if key.sk_attno as usize <= columns {
-                raise(
-                    PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
-                    "a banding index does not order by distance of its scope",
-                    "",
-                )
+                raise_unsupported("a banding index does not order by distance of its scope", "")
             }
         });
         let mut queries = known.map(|key| key.sk_argument.value() as u64);

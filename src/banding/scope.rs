@@ -3,8 +3,8 @@
 //! row that is found again.
 
 use super::ball::{Ball, is_ball};
-use crate::pg::raise;
-use pgrx::{PgSqlErrorCode, pg_sys};
+use crate::pg::{raise_definition, raise_unsupported};
+use pgrx::pg_sys;
 
 /// The support function: the hash of a value, with a seed, as hash operator classes have it.
 const HASH: u16 = 1;
@@ -39,8 +39,7 @@ pub(super) unsafe fn check_columns(index: pg_sys::Relation) {
             other => has(super::NEAR) && is_ball(other),
         };
         if !usable {
-            raise(
-                PgSqlErrorCode::ERRCODE_INVALID_OBJECT_DEFINITION,
+            raise_definition(
                 "the last column of a banding index must be a fingerprint",
                 "It is of type bigint (or hamming_ball), with an operator class for fingerprints; columns before it are \
                  its scope: CREATE INDEX … USING banding (tenant_id, fp).",
@@ -48,16 +47,14 @@ pub(super) unsafe fn check_columns(index: pg_sys::Relation) {
         }
         for column in 0..last {
             if *(*index).rd_opcintype.add(column) == pg_sys::BOOLOID {
-                raise(
-                    PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
+                raise_unsupported(
                     "a boolean cannot be the scope of a banding index",
                     "The planner of some versions writes flag = true as flag, which it looks up in no index of this \
                      kind. Take a number: CREATE INDEX … USING banding ((flag::integer), fp), and WHERE flag::integer = 1.",
                 )
             }
             if pg_sys::index_getprocid(index, column as i16 + 1, HASH) == pg_sys::InvalidOid {
-                raise(
-                    PgSqlErrorCode::ERRCODE_INVALID_OBJECT_DEFINITION,
+                raise_definition(
                     format!("column {} of the index cannot be a scope", column + 1),
                     "Its operator class has no function 1, the hash of a value with a seed.",
                 )
@@ -145,8 +142,7 @@ pub(super) unsafe fn hash_of_key(index: pg_sys::Relation, key: &pg_sys::ScanKeyD
         let family = *(*index).rd_opfamily.add(column);
         let function = pg_sys::get_opfamily_proc(family, key.sk_subtype, key.sk_subtype, HASH as i16);
         if function == pg_sys::InvalidOid {
-            raise(
-                PgSqlErrorCode::ERRCODE_INVALID_OBJECT_DEFINITION,
+            raise_definition(
                 format!(
                     "the operator family of column {} has no hash for the type it is compared with",
                     column + 1

@@ -4,9 +4,9 @@
 //! than reading a flag.
 
 use super::versions::{check_shown, stored_row};
-use crate::pg::{Argument, raise, scalar, schema};
+use crate::pg::{Argument, raise_corrupted, scalar, schema};
 use dedup_core::features::{Corpus, Dictionary, RecipeError, Resolver, TextRecipe};
-use pgrx::{PgSqlErrorCode, PgSubXactCallbackEvent, PgXactCallbackEvent, pg_sys};
+use pgrx::{PgSubXactCallbackEvent, PgXactCallbackEvent, pg_sys};
 use serde_json::Value;
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
@@ -131,11 +131,7 @@ fn load_dictionary(name: &str) -> Result<Dictionary, RecipeError> {
 }
 
 fn damaged(kind: &str, name: &str) -> ! {
-    raise(
-        PgSqlErrorCode::ERRCODE_DATA_CORRUPTED,
-        format!("{kind} \"{name}\" cannot be read"),
-        "Its row was not written by pg_dedup.",
-    )
+    raise_corrupted(format!("{kind} \"{name}\" cannot be read"), "Its row was not written by pg_dedup.")
 }
 
 /// To be called before a version is written: if the (sub)transaction is rolled back, the number will be given to other

@@ -9,8 +9,8 @@ pub(crate) use cache::{Database, forget as forget_versions};
 pub(crate) use recipe_arg::{Cached, RecipeArg, ShownRecipe, cached_from_text, check_shown, raise_recipe};
 
 use crate::pg::{
-    Argument, Column, as_owner, execute, for_each, for_each_of_query, query_all, raise, raise_invalid,
-    raise_mismatch, required, scalar, schema,
+    Argument, Column, as_owner, execute, for_each, for_each_of_query, query_all, raise, raise_corrupted,
+    raise_denied, raise_invalid, raise_mismatch, raise_no_object, raise_state, required, scalar, schema,
 };
 use cache::{forget_if_rolled_back, tell_dropped};
 use dedup_core::features::{CorpusBuilder, Extractor, TextRecipe};
@@ -58,15 +58,14 @@ fn read_corpus(corpus: &str) -> CorpusBuilder {
     let json: Value = serde_json::from_str(&recipe).unwrap_or_default();
     let recipe = TextRecipe::resolved(&json, &Database).unwrap_or_else(|error| raise_recipe(error));
     let mut builder = CorpusBuilder::new(recipe);
-    builder.extend(u64::try_from(documents).unwrap_or(0), &common, &single).unwrap_or_else(|| {
-        raise(PgSqlErrorCode::ERRCODE_DATA_CORRUPTED, format!("corpus \"{corpus}\" cannot be read"), "")
-    });
+    builder
+        .extend(u64::try_from(documents).unwrap_or(0), &common, &single)
+        .unwrap_or_else(|| raise_corrupted(format!("corpus \"{corpus}\" cannot be read"), ""));
     builder
 }
 
 fn raise_not_loaded(kind: &str, name: &str) -> ! {
-    raise(
-        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+    raise_state(
         format!("{kind} \"{name}\" has not been restored completely"),
         format!("Recipes can use it; to extend or drop it load the data of _dedup_{kind} out of the dump."),
     )
@@ -177,8 +176,7 @@ fn check_privilege(kind: &str, privilege: &str, doing: &str) {
     let query = "SELECT pg_catalog.has_table_privilege($1::pg_catalog.regclass, $2)::pg_catalog.text";
     let may = scalar(query, &[table.as_str(), privilege].map(Argument::of));
     if may.as_deref() != Some("true") {
-        raise(
-            PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+        raise_denied(
             format!("permission denied to {doing} a {kind}"),
             format!("GRANT {privilege} ON {table} to the role that does."),
         )
@@ -232,8 +230,7 @@ fn dedup_version_drop(kind: &str, name: &str) {
         }
     };
     check_privilege(kind, "UPDATE", "drop");
-    stored_row(kind, name, |_| ())
-        .unwrap_or_else(|error| raise(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, error.message, error.hint));
+    stored_row(kind, name, |_| ()).unwrap_or_else(|error| raise_no_object(error.message, error.hint));
     let Some((base, version)) = split_name(name) else { return };
     // The row stays, without its content, so that the number is not used again.
     let update = |schema: &str| {

@@ -3,8 +3,7 @@
 use super::cache::{Database, Shown, cached_recipe};
 use crate::pg::{argument, json, raise, raise_invalid};
 use dedup_core::features::{FieldsRecipe, RecipeError, Resolver, RowRecipe, TextRecipe};
-use pgrx::datum::FromDatum;
-use pgrx::{PgSqlErrorCode, pg_sys};
+use pgrx::{FromDatum, PgSqlErrorCode, pg_sys};
 use serde_json::Value;
 use std::rc::Rc;
 

@@ -1,9 +1,8 @@
 //! Versions of corpora and dictionaries in the extension's tables.
 
-use crate::pg::{Argument, Record, Row, own_function, query_all, raise, schema, with_snapshot};
+use crate::pg::{Argument, Record, Row, own_function, query_all, raise_denied, schema, with_snapshot};
 use dedup_core::features::{RecipeError, missing};
-use pgrx::datum::{FromDatum, IntoDatum};
-use pgrx::{PgSqlErrorCode, pg_sys};
+use pgrx::{FromDatum, IntoDatum, pg_sys};
 
 /// The parts of `petitions@1`.
 pub(super) fn split_name(name: &str) -> Option<(&str, &str)> {
@@ -58,8 +57,7 @@ pub(super) fn check_shown(kind: &str, name: &str) {
     if let Some((server, may)) = found.into_iter().next()
         && may.as_deref() != Some("true")
     {
-        raise(
-            PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+        raise_denied(
             format!("permission denied to see words or weights of {kind} \"{name}\""),
             format!(
                 "Who built it may GRANT USAGE ON FOREIGN SERVER {server} to the role that does. Fingerprints need no grant."

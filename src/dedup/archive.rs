@@ -3,10 +3,10 @@
 use super::call::Call;
 use crate::pg::{
     Argument, Column, base_type_name, check_type, execute, for_each, hold_schemas, inheritors, is_built_in,
-    lock_relation, raise, raise_mismatch, scalar,
+    lock_relation, quote_identifier, quote_literal, raise, raise_denied, raise_mismatch, raise_no_column,
+    raise_state, raise_unsupported, scalar, user,
 };
 use crate::table::{Table, check_owner, check_plain, check_written, name_beside, table_name, table_named};
-use pgrx::spi::{quote_identifier, quote_literal};
 use pgrx::{PgSqlErrorCode, pg_sys};
 
 /// A table of these columns, and those of the rows.
@@ -44,8 +44,7 @@ impl Archive {
         let there = table_named(name)?;
         // Who may not write it must not make others wait for it.
         if scalar(MAY, &[Argument::of(there)]).is_none() {
-            raise(
-                PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+            raise_denied(
                 format!("permission denied for table {}", table_name(there)),
                 "Who cleans needs SELECT, INSERT, UPDATE and DELETE on the archive.",
             )
@@ -54,8 +53,7 @@ impl Archive {
         lock_relation(there, pg_sys::ShareRowExclusiveLock);
         let table = Table::of(there);
         check_plain(&table, "archive");
-        // SAFETY: a plain read of a variable.
-        if table.owner() != unsafe { pg_sys::GetUserId() } {
+        if table.owner() != user() {
             check_owner(&table, of, "archive");
         }
         check_written(&table, pg_sys::InvalidOid);
@@ -73,8 +71,7 @@ impl Archive {
         let kept = table.columns.iter().find(|it| it.name == id.name);
         let Some(kept) = kept else {
             let column = quote_identifier(&id.name);
-            raise(
-                PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
+            raise_no_column(
                 format!("archive {} has no column {column} for the ids of {}", table.name, of.name),
                 format!("If that was renamed: ALTER TABLE {} RENAME … TO {column};", table.name),
             )
@@ -110,8 +107,7 @@ impl Archive {
             )
         }
         if !of.is_partitioned() && inheritors(of.oid, pg_sys::AccessShareLock).len() > 1 {
-            raise(
-                PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
+            raise_unsupported(
                 format!("tables inherit from {}: the archive would not have their columns", of.name),
                 "Delete rows for good: options => '{\"archive\": false}'.",
             )
@@ -119,16 +115,14 @@ impl Archive {
         let name = name_beside(of, given, "archive");
         let define = |name: &str, typoid| {
             // What its caller cannot put back is not taken: that runs the checks of domains.
-            // SAFETY: a plain read of a variable.
-            check_type(typoid, Some(unsafe { pg_sys::GetUserId() }));
+            check_type(typoid, Some(user()));
             format!("{} {}", quote_identifier(name), base_type_name(typoid))
         };
         let Some(archive) = Archive::found(of, &name) else {
             const MAY: &str = "SELECT 'yes'::pg_catalog.text WHERE pg_catalog.has_schema_privilege(\
                      (pg_catalog.parse_ident($1))[1], 'CREATE')";
             if scalar(MAY, &[Argument::of(name.as_str())]).is_none() {
-                raise(
-                    PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+                raise_denied(
                     format!("the archive {name} is not there, and you may not create it"),
                     format!("Who may create tables in its schema makes it by a call of their own. {ANOTHER}"),
                 )
@@ -207,8 +201,7 @@ impl Archive {
         );
         for_each(&sql, &[], |row| {
             if row.get(1).is_some() {
-                raise(
-                    PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                raise_state(
                     format!(
                         "row {} of {} is kept by a trigger",
                         row.written(0).unwrap_or_default(),
@@ -234,8 +227,7 @@ pub(super) fn check_assigned(types: [pg_sys::Oid; 2], column: &str, table: &str)
     let [from, to] = types.map(|typoid| unsafe { pg_sys::getBaseType(typoid) });
     if from != to && !(is_built_in(from) && is_built_in(to)) {
         let [from, to] = types.map(|typoid| Column::new("", typoid, pg_sys::InvalidOid).type_name());
-        raise(
-            PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
+        raise_unsupported(
             format!("column {column} of {table} is {to}, and not {from} as what it is given"),
             "A cast that somebody made is not run. Give both one type.",
         )

@@ -1,9 +1,8 @@
 //! A call of `dedup` of a table, as the functions that remove its rows and put them back write it.
 
-use crate::pg::{base_type_name, equality, raise, schema};
+use crate::pg::{base_type_name, equality, quote_identifier, quote_literal, raise_mismatch, schema};
 use crate::table::Table;
-use pgrx::spi::{quote_identifier, quote_literal};
-use pgrx::{PgSqlErrorCode, pg_sys};
+use pgrx::pg_sys;
 
 /// A call of `dedup` of a table, in words of SQL.
 pub(super) struct Call<'t> {
@@ -28,8 +27,7 @@ impl Call<'_> {
         let (name, id) = (&table.name, table.id(None));
         let id_type = table.column(id).typoid;
         let Some(equals) = equality(id_type) else {
-            raise(
-                PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+            raise_mismatch(
                 format!("values of column \"{id}\" of table {name} cannot be compared"),
                 "An id is of a type that has an equality, such as bigint, uuid or text.",
             )

@@ -5,13 +5,12 @@ use super::archive::{Archive, GONE};
 use super::call::Call;
 use super::references::{Reference, references, refuse, repoint, tell};
 use crate::pg::{
-    Argument, Json, Output, Values, array_type, execute, for_each, hold_schemas, notice, raise, required,
-    schema,
+    Argument, Json, Output, Values, array_type, execute, for_each, hold_schemas, notice, quote_literal,
+    raise, required, schema,
 };
 use crate::table::{Settings, Table, Written, read_options, refuse_option};
 use dedup_core::dedup::CLEAN;
 use pgrx::prelude::*;
-use pgrx::spi::quote_literal;
 
 /// Lists the rows that `dedup` of the table finds to be copies or near-duplicates of a
 /// kept row, and deletes them unless it is a dry run.

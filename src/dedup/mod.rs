@@ -14,7 +14,7 @@ mod shape;
 mod undo;
 mod warning;
 
-use crate::pg::{Json, Output, Progress, ValueType, progress_interval, raise, unwrap_or_raise};
+use crate::pg::{Json, Output, Progress, ValueType, progress_interval, raise_mismatch, unwrap_or_raise};
 use crate::table::{Source, read_options};
 pub(crate) use clean::groups_of;
 use dedup_core::dedup::{DEDUP, Finding, Stage};
@@ -59,11 +59,7 @@ fn _dedup(source: Option<&str>, fcinfo: pg_sys::FunctionCallInfo) {
     };
     let right = |id| [id, id, pg_sys::TEXTOID, pg_sys::INT4OID, pg_sys::FLOAT8OID];
     if !columns.first().is_some_and(|id| columns == right(*id)) {
-        raise(
-            PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
-            "_dedup returns an id, a keeper, a stage, a distance and a similarity",
-            "Call dedup.",
-        )
+        raise_mismatch("_dedup returns an id, a keeper, a stage, a distance and a similarity", "Call dedup.")
     }
     dedup(source, None, fcinfo);
 }

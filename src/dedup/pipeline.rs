@@ -4,7 +4,7 @@ use super::ahead::{Ahead, Guess, Rows};
 use super::shape::{Shape, Sides};
 use crate::pg::{
     Argument, Column, Progress, QueryHost, TempFile, UniqueIds, Values, for_each_of_query_with, notice,
-    raise, refuse_row_without_id, threads, unwrap_or_raise, within_memory_limit, work_memory,
+    raise_too_much, refuse_row_without_id, threads, unwrap_or_raise, within_memory_limit, work_memory,
 };
 use crate::similarity::check_length;
 use crate::table::{
@@ -15,7 +15,7 @@ use dedup_core::evaluate::emptying;
 use dedup_core::interrupt::checked;
 use dedup_core::memory::{OrRaise, Room};
 use dedup_core::records::{Field, Records};
-use pgrx::{PgSqlErrorCode, pg_sys};
+use pgrx::pg_sys;
 use std::f64::consts::LN_2;
 
 /// What is found of the rows of a source.
@@ -241,9 +241,5 @@ pub(super) fn read<B: FnOnce(&[Column]) -> E, E: FnMut(&Values<'_>, &mut Vec<u8>
 }
 
 fn refuse_more() -> ! {
-    raise(
-        PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
-        "dedup of more than 4294967295 rows",
-        "Take the rows in parts.",
-    )
+    raise_too_much("dedup of more than 4294967295 rows", "Take the rows in parts.")
 }

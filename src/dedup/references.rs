@@ -4,11 +4,10 @@ use super::archive::{Archive, check_assigned};
 use super::call::Call;
 use crate::pg::{
     Argument, Values, as_text, base_type_name, check_type, equality, execute, hold_schemas, inheritors,
-    lock_columns, notice, query_all, query_catalogue, raise, raise_with_detail, scalar, schema,
-    with_latest_snapshot, with_settings,
+    lock_columns, notice, query_all, query_catalogue, quote_identifier, quote_literal, raise_denied,
+    raise_state, raise_with_detail, scalar, schema, user, with_latest_snapshot, with_settings,
 };
 use crate::table::{Table, TableColumn, literal};
-use pgrx::spi::{quote_identifier, quote_literal};
 use pgrx::{PgSqlErrorCode, pg_sys};
 use serde_json::json;
 
@@ -133,8 +132,7 @@ impl Reference {
             &[Argument::of(self.child.oid)],
         );
         if hidden.is_some() {
-            raise(
-                PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+            raise_denied(
                 format!("row-level security may hide rows of {name} that point at rows that would go"),
                 "Whoever cleans a table sees all rows that point at it: its owner, or a role with BYPASSRLS.",
             )
@@ -162,11 +160,9 @@ impl Reference {
     fn check_rights(&self, archive: &Table) {
         const MAY: &str = "SELECT 'yes'::pg_catalog.text WHERE pg_catalog.has_table_privilege($1, $2, 'INSERT') \
              AND pg_catalog.has_table_privilege($1, $2, 'UPDATE')";
-        // SAFETY: a plain read of a variable.
-        let is_own = archive.owner() == unsafe { pg_sys::GetUserId() };
+        let is_own = archive.owner() == user();
         if !is_own && scalar(MAY, &[archive.owner(), self.child.oid].map(Argument::of)).is_none() {
-            raise(
-                PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+            raise_denied(
                 format!("the owner of archive {} may not write {}", archive.name, self.child.name),
                 "GRANT INSERT, UPDATE, or give the archive to a role that may: ALTER TABLE … OWNER TO.",
             )
@@ -180,8 +176,7 @@ impl Reference {
         hold_schemas(self.child.oid);
         self.check_rights(&archive.table);
         if self.child.key.is_empty() {
-            raise(
-                PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            raise_state(
                 format!("table {name} has no primary key: its rows could not be pointed back"),
                 "ALTER TABLE … ADD PRIMARY KEY, or UPDATE it yourself first.",
             )
@@ -191,8 +186,7 @@ impl Reference {
         let item = |removed: bool, columns: &[&str]| {
             let text = |name: &&str| {
                 let column = self.child.column(name);
-                // SAFETY: a plain read of a variable.
-                check_type(column.typoid, Some(unsafe { pg_sys::GetUserId() }));
+                check_type(column.typoid, Some(user()));
                 as_text(&format!("c.{}", quote_identifier(name)), column.typoid)
             };
             let texts: Vec<String> = columns.iter().map(text).collect();
@@ -303,8 +297,7 @@ impl Reference {
         let is_json = |column: &TableColumn| matches!(column.base_type(), pg_sys::JSONOID | pg_sys::JSONBOID);
         let typed = |columns: &[&TableColumn]| {
             let one = |column: &&TableColumn| {
-                // SAFETY: a plain read of a variable.
-                check_type(column.typoid, Some(unsafe { pg_sys::GetUserId() }));
+                check_type(column.typoid, Some(user()));
                 let base = if is_json(column) { pg_sys::TEXTOID } else { column.typoid };
                 format!("{} {}", quote_identifier(&column.name), base_type_name(base))
             };
@@ -374,8 +367,7 @@ impl Reference {
             );
             let (done, all) = (execute(&sql, &[]), execute(&items(true), &[]));
             if done < all {
-                raise(
-                    PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                raise_state(
                     format!(
                         "{} rows of {} are not put back: a trigger keeps them out",
                         all - done,

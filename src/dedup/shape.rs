@@ -1,6 +1,6 @@
 //! The columns of the query of `dedup`.
 
-use crate::pg::{Column, Values, raise};
+use crate::pg::{Column, Values, raise_mismatch, raise_no_column};
 use crate::table::{Options, refuse_option};
 use dedup_core::dedup::{Keep, Key, Method};
 use dedup_core::records::{MOST_COLUMNS, joined};
@@ -41,7 +41,7 @@ impl Sides {
 const HINT: &str = "A query returns the row's id, its content (text), and the columns that options name.";
 
 fn refuse(what: String, hint: &str) -> ! {
-    raise(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, what, hint)
+    raise_mismatch(what, hint)
 }
 
 /// Types that a row may be kept by.
@@ -156,11 +156,7 @@ fn compared(columns: &[Column], options: &Options) -> Vec<usize> {
 
 fn position(columns: &[Column], name: &str) -> usize {
     columns.iter().position(|column| column.name == name).unwrap_or_else(|| {
-        raise(
-            PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
-            format!("the query has no column \"{name}\" that the options name"),
-            HINT,
-        )
+        raise_no_column(format!("the query has no column \"{name}\" that the options name"), HINT)
     })
 }
 

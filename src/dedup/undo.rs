@@ -5,11 +5,11 @@ use super::call::Call;
 use super::references::{back, references};
 use crate::pg::{
     Argument, as_text, base_type_name, check_type, execute, for_each, hold_schemas, inheritors, notice,
-    query_catalogue, raise, raise_invalid, raise_with_detail, required, scalar,
+    query_catalogue, quote_identifier, quote_literal, raise_invalid, raise_no_table, raise_with_detail,
+    required, scalar, user,
 };
 use crate::table::{Settings, Table, name_beside};
 use pgrx::prelude::*;
-use pgrx::spi::{quote_identifier, quote_literal};
 
 #[pg_extern(sql = "")]
 fn dedup_undo(
@@ -23,14 +23,12 @@ fn dedup_undo(
     let call = Call::of(&table);
     let Call { id, base, equals, .. } = &call;
     // Values of it are made of texts.
-    // SAFETY: a plain read of a variable.
-    check_type(table.column(table.id(None)).typoid, Some(unsafe { pg_sys::GetUserId() }));
+    check_type(table.column(table.id(None)).typoid, Some(user()));
     hold_schemas(table.oid);
     execute(&format!("LOCK TABLE {} IN ROW EXCLUSIVE MODE", table.name), &[]);
     let name = name_beside(&table, archive, "archive");
     let Some(archive) = Archive::found(&table, &name) else {
-        raise(
-            PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
+        raise_no_table(
             format!("there is no archive {name}"),
             "archive => '…' names the one that dedup_clean was given.",
         )
@@ -164,8 +162,7 @@ fn put_back(call: &Call, archive: &Archive, chosen: &str) -> (i64, String) {
     let (mut columns, mut types) = (Vec::new(), Vec::new());
     for column in table.columns.iter().filter(|column| !column.is_generated) {
         let Some(kept) = archive.table.columns.iter().find(|it| it.name == column.name) else { continue };
-        // SAFETY: a plain read of a variable.
-        check_type(column.typoid, Some(unsafe { pg_sys::GetUserId() }));
+        check_type(column.typoid, Some(user()));
         columns.push(quote_identifier(&column.name));
         types.push(base_type_name(column.typoid));
         check_assigned([kept.typoid, column.typoid], &columns[columns.len() - 1], &table.name);

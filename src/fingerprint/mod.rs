@@ -7,7 +7,7 @@ mod trigger;
 mod tsvector;
 
 use crate::corpus::{RecipeArg, ShownRecipe};
-use crate::pg::{Record, Row, raise};
+use crate::pg::{Record, Row, raise, raise_corrupted};
 use dedup_core::features::{Bag, Extractor, FieldsRecipe, RowRecipe, TextRecipe};
 use dedup_core::fingerprint::SimHash;
 use dedup_core::hash::city64;
@@ -76,9 +76,7 @@ fn simhash_columns<'n>(row: &Row, columns: impl Iterator<Item = &'n str>, recipe
 #[pg_extern(sql = "")]
 fn simhash_tsvector(content: Option<TsVector<'_>>, weights: Option<RecipeArg<LabelWeights>>) -> Option<i64> {
     let weights = weights.map_or_else(LabelWeights::default, |weights| *weights.0);
-    let Some(lexemes) = content?.lexemes() else {
-        raise(PgSqlErrorCode::ERRCODE_DATA_CORRUPTED, "tsvector cannot be read", "")
-    };
+    let Some(lexemes) = content?.lexemes() else { raise_corrupted("tsvector cannot be read", "") };
     let mut sums = SimHash::new();
     for lexeme in lexemes {
         let hash = city64(lexeme.text.as_bytes());

@@ -2,7 +2,7 @@
 
 use super::{names, recipe_of_fields, simhash_columns};
 use crate::corpus::cached_from_text;
-use crate::pg::{Pointer, raise, trigger::Call};
+use crate::pg::{Pointer, raise_protocol, trigger::Call};
 use dedup_core::features::RowRecipe;
 use pgrx::prelude::*;
 
@@ -17,16 +17,14 @@ fn simhash_trigger(fcinfo: pg_sys::FunctionCallInfo) -> Pointer {
     // SAFETY: the call is running.
     let call = unsafe { Call::new(fcinfo, "simhash_trigger") }.filter(|call| call.event.is_before());
     let Some(mut call) = call else {
-        raise(
-            PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED,
+        raise_protocol(
             "simhash_trigger must be fired before INSERT or UPDATE, for each row",
             "CREATE TRIGGER … BEFORE INSERT OR UPDATE ON … FOR EACH ROW EXECUTE FUNCTION simhash_trigger(…)",
         )
     };
     let arguments = call.arguments();
     let [target, recipe, columns @ ..] = arguments.as_slice() else {
-        raise(
-            PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED,
+        raise_protocol(
             format!("simhash_trigger takes at least two arguments, not {}", arguments.len()),
             USAGE,
         )

@@ -4,9 +4,8 @@ use crate::corpus::Cached;
 use crate::pg::{argument, raise};
 use dedup_core::features::{RecipeError, Resolver};
 use dedup_core::fingerprint::Weight;
-use pgrx::PgSqlErrorCode;
-use pgrx::datum::FromDatum;
 use pgrx::pg_sys;
+use pgrx::{FromDatum, PgSqlErrorCode};
 use serde_json::Value;
 
 /// Weights of the labels D, C, B and A, in the order of `ts_rank`.

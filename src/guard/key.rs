@@ -1,6 +1,8 @@
 //! The key of a row, for messages and logs.
 
-use crate::pg::{Argument, Row, ancestors, execute, trigger::Call};
+use crate::pg::{
+    Argument, Row, ancestors, execute, quote_literal, quote_qualified_identifier, trigger::Call,
+};
 use pgrx::{PgRelation, pg_sys};
 
 pub(super) struct Key {
@@ -88,11 +90,11 @@ pub(super) fn log_pair(call: &Call, table: &str, duplicate: &Key, original: &Key
     // SAFETY: the relation is open, and not closed here.
     let own = unsafe { PgRelation::from_pg(call.relation()) };
     let (schema, name) = table.split_once('.').unwrap_or_else(|| (own.namespace(), table));
-    let log = pgrx::spi::quote_qualified_identifier(schema, name);
+    let log = quote_qualified_identifier(schema, name);
     let named = if original.visible {
         "true".to_owned()
     } else {
-        format!("NOT pg_catalog.has_any_column_privilege({}, 'SELECT')", pgrx::spi::quote_literal(&log))
+        format!("NOT pg_catalog.has_any_column_privilege({}, 'SELECT')", quote_literal(&log))
     };
     execute(
         &format!(

@@ -11,7 +11,7 @@ mod secret;
 mod texts;
 mod wait;
 
-use crate::pg::{Pointer, Row, raise, raise_with_detail, trigger::Call, trigger::Event};
+use crate::pg::{Pointer, Row, raise, raise_protocol, raise_with_detail, trigger::Call, trigger::Event};
 use crate::table::refuse_option;
 use dedup_core::dedup::Alike;
 use key::{key_of, log_pair};
@@ -45,8 +45,7 @@ fn near_dup_guard(fcinfo: pg_sys::FunctionCallInfo) -> Pointer {
 }
 
 fn wrong_event(timing: &str) -> ! {
-    raise(
-        PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED,
+    raise_protocol(
         format!("near_dup_guard must be fired {timing} INSERT or UPDATE, for each row"),
         "CREATE TRIGGER … AFTER INSERT OR UPDATE ON … FOR EACH ROW EXECUTE FUNCTION near_dup_guard('fp'): AFTER \
          for action=reject and action=log, BEFORE for action=skip and action=flag.",

@@ -33,13 +33,11 @@ use super::scope::Scope;
 use super::texts::TextSearch;
 use super::wait;
 use crate::banding::{Ball, DISTANCE, WITHIN, is_banding_relation, is_of_balls, scope_columns};
-use crate::pg::{Row, inheritors, raise, trigger::Call, version};
+use crate::pg::{Row, inheritors, quote_identifier, raise_state, raise_unsupported, trigger::Call, version};
 use dedup_core::dedup::nearness;
 use dedup_core::fingerprint::hamming;
 use dedup_core::interrupt;
-use pgrx::datum::IntoDatum;
-use pgrx::spi::quote_identifier;
-use pgrx::{PgList, PgRelation, PgSqlErrorCode, PgTupleDesc, pg_sys};
+use pgrx::{IntoDatum, PgList, PgRelation, PgTupleDesc, pg_sys};
 
 pub(super) struct Search<'a> {
     pub(super) call: &'a Call,
@@ -88,8 +86,7 @@ pub(super) fn refuse_foreign(call: &Call, table: pg_sys::Oid) {
         }
         std::ffi::CStr::from_ptr(pg_sys::get_rel_name(table)).to_string_lossy()
     };
-    raise(
-        PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
+    raise_unsupported(
         format!("trigger \"{}\" cannot guard foreign table \"{name}\"", call.trigger_name()),
         "Create the trigger on the other server's table, and here on the tables that are stored here.",
     )
@@ -201,8 +198,7 @@ impl Search<'_> {
                     }
                 };
                 let trigger = self.call.trigger_name();
-                raise(
-                    PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                raise_state(
                     format!("trigger \"{trigger}\" needs an index on {on} of table \"{name}\""),
                     format!("{how} With 'index=none' the guard reads the whole table for every row."),
                 )

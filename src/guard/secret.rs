@@ -5,11 +5,10 @@
 //! search need it.
 
 use super::lock_table::{SHARE, database, for_transaction};
-use crate::pg::{raise, scalar, schema};
-use pgrx::datum::{FromDatum, IntoDatum};
+use crate::pg::{raise_state, scalar, schema};
 use pgrx::fcinfo::direct_function_call;
 use pgrx::htup::heap_getattr_raw;
-use pgrx::{PgSqlErrorCode, pg_sys};
+use pgrx::{FromDatum, IntoDatum, pg_sys};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -82,8 +81,7 @@ fn secret() -> Vec<u8> {
         secret
     });
     secret.unwrap_or_else(|| {
-        raise(
-            PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        raise_state(
             "the secret that hides published fingerprints is gone",
             format!("A superuser makes a new one: REFRESH MATERIALIZED VIEW {}._dedup_secret;", schema()),
         )

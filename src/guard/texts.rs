@@ -6,8 +6,7 @@ use crate::similarity::{ENOUGH, query};
 use crate::table::{Searched, search_index};
 use dedup_core::dedup::Alike;
 use dedup_core::interrupt;
-use pgrx::datum::IntoDatum;
-use pgrx::{PgRelation, pg_sys};
+use pgrx::{IntoDatum, PgRelation, pg_sys};
 
 /// A search for texts like that of the new row.
 pub(super) struct TextSearch {

@@ -1,8 +1,8 @@
 //! The state of an aggregate, a Rust value in the aggregate's own memory
 //! context: dropped with it, whether the query ends or fails.
 
-use pgrx::datum::Internal;
-use pgrx::{PgMemoryContexts, PgSqlErrorCode, pg_sys};
+use super::raise_unsupported;
+use pgrx::{Internal, PgMemoryContexts, pg_sys};
 
 /// The value in `state`, if there is one yet.
 ///
@@ -33,11 +33,7 @@ pub(crate) fn new_state<T>(value: T, fcinfo: pg_sys::FunctionCallInfo) -> Intern
     let mut context = std::ptr::null_mut();
     // SAFETY: `fcinfo` is that of the running call.
     if unsafe { pg_sys::AggCheckCallContext(fcinfo, &mut context) } == 0 {
-        super::raise(
-            PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
-            "function called outside an aggregate",
-            "Call the aggregate itself.",
-        )
+        raise_unsupported("function called outside an aggregate", "Call the aggregate itself.")
     }
     let pointer = PgMemoryContexts::For(context).leak_and_drop_on_delete(value);
     Internal::from(Some(pg_sys::Datum::from(pointer)))

@@ -1,11 +1,11 @@
 //! Look-ups in the catalogue, and the state of the transaction.
 
 use super::names::Schemas;
-use super::raise;
 use super::rows::{Column, Values};
 use super::spi::{Argument, for_each, query_all, query_catalogue, scalar};
+use super::{raise_no_object, raise_state, raise_unsupported};
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
-use pgrx::{PgList, PgSqlErrorCode, pg_sys};
+use pgrx::{PgList, pg_sys};
 use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, CString, c_int};
 use std::sync::Once;
@@ -49,11 +49,7 @@ pub(crate) fn schemas_of_types(types: impl Iterator<Item = pg_sys::Oid>) -> Sche
 }
 
 fn refuse_without_extension() -> ! {
-    raise(
-        PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
-        "extension pg_dedup is not installed in this database",
-        "CREATE EXTENSION pg_dedup;",
-    )
+    raise_no_object("extension pg_dedup is not installed in this database", "CREATE EXTENSION pg_dedup;")
 }
 
 /// The extension, by identity: its schema may belong to somebody who renames it and puts another one in its place.
@@ -125,8 +121,7 @@ fn check_triggers(table: &str, oid: pg_sys::Oid) {
     );
     let found = query_catalogue(&query, &[Argument::of(oid)], |row| row.text(0));
     if let Some(trigger) = found.into_iter().flatten().next() {
-        raise(
-            PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        raise_state(
             format!(
                 "table {table} has a trigger \"{trigger}\" that is not of pg_dedup and would run with the rights of its owner"
             ),
@@ -205,8 +200,7 @@ pub(crate) fn check_type(typoid: pg_sys::Oid, stored: Option<pg_sys::Oid>) {
     }
     watch();
     let before = CHANGES.get();
-    // SAFETY: a plain read of a variable.
-    let key = (typoid, unsafe { pg_sys::GetUserId() }, stored);
+    let key = (typoid, user(), stored);
     if CHECKED.with_borrow(|(at, checked)| *at == before && checked.contains(&key)) {
         return;
     }
@@ -240,8 +234,7 @@ pub(crate) fn check_type(typoid: pg_sys::Oid, stored: Option<pg_sys::Oid>) {
     let found = query_catalogue(&sql, &[Argument::of(typoid), Argument::of(stored)], |row| row.text(0));
     if let Some(what) = found.into_iter().flatten().next() {
         let name = Column::new("", typoid, pg_sys::InvalidOid).type_name();
-        raise(
-            PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
+        raise_unsupported(
             format!("values of type {name} are not used: {what} would run as you"),
             "Only what is yours or a superuser's is run. Leave the column out, or give a query that has format('%s', column) in \
              its place.",
@@ -310,8 +303,7 @@ pub(crate) fn equality(typoid: pg_sys::Oid) -> Option<String> {
     let (written, cast) = query_catalogue(SQL, &[operator, base].map(Argument::of), read).pop()?;
     if let Some(target) = cast {
         let name = Column::new("", base, pg_sys::InvalidOid).type_name();
-        raise(
-            PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
+        raise_unsupported(
             format!("values of type {name} cannot be compared: it has an implicit cast to {target}"),
             "Make that cast one AS ASSIGNMENT, or give a query that has format('%s', column) in its place.",
         )
@@ -345,6 +337,12 @@ pub(crate) fn object_name(name: &str, label: &str) -> String {
         let made = pg_sys::makeObjectName(name.as_ptr(), std::ptr::null(), label.as_ptr());
         CStr::from_ptr(made).to_string_lossy().into_owned()
     }
+}
+
+/// The role whose rights count now.
+pub(crate) fn user() -> pg_sys::Oid {
+    // SAFETY: a plain read of a variable.
+    unsafe { pg_sys::GetUserId() }
 }
 
 /// Whether each statement sees what others committed before it.

@@ -8,16 +8,31 @@ pub(crate) fn raise(code: PgSqlErrorCode, message: impl Into<String>, hint: impl
     raise_with_detail(code, message, "", hint)
 }
 
-/// Raises 22023.
-#[track_caller]
-pub(crate) fn raise_invalid(message: impl Into<String>, hint: impl Into<String>) -> ! {
-    raise(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message, hint)
+/// Functions that raise an error of one code.
+macro_rules! errors {
+    ($($name:ident $code:ident;)*) => {$(
+        #[track_caller]
+        pub(crate) fn $name(message: impl Into<String>, hint: impl Into<String>) -> ! {
+            raise(PgSqlErrorCode::$code, message, hint)
+        }
+    )*};
 }
-
-/// Raises 42804.
-#[track_caller]
-pub(crate) fn raise_mismatch(message: impl Into<String>, hint: impl Into<String>) -> ! {
-    raise(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message, hint)
+errors! {
+    raise_corrupted ERRCODE_DATA_CORRUPTED;
+    raise_definition ERRCODE_INVALID_OBJECT_DEFINITION;
+    raise_denied ERRCODE_INSUFFICIENT_PRIVILEGE;
+    raise_internal ERRCODE_INTERNAL_ERROR;
+    raise_invalid ERRCODE_INVALID_PARAMETER_VALUE;
+    raise_kind ERRCODE_WRONG_OBJECT_TYPE;
+    raise_mismatch ERRCODE_DATATYPE_MISMATCH;
+    raise_no_column ERRCODE_UNDEFINED_COLUMN;
+    raise_no_object ERRCODE_UNDEFINED_OBJECT;
+    raise_no_table ERRCODE_UNDEFINED_TABLE;
+    raise_null ERRCODE_NULL_VALUE_NOT_ALLOWED;
+    raise_protocol ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED;
+    raise_state ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
+    raise_too_much ERRCODE_PROGRAM_LIMIT_EXCEEDED;
+    raise_unsupported ERRCODE_FEATURE_NOT_SUPPORTED;
 }
 
 #[track_caller]
@@ -62,7 +77,5 @@ pub(crate) fn notice(message: impl Into<String>, detail: impl Into<String>, hint
 
 /// The value of an argument; raises an error if it is NULL.
 pub(crate) fn required<T>(argument: Option<T>, name: &str, hint: &str) -> T {
-    argument.unwrap_or_else(|| {
-        raise(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{name} must not be null"), hint)
-    })
+    argument.unwrap_or_else(|| raise_null(format!("{name} must not be null"), hint))
 }

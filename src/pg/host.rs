@@ -3,9 +3,9 @@
 
 use super::memory::system_has;
 use super::progress::Progress;
+use super::raise_internal;
 use super::spill::TempFile;
 use dedup_core::external::{Error, Host, Result};
-use pgrx::PgSqlErrorCode;
 
 /// The host within a running query.
 pub(crate) struct QueryHost<'p> {
@@ -78,6 +78,6 @@ impl Host for QueryHost<'_> {
 pub(crate) fn unwrap_or_raise<T>(result: Result<T>) -> T {
     result.unwrap_or_else(|error| match error {
         Error::OutOfMemory(error) => super::memory::raise_out_of_memory(error),
-        Error::Storage(what) => super::raise(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, what, ""),
+        Error::Storage(what) => raise_internal(what, ""),
     })
 }

@@ -5,8 +5,7 @@
 
 use super::raise_invalid;
 use dedup_core::interrupt;
-use pgrx::datum::FromDatum;
-use pgrx::{direct_function_call_as_datum, pg_sys};
+use pgrx::{FromDatum, direct_function_call_as_datum, pg_sys};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::ffi::{CStr, c_int};

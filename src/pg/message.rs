@@ -1,7 +1,6 @@
 //! Messages in binary form, for receive functions.
 
-use pgrx::datum::Internal;
-use pgrx::pg_sys;
+use pgrx::{Internal, pg_sys};
 
 /// The bytes of a value, read from the start; reading beyond the end is an error.
 pub(crate) struct Message(pg_sys::StringInfo);

@@ -44,13 +44,14 @@ pub(crate) mod workers;
 pub(crate) use catalog::{
     FOREIGN, ancestors, array_type, as_owner, as_text, base_type_name, check_type, equality, hold_schemas,
     inheritors, is_built_in, is_read_committed, lock_columns, lock_relation, object_name, own_function,
-    quoted, schema, schemas_of, schemas_of_types,
+    quoted, schema, schemas_of, schemas_of_types, user,
 };
-pub(crate) use error::{notice, raise, raise_invalid, raise_mismatch, raise_with_detail, required};
+pub(crate) use error::*;
 pub(crate) use host::{QueryHost, unwrap_or_raise};
 pub(crate) use json::Json;
 pub(crate) use message::Message;
 pub(crate) use names::Schemas;
+pub(crate) use pgrx::spi::{quote_identifier, quote_literal, quote_qualified_identifier};
 pub(crate) use pointer::Pointer;
 pub(crate) use progress::Progress;
 pub(crate) use record::{Record, Row};

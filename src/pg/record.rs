@@ -3,13 +3,12 @@
 
 use super::output::portable_text;
 use super::spi::Argument;
-use super::{raise, raise_mismatch};
-use pgrx::datum::FromDatum;
+use super::{raise_mismatch, raise_no_column};
 use pgrx::htup::{
     heap_getattr_raw, heap_tuple_header_get_datum_length, heap_tuple_header_get_type_id,
     heap_tuple_header_get_typmod,
 };
-use pgrx::{PgSqlErrorCode, PgTupleDesc, pg_sys};
+use pgrx::{FromDatum, PgTupleDesc, pg_sys};
 use std::ffi::CStr;
 use std::num::NonZeroUsize;
 
@@ -116,8 +115,7 @@ impl<'a> Row<'a> {
     /// writes it under the default settings.
     pub(crate) fn text(&self, name: &str) -> Option<String> {
         let Some((number, typoid)) = self.column(name) else {
-            raise(
-                PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
+            raise_no_column(
                 format!("the row has no column \"{name}\""),
                 format!("Its columns are: {}.", self.names()),
             )

@@ -1,8 +1,8 @@
 //! The rows that a function returns: a tuplestore, which spills beyond
 //! `work_mem` and counts against `temp_file_limit`.
 
-use super::raise;
-use pgrx::{PgSqlErrorCode, PgTupleDesc, pg_sys};
+use super::raise_unsupported;
+use pgrx::{PgTupleDesc, pg_sys};
 
 /// The result of a set-returning function.
 pub(crate) struct Output {
@@ -24,11 +24,7 @@ impl Output {
                 || (*info).type_ != pg_sys::NodeTag::T_ReturnSetInfo
                 || (*info).allowedModes & pg_sys::SetFunctionReturnMode::SFRM_Materialize as i32 == 0
             {
-                raise(
-                    PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
-                    "set-valued function called where no set can be",
-                    "Call it in FROM.",
-                )
+                raise_unsupported("set-valued function called where no set can be", "Call it in FROM.")
             }
             let before = pg_sys::MemoryContextSwitchTo((*(*info).econtext).ecxt_per_query_memory);
             let mut desc = std::ptr::null_mut();

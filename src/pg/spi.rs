@@ -11,10 +11,10 @@
 use super::names::{Schemas, steady};
 use super::parse::prepare;
 use super::rows::{Column, Values, columns};
-use super::{raise, raise_invalid, version};
+use super::{raise_internal, raise_invalid, raise_null, version};
 use dedup_core::interrupt;
 use dedup_core::memory::{Grow, OrRaise};
-use pgrx::{IntoDatum, PgSqlErrorCode, pg_guard, pg_sys};
+use pgrx::{IntoDatum, pg_guard, pg_sys};
 use std::ffi::{CStr, CString};
 
 /// An argument of a statement, with its type.
@@ -97,7 +97,7 @@ pub(crate) fn execute(sql: &str, arguments: &[Argument]) -> u64 {
         let status = pg_sys::SPI_execute_plan(plan, values.as_mut_ptr(), nulls.as_ptr(), false, 0);
         if status < 0 {
             let name = CStr::from_ptr(pg_sys::SPI_result_code_string(status)).to_string_lossy();
-            raise(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, format!("statement failed: {name}"), "")
+            raise_internal(format!("statement failed: {name}"), "")
         }
         let rows = pg_sys::SPI_processed;
         pg_sys::SPI_finish();
@@ -238,11 +238,7 @@ pub(crate) fn check_query(query: &str) {
 
 /// Reports that a row of a user's query has no id.
 pub(crate) fn refuse_row_without_id() -> ! {
-    raise(
-        PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-        "the query returned a row without an id",
-        "Leave such rows out: WHERE id IS NOT NULL.",
-    )
+    raise_null("the query returned a row without an id", "Leave such rows out: WHERE id IS NOT NULL.")
 }
 
 /// Opens a query as a cursor and works with it.

@@ -2,8 +2,7 @@
 //! list of ten thousand words once.
 
 use dedup_core::interrupt::checked;
-use pgrx::datum::{Array, FromDatum};
-use pgrx::pg_sys;
+use pgrx::{Array, FromDatum, pg_sys};
 use std::cell::RefCell;
 use std::rc::Rc;
 

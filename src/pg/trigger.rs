@@ -2,7 +2,7 @@
 
 use super::catalog::check_type;
 use super::record::Row;
-use super::{raise, raise_mismatch};
+use super::{raise, raise_mismatch, raise_no_column, raise_protocol, raise_unsupported};
 use pgrx::{PgMemoryContexts, PgRelation, PgSqlErrorCode, PgTupleDesc, pg_sys};
 use std::ffi::{CStr, CString};
 use std::num::NonZeroUsize;
@@ -52,8 +52,7 @@ impl Call {
         unsafe {
             let node = (*fcinfo).context;
             if node.is_null() || !pgrx::is_a(node, pg_sys::NodeTag::T_TriggerData) {
-                raise(
-                    PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED,
+                raise_protocol(
                     format!("function \"{name}\" was not called by trigger manager"),
                     "Use it in CREATE TRIGGER … FOR EACH ROW EXECUTE FUNCTION.",
                 )
@@ -202,8 +201,7 @@ impl Call {
     /// The number and the type of the column `name`.
     fn known_column(&self, name: &str) -> (NonZeroUsize, pg_sys::Oid) {
         self.row().column(name).unwrap_or_else(|| {
-            raise(
-                PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
+            raise_no_column(
                 format!("table \"{}\" has no column \"{name}\"", self.table_name()),
                 format!("Its columns are: {}.", self.row().names()),
             )
@@ -240,8 +238,7 @@ impl Call {
             column.is_some_and(|it| it.attgenerated as u8 == b'v')
         };
         if let Some(name) = names.find(is_virtual) {
-            raise(
-                PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
+            raise_unsupported(
                 format!(
                     "trigger \"{}\" cannot compare rows by virtual generated column \"{name}\" of table \"{}\"",
                     self.trigger_name(),

@@ -5,9 +5,9 @@
 //! its partition. Its state belongs to the partition: it is created by the first call and dropped
 //! when the partition ends, whether by its last row, by a rescan, or by an error.
 
-use pgrx::datum::FromDatum;
+use super::raise_too_much;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary as guarded;
-use pgrx::{PgMemoryContexts, PgSqlErrorCode, pg_sys};
+use pgrx::{FromDatum, PgMemoryContexts, PgSqlErrorCode, pg_sys};
 use std::ffi::{c_int, c_void};
 
 // Called through pgrx's guard, which turns PostgreSQL's errors into panics.
@@ -101,8 +101,7 @@ impl Window {
     pub(crate) unsafe fn argument_at<T: FromDatum>(&self, number: i32, row: i64) -> Option<T> {
         let (mut null, mut out) = (false, false);
         let row = c_int::try_from(row).unwrap_or_else(|_| {
-            super::raise(
-                PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+            raise_too_much(
                 "a partition of more than 2147483647 rows",
                 "Partition the rows, for example by month.",
             )

@@ -4,9 +4,9 @@
 //! next check for interrupts. One in the backend ends the workers when the transaction, or the part of it, is cleaned up:
 //! nothing here needs a destructor.
 
-use super::raise;
+use super::{raise_internal, raise_state};
 use dedup_core::interrupt;
-use pgrx::{PgSqlErrorCode, pg_sys};
+use pgrx::pg_sys;
 use std::ffi::{CStr, c_void};
 
 /// What stands where in the memory that they share.
@@ -158,7 +158,7 @@ impl Workers {
         unsafe {
             pg_sys::WaitForParallelWorkersToFinish(self.context);
             if !self.queues.iter().all(|queue| queue.has_ended) {
-                raise(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "a parallel worker ended before its work", "")
+                raise_internal("a parallel worker ended before its work", "")
             }
             for worker in 0..self.queues.len() {
                 pg_sys::InstrAccumParallelQuery(self.buffers.add(worker), self.wal.add(worker));
@@ -181,11 +181,7 @@ impl Leader {
         };
         if sent != pg_sys::shm_mq_result::SHM_MQ_SUCCESS {
             pgrx::check_for_interrupts!();
-            raise(
-                PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-                "the backend of this worker is gone",
-                "",
-            )
+            raise_state("the backend of this worker is gone", "")
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::dedup::{Found, find};
 use crate::pg::{
-    Column, Json, Progress, Values, memory_limit, progress_interval, raise, refuse_row_without_id, scalar,
-    unwrap_or_raise, within_memory_limit,
+    Column, Json, Progress, Values, memory_limit, progress_interval, raise_no_column, refuse_row_without_id,
+    scalar, unwrap_or_raise, within_memory_limit,
 };
 use crate::table::{Source, Written, read_options};
 use dedup_core::dedup::{Alike, Finding, Kind, Method, REPORT, Stage};
@@ -53,8 +53,7 @@ fn word(written: &mut Written, name: &str) -> Option<String> {
 
 fn label_column(columns: &[Column], name: &str) -> usize {
     columns.iter().position(|column| column.name == name).unwrap_or_else(|| {
-        raise(
-            PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
+        raise_no_column(
             format!("the query has no column \"{name}\" that the option labels names"),
             "Add it to the query, after the id and the content.",
         )

@@ -2,7 +2,7 @@
 
 use crate::corpus::check_shown;
 use crate::fingerprint::{bag_of_values, explain_by_column};
-use crate::pg::{Record, raise};
+use crate::pg::{Record, raise_mismatch};
 use crate::table::Settings;
 use dedup_core::features::FieldsRecipe;
 use pgrx::prelude::*;
@@ -12,8 +12,7 @@ use serde_json::Value;
 fn simhash_explain_rows(a: Record, b: Record, fcinfo: pg_sys::FunctionCallInfo) {
     let settings = Settings::of_row(&a);
     if b.table() != Some(settings.table) {
-        raise(
-            PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+        raise_mismatch(
             "the rows are not of one table",
             "Give two rows of one table with settings, or a recipe: simhash_explain(a, b, '{\"title\": 2, \"body\": null}').",
         )

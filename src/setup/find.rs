@@ -2,14 +2,14 @@
 
 use crate::fingerprint::bag_of_values;
 use crate::pg::{
-    Argument, Output, Record, Values, base_type_name, equality, query_all, required, schema, with_settings,
+    Argument, Output, Record, Values, base_type_name, equality, query_all, quote_identifier, required,
+    schema, with_settings,
 };
 use crate::similarity::query;
 use crate::table::{DecisionTable, Settings, Table, as_key, joined, key, listed, refuse_option};
 use dedup_core::dedup::{Kind, Method};
 use dedup_core::features::{Bag, RowRecipe, Shared, shared};
 use pgrx::prelude::*;
-use pgrx::spi::quote_identifier;
 use std::collections::HashMap;
 
 /// Features in each list of a row found.

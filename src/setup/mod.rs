@@ -7,7 +7,7 @@ mod plan;
 mod refit;
 
 use crate::pg::{
-    Argument, Json, Pointer, as_owner, execute, hold_schemas, raise, required, with_latest_snapshot,
+    Argument, Json, Pointer, as_owner, execute, hold_schemas, raise_protocol, required, with_latest_snapshot,
 };
 use crate::table::{Table, read_options, refuse_option};
 use dedup_core::dedup::SETUP;
@@ -97,8 +97,7 @@ fn _dedup_settings_changed(fcinfo: pg_sys::FunctionCallInfo) -> Pointer {
     unsafe {
         let node = (*fcinfo).context;
         if node.is_null() || !pgrx::is_a(node, pg_sys::NodeTag::T_TriggerData) {
-            raise(
-                PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED,
+            raise_protocol(
                 "function \"_dedup_settings_changed\" was not called by trigger manager",
                 "It is the trigger of dedup_settings.",
             )

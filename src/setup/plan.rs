@@ -3,7 +3,7 @@
 
 use crate::corpus::{Database, raise_recipe};
 use crate::dedup::check_kept_by;
-use crate::pg::{Argument, notice, query_all, raise, scalar, schema};
+use crate::pg::{Argument, notice, query_all, quote_identifier, quote_literal, raise, scalar, schema};
 use crate::table::{
     DETAILS, DecisionTable, Generated, ID, KEEP, Options, SAMPLE, Searched, Settings, Table, Written,
     announce, announce_implied, as_jsonb, choose_columns, has_doubled, joined, learn_records, listed,
@@ -15,7 +15,6 @@ use dedup_core::evaluate::{Background, ByRows};
 use dedup_core::features::{RowRecipe, TextRecipe};
 use dedup_core::records::MOST_COLUMNS;
 use dedup_core::text::Normal;
-use pgrx::spi::{quote_identifier, quote_literal};
 use pgrx::{PgRelation, PgSqlErrorCode, pg_sys};
 use serde_json::{Map, Value, json};
 

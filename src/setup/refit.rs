@@ -1,12 +1,12 @@
 //! Limits that are chosen anew by what people have decided.
 
 use crate::dedup::{find, limits};
-use crate::pg::{Progress, QueryHost, notice, progress_interval, raise, unwrap_or_raise};
+use crate::pg::{
+    Progress, QueryHost, notice, progress_interval, quote_literal, raise_state, unwrap_or_raise,
+};
 use crate::table::{Settings, Source, Table, Written, read_options};
 use dedup_core::dedup::{REVIEW, SETUP};
 use dedup_core::evaluate;
-use pgrx::PgSqlErrorCode;
-use pgrx::spi::quote_literal;
 use serde_json::json;
 
 /// Asks for the limits that fit best what is decided about the rows of a table, and says what becomes of them.
@@ -17,8 +17,7 @@ pub(super) fn refit(table: &Table, asked: &mut Written) {
     let name = &table.name;
     let settings = Settings::needed(table.oid);
     if settings.decisions().is_none() {
-        raise(
-            PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        raise_state(
             format!("table {name} has no table of decisions to choose limits by"),
             format!(
                 "SELECT * FROM dedup_setup({}, '{{\"decisions\": true}}'); makes one.",

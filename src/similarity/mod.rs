@@ -3,7 +3,7 @@
 
 mod index;
 
-use crate::pg::{raise, raise_invalid};
+use crate::pg::{raise_invalid, raise_too_much};
 use dedup_core::details::{Kinds, differing, passages};
 use dedup_core::similarity;
 pub(crate) use index::{ENOUGH, query};
@@ -24,8 +24,7 @@ const LONGEST: usize = 16 << 20;
 
 pub(crate) fn check_length(id: &str, bytes: usize) {
     if bytes > LONGEST {
-        raise(
-            PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+        raise_too_much(
             format!("the text of row {id} has {bytes} bytes, more than {LONGEST}"),
             "Leave such rows out, or compare the beginning of their texts: left(content, 1000000).",
         )

@@ -2,10 +2,10 @@
 
 use super::relation::{Table, table_name};
 use crate::pg::{
-    Argument, FOREIGN, Values, object_name, own_function, query_all, query_catalogue, raise, scalar,
+    Argument, FOREIGN, Values, object_name, own_function, query_all, query_catalogue,
+    quote_qualified_identifier, raise_denied, raise_kind, raise_state, scalar,
 };
-use pgrx::spi::quote_qualified_identifier;
-use pgrx::{PgSqlErrorCode, pg_sys};
+use pgrx::pg_sys;
 
 /// Refuses what is not a table all of whose rows are seen or none.
 ///
@@ -13,8 +13,7 @@ use pgrx::{PgSqlErrorCode, pg_sys};
 /// Raises 42809.
 pub(crate) fn check_plain(table: &Table, what: &str) {
     if !table.is_plain() {
-        raise(
-            PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
+        raise_kind(
             format!("{what} {} is not a plain table", table.name),
             "It has no partitions and no row-level security: whoever uses it must see all of it.",
         )
@@ -28,8 +27,7 @@ pub(crate) fn check_plain(table: &Table, what: &str) {
 pub(crate) fn check_owner(table: &Table, of: &Table, what: &str) {
     // SAFETY: any oid is answered.
     if table.owner() != of.owner() && !unsafe { pg_sys::superuser_arg(table.owner()) } {
-        raise(
-            PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+        raise_denied(
             format!(
                 "{what} {} belongs neither to the owner of table {} nor to a superuser",
                 table.name, of.name
@@ -51,11 +49,7 @@ pub(crate) fn check_written(table: &Table, trigger: pg_sys::Oid) {
     );
     let found = query_catalogue(&sql, &[Argument::of(table.oid)], |row| row.text(0));
     if let Some(hindrance) = found.into_iter().flatten().next() {
-        raise(
-            PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-            format!("table {} has {hindrance}", table.name),
-            "Take that away, or name another table.",
-        )
+        raise_state(format!("table {} has {hindrance}", table.name), "Take that away, or name another table.")
     }
 }
 

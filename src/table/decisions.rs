@@ -5,10 +5,11 @@ use super::pairs::key;
 use super::relation::Table;
 use crate::pg::{
     Argument, Values, as_text, base_type_name, equality, for_each_of_query, hold_schemas, lock_relation,
-    own_function, query_all, raise, raise_mismatch, scalar, schema, unwrap_or_raise,
+    own_function, query_all, raise_mismatch, raise_no_table, raise_unsupported, scalar, schema,
+    unwrap_or_raise,
 };
 use dedup_core::dedup::Decisions;
-use pgrx::{PgSqlErrorCode, pg_sys};
+use pgrx::pg_sys;
 use std::collections::HashMap;
 
 /// Such a table.
@@ -25,8 +26,7 @@ impl DecisionTable {
     /// it has not the columns.
     pub(crate) fn named(name: &str) -> DecisionTable {
         let Some(found) = table_named(name) else {
-            raise(
-                PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
+            raise_no_table(
                 format!("there is no table of decisions {name}"),
                 "dedup_setup(…, '{\"decisions\": true}') makes one; null takes the option back.",
             )
@@ -197,8 +197,7 @@ fn check_id(typoid: pg_sys::Oid) {
     ];
     if !(known.contains(&base) || is_enum) || equality(typoid).is_none() {
         let name = base_type_name(typoid);
-        raise(
-            PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
+        raise_unsupported(
             format!("decisions cannot be of rows whose ids are {name}"),
             "Ids are whole numbers, numeric, uuid, text or an enum.",
         )

@@ -2,8 +2,7 @@
 
 use super::relation::{Table, becomes_text, way_to_text};
 use crate::pg::{Argument, Json, query_all};
-use pgrx::datum::FromDatum;
-use pgrx::{PgList, PgRelation, is_a, pg_sys};
+use pgrx::{FromDatum, PgList, PgRelation, is_a, pg_sys};
 use serde_json::Value;
 use std::ffi::CStr;
 

@@ -1,9 +1,8 @@
 //! The index of n-grams, or of the keys of records, that `dedup_setup` makes, found by what it is of.
 
 use super::generated::{columns_in, is_of_extension, is_ours};
-use pgrx::datum::FromDatum;
-use pgrx::spi::quote_literal;
-use pgrx::{PgList, PgRelation, is_a, pg_sys};
+use crate::pg::quote_literal;
+use pgrx::{FromDatum, PgList, PgRelation, is_a, pg_sys};
 
 /// What rows are found by.
 #[derive(Clone, PartialEq)]

@@ -2,12 +2,11 @@
 
 use super::source::{Source, Wanted};
 use crate::corpus::{Database, raise_recipe};
-use crate::pg::{Json, raise_invalid};
+use crate::pg::{Json, quote_literal, raise_invalid};
 pub(crate) use dedup_core::dedup::Written;
 use dedup_core::dedup::{Keep, Method, Options as Core, Sink, Wrong};
 use dedup_core::details::Statistics;
 use dedup_core::features::TextRecipe;
-use pgrx::spi::quote_literal;
 use serde_json::Value;
 use std::ops::Deref;
 use std::sync::Arc;

@@ -1,8 +1,9 @@
 //! A table or a view by its name or number: its columns, its key, and the queries that read it.
 
 use crate::pg::{
-    Argument, Column, Schemas, as_text, check_type, is_built_in, lock_columns, query_catalogue, quoted,
-    raise, scalar, schemas_of, schemas_of_types,
+    Argument, Column, Schemas, as_text, check_type, is_built_in, lock_columns, query_catalogue,
+    quote_identifier, quoted, raise, raise_definition, raise_denied, raise_kind, raise_no_column,
+    raise_no_table, scalar, schemas_of, schemas_of_types,
 };
 use dedup_core::records::MOST_COLUMNS;
 use pgrx::pg_sys;
@@ -62,8 +63,7 @@ impl Table {
         };
         let Some(found) = oid(name) else {
             let exact = name.trim().split('.').map(quoted).collect::<Vec<_>>().join(".");
-            raise(
-                PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
+            raise_no_table(
                 format!("relation \"{}\" does not exist", name.trim().replace('"', "")),
                 match !name.contains('"') && oid(&exact).is_some() {
                     true => format!("Quote a name with capitals: '{exact}'."),
@@ -157,7 +157,7 @@ impl Table {
     }
 
     fn refuse_kind(&self, what: &str, hint: &str) -> ! {
-        raise(PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE, format!("{} is not {what}", self.name), hint)
+        raise_kind(format!("{} is not {what}", self.name), hint)
     }
 
     /// The table, if settings can be given to it by the caller.
@@ -183,8 +183,7 @@ impl Table {
             _ => table.refuse_kind("a table", SETUP),
         }
         if !table.is_own {
-            raise(
-                PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+            raise_denied(
                 format!("must be owner of table {}", table.name),
                 format!("A table is set up by its owner, which is {}.", table.owner),
             )
@@ -199,8 +198,7 @@ impl Table {
     pub(crate) fn column(&self, name: &str) -> &TableColumn {
         self.columns.iter().find(|column| column.name == name).unwrap_or_else(|| {
             let names: Vec<&str> = self.columns.iter().map(|column| column.name.as_str()).collect();
-            raise(
-                PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
+            raise_no_column(
                 format!("{} has no column \"{name}\"", self.name),
                 format!("Its columns are: {}.", names.join(", ")),
             )
@@ -281,7 +279,7 @@ impl Table {
     /// as a setting of the session says.
     pub(crate) fn generated_text(&self, name: &str) -> String {
         let TableColumn { column, is_generated, .. } = self.column(name);
-        let quoted = pgrx::spi::quote_identifier(name);
+        let quoted = quote_identifier(name);
         if *is_generated {
             raise(
                 PgSqlErrorCode::ERRCODE_GENERATED_ALWAYS,
@@ -293,8 +291,7 @@ impl Table {
             return quoted;
         }
         if !becomes_text(column.typoid) {
-            raise(
-                PgSqlErrorCode::ERRCODE_INVALID_OBJECT_DEFINITION,
+            raise_definition(
                 format!(
                     "column \"{name}\" of table {} is {}, whose text is not always the same",
                     self.name,
@@ -332,11 +329,7 @@ pub(crate) fn table_name(table: pg_sys::Oid) -> String {
         WHERE c.oid OPERATOR(pg_catalog.=) $1";
     let name = query_catalogue(SQL, &[Argument::of(table)], |row| row.text(0)).pop().flatten();
     name.unwrap_or_else(|| {
-        raise(
-            PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
-            format!("there is no table with the OID {table}"),
-            "Name a table: 'ticket'.",
-        )
+        raise_no_table(format!("there is no table with the OID {table}"), "Name a table: 'ticket'.")
     })
 }
 

@@ -9,14 +9,15 @@ use super::relation::{Table, concatenated, root, table_name};
 use super::rows::rows_of;
 use super::stored::{ID, KEEP, Stored, raise_damaged};
 use crate::corpus::{Database, cached_from_text, raise_recipe};
-use crate::pg::{Record, Values, lock_columns, notice, query_all, raise};
+use crate::pg::{
+    Record, Values, lock_columns, notice, query_all, quote_identifier, quote_literal, raise_kind, raise_state,
+};
 use dedup_core::dedup::{Alike, Method};
 use dedup_core::details::{Kinds, Statistics};
 use dedup_core::features::{FieldsRecipe, RowRecipe, TextRecipe};
 use dedup_core::records;
 use dedup_core::text::Normal;
-use pgrx::spi::{quote_identifier, quote_literal};
-use pgrx::{PgSqlErrorCode, pg_sys};
+use pgrx::pg_sys;
 use serde_json::{Map, Value, json};
 use std::cell::{Cell, RefCell};
 use std::ops::Deref;
@@ -192,8 +193,7 @@ impl Settings {
     /// As [`Settings::needed`], and 42809 for a row of no table.
     pub(crate) fn of_row(row: &Record) -> Rc<Settings> {
         let Some(table) = row.table() else {
-            raise(
-                PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
+            raise_kind(
                 "the row is not one of a table",
                 "Give a row of a table with settings: FROM ticket t, dedup_find(t), or \
                  jsonb_populate_record(NULL::ticket, …).",
@@ -278,8 +278,7 @@ impl Settings {
     /// Raises 55000 if no column is running text.
     pub(crate) fn main_column(&self) -> usize {
         self.main().unwrap_or_else(|| {
-            raise(
-                PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            raise_state(
                 format!("no column of table {} is running text that a text could repeat", self.table_name()),
                 "Search by a row: dedup_find(jsonb_populate_record(NULL::ticket, …)).",
             )
@@ -463,7 +462,7 @@ pub(crate) fn has_doubled(then: u64, now: u64) -> bool {
 fn refuse(table: pg_sys::Oid, what: String, hint: &str) -> ! {
     let whole = quote_literal(table_name(root(table)));
     let hint = format!("SELECT * FROM dedup_setup({whole}{hint}");
-    raise(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, what, hint)
+    raise_state(what, hint)
 }
 
 /// The columns of running text; if there is none, all that count.

@@ -3,8 +3,8 @@
 use super::relation::{Table, concatenated};
 use super::settings::Settings;
 use crate::pg::{
-    Argument, Column, ValueType, as_text, check_type, quoted, raise, raise_invalid, raise_mismatch, required,
-    scalar,
+    Argument, Column, ValueType, as_text, check_type, quoted, raise, raise_invalid, raise_mismatch,
+    raise_no_column, required, scalar,
 };
 use pgrx::pg_sys::panic::CaughtError;
 use pgrx::prelude::*;
@@ -221,8 +221,7 @@ impl Table {
             _ => bigints().find(|column| column.name == "fp"),
         };
         let Some(fp) = fp else {
-            raise(
-                PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
+            raise_no_column(
                 format!("{} has no column of fingerprints that can be told", self.name),
                 format!(
                     "It is the one bigint column with an index of the access method banding, or the one called fp; else \

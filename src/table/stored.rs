@@ -2,12 +2,10 @@
 
 use super::generated::{Generated, all_become_text};
 use super::relation::{root, table_name};
-use crate::pg::{own_function, raise};
+use crate::pg::{own_function, quote_literal, raise_corrupted};
 use dedup_core::dedup::{Method, SETUP, Written};
 use dedup_core::evaluate::ByRows;
-use pgrx::datum::FromDatum;
-use pgrx::spi::quote_literal;
-use pgrx::{PgSqlErrorCode, pg_sys};
+use pgrx::{FromDatum, pg_sys};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -133,8 +131,7 @@ impl Stored {
 /// Refuses what is none of the settings that `dedup_setup` makes.
 pub(super) fn raise_damaged(table: pg_sys::Oid, version: &Value, error: &str) -> ! {
     let root = table_name(root(table));
-    raise(
-        PgSqlErrorCode::ERRCODE_DATA_CORRUPTED,
+    raise_corrupted(
         format!("version {version} of the settings of table {root} is none that dedup_setup makes: {error}"),
         format!(
             "SELECT * FROM dedup_setup({}, '{{\"drop\": true}}'); takes them away.",

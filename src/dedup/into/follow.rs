@@ -2,7 +2,7 @@
 //! whoever writes, so that a call need not read the source to know them.
 
 use super::job::Job;
-use crate::pg::{Argument, Values, execute, hold_schemas, query_all, raise, scalar};
+use crate::pg::{Argument, Values, execute, hold_schemas, query_all, quote_literal, raise_state, scalar};
 use crate::table::Source;
 use pgrx::prelude::*;
 
@@ -65,7 +65,7 @@ pub(super) fn begin(job: &Job<'_>) {
          ELSIF TG_OP = 'DELETE' THEN INSERT INTO {todo} VALUES ({old}); \
          ELSIF TG_OP = 'UPDATE' THEN INSERT INTO {todo} SELECT {old} UNION SELECT {new}; \
          ELSE INSERT INTO {todo} VALUES (NULL); END IF; RETURN NULL; END",
-        name = pgrx::spi::quote_literal(todo)
+        name = quote_literal(todo)
     );
     for sql in [
         format!("CREATE TABLE {todo} (id {base})"),
@@ -73,7 +73,7 @@ pub(super) fn begin(job: &Job<'_>) {
         format!(
             "CREATE FUNCTION {follow}() RETURNS pg_catalog.trigger LANGUAGE plpgsql SECURITY DEFINER \
              SET search_path = pg_catalog, pg_temp AS {}",
-            pgrx::spi::quote_literal(function)
+            quote_literal(function)
         ),
         format!(
             "CREATE TRIGGER {trigger} AFTER INSERT OR UPDATE OR DELETE ON {source} FOR EACH ROW EXECUTE FUNCTION {follow}()"
@@ -89,8 +89,7 @@ pub(super) fn begin(job: &Job<'_>) {
 }
 
 fn refuse() -> ! {
-    raise(
-        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+    raise_state(
         "the source cannot be followed",
         "follow is for a table of your own, by its name, with a primary key: an ordinary logged one without partitions, heirs and \
          row-level security. Without it a call compares all rows.",

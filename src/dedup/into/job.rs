@@ -4,7 +4,7 @@ use super::super::shape::Shape;
 use super::table::{Saved, State, Table};
 use crate::pg::{
     Argument, Column, Json, Schemas, ValueType, array_type, as_text, base_type_name, check_query, check_type,
-    describe, equality, quoted, raise, required, schemas_of_types,
+    describe, equality, quoted, raise, raise_mismatch, required, schemas_of_types, user,
 };
 use crate::table::{
     DecisionTable, Options, Settings, Source, Written, choose_columns, parse_options, read_options,
@@ -136,12 +136,10 @@ impl<'t> Job<'t> {
             }
         }
         let (typoid, id_type) = (columns[0].typoid, columns[0].base_type());
-        // SAFETY: a plain read of a variable.
-        check_type(id_type, Some(unsafe { pg_sys::GetUserId() }));
+        check_type(id_type, Some(user()));
         let ids_type = array_type(id_type).filter(|_| columns[0].is_scalar());
         let (Some(equals), Some(ids_type)) = (equality(typoid), ids_type) else {
-            raise(
-                PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+            raise_mismatch(
                 format!("column \"{}\" of type {} cannot be a key", columns[0].name, columns[0].type_name()),
                 "Cast it to bigint, text, uuid or another type whose values can be compared.",
             )

@@ -10,7 +10,7 @@ mod whole;
 mod write;
 
 use crate::pg::{
-    Argument, Json, Progress, execute, is_read_committed, progress_interval, raise, scalar,
+    Argument, Json, Progress, execute, is_read_committed, progress_interval, raise_unsupported, scalar,
     with_latest_snapshot, with_settings,
 };
 use changes::Changes;
@@ -22,8 +22,7 @@ use table::Table;
 fn dedup_into(result: Option<&str>, source: Option<&str>, options: Option<Json>) {
     let given = Given::read(result, source, options);
     if !is_read_committed() {
-        raise(
-            PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
+        raise_unsupported(
             "dedup_into needs the transaction isolation level READ COMMITTED",
             "It must see what others committed before it had the result for itself: \
              SET default_transaction_isolation = 'read committed'.",

@@ -1,7 +1,8 @@
 //! The table of the result and those that belong to it: ordinary tables, owned by the caller.
 
 use crate::pg::{
-    Argument, Column, Values, execute, object_name, query_all, query_catalogue, quoted, raise, scalar,
+    Argument, Column, Values, execute, object_name, query_all, query_catalogue, quote_literal, quoted, raise,
+    raise_denied, raise_mismatch, raise_state, scalar,
 };
 use crate::table::hindrance;
 use pgrx::prelude::*;
@@ -174,15 +175,13 @@ impl Table {
         }
         for (relation, name, _) in all {
             if !relation.own {
-                raise(
-                    PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+                raise_denied(
                     format!("must be owner of table {name}"),
                     format!("A result is kept up to date by its owner, which is {}.", relation.owner),
                 )
             }
             if let Some(hindrance) = &relation.hindrance {
-                raise(
-                    PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                raise_state(
                     format!("table {name} has {hindrance}"),
                     "Take that away, or give the result another name.",
                 )
@@ -220,9 +219,7 @@ impl Table {
     /// was read with another search path, where it may mean something else. That one is not followed, because others may
     /// have the right to write it.
     pub(super) fn check(&self, saved: &Saved, path: &str, is_source: impl Fn(&str) -> bool, given: &str) {
-        let refuse = |what: String, hint: &str| -> ! {
-            raise(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, what, format!("{hint} {REBUILD}"))
-        };
+        let refuse = |what: String, hint: &str| -> ! { raise_state(what, format!("{hint} {REBUILD}")) };
         let bare = &self.bare;
         if saved.path != path {
             refuse(
@@ -257,8 +254,7 @@ impl Table {
         if saved.ids != id_type {
             let [ids, id_type] =
                 [saved.ids, id_type].map(|typoid| Column::new("", typoid, pg_sys::InvalidOid).type_name());
-            raise(
-                PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+            raise_mismatch(
                 format!("the ids of table \"{}\" are {ids}, those of the query {id_type}", self.bare),
                 REBUILD,
             )
@@ -301,7 +297,7 @@ impl Table {
         let Table { name, merges, state, .. } = self;
         // As defaults, source and options are in the catalogue, where dropping a corpus or a
         // dictionary looks for uses.
-        let [source, options] = [first.source, &first.options].map(pgrx::spi::quote_literal);
+        let [source, options] = [first.source, &first.options].map(quote_literal);
         for sql in [
             format!(
                 "CREATE TABLE {name} (id {id}, cluster pg_catalog.int8 NOT NULL, keeper {id} NOT NULL, \

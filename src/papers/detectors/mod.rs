@@ -6,7 +6,7 @@ mod sentences;
 mod sets;
 mod words;
 
-use crate::pg::{Texts, raise, raise_invalid};
+use crate::pg::{Texts, raise_invalid, raise_null};
 use dedup_core::interrupt::check;
 use pgrx::prelude::*;
 use std::cell::RefCell;
@@ -41,7 +41,7 @@ fn numbers(name: &str, array: Array<'_, i64>) -> Vec<u64> {
 fn without_null<T>(name: &str, array: impl Iterator<Item = Option<T>>, hint: &str) -> Vec<T> {
     array.collect::<Option<_>>().unwrap_or_else(|| {
         let message = format!("{name} must not contain NULL");
-        raise(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, message, hint)
+        raise_null(message, hint)
     })
 }
 

@@ -4,7 +4,7 @@
 use super::{Element, LastUsed, check_range, elements, last_of, share, to_bigints, within};
 use crate::corpus::{Database, RecipeArg};
 use crate::fingerprint::text_recipe;
-use crate::pg::{Texts, aggregate, raise};
+use crate::pg::{Texts, aggregate, raise_no_object};
 use dedup_core::features::{TextRecipe, stop_words};
 use dedup_core::similarity;
 use dedup_detectors::imatch::{Lexicon, LexiconBuilder};
@@ -35,7 +35,7 @@ fn imatch_words(content: &str, words: Texts, at_least: i32) -> Option<i64> {
 #[pg_extern(sql = "")]
 fn imatch_corpus(content: &str, corpus: &str, low: f64, high: f64, at_least: i32) -> Option<i64> {
     let recipe = TextRecipe::resolved(&json!({"corpus": corpus}), &Database)
-        .unwrap_or_else(|error| raise(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, error.message, error.hint));
+        .unwrap_or_else(|error| raise_no_object(error.message, error.hint));
     let lexicon = Lexicon::of_corpus(recipe, share("low", low)..=share("high", high));
     lexicon.signature(content, least(at_least)).map(|signature| signature as i64)
 }

@@ -1,6 +1,6 @@
 //! The type `bloom`: a filter that can be stored, added to, merged and asked.
 
-use crate::pg::{Message, aggregate, raise, raise_invalid, within_memory_limit};
+use crate::pg::{Message, aggregate, raise, raise_invalid, raise_null, within_memory_limit};
 use dedup_core::memory::{self, OrRaise};
 use dedup_detectors::exact::{Bloom, BloomError, Hashing, Rule, Shape};
 use pgrx::datum::Internal;
@@ -168,8 +168,7 @@ fn bloom_agg_add(
         state
     } else {
         let (Some(items), Some(error)) = (items, error) else {
-            raise(
-                PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+            raise_null(
                 "bloom_agg needs the number of items and the error rate, not NULL",
                 "For example: bloom_agg(content, 1000000, 0.001).",
             )
