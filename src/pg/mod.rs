@@ -46,7 +46,11 @@ pub(crate) use catalog::{
     inheritors, is_built_in, is_read_committed, lock_columns, lock_relation, object_name, own_function,
     quoted, schema, schemas_of, schemas_of_types, user,
 };
-pub(crate) use error::*;
+pub(crate) use error::{
+    notice, raise, raise_corrupted, raise_definition, raise_denied, raise_internal, raise_invalid,
+    raise_kind, raise_mismatch, raise_no_column, raise_no_object, raise_no_table, raise_null, raise_protocol,
+    raise_state, raise_too_much, raise_unsupported, raise_with_detail, required,
+};
 pub(crate) use host::{QueryHost, unwrap_or_raise};
 pub(crate) use json::Json;
 pub(crate) use message::Message;
