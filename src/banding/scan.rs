@@ -12,7 +12,7 @@ use super::dead::LinePointers;
 use super::pages::RelationPages;
 use super::scope::{combine, hash_of_key, is_of_balls, scope_columns};
 use super::{DISTANCE, EQUAL, WITHIN, checked, open_index, pointer_of};
-use crate::pg::{raise_unsupported, version};
+use crate::pg::{raise_unsupported, version, whole};
 use dedup_core::banding::{Hit, Index, MAX_DISTANCE, NearestScan, NullScan, RangeScan, Result, Tid};
 use dedup_core::fingerprint::hamming;
 use dedup_core::interrupt;
@@ -318,15 +318,7 @@ unsafe fn condition(key: &pg_sys::ScanKeyData, balls: bool) -> Option<Within> {
             let ball = Ball::from_datum(key.sk_argument)?;
             Some(Within { center: ball.center, radius: ball.reach()? })
         },
-        EQUAL => {
-            let value = key.sk_argument.value();
-            let center = match key.sk_subtype {
-                pg_sys::INT2OID => i64::from(value as i16),
-                pg_sys::INT4OID => i64::from(value as i32),
-                _ => value as i64,
-            };
-            Some(Within { center: center as u64, radius: 0 })
-        }
+        EQUAL => Some(Within { center: whole(key.sk_argument, key.sk_subtype) as u64, radius: 0 }),
         _ => {
             debug_assert!(key.sk_strategy != DISTANCE, "an ordering operator is no condition");
             None

@@ -1,5 +1,6 @@
 //! Selectivity of comparisons of fingerprints, from the statistics that ANALYZE has collected.
 
+use crate::pg::base_type;
 use dedup_core::banding::Sample;
 use pgrx::{PgList, pg_sys};
 
@@ -183,7 +184,7 @@ unsafe fn slot(tuple: pg_sys::HeapTuple, kind: u32, parts: u32) -> Option<(Vec<u
             return None;
         }
         // A domain over bigint has its own type, but values like any bigint.
-        let is_bigint = pg_sys::getBaseType(slot.valuetype) == pg_sys::INT8OID;
+        let is_bigint = base_type(slot.valuetype) == pg_sys::INT8OID;
         let values = (0..slot.nvalues as usize).map(|at| (*slot.values.add(at)).value() as u64);
         let numbers = (0..slot.nnumbers as usize).map(|at| f64::from(*slot.numbers.add(at)));
         let read = is_bigint.then(|| (values.collect(), numbers.collect()));

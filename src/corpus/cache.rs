@@ -4,7 +4,7 @@
 //! than reading a flag.
 
 use super::versions::{check_shown, stored_row};
-use crate::pg::{Argument, raise_corrupted, scalar, schema};
+use crate::pg::{Argument, oid, raise_corrupted, schema};
 use dedup_core::features::{Corpus, Dictionary, RecipeError, Resolver, TextRecipe};
 use pgrx::{PgSubXactCallbackEvent, PgXactCallbackEvent, pg_sys};
 use serde_json::Value;
@@ -144,9 +144,8 @@ pub(super) fn forget_if_rolled_back() {
 fn tables() -> [pg_sys::Oid; 2] {
     let schema = schema();
     ["corpus", "dictionary"].map(|kind| {
-        let query = "SELECT $1::pg_catalog.regclass::pg_catalog.oid::pg_catalog.text";
-        let oid = scalar(query, &[Argument::of(format!("{schema}._dedup_{kind}"))]);
-        pg_sys::Oid::from(oid.and_then(|oid| oid.parse::<u32>().ok()).unwrap_or(0))
+        let table = Argument::of(format!("{schema}._dedup_{kind}"));
+        oid("SELECT $1::pg_catalog.regclass::pg_catalog.oid", &[table]).unwrap_or(pg_sys::InvalidOid)
     })
 }
 

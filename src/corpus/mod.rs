@@ -9,8 +9,9 @@ pub(crate) use cache::{Database, forget as forget_versions};
 pub(crate) use recipe_arg::{Cached, RecipeArg, ShownRecipe, cached_from_text, check_shown, raise_recipe};
 
 use crate::pg::{
-    Argument, Column, as_owner, execute, for_each, for_each_of_query, query_all, raise, raise_corrupted,
-    raise_denied, raise_invalid, raise_mismatch, raise_no_object, raise_state, required, scalar, schema,
+    Argument, Column, as_owner, execute, exists, for_each, for_each_of_query, query_all, raise,
+    raise_corrupted, raise_denied, raise_invalid, raise_mismatch, raise_no_object, raise_state, required,
+    scalar, schema,
 };
 use cache::{forget_if_rolled_back, tell_dropped};
 use dedup_core::features::{CorpusBuilder, Extractor, TextRecipe};
@@ -173,9 +174,8 @@ fn check_name(name: &str) {
 /// Raises an error with a hint unless the user has this privilege on the table.
 fn check_privilege(kind: &str, privilege: &str, doing: &str) {
     let table = format!("{}._dedup_{kind}", schema());
-    let query = "SELECT pg_catalog.has_table_privilege($1::pg_catalog.regclass, $2)::pg_catalog.text";
-    let may = scalar(query, &[table.as_str(), privilege].map(Argument::of));
-    if may.as_deref() != Some("true") {
+    let may = "SELECT WHERE pg_catalog.has_table_privilege($1::pg_catalog.regclass, $2)";
+    if !exists(may, &[table.as_str(), privilege].map(Argument::of)) {
         raise_denied(
             format!("permission denied to {doing} a {kind}"),
             format!("GRANT {privilege} ON {table} to the role that does."),

@@ -49,14 +49,12 @@ pub(super) fn check_shown(kind: &str, name: &str) {
         "SELECT {schema}._dedup_carrier_name($1, $2, $3::pg_catalog.int4), (\
              pg_catalog.has_table_privilege($4::pg_catalog.regclass, 'SELECT') \
              OR EXISTS (SELECT FROM {schema}._dedup_carrier($1, $2, $3::pg_catalog.int4) AS c \
-                 WHERE pg_catalog.has_server_privilege(c.server, 'USAGE')))::pg_catalog.text"
+                 WHERE pg_catalog.has_server_privilege(c.server, 'USAGE')))"
     );
     let table = format!("{schema}._dedup_{kind}");
     let arguments = [kind, base, version, &table].map(Argument::of);
-    let found = query_all(&query, &arguments, |row| (row.text(0).unwrap_or_default(), row.text(1)));
-    if let Some((server, may)) = found.into_iter().next()
-        && may.as_deref() != Some("true")
-    {
+    let found = query_all(&query, &arguments, |row| (row.text(0).unwrap_or_default(), row.is(1)));
+    if let Some((server, false)) = found.into_iter().next() {
         raise_denied(
             format!("permission denied to see words or weights of {kind} \"{name}\""),
             format!(

@@ -2,9 +2,9 @@
 
 use super::call::Call;
 use crate::pg::{
-    Argument, Column, base_type_name, check_type, execute, for_each, hold_schemas, inheritors, is_built_in,
-    lock_relation, quote_identifier, quote_literal, raise, raise_denied, raise_mismatch, raise_no_column,
-    raise_state, raise_unsupported, scalar, user,
+    Argument, Column, base_type, base_type_name, check_type, execute, exists, for_each, hold_schemas,
+    inheritors, is_built_in, lock_relation, quote_identifier, quote_literal, raise, raise_denied,
+    raise_mismatch, raise_no_column, raise_state, raise_unsupported, user,
 };
 use crate::table::{Table, check_owner, check_plain, check_written, name_beside, table_name, table_named};
 use pgrx::{PgSqlErrorCode, pg_sys};
@@ -40,10 +40,10 @@ impl Archive {
     /// Raises 42809, 42501, 55000 for a table that must not be written, 42P07 for one that is no archive, 42804 for one of
     /// other ids.
     pub fn found(of: &Table, name: &str) -> Option<Archive> {
-        const MAY: &str = "SELECT 'yes'::pg_catalog.text WHERE pg_catalog.has_table_privilege($1, 'DELETE')";
+        const MAY: &str = "SELECT WHERE pg_catalog.has_table_privilege($1, 'DELETE')";
         let there = table_named(name)?;
         // Who may not write it must not make others wait for it.
-        if scalar(MAY, &[Argument::of(there)]).is_none() {
+        if !exists(MAY, &[Argument::of(there)]) {
             raise_denied(
                 format!("permission denied for table {}", table_name(there)),
                 "Who cleans needs SELECT, INSERT, UPDATE and DELETE on the archive.",
@@ -119,9 +119,9 @@ impl Archive {
             format!("{} {}", quote_identifier(name), base_type_name(typoid))
         };
         let Some(archive) = Archive::found(of, &name) else {
-            const MAY: &str = "SELECT 'yes'::pg_catalog.text WHERE pg_catalog.has_schema_privilege(\
-                     (pg_catalog.parse_ident($1))[1], 'CREATE')";
-            if scalar(MAY, &[Argument::of(name.as_str())]).is_none() {
+            const MAY: &str =
+                "SELECT WHERE pg_catalog.has_schema_privilege((pg_catalog.parse_ident($1))[1], 'CREATE')";
+            if !exists(MAY, &[Argument::of(name.as_str())]) {
                 raise_denied(
                     format!("the archive {name} is not there, and you may not create it"),
                     format!("Who may create tables in its schema makes it by a call of their own. {ANOTHER}"),
@@ -223,8 +223,7 @@ pub(super) const GONE: &str = "ROWS FROM (pg_catalog.unnest($1), pg_catalog.unne
 /// # Errors
 /// Raises 0A000.
 pub(super) fn check_assigned(types: [pg_sys::Oid; 2], column: &str, table: &str) {
-    // SAFETY: any oid is answered.
-    let [from, to] = types.map(|typoid| unsafe { pg_sys::getBaseType(typoid) });
+    let [from, to] = types.map(base_type);
     if from != to && !(is_built_in(from) && is_built_in(to)) {
         let [from, to] = types.map(|typoid| Column::new("", typoid, pg_sys::InvalidOid).type_name());
         raise_unsupported(

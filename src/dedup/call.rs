@@ -1,6 +1,8 @@
 //! A call of `dedup` of a table, as the functions that remove its rows and put them back write it.
 
-use crate::pg::{base_type_name, equality, quote_identifier, quote_literal, raise_mismatch, schema};
+use crate::pg::{
+    base_type, base_type_name, equality, quote_identifier, quote_literal, raise_mismatch, schema,
+};
 use crate::table::Table;
 use pgrx::pg_sys;
 
@@ -35,8 +37,7 @@ impl Call<'_> {
         let (tools, source) = (schema(), quote_literal(name));
         // A NULL of a domain would run the domain's checks, which somebody else may have written.
         let base = base_type_name(id_type);
-        // SAFETY: any oid is answered.
-        let (returned, typed) = match unsafe { pg_sys::getBaseType(id_type) } {
+        let (returned, typed) = match base_type(id_type) {
             pg_sys::INT2OID | pg_sys::INT4OID | pg_sys::INT8OID => (pg_sys::INT8OID, String::new()),
             other => (other, format!(", options => NULL, id_type => NULL::{base}")),
         };

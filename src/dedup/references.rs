@@ -3,9 +3,9 @@
 use super::archive::{Archive, check_assigned};
 use super::call::Call;
 use crate::pg::{
-    Argument, Values, as_text, base_type_name, check_type, equality, execute, hold_schemas, inheritors,
-    lock_columns, notice, query_all, query_catalogue, quote_identifier, quote_literal, raise_denied,
-    raise_state, raise_with_detail, scalar, schema, user, with_latest_snapshot, with_settings,
+    Argument, Values, as_text, base_type_name, check_type, equality, execute, exists, hold_schemas,
+    inheritors, lock_columns, notice, query_all, query_catalogue, quote_identifier, quote_literal,
+    raise_denied, raise_state, raise_with_detail, scalar, schema, user, with_latest_snapshot, with_settings,
 };
 use crate::table::{Table, TableColumn, literal};
 use pgrx::{PgSqlErrorCode, pg_sys};
@@ -49,13 +49,12 @@ const EXACT: [(&str, &str); 6] = [
 
 /// All that point at a table, its partitions and what inherits from it, in an order that a dump keeps.
 pub(super) fn references(table: &Table) -> Vec<Reference> {
-    const SQL: &str = "SELECT k.conname::pg_catalog.text, r.oid::pg_catalog.text, p.oid::pg_catalog.text, \
+    const SQL: &str = "SELECT k.conname::pg_catalog.text, r.oid, p.oid, \
              r.relkind::pg_catalog.text, p.relkind::pg_catalog.text, \
              CASE WHEN k.confdeltype OPERATOR(pg_catalog.=) 'c' THEN ', ON DELETE CASCADE' \
                  WHEN k.confdeltype OPERATOR(pg_catalog.=) 'n' THEN ', ON DELETE SET NULL' \
                  WHEN k.confdeltype OPERATOR(pg_catalog.=) 'd' THEN ', ON DELETE SET DEFAULT' ELSE '' END, \
-             c.attname::pg_catalog.text, c.atttypid::pg_catalog.oid::pg_catalog.text, f.attname::pg_catalog.text, \
-             f.atttypid::pg_catalog.oid::pg_catalog.text, pg_catalog.format('OPERATOR(%I.%s)', n.nspname, o.oprname), \
+             c.attname::pg_catalog.text, c.atttypid, f.attname::pg_catalog.text, f.atttypid, pg_catalog.format('OPERATOR(%I.%s)', n.nspname, o.oprname), \
              k.confupdtype::pg_catalog.text \
          FROM pg_catalog.pg_constraint k JOIN pg_catalog.pg_class r ON r.oid OPERATOR(pg_catalog.=) k.conrelid \
          JOIN pg_catalog.pg_class p ON p.oid OPERATOR(pg_catalog.=) k.confrelid \
@@ -70,10 +69,9 @@ pub(super) fn references(table: &Table) -> Vec<Reference> {
                AND w.confrelid OPERATOR(pg_catalog.=) ANY ($1)) \
          ORDER BY r.relname, k.conname, k.oid, u.n";
     let tree = inheritors(table.oid, pg_sys::AccessShareLock);
-    let oid = |row: &Values<'_>, at| row.text(at)?.parse().ok().map(pg_sys::Oid::from_u32);
     let read = |row: &Values<'_>| {
         let text = |at| row.text(at).unwrap_or_default();
-        let oids = [1, 2, 7, 9].map(|at| oid(row, at).unwrap_or(pg_sys::InvalidOid));
+        let oids = [1, 2, 7, 9].map(|at| row.oid(at).unwrap_or(pg_sys::InvalidOid));
         (oids, [0, 3, 4, 5, 6, 8, 10, 11].map(text))
     };
     let mut found: Vec<Reference> = Vec::new();
@@ -127,11 +125,7 @@ impl Reference {
     fn count(&self, call: &Call, ids: Argument) -> u64 {
         let Call { id, base, equals, .. } = call;
         let name = &self.child.name;
-        let hidden = scalar(
-            "SELECT 'yes'::pg_catalog.text WHERE pg_catalog.row_security_active($1)",
-            &[Argument::of(self.child.oid)],
-        );
-        if hidden.is_some() {
+        if exists("SELECT WHERE pg_catalog.row_security_active($1)", &[Argument::of(self.child.oid)]) {
             raise_denied(
                 format!("row-level security may hide rows of {name} that point at rows that would go"),
                 "Whoever cleans a table sees all rows that point at it: its owner, or a role with BYPASSRLS.",
@@ -158,10 +152,9 @@ impl Reference {
     /// # Errors
     /// Raises 42501.
     fn check_rights(&self, archive: &Table) {
-        const MAY: &str = "SELECT 'yes'::pg_catalog.text WHERE pg_catalog.has_table_privilege($1, $2, 'INSERT') \
+        const MAY: &str = "SELECT WHERE pg_catalog.has_table_privilege($1, $2, 'INSERT') \
              AND pg_catalog.has_table_privilege($1, $2, 'UPDATE')";
-        let is_own = archive.owner() == user();
-        if !is_own && scalar(MAY, &[archive.owner(), self.child.oid].map(Argument::of)).is_none() {
+        if archive.owner() != user() && !exists(MAY, &[archive.owner(), self.child.oid].map(Argument::of)) {
             raise_denied(
                 format!("the owner of archive {} may not write {}", archive.name, self.child.name),
                 "GRANT INSERT, UPDATE, or give the archive to a role that may: ALTER TABLE … OWNER TO.",

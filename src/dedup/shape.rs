@@ -1,6 +1,6 @@
 //! The columns of the query of `dedup`.
 
-use crate::pg::{Column, Values, raise_mismatch, raise_no_column};
+use crate::pg::{Column, Values, raise_mismatch, raise_no_column, whole};
 use crate::table::{Options, refuse_option};
 use dedup_core::dedup::{Keep, Key, Method};
 use dedup_core::records::{MOST_COLUMNS, joined};
@@ -124,12 +124,10 @@ impl Shape {
         else {
             return Key::Null;
         };
-        let bits = value.value() as i64;
         match typoid {
-            pg_sys::INT2OID => Key::Integer(i64::from(bits as i16)),
-            pg_sys::INT4OID | pg_sys::DATEOID => Key::Integer(i64::from(bits as i32)),
-            pg_sys::FLOAT8OID => Key::Float(f64::from_bits(bits.cast_unsigned())),
-            _ => Key::Integer(bits),
+            pg_sys::FLOAT8OID => Key::Float(f64::from_bits(value.value() as u64)),
+            pg_sys::DATEOID => Key::Integer(whole(value, pg_sys::INT4OID)),
+            typoid => Key::Integer(whole(value, typoid)),
         }
     }
 }

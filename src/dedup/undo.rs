@@ -167,7 +167,7 @@ fn put_back(call: &Call, archive: &Archive, chosen: &str) -> (i64, String) {
         types.push(base_type_name(column.typoid));
         check_assigned([kept.typoid, column.typoid], &columns[columns.len() - 1], &table.name);
     }
-    const DEFERRABLE: &str = "SELECT 'yes'::pg_catalog.text FROM pg_catalog.pg_index i \
+    const DEFERRABLE: &str = "SELECT FROM pg_catalog.pg_index i \
          WHERE i.indrelid OPERATOR(pg_catalog.=) ANY ($1) AND NOT i.indimmediate LIMIT 1";
     let tree = inheritors(table.oid, pg_sys::AccessShareLock);
     let is_deferrable = !query_catalogue(DEFERRABLE, &[Argument::of(tree)], |_| ()).is_empty();

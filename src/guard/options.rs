@@ -1,6 +1,6 @@
 //! The arguments of `near_dup_guard`, completed by the settings of its table.
 
-use crate::pg::{Row, trigger::Call};
+use crate::pg::{Row, base_type, trigger::Call};
 use crate::table::{
     DecisionTable, Options as Read, Settings, Table, Written, as_key, content, raise_wrong, refuse_option,
 };
@@ -46,8 +46,7 @@ impl Decided {
     pub(super) fn are_apart(&self, call: &Call, row: &Row, known: &OnceCell<HashMap<String, bool>>) -> bool {
         let id = |row: &Row| {
             let (_, typoid) = row.column(&self.id)?;
-            // SAFETY: any oid is answered.
-            Some(as_key(row.text(&self.id)?, unsafe { pg_sys::getBaseType(typoid) }))
+            Some(as_key(row.text(&self.id)?, base_type(typoid)))
         };
         let Some((new, other)) = id(&call.row()).zip(id(row)) else { return false };
         let known =

@@ -1,8 +1,8 @@
 //! Look-ups in the catalogue, and the state of the transaction.
 
 use super::names::Schemas;
-use super::rows::{Column, Values};
-use super::spi::{Argument, for_each, query_all, query_catalogue, scalar};
+use super::rows::{Column, Values, base_type, type_cache};
+use super::spi::{Argument, for_each, oid, query_all, query_catalogue};
 use super::{raise_no_object, raise_state, raise_unsupported};
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::{PgList, pg_sys};
@@ -21,31 +21,24 @@ pub(crate) fn schema() -> String {
 
 /// The schemas of a table and of the extension.
 pub(crate) fn schemas_of(table: pg_sys::Oid) -> Schemas {
-    const SQL: &str = "SELECT e.extnamespace::pg_catalog.oid::pg_catalog.text FROM pg_catalog.pg_extension e \
-         WHERE e.extname OPERATOR(pg_catalog.=) 'pg_dedup'";
-    let own = query_catalogue(SQL, &[], |row| row.text(0)).pop().flatten().and_then(|oid| oid.parse().ok());
-    let own = own.map(pg_sys::Oid::from_u32);
+    const SQL: &str = "SELECT e.extnamespace FROM pg_catalog.pg_extension e WHERE e.extname OPERATOR(pg_catalog.=) 'pg_dedup'";
+    let own = query_catalogue(SQL, &[], |row| row.oid(0)).pop().flatten();
     // SAFETY: any oid is answered.
     Schemas::of(own.into_iter().chain([unsafe { pg_sys::get_rel_namespace(table) }]))
 }
 
 /// The schemas of types that PostgreSQL does not come with, and of the operators by which their values are equal.
 pub(crate) fn schemas_of_types(types: impl Iterator<Item = pg_sys::Oid>) -> Schemas {
-    const SQL: &str = "SELECT t.typnamespace::pg_catalog.oid::pg_catalog.text FROM pg_catalog.pg_type t \
+    const SQL: &str = "SELECT t.typnamespace FROM pg_catalog.pg_type t \
              WHERE t.oid OPERATOR(pg_catalog.=) ANY ($1) \
-         UNION SELECT o.oprnamespace::pg_catalog.oid::pg_catalog.text FROM pg_catalog.pg_operator o \
+         UNION SELECT o.oprnamespace FROM pg_catalog.pg_operator o \
              WHERE o.oid OPERATOR(pg_catalog.=) ANY ($1)";
-    // SAFETY: any oid is answered; a cache entry lives as long as the session.
-    let named = |typoid| unsafe {
-        let equality = (*pg_sys::lookup_type_cache(typoid, pg_sys::TYPECACHE_EQ_OPR as i32)).eq_opr;
-        [pg_sys::getBaseType(typoid), equality]
-    };
+    let named = |typoid| [base_type(typoid), type_cache(typoid, pg_sys::TYPECACHE_EQ_OPR).eq_opr];
     let named: Vec<_> = types.flat_map(named).filter(|oid| !is_built_in(*oid)).collect();
     if named.is_empty() {
         return Schemas::of(std::iter::empty());
     }
-    let found = query_catalogue(SQL, &[Argument::of(named)], |row| row.text(0)?.parse().ok());
-    Schemas::of(found.into_iter().flatten().map(pg_sys::Oid::from_u32))
+    Schemas::of(query_catalogue(SQL, &[Argument::of(named)], |row| row.oid(0)).into_iter().flatten())
 }
 
 fn refuse_without_extension() -> ! {
@@ -65,12 +58,11 @@ const EXTENSION: &str = "pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace 
 /// them, and they would run with these rights.
 pub(crate) fn as_owner<R>(table: &str, work: impl FnOnce(&str) -> R) -> R {
     let query = format!(
-        "SELECT c.oid::pg_catalog.text, c.relowner::pg_catalog.oid::pg_catalog.text FROM {EXTENSION} JOIN pg_catalog.pg_class c \
+        "SELECT c.oid, c.relowner FROM {EXTENSION} JOIN pg_catalog.pg_class c \
              ON c.relnamespace OPERATOR(pg_catalog.=) n.oid AND c.relname OPERATOR(pg_catalog.=) $1::pg_catalog.name"
     );
-    let read = |row: &Values<'_>| Some([row.text(0)?.parse().ok()?, row.text(1)?.parse().ok()?]);
-    let found = query_all(&query, &[Argument::of(table)], read).pop().flatten();
-    let [oid, owner] = found.unwrap_or_else(|| refuse_without_extension()).map(pg_sys::Oid::from_u32);
+    let found = query_all(&query, &[Argument::of(table)], |row| row.oid(0).zip(row.oid(1))).pop().flatten();
+    let (oid, owner) = found.unwrap_or_else(|| refuse_without_extension());
     // No trigger is made meanwhile.
     lock_relation(oid, pg_sys::RowExclusiveLock);
     check_triggers(table, oid);
@@ -96,7 +88,7 @@ pub(crate) fn hold_schemas(table: pg_sys::Oid) {
 }
 
 /// Does `work` with the rights of a role.
-fn as_role<R>(role: pg_sys::Oid, work: impl FnOnce() -> R) -> R {
+pub(crate) fn as_role<R>(role: pg_sys::Oid, work: impl FnOnce() -> R) -> R {
     // SAFETY: the user is set back; after an error the end of the (sub)transaction does that.
     unsafe {
         let (mut user, mut context) = (pg_sys::InvalidOid, 0);
@@ -138,12 +130,11 @@ pub(crate) fn own_function(name: &str, types: &[pg_sys::Oid]) -> pg_sys::Oid {
     // By numbers: what a type is called depends on the search path.
     let types: Vec<String> = types.iter().map(|typoid| typoid.to_u32().to_string()).collect();
     let query = format!(
-        "SELECT p.oid::pg_catalog.text FROM {EXTENSION} JOIN pg_catalog.pg_proc p \
+        "SELECT p.oid FROM {EXTENSION} JOIN pg_catalog.pg_proc p \
              ON p.pronamespace OPERATOR(pg_catalog.=) n.oid AND p.proname OPERATOR(pg_catalog.=) $1::pg_catalog.name \
              AND p.proargtypes::pg_catalog.text OPERATOR(pg_catalog.=) $2"
     );
-    let oid = scalar(&query, &[name, &types.join(" ")].map(Argument::of)).and_then(|oid| oid.parse().ok());
-    pg_sys::Oid::from_u32(oid.unwrap_or_else(|| refuse_without_extension()))
+    oid(&query, &[name, &types.join(" ")].map(Argument::of)).unwrap_or_else(|| refuse_without_extension())
 }
 
 pub(crate) fn quoted(name: &str) -> String {
@@ -255,8 +246,7 @@ pub(crate) fn check_type(typoid: pg_sys::Oid, stored: Option<pg_sys::Oid>) {
 /// As [`check_type`].
 pub(crate) fn as_text(value: &str, typoid: pg_sys::Oid) -> String {
     check_type(typoid, None);
-    // SAFETY: any oid is answered.
-    let base = unsafe { pg_sys::getBaseType(typoid) };
+    let base = base_type(typoid);
     if base == pg_sys::DATEOID {
         return format!("{}._iso({value})", schema());
     }
@@ -287,11 +277,7 @@ pub(crate) fn lock_relation(table: pg_sys::Oid, mode: u32) {
 /// would not know whether to compare its values or what the cast makes of them.
 pub(crate) fn equality(typoid: pg_sys::Oid) -> Option<String> {
     check_type(typoid, None);
-    // SAFETY: any oid is answered.
-    let (base, operator) = unsafe {
-        let cached = pg_sys::lookup_type_cache(typoid, pg_sys::TYPECACHE_EQ_OPR as i32);
-        (pg_sys::getBaseType(typoid), (*cached).eq_opr)
-    };
+    let (base, operator) = (base_type(typoid), type_cache(typoid, pg_sys::TYPECACHE_EQ_OPR).eq_opr);
     const SQL: &str = "SELECT pg_catalog.format('OPERATOR(%I.%s)', n.nspname, o.oprname), \
              (SELECT pg_catalog.format_type(k.casttarget, NULL) FROM pg_catalog.pg_cast k JOIN pg_catalog.pg_type t \
                  ON t.oid OPERATOR(pg_catalog.=) o.oprleft AND t.typtype OPERATOR(pg_catalog.=) 'p' \
@@ -317,7 +303,7 @@ pub(crate) fn base_type_name(typoid: pg_sys::Oid) -> String {
     let flags = pg_sys::FORMAT_TYPE_FORCE_QUALIFY | pg_sys::FORMAT_TYPE_TYPEMOD_GIVEN;
     // SAFETY: any oid is answered by a string.
     unsafe {
-        let written = pg_sys::format_type_extended(pg_sys::getBaseType(typoid), -1, flags as u16);
+        let written = pg_sys::format_type_extended(base_type(typoid), -1, flags as u16);
         CStr::from_ptr(written).to_string_lossy().into_owned()
     }
 }

@@ -42,9 +42,9 @@ mod window;
 pub(crate) mod workers;
 
 pub(crate) use catalog::{
-    FOREIGN, ancestors, array_type, as_owner, as_text, base_type_name, check_type, equality, hold_schemas,
-    inheritors, is_built_in, is_read_committed, lock_columns, lock_relation, object_name, own_function,
-    quoted, schema, schemas_of, schemas_of_types, user,
+    FOREIGN, ancestors, array_type, as_owner, as_role, as_text, base_type_name, check_type, equality,
+    hold_schemas, inheritors, is_built_in, is_read_committed, lock_columns, lock_relation, object_name,
+    own_function, quoted, schema, schemas_of, schemas_of_types, user,
 };
 pub(crate) use error::{
     notice, raise, raise_corrupted, raise_definition, raise_denied, raise_internal, raise_invalid,
@@ -60,16 +60,17 @@ pub(crate) use pointer::Pointer;
 pub(crate) use progress::Progress;
 pub(crate) use record::{Record, Row};
 pub(crate) use result::Output;
-pub(crate) use rows::{Column, Values};
+pub(crate) use rows::{Column, Values, base_type, type_cache};
 pub(crate) use settings::{
     building_threads, maintenance_memory, memory_limit, progress_interval, threads, within_memory_limit,
     work_memory,
 };
 pub(crate) use spi::{
-    Argument, check_query, describe, execute, for_each, for_each_of_query, for_each_of_query_with, query_all,
-    query_catalogue, refuse_row_without_id, scalar, with_latest_snapshot, with_settings, with_snapshot,
+    Argument, check_query, describe, execute, exists, for_each, for_each_of_query, for_each_of_query_with,
+    oid, query_all, query_catalogue, refuse_row_without_id, scalar, with_latest_snapshot, with_settings,
+    with_snapshot,
 };
 pub(crate) use spill::TempFile;
 pub(crate) use texts::Texts;
-pub(crate) use values::{DistinctIds, Ids, UniqueIds, ValueType};
+pub(crate) use values::{DistinctIds, Ids, UniqueIds, ValueType, whole};
 pub(crate) use window::Window;

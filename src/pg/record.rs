@@ -2,6 +2,7 @@
 //! name, as text.
 
 use super::output::portable_text;
+use super::rows::base_type;
 use super::spi::Argument;
 use super::{raise_mismatch, raise_no_column};
 use pgrx::htup::{
@@ -63,8 +64,7 @@ impl<'a> Row<'a> {
     /// NULL or not there.
     pub(crate) fn bigint(&self, name: &str) -> Option<i64> {
         let (number, typoid) = self.column(name)?;
-        // SAFETY: the type exists, a column has it.
-        if typoid != pg_sys::INT8OID && unsafe { pg_sys::getBaseType(typoid) } != pg_sys::INT8OID {
+        if typoid != pg_sys::INT8OID && base_type(typoid) != pg_sys::INT8OID {
             raise_mismatch(format!("column \"{name}\" is not of type bigint"), "")
         }
         self.get(number).map(|datum| datum.value() as i64)

@@ -32,8 +32,7 @@ impl Column {
 
     /// Its type, or the one that its domain is over.
     pub(crate) fn base_type(&self) -> pg_sys::Oid {
-        // SAFETY: any oid is answered.
-        unsafe { pg_sys::getBaseType(self.typoid) }
+        base_type(self.typoid)
     }
 
     /// Whether a value is stored as `text` is, and means the same: varchar,
@@ -62,10 +61,7 @@ impl Column {
     /// # Errors
     /// Raises 42804.
     pub(crate) fn check_id(&self) {
-        // SAFETY: any oid is answered.
-        let less =
-            unsafe { (*pg_sys::lookup_type_cache(self.typoid, pg_sys::TYPECACHE_LT_OPR as i32)).lt_opr };
-        if less == pg_sys::InvalidOid {
+        if type_cache(self.typoid, pg_sys::TYPECACHE_LT_OPR).lt_opr == pg_sys::InvalidOid {
             raise_mismatch(
                 format!("column \"{}\" of type {} cannot be an id", self.name, self.type_name()),
                 "Ids are of a type whose values can be ordered, such as bigint, text or uuid.",
@@ -107,6 +103,18 @@ impl Column {
     }
 }
 
+/// The type that a domain is over, any other type itself.
+pub(crate) fn base_type(typoid: pg_sys::Oid) -> pg_sys::Oid {
+    // SAFETY: any oid is answered.
+    unsafe { pg_sys::getBaseType(typoid) }
+}
+
+/// What the type cache has of a type, with what is `wanted` of it.
+pub(crate) fn type_cache(typoid: pg_sys::Oid, wanted: u32) -> &'static pg_sys::TypeCacheEntry {
+    // SAFETY: any oid is answered; an entry of the cache lives as long as the session.
+    unsafe { &*pg_sys::lookup_type_cache(typoid, wanted as i32) }
+}
+
 /// The columns of a row's descriptor.
 ///
 /// # Safety
@@ -138,6 +146,15 @@ impl Values<'_> {
     /// The value of a column that is `bigint`.
     pub(crate) fn bigint(&self, column: usize) -> Option<i64> {
         self.get(column).map(|value| value.value() as i64)
+    }
+
+    pub(crate) fn oid(&self, column: usize) -> Option<pg_sys::Oid> {
+        self.get(column).map(|value| pg_sys::Oid::from_u32(value.value() as u32))
+    }
+
+    /// Whether a column that is `boolean` is true.
+    pub(crate) fn is(&self, column: usize) -> bool {
+        self.get(column).is_some_and(|value| value.value() != 0)
     }
 
     /// The value of a column that is text, padded or not.

@@ -151,6 +151,16 @@ pub(crate) fn scalar(sql: &str, arguments: &[Argument]) -> Option<String> {
     query_all(sql, arguments, |row| row.text(0)).into_iter().next().flatten()
 }
 
+/// Whether a query gives a row. As [`query_all`].
+pub(crate) fn exists(sql: &str, arguments: &[Argument]) -> bool {
+    !query_all(sql, arguments, |_| ()).is_empty()
+}
+
+/// The number in the first column of the first row of a query. As [`query_all`].
+pub(crate) fn oid(sql: &str, arguments: &[Argument]) -> Option<pg_sys::Oid> {
+    query_all(sql, arguments, |row| row.oid(0)).into_iter().next().flatten()
+}
+
 /// Does `work` under a snapshot.
 ///
 /// # Safety

@@ -2,6 +2,7 @@
 
 use super::catalog::check_type;
 use super::record::Row;
+use super::rows::base_type;
 use super::{raise, raise_mismatch, raise_no_column, raise_protocol, raise_unsupported};
 use pgrx::{PgMemoryContexts, PgRelation, PgSqlErrorCode, PgTupleDesc, pg_sys};
 use std::ffi::{CStr, CString};
@@ -211,8 +212,7 @@ impl Call {
     /// The number of the column `name`, which must be of type bigint.
     fn bigint_column(&self, name: &str) -> NonZeroUsize {
         let (number, typoid) = self.known_column(name);
-        // SAFETY: a look-up in the system catalogs.
-        if unsafe { pg_sys::getBaseType(typoid) } != pg_sys::INT8OID {
+        if base_type(typoid) != pg_sys::INT8OID {
             raise_mismatch(
                 format!("column \"{name}\" is not of type bigint"),
                 "A fingerprint is stored in a bigint column.",

@@ -3,7 +3,7 @@
 
 use super::catalog::check_type;
 use super::host::unwrap_or_raise;
-use super::rows::{Column, Values};
+use super::rows::{Column, Values, type_cache};
 use super::settings::work_memory;
 use super::spi::Argument;
 use super::spill::TempFile;
@@ -22,6 +22,27 @@ pub(crate) struct ValueType {
     widened: Option<i16>,
     collation: pg_sys::Oid,
     compare: pg_sys::FmgrInfo,
+}
+
+/// A function that the catalogue names.
+fn function(oid: pg_sys::Oid) -> pg_sys::FmgrInfo {
+    let mut function = pg_sys::FmgrInfo::default();
+    // SAFETY: it exists.
+    unsafe { pg_sys::fmgr_info(oid, &mut function) };
+    function
+}
+
+/// The value of an integer of this type, `bigint` if it is another one.
+pub(crate) fn whole(value: pg_sys::Datum, typoid: pg_sys::Oid) -> i64 {
+    match typoid {
+        pg_sys::INT2OID => i64::from(value.value() as i16),
+        pg_sys::INT4OID => i64::from(value.value() as i32),
+        _ => value.value() as i64,
+    }
+}
+
+fn is_integer(typoid: pg_sys::Oid) -> bool {
+    matches!(typoid, pg_sys::INT2OID | pg_sys::INT4OID | pg_sys::INT8OID)
 }
 
 /// Bytes of a value that is passed by value.
@@ -57,12 +78,8 @@ impl ValueType {
     /// Raises 42804 if the column is a row or an array, or has no order (btree); as [`check_type`] for both types.
     pub(crate) fn new(column: &Column, result: pg_sys::Oid) -> Option<ValueType> {
         [column.typoid, result].into_iter().for_each(|typoid| check_type(typoid, None));
-        // SAFETY: any oid is answered; the cache entry lives as long as the session.
-        let (order, own_collation) = unsafe {
-            let cached = pg_sys::lookup_type_cache(column.typoid, pg_sys::TYPECACHE_CMP_PROC as i32);
-            ((*cached).cmp_proc, (*cached).typcollation)
-        };
-        if !column.is_scalar() || order == pg_sys::InvalidOid {
+        let cached = type_cache(column.typoid, pg_sys::TYPECACHE_CMP_PROC);
+        if !column.is_scalar() || cached.cmp_proc == pg_sys::InvalidOid {
             raise_mismatch(
                 format!("column \"{}\" of type {} cannot be an id", column.name, column.type_name()),
                 "Cast it to bigint, text, uuid or another type whose values have an order; neither rows nor arrays are ids.",
@@ -81,14 +98,11 @@ impl ValueType {
             return None;
         }
         let (mut length, mut by_value) = (0, false);
-        let mut compare = pg_sys::FmgrInfo::default();
-        // SAFETY: the type and the function exist, the catalogue names them.
-        unsafe {
-            pg_sys::get_typlenbyval(result, &mut length, &mut by_value);
-            pg_sys::fmgr_info(order, &mut compare);
-        }
+        // SAFETY: any oid is answered.
+        unsafe { pg_sys::get_typlenbyval(result, &mut length, &mut by_value) };
         let collation = Some(column.collation).filter(|&oid| oid != pg_sys::InvalidOid);
-        Some(ValueType { length, by_value, widened, collation: collation.unwrap_or(own_collation), compare })
+        let (collation, compare) = (collation.unwrap_or(cached.typcollation), function(cached.cmp_proc));
+        Some(ValueType { length, by_value, widened, collation, compare })
     }
 
     /// Appends a value's bytes.
@@ -280,8 +294,7 @@ impl Sortable for Seen {
 impl UniqueIds {
     pub(crate) fn new(column: &Column) -> UniqueIds {
         let base = column.base_type();
-        let is_integer = matches!(base, pg_sys::INT2OID | pg_sys::INT4OID | pg_sys::INT8OID);
-        let others = (!is_integer).then(|| Hashed::new(column));
+        let others = (!is_integer(base)).then(|| Hashed::new(column));
         let typoid = match &others {
             Some(Hashed { by_text: true, .. }) => pg_sys::TEXTOID,
             _ => base,
@@ -297,13 +310,8 @@ impl UniqueIds {
             let seen = others.seen(row, id);
             return unwrap_or_raise(self.seen.add(seen));
         }
-        let id = match self.column.typoid {
-            pg_sys::INT2OID => i64::from(id.value() as i16),
-            pg_sys::INT4OID => i64::from(id.value() as i32),
-            _ => id.value() as i64,
-        };
         // In the order of unsigned numbers.
-        let id = id.cast_unsigned() ^ 1 << 63;
+        let id = whole(id, self.column.typoid).cast_unsigned() ^ 1 << 63;
         match &mut self.last {
             Some(Seen(_, last)) if last.checked_add(1) == Some(id) => *last = id,
             last => {
@@ -352,25 +360,17 @@ impl UniqueIds {
 impl Hashed {
     fn new(column: &Column) -> Hashed {
         let built_in = |function: pg_sys::Oid| (1..pg_sys::FirstNormalObjectId).contains(&function.to_u32());
-        let wanted = pg_sys::TYPECACHE_HASH_EXTENDED_PROC | pg_sys::TYPECACHE_CMP_PROC;
-        // SAFETY: any oid is answered; the cache entry lives as long as the session.
-        let functions = |typoid| unsafe {
-            let cached = pg_sys::lookup_type_cache(typoid, wanted as i32);
-            ((*cached).hash_extended_proc, (*cached).cmp_proc)
-        };
+        let cached =
+            |typoid| type_cache(typoid, pg_sys::TYPECACHE_HASH_EXTENDED_PROC | pg_sys::TYPECACHE_CMP_PROC);
         let base = column.base_type();
-        let (hash, order) = functions(base);
-        let by_text = !column.is_scalar() || !built_in(hash) || !built_in(order);
+        let its = cached(base);
+        let by_text = !column.is_scalar() || !built_in(its.hash_extended_proc) || !built_in(its.cmp_proc);
         let collation = if by_text { pg_sys::DEFAULT_COLLATION_OID } else { column.collation };
         let base = Column::new(&column.name, if by_text { pg_sys::TEXTOID } else { base }, collation);
         let of = ValueType::new(&base, base.typoid).unwrap_or_else(|| unreachable!("a type is its own"));
-        let function = functions(base.typoid).0;
-        let mut hash = pg_sys::FmgrInfo::default();
-        // SAFETY: the catalogue names the function; the process has begun.
-        let seed = unsafe {
-            pg_sys::fmgr_info(function, &mut hash);
-            pg_sys::MyStartTimestamp as u64 ^ pg_sys::MyProcPid as u64
-        };
+        let hash = function(cached(base.typoid).hash_extended_proc);
+        // SAFETY: plain reads of variables.
+        let seed = unsafe { pg_sys::MyStartTimestamp as u64 ^ pg_sys::MyProcPid as u64 };
         Hashed { ids: Ids::new(of), hash, seed, record: Vec::new(), words: Vec::new(), by_text }
     }
 
@@ -440,21 +440,15 @@ impl DistinctIds {
     /// Raises 42804 if its values have no hash.
     pub(crate) fn new(of: ValueType, result: pg_sys::Oid) -> DistinctIds {
         let column = Column::new("", result, pg_sys::InvalidOid);
-        let is_integer = matches!(column.base_type(), pg_sys::INT2OID | pg_sys::INT4OID | pg_sys::INT8OID);
-        let hash = (!is_integer).then(|| {
-            // SAFETY: any oid is answered; the cache entry lives as long as the session.
-            let function =
-                unsafe { (*pg_sys::lookup_type_cache(result, pg_sys::TYPECACHE_HASH_PROC as i32)).hash_proc };
-            if function == pg_sys::InvalidOid {
+        let hash = (!is_integer(column.base_type())).then(|| {
+            let hash = type_cache(result, pg_sys::TYPECACHE_HASH_PROC).hash_proc;
+            if hash == pg_sys::InvalidOid {
                 raise_mismatch(
                     format!("values of type {} have no hash", column.type_name()),
                     "Cast the ids to bigint, text, uuid or another type whose values have one.",
                 )
             }
-            let mut hash = pg_sys::FmgrInfo::default();
-            // SAFETY: the function exists, the catalogue names it.
-            unsafe { pg_sys::fmgr_info(function, &mut hash) };
-            hash
+            function(hash)
         });
         DistinctIds { of, hash, words: Vec::new(), starts: Vec::new(), record: Vec::new() }
     }

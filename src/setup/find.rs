@@ -2,8 +2,8 @@
 
 use crate::fingerprint::bag_of_values;
 use crate::pg::{
-    Argument, Output, Record, Values, base_type_name, equality, query_all, quote_identifier, required,
-    schema, with_settings,
+    Argument, Output, Record, Values, base_type, base_type_name, equality, query_all, quote_identifier,
+    required, schema, with_settings,
 };
 use crate::similarity::query;
 use crate::table::{DecisionTable, Settings, Table, as_key, joined, key, listed, refuse_option};
@@ -51,7 +51,7 @@ fn dedup_find_row(row: Option<Record>, distance: Option<i32>, fcinfo: pg_sys::Fu
         // Of the base type: somebody else may have made an operator for a domain.
         let equals = format!("::{} {}", base_type_name(typoid), equality(typoid)?);
         // SAFETY: the value is of the column's type, and so of the one that it is a domain over.
-        Some((equals, unsafe { Argument::of_type(value, pg_sys::getBaseType(typoid)) }))
+        Some((equals, unsafe { Argument::of_type(value, base_type(typoid)) }))
     });
     let new = New { is_row: true, values, text, own, decided };
     iso(|| new.find(&settings, distance, &mut output, "dedup_find(row, distance"));

@@ -3,7 +3,9 @@
 
 use crate::corpus::{Database, raise_recipe};
 use crate::dedup::check_kept_by;
-use crate::pg::{Argument, notice, query_all, quote_identifier, quote_literal, raise, scalar, schema};
+use crate::pg::{
+    Argument, exists, notice, query_all, quote_identifier, quote_literal, raise, scalar, schema,
+};
 use crate::table::{
     DETAILS, DecisionTable, Generated, ID, KEEP, Options, SAMPLE, Searched, Settings, Table, Written,
     announce, announce_implied, as_jsonb, choose_columns, has_doubled, joined, learn_records, listed,
@@ -463,10 +465,8 @@ impl<'t> Plan<'t> {
     }
 
     fn has_index(&self) -> bool {
-        let sql = format!(
-            "SELECT i.indexrelid::pg_catalog.text {OWN_INDEXES} AND i.indisvalid AND i.indrelid OPERATOR(pg_catalog.=) $1"
-        );
-        scalar(&sql, &[Argument::of(self.table.oid), Argument::of(self.fp.as_str())]).is_some()
+        let sql = format!("SELECT {OWN_INDEXES} AND i.indisvalid AND i.indrelid OPERATOR(pg_catalog.=) $1");
+        exists(&sql, &[Argument::of(self.table.oid), Argument::of(self.fp.as_str())])
     }
 
     /// Refuses to drop a column of fingerprints on which something depends that is

@@ -1,9 +1,9 @@
 //! Tables that stand beside another one and are written and obeyed for it: whose they are, and what must not be behind them.
 
-use super::relation::{Table, table_name};
+use super::relation::{Table, table_name, table_named};
 use crate::pg::{
     Argument, FOREIGN, Values, object_name, own_function, query_all, query_catalogue,
-    quote_qualified_identifier, raise_denied, raise_kind, raise_state, scalar,
+    quote_qualified_identifier, raise_denied, raise_kind, raise_state,
 };
 use pgrx::pg_sys;
 
@@ -131,10 +131,4 @@ pub(crate) fn name_beside(table: &Table, given: Option<&str>, label: &str) -> St
         [name] => quote_qualified_identifier(&schema, name),
         _ => given.to_owned(),
     }
-}
-
-/// The number of the relation of a name.
-pub(crate) fn table_named(name: &str) -> Option<pg_sys::Oid> {
-    let oid = "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid::pg_catalog.text";
-    scalar(oid, &[Argument::of(name)])?.parse().ok().map(pg_sys::Oid::from_u32)
 }

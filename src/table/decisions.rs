@@ -1,12 +1,12 @@
 //! Tables in which people decide of pairs of rows: columns `a` and `b`, the ids of two rows, and `same`.
 
-use super::beside::{check_owner, check_plain, check_written, table_named};
+use super::beside::{check_owner, check_plain, check_written};
 use super::pairs::key;
-use super::relation::Table;
+use super::relation::{Table, table_named};
 use crate::pg::{
-    Argument, Values, as_text, base_type_name, equality, for_each_of_query, hold_schemas, lock_relation,
-    own_function, query_all, raise_mismatch, raise_no_table, raise_unsupported, scalar, schema,
-    unwrap_or_raise,
+    Argument, Values, as_role, as_text, base_type, base_type_name, equality, exists, for_each_of_query,
+    hold_schemas, lock_relation, own_function, query_all, raise_mismatch, raise_no_table, raise_unsupported,
+    scalar, schema, unwrap_or_raise,
 };
 use dedup_core::dedup::Decisions;
 use pgrx::pg_sys;
@@ -114,10 +114,10 @@ impl DecisionTable {
     }
 
     fn has_trigger(&self) -> bool {
-        const TRIGGER: &str = "SELECT 'yes'::pg_catalog.text FROM pg_catalog.pg_trigger t \
+        const TRIGGER: &str = "SELECT FROM pg_catalog.pg_trigger t \
              WHERE t.tgrelid OPERATOR(pg_catalog.=) $1 AND t.tgfoid OPERATOR(pg_catalog.=) $2";
         let function = own_function("dedup_decide", &[]);
-        scalar(TRIGGER, &[self.0.oid, function].map(Argument::of)).is_some()
+        exists(TRIGGER, &[self.0.oid, function].map(Argument::of))
     }
 
     pub(crate) fn all(&self) -> Decisions {
@@ -126,11 +126,10 @@ impl DecisionTable {
             let typoid = columns[0].base_type();
             let decisions = &mut decisions;
             move |row: &Values<'_>| {
-                let same = row.get(2).map(|same| same.value() != 0);
-                if let (Some(a), Some(b), Some(same)) = (key(row, 0, typoid), key(row, 1, typoid), same)
+                if let (Some(a), Some(b), Some(_)) = (key(row, 0, typoid), key(row, 1, typoid), row.get(2))
                     && a != b
                 {
-                    unwrap_or_raise(decisions.add([a, b], same));
+                    unwrap_or_raise(decisions.add([a, b], row.is(2)));
                 }
             }
         });
@@ -167,35 +166,20 @@ impl DecisionTable {
 
     /// As [`DecisionTable::of_row`], with the rights of the table's owner: a guard sees more than who writes.
     pub(crate) fn of_row_for_all(&self, own: &str) -> HashMap<String, bool> {
-        // SAFETY: the user is set back; after an error the end of the (sub)transaction does that. Nothing runs but operators of
-        // the type of the ids, which was checked: it is a table, and stays one to the end of the transaction.
-        unsafe {
-            let (mut user, mut context) = (pg_sys::InvalidOid, 0);
-            pg_sys::GetUserIdAndSecContext(&mut user, &mut context);
-            let local = context | pg_sys::SECURITY_LOCAL_USERID_CHANGE as i32;
-            pg_sys::SetUserIdAndSecContext(self.0.owner(), local);
-            let found = self.of_row(own);
-            pg_sys::SetUserIdAndSecContext(user, context);
-            found
-        }
+        // Nothing runs but operators of the type of the ids, which was checked: it is a table, and stays one to the end of the
+        // transaction.
+        as_role(self.0.owner(), || self.of_row(own))
     }
 }
 
 /// Ids are compared as they are written: of types that write what is equal in one way, whatever a session sets.
 fn check_id(typoid: pg_sys::Oid) {
+    use pg_sys::{BPCHAROID, INT2OID, INT4OID, INT8OID, NUMERICOID, TEXTOID, UUIDOID, VARCHAROID};
+    let base = base_type(typoid);
+    let is_known = matches!(base, INT2OID | INT4OID | INT8OID | NUMERICOID)
+        || matches!(base, UUIDOID | TEXTOID | VARCHAROID | BPCHAROID);
     // SAFETY: any oid is answered.
-    let (base, is_enum) = unsafe { (pg_sys::getBaseType(typoid), pg_sys::type_is_enum(typoid)) };
-    let known = [
-        pg_sys::INT2OID,
-        pg_sys::INT4OID,
-        pg_sys::INT8OID,
-        pg_sys::NUMERICOID,
-        pg_sys::UUIDOID,
-        pg_sys::TEXTOID,
-        pg_sys::VARCHAROID,
-        pg_sys::BPCHAROID,
-    ];
-    if !(known.contains(&base) || is_enum) || equality(typoid).is_none() {
+    if !(is_known || unsafe { pg_sys::type_is_enum(typoid) }) || equality(typoid).is_none() {
         let name = base_type_name(typoid);
         raise_unsupported(
             format!("decisions cannot be of rows whose ids are {name}"),

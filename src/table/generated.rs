@@ -1,7 +1,7 @@
 //! What a generated column of fingerprints is made of, and which columns can be.
 
 use super::relation::{Table, becomes_text, way_to_text};
-use crate::pg::{Argument, Json, query_all};
+use crate::pg::{Argument, Json, base_type, query_all};
 use pgrx::{FromDatum, PgList, PgRelation, is_a, pg_sys};
 use serde_json::Value;
 use std::ffi::CStr;
@@ -50,12 +50,11 @@ impl Generated {
                     AND a.attname OPERATOR(pg_catalog.=) $2::pg_catalog.name \
                 LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid OPERATOR(pg_catalog.=) a.attrelid \
                     AND d.adnum OPERATOR(pg_catalog.=) a.attnum) \
-            SELECT made.oid::pg_catalog.text FROM made, made whole WHERE whole.oid OPERATOR(pg_catalog.=) $1 \
+            SELECT made.oid FROM made, made whole WHERE whole.oid OPERATOR(pg_catalog.=) $1 \
               AND (made.expression OPERATOR(pg_catalog.=) whole.expression) IS NOT TRUE ORDER BY made.oid";
-        let different = query_all(SQL, &[Argument::of(table), Argument::of(column)], |row| row.text(0));
+        let different = query_all(SQL, &[Argument::of(table), Argument::of(column)], |row| row.oid(0));
         let whole = Generated::of(table, column);
-        let different = different.into_iter().flatten().filter_map(|oid| oid.parse().ok());
-        different.map(pg_sys::Oid::from_u32).find(|&member| Generated::of(member, column) != whole)
+        different.into_iter().flatten().find(|&member| Generated::of(member, column) != whole)
     }
 
     fn read(table: &PgRelation, column: i16) -> Option<Generated> {
@@ -155,7 +154,7 @@ unsafe fn column_in(table: &PgRelation, node: *mut pg_sys::Node) -> Option<Strin
     unsafe {
         let found = PgList::<pg_sys::Var>::from_pg(pg_sys::pull_var_clause(node, 0));
         let (variable, 1) = (found.get_ptr(0)?, found.len()) else { return None };
-        let base = pg_sys::getBaseType((*variable).vartype);
+        let base = base_type((*variable).vartype);
         let (path, function) = way_to_text(base);
         let cast = relabelled(node, None);
         let uncast = match path {

@@ -1,9 +1,9 @@
 //! A table or a view by its name or number: its columns, its key, and the queries that read it.
 
 use crate::pg::{
-    Argument, Column, Schemas, as_text, check_type, is_built_in, lock_columns, query_catalogue,
-    quote_identifier, quoted, raise, raise_definition, raise_denied, raise_kind, raise_no_column,
-    raise_no_table, scalar, schemas_of, schemas_of_types,
+    Argument, Column, Schemas, as_text, base_type, check_type, is_built_in, lock_columns, oid,
+    query_catalogue, quote_identifier, quoted, raise, raise_definition, raise_denied, raise_kind,
+    raise_no_column, raise_no_table, schemas_of, schemas_of_types,
 };
 use dedup_core::records::MOST_COLUMNS;
 use pgrx::pg_sys;
@@ -55,23 +55,17 @@ impl Table {
     /// Raises 42P01 if there is none, 42809 for another relation whose rows are not read.
     pub(crate) fn named(argument: &str, name: &str) -> Table {
         let hint = format!("{argument} is the name of a table or a query.");
-        let oid = |name: &str| {
-            scalar(
-                "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid::pg_catalog.text",
-                &[Argument::of(name)],
-            )
-        };
-        let Some(found) = oid(name) else {
+        let Some(found) = table_named(name) else {
             let exact = name.trim().split('.').map(quoted).collect::<Vec<_>>().join(".");
             raise_no_table(
                 format!("relation \"{}\" does not exist", name.trim().replace('"', "")),
-                match !name.contains('"') && oid(&exact).is_some() {
+                match !name.contains('"') && table_named(&exact).is_some() {
                     true => format!("Quote a name with capitals: '{exact}'."),
                     false => hint,
                 },
             )
         };
-        let table = Table::of(found.parse().map_or(pg_sys::InvalidOid, pg_sys::Oid::from_u32));
+        let table = Table::of(found);
         if !["r", "p", "v", "m", "f"].contains(&table.kind.as_str()) {
             table.refuse_kind("a table", &hint)
         }
@@ -83,19 +77,17 @@ impl Table {
     /// # Errors
     /// Raises 42P01 if there is none.
     pub(crate) fn of(oid: pg_sys::Oid) -> Table {
-        const SQL: &str = "SELECT c.relkind::pg_catalog.text, c.relispartition::pg_catalog.text, \
-                pg_catalog.pg_has_role(c.relowner, 'USAGE')::pg_catalog.text, \
-                pg_catalog.pg_get_userbyid(c.relowner)::pg_catalog.text, \
-                a.attname::pg_catalog.text, a.atttypid::pg_catalog.text, \
-                (a.attgenerated OPERATOR(pg_catalog.<>) '')::pg_catalog.text, \
-                (EXISTS (SELECT FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class x ON x.oid OPERATOR(pg_catalog.=) i.indexrelid \
+        const SQL: &str = "SELECT c.relkind::pg_catalog.text, c.relispartition, pg_catalog.pg_has_role(c.relowner, 'USAGE'), \
+                pg_catalog.pg_get_userbyid(c.relowner)::pg_catalog.text, a.attname::pg_catalog.text, a.atttypid, \
+                a.attgenerated OPERATOR(pg_catalog.<>) '', \
+                EXISTS (SELECT FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class x ON x.oid OPERATOR(pg_catalog.=) i.indexrelid \
                     JOIN pg_catalog.pg_am m ON m.oid OPERATOR(pg_catalog.=) x.relam AND m.amname OPERATOR(pg_catalog.=) 'banding' \
                     WHERE i.indrelid OPERATOR(pg_catalog.=) c.oid \
-                      AND i.indkey[i.indnkeyatts OPERATOR(pg_catalog.-) 1] OPERATOR(pg_catalog.=) a.attnum))::pg_catalog.text, \
-                (SELECT k.place::pg_catalog.text FROM pg_catalog.pg_index i, pg_catalog.unnest(i.indkey) WITH ORDINALITY AS k(number, place) \
+                      AND i.indkey[i.indnkeyatts OPERATOR(pg_catalog.-) 1] OPERATOR(pg_catalog.=) a.attnum), \
+                (SELECT k.place FROM pg_catalog.pg_index i, pg_catalog.unnest(i.indkey) WITH ORDINALITY AS k(number, place) \
                   WHERE i.indrelid OPERATOR(pg_catalog.=) c.oid AND i.indisprimary AND k.number OPERATOR(pg_catalog.=) a.attnum \
                     AND k.place OPERATOR(pg_catalog.<=) i.indnkeyatts), \
-                c.relowner::pg_catalog.oid::pg_catalog.text, c.relrowsecurity::pg_catalog.text \
+                c.relowner, c.relrowsecurity \
             FROM pg_catalog.pg_class c LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid OPERATOR(pg_catalog.=) c.oid \
                 AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped \
             WHERE c.oid OPERATOR(pg_catalog.=) $1 ORDER BY a.attnum";
@@ -118,23 +110,14 @@ impl Table {
         };
         let mut key = Vec::new();
         query_catalogue(SQL, &[Argument::of(oid)], |row| {
-            let is = |at| row.text(at).as_deref() == Some("true");
             table.kind = row.text(0).unwrap_or_default();
-            (table.is_partition, table.is_own) = (is(1), is(2));
+            (table.is_partition, table.is_own, table.has_policies) = (row.is(1), row.is(2), row.is(10));
             table.owner = row.text(3).unwrap_or_default();
-            table.has_policies = is(10);
-            let owner = row.text(9).and_then(|owner| owner.parse().ok());
-            table.owner_oid = owner.map_or(pg_sys::InvalidOid, pg_sys::Oid::from_u32);
-            let Some(name) = row.text(4) else { return };
-            let place: Option<u32> = row.text(8).and_then(|place| place.parse().ok());
-            key.extend(place.map(|place| (place, name.clone())));
-            let typoid = row.text(5).and_then(|typoid| typoid.parse().ok());
-            let typoid = typoid.map_or(pg_sys::InvalidOid, pg_sys::Oid::from_u32);
-            table.columns.push(TableColumn {
-                column: Column::new(&name, typoid, pg_sys::InvalidOid),
-                is_generated: is(6),
-                is_searched: is(7),
-            });
+            table.owner_oid = row.oid(9).unwrap_or(pg_sys::InvalidOid);
+            let Some((name, typoid)) = row.text(4).zip(row.oid(5)) else { return };
+            key.extend(row.bigint(8).map(|place| (place, name.clone())));
+            let column = Column::new(&name, typoid, pg_sys::InvalidOid);
+            table.columns.push(TableColumn { column, is_generated: row.is(6), is_searched: row.is(7) });
         });
         table._schemas.push(schemas_of_types(table.columns.iter().map(|it| it.typoid)));
         key.sort_unstable();
@@ -316,10 +299,13 @@ pub(super) fn concatenated(texts: &[String]) -> String {
 
 /// The table that a partition belongs to in the end; any other one itself.
 pub(crate) fn root(table: pg_sys::Oid) -> pg_sys::Oid {
-    const SQL: &str =
-        "SELECT pg_catalog.pg_partition_root($1::pg_catalog.regclass)::pg_catalog.oid::pg_catalog.text";
-    let root = scalar(SQL, &[Argument::of(table)]).and_then(|root| root.parse().ok());
-    root.map_or(table, pg_sys::Oid::from_u32)
+    const SQL: &str = "SELECT pg_catalog.pg_partition_root($1::pg_catalog.regclass)::pg_catalog.oid";
+    oid(SQL, &[Argument::of(table)]).unwrap_or(table)
+}
+
+/// The number of the relation of a name.
+pub(crate) fn table_named(name: &str) -> Option<pg_sys::Oid> {
+    oid("SELECT pg_catalog.to_regclass($1)::pg_catalog.oid", &[Argument::of(name)])
 }
 
 /// A table's name with its schema, quoted where SQL needs it.
@@ -343,7 +329,7 @@ pub(super) fn becomes_text(typoid: pg_sys::Oid) -> bool {
     check_type(typoid, None);
     // SAFETY: any oid is answered; a type has an output function.
     unsafe {
-        let base = pg_sys::getBaseType(typoid);
+        let base = base_type(typoid);
         if base == pg_sys::DATEOID {
             return true;
         }

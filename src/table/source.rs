@@ -3,8 +3,8 @@
 use super::relation::{Table, concatenated};
 use super::settings::Settings;
 use crate::pg::{
-    Argument, Column, ValueType, as_text, check_type, quoted, raise, raise_invalid, raise_mismatch,
-    raise_no_column, required, scalar,
+    Argument, Column, ValueType, as_text, check_type, exists, quoted, raise, raise_invalid, raise_mismatch,
+    raise_no_column, required,
 };
 use pgrx::pg_sys::panic::CaughtError;
 use pgrx::prelude::*;
@@ -99,7 +99,7 @@ impl Source {
     /// Whether an index sees to it that no two rows have one id, by the equality of its column; `named`: the option.
     pub(crate) fn has_unique_ids(&self, named: Option<&str>) -> bool {
         // An index of a table has no rows of the tables that inherit from it, but is there for all partitions.
-        const SQL: &str = "SELECT 't'::pg_catalog.text FROM pg_catalog.pg_index i \
+        const SQL: &str = "SELECT FROM pg_catalog.pg_index i \
             JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) i.indrelid \
             JOIN pg_catalog.pg_attribute a ON a.attrelid OPERATOR(pg_catalog.=) i.indrelid \
                 AND a.attnum OPERATOR(pg_catalog.=) i.indkey[0] \
@@ -109,7 +109,7 @@ impl Source {
               AND i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL \
               AND (c.relkind OPERATOR(pg_catalog.=) 'p' OR NOT c.relhassubclass) LIMIT 1";
         let Source::Table(table) = self else { return false };
-        scalar(SQL, &[Argument::of(table.oid), Argument::of(table.id(named))]).is_some()
+        exists(SQL, &[Argument::of(table.oid), Argument::of(table.id(named))])
     }
 
     pub(crate) fn oid(&self) -> Option<pg_sys::Oid> {

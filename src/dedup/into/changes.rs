@@ -2,7 +2,7 @@
 
 use super::follow::Todo;
 use super::job::Job;
-use crate::pg::{Argument, Values, query_all, refuse_row_without_id};
+use crate::pg::{Argument, Values, query_all, refuse_row_without_id, type_cache};
 use pgrx::prelude::*;
 
 /// One row in so many is few: beyond that all groups are formed anew.
@@ -97,7 +97,7 @@ fn joins(job: &Job<'_>) -> bool {
     // SAFETY: any oid is answered.
     unsafe {
         let typoid = pg_sys::get_element_type(job.ids_type);
-        let operator = (*pg_sys::lookup_type_cache(typoid, pg_sys::TYPECACHE_EQ_OPR as i32)).eq_opr;
+        let operator = type_cache(typoid, pg_sys::TYPECACHE_EQ_OPR).eq_opr;
         pg_sys::op_mergejoinable(operator, typoid) || pg_sys::op_hashjoinable(operator, typoid)
     }
 }

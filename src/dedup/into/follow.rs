@@ -2,7 +2,9 @@
 //! whoever writes, so that a call need not read the source to know them.
 
 use super::job::Job;
-use crate::pg::{Argument, Values, execute, hold_schemas, query_all, quote_literal, raise_state, scalar};
+use crate::pg::{
+    Argument, Values, execute, exists, hold_schemas, query_all, quote_literal, raise_state, scalar,
+};
 use crate::table::Source;
 use pgrx::prelude::*;
 
@@ -44,10 +46,8 @@ const PLAIN: &str = "c.relkind OPERATOR(pg_catalog.=) 'r' AND c.relpersistence O
 
 /// Begins to follow, or begins anew.
 pub(super) fn begin(job: &Job<'_>) {
-    let sql = format!(
-        "SELECT 'yes'::pg_catalog.text FROM pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=) $1 AND {PLAIN}"
-    );
-    let is_plain = |table| scalar(&sql, &[Argument::of(table)]).is_some();
+    let sql = format!("SELECT FROM pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=) $1 AND {PLAIN}");
+    let is_plain = |table| exists(&sql, &[Argument::of(table)]);
     let Source::Table(source) = &job.source else { refuse() };
     hold_schemas(source.oid);
     if !job.source.oid().is_some_and(is_plain) || !job.source.has_unique_ids(job.options.id.as_deref()) {

@@ -73,7 +73,7 @@ struct Relation {
 impl Table {
     /// Whether the three tables are there and belong to the caller. Raises an error if only some are, or another's.
     pub(super) fn is_there(&self) -> bool {
-        const SQL: &str = "SELECT 'own'::pg_catalog.text FROM pg_catalog.unnest($1) AS u(name) JOIN pg_catalog.pg_class c \
+        const SQL: &str = "SELECT FROM pg_catalog.unnest($1) AS u(name) JOIN pg_catalog.pg_class c \
                ON c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass(u.name)::pg_catalog.oid \
              WHERE c.relkind OPERATOR(pg_catalog.=) 'r' \
                AND pg_catalog.pg_get_userbyid(c.relowner) OPERATOR(pg_catalog.=) current_user";
@@ -131,7 +131,7 @@ impl Table {
         let sql = format!(
             "SELECT c.relkind::pg_catalog.text, \
                  pg_catalog.pg_get_userbyid(c.relowner)::pg_catalog.text, \
-                 (pg_catalog.pg_get_userbyid(c.relowner) OPERATOR(pg_catalog.=) current_user)::pg_catalog.text, \
+                 pg_catalog.pg_get_userbyid(c.relowner) OPERATOR(pg_catalog.=) current_user, \
                  (SELECT pg_catalog.string_agg(a.attname::pg_catalog.text, ' ' ORDER BY a.attnum) \
                     FROM pg_catalog.pg_attribute a WHERE a.attrelid OPERATOR(pg_catalog.=) c.oid \
                      AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped), \
@@ -146,9 +146,9 @@ impl Table {
             Some(Relation {
                 kind: row.text(0)?,
                 owner: row.text(1)?,
-                own: row.text(2)? == "true",
+                own: row.is(2),
                 columns: row.text(3).unwrap_or_default(),
-                id_type: row.get(4).map(|oid| pg_sys::Oid::from_u32(oid.value() as u32)),
+                id_type: row.oid(4),
                 hindrance: row.text(5),
             })
         };
@@ -329,7 +329,7 @@ impl Table {
 
     /// Whether it has its key, and so was filled before.
     pub(super) fn has_key(&self) -> bool {
-        const SQL: &str = "SELECT 'yes'::pg_catalog.text FROM pg_catalog.pg_index i WHERE i.indisprimary \
+        const SQL: &str = "SELECT FROM pg_catalog.pg_index i WHERE i.indisprimary \
              AND i.indrelid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)::pg_catalog.oid";
         !query_catalogue(SQL, &[Argument::of(self.name.as_str())], |_| ()).is_empty()
     }
