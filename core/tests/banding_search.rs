@@ -8,7 +8,8 @@ use common::memory::{MemoryRead, MemoryWrite};
 use std::cell::RefCell;
 use std::collections::HashSet;
 
-use dedup_core::banding::{Edit, Index, Pages, RangeScan, Result};
+use dedup_core::banding::{Edit, Index, Pages, RangeScan, Result, Tree, probes, radii};
+use dedup_core::random::SplitMix64;
 
 /// Protects exactness at every distance, on every shape of data, in trees of one level and of many.
 #[test]
@@ -230,4 +231,33 @@ fn banding_bulk_delete_follows_entries_that_splits_move() {
     assert_sound(&pages, "after the walk");
     let left = search(&pages, &index, 0, 64, 1000);
     assert!(left.len() == 3000 && left.iter().all(|h| !dead(h.tid)), "{} left", left.len());
+}
+
+/// Protects the claim that a tree needs to store only its key.
+#[test]
+fn banding_keys_are_bijective_and_keep_distances() {
+    let mut random = SplitMix64::new(1);
+    for _ in 0..1000 {
+        let (x, y) = (random.next(), random.next());
+        for t in Tree::all() {
+            assert_eq!(t.fingerprint(t.key(x)), x);
+            assert_eq!(t.key(x) ^ t.key(y), t.key(x ^ y));
+            assert_eq!((t.key(x) ^ t.key(y)).count_ones(), (x ^ y).count_ones());
+            assert_eq!(t.key(x) >> 48, x.rotate_left(16 * t.block() as u32) >> 48);
+            let sub = x.rotate_left(16 * t.block() as u32) >> (36 - 12 * t.sub_block()) & 0xfff;
+            assert_eq!(t.key(x) >> 36 & 0xfff, sub);
+        }
+    }
+}
+
+/// Protects exactness: the radii add up for every distance, and the promised numbers of probes hold.
+#[test]
+fn banding_radii_satisfy_the_pigeonhole() {
+    for d in 0..=64 {
+        let r = radii(d);
+        assert_eq!(r.iter().map(|r| r + 1).sum::<i32>(), d as i32 + 1, "{d}: {r:?}");
+        assert!(r.iter().all(|x| (r[0] - 1..=r[0]).contains(x)));
+    }
+    assert_eq!((radii(0), radii(10)), ([0, -1, -1, -1], [2, 2, 2, 1]));
+    assert_eq!([0, 1, 2, 3, 7, 10].map(probes), [1, 2, 3, 4, 68, 428]);
 }

@@ -72,6 +72,9 @@ pub fn check<P: Pages>(pages: &P, at_rest: bool, sink: &mut impl CheckSink) -> R
         seen: crate::memory::filled(0, end as usize / 64 + 1)?,
         all: [Digest::default(); TREES + 1],
         hot: [Digest::default(); TREES + 1],
+        tree: Tree::NULLS,
+        root: index.nulls,
+        states: vec![BucketState::Cold; 65536],
     };
     check.see(METAPAGE);
     for i in 0..BLOCKS {
@@ -82,20 +85,18 @@ pub fn check<P: Pages>(pages: &P, at_rest: bool, sink: &mut impl CheckSink) -> R
                 Vec::new()
             }
         };
-        let mut by_bucket = vec![BucketState::Cold; 65536];
-        states.iter().for_each(|(bucket, state)| by_bucket[usize::from(*bucket)] = *state);
+        check.states.fill(BucketState::Cold);
+        states.iter().for_each(|(bucket, state)| check.states[usize::from(*bucket)] = *state);
         for j in 0..4 {
-            let tree = Tree::new(i, j);
-            if let Some(root) = index.root(tree) {
-                check.tree(tree, root, &by_bucket)?;
-            }
+            check.walk(&index, Tree::new(i, j))?;
         }
         if at_rest {
             let wrong = wrong_second_levels(&index, i, &check.hot);
             wrong.into_iter().for_each(|(tree, what)| check.find(METAPAGE, tree, what));
         }
     }
-    check.tree(Tree::NULLS, index.nulls, &[BucketState::Cold; 65536])?;
+    check.states.fill(BucketState::Cold);
+    check.walk(&index, Tree::NULLS)?;
     if at_rest {
         let wrong = wrong_main_trees(&check.all);
         wrong.into_iter().for_each(|(tree, what)| check.find(METAPAGE, tree, what));
@@ -126,6 +127,10 @@ struct Check<'a, P: Pages, S: CheckSink> {
     all: [Digest; TREES + 1],
     /// Only the entries of buckets whose second level is complete.
     hot: [Digest; TREES + 1],
+    /// The tree that is walked, its root, and the states of its block's buckets.
+    tree: Tree,
+    root: u32,
+    states: Vec<BucketState>,
 }
 
 impl<P: Pages, S: CheckSink> Check<'_, P, S> {
@@ -148,9 +153,11 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
         new
     }
 
-    /// A tree: its root, then level by level the children of all pages.
-    fn tree(&mut self, tree: Tree, root: u32, states: &[BucketState]) -> Result<()> {
-        let level = match self.root(tree, root, states) {
+    /// A tree, if it exists: its root, then level by level the children of all pages.
+    fn walk(&mut self, index: &Index, tree: Tree) -> Result<()> {
+        let Some(root) = index.root(tree) else { return Ok(()) };
+        (self.tree, self.root) = (tree, root);
+        let level = match self.top() {
             Ok(level) => level,
             Err(error) => return self.note(Some(tree), error),
         };
@@ -158,7 +165,7 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
             let (mut mark, mut link) = (Position::MIN, None);
             loop {
                 self.pages.delay_point();
-                match self.children(tree, root, level, mark, &mut link, states) {
+                match self.children(level, mark, &mut link) {
                     Ok(Some(high)) => mark = high,
                     Ok(None) => break,
                     Err(error) => {
@@ -171,7 +178,9 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
         Ok(())
     }
 
-    fn root(&mut self, tree: Tree, root: u32, states: &[BucketState]) -> Result<u8> {
+    /// The root; returns its level.
+    fn top(&mut self) -> Result<u8> {
+        let (tree, root) = (self.tree, self.root);
         let body = self.pages.read(root)?;
         let header = Header::read_tree(root, &body, tree).map_err(Astray::damage)?;
         if !self.see(root) {
@@ -181,23 +190,16 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
             self.find(root, tree, "the root does not cover all keys");
         }
         if header.level == 0 {
-            self.leaf(root, &body, header, states)?;
+            self.leaf(root, &body, header)?;
         }
         Ok(header.level)
     }
 
     /// Checks the page of `level` that covers `mark` and its children. Returns its high key. `link` is
     /// where the last child of the page before points to.
-    fn children(
-        &mut self,
-        tree: Tree,
-        root: u32,
-        level: u8,
-        mark: Position,
-        link: &mut Option<Link>,
-        states: &[BucketState],
-    ) -> Result<Option<Position>> {
-        let page = retry(self.pages, || descend(self.pages, tree, root, level, mark, &mut Trace::new()))?;
+    fn children(&mut self, level: u8, mark: Position, link: &mut Option<Link>) -> Result<Option<Position>> {
+        let (pages, tree, root) = (self.pages, self.tree, self.root);
+        let page = retry(pages, || descend(pages, tree, root, level, mark, &mut Trace::new()))?;
         let (block, header, body) = (page.block, page.header, page.body[..page.header.used].to_vec());
         drop(page);
         if header.level != level || header.low != mark {
@@ -217,13 +219,13 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
                 self.find(block, tree, format!("separators {n} and {} are not in order", n + 1));
             }
             let high = next.map_or(header.high, |next| Some(next.low));
-            let mut child = self.child(tree, own.child, level - 1, (own.low, high), states);
+            let mut child = self.child(own.child, level - 1, (own.low, high));
             for _ in 1..WAYS {
                 if !matches!(child, Err(Astray::Moved { .. })) || self.at_rest {
                     break;
                 }
-                child = match self.stated(tree, root, level, own, high)? {
-                    Some(high) => self.child(tree, own.child, level - 1, (own.low, high), states),
+                child = match self.stated(level, own, high)? {
+                    Some(high) => self.child(own.child, level - 1, (own.low, high)),
                     None => Ok(None),
                 };
             }
@@ -232,7 +234,7 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
                     if right.is_some()
                         && let Some(left) = link
                         && left.to != own.child
-                        && self.still_links(tree, *left, own.low)?
+                        && self.still_links(*left, own.low)?
                     {
                         self.find(own.child, tree, "the page to the left does not link here");
                     }
@@ -251,16 +253,9 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
     }
 
     /// Where the child of a separator ends, as the tree states now; `None` if it has the separator no more.
-    fn stated(
-        &self,
-        tree: Tree,
-        root: u32,
-        level: u8,
-        of: Separator,
-        stated: Option<Position>,
-    ) -> Result<Option<Option<Position>>> {
+    fn stated(&self, level: u8, of: Separator, stated: Option<Position>) -> Result<Option<Option<Position>>> {
         self.pages.delay_point();
-        let page = match descend(self.pages, tree, root, level, of.low, &mut Trace::new()) {
+        let page = match descend(self.pages, self.tree, self.root, level, of.low, &mut Trace::new()) {
             Ok(page) => page,
             // The walk along that level tells.
             Err(Astray::Moved { .. } | Astray::Failed(Error::Corrupt { .. })) => return Ok(Some(stated)),
@@ -274,9 +269,9 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
 
     /// Whether a page still ends at `low` and links where it did: it may have taken in the leaf to its right, and been split
     /// at the same place since.
-    fn still_links(&self, tree: Tree, left: Link, low: Position) -> Result<bool> {
+    fn still_links(&self, left: Link, low: Position) -> Result<bool> {
         let body = self.pages.read(left.from)?;
-        let now = Header::read_tree(left.from, &body, tree);
+        let now = Header::read_tree(left.from, &body, self.tree);
         Ok(self.at_rest || now.is_ok_and(|now| now.right == left.to && now.high == Some(low)))
     }
 
@@ -284,11 +279,9 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
     /// Returns the last one's right link, if that one ends where the child should.
     fn child(
         &mut self,
-        tree: Tree,
         mut block: u32,
         level: u8,
         (mut low, end): (Position, Option<Position>),
-        states: &[BucketState],
     ) -> Way<Option<Link>> {
         loop {
             self.pages.delay_point();
@@ -296,7 +289,7 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
                 corrupt(block, "the page is reached a second time")?;
             }
             let body = self.pages.read(block)?;
-            let header = Header::read_tree(block, &body, tree)?;
+            let header = Header::read_tree(block, &body, self.tree)?;
             if header.level != level {
                 let what = format!("level {} where {level} is expected", header.level);
                 return moved(block, what);
@@ -309,7 +302,7 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
                 return moved(block, "the key range is not the one its parent states");
             }
             if level == 0 {
-                self.leaf(block, &body, header, states)?;
+                self.leaf(block, &body, header)?;
             }
             match header.high {
                 Some(high) if split && header.right != 0 => (block, low) = (header.right, high),
@@ -318,7 +311,7 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
         }
     }
 
-    fn leaf(&mut self, block: u32, body: &[u8], header: Header, states: &[BucketState]) -> Result<()> {
+    fn leaf(&mut self, block: u32, body: &[u8], header: Header) -> Result<()> {
         let (tree, t) = (header.tree, header.tree.number());
         let leaf = Leaf::read(block, body, header)?;
         if !leaf.layout.covers(&header) {
@@ -330,7 +323,7 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
             no_row += u32::from(!entry.tid.can_be_a_row());
             let fingerprint = tree.fingerprint(entry.key);
             self.all[t].add(entry.scope, fingerprint, entry.tid);
-            match states[usize::from(entry.bucket())] {
+            match self.states[usize::from(entry.bucket())] {
                 BucketState::Hot => self.hot[t].add(0, fingerprint, entry.tid),
                 BucketState::Filling => {}
                 BucketState::Cold => cold += u32::from(tree.sub_block() > 0),

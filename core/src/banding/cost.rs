@@ -54,25 +54,3 @@ pub fn random_selectivity(distance: u32) -> f64 {
     }
     (sum * 0.5f64.powi(16 * BLOCKS as i32)).min(1.0)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Protects what the planner compares: cost grows with distance and never exceeds one tree.
-    #[test]
-    fn banding_search_cost_grows_with_distance_up_to_one_tree() {
-        for (rows, leaves) in [(0.0, 1.0), (1e3, 2.0), (1e6, 1400.0), (1e7, 14_000.0), (1e9, 1.5e6)] {
-            let mut last = 0.0;
-            for d in 0..=64 {
-                let cost = search_cost(d, rows, leaves);
-                assert!(cost.leaf_pages >= last && cost.leaf_pages <= leaves, "{rows} {d} {cost:?}");
-                last = cost.leaf_pages;
-            }
-            assert_eq!(search_cost(64, rows, leaves).entries, rows);
-        }
-        assert_eq!([1e4, 1e6, 1e9].map(|rows| nearest_distance(rows, 1.0)), [17, 14, 9]);
-        assert!((random_selectivity(64) - 1.0).abs() < 1e-9);
-        assert!(search_cost(3, 1e7, 14_000.0).leaf_pages < 6.0);
-    }
-}

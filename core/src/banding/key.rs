@@ -298,26 +298,3 @@ pub(crate) const fn rotate_low(key: u64, n: u32) -> u64 {
     let low = key & LOW48;
     (key & !LOW48) | ((low << n | low >> (48 - n)) & LOW48)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::random::SplitMix64;
-
-    /// Protects the claim that a tree needs to store only its key.
-    #[test]
-    fn banding_keys_are_bijective_and_keep_distances() {
-        let mut random = SplitMix64::new(1);
-        for _ in 0..1000 {
-            let (x, y) = (random.next(), random.next());
-            for t in Tree::all() {
-                assert_eq!(t.fingerprint(t.key(x)), x);
-                assert_eq!(t.key(x) ^ t.key(y), t.key(x ^ y));
-                assert_eq!((t.key(x) ^ t.key(y)).count_ones(), (x ^ y).count_ones());
-                assert_eq!(t.key(x) >> 48, x.rotate_left(16 * t.block() as u32) >> 48);
-                let sub = x.rotate_left(16 * t.block() as u32) >> (36 - 12 * t.sub_block()) & 0xfff;
-                assert_eq!(t.key(x) >> 36 & 0xfff, sub);
-            }
-        }
-    }
-}

@@ -122,12 +122,13 @@ impl Removal {
 /// whose newer ones stand there too. Says whether there is room now, or somebody else has split the leaf.
 pub(crate) fn prune_leaf<P: Pages>(pages: &P, target: Target, dead: &mut dyn Dead) -> Way<bool> {
     let block = leaf_of(pages, target)?;
+    let leaf_header = |page: &[u8]| -> Way<Option<Header>> {
+        let header = Header::read_tree(block, page, target.tree)?;
+        Ok(Some(header).filter(|it| it.level == 0 && it.covers(target.entry)))
+    };
     let rows = {
         let page = pages.read(block)?;
-        let header = Header::read_tree(block, &page, target.tree)?;
-        if header.level > 0 || !header.covers(target.entry) {
-            return Ok(true);
-        }
+        let Some(header) = leaf_header(&page)? else { return Ok(true) };
         old_versions(&Leaf::read(block, &page, header)?, target.entry)
     };
     if rows.is_empty() {
@@ -135,10 +136,7 @@ pub(crate) fn prune_leaf<P: Pages>(pages: &P, target: Target, dead: &mut dyn Dea
     }
     dead.visit(&rows)?;
     let mut page = pages.lock(block)?;
-    let header = Header::read_tree(block, &page, target.tree)?;
-    if header.level > 0 || !header.covers(target.entry) {
-        return Ok(true);
-    }
+    let Some(header) = leaf_header(&page)? else { return Ok(true) };
     let leaf = Leaf::read(block, &page, header)?;
     let mut entries: Vec<Position> = leaf.iter().collect();
     remove_dead(&mut entries, |_, entry| entry.tid.can_be_a_row() && dead.is_dead(entry.tid));

@@ -109,18 +109,6 @@ pub(crate) fn leaves_read(leaves: f64, buckets: u32) -> f64 {
 mod tests {
     use super::*;
 
-    /// Protects exactness: the radii add up for every distance, and the promised numbers of probes hold.
-    #[test]
-    fn banding_radii_satisfy_the_pigeonhole() {
-        for d in 0..=64 {
-            let r = radii(d);
-            assert_eq!(r.iter().map(|r| r + 1).sum::<i32>(), d as i32 + 1, "{d}: {r:?}");
-            assert!(r.iter().all(|x| (r[0] - 1..=r[0]).contains(x)));
-        }
-        assert_eq!((radii(0), radii(10)), ([0, -1, -1, -1], [2, 2, 2, 1]));
-        assert_eq!([0, 1, 2, 3, 7, 10].map(probes), [1, 2, 3, 4, 68, 428]);
-    }
-
     /// Protects the enumeration of probes against skipping a bucket.
     #[test]
     fn banding_shells_are_enumerated_completely_in_order() {
