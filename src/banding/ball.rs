@@ -37,16 +37,6 @@ impl Ball {
     pub(crate) fn contains(&self, fingerprint: u64) -> bool {
         hamming(fingerprint, self.center) as i32 <= self.radius
     }
-
-    /// The ball that a datum points to.
-    ///
-    /// # Safety
-    /// The datum is a value of type `hamming_ball`.
-    pub(crate) unsafe fn from_datum(datum: pg_sys::Datum) -> Option<Ball> {
-        // SAFETY: the caller's promise.
-        let stored = unsafe { datum.cast_mut_ptr::<Stored>().as_ref()? };
-        Some(Ball { center: stored.center, radius: stored.radius })
-    }
 }
 
 /// Whether a type is `hamming_ball` or a domain over it: a type whose values this extension writes.
@@ -66,8 +56,9 @@ pub(super) unsafe fn is_ball(typoid: pg_sys::Oid) -> bool {
 
 impl FromDatum for Ball {
     unsafe fn from_polymorphic_datum(datum: pg_sys::Datum, is_null: bool, _: pg_sys::Oid) -> Option<Ball> {
-        // SAFETY: the function is declared with a hamming_ball here.
-        if is_null { None } else { unsafe { Ball::from_datum(datum) } }
+        // SAFETY: the caller's promise: a value of type `hamming_ball`.
+        let stored = unsafe { datum.cast_mut_ptr::<Stored>().as_ref().filter(|_| !is_null)? };
+        Some(Ball { center: stored.center, radius: stored.radius })
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::EQUAL;
 use super::expression::{BallExpression, UNKNOWN_DISTANCE};
-use crate::pg::version;
+use crate::pg::{node, nth, version};
 use dedup_core::banding::{nearest_distance, search_cost};
-use pgrx::{PgList, is_a, pg_guard, pg_sys};
+use pgrx::{PgList, pg_guard, pg_sys};
 use std::ffi::c_void;
 
 /// Entries of a leaf after a build, for an index whose pages are not counted.
@@ -21,9 +21,8 @@ const ENTRY_COST: f64 = 0.1;
 /// The pointer is to what the planner knows of an index.
 pub(super) unsafe fn is_banding(index: *const pg_sys::IndexOptInfo) -> bool {
     // SAFETY: the caller's promise.
-    unsafe {
-        (*index).amcostestimate.is_some_and(|cost| cost as usize == amcostestimate as *const () as usize)
-    }
+    let cost = unsafe { (*index).amcostestimate };
+    cost.is_some_and(|cost| cost as usize == amcostestimate as *const () as usize)
 }
 
 /// Whether an open index is of this access method.
@@ -214,10 +213,7 @@ unsafe fn expression(clause: *mut pg_sys::IndexClause) -> Option<*mut pg_sys::No
 /// A clause of the planner's.
 unsafe fn array(clause: *mut pg_sys::IndexClause) -> Option<*mut pg_sys::Node> {
     // SAFETY: the caller's promise; a node's tag says what it is.
-    unsafe {
-        let expression = expression(clause).filter(|it| is_a(*it, pg_sys::NodeTag::T_ScalarArrayOpExpr))?;
-        PgList::<pg_sys::Node>::from_pg((*expression.cast::<pg_sys::ScalarArrayOpExpr>()).args).get_ptr(1)
-    }
+    unsafe { nth(node::<pg_sys::ScalarArrayOpExpr>(expression(clause)?)?.args, 1) }
 }
 
 /// The rows that are expected of the query whose results an array is made of: `ARRAY(SELECT …)`, planned before.
@@ -227,7 +223,7 @@ unsafe fn array(clause: *mut pg_sys::IndexClause) -> Option<*mut pg_sys::Node> {
 unsafe fn rows_of(root: *mut pg_sys::PlannerInfo, array: *mut pg_sys::Node) -> Option<f64> {
     // SAFETY: the caller's promise; a node's tag says what it is, and a subplan's number which plan it has.
     unsafe {
-        let parameter = is_a(array, pg_sys::NodeTag::T_Param).then(|| &*array.cast::<pg_sys::Param>())?;
+        let parameter = node::<pg_sys::Param>(array)?;
         let makes = |query: &*mut pg_sys::SubPlan| {
             (**query).subLinkType == pg_sys::SubLinkType::ARRAY_SUBLINK
                 && PgList::<c_void>::from_pg((**query).setParam).iter_int().eq([parameter.paramid])
@@ -257,31 +253,24 @@ unsafe fn asked(
         let Some(expression) = expression(clause) else { return unknown };
         let column = (*clause).indexcol as usize;
         let in_scope = column + 1 < (*index).nkeycolumns as usize;
-        if is_a(expression, pg_sys::NodeTag::T_NullTest) {
-            return match (*expression.cast::<pg_sys::NullTest>()).nulltesttype {
+        if let Some(test) = node::<pg_sys::NullTest>(expression) {
+            return match test.nulltesttype {
                 pg_sys::NullTestType::IS_NULL if in_scope => Asked::Scope(column),
                 pg_sys::NullTestType::IS_NULL => Asked::Null,
                 _ if in_scope => Asked::Other,
                 _ => Asked::Within(64),
             };
         }
-        let (operator, arguments) = if is_a(expression, pg_sys::NodeTag::T_OpExpr) {
-            let compared = &*expression.cast::<pg_sys::OpExpr>();
-            (compared.opno, compared.args)
-        } else if is_a(expression, pg_sys::NodeTag::T_ScalarArrayOpExpr) {
-            let compared = &*expression.cast::<pg_sys::ScalarArrayOpExpr>();
-            (compared.opno, compared.args)
-        } else {
-            return unknown;
-        };
+        let one = node::<pg_sys::OpExpr>(expression).map(|it| (it.opno, it.args));
+        let of_many = || node::<pg_sys::ScalarArrayOpExpr>(expression).map(|it| (it.opno, it.args));
+        let Some((operator, arguments)) = one.or_else(of_many) else { return unknown };
         match pg_sys::get_op_opfamily_strategy(operator, *(*index).opfamily.add(column)) as u16 {
             EQUAL if in_scope => return Asked::Scope(column),
             _ if in_scope => return Asked::Other,
             EQUAL => return Asked::Within(0),
             _ => {}
         }
-        let right = PgList::<pg_sys::Node>::from_pg(arguments).get_ptr(1);
-        let radius = right.and_then(|right| BallExpression::read(root, right)?.radius);
+        let radius = nth(arguments, 1).and_then(|right| BallExpression::read(root, right)?.radius);
         radius.map_or(unknown, |radius| Asked::Within(radius.clamp(0, 64) as u32))
     }
 }

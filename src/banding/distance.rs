@@ -9,8 +9,6 @@ fn hamming(a: i64, b: i64) -> i32 {
     fingerprint::hamming(a as u64, b as u64) as i32
 }
 
-/// Whether two fingerprints differ in at most `distance` bits. A negative
-/// distance is met by nothing, one of 64 or more by everything.
 #[pg_extern(sql = "")]
 fn near_dup(a: i64, b: i64, distance: i32) -> bool {
     i64::from(fingerprint::hamming(a as u64, b as u64)) <= i64::from(distance)

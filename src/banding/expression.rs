@@ -1,7 +1,8 @@
 //! What the planner knows of an expression: the center and the radius of a ball, and the functions that make balls.
 
 use super::ball::{Ball, is_ball};
-use pgrx::{PgList, is_a, pg_sys};
+use crate::pg::{node, nth};
+use pgrx::{FromDatum, pg_sys};
 
 /// The distance assumed where it is known only at run time.
 pub(super) const UNKNOWN_DISTANCE: i32 = 8;
@@ -31,9 +32,8 @@ impl BallExpression {
                 return None;
             }
             let ball = pg_sys::estimate_expression_value(root, ball);
-            if is_a(ball, pg_sys::NodeTag::T_Const) {
-                let constant = &*ball.cast::<pg_sys::Const>();
-                let value = if constant.constisnull { None } else { Ball::from_datum(constant.constvalue) };
+            if let Some(constant) = node::<pg_sys::Const>(ball) {
+                let value = Ball::from_datum(constant.constvalue, constant.constisnull);
                 return Some(match value {
                     Some(ball) => {
                         BallExpression { center: Some(bigint(ball.center as i64)), radius: Some(ball.radius) }
@@ -42,19 +42,15 @@ impl BallExpression {
                 });
             }
             let unknown = Some(BallExpression { center: None, radius: None });
-            if !is_a(ball, pg_sys::NodeTag::T_FuncExpr) {
-                return unknown;
-            }
             // Other functions may return a ball, with arguments of any meaning.
-            let call = &*ball.cast::<pg_sys::FuncExpr>();
+            let Some(call) = node::<pg_sys::FuncExpr>(ball) else { return unknown };
             let (mut output, mut varlena) = (pg_sys::InvalidOid, false);
             pg_sys::getTypeOutputInfo(call.funcresulttype, &mut output, &mut varlena);
             if constructor(output) != Some(call.funcid) {
                 return unknown;
             }
-            let arguments = PgList::<pg_sys::Node>::from_pg(call.args);
-            let radius = arguments.get_ptr(1).and_then(|radius| constant_distance(root, radius));
-            Some(BallExpression { center: arguments.get_ptr(0), radius })
+            let radius = nth(call.args, 1).and_then(|radius| constant_distance(root, radius));
+            Some(BallExpression { center: nth(call.args, 0), radius })
         }
     }
 }
@@ -81,11 +77,7 @@ pub(super) unsafe fn constant_distance(
 ) -> Option<i32> {
     // SAFETY: the caller's promise; a node's tag says what it is.
     unsafe {
-        let distance = pg_sys::estimate_expression_value(root, distance);
-        if !is_a(distance, pg_sys::NodeTag::T_Const) {
-            return None;
-        }
-        let constant = &*distance.cast::<pg_sys::Const>();
+        let constant = node::<pg_sys::Const>(pg_sys::estimate_expression_value(root, distance))?;
         Some(if constant.constisnull { -1 } else { constant.constvalue.value() as i32 })
     }
 }

@@ -6,8 +6,11 @@
 use super::heap::{Rows, info_of};
 use super::pages::{RelationPages, relation_name};
 use super::{checked, is_banding_relation};
-use crate::pg::{raise_denied, raise_kind, raise_unsupported, raise_with_detail, version};
-use dedup_core::banding::{Finding, Index, Stats, Tid, Tree, check};
+use crate::pg::{
+    Output, has_row_security, may_read, raise_denied, raise_kind, raise_unsupported, raise_with_detail,
+    string, user, version,
+};
+use dedup_core::banding::{Finding, Index, Tid, Tree, check};
 use dedup_core::interrupt;
 use pgrx::JsonB;
 use pgrx::prelude::*;
@@ -44,7 +47,7 @@ impl OpenIndex {
                     "permission denied to look into the index",
                     "Its table must be readable: GRANT SELECT.",
                 ),
-                Right::Own if !version::owns_relation(oid, pg_sys::GetUserId()) => pg_sys::aclcheck_error(
+                Right::Own if !version::owns_relation(oid, user()) => pg_sys::aclcheck_error(
                     pg_sys::AclResult::ACLCHECK_NOT_OWNER,
                     pg_sys::ObjectType::OBJECT_INDEX,
                     pg_sys::get_rel_name(oid),
@@ -76,12 +79,6 @@ enum Right {
     Own,
 }
 
-fn may_read(table: pg_sys::Oid) -> bool {
-    let select = pg_sys::ACL_SELECT as pg_sys::AclMode;
-    // SAFETY: a look-up in the catalogue.
-    unsafe { pg_sys::pg_class_aclcheck(table, pg_sys::GetUserId(), select) == pg_sys::AclResult::ACLCHECK_OK }
-}
-
 impl Drop for OpenIndex {
     fn drop(&mut self) {
         if !std::thread::panicking() {
@@ -97,32 +94,14 @@ impl Drop for OpenIndex {
 
 fn not_banding(oid: pg_sys::Oid) -> ! {
     // SAFETY: a look-up in the catalogue; null if there is no such relation.
-    let name = unsafe {
-        let name = pg_sys::get_rel_name(oid);
-        if name.is_null() {
-            format!("relation with OID {}", oid.to_u32())
-        } else {
-            format!("\"{}\"", std::ffi::CStr::from_ptr(name).to_string_lossy())
-        }
+    let name = match unsafe { string(pg_sys::get_rel_name(oid)) } {
+        none if none.is_empty() => format!("relation with OID {}", oid.to_u32()),
+        name => format!("\"{name}\""),
     };
     raise_kind(
         format!("{name} is not a banding index"),
         "Give the name of an index made by CREATE INDEX … USING banding.",
     )
-}
-
-/// Statistics of the index `oid`, and whether the caller may see its largest buckets: they are bits
-/// of fingerprints, of which row-level security may hide some.
-fn stats(oid: pg_sys::Oid) -> (Stats, dedup_core::banding::Options, bool) {
-    let open = OpenIndex::open(oid, Right::Read);
-    // SAFETY: the index is open.
-    unsafe {
-        let pages = RelationPages::new(open.index);
-        let index = checked(open.index, Index::open(&pages));
-        let row_security = pg_sys::check_enable_rls((*open.table).rd_id, pg_sys::InvalidOid, true)
-            == pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32;
-        (checked(open.index, index.stats(&pages)), index.options(), !row_security)
-    }
 }
 
 /// Checks a banding index; with `heapallindexed`, also that every row of the table that the current snapshot
@@ -216,28 +195,14 @@ unsafe fn scan_table(
 }
 
 #[pg_extern(sql = "")]
-#[expect(clippy::type_complexity, reason = "the columns of the result")]
-fn banding_stats(
-    index: pg_sys::Oid,
-) -> TableIterator<
-    'static,
-    (
-        name!(rows, i64),
-        name!(pages, i64),
-        name!(bytes_per_row, Option<f64>),
-        name!(leaf_pages, i64),
-        name!(inner_pages, i64),
-        name!(unused_pages, i64),
-        name!(levels, i32),
-        name!(leaf_fill, f64),
-        name!(fillfactor, i32),
-        name!(mu, f64),
-        name!(hot_buckets, i32),
-        name!(second_level_entries, i64),
-        name!(hottest, Option<JsonB>),
-    ),
-> {
-    let (stats, options, shows_buckets) = stats(index);
+fn banding_stats(index: pg_sys::Oid, fcinfo: pg_sys::FunctionCallInfo) {
+    let open = OpenIndex::open(index, Right::Read);
+    // SAFETY: the index and its table are open.
+    let (stats, options, table) = unsafe {
+        let pages = RelationPages::new(open.index);
+        let index = checked(open.index, Index::open(&pages));
+        (checked(open.index, index.stats(&pages)), index.options(), (*open.table).rd_id)
+    };
     let page = f64::from(pg_sys::BLCKSZ);
     let total = |counts: &[u32]| counts.iter().map(|&n| i64::from(n)).sum::<i64>();
     let second_level = Tree::all().filter(|tree| !tree.is_main());
@@ -250,19 +215,26 @@ fn banding_stats(
     }
     hottest.sort_by_key(|(rows, _)| std::cmp::Reverse(*rows));
     let hottest: Value = hottest.into_iter().take(10).map(|(_, bucket)| bucket).collect();
-    TableIterator::once((
-        stats.rows as i64,
-        i64::from(stats.pages),
-        (stats.rows > 0).then(|| f64::from(stats.pages) * page / stats.rows as f64),
-        total(&stats.leaves),
-        total(&stats.inner),
-        i64::from(stats.unused),
-        stats.levels.iter().copied().max().map_or(0, i32::from),
-        stats.leaf_fill,
-        i32::from(options.fillfactor),
-        options.mu,
-        stats.hot.iter().map(|&n| n as i32).sum(),
-        second_level.map(|tree| stats.entries[tree.number()] as i64).sum(),
-        shows_buckets.then_some(JsonB(hottest)),
-    ))
+    // They are bits of fingerprints, of which some may be hidden.
+    let hottest = (!has_row_security(table)).then_some(JsonB(hottest));
+    let levels = stats.levels.iter().copied().max().map_or(0, i32::from);
+    let per_row = (stats.rows > 0).then(|| f64::from(stats.pages) * page / stats.rows as f64);
+    let second_level: i64 = second_level.map(|tree| stats.entries[tree.number()] as i64).sum();
+    let row = [
+        (stats.rows as i64).into_datum(),
+        i64::from(stats.pages).into_datum(),
+        per_row.into_datum(),
+        total(&stats.leaves).into_datum(),
+        total(&stats.inner).into_datum(),
+        i64::from(stats.unused).into_datum(),
+        levels.into_datum(),
+        stats.leaf_fill.into_datum(),
+        i32::from(options.fillfactor).into_datum(),
+        options.mu.into_datum(),
+        stats.hot.iter().map(|&n| n as i32).sum::<i32>().into_datum(),
+        second_level.into_datum(),
+        hottest.into_datum(),
+    ];
+    // SAFETY: the columns are declared so.
+    unsafe { Output::begin(fcinfo).add(row) };
 }

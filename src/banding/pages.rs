@@ -11,7 +11,7 @@
 //! [`wal`].
 
 use super::wal::{self, Delta};
-use crate::pg::{raise, raise_internal, raise_invalid, raise_unsupported, settings, version};
+use crate::pg::{raise, raise_internal, raise_invalid, raise_unsupported, settings, string, version};
 use dedup_core::banding::{
     Change, Edit, Error, Pages, Result, WritePage, used_after, used_bytes, validate_edits,
 };
@@ -393,7 +393,5 @@ pub(crate) unsafe fn raise_index_error(relation: pg_sys::Relation, error: Error)
 /// The relation is open.
 pub(crate) unsafe fn relation_name(relation: pg_sys::Relation) -> String {
     // SAFETY: the caller's promise; a name is a terminated string.
-    unsafe {
-        std::ffi::CStr::from_ptr((*(*relation).rd_rel).relname.data.as_ptr()).to_string_lossy().into_owned()
-    }
+    unsafe { string((*(*relation).rd_rel).relname.data.as_ptr()) }
 }

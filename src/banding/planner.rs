@@ -5,9 +5,9 @@ use super::WITHIN;
 use super::cost::is_banding;
 use super::expression::{BallExpression, UNKNOWN_DISTANCE, ball_type, constant_distance, constructor};
 use super::selectivity::{self, Comparison};
-use crate::pg::{Pointer, version};
+use crate::pg::{Pointer, node, nth, version};
+use pgrx::PgList;
 use pgrx::prelude::*;
-use pgrx::{PgList, is_a};
 
 /// The types that `near_dup` of fingerprints takes.
 const NEAR_DUP: [pg_sys::Oid; 3] = [pg_sys::INT8OID, pg_sys::INT8OID, pg_sys::INT4OID];
@@ -32,17 +32,15 @@ unsafe fn typed<const N: usize>(
 /// it keeps; null for any other request.
 #[pg_extern(sql = "")]
 fn near_dup_support(request: Pointer) -> Pointer {
-    let node = request.0.cast_mut_ptr::<pg_sys::Node>();
+    let asked = request.0.cast_mut_ptr::<pg_sys::Node>();
     // SAFETY: PostgreSQL passes a request node; its tag says which.
     let answer = unsafe {
-        if is_a(node, pg_sys::NodeTag::T_SupportRequestIndexCondition) {
-            let request = &mut *node.cast::<pg_sys::SupportRequestIndexCondition>();
+        if let Some(request) = node::<pg_sys::SupportRequestIndexCondition>(asked) {
             index_condition(request).map(|conditions| conditions.cast())
-        } else if is_a(node, pg_sys::NodeTag::T_SupportRequestSelectivity) {
-            let request = &mut *node.cast::<pg_sys::SupportRequestSelectivity>();
+        } else if let Some(request) = node::<pg_sys::SupportRequestSelectivity>(asked) {
             selectivity_of(request).map(|share| {
                 request.selectivity = share;
-                node
+                asked
             })
         } else {
             None
@@ -58,10 +56,7 @@ fn near_dup_support(request: Pointer) -> Pointer {
 unsafe fn index_condition(request: &mut pg_sys::SupportRequestIndexCondition) -> Option<*mut pg_sys::List> {
     // SAFETY: the caller's promise; a node's tag says what it is.
     unsafe {
-        if !is_banding(request.index) || !is_a(request.node, pg_sys::NodeTag::T_FuncExpr) {
-            return None;
-        }
-        let call = &*request.node.cast::<pg_sys::FuncExpr>();
+        let call = node::<pg_sys::FuncExpr>(request.node).filter(|_| is_banding(request.index))?;
         let [one, other, distance] = typed(call.args, NEAR_DUP)?;
         let (column, query) = match request.indexarg {
             0 => (one, other),
@@ -148,8 +143,7 @@ unsafe fn compared(
     // SAFETY: the caller's promise.
     unsafe {
         let function = pg_sys::get_opcode(operator);
-        let arguments = PgList::<pg_sys::Node>::from_pg(arguments);
-        let (left, right) = (arguments.get_ptr(0)?, arguments.get_ptr(1)?);
+        let (left, right) = (nth(arguments, 0)?, nth(arguments, 1)?);
         let ball = BallExpression::read(root, right)?;
         // Of two balls, the centers are compared.
         let left = match pg_sys::exprType(left) {

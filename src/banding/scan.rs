@@ -17,7 +17,7 @@ use dedup_core::banding::{Hit, Index, MAX_DISTANCE, NearestScan, NullScan, Range
 use dedup_core::fingerprint::hamming;
 use dedup_core::interrupt;
 use dedup_core::random::SplitMix64;
-use pgrx::{PgMemoryContexts, pg_guard, pg_sys};
+use pgrx::{FromDatum, PgMemoryContexts, pg_guard, pg_sys};
 use std::cmp::Ordering;
 
 /// Rows fetched first; later batches are larger.
@@ -315,7 +315,7 @@ unsafe fn condition(key: &pg_sys::ScanKeyData, balls: bool) -> Option<Within> {
     match key.sk_strategy {
         // SAFETY: the right operand is a hamming_ball, passed by reference. A ball =~ another if each has the other's center.
         _ if balls || key.sk_strategy == WITHIN => unsafe {
-            let ball = Ball::from_datum(key.sk_argument)?;
+            let ball = Ball::from_datum(key.sk_argument, false)?;
             Some(Within { center: ball.center, radius: ball.reach()? })
         },
         EQUAL => Some(Within { center: whole(key.sk_argument, key.sk_subtype) as u64, radius: 0 }),

@@ -4,7 +4,7 @@
 
 use super::ball::{Ball, is_ball};
 use crate::pg::{raise_definition, raise_unsupported};
-use pgrx::pg_sys;
+use pgrx::{FromDatum, pg_sys};
 
 /// The support function: the hash of a value, with a seed, as hash operator classes have it.
 const HASH: u16 = 1;
@@ -101,7 +101,7 @@ pub(super) unsafe fn row_of(
         let last = scope_columns(index);
         let scope = combine((0..last).map(|at| value(at).map(|value| hash(index, at, value))));
         let fingerprint = match is_of_balls(index) {
-            true => value(last).and_then(|value| Ball::from_datum(value)).map(|ball| ball.center),
+            true => value(last).and_then(|value| Ball::from_datum(value, false)).map(|ball| ball.center),
             false => value(last).map(|value| value.value() as u64),
         };
         (scope, fingerprint)

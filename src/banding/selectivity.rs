@@ -1,6 +1,6 @@
 //! Selectivity of comparisons of fingerprints, from the statistics that ANALYZE has collected.
 
-use crate::pg::base_type;
+use crate::pg::{base_type, node};
 use dedup_core::banding::Sample;
 use pgrx::{PgList, pg_sys};
 
@@ -102,23 +102,22 @@ pub(crate) unsafe fn join(
     }
 }
 
-/// What the planner knows about the expression `node`.
+/// What the planner knows about the expression `of`.
 ///
 /// # Safety
 /// The node is an expression of the query that `root` plans.
-unsafe fn side(root: *mut pg_sys::PlannerInfo, node: *mut pg_sys::Node, function: pg_sys::Oid) -> Side {
+unsafe fn side(root: *mut pg_sys::PlannerInfo, of: *mut pg_sys::Node, function: pg_sys::Oid) -> Side {
     // SAFETY: the caller's promise; a node's tag says what it is.
     unsafe {
-        let node = pg_sys::estimate_expression_value(root, node);
-        if pgrx::is_a(node, pg_sys::NodeTag::T_Const) {
-            let constant = node.cast::<pg_sys::Const>();
-            return match (*constant).constisnull {
+        let of = pg_sys::estimate_expression_value(root, of);
+        if let Some(constant) = node::<pg_sys::Const>(of) {
+            return match constant.constisnull {
                 true => Side::Null,
-                false => Side::Known((*constant).constvalue.value() as u64),
+                false => Side::Known(constant.constvalue.value() as u64),
             };
         }
         let mut variable = pg_sys::VariableStatData::default();
-        pg_sys::examine_variable(root, node, 0, &mut variable);
+        pg_sys::examine_variable(root, of, 0, &mut variable);
         let rows = variable.rel.as_ref().map_or(1.0, |rel| rel.rows);
         let sample = sample(&mut variable, function);
         release(&mut variable);

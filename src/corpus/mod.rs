@@ -22,8 +22,6 @@ use pgrx::prelude::*;
 use serde_json::Value;
 use versions::{split_name, stored_row};
 
-/// Stores the document frequencies of the texts of a query as the next version; those of a version whose name is given are
-/// added to.
 #[pg_extern(sql = "")]
 fn dedup_corpus_build(
     name: Option<&str>,
@@ -75,7 +73,7 @@ fn raise_not_loaded(kind: &str, name: &str) -> ! {
 fn store_corpus(name: &str, query: &str, mut builder: CorpusBuilder, base: Option<&str>) -> String {
     let mut extractor = Extractor::new();
     let before = builder.documents();
-    for_each_of_query(query, |columns| {
+    for_each_of_query(query, &[], |columns| {
         let content = content_column(columns);
         let (builder, extractor) = (&mut builder, &mut extractor);
         move |row| {
@@ -111,8 +109,7 @@ fn store_corpus(name: &str, query: &str, mut builder: CorpusBuilder, base: Optio
 /// The column of the texts of a query, whose rows are (text) or (id, text).
 fn content_column(columns: &[Column]) -> usize {
     let content = columns.len() - 1;
-    let is_text = |column: &Column| column.is_text() || column.is_padded_text();
-    if !(content < 2 && is_text(&columns[content])) {
+    if !(content < 2 && columns[content].is_any_text()) {
         let types: Vec<String> = columns.iter().map(Column::type_name).collect();
         raise_mismatch(
             format!("the query returns ({}), not (text) or (id, text)", types.join(", ")),

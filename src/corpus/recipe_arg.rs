@@ -3,7 +3,7 @@
 use super::cache::{Database, Shown, cached_recipe};
 use crate::pg::{argument, json, raise, raise_invalid};
 use dedup_core::features::{FieldsRecipe, RecipeError, Resolver, RowRecipe, TextRecipe};
-use pgrx::{FromDatum, PgSqlErrorCode, pg_sys};
+use pgrx::{PgSqlErrorCode, pg_sys};
 use serde_json::Value;
 use std::rc::Rc;
 
@@ -58,25 +58,17 @@ pub(crate) fn cached_from_text<T: Cached>(text: &str) -> Rc<T> {
     })
 }
 
-impl<T: Cached, const SHOWN: bool> FromDatum for RecipeArg<T, SHOWN> {
-    unsafe fn from_polymorphic_datum(datum: pg_sys::Datum, is_null: bool, _: pg_sys::Oid) -> Option<Self> {
-        if is_null {
-            return None;
-        }
-        // SAFETY: the function is declared with a jsonb here, so the datum is a varlena; the copy lives as long as the call.
-        let (varlena, bytes) = unsafe {
-            let varlena = pg_sys::pg_detoast_datum(datum.cast_mut_ptr());
-            (varlena, pgrx::varlena_to_byte_slice(varlena))
-        };
-        // SAFETY: as above, a jsonb.
-        let text = || unsafe { json::text(varlena) };
+impl<T: Cached, const SHOWN: bool> RecipeArg<T, SHOWN> {
+    unsafe fn read(varlena: *mut pg_sys::varlena) -> Self {
+        // SAFETY: a detoasted jsonb.
+        let (bytes, text) = unsafe { (pgrx::varlena_to_byte_slice(varlena), || json::text(varlena)) };
         let make = |resolver| parse(&text(), PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, resolver);
         // The name of a version has an @. Rights may change while a recipe is cached.
         if SHOWN && bytes.contains(&b'@') {
             drop::<T>(make(&Shown));
         }
-        Some(RecipeArg(cached_recipe(bytes, || make(&Database))))
+        RecipeArg(cached_recipe(bytes, || make(&Database)))
     }
 }
 
-argument!(RecipeArg<T, SHOWN>, T: Cached, const SHOWN: bool);
+argument!(RecipeArg<T, SHOWN>, RecipeArg::read, T: Cached, const SHOWN: bool);

@@ -12,8 +12,6 @@ use crate::table::{Settings, Table, Written, read_options, refuse_option};
 use dedup_core::dedup::CLEAN;
 use pgrx::prelude::*;
 
-/// Lists the rows that `dedup` of the table finds to be copies or near-duplicates of a
-/// kept row, and deletes them unless it is a dry run.
 #[pg_extern(sql = "")]
 fn dedup_clean(
     tbl: Option<pg_sys::Oid>,
@@ -68,19 +66,15 @@ fn dedup_clean(
         };
         found = (0..types.len()).map(argument).collect::<Option<Vec<_>>>();
     });
+    if !dry_run {
+        return found.iter().for_each(|gone| remove(&call, gone, &written, &pointing, &mut output));
+    }
     if let Some(gone) = &found {
-        match dry_run {
-            true => tell(&pointing, &call, gone[0], repoint),
-            false => remove(&call, gone, &written, &pointing, &mut output),
-        }
-        if dry_run {
-            let sql = format!("SELECT d.id, d.keeper, d.stage, d.distance, d.similarity FROM {GONE}");
-            for_each(&sql, gone, |row| pass(&mut output, row));
-        }
+        tell(&pointing, &call, gone[0], repoint);
+        let sql = format!("SELECT d.id, d.keeper, d.stage, d.distance, d.similarity FROM {GONE}");
+        for_each(&sql, gone, |row| pass(&mut output, row));
     }
-    if dry_run {
-        notice("dry run: no row is deleted", "", format!("To delete them: {}", call.shown));
-    }
+    notice("dry run: no row is deleted", "", format!("To delete them: {}", call.shown));
 }
 
 fn pass(output: &mut Output, row: &Values<'_>) {

@@ -1,13 +1,12 @@
 //! `dedup_explain` of pairs of a source's rows: what tells whether they are the same.
 
 use super::pipeline::{Found, find, id};
-use crate::pg::{Json, Output, Progress, ValueType, progress_interval, unwrap_or_raise};
+use crate::pg::{Json, Output, Progress, ValueType, unwrap_or_raise};
 use crate::table::{Source, each_pair, key, read_options};
 use dedup_core::dedup::{EXPLAIN, Evidence, Kind, Method};
 use dedup_core::interrupt::checked;
 use dedup_core::memory::{OrRaise, Room};
 use dedup_core::records::{Agreement, Field, columns};
-use pgrx::PgMemoryContexts;
 use pgrx::prelude::*;
 use std::collections::HashMap;
 use std::f64::consts::LN_2;
@@ -59,7 +58,7 @@ fn dedup_explain_pairs(
         pairs.room(1).or_raise();
         pairs.push([a, b]);
     });
-    let progress = Progress::new(EXPLAIN.name, progress_interval());
+    let progress = Progress::new(EXPLAIN.name);
     let mut ids = None;
     let (_, mut found) = find(EXPLAIN, &source, written, None, &progress, |columns| {
         let typoid = columns[0].typoid;
@@ -83,21 +82,14 @@ fn dedup_explain_pairs(
         let [Some(a), Some(b)] = pair.each_ref().map(|id| rows[id]) else { continue };
         let shown = [a, b].map(|row| unwrap_or_raise(found.rows.texts.id(row)));
         for line in lines(&mut found, [a, b]) {
-            // SAFETY: what is made in this memory is not used afterwards; the ids are written as their type has it;
-            // declared as two of that type, text four times, double precision.
+            let Line { column, part, values, value } = line;
+            let [in_a, in_b] = values.map(IntoDatum::into_datum);
+            let (column, part, value) = (column.into_datum(), part.into_datum(), value.into_datum());
+            // SAFETY: the ids are written as their type has it; declared as two of that type, text four times, double
+            // precision.
             unsafe {
-                PgMemoryContexts::new("dedup_explain").switch_to(|_| {
-                    let [in_a, in_b] = line.values;
-                    output.pass([
-                        Some(ids.make(&shown[0])),
-                        Some(ids.make(&shown[1])),
-                        line.column.into_datum(),
-                        line.part.into_datum(),
-                        in_a.into_datum(),
-                        in_b.into_datum(),
-                        line.value.into_datum(),
-                    ]);
-                });
+                let [a, b] = shown.each_ref().map(|id| Some(ids.make(id)));
+                output.add([a, b, column, part, in_a, in_b, value]);
             }
         }
     }

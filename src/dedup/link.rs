@@ -3,14 +3,12 @@
 use super::explain::evidence;
 use super::pipeline::{find_in, id};
 use crate::pg::{
-    Column, Json, Output, Progress, ValueType, Values, describe, progress_interval, raise_mismatch,
-    unwrap_or_raise,
+    Column, Json, Output, Progress, ValueType, Values, describe, raise_mismatch, unwrap_or_raise,
 };
 use crate::table::{Options, Source, read_options};
 use dedup_core::dedup::{LINK, Method, Written};
 use dedup_core::interrupt::{checked, sort_unstable_by};
 use dedup_core::memory::{OrRaise, Room};
-use pgrx::PgMemoryContexts;
 use pgrx::prelude::*;
 
 #[pg_extern(sql = "")]
@@ -29,7 +27,7 @@ fn dedup_link(a: Option<&str>, b: Option<&str>, options: Option<Json>, fcinfo: p
             "Both are compared column by column: name those of tables, {\"columns\": [\"…\", \"…\"]}, or give queries of as many columns.",
         )
     }
-    let progress = Progress::new(LINK.name, progress_interval());
+    let progress = Progress::new(LINK.name);
     let (mut ids, result) = ([None, None], output.type_of(0));
     let inputs = sources.iter().zip(&queries).zip(&mut ids);
     let inputs = inputs.map(|((source, query), of)| (query.as_str(), source, begin(of, result))).collect();
@@ -53,19 +51,15 @@ fn dedup_link(a: Option<&str>, b: Option<&str>, options: Option<Json>, fcinfo: p
     progress.stage("writing the result", "pairs", Some(pairs.len() as u64));
     for pair in checked(&pairs) {
         let score = unwrap_or_raise(found.similarity(*pair));
-        // SAFETY: what is made in this memory is not used afterwards; the ids are written as their types have it; declared as
-        // two of the type of the result, double precision, text.
+        let told: Vec<String> = evidence(&mut found, *pair).iter().map(ToString::to_string).collect();
+        // SAFETY: the ids are written as their types have it; declared as two of the type of the result, double precision,
+        // text.
         unsafe {
-            PgMemoryContexts::new("dedup_link").switch_to(|_| {
-                let mut made = pair.iter().zip(&ids).map(|(&row, of)| {
-                    let bytes = unwrap_or_raise(found.rows.texts.id(row));
-                    of.as_ref().map(|of: &ValueType| of.make(&bytes))
-                });
-                let [a, b] = [made.next().flatten(), made.next().flatten()];
-                drop(made);
-                let told: Vec<String> = evidence(&mut found, *pair).iter().map(ToString::to_string).collect();
-                output.pass([a, b, score.into_datum(), told.join(", ").into_datum()]);
+            let [a, b] = [0, 1].map(|side| {
+                let bytes = unwrap_or_raise(found.rows.texts.id(pair[side]));
+                ids[side].as_ref().map(|of: &ValueType| of.make(&bytes))
             });
+            output.add([a, b, score.into_datum(), told.join(", ").into_datum()]);
         }
         progress.step();
     }

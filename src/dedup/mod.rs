@@ -14,7 +14,7 @@ mod shape;
 mod undo;
 mod warning;
 
-use crate::pg::{Json, Output, Progress, ValueType, progress_interval, raise_mismatch, unwrap_or_raise};
+use crate::pg::{Json, Output, Progress, ValueType, raise_mismatch, unwrap_or_raise};
 use crate::table::{Source, read_options};
 pub(crate) use clean::groups_of;
 use dedup_core::dedup::{DEDUP, Finding, Stage};
@@ -24,15 +24,12 @@ use pipeline::id;
 pub(crate) use pipeline::{Found, find, limits};
 pub(crate) use shape::check_kept_by;
 
-/// Returns a row for each input row, in order: the id, the id of the kept row of its group, and the
-/// stage that decided: `kept` (it is that row), `exact` (its content equals the kept row's),
-/// `near`, `decided` (by somebody), or `empty` (nothing to compare). Distance and similarity are to the kept row.
 #[pg_extern(sql = "")]
 fn dedup(source: Option<&str>, options: Option<Json>, fcinfo: pg_sys::FunctionCallInfo) {
     let output = Output::begin(fcinfo);
     let source = Source::new(source);
     let written = read_options(DEDUP, options);
-    let progress = Progress::new(DEDUP.name, progress_interval());
+    let progress = Progress::new(DEDUP.name);
     let mut ids = None;
     let (_, mut found) = find(DEDUP, &source, written, None, &progress, |columns| {
         let of = ValueType::of_result(&columns[0], output.type_of(0), "dedup(source, options");

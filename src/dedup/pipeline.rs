@@ -3,7 +3,7 @@
 use super::ahead::{Ahead, Guess, Rows};
 use super::shape::{Shape, Sides};
 use crate::pg::{
-    Argument, Column, Progress, QueryHost, TempFile, UniqueIds, Values, for_each_of_query_with, notice,
+    Argument, Column, Progress, QueryHost, TempFile, UniqueIds, Values, for_each_of_query, notice,
     raise_too_much, refuse_row_without_id, threads, unwrap_or_raise, within_memory_limit, work_memory,
 };
 use crate::similarity::check_length;
@@ -175,7 +175,7 @@ pub(super) fn read<B: FnOnce(&[Column]) -> E, E: FnMut(&Values<'_>, &mut Vec<u8>
         let mut ahead = Ahead::new(making, guess);
         for (side, (query, arguments, proven, begin)) in inputs.into_iter().enumerate() {
             let mut unique = None;
-            for_each_of_query_with(query, arguments, |columns| {
+            for_each_of_query(query, arguments, |columns| {
                 let shape = Shape::of(columns, options);
                 let mut write_id = begin(columns);
                 unique = (!proven).then(|| UniqueIds::new(&columns[0]));

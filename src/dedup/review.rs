@@ -1,9 +1,7 @@
 //! `dedup_review`: the pairs that people are asked about.
 
 use super::pipeline::{find, id, limits};
-use crate::pg::{
-    Json, Output, Progress, QueryHost, ValueType, progress_interval, raise_invalid, unwrap_or_raise,
-};
+use crate::pg::{Json, Output, Progress, QueryHost, ValueType, raise_invalid, unwrap_or_raise};
 use crate::table::{Source, read_options};
 use dedup_core::dedup::{Question, REVIEW};
 use dedup_core::details::passages;
@@ -29,7 +27,7 @@ fn dedup_review(
             "So many pairs are asked about; ask again when they are decided.",
         )
     }
-    let progress = Progress::new(REVIEW.name, progress_interval());
+    let progress = Progress::new(REVIEW.name);
     let mut ids = None;
     let (_, mut found) = find(REVIEW, &source, written, None, &progress, |columns| {
         let of = &*ids.insert(ValueType::of_result(

@@ -75,10 +75,7 @@ impl Shape {
             }
             at
         });
-        let key = match &options.keep {
-            Keep::Column { name, .. } => Some(key(columns, name)),
-            _ => None,
-        };
+        let key = options.kept_by().map(|name| key(columns, name));
         let side = options.side.as_deref().map(|name| position(columns, name));
         let columns = by_records.then(|| compared(columns, options));
         Shape { columns, padded, fp, key, side }
@@ -134,12 +131,13 @@ impl Shape {
 
 /// The columns of a record: all but the id and those that options name.
 fn compared(columns: &[Column], options: &Options) -> Vec<usize> {
-    let key = match &options.keep {
-        Keep::Column { name, .. } => Some(name),
-        _ => None,
-    };
     let named = |column: &Column| {
-        key.into_iter().chain(&options.labels).chain(&options.side).any(|name| *name == column.name)
+        options
+            .kept_by()
+            .into_iter()
+            .chain(&options.labels)
+            .chain(&options.side)
+            .any(|name| *name == column.name)
     };
     let compared: Vec<usize> = (1..columns.len()).filter(|&at| !named(&columns[at])).collect();
     if compared.len() < 2 || compared.len() > MOST_COLUMNS {

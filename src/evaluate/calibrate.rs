@@ -1,8 +1,7 @@
 //! `near_dup_calibrate`: the distribution of distances in a table, and what distance it allows.
 
 use crate::pg::{
-    Output, Progress, QueryHost, UniqueIds, Values, for_each_of_query, progress_interval, threads,
-    unwrap_or_raise, work_memory,
+    Output, Progress, QueryHost, UniqueIds, Values, for_each_of_query, threads, unwrap_or_raise, work_memory,
 };
 use crate::table::{FINGERPRINTS, Source, each_pair, key, two_columns};
 use dedup_core::evaluate::{self, Background, Calibration, Score};
@@ -53,7 +52,7 @@ fn near_dup_calibrate(source: Option<&str>, truth: Option<&str>, fcinfo: pg_sys:
 /// The fingerprints of a query of (id, fingerprint); those of rows in `truth` are stored there too.
 fn fingerprints(source: &Source, mut truth: Option<&mut TruePairs>) -> Vec<u64> {
     let (mut prints, mut unique, proven) = (Vec::new(), None, source.has_unique_ids(None));
-    for_each_of_query(&source.fingerprints(), |columns| {
+    for_each_of_query(&source.fingerprints(), &[], |columns| {
         let typoid = two_columns(columns, |fp| fp.typoid == pg_sys::INT8OID, "bigint", FINGERPRINTS).typoid;
         unique = (!proven).then(|| UniqueIds::new(&columns[0]));
         let (prints, truth, unique) = (&mut prints, &mut truth, &mut unique);
@@ -116,7 +115,7 @@ impl TruePairs {
 
 /// How many pairs of rows are within each distance; in a large table only up to `widest`.
 fn pairs_within(prints: &[u64], widest: u32) -> Vec<u64> {
-    let progress = Progress::new("near_dup_calibrate", progress_interval());
+    let progress = Progress::new("near_dup_calibrate");
     let mut host = QueryHost::reporting(&progress);
     progress.stage("counting pairs", "pairs", None);
     let settings = Settings { distance: widest, memory: work_memory(), threads: threads() };

@@ -15,7 +15,7 @@ const USAGE: &str = "Use simhash_trigger('fingerprint column', '{\"column\": wei
 #[pg_extern(sql = "")]
 fn simhash_trigger(fcinfo: pg_sys::FunctionCallInfo) -> Pointer {
     // SAFETY: the call is running.
-    let call = unsafe { Call::new(fcinfo, "simhash_trigger") }.filter(|call| call.event.is_before());
+    let call = unsafe { Call::new(fcinfo, "simhash_trigger") }.filter(|call| call.is_before);
     let Some(mut call) = call else {
         raise_protocol(
             "simhash_trigger must be fired before INSERT or UPDATE, for each row",

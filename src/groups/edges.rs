@@ -1,6 +1,6 @@
 //! `near_dup_groups`: the connected components of pairs, whoever has found them.
 
-use crate::pg::{DistinctIds, Output, Progress, ValueType, for_each_of_query, progress_interval};
+use crate::pg::{DistinctIds, Output, Progress, ValueType, for_each_of_query};
 use crate::table::{Source, two_ids};
 use dedup_core::groups::EdgeComponents;
 use dedup_core::memory::OrRaise;
@@ -11,17 +11,15 @@ struct Graph {
     components: EdgeComponents,
 }
 
-/// Returns every id of the pairs with the least id of its component. An id without another one is a component of its
-/// own.
 #[pg_extern(sql = "")]
 fn near_dup_groups(pairs: Option<&str>, fcinfo: pg_sys::FunctionCallInfo) {
     let mut output = Output::begin(fcinfo);
     let source = Source::argument("pairs", pairs);
-    let progress = Progress::new("near_dup_groups", progress_interval());
+    let progress = Progress::new("near_dup_groups");
     progress.stage("reading", "pairs", None);
     let mut graph = None;
     let (result, reading) = (output.type_of(0), &progress);
-    for_each_of_query(&source.all(), |columns| {
+    for_each_of_query(&source.all(), &[], |columns| {
         let of = two_ids(columns)
             .each_ref()
             .map(|column| ValueType::of_result(column, result, "near_dup_groups(pairs"));

@@ -2,7 +2,7 @@
 
 use crate::pg::{
     Column, Ids, Json, Output, Progress, QueryHost, UniqueIds, ValueType, Values, for_each_of_query,
-    progress_interval, refuse_row_without_id, threads, unwrap_or_raise, work_memory,
+    refuse_row_without_id, threads, unwrap_or_raise, work_memory,
 };
 use crate::similarity::check_length;
 use crate::table::{
@@ -57,7 +57,7 @@ impl Search<'_> {
     fn check(&self, columns: &[Column]) {
         let is_text = |content: &Column| {
             content.check_no_digits();
-            content.is_text() || content.is_padded_text()
+            content.is_any_text()
         };
         match self {
             Search::Fingerprints(_) => {
@@ -68,18 +68,16 @@ impl Search<'_> {
     }
 }
 
-/// Returns every pair of near rows of `source`, each once, the lesser id first. Rows without a fingerprint or a text are
-/// skipped; a row without an id is an error, and so are two rows of one id.
 #[pg_extern(sql = "")]
 fn near_dup_pairs(source: Option<&str>, options: Option<Json>, fcinfo: pg_sys::FunctionCallInfo) {
     let mut output = Output::begin(fcinfo);
     let source = Source::new(source);
     let mut search = Search::new(options, &source);
-    let progress = Progress::new(PAIRS.name, progress_interval());
+    let progress = Progress::new(PAIRS.name);
     let mut host = QueryHost::reporting(&progress);
     progress.stage("reading", "rows", None);
     let (mut ids, mut unique, proven) = (None, None, source.has_unique_ids(None));
-    for_each_of_query(&search.query(&source), |columns| {
+    for_each_of_query(&search.query(&source), &[], |columns| {
         search.check(columns);
         let of = ValueType::of_result(&columns[0], output.type_of(0), "near_dup_pairs(source, options");
         unique = (!proven).then(|| UniqueIds::new(&columns[0]));

@@ -1,7 +1,8 @@
 //! The key of a row, for messages and logs.
 
 use crate::pg::{
-    Argument, Row, ancestors, execute, quote_literal, quote_qualified_identifier, trigger::Call,
+    Argument, Row, ancestors, execute, has_row_security, may_read, quote_literal, quote_qualified_identifier,
+    trigger::Call,
 };
 use pgrx::{PgRelation, pg_sys};
 
@@ -43,7 +44,7 @@ impl Key {
                 let block = u32::from(tid.ip_blkid.bi_hi) << 16 | u32::from(tid.ip_blkid.bi_lo);
                 values.push(format!("({block},{})", tid.ip_posid));
             }
-            Key { columns, values, visible: may_read((*relation).rd_id, is_partition) }
+            Key { columns, values, visible: may_read_all((*relation).rd_id, is_partition) }
         }
     }
 
@@ -66,15 +67,8 @@ impl Key {
 }
 
 /// Whether the user may read every row of the table, directly or through a table that it is a partition of.
-fn may_read(table: pg_sys::Oid, is_partition: bool) -> bool {
-    // SAFETY: look-ups in the system catalogs.
-    let readable = |table: pg_sys::Oid| unsafe {
-        let select = pg_sys::ACL_SELECT as pg_sys::AclMode;
-        let granted = pg_sys::pg_class_aclcheck(table, pg_sys::GetUserId(), select);
-        let secured = pg_sys::check_enable_rls(table, pg_sys::InvalidOid, true);
-        granted == pg_sys::AclResult::ACLCHECK_OK
-            && secured != pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32
-    };
+fn may_read_all(table: pg_sys::Oid, is_partition: bool) -> bool {
+    let readable = |table| may_read(table) && !has_row_security(table);
     readable(table) || is_partition && ancestors(table).into_iter().any(readable)
 }
 

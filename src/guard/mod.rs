@@ -11,7 +11,7 @@ mod secret;
 mod texts;
 mod wait;
 
-use crate::pg::{Pointer, Row, raise, raise_protocol, raise_with_detail, trigger::Call, trigger::Event};
+use crate::pg::{Pointer, Row, raise, raise_protocol, raise_with_detail, trigger::Call};
 use crate::table::refuse_option;
 use dedup_core::dedup::Alike;
 use key::{key_of, log_pair};
@@ -31,7 +31,7 @@ fn near_dup_guard(fcinfo: pg_sys::FunctionCallInfo) -> Pointer {
     };
     let options = Options::of(call.arguments(), call.table());
     let before = matches!(options.action, Action::Skip | Action::Flag(_));
-    if before != call.event.is_before() {
+    if before != call.is_before {
         wrong_event(if before { "BEFORE" } else { "AFTER" })
     }
     if let Action::Flag(column) = &options.action {
@@ -99,7 +99,7 @@ fn guard(call: &Call, options: &Options) -> pg_sys::Datum {
         find(&search)
     });
     match (&options.action, found) {
-        (Action::Flag(column), None) if call.event == Event::BeforeUpdate => call.keep_with(column, None),
+        (Action::Flag(column), None) if call.is_update => call.keep_with(column, None),
         (_, None) => call.keep(),
         (Action::Reject, Some(conflict)) => reject(call, options, &conflict),
         (Action::Log(table), Some(conflict)) => {
@@ -122,7 +122,7 @@ fn guard(call: &Call, options: &Options) -> pg_sys::Datum {
 /// Finds an earlier near-duplicate of the row. Of two transactions that store near-duplicates at the same time, at least one
 /// finds the other's: an AFTER trigger searches when its row is in the index, a BEFORE trigger publishes its row before that.
 fn find(search: &Search) -> Option<Conflict> {
-    if !search.call.event.is_before() {
+    if !search.call.is_before {
         return search.is_still_there().then(|| search.find()).flatten();
     }
     // Within a scope, distances stay what they are.

@@ -33,7 +33,9 @@ use super::scope::Scope;
 use super::texts::TextSearch;
 use super::wait;
 use crate::banding::{Ball, DISTANCE, WITHIN, is_banding_relation, is_of_balls, scope_columns};
-use crate::pg::{Row, inheritors, quote_identifier, raise_state, raise_unsupported, trigger::Call, version};
+use crate::pg::{
+    Row, inheritors, quote_identifier, raise_state, raise_unsupported, string, trigger::Call, version,
+};
 use dedup_core::dedup::nearness;
 use dedup_core::fingerprint::hamming;
 use dedup_core::interrupt;
@@ -84,7 +86,7 @@ pub(super) fn refuse_foreign(call: &Call, table: pg_sys::Oid) {
         if pg_sys::get_rel_relkind(table) as u8 != pg_sys::RELKIND_FOREIGN_TABLE {
             return;
         }
-        std::ffi::CStr::from_ptr(pg_sys::get_rel_name(table)).to_string_lossy()
+        string(pg_sys::get_rel_name(table))
     };
     raise_unsupported(
         format!("trigger \"{}\" cannot guard foreign table \"{name}\"", call.trigger_name()),
@@ -342,7 +344,7 @@ impl Search<'_> {
             };
             let (found, own) =
                 (place(relation, tid), |it: pg_sys::HeapTuple| place(self.call.relation(), (*it).t_self));
-            if self.call.event.is_before() {
+            if self.call.is_before {
                 return self.call.old_tuple().is_some_and(|old| own(old) == found);
             }
             let (new, header) = (self.call.new_tuple(), (*tuple).t_data);

@@ -2,8 +2,8 @@
 //! `near_dup_component`.
 
 use crate::pg::{
-    Progress, QueryHost, Window, progress_interval, raise_invalid, required, threads, unwrap_or_raise,
-    within_memory_limit, work_memory,
+    Progress, QueryHost, Window, raise_invalid, required, threads, unwrap_or_raise, within_memory_limit,
+    work_memory,
 };
 use dedup_core::dedup::Limits;
 use dedup_core::memory::{OrRaise, filled, with_capacity};
@@ -46,7 +46,7 @@ fn near_dup_component(fcinfo: pg_sys::FunctionCallInfo) -> Option<i64> {
 const BYTES_PER_ROW: usize = 72;
 
 fn partition_components(window: &Window) -> Vec<Option<u32>> {
-    let progress = Progress::new("near_dup_component", progress_interval());
+    let progress = Progress::new("near_dup_component");
     progress.stage("reading", "rows", None);
     let rows = window.rows();
     within_memory_limit(rows as usize * BYTES_PER_ROW);

@@ -1,13 +1,13 @@
 //! Look-ups in the catalogue, and the state of the transaction.
 
 use super::names::Schemas;
-use super::rows::{Column, Values, base_type, type_cache};
+use super::rows::{Column, Values, base_type, string, type_cache};
 use super::spi::{Argument, for_each, oid, query_all, query_catalogue};
 use super::{raise_no_object, raise_state, raise_unsupported};
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::{PgList, pg_sys};
 use std::cell::{Cell, RefCell};
-use std::ffi::{CStr, CString, c_int};
+use std::ffi::{CString, c_int};
 use std::sync::Once;
 
 /// The extension's schema, quoted for SQL.
@@ -302,10 +302,7 @@ pub(crate) fn base_type_name(typoid: pg_sys::Oid) -> String {
     // With a modifier of -1: bpchar, for "character" alone means a length of one.
     let flags = pg_sys::FORMAT_TYPE_FORCE_QUALIFY | pg_sys::FORMAT_TYPE_TYPEMOD_GIVEN;
     // SAFETY: any oid is answered by a string.
-    unsafe {
-        let written = pg_sys::format_type_extended(base_type(typoid), -1, flags as u16);
-        CStr::from_ptr(written).to_string_lossy().into_owned()
-    }
+    unsafe { string(pg_sys::format_type_extended(base_type(typoid), -1, flags as u16)) }
 }
 
 pub(crate) fn array_type(typoid: pg_sys::Oid) -> Option<pg_sys::Oid> {
@@ -319,10 +316,21 @@ pub(crate) fn array_type(typoid: pg_sys::Oid) -> Option<pg_sys::Oid> {
 pub(crate) fn object_name(name: &str, label: &str) -> String {
     let (name, label) = (CString::new(name).unwrap_or_default(), CString::new(label).unwrap_or_default());
     // SAFETY: strings that end; the answer is one too.
-    unsafe {
-        let made = pg_sys::makeObjectName(name.as_ptr(), std::ptr::null(), label.as_ptr());
-        CStr::from_ptr(made).to_string_lossy().into_owned()
-    }
+    unsafe { string(pg_sys::makeObjectName(name.as_ptr(), std::ptr::null(), label.as_ptr())) }
+}
+
+/// Whether the user may read the table.
+pub(crate) fn may_read(table: pg_sys::Oid) -> bool {
+    let select = pg_sys::ACL_SELECT as pg_sys::AclMode;
+    // SAFETY: a look-up in the catalogue.
+    unsafe { pg_sys::pg_class_aclcheck(table, user(), select) == pg_sys::AclResult::ACLCHECK_OK }
+}
+
+/// Whether row-level security may hide rows of the table from the user.
+pub(crate) fn has_row_security(table: pg_sys::Oid) -> bool {
+    // SAFETY: a look-up in the catalogue.
+    let secured = unsafe { pg_sys::check_enable_rls(table, pg_sys::InvalidOid, true) };
+    secured == pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32
 }
 
 /// The role whose rights count now.

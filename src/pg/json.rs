@@ -5,7 +5,7 @@
 
 use super::raise_invalid;
 use dedup_core::interrupt;
-use pgrx::{FromDatum, direct_function_call_as_datum, pg_sys};
+use pgrx::{direct_function_call_as_datum, pg_sys};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::ffi::{CStr, c_int};
@@ -28,23 +28,20 @@ pub(crate) unsafe fn text(varlena: *const pg_sys::varlena) -> String {
     }
 }
 
-impl FromDatum for Json {
-    unsafe fn from_polymorphic_datum(datum: pg_sys::Datum, is_null: bool, _: pg_sys::Oid) -> Option<Self> {
-        if is_null {
-            return None;
-        }
-        // SAFETY: the function is declared with a jsonb here, so the datum is a varlena.
-        let text = unsafe { text(pg_sys::pg_detoast_datum(datum.cast_mut_ptr())) };
-        Some(Json(serde_json::from_str(&text).unwrap_or_else(|error| {
+impl Json {
+    unsafe fn read(varlena: *mut pg_sys::varlena) -> Json {
+        // SAFETY: a detoasted jsonb.
+        let text = unsafe { text(varlena) };
+        Json(serde_json::from_str(&text).unwrap_or_else(|error| {
             raise_invalid(
                 format!("cannot read the JSON: {error}"),
                 "Numbers are those of double precision, and objects and arrays at most 127 deep.",
             )
-        })))
+        }))
     }
 }
 
-argument!(Json);
+argument!(Json, Json::read);
 
 /// A `jsonb` that is read as it is stored: of any depth, with numbers of any length, as PostgreSQL prints them.
 pub(crate) struct Document(*mut pg_sys::varlena);
@@ -112,12 +109,4 @@ unsafe fn written(value: &pg_sys::JsonbValue) -> Option<Cow<'_, str>> {
     }
 }
 
-impl FromDatum for Document {
-    unsafe fn from_polymorphic_datum(datum: pg_sys::Datum, is_null: bool, _: pg_sys::Oid) -> Option<Self> {
-        // SAFETY: the function is declared with a jsonb here, so the datum is a varlena; the detoasted copy lives as
-        // long as the call.
-        (!is_null).then(|| Document(unsafe { pg_sys::pg_detoast_datum(datum.cast_mut_ptr()) }))
-    }
-}
-
-argument!(Document);
+argument!(Document, Document);

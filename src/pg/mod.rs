@@ -1,8 +1,22 @@
 //! PostgreSQL's interfaces as safe Rust, of use to any extension: errors, queries, rows, arguments,
 //! memory, temporary files.
 
-/// Makes a type that `FromDatum` reads an argument of functions.
+/// Makes a type that `FromDatum` reads an argument of functions; `$read` reads the value of variable length, detoasted, that
+/// they are declared with.
 macro_rules! argument {
+    ($type:ty, $read:path $(, $($generics:tt)*)?) => {
+        impl$(<$($generics)*>)? pgrx::FromDatum for $type {
+            unsafe fn from_polymorphic_datum(
+                datum: pgrx::pg_sys::Datum,
+                is_null: bool,
+                _: pgrx::pg_sys::Oid,
+            ) -> Option<Self> {
+                // SAFETY: the type is the declared one; the detoasted copy lives as long as the call.
+                (!is_null).then(|| unsafe { $read(pgrx::pg_sys::pg_detoast_datum(datum.cast_mut_ptr())) })
+            }
+        }
+        $crate::pg::argument!($type $(, $($generics)*)?);
+    };
     ($type:ty $(, $($generics:tt)*)?) => {
         // SAFETY: the value is made by `FromDatum`, which reads the declared type.
         unsafe impl<'fcx $(, $($generics)*)?> pgrx::callconv::ArgAbi<'fcx> for $type {
@@ -24,6 +38,7 @@ pub(crate) mod json;
 pub(crate) mod memory;
 mod message;
 mod names;
+mod nodes;
 mod output;
 mod parse;
 mod pointer;
@@ -43,8 +58,8 @@ pub(crate) mod workers;
 
 pub(crate) use catalog::{
     FOREIGN, ancestors, array_type, as_owner, as_role, as_text, base_type_name, check_type, equality,
-    hold_schemas, inheritors, is_built_in, is_read_committed, lock_columns, lock_relation, object_name,
-    own_function, quoted, schema, schemas_of, schemas_of_types, user,
+    has_row_security, hold_schemas, inheritors, is_built_in, is_read_committed, lock_columns, lock_relation,
+    may_read, object_name, own_function, quoted, schema, schemas_of, schemas_of_types, user,
 };
 pub(crate) use error::{
     notice, raise, raise_corrupted, raise_definition, raise_denied, raise_internal, raise_invalid,
@@ -55,20 +70,19 @@ pub(crate) use host::{QueryHost, unwrap_or_raise};
 pub(crate) use json::Json;
 pub(crate) use message::Message;
 pub(crate) use names::Schemas;
+pub(crate) use nodes::{node, nth};
 pub(crate) use pgrx::spi::{quote_identifier, quote_literal, quote_qualified_identifier};
 pub(crate) use pointer::Pointer;
 pub(crate) use progress::Progress;
 pub(crate) use record::{Record, Row};
 pub(crate) use result::Output;
-pub(crate) use rows::{Column, Values, base_type, type_cache};
+pub(crate) use rows::{Column, Values, base_type, string, type_cache};
 pub(crate) use settings::{
-    building_threads, maintenance_memory, memory_limit, progress_interval, threads, within_memory_limit,
-    work_memory,
+    building_threads, maintenance_memory, memory_limit, threads, within_memory_limit, work_memory,
 };
 pub(crate) use spi::{
-    Argument, check_query, describe, execute, exists, for_each, for_each_of_query, for_each_of_query_with,
-    oid, query_all, query_catalogue, refuse_row_without_id, scalar, with_latest_snapshot, with_settings,
-    with_snapshot,
+    Argument, check_query, describe, execute, exists, for_each, for_each_of_query, oid, query_all,
+    query_catalogue, refuse_row_without_id, scalar, with_latest_snapshot, with_settings, with_snapshot,
 };
 pub(crate) use spill::TempFile;
 pub(crate) use texts::Texts;

@@ -2,9 +2,10 @@
 //! it at any time and put another one in its place, with tables and functions that would run code as the caller.
 
 use super::raise;
+use super::rows::string;
 use pgrx::{PgSqlErrorCode, pg_sys};
 use std::cell::{Cell, RefCell};
-use std::ffi::{CStr, c_int};
+use std::ffi::c_int;
 use std::sync::Once;
 
 thread_local! {
@@ -68,10 +69,7 @@ pub(super) fn check() {
 /// Its name now; none if it is dropped.
 fn name(schema: pg_sys::Oid) -> String {
     // SAFETY: any oid is answered, by a string or null.
-    unsafe {
-        let name = pg_sys::get_namespace_name(schema);
-        if name.is_null() { String::new() } else { CStr::from_ptr(name).to_string_lossy().into_owned() }
-    }
+    unsafe { string(pg_sys::get_namespace_name(schema)) }
 }
 
 fn watch() {

@@ -1,6 +1,7 @@
 //! Notices on the progress of a long run: how far it is, and at the end of each stage its counts
 //! and time.
 
+use super::settings::progress_interval;
 use dedup_core::interrupt;
 use pgrx::notice;
 use std::cell::Cell;
@@ -30,8 +31,9 @@ struct Stage {
 }
 
 impl Progress {
-    /// Emits a notice whenever the time `every` has passed; `None`: never.
-    pub(crate) fn new(who: &'static str, every: Option<Duration>) -> Progress {
+    /// Emits a notice whenever as much time has passed as the session says.
+    pub(crate) fn new(who: &'static str) -> Progress {
+        let every = progress_interval();
         let now = Instant::now();
         let stage = Stage { name: "", unit: "", steps: 0, total: None, share: None, started: now };
         Progress { who, every, started: now, stage: Cell::new(stage), said: Cell::new(now) }

@@ -148,27 +148,18 @@ impl<'a> Row<'a> {
     }
 }
 
-impl FromDatum for Record {
-    unsafe fn from_polymorphic_datum(datum: pg_sys::Datum, is_null: bool, _: pg_sys::Oid) -> Option<Self> {
-        if is_null {
-            return None;
-        }
-        // SAFETY: the function is declared with a record here, so the datum
-        // is a composite value with its own type in its header; the
-        // descriptor is released when the record is dropped.
+impl Record {
+    unsafe fn read(varlena: *mut pg_sys::varlena) -> Record {
+        // SAFETY: a composite value, with its own type in its header; the descriptor is released when the record is dropped.
         unsafe {
-            let header = pg_sys::pg_detoast_datum(datum.cast_mut_ptr()) as pg_sys::HeapTupleHeader;
-            let typoid = heap_tuple_header_get_type_id(header);
-            let typmod = heap_tuple_header_get_typmod(header);
+            let header: pg_sys::HeapTupleHeader = varlena.cast();
+            let (typoid, typmod) =
+                (heap_tuple_header_get_type_id(header), heap_tuple_header_get_typmod(header));
             let columns = PgTupleDesc::from_pg(pg_sys::lookup_rowtype_tupdesc(typoid, typmod));
-            let tuple = pg_sys::HeapTupleData {
-                t_len: heap_tuple_header_get_datum_length(header) as u32,
-                t_data: header,
-                ..Default::default()
-            };
-            Some(Record { tuple, columns })
+            let t_len = heap_tuple_header_get_datum_length(header) as u32;
+            Record { tuple: pg_sys::HeapTupleData { t_len, t_data: header, ..Default::default() }, columns }
         }
     }
 }
 
-argument!(Record);
+argument!(Record, Record::read);

@@ -3,7 +3,7 @@
 use super::raise_mismatch;
 use dedup_core::memory::{self, OrRaise};
 use pgrx::{PgTupleDesc, pg_sys};
-use std::ffi::CStr;
+use std::ffi::{CStr, c_char};
 
 pub(crate) struct Column {
     pub(crate) name: String,
@@ -25,9 +25,7 @@ impl Column {
     /// length of one.
     pub(crate) fn type_name(&self) -> String {
         // SAFETY: any oid is answered by a string.
-        unsafe {
-            CStr::from_ptr(pg_sys::format_type_with_typemod(self.typoid, -1)).to_string_lossy().into_owned()
-        }
+        unsafe { string(pg_sys::format_type_with_typemod(self.typoid, -1)) }
     }
 
     /// Its type, or the one that its domain is over.
@@ -44,6 +42,11 @@ impl Column {
     /// Whether a value is `text` padded with blanks: character, a domain over it.
     pub(crate) fn is_padded_text(&self) -> bool {
         self.base_type() == pg_sys::BPCHAROID
+    }
+
+    /// Whether a value is text, padded or not.
+    pub(crate) fn is_any_text(&self) -> bool {
+        self.is_text || self.is_padded_text()
     }
 
     /// Whether a value is a number or bits, whose digits are no text: one digit more or less may be all that differs.
@@ -115,6 +118,15 @@ pub(crate) fn type_cache(typoid: pg_sys::Oid, wanted: u32) -> &'static pg_sys::T
     unsafe { &*pg_sys::lookup_type_cache(typoid, wanted as i32) }
 }
 
+/// A string of PostgreSQL's; an empty one for null.
+///
+/// # Safety
+/// Null, or a string that ends.
+pub(crate) unsafe fn string(of: *const c_char) -> String {
+    // SAFETY: the caller's promise.
+    if of.is_null() { String::new() } else { unsafe { CStr::from_ptr(of) }.to_string_lossy().into_owned() }
+}
+
 /// The columns of a row's descriptor.
 ///
 /// # Safety
@@ -160,7 +172,7 @@ impl Values<'_> {
     /// The value of a column that is text, padded or not.
     pub(crate) fn text(&self, column: usize) -> Option<String> {
         let it = &self.columns[column];
-        assert!(it.is_text || it.is_padded_text(), "column \"{}\" is not text", it.name);
+        assert!(it.is_any_text(), "column \"{}\" is not text", it.name);
         // SAFETY: so it is stored as text is.
         self.get(column).map(|value| text(unsafe { copy_of_varlena(value) }))
     }

@@ -71,19 +71,6 @@ fn refuse(what: &str) -> ! {
     raise_invalid(what, "Give one SELECT, for example 'SELECT id, fp FROM petition'.")
 }
 
-/// Which state of the database a query reads.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Reads {
-    /// That of the statement that calls, without a trace: neither is the
-    /// command counter advanced nor a snapshot taken. A function that is
-    /// declared immutable or stable may do no more. (pgrx's own interface does
-    /// both once the transaction has written.)
-    Statement,
-    /// The latest: all that this transaction has written so far and, under READ
-    /// COMMITTED, all that others have committed.
-    Latest,
-}
-
 /// Runs a statement of any kind and says how many rows it touched. It sees, and
 /// later statements see of it, whatever was written before.
 pub(crate) fn execute(sql: &str, arguments: &[Argument]) -> u64 {
@@ -109,23 +96,18 @@ pub(crate) fn execute(sql: &str, arguments: &[Argument]) -> u64 {
 /// before, and passes its rows on. It is planned for these very arguments.
 pub(crate) fn for_each(sql: &str, arguments: &[Argument], each: impl FnMut(&Values<'_>)) {
     // SAFETY: the portal is open while its rows are taken.
-    unsafe { in_portal(sql, arguments, Reads::Latest, |portal| pass_rows(portal, |_| each)) }
+    unsafe { in_portal(sql, arguments, false, |portal| pass_rows(portal, |_| each)) }
 }
 
 /// Runs a query that a user wrote, which must only read, and passes its rows to
 /// what `start` returns for its columns. An error in it says where in its text.
-pub(crate) fn for_each_of_query<E: FnMut(&Values<'_>)>(query: &str, start: impl FnOnce(&[Column]) -> E) {
-    for_each_of_query_with(query, &[], start);
-}
-
-/// As [`for_each_of_query`], of a query with arguments.
-pub(crate) fn for_each_of_query_with<E: FnMut(&Values<'_>)>(
+pub(crate) fn for_each_of_query<E: FnMut(&Values<'_>)>(
     query: &str,
     arguments: &[Argument],
     start: impl FnOnce(&[Column]) -> E,
 ) {
     // SAFETY: the portal is open while its rows are taken.
-    unsafe { in_portal(query, arguments, Reads::Statement, |portal| pass_rows(portal, start)) }
+    unsafe { in_portal(query, arguments, true, |portal| pass_rows(portal, start)) }
 }
 
 /// What `read` makes of each row of a query: all of it is in memory. The query
@@ -141,7 +123,7 @@ pub(crate) fn query_all<T>(
         rows.grow(read(row)).or_raise();
     };
     // SAFETY: the portal is open while its rows are taken.
-    unsafe { in_portal(sql, arguments, Reads::Statement, |portal| pass_rows(portal, |_| each)) }
+    unsafe { in_portal(sql, arguments, true, |portal| pass_rows(portal, |_| each)) }
     rows
 }
 
@@ -231,7 +213,7 @@ pub(crate) fn describe(query: &str) -> (Vec<Column>, Schemas) {
         }
     };
     // SAFETY: the portal is open while it is looked at.
-    steady(|| unsafe { in_portal(&whole, &[], Reads::Latest, read) })
+    steady(|| unsafe { in_portal(&whole, &[], false, read) })
 }
 
 /// Parses a user's query for the sake of its errors, which say where in its
@@ -251,14 +233,17 @@ pub(crate) fn refuse_row_without_id() -> ! {
     raise_null("the query returned a row without an id", "Leave such rows out: WHERE id IS NOT NULL.")
 }
 
-/// Opens a query as a cursor and works with it.
+/// Opens a query as a cursor and works with it. `read_only`: it sees the database as the statement that calls, without a
+/// trace: neither is the command counter advanced nor a snapshot taken. A function that is declared immutable or stable may do
+/// no more. (pgrx's own interface does both once the transaction has written.) Else it sees the latest: all that this
+/// transaction has written so far and, under READ COMMITTED, all that others have committed.
 ///
 /// # Safety
 /// `work` uses the portal only while it runs.
 unsafe fn in_portal<R>(
     sql: &str,
     arguments: &[Argument],
-    reads: Reads,
+    read_only: bool,
     work: impl FnOnce(pg_sys::Portal) -> R,
 ) -> R {
     let (mut types, mut values, nulls) = split(arguments);
@@ -277,7 +262,6 @@ unsafe fn in_portal<R>(
         if !pg_sys::SPI_is_cursor_plan(plan) {
             refuse("the query is not one that returns rows");
         }
-        let read_only = reads == Reads::Statement;
         let portal =
             pg_sys::SPI_cursor_open(std::ptr::null(), plan, values.as_mut_ptr(), nulls.as_ptr(), read_only);
         let spi = pg_sys::MemoryContextSwitchTo(context);

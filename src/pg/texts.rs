@@ -30,34 +30,29 @@ impl PartialEq for Texts {
     }
 }
 
-impl FromDatum for Texts {
-    unsafe fn from_polymorphic_datum(datum: pg_sys::Datum, is_null: bool, _: pg_sys::Oid) -> Option<Texts> {
-        if is_null {
-            return None;
-        }
-        // SAFETY: the function is declared with a text[] here, so the datum is
-        // a varlena; the detoasted copy lives as long as the call.
-        let (varlena, bytes) = unsafe {
-            let varlena = pg_sys::pg_detoast_datum(datum.cast_mut_ptr());
-            (varlena, pgrx::varlena_to_byte_slice(varlena))
+impl Texts {
+    unsafe fn read(varlena: *mut pg_sys::varlena) -> Texts {
+        // SAFETY: a detoasted text[].
+        let (bytes, array) = unsafe {
+            let array = || Array::<&str>::from_datum(pg_sys::Datum::from(varlena), false);
+            (pgrx::varlena_to_byte_slice(varlena), array)
         };
         let found = READ.with_borrow_mut(|kept| {
             let at = kept.iter().position(|(read, _)| **read == *bytes)?;
             kept[..=at].rotate_right(1);
             Some(kept[0].1.clone())
         });
-        if found.is_some() {
-            return found;
-        }
-        // SAFETY: as above, an array of texts.
-        let array = unsafe { Array::<&str>::from_datum(pg_sys::Datum::from(varlena), false) }?;
-        let texts = Texts(Rc::new(checked(array.iter().flatten()).map(str::to_owned).collect()));
-        READ.with_borrow_mut(|kept| {
-            kept.truncate(CAPACITY - 1);
-            kept.insert(0, (bytes.into(), texts.clone()));
-        });
-        Some(texts)
+        found.unwrap_or_else(|| {
+            let array = array();
+            let elements = array.iter().flat_map(|array| array.iter()).flatten();
+            let texts = Texts(Rc::new(checked(elements).map(str::to_owned).collect()));
+            READ.with_borrow_mut(|kept| {
+                kept.truncate(CAPACITY - 1);
+                kept.insert(0, (bytes.into(), texts.clone()));
+            });
+            texts
+        })
     }
 }
 
-argument!(Texts);
+argument!(Texts, Texts::read);

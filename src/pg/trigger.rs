@@ -2,30 +2,19 @@
 
 use super::catalog::check_type;
 use super::record::Row;
-use super::rows::base_type;
+use super::rows::{base_type, string};
 use super::{raise, raise_mismatch, raise_no_column, raise_protocol, raise_unsupported};
 use pgrx::{PgMemoryContexts, PgRelation, PgSqlErrorCode, PgTupleDesc, pg_sys};
-use std::ffi::{CStr, CString};
+use std::ffi::CString;
 use std::num::NonZeroUsize;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Event {
-    BeforeInsert,
-    BeforeUpdate,
-    AfterInsert,
-    AfterUpdate,
-}
-
-impl Event {
-    pub(crate) fn is_before(self) -> bool {
-        matches!(self, Event::BeforeInsert | Event::BeforeUpdate)
-    }
-}
 
 pub(crate) struct Call {
     data: *mut pg_sys::TriggerData,
     function: *mut pg_sys::FmgrInfo,
-    pub(crate) event: Event,
+    /// The row is not stored yet.
+    pub(crate) is_before: bool,
+    /// Of a row that was stored, not of a new one.
+    pub(crate) is_update: bool,
     pub(crate) columns: PgTupleDesc<'static>,
     /// The new row as it is read: with the generated columns that [`Call::compute`] was asked for.
     read: pg_sys::HeapTuple,
@@ -40,6 +29,28 @@ struct Generated {
     slot: *mut pg_sys::TupleTableSlot,
 }
 
+/// What a function is told that is called as a trigger.
+///
+/// # Errors
+/// Raises 39P01 if it is not.
+///
+/// # Safety
+/// `fcinfo` is that of the running call.
+pub(crate) unsafe fn data(
+    fcinfo: pg_sys::FunctionCallInfo,
+    name: &str,
+    hint: &str,
+) -> *mut pg_sys::TriggerData {
+    // SAFETY: the context of a trigger's call is a `TriggerData`, as its tag says.
+    unsafe {
+        let node = (*fcinfo).context;
+        if node.is_null() || !pgrx::is_a(node, pg_sys::NodeTag::T_TriggerData) {
+            raise_protocol(format!("function \"{name}\" was not called by trigger manager"), hint)
+        }
+        node.cast()
+    }
+}
+
 impl Call {
     /// The call, or `None` if the trigger is not one for each row inserted or
     /// updated. Raises an error if the function `name` was not called as a
@@ -48,36 +59,26 @@ impl Call {
     /// # Safety
     /// `fcinfo` is that of the running call, and outlives the result.
     pub(crate) unsafe fn new(fcinfo: pg_sys::FunctionCallInfo, name: &str) -> Option<Call> {
-        // SAFETY: the context of a trigger's call is a `TriggerData`, as its
-        // tag says.
+        // SAFETY: the caller's promise.
         unsafe {
-            let node = (*fcinfo).context;
-            if node.is_null() || !pgrx::is_a(node, pg_sys::NodeTag::T_TriggerData) {
-                raise_protocol(
-                    format!("function \"{name}\" was not called by trigger manager"),
-                    "Use it in CREATE TRIGGER … FOR EACH ROW EXECUTE FUNCTION.",
-                )
-            }
-            let data = node.cast::<pg_sys::TriggerData>();
+            let data = data(fcinfo, name, "Use it in CREATE TRIGGER … FOR EACH ROW EXECUTE FUNCTION.");
             let fired = (*data).tg_event;
             if fired & pg_sys::TRIGGER_EVENT_ROW == 0 {
                 return None;
             }
-            let before = match fired & pg_sys::TRIGGER_EVENT_TIMINGMASK {
+            let is_before = match fired & pg_sys::TRIGGER_EVENT_TIMINGMASK {
                 pg_sys::TRIGGER_EVENT_BEFORE => true,
                 0 => false,
                 _ => return None,
             };
-            let event = match (fired & pg_sys::TRIGGER_EVENT_OPMASK, before) {
-                (pg_sys::TRIGGER_EVENT_INSERT, true) => Event::BeforeInsert,
-                (pg_sys::TRIGGER_EVENT_INSERT, false) => Event::AfterInsert,
-                (pg_sys::TRIGGER_EVENT_UPDATE, true) => Event::BeforeUpdate,
-                (pg_sys::TRIGGER_EVENT_UPDATE, false) => Event::AfterUpdate,
+            let is_update = match fired & pg_sys::TRIGGER_EVENT_OPMASK {
+                pg_sys::TRIGGER_EVENT_INSERT => false,
+                pg_sys::TRIGGER_EVENT_UPDATE => true,
                 _ => return None,
             };
+            let (function, read) = ((*fcinfo).flinfo, std::ptr::null_mut());
             let columns = PgTupleDesc::from_pg_copy((*(*data).tg_relation).rd_att);
-            let mut call =
-                Call { data, function: (*fcinfo).flinfo, event, columns, read: std::ptr::null_mut() };
+            let mut call = Call { data, function, is_before, is_update, columns, read };
             call.read = call.new_tuple();
             Some(call)
         }
@@ -88,14 +89,14 @@ impl Call {
         // SAFETY: a trigger has as many arguments as it says.
         unsafe {
             let trigger = &*(*self.data).tg_trigger;
-            let argument = |at| CStr::from_ptr(*trigger.tgargs.add(at)).to_string_lossy().into_owned();
+            let argument = |at| string(*trigger.tgargs.add(at));
             (0..trigger.tgnargs as usize).map(argument).collect()
         }
     }
 
     pub(crate) fn trigger_name(&self) -> String {
         // SAFETY: a trigger has a name.
-        unsafe { CStr::from_ptr((*(*self.data).tg_trigger).tgname).to_string_lossy().into_owned() }
+        unsafe { string((*(*self.data).tg_trigger).tgname) }
     }
 
     pub(crate) fn relation(&self) -> pg_sys::Relation {
@@ -148,20 +149,12 @@ impl Call {
 
     pub(crate) fn new_tuple(&self) -> pg_sys::HeapTuple {
         // SAFETY: the trigger's data is filled according to its event.
-        unsafe {
-            match self.event {
-                Event::BeforeInsert | Event::AfterInsert => (*self.data).tg_trigtuple,
-                Event::BeforeUpdate | Event::AfterUpdate => (*self.data).tg_newtuple,
-            }
-        }
+        unsafe { if self.is_update { (*self.data).tg_newtuple } else { (*self.data).tg_trigtuple } }
     }
 
     pub(crate) fn old_tuple(&self) -> Option<pg_sys::HeapTuple> {
-        match self.event {
-            Event::BeforeInsert | Event::AfterInsert => None,
-            // SAFETY: as above.
-            Event::BeforeUpdate | Event::AfterUpdate => Some(unsafe { (*self.data).tg_trigtuple }),
-        }
+        // SAFETY: as above.
+        self.is_update.then(|| unsafe { (*self.data).tg_trigtuple })
     }
 
     pub(crate) fn row(&self) -> Row<'_> {
@@ -251,7 +244,7 @@ impl Call {
 
     /// Computes those of these columns that are generated, to be read: PostgreSQL does so only when it stores the row.
     pub(crate) fn compute<'a>(&mut self, names: impl Iterator<Item = &'a str>) {
-        if !self.event.is_before() {
+        if !self.is_before {
             return;
         }
         let number = |name| self.row().column(name).map(|it| it.0).filter(|&it| self.is_generated(it));
@@ -334,7 +327,7 @@ impl Call {
         // made here is given back here.
         unsafe {
             let relation = self.relation();
-            if self.event != Event::BeforeUpdate || !(*(*relation).rd_rel).relispartition {
+            if !(self.is_before && self.is_update) || !(*(*relation).rd_rel).relispartition {
                 return false;
             }
             let state = pg_sys::CreateExecutorState();

@@ -26,14 +26,10 @@ pub(crate) const fn reloption(name: &'static CStr, opttype: u32, offset: usize) 
 }
 
 /// Says that an access method builds on workers, which PostgreSQL wants to know since 17.
-#[cfg_attr(
-    any(feature = "pg15", feature = "pg16"),
-    expect(unused_variables, reason = "nobody asks before 17")
-)]
-pub(crate) const fn can_build_on_workers(routine: &mut pg_sys::IndexAmRoutine) {
+pub(crate) const fn can_build_on_workers(_routine: &mut pg_sys::IndexAmRoutine) {
     #[cfg(not(any(feature = "pg15", feature = "pg16")))]
     {
-        routine.amcanbuildparallel = true;
+        _routine.amcanbuildparallel = true;
     }
 }
 
@@ -41,37 +37,25 @@ pub(crate) const fn can_build_on_workers(routine: &mut pg_sys::IndexAmRoutine) {
 ///
 /// # Safety
 /// Called within the build, with its arguments.
-#[cfg_attr(
-    any(feature = "pg15", feature = "pg16"),
-    expect(unused_variables, reason = "the answer is there since 17")
-)]
-#[cfg_attr(
-    not(any(feature = "pg15", feature = "pg16")),
-    expect(unused_variables, reason = "the question is asked until 16")
-)]
 pub(crate) unsafe fn build_workers(
-    heap: pg_sys::Relation,
-    index: pg_sys::Relation,
-    info: *const pg_sys::IndexInfo,
+    _heap: pg_sys::Relation,
+    _index: pg_sys::Relation,
+    _info: *const pg_sys::IndexInfo,
 ) -> c_int {
     // SAFETY: the caller's promise.
     unsafe {
         #[cfg(any(feature = "pg15", feature = "pg16"))]
-        return pg_sys::plan_create_index_workers((*heap).rd_id, (*index).rd_id);
+        return pg_sys::plan_create_index_workers((*_heap).rd_id, (*_index).rd_id);
         #[cfg(not(any(feature = "pg15", feature = "pg16")))]
-        (*info).ii_ParallelWorkers
+        (*_info).ii_ParallelWorkers
     }
 }
 
 /// Makes a path of infinite cost the planner's last choice. 18 compares how much of it is disabled first.
-#[cfg_attr(
-    not(any(feature = "pg18", feature = "pg19")),
-    expect(unused_variables, reason = "nothing is counted before 18")
-)]
-pub(crate) fn disable(path: &mut pg_sys::Path) {
+pub(crate) fn disable(_path: &mut pg_sys::Path) {
     #[cfg(any(feature = "pg18", feature = "pg19"))]
     {
-        path.disabled_nodes = 2;
+        _path.disabled_nodes = 2;
     }
 }
 
@@ -79,17 +63,13 @@ pub(crate) fn disable(path: &mut pg_sys::Path) {
 ///
 /// # Safety
 /// An expression of the query that `root` plans.
-#[cfg_attr(
-    any(feature = "pg15", feature = "pg16"),
-    expect(unused_variables, reason = "looked up in the expression alone before 17")
-)]
-pub(crate) unsafe fn array_length(root: *mut pg_sys::PlannerInfo, array: *mut pg_sys::Node) -> f64 {
+pub(crate) unsafe fn array_length(_root: *mut pg_sys::PlannerInfo, array: *mut pg_sys::Node) -> f64 {
     // SAFETY: the caller's promise.
     unsafe {
         #[cfg(any(feature = "pg15", feature = "pg16"))]
         return f64::from(pg_sys::estimate_array_length(array));
         #[cfg(not(any(feature = "pg15", feature = "pg16")))]
-        pg_sys::estimate_array_length(root, array)
+        pg_sys::estimate_array_length(_root, array)
     }
 }
 
@@ -228,30 +208,23 @@ pub(crate) unsafe fn count_index_scan(scan: pg_sys::IndexScanDesc) {
 ///
 /// # Safety
 /// The snapshot is null or valid, the relation open, the page pinned and locked.
-#[cfg(any(feature = "pg15", feature = "pg16"))]
 pub(crate) unsafe fn test_for_old_snapshot(
-    snapshot: pg_sys::Snapshot,
-    relation: pg_sys::Relation,
-    page: *mut u8,
+    _snapshot: pg_sys::Snapshot,
+    _relation: pg_sys::Relation,
+    _page: *mut u8,
 ) {
+    #[cfg(any(feature = "pg15", feature = "pg16"))]
     // SAFETY: the caller's promise.
     unsafe {
-        let Some(taken) = snapshot.as_ref().filter(|_| pg_sys::old_snapshot_threshold >= 0) else { return };
-        let lsn = (*page.cast::<pg_sys::PageHeaderData>()).pd_lsn;
+        let Some(taken) = _snapshot.as_ref().filter(|_| pg_sys::old_snapshot_threshold >= 0) else { return };
+        let lsn = (*_page.cast::<pg_sys::PageHeaderData>()).pd_lsn;
         let changed = u64::from(lsn.xlogid) << 32 | u64::from(lsn.xrecoff);
         if taken.snapshot_type == pg_sys::SnapshotType::SNAPSHOT_MVCC && taken.lsn != 0 && changed > taken.lsn
         {
-            pg_sys::TestForOldSnapshot_impl(snapshot, relation);
+            pg_sys::TestForOldSnapshot_impl(_snapshot, _relation);
         }
     }
 }
-
-/// The same since 17.
-///
-/// # Safety
-/// None is asked for.
-#[cfg(not(any(feature = "pg15", feature = "pg16")))]
-pub(crate) unsafe fn test_for_old_snapshot(_: pg_sys::Snapshot, _: pg_sys::Relation, _: *mut u8) {}
 
 /// Whether the relation's file was made by the transaction that looks, or by a part of it.
 pub(crate) fn has_new_file(relation: &pg_sys::RelationData) -> bool {
@@ -352,16 +325,10 @@ pub(crate) unsafe fn write_file(file: pg_sys::File, bytes: &[u8], at: u64) -> is
     // SAFETY: the caller's promise; the bytes are only read, and are no more than 1 GiB.
     unsafe {
         #[cfg(feature = "pg15")]
-        let written = pg_sys::FileWrite(
-            file,
-            bytes.as_ptr().cast_mut().cast(),
-            bytes.len() as c_int,
-            at as pg_sys::off_t,
-            wait,
-        );
+        let (start, length) = (bytes.as_ptr().cast_mut().cast(), bytes.len() as c_int);
         #[cfg(not(feature = "pg15"))]
-        let written = pg_sys::FileWrite(file, bytes.as_ptr().cast(), bytes.len(), at as pg_sys::off_t, wait);
-        written as isize
+        let (start, length) = (bytes.as_ptr().cast(), bytes.len());
+        pg_sys::FileWrite(file, start, length, at as pg_sys::off_t, wait) as isize
     }
 }
 

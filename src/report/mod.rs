@@ -2,8 +2,8 @@
 
 use crate::dedup::{Found, find};
 use crate::pg::{
-    Column, Json, Progress, Values, memory_limit, progress_interval, raise_no_column, refuse_row_without_id,
-    scalar, unwrap_or_raise, within_memory_limit,
+    Column, Json, Progress, Values, memory_limit, raise_no_column, refuse_row_without_id, scalar,
+    unwrap_or_raise, within_memory_limit,
 };
 use crate::table::{Source, Written, read_options};
 use dedup_core::dedup::{Alike, Finding, Kind, Method, REPORT, Stage};
@@ -28,7 +28,7 @@ fn dedup_report(source: Option<&str>, options: Option<Json>) -> String {
     let title = word(&mut written, "title");
     let language = word(&mut written, "language").and_then(|code| Language::parse(&code)).unwrap_or_default();
     let column = word(&mut written, "labels");
-    let progress = Progress::new(REPORT.name, progress_interval());
+    let progress = Progress::new(REPORT.name);
     let mut labels: Option<Vec<u64>> = column.as_ref().map(|_| Vec::new());
     let (written, found) = find(REPORT, &of, written, column.clone(), &progress, |columns| {
         let at = column.as_deref().map(|name| label_column(columns, name));

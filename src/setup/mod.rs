@@ -7,7 +7,7 @@ mod plan;
 mod refit;
 
 use crate::pg::{
-    Argument, Json, Pointer, as_owner, execute, hold_schemas, raise_protocol, required, with_latest_snapshot,
+    Argument, Json, Pointer, as_owner, execute, hold_schemas, required, trigger::data, with_latest_snapshot,
 };
 use crate::table::{Table, read_options, refuse_option};
 use dedup_core::dedup::SETUP;
@@ -92,17 +92,9 @@ fn _dedup_table_in(name: &std::ffi::CStr) -> Pointer {
 /// Tells all sessions that the settings of a table have changed.
 #[pg_extern(sql = "")]
 fn _dedup_settings_changed(fcinfo: pg_sys::FunctionCallInfo) -> Pointer {
-    // SAFETY: the trigger's data is what the tag of the context says; the trigger is
-    // one for each row, of a table whose first column is a regclass.
+    // SAFETY: the call is running; the trigger is one for each row, of a table whose first column is a regclass.
     unsafe {
-        let node = (*fcinfo).context;
-        if node.is_null() || !pgrx::is_a(node, pg_sys::NodeTag::T_TriggerData) {
-            raise_protocol(
-                "function \"_dedup_settings_changed\" was not called by trigger manager",
-                "It is the trigger of dedup_settings.",
-            )
-        }
-        let data = &*node.cast::<pg_sys::TriggerData>();
+        let data = &*data(fcinfo, "_dedup_settings_changed", "It is the trigger of dedup_settings.");
         let first = std::num::NonZeroUsize::MIN;
         let table = pgrx::htup::heap_getattr_raw(data.tg_trigtuple, first, (*data.tg_relation).rd_att);
         let cache = pg_sys::SysCacheIdentifier::RELOID as c_int;

@@ -1,9 +1,7 @@
 //! Limits that are chosen anew by what people have decided.
 
 use crate::dedup::{find, limits};
-use crate::pg::{
-    Progress, QueryHost, notice, progress_interval, quote_literal, raise_state, unwrap_or_raise,
-};
+use crate::pg::{Progress, QueryHost, notice, quote_literal, raise_state, unwrap_or_raise};
 use crate::table::{Settings, Source, Table, Written, read_options};
 use dedup_core::dedup::{REVIEW, SETUP};
 use dedup_core::evaluate;
@@ -25,7 +23,7 @@ pub(super) fn refit(table: &Table, asked: &mut Written) {
             ),
         )
     }
-    let progress = Progress::new(SETUP.name, progress_interval());
+    let progress = Progress::new(SETUP.name);
     let source = Source::new(Some(name));
     let (_, mut found) = find(REVIEW, &source, read_options(REVIEW, None), None, &progress, |_| |_, _| ());
     let mut host = QueryHost::reporting(&progress);

@@ -3,7 +3,7 @@
 
 mod index;
 
-use crate::pg::{raise_invalid, raise_too_much};
+use crate::pg::{Output, raise_invalid, raise_too_much};
 use dedup_core::details::{Kinds, differing, passages};
 use dedup_core::similarity;
 pub(crate) use index::{ENOUGH, query};
@@ -49,27 +49,18 @@ fn same_details(a: &str, b: &str, kinds_named: Array<'_, &str>) -> bool {
     differing(a, b, kinds).is_empty()
 }
 
-#[expect(clippy::type_complexity, reason = "pgrx reads the columns out of the type")]
 #[pg_extern(sql = "")]
-fn dedup_explain(
-    a: &str,
-    b: &str,
-) -> TableIterator<
-    'static,
-    (
-        name!(part, &'static str),
-        name!(in_a, Option<String>),
-        name!(in_b, Option<String>),
-        name!(detail, Option<&'static str>),
-    ),
-> {
-    TableIterator::new(passages(a, b).into_iter().map(|found| {
+fn dedup_explain(a: &str, b: &str, fcinfo: pg_sys::FunctionCallInfo) {
+    let mut output = Output::begin(fcinfo);
+    for found in passages(a, b) {
         let part = match (found.shared, &found.a, &found.b) {
             (true, ..) => "shared",
             (false, Some(_), Some(_)) => "replaced",
             (false, Some(_), None) => "only a",
             (false, ..) => "only b",
         };
-        (part, found.a, found.b, found.detail)
-    }))
+        let row = [part.into_datum(), found.a.into_datum(), found.b.into_datum(), found.detail.into_datum()];
+        // SAFETY: declared as four texts.
+        unsafe { output.add(row) };
+    }
 }

@@ -1,6 +1,6 @@
 //! Tables that stand beside another one and are written and obeyed for it: whose they are, and what must not be behind them.
 
-use super::relation::{Table, table_name, table_named};
+use super::relation::{Table, parts, table_name, table_named};
 use crate::pg::{
     Argument, FOREIGN, Values, object_name, own_function, query_all, query_catalogue,
     quote_qualified_identifier, raise_denied, raise_kind, raise_state,
@@ -116,8 +116,6 @@ pub(crate) fn hindrance(trigger: pg_sys::Oid) -> String {
 pub(crate) fn name_beside(table: &Table, given: Option<&str>, label: &str) -> String {
     const NAME: &str = "SELECT n.nspname::pg_catalog.text, c.relname::pg_catalog.text FROM pg_catalog.pg_class c \
          JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace WHERE c.oid OPERATOR(pg_catalog.=) $1";
-    const PARTS: &str =
-        "SELECT p FROM pg_catalog.unnest(pg_catalog.parse_ident($1)) WITH ORDINALITY AS u(p, n) ORDER BY n";
     if let Some(there) = given.and_then(table_named) {
         return table_name(there);
     }
@@ -126,8 +124,7 @@ pub(crate) fn name_beside(table: &Table, given: Option<&str>, label: &str) -> St
     let Some(given) = given else {
         return quote_qualified_identifier(schema, object_name(&own, label));
     };
-    let parts = query_all(PARTS, &[Argument::of(given)], |row| row.text(0).unwrap_or_default());
-    match &parts[..] {
+    match &parts(given)[..] {
         [name] => quote_qualified_identifier(&schema, name),
         _ => given.to_owned(),
     }

@@ -122,7 +122,7 @@ impl DecisionTable {
 
     pub(crate) fn all(&self) -> Decisions {
         let mut decisions = Decisions::default();
-        for_each_of_query(&format!("SELECT d.a, d.b, d.same FROM {} AS d", self.0.name), |columns| {
+        for_each_of_query(&format!("SELECT d.a, d.b, d.same FROM {} AS d", self.0.name), &[], |columns| {
             let typoid = columns[0].base_type();
             let decisions = &mut decisions;
             move |row: &Values<'_>| {

@@ -1,10 +1,9 @@
 //! What a generated column of fingerprints is made of, and which columns can be.
 
 use super::relation::{Table, becomes_text, way_to_text};
-use crate::pg::{Argument, Json, base_type, query_all};
-use pgrx::{FromDatum, PgList, PgRelation, is_a, pg_sys};
+use crate::pg::{Argument, Json, base_type, node, nth, query_all, string};
+use pgrx::{FromDatum, PgList, PgRelation, pg_sys};
 use serde_json::Value;
-use std::ffi::CStr;
 
 /// Whether all of these columns of a table can be read as text.
 pub(super) fn all_become_text(table: pg_sys::Oid, names: &[String]) -> bool {
@@ -61,23 +60,17 @@ impl Generated {
         // SAFETY: the relation is open and has the column; nodes are what their tags
         // say.
         unsafe {
-            let node = pg_sys::build_column_default(table.as_ptr(), i32::from(column));
-            if node.is_null() || !is_a(node, pg_sys::NodeTag::T_FuncExpr) {
+            let made = pg_sys::build_column_default(table.as_ptr(), i32::from(column));
+            let call =
+                Some(made).filter(|made| !made.is_null()).and_then(|made| node::<pg_sys::FuncExpr>(made))?;
+            if !is_ours(call.funcid, "simhash") {
                 return None;
             }
-            let call = &*node.cast::<pg_sys::FuncExpr>();
-            if !is_ours(call.funcid, c"simhash") {
-                return None;
-            }
-            let arguments: Vec<_> = PgList::<pg_sys::Node>::from_pg(call.args).iter_ptr().collect();
-            let content = *arguments.first()?;
-            let recipe = match arguments.get(1) {
-                None => Value::Null,
-                Some(&recipe) => constant(recipe)?,
-            };
+            let content = nth(call.args, 0)?;
+            let recipe = nth(call.args, 1).map_or(Some(Value::Null), |recipe| constant(recipe))?;
             let columns = columns_in(table, content)?;
             let recipes = match recipe {
-                one if !is_a(content, pg_sys::NodeTag::T_ArrayExpr) => vec![one],
+                one if node::<pg_sys::ArrayExpr>(content).is_none() => vec![one],
                 Value::Array(recipes) => recipes,
                 _ => return None,
             };
@@ -89,15 +82,15 @@ impl Generated {
 /// The columns whose texts an expression is, or an array of such.
 ///
 /// # Safety
-/// `node` is an expression over the table's columns.
-pub(super) unsafe fn columns_in(table: &PgRelation, node: *mut pg_sys::Node) -> Option<Vec<String>> {
+/// `of` is an expression over the table's columns.
+pub(super) unsafe fn columns_in(table: &PgRelation, of: *mut pg_sys::Node) -> Option<Vec<String>> {
     // SAFETY: the caller's promise, and what the tag says.
     unsafe {
-        if !is_a(node, pg_sys::NodeTag::T_ArrayExpr) {
-            return Some(vec![column_in(table, node)?]);
-        }
-        let elements = PgList::<pg_sys::Node>::from_pg((*node.cast::<pg_sys::ArrayExpr>()).elements);
-        elements.iter_ptr().map(|element| column_in(table, element)).collect()
+        let Some(array) = node::<pg_sys::ArrayExpr>(of) else { return Some(vec![column_in(table, of)?]) };
+        PgList::<pg_sys::Node>::from_pg(array.elements)
+            .iter_ptr()
+            .map(|element| column_in(table, element))
+            .collect()
     }
 }
 
@@ -117,27 +110,22 @@ pub(super) unsafe fn is_of_extension(class: pg_sys::Oid, object: pg_sys::Oid) ->
 ///
 /// # Safety
 /// Inside a transaction.
-pub(super) unsafe fn is_ours(function: pg_sys::Oid, called: &CStr) -> bool {
+pub(super) unsafe fn is_ours(function: pg_sys::Oid, called: &str) -> bool {
     // SAFETY: look-ups in the catalogue; a name, if there is one, ends.
     unsafe {
-        let name = pg_sys::get_func_name(function);
         is_of_extension(pg_sys::ProcedureRelationId, function)
-            && !name.is_null()
-            && CStr::from_ptr(name) == called
+            && string(pg_sys::get_func_name(function)) == called
     }
 }
 
 /// The value of a constant of type jsonb.
 ///
 /// # Safety
-/// `node` is an expression.
-unsafe fn constant(node: *mut pg_sys::Node) -> Option<Value> {
-    // SAFETY: the caller's promise, and what the tag and the type say.
+/// `of` is an expression.
+unsafe fn constant(of: *mut pg_sys::Node) -> Option<Value> {
+    // SAFETY: the caller's promise, and what the type says.
     unsafe {
-        if !is_a(node, pg_sys::NodeTag::T_Const) {
-            return None;
-        }
-        let constant = &*node.cast::<pg_sys::Const>();
+        let constant = node::<pg_sys::Const>(of)?;
         if constant.consttype != pg_sys::JSONBOID {
             return None;
         }
@@ -148,56 +136,45 @@ unsafe fn constant(node: *mut pg_sys::Node) -> Option<Value> {
 /// The column whose text an expression is: the column itself, or PostgreSQL's own cast of it.
 ///
 /// # Safety
-/// `node` is an expression over the table's columns.
-unsafe fn column_in(table: &PgRelation, node: *mut pg_sys::Node) -> Option<String> {
+/// `of` is an expression over the table's columns.
+unsafe fn column_in(table: &PgRelation, of: *mut pg_sys::Node) -> Option<String> {
     // SAFETY: the caller's promise; nodes are what their tags say, and a column that is read has a name.
     unsafe {
-        let found = PgList::<pg_sys::Var>::from_pg(pg_sys::pull_var_clause(node, 0));
+        let found = PgList::<pg_sys::Var>::from_pg(pg_sys::pull_var_clause(of, 0));
         let (variable, 1) = (found.get_ptr(0)?, found.len()) else { return None };
         let base = base_type((*variable).vartype);
         let (path, function) = way_to_text(base);
-        let cast = relabelled(node, None);
-        let uncast = match path {
-            _ if base == pg_sys::DATEOID && is_a(cast, pg_sys::NodeTag::T_FuncExpr) => {
-                let call = &*cast.cast::<pg_sys::FuncExpr>();
-                let arguments = PgList::<pg_sys::Node>::from_pg(call.args);
-                arguments.get_ptr(0).filter(|_| is_ours(call.funcid, c"_iso"))?
+        use pg_sys::CoercionPathType::{COERCION_PATH_COERCEVIAIO, COERCION_PATH_FUNC};
+        let cast = relabelled(of, None);
+        let uncast = match (path, node::<pg_sys::FuncExpr>(cast), node::<pg_sys::CoerceViaIO>(cast)) {
+            (_, Some(call), _) if base == pg_sys::DATEOID => {
+                nth(call.args, 0).filter(|_| is_ours(call.funcid, "_iso"))?
             }
-            pg_sys::CoercionPathType::COERCION_PATH_FUNC if is_a(cast, pg_sys::NodeTag::T_FuncExpr) => {
-                let call = &*cast.cast::<pg_sys::FuncExpr>();
-                let arguments = PgList::<pg_sys::Node>::from_pg(call.args);
-                arguments.get_ptr(0).filter(|_| call.funcid == function && arguments.len() == 1)?
+            (COERCION_PATH_FUNC, Some(call), _) => {
+                nth(call.args, 0).filter(|_| call.funcid == function && nth(call.args, 1).is_none())?
             }
-            pg_sys::CoercionPathType::COERCION_PATH_COERCEVIAIO
-                if is_a(cast, pg_sys::NodeTag::T_CoerceViaIO) =>
-            {
-                (*cast.cast::<pg_sys::CoerceViaIO>()).arg.cast()
-            }
+            (COERCION_PATH_COERCEVIAIO, _, Some(written)) => written.arg.cast(),
             _ => cast,
         };
         // A domain is its base type. Under another name a value may be another text: -1 as an oid.
         if relabelled(uncast, Some(base)) != variable.cast() {
             return None;
         }
-        let name = pg_sys::get_attname(table.oid(), (*variable).varattno, true);
-        (!name.is_null()).then(|| CStr::from_ptr(name).to_string_lossy().into_owned())
+        let name = string(pg_sys::get_attname(table.oid(), (*variable).varattno, true));
+        Some(name).filter(|name| !name.is_empty())
     }
 }
 
 /// An expression without the relabellings around it, or only those as the type `to`.
 ///
 /// # Safety
-/// `node` is an expression.
-unsafe fn relabelled(mut node: *mut pg_sys::Node, to: Option<pg_sys::Oid>) -> *mut pg_sys::Node {
-    // SAFETY: the caller's promise, and what the tag says.
-    unsafe {
-        while is_a(node, pg_sys::NodeTag::T_RelabelType) {
-            let relabel = &*node.cast::<pg_sys::RelabelType>();
-            if to.is_some_and(|to| relabel.resulttype != to) {
-                break;
-            }
-            node = relabel.arg.cast();
-        }
+/// `of` is an expression.
+unsafe fn relabelled(mut of: *mut pg_sys::Node, to: Option<pg_sys::Oid>) -> *mut pg_sys::Node {
+    // SAFETY: the caller's promise.
+    while let Some(relabel) = unsafe { node::<pg_sys::RelabelType>(of) }
+        && to.is_none_or(|to| relabel.resulttype == to)
+    {
+        of = relabel.arg.cast();
     }
-    node
+    of
 }

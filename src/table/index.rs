@@ -1,8 +1,8 @@
 //! The index of n-grams, or of the keys of records, that `dedup_setup` makes, found by what it is of.
 
 use super::generated::{columns_in, is_of_extension, is_ours};
-use crate::pg::quote_literal;
-use pgrx::{FromDatum, PgList, PgRelation, is_a, pg_sys};
+use crate::pg::{node, nth, quote_literal};
+use pgrx::{FromDatum, PgList, PgRelation, pg_sys};
 
 /// What rows are found by.
 #[derive(Clone, PartialEq)]
@@ -34,16 +34,15 @@ impl Searched {
     unsafe fn is_of(&self, call: &pg_sys::FuncExpr) -> bool {
         // SAFETY: the caller's promise, and what the tag and the function say.
         unsafe {
-            let arguments = PgList::<pg_sys::Node>::from_pg(call.args);
-            let second = arguments.get_ptr(1).filter(|&it| is_a(it, pg_sys::NodeTag::T_Const));
-            let Some(value) = second.map(|it| &*it.cast::<pg_sys::Const>()) else { return false };
+            let second = nth(call.args, 1).and_then(|second| node::<pg_sys::Const>(second));
+            let Some(value) = second else { return false };
             match self {
                 Searched::Grams(n) => {
-                    is_ours(call.funcid, c"ngrams") && value.constvalue.value() as i32 as usize == *n
+                    is_ours(call.funcid, "ngrams") && value.constvalue.value() as i32 as usize == *n
                 }
-                Searched::AnyKeys => is_ours(call.funcid, c"record_keys"),
+                Searched::AnyKeys => is_ours(call.funcid, "record_keys"),
                 Searched::Keys(letters) => {
-                    is_ours(call.funcid, c"record_keys")
+                    is_ours(call.funcid, "record_keys")
                         && String::from_datum(value.constvalue, value.constisnull).as_ref() == Some(letters)
                 }
             }
@@ -65,17 +64,12 @@ pub(crate) fn search_index(table: &PgRelation, columns: &[&str], by: &Searched) 
                 && form.indnatts == 1
                 && is_of_extension(pg_sys::OperatorFamilyRelationId, *(*index.as_ptr()).rd_opfamily)
                 && pg_sys::RelationGetIndexPredicate(index.as_ptr()).is_null();
-            let expressions = PgList::<pg_sys::Node>::from_pg(match is_ours_and_whole {
-                true => pg_sys::RelationGetIndexExpressions(index.as_ptr()),
-                false => std::ptr::null_mut(),
-            });
             let of = || {
-                let node = expressions.get_ptr(0).filter(|&node| is_a(node, pg_sys::NodeTag::T_FuncExpr))?;
-                let call = &*node.cast::<pg_sys::FuncExpr>();
-                let arguments = PgList::<pg_sys::Node>::from_pg(call.args);
-                if by.is_of(call) { columns_in(table, arguments.get_ptr(0)?) } else { None }
+                let expression = nth(pg_sys::RelationGetIndexExpressions(index.as_ptr()), 0)?;
+                let call = node::<pg_sys::FuncExpr>(expression)?;
+                if by.is_of(call) { columns_in(table, nth(call.args, 0)?) } else { None }
             };
-            of().is_some_and(|found| found == columns)
+            is_ours_and_whole && of().is_some_and(|found| found == columns)
         })
     }
 }

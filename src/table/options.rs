@@ -70,14 +70,21 @@ impl Options {
         self.of_rows && self.distance.is_some() && self.method == Method::Fingerprint
     }
 
+    /// The column whose value decides which row is kept.
+    pub(crate) fn kept_by(&self) -> Option<&String> {
+        if let Keep::Column { name, .. } = &self.keep { Some(name) } else { None }
+    }
+
     /// The query that reads of the source what the options name.
     pub(crate) fn query(&self, source: &Source) -> String {
-        let key = match &self.keep {
-            Keep::Column { name, .. } => Some(name),
-            _ => None,
-        };
-        let others: Vec<&str> =
-            self.fp.iter().chain(key).chain(&self.labels).chain(&self.side).map(String::as_str).collect();
+        let others: Vec<&str> = self
+            .fp
+            .iter()
+            .chain(self.kept_by())
+            .chain(&self.labels)
+            .chain(&self.side)
+            .map(String::as_str)
+            .collect();
         let apart = self.method == Method::Records;
         source.texts(&Wanted { id: self.id.as_deref(), texts: &self.columns, apart, others: &others })
     }

@@ -35,7 +35,7 @@ pub(crate) fn two_ids(columns: &[Column]) -> &[Column; 2] {
 
 /// Calls `each` with the pairs of ids in the first two columns of a query.
 pub(crate) fn each_pair(query: &str, mut each: impl FnMut(String, String)) {
-    for_each_of_query(query, |columns| {
+    for_each_of_query(query, &[], |columns| {
         let [a, b] = two_ids(columns).each_ref().map(|id| id.typoid);
         move |row: &Values<'_>| {
             if let (Some(one), Some(other)) = (key(row, 0, a), key(row, 1, b)) {

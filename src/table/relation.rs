@@ -1,7 +1,7 @@
 //! A table or a view by its name or number: its columns, its key, and the queries that read it.
 
 use crate::pg::{
-    Argument, Column, Schemas, as_text, base_type, check_type, is_built_in, lock_columns, oid,
+    Argument, Column, Schemas, as_text, base_type, check_type, is_built_in, lock_columns, oid, query_all,
     query_catalogue, quote_identifier, quoted, raise, raise_definition, raise_denied, raise_kind,
     raise_no_column, raise_no_table, schemas_of, schemas_of_types,
 };
@@ -215,9 +215,8 @@ impl Table {
     pub(crate) fn record_columns(&self, but: &[&str]) -> Vec<&TableColumn> {
         use pg_sys::{DATEOID, INT2OID, INT4OID, INT8OID, NUMERICOID};
         let is_it = |column: &&TableColumn| {
-            let is_told = column.is_text() || column.is_padded_text();
-            let is_told =
-                is_told || matches!(column.base_type(), INT2OID | INT4OID | INT8OID | NUMERICOID | DATEOID);
+            let is_told = column.is_any_text()
+                || matches!(column.base_type(), INT2OID | INT4OID | INT8OID | NUMERICOID | DATEOID);
             let is_named = but.contains(&column.name.as_str()) || self.key.contains(&column.name);
             is_told && !is_named && !column.is_generated && !column.is_searched && becomes_text(column.typoid)
         };
@@ -231,8 +230,8 @@ impl Table {
     pub(crate) fn text_column(&self, id: Option<&str>) -> &str {
         let is_id = |column: &TableColumn| id == Some(&column.name) || self.key.contains(&column.name);
         let others = || self.columns.iter().filter(|column| !is_id(column));
-        let is_text = |column: &&TableColumn| column.is_text() || column.is_padded_text();
-        let texts: Vec<&str> = others().filter(is_text).map(|column| column.name.as_str()).collect();
+        let texts = others().filter(|column| column.is_any_text());
+        let texts: Vec<&str> = texts.map(|column| column.name.as_str()).collect();
         if let [one] = texts[..] {
             return one;
         }
@@ -301,6 +300,13 @@ pub(super) fn concatenated(texts: &[String]) -> String {
 pub(crate) fn root(table: pg_sys::Oid) -> pg_sys::Oid {
     const SQL: &str = "SELECT pg_catalog.pg_partition_root($1::pg_catalog.regclass)::pg_catalog.oid";
     oid(SQL, &[Argument::of(table)]).unwrap_or(table)
+}
+
+/// The parts of a name as SQL writes it.
+pub(crate) fn parts(name: &str) -> Vec<String> {
+    const SQL: &str =
+        "SELECT p FROM pg_catalog.unnest(pg_catalog.parse_ident($1)) WITH ORDINALITY AS u(p, n) ORDER BY n";
+    query_all(SQL, &[Argument::of(name)], |row| row.text(0).unwrap_or_default())
 }
 
 /// The number of the relation of a name.

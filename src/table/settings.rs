@@ -214,16 +214,11 @@ impl Settings {
 
     /// The options of `dedup_setup` that led here, columns by their present names.
     pub(crate) fn asked(&self) -> Map<String, Value> {
-        let now = |name: &str| {
-            let columns = self.stored.columns.iter().zip(&self.columns).chain([(&self.stored.fp, &self.fp)]);
-            let mut columns = columns.map(|(then, now)| (then.as_str(), now.as_str()));
-            let others =
-                [ID, KEEP].into_iter().filter_map(|place| self.name(place).map(|then| (place, then)));
-            let mut others = others.filter_map(|(place, then)| Some((then, self.now(place, then)?)));
-            let found =
-                columns.find(|(then, _)| *then == name).or_else(|| others.find(|(then, _)| *then == name));
-            found.map_or(name, |(_, now)| now).to_owned()
-        };
+        let columns = self.stored.columns.iter().zip(&self.columns).chain([(&self.stored.fp, &self.fp)]);
+        let columns = columns.map(|(then, now)| (then.as_str(), now.as_str()));
+        let other = |place| self.name(place).and_then(|then| Some((then, self.now(place, then)?)));
+        let all: Vec<_> = columns.chain([ID, KEEP].into_iter().filter_map(other)).collect();
+        let now = |name: &str| all.iter().find(|it| it.0 == name).map_or(name, |it| it.1).to_owned();
         let rename = |name: &mut Value| {
             if let Some(then) = name.as_str() {
                 *name = now(then).into();

@@ -7,7 +7,7 @@ use super::settings::Settings;
 use super::source::Source;
 use crate::corpus::{Database, raise_recipe};
 use crate::fingerprint::simhash_of;
-use crate::pg::{for_each_of_query, memory_limit, notice, quoted, raise_mismatch};
+use crate::pg::{Output, for_each_of_query, memory_limit, notice, quoted, raise_mismatch};
 use dedup_core::dedup::{Method, Written};
 use dedup_core::details::{Learner, Statistics};
 use dedup_core::evaluate::{Background, ByRows, Profile, TextSample};
@@ -149,7 +149,7 @@ pub(crate) fn announce_implied(function: &str, implied: Option<&str>) {
 
 /// Shows the texts of a query, in its second column or the only one.
 fn each_text(query: &str, mut see: impl FnMut(&str)) {
-    for_each_of_query(query, |columns| {
+    for_each_of_query(query, &[], |columns| {
         if columns.is_empty() {
             raise_mismatch(
                 "the query returns no column",
@@ -193,7 +193,7 @@ pub(crate) fn choose_columns(function: &str, table: &Table, written: &mut Writte
         ["id", "side"].into_iter().filter_map(|name| written.text(name)).chain(keep).collect();
     let columns = table.record_columns(&named);
     let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
-    if columns.iter().filter(|column| column.is_text() || column.is_padded_text()).count() < 2 {
+    if columns.iter().filter(|column| column.is_any_text()).count() < 2 {
         return;
     }
     let listed: Vec<String> = names.iter().map(|name| quoted(name)).collect();
@@ -235,7 +235,7 @@ pub(crate) fn learn_records(query: &str) -> (Arc<Model>, usize) {
 /// The rows of a query, and how many there are.
 fn records_of(query: &str) -> (Rows, usize) {
     let (mut rows, mut count) = (None, 0);
-    for_each_of_query(query, |columns| {
+    for_each_of_query(query, &[], |columns| {
         let columns = columns.len();
         let rows = rows.insert(Rows::new(columns, 0));
         let count = &mut count;
@@ -249,27 +249,22 @@ fn records_of(query: &str) -> (Rows, usize) {
 }
 
 #[pg_extern(sql = "")]
-fn dedup_suggest(
-    source: Option<&str>,
-) -> TableIterator<
-    'static,
-    (
-        name!(method, &'static str),
-        name!(recipe, JsonB),
-        name!(distance, i32),
-        name!(n, i32),
-        name!(similarity, f64),
-        name!(options, JsonB),
-        name!(reason, String),
-    ),
-> {
+fn dedup_suggest(source: Option<&str>, fcinfo: pg_sys::FunctionCallInfo) {
+    let mut output = Output::begin(fcinfo);
     let Some(suggested) = sample(&Source::new(source).contents()).suggest(None, None) else {
         notice!("the source has no text, so there is nothing to suggest settings for");
-        return TableIterator::empty();
+        return;
     };
     let by_text = suggested.method == Method::Text;
     let method = if by_text { "near_dup_pairs by text" } else { "near_dup + ngram_jaccard" };
     let options = JsonB(Value::Object(suggested.options()));
     let Suggested { recipe, distance, n, similarity, reason, .. } = suggested;
-    TableIterator::once((method, JsonB(recipe), distance as i32, n as i32, similarity, options, reason))
+    let (distance, n) = (distance as i32, n as i32);
+    let [recipe, options] = [JsonB(recipe), options].map(IntoDatum::into_datum);
+    let [method, reason] = [method, &reason].map(IntoDatum::into_datum);
+    // SAFETY: the columns are declared so.
+    unsafe {
+        let (distance, n) = (distance.into_datum(), n.into_datum());
+        output.add([method, recipe, distance, n, similarity.into_datum(), options, reason])
+    };
 }

@@ -7,7 +7,7 @@ use super::changes::Changes;
 use super::job::{DIGEST, Job, ids_of};
 use super::write::Outcome;
 use crate::pg::{
-    Argument, Column, Progress, QueryHost, TempFile, ValueType, Values, for_each_of_query_with, query_all,
+    Argument, Column, Progress, QueryHost, TempFile, ValueType, Values, for_each_of_query, query_all,
     threads, unwrap_or_raise, work_memory,
 };
 use dedup_core::dedup::{EqualTexts, Keep, Kind};
@@ -216,7 +216,7 @@ fn candidates(
         job.table.name
     );
     let broken = [Argument::of(changes.broken.clone())];
-    for_each_of_query_with(&sql, &broken, |_| {
+    for_each_of_query(&sql, &broken, |_| {
         |row: &Values<'_>| {
             progress.step();
             let Some(arrival) = row.bigint(0).filter(|arrival| !taken.contains(arrival)) else { return };

@@ -222,17 +222,13 @@ pub(super) const DIGEST: &str = "_dedup_digest";
 
 /// Of columns that are compared or decide which row is kept.
 fn digest(columns: &[Column], options: &Options) -> String {
-    let key = match &options.keep {
-        Keep::Column { name, .. } => Some(name),
-        _ => None,
-    };
     let by_records = options.method == Method::Records;
     let mut values = Vec::new();
     for (at, column) in columns.iter().enumerate().skip(1) {
         let name = format!("q.{}", quoted(&column.name));
         if at == 1 && !by_records {
             values.push(format!("{name}::pg_catalog.text COLLATE pg_catalog.\"C\""));
-        } else if [options.fp.as_ref(), key].contains(&Some(&column.name)) {
+        } else if [options.fp.as_ref(), options.kept_by()].contains(&Some(&column.name)) {
             values.push(format!("{name}::{}", base_type_name(column.typoid)));
         } else if by_records {
             values.push(format!("({}) COLLATE pg_catalog.\"C\"", as_text(&name, column.typoid)));

@@ -10,8 +10,8 @@ mod whole;
 mod write;
 
 use crate::pg::{
-    Argument, Json, Progress, execute, is_read_committed, progress_interval, raise_unsupported, scalar,
-    with_latest_snapshot, with_settings,
+    Argument, Json, Progress, execute, is_read_committed, raise_unsupported, scalar, with_latest_snapshot,
+    with_settings,
 };
 use changes::Changes;
 use job::{Given, Job};
@@ -35,7 +35,7 @@ fn dedup_into(result: Option<&str>, source: Option<&str>, options: Option<Json>)
 }
 
 fn call(given: &Given<'_>, table: &Table, path: &str) {
-    let progress = Progress::new("dedup_into", progress_interval());
+    let progress = Progress::new("dedup_into");
     let is_there = table.is_there();
     if is_there {
         execute(&table.lock(), &[]);

@@ -4,7 +4,7 @@ use crate::pg::{
     Argument, Column, Values, execute, object_name, query_all, query_catalogue, quote_literal, quoted, raise,
     raise_denied, raise_mismatch, raise_state, scalar,
 };
-use crate::table::hindrance;
+use crate::table::{hindrance, parts};
 use pgrx::prelude::*;
 
 pub(super) struct Table {
@@ -87,9 +87,7 @@ impl Table {
 
     /// The result of that name, which may not exist.
     pub(super) fn called(result: &str) -> Table {
-        const PARTS: &str = "SELECT p FROM pg_catalog.unnest(pg_catalog.parse_ident($1)) WITH ORDINALITY AS u(p, n) \
-                             ORDER BY n";
-        let mut parts = query_all(PARTS, &[Argument::of(result)], |row| row.text(0).unwrap_or_default());
+        let mut parts = parts(result);
         let bare = parts.pop().unwrap_or_default();
         if bare.len() > 63 || parts.len() > 1 {
             raise(

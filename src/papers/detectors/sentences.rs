@@ -1,7 +1,7 @@
 //! P5's sentences: length strings, blocks that two texts share, similarity.
 
 use super::{LastUsed, last_of, without_null};
-use crate::pg::Texts;
+use crate::pg::{Output, Texts};
 use dedup_core::features::stop_words;
 use dedup_core::interrupt::checked;
 use dedup_core::text::normalize;
@@ -55,34 +55,25 @@ fn sentence_blocks(
     a: Option<&str>,
     b: Option<&str>,
     stop_words: Option<Texts>,
-) -> TableIterator<
-    'static,
-    (
-        name!(a_from, i32),
-        name!(b_from, i32),
-        name!(sentences, i32),
-        name!(a_text, String),
-        name!(b_text, String),
-    ),
-> {
-    let (Some(a), Some(b)) = (a, b) else { return TableIterator::empty() };
+    fcinfo: pg_sys::FunctionCallInfo,
+) {
+    let mut output = Output::begin(fcinfo);
+    let (Some(a), Some(b)) = (a, b) else { return };
     let stop = stop(stop_words);
     let (left, right) = (split(a, &stop), split(b, &stop));
     let number = |sentences: &[Sentence], at: usize| sentences[at].number as i32;
     let text = |content: &str, sentences: &[Sentence], at: usize, length: usize| {
         content[sentences[at].range.start..sentences[at + length - 1].range.end].to_owned()
     };
-    let rows: Vec<_> = sentence::blocks(&left, &right)
-        .into_iter()
-        .map(|block| {
-            (
-                number(&left, block.a),
-                number(&right, block.b),
-                block.length as i32,
-                text(a, &left, block.a, block.length),
-                text(b, &right, block.b, block.length),
-            )
-        })
-        .collect();
-    TableIterator::new(rows)
+    for block in sentence::blocks(&left, &right) {
+        let row = [
+            number(&left, block.a).into_datum(),
+            number(&right, block.b).into_datum(),
+            (block.length as i32).into_datum(),
+            text(a, &left, block.a, block.length).into_datum(),
+            text(b, &right, block.b, block.length).into_datum(),
+        ];
+        // SAFETY: declared as three of integer, two texts.
+        unsafe { output.add(row) };
+    }
 }

@@ -77,8 +77,6 @@ fn imatch_lexicon_finish(state: Internal) -> Option<Vec<Element>> {
     Some(elements(counting.counts.words(counting.bounds.0, counting.bounds.1)))
 }
 
-/// The spots of a text, as often as they occur. NULL lists are the built-in
-/// ones.
 #[pg_extern(sql = "")]
 fn spotsigs(
     content: Option<&str>,

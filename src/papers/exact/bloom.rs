@@ -1,6 +1,6 @@
 //! The type `bloom`: a filter that can be stored, added to, merged and asked.
 
-use crate::pg::{Message, aggregate, raise, raise_invalid, raise_null, within_memory_limit};
+use crate::pg::{Message, Output, aggregate, raise, raise_invalid, raise_null, within_memory_limit};
 use dedup_core::memory::{self, OrRaise};
 use dedup_detectors::exact::{Bloom, BloomError, Hashing, Rule, Shape};
 use pgrx::datum::Internal;
@@ -36,15 +36,15 @@ fn copy(filter: &[u8]) -> Bloom {
 }
 
 pub(crate) fn hashing(name: &str) -> Hashing {
-    match name {
-        "city64" => Hashing::City,
-        "bkdr+ap" => Hashing::BkdrAp,
-        _ => raise_invalid(
+    HASHINGS.into_iter().find(|it| it.0 == name).map(|it| it.1).unwrap_or_else(|| {
+        raise_invalid(
             format!("unknown hash \"{name}\" of a bloom filter"),
             "Known are city64 and, as in the paper, bkdr+ap.",
-        ),
-    }
+        )
+    })
 }
+
+const HASHINGS: [(&str, Hashing); 2] = [("city64", Hashing::City), ("bkdr+ap", Hashing::BkdrAp)];
 
 pub(crate) fn rule(name: &str) -> Rule {
     match name {
@@ -81,43 +81,27 @@ fn bloom_merge(a: &[u8], b: &[u8]) -> Vec<u8> {
     bloom.into_bytes()
 }
 
-/// Whether a text may have been added: true for every text that was, and for others at the error
-/// rate.
 #[pg_extern(sql = "")]
 fn bloom_contains(filter: &[u8], content: &str) -> bool {
     made(Bloom::open(filter)).contains(content.as_bytes())
 }
 
 #[pg_extern(sql = "")]
-fn bloom_stats(
-    filter: &[u8],
-) -> TableIterator<
-    'static,
-    (
-        name!(bits, i64),
-        name!(hashes, i32),
-        name!(hash, String),
-        name!(added, i64),
-        name!(bits_set, i64),
-        name!(estimated_items, f64),
-        name!(error, f64),
-    ),
-> {
+fn bloom_stats(filter: &[u8], fcinfo: pg_sys::FunctionCallInfo) {
     let bloom = made(Bloom::open(filter));
     let shape = bloom.shape();
-    let hash = match shape.hashing() {
-        Hashing::City => "city64",
-        Hashing::BkdrAp => "bkdr+ap",
-    };
-    TableIterator::once((
-        shape.bits() as i64,
-        shape.hashes() as i32,
-        hash.to_owned(),
-        bloom.added() as i64,
-        bloom.ones() as i64,
-        bloom.estimated_items(),
-        bloom.current_error(),
-    ))
+    let hash = HASHINGS.into_iter().find(|it| it.1 == shape.hashing()).map(|it| it.0);
+    let row = [
+        (shape.bits() as i64).into_datum(),
+        (shape.hashes() as i32).into_datum(),
+        hash.into_datum(),
+        (bloom.added() as i64).into_datum(),
+        (bloom.ones() as i64).into_datum(),
+        bloom.estimated_items().into_datum(),
+        bloom.current_error().into_datum(),
+    ];
+    // SAFETY: the columns are declared so.
+    unsafe { Output::begin(fcinfo).add(row) };
 }
 
 #[pg_extern(sql = "")]
