@@ -52,9 +52,8 @@ pub(crate) unsafe fn data(
 }
 
 impl Call {
-    /// The call, or `None` if the trigger is not one for each row inserted or
-    /// updated. Raises an error if the function `name` was not called as a
-    /// trigger.
+    /// The call, or `None` if the trigger is not one for each row inserted or updated. Raises an error if the
+    /// function `name` was not called as a trigger.
     ///
     /// # Safety
     /// `fcinfo` is that of the running call, and outlives the result.
@@ -323,11 +322,10 @@ impl Call {
 
     /// Whether the row, before it is updated, is about to leave its partition.
     pub(crate) fn leaves_partition(&self) -> bool {
-        // SAFETY: the relation is open, the tuple is of its columns; what is
-        // made here is given back here.
+        // SAFETY: the relation is open, the tuple is of its columns; what is made here is given back here.
         unsafe {
             let relation = self.relation();
-            if !(self.is_before && self.is_update) || !(*(*relation).rd_rel).relispartition {
+            if !(self.is_before && self.is_update && (*(*relation).rd_rel).relispartition) {
                 return false;
             }
             let state = pg_sys::CreateExecutorState();
@@ -371,8 +369,7 @@ impl Call {
         (number, typoid)
     }
 
-    /// The result that stores the row with `column` set to a value, given in its text form, or
-    /// NULL.
+    /// The result that stores the row with `column` set to a value, given in its text form, or NULL.
     pub(crate) fn keep_with(&self, column: &str, value: Option<&str>) -> pg_sys::Datum {
         let (number, typoid) = self.settable(column);
         // SAFETY: the input function of the column's own type; the tuple is of
@@ -381,8 +378,7 @@ impl Call {
             let (mut input, mut parameter) = (pg_sys::InvalidOid, pg_sys::InvalidOid);
             pg_sys::getTypeInputInfo(typoid, &mut input, &mut parameter);
             let modifier = self.columns.get(number.get() - 1).map_or(-1, |it| it.atttypmod);
-            // NULL too goes through the input function, because that of a domain checks its
-            // constraints.
+            // NULL too goes through the input function, because that of a domain checks its constraints.
             let value = value.and_then(|value| CString::new(value).ok());
             let written = value.as_ref().map_or(std::ptr::null_mut(), |value| value.as_ptr().cast_mut());
             let datum = pg_sys::OidInputFunctionCall(input, written, parameter, modifier);
