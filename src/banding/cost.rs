@@ -47,8 +47,7 @@ pub(super) unsafe extern "C-unwind" fn amcostestimate(
     correlation: *mut f64,
     pages: *mut f64,
 ) {
-    // SAFETY: PostgreSQL gives a path over an index of this access method and
-    // places for the results.
+    // SAFETY: PostgreSQL gives a path over an index of this access method and places for the results.
     unsafe {
         let index = (*path).indexinfo;
         let conditions = PgList::<pg_sys::IndexClause>::from_pg((*path).indexclauses);
@@ -235,8 +234,7 @@ unsafe fn rows_of(root: *mut pg_sys::PlannerInfo, array: *mut pg_sys::Node) -> O
     }
 }
 
-/// What a condition asks for, its distance if that is known now; nothing is
-/// searched for a negative one.
+/// What a condition asks for, its distance if that is known now; nothing is searched for a negative one.
 ///
 /// # Safety
 /// The clause belongs to an index of this access method.

@@ -9,8 +9,7 @@ pub(super) const UNKNOWN_DISTANCE: i32 = 8;
 
 /// An expression of type `hamming_ball`, as far as the planner knows it.
 pub(super) struct BallExpression {
-    /// The expression of the center, `None` if the ball is NULL or not made by
-    /// its constructor.
+    /// The expression of the center, `None` if the ball is NULL or not made by its constructor.
     pub(super) center: Option<*mut pg_sys::Node>,
     /// The radius; negative for NULL, because neither contains anything.
     pub(super) radius: Option<i32>,

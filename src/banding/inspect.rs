@@ -19,8 +19,7 @@ use serde_json::{Value, json};
 /// Findings that an error lists at most; there may be one per page.
 const LISTED: usize = 10;
 
-/// A banding index and its table, open for reading; closed when dropped, or by
-/// the transaction's abort.
+/// A banding index and its table, open for reading; closed when dropped, or by the transaction's abort.
 struct OpenIndex {
     table: pg_sys::Relation,
     index: pg_sys::Relation,
@@ -161,8 +160,7 @@ unsafe fn report(relation: pg_sys::Relation, findings: Vec<Finding>) {
     )
 }
 
-/// Reads the table as an index build does (expressions, predicate, HOT chains)
-/// but through `snapshot`.
+/// Reads the table as an index build does (expressions, predicate, HOT chains) but through `snapshot`.
 ///
 /// # Safety
 /// Table and index are open, the snapshot is registered.

@@ -21,8 +21,7 @@ fn kind() -> pg_sys::relopt_kind::Type {
     static KIND: OnceLock<pg_sys::relopt_kind::Type> = OnceLock::new();
     *KIND.get_or_init(|| {
         let default = Options::default();
-        // SAFETY: registers options of this access method, once a process;
-        // names and descriptions are copied.
+        // SAFETY: registers options of this access method, once a process; names and descriptions are copied.
         unsafe {
             let kind = pg_sys::add_reloption_kind();
             let lock = pg_sys::AccessExclusiveLock as i32;

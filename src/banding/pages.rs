@@ -5,10 +5,9 @@
 //! is about to, and resource owners give back the pins; a second release would trip an assertion. A
 //! buffer of a temporary index has no lock, only the pin.
 //!
-//! WAL: one commit is one generic record. Generic WAL zeroes what lies between `pd_lower` and
-//! `pd_upper`, so `pd_lower` always ends the bytes in use. On an unlogged or temporary index the
-//! same calls change the buffers only. Small changes write the same record more cheaply, see
-//! [`wal`].
+//! WAL: one commit is one generic record. Generic WAL zeroes what lies between `pd_lower` and `pd_upper`, so
+//! `pd_lower` always ends the bytes in use. On an unlogged or temporary index the same calls change the
+//! buffers only. Small changes write the same record more cheaply, see [`wal`].
 
 use super::wal::{self, Delta};
 use crate::pg::{raise, raise_internal, raise_invalid, raise_unsupported, settings, string, version};
@@ -30,9 +29,8 @@ pub(crate) const PAGE: usize = pg_sys::BLCKSZ as usize;
 /// Bytes of a body.
 pub(crate) const BODY: usize = PAGE - PAGE_HEADER;
 
-// Linked without the guard that pgrx puts around every call (a sigsetjmp):
-// they run once or twice a page read, and on a buffer that this module holds
-// they cannot raise an error.
+// Linked without the guard that pgrx puts around every call (a sigsetjmp): they run once or twice a page
+// read, and on a buffer that this module holds they cannot raise an error.
 unsafe extern "C-unwind" {
     // What 19 has in its place is told another mode than that of unlocking, as here.
     #[cfg_attr(feature = "pg19", link_name = "LockBufferInternal")]
@@ -77,8 +75,7 @@ impl RelationPages {
     /// The main fork of `relation`.
     ///
     /// # Safety
-    /// The relation is an open index and stays open and locked for as long as
-    /// the value and its guards live.
+    /// The relation is an open index and stays open and locked for as long as the value and its guards live.
     pub(crate) unsafe fn new(relation: pg_sys::Relation) -> RelationPages {
         // SAFETY: the caller's promise; a look-up in the cache of tablespaces.
         let ahead = unsafe { pg_sys::get_tablespace_io_concurrency((*(*relation).rd_rel).reltablespace) };
@@ -179,8 +176,7 @@ struct Locked {
 
 impl Locked {
     fn new(buffer: pg_sys::Buffer, mode: u32) -> Locked {
-        // SAFETY: the buffer was pinned just now; its page stays where it is
-        // for as long as it is pinned.
+        // SAFETY: the buffer was pinned just now; its page stays where it is for as long as it is pinned.
         unsafe {
             lock_buffer_unguarded(buffer, mode as i32);
             Locked { buffer, page: pg_sys::BufferGetPage(buffer).cast() }
@@ -289,9 +285,8 @@ impl Pages for RelationPages {
     }
 
     fn extend(&self) -> Result<WriteGuard> {
-        // SAFETY: the relation is open (see `new`). The extension lock keeps
-        // two backends from taking the same new block; the page is locked
-        // before anybody else can learn of it.
+        // SAFETY: the relation is open (see `new`). The extension lock keeps two backends from taking the
+        // same new block; the page is locked before anybody else can learn of it.
         unsafe {
             pg_sys::LockRelationForExtension(self.relation, pg_sys::ExclusiveLock as i32);
             let buffer = self.read_buffer(pg_sys::InvalidBlockNumber, pg_sys::ReadBufferMode::RBM_NORMAL);
@@ -309,9 +304,8 @@ impl Pages for RelationPages {
             unsafe { wal::commit(&changes) };
             return Ok(());
         }
-        // SAFETY: the buffers are pinned and locked exclusively by the guards;
-        // `validate_edits` has made sure that the record can hold them and
-        // that no change leaves its page, so nothing fails half way.
+        // SAFETY: the buffers are pinned and locked exclusively by the guards; `validate_edits` has made sure
+        // that the record can hold them and that no change leaves its page, so nothing fails half way.
         unsafe {
             let record = pg_sys::GenericXLogStart(self.relation);
             for edit in edits.iter() {

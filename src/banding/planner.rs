@@ -1,5 +1,4 @@
-//! What the planner calls: the support function of `near_dup` and the
-//! estimators of `<@` and `=~`.
+//! What the planner calls: the support function of `near_dup` and the estimators of `<@` and `=~`.
 
 use super::WITHIN;
 use super::cost::is_banding;

@@ -30,16 +30,14 @@ const MOST_BURIED: usize = 4;
 /// for there is room on them, or the rows are those of an aborted insert.
 const MOST_KILLED: usize = 16;
 
-/// The state of a scan. It owns only memory and lives in a memory context of
-/// its own: deleted when the scan ends, or with its parent if the query fails.
-/// (An exclusion constraint begins a scan for each row of a bulk insert in a
-/// context that lasts as long as the statement.)
+/// The state of a scan. It owns only memory and lives in a memory context of its own: deleted when the scan
+/// ends, or with its parent if the query fails. (An exclusion constraint begins a scan for each row of a bulk
+/// insert in a context that lasts as long as the statement.)
 struct Scan {
     context: pg_sys::MemoryContext,
     search: Search,
-    /// What orders the rows that are equally far from the query: the distances
-    /// from these. (The executor could, but its queue of rows stops comparing at
-    /// the first NULL.)
+    /// What orders the rows that are equally far from the query: the distances from these. (The executor
+    /// could, but its queue of rows stops comparing at the first NULL.)
     then_by: Vec<u64>,
     /// Conditions that every row must meet; the search itself ensures the first one.
     conditions: Vec<Within>,
@@ -278,8 +276,7 @@ pub(super) unsafe extern "C-unwind" fn amrescan(
     }
 }
 
-/// Chooses how to search: by distance from `query` if there is an order, else
-/// around the narrowest condition.
+/// Chooses how to search: by distance from `query` if there is an order, else around the narrowest condition.
 fn search(
     index: &Index,
     scope: Option<u32>,
@@ -331,8 +328,7 @@ pub(super) unsafe extern "C-unwind" fn amgettuple(
     scan: pg_sys::IndexScanDesc,
     _direction: pg_sys::ScanDirection::Type,
 ) -> bool {
-    // SAFETY: the scan was begun and rescanned by the functions above, and its
-    // index is open.
+    // SAFETY: the scan was begun and rescanned by the functions above, and its index is open.
     unsafe {
         let state = &mut *(*scan).opaque.cast::<Scan>();
         (*scan).xs_recheck = state.lossy || !is_mvcc((*scan).xs_snapshot);

@@ -22,8 +22,7 @@ enum Side {
     Like(Sample, f64),
 }
 
-/// The share of rows of `relation` (0: of its only one) that the comparison
-/// keeps.
+/// The share of rows of `relation` (0: of its only one) that the comparison keeps.
 ///
 /// # Safety
 /// The arguments are what the planner gives to an estimator.
@@ -68,8 +67,7 @@ pub(crate) unsafe fn restriction(
     }
 }
 
-/// The share of pairs that the comparison keeps or, of a semi-join, of rows
-/// of the outer side.
+/// The share of pairs that the comparison keeps or, of a semi-join, of rows of the outer side.
 ///
 /// # Safety
 /// As [`restriction`].
@@ -142,8 +140,7 @@ unsafe fn release(variable: &mut pg_sys::VariableStatData) {
 /// # Safety
 /// The variable was examined and not released.
 unsafe fn sample(variable: &mut pg_sys::VariableStatData, function: pg_sys::Oid) -> Sample {
-    // SAFETY: the caller's promise; the tuple, if there is one, is of
-    // pg_statistic.
+    // SAFETY: the caller's promise; the tuple, if there is one, is of pg_statistic.
     unsafe {
         let rows = variable.rel.as_ref().map_or(1.0, |rel| rel.tuples).max(1.0);
         let mut is_default = false;

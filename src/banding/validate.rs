@@ -1,5 +1,4 @@
-//! `amvalidate`: checks that every operator of an operator class does what its strategy number
-//! means.
+//! `amvalidate`: checks that every operator of an operator class does what its strategy number means.
 
 use super::{DISTANCE, EQUAL, NEAR, WITHIN};
 use crate::pg::{Argument, query_all};

@@ -1,5 +1,4 @@
-//! Window functions that group rows by their fingerprints: `single_pass` and
-//! `near_dup_component`.
+//! Window functions that group rows by their fingerprints: `single_pass` and `near_dup_component`.
 
 use crate::pg::{
     Progress, QueryHost, Window, raise_invalid, required, threads, unwrap_or_raise, within_memory_limit,

@@ -311,8 +311,7 @@ pub(crate) fn array_type(typoid: pg_sys::Oid) -> Option<pg_sys::Oid> {
     (array != pg_sys::InvalidOid).then_some(array)
 }
 
-/// `name_label`, cut to the length of an identifier as PostgreSQL cuts the
-/// names of indexes.
+/// `name_label`, cut to the length of an identifier as PostgreSQL cuts the names of indexes.
 pub(crate) fn object_name(name: &str, label: &str) -> String {
     let (name, label) = (CString::new(name).unwrap_or_default(), CString::new(label).unwrap_or_default());
     // SAFETY: strings that end; the answer is one too.

@@ -51,11 +51,9 @@ impl Host for QueryHost<'_> {
         self.progress.inspect(|progress| progress.end(counts));
     }
 
-    /// New threads inherit the blocked signals. PostgreSQL's handlers must run
-    /// on its own thread only.
+    /// New threads inherit the blocked signals. PostgreSQL's handlers must run on its own thread only.
     fn block_signals(&mut self, block: bool) {
-        // SAFETY: the sets are initialised by sigfillset or by the call that
-        // returned the old one.
+        // SAFETY: the sets are initialised by sigfillset or by the call that returned the old one.
         unsafe {
             if block {
                 let mut all: libc::sigset_t = std::mem::zeroed();

@@ -7,9 +7,8 @@ pub(crate) fn answer_checks() {
     dedup_core::interrupt::set_hook(answer);
 }
 
-/// Raises the error of an interrupt that is pending or of memory that is
-/// short: it unwinds, as every error of PostgreSQL under pgrx. On a thread of
-/// our own it does nothing, for PostgreSQL may not be called there.
+/// Raises the error of an interrupt that is pending or of memory that is short: it unwinds, as every error of
+/// PostgreSQL under pgrx. On a thread of our own it does nothing, for PostgreSQL may not be called there.
 fn answer() {
     // SAFETY: a read of a flag that signal handlers set.
     let pending = unsafe { (&raw const pg_sys::InterruptPending).read_volatile() } != 0;

@@ -1,11 +1,10 @@
 //! Out of memory is an error of the statement, as in PostgreSQL, not a crash of the server.
 //!
 //! Structures that grow with the data allocate fallibly (`dedup_core::memory`) and raise the error
-//! themselves. Other allocations are small, but Rust aborts the process when one fails, and
-//! PostgreSQL then restarts all sessions. So this allocator holds a reserve. When such an
-//! allocation fails, it returns the reserve to the system, tries again, and has the next check for
-//! interrupts raise the error. If even that is not enough, the session ends with a FATAL error, and
-//! other sessions go on.
+//! themselves. Other allocations are small, but Rust aborts the process when one fails, and PostgreSQL then
+//! restarts all sessions. So this allocator holds a reserve. When such an allocation fails, it returns the
+//! reserve to the system, tries again, and has the next check for interrupts raise the error. If even that is
+//! not enough, the session ends with a FATAL error, and other sessions go on.
 
 use super::settings::{exceeds_memory_limit, within_memory_limit};
 use dedup_core::memory::{OutOfMemory, count, may_fail};

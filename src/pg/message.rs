@@ -21,8 +21,7 @@ impl Message {
     }
 
     pub(crate) fn rest(&mut self) -> &[u8] {
-        // SAFETY: as above; the length is what the message has left, and the
-        // bytes live as long as it.
+        // SAFETY: as above; the length is what the message has left, and the bytes live as long as it.
         unsafe {
             let length = (*self.0).len - (*self.0).cursor;
             let bytes = pg_sys::pq_getmsgbytes(self.0, length);

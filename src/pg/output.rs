@@ -57,9 +57,8 @@ impl Drop for Portable {
     }
 }
 
-/// `datum` as the output function of its type writes it under the default
-/// settings. (`money` still follows `lc_monetary`, and names of relations and
-/// types follow `search_path`.)
+/// `datum` as the output function of its type writes it under the default settings. (`money` still follows
+/// `lc_monetary`, and names of relations and types follow `search_path`.)
 ///
 /// # Safety
 /// `datum` is a value of the type `typoid`.

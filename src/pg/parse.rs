@@ -1,13 +1,11 @@
-//! Parsing of queries with error positions: pgrx passes errors on without the query and the
-//! position in it.
+//! Parsing of queries with error positions: pgrx passes errors on without the query and the position in it.
 
 use super::names;
 use pgrx::pg_sys;
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
-// Linked without the guard that pgrx puts around every call: they are called
-// while an error is on its way.
+// Linked without the guard that pgrx puts around every call: they are called while an error is on its way.
 unsafe extern "C-unwind" {
     #[link_name = "getinternalerrposition"]
     fn position_so_far() -> c_int;

@@ -4,8 +4,7 @@ use pgrx::callconv::{Arg, ArgAbi, BoxRet, FcInfo};
 use pgrx::datum::Datum;
 use pgrx::pg_sys;
 
-/// A pointer that PostgreSQL passes as `internal`. A result may be a null pointer, which is not
-/// SQL's NULL.
+/// A pointer that PostgreSQL passes as `internal`. A result may be a null pointer, which is not SQL's NULL.
 pub(crate) struct Pointer(pub(crate) pg_sys::Datum);
 
 // SAFETY: an `internal` is taken as the pointer that it is.

@@ -1,5 +1,4 @@
-//! Notices on the progress of a long run: how far it is, and at the end of each stage its counts
-//! and time.
+//! Notices on the progress of a long run: how far it is, and at the end of each stage its counts and time.
 
 use super::settings::progress_interval;
 use dedup_core::interrupt;

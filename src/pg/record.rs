@@ -1,5 +1,4 @@
-//! Rows as arguments: the columns of a record or of a trigger's new row, by
-//! name, as text.
+//! Rows as arguments: the columns of a record or of a trigger's new row, by name, as text.
 
 use super::output::portable_text;
 use super::rows::base_type;
@@ -60,8 +59,7 @@ impl<'a> Row<'a> {
         self.columns.get(number.checked_sub(1)?).map(|column| column.name().to_owned())
     }
 
-    /// The value of a column of type bigint or a domain over it, `None` if it is
-    /// NULL or not there.
+    /// The value of a column of type bigint or a domain over it, `None` if it is NULL or not there.
     pub(crate) fn bigint(&self, name: &str) -> Option<i64> {
         let (number, typoid) = self.column(name)?;
         if typoid != pg_sys::INT8OID && base_type(typoid) != pg_sys::INT8OID {
@@ -110,9 +108,8 @@ impl<'a> Row<'a> {
 
     /// The value of the column called `name` as text, `None` if it is NULL.
     ///
-    /// Text is taken as it is; a date or time in ISO 8601 (time zone UTC)
-    /// whatever the session's settings; any other type as its output function
-    /// writes it under the default settings.
+    /// Text is taken as it is; a date or time in ISO 8601 (time zone UTC) whatever the session's settings;
+    /// any other type as its output function writes it under the default settings.
     pub(crate) fn text(&self, name: &str) -> Option<String> {
         let Some((number, typoid)) = self.column(name) else {
             raise_no_column(
@@ -123,8 +120,7 @@ impl<'a> Row<'a> {
         let datum = self.get(number)?;
         match typoid {
             pg_sys::TEXTOID | pg_sys::VARCHAROID | pg_sys::BPCHAROID => {
-                // SAFETY: the descriptor says that the datum is one of the
-                // text types.
+                // SAFETY: the descriptor says that the datum is one of the text types.
                 unsafe { String::from_datum(datum, false) }
             }
             pg_sys::DATEOID

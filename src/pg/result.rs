@@ -13,8 +13,7 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Starts the result of the running call, whose SQL declaration returns a
-    /// table.
+    /// Starts the result of the running call, whose SQL declaration returns a table.
     pub(crate) fn begin(fcinfo: pg_sys::FunctionCallInfo) -> Output {
         // SAFETY: `fcinfo` is that of the running call; the store and the
         // descriptor are made in the query's memory, where the executor wants them.
@@ -56,16 +55,14 @@ impl Output {
     pub(crate) unsafe fn pass<const N: usize>(&mut self, row: [Option<pg_sys::Datum>; N]) {
         let mut nulls = row.map(|value| value.is_none());
         let mut values = row.map(|value| value.unwrap_or(pg_sys::Datum::null()));
-        // SAFETY: the caller's promise; the store lives as long as the query, and
-        // copies values.
+        // SAFETY: the caller's promise; the store lives as long as the query, and copies values.
         unsafe {
             assert_eq!(self.by_reference.len(), N);
             pg_sys::tuplestore_putvalues(self.store, self.desc, values.as_mut_ptr(), nulls.as_mut_ptr());
         }
     }
 
-    /// As [`Output::pass`], and frees the values, whose memory a result of millions of rows
-    /// would hold.
+    /// As [`Output::pass`], and frees the values, whose memory a result of millions of rows would hold.
     ///
     /// # Safety
     /// As there, and the values were made for this call.

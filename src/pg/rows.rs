@@ -21,8 +21,7 @@ impl Column {
         Column { name: name.to_owned(), typoid, collation, is_text }
     }
 
-    /// Its type as SQL names it, without a length: `bpchar`, because `character` alone means a
-    /// length of one.
+    /// Its type as SQL names it, without a length: `bpchar`, because `character` alone means a length of one.
     pub(crate) fn type_name(&self) -> String {
         // SAFETY: any oid is answered by a string.
         unsafe { string(pg_sys::format_type_with_typemod(self.typoid, -1)) }
@@ -33,8 +32,7 @@ impl Column {
         base_type(self.typoid)
     }
 
-    /// Whether a value is stored as `text` is, and means the same: varchar,
-    /// citext, a domain over these.
+    /// Whether a value is stored as `text` is, and means the same: varchar, citext, a domain over these.
     pub(crate) fn is_text(&self) -> bool {
         self.is_text
     }
@@ -140,8 +138,7 @@ pub(super) unsafe fn columns(desc: pg_sys::TupleDesc) -> Vec<Column> {
     desc.iter().map(column).collect()
 }
 
-/// The values of a row of a query. Reading copies them, and leaves nothing behind in PostgreSQL's
-/// memory.
+/// The values of a row of a query. Reading copies them, and leaves nothing behind in PostgreSQL's memory.
 pub(crate) struct Values<'a> {
     /// As many columns as values and flags.
     pub(super) columns: &'a [Column],

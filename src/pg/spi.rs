@@ -3,10 +3,9 @@
 //! Names in SQL text are the caller's affair: statements of this extension
 //! qualify every function, operator and type with its schema.
 //!
-//! Rows are passed on one at a time, in the caller's memory context and under
-//! its resource owner; nothing of a row stays in memory that the caller does
-//! not copy. Every row is a check for interrupts. What a caller does with a row
-//! may run statements of its own.
+//! Rows are passed on one at a time, in the caller's memory context and under its resource owner; nothing of
+//! a row stays in memory that the caller does not copy. Every row is a check for interrupts. What a caller
+//! does with a row may run statements of its own.
 
 use super::names::{Schemas, steady};
 use super::parse::prepare;
@@ -39,8 +38,7 @@ impl Argument {
         Argument { typoid, value: Some(value) }
     }
 
-    /// A copy of an array that a row holds; it lives as long as the caller's
-    /// memory context.
+    /// A copy of an array that a row holds; it lives as long as the caller's memory context.
     ///
     /// # Safety
     /// `value` is of the array type `typoid`.
@@ -51,8 +49,7 @@ impl Argument {
     }
 }
 
-/// Arguments as SPI takes them: types, values, and for each value `n` if it is
-/// NULL, else a blank.
+/// Arguments as SPI takes them: types, values, and for each value `n` if it is NULL, else a blank.
 type Arguments = (Vec<pg_sys::Oid>, Vec<pg_sys::Datum>, Vec<std::ffi::c_char>);
 
 fn split(arguments: &[Argument]) -> Arguments {
@@ -110,9 +107,8 @@ pub(crate) fn for_each_of_query<E: FnMut(&Values<'_>)>(
     unsafe { in_portal(query, arguments, true, |portal| pass_rows(portal, start)) }
 }
 
-/// What `read` makes of each row of a query: all of it is in memory. The query
-/// sees what the statement that calls sees, and an immutable function may run
-/// it.
+/// What `read` makes of each row of a query: all of it is in memory. The query sees what the statement that
+/// calls sees, and an immutable function may run it.
 pub(crate) fn query_all<T>(
     sql: &str,
     arguments: &[Argument],
@@ -248,10 +244,9 @@ unsafe fn in_portal<R>(
 ) -> R {
     let (mut types, mut values, nulls) = split(arguments);
     let text = terminated(sql);
-    // SAFETY: connect, prepare, open, close and finish in their order; after an
-    // error the end of the transaction tidies up. The arguments are of their
-    // types. The work is done in the caller's memory context, so that what it
-    // keeps outlives the query.
+    // SAFETY: connect, prepare, open, close and finish in their order; after an error the end of the
+    // transaction tidies up. The arguments are of their types. The work is done in the caller's memory
+    // context, so that what it keeps outlives the query.
     with_snapshot(|| unsafe {
         let context = pg_sys::CurrentMemoryContext;
         pg_sys::SPI_connect();
@@ -326,10 +321,9 @@ unsafe extern "C-unwind" fn receive(
     slot: *mut pg_sys::TupleTableSlot,
     receiver: *mut pg_sys::DestReceiver,
 ) -> bool {
-    // SAFETY: the executor calls it with a slot that holds a row of the query's
-    // columns, and with the receiver that it was given, which is the first field
-    // of ours. If a row is refused, the error's way out sets owner and context
-    // right.
+    // SAFETY: the executor calls it with a slot that holds a row of the query's columns, and with the
+    // receiver that it was given, which is the first field of ours. If a row is refused, the error's way out
+    // sets owner and context right.
     unsafe {
         let receiver = &mut *receiver.cast::<Receiver<'_>>();
         pg_sys::slot_getallattrs(slot);

@@ -1,5 +1,4 @@
-//! Values of one SQL type, whichever it is: copied out of rows, kept in a file,
-//! compared, and given back.
+//! Values of one SQL type, whichever it is: copied out of rows, kept in a file, compared, and given back.
 
 use super::catalog::check_type;
 use super::host::unwrap_or_raise;
@@ -71,8 +70,7 @@ impl ValueType {
         })
     }
 
-    /// For values of `column` that are given back as `result`; `None` if that is
-    /// another type.
+    /// For values of `column` that are given back as `result`; `None` if that is another type.
     ///
     /// # Errors
     /// Raises 42804 if the column is a row or an array, or has no order (btree); as [`check_type`] for both types.
@@ -141,8 +139,7 @@ impl ValueType {
         }
     }
 
-    /// A value of the result's type; one that is passed by reference is made in
-    /// PostgreSQL's current memory.
+    /// A value of the result's type; one that is passed by reference is made in PostgreSQL's current memory.
     ///
     /// # Safety
     /// [`ValueType::write`] has written the bytes.

@@ -1,5 +1,4 @@
-//! Window functions. pgrx does not bind `windowapi.h`; what is needed of it is
-//! declared here.
+//! Window functions. pgrx does not bind `windowapi.h`; what is needed of it is declared here.
 //!
 //! A window function is called once a row, in order, and may look at the arguments of any row of
 //! its partition. Its state belongs to the partition: it is created by the first call and dropped
@@ -45,8 +44,7 @@ pub(crate) struct Window {
 impl Window {
     /// The window of the call, or an error if there is none.
     pub(crate) fn of(fcinfo: pg_sys::FunctionCallInfo) -> Window {
-        // SAFETY: `fcinfo` is that of the running call; its context is null or
-        // a node.
+        // SAFETY: `fcinfo` is that of the running call; its context is null or a node.
         let context = unsafe { (*fcinfo).context };
         // SAFETY: as above.
         if context.is_null() || unsafe { (*context).type_ } != pg_sys::NodeTag::T_WindowObjectData {
@@ -83,8 +81,7 @@ impl Window {
     /// An argument at the current row.
     ///
     /// # Safety
-    /// The argument is declared with the SQL type that `T` reads. The value
-    /// lives as long as the call.
+    /// The argument is declared with the SQL type that `T` reads. The value lives as long as the call.
     pub(crate) unsafe fn argument<T: FromDatum>(&self, number: i32) -> Option<T> {
         let mut null = false;
         // SAFETY: the object is that of the running call, the type the caller's promise.
@@ -121,9 +118,8 @@ impl Window {
     /// Every call for this function keeps a `T`.
     #[expect(clippy::mut_from_ref, reason = "the state belongs to the partition, not to the window")]
     pub(crate) unsafe fn state<T>(&self, make: impl FnOnce() -> T) -> &mut T {
-        // SAFETY: the memory is the partition's, zeroed when it is made, and
-        // holds a pointer to a `T` or null. The value is dropped when the
-        // partition's context is reset.
+        // SAFETY: the memory is the partition's, zeroed when it is made, and holds a pointer to a `T` or
+        // null. The value is dropped when the partition's context is reset.
         unsafe {
             let kept: *mut *mut T =
                 guarded(|| WinGetPartitionLocalMemory(self.object, size_of::<*mut T>())).cast();

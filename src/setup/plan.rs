@@ -469,8 +469,7 @@ impl<'t> Plan<'t> {
         exists(&sql, &[Argument::of(self.table.oid), Argument::of(self.fp.as_str())])
     }
 
-    /// Refuses to drop a column of fingerprints on which something depends that is
-    /// not made anew.
+    /// Refuses to drop a column of fingerprints on which something depends that is not made anew.
     fn check_dependents(&self, column: &str) {
         let sql = format!(
             "WITH RECURSIVE tree AS (SELECT $1 AS oid UNION \

@@ -11,8 +11,7 @@ pub(super) fn all_become_text(table: pg_sys::Oid, names: &[String]) -> bool {
     names.iter().all(|name| columns.iter().any(|it| it.name == *name && becomes_text(it.typoid)))
 }
 
-/// What a generated column is, if it is a fingerprint by `simhash(text, jsonb)` or
-/// `simhash(text[], jsonb)`.
+/// What a generated column is, if it is a fingerprint by `simhash(text, jsonb)` or `simhash(text[], jsonb)`.
 #[derive(PartialEq)]
 pub(crate) struct Generated {
     /// The columns that it is made of.
@@ -57,8 +56,7 @@ impl Generated {
     }
 
     fn read(table: &PgRelation, column: i16) -> Option<Generated> {
-        // SAFETY: the relation is open and has the column; nodes are what their tags
-        // say.
+        // SAFETY: the relation is open and has the column; nodes are what their tags say.
         unsafe {
             let made = pg_sys::build_column_default(table.as_ptr(), i32::from(column));
             let call =

@@ -76,8 +76,7 @@ unsafe extern "C-unwind" fn table_changed(_: pg_sys::Datum, table: pg_sys::Oid) 
 }
 
 impl Settings {
-    /// The settings of a table, if it has some; a partition has those of the table
-    /// that it is a partition of.
+    /// The settings of a table, if it has some; a partition has those of the table that it is a partition of.
     ///
     /// # Errors
     /// Raises 55000 if they no longer fit the table, XX001 if they are none that `dedup_setup` makes.

@@ -86,9 +86,8 @@ impl Source {
         }
     }
 
-    /// The query that reads ids and fingerprints, in this order. A table's are in the
-    /// column of its settings, else in the one that a `banding` index searches, else in
-    /// the column `fp`.
+    /// The query that reads ids and fingerprints, in this order. A table's are in the column of its settings,
+    /// else in the one that a `banding` index searches, else in the column `fp`.
     pub(crate) fn fingerprints(&self) -> String {
         match self {
             Source::Query(query) => query.clone(),
@@ -147,8 +146,7 @@ impl Table {
     /// one of a text type beside `id` and the key.
     ///
     /// # Errors
-    /// Raises 42703 if there is no such column, 42P16 if nothing is named and there
-    /// is not exactly one.
+    /// Raises 42703 if there is no such column, 42P16 if nothing is named and there is not exactly one.
     pub(crate) fn texts<'a>(&'a self, id: Option<&str>, named: &[String]) -> Vec<&'a str> {
         let settings = Settings::of(self.oid).filter(|_| named.is_empty());
         match &settings {

@@ -32,7 +32,6 @@ pub struct Finding {
     pub what: String,
 }
 
-/// A link to the right.
 #[derive(Clone, Copy)]
 struct Link {
     from: u32,
@@ -342,7 +341,6 @@ impl<P: Pages, S: CheckSink> Check<'_, P, S> {
         Ok(())
     }
 
-    /// The free pages of a tree.
     fn free(&mut self, tree: Tree) -> Result<()> {
         let mut block = first_free(&self.pages.read(METAPAGE)?, tree);
         while block != 0 {

@@ -6,12 +6,11 @@
 //!
 //! Why a reader misses nothing and sees nothing twice. The leaves of a tree partition its key space at any
 //! moment; a boundary is added (a split) or removed (a leaf goes, [`recycle`](super::recycle)) in one record
-//! while both leaves are held exclusively, and entries keep their positions. A reader remembers the high key of the last
-//! leaf it read as its *mark*: all positions below it are done. It then asks for the leaf that
-//! covers some position at or above the mark, and leaves out what that holds below the mark, should the mark be no
-//! boundary any more. An entry that was there when the scan began sits, at the moment the leaf
-//! covering its position is locked, in that leaf. So no lock or pin is needed between two leaves,
-//! nor across calls.
+//! while both leaves are held exclusively, and entries keep their positions. A reader remembers the high key
+//! of the last leaf it read as its *mark*: all positions below it are done. It then asks for the leaf that
+//! covers some position at or above the mark, and leaves out what that holds below the mark, should the mark
+//! be no boundary any more. An entry that was there when the scan began sits, at the moment the leaf covering
+//! its position is locked, in that leaf. So no lock or pin is needed between two leaves, nor across calls.
 
 use super::descend::{Locked, Trace, descend, read_covering, retry};
 use super::error::{Result, Way};

@@ -17,7 +17,6 @@ use super::page::{Header, MAX_LEVEL, Separator, find_child, separator};
 use super::storage::{Pages, WritePage};
 use std::ops::Deref;
 
-/// A page of a tree, locked.
 pub(crate) struct Locked<B> {
     pub block: u32,
     pub header: Header,

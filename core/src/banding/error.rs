@@ -77,12 +77,10 @@ pub(crate) fn moved<T>(block: u32, what: impl Into<Cow<'static, str>>) -> Way<T>
     Err(Astray::Moved { block, what: what.into() })
 }
 
-/// The error of a damaged page.
 pub(crate) fn corrupt<T>(block: u32, what: impl Into<Cow<'static, str>>) -> Result<T> {
     Err(Error::Corrupt { block, what: what.into() })
 }
 
-/// A failure of the storage as an error.
 pub(crate) fn failed<T>(what: impl Into<Cow<'static, str>>) -> Result<T> {
     Err(external::Error::Storage(what.into()).into())
 }

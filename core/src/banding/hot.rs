@@ -8,16 +8,15 @@
 //! the directory exclusively, and the new page. WAL: a change of state is one patch of a byte; a first page of states is in one record
 //! with the directory's pointer to it.
 //!
-//! Why promotion is safe while others insert (the order is the proof). An inserter first puts its entry
-//! into the main tree (i,0), then reads the bucket's state S. The promoter commits `filling` (F),
-//! then reads the bucket in (i,0) and copies it (C), then commits `hot`. Take an entry e whose
-//! insert has returned. Either S came after F: then the inserter saw `filling` or `hot` and has put
-//! e into (i,1..3) itself. Or S came before F: then e was in (i,0) before C began to read, leaves
-//! never lose entries to the left of a reader, so C copied it. Hence when `hot` is read, every
-//! entry whose insert had returned by then is in (i,1..3), or belongs to an inserter that saw
-//! `filling` and puts it there before it returns. Copying and inserting are insert-if-absent under
-//! the leaf's exclusive lock, so an entry is there once. Deletion walks all trees' pages and is
-//! serialised with promotion (both belong to VACUUM), so no entry is copied after its removal.
+//! Why promotion is safe while others insert (the order is the proof). An inserter first puts its entry into
+//! the main tree (i,0), then reads the bucket's state S. The promoter commits `filling` (F), then reads the
+//! bucket in (i,0) and copies it (C), then commits `hot`. Take an entry e whose insert has returned. Either S
+//! came after F: then the inserter saw `filling` or `hot` and has put e into (i,1..3) itself. Or S came
+//! before F: then e was in (i,0) before C began to read, leaves never lose entries to the left of a reader,
+//! so C copied it. Hence when `hot` is read, every entry whose insert had returned by then is in (i,1..3), or
+//! belongs to an inserter that saw `filling` and puts it there before it returns. Copying and inserting are
+//! insert-if-absent under the leaf's exclusive lock, so an entry is there once. Deletion walks all trees'
+//! pages and is serialised with promotion (both belong to VACUUM), so no entry is copied after its removal.
 //!
 //! A promotion that dies leaves `filling`, which readers treat as cold; the next one starts it anew.
 //! A hot bucket stays hot until the index is rebuilt: its second level stays exact whatever its

@@ -118,7 +118,6 @@ impl Layout {
         bits(tid.block().into()) <= self.block_bits && bits(tid.offset().into()) <= self.offset_bits
     }
 
-    /// An entry's bytes: the first `width` are used.
     #[inline]
     pub(crate) fn encode(&self, at: Position) -> Entry {
         let key = u128::from(at.key.wrapping_sub(self.base) & low_mask(self.key_bits));

@@ -157,7 +157,6 @@ impl Header {
         Header { scoped, ..self }
     }
 
-    /// Bytes of a separator.
     #[inline]
     pub(crate) fn separator(&self) -> usize {
         if self.scoped { SCOPED_SEPARATOR } else { SEPARATOR }

@@ -1,10 +1,9 @@
 //! Promotion: which buckets are hot, and how they are given their second level.
 //!
-//! Locking: counting reads leaves as a scan does. Promotion copies a leaf's entries out under its shared lock,
-//! releases it, and inserts them into the second level like any insert; it never holds locks in
-//! two trees. One promotion at a time, and none beside a bulk delete: VACUUM's own lock on the table
-//! ensures both. Why promotion is safe beside inserts and
-//! searches is proved in [`hot`](super::hot).
+//! Locking: counting reads leaves as a scan does. Promotion copies a leaf's entries out under its shared
+//! lock, releases it, and inserts them into the second level like any insert; it never holds locks in two
+//! trees. One promotion at a time, and none beside a bulk delete: VACUUM's own lock on the table ensures
+//! both. Why promotion is safe beside inserts and searches is proved in [`hot`](super::hot).
 //!
 //! A bucket is promoted if it holds more than `1 + mu` times the average non-empty bucket of its block, or more than
 //! `max_bucket` entries, and more than [four leaves](least_hot) of them. Entries of one identical fingerprint cannot be told
@@ -280,7 +279,6 @@ fn add_page<P: Pages>(pages: &P, at: usize, image: &[u8]) -> Result<()> {
     ])
 }
 
-/// Gives a bucket its second level.
 pub(crate) fn promote_bucket<P: Pages>(pages: &P, i: usize, bucket: u16) -> Result<()> {
     let index = add_second_level(pages, i)?;
     set_state(pages, &index, i, bucket, BucketState::Filling)?;

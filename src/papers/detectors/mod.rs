@@ -68,12 +68,10 @@ impl IntoDatum for Element {
     }
 }
 
-/// What was last made of a list of words, and of which: a statement over many
-/// rows has one list.
+/// What was last made of a list of words, and of which: a statement over many rows has one list.
 type LastUsed<K, T> = RefCell<Option<(Option<Texts>, K, Rc<T>)>>;
 
-/// The `T` made of `texts` and `key`, kept from the call before if those are
-/// the same.
+/// The `T` made of `texts` and `key`, kept from the call before if those are the same.
 fn last_of<K: PartialEq, T>(
     last: &'static LocalKey<LastUsed<K, T>>,
     texts: Option<Texts>,

@@ -1,5 +1,4 @@
-//! Exact duplicates: the type `bloom`, and window functions that tell whether a content occurred
-//! before.
+//! Exact duplicates: the type `bloom`, and window functions that tell whether a content occurred before.
 
 mod bloom;
 mod seen;

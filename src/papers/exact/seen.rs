@@ -1,5 +1,4 @@
-//! P1's exact stage over a stream of rows: `bloom_seen`, `trie_seen`,
-//! `exact_seen`.
+//! P1's exact stage over a stream of rows: `bloom_seen`, `trie_seen`, `exact_seen`.
 
 use super::bloom::{empty, hashing, rule};
 use crate::pg::{Window, raise_invalid, within_memory_limit};
@@ -83,8 +82,7 @@ fn filter(window: &Window) -> Filter {
     Filter::Verdicts(verdicts)
 }
 
-/// Whether the content occurred before in its partition; NULL for NULL. Arguments: content,
-/// recheck.
+/// Whether the content occurred before in its partition; NULL for NULL. Arguments: content, recheck.
 #[pg_extern(sql = "")]
 fn trie_seen(fcinfo: pg_sys::FunctionCallInfo) -> Option<bool> {
     let window = Window::of(fcinfo);
