@@ -84,27 +84,3 @@ pub fn explain(a: &Bag, b: &Bag) -> Explanation {
     });
     Explanation { features, distance: print_a.zip(print_b).map(|(a, b)| hamming(a, b)) }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::features::{Extractor, TextRecipe};
-    use proptest::prelude::*;
-
-    fn compare(a: &str, b: &str) -> Explanation {
-        let recipe = TextRecipe::default();
-        explain(&Extractor::new().bag(a, &recipe), &Extractor::new().bag(b, &recipe))
-    }
-
-    proptest! {
-        /// The parts of all features are the distance, and what both texts have alike has no part.
-        #[test]
-        fn parts_add_up(a in "[水停电小区业主天]{1,30}", b in "[水停电小区业主天]{1,30}") {
-            let compared = compare(&a, &b);
-            let total: f64 = compared.features.iter().map(|f| f.whole.bits).sum();
-            prop_assert!((total - f64::from(compared.distance.unwrap())).abs() < 1e-6);
-            let alike = compared.features.iter().filter(|f| f.whole.weight_a == f.whole.weight_b);
-            prop_assert!(alike.clone().all(|f| f.whole.bits == 0.0));
-        }
-    }
-}

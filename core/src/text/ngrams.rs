@@ -124,24 +124,3 @@ fn char_length(first: u8) -> usize {
         0xF0.. => 4,
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        /// Equal to the windows of the vector of characters; a shorter text is one run, and an empty one none.
-        #[test]
-        fn equals_windows(text in "[a-c水区é😀]{0,12}", n in 1usize..5) {
-            let chars: Vec<char> = text.chars().collect();
-            let mut expected: Vec<String> = chars.windows(n).map(|w| w.iter().collect()).collect();
-            if expected.is_empty() && !text.is_empty() {
-                expected.push(text.clone());
-            }
-            let mut found = Vec::new();
-            char_ngrams(&text, n, |gram| found.push(gram));
-            prop_assert_eq!(found, expected);
-        }
-    }
-}

@@ -218,67 +218,9 @@ fn pieces(text: &str, limit: usize) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::normalize;
     use proptest::prelude::*;
 
-    fn words(text: &str) -> Vec<String> {
-        let normal = normalize(text);
-        let mut all = Vec::new();
-        Segmenter::shared().words(&normal, false, |word| all.push(word.to_owned()));
-        all
-    }
-
-    #[test]
-    fn chinese_with_latin_inside() {
-        assert_eq!(words("我爱北京，iPhone拍照。"), ["我", "爱", "北京", "iphone", "拍照"]);
-    }
-
-    #[test]
-    fn other_scripts_are_cut_at_their_word_boundaries() {
-        assert_eq!(words("Ein naïver Café-Gast"), ["ein", "naïver", "café", "gast"]);
-        assert_eq!(words("Привет, мир"), ["привет", "мир"]);
-        assert_eq!(words("用naïve方法"), ["用", "naïve", "方法"]);
-        assert_eq!(words("안녕 세계"), ["안녕", "세계"]);
-    }
-
-    #[test]
-    fn own_words_are_not_cut() {
-        let text = "投诉楚江新区的云上花园小区";
-        let cut = |segmenter: &Segmenter| {
-            let mut all = Vec::new();
-            segmenter.words(text, false, |word| all.push(word.to_owned()));
-            all
-        };
-        assert!(!cut(Segmenter::shared()).contains(&"云上花园".to_owned()));
-        let lines = ["\u{FEFF}云上花园", "", "楚江新区 5000 ns", "ＯＫ店 n", "！！"];
-        let (words, count) = Segmenter::complete_words(lines).unwrap();
-        assert!(Segmenter::are_complete(&words) && Segmenter::are_complete(""));
-        for damaged in ["云上", "云上 x", "云上 3 nz 4", "\n"] {
-            assert!(!Segmenter::are_complete(damaged), "{damaged}");
-        }
-        assert!(count == 3 && words.contains("楚江新区 5000 ns\n") && words.contains("ok店 "), "{words}");
-        let cut = cut(&Segmenter::with_words(&words));
-        assert!(cut.contains(&"云上花园".to_owned()) && cut.contains(&"楚江新区".to_owned()), "{cut:?}");
-        let (endless, beginning) = ("水".repeat(400), "水".repeat(20));
-        for (line, error) in [
-            ("停水 x y", "line 2 is not a word with a frequency and a tag: \"停水 x y\""),
-            ("iphone-pro", "line 2 is never found, as texts are cut at its spaces and signs: \"iphone-pro\""),
-            (&endless, &format!("line 2 is longer than 1024 bytes: \"{beginning}…\"")),
-        ] {
-            assert!(Segmenter::complete_words(["好 3 n", line]).unwrap_err().ends_with(error), "{line}");
-        }
-    }
-
     proptest! {
-        /// Nothing is lost or invented: the words are the text without spaces.
-        #[test]
-        fn words_cover_the_text(text in "[a-c 水区市停电了éñ안я0-9カ]{0,40}") {
-            let normal = normalize(&text);
-            let mut joined = String::new();
-            Segmenter::shared().words(&normal, true, |word| joined.push_str(word));
-            prop_assert_eq!(joined, normal.replace(' ', ""));
-        }
-
         /// Pieces cover the text and respect the limit.
         #[test]
         fn pieces_cover(text in "[a 水é]{0,200}", limit in 8usize..40) {
