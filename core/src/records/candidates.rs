@@ -2,8 +2,9 @@
 //!
 //! Keys are words and whole values, whatever column they stand in, and the values of two short columns together.
 
+use super::column::{Known, NONE};
 use super::table::Table;
-use super::values::{Kind, Known, MOST_COLUMNS, NONE, each_word, key};
+use super::values::{Kind, MOST_COLUMNS, each_word, key};
 use crate::hash::{city64, mix64};
 use crate::interrupt::{Meter, checked, sort_unstable_by};
 use crate::memory::{Grow, OrRaise, Room, filled};

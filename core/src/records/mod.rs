@@ -6,6 +6,8 @@
 //! nothing but the two rows and the model.
 
 mod candidates;
+mod column;
+mod identifiers;
 mod model;
 mod table;
 mod values;
@@ -16,12 +18,13 @@ use crate::interrupt::{checked, sort_unstable_by};
 use crate::memory::{Grow, OrRaise, Room, collect, filled};
 pub use candidates::Keys;
 use candidates::{Candidate, candidates, meet, short};
+use column::{Known, NONE, Strings};
 use model::{Weights, probability};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use table::{Columns, Table};
+use values::Kind;
 pub use values::MOST_COLUMNS;
-use values::{Kind, Known, NONE, Strings};
 
 /// Two rows are of one thing from this probability on.
 pub const SURE: f64 = 0.9;
@@ -29,8 +32,8 @@ pub const SURE: f64 = 0.9;
 pub const LIKELY: f64 = 0.3;
 /// Kept rows that a row is compared with, at most.
 const KEPT: usize = 1000;
-/// Fields that are of no column.
-const BEYOND_COLUMNS: usize = 1;
+/// Fields that there can be: the columns and the identifiers.
+const FIELDS: usize = MOST_COLUMNS + 1;
 
 /// What is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -229,11 +232,6 @@ impl Pairs {
     }
 }
 
-/// Levels and what they tell, for as many fields as there are.
-type Fields<T> = [T; MOST_COLUMNS + BEYOND_COLUMNS];
-const NO_LEVELS: Fields<u8> = [0; MOST_COLUMNS + BEYOND_COLUMNS];
-const NOTHING: Fields<f64> = [0.0; MOST_COLUMNS + BEYOND_COLUMNS];
-
 impl Records {
     /// Learns from the rows; what finds pairs among them too.
     pub fn learn(rows: Rows) -> (Records, Pairs) {
@@ -340,8 +338,7 @@ impl Records {
     /// What makes two rows one thing, or two.
     pub fn evidence(&self, a: u32, b: u32) -> Evidence {
         let rows = [a, b].map(|row| self.places[row as usize]);
-        let (mut levels, mut told) = (NO_LEVELS, NOTHING);
-        let kept = self.told(rows, &mut levels, &mut told);
+        let (levels, told, kept) = self.told(rows);
         let agreement = |level: u8, top: u8| match level {
             0 => Agreement::Missing,
             1 => Agreement::None,
@@ -351,7 +348,7 @@ impl Records {
         let all = self.fields().zip(levels.iter().zip(self.model.columns.tops())).zip(&told);
         let mut told: Vec<_> =
             all.map(|((field, (&level, top)), &tells)| (field, agreement(level, top.0), tells)).collect();
-        let prior = self.model.weights.prior();
+        let prior = self.model.weights.prior;
         let odds = prior + told.iter().map(|it| it.2).sum::<f64>();
         if kept < 1.0 {
             let share = kept * probability(odds);
@@ -371,20 +368,22 @@ impl Records {
         if rows.contains(&NONE) { 0.0 } else { self.score(rows) }
     }
 
-    /// Levels of two rows and what they tell; what is kept of the probability.
-    fn told(&self, [a, b]: [u32; 2], levels: &mut Fields<u8>, told: &mut Fields<f64>) -> f64 {
-        let (rows, count) =
-            ([a.min(b), a.max(b)], self.table.columns.len() + usize::from(self.table.identifiers.is_some()));
-        let (levels, told) = (&mut levels[..count], &mut told[..count]);
-        self.table.levels(rows, levels);
-        self.model.weights.told(levels, |field| self.table.commonness(rows, levels, field), told);
-        self.model.weights.kept(levels)
+    /// How far the fields of two rows agree, what that tells, and what is kept of the probability.
+    fn told(&self, [a, b]: [u32; 2]) -> ([u8; FIELDS], [f64; FIELDS], f64) {
+        let rows = [a.min(b), a.max(b)];
+        let count = self.table.columns.len() + usize::from(self.table.identifiers.is_some());
+        let (mut all, mut told) = ([0; FIELDS], [0.0; FIELDS]);
+        self.table.levels(rows, &mut all[..count]);
+        let levels = &all[..count];
+        let common = |field: usize| self.table.commonness(rows, levels, field);
+        self.model.weights.told(levels, common, &mut told[..count]);
+        let kept = self.model.weights.kept(levels);
+        (all, told, kept)
     }
 
     fn score(&self, rows: [u32; 2]) -> f64 {
-        let (mut levels, mut told) = (NO_LEVELS, NOTHING);
-        let kept = self.told(rows, &mut levels, &mut told);
-        kept * probability(self.model.weights.prior() + told.iter().sum::<f64>())
+        let (_, told, kept) = self.told(rows);
+        kept * probability(self.model.weights.prior + told.iter().sum::<f64>())
     }
 }
 

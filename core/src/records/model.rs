@@ -37,10 +37,9 @@ const WIDTH: usize = MOST + 1;
 
 type Levels = [f64; WIDTH];
 
-/// Pairs of rows and how far each column of them agrees.
+/// How far each column of pairs agrees, and without which columns they were found.
 #[derive(Debug, Default)]
 struct Pairs {
-    rows: Vec<[u32; 2]>,
     free: Vec<u32>,
     levels: Vec<u8>,
     /// How common the values are in which they agree.
@@ -72,7 +71,7 @@ pub(super) struct Weights {
     /// Parents first.
     order: Vec<usize>,
     /// The logarithm of the odds of any pair.
-    prior: f64,
+    pub prior: f64,
     /// Of patterns of differences, as bits of fields, what is kept of the probability.
     kept: FxHashMap<u64, f64>,
     /// For each two fields, how much more often one agrees where the other does.
@@ -218,8 +217,13 @@ impl Weights {
             && (0..tops.len()).all(|at| place(at).is_some() && is_behind(at))
     }
 
-    pub fn prior(&self) -> f64 {
-        self.prior
+    /// What follows from m and u.
+    fn weigh(&mut self) {
+        for field in &mut self.fields {
+            field.tells = rising(&field.m, &field.u, field.top);
+            let speaks = (1..=field.top).filter(|&level| field.tells[level] < 0.0);
+            field.against = speaks.map(|level| field.m[level]).sum();
+        }
     }
 
     /// What no agreement and a full one tell.
@@ -284,11 +288,12 @@ impl Learning {
             let is_one_table = table.sides.is_empty();
             let crowded = is_one_table && candidate.rows.iter().any(|&row| sure[row as usize] >= 2);
             let near = best.iter().any(|&best| f64::from(share) >= NEAR.0 * f64::from(best));
+            let of_near = if is_one_table { NEAR.1 } else { 0.0 };
             chance
                 .grow(if crowded {
                     0.0
                 } else if near {
-                    if is_one_table { NEAR.1 } else { 0.0 }
+                    of_near
                 } else {
                     1.0
                 })
@@ -498,20 +503,8 @@ impl Learning {
     }
 }
 
-impl Weights {
-    /// What follows from m and u.
-    fn weigh(&mut self) {
-        for field in &mut self.fields {
-            field.tells = rising(&field.m, &field.u, field.top);
-            let speaks = (1..=field.top).filter(|&level| field.tells[level] < 0.0);
-            field.against = speaks.map(|level| field.m[level]).sum();
-        }
-    }
-}
-
 impl Pairs {
     fn add(&mut self, table: &Table, candidate: Candidate, levels: &[u8]) {
-        self.rows.grow(candidate.rows).or_raise();
         self.free.grow(candidate.free).or_raise();
         self.levels.room(levels.len()).or_raise();
         self.levels.extend_from_slice(levels);

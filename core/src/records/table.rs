@@ -1,6 +1,8 @@
 //! The columns of records that are compared, and how far they agree in two rows.
 
-use super::values::{Column, Identifiers, Kind, Known, KnownIdentifiers, Strings};
+use super::column::{Column, Known, Strings};
+use super::identifiers::{Identifiers, KnownIdentifiers};
+use super::values::Kind;
 use serde::{Deserialize, Serialize};
 
 /// What is known of the columns of a table.

@@ -1,0 +1,308 @@
+//! The columns of records in some rows: how two values are compared, and how common each is.
+
+use super::values::{Kind, SPELLED, chance, date, edits, features_of, key, kind_of, median, number, words};
+use crate::hash::city64;
+use crate::interrupt::{checked, sort_unstable_by};
+use crate::memory::{Grow, OrRaise, Room, collect, filled};
+use crate::similarity::Frequencies;
+use crate::text::normalize;
+use crate::words::{Lists, Words};
+use serde::{Deserialize, Serialize};
+
+/// What stands for a value that is missing.
+pub(super) const NONE: u32 = u32::MAX;
+/// Values that the kind of a column is told by.
+const LOOKED_AT: usize = 5_000;
+/// Similarities from which on names and texts are of the next level.
+const STEPS: [f64; 6] = [0.2, 0.35, 0.5, 0.65, 0.8, 0.92];
+/// What a single mistyped letter leaves, in names of which at least this much is equal.
+const MISTYPED: (f64, f64) = (0.86, 0.6);
+/// Relative differences of numbers up to which they are of the next level.
+const APART: [f64; 3] = [0.25, 0.05, 0.01];
+/// Chance agreement from which on a column does not identify; how often what identifies differs within one thing.
+const IDENTIFIES: f64 = 0.02;
+const CAP: f64 = 0.1;
+const CAP_OF_WORDS: f64 = 0.3;
+
+/// Texts one after the other.
+#[derive(Debug, Default)]
+pub(super) struct Strings {
+    all: String,
+    ends: Vec<usize>,
+}
+
+impl Strings {
+    pub fn add(&mut self, text: &str) {
+        self.all.room(text.len()).or_raise();
+        self.all.push_str(text);
+        self.ends.grow(self.all.len()).or_raise();
+    }
+
+    /// Empty beyond the last one.
+    pub fn get(&self, at: usize) -> &str {
+        let end = self.ends.get(at).copied().unwrap_or_default();
+        &self.all[if at == 0 || end == 0 { 0 } else { self.ends[at - 1] }..end]
+    }
+
+    pub fn count(&self) -> usize {
+        self.ends.len()
+    }
+}
+
+/// What is known of a column that is compared.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Known {
+    /// Its place among the columns of the table.
+    pub at: usize,
+    pub kind: Kind,
+    /// Rows that have a value.
+    pub filled: usize,
+    /// The chance that two rows have one value.
+    pub same: f64,
+    /// How often two rows of one thing differ here, at most.
+    pub cap: f64,
+    /// How many rows have a value, and of names and texts a feature.
+    values: Frequencies,
+    features: Frequencies,
+}
+
+/// The values of a column in some rows.
+#[derive(Debug)]
+pub(super) struct Column {
+    /// Its place among the columns of the table.
+    pub at: usize,
+    pub kind: Kind,
+    /// The value of each row, or [`NONE`].
+    pub ids: Vec<u32>,
+    /// Each value as it is compared, by its hash.
+    pub keys: Strings,
+    hashes: Vec<u64>,
+    /// How common each is beside any two rows' agreement: 1 if as common, less if it is rare.
+    common: Vec<f32>,
+    /// Of names and texts the features of each value by number, what each feature weighs, and the length of the value as a
+    /// vector.
+    features: Lists,
+    of_features: Vec<u64>,
+    weights: Vec<f32>,
+    lengths: Vec<f32>,
+    numbers: Vec<f64>,
+    dates: Vec<[u16; 3]>,
+}
+
+impl Column {
+    /// The values of a column of this kind, in the rows of an order.
+    fn new(at: usize, kind: Kind, values: &Strings, order: &[u32]) -> Column {
+        // The value of each row as it is compared, by its hash.
+        let mut hashes: Vec<(u64, u32)> = Vec::new();
+        for (&row, place) in checked(order).zip(0..) {
+            let key = key(kind, values.get(row as usize));
+            if !key.is_empty() {
+                hashes.grow((city64(key.as_bytes()), place)).or_raise();
+            }
+        }
+        sort_unstable_by(&mut hashes, Ord::cmp);
+        let mut column = Column {
+            at,
+            kind,
+            ids: filled(NONE, order.len()).or_raise(),
+            keys: Strings::default(),
+            hashes: Vec::new(),
+            common: Vec::new(),
+            features: Lists::default(),
+            of_features: Vec::new(),
+            weights: Vec::new(),
+            lengths: Vec::new(),
+            numbers: Vec::new(),
+            dates: Vec::new(),
+        };
+        for same in checked(hashes.chunk_by(|a, b| a.0 == b.0)) {
+            same.iter().for_each(|it| column.ids[it.1 as usize] = column.hashes.len() as u32);
+            column.keys.add(&key(kind, values.get(order[same[0].1 as usize] as usize)));
+            column.hashes.grow(same[0].0).or_raise();
+        }
+        column.prepare();
+        column
+    }
+
+    /// The values of these rows in a column that tells something, and what is known of it.
+    pub fn learned(at: usize, values: &Strings, order: &[u32]) -> Option<(Column, Known)> {
+        let some: Vec<String> = collect(
+            checked(order)
+                .map(|&row| values.get(row as usize))
+                .filter(|value| !value.is_empty())
+                .take(LOOKED_AT)
+                .map(str::to_lowercase),
+        )
+        .or_raise();
+        let kind = kind_of(&some);
+        let mut column = Column::new(at, kind, values, order);
+        let mut counts = filled(0u32, column.hashes.len()).or_raise();
+        checked(&column.ids).filter(|&&id| id != NONE).for_each(|&id| counts[id as usize] += 1);
+        let present: usize = counts.iter().map(|&count| count as usize).sum();
+        if present * 50 < order.len() || counts.len() < 2 {
+            return None;
+        }
+        let same = chance(&counts, present);
+        let words = median(some.iter().map(|value| words(&normalize(value))));
+        let cap = match kind {
+            _ if same > IDENTIFIES => 1.0,
+            Kind::Number { .. } | Kind::Text => 1.0,
+            Kind::Name if words > 2 => CAP_OF_WORDS,
+            _ => CAP,
+        };
+        let mut of_features = filled(0u32, column.of_features.len()).or_raise();
+        for (value, &count) in checked(&counts).enumerate() {
+            column.features.get(value).iter().for_each(|&id| of_features[id as usize] += count);
+        }
+        let counted = |hashes: &[u64], counts: &[u32]| {
+            Frequencies::counted(hashes.iter().copied().zip(counts.iter().copied()), present)
+        };
+        let known = Known {
+            at,
+            kind,
+            filled: present,
+            same,
+            cap,
+            values: counted(&column.hashes, &counts),
+            features: counted(&column.of_features, &of_features),
+        };
+        column.weigh(&known);
+        Some((column, known))
+    }
+
+    /// The values of rows in a column of which this is known.
+    pub fn read(known: &Known, values: &Strings, order: &[u32]) -> Column {
+        let mut column = Column::new(known.at, known.kind, values, order);
+        column.weigh(known);
+        column
+    }
+
+    fn prepare(&mut self) {
+        let values = || checked(0..self.keys.count()).map(|value| self.keys.get(value));
+        match self.kind {
+            Kind::Number { .. } => {
+                self.numbers = collect(values().map(|key| number(key).unwrap_or(0.0))).or_raise();
+            }
+            Kind::Date => self.dates = collect(values().map(|key| date(key).unwrap_or_default())).or_raise(),
+            Kind::Code => {}
+            Kind::Name | Kind::Text => {
+                let mut words = Words::default();
+                for key in values() {
+                    features_of(key, self.kind == Kind::Name, &mut |hash| words.add(hash));
+                    words.end();
+                }
+                // In the order of their hashes, so that sums over them do not depend on what other values there are.
+                (self.features, self.of_features) = words.ranked(|hash, _| hash);
+            }
+        }
+    }
+
+    fn weigh(&mut self, known: &Known) {
+        let all = known.filled as f64;
+        let common = |&hash: &u64| {
+            (f64::from(known.values.count(hash).max(2) - 1) / all / (known.same + 1e-12)) as f32
+        };
+        self.common = collect(self.hashes.iter().map(common)).or_raise();
+        let weight = |&hash: &u64| (((all + 1.0) / f64::from(known.features.count(hash))).ln() + 0.1) as f32;
+        self.weights = collect(self.of_features.iter().map(weight)).or_raise();
+        let square = |value: usize| {
+            let squares = self.features.get(value).iter().map(|&id| self.weights[id as usize].powi(2));
+            squares.sum::<f32>().sqrt()
+        };
+        self.lengths = match self.kind {
+            Kind::Name | Kind::Text => collect(checked(0..self.keys.count()).map(square)).or_raise(),
+            _ => Vec::new(),
+        };
+    }
+
+    /// How far the values of two rows agree, 1 (not at all) to [`Kind::top`] (equal); 0: one of them has none.
+    pub fn level(&self, [a, b]: [u32; 2]) -> u8 {
+        let [x, y] = [a, b].map(|row| self.ids[row as usize]);
+        if x == NONE || y == NONE {
+            return 0;
+        }
+        if x == y {
+            return self.kind.top();
+        }
+        let [x, y] = [x as usize, y as usize];
+        match self.kind {
+            Kind::Number { small } => {
+                let [x, y] = [self.numbers[x], self.numbers[y]];
+                let (apart, most) = ((x - y).abs(), x.abs().max(y.abs()).max(1e-9));
+                if small {
+                    1 + 2 * u8::from(apart <= 1.0)
+                } else {
+                    1 + APART.iter().filter(|&&limit| apart / most <= limit).count() as u8
+                }
+            }
+            Kind::Date => {
+                let [d, e] = [self.dates[x], self.dates[y]];
+                let same = [0, 1, 2].map(|part| d[part] == e[part]);
+                let swapped = same[0] && d[1] == e[2] && d[2] == e[1];
+                let nearly = same.iter().filter(|same| **same).count() == 2
+                    || swapped
+                    || self.distance([x, y]).is_some_and(|(distance, _)| distance <= 1);
+                (1 + u8::from(same[0]) + 2 * u8::from(nearly)).min(4)
+            }
+            Kind::Code => {
+                let (distance, length) = self.distance([x, y]).unwrap_or((usize::MAX, 1));
+                let like = distance != usize::MAX && 1.0 - distance as f64 / length as f64 >= MISTYPED.1;
+                1 + u8::from(like) + u8::from(like && distance <= 2) + u8::from(like && distance <= 1)
+            }
+            Kind::Name | Kind::Text => {
+                let similarity = self.similarity([x, y]);
+                1 + STEPS.iter().filter(|&&step| similarity >= step).count() as u8
+            }
+        }
+    }
+
+    fn similarity(&self, values: [usize; 2]) -> f64 {
+        let [mut x, mut y] = values.map(|value| self.features.get(value));
+        let mut both = 0.0;
+        while let ([first, rest @ ..], [other, others @ ..]) = (x, y) {
+            if first == other {
+                both += self.weights[*first as usize].powi(2);
+            }
+            (x, y) = (if first <= other { rest } else { x }, if other <= first { others } else { y });
+        }
+        let [a, b] = values.map(|value| self.lengths[value].max(1e-9));
+        let cosine = f64::from(both / (a * b));
+        if self.kind == Kind::Text || cosine >= STEPS[STEPS.len() - 1] {
+            return cosine;
+        }
+        let Some((distance, length)) = self.distance(values) else { return cosine };
+        let equal = 1.0 - distance as f64 / length as f64;
+        let mistyped = if distance <= 1 && equal >= MISTYPED.1 { MISTYPED.0 } else { 0.0 };
+        cosine.max(equal).max(mistyped)
+    }
+
+    /// Edits that make one value of the other, and the characters of the longer one; `None`: they are long.
+    fn distance(&self, values: [usize; 2]) -> Option<(usize, usize)> {
+        let mut letters = [['\0'; SPELLED]; 2];
+        let mut counts = [0; 2];
+        for ((letters, count), value) in letters.iter_mut().zip(&mut counts).zip(values) {
+            for c in self.keys.get(value).chars() {
+                *letters.get_mut(*count)? = c;
+                *count += 1;
+            }
+        }
+        let distance = edits(&letters[0][..counts[0]], &letters[1][..counts[1]]);
+        Some((distance, counts[0].max(counts[1]).max(1)))
+    }
+
+    /// As `common`, of the value of a row.
+    pub fn commonness(&self, row: u32) -> f64 {
+        f64::from(self.common[self.ids[row as usize] as usize])
+    }
+
+    /// Whether it says nearly always what another one says.
+    pub fn repeats(&self, other: &Column) -> bool {
+        let same = |(a, b): &(&u32, &u32)| {
+            **a != NONE && **b != NONE && self.keys.get(**a as usize) == other.keys.get(**b as usize)
+        };
+        let both = checked(self.ids.iter().zip(&other.ids)).filter(same).count();
+        let [one, two] = [self, other].map(|it| it.ids.iter().filter(|&&id| id != NONE).count());
+        both * 20 >= one.min(two) * 19
+            && std::mem::discriminant(&self.kind) == std::mem::discriminant(&other.kind)
+    }
+}
