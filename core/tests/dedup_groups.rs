@@ -1,7 +1,8 @@
 //! Groups are those of the definition, whatever the options, memory and threads.
 
 use dedup_core::dedup::{
-    DEDUP, EqualTexts, Group, Keep, Kind, Limits, Measure, Method, Options, Rows, Written, group, nearness,
+    Comparable, DEDUP, EqualTexts, Group, Keep, Limits, Measure, Method, Options, Rows, Written, group,
+    nearness,
 };
 use dedup_core::details::Learner;
 use dedup_core::external::{MemoryHost, MemorySpill};
@@ -106,7 +107,7 @@ fn defined(options: &Options, rows: &Rows<MemorySpill>, texts: &[String], mut mo
     }
     let mut order: Vec<usize> = (0..texts.len()).collect();
     if options.group == Group::Star {
-        order.sort_by_key(|&row| rows.order.standing(row));
+        order.sort_by_key(|&row| rows.order.precedence(row));
     }
     let mut kept: Vec<usize> = Vec::new();
     let mut seen = vec![false; texts.len()];
@@ -165,7 +166,7 @@ proptest! {
         let mut hashes = EqualTexts::new(1 << 20, MemorySpill::default());
         for (row, text) in texts.iter().enumerate() {
             let first = texts.iter().position(|other| other == text).unwrap();
-            rows.add(b"id", text, Kind::Near, prints[first]).unwrap();
+            rows.add(b"id", text, Comparable::Near, prints[first]).unwrap();
             hashes.add(row as u32, text.as_bytes()).unwrap();
         }
         rows.order.ranks = ranks[..texts.len()].to_vec();
@@ -203,7 +204,7 @@ proptest! {
         let mut rows = Rows::new(MemorySpill::default(), Keep::First);
         let mut hashes = EqualTexts::new(1 << 20, MemorySpill::default());
         for (row, text) in texts.iter().enumerate() {
-            rows.add(b"id", text, Kind::Near, 0).unwrap();
+            rows.add(b"id", text, Comparable::Near, 0).unwrap();
             hashes.add(row as u32, text.as_bytes()).unwrap();
         }
         rows.sides = sides[..texts.len()].to_vec();

@@ -1,6 +1,8 @@
 //! What a review asks, against all pairs.
 
-use dedup_core::dedup::{DEDUP, EqualTexts, Found, Keep, Kind, Limits, Measure, Rows, Stage, Written, find};
+use dedup_core::dedup::{
+    Comparable, DEDUP, EqualTexts, Found, Keep, Limits, Measure, Rows, Stage, Written, find,
+};
 use dedup_core::external::{MemoryHost, MemorySpill};
 use dedup_core::features::TextRecipe;
 use dedup_core::random::SplitMix64;
@@ -18,11 +20,11 @@ fn found(texts: &[String], options: &Value, decisions: &[([usize; 2], bool)]) ->
         rows.decisions.add(ids.map(|id| id.to_string()), same).unwrap();
     }
     for (row, text) in texts.iter().enumerate() {
-        rows.add(b"id", text, Kind::Plain, 0).unwrap();
+        rows.add(b"id", text, Comparable::Plain, 0).unwrap();
         rows.decisions.meet(row as u32, &row.to_string()).unwrap();
         hashes.add(row as u32, text.as_bytes()).unwrap();
     }
-    find(options, &TextRecipe::default(), rows, (hashes, false), LIMITS, &mut MemoryHost).unwrap()
+    find(options, &TextRecipe::default(), rows, hashes, false, LIMITS, &mut MemoryHost).unwrap()
 }
 
 /// What follows of all pairs; `None`: decisions contradict each other.

@@ -1,7 +1,7 @@
 //! What options say, what of a text there is to compare, which row is kept, and what makes two texts near-duplicates.
 
 use dedup_core::dedup::{
-    Alike, DEDUP, Equal, GUARD, Group, Judge, KEYS, Keep, Key, Kind, Measure, Method, Written,
+    Alike, Comparable, DEDUP, Equal, GUARD, Group, Judge, KEYS, Keep, Key, Measure, Method, Rows, Written,
 };
 use dedup_core::details::{Kinds, Learner};
 use dedup_core::external::{MemoryHost, MemorySpill};
@@ -56,7 +56,7 @@ fn one_option_replaces_one() {
     assert_eq!(over(json!({"distance": 3, "method": "text"})).0.method, Method::Text);
     assert_eq!(over(json!({"similarity": 0})).2, Some("similarity"));
     assert_eq!(over(json!({"details": []})).0.alike.details, None);
-    let asks = |json| options(json).asks_texts();
+    let asks = |json| options(json).lets_texts_choose();
     assert!(asks(json!({})) && asks(json!({"n": 2})) && asks(json!({"distance": 3, "recipe": {}})));
     assert!(!asks(json!({"method": "records"})) && !asks(json!({"method": "exact"})) && !asks(texts.clone()));
 }
@@ -72,8 +72,14 @@ fn the_manual_has_all_options() {
     }
 }
 
-fn kind(text: &str, recipe: serde_json::Value) -> Kind {
-    Kind::of(text, &TextRecipe::from_json(&recipe).unwrap())
+fn read<T: AsRef<str>>(texts: &[T]) -> Rows<MemorySpill> {
+    let mut rows = Rows::new(MemorySpill::default(), Keep::First);
+    texts.iter().for_each(|text| _ = rows.add(b"", text.as_ref(), Comparable::Plain, 0).unwrap());
+    rows
+}
+
+fn kind(text: &str, recipe: serde_json::Value) -> Comparable {
+    Comparable::of(text, &TextRecipe::from_json(&recipe).unwrap())
 }
 
 /// Protects what is empty, by the recipe, and that symbols are not: their copies may go, those of nothing may not.
@@ -82,25 +88,25 @@ fn only_words_and_symbols_are_something() {
     for empty in
         ["", " \t\n\u{3000}", "!!!", "…", "？！。", "\u{200B}\u{FEFF}", "—— *** ——", "~+=$", "＋～", "\u{7}"]
     {
-        assert_eq!(kind(empty, json!({})), Kind::Empty, "{empty:?}");
+        assert_eq!(kind(empty, json!({})), Comparable::Empty, "{empty:?}");
     }
     for symbols in ["😀", "♥♥", " ★ …", "→", "€", "\u{E000}"] {
-        assert_eq!(kind(symbols, json!({})), Kind::Plain, "{symbols}");
+        assert_eq!(kind(symbols, json!({})), Comparable::Plain, "{symbols}");
     }
     for (text, recipe, expected) in [
-        ("a", json!({}), Kind::Near),
-        ("… 7", json!({}), Kind::Near),
-        ("<p>…</p>", json!({}), Kind::Near),
-        ("<p>…</p>", json!({"markup": "html"}), Kind::Empty),
-        ("<p>&nbsp;<br>", json!({"markup": "html"}), Kind::Empty),
-        ("<p>♥</p>", json!({"markup": "html"}), Kind::Plain),
-        ("<p>water</p>", json!({"markup": "html"}), Kind::Near),
-        ("The, of AND the", json!({}), Kind::Near),
-        ("The, of AND the", json!({"stop": "en"}), Kind::Empty),
-        ("The ♥", json!({"stop": "en"}), Kind::Near),
-        ("The water", json!({"stop": "en"}), Kind::Near),
-        ("的的", json!({"stop": ["的"]}), Kind::Empty),
-        ("的水", json!({"stop": ["的"]}), Kind::Near),
+        ("a", json!({}), Comparable::Near),
+        ("… 7", json!({}), Comparable::Near),
+        ("<p>…</p>", json!({}), Comparable::Near),
+        ("<p>…</p>", json!({"markup": "html"}), Comparable::Empty),
+        ("<p>&nbsp;<br>", json!({"markup": "html"}), Comparable::Empty),
+        ("<p>♥</p>", json!({"markup": "html"}), Comparable::Plain),
+        ("<p>water</p>", json!({"markup": "html"}), Comparable::Near),
+        ("The, of AND the", json!({}), Comparable::Near),
+        ("The, of AND the", json!({"stop": "en"}), Comparable::Empty),
+        ("The ♥", json!({"stop": "en"}), Comparable::Near),
+        ("The water", json!({"stop": "en"}), Comparable::Near),
+        ("的的", json!({"stop": ["的"]}), Comparable::Empty),
+        ("的水", json!({"stop": ["的"]}), Comparable::Near),
     ] {
         assert_eq!(kind(text, recipe.clone()), expected, "{text} {recipe}");
     }
@@ -114,9 +120,13 @@ fn what_counts_may_stand_at_the_end() {
     {
         for times in [1, 8, 20, 300] {
             let nothing = before.repeat(times);
-            assert_eq!(kind(&nothing, recipe.clone()), Kind::Empty, "{before}{times}");
-            assert_eq!(kind(&(nothing.clone() + "water"), recipe.clone()), Kind::Near, "{before}{times}");
-            assert_ne!(kind(&(nothing + "♥"), recipe.clone()), Kind::Empty, "{before}{times}");
+            assert_eq!(kind(&nothing, recipe.clone()), Comparable::Empty, "{before}{times}");
+            assert_eq!(
+                kind(&(nothing.clone() + "water"), recipe.clone()),
+                Comparable::Near,
+                "{before}{times}"
+            );
+            assert_ne!(kind(&(nothing + "♥"), recipe.clone()), Comparable::Empty, "{before}{times}");
         }
     }
 }
@@ -204,7 +214,7 @@ proptest! {
         prop_assume!(normal.of(&a) == normal.of(&b));
         prop_assert_eq!(Extractor::new().simhash(&a, &recipe), Extractor::new().simhash(&b, &recipe));
         prop_assert_eq!(normal.of(&normal.form(&a)), normal.of(&a));
-        prop_assert_eq!(Kind::of(&a, &recipe), Kind::of(&b, &recipe));
+        prop_assert_eq!(Comparable::of(&a, &recipe), Comparable::of(&b, &recipe));
         if normal.of(&a).is_empty() {
             return Ok(());
         }
@@ -212,9 +222,9 @@ proptest! {
         prop_assert_eq!(alike.likeness(&a, &b), 1.0);
         prop_assert!(alike.one(Measure::Jaccard, &a, &b).is_some() && Equal::Normal.form(&a, normal) == Equal::Normal.form(&b, normal));
         let mut judge = Judge::new(alike.clone(), 1, 2, 1 << 16, MemorySpill::default());
-        let mut text = |row: u32| Ok([&a, &b][row as usize].clone());
-        judge.add(Pair { a: 0, b: 1, distance: 0 }, &mut text, &mut MemoryHost, |_| Ok(())).unwrap();
-        judge.finish(&mut text, &mut MemoryHost, |_| Ok(())).unwrap();
+        let mut rows = read(&[&a, &b]);
+        judge.add(Pair { a: 0, b: 1, distance: 0 }, &mut rows.texts, &mut MemoryHost, |_, _| Ok(())).unwrap();
+        judge.finish(&mut rows.texts, &mut MemoryHost, |_, _| Ok(())).unwrap();
         prop_assert_eq!((judge.verified, jaccard(&normal.form(&a), &normal.form(&b), n)), (1, 1.0));
     }
 
@@ -255,15 +265,17 @@ proptest! {
             .map(|(a, b)| Pair { a: (a % texts.len()) as i64, b: b as i64, distance: 0 }).collect();
         let mut found = Vec::new();
         let mut judge = Judge::new(alike.clone(), threads, texts.len(), memory, MemorySpill::default());
-        let mut text = |row: u32| Ok(texts[row as usize].clone());
-        let mut accept = |pair| {
+        let mut rows = read(&texts);
+        let mut accept = |pair: Pair, known: Option<f64>| {
+            let [a, b] = [pair.a, pair.b].map(|row| &texts[row as usize]);
+            assert_eq!(known, (similarity > 0.0).then(|| alike.likeness(a, b)));
             found.push(pair);
             Ok(())
         };
         for &pair in &pairs {
-            judge.add(pair, &mut text, &mut MemoryHost, &mut accept).unwrap();
+            judge.add(pair, &mut rows.texts, &mut MemoryHost, &mut accept).unwrap();
         }
-        judge.finish(&mut text, &mut MemoryHost, &mut accept).unwrap();
+        judge.finish(&mut rows.texts, &mut MemoryHost, &mut accept).unwrap();
         let holds = |pair: &Pair| alike.one(Measure::Jaccard, &texts[pair.a as usize], &texts[pair.b as usize]).is_some();
         let expected: Vec<_> = pairs.iter().copied().filter(holds).collect();
         prop_assert_eq!((judge.compared, judge.verified), (pairs.len() as u64, expected.len() as u64));

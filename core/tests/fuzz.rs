@@ -219,7 +219,7 @@ fn fuzz_options() {
                 assert!(!error.what.is_empty());
             }
         }
-        written.asks_texts();
+        written.lets_texts_choose();
     });
     assert!(good > 0 && bad > 0, "{good} options, {bad} errors");
 }

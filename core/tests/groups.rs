@@ -6,7 +6,7 @@ use common::groups::{Data, brute_pairs, fingerprints};
 use dedup_core::dedup::Limits;
 use dedup_core::external::MemoryHost;
 use dedup_core::fingerprint::hamming;
-use dedup_core::groups::{CrossPairs, EdgeComponents, Named, Pair, Settings, names};
+use dedup_core::groups::{CrossPairs, EdgeComponents, Named, Pair, PairSearch, names};
 use dedup_detectors::components::components;
 use dedup_detectors::single_pass::{Center, SinglePass};
 use proptest::prelude::*;
@@ -201,7 +201,7 @@ proptest! {
                 }
             }
         }
-        let settings = Settings { distance, memory: 0, threads };
+        let settings = PairSearch { distance, memory: 0, threads };
         let between = CrossPairs::new(settings, &new, &mut MemoryHost).unwrap();
         let mut found = Vec::new();
         for part in old.chunks(chunk) {

@@ -7,13 +7,13 @@ use common::groups::{Data, brute_pairs, fingerprints};
 use common::interrupted_after;
 use dedup_core::dedup::Limits;
 use dedup_core::external::{Host, MemoryHost, MemorySpill, Result};
-use dedup_core::groups::{Connect, Pair, Pairs, Settings, UnionFind};
+use dedup_core::groups::{Connect, Pair, PairSearch, Pairs, UnionFind};
 use dedup_core::hash::mix64;
 use dedup_detectors::components::components;
 
 fn pairs(fps: &[u64], distance: u32, memory: usize, threads: usize) -> Vec<Pair> {
     let mut host = MemoryHost;
-    let mut collecting = Pairs::new(Settings { distance, memory, threads });
+    let mut collecting = Pairs::new(PairSearch { distance, memory, threads });
     for (i, &fp) in fps.iter().enumerate() {
         collecting.add(i as i64, fp, &mut host).unwrap();
     }
@@ -77,7 +77,7 @@ impl<H, V: Fn(i64, i64) -> bool> Connect<H> for Late<'_, V> {
 /// The component of each row by pairs that are verified so late, and how many pairs were looked at.
 fn connected(
     fps: &[u64],
-    settings: Settings,
+    settings: PairSearch,
     lag: usize,
     verify: impl Fn(i64, i64) -> bool,
 ) -> (Vec<u32>, usize) {
@@ -114,7 +114,7 @@ fn connects_as_all_pairs_do() {
                 for (memory, threads, lag) in
                     [(PLENTY, 1, 0), (PLENTY, 1, 5000), (LITTLE, 1, 100), (LITTLE, 3, 900)]
                 {
-                    let settings = Settings { distance, memory, threads };
+                    let settings = PairSearch { distance, memory, threads };
                     let (found, _) = connected(&fps, settings, lag, verify);
                     assert!(found == expected, "{data:?} {rows} {distance} {share} {memory} {threads} {lag}");
                 }
@@ -131,7 +131,7 @@ fn a_family_is_connected_by_few_pairs() {
     for fps in [family, vec![5; 30_000]] {
         for memory in [PLENTY, LITTLE] {
             let (found, taken) =
-                connected(&fps, Settings { distance: 10, memory, threads: 1 }, 1000, |_, _| true);
+                connected(&fps, PairSearch { distance: 10, memory, threads: 1 }, 1000, |_, _| true);
             let outside = found.iter().filter(|&&set| set != 0).count();
             assert!(outside < 100 && taken < 3_000_000, "{outside} outside, {taken} pairs");
         }
@@ -194,7 +194,7 @@ impl Host for Watching {
     }
 }
 
-fn watched(fps: &[u64], settings: Settings) -> Vec<f64> {
+fn watched(fps: &[u64], settings: PairSearch) -> Vec<f64> {
     let mut host = Watching::default();
     let mut collecting = Pairs::new(settings);
     for (i, &fp) in fps.iter().enumerate() {
@@ -212,7 +212,7 @@ fn the_share_of_the_work_rises() {
     let lonely: Vec<u64> = (0..40_000).map(mix64).collect();
     for fps in [fps, lonely] {
         for (memory, threads) in [(PLENTY, 1), (PLENTY, 2), (LITTLE * 4, 1), (LITTLE * 4, 2)] {
-            let shares = watched(&fps, Settings { distance: 5, memory, threads });
+            let shares = watched(&fps, PairSearch { distance: 5, memory, threads });
             assert!(shares.is_sorted(), "{memory} {threads}");
             let (first, last) = (shares[0], shares[shares.len() - 1]);
             assert!(first < 0.2 && last > 0.8, "{memory} {threads}: {first} to {last}");
@@ -227,7 +227,7 @@ fn the_share_of_the_work_rises() {
 fn an_interrupt_ends_the_work_wherever_it_comes() {
     let fps = fingerprints(Data::Skewed, 20_000, 29);
     for (memory, threads) in [(PLENTY, 1), (PLENTY, 2), (LITTLE, 1), (LITTLE, 2)] {
-        let settings = Settings { distance: 6, memory, threads };
+        let settings = PairSearch { distance: 6, memory, threads };
         let work = || drop(watched(&fps, settings));
         let (interrupted, all) = interrupted_after(usize::MAX, work);
         assert!(!interrupted && all > 10, "{all}");

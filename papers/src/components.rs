@@ -1,6 +1,6 @@
 //! Connected components of near fingerprints, with an optional limit of their diameter.
 
-use dedup_core::dedup::{DEDUP, Keep, Kind, Limits, Rows, Written, group};
+use dedup_core::dedup::{Comparable, DEDUP, Keep, Limits, Rows, Written, group};
 use dedup_core::external::{Host, Result};
 use dedup_core::interrupt::{checked, sort_unstable_by};
 use dedup_core::memory::collect;
@@ -28,7 +28,7 @@ pub fn components<H: Host>(
     let options = options.unwrap_or_else(|error| unreachable!("{}", error.what));
     let mut rows = Rows::new(host.file(), Keep::First);
     for &fp in checked(fps) {
-        rows.add(&[], "", Kind::Near, fp)?;
+        rows.add(&[], "", Comparable::Near, fp)?;
     }
     // Rows of one fingerprint are one.
     let mut sorted = collect(0..fps.len() as u32)?;

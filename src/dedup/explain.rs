@@ -3,7 +3,7 @@
 use super::pipeline::{Found, find, id};
 use crate::pg::{Json, Output, Progress, ValueType, unwrap_or_raise};
 use crate::table::{Source, each_pair, key, read_options};
-use dedup_core::dedup::{EXPLAIN, Evidence, Kind, Method};
+use dedup_core::dedup::{Comparable, EXPLAIN, Evidence, Method};
 use dedup_core::interrupt::checked;
 use dedup_core::memory::{OrRaise, Room};
 use dedup_core::records::{Agreement, Field, columns};
@@ -113,7 +113,7 @@ pub(super) fn evidence(found: &mut Found, rows: [usize; 2]) -> Vec<Line> {
         Some(false) => return vec![Line::new("decided not the same", None)],
         None => {}
     }
-    if rows.iter().any(|&row| found.rows.kinds[row] == Kind::Empty) {
+    if rows.iter().any(|&row| found.rows.kinds[row] == Comparable::Empty) {
         return vec![Line::new("empty", None)];
     }
     if found.options.method == Method::Records { by_records(found, [a, b]) } else { by_texts(found, rows) }

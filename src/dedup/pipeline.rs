@@ -10,7 +10,7 @@ use crate::similarity::check_length;
 use crate::table::{
     DecisionTable, Options, SAMPLE, Sampler, Settings, Source, Written, announce_implied, choose_columns, key,
 };
-use dedup_core::dedup::{self, EqualTexts, Kind, Limits, Method, Sink, making};
+use dedup_core::dedup::{self, Comparable, EqualTexts, Limits, Method, Sink, making};
 use dedup_core::evaluate::emptying;
 use dedup_core::interrupt::checked;
 use dedup_core::memory::{OrRaise, Room};
@@ -59,7 +59,7 @@ pub(super) fn find_in<B: FnOnce(&[Column]) -> E, E: FnMut(&Values<'_>, &mut Vec<
     progress: &Progress,
 ) -> (Written, Found) {
     let table = of.first().and_then(|it| it.1.oid());
-    let mut sampler = (may_choose && written.asks_texts()).then(Sampler::default);
+    let mut sampler = (may_choose && written.lets_texts_choose()).then(Sampler::default);
     let guess = (sampler.is_some() && !written.has("recipe") && !written.has("fp")).then(Guess::default);
     let proven = |source: &Source| source.has_unique_ids(options.id.as_deref());
     let inputs =
@@ -71,17 +71,21 @@ pub(super) fn find_in<B: FnOnce(&[Column]) -> E, E: FnMut(&Values<'_>, &mut Vec<
         let prints = || (0..rows.count()).filter(near).map(|row| rows.fps[row]).take(SAMPLE).collect();
         let chosen = sampler.suggest(written.get("recipe"), options.fp.as_ref().map(|_| prints()));
         if guess.is_some_and(|guess| !guess.is(chosen.as_ref().map(|chosen| &chosen.recipe))) {
-            checked(&mut rows.kinds).filter(|kind| **kind == Kind::Near).for_each(|kind| *kind = Kind::Plain);
+            checked(&mut rows.kinds)
+                .filter(|kind| **kind == Comparable::Near)
+                .for_each(|kind| *kind = Comparable::Plain);
         }
         if let Some(chosen) = chosen {
             chosen.complete(&mut written, function.name);
             options = Options::of(&written);
         }
         // What some recipe leaves nothing of counts as empty until one is chosen.
-        for row in checked(0..rows.count()).filter(|&row| rows.kinds[row] == Kind::Empty).collect::<Vec<_>>()
+        for row in
+            checked(0..rows.count()).filter(|&row| rows.kinds[row] == Comparable::Empty).collect::<Vec<_>>()
         {
-            if Kind::of(&unwrap_or_raise(rows.texts.content(row)), &options.recipe) != Kind::Empty {
-                rows.kinds[row] = Kind::Plain;
+            if Comparable::of(&unwrap_or_raise(rows.texts.content(row)), &options.recipe) != Comparable::Empty
+            {
+                rows.kinds[row] = Comparable::Plain;
             }
         }
     }
@@ -111,9 +115,9 @@ pub(super) fn stages(
     if options.method == Method::Fingerprint && options.distance.is_some() {
         within_memory_limit(rows.bytes_to_compare(&options.alike));
     }
-    let equal = (hashes, options.compares_rows());
-    let mut host = QueryHost::reporting(progress);
-    unwrap_or_raise(dedup::find((**options).clone(), &options.recipe, rows, equal, limits(), &mut host))
+    let (recipe, by_fp, mut host) =
+        (&options.recipe, options.compares_rows(), QueryHost::reporting(progress));
+    unwrap_or_raise(dedup::find((**options).clone(), recipe, rows, hashes, by_fp, limits(), &mut host))
 }
 
 pub(crate) fn limits() -> Limits {
@@ -167,8 +171,8 @@ pub(super) fn read<B: FnOnce(&[Column]) -> E, E: FnMut(&Values<'_>, &mut Vec<u8>
     let emptying = guess.map(|_| emptying());
     let kind = |content: &str| match (&emptying, content.chars().next()) {
         // No recipe that may be chosen has such stop words or markup that begins so: most texts of Chinese.
-        (Some(_), Some('\u{4E00}'..='\u{9FFF}')) => Kind::Near,
-        (emptying, _) => Kind::of(content, emptying.as_ref().unwrap_or(&options.recipe)),
+        (Some(_), Some('\u{4E00}'..='\u{9FFF}')) => Comparable::Near,
+        (emptying, _) => Comparable::of(content, emptying.as_ref().unwrap_or(&options.recipe)),
     };
     let makes = options.fp.is_none() && options.distance.is_some() && options.method != Method::Records;
     let reading = making(&recipe, threads(), &mut QueryHost::reporting(progress), |making| {
@@ -194,9 +198,9 @@ pub(super) fn read<B: FnOnce(&[Column]) -> E, E: FnMut(&Values<'_>, &mut Vec<u8>
                     if let (Some(sampler), Some(content)) = (&mut *sampler, &content) {
                         sampler.add(content);
                     }
-                    let kind = content.as_deref().map_or(Kind::Empty, &kind);
+                    let kind = content.as_deref().map_or(Comparable::Empty, &kind);
                     let (kind, fp) = match (kind, shape.fp(row).flatten()) {
-                        (Kind::Near, None) => (Kind::Plain, 0),
+                        (Comparable::Near, None) => (Comparable::Plain, 0),
                         // Of other columns, which must be equal too.
                         (kind, fp) => (kind, fp.unwrap_or_default()),
                     };
@@ -224,7 +228,7 @@ pub(super) fn read<B: FnOnce(&[Column]) -> E, E: FnMut(&Values<'_>, &mut Vec<u8>
                         hashed.room(1).or_raise();
                         hashed.push(hash.unwrap_or_default() as i64);
                     }
-                    if let Some(content) = content.filter(|_| makes && kind != Kind::Empty) {
+                    if let Some(content) = content.filter(|_| makes && kind != Comparable::Empty) {
                         unwrap_or_raise(ahead.add(number as usize, content, hash, rows));
                     }
                 }

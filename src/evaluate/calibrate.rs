@@ -6,7 +6,7 @@ use crate::pg::{
 use crate::table::{FINGERPRINTS, Source, each_pair, key, two_columns};
 use dedup_core::evaluate::{self, Background, Calibration, Score};
 use dedup_core::fingerprint::hamming;
-use dedup_core::groups::Settings;
+use dedup_core::groups::PairSearch;
 use dedup_core::memory::{self, Grow, OrRaise, Room};
 use pgrx::prelude::*;
 use std::collections::{HashMap, HashSet};
@@ -118,7 +118,7 @@ fn pairs_within(prints: &[u64], widest: u32) -> Vec<u64> {
     let progress = Progress::new("near_dup_calibrate");
     let mut host = QueryHost::reporting(&progress);
     progress.stage("counting pairs", "pairs", None);
-    let settings = Settings { distance: widest, memory: work_memory(), threads: threads() };
+    let settings = PairSearch { distance: widest, memory: work_memory(), threads: threads() };
     unwrap_or_raise(evaluate::pairs_within(prints, settings, &mut host, || progress.step()))
 }
 

@@ -10,7 +10,7 @@ use crate::table::{
 };
 use dedup_core::dedup::{Method, PAIRS};
 use dedup_core::external::Result;
-use dedup_core::groups::{Pairs, Settings};
+use dedup_core::groups::{PairSearch, Pairs};
 use dedup_core::similarity::{Jaccard, SimilarPairs};
 use dedup_core::text::Normal;
 use pgrx::prelude::*;
@@ -39,7 +39,7 @@ impl Search<'_> {
         }
         if !by_text {
             let distance = written.whole("distance").unwrap_or(DISTANCE);
-            return Search::Fingerprints(Pairs::new(Settings { distance, memory, threads: threads() }));
+            return Search::Fingerprints(Pairs::new(PairSearch { distance, memory, threads: threads() }));
         }
         // The texts of a table with settings are read as its recipe has it.
         let settings = source.oid().and_then(OfTable::of);

@@ -4,7 +4,7 @@ use crate::pg::{Row, base_type, trigger::Call};
 use crate::table::{
     DecisionTable, Options as Read, Settings, Table, Written, as_key, content, raise_wrong, refuse_option,
 };
-use dedup_core::dedup::{Alike, GUARD, Kind, Measure, Method};
+use dedup_core::dedup::{Alike, Comparable, GUARD, Measure, Method};
 use dedup_core::features::TextRecipe;
 use pgrx::prelude::*;
 use serde_json::json;
@@ -83,7 +83,7 @@ impl Verify {
 
     /// Whether a text can be near another.
     pub(super) fn has_words(&self, text: &str) -> bool {
-        Kind::of(text, &self.recipe) == Kind::Near
+        Comparable::of(text, &self.recipe) == Comparable::Near
     }
 
     /// The similarity of two texts, of which the new one has words, if they are similar enough; what is empty is similar to

@@ -6,7 +6,7 @@ use crate::pg::{
     unwrap_or_raise, within_memory_limit,
 };
 use crate::table::{Source, Written, read_options};
-use dedup_core::dedup::{Alike, Finding, Kind, Method, REPORT, Stage};
+use dedup_core::dedup::{Alike, Comparable, Finding, Method, REPORT, Stage};
 use dedup_core::evaluate::{Background, Score};
 use dedup_core::hash::murmur3_128;
 use dedup_core::interrupt::{checked, sort_unstable_by};
@@ -148,7 +148,7 @@ impl Report {
     /// What is said of distances, from the rows that stay.
     fn near(&mut self, limit: u32, found: [u64; 65], sizes: &[u32]) -> Near {
         let all = &mut self.found.rows;
-        let stays = |row: &usize| sizes[*row] > 0 && all.kinds[*row] == Kind::Near;
+        let stays = |row: &usize| sizes[*row] > 0 && all.kinds[*row] == Comparable::Near;
         let rows = collect(checked(0..sizes.len()).filter(stays)).or_raise();
         let prints = collect(checked(&rows).map(|&row| all.fps[row])).or_raise();
         let stay = Background::measure(&prints);

@@ -7,7 +7,7 @@ use crate::pg::{
 };
 use crate::similarity::query;
 use crate::table::{DecisionTable, Settings, Table, as_key, joined, key, listed, refuse_option};
-use dedup_core::dedup::{Kind, Method};
+use dedup_core::dedup::{Comparable, Method};
 use dedup_core::features::{Bag, RowRecipe, Shared, shared};
 use pgrx::prelude::*;
 use std::collections::HashMap;
@@ -108,17 +108,17 @@ impl New {
             refuse_option("distance", format!("distance must be a whole number from 0 to 64, not {distance}"))
         }
         let (recipe, bag) = (settings.text_recipe(), bag_of_values(&self.values, &settings.recipe()));
-        let kind = |text: Option<&str>| text.map_or(Kind::Empty, |text| Kind::of(text, &recipe));
+        let kind = |text: Option<&str>| text.map_or(Comparable::Empty, |text| Comparable::of(text, &recipe));
         let same = |(id, same): (&String, &bool)| same.then(|| id.clone());
         let decided: Vec<String> = self.decided.iter().filter_map(same).collect();
         let by = match (kind(self.text.as_deref()), bag.simhash()) {
-            (Kind::Empty, _) if decided.len() > 1 => By::Decision,
-            (Kind::Empty, _) => {
+            (Comparable::Empty, _) if decided.len() > 1 => By::Decision,
+            (Comparable::Empty, _) => {
                 notice!("there is nothing to compare: the text has no word that counts");
                 return;
             }
-            (Kind::Near, _) if by_text => By::Text,
-            (Kind::Near, Some(_)) => By::Distance(distance),
+            (Comparable::Near, _) if by_text => By::Text,
+            (Comparable::Near, Some(_)) => By::Distance(distance),
             _ => By::Equality,
         };
         let table = Table::of(settings.table);
@@ -159,7 +159,7 @@ impl New {
             let equals = matches!(by, By::Equality);
             let counts = |it: &Candidate| match equals {
                 true => it.text == self.text,
-                false => kind(it.text.as_deref()) == Kind::Near,
+                false => kind(it.text.as_deref()) == Comparable::Near,
             };
             near.retain(|it| it.decided.is_none() && counts(it));
             let texts: Vec<&str> = near.iter().filter_map(|it| it.text.as_deref()).collect();

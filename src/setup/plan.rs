@@ -157,7 +157,7 @@ impl<'t> Plan<'t> {
         // It is to be made.
         options.take("fp");
         let was_of_records = kept.is_some_and(|kept| kept.method == Method::Records);
-        let goes_on = !asked.has("method") && !asked.is_null("method") && !asked.asks_for_texts();
+        let goes_on = !asked.has("method") && !asked.is_null("method") && !asked.excludes_records();
         let by_records = asked.by_records() || was_of_records && goes_on;
         let kept = kept.filter(|_| was_of_records == by_records);
         let mut known = kept.map(Settings::chosen).unwrap_or_default();
@@ -184,7 +184,7 @@ impl<'t> Plan<'t> {
         // Which details count does not depend on the texts.
         let mut all_but_details = options.clone();
         all_but_details.add("details", json!([]));
-        let needs = all_but_details.asks_texts();
+        let needs = all_but_details.lets_texts_choose();
         let suggested = if needs { sample(&self.texts()).suggest(None, None) } else { None };
         let empty = if needs { suggested.is_none() } else { kept.is_some_and(|kept| kept.empty) };
         if let Some(mut it) = suggested {
@@ -438,6 +438,7 @@ impl<'t> Plan<'t> {
                 let create = || format!("CREATE INDEX ON {name} USING banding ({fp})");
                 (anew || !self.has_index()).then(create).into_iter().collect()
             }
+            Method::Exact => Vec::new(),
             Method::Text | Method::Records => {
                 let texts = self.compared();
                 let model = self.statistics.as_ref().and_then(|it| it.records.as_ref());

@@ -406,7 +406,7 @@ impl Settings {
         }
         // What is learned of records and what is chosen for texts do not go together.
         if written.has("method") && written.by_records() != by_records
-            || by_records && written.asks_for_texts()
+            || by_records && written.excludes_records()
         {
             return None;
         }

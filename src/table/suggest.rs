@@ -184,7 +184,7 @@ pub(crate) fn statistics(query: &str, normal: Normal, n: usize) -> Statistics {
 /// Names the columns of a table of which several are text, where nothing says what is compared, and the method if they are
 /// those of records: by the rows.
 pub(crate) fn choose_columns(function: &str, table: &Table, written: &mut Written) {
-    let open = !written.has("method") && !written.is_null("method") && !written.asks_for_texts();
+    let open = !written.has("method") && !written.is_null("method") && !written.excludes_records();
     if written.has("columns") || !(open || written.by_records()) || Settings::of(table.oid).is_some() {
         return;
     }

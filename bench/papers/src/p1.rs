@@ -5,7 +5,7 @@ use crate::report::{Section, percent, time, timed};
 use dedup_core::external::MemoryHost;
 use dedup_core::features::{Extractor, TextRecipe};
 use dedup_core::fingerprint::hamming;
-use dedup_core::groups::{Pairs, Settings};
+use dedup_core::groups::{PairSearch, Pairs};
 use dedup_detectors::exact::{Bloom, DigitTrie, ExactSet, Hashing, Rule, Shape};
 use dedup_plot::Plot;
 use serde_json::json;
@@ -225,7 +225,7 @@ fn pairs_by_comparing(prints: &[u64], distance: u32) -> u64 {
 /// How many pairs the pair join finds.
 pub fn join(prints: &[u64], distance: u32) -> u64 {
     let mut host = MemoryHost;
-    let mut pairs = Pairs::new(Settings { distance, memory: 1 << 30, threads: 1 });
+    let mut pairs = Pairs::new(PairSearch { distance, memory: 1 << 30, threads: 1 });
     for (at, &print) in prints.iter().enumerate() {
         pairs.add(at as i64, print, &mut host).expect("memory does not fail");
     }

@@ -8,7 +8,7 @@ use dedup_core::external::MemoryHost;
 use dedup_core::features::{
     Corpus, CorpusBuilder, Dictionary, Extractor, RecipeError, Resolver, RowRecipe, TextRecipe, missing,
 };
-use dedup_core::groups::{Pairs, Settings};
+use dedup_core::groups::{PairSearch, Pairs};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ impl Prints {
 
     /// The pairs within a radius.
     pub fn near(&self, distance: u32) -> Vec<Pair> {
-        let mut pairs = Pairs::new(Settings { distance, memory: usize::MAX, threads: 1 });
+        let mut pairs = Pairs::new(PairSearch { distance, memory: usize::MAX, threads: 1 });
         let mut found = Vec::new();
         let mut collect =
             || -> dedup_core::external::Result<()> {
@@ -38,7 +38,7 @@ impl Prints {
                         pairs.add(at as i64, *print, &mut MemoryHost)?;
                     }
                 }
-                std::mem::replace(&mut pairs, Pairs::new(Settings { distance, memory: 0, threads: 1 }))
+                std::mem::replace(&mut pairs, Pairs::new(PairSearch { distance, memory: 0, threads: 1 }))
                     .finish(&mut MemoryHost, |pair, _| {
                         found.push((pair.a as usize, pair.b as usize));
                         Ok(())

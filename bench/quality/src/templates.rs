@@ -3,7 +3,7 @@
 //! Every family says in its comment why two of its rows are distinct. The first half is for developing; the rules of
 //! `core/src/details/templates` were not chosen on the second.
 
-use dedup_core::dedup::{DEDUP, EqualTexts, Keep, Kind, Limits, Rows, Written, find};
+use dedup_core::dedup::{Comparable, DEDUP, EqualTexts, Keep, Limits, Rows, Written, find};
 use dedup_core::external::{MemoryHost, MemorySpill};
 use dedup_core::features::TextRecipe;
 use dedup_core::random::SplitMix64;
@@ -229,11 +229,11 @@ fn groups(texts: &[String], details: &[&str]) -> Vec<usize> {
     let mut hashes = EqualTexts::new(1 << 24, MemorySpill::default());
     let run = || -> dedup_core::external::Result<Vec<usize>> {
         for text in texts {
-            let number = rows.add(b"", text, Kind::Near, 0)?;
+            let number = rows.add(b"", text, Comparable::Near, 0)?;
             hashes.add(number, text.as_bytes())?;
         }
         let limits = Limits { memory: 1 << 26, threads: 2 };
-        let mut found = find(options, &recipe, rows, (hashes, false), limits, &mut MemoryHost)?;
+        let mut found = find(options, &recipe, rows, hashes, false, limits, &mut MemoryHost)?;
         Ok((0..texts.len()).map(|row| found.keeper(row)).collect())
     };
     run().unwrap_or_else(|error| super::fail("groups", format!("{error:?}")))

@@ -1,7 +1,7 @@
 //! The last stage of `dedup`: a group all of whose rows stand in the kept row of another one, or have it in them, goes
 //! over to it.
 
-use super::{Found, Standing};
+use super::{Found, Precedence};
 use crate::external::{Host, Result, Spill};
 use crate::interrupt::{checked, sort_unstable_by};
 use crate::memory::{Grow, OfKey, Room, collect, filled};
@@ -15,14 +15,14 @@ impl<F: Spill> Found<F> {
         // The first row of each text, and where the kept row of its group stands if it has this text.
         let texts: Vec<usize> = collect(self.rows.firsts())?;
         let mut words = Texts::default();
-        let mut kept: Vec<Option<Standing>> = Vec::new();
+        let mut kept: Vec<Option<Precedence>> = Vec::new();
         kept.room(texts.len())?;
         for &row in &texts {
             host.step();
             words.add(&self.options.alike.form(&self.rows.texts.content(row)?));
             let keeper = self.keeper(row);
             let is_kept = self.rows.first[keeper] as usize == row;
-            kept.push(is_kept.then(|| self.rows.order.standing(keeper)));
+            kept.push(is_kept.then(|| self.rows.order.precedence(keeper)));
         }
         let words = words.weigh();
         let found = words.pairs(least, |text| kept[text as usize].is_some());

@@ -22,9 +22,6 @@ pub struct Decisions {
 
 impl Decisions {
     /// Adds one: whether the rows of two ids are the same.
-    ///
-    /// # Errors
-    /// There is no memory.
     pub fn add(&mut self, ids: [String; 2], same: bool) -> Result<()> {
         let mut pair = [0; 2];
         for (place, id) in pair.iter_mut().zip(ids) {
@@ -38,9 +35,6 @@ impl Decisions {
     }
 
     /// The pairs of rows that are decided, and whether they are the same.
-    ///
-    /// # Errors
-    /// There is no memory.
     pub(super) fn pairs(&self) -> Result<impl Iterator<Item = ([usize; 2], bool)>> {
         let mut rows: FxHashMap<u32, usize> = FxHashMap::default();
         rows.room(self.rows.len())?;
@@ -56,9 +50,6 @@ impl Decisions {
     }
 
     /// Tells which row has an id.
-    ///
-    /// # Errors
-    /// There is no memory.
     pub fn meet(&mut self, row: u32, id: &str) -> Result<()> {
         if let Some(&place) = self.places.get(id) {
             self.rows.grow((row, place))?;
@@ -88,9 +79,6 @@ struct Unit {
 
 impl Decided {
     /// Of texts whose `first` rows these are. A text whose rows must not be together becomes several.
-    ///
-    /// # Errors
-    /// There is no memory.
     pub(super) fn of(decisions: &Decisions, first: &mut [u32]) -> Result<Decided> {
         let sets = UnionFind::new(decisions.places.len());
         decisions.same.iter().for_each(|&[a, b]| _ = sets.union(a, b));

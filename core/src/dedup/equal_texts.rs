@@ -1,33 +1,14 @@
 //! Equal texts of a whole table: their hashes are sorted externally, and texts with equal hashes are compared.
 
-use crate::external::{Record, Result, Sorter, Spill};
+use crate::external::{Result, Sorter, Spill};
 use crate::hash::murmur3_128;
 use crate::memory::Grow;
 
-/// A text's hash and number.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Hashed {
-    hash: u64,
-    number: u32,
-}
-
-impl Record for Hashed {
-    const BYTES: usize = 12;
-
-    #[inline]
-    fn to_parts(self) -> (u64, u64) {
-        (self.hash, self.number.into())
-    }
-
-    #[inline]
-    fn from_parts(hash: u64, number: u64) -> Self {
-        Hashed { hash, number: number as u32 }
-    }
-}
-
 /// Collects the hashes of texts, then finds the equal ones. Hashes that do not
 /// fit in memory wait in a file, 12 bytes each.
-pub struct EqualTexts<F: Spill>(Sorter<Hashed, F>);
+///
+/// A hash takes the first two of three numbers, that of its text the last.
+pub struct EqualTexts<F: Spill>(Sorter<[u32; 3], F>);
 
 impl<F: Spill> EqualTexts<F> {
     /// No texts yet; `memory`: bytes to sort in.
@@ -36,21 +17,15 @@ impl<F: Spill> EqualTexts<F> {
     }
 
     /// Adds a text under a number; numbers must ascend. Returns the text's whole hash.
-    ///
-    /// # Errors
-    /// Writing to the file fails, or there is no memory.
     pub fn add(&mut self, number: u32, content: &[u8]) -> Result<u128> {
         let [hash, high] = murmur3_128(content, 0);
-        self.0.add(Hashed { hash, number })?;
+        self.0.add([(hash >> 32) as u32, hash as u32, number])?;
         Ok(u128::from(high) << 64 | u128::from(hash))
     }
 
     /// Calls `copy` with the numbers of the first text of its kind and of a
     /// later one that equals it, for every later one. `equal` compares two
     /// texts; it is called only for those with equal hashes.
-    ///
-    /// # Errors
-    /// The file, `equal` or `copy` fails, or there is no memory.
     pub fn finish(
         self,
         mut equal: impl FnMut(u32, u32) -> Result<bool>,
@@ -59,9 +34,8 @@ impl<F: Spill> EqualTexts<F> {
         let mut last = None;
         // The first texts of each kind with this hash: hardly ever more than one.
         let mut firsts: Vec<u32> = Vec::new();
-        self.0.finish(|Hashed { hash, number }| {
-            if last != Some(hash) {
-                last = Some(hash);
+        self.0.finish(|[high, low, number]| {
+            if last.replace([high, low]) != Some([high, low]) {
                 firsts.clear();
             }
             for &first in &firsts {

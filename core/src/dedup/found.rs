@@ -1,7 +1,7 @@
 //! What is found in the rows of a source, stage by stage.
 
 use super::making::making;
-use super::{EqualTexts, Finding, Group, Groups, Kind, Limits, Method, Options, Rows, Stage, group};
+use super::{Comparable, EqualTexts, Finding, Group, Groups, Limits, Method, Options, Rows, Stage, group};
 use crate::details::{Detail, Learner, Statistics};
 use crate::external::{Host, Result, Spill};
 use crate::features::TextRecipe;
@@ -34,29 +34,25 @@ pub struct Evidence {
 
 /// Finds equal rows by the `hashes` of their contents (P1), then near ones, and groups them (P4). `recipe` makes the
 /// fingerprints that rows do not have; with `by_fp` rows of equal text whose fingerprints differ are not equal.
-///
-/// # Errors
-/// A file fails, or there is no memory.
 pub fn find<H: Host>(
     mut options: Options,
     recipe: &TextRecipe,
     mut rows: Rows<H::File>,
-    (hashes, by_fp): (EqualTexts<H::File>, bool),
+    hashes: EqualTexts<H::File>,
+    by_fp: bool,
     limits: Limits,
     host: &mut H,
 ) -> Result<Found<H::File>> {
     host.stage("comparing exactly", "equal hashes", None);
     let copies = rows.find_equal(hashes, &options, by_fp, host)?;
     host.end(&format!("{copies} exact copies"));
-    if options.method != Method::Records && options.distance.is_some() && options.fp.is_none() {
-        fingerprint(recipe, &mut rows, limits.threads, host)?;
-    }
-    if options.alike.asks_statistics()
-        && options.alike.statistics.is_none()
-        && options.distance.is_some()
-        && options.method != Method::Records
-    {
-        options.alike.statistics = Some(Arc::new(statistics(&options, &mut rows, host)?));
+    if matches!(options.method, Method::Fingerprint | Method::Text) {
+        if options.fp.is_none() {
+            fingerprint(recipe, &mut rows, limits.threads, host)?;
+        }
+        if options.alike.asks_statistics() && options.alike.statistics.is_none() {
+            options.alike.statistics = Some(Arc::new(statistics(&options, &mut rows, host)?));
+        }
     }
     let groups = group(&options, &mut rows, limits, host)?;
     if let Some(records) = &groups.records {
@@ -82,7 +78,7 @@ fn fingerprint<H: Host>(
     making(&|| recipe, threads, host, |making| {
         for row in 0..count {
             making.host().step();
-            if rows.is_first(row) && rows.kinds[row] == Kind::Plain {
+            if rows.is_first(row) && rows.kinds[row] == Comparable::Plain {
                 let content = rows.texts.content(row)?;
                 making.add(row, content, &mut |row, fp| rows.set_fp(row, fp))?;
             }
@@ -125,8 +121,8 @@ impl<F: Spill> Found<F> {
         for row in checked(0..self.rows.count()) {
             let group = self.group_of(row);
             let keeper = &mut self.kept[group];
-            let standing = |row| self.rows.order.standing(row);
-            if *keeper == u32::MAX || standing(row) < standing(*keeper as usize) {
+            let precedence = |row| self.rows.order.precedence(row);
+            if *keeper == u32::MAX || precedence(row) < precedence(*keeper as usize) {
                 *keeper = row as u32;
             }
         }
@@ -144,7 +140,7 @@ impl<F: Spill> Found<F> {
             decided.has_company(text) && (follows || decided.are_one(text, kept))
         };
         if row == keeper {
-            let is_empty = self.rows.kinds[row] == Kind::Empty && !decided.has_company(text);
+            let is_empty = self.rows.kinds[row] == Comparable::Empty && !decided.has_company(text);
             if is_empty { Stage::Empty } else { Stage::Kept }
         } else if text == kept {
             Stage::Exact
@@ -156,9 +152,6 @@ impl<F: Spill> Found<F> {
     }
 
     /// All that is found about a row.
-    ///
-    /// # Errors
-    /// A file fails, or there is no memory.
     pub fn finding(&mut self, row: usize) -> Result<Finding> {
         let (keeper, stage) = (self.keeper(row), self.stage(row));
         let (distance, similarity) = match stage {
@@ -177,13 +170,9 @@ impl<F: Spill> Found<F> {
     }
 
     /// What tells whether two rows of unlike texts are the same.
-    ///
-    /// # Errors
-    /// A file fails, or there is no memory.
     pub fn evidence(&mut self, rows: [usize; 2]) -> Result<Evidence> {
         let [a, b] = rows.map(|row| self.rows.texts.content(row));
         let (a, b, Options { method, distance, alike, .. }) = (a?, b?, &self.options);
-        // Without a distance equal texts alone are one.
         let Some(most) = *distance else { return Ok(Evidence::default()) };
         let evidence = Evidence {
             distance: (*method == Method::Fingerprint).then(|| (self.rows.distance(rows[0], rows[1]), most)),
@@ -194,9 +183,6 @@ impl<F: Spill> Found<F> {
     }
 
     /// The similarity of two rows, by their sets if they were made.
-    ///
-    /// # Errors
-    /// A file fails, or there is no memory.
     pub fn similarity(&mut self, rows: [usize; 2]) -> Result<f64> {
         // A copy has the set of the first row of its content.
         let firsts = rows.map(|row| self.rows.first[row]);

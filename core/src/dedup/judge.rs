@@ -1,5 +1,6 @@
 //! The judge: whether two texts that are candidates are near-duplicates.
 
+use super::Texts;
 use super::sets::Sets;
 use crate::details::{Comparer, Detail, Fillings, Kinds, Statistics};
 use crate::external::{Host, Result, Spill, on_threads};
@@ -195,9 +196,6 @@ const BATCH_BYTES: usize = 4 << 20;
 /// Texts whose work is worth a thread.
 const WORTH_THREADS: usize = 128;
 
-/// Reads a row's text, by the row's number.
-pub type ReadText<'t> = &'t mut dyn FnMut(u32) -> Result<String>;
-
 /// Judges candidates, many at a time, on several threads. The set of n-grams of a row is made once, when it is first in a
 /// pair; a pair is compared by the sets, and most are ruled out by the sketches already.
 #[derive(Debug)]
@@ -243,17 +241,14 @@ impl<F: Spill> Judge<F> {
         }
     }
 
-    /// Takes a candidate; `text` is asked for the texts that are looked at. `accept` gets the pairs that are the same, now
-    /// or later, in the order in which they came.
-    ///
-    /// # Errors
-    /// What the host, `text` or `accept` fails with.
+    /// Takes a candidate. `accept` gets the pairs that are the same, with their similarity if it counts, now or later, in the
+    /// order in which they came.
     pub fn add<H: Host>(
         &mut self,
         pair: Pair,
-        text: ReadText<'_>,
+        texts: &mut Texts<F>,
         host: &mut H,
-        mut accept: impl FnMut(Pair) -> Result<()>,
+        mut accept: impl FnMut(Pair, Option<f64>) -> Result<()>,
     ) -> Result<()> {
         if self.apart.as_ref().is_some_and(|apart| apart.differ(rows(pair))) {
             self.compared += 1;
@@ -262,7 +257,7 @@ impl<F: Spill> Judge<F> {
         if !self.alike.looks() {
             self.compared += 1;
             self.verified += 1;
-            return accept(pair);
+            return accept(pair, None);
         }
         let mut passed = self.alike.similarity == 0.0;
         if !passed {
@@ -274,7 +269,7 @@ impl<F: Spill> Judge<F> {
             passed = may.is_some();
             for row in rows(pair) {
                 if self.sets.lacks(row)? {
-                    let text = text(row)?;
+                    let text = texts.content(row as usize)?;
                     self.bytes += text.len();
                     self.texts.grow((row, text))?;
                 }
@@ -282,33 +277,34 @@ impl<F: Spill> Judge<F> {
         }
         self.batch.grow((pair, passed))?;
         let is_full = self.batch.len() >= BATCH_PAIRS || self.bytes >= BATCH_BYTES;
-        if is_full { self.finish(text, host, accept) } else { Ok(()) }
+        if is_full { self.finish(texts, host, accept) } else { Ok(()) }
     }
 
     /// Judges the candidates that wait.
-    ///
-    /// # Errors
-    /// What the host, `text` or `accept` fails with.
     pub fn finish<H: Host>(
         &mut self,
-        text: ReadText<'_>,
+        texts: &mut Texts<F>,
         host: &mut H,
-        mut accept: impl FnMut(Pair) -> Result<()>,
+        mut accept: impl FnMut(Pair, Option<f64>) -> Result<()>,
     ) -> Result<()> {
         self.make_sets(host)?;
-        let mut similar = Vec::new();
+        let (mut similar, mut similarities) = (Vec::new(), Vec::new());
         for (pair, passed) in std::mem::take(&mut self.batch) {
             interrupt::check();
             self.compared += 1;
-            if (passed || self.may_be_similar(rows(pair))) && self.is_similar(rows(pair))? {
-                similar.grow(pair)?;
+            if passed || self.may_be_similar(rows(pair)) {
+                let similarity = self.counting(rows(pair))?;
+                if similarity.is_none_or(|it| it >= self.alike.similarity) {
+                    similar.grow(pair)?;
+                    similarities.grow(similarity)?;
+                }
             }
         }
-        let verdicts = self.same_details(&similar, text, host)?;
-        for (pair, same) in similar.into_iter().zip(verdicts) {
+        let verdicts = self.same_details(&similar, texts, host)?;
+        for ((pair, similarity), same) in similar.into_iter().zip(similarities).zip(verdicts) {
             if same {
                 self.verified += 1;
-                accept(pair)?;
+                accept(pair, similarity)?;
             }
         }
         Ok(())
@@ -338,20 +334,16 @@ impl<F: Spill> Judge<F> {
         threshold == 0.0 || self.sets.may_reach(threshold, rows) == Some(true)
     }
 
-    /// Whether two rows, whose sets are made, are similar enough.
-    fn is_similar(&mut self, rows: [u32; 2]) -> Result<bool> {
-        let threshold = self.alike.similarity;
-        if threshold == 0.0 {
-            return Ok(true);
-        }
-        Ok(self.known(rows)?.is_some_and(|similarity| similarity >= threshold))
+    /// How similar two rows are, whose sets are made, if that counts.
+    fn counting(&mut self, rows: [u32; 2]) -> Result<Option<f64>> {
+        if self.alike.similarity == 0.0 { Ok(None) } else { Ok(Some(self.known(rows)?.unwrap_or(0.0))) }
     }
 
     /// Whether the texts of pairs do without differing details.
     pub(super) fn same_details<H: Host>(
         &mut self,
         pairs: &[Pair],
-        text: ReadText<'_>,
+        contents: &mut Texts<F>,
         host: &mut H,
     ) -> Result<Vec<bool>> {
         if self.alike.details.is_none() {
@@ -359,7 +351,7 @@ impl<F: Spill> Judge<F> {
         }
         let (mut verdicts, mut texts, mut bytes) = (Vec::new(), Vec::new(), 0);
         for (&pair, left) in pairs.iter().zip((0..pairs.len()).rev()) {
-            let [a, b] = rows(pair).map(&mut *text);
+            let [a, b] = rows(pair).map(|row| contents.content(row as usize));
             let both = (a?, b?);
             bytes += both.0.len() + both.1.len();
             texts.grow(both)?;
@@ -379,18 +371,13 @@ impl<F: Spill> Judge<F> {
     }
 
     /// Whether two rows are the same that have both been in pairs that are.
-    ///
-    /// # Errors
-    /// A file or `text` fails, or there is no memory.
-    pub fn holds<H: Host>(&mut self, pair: Pair, text: ReadText<'_>, host: &mut H) -> Result<bool> {
-        let is_similar = self.may_be_similar(rows(pair)) && self.is_similar(rows(pair))?;
-        Ok(is_similar && self.same_details(&[pair], text, host)? == [true])
+    pub fn holds<H: Host>(&mut self, pair: Pair, texts: &mut Texts<F>, host: &mut H) -> Result<bool> {
+        let is_similar = self.may_be_similar(rows(pair))
+            && self.counting(rows(pair))?.is_none_or(|it| it >= self.alike.similarity);
+        Ok(is_similar && self.same_details(&[pair], texts, host)? == [true])
     }
 
     /// How similar two rows are, if both were compared with others or each other.
-    ///
-    /// # Errors
-    /// A file fails, or there is no memory.
     pub fn known(&mut self, rows: [u32; 2]) -> Result<Option<f64>> {
         let [a, b] = rows.map(|row| self.sets.get(row));
         let of_templates = || self.apart.as_ref().is_some_and(|it| it.have(rows));

@@ -21,7 +21,7 @@ pub enum Keep {
 
 /// A row as the rule sees it: its rank, then its number. The least of a group is
 /// kept.
-pub type Standing = (i64, i64);
+pub type Precedence = (i64, i64);
 
 impl Keep {
     /// The rank of a row by its number and the length of its text in bytes, if

@@ -32,11 +32,11 @@ pub const CLEAN: Sink = Sink { name: "dedup_clean", bit: 128 };
 /// `dedup_link`.
 pub const LINK: Sink = Sink { name: "dedup_link", bit: 256 };
 /// All of them.
-pub const SINKS: [Sink; 9] = [DEDUP, INTO, REPORT, EXPLAIN, SETUP, GUARD, PAIRS, CLEAN, LINK];
+pub const SINKS: [Sink; 10] = [DEDUP, INTO, REPORT, EXPLAIN, REVIEW, SETUP, GUARD, PAIRS, CLEAN, LINK];
 
 impl Sink {
     /// The options that it takes.
-    pub fn keys(self) -> impl Iterator<Item = &'static Key> {
+    pub fn keys(self) -> impl Iterator<Item = &'static OptionKey> {
         KEYS.iter().filter(move |key| key.sinks & self.bit != 0)
     }
 
@@ -52,10 +52,10 @@ impl Sink {
 
 /// An option.
 #[derive(Debug)]
-pub struct Key {
+pub struct OptionKey {
     /// Its name.
     pub name: &'static str,
-    kind: Kind,
+    takes: Takes,
     /// What stands for it if it is neither asked for nor chosen, as JSON; nothing is none.
     pub default: &'static str,
     sinks: u16,
@@ -65,7 +65,7 @@ pub struct Key {
 
 /// What a value can be.
 #[derive(Debug, Clone, Copy)]
-enum Kind {
+enum Takes {
     /// A name or another text.
     Text(&'static str),
     /// A table; where settings are made true for one of their own.
@@ -97,23 +97,23 @@ enum Kind {
 const WHOLE: u16 = DEDUP.bit | INTO.bit | REPORT.bit | EXPLAIN.bit;
 const ALL: u16 = WHOLE | SETUP.bit | GUARD.bit;
 
-const fn key(name: &'static str, kind: Kind, sinks: u16) -> Key {
-    Key { name, kind, default: "", sinks, says: "" }
+const fn key(name: &'static str, takes: Takes, sinks: u16) -> OptionKey {
+    OptionKey { name, takes, default: "", sinks, says: "" }
 }
 
-impl Key {
-    const fn or(self, default: &'static str) -> Key {
-        Key { default, ..self }
+impl OptionKey {
+    const fn or(self, default: &'static str) -> OptionKey {
+        OptionKey { default, ..self }
     }
 
-    const fn says(self, says: &'static str) -> Key {
-        Key { says, ..self }
+    const fn says(self, says: &'static str) -> OptionKey {
+        OptionKey { says, ..self }
     }
 }
 
 /// All options, in the order of the manual.
-pub const KEYS: [Key; 32] = {
-    use Kind::*;
+pub const KEYS: [OptionKey; 32] = {
+    use Takes::*;
     [
         key("id", Text("a column"), WHOLE | SETUP.bit | LINK.bit)
             .says("the column of the ids of a table; without it the primary key"),
@@ -197,11 +197,11 @@ impl Wrong {
     /// Of an option.
     pub fn of(name: &str, what: impl Into<String>) -> Wrong {
         let key = KEYS.iter().find(|key| key.name == name);
-        Wrong { what: what.into(), hint: key.map_or(String::new(), Key::line) }
+        Wrong { what: what.into(), hint: key.map_or(String::new(), OptionKey::line) }
     }
 }
 
-impl Key {
+impl OptionKey {
     /// What it is, in a line.
     pub fn line(&self) -> String {
         format!("{}: {}. Default: {}.", self.name, self.says, self.stands_for_it("none"))
@@ -210,7 +210,7 @@ impl Key {
     /// Its row of the manual: name, values, default, who takes it, and what it means.
     pub fn row(&self) -> String {
         let sinks: Vec<_> = SINKS.iter().filter(|it| it.bit & self.sinks != 0).map(|it| it.name).collect();
-        let value = self.kind.describe(DEDUP, self.sinks & SETUP.bit != 0);
+        let value = self.takes.describe(DEDUP, self.sinks & SETUP.bit != 0);
         let default = self.stands_for_it("–");
         format!("`{}` | {value} | {default} | {} | {}", self.name, sinks.join(", "), self.says)
     }
@@ -229,50 +229,49 @@ impl Key {
     /// The value of an argument `key=value` of a trigger.
     fn of_argument(&self, value: &str) -> Value {
         let parts = || value.split(',').map(|part| part.trim().into()).collect();
-        match self.kind {
-            Kind::Columns | Kind::Words(_) => Value::Array(parts()),
-            Kind::Text(_) | Kind::Word(_) | Kind::Method => value.into(),
+        match self.takes {
+            Takes::Columns | Takes::Words(_) => Value::Array(parts()),
+            Takes::Text(_) | Takes::Word(_) | Takes::Method => value.into(),
             _ => serde_json::from_str(value).unwrap_or_else(|_| value.into()),
         }
     }
 }
 
-impl Kind {
+impl Takes {
     /// What it can be; columns have weights where settings are made.
     fn describe(self, sink: Sink, weighted: bool) -> String {
         let list = |words: &[&str]| words.iter().map(|it| format!("\"{it}\"")).collect::<Vec<_>>().join(", ");
-        match self {
-            Kind::Text(what) => what.to_owned(),
-            Kind::Table if weighted => "a table, or true in dedup_setup for one of its own".to_owned(),
-            Kind::Table => "a table".to_owned(),
-            Kind::Columns if weighted => {
+        let fixed = match self {
+            Takes::Method => return format!("one of {}", list(sink.methods())),
+            Takes::Word(words) => return format!("one of {}", list(words)),
+            Takes::Words(words) => return format!("an array of {}", list(words)),
+            Takes::Whole(least, most) => return format!("a whole number from {least} to {most}"),
+            Takes::Text(what) => what,
+            Takes::Table if weighted => "a table, or true in dedup_setup for one of its own",
+            Takes::Table => "a table",
+            Takes::Columns if weighted => {
                 "a column, an array of columns, or in dedup_setup an object of columns and their weights or recipes"
-                    .to_owned()
             }
-            Kind::Columns => "a column or an array of columns".to_owned(),
-            Kind::Recipe => "an object".to_owned(),
-            Kind::Method => format!("one of {}", list(sink.methods())),
-            Kind::Word(words) => format!("one of {}", list(words)),
-            Kind::Words(words) => format!("an array of {}", list(words)),
-            Kind::Whole(least, most) => format!("a whole number from {least} to {most}"),
-            Kind::Share => "a number from 0 to 1".to_owned(),
-            Kind::Keep => {
+            Takes::Columns => "a column or an array of columns",
+            Takes::Recipe => "an object",
+            Takes::Share => "a number from 0 to 1",
+            Takes::Keep => {
                 "\"first\", \"last\", \"longest\", or {\"column\": …, \"order\": \"asc\" or \"desc\"}"
-                    .to_owned()
             }
-            Kind::Archive => "a table or false".to_owned(),
-            Kind::True => "true".to_owned(),
-            Kind::Truth => "true or false".to_owned(),
-        }
+            Takes::Archive => "a table or false",
+            Takes::True => "true",
+            Takes::Truth => "true or false",
+        };
+        fixed.to_owned()
     }
 
     fn fits(self, sink: Sink, value: &Value) -> bool {
         let is_name = |value: &Value| value.as_str().is_some_and(|name| !name.is_empty());
         let is_one = |words: &[&str], value: &Value| words.iter().any(|word| value == word);
         match self {
-            Kind::Text(_) => is_name(value),
-            Kind::Table => is_name(value) || sink == SETUP && *value == true,
-            Kind::Columns => match value {
+            Takes::Text(_) => is_name(value),
+            Takes::Table => is_name(value) || sink == SETUP && *value == true,
+            Takes::Columns => match value {
                 Value::Array(all) => {
                     let names = all.iter().filter(|it| is_name(it)).filter_map(Value::as_str);
                     !all.is_empty() && names.collect::<BTreeSet<_>>().len() == all.len()
@@ -280,13 +279,13 @@ impl Kind {
                 Value::Object(all) => sink == SETUP && !all.is_empty(),
                 name => is_name(name),
             },
-            Kind::Recipe => value.is_object(),
-            Kind::Method => is_one(sink.methods(), value),
-            Kind::Word(words) => is_one(words, value),
-            Kind::Words(words) => value.as_array().is_some_and(|all| all.iter().all(|it| is_one(words, it))),
-            Kind::Whole(least, most) => whole(value).is_some_and(|it| (least..=most).contains(&it)),
-            Kind::Share => value.as_f64().is_some_and(|share| (0.0..=1.0).contains(&share)),
-            Kind::Keep => match value {
+            Takes::Recipe => value.is_object(),
+            Takes::Method => is_one(sink.methods(), value),
+            Takes::Word(words) => is_one(words, value),
+            Takes::Words(words) => value.as_array().is_some_and(|all| all.iter().all(|it| is_one(words, it))),
+            Takes::Whole(least, most) => whole(value).is_some_and(|it| (least..=most).contains(&it)),
+            Takes::Share => value.as_f64().is_some_and(|share| (0.0..=1.0).contains(&share)),
+            Takes::Keep => match value {
                 Value::Object(rule) => {
                     let known = |(name, it): (&String, &Value)| match name.as_str() {
                         "column" => is_name(it),
@@ -297,24 +296,22 @@ impl Kind {
                 }
                 word => is_one(&["first", "last", "longest"], word),
             },
-            Kind::Archive => is_name(value) || *value == false,
-            Kind::True => *value == true,
-            Kind::Truth => value.is_boolean(),
+            Takes::Archive => is_name(value) || *value == false,
+            Takes::True => *value == true,
+            Takes::Truth => value.is_boolean(),
         }
     }
 }
 
-/// Sees to it that these are options of the sink, each of a value that it can have. Null is none.
-///
-/// # Errors
-/// What is wrong with the first that is not.
+/// Sees to it that these are options of the sink, each of a value that it can have; tells what is wrong with the first
+/// that is not. Null is none.
 pub(super) fn check(sink: Sink, options: &Map<String, Value>) -> Result<(), Wrong> {
     for (name, value) in options {
         let Some(key) = sink.keys().find(|key| key.name == name) else {
             return Err(unknown(sink, name));
         };
-        if !value.is_null() && !key.kind.fits(sink, value) {
-            let wanted = key.kind.describe(sink, sink == SETUP);
+        if !value.is_null() && !key.takes.fits(sink, value) {
+            let wanted = key.takes.describe(sink, sink == SETUP);
             let what = format!("{name} must be {wanted}, not {}", brief(&value.to_string()));
             return Err(Wrong { what, hint: key.line() });
         }
@@ -322,10 +319,7 @@ pub(super) fn check(sink: Sink, options: &Map<String, Value>) -> Result<(), Wron
     Ok(())
 }
 
-/// The options in arguments `key=value` of a trigger.
-///
-/// # Errors
-/// What is wrong with the first that is none of the sink.
+/// The options in arguments `key=value` of a trigger, or what is wrong with the first that is none of the sink.
 pub(super) fn of_arguments(sink: Sink, arguments: &[String]) -> Result<Map<String, Value>, Wrong> {
     let mut options = Map::new();
     for argument in arguments {

@@ -9,20 +9,8 @@ const BATCH: usize = 1 << 16;
 /// Contents of so many bytes are left to the caller's thread, which can be interrupted.
 const LONG: usize = 1 << 20;
 
-/// Contents, and the number of each with where it ends.
-#[derive(Default)]
-struct Batch {
-    contents: String,
-    ends: Vec<(usize, usize)>,
-}
-
-impl Batch {
-    fn each(&self) -> impl Iterator<Item = (usize, &str)> {
-        let starts = std::iter::once(0).chain(self.ends.iter().map(|end| end.1));
-        self.ends.iter().zip(starts).map(|(&(number, end), start)| (number, &self.contents[start..end]))
-    }
-}
-
+/// Contents with their numbers.
+type Batch = Vec<(usize, String)>;
 /// Numbers of contents with their fingerprints.
 type Made = Vec<(usize, u64)>;
 
@@ -30,12 +18,11 @@ type Made = Vec<(usize, u64)>;
 pub struct Making<'f, 's, 'e, 'w, H: Host> {
     feed: &'f mut Feed<'s, 'e, 'w, H, Batch, Made>,
     batch: Batch,
+    /// Of it.
+    bytes: usize,
 }
 
 /// Calls `give` with what makes fingerprints by `recipe`.
-///
-/// # Errors
-/// A thread or `give` fails.
 pub fn making<'w, H: Host, G>(
     recipe: &'w (dyn Fn() -> &'w TextRecipe + Sync),
     threads: usize,
@@ -44,19 +31,15 @@ pub fn making<'w, H: Host, G>(
 ) -> Result<G> {
     let worker = || -> Work<'w, Batch, Made> {
         let mut extractor = Extractor::new();
-        Box::new(move |batch| {
+        Box::new(move |batch: Batch| {
             let mut made = Vec::new();
-            made.room(batch.ends.len()).or_raise();
-            let recipe = recipe();
-            made.extend(
-                batch
-                    .each()
-                    .filter_map(|(number, content)| Some((number, extractor.simhash(content, recipe)?))),
-            );
+            made.room(batch.len()).or_raise();
+            let (recipe, all) = (recipe(), batch.into_iter());
+            made.extend(all.filter_map(|(at, content)| Some((at, extractor.simhash(&content, recipe)?))));
             made
         })
     };
-    feed(threads, host, &worker, |feed| give(&mut Making { feed, batch: Batch::default() }))
+    feed(threads, host, &worker, |feed| give(&mut Making { feed, batch: Vec::new(), bytes: 0 }))
 }
 
 impl<H: Host> Making<'_, '_, '_, '_, H> {
@@ -66,18 +49,14 @@ impl<H: Host> Making<'_, '_, '_, '_, H> {
     }
 
     /// Takes a content; `each` gets the fingerprints that are made by now, of contents that have one.
-    ///
-    /// # Errors
-    /// A thread fails, or there is no memory.
     pub fn add(&mut self, number: usize, content: String, each: &mut impl FnMut(usize, u64)) -> Result<()> {
         if content.len() >= LONG {
-            self.feed.work(Batch { ends: vec![(number, content.len())], contents: content })?;
+            self.feed.work(vec![(number, content)])?;
         } else {
-            let Batch { contents, ends } = &mut self.batch;
-            contents.room(content.len())?;
-            contents.push_str(&content);
-            ends.grow((number, contents.len()))?;
-            if contents.len() >= BATCH {
+            self.bytes += content.len();
+            self.batch.grow((number, content))?;
+            if self.bytes >= BATCH {
+                self.bytes = 0;
                 self.feed.give(std::mem::take(&mut self.batch))?;
             }
         }
@@ -88,9 +67,6 @@ impl<H: Host> Making<'_, '_, '_, '_, H> {
     }
 
     /// Makes those that are left.
-    ///
-    /// # Errors
-    /// A thread fails, or there is no memory.
     pub fn finish(&mut self, each: &mut impl FnMut(usize, u64)) -> Result<()> {
         let batch = std::mem::take(&mut self.batch);
         // Few are made before a thread has started.

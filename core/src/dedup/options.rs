@@ -1,6 +1,6 @@
 //! Options as they were written, completed by what they are if they are not given.
 
-use super::keys::{self, BY_TEXTS, KEYS, Key, LINK, Sink, Wrong, brief, whole};
+use super::keys::{self, BY_TEXTS, KEYS, LINK, OptionKey, Sink, Wrong, brief, whole};
 use super::{Alike, Equal, Keep};
 use crate::details::Kinds;
 use crate::records::{LIKELY, SURE};
@@ -34,16 +34,14 @@ pub enum Method {
     Text,
     /// By the columns of a record, with weights that are learned from the table.
     Records,
+    /// Not at all: equal texts alone are duplicates.
+    Exact,
 }
 
 impl Method {
     /// As options have it.
     pub fn name(self) -> &'static str {
-        match self {
-            Method::Fingerprint => "fingerprint",
-            Method::Text => "text",
-            Method::Records => "records",
-        }
+        ["fingerprint", "text", "records", "exact"][self as usize]
     }
 }
 
@@ -54,7 +52,7 @@ pub struct Options {
     pub equal: Equal,
     /// How near rows are found.
     pub method: Method,
-    /// The largest Hamming distance of a candidate, 0 to 64; `None`: no near stage. By text any will do.
+    /// The largest Hamming distance of a candidate, 0 to 64; none of [`Method::Exact`]. By text any will do.
     pub distance: Option<u32>,
     /// What makes candidates near-duplicates. How texts are read is said by the recipe, once that is resolved.
     pub alike: Alike,
@@ -84,8 +82,8 @@ pub struct Options {
     pub many: bool,
 }
 
-/// What by records the table decides.
-const LEARNED: [&str; 7] = ["distance", "n", "recipe", "fp", "details", "contained", "diameter"];
+/// Options that records do not have: the table decides what they say.
+const NOT_OF_RECORDS: [&str; 7] = ["distance", "n", "recipe", "fp", "details", "contained", "diameter"];
 
 /// Options as they were written. One option replaces one option: those of the call stand over those that are kept with a
 /// table, these over what the texts suggest, and all over the defaults ([`Written::over`]).
@@ -100,10 +98,7 @@ pub struct Written {
 }
 
 impl Written {
-    /// Options out of JSON.
-    ///
-    /// # Errors
-    /// What is wrong: an unknown option, a value that it cannot have.
+    /// Options out of JSON, or what is wrong: an unknown option, a value that it cannot have.
     pub fn new(sink: Sink, json: Option<Value>) -> Result<Written, Wrong> {
         match json.unwrap_or_else(|| Map::new().into()) {
             Value::Object(map) => Written::of_map(sink, map),
@@ -115,9 +110,6 @@ impl Written {
     }
 
     /// Options out of the arguments `key=value` of a trigger.
-    ///
-    /// # Errors
-    /// As [`Written::new`].
     pub fn of_arguments(sink: Sink, arguments: &[String]) -> Result<Written, Wrong> {
         Written::of_map(sink, keys::of_arguments(sink, arguments)?)
     }
@@ -188,14 +180,14 @@ impl Written {
         self.map.get(name).is_some_and(|value| value != other)
     }
 
-    /// Whether the texts decide something.
-    pub fn asks_texts(&self) -> bool {
+    /// Whether something is left to be chosen by the texts.
+    pub fn lets_texts_choose(&self) -> bool {
         let open = |name: &str| match name {
             "recipe" => !self.has("fp"),
             "method" => !self.has("fp") && self.implies_fingerprints().is_none(),
             _ => true,
         };
-        let whole = ["records", "exact"].contains(&self.text("method").unwrap_or_default());
+        let whole = matches!(self.text("method"), Some("records" | "exact"));
         !whole && BY_TEXTS.iter().any(|name| !self.has(name) && open(name))
     }
 
@@ -244,9 +236,9 @@ impl Written {
         self.has("side") || self.sink == LINK
     }
 
-    /// Whether they ask for what records do not have.
-    pub fn asks_for_texts(&self) -> bool {
-        LEARNED.iter().any(|name| self.has(name))
+    /// Whether an option is written that records do not have.
+    pub fn excludes_records(&self) -> bool {
+        NOT_OF_RECORDS.iter().any(|name| self.has(name))
     }
 
     /// All that are written.
@@ -261,14 +253,14 @@ impl Written {
 
     /// As JSON, with the defaults of all others that there are.
     pub fn complete(&self) -> Value {
-        let learned = |key: &&Key| self.by_records() && LEARNED.contains(&key.name);
-        let none = |key: &&Key| key.name == "n" && self.text("measure") == Some("cosine");
+        let learned = |key: &&OptionKey| self.by_records() && NOT_OF_RECORDS.contains(&key.name);
+        let none = |key: &&OptionKey| key.name == "n" && self.text("measure") == Some("cosine");
         let mut all = self.over_defaults(self.sink.keys().filter(|key| !learned(key) && !none(key)));
         all.retain(|name, _| self.takes(name));
         Value::Object(all)
     }
 
-    fn over_defaults<'k>(&self, keys: impl Iterator<Item = &'k Key>) -> Map<String, Value> {
+    fn over_defaults<'k>(&self, keys: impl Iterator<Item = &'k OptionKey>) -> Map<String, Value> {
         let mut all = self.map.clone();
         if self.has("diameter") || self.has_sides() {
             all.entry("group").or_insert("components".into());
@@ -282,12 +274,9 @@ impl Written {
         all
     }
 
-    /// The options with their defaults.
-    ///
-    /// # Errors
-    /// What is wrong with options that exclude each other.
+    /// The options with their defaults, or what is wrong with those that exclude each other.
     pub fn read(&self) -> Result<Options, Wrong> {
-        if let Some(name) = LEARNED.iter().find(|name| self.by_records() && self.has(name)) {
+        if let Some(name) = NOT_OF_RECORDS.iter().find(|name| self.by_records() && self.has(name)) {
             return Err(Wrong::of(
                 name,
                 format!("method \"records\" has no {name}: it is learned from the table"),
@@ -295,12 +284,11 @@ impl Written {
         }
         let map = self.over_defaults(KEYS.iter());
         let all = Written { map, ..self.clone() };
-        let is_exact = all.text("method") == Some("exact");
-        let method = if is_exact { Method::default() } else { all.parsed("method")? };
+        let method = all.parsed("method")?;
         let options = Options {
             equal: all.parsed("equal")?,
             method,
-            distance: all.whole("distance").filter(|_| !is_exact),
+            distance: all.whole("distance").filter(|_| method != Method::Exact),
             alike: Alike {
                 similarity: all.share("similarity").unwrap_or_default(),
                 n: all.whole("n").unwrap_or_default() as usize,

@@ -4,11 +4,11 @@
 //! kept, and some all over the scale; then the kinds take turns. Whatever is answered, no answer follows from others or
 //! contradicts them.
 
-use super::group::{Candidates, nearness};
-use super::{Decided, Found, Group, Judge, Limits, Method, Stage};
+use super::candidates::{Candidates, Judging, nearness};
+use super::{Alike, Decided, Found, Group, Limits, Method, Stage};
 use crate::details::{Detail, Kinds};
 use crate::external::{Host, Result, Spill};
-use crate::groups::{Connect, Pair, Settings, UnionFind};
+use crate::groups::{Pair, PairSearch, UnionFind};
 use crate::interrupt::{check, checked};
 use crate::memory::{Grow, OfKey, collect, filled};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -106,10 +106,32 @@ impl Settled<'_> {
     }
 }
 
-/// Takes pairs, as far as they are worth a question.
-struct Taking<'t, 'd> {
-    found: Standing<'t>,
-    settled: Settled<'d>,
+/// The groups as they were found.
+struct AsFound<'t> {
+    sets: &'t UnionFind,
+    kept: &'t [u32],
+    first: &'t [u32],
+    of_chains: bool,
+}
+
+impl AsFound<'_> {
+    fn is_kept(&self, text: u32) -> bool {
+        self.first[self.kept[self.sets.find(text) as usize] as usize] == text
+    }
+
+    fn are_one(&self, [a, b]: [u32; 2]) -> bool {
+        self.sets.find(a) == self.sets.find(b)
+    }
+
+    /// Whether two texts are two, or one because of this very pair.
+    fn hangs_on(&self, pair: [u32; 2]) -> bool {
+        !self.are_one(pair) || self.of_chains || pair.iter().any(|&text| self.is_kept(text))
+    }
+}
+
+/// Pairs that are worth a question.
+struct Doubts {
+    /// Of each part of a pool at most.
     most: usize,
     /// Where equal texts stand.
     equal: f64,
@@ -119,42 +141,15 @@ struct Taking<'t, 'd> {
     counts: BTreeMap<i32, u64>,
 }
 
-/// How texts stand.
-struct Standing<'t> {
-    sets: &'t UnionFind,
-    kept: &'t [u32],
-    first: &'t [u32],
-    of_chains: bool,
-}
-
-impl Standing<'_> {
-    fn is_kept(&self, text: u32) -> bool {
-        self.first[self.kept[self.sets.find(text) as usize] as usize] == text
-    }
-
-    fn are_one(&self, [a, b]: [u32; 2]) -> bool {
-        self.sets.find(a) == self.sets.find(b)
-    }
-
-    /// Whether two texts are one because of this very pair.
-    fn hang_together(&self, pair: [u32; 2]) -> bool {
-        self.of_chains || pair.iter().any(|&text| self.is_kept(text))
-    }
-}
-
-impl Taking<'_, '_> {
-    fn wants(&self, pair: [u32; 2]) -> bool {
-        self.settled.is_open(pair) && (!self.found.are_one(pair) || self.found.hang_together(pair))
-    }
-
-    fn take(&mut self, pair: [u32; 2], stand: f64) {
+impl Doubts {
+    fn add(&mut self, found: &AsFound, pair: [u32; 2], stand: f64) {
         // What is just at the limit may be less by a step in which nearness is counted.
         let stand = if stand > -STEP { stand.max(0.0) } else { stand };
-        let (one, kept) = (self.found.are_one(pair), pair.iter().all(|&text| self.found.is_kept(text)));
+        let (one, kept) = (found.are_one(pair), pair.iter().all(|&text| found.is_kept(text)));
         let (pool, rank) = match (one, stand >= 0.0) {
             (true, true) => (0, stand),
             // Where both are kept a lower limit would make them one.
-            (false, false) if kept || self.found.of_chains => (1, -stand),
+            (false, false) if kept || found.of_chains => (1, -stand),
             (false, true) => (2, self.equal - stand),
             _ => return,
         };
@@ -165,54 +160,8 @@ impl Taking<'_, '_> {
     }
 }
 
-/// Candidates that go by the judge.
-struct Judging<'j, 't, 'd, F> {
-    judge: &'j mut Judge<F>,
-    texts: &'j mut super::Texts<F>,
-    taking: &'j mut Taking<'t, 'd>,
-    stand: &'j dyn Fn(Pair, Option<f64>) -> f64,
-    /// Of each template the nearest pair that differs in a slot for certain.
-    slots: &'j mut BTreeMap<u32, (u32, [u32; 2])>,
-    accepted: Vec<Pair>,
-}
-
-impl<F: Spill> Judging<'_, '_, '_, F> {
-    fn see(&mut self) -> Result<()> {
-        for pair in std::mem::take(&mut self.accepted) {
-            let rows = [pair.a as u32, pair.b as u32];
-            let known = self.judge.known(rows)?;
-            self.taking.take(rows, (self.stand)(pair, known));
-        }
-        Ok(())
-    }
-}
-
-impl<H: Host> Connect<H> for Judging<'_, '_, '_, H::File> {
-    fn take(&mut self, pair: Pair, host: &mut H) -> Result<()> {
-        host.step();
-        let rows = [pair.a.min(pair.b) as u32, pair.a.max(pair.b) as u32];
-        if !self.taking.wants(rows) {
-            return Ok(());
-        }
-        if let Some(apart) = self.judge.apart.as_ref().filter(|apart| apart.differ(rows)) {
-            let near = (pair.distance, rows);
-            if let Some(template) = apart.template(rows) {
-                self.slots.entry(template).and_modify(|it| *it = near.min(*it)).or_insert(near);
-            }
-            return Ok(());
-        }
-        let accept = |pair| Ok(self.accepted.grow(pair)?);
-        let pair = Pair { a: rows[0].into(), b: rows[1].into(), ..pair };
-        self.judge.add(pair, &mut |row| self.texts.content(row as usize), host, accept)?;
-        self.see()
-    }
-
-    fn settle(&mut self, host: &mut H) -> Result<()> {
-        let accept = |pair| Ok(self.accepted.grow(pair)?);
-        self.judge.finish(&mut |row| self.texts.content(row as usize), host, accept)?;
-        self.see()
-    }
-}
+/// Of each template the nearest pair that differs in a slot for certain, and how near it is.
+type OfSlots = BTreeMap<u32, (u32, [u32; 2])>;
 
 /// What a review finds.
 #[derive(Debug, Default)]
@@ -225,73 +174,86 @@ pub struct Review {
 
 impl<F: Spill> Found<F> {
     /// The `most` pairs whose answer is worth most.
-    ///
-    /// # Errors
-    /// A file fails, or there is no memory.
     pub fn review<H: Host<File = F>>(&mut self, most: usize, limits: Limits, host: &mut H) -> Result<Review> {
         host.stage("looking for what is in doubt", "candidate pairs", None);
         let Found { rows, groups, options, kept } = self;
         let decided = std::mem::take(&mut rows.decided);
         let mut judge = groups.judge.take();
         let (least, by_text) = (options.alike.similarity, options.method == Method::Text);
-        let candidates = match (&mut judge, options.distance) {
-            (Some(judge), Some(distance)) => {
+        let farthest = options.distance.unwrap_or_default();
+        let candidates = match &mut judge {
+            Some(judge) => {
                 let mut lower = options.clone();
                 lower.alike.similarity *= LOWER.0;
                 judge.alike.details = None;
                 judge.alike.similarity = if by_text { 0.0 } else { lower.alike.similarity };
-                let (distance, Limits { memory, threads }) = ((distance + LOWER.1).min(u64::BITS), limits);
+                let Limits { memory, threads } = limits;
                 Some(if by_text {
-                    Candidates::by_text(&lower, rows, (judge.apart.clone(), false), limits, host)?
+                    Candidates::by_text(&lower, rows, judge.apart.clone(), false, memory, host)?
                 } else {
-                    Candidates::by_fingerprint(rows, Settings { distance, memory, threads }, host)?
+                    let distance = (farthest + LOWER.1).min(u64::BITS);
+                    Candidates::by_fingerprint(rows, PairSearch { distance, memory, threads }, host)?
                 })
             }
-            _ => None,
+            None => None,
         };
         let of_chains = options.group == Group::Components;
-        let mut taking = Taking {
-            found: Standing { sets: &groups.sets, kept, first: &rows.first, of_chains },
-            settled: Settled::of(&decided, rows.first.len()),
+        let found = AsFound { sets: &groups.sets, kept, first: &rows.first, of_chains };
+        let mut settled = Settled::of(&decided, rows.first.len());
+        let mut doubts = Doubts {
             most: most.div_ceil(2).clamp(16, 1 << 12),
             equal: stand(least, Some(1.0), options.distance.map(|most| (0, most))),
             pools: Default::default(),
             counts: BTreeMap::new(),
         };
-        let mut slots = BTreeMap::new();
+        let mut slots = OfSlots::new();
         if let Some(records) = &groups.records {
-            let farthest = 1.0 / (1.0 + (FAR - logit(least)).exp());
-            records.likely(&records.pairs(), farthest, |[a, b], likely| {
+            let least_likely = 1.0 / (1.0 + (FAR - logit(least)).exp());
+            records.likely(&records.pairs(), least_likely, |[a, b], likely| {
                 let pair = [a.min(b), a.max(b)];
-                if taking.wants(pair) {
-                    taking.take(pair, logit(likely) - logit(least));
+                if settled.is_open(pair) && found.hangs_on(pair) {
+                    doubts.add(&found, pair, logit(likely) - logit(least));
                 }
             });
         }
         if let (Some(judge), Some(candidates)) = (&mut judge, candidates) {
-            let most = options.distance.unwrap_or_default();
-            let stand = |pair: Pair, similarity: Option<f64>| match by_text {
-                true => stand(least, Some(1.0 - f64::from(pair.distance) / f64::from(nearness(0.0))), None),
-                false => stand(least, similarity, Some((pair.distance, most))),
+            let apart = judge.apart.clone();
+            let wants = |Pair { a, b, distance }| {
+                let pair = [a as u32, b as u32];
+                if !settled.is_open(pair) || !found.hangs_on(pair) {
+                    return false;
+                }
+                let Some(apart) = apart.as_ref().filter(|apart| apart.differ(pair)) else { return true };
+                if let Some(template) = apart.template(pair) {
+                    let near = (distance, pair);
+                    slots.entry(template).and_modify(|it| *it = near.min(*it)).or_insert(near);
+                }
+                false
             };
-            let (texts, slots, taking) = (&mut rows.texts, &mut slots, &mut taking);
-            let mut judging = Judging { judge, texts, taking, stand: &stand, slots, accepted: Vec::new() };
-            candidates.each(None, host, &mut judging)?;
+            let accept = |Pair { a, b, distance }, similarity: Option<f64>| {
+                let stand = match by_text {
+                    true => stand(least, Some(1.0 - f64::from(distance) / f64::from(nearness(0.0))), None),
+                    false => stand(least, similarity, Some((distance, farthest))),
+                };
+                doubts.add(&found, [a as u32, b as u32], stand);
+                Ok(())
+            };
+            let texts = &mut rows.texts;
+            candidates.each(None, host, &mut Judging { judge, texts, found: 0, wants, accept })?;
         }
-        let Taking { pools, counts, mut settled, .. } = taking;
         groups.judge = judge;
-        let review = self.choose(most, pools, counts, slots, &mut settled);
+        let review = self.choose(most, doubts, slots, &mut settled);
         self.rows.decided = decided;
         host.end("");
         review
     }
 
+    /// Of all that is in doubt what is asked: the kinds take turns.
     fn choose(
         &mut self,
         most: usize,
-        pools: [Pool; 3],
-        counts: BTreeMap<i32, u64>,
-        slots: BTreeMap<u32, (u32, [u32; 2])>,
+        Doubts { pools, counts, .. }: Doubts,
+        slots: OfSlots,
         settled: &mut Settled<'_>,
     ) -> Result<Review> {
         let kinds = self.options.alike.details;
@@ -384,12 +346,11 @@ impl<F: Spill> Found<F> {
 
     fn question(&mut self, pair: [u32; 2], kind: &'static str, moves: Option<u64>) -> Result<Question> {
         let mut rows = pair.map(|text| text as usize);
-        let standing = |found: &mut Self, row| {
-            let kept = found.keeper(row);
-            (found.rows.first[kept] as usize != row, found.rows.order.standing(kept))
-        };
+        let [a, b] = rows.map(|row| {
+            let kept = self.keeper(row);
+            (self.rows.first[kept] as usize != row, self.rows.order.precedence(kept))
+        });
         let same = self.group_of(rows[0]) == self.group_of(rows[1]);
-        let [a, b] = rows.map(|row| standing(self, row));
         if if same { b < a } else { b.1 < a.1 } {
             rows.swap(0, 1);
         }
@@ -414,9 +375,6 @@ impl<F: Spill> Found<F> {
     }
 
     /// The pairs of rows that are decided, of unlike texts, and whether they are the same.
-    ///
-    /// # Errors
-    /// There is no memory.
     pub fn answers(&self) -> Result<Vec<([usize; 2], bool)>> {
         let mut answers = collect(self.rows.decisions.pairs()?)?;
         answers.retain(|(rows, _)| self.rows.first[rows[0]] != self.rows.first[rows[1]]);
@@ -424,22 +382,16 @@ impl<F: Spill> Found<F> {
     }
 
     /// All details in which two texts differ, whether they count or not.
-    ///
-    /// # Errors
-    /// A file fails, or there is no memory.
     pub fn details(&mut self, pair: [u32; 2]) -> Result<Vec<Detail>> {
         if self.options.method == Method::Records {
             return Ok(Vec::new());
         }
         let [a, b] = pair.map(|row| self.rows.texts.content(row as usize));
-        let alike = super::Alike { details: Some(Kinds::ALL), ..self.options.alike.clone() };
+        let alike = Alike { details: Some(Kinds::ALL), ..self.options.alike.clone() };
         Ok(alike.differing(&a?, &b?))
     }
 
     /// Where two texts stand to the limit: how far above it they are.
-    ///
-    /// # Errors
-    /// A file fails, or there is no memory.
     pub fn stand(&mut self, pair: [u32; 2]) -> Result<f64> {
         let rows = pair.map(|row| row as usize);
         let (similarity, least) = (self.similarity(rows)?, self.options.alike.similarity);

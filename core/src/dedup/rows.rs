@@ -1,91 +1,11 @@
-//! The rows of a source: ids and contents in a file, a few numbers per row in memory.
+//! The rows of a source: a few numbers of each in memory, beside [`Texts`] in a file.
 
-use super::{Alike, Decided, Decisions, EqualTexts, Keep, Kind, Options, Standing};
+use super::{Alike, Comparable, Decided, Decisions, EqualTexts, Keep, Options, Precedence, Texts};
 use crate::external::{Host, Result, Spill};
 use crate::fingerprint::hamming;
 use crate::interrupt::{checked, sort_unstable_by};
-use crate::memory::{Grow, Room, collect, copy, copy_str, filled};
+use crate::memory::{Grow, collect, filled};
 use std::borrow::Cow;
-
-/// Bytes of the length of a row's id, which precedes it and the content in the file.
-const HEADER: usize = 4;
-/// Ids of so many bytes are read at once.
-const SHORT_ID: usize = 32;
-/// Bytes of the buffer that are kept after a long text.
-const MAX_KEPT: usize = 1 << 20;
-
-/// Ids and contents in a file.
-#[derive(Debug, Default)]
-pub struct Texts<F> {
-    file: F,
-    /// Where each row begins, and where the next will.
-    at: Vec<u64>,
-    length: u64,
-    /// Buffer for a row that is written or read.
-    record: Vec<u8>,
-}
-
-impl<F: Spill> Texts<F> {
-    fn add(&mut self, id: &[u8], content: &str) -> Result<()> {
-        // No value of PostgreSQL is longer than 1 GB.
-        let length = (id.len() as u32).to_le_bytes();
-        self.record.clear();
-        self.record.room(HEADER + id.len() + content.len())?;
-        for part in [&length[..], id, content.as_bytes()] {
-            self.record.extend_from_slice(part);
-        }
-        self.file.append(&self.record)?;
-        self.at.grow(self.length)?;
-        self.length += self.record.len() as u64;
-        self.record.shrink_to(MAX_KEPT);
-        Ok(())
-    }
-
-    /// The bytes of a row, `most` of them: the length of its id, the id, its content.
-    fn record(&mut self, row: usize, most: usize) -> Result<&[u8]> {
-        let bytes = most.min(self.bytes(row));
-        self.record.clear();
-        self.record.room(bytes)?;
-        self.record.resize(bytes, 0);
-        self.file.read(self.at[row], &mut self.record)?;
-        Ok(&self.record)
-    }
-
-    /// The bytes that a row takes.
-    pub fn bytes(&self, row: usize) -> usize {
-        (self.at.get(row + 1).copied().unwrap_or(self.length) - self.at[row]) as usize
-    }
-
-    /// The bytes of a row's id.
-    ///
-    /// # Errors
-    /// The file fails, or there is no memory.
-    pub fn id(&mut self, row: usize) -> Result<Vec<u8>> {
-        let record = self.record(row, HEADER + SHORT_ID)?;
-        let end = HEADER + id_length(record);
-        let record = if end > record.len() { self.record(row, end)? } else { &self.record };
-        Ok(copy(&record[HEADER..end])?)
-    }
-
-    /// A row's content.
-    ///
-    /// # Errors
-    /// The file fails, or there is no memory.
-    pub fn content(&mut self, row: usize) -> Result<String> {
-        let record = self.record(row, usize::MAX)?;
-        // What was added is text. The standard library looks at other characters than ASCII one by one.
-        let content = simdutf8::basic::from_utf8(&record[HEADER + id_length(record)..]).unwrap_or_default();
-        let content = copy_str(content)?;
-        self.record.truncate(MAX_KEPT);
-        self.record.shrink_to(MAX_KEPT);
-        Ok(content)
-    }
-}
-
-/// The length of the id of a row, which its bytes begin with.
-fn id_length(record: &[u8]) -> usize {
-    record.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes)) as usize
-}
 
 /// The order in which rows are kept.
 #[derive(Debug, Default)]
@@ -98,7 +18,7 @@ pub struct Order {
 
 impl Order {
     /// Where a row stands: the least of a group is kept.
-    pub fn standing(&self, row: usize) -> Standing {
+    pub fn precedence(&self, row: usize) -> Precedence {
         let number = row as i64;
         let rank = if self.keep.is_by_number() { self.keep.rank(number, 0) } else { None };
         (rank.or(self.ranks.get(row).copied()).unwrap_or(0), number)
@@ -106,12 +26,9 @@ impl Order {
 
     /// The different texts of rows, each by the first row that has it: the one with the best row comes first. `first`: of each
     /// row the first one of equal text.
-    ///
-    /// # Errors
-    /// There is no memory.
     pub fn of_texts(&self, first: &[u32]) -> Result<Vec<u32>> {
-        let rows = first.iter().enumerate().map(|(row, &first)| (self.standing(row), first));
-        let mut rows: Vec<(Standing, u32)> = collect(rows)?;
+        let rows = first.iter().enumerate().map(|(row, &first)| (self.precedence(row), first));
+        let mut rows: Vec<(Precedence, u32)> = collect(rows)?;
         sort_unstable_by(&mut rows, Ord::cmp);
         let mut placed = filled(false, first.len())?;
         let mut texts = Vec::new();
@@ -141,7 +58,7 @@ pub struct Rows<F> {
     /// The names of the columns that are compared one by one.
     pub columns: Vec<String>,
     /// How each can be compared.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<Comparable>,
     /// The fingerprint of each, 0 if it has none. Only those of rows that are near others are compared by distance.
     pub fps: Vec<u64>,
     /// The first row of equal content, once that is known.
@@ -160,7 +77,7 @@ impl<F: Spill> Rows<F> {
     /// No rows yet.
     pub fn new(file: F, keep: Keep) -> Rows<F> {
         Rows {
-            texts: Texts { file, at: Vec::new(), length: 0, record: Vec::new() },
+            texts: Texts::new(file),
             columns: Vec::new(),
             kinds: Vec::new(),
             fps: Vec::new(),
@@ -178,24 +95,18 @@ impl<F: Spill> Rows<F> {
     }
 
     /// Adds a row and returns its number.
-    ///
-    /// # Errors
-    /// The file fails, or there is no memory.
-    pub fn add(&mut self, id: &[u8], content: &str, kind: Kind, fp: u64) -> Result<u32> {
+    pub fn add(&mut self, id: &[u8], content: &str, kind: Comparable, fp: u64) -> Result<u32> {
         let number = self.count();
         self.texts.add(id, content)?;
-        self.kinds.room(1)?;
-        self.fps.room(1)?;
-        self.first.room(1)?;
-        self.kinds.push(kind);
-        self.fps.push(fp);
-        self.first.push(number as u32);
+        self.kinds.grow(kind)?;
+        self.fps.grow(fp)?;
+        self.first.grow(number as u32)?;
         Ok(number as u32)
     }
 
     /// Takes a row's fingerprint.
     pub fn set_fp(&mut self, row: usize, fp: u64) {
-        (self.fps[row], self.kinds[row]) = (fp, Kind::Near);
+        (self.fps[row], self.kinds[row]) = (fp, Comparable::Near);
     }
 
     /// Whether a row is the first of its content.
@@ -205,25 +116,22 @@ impl<F: Spill> Rows<F> {
 
     /// Whether a row has a fingerprint by which it is near others.
     pub fn has_fp(&self, row: usize) -> bool {
-        self.kinds[row] == Kind::Near
+        self.kinds[row] == Comparable::Near
     }
 
     /// The rows that are the first of their content and have something to compare.
     pub fn firsts(&self) -> impl Iterator<Item = usize> + '_ {
-        checked(0..self.count()).filter(|&row| self.is_first(row) && self.kinds[row] != Kind::Empty)
+        checked(0..self.count()).filter(|&row| self.is_first(row) && self.kinds[row] != Comparable::Empty)
     }
 
     /// The distance of two rows, if both have a fingerprint.
     pub fn distance(&self, a: usize, b: usize) -> Option<u32> {
-        let both = [a, b].iter().all(|&row| self.kinds[row] == Kind::Near);
+        let both = [a, b].iter().all(|&row| self.kinds[row] == Comparable::Near);
         both.then(|| hamming(self.fps[a], self.fps[b]))
     }
 
     /// Finds the first row of equal content for each, by the hashes of their contents. With `by_fp` rows whose
     /// fingerprints differ are not equal. Returns how many are copies.
-    ///
-    /// # Errors
-    /// A file fails, or there is no memory.
     pub fn find_equal<H: Host>(
         &mut self,
         hashes: EqualTexts<F>,
@@ -232,7 +140,7 @@ impl<F: Spill> Rows<F> {
         host: &mut H,
     ) -> Result<u64> {
         let Rows { texts, kinds, fps, first: firsts, .. } = self;
-        let is_empty = |row: u32| kinds[row as usize] == Kind::Empty;
+        let is_empty = |row: u32| kinds[row as usize] == Comparable::Empty;
         let mut form = |row: u32| {
             let content = texts.content(row as usize)?;
             Result::Ok(options.form(&content).map(Cow::into_owned).unwrap_or(content))
@@ -293,7 +201,7 @@ impl<F: Spill> Rows<F> {
         let mut made = 0;
         for row in checked(0..self.count()) {
             let first = self.first[row] as usize;
-            made += u64::from(first == row && self.kinds[row] == Kind::Near);
+            made += u64::from(first == row && self.kinds[row] == Comparable::Near);
             (self.fps[row], self.kinds[row]) = (self.fps[first], self.kinds[first]);
         }
         made

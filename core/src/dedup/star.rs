@@ -12,9 +12,6 @@ use crate::memory::{Grow, Room, filled};
 /// says it does within `distance`, the first of those equally near; or it is kept. What is decided stands over that.
 ///
 /// Verified pairs connect the `components`, those of `joined` among them, which is in order: only within one are texts compared.
-///
-/// # Errors
-/// `verify` fails, or there is no memory.
 pub fn stars(
     components: &mut UnionFind,
     joined: &[(u32, u32)],

@@ -1,7 +1,7 @@
 //! Words of Chinese that say what stands beside them: kinds of places, people addressed, function words.
 
 use crate::text::tag as part_of_speech;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
 
 /// What a word for a place or an office is about: names before words of one class are compared with each other. Villages
@@ -100,16 +100,6 @@ pub fn place_behind(text: &str) -> Option<Unit> {
 pub fn numbered_before(text: &str) -> Option<Unit> {
     let ends = text.char_indices().map(|(at, c)| at + c.len_utf8()).take(LONGEST_UNIT);
     ends.filter_map(|end| unit(&text[..end])).filter(|unit| unit.numbered).last()
-}
-
-macro_rules! word_sets {
-    ($($(#[doc = $meaning:literal])+ $name:ident $words:literal)*) => {
-        $($(#[doc = $meaning])+
-        pub fn $name(word: &str) -> bool {
-            static WORDS: LazyLock<FxHashSet<&'static str>> = LazyLock::new(|| $words.split_whitespace().collect());
-            WORDS.contains(word)
-        })*
-    };
 }
 
 word_sets! {

@@ -8,46 +8,36 @@
 use super::spans::{AROUND, NAME, NUMBER, Side, Span, Verdict};
 use super::tokens::{Form, Text, Token};
 use crate::interrupt::checked;
-use rustc_hash::FxHashSet;
 use std::ops::Range;
-use std::sync::LazyLock;
-
-/// Lists of words, looked up by hash.
-macro_rules! words {
-    ($($(#[$doc:meta])* $name:ident = $list:literal;)*) => {$(
-        $(#[$doc])*
-        static $name: LazyLock<FxHashSet<&str>> = LazyLock::new(|| $list.split(' ').collect());
-    )*};
-}
 
 /// Words of the longest name.
 const LONGEST_NAME: usize = 6;
 /// Digits of a number that looks like that of a thing.
 const LONG: usize = 3;
 
-words! {
+word_sets! {
     /// Words behind a name.
-    PLACES = "street st road rd avenue ave lane ln drive close court ct square sq terrace crescent boulevard blvd \
+    is_place "street st road rd avenue ave lane ln drive close court ct square sq terrace crescent boulevard blvd \
         gardens park row mews grove walk way highway parkway place hill green bridge estate house tower towers apartments flats \
         building buildings quarter village town county borough district parish school academy college university kindergarten \
         nursery hospital clinic surgery pharmacy station airport library museum hotel restaurant cafe pub supermarket market \
-        church bank ltd limited inc llc plc corp corporation company co group airlines airways stadium theatre mall centre center";
+        church bank ltd limited inc llc plc corp corporation company co group airlines airways stadium theatre mall centre center"
     /// Words before a number that is the name of a thing.
-    NUMBERED = "flight line route bus tram train district zone platform gate terminal junction highway ward";
+    is_numbered "flight line route bus tram train district zone platform gate terminal junction highway ward"
     /// Words before a number that is one if it looks so: one orders 3 pizzas.
-    FILED = "order invoice ticket case reference ref account policy booking permit licence license contract parcel \
-        tracking shipment claim application incident complaint";
+    is_filed "order invoice ticket case reference ref account policy booking permit licence license contract parcel \
+        tracking shipment claim application incident complaint"
     /// Words that say of a number that it is one; a # does as well.
-    SIGNS = "no nr number id";
+    is_sign "no nr number id"
     /// Words before the number of a house or a room.
-    HOUSES = "flat room apartment house unit floor block building number";
+    is_house "flat room apartment house unit floor block building number"
     /// Words before a letter or a Roman numeral that is the name of a thing.
-    LETTERED = "part phase stage section chapter volume book block wing hall type class grade group level plan option annex \
-        appendix form vitamin hepatitis exit pier lot";
+    is_lettered "part phase stage section chapter volume book block wing hall type class grade group level plan option annex \
+        appendix form vitamin hepatitis exit pier lot"
     /// Words between those and the number, besides the signs.
-    BETWEEN = "is was my the";
+    is_between "is was my the"
     /// People addressed, words for offices, days and months, and words that are common whatever their capitals.
-    COMMON = "i we you he she it they me us them my our your his her its their this that these those a an the and or but nor of \
+    is_common "i we you he she it they me us them my our your his her its their this that these those a an the and or but nor of \
         in on at to from by for with about as is are was were be been being am do does did have has had will would can could may \
         might must shall should not no yes if when while where why how who whom which what there here then than so very too also \
         just only again still now already since until after before during between because all any some each every both few many \
@@ -58,11 +48,11 @@ words! {
         council's please thanks thank regards sincerely \
         monday tuesday wednesday thursday friday saturday sunday january february march april june july august september october \
         november december jan feb mar apr jun jul aug sep sept oct nov dec today yesterday tomorrow morning evening night \
-        afternoon week month year";
+        afternoon week month year"
     /// Common words that names begin with.
-    FIRST = "old new upper lower north south east west great little high long big";
+    is_first "old new upper lower north south east west great little high long big"
     /// Words before who writes or who is written to.
-    PERSONAL = "dear attention attn regards sincerely faithfully yours thanks signed name called am im hi hello";
+    is_of_people "dear attention attn regards sincerely faithfully yours thanks signed name called am im hi hello"
 }
 
 /// What two stretches are to each other; `None` if they do not stand among words of letters.
@@ -85,8 +75,7 @@ pub fn judge(span: &Span) -> Option<Verdict> {
     // Other words beside two names, which differ as well.
     let core = |Side { text, tokens, .. }: &Side| {
         let beside = |at: &usize| {
-            matches!(text.tokens[*at].form, Form::Letters | Form::Number)
-                || COMMON.contains(text.word_at(*at))
+            matches!(text.tokens[*at].form, Form::Letters | Form::Number) || is_common(text.word_at(*at))
         };
         let end = tokens.clone().rev().find(|at| !beside(at))? + 1;
         Some(tokens.clone().find(|at| !beside(at))?..end)
@@ -109,14 +98,14 @@ pub fn number(text: &Text, other: &Text, number: &Range<usize>) -> Option<&'stat
     let looks_so = text.of(&(first..end)).bytes().filter(u8::is_ascii_digit).count() >= LONG;
     let mut is_said = looks_so || text.is_marked(first);
     let mut before = (0..first).rev().take(AROUND).map(|at| text.word_at(at)).peekable();
-    let house = before.peek().is_some_and(|word| HOUSES.contains(word));
+    let house = before.peek().is_some_and(|word| is_house(word));
     let before = before.find(|word| {
-        let sign = SIGNS.contains(word);
+        let sign = is_sign(word);
         is_said |= sign;
-        word.len() > 2 && !sign && !BETWEEN.contains(word) || word.starts_with(|c: char| c.is_ascii_digit())
+        word.len() > 2 && !sign && !is_between(word) || word.starts_with(|c: char| c.is_ascii_digit())
     });
     let before = before.unwrap_or_default();
-    let named = NUMBERED.contains(before) || is_said && FILED.contains(before);
+    let named = is_numbered(before) || is_said && is_filed(before);
     if named && !other.tokens.iter().any(|token| token.id == id) {
         return Some(NAME);
     }
@@ -130,7 +119,7 @@ pub fn number(text: &Text, other: &Text, number: &Range<usize>) -> Option<&'stat
         return Some(NAME);
     }
     let mut after = (at + 2..text.tokens.len()).take(2).map(|at| text.word_at(at));
-    (house || after.any(|word| PLACES.contains(word))).then_some(NUMBER)
+    (house || after.any(|word| is_place(word))).then_some(NUMBER)
 }
 
 /// The word that a side is, if it is a Roman numeral or a single letter in capitals.
@@ -146,27 +135,27 @@ fn name(span: &Span) -> Verdict {
     if let [Some(a), Some(b)] = span.sides.each_ref().map(counted)
         && a != b
         && let Some(before) = span.before.last()
-        && (HOUSES.contains(before) || LETTERED.contains(before) || NUMBERED.contains(before))
+        && (is_house(before) || is_lettered(before) || is_numbered(before))
     {
-        return if HOUSES.contains(before) { Verdict::House } else { Verdict::Name };
+        return if is_house(before) { Verdict::House } else { Verdict::Name };
     }
     let personal = |Side { text, tokens, .. }: &Side| {
-        (0..tokens.start).rev().take(3).any(|at| PERSONAL.contains(text.word_at(at)))
+        (0..tokens.start).rev().take(3).any(|at| is_of_people(text.word_at(at)))
     };
     let common = |Side { text, tokens, .. }: &Side| {
         tokens.clone().any(|at| {
             let word = text.word_at(at);
-            let begins = text.tokens[at].form == Form::Capital && at + 1 < tokens.end && FIRST.contains(word);
-            COMMON.contains(word) && !begins
+            let begins = text.tokens[at].form == Form::Capital && at + 1 < tokens.end && is_first(word);
+            is_common(word) && !begins
         })
     };
     if span.any(|side| personal(side) || common(side)) {
         return Verdict::Nothing;
     }
-    let behind = span.after.iter().take(2).position(|word| PLACES.contains(word));
+    let behind = span.after.iter().take(2).position(|word| is_place(word));
     // The last word for a place belongs to no name, and every street is one: it makes no name known.
     let name = |Side { text, tokens, .. }: &Side| {
-        let place = PLACES.contains(text.word_at(tokens.end - 1)) && (tokens.len() > 1 || behind.is_none());
+        let place = is_place(text.word_at(tokens.end - 1)) && (tokens.len() > 1 || behind.is_none());
         tokens.start..tokens.end - usize::from(place)
     };
     let has_letters = |side: &Side| name(side).any(|at| side.text.word_at(at).contains(char::is_alphabetic));
@@ -184,7 +173,7 @@ fn name(span: &Span) -> Verdict {
     let unit = match behind {
         Some(at) => Some(a.tokens.end + at),
         None => Some(a.tokens.end - 1)
-            .filter(|_| span.both(|side| side.words.last().is_some_and(|word| PLACES.contains(word)))),
+            .filter(|_| span.both(|side| side.words.last().is_some_and(|word| is_place(word)))),
     };
     let written = |side: &Side, form: fn(Form) -> bool| {
         side.text.tokens[side.tokens.clone()].iter().all(|token| form(token.form))
@@ -206,7 +195,7 @@ fn name(span: &Span) -> Verdict {
 
 /// Whether a word is common whatever its capitals, an office, or stands before who writes or is written to.
 pub fn is_personal(word: &str) -> bool {
-    COMMON.contains(word) || PERSONAL.contains(word)
+    is_common(word) || is_of_people(word)
 }
 
 /// Whether two names are one: misspelt, or one of them short for the other.

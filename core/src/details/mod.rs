@@ -8,6 +8,18 @@
 //! An alignment is not always symmetric, so the lesser text always comes first: the result does not depend on
 //! the order of the arguments.
 
+/// Whether a word is one of a list, by a function for each list.
+macro_rules! word_sets {
+    ($($(#[doc = $meaning:literal])+ $name:ident $words:literal)*) => {
+        $($(#[doc = $meaning])+
+        pub fn $name(word: &str) -> bool {
+            static WORDS: std::sync::LazyLock<rustc_hash::FxHashSet<&'static str>> =
+                std::sync::LazyLock::new(|| $words.split_whitespace().collect());
+            WORDS.contains(word)
+        })*
+    };
+}
+
 mod align;
 mod chinese;
 mod chinese_words;

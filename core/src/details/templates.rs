@@ -221,9 +221,6 @@ impl Templates {
     }
 
     /// How each of some texts fills the slots of the template that it is of; with `tells` other values tell two texts apart.
-    ///
-    /// # Errors
-    /// What `read` fails with.
     pub fn fill(
         self: &Arc<Self>,
         rows: impl Iterator<Item = usize>,

@@ -2,7 +2,7 @@
 
 use crate::external::{Host, Result};
 use crate::fingerprint::hamming;
-use crate::groups::{Pairs, Settings};
+use crate::groups::{PairSearch, Pairs};
 use crate::interrupt::check;
 
 /// Rows up to which all pairs are compared: at most 800 million.
@@ -30,7 +30,7 @@ pub fn cumulative(mut counts: [u64; 65]) -> [u64; 65] {
 /// `settings.distance`. `on_pair` is called for every pair that the search of many rows finds.
 pub fn pairs_within<H: Host>(
     prints: &[u64],
-    settings: Settings,
+    settings: PairSearch,
     host: &mut H,
     on_pair: impl FnMut(),
 ) -> Result<Vec<u64>> {
@@ -42,7 +42,7 @@ pub fn pairs_within<H: Host>(
 
 fn search<H: Host>(
     prints: &[u64],
-    settings: Settings,
+    settings: PairSearch,
     host: &mut H,
     mut on_pair: impl FnMut(),
 ) -> Result<Vec<u64>> {
@@ -72,7 +72,7 @@ mod tests {
         fn a_search_counts_all_pairs(seed: u64, rows in 0usize..300, bits in 0u32..64, distance in 0u32..=64) {
             let mut random = SplitMix64::new(seed);
             let prints: Vec<u64> = (0..rows).map(|_| random.next() >> bits).collect();
-            let settings = Settings { distance, memory: 0, threads: 1 };
+            let settings = PairSearch { distance, memory: 0, threads: 1 };
             let all = pairs_within(&prints, settings, &mut MemoryHost, || ()).unwrap();
             let mut found = 0;
             let searched = search(&prints, settings, &mut MemoryHost, || found += 1).unwrap();

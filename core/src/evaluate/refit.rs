@@ -39,9 +39,6 @@ const GAIN: f64 = 0.002;
 const SEEN: usize = 1000;
 
 /// Chooses limits by the decisions about rows that are there.
-///
-/// # Errors
-/// A file fails, or there is no memory.
 pub fn refit<H: Host>(found: &mut Found<H::File>, limits: Limits, host: &mut H) -> Result<Refit> {
     let mut refit = Refit::default();
     let mut looked = Vec::new();

@@ -21,9 +21,6 @@ pub type Work<'w, T, R> = Box<dyn FnMut(T) -> R + 'w>;
 
 /// Calls `give` on the caller's thread with a [`Feed`] of threads, as many as are asked for or can be had; with one, or
 /// none, the caller's thread works. Each thread does the work that `worker` makes for it.
-///
-/// # Errors
-/// `give` fails.
 pub fn feed<'w, H: Host, T: Send, R: Send, G>(
     threads: usize,
     host: &mut H,

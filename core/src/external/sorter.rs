@@ -43,9 +43,6 @@ impl<T: Record, S: Spill> Sorter<T, S> {
     }
 
     /// Calls `each` with all records, in ascending order.
-    ///
-    /// # Errors
-    /// The file or `each` fails.
     pub fn finish(mut self, each: impl FnMut(T) -> Result<()>) -> Result<()> {
         self.builder.finish(&mut self.runs, self.memory, each)
     }

@@ -1,7 +1,7 @@
 //! Near pairs of new rows with existing ones, which come a chunk at a time.
 
 use super::blocking::Span;
-use super::pair::{Each, Pair, Settings};
+use super::pair::{Each, Pair, PairSearch};
 use super::parallel::Task;
 use super::rows::{Row, Rows};
 use super::runs::all_of;
@@ -10,13 +10,13 @@ use crate::memory;
 
 /// New rows, kept sorted for the comparison with others.
 pub struct CrossPairs {
-    settings: Settings,
+    settings: PairSearch,
     rows: Rows,
 }
 
 impl CrossPairs {
     /// New rows as (id, fingerprint).
-    pub fn new<H: Host>(settings: Settings, rows: &[(i64, u64)], host: &mut H) -> Result<CrossPairs> {
+    pub fn new<H: Host>(settings: PairSearch, rows: &[(i64, u64)], host: &mut H) -> Result<CrossPairs> {
         let rows = sorted(rows, settings.threads, host)?;
         Ok(CrossPairs { settings, rows })
     }
@@ -29,16 +29,13 @@ impl CrossPairs {
 
     /// Finds the pairs of one of these rows with one of the others, each once,
     /// in no particular order.
-    ///
-    /// # Errors
-    /// There is no memory, or `take` fails.
     pub fn with<H: Host>(
         &self,
         others: &[(i64, u64)],
         host: &mut H,
         mut take: impl FnMut(Pair) -> Result<()>,
     ) -> Result<()> {
-        let Settings { distance, threads, .. } = self.settings;
+        let PairSearch { distance, threads, .. } = self.settings;
         let others = sorted(others, threads, host)?;
         let (left, right) = (&self.rows.fps, Some(&others.fps[..]));
         let task = Task { left, right, distance, threads, span: Span::ALL, connected: None };

@@ -25,6 +25,6 @@ pub use cross::CrossPairs;
 pub(crate) use diameter::DiameterSets;
 pub use edge_components::EdgeComponents;
 pub use names::{Named, names};
-pub use pair::{Connect, Pair, Settings};
+pub use pair::{Connect, Pair, PairSearch};
 pub use pairs::Pairs;
 pub use union_find::UnionFind;

@@ -21,7 +21,7 @@ impl Pair {
 
 /// Parameters of the search for pairs. Neither memory nor threads change the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settings {
+pub struct PairSearch {
     /// The largest Hamming distance of a pair, 0 to 64.
     pub distance: u32,
     /// Bytes of working memory, beyond which rows go to files; at least 64 KiB are used.
@@ -33,15 +33,9 @@ pub struct Settings {
 /// The consumer of pairs that connect rows.
 pub trait Connect<H> {
     /// Takes a pair, and decides then or later whether it joins the sets of its rows.
-    ///
-    /// # Errors
-    /// The pair cannot be looked at.
     fn take(&mut self, pair: Pair, host: &mut H) -> Result<()>;
 
     /// Decides on all pairs that it has.
-    ///
-    /// # Errors
-    /// They cannot be looked at.
     fn settle(&mut self, host: &mut H) -> Result<()>;
 }
 

@@ -3,7 +3,7 @@
 
 use super::blocking::Span;
 use super::connected::{Connected, Sparing};
-use super::pair::{Connect, Each, Pair, Settings, Sink};
+use super::pair::{Connect, Each, Pair, PairSearch, Sink};
 use super::parallel::Task;
 use super::partitioned::Files;
 use super::rows::{BYTES_PER_ROW, Row, Rows};
@@ -18,7 +18,7 @@ const LEAST_MEMORY: usize = 1 << 16;
 /// In memory it takes about 40 bytes per row. What does not fit goes to files: 16 bytes per row, and the same
 /// again for the current block.
 pub struct Pairs<H: Host> {
-    settings: Settings,
+    settings: PairSearch,
     rows: Vec<Row>,
     /// The most rows in memory.
     limit: usize,
@@ -27,10 +27,10 @@ pub struct Pairs<H: Host> {
 
 impl<H: Host> Pairs<H> {
     /// No rows yet.
-    pub fn new(settings: Settings) -> Pairs<H> {
+    pub fn new(settings: PairSearch) -> Pairs<H> {
         let memory = settings.memory.max(LEAST_MEMORY);
         let limit = memory / BYTES_PER_ROW;
-        Pairs { settings: Settings { memory, ..settings }, rows: Vec::new(), limit, files: None }
+        Pairs { settings: PairSearch { memory, ..settings }, rows: Vec::new(), limit, files: None }
     }
 
     /// Adds a row. Ids may repeat: rows with the same id are different rows.
@@ -45,18 +45,12 @@ impl<H: Host> Pairs<H> {
     }
 
     /// Finds every pair, each once, in no particular order.
-    ///
-    /// # Errors
-    /// A file or `take` fails, or there is no memory.
     pub fn finish(self, host: &mut H, take: impl FnMut(Pair, &mut H) -> Result<()>) -> Result<()> {
         self.run(None, host, &mut Each(take))
     }
 
     /// Finds pairs that connect rows as all pairs do: those of rows that are in one of `sets` already, by their ids
     /// from 0 on, are left out, and a few come twice. All are decided on in the end.
-    ///
-    /// # Errors
-    /// A file or `connect` fails, or there is no memory.
     pub fn connect(self, sets: &UnionFind, host: &mut H, connect: Sink<'_, H>) -> Result<()> {
         let mut sparing = Sparing::new(sets, connect);
         self.run(Some(sets), host, &mut sparing)?;
@@ -71,7 +65,7 @@ impl<H: Host> Pairs<H> {
         }
         let rows = Rows::new(std::mem::take(&mut self.rows), self.settings.threads, host)?;
         equal_pairs(&rows, sets, host, sink)?;
-        let Settings { distance, threads, .. } = self.settings;
+        let PairSearch { distance, threads, .. } = self.settings;
         let numbers = sets.map(|sets| rows.numbers(sets)).transpose()?;
         let connected = sets.zip(numbers.as_deref()).map(|(sets, numbers)| Connected {
             sets,

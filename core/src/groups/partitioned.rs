@@ -7,7 +7,7 @@
 
 use super::blocking::{BLOCKS, Blocking, Span};
 use super::connected::Connected;
-use super::pair::{Settings, Sink};
+use super::pair::{PairSearch, Sink};
 use super::parallel::Task;
 use super::rows::{BYTES_PER_ROW, Row, Rows};
 use super::runs::{all_of, equal_pairs};
@@ -59,7 +59,7 @@ impl<F: Spill> Files<F> {
     /// Finds all pairs.
     pub fn join<H: Host<File = F>>(
         &mut self,
-        settings: &Settings,
+        settings: &PairSearch,
         sets: Option<&UnionFind>,
         host: &mut H,
         sink: Sink<'_, H>,
@@ -88,7 +88,7 @@ impl<F: Spill> Files<F> {
         &mut self,
         cut: Option<(&Blocking, usize)>,
         bits: u32,
-        settings: &Settings,
+        settings: &PairSearch,
         host: &mut H,
     ) -> Result<Partitions<F>> {
         let buffer = ((settings.memory / 2) >> bits).clamp(LEAST_BUFFER, MOST_BUFFER);
@@ -167,7 +167,7 @@ impl<F: Spill> Partitions<F> {
     fn join<H: Host<File = F>>(
         mut self,
         place: Place<'_>,
-        settings: &Settings,
+        settings: &PairSearch,
         host: &mut H,
         sink: Sink<'_, H>,
     ) -> Result<()> {
@@ -207,7 +207,7 @@ impl<F: Spill> Partitions<F> {
         left: &Rows,
         right: Option<&Rows>,
         place: Place<'_>,
-        settings: &Settings,
+        settings: &PairSearch,
         host: &mut H,
         sink: Sink<'_, H>,
     ) -> Result<()> {
@@ -216,7 +216,7 @@ impl<F: Spill> Partitions<F> {
         if right.is_none() && cut.is_none_or(|(_, block)| block == 0) {
             equal_pairs(left, sets, host, sink)?;
         }
-        let Settings { distance, threads, .. } = *settings;
+        let PairSearch { distance, threads, .. } = *settings;
         let others = right.unwrap_or(left);
         let numbers = |rows: &Rows| sets.map(|sets| rows.numbers(sets)).transpose();
         let (mine, theirs) = (numbers(left)?, right.map(numbers).transpose()?.flatten());

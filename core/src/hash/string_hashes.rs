@@ -48,16 +48,7 @@ impl PaperHash {
 
     /// Its name in recipes and options: `bkdr`, `ap`, …
     pub fn name(self) -> &'static str {
-        match self {
-            PaperHash::Bkdr => "bkdr",
-            PaperHash::Ap => "ap",
-            PaperHash::Djb => "djb",
-            PaperHash::Js => "js",
-            PaperHash::Rs => "rs",
-            PaperHash::Sdbm => "sdbm",
-            PaperHash::Pjw => "pjw",
-            PaperHash::Elf => "elf",
-        }
+        ["bkdr", "ap", "djb", "js", "rs", "sdbm", "pjw", "elf"][self as usize]
     }
 
     /// The hash of that name, if it is one of these.

@@ -145,7 +145,7 @@ impl Page {
         let (share, n) = (percent(alike.similarity), alike.n);
         let limit = summary.near.as_ref().map_or(0, |near| near.limit);
         let mut rule = match summary.method {
-            None => words.rule_exact.to_owned(),
+            None | Some(Method::Exact) => words.rule_exact.to_owned(),
             Some(Method::Text) => fill(words.rule_text, &[&share, &n]),
             Some(Method::Records) => fill(words.rule_records, &[&percent(self.style.alike.similarity)]),
             Some(Method::Fingerprint) if alike.similarity == 0.0 => fill(words.rule_unverified, &[&limit]),

@@ -101,30 +101,21 @@ impl Grams {
 
     /// Appends its bytes.
     pub(crate) fn write(&self, into: &mut Vec<u8>) {
+        into.room(self.len() * if matches!(self, Grams::Wide(_)) { 8 } else { 4 }).or_raise();
         match self {
-            Grams::Narrow(grams) => {
-                into.room(4 * grams.len()).or_raise();
-                grams.iter().for_each(|gram| into.extend_from_slice(&gram.to_le_bytes()));
-            }
-            Grams::Wide(grams) => {
-                into.room(8 * grams.len()).or_raise();
-                grams.iter().for_each(|gram| into.extend_from_slice(&gram.to_le_bytes()));
-            }
+            Grams::Narrow(grams) => grams.iter().for_each(|gram| into.extend_from_slice(&gram.to_le_bytes())),
+            Grams::Wide(grams) => grams.iter().for_each(|gram| into.extend_from_slice(&gram.to_le_bytes())),
         }
     }
 
     /// The set whose bytes were written.
     pub(crate) fn read(bytes: &[u8], wide: bool) -> Grams {
         if wide {
-            let mut grams = Vec::new();
-            grams.room(bytes.len() / 8).or_raise();
-            grams.extend(bytes.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)));
-            Grams::Wide(grams)
+            let grams = bytes.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes));
+            Grams::Wide(collect(grams).or_raise())
         } else {
-            let mut grams = Vec::new();
-            grams.room(bytes.len() / 4).or_raise();
-            grams.extend(bytes.as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes)));
-            Grams::Narrow(grams)
+            let grams = bytes.as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes));
+            Grams::Narrow(collect(grams).or_raise())
         }
     }
 }

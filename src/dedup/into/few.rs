@@ -10,8 +10,8 @@ use crate::pg::{
     Argument, Column, Progress, QueryHost, TempFile, ValueType, Values, for_each_of_query, query_all,
     threads, unwrap_or_raise, work_memory,
 };
-use dedup_core::dedup::{EqualTexts, Keep, Kind};
-use dedup_core::groups::{CrossPairs, Named, Settings, names};
+use dedup_core::dedup::{Comparable, EqualTexts, Keep};
+use dedup_core::groups::{CrossPairs, Named, PairSearch, names};
 use dedup_core::interrupt::checked;
 use dedup_core::memory::{OrRaise, Room};
 use pgrx::FromDatum;
@@ -66,7 +66,7 @@ pub(super) fn step(job: &Job<'_>, changes: &Changes, progress: &Progress) -> Opt
             let (id, content) = (unwrap_or_raise(texts.id(row)), unwrap_or_raise(texts.content(row)));
             let kind = read.rows.kinds[row];
             let number = unwrap_or_raise(rows.add(&id, &content, kind, read.rows.fps[row]));
-            if let Some(form) = job.options.form(&content).filter(|_| kind != Kind::Empty) {
+            if let Some(form) = job.options.form(&content).filter(|_| kind != Comparable::Empty) {
                 unwrap_or_raise(equal.add(number, form.as_bytes()));
             }
         }
@@ -196,7 +196,7 @@ fn candidates(
         }
     }
     let near = job.options.distance.map(|distance| {
-        let settings = Settings { distance, memory: work_memory(), threads: threads() };
+        let settings = PairSearch { distance, memory: work_memory(), threads: threads() };
         unwrap_or_raise(CrossPairs::new(settings, &prints, &mut host))
     });
     let chunk = near.as_ref().map_or(0, CrossPairs::chunk);

@@ -207,7 +207,7 @@ impl<'t> Job<'t> {
             && it.group != Group::Components
             && it.keep == Keep::First
             && it.contained.is_none()
-            && it.method == Method::Fingerprint
+            && matches!(it.method, Method::Fingerprint | Method::Exact)
     }
 }
 

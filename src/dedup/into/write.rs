@@ -3,7 +3,7 @@
 use super::super::pipeline::Found;
 use super::job::Job;
 use crate::pg::{Argument, Progress, ValueType, execute, unwrap_or_raise};
-use dedup_core::dedup::{Finding, Kind, Rows, Stage};
+use dedup_core::dedup::{Comparable, Finding, Rows, Stage};
 use dedup_core::groups::Named;
 use pgrx::PgMemoryContexts;
 
@@ -97,9 +97,10 @@ impl Columns {
         self.similarity.push(similarity);
         self.arrival.push(groups.arrivals[row]);
         // Of symbols alone it is that of other columns, if there is one.
-        let has_fp = kinds[row] == Kind::Near || kinds[row] == Kind::Plain && fps[row] != 0;
+        let has_fp = kinds[row] == Comparable::Near || kinds[row] == Comparable::Plain && fps[row] != 0;
         self.fp.push(has_fp.then(|| fps[row].cast_signed()));
-        self.hash.push((kinds[row] != Kind::Empty).then(|| groups.hashes[row]).filter(|&hash| hash != 0));
+        self.hash
+            .push((kinds[row] != Comparable::Empty).then(|| groups.hashes[row]).filter(|&hash| hash != 0));
         self.digest.push(groups.digests[row]);
         stage
     }

@@ -51,9 +51,6 @@ impl<H: Host> SimilarPairs<H> {
 
     /// Finds every pair that `compare` finds as similar as the threshold, each once. The same texts in the same order and
     /// memory give the same order of pairs.
-    ///
-    /// # Errors
-    /// A file or `take` fails, or there is no memory.
     pub fn finish(
         mut self,
         host: &mut H,

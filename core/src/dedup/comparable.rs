@@ -5,7 +5,7 @@ use crate::text::{Normal, has_symbol, is_word};
 
 /// How a row can be compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum Comparable {
     /// Not at all: its text is NULL, or has only spaces, punctuation, controls, markup and stop words. It equals nothing.
     Empty,
     /// Only exactly: its text has symbols alone, or it has no fingerprint.
@@ -17,28 +17,28 @@ pub enum Kind {
 /// Bytes of the beginning of a text that are looked at first, and next: hardly a text has no word there.
 const BEGINNINGS: [usize; 3] = [32, 512, usize::MAX];
 
-impl Kind {
+impl Comparable {
     /// That of a text as a recipe reads it.
-    pub fn of(text: &str, recipe: &TextRecipe) -> Kind {
+    pub fn of(text: &str, recipe: &TextRecipe) -> Comparable {
         let as_it_is = recipe.stop.is_empty() && recipe.normal == Normal::default();
         if as_it_is && text.chars().next().is_some_and(is_word) {
-            return Kind::Near;
+            return Comparable::Near;
         }
         let mut normal = String::new();
         for bytes in BEGINNINGS {
             let end = text.floor_char_boundary(bytes);
             recipe.normal.write(&text[..end], &mut normal);
             if has_word(&normal, recipe, end < text.len()) {
-                return Kind::Near;
+                return Comparable::Near;
             }
             if end == text.len() {
                 break;
             }
         }
         match (has_symbol(&recipe.normal.visible(text)), normal.is_empty()) {
-            (false, _) => Kind::Empty,
-            (true, true) => Kind::Plain,
-            (true, false) => Kind::Near,
+            (false, _) => Comparable::Empty,
+            (true, true) => Comparable::Plain,
+            (true, false) => Comparable::Near,
         }
     }
 }
