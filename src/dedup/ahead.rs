@@ -39,8 +39,8 @@ impl Guess {
 }
 
 /// Makes the fingerprints of rows that are read, each content's once as far as is seen: what is left out is made later.
-pub(super) struct Ahead<'a, 'f, 's, 'e, 'w, 'p> {
-    making: &'a mut Making<'f, 's, 'e, 'w, QueryHost<'p>>,
+pub(super) struct Ahead<'a, 's, 'e, 'w, 'p> {
+    making: &'a mut Making<'s, 'e, 'w, QueryHost<'p>>,
     /// To be made, with what it is made by.
     guess: Option<&'a Guess>,
     waiting: Vec<(usize, String)>,
@@ -53,12 +53,9 @@ pub(super) struct Ahead<'a, 'f, 's, 'e, 'w, 'p> {
 /// Hashes that are remembered at least.
 const LEAST_SEEN: usize = 1 << 10;
 
-impl<'a, 'f, 's, 'e, 'w, 'p> Ahead<'a, 'f, 's, 'e, 'w, 'p> {
+impl<'a, 's, 'e, 'w, 'p> Ahead<'a, 's, 'e, 'w, 'p> {
     /// `guess`: that of the recipe, if it is not known.
-    pub(super) fn new(
-        making: &'a mut Making<'f, 's, 'e, 'w, QueryHost<'p>>,
-        guess: Option<&'a Guess>,
-    ) -> Self {
+    pub(super) fn new(making: &'a mut Making<'s, 'e, 'w, QueryHost<'p>>, guess: Option<&'a Guess>) -> Self {
         Ahead { making, guess, waiting: Vec::new(), bytes: 0, seen: Vec::new(), rows: 0 }
     }
 

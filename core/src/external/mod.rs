@@ -2,7 +2,6 @@
 //! the host that provides them.
 
 mod error;
-mod feed;
 mod host;
 mod sort;
 mod sorter;
@@ -10,7 +9,6 @@ mod spill;
 mod threads;
 
 pub use error::{Error, Result};
-pub use feed::{Feed, Work, feed};
 pub use host::{Host, MemoryHost};
 pub use sort::Record;
 pub use sorter::Sorter;
@@ -19,4 +17,4 @@ pub use threads::on_threads;
 
 pub(crate) use sort::{sort, sort_on_threads};
 pub(crate) use sorter::{Reader, Run, RunBuilder, Runs, is_full};
-pub(crate) use threads::run;
+pub(crate) use threads::{Gate, run, start};

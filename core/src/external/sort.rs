@@ -91,7 +91,6 @@ pub(crate) fn encode<T: Record>(record: T, into: &mut Vec<u8>) {
     into.extend_from_slice(&low.to_le_bytes()[..T::BYTES - T::LEAD - 8]);
 }
 
-/// The record that [`encode`] wrote.
 #[inline]
 pub(crate) fn decode<T: Record>(bytes: &[u8]) -> T {
     let (lead, bytes) = bytes.split_at(T::LEAD);
@@ -109,7 +108,6 @@ const SMALL: usize = 384;
 /// Fewer records than this are not worth a thread.
 const WORTH_THREADS: usize = 1 << 18;
 
-/// Sorting was told to stop.
 struct Stopped;
 
 /// Sorts, with checks for interrupts.
@@ -191,7 +189,6 @@ fn sort_from<T: Record>(
     }
 }
 
-/// The number of records with each value of byte `at`.
 fn count<T: Record>(records: &[T], at: usize) -> [usize; 256] {
     let mut counts = [0; 256];
     records.iter().for_each(|record| counts[record.byte(at)] += 1);

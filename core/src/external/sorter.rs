@@ -148,7 +148,6 @@ impl Writer {
     }
 }
 
-/// A run being read.
 pub(crate) struct Reader {
     run: Run,
     buffer: Vec<u8>,

@@ -64,11 +64,11 @@ const TO_START: usize = 4 << 20;
 
 /// What keeps threads from working, and so from taking memory, until all of them are started.
 #[derive(Default)]
-pub(super) struct Gate(Mutex<()>);
+pub(crate) struct Gate(Mutex<()>);
 
 impl Gate {
     /// Threads that are started meanwhile wait.
-    pub(super) fn close(&self) -> MutexGuard<'_, ()> {
+    pub(crate) fn close(&self) -> MutexGuard<'_, ()> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -78,7 +78,7 @@ impl Gate {
 /// The C library allocates a thread's own data at their first use, and ends the process if it cannot. So the system must have
 /// more memory than that before, nobody takes it meanwhile, and this thread and the new one have [used](use_own_data) them
 /// when this returns.
-pub(super) fn start<'s, 'e, H: Host, R: Send + 's>(
+pub(crate) fn start<'s, 'e, H: Host, R: Send + 's>(
     scope: &'s Scope<'s, 'e>,
     gate: &'e Gate,
     host: &mut H,
@@ -153,7 +153,6 @@ pub(crate) fn run<H: Host, R: Send>(
     })
 }
 
-/// Waits for threads, answering interrupts.
 pub(crate) fn wait_for<H: Host>(_: &mut H, busy: &dyn Fn() -> bool) -> Result<()> {
     while busy() {
         std::thread::sleep(Duration::from_micros(200));
