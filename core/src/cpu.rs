@@ -45,7 +45,6 @@ pub(crate) enum Kind {
     Avx512,
 }
 
-/// The kind of this processor.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub(crate) fn kind() -> Kind {

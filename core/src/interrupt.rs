@@ -89,7 +89,6 @@ pub(crate) mod testing {
         static LEFT: Cell<Option<usize>> = const { Cell::new(None) };
     }
 
-    /// The hook of all tests of this process.
     fn hook() {
         let Some(left) = LEFT.get() else { return };
         LEFT.set(left.checked_sub(1));

@@ -1,7 +1,8 @@
 //! What options say, what of a text there is to compare, which row is kept, and what makes two texts near-duplicates.
 
 use dedup_core::dedup::{
-    Alike, Comparable, DEDUP, Equal, GUARD, Group, Judge, KEYS, Keep, Key, Measure, Method, Rows, Written,
+    Alike, Comparable, DEDUP, Equal, EqualTexts, GUARD, Group, Judge, KEYS, Keep, Key, Measure, Method, Rows,
+    Written,
 };
 use dedup_core::details::{Kinds, Learner};
 use dedup_core::external::{MemoryHost, MemorySpill};
@@ -12,6 +13,7 @@ use dedup_core::text::Normal;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::cmp::Ordering;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 fn options(json: Value) -> Written {
@@ -226,6 +228,31 @@ proptest! {
         judge.add(Pair { a: 0, b: 1, distance: 0 }, &mut rows.texts, &mut MemoryHost, |_, _| Ok(())).unwrap();
         judge.finish(&mut rows.texts, &mut MemoryHost, |_, _| Ok(())).unwrap();
         prop_assert_eq!((judge.verified, jaccard(&normal.form(&a), &normal.form(&b), n)), (1, 1.0));
+    }
+
+    /// Each text is given its first equal, within little memory and in plenty. Texts of one hash are told apart: here
+    /// those that are said to be of other kinds.
+    #[test]
+    fn equals_a_map(
+        texts in prop::collection::vec(("[a-c]{0,3}", 0u8..3), 0..300),
+        memory in prop::sample::select(vec![1usize, 1 << 20]),
+    ) {
+        let mut set = EqualTexts::new(memory, MemorySpill::default());
+        for (number, (text, _)) in (0..).zip(&texts) {
+            set.add(number, text.as_bytes()).unwrap();
+        }
+        let mut found: Vec<u32> = (0..texts.len() as u32).collect();
+        set.finish(
+            |a, b| Ok(texts[a as usize] == texts[b as usize]),
+            |first, copy| {
+                found[copy as usize] = first;
+                Ok(())
+            },
+        ).unwrap();
+        let mut first = HashMap::new();
+        for (number, text) in (0..).zip(&texts) {
+            prop_assert_eq!(found[number as usize], *first.entry(text).or_insert(number));
+        }
     }
 
     /// What an index of n-grams is asked for finds all that is alike.

@@ -5,7 +5,7 @@ use super::{Found, Precedence};
 use crate::external::{Host, Result, Spill};
 use crate::interrupt::{checked, sort_unstable_by};
 use crate::memory::{Grow, OfKey, Room, collect, filled};
-use crate::words::{Contained, Texts};
+use crate::words::{Contained, PARTNERS, Texts};
 use std::collections::HashMap;
 
 impl<F: Spill> Found<F> {
@@ -25,7 +25,7 @@ impl<F: Spill> Found<F> {
             kept.push(is_kept.then(|| self.rows.order.precedence(keeper)));
         }
         let words = words.weigh();
-        let found = words.pairs(least, |text| kept[text as usize].is_some());
+        let found = words.pairs(PARTNERS, least, |text| kept[text as usize].is_some());
         let stands = |text: u32| kept[text as usize];
         // The later text of each pair, the earlier one, and the share.
         let ordered = |Contained { part, whole, share }| {
@@ -52,31 +52,32 @@ impl<F: Spill> Found<F> {
             if gone[later as usize] || gone[earlier as usize] {
                 continue;
             }
-            let kept_text = self.rows.texts.content(texts[earlier as usize])?;
+            let kept_row = texts[earlier as usize];
+            let kept_text = self.rows.texts.content(kept_row)?;
             // Nobody has gone over to the later one yet.
             let group = self.group_of(texts[later as usize]);
-            let goes = members.get(&group).into_iter().flatten().all(|&text| {
-                let text = texts[text as usize] as u32;
-                let sets = &mut self.groups.sets;
-                self.rows.decided.may_join(text, texts[earlier as usize] as u32, |text| sets.find(text))
+            let own = members.get(&group).map_or(&[][..], Vec::as_slice);
+            let mut repeat = own.iter().all(|&text| {
+                let (row, sets) = (texts[text as usize] as u32, &self.groups.sets);
+                self.rows.decided.may_join(row, kept_row as u32, |text| sets.find(text))
             });
-            let mut repeat = goes;
-            for &text in members.get(&group).into_iter().flatten() {
+            for &text in own {
                 host.step();
-                if !repeat || self.rows.decided.follows(texts[text as usize] as u32) {
+                if !repeat {
+                    break;
+                }
+                let row = texts[text as usize];
+                if self.rows.decided.follows(row as u32) {
                     continue;
                 }
-                let content = self.rows.texts.content(texts[text as usize])?;
+                let content = self.rows.texts.content(row)?;
                 let near =
                     || alike.similarity > 0.0 && alike.likeness(&content, &kept_text) >= alike.similarity;
                 repeat = (words.share(text, earlier) >= least || near())
                     && alike.differing(&content, &kept_text).is_empty();
-                if !repeat {
-                    break;
-                }
             }
             if repeat {
-                self.groups.sets.union(group as u32, texts[earlier as usize] as u32);
+                self.groups.sets.union(group as u32, kept_row as u32);
                 gone[later as usize] = true;
                 joined += 1;
             }

@@ -196,7 +196,6 @@ impl Decided {
         self.apart(text).all(|other| group(other) != into)
     }
 
-    /// Whether two texts are of one unit.
     pub(super) fn are_one(&self, a: u32, b: u32) -> bool {
         self.of.get(&a).is_some_and(|unit| self.of.get(&b) == Some(unit))
     }

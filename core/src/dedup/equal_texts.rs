@@ -48,38 +48,3 @@ impl<F: Spill> EqualTexts<F> {
         })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::external::MemorySpill;
-    use proptest::prelude::*;
-    use std::collections::HashMap;
-
-    proptest! {
-        /// Each text is given its first equal, within little memory and in plenty. Texts of one hash are told apart: here
-        /// those that are said to be of other kinds.
-        #[test]
-        fn equals_a_map(
-            texts in prop::collection::vec(("[a-c]{0,3}", 0u8..3), 0..300),
-            memory in prop::sample::select(vec![1usize, 1 << 20]),
-        ) {
-            let mut set = EqualTexts::new(memory, MemorySpill::default());
-            for (number, (text, _)) in (0..).zip(&texts) {
-                set.add(number, text.as_bytes()).unwrap();
-            }
-            let mut found: Vec<u32> = (0..texts.len() as u32).collect();
-            set.finish(
-                |a, b| Ok(texts[a as usize] == texts[b as usize]),
-                |first, copy| {
-                    found[copy as usize] = first;
-                    Ok(())
-                },
-            ).unwrap();
-            let mut first = HashMap::new();
-            for (number, text) in (0..).zip(&texts) {
-                prop_assert_eq!(found[number as usize], *first.entry(text).or_insert(number));
-            }
-        }
-    }
-}

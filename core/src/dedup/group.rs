@@ -291,9 +291,8 @@ fn by_records<H: Host>(
     let sets = match options.group {
         Group::Components if decided.divides() || options.sides => {
             let mut likely: Vec<(u32, [u32; 2])> = Vec::new();
-            records.likely(&pairs, least, |pair, score| {
-                likely.grow((nearness(score), across(&rows.sides, pair).unwrap_or(pair))).or_raise();
-            });
+            let record = |pair, score| (nearness(score), across(&rows.sides, pair).unwrap_or(pair));
+            records.likely(&pairs, least, |pair, score| likely.grow(record(pair, score)).or_raise());
             sort_unstable_by(&mut likely, Ord::cmp);
             let fps = filled(0, count)?;
             let sets = DiameterSets::new(&fps, u64::BITS)?;

@@ -91,8 +91,10 @@ impl Alike {
         }
         let mut maker = Maker::new(self.n);
         let mut set = |text| maker.make(&self.form(text));
-        let of_templates =
-            || self.comparer().are_of_templates([a, b].map(|it| self.plain(it)).each_ref().map(|it| &**it));
+        let of_templates = || {
+            let mut comparer = self.comparer();
+            [a, b].iter().all(|text| comparer.is_of_template(&self.plain(text)))
+        };
         self.of_sets(&set(a), &set(b), of_templates)
     }
 
@@ -173,25 +175,22 @@ impl Alike {
 
     /// The details that count and in which two texts differ.
     pub fn differing(&self, a: &str, b: &str) -> Vec<Detail> {
-        let Some(kinds) = self.details else { return Vec::new() };
-        self.comparer().differing(&self.plain(a), &self.plain(b), kinds)
+        self.differing_by(&mut self.comparer(), a, b)
     }
 
-    /// What compares the details of many pairs.
     fn comparer(&self) -> Comparer {
         Comparer::new(self.statistics.as_ref().map(|it| Arc::clone(&it.templates)))
     }
 
-    /// Whether there are any; for many pairs.
-    fn differ(&self, comparer: &mut Comparer, (a, b): &(String, String)) -> bool {
-        let Some(kinds) = self.details else { return false };
-        !comparer.differing(&self.plain(a), &self.plain(b), kinds).is_empty()
+    /// The same of many pairs.
+    fn differing_by(&self, comparer: &mut Comparer, a: &str, b: &str) -> Vec<Detail> {
+        let Some(kinds) = self.details else { return Vec::new() };
+        comparer.differing(&self.plain(a), &self.plain(b), kinds)
     }
 }
 
 /// Pairs that are judged at a time.
 const BATCH_PAIRS: usize = 1 << 14;
-/// Bytes of their texts.
 const BATCH_BYTES: usize = 4 << 20;
 /// Texts whose work is worth a thread.
 const WORTH_THREADS: usize = 128;
@@ -218,7 +217,6 @@ pub struct Judge<F> {
     pub verified: u64,
 }
 
-/// The rows of a pair.
 fn rows(pair: Pair) -> [u32; 2] {
     [pair.a as u32, pair.b as u32]
 }
@@ -310,7 +308,6 @@ impl<F: Spill> Judge<F> {
         Ok(())
     }
 
-    /// Makes the sets that are awaited.
     fn make_sets<H: Host>(&mut self, host: &mut H) -> Result<()> {
         let threads = if self.texts.len() < WORTH_THREADS { 1 } else { self.threads };
         let mut makers: Vec<Maker> = (0..threads).map(|_| Maker::new(self.alike.n)).collect();
@@ -361,7 +358,9 @@ impl<F: Spill> Judge<F> {
                 self.comparers.resize_with(threads.max(self.comparers.len()), || self.alike.comparer());
                 self.comparers.iter_mut().for_each(Comparer::keep_small);
                 let alike = &self.alike;
-                let same = |comparer: &mut Comparer, both: &(String, String)| !alike.differ(comparer, both);
+                let same = |comparer: &mut Comparer, (a, b): &(String, String)| {
+                    alike.differing_by(comparer, a, b).is_empty()
+                };
                 verdicts.extend(on_threads(&texts, &mut self.comparers[..threads], host, same)?);
                 texts.clear();
                 bytes = 0;

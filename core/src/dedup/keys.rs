@@ -72,25 +72,19 @@ enum Takes {
     Table,
     /// Columns; where settings are made with the weight or recipe of each.
     Columns,
-    /// An object.
     Recipe,
-    /// One of the methods of the sink.
     Method,
     /// One word of these.
     Word(&'static [&'static str]),
     /// An array of these.
     Words(&'static [&'static str]),
-    /// A whole number of this range.
     Whole(u64, u64),
-    /// A number from 0 to 1.
     Share,
-    /// Which row of a group is kept.
     Keep,
     /// A table, or false for none.
     Archive,
     /// True, or nothing.
     True,
-    /// True or false.
     Truth,
 }
 
@@ -226,7 +220,6 @@ impl OptionKey {
         serde_json::from_str(self.default).unwrap_or_default()
     }
 
-    /// The value of an argument `key=value` of a trigger.
     fn of_argument(&self, value: &str) -> Value {
         let parts = || value.split(',').map(|part| part.trim().into()).collect();
         match self.takes {

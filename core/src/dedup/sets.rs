@@ -9,7 +9,6 @@ use crate::similarity::{Grams, Sketched, may_reach};
 pub const BYTES_PER_ROW: usize = size_of::<Place>() + 8 * LEAST_WORDS;
 /// Words of a sketch that is made however little memory there is.
 const LEAST_WORDS: usize = 8;
-/// Words of the longest sketch.
 const MOST_WORDS: usize = 256;
 
 /// What is known of a row's set.
@@ -17,11 +16,9 @@ const MOST_WORDS: usize = 256;
 struct Place {
     /// The position of its bytes: in memory, and beyond the bytes in memory in the file.
     at: u64,
-    /// Where its sketch begins.
     sketch: u64,
     /// Its size, or one of the numbers below.
     size: u32,
-    /// Words of its sketch.
     words: u16,
 }
 
@@ -43,9 +40,7 @@ pub(super) struct Sets<F> {
     /// Bytes of sets and of sketches to be kept.
     memory: [usize; 2],
     file: F,
-    /// Bytes in it.
     length: u64,
-    /// Buffer.
     bytes: Vec<u8>,
 }
 
@@ -67,7 +62,6 @@ impl<F: Spill> Sets<F> {
         }
     }
 
-    /// Words of the next sketches at most.
     pub(super) fn words(&self) -> usize {
         if 8 * self.sketches.len() < self.memory[1] { MOST_WORDS } else { self.words }
     }
@@ -87,7 +81,6 @@ impl<F: Spill> Sets<F> {
         Ok(lacks)
     }
 
-    /// Takes a row's set and its sketch.
     pub(super) fn add(&mut self, row: u32, set: &Grams, sketch: &[u64]) -> Result<()> {
         self.bytes.clear();
         set.write(&mut self.bytes);

@@ -53,9 +53,7 @@ pub fn stars(
                 }
             }
             match nearest {
-                Some(nearest) => {
-                    groups.union(nearest, text);
-                }
+                Some(nearest) => _ = groups.union(nearest, text),
                 None => {
                     kept.grow(text)?;
                     kept_fps.grow(fp)?;

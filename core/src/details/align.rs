@@ -58,9 +58,7 @@ fn push_run(equal: &mut Vec<Run>, run: Run) {
     }
     match equal.last_mut() {
         Some(last) if last.0 + last.2 == run.0 && last.1 + last.2 == run.1 => last.2 += run.2,
-        _ => {
-            equal.grow(run).or_raise();
-        }
+        _ => equal.grow(run).or_raise(),
     }
 }
 
@@ -206,7 +204,6 @@ fn rising(pairs: &[(u32, u32)]) -> Vec<(usize, usize)> {
     row
 }
 
-/// What lies between equal runs.
 fn between(equal: &[Run], a: usize, b: usize) -> Vec<Replaced> {
     let (mut x, mut y) = (0, 0);
     let mut found = Vec::new();

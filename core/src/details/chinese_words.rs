@@ -25,7 +25,6 @@ pub enum Class {
 /// A word after which a name ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unit {
-    /// The word.
     pub word: &'static str,
     /// What it is about.
     pub class: Class,
@@ -74,7 +73,6 @@ static BY_WORD: LazyLock<FxHashMap<&'static str, Unit>> = LazyLock::new(|| {
 /// Characters of the longest of them.
 const LONGEST_UNIT: usize = 4;
 
-/// The unit that `word` is.
 pub fn unit(word: &str) -> Option<Unit> {
     BY_WORD.get(word).copied()
 }
@@ -141,7 +139,6 @@ pub fn holds_apart(word: &str) -> bool {
     word.is_ascii() || unit(word).is_some() || is_function(word) || MORE.contains(word)
 }
 
-/// The character that a word is, if it is one.
 pub fn single(word: &str) -> Option<char> {
     let mut characters = word.chars();
     characters.next().filter(|_| characters.next().is_none())
@@ -152,7 +149,6 @@ pub fn is_locative(word: &str) -> bool {
     word.ends_with(['里', '上', '中', '下', '内', '外', '边', '前', '后', '时', '处'])
 }
 
-/// Whether a word is more than one character.
 pub fn is_long(word: &str) -> bool {
     single(word).is_none() && !word.is_empty()
 }
@@ -162,7 +158,6 @@ pub fn is_digit(c: char) -> bool {
     c.is_ascii_digit() || "零〇两一二三四五六七八九十百千万亿".contains(c)
 }
 
-/// Whether a character may be one of a number.
 pub fn is_part(c: char) -> bool {
     is_digit(c) || c == '.'
 }
@@ -183,17 +178,14 @@ pub fn is_time(word: &str) -> bool {
     is_long(word) && part_of_speech(word).is_some_and(|part| part.starts_with('t'))
 }
 
-/// Whether a part of speech is that of names.
 pub fn is_name(part: &str) -> bool {
     ["ns", "nt", "nz", "nr"].iter().any(|name| part.starts_with(name))
 }
 
-/// Whether a word is a common noun and nothing else.
 pub fn is_common_noun(word: &str) -> bool {
     part_of_speech(word) == Some("n")
 }
 
-/// Surnames.
 const SURNAMES: &str = "王李张刘陈杨黄赵吴周徐孙马朱胡林郭何高罗郑梁谢宋唐许邓冯韩曹曾彭萧肖蔡潘田董袁于余叶蒋杜苏魏程吕丁沈任姚卢傅\
     钟姜崔谭廖范汪陆金石戴贾韦夏邱方侯邹熊孟秦白江阎薛尹段雷黎史龙陶贺顾毛郝龚邵万钱严赖覃洪武莫孔汤向常温康施文牛樊葛邢安齐易乔伍\
     庞颜倪庄聂章鲁岳翟殷詹申欧耿关兰焦俞左柳甘祝包宁尚符舒阮柯纪梅童凌毕单裴霍涂成苗谷盛曲翁冉骆蓝路游辛靳管柴蒙鲍华喻祁蒲房滕屈饶\

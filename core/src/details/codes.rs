@@ -23,7 +23,6 @@ enum Shape {
 
 const SHAPES: [Shape; 5] = [Shape::Code, Shape::Mail, Shape::Page, Shape::Machine, Shape::Version];
 
-/// The closed shapes of a text, in their order.
 fn shapes(text: &str) -> Vec<(Shape, &str)> {
     let belongs = |c: char| c.is_ascii_alphanumeric() || "-/._@+:?=&%~".contains(c);
     let words =

@@ -11,7 +11,7 @@ use crate::memory::{self, Grow, OrRaise};
 use std::ops::Range;
 
 /// Which details count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Kinds {
     /// Names of places, companies, people and products, and numbers that are names, as of a bus line.
     pub names: bool,
@@ -29,31 +29,27 @@ impl Kinds {
     /// Texts about one matter rarely differ in these.
     pub const NAMES: Kinds = Kinds { names: true, dates: false, numbers: false, slots: false };
 
-    /// The kinds of these names: `name`, `date`, `number`, `slot`.
-    ///
-    /// # Errors
-    /// The first name that is none of them.
+    /// The kinds of these names, `name`, `date`, `number`, `slot`, or the first that is none of them.
     pub fn parse<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Kinds, &'a str> {
-        let mut kinds = Kinds { names: false, dates: false, numbers: false, slots: false };
+        let mut kinds = Kinds::default();
         for name in names {
-            match name {
-                NAME => kinds.names = true,
-                DATE => kinds.dates = true,
-                NUMBER => kinds.numbers = true,
-                SLOT => kinds.slots = true,
-                _ => return Err(name),
-            }
+            *kinds.of(name).ok_or(name)? = true;
         }
         Ok(kinds)
     }
 
     /// Whether a kind counts.
-    pub fn has(self, kind: &str) -> bool {
+    pub fn has(mut self, kind: &str) -> bool {
+        self.of(kind).is_some_and(|counts| *counts)
+    }
+
+    fn of(&mut self, kind: &str) -> Option<&mut bool> {
         match kind {
-            NAME => self.names,
-            DATE => self.dates,
-            SLOT => self.slots,
-            _ => self.numbers,
+            NAME => Some(&mut self.names),
+            DATE => Some(&mut self.dates),
+            NUMBER => Some(&mut self.numbers),
+            SLOT => Some(&mut self.slots),
+            _ => None,
         }
     }
 }
@@ -91,7 +87,6 @@ const LONGEST_STRETCH: usize = 64;
 /// The share of a letter that is its body.
 const LETTER_SHARE: f64 = 0.8;
 
-/// Two texts, aligned.
 pub(super) struct Differences {
     pub a: Text,
     pub b: Text,
@@ -195,7 +190,6 @@ impl Differences {
         names.filter_map(|(at, _)| self.replaced.get(at).map(|both| both.0.clone())).collect()
     }
 
-    /// Whether one of the stretches stands in a slot.
     fn is_in_slot(&self, span: &Span) -> bool {
         let in_slot = |(side, read): (&Side, &Read)| {
             read.as_ref().is_some_and(|read| read.slots[side.tokens.clone()].contains(&true))

@@ -119,7 +119,7 @@ pub fn number(text: &Text, other: &Text, number: &Range<usize>) -> Option<&'stat
         return Some(NAME);
     }
     let mut after = (at + 2..text.tokens.len()).take(2).map(|at| text.word_at(at));
-    (house || after.any(|word| is_place(word))).then_some(NUMBER)
+    (house || after.any(is_place)).then_some(NUMBER)
 }
 
 /// The word that a side is, if it is a Roman numeral or a single letter in capitals.
@@ -231,38 +231,20 @@ pub fn is_within(most: usize, a: &[char], b: &[char]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// By the table of all prefixes.
-    fn distance(a: &[char], b: &[char]) -> usize {
-        let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
-        for i in 0..=a.len() {
-            for j in 0..=b.len() {
-                rows[i][j] = match (i, j) {
-                    (0, n) | (n, 0) => n,
-                    _ => (rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]))
-                        .min(rows[i - 1][j] + 1)
-                        .min(rows[i][j - 1] + 1),
-                };
-                if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                    rows[i][j] = rows[i][j].min(rows[i - 2][j - 2] + 1);
-                }
-            }
-        }
-        rows[a.len()][b.len()]
-    }
+    use crate::records::edits;
 
     /// Letters that change places are one mistake.
     #[test]
     fn what_is_within_is_what_the_whole_table_says() {
         let letters = |word: &str| word.chars().collect::<Vec<_>>();
-        assert_eq!(distance(&letters("grove"), &letters("gorve")), 1);
+        assert_eq!(edits(&letters("grove"), &letters("gorve")), 1);
         let mut random = crate::random::SplitMix64::new(5);
         for _ in 0..20_000 {
             let mut word =
                 || (0..random.below(7)).map(|_| ['a', 'b', 'c'][random.below(3)]).collect::<Vec<_>>();
             let (a, b) = (word(), word());
             for most in 0..4 {
-                assert_eq!(is_within(most, &a, &b), distance(&a, &b) <= most, "{a:?} {b:?}");
+                assert_eq!(is_within(most, &a, &b), edits(&a, &b) <= most, "{a:?} {b:?}");
             }
         }
     }

@@ -200,7 +200,6 @@ impl Frame {
         Frame { windows: short_ones.map(short).collect(), least: WINDOW as u32 }
     }
 
-    /// Whether the texts say other things beside it.
     fn is_framing(&self, texts: &[&str]) -> bool {
         let own: Vec<String> = texts.iter().filter_map(|text| self.cut(text)).collect();
         let n = |text: &str| if text.chars().any(is_spaceless_char) { 2 } else { 3 };
@@ -237,7 +236,6 @@ impl Frame {
         Some(own)
     }
 
-    /// Appends its bytes.
     pub(super) fn write(&self, bytes: &mut Vec<u8>) {
         let mut windows: Vec<u32> = collect(self.windows.iter().copied()).or_raise();
         windows.sort_unstable();

@@ -51,9 +51,9 @@ struct Seen<'t> {
 /// The templates of some texts, of which the table has more by this share.
 pub fn learned_from(texts: &[String], share: f64) -> Templates {
     let signs = collect(checked(texts).map(|text| signs(text))).or_raise();
-    let templates = Seen { texts, signs }.templates().or_raise();
-    let again = again(&templates, texts, share);
-    templates.with_again(again)
+    let mut templates = Seen { texts, signs }.templates().or_raise();
+    templates.again = again(&templates, texts, share);
+    templates
 }
 
 impl Seen<'_> {

@@ -81,12 +81,10 @@ impl Comparer {
         }
     }
 
-    /// Whether both texts are of a template, so that what stands in slots says whether they are of one thing.
-    pub fn are_of_templates(&mut self, texts: [&str; 2]) -> bool {
-        texts.into_iter().all(|plain| {
-            let text = Text::new(plain, &mut self.ids);
-            self.read(plain, &text).is_some()
-        })
+    /// Whether a text is of a template, so that what stands in slots says whether another is of one thing with it.
+    pub fn is_of_template(&mut self, plain: &str) -> bool {
+        let text = Text::new(plain, &mut self.ids);
+        self.read(plain, &text).is_some()
     }
 
     /// The details in which two texts differ, in the order of the lesser text.

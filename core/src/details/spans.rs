@@ -22,7 +22,6 @@ pub enum Verdict {
     Words,
     /// Another wording, within which names may stand.
     Wordy,
-    /// Names of two things.
     Name,
     /// Numbers of two houses or rooms.
     House,
@@ -31,11 +30,8 @@ pub enum Verdict {
 /// One of two stretches of which one stands in the other's place.
 #[derive(Debug)]
 pub struct Side<'t> {
-    /// Its text.
     pub text: &'t Text,
-    /// The other text.
     pub other: &'t Text,
-    /// Its tokens.
     pub tokens: Range<usize>,
     /// Their words, in small letters.
     pub words: Vec<&'t str>,
@@ -49,12 +45,10 @@ impl<'t> Side<'t> {
         &self.text.low[self.differ.clone()]
     }
 
-    /// The whole stretch.
     pub fn whole(&self) -> &'t str {
         self.text.of(&self.tokens)
     }
 
-    /// Characters of the whole stretch.
     pub fn length(&self) -> usize {
         self.whole().chars().count()
     }
@@ -65,9 +59,7 @@ impl<'t> Side<'t> {
 pub struct Span<'t> {
     /// The stretch of the first text, and that of the second.
     pub sides: [Side<'t>; 2],
-    /// Equal words before.
     pub before: Vec<&'t str>,
-    /// Equal words behind.
     pub after: Vec<&'t str>,
     /// Whether two characters at least are equal before and behind, or the texts begin or end there. Other words may
     /// differ between, one in the place of another.
@@ -102,27 +94,22 @@ impl<'t> Span<'t> {
         }
     }
 
-    /// Whether it holds for both stretches.
     pub fn both(&self, holds: impl Fn(&Side<'t>) -> bool) -> bool {
         self.sides.iter().all(holds)
     }
 
-    /// Whether it holds for one of the stretches at least.
     pub fn any(&self, holds: impl Fn(&Side<'t>) -> bool) -> bool {
         self.sides.iter().any(holds)
     }
 
-    /// All words of both.
     pub fn words(&self) -> impl Iterator<Item = &'t str> {
         self.sides.iter().flat_map(|side| side.words.iter().copied())
     }
 
-    /// Whether one of them is more than one clause.
     pub fn crosses_a_break(&self) -> bool {
         self.words().any(|word| word == ",")
     }
 
-    /// What both stretches end with.
     fn same_end(&self) -> &'t str {
         let Side { text, tokens, differ, .. } = &self.sides[0];
         &text.low[differ.end..text.tokens[tokens.end - 1].low.end]

@@ -51,7 +51,6 @@ const LONG: usize = 4;
 
 pub(super) type Signs = [u32; PARTS];
 
-/// A word of a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Word {
     pub hash: u32,
@@ -61,9 +60,7 @@ pub(super) struct Word {
 /// What stands in the place of a word of a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Slot {
-    /// The word itself.
     None,
-    /// Any of many values.
     Any,
     /// Names of things: they tell two letters apart in their heads too.
     Names,
@@ -96,7 +93,7 @@ pub(super) struct Template {
 pub struct Templates {
     all: Vec<Template>,
     /// Phrases that come again in their slots beside other things, and gaps for such.
-    again: FxHashSet<u32>,
+    pub(super) again: FxHashSet<u32>,
     /// The templates that have a sign, by its part and itself.
     of_sign: FxHashMap<u64, Vec<u32>>,
 }
@@ -112,17 +109,11 @@ impl Templates {
         Templates { all, again, of_sign }
     }
 
-    /// The same, with what comes again in their slots.
-    pub(super) fn with_again(self, again: FxHashSet<u32>) -> Templates {
-        Templates { again, ..self }
-    }
-
     /// How many there are.
     pub fn count(&self) -> usize {
         self.all.len()
     }
 
-    /// Appends their bytes.
     pub(super) fn write(&self, bytes: &mut Vec<u8>) {
         for Template { signs, words, .. } in &self.all {
             bytes.room(4 * (1 + PARTS) + 5 * words.len()).or_raise();
@@ -296,7 +287,6 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// The template that the text is of.
     pub fn template(&self) -> u32 {
         self.filling.template
     }
@@ -305,7 +295,6 @@ impl Reading {
 /// How a text stands to the templates; `None`: it is of none.
 pub(super) type Read = Option<Arc<Reading>>;
 
-/// The values in the slots of a template.
 #[derive(Debug)]
 struct Filling {
     template: u32,
@@ -499,12 +488,10 @@ fn is_letter(count: usize, hash: impl Fn(usize) -> u32) -> bool {
     count >= LETTER && ((0..GREETED).any(greets) || foot(count, &hash) < count)
 }
 
-/// The same of a text, by its tokens.
 pub(super) fn is_letter_of(text: &Text) -> bool {
     is_letter(text.tokens.len(), |at| hash_of(text.word_at(at)))
 }
 
-/// Where the foot of a text begins, by its tokens.
 pub(super) fn foot_of(text: &Text) -> usize {
     foot(text.tokens.len(), |at| hash_of(text.word_at(at)))
 }
@@ -555,7 +542,6 @@ fn words_in<'t>(text: &'t Text, tokens: &Range<usize>) -> Vec<&'t str> {
     collect(words.map(|at| text.word_at(at))).or_raise()
 }
 
-/// What words in a slot are known by.
 pub(super) fn key(template: u32, slot: usize, words: &str) -> u64 {
     mix64(city64(words.as_bytes()) ^ u64::from(template) << 32 ^ slot as u64)
 }
@@ -595,7 +581,6 @@ pub(super) fn letters(text: &str) -> String {
     letters
 }
 
-/// The signs of a text.
 pub(super) fn signs(text: &str) -> Signs {
     let mut signs = [NONE; PARTS];
     let plain = letters(text);

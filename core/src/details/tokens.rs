@@ -12,7 +12,6 @@ use unicode_normalization::char::is_combining_mark;
 /// The number of every break: punctuation that ends a clause, or the end of a line.
 pub const BREAK: u32 = 0;
 
-/// A word, a number or a break.
 #[derive(Debug, Clone)]
 pub struct Token {
     /// Equal tokens of the two texts have the same number.
@@ -21,11 +20,9 @@ pub struct Token {
     pub low: Range<usize>,
     /// Its bytes in [`Text::shown`].
     shown: Range<usize>,
-    /// Its script and how it is written.
     pub form: Form,
 }
 
-/// How a token is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// Punctuation that ends a clause, or the end of a line.
@@ -42,10 +39,8 @@ pub enum Form {
     Capital,
 }
 
-/// A text in tokens.
 #[derive(Debug, Default)]
 pub struct Text {
-    /// The tokens.
     pub tokens: Vec<Token>,
     /// The tokens in small letters: words of letters apart by a space, all others joined.
     pub low: String,
@@ -135,7 +130,6 @@ fn kind(c: char) -> Kind {
 }
 
 impl Text {
-    /// The tokens of `text`.
     pub fn new(text: &str, ids: &mut Ids) -> Text {
         let shown = compatible(text);
         let mut meter = Meter::new();
@@ -201,7 +195,6 @@ impl Text {
         self.tokens.grow(Token { id, low: start..self.low.len(), shown, form }).or_raise();
     }
 
-    /// Chinese and the like, in words.
     fn words(&mut self, text: &str, range: Range<usize>, ids: &mut Ids) {
         for (id, word) in ids.cut(&text[range.clone()]) {
             let word = range.start + word.start..range.start + word.end;
@@ -209,7 +202,6 @@ impl Text {
         }
     }
 
-    /// A word of letters.
     fn word(&mut self, text: &str, range: Range<usize>, ids: &mut Ids) {
         let low: String = text[range.clone()]
             .chars()
@@ -254,7 +246,6 @@ impl Text {
         self.tokens.partition_point(|token| token.low.end <= low)
     }
 
-    /// A token in small letters.
     pub fn word_at(&self, at: usize) -> &str {
         &self.low[self.tokens[at].low.clone()]
     }
@@ -269,7 +260,6 @@ impl Text {
         self.tokens.get(at + 1).is_some_and(|next| next.shown.start == self.tokens[at].shown.end)
     }
 
-    /// Whether a # stands before a token.
     pub fn is_marked(&self, at: usize) -> bool {
         self.shown[..self.tokens[at].shown.start].ends_with('#')
     }

@@ -36,7 +36,6 @@ const USUAL: f64 = 30.0;
 const USUAL_PAIRS: f64 = 100.0;
 /// The most rows that a distance is chosen for.
 const MOST_ROWS: u64 = 10_000_000_000;
-/// The widest radius of the table.
 const WIDEST: u32 = 20;
 
 /// Distances measured on the fingerprints of a table.

@@ -86,16 +86,14 @@ impl Chance {
         Chance { above, anchors }
     }
 
-    /// The lowest similarity that at most `share` of the random pairs reach, as
-    /// measured.
-    fn reached_by(&self, share: f64) -> f64 {
-        let most = share * self.above[0] as f64;
-        self.above.iter().position(|&pairs| pairs as f64 <= most).unwrap_or(CELLS) as f64 / CELLS as f64
-    }
-
     /// The similarity that the share `share` of unrelated pairs would reach.
     fn quantile(&self, share: f64) -> f64 {
-        let (near, far) = (self.reached_by(self.anchors.0), self.reached_by(self.anchors.1));
+        // The lowest similarity that at most so many of the random pairs reach, as measured.
+        let reached_by = |share: f64| {
+            let most = share * self.above[0] as f64;
+            self.above.iter().position(|&pairs| pairs as f64 <= most).unwrap_or(CELLS) as f64 / CELLS as f64
+        };
+        let (near, far) = (reached_by(self.anchors.0), reached_by(self.anchors.1));
         let decades = (self.anchors.1 / share).log10() / (self.anchors.0 / self.anchors.1).log10();
         far + (far - near) * decades.max(0.0)
     }

@@ -129,17 +129,17 @@ impl Profile {
         // words: without them and with frequencies damped, unrelated texts are
         // some 30 bits apart, and a wide distance is safe.
         let words = || json!({"tokens": "words", "weight": "log", "stop": "en"});
-        let (kind, mut recipe, n): (TextKind, Value, u32) =
-            match (median < if chinese { 40 } else { 120 }, chinese) {
-                (true, true) => (TextKind::Short, json!({"tokens": "chars", "n": [1, 2]}), 2),
-                (false, true) => (TextKind::Long, json!({"tokens": "words+chars", "n": 2}), 3),
-                (false, false) => (TextKind::Spaced, words(), 5),
-                (true, false) => (TextKind::ShortSpaced, words(), 3),
-            };
-        let (least, part) = match kind {
-            TextKind::Long => (TWO_FIFTHS_SHARED, "Two fifths of the n-grams"),
-            TextKind::Spaced => (HALF_SHARED, "Half of the n-grams"),
-            TextKind::Short | TextKind::ShortSpaced => (WEIGHED, "Half of the n-grams by their weight"),
+        let short = median < if chinese { 40 } else { 120 };
+        let (kind, mut recipe, n, least) = match (short, chinese) {
+            (true, true) => (TextKind::Short, json!({"tokens": "chars", "n": [1, 2]}), 2, WEIGHED),
+            (false, true) => (TextKind::Long, json!({"tokens": "words+chars", "n": 2}), 3, TWO_FIFTHS_SHARED),
+            (false, false) => (TextKind::Spaced, words(), 5, HALF_SHARED),
+            (true, false) => (TextKind::ShortSpaced, words(), 3, WEIGHED),
+        };
+        let part = match kind {
+            TextKind::Long => "Two fifths of the n-grams",
+            TextKind::Spaced => "Half of the n-grams",
+            TextKind::Short | TextKind::ShortSpaced => "Half of the n-grams by their weight",
         };
         let threshold = Chance::measure(sample, n as usize).threshold(rows, least);
         let markup = 2 * self.marked_up > self.lengths.len() as u64;
@@ -147,16 +147,11 @@ impl Profile {
             recipe["markup"] = json!("html");
         }
         let script = if chinese { "without spaces between words" } else { "with spaces between words" };
-        let compare_texts = matches!(kind, TextKind::Short | TextKind::ShortSpaced);
-        let what = match kind {
-            TextKind::Short | TextKind::ShortSpaced => {
-                "They are short: one changed character turns many bits, so no distance is both safe and wide enough. \
-                 So the texts themselves are compared."
-            }
-            TextKind::Long | TextKind::Spaced => {
-                "They are long enough for fingerprints to find candidates at a wide distance, and for the texts to \
-                 decide."
-            }
+        let what = if short {
+            "They are short: one changed character turns many bits, so no distance is both safe and wide enough. \
+             So the texts themselves are compared."
+        } else {
+            "They are long enough for fingerprints to find candidates at a wide distance, and for the texts to decide."
         };
         let why = if threshold > least {
             format!(
@@ -177,7 +172,7 @@ impl Profile {
         );
         let cosine = 2.0 * threshold / (1.0 + threshold);
         let expected_distance = 64.0 * cosine.acos() / std::f64::consts::PI;
-        Suggestion { kind, compare_texts, recipe, n, threshold, expected_distance, reason }
+        Suggestion { kind, compare_texts: short, recipe, n, threshold, expected_distance, reason }
     }
 }
 

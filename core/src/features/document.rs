@@ -79,21 +79,6 @@ impl<'r> Document<'r> {
 
 impl RowRecipe {
     /// The fingerprint of the document that `read` reads.
-    ///
-    /// ```
-    /// use dedup_core::features::{Extractor, RowRecipe};
-    /// let recipe = RowRecipe::from_json(&serde_json::json!({"address.city": 2})).unwrap();
-    /// let fingerprint = recipe.simhash_document(&mut Extractor::new(), |document| {
-    ///     document.begin();
-    ///     document.key("address");
-    ///     document.begin();
-    ///     document.key("city");
-    ///     document.leaf("长沙");
-    ///     document.end();
-    ///     document.end();
-    /// });
-    /// assert_eq!(fingerprint, recipe.simhash(&mut Extractor::new(), [Some("长沙")]));
-    /// ```
     pub fn simhash_document(
         &self,
         extractor: &mut Extractor,

@@ -34,7 +34,6 @@ struct Counted {
 /// The extractor keeps buffers for this many features; larger ones are freed, so that they do not slow down the
 /// texts that follow.
 const KEPT_FEATURES: usize = 1 << 14;
-/// The same for the bytes of a text.
 const KEPT_BYTES: usize = 1 << 20;
 
 impl Extractor {
@@ -201,9 +200,7 @@ impl Extractor {
         }
         if recipe.tokens == Tokens::Shingles {
             let mut words = Vec::new();
-            recipe.segmenter().words(normal, recipe.hmm, |word| {
-                words.grow(word).or_raise();
-            });
+            recipe.segmenter().words(normal, recipe.hmm, |word| words.grow(word).or_raise());
             let mut meter = Meter::new();
             for &n in &recipe.n {
                 if !words.is_empty() && words.len() < n {
@@ -235,7 +232,6 @@ fn count_plain(sums: &mut SimHash, text: &str, recipe: &TextRecipe, characters: 
     true
 }
 
-/// The same of what was read.
 fn count_read(
     sums: &mut SimHash,
     recipe: &TextRecipe,

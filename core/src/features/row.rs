@@ -84,11 +84,8 @@ impl RowRecipe {
             columns.push((name, recipe));
             if !shares.is_empty() && shares.len() != columns.len() {
                 let name = columns.pop().map(|(name, _)| name).unwrap_or_default();
-                return Err(RecipeError::new(
-                    name,
-                    "some columns have a share and others a weight",
-                    SHARE_HINT,
-                ));
+                const MIXED: &str = "some columns have a share and others a weight";
+                return Err(RecipeError::new(name, MIXED, SHARE_HINT));
             }
         }
         Ok(RowRecipe { columns, shares })

@@ -8,10 +8,6 @@ pub use simhash::{SimHash, Weight, WeightError};
 
 /// The Hamming distance of two fingerprints, 0 to 64: the number of bits in
 /// which they differ (P2, P4: `d(x, y) = Σ xᵢ xor yᵢ`).
-///
-/// ```
-/// assert_eq!(dedup_core::fingerprint::hamming(0b10101, 0b00110), 3);
-/// ```
 #[inline]
 pub fn hamming(a: u64, b: u64) -> u32 {
     (a ^ b).count_ones()

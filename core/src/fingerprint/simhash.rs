@@ -51,7 +51,6 @@ impl Weight {
         Weight(if value > 0.0 { units.clamp(1, LANE_LIMIT / 2) } else { 0 })
     }
 
-    /// The sum of two weights.
     pub(crate) fn plus(self, other: Weight) -> Weight {
         Weight((self.0 + other.0).min(LANE_LIMIT / 2))
     }
@@ -242,7 +241,6 @@ impl SimHash {
         Some(SimHash { wide: Some(Box::new(wide)), ..SimHash::new() })
     }
 
-    /// Moves the counts of the planes to the lanes.
     fn flush(&mut self) {
         for at in 0..self.waits {
             self.carry(0, self.waiting[at]);
@@ -281,7 +279,6 @@ impl SimHash {
         }
     }
 
-    /// Moves everything to the wide sums.
     fn widen(&mut self) {
         if self.counted > 0 || self.waits > 0 {
             self.flush();

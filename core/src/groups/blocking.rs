@@ -23,9 +23,7 @@ impl Span {
     }
 }
 
-/// Blocks of a cut.
 pub(super) const BLOCKS: usize = 4;
-/// The widest block, in bits.
 const WIDEST: u32 = 16;
 
 /// Disjoint blocks of bits, each with its radius (-1: not used).
@@ -33,11 +31,9 @@ const WIDEST: u32 = 16;
 pub(super) struct Blocking {
     pub blocks: [Block; BLOCKS],
     pub radii: [i32; BLOCKS],
-    /// Bits of each block.
     pub width: u32,
 }
 
-/// Some bits of a fingerprint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Block {
     pub mask: u64,
@@ -52,7 +48,6 @@ impl Block {
         Block { mask, run: (ones & ones.wrapping_add(1) == 0).then_some(shift) }
     }
 
-    /// The bits of the block, packed.
     #[inline]
     pub fn value(&self, fp: u64) -> usize {
         match self.run {
@@ -107,7 +102,6 @@ impl Blocking {
         (cost < left * right).then_some(Blocking { blocks, radii, width })
     }
 
-    /// The expected share of each block in the work.
     pub fn spans(&self) -> [Span; BLOCKS] {
         let work = self.radii.map(|radius| f64::from(ball_size(self.width, radius)));
         let all: f64 = work.iter().sum();
@@ -162,15 +156,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn values_are_the_bits_moved_together() {
-        assert_eq!(Block::new(0xff00).value(0xabcd), 0xab);
-        assert_eq!(Block::new(0xf00f).value(0xabcd), 0xad);
-        assert_eq!(Block::new(1 << 63).value(u64::MAX), 1);
-        assert_eq!(Block::new(u64::MAX).value(77), 77);
-        assert_eq!(ball(4, 1), [0, 1, 2, 4, 8]);
-        assert_eq!((ball(4, -1), ball_size(16, 2), ball_size(16, -1)), (vec![], 137, 0));
     }
 }

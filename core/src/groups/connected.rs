@@ -22,17 +22,14 @@ impl Connected<'_> {
         if row == MIXED { MIXED } else { self.sets.find(row) }
     }
 
-    /// The set of a fingerprint on the left.
     pub fn left(&self, number: u32) -> u32 {
         self.set(self.left[number as usize])
     }
 
-    /// The set of one on the right.
     pub fn right(&self, number: u32) -> u32 {
         self.set(self.right[number as usize])
     }
 
-    /// Whether the pair would connect nothing.
     pub fn is_known(&self, (left, right): Hit) -> bool {
         let set = self.left(left);
         set != MIXED && set == self.right(right)
@@ -52,7 +49,6 @@ impl Connected<'_> {
 pub(super) struct Rest {
     /// A row of that set, if it makes the part much shorter than the list.
     set: Option<u32>,
-    /// Places in the list, ascending.
     pub places: Vec<u32>,
     pub fps: Vec<u64>,
     pub at: Vec<u32>,
@@ -102,7 +98,6 @@ impl Rest {
     }
 }
 
-/// Pairs that wait at most.
 const WAITING: usize = 1 << 18;
 /// Two sets each that are remembered at most.
 const REMEMBERED: usize = 1 << 16;
@@ -115,7 +110,6 @@ pub(super) struct Sparing<'s, H> {
     /// How many pairs of two sets were passed on.
     passed: FxHashMap<(u32, u32), u32>,
     waiting: Vec<Pair>,
-    /// How many are passed on.
     few: u32,
 }
 

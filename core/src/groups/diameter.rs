@@ -15,7 +15,6 @@ pub(crate) struct DiameterSets<'f> {
     next: Vec<u32>,
     /// The bits in which members of a set differ, at its root.
     varying: Vec<u64>,
-    /// The fingerprints of the set that is compared.
     theirs: Vec<u64>,
     meter: Meter,
 }
@@ -33,7 +32,6 @@ impl<'f> DiameterSets<'f> {
         })
     }
 
-    /// The set of a row.
     pub fn find(&mut self, row: u32) -> u32 {
         self.sets.find(row)
     }
@@ -88,7 +86,6 @@ impl<'f> DiameterSets<'f> {
         Ok(near)
     }
 
-    /// The members of the set of `row`.
     fn ring(&self, row: u32) -> impl Iterator<Item = u32> + '_ {
         let mut at = Some(row);
         std::iter::from_fn(move || {

@@ -68,20 +68,17 @@ impl Split {
         Ok(split)
     }
 
-    /// The rows of a bucket.
     #[inline]
     pub fn bucket(&self, value: usize) -> Side<'_> {
         let range = self.starts[value] as usize..self.starts[value + 1] as usize;
         Side { fps: &self.fps[range.clone()], at: &self.at[range] }
     }
 
-    /// The number of buckets, empty ones included.
     pub fn buckets(&self) -> usize {
         self.starts.len() - 2
     }
 }
 
-/// Receives hits. The vector is emptied.
 pub(super) type Deliver<'d> = dyn FnMut(&mut Vec<Hit>) -> Result<(), Stop> + 'd;
 
 /// One thread's state of a join.
@@ -89,7 +86,7 @@ pub(super) struct Joiner<'d> {
     distance: u32,
     connected: Option<Connected<'d>>,
     /// The blockings above, and the current block of each.
-    path: Vec<(Blocking, usize)>,
+    pub path: Vec<(Blocking, usize)>,
     hits: Vec<Hit>,
     compared: usize,
     /// One half of each fingerprint on the right.
@@ -111,17 +108,7 @@ impl<'d> Joiner<'d> {
         }
     }
 
-    /// What follows is within `block` of `cut`.
-    pub fn enter(&mut self, cut: Blocking, block: usize) {
-        self.path.push((cut, block));
-    }
-
-    /// Delivers the remaining hits.
-    pub fn finish(mut self) -> Result<(), Stop> {
-        self.flush()
-    }
-
-    fn flush(&mut self) -> Result<(), Stop> {
+    pub fn flush(&mut self) -> Result<(), Stop> {
         self.compared = 0;
         (self.out)(&mut self.hits)
     }
@@ -178,7 +165,6 @@ impl<'d> Joiner<'d> {
         }
     }
 
-    /// The bits by which the blockings above have sorted.
     fn used(&self) -> u64 {
         self.path.iter().fold(0, |used, (cut, block)| used | cut.blocks[*block].mask)
     }

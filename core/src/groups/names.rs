@@ -47,9 +47,7 @@ pub fn names(
     oldest.retain(|row| Some(names[row.part as usize]) != row.before);
     // A group that keeps its name may have older rows of others.
     let mut gone: HashSet<Option<i64>> = oldest.iter().map(|row| row.before).collect();
-    checked(&names).for_each(|&name| {
-        gone.remove(&Some(name));
-    });
+    checked(&names).for_each(|&name| _ = gone.remove(&Some(name)));
     oldest.retain(|row| gone.contains(&row.before));
     Ok((names, oldest))
 }

@@ -39,7 +39,6 @@ pub trait Connect<H> {
     fn settle(&mut self, host: &mut H) -> Result<()>;
 }
 
-/// A consumer of all pairs.
 pub(super) struct Each<F>(pub F);
 
 impl<H, F: FnMut(Pair, &mut H) -> Result<()>> Connect<H> for Each<F> {
@@ -52,5 +51,4 @@ impl<H, F: FnMut(Pair, &mut H) -> Result<()>> Connect<H> for Each<F> {
     }
 }
 
-/// Who gets pairs.
 pub(super) type Sink<'s, H> = &'s mut dyn Connect<H>;

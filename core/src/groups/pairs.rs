@@ -20,7 +20,6 @@ const LEAST_MEMORY: usize = 1 << 16;
 pub struct Pairs<H: Host> {
     settings: PairSearch,
     rows: Vec<Row>,
-    /// The most rows in memory.
     limit: usize,
     files: Option<Files<H::File>>,
 }

@@ -33,11 +33,9 @@ pub(super) struct Task<'a> {
 /// Does a stretch of the work (from, to) and delivers the hits.
 type Work<'w> = dyn Fn(usize, usize, &mut Deliver<'_>) -> std::result::Result<(), Stop> + Sync + 'w;
 
-/// The consumer of a batch of hits.
 pub(super) type Take<'t, H> = &'t mut dyn FnMut(&mut H, &[Hit]) -> Result<()>;
 
 impl Task<'_> {
-    /// Finds all pairs.
     pub fn run<H: Host>(&self, host: &mut H, take: Take<'_, H>) -> Result<()> {
         let right = self.right.unwrap_or(self.left);
         let varying = varying(self.left, right);
@@ -51,7 +49,6 @@ impl Task<'_> {
         Ok(())
     }
 
-    /// Finds the pairs whose first block is `block`.
     pub fn run_block<H: Host>(
         &self,
         cut: &Blocking,
@@ -62,32 +59,24 @@ impl Task<'_> {
         if cut.radii[block] < 0 {
             return Ok(());
         }
-        let split = |fps| {
-            Split::new(
-                cut,
-                block,
-                fps,
-                |row| row as u32,
-                || {
-                    interrupt::check();
-                    Ok::<(), Error>(())
-                },
-            )
+        let check = || {
+            interrupt::check();
+            Ok::<(), Error>(())
         };
+        let split = |fps| Split::new(cut, block, fps, |row| row as u32, check);
         let left = split(self.left)?;
         let right = self.right.map(split).transpose()?;
         let near = ball(cut.width, cut.radii[block]);
         self.spread(left.buckets(), host, take, &|from, to, out| {
             let mut joiner = Joiner::new(self.distance, self.connected, out);
-            joiner.enter(cut.clone(), block);
+            joiner.path.push((cut.clone(), block));
             for bucket in from..to {
                 joiner.bucket(&left, right.as_ref().unwrap_or(&left), bucket, &near, right.is_none())?;
             }
-            joiner.finish()
+            joiner.flush()
         })
     }
 
-    /// Compares all pairs.
     fn run_all<H: Host>(&self, host: &mut H, take: Take<'_, H>) -> Result<()> {
         let rows = self.left.len().max(self.right.map_or(0, <[u64]>::len));
         let numbers = memory::collect(0..rows as u32)?;
@@ -102,7 +91,7 @@ impl Task<'_> {
                 joiner.compare(some, some, true)?;
                 joiner.compare(some, left.part(to, rows), false)?;
             }
-            joiner.finish()
+            joiner.flush()
         })
     }
 
@@ -182,7 +171,6 @@ impl Task<'_> {
     }
 }
 
-/// Takes the hits of the threads until all are done.
 fn collect<H: Host>(
     host: &mut H,
     take: Take<'_, H>,

@@ -26,7 +26,6 @@ pub(super) struct Files<F> {
     varying: u64,
 }
 
-/// Bytes that are read at a time.
 const READ: usize = 1 << 14;
 
 impl<F: Spill> Files<F> {
@@ -43,7 +42,6 @@ impl<F: Spill> Files<F> {
         Ok(())
     }
 
-    /// Calls `each` with all rows.
     fn scan(&mut self, mut each: impl FnMut(Row) -> Result<()>) -> Result<()> {
         let mut meter = Meter::new();
         for &part in &self.parts {
@@ -56,7 +54,6 @@ impl<F: Spill> Files<F> {
         Ok(())
     }
 
-    /// Finds all pairs.
     pub fn join<H: Host<File = F>>(
         &mut self,
         settings: &PairSearch,
@@ -113,7 +110,6 @@ const MOST_BUFFER: usize = 1 << 16;
 #[derive(Default)]
 struct Partition {
     buffer: Vec<Row>,
-    /// Buffers that were written.
     runs: Vec<Run>,
     rows: u64,
 }

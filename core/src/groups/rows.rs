@@ -15,7 +15,6 @@ pub(super) const MIXED: u32 = u32::MAX;
 /// A pair: the numbers of its rows on the left and on the right.
 pub(super) type Hit = (u32, u32);
 
-/// Fingerprints and their numbers.
 #[derive(Clone, Copy)]
 pub(super) struct Side<'a> {
     pub fps: &'a [u64],
@@ -28,13 +27,11 @@ impl<'a> Side<'a> {
         Side { fps, at: &numbers[..fps.len()] }
     }
 
-    /// Those at the places from `from` to before `to`.
     pub fn part(self, from: usize, to: usize) -> Side<'a> {
         Side { fps: &self.fps[from..to], at: &self.at[from..to] }
     }
 }
 
-/// A row: its fingerprint and its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Row {
     pub fp: u64,
@@ -95,7 +92,6 @@ impl Rows {
         Ok(memory::collect((0..self.fps.len()).map(|distinct| number(self.run(distinct))))?)
     }
 
-    /// The rows of distinct fingerprint `number`.
     pub fn run(&self, number: usize) -> &[Row] {
         &self.rows[self.starts[number] as usize..self.starts[number + 1] as usize]
     }

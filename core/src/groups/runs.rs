@@ -11,7 +11,6 @@ use crate::interrupt::{Meter, checked};
 /// Rows of one fingerprint that are connected one to the next first.
 const MANY: usize = 1 << 6;
 
-/// The pairs of rows with equal fingerprints.
 pub(super) fn equal_pairs<H>(
     rows: &Rows,
     sets: Option<&UnionFind>,

@@ -57,11 +57,6 @@ impl PaperHash {
     }
 
     /// The 32-bit hash of bytes, as Partow's C with a signed `char` gives it.
-    ///
-    /// ```
-    /// use dedup_core::hash::PaperHash;
-    /// assert_eq!(PaperHash::Bkdr.hash32(b"abc"), 1_677_554);
-    /// ```
     pub fn hash32(self, bytes: &[u8]) -> u32 {
         self.run(32, bytes.iter().map(|&byte| (byte.cast_signed() as u32).into())) as u32
     }

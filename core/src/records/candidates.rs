@@ -8,6 +8,7 @@ use super::values::{Kind, MOST_COLUMNS, each_word, key};
 use crate::hash::{city64, mix64};
 use crate::interrupt::{Meter, checked, sort_unstable_by};
 use crate::memory::{Grow, OrRaise, Room, filled};
+use crate::words::Lists;
 
 /// Partners that a row asks for.
 const PARTNERS: usize = 15;
@@ -90,7 +91,7 @@ impl Keys {
         let values: Vec<Option<String>> = self.0.iter().zip(values).map(spelled).collect();
         let mut keys = Vec::new();
         self.each(&|column| values.get(column)?.as_deref(), &mut |key, _| {
-            keys.grow(key.cast_signed()).or_raise();
+            keys.grow(key.cast_signed()).or_raise()
         });
         keys.sort_unstable();
         keys.dedup();
@@ -149,7 +150,6 @@ pub(super) fn short(key: u64) -> u32 {
     (mix64(key) >> 32) as u32
 }
 
-/// The value of a column of a row, as keys have it.
 fn value(table: &Table, row: u32, at: usize) -> Option<&str> {
     let column = table.columns.iter().find(|column| column.at == at)?;
     let id = column.ids[row as usize];
@@ -160,9 +160,7 @@ fn value(table: &Table, row: u32, at: usize) -> Option<&str> {
 pub(super) fn meet(table: &Table, keys: &Keys, common: &[u32], rows: [u32; 2]) -> bool {
     let [mut a, b] = rows.map(|row| {
         let mut all = Vec::new();
-        keys.each(&|at| value(table, row, at), &mut |key, _| {
-            all.grow(key).or_raise();
-        });
+        keys.each(&|at| value(table, row, at), &mut |key, _| all.grow(key).or_raise());
         all.sort_unstable();
         all
     });
@@ -207,43 +205,37 @@ pub(super) fn candidates(table: &Table, keys: &Keys) -> (Vec<Candidate>, Vec<u32
         first.2 |= if same { next.2 } else { 0 };
         same
     });
-    // The rows of each key that two or more have, and what it weighs; of each row its keys.
-    let (mut holders, mut keys, mut counts) =
-        (Vec::<u32>::new(), Vec::<(usize, usize, f32, u32)>::new(), filled(0u32, table.rows + 1).or_raise());
-    let mut common = Vec::new();
+    // The rows of each key that two or more have, what it weighs and the columns that it is of; of each row its keys.
+    let (mut holders, mut keys, mut of_rows) =
+        (Lists::default(), Vec::<(f32, u32)>::new(), Vec::<(u32, u32)>::new());
+    let (mut common, mut list) = (Vec::new(), Vec::new());
     for same in checked(held.chunk_by(|a, b| a.0 == b.0)).filter(|same| same.len() > 1) {
         if same.len() > HOLDERS {
             common.grow(short(same[0].0)).or_raise();
             continue;
         }
-        let start = holders.len();
-        holders.room(same.len()).or_raise();
-        holders.extend(same.iter().map(|it| it.1));
-        same.iter().for_each(|it| counts[it.1 as usize + 1] += 1);
+        list.clear();
+        list.extend(same.iter().map(|it| it.1));
+        holders.add(&list);
+        of_rows.room(same.len()).or_raise();
+        of_rows.extend(list.iter().map(|&row| (row, keys.len() as u32)));
         let columns = same.iter().fold(0, |all, it| all | it.2);
-        let weight = (table.rows as f32 / same.len() as f32).ln();
-        keys.grow((start, holders.len(), weight, columns)).or_raise();
+        keys.grow(((table.rows as f32 / same.len() as f32).ln(), columns)).or_raise();
     }
     drop(held);
-    (1..counts.len()).for_each(|at| counts[at] += counts[at - 1]);
-    let mut next = crate::memory::copy(&counts).or_raise();
-    let mut of_row = filled(0u32, holders.len()).or_raise();
-    for (key, number) in checked(&keys).zip(0..) {
-        for &row in &holders[key.0..key.1] {
-            of_row[next[row as usize] as usize] = number;
-            next[row as usize] += 1;
-        }
-    }
+    sort_unstable_by(&mut of_rows, Ord::cmp);
     let mut found: Vec<Candidate> = Vec::new();
     let mut shared = filled(0f32, table.rows).or_raise();
     let mut free = filled(0u32, table.rows).or_raise();
     let mut touched: Vec<u32> = Vec::new();
-    for row in 0..rows {
-        for &key in &of_row[counts[row as usize] as usize..counts[row as usize + 1] as usize] {
-            let (start, end, weight, columns) = keys[key as usize];
-            meter.work(end - start);
-            touched.room(end - start).or_raise();
-            let others = holders[start..end].iter().filter(|&&other| other != row);
+    for of_row in of_rows.chunk_by(|a, b| a.0 == b.0) {
+        let row = of_row[0].0;
+        for &(_, key) in of_row {
+            let (weight, columns) = keys[key as usize];
+            let holders = holders.get(key as usize);
+            meter.work(holders.len());
+            touched.room(holders.len()).or_raise();
+            let others = holders.iter().filter(|&&other| other != row);
             for &other in others.filter(|&&other| table.may_be_one([row, other])) {
                 if shared[other as usize] == 0.0 {
                     touched.push(other);

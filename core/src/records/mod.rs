@@ -25,6 +25,8 @@ use std::sync::Arc;
 use table::{Columns, Table};
 use values::Kind;
 pub use values::MOST_COLUMNS;
+#[cfg(test)]
+pub(crate) use values::edits;
 
 /// Two rows are of one thing from this probability on.
 pub const SURE: f64 = 0.9;
@@ -107,11 +109,8 @@ impl Rows {
 
     /// Adds a row, a value for each column; they are numbered in order.
     pub fn add<'t>(&mut self, values: impl Iterator<Item = Option<&'t str>>) {
-        let given = values.map(|value| value.unwrap_or("").trim());
-        self.values
-            .iter_mut()
-            .zip(given.chain(std::iter::repeat("")))
-            .for_each(|(values, value)| values.add(value));
+        let given = values.map(|value| value.unwrap_or("").trim()).chain(std::iter::repeat(""));
+        self.values.iter_mut().zip(given).for_each(|(values, value)| values.add(value));
     }
 
     /// What the columns are: those of records are short, and several of them seldom agree by chance.
@@ -314,9 +313,7 @@ impl Records {
                 let best = near.reduce(|best, next| if next.0 > best.0 { next } else { best });
                 match best {
                     Some((_, keeper)) => keepers[row as usize] = self.order[keeper as usize],
-                    None if kept.len() < KEPT => {
-                        kept.grow(place).or_raise();
-                    }
+                    None if kept.len() < KEPT => kept.grow(place).or_raise(),
                     None => {}
                 }
             }

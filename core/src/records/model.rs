@@ -46,7 +46,6 @@ struct Pairs {
     common: Vec<f32>,
 }
 
-/// What a column tells.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Field {
     top: usize,
@@ -135,7 +134,6 @@ impl Field {
 }
 
 impl Weights {
-    /// Learns from the candidates of a table.
     pub fn learn(table: &Table, columns: &Columns, candidates: &[Candidate]) -> Weights {
         let tops = columns.tops();
         let field = |&(top, cap): &(u8, f64)| Field {
@@ -232,7 +230,6 @@ impl Weights {
     }
 }
 
-/// What is learned from.
 struct Learning {
     pairs: Pairs,
     /// The bit of each column among those of [`Candidate::free`].
@@ -241,7 +238,6 @@ struct Learning {
     others: Vec<(Vec<u8>, f64)>,
     /// Candidates that each of the pairs stands for.
     each: f64,
-    /// All pairs of rows.
     all: f64,
     begin: Vec<f64>,
     /// What each pair counts as evidence of chance.
@@ -368,22 +364,15 @@ impl Learning {
     /// u and its tree, over all pairs that are not of one thing.
     fn count_chance(&self, model: &mut Weights, posteriors: &[f64]) {
         let width = model.fields.len();
-        let candidates = self.pairs.levels.chunks_exact(width);
-        let weights = posteriors
-            .iter()
-            .zip(&self.chance)
-            .map(|(posterior, counts)| (1.0 - posterior).powi(2) * counts * self.each);
+        let counted = posteriors.iter().zip(&self.chance);
+        let weights = counted.map(|(posterior, counts)| (1.0 - posterior).powi(2) * counts * self.each);
+        let candidates = self.pairs.levels.chunks_exact(width).zip(weights);
+        let candidates = candidates.map(|(levels, weight)| (levels, weight, true));
         let others = self.others.iter().map(|(levels, count)| (&levels[..], *count, false));
-        let all = || {
-            candidates
-                .clone()
-                .zip(weights.clone())
-                .map(|(levels, weight)| (levels, weight, true))
-                .chain(others.clone())
-        };
+        let all: Vec<(&[u8], f64, bool)> = collect(candidates.chain(others)).or_raise();
         for (at, field) in model.fields.iter_mut().enumerate() {
             let mut u = expected(field.top);
-            for (levels, weight, _) in checked(all()).filter(|it| it.0[at] > 0) {
+            for &(levels, weight, _) in checked(&all).filter(|it| it.0[at] > 0) {
                 u[usize::from(levels[at])] += weight;
             }
             field.u = normalized(u);
@@ -394,7 +383,7 @@ impl Learning {
             for d in 0..c {
                 let mut joint = [[0.0; WIDTH]; WIDTH];
                 let mut hard = [[0.0; WIDTH]; WIDTH];
-                for (levels, weight, is_candidate) in checked(all()).filter(|it| it.0[c] > 0 && it.0[d] > 0) {
+                for &(levels, weight, is_candidate) in checked(&all).filter(|it| it.0[c] > 0 && it.0[d] > 0) {
                     let (x, y) = (usize::from(levels[c]), usize::from(levels[d]));
                     joint[x][y] += weight;
                     hard[x][y] += if is_candidate { weight } else { 0.0 };

@@ -50,7 +50,6 @@ impl Table {
         Table { rows: order.len(), columns, identifiers, sides: Vec::new() }
     }
 
-    /// Whether two rows are compared.
     pub fn may_be_one(&self, [a, b]: [u32; 2]) -> bool {
         self.sides.is_empty() || self.sides[a as usize] != self.sides[b as usize]
     }

@@ -20,12 +20,13 @@ pub(super) enum Kind {
     /// Days, however they are written.
     Date,
     /// Quantities, or whole numbers of a small range such as years.
-    Number { small: bool },
+    Number {
+        small: bool,
+    },
     /// Telephones, e-mail addresses, numbers of things.
     Code,
     /// Words that may be mistyped or shortened.
     Name,
-    /// Running text.
     Text,
 }
 
@@ -41,7 +42,7 @@ impl Kind {
 
 /// Insertions, deletions, replacements and swaps of neighbours that make one word of the other (Damerau and Levenshtein,
 /// restricted).
-pub(super) fn edits(a: &[char], b: &[char]) -> usize {
+pub(crate) fn edits(a: &[char], b: &[char]) -> usize {
     let same = a.iter().zip(b).take_while(|(x, y)| x == y).count();
     let (a, b) = (&a[same..], &b[same..]);
     let mut rows = [[0usize; SPELLED + 1]; 3];
@@ -226,19 +227,5 @@ mod tests {
         assert_eq!(date("05.03.2024"), Some([2024, 3, 5]));
         assert_eq!(date("3/25/2024"), Some([2024, 3, 25]));
         assert_eq!(date("2024-13-05"), None);
-    }
-
-    #[test]
-    fn edits_are_counted() {
-        let of = |a: &str, b: &str| edits(&a.chars().collect::<Vec<_>>(), &b.chars().collect::<Vec<_>>());
-        for (a, b, count) in [
-            ("query", "qeury", 1),
-            ("query", "qury", 1),
-            ("query", "quarry", 2),
-            ("", "ab", 2),
-            ("张三丰", "张三", 1),
-        ] {
-            assert_eq!((of(a, b), of(b, a)), (count, count), "{a} {b}");
-        }
     }
 }

@@ -50,7 +50,6 @@ pub struct Row {
     pub same_label: Option<bool>,
 }
 
-/// How rows are shown.
 #[derive(Debug)]
 pub(super) struct Style {
     pub words: &'static Words,
@@ -136,7 +135,6 @@ impl Style {
         html.raw("</div>");
     }
 
-    /// The second text as it differs from the first.
     fn differing(&self, html: &mut Html, a: &str, b: &str, details: &[Detail]) {
         for piece in diff(a, b) {
             if piece.shared {
@@ -170,7 +168,6 @@ impl Style {
     }
 }
 
-/// The similarity of a row in percent.
 pub(super) fn percent(row: &Row) -> Option<u32> {
     row.similarity.map(|similarity| (similarity * 100.0).floor() as u32)
 }

@@ -3,7 +3,6 @@
 use crate::memory::{OrRaise, Room};
 use std::fmt::Display;
 
-/// A page as it is written.
 #[derive(Debug, Default)]
 pub(super) struct Html(String);
 
@@ -53,18 +52,15 @@ impl Html {
         self.0.push_str(markup);
     }
 
-    /// Another page's markup.
     pub fn append(&mut self, other: &Html) -> &mut Html {
         self.push(&other.0);
         self
     }
 
-    /// Bytes so far.
     pub fn bytes(&self) -> usize {
         self.0.len()
     }
 
-    /// The page.
     pub fn finish(self) -> String {
         self.0
     }

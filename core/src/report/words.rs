@@ -156,7 +156,6 @@ sentences! {
 }
 
 impl Words {
-    /// A kind of details.
     pub fn kind<'k>(&self, kind: &'k str) -> &'k str {
         match kind {
             "name" => self.name,

@@ -78,7 +78,6 @@ impl Frequencies {
         Frequencies { n: 0, texts: rows as u32, rest, kept }
     }
 
-    /// How often something was counted.
     pub(crate) fn count(&self, of: u64) -> u32 {
         self.kept.get(&hash(of)).map_or(self.rest, |&count| count).max(1)
     }
@@ -93,12 +92,10 @@ impl Frequencies {
         ((f64::from(self.texts) + SMOOTH) / f64::from(self.count(gram))).ln()
     }
 
-    /// The sum of the squares of the weights of a set.
     pub(crate) fn square(&self, grams: &[u64]) -> f64 {
         grams.iter().map(|&gram| self.weight(gram).powi(2)).sum()
     }
 
-    /// The cosine of two sets.
     pub(crate) fn cosine(&self, a: &Grams, b: &Grams) -> f64 {
         let (a, b) = (a.wide(), b.wide());
         let squares = collect(a.iter().map(|&gram| self.weight(gram).powi(2))).or_raise();

@@ -11,7 +11,6 @@ use crate::memory::{OrRaise, Room, collect, filled};
 use crate::text::{Ngrams, PACKED, pack};
 use std::borrow::Cow;
 
-/// A set, in ascending order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Grams {
     Narrow(Vec<u32>),
@@ -31,7 +30,6 @@ impl Maker {
         Maker { n: n.max(1), ngrams: Ngrams::default() }
     }
 
-    /// The set of a text.
     pub(crate) fn make(&mut self, text: &str) -> Grams {
         self.ngrams.read(text);
         if self.n <= 2
@@ -58,7 +56,6 @@ fn widened(narrow: u32) -> u64 {
 }
 
 impl Grams {
-    /// How many there are.
     pub(crate) fn len(&self) -> usize {
         match self {
             Grams::Narrow(grams) => grams.len(),
@@ -66,7 +63,6 @@ impl Grams {
         }
     }
 
-    /// Their numbers of 64 bits.
     pub(crate) fn wide(&self) -> Cow<'_, [u64]> {
         match self {
             Grams::Narrow(grams) => Cow::Owned(collect(grams.iter().map(|&gram| widened(gram))).or_raise()),
@@ -99,7 +95,6 @@ impl Grams {
         (similarity >= threshold).then_some(similarity)
     }
 
-    /// Appends its bytes.
     pub(crate) fn write(&self, into: &mut Vec<u8>) {
         into.room(self.len() * if matches!(self, Grams::Wide(_)) { 8 } else { 4 }).or_raise();
         match self {
@@ -108,7 +103,6 @@ impl Grams {
         }
     }
 
-    /// The set whose bytes were written.
     pub(crate) fn read(bytes: &[u8], wide: bool) -> Grams {
         if wide {
             let grams = bytes.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes));

@@ -12,36 +12,17 @@ use crate::text::{Ngrams, PACKED, pack};
 
 /// Jaccard's coefficient of the sets of character `n`-grams of the normal forms: what both have
 /// over what either has.
-///
-/// ```
-/// use dedup_core::similarity::jaccard;
-/// assert_eq!(jaccard("小区停水三天", "小区停水两天", 2), 3.0 / 7.0);
-/// assert_eq!(jaccard("Same text.", "same  TEXT!", 2), 1.0);
-/// assert_eq!(jaccard("", "…", 2), 0.0);
-/// ```
 pub fn jaccard(a: &str, b: &str, n: usize) -> f64 {
     overlap(a, b, n).jaccard()
 }
 
 /// The share of the character `n`-grams of `a` that `b` has too: 1 for a text quoted whole in
 /// another.
-///
-/// ```
-/// use dedup_core::similarity::containment;
-/// assert_eq!(containment("小区停水", "我们小区停水三天", 2), 1.0);
-/// assert_eq!(containment("我们小区停水三天", "小区停水", 2), 3.0 / 7.0);
-/// ```
 pub fn containment(a: &str, b: &str, n: usize) -> f64 {
     overlap(a, b, n).containment()
 }
 
 /// The set of character `n`-grams of the normal form as numbers, in ascending order: by these an index finds similar texts.
-///
-/// ```
-/// use dedup_core::similarity::numbers;
-/// assert_eq!(numbers("停水 停水", 2).len(), 2);
-/// assert!(numbers("…", 2).is_empty());
-/// ```
 pub fn numbers(text: &str, n: usize) -> Vec<i64> {
     let ngrams = Ngrams::of(text);
     let hash = |gram: &str| if n <= PACKED { pack(gram) } else { city64(gram.as_bytes()) };
@@ -49,13 +30,6 @@ pub fn numbers(text: &str, n: usize) -> Vec<i64> {
 }
 
 /// The cosine of the weighted bags of features that a recipe makes of the two texts.
-///
-/// ```
-/// use dedup_core::{features::TextRecipe, similarity::cosine};
-/// let recipe = TextRecipe::default();
-/// assert_eq!(cosine("小区停水", "小区停水！", &recipe), 1.0);
-/// assert_eq!(cosine("小区停水", "opening hours", &recipe), 0.0);
-/// ```
 pub fn cosine(a: &str, b: &str, recipe: &TextRecipe) -> f64 {
     let mut extractor = Extractor::new();
     let (a, b) = (weighted(&extractor.bag(a, recipe)), weighted(&extractor.bag(b, recipe)));

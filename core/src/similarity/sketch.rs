@@ -22,7 +22,6 @@ pub(super) fn bit(member: u64, words: usize) -> usize {
     (member.wrapping_mul(GOLDEN) >> 48) as usize & (64 * words - 1)
 }
 
-/// Toggles the bit of a member.
 #[inline]
 pub(crate) fn add(sketch: &mut [u64], member: u64) {
     let bit = bit(member, sketch.len());

@@ -27,7 +27,6 @@ pub const UNKNOWN: u16 = 0;
 pub const NO_CODE: u64 = (1 << CODE_BITS) - 1;
 
 impl Cell {
-    /// The cell of no node.
     pub const EMPTY: Cell = Cell(NO_CODE);
 
     /// A cell that is reached by `code`.
@@ -55,7 +54,6 @@ impl Cell {
         self.0 >> FILTER_AT > 0
     }
 
-    /// Whether the cell is reached by `code`.
     #[inline]
     pub fn is_by(self, code: u16) -> bool {
         self.0 & NO_CODE == u64::from(code)
@@ -67,7 +65,6 @@ impl Cell {
         (self.0 >> RANK_AT & ((1 << RANK_BITS) - 1)) as usize
     }
 
-    /// The code it is reached by.
     #[cfg(test)]
     pub fn code(self) -> usize {
         (self.0 & NO_CODE) as usize

@@ -25,7 +25,6 @@ pub struct Characters {
     /// Where the first two and the first three from each on lead in the dictionary.
     pub(super) seconds: Vec<Node>,
     pub(super) thirds: Vec<Node>,
-    /// Where runs end.
     pub(super) ends: Vec<u32>,
 }
 
@@ -118,7 +117,6 @@ impl Characters {
         0..count
     }
 
-    /// How many there are.
     pub fn count(&self) -> usize {
         self.count
     }
@@ -129,7 +127,6 @@ impl Characters {
         self.starts.iter().zip(ends).map(|(&start, &end)| &self.text[start as usize..end as usize])
     }
 
-    /// Where some characters stand in their text.
     #[inline]
     pub fn bytes(&self, characters: Range<usize>) -> Range<usize> {
         self.starts[characters.start] as usize..self.starts[characters.end] as usize
@@ -155,7 +152,6 @@ impl Characters {
         grow(&mut self.thirds, places, Node::EMPTY);
     }
 
-    /// Frees the buffers if they are large.
     pub fn keep_small(&mut self) {
         if self.codes.len() > KEPT_CHARACTERS {
             *self = Characters::default();

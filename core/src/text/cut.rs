@@ -143,7 +143,6 @@ impl Characters {
         }
     }
 
-    /// The same with own words.
     fn find_best_of_own(&mut self, run: Range<usize>, text: &str, own: &OwnWords) {
         let log_total = (own.total() as f64).ln();
         self.chances[run.end] = 0.0;

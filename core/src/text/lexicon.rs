@@ -38,10 +38,8 @@ const _: () = assert!(data::codes().len() == CHARACTERS);
 /// The sum of the frequencies of all words.
 pub const TOTAL: u64 = data::TOTAL;
 
-/// Its natural logarithm.
 pub const LOG_TOTAL: f64 = f64::from_bits(data::LOG_TOTAL_BITS);
 
-/// The code of a character.
 #[inline]
 pub fn code(c: u32) -> u16 {
     data::codes().get(c as usize).map_or(UNKNOWN, |code| u16::from_le_bytes(*code))
@@ -66,7 +64,6 @@ pub fn logarithm(rank: usize) -> f64 {
     f64::from_le_bytes(data::logarithms()[rank])
 }
 
-/// A word's frequency, by its rank.
 pub fn frequency(rank: usize) -> u32 {
     u32::from_le_bytes(data::frequencies()[rank])
 }
@@ -88,11 +85,6 @@ pub fn find(word: &str) -> Option<usize> {
 /// The part of speech of a word of jieba's dictionary by its tag there: `ns` (a place), `nr` (a person), `m` (a
 /// numeral) and so on; the tags are those of ICTCLAS. `None` if the dictionary does not have the word; it has words
 /// in lower case only where that is how they are written.
-///
-/// ```
-/// use dedup_core::text::tag;
-/// assert_eq!((tag("长沙"), tag("停水"), tag("梅溪湖"), tag("")), (Some("ns"), Some("v"), None, None));
-/// ```
 pub fn tag(word: &str) -> Option<&'static str> {
     let [number] = data::tags()[find(word)?];
     data::TAGS.get(usize::from(number)).copied()

@@ -106,9 +106,7 @@ impl Ngrams {
     pub fn set<'a, T: Ord>(&'a self, n: usize, element: impl Fn(&'a str) -> T) -> Vec<T> {
         let mut grams = Vec::new();
         grams.room(self.compact.len() / 3 + 1).or_raise();
-        char_ngrams(&self.compact, n.max(1), |gram| {
-            grams.grow(element(gram)).or_raise();
-        });
+        char_ngrams(&self.compact, n.max(1), |gram| grams.grow(element(gram)).or_raise());
         interrupt::sort_and_dedup(&mut grams);
         grams
     }

@@ -25,13 +25,6 @@ impl Normal {
     }
 
     /// What measures take: each makes the plain normal form of a text itself, and that of a normal form is this one again.
-    ///
-    /// ```
-    /// use dedup_core::text::Normal;
-    /// let recipe = Normal { markup: None, simplify: true };
-    /// assert_eq!(recipe.form("樓下，A停水"), recipe.form("楼下ａ停水"));
-    /// assert_eq!(Normal::default().form("樓下，停水"), "樓下，停水");
-    /// ```
     pub fn form(self, text: &str) -> Cow<'_, str> {
         if self == Normal::default() {
             return Cow::Borrowed(text);
@@ -56,7 +49,6 @@ impl Normal {
         if self.simplify { Cow::Owned(simplify(&visible)) } else { visible }
     }
 
-    /// The text without markup.
     pub(crate) fn visible(self, text: &str) -> Cow<'_, str> {
         let Some(markup) = self.markup.filter(|_| text.contains(['<', '&'])) else {
             return Cow::Borrowed(text);

@@ -22,7 +22,6 @@ pub struct OwnWords {
 pub struct Node(u32, u32);
 
 impl OwnWords {
-    /// No words.
     pub fn new() -> OwnWords {
         OwnWords {
             nodes: FxHashMap::default(),
@@ -32,10 +31,8 @@ impl OwnWords {
         }
     }
 
-    /// Where the trie begins.
     pub const ROOT: Node = Node(0, 0);
 
-    /// The child of `node` by `c`.
     #[inline]
     pub fn child(&self, node: Node, c: char) -> Option<Node> {
         self.nodes.get(&(node.0, c)).copied()
@@ -57,7 +54,6 @@ impl OwnWords {
         self.replaced.contains(&cell)
     }
 
-    /// The sum of the frequencies of all words.
     pub fn total(&self) -> u64 {
         self.total
     }

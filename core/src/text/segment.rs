@@ -60,10 +60,11 @@ impl Segmenter {
             if word.is_empty() {
                 continue;
             }
-            let (number, text) = (at + 1, line.trim());
+            let wrong = |what: &str| Err(format!("{what}: \"{}\"", line.trim()));
+            let number = at + 1;
             if word.contains(' ') {
-                return Err(format!(
-                    "the word in line {number} is never found, as texts are cut at its spaces and signs: \"{text}\""
+                return wrong(&format!(
+                    "the word in line {number} is never found, as texts are cut at its spaces and signs"
                 ));
             }
             if word.len() > LONGEST_WORD {
@@ -77,11 +78,7 @@ impl Segmenter {
                 Ok(frequency) => (Some(frequency), tag.unwrap_or("")),
                 // jieba also allows `word tag`.
                 Err(_) if tag.is_none() && second.bytes().all(|b| b.is_ascii_alphabetic()) => (None, second),
-                Err(_) => {
-                    return Err(format!(
-                        "line {number} is not a word with a frequency and a tag: \"{text}\""
-                    ));
-                }
+                Err(_) => return wrong(&format!("line {number} is not a word with a frequency and a tag")),
             };
             let frequency = frequency.filter(|frequency| (1..1 << 40).contains(frequency));
             let frequency = frequency.unwrap_or_else(|| suggested(&own, &word));

@@ -20,7 +20,7 @@ const RARE: f64 = 2.0;
 /// word, few share so much.
 const BEYOND: f64 = 0.5;
 /// Texts that one may be a part of, or have as parts: beyond, it is a phrase or a collection.
-const PARTNERS: u32 = 2;
+pub(crate) const PARTNERS: u32 = 2;
 
 /// A text and a longer one in which it stands.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,11 +29,9 @@ pub(crate) struct Contained {
     pub part: u32,
     /// The heavier one.
     pub whole: u32,
-    /// The share.
     pub share: f64,
 }
 
-/// The texts to be compared.
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
     normal: String,
@@ -48,7 +46,6 @@ impl Texts {
         self.words.end();
     }
 
-    /// The words weighed.
     pub(crate) fn weigh(self) -> Weighed {
         // The rarest words get the least numbers, whatever the order of texts was.
         let frequencies = self.words.frequencies();
@@ -60,12 +57,10 @@ impl Texts {
     }
 }
 
-/// The words of texts and what they weigh.
 #[derive(Debug)]
 pub(crate) struct Weighed {
     /// The words of each text by number, the rarest first.
     words: Lists,
-    /// In how many texts each word is.
     frequencies: Vec<u32>,
     weights: Vec<f64>,
 }
@@ -118,17 +113,12 @@ impl Weighed {
     }
 
     /// Every pair of the texts that `among` names, one of which stands in the other by a share of at least `least`, and
-    /// of which neither is a part of many or made of many. A text is looked for by its rarest words; one without enough
-    /// rare words is not found. There are no more pairs than texts.
-    pub(crate) fn pairs(&self, least: f64, among: impl Fn(u32) -> bool) -> Vec<Contained> {
-        self.pairs_up_to(PARTNERS, least, among)
-    }
-
-    /// The pairs of texts that have no more than `most` partners.
+    /// of which neither has more than `most` partners: is a part of many or made of many. A text is looked for by its rarest
+    /// words; one without enough rare words is not found.
     ///
     /// A text that has more is *full*: two full ones need not be compared, and a pair with one is forgotten. So rows of one
     /// template, each contained in all others, cost a few comparisons each.
-    fn pairs_up_to(&self, most: u32, least: f64, among: impl Fn(u32) -> bool) -> Vec<Contained> {
+    pub(crate) fn pairs(&self, most: u32, least: f64, among: impl Fn(u32) -> bool) -> Vec<Contained> {
         // The lighter text of a pair comes first; the texts are called by their places in this order.
         let texts = checked(0..self.texts() as u32).filter(|&text| among(text));
         let mut order: Vec<(f64, u32)> =
@@ -199,7 +189,6 @@ impl Weighed {
 /// The texts that have a rare word, by their places in the order of weights. Those that are full stand behind the others, and
 /// those that have been looked for are gone.
 struct Holders {
-    /// The words that have a list.
     rare: Range<usize>,
     lists: Vec<List>,
     texts: Vec<u32>,
@@ -348,7 +337,7 @@ mod tests {
             let mut partners: BTreeMap<u32, u32> = BTreeMap::new();
             expected.iter().for_each(|&(a, b)| [a, b].iter().for_each(|text| *partners.entry(*text).or_default() += 1));
             for most in [u32::MAX, 3, 2, 1] {
-                let found = weighed.pairs_up_to(most, least, |_| true);
+                let found = weighed.pairs(most, least, |_| true);
                 prop_assert!(most > 3 || found.len() * 2 <= sets.len() * most as usize);
                 prop_assert!(found.iter().all(|it| weighed.share(it.part, it.whole) == it.share));
                 let mut found: Vec<(u32, u32)> = found.iter().map(|it| (it.part, it.whole)).collect();
@@ -369,7 +358,7 @@ mod tests {
         let work = |templates: usize| {
             let weighed = weighed(&rows(templates));
             let mut left = 0;
-            let steps = checks(|| left = weighed.pairs(0.7, |_| true).len());
+            let steps = checks(|| left = weighed.pairs(PARTNERS, 0.7, |_| true).len());
             assert_eq!(left, 0, "{templates}");
             steps
         };
@@ -381,7 +370,7 @@ mod tests {
     #[test]
     fn can_be_interrupted() {
         let all = texts(8, 3000, 20, 2000);
-        let run = || drop(weighed(&all).pairs(0.5, |_| true));
+        let run = || drop(weighed(&all).pairs(PARTNERS, 0.5, |_| true));
         let all = checks(run);
         assert!(all > 30, "{all}");
         for passed in [0, all / 10, all / 2, all - 1] {
@@ -392,7 +381,7 @@ mod tests {
     #[test]
     fn few_texts_are_no_error() {
         for texts in [&[][..], &["a b"], &["a b", ""], &["a b", "a b c"], &["…", "!"]] {
-            assert_eq!(weighed(texts).pairs(0.7, |_| true), []);
+            assert_eq!(weighed(texts).pairs(PARTNERS, 0.7, |_| true), []);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 mod contained;
 
-pub(crate) use contained::{Contained, Texts};
+pub(crate) use contained::{Contained, PARTNERS, Texts};
 
 use crate::interrupt::{Meter, checked, sort_and_dedup, sort_unstable_by};
 use crate::memory::{Grow, OrRaise, Room, collect, filled};
@@ -30,19 +30,16 @@ pub(crate) struct Lists {
 }
 
 impl Lists {
-    /// Adds a list.
     pub(crate) fn add(&mut self, list: &[u32]) {
         self.all.room(list.len()).or_raise();
         self.all.extend_from_slice(list);
         self.ends.grow(self.all.len()).or_raise();
     }
 
-    /// How many lists there are.
     pub(crate) fn count(&self) -> usize {
         self.ends.len()
     }
 
-    /// All numbers.
     pub(crate) fn all(&self) -> &[u32] {
         &self.all
     }
@@ -88,7 +85,6 @@ impl Words {
         self.text.clear();
     }
 
-    /// In how many texts each word is.
     pub(crate) fn frequencies(&self) -> Vec<u32> {
         let mut frequencies = filled(0u32, self.numbers.len()).or_raise();
         checked(self.texts.all()).for_each(|&word| frequencies[word as usize] += 1);

@@ -13,7 +13,6 @@ pub struct RecipeError {
 }
 
 impl RecipeError {
-    /// The error of what stands there.
     pub(in crate::features) fn new(
         path: impl Into<String>,
         message: impl Into<String>,

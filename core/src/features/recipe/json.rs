@@ -31,7 +31,6 @@ pub(super) const KEYS: &str = "A recipe is an object with any of the keys tokens
                     corpus, max_df, dictionary, markup, simplify; for example {\"tokens\": \"words\", \"weight\": \"tf\"}.";
 
 impl Written {
-    /// Reads the JSON form.
     pub(super) fn parse(json: &Value) -> Result<Written, RecipeError> {
         if !json.is_object() {
             let message = format!("a recipe must be a JSON object, not {}", kind(json));
@@ -49,7 +48,6 @@ impl Written {
     }
 }
 
-/// What a JSON value is, for a message.
 pub(in crate::features) fn kind(json: &Value) -> &'static str {
     match json {
         Value::Null => "null",

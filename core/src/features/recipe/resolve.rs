@@ -14,7 +14,6 @@ use serde::Deserialize;
 use serde::de::value::StrDeserializer;
 use serde_json::Value;
 
-/// Largest `n` of n-grams and shingles.
 const MAX_N: u32 = 64;
 
 impl TextRecipe {
@@ -118,7 +117,6 @@ impl TextRecipe {
         }
     }
 
-    /// Checks that the tokens are those of the corpus.
     fn check_tokens(&self, corpus: &Corpus) -> Result<(), RecipeError> {
         let (has, asks) = (corpus.shape(), self.shape());
         if *has == asks {
@@ -149,7 +147,6 @@ fn scheme(path: &str, name: &str, hint: &str) -> Result<Scheme, RecipeError> {
     named.map_err(|error| RecipeError::new(path, error.to_string(), hint))
 }
 
-/// The default recipe with the scheme of this name.
 pub(in crate::features) fn of_scheme(path: &str, name: &str, hint: &str) -> Result<TextRecipe, RecipeError> {
     let scheme = scheme(path, name, hint)?;
     if scheme.needs_corpus() {

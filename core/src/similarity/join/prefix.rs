@@ -47,7 +47,6 @@ pub(super) struct Loaded {
 #[derive(Clone, Copy)]
 struct Set {
     id: i64,
-    /// Where its n-grams begin.
     from: usize,
     size: usize,
     sketch: u128,
@@ -55,10 +54,8 @@ struct Set {
     square: f64,
 }
 
-/// Which pairs are looked for.
 #[derive(Clone, Copy)]
 pub(super) struct Threshold<'a> {
-    /// The least similarity.
     pub least: f64,
     pub counts: &'a Counts,
     pub weights: Option<&'a Frequencies>,
@@ -128,7 +125,6 @@ struct Holder {
     tail: f32,
 }
 
-/// An n-gram of a prefix.
 #[derive(Clone, Copy)]
 struct Rare {
     gram: u64,
@@ -187,7 +183,6 @@ pub(super) struct Join<'a> {
 }
 
 impl Join<'_> {
-    /// Passes the pairs to `take`.
     pub(super) fn run(&self, take: &mut dyn FnMut(SimilarPair) -> Result<()>) -> Result<()> {
         let right = self.right.unwrap_or(self.left);
         let mut seen = memory::filled(false, self.left.sets.len())?;

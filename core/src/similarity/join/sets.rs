@@ -16,7 +16,6 @@ const WIDEST_PART: usize = 2 << 20;
 const NARROWEST_PART: usize = 8 << 10;
 /// Bytes per word of a part while parts are joined: two parts, and the index of one.
 const BYTES_PER_WORD: usize = 64;
-/// Bytes that are read at a time.
 const READ: usize = 1 << 16;
 
 /// Sets one after the other: id, number of n-grams, n-grams in order.
@@ -45,7 +44,6 @@ impl Counts {
         (gram.wrapping_mul(GOLDEN) >> self.shift) as usize
     }
 
-    /// Counts an n-gram.
     fn count(&mut self, gram: u64) {
         let cell = self.cell(gram);
         self.cells[cell] = self.cells[cell].saturating_add(1);
@@ -57,7 +55,6 @@ impl Counts {
     }
 }
 
-/// Extracts and stores sets.
 pub(super) struct Sets<H: Host> {
     n: usize,
     memory: usize,
@@ -136,7 +133,6 @@ impl<H: Host> Sets<H> {
         Ok(self.parts.len())
     }
 
-    /// The words of a part.
     pub(super) fn load(&mut self, part: usize) -> Result<Words> {
         match (&self.parts[part], &mut self.file) {
             (Part::Memory(words), _) => Ok(memory::copy(words)?),
