@@ -203,7 +203,7 @@ fn few_are_all_drawn() {
 #[test]
 fn many_are_drawn_evenly() {
     let drawn = sample((0..100_000).map(|n| n.to_string()), (1000, usize::MAX));
-    let (seen, bytes, texts) = (drawn.seen(), drawn.bytes(), drawn.texts());
+    let (seen, bytes, texts) = (drawn.seen, drawn.bytes, drawn.texts());
     assert_eq!((seen, bytes), (100_000, texts.iter().map(String::len).sum()));
     let mut tenths = [0; 10];
     let drawn: Vec<usize> = texts.iter().map(|text| text.parse().unwrap()).collect();
@@ -218,6 +218,6 @@ fn many_are_drawn_evenly() {
 fn bytes_are_bounded() {
     let long = |n: usize| (0..n).map(|n| "x".repeat(1 + n % 50));
     let drawn = sample(long(10_000), (1000, 5000));
-    assert!((4900..=5000).contains(&drawn.bytes()), "{}", drawn.bytes());
+    assert!((4900..=5000).contains(&drawn.bytes), "{}", drawn.bytes);
     assert_eq!(sample(long(10_000), (1000, 0)).texts().len(), 1);
 }

@@ -164,11 +164,7 @@ impl Versions {
 
 impl Resolver for Versions {
     fn corpus(&self, name: &str) -> Result<Arc<Corpus>, RecipeError> {
-        self.1
-            .iter()
-            .find(|corpus| corpus.name() == name)
-            .cloned()
-            .ok_or_else(|| missing("corpus", name, &[]))
+        self.1.iter().find(|corpus| corpus.name == name).cloned().ok_or_else(|| missing("corpus", name, &[]))
     }
     fn dictionary(&self, name: &str) -> Result<Arc<Dictionary>, RecipeError> {
         if name == "own@1" { Ok(Arc::clone(&self.0)) } else { Err(missing("dictionary", name, &[])) }

@@ -222,8 +222,8 @@ proptest! {
     fn a_row_alone_is_judged_as_in_the_table(seed in any::<u64>(), count in 2usize..80) {
         let rows = shops(count, seed);
         let (records, pairs) = learned(&rows);
-        let model = Model::read(&records.model().write());
-        prop_assert_eq!(model.as_ref(), Some(&**records.model()));
+        let model = Model::read(&records.model.write());
+        prop_assert_eq!(model.as_ref(), Some(&*records.model));
         let model = Arc::new(model.unwrap());
         let again = Records::read(Arc::clone(&model), read(&rows));
         let contents: Vec<String> = rows.iter().map(|row| joined(row.iter().cloned()).unwrap()).collect();
@@ -255,7 +255,7 @@ proptest! {
     #[test]
     fn a_damaged_model_is_none(seed in any::<u64>(), at in any::<prop::sample::Index>(), byte in "[0-9a-z\\[\\]{}:,.\"-]") {
         let rows = shops(20, seed);
-        let mut written = learned(&rows).0.model().write();
+        let mut written = learned(&rows).0.model.write();
         let at = at.index(written.len());
         written.replace_range(at..=at, &byte);
         if let Some(model) = Model::read(&written) {
@@ -271,8 +271,8 @@ proptest! {
     #[test]
     fn any_values_are_taken(rows in prop::collection::vec(prop::collection::vec(prop::option::of("[a-c1-3 .\\-]{0,12}|[\\PC]{0,6}"), 3), 0..40)) {
         let (records, pairs) = learned(&rows);
-        let written = Model::read(&records.model().write());
-        prop_assert_eq!(written.as_ref(), Some(&**records.model()));
+        let written = Model::read(&records.model.write());
+        prop_assert_eq!(written.as_ref(), Some(&*records.model));
         let order: Vec<u32> = (0..rows.len() as u32).rev().collect();
         let kept = records.keepers(&pairs, &order, SURE, |_, _| true);
         for (row, &keeper) in kept.iter().enumerate() {

@@ -54,7 +54,7 @@ impl Lexicon {
             }),
             Lexicon::Corpus(recipe, bounds) => {
                 let Some(corpus) = &recipe.corpus else { return all };
-                let documents = (corpus.documents() as f64).ln();
+                let documents = (corpus.documents as f64).ln();
                 let bag = Extractor::new().bag(content, recipe);
                 let within =
                     |token: &str| documents > 0.0 && bounds.contains(&(corpus.idf(token) / documents));
@@ -191,7 +191,7 @@ mod tests {
     fn the_lexicon_is_chosen_by_idf() {
         let mut builder = LexiconBuilder::new();
         ["a b c", "a b", "a d a d", "a, b", "", "……"].iter().for_each(|text| builder.add(text));
-        assert_eq!(builder.documents(), 4);
+        assert_eq!(builder.documents, 4);
         assert_eq!(builder.words(0.0, 0.0), ["a"]);
         assert_eq!(builder.words(1.0, 1.0), ["c", "d"]);
         assert_eq!(builder.words(0.1, 0.9), ["b"]);

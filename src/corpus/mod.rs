@@ -72,7 +72,7 @@ fn raise_not_loaded(kind: &str, name: &str) -> ! {
 
 fn store_corpus(name: &str, query: &str, mut builder: CorpusBuilder, base: Option<&str>) -> String {
     let mut extractor = Extractor::new();
-    let before = builder.documents();
+    let before = builder.documents;
     for_each_of_query(query, &[], |columns| {
         let content = content_column(columns);
         let (builder, extractor) = (&mut builder, &mut extractor);
@@ -82,7 +82,7 @@ fn store_corpus(name: &str, query: &str, mut builder: CorpusBuilder, base: Optio
             }
         }
     });
-    if builder.documents() == before {
+    if builder.documents == before {
         raise(
             PgSqlErrorCode::ERRCODE_NO_DATA_FOUND,
             "the query gives no text to build a corpus of",

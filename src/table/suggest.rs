@@ -45,7 +45,7 @@ impl Sampler {
     /// Settings for the texts; `None` if there is no text. The distance is that for `prints`, if there are some, else for
     /// fingerprints by `recipe`, or by what is suggested.
     pub(crate) fn suggest(self, recipe: Option<&Value>, prints: Option<Vec<u64>>) -> Option<Suggested> {
-        let seen = self.0.seen();
+        let seen = self.0.seen;
         let sample = self.0.texts();
         let mut profile = Profile::default();
         sample.iter().for_each(|text| profile.add(text));
@@ -229,7 +229,7 @@ pub(crate) fn choose_columns(function: &str, table: &Table, written: &mut Writte
 /// What agreement of each column of a query tells, and how many rows it was learned from.
 pub(crate) fn learn_records(query: &str) -> (Arc<Model>, usize) {
     let (rows, count) = records_of(query);
-    (Arc::clone(Records::learn(rows).0.model()), count)
+    (Arc::clone(&Records::learn(rows).0.model), count)
 }
 
 /// The rows of a query, and how many there are.

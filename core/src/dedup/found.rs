@@ -1,13 +1,51 @@
 //! What is found in the rows of a source, stage by stage.
 
 use super::making::making;
-use super::{Comparable, EqualTexts, Finding, Group, Groups, Limits, Method, Options, Rows, Stage, group};
+use super::{Comparable, EqualTexts, Group, Groups, Limits, Method, Options, Rows, group};
 use crate::details::{Detail, Learner, Statistics};
 use crate::external::{Host, Result, Spill};
 use crate::features::TextRecipe;
 use crate::interrupt::checked;
 use crate::memory::{collect, filled};
 use std::sync::Arc;
+
+/// What is found about a row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Finding {
+    /// The kept row of its group.
+    pub keeper: usize,
+    /// How it was caught.
+    pub stage: Stage,
+    /// Bits between it and the kept row, if they are known.
+    pub distance: Option<u32>,
+    /// How similar it is to the kept row.
+    pub similarity: Option<f64>,
+}
+
+/// How a row was caught.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// It is the kept row of its group.
+    Kept,
+    /// Its text equals the kept row's.
+    Exact,
+    /// It is near, by itself or by a chain of near rows.
+    Near,
+    /// Somebody has decided that it is the same.
+    Decided,
+    /// It has nothing to compare, and equals nothing.
+    Empty,
+}
+
+impl Stage {
+    /// How many there are.
+    pub const COUNT: usize = 5;
+
+    /// As the column `stage` has it.
+    pub fn name(self) -> &'static str {
+        ["kept", "exact", "near", "decided", "empty"][self as usize]
+    }
+}
 
 /// The rows of a source and the groups that they are in.
 pub struct Found<F: Spill> {
@@ -56,7 +94,7 @@ pub fn find<H: Host>(
     }
     let groups = group(&options, &mut rows, limits, host)?;
     if let Some(records) = &groups.records {
-        options.alike.statistics = Some(Arc::new(Statistics::of_records(Arc::clone(records.model()))));
+        options.alike.statistics = Some(Arc::new(Statistics::of_records(Arc::clone(&records.model))));
     }
     let mut found = Found { rows, groups, options, kept: Vec::new() };
     found.choose_keepers()?;

@@ -113,7 +113,7 @@ fn by_judge<H: Host>(
             [a.max(b), pair.distance, a.min(b)]
         };
         let sorted = grouping.sort(candidates, record, limits.memory / 2)?;
-        let mut keepers = Keepers::new(first.len(), decided)?;
+        let mut keepers = Keepers::over(collect(0..first.len() as u32)?, decided);
         grouping.link(sorted, |[b, _, a]| [order[a as usize], order[b as usize]], &mut keepers)?;
         keepers.sets(order)
     };

@@ -32,7 +32,7 @@ pub struct Alike {
     pub weighed: bool,
 }
 
-/// Below this cosine two texts have in common what most texts of the table have ...
+/// By judgement: below this cosine two texts have in common what most texts of the table have ...
 const CONTENT: f64 = 0.35;
 /// ... unless their coefficient is as great as this: then what differs is rare because somebody has changed it.
 const EDITED: f64 = 0.8;

@@ -4,7 +4,7 @@ use super::{Decided, Judge, Texts};
 use crate::external::{Host, Result, Spill};
 use crate::groups::{DiameterSets, Pair, UnionFind};
 use crate::interrupt::checked;
-use crate::memory::{Grow, Room, collect, filled};
+use crate::memory::{Grow, Room, filled};
 use rustc_hash::FxHashMap;
 
 /// Groups that pairs are linked into, in order.
@@ -83,11 +83,7 @@ pub(super) struct Keepers<'d> {
 }
 
 impl Keepers<'_> {
-    /// So far each of so many rows is kept, but for those that follow others.
-    pub fn new(count: usize, decided: &Decided) -> Result<Keepers<'_>> {
-        Ok(Keepers::over(collect(0..count as u32)?, decided))
-    }
-
+    /// So far each is kept, but for those that follow others.
     pub fn over(mut of: Vec<u32>, decided: &Decided) -> Keepers<'_> {
         decided.followers().for_each(|[first, other]| of[other as usize] = first);
         Keepers { of, decided }

@@ -25,7 +25,11 @@ pub fn replaced(a: &[u32], b: &[u32]) -> Vec<Replaced> {
     let mut waiting = vec![(0..a.len(), 0..b.len(), 0)];
     while let Some((x, y, cuts)) = waiting.pop() {
         check();
-        let (x, y, behind) = trim(a, b, x, y, &mut equal);
+        // What both begin with is noted, what they end with behind what is left between.
+        let (front, back) = same_ends(&a[x.clone()], &b[y.clone()]);
+        push_run(&mut equal, (x.start, y.start, front));
+        let (x, y) = (x.start + front..x.end - back, y.start + front..y.end - back);
+        let behind = (x.end, y.end, back);
         if x.is_empty() || y.is_empty() {
             push_run(&mut equal, behind);
         } else if x.len().saturating_mul(y.len()) <= EXACT {
@@ -60,21 +64,6 @@ fn push_run(equal: &mut Vec<Run>, run: Run) {
         Some(last) if last.0 + last.2 == run.0 && last.1 + last.2 == run.1 => last.2 += run.2,
         _ => equal.grow(run).or_raise(),
     }
-}
-
-/// Notes what two stretches begin with in common; gives what is left between that and what they end with.
-fn trim(
-    a: &[u32],
-    b: &[u32],
-    x: Range<usize>,
-    y: Range<usize>,
-    equal: &mut Vec<Run>,
-) -> (Range<usize>, Range<usize>, Run) {
-    let (front, back) = same_ends(&a[x.clone()], &b[y.clone()]);
-    push_run(equal, (x.start, y.start, front));
-    let (x, y) = (x.start + front..x.end - back, y.start + front..y.end - back);
-    let behind = (x.end, y.end, back);
-    (x, y, behind)
 }
 
 /// How many elements two sequences begin with in common, and how many of the others they end with.

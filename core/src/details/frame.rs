@@ -125,7 +125,8 @@ impl Frame {
         let mut frame = Frame { windows: FxHashSet::default(), least: PASSAGE as u32 };
         frame.learn(&texts).or_raise();
         let judged = &texts[..texts.len().min(JUDGED)];
-        if frame.share(judged) >= FRAMED {
+        let framed = checked(judged).filter(|text| frame.cut(text).is_some()).count();
+        if framed as f64 / judged.len().max(1) as f64 >= FRAMED {
             frame.least = WINDOW as u32;
         }
         frame
@@ -139,10 +140,6 @@ impl Frame {
     /// Whether a table with such texts is one of framed ones.
     pub fn is_of_most(&self) -> bool {
         !self.windows.is_empty() && self.least < PASSAGE as u32
-    }
-
-    fn share(&self, texts: &[&str]) -> f64 {
-        checked(texts).filter(|text| self.cut(text).is_some()).count() as f64 / texts.len().max(1) as f64
     }
 
     fn learn(&mut self, texts: &[&str]) -> Result<()> {

@@ -6,7 +6,7 @@
 //! What only one of them contains is no difference, and neither is another spelling of a name.
 //!
 //! An alignment is not always symmetric, so the lesser text always comes first: the result does not depend on
-//! the order of the arguments.
+//! the order of the arguments. Its limits are by judgement.
 
 /// Whether a word is one of a list, by a function for each list.
 macro_rules! word_sets {

@@ -13,8 +13,10 @@ pub struct TextSample {
     drawn: BinaryHeap<(u64, u64, String)>,
     /// The most texts, and the most bytes of them but for the last.
     most: (usize, usize),
-    bytes: usize,
-    seen: u64,
+    /// Bytes of those that are drawn.
+    pub bytes: usize,
+    /// How many were seen.
+    pub seen: u64,
     random: SplitMix64,
     /// Only texts of lesser numbers are drawn.
     limit: u64,
@@ -48,16 +50,6 @@ impl TextSample {
                 (self.limit, self.bytes) = (number, self.bytes - text.len());
             }
         }
-    }
-
-    /// How many were seen.
-    pub fn seen(&self) -> u64 {
-        self.seen
-    }
-
-    /// Bytes of those that are drawn.
-    pub fn bytes(&self) -> usize {
-        self.bytes
     }
 
     /// The texts drawn, in the order in which they came.

@@ -86,11 +86,6 @@ impl Profile {
         self.lengths.len()
     }
 
-    /// Whether the texts are in a script without spaces between words, three of ten characters at least.
-    pub fn is_spaceless(&self) -> bool {
-        10 * self.spaceless >= 3 * self.characters.max(1)
-    }
-
     /// The length, in characters, that the share `part` (0 to 1) of the texts does not exceed.
     pub fn quantile(&self, part: f64) -> u32 {
         let mut lengths = memory::copy(&self.lengths).or_raise();
@@ -124,7 +119,8 @@ impl Profile {
 
     fn suggest_for<T: AsRef<str>>(&self, sample: &[T], rows: u64) -> Suggestion {
         let median = self.quantile(0.5);
-        let chinese = self.is_spaceless();
+        // In a script without spaces between words, three of ten characters at least.
+        let chinese = 10 * self.spaceless >= 3 * self.characters.max(1);
         // In a script with spaces, what two texts share first are function
         // words: without them and with frequencies damped, unrelated texts are
         // some 30 bits apart, and a wide distance is safe.

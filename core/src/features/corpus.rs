@@ -21,9 +21,12 @@ pub(super) fn key(token: &str) -> u64 {
 /// A frozen corpus.
 #[derive(Debug)]
 pub struct Corpus {
-    name: String,
-    shape: Value,
-    documents: u64,
+    /// Its name and version, `petitions@1`.
+    pub name: String,
+    /// What determines its tokens, as keys of a recipe.
+    pub shape: Value,
+    /// Documents that it was built from.
+    pub documents: u64,
     pub(super) frequencies: FxHashMap<u64, u32>,
 }
 
@@ -44,21 +47,6 @@ impl Corpus {
             frequencies.insert(key, frequency);
         })?;
         Some(Corpus { name: name.to_owned(), shape, documents, frequencies })
-    }
-
-    /// Its name and version, `petitions@1`.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// What determines its tokens, as keys of a recipe.
-    pub fn shape(&self) -> &Value {
-        &self.shape
-    }
-
-    /// The number of documents it was built from.
-    pub fn documents(&self) -> u64 {
-        self.documents
     }
 
     /// The number of documents with `token`; 1 if there is none.

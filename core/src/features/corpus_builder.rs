@@ -12,7 +12,8 @@ use serde_json::Value;
 #[derive(Debug)]
 pub struct CorpusBuilder {
     recipe: TextRecipe,
-    documents: u64,
+    /// Documents counted.
+    pub documents: u64,
     /// By key: the frequency, and the last document counted.
     frequencies: FxHashMap<u64, (u32, u64)>,
 }
@@ -66,11 +67,6 @@ impl CorpusBuilder {
             }
         });
         self.documents += u64::from(any);
-    }
-
-    /// The number of documents counted.
-    pub fn documents(&self) -> u64 {
-        self.documents
     }
 
     /// What determines its tokens, as keys of a recipe.

@@ -8,9 +8,11 @@ use std::sync::OnceLock;
 
 /// A frozen dictionary: additional words for the segmentation, and words to leave out.
 pub struct Dictionary {
-    name: String,
+    /// Its name and version, `petitions@1`.
+    pub name: String,
     words: String,
-    stop: FxHashSet<String>,
+    /// Its stop words, in their normal form.
+    pub stop: FxHashSet<String>,
     /// Made when a recipe first cuts words with it: of many words it takes some tens of milliseconds and megabytes.
     segmenter: OnceLock<Segmenter>,
 }
@@ -20,16 +22,6 @@ impl Dictionary {
     pub fn new<'a>(name: &str, words: String, stop: impl IntoIterator<Item = &'a str>) -> Dictionary {
         let stop = checked(stop).map(normalize).filter(|word| !word.is_empty()).collect();
         Dictionary { name: name.to_owned(), words, stop, segmenter: OnceLock::new() }
-    }
-
-    /// Its name and version, `petitions@1`.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Its stop words, in their normal form.
-    pub fn stop(&self) -> &FxHashSet<String> {
-        &self.stop
     }
 
     /// Cuts text with its words.

@@ -138,16 +138,12 @@ impl Extractor {
         if self.normal.is_empty() {
             return None;
         }
+        // Of a number the sign is no punctuation.
+        let is_negative = value.trim_start().starts_with('-') && value.trim().parse::<f64>().is_ok();
         self.feature.clear();
         // A document's path is as long as its keys.
         self.feature.room(column.len() + self.normal.len() + "=-".len()).or_raise();
-        self.feature.push_str(column);
-        self.feature.push('=');
-        // Of a number the sign is no punctuation.
-        if value.trim_start().starts_with('-') && value.trim().parse::<f64>().is_ok() {
-            self.feature.push('-');
-        }
-        self.feature.push_str(&self.normal);
+        self.feature.extend([column, "=", if is_negative { "-" } else { "" }, &self.normal]);
         Some(&self.feature)
     }
 

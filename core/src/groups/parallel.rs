@@ -80,8 +80,8 @@ impl Task<'_> {
     fn run_all<H: Host>(&self, host: &mut H, take: Take<'_, H>) -> Result<()> {
         let rows = self.left.len().max(self.right.map_or(0, <[u64]>::len));
         let numbers = memory::collect(0..rows as u32)?;
-        let side = |fps| Side::numbered(fps, &numbers);
-        let (left, right) = (side(self.left), self.right.map(side));
+        let left = Side { fps: self.left, at: &numbers[..self.left.len()] };
+        let right = self.right.map(|fps| Side { fps, at: &numbers[..fps.len()] });
         self.spread(self.left.len(), host, take, &|from, to, out| {
             let mut joiner = Joiner::new(self.distance, self.connected, out);
             let some = left.part(from, to);

@@ -22,11 +22,6 @@ pub(super) struct Side<'a> {
 }
 
 impl<'a> Side<'a> {
-    /// Fingerprints whose numbers are their places; `numbers` are at least so many.
-    pub fn numbered(fps: &'a [u64], numbers: &'a [u32]) -> Side<'a> {
-        Side { fps, at: &numbers[..fps.len()] }
-    }
-
     pub fn part(self, from: usize, to: usize) -> Side<'a> {
         Side { fps: &self.fps[from..to], at: &self.at[from..to] }
     }

@@ -3,7 +3,7 @@
 //!
 //! Columns are compared by what their values are (`values`). Each row is compared with those that share most with it by rare
 //! keys (`candidates`). A model (`model`) gives any two rows the probability that they are of one thing, which depends on
-//! nothing but the two rows and the model.
+//! nothing but the two rows and the model. Its limits are by judgement.
 
 mod candidates;
 mod column;
@@ -215,7 +215,8 @@ impl Model {
 /// Records of which the model is known.
 pub struct Records {
     table: Table,
-    model: Arc<Model>,
+    /// The model.
+    pub model: Arc<Model>,
     /// The rows that are compared, as they came, and where each stands among them.
     order: Vec<u32>,
     places: Vec<u32>,
@@ -257,11 +258,6 @@ impl Records {
         let mut places = filled(NONE, count).or_raise();
         checked(order.iter().zip(0..)).for_each(|(&row, place)| places[row as usize] = place);
         Records { table, model, order, places }
-    }
-
-    /// The model.
-    pub fn model(&self) -> &Arc<Model> {
-        &self.model
     }
 
     /// What finds pairs among these rows.

@@ -1,9 +1,9 @@
 //! The values of records: what kind they are of, as they are compared, and of what they are made.
 
 use crate::hash::city64;
-use crate::interrupt::Meter;
 use crate::memory::{OrRaise, Room, collect};
 use crate::text::{char_ngrams, is_spaceless_char, normalize};
+use crate::words::words_of;
 use serde::{Deserialize, Serialize};
 
 /// Columns that are compared, at most.
@@ -79,23 +79,13 @@ pub(super) fn each_word(normal: &str, see: &mut dyn FnMut(&str)) {
 }
 
 pub(super) fn features_of(key: &str, grams: bool, see: &mut dyn FnMut(u64)) {
-    let mut meter = Meter::new();
+    words_of(key, |part| see(city64(part.as_bytes())));
     let mut bounded = String::new();
-    for word in key.split(' ').filter(|word| !word.is_empty()) {
-        meter.work(word.len());
-        if word.contains(is_spaceless_char) {
-            char_ngrams(word, 2, |part| see(city64(part.as_bytes())));
-        } else {
-            see(city64(word.as_bytes()));
-        }
-        if grams {
-            bounded.clear();
-            bounded.room(word.len() + 2).or_raise();
-            bounded.push('_');
-            bounded.push_str(word);
-            bounded.push('_');
-            char_ngrams(&bounded, 3, |part| see(!city64(part.as_bytes())));
-        }
+    for word in key.split(' ').filter(|word| grams && !word.is_empty()) {
+        bounded.clear();
+        bounded.room(word.len() + 2).or_raise();
+        bounded.extend(["_", word, "_"]);
+        char_ngrams(&bounded, 3, |part| see(!city64(part.as_bytes())));
     }
 }
 

@@ -1,8 +1,7 @@
 //! The JSON form of a recipe, read strictly: an unknown key or word is an error, for a misspelt one would
 //! silently give other fingerprints.
 
-use super::error::RecipeError;
-use super::{Hash, Tokens};
+use super::{Hash, RecipeError, Tokens};
 use crate::text::Markup;
 use serde::Deserialize;
 use serde_json::Value;

@@ -1,11 +1,9 @@
 //! Recipes: which features a text has and how they are weighted.
 
-mod error;
 mod json;
 mod resolve;
 mod resolver;
 
-pub use error::RecipeError;
 pub(super) use json::kind;
 pub(super) use resolve::{of_scheme, weight_at};
 pub use resolver::{Nowhere, Resolver, missing};
@@ -20,6 +18,28 @@ use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::Arc;
+
+/// A recipe that cannot be followed.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{}{message}", if path.is_empty() { String::new() } else { format!("\"{path}\": ") })]
+pub struct RecipeError {
+    /// Where in the recipe: a key, or keys joined by points; empty for the whole.
+    pub path: String,
+    /// What is wrong.
+    pub message: String,
+    /// What would be right.
+    pub hint: String,
+}
+
+impl RecipeError {
+    pub(in crate::features) fn new(
+        path: impl Into<String>,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> RecipeError {
+        RecipeError { path: path.into(), message: message.into(), hint: hint.into() }
+    }
+}
 
 /// The tokens of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -165,7 +185,7 @@ impl TextRecipe {
         let mut json =
             json!({"tokens": self.tokens, "n": self.n, "hmm": self.hmm, "simplify": self.normal.simplify});
         if let Some(dictionary) = &self.dictionary {
-            json["dictionary"] = json!(dictionary.name());
+            json["dictionary"] = json!(dictionary.name);
         }
         json
     }

@@ -1,9 +1,8 @@
 //! From the JSON form to the recipe: defaults, names looked up, numbers checked.
 
-use super::error::RecipeError;
 use super::json::{KEYS, Written, kind};
 use super::resolver::{Nowhere, Resolver};
-use super::{Scheme, TextRecipe, default_n};
+use super::{RecipeError, Scheme, TextRecipe, default_n};
 use crate::features::corpus::Corpus;
 use crate::features::stop::StopList;
 use crate::fingerprint::Weight;
@@ -38,7 +37,7 @@ impl TextRecipe {
         let default = TextRecipe::default();
         let corpus = written.corpus.as_deref().map(|name| resolver.corpus(name)).transpose()?;
         // What the tokens are is the corpus's choice unless the recipe says.
-        let shape = corpus.as_ref().map(|corpus| Written::parse(corpus.shape())).transpose()?;
+        let shape = corpus.as_ref().map(|corpus| Written::parse(&corpus.shape)).transpose()?;
         let shape = shape.unwrap_or_default();
         // By its name, for the resolver decides who may see its words.
         let dictionary = written.dictionary.or(shape.dictionary);
@@ -79,7 +78,7 @@ impl TextRecipe {
             Some(stop) => stop_words(&stop, resolver)?,
         };
         if let Some(dictionary) = &dictionary {
-            stop.extend(dictionary.stop().iter().cloned());
+            stop.extend(dictionary.stop.iter().cloned());
         }
         let recipe = TextRecipe {
             tokens,
@@ -118,13 +117,13 @@ impl TextRecipe {
     }
 
     fn check_tokens(&self, corpus: &Corpus) -> Result<(), RecipeError> {
-        let (has, asks) = (corpus.shape(), self.shape());
+        let (has, asks) = (&corpus.shape, self.shape());
         if *has == asks {
             return Ok(());
         }
         let mut keys = ["tokens", "n", "hmm", "simplify", "dictionary"].into_iter();
         let key = keys.find(|&key| has[key] != asks[key]).unwrap_or("tokens");
-        let message = format!("corpus {} was built with {}, not {}", corpus.name(), has[key], asks[key]);
+        let message = format!("corpus {} was built with {}, not {}", corpus.name, has[key], asks[key]);
         let hint = format!(
             "Leave the key out to take the corpus's own, or build one for this recipe: \
              dedup_corpus_build(name, query, '{asks}')."
@@ -197,7 +196,7 @@ fn stop_words(stop: &Value, resolver: &dyn Resolver) -> Result<FxHashSet<String>
         Value::String(name) => match StopList::from_name(name) {
             Some(list) => list,
             // The stop words of a dictionary, without its words.
-            None if name.contains('@') => return Ok(resolver.dictionary(name)?.stop().clone()),
+            None if name.contains('@') => return Ok(resolver.dictionary(name)?.stop.clone()),
             None => return Err(wrong(format!("there is no stop list \"{name}\""))),
         },
         other => return Err(wrong(format!("must be a list, a name or true, not {}", kind(other)))),

@@ -1,6 +1,6 @@
 //! Lookup of the corpora and dictionaries that a recipe names.
 
-use super::error::RecipeError;
+use super::RecipeError;
 use crate::features::corpus::Corpus;
 use crate::features::dictionary::Dictionary;
 use std::sync::Arc;
