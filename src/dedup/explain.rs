@@ -60,7 +60,7 @@ fn dedup_explain_pairs(
     });
     let progress = Progress::new(EXPLAIN.name);
     let mut ids = None;
-    let (_, mut found) = find(EXPLAIN, &source, written, None, &progress, |columns| {
+    let (_, mut found) = find(EXPLAIN, &source, written, Default::default(), &progress, |columns| {
         let typoid = columns[0].typoid;
         let call = "dedup_explain(source, pairs, options";
         let of = &*ids.insert(ValueType::of_result(&columns[0], output.type_of(0), call));

@@ -31,7 +31,7 @@ fn dedup(source: Option<&str>, options: Option<Json>, fcinfo: pg_sys::FunctionCa
     let written = read_options(DEDUP, options);
     let progress = Progress::new(DEDUP.name);
     let mut ids = None;
-    let (_, mut found) = find(DEDUP, &source, written, None, &progress, |columns| {
+    let (_, mut found) = find(DEDUP, &source, written, Default::default(), &progress, |columns| {
         let of = ValueType::of_result(&columns[0], output.type_of(0), "dedup(source, options");
         let of = &*ids.insert(of);
         // SAFETY: the column is of the type that the query said.

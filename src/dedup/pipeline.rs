@@ -25,13 +25,13 @@ pub(super) fn id(row: &Values<'_>) -> pg_sys::Datum {
     row.get(0).unwrap_or_else(|| refuse_row_without_id())
 }
 
-/// All stages. `begin` gets the columns of the query, and what it returns writes a row's id; `labels` is one more column
-/// that is read. Returns the options too, with those that the table's settings or the texts decided.
+/// All stages. `begin` gets the columns of the query, and what it returns writes a row's id; `labels` and `show` are columns
+/// that are read besides. Returns the options too, with those that the table's settings or the texts decided.
 pub(crate) fn find<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
     function: Sink,
     source: &Source,
     mut written: Written,
-    labels: Option<String>,
+    (labels, show): (Option<String>, Vec<String>),
     progress: &Progress,
     begin: impl FnOnce(&[Column]) -> E,
 ) -> (Written, Found) {
@@ -44,7 +44,7 @@ pub(crate) fn find<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
     // What is learned of one table is not what two sides tell.
     let known = settings.filter(|_| !(options.sides && options.method == Method::Records));
     options.know(known.and_then(|it| it.statistics(&options.columns, options.alike.normal)));
-    options.labels = labels;
+    (options.labels, options.show) = (labels, show);
     let query = options.query(source);
     find_in(function, vec![(&query, source, begin)], (written, options, true), None, progress)
 }

@@ -3,12 +3,10 @@
 use super::pipeline::{find, id, limits};
 use crate::pg::{Json, Output, Progress, QueryHost, ValueType, raise_invalid, unwrap_or_raise};
 use crate::table::{Source, read_options};
-use dedup_core::dedup::{Question, REVIEW};
+use dedup_core::dedup::{MOST_ASKED, Question, REVIEW};
 use dedup_core::details::passages;
 use pgrx::PgMemoryContexts;
 use pgrx::prelude::*;
-
-const MOST: i32 = 10_000;
 
 #[pg_extern(sql = "")]
 fn dedup_review(
@@ -21,15 +19,15 @@ fn dedup_review(
     let source = Source::new(source);
     let written = read_options(REVIEW, options);
     let n = n.unwrap_or(20);
-    if !(1..=MOST).contains(&n) {
+    if !(1..=MOST_ASKED as i32).contains(&n) {
         raise_invalid(
-            format!("n must be a whole number from 1 to {MOST}, not {n}"),
+            format!("n must be a whole number from 1 to {MOST_ASKED}, not {n}"),
             "So many pairs are asked about; ask again when they are decided.",
         )
     }
     let progress = Progress::new(REVIEW.name);
     let mut ids = None;
-    let (_, mut found) = find(REVIEW, &source, written, None, &progress, |columns| {
+    let (_, mut found) = find(REVIEW, &source, written, Default::default(), &progress, |columns| {
         let of = &*ids.insert(ValueType::of_result(
             &columns[0],
             output.type_of(0),

@@ -1,12 +1,12 @@
 //! `dedup_report`: what `dedup` finds in a source, as an HTML page.
 
-use crate::dedup::{Found, find};
+use crate::dedup::{Found, find, limits};
 use crate::pg::{
-    Column, Json, Progress, Values, memory_limit, raise_no_column, refuse_row_without_id, scalar,
+    Column, Json, Progress, QueryHost, Values, memory_limit, raise_no_column, refuse_row_without_id, scalar,
     unwrap_or_raise, within_memory_limit,
 };
 use crate::table::{Source, Written, read_options};
-use dedup_core::dedup::{Alike, Comparable, Finding, Method, REPORT, Stage};
+use dedup_core::dedup::{Alike, Comparable, Finding, Method, Question, REPORT, Stage, whole};
 use dedup_core::evaluate::{Background, Score};
 use dedup_core::hash::murmur3_128;
 use dedup_core::interrupt::{checked, sort_unstable_by};
@@ -14,10 +14,13 @@ use dedup_core::memory::{Grow, OrRaise, Room, collect, filled};
 use dedup_core::report::{GROUPS, Language, Near, Page, ROWS, Reason, Row, Standing, Summary, misses};
 use dedup_core::text::Normal;
 use pgrx::prelude::*;
+use serde_json::Value;
 use std::borrow::Cow;
 
 /// Bytes of the groups of a page, at most: browsers show no more at ease.
 const BYTES_OF_GROUPS: usize = 48 << 20;
+/// Stands between a row's id and the columns that are shown: no text of PostgreSQL has it.
+const BETWEEN: char = '\0';
 /// The hash of no label.
 const NONE: u64 = 0;
 
@@ -28,15 +31,27 @@ fn dedup_report(source: Option<&str>, options: Option<Json>) -> String {
     let title = word(&mut written, "title");
     let language = word(&mut written, "language").and_then(|code| Language::parse(&code)).unwrap_or_default();
     let column = word(&mut written, "labels");
+    let show = match written.take("show") {
+        Some(Value::String(one)) => vec![one],
+        Some(names) => serde_json::from_value(names).unwrap_or_default(),
+        None => Vec::new(),
+    };
+    let asked = written.take("review").as_ref().and_then(whole);
     let progress = Progress::new(REPORT.name);
     let mut labels: Option<Vec<u64>> = column.as_ref().map(|_| Vec::new());
-    let (written, found) = find(REPORT, &of, written, column.clone(), &progress, |columns| {
-        let at = column.as_deref().map(|name| label_column(columns, name));
+    let others = (column.clone(), show.clone());
+    let (written, found) = find(REPORT, &of, written, others, &progress, |columns| {
+        let at = column.as_deref().map(|name| position(columns, "labels", name));
+        let shown: Vec<usize> = show.iter().map(|name| position(columns, "show", name)).collect();
         let labels = &mut labels;
         move |row, bytes| {
-            let id = row.written(0).unwrap_or_else(|| refuse_row_without_id());
-            bytes.room(id.len()).or_raise();
-            bytes.extend_from_slice(id.as_bytes());
+            let mut known = row.written(0).unwrap_or_else(|| refuse_row_without_id());
+            for &at in &shown {
+                known.push(BETWEEN);
+                known.push_str(&row.written(at).unwrap_or_default());
+            }
+            bytes.room(known.len()).or_raise();
+            bytes.extend_from_slice(known.as_bytes());
             if let (Some(labels), Some(at)) = (&mut *labels, at) {
                 labels.grow(hash_of_label(row, at)).or_raise();
             }
@@ -44,17 +59,17 @@ fn dedup_report(source: Option<&str>, options: Option<Json>) -> String {
     });
     let table = source.filter(|_| of.oid().is_some()).map(|name| name.trim().to_owned());
     let mut report = Report { found, written, labels };
-    report.page(language, title, table, &progress)
+    report.page(language, title, table, (show, asked), &progress)
 }
 
 fn word(written: &mut Written, name: &str) -> Option<String> {
     Some(written.take(name)?.as_str()?.to_owned())
 }
 
-fn label_column(columns: &[Column], name: &str) -> usize {
+fn position(columns: &[Column], option: &str, name: &str) -> usize {
     columns.iter().position(|column| column.name == name).unwrap_or_else(|| {
         raise_no_column(
-            format!("the query has no column \"{name}\" that the option labels names"),
+            format!("the query has no column \"{name}\" that the option {option} names"),
             "Add it to the query, after the id and the content.",
         )
     })
@@ -78,6 +93,7 @@ impl Report {
         language: Language,
         title: Option<String>,
         table: Option<String>,
+        (show, asked): (Vec<String>, Option<u64>),
         progress: &Progress,
     ) -> String {
         let rows = self.found.rows.count();
@@ -117,16 +133,19 @@ impl Report {
             alike_rows: near + decided,
             near: limit.map(|limit| self.near(limit, distances, &sizes)),
             labels: self.score(),
+            decisions: self.found.options.decisions.clone(),
         };
         // Of texts that are read already.
         let alike = Alike { normal: Normal::default(), ..self.found.options.alike.clone() };
-        let mut page = Page::new(language, alike, method == Some(Method::Records));
+        let mut page = Page::new(language, alike, method == Some(Method::Records), show);
         self.add_groups(&mut page, &sizes, &kept);
+        progress.end(&format!("{} groups, {} bytes", summary.groups, page.bytes()));
+        if let Some(most) = asked {
+            self.ask(&mut page, most as usize, progress);
+        }
         // The groups are copied into the page.
         within_memory_limit(2 * page.bytes());
-        let page = page.finish(&summary);
-        progress.end(&format!("{} groups, {} bytes", summary.groups, page.len()));
-        page
+        page.finish(&summary)
     }
 
     /// How near rows were found, if they were looked for.
@@ -174,9 +193,12 @@ impl Report {
 
     /// A row that stays.
     fn row(&mut self, row: usize) -> Row {
-        let id = String::from_utf8(unwrap_or_raise(self.found.rows.texts.id(row))).unwrap_or_default();
+        let known = String::from_utf8(unwrap_or_raise(self.found.rows.texts.id(row))).unwrap_or_default();
+        let mut known = known.split(BETWEEN);
+        let id = known.next().unwrap_or_default().to_owned();
+        let shown = known.map(|value| value.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
         let (text, standing) = (self.text(row), Standing::Kept);
-        Row { id, text, standing, distance: None, similarity: None, same_label: None }
+        Row { id, shown, text, standing, distance: None, similarity: None, same_label: None }
     }
 
     /// A row's text as it is compared: without markup, where the recipe has that.
@@ -201,7 +223,7 @@ impl Report {
 
     /// The groups that the page shows, the largest first.
     fn add_groups(&mut self, page: &mut Page, sizes: &[u32], kept: &[u32]) {
-        let most = memory_limit().map_or(BYTES_OF_GROUPS, |limit| BYTES_OF_GROUPS.min(limit / 8));
+        let most = most_bytes();
         let kept = &kept[..kept.len().min(GROUPS)];
         // The place of a group in the list, at its kept row.
         let mut place = filled(u32::MAX, sizes.len()).or_raise();
@@ -229,6 +251,23 @@ impl Report {
         }
     }
 
+    /// The pairs that somebody is asked about.
+    fn ask(&mut self, page: &mut Page, most: usize, progress: &Progress) {
+        page.begin_review();
+        let mut host = QueryHost::reporting(progress);
+        let review = unwrap_or_raise(self.found.review(most, limits(), &mut host));
+        let full = page.bytes() + most_bytes();
+        let count = review.questions.len();
+        for Question { rows, same, kind, score, moves } in checked(review.questions) {
+            if page.bytes() >= full {
+                break;
+            }
+            let [first, second] = rows.map(|row| self.row(row));
+            page.ask(&[first, Row { similarity: Some(score), ..second }], same, kind, moves);
+        }
+        progress.end(&format!("{count} pairs"));
+    }
+
     fn duplicate(&mut self, row: usize, keeper: usize) -> Row {
         let same_label = self.same_label([row, keeper]);
         let Finding { stage, distance, similarity, .. } = unwrap_or_raise(self.found.finding(row));
@@ -239,6 +278,11 @@ impl Report {
         let standing = if stage == Stage::Decided { Standing::Decided } else { Standing::Near };
         Row { standing, distance, similarity, same_label, ..self.row(row) }
     }
+}
+
+/// Bytes of the groups, and of the pairs that are asked about, at most.
+fn most_bytes() -> usize {
+    memory_limit().map_or(BYTES_OF_GROUPS, |limit| BYTES_OF_GROUPS.min(limit / 8))
 }
 
 /// When the transaction began, in the session's time zone.

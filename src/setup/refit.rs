@@ -25,7 +25,8 @@ pub(super) fn refit(table: &Table, asked: &mut Written) {
     }
     let progress = Progress::new(SETUP.name);
     let source = Source::new(Some(name));
-    let (_, mut found) = find(REVIEW, &source, read_options(REVIEW, None), None, &progress, |_| |_, _| ());
+    let (_, mut found) =
+        find(REVIEW, &source, read_options(REVIEW, None), Default::default(), &progress, |_| |_, _| ());
     let mut host = QueryHost::reporting(&progress);
     let refit = unwrap_or_raise(evaluate::refit(&mut found, limits(), &mut host));
     let (before, mut changes) = (settings.chosen(), Vec::new());

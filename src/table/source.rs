@@ -188,8 +188,8 @@ impl Table {
         };
         let mut listed = vec![column(id), content];
         let mut names = vec![id];
-        if let [one] = texts[..] {
-            names.push(one);
+        if wanted.apart || texts.len() == 1 {
+            names.extend(&texts);
         }
         for name in wanted.others.iter().map(|name| self.column(name).name.as_str()) {
             if !names.contains(&name) {

@@ -91,6 +91,9 @@ enum Takes {
 const WHOLE: u16 = DEDUP.bit | INTO.bit | REPORT.bit | EXPLAIN.bit;
 const ALL: u16 = WHOLE | SETUP.bit | GUARD.bit;
 
+/// The most pairs that people are asked about at a time.
+pub const MOST_ASKED: u64 = 10_000;
+
 const fn key(name: &'static str, takes: Takes, sinks: u16) -> OptionKey {
     OptionKey { name, takes, default: "", sinks, says: "" }
 }
@@ -106,7 +109,7 @@ impl OptionKey {
 }
 
 /// All options, in the order of the manual.
-pub const KEYS: [OptionKey; 32] = {
+pub const KEYS: [OptionKey; 34] = {
     use Takes::*;
     [
         key("id", Text("a column"), WHOLE | SETUP.bit | LINK.bit)
@@ -161,6 +164,9 @@ pub const KEYS: [OptionKey; 32] = {
         key("title", Text("a text"), REPORT.bit).says("the title of the page"),
         key("language", Word(&["en", "zh"]), REPORT.bit).or("\"en\"").says("the language of the page"),
         key("labels", Text("a column"), REPORT.bit).says("a column: rows of the same value are duplicates"),
+        key("show", Columns, REPORT.bit).says("columns by which people know a row, beside its id"),
+        key("review", Whole(1, MOST_ASKED), REPORT.bit)
+            .says("how many pairs the page asks about, those of dedup_review; the answers are handed out as SQL and CSV"),
         key("follow", Truth, INTO.bit).says("whether a trigger tells what changes at the source"),
         key("decided", Truth, CLEAN.bit)
             .or("false")

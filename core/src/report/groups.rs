@@ -38,6 +38,8 @@ pub enum Standing {
 pub struct Row {
     /// Its id.
     pub id: String,
+    /// By what else people know it: the values of [`Style::show`].
+    pub shown: Vec<String>,
     /// Its text.
     pub text: String,
     /// How it stands to the first row.
@@ -56,6 +58,8 @@ pub(super) struct Style {
     pub alike: Alike,
     /// A similarity is the probability that rows are one thing.
     pub by_records: bool,
+    /// The names of the columns by which people know a row.
+    pub show: Vec<String>,
 }
 
 /// The beginning of a text that is shown, and whether that is not all.
@@ -112,7 +116,7 @@ impl Style {
             Standing::Apart(Reason::Decision) => ("row", words.decided_apart),
         };
         html.put(r#"<div class="{}"><p class="meta"><b class="chip">{}</b>"#, &[&class, &how]);
-        html.put(r#" <span class="id" dir="auto">{}</span>"#, &[&row.id]);
+        self.known_by(html, row);
         if let Some(distance) = row.distance {
             html.put(" <span>{}</span>", &[&fill(words.bits, &[&distance])]);
         }
@@ -126,6 +130,40 @@ impl Style {
             let said = if is_apart { words.same_label } else { words.other_label };
             html.put(r#" <b class="chip why">{}</b>"#, &[&said]);
         }
+    }
+
+    /// Its id and the columns by which people know it.
+    fn known_by(&self, html: &mut Html, row: &Row) {
+        html.put(r#" <span class="id" dir="auto">{}</span>"#, &[&row.id]);
+        for (name, value) in self.show.iter().zip(&row.shown).filter(|it| !it.1.is_empty()) {
+            html.put(r#" <span dir="auto">{}: <b>{}</b></span>"#, &[name, value]);
+        }
+    }
+
+    /// Two rows side by side; what only one of them says is marked.
+    pub fn side_by_side(&self, html: &mut Html, rows: &[Row; 2]) {
+        let texts = rows.each_ref().map(|row| shown(&row.text));
+        let details = self.alike.differing(&rows[0].text, &rows[1].text);
+        let pieces = diff(texts[0].0, texts[1].0);
+        html.raw(r#"<div class="sides">"#);
+        for (side, row) in rows.iter().enumerate() {
+            html.raw(r#"<div class="row"><p class="meta">"#);
+            self.known_by(html, row);
+            html.raw(r#"</p><p class="text" dir="auto">"#);
+            for piece in &pieces {
+                let text = [&piece.a, &piece.b][side];
+                let markup = match (piece.shared, decides(piece, &details)) {
+                    (true, _) => "{}",
+                    _ if text.is_empty() => "",
+                    (_, true) => r#"<ins class="why">{}</ins>"#,
+                    (_, false) => "<ins>{}</ins>",
+                };
+                html.put(markup, &[text]);
+            }
+            html.raw("</p>");
+            self.end(html, texts[side].1);
+        }
+        html.raw("</div>");
     }
 
     fn end(&self, html: &mut Html, is_cut: bool) {

@@ -66,6 +66,8 @@ pub struct Summary {
     pub near: Option<Near>,
     /// What the labels say; `None`: there are none.
     pub labels: Option<Score>,
+    /// The table that takes what is decided, as SQL names it; `None`: there is none yet.
+    pub decisions: Option<String>,
 }
 
 /// What a page says of distances.
@@ -89,18 +91,44 @@ pub struct Page {
     /// The groups that are shown first, and all others.
     first: Html,
     others: Html,
+    /// Pairs that somebody is asked about, and how many; `None`: nobody asked for them.
+    asked: Option<(Html, usize)>,
 }
 
 impl Page {
-    /// No groups yet; `alike` is what was asked of their texts.
-    pub fn new(language: Language, alike: Alike, by_records: bool) -> Page {
-        let style = Style { words: language.words(), alike, by_records };
-        Page { style, count: 0, first: Html::default(), others: Html::default() }
+    /// No groups yet; `alike` is what was asked of their texts, `show` the columns by which people know a row.
+    pub fn new(language: Language, alike: Alike, by_records: bool, show: Vec<String>) -> Page {
+        let style = Style { words: language.words(), alike, by_records, show };
+        Page { style, count: 0, first: Html::default(), others: Html::default(), asked: None }
     }
 
     /// Bytes of the groups.
     pub fn bytes(&self) -> usize {
-        self.first.bytes() + self.others.bytes()
+        self.first.bytes() + self.others.bytes() + self.asked.as_ref().map_or(0, |it| it.0.bytes())
+    }
+
+    /// Has a section for pairs that somebody is asked about.
+    pub fn begin_review(&mut self) {
+        self.asked = Some(Default::default());
+    }
+
+    /// Takes in such a pair: whether it is taken for the same now, what is in doubt, and how many rows the other answer moves.
+    pub fn ask(&mut self, rows: &[Row; 2], same: bool, kind: &str, moves: u64) {
+        let words = self.style.words;
+        let Some((html, count)) = &mut self.asked else { return };
+        *count += 1;
+        let ids: [&dyn Display; 2] = rows.each_ref().map(|row| &row.id as &dyn Display);
+        html.put(r#"<article data-a="{}" data-b="{}">"#, &ids);
+        let now = if same { words.same_now } else { words.apart_now };
+        let said: [&dyn Display; 3] = [&fill(words.pair, &[&*count]), &now, &words.kind(kind)];
+        html.put("<h3>{} <small>{} · {}", &said);
+        if let Some(percent) = percent_of(&rows[1]) {
+            let said = if self.style.by_records { words.sure } else { words.alike };
+            html.put(" · {}", &[&fill(said, &[&percent])]);
+        }
+        html.put(" · {}</small></h3>", &[&fill(words.moves, &[&moves])]);
+        self.style.side_by_side(html, rows);
+        html.raw("</article>\n");
     }
 
     /// Takes in a group of `size` rows: the one that stays and some of the others.
@@ -128,6 +156,9 @@ impl Page {
         head(&mut html, summary, words);
         overview(&mut html, summary, words);
         self.rule(&mut html, summary);
+        if let Some((pairs, count)) = &self.asked {
+            review(&mut html, (pairs, *count), summary, words);
+        }
         if let Some(near) = &summary.near {
             distances(&mut html, summary, near, words);
             self.closest(&mut html, &near.misses);
@@ -250,6 +281,47 @@ fn head(html: &mut Html, summary: &Summary, words: &Words) {
 
 fn section(html: &mut Html, heading: &str, note: &str) {
     html.put(r#"<section><h2>{}</h2><p class="note">{}</p>"#, &[&heading, &note]);
+}
+
+/// The pairs that somebody is asked about, and where the answers go.
+fn review(html: &mut Html, (pairs, count): (&Html, usize), summary: &Summary, words: &Words) {
+    // What is answered is kept by this name in the reader's browser.
+    let table = summary.decisions.as_deref();
+    let name = format!("{} {} {count}", summary.table.as_deref().unwrap_or_default(), summary.made);
+    html.put(
+        r#"<section id="review" data-key="{}" data-table="{}">"#,
+        &[&name, &table.unwrap_or("decisions")],
+    );
+    if count == 0 {
+        html.put(r#"<h2>{}</h2><p class="note">{}</p></section>"#, &[&words.review, &words.review_none]);
+        return;
+    }
+    let note = fill(words.review_note, &[&count]);
+    html.put(r#"<h2>{}</h2><p class="note">{}</p>"#, &[&words.review, &note]);
+    html.put(r#"<noscript><p class="note">{}</p></noscript>"#, &[&words.review_script]);
+    html.put(r#"<div id="pair" data-done="{}"></div><div id="answer" hidden>"#, &[&words.answered_all]);
+    let buttons = [
+        ("s", words.answer_same),
+        ("n", words.answer_not),
+        ("k", words.answer_skip),
+        ("b", words.answer_back),
+    ];
+    for (key, said) in buttons {
+        html.put(
+            r#"<button type="button" data-key="{}">{} <kbd>{}</kbd></button>"#,
+            &[&key, &said, &key.to_uppercase()],
+        );
+    }
+    html.put(r#"<span aria-live="polite" data-words="{}"></span></div>"#, &[&words.progress]);
+    html.put(r#"<details id="answers" hidden><summary>{}</summary>"#, &[&words.answers]);
+    let note = fill(words.answers_note, &[&table.unwrap_or(words.decisions)]);
+    html.put(r#"<p class="note">{}</p><textarea readonly rows="8"></textarea>"#, &[&note]);
+    html.put(
+        r#"<p><a download="decisions.sql">{}</a> <a download="decisions.csv">{}</a></p>"#,
+        &[&words.save_sql, &words.save_csv],
+    );
+    html.raw("<pre></pre></details></section>");
+    html.raw(r#"<template id="pairs">"#).append(pairs).raw("</template>");
 }
 
 fn share(part: u64, whole: u64) -> f64 {

@@ -1,6 +1,85 @@
 "use strict";
+const $ = (id) => document.getElementById(id);
+const filled = (element, values) => {
+  element.textContent = element.dataset.words.replace(/\{(\d)\}/g, (_, at) => values[at]);
+};
+
+// The pairs that somebody is asked about.
 (() => {
-  const $ = (id) => document.getElementById(id);
+  const review = $("review"), stage = $("pair");
+  if (!stage) return;
+  const pairs = [...$("pairs").content.children], bar = $("answer"), out = $("answers");
+  const names = new Map(pairs.map((pair) => [pair, JSON.stringify([pair.dataset.a, pair.dataset.b])]));
+  const name = (pair) => names.get(pair);
+  // By pair: true, false, or null where it was skipped.
+  let answers = new Map();
+  const place = "pg_dedup " + review.dataset.key;
+  // A browser may refuse to keep anything.
+  try { answers = new Map(JSON.parse(localStorage.getItem(place)) ?? []); } catch { /* nothing was kept */ }
+  let at = pairs.findIndex((pair) => !answers.has(name(pair)));
+  if (at < 0) at = pairs.length;
+
+  const decided = () => pairs.filter((pair) => typeof answers.get(name(pair)) === "boolean")
+    .map((pair) => [pair.dataset.a, pair.dataset.b, answers.get(name(pair))]);
+  const literal = (id) => (id.includes("\\") ? "E'" : "'") + id.replaceAll("\\", "\\\\").replaceAll("'", "''") + "'";
+  const cell = (id) => /^$|[",\r\n]/.test(id) ? '"' + id.replaceAll('"', '""') + '"' : id;
+  const sql = () => {
+    const rows = decided().map(([a, b, same]) => `  (${literal(a)}, ${literal(b)}, ${same})`);
+    const table = review.dataset.table;
+    return rows.length ? `INSERT INTO ${table} (a, b, same) VALUES\n${rows.join(",\n")}\nON CONFLICT (a, b) DO UPDATE SET same = excluded.same;\n` : "";
+  };
+  const csv = () => ["a,b,same", ...decided().map(([a, b, same]) => [cell(a), cell(b), same].join(","))].join("\n") + "\n";
+  out.querySelector("pre").textContent = `\\copy ${review.dataset.table} (a, b, same) FROM 'decisions.csv' (FORMAT csv, HEADER)`;
+  for (const [link, text] of [[".sql", sql], [".csv", csv]].map(([end, text]) => [out.querySelector(`[download$="${end}"]`), text])) {
+    let url;
+    link.href = "#answers";
+    link.addEventListener("click", () => {
+      URL.revokeObjectURL(url);
+      link.href = url = URL.createObjectURL(new Blob([text()], { type: "text/plain" }));
+    });
+  }
+  const write = () => { if (out.open) out.querySelector("textarea").value = sql(); };
+  out.addEventListener("toggle", write);
+
+  const buttons = [...bar.querySelectorAll("button")];
+  const meaning = { s: true, n: false, k: null };
+  const show = () => {
+    const pair = pairs[at], done = document.createElement("p");
+    done.textContent = stage.dataset.done;
+    stage.replaceChildren(pair ?? done);
+    for (const button of buttons) {
+      const key = button.dataset.key;
+      button.disabled = key === "b" ? at === 0 : !pair;
+      if (pair && key !== "b") button.setAttribute("aria-pressed", answers.has(name(pair)) && answers.get(name(pair)) === meaning[key]);
+    }
+    const count = decided().length, skipped = pairs.filter((it) => answers.get(name(it)) === null).length;
+    filled(bar.querySelector("span"), [count, skipped, pairs.length - count - skipped]);
+    write();
+  };
+  const press = (key) => {
+    if (key === "b") at = Math.max(at - 1, 0);
+    else if (at < pairs.length) {
+      answers.set(name(pairs[at]), meaning[key]);
+      try { localStorage.setItem(place, JSON.stringify([...answers])); } catch { /* until the page is closed */ }
+      at += 1;
+    }
+    show();
+  };
+  bar.addEventListener("click", ({ target }) => {
+    const button = target.closest("button");
+    if (button) press(button.dataset.key);
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.target.matches("input, select, textarea")) return;
+    const key = event.key === "Backspace" ? "b" : event.key.toLowerCase();
+    if (buttons.some((button) => button.dataset.key === key && !button.disabled)) press(key);
+  });
+  bar.hidden = out.hidden = false;
+  show();
+})();
+
+// The groups.
+(() => {
   const list = $("groups"), tools = $("tools");
   if (!list) return;
   const all = [...list.children, ...$("others").content.children];
@@ -21,7 +100,7 @@
       const [back, on] = pager.querySelectorAll("button"), span = pager.querySelector("span");
       back.disabled = page === 0;
       on.disabled = page === pages - 1;
-      span.textContent = span.dataset.words.replace(/\{(\d)\}/g, (_, at) => values[at]);
+      filled(span, values);
     }
   };
   // The ids and the texts of a group: what is only in the row that stays is no part of the others.

@@ -112,6 +112,36 @@ sentences! {
     same_label: "the same label", "标签相同";
     other_label: "another label", "标签不同";
 
+    review: "Pairs to decide", "请您判断的记录对";
+    review_note: "Of all pairs that nobody has decided, these {0} are worth an answer most: they stand nearest to the limits. \
+                  The rows stand side by side; what only one of them says is marked.",
+                 "在尚未判定的记录对中，这 {0} 对最值得判断：它们最接近判定标准。两条记录并排列出，只有一方写明的内容已标出。";
+    review_none: "There is no pair in doubt that nobody has decided.", "没有尚待判断的记录对。";
+    review_script: "Without scripts the pairs cannot be answered here.", "浏览器未启用脚本，无法在此作答。";
+    pair: "Pair {0}", "第 {0} 对";
+    same_now: "taken for the same", "目前判为重复";
+    apart_now: "told apart", "目前判为不重复";
+    above: "just above the limit", "略高于标准";
+    below: "just below the limit", "略低于标准";
+    slot: "what stands in a form's place", "表格或套话中填写的内容";
+    contained: "one has the text of the other", "一条包含另一条的文字";
+    moves: "rows that the other answer moves: {0}", "若改判，涉及 {0} 条记录";
+    answer_same: "Same", "是同一件";
+    answer_not: "Not the same", "不是同一件";
+    answer_skip: "Skip", "跳过";
+    answer_back: "Back", "返回";
+    progress: "{0} answered, {1} skipped, {2} left", "已答 {0} 对，跳过 {1} 对，还剩 {2} 对";
+    answered_all: "That was the last pair. The answers are below.", "已是最后一对，答案见下。";
+    answers: "The answers as SQL and CSV", "导出答案（SQL 或 CSV）";
+    answers_note: "They are kept in this browser and count once they are in {0}. Run the SQL, or copy the CSV by the last line. \
+                   Then dedup_setup with the option refit chooses limits by them.",
+                  "答案只保存在本浏览器中，写入{0}后方能生效：执行这段 SQL，或用最后一行命令导入 CSV。之后可用 dedup_setup 的 \
+                   refit 选项，按答案重新选定标准。";
+    decisions: "the table of decisions, which dedup_setup makes with the option decisions",
+               "判定表（用 dedup_setup 的 decisions 选项建立）";
+    save_sql: "Save the SQL", "保存 SQL";
+    save_csv: "Save the CSV", "保存 CSV";
+
     groups_heading: "The groups", "各组记录";
     groups_note: "The row that stays comes first. Below it, each duplicate as it differs from that row.",
                  "每组先列保留的记录，其下逐条列出重复记录，并标出与保留记录的不同之处。";
@@ -161,6 +191,10 @@ impl Words {
             "name" => self.name,
             "date" => self.date,
             "number" => self.number,
+            "slot" => self.slot,
+            "above" => self.above,
+            "below" => self.below,
+            "contained" => self.contained,
             _ => kind,
         }
     }

@@ -27,7 +27,7 @@ CREATE TABLE wrong (key text, value jsonb);
 INSERT INTO wrong VALUES ('id', '3'), ('columns', '[]'), ('fp', '""'), ('recipe', '3'), ('equal', '"case"'), ('method', '"guess"'), ('distance', '65'),
     ('similarity', '1.5'), ('n', '0'), ('measure', '"dice"'), ('details', '["size"]'), ('contained', '-1'), ('group', '"pairs"'), ('diameter', '2.5'),
     ('keep', '{"column": "id", "oder": "desc"}'), ('scope', '[]'), ('action', '"drop"'), ('flag', '""'), ('log', '""'), ('index', '"maybe"'), ('title', '1'),
-    ('language', '"de"'), ('labels', '[]'), ('follow', '1'), ('drop', 'false'), ('refit', 'false'), ('side', '3');
+    ('language', '"de"'), ('labels', '[]'), ('show', '[]'), ('review', '0'), ('follow', '1'), ('drop', 'false'), ('refit', 'false'), ('side', '3');
 SELECT key AS not_tried FROM takes EXCEPT SELECT key FROM wrong;
 SELECT message, string_agg(name, ' ' ORDER BY name COLLATE "C") AS "by", string_agg(DISTINCT state, ' ') AS state, count(DISTINCT hint) AS hints
 FROM takes JOIN wrong USING (key), refused(format(call, jsonb_build_object(key, value))) GROUP BY message ORDER BY message COLLATE "C";

@@ -27,7 +27,7 @@ SELECT (SELECT count(*) FROM regexp_matches(html, '<script', 'g')) AS scripts, h
        html LIKE '%script-src ''sha256-' ||
            encode(sha256(convert_to(substring(html FROM '.*<script>(.*)</script></body>'), 'UTF8')), 'base64') || '''%' AS policy_fits
 FROM page;
-SELECT html ~* '\m(src|href|action|srcset|poster)=|url\(|@import|https?:|fetch\(|XMLHttp|innerHTML|eval\(' AS loads
+SELECT html ~* '\m(src|href|action|srcset|poster)=|\murl\(|@import|https?:|fetch\(|XMLHttp|innerHTML|eval\(' AS loads
 FROM dedup_report('SELECT i, ''the same text''::text FROM generate_series(1, 2) i', '{"n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}') html;
 SELECT html LIKE '%&lt;/script&gt;&lt;script&gt;alert(1)%' AS readable FROM page;
 -- A title and an id are texts too.
@@ -55,6 +55,28 @@ SELECT way, (SELECT array_agg(g ORDER BY g) FROM (SELECT split_part(g, ' ', 2) |
      = (SELECT array_agg(g ORDER BY g) FROM (SELECT keeper || ':' || count(*) FROM dedup('random_text', way) GROUP BY keeper HAVING count(*) > 1) s(g)) AS same
 FROM unnest(ARRAY['{"distance": 12, "recipe": {}, "similarity": 0.5, "n": 2, "details": []}', '{"distance": 16, "keep": "longest", "recipe": {}, "similarity": 0.5, "n": 2, "details": []}', '{"distance": 20, "diameter": 9, "recipe": {}, "similarity": 0.5, "n": 2, "details": []}', '{"method": "exact"}',
     '{"distance": 16, "group": "single_pass", "recipe": {}, "similarity": 0.5, "n": 2, "details": []}', '{"distance": 16, "equal": "none", "similarity": 0, "recipe": {}, "n": 2, "details": []}']::jsonb[]) way;
+-- Pairs that somebody is asked about are those of dedup_review, in its order; columns by which people know a row stand beside its id, blanks folded.
+CREATE FUNCTION asked_of(page text, OUT a text, OUT b text, OUT place bigint) RETURNS SETOF record LANGUAGE sql AS $$
+    SELECT m[1], m[2], n FROM regexp_matches(page, '<article data-a="([^"]*)" data-b="([^"]*)">', 'g') WITH ORDINALITY r(m, n) $$;
+SELECT array_agg((a, b)::text ORDER BY place) = (SELECT array_agg((a, b)::text) FROM dedup_review('ticket', 3, :'options')) AS same, count(*)
+FROM dedup_report('ticket', :'options'::jsonb || '{"review": 3}') html, asked_of(html);
+SELECT (regexp_matches(html, '<article data-a="4".*?</article>'))[1] AS pair, substring(html FROM '<section id="review"[^>]*>') ~ 'data-table="decisions"' AS no_table
+FROM dedup_report('SELECT id, body, E'' lot\n '' || id || '' & <b> '' AS lot, NULL::text AS nothing FROM ticket WHERE id IN (4, 5) ORDER BY id',
+    '{"distance": 30, "recipe": {}, "similarity": 0.5, "n": 2, "details": [], "review": 5, "show": ["lot", "nothing"]}') html;
+-- What is compared is shown too, and compared none the less.
+SELECT html ~ 'body: <b>The street lamp' AS shown, (SELECT count(*) FROM groups_of(html)) AS groups FROM dedup_report('ticket', :'options'::jsonb || '{"show": ["body", "matter"]}') html;
+CREATE TABLE person (id integer PRIMARY KEY, name text, town text, note text);
+INSERT INTO person SELECT i, 'name' || i / 2, 'town' || i / 2 % 7, 'note' || i FROM generate_series(1, 40) i;
+SELECT count(DISTINCT groups) AS answers, max(cardinality(groups)) AS groups, bool_or(html ~ 'note: <b>note2<') AS note
+FROM unnest('{"{}", "{\"show\": [\"name\", \"note\"]}"}'::jsonb[]) show,
+     dedup_report('person', '{"method": "records", "columns": ["name", "town"], "similarity": 0.5}'::jsonb || show) html, LATERAL (SELECT array_agg(g) FROM groups_of(html) g) s(groups);
+DROP TABLE person;
+SELECT dedup_report('ticket', :'options'::jsonb || '{"show": "nothing"}');
+SELECT html ~ 'There is no pair in doubt' AS none FROM dedup_report('SELECT 1, ''a''::text', '{"review": 5, "n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}') html;
+-- The table that takes the answers is named where there is one.
+CREATE TABLE "the decisions" (a integer, b integer, same boolean);
+SELECT substring(html FROM 'data-table="[^"]*"') AS "table" FROM dedup_report('ticket', :'options'::jsonb || '{"review": 1, "decisions": "\"the decisions\""}') html;
+DROP TABLE "the decisions";
 -- Chinese.
 SELECT html LIKE '<!DOCTYPE html>%<html lang="zh-CN">%<title>查重报告</title>%' AS chinese, html LIKE '%9 条记录中，有 4 条（44.4%）与其他记录重复%' AS lead
 FROM dedup_report('ticket', :'options'::jsonb || '{"language": "zh"}') html;
