@@ -26,8 +26,6 @@ struct Place {
 const NONE: u32 = u32::MAX;
 /// It is being made.
 const AWAITED: u32 = u32::MAX - 1;
-/// A set of 64-bit numbers; no text has so many n-grams.
-const WIDE: u32 = 1 << 31;
 
 /// Sets by the numbers of their rows.
 #[derive(Debug)]
@@ -86,7 +84,7 @@ impl<F: Spill> Sets<F> {
         set.write(&mut self.bytes);
         let place = Place {
             at: self.kept.len() as u64 + self.length,
-            size: set.len() as u32 | if matches!(set, Grams::Wide(_)) { WIDE } else { 0 },
+            size: set.len() as u32,
             sketch: self.sketches.len() as u64,
             words: sketch.len() as u16,
         };
@@ -109,9 +107,8 @@ impl<F: Spill> Sets<F> {
     }
 
     fn sketched(&self, place: Place) -> Sketched<'_> {
-        let size = (place.size & !WIDE) as usize;
         let from = place.sketch as usize;
-        Sketched { size, sketch: &self.sketches[from..from + usize::from(place.words)] }
+        Sketched { size: place.size as usize, sketch: &self.sketches[from..from + usize::from(place.words)] }
     }
 
     /// Whether the coefficient of two rows may reach a threshold; `None`: their sets are not made yet.
@@ -123,19 +120,18 @@ impl<F: Spill> Sets<F> {
     /// A row's set, if it is made.
     pub(super) fn get(&mut self, row: u32) -> Result<Option<Grams>> {
         let Some(place) = self.place(row) else { return Ok(None) };
-        let wide = place.size & WIDE != 0;
-        let bytes = (place.size & !WIDE) as usize * if wide { 8 } else { 4 };
+        let bytes = 8 * place.size as usize;
         let kept = self.kept.len() as u64;
         if place.at < kept || bytes == 0 {
             let from = place.at as usize;
-            return Ok(Some(Grams::read(self.kept.get(from..from + bytes).unwrap_or_default(), wide)));
+            return Ok(Some(Grams::read(self.kept.get(from..from + bytes).unwrap_or_default())));
         }
         let mut read = std::mem::take(&mut self.bytes);
         if read.len() < bytes {
             read = filled(0, bytes)?;
         }
         self.file.read(place.at - kept, &mut read[..bytes])?;
-        let set = Grams::read(&read[..bytes], wide);
+        let set = Grams::read(&read[..bytes]);
         self.bytes = read;
         Ok(Some(set))
     }

@@ -61,7 +61,7 @@ impl Frequencies {
             (left, all) = (left.saturating_sub(text.len()), all + 1);
             let grams = maker.make(text);
             counts.room(grams.len()).or_raise();
-            grams.wide().iter().for_each(|&gram| *counts.entry(hash(gram)).or_default() += 1);
+            grams.0.iter().for_each(|&gram| *counts.entry(hash(gram)).or_default() += 1);
         }
         let (kept, rest) = most(collect(counts).or_raise());
         // What is not kept weighs as the most frequent of it.
@@ -97,10 +97,10 @@ impl Frequencies {
     }
 
     pub(crate) fn cosine(&self, a: &Grams, b: &Grams) -> f64 {
-        let (a, b) = (a.wide(), b.wide());
+        let (a, b) = (&a.0, &b.0);
         let squares = collect(a.iter().map(|&gram| self.weight(gram).powi(2))).or_raise();
-        let lengths = [squares.iter().sum(), self.square(&b)];
-        Frequencies::compare((&a, &squares), &b, lengths).1
+        let lengths = [squares.iter().sum(), self.square(b)];
+        Frequencies::compare((a, &squares), b, lengths).1
     }
 
     /// How many n-grams two sets share, which are in ascending order, and their cosine; the squares of the weights of the one
@@ -189,7 +189,7 @@ mod tests {
         let texts: Vec<String> = (0..90).map(|at| format!("invoice {}{}", at % 9, at / 9)).collect();
         let frequencies = Frequencies::of(texts.iter().map(String::as_str), 3);
         let of = |text: &str| Maker::new(3).make(text);
-        let weight = |text: &str| frequencies.weight(of(text).wide()[0]);
+        let weight = |text: &str| frequencies.weight(of(text).0[0]);
         assert_eq!((weight("inv"), weight("xyz")), ((100f64 / 90.0).ln(), 100f64.ln()));
         assert_eq!((weight("e00"), weight("ce3")), (100f64.ln(), 10f64.ln()));
         let cosine = |a: &str, b: &str| frequencies.cosine(&of(a), &of(b));

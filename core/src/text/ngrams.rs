@@ -74,33 +74,6 @@ impl Ngrams {
         compact(&self.normal, &mut self.compact);
     }
 
-    /// The set of n-grams of one or two characters as numbers of 32 bits, in ascending order; `None` if a character
-    /// is not below U+10000.
-    pub fn narrow(&self, n: usize) -> Option<Vec<u32>> {
-        debug_assert!(n == 1 || n == 2);
-        let mut grams = Vec::new();
-        grams.room(self.compact.len() / 3 + 1).or_raise();
-        let mut before = 0;
-        let mut meter = Meter::new();
-        for (at, c) in self.compact.chars().enumerate() {
-            meter.work(1);
-            let c = u32::from(c);
-            if c > 0xFFFF {
-                return None;
-            }
-            if at + 1 >= n {
-                grams.grow(before << 16 | c).or_raise();
-            }
-            before = if n == 2 { c } else { 0 };
-        }
-        // A text of one character is one n-gram of itself.
-        if grams.is_empty() && before != 0 {
-            grams.push(before);
-        }
-        interrupt::sort_and_dedup(&mut grams);
-        Some(grams)
-    }
-
     /// The set of n-grams of `n` characters (at least 1), each as `element` maps it, in ascending order.
     /// Empty if the text has no characters but punctuation.
     pub fn set<'a, T: Ord>(&'a self, n: usize, element: impl Fn(&'a str) -> T) -> Vec<T> {
