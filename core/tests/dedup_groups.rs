@@ -1,8 +1,7 @@
 //! Groups are those of the definition, whatever the options, memory and threads.
 
 use dedup_core::dedup::{
-    Comparable, DEDUP, EqualTexts, Group, Keep, Limits, Measure, Method, Options, Rows, Written, group,
-    nearness,
+    Comparable, DEDUP, EqualTexts, Group, Keep, Limits, Method, Options, Rows, Written, group, nearness,
 };
 use dedup_core::details::Learner;
 use dedup_core::external::{MemoryHost, MemorySpill};
@@ -78,9 +77,7 @@ fn defined(options: &Options, rows: &Rows<MemorySpill>, texts: &[String], mut mo
         false => hamming(rows.fps[a], rows.fps[b]),
     };
     let most = options.distance.filter(|_| !by_text).unwrap_or(u32::MAX);
-    let same = |a: usize, b: usize| {
-        rank(a, b) <= most && options.alike.one(Measure::Jaccard, &texts[a], &texts[b]).is_some()
-    };
+    let same = |a: usize, b: usize| rank(a, b) <= most && options.alike.one(&texts[a], &texts[b]).is_some();
     let mut group = model.join_copies(texts);
     let firsts: Vec<usize> = (0..texts.len()).filter(|&row| group[row] == row).collect();
     if options.group == Group::Components {

@@ -1,8 +1,6 @@
 //! What a review asks, against all pairs.
 
-use dedup_core::dedup::{
-    Comparable, DEDUP, EqualTexts, Found, Keep, Limits, Measure, Rows, Stage, Written, find,
-};
+use dedup_core::dedup::{Comparable, DEDUP, EqualTexts, Found, Keep, Limits, Rows, Stage, Written, find};
 use dedup_core::external::{MemoryHost, MemorySpill};
 use dedup_core::features::TextRecipe;
 use dedup_core::random::SplitMix64;
@@ -85,7 +83,7 @@ proptest! {
                 prop_assert_eq!(question.same, of.keeper(a) == of.keeper(b));
                 let likeness = of.options.alike.likeness(&texts[a], &texts[b]);
                 prop_assert!((likeness - question.score).abs() < 1e-6);
-                let one = of.options.alike.one(Measure::Jaccard, &texts[a], &texts[b]).is_some();
+                let one = of.options.alike.one(&texts[a], &texts[b]).is_some();
                 match question.kind {
                     "above" => prop_assert!(question.same),
                     "below" => prop_assert!(!question.same && of.stand([a as u32, b as u32]).unwrap() < 0.0),

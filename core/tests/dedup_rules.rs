@@ -1,8 +1,7 @@
 //! What options say, what of a text there is to compare, which row is kept, and what makes two texts near-duplicates.
 
 use dedup_core::dedup::{
-    Alike, Comparable, DEDUP, Equal, EqualTexts, GUARD, Group, Judge, KEYS, Keep, Key, Measure, Method, Rows,
-    Written,
+    Alike, Comparable, DEDUP, Equal, EqualTexts, GUARD, Group, Judge, KEYS, Keep, Key, Method, Rows, Written,
 };
 use dedup_core::details::{Kinds, Learner};
 use dedup_core::external::{MemoryHost, MemorySpill};
@@ -222,7 +221,7 @@ proptest! {
         }
         let alike = Alike { similarity: 1.0, n, details: None, normal, statistics: None, weighed: false };
         prop_assert_eq!(alike.likeness(&a, &b), 1.0);
-        prop_assert!(alike.one(Measure::Jaccard, &a, &b).is_some() && Equal::Normal.form(&a, normal) == Equal::Normal.form(&b, normal));
+        prop_assert!(alike.one(&a, &b).is_some() && Equal::Normal.form(&a, normal) == Equal::Normal.form(&b, normal));
         let mut judge = Judge::new(alike.clone(), 1, 2, 1 << 16, MemorySpill::default());
         let mut rows = read(&[&a, &b]);
         judge.add(Pair { a: 0, b: 1, distance: 0 }, &mut rows.texts, &mut MemoryHost, |_, _| Ok(())).unwrap();
@@ -269,7 +268,7 @@ proptest! {
         for (a, b) in texts.iter().flat_map(|a| texts.iter().map(move |b| (a, b))) {
             let (least, grams) = alike.query(a);
             let shared = Overlap::of_sets(grams, numbers(b, n)).shared;
-            prop_assert!(alike.one(Measure::Jaccard, a, b).is_none() || shared >= least, "{} {}", a, b);
+            prop_assert!(alike.one(a, b).is_none() || shared >= least, "{} {}", a, b);
         }
     }
 
@@ -303,7 +302,7 @@ proptest! {
             judge.add(pair, &mut rows.texts, &mut MemoryHost, &mut accept).unwrap();
         }
         judge.finish(&mut rows.texts, &mut MemoryHost, &mut accept).unwrap();
-        let holds = |pair: &Pair| alike.one(Measure::Jaccard, &texts[pair.a as usize], &texts[pair.b as usize]).is_some();
+        let holds = |pair: &Pair| alike.one(&texts[pair.a as usize], &texts[pair.b as usize]).is_some();
         let expected: Vec<_> = pairs.iter().copied().filter(holds).collect();
         prop_assert_eq!((judge.compared, judge.verified), (pairs.len() as u64, expected.len() as u64));
         prop_assert_eq!(found, expected);

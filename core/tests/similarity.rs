@@ -4,8 +4,7 @@ mod common;
 
 use common::interrupted_after;
 use dedup_core::external::MemoryHost;
-use dedup_core::features::TextRecipe;
-use dedup_core::similarity::{Jaccard, SimilarPair, SimilarPairs, containment, cosine, jaccard};
+use dedup_core::similarity::{Jaccard, SimilarPair, SimilarPairs, containment, jaccard};
 use dedup_core::text::normalize;
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -99,16 +98,5 @@ proptest! {
         let ratio = |part, whole| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
         prop_assert_eq!(jaccard(&a, &b, n), ratio(shared, all));
         prop_assert_eq!(containment(&a, &b, n), ratio(shared, x.len()));
-    }
-
-    /// Symmetric, between 0 and 1, and 1 of a text with itself unless it is empty.
-    #[test]
-    fn cosine_is_a_similarity(a in "[ab水区停， ]{0,20}", b in "[ab水区停， ]{0,20}") {
-        let recipe = TextRecipe::default();
-        let similarity = cosine(&a, &b, &recipe);
-        prop_assert!((0.0..=1.0).contains(&similarity));
-        prop_assert!((similarity - cosine(&b, &a, &recipe)).abs() < 1e-12);
-        let itself = f64::from(u8::from(!normalize(&a).is_empty()));
-        prop_assert!((cosine(&a, &a, &recipe) - itself).abs() < 1e-12);
     }
 }

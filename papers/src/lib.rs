@@ -23,6 +23,7 @@ pub mod automaton;
 pub mod codes;
 pub mod combined;
 pub mod components;
+mod cosine;
 pub mod exact;
 pub mod imatch;
 pub mod minhash;
@@ -34,4 +35,5 @@ pub mod single_pass;
 pub mod spotsigs;
 mod terms;
 
+pub use cosine::cosine;
 pub use terms::terms;

@@ -4,7 +4,7 @@ use crate::pg::{Row, base_type, trigger::Call};
 use crate::table::{
     DecisionTable, Options as Read, Settings, Table, Written, as_key, content, raise_wrong, refuse_option,
 };
-use dedup_core::dedup::{Alike, Comparable, GUARD, Measure, Method};
+use dedup_core::dedup::{Alike, Comparable, GUARD, Method};
 use dedup_core::features::TextRecipe;
 use pgrx::prelude::*;
 use serde_json::json;
@@ -69,7 +69,6 @@ pub(super) enum Action {
 /// A similarity of texts that near-duplicates must have.
 pub(super) struct Verify {
     method: Method,
-    measure: Measure,
     pub(super) columns: Vec<String>,
     pub(super) alike: Alike,
     /// By which the texts are read.
@@ -89,7 +88,7 @@ impl Verify {
     /// The similarity of two texts, of which the new one has words, if they are similar enough; what is empty is similar to
     /// nothing.
     pub(super) fn of_texts(&self, new: Option<&str>, old: Option<&str>) -> Option<f64> {
-        self.alike.one(self.measure, new?, old.filter(|old| self.has_words(old))?)
+        self.alike.one(new?, old.filter(|old| self.has_words(old))?)
     }
 }
 
@@ -128,8 +127,7 @@ impl Options {
             }
             written.add("fp", column.as_str().into());
         }
-        let (by_name, compares) =
-            (written.has("method"), ["similarity", "measure", "n"].map(|name| written.has(name)));
+        let (by_name, compares) = (written.has("method"), ["similarity", "n"].map(|name| written.has(name)));
         let settings = Settings::complete(Some(table), &mut written);
         if !written.by_records() {
             written.add("distance", json!(DISTANCE));
@@ -160,19 +158,12 @@ impl Options {
             )
         }
         if columns.is_empty() && (compares.contains(&true) || by_name && options.method == Method::Text) {
-            refuse_option("columns", "similarity, measure, n and method \"text\" require columns")
+            refuse_option("columns", "similarity, n and method \"text\" require columns")
         }
-        let measure = match written.text("measure") {
-            Some("containment") => Measure::Containment,
-            Some("cosine") => Measure::Cosine,
-            _ => Measure::Jaccard,
-        };
-        // The index is of the texts and the measure of the settings.
+        // The index is of the texts of the settings.
         let is_indexed = |it: &Rc<Settings>| it.n as usize == options.alike.n && it.texts() == columns;
         let by_text = by_records
-            || options.method == Method::Text
-                && measure == Measure::Jaccard
-                && (by_name || settings.as_ref().is_some_and(is_indexed));
+            || options.method == Method::Text && (by_name || settings.as_ref().is_some_and(is_indexed));
         let named = |name: &str| written.text(name).map(str::to_owned);
         let action = match (written.text("action"), named("flag"), named("log")) {
             (None | Some("flag"), Some(column), None) => Action::Flag(column),
@@ -190,13 +181,8 @@ impl Options {
             refuse_option("flag", format!("flag \"{flag}\" is a column by which rows are searched"))
         }
         let (compares, distance) = (!columns.is_empty(), options.distance.unwrap_or(DISTANCE));
-        let verify = Verify {
-            method: options.method,
-            measure,
-            columns,
-            alike: options.alike.clone(),
-            recipe: options.recipe,
-        };
+        let verify =
+            Verify { method: options.method, columns, alike: options.alike.clone(), recipe: options.recipe };
         Options {
             column,
             distance,

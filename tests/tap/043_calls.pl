@@ -97,7 +97,7 @@ foreach my $function (@functions)
 
 # Triggers, options of an index, settings.
 my @arguments = (qw('fp' 'body' 'missing' 'distance=6' 'distance=65' 'distance=' 'distance=-1' 'distance=9999999999' 'action=skip' 'action=flag' 'action=log' 'action=none' 'flag=body' 'flag=id' 'log=letter' 'log=missing.table'
-	'columns=body' 'columns=fp' 'similarity=0.5' 'similarity=NaN' 'similarity=1e400' 'measure=cosine' 'measure=containment' 'n=0' 'n=64' 'n=99' 'index=none' 'index=any' '' '=' '==='), q{'distance=6 '}, q{'{"n": 2}'}, q{'[1, null]'}, q{'null'}, q{repeat('a', 10)} =~ s/repeat.*/'aaaaaaaaaa'/r);
+	'columns=body' 'columns=fp' 'similarity=0.5' 'similarity=NaN' 'similarity=1e400' 'n=0' 'n=64' 'n=99' 'index=none' 'index=any' '' '=' '==='), q{'distance=6 '}, q{'{"n": 2}'}, q{'[1, null]'}, q{'null'}, q{repeat('a', 10)} =~ s/repeat.*/'aaaaaaaaaa'/r);
 foreach (1 .. 6 * $calls)
 {
 	my $arguments = join ', ', map { one_of(\@arguments) } 1 .. int rand 6;

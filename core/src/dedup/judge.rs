@@ -4,12 +4,11 @@ use super::Texts;
 use super::sets::Sets;
 use crate::details::{Comparer, Detail, Fillings, Kinds, Statistics};
 use crate::external::{Host, Result, Spill, on_threads};
-use crate::features::TextRecipe;
 use crate::groups::Pair;
 use crate::interrupt;
 use crate::memory::{Grow, OrRaise, collect, filled};
 use crate::records::Model;
-use crate::similarity::{Frequencies, Grams, Likeness, Maker, containment, cosine, least_shared, numbers};
+use crate::similarity::{Frequencies, Grams, Likeness, Maker, least_shared, numbers};
 use crate::text::Normal;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -40,17 +39,6 @@ const EDITED: f64 = 0.8;
 /// Passages of a frame that a text has, hardly more: the n-grams that come to be where one is cut out are in no index.
 const CUTS: usize = 4;
 
-/// How similar texts are. Many pairs are compared by Jaccard's coefficient alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Measure {
-    /// Jaccard's coefficient of the n-grams.
-    Jaccard,
-    /// The share of the new text's n-grams that the old one has.
-    Containment,
-    /// The cosine of the weighted features.
-    Cosine,
-}
-
 impl Alike {
     /// Whether anything is looked at.
     pub fn looks(&self) -> bool {
@@ -74,13 +62,8 @@ impl Alike {
 
     /// Judges one pair, with the verdict that [`Judge`] has of many: the similarity of a new text and an old one if they
     /// are alike enough to be one.
-    pub fn one(&self, measure: Measure, new: &str, old: &str) -> Option<f64> {
-        let similarity = match measure {
-            _ if self.records().is_some() => self.likeness(new, old),
-            Measure::Jaccard => self.likeness(new, old),
-            Measure::Containment => containment(&self.form(new), &self.form(old), self.n),
-            Measure::Cosine => cosine(&self.form(new), &self.form(old), &TextRecipe::default()),
-        };
+    pub fn one(&self, new: &str, old: &str) -> Option<f64> {
+        let similarity = self.likeness(new, old);
         (similarity >= self.similarity && self.differing(new, old).is_empty()).then_some(similarity)
     }
 
@@ -98,11 +81,10 @@ impl Alike {
         self.of_sets(&set(a), &set(b), of_templates)
     }
 
-    /// The similarity of a new text and each of several old ones that is alike enough to be one, as [`Alike::one`] has it by
-    /// Jaccard's coefficient.
+    /// The similarity of a new text and each of several old ones that is alike enough to be one, as [`Alike::one`] has it.
     pub fn many(&self, new: &str, old: &[&str]) -> Vec<Option<f64>> {
         let Some(model) = self.records() else {
-            return old.iter().map(|old| self.one(Measure::Jaccard, new, old)).collect();
+            return old.iter().map(|old| self.one(new, old)).collect();
         };
         let likely = model.of_contents(new, old).into_iter();
         likely.map(|likely| Some(likely).filter(|likely| *likely >= self.similarity)).collect()

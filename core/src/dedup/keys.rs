@@ -109,7 +109,7 @@ impl OptionKey {
 }
 
 /// All options, in the order of the manual.
-pub const KEYS: [OptionKey; 34] = {
+pub const KEYS: [OptionKey; 33] = {
     use Takes::*;
     [
         key("id", Text("a column"), WHOLE | SETUP.bit | LINK.bit)
@@ -131,9 +131,6 @@ pub const KEYS: [OptionKey; 34] = {
             "least share of runs of n characters that near texts have in common; 0: they are not compared; by records least probability, else 0.9, across two sides 0.3",
         ),
         key("n", Whole(1, 64), ALL | PAIRS.bit | LINK.bit).or("2").says("characters of the runs that are compared"),
-        key("measure", Word(&["jaccard", "containment", "cosine"]), GUARD.bit)
-            .or("\"jaccard\"")
-            .says("how similarity is measured"),
         key("details", Words(&["name", "date", "number", "slot"]), ALL | LINK.bit).says("in which near texts must agree"),
         key("contained", Share, WHOLE)
             .says("share of a text's words from which a longer one that has them is its duplicate"),

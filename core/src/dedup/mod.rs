@@ -27,7 +27,7 @@ pub use equal::Equal;
 pub use equal_texts::EqualTexts;
 pub use found::{Evidence, Finding, Found, Stage, find};
 pub use group::{Groups, Limits, group};
-pub use judge::{Alike, Judge, Measure};
+pub use judge::{Alike, Judge};
 pub use keep::{Keep, Key, Precedence};
 pub use keys::{
     CLEAN, DEDUP, EXPLAIN, GUARD, INTO, KEYS, LINK, MOST_ASKED, PAIRS, REPORT, REVIEW, SETUP, SINKS, Sink,

@@ -254,8 +254,7 @@ impl Written {
     /// As JSON, with the defaults of all others that there are.
     pub fn complete(&self) -> Value {
         let learned = |key: &&OptionKey| self.by_records() && NOT_OF_RECORDS.contains(&key.name);
-        let none = |key: &&OptionKey| key.name == "n" && self.text("measure") == Some("cosine");
-        let mut all = self.over_defaults(self.sink.keys().filter(|key| !learned(key) && !none(key)));
+        let mut all = self.over_defaults(self.sink.keys().filter(|key| !learned(key)));
         all.retain(|name, _| self.takes(name));
         Value::Object(all)
     }
@@ -314,7 +313,6 @@ impl Written {
         let (any_text, is_star) = (options.alike.similarity == 0.0, options.group == Group::Star);
         let is_chained = options.group == Group::Components;
         let has_diameter = options.diameter.is_some();
-        let n_of_cosine = self.has("n") && all.text("measure") == Some("cosine");
         let wrong = [
             (by_text && any_text, "similarity", "must be greater than 0 with method \"text\""),
             (by_records && any_text, "similarity", "must be greater than 0 with method \"records\""),
@@ -322,7 +320,6 @@ impl Written {
             (has_diameter && !is_chained, "diameter", "requires group \"components\""),
             (options.sides && !is_chained, "side", "requires group \"components\""),
             (has_diameter && by_text, "diameter", "requires method \"fingerprint\""),
-            (n_of_cosine, "n", "requires measure \"jaccard\" or \"containment\""),
         ];
         match wrong.into_iter().find(|(is_wrong, ..)| *is_wrong) {
             Some((_, name, what)) => Err(Wrong::of(name, format!("{name} {what}"))),

@@ -12,6 +12,6 @@ mod sketch;
 pub use frequencies::{Frequencies, Likeness};
 pub(crate) use grams::{Grams, Maker};
 pub use join::{Compare, Jaccard, SimilarPair, SimilarPairs};
-pub use measures::{containment, cosine, jaccard, numbers};
+pub use measures::{containment, jaccard, numbers};
 pub use overlap::{Overlap, least_shared};
 pub(crate) use sketch::{Sketched, may_reach};

@@ -6,10 +6,9 @@ use crate::corpus::{Database, RecipeArg};
 use crate::fingerprint::text_recipe;
 use crate::pg::{Texts, aggregate, raise_no_object};
 use dedup_core::features::{TextRecipe, stop_words};
-use dedup_core::similarity;
 use dedup_detectors::imatch::{Lexicon, LexiconBuilder};
 use dedup_detectors::spotsigs::{ANTECEDENTS, Spots};
-use dedup_detectors::{codes, scam, terms};
+use dedup_detectors::{codes, cosine, scam, terms};
 use pgrx::datum::Internal;
 use pgrx::prelude::*;
 use serde_json::json;
@@ -125,5 +124,5 @@ fn feature_codes(content: &str, n: i32) -> Vec<Element> {
 
 #[pg_extern(sql = "")]
 fn simhash_cosine(a: Option<&str>, b: Option<&str>, recipe: Option<RecipeArg<TextRecipe>>) -> Option<f64> {
-    Some(similarity::cosine(a?, b?, &text_recipe(recipe)))
+    Some(cosine(a?, b?, &text_recipe(recipe)))
 }

@@ -272,8 +272,8 @@ CREATE FUNCTION with_arguments(arguments text) RETURNS void LANGUAGE plpgsql AS 
   INSERT INTO bare VALUES (9, 9);
   EXCEPTION WHEN OTHERS THEN RAISE NOTICE '% %', SQLSTATE, SQLERRM; END $$;
 SELECT with_arguments(a) FROM unnest(ARRAY[$$$$, $$'nope'$$, $$'fp', 'distance=65'$$, $$'fp', 'distance'$$, $$'fp', 'action=drop'$$,
-  $$'fp', 'colour=red'$$, $$'fp', 'action=flag'$$, $$'fp', 'action=skip', 'log=l'$$, $$'fp', 'columns='$$, $$'fp', 'similarity=0.5'$$, $$'fp', 'n=2'$$, $$'fp', 'measure=cosine', 'columns=body', 'n=3'$$,
-  $$'fp', 'columns=body', 'measure=dice'$$, $$'fp', 'columns=body', 'similarity=2'$$, $$'fp', 'columns=body', 'n=0'$$, $$'fp', 'verify=jaccard:body:0.5'$$, $$'fp', 'index=maybe'$$]) a;
+  $$'fp', 'colour=red'$$, $$'fp', 'action=flag'$$, $$'fp', 'action=skip', 'log=l'$$, $$'fp', 'columns='$$, $$'fp', 'similarity=0.5'$$, $$'fp', 'n=2'$$, $$'fp', 'measure=cosine', 'columns=body'$$,
+  $$'fp', 'columns=body', 'similarity=2'$$, $$'fp', 'columns=body', 'n=0'$$, $$'fp', 'verify=jaccard:body:0.5'$$, $$'fp', 'index=maybe'$$]) a;
 SELECT near_dup_guard();
 ALTER TABLE bare ADD twice bigint GENERATED ALWAYS AS (fp * 2) STORED;
 DROP TRIGGER guard ON bare;

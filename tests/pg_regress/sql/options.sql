@@ -25,7 +25,7 @@ CREATE TABLE takes AS SELECT f.*, key FROM function f, refused(format(call, '{"c
 SELECT name, string_agg(key, ' ') AS takes FROM takes GROUP BY name ORDER BY name COLLATE "C";
 CREATE TABLE wrong (key text, value jsonb);
 INSERT INTO wrong VALUES ('id', '3'), ('columns', '[]'), ('fp', '""'), ('recipe', '3'), ('equal', '"case"'), ('method', '"guess"'), ('distance', '65'),
-    ('similarity', '1.5'), ('n', '0'), ('measure', '"dice"'), ('details', '["size"]'), ('contained', '-1'), ('group', '"pairs"'), ('diameter', '2.5'),
+    ('similarity', '1.5'), ('n', '0'), ('details', '["size"]'), ('contained', '-1'), ('group', '"pairs"'), ('diameter', '2.5'),
     ('keep', '{"column": "id", "oder": "desc"}'), ('scope', '[]'), ('action', '"drop"'), ('flag', '""'), ('log', '""'), ('index', '"maybe"'), ('title', '1'),
     ('language', '"de"'), ('labels', '[]'), ('show', '[]'), ('review', '0'), ('follow', '1'), ('drop', 'false'), ('refit', 'false'), ('side', '3');
 SELECT key AS not_tried FROM takes EXCEPT SELECT key FROM wrong;
@@ -43,7 +43,7 @@ SELECT name, options, r.* FROM function JOIN (VALUES
     ('dedup_setup', '{"columns": {"phash": null}}'), ('dedup_setup', '{"fp": "body"}'), ('dedup_setup', '{"drop": true, "n": 2}'),
     ('dedup_setup', '{"method": "text", "recipe": {"markup": "html"}}'),
     ('near_dup_pairs', '{"n": 2}'), ('near_dup_pairs', '{"method": "text", "distance": 3}'), ('near_dup_guard', '{"similarity": 0.5}'), ('near_dup_guard', '{"action": "flag"}'), ('near_dup_guard', '{"action": "skip", "log": "l"}'),
-    ('near_dup_guard', '{"columns": "body", "measure": "cosine", "n": 3}'), ('near_dup_guard', '{"method": "text"}')) t(name, options) USING (name),
+    ('near_dup_guard', '{"method": "text"}')) t(name, options) USING (name),
     refused(format(call, options)) r;
 -- Null is not asked for, whatever the option.
 SELECT DISTINCT message FROM takes, refused(format('SELECT dedup(''note'', %L)', jsonb_build_object(key, null))) WHERE name = 'dedup';
