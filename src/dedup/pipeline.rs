@@ -44,7 +44,17 @@ pub(crate) fn find<E: FnMut(&Values<'_>, &mut Vec<u8>)>(
     // What is learned of one table is not what two sides tell.
     let known = settings.filter(|_| !(options.sides && options.method == Method::Records));
     options.know(known.and_then(|it| it.statistics(&options.columns, options.alike.normal)));
-    (options.labels, options.show) = (labels, show);
+    (options.labels, options.others) = (labels, show);
+    if options.method == Method::Records {
+        // What is compared is read anyway: all columns of a query, those of a table that are named.
+        match source {
+            Source::Table(table) => {
+                let compared = table.texts(options.id.as_deref(), &options.columns);
+                options.others.retain(|name| !compared.contains(&name.as_str()));
+            }
+            Source::Query(_) => options.others.clear(),
+        }
+    }
     let query = options.query(source);
     find_in(function, vec![(&query, source, begin)], (written, options, true), None, progress)
 }

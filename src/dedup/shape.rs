@@ -131,11 +131,8 @@ impl Shape {
 
 /// The columns of a record: all but the id and those that options name for something else.
 fn compared(columns: &[Column], options: &Options) -> Vec<usize> {
-    // Of a query all columns are compared.
-    let shown =
-        options.show.iter().filter(|name| !options.columns.is_empty() && !options.columns.contains(name));
-    let others = options.kept_by().into_iter().chain(&options.labels).chain(&options.side).chain(shown);
-    let others: Vec<&String> = others.collect();
+    let others = options.kept_by().into_iter().chain(&options.labels).chain(&options.side);
+    let others: Vec<&String> = others.chain(&options.others).collect();
     let named = |column: &Column| others.iter().any(|name| **name == column.name);
     let compared: Vec<usize> = (1..columns.len()).filter(|&at| !named(&columns[at])).collect();
     if compared.len() < 2 || compared.len() > MOST_COLUMNS {

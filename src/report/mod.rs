@@ -5,7 +5,7 @@ use crate::pg::{
     Column, Json, Progress, QueryHost, Values, memory_limit, raise_no_column, refuse_row_without_id, scalar,
     unwrap_or_raise, within_memory_limit,
 };
-use crate::table::{Source, Written, read_options};
+use crate::table::{DecisionTable, Source, Written, name_beside, read_options};
 use dedup_core::dedup::{Alike, Comparable, Finding, Method, Question, REPORT, Stage, whole};
 use dedup_core::evaluate::{Background, Score};
 use dedup_core::hash::murmur3_128;
@@ -19,6 +19,8 @@ use std::borrow::Cow;
 
 /// Bytes of the groups of a page, at most: browsers show no more at ease.
 const BYTES_OF_GROUPS: usize = 48 << 20;
+/// Characters of a column by which people know a row, at most.
+const SHOWN: usize = 200;
 /// Stands between a row's id and the columns that are shown: no text of PostgreSQL has it.
 const BETWEEN: char = '\0';
 /// The hash of no label.
@@ -48,7 +50,7 @@ fn dedup_report(source: Option<&str>, options: Option<Json>) -> String {
             let mut known = row.written(0).unwrap_or_else(|| refuse_row_without_id());
             for &at in &shown {
                 known.push(BETWEEN);
-                known.push_str(&row.written(at).unwrap_or_default());
+                known.extend(row.written(at).unwrap_or_default().chars().take(SHOWN));
             }
             bytes.room(known.len()).or_raise();
             bytes.extend_from_slice(known.as_bytes());
@@ -58,8 +60,13 @@ fn dedup_report(source: Option<&str>, options: Option<Json>) -> String {
         }
     });
     let table = source.filter(|_| of.oid().is_some()).map(|name| name.trim().to_owned());
-    let mut report = Report { found, written, labels };
-    report.page(language, title, table, (show, asked), &progress)
+    let decisions = match (&of, found.options.decisions.as_deref()) {
+        (Source::Table(table), given) => name_beside(table, given, "decisions"),
+        (Source::Query(_), Some(given)) => DecisionTable::named(given).name().to_owned(),
+        (Source::Query(_), None) => "decisions".to_owned(),
+    };
+    let mut report = Report { found, written, labels, show, asked, decisions };
+    report.page(language, title, table, &progress)
 }
 
 fn word(written: &mut Written, name: &str) -> Option<String> {
@@ -85,6 +92,12 @@ struct Report {
     written: Written,
     /// The hash of each row's label.
     labels: Option<Vec<u64>>,
+    /// Columns by which people know a row.
+    show: Vec<String>,
+    /// How many pairs are asked about.
+    asked: Option<u64>,
+    /// The table of decisions, as SQL names it, whether it is there or not.
+    decisions: String,
 }
 
 impl Report {
@@ -93,7 +106,6 @@ impl Report {
         language: Language,
         title: Option<String>,
         table: Option<String>,
-        (show, asked): (Vec<String>, Option<u64>),
         progress: &Progress,
     ) -> String {
         let rows = self.found.rows.count();
@@ -133,14 +145,15 @@ impl Report {
             alike_rows: near + decided,
             near: limit.map(|limit| self.near(limit, distances, &sizes)),
             labels: self.score(),
-            decisions: self.found.options.decisions.clone(),
+            decisions: self.decisions.clone(),
+            has_decisions: self.found.options.decisions.is_some(),
         };
         // Of texts that are read already.
         let alike = Alike { normal: Normal::default(), ..self.found.options.alike.clone() };
-        let mut page = Page::new(language, alike, method == Some(Method::Records), show);
+        let mut page = Page::new(language, alike, method == Some(Method::Records), self.show.clone());
         self.add_groups(&mut page, &sizes, &kept);
         progress.end(&format!("{} groups, {} bytes", summary.groups, page.bytes()));
-        if let Some(most) = asked {
+        if let Some(most) = self.asked {
             self.ask(&mut page, most as usize, progress);
         }
         // The groups are copied into the page.

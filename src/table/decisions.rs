@@ -67,6 +67,11 @@ impl DecisionTable {
         found
     }
 
+    /// Its name, as SQL writes it.
+    pub(crate) fn name(&self) -> &str {
+        &self.0.name
+    }
+
     fn check(&self, table: &Table, id: &str) {
         check_owner(&self.0, table, "decisions");
         let [ids, own] = [self.0.column("a"), table.column(id)];

@@ -16,8 +16,8 @@ pub(crate) struct Options {
     pub recipe: TextRecipe,
     /// One more column that is read.
     pub labels: Option<String>,
-    /// More of them, which may be compared too.
-    pub show: Vec<String>,
+    /// More of them; by records those that are not compared.
+    pub others: Vec<String>,
     /// The fingerprints are those of a table's settings, by which more counts than the text.
     pub of_rows: bool,
 }
@@ -58,7 +58,7 @@ impl Options {
         let recipe =
             recipe.unwrap_or_else(|| Ok(TextRecipe::default())).unwrap_or_else(|error| raise_recipe(error));
         core.alike.normal = recipe.normal;
-        Options { core, recipe, labels: None, show: Vec::new(), of_rows: false }
+        Options { core, recipe, labels: None, others: Vec::new(), of_rows: false }
     }
 
     /// Takes what the rows of a table have in common.
@@ -84,7 +84,7 @@ impl Options {
             .iter()
             .chain(self.kept_by())
             .chain(&self.labels)
-            .chain(&self.show)
+            .chain(&self.others)
             .chain(&self.side)
             .map(String::as_str)
             .collect();

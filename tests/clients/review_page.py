@@ -5,10 +5,12 @@ them out to DIRECTORY: decisions.sql and decisions.csv, and expected.csv as this
 """
 
 import csv
+import io
 import pathlib
 import random
 import re
 import sys
+from urllib.parse import unquote
 
 from playwright.sync_api import sync_playwright
 
@@ -29,7 +31,7 @@ def saved(page, end):
         page.locator(f"#answers a[download$='{end}']").click()
     path = directory / f"decisions{end}"
     download.value.save_as(path)
-    return path.read_text()
+    return path.read_bytes().decode()
 
 
 with sync_playwright() as playwright:
@@ -41,7 +43,7 @@ with sync_playwright() as playwright:
     page.on("request", lambda request: asked.append(request.url))
     page.goto(page_file.as_uri())
     pair = page.locator("#pair article")
-    ids = lambda: (pair.get_attribute("data-a"), pair.get_attribute("data-b"))
+    ids = lambda: tuple(unquote(pair.get_attribute(f"data-{side}")) for side in "ab")
     total = sum(progress(page))
     tell("one pair is shown", pair.count(), 1)
     tell("nothing is answered yet", progress(page), [0, 0, total])
@@ -72,9 +74,29 @@ with sync_playwright() as playwright:
         page.locator("#search").fill("")
         page.locator("h1").click()
 
+    # A key that is held down is one answer.
+    answers[ids()] = "true"
+    for _ in range(5):
+        page.keyboard.down("s")
+    page.keyboard.up("s")
+    tell("a key that is held down is one answer", progress(page), [5, 1, total - 6])
+    page.keyboard.press("b")
+    answers[ids()] = None
+    page.keyboard.press("k")
+
     page.reload()
     tell("answers are kept across a reload", progress(page), [4, 2, total - 6])
     tell("which goes on with the first open pair", ids() in answers, False)
+
+    # Another window with the same page.
+    other = context.new_page()
+    other.goto(page_file.as_uri())
+    other.keyboard.press("s")
+    other.keyboard.press("s")
+    other.close()
+    answers[ids()] = "false"
+    page.keyboard.press("n")
+    tell("answers of another window are not lost", progress(page), [6, 2, total - 8])
 
     # All the others, as chance has it.
     chance = random.Random(7)
@@ -90,7 +112,7 @@ with sync_playwright() as playwright:
     tell("the SQL that is shown is the one that is saved", saved(page, ".sql") == shown, True)
     with (directory / "expected.csv").open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([(a, b, same[0]) for (a, b), same in decided.items()])
-    rows = list(csv.reader(saved(page, ".csv").splitlines()))
+    rows = list(csv.reader(io.StringIO(saved(page, ".csv"), newline="")))
     tell("the CSV has the answers", dict(((a, b), same) for a, b, same in rows[1:]) == decided, True)
 
     page.set_viewport_size({"width": 360, "height": 640})

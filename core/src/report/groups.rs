@@ -85,10 +85,7 @@ impl Style {
             // The one place that asks for the evidence of details.
             let details = if is_same { Vec::new() } else { self.alike.differing(&first.text, &row.text) };
             self.begin(html, row);
-            for Detail { kind, a, b } in &details {
-                let said = fill(words.differs, &[&words.kind(kind), a, b]);
-                html.put(r#" <b class="chip why">{}</b>"#, &[&said]);
-            }
+            self.details(html, &details);
             html.raw("</p>");
             if is_same {
                 html.put(r#"<p class="note">{}</p>"#, &[&words.identical]);
@@ -140,12 +137,21 @@ impl Style {
         }
     }
 
+    fn details(&self, html: &mut Html, details: &[Detail]) {
+        for Detail { kind, a, b } in details {
+            let said = fill(self.words.differs, &[&self.words.kind(kind), a, b]);
+            html.put(r#" <b class="chip why">{}</b>"#, &[&said]);
+        }
+    }
+
     /// Two rows side by side; what only one of them says is marked.
     pub fn side_by_side(&self, html: &mut Html, rows: &[Row; 2]) {
         let texts = rows.each_ref().map(|row| shown(&row.text));
         let details = self.alike.differing(&rows[0].text, &rows[1].text);
         let pieces = diff(texts[0].0, texts[1].0);
-        html.raw(r#"<div class="sides">"#);
+        html.raw(r#"<p class="meta">"#);
+        self.details(html, &details);
+        html.raw(r#"</p><div class="sides">"#);
         for (side, row) in rows.iter().enumerate() {
             html.raw(r#"<div class="row"><p class="meta">"#);
             self.known_by(html, row);

@@ -1,5 +1,6 @@
 //! HTML that texts of strangers are put into: what is not a literal of this program is escaped.
 
+use crate::hash::murmur3_128;
 use crate::memory::{OrRaise, Room};
 use std::fmt::Display;
 
@@ -55,6 +56,12 @@ impl Html {
     pub fn append(&mut self, other: &Html) -> &mut Html {
         self.push(&other.0);
         self
+    }
+
+    /// Tells it from every other markup.
+    pub fn hash(&self) -> String {
+        let [first, second] = murmur3_128(self.0.as_bytes(), 0);
+        format!("{first:016x}{second:016x}")
     }
 
     pub fn bytes(&self) -> usize {

@@ -66,8 +66,10 @@ pub struct Summary {
     pub near: Option<Near>,
     /// What the labels say; `None`: there are none.
     pub labels: Option<Score>,
-    /// The table that takes what is decided, as SQL names it; `None`: there is none yet.
-    pub decisions: Option<String>,
+    /// The table that takes what is decided, as SQL names it.
+    pub decisions: String,
+    /// Whether it is there.
+    pub has_decisions: bool,
 }
 
 /// What a page says of distances.
@@ -117,8 +119,8 @@ impl Page {
         let words = self.style.words;
         let Some((html, count)) = &mut self.asked else { return };
         *count += 1;
-        let ids: [&dyn Display; 2] = rows.each_ref().map(|row| &row.id as &dyn Display);
-        html.put(r#"<article data-a="{}" data-b="{}">"#, &ids);
+        let [a, b] = rows.each_ref().map(|row| without_controls(&row.id));
+        html.put(r#"<article data-a="{}" data-b="{}">"#, &[&a, &b]);
         let now = if same { words.same_now } else { words.apart_now };
         let said: [&dyn Display; 3] = [&fill(words.pair, &[&*count]), &now, &words.kind(kind)];
         html.put("<h3>{} <small>{} · {}", &said);
@@ -285,13 +287,8 @@ fn section(html: &mut Html, heading: &str, note: &str) {
 
 /// The pairs that somebody is asked about, and where the answers go.
 fn review(html: &mut Html, (pairs, count): (&Html, usize), summary: &Summary, words: &Words) {
-    // What is answered is kept by this name in the reader's browser.
-    let table = summary.decisions.as_deref();
-    let name = format!("{} {} {count}", summary.table.as_deref().unwrap_or_default(), summary.made);
-    html.put(
-        r#"<section id="review" data-key="{}" data-table="{}">"#,
-        &[&name, &table.unwrap_or("decisions")],
-    );
+    // What is answered is kept by these pairs in the reader's browser, which may have answers to others.
+    html.put(r#"<section id="review" data-key="{}" data-table="{}">"#, &[&pairs.hash(), &summary.decisions]);
     if count == 0 {
         html.put(r#"<h2>{}</h2><p class="note">{}</p></section>"#, &[&words.review, &words.review_none]);
         return;
@@ -299,7 +296,8 @@ fn review(html: &mut Html, (pairs, count): (&Html, usize), summary: &Summary, wo
     let note = fill(words.review_note, &[&count]);
     html.put(r#"<h2>{}</h2><p class="note">{}</p>"#, &[&words.review, &note]);
     html.put(r#"<noscript><p class="note">{}</p></noscript>"#, &[&words.review_script]);
-    html.put(r#"<div id="pair" data-done="{}"></div><div id="answer" hidden>"#, &[&words.answered_all]);
+    let said: [&dyn Display; 2] = [&words.answered_all, &words.not_kept];
+    html.put(r#"<div id="pair" data-done="{}" data-lost="{}"></div><div id="answer" hidden>"#, &said);
     let buttons = [
         ("s", words.answer_same),
         ("n", words.answer_not),
@@ -314,7 +312,8 @@ fn review(html: &mut Html, (pairs, count): (&Html, usize), summary: &Summary, wo
     }
     html.put(r#"<span aria-live="polite" data-words="{}"></span></div>"#, &[&words.progress]);
     html.put(r#"<details id="answers" hidden><summary>{}</summary>"#, &[&words.answers]);
-    let note = fill(words.answers_note, &[&table.unwrap_or(words.decisions)]);
+    let table = if summary.has_decisions { &*summary.decisions } else { words.decisions };
+    let note = fill(words.answers_note, &[&table]);
     html.put(r#"<p class="note">{}</p><textarea readonly rows="8"></textarea>"#, &[&note]);
     html.put(
         r#"<p><a download="decisions.sql">{}</a> <a download="decisions.csv">{}</a></p>"#,
@@ -322,6 +321,19 @@ fn review(html: &mut Html, (pairs, count): (&Html, usize), summary: &Summary, wo
     );
     html.raw("<pre></pre></details></section>");
     html.raw(r#"<template id="pairs">"#).append(pairs).raw("</template>");
+}
+
+/// An id whose control characters, which no document may have, are written as the script of the page reads them.
+fn without_controls(id: &str) -> String {
+    let mut written = String::new();
+    for c in id.chars() {
+        if c.is_control() || c == '%' {
+            c.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| written += &format!("%{byte:02X}"));
+        } else {
+            written.push(c);
+        }
+    }
+    written
 }
 
 fn share(part: u64, whole: u64) -> f64 {

@@ -9,27 +9,37 @@ const filled = (element, values) => {
   const review = $("review"), stage = $("pair");
   if (!stage) return;
   const pairs = [...$("pairs").content.children], bar = $("answer"), out = $("answers");
-  const names = new Map(pairs.map((pair) => [pair, JSON.stringify([pair.dataset.a, pair.dataset.b])]));
+  const ids = ({ dataset }) => [dataset.a, dataset.b].map(decodeURIComponent);
+  const names = new Map(pairs.map((pair) => [pair, JSON.stringify(ids(pair))]));
   const name = (pair) => names.get(pair);
   // By pair: true, false, or null where it was skipped.
-  let answers = new Map();
+  let answers = new Map(), lost = "";
   const place = "pg_dedup " + review.dataset.key;
-  // A browser may refuse to keep anything.
-  try { answers = new Map(JSON.parse(localStorage.getItem(place)) ?? []); } catch { /* nothing was kept */ }
-  let at = pairs.findIndex((pair) => !answers.has(name(pair)));
+  // A browser may refuse to keep anything; another window may have the same page.
+  const read = () => {
+    try { answers = new Map(JSON.parse(localStorage.getItem(place)) ?? answers); } catch { /* nothing was kept */ }
+  };
+  read();
+  const next = (is_open) => pairs.findIndex((pair) => is_open(name(pair)));
+  // Those that were skipped come last.
+  let at = next((pair) => !answers.has(pair));
+  if (at < 0) at = next((pair) => answers.get(pair) === null);
   if (at < 0) at = pairs.length;
 
   const decided = () => pairs.filter((pair) => typeof answers.get(name(pair)) === "boolean")
-    .map((pair) => [pair.dataset.a, pair.dataset.b, answers.get(name(pair))]);
-  const literal = (id) => (id.includes("\\") ? "E'" : "'") + id.replaceAll("\\", "\\\\").replaceAll("'", "''") + "'";
+    .map((pair) => [...ids(pair), answers.get(name(pair))]);
+  // What is shown in a textarea loses carriage returns.
+  const literal = (id) => (/[\\\r]/.test(id) ? "E'" : "'") +
+    id.replaceAll("\\", "\\\\").replaceAll("\r", "\\r").replaceAll("'", "''") + "'";
   const cell = (id) => /^$|[",\r\n]/.test(id) ? '"' + id.replaceAll('"', '""') + '"' : id;
   const sql = () => {
     const rows = decided().map(([a, b, same]) => `  (${literal(a)}, ${literal(b)}, ${same})`);
     const table = review.dataset.table;
-    return rows.length ? `INSERT INTO ${table} (a, b, same) VALUES\n${rows.join(",\n")}\nON CONFLICT (a, b) DO UPDATE SET same = excluded.same;\n` : "";
+    return rows.length ? `SET client_encoding = 'UTF8';\nINSERT INTO ${table} (a, b, same) VALUES\n${rows.join(",\n")};\n` : "";
   };
   const csv = () => ["a,b,same", ...decided().map(([a, b, same]) => [cell(a), cell(b), same].join(","))].join("\n") + "\n";
-  out.querySelector("pre").textContent = `\\copy ${review.dataset.table} (a, b, same) FROM 'decisions.csv' (FORMAT csv, HEADER)`;
+  // To psql a line is a command, whatever quotes are open in it.
+  if (!/[\r\n]/.test(review.dataset.table)) out.querySelector("pre").textContent = `\\copy ${review.dataset.table} (a, b, same) FROM 'decisions.csv' (FORMAT csv, HEADER, ENCODING 'UTF8')`;
   for (const [link, text] of [[".sql", sql], [".csv", csv]].map(([end, text]) => [out.querySelector(`[download$="${end}"]`), text])) {
     let url;
     link.href = "#answers";
@@ -53,14 +63,17 @@ const filled = (element, values) => {
       if (pair && key !== "b") button.setAttribute("aria-pressed", answers.has(name(pair)) && answers.get(name(pair)) === meaning[key]);
     }
     const count = decided().length, skipped = pairs.filter((it) => answers.get(name(it)) === null).length;
-    filled(bar.querySelector("span"), [count, skipped, pairs.length - count - skipped]);
+    const said = bar.querySelector("span");
+    filled(said, [count, skipped, pairs.length - count - skipped]);
+    said.append(" ", lost);
     write();
   };
   const press = (key) => {
     if (key === "b") at = Math.max(at - 1, 0);
     else if (at < pairs.length) {
+      read();
       answers.set(name(pairs[at]), meaning[key]);
-      try { localStorage.setItem(place, JSON.stringify([...answers])); } catch { /* until the page is closed */ }
+      try { localStorage.setItem(place, JSON.stringify([...answers])); } catch { lost = stage.dataset.lost; }
       at += 1;
     }
     show();
@@ -69,9 +82,11 @@ const filled = (element, values) => {
     const button = target.closest("button");
     if (button) press(button.dataset.key);
   });
+  // A key that is held down is one answer.
+  bar.addEventListener("keydown", (event) => { if (event.repeat) event.preventDefault(); });
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.target.matches("input, select, textarea")) return;
-    const key = event.key === "Backspace" ? "b" : event.key.toLowerCase();
+    if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.target.matches?.("input, select, textarea")) return;
+    const key = event.key === "Backspace" ? "b" : event.key?.toLowerCase();
     if (buttons.some((button) => button.dataset.key === key && !button.disabled)) press(key);
   });
   bar.hidden = out.hidden = false;

@@ -132,6 +132,8 @@ sentences! {
     answer_back: "Back", "返回";
     progress: "{0} answered, {1} skipped, {2} left", "已答 {0} 对，跳过 {1} 对，还剩 {2} 对";
     answered_all: "That was the last pair. The answers are below.", "已是最后一对，答案见下。";
+    not_kept: "This browser keeps nothing: hand the answers out before you close the page.",
+              "本浏览器无法保存答案：关闭页面前请先导出。";
     answers: "The answers as SQL and CSV", "导出答案（SQL 或 CSV）";
     answers_note: "They are kept in this browser and count once they are in {0}. Run the SQL, or copy the CSV by the last line. \
                    Then dedup_setup with the option refit chooses limits by them.",

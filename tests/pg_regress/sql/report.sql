@@ -70,6 +70,13 @@ INSERT INTO person SELECT i, 'name' || i / 2, 'town' || i / 2 % 7, 'note' || i F
 SELECT count(DISTINCT groups) AS answers, max(cardinality(groups)) AS groups, bool_or(html ~ 'note: <b>note2<') AS note
 FROM unnest('{"{}", "{\"show\": [\"name\", \"note\"]}"}'::jsonb[]) show,
      dedup_report('person', '{"method": "records", "columns": ["name", "town"], "similarity": 0.5}'::jsonb || show) html, LATERAL (SELECT array_agg(g) FROM groups_of(html) g) s(groups);
+SET client_min_messages = warning;
+SELECT count(*) FROM dedup_setup('person', '{"method": "records", "columns": ["name", "town"], "similarity": 0.5}');
+SELECT count(DISTINCT groups) AS answers, max(cardinality(groups)) AS groups FROM unnest('{"{}", "{\"show\": [\"name\", \"note\"]}"}'::jsonb[]) show,
+     dedup_report('person', show) html, LATERAL (SELECT array_agg(g) FROM groups_of(html) g) s(groups);
+SELECT count(DISTINCT groups) AS answers, max(cardinality(groups)) AS groups FROM unnest('{"{}", "{\"show\": [\"name\", \"id\"]}"}'::jsonb[]) show,
+     dedup_report('SELECT id, name, town FROM person', '{"method": "records", "similarity": 0.5}'::jsonb || show) html, LATERAL (SELECT array_agg(g) FROM groups_of(html) g) s(groups);
+RESET client_min_messages;
 DROP TABLE person;
 SELECT dedup_report('ticket', :'options'::jsonb || '{"show": "nothing"}');
 SELECT html ~ 'There is no pair in doubt' AS none FROM dedup_report('SELECT 1, ''a''::text', '{"review": 5, "n": 2, "recipe": {}, "distance": 10, "similarity": 0.5, "details": []}') html;
@@ -77,6 +84,10 @@ SELECT html ~ 'There is no pair in doubt' AS none FROM dedup_report('SELECT 1, '
 CREATE TABLE "the decisions" (a integer, b integer, same boolean);
 SELECT substring(html FROM 'data-table="[^"]*"') AS "table" FROM dedup_report('ticket', :'options'::jsonb || '{"review": 1, "decisions": "\"the decisions\""}') html;
 DROP TABLE "the decisions";
+-- Ids whose characters no document may have come back as they are; the key of what is answered is of these pairs alone.
+SELECT (SELECT string_agg(a || ' ' || b, ' ') FROM asked_of(html)) AS ids, count(*) OVER (PARTITION BY substring(html FROM 'data-key="[^"]*"')) AS pages_of_key
+FROM unnest('{"one","two"}'::text[]) word, dedup_report('SELECT E''\x01%41\r'' || i, ''the street lamp of ' || word || ' is broken again, please mend ''::text || i FROM generate_series(1, 2) i',
+    '{"review": 1, "n": 2, "recipe": {}, "distance": 30, "similarity": 0.5, "details": []}') html;
 -- Chinese.
 SELECT html LIKE '<!DOCTYPE html>%<html lang="zh-CN">%<title>查重报告</title>%' AS chinese, html LIKE '%9 条记录中，有 4 条（44.4%）与其他记录重复%' AS lead
 FROM dedup_report('ticket', :'options'::jsonb || '{"language": "zh"}') html;
