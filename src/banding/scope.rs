@@ -130,7 +130,7 @@ unsafe fn hash(index: pg_sys::Relation, column: usize, value: pg_sys::Datum) -> 
 /// The hash of what a scan key wants a column to equal.
 ///
 /// # Safety
-/// The relation is an open index, the key one of strategy [`EQUAL`] of a column of it, its argument not NULL.
+/// The relation is an open index, the key one of strategy [`EQUAL`](super::EQUAL) of a column of it, its argument not NULL.
 pub(super) unsafe fn hash_of_key(index: pg_sys::Relation, key: &pg_sys::ScanKeyData) -> u64 {
     // SAFETY: the caller's promise; a family with an operator for the type has its hash as well, or that is an error.
     unsafe {

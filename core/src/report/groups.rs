@@ -38,7 +38,7 @@ pub enum Standing {
 pub struct Row {
     /// Its id.
     pub id: String,
-    /// By what else people know it: the values of [`Style::show`].
+    /// By what else people know it: the values of the columns that are shown.
     pub shown: Vec<String>,
     /// Its text.
     pub text: String,
