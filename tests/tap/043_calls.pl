@@ -46,7 +46,7 @@ my %values = (
 	bigint => [ qw(NULL 0 1 -1 2 3 64 65 100 1000000 9223372036854775807 -9223372036854775808 4611686018427387904) ],
 	integer => [ qw(NULL 0 1 -1 2 3 9 20 63 64 65 1000 2147483647 -2147483648) ],
 	'double precision' => [ qw(NULL 0 -0 1 -1 0.5 0.999999999999 1e-320 1e308 -1e308 'NaN' 'Infinity' '-Infinity' 64) ],
-	boolean => [ qw(NULL true false) ],
+	boolean => [ qw(NULL true false) ], date => [ qw(NULL '2024-01-03' 'infinity' '-infinity' '5874897-12-31'), q{'4713-01-01 BC'} ],
 	'text[]' => [ qw(NULL '{}' '{NULL}' '{a}' '{a,a,NULL,""}' '{{a,b},{c,d}}' '[5:6]={a,b}' '{name,date,number}' '{name,nothing}'), q{array_fill('停水'::text, ARRAY[500])}, q{ARRAY[repeat('a', 3000)]} ],
 	'bigint[]' => [ qw(NULL '{}' '{NULL}' '{1}' '{1,NULL,2}' '{{1,2},{3,4}}' '[-5:-4]={1,2}' '{9223372036854775807,-9223372036854775808,0}'), 'array_fill(7::bigint, ARRAY[500])', '(SELECT array_agg(hashint8extended(i, 1)) FROM generate_series(1, 128) i)' ],
 	'integer[]' => [ qw(NULL '{}' '{NULL}' '{1}' '{1,NULL,2}' '{{1,2},{3,4}}' '{2147483647,-2147483648}'), 'array_fill(7, ARRAY[500])' ],
