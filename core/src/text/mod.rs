@@ -15,7 +15,7 @@ mod simplify;
 pub(crate) use characters::Characters;
 pub use lexicon::tag;
 pub use markup::{Markup, strip_markup};
-pub use ngrams::{Ngrams, PACKED, char_ngrams, compact, pack};
+pub use ngrams::{Ngrams, PACKED, char_ngrams, compact, has_digit, pack};
 pub use normal::Normal;
 pub(crate) use normalize::is_spaceless as is_spaceless_char;
 pub(crate) use normalize::{fold, has_symbol, is_nothing, is_word};

@@ -60,6 +60,11 @@ pub fn pack(gram: &str) -> u64 {
     gram.chars().fold(0, |packed, c| packed << 21 | u64::from(c))
 }
 
+/// Whether there is a digit, 0 to 9, in a packed n-gram.
+pub fn has_digit(packed: u64) -> bool {
+    (0..PACKED).any(|at| (u64::from(b'0')..=u64::from(b'9')).contains(&(packed >> (21 * at) & 0x1F_FFFF)))
+}
+
 impl Ngrams {
     /// Those of a text.
     pub fn of(text: &str) -> Ngrams {
