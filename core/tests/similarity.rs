@@ -4,10 +4,13 @@ mod common;
 
 use common::interrupted_after;
 use dedup_core::external::MemoryHost;
-use dedup_core::similarity::{Jaccard, SimilarPair, SimilarPairs, containment, jaccard};
+use dedup_core::similarity::{
+    Compare, Frequencies, Jaccard, Likeness, SimilarPair, SimilarPairs, containment, jaccard,
+};
 use dedup_core::text::normalize;
 use proptest::prelude::*;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 fn expected(texts: &[String], n: usize, threshold: f64) -> Vec<(i64, i64, f64)> {
     let all = (0..texts.len()).flat_map(|b| (0..b).map(move |a| (a, b)));
@@ -18,7 +21,14 @@ fn expected(texts: &[String], n: usize, threshold: f64) -> Vec<(i64, i64, f64)> 
 }
 
 fn found(texts: &[String], n: usize, threshold: f64, memory: usize) -> Vec<(i64, i64, f64)> {
-    let mut pairs = SimilarPairs::new(n, threshold, memory);
+    joined(SimilarPairs::new(n, threshold, memory), texts, &Jaccard)
+}
+
+fn joined(
+    mut pairs: SimilarPairs<MemoryHost>,
+    texts: &[String],
+    compare: &dyn Compare,
+) -> Vec<(i64, i64, f64)> {
     let mut all = Vec::new();
     for (number, text) in texts.iter().enumerate() {
         pairs.add(number as i64, text, &mut MemoryHost).unwrap();
@@ -27,7 +37,7 @@ fn found(texts: &[String], n: usize, threshold: f64, memory: usize) -> Vec<(i64,
         all.push((pair.a, pair.b, pair.similarity));
         Ok(())
     };
-    pairs.finish(&mut MemoryHost, &Jaccard, take).unwrap();
+    pairs.finish(&mut MemoryHost, compare, take).unwrap();
     all.sort_by_key(|&(a, b, _)| (a, b));
     all
 }
@@ -41,6 +51,55 @@ proptest! {
         threshold in prop::sample::select(vec![0.1, 0.25, 0.5, 2.0 / 3.0, 0.8, 1.0]),
     ) {
         prop_assert_eq!(found(&texts, n, threshold, usize::MAX), expected(&texts, n, threshold));
+    }
+}
+
+/// The greater one of both measures.
+struct Greater;
+
+impl Compare for Greater {
+    fn similarity(&self, _: [i64; 2], likeness: Likeness) -> f64 {
+        likeness.jaccard.max(likeness.cosine.unwrap_or_default())
+    }
+}
+
+/// Texts of words of which some are in nearly all texts and most in few; every third changes an earlier text.
+fn of_words(picks: &[(Vec<u16>, u16)]) -> Vec<String> {
+    let word = |pick: u16| format!("w{}", u32::from(pick).pow(2) >> 23);
+    let mut texts: Vec<Vec<String>> = Vec::new();
+    for (at, (picked, other)) in picks.iter().enumerate() {
+        let mut words: Vec<String> = picked.iter().map(|&pick| word(pick)).collect();
+        if at % 3 == 2 {
+            let changed = &texts[usize::from(*other) % at];
+            let kept = changed.iter().zip(0u16..).filter(|(_, place)| !(place ^ other).is_multiple_of(5));
+            words.truncate(words.len() / 4);
+            words.extend(kept.map(|(word, _)| word.clone()));
+        }
+        texts.push(words);
+    }
+    texts.into_iter().map(|words| words.join(" ")).collect()
+}
+
+proptest! {
+    /// What is left out unseen would not have been found: at a threshold at which nothing is left out the same pairs are found,
+    /// with the same similarities, and more.
+    #[test]
+    fn nothing_that_is_left_out_is_similar(
+        picks in prop::collection::vec((prop::collection::vec(any::<u16>(), 1..60), any::<u16>()), 3..40),
+        n in 2usize..6,
+        weighed in any::<bool>(),
+        threshold in prop::sample::select(vec![0.2, 0.35, 0.5, 0.7, 0.9]),
+        memory in prop::sample::select(vec![0, usize::MAX]),
+    ) {
+        let texts = of_words(&picks);
+        let weights = weighed.then(|| Arc::new(Frequencies::of(texts.iter().map(String::as_str), n)));
+        let at = |threshold| {
+            let pairs = SimilarPairs::new(n, threshold, memory).weighed(weights.clone());
+            joined(pairs, &texts, &Greater)
+        };
+        let mut all = at(1e-9);
+        all.retain(|pair| pair.2 >= threshold);
+        prop_assert_eq!(at(threshold), all);
     }
 }
 

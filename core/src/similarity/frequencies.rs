@@ -27,8 +27,9 @@ pub struct Frequencies {
     n: u32,
     /// Texts that were counted.
     texts: u32,
-    /// How many have an n-gram that is not kept, at most.
+    /// How many have an n-gram that is not kept, at most, and how rare it is for that: most are asked for it.
     rest: u32,
+    rare: f64,
     /// By the hash of the n-gram.
     kept: FxHashMap<u32, u32>,
 }
@@ -47,6 +48,10 @@ fn most(mut counts: Vec<(u32, u32)>) -> (FxHashMap<u32, u32>, Vec<(u32, u32)>) {
     sort_unstable_by(&mut counts, |a: &(u32, u32), b| (b.1, a.0).cmp(&(a.1, b.0)));
     let rest = counts.split_off(KEPT.min(counts.partition_point(|it| it.1 >= FEWEST)));
     (counts.into_iter().collect(), rest)
+}
+
+fn rarity(texts: u32, having: u32) -> f64 {
+    ((f64::from(texts) + SMOOTH) / f64::from(having)).ln()
 }
 
 fn hash(gram: u64) -> u32 {
@@ -69,7 +74,7 @@ impl Frequencies {
         let (kept, rest) = most(collect(counts).or_raise());
         // What is not kept weighs as the most frequent of it.
         let rest = rest.first().map_or(1, |cut| cut.1);
-        Frequencies { n: n as u32, texts: all, rest, kept }
+        Frequencies::new([n as u32, all, rest], kept)
     }
 
     /// Those of what is counted already, of so many rows; what is not kept counts as much as it does for its mean row.
@@ -78,7 +83,11 @@ impl Frequencies {
         let [sum, squares] =
             [1, 2].map(|power| rest.iter().map(|it| f64::from(it.1).powi(power)).sum::<f64>());
         let rest = (squares / sum.max(1.0)).round().max(1.0) as u32;
-        Frequencies { n: 0, texts: rows as u32, rest, kept }
+        Frequencies::new([0, rows as u32, rest], kept)
+    }
+
+    fn new([n, texts, rest]: [u32; 3], kept: FxHashMap<u32, u32>) -> Frequencies {
+        Frequencies { n, texts, rest, rare: rarity(texts, rest.max(1)), kept }
     }
 
     pub(crate) fn count(&self, of: u64) -> u32 {
@@ -93,7 +102,7 @@ impl Frequencies {
     /// What an n-gram weighs: ln((N + 10) / df) of N texts of which df have it (P3, inverse document frequency), half as much
     /// again with a digit.
     pub(crate) fn weight(&self, gram: u64) -> f64 {
-        let rare = ((f64::from(self.texts) + SMOOTH) / f64::from(self.count(gram))).ln();
+        let rare = self.kept.get(&hash(gram)).map_or(self.rare, |&count| rarity(self.texts, count.max(1)));
         if (1..=PACKED as u32).contains(&self.n) && has_digit(gram) { OF_DIGITS * rare } else { rare }
     }
 
@@ -180,7 +189,7 @@ impl TryFrom<Vec<u32>> for Frequencies {
             return Err("these are not as many frequencies as are told");
         }
         let kept = kept.iter().map(|&[hash, count]| (hash, count)).collect();
-        Ok(Frequencies { n: *n, texts: *texts, rest: *rest, kept })
+        Ok(Frequencies::new([*n, *texts, *rest], kept))
     }
 }
 

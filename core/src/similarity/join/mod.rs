@@ -7,8 +7,9 @@
 //! Ma and Srikant 2007; Xiao and others 2008). N-grams are ordered from the
 //! rarest to the most frequent. Two sets of a Jaccard coefficient of at least t
 //! must share an n-gram among the first |x| - ceil(t |x|) + 1 of each; their
-//! sizes differ at most by the factor t; and the remainder after the shared one bounds their overlap. Pairs that
-//! pass, and whose 128-bit sketches agree well enough, are compared.
+//! sizes differ at most by the factor t; and the remainder after the shared one bounds their overlap. Of pairs that
+//! pass, and whose 128-bit sketches agree well enough, what they share in the prefixes is added up; those are compared that
+//! would reach t if all that is more frequent were shared too (Anastasiu and Karypis 2014).
 //!
 //! Memory is bounded: sets are kept in parts, in a file when they are many, and
 //! two parts at a time are joined.
@@ -61,12 +62,11 @@ impl<H: Host> SimilarPairs<H> {
         let (counts, weights) = (std::mem::take(&mut self.sets.counts), self.weights.as_deref());
         let by = Threshold { least: self.threshold, counts: &counts, weights };
         for one in 0..parts {
-            let left = Loaded::new(self.sets.load(one)?, weights);
+            let left = Loaded::new(self.sets.load(one)?, by);
             let index = Index::new(&left, by, one + 1 == parts);
             interrupt::check();
             for other in one..parts {
-                let right =
-                    if other == one { None } else { Some(Loaded::new(self.sets.load(other)?, weights)) };
+                let right = if other == one { None } else { Some(Loaded::new(self.sets.load(other)?, by)) };
                 let join = Join { by, left: &left, index: &index, right: right.as_ref(), compare };
                 join.run(&mut |pair| take(pair, host))?;
             }

@@ -52,6 +52,35 @@ struct Set {
     sketch: u128,
     /// The sum of the squares of its weights, if weights are known.
     square: f64,
+    /// What its n-grams of each level and above are of it: of their number, and of its length as a vector of weights.
+    above: [Share; LEVELS],
+}
+
+/// Levels of frequency, each of n-grams twice as frequent as the one below.
+const LEVELS: usize = 16;
+
+fn level((count, _): (u32, u64)) -> usize {
+    (count.max(1).ilog2() as usize).min(LEVELS - 1)
+}
+
+/// Shares in 255ths, no less than they are.
+#[derive(Clone, Copy, Default)]
+struct Share {
+    size: u8,
+    length: u8,
+}
+
+impl Share {
+    const NONE: Share = Share { size: 0, length: 0 };
+
+    fn new(size: f64, square: f64) -> Share {
+        let [size, length] = [size, square.max(0.0).sqrt()].map(|share| (share * 255.0 + 1e-3).ceil() as u8);
+        Share { size, length }
+    }
+
+    fn of(self, size: usize) -> usize {
+        (usize::from(self.size) * size).div_ceil(255)
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -62,8 +91,9 @@ pub(super) struct Threshold<'a> {
 }
 
 impl Threshold<'_> {
-    /// The n-grams of a set of which it must share one, the rarest first.
-    fn rarest(self, grams: &[u64], ranked: &mut Vec<(u32, u64)>, into: &mut Vec<Rare>) {
+    /// The n-grams of a set of which it must share one, the rarest first. All of the levels below that which is returned are
+    /// among them.
+    fn rarest(self, set: &Set, grams: &[u64], ranked: &mut Vec<(u32, u64)>, into: &mut Vec<Rare>) -> usize {
         ranked.clear();
         into.clear();
         ranked.room(grams.len()).or_raise();
@@ -71,37 +101,50 @@ impl Threshold<'_> {
         let prefix = grams.len() - at_least(self.least * grams.len() as f64) + 1;
         into.room(grams.len()).or_raise();
         let Some(weights) = self.weights else {
+            let mut cut = LEVELS;
             if prefix < ranked.len() {
-                ranked.select_nth_unstable(prefix);
+                cut = level(*ranked.select_nth_unstable(prefix).1);
                 ranked.truncate(prefix);
             }
             ranked.sort_unstable();
-            return into.extend(ranked.iter().map(|&(_, gram)| Rare { gram, tail: 1.0 }));
+            into.extend(ranked.iter().map(|&(_, gram)| Rare { gram, tail: 1.0, square: 0.0 }));
+            return cut;
         };
         ranked.sort_unstable();
-        let all = weights.square(grams);
-        let mut left = all;
-        for (at, &(_, gram)) in ranked.iter().enumerate() {
+        let mut left = set.square;
+        for (at, &rank) in ranked.iter().enumerate() {
             // As wide as rounding may be.
-            let tail = ((left / all).max(0.0).sqrt() * (1.0 + 1e-6)) as f32;
+            let tail = ((left / set.square).max(0.0).sqrt() * (1.0 + 1e-6)) as f32;
             if at >= prefix && f64::from(tail) < self.least {
-                break;
+                return level(rank);
             }
-            into.push(Rare { gram, tail });
-            left -= weights.weight(gram).powi(2);
+            let square = weights.weight(rank.1).powi(2);
+            into.push(Rare { gram: rank.1, tail, square });
+            left -= square;
         }
+        LEVELS
     }
 }
 
 impl Loaded {
-    pub(super) fn new(words: Vec<u64>, weights: Option<&Frequencies>) -> Loaded {
+    pub(super) fn new(words: Vec<u64>, by: Threshold<'_>) -> Loaded {
         let (mut sets, mut at) = (Vec::new(), 0);
         while at < words.len() {
             let (id, size, from) = (words[at] as i64, words[at + 1] as usize, at + 2);
-            let sketch =
-                words[from..from + size].iter().fold(0, |sketch, &gram| sketch ^ 1 << sketch::bit(gram, 2));
-            let square = weights.map_or(0.0, |it| it.square(&words[from..from + size]));
-            sets.grow(Set { id, from, size, sketch, square }).or_raise();
+            let (mut sketch, mut of_level) = (0, [(0.0, 0.0); LEVELS]);
+            for &gram in &words[from..from + size] {
+                sketch ^= 1 << sketch::bit(gram, 2);
+                let (count, square) = &mut of_level[level(by.counts.rank(gram))];
+                *count += 1.0;
+                *square += by.weights.map_or(0.0, |it| it.weight(gram).powi(2));
+            }
+            let square: f64 = of_level.iter().map(|it| it.1).sum();
+            let (mut above, mut left) = ([Share::NONE; LEVELS], (0.0, 0.0));
+            for (share, it) in above.iter_mut().zip(of_level).rev() {
+                left = (left.0 + it.0, left.1 + it.1);
+                *share = Share::new(left.0 / size as f64, left.1 / square.max(f64::MIN_POSITIVE));
+            }
+            sets.grow(Set { id, from, size, sketch, square, above }).or_raise();
             at = from + size;
         }
         sets.sort_unstable_by_key(|set| (set.size, set.from));
@@ -129,23 +172,34 @@ struct Holder {
 struct Rare {
     gram: u64,
     tail: f32,
+    /// Of its weight.
+    square: f64,
+}
+
+/// What a set is known to share.
+#[derive(Clone, Copy, Default)]
+struct Met {
+    shared: usize,
+    product: f64,
 }
 
 /// The prefixes of a part's sets by n-gram.
 pub(super) struct Index {
     holders: Vec<Holder>,
     by_gram: FxHashMap<u64, (u32, u32)>,
+    /// For each set the level below which all its n-grams are in the prefix.
+    cuts: Vec<u8>,
 }
 
 impl Index {
     /// `alone`: the part is joined only with itself, where n-grams in the prefix of a single set are useless.
     pub(super) fn new(part: &Loaded, by: Threshold<'_>, alone: bool) -> Index {
-        let mut holders = Vec::new();
+        let (mut holders, mut cuts) = (Vec::new(), Vec::new());
         let (mut ranked, mut prefix) = (Vec::new(), Vec::new());
         for (at, set) in part.sets.iter().enumerate() {
-            by.rarest(part.grams(set), &mut ranked, &mut prefix);
+            cuts.grow(by.rarest(set, part.grams(set), &mut ranked, &mut prefix) as u8).or_raise();
             holders.room(prefix.len()).or_raise();
-            holders.extend(prefix.iter().enumerate().map(|(position, &Rare { gram, tail })| Holder {
+            holders.extend(prefix.iter().enumerate().map(|(position, &Rare { gram, tail, .. })| Holder {
                 gram,
                 set: at as u32,
                 size: set.size as u32,
@@ -164,7 +218,7 @@ impl Index {
             }
             from += run.len();
         }
-        Index { holders, by_gram }
+        Index { holders, by_gram, cuts }
     }
 
     fn holders(&self, gram: u64) -> &[Holder] {
@@ -185,18 +239,18 @@ pub(super) struct Join<'a> {
 impl Join<'_> {
     pub(super) fn run(&self, take: &mut dyn FnMut(SimilarPair) -> Result<()>) -> Result<()> {
         let right = self.right.unwrap_or(self.left);
-        let mut seen = memory::filled(false, self.left.sets.len())?;
+        let mut met = memory::filled(Met::default(), self.left.sets.len())?;
         let (mut ranked, mut prefix, mut candidates, mut squares) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut meter = Meter::new();
         for (number, x) in right.sets.iter().enumerate() {
-            self.by.rarest(right.grams(x), &mut ranked, &mut prefix);
+            let cut = self.by.rarest(x, right.grams(x), &mut ranked, &mut prefix);
             let before = if self.right.is_none() { number } else { self.left.sets.len() };
             meter.work(x.size);
             for (position, rare) in prefix.iter().enumerate() {
                 let holders = self.index.holders(rare.gram);
                 meter.work(holders.len());
-                self.collect(x, (position, rare.tail), before, holders, &mut seen, &mut candidates);
+                self.collect(x, (position, rare), before, holders, &mut met, &mut candidates);
             }
             if let Some(weights) = self.by.weights {
                 squares.clear();
@@ -204,8 +258,11 @@ impl Join<'_> {
                 squares.extend(right.grams(x).iter().map(|&gram| weights.weight(gram).powi(2)));
             }
             for y in candidates.drain(..) {
-                seen[y as usize] = false;
-                let other = &self.left.sets[y as usize];
+                let (met, other) = (std::mem::take(&mut met[y as usize]), &self.left.sets[y as usize]);
+                let cut = cut.min(usize::from(self.index.cuts[y as usize]));
+                if !self.may_reach(x, other, met, cut) {
+                    continue;
+                }
                 meter.work(x.size + other.size);
                 if !self.compare.may(x.id, other.id) {
                     continue;
@@ -223,10 +280,10 @@ impl Join<'_> {
     fn collect(
         &self,
         x: &Set,
-        (position, tail): (usize, f32),
+        (position, rare): (usize, &Rare),
         before: usize,
         holders: &[Holder],
-        seen: &mut [bool],
+        met: &mut [Met],
         candidates: &mut Vec<u32>,
     ) {
         // Sizes do not bound a cosine.
@@ -246,19 +303,36 @@ impl Join<'_> {
             if set >= before {
                 break;
             }
-            // A set that was here before shares a rarer n-gram too, so only
-            // the first meeting bounds what is left to share.
-            let rest = (x.size - position).min(size - holder.position as usize);
-            let by_cosine = weighed && f64::from(tail * holder.tail) >= self.by.least;
-            if seen[set] || rest < needed && !by_cosine {
-                continue;
-            }
-            let apart = (x.sketch ^ self.left.sets[set].sketch).count_ones() as usize;
-            if by_cosine || x.size + size >= 2 * needed + apart {
-                seen[set] = true;
+            let so_far = &mut met[set];
+            if so_far.shared == 0 {
+                // A set that was here before shares a rarer n-gram too, so only
+                // the first meeting bounds what is left to share.
+                let rest = (x.size - position).min(size - holder.position as usize);
+                let by_cosine = weighed && f64::from(rare.tail * holder.tail) >= self.by.least;
+                let may_overlap = || {
+                    let apart = (x.sketch ^ self.left.sets[set].sketch).count_ones() as usize;
+                    rest >= needed && x.size + size >= 2 * needed + apart
+                };
+                if !by_cosine && !may_overlap() {
+                    continue;
+                }
                 candidates.grow(holder.set).or_raise();
             }
+            so_far.shared += 1;
+            so_far.product += rare.square;
         }
+    }
+
+    /// Whether two sets may be similar that share what they do below a level, and anything from it on.
+    fn may_reach(&self, x: &Set, other: &Set, met: Met, cut: usize) -> bool {
+        let [a, b] = [x, other].map(|set| set.above.get(cut).copied().unwrap_or(Share::NONE));
+        let most = met.shared + a.of(x.size).min(b.of(other.size));
+        let lengths = (x.square * other.square).sqrt().max(f64::MIN_POSITIVE);
+        // As wide as rounding may be.
+        let cosine = met.product / lengths * (1.0 + 1e-6)
+            + f64::from(a.length) * f64::from(b.length) / (255.0 * 255.0);
+        most >= overlap_needed(self.by.least, x.size, other.size)
+            || self.by.weights.is_some() && cosine >= self.by.least
     }
 
     fn compare(&self, (a, squares): (&[u64], &[f64]), x: &Set, other: &Set) -> Option<SimilarPair> {
