@@ -220,25 +220,25 @@ COMMENT ON FUNCTION simhash_explain(record, record) IS
 
 -- The table is a text: with regclass and record PostgreSQL could not choose where both arguments are literals.
 -- It resolves a polymorphic result only where the argument is written: so no defaults there.
-CREATE FUNCTION dedup_find(tbl text, content text, distance integer DEFAULT NULL)
-    RETURNS TABLE (id bigint, "distance" integer, similarity double precision, shared text[], only_new text[], only_row text[], decided boolean)
+CREATE FUNCTION dedup_find(tbl text, content text, distance integer DEFAULT NULL, options jsonb DEFAULT NULL)
+    RETURNS TABLE (id bigint, "distance" integer, similarity double precision, shared text[], only_new text[], only_row text[], decided boolean, repeats boolean)
     AS 'MODULE_PATHNAME', 'dedup_find_text_wrapper' LANGUAGE c STABLE PARALLEL UNSAFE COST 10000 ROWS 10;
-COMMENT ON FUNCTION dedup_find(text, text, integer) IS
+COMMENT ON FUNCTION dedup_find(text, text, integer, jsonb) IS
     'the rows of a table with settings that a text repeats, nearest first, and why: the heaviest words that both have, only the text, only the row';
-CREATE FUNCTION dedup_find(tbl text, content text, distance integer, id_type anyelement)
-    RETURNS TABLE (id anyelement, "distance" integer, similarity double precision, shared text[], only_new text[], only_row text[], decided boolean)
+CREATE FUNCTION dedup_find(tbl text, content text, distance integer, id_type anyelement, options jsonb DEFAULT NULL)
+    RETURNS TABLE (id anyelement, "distance" integer, similarity double precision, shared text[], only_new text[], only_row text[], decided boolean, repeats boolean)
     AS 'MODULE_PATHNAME', 'dedup_find_text_wrapper' LANGUAGE c STABLE PARALLEL UNSAFE COST 10000 ROWS 10;
-COMMENT ON FUNCTION dedup_find(text, text, integer, anyelement) IS
+COMMENT ON FUNCTION dedup_find(text, text, integer, anyelement, jsonb) IS
     'dedup_find of ids of another type than bigint: id_type => NULL::uuid';
-CREATE FUNCTION dedup_find("row" record, distance integer DEFAULT NULL)
-    RETURNS TABLE (id bigint, "distance" integer, similarity double precision, shared text[], only_new text[], only_row text[], decided boolean)
+CREATE FUNCTION dedup_find("row" record, distance integer DEFAULT NULL, options jsonb DEFAULT NULL)
+    RETURNS TABLE (id bigint, "distance" integer, similarity double precision, shared text[], only_new text[], only_row text[], decided boolean, repeats boolean)
     AS 'MODULE_PATHNAME', 'dedup_find_row_wrapper' LANGUAGE c STABLE PARALLEL UNSAFE COST 10000 ROWS 10;
-COMMENT ON FUNCTION dedup_find(record, integer) IS
+COMMENT ON FUNCTION dedup_find(record, integer, jsonb) IS
     'the rows of a table with settings that a row of it, new or stored, repeats; itself left out by its key';
-CREATE FUNCTION dedup_find("row" record, distance integer, id_type anyelement)
-    RETURNS TABLE (id anyelement, "distance" integer, similarity double precision, shared text[], only_new text[], only_row text[], decided boolean)
+CREATE FUNCTION dedup_find("row" record, distance integer, id_type anyelement, options jsonb DEFAULT NULL)
+    RETURNS TABLE (id anyelement, "distance" integer, similarity double precision, shared text[], only_new text[], only_row text[], decided boolean, repeats boolean)
     AS 'MODULE_PATHNAME', 'dedup_find_row_wrapper' LANGUAGE c STABLE PARALLEL UNSAFE COST 10000 ROWS 10;
-COMMENT ON FUNCTION dedup_find(record, integer, anyelement) IS
+COMMENT ON FUNCTION dedup_find(record, integer, anyelement, jsonb) IS
     'dedup_find of ids of another type than bigint: id_type => NULL::uuid';
 CREATE FUNCTION dedup_clean(tbl regclass, dry_run boolean DEFAULT true, options jsonb DEFAULT NULL)
     RETURNS TABLE (id bigint, keeper bigint, stage text, distance integer, similarity double precision)

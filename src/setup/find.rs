@@ -2,18 +2,34 @@
 
 use crate::fingerprint::bag_of_values;
 use crate::pg::{
-    Argument, Output, Record, Values, base_type, base_type_name, equality, query_all, quote_identifier,
+    Argument, Json, Output, Record, Values, base_type, base_type_name, equality, query_all, quote_identifier,
     required, schema, with_settings,
 };
 use crate::similarity::query;
-use crate::table::{DecisionTable, Settings, Table, as_key, joined, key, listed, refuse_option};
-use dedup_core::dedup::{Comparable, Method};
+use crate::table::{
+    DecisionTable, Settings, Table, as_key, joined, key, listed, read_options, refuse_option,
+};
+use dedup_core::dedup::{Alike, Comparable, FIND, Method};
 use dedup_core::features::{Bag, RowRecipe, Shared, shared};
 use pgrx::prelude::*;
 use std::collections::HashMap;
 
 /// Features in each list of a row found.
 const SHOWN: usize = 5;
+
+/// Rows at a time of which the nearest by text are chosen, and a similarity that is as good as none.
+const LOOKED_AT: usize = 10_000;
+const FAR: f64 = 0.01;
+
+/// How many rows are asked for where none is repeated.
+///
+/// # Safety
+/// The call is one whose last argument is declared as `jsonb`.
+unsafe fn nearest(fcinfo: pg_sys::FunctionCallInfo) -> usize {
+    // SAFETY: the caller's promise.
+    let options = unsafe { pgrx::pg_getarg::<Json>(fcinfo, (*fcinfo).nargs as usize - 1) };
+    read_options(FIND, options).whole("nearest").unwrap_or(0) as usize
+}
 
 #[pg_extern(sql = "")]
 fn dedup_find_text(
@@ -24,16 +40,20 @@ fn dedup_find_text(
 ) {
     let settings =
         Settings::needed(Table::named("tbl", required(tbl, "the table", "Name a table: 'ticket'.")).oid);
+    // SAFETY: declared so in sql/setup.sql.
+    let nearest = unsafe { nearest(fcinfo) };
     let mut output = Output::begin(fcinfo);
     let mut values = vec![None; settings.columns.len()];
     values[settings.main_column()] = content.map(str::to_owned);
     let text = settings.content(&values);
-    let new = New { is_row: false, text, values, own: None, decided: HashMap::new() };
+    let new = New { is_row: false, text, values, own: None, decided: HashMap::new(), nearest };
     iso(|| new.find(&settings, distance, &mut output, "dedup_find(tbl, content, distance"));
 }
 
 #[pg_extern(sql = "")]
 fn dedup_find_row(row: Option<Record>, distance: Option<i32>, fcinfo: pg_sys::FunctionCallInfo) {
+    // SAFETY: declared so in sql/setup.sql.
+    let nearest = unsafe { nearest(fcinfo) };
     let Some(row) = row else {
         Output::begin(fcinfo);
         return;
@@ -53,7 +73,7 @@ fn dedup_find_row(row: Option<Record>, distance: Option<i32>, fcinfo: pg_sys::Fu
         // SAFETY: the value is of the column's type, and so of the one that it is a domain over.
         Some((equals, unsafe { Argument::of_type(value, base_type(typoid)) }))
     });
-    let new = New { is_row: true, values, text, own, decided };
+    let new = New { is_row: true, values, text, own, decided, nearest };
     iso(|| new.find(&settings, distance, &mut output, "dedup_find(row, distance"));
 }
 
@@ -72,6 +92,8 @@ enum By {
     Equality,
     /// What people have decided.
     Decision,
+    /// The order of the fingerprints.
+    Order,
 }
 
 /// A row that may be near.
@@ -97,6 +119,8 @@ struct New {
     own: Option<(String, Argument)>,
     /// Rows that are the same or not by what people have decided, by their ids.
     decided: HashMap<String, bool>,
+    /// How many of the nearest rows are given where none is repeated.
+    nearest: usize,
 }
 
 impl New {
@@ -147,31 +171,67 @@ impl New {
             let distance = row.get(1).map(|bits| bits.value() as i32);
             Candidate { id, distance, values, text, decided }
         };
-        let run = |by: &By| {
-            let sql = self.statement(settings, (by, fp.is_some()), &table);
+        let sql = |by: &By, end: &str| {
+            let sql = self.statement(settings, (by, fp.is_some()), &table, end);
             debug1!("dedup_find runs: {sql}");
-            query_all(&sql, &arguments, read)
+            sql
         };
+        let run = |by: &By, end: &str| query_all(&sql(by, end), &arguments, read);
         let new = self.text.as_deref().unwrap_or("");
+        let is_near = |it: &Candidate| kind(it.text.as_deref()) == Comparable::Near;
+        let likeness = |it: &Candidate| it.text.as_deref().map(|text| alike.likeness(new, text));
         let mut found = Vec::new();
         if !matches!(by, By::Decision) {
-            let mut near = run(&by);
+            let mut near = run(&by, " ORDER BY 1");
             let equals = matches!(by, By::Equality);
-            let counts = |it: &Candidate| match equals {
-                true => it.text == self.text,
-                false => kind(it.text.as_deref()) == Comparable::Near,
-            };
+            let counts = |it: &Candidate| if equals { it.text == self.text } else { is_near(it) };
             near.retain(|it| it.decided.is_none() && counts(it));
             let texts: Vec<&str> = near.iter().filter_map(|it| it.text.as_deref()).collect();
-            let alike = if equals { vec![Some(1.0); near.len()] } else { alike.many(new, &texts) };
-            let alike = near.into_iter().zip(alike).filter(|(_, similarity)| similarity.is_some());
+            let similar = if equals { vec![Some(1.0); near.len()] } else { alike.many(new, &texts) };
+            let alike = near.into_iter().zip(similar).filter(|(_, similarity)| similarity.is_some());
             found.extend(alike);
         }
         if is_decided {
-            let likeness = |it: &Candidate| it.text.as_deref().map(|text| alike.likeness(new, text));
-            found.extend(
-                run(&By::Decision).into_iter().map(|it| (likeness(&it), it)).map(|(of, it)| (it, of)),
-            );
+            let decided = run(&By::Decision, " ORDER BY 1").into_iter();
+            found.extend(decided.map(|it| (likeness(&it), it)).map(|(of, it)| (it, of)));
+        }
+        let repeats = !found.is_empty();
+        if !repeats && self.nearest > 0 {
+            match by {
+                By::Text => {
+                    let (_, grams) = Alike { similarity: FAR, ..alike.clone() }.query(new);
+                    let sql = sql(&by, &format!(" LIMIT {LOOKED_AT}"));
+                    // Those first that share most. Of records the keys say nothing of how probable it is.
+                    let is_of_records = settings.method == Method::Records;
+                    let (mut least, mut rows) = (if is_of_records { 2 } else { grams.len() + 1 }, 0);
+                    while least > 1 && rows < LOOKED_AT {
+                        (least, rows) = (least / 2, 0);
+                        let mut arguments = arguments.clone();
+                        arguments[2] = Argument::of(query(least, grams.clone()));
+                        query_all(&sql, &arguments, |row| {
+                            rows += 1;
+                            let it = read(row);
+                            let of = likeness(&it);
+                            let at = found.partition_point(|(_, other)| *other >= of);
+                            let is_new = !found.iter().any(|(other, _)| other.id == it.id);
+                            if at < self.nearest && is_near(&it) && is_new {
+                                found.truncate(self.nearest - 1);
+                                found.insert(at, (it, of));
+                            }
+                        });
+                    }
+                }
+                By::Distance(_) => {
+                    let all = run(&By::Order, &format!(" ORDER BY 2 LIMIT {}", self.nearest));
+                    found.extend(
+                        all.into_iter()
+                            .filter(is_near)
+                            .map(|it| (likeness(&it), it))
+                            .map(|(of, it)| (it, of)),
+                    );
+                }
+                _ => {}
+            }
         }
         // Equals stay in the order of their ids.
         found.sort_by(|a, b| {
@@ -187,14 +247,15 @@ impl New {
             unsafe {
                 let id = id.map(|id| ids.make(&id));
                 let [distance, similarity] = [distance.into_datum(), similarity.into_datum()];
-                output.add([id, distance, similarity, shared, only_new, only_row, decided.into_datum()]);
+                let [decided, repeats] = [decided, Some(repeats)].map(IntoDatum::into_datum);
+                output.add([id, distance, similarity, shared, only_new, only_row, decided, repeats]);
             }
         }
     }
 
     /// The search for rows that the judge looks at: $1 is the fingerprint, $2 the text, $3 what the index of n-grams is asked for, $4 ids of
-    /// decisions, $5 the row's own id.
-    fn statement(&self, settings: &Settings, (by, has_fp): (&By, bool), table: &Table) -> String {
+    /// decisions, $5 the row's own id. `end` says in which order they come, and how many.
+    fn statement(&self, settings: &Settings, (by, has_fp): (&By, bool), table: &Table, end: &str) -> String {
         let tools = schema();
         let (fp, text) = (quote_identifier(&settings.fp), joined(&settings.texts()));
         let candidates = match by {
@@ -217,6 +278,7 @@ impl New {
                 let text = by_text.then(|| format!("{text} OPERATOR(pg_catalog.=) $2"));
                 same.into_iter().chain(text).collect::<Vec<_>>().join(" AND ")
             }
+            By::Order => format!("t.{fp} IS NOT NULL"),
             By::Decision => {
                 let (column, id) = (quote_identifier(table.id(None)), table.column(table.id(None)).typoid);
                 let (base, equals) = (base_type_name(id), equality(id).unwrap_or_default());
@@ -228,7 +290,7 @@ impl New {
         let value = |name: &String| format!(", t.{}::pg_catalog.text", quote_identifier(name));
         let values: String = settings.columns.iter().map(value).collect();
         format!(
-            "SELECT t.{id}, t.{fp} OPERATOR({tools}.<~>) $1{values} FROM {} AS t WHERE {candidates}{} ORDER BY 1",
+            "SELECT t.{id}, t.{fp} OPERATOR({tools}.<~>) $1{values} FROM {} AS t WHERE {candidates}{}{end}",
             table.name,
             own.unwrap_or_default(),
         )

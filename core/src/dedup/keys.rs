@@ -31,8 +31,10 @@ pub const PAIRS: Sink = Sink { name: "near_dup_pairs", bit: 64 };
 pub const CLEAN: Sink = Sink { name: "dedup_clean", bit: 128 };
 /// `dedup_link`.
 pub const LINK: Sink = Sink { name: "dedup_link", bit: 256 };
+/// `dedup_find`.
+pub const FIND: Sink = Sink { name: "dedup_find", bit: 512 };
 /// All of them.
-pub const SINKS: [Sink; 10] = [DEDUP, INTO, REPORT, EXPLAIN, REVIEW, SETUP, GUARD, PAIRS, CLEAN, LINK];
+pub const SINKS: [Sink; 11] = [DEDUP, INTO, REPORT, EXPLAIN, REVIEW, SETUP, GUARD, PAIRS, CLEAN, LINK, FIND];
 
 impl Sink {
     /// The options that it takes.
@@ -109,7 +111,7 @@ impl OptionKey {
 }
 
 /// All options, in the order of the manual.
-pub const KEYS: [OptionKey; 33] = {
+pub const KEYS: [OptionKey; 34] = {
     use Takes::*;
     [
         key("id", Text("a column"), WHOLE | SETUP.bit | LINK.bit)
@@ -165,6 +167,9 @@ pub const KEYS: [OptionKey; 33] = {
         key("review", Whole(1, MOST_ASKED), REPORT.bit)
             .says("how many pairs the page asks about, those of dedup_review; the answers are handed out as SQL and CSV"),
         key("follow", Truth, INTO.bit).says("whether a trigger tells what changes at the source"),
+        key("nearest", Whole(0, 100), FIND.bit)
+            .or("0")
+            .says("how many of the nearest rows are given where none is repeated"),
         key("decided", Truth, CLEAN.bit)
             .or("false")
             .says("whether rows go too that are only decided to be the same"),
