@@ -195,9 +195,11 @@ impl Archive {
     pub fn leave(&self, call: &Call, run: i64) {
         let Call { id, base, equals, .. } = call;
         let sql = format!(
-            "DELETE FROM {} AS a USING {} AS t WHERE a.dedup_run OPERATOR(pg_catalog.=) {run} \
+            "DELETE FROM {} AS a USING {} AS t WHERE {} \
                AND t.{id}::{base} {equals} a.{id}::{base} RETURNING a.{id}, a.dedup_children",
-            self.table.name, call.table.name
+            self.table.name,
+            call.table.name,
+            removed("a", run)
         );
         for_each(&sql, &[], |row| {
             if row.get(1).is_some() {
@@ -214,9 +216,33 @@ impl Archive {
     }
 }
 
+/// The stage of what a kept row was before it was filled.
+pub(super) const FILLED: &str = "filled";
+
+/// A condition: that a row of the archive, which SQL calls so, is one that a run has removed.
+pub(super) fn removed(alias: &str, run: i64) -> String {
+    format!(
+        "{alias}.dedup_run OPERATOR(pg_catalog.=) {run} AND {alias}.dedup_stage OPERATOR(pg_catalog.<>) '{FILLED}'"
+    )
+}
+
 /// The rows that go, as a call has them in its arguments.
 pub(super) const GONE: &str = "ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3), pg_catalog.unnest($4), \
      pg_catalog.unnest($5)) WITH ORDINALITY AS d(id, keeper, stage, distance, similarity, n)";
+
+/// Some of the values that a query gives, as they are written; `None`: it gives none.
+pub(super) fn listed(sql: &str) -> Option<String> {
+    const MOST: usize = 20;
+    let (mut found, mut count) = (Vec::new(), 0);
+    for_each(sql, &[], |row| {
+        count += 1;
+        if count <= MOST {
+            found.push(row.written(0).unwrap_or_else(|| "NULL".to_owned()));
+        }
+    });
+    let more = if count > MOST { format!(" and {} more", count - MOST) } else { String::new() };
+    (count > 0).then(|| found.join(", ") + &more)
+}
 
 /// Sees to it that no cast of another role makes values of one type values of the other.
 ///

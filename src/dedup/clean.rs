@@ -3,6 +3,7 @@
 
 use super::archive::{Archive, GONE};
 use super::call::Call;
+use super::fill::{self, Fill};
 use super::references::{Reference, references, refuse, repoint, tell};
 use crate::pg::{
     Argument, Json, Output, Values, array_type, execute, for_each, hold_schemas, notice, quote_literal,
@@ -32,6 +33,7 @@ fn dedup_clean(
             "references cannot be \"repoint\" without an archive: it could not be taken back",
         )
     }
+    let fill = fill::read(&written, &table);
     let dry_run = dry_run.unwrap_or(true);
     let mut pointing = references(&table);
     if !dry_run {
@@ -67,14 +69,17 @@ fn dedup_clean(
         found = (0..types.len()).map(argument).collect::<Option<Vec<_>>>();
     });
     if !dry_run {
-        return found.iter().for_each(|gone| remove(&call, gone, &written, &pointing, &mut output));
+        return found.iter().for_each(|gone| remove(&call, gone, &written, (&pointing, &fill), &mut output));
     }
     if let Some(gone) = &found {
         tell(&pointing, &call, gone[0], repoint);
         let sql = format!("SELECT d.id, d.keeper, d.stage, d.distance, d.similarity FROM {GONE}");
         for_each(&sql, gone, |row| pass(&mut output, row));
     }
-    notice("dry run: no row is deleted", "", format!("To delete them: {}", call.shown));
+    let filled =
+        found.as_ref().filter(|_| !fill.is_empty()).map_or(0, |gone| fill::count(&fill, &call, gone));
+    let takes = if filled > 0 { format!("; {filled} kept rows would be filled") } else { String::new() };
+    notice(format!("dry run: no row is deleted{takes}"), "", format!("To delete them: {}", call.shown));
 }
 
 fn pass(output: &mut Output, row: &Values<'_>) {
@@ -83,7 +88,13 @@ fn pass(output: &mut Output, row: &Values<'_>) {
 }
 
 /// Moves rows to the archive, or deletes them.
-fn remove(call: &Call, gone: &[Argument], written: &Written, pointing: &[Reference], output: &mut Output) {
+fn remove(
+    call: &Call,
+    gone: &[Argument],
+    written: &Written,
+    (pointing, fill): (&[Reference], &[Fill]),
+    output: &mut Output,
+) {
     let Call { table, id, base, equals, .. } = call;
     let archive = (written.get("archive") != Some(&false.into()))
         .then(|| Archive::open(table, written.text("archive")))
@@ -124,6 +135,8 @@ fn remove(call: &Call, gone: &[Argument], written: &Written, pointing: &[Referen
     });
     let Some((run, archive)) = archive else { return };
     archive.leave(call, run);
+    let filled = if fill.is_empty() { 0 } else { fill::fill(fill, call, &archive, run, gone) };
+    let filled = if filled > 0 { format!(", and what {filled} kept rows were") } else { String::new() };
     if rows > 0 {
         let named =
             written.text("archive").map(|_| format!(", archive => {}", quote_literal(&archive.table.name)));
@@ -134,7 +147,7 @@ fn remove(call: &Call, gone: &[Argument], written: &Written, pointing: &[Referen
             named.unwrap_or_default()
         );
         notice(
-            format!("run {run}: {rows} rows are in {}", archive.table.name),
+            format!("run {run}: {rows} rows are in {}{filled}", archive.table.name),
             "",
             format!("To put them back: {undo};"),
         );

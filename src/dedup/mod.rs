@@ -5,6 +5,7 @@ mod archive;
 mod call;
 mod clean;
 mod explain;
+mod fill;
 mod into;
 mod link;
 mod pipeline;

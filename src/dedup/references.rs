@@ -1,6 +1,6 @@
 //! Foreign keys that point at rows of a table: what becomes of the rows that have them when those go, and when they come back.
 
-use super::archive::{Archive, check_assigned};
+use super::archive::{Archive, check_assigned, removed};
 use super::call::Call;
 use crate::pg::{
     Argument, Values, as_text, base_type_name, check_type, equality, execute, exists, hold_schemas,
@@ -38,7 +38,7 @@ struct Pair {
 }
 
 /// Settings by which a value is written as text that every session reads as the same value.
-const EXACT: [(&str, &str); 6] = [
+pub(super) const EXACT: [(&str, &str); 6] = [
     ("DateStyle", "ISO, YMD"),
     ("IntervalStyle", "postgres"),
     ("extra_float_digits", "1"),
@@ -198,19 +198,21 @@ impl Reference {
         let brief: Vec<&str> = whole.iter().copied().filter(is_brief).collect();
         let others = match self.is_self {
             true => format!(
-                "AND NOT EXISTS (SELECT FROM {} AS b WHERE b.dedup_run OPERATOR(pg_catalog.=) {run} AND b.{id}::{base} {equals} c.{id}::{base})",
-                archive.table.name
+                "AND NOT EXISTS (SELECT FROM {} AS b WHERE {} AND b.{id}::{base} {equals} c.{id}::{base})",
+                archive.table.name,
+                removed("b", run)
             ),
             false => String::new(),
         };
         let found = format!(
             "SELECT c.tableoid AS part, c.ctid AS row, a.ctid AS place, {} AS item FROM {} AS c JOIN {} AS t ON {} \
-             JOIN {} AS a ON a.dedup_run OPERATOR(pg_catalog.=) {run} AND t.{id}::{base} {equals} a.{id}::{base} {others}",
+             JOIN {} AS a ON {} AND t.{id}::{base} {equals} a.{id}::{base} {others}",
             item(false, &brief),
             self.from,
             self.parent,
             self.matches(),
-            archive.table.name
+            archive.table.name,
+            removed("a", run)
         );
         let here = "c.tableoid OPERATOR(pg_catalog.=) $1 AND c.ctid OPERATOR(pg_catalog.=) $2";
         let pairs = self.columns.iter().map(|Pair { child, parent, .. }| (child, parent));

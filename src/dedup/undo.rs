@@ -1,7 +1,8 @@
 //! `dedup_undo`: rows that `dedup_clean` has moved to the archive come back.
 
-use super::archive::{Archive, KEEPER, check_assigned, is_own};
+use super::archive::{Archive, FILLED, KEEPER, check_assigned, is_own, listed};
 use super::call::Call;
+use super::fill;
 use super::references::{back, references};
 use crate::pg::{
     Argument, as_text, base_type_name, check_type, execute, for_each, hold_schemas, inheritors, notice,
@@ -35,11 +36,13 @@ fn dedup_undo(
     };
     let name = &archive.table.name;
     // Another table may have the same archive; what this one was called before is nothing now.
-    let mut chosen = format!(
-        "a.dedup_run OPERATOR(pg_catalog.=) {run} AND a.dedup_stage OPERATOR(pg_catalog.<>) 'undone' \
-         AND (a.dedup_table OPERATOR(pg_catalog.=) {} OR pg_catalog.to_regclass(a.dedup_table) IS NULL)",
+    let of_run = format!(
+        "a.dedup_run OPERATOR(pg_catalog.=) {run} AND (a.dedup_table OPERATOR(pg_catalog.=) {} OR pg_catalog.to_regclass(a.dedup_table) IS NULL)",
         quote_literal(&table.name)
     );
+    let mut chosen =
+        format!("{of_run} AND a.dedup_stage OPERATOR(pg_catalog.<>) ALL ('{{undone,{FILLED}}}')");
+    let removed = chosen.clone();
     if let Some(ids) = ids {
         let list =
             scalar("SELECT $1::pg_catalog.text", &[Argument::of(ids)]).map(quote_literal).unwrap_or_default();
@@ -65,6 +68,15 @@ fn dedup_undo(
         )
     }
     keep_apart(&call, &archive, &chosen);
+    // A kept row is what it was once all come back that it has taken something from. What is asked as true or not is hashed.
+    let keepers = |which: &str| format!("SELECT a.{KEEPER}::{base} FROM {name} AS a WHERE {which}");
+    let filled = format!(
+        "{of_run} AND a.dedup_stage OPERATOR(pg_catalog.=) '{FILLED}' AND (a.{id}::{base} {equals} ANY ({})) IS TRUE \
+         AND (a.{id}::{base} {equals} ANY ({})) IS NOT TRUE",
+        keepers(&chosen),
+        keepers(&format!("{removed} AND ({chosen}) IS NOT TRUE"))
+    );
+    fill::back(&call, &archive, &filled);
     let (rows, altered) = put_back(&call, &archive, &chosen);
     let mut stays = back(&references(&table), &call, &archive, &chosen) + &altered;
     for column in archive.table.columns.iter().filter(|it| !is_own(&it.name)) {
@@ -87,20 +99,6 @@ fn dedup_undo(
     execute(&format!("UPDATE {name} AS a SET dedup_stage = 'undone' WHERE {chosen} AND ({stays})"), &[]);
     execute(&format!("DELETE FROM {name} AS a WHERE {chosen}"), &[]);
     rows
-}
-
-/// Some of the values that a query gives, as they are written; `None`: it gives none.
-fn listed(sql: &str) -> Option<String> {
-    const MOST: usize = 20;
-    let (mut found, mut count) = (Vec::new(), 0);
-    for_each(sql, &[], |row| {
-        count += 1;
-        if count <= MOST {
-            found.push(row.written(0).unwrap_or_else(|| "NULL".to_owned()));
-        }
-    });
-    let more = if count > MOST { format!(" and {} more", count - MOST) } else { String::new() };
-    (count > 0).then(|| found.join(", ") + &more)
 }
 
 /// Writes that the rows that come back are not the same as those that were kept for them, in the place of what `dedup_clean`

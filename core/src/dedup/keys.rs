@@ -85,6 +85,8 @@ enum Takes {
     Keep,
     /// A table, or false for none.
     Archive,
+    /// What a kept row takes, by column.
+    Fill,
     /// True, or nothing.
     True,
     Truth,
@@ -111,7 +113,7 @@ impl OptionKey {
 }
 
 /// All options, in the order of the manual.
-pub const KEYS: [OptionKey; 34] = {
+pub const KEYS: [OptionKey; 35] = {
     use Takes::*;
     [
         key("id", Text("a column"), WHOLE | SETUP.bit | LINK.bit)
@@ -178,6 +180,8 @@ pub const KEYS: [OptionKey; 34] = {
         key("references", Word(&["refuse", "repoint"]), CLEAN.bit)
             .or("\"refuse\"")
             .says("what becomes of rows whose foreign keys point at rows that go; repoint: they point at the kept rows"),
+        key("fill", Fill, CLEAN.bit)
+            .says("what kept rows take from those that go: first, where they have nothing; the greatest or least value; all elements of arrays"),
         key("refit", True, SETUP.bit).says("chooses limits anew by what is decided; alone"),
         key("drop", True, SETUP.bit).says("takes the settings away; alone"),
     ]
@@ -260,6 +264,7 @@ impl Takes {
                 "\"first\", \"last\", \"longest\", or {\"column\": …, \"order\": \"asc\" or \"desc\"}"
             }
             Takes::Archive => "a table or false",
+            Takes::Fill => "an object of columns, each \"first\", \"max\", \"min\" or \"union\"",
             Takes::True => "true",
             Takes::Truth => "true or false",
         };
@@ -298,6 +303,9 @@ impl Takes {
                 word => is_one(&["first", "last", "longest"], word),
             },
             Takes::Archive => is_name(value) || *value == false,
+            Takes::Fill => value.as_object().is_some_and(|all| {
+                !all.is_empty() && all.values().all(|how| is_one(&["first", "max", "min", "union"], how))
+            }),
             Takes::True => *value == true,
             Takes::Truth => value.is_boolean(),
         }
