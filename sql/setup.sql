@@ -251,6 +251,11 @@ CREATE FUNCTION dedup_clean(tbl regclass, dry_run boolean, options jsonb, id_typ
 COMMENT ON FUNCTION dedup_clean(regclass, boolean, jsonb, anyelement) IS
     'dedup_clean of ids of another type than bigint: id_type => NULL::uuid';
 
+CREATE PROCEDURE dedup_clean_batches(tbl regclass, options jsonb DEFAULT NULL)
+    AS 'MODULE_PATHNAME', 'dedup_clean_batches_wrapper' LANGUAGE c;
+COMMENT ON PROCEDURE dedup_clean_batches(regclass, jsonb) IS
+    'as dedup_clean with dry_run => false, some groups at a time, each batch committed; all of it is one run';
+
 CREATE FUNCTION dedup_undo(tbl regclass, run bigint, ids text[] DEFAULT NULL, archive text DEFAULT NULL) RETURNS bigint
     AS 'MODULE_PATHNAME', 'dedup_undo_wrapper' LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000000;
 COMMENT ON FUNCTION dedup_undo(regclass, bigint, text[], text) IS

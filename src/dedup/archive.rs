@@ -164,16 +164,20 @@ impl Archive {
         Archive::open(of, Some(&name))
     }
 
-    /// Copies rows of the table to it that are about to go. Returns the number of the run.
-    pub fn take(&self, call: &Call, gone: &[Argument]) -> i64 {
+    /// Copies rows of the table to it that are about to go. Returns the number of the run, if that is not known.
+    pub fn take(&self, call: &Call, gone: &[Argument], run: Option<i64>) -> i64 {
         let (Call { id, base, equals, .. }, archive) = (call, &self.table.name);
         // A copy of an archive may have no sequence, or one that begins anew.
         let next = format!(
             "SELECT GREATEST(pg_catalog.nextval(pg_catalog.pg_get_serial_sequence($1, 'dedup_run')::pg_catalog.regclass), \
                  (SELECT pg_catalog.max(a.dedup_run) FROM {archive} AS a) OPERATOR(pg_catalog.+) 1, 1)"
         );
-        let mut run = 0;
-        for_each(&next, &[Argument::of(archive.as_str())], |row| run = row.bigint(0).unwrap_or(0));
+        let drawn = || {
+            let mut run = 0;
+            for_each(&next, &[Argument::of(archive.as_str())], |row| run = row.bigint(0).unwrap_or(0));
+            run
+        };
+        let run = run.unwrap_or_else(drawn);
         let columns: Vec<String> = call.table.columns.iter().map(|it| quote_identifier(&it.name)).collect();
         let sql = format!(
             "INSERT INTO {archive} ({}, dedup_run, {KEEPER}, dedup_stage, dedup_similarity, dedup_by, dedup_at, dedup_table) \

@@ -25,51 +25,33 @@ fn dedup_clean(
     let call = Call::of(&table);
     let mut output = Output::begin(fcinfo);
     table.ids(output.type_of(0), "dedup_clean(tbl, dry_run, options");
+    check(&written);
     let repoint = written.text("references") == Some("repoint");
-    let archives = written.get("archive") != Some(&false.into());
-    if repoint && !archives {
-        refuse_option(
-            "references",
-            "references cannot be \"repoint\" without an archive: it could not be taken back",
-        )
-    }
     let fill = fill::read(&written, &table);
     let dry_run = dry_run.unwrap_or(true);
-    let mut pointing = references(&table);
-    if !dry_run {
-        hold_schemas(table.oid);
-        // A row that is changed while the DELETE waits for it may no longer repeat anything, and one that comes to point at it
-        // meanwhile would be deleted with it.
-        let mut lock = || {
-            let mode = if pointing.is_empty() { "SHARE ROW EXCLUSIVE" } else { "EXCLUSIVE" };
-            execute(&format!("LOCK TABLE {} IN {mode} MODE", table.name), &[]);
-            pointing = references(&table);
-            !pointing.is_empty() && mode != "EXCLUSIVE"
-        };
-        if lock() {
-            lock();
-        }
-    }
+    let pointing = if dry_run { references(&table) } else { locked(&table) };
     // Operators by their schema, and of the base type: none that somebody else made, there or for a domain, may be taken.
-    let decided = if written.truth("decided") { ", 'decided'" } else { "" };
     let gone = format!(
         "SELECT pg_catalog.array_agg(d.id), pg_catalog.array_agg(d.keeper), pg_catalog.array_agg(d.stage), \
-             pg_catalog.array_agg(d.distance), pg_catalog.array_agg(d.similarity) FROM {} \
-         WHERE d.stage OPERATOR(pg_catalog.=) ANY (ARRAY['exact', 'near'{decided}]::pg_catalog.text[])",
-        call.dedup
+             pg_catalog.array_agg(d.distance), pg_catalog.array_agg(d.similarity) FROM {} WHERE {}",
+        call.dedup,
+        goes(&written)
     );
-    let ids = array_type(call.returned).unwrap_or(pg_sys::InvalidOid);
-    let types = [ids, ids, pg_sys::TEXTARRAYOID, pg_sys::INT4ARRAYOID, pg_sys::FLOAT8ARRAYOID];
-    let mut found = None;
-    for_each(&gone, &[], |row| {
-        let argument = |at: usize| {
-            // SAFETY: the columns are arrays of these types, as dedup is declared.
-            row.get(at).map(|array| unsafe { Argument::copy_of_array(array, types[at]) })
-        };
-        found = (0..types.len()).map(argument).collect::<Option<Vec<_>>>();
-    });
+    let found = arrays(&gone, &[], &types(&call));
     if !dry_run {
-        return found.iter().for_each(|gone| remove(&call, gone, &written, (&pointing, &fill), &mut output));
+        let Some(gone) = &found else { return };
+        let removed = remove(&call, gone, &written, (&pointing, &fill), None, |row| pass(&mut output, row));
+        if let Some(run) = removed.run.filter(|_| removed.rows > 0) {
+            let Removed { rows, filled, archive, .. } = &removed;
+            let filled =
+                if *filled > 0 { format!(", and what {filled} kept rows were") } else { String::new() };
+            notice(
+                format!("run {run}: {rows} rows are in {archive}{filled}"),
+                "",
+                undo(&table, &written, archive, run),
+            );
+        }
+        return;
     }
     if let Some(gone) = &found {
         tell(&pointing, &call, gone[0], repoint);
@@ -87,18 +69,89 @@ fn pass(output: &mut Output, row: &Values<'_>) {
     unsafe { output.pass([0, 1, 2, 3, 4].map(|at| row.get(at))) }
 }
 
-/// Moves rows to the archive, or deletes them.
-fn remove(
+/// Refuses options that exclude each other.
+pub(super) fn check(written: &Written) {
+    if written.text("references") == Some("repoint") && written.get("archive") == Some(&false.into()) {
+        refuse_option(
+            "references",
+            "references cannot be \"repoint\" without an archive: it could not be taken back",
+        )
+    }
+}
+
+/// Locks a table whose rows are about to go. Returns what points at it.
+pub(super) fn locked(table: &Table) -> Vec<Reference> {
+    hold_schemas(table.oid);
+    let mut pointing = references(table);
+    // A row that is changed while the DELETE waits for it may no longer repeat anything, and one that comes to point at it
+    // meanwhile would be deleted with it.
+    let mut lock = || {
+        let mode = if pointing.is_empty() { "SHARE ROW EXCLUSIVE" } else { "EXCLUSIVE" };
+        execute(&format!("LOCK TABLE {} IN {mode} MODE", table.name), &[]);
+        pointing = references(table);
+        !pointing.is_empty() && mode != "EXCLUSIVE"
+    };
+    if lock() {
+        lock();
+    }
+    pointing
+}
+
+/// A condition on `d`, what `dedup` finds: that a row goes.
+pub(super) fn goes(written: &Written) -> String {
+    let decided = if written.truth("decided") { ", 'decided'" } else { "" };
+    format!("d.stage OPERATOR(pg_catalog.=) ANY (ARRAY['exact', 'near'{decided}]::pg_catalog.text[])")
+}
+
+/// The types of the arrays of what `dedup` finds.
+pub(super) fn types(call: &Call) -> [pg_sys::Oid; 5] {
+    let ids = array_type(call.returned).unwrap_or(pg_sys::InvalidOid);
+    [ids, ids, pg_sys::TEXTARRAYOID, pg_sys::INT4ARRAYOID, pg_sys::FLOAT8ARRAYOID]
+}
+
+/// The arrays in the one row of a query, of these types; none if one is NULL.
+pub(super) fn arrays(sql: &str, arguments: &[Argument], types: &[pg_sys::Oid]) -> Option<Vec<Argument>> {
+    let mut found = None;
+    for_each(sql, arguments, |row| {
+        let argument = |at: usize| {
+            // SAFETY: the columns are arrays of these types.
+            row.get(at).map(|array| unsafe { Argument::copy_of_array(array, types[at]) })
+        };
+        found = (0..types.len()).map(argument).collect::<Option<Vec<_>>>();
+    });
+    found
+}
+
+/// The call that takes a run back.
+pub(super) fn undo(table: &Table, written: &Written, archive: &str, run: i64) -> String {
+    let named = written.text("archive").map(|_| format!(", archive => {}", quote_literal(archive)));
+    let table = quote_literal(&table.name);
+    format!("To put them back: SELECT {}.dedup_undo({table}, {run}{});", schema(), named.unwrap_or_default())
+}
+
+/// What [`remove`] has done.
+pub(super) struct Removed {
+    /// Its number, if the rows are in an archive.
+    pub run: Option<i64>,
+    pub archive: String,
+    pub rows: i64,
+    /// Kept rows that were filled.
+    pub filled: i64,
+}
+
+/// Moves rows to the archive, in a run that may have begun, or deletes them.
+pub(super) fn remove(
     call: &Call,
     gone: &[Argument],
     written: &Written,
     (pointing, fill): (&[Reference], &[Fill]),
-    output: &mut Output,
-) {
+    run: Option<i64>,
+    mut each: impl FnMut(&Values<'_>),
+) -> Removed {
     let Call { table, id, base, equals, .. } = call;
     let archive = (written.get("archive") != Some(&false.into()))
         .then(|| Archive::open(table, written.text("archive")))
-        .map(|archive| (archive.take(call, gone), archive));
+        .map(|archive| (archive.take(call, gone, run), archive));
     let repoints = written.text("references") == Some("repoint");
     if let Some((run, archive)) = archive.as_ref().filter(|_| repoints) {
         repoint(pointing, call, archive, *run);
@@ -131,27 +184,14 @@ fn remove(
         }
         last = row.bigint(5);
         rows += 1;
-        pass(output, row);
+        each(row);
     });
-    let Some((run, archive)) = archive else { return };
+    let Some((run, archive)) = archive else {
+        return Removed { run: None, archive: String::new(), rows, filled: 0 };
+    };
     archive.leave(call, run);
     let filled = if fill.is_empty() { 0 } else { fill::fill(fill, call, &archive, run, gone) };
-    let filled = if filled > 0 { format!(", and what {filled} kept rows were") } else { String::new() };
-    if rows > 0 {
-        let named =
-            written.text("archive").map(|_| format!(", archive => {}", quote_literal(&archive.table.name)));
-        let undo = format!(
-            "SELECT {}.dedup_undo({}, {run}{})",
-            schema(),
-            quote_literal(&table.name),
-            named.unwrap_or_default()
-        );
-        notice(
-            format!("run {run}: {rows} rows are in {}{filled}", archive.table.name),
-            "",
-            format!("To put them back: {undo};"),
-        );
-    }
+    Removed { run: Some(run), archive: archive.table.name.clone(), rows, filled }
 }
 
 /// The query for the ids of a table with settings and the groups that `dedup` puts them into;

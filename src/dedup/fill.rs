@@ -73,6 +73,14 @@ pub(super) fn read(written: &Written, table: &Table) -> Vec<Fill> {
     columns.iter().map(one).collect()
 }
 
+/// The columns that are compared.
+pub(super) fn judged(table: &Table) -> Vec<String> {
+    match Settings::of(table.oid) {
+        Some(settings) => [&settings.columns[..], &[settings.fp.clone()]].concat(),
+        None => table.texts(Some(table.id(None)), &[]).into_iter().map(str::to_owned).collect(),
+    }
+}
+
 /// The columns that are compared, and those that these are generated from.
 fn compared(table: &Table) -> Vec<String> {
     const FROM: &str = "SELECT s.attname::pg_catalog.text FROM pg_catalog.pg_attrdef f \
@@ -84,11 +92,7 @@ fn compared(table: &Table) -> Vec<String> {
          JOIN pg_catalog.pg_attribute s ON s.attrelid OPERATOR(pg_catalog.=) f.adrelid AND s.attnum OPERATOR(pg_catalog.=) d.refobjsubid \
          WHERE f.adrelid OPERATOR(pg_catalog.=) $1 AND a.attgenerated OPERATOR(pg_catalog.<>) '' \
            AND a.attname::pg_catalog.text OPERATOR(pg_catalog.=) ANY ($2)";
-    let settings = Settings::of(table.oid);
-    let mut columns = match &settings {
-        Some(settings) => [&settings.columns[..], &[settings.fp.clone()]].concat(),
-        None => table.texts(Some(table.id(None)), &[]).into_iter().map(str::to_owned).collect(),
-    };
+    let mut columns = judged(table);
     let arguments = [Argument::of(table.oid), Argument::of(columns.clone())];
     columns.extend(query_catalogue(FROM, &arguments, |row| row.text(0)).into_iter().flatten());
     columns

@@ -2,6 +2,7 @@
 
 mod ahead;
 mod archive;
+mod batches;
 mod call;
 mod clean;
 mod explain;

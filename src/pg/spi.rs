@@ -13,7 +13,7 @@ use super::rows::{Column, Values, columns};
 use super::{raise_internal, raise_invalid, raise_null, version};
 use dedup_core::interrupt;
 use dedup_core::memory::{Grow, OrRaise};
-use pgrx::{IntoDatum, pg_guard, pg_sys};
+use pgrx::{FromDatum, IntoDatum, pg_guard, pg_sys};
 use std::ffi::{CStr, CString};
 
 /// An argument of a statement, with its type.
@@ -46,6 +46,15 @@ impl Argument {
         // SAFETY: the caller's promise: a varlena.
         let copy = unsafe { pg_sys::pg_detoast_datum_copy(value.cast_mut_ptr()) };
         Argument { typoid, value: Some(pg_sys::Datum::from(copy)) }
+    }
+}
+
+impl Argument {
+    /// The members of an array of `bigint`, none of which is NULL.
+    pub(crate) fn bigints(self) -> Vec<i64> {
+        // SAFETY: the value is of its type.
+        let read = |value| unsafe { Vec::<i64>::from_datum(value, false) };
+        self.value.filter(|_| self.typoid == pg_sys::INT8ARRAYOID).and_then(read).unwrap_or_default()
     }
 }
 

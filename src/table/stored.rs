@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 #[derive(Deserialize)]
 pub(crate) struct Stored {
     pub(crate) of: String,
-    pub(super) version: i32,
+    pub(crate) version: i32,
     /// What was asked for.
     pub(crate) options: Map<String, Value>,
     pub(crate) columns: Vec<String>,

@@ -135,7 +135,7 @@ while (my ($kinds, $expression) = splice(@texts, 0, 2))
 # What does the same little work whatever it is given, and what other tests cancel.
 my @others = qw(
 	banding_handler bloom_in bloom_out bloom_send combined_similarity combined_similarity_radius
-	dedup_clean dedup_decide dedup_undo dedup_version_drop dedup_find dedup_into dedup_setup hamming_ball_in hamming_ball_out hamming_ball_send hamming_joinsel hamming_sel minhash_band_recall near_dup_guard record_keys simhash_trigger);
+	dedup_clean dedup_clean_batches dedup_decide dedup_undo dedup_version_drop dedup_find dedup_into dedup_setup hamming_ball_in hamming_ball_out hamming_ball_send hamming_joinsel hamming_sel minhash_band_recall near_dup_guard record_keys simhash_trigger);
 my $functions = $node->safe_psql('postgres', q{
 	SELECT DISTINCT proname FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
 	 WHERE d.refobjid IN (SELECT oid FROM pg_extension WHERE extname IN ('pg_dedup', 'pg_dedup_papers')) AND prorettype <> 'internal'::regtype

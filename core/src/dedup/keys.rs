@@ -33,8 +33,11 @@ pub const CLEAN: Sink = Sink { name: "dedup_clean", bit: 128 };
 pub const LINK: Sink = Sink { name: "dedup_link", bit: 256 };
 /// `dedup_find`.
 pub const FIND: Sink = Sink { name: "dedup_find", bit: 512 };
+/// `dedup_clean_batches`, which takes what `dedup_clean` does.
+pub const BATCHES: Sink = Sink { name: "dedup_clean_batches", bit: 1024 };
 /// All of them.
-pub const SINKS: [Sink; 11] = [DEDUP, INTO, REPORT, EXPLAIN, REVIEW, SETUP, GUARD, PAIRS, CLEAN, LINK, FIND];
+pub const SINKS: [Sink; 12] =
+    [DEDUP, INTO, REPORT, EXPLAIN, REVIEW, SETUP, GUARD, PAIRS, CLEAN, BATCHES, LINK, FIND];
 
 impl Sink {
     /// The options that it takes.
@@ -94,6 +97,7 @@ enum Takes {
 
 const WHOLE: u16 = DEDUP.bit | INTO.bit | REPORT.bit | EXPLAIN.bit;
 const ALL: u16 = WHOLE | SETUP.bit | GUARD.bit;
+const CLEANS: u16 = CLEAN.bit | BATCHES.bit;
 
 /// The most pairs that people are asked about at a time.
 pub const MOST_ASKED: u64 = 10_000;
@@ -113,7 +117,7 @@ impl OptionKey {
 }
 
 /// All options, in the order of the manual.
-pub const KEYS: [OptionKey; 35] = {
+pub const KEYS: [OptionKey; 36] = {
     use Takes::*;
     [
         key("id", Text("a column"), WHOLE | SETUP.bit | LINK.bit)
@@ -172,16 +176,19 @@ pub const KEYS: [OptionKey; 35] = {
         key("nearest", Whole(0, 100), FIND.bit)
             .or("0")
             .says("how many of the nearest rows are given where none is repeated"),
-        key("decided", Truth, CLEAN.bit)
+        key("decided", Truth, CLEANS)
             .or("false")
             .says("whether rows go too that are only decided to be the same"),
-        key("archive", Archive, CLEAN.bit)
+        key("archive", Archive, CLEANS)
             .says("the table that rows go to; without it TABLE_archive beside theirs, with false none"),
-        key("references", Word(&["refuse", "repoint"]), CLEAN.bit)
+        key("references", Word(&["refuse", "repoint"]), CLEANS)
             .or("\"refuse\"")
             .says("what becomes of rows whose foreign keys point at rows that go; repoint: they point at the kept rows"),
-        key("fill", Fill, CLEAN.bit)
+        key("fill", Fill, CLEANS)
             .says("what kept rows take from those that go: first, where they have nothing; the greatest or least value; all elements of arrays"),
+        key("batch", Whole(1, 1_000_000), BATCHES.bit)
+            .or("10000")
+            .says("rows that are removed in one transaction, and those of their groups beyond"),
         key("refit", True, SETUP.bit).says("chooses limits anew by what is decided; alone"),
         key("drop", True, SETUP.bit).says("takes the settings away; alone"),
     ]

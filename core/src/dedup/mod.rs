@@ -30,8 +30,8 @@ pub use group::{Groups, Limits, group};
 pub use judge::{Alike, Judge};
 pub use keep::{Keep, Key, Precedence};
 pub use keys::{
-    CLEAN, DEDUP, EXPLAIN, FIND, GUARD, INTO, KEYS, LINK, MOST_ASKED, PAIRS, REPORT, REVIEW, SETUP, SINKS,
-    Sink, Wrong, whole,
+    BATCHES, CLEAN, DEDUP, EXPLAIN, FIND, GUARD, INTO, KEYS, LINK, MOST_ASKED, PAIRS, REPORT, REVIEW, SETUP,
+    SINKS, Sink, Wrong, whole,
 };
 pub use making::{Making, making};
 pub use options::{Group, Method, Options, Written};

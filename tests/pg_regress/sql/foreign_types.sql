@@ -140,6 +140,8 @@ INSERT INTO call (function, call) VALUES
 ('dedup_clean(regclass,boolean,jsonb,anyelement)', $$dedup_clean('planter.t_%1$s', true, NULL, NULL::%2$s)$$),
 ('dedup_clean(regclass,boolean,jsonb,anyelement)', $$dedup_clean('planter.t_%1$s', false, NULL, NULL::%2$s)$$),
 ('dedup_undo(regclass,bigint,text[],text)', $$dedup_undo('planter.t_%1$s', 1)$$),
+('dedup_clean(regclass,boolean,jsonb,anyelement)', $$dedup_clean('planter.t_%1$s', false, '{"fill": {"extra": "max", "many": "union"}}', NULL::%2$s)$$),
+('dedup_undo(regclass,bigint,text[],text)', $$dedup_undo('planter.t_%1$s', (SELECT max(dedup_run) FROM planter.t_%1$s_archive))$$),
 ('dedup_clean(regclass,boolean,jsonb,anyelement)', $$own('ALTER TABLE own ADD FOREIGN KEY (id) REFERENCES planter.t_%1$s (id); INSERT INTO own SELECT t.*, 0 FROM planter.t_%1$s t; SELECT count(*) FROM dedup_clean(''planter.t_%1$s'', false, ''{"references": "repoint"}'', NULL::%2$s); SELECT dedup_undo(''planter.t_%1$s'', (SELECT pg_catalog.max(dedup_run) FROM planter.t_%1$s_archive)); DELETE FROM own; ALTER TABLE own DROP CONSTRAINT own_id_fkey', '%1$s')$$);
 
 -- Each function that is given a table, a row, an index or a query is called: what is new fails here until it is.
@@ -148,7 +150,7 @@ JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'pg_dedup'
 WHERE (p.proargtypes::oid[] && ARRAY['regclass', 'record']::regtype[]::oid[] OR p.prorettype = 'trigger'::regtype AND p.proname !~ '^_'
     OR EXISTS (SELECT FROM unnest(p.proargnames, p.proargtypes::oid[]) a(name, type)
         WHERE a.type = 'text'::regtype AND a.name IN ('source', 'pairs', 'found', 'truth', 'query', 'tbl', 'result')))
-  AND p.oid <> 'dedup_into'::regproc AND p.oid::regprocedure::text NOT IN (SELECT function FROM call) ORDER BY 1::text;
+  AND p.oid <> ALL (ARRAY['dedup_into', 'dedup_clean_batches']::regproc[]::oid[]) AND p.oid::regprocedure::text NOT IN (SELECT function FROM call) ORDER BY 1::text;
 SELECT function AS "not there" FROM call WHERE to_regprocedure(function) IS NULL;
 
 -- A table of the caller's with columns of these types, and a trigger.
@@ -224,7 +226,7 @@ SELECT planted('SELECT', $$dedup_undo('planter.of_box', 1, ARRAY['(1,1)'])$$) AS
 DROP FUNCTION planted;
 DROP TABLE plant;
 
--- The procedure commits, so it is called here: all rows, later ones, after rows were taken out, in batches.
+-- Procedures commit, so they are called here: all rows, later ones, after rows were taken out, in batches.
 SET client_min_messages = warning;
 CREATE FUNCTION has(ids integer[]) RETURNS void LANGUAGE plpgsql AS $$ DECLARE statement text; BEGIN
     FOR statement IN SELECT format('DELETE FROM planter.t_%1$s; INSERT INTO planter.t_%1$s (id, body, extra, many) VALUES %2$s', kind, string_agg(f, ', '))
@@ -243,6 +245,7 @@ SELECT has('{1,2,3,4,5,6}');
 SELECT format('CALL dedup_into(%L, %L)', 'into_' || kind, 'planter.t_' || kind) FROM kind WHERE to_regclass('into_' || kind) IS NOT NULL \gexec
 SELECT format('CALL dedup_into(%L, %L, %L)', 'each_' || kind, format('SELECT id, body FROM planter.t_%s', kind),
     '{"group": "components", "method": "fingerprint", "distance": 10, "similarity": 0, "diameter": 20}') FROM kind \gexec
+SELECT format('CALL dedup_clean_batches(%L, %L)', 'planter.t_' || kind, '{"batch": 1, "fill": {"many": "union", "extra": "max"}}') FROM kind \gexec
 SELECT id, keeper, stage FROM into_domain ORDER BY id;
 SELECT id, keeper, stage FROM into_enum ORDER BY id;
 SELECT id, keeper, stage FROM into_range ORDER BY id;

@@ -21,7 +21,8 @@ END $$;
 CREATE TABLE function (name text, call text);
 INSERT INTO function VALUES ('dedup', 'SELECT dedup(''note'', %L)'), ('dedup_into', 'CALL dedup_into(''kept'', ''note'', %L)'), ('dedup_report', 'SELECT dedup_report(''note'', %L)'), ('dedup_explain', 'SELECT dedup_explain(''note'', ''SELECT 1, 2'', %L)'),
     ('dedup_setup', 'SELECT dedup_setup(''note'', %L)'), ('near_dup_guard', 'SELECT guarded(%L)'),
-    ('near_dup_pairs', 'SELECT near_dup_pairs(''VALUES (1, 5::bigint)'', %L)'), ('dedup_find', 'SELECT dedup_find(''laid'', ''a'', options => %L)');
+    ('near_dup_pairs', 'SELECT near_dup_pairs(''VALUES (1, 5::bigint)'', %L)'), ('dedup_find', 'SELECT dedup_find(''laid'', ''a'', options => %L)'),
+    ('dedup_clean', 'SELECT dedup_clean(''laid'', true, %L)'), ('dedup_clean_batches', 'CALL dedup_clean_batches(''laid'', %L)');
 CREATE TABLE takes AS SELECT f.*, key FROM function f, refused(format(call, '{"colour": 1}')) r,
     unnest(string_to_array(split_part(r.message, ' has: ', 2), ', ')) key;
 SELECT name, string_agg(key, ' ') AS takes FROM takes GROUP BY name ORDER BY name COLLATE "C";
@@ -29,7 +30,8 @@ CREATE TABLE wrong (key text, value jsonb);
 INSERT INTO wrong VALUES ('id', '3'), ('columns', '[]'), ('fp', '""'), ('recipe', '3'), ('equal', '"case"'), ('method', '"guess"'), ('distance', '65'),
     ('similarity', '1.5'), ('n', '0'), ('details', '["size"]'), ('contained', '-1'), ('group', '"pairs"'), ('diameter', '2.5'),
     ('keep', '{"column": "id", "oder": "desc"}'), ('scope', '[]'), ('action', '"drop"'), ('flag', '""'), ('log', '""'), ('index', '"maybe"'), ('title', '1'),
-    ('language', '"de"'), ('labels', '[]'), ('show', '[]'), ('review', '0'), ('follow', '1'), ('drop', 'false'), ('refit', 'false'), ('side', '3'), ('nearest', '101');
+    ('language', '"de"'), ('labels', '[]'), ('show', '[]'), ('review', '0'), ('follow', '1'), ('drop', 'false'), ('refit', 'false'), ('side', '3'), ('nearest', '101'),
+    ('decided', '1'), ('archive', 'true'), ('references', '"ignore"'), ('fill', '{"body": "sum"}'), ('batch', '0');
 SELECT key AS not_tried FROM takes EXCEPT SELECT key FROM wrong;
 SELECT message, string_agg(name, ' ' ORDER BY name COLLATE "C") AS "by", string_agg(DISTINCT state, ' ') AS state, count(DISTINCT hint) AS hints
 FROM takes JOIN wrong USING (key), refused(format(call, jsonb_build_object(key, value))) GROUP BY message ORDER BY message COLLATE "C";
