@@ -76,7 +76,7 @@ pub(super) fn read(written: &Written, table: &Table) -> Vec<Fill> {
 /// The columns that are compared.
 pub(super) fn judged(table: &Table) -> Vec<String> {
     match Settings::of(table.oid) {
-        Some(settings) => [&settings.columns[..], &[settings.fp.clone()]].concat(),
+        Some(settings) => [&settings.columns[..], std::slice::from_ref(&settings.fp)].concat(),
         None => table.texts(Some(table.id(None)), &[]).into_iter().map(str::to_owned).collect(),
     }
 }
@@ -114,7 +114,7 @@ fn written_as(table: &Table, name: &str) -> (bool, String) {
 fn order(table: &Table) -> String {
     let settings = Settings::of(table.oid);
     let keep = settings.as_ref().and_then(|it| it.asked().remove("keep"));
-    let by = match (keep.as_ref().and_then(|it| it.as_str()), keep.as_ref().and_then(|it| it.get("column"))) {
+    match (keep.as_ref().and_then(|it| it.as_str()), keep.as_ref().and_then(|it| it.get("column"))) {
         (Some("last"), _) => "d.n DESC".to_owned(),
         (Some("longest"), _) => {
             let text =
@@ -129,8 +129,7 @@ fn order(table: &Table) -> String {
             format!("a.{} {way} NULLS LAST, d.n", quote_identifier(column.as_str().unwrap_or_default()))
         }
         _ => "d.n".to_owned(),
-    };
-    by
+    }
 }
 
 /// What kept rows get, as `n`: their key, their values, of those that would change. The rows that go are read from `gone`, a

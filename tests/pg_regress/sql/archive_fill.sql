@@ -135,7 +135,7 @@ SELECT dedup_undo('lamp', max(dedup_run)) FROM lamp_archive;
 SELECT id, phone FROM lamp ORDER BY id;
 CALL dedup_into('lamp_groups', 'lamp');
 SELECT id, keeper FROM lamp_groups ORDER BY id;
-DROP TABLE lamp, lamp_archive, lamp_groups, lamp_groups_merges, lamp_groups_state, before;
+DROP TABLE lamp, lamp_archive, lamp_groups, lamp_groups_merges, lamp_groups_state, lamp_groups_todo, before;
 
 -- Partitions: a kept row may move by what it takes.
 CREATE TABLE part (id int, body text, region text) PARTITION BY LIST (region);
