@@ -2,7 +2,7 @@
 
 use super::archive::{Archive, FILLED, GONE, KEEPER, check_assigned, is_own, listed, removed};
 use super::call::Call;
-use super::references::EXACT;
+use super::references::{EXACT, sets};
 use crate::pg::{
     Argument, Values, as_text, base_type, base_type_name, check_type, execute, for_each, notice, query_all,
     query_catalogue, quote_identifier, quote_literal, raise, raise_mismatch, raise_state, type_cache, user,
@@ -47,6 +47,14 @@ pub(super) fn read(written: &Written, table: &Table) -> Vec<Fill> {
         }
         if name == table.id(None) || compared.contains(name) {
             refuse_option("fill", what("decides what a row is or repeats, and cannot be filled"))
+        }
+        if sets(table, &[&quote_identifier(name)], 8) {
+            refuse_option(
+                "fill",
+                what(
+                    "is what foreign keys point at that would set something to NULL or a default, which would not come back",
+                ),
+            )
         }
         check_type(column.typoid, Some(user()));
         let base = column.base_type();
@@ -244,7 +252,7 @@ pub(super) fn fill(fill: &[Fill], call: &Call, archive: &Archive, run: i64, gone
     let got = format!(
         "UPDATE {name} AS a SET dedup_children = {} FROM {of} AS t WHERE a.dedup_run OPERATOR(pg_catalog.=) {run} \
            AND a.dedup_stage OPERATOR(pg_catalog.=) '{FILLED}' AND a.dedup_children IS NULL AND t.{id}::{base} {equals} a.{id}::{base}",
-        told(fill.iter().map(|it| (&*it.name, it.typoid)))
+        told("t", fill.iter().map(|it| (&*it.name, it.typoid)))
     );
     alike(|| execute(&got, &[]));
     rows[0]
@@ -255,13 +263,13 @@ fn alike<R>(work: impl FnOnce() -> R) -> R {
     with_settings(&[&EXACT[..], &[("TimeZone", "UTC"), ("bytea_output", "hex")]].concat(), work)
 }
 
-/// Values of columns of `t` as a JSON object of texts.
-fn told<'c>(columns: impl Iterator<Item = (&'c str, pg_sys::Oid)>) -> String {
+/// Values of columns, of what SQL calls so, as a JSON object of texts.
+fn told<'c>(alias: &str, columns: impl Iterator<Item = (&'c str, pg_sys::Oid)>) -> String {
     let pair = |(name, typoid)| {
         format!(
             "{}::pg_catalog.text, {}",
             quote_literal(name),
-            as_text(&format!("t.{}", quote_identifier(name)), typoid)
+            as_text(&format!("{alias}.{}", quote_identifier(name)), typoid)
         )
     };
     format!("pg_catalog.jsonb_build_object({})", columns.map(pair).collect::<Vec<_>>().join(", "))
@@ -288,10 +296,14 @@ pub(super) fn back(call: &Call, archive: &Archive, which: &str) {
         table.name
     );
     for_each(&lock, &[], |_| ());
+    let tell = |what: String| {
+        let stays = format!("What they were stays in {name}, where the stage is undone.");
+        notice(format!("kept rows of {} {what}", table.name), "", stays)
+    };
     let known = |columns: &[TableColumn], key: &String| {
         columns.iter().find(|it| it.name == *key && !it.is_generated && !is_own(key)).map(|it| it.typoid)
     };
-    let (mut same, mut set) = (Vec::new(), Vec::new());
+    let (mut same, mut set, mut types) = (Vec::new(), Vec::new(), Vec::new());
     for key in &keys {
         let both = known(&table.columns, key).zip(known(&archive.table.columns, key));
         let is_there = both.filter(|(now, then)| base_type(*now) == base_type(*then));
@@ -300,7 +312,8 @@ pub(super) fn back(call: &Call, archive: &Archive, which: &str) {
             check_type(now, Some(user()));
             check_assigned([then, now], &column, &table.name);
             set.push(format!("{column} = a.{column}"));
-            format!("a.dedup_children OPERATOR(pg_catalog.@>) {}", told([(&**key, now)].into_iter()))
+            types.push((&**key, [now, then]));
+            format!("a.dedup_children OPERATOR(pg_catalog.@>) {}", told("t", [(&**key, now)].into_iter()))
         });
         let changed = format!(
             "SELECT a.{id} FROM {name} AS a WHERE {which} \
@@ -308,34 +321,35 @@ pub(super) fn back(call: &Call, archive: &Archive, which: &str) {
             table.name
         );
         if let Some(changed) = alike(|| listed(&changed)) {
-            notice(
-                format!(
-                    "kept rows of {} stay as they are, for \"{key}\" was changed since: {changed}",
-                    table.name
-                ),
-                "",
-                format!("What they were stays in {name}, where the stage is undone."),
-            );
+            tell(format!("stay as they are, for \"{key}\" was changed since: {changed}"));
         }
         same.push(as_it_was);
     }
     let is_it = format!("t.{id}::{base} {equals} a.{id}::{base}");
-    let stays = format!(
-        "UPDATE {name} AS a SET dedup_stage = 'undone' WHERE {which} AND NOT EXISTS (SELECT FROM {} AS t WHERE {is_it} AND {})",
-        table.name,
-        same.join(" AND ")
-    );
-    alike(|| execute(&stays, &[]));
+    let leave = |but: &str| {
+        let rows =
+            format!("{which} AND NOT EXISTS (SELECT FROM {} AS t WHERE {is_it} AND {but})", table.name);
+        alike(|| {
+            let left = listed(&format!("SELECT a.{id} FROM {name} AS a WHERE {rows} ORDER BY 1"));
+            (left, execute(&format!("UPDATE {name} AS a SET dedup_stage = 'undone' WHERE {rows}"), &[]))
+        })
+    };
+    leave(&same.join(" AND "));
     let update = format!(
         "UPDATE {} AS t SET {} FROM {name} AS a WHERE {which} AND {is_it}",
         table.name,
         set.join(", ")
     );
     let done = if set.is_empty() { 0 } else { execute(&update, &[]) };
-    if execute(&format!("DELETE FROM {name} AS a WHERE {which}"), &[]) != done {
+    let of = |alias: &str, at: usize| told(alias, types.iter().map(|(key, types)| (*key, types[at])));
+    let (altered, left) = leave(&format!("{} OPERATOR(pg_catalog.=) {}", of("t", 0), of("a", 1)));
+    if execute(&format!("DELETE FROM {name} AS a WHERE {which}"), &[]) + left != done {
         raise_state(
             format!("kept rows of {} are not given back what they were", table.name),
             "A trigger or row-level security keeps them as they are.",
         )
+    }
+    if let Some(altered) = altered {
+        tell(format!("are not what they were, for triggers have changed them: {altered}"));
     }
 }

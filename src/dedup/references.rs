@@ -100,7 +100,7 @@ pub(super) fn references(table: &Table) -> Vec<Reference> {
 }
 
 /// Whether PostgreSQL sets something to NULL or a default, here or further on, when these columns change: it would not come back.
-fn sets(table: &Table, columns: &[&str], depth: u32) -> bool {
+pub(super) fn sets(table: &Table, columns: &[&str], depth: u32) -> bool {
     let has = |it: &Reference| it.columns.iter().any(|pair| columns.contains(&pair.parent.as_str()));
     references(table).iter().filter(|it| has(it)).any(|it| match it.on_update.as_str() {
         "n" | "d" => true,

@@ -222,13 +222,18 @@ impl New {
                     }
                 }
                 By::Distance(_) => {
-                    let all = run(&By::Order, &format!(" ORDER BY 2 LIMIT {}", self.nearest));
-                    found.extend(
-                        all.into_iter()
-                            .filter(is_near)
-                            .map(|it| (likeness(&it), it))
-                            .map(|(of, it)| (it, of)),
-                    );
+                    let mut most = self.nearest;
+                    let mut near = loop {
+                        let mut all = run(&By::Order, &format!(" ORDER BY 2 LIMIT {most}"));
+                        let is_all = all.len() < most || most >= LOOKED_AT;
+                        all.retain(is_near);
+                        if is_all || all.len() >= self.nearest {
+                            break all;
+                        }
+                        most = LOOKED_AT.min(8 * most);
+                    };
+                    near.truncate(self.nearest);
+                    found.extend(near.into_iter().map(|it| (likeness(&it), it)).map(|(of, it)| (it, of)));
                 }
                 _ => {}
             }

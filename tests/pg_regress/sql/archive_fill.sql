@@ -137,6 +137,24 @@ CALL dedup_into('lamp_groups', 'lamp');
 SELECT id, keeper FROM lamp_groups ORDER BY id;
 DROP TABLE lamp, lamp_archive, lamp_groups, lamp_groups_merges, lamp_groups_state, lamp_groups_todo, before;
 
+-- What a trigger writes on the way back is told, and what was there stays in the archive. What foreign keys would set to NULL is refused.
+CREATE TABLE post (id int PRIMARY KEY, body text, phone text, code text UNIQUE);
+INSERT INTO post VALUES (1, text_of(1), '', 'a'), (2, text_of(1), '555', 'b');
+CREATE FUNCTION keeps_phone() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.phone = '' THEN NEW.phone := OLD.phone; END IF; RETURN NEW; END $$;
+CREATE TRIGGER keeps_phone BEFORE UPDATE ON post FOR EACH ROW EXECUTE FUNCTION keeps_phone();
+CREATE TABLE parcel (post text REFERENCES post (code) ON UPDATE SET NULL);
+INSERT INTO parcel VALUES ('a');
+SET client_min_messages = warning;
+SELECT count(*) > 0 AS set_up FROM dedup_setup('post', '{"recipe": {}, "columns": "body", "method": "text", "similarity": 0.5, "n": 2, "details": []}');
+RESET client_min_messages;
+SELECT id FROM dedup_clean('post', false, '{"fill": {"code": "max"}}');
+SELECT id FROM dedup_clean('post', false, '{"fill": {"phone": "first"}}');
+SELECT dedup_undo('post', 1);
+SELECT id, phone, code FROM post ORDER BY id;
+SELECT id, phone, dedup_stage FROM post_archive;
+DROP TABLE parcel, post, post_archive;
+DROP FUNCTION keeps_phone;
+
 -- Partitions: a kept row may move by what it takes.
 CREATE TABLE part (id int, body text, region text) PARTITION BY LIST (region);
 CREATE TABLE part_a PARTITION OF part FOR VALUES IN ('a');

@@ -69,6 +69,12 @@ SELECT likely() AS likely \gset
 SELECT f.id, f.repeats FROM client c, dedup_find(c, options => '{"nearest": 2}') f WHERE c.id = 10 AND f.id = 1010;
 SELECT count(*) FROM dedup_setup('client', '{"similarity": 0.000000001}');
 SELECT likely() = :'likely' AS "is nearest";
-DROP TABLE ticket, ticket_decisions, title, client, asked, answered;
+-- By fingerprints of several columns: rows without a text take nobody's place.
+CREATE TABLE nd (id int PRIMARY KEY, subject text, body text);
+INSERT INTO nd SELECT i, 'subject common', '' FROM generate_series(1, 20) i;
+INSERT INTO nd SELECT 100 + i, 'other ' || i, 'the lift in building ' || i || ' has been out of order since monday and nobody answers the phone number ' || i * 77 FROM generate_series(1, 5) i;
+SELECT count(*) FROM dedup_setup('nd', '{"columns": {"subject": 20, "body": null}, "distance": 3}');
+SELECT id, repeats FROM dedup_find(jsonb_populate_record(NULL::nd, '{"subject": "subject common", "body": "zebra"}'), options => '{"nearest": 3}') ORDER BY id;
+DROP TABLE ticket, ticket_decisions, title, client, nd, asked, answered;
 DROP FUNCTION likely, nearest;
 DROP EXTENSION pg_dedup;
