@@ -192,20 +192,20 @@ impl Archive {
         run
     }
 
-    /// Takes out of it what did not go, for a trigger kept it.
+    /// Takes out of it what of these rows did not go, for a trigger kept it.
     ///
     /// # Errors
     /// Raises 55000 for a row whose references point at the kept one by now.
-    pub fn leave(&self, call: &Call, run: i64) {
+    pub fn leave(&self, call: &Call, run: i64, gone: Argument) {
         let Call { id, base, equals, .. } = call;
         let sql = format!(
-            "DELETE FROM {} AS a USING {} AS t WHERE {} \
+            "DELETE FROM {} AS a USING {} AS t WHERE {} AND a.{id}::{base} {equals} ANY ($1) \
                AND t.{id}::{base} {equals} a.{id}::{base} RETURNING a.{id}, a.dedup_children",
             self.table.name,
             call.table.name,
             removed("a", run)
         );
-        for_each(&sql, &[], |row| {
+        for_each(&sql, &[gone], |row| {
             if row.get(1).is_some() {
                 raise_state(
                     format!(

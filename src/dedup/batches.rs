@@ -49,16 +49,18 @@ fn commit() {
 }
 
 /// What was found: arrays of what `dedup` says of rows that go, and of what they were judged by; for each the number of its
-/// group, which are in order; the version of the settings.
+/// group, which are in order; the name of the table and the version of its settings.
 struct Found {
     gone: Vec<Argument>,
     groups: Vec<i64>,
-    version: Option<i32>,
+    known_as: KnownAs,
 }
+
+type KnownAs = (String, Option<i32>);
 
 /// Once found, rows are removed batch by batch if they and those that they repeat are still what they were.
 fn batches(table: pg_sys::Oid, written: &Written) {
-    let Some(Found { gone, groups, version }) = quickly(|| found(table, written)) else {
+    let Some(Found { gone, groups, known_as }) = quickly(|| found(table, written)) else {
         return notice("no row repeats another: none is removed", "", "");
     };
     commit();
@@ -69,7 +71,7 @@ fn batches(table: pg_sys::Oid, written: &Written) {
         while end < all && groups[end] == groups[end - 1] {
             end += 1;
         }
-        if let Some(removed) = quickly(|| one(table, written, &gone, (begin, end, run, version))) {
+        if let Some(removed) = quickly(|| one(table, written, &gone, (begin, end, run, &known_as))) {
             (run, rows) = (removed.run.or(run), rows + removed.rows);
             said = run.map_or(said, |run| undo(&Table::of(table), written, &removed.archive, run));
         }
@@ -96,13 +98,13 @@ fn one(
     table: pg_sys::Oid,
     written: &Written,
     gone: &[Argument],
-    (begin, end, run, version): (usize, usize, Option<i64>, Option<i32>),
+    (begin, end, run, as_before): (usize, usize, Option<i64>, &KnownAs),
 ) -> Option<Removed> {
     let table = Table::of(table);
     let pointing = locked(&table);
-    if version_of(&table) != version {
+    if known_as(&table) != *as_before {
         raise_state(
-            format!("the settings of {} have changed since its rows were found", table.name),
+            format!("the name or the settings of {} have changed since its rows were found", table.name),
             "CALL it again: what is removed stays so.",
         )
     }
@@ -113,8 +115,8 @@ fn one(
     Some(remove(&call, &gone, written, (&pointing, &fill), run, |_| ()))
 }
 
-fn version_of(table: &Table) -> Option<i32> {
-    Settings::of(table.oid).map(|it| it.version)
+fn known_as(table: &Table) -> KnownAs {
+    (table.name.clone(), Settings::of(table.oid).map(|it| it.version))
 }
 
 fn decisions(table: &Table) -> Option<DecisionTable> {
@@ -142,7 +144,7 @@ fn found(table: pg_sys::Oid, written: &Written) -> Option<Found> {
     let types = [&types(&call)[..], &[pg_sys::BYTEAARRAYOID, pg_sys::INT8ARRAYOID]].concat();
     let mut gone = arrays(&sql, &[], &types)?;
     let groups = gone.pop()?.bigints();
-    Some(Found { gone, groups, version: version_of(&table) })
+    Some(Found { gone, groups, known_as: known_as(&table) })
 }
 
 /// The rows of a batch in whose groups nothing has changed.

@@ -189,7 +189,7 @@ pub(super) fn remove(
     let Some((run, archive)) = archive else {
         return Removed { run: None, archive: String::new(), rows, filled: 0 };
     };
-    archive.leave(call, run);
+    archive.leave(call, run, gone[0]);
     let filled = if fill.is_empty() { 0 } else { fill::fill(fill, call, &archive, run, gone) };
     Removed { run: Some(run), archive: archive.table.name.clone(), rows, filled }
 }

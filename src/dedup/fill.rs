@@ -251,10 +251,11 @@ pub(super) fn fill(fill: &[Fill], call: &Call, archive: &Archive, run: i64, gone
     }
     let got = format!(
         "UPDATE {name} AS a SET dedup_children = {} FROM {of} AS t WHERE a.dedup_run OPERATOR(pg_catalog.=) {run} \
-           AND a.dedup_stage OPERATOR(pg_catalog.=) '{FILLED}' AND a.dedup_children IS NULL AND t.{id}::{base} {equals} a.{id}::{base}",
+           AND a.dedup_stage OPERATOR(pg_catalog.=) '{FILLED}' AND a.dedup_children IS NULL AND a.{id}::{base} {equals} ANY ($1) \
+           AND t.{id}::{base} {equals} a.{id}::{base}",
         told("t", fill.iter().map(|it| (&*it.name, it.typoid)))
     );
-    alike(|| execute(&got, &[]));
+    alike(|| execute(&got, &gone[1..2]));
     rows[0]
 }
 
