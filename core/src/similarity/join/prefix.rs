@@ -131,14 +131,16 @@ impl Loaded {
         let (mut sets, mut at) = (Vec::new(), 0);
         while at < words.len() {
             let (id, size, from) = (words[at] as i64, words[at + 1] as usize, at + 2);
-            let (mut sketch, mut of_level) = (0, [(0.0, 0.0); LEVELS]);
+            let (mut sketch, mut square, mut of_level) = (0, 0.0, [(0.0, 0.0); LEVELS]);
             for &gram in &words[from..from + size] {
                 sketch ^= 1 << sketch::bit(gram, 2);
-                let (count, square) = &mut of_level[level(by.counts.rank(gram))];
+                let own = by.weights.map_or(0.0, |it| it.weight(gram).powi(2));
+                // Added up as for any pair, to the last bit: pairs at the limit are found or not as they are judged.
+                square += own;
+                let (count, sum) = &mut of_level[level(by.counts.rank(gram))];
                 *count += 1.0;
-                *square += by.weights.map_or(0.0, |it| it.weight(gram).powi(2));
+                *sum += own;
             }
-            let square: f64 = of_level.iter().map(|it| it.1).sum();
             let (mut above, mut left) = ([Share::NONE; LEVELS], (0.0, 0.0));
             for (share, it) in above.iter_mut().zip(of_level).rev() {
                 left = (left.0 + it.0, left.1 + it.1);
