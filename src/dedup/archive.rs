@@ -199,7 +199,7 @@ impl Archive {
     pub fn leave(&self, call: &Call, run: i64, gone: Argument) {
         let Call { id, base, equals, .. } = call;
         let sql = format!(
-            "DELETE FROM {} AS a USING {} AS t WHERE {} AND a.{id}::{base} {equals} ANY ($1) \
+            "DELETE FROM {} AS a USING {} AS t WHERE {} AND a.{id}::{base} {equals} ANY ($1::{base}[]) \
                AND t.{id}::{base} {equals} a.{id}::{base} RETURNING a.{id}, a.dedup_children",
             self.table.name,
             call.table.name,

@@ -251,7 +251,7 @@ pub(super) fn fill(fill: &[Fill], call: &Call, archive: &Archive, run: i64, gone
     }
     let got = format!(
         "UPDATE {name} AS a SET dedup_children = {} FROM {of} AS t WHERE a.dedup_run OPERATOR(pg_catalog.=) {run} \
-           AND a.dedup_stage OPERATOR(pg_catalog.=) '{FILLED}' AND a.dedup_children IS NULL AND a.{id}::{base} {equals} ANY ($1) \
+           AND a.dedup_stage OPERATOR(pg_catalog.=) '{FILLED}' AND a.dedup_children IS NULL AND a.{id}::{base} {equals} ANY ($1::{base}[]) \
            AND t.{id}::{base} {equals} a.{id}::{base}",
         told("t", fill.iter().map(|it| (&*it.name, it.typoid)))
     );
