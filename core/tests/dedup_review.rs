@@ -1,6 +1,7 @@
 //! What a review asks, against all pairs.
 
 use dedup_core::dedup::{Comparable, DEDUP, EqualTexts, Found, Keep, Limits, Rows, Stage, Written, find};
+use dedup_core::evaluate::refit;
 use dedup_core::external::{MemoryHost, MemorySpill};
 use dedup_core::features::TextRecipe;
 use dedup_core::random::SplitMix64;
@@ -107,4 +108,43 @@ proptest! {
             decided = all;
         }
     }
+}
+
+/// Protects that answers about one slot settle all its rows, and no other slot: two that say the values are one free it, one
+/// that says they are not leaves it.
+#[test]
+fn answers_about_a_slot_settle_it() {
+    const NAMES: [&str; 12] = [
+        "Ashford", "Birch", "Canal", "Dover", "Elm", "Foundry", "Grange", "Harbour", "Iris", "Juniper",
+        "Kestrel", "Linden",
+    ];
+    let text = |at: usize| {
+        let (street, who) = (NAMES[at % 12], NAMES[(at * 5 + at / 12) % 12]);
+        format!(
+            "The lift in {street} Court is broken again and nobody comes to mend it, says tenant {who} to all of us."
+        )
+    };
+    let texts: Vec<String> = (0..144).map(text).collect();
+    let options = json!({"method": "text", "similarity": 0.5, "n": 3, "details": ["name", "slot"]});
+    let of = |at: usize| (NAMES[at % 12], NAMES[(at * 5 + at / 12) % 12]);
+    let pairs = |same_street: bool| {
+        let all = (0..144).flat_map(|b| (0..b).map(move |a| [a, b]));
+        all.filter(move |&[a, b]| (of(a).0 == of(b).0) == same_street && (of(a).1 == of(b).1) != same_street)
+    };
+    let refit = |decisions: &[([usize; 2], bool)]| {
+        refit(&mut found(&texts, &options, decisions), LIMITS, &mut MemoryHost).unwrap()
+    };
+    let tenants: Vec<_> = pairs(true).step_by(7).take(2).map(|pair| (pair, true)).collect();
+    let streets: Vec<_> = pairs(false).step_by(5).take(2).map(|pair| (pair, false)).collect();
+    let none: Vec<String> = Vec::new();
+    assert_eq!(refit(&tenants).slots, ["says tenant ___"]);
+    assert_eq!(refit(&[&tenants[..], &streets[..]].concat()).slots, ["says tenant ___"]);
+    assert_eq!(refit(&tenants[..1]).slots, none);
+    assert_eq!(refit(&[&tenants[..1], &[(tenants[1].0, false)]].concat()).slots, none);
+    // A question about it is asked until it is settled.
+    let asks = |decisions: &[([usize; 2], bool)]| {
+        let review = found(&texts, &options, decisions).review(5, LIMITS, &mut MemoryHost).unwrap();
+        review.questions.iter().any(|it| it.kind == "slot")
+    };
+    assert!(asks(&[]) && asks(&tenants[..1]) && !asks(&tenants) && !asks(&streets[..1]));
 }

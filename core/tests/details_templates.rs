@@ -55,6 +55,58 @@ fn values_of_slots_tell_apart() {
     assert!(certain > 50, "{certain}");
 }
 
+/// Protects what somebody says of a slot: one that is freed tells nothing, whatever kind of detail stands in it; one that is
+/// named tells at the foot of a letter and where the texts learned from do not differ; what fits no template is said.
+#[test]
+fn slots_that_are_named() {
+    let text = |street: &str, who: &str, day: &str| {
+        format!(
+            "Dear office, the lift in {street} Court is broken again since {day}, says tenant {who} to all of us."
+        )
+    };
+    let texts: Vec<String> =
+        STREETS.iter().enumerate().map(|(at, it)| text(it, STREETS[11 - at], "Monday")).collect();
+    let with = |slots: &[(&str, bool)], kinds: Kinds, a: &str, b: &str| {
+        let mut learner = Learner::default();
+        texts.iter().for_each(|text| learner.add(text));
+        let mut statistics = learner.learn(3);
+        let slots: Vec<_> = slots.iter().map(|(name, tells)| ((*name).to_owned(), *tells)).collect();
+        let unknown: Vec<String> =
+            statistics.name_slots(&slots, Default::default()).into_iter().map(str::to_owned).collect();
+        let statistics = Statistics::read(&statistics.write()).unwrap();
+        let mut comparer = Comparer::new(Some(statistics.templates));
+        let mut told: Vec<String> = comparer.differing(a, b, kinds).into_iter().map(|it| it.b).collect();
+        told.dedup();
+        (unknown, told, comparer.slot(a, b))
+    };
+    let one = text("Elm", "Iris", "Monday");
+    let other =
+        [text("Quarry", "Iris", "Monday"), text("Elm", "Rowan", "Monday"), text("Elm", "Iris", "Tuesday")];
+    let none: Vec<String> = Vec::new();
+    let says = |word: &str| (none.clone(), vec![word.to_owned()]);
+    let plain = |slots: &[(&str, bool)], other: &str| {
+        let (unknown, told, _) = with(slots, Kinds::ALL, &one, other);
+        (unknown, told)
+    };
+    assert_eq!((plain(&[], &other[0]), plain(&[], &other[1])), (says("Quarry"), says("Rowan")));
+    for name in ["tenant ___", "says tenant _ to all", "＿＿ to all of us"] {
+        assert_eq!(plain(&[(name, false)], &other[1]).1, none, "{name}");
+        assert_eq!(plain(&[(name, false)], &other[0]), says("Quarry"), "{name}");
+    }
+    let longest = [("tenant ___", false), ("says tenant ___", true)];
+    assert_eq!(plain(&longest, &other[1]), says("Rowan"), "the longest name counts");
+    assert_eq!(with(&[("since ___", true)], SLOTS, &one, &other[2]).1, ["Tuesday"]);
+    assert_eq!(with(&[], SLOTS, &one, &other[2]).1, none);
+    let between = one.replace("again since", "once before");
+    assert_eq!(with(&[("broken ___ Monday", true)], SLOTS, &one, &between).1.len(), 1);
+    assert_eq!(with(&[("broken ___ Tuesday", true)], SLOTS, &one, &between).1, none);
+    assert_eq!(with(&[("nobody says ___", true)], SLOTS, &one, &other[2]).0, ["nobody says ___"]);
+    // A slot is named by as few words as tell it from the others.
+    assert_eq!(with(&[], SLOTS, &one, &other[0]).2.as_deref(), Some("lift in ___"));
+    assert_eq!(with(&[], SLOTS, &one, &other[1]).2.as_deref(), Some("says tenant ___"));
+    assert_eq!(with(&[], SLOTS, &one, &one).2, None);
+}
+
 /// Protects values that are a letter or a word apart and come again; what is misspelt or inserted in a copy does not tell.
 #[test]
 fn values_that_come_again_tell_apart() {

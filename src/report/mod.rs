@@ -11,7 +11,9 @@ use dedup_core::evaluate::{Background, Score};
 use dedup_core::hash::murmur3_128;
 use dedup_core::interrupt::{checked, sort_unstable_by};
 use dedup_core::memory::{Grow, OrRaise, Room, collect, filled};
-use dedup_core::report::{GROUPS, Language, Near, Page, ROWS, Reason, Row, Standing, Summary, misses};
+use dedup_core::report::{
+    GROUPS, Language, Near, Page, ROWS, Reason, Row, Standing, Summary, TEMPLATES, misses,
+};
 use dedup_core::text::Normal;
 use pgrx::prelude::*;
 use serde_json::Value;
@@ -144,6 +146,7 @@ impl Report {
             exact,
             alike_rows: near + decided,
             near: limit.map(|limit| self.near(limit, distances, &sizes)),
+            templates: unwrap_or_raise(self.found.templates(TEMPLATES)),
             labels: self.score(),
             decisions: self.decisions.clone(),
             has_decisions: self.found.options.decisions.is_some(),

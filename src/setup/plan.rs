@@ -261,7 +261,17 @@ impl<'t> Plan<'t> {
             }
             Some(Statistics::of_records(model))
         } else {
-            read.alike.asks_statistics().then(|| statistics(&self.texts(), read.alike.normal, read.alike.n))
+            read.alike.asks_statistics().then(|| {
+                let mut statistics = statistics(&self.texts(), read.alike.normal, read.alike.n);
+                for name in read.name_slots(&mut statistics) {
+                    notice(
+                        format!("no template of table {} has the slot \"{name}\"", self.table.name),
+                        "",
+                        "A slot is named by the words right before ___, right behind it, or both.",
+                    )
+                }
+                statistics
+            })
         };
         self.rows = self.statistics.as_ref().and_then(|_| self.count());
     }

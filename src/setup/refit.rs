@@ -5,7 +5,7 @@ use crate::pg::{Progress, QueryHost, notice, quote_literal, raise_state, unwrap_
 use crate::table::{Settings, Source, Table, Written, read_options};
 use dedup_core::dedup::{REVIEW, SETUP};
 use dedup_core::evaluate;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Asks for the limits that fit best what is decided about the rows of a table, and says what becomes of them.
 ///
@@ -38,6 +38,14 @@ pub(super) fn refit(table: &Table, asked: &mut Written) {
     for (option, value) in new.into_iter().filter_map(|(option, value)| Some((option, value?))) {
         changes.push(format!("{option} {} becomes {value}", before.get(option).cloned().unwrap_or_default()));
         asked.add(option, value);
+    }
+    if !refit.slots.is_empty() {
+        let mut slots = settings.asked().get("slots").and_then(Value::as_object).cloned().unwrap_or_default();
+        for name in refit.slots {
+            changes.push(format!("slot \"{name}\" tells nothing any more"));
+            slots.insert(name, false.into());
+        }
+        asked.add("slots", slots.into());
     }
     let [same, apart] = refit.answers;
     let decided = format!("same {same}, not the same {apart}");

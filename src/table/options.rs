@@ -64,7 +64,11 @@ impl Options {
     /// Takes what the rows of a table have in common.
     pub fn know(&mut self, statistics: Option<Arc<Statistics>>) {
         let by_records = self.method == Method::Records;
-        self.core.alike.statistics = statistics.filter(|it| it.records.is_some() == by_records);
+        let mut statistics = statistics.filter(|it| it.records.is_some() == by_records);
+        if let Some(statistics) = statistics.as_mut().filter(|_| !self.slots.is_empty()) {
+            self.core.name_slots(Arc::make_mut(statistics));
+        }
+        self.core.alike.statistics = statistics;
     }
 
     /// Whether rows of equal text are told apart by fingerprints of more than that.

@@ -136,7 +136,8 @@ fn statistics<H: Host>(options: &Options, rows: &mut Rows<H::File>, host: &mut H
         host.step();
         learner.add(&options.alike.normal.plain(&rows.texts.content(row)?));
     }
-    let statistics = learner.learn(options.alike.n);
+    let mut statistics = learner.learn(options.alike.n);
+    options.name_slots(&mut statistics);
     host.end(&format!("{} templates", statistics.templates.count()));
     Ok(statistics)
 }
@@ -200,6 +201,12 @@ impl<F: Spill> Found<F> {
             }
         };
         Ok(Finding { keeper, stage, distance, similarity })
+    }
+
+    /// The name of the slot in which two texts differ, and in nothing else that counts.
+    pub fn slot(&mut self, pair: [u32; 2]) -> Result<Option<String>> {
+        let [a, b] = pair.map(|row| self.rows.texts.content(row as usize));
+        Ok(self.options.alike.slot(&a?, &b?))
     }
 
     /// What people have decided of two rows: whether they are the same.

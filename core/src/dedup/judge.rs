@@ -160,6 +160,14 @@ impl Alike {
         self.differing_by(&mut self.comparer(), a, b)
     }
 
+    /// The name of the slot in which two texts differ, and in nothing else that counts.
+    pub(super) fn slot(&self, a: &str, b: &str) -> Option<String> {
+        let name = self.comparer().slot(&self.plain(a), &self.plain(b))?;
+        let mut freed = self.clone();
+        Arc::make_mut(freed.statistics.as_mut()?).name_slots(&[(name.clone(), false)], self.normal);
+        freed.differing(a, b).is_empty().then_some(name)
+    }
+
     fn comparer(&self) -> Comparer {
         Comparer::new(self.statistics.as_ref().map(|it| Arc::clone(&it.templates)))
     }

@@ -1,5 +1,6 @@
 //! The options of all functions: what each of them is, who takes it, and what a wrong value is told.
 
+use crate::details::around;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
@@ -90,6 +91,8 @@ enum Takes {
     Archive,
     /// What a kept row takes, by column.
     Fill,
+    /// Slots of templates, by their names.
+    Slots,
     /// True, or nothing.
     True,
     Truth,
@@ -117,7 +120,7 @@ impl OptionKey {
 }
 
 /// All options, in the order of the manual.
-pub const KEYS: [OptionKey; 36] = {
+pub const KEYS: [OptionKey; 37] = {
     use Takes::*;
     [
         key("id", Text("a column"), WHOLE | SETUP.bit | LINK.bit)
@@ -140,6 +143,9 @@ pub const KEYS: [OptionKey; 36] = {
         ),
         key("n", Whole(1, 64), ALL | PAIRS.bit | LINK.bit).or("2").says("characters of the runs that are compared"),
         key("details", Words(&["name", "date", "number", "slot"]), ALL | LINK.bit).says("in which near texts must agree"),
+        key("slots", Slots, WHOLE | SETUP.bit).says(
+            "slots of templates, each by the words around it, as \"my name is ___\"; true: it tells rows apart wherever it stands, false: never",
+        ),
         key("contained", Share, WHOLE)
             .says("share of a text's words from which a longer one that has them is its duplicate"),
         key("group", Word(&["star", "components", "single_pass"]), WHOLE)
@@ -272,6 +278,7 @@ impl Takes {
             }
             Takes::Archive => "a table or false",
             Takes::Fill => "an object of columns, each \"first\", \"max\", \"min\" or \"union\"",
+            Takes::Slots => "an object of words around one ___, each true or false",
             Takes::True => "true",
             Takes::Truth => "true or false",
         };
@@ -312,6 +319,9 @@ impl Takes {
             Takes::Archive => is_name(value) || *value == false,
             Takes::Fill => value.as_object().is_some_and(|all| {
                 !all.is_empty() && all.values().all(|how| is_one(&["first", "max", "min", "union"], how))
+            }),
+            Takes::Slots => value.as_object().is_some_and(|all| {
+                !all.is_empty() && all.iter().all(|(name, it)| around(name).is_some() && it.is_boolean())
             }),
             Takes::True => *value == true,
             Takes::Truth => value.is_boolean(),

@@ -2,7 +2,7 @@
 
 use super::keys::{self, BY_TEXTS, KEYS, LINK, OptionKey, Sink, Wrong, brief, whole};
 use super::{Alike, Equal, Keep};
-use crate::details::Kinds;
+use crate::details::{Kinds, Statistics};
 use crate::records::{LIKELY, SURE};
 use crate::text::Normal;
 use serde::Deserialize;
@@ -54,6 +54,8 @@ pub struct Options {
     pub method: Method,
     /// The largest Hamming distance of a candidate, 0 to 64; none of [`Method::Exact`]. By text any will do.
     pub distance: Option<u32>,
+    /// Slots of templates by their names, and whether they tell texts apart.
+    pub slots: Vec<(String, bool)>,
     /// What makes candidates near-duplicates. How texts are read is said by the recipe, once that is resolved.
     pub alike: Alike,
     /// The share of a text's words, by their weight, from which one that has them repeats it though it is longer.
@@ -83,7 +85,8 @@ pub struct Options {
 }
 
 /// Options that records do not have: the table decides what they say.
-const NOT_OF_RECORDS: [&str; 7] = ["distance", "n", "recipe", "fp", "details", "contained", "diameter"];
+const NOT_OF_RECORDS: [&str; 8] =
+    ["distance", "n", "recipe", "fp", "details", "slots", "contained", "diameter"];
 
 /// Options as they were written. One option replaces one option: those of the call stand over those that are kept with a
 /// table, these over what the texts suggest, and all over the defaults ([`Written::over`]).
@@ -296,6 +299,7 @@ impl Written {
                 statistics: None,
                 weighed: method == Method::Text,
             },
+            slots: all.slots(),
             contained: all.share("contained").filter(|&share| share > 0.0),
             recipe: all.get("recipe").cloned(),
             fp: all.text("fp").map(str::to_owned),
@@ -313,6 +317,7 @@ impl Written {
         let (any_text, is_star) = (options.alike.similarity == 0.0, options.group == Group::Star);
         let is_chained = options.group == Group::Components;
         let has_diameter = options.diameter.is_some();
+        let names_none = !options.slots.is_empty() && !options.alike.details.is_some_and(|it| it.slots);
         let wrong = [
             (by_text && any_text, "similarity", "must be greater than 0 with method \"text\""),
             (by_records && any_text, "similarity", "must be greater than 0 with method \"records\""),
@@ -320,6 +325,7 @@ impl Written {
             (has_diameter && !is_chained, "diameter", "requires group \"components\""),
             (options.sides && !is_chained, "side", "requires group \"components\""),
             (has_diameter && by_text, "diameter", "requires method \"fingerprint\""),
+            (names_none, "slots", "requires \"slot\" among the details"),
         ];
         match wrong.into_iter().find(|(is_wrong, ..)| *is_wrong) {
             Some((_, name, what)) => Err(Wrong::of(name, format!("{name} {what}"))),
@@ -339,6 +345,11 @@ impl Written {
         Kinds::parse(names.iter().map(String::as_str)).ok().filter(|_| !names.is_empty())
     }
 
+    fn slots(&self) -> Vec<(String, bool)> {
+        let slots = self.get("slots").and_then(Value::as_object).into_iter().flatten();
+        slots.filter_map(|(name, tells)| Some((name.clone(), tells.as_bool()?))).collect()
+    }
+
     fn keep(&self) -> Keep {
         match self.get("keep") {
             Some(Value::Object(rule)) => Keep::Column {
@@ -355,6 +366,11 @@ impl Written {
 }
 
 impl Options {
+    /// Has the slots of templates tell what is said of them; returns the names of those that there are not.
+    pub fn name_slots(&self, statistics: &mut Statistics) -> Vec<&str> {
+        statistics.name_slots(&self.slots, self.alike.normal)
+    }
+
     /// The form of a text by which it equals others; `None`: it equals nothing.
     pub fn form<'t>(&self, text: &'t str) -> Option<Cow<'t, str>> {
         self.equal.form(text, self.alike.normal)

@@ -6,12 +6,13 @@
 
 use super::candidates::{Candidates, Judging, nearness};
 use super::{Alike, Decided, Found, Group, Limits, Method, Stage};
-use crate::details::{Detail, Kinds};
+use crate::details::{Detail, Kinds, Shown};
 use crate::external::{Host, Result, Spill};
 use crate::groups::{Pair, PairSearch, UnionFind};
 use crate::interrupt::{check, checked};
 use crate::memory::{Grow, OfKey, collect, filled};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A pair that somebody is asked about.
@@ -43,6 +44,8 @@ const OF_BITS: f64 = 0.5;
 const STEP: f64 = 1e-5;
 /// How much lower the limit is: a share of a similarity, and bits.
 const LOWER: (f64, u32) = (0.6, 2);
+/// Rows of a template whose values are shown.
+const SHOWN: usize = 1000;
 /// As far below the limit as records are looked at.
 const FAR: f64 = 12.0;
 
@@ -191,7 +194,9 @@ impl<F: Spill> Found<F> {
                 Some(if by_text {
                     Candidates::by_text(&lower, rows, judge.apart.clone(), false, memory, host)?
                 } else {
-                    let distance = (farthest + LOWER.1).min(u64::BITS);
+                    // Where texts decide no answer moves the distance.
+                    let lower = if least > 0.0 { 0 } else { LOWER.1 };
+                    let distance = (farthest + lower).min(u64::BITS);
                     Candidates::by_fingerprint(rows, PairSearch { distance, memory, threads }, host)?
                 })
             }
@@ -277,22 +282,22 @@ impl<F: Spill> Found<F> {
                 queues.of_key(kind)?.grow(pair)?;
             }
         }
-        // The templates of the most rows first, of each one pair; those of which something is decided are asked about no more.
+        // The templates of the most rows first, of each one pair; those of which enough is decided are asked about no more.
         let fillings = self.groups.judge.as_ref().and_then(|judge| judge.apart.clone());
         let template = |pair: [u32; 2]| fillings.as_ref().and_then(|it| it.template(pair));
-        let mut sizes: FxHashMap<u32, u64> = FxHashMap::default();
-        for template in self.rows.firsts().filter_map(|text| template([text as u32; 2])) {
-            *sizes.of_key(template)? += 1;
-        }
-        let mut asked: FxHashSet<u32> = FxHashSet::default();
-        for (rows, _) in self.answers()? {
+        let rows = self.rows_of_templates()?;
+        let size = |template: u32| rows.get(&template).map(|rows| rows.len() as u64);
+        let (mut asked, mut once) = (FxHashSet::default(), FxHashSet::default());
+        for (rows, same) in self.answers()? {
             let pair = rows.map(|row| self.rows.first[row]);
             if template(pair).is_some() && self.details(pair)?.iter().any(|it| it.kind == "slot") {
-                asked.extend(template(pair));
+                // That two values of a slot are one is asked once more before all of them are.
+                let is_settled = !same || !once.insert(template(pair));
+                asked.extend(template(pair).filter(|_| is_settled));
             }
         }
         let mut large: Vec<_> = slots.into_iter().collect();
-        large.sort_by_key(|(template, _)| (std::cmp::Reverse(sizes.get(template).copied()), *template));
+        large.sort_by_key(|(template, _)| (Reverse(size(*template)), *template));
         let of_slots = queues.of_key("slot")?;
         of_slots.splice(..0, large.into_iter().map(|(_, (_, pair))| pair));
         if self.options.contained.is_some() {
@@ -322,8 +327,8 @@ impl<F: Spill> Found<F> {
                         asked.extend(template(pair));
                     }
                     settled.ask(pair);
-                    let of_template = template(pair).filter(|_| is_slot).and_then(|it| sizes.get(&it));
-                    let question = self.question(pair, kind, of_template.copied())?;
+                    let of_template = template(pair).filter(|_| is_slot).and_then(size);
+                    let question = self.question(pair, kind, of_template)?;
                     review.questions.push(question);
                     break;
                 }
@@ -355,6 +360,38 @@ impl<F: Spill> Found<F> {
             rows.swap(0, 1);
         }
         Ok(Question { rows, same, kind, score: self.similarity(rows)?, moves: moves.unwrap_or_default() })
+    }
+
+    /// The rows of each template, of equal texts the first.
+    fn rows_of_templates(&self) -> Result<FxHashMap<u32, Vec<u32>>> {
+        let mut rows: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+        let Some(fillings) = self.groups.judge.as_ref().and_then(|it| it.apart.as_ref()) else {
+            return Ok(rows);
+        };
+        for row in self.rows.firsts().map(|row| row as u32) {
+            if let Some(template) = fillings.template([row; 2]) {
+                rows.of_key(template)?.grow(row)?;
+            }
+        }
+        Ok(rows)
+    }
+
+    /// The `most` templates of the most rows.
+    pub fn templates(&mut self, most: usize) -> Result<Vec<Shown>> {
+        let mut all = collect(self.rows_of_templates()?)?;
+        all.sort_unstable_by_key(|(template, rows)| (Reverse(rows.len()), *template));
+        all.truncate(most);
+        let fillings = self.groups.judge.as_ref().and_then(|it| it.apart.clone());
+        let fillings = fillings.into_iter().cycle();
+        let shown = fillings.zip(checked(all)).map(|(fillings, (template, of))| {
+            let step = of.len().div_ceil(SHOWN);
+            let texts = of.iter().step_by(step).map(|&row| {
+                let content = self.rows.texts.content(row as usize)?;
+                Ok(self.options.alike.plain(&content).into_owned())
+            });
+            Ok(Shown { rows: of.len() as u64, ..fillings.templates.show(template, texts)? })
+        });
+        shown.collect()
     }
 
     /// Counts the rows of the second text, and of its group if it is kept there.

@@ -3,7 +3,7 @@
 use super::align::{self, Replaced};
 use super::chinese_words as words;
 use super::spans::{DATE, NAME, NUMBER, SLOT, Side, Span, Verdict};
-use super::templates::{self, LETTER, LETTER_RUN, Read};
+use super::templates::{self, LETTER, LETTER_RUN, Read, Slot};
 use super::tokens::{BREAK, Form, Ids, Text, Token};
 use super::{chinese, english, numbers};
 use crate::interrupt::check;
@@ -145,6 +145,10 @@ impl Differences {
         for (at, span) in self.spans() {
             check();
             let span = &span;
+            let slot = self.slot(span);
+            if slot == Slot::Free {
+                continue;
+            }
             let english = english::judge(span);
             let mut verdict = english.unwrap_or_else(|| chinese::judge(span));
             let noun = |side: &Side| side.words.last().is_some_and(|word| chinese::is_noun(word));
@@ -177,7 +181,8 @@ impl Differences {
             }
             let [x, _] = span.sides.each_ref().map(|side| &side.tokens);
             let in_letter = letter.as_ref().is_none_or(|letter| x.start < letter.end && letter.start < x.end);
-            if in_letter && !in_foot && self.is_in_slot(span) && !templates::is_one_value(span) {
+            let counts = slot == Slot::Told || slot != Slot::None && in_letter && !in_foot;
+            if counts && !templates::is_one_value(span) {
                 found.push((at, self.named(span, SLOT)));
             }
         }
@@ -190,11 +195,39 @@ impl Differences {
         names.filter_map(|(at, _)| self.replaced.get(at).map(|both| both.0.clone())).collect()
     }
 
-    fn is_in_slot(&self, span: &Span) -> bool {
-        let in_slot = |(side, read): (&Side, &Read)| {
-            read.as_ref().is_some_and(|read| read.slots[side.tokens.clone()].contains(&true))
+    /// The slot that a stretch stands in: a free one only if all of it does.
+    fn slot(&self, span: &Span) -> Slot {
+        let sides = span.sides.iter().zip(&self.readings).zip([&self.a, &self.b]);
+        let slots = sides.flat_map(|((side, read), text)| {
+            let words = side.tokens.clone().filter(|&at| text.tokens[at].form != Form::Break);
+            words.map(|at| read.as_ref().map_or(Slot::None, |read| read.slots[at]))
+        });
+        let slots: Vec<Slot> = memory::collect(slots).or_raise();
+        let is_free = |slot: &Slot| *slot == Slot::Free;
+        if slots.contains(&Slot::Told) {
+            Slot::Told
+        } else if !slots.is_empty() && slots.iter().all(is_free) {
+            Slot::Free
+        } else if slots.iter().any(|slot| *slot != Slot::None && !is_free(slot)) {
+            Slot::Any
+        } else {
+            Slot::None
+        }
+    }
+
+    /// Whether parts of the texts stand in slots that tell nothing.
+    pub fn are_free(&self, parts: [&str; 2]) -> bool {
+        let sides = [&self.a, &self.b].into_iter().zip(&self.readings).zip(parts);
+        let is_free = |((text, read), part): ((&Text, &Read), &str)| {
+            let slots = read.iter().flat_map(|read| read.slots.chunk_by(|a, b| a == b));
+            let mut end = 0;
+            slots.into_iter().any(|slots| {
+                end += slots.len();
+                let says = || text.passage(&(end - slots.len()..end)).is_some_and(|it| it.contains(part));
+                slots[0] == Slot::Free && says()
+            })
         };
-        span.sides.iter().zip(&self.readings).any(in_slot)
+        sides.into_iter().any(is_free)
     }
 
     /// What of the first text stands between the head and the foot of a letter that both texts are, if they are one: who is

@@ -28,6 +28,7 @@ mod differences;
 mod english;
 mod frame;
 mod learn;
+mod named;
 mod numbers;
 mod spans;
 mod statistics;
@@ -40,6 +41,7 @@ use crate::memory::{OrRaise, Room};
 use differences::Differences;
 pub use differences::{Detail, Kinds, Passage};
 pub use frame::Frame;
+pub use named::{Part, Shown, around};
 use rustc_hash::FxHashMap;
 use spans::{NAME, SLOT};
 pub use statistics::{Learner, Statistics};
@@ -90,14 +92,12 @@ impl Comparer {
     /// The details in which two texts differ, in the order of the lesser text.
     pub fn differing(&mut self, a: &str, b: &str, kinds: Kinds) -> Vec<Detail> {
         let (first, second) = (a.min(b), a.max(b));
-        let mut differences = Differences::new(first, second, &mut self.ids);
-        if kinds.slots {
-            differences.readings = [self.read(first, &differences.a), self.read(second, &differences.b)];
-        }
+        let differences = self.differences(first, second, kinds.slots);
         let mut found = differences.found(kinds);
         if kinds.names
             && found.is_empty()
             && let Some([a, b]) = codes::differing(&differences.a, &differences.b)
+            && !differences.are_free([a, b])
         {
             let [a, b] = [a, b].map(str::to_owned);
             found.push(Detail { kind: NAME, a, b });
@@ -114,6 +114,21 @@ impl Comparer {
             found.iter_mut().for_each(|it| std::mem::swap(&mut it.a, &mut it.b));
         }
         found
+    }
+
+    /// The [name](around) of the slot in which two texts differ.
+    pub fn slot(&mut self, a: &str, b: &str) -> Option<String> {
+        let Differences { a, b, readings, .. } = self.differences(a.min(b), a.max(b), true);
+        let [Some(x), Some(y)] = readings else { return None };
+        self.templates.as_ref()?.named([&a, &b], [&x, &y])
+    }
+
+    fn differences(&mut self, first: &str, second: &str, slots: bool) -> Differences {
+        let mut differences = Differences::new(first, second, &mut self.ids);
+        if slots {
+            differences.readings = [self.read(first, &differences.a), self.read(second, &differences.b)];
+        }
+        differences
     }
 
     fn read(&mut self, plain: &str, text: &Text) -> Read {

@@ -8,6 +8,7 @@ use crate::interrupt::{checked, sort_unstable_by};
 use crate::memory::{OrRaise, Room, collect, copy_str};
 use crate::records::Model;
 use crate::similarity::Frequencies;
+use crate::text::Normal;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -34,6 +35,20 @@ impl Statistics {
     /// Those of records.
     pub fn of_records(model: Arc<Model>) -> Statistics {
         Statistics { records: Some(model), ..Statistics::default() }
+    }
+
+    /// Has slots of templates tell two texts apart wherever they stand, or never, by their [names](super::around) as `normal`
+    /// reads them. Returns the names that no template has a place for.
+    pub fn name_slots<'n>(&mut self, slots: &'n [(String, bool)], normal: Normal) -> Vec<&'n str> {
+        if slots.is_empty() {
+            return Vec::new();
+        }
+        let read: Vec<_> = slots.iter().map(|(name, tells)| (normal.plain(name), *tells)).collect();
+        let mut templates = Templates::clone(&self.templates);
+        let unknown = templates.name(read.iter().map(|(name, tells)| (&**name, *tells)));
+        let unknown: Vec<bool> = read.iter().map(|(name, _)| unknown.contains(&&**name)).collect();
+        self.templates = Arc::new(templates);
+        slots.iter().zip(unknown).filter(|it| it.1).map(|((name, _), _)| name.as_str()).collect()
     }
 
     /// As hexadecimal digits, those of records as JSON; [`Statistics::read`] reads both.

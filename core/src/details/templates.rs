@@ -66,10 +66,13 @@ pub(super) enum Slot {
     Names,
     /// Who sends a letter, in its head: that never tells.
     Sender,
+    /// By its [name](super::named), what tells wherever it stands, and what never does.
+    Told,
+    Free,
 }
 
 impl Word {
-    fn is_slot(&self) -> bool {
+    pub fn is_slot(&self) -> bool {
         self.slot != Slot::None
     }
 }
@@ -80,18 +83,18 @@ const AGAIN: u32 = u32::MAX;
 /// What stands for a word of a slot: no word that others have is known by it.
 pub(super) const VALUE: u32 = 0;
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Template {
     pub signs: Signs,
     pub words: Vec<Word>,
     /// Whether each slot tells two texts apart wherever it stands.
-    tells: Vec<bool>,
+    pub tells: Vec<bool>,
 }
 
 /// The templates of a table. Words are known by their hashes alone.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Templates {
-    all: Vec<Template>,
+    pub(super) all: Vec<Template>,
     /// Phrases that come again in their slots beside other things, and gaps for such.
     pub(super) again: FxHashSet<u32>,
     /// The templates that have a sign, by its part and itself.
@@ -150,7 +153,7 @@ impl Templates {
             let (words, behind) = rest.split_at_checked((count as usize).checked_mul(5)?)?;
             let word = |word: &[u8]| {
                 let (hash, slot) = word.split_first_chunk()?;
-                let slots = [Slot::None, Slot::Any, Slot::Names, Slot::Sender];
+                let slots = [Slot::None, Slot::Any, Slot::Names, Slot::Sender, Slot::Told, Slot::Free];
                 let slot = *slots.get(usize::from(*slot.first()?))?;
                 Some(Word { hash: u32::from_le_bytes(*hash), slot })
             };
@@ -201,12 +204,16 @@ impl Templates {
                     values[slot].add(at, hash, text);
                 }
                 Reading {
-                    slots: vec![false; text.tokens.len()],
+                    slots: vec![Slot::None; text.tokens.len()],
                     places,
                     filling: Filling { template: number, values },
                 }
             });
-            filled.for_each(|(word, _)| reading.slots[word.0] = true);
+            let kinds: Vec<Slot> = template.spans().map(|slot| template.words[slot.start].slot).collect();
+            for (word, slot) in filled {
+                let place = &mut reading.slots[word.0];
+                *place = if *place == Slot::None { kinds[usize::from(*slot) - 1] } else { *place };
+            }
         }
         reading
     }
@@ -266,6 +273,14 @@ impl Templates {
         Some([x.clone(), y.clone()])
     }
 
+    /// The first slot that tells and in which two texts of one template have values that are not one.
+    pub(super) fn differs_in(&self, texts: [&Text; 2], [a, b]: [&Reading; 2]) -> Option<usize> {
+        let values = |x, y| [words_in(texts[0], x).concat(), words_in(texts[1], y).concat()];
+        let mut both = self.telling(a).zip(self.telling(b)).filter(|_| a.template() == b.template());
+        let differ = |[x, y]: [String; 2]| !x.is_empty() && !y.is_empty() && x != y && !are_one(&x, &y);
+        both.find(|((_, x), (_, y))| differ(values(x, y))).map(|((slot, _), _)| slot)
+    }
+
     /// The slots that tell a text apart, each with its tokens.
     pub(super) fn telling<'r>(
         &'r self,
@@ -279,10 +294,10 @@ impl Templates {
 /// How a text stands to the templates.
 #[derive(Debug)]
 pub(super) struct Reading {
-    /// Whether each token stands in a slot.
-    pub slots: Vec<bool>,
+    /// The slot that each token stands in.
+    pub slots: Vec<Slot>,
     /// The tokens of the value in each slot.
-    places: Vec<Range<usize>>,
+    pub places: Vec<Range<usize>>,
     filling: Filling,
 }
 
@@ -366,7 +381,8 @@ impl Value {
 /// How texts fill the slots of the templates that they are of, by their numbers.
 #[derive(Debug)]
 pub struct Fillings {
-    templates: Arc<Templates>,
+    /// The templates.
+    pub templates: Arc<Templates>,
     /// Whether other values tell two texts apart.
     tells: bool,
     /// The places in `all`, from 1 on.
@@ -432,9 +448,10 @@ impl Template {
         self.spans().map(move |slot| {
             let is = |kind| self.words[slot.clone()].iter().any(|word| word.slot == kind);
             let of_names = is(Slot::Names);
-            slot.start < foot
+            let by_place = slot.start < foot
                 && !is(Slot::Sender)
-                && (!is_letter || of_names || slot.start > first && slot.end <= last)
+                && (!is_letter || of_names || slot.start > first && slot.end <= last);
+            is(Slot::Told) || !is(Slot::Free) && by_place
         })
     }
 

@@ -6,6 +6,7 @@
 use crate::dedup::{Found, Limits, Method};
 use crate::external::{Host, Result};
 use crate::interrupt::checked;
+use std::collections::BTreeMap;
 
 /// What is chosen anew.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -16,6 +17,8 @@ pub struct Refit {
     pub distance: Option<u32>,
     /// The kinds of details that count.
     pub details: Option<Vec<&'static str>>,
+    /// Slots of templates that tell nothing, by their names.
+    pub slots: Vec<String>,
     /// Answers that could be used: that two rows are the same, and that they are not.
     pub answers: [usize; 2],
     /// Whether these are too few, or nearly all of one kind, to choose a limit by.
@@ -28,6 +31,8 @@ pub struct Refit {
 const FEWEST: (usize, usize) = (3, 10);
 /// The fewest answers about a kind of details, and the share of them from which on it counts no more or does.
 const OF_KIND: (usize, f64) = (4, 0.65);
+/// The fewest answers about a slot by which it tells nothing.
+const OF_SLOT: usize = 2;
 /// The share of answers that are wrong.
 const WRONG: f64 = 0.05;
 /// How far the limit may be off, and the logarithm of the slope, before anything is asked.
@@ -46,27 +51,41 @@ pub fn refit<H: Host>(found: &mut Found<H::File>, limits: Limits, host: &mut H) 
         host.step();
         let pair = rows.map(|row| found.rows.first[row]);
         let kinds: Vec<&str> = found.details(pair)?.into_iter().map(|it| it.kind).collect();
-        looked.push((found.stand(pair)?, kinds, same));
+        looked.push((found.stand(pair)?, kinds, same, pair));
     }
     const KINDS: [&str; 4] = ["name", "date", "number", "slot"];
     let by_records = found.options.method == Method::Records;
     let before: Vec<&str> =
         KINDS.into_iter().filter(|kind| found.options.alike.details.is_some_and(|it| it.has(kind))).collect();
+    // Nothing else tells these apart.
+    let alone = |kind: &&str, kinds: &[&str]| {
+        kinds.contains(kind) && kinds.iter().all(|it| it == kind || !before.contains(it))
+    };
+    let share = |same: usize, all: usize| (same as f64 + 1.0) / (all as f64 + 2.0);
+    let mut slots: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (at, (stand, kinds, _, pair)) in looked.iter().enumerate() {
+        if *stand >= 0.0 && kinds.contains(&"slot") && before.contains(&"slot") {
+            found.slot(*pair)?.into_iter().for_each(|name| slots.entry(name).or_default().push(at));
+        }
+    }
+    for (name, of) in slots {
+        let same = of.iter().filter(|&&at| looked[at].2).count();
+        if of.len() >= OF_SLOT && share(same, of.len()) >= OF_KIND.1 {
+            of.iter().for_each(|&at| looked[at].1.clear());
+            refit.slots.push(name);
+        }
+    }
     let counts = |kind: &&str| {
-        // Nothing else tells these apart.
-        let alone = |kinds: &[&str]| {
-            kinds.contains(kind) && kinds.iter().all(|it| it == kind || !before.contains(it))
-        };
-        let of = looked.iter().filter(|(stand, kinds, _)| *stand >= 0.0 && alone(kinds));
+        let of = looked.iter().filter(|it| it.0 >= 0.0 && alone(kind, &it.1));
         let (all, same) = (of.clone().count(), of.filter(|it| it.2).count());
-        let share = (same as f64 + 1.0) / (all as f64 + 2.0);
+        let share = share(same, all);
         match before.contains(kind) {
             true => all < OF_KIND.0 || share < OF_KIND.1,
             false => all >= OF_KIND.0 && share <= 1.0 - OF_KIND.1,
         }
     };
     let details: Vec<&'static str> = KINDS.into_iter().filter(counts).collect();
-    looked.retain(|(_, kinds, _)| !kinds.iter().any(|kind| details.contains(kind)));
+    looked.retain(|(_, kinds, ..)| !kinds.iter().any(|kind| details.contains(kind)));
     if !by_records && details != before {
         refit.details = Some(details);
     }

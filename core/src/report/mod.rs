@@ -18,6 +18,7 @@ pub use words::Language;
 use words::{Words, fill, grouped, percent};
 
 use crate::dedup::{Alike, Method};
+use crate::details::{Part, Shown};
 use crate::evaluate::{Background, Score, cumulative};
 use std::fmt::Display;
 
@@ -25,6 +26,9 @@ use std::fmt::Display;
 pub const GROUPS: usize = 10_000;
 /// Groups that are shown at a time.
 const AT_A_TIME: usize = 20;
+/// Templates that are shown, and values of a slot.
+pub const TEMPLATES: usize = 12;
+const VALUES: usize = 8;
 /// Pairs of the closest calls that are shown at once.
 const FEW: usize = 5;
 
@@ -64,6 +68,8 @@ pub struct Summary {
     pub alike_rows: u64,
     /// What is known of distances; `None`: they decided nothing.
     pub near: Option<Near>,
+    /// The templates of the most rows.
+    pub templates: Vec<Shown>,
     /// What the labels say; `None`: there are none.
     pub labels: Option<Score>,
     /// The table that takes what is decided, as SQL names it.
@@ -160,6 +166,9 @@ impl Page {
         self.rule(&mut html, summary);
         if let Some((pairs, count)) = &self.asked {
             review(&mut html, (pairs, *count), summary, words);
+        }
+        if !summary.templates.is_empty() {
+            templates(&mut html, &summary.templates, words);
         }
         if let Some(near) = &summary.near {
             distances(&mut html, summary, near, words);
@@ -283,6 +292,33 @@ fn head(html: &mut Html, summary: &Summary, words: &Words) {
 
 fn section(html: &mut Html, heading: &str, note: &str) {
     html.put(r#"<section><h2>{}</h2><p class="note">{}</p>"#, &[&heading, &note]);
+}
+
+/// What many rows say alike: the frame, and what stands in its slots.
+fn templates(html: &mut Html, all: &[Shown], words: &Words) {
+    section(html, words.templates, words.templates_note);
+    let legend: [&dyn Display; 2] = [&words.slot_tells, &words.slot_tells_nothing];
+    html.put(r#"<p class="legend note"><ins class="why">{}</ins> <ins>{}</ins></p>"#, &legend);
+    for Shown { rows, parts } in all {
+        html.put(r#"<article><h3>{}</h3><p class="note text">"#, &[&fill(words.size, &[rows])]);
+        for part in parts {
+            match part {
+                Part::Frame(frame) => html.put("{} ", &[frame]),
+                Part::Slot { tells: true, said, .. } => html.put(r#"<ins class="why">{}</ins> "#, &[said]),
+                Part::Slot { said, .. } => html.put("<ins>{}</ins> ", &[said]),
+            };
+        }
+        html.raw("</p><dl class=\"slots\">");
+        for part in parts {
+            let Part::Slot { name, values, .. } = part else { continue };
+            let most = values.iter().take(VALUES).map(|(value, rows)| format!("{value} ({rows})"));
+            let most = most.collect::<Vec<_>>().join(words.list_comma);
+            let name = name.as_deref().unwrap_or("___");
+            html.put("<dt>{}</dt><dd>{}</dd>", &[&name, &fill(words.slot_values, &[&values.len(), &most])]);
+        }
+        html.raw("</dl></article>\n");
+    }
+    html.raw("</section>");
 }
 
 /// The pairs that somebody is asked about, and where the answers go.

@@ -98,6 +98,14 @@ sentences! {
     recall: "recall: true pairs that were found", "召回率：真正重复的记录对中被找出的比例";
     f1: "F1, their harmonic mean", "F1：两者的调和平均";
 
+    templates: "What many rows say alike", "许多记录共用的套话";
+    templates_note: "Rows that say the same but for some places, those of the most rows first, as one of them has it. The words around \
+                     ___ name a place for the option slots.",
+                    "除个别位置外文字相同的记录，按条数从多到少排列，各取其中一条为例。___ 前后的文字就是该位置的名称，可用于 slots 选项。";
+    slot_tells: "other words here: another matter", "此处不同即为不同事项";
+    slot_tells_nothing: "other words here tell nothing", "此处不同不影响判定";
+    slot_values: "{0} different: {1}", "共 {0} 种：{1}";
+
     misses: "The closest calls", "最接近判定标准的记录";
     misses_note: "The {0} pairs of rows that stay whose texts are most alike, of those above. If they should be duplicates, \
                   the limits are too strict.",

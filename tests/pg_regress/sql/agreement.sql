@@ -95,5 +95,32 @@ ALTER TABLE followed ADD body text DEFAULT 'new';
 UPDATE followed SET body = kept WHERE id < 3;
 CALL dedup_into('by_body', 'followed');
 SELECT count(DISTINCT keeper) AS by_body FROM by_body;
+
+-- Slots that somebody has named: freed (copies that differ in nothing else are one), told at the foot of a letter, by settings, by the call, and of a query.
+CREATE TABLE repair (id int PRIMARY KEY, body text);
+INSERT INTO repair SELECT i, format('Dear office, the lift in %s Court is broken again, says tenant %s to all of us.', s[1 + i % 12], s[1 + (i * 5 + i / 12) % 12])
+    FROM generate_series(0, 35) i, (SELECT '{Ashford,Birch,Canal,Dover,Elm,Foundry,Grange,Harbour,Iris,Juniper,Kestrel,Linden}'::text[] AS s) AS street;
+SELECT count(*) > 0 AS made FROM dedup_setup('repair', '{"method": "text", "similarity": 0.5, "n": 3, "details": ["name", "slot"]}');
+CALL dedup_into('repair_groups', 'repair');
+SELECT count(*) FILTER (WHERE stage = 'near') AS near FROM dedup('repair');
+SELECT * FROM said('repair');
+SELECT count(*) FROM dedup_setup('repair', '{"method": "text", "similarity": 0.5, "n": 3, "details": ["name", "slot"], "slots": {"says tenant ___": false, "opens at ___": true}}');
+CALL dedup_into('repair_groups', 'repair');
+SELECT * FROM said('repair');
+CREATE TRIGGER guard BEFORE INSERT ON repair FOR EACH ROW EXECUTE FUNCTION near_dup_guard('action=skip');
+INSERT INTO repair SELECT 100 + i, format('Dear office, the lift in %s Court is broken again, says tenant Quarry to all of us.', s) FROM unnest('{Elm,Rowan}'::text[]) WITH ORDINALITY AS t(s, i);
+SELECT id, body FROM repair WHERE id > 99;
+SELECT count(*) FILTER (WHERE stage = 'near') AS by_call FROM dedup('repair', '{"slots": {"tenant ___": true}}');
+SELECT a, b, part, in_a, in_b FROM dedup_explain('repair', 'VALUES (0, 12), (0, 1)', '{}') WHERE part IN ('name', 'slot');
+SELECT count(*) FILTER (WHERE stage = 'near') AS of_query FROM dedup('SELECT id, body FROM repair', '{"method": "text", "similarity": 0.5, "n": 3, "details": ["name", "slot"], "slots": {"tenant ___ to all": false}}');
+SELECT dedup_setup('repair', '{"slots": {"tenant ___": false}, "details": ["name"]}');
+-- Two answers that it is one thing settle all rows of the template.
+DROP TRIGGER guard ON repair;
+SELECT count(*) FROM dedup_setup('repair', '{"method": "text", "similarity": 0.5, "n": 3, "details": ["name", "slot"], "slots": null, "decisions": true}');
+INSERT INTO repair_decisions (a, b, same) VALUES (0, 12, true), (1, 13, true);
+SELECT count(*) FROM dedup_setup('repair', '{"refit": true}');
+SELECT options -> 'slots' AS slots FROM dedup_settings WHERE tbl = 'repair'::regclass ORDER BY version DESC LIMIT 1;
+CALL dedup_into('repair_groups', 'repair');
+SELECT * FROM said('repair');
 DROP SCHEMA agreement CASCADE;
 DROP EXTENSION pg_dedup;

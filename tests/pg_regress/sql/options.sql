@@ -28,7 +28,7 @@ CREATE TABLE takes AS SELECT f.*, key FROM function f, refused(format(call, '{"c
 SELECT name, string_agg(key, ' ') AS takes FROM takes GROUP BY name ORDER BY name COLLATE "C";
 CREATE TABLE wrong (key text, value jsonb);
 INSERT INTO wrong VALUES ('id', '3'), ('columns', '[]'), ('fp', '""'), ('recipe', '3'), ('equal', '"case"'), ('method', '"guess"'), ('distance', '65'),
-    ('similarity', '1.5'), ('n', '0'), ('details', '["size"]'), ('contained', '-1'), ('group', '"pairs"'), ('diameter', '2.5'),
+    ('similarity', '1.5'), ('n', '0'), ('details', '["size"]'), ('slots', '{"name ___ is ___": true}'), ('contained', '-1'), ('group', '"pairs"'), ('diameter', '2.5'),
     ('keep', '{"column": "id", "oder": "desc"}'), ('scope', '[]'), ('action', '"drop"'), ('flag', '""'), ('log', '""'), ('index', '"maybe"'), ('title', '1'),
     ('language', '"de"'), ('labels', '[]'), ('show', '[]'), ('review', '0'), ('follow', '1'), ('drop', 'false'), ('refit', 'false'), ('side', '3'), ('nearest', '101'),
     ('decided', '1'), ('archive', 'true'), ('references', '"ignore"'), ('fill', '{"body": "sum"}'), ('batch', '0');
@@ -40,6 +40,7 @@ SELECT DISTINCT hint COLLATE "C" AS hint FROM takes JOIN wrong USING (key), refu
 SELECT name, options, r.* FROM function JOIN (VALUES
     ('dedup', '[]'), ('dedup', '{"method": "text", "similarity": 0}'), ('dedup', '{"diameter": 3, "group": "star"}'),
     ('dedup', '{"diameter": 3, "method": "text"}'), ('dedup', '{"contained": 0.8, "group": "components"}'), ('dedup', '{"method": "records", "n": 2}'),
+    ('dedup', '{"slots": {"___": true}}'), ('dedup', '{"slots": {"name": true}}'), ('dedup', '{"slots": {"name ___": 1}}'), ('dedup', '{"slots": {"name ___": false}, "details": ["name"]}'),
     ('dedup', '{"columns": "phash"}'), ('dedup', '{"columns": "nothing"}'), ('dedup', '{"columns": ["body", "body"]}'), ('dedup', '{"fp": "body"}'),
     ('dedup', '{"columns": {"body": 2}}'),
     ('dedup', '{"id": "meta"}'), ('dedup_setup', '{"id": "meta"}'), ('dedup_setup', '{"keep": {"column": "meta"}}'), ('near_dup_guard', '{"fp": "of"}'),
