@@ -20,6 +20,7 @@ fn main() {
 
     let file = jieba(&out.join("jieba"), &lock, &here).join("src/data/dict.txt");
     let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    println!("cargo::rustc-env=JIEBA_DICTIONARY={}", file.display());
     let dictionary = Dictionary::read(&text);
     let trie = dictionary.trie();
     let write =

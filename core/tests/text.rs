@@ -1,6 +1,6 @@
 //! Normal form, markup, words and n-grams of texts.
 
-use dedup_core::text::{Markup, Segmenter, char_ngrams, normalize, strip_markup};
+use dedup_core::text::{Markup, Segmenter, char_ngrams, normalize, simplify, strip_markup};
 use proptest::prelude::*;
 
 #[test]
@@ -126,6 +126,12 @@ fn own_words_are_not_cut() {
     ] {
         assert!(Segmenter::complete_words(["好 3 n", line]).unwrap_err().ends_with(error), "{line}");
     }
+}
+
+#[test]
+fn traditional_becomes_simplified() {
+    assert_eq!(simplify("請問公租房何時搖號，電話無人接聽"), "请问公租房何时摇号，电话无人接听");
+    assert_eq!(simplify("头发与發展，乾燥与乾隆"), "头发与发展，干燥与乾隆");
 }
 
 proptest! {

@@ -65,13 +65,8 @@ impl Cell {
         (self.0 >> RANK_AT & ((1 << RANK_BITS) - 1)) as usize
     }
 
-    #[cfg(test)]
-    pub fn code(self) -> usize {
-        (self.0 & NO_CODE) as usize
-    }
-
     /// The base of its children; 0 if it has none.
-    pub fn base(self) -> u64 {
+    fn base(self) -> u64 {
         self.0 >> BASE_AT & ((1 << BASE_BITS) - 1)
     }
 }

@@ -161,9 +161,7 @@ impl Characters {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{char_ngrams, compact, normalize};
     use super::*;
-    use proptest::prelude::*;
 
     /// Protects the texts after one for which memory ran out: of the lists, any may have grown alone.
     #[test]
@@ -181,47 +179,6 @@ mod tests {
             grow(&mut characters);
             assert!(characters.read(&"水停区".repeat(100)));
             assert_eq!((characters.count(), characters.bytes(299..300)), (300, 897..900));
-        }
-    }
-
-    proptest! {
-        /// What is read of a text is its normal form without spaces, cut where those were, or nothing.
-        #[test]
-        fn what_is_read_is_the_normal_form(
-            text in "([水区停电abcXYZ012，。！ '’　ＡＢ１、\u{200B}\r\n-]|[é々①ｶ\u{301}\u{3400}])\
-                     {0,3}[水区停电abcXYZ012，。！ '’　ＡＢ１、\u{200B}\r\n-]{0,40}[a-z é\u{301}]{0,2}",
-        ) {
-            let normal = normalize(&text);
-            let mut expected = String::new();
-            compact(&normal, &mut expected);
-            let mut characters = Characters::default();
-            let plain = normal.chars().all(|c| c.is_ascii() || ('\u{4E00}'..='\u{9FFF}').contains(&c));
-            // Of a normal form always; its own is itself.
-            for text in [normal.as_str(), &text] {
-                if !characters.read(text) {
-                    prop_assert!(!plain || text != normal);
-                    continue;
-                }
-                prop_assert!(plain);
-                prop_assert_eq!(&characters.text, expected.as_bytes());
-                prop_assert_eq!(characters.count(), expected.chars().count());
-                let mut from = 0;
-                let runs = characters.ends.iter().map(|&end| {
-                    let run = characters.bytes(from..end as usize);
-                    from = end as usize;
-                    &expected[run]
-                });
-                prop_assert_eq!(runs.collect::<Vec<_>>().join(" "), normal.as_str());
-                for n in 1..4 {
-                    let mut grams = Vec::new();
-                    char_ngrams(&expected, n, |gram| grams.push(gram.as_bytes()));
-                    prop_assert!(characters.count() < n || characters.runs(n).eq(grams));
-                }
-                for (at, c) in expected.chars().enumerate() {
-                    prop_assert_eq!(&expected[characters.bytes(at..at + 1)], c.to_string());
-                    prop_assert_eq!(characters.codes[at], lexicon::code(c.into()));
-                }
-            }
         }
     }
 }

@@ -178,12 +178,8 @@ pub(crate) fn is_word(c: char) -> bool {
 /// ASCII, of any width, stand for punctuation.
 pub(crate) fn has_symbol(text: &str) -> bool {
     checked(text.chars()).any(|c| {
-        let category = (c.general_category_group(), c.general_category());
-        let symbol = matches!(
-            category,
-            (GeneralCategoryGroup::Symbol, _)
-                | (_, GeneralCategory::PrivateUse | GeneralCategory::Unassigned)
-        );
+        let symbol = c.general_category_group() == GeneralCategoryGroup::Symbol
+            || matches!(c.general_category(), GeneralCategory::PrivateUse | GeneralCategory::Unassigned);
         symbol && !matches!(c, '\u{0}'..='\u{7F}' | '\u{FF01}'..='\u{FF5E}')
     })
 }
@@ -200,14 +196,9 @@ pub(crate) fn fold(c: char) -> impl Iterator<Item = char> {
 /// The class of a character that has been through NFKC and case folding.
 fn classify_folded(c: char) -> Class {
     match classify(c) {
-        Class::Unknown if c.is_alphanumeric() || is_combining_mark(c) => {
-            if is_spaceless(c) {
-                Class::Spaceless(c)
-            } else {
-                Class::Spaced(c)
-            }
-        }
-        Class::Unknown => Class::Separator,
+        Class::Unknown if !c.is_alphanumeric() && !is_combining_mark(c) => Class::Separator,
+        Class::Unknown if is_spaceless(c) => Class::Spaceless(c),
+        Class::Unknown => Class::Spaced(c),
         known => known,
     }
 }
@@ -231,13 +222,11 @@ impl Writer<'_> {
                     self.out.push(' ');
                 }
                 self.out.push(c);
-                self.gap = false;
-                self.spaced = true;
+                (self.gap, self.spaced) = (false, true);
             }
             Class::Spaceless(c) => {
                 self.out.push(c);
-                self.gap = false;
-                self.spaced = false;
+                (self.gap, self.spaced) = (false, false);
             }
             Class::Separator | Class::Unknown => self.gap = true,
             Class::Nothing => {}
@@ -249,8 +238,7 @@ impl Writer<'_> {
     fn push_spaceless(&mut self, run: &str) {
         self.out.room(run.len()).or_raise();
         self.out.push_str(run);
-        self.gap = false;
-        self.spaced = false;
+        (self.gap, self.spaced) = (false, false);
     }
 
     /// Takes the last character back if nothing has been seen since.
@@ -262,8 +250,7 @@ impl Writer<'_> {
         // What stands before is a space only if the popped one began a word.
         if self.out.ends_with(' ') {
             self.out.pop();
-            self.gap = true;
-            self.spaced = true;
+            (self.gap, self.spaced) = (true, true);
         } else {
             self.spaced = self.out.chars().next_back().is_some_and(|c| !is_spaceless(c));
         }

@@ -12,11 +12,11 @@ use unicode_segmentation::UnicodeSegmentation;
 /// Chinese, so a long text goes through in pieces of this many bytes.
 pub(crate) const PIECE_BYTES: usize = 1 << 16;
 
-/// Bytes of the longest word of a dictionary: jieba tries every length that a
-/// word has at every place of a text.
+/// Bytes of the longest word of a dictionary: jieba tries every length that a word has at every place of a text.
 const LONGEST_WORD: usize = 1 << 10;
 
 /// Cuts normal forms into words.
+#[derive(Debug)]
 pub struct Segmenter {
     own: Option<OwnWords>,
 }

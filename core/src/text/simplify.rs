@@ -72,10 +72,4 @@ mod tests {
             prop_assert_eq!(in_pieces(&text, limit, simplify), simplify(&text));
         }
     }
-
-    #[test]
-    fn traditional_becomes_simplified() {
-        assert_eq!(simplify("請問公租房何時搖號，電話無人接聽"), "请问公租房何时摇号，电话无人接听");
-        assert_eq!(simplify("头发与發展，乾燥与乾隆"), "头发与发展，干燥与乾隆");
-    }
 }
