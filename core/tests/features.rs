@@ -1,13 +1,14 @@
 //! Fingerprints by their definition, and the features that a recipe makes.
 
 use dedup_core::features::{
-    Bag, Corpus, CorpusBuilder, Explanation, Extractor, Feature, FieldsRecipe, Nowhere, RowRecipe, Scheme,
-    StoredCorpus, TextRecipe, Tokens, explain, shared,
+    Bag, Corpus, CorpusBuilder, Document, Explanation, Extractor, Feature, FieldsRecipe, Nowhere, RowRecipe,
+    Scheme, StoredCorpus, TextRecipe, Tokens, explain, shared, stop_words,
 };
-use dedup_core::fingerprint::{SimHash, Weight};
+use dedup_core::fingerprint::{Bands, SimHash, Weight, hamming};
+use dedup_core::text::normalize;
 use proptest::prelude::*;
-use serde_json::{Value, json};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// The definition, in floating point over exactly representable weights.
 fn reference(features: &[(u64, f64)]) -> Option<u64> {
@@ -42,6 +43,58 @@ fn heavy_bags_do_not_overflow() {
     }
     assert_eq!(sums.finish(), Some(0b01));
     assert_eq!(sums.sums()[0], 8_999_995.0 * Weight::MAX);
+}
+
+/// Protects that a list has words as a text has them, each once.
+#[test]
+fn stop_words_are_normal_and_stand_once() {
+    let mut seen = HashSet::new();
+    for word in stop_words() {
+        assert!(normalize(word) == word && seen.insert(word), "{word}");
+    }
+    let of = |stop: &str| TextRecipe::from_json(&json!({ "stop": stop })).unwrap().stop;
+    assert_eq!(of("zh").len() + of("en").len(), seen.len());
+    assert!(of("zh").iter().all(|word| !word.is_ascii()) && of("en").iter().all(|word| word.is_ascii()));
+}
+
+fn keys(bands: &Bands, fp: u64) -> Vec<u64> {
+    (0..bands.count()).map(|number| bands.key(fp, number)).collect()
+}
+
+proptest! {
+    /// Protects completeness: whatever the bits that differ, one key is shared; and keys of two numbers never are
+    /// equal, so a join on the key alone compares like with like.
+    #[test]
+    fn near_fingerprints_share_a_key(
+        fp: u64,
+        distance in 0..13i32,
+        more in 1..4i32,
+        flips in prop::collection::vec(0..64u32, 13),
+    ) {
+        let Ok(bands) = Bands::new(distance, Some(distance + more)) else { return Ok(()) };
+        let near = flips.iter().take(distance as usize).fold(fp, |fp, bit| fp ^ 1 << bit);
+        prop_assert!(hamming(fp, near) <= distance as u32);
+        let (ours, theirs) = (keys(&bands, fp), keys(&bands, near));
+        prop_assert!(ours.iter().zip(&theirs).any(|(a, b)| a == b));
+        prop_assert!(ours.iter().enumerate().all(|(i, a)| theirs.iter().enumerate().all(|(j, b)| i == j || a != b)));
+    }
+
+    /// A key is shared exactly if its blocks are equal: no bit is left out, none counted that is not its own.
+    #[test]
+    fn one_bit_changes_the_keys_that_hold_it(fp: u64, bit in 0..64u32, distance in 0..9i32, more in 1..4i32) {
+        let blocks = distance + more;
+        let Ok(bands) = Bands::new(distance, Some(blocks)) else { return Ok(()) };
+        let changed = |bit: u32| -> Vec<bool> {
+            keys(&bands, fp).into_iter().zip(keys(&bands, fp ^ 1 << bit)).map(|(a, b)| a != b).collect()
+        };
+        // Block i ends, from the lowest bit, where 64 / blocks times i are above it.
+        let begin = (0..=blocks).map(|i| 64 - 64 * i as u32 / blocks as u32).find(|&begin| begin <= bit).unwrap();
+        let held = changed(bit);
+        prop_assert_eq!(&held, &changed(begin));
+        prop_assert!(begin == 0 || distance == 0 || held != changed(begin - 1));
+        let held = held.iter().filter(|held| **held).count();
+        prop_assert_eq!(held * blocks as usize, bands.count() * more as usize);
+    }
 }
 
 #[test]
@@ -224,6 +277,21 @@ proptest! {
         }
     }
 
+    /// A text of Chinese and ASCII, whose words and runs of characters are counted as it is read, has the features of its
+    /// normal form, and so has one that only looks like that.
+    #[test]
+    fn what_is_read_is_the_normal_form(
+        text in "([水区停电abcXYZ012，。！ '’　ＡＢ１、\u{200B}\r\n-]|[é々①ｶ\u{301}\u{3400}])\
+                 {0,3}[水区停电abcXYZ012，。！ '’　ＡＢ１、\u{200B}\r\n-]{0,40}[a-z é\u{301}]{0,2}",
+        n in 1usize..4,
+    ) {
+        let mut extractor = Extractor::new();
+        for recipe in [json!({"tokens": "words"}), json!({"tokens": "words+chars", "n": n})] {
+            let recipe = TextRecipe::from_json(&recipe).unwrap();
+            prop_assert_eq!(extractor.simhash(&text, &recipe), extractor.bag(&text, &recipe).simhash());
+        }
+    }
+
     /// Frequencies are what counting by hand gives, and a corpus extended is the corpus of all documents.
     #[test]
     fn counts_documents(texts in prop::collection::vec("[水停电。]{0,6}", 1..30), cut in 0usize..30) {
@@ -248,5 +316,115 @@ proptest! {
         extended.extend(first.documents, &first.common, &first.single).unwrap();
         texts[cut..].iter().for_each(|text| extended.add(&mut Extractor::new(), text));
         prop_assert_eq!(extended.finish(), whole);
+    }
+}
+
+fn read(json: &Value, document: &mut Document<'_>) {
+    match json {
+        Value::Object(members) => {
+            document.begin();
+            for (key, value) in members {
+                document.key(key);
+                read(value, document);
+            }
+            document.end();
+        }
+        Value::Array(elements) => elements.iter().for_each(|element| read(element, document)),
+        Value::String(text) => document.leaf(text),
+        Value::Number(number) => document.leaf(&number.to_string()),
+        Value::Bool(truth) => document.leaf(if *truth { "t" } else { "f" }),
+        Value::Null => {}
+    }
+}
+
+/// What the module says, by the whole list of leaves: every prefix of a path is looked up, the longest first.
+fn leaves(json: &Value, path: Option<String>, all: &mut Vec<(String, String)>) {
+    match json {
+        Value::Object(members) => members.iter().for_each(|(key, value)| {
+            let path = path.as_ref().map_or(key.clone(), |path| format!("{path}.{key}"));
+            leaves(value, Some(path), all);
+        }),
+        Value::Array(elements) => elements.iter().for_each(|it| leaves(it, path.clone(), all)),
+        Value::Null => {}
+        Value::String(text) => all.push((path.unwrap_or_default(), text.clone())),
+        other => all.push((path.unwrap_or_default(), other.to_string())),
+    }
+}
+
+fn covering(path: &str, columns: &BTreeMap<String, Value>) -> Option<usize> {
+    let ends = path.match_indices('.').map(|(at, _)| at).chain([path.len()]);
+    let prefixes: Vec<&str> = [""].into_iter().chain(ends.map(|end| &path[..end])).collect();
+    prefixes.iter().rev().find_map(|prefix| columns.keys().position(|name| name == prefix))
+}
+
+/// The features, each with its hash, and what it weighs in each column.
+type Weights = BTreeMap<(String, u64), BTreeMap<usize, f64>>;
+
+fn add(weights: &mut Weights, bag: &Bag, column: impl Fn(usize) -> usize) {
+    for Feature { text, hash, columns, weight } in bag.features() {
+        assert_eq!(columns.iter().map(|(_, weight)| weight.value()).sum::<f64>(), weight.value());
+        let of = weights.entry((text.clone(), *hash)).or_default();
+        columns.iter().for_each(|(at, weight)| *of.entry(column(*at)).or_default() += weight.value());
+    }
+}
+
+/// Nothing is called again for a level, and a long path is not searched for where no name is as long.
+#[test]
+fn depth_does_not_matter() {
+    let recipe = RowRecipe::from_json(&json!({"a.a": 2})).unwrap();
+    let depth = 200_000;
+    let print = recipe.simhash_document(&mut Extractor::new(), |document| {
+        (0..depth).for_each(|_| {
+            document.begin();
+            document.key("a");
+        });
+        document.leaf("x");
+        (0..=depth).for_each(|_| document.end());
+        document.key("a");
+        document.leaf("y");
+    });
+    assert!(print.is_some());
+}
+
+fn any_document() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        "[水停区ab，. ]{0,6}".prop_map(Value::from),
+        any::<i8>().prop_map(Value::from),
+        Just(Value::Null)
+    ];
+    leaf.prop_recursive(4, 24, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::vec(("[ab]|a\\.b|b\\.|", inner), 0..4)
+                .prop_map(|members| Value::Object(members.into_iter().collect::<Map<_, _>>()))
+        ]
+    })
+}
+
+proptest! {
+    /// Each leaf counts once, under the longest path that stands for it; sums and bag are one fingerprint.
+    #[test]
+    fn every_leaf_is_where_its_path_says(
+        document in any_document(),
+        paths in prop::collection::btree_map("|[ab](\\.[ab]){0,2}", prop::sample::select(vec![
+            json!(2), json!(0), json!("log"), json!({"tokens": "words", "factor": 3}),
+        ]), 1..4),
+    ) {
+        let recipe = RowRecipe::from_json(&json!(paths)).unwrap();
+        let mut all = Vec::new();
+        leaves(&document, None, &mut all);
+        let mut extractor = Extractor::new();
+        let (mut found, mut expected) = (Weights::new(), Weights::new());
+        for (path, value) in &all {
+            if let Some(column) = covering(path, &paths) {
+                let leaf = json!({ path: paths.values().nth(column) });
+                let leaf = RowRecipe::from_json(&leaf).unwrap().bag(&mut extractor, [Some(value.as_str())]);
+                add(&mut expected, &leaf, |_| column);
+            }
+        }
+        let bag = recipe.bag_document(&mut extractor, |it| read(&document, it));
+        add(&mut found, &bag, |column| column);
+        prop_assert_eq!(found, expected);
+        prop_assert_eq!(recipe.simhash_document(&mut extractor, |it| read(&document, it)), bag.simhash());
     }
 }

@@ -74,8 +74,7 @@ impl CorpusBuilder {
         self.recipe.shape()
     }
 
-    /// The corpus, to be stored: keys in order, each as the difference to the
-    /// one before, in bytes of seven bits.
+    /// The corpus, to be stored: keys in order, each as the difference to the one before, in bytes of seven bits.
     pub fn finish(self) -> StoredCorpus {
         let all = checked(self.frequencies).map(|(key, (f, _))| (key, f));
         let mut all = memory::collect(all).or_raise();

@@ -3,10 +3,10 @@
 use crate::interrupt::checked;
 use crate::text::{Segmenter, normalize};
 use rustc_hash::FxHashSet;
-use std::fmt;
 use std::sync::OnceLock;
 
 /// A frozen dictionary: additional words for the segmentation, and words to leave out.
+#[derive(Debug)]
 pub struct Dictionary {
     /// Its name and version, `petitions@1`.
     pub name: String,
@@ -37,11 +37,5 @@ impl Dictionary {
 impl PartialEq for Dictionary {
     fn eq(&self, other: &Dictionary) -> bool {
         self.name == other.name
-    }
-}
-
-impl fmt::Debug for Dictionary {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Dictionary").field("name", &self.name).finish_non_exhaustive()
     }
 }

@@ -1,10 +1,9 @@
 //! Why two fingerprints differ: the contribution of each feature to their Hamming distance.
 //!
-//! Bit `b` of a fingerprint is the sign of a sum over the features, each with
-//! its weight for or against. Where two texts differ in a bit, the difference
-//! of the two sums comes from the features that they do not share: shared ones of equal weight cancel out. A
-//! feature's part in a differing bit is its share of that difference; its parts in all differing bits add up to
-//! its bits, and the bits of all features to the distance.
+//! Bit `b` of a fingerprint is the sign of a sum over the features, each with its weight for or against. Where two
+//! texts differ in a bit, the difference of the two sums comes from the features that they do not share: shared
+//! ones of equal weight cancel out. A feature's part in a differing bit is its share of that difference; its parts
+//! in all differing bits add up to its bits, and the bits of all features to the distance.
 
 use super::Bag;
 use crate::fingerprint::hamming;

@@ -55,17 +55,14 @@ impl RowRecipe {
     /// # Errors
     /// As there, and for a name that the resolver does not know.
     pub fn resolved(json: &Value, resolver: &dyn Resolver) -> Result<RowRecipe, RecipeError> {
-        let columns = match json {
-            Value::Object(columns) if !columns.is_empty() => columns,
-            other => {
-                let message = match other {
-                    Value::Object(_) => "the recipe of a row names no column".into(),
-                    _ => format!("the recipe of a row must be a JSON object, not {}", kind(other)),
-                };
-                const HINT: &str = "Name each column that counts: {\"title\": 2, \"body\": \"tf\"}.";
-                return Err(RecipeError::new("", message, HINT));
-            }
+        const HINT: &str = "Name each column that counts: {\"title\": 2, \"body\": \"tf\"}.";
+        let Value::Object(columns) = json else {
+            let message = format!("the recipe of a row must be a JSON object, not {}", kind(json));
+            return Err(RecipeError::new("", message, HINT));
         };
+        if columns.is_empty() {
+            return Err(RecipeError::new("", "the recipe of a row names no column", HINT));
+        }
         let mut named = memory::collect(columns).or_raise();
         // As they come already, unless `serde_json` is built to keep the order in which they are written.
         interrupt::sort_unstable_by(&mut named, |a, b| a.0.cmp(b.0));
@@ -159,8 +156,7 @@ impl RowRecipe {
         bag
     }
 
-    /// The same recipe for reading: where running text is cut into words and runs of
-    /// characters, into words alone.
+    /// The same recipe for reading: where running text is cut into words and runs of characters, into words alone.
     #[must_use]
     pub fn in_words(mut self) -> RowRecipe {
         for (_, recipe) in &mut self.columns {

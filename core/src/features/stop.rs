@@ -42,20 +42,3 @@ impl StopList {
 pub fn stop_words() -> impl Iterator<Item = &'static str> {
     StopList::Both.words()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::text::normalize;
-    use std::collections::HashSet;
-
-    #[test]
-    fn words_are_normal_and_stand_once() {
-        let mut seen = HashSet::new();
-        for word in StopList::Both.words() {
-            assert!(normalize(word) == word && seen.insert(word), "{word}");
-        }
-        assert!(StopList::Chinese.words().all(|word| !word.is_ascii()));
-        assert!(StopList::English.words().all(|word| word.is_ascii()));
-    }
-}

@@ -44,8 +44,7 @@ impl Weight {
         Ok(Weight(if value > 0.0 { units.max(1) } else { 0 }))
     }
 
-    /// The weight nearest to a product of weights: a computed value may pass
-    /// [`Weight::MAX`], up to about 10¹².
+    /// The weight nearest to a product of weights: a computed value may pass [`Weight::MAX`], up to about 10¹².
     pub(crate) fn saturating(value: f64) -> Weight {
         let units = (value * f64::from(1u32 << FRACTION_BITS)).round() as u64;
         Weight(if value > 0.0 { units.clamp(1, LANE_LIMIT / 2) } else { 0 })
@@ -177,12 +176,9 @@ impl SimHash {
     /// Adds all features of another bag.
     pub fn merge(&mut self, other: &SimHash) {
         let mut other = other.clone();
-        other.widen();
-        self.widen();
-        if let (Some(wide), Some(more)) = (&mut self.wide, &other.wide) {
-            wide.total += more.total;
-            wide.ones.iter_mut().zip(&more.ones).for_each(|(sum, more)| *sum += more);
-        }
+        let (wide, more) = (self.widen(), other.widen());
+        wide.total += more.total;
+        wide.ones.iter_mut().zip(&more.ones).for_each(|(sum, more)| *sum += more);
     }
 
     /// The fingerprint, or `None` if no feature of positive weight was added:
@@ -203,29 +199,18 @@ impl SimHash {
         }
     }
 
-    /// The signed sums of the 64 bits, bit 0 (the lowest) first, as weights:
-    /// how strongly each bit was decided.
+    /// The signed sums of the 64 bits, bit 0 (the lowest) first, as weights: how strongly each bit was decided.
     pub fn sums(&mut self) -> [f64; 64] {
-        self.widen();
+        let wide = self.widen();
         let unit = f64::from(1u32 << FRACTION_BITS);
-        match &self.wide {
-            Some(wide) => {
-                std::array::from_fn(|bit| (2 * wide.ones[bit] as i128 - wide.total as i128) as f64 / unit)
-            }
-            None => [0.0; 64],
-        }
+        wide.ones.map(|sum| (2 * sum as i128 - wide.total as i128) as f64 / unit)
     }
 
     /// The sums as bytes, for a partial aggregate on its way between
     /// processes: the total and the 64 sums, 16 bytes each, little end first.
     pub fn to_bytes(&mut self) -> Vec<u8> {
-        self.widen();
-        let mut bytes = Vec::with_capacity(65 * 16);
-        if let Some(wide) = &self.wide {
-            bytes.extend(wide.total.to_le_bytes());
-            wide.ones.iter().for_each(|sum| bytes.extend(sum.to_le_bytes()));
-        }
-        bytes
+        let wide = self.widen();
+        [wide.total].iter().chain(&wide.ones).flat_map(|sum| sum.to_le_bytes()).collect()
     }
 
     /// The sums that [`SimHash::to_bytes`] wrote, or `None` for other bytes.
@@ -279,15 +264,13 @@ impl SimHash {
         }
     }
 
-    fn widen(&mut self) {
-        if self.counted > 0 || self.waits > 0 {
-            self.flush();
-        }
+    fn widen(&mut self) -> &mut Wide {
+        self.flush();
         let wide = self.wide.get_or_insert_with(|| Box::new(Wide { ones: [0; 64], total: 0 }));
         wide.total += u128::from(std::mem::take(&mut self.total));
-        wide.ones
-            .iter_mut()
-            .zip(&mut self.ones)
-            .for_each(|(sum, lane)| *sum += u128::from(std::mem::take(lane)));
+        for (sum, lane) in wide.ones.iter_mut().zip(&mut self.ones) {
+            *sum += u128::from(std::mem::take(lane));
+        }
+        wide
     }
 }

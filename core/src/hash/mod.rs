@@ -54,16 +54,3 @@ fn city64_short(bytes: &[u8]) -> u64 {
     let mixed = y.wrapping_mul(K2) ^ z.wrapping_mul(K0);
     (mixed ^ (mixed >> 47)).wrapping_mul(K2)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn short_features_hash_as_others_do(bytes in prop::collection::vec(any::<u8>(), 0..20)) {
-            prop_assert_eq!(city64(&bytes), cityhasher::hash::<u64>(&bytes[..]));
-        }
-    }
-}

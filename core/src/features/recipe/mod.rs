@@ -32,29 +32,23 @@ pub struct RecipeError {
 }
 
 impl RecipeError {
-    pub(in crate::features) fn new(
-        path: impl Into<String>,
-        message: impl Into<String>,
-        hint: impl Into<String>,
-    ) -> RecipeError {
+    pub(crate) fn new(path: impl Into<String>, message: impl Into<String>, hint: impl Into<String>) -> Self {
         RecipeError { path: path.into(), message: message.into(), hint: hint.into() }
     }
 }
 
 /// The tokens of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Tokens {
     /// Words: jieba's for Chinese, Unicode's for other scripts.
-    #[serde(rename = "words")]
     Words,
     /// Runs of `n` characters.
-    #[serde(rename = "chars")]
     Chars,
     /// Both of them in one bag.
     #[serde(rename = "words+chars")]
     WordsAndChars,
     /// Runs of `n` words (P1's shingles).
-    #[serde(rename = "shingles")]
     Shingles,
 }
 
@@ -96,8 +90,7 @@ pub struct TextRecipe {
     pub hash: Hash,
     /// The documents that `tfidf` and `max_df` count.
     pub corpus: Option<Arc<Corpus>>,
-    /// Tokens that a larger share of the corpus has are left out: the words of
-    /// a form that everybody fills in.
+    /// Tokens that a larger share of the corpus has are left out: the words of a form that everybody fills in.
     pub max_df: Option<f64>,
     /// Own words for the segmentation.
     pub dictionary: Option<Arc<Dictionary>>,
@@ -136,12 +129,13 @@ impl Hash {
 
     /// The hash of that name.
     pub fn from_name(name: &str) -> Option<Hash> {
+        let paper = |name: &str| PaperHash::ALL.into_iter().find(|hash| hash.name() == name);
         match (name, name.strip_suffix("_utf16")) {
             ("city64", _) => Some(Hash::City64),
             ("murmur3", _) => Some(Hash::Murmur3),
             ("java", _) => Some(Hash::Java),
-            (_, Some(name)) => PaperHash::from_name(name).map(Hash::PaperUtf16),
-            _ => PaperHash::from_name(name).map(Hash::Paper),
+            (_, Some(name)) => paper(name).map(Hash::PaperUtf16),
+            _ => paper(name).map(Hash::Paper),
         }
     }
 }
@@ -159,8 +153,7 @@ impl<'de> Deserialize<'de> for Hash {
 }
 
 impl Default for TextRecipe {
-    /// The recipe of a text for which none was named; its choice is measured
-    /// in `docs/internals/measurements.md`.
+    /// The recipe of a text for which none was named; its choice is measured in `docs/internals/measurements.md`.
     fn default() -> Self {
         TextRecipe {
             tokens: Tokens::WordsAndChars,
