@@ -52,6 +52,25 @@ fn shops(count: usize, seed: u64) -> Vec<Row> {
 }
 
 #[test]
+fn kinds_are_told_by_values() {
+    let kind = |values: &[&str]| {
+        let rows: Vec<Row> = values.iter().map(|value| vec![Some((*value).to_owned())]).collect();
+        learned(&rows).0.model.keys().letters().to_lowercase()
+    };
+    assert_eq!(kind(&["2024-03-05", "5 Mar 2023", "March 7, 1999", "20240102", "2024年3月5日"]), "d");
+    assert_eq!(kind(&["05.03.2024", "3/25/2024", "06.03.2024"]), "d");
+    assert_eq!(kind(&["2024-13-05", "2024-14-05"]), "c");
+    assert_eq!(kind(&["1999", "2004", "2010"]), "q");
+    assert_eq!(kind(&["$12.50", "8,000", "3.5%"]), "q");
+    assert_eq!(kind(&["4711081", "4711082"]), "c");
+    assert_eq!(kind(&["0113 496 0123", "0113-496-0999"]), "c");
+    assert_eq!(kind(&["a@b.org", "c@d.org"]), "c");
+    assert_eq!(kind(&["Anna Bell", "Ben Carter"]), "n");
+    assert_eq!(kind(&["张三", "李四"]), "n");
+    assert_eq!(kind(&[&"word ".repeat(20), &"小区停水三天怎么办".repeat(4)]), "t");
+}
+
+#[test]
 fn records_are_found() {
     let rows = shops(300, 1);
     let keepers = keepers(&rows);

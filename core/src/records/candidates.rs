@@ -249,12 +249,11 @@ pub(super) fn candidates(table: &Table, keys: &Keys) -> (Vec<Candidate>, Vec<u32
             touched.select_nth_unstable_by(PARTNERS - 1, order);
         }
         found.room(PARTNERS).or_raise();
-        found.extend(
-            touched.iter().take(PARTNERS).map(|&other| Candidate {
-                rows: [row.min(other), row.max(other)],
-                free: free[other as usize],
-            }),
-        );
+        let candidate = |&other: &u32| {
+            let (rows, free) = ([row.min(other), row.max(other)], free[other as usize]);
+            Candidate { rows, free }
+        };
+        found.extend(touched.iter().take(PARTNERS).map(candidate));
         touched.drain(..).for_each(|other| (shared[other as usize], free[other as usize]) = (0.0, 0));
     }
     sort_unstable_by(&mut found, Ord::cmp);

@@ -67,7 +67,7 @@ pub(super) struct Known {
 }
 
 /// The values of a column in some rows.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Column {
     /// Its place among the columns of the table.
     pub at: usize,
@@ -101,20 +101,8 @@ impl Column {
             }
         }
         sort_unstable_by(&mut hashes, Ord::cmp);
-        let mut column = Column {
-            at,
-            kind,
-            ids: filled(NONE, order.len()).or_raise(),
-            keys: Strings::default(),
-            hashes: Vec::new(),
-            common: Vec::new(),
-            features: Lists::default(),
-            of_features: Vec::new(),
-            weights: Vec::new(),
-            lengths: Vec::new(),
-            numbers: Vec::new(),
-            dates: Vec::new(),
-        };
+        let ids = filled(NONE, order.len()).or_raise();
+        let mut column = Column { at, kind, ids, ..Column::default() };
         for same in checked(hashes.chunk_by(|a, b| a.0 == b.0)) {
             same.iter().for_each(|it| column.ids[it.1 as usize] = column.hashes.len() as u32);
             column.keys.add(&key(kind, values.get(order[same[0].1 as usize] as usize)));
@@ -126,14 +114,8 @@ impl Column {
 
     /// The values of these rows in a column that tells something, and what is known of it.
     pub fn learned(at: usize, values: &Strings, order: &[u32]) -> Option<(Column, Known)> {
-        let some: Vec<String> = collect(
-            checked(order)
-                .map(|&row| values.get(row as usize))
-                .filter(|value| !value.is_empty())
-                .take(LOOKED_AT)
-                .map(str::to_lowercase),
-        )
-        .or_raise();
+        let some = checked(order).map(|&row| values.get(row as usize)).filter(|value| !value.is_empty());
+        let some: Vec<String> = collect(some.take(LOOKED_AT).map(str::to_lowercase)).or_raise();
         let kind = kind_of(&some);
         let mut column = Column::new(at, kind, values, order);
         let mut counts = filled(0u32, column.hashes.len()).or_raise();

@@ -1,6 +1,6 @@
 //! Model numbers and the like, wherever they stand among the words of records.
 
-use super::column::Strings;
+use super::column::{Known, Strings};
 use super::values::{Kind, SPELLED, chance};
 use crate::hash::city64;
 use crate::interrupt::checked;
@@ -36,15 +36,15 @@ impl Identifiers {
     pub const TOP: u8 = 3;
 
     /// Those in the columns of words and codes, and how many rows have each.
-    fn new(columns: &[(usize, Kind)], values: &[Strings], order: &[u32]) -> (Identifiers, Vec<u32>) {
-        let wordy = |it: &&(usize, Kind)| matches!(it.1, Kind::Name | Kind::Text | Kind::Code);
+    fn new(columns: &[Known], values: &[Strings], order: &[u32]) -> (Identifiers, Vec<u32>) {
+        let wordy = |it: &&Known| matches!(it.kind, Kind::Name | Kind::Text | Kind::Code);
         let columns: Vec<_> = columns.iter().filter(wordy).collect();
         let mut ids = FxHashMap::<String, u32>::default();
         let mut all = Identifiers { of: Lists::default(), spelled: Strings::default(), common: Vec::new() };
         let (mut list, mut counts) = (Vec::new(), Vec::new());
         for &row in checked(order) {
             list.clear();
-            for &&(at, kind) in &columns {
+            for &&Known { at, kind, .. } in &columns {
                 for word in identifiers(values[at].get(row as usize)) {
                     if !ids.contains_key(&word) {
                         ids.room(1).or_raise();
@@ -70,11 +70,7 @@ impl Identifiers {
     }
 
     /// Those in columns of words and codes, and what is known of them; `None`: few rows have some.
-    pub fn learned(
-        columns: &[(usize, Kind)],
-        values: &[Strings],
-        order: &[u32],
-    ) -> Option<(Identifiers, KnownIdentifiers)> {
+    pub fn learned(columns: &[Known], values: &[Strings], order: &[u32]) -> Option<(Self, KnownIdentifiers)> {
         let (mut all, counts) = Identifiers::new(columns, values, order);
         let filled = checked(0..order.len()).filter(|&row| all.is_among_words(row as u32)).count();
         let same = chance(&counts, filled).max(1e-9);
@@ -88,12 +84,7 @@ impl Identifiers {
     }
 
     /// Those of other rows.
-    pub fn read(
-        known: &KnownIdentifiers,
-        columns: &[(usize, Kind)],
-        values: &[Strings],
-        order: &[u32],
-    ) -> Identifiers {
+    pub fn read(known: &KnownIdentifiers, columns: &[Known], values: &[Strings], order: &[u32]) -> Self {
         let (mut all, _) = Identifiers::new(columns, values, order);
         all.weigh(known);
         all

@@ -285,15 +285,8 @@ impl Learning {
             let crowded = is_one_table && candidate.rows.iter().any(|&row| sure[row as usize] >= 2);
             let near = best.iter().any(|&best| f64::from(share) >= NEAR.0 * f64::from(best));
             let of_near = if is_one_table { NEAR.1 } else { 0.0 };
-            chance
-                .grow(if crowded {
-                    0.0
-                } else if near {
-                    of_near
-                } else {
-                    1.0
-                })
-                .or_raise();
+            let counts = if near { of_near } else { 1.0 };
+            chance.grow(if crowded { 0.0 } else { counts }).or_raise();
         }
         let others = Learning::others(table, tops.len(), candidates, all);
         let bits = columns.known.iter().map(|it| 1 << it.at).collect();

@@ -2,7 +2,6 @@
 
 use super::column::{Column, Known, Strings};
 use super::identifiers::{Identifiers, KnownIdentifiers};
-use super::values::Kind;
 use serde::{Deserialize, Serialize};
 
 /// What is known of the columns of a table.
@@ -34,8 +33,7 @@ impl Table {
                 known.push(it);
             }
         }
-        let (identifiers, of_identifiers) = Identifiers::learned(&kinds(&known), values, order)
-            .map_or((None, None), |(all, it)| (Some(all), Some(it)));
+        let (identifiers, of_identifiers) = Identifiers::learned(&known, values, order).unzip();
         let table = Table { rows: order.len(), columns, identifiers, sides: Vec::new() };
         (table, Columns { known, identifiers: of_identifiers })
     }
@@ -44,8 +42,7 @@ impl Table {
     pub fn read(of: &Columns, values: &[Strings], order: &[u32]) -> Table {
         let none = Strings::default();
         let column = |known: &Known| Column::read(known, values.get(known.at).unwrap_or(&none), order);
-        let identifiers =
-            of.identifiers.as_ref().map(|it| Identifiers::read(it, &kinds(&of.known), values, order));
+        let identifiers = of.identifiers.as_ref().map(|it| Identifiers::read(it, &of.known, values, order));
         let columns = of.known.iter().map(column).collect();
         Table { rows: order.len(), columns, identifiers, sides: Vec::new() }
     }
@@ -74,10 +71,6 @@ impl Table {
             _ => 1.0,
         }
     }
-}
-
-fn kinds(known: &[Known]) -> Vec<(usize, Kind)> {
-    known.iter().map(|it| (it.at, it.kind)).collect()
 }
 
 impl Columns {
