@@ -2,9 +2,8 @@
 
 use super::blocking::Span;
 use super::pair::{Each, Pair, PairSearch};
-use super::parallel::Task;
 use super::rows::{Row, Rows};
-use super::runs::all_of;
+use super::runs::Place;
 use crate::external::{Host, Result};
 use crate::memory;
 
@@ -27,20 +26,16 @@ impl CrossPairs {
         (self.settings.memory / super::rows::BYTES_PER_ROW).saturating_sub(self.rows.fps.len()).max(LEAST)
     }
 
-    /// Finds the pairs of one of these rows with one of the others, each once,
-    /// in no particular order.
+    /// Finds the pairs of one of these rows with one of the others, each once, in no particular order.
     pub fn with<H: Host>(
         &self,
         others: &[(i64, u64)],
         host: &mut H,
         mut take: impl FnMut(Pair) -> Result<()>,
     ) -> Result<()> {
-        let PairSearch { distance, threads, .. } = self.settings;
-        let others = sorted(others, threads, host)?;
-        let (left, right) = (&self.rows.fps, Some(&others.fps[..]));
-        let task = Task { left, right, distance, threads, span: Span::ALL, connected: None };
-        let mut take = Each(|pair, _: &mut H| take(pair));
-        task.run(host, &mut |host, hits| all_of([&self.rows, &others], None, hits, host, &mut take))
+        let others = sorted(others, self.settings.threads, host)?;
+        let place = Place { search: self.settings, cut: None, span: Span::ALL, sets: None };
+        place.join(&self.rows, Some(&others), host, &mut Each(|pair, _: &mut H| take(pair)))
     }
 }
 

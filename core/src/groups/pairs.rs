@@ -2,17 +2,17 @@
 //! any distance).
 
 use super::blocking::Span;
-use super::connected::{Connected, Sparing};
+use super::connected::Sparing;
 use super::pair::{Connect, Each, Pair, PairSearch, Sink};
-use super::parallel::Task;
 use super::partitioned::Files;
 use super::rows::{BYTES_PER_ROW, Row, Rows};
-use super::runs::{all_of, equal_pairs};
+use super::runs::Place;
 use super::union_find::UnionFind;
 use crate::external::{Host, Result, is_full};
 
 /// The least working memory, in bytes.
 const LEAST_MEMORY: usize = 1 << 16;
+
 /// Collects rows, then finds their near pairs.
 ///
 /// In memory it takes about 40 bytes per row. What does not fit goes to files: 16 bytes per row, and the same
@@ -57,21 +57,13 @@ impl<H: Host> Pairs<H> {
     }
 
     fn run(mut self, sets: Option<&UnionFind>, host: &mut H, sink: Sink<'_, H>) -> Result<()> {
+        let place = Place { search: self.settings, cut: None, span: Span::ALL, sets };
         if let Some(mut files) = self.files.take() {
             files.append(&self.rows)?;
             self.rows = Vec::new();
-            return files.join(&self.settings, sets, host, sink);
+            return files.join(place, host, sink);
         }
         let rows = Rows::new(std::mem::take(&mut self.rows), self.settings.threads, host)?;
-        equal_pairs(&rows, sets, host, sink)?;
-        let PairSearch { distance, threads, .. } = self.settings;
-        let numbers = sets.map(|sets| rows.numbers(sets)).transpose()?;
-        let connected = sets.zip(numbers.as_deref()).map(|(sets, numbers)| Connected {
-            sets,
-            left: numbers,
-            right: numbers,
-        });
-        let task = Task { left: &rows.fps, right: None, distance, threads, span: Span::ALL, connected };
-        task.run(host, &mut |host, hits| all_of([&rows, &rows], connected, hits, host, sink))
+        place.join(&rows, None, host, sink)
     }
 }

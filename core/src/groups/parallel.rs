@@ -9,7 +9,7 @@ use crate::interrupt;
 use crate::memory;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 /// Fewer rows than this are not worth a thread.
@@ -101,36 +101,26 @@ impl Task<'_> {
         let rows = self.left.len() + self.right.map_or(0, <[u64]>::len);
         let is_worth_it = self.threads > 1 && rows >= WORTH_IT;
         if !is_worth_it || !self.on_threads(items, host, &mut *take, work)? {
-            self.on_this_thread(items, host, take, work)?;
+            // The caller's thread works.
+            let (share, mut taken) = (Cell::new(0.0), Ok(()));
+            let mut out = |hits: &mut Vec<Hit>| {
+                interrupt::check();
+                host.progress(share.get());
+                taken = take(host, hits);
+                hits.clear();
+                if taken.is_ok() { Ok(()) } else { Err(Stop) }
+            };
+            for from in (0..items).step_by(STRIDE) {
+                share.set(self.span.at(from as f64 / items as f64));
+                // Work reports the progress whenever it delivers, in the end at least.
+                if work(from, (from + STRIDE).min(items), &mut out).is_err() {
+                    break;
+                }
+            }
+            taken?;
         }
         host.progress(self.span.at(1.0));
         Ok(())
-    }
-
-    /// As [`Task::spread`], on the caller's thread.
-    fn on_this_thread<H: Host>(
-        &self,
-        items: usize,
-        host: &mut H,
-        take: Take<'_, H>,
-        work: &Work<'_>,
-    ) -> Result<()> {
-        let (share, mut taken) = (Cell::new(0.0), Ok(()));
-        let mut out = |hits: &mut Vec<Hit>| {
-            interrupt::check();
-            host.progress(share.get());
-            taken = take(host, hits);
-            hits.clear();
-            if taken.is_ok() { Ok(()) } else { Err(Stop) }
-        };
-        for from in (0..items).step_by(STRIDE) {
-            share.set(self.span.at(from as f64 / items as f64));
-            // Work reports the progress whenever it delivers, in the end at least.
-            if work(from, (from + STRIDE).min(items), &mut out).is_err() {
-                break;
-            }
-        }
-        taken
     }
 
     /// As [`Task::spread`], on threads of its own; false if none could be started.
@@ -161,29 +151,20 @@ impl Task<'_> {
         };
         // Each thread owns a sender, and nobody else does: the channel closes when the last one ends.
         let workers = std::iter::repeat_n(sender, self.threads).map(worker);
-        let share = || self.span.at(next.load(Relaxed).min(items) as f64 / items.max(1) as f64);
         let wait = |host: &mut H, _: &dyn Fn() -> bool| {
             // When this ends, also by an interrupt that unwinds, threads that wait to send are released.
             let receiver = receiver;
-            collect(host, take, &receiver, &share)
+            loop {
+                let begun = next.load(Relaxed).min(items) as f64 / items.max(1) as f64;
+                host.progress(self.span.at(begun));
+                match receiver.recv_timeout(Duration::from_millis(20)) {
+                    Ok(hits) => take(host, &hits)?,
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                }
+                interrupt::check();
+            }
         };
         Ok(external::run(workers, stop, host, wait)?.is_some())
-    }
-}
-
-fn collect<H: Host>(
-    host: &mut H,
-    take: Take<'_, H>,
-    receiver: &Receiver<Vec<Hit>>,
-    share: &dyn Fn() -> f64,
-) -> Result<()> {
-    loop {
-        host.progress(share());
-        match receiver.recv_timeout(Duration::from_millis(20)) {
-            Ok(hits) => take(host, &hits)?,
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return Ok(()),
-        }
-        interrupt::check();
     }
 }

@@ -1,22 +1,62 @@
 //! The pairs of rows that distinct fingerprints stand for.
 
+use super::blocking::{Blocking, Span};
 use super::connected::Connected;
-use super::pair::{Pair, Sink};
+use super::pair::{Pair, PairSearch, Sink};
+use super::parallel::Task;
 use super::rows::{Hit, Row, Rows};
 use super::union_find::UnionFind;
-use crate::external::Result;
+use crate::external::{Host, Result};
 use crate::fingerprint::hamming;
 use crate::interrupt::{Meter, checked};
 
 /// Rows of one fingerprint that are connected one to the next first.
 const MANY: usize = 1 << 6;
 
-pub(super) fn equal_pairs<H>(
-    rows: &Rows,
-    sets: Option<&UnionFind>,
-    host: &mut H,
-    sink: Sink<'_, H>,
-) -> Result<()> {
+/// The place of a join in the whole work.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    pub search: PairSearch,
+    /// A block of a blocking, if it joins by one alone.
+    pub cut: Option<(&'a Blocking, usize)>,
+    pub span: Span,
+    /// What is connected already, if only pairs are wanted that connect something.
+    pub sets: Option<&'a UnionFind>,
+}
+
+impl Place<'_> {
+    /// Passes on the pairs of rows with others, or with each other.
+    pub fn join<H: Host>(
+        self,
+        left: &Rows,
+        right: Option<&Rows>,
+        host: &mut H,
+        sink: Sink<'_, H>,
+    ) -> Result<()> {
+        let Place { search: PairSearch { distance, threads, .. }, cut, span, sets } = self;
+        // Equal rows are near in every block that is used, and found in the first.
+        if right.is_none() && cut.is_none_or(|(_, block)| block == 0) {
+            equal_pairs(left, sets, host, sink)?;
+        }
+        let numbers = |rows: &Rows| sets.map(|sets| rows.numbers(sets)).transpose();
+        let (mine, theirs) = (numbers(left)?, right.map(numbers).transpose()?.flatten());
+        let connected = sets.zip(mine.as_deref()).map(|(sets, mine)| Connected {
+            sets,
+            left: mine,
+            right: theirs.as_deref().unwrap_or(mine),
+        });
+        let others = right.unwrap_or(left);
+        let right = right.map(|right| &right.fps[..]);
+        let task = Task { left: &left.fps, right, distance, threads, span, connected };
+        let take = &mut |host: &mut H, hits: &[_]| all_of([left, others], connected, hits, host, sink);
+        match cut {
+            Some((cut, block)) => task.run_block(cut, block, host, take),
+            None => task.run(host, take),
+        }
+    }
+}
+
+fn equal_pairs<H>(rows: &Rows, sets: Option<&UnionFind>, host: &mut H, sink: Sink<'_, H>) -> Result<()> {
     let mut meter = Meter::new();
     for number in 0..rows.fps.len() {
         let run = rows.run(number);
@@ -48,7 +88,7 @@ pub(super) fn equal_pairs<H>(
 }
 
 /// The pairs of rows that hits of distinct fingerprints stand for.
-pub(super) fn all_of<H>(
+fn all_of<H>(
     [left, right]: [&Rows; 2],
     connected: Option<Connected<'_>>,
     hits: &[Hit],
