@@ -33,7 +33,7 @@ fn dedup_report(source: Option<&str>, options: Option<Json>) -> String {
     let of = Source::new(source);
     let mut written = read_options(REPORT, options);
     let title = word(&mut written, "title");
-    let language = word(&mut written, "language").and_then(|code| Language::parse(&code)).unwrap_or_default();
+    let language = Language::of(word(&mut written, "language").as_deref());
     let column = word(&mut written, "labels");
     let show = match written.take("show") {
         Some(Value::String(one)) => vec![one],

@@ -70,36 +70,3 @@ pub fn misses(
     }
     shown
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::details::Kinds;
-
-    /// Protects the reasons, the order and that a pair is shown once.
-    #[test]
-    fn reasons() {
-        let texts = [
-            "我们是翠湖春天小区的居民，小区停水三天了",
-            "我们是金桂嘉园小区的居民，小区停水三天了",
-            "学校门口的路灯坏了一个月，晚上接孩子不安全",
-            "学校门口的路灯坏了一个月，晚上接孩子不安全！",
-        ];
-        let pair = |row, nearest, distance| Nearest { row, nearest, distance };
-        let pairs = [pair(0, 1, 3), pair(1, 0, 3), pair(2, 3, 5), pair(0, 2, 3), pair(1, 3, 40)];
-        let alike = Alike {
-            similarity: 0.5,
-            n: 2,
-            details: Some(Kinds::ALL),
-            normal: Default::default(),
-            statistics: None,
-            weighed: false,
-        };
-        let shown = misses(&pairs, 10, &alike, |row| texts[row].to_owned());
-        let shown: Vec<_> = shown.iter().map(|miss| (miss.pair, miss.reason)).collect();
-        assert_eq!(shown, [(pairs[2], Reason::Grouping), (pairs[0], Reason::Details)]);
-        let strict = Alike { similarity: 0.9, ..alike };
-        let reasons = |limit| misses(&pairs[..1], limit, &strict, |row| texts[row].to_owned());
-        assert_eq!([reasons(3)[0].reason, reasons(2)[0].reason], [Reason::Text, Reason::Distance]);
-    }
-}

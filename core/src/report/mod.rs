@@ -106,7 +106,7 @@ pub struct Page {
 impl Page {
     /// No groups yet; `alike` is what was asked of their texts, `show` the columns by which people know a row.
     pub fn new(language: Language, alike: Alike, by_records: bool, show: Vec<String>) -> Page {
-        let style = Style { words: language.words(), alike, by_records, show };
+        let style = Style { words: language.0, alike, by_records, show };
         Page { style, count: 0, first: Html::default(), others: Html::default(), asked: None }
     }
 
@@ -189,7 +189,7 @@ impl Page {
         let mut rule = match summary.method {
             None | Some(Method::Exact) => words.rule_exact.to_owned(),
             Some(Method::Text) => fill(words.rule_text, &[&share, &n]),
-            Some(Method::Records) => fill(words.rule_records, &[&percent(self.style.alike.similarity)]),
+            Some(Method::Records) => fill(words.rule_records, &[&share]),
             Some(Method::Fingerprint) if alike.similarity == 0.0 => fill(words.rule_unverified, &[&limit]),
             Some(Method::Fingerprint) => fill(words.rule, &[&limit, &share, &n]),
         };
@@ -252,11 +252,9 @@ impl Page {
             let note = fill(words.no_script, &[&AT_A_TIME]);
             html.put(r#"</p><noscript><p class="note">{}</p></noscript>"#, &[&note]);
         }
-        html.put(
-            r#"<form id="tools" hidden><input type="search" id="search" placeholder="{}""#,
-            &[&words.search],
-        );
-        html.put(r#" aria-label="{}"><select id="order" aria-label="{}">"#, &[&words.search, &words.order]);
+        html.raw(r#"<form id="tools" hidden><input type="search" id="search""#);
+        html.put(r#" placeholder="{}" aria-label="{}">"#, &[&words.search, &words.search]);
+        html.put(r#"<select id="order" aria-label="{}">"#, &[&words.order]);
         html.put(r#"<option value="largest">{}</option>"#, &[&words.largest]);
         html.put(r#"<option value="least">{}</option></select></form>"#, &[&words.least]);
         pager(html, words);
@@ -267,10 +265,8 @@ impl Page {
 }
 
 fn pager(html: &mut Html, words: &Words) {
-    html.put(
-        r#"<nav class="pager" hidden><button type="button" data-step="-1">{}</button>"#,
-        &[&words.previous],
-    );
+    html.raw(r#"<nav class="pager" hidden>"#);
+    html.put(r#"<button type="button" data-step="-1">{}</button>"#, &[&words.previous]);
     html.put(r#"<span aria-live="polite" data-words="{}"></span>"#, &[&words.page]);
     html.put(r#"<button type="button" data-step="1">{}</button></nav>"#, &[&words.next]);
 }
@@ -334,27 +330,18 @@ fn review(html: &mut Html, (pairs, count): (&Html, usize), summary: &Summary, wo
     html.put(r#"<noscript><p class="note">{}</p></noscript>"#, &[&words.review_script]);
     let said: [&dyn Display; 2] = [&words.answered_all, &words.not_kept];
     html.put(r#"<div id="pair" data-done="{}" data-lost="{}"></div><div id="answer" hidden>"#, &said);
-    let buttons = [
-        ("s", words.answer_same),
-        ("n", words.answer_not),
-        ("k", words.answer_skip),
-        ("b", words.answer_back),
-    ];
-    for (key, said) in buttons {
-        html.put(
-            r#"<button type="button" data-key="{}">{} <kbd>{}</kbd></button>"#,
-            &[&key, &said, &key.to_uppercase()],
-        );
+    let answers = [words.answer_same, words.answer_not, words.answer_skip, words.answer_back];
+    for (key, said) in ["s", "n", "k", "b"].iter().zip(answers) {
+        html.put(r#"<button type="button" data-key="{}">{}"#, &[key, &said]);
+        html.put(" <kbd>{}</kbd></button>", &[&key.to_uppercase()]);
     }
     html.put(r#"<span aria-live="polite" data-words="{}"></span></div>"#, &[&words.progress]);
     html.put(r#"<details id="answers" hidden><summary>{}</summary>"#, &[&words.answers]);
     let table = if summary.has_decisions { &*summary.decisions } else { words.decisions };
     let note = fill(words.answers_note, &[&table]);
     html.put(r#"<p class="note">{}</p><textarea readonly rows="8"></textarea>"#, &[&note]);
-    html.put(
-        r#"<p><a download="decisions.sql">{}</a> <a download="decisions.csv">{}</a></p>"#,
-        &[&words.save_sql, &words.save_csv],
-    );
+    html.put(r#"<p><a download="decisions.sql">{}</a>"#, &[&words.save_sql]);
+    html.put(r#" <a download="decisions.csv">{}</a></p>"#, &[&words.save_csv]);
     html.raw("<pre></pre></details></section>");
     html.raw(r#"<template id="pairs">"#).append(pairs).raw("</template>");
 }

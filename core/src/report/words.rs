@@ -3,30 +3,13 @@
 use std::fmt::Display;
 
 /// A language of the page.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Language {
-    /// English, `en`.
-    #[default]
-    English,
-    /// Simplified Chinese, `zh`.
-    Chinese,
-}
+#[derive(Debug, Clone, Copy)]
+pub struct Language(pub(super) &'static Words);
 
 impl Language {
-    /// The language of this code.
-    pub fn parse(code: &str) -> Option<Language> {
-        match code {
-            "en" => Some(Language::English),
-            "zh" => Some(Language::Chinese),
-            _ => None,
-        }
-    }
-
-    pub(super) fn words(self) -> &'static Words {
-        match self {
-            Language::English => &ENGLISH,
-            Language::Chinese => &CHINESE,
-        }
+    /// The language of a code: English, or simplified Chinese, `zh`.
+    pub fn of(code: Option<&str>) -> Language {
+        Language(if code == Some("zh") { &CHINESE } else { &ENGLISH })
     }
 }
 
@@ -36,6 +19,16 @@ macro_rules! sentences {
         #[derive(Debug)]
         pub(super) struct Words {
             $(pub $name: &'static str,)*
+        }
+
+        impl Words {
+            /// The sentence of this name, or the name.
+            pub fn kind<'k>(&self, name: &'k str) -> &'k str {
+                match name {
+                    $(stringify!($name) => self.$name,)*
+                    _ => name,
+                }
+            }
         }
 
         static ENGLISH: Words = Words { $($name: $english,)* };
@@ -195,21 +188,6 @@ sentences! {
              每组 {1} 条，每段文字 {2} 个字符。";
 }
 
-impl Words {
-    pub fn kind<'k>(&self, kind: &'k str) -> &'k str {
-        match kind {
-            "name" => self.name,
-            "date" => self.date,
-            "number" => self.number,
-            "slot" => self.slot,
-            "above" => self.above,
-            "below" => self.below,
-            "contained" => self.contained,
-            _ => kind,
-        }
-    }
-}
-
 /// Fills in what {0}, {1}, … stand for.
 pub(super) fn fill(sentence: &str, values: &[&dyn Display]) -> String {
     let mut filled = String::new();
@@ -246,19 +224,4 @@ pub(super) fn percent(share: f64) -> String {
         _ => 1,
     };
     format!("{percent:.digits$}%")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_and_sentences() {
-        assert_eq!([grouped(7), grouped(1234), grouped(123_456_789)], ["7", "1,234", "123,456,789"]);
-        assert_eq!(
-            [percent(0.0), percent(1.0), percent(0.12345), percent(0.00021)],
-            ["0%", "100%", "12.3%", "0.021%"]
-        );
-        assert_eq!(fill("{1} of {0}, {2}", &[&"a{1}", &"b"]), "b of a{1}, ");
-    }
 }
