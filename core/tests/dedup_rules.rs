@@ -35,6 +35,20 @@ fn defaults_and_nulls() {
     assert_eq!((guard.distance, guard.alike.similarity, guard.columns.len()), (Some(7), 0.8, 2));
 }
 
+/// Protects that a symbol without letters is itself and not the empty text.
+#[test]
+fn equal_by_form() {
+    let same =
+        |by: Equal, a, b, normal| by.form(a, normal).is_some_and(|form| by.form(b, normal) == Some(form));
+    let normal = Normal::default();
+    assert!(same(Equal::Text, "a b", "a b", normal) && !same(Equal::Text, "a b", "A b", normal));
+    assert!(same(Equal::Normal, "a b", "A, B", normal) && !same(Equal::Normal, "👍", "…", normal));
+    assert!(!same(Equal::None, "a", "a", normal));
+    let simplified = Normal { markup: None, simplify: true };
+    assert!(same(Equal::Normal, "樓下停水", "楼下停水", simplified));
+    assert!(!same(Equal::Normal, "樓下停水", "楼下停水", normal));
+}
+
 /// Protects that one option replaces one option, and that a distance is one of fingerprints.
 #[test]
 fn one_option_replaces_one() {
@@ -42,7 +56,7 @@ fn one_option_replaces_one() {
     let over = |json| {
         let mut call = options(json);
         let taken = call.over(texts.as_object().unwrap());
-        (call.read().unwrap(), taken.keys().cloned().collect::<Vec<_>>().join(" "), call.implied())
+        (call.read().unwrap(), taken.keys().cloned().collect::<Vec<_>>().join(" "), call.implied)
     };
     let (all, _, _) = over(json!({}));
     for (name, value) in texts.as_object().unwrap() {

@@ -99,7 +99,7 @@ pub(super) fn find_in<B: FnOnce(&[Column]) -> E, E: FnMut(&Values<'_>, &mut Vec<
             }
         }
     }
-    announce_implied(function.name, written.implied());
+    announce_implied(function.name, written.implied);
     options.of_rows = Settings::count_more(table, options.fp.as_deref());
     let found = stages(&options, rows, hashes, progress);
     if options.alike.records().is_none()

@@ -214,7 +214,7 @@ impl<'t> Plan<'t> {
         if !options.by_records() {
             options.add("details", json!(DETAILS));
         }
-        announce_implied(SETUP.name, options.implied());
+        announce_implied(SETUP.name, options.implied);
         let recipe = options.get("recipe").filter(|recipe| **recipe != json!({}) || asked.has("recipe"));
         let recipe = recipe.cloned().unwrap_or_default();
         if options.text("method") == Some("text") && self.reads_otherwise(&recipe) {

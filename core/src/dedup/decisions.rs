@@ -58,6 +58,28 @@ impl Decisions {
     }
 }
 
+/// Sets that must not become one: of each, by the member that stands for it, members of such others.
+#[derive(Debug, Default)]
+pub(super) struct Apart(pub FxHashMap<u32, Vec<u32>>);
+
+impl Apart {
+    pub fn are(&self, a: u32, b: u32, mut find: impl FnMut(u32) -> u32) -> bool {
+        let others = |of: u32| self.0.get(&of).map_or(&[][..], Vec::as_slice);
+        let (few, other) = if others(a).len() <= others(b).len() { (others(a), b) } else { (others(b), a) };
+        few.iter().any(|&it| find(it) == other)
+    }
+
+    /// Two sets have become one, which `of` stands for.
+    pub fn join(&mut self, a: u32, b: u32, of: u32) {
+        let [a, b] = [a, b].map(|it| self.0.remove(&it).unwrap_or_default());
+        let (mut all, few) = if a.len() < b.len() { (b, a) } else { (a, b) };
+        all.extend(few);
+        if !all.is_empty() {
+            self.0.insert(of, all);
+        }
+    }
+}
+
 /// What decisions make of texts, each known by the first row that has it.
 #[derive(Debug, Default)]
 pub struct Decided {
@@ -83,12 +105,12 @@ impl Decided {
         let sets = UnionFind::new(decisions.places.len());
         decisions.same.iter().for_each(|&[a, b]| _ = sets.union(a, b));
         let mut decided = Decided::default();
-        let mut apart: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+        let mut apart = Apart::default();
         for &[a, b] in checked(&decisions.apart) {
             decided.not_same.room(2)?;
             decided.not_same.extend([[a, b], [b, a]].map(|pair| pair.map(|place| sets.find(place))));
-            apart.of_key(sets.find(a))?.grow(b)?;
-            apart.of_key(sets.find(b))?.grow(a)?;
+            apart.0.of_key(sets.find(a))?.grow(b)?;
+            apart.0.of_key(sets.find(b))?.grow(a)?;
         }
         let rows = decisions.rows.iter().map(|&(row, place)| (first[row as usize], row, place));
         let mut rows: Vec<(u32, u32, u32)> = collect(rows)?;
@@ -100,14 +122,18 @@ impl Decided {
             // What the text is divided into: a place, and the row that the part is known by.
             let mut parts: Vec<(u32, u32)> = Vec::new();
             for &(text, row, place) in checked(same) {
-                let goes = |part: &&(u32, u32)| !are_apart(&sets, &apart, part.0, place);
+                let find = |place: u32| sets.find(place);
+                let goes = |part: &&(u32, u32)| !apart.are(find(part.0), find(place), find);
                 let part = parts.iter().find(goes).copied();
                 let part = part.unwrap_or((place, if parts.is_empty() { text } else { row }));
                 if part.0 == place {
                     parts.grow(part)?;
                     places.grow((part.1, place))?;
                 } else {
-                    join(&sets, &mut apart, part.0, place);
+                    let [a, b] = [part.0, place].map(find);
+                    if sets.union(a, b) {
+                        apart.join(a, b, find(a));
+                    }
                 }
                 first[row as usize] = part.1;
             }
@@ -117,7 +143,7 @@ impl Decided {
             *decided.of.of_key(text)? = unit;
             decided.units.of_key(unit)?.texts.grow(text)?;
         }
-        for (place, others) in apart {
+        for (place, others) in apart.0 {
             let mut others: Vec<u32> = others.into_iter().map(|other| sets.find(other)).collect();
             others.sort_unstable();
             others.dedup();
@@ -175,6 +201,13 @@ impl Decided {
         self.units.values().filter_map(pairs).flatten()
     }
 
+    /// Sets of so many texts, each unit's in one.
+    pub(super) fn sets(&self, count: usize) -> UnionFind {
+        let sets = UnionFind::new(count);
+        self.followers().for_each(|[first, other]| _ = sets.union(first, other));
+        sets
+    }
+
     /// The first texts of the units that must not be in one group with a text.
     pub(super) fn apart(&self, text: u32) -> impl Iterator<Item = u32> {
         let others = self.unit(text).into_iter().flat_map(|unit| &unit.apart);
@@ -204,23 +237,5 @@ impl Decided {
     pub(super) fn decision(&self, rows: [u32; 2]) -> Option<bool> {
         let [x, y] = [self.rows.get(&rows[0])?, self.rows.get(&rows[1])?];
         if x == y { Some(true) } else { self.not_same.contains(&[*x, *y]).then_some(false) }
-    }
-}
-
-/// Whether what is decided keeps two sets apart.
-fn are_apart(sets: &UnionFind, apart: &FxHashMap<u32, Vec<u32>>, a: u32, b: u32) -> bool {
-    let (a, b) = (sets.find(a), sets.find(b));
-    let others = |of: u32| apart.get(&of).map_or(&[][..], Vec::as_slice);
-    let (few, other) = if others(a).len() <= others(b).len() { (others(a), b) } else { (others(b), a) };
-    few.iter().any(|&it| sets.find(it) == other)
-}
-
-/// Joins two sets that are not kept apart.
-fn join(sets: &UnionFind, apart: &mut FxHashMap<u32, Vec<u32>>, a: u32, b: u32) {
-    let (a, b) = (sets.find(a), sets.find(b));
-    if sets.union(a, b)
-        && let Some(more) = apart.remove(&a.max(b))
-    {
-        apart.entry(a.min(b)).or_default().extend(more);
     }
 }

@@ -30,22 +30,3 @@ impl Equal {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Protects that a symbol without letters is itself and not the empty text.
-    #[test]
-    fn equal_by_form() {
-        let same =
-            |by: Equal, a, b, normal| by.form(a, normal).is_some_and(|form| by.form(b, normal) == Some(form));
-        let normal = Normal::default();
-        assert!(same(Equal::Text, "a b", "a b", normal) && !same(Equal::Text, "a b", "A b", normal));
-        assert!(same(Equal::Normal, "a b", "A, B", normal) && !same(Equal::Normal, "👍", "…", normal));
-        assert!(!same(Equal::None, "a", "a", normal));
-        let simplified = Normal { markup: None, simplify: true };
-        assert!(same(Equal::Normal, "樓下停水", "楼下停水", simplified));
-        assert!(!same(Equal::Normal, "樓下停水", "楼下停水", normal));
-    }
-}

@@ -23,9 +23,8 @@ impl<F: Spill> EqualTexts<F> {
         Ok(u128::from(high) << 64 | u128::from(hash))
     }
 
-    /// Calls `copy` with the numbers of the first text of its kind and of a
-    /// later one that equals it, for every later one. `equal` compares two
-    /// texts; it is called only for those with equal hashes.
+    /// Calls `copy` with the numbers of the first text of its kind and of a later one that equals it, for every
+    /// later one. `equal` compares two texts; it is called only for those with equal hashes.
     pub fn finish(
         self,
         mut equal: impl FnMut(u32, u32) -> Result<bool>,

@@ -49,9 +49,7 @@ pub fn group<H: Host>(
         rows.decided.order(&order);
     }
     match options.method {
-        Method::Exact => {
-            Ok(Groups { sets: of_units(rows.count(), &rows.decided), judge: None, records: None })
-        }
+        Method::Exact => Ok(Groups { sets: rows.decided.sets(rows.count()), judge: None, records: None }),
         Method::Records => by_records(options, rows, &order, host),
         Method::Fingerprint | Method::Text => by_judge(options, rows, &order, limits, host),
     }
@@ -95,7 +93,8 @@ fn by_judge<H: Host>(
     let Rows { texts, fps, first, sides, decided, .. } = rows;
     let mut grouping = Grouping { options, texts, sides, judge, host };
     let sets = if !in_order {
-        let sets = if is_chained { of_units(first.len(), decided) } else { UnionFind::new(first.len()) };
+        let count = first.len();
+        let sets = if is_chained { decided.sets(count) } else { UnionFind::new(count) };
         let joined = grouping.connect(candidates, &sets)?;
         if is_chained { sets } else { grouping.divide(sets, joined, order, (fps, distance), decided)? }
     } else if is_chained {
@@ -242,13 +241,6 @@ impl<H: Host> Grouping<'_, H> {
     }
 }
 
-/// Groups of what is decided to be the same, and of equal rows.
-fn of_units(count: usize, decided: &Decided) -> UnionFind {
-    let sets = UnionFind::new(count);
-    decided.followers().for_each(|[first, other]| _ = sets.union(first, other));
-    sets
-}
-
 /// Groups the rows as records: each repeats the kept row that it is of one thing with most likely.
 fn by_records<H: Host>(
     options: &Options,
@@ -271,20 +263,17 @@ fn by_records<H: Host>(
         words.add(records::columns(&content));
     }
     let Some(mut words) = words else {
-        return Ok(Groups { sets: of_units(rows.count(), &rows.decided), judge: None, records: None });
+        return Ok(Groups { sets: rows.decided.sets(rows.count()), judge: None, records: None });
     };
     words.of_sides(copy(&rows.sides)?);
-    let known = options.alike.records().cloned();
-    let learns = known.is_none();
-    let stage = if learns { "learning weights and comparing records" } else { "comparing records" };
-    host.stage(stage, "rows", None);
-    let (records, pairs) = match known {
-        None => Records::learn(words),
-        Some(model) => {
-            let records = Records::read(model, words);
-            let pairs = records.pairs();
-            (records, pairs)
-        }
+    let (records, pairs) = if let Some(model) = options.alike.records() {
+        host.stage("comparing records", "rows", None);
+        let records = Records::read(Arc::clone(model), words);
+        let pairs = records.pairs();
+        (records, pairs)
+    } else {
+        host.stage("learning weights and comparing records", "rows", None);
+        Records::learn(words)
     };
     let least = options.alike.similarity;
     let decided = &rows.decided;
@@ -306,7 +295,7 @@ fn by_records<H: Host>(
             sets.sets.into_sets()
         }
         Group::Components => {
-            let sets = of_units(rows.count(), &rows.decided);
+            let sets = decided.sets(count);
             records.likely(&pairs, least, |[a, b], _| _ = sets.union(a, b));
             sets
         }

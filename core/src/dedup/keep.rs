@@ -19,8 +19,7 @@ pub enum Keep {
     },
 }
 
-/// A row as the rule sees it: its rank, then its number. The least of a group is
-/// kept.
+/// A row as the rule sees it: its rank, then its number. The least of a group is kept.
 pub type Precedence = (i64, i64);
 
 impl Keep {

@@ -105,15 +105,11 @@ const CLEANS: u16 = CLEAN.bit | BATCHES.bit;
 /// The most pairs that people are asked about at a time.
 pub const MOST_ASKED: u64 = 10_000;
 
-const fn key(name: &'static str, takes: Takes, sinks: u16) -> OptionKey {
-    OptionKey { name, takes, default: "", sinks, says: "" }
+const fn key(name: &'static str, takes: Takes, sinks: u16, default: &'static str) -> OptionKey {
+    OptionKey { name, takes, default, sinks, says: "" }
 }
 
 impl OptionKey {
-    const fn or(self, default: &'static str) -> OptionKey {
-        OptionKey { default, ..self }
-    }
-
     const fn says(self, says: &'static str) -> OptionKey {
         OptionKey { says, ..self }
     }
@@ -123,80 +119,70 @@ impl OptionKey {
 pub const KEYS: [OptionKey; 37] = {
     use Takes::*;
     [
-        key("id", Text("a column"), WHOLE | SETUP.bit | LINK.bit)
+        key("id", Text("a column"), WHOLE | SETUP.bit | LINK.bit, "")
             .says("the column of the ids of a table; without it the primary key"),
-        key("columns", Columns, ALL | LINK.bit)
+        key("columns", Columns, ALL | LINK.bit, "")
             .says("what is compared of a table; without it the only column of a text type beside the key"),
-        key("fp", Text("a column"), ALL).says("the column that has the fingerprints; dedup_setup makes it"),
-        key("recipe", Recipe, ALL | LINK.bit).says("the recipe of running text"),
-        key("equal", Word(&["text", "normal", "none"]), WHOLE | LINK.bit)
-            .or("\"text\"")
+        key("fp", Text("a column"), ALL, "")
+            .says("the column that has the fingerprints; dedup_setup makes it"),
+        key("recipe", Recipe, ALL | LINK.bit, "").says("the recipe of running text"),
+        key("equal", Word(&["text", "normal", "none"]), WHOLE | LINK.bit, "\"text\"")
             .says("what makes texts equal: their characters, their normal form, or nothing"),
-        key("method", Method, ALL | PAIRS.bit | LINK.bit).or("\"fingerprint\"").says(
-            "how near rows are found; exact: not at all, records: by what agreement in each column tells, learned from the table",
-        ),
-        key("distance", Whole(0, 64), ALL | PAIRS.bit | LINK.bit)
-            .or("10")
+        key("method", Method, ALL | PAIRS.bit | LINK.bit, "\"fingerprint\"")
+            .says("how near rows are found; exact: not at all, records: by what agreement in each column tells, learned from the table"),
+        key("distance", Whole(0, 64), ALL | PAIRS.bit | LINK.bit, "10")
             .says("most bits in which fingerprints of near rows differ; near_dup_pairs, and a guard without settings, have 3"),
-        key("similarity", Share, ALL | PAIRS.bit | LINK.bit).or("0.5").says(
-            "least share of runs of n characters that near texts have in common; 0: they are not compared; by records least probability, else 0.9, across two sides 0.3",
-        ),
-        key("n", Whole(1, 64), ALL | PAIRS.bit | LINK.bit).or("2").says("characters of the runs that are compared"),
-        key("details", Words(&["name", "date", "number", "slot"]), ALL | LINK.bit).says("in which near texts must agree"),
-        key("slots", Slots, WHOLE | SETUP.bit).says(
-            "slots of templates, each by the words around it, as \"my name is ___\"; true: it tells rows apart wherever it stands, false: never",
-        ),
-        key("contained", Share, WHOLE)
+        key("similarity", Share, ALL | PAIRS.bit | LINK.bit, "0.5")
+            .says("least share of runs of n characters that near texts have in common; 0: they are not compared; by records least probability, else 0.9, across two sides 0.3"),
+        key("n", Whole(1, 64), ALL | PAIRS.bit | LINK.bit, "2")
+            .says("characters of the runs that are compared"),
+        key("details", Words(&["name", "date", "number", "slot"]), ALL | LINK.bit, "")
+            .says("in which near texts must agree"),
+        key("slots", Slots, WHOLE | SETUP.bit, "")
+            .says("slots of templates, each by the words around it, as \"my name is ___\"; true: it tells rows apart wherever it stands, false: never"),
+        key("contained", Share, WHOLE, "")
             .says("share of a text's words from which a longer one that has them is its duplicate"),
-        key("group", Word(&["star", "components", "single_pass"]), WHOLE)
-            .or("\"star\"")
+        key("group", Word(&["star", "components", "single_pass"]), WHOLE, "\"star\"")
             .says("how near rows become groups"),
-        key("diameter", Whole(0, 64), WHOLE).says("most bits in which any two rows of a group differ"),
-        key("keep", Keep, WHOLE | SETUP.bit)
-            .or("\"first\"")
-            .says("which row of a group is kept"),
-        key("scope", Columns, GUARD.bit).says("columns that near rows have in common"),
-        key("action", Word(&["reject", "skip", "flag", "log"]), GUARD.bit)
-            .or("\"reject\"")
+        key("diameter", Whole(0, 64), WHOLE, "").says("most bits in which any two rows of a group differ"),
+        key("keep", Keep, WHOLE | SETUP.bit, "\"first\"").says("which row of a group is kept"),
+        key("scope", Columns, GUARD.bit, "").says("columns that near rows have in common"),
+        key("action", Word(&["reject", "skip", "flag", "log"]), GUARD.bit, "\"reject\"")
             .says("what becomes of a near row"),
-        key("flag", Text("a column"), GUARD.bit)
+        key("flag", Text("a column"), GUARD.bit, "")
             .says("the column that is set to the key of the earlier row, with action flag"),
-        key("log", Text("a table"), GUARD.bit).says("the table that pairs are written into, with action log"),
-        key("index", Word(&["required", "none"]), GUARD.bit)
-            .or("\"required\"")
+        key("log", Text("a table"), GUARD.bit, "")
+            .says("the table that pairs are written into, with action log"),
+        key("index", Word(&["required", "none"]), GUARD.bit, "\"required\"")
             .says("none: the whole table is read for each row if there is no index"),
-        key("side", Text("a column"), DEDUP.bit | REPORT.bit | EXPLAIN.bit)
+        key("side", Text("a column"), DEDUP.bit | REPORT.bit | EXPLAIN.bit, "")
             .says("a column of two values, one for each source: a group has at most one row of each"),
-        key("many", Truth, LINK.bit)
-            .or("false")
+        key("many", Truth, LINK.bit, "false")
             .says("whether several rows of b may be one with the same row of a; each row of b is at most once"),
-        key("decisions", Table, WHOLE | SETUP.bit)
+        key("decisions", Table, WHOLE | SETUP.bit, "")
             .says("the table in which people have decided of pairs of rows; dedup_setup makes it"),
-        key("title", Text("a text"), REPORT.bit).says("the title of the page"),
-        key("language", Word(&["en", "zh"]), REPORT.bit).or("\"en\"").says("the language of the page"),
-        key("labels", Text("a column"), REPORT.bit).says("a column: rows of the same value are duplicates"),
-        key("show", Columns, REPORT.bit).says("columns by which people know a row, beside its id"),
-        key("review", Whole(1, MOST_ASKED), REPORT.bit)
+        key("title", Text("a text"), REPORT.bit, "").says("the title of the page"),
+        key("language", Word(&["en", "zh"]), REPORT.bit, "\"en\"").says("the language of the page"),
+        key("labels", Text("a column"), REPORT.bit, "")
+            .says("a column: rows of the same value are duplicates"),
+        key("show", Columns, REPORT.bit, "").says("columns by which people know a row, beside its id"),
+        key("review", Whole(1, MOST_ASKED), REPORT.bit, "")
             .says("how many pairs the page asks about, those of dedup_review; the answers are handed out as SQL and CSV"),
-        key("follow", Truth, INTO.bit).says("whether a trigger tells what changes at the source"),
-        key("nearest", Whole(0, 100), FIND.bit)
-            .or("0")
+        key("follow", Truth, INTO.bit, "").says("whether a trigger tells what changes at the source"),
+        key("nearest", Whole(0, 100), FIND.bit, "0")
             .says("how many of the nearest rows are given where none is repeated"),
-        key("decided", Truth, CLEANS)
-            .or("false")
+        key("decided", Truth, CLEANS, "false")
             .says("whether rows go too that are only decided to be the same"),
-        key("archive", Archive, CLEANS)
+        key("archive", Archive, CLEANS, "")
             .says("the table that rows go to; without it TABLE_archive beside theirs, with false none"),
-        key("references", Word(&["refuse", "repoint"]), CLEANS)
-            .or("\"refuse\"")
+        key("references", Word(&["refuse", "repoint"]), CLEANS, "\"refuse\"")
             .says("what becomes of rows whose foreign keys point at rows that go; repoint: they point at the kept rows"),
-        key("fill", Fill, CLEANS)
+        key("fill", Fill, CLEANS, "")
             .says("what kept rows take from those that go: first, where they have nothing; the greatest or least value; all elements of arrays"),
-        key("batch", Whole(1, 1_000_000), BATCHES.bit)
-            .or("10000")
+        key("batch", Whole(1, 1_000_000), BATCHES.bit, "10000")
             .says("rows that are removed in one transaction, and those of their groups beyond"),
-        key("refit", True, SETUP.bit).says("chooses limits anew by what is decided; alone"),
-        key("drop", True, SETUP.bit).says("takes the settings away; alone"),
+        key("refit", True, SETUP.bit, "").says("chooses limits anew by what is decided; alone"),
+        key("drop", True, SETUP.bit, "").says("takes the settings away; alone"),
     ]
 };
 
@@ -351,10 +337,8 @@ pub(super) fn of_arguments(sink: Sink, arguments: &[String]) -> Result<Map<Strin
     for argument in arguments {
         let Some((name, value)) = argument.split_once('=') else {
             let what = format!("argument \"{}\" is not of the form key=value", brief(argument));
-            return Err(Wrong {
-                what,
-                hint: format!("near_dup_guard('fp', 'similarity=0.8') has the keys {}.", names(sink)),
-            });
+            let hint = format!("near_dup_guard('fp', 'similarity=0.8') has the keys {}.", names(sink));
+            return Err(Wrong { what, hint });
         };
         let (name, value) = (name.trim(), value.trim());
         let key = sink.keys().find(|key| key.name == name).ok_or_else(|| unknown(sink, name))?;

@@ -1,11 +1,11 @@
 //! Groups that pairs are linked into, one after the other, by a rule that says which may join.
 
+use super::decisions::Apart;
 use super::{Decided, Judge, Texts};
 use crate::external::{Host, Result, Spill};
 use crate::groups::{DiameterSets, Pair, UnionFind};
 use crate::interrupt::checked;
-use crate::memory::{Grow, Room, filled};
-use rustc_hash::FxHashMap;
+use crate::memory::{Grow, OfKey, filled};
 
 /// Groups that pairs are linked into, in order.
 pub(super) trait Links {
@@ -22,8 +22,7 @@ pub(super) struct Divided<'f> {
     /// Which sides rows of a set have, and those that only one row may have.
     has: Vec<u8>,
     once: u8,
-    /// Of a set rows with which it must not be.
-    apart: FxHashMap<u32, Vec<u32>>,
+    apart: Apart,
 }
 
 impl<'f> Divided<'f> {
@@ -36,10 +35,9 @@ impl<'f> Divided<'f> {
         many: bool,
     ) -> Result<Divided<'f>> {
         decided.followers().for_each(|[a, b]| sets.join(a, b));
-        let mut apart = FxHashMap::default();
+        let mut apart = Apart::default();
         for (text, others) in decided.divided() {
-            apart.room(1)?;
-            apart.insert(sets.find(text), others);
+            *apart.0.of_key(sets.find(text))? = others;
         }
         let mut has = filled(0, first.len())?;
         for (&first, &side) in checked(first.iter().zip(sides)) {
@@ -56,12 +54,7 @@ impl Links for Divided<'_> {
         if x == y || has[x as usize] & has[y as usize] & *once != 0 {
             return Ok(false);
         }
-        let are_apart = match (apart.get(&x), apart.get(&y)) {
-            (Some(few), Some(many)) if few.len() > many.len() => many.iter().any(|&it| sets.find(it) == x),
-            (Some(few), Some(_)) => few.iter().any(|&it| sets.find(it) == y),
-            _ => false,
-        };
-        Ok(!are_apart && sets.may_join(a, b)?)
+        Ok(!apart.are(x, y, |row| sets.find(row)) && sets.may_join(a, b)?)
     }
 
     fn join(&mut self, [a, b]: [u32; 2]) {
@@ -69,10 +62,7 @@ impl Links for Divided<'_> {
         self.sets.join(a, b);
         let root = self.sets.find(a);
         self.has[root as usize] = self.has[x as usize] | self.has[y as usize];
-        let both = [x, y].map(|root| self.apart.remove(&root));
-        if let Some(all) = both.into_iter().flatten().reduce(|all, more| [all, more].concat()) {
-            self.apart.insert(root, all);
-        }
+        self.apart.join(x, y, root);
     }
 }
 

@@ -96,8 +96,8 @@ pub struct Written {
     map: Map<String, Value>,
     /// Those that are null: not asked for.
     nulls: Vec<String>,
-    /// The option that took the place of a method by texts.
-    implied: Option<&'static str>,
+    /// The option for which fingerprints are compared where texts would have been.
+    pub implied: Option<&'static str>,
 }
 
 impl Written {
@@ -171,11 +171,6 @@ impl Written {
         let no_texts = self.share("similarity") == Some(0.0);
         let named = ["distance", "diameter"].into_iter().find(|name| self.has(name));
         named.or(no_texts.then_some("similarity")).filter(|_| !self.has("method"))
-    }
-
-    /// The option for which fingerprints are compared where texts would have been.
-    pub fn implied(&self) -> Option<&'static str> {
-        self.implied
     }
 
     /// Whether an option of `other` is written, and another value.
@@ -279,10 +274,8 @@ impl Written {
     /// The options with their defaults, or what is wrong with those that exclude each other.
     pub fn read(&self) -> Result<Options, Wrong> {
         if let Some(name) = NOT_OF_RECORDS.iter().find(|name| self.by_records() && self.has(name)) {
-            return Err(Wrong::of(
-                name,
-                format!("method \"records\" has no {name}: it is learned from the table"),
-            ));
+            let what = format!("method \"records\" has no {name}: it is learned from the table");
+            return Err(Wrong::of(name, what));
         }
         let map = self.over_defaults(KEYS.iter());
         let all = Written { map, ..self.clone() };
