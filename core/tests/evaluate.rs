@@ -1,7 +1,12 @@
 //! What is measured of texts and fingerprints, and what is suggested by it.
 
-use dedup_core::evaluate::{Background, Chance, Profile, RadiusRow, Score, Suggestion, TextKind, TextSample};
+use dedup_core::evaluate::{
+    Background, Chance, Profile, RadiusRow, Score, Suggestion, TextSample, pairs_within,
+};
+use dedup_core::external::MemoryHost;
 use dedup_core::features::TextRecipe;
+use dedup_core::fingerprint::hamming;
+use dedup_core::groups::PairSearch;
 use dedup_core::random::SplitMix64;
 use dedup_core::similarity::{Overlap, numbers};
 use proptest::prelude::*;
@@ -32,6 +37,23 @@ fn near_duplicates_show_in_the_nearest_neighbours() {
     let calibration = background.calibrate();
     assert_eq!((calibration.rows[1].nearest, calibration.rows[2].nearest), (0.0, 1.0));
     assert!(calibration.rows[8].false_pairs < 1.0, "{:?}", calibration.rows[8]);
+}
+
+/// Of many rows a search counts what comparing all counts of fewer.
+#[test]
+fn a_search_counts_all_pairs() {
+    let prints: Vec<u64> = family(1, 40_001, 3);
+    let search = PairSearch { distance: 9, memory: 1 << 20, threads: 1 };
+    let (last, first) = prints.split_last().unwrap();
+    let mut expected = pairs_within(first, search, &mut MemoryHost, || ()).unwrap();
+    assert_eq!((expected.len(), expected[64]), (65, 40_000 * 39_999 / 2));
+    expected.truncate(10);
+    for (most, count) in (0..).zip(&mut expected) {
+        *count += first.iter().filter(|&&print| hamming(print, *last) <= most).count() as u64;
+    }
+    let mut found = 0;
+    assert_eq!(pairs_within(&prints, search, &mut MemoryHost, || found += 1).unwrap(), expected);
+    assert_eq!(found, expected[9]);
 }
 
 #[test]
@@ -171,12 +193,14 @@ fn suggestion(text: &str) -> Suggestion {
 
 #[test]
 fn length_and_script_decide() {
-    assert_eq!(suggestion("小区停水三天怎么办").kind, TextKind::Short);
+    let short = suggestion("小区停水三天怎么办");
+    assert!(short.compare_texts && short.recipe["tokens"] == "chars");
     let long = suggestion(&"小区停水三天怎么办".repeat(9));
-    assert_eq!((long.kind, long.threshold), (TextKind::Long, 0.25));
-    assert_eq!(suggestion("No water for three days").kind, TextKind::ShortSpaced);
+    assert_eq!((long.compare_texts, long.n, long.threshold), (false, 3, 0.25));
+    let short = suggestion("No water for three days");
+    assert!(short.compare_texts && short.recipe["tokens"] == "words");
     let spaced = suggestion(&"No water for three days ".repeat(9));
-    assert_eq!((spaced.kind, spaced.threshold), (TextKind::Spaced, 0.333));
+    assert_eq!((spaced.compare_texts, spaced.n, spaced.threshold), (false, 5, 0.333));
     let page = suggestion(&"<p>小区停水三天怎么办</p>".repeat(9));
     assert!(page.recipe["markup"] == "html" && page.reason.contains("HTML"));
 }

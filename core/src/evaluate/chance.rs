@@ -19,9 +19,8 @@ const PAIRS: u64 = 1_000_000;
 const STEPS: u64 = 200_000_000;
 /// Cells per unit of similarity.
 const CELLS: usize = 1000;
-/// The shares of random pairs between which the tail's slope is taken; the
-/// second pair in tables so small that near-duplicates are one pair in a
-/// thousand.
+/// The shares of random pairs between which the tail's slope is taken; the second pair in tables so small that
+/// near-duplicates are one pair in a thousand.
 const ANCHORS: (f64, f64) = (1e-2, 1e-3);
 const ANCHORS_OF_FEW: (f64, f64) = (1e-1, 1e-2);
 /// Rows up to which a table is small.
@@ -98,9 +97,8 @@ impl Chance {
         far + (far - near) * decades.max(0.0)
     }
 
-    /// The threshold for a table of so many rows: `least`, or, if chance alone
-    /// leads further, the similarity that at most one unrelated pair in a
-    /// hundred thousand reaches, and in all at most one for every two rows.
+    /// The threshold for a table of so many rows: `least`, or, if chance alone leads further, the similarity that
+    /// at most one unrelated pair in a hundred thousand reaches, and in all at most one for every two rows.
     /// Rounded up to hundredths, at most 0.5: where random pairs share more, most texts are near-duplicates of
     /// each other.
     pub fn threshold(&self, rows: u64, least: f64) -> f64 {

@@ -32,20 +32,11 @@ pub fn pairs_within<H: Host>(
     prints: &[u64],
     settings: PairSearch,
     host: &mut H,
-    on_pair: impl FnMut(),
+    mut on_pair: impl FnMut(),
 ) -> Result<Vec<u64>> {
     if prints.len() <= ALL_PAIRS {
         return Ok(cumulative(distances(prints)).to_vec());
     }
-    search(prints, settings, host, on_pair)
-}
-
-fn search<H: Host>(
-    prints: &[u64],
-    settings: PairSearch,
-    host: &mut H,
-    mut on_pair: impl FnMut(),
-) -> Result<Vec<u64>> {
     let mut pairs = Pairs::new(settings);
     for (&print, row) in prints.iter().zip(0..) {
         pairs.add(row, print, host)?;
@@ -57,29 +48,4 @@ fn search<H: Host>(
         Ok(())
     })?;
     Ok(cumulative(counts)[..=settings.distance.min(64) as usize].to_vec())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::external::MemoryHost;
-    use crate::random::SplitMix64;
-    use proptest::prelude::*;
-
-    proptest! {
-        /// Searching and comparing all count the same.
-        #[test]
-        fn a_search_counts_all_pairs(seed: u64, rows in 0usize..300, bits in 0u32..64, distance in 0u32..=64) {
-            let mut random = SplitMix64::new(seed);
-            let prints: Vec<u64> = (0..rows).map(|_| random.next() >> bits).collect();
-            let settings = PairSearch { distance, memory: 0, threads: 1 };
-            let all = pairs_within(&prints, settings, &mut MemoryHost, || ()).unwrap();
-            let mut found = 0;
-            let searched = search(&prints, settings, &mut MemoryHost, || found += 1).unwrap();
-            prop_assert_eq!((all.len(), searched.len()), (65, distance as usize + 1));
-            prop_assert_eq!(&all[..=distance as usize], &searched[..]);
-            prop_assert_eq!(found, searched[distance as usize]);
-            prop_assert_eq!(all[64], (rows * rows.saturating_sub(1) / 2) as u64);
-        }
-    }
 }

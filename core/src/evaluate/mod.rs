@@ -15,4 +15,4 @@ pub use count::{cumulative, pairs_within};
 pub use refit::{Refit, refit};
 pub use sample::TextSample;
 pub use score::Score;
-pub use suggest::{Profile, Suggestion, TextKind, emptying};
+pub use suggest::{Profile, Suggestion, emptying};

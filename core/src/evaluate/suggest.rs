@@ -15,12 +15,12 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 
 /// The least threshold of verification: half of the n-grams of two texts of equal length are shared, J = 0.5 / 1.5.
-const HALF_SHARED: f64 = 0.333;
+const HALF_SHARED: (f64, &str) = (0.333, "Half of the n-grams");
 /// The cosine by weights of two texts that share half: of sets as large it is the share.
-const WEIGHED: f64 = 0.5;
+const WEIGHED: (f64, &str) = (0.5, "Half of the n-grams by their weight");
 /// That of long texts without spaces: two fifths are shared, J = 0.4 / 1.6. On the generated petitions that it was
 /// chosen by no more were taken for one another, their names compared, than at a half.
-const TWO_FIFTHS_SHARED: f64 = 0.25;
+const TWO_FIFTHS_SHARED: (f64, &str) = (0.25, "Two fifths of the n-grams");
 
 /// Length and script of texts.
 #[derive(Debug, Clone, Default)]
@@ -31,24 +31,9 @@ pub struct Profile {
     marked_up: u64,
 }
 
-/// Kinds of text that want different settings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TextKind {
-    /// Titles, subjects, questions: below 40 characters.
-    Short,
-    /// Running text in Chinese, Japanese or another script without spaces.
-    Long,
-    /// Running text in a script with spaces.
-    Spaced,
-    /// Short text in a script with spaces.
-    ShortSpaced,
-}
-
 /// Suggested settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Suggestion {
-    /// The kind of text it is for.
-    pub kind: TextKind,
     /// Whether the texts are better compared themselves than by fingerprints.
     pub compare_texts: bool,
     /// The recipe of the fingerprint.
@@ -57,8 +42,7 @@ pub struct Suggestion {
     pub n: u32,
     /// The Jaccard similarity, 0 to 1, from which texts count as near-duplicates.
     pub threshold: f64,
-    /// The distance that pairs at the threshold have on average, by the
-    /// closed form 64 acos(2J / (1 + J)) / π.
+    /// The distance that pairs at the threshold have on average, by the closed form 64 acos(2J / (1 + J)) / π.
     pub expected_distance: f64,
     /// The reason, in words.
     pub reason: String,
@@ -94,8 +78,7 @@ impl Profile {
         lengths.get(at).copied().unwrap_or(0)
     }
 
-    /// The settings for such texts in a table of `rows`; `sample` are some of
-    /// them.
+    /// The settings for such texts in a table of `rows`; `sample` are some of them.
     pub fn suggest<T: AsRef<str>>(&self, sample: &[T], rows: u64) -> Suggestion {
         let frame = Frame::learned_from(sample);
         if !frame.is_of_most() {
@@ -121,21 +104,15 @@ impl Profile {
         let median = self.quantile(0.5);
         // In a script without spaces between words, three of ten characters at least.
         let chinese = 10 * self.spaceless >= 3 * self.characters.max(1);
-        // In a script with spaces, what two texts share first are function
-        // words: without them and with frequencies damped, unrelated texts are
-        // some 30 bits apart, and a wide distance is safe.
+        // In a script with spaces, what two texts share first are function words: without them and with
+        // frequencies damped, unrelated texts are some 30 bits apart, and a wide distance is safe.
         let words = || json!({"tokens": "words", "weight": "log", "stop": "en"});
         let short = median < if chinese { 40 } else { 120 };
-        let (kind, mut recipe, n, least) = match (short, chinese) {
-            (true, true) => (TextKind::Short, json!({"tokens": "chars", "n": [1, 2]}), 2, WEIGHED),
-            (false, true) => (TextKind::Long, json!({"tokens": "words+chars", "n": 2}), 3, TWO_FIFTHS_SHARED),
-            (false, false) => (TextKind::Spaced, words(), 5, HALF_SHARED),
-            (true, false) => (TextKind::ShortSpaced, words(), 3, WEIGHED),
-        };
-        let part = match kind {
-            TextKind::Long => "Two fifths of the n-grams",
-            TextKind::Spaced => "Half of the n-grams",
-            TextKind::Short | TextKind::ShortSpaced => "Half of the n-grams by their weight",
+        let (mut recipe, n, (least, part)) = match (short, chinese) {
+            (true, true) => (json!({"tokens": "chars", "n": [1, 2]}), 2, WEIGHED),
+            (false, true) => (json!({"tokens": "words+chars", "n": 2}), 3, TWO_FIFTHS_SHARED),
+            (false, false) => (words(), 5, HALF_SHARED),
+            (true, false) => (words(), 3, WEIGHED),
         };
         let threshold = Chance::measure(sample, n as usize).threshold(rows, least);
         let markup = 2 * self.marked_up > self.lengths.len() as u64;
@@ -168,7 +145,7 @@ impl Profile {
         );
         let cosine = 2.0 * threshold / (1.0 + threshold);
         let expected_distance = 64.0 * cosine.acos() / std::f64::consts::PI;
-        Suggestion { kind, compare_texts: short, recipe, n, threshold, expected_distance, reason }
+        Suggestion { compare_texts: short, recipe, n, threshold, expected_distance, reason }
     }
 }
 
