@@ -5,7 +5,7 @@
 //! a failure there ends the process, which in a server means all sessions.
 
 use std::cell::Cell;
-use std::collections::{BinaryHeap, HashMap, HashSet, TryReserveError, VecDeque};
+use std::collections::{BinaryHeap, HashMap, HashSet, TryReserveError};
 use std::hash::{BuildHasher, Hash};
 use std::path::Path;
 use std::sync::OnceLock;
@@ -156,7 +156,6 @@ macro_rules! room {
 }
 
 room!([T] Vec<T>, T);
-room!([T] VecDeque<T>, T);
 room!([T: Ord] BinaryHeap<T>, T);
 room!([] String, u8);
 room!([K: Eq + Hash, V, S: BuildHasher] HashMap<K, V, S>, (K, V));

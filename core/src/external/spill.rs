@@ -18,16 +18,6 @@ pub trait Spill {
     fn read(&mut self, at: u64, into: &mut [u8]) -> Result<()>;
 }
 
-impl<S: Spill> Spill for &mut S {
-    fn append(&mut self, bytes: &[u8]) -> Result<()> {
-        (**self).append(bytes)
-    }
-
-    fn read(&mut self, at: u64, into: &mut [u8]) -> Result<()> {
-        (**self).read(at, into)
-    }
-}
-
 /// A temporary file in memory, for tests and for work that is known to fit.
 #[derive(Debug, Default)]
 pub struct MemorySpill(Vec<u8>);
