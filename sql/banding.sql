@@ -6,6 +6,14 @@ CREATE FUNCTION hamming(a bigint, b bigint) RETURNS integer
 COMMENT ON FUNCTION hamming(bigint, bigint) IS
     'Hamming distance of two fingerprints: the number of bits, 0 to 64, in which they differ';
 
+-- Of bit strings pgvector has <~>.
+CREATE FUNCTION hamming(a bit, b bit) RETURNS integer
+    AS 'MODULE_PATHNAME', 'hamming_bits_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION hamming(bit, bit) IS 'Hamming distance of two bit strings of one length: the number of bits in which they differ';
+CREATE OPERATOR <-> (LEFTARG = bit, RIGHTARG = bit, FUNCTION = hamming, COMMUTATOR = <->);
+COMMENT ON OPERATOR <-> (bit, bit) IS 'Hamming distance';
+
 CREATE OPERATOR <~> (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = hamming, COMMUTATOR = <~>);
 COMMENT ON OPERATOR <~> (bigint, bigint) IS 'Hamming distance';
 
@@ -17,6 +25,12 @@ CREATE FUNCTION near_dup(a bigint, b bigint, distance integer DEFAULT 3) RETURNS
     LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 1 SUPPORT near_dup_support;
 COMMENT ON FUNCTION near_dup(bigint, bigint, integer) IS
     'whether two fingerprints differ in at most distance bits';
+
+CREATE FUNCTION near_dup(a bit, b bit, distance integer) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'near_dup_bits_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1 SUPPORT near_dup_support;
+COMMENT ON FUNCTION near_dup(bit, bit, integer) IS
+    'whether two bit strings of one length differ in at most distance bits';
 
 -- One expression, bound to the functions above whatever the search path, so
 -- that the planner can look through it to an expression index on simhash().
@@ -67,6 +81,17 @@ CREATE OPERATOR <@ (LEFTARG = bigint, RIGHTARG = hamming_ball, FUNCTION = _hammi
     RESTRICT = hamming_sel, JOIN = hamming_joinsel);
 COMMENT ON OPERATOR <@ (bigint, hamming_ball) IS 'fingerprint lies within the ball';
 
+-- What the planner makes of near_dup of bit strings; nobody writes it.
+CREATE FUNCTION _bit_ball(center bit, radius integer) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'bit_ball_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION _bit_ball(bit, integer) IS 'internal: the bit strings within radius bits of center';
+CREATE FUNCTION _bit_in_ball(fp bit, ball bytea) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'bit_in_ball_wrapper' LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION _bit_in_ball(bit, bytea) IS 'implementation of <@ operator';
+CREATE OPERATOR <@ (LEFTARG = bit, RIGHTARG = bytea, FUNCTION = _bit_in_ball,
+    RESTRICT = hamming_sel, JOIN = hamming_joinsel);
+COMMENT ON OPERATOR <@ (bit, bytea) IS 'internal: bit string lies within the ball';
+
 CREATE FUNCTION _hamming_balls_near(a hamming_ball, b hamming_ball) RETURNS boolean
     AS 'MODULE_PATHNAME', 'hamming_balls_near_wrapper' LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 1;
 COMMENT ON FUNCTION _hamming_balls_near(hamming_ball, hamming_ball) IS 'implementation of =~ operator';
@@ -78,7 +103,7 @@ CREATE FUNCTION banding_handler(internal) RETURNS index_am_handler
     AS 'MODULE_PATHNAME', 'banding_handler_wrapper' LANGUAGE c STRICT;
 COMMENT ON FUNCTION banding_handler(internal) IS 'index access method handler of banding';
 CREATE ACCESS METHOD banding TYPE INDEX HANDLER banding_handler;
-COMMENT ON ACCESS METHOD banding IS 'exact search of 64-bit fingerprints by Hamming distance';
+COMMENT ON ACCESS METHOD banding IS 'exact search of fingerprints of 64, 128 or 256 bits by Hamming distance';
 
 -- As the last column a fingerprint; before it, a scope like those below.
 CREATE OPERATOR CLASS bigint_hamming_ops DEFAULT FOR TYPE bigint USING banding AS
@@ -90,6 +115,12 @@ CREATE OPERATOR CLASS bigint_hamming_ops DEFAULT FOR TYPE bigint USING banding A
     FUNCTION 1 (smallint, smallint) hashint2extended(smallint, bigint);
 COMMENT ON OPERATOR CLASS bigint_hamming_ops USING banding IS
     'fingerprints by Hamming distance, at any distance';
+
+CREATE OPERATOR CLASS bit_hamming_ops DEFAULT FOR TYPE bit USING banding AS
+    OPERATOR 1 <@ (bit, bytea),
+    OPERATOR 3 <-> (bit, bit) FOR ORDER BY pg_catalog.integer_ops;
+COMMENT ON OPERATOR FAMILY bit_hamming_ops USING banding IS 'bit strings by Hamming distance';
+COMMENT ON OPERATOR CLASS bit_hamming_ops USING banding IS 'bit(64), bit(128) and bit(256) by Hamming distance';
 
 -- For constraints: EXCLUDE USING banding (hamming_ball(fp, 6) WITH =~).
 CREATE OPERATOR CLASS hamming_ball_ops DEFAULT FOR TYPE hamming_ball USING banding AS

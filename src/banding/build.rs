@@ -8,7 +8,7 @@
 use super::heap::Rows;
 use super::options::options_of;
 use super::pages::{BODY, PAGE, PAGE_HEADER, set_used};
-use super::scope::{check_columns, scope_columns};
+use super::scope::{check_columns, is_scoped, parts};
 use super::wal::needs_wal;
 use super::{build_workers, checked, forget_index};
 use crate::pg::{QueryHost, building_threads, maintenance_memory, raise_internal};
@@ -57,9 +57,9 @@ pub(super) unsafe extern "C-unwind" fn ambuild(
         forget_index(index);
         check_columns(index);
         let rows = Rows { heap, index, info };
-        let (heap_rows, built) = match scope_columns(index) {
-            0 => build::<Unscoped>(&rows),
-            _ => build::<Position>(&rows),
+        let (heap_rows, built) = match is_scoped(index) {
+            false => build::<Unscoped>(&rows),
+            true => build::<Position>(&rows),
         };
 
         if needs_wal(index) {
@@ -69,7 +69,7 @@ pub(super) unsafe extern "C-unwind" fn ambuild(
         }
         let mut result = PgBox::<pg_sys::IndexBuildResult>::alloc0();
         result.heap_tuples = heap_rows;
-        result.index_tuples = (built.rows + built.nulls) as f64;
+        result.index_tuples = (built.rows / parts(index) as u64 + built.nulls) as f64;
         result.into_pg()
     }
 }
@@ -154,8 +154,7 @@ pub(super) unsafe extern "C-unwind" fn ambuildempty(index: pg_sys::Relation) {
     unsafe {
         check_columns(index);
         let init = pg_sys::ForkNumber::INIT_FORKNUM;
-        let mut images =
-            checked(index, Index::empty_images(options_of(index), scope_columns(index) > 0, BODY));
+        let mut images = checked(index, Index::empty_images(options_of(index), is_scoped(index), BODY));
         for image in &mut images {
             image.resize(BODY, 0);
             let (new, mode) = (pg_sys::InvalidBlockNumber, pg_sys::ReadBufferMode::RBM_NORMAL);

@@ -12,7 +12,7 @@ use dedup_core::banding::Tid;
 use pgrx::{debug1, pg_guard, pg_sys};
 use std::ptr::null_mut;
 
-/// Words that a row takes in a message: its fingerprint, its pointer, its scope with a flag for NULL.
+/// Words that an entry takes in a message: its fingerprint, its pointer, its scope with a flag for NULL.
 const WORDS: usize = 3;
 const MESSAGE: usize = 340 * WORDS;
 /// Rows of its own after which the backend looks for messages.
@@ -39,7 +39,7 @@ fn decode([fingerprint, place, scope]: [u64; WORDS]) -> (u32, Option<u64>, Tid) 
     (scope as u32, fingerprint, Tid::from_bits(place))
 }
 
-/// Calls `take` for each row of a build, in any order, and returns their number.
+/// Calls `take` for each entry of each row of a build, in any order, and returns the number of rows.
 ///
 /// # Safety
 /// As [`Rows::each`], in a build.

@@ -1,9 +1,10 @@
 //! Cost of a scan for the planner, from the probe schedule.
 
 use super::EQUAL;
+use super::bits::parts_of_index;
 use super::expression::{BallExpression, UNKNOWN_DISTANCE};
 use crate::pg::{node, nth, version};
-use dedup_core::banding::{nearest_distance, search_cost};
+use dedup_core::banding::{candidates, nearest_distance, parts_cost};
 use pgrx::{PgList, pg_guard, pg_sys};
 use std::ffi::c_void;
 
@@ -67,6 +68,8 @@ pub(super) unsafe extern "C-unwind" fn amcostestimate(
             return;
         }
 
+        let parts = parts_of_index((*index).indexoid, (*index).nkeycolumns as i16).unwrap_or(1);
+        let most = 64 * parts as u32;
         let asked: Vec<Asked> = conditions.iter_ptr().map(|clause| asked(root, index, clause)).collect();
         let distance =
             asked.iter().filter_map(|it| if let Asked::Within(d) = it { Some(*d) } else { None }).min();
@@ -95,13 +98,13 @@ pub(super) unsafe extern "C-unwind" fn amcostestimate(
         }
         let part = share(of_scope.into_pg()) / scopes;
         let rows = ((*index).tuples * part).max(1.0);
-        let leaves = ((*index).tuples / ENTRIES_PER_LEAF).max(f64::from((*index).pages) / 4.0);
+        let leaves = ((*index).tuples * parts as f64 / ENTRIES_PER_LEAF).max(f64::from((*index).pages) / 4.0);
         let leaves = (leaves * part).max(1.0);
 
         let (mut random_page_cost, mut seq_page_cost) = (0.0, 0.0);
         pg_sys::get_tablespace_page_costs((*index).reltablespace, &mut random_page_cost, &mut seq_page_cost);
         let cost = |distance: u32| {
-            let work = search_cost(distance, rows, leaves);
+            let work = parts_cost(parts, distance, rows, leaves);
             let touched = work.leaf_pages + work.inner_pages;
             // Repeated searches find the upper levels and more in memory.
             let fetched = if loop_count * searches > 1.0 {
@@ -116,7 +119,9 @@ pub(super) unsafe extern "C-unwind" fn amcostestimate(
             (fetched, fetched * page_cost + cpu)
         };
 
-        let bound = if given { distance.unwrap_or(64) } else { 64 };
+        let bound = if given { distance.unwrap_or(most).min(most) } else { most };
+        // What is found by its parts is read from the table.
+        *selectivity = (*selectivity).max(part * candidates(parts, bound));
         let (fetched, whole) = match asked.contains(&Asked::Null) {
             // Read in order, each leaf once.
             true => {
@@ -130,10 +135,15 @@ pub(super) unsafe extern "C-unwind" fn amcostestimate(
         if ordered {
             // The first rows come after a search as far as they are, the last ones after the whole search.
             let wanted = rows_wanted(root, path, *selectivity);
-            let (_, first) = cost(bound.min(nearest_distance(rows, wanted.unwrap_or(1.0))));
+            let nearest = match parts {
+                1 => nearest_distance(rows, wanted.unwrap_or(1.0)),
+                _ => most,
+            };
+            let (_, first) = cost(bound.min(nearest));
             let early = wanted.map_or(0.0, |wanted| early_pages(root, index, wanted, *selectivity));
             *startup_cost = first.min(whole) + early * random_page_cost;
-            *total_cost = first + whole + emitted + early * random_page_cost;
+            let later = if parts == 1 { whole } else { 0.0 };
+            *total_cost = first + later + emitted + early * random_page_cost;
         } else {
             *startup_cost = 0.0;
             *total_cost = whole + emitted;
@@ -184,7 +194,7 @@ unsafe fn early_pages(
 /// What a condition asks for.
 #[derive(PartialEq)]
 enum Asked {
-    /// Fingerprints within a distance; 64 for all.
+    /// Fingerprints within a distance.
     Within(u32),
     /// Rows without one.
     Null,
@@ -256,7 +266,7 @@ unsafe fn asked(
                 pg_sys::NullTestType::IS_NULL if in_scope => Asked::Scope(column),
                 pg_sys::NullTestType::IS_NULL => Asked::Null,
                 _ if in_scope => Asked::Other,
-                _ => Asked::Within(64),
+                _ => Asked::Within(u32::MAX),
             };
         }
         let one = node::<pg_sys::OpExpr>(expression).map(|it| (it.opno, it.args));
@@ -269,6 +279,6 @@ unsafe fn asked(
             _ => {}
         }
         let radius = nth(arguments, 1).and_then(|right| BallExpression::read(root, right)?.radius);
-        radius.map_or(unknown, |radius| Asked::Within(radius.clamp(0, 64) as u32))
+        radius.map_or(unknown, |radius| Asked::Within(radius.max(0) as u32))
     }
 }

@@ -1,13 +1,15 @@
 //! What the planner knows of an expression: the center and the radius of a ball, and the functions that make balls.
 
 use super::ball::{Ball, is_ball};
+use super::bits::makes_bit_balls;
 use crate::pg::{node, nth};
 use pgrx::{FromDatum, pg_sys};
+use std::ffi::CStr;
 
 /// The distance assumed where it is known only at run time.
 pub(super) const UNKNOWN_DISTANCE: i32 = 8;
 
-/// An expression of type `hamming_ball`, as far as the planner knows it.
+/// An expression of type `hamming_ball`, or that of a ball of bits, as far as the planner knows it.
 pub(super) struct BallExpression {
     /// The expression of the center, `None` if the ball is NULL or not made by its constructor.
     pub(super) center: Option<*mut pg_sys::Node>,
@@ -28,7 +30,9 @@ impl BallExpression {
         // SAFETY: a node's tag says what it is; the type was asked for before the value is read.
         unsafe {
             if !is_ball(pg_sys::exprType(ball)) {
-                return None;
+                let call = node::<pg_sys::FuncExpr>(ball).filter(|call| makes_bit_balls(call.funcid))?;
+                let radius = nth(call.args, 1).and_then(|radius| constant_distance(root, radius));
+                return Some(BallExpression { center: nth(call.args, 0), radius });
             }
             let ball = pg_sys::estimate_expression_value(root, ball);
             if let Some(constant) = node::<pg_sys::Const>(ball) {
@@ -91,20 +95,21 @@ pub(super) unsafe fn ball_type(sibling: pg_sys::Oid) -> Option<pg_sys::Oid> {
     // SAFETY: the keys are those of the cache, a name and a schema.
     unsafe {
         let keys = [pg_sys::get_func_namespace(sibling).into(), pg_sys::Datum::from(0usize)];
-        called_hamming_ball(cache, pg_sys::Anum_pg_type_oid, keys)
+        called(c"hamming_ball", cache, pg_sys::Anum_pg_type_oid, keys)
     }
 }
 
-/// What is called `hamming_ball` in a cache of the catalogue.
+/// What has a name in a cache of the catalogue.
 ///
 /// # Safety
 /// Inside a transaction; `keys` follow the name in the cache, whose oids are in this column.
-unsafe fn called_hamming_ball(
+unsafe fn called(
+    name: &CStr,
     cache: pg_sys::SysCacheIdentifier::Type,
     oid: u32,
     keys: [pg_sys::Datum; 2],
 ) -> Option<pg_sys::Oid> {
-    let (name, none) = (pg_sys::Datum::from(c"hamming_ball".as_ptr()), pg_sys::Datum::from(0usize));
+    let (name, none) = (pg_sys::Datum::from(name.as_ptr()), pg_sys::Datum::from(0usize));
     // SAFETY: the caller's promise.
     let found = unsafe { pg_sys::GetSysCacheOid(cache as _, oid as i16, name, keys[0], keys[1], none) };
     (found != pg_sys::InvalidOid).then_some(found)
@@ -115,12 +120,30 @@ unsafe fn called_hamming_ball(
 /// # Safety
 /// Inside a transaction.
 pub(super) unsafe fn constructor(sibling: pg_sys::Oid) -> Option<pg_sys::Oid> {
-    let types = [pg_sys::INT8OID, pg_sys::INT4OID];
+    // SAFETY: the caller's promise.
+    unsafe { function(c"hamming_ball", pg_sys::INT8OID, sibling) }
+}
+
+/// The function `_bit_ball(bit, integer)`, likewise.
+///
+/// # Safety
+/// Inside a transaction.
+pub(super) unsafe fn bit_constructor(sibling: pg_sys::Oid) -> Option<pg_sys::Oid> {
+    // SAFETY: the caller's promise.
+    unsafe { function(c"_bit_ball", pg_sys::BITOID, sibling) }
+}
+
+/// A function of a center and an integer beside another.
+///
+/// # Safety
+/// Inside a transaction.
+unsafe fn function(name: &CStr, center: pg_sys::Oid, sibling: pg_sys::Oid) -> Option<pg_sys::Oid> {
+    let types = [center, pg_sys::INT4OID];
     let cache = pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP;
     // SAFETY: the keys are those of the cache: a name, an array of argument types, and a schema.
     unsafe {
         let types = pg_sys::buildoidvector(types.as_ptr(), types.len() as i32);
         let keys = [pg_sys::Datum::from(types), pg_sys::get_func_namespace(sibling).into()];
-        called_hamming_ball(cache, pg_sys::Anum_pg_proc_oid, keys)
+        called(name, cache, pg_sys::Anum_pg_proc_oid, keys)
     }
 }

@@ -1,7 +1,7 @@
 //! Reads the rows of a table as an index build does: through the expressions and the predicate of
 //! the index, one row per HOT chain.
 
-use super::scope::row_of;
+use super::scope::for_each_entry;
 use super::tid_of;
 use dedup_core::banding::Tid;
 use pgrx::{pg_guard, pg_sys};
@@ -32,12 +32,12 @@ pub(super) unsafe fn info_of(index: pg_sys::Relation) -> *mut pg_sys::IndexInfo 
     }
 }
 
-/// The callback for each row: its scope and its fingerprint.
+/// The callback for each entry of a row: its scope and its fingerprint.
 type Take<'a> = &'a mut dyn FnMut(u32, Option<u64>, Tid);
 
 impl Rows {
-    /// Calls `take` for each row of a scan that the caller has begun, or of one of all rows if that is null, and returns
-    /// their number. The scan is ended. `progress` reports it as that of a build.
+    /// Calls `take` for each entry of each row of a scan that the caller has begun, or of one of all rows if that is null, and
+    /// returns the number of rows. The scan is ended. `progress` reports it as that of a build.
     ///
     /// # Safety
     /// Table and index are open, the info is the index's, the scan is of the table.
@@ -76,7 +76,7 @@ unsafe extern "C-unwind" fn take_row(
     // SAFETY: PostgreSQL gives a value and a flag for each column, and
     // the state that `Rows::each` has given it.
     unsafe {
-        let (scope, fingerprint) = row_of(index, values, is_null);
-        (*state.cast::<Take>())(scope, fingerprint, tid_of(*tid));
+        let (take, tid) = (&mut *state.cast::<Take>(), tid_of(*tid));
+        for_each_entry(index, values, is_null, |scope, fingerprint| take(scope, fingerprint, tid));
     }
 }

@@ -1,11 +1,11 @@
-//! Inserting: one row into the four trees.
+//! Inserting: one row into the four trees, a longer one once for each of its parts.
 //!
-//! Locking and WAL: as `dedup_core::banding`'s insert says: four leaves locked, in order, and one record; after every
+//! Locking and WAL: as `dedup_core::banding`'s insert says: four leaves locked, in order, and one record for each part; after every
 //! record the index is consistent. Of a row that was updated elsewhere, older versions are looked for before a leaf is split.
 
 use super::dead::LinePointers;
 use super::pages::RelationPages;
-use super::scope::row_of;
+use super::scope::for_each_entry;
 use super::{checked, open_index, tid_of};
 use pgrx::{pg_guard, pg_sys};
 
@@ -27,10 +27,11 @@ pub(super) unsafe extern "C-unwind" fn aminsert(
         let pages = RelationPages::new(index);
         let banding = open_index(index, &pages);
         let row = tid_of(*heap_tid);
-        let (scope, fingerprint) = row_of(index, values, is_null);
         let mut dead = if unchanged { LinePointers::of(heap) } else { None };
-        let dead = dead.as_mut().map(|dead| dead as _);
-        checked(index, banding.insert_version(&pages, scope, fingerprint, row, dead));
+        for_each_entry(index, values, is_null, |scope, fingerprint| {
+            let dead = dead.as_mut().map(|dead| dead as _);
+            checked(index, banding.insert_version(&pages, scope, fingerprint, row, dead));
+        });
     }
     false
 }

@@ -5,6 +5,7 @@
 
 use super::heap::{Rows, info_of};
 use super::pages::{RelationPages, relation_name};
+use super::scope::parts;
 use super::{checked, is_banding_relation};
 use crate::pg::{
     Output, has_row_security, may_read, raise_denied, raise_kind, raise_unsupported, raise_with_detail,
@@ -199,7 +200,11 @@ fn banding_stats(index: pg_sys::Oid, fcinfo: pg_sys::FunctionCallInfo) {
     let (stats, options, table) = unsafe {
         let pages = RelationPages::new(open.index);
         let index = checked(open.index, Index::open(&pages));
-        (checked(open.index, index.stats(&pages)), index.options(), (*open.table).rd_id)
+        let mut stats = checked(open.index, index.stats(&pages));
+        // A row has an entry for each part, NULL has one.
+        let entries = stats.entries[Tree::main(0).number()];
+        stats.rows -= entries - entries / parts(open.index) as u64;
+        (stats, index.options(), (*open.table).rd_id)
     };
     let page = f64::from(pg_sys::BLCKSZ);
     let total = |counts: &[u32]| counts.iter().map(|&n| i64::from(n)).sum::<i64>();

@@ -5,6 +5,7 @@
 //! only locks. Nothing is kept locked or pinned between two calls.
 
 mod ball;
+mod bits;
 mod build;
 mod build_workers;
 mod cost;
@@ -24,20 +25,21 @@ mod selectivity;
 mod vacuum;
 mod validate;
 mod wal;
+mod whole;
 
 pub(crate) use ball::Ball;
 pub(crate) use cost::is_banding_relation;
-pub(crate) use scope::{is_of_balls, scope_columns};
+pub(crate) use scope::{scope_columns, type_of};
 
 use dedup_core::banding::{Index, Result, Tid};
 use pages::{RelationPages, raise_index_error};
 use pgrx::pg_sys;
 
-/// Strategies of an operator class: `fp <@ hamming_ball`.
+/// Strategies of an operator class: `fp <@ hamming_ball`, or a bit string in a ball of them.
 pub(crate) const WITHIN: u16 = 1;
 /// `ball =~ ball`: each has the other's center.
 const NEAR: u16 = 2;
-/// `ORDER BY fp <~> q`.
+/// `ORDER BY fp <~> q`, of bit strings `<->`.
 pub(crate) const DISTANCE: u16 = 3;
 /// `column = value`, of the scope.
 pub(crate) const EQUAL: u16 = 4;

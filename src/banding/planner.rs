@@ -1,33 +1,35 @@
 //! What the planner calls: the support function of `near_dup` and the estimators of `<@` and `=~`.
 
 use super::WITHIN;
+use super::bits::parts_of_expressions;
 use super::cost::is_banding;
-use super::expression::{BallExpression, UNKNOWN_DISTANCE, ball_type, constant_distance, constructor};
+use super::expression::{
+    BallExpression, UNKNOWN_DISTANCE, ball_type, bit_constructor, constant_distance, constructor,
+};
 use super::selectivity::{self, Comparison};
 use crate::pg::{Pointer, node, nth, version};
 use pgrx::PgList;
 use pgrx::prelude::*;
 
-/// The types that `near_dup` of fingerprints takes.
-const NEAR_DUP: [pg_sys::Oid; 3] = [pg_sys::INT8OID, pg_sys::INT8OID, pg_sys::INT4OID];
+/// The types of what `near_dup` compares by an index.
+const COMPARED: [pg_sys::Oid; 2] = [pg_sys::INT8OID, pg_sys::BITOID];
 
-/// The arguments of a call, if they are of these types.
+/// The arguments of a call of `near_dup`, and the type of the first two, if it is one of fingerprints.
 ///
 /// # Safety
 /// A list of expressions of the planner's.
-unsafe fn typed<const N: usize>(
-    arguments: *mut pg_sys::List,
-    types: [pg_sys::Oid; N],
-) -> Option<[*mut pg_sys::Node; N]> {
+unsafe fn near_dup(arguments: *mut pg_sys::List) -> Option<([*mut pg_sys::Node; 3], pg_sys::Oid)> {
     // SAFETY: the caller's promise.
     unsafe {
         let arguments = PgList::<pg_sys::Node>::from_pg(arguments);
-        let same = arguments.iter_ptr().map(|it| pg_sys::exprType(it)).eq(types);
-        if same { arguments.iter_ptr().collect::<Vec<_>>().try_into().ok() } else { None }
+        let arguments: [_; 3] = arguments.iter_ptr().collect::<Vec<_>>().try_into().ok()?;
+        let types = arguments.map(|it| pg_sys::exprType(it));
+        let of = COMPARED.into_iter().find(|of| types == [*of, *of, pg_sys::INT4OID])?;
+        Some((arguments, of))
     }
 }
 
-/// Support function of `near_dup(bigint, bigint, integer)`: turns a call into an index condition, and estimates how many rows
+/// Support function of `near_dup(bigint, bigint, integer)`, and of `bit`: turns a call into an index condition, and estimates how many rows
 /// it keeps; null for any other request.
 #[pg_extern(sql = "")]
 fn near_dup_support(request: Pointer) -> Pointer {
@@ -48,7 +50,8 @@ fn near_dup_support(request: Pointer) -> Pointer {
     Pointer(pg_sys::Datum::from(answer.unwrap_or(std::ptr::null_mut())))
 }
 
-/// `near_dup(column, query, distance)` as the equivalent `column <@ hamming_ball(query, distance)`.
+/// `near_dup(column, query, distance)` as the equivalent `column <@ hamming_ball(query, distance)`, of `bit` as
+/// `column <@ _bit_ball(query, distance)`.
 ///
 /// # Safety
 /// The request is PostgreSQL's.
@@ -56,7 +59,7 @@ unsafe fn index_condition(request: &mut pg_sys::SupportRequestIndexCondition) ->
     // SAFETY: the caller's promise; a node's tag says what it is.
     unsafe {
         let call = node::<pg_sys::FuncExpr>(request.node).filter(|_| is_banding(request.index))?;
-        let [one, other, distance] = typed(call.args, NEAR_DUP)?;
+        let ([one, other, distance], of) = near_dup(call.args)?;
         let (column, query) = match request.indexarg {
             0 => (one, other),
             1 => (other, one),
@@ -66,9 +69,11 @@ unsafe fn index_condition(request: &mut pg_sys::SupportRequestIndexCondition) ->
         if !is_fixed(query) || !is_fixed(distance) {
             return None;
         }
-        let ball = ball_type(request.funcid)?;
-        let constructor = constructor(request.funcid)?;
-        let operator = pg_sys::get_opfamily_member(request.opfamily, pg_sys::INT8OID, ball, WITHIN as i16);
+        let (ball, constructor) = match of {
+            pg_sys::BITOID => (pg_sys::BYTEAOID, bit_constructor(request.funcid)?),
+            _ => (ball_type(request.funcid)?, constructor(request.funcid)?),
+        };
+        let operator = pg_sys::get_opfamily_member(request.opfamily, of, ball, WITHIN as i16);
         // The query has not named the constructor.
         if operator == pg_sys::InvalidOid || !may_call(request.root, constructor) {
             return None;
@@ -79,8 +84,11 @@ unsafe fn index_condition(request: &mut pg_sys::SupportRequestIndexCondition) ->
         let (arguments, none) = (center_and_radius.into_pg(), pg_sys::InvalidOid);
         let written = pg_sys::CoercionForm::COERCE_EXPLICIT_CALL;
         let made = pg_sys::makeFuncExpr(constructor, ball, arguments, none, none, written);
-        // A ball of constants becomes a constant, so that EXPLAIN shows its numbers.
-        let made = pg_sys::eval_const_expressions(request.root, made.cast());
+        // A ball of constants becomes a constant, so that EXPLAIN shows its numbers; one of bits shows them so.
+        let made = match of {
+            pg_sys::BITOID => made.cast(),
+            _ => pg_sys::eval_const_expressions(request.root, made.cast()),
+        };
         let (column, made) = (column.cast(), made.cast());
         let condition = pg_sys::make_opclause(operator, pg_sys::BOOLOID, false, column, made, none, none);
         request.lossy = false;
@@ -114,19 +122,31 @@ unsafe fn may_call(root: *mut pg_sys::PlannerInfo, function: pg_sys::Oid) -> boo
 unsafe fn selectivity_of(request: &pg_sys::SupportRequestSelectivity) -> Option<f64> {
     // SAFETY: the caller's promise.
     unsafe {
-        let [left, right, distance] = typed(request.args, NEAR_DUP)?;
-        let comparison = Comparison {
-            left,
-            right,
-            distance: constant_distance(request.root, distance).unwrap_or(UNKNOWN_DISTANCE),
-            function: request.funcid,
-        };
+        let ([left, right, distance], _) = near_dup(request.args)?;
+        let distance = constant_distance(request.root, distance);
+        let comparison = comparison(left, right, distance, request.funcid);
         Some(if request.is_join {
             selectivity::join(request.root, comparison, request.sjinfo, request.jointype)
         } else {
             selectivity::restriction(request.root, comparison, request.varRelid)
         })
     }
+}
+
+/// A comparison within a distance. Of several parts, the first one's is estimated: what an index finds is as much.
+///
+/// # Safety
+/// Expressions of the planner's.
+unsafe fn comparison(
+    left: *mut pg_sys::Node,
+    right: *mut pg_sys::Node,
+    distance: Option<i32>,
+    function: pg_sys::Oid,
+) -> Comparison {
+    // SAFETY: the caller's promise.
+    let parts = unsafe { parts_of_expressions([left, right]) };
+    let distance = distance.map_or(UNKNOWN_DISTANCE, |distance| distance.div_euclid(parts));
+    Comparison { left, right, distance, function }
 }
 
 /// What an operator compares: `fp <@ ball` or `ball =~ ball`; `None` for what else these estimators have been
@@ -146,16 +166,11 @@ unsafe fn compared(
         let ball = BallExpression::read(root, right)?;
         // Of two balls, the centers are compared.
         let left = match pg_sys::exprType(left) {
-            pg_sys::INT8OID => left,
+            pg_sys::INT8OID | pg_sys::BITOID => left,
             _ => BallExpression::read(root, left)?.center.unwrap_or(left),
         };
-        Some(Comparison {
-            left,
-            // A column of balls: nothing is known about their centers.
-            right: ball.center.unwrap_or(right),
-            distance: ball.radius.unwrap_or(UNKNOWN_DISTANCE),
-            function,
-        })
+        // A column of balls: nothing is known about their centers.
+        Some(comparison(left, ball.center.unwrap_or(right), ball.radius, function))
     }
 }
 

@@ -8,17 +8,20 @@
 //! more; inserts and VACUUM remove the rest.
 
 use super::ball::Ball;
+use super::bits::{BitBall, parts_of};
 use super::dead::LinePointers;
 use super::pages::RelationPages;
-use super::scope::{combine, hash_of_key, is_of_balls, scope_columns};
+use super::scope::{combine, hash_of_key, parts, scope_columns, type_of};
+use super::whole::Wholes;
 use super::{DISTANCE, EQUAL, WITHIN, checked, open_index, pointer_of};
-use crate::pg::{raise_unsupported, version, whole};
-use dedup_core::banding::{Hit, Index, MAX_DISTANCE, NearestScan, NullScan, RangeScan, Result, Tid};
-use dedup_core::fingerprint::hamming;
+use crate::pg::{raise_unsupported, version, whole, work_memory};
+use dedup_core::banding::{
+    Hit, Index, MAX_DISTANCE, NearestScan, NullScan, PartsNearest, PartsScan, RangeScan, Result, Tid,
+    scope_of_part,
+};
 use dedup_core::interrupt;
 use dedup_core::random::SplitMix64;
 use pgrx::{FromDatum, PgMemoryContexts, pg_guard, pg_sys};
-use std::cmp::Ordering;
 
 /// Rows fetched first; later batches are larger.
 const FIRST_BATCH: usize = 64;
@@ -36,15 +39,20 @@ const MOST_KILLED: usize = 16;
 struct Scan {
     context: pg_sys::MemoryContext,
     search: Search,
+    /// What they are ordered by the distance from.
+    query: Vec<u64>,
     /// What orders the rows that are equally far from the query: the distances from these. (The executor
     /// could, but its queue of rows stops comparing at the first NULL.)
-    then_by: Vec<u64>,
-    /// Conditions that every row must meet; the search itself ensures the first one.
+    then_by: Vec<Vec<u64>>,
+    /// The parts of a fingerprint; if there are several, an entry has one of them.
+    parts: usize,
+    /// Conditions that every row must meet; the search itself ensures the first one, of several parts the executor all.
     conditions: Vec<Within>,
     /// No row farther than this from the query can meet the conditions.
     farthest: u32,
     hits: Vec<Hit>,
-    /// Whether rows may be given that do not meet the conditions: the index knows a scope's hash, and of a ball its center.
+    /// Whether rows may be given that do not meet the conditions: the index knows a scope's hash, of a ball its center, of
+    /// several parts each alone.
     lossy: bool,
     /// Rows behind those: some that are as far as the last may be missing.
     incomplete: Vec<Hit>,
@@ -53,7 +61,7 @@ struct Scan {
     more: bool,
     /// The rows without a fingerprint, which come last, if they are wanted.
     nulls: Option<NullScan>,
-    /// The scope searched, if it is one.
+    /// The scope of the rows found last, if it is one.
     scope: Option<u32>,
     /// Some rows that nobody sees any more, each with its scope.
     killed: Vec<(u32, Hit)>,
@@ -63,8 +71,13 @@ struct Scan {
 }
 
 struct Within {
-    center: u64,
+    center: Vec<u64>,
     radius: u32,
+}
+
+/// The distance of two fingerprints, by their parts.
+fn hamming(a: &[u64], b: &[u64]) -> u32 {
+    a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones()).sum()
 }
 
 enum Search {
@@ -72,6 +85,8 @@ enum Search {
     Nothing,
     Range(RangeScan),
     Nearest(Box<NearestScan>),
+    Parts(Box<PartsScan>),
+    PartsNearest(Box<PartsNearest>),
     Nulls(NullScan),
 }
 
@@ -87,7 +102,10 @@ impl Scan {
     }
 
     /// Fetches the next rows; false if there are none.
-    fn fetch(&mut self, pages: &RelationPages) -> Result<bool> {
+    ///
+    /// # Safety
+    /// It is the state of `scan`, a plain one if it orders.
+    unsafe fn fetch(&mut self, pages: &RelationPages, scan: pg_sys::IndexScanDesc) -> Result<bool> {
         while self.next >= self.hits.len() {
             if !self.more {
                 let Some(nulls) = self.nulls.take() else { return Ok(false) };
@@ -102,6 +120,25 @@ impl Scan {
                 Search::Nothing => false,
                 Search::Range(range) => range.next_batch(pages, self.batch, &mut self.hits)?,
                 Search::Nearest(nearest) => nearest.next_batch(pages, self.batch, &mut self.hits)?,
+                Search::Parts(range) => {
+                    let more = range.next_batch(pages, self.batch, &mut self.hits)?;
+                    self.scope = range.scope_found();
+                    more
+                }
+                Search::PartsNearest(nearest) => {
+                    // SAFETY: the caller's promise.
+                    let mut wholes = unsafe { Wholes::of(scan) };
+                    let (batch, mut hits, query) = (self.batch, std::mem::take(&mut self.hits), &self.query);
+                    let mut dead = Vec::new();
+                    let more = nearest.next_batch(pages, batch, &mut hits, &mut |hit, scope| {
+                        let (whole, is_dead) = wholes.get(hit.tid);
+                        dead.extend(scope.filter(|_| is_dead).map(|scope| (scope, *hit)));
+                        Some(hamming(&whole?, query))
+                    })?;
+                    self.hits = hits;
+                    dead.into_iter().for_each(|(scope, hit)| self.kill(scope, hit));
+                    more
+                }
                 Search::Nulls(nulls) => {
                     let mut rows = Vec::new();
                     let more = nulls.next_batch(pages, self.batch, &mut rows)?;
@@ -114,15 +151,16 @@ impl Scan {
                 self.more = false;
             }
             let conditions = &self.conditions;
-            if !conditions.is_empty() {
+            if !conditions.is_empty() && self.parts == 1 {
                 let mut new = self.hits.split_off(held);
                 new.retain(|hit| {
-                    conditions.iter().all(|ball| hamming(hit.fingerprint, ball.center) <= ball.radius)
+                    conditions.iter().all(|ball| hamming(&[hit.fingerprint], &ball.center) <= ball.radius)
                 });
                 self.hits.append(&mut new);
             }
             if !self.then_by.is_empty() && !matches!(self.search, Search::Nulls(_)) {
-                self.sort();
+                // SAFETY: the caller's promise.
+                unsafe { self.sort(scan) }
             }
         }
         Ok(true)
@@ -130,17 +168,24 @@ impl Scan {
 
     /// Puts rows that are equally far from the query in order, and holds back
     /// the last such rows if there may be more of them.
-    fn sort(&mut self) {
+    ///
+    /// # Safety
+    /// As [`fetch`](Self::fetch).
+    unsafe fn sort(&mut self, scan: pg_sys::IndexScanDesc) {
         if self.more {
             let last = self.hits.last().map_or(0, |hit| hit.distance);
             let complete = self.hits.partition_point(|hit| hit.distance < last);
             self.incomplete = self.hits.split_off(complete);
         }
+        // SAFETY: the caller's promise.
+        let mut wholes = (self.parts > 1).then(|| unsafe { Wholes::of(scan) });
         let then_by = &self.then_by;
-        self.hits.sort_unstable_by(|a, b| {
-            let further = |query: &u64| hamming(a.fingerprint, *query).cmp(&hamming(b.fingerprint, *query));
-            let nearer = a.distance.cmp(&b.distance);
-            nearer.then_with(|| then_by.iter().map(further).find(|it| it.is_ne()).unwrap_or(Ordering::Equal))
+        self.hits.sort_by_cached_key(|hit| {
+            let whole = match &mut wholes {
+                Some(wholes) => wholes.get(hit.tid).0.unwrap_or_default(),
+                None => vec![hit.fingerprint],
+            };
+            (hit.distance, then_by.iter().map(|query| hamming(&whole, query)).collect::<Vec<_>>())
         });
     }
 }
@@ -171,10 +216,12 @@ pub(super) unsafe extern "C-unwind" fn ambeginscan(
             context,
             search: Search::Nothing,
             then_by: Vec::new(),
+            query: Vec::new(),
+            parts: parts(index),
             conditions: Vec::new(),
             farthest: u32::MAX,
             hits: Vec::new(),
-            lossy: scope_columns(index) > 0 || is_of_balls(index),
+            lossy: scope_columns(index) > 0 || type_of(index) != pg_sys::INT8OID,
             incomplete: Vec::new(),
             next: 0,
             batch: FIRST_BATCH,
@@ -222,7 +269,7 @@ pub(super) unsafe extern "C-unwind" fn amrescan(
         // NULL meets `IS NULL` and no other condition.
         let (mut present, mut absent) = (false, false);
         let relation = (*scan).indexRelation;
-        let (columns, balls) = (scope_columns(relation), is_of_balls(relation));
+        let (columns, of, parts) = (scope_columns(relation), type_of(relation), state.parts);
         // Hashes of the values that the columns of the scope must have; `Some(None)` is NULL's.
         let mut scope: Vec<Option<Option<u64>>> = vec![None; columns];
         for at in 0..(*scan).numberOfKeys as usize {
@@ -244,7 +291,7 @@ pub(super) unsafe extern "C-unwind" fn amrescan(
             if asks(pg_sys::SK_SEARCHNULL) || asks(pg_sys::SK_SEARCHNOTNULL) {
                 continue;
             }
-            match condition(key, balls) {
+            match condition(key, of, parts) {
                 Some(ball) => state.conditions.push(ball),
                 None => return,
             }
@@ -256,7 +303,8 @@ pub(super) unsafe extern "C-unwind" fn amrescan(
         // Unless all of its columns are given, all scopes are read.
         let known = (columns > 0).then(|| scope.into_iter().collect::<Option<Vec<_>>>()).flatten();
         let scope = known.map(|hashes| combine(hashes.into_iter()));
-        state.scope = if columns == 0 { Some(0) } else { scope };
+        let scope = if columns == 0 { Some(0) } else { scope };
+        state.scope = scope.filter(|_| parts == 1);
         // A distance from NULL is NULL for every row, and orders nothing.
         let orders = (0..(*scan).numberOfOrderBys as usize).map(|at| &*(*scan).orderByData.add(at));
         let known = orders.filter(|key| key.sk_flags & pg_sys::SK_ISNULL as i32 == 0).inspect(|key| {
@@ -264,14 +312,20 @@ pub(super) unsafe extern "C-unwind" fn amrescan(
                 raise_unsupported("a banding index does not order by distance of its scope", "")
             }
         });
-        let mut queries = known.map(|key| key.sk_argument.value() as u64);
+        let mut queries = known.map(|key| match of {
+            pg_sys::BITOID => parts_of(key.sk_argument, Some(parts)),
+            _ => vec![key.sk_argument.value() as u64],
+        });
         let query = queries.next();
         state.then_by.clear();
-        state.then_by.extend(queries.filter(|other| Some(*other) != query));
-        state.nulls = (!present).then(|| NullScan::new(&index).in_scope(scope));
+        state.then_by.extend(queries.filter(|other| Some(other) != query.as_ref()));
+        let of_nulls = scope.map(|scope| scope_of_part(scope, 0, parts));
+        state.nulls = (!present).then(|| NullScan::new(&index).in_scope(of_nulls));
         if !absent {
-            state.search = search(&index, scope, query, &mut state.conditions, &mut state.farthest);
+            state.search =
+                search(&index, scope, query.as_deref(), parts, &mut state.conditions, &mut state.farthest);
         }
+        state.query = query.unwrap_or_default();
         version::count_index_scan(scan);
     }
 }
@@ -280,46 +334,63 @@ pub(super) unsafe extern "C-unwind" fn amrescan(
 fn search(
     index: &Index,
     scope: Option<u32>,
-    query: Option<u64>,
+    query: Option<&[u64]>,
+    parts: usize,
     conditions: &mut Vec<Within>,
     farthest: &mut u32,
 ) -> Search {
+    let memory = work_memory();
     if let Some(query) = query {
         // By the triangle inequality.
-        *farthest =
-            conditions.iter().map(|ball| hamming(query, ball.center) + ball.radius).min().unwrap_or(u32::MAX);
+        *farthest = conditions
+            .iter()
+            .map(|ball| hamming(query, &ball.center) + ball.radius)
+            .min()
+            .unwrap_or(u32::MAX);
         conditions.retain(|ball| ball.center != query || ball.radius > *farthest);
-        let bounded = (*farthest).min(64);
-        return Search::Nearest(Box::new(NearestScan::within(index, query, bounded).in_scope(scope)));
+        return match query {
+            [query] => {
+                let bounded = (*farthest).min(MAX_DISTANCE);
+                Search::Nearest(Box::new(NearestScan::within(index, *query, bounded).in_scope(scope)))
+            }
+            _ => Search::PartsNearest(Box::new(PartsNearest::new(index, scope, query, *farthest, memory))),
+        };
     }
-    match (0..conditions.len()).min_by_key(|&at| conditions[at].radius) {
-        Some(narrowest) => {
-            let ball = conditions.swap_remove(narrowest);
-            Search::Range(RangeScan::new(index, ball.center, ball.radius).in_scope(scope))
-        }
-        None => Search::Range(RangeScan::all(index).in_scope(scope)),
+    let narrowest = (0..conditions.len()).min_by_key(|&at| conditions[at].radius);
+    let ball = narrowest.map(|narrowest| conditions.swap_remove(narrowest));
+    let ball = ball.unwrap_or_else(|| Within { center: vec![0; parts], radius: MAX_DISTANCE * parts as u32 });
+    match ball.center[..] {
+        [center] => Search::Range(RangeScan::new(index, center, ball.radius).in_scope(scope)),
+        _ => Search::Parts(Box::new(PartsScan::new(index, scope, &ball.center, ball.radius, memory))),
     }
 }
 
-/// The condition of a scan key; `None` if no fingerprint can meet it.
+/// The condition of a scan key of an index of this type; `None` if no fingerprint can meet it.
 ///
 /// # Safety
 /// The key's argument has the type of its strategy's right operand.
-unsafe fn condition(key: &pg_sys::ScanKeyData, balls: bool) -> Option<Within> {
+unsafe fn condition(key: &pg_sys::ScanKeyData, of: pg_sys::Oid, parts: usize) -> Option<Within> {
     if key.sk_flags & pg_sys::SK_ISNULL as i32 != 0 {
         return None;
     }
-    match key.sk_strategy {
-        // SAFETY: the right operand is a hamming_ball, passed by reference. A ball =~ another if each has the other's center.
-        _ if balls || key.sk_strategy == WITHIN => unsafe {
-            let ball = Ball::from_datum(key.sk_argument, false)?;
-            Some(Within { center: ball.center, radius: ball.reach()? })
+    match (of, key.sk_strategy) {
+        // SAFETY: the right operand is a ball of bits.
+        (pg_sys::BITOID, WITHIN) => unsafe {
+            let (center, radius) = BitBall::for_index(key.sk_argument, parts)?;
+            Some(Within { center, radius })
         },
-        EQUAL => Some(Within { center: whole(key.sk_argument, key.sk_subtype) as u64, radius: 0 }),
-        _ => {
-            debug_assert!(key.sk_strategy != DISTANCE, "an ordering operator is no condition");
+        (pg_sys::INT8OID, EQUAL) => {
+            Some(Within { center: vec![whole(key.sk_argument, key.sk_subtype) as u64], radius: 0 })
+        }
+        (pg_sys::INT8OID, strategy) if strategy != WITHIN => {
+            debug_assert!(strategy != DISTANCE, "an ordering operator is no condition");
             None
         }
+        // SAFETY: the right operand is a hamming_ball, passed by reference. A ball =~ another if each has the other's center.
+        _ => unsafe {
+            let ball = Ball::from_datum(key.sk_argument, false)?;
+            Some(Within { center: vec![ball.center], radius: ball.reach()? })
+        },
     }
 }
 
@@ -343,7 +414,7 @@ pub(super) unsafe extern "C-unwind" fn amgettuple(
         if state.next >= state.hits.len() {
             let relation = (*scan).indexRelation;
             let pages = RelationPages::for_scan(relation, (*scan).xs_snapshot);
-            if !checked(relation, state.fetch(&pages)) {
+            if !checked(relation, state.fetch(&pages, scan)) {
                 return false;
             }
         }
@@ -367,7 +438,7 @@ pub(super) unsafe extern "C-unwind" fn amgetbitmap(
         let mut pointers = Vec::new();
         let mut rows = 0;
         state.batch = LARGEST_BATCH;
-        while checked(relation, state.fetch(&pages)) {
+        while checked(relation, state.fetch(&pages, scan)) {
             pointers.clear();
             pointers.extend(state.hits[state.next..].iter().map(|hit| pointer_of(hit.tid)));
             pg_sys::tbm_add_tuples(bitmap, pointers.as_mut_ptr(), pointers.len() as i32, state.lossy);

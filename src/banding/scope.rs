@@ -3,7 +3,9 @@
 //! row that is found again.
 
 use super::ball::{Ball, is_ball};
+use super::bits::{parts_of, parts_of_index};
 use crate::pg::{raise_definition, raise_unsupported};
+use dedup_core::banding::scope_of_part;
 use pgrx::{FromDatum, pg_sys};
 
 /// The support function: the hash of a value, with a seed, as hash operator classes have it.
@@ -35,14 +37,20 @@ pub(super) unsafe fn check_columns(index: pg_sys::Relation) {
             pg_sys::get_opfamily_member(family, own, own, strategy as i16) != pg_sys::InvalidOid
         };
         let usable = match own {
-            pg_sys::INT8OID => has(super::DISTANCE),
+            pg_sys::INT8OID | pg_sys::BITOID => has(super::DISTANCE),
             other => has(super::NEAR) && is_ball(other),
         };
         if !usable {
             raise_definition(
                 "the last column of a banding index must be a fingerprint",
-                "It is of type bigint (or hamming_ball), with an operator class for fingerprints; columns before it are \
+                "It is of type bigint, bit or hamming_ball, with an operator class for fingerprints; columns before it are \
                  its scope: CREATE INDEX … USING banding (tenant_id, fp).",
+            )
+        }
+        if parts_of_index((*index).rd_id, last as i16 + 1).is_none() {
+            raise_definition(
+                "a banding index cannot hold bit strings of this length",
+                "Its last column is of type bit(64), bit(128) or bit(256): USING banding ((hash::bit(256))).",
             )
         }
         for column in 0..last {
@@ -77,34 +85,68 @@ pub(super) unsafe fn is_parallel_safe(index: pg_sys::Relation) -> bool {
     }
 }
 
-/// Whether an index is on balls, not on fingerprints.
+/// The type of an index's last column: `bigint`, `bit` or a ball's.
 ///
 /// # Safety
 /// The relation is an open index.
-pub(crate) unsafe fn is_of_balls(index: pg_sys::Relation) -> bool {
+pub(crate) unsafe fn type_of(index: pg_sys::Relation) -> pg_sys::Oid {
     // SAFETY: the caller's promise.
-    unsafe { *(*index).rd_opcintype.add(scope_columns(index)) != pg_sys::INT8OID }
+    unsafe { *(*index).rd_opcintype.add(scope_columns(index)) }
 }
 
-/// The hash of a row's scope, 0 in an index without one, and its fingerprint: of a ball, the center.
+/// The parts of its fingerprints: more than one of `bit`.
+///
+/// # Safety
+/// The relation is an open index, with columns that have been checked.
+pub(super) unsafe fn parts(index: pg_sys::Relation) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match type_of(index) {
+            pg_sys::BITOID => parts_of_index((*index).rd_id, scope_columns(index) as i16 + 1).unwrap_or(1),
+            _ => 1,
+        }
+    }
+}
+
+/// Whether the entries of an index have scopes: of its columns, or of parts.
+///
+/// # Safety
+/// As [`parts`].
+pub(super) unsafe fn is_scoped(index: pg_sys::Relation) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe { scope_columns(index) > 0 || parts(index) > 1 }
+}
+
+/// Calls `take` for each entry of a row: with the hash of its scope, 0 in an index without one, and its fingerprint: of a
+/// ball, the center, of `bit`, each part. NULL has one entry.
 ///
 /// # Safety
 /// The relation is an open index; there are a value and a flag for each of its columns.
-pub(super) unsafe fn row_of(
+pub(super) unsafe fn for_each_entry(
     index: pg_sys::Relation,
     values: *const pg_sys::Datum,
     nulls: *const bool,
-) -> (u32, Option<u64>) {
+    mut take: impl FnMut(u32, Option<u64>),
+) {
     // SAFETY: the caller's promise; a value of an index on balls is one.
     unsafe {
         let value = |at: usize| (!*nulls.add(at)).then(|| *values.add(at));
         let last = scope_columns(index);
         let scope = combine((0..last).map(|at| value(at).map(|value| hash(index, at, value))));
-        let fingerprint = match is_of_balls(index) {
-            true => value(last).and_then(|value| Ball::from_datum(value, false)).map(|ball| ball.center),
-            false => value(last).map(|value| value.value() as u64),
-        };
-        (scope, fingerprint)
+        match (type_of(index), value(last)) {
+            (pg_sys::INT8OID, value) => take(scope, value.map(|value| value.value() as u64)),
+            (pg_sys::BITOID, value) => {
+                let parts = parts(index);
+                let Some(value) = value else { return take(scope_of_part(scope, 0, parts), None) };
+                for (part, fingerprint) in parts_of(value, Some(parts)).into_iter().enumerate() {
+                    take(scope_of_part(scope, part, parts), Some(fingerprint));
+                }
+            }
+            (_, value) => {
+                let ball = value.and_then(|value| Ball::from_datum(value, false));
+                take(scope, ball.map(|ball| ball.center));
+            }
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Selectivity of comparisons of fingerprints, from the statistics that ANALYZE has collected.
 
+use super::bits::parts_of;
 use crate::pg::{base_type, node};
 use dedup_core::banding::Sample;
 use pgrx::{PgList, pg_sys};
@@ -111,7 +112,7 @@ unsafe fn side(root: *mut pg_sys::PlannerInfo, of: *mut pg_sys::Node, function: 
         if let Some(constant) = node::<pg_sys::Const>(of) {
             return match constant.constisnull {
                 true => Side::Null,
-                false => Side::Known(constant.constvalue.value() as u64),
+                false => Side::Known(first_part(constant.constvalue, constant.consttype)),
             };
         }
         let mut variable = pg_sys::VariableStatData::default();
@@ -167,6 +168,18 @@ unsafe fn sample(variable: &mut pg_sys::VariableStatData, function: pg_sys::Oid)
     }
 }
 
+/// A fingerprint, of `bit` its first part.
+///
+/// # Safety
+/// The value is of this type.
+unsafe fn first_part(value: pg_sys::Datum, of: pg_sys::Oid) -> u64 {
+    match base_type(of) {
+        // SAFETY: the caller's promise.
+        pg_sys::BITOID => unsafe { parts_of(value, None) }.first().copied().unwrap_or(0),
+        _ => value.value() as u64,
+    }
+}
+
 /// One kind of statistics of a column of fingerprints.
 ///
 /// # Safety
@@ -180,10 +193,10 @@ unsafe fn slot(tuple: pg_sys::HeapTuple, kind: u32, parts: u32) -> Option<(Vec<u
             return None;
         }
         // A domain over bigint has its own type, but values like any bigint.
-        let is_bigint = base_type(slot.valuetype) == pg_sys::INT8OID;
-        let values = (0..slot.nvalues as usize).map(|at| (*slot.values.add(at)).value() as u64);
+        let readable = matches!(base_type(slot.valuetype), pg_sys::INT8OID | pg_sys::BITOID);
+        let values = (0..slot.nvalues as usize).map(|at| first_part(*slot.values.add(at), slot.valuetype));
         let numbers = (0..slot.nnumbers as usize).map(|at| f64::from(*slot.numbers.add(at)));
-        let read = is_bigint.then(|| (values.collect(), numbers.collect()));
+        let read = readable.then(|| (values.collect(), numbers.collect()));
         pg_sys::free_attstatsslot(&mut slot);
         read
     }

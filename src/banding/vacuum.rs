@@ -7,6 +7,7 @@
 //! a row stored since in the same place (for snapshots of other kinds the scan asks for a recheck).
 
 use super::pages::RelationPages;
+use super::scope::parts;
 use super::{checked, open_index, pointer_of};
 use crate::pg::maintenance_memory;
 use dedup_core::banding::{Index, Tid};
@@ -46,8 +47,8 @@ pub(super) unsafe extern "C-unwind" fn ambulkdelete(
         (*stats).pages_newly_deleted += done.freed;
         (*stats).pages_free = done.free;
         (*stats).pages_deleted = (*stats).pages_free;
-        (*stats).num_index_tuples = done.remaining as f64;
-        (*stats).tuples_removed += done.removed as f64;
+        (*stats).num_index_tuples = done.remaining as f64 / parts(relation) as f64;
+        (*stats).tuples_removed += done.removed as f64 / parts(relation) as f64;
         (*stats).estimated_count = false;
         stats
     }
@@ -80,7 +81,7 @@ pub(super) unsafe extern "C-unwind" fn amvacuumcleanup(
         let done = checked(relation, index.maintain(&pages));
         let stats = new_stats();
         (*stats).num_pages = checked(relation, dedup_core::banding::Pages::len(&pages));
-        (*stats).num_index_tuples = done.rows as f64;
+        (*stats).num_index_tuples = done.rows as f64 / parts((*info).index) as f64;
         (*stats).estimated_count = false;
         stats
     }

@@ -7,11 +7,13 @@ use pgrx::{pg_guard, pg_sys};
 
 /// What is wrong with the operator class `opclass`, one sentence per fault. Operators are of the four strategies, of the
 /// right kind (search or ordering), and give a boolean or, to order by, an integer. Those of fingerprints, strategies 1 and 3,
-/// take `bigint` on the left, and both are there; a class for `hamming_ball` has strategy 2 alone; a class without them is for
+/// take `bigint`, or `bit` in a class for that, on the left, and both are there; a class for `hamming_ball` has strategy 2 alone; a class without them is for
 /// scopes: then strategy 4 is there, and function 1, which gives the hash of a value with a seed, for each type that it compares.
 const FAULTS: &str = "
     WITH class AS (SELECT c.oid, c.opcname, c.opcfamily, c.opcintype,
-                          t.typname OPERATOR(pg_catalog.=) 'hamming_ball' AND t.typlen OPERATOR(pg_catalog.=) 16 AS balls
+                          t.typname OPERATOR(pg_catalog.=) 'hamming_ball' AND t.typlen OPERATOR(pg_catalog.=) 16 AS balls,
+                          CASE WHEN t.oid OPERATOR(pg_catalog.=) 'pg_catalog.bit'::pg_catalog.regtype THEN t.oid
+                               ELSE 'pg_catalog.int8'::pg_catalog.regtype::pg_catalog.oid END AS own
                      FROM pg_catalog.pg_opclass c, pg_catalog.pg_type t
                     WHERE c.oid OPERATOR(pg_catalog.=) $1 AND t.oid OPERATOR(pg_catalog.=) c.opcintype),
          member AS (SELECT o.*, p.oprleft, p.oprright, p.oprresult, p.oprname
@@ -25,7 +27,7 @@ const FAULTS: &str = "
                      AND p.oid OPERATOR(pg_catalog.=) f.amproc)
     SELECT pg_catalog.format('operator class \"%s\" is for type %s, not bigint',
                opcname, pg_catalog.format_type(opcintype, NULL))
-      FROM class WHERE opcintype OPERATOR(pg_catalog.<>) 'pg_catalog.int8'::pg_catalog.regtype AND NOT balls
+      FROM class WHERE opcintype OPERATOR(pg_catalog.<>) own AND NOT balls
                    AND (EXISTS (SELECT FROM near) OR NOT EXISTS (SELECT FROM hash))
     UNION ALL
     SELECT pg_catalog.format('operator %s has strategy %s, which banding does not know', oprname, amopstrategy)
@@ -35,17 +37,18 @@ const FAULTS: &str = "
       FROM member WHERE (amoppurpose OPERATOR(pg_catalog.=) 'o') OPERATOR(pg_catalog.<>)
                         (amopstrategy OPERATOR(pg_catalog.=) $4)
     UNION ALL
-    SELECT pg_catalog.format('operator %s does not take a bigint on its left', oprname)
-      FROM near WHERE oprleft OPERATOR(pg_catalog.<>) 'pg_catalog.int8'::pg_catalog.regtype
+    SELECT pg_catalog.format('operator %s does not take a %s on its left', oprname, pg_catalog.format_type(own, NULL))
+      FROM near, class WHERE oprleft OPERATOR(pg_catalog.<>) own
     UNION ALL
-    SELECT pg_catalog.format('operator %s does not take a bigint on its right', oprname)
-      FROM near WHERE amopstrategy OPERATOR(pg_catalog.=) $4
-                  AND oprright OPERATOR(pg_catalog.<>) 'pg_catalog.int8'::pg_catalog.regtype
+    SELECT pg_catalog.format('operator %s does not take a %s on its right', oprname, pg_catalog.format_type(own, NULL))
+      FROM near, class WHERE amopstrategy OPERATOR(pg_catalog.=) $4 AND oprright OPERATOR(pg_catalog.<>) own
     UNION ALL
-    SELECT pg_catalog.format('operator %s does not take a hamming_ball on its right', oprname)
-      FROM near, pg_catalog.pg_type t
+    SELECT pg_catalog.format('operator %s does not take a ball on its right', oprname)
+      FROM near, class, pg_catalog.pg_type t
      WHERE amopstrategy OPERATOR(pg_catalog.=) $2 AND t.oid OPERATOR(pg_catalog.=) oprright
-       AND (t.typname OPERATOR(pg_catalog.<>) 'hamming_ball' OR t.typlen OPERATOR(pg_catalog.<>) 16)
+       AND CASE WHEN own OPERATOR(pg_catalog.=) opcintype AND own OPERATOR(pg_catalog.=) 'pg_catalog.bit'::pg_catalog.regtype
+                THEN t.oid OPERATOR(pg_catalog.<>) 'pg_catalog.bytea'::pg_catalog.regtype
+                ELSE t.typname OPERATOR(pg_catalog.<>) 'hamming_ball' OR t.typlen OPERATOR(pg_catalog.<>) 16 END
     UNION ALL
     SELECT pg_catalog.format('operator %s gives %s', oprname, pg_catalog.format_type(oprresult, NULL))
       FROM member WHERE oprresult OPERATOR(pg_catalog.<>)

@@ -32,7 +32,7 @@ use super::key::Key;
 use super::scope::Scope;
 use super::texts::TextSearch;
 use super::wait;
-use crate::banding::{Ball, DISTANCE, WITHIN, is_banding_relation, is_of_balls, scope_columns};
+use crate::banding::{Ball, DISTANCE, WITHIN, is_banding_relation, scope_columns, type_of};
 use crate::pg::{
     Row, inheritors, quote_identifier, raise_state, raise_unsupported, string, trigger::Call, version,
 };
@@ -169,7 +169,7 @@ impl Search<'_> {
                 let index = opened.as_ptr();
                 let (form, last) = (&*(*index).rd_index, scope_columns(index));
                 let usable = is_banding_relation(index)
-                    && !is_of_balls(index)
+                    && type_of(index) == pg_sys::INT8OID
                     && form.indisvalid
                     && form.indisready
                     && number

@@ -27,7 +27,14 @@ my $calls = q{
 	CREATE INDEX ON petition USING banding (fp);
 	SET enable_seqscan = off;
 	SELECT count(*) FROM petition WHERE near_dup(fp, simhash('water 7'), 0);
-	DROP TABLE petition};
+	DROP TABLE petition;
+	SELECT hamming(B'101', B'110'), B'101' <-> B'110', near_dup(B'101', B'110', 2);
+	CREATE TABLE picture (id integer, h bit(128));
+	INSERT INTO picture SELECT i, ('x' || md5((i / 2)::text))::bit(128) FROM generate_series(1, 100) i;
+	CREATE INDEX ON picture USING banding (h);
+	EXPLAIN (COSTS OFF) SELECT id FROM picture ORDER BY h <-> '1' LIMIT 1;
+	SELECT id FROM picture WHERE near_dup(h, (SELECT h FROM picture WHERE id = 8), 9) ORDER BY 1;
+	DROP TABLE picture};
 
 # In one database per order, all in the schema public.
 my %orders = (

@@ -1,7 +1,7 @@
 //! What a search is expected to cost, for a planner, from the number of rows and of leaves of one main tree.
 
 use super::key::BLOCKS;
-use super::schedule::{MAX_DISTANCE, buckets_within, leaves_read, radii};
+use super::schedule::{MAX_DISTANCE, buckets_within, is_narrow, leaves_read, radii, radius};
 
 /// The expected cost of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,6 +35,32 @@ pub fn search_cost(distance: u32, rows: f64, leaves: f64) -> SearchCost {
         return SearchCost { probes: 0, leaf_pages: leaves, inner_pages, entries: rows };
     }
     SearchCost { probes, leaf_pages: pages, inner_pages: inner, entries: pages * per_leaf }
+}
+
+/// The same for fingerprints of `parts` parts, of which each tree has an entry each.
+pub fn parts_cost(parts: usize, distance: u32, rows: f64, leaves: f64) -> SearchCost {
+    if parts == 1 {
+        return search_cost(distance, rows, leaves);
+    }
+    let radii =
+        (0..parts).map(|part| if is_narrow(parts, distance) { radius(distance, part, parts) } else { 64 });
+    let parts = parts as f64;
+    let searches =
+        radii.filter_map(|radius| Some(search_cost(radius.try_into().ok()?, rows, leaves / parts)));
+    searches.fold(SearchCost { probes: 0, leaf_pages: 0.0, inner_pages: 0.0, entries: 0.0 }, |all, one| {
+        SearchCost {
+            probes: all.probes + one.probes,
+            leaf_pages: all.leaf_pages + one.leaf_pages,
+            inner_pages: all.inner_pages + one.inner_pages,
+            entries: all.entries + one.entries,
+        }
+    })
+}
+
+/// The share of random rows that a search by parts finds, most of them farther than the distance.
+pub fn candidates(parts: usize, distance: u32) -> f64 {
+    let radii = (0..parts).filter_map(|part| u32::try_from(radius(distance, part, parts)).ok());
+    if parts == 1 || !is_narrow(parts, distance) { 0.0 } else { radii.map(random_selectivity).sum() }
 }
 
 /// The distance within which the nearest `wanted` of `rows` random fingerprints lie: of data without near-duplicates.

@@ -5,7 +5,7 @@
 //! trees store every row, each ordered by another block first ([`Tree`]). A search probes, in each tree, the
 //! [buckets](probes()) around the query's that the generalised pigeonhole principle requires (multi-index
 //! hashing: Norouzi, Punjani and Fleet 2012). Where rows belong to *scopes*, the hash of a row's scope stands above
-//! its key: a scope is one part of each tree, and is searched alone.
+//! its key: a scope is one part of each tree, and is searched alone. Longer fingerprints are [cut into parts](PartsScan) of 64 bits.
 //!
 //! Locking and WAL, in short (the files say more): readers hold one shared lock at a time, move right where a page
 //! was split meanwhile, and hold none between batches; a leaf that a bulk delete has emptied becomes part of its neighbour,
@@ -29,6 +29,7 @@ mod meta;
 mod nearest;
 mod pack;
 mod page;
+mod parts;
 mod promote;
 mod prune;
 mod ranges;
@@ -41,7 +42,7 @@ mod target;
 
 pub use build::{Builder, Built};
 pub use check::{CheckSink, Finding, check};
-pub use cost::{SearchCost, nearest_distance, random_selectivity, search_cost};
+pub use cost::{SearchCost, candidates, nearest_distance, parts_cost, random_selectivity, search_cost};
 pub use delete::DeleteStats;
 pub use error::{Error, Result};
 pub use estimate::Sample;
@@ -51,6 +52,7 @@ pub use meta::{FORMAT_VERSION, Index, METAPAGE, Options};
 pub use nearest::NearestScan;
 pub use pack::PageSink;
 pub use page::{Kind, used_after, used_bytes};
+pub use parts::{PartsNearest, PartsScan, scope_of_part};
 pub use promote::MaintainStats;
 pub use prune::Dead;
 pub use scan::{Hit, NullScan, RangeScan};

@@ -84,19 +84,19 @@ enum Between {
 
 /// Rows by distance, thinned out from the far end.
 #[derive(Debug, Clone)]
-struct Waiting {
+pub(super) struct Waiting {
     by_distance: Vec<Vec<Hit>>,
     len: usize,
     /// At this distance and beyond, rows may have been dropped.
-    cut: u32,
+    pub(super) cut: u32,
 }
 
 impl Waiting {
-    fn new(cut: u32) -> Self {
+    pub(super) fn new(cut: u32) -> Self {
         Waiting { by_distance: Vec::new(), len: 0, cut }
     }
 
-    fn add(&mut self, hit: Hit) {
+    pub(super) fn add(&mut self, hit: Hit) {
         if hit.distance >= self.cut {
             return;
         }
@@ -113,7 +113,7 @@ impl Waiting {
         }
     }
 
-    fn take(&mut self, distance: u32) -> Vec<Hit> {
+    pub(super) fn take(&mut self, distance: u32) -> Vec<Hit> {
         let hits = self.by_distance.get_mut(distance as usize).map(std::mem::take).unwrap_or_default();
         self.len -= hits.len();
         hits

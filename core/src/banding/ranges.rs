@@ -8,8 +8,8 @@ use super::schedule::{Radii, Shell};
 pub(crate) enum Ranges {
     /// All keys.
     All,
-    /// All keys of a scope.
-    Scope(u32),
+    /// All keys of the scopes from one to another.
+    Scopes(u32, u32),
     /// The buckets of a shell in a scope.
     Buckets(u32, Shell),
     /// Keys with this prefix of 28 bits: bucket and sub-block.
@@ -17,22 +17,27 @@ pub(crate) enum Ranges {
 }
 
 impl Ranges {
-    /// The first and the last position of the scope that they are a part of, if there is one.
+    /// All keys of a scope, or of all.
+    pub(crate) fn of(scope: Option<u32>) -> Ranges {
+        scope.map_or(Ranges::All, |scope| Ranges::Scopes(scope, scope))
+    }
+
+    /// The first and the last position of the scopes that they are a part of, if not all are.
     pub(crate) fn within(&self) -> Option<(Position, Position)> {
-        match self {
-            Ranges::Scope(scope) | Ranges::Buckets(scope, _) => {
-                Some((Position::start(*scope, 0), Position::end(*scope)))
-            }
-            Ranges::All | Ranges::Prefix(_) => None,
-        }
+        let (first, last) = match self {
+            Ranges::Scopes(first, last) => (*first, *last),
+            Ranges::Buckets(scope, _) => (*scope, *scope),
+            Ranges::All | Ranges::Prefix(_) => return None,
+        };
+        Some((Position::start(first, 0), Position::end(last)))
     }
 
     /// The least wanted position at or above `mark`.
     pub(crate) fn next(&self, mark: Position) -> Option<Position> {
         match self {
             Ranges::All => Some(mark),
-            Ranges::Scope(scope) => {
-                Some(mark.max(Position::start(*scope, 0))).filter(|target| target.scope == *scope)
+            Ranges::Scopes(first, last) => {
+                Some(mark.max(Position::start(*first, 0))).filter(|target| target.scope <= *last)
             }
             Ranges::Buckets(scope, shell) => {
                 let mark = mark.max(Position::start(*scope, 0));

@@ -104,9 +104,19 @@ impl RangeScan {
     }
 
     fn read_whole(&mut self) {
-        let ranges = self.scope.map_or(Ranges::All, Ranges::Scope);
+        self.read_all(Ranges::of(self.scope));
+    }
+
+    fn read_all(&mut self, ranges: Ranges) {
         self.legs = vec![Leg { tree: Tree::main(0), ranges, filter: Filter::Any }];
         self.state = State::Running;
+    }
+
+    /// All rows of the scopes from one to another, by reading that part of one tree.
+    pub(crate) fn of_scopes(index: &Index, fingerprint: u64, first: u32, last: u32) -> Self {
+        let mut scan = Self::new(index, fingerprint, MAX_DISTANCE);
+        scan.read_all(Ranges::Scopes(first, last));
+        scan
     }
 
     /// Appends hits until there are `enough` of them or more (a leaf is always finished, so at most a
@@ -189,12 +199,13 @@ impl RangeScan {
                     return Ok(Walk::Replanned);
                 }
             }
-            let (least, distance, mark) = (self.least, self.distance, self.mark);
+            let (first, last) = leg.ranges.within().unwrap_or((Position::MIN, Position::MAX));
+            let (least, distance, first) = (self.least, self.distance, self.mark.max(first));
             let mut rows = true;
             page.leaf()?.near(self.scope, query, distance, |entry| {
                 let diff = leg.tree.fingerprint(entry.key ^ query);
                 let d = diff.count_ones();
-                if d >= least && leg.filter.lets_through(diff) && entry >= mark {
+                if d >= least && leg.filter.lets_through(diff) && entry >= first && entry <= last {
                     rows &= entry.tid.can_be_a_row();
                     hits.push(Hit { distance: d, tid: entry.tid, fingerprint: self.query ^ diff });
                 }
@@ -274,7 +285,7 @@ impl NullScan {
     /// Appends rows until there are `enough` or more, or no more. Returns whether more may follow.
     pub fn next_batch<P: Pages>(&mut self, pages: &P, enough: usize, rows: &mut Vec<Tid>) -> Result<bool> {
         let wanted = rows.len().saturating_add(enough.max(1));
-        let ranges = self.scope.map_or(Ranges::All, Ranges::Scope);
+        let ranges = Ranges::of(self.scope);
         let mut cursor = Cursor::new(pages, Tree::NULLS, self.index.nulls, ranges);
         while let Some(mark) = self.mark.and_then(|mark| ranges.next(mark)) {
             let page = cursor.seek(mark)?;

@@ -16,8 +16,20 @@ pub(crate) type Radii = [i32; BLOCKS];
 /// The radii of the blocks for a search within `distance`, -1 for a block that is not probed: as even as
 /// possible, the larger ones first. Distances above 64 are clamped to 64.
 pub fn radii(distance: u32) -> [i32; BLOCKS] {
-    let parts = distance.min(MAX_DISTANCE) as i32 + 1;
-    std::array::from_fn(|i| (parts - i as i32 + BLOCKS as i32 - 1).div_euclid(BLOCKS as i32) - 1)
+    std::array::from_fn(|i| radius(distance.min(MAX_DISTANCE), i, BLOCKS))
+}
+
+/// The radius of the `i`-th of `n` blocks, or of `n` parts of a longer fingerprint.
+pub(crate) fn radius(distance: u32, i: usize, n: usize) -> i32 {
+    (distance as i32 - i as i32 + n as i32).div_euclid(n as i32) - 1
+}
+
+/// The widest radius of a part with which it is searched.
+const WIDEST: i32 = 16;
+
+/// Whether the parts of a fingerprint are searched, rather than read.
+pub(crate) fn is_narrow(parts: usize, distance: u32) -> bool {
+    radius(distance, 0, parts) <= WIDEST
 }
 
 /// The number of buckets that differ from a given one in `lo` to `hi` of 16 bits.

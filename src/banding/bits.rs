@@ -1,0 +1,172 @@
+//! `bit`: fingerprints of any length, their distance, and balls of them, which only plans have.
+
+use crate::pg::{base_type, raise, raise_invalid};
+use pgrx::prelude::*;
+
+/// A value of type `bit`.
+pub(super) struct Bits<'a> {
+    length: i32,
+    bytes: &'a [u8],
+}
+
+crate::pg::argument!(Bits<'a>, Bits::of, 'a);
+
+impl<'a> Bits<'a> {
+    /// # Safety
+    /// A value of type `bit`, not compressed; it is not freed before this.
+    unsafe fn of(value: *mut pg_sys::varlena) -> Bits<'a> {
+        // SAFETY: the caller's promise.
+        Bits::read(unsafe { pgrx::varlena_to_byte_slice(value) })
+    }
+
+    /// The length and the bits, as PostgreSQL stores them.
+    fn read(stored: &[u8]) -> Bits<'_> {
+        let (length, bytes) = stored.split_first_chunk().unwrap_or((&[0; 4], &[]));
+        Bits { length: i32::from_ne_bytes(*length), bytes }
+    }
+
+    fn hamming(&self, other: &Bits<'_>) -> u32 {
+        if self.length != other.length {
+            raise(
+                PgSqlErrorCode::ERRCODE_STRING_DATA_LENGTH_MISMATCH,
+                format!("cannot compare bit strings of {} and {} bits", self.length, other.length),
+                "Hashes of one kind have one length, as bit(256) says of a column.",
+            )
+        }
+        let ((a, end_a), (b, end_b)) = (self.bytes.as_chunks(), other.bytes.as_chunks());
+        let words =
+            a.iter().zip(b).map(|(a, b)| (u64::from_ne_bytes(*a) ^ u64::from_ne_bytes(*b)).count_ones());
+        words.sum::<u32>() + end_a.iter().zip(end_b).map(|(a, b)| (a ^ b).count_ones()).sum::<u32>()
+    }
+
+    /// Parts of 64 bits, of which the last may be shorter.
+    fn parts(&self) -> Vec<u64> {
+        let (parts, end) = self.bytes.as_chunks();
+        let mut last = [0; 8];
+        last[..end.len()].copy_from_slice(end);
+        let last = (!end.is_empty()).then_some(last);
+        parts.iter().copied().chain(last).map(u64::from_be_bytes).collect()
+    }
+
+    /// The parts of what is stored or searched in an index of so many.
+    fn parts_for(&self, parts: usize) -> Vec<u64> {
+        if self.length as usize != 64 * parts {
+            raise(
+                PgSqlErrorCode::ERRCODE_STRING_DATA_LENGTH_MISMATCH,
+                format!("a bit string of {} bits does not fit an index of {}", self.length, 64 * parts),
+                "Hashes of one kind have one length, as bit(256) says of a column.",
+            )
+        }
+        self.parts()
+    }
+}
+
+/// The parts of a value for an index of so many, or of any length.
+///
+/// # Safety
+/// The value is of type `bit`.
+pub(super) unsafe fn parts_of(value: pg_sys::Datum, parts: Option<usize>) -> Vec<u64> {
+    let stored = value.cast_mut_ptr();
+    // SAFETY: the caller's promise; a copy is freed when it has been read.
+    unsafe {
+        let plain = pg_sys::pg_detoast_datum(stored);
+        let bits = Bits::of(plain);
+        let read = parts.map_or_else(|| bits.parts(), |parts| bits.parts_for(parts));
+        if plain != stored {
+            pg_sys::pfree(plain.cast());
+        }
+        read
+    }
+}
+
+/// The number of parts of an index whose last column is of type `bit`, 1 of any other; `None` if it cannot be indexed.
+///
+/// # Safety
+/// Inside a transaction; the index has so many columns.
+pub(super) unsafe fn parts_of_index(index: pg_sys::Oid, columns: i16) -> Option<usize> {
+    let (mut of, mut length, mut collation) = (pg_sys::InvalidOid, -1, pg_sys::InvalidOid);
+    // SAFETY: the caller's promise.
+    unsafe {
+        pg_sys::get_atttypetypmodcoll(index, columns, &mut of, &mut length, &mut collation);
+        match pg_sys::getBaseTypeAndTypmod(of, &mut length) {
+            pg_sys::BITOID => matches!(length, 64 | 128 | 256).then(|| length as usize / 64),
+            pg_sys::VARBITOID => None,
+            _ => Some(1),
+        }
+    }
+}
+
+/// The number of parts of what is compared, as far as the types say.
+///
+/// # Safety
+/// Expressions of the planner's.
+pub(super) unsafe fn parts_of_expressions(compared: [*mut pg_sys::Node; 2]) -> i32 {
+    // SAFETY: the caller's promise.
+    let bits = compared.map(|it| unsafe {
+        (base_type(pg_sys::exprType(it)) == pg_sys::BITOID).then(|| pg_sys::exprTypmod(it))
+    });
+    bits.into_iter().flatten().max().map_or(1, |bits| (bits / 64).max(1))
+}
+
+/// A ball of bits: on no disk; the radius, and the center as PostgreSQL stores it.
+pub(super) struct BitBall<'a> {
+    center: Bits<'a>,
+    radius: i32,
+}
+
+impl BitBall<'_> {
+    fn read(ball: &[u8]) -> Option<BitBall<'_>> {
+        let (radius, center) = ball.split_first_chunk()?;
+        let center = Bits::read(center);
+        let is_whole = center.length >= 0 && center.bytes.len() == (center.length as usize).div_ceil(8);
+        is_whole.then(|| BitBall { center, radius: i32::from_ne_bytes(*radius) })
+    }
+
+    /// The parts of the center, which an index of so many has, and the radius; `None` if nothing is within it.
+    ///
+    /// # Safety
+    /// A value of type `bytea`.
+    pub(super) unsafe fn for_index(value: pg_sys::Datum, parts: usize) -> Option<(Vec<u64>, u32)> {
+        // SAFETY: the caller's promise.
+        let stored = unsafe { Vec::<u8>::from_datum(value, false) }.unwrap_or_default();
+        let ball = BitBall::read(&stored).unwrap_or_else(|| no_ball());
+        let radius = u32::try_from(ball.radius).ok()?;
+        Some((ball.center.parts_for(parts), radius.min(64 * parts as u32)))
+    }
+}
+
+fn no_ball() -> ! {
+    raise_invalid("this is no ball of bits", "Write near_dup(hash, query, distance).")
+}
+
+/// Whether a function makes balls of bits.
+///
+/// # Safety
+/// Inside a transaction; the function exists.
+pub(super) unsafe fn makes_bit_balls(function: pg_sys::Oid) -> bool {
+    let mut info = pg_sys::FmgrInfo::default();
+    // SAFETY: the caller's promise.
+    unsafe { pg_sys::fmgr_info(function, &mut info) };
+    info.fn_addr.is_some_and(|it| it as usize == bit_ball_wrapper as *const () as usize)
+}
+
+#[pg_extern(sql = "")]
+fn hamming_bits(a: Bits, b: Bits) -> i32 {
+    a.hamming(&b) as i32
+}
+
+#[pg_extern(sql = "")]
+fn near_dup_bits(a: Bits, b: Bits, distance: i32) -> bool {
+    i64::from(a.hamming(&b)) <= i64::from(distance)
+}
+
+#[pg_extern(sql = "")]
+fn bit_ball(center: Bits, radius: i32) -> Vec<u8> {
+    [&radius.to_ne_bytes(), &center.length.to_ne_bytes(), center.bytes].concat()
+}
+
+#[pg_extern(sql = "")]
+fn bit_in_ball(fp: Bits, ball: &[u8]) -> bool {
+    let ball = BitBall::read(ball).unwrap_or_else(|| no_ball());
+    i64::from(fp.hamming(&ball.center)) <= i64::from(ball.radius)
+}
