@@ -5,7 +5,7 @@ CREATE FUNCTION near_dup_pairs(source text, options jsonb DEFAULT NULL)
     AS 'MODULE_PATHNAME', 'near_dup_pairs_wrapper'
     LANGUAGE c STABLE PARALLEL UNSAFE COST 1000000 ROWS 100000;
 COMMENT ON FUNCTION near_dup_pairs(text, jsonb) IS
-    'all pairs of near rows of a table or a query, each once: (id, fp bigint) within {"distance": 3}, or, by {"method": "text"}, (id, text) whose runs of n characters have a Jaccard coefficient of at least similarity; works within work_mem';
+    'all pairs of near rows of a table or a query, each once: (id, fp bigint or bit) within {"distance": 3}, or, by {"method": "text"}, (id, text) whose runs of n characters have a Jaccard coefficient of at least similarity; works within work_mem';
 CREATE FUNCTION near_dup_pairs(source text, options jsonb, id_type anyelement)
     RETURNS TABLE (a anyelement, b anyelement, "distance" integer, similarity double precision)
     AS 'MODULE_PATHNAME', 'near_dup_pairs_wrapper'

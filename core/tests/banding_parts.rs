@@ -1,4 +1,4 @@
-//! Fingerprints of several parts against brute force: every row within the distance is found, and no row twice.
+//! Fingerprints of several parts against brute force: every row or pair within the distance is found, and none twice.
 
 mod common;
 
@@ -8,6 +8,7 @@ use dedup_core::banding::{
     Builder, Hit, Index, Options, PartsNearest, PartsScan, Position, Tid, scope_of_part,
 };
 use dedup_core::external::MemoryHost;
+use dedup_core::groups::{PairSearch, PartPairs};
 
 type Long = (u32, Vec<u64>);
 
@@ -99,6 +100,40 @@ fn banding_parts_are_found_as_wholes() {
                 let exact = scope.is_none() || d > 17 * parts as u32;
                 assert!(!exact || count == rows.iter().filter(|row| is_wanted(row)).count(), "{scope:?} {d}");
             }
+        }
+    }
+}
+
+/// Protects all pairs, each once, in memory and through files.
+#[test]
+fn pairs_of_parts_are_found_as_wholes() {
+    let mut rng = Rng::new(43);
+    for (parts, memory) in [(2, 1 << 24), (4, 1 << 24), (4, 1 << 16), (3, 1 << 16)] {
+        let rows = rows(parts, 1500, &mut rng);
+        for d in [0, 2, 31, 60] {
+            let mut host = MemoryHost;
+            let mut pairs = PartPairs::new(parts, PairSearch { distance: d, memory, threads: 2 });
+            for (n, (_, row)) in rows.iter().enumerate() {
+                pairs.add(n as i64 - 5, row, &mut host).unwrap();
+            }
+            let (mut found, mut wanted) = (Vec::new(), Vec::new());
+            let all = pairs.finish(&mut host, |pair, _| {
+                found.push((pair.a, pair.b, pair.distance));
+                Ok(())
+            });
+            all.unwrap();
+            for (n, (_, a)) in rows.iter().enumerate() {
+                let near =
+                    rows[n + 1..].iter().map(|(_, b)| distance(a, b)).enumerate().filter(|near| near.1 <= d);
+                wanted.extend(near.map(|(k, bits)| (n as i64 - 5, (n + 1 + k) as i64 - 5, bits)));
+            }
+            found.sort_unstable();
+            assert!(
+                found == wanted && (d < 31 || !wanted.is_empty()),
+                "{parts} parts, {d}: {} {}",
+                found.len(),
+                wanted.len()
+            );
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `bit`: fingerprints of any length, their distance, and balls of them, which only plans have.
 
-use crate::pg::{base_type, raise, raise_invalid};
+use crate::pg::{raise, raise_invalid};
 use pgrx::prelude::*;
 
 /// A value of type `bit`.
@@ -27,16 +27,16 @@ impl<'a> Bits<'a> {
 
     fn hamming(&self, other: &Bits<'_>) -> u32 {
         if self.length != other.length {
-            raise(
-                PgSqlErrorCode::ERRCODE_STRING_DATA_LENGTH_MISMATCH,
-                format!("cannot compare bit strings of {} and {} bits", self.length, other.length),
-                "Hashes of one kind have one length, as bit(256) says of a column.",
-            )
+            raise_lengths(self.length, other.length)
         }
         let ((a, end_a), (b, end_b)) = (self.bytes.as_chunks(), other.bytes.as_chunks());
         let words =
             a.iter().zip(b).map(|(a, b)| (u64::from_ne_bytes(*a) ^ u64::from_ne_bytes(*b)).count_ones());
         words.sum::<u32>() + end_a.iter().zip(end_b).map(|(a, b)| (a ^ b).count_ones()).sum::<u32>()
+    }
+
+    fn ball(&self, radius: i32) -> Vec<u8> {
+        [&radius.to_ne_bytes(), &self.length.to_ne_bytes(), self.bytes].concat()
     }
 
     /// Parts of 64 bits, of which the last may be shorter.
@@ -61,17 +61,52 @@ impl<'a> Bits<'a> {
     }
 }
 
+/// Raises 22026 for bit strings of two lengths.
+pub(crate) fn raise_lengths(one: i32, other: i32) -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_STRING_DATA_LENGTH_MISMATCH,
+        format!("cannot compare bit strings of {one} and {other} bits"),
+        "Hashes of one kind have one length, as bit(256) says of a column.",
+    )
+}
+
+/// The length and the parts of a value.
+///
+/// # Safety
+/// The value is of type `bit`.
+pub(crate) unsafe fn bits_of(value: pg_sys::Datum) -> (i32, Vec<u64>) {
+    // SAFETY: the caller's promise; a value is as long as it says.
+    unsafe { read(value, |bits| (bits.length, bits.parts())) }
+}
+
+/// The value that [`bit_ball`] makes.
+///
+/// # Safety
+/// The center is of type `bit`.
+pub(crate) unsafe fn ball_of_bits(center: pg_sys::Datum, radius: i32) -> Vec<u8> {
+    // SAFETY: the caller's promise.
+    unsafe { read(center, |bits| bits.ball(radius)) }
+}
+
 /// The parts of a value for an index of so many, or of any length.
 ///
 /// # Safety
 /// The value is of type `bit`.
 pub(super) unsafe fn parts_of(value: pg_sys::Datum, parts: Option<usize>) -> Vec<u64> {
+    // SAFETY: the caller's promise.
+    unsafe { read(value, |bits| parts.map_or_else(|| bits.parts(), |parts| bits.parts_for(parts))) }
+}
+
+/// What `get` gives of a value.
+///
+/// # Safety
+/// The value is of type `bit`.
+unsafe fn read<T>(value: pg_sys::Datum, get: impl FnOnce(&Bits<'_>) -> T) -> T {
     let stored = value.cast_mut_ptr();
     // SAFETY: the caller's promise; a copy is freed when it has been read.
     unsafe {
         let plain = pg_sys::pg_detoast_datum(stored);
-        let bits = Bits::of(plain);
-        let read = parts.map_or_else(|| bits.parts(), |parts| bits.parts_for(parts));
+        let read = get(&Bits::of(plain));
         if plain != stored {
             pg_sys::pfree(plain.cast());
         }
@@ -103,7 +138,9 @@ pub(super) unsafe fn parts_of_index(index: pg_sys::Oid, columns: i16) -> Option<
 pub(super) unsafe fn parts_of_expressions(compared: [*mut pg_sys::Node; 2]) -> i32 {
     // SAFETY: the caller's promise.
     let bits = compared.map(|it| unsafe {
-        (base_type(pg_sys::exprType(it)) == pg_sys::BITOID).then(|| pg_sys::exprTypmod(it))
+        let it = pg_sys::strip_implicit_coercions(it);
+        let mut bits = pg_sys::exprTypmod(it);
+        (pg_sys::getBaseTypeAndTypmod(pg_sys::exprType(it), &mut bits) == pg_sys::BITOID).then_some(bits)
     });
     bits.into_iter().flatten().max().map_or(1, |bits| (bits / 64).max(1))
 }
@@ -162,7 +199,7 @@ fn near_dup_bits(a: Bits, b: Bits, distance: i32) -> bool {
 
 #[pg_extern(sql = "")]
 fn bit_ball(center: Bits, radius: i32) -> Vec<u8> {
-    [&radius.to_ne_bytes(), &center.length.to_ne_bytes(), center.bytes].concat()
+    center.ball(radius)
 }
 
 #[pg_extern(sql = "")]

@@ -14,7 +14,7 @@ use super::pages::RelationPages;
 use super::scope::{combine, hash_of_key, parts, scope_columns, type_of};
 use super::whole::Wholes;
 use super::{DISTANCE, EQUAL, WITHIN, checked, open_index, pointer_of};
-use crate::pg::{raise_unsupported, version, whole, work_memory};
+use crate::pg::{raise_unsupported, version, whole};
 use dedup_core::banding::{
     Hit, Index, MAX_DISTANCE, NearestScan, NullScan, PartsNearest, PartsScan, RangeScan, Result, Tid,
     scope_of_part,
@@ -339,7 +339,8 @@ fn search(
     conditions: &mut Vec<Within>,
     farthest: &mut u32,
 ) -> Search {
-    let memory = work_memory();
+    // SAFETY: a plain read of settings.
+    let memory = unsafe { pg_sys::get_hash_memory_limit() };
     if let Some(query) = query {
         // By the triangle inequality.
         *farthest = conditions

@@ -7,7 +7,7 @@ use super::pointer_of;
 use super::scope::{parts, scope_columns};
 use crate::pg::version;
 use dedup_core::banding::Tid;
-use pgrx::pg_sys;
+use pgrx::{PgList, pg_sys};
 
 /// Reads rows of the table of a scan.
 pub(super) struct Wholes {
@@ -24,13 +24,22 @@ impl Wholes {
     pub(super) unsafe fn of(scan: pg_sys::IndexScanDesc) -> Wholes {
         // SAFETY: the caller's promise; what is begun here is ended in `drop`, or with the query if that fails.
         unsafe {
-            let table = (*scan).heapRelation;
+            let (table, index) = ((*scan).heapRelation, (*scan).indexRelation);
             let state = pg_sys::CreateExecutorState();
             let slot = pg_sys::table_slot_create(table, std::ptr::null_mut());
             (*pg_sys::MakePerTupleExprContext(state)).ecxt_scantuple = slot;
             let fetch = version::since_19!(table_index_fetch_begin(table); 0);
             let before = pg_sys::MemoryContextSwitchTo((*state).es_query_cxt);
-            let info = pg_sys::BuildIndexInfo((*scan).indexRelation);
+            // The query names the last column's expression; those of the scope are another role's, and are not run.
+            let (info, last) = (pg_sys::BuildIndexInfo(index), scope_columns(index));
+            (*info).ii_IndexAttrNumbers[0] = (*info).ii_IndexAttrNumbers[last];
+            (*info).ii_NumIndexAttrs = 1;
+            let mut expressions = PgList::<pg_sys::Node>::from_pg((*info).ii_Expressions);
+            let mut of_last = PgList::<pg_sys::Node>::new();
+            if (*info).ii_IndexAttrNumbers[0] == 0 {
+                expressions.pop().into_iter().for_each(|it| of_last.push(it));
+            }
+            (*info).ii_Expressions = of_last.into_pg();
             pg_sys::MemoryContextSwitchTo(before);
             Wholes { scan, fetch, slot, info, state }
         }
@@ -40,20 +49,16 @@ impl Wholes {
     pub(super) fn get(&mut self, tid: Tid) -> (Option<Vec<u64>>, bool) {
         let mut pointer = pointer_of(tid);
         let (mut again, mut dead) = (false, false);
-        let mut values = [pg_sys::Datum::from(0usize); pg_sys::INDEX_MAX_KEYS as usize];
-        let mut nulls = [true; pg_sys::INDEX_MAX_KEYS as usize];
-        // SAFETY: everything is as `of` made it; an index has at most so many columns. Versions of one chain have one
-        // fingerprint.
+        let (mut value, mut null) = (pg_sys::Datum::from(0usize), true);
+        // SAFETY: everything is as `of` made it, with one column. Versions of one chain have one fingerprint.
         unsafe {
             let (snapshot, index) = ((*self.scan).xs_snapshot, (*self.scan).indexRelation);
             let (again, dead) = (&raw mut again, &raw mut dead);
             if !pg_sys::table_index_fetch_tuple(self.fetch, &mut pointer, snapshot, self.slot, again, dead) {
                 return (None, *dead);
             }
-            let (values, nulls) = (values.as_mut_ptr(), nulls.as_mut_ptr());
-            pg_sys::FormIndexDatum(self.info, self.slot, self.state, values, nulls);
-            let last = scope_columns(index);
-            let whole = (!*nulls.add(last)).then(|| parts_of(*values.add(last), Some(parts(index))));
+            pg_sys::FormIndexDatum(self.info, self.slot, self.state, &mut value, &mut null);
+            let whole = (!null).then(|| parts_of(value, Some(parts(index))));
             pg_sys::MemoryContextReset((*(*self.state).es_per_tuple_exprcontext).ecxt_per_tuple_memory);
             (whole, false)
         }

@@ -1,5 +1,6 @@
 //! `near_dup_pairs`: all pairs of rows of a source that are near, by their fingerprints or by their texts.
 
+use crate::banding::{bits_of, raise_lengths};
 use crate::pg::{
     Column, Ids, Json, Output, Progress, QueryHost, UniqueIds, ValueType, Values, for_each_of_query,
     refuse_row_without_id, threads, unwrap_or_raise, work_memory,
@@ -10,7 +11,7 @@ use crate::table::{
 };
 use dedup_core::dedup::{Method, PAIRS};
 use dedup_core::external::Result;
-use dedup_core::groups::{PairSearch, Pairs};
+use dedup_core::groups::{PairSearch, Pairs, PartPairs};
 use dedup_core::similarity::{Jaccard, SimilarPairs};
 use dedup_core::text::Normal;
 use pgrx::prelude::*;
@@ -22,7 +23,9 @@ const DISTANCE: u32 = 3;
 
 /// What finds the pairs.
 enum Search<'p> {
-    Fingerprints(Pairs<QueryHost<'p>>),
+    Fingerprints(Pairs<QueryHost<'p>>, PairSearch),
+    /// Bit strings, of so many bits.
+    Bits(PartPairs<QueryHost<'p>>, i32),
     Texts(SimilarPairs<QueryHost<'p>>, Normal),
 }
 
@@ -39,7 +42,8 @@ impl Search<'_> {
         }
         if !by_text {
             let distance = written.whole("distance").unwrap_or(DISTANCE);
-            return Search::Fingerprints(Pairs::new(PairSearch { distance, memory, threads: threads() }));
+            let settings = PairSearch { distance, memory, threads: threads() };
+            return Search::Fingerprints(Pairs::new(settings), settings);
         }
         // The texts of a table with settings are read as its recipe has it.
         let settings = source.oid().and_then(OfTable::of);
@@ -49,7 +53,7 @@ impl Search<'_> {
 
     fn query(&self, source: &Source) -> String {
         match self {
-            Search::Fingerprints(_) => source.fingerprints(),
+            Search::Fingerprints(..) | Search::Bits(..) => source.fingerprints(),
             Search::Texts(..) => source.texts(&Wanted::default()),
         }
     }
@@ -60,8 +64,9 @@ impl Search<'_> {
             content.is_any_text()
         };
         match self {
-            Search::Fingerprints(_) => {
-                two_columns(columns, |fp| fp.base_type() == pg_sys::INT8OID, "bigint", FINGERPRINTS)
+            Search::Fingerprints(..) | Search::Bits(..) => {
+                let fits = |fp: &Column| matches!(fp.base_type(), pg_sys::INT8OID | pg_sys::BITOID);
+                two_columns(columns, fits, "bigint or bit", FINGERPRINTS)
             }
             Search::Texts(..) => two_columns(columns, is_text, "text", TEXTS),
         };
@@ -82,6 +87,7 @@ fn near_dup_pairs(source: Option<&str>, options: Option<Json>, fcinfo: pg_sys::F
         let of = ValueType::of_result(&columns[0], output.type_of(0), "near_dup_pairs(source, options");
         unique = (!proven).then(|| UniqueIds::new(&columns[0]));
         let (ids, unique) = (ids.insert(Ids::new(of)), &mut unique);
+        let is_bits = columns[1].base_type() == pg_sys::BITOID;
         let (search, host, progress) = (&mut search, &mut host, &progress);
         move |row: &Values<'_>| {
             progress.step();
@@ -90,8 +96,20 @@ fn near_dup_pairs(source: Option<&str>, options: Option<Json>, fcinfo: pg_sys::F
             unique.iter_mut().for_each(|unique| unique.add(row));
             // SAFETY: the column is of the type that the query said.
             let number = unsafe { ids.add(id) };
+            // SAFETY: the column is of that type.
+            let bits = is_bits.then(|| unsafe { bits_of(content) });
+            if let (Some((length, parts)), Search::Fingerprints(_, settings)) = (&bits, &search) {
+                *search = Search::Bits(PartPairs::new(parts.len(), *settings), *length);
+            }
             let added = match search {
-                Search::Fingerprints(pairs) => pairs.add(number, content.value() as u64, host),
+                Search::Fingerprints(pairs, _) => pairs.add(number, content.value() as u64, host),
+                Search::Bits(pairs, of) => {
+                    let (length, parts) = bits.unwrap_or_default();
+                    if length != *of {
+                        raise_lengths(*of, length)
+                    }
+                    pairs.add(number, &parts, host)
+                }
                 Search::Texts(pairs, normal) => {
                     let text = row.text(1).unwrap_or_default();
                     check_length(&row.written(0).unwrap_or_default(), text.len());
@@ -117,7 +135,10 @@ fn near_dup_pairs(source: Option<&str>, options: Option<Json>, fcinfo: pg_sys::F
         Ok(())
     };
     unwrap_or_raise(match search {
-        Search::Fingerprints(pairs) => {
+        Search::Fingerprints(pairs, _) => {
+            pairs.finish(&mut host, |pair, _| add(pair.a, pair.b, Some(pair.distance), None))
+        }
+        Search::Bits(pairs, _) => {
             pairs.finish(&mut host, |pair, _| add(pair.a, pair.b, Some(pair.distance), None))
         }
         Search::Texts(pairs, _) => {

@@ -29,22 +29,22 @@
 //! end of the search, as if the search had been made at that moment.
 
 use super::key::Key;
+use super::print::Print;
 use super::scope::Scope;
 use super::texts::TextSearch;
 use super::wait;
-use crate::banding::{Ball, DISTANCE, WITHIN, is_banding_relation, scope_columns, type_of};
+use crate::banding::{DISTANCE, WITHIN, is_banding_relation, scope_columns, type_of};
 use crate::pg::{
     Row, inheritors, quote_identifier, raise_state, raise_unsupported, string, trigger::Call, version,
 };
 use dedup_core::dedup::nearness;
-use dedup_core::fingerprint::hamming;
 use dedup_core::interrupt;
-use pgrx::{IntoDatum, PgList, PgRelation, PgTupleDesc, pg_sys};
+use pgrx::{PgList, PgRelation, PgTupleDesc, pg_sys};
 
 pub(super) struct Search<'a> {
     pub(super) call: &'a Call,
     pub(super) column: &'a str,
-    pub(super) fingerprint: u64,
+    pub(super) fingerprint: Print,
     /// Only rows of this scope are.
     pub(super) scope: &'a Scope,
     /// Rows within this distance are near.
@@ -169,7 +169,7 @@ impl Search<'_> {
                 let index = opened.as_ptr();
                 let (form, last) = (&*(*index).rd_index, scope_columns(index));
                 let usable = is_banding_relation(index)
-                    && type_of(index) == pg_sys::INT8OID
+                    && type_of(index) == self.fingerprint.indexed_as()
                     && form.indisvalid
                     && form.indisready
                     && number
@@ -238,21 +238,20 @@ impl Search<'_> {
                 (Some(index), None) => {
                     let index = pg_sys::index_open(index, pg_sys::AccessShareLock as i32);
                     let orders = i32::from(self.nearest);
-                    let ball = Ball::new(self.fingerprint, self.distance as i32).into_datum();
                     let last = scope_columns(index);
                     let keys = (last > 0).then(|| self.scope.keys(index, &columns)).flatten();
                     let (mut keys, column) = (keys.unwrap_or_default(), last as i16 + 1);
                     keys.push(pg_sys::ScanKeyData {
                         sk_attno: column,
                         sk_strategy: WITHIN,
-                        sk_argument: ball.unwrap_or(pg_sys::Datum::from(0usize)),
+                        sk_argument: self.fingerprint.ball(self.distance),
                         ..Default::default()
                     });
                     let mut order = pg_sys::ScanKeyData {
                         sk_flags: pg_sys::SK_ORDER_BY as i32,
                         sk_attno: column,
                         sk_strategy: DISTANCE,
-                        sk_argument: pg_sys::Datum::from(self.fingerprint as i64),
+                        sk_argument: self.fingerprint.value(),
                         ..Default::default()
                     };
                     let scan =
@@ -291,8 +290,7 @@ impl Search<'_> {
             let (tid, mut owned) = ((*slot).tts_tid, false);
             let tuple = pg_sys::ExecFetchSlotHeapTuple(slot, false, &mut owned);
             let row = Row::new(tuple, columns);
-            let fingerprint = row.bigint(self.column).map(i64::cast_unsigned);
-            let distance = fingerprint.map(|fingerprint| hamming(fingerprint, self.fingerprint));
+            let distance = row.value(self.column).map(|it| Print::of(it).distance(&self.fingerprint));
             if self.texts.is_none() && distance.is_none_or(|distance| distance > self.distance) {
                 return None;
             }

@@ -177,11 +177,16 @@ impl Call {
         })
     }
 
-    /// The bits of a bigint column of the new row and, of an update, of the old one.
-    pub(crate) fn new_and_old_bigint(&self, column: &str) -> (Option<u64>, Option<u64>) {
-        let number = self.bigint_column(column);
-        let bits = |row: Row<'_>| row.get(number).map(|it| it.value() as u64);
-        (bits(self.row()), self.old_row().and_then(bits))
+    /// The values of a column of fingerprints, `bigint` or `bit`, of the new row and, of an update, of the old one, and its type.
+    pub(crate) fn new_and_old_fingerprint(
+        &self,
+        column: &str,
+    ) -> (Option<pg_sys::Datum>, Option<pg_sys::Datum>, pg_sys::Oid) {
+        let (number, typoid) = self.known_column(column);
+        if base_type(typoid) != pg_sys::BITOID {
+            self.bigint_column(column);
+        }
+        (self.row().get(number), self.old_row().and_then(|row| row.get(number)), typoid)
     }
 
     /// The value of a column of the new row, NULL as `None`, with its type and collation.

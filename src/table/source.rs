@@ -31,7 +31,7 @@ pub(crate) struct Wanted<'a> {
 
 /// What a query for fingerprints returns.
 pub(crate) const FINGERPRINTS: &str =
-    "The query returns two columns: the row's id and its fingerprint (bigint).";
+    "The query returns two columns: the row's id and its fingerprint (bigint, in near_dup_pairs also bit).";
 
 impl Source {
     /// Reads the argument.
@@ -211,18 +211,19 @@ impl Table {
     fn select_fingerprints(&self) -> String {
         let settings = Settings::of(self.oid);
         let id = self.id(None);
-        let bigints = || self.columns.iter().filter(|column| column.base_type() == pg_sys::INT8OID);
-        let mut searched = bigints().filter(|column| column.is_searched);
+        let is_one = |typoid| matches!(typoid, pg_sys::INT8OID | pg_sys::BITOID);
+        let fingerprints = || self.columns.iter().filter(|column| is_one(column.base_type()));
+        let mut searched = fingerprints().filter(|column| column.is_searched);
         let fp = match (&settings, searched.next(), searched.next()) {
             (Some(settings), ..) => Some(self.column(&settings.fp)),
             (None, Some(one), None) => Some(one),
-            _ => bigints().find(|column| column.name == "fp"),
+            _ => fingerprints().find(|column| column.name == "fp"),
         };
         let Some(fp) = fp else {
             raise_no_column(
                 format!("{} has no column of fingerprints that can be told", self.name),
                 format!(
-                    "It is the one bigint column with an index of the access method banding, or the one called fp; else \
+                    "It is the one bigint or bit column with an index of the access method banding, or the one called fp; else \
                      give a query: 'SELECT {}, … FROM {}'.",
                     quoted(id),
                     self.name

@@ -56,7 +56,7 @@ pub use parts::{PartsNearest, PartsScan, scope_of_part};
 pub use promote::MaintainStats;
 pub use prune::Dead;
 pub use scan::{Hit, NullScan, RangeScan};
-pub(crate) use schedule::ball_size;
 pub use schedule::{MAX_DISTANCE, buckets_within, probes, radii};
+pub(crate) use schedule::{ball_size, radius};
 pub use stats::Stats;
 pub use storage::{Change, Edit, MAX_BODY, MAX_EDITS, MIN_BODY, Pages, WritePage, validate_edits};

@@ -129,6 +129,18 @@ SELECT agree('SELECT id FROM parted WHERE near_dup(h, (SELECT h FROM h256 WHERE 
 TRUNCATE parted;
 INSERT INTO parted SELECT id, h FROM h256 WHERE id < 50;
 SELECT agree('SELECT id FROM parted WHERE near_dup(h, (SELECT h FROM h256 WHERE id = 5), 31)');
+-- What the scope is made by is not run by who orders by two distances.
+CREATE FUNCTION loud(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE NOTICE 'loud'; RETURN $1; END $$;
+CREATE TABLE album (id int, h bit(128));
+INSERT INTO album VALUES (1, repeat('0', 128)::bit(128)), (2, repeat('01', 64)::bit(128));
+SET client_min_messages = warning;
+CREATE INDEX ON album USING banding (loud(id), ((~h)::bit(128)));
+RESET client_min_messages;
+SET enable_seqscan = off; SET enable_sort = off;
+SELECT id FROM album ORDER BY (~h)::bit(128) <-> repeat('0', 128)::bit(128), (~h)::bit(128) <-> repeat('1', 128)::bit(128);
+RESET enable_seqscan; RESET enable_sort;
+DROP TABLE album;
+DROP FUNCTION loud;
 -- Many that are equal in a part: more than are remembered.
 CREATE TABLE many (id int, h bit(128));
 INSERT INTO many SELECT i, repeat('0', 64)::bit(64) || substring(random_bits('m' || i, 128), 1, 64) FROM generate_series(1, 70000) i;
@@ -140,15 +152,13 @@ SELECT nearest(format('SELECT id, h <-> %L::bit(128) AS d FROM many ORDER BY h <
 -- Distances of any length; what is of another length is refused as PostgreSQL refuses it.
 SELECT hamming(B'101', B'110'), B'101' <-> B'101', near_dup(B'0', B'1', 0), near_dup(B'0', B'1', 1), hamming(repeat('01', 1000)::bit(2000), repeat('10', 1000)::bit(2000)),
   hamming(B''::bit varying, B''), hamming(NULL::bit, B'1'), near_dup(B'0101', NULL, 3);
-\set VERBOSITY verbose
-\set SHOW_CONTEXT never
 SELECT hamming(B'101', B'1010');
-SELECT count(*) FROM h128 WHERE near_dup(h, B'1010', 3);
+\echo :LAST_ERROR_SQLSTATE
 SET enable_seqscan = off;
 SELECT count(*) FROM h128 WHERE near_dup(h, B'1010', 3);
+\echo :LAST_ERROR_SQLSTATE
 SELECT id FROM h128 ORDER BY h <-> B'1010' LIMIT 1;
 RESET enable_seqscan;
-\set VERBOSITY default
 INSERT INTO h128 VALUES (9999, 1, B'1010');
 CREATE TABLE refused (a bit(65), b bit(512), c bit varying(64), d bit varying, e bit);
 CREATE INDEX ON refused USING banding (a);

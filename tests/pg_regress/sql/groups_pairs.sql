@@ -63,6 +63,22 @@ SELECT count(*) FROM near_dup_pairs('SELECT i::bigint, 1::bigint FROM generate_s
 RESET statement_timeout;
 SELECT count(*) AS "temporary files left" FROM pg_ls_tmpdir();
 SELECT * FROM near_dup_pairs('SELECT id, fp FROM row_fp', '{"distance": 0}');
+-- Bit strings of any length, as they are joined; in files as well. A table's one column with an index is the fingerprint.
+CREATE TABLE hash (id bigint PRIMARY KEY, pdq bit(256), short bit(70));
+INSERT INTO hash SELECT i, CASE WHEN i % 19 <> 0 THEN h END, h::bit(70) FROM (SELECT i, set_bit(set_bit(('x' || CASE WHEN i % 7 = 0 THEN repeat('0', 48) || md5(i::text)
+  ELSE md5((i / 4)::text) || md5((i / 4)::text || 'b') END)::bit(256), i % 61, 1), i % 200 + 40, 0) AS h FROM generate_series(1, 2000) i) s;
+CREATE INDEX hash_pdq ON hash USING banding (pdq);
+CREATE FUNCTION pairs(source text, d int) RETURNS text LANGUAGE sql AS $$
+  SELECT count(*) || ' ' || sum(a * b % 1000 + distance) FROM near_dup_pairs(source, format('{"distance": %s}', d)::jsonb) $$;
+SELECT d, pairs('hash', d), pairs('hash', d) = count(*) || ' ' || sum(a.id * b.id % 1000 + (a.pdq <-> b.pdq)) AS same
+FROM unnest('{0,4,31,64}'::int[]) d, hash a JOIN hash b ON a.id < b.id AND hamming(a.pdq, b.pdq) <= 64 WHERE a.pdq <-> b.pdq <= d GROUP BY d ORDER BY d;
+SET work_mem = '64kB';
+SELECT pairs('hash', 31), pairs('SELECT id, short FROM hash', 9) = (SELECT count(*) || ' ' || sum(a.id * b.id % 1000 + (a.short <-> b.short)) FROM hash a JOIN hash b ON a.id < b.id AND near_dup(a.short, b.short, 9)) AS same;
+RESET work_mem;
+SELECT * FROM near_dup_pairs('SELECT id, CASE WHEN id < 3 THEN pdq ELSE short END FROM hash');
+SELECT a, b, distance FROM near_dup_pairs('SELECT ''n'' || id, pdq FROM hash WHERE id < 3', '{"distance": 31}', NULL::text);
+DROP TABLE hash;
+DROP FUNCTION pairs;
 DROP TABLE row_fp, many CASCADE;
 DROP FUNCTION fp_of, differing;
 DROP EXTENSION pg_dedup;
