@@ -12,9 +12,7 @@ mod secret;
 mod texts;
 mod wait;
 
-use crate::pg::{
-    Pointer, Row, base_type, raise, raise_protocol, raise_unsupported, raise_with_detail, trigger::Call,
-};
+use crate::pg::{Pointer, Row, raise, raise_protocol, raise_with_detail, trigger::Call};
 use crate::table::refuse_option;
 use dedup_core::dedup::Alike;
 use key::{key_of, log_pair};
@@ -60,12 +58,6 @@ fn guard(call: &Call, options: &Options) -> pg_sys::Datum {
     // Its rows are stored where no search of this server sees them.
     search::refuse_foreign(call, call.table());
     let (new, old, of) = call.new_and_old_fingerprint(&options.column);
-    if call.is_before && base_type(of) == pg_sys::BITOID {
-        raise_unsupported(
-            format!("column \"{}\" is of type bit, by which a guard does not skip or flag", options.column),
-            "Take action=reject or action=log, or a bigint column.",
-        )
-    }
     // SAFETY: the values are those of the rows, which outlive the call.
     let [new, old] = [new, old].map(|value| value.map(|value| unsafe { Print::of((value, of)) }));
     let text = |row: &Row| options.verify.as_ref().and_then(|verify| verify.text(row));
@@ -113,7 +105,7 @@ fn guard(call: &Call, options: &Options) -> pg_sys::Datum {
     match (&options.action, found) {
         (Action::Flag(column), None) if call.is_update => call.keep_with(column, None),
         (_, None) => call.keep(),
-        (Action::Reject, Some(conflict)) => reject(call, options, &conflict, base_type(of) == pg_sys::BITOID),
+        (Action::Reject, Some(conflict)) => reject(call, options, &conflict),
         (Action::Log(table), Some(conflict)) => {
             log_pair(call, table, &key_of(call), &conflict.key, conflict.distance);
             call.keep()
@@ -138,7 +130,7 @@ fn find(search: &Search) -> Option<Conflict> {
         return search.is_still_there().then(|| search.find()).flatten();
     }
     // Within a scope, distances stay what they are.
-    let published = search.fingerprint.value().value() as u64 ^ search.scope.bits();
+    let published = search.fingerprint.word() ^ search.scope.bits();
     let distance = if search.texts.is_some() { 64 } else { search.distance };
     if !publish(search.call.table_of_trigger(), search.column, published, distance) {
         undecided(search.call)
@@ -146,7 +138,7 @@ fn find(search: &Search) -> Option<Conflict> {
     search.find()
 }
 
-fn reject(call: &Call, options: &Options, conflict: &Conflict, is_bits: bool) -> ! {
+fn reject(call: &Call, options: &Options, conflict: &Conflict) -> ! {
     let alike = options.verify.as_ref().filter(|_| options.by_text).map(|it| &it.alike);
     let (what, how) = match (alike, conflict.distance) {
         (Some(alike), _) if alike.records().is_some() => (
@@ -175,9 +167,8 @@ fn reject(call: &Call, options: &Options, conflict: &Conflict, is_bits: bool) ->
         format!("new row of table \"{}\" is a near-duplicate", call.table_name()),
         detail,
         format!(
-            "Trigger \"{}\" allows no two rows {what}. It can also {} them.",
-            call.trigger_name(),
-            if is_bits { "log" } else { "skip, flag or log" }
+            "Trigger \"{}\" allows no two rows {what}. It can also skip, flag or log them.",
+            call.trigger_name()
         ),
     )
 }

@@ -37,6 +37,14 @@ impl Print {
         }
     }
 
+    /// 64 bits that differ in no more bits than the whole.
+    pub(super) fn word(&self) -> u64 {
+        match self {
+            Print::Word(word) => *word,
+            Print::Bits(_, _, parts) => parts.first().copied().unwrap_or(0),
+        }
+    }
+
     fn length(&self) -> i32 {
         if let Print::Bits(_, length, _) = self { *length } else { 64 }
     }

@@ -42,7 +42,9 @@ $node->safe_psql('postgres', q{
 	END $$;
 	CREATE TABLE b (id bigint, h bit(256)); CREATE INDEX b_idx ON b USING banding (h);
 	CREATE TABLE g (id bigint GENERATED ALWAYS AS IDENTITY, h bit(256)); CREATE INDEX g_idx ON g USING banding (h);
-	CREATE TRIGGER guard AFTER INSERT OR UPDATE ON g FOR EACH ROW EXECUTE FUNCTION near_dup_guard('h', 'distance=31')});
+	CREATE TRIGGER guard AFTER INSERT OR UPDATE ON g FOR EACH ROW EXECUTE FUNCTION near_dup_guard('h', 'distance=31');
+	CREATE TABLE s (id bigint GENERATED ALWAYS AS IDENTITY, h bit(256)); CREATE INDEX s_idx ON s USING banding (h);
+	CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON s FOR EACH ROW EXECUTE FUNCTION near_dup_guard('h', 'distance=31', 'action=skip')});
 $node->safe_psql('postgres', "INSERT INTO b SELECT i, test.bits(i) FROM generate_series(1, $n) i");
 $node->backup('base');
 my $standby = PostgreSQL::Test::Cluster->new('bits_standby');
@@ -57,7 +59,8 @@ append_to_file("$dir/write.sql", "\\set i random(1, $n)\nINSERT INTO b SELECT j,
 	. "BEGIN; INSERT INTO b SELECT j, test.bits(j) FROM generate_series(1, 20) j; ROLLBACK;\n");
 append_to_file("$dir/vacuum.sql", "VACUUM b;\n\\sleep 100 ms\n");
 append_to_file("$dir/guard.sql", "\\set i random(1, 3000)\nDO \$\$ BEGIN INSERT INTO g (h) VALUES (test.bits(:i)); EXCEPTION WHEN exclusion_violation THEN NULL; END \$\$;\n"
-	. "DELETE FROM g WHERE id = (SELECT min(id) FROM g) AND :i % 5 = 0;\n");
+	. "DELETE FROM g WHERE id = (SELECT min(id) FROM g) AND :i % 5 = 0;\n"
+	. "INSERT INTO s (h) VALUES (test.bits(:i));\nDELETE FROM s WHERE id = (SELECT min(id) FROM s) AND :i % 7 = 0;\n");
 my %ran;
 sub pgbench
 {
@@ -77,8 +80,11 @@ foreach my $name (sort keys %ran)
 	eval { IPC::Run::finish($ran{$name}{run}) };
 	unlike(${ $ran{$name}{err} }, qr/ERROR|FATAL|aborted/, "$name: nothing fails or answers wrongly");
 }
-is(scalar_of($node, 'SELECT count(*) FROM g a JOIN g b ON a.id < b.id WHERE hamming(a.h, b.h) <= 31'), '0', 'the guard has let in no two near rows');
-cmp_ok(scalar_of($node, 'SELECT count(*) FROM g'), '>', 20, 'but one of each family');
+foreach my $table ('g', 's')
+{
+	is(scalar_of($node, "SELECT count(*) FROM $table a JOIN $table b ON a.id < b.id WHERE hamming(a.h, b.h) <= 31"), '0', "$table: the guard has let in no two near rows");
+	cmp_ok(scalar_of($node, "SELECT count(*) FROM $table"), '>', 20, "$table: but one of each family");
+}
 $node->wait_for_catchup($standby, 'replay', $node->lsn('flush'));
 foreach my $on ($node, $standby)
 {

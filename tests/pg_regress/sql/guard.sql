@@ -333,7 +333,13 @@ CREATE OR REPLACE TRIGGER guard AFTER INSERT OR UPDATE ON picture FOR EACH ROW E
 INSERT INTO picture VALUES (11, 1, (repeat('10', 9) || repeat('01', 119))::bit(256));
 SELECT duplicate, original, distance FROM picture_twin;
 CREATE OR REPLACE TRIGGER guard BEFORE INSERT OR UPDATE ON picture FOR EACH ROW EXECUTE FUNCTION near_dup_guard('pdq', 'action=skip');
-INSERT INTO picture VALUES (12, 1, NULL);
+INSERT INTO picture VALUES (12, 1, NULL), (13, 1, (repeat('10', 8) || repeat('01', 120))::bit(256)), (14, 9, (repeat('10', 8) || repeat('01', 120))::bit(256));
+CREATE INDEX ON picture USING banding (pdq);
+INSERT INTO picture VALUES (12, 1, NULL), (13, 1, (repeat('10', 11) || repeat('01', 117))::bit(256)), (14, 9, repeat('100', 85)::bit(256));
+ALTER TABLE picture ADD of text;
+CREATE OR REPLACE TRIGGER guard BEFORE INSERT OR UPDATE ON picture FOR EACH ROW EXECUTE FUNCTION near_dup_guard('pdq', 'flag=of', 'distance=64');
+INSERT INTO picture VALUES (15, 1, (repeat('10', 20) || repeat('01', 108))::bit(256)) RETURNING id, of;
+SELECT id FROM picture ORDER BY id;
 DROP TABLE picture, picture_twin;
 DROP TABLE petition, twin, note, bare, parted, tree, made, long_scope, misspelt;
 DROP FUNCTION with_arguments;
