@@ -263,6 +263,14 @@ impl<'t> Plan<'t> {
         } else {
             read.alike.asks_statistics().then(|| {
                 let mut statistics = statistics(&self.texts(), read.alike.normal, read.alike.n);
+                let counts = read.alike.details.is_some_and(|kinds| kinds.slots);
+                if read.slots.as_ref().is_some_and(|slots| !slots.is_empty()) && !counts {
+                    notice(
+                        "slots count for nothing without \"slot\" among the details",
+                        "",
+                        "{\"details\": [\"name\", \"slot\"]} has both.",
+                    )
+                }
                 for name in read.name_slots(&mut statistics) {
                     notice(
                         format!("no template of table {} has the slot \"{name}\"", self.table.name),

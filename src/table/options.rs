@@ -65,7 +65,7 @@ impl Options {
     pub fn know(&mut self, statistics: Option<Arc<Statistics>>) {
         let by_records = self.method == Method::Records;
         let mut statistics = statistics.filter(|it| it.records.is_some() == by_records);
-        if let Some(statistics) = statistics.as_mut().filter(|_| !self.slots.is_empty()) {
+        if let Some(statistics) = &mut statistics {
             self.core.name_slots(Arc::make_mut(statistics));
         }
         self.core.alike.statistics = statistics;

@@ -54,8 +54,8 @@ pub struct Options {
     pub method: Method,
     /// The largest Hamming distance of a candidate, 0 to 64; none of [`Method::Exact`]. By text any will do.
     pub distance: Option<u32>,
-    /// Slots of templates by their names, and whether they tell texts apart.
-    pub slots: Vec<(String, bool)>,
+    /// Slots of templates by their names, and whether they tell texts apart; `None`: as the statistics have them.
+    pub slots: Option<Vec<(String, bool)>>,
     /// What makes candidates near-duplicates. How texts are read is said by the recipe, once that is resolved.
     pub alike: Alike,
     /// The share of a text's words, by their weight, from which one that has them repeats it though it is longer.
@@ -292,7 +292,7 @@ impl Written {
                 statistics: None,
                 weighed: method == Method::Text,
             },
-            slots: all.slots(),
+            slots: self.takes("slots").then(|| all.slots()),
             contained: all.share("contained").filter(|&share| share > 0.0),
             recipe: all.get("recipe").cloned(),
             fp: all.text("fp").map(str::to_owned),
@@ -310,7 +310,6 @@ impl Written {
         let (any_text, is_star) = (options.alike.similarity == 0.0, options.group == Group::Star);
         let is_chained = options.group == Group::Components;
         let has_diameter = options.diameter.is_some();
-        let names_none = !options.slots.is_empty() && !options.alike.details.is_some_and(|it| it.slots);
         let wrong = [
             (by_text && any_text, "similarity", "must be greater than 0 with method \"text\""),
             (by_records && any_text, "similarity", "must be greater than 0 with method \"records\""),
@@ -318,7 +317,6 @@ impl Written {
             (has_diameter && !is_chained, "diameter", "requires group \"components\""),
             (options.sides && !is_chained, "side", "requires group \"components\""),
             (has_diameter && by_text, "diameter", "requires method \"fingerprint\""),
-            (names_none, "slots", "requires \"slot\" among the details"),
         ];
         match wrong.into_iter().find(|(is_wrong, ..)| *is_wrong) {
             Some((_, name, what)) => Err(Wrong::of(name, format!("{name} {what}"))),
@@ -361,7 +359,7 @@ impl Written {
 impl Options {
     /// Has the slots of templates tell what is said of them; returns the names of those that there are not.
     pub fn name_slots(&self, statistics: &mut Statistics) -> Vec<&str> {
-        statistics.name_slots(&self.slots, self.alike.normal)
+        self.slots.as_ref().map_or_else(Vec::new, |slots| statistics.name_slots(slots, self.alike.normal))
     }
 
     /// The form of a text by which it equals others; `None`: it equals nothing.

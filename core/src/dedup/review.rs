@@ -163,8 +163,8 @@ impl Doubts {
     }
 }
 
-/// Of each template the nearest pair that differs in a slot for certain, and how near it is.
-type OfSlots = BTreeMap<u32, (u32, [u32; 2])>;
+/// Of each slot of a template the nearest pair that differs in it alone for certain, and how near it is.
+type OfSlots = BTreeMap<(u32, usize), (u32, [u32; 2])>;
 
 /// What a review finds.
 #[derive(Debug, Default)]
@@ -229,9 +229,9 @@ impl<F: Spill> Found<F> {
                     return false;
                 }
                 let Some(apart) = apart.as_ref().filter(|apart| apart.differ(pair)) else { return true };
-                if let Some(template) = apart.template(pair) {
+                if let Some(slot) = apart.slot(pair) {
                     let near = (distance, pair);
-                    slots.entry(template).and_modify(|it| *it = near.min(*it)).or_insert(near);
+                    slots.entry(slot).and_modify(|it| *it = near.min(*it)).or_insert(near);
                 }
                 false
             };
@@ -282,22 +282,27 @@ impl<F: Spill> Found<F> {
                 queues.of_key(kind)?.grow(pair)?;
             }
         }
-        // The templates of the most rows first, of each one pair; those of which enough is decided are asked about no more.
+        // The templates of the most rows first, of each slot one pair; those of which enough is decided are asked about no more.
         let fillings = self.groups.judge.as_ref().and_then(|judge| judge.apart.clone());
-        let template = |pair: [u32; 2]| fillings.as_ref().and_then(|it| it.template(pair));
+        // Pairs that differ in several slots stand for one more.
+        let slot_of = |pair: [u32; 2]| {
+            let fillings = fillings.as_ref()?;
+            fillings.slot(pair).or_else(|| Some((fillings.template(pair)?, usize::MAX)))
+        };
         let rows = self.rows_of_templates()?;
-        let size = |template: u32| rows.get(&template).map(|rows| rows.len() as u64);
+        let size = |slot: (u32, usize)| rows.get(&slot.0).map(|rows| rows.len() as u64);
         let (mut asked, mut once) = (FxHashSet::default(), FxHashSet::default());
         for (rows, same) in self.answers()? {
             let pair = rows.map(|row| self.rows.first[row]);
-            if template(pair).is_some() && self.details(pair)?.iter().any(|it| it.kind == "slot") {
-                // That two values of a slot are one is asked once more before all of them are.
-                let is_settled = !same || !once.insert(template(pair));
-                asked.extend(template(pair).filter(|_| is_settled));
+            // That two values of a slot are one is asked once more before all of them are.
+            if let Some(slot) = slot_of(pair)
+                && (!same || !once.insert(slot))
+            {
+                asked.insert(slot);
             }
         }
         let mut large: Vec<_> = slots.into_iter().collect();
-        large.sort_by_key(|(template, _)| (Reverse(size(*template)), *template));
+        large.sort_by_key(|(slot, _)| (Reverse(size(*slot)), *slot));
         let of_slots = queues.of_key("slot")?;
         of_slots.splice(..0, large.into_iter().map(|(_, (_, pair))| pair));
         if self.options.contained.is_some() {
@@ -319,15 +324,15 @@ impl<F: Spill> Found<F> {
                 let is_slot = kind == "slot";
                 for pair in queue.by_ref() {
                     check();
-                    let repeats = || template(pair).is_some_and(|it| asked.contains(&it));
+                    let repeats = || slot_of(pair).is_some_and(|it| asked.contains(&it));
                     if !settled.is_open(pair) || is_slot && (repeats() || self.stand(pair)? < 0.0) {
                         continue;
                     }
                     if is_slot {
-                        asked.extend(template(pair));
+                        asked.extend(slot_of(pair));
                     }
                     settled.ask(pair);
-                    let of_template = template(pair).filter(|_| is_slot).and_then(size);
+                    let of_template = slot_of(pair).filter(|_| is_slot).and_then(size);
                     let question = self.question(pair, kind, of_template)?;
                     review.questions.push(question);
                     break;

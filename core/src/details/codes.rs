@@ -100,11 +100,15 @@ fn flat(text: &str) -> String {
 }
 
 /// Closed shapes of one kind of two texts that have none in common, however they are cut: each the first of its text. The
-/// addresses of who signs do not count.
-pub(super) fn differing<'t>(a: &'t Text, b: &'t Text) -> Option<[&'t str; 2]> {
-    let [(a, all_a), (b, all_b)] =
-        [a, b].map(|text| (text.shown_until(foot_of(text)), text.shown_until(usize::MAX)));
-    let (of_a, of_b) = (shapes(a), shapes(b));
+/// addresses of who signs do not count, nor what has something of the tokens `free` of either text.
+pub(super) fn differing<'t>(texts: [&'t Text; 2], free: &[Vec<usize>; 2]) -> Option<[&'t str; 2]> {
+    let [all_a, all_b] = texts.map(|text| text.shown_until(usize::MAX));
+    let [of_a, of_b] = [0, 1].map(|side| {
+        let text = texts[side];
+        let mut shapes = shapes(text.shown_until(foot_of(text)));
+        shapes.retain(|(_, part)| !free[side].iter().any(|&at| text.is_in(at, part)));
+        shapes
+    });
     if of_a.is_empty() || of_b.is_empty() {
         return None;
     }

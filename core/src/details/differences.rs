@@ -215,19 +215,12 @@ impl Differences {
         }
     }
 
-    /// Whether parts of the texts stand in slots that tell nothing.
-    pub fn are_free(&self, parts: [&str; 2]) -> bool {
-        let sides = [&self.a, &self.b].into_iter().zip(&self.readings).zip(parts);
-        let is_free = |((text, read), part): ((&Text, &Read), &str)| {
-            let slots = read.iter().flat_map(|read| read.slots.chunk_by(|a, b| a == b));
-            let mut end = 0;
-            slots.into_iter().any(|slots| {
-                end += slots.len();
-                let says = || text.passage(&(end - slots.len()..end)).is_some_and(|it| it.contains(part));
-                slots[0] == Slot::Free && says()
-            })
-        };
-        sides.into_iter().any(is_free)
+    /// The tokens of either text that stand in slots that tell nothing.
+    pub fn free(&self) -> [Vec<usize>; 2] {
+        self.readings.each_ref().map(|read| {
+            let slots = read.iter().flat_map(|read| read.slots.iter().enumerate());
+            slots.filter(|it| *it.1 == Slot::Free).map(|it| it.0).collect()
+        })
     }
 
     /// What of the first text stands between the head and the foot of a letter that both texts are, if they are one: who is

@@ -96,8 +96,7 @@ impl Comparer {
         let mut found = differences.found(kinds);
         if kinds.names
             && found.is_empty()
-            && let Some([a, b]) = codes::differing(&differences.a, &differences.b)
-            && !differences.are_free([a, b])
+            && let Some([a, b]) = codes::differing([&differences.a, &differences.b], &differences.free())
         {
             let [a, b] = [a, b].map(str::to_owned);
             found.push(Detail { kind: NAME, a, b });

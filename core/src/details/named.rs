@@ -52,8 +52,8 @@ impl Templates {
         named.into_iter().map(|it| it.0).collect()
     }
 
-    /// The name of the slot in which two texts of one template have other values, if a few words tell it from the other slots of
-    /// it, and best of all templates.
+    /// The name of the slot in which two texts of one template have other values, if a few words tell it from all other
+    /// slots.
     pub(super) fn named(&self, texts: [&Text; 2], readings: [&Reading; 2]) -> Option<String> {
         self.name_of(self.differs_in(texts, readings)?, texts[0], readings[0])
     }
@@ -73,19 +73,12 @@ impl Templates {
                 [place.start - before..place.start, place.end..place.end + behind].map(words);
             format!("{before} ___ {behind}").trim().to_owned()
         });
-        let mut longest = None;
-        for name in names {
-            let Some(around) = around(&name).map(|it| hashes(it, &mut ids)) else { continue };
-            if template.places(&around, false) == [span.clone()] {
-                let elsewhere =
-                    self.all.iter().filter(|it| !it.places(&around, false).is_empty()).count() > 1;
-                longest = Some(name);
-                if !elsewhere {
-                    break;
-                }
-            }
-        }
-        longest
+        let mut names = names.filter(|name| {
+            let Some(around) = around(name).map(|it| hashes(it, &mut ids)) else { return false };
+            let elsewhere = self.all.iter().filter(|it| !it.places(&around, false).is_empty()).count() > 1;
+            !elsewhere && template.places(&around, false) == [span.clone()]
+        });
+        names.next()
     }
 
     /// A template as people see it, by texts of it.
@@ -152,7 +145,7 @@ pub enum Part {
     Slot {
         /// Its number among those of the template.
         slot: usize,
-        /// Its [name](around), if a few words tell it from the others.
+        /// Its [name](around), if a few words tell it from all others.
         name: Option<String>,
         /// Whether other values tell two texts apart.
         tells: bool,

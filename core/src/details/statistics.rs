@@ -25,33 +25,51 @@ pub struct Statistics {
     pub frame: Frame,
     /// How many texts have an n-gram.
     pub frequencies: Arc<Frequencies>,
-    /// What many say the same but for some words.
+    /// What many say the same but for some words, as it was learned ...
+    pub learned: Arc<Templates>,
+    /// ... and as somebody has [named](super::around) their slots.
     pub templates: Arc<Templates>,
+    /// The names, as they are read, and whether each slot tells.
+    pub named: Vec<(String, bool)>,
     /// Of records, what agreement in each column tells; they have none of the others.
     pub records: Option<Arc<Model>>,
 }
 
 impl Statistics {
+    fn of(templates: Templates) -> Statistics {
+        let learned = Arc::new(templates);
+        Statistics { templates: Arc::clone(&learned), learned, ..Statistics::default() }
+    }
+
     /// Those of records.
     pub fn of_records(model: Arc<Model>) -> Statistics {
         Statistics { records: Some(model), ..Statistics::default() }
     }
 
     /// Has slots of templates tell two texts apart wherever they stand, or never, by their [names](super::around) as `normal`
-    /// reads them. Returns the names that no template has a place for.
+    /// reads them, and by no others. Returns the names that no template has a place for.
     pub fn name_slots<'n>(&mut self, slots: &'n [(String, bool)], normal: Normal) -> Vec<&'n str> {
-        if slots.is_empty() {
-            return Vec::new();
-        }
-        let read: Vec<_> = slots.iter().map(|(name, tells)| (normal.plain(name), *tells)).collect();
-        let mut templates = Templates::clone(&self.templates);
-        let unknown = templates.name(read.iter().map(|(name, tells)| (&**name, *tells)));
-        let unknown: Vec<bool> = read.iter().map(|(name, _)| unknown.contains(&&**name)).collect();
-        self.templates = Arc::new(templates);
+        let named = slots.iter().map(|(name, tells)| (normal.plain(name).into_owned(), *tells)).collect();
+        let unknown = self.name(named);
         slots.iter().zip(unknown).filter(|it| it.1).map(|((name, _), _)| name.as_str()).collect()
     }
 
-    /// As hexadecimal digits, those of records as JSON; [`Statistics::read`] reads both.
+    /// Which of the names no template has a place for.
+    fn name(&mut self, named: Vec<(String, bool)>) -> Vec<bool> {
+        let mut templates = Arc::clone(&self.learned);
+        let unknown = match named.is_empty() {
+            true => Vec::new(),
+            false => {
+                let names = named.iter().map(|(name, tells)| (name.as_str(), *tells));
+                let unknown = Arc::make_mut(&mut templates).name(names);
+                named.iter().map(|(name, _)| unknown.contains(&name.as_str())).collect()
+            }
+        };
+        (self.templates, self.named) = (templates, named);
+        unknown
+    }
+
+    /// As hexadecimal digits with the names of slots behind them, those of records as JSON; [`Statistics::read`] reads both.
     pub fn write(&self) -> String {
         if let Some(model) = &self.records {
             return model.write();
@@ -59,11 +77,15 @@ impl Statistics {
         let mut bytes = Vec::new();
         self.frame.write(&mut bytes);
         self.frequencies.write(&mut bytes);
-        self.templates.write(&mut bytes);
+        self.learned.write(&mut bytes);
         let mut hex = String::new();
         hex.room(2 * bytes.len()).or_raise();
         let digits = checked(&bytes).flat_map(|byte| [byte >> 4, byte & 15]);
         hex.extend(digits.filter_map(|digit| char::from_digit(digit.into(), 16)));
+        if !self.named.is_empty() {
+            hex += "|";
+            hex += &serde_json::to_string(&self.named).unwrap_or_default();
+        }
         hex
     }
 
@@ -72,6 +94,7 @@ impl Statistics {
         if written.starts_with('{') {
             return Some(Statistics::of_records(Arc::new(Model::read(written)?)));
         }
+        let (written, named) = written.split_once('|').unwrap_or((written, "[]"));
         let digit = |digit: u8| char::from(digit).to_digit(16).map(|digit| digit as u8);
         let byte = |pair: &[u8]| Some(digit(pair[0])? << 4 | digit(pair[1])?);
         let pairs = written.as_bytes().chunks_exact(2);
@@ -81,8 +104,10 @@ impl Statistics {
         let bytes = checked(pairs).map(byte).collect::<Option<Vec<u8>>>()?;
         let (frame, behind) = Frame::read(&bytes)?;
         let (frequencies, behind) = Frequencies::read(behind)?;
-        let templates = Arc::new(Templates::read_all(behind)?);
-        Some(Statistics { frame, frequencies: Arc::new(frequencies), templates, records: None })
+        let templates = Templates::read_all(behind)?;
+        let mut read = Statistics { frame, frequencies: Arc::new(frequencies), ..Statistics::of(templates) };
+        read.name(serde_json::from_str(named).ok()?);
+        Some(read)
     }
 }
 
@@ -138,6 +163,6 @@ impl Learner {
             }
         }
         let frequencies = Arc::new(Frequencies::of(texts.iter().map(String::as_str), n));
-        Statistics { frame, frequencies, templates: Arc::new(learned_from(&texts, share)), records: None }
+        Statistics { frame, frequencies, ..Statistics::of(learned_from(&texts, share)) }
     }
 }

@@ -46,6 +46,8 @@ const GREETING: [&str; 11] =
 const GREETED: usize = 24;
 /// Tokens of the foot of a letter at most.
 const FOOT: usize = 40;
+/// Words that a value of a free slot has more than the one it was learned by, at most.
+const MORE: usize = 2;
 /// Letters of a value that may be misspelt.
 const LONG: usize = 4;
 
@@ -209,7 +211,17 @@ impl Templates {
                     filling: Filling { template: number, values },
                 }
             });
-            let kinds: Vec<Slot> = template.spans().map(|slot| template.words[slot.start].slot).collect();
+            let mut kinds: Vec<Slot> = template.spans().map(|slot| template.words[slot.start].slot).collect();
+            for (slot, (kind, span)) in (1u16..).zip(kinds.iter_mut().zip(template.spans())) {
+                let mut tokens = filled.clone().filter(|it| *it.1 == slot).map(|it| it.0.0);
+                let first = tokens.next();
+                let last = tokens.clone().next_back().or(first);
+                let all = first.zip(last).map_or(0..0, |(first, last)| first..last + 1);
+                // What stands before a value or behind it, at an end of the text, is none.
+                if *kind == Slot::Free && (tokens.count() > span.len() + MORE || text.has_lines(&all)) {
+                    *kind = Slot::Any;
+                }
+            }
             for (word, slot) in filled {
                 let place = &mut reading.slots[word.0];
                 *place = if *place == Slot::None { kinds[usize::from(*slot) - 1] } else { *place };
@@ -244,11 +256,13 @@ impl Templates {
         Ok(all)
     }
 
-    /// The slot in which two texts have other values for certain.
-    fn other_value(&self, a: &Filling, b: &Filling) -> Option<usize> {
-        let template = self.all.get(a.template as usize).filter(|_| a.template == b.template)?;
+    /// The slots in which two texts have other values for certain.
+    fn other_values<'f>(&'f self, a: &'f Filling, b: &'f Filling) -> impl Iterator<Item = usize> + 'f {
+        let template = self.all.get(a.template as usize).filter(|_| a.template == b.template);
+        let values = move |template: &'f Template| a.values.iter().zip(&b.values).zip(&template.tells);
         let differ = |((a, b), tells): ((&Value, &Value), &bool)| *tells && a.is_another(b);
-        a.values.iter().zip(&b.values).zip(&template.tells).position(differ)
+        let all = template.into_iter().flat_map(move |it| values(it).enumerate());
+        all.filter(move |it| differ(it.1)).map(|it| it.0)
     }
 
     /// The values of a slot in which two texts differ, each with a word that the other lacks there: places of tokens.
@@ -400,9 +414,20 @@ impl Fillings {
     }
 
     /// Whether two of the texts are of one template and have other values in a slot, so that they need not be compared.
-    pub fn differ(&self, [a, b]: [u32; 2]) -> bool {
-        self.tells
-            && self.of(a).zip(self.of(b)).is_some_and(|(a, b)| self.templates.other_value(a, b).is_some())
+    pub fn differ(&self, pair: [u32; 2]) -> bool {
+        self.tells && self.differing(pair).next().is_some()
+    }
+
+    /// The template of two texts, and the slot of it, if there is one alone in which they have other values.
+    pub fn slot(&self, pair: [u32; 2]) -> Option<(u32, usize)> {
+        let mut slots = self.differing(pair);
+        let slot = slots.next()?;
+        slots.next().is_none().then_some((self.template(pair)?, slot))
+    }
+
+    fn differing(&self, [a, b]: [u32; 2]) -> impl Iterator<Item = usize> {
+        let both = self.of(a).zip(self.of(b));
+        both.into_iter().flat_map(|(a, b)| self.templates.other_values(a, b))
     }
 
     /// The template that two texts are of.
@@ -429,7 +454,7 @@ impl Template {
     }
 
     /// Its slots: words in slots that follow each other.
-    pub(super) fn spans(&self) -> impl Iterator<Item = Range<usize>> {
+    pub(super) fn spans(&self) -> impl Iterator<Item = Range<usize>> + Clone {
         let starts = (0..self.words.len()).filter(|&at| {
             self.words[at].is_slot() && at.checked_sub(1).is_none_or(|before| !self.words[before].is_slot())
         });
@@ -477,7 +502,12 @@ impl Template {
             let behind = around.iter().rev().take_while(is_frame).count() * (1 - beside);
             let start = before.min(theirs.len() - 1);
             let end = (theirs.len().saturating_sub(behind)).max(start + 1);
-            let slot = self.spans().position(|slot| slot.contains(&(range.start + first))).unwrap_or(0) + 1;
+            // Of several the first that is not free: what differs in one of them may tell.
+            let within =
+                self.spans().enumerate().filter(|(_, slot)| slot.start < range.end && range.start < slot.end);
+            let is_free = |(_, slot): &(usize, Range<usize>)| self.words[slot.start].slot == Slot::Free;
+            let slot = within.clone().find(|it| !is_free(it)).or_else(|| within.clone().next());
+            let slot = slot.map_or(0, |it| it.0) + 1;
             slots[theirs.start + start..theirs.start + end].fill(slot as u16);
         }
         Some(slots)

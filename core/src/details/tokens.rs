@@ -250,6 +250,19 @@ impl Text {
         &self.low[self.tokens[at].low.clone()]
     }
 
+    /// Whether a range of tokens goes over the end of a line.
+    pub fn has_lines(&self, range: &Range<usize>) -> bool {
+        let shown = range.clone().map(|at| &self.tokens[at].shown);
+        let (first, last) = (shown.clone().next(), shown.last());
+        first.zip(last).is_some_and(|(first, last)| self.shown[first.start..last.end].contains(['\n', '\r']))
+    }
+
+    /// Whether a part of the text as it is shown has something of a token.
+    pub fn is_in(&self, at: usize, part: &str) -> bool {
+        let start = part.as_ptr().addr() - self.shown.as_ptr().addr();
+        self.tokens[at].shown.start < start + part.len() && start < self.tokens[at].shown.end
+    }
+
     /// The text as it is shown, up to a token.
     pub fn shown_until(&self, at: usize) -> &str {
         &self.shown[..self.tokens.get(at).map_or(self.shown.len(), |token| token.shown.start)]

@@ -6,7 +6,7 @@
 use crate::dedup::{Found, Limits, Method};
 use crate::external::{Host, Result};
 use crate::interrupt::checked;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is chosen anew.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -31,7 +31,7 @@ pub struct Refit {
 const FEWEST: (usize, usize) = (3, 10);
 /// The fewest answers about a kind of details, and the share of them from which on it counts no more or does.
 const OF_KIND: (usize, f64) = (4, 0.65);
-/// The fewest answers about a slot by which it tells nothing.
+/// The fewest pairs that are the same, with none that is not, by which a slot tells nothing.
 const OF_SLOT: usize = 2;
 /// The share of answers that are wrong.
 const WRONG: f64 = 0.05;
@@ -69,8 +69,8 @@ pub fn refit<H: Host>(found: &mut Found<H::File>, limits: Limits, host: &mut H) 
         }
     }
     for (name, of) in slots {
-        let same = of.iter().filter(|&&at| looked[at].2).count();
-        if of.len() >= OF_SLOT && share(same, of.len()) >= OF_KIND.1 {
+        let pairs: BTreeSet<[u32; 2]> = of.iter().map(|&at| looked[at].3).collect();
+        if pairs.len() >= OF_SLOT && of.iter().all(|&at| looked[at].2) {
             of.iter().for_each(|&at| looked[at].1.clear());
             refit.slots.push(name);
         }

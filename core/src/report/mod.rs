@@ -296,7 +296,7 @@ fn templates(html: &mut Html, all: &[Shown], words: &Words) {
     let legend: [&dyn Display; 2] = [&words.slot_tells, &words.slot_tells_nothing];
     html.put(r#"<p class="legend note"><ins class="why">{}</ins> <ins>{}</ins></p>"#, &legend);
     for Shown { rows, parts } in all {
-        html.put(r#"<article><h3>{}</h3><p class="note text">"#, &[&fill(words.size, &[rows])]);
+        html.put(r#"<article><h3>{}</h3><p class="note text">"#, &[&fill(words.texts, &[rows])]);
         for part in parts {
             match part {
                 Part::Frame(frame) => html.put("{} ", &[frame]),

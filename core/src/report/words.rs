@@ -92,9 +92,11 @@ sentences! {
     f1: "F1, their harmonic mean", "F1：两者的调和平均";
 
     templates: "What many rows say alike", "许多记录共用的套话";
-    templates_note: "Rows that say the same but for some places, those of the most rows first, as one of them has it. The words around \
-                     ___ name a place for the option slots.",
-                    "除个别位置外文字相同的记录，按条数从多到少排列，各取其中一条为例。___ 前后的文字就是该位置的名称，可用于 slots 选项。";
+    templates_note: "Rows that say the same but for some places, those of the most texts first, as one of them has it. The words around \
+                     ___ name a place for the option slots. What stands there is counted in up to 1,000 of the texts.",
+                    "除个别位置外文字相同的记录，按数量从多到少排列，各取其中一条为例。___ 前后的文字就是该位置的名称，可用于 slots 选项。\
+                     各位置的用词最多取 1,000 条统计。";
+    texts: "{0} different texts", "{0} 条不同的文字";
     slot_tells: "other words here: another matter", "此处不同即为不同事项";
     slot_tells_nothing: "other words here tell nothing", "此处不同不影响判定";
     slot_values: "{0} different: {1}", "共 {0} 种：{1}";

@@ -103,12 +103,17 @@ impl<'t> Job<'t> {
             written.add("id", id.into());
             written.add("columns", table.texts(Some(id), &options.columns).into());
         }
-        if begun.is_some_and(|saved| !saved.asked.contains_key("decisions"))
+        if let Some(saved) = begun
             && let Some(settings) = source.oid().and_then(Settings::of)
         {
-            // Settings may name a table of decisions, or none, since.
-            written.take("decisions");
-            settings.decisions().into_iter().for_each(|name| written.add("decisions", name.into()));
+            // Settings may name a table of decisions, or slots, or none, since.
+            let slots = settings.asked().get("slots").cloned();
+            for (name, now) in [("decisions", settings.decisions().map(Into::into)), ("slots", slots)] {
+                if !saved.asked.contains_key(name) {
+                    written.take(name);
+                    now.into_iter().for_each(|value| written.add(name, value));
+                }
+            }
         }
         let mut options = Options::of(&written);
         options.of_rows = Settings::count_more(source.oid(), options.fp.as_deref());

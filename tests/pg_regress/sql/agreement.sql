@@ -113,10 +113,14 @@ SELECT id, body FROM repair WHERE id > 99;
 SELECT count(*) FILTER (WHERE stage = 'near') AS by_call FROM dedup('repair', '{"slots": {"tenant ___": true}}');
 SELECT a, b, part, in_a, in_b FROM dedup_explain('repair', 'VALUES (0, 12), (0, 1)', '{}') WHERE part IN ('name', 'slot');
 SELECT count(*) FILTER (WHERE stage = 'near') AS of_query FROM dedup('SELECT id, body FROM repair', '{"method": "text", "similarity": 0.5, "n": 3, "details": ["name", "slot"], "slots": {"tenant ___ to all": false}}');
-SELECT dedup_setup('repair', '{"slots": {"tenant ___": false}, "details": ["name"]}');
+-- Slots of a call stand for those of the settings; none count without the detail.
+SELECT count(*) FILTER (WHERE stage = 'near') AS by_call FROM dedup('repair', '{"slots": {"no such ___": false}}');
+SELECT count(*) FILTER (WHERE stage = 'near') AS by_call FROM dedup('repair', '{"details": []}');
 -- Two answers that it is one thing settle all rows of the template.
 DROP TRIGGER guard ON repair;
 SELECT count(*) FROM dedup_setup('repair', '{"method": "text", "similarity": 0.5, "n": 3, "details": ["name", "slot"], "slots": null, "decisions": true}');
+CALL dedup_into('repair_groups', 'repair');
+SELECT * FROM said('repair');
 INSERT INTO repair_decisions (a, b, same) VALUES (0, 12, true), (1, 13, true);
 SELECT count(*) FROM dedup_setup('repair', '{"refit": true}');
 SELECT options -> 'slots' AS slots FROM dedup_settings WHERE tbl = 'repair'::regclass ORDER BY version DESC LIMIT 1;

@@ -40,7 +40,7 @@ SELECT DISTINCT hint COLLATE "C" AS hint FROM takes JOIN wrong USING (key), refu
 SELECT name, options, r.* FROM function JOIN (VALUES
     ('dedup', '[]'), ('dedup', '{"method": "text", "similarity": 0}'), ('dedup', '{"diameter": 3, "group": "star"}'),
     ('dedup', '{"diameter": 3, "method": "text"}'), ('dedup', '{"contained": 0.8, "group": "components"}'), ('dedup', '{"method": "records", "n": 2}'),
-    ('dedup', '{"slots": {"___": true}}'), ('dedup', '{"slots": {"name": true}}'), ('dedup', '{"slots": {"name ___": 1}}'), ('dedup', '{"slots": {"name ___": false}, "details": ["name"]}'),
+    ('dedup', '{"slots": {"___": true}}'), ('dedup', '{"slots": {"name": true}}'), ('dedup', '{"slots": {"name ___": 1}}'),
     ('dedup', '{"columns": "phash"}'), ('dedup', '{"columns": "nothing"}'), ('dedup', '{"columns": ["body", "body"]}'), ('dedup', '{"fp": "body"}'),
     ('dedup', '{"columns": {"body": 2}}'),
     ('dedup', '{"id": "meta"}'), ('dedup_setup', '{"id": "meta"}'), ('dedup_setup', '{"keep": {"column": "meta"}}'), ('near_dup_guard', '{"fp": "of"}'),

@@ -151,7 +151,7 @@ SELECT string_agg(translate(part[1], E'\n', ''), E'\n') AS templates
 FROM dedup_report($$SELECT i, format('Dear office, the <lift> in %s Court is broken again, says tenant %s to all of us.', s[1 + i % 12], s[1 + (i * 5 + i / 12) % 12])
     FROM generate_series(0, 35) i, (SELECT '{Ashford,Birch,Canal,Dover,Elm,Foundry,Grange,Harbour,Iris,Juniper,Kestrel,Linden}'::text[] AS s) AS street$$,
     '{"method": "text", "similarity": 0.5, "n": 3, "details": ["name", "slot"], "slots": {"tenant ___": false}}') html,
-    regexp_matches(html, '(<article><h3>36 rows.*?</article>)', 'g') part;
+    regexp_matches(html, '(<article><h3>36 different.*?</article>)', 'g') part;
 RESET client_min_messages;
 RESET pg_dedup.memory_limit;
 RESET client_min_messages;
