@@ -290,11 +290,13 @@ impl Search<'_> {
             let (tid, mut owned) = ((*slot).tts_tid, false);
             let tuple = pg_sys::ExecFetchSlotHeapTuple(slot, false, &mut owned);
             let row = Row::new(tuple, columns);
-            let distance = row.value(self.column).map(|it| Print::of(it).distance(&self.fingerprint));
-            if self.texts.is_none() && distance.is_none_or(|distance| distance > self.distance) {
+            let distance = || row.value(self.column).map(|it| Print::of(it).distance(&self.fingerprint));
+            let is_near = |it: Option<u32>| self.texts.is_some() || it.is_some_and(|it| it <= self.distance);
+            // What is read of the version itself is looked at first.
+            let is_word = matches!(self.fingerprint, Print::Word(_));
+            if is_word && !is_near(distance()) {
                 return None;
             }
-            let distance = distance.unwrap_or(64);
             let mut dirty = pg_sys::SnapshotData {
                 snapshot_type: pg_sys::SnapshotType::SNAPSHOT_DIRTY,
                 ..Default::default()
@@ -316,6 +318,11 @@ impl Search<'_> {
             if self.is_self_or_later(relation, tuple, tid) || !self.scope.holds(&row) {
                 return None;
             }
+            let distance = distance();
+            if !is_near(distance) {
+                return None;
+            }
+            let distance = distance.unwrap_or(64);
             let similarity = (self.verify)(&row)?;
             let rank = if self.texts.is_some() { nearness(similarity) } else { distance };
             let (key, table) = (Key::of(relation, &row, tid), (*relation).rd_id);
