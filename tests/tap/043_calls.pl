@@ -56,6 +56,8 @@ my %values = (
 	regclass => [ qw(NULL 'letter' 'settled' 'none' 'looking' 'letter_fp' 'letter_pkey' 'pg_class' 0 4294967295 'pg_toast.pg_toast_1255') ],
 	_dedup_table => [ qw(NULL 'letter' 'none' 0 4294967295) ], oid => [ qw(NULL 0 1 4294967295) ],
 	bytea => [ 'NULL', q{''}, q{'\x00'}, q{'\xff00ff'}, q{decode(repeat('ab', 500), 'hex')} ],
+	# bit is bit(1) in a cast.
+	bit => [ map { "(SELECT b FROM ($_) AS s(b))" } 'SELECT NULL::bit(64)', q{SELECT ''::"bit"}, 'SELECT 0::bit', 'SELECT 5::bit(64)', 'SELECT (-1)::bit(64)', q{SELECT repeat('01', 128)::"bit"}, q{SELECT repeat('1', 65)::"bit"} ],
 	bloom => [ 'NULL', 'bloom_new(10)', 'bloom_sized(1, 1)', 'bloom_sized(100000, 64)', q{bloom_add(bloom_new(100), 'a')} ],
 	hamming_ball => [ 'NULL', 'hamming_ball(0, 0)', 'hamming_ball(-1, 64)', 'hamming_ball(-9223372036854775808, -5)', q{'(1,2)'::hamming_ball} ],
 	cstring => [ map { "${_}::cstring" } q{''}, q{'(1,2)'}, q{'(1,'}, q{'(9223372036854775808,0)'}, q{'(0,99999999999)'}, q{'\x'}, q{'\x00ff'}, q{repeat('(', 99)::text} ],
