@@ -131,9 +131,10 @@ fn answers_about_a_slot_settle_it() {
         let all = (0..144).flat_map(|b| (0..b).map(move |a| [a, b]));
         all.filter(move |&[a, b]| (of(a).0 == of(b).0) == same_street && (of(a).1 == of(b).1) != same_street)
     };
-    let refit = |decisions: &[([usize; 2], bool)]| {
-        refit(&mut found(&texts, &options, decisions), LIMITS, &mut MemoryHost).unwrap()
+    let refit_of = |options: &Value, decisions: &[([usize; 2], bool)]| {
+        refit(&mut found(&texts, options, decisions), LIMITS, &mut MemoryHost).unwrap()
     };
+    let refit = |decisions: &[([usize; 2], bool)]| refit_of(&options, decisions);
     let tenants: Vec<_> = pairs(true).step_by(7).take(2).map(|pair| (pair, true)).collect();
     let streets: Vec<_> = pairs(false).step_by(5).take(2).map(|pair| (pair, false)).collect();
     let none: Vec<String> = Vec::new();
@@ -142,6 +143,18 @@ fn answers_about_a_slot_settle_it() {
     assert_eq!(refit(&tenants[..1]).slots, none);
     assert_eq!(refit(&[&tenants[..], &[(pairs(true).next_back().unwrap(), false)]].concat()).slots, none);
     assert_eq!(refit(&[&tenants[..1], &[(tenants[1].0, false)]].concat()).slots, none);
+    // Beside a slot that is named: one that tells still does, one that is free stays so.
+    let beside = |slots: Value| {
+        let mut options = options.clone();
+        options["slots"] = slots;
+        let both = [[0, 13], [1, 14], [2, 15]].map(|pair| (pair, true));
+        assert!(
+            both.iter().all(|(pair, _)| of(pair[0]).0 != of(pair[1]).0 && of(pair[0]).1 != of(pair[1]).1)
+        );
+        refit_of(&options, &both).slots
+    };
+    assert_eq!(beside(json!({"lift in ___": true})), none);
+    assert_eq!(beside(json!({"lift in ___": false})), ["says tenant ___"]);
     // A question about it is asked until it is settled.
     let asks = |decisions: &[([usize; 2], bool)]| {
         let review = found(&texts, &options, decisions).review(5, LIMITS, &mut MemoryHost).unwrap();

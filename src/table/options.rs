@@ -65,7 +65,8 @@ impl Options {
     pub fn know(&mut self, statistics: Option<Arc<Statistics>>) {
         let by_records = self.method == Method::Records;
         let mut statistics = statistics.filter(|it| it.records.is_some() == by_records);
-        if let Some(statistics) = &mut statistics {
+        // Most have them, and are shared.
+        if let Some(statistics) = statistics.as_mut().filter(|it| !self.core.names_slots_of(it)) {
             self.core.name_slots(Arc::make_mut(statistics));
         }
         self.core.alike.statistics = statistics;

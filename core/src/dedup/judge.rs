@@ -164,7 +164,10 @@ impl Alike {
     pub(super) fn slot(&self, a: &str, b: &str) -> Option<String> {
         let name = self.comparer().slot(&self.plain(a), &self.plain(b))?;
         let mut freed = self.clone();
-        Arc::make_mut(freed.statistics.as_mut()?).name_slots(&[(name.clone(), false)], self.normal);
+        let statistics = Arc::make_mut(freed.statistics.as_mut()?);
+        // Beside those that are named already.
+        let named = [&statistics.named[..], &[(name.clone(), false)]].concat();
+        statistics.name_slots(&named, self.normal);
         freed.differing(a, b).is_empty().then_some(name)
     }
 

@@ -362,6 +362,11 @@ impl Options {
         self.slots.as_ref().map_or_else(Vec::new, |slots| statistics.name_slots(slots, self.alike.normal))
     }
 
+    /// Whether that is said of them already.
+    pub fn names_slots_of(&self, statistics: &Statistics) -> bool {
+        self.slots.as_ref().is_none_or(|slots| statistics.is_named(slots, self.alike.normal))
+    }
+
     /// The form of a text by which it equals others; `None`: it equals nothing.
     pub fn form<'t>(&self, text: &'t str) -> Option<Cow<'t, str>> {
         self.equal.form(text, self.alike.normal)

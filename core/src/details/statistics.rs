@@ -54,6 +54,12 @@ impl Statistics {
         slots.iter().zip(unknown).filter(|it| it.1).map(|((name, _), _)| name.as_str()).collect()
     }
 
+    /// Whether their slots have these names, and no others.
+    pub fn is_named(&self, slots: &[(String, bool)], normal: Normal) -> bool {
+        let names = slots.iter().map(|(name, tells)| (normal.plain(name), *tells));
+        names.eq(self.named.iter().map(|(name, tells)| (name.as_str().into(), *tells)))
+    }
+
     /// Which of the names no template has a place for.
     fn name(&mut self, named: Vec<(String, bool)>) -> Vec<bool> {
         let mut templates = Arc::clone(&self.learned);
