@@ -184,6 +184,25 @@ fn who_signs_at_the_beginning_does_not_tell() {
     assert_eq!([told(&signed), told(&estates)], [false, true]);
 }
 
+/// Protects that copies of one long letter whose words were replaced by others are no template, and letters of streets are.
+#[test]
+fn a_letter_that_was_reworded_is_no_template() {
+    let words = |street: &str, at: usize| {
+        let reworded = |of: usize, word: &str| match (at + of) % 4 {
+            0 => format!("{word}er"),
+            1 if of % 2 == 0 => format!("{word}ing"),
+            _ => word.to_owned(),
+        };
+        let body = (0..66)
+            .map(|of| if of % 11 == 5 { reworded(of, "mend") } else { format!("word{}", of * 7 % 66) });
+        format!("Dear office, in {street} Court {}.", body.collect::<Vec<_>>().join(" "))
+    };
+    let copies: Vec<String> = (0..24).map(|at| words("Elm", at)).collect();
+    assert_eq!(learned(&copies).count(), 0);
+    let letters: Vec<String> = STREETS.iter().zip(0..).map(|(street, at)| words(street, at)).collect();
+    assert_eq!(learned(&letters).count(), 1);
+}
+
 /// Protects that few texts, and texts that have little in common, have no template.
 #[test]
 fn what_is_rare_or_loose_is_no_template() {

@@ -324,9 +324,20 @@ impl<F: Spill> Judge<F> {
         threshold == 0.0 || self.sets.may_reach(threshold, rows) == Some(true)
     }
 
-    /// How similar two rows are, whose sets are made, if that counts.
+    /// How similar two rows are, whose sets are made, if that counts; 0 if it is certainly too little.
     fn counting(&mut self, rows: [u32; 2]) -> Result<Option<f64>> {
-        if self.alike.similarity == 0.0 { Ok(None) } else { Ok(Some(self.known(rows)?.unwrap_or(0.0))) }
+        let least = self.alike.similarity;
+        if least == 0.0 {
+            return Ok(None);
+        }
+        if !self.alike.weighed {
+            // Most candidates share too little, and what their n-grams weigh makes no pair more alike.
+            let [a, b] = rows.map(|row| self.sets.get(row));
+            if a?.zip(b?).is_none_or(|(a, b)| a.similar(&b, least).is_none()) {
+                return Ok(Some(0.0));
+            }
+        }
+        Ok(Some(self.known(rows)?.unwrap_or(0.0)))
     }
 
     /// Whether the texts of pairs do without differing details.

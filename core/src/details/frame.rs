@@ -8,7 +8,7 @@ use crate::hash::mix64;
 use crate::interrupt::{Meter, check, checked, sort_and_dedup, sort_unstable_by};
 use crate::memory::{Grow, OrRaise, Result, Room, collect};
 use crate::similarity::jaccard;
-use crate::text::is_spaceless_char;
+use crate::text::{is_chinese, is_spaceless_char};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 
@@ -56,20 +56,27 @@ fn tokens(text: &str) -> Vec<Token> {
     let mut goes_on = false;
     for (at, c) in text.char_indices() {
         meter.work(1);
-        if !c.is_alphanumeric() {
+        // Most characters of Chinese are asked nothing more.
+        let is_chinese = is_chinese(c);
+        if !is_chinese && !c.is_alphanumeric() {
             goes_on = false;
             continue;
         }
-        let apart = is_spaceless_char(c);
+        let apart = is_chinese || is_spaceless_char(c);
         if !goes_on || apart {
             tokens.grow(Token { hash: 0, at: at..at, letters: 0 }).or_raise();
         }
         goes_on = !apart;
         let Some(token) = tokens.last_mut() else { continue };
         token.at.end = at + c.len_utf8();
-        for c in c.to_lowercase() {
+        let mut add = |c: char| {
             token.hash = mix64(token.hash ^ u64::from(c));
             token.letters += c.len_utf8();
+        };
+        match c {
+            _ if is_chinese => add(c),
+            _ if c.is_ascii() => add(c.to_ascii_lowercase()),
+            _ => c.to_lowercase().for_each(add),
         }
     }
     tokens

@@ -29,6 +29,9 @@ const ALIKE: f64 = 0.4;
 const SLOT: f64 = 1.4;
 /// ... and one of fewer than these is of the frame, of which a template has at least this share.
 const FRAME: (f64, f64) = (1.2, 0.5);
+/// A slot of long texts at least has as many values as this share of them, as forms have a name or a number: where all have fewer,
+/// copies of one text were reworded.
+const OWN: f64 = 0.5;
 /// Insertions and deletions that the median text of a template has at most.
 const LOOSE: usize = 1;
 /// Values of a slot that must be seen, and the share of them that are other names, for a slot of names.
@@ -281,7 +284,8 @@ fn slots(own: &[u32], others: &[Vec<u32>]) -> Option<Vec<Word>> {
     };
     let spread: Vec<f64> = values.iter().map(spread).collect();
     let frame = spread.iter().filter(|&&spread| spread < FRAME.0).count();
-    let is_template = frame as f64 >= FRAME.1 * own.len() as f64 && spread.iter().any(|&it| it >= SLOT);
+    let least = if own.len() < LETTER { SLOT } else { OWN * all };
+    let is_template = frame as f64 >= FRAME.1 * own.len() as f64 && spread.iter().any(|&it| it >= least);
     let word = |(&hash, &spread): (&u32, &f64)| {
         if spread >= SLOT { Word { hash: VALUE, slot: Slot::Any } } else { Word { hash, slot: Slot::None } }
     };

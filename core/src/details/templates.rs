@@ -14,7 +14,7 @@ use crate::external::Result;
 use crate::hash::{city64, mix64};
 use crate::interrupt::{check, checked};
 use crate::memory::{Grow, OfKey, OrRaise, Room, collect};
-use crate::text::is_spaceless_char;
+use crate::text::{is_chinese, is_spaceless_char};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -169,6 +169,9 @@ impl Templates {
 
     /// The templates that a text may be of: it has enough of their signs, of the first one most.
     fn candidates(&self, plain: &str) -> Vec<u32> {
+        if self.all.is_empty() {
+            return Vec::new();
+        }
         let mut votes: FxHashMap<u32, usize> = FxHashMap::default();
         for number in keys(&signs(plain)).filter_map(|key| self.of_sign.get(&key)).flatten() {
             *votes.of_key(*number).or_raise() += 1;
@@ -624,7 +627,13 @@ pub(super) fn words_of(text: &Text) -> Vec<(usize, u32)> {
 pub(super) fn letters(text: &str) -> String {
     let mut letters = String::new();
     letters.room(text.len()).or_raise();
-    letters.extend(checked(text.chars()).filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase));
+    for c in checked(text.chars()) {
+        match c {
+            _ if is_chinese(c) => letters.push(c),
+            _ if !c.is_alphanumeric() => {}
+            _ => letters.extend(c.to_lowercase()),
+        }
+    }
     letters
 }
 

@@ -30,8 +30,8 @@ pub struct Frequencies {
     /// How many have an n-gram that is not kept, at most, and how rare it is for that: most are asked for it.
     rest: u32,
     rare: f64,
-    /// By the hash of the n-gram.
-    kept: FxHashMap<u32, u32>,
+    /// By the hash of the n-gram: how many have it, and how rare it is for that.
+    kept: FxHashMap<u32, (u32, f64)>,
 }
 
 /// How alike two texts are.
@@ -87,11 +87,13 @@ impl Frequencies {
     }
 
     fn new([n, texts, rest]: [u32; 3], kept: FxHashMap<u32, u32>) -> Frequencies {
-        Frequencies { n, texts, rest, rare: rarity(texts, rest.max(1)), kept }
+        let rare = |count: u32| rarity(texts, count.max(1));
+        let kept = kept.into_iter().map(|(hash, count)| (hash, (count, rare(count)))).collect();
+        Frequencies { n, texts, rest, rare: rare(rest), kept }
     }
 
     pub(crate) fn count(&self, of: u64) -> u32 {
-        self.kept.get(&hash(of)).map_or(self.rest, |&count| count).max(1)
+        self.kept.get(&hash(of)).map_or(self.rest, |it| it.0).max(1)
     }
 
     /// Whether they are of `n`-grams, of any text.
@@ -102,7 +104,7 @@ impl Frequencies {
     /// What an n-gram weighs: ln((N + 10) / df) of N texts of which df have it (P3, inverse document frequency), half as much
     /// again with a digit.
     pub(crate) fn weight(&self, gram: u64) -> f64 {
-        let rare = self.kept.get(&hash(gram)).map_or(self.rare, |&count| rarity(self.texts, count.max(1)));
+        let rare = self.kept.get(&hash(gram)).map_or(self.rare, |it| it.1);
         if (1..=PACKED as u32).contains(&self.n) && has_digit(gram) { OF_DIGITS * rare } else { rare }
     }
 
@@ -170,7 +172,8 @@ const HEAD: usize = 4;
 
 impl From<Frequencies> for Vec<u32> {
     fn from(of: Frequencies) -> Vec<u32> {
-        let mut kept: Vec<(u32, u32)> = collect(of.kept).or_raise();
+        let mut kept: Vec<(u32, u32)> =
+            collect(of.kept.into_iter().map(|(hash, it)| (hash, it.0))).or_raise();
         sort_unstable_by(&mut kept, Ord::cmp);
         let head = [of.n, of.texts, of.rest, kept.len() as u32];
         collect(head.into_iter().chain(kept.into_iter().flat_map(|(hash, count)| [hash, count]))).or_raise()

@@ -23,3 +23,8 @@ pub use normalize::{normalize, normalize_into};
 pub(crate) use segment::PIECE_BYTES;
 pub use segment::Segmenter;
 pub use simplify::simplify;
+
+/// Whether a character is one of the common ones of Chinese: a letter that is written alike in capitals.
+pub(crate) fn is_chinese(c: char) -> bool {
+    ('\u{4E00}'..='\u{9FFF}').contains(&c)
+}
