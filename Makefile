@@ -5,12 +5,14 @@ CARGO ?= cargo
 # Programs of the workspace to build along with the library (make programs): one run of cargo, because in two it would
 # compile what they share twice, with other features.
 PROGRAMS ?=
+# Of cargo. The library of another one stands beside that of release.
+BUILD_PROFILE ?= release
 
 EXTENSION_VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 PG_MAJOR := $(shell $(PG_CONFIG) --version | sed -E 's/^PostgreSQL ([0-9]+).*/\1/')
 
 # What is installed is put together here: two extensions, one library.
-build := target/extension/pg$(PG_MAJOR)
+build := target/extension/pg$(PG_MAJOR)$(patsubst %,-%,$(filter-out release,$(BUILD_PROFILE)))
 library := $(build)/pg_dedup.so
 extensions := pg_dedup pg_dedup_papers
 # In the order in which the objects depend on each other.
@@ -41,7 +43,7 @@ install: install-library
 uninstall: uninstall-library
 
 # pgrx names a newer compiler than ours, which scripts/lib.sh and Cargo.toml ask for; it does not need it.
-cargo_build = PGRX_PG_CONFIG_PATH="$$(command -v $(PG_CONFIG))" $(CARGO) build --release -p pg_dedup $(PROGRAMS:%=-p %) \
+cargo_build = PGRX_PG_CONFIG_PATH="$$(command -v $(PG_CONFIG))" $(CARGO) build --profile $(BUILD_PROFILE) -p pg_dedup $(PROGRAMS:%=-p %) \
 	--ignore-rust-version --no-default-features --features pg$(PG_MAJOR)
 
 programs:
@@ -51,7 +53,7 @@ programs:
 $(library): Cargo.toml Cargo.lock core/build.rs $(shell find src core/src papers/src -type f)
 	$(cargo_build)
 	@mkdir -p $(build)
-	cp $(or $(CARGO_TARGET_DIR),target)/$(CARGO_BUILD_TARGET)/release/libpg_dedup.so $@
+	cp $(or $(CARGO_TARGET_DIR),target)/$(CARGO_BUILD_TARGET)/$(BUILD_PROFILE)/libpg_dedup.so $@
 
 $(build)/%.control: %.control Cargo.toml
 	@mkdir -p $(@D)

@@ -156,7 +156,7 @@ run_shown() {
 install_extension() {
     local log privilege=(as_root)
     say "Building pg_dedup for PostgreSQL $pg_version"
-    [[ -d $root/target/release ]] || note "the first time this takes some minutes"
+    [[ -d $root/target/${BUILD_PROFILE:-release} ]] || note "the first time this takes some minutes"
     log=$(mktemp)
     run_shown "$log" as_builder make -C "$root" PG_CONFIG="$PG_CONFIG" PROGRAMS="$*" ${1:+programs} all
     say "Installing into $("$PG_CONFIG" --pkglibdir) and $("$PG_CONFIG" --sharedir)/extension"
