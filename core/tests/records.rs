@@ -51,6 +51,23 @@ fn shops(count: usize, seed: u64) -> Vec<Row> {
     rows
 }
 
+/// Protects that where no two rows agree, as after a table was cleaned, what agrees with a new row speaks for it and not against.
+#[test]
+fn agreement_tells_where_none_was_seen() {
+    let mut rows = shops(400, 7);
+    rows.retain(|row| !row[0].as_ref().is_some_and(|name| name.starts_with("The ")));
+    for (at, row) in rows.iter_mut().enumerate() {
+        row[3] = Some(format!("555-{:05}", at * 7919 % 100_000));
+    }
+    let model = learned(&rows).0.model;
+    let content = |row: &Row| joined(row.iter().cloned()).unwrap();
+    let (old, mut same, mut other) = (content(&rows[5]), rows[5].clone(), rows[5].clone());
+    (same[0], other[0]) = (Some("Quite Another".into()), Some("Quite Another".into()));
+    other[3] = Some("555-99999".into());
+    let [same, other] = [&same, &other].map(|row| model.of_contents(&old, &[&content(row)])[0]);
+    assert!(same > other, "{same} with the same telephone, {other} with another one");
+}
+
 #[test]
 fn kinds_are_told_by_values() {
     let kind = |values: &[&str]| {

@@ -211,7 +211,8 @@ impl Table {
         }
     }
 
-    /// The columns that may tell what a row is of: not those that say when it was written, or are made of others.
+    /// The columns that may tell what a row is of: not those that say when it was written, or are made of others. None if there are
+    /// more than can be compared.
     pub(crate) fn record_columns(&self, but: &[&str]) -> Vec<&TableColumn> {
         use pg_sys::{DATEOID, INT2OID, INT4OID, INT8OID, NUMERICOID};
         let is_it = |column: &&TableColumn| {
@@ -220,7 +221,8 @@ impl Table {
             let is_named = but.contains(&column.name.as_str()) || self.key.contains(&column.name);
             is_told && !is_named && !column.is_generated && !column.is_searched && becomes_text(column.typoid)
         };
-        self.columns.iter().filter(is_it).take(MOST_COLUMNS).collect()
+        let columns: Vec<&TableColumn> = self.columns.iter().filter(is_it).collect();
+        if columns.len() > MOST_COLUMNS { Vec::new() } else { columns }
     }
 
     /// The only column of a text type beside `id` and the key.

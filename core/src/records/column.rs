@@ -1,6 +1,8 @@
 //! The columns of records in some rows: how two values are compared, and how common each is.
 
-use super::values::{Kind, SPELLED, chance, date, edits, features_of, key, kind_of, median, number, words};
+use super::values::{
+    EXPECTED, Kind, SPELLED, chance, date, edits, features_of, key, kind_of, median, number, words,
+};
 use crate::hash::city64;
 use crate::interrupt::{checked, sort_unstable_by};
 use crate::memory::{Grow, OrRaise, Room, collect, filled};
@@ -181,9 +183,9 @@ impl Column {
 
     fn weigh(&mut self, known: &Known) {
         let all = known.filled as f64;
-        let common = |&hash: &u64| {
-            (f64::from(known.values.count(hash).max(2) - 1) / all / (known.same + 1e-12)) as f32
-        };
+        // Of a pair that agrees before any is seen, as much as the model has: where all values differ a new one is not common.
+        let same = known.same + 2.0 * EXPECTED / (all * (all - 1.0)).max(1.0);
+        let common = |&hash: &u64| (f64::from(known.values.count(hash).max(2) - 1) / all / same) as f32;
         self.common = collect(self.hashes.iter().map(common)).or_raise();
         let weight = |&hash: &u64| (((all + 1.0) / f64::from(known.features.count(hash))).ln() + 0.1) as f32;
         self.weights = collect(self.of_features.iter().map(weight)).or_raise();

@@ -7,7 +7,7 @@
 
 use super::candidates::Candidate;
 use super::table::{Columns, Table};
-use super::values::MOST;
+use super::values::{EXPECTED, MOST};
 use crate::interrupt::{checked, sort_unstable_by};
 use crate::memory::{Grow, OfKey, OrRaise, Room, collect, filled};
 use crate::random::SplitMix64;
@@ -86,7 +86,7 @@ fn expected(top: usize) -> Levels {
     let mut levels = [0.0; WIDTH];
     levels[1] = 0.06;
     levels[2..top].fill(0.24 / (top.max(3) - 2) as f64);
-    levels[top] = 0.7;
+    levels[top] = EXPECTED;
     normalized(levels)
 }
 

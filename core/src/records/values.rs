@@ -190,6 +190,9 @@ pub(super) fn date(value: &str) -> Option<[u16; 3]> {
     is_date.then_some(date)
 }
 
+/// The share of pairs of one thing that agree in a column, before anything is seen.
+pub(super) const EXPECTED: f64 = 0.7;
+
 /// The chance that two of so many rows have one in common, of which so many have each.
 pub(super) fn chance(counts: &[u32], rows: usize) -> f64 {
     let pairs = |count: f64| count * (count - 1.0);
