@@ -114,15 +114,15 @@ unsafe fn read<T>(value: pg_sys::Datum, get: impl FnOnce(&Bits<'_>) -> T) -> T {
     }
 }
 
-/// The number of parts of an index whose last column is of type `bit`, 1 of any other; `None` if it cannot be indexed.
+/// The number of parts of the values of a column of type `bit`, 1 of any other; `None` if it cannot be indexed.
 ///
 /// # Safety
-/// Inside a transaction; the index has so many columns.
-pub(super) unsafe fn parts_of_index(index: pg_sys::Oid, columns: i16) -> Option<usize> {
+/// Inside a transaction; the relation has a column of that number.
+pub(crate) unsafe fn parts_of_column(relation: pg_sys::Oid, column: i16) -> Option<usize> {
     let (mut of, mut length, mut collation) = (pg_sys::InvalidOid, -1, pg_sys::InvalidOid);
     // SAFETY: the caller's promise.
     unsafe {
-        pg_sys::get_atttypetypmodcoll(index, columns, &mut of, &mut length, &mut collation);
+        pg_sys::get_atttypetypmodcoll(relation, column, &mut of, &mut length, &mut collation);
         match pg_sys::getBaseTypeAndTypmod(of, &mut length) {
             pg_sys::BITOID => matches!(length, 64 | 128 | 256).then(|| length as usize / 64),
             pg_sys::VARBITOID => None,
@@ -167,8 +167,9 @@ impl BitBall<'_> {
         // SAFETY: the caller's promise.
         let stored = unsafe { Vec::<u8>::from_datum(value, false) }.unwrap_or_default();
         let ball = BitBall::read(&stored).unwrap_or_else(|| no_ball());
+        let center = ball.center.parts_for(parts);
         let radius = u32::try_from(ball.radius).ok()?;
-        Some((ball.center.parts_for(parts), radius.min(64 * parts as u32)))
+        Some((center, radius.min(64 * parts as u32)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Cost of a scan for the planner, from the probe schedule.
 
 use super::EQUAL;
-use super::bits::parts_of_index;
+use super::bits::parts_of_column;
 use super::expression::{BallExpression, UNKNOWN_DISTANCE};
 use crate::pg::{node, nth, version};
 use dedup_core::banding::{candidates, nearest_distance, parts_cost};
@@ -59,16 +59,17 @@ pub(super) unsafe extern "C-unwind" fn amcostestimate(
         let last = (*index).nkeycolumns - 1;
         let order_columns = PgList::<c_void>::from_pg((*path).indexorderbycols);
         let orders_scope = order_columns.iter_int().any(|column| column < last);
-        if conditions.is_empty() && !ordered || orders_scope {
+        // One that is no longer of one length is not searched.
+        let parts = parts_of_column((*index).indexoid, (*index).nkeycolumns as i16);
+        let usable = parts.is_some() && (ordered || !conditions.is_empty()) && !orders_scope;
+        let Some(parts) = parts.filter(|_| usable) else {
             *startup_cost = f64::INFINITY;
             *total_cost = f64::INFINITY;
             *selectivity = 1.0;
             *pages = (*index).pages.into();
             version::disable(&mut (*path).path);
             return;
-        }
-
-        let parts = parts_of_index((*index).indexoid, (*index).nkeycolumns as i16).unwrap_or(1);
+        };
         let most = 64 * parts as u32;
         let asked: Vec<Asked> = conditions.iter_ptr().map(|clause| asked(root, index, clause)).collect();
         let distance =

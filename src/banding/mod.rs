@@ -28,7 +28,7 @@ mod wal;
 mod whole;
 
 pub(crate) use ball::Ball;
-pub(crate) use bits::{ball_of_bits, bits_of, raise_lengths};
+pub(crate) use bits::{ball_of_bits, bits_of, parts_of_column, raise_lengths};
 pub(crate) use cost::is_banding_relation;
 pub(crate) use scope::{scope_columns, type_of};
 

@@ -11,7 +11,7 @@ use super::ball::Ball;
 use super::bits::{BitBall, parts_of};
 use super::dead::LinePointers;
 use super::pages::RelationPages;
-use super::scope::{combine, hash_of_key, parts, scope_columns, type_of};
+use super::scope::{combine, hash_of_key, parts_needed, scope_columns, type_of};
 use super::whole::Wholes;
 use super::{DISTANCE, EQUAL, WITHIN, checked, open_index, pointer_of};
 use crate::pg::{raise_unsupported, version, whole};
@@ -217,7 +217,7 @@ pub(super) unsafe extern "C-unwind" fn ambeginscan(
             search: Search::Nothing,
             then_by: Vec::new(),
             query: Vec::new(),
-            parts: parts(index),
+            parts: parts_needed(index),
             conditions: Vec::new(),
             farthest: u32::MAX,
             hits: Vec::new(),

@@ -3,10 +3,10 @@
 //! row that is found again.
 
 use super::ball::{Ball, is_ball};
-use super::bits::{parts_of, parts_of_index};
-use crate::pg::{raise_definition, raise_unsupported};
+use super::bits::{parts_of, parts_of_column};
+use crate::pg::{raise_definition, raise_state, raise_unsupported};
 use dedup_core::banding::scope_of_part;
-use pgrx::{FromDatum, pg_sys};
+use pgrx::{FromDatum, PgRelation, pg_sys};
 
 /// The support function: the hash of a value, with a seed, as hash operator classes have it.
 const HASH: u16 = 1;
@@ -47,7 +47,7 @@ pub(super) unsafe fn check_columns(index: pg_sys::Relation) {
                  its scope: CREATE INDEX … USING banding (tenant_id, fp).",
             )
         }
-        if parts_of_index((*index).rd_id, last as i16 + 1).is_none() {
+        if parts_of_column((*index).rd_id, last as i16 + 1).is_none() {
             raise_definition(
                 "a banding index cannot hold bit strings of this length",
                 "Its last column is of type bit(64), bit(128) or bit(256): USING banding ((hash::bit(256))).",
@@ -102,9 +102,32 @@ pub(super) unsafe fn parts(index: pg_sys::Relation) -> usize {
     // SAFETY: the caller's promise.
     unsafe {
         match type_of(index) {
-            pg_sys::BITOID => parts_of_index((*index).rd_id, scope_columns(index) as i16 + 1).unwrap_or(1),
+            pg_sys::BITOID => parts_of_column((*index).rd_id, scope_columns(index) as i16 + 1).unwrap_or(1),
             _ => 1,
         }
+    }
+}
+
+/// As [`parts`], of an index that is searched or written.
+///
+/// # Safety
+/// As [`parts`].
+///
+/// # Errors
+/// Raises 55000 if the column has lost the length that the index was made for, which does not make it anew.
+pub(super) unsafe fn parts_needed(index: pg_sys::Relation) -> usize {
+    // SAFETY: the caller's promise; a relation has a name that ends.
+    unsafe {
+        if parts_of_column((*index).rd_id, scope_columns(index) as i16 + 1).is_none() {
+            raise_state(
+                format!(
+                    "index \"{}\" is of bit strings whose length its column no longer has",
+                    PgRelation::from_pg(index).name()
+                ),
+                "ALTER TABLE … ALTER COLUMN … TYPE bit(64), bit(128) or bit(256) makes it anew; else DROP INDEX.",
+            )
+        }
+        parts(index)
     }
 }
 
@@ -136,7 +159,7 @@ pub(super) unsafe fn for_each_entry(
         match (type_of(index), value(last)) {
             (pg_sys::INT8OID, value) => take(scope, value.map(|value| value.value() as u64)),
             (pg_sys::BITOID, value) => {
-                let parts = parts(index);
+                let parts = parts_needed(index);
                 let Some(value) = value else { return take(scope_of_part(scope, 0, parts), None) };
                 for (part, fingerprint) in parts_of(value, Some(parts)).into_iter().enumerate() {
                     take(scope_of_part(scope, part, parts), Some(fingerprint));

@@ -5,7 +5,7 @@
 use super::bits::parts_of;
 use super::pointer_of;
 use super::scope::{parts, scope_columns};
-use crate::pg::version;
+use crate::pg::{died_before, version};
 use dedup_core::banding::Tid;
 use pgrx::{PgList, pg_sys};
 
@@ -45,6 +45,24 @@ impl Wholes {
         }
     }
 
+    /// Whether the version in the slot died before the search began, which reads every version: its long values may be gone.
+    fn is_gone(&self) -> bool {
+        // SAFETY: everything is as `of` made it; the slot has a version of a row of the table. A search of every version has the data
+        // of a snapshot that is registered as long as it lasts.
+        unsafe {
+            let (table, mut owned) = ((*self.scan).heapRelation, false);
+            let mut dirty = pg_sys::SnapshotData {
+                snapshot_type: pg_sys::SnapshotType::SNAPSHOT_DIRTY,
+                ..Default::default()
+            };
+            if pg_sys::table_tuple_satisfies_snapshot(table, self.slot, &mut dirty) {
+                return false;
+            }
+            let tuple = pg_sys::ExecFetchSlotHeapTuple(self.slot, false, &mut owned);
+            died_before(tuple, (*self.scan).xs_snapshot)
+        }
+    }
+
     /// The fingerprint of a row, if the snapshot sees it; and whether nobody sees it any more.
     pub(super) fn get(&mut self, tid: Tid) -> (Option<Vec<u64>>, bool) {
         let mut pointer = pointer_of(tid);
@@ -56,6 +74,9 @@ impl Wholes {
             let (again, dead) = (&raw mut again, &raw mut dead);
             if !pg_sys::table_index_fetch_tuple(self.fetch, &mut pointer, snapshot, self.slot, again, dead) {
                 return (None, *dead);
+            }
+            if (*snapshot).snapshot_type == pg_sys::SnapshotType::SNAPSHOT_ANY && self.is_gone() {
+                return (None, false);
             }
             pg_sys::FormIndexDatum(self.info, self.slot, self.state, &mut value, &mut null);
             let whole = (!null).then(|| parts_of(value, Some(parts(index))));

@@ -35,7 +35,8 @@ use super::texts::TextSearch;
 use super::wait;
 use crate::banding::{DISTANCE, WITHIN, is_banding_relation, scope_columns, type_of};
 use crate::pg::{
-    Row, inheritors, quote_identifier, raise_state, raise_unsupported, string, trigger::Call, version,
+    Row, deleter, died_before, inheritors, quote_identifier, raise_state, raise_unsupported, string,
+    trigger::Call, version,
 };
 use dedup_core::dedup::nearness;
 use dedup_core::interrupt;
@@ -254,6 +255,10 @@ impl Search<'_> {
                         sk_argument: self.fingerprint.value(),
                         ..Default::default()
                     };
+                    // It tells what may be read of a version that has died.
+                    let snapshot_type = pg_sys::SnapshotType::SNAPSHOT_ANY;
+                    let mut every_version = pg_sys::SnapshotData { snapshot_type, ..*start };
+                    let every_version = &raw mut every_version;
                     let scan =
                         version::index_beginscan(relation, index, every_version, keys.len() as i32, orders);
                     pg_sys::index_rescan(scan, keys.as_mut_ptr(), keys.len() as i32, &mut order, orders);
@@ -394,23 +399,15 @@ enum Death {
 /// # Safety
 /// The tuple is a stored one; `start` was registered before the search.
 unsafe fn death(tuple: pg_sys::HeapTuple, start: pg_sys::Snapshot) -> Death {
-    // SAFETY: the caller's promise. A dead version whose inserter committed has a deleter, and its header changes no more.
-    // Subtransactions are looked up only where the snapshot keeps them.
+    // SAFETY: the caller's promise. Subtransactions are looked up only where the snapshot keeps them.
     unsafe {
+        if died_before(tuple, start) {
+            return Death::Before;
+        }
         let header = (*tuple).t_data;
         let flags = u32::from((*header).t_infomask);
         let frozen = flags & pg_sys::HEAP_XMIN_FROZEN == pg_sys::HEAP_XMIN_FROZEN;
-        let (inserter, mut deleter) = ((*header).t_choice.t_heap.t_xmin, (*header).t_choice.t_heap.t_xmax);
-        if !frozen && !pg_sys::TransactionIdDidCommit(inserter) {
-            return Death::Before;
-        }
-        if flags & pg_sys::HEAP_XMAX_IS_MULTI != 0 {
-            deleter = pg_sys::HeapTupleGetUpdateXid(header);
-        }
-        if pg_sys::TransactionIdIsCurrentTransactionId(deleter) || !pg_sys::XidInMVCCSnapshot(deleter, start)
-        {
-            return Death::Before;
-        }
+        let (inserter, deleter) = ((*header).t_choice.t_heap.t_xmin, deleter(header));
         let had_ended = frozen || pg_sys::TransactionIdPrecedes(inserter, (*start).xmin);
         let transaction = pg_sys::SubTransGetTopmostTransaction(deleter);
         if !had_ended && pg_sys::SubTransGetTopmostTransaction(inserter) == transaction {

@@ -53,6 +53,7 @@ mod texts;
 pub(crate) mod trigger;
 mod values;
 pub(crate) mod version;
+mod versions;
 mod window;
 pub(crate) mod workers;
 
@@ -87,4 +88,5 @@ pub(crate) use spi::{
 pub(crate) use spill::TempFile;
 pub(crate) use texts::Texts;
 pub(crate) use values::{DistinctIds, Ids, UniqueIds, ValueType, whole};
+pub(crate) use versions::{deleter, died_before};
 pub(crate) use window::Window;
