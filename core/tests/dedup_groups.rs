@@ -5,7 +5,7 @@ use dedup_core::dedup::{
 };
 use dedup_core::details::Learner;
 use dedup_core::external::{MemoryHost, MemorySpill};
-use dedup_core::fingerprint::hamming;
+use dedup_core::fingerprint::{hamming, parts_of_written};
 use proptest::prelude::*;
 use serde_json::json;
 use std::sync::Arc;
@@ -74,7 +74,7 @@ fn defined(options: &Options, rows: &Rows<MemorySpill>, texts: &[String], mut mo
     let by_text = options.method == Method::Text;
     let rank = |a: usize, b: usize| match by_text {
         true => nearness(options.alike.likeness(&texts[a], &texts[b])),
-        false => hamming(rows.fps[a], rows.fps[b]),
+        false => rows.distance(a, b).unwrap_or(u32::MAX),
     };
     let most = options.distance.filter(|_| !by_text).unwrap_or(u32::MAX);
     let same = |a: usize, b: usize| rank(a, b) <= most && options.alike.one(&texts[a], &texts[b]).is_some();
@@ -183,6 +183,80 @@ proptest! {
             }
         }
     }
+}
+
+proptest! {
+    /// Hashes of any length are grouped by their distance alone, as written ones are read.
+    #[test]
+    fn hashes_are_grouped_as_defined(
+        (parts, bits) in prop::sample::select(vec![(1usize, false), (1, true), (2, true), (4, true)]),
+        hashes in prop::collection::vec(prop::collection::vec(0u64..32, 4), 2..40),
+        rule in prop::sample::select(vec!["star", "single_pass", "components"]),
+        distance in 0u32..9,
+        (memory, threads) in prop::sample::select(vec![(0usize, 1usize), (1 << 20, 2)]),
+        decisions in prop::collection::vec((0usize..10, 0usize..10, any::<bool>()), 0..12),
+        none in prop::collection::vec(0usize..12, 0..3),
+    ) {
+        let options = json!({"method": "hash", "group": rule, "distance": distance});
+        let options = Written::new(DEDUP, Some(options)).unwrap().read().unwrap();
+        let mut rows = Rows::new(MemorySpill::default(), Keep::First);
+        let mut equal = EqualTexts::new(1 << 20, MemorySpill::default());
+        let shift = |part: &u64| part.rotate_right(3) | part << 20;
+        let written = |hash: &Vec<u64>| match bits {
+            true => hash[..parts].iter().map(|part| format!("{:064b}", shift(part))).collect(),
+            false => shift(&hash[0]).cast_signed().to_string(),
+        };
+        let mut texts: Vec<String> = hashes.iter().map(written).collect();
+        // One that is NULL is no copy and near nothing.
+        for &row in &none {
+            texts.get_mut(row).into_iter().for_each(|text| *text = format!("none {row}"));
+        }
+        for (row, text) in texts.iter().enumerate() {
+            let hash = parts_of_written(text);
+            prop_assert_eq!(hash.is_none(), none.contains(&row));
+            let kind = if hash.is_some() { Comparable::Near } else { Comparable::Empty };
+            rows.add(b"id", text, kind, hash.as_ref().map_or(0, |it| it[0])).unwrap();
+            prop_assert!(rows.add_rest(hash.as_ref().map(|it| &it[1..])).unwrap());
+            equal.add(row as u32, text.as_bytes()).unwrap();
+        }
+        let decisions: Vec<_> = decisions.into_iter().filter(|it| !none.contains(&it.0) && !none.contains(&it.1)).collect();
+        let model = Model::new(&decisions, texts.len());
+        for (pairs, same) in [(&model.same, true), (&model.apart, false)] {
+            pairs.iter().for_each(|pair| rows.decisions.add(pair.map(|id| id.to_string()), same).unwrap());
+        }
+        (0..texts.len()).for_each(|row| rows.decisions.meet(row as u32, &row.to_string()).unwrap());
+        rows.find_equal(equal, &options, false, &mut MemoryHost).unwrap();
+        let expected = defined(&options, &rows, &texts, model);
+        let found = group(&options, &mut rows, Limits { memory, threads }, &mut MemoryHost).unwrap().sets;
+        let found: Vec<u32> = rows.first.iter().map(|&first| found.find(first)).collect();
+        for a in 0..texts.len() {
+            for b in 0..a {
+                prop_assert_eq!(found[a] == found[b], expected[a] == expected[b], "{} {}", a, b);
+            }
+        }
+    }
+}
+
+/// Protects that hashes of two lengths are told, also behind rows without one.
+#[test]
+fn hashes_of_two_lengths_are_told() {
+    let mut rows = Rows::new(MemorySpill::default(), Keep::First);
+    let mut add = |kind, rest: Option<&[u64]>| {
+        rows.add(b"", "", kind, 0).unwrap();
+        rows.add_rest(rest).unwrap()
+    };
+    assert!(
+        add(Comparable::Empty, None)
+            && add(Comparable::Near, Some(&[1, 2, 3]))
+            && add(Comparable::Empty, None)
+    );
+    assert!(!add(Comparable::Near, Some(&[1])) && !add(Comparable::Near, Some(&[])));
+    assert_eq!(
+        ["1", "-1", "x", "", "10"].map(|it| parts_of_written(it).map(|it| it[0])),
+        [Some(1), Some(u64::MAX), None, None, Some(10)]
+    );
+    assert_eq!(parts_of_written(&"01".repeat(64)), Some(vec![u64::MAX / 3; 2]));
+    assert_eq!((parts_of_written(&"2".repeat(64)), parts_of_written("0x10")), (None, None));
 }
 
 proptest! {

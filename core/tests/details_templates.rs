@@ -190,7 +190,7 @@ fn a_letter_that_was_reworded_is_no_template() {
     let words = |street: &str, at: usize| {
         let reworded = |of: usize, word: &str| match (at + of) % 4 {
             0 => format!("{word}er"),
-            1 if of % 2 == 0 => format!("{word}ing"),
+            1 if of.is_multiple_of(2) => format!("{word}ing"),
             _ => word.to_owned(),
         };
         let body = (0..66)

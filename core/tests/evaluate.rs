@@ -20,7 +20,7 @@ fn prints(count: u64) -> Vec<u64> {
 /// On random fingerprints the expectation is that of the binomial.
 #[test]
 fn random_fingerprints_are_rarely_near() {
-    let background = Background::measure(&prints(2000));
+    let background = Background::measure(&prints(2000)[..]);
     let calibration = background.calibrate();
     let within_16 = &calibration.rows[16];
     let exact = 1.999e6 * 4.1e-5;
@@ -32,7 +32,7 @@ fn random_fingerprints_are_rarely_near() {
 fn near_duplicates_show_in_the_nearest_neighbours() {
     let mut all = prints(1000);
     all.extend(all.clone().iter().map(|print| print ^ 0b11));
-    let background = Background::measure(&all);
+    let background = Background::measure(&all[..]);
     assert!(background.nearest.iter().all(|pair| pair.row.abs_diff(pair.nearest) == 1000));
     let calibration = background.calibrate();
     assert_eq!((calibration.rows[1].nearest, calibration.rows[2].nearest), (0.0, 1.0));
@@ -45,21 +45,21 @@ fn a_search_counts_all_pairs() {
     let prints: Vec<u64> = family(1, 40_001, 3);
     let search = PairSearch { distance: 9, memory: 1 << 20, threads: 1 };
     let (last, first) = prints.split_last().unwrap();
-    let mut expected = pairs_within(first, search, &mut MemoryHost, || ()).unwrap();
+    let mut expected = pairs_within(first.into(), search, &mut MemoryHost, || ()).unwrap();
     assert_eq!((expected.len(), expected[64]), (65, 40_000 * 39_999 / 2));
     expected.truncate(10);
     for (most, count) in (0..).zip(&mut expected) {
         *count += first.iter().filter(|&&print| hamming(print, *last) <= most).count() as u64;
     }
     let mut found = 0;
-    assert_eq!(pairs_within(&prints, search, &mut MemoryHost, || found += 1).unwrap(), expected);
+    assert_eq!(pairs_within(prints[..].into(), search, &mut MemoryHost, || found += 1).unwrap(), expected);
     assert_eq!(found, expected[9]);
 }
 
 #[test]
 fn too_few_rows_are_no_error() {
     for count in 0..3 {
-        let calibration = Background::measure(&prints(count)).calibrate();
+        let calibration = Background::measure(&prints(count)[..]).calibrate();
         let is_number = |row: &RadiusRow| row.false_pairs.is_finite() && row.false_pairs.is_sign_positive();
         assert!(calibration.rows.iter().all(is_number));
     }
@@ -84,7 +84,7 @@ fn the_distance_never_widens_with_the_rows_and_is_what_is_chosen_for_them() {
     for (seed, (count, copies)) in
         [(0, 0), (1, 0), (2, 9), (7, 5), (100, 3), (500, 0), (1500, 2), (3000, 9)].into_iter().enumerate()
     {
-        let mut background = Background::measure(&family(seed as u64, count, copies));
+        let mut background = Background::measure(&family(seed as u64, count, copies)[..]);
         let by_rows = background.by_rows();
         let written = serde_json::to_value(&by_rows).unwrap();
         let most_rows: BTreeMap<u32, Option<u64>> = serde_json::from_value(written).unwrap();
@@ -106,9 +106,9 @@ fn the_distance_never_widens_with_the_rows_and_is_what_is_chosen_for_them() {
 /// In a small table most that is near is a duplicate; it tells how the table will be when it has grown.
 #[test]
 fn few_rows_with_duplicates_say_nearly_what_many_say() {
-    let many = Background::measure(&family(1, 5000, 2)).by_rows();
+    let many = Background::measure(&family(1, 5000, 2)[..]).by_rows();
     for (seed, count) in [(2, 3), (3, 10), (4, 30), (5, 100), (6, 500)] {
-        let few = Background::measure(&family(seed, count, 5)).by_rows();
+        let few = Background::measure(&family(seed, count, 5)[..]).by_rows();
         for rows in [1000, 10_000, 100_000, 1_000_000] {
             let [few, many] = [&few, &many].map(|it| it.distance(rows).unwrap_or(64));
             assert!(few.abs_diff(many) <= 3, "{count} say {few}, many {many} for {rows} rows");

@@ -129,10 +129,10 @@ fn reasons() {
     let pair = |row, nearest, distance| Nearest { row, nearest, distance };
     let pairs = [pair(0, 1, 3), pair(1, 0, 3), pair(2, 3, 5), pair(0, 2, 3), pair(1, 3, 40)];
     let alike = alike(0.5, Some(Kinds::ALL));
-    let shown = misses(&pairs, 10, &alike, |row| texts[row].to_owned());
+    let shown = misses(&pairs, 10, &alike, None, |row| texts[row].to_owned());
     let shown: Vec<_> = shown.iter().map(|miss| (miss.pair, miss.reason)).collect();
     assert_eq!(shown, [(pairs[2], Reason::Grouping), (pairs[0], Reason::Details)]);
     let strict = Alike { similarity: 0.9, ..alike };
-    let reasons = |limit| misses(&pairs[..1], limit, &strict, |row| texts[row].to_owned());
+    let reasons = |limit| misses(&pairs[..1], limit, &strict, None, |row| texts[row].to_owned());
     assert_eq!([reasons(3)[0].reason, reasons(2)[0].reason], [Reason::Text, Reason::Distance]);
 }

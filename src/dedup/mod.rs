@@ -105,8 +105,6 @@ fn write(found: &mut Found, ids: &ValueType, mut output: Output, progress: &Prog
         && warning::is_due(near, rows as u64)
     {
         let texts = pair.map(|row| unwrap_or_raise(found.rows.texts.content(row)));
-        let by_records = found.groups.records.is_some();
-        let alike = (!by_records).then_some(&found.options.alike);
-        warning::warn((near, rows as u64), similarity, &texts, alike);
+        warning::warn((near, rows as u64), similarity, &texts, &found.options);
     }
 }

@@ -2,18 +2,21 @@
 
 use super::ahead::{Ahead, Guess, Rows};
 use super::shape::{Shape, Sides};
+use crate::banding::raise_lengths;
 use crate::pg::{
     Argument, Column, Progress, QueryHost, TempFile, UniqueIds, Values, for_each_of_query, notice,
     raise_too_much, refuse_row_without_id, threads, unwrap_or_raise, within_memory_limit, work_memory,
 };
 use crate::similarity::check_length;
 use crate::table::{
-    DecisionTable, Options, SAMPLE, Sampler, Settings, Source, Written, announce_implied, choose_columns, key,
+    DecisionTable, Options, SAMPLE, Sampler, Settings, Source, Written, announce_implied, choose_columns,
+    distance_of_hashes, key,
 };
 use dedup_core::dedup::{self, Comparable, EqualTexts, Limits, Method, Sink, making};
 use dedup_core::evaluate::emptying;
+use dedup_core::fingerprint::{Prints, parts_of_written};
 use dedup_core::interrupt::checked;
-use dedup_core::memory::{OrRaise, Room};
+use dedup_core::memory::{OrRaise, Room, collect};
 use dedup_core::records::{Field, Records};
 use pgrx::pg_sys;
 use std::f64::consts::LN_2;
@@ -98,6 +101,15 @@ pub(super) fn find_in<B: FnOnce(&[Column]) -> E, E: FnMut(&Values<'_>, &mut Vec<
                 rows.kinds[row] = Comparable::Plain;
             }
         }
+    }
+    if may_choose && options.method == Method::Hash && !written.has("distance") {
+        let count = rows.count();
+        let some = (0..count).filter(|&row| rows.has_fp(row)).step_by(count.div_ceil(SAMPLE).max(1));
+        let words = collect(some.flat_map(|row| rows.hash(row))).or_raise();
+        let prints = Prints::of_parts(&words, rows.parts());
+        written.add("distance", distance_of_hashes(function.name, prints, count as u64).into());
+        let chosen = Options::of(&written);
+        (options, options.labels, options.others) = (chosen, options.labels, options.others);
     }
     announce_implied(function.name, written.implied);
     options.of_rows = Settings::count_more(table, options.fp.as_deref());
@@ -184,7 +196,10 @@ pub(super) fn read<B: FnOnce(&[Column]) -> E, E: FnMut(&Values<'_>, &mut Vec<u8>
         (Some(_), Some('\u{4E00}'..='\u{9FFF}')) => Comparable::Near,
         (emptying, _) => Comparable::of(content, emptying.as_ref().unwrap_or(&options.recipe)),
     };
-    let makes = options.fp.is_none() && options.distance.is_some() && options.method != Method::Records;
+    let by_hash = options.method == Method::Hash;
+    let makes = options.fp.is_none()
+        && options.distance.is_some()
+        && !matches!(options.method, Method::Records | Method::Hash);
     let reading = making(&recipe, threads(), &mut QueryHost::reporting(progress), |making| {
         let mut ahead = Ahead::new(making, guess);
         for (side, (query, arguments, proven, begin)) in inputs.into_iter().enumerate() {
@@ -208,8 +223,13 @@ pub(super) fn read<B: FnOnce(&[Column]) -> E, E: FnMut(&Values<'_>, &mut Vec<u8>
                     if let (Some(sampler), Some(content)) = (&mut *sampler, &content) {
                         sampler.add(content);
                     }
-                    let kind = content.as_deref().map_or(Comparable::Empty, &kind);
-                    let (kind, fp) = match (kind, shape.fp(row).flatten()) {
+                    let hash = content.as_deref().filter(|_| by_hash).and_then(parts_of_written);
+                    let kind = match &hash {
+                        Some(_) => Comparable::Near,
+                        None => content.as_deref().map_or(Comparable::Empty, &kind),
+                    };
+                    let fp = hash.as_ref().map_or_else(|| shape.fp(row).flatten(), |it| it.first().copied());
+                    let (kind, fp) = match (kind, fp) {
                         (Comparable::Near, None) => (Comparable::Plain, 0),
                         // Of other columns, which must be equal too.
                         (kind, fp) => (kind, fp.unwrap_or_default()),
@@ -225,6 +245,9 @@ pub(super) fn read<B: FnOnce(&[Column]) -> E, E: FnMut(&Values<'_>, &mut Vec<u8>
                     }
                     let number =
                         unwrap_or_raise(rows.add(&bytes, content.as_deref().unwrap_or(""), kind, fp));
+                    if by_hash && !unwrap_or_raise(rows.add_rest(hash.as_ref().map(|it| &it[1..]))) {
+                        raise_lengths(64 * rows.parts() as i32, 64 * hash.map_or(0, |it| it.len()) as i32)
+                    }
                     if let Some(id) = id_type.and_then(|typoid| key(row, 0, typoid)) {
                         unwrap_or_raise(rows.decisions.meet(number, &id));
                     }

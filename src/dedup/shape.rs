@@ -1,8 +1,9 @@
 //! The columns of the query of `dedup`.
 
 use crate::pg::{Column, Values, raise_mismatch, raise_no_column, whole};
-use crate::table::{Options, refuse_option};
+use crate::table::{Options, refuse_hash, refuse_option};
 use dedup_core::dedup::{Keep, Key, Method};
+use dedup_core::fingerprint::parts_of_written;
 use dedup_core::records::{MOST_COLUMNS, joined};
 use pgrx::prelude::*;
 
@@ -12,6 +13,9 @@ pub(super) struct Shape {
     columns: Option<Vec<usize>>,
     /// The content is of a type that is padded with blanks.
     padded: bool,
+    /// It is a hash, or even of type `bit`.
+    is_hash: bool,
+    is_bits: bool,
     fp: Option<usize>,
     key: Option<(usize, pg_sys::Oid)>,
     side: Option<usize>,
@@ -62,7 +66,10 @@ impl Shape {
         };
         let padded = content.is_padded_text();
         let by_records = options.method == Method::Records;
-        if !padded && !content.is_text() && !by_records {
+        let is_hash = options.method == Method::Hash;
+        let is_bits = content.base_type() == pg_sys::BITOID;
+        let is_written = is_hash && (is_bits || content.base_type() == pg_sys::INT8OID);
+        if !padded && !content.is_text() && !by_records && !is_written {
             content.check_no_digits();
             let type_name = content.type_name();
             let what = format!("column \"{}\" of the query is {type_name}, not text", content.name);
@@ -78,7 +85,7 @@ impl Shape {
         let key = options.kept_by().map(|name| key(columns, name));
         let side = options.side.as_deref().map(|name| position(columns, name));
         let columns = by_records.then(|| compared(columns, options));
-        Shape { columns, padded, fp, key, side }
+        Shape { columns, padded, is_hash, is_bits, fp, key, side }
     }
 
     /// The names of the columns that are compared one by one.
@@ -90,7 +97,10 @@ impl Shape {
         if let Some(columns) = &self.columns {
             return joined(columns.iter().map(|&column| row.written(column)));
         }
-        let mut content = row.text(1)?;
+        let mut content = row.written(1)?;
+        if self.is_hash {
+            return Some(hash_of(content, self.is_bits));
+        }
         if self.padded {
             content.truncate(content.trim_end_matches(' ').len());
         }
@@ -126,6 +136,18 @@ impl Shape {
             pg_sys::DATEOID => Key::Integer(whole(value, pg_sys::INT4OID)),
             typoid => Key::Integer(whole(value, typoid)),
         }
+    }
+}
+
+/// A hash as PostgreSQL writes it.
+///
+/// # Errors
+/// Raises 22P02 for what is none.
+fn hash_of(written: String, is_bits: bool) -> String {
+    match parts_of_written(&written) {
+        Some(parts) if written.len() == 64 * parts.len() => written,
+        Some(parts) if !is_bits => parts[0].cast_signed().to_string(),
+        _ => refuse_hash(&written),
     }
 }
 

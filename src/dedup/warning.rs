@@ -1,7 +1,7 @@
 //! A warning where much of a table would go on what is near and not equal.
 
 use crate::pg::notice;
-use dedup_core::dedup::Alike;
+use dedup_core::dedup::{Alike, Method, Options};
 use dedup_core::details::Kinds;
 
 /// Near rows below which nothing is said.
@@ -17,15 +17,17 @@ pub(super) fn is_due(near: u64, rows: u64) -> bool {
 }
 
 /// Emits a notice that so many of all rows are near, with the pair that is least alike: the row, and the one that is kept for
-/// it. `alike` is by what texts are near, unless they are compared as records.
-pub(super) fn warn((near, rows): (u64, u64), similarity: f64, texts: &[String; 2], alike: Option<&Alike>) {
+/// it.
+pub(super) fn warn((near, rows): (u64, u64), similarity: f64, texts: &[String; 2], options: &Options) {
     let [row, kept] = texts.each_ref().map(|text| shown(text));
-    let hint = match alike {
-        None => "dedup_explain(source, pairs, options) says what each column told. Rows of one series may be taken for one."
+    let hint = match options.method {
+        Method::Records => "dedup_explain(source, pairs, options) says what each column told. Rows of one series may be taken for one."
             .to_owned(),
-        Some(alike) => format!(
+        Method::Hash => "dedup_explain(source, pairs, options) says how far apart they are. A lesser distance tells more apart."
+            .to_owned(),
+        _ => format!(
             "dedup_explain says what two texts share and in what they differ. {} tells more apart.",
-            tells(alike)
+            tells(&options.alike)
         ),
     };
     notice(

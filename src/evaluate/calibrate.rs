@@ -1,11 +1,13 @@
 //! `near_dup_calibrate`: the distribution of distances in a table, and what distance it allows.
 
+use crate::banding::{bits_of, raise_lengths};
 use crate::pg::{
-    Output, Progress, QueryHost, UniqueIds, Values, for_each_of_query, threads, unwrap_or_raise, work_memory,
+    Column, Output, Progress, QueryHost, UniqueIds, Values, for_each_of_query, raise_mismatch, threads,
+    unwrap_or_raise, work_memory,
 };
 use crate::table::{FINGERPRINTS, Source, each_pair, key, two_columns};
 use dedup_core::evaluate::{self, Background, Calibration, Score};
-use dedup_core::fingerprint::hamming;
+use dedup_core::fingerprint::Prints;
 use dedup_core::groups::PairSearch;
 use dedup_core::memory::{self, Grow, OrRaise, Room};
 use pgrx::prelude::*;
@@ -16,11 +18,13 @@ fn near_dup_calibrate(source: Option<&str>, truth: Option<&str>, fcinfo: pg_sys:
     let mut output = Output::begin(fcinfo);
     let mut labelled = truth.map(TruePairs::read);
     let prints = fingerprints(&Source::new(source), labelled.as_mut());
-    let background = Background::measure(&prints);
+    let (words, parts) = prints;
+    let prints = Prints::of_parts(&words, parts);
+    let background = Background::measure(prints);
     let calibration = background.calibrate();
     let within = labelled.as_ref().map(|truth| {
         let widest = calibration.alone.max(calibration.verified);
-        (truth.within(), truth.pairs.len() as u64, pairs_within(&prints, widest))
+        (truth.within(prints), truth.pairs.len() as u64, pairs_within(prints, widest))
     });
     let nearest = background.by_nearest();
     let peak = nearest[..calibration.rows.len()].iter().copied().max().unwrap_or(0).max(1);
@@ -49,38 +53,55 @@ fn near_dup_calibrate(source: Option<&str>, truth: Option<&str>, fcinfo: pg_sys:
     }
 }
 
-/// The fingerprints of a query of (id, fingerprint); those of rows in `truth` are stored there too.
-fn fingerprints(source: &Source, mut truth: Option<&mut TruePairs>) -> Vec<u64> {
+/// The fingerprints of a query of (id, fingerprint), and of how many parts they are; the places of those of rows in `truth` are
+/// stored there.
+fn fingerprints(source: &Source, mut truth: Option<&mut TruePairs>) -> (Vec<u64>, usize) {
     let (mut prints, mut unique, proven) = (Vec::new(), None, source.has_unique_ids(None));
+    let mut length = None;
     for_each_of_query(&source.fingerprints(), &[], |columns| {
-        let typoid = two_columns(columns, |fp| fp.typoid == pg_sys::INT8OID, "bigint", FINGERPRINTS).typoid;
+        let fits = |fp: &Column| matches!(fp.base_type(), pg_sys::INT8OID | pg_sys::BITOID);
+        let typoid = two_columns(columns, fits, "bigint or bit", FINGERPRINTS).typoid;
+        let is_bits = columns[1].base_type() == pg_sys::BITOID;
         unique = (!proven).then(|| UniqueIds::new(&columns[0]));
-        let (prints, truth, unique) = (&mut prints, &mut truth, &mut unique);
+        let (prints, truth, unique, length) = (&mut prints, &mut truth, &mut unique, &mut length);
         move |row: &Values<'_>| {
-            let (Some(_), Some(fp)) = (row.get(0), row.bigint(1)) else { return };
-            let fp = fp.cast_unsigned();
+            let (Some(_), Some(fp)) = (row.get(0), row.get(1)) else { return };
+            // SAFETY: the column is of that type.
+            let (bits, parts) = if is_bits { unsafe { bits_of(fp) } } else { (64, vec![fp.value() as u64]) };
+            let of = *length.get_or_insert(bits);
+            if of != bits {
+                raise_lengths(of, bits)
+            }
+            let place = prints.len() / parts.len().max(1);
             unique.iter_mut().for_each(|unique| unique.add(row));
-            prints.grow(fp).or_raise();
+            parts.iter().for_each(|part| prints.grow(*part).or_raise());
             if let Some(truth) = truth
                 && let Some(id) = key(row, 0, typoid)
                 && let Some(&number) = truth.numbers.get(&id)
             {
-                truth.prints[number as usize] = Some(fp);
+                truth.places[number as usize] = Some(place);
             }
         }
     });
     if let Some(unique) = unique {
         unique.check();
     }
-    prints
+    let bits = length.unwrap_or(64);
+    if bits == 0 || bits % 64 != 0 {
+        raise_mismatch(
+            format!("the fingerprints have {bits} bits"),
+            "They have 64, 128 or 256, or another multiple of 64.",
+        )
+    }
+    (prints, bits as usize / 64)
 }
 
-/// True pairs, each once, and the fingerprints of their rows.
+/// True pairs, each once, and the places of the fingerprints of their rows.
 #[derive(Default)]
 struct TruePairs {
     numbers: HashMap<String, u32>,
     pairs: HashSet<(u32, u32)>,
-    prints: Vec<Option<u64>>,
+    places: Vec<Option<usize>>,
 }
 
 impl TruePairs {
@@ -97,16 +118,16 @@ impl TruePairs {
                 truth.pairs.insert((a.min(b), a.max(b)));
             }
         });
-        truth.prints = memory::filled(None, truth.numbers.len()).or_raise();
+        truth.places = memory::filled(None, truth.numbers.len()).or_raise();
         truth
     }
 
     /// How many are within each distance. A pair that lacks a row or a fingerprint is within none.
-    fn within(&self) -> [u64; 65] {
-        let mut counts = [0; 65];
+    fn within(&self, prints: Prints) -> Vec<u64> {
+        let mut counts = vec![0; prints.bits() as usize + 1];
         for &(a, b) in &self.pairs {
-            if let (Some(a), Some(b)) = (self.prints[a as usize], self.prints[b as usize]) {
-                counts[hamming(a, b) as usize] += 1;
+            if let (Some(a), Some(b)) = (self.places[a as usize], self.places[b as usize]) {
+                counts[prints.distance(a, b) as usize] += 1;
             }
         }
         evaluate::cumulative(counts)
@@ -114,7 +135,7 @@ impl TruePairs {
 }
 
 /// How many pairs of rows are within each distance; in a large table only up to `widest`.
-fn pairs_within(prints: &[u64], widest: u32) -> Vec<u64> {
+fn pairs_within(prints: Prints, widest: u32) -> Vec<u64> {
     let progress = Progress::new("near_dup_calibrate");
     let mut host = QueryHost::reporting(&progress);
     progress.stage("counting pairs", "pairs", None);

@@ -43,7 +43,8 @@ impl Search<'_> {
         if !by_text {
             let distance = written.whole("distance").unwrap_or(DISTANCE);
             let settings = PairSearch { distance, memory, threads: threads() };
-            return Search::Fingerprints(Pairs::new(settings), settings);
+            let of_64 = PairSearch { distance: distance.min(u64::BITS), ..settings };
+            return Search::Fingerprints(Pairs::new(of_64), settings);
         }
         // The texts of a table with settings are read as its recipe has it.
         let settings = source.oid().and_then(OfTable::of);
@@ -66,7 +67,12 @@ impl Search<'_> {
         match self {
             Search::Fingerprints(..) | Search::Bits(..) => {
                 let fits = |fp: &Column| matches!(fp.base_type(), pg_sys::INT8OID | pg_sys::BITOID);
-                two_columns(columns, fits, "bigint or bit", FINGERPRINTS)
+                let id = two_columns(columns, fits, "bigint or bit", FINGERPRINTS);
+                let is_far = matches!(self, Search::Fingerprints(_, it) if it.distance > u64::BITS);
+                if is_far && columns[1].base_type() == pg_sys::INT8OID {
+                    refuse_option("distance", "distance must be at most 64: so many bits fingerprints have")
+                }
+                id
             }
             Search::Texts(..) => two_columns(columns, is_text, "text", TEXTS),
         };

@@ -128,6 +128,10 @@ impl Options {
             written.add("fp", column.as_str().into());
         }
         let (by_name, compares) = (written.has("method"), ["similarity", "n"].map(|name| written.has(name)));
+        let by_records = Settings::of(table).is_some_and(|it| it.method == Method::Records);
+        if by_records && !written.has("fp") {
+            written.add("method", Method::Records.name().into());
+        }
         let settings = Settings::complete(Some(table), &mut written);
         if !written.by_records() {
             written.add("distance", json!(DISTANCE));
@@ -139,6 +143,10 @@ impl Options {
             refuse_option("details", "\"slot\" requires a table with settings, which dedup_setup makes")
         }
         let column = written.text("fp").map_or_else(|| Settings::needed(table).fp.clone(), str::to_owned);
+        let is_hash = || Table::of(table).column(&column).base_type() == pg_sys::BITOID;
+        if options.distance.is_some_and(|bits| bits > u64::BITS) && !is_hash() {
+            refuse_option("distance", "distance must be at most 64: so many bits fingerprints have")
+        }
         let settings = settings.filter(|settings| settings.fp == column);
         let decisions = settings.as_ref().and_then(|it| Some((it.decisions()?.to_owned(), it.table)));
         let decisions = decisions.map(|(name, table)| Decided {
@@ -147,6 +155,8 @@ impl Options {
             of: table,
         });
         let columns = match (&settings, options.columns.is_empty()) {
+            // Of hashes nothing else is compared.
+            _ if options.method == Method::Hash => Vec::new(),
             (Some(settings), true) => settings.texts().into_iter().map(str::to_owned).collect(),
             _ => options.columns.clone(),
         };

@@ -183,8 +183,11 @@ impl Call {
         column: &str,
     ) -> (Option<pg_sys::Datum>, Option<pg_sys::Datum>, pg_sys::Oid) {
         let (number, typoid) = self.known_column(column);
-        if base_type(typoid) != pg_sys::BITOID {
-            self.bigint_column(column);
+        if !matches!(base_type(typoid), pg_sys::INT8OID | pg_sys::BITOID) {
+            raise_mismatch(
+                format!("column \"{column}\" is not of type bigint or bit"),
+                "A fingerprint is stored in a bigint column, a hash in one of type bigint, bit(64), bit(128) or bit(256).",
+            )
         }
         (self.row().get(number), self.old_row().and_then(|row| row.get(number)), typoid)
     }

@@ -8,6 +8,7 @@ use crate::pg::{
 use crate::table::{DecisionTable, Source, Written, name_beside, read_options};
 use dedup_core::dedup::{Alike, Comparable, Finding, Method, Question, REPORT, Stage, whole};
 use dedup_core::evaluate::{Background, Score};
+use dedup_core::fingerprint::Prints;
 use dedup_core::hash::murmur3_128;
 use dedup_core::interrupt::{checked, sort_unstable_by};
 use dedup_core::memory::{Grow, OrRaise, Room, collect, filled};
@@ -114,7 +115,7 @@ impl Report {
         progress.stage("writing the report", "rows", Some(rows as u64));
         let mut sizes = filled(0u32, rows).or_raise();
         let mut counts = [0u64; Stage::COUNT];
-        let mut distances = [0; 65];
+        let mut distances = vec![0; 1 + u64::BITS as usize * self.found.rows.parts()];
         for row in checked(0..rows) {
             let (keeper, stage) = (self.found.keeper(row), self.found.stage(row));
             sizes[keeper] += 1;
@@ -130,7 +131,7 @@ impl Report {
         sort_unstable_by(&mut kept, |&a, &b| sizes[b as usize].cmp(&sizes[a as usize]).then(a.cmp(&b)));
         let [_, exact, near, decided, empty] = counts;
         let method = self.method();
-        let limit = self.found.options.distance.filter(|_| method == Some(Method::Fingerprint));
+        let limit = self.found.options.distance.filter(|_| self.by_bits());
         let summary = Summary {
             title,
             table,
@@ -164,6 +165,11 @@ impl Report {
         page.finish(&summary)
     }
 
+    /// Whether rows are near by the distance of fingerprints or hashes.
+    fn by_bits(&self) -> bool {
+        matches!(self.method(), Some(Method::Fingerprint | Method::Hash))
+    }
+
     /// How near rows were found, if they were looked for.
     fn method(&self) -> Option<Method> {
         let (method, distance) = (self.found.options.method, self.found.options.distance);
@@ -172,7 +178,7 @@ impl Report {
 
     /// The kinds of details that counted.
     fn kinds(&self) -> Vec<String> {
-        if self.method().is_none_or(|method| method == Method::Records) {
+        if self.method().is_none_or(|method| matches!(method, Method::Records | Method::Hash)) {
             return Vec::new();
         }
         let all = self.written.complete();
@@ -181,14 +187,17 @@ impl Report {
     }
 
     /// What is said of distances, from the rows that stay.
-    fn near(&mut self, limit: u32, found: [u64; 65], sizes: &[u32]) -> Near {
+    fn near(&mut self, limit: u32, found: Vec<u64>, sizes: &[u32]) -> Near {
         let all = &mut self.found.rows;
         let stays = |row: &usize| sizes[*row] > 0 && all.kinds[*row] == Comparable::Near;
         let rows = collect(checked(0..sizes.len()).filter(stays)).or_raise();
-        let prints = collect(checked(&rows).map(|&row| all.fps[row])).or_raise();
-        let stay = Background::measure(&prints);
+        let words = collect(checked(&rows).flat_map(|&row| all.hash(row))).or_raise();
+        let prints = Prints::of_parts(&words, all.parts());
+        let bits = (self.found.options.method == Method::Hash).then(|| prints.bits());
+        let stay = Background::measure(prints);
         let alike = self.found.options.alike.clone();
-        let apart = misses(&stay.nearest, limit, &alike, |at| unwrap_or_raise(all.texts.content(rows[at])));
+        let apart =
+            misses(&stay.nearest, limit, &alike, bits, |at| unwrap_or_raise(all.texts.content(rows[at])));
         let pair = apart.into_iter().map(|miss| {
             let [first, second] = [miss.pair.row, miss.pair.nearest].map(|at| rows[at]);
             let second = Row {
@@ -290,7 +299,7 @@ impl Report {
         if stage == Stage::Exact {
             return Row { standing: Standing::Equal, same_label, ..self.row(row) };
         }
-        let distance = distance.filter(|_| self.method() == Some(Method::Fingerprint));
+        let distance = distance.filter(|_| self.by_bits());
         let standing = if stage == Stage::Decided { Standing::Decided } else { Standing::Near };
         Row { standing, distance, similarity, same_label, ..self.row(row) }
     }

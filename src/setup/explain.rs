@@ -2,8 +2,9 @@
 
 use crate::corpus::check_shown;
 use crate::fingerprint::{bag_of_values, explain_by_column};
-use crate::pg::{Record, raise_mismatch};
+use crate::pg::{Record, raise_mismatch, raise_state};
 use crate::table::Settings;
+use dedup_core::dedup::Method;
 use dedup_core::features::FieldsRecipe;
 use pgrx::prelude::*;
 use serde_json::Value;
@@ -18,6 +19,12 @@ fn simhash_explain_rows(a: Record, b: Record, fcinfo: pg_sys::FunctionCallInfo) 
         )
     }
     check_shown::<FieldsRecipe>(&Value::Array(settings.recipes.clone()));
+    if settings.method == Method::Hash {
+        raise_state(
+            format!("table {} has hashes, which are made of nothing", settings.table_name()),
+            "dedup_explain of pairs of its rows says how far they are apart.",
+        )
+    }
     let recipe = settings.recipe();
     let bag = |row: &Record| bag_of_values(&settings.values_of(row), &recipe);
     explain_by_column(&bag(&a), &bag(&b), &recipe, Some(&settings.columns), fcinfo);

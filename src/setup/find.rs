@@ -1,5 +1,6 @@
 //! `dedup_find`: which rows of a table a new text or row repeats, and why.
 
+use crate::banding::raise_lengths;
 use crate::fingerprint::bag_of_values;
 use crate::pg::{
     Argument, Json, Output, Record, Values, base_type, base_type_name, equality, query_all, quote_identifier,
@@ -7,10 +8,11 @@ use crate::pg::{
 };
 use crate::similarity::query;
 use crate::table::{
-    DecisionTable, Settings, Table, as_key, joined, key, listed, read_options, refuse_option,
+    DecisionTable, Settings, Table, as_key, joined, key, listed, read_options, refuse_hash, refuse_option,
 };
 use dedup_core::dedup::{Alike, Comparable, FIND, Method};
 use dedup_core::features::{Bag, RowRecipe, Shared, shared};
+use dedup_core::fingerprint::parts_of_written;
 use pgrx::prelude::*;
 use std::collections::HashMap;
 
@@ -126,10 +128,26 @@ struct New {
 impl New {
     fn find(&self, settings: &Settings, distance: Option<i32>, output: &mut Output, call: &str) {
         settings.tell_age();
-        let by_text = distance.is_none() && settings.method != Method::Fingerprint;
-        let distance = distance.unwrap_or(settings.distance() as i32);
-        if !(0..=64).contains(&distance) {
-            refuse_option("distance", format!("distance must be a whole number from 0 to 64, not {distance}"))
+        let by_hash = settings.method == Method::Hash;
+        let by_text = distance.is_none() && !by_hash && settings.method != Method::Fingerprint;
+        if settings.method == Method::Records && distance.is_some() {
+            refuse_option("distance", "method \"records\" has no distance: it is learned from the table")
+        }
+        let hash = self.text.as_deref().filter(|_| by_hash);
+        let hash = hash.map(|it| parts_of_written(it).unwrap_or_else(|| refuse_hash(it)));
+        let most = 64 * hash.as_ref().map_or(1, Vec::len) as i32;
+        let table = Table::of(settings.table);
+        let fp_type = table.column(&settings.fp).base_type();
+        if by_hash && fp_type == pg_sys::INT8OID && most > 64 {
+            raise_lengths(64, most)
+        }
+        // The column may have become one of shorter hashes.
+        let distance = distance.unwrap_or((settings.distance() as i32).min(most));
+        if !(0..=most).contains(&distance) {
+            refuse_option(
+                "distance",
+                format!("distance must be a whole number from 0 to {most}, not {distance}"),
+            )
         }
         let (recipe, bag) = (settings.text_recipe(), bag_of_values(&self.values, &settings.recipe()));
         let kind = |text: Option<&str>| text.map_or(Comparable::Empty, |text| Comparable::of(text, &recipe));
@@ -138,16 +156,18 @@ impl New {
         let by = match (kind(self.text.as_deref()), bag.simhash()) {
             (Comparable::Empty, _) if decided.len() > 1 => By::Decision,
             (Comparable::Empty, _) => {
-                notice!("there is nothing to compare: the text has no word that counts");
+                let what = if by_hash { "there is no hash" } else { "the text has no word that counts" };
+                notice!("there is nothing to compare: {what}");
                 return;
             }
             (Comparable::Near, _) if by_text => By::Text,
             (Comparable::Near, Some(_)) => By::Distance(distance),
+            _ if by_hash => By::Distance(distance),
             _ => By::Equality,
         };
-        let table = Table::of(settings.table);
         let ids = table.ids(output.type_of(0), call);
-        let fp = bag.simhash().map(u64::cast_signed);
+        // A hash is its own fingerprint.
+        let fp = hash.map_or_else(|| bag.simhash(), |it| it.first().copied()).map(u64::cast_signed);
         let alike = settings.alike();
         let grams = self.text.as_deref().filter(|_| matches!(by, By::Text)).map(|text| alike.query(text));
         let grams = grams.map(|(least, grams)| query(least, grams));
@@ -172,14 +192,18 @@ impl New {
             Candidate { id, distance, values, text, decided }
         };
         let sql = |by: &By, end: &str| {
-            let sql = self.statement(settings, (by, fp.is_some()), &table, end);
+            let sql = self.statement(settings, (by, fp.is_some(), fp_type), &table, end);
             debug1!("dedup_find runs: {sql}");
             sql
         };
         let run = |by: &By, end: &str| query_all(&sql(by, end), &arguments, read);
         let new = self.text.as_deref().unwrap_or("");
         let is_near = |it: &Candidate| kind(it.text.as_deref()) == Comparable::Near;
-        let likeness = |it: &Candidate| it.text.as_deref().map(|text| alike.likeness(new, text));
+        let likeness = |it: &Candidate| match it.distance {
+            // The share of bits that are equal.
+            Some(distance) if by_hash => Some(1.0 - f64::from(distance) / f64::from(most)),
+            _ => it.text.as_deref().map(|text| alike.likeness(new, text)),
+        };
         let mut found = Vec::new();
         if !matches!(by, By::Decision) {
             let mut near = run(&by, " ORDER BY 1");
@@ -187,7 +211,11 @@ impl New {
             let counts = |it: &Candidate| if equals { it.text == self.text } else { is_near(it) };
             near.retain(|it| it.decided.is_none() && counts(it));
             let texts: Vec<&str> = near.iter().filter_map(|it| it.text.as_deref()).collect();
-            let similar = if equals { vec![Some(1.0); near.len()] } else { alike.many(new, &texts) };
+            let similar = match () {
+                () if equals => vec![Some(1.0); near.len()],
+                () if by_hash => near.iter().map(likeness).collect(),
+                () => alike.many(new, &texts),
+            };
             let alike = near.into_iter().zip(similar).filter(|(_, similarity)| similarity.is_some());
             found.extend(alike);
         }
@@ -260,11 +288,21 @@ impl New {
 
     /// The search for rows that the judge looks at: $1 is the fingerprint, $2 the text, $3 what the index of n-grams is asked for, $4 ids of
     /// decisions, $5 the row's own id. `end` says in which order they come, and how many.
-    fn statement(&self, settings: &Settings, (by, has_fp): (&By, bool), table: &Table, end: &str) -> String {
+    fn statement(
+        &self,
+        settings: &Settings,
+        (by, has_fp, fp_type): (&By, bool, pg_sys::Oid),
+        table: &Table,
+        end: &str,
+    ) -> String {
         let tools = schema();
+        let (new, apart) = match fp_type {
+            pg_sys::BITOID => ("$2::pg_catalog.\"bit\"", "<->"),
+            _ => ("$1", "<~>"),
+        };
         let (fp, text) = (quote_identifier(&settings.fp), joined(&settings.texts()));
         let candidates = match by {
-            By::Distance(distance) => format!("{tools}.near_dup(t.{fp}, $1, {distance})"),
+            By::Distance(distance) => format!("{tools}.near_dup(t.{fp}, {new}, {distance})"),
             By::Text => {
                 let texts: Vec<String> =
                     settings.texts().iter().map(|name| table.generated_text(name)).collect();
@@ -295,7 +333,7 @@ impl New {
         let value = |name: &String| format!(", t.{}::pg_catalog.text", quote_identifier(name));
         let values: String = settings.columns.iter().map(value).collect();
         format!(
-            "SELECT t.{id}, t.{fp} OPERATOR({tools}.<~>) $1{values} FROM {} AS t WHERE {candidates}{}{end}",
+            "SELECT t.{id}, t.{fp} OPERATOR({tools}.{apart}) {new}{values} FROM {} AS t WHERE {candidates}{}{end}",
             table.name,
             own.unwrap_or_default(),
         )

@@ -1,20 +1,24 @@
 //! What `dedup_setup` does: the settings that are wanted, those that are not asked for chosen by the table's rows, and the
 //! statements that lead there.
 
+use crate::banding::parts_of_column;
 use crate::corpus::{Database, raise_recipe};
 use crate::dedup::check_kept_by;
 use crate::pg::{
-    Argument, exists, notice, query_all, quote_identifier, quote_literal, raise, scalar, schema,
+    Argument, exists, notice, query_all, quote_identifier, quote_literal, raise, raise_mismatch, scalar,
+    schema,
 };
 use crate::table::{
     DETAILS, DecisionTable, Generated, ID, KEEP, Options, SAMPLE, Searched, Settings, Table, Written,
-    announce, announce_implied, as_jsonb, choose_columns, has_doubled, joined, learn_records, listed,
-    literal, name_beside, refuse_option, running, sample, search_index, statistics, table_name,
+    announce, announce_implied, as_jsonb, choose_columns, distance_of_hashes, has_doubled, hash_column,
+    joined, learn_records, listed, literal, name_beside, refuse_option, running, sample, search_index,
+    statistics, table_name,
 };
 use dedup_core::dedup::{Method, SETUP};
 use dedup_core::details::Statistics;
 use dedup_core::evaluate::{Background, ByRows};
 use dedup_core::features::{RowRecipe, TextRecipe};
+use dedup_core::fingerprint::{Prints, parts_of_written};
 use dedup_core::records::MOST_COLUMNS;
 use dedup_core::text::Normal;
 use pgrx::{PgRelation, PgSqlErrorCode, pg_sys};
@@ -74,6 +78,14 @@ impl<'t> Plan<'t> {
         if let Some(decisions) = asked.take("decisions") {
             asked.add("decisions", name_beside(table, decisions.as_str(), "decisions").into());
         }
+        let by_hash = asked.is_by(Method::Hash)
+            || match &before {
+                Some(before) => before.method == Method::Hash && !asked.is_null("fp"),
+                None => hash_column(table, &asked).is_some(),
+            };
+        if by_hash {
+            return Plan::of_hashes(table, before, asked);
+        }
         if before.is_none() {
             choose_columns(SETUP.name, table, &mut asked);
         }
@@ -113,29 +125,111 @@ impl<'t> Plan<'t> {
         let (columns, recipes): (Vec<_>, Vec<_>) = named.into_iter().unzip();
         let kept = before.as_ref().filter(|_| !asked.is_null("fp")).map(|before| before.fp.as_str());
         let fp = asked.text("fp").or(kept).unwrap_or(DEFAULT_FP).to_owned();
-        let id = asked.text("id");
-        if id.is_none() && table.key.len() > 1 {
-            table.key_column();
+        if columns.contains(&fp) {
+            refuse_option("fp", format!("fp must be a column of its own: \"{fp}\" is compared"))
         }
-        if columns.contains(&fp) || id == Some(&*fp) {
-            refuse_option("fp", format!("fp must be a column of its own: \"{fp}\" is compared, or the id"))
-        }
-        let kept_by = asked.get("keep").and_then(|keep| keep.get("column")?.as_str());
-        if let Some(name) = id {
-            table.column(name).check_id()
-        }
-        if let Some(name) = kept_by {
-            check_kept_by(table.column(name))
-        }
+        check_others(table, &asked, &fp);
         if fp.len() > LONGEST_NAME {
             refuse_option("fp", format!("fp must be a name of at most {LONGEST_NAME} bytes"))
         }
-        let mut plan = Plan {
+        let mut plan = Plan { columns, recipes, ..Plan::of(table, before, asked, fp) };
+        plan.choose(anew);
+        plan
+    }
+
+    /// As [`Plan::make`], of a column of hashes, of which nothing else is compared.
+    fn of_hashes(table: &'t Table, before: Option<Settings>, mut asked: Written) -> Plan<'t> {
+        let mut known = before.as_ref().map(Settings::asked).unwrap_or_default();
+        if asked.has("fp") || asked.has("columns") {
+            ["fp", "columns"].iter().for_each(|name| _ = known.remove(*name));
+        }
+        for (name, value) in known {
+            if !asked.is_null(&name) {
+                asked.add(&name, value);
+            }
+        }
+        let before = before.filter(|before| before.method == Method::Hash);
+        if asked.has("method") && !asked.is_by(Method::Hash) {
+            let name = quote_literal(&table.name);
+            refuse_option(
+                "method",
+                format!(
+                    "method must be \"hash\" for hashes; dedup_setup({name}, '{{\"drop\": true}}') takes these settings away"
+                ),
+            )
+        }
+        let named = asked.names("columns");
+        let is_weighed = asked.get("columns").is_some_and(Value::is_object);
+        let fp = asked.text("fp");
+        if is_weighed || named.len() > 1 || fp.zip(named.first()).is_some_and(|(fp, named)| fp != named) {
+            refuse_option("columns", "method \"hash\" compares one column, which fp names")
+        }
+        let fp = fp.map(str::to_owned).or_else(|| named.first().cloned());
+        let Some(fp) = fp.or_else(|| before.as_ref().map(|it| it.fp.clone())) else {
+            refuse_option("fp", "method \"hash\" requires fp: the column of the hashes")
+        };
+        let fp_column = table.column(&fp);
+        let is_hash = matches!(fp_column.base_type(), pg_sys::INT8OID | pg_sys::BITOID);
+        // SAFETY: the table is there and has the column.
+        let parts = unsafe {
+            let name = std::ffi::CString::new(&*fp).unwrap_or_default();
+            parts_of_column(table.oid, pg_sys::get_attnum(table.oid, name.as_ptr()))
+        };
+        let Some(parts) = parts.filter(|_| is_hash) else {
+            raise_mismatch(
+                format!(
+                    "column \"{fp}\" of table {} is {}, no column of hashes",
+                    table.name,
+                    fp_column.type_name()
+                ),
+                "Hashes are bigint or bit(64), bit(128) or bit(256): ALTER TABLE … ALTER COLUMN … TYPE bit(64) USING ('x' || …)::bit(64).",
+            )
+        };
+        let mut options = asked.clone();
+        options.take("fp");
+        options.add("method", Method::Hash.name().into());
+        options.add("columns", fp.as_str().into());
+        Options::of(&options);
+        check_others(table, &asked, &fp);
+        if asked.get("keep").and_then(|keep| keep.get("column")?.as_str()) == Some(&*fp) {
+            refuse_option("keep", "keep must be by another column than the hashes")
+        }
+        let bits = 64 * parts as u32;
+        if asked.whole("distance").is_some_and(|distance| distance > bits) {
+            refuse_option("distance", format!("distance must be at most {bits}, the bits of the hashes"))
+        }
+        let kept = before.as_ref().filter(|before| {
+            !before.empty && before.fp == fp && !asked.is_null("distance") && before.distance() <= bits
+        });
+        let distance = asked.whole("distance").or(kept.map(|before| before.distance()));
+        let (mut plan, count) = (Plan::of(table, before, asked, fp), table_rows(table));
+        (plan.method, plan.columns, plan.recipes) = (Method::Hash, vec![plan.fp.clone()], vec![json!(1)]);
+        plan.empty = distance.is_none() && count < 2;
+        let distance = distance.unwrap_or_else(|| plan.distance_of_hashes(parts, count));
+        let chosen = json!({"method": Method::Hash.name(), "distance": distance});
+        plan.chosen = chosen.as_object().cloned().unwrap_or_default();
+        plan
+    }
+
+    fn distance_of_hashes(&self, parts: usize, count: u64) -> u32 {
+        let fp = quote_identifier(&self.fp);
+        let sql = format!(
+            "SELECT t.{fp}::pg_catalog.text FROM {} AS t WHERE t.{fp} IS NOT NULL LIMIT {SAMPLE}",
+            self.table.name
+        );
+        let hashes = query_all(&sql, &[], |row| row.text(0).and_then(|hash| parts_of_written(&hash)));
+        let words: Vec<u64> = hashes.into_iter().flatten().flatten().collect();
+        distance_of_hashes(SETUP.name, Prints::of_parts(&words, parts), count)
+    }
+
+    /// Nothing is chosen yet.
+    fn of(table: &'t Table, before: Option<Settings>, asked: Written, fp: String) -> Plan<'t> {
+        Plan {
             table,
             before,
             asked,
-            columns,
-            recipes,
+            columns: Vec::new(),
+            recipes: Vec::new(),
             fp,
             chosen: Map::new(),
             method: Method::default(),
@@ -144,9 +238,7 @@ impl<'t> Plan<'t> {
             rows: None,
             empty: false,
             tools: schema(),
-        };
-        plan.choose(anew);
-        plan
+        }
     }
 
     /// Completes what is asked for by the settings that there are, unless all is made anew, and by the table's rows, and says
@@ -157,7 +249,7 @@ impl<'t> Plan<'t> {
         // It is to be made.
         options.take("fp");
         let was_of_records = kept.is_some_and(|kept| kept.method == Method::Records);
-        let goes_on = !asked.has("method") && !asked.is_null("method") && !asked.excludes_records();
+        let goes_on = !asked.has("method") && !asked.is_null("method") && !asked.excludes(Method::Records);
         let by_records = asked.by_records() || was_of_records && goes_on;
         let kept = kept.filter(|_| was_of_records == by_records);
         let mut known = kept.map(Settings::chosen).unwrap_or_default();
@@ -281,7 +373,7 @@ impl<'t> Plan<'t> {
                 statistics
             })
         };
-        self.rows = self.statistics.as_ref().and_then(|_| self.count());
+        self.rows = self.statistics.as_ref().map(|_| table_rows(self.table));
     }
 
     /// The recipes of the columns, `recipe` for running text that has none of its own.
@@ -313,14 +405,9 @@ impl<'t> Plan<'t> {
         );
         let prints = query_all(&sql, &[], |row| row.bigint(0).map(i64::cast_unsigned));
         let prints: Vec<u64> = prints.into_iter().flatten().collect();
-        let mut background = Background::measure(&prints);
-        background.rows = self.count().unwrap_or(background.rows);
+        let mut background = Background::measure(&prints[..]);
+        background.rows = table_rows(self.table);
         (background.calibrate().once, background.by_rows())
-    }
-
-    fn count(&self) -> Option<u64> {
-        let sql = format!("SELECT pg_catalog.count(*)::pg_catalog.text FROM {}", self.table.name);
-        scalar(&sql, &[])?.parse().ok()
     }
 
     /// A query for what is compared of each row.
@@ -363,13 +450,17 @@ impl<'t> Plan<'t> {
         let wanted = Generated { columns: self.columns.clone(), recipes: self.recipes.clone() };
         let mut statements = Vec::new();
         let fp = quote_identifier(&self.fp);
-        if found.as_ref() != Some(&wanted) {
-            let old = self.before.as_ref().filter(|before| before.fit).map(|before| before.fp.as_str());
+        let is_made = self.method == Method::Hash || found.as_ref() == Some(&wanted);
+        if !is_made {
+            // Hashes are not dedup_setup's to drop.
+            let made = |before: &&Settings| before.fit && before.method != Method::Hash;
+            let old = self.before.as_ref().filter(made).map(|before| before.fp.as_str());
             if old != Some(self.fp.as_str()) && self.table.has_column(&self.fp) {
                 raise(
                     PgSqlErrorCode::ERRCODE_DUPLICATE_COLUMN,
                     format!("table {name} has a column \"{}\" that dedup_setup has not made", self.fp),
-                    "Drop it, or give the fingerprint another column: '{\"fp\": \"…\"}'.",
+                    "Drop it, or give the fingerprint another column: '{\"fp\": \"…\"}'. If it has hashes of something else: \
+                     '{\"fp\": \"…\", \"method\": \"hash\"}'.",
                 )
             }
             let drop = old.map(|old| {
@@ -386,7 +477,10 @@ impl<'t> Plan<'t> {
                 statements.push(format!("ANALYZE {name} ({fp})"));
             }
         } else {
-            statements.extend(self.index(false));
+            let index = self.index(false);
+            let analyze = format!("ANALYZE {name} ({fp})");
+            let analyze = (self.method == Method::Hash && !index.is_empty()).then_some(analyze);
+            statements.extend(index.into_iter().chain(analyze));
         }
         let decisions = self
             .asked
@@ -394,13 +488,14 @@ impl<'t> Plan<'t> {
             .map(|name| DecisionTable::make(name, self.table, self.asked.text("id")));
         statements.extend(decisions.into_iter().flatten());
         statements.iter_mut().for_each(|statement| statement.push(';'));
-        let is_new = found.as_ref() != Some(&wanted) || !self.is_as_before();
+        let is_new = !is_made || !self.is_as_before();
         (statements, is_new.then(|| self.insert()))
     }
 
     fn is_as_before(&self) -> bool {
         let Some(before) = &self.before else { return false };
-        before.asked() == *self.asked.map()
+        before.fit
+            && before.asked() == *self.asked.map()
             && before.is_as_named()
             && before.chosen() == self.chosen
             && before.distances == self.distances
@@ -451,7 +546,7 @@ impl<'t> Plan<'t> {
     fn index(&self, anew: bool) -> Vec<String> {
         let Table { oid, name, .. } = self.table;
         match self.method {
-            Method::Fingerprint => {
+            Method::Fingerprint | Method::Hash => {
                 let fp = quote_identifier(&self.fp);
                 let create = || format!("CREATE INDEX ON {name} USING banding ({fp})");
                 (anew || !self.has_index()).then(create).into_iter().collect()
@@ -521,6 +616,30 @@ impl<'t> Plan<'t> {
             )
         }
     }
+}
+
+/// Refuses ids and an order of rows that cannot be, and a table whose ids are not told.
+fn check_others(table: &Table, asked: &Written, fp: &str) {
+    let id = asked.text("id");
+    if id.is_none() && table.key.len() > 1 {
+        table.key_column();
+    }
+    if let Some(name) = id {
+        if name == fp {
+            refuse_option("fp", format!("fp must be a column of its own: \"{fp}\" is the id"))
+        }
+        table.column(name).check_id()
+    }
+    let kept_by = asked.get("keep").and_then(|keep| keep.get("column")?.as_str());
+    if let Some(name) = kept_by {
+        check_kept_by(table.column(name))
+    }
+}
+
+/// How many rows a table has.
+fn table_rows(table: &Table) -> u64 {
+    let sql = format!("SELECT pg_catalog.count(*)::pg_catalog.text FROM {}", table.name);
+    scalar(&sql, &[]).and_then(|count| count.parse().ok()).unwrap_or(0)
 }
 
 /// The indexes that `dedup_setup` makes of the column $2, and nobody has given options.

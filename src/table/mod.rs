@@ -23,9 +23,10 @@ pub(crate) use options::{
 };
 pub(crate) use pairs::{as_key, each_pair, key, two_ids};
 pub(crate) use relation::{Table, TableColumn, parts, table_name, table_named};
-pub(crate) use settings::{Settings, content, has_doubled, join_texts, joined, listed, running};
+pub(crate) use settings::{Settings, content, has_doubled, join_texts, joined, listed, refuse_hash, running};
 pub(crate) use source::{FINGERPRINTS, Source, Wanted, two_columns};
 pub(crate) use stored::{ID, KEEP};
 pub(crate) use suggest::{
-    DETAILS, SAMPLE, Sampler, announce, announce_implied, choose_columns, learn_records, sample, statistics,
+    DETAILS, SAMPLE, Sampler, announce, announce_implied, choose_columns, distance_of_hashes, hash_column,
+    learn_records, sample, statistics,
 };

@@ -93,8 +93,8 @@ impl Options {
             .chain(&self.side)
             .map(String::as_str)
             .collect();
-        let apart = self.method == Method::Records;
-        source.texts(&Wanted { id: self.id.as_deref(), texts: &self.columns, apart, others: &others })
+        let (apart, hashes) = (self.method == Method::Records, self.method == Method::Hash);
+        source.texts(&Wanted { id: self.id.as_deref(), texts: &self.columns, apart, hashes, others: &others })
     }
 }
 

@@ -10,14 +10,15 @@ use super::rows::rows_of;
 use super::stored::{ID, KEEP, Stored, raise_damaged};
 use crate::corpus::{Database, cached_from_text, raise_recipe};
 use crate::pg::{
-    Record, Values, lock_columns, notice, query_all, quote_identifier, quote_literal, raise_kind, raise_state,
+    Record, Values, lock_columns, notice, query_all, quote_identifier, quote_literal, raise, raise_invalid,
+    raise_kind, raise_state,
 };
-use dedup_core::dedup::{Alike, Method};
+use dedup_core::dedup::{Alike, Method, Wrong};
 use dedup_core::details::{Kinds, Statistics};
 use dedup_core::features::{FieldsRecipe, RowRecipe, TextRecipe};
 use dedup_core::records;
 use dedup_core::text::Normal;
-use pgrx::pg_sys;
+use pgrx::{PgSqlErrorCode, pg_sys};
 use serde_json::{Map, Value, json};
 use std::cell::{Cell, RefCell};
 use std::ops::Deref;
@@ -271,7 +272,8 @@ impl Settings {
     /// # Errors
     /// Raises 55000 if no column is running text.
     pub(crate) fn main_column(&self) -> usize {
-        self.main().unwrap_or_else(|| {
+        let hash = (self.method == Method::Hash).then_some(0);
+        self.main().or(hash).unwrap_or_else(|| {
             raise_state(
                 format!("no column of table {} is running text that a text could repeat", self.table_name()),
                 "Search by a row: dedup_find(jsonb_populate_record(NULL::ticket, …)).",
@@ -392,7 +394,12 @@ impl Settings {
             // None is a choice too, for columns that are compared as a whole.
             "details": it.details.clone().unwrap_or_else(|| json!([])),
         });
-        let chosen = if it.method == Method::Records { by_records } else { chosen };
+        let by_hash = json!({"method": it.method.name(), "distance": it.distance});
+        let chosen = match it.method {
+            Method::Records => by_records,
+            Method::Hash => by_hash,
+            _ => chosen,
+        };
         chosen.as_object().cloned().unwrap_or_default()
     }
 
@@ -400,14 +407,31 @@ impl Settings {
     /// that are not those of the settings has what was chosen for those chosen again; what was asked for stays.
     pub(crate) fn complete(table: Option<pg_sys::Oid>, written: &mut Written) -> Option<Rc<Settings>> {
         let settings = table.and_then(Settings::of)?;
-        let by_records = settings.method == Method::Records;
+        let by_texts = !matches!(settings.method, Method::Records | Method::Hash);
+        if settings.method == Method::Hash {
+            let (fp, columns) = (written.text("fp"), written.names("columns"));
+            if fp.is_some_and(|fp| fp != settings.fp)
+                || !columns.is_empty() && columns != [settings.fp.as_str()]
+            {
+                return None;
+            }
+            written.take("fp");
+            if written.has("method") && !written.is_by(Method::Hash) {
+                let name = settings.table_name();
+                let what = format!("table {name} has hashes, which have no other method than \"hash\"");
+                let Wrong { what, hint } = Wrong::of("method", what);
+                raise_invalid(what, hint)
+            }
+            written.add("method", Method::Hash.name().into());
+        }
         if let Some(decisions) = settings.decisions().filter(|_| written.takes("decisions")) {
             written.add("decisions", decisions.into());
         }
-        // What is learned of records and what is chosen for texts do not go together.
-        if written.has("method") && written.by_records() != by_records
-            || by_records && written.excludes_records()
-        {
+        // What is chosen for records, for hashes and for texts does not go together.
+        let by_records = settings.method == Method::Records;
+        let by_hash = settings.method == Method::Hash;
+        let is_apart = written.is_by(Method::Hash) != by_hash || written.by_records() != by_records;
+        if written.has("method") && is_apart || by_records && written.excludes(Method::Records) {
             return None;
         }
         if written.takes("keep") && !written.has("keep") {
@@ -422,7 +446,7 @@ impl Settings {
         if !anew {
             known.extend(settings.chosen());
         }
-        if !anew && !by_records {
+        if !anew && by_texts {
             // Texts are read as the fingerprints were made.
             let now = [
                 ("fp", json!(settings.fp)),
@@ -445,6 +469,18 @@ impl Settings {
     pub(crate) fn table_name(&self) -> String {
         table_name(self.table)
     }
+}
+
+/// Refuses what is no hash.
+///
+/// # Errors
+/// Raises 22P02.
+pub(crate) fn refuse_hash(written: &str) -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION,
+        format!("\"{}\" is no hash", written.chars().take(40).collect::<String>()),
+        "A hash is a bigint or a bit string of 64, 128 or 256 bits: ('x' || hex)::bit(64).",
+    )
 }
 
 /// Whether a table of so many rows has doubled; of a small one the planner's estimate says little.

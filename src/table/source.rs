@@ -6,6 +6,7 @@ use crate::pg::{
     Argument, Column, ValueType, as_text, check_type, exists, quoted, raise, raise_invalid, raise_mismatch,
     raise_no_column, required,
 };
+use dedup_core::dedup::Method;
 use pgrx::pg_sys::panic::CaughtError;
 use pgrx::prelude::*;
 use std::ffi::CString;
@@ -26,6 +27,8 @@ pub(crate) struct Wanted<'a> {
     pub texts: &'a [String],
     /// They are read one by one.
     pub apart: bool,
+    /// They are hashes, and may be digits.
+    pub hashes: bool,
     pub others: &'a [&'a str],
 }
 
@@ -168,13 +171,14 @@ impl Table {
     fn select_texts(&self, wanted: &Wanted) -> String {
         let id = self.id(wanted.id);
         let texts = self.texts(Some(id), wanted.texts);
-        if !wanted.apart && texts.iter().all(|name| self.column(name).is_digits()) && !wanted.texts.is_empty()
-        {
+        let compares_digits = texts.iter().all(|name| self.column(name).is_digits());
+        if compares_digits && !wanted.apart && !wanted.hashes && !wanted.texts.is_empty() {
             self.column(texts[0]).check_no_digits()
         }
         let column = |name: &str| format!("t.{}", quoted(name));
         let content = match texts[..] {
             _ if wanted.apart => texts.iter().map(|name| self.as_text(name)).collect::<Vec<_>>().join(", "),
+            [one] if wanted.hashes => column(one),
             [one] => self.as_text(one),
             _ => {
                 let written = texts.iter().map(|name| as_text(&column(name), self.column(name).typoid));
@@ -204,6 +208,9 @@ impl Table {
         let settings = Settings::of(self.oid);
         let named = settings.as_deref().and_then(Settings::id);
         let id = named.map(|name| &self.column(name).name).or(self.key.first()).map(String::as_str);
+        if let Some(settings) = settings.as_deref().filter(|it| it.method == Method::Hash) {
+            self.column(&settings.fp).check_no_digits();
+        }
         let texts: Vec<String> = self.texts(id, &[]).iter().map(|name| self.as_text(name)).collect();
         self.select(&texts.join(", "), id)
     }
@@ -213,10 +220,13 @@ impl Table {
         let id = self.id(None);
         let is_one = |typoid| matches!(typoid, pg_sys::INT8OID | pg_sys::BITOID);
         let fingerprints = || self.columns.iter().filter(|column| is_one(column.base_type()));
-        let mut searched = fingerprints().filter(|column| column.is_searched);
-        let fp = match (&settings, searched.next(), searched.next()) {
-            (Some(settings), ..) => Some(self.column(&settings.fp)),
-            (None, Some(one), None) => Some(one),
+        let mut searched: Vec<_> = fingerprints().filter(|column| column.is_searched).collect();
+        if searched.len() > 1 {
+            searched.retain(|column| column.base_type() == pg_sys::INT8OID);
+        }
+        let fp = match (&settings, &searched[..]) {
+            (Some(settings), _) => Some(self.column(&settings.fp)),
+            (None, [one]) => Some(*one),
             _ => fingerprints().find(|column| column.name == "fp"),
         };
         let Some(fp) = fp else {

@@ -1,7 +1,7 @@
 //! A row of `dedup_settings`, as it is read.
 
 use super::generated::{Generated, all_become_text};
-use super::relation::{root, table_name};
+use super::relation::{Table, root, table_name};
 use crate::pg::{own_function, quote_literal, raise_corrupted};
 use dedup_core::dedup::{Method, SETUP, Written};
 use dedup_core::evaluate::ByRows;
@@ -70,6 +70,10 @@ impl Stored {
                     .map(|(name, value)| (name.into(), json!(value))),
             );
             Written::new(SETUP, Some(Value::Object(asked))).map_err(|wrong| wrong.what)?;
+            let most = if stored.method == Method::Hash { 256 } else { 64 };
+            if stored.distance > most {
+                return Err(format!("distance is above {most}"));
+            }
             if stored.distances.as_ref().and_then(|it| it.distance(0)) > Some(64) {
                 return Err("one of distances is above 64".into());
             }
@@ -85,6 +89,13 @@ impl Stored {
     /// The column of the fingerprint and those that it is made of, by the names that they have now: whatever it is
     /// called, it is made by the recipes of the settings. `None` if it is not there.
     pub(crate) fn fingerprint(&self, table: pg_sys::Oid) -> Option<(String, Vec<String>)> {
+        if self.method == Method::Hash {
+            let name = self.now(FP, &self.fp)?;
+            let table = Table::of(table);
+            let column = table.columns.iter().find(|it| it.name == name)?;
+            let is_hash = matches!(column.base_type(), pg_sys::INT8OID | pg_sys::BITOID);
+            return is_hash.then(|| (name.to_owned(), vec![name.to_owned()]));
+        }
         let of = pg_sys::Oid::from_u32(self.of.parse().ok()?);
         // Unknown if their names were no longer theirs when the settings were restored.
         let columns: Option<Vec<String>> = match (self.same, self.now.get(COLUMNS..)) {

@@ -1,8 +1,9 @@
 //! `dedup_suggest`: settings for the texts of a source; `dedup` and the first call of
 //! `dedup_into` take them if they are given none.
 
+use super::generated::Generated;
 use super::options::as_jsonb;
-use super::relation::Table;
+use super::relation::{Table, TableColumn};
 use super::settings::Settings;
 use super::source::Source;
 use crate::corpus::{Database, raise_recipe};
@@ -10,8 +11,9 @@ use crate::fingerprint::simhash_of;
 use crate::pg::{Output, for_each_of_query, memory_limit, notice, quoted, raise_mismatch};
 use dedup_core::dedup::{Method, Written};
 use dedup_core::details::{Learner, Statistics};
-use dedup_core::evaluate::{Background, ByRows, Profile, TextSample};
+use dedup_core::evaluate::{Background, ByRows, Profile, RadiusRow, TextSample};
 use dedup_core::features::TextRecipe;
+use dedup_core::fingerprint::Prints;
 use dedup_core::records::{Look, Model, Records, Rows};
 use dedup_core::text::Normal;
 use pgrx::JsonB;
@@ -61,7 +63,7 @@ impl Sampler {
             let recipe = recipe();
             sample.iter().filter_map(|content| simhash_of(content, &recipe)).collect()
         });
-        let mut background = Background::measure(&prints);
+        let mut background = Background::measure(&prints[..]);
         background.rows = texts;
         let calibration = background.calibrate();
         let distance = calibration.once;
@@ -139,6 +141,23 @@ fn listed(chosen: &Map<String, Value>) -> String {
     format!("{{{}}}", ORDER.iter().filter_map(option).collect::<Vec<_>>().join(", "))
 }
 
+/// The distance of hashes of which these are some, among so many rows; says what it is chosen by, and where it is not certain.
+pub(crate) fn distance_of_hashes(function: &str, prints: Prints, rows: u64) -> u32 {
+    let mut background = Background::measure(prints);
+    background.rows = rows;
+    let RadiusRow { radius, false_pairs, nearest, .. } = background.of_hashes();
+    let near = (nearest * background.nearest.len() as f64).round();
+    let reason = format!(
+        "The hashes have {} bits. Of {rows} rows {false_pairs:.1} pairs are expected to be so near by chance, if bits differ \
+         independently; of {} rows that were looked at {near} have another one so near.",
+        prints.bits(),
+        background.nearest.len(),
+    );
+    let chosen = json!({"method": Method::Hash.name(), "distance": radius});
+    announce(function, chosen.as_object().unwrap_or(&Map::new()), &reason);
+    radius
+}
+
 /// Emits a notice where a given option makes fingerprints decide instead of texts.
 pub(crate) fn announce_implied(function: &str, implied: Option<&str>) {
     if let Some(name) = implied {
@@ -181,10 +200,33 @@ pub(crate) fn statistics(query: &str, normal: Normal, n: usize) -> Statistics {
     learner.learn(n)
 }
 
+/// The column of hashes that `fp` names where nothing says that something else is compared. A bigint is the fingerprint of a text,
+/// if there is one.
+pub(crate) fn hash_column<'t>(table: &'t Table, written: &Written) -> Option<&'t TableColumn> {
+    let is_open = !written.has("columns") && !written.has("method") && !written.is_null("method");
+    let name = written.text("fp").filter(|_| is_open)?;
+    let column = table.columns.iter().find(|column| column.name == name)?;
+    let text = || table.columns.iter().any(|it| it.is_any_text() && !table.key.contains(&it.name));
+    let is_hash = match column.base_type() {
+        pg_sys::BITOID => true,
+        pg_sys::INT8OID => Generated::of(table.oid, name).is_none() && !text(),
+        _ => false,
+    };
+    is_hash.then_some(column)
+}
+
 /// Names the columns of a table of which several are text, where nothing says what is compared, and the method if they are
-/// those of records: by the rows.
+/// those of records: by the rows; or that hashes are compared.
 pub(crate) fn choose_columns(function: &str, table: &Table, written: &mut Written) {
-    let open = !written.has("method") && !written.is_null("method") && !written.excludes_records();
+    if Settings::of(table.oid).is_none()
+        && let Some(column) = hash_column(table, written)
+    {
+        written.take("fp");
+        written.add("columns", column.name.as_str().into());
+        written.add("method", Method::Hash.name().into());
+        return;
+    }
+    let open = !written.has("method") && !written.is_null("method") && !written.excludes(Method::Records);
     if written.has("columns") || !(open || written.by_records()) || Settings::of(table.oid).is_some() {
         return;
     }

@@ -103,7 +103,7 @@ pub fn report(data: &Data, svg: Option<&Path>) -> bool {
         let ours = recipe(suggestion.recipe);
         let mut extractor = Extractor::new();
         let prints: Vec<u64> = plain.iter().filter_map(|text| extractor.simhash(text, &ours)).collect();
-        let mut background = Background::measure(&prints);
+        let mut background = Background::measure(&prints[..]);
         background.rows = ROWS;
         let radius = background.calibrate().verified;
         let ways = [

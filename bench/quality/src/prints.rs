@@ -24,7 +24,7 @@ impl Prints {
     /// What near_dup_calibrate says of them.
     pub fn calibrate(&self) -> Calibration {
         let known: Vec<u64> = self.all.iter().flatten().copied().collect();
-        Background::measure(&known).calibrate()
+        Background::measure(&known[..]).calibrate()
     }
 
     /// The pairs within a radius.

@@ -137,7 +137,7 @@ fn fingerprints(texts: &[String], judged: &[ShortPair], truth: &[Pair]) {
         let prints: Vec<Option<u64>> = texts.iter().map(|text| extractor.simhash(text, &recipe)).collect();
         let seconds = started.elapsed().as_secs_f64();
         let known: Vec<u64> = prints.iter().flatten().copied().collect();
-        let calibration = Background::measure(&known).calibrate();
+        let calibration = Background::measure(&known[..]).calibrate();
         let mut radii = vec![3, 4, 8, calibration.verified, 12, 16];
         radii.sort_unstable();
         radii.dedup();

@@ -3,7 +3,7 @@
 use super::{Alike, Judge, Options, Rows, Texts};
 use crate::details::Fillings;
 use crate::external::{Host, Result};
-use crate::groups::{Connect, Pair, PairSearch, Pairs, UnionFind};
+use crate::groups::{Connect, Pair, PairSearch, Pairs, PartPairs, UnionFind};
 use crate::memory::collect;
 use crate::similarity::{Compare, Likeness, SimilarPair, SimilarPairs};
 use std::sync::Arc;
@@ -12,6 +12,8 @@ use std::sync::Arc;
 pub(super) enum Candidates<H: Host> {
     /// Fingerprints within a distance.
     Blocks(Pairs<H>),
+    /// The same of longer hashes.
+    Parts(PartPairs<H>),
     /// Sets of n-grams, as similar as the options say.
     Grams(SimilarPairs<H>, ByGrams),
 }
@@ -37,8 +39,16 @@ impl Compare for ByGrams {
 
 impl<H: Host> Candidates<H> {
     pub(super) fn by_fingerprint(rows: &Rows<H::File>, search: PairSearch, host: &mut H) -> Result<Self> {
-        let mut pairs = Pairs::new(search);
-        for row in rows.firsts().filter(|&row| rows.has_fp(row)) {
+        let near = rows.firsts().filter(|&row| rows.has_fp(row));
+        if rows.parts() > 1 {
+            let mut pairs = PartPairs::new(rows.parts(), search);
+            for row in near {
+                pairs.add(row as i64, &rows.hash(row), host)?;
+            }
+            return Ok(Candidates::Parts(pairs));
+        }
+        let mut pairs = Pairs::new(PairSearch { distance: search.distance.min(u64::BITS), ..search });
+        for row in near {
             pairs.add(row as i64, rows.fps[row], host)?;
         }
         Ok(Candidates::Blocks(pairs))
@@ -75,6 +85,7 @@ impl<H: Host> Candidates<H> {
         match (self, known) {
             (Candidates::Blocks(pairs), Some(known)) => pairs.connect(known, host, take),
             (Candidates::Blocks(pairs), None) => pairs.finish(host, |pair, host| take.take(pair, host)),
+            (Candidates::Parts(pairs), _) => pairs.finish(host, |pair, host| take.take(pair, host)),
             (Candidates::Grams(pairs, by), _) => {
                 pairs.finish(host, &by, |SimilarPair { a, b, similarity }, host| {
                     take.take(Pair { a, b, distance: nearness(similarity) }, host)

@@ -220,19 +220,27 @@ impl<F: Spill> Found<F> {
         let (a, b, Options { method, distance, alike, .. }) = (a?, b?, &self.options);
         let Some(most) = *distance else { return Ok(Evidence::default()) };
         let evidence = Evidence {
-            distance: (*method == Method::Fingerprint).then(|| (self.rows.distance(rows[0], rows[1]), most)),
+            distance: (matches!(method, Method::Fingerprint | Method::Hash))
+                .then(|| (self.rows.distance(rows[0], rows[1]), most)),
             similarity: (alike.similarity > 0.0).then(|| (alike.likeness(&a, &b), alike.similarity)),
             details: alike.differing(&a, &b),
         };
         Ok(evidence)
     }
 
-    /// The similarity of two rows, by their sets if they were made.
+    /// The similarity of two rows, by their sets if they were made; of hashes the share of bits that are equal.
     pub fn similarity(&mut self, rows: [usize; 2]) -> Result<f64> {
         // A copy has the set of the first row of its content.
         let firsts = rows.map(|row| self.rows.first[row]);
         if firsts[0] == firsts[1] {
             return Ok(1.0);
+        }
+        if self.options.method == Method::Hash {
+            let bits = u64::BITS as usize * self.rows.parts();
+            return Ok(self
+                .rows
+                .distance(rows[0], rows[1])
+                .map_or(0.0, |it| 1.0 - f64::from(it) / bits as f64));
         }
         if let Some(records) = &self.groups.records {
             return Ok(records.probability(firsts[0], firsts[1]));

@@ -51,7 +51,7 @@ pub fn group<H: Host>(
     match options.method {
         Method::Exact => Ok(Groups { sets: rows.decided.sets(rows.count()), judge: None, records: None }),
         Method::Records => by_records(options, rows, &order, host),
-        Method::Fingerprint | Method::Text => by_judge(options, rows, &order, limits, host),
+        Method::Fingerprint | Method::Text | Method::Hash => by_judge(options, rows, &order, limits, host),
     }
 }
 
@@ -67,7 +67,8 @@ fn by_judge<H: Host>(
     let by_text = options.method == Method::Text;
     // All pairs are found before the first is linked. Otherwise what is connected already need not be found.
     let is_bounded = options.diameter.is_some() || rows.decided.divides() || options.sides;
-    let in_order = if is_chained { is_bounded } else { by_text };
+    // Stars are divided by 64 bits.
+    let in_order = if is_chained { is_bounded } else { by_text || rows.parts() > 1 };
     let mut alike = options.alike.clone();
     if by_text {
         // The search for candidates has compared it.
@@ -81,8 +82,8 @@ fn by_judge<H: Host>(
     let mut judge = Judge::new(alike, limits.threads, rows.count(), limits.memory, host.file());
     judge.apart.clone_from(&apart);
     // A pair farther apart than the diameter joins nothing.
-    let [most, diameter] = [options.distance, options.diameter].map(|bits| bits.unwrap_or(u64::BITS));
-    let distance = most.min(diameter);
+    let (most, diameter) = (options.distance.unwrap_or(u64::BITS), options.diameter.unwrap_or(u64::BITS));
+    let distance = options.diameter.map_or(most, |diameter| most.min(diameter));
     let candidates = if by_text {
         Candidates::by_text(options, rows, apart, true, limits.memory, host)?
     } else {
@@ -162,7 +163,9 @@ impl<H: Host> Grouping<'_, H> {
         candidates.each(known, self.host, &mut judging)?;
         let (found, Judge { compared, verified, .. }) = (judging.found, &self.judge);
         let of = match (self.options.method, self.options.distance) {
-            (Method::Fingerprint, Some(distance)) => format!("candidate pairs within {distance} bits"),
+            (Method::Fingerprint | Method::Hash, Some(distance)) => {
+                format!("candidate pairs within {distance} bits")
+            }
             _ => format!("pairs of similarity {}", self.options.alike.similarity),
         };
         self.host.end(&format!("{found} {of}, {compared} compared, {verified} verified"));

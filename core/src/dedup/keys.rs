@@ -49,8 +49,9 @@ impl Sink {
     /// The methods that it has: settings are of near rows, and a pair of columns is of texts.
     fn methods(self) -> &'static [&'static str] {
         match self {
-            DEDUP | INTO | REPORT | EXPLAIN | REVIEW => &["fingerprint", "text", "records", "exact"],
-            SETUP | GUARD | LINK => &["fingerprint", "text", "records"],
+            DEDUP | INTO | REPORT | EXPLAIN | REVIEW => &["fingerprint", "text", "records", "hash", "exact"],
+            SETUP => &["fingerprint", "text", "records", "hash"],
+            GUARD | LINK => &["fingerprint", "text", "records"],
             _ => &["fingerprint", "text"],
         }
     }
@@ -124,14 +125,14 @@ pub const KEYS: [OptionKey; 37] = {
         key("columns", Columns, ALL | LINK.bit, "")
             .says("what is compared of a table; without it the only column of a text type beside the key"),
         key("fp", Text("a column"), ALL, "")
-            .says("the column that has the fingerprints; dedup_setup makes it"),
+            .says("the column that has the fingerprints, which dedup_setup makes, or hashes that stand for themselves"),
         key("recipe", Recipe, ALL | LINK.bit, "").says("the recipe of running text"),
         key("equal", Word(&["text", "normal", "none"]), WHOLE | LINK.bit, "\"text\"")
             .says("what makes texts equal: their characters, their normal form, or nothing"),
         key("method", Method, ALL | PAIRS.bit | LINK.bit, "\"fingerprint\"")
-            .says("how near rows are found; exact: not at all, records: by what agreement in each column tells, learned from the table"),
-        key("distance", Whole(0, 64), ALL | PAIRS.bit | LINK.bit, "10")
-            .says("most bits in which fingerprints of near rows differ; near_dup_pairs, and a guard without settings, have 3"),
+            .says("how near rows are found; exact: not at all, records: by what agreement in each column tells, learned from the table, hash: by what is compared itself, which is a hash of something else"),
+        key("distance", Whole(0, 256), ALL | PAIRS.bit | LINK.bit, "10")
+            .says("most bits in which fingerprints of near rows differ, of hashes to 256, else to 64; near_dup_pairs, and a guard without settings, have 3"),
         key("similarity", Share, ALL | PAIRS.bit | LINK.bit, "0.5")
             .says("least share of runs of n characters that near texts have in common; 0: they are not compared; by records least probability, else 0.9, across two sides 0.3"),
         key("n", Whole(1, 64), ALL | PAIRS.bit | LINK.bit, "2")

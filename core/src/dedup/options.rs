@@ -34,6 +34,8 @@ pub enum Method {
     Text,
     /// By the columns of a record, with weights that are learned from the table.
     Records,
+    /// By what is compared itself, which is a hash of something else.
+    Hash,
     /// Not at all: equal texts alone are duplicates.
     Exact,
 }
@@ -41,7 +43,7 @@ pub enum Method {
 impl Method {
     /// As options have it.
     pub fn name(self) -> &'static str {
-        ["fingerprint", "text", "records", "exact"][self as usize]
+        ["fingerprint", "text", "records", "hash", "exact"][self as usize]
     }
 }
 
@@ -52,7 +54,7 @@ pub struct Options {
     pub equal: Equal,
     /// How near rows are found.
     pub method: Method,
-    /// The largest Hamming distance of a candidate, 0 to 64; none of [`Method::Exact`]. By text any will do.
+    /// The largest Hamming distance of a candidate, 0 to 64, of hashes to 256; none of [`Method::Exact`]. By text any will do.
     pub distance: Option<u32>,
     /// Slots of templates by their names, and whether they tell texts apart; `None`: as the statistics have them.
     pub slots: Option<Vec<(String, bool)>>,
@@ -84,9 +86,22 @@ pub struct Options {
     pub many: bool,
 }
 
-/// Options that records do not have: the table decides what they say.
-const NOT_OF_RECORDS: [&str; 8] =
-    ["distance", "n", "recipe", "fp", "details", "slots", "contained", "diameter"];
+impl Method {
+    /// The options of texts that it does not have, and why; none if it compares texts.
+    fn lacks(self) -> (&'static [&'static str], &'static str) {
+        match self {
+            Method::Records => (
+                &["distance", "n", "recipe", "fp", "details", "slots", "contained", "diameter"],
+                "it is learned from the table",
+            ),
+            Method::Hash => (
+                &["equal", "similarity", "n", "recipe", "fp", "details", "slots", "contained", "diameter"],
+                "hashes are compared by their bits",
+            ),
+            _ => (&[], ""),
+        }
+    }
+}
 
 /// Options as they were written. One option replaces one option: those of the call stand over those that are kept with a
 /// table, these over what the texts suggest, and all over the defaults ([`Written::over`]).
@@ -121,7 +136,15 @@ impl Written {
         keys::check(sink, &map)?;
         let nulls = map.iter().filter(|(_, value)| value.is_null()).map(|(name, _)| name.clone()).collect();
         map.retain(|_, value| !value.is_null());
-        Ok(Written { sink, map, nulls, implied: None })
+        let mut written = Written { sink, map, nulls, implied: None };
+        if written.is_by(Method::Hash)
+            && !written.has("columns")
+            && let Some(column) = written.take("fp")
+        {
+            // It is what is compared.
+            written.add("columns", column);
+        }
+        Ok(written)
     }
 
     /// Takes an option out.
@@ -185,7 +208,7 @@ impl Written {
             "method" => !self.has("fp") && self.implies_fingerprints().is_none(),
             _ => true,
         };
-        let whole = matches!(self.text("method"), Some("records" | "exact"));
+        let whole = matches!(self.text("method"), Some("records" | "hash" | "exact"));
         !whole && BY_TEXTS.iter().any(|name| !self.has(name) && open(name))
     }
 
@@ -224,9 +247,20 @@ impl Written {
         }
     }
 
+    /// Whether they ask for a method.
+    pub fn is_by(&self, method: Method) -> bool {
+        self.text("method") == Some(method.name())
+    }
+
     /// Whether they ask for records.
     pub fn by_records(&self) -> bool {
-        self.text("method") == Some(Method::Records.name())
+        self.is_by(Method::Records)
+    }
+
+    /// What the method that they ask for does not have, and why.
+    fn lacks(&self) -> (&'static [&'static str], &'static str) {
+        let one = [Method::Records, Method::Hash].into_iter().find(|it| self.is_by(*it));
+        one.map_or_else(Default::default, Method::lacks)
     }
 
     /// Whether rows are of two sides.
@@ -234,9 +268,9 @@ impl Written {
         self.has("side") || self.sink == LINK
     }
 
-    /// Whether an option is written that records do not have.
-    pub fn excludes_records(&self) -> bool {
-        NOT_OF_RECORDS.iter().any(|name| self.has(name))
+    /// Whether an option is written that a method does not have.
+    pub fn excludes(&self, method: Method) -> bool {
+        method.lacks().0.iter().any(|name| self.has(name))
     }
 
     /// All that are written.
@@ -251,8 +285,8 @@ impl Written {
 
     /// As JSON, with the defaults of all others that there are.
     pub fn complete(&self) -> Value {
-        let learned = |key: &&OptionKey| self.by_records() && NOT_OF_RECORDS.contains(&key.name);
-        let mut all = self.over_defaults(self.sink.keys().filter(|key| !learned(key)));
+        let lacks = self.lacks().0;
+        let mut all = self.over_defaults(self.sink.keys().filter(|key| !lacks.contains(&key.name)));
         all.retain(|name, _| self.takes(name));
         Value::Object(all)
     }
@@ -273,9 +307,10 @@ impl Written {
 
     /// The options with their defaults, or what is wrong with those that exclude each other.
     pub fn read(&self) -> Result<Options, Wrong> {
-        if let Some(name) = NOT_OF_RECORDS.iter().find(|name| self.by_records() && self.has(name)) {
-            let what = format!("method \"records\" has no {name}: it is learned from the table");
-            return Err(Wrong::of(name, what));
+        let (lacks, why) = self.lacks();
+        if let Some(name) = lacks.iter().find(|name| self.has(name)) {
+            let method = self.text("method").unwrap_or_default();
+            return Err(Wrong::of(name, format!("method \"{method}\" has no {name}: {why}")));
         }
         let map = self.over_defaults(KEYS.iter());
         let all = Written { map, ..self.clone() };
@@ -285,9 +320,9 @@ impl Written {
             method,
             distance: all.whole("distance").filter(|_| method != Method::Exact),
             alike: Alike {
-                similarity: all.share("similarity").unwrap_or_default(),
+                similarity: all.share("similarity").filter(|_| method != Method::Hash).unwrap_or_default(),
                 n: all.whole("n").unwrap_or_default() as usize,
-                details: all.kinds().filter(|_| method != Method::Records),
+                details: all.kinds().filter(|_| method.lacks().0.is_empty()),
                 normal: Normal::default(),
                 statistics: None,
                 weighed: method == Method::Text,
@@ -307,10 +342,16 @@ impl Written {
             many: all.truth("many"),
         };
         let (by_text, by_records) = (method == Method::Text, method == Method::Records);
+        let by_hash = method == Method::Hash;
         let (any_text, is_star) = (options.alike.similarity == 0.0, options.group == Group::Star);
         let is_chained = options.group == Group::Components;
         let has_diameter = options.diameter.is_some();
+        // These are told by the column itself whether it has hashes.
+        let told = [keys::PAIRS, keys::GUARD].contains(&self.sink);
+        let is_far = options.distance.is_some_and(|bits| bits > u64::BITS) && !told;
         let wrong = [
+            (by_hash && options.columns.len() > 1, "columns", "must be one column with method \"hash\""),
+            (is_far && !by_hash, "distance", "must be at most 64 but with method \"hash\""),
             (by_text && any_text, "similarity", "must be greater than 0 with method \"text\""),
             (by_records && any_text, "similarity", "must be greater than 0 with method \"records\""),
             (options.contained.is_some() && !is_star, "contained", "requires group \"star\""),

@@ -196,7 +196,7 @@ impl<F: Spill> Found<F> {
                 } else {
                     // Where texts decide no answer moves the distance.
                     let lower = if least > 0.0 { 0 } else { LOWER.1 };
-                    let distance = (farthest + lower).min(u64::BITS);
+                    let distance = farthest + lower;
                     Candidates::by_fingerprint(rows, PairSearch { distance, memory, threads }, host)?
                 })
             }
@@ -425,7 +425,7 @@ impl<F: Spill> Found<F> {
 
     /// All details in which two texts differ, whether they count or not.
     pub fn details(&mut self, pair: [u32; 2]) -> Result<Vec<Detail>> {
-        if self.options.method == Method::Records {
+        if matches!(self.options.method, Method::Records | Method::Hash) {
             return Ok(Vec::new());
         }
         let [a, b] = pair.map(|row| self.rows.texts.content(row as usize));
@@ -440,7 +440,8 @@ impl<F: Spill> Found<F> {
         if self.options.method == Method::Records {
             return Ok(logit(similarity) - logit(least));
         }
-        let most = self.options.distance.filter(|_| self.options.method == Method::Fingerprint);
+        let by_bits = matches!(self.options.method, Method::Fingerprint | Method::Hash);
+        let most = self.options.distance.filter(|_| by_bits);
         let bits = self.rows.distance(rows[0], rows[1]).zip(most);
         Ok(stand(least, Some(similarity), bits))
     }

@@ -59,8 +59,12 @@ pub struct Rows<F> {
     pub columns: Vec<String>,
     /// How each can be compared.
     pub kinds: Vec<Comparable>,
-    /// The fingerprint of each, 0 if it has none. Only those of rows that are near others are compared by distance.
+    /// The fingerprint of each, 0 if it has none; of a longer hash the first 64 bits. Only those of rows that are near others
+    /// are compared by distance.
     pub fps: Vec<u64>,
+    /// The other bits of longer hashes: so many parts of each row.
+    rest: Vec<u64>,
+    width: usize,
     /// The first row of equal content, once that is known.
     pub first: Vec<u32>,
     /// The side of each, if a group has at most one of each side: whether it is the second.
@@ -81,6 +85,8 @@ impl<F: Spill> Rows<F> {
             columns: Vec::new(),
             kinds: Vec::new(),
             fps: Vec::new(),
+            rest: Vec::new(),
+            width: 0,
             first: Vec::new(),
             sides: Vec::new(),
             order: Order { keep, ranks: Vec::new() },
@@ -102,6 +108,39 @@ impl<F: Spill> Rows<F> {
         self.fps.grow(fp)?;
         self.first.grow(number as u32)?;
         Ok(number as u32)
+    }
+
+    /// Takes the other bits of the hash of the row that was added last, if it has one; `false` if other hashes have another
+    /// length.
+    pub fn add_rest(&mut self, rest: Option<&[u64]>) -> Result<bool> {
+        let before = self.count() - 1;
+        if let Some(rest) = rest.filter(|rest| rest.len() != self.width) {
+            if self.kinds[..before].contains(&Comparable::Near) {
+                return Ok(false);
+            }
+            self.width = rest.len();
+            self.rest = filled(0, before * self.width)?;
+        }
+        match rest {
+            Some(rest) => rest.iter().try_for_each(|part| self.rest.grow(*part))?,
+            None => (0..self.width).try_for_each(|_| self.rest.grow(0))?,
+        }
+        Ok(true)
+    }
+
+    /// Parts of 64 bits of a hash.
+    pub fn parts(&self) -> usize {
+        1 + self.width
+    }
+
+    /// The other bits of a row's hash.
+    fn rest(&self, row: usize) -> &[u64] {
+        &self.rest[row * self.width..][..self.width]
+    }
+
+    /// The whole hash of a row.
+    pub fn hash(&self, row: usize) -> Vec<u64> {
+        [&self.fps[row..=row], self.rest(row)].concat()
     }
 
     /// Takes a row's fingerprint.
@@ -127,7 +166,8 @@ impl<F: Spill> Rows<F> {
     /// The distance of two rows, if both have a fingerprint.
     pub fn distance(&self, a: usize, b: usize) -> Option<u32> {
         let both = [a, b].iter().all(|&row| self.kinds[row] == Comparable::Near);
-        both.then(|| hamming(self.fps[a], self.fps[b]))
+        let rest = || self.rest(a).iter().zip(self.rest(b)).map(|(&a, &b)| hamming(a, b)).sum::<u32>();
+        both.then(|| hamming(self.fps[a], self.fps[b]) + rest())
     }
 
     /// Finds the first row of equal content for each, by the hashes of their contents. With `by_fp` rows whose

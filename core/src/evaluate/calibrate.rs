@@ -8,8 +8,8 @@
 //! distribution of the measured mean and variance, raised to meet the measurement where one pair in a thousand lies.
 
 use super::count::{cumulative, distances};
-use crate::banding::probes;
-use crate::fingerprint::hamming;
+use crate::banding::{probes, radius};
+use crate::fingerprint::Prints;
 use crate::interrupt::{check, checked};
 use crate::memory::{Grow, OrRaise};
 use crate::random::SplitMix64;
@@ -43,8 +43,8 @@ const WIDEST: u32 = 20;
 pub struct Background {
     /// Rows.
     pub rows: u64,
-    /// Random pairs by distance.
-    pub random: [u64; 65],
+    /// Random pairs by distance, from 0 to the bits of a fingerprint.
+    pub random: Vec<u64>,
     /// Rows, evenly spread, with the nearest other row.
     pub nearest: Vec<Nearest>,
 }
@@ -61,17 +61,16 @@ pub struct Nearest {
 }
 
 impl Nearest {
-    fn of(row: usize, prints: &[u64]) -> Nearest {
+    fn of(row: usize, prints: Prints) -> Nearest {
         const BLOCK: usize = 1 << 12;
         let mut best = Nearest { row, nearest: row, distance: u32::MAX };
-        for (block, some) in prints.chunks(BLOCK).enumerate() {
+        for from in (0..prints.count()).step_by(BLOCK) {
             check();
-            for (at, &print) in some.iter().enumerate() {
-                let (other, distance) = (block * BLOCK + at, hamming(prints[row], print));
+            prints.distances(row, from..prints.count().min(from + BLOCK), |other, distance| {
                 if distance < best.distance && other != row {
                     best = Nearest { row, nearest: other, distance };
                 }
-            }
+            });
         }
         best
     }
@@ -80,7 +79,7 @@ impl Nearest {
 /// The figures of one radius.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RadiusRow {
-    /// The radius, 0 to 20 bits.
+    /// The radius, 0 to 20 bits of 64.
     pub radius: u32,
     /// The share of random pairs within it, 0 to 1, as measured.
     pub random: f64,
@@ -108,9 +107,10 @@ pub struct Calibration {
 
 impl Background {
     /// Measures fingerprints. Deterministic: samples are drawn with a fixed seed.
-    pub fn measure(prints: &[u64]) -> Background {
-        let mut background = Background { rows: prints.len() as u64, random: [0; 65], nearest: Vec::new() };
-        let count = prints.len();
+    pub fn measure<'p>(prints: impl Into<Prints<'p>>) -> Background {
+        let prints = prints.into();
+        let (count, random) = (prints.count(), vec![0; prints.bits() as usize + 1]);
+        let mut background = Background { rows: count as u64, random, nearest: Vec::new() };
         if count < 2 {
             return background;
         }
@@ -121,7 +121,7 @@ impl Background {
             for _ in checked(0..PAIRS) {
                 let (a, b) = (random.below(count), random.below(count));
                 if a != b {
-                    background.random[hamming(prints[a], prints[b]) as usize] += 1;
+                    background.random[prints.distance(a, b) as usize] += 1;
                 }
             }
         }
@@ -133,9 +133,14 @@ impl Background {
         background
     }
 
+    /// Bits of a fingerprint.
+    pub fn bits(&self) -> usize {
+        self.random.len() - 1
+    }
+
     /// Rows by the distance of their nearest neighbour.
-    pub fn by_nearest(&self) -> [u64; 65] {
-        let mut counts = [0; 65];
+    pub fn by_nearest(&self) -> Vec<u64> {
+        let mut counts = vec![0; self.random.len()];
         self.nearest.iter().for_each(|pair| counts[pair.distance as usize] += 1);
         counts
     }
@@ -143,13 +148,14 @@ impl Background {
     /// The share of unrelated pairs within each radius, as what is chosen for a table of any size sees it. In a small
     /// table a few near-duplicates are a large part of all pairs: what is less than two thirds as far apart as others is left
     /// out, and texts as they usually are make up for what was not seen.
-    fn expected(&self) -> [f64; 65] {
+    fn expected(&self) -> Vec<f64> {
         let pairs = self.random.iter().sum::<u64>();
+        let mut counts: Vec<f64> = self.random.iter().map(|&count| count as f64).collect();
         if pairs as f64 > ONCE {
-            return model(&self.random.map(|count| count as f64));
+            return model(&counts);
         }
-        let usual = binomial(USUAL / 64.0).map(|share| share * USUAL_PAIRS);
-        let mut counts: [f64; 65] = std::array::from_fn(|d| self.random[d] as f64 + usual[d]);
+        let usual = binomial(USUAL / 64.0, counts.len() - 1);
+        counts.iter_mut().zip(usual).for_each(|(count, share)| *count += share * USUAL_PAIRS);
         let half = counts.iter().sum::<f64>() / 2.0;
         let mut so_far = 0.0;
         let median = counts.iter().position(|count| {
@@ -163,17 +169,20 @@ impl Background {
     /// The table of radii for this many rows.
     pub fn calibrate(&self) -> Calibration {
         let pairs = self.rows as f64 * (self.rows as f64 - 1.0).max(0.0) / 2.0;
-        let model = model(&self.random.map(|count| count as f64));
-        let [random, nearest] = [self.random, self.by_nearest()].map(cumulative);
-        let share = |within: &[u64; 65], radius: usize| within[radius] as f64 / within[64].max(1) as f64;
+        let model = model(&self.random.iter().map(|&count| count as f64).collect::<Vec<_>>());
+        let [random, nearest] = [self.random.clone(), self.by_nearest()].map(cumulative);
+        let bits = random.len() - 1;
+        let parts = bits / u64::BITS as usize;
+        let share = |within: &[u64], radius: usize| within[radius] as f64 / within[bits].max(1) as f64;
+        let of_part = |most: u32, part| u32::try_from(radius(most, part, parts)).map_or(0, probes);
         let row = |radius: u32| RadiusRow {
             radius,
             random: share(&random, radius as usize),
             nearest: share(&nearest, radius as usize),
             false_pairs: pairs * model[radius as usize],
-            probes: u64::from(probes(radius)),
+            probes: (0..parts).map(|part| u64::from(of_part(radius, part))).sum(),
         };
-        let rows: Vec<RadiusRow> = (0..=WIDEST).map(row).collect();
+        let rows: Vec<RadiusRow> = (0..=WIDEST * parts as u32).map(row).collect();
         let widest = |fits: &dyn Fn(&RadiusRow) -> bool| {
             rows.iter().take_while(|row| row.radius <= 3 || fits(row)).last().map_or(3, |row| row.radius)
         };
@@ -181,6 +190,19 @@ impl Background {
         let alone = widest(&|row| row.false_pairs <= 0.05 * row.nearest * self.rows as f64 / 2.0);
         let verified = widest(&|row| row.false_pairs <= 5.0 * self.rows as f64 && row.probes <= 10_000);
         Calibration { alone, verified, once: chosen(&self.expected(), self.rows), rows }
+    }
+
+    /// What is chosen for hashes of which nothing else is compared: the distance that is usual for their length, or less where
+    /// more than one row in a thousand is expected to have another one so near by chance.
+    pub fn of_hashes(&self) -> RadiusRow {
+        let usual = match self.bits() {
+            64 => 10,
+            // 31 of 256, as for PDQ.
+            bits => bits as u32 / 8 - 1,
+        };
+        let few = |row: &RadiusRow| row.radius <= 3 || row.false_pairs <= self.rows as f64 / 2000.0;
+        let rows = self.calibrate().rows.into_iter().take_while(|row| row.radius <= usual && few(row));
+        rows.last().unwrap_or_else(|| unreachable!("0 is always so"))
     }
 
     /// What is chosen for any number of rows, of which these are some.
@@ -204,35 +226,36 @@ impl Background {
 }
 
 /// The share of unrelated pairs within each radius, by what pairs are at each distance.
-fn model(counts: &[f64; 65]) -> [f64; 65] {
+fn model(counts: &[f64]) -> Vec<f64> {
     let total = counts.iter().sum::<f64>();
     if total == 0.0 {
-        return [0.0; 65];
+        return vec![0.0; counts.len()];
     }
+    let bits = (counts.len() - 1) as f64;
     let moment =
         |power: i32| counts.iter().enumerate().map(|(d, &n)| n * (d as f64).powi(power)).sum::<f64>() / total;
-    let mean = moment(1).clamp(0.5, 63.5);
+    let mean = moment(1).clamp(0.5, bits - 0.5);
     let variance = moment(2) - moment(1).powi(2);
-    let p = mean / 64.0;
+    let p = mean / bits;
     // The binomial distribution is the narrowest possible; shared vocabulary widens it.
-    let spread = ((variance / (64.0 * p * (1.0 - p)) - 1.0) / 63.0).clamp(1e-4, 0.9);
+    let spread = ((variance / (bits * p * (1.0 - p)) - 1.0) / (bits - 1.0)).clamp(1e-4, 0.9);
     let strength = 1.0 / spread - 1.0;
     let (alpha, beta) = (p * strength, (1.0 - p) * strength);
-    let mut weights = [0.0f64; 65];
+    let mut weights = vec![0.0f64; counts.len()];
     let mut log_weight = 0.0;
     for (d, weight) in weights.iter_mut().enumerate() {
         *weight = log_weight;
         let k = d as f64;
-        if d < 64 {
-            log_weight += ((64.0 - k) * (k + alpha)).ln() - ((k + 1.0) * (63.0 - k + beta)).ln();
+        if k < bits {
+            log_weight += ((bits - k) * (k + alpha)).ln() - ((k + 1.0) * (bits - 1.0 - k + beta)).ln();
         }
     }
     let top = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     weights.iter_mut().for_each(|weight| *weight = (*weight - top).exp());
     let sum: f64 = weights.iter().sum();
-    let mut model = weights.map(|weight| weight / sum);
-    let mut measured = counts.map(|count| count / total);
-    for radius in 1..65 {
+    let mut model: Vec<f64> = weights.iter().map(|weight| weight / sum).collect();
+    let mut measured: Vec<f64> = counts.iter().map(|count| count / total).collect();
+    for radius in 1..counts.len() {
         model[radius] += model[radius - 1];
         measured[radius] += measured[radius - 1];
     }
@@ -241,29 +264,29 @@ fn model(counts: &[f64; 65]) -> [f64; 65] {
     let duplicates = empty.map_or(0.0, |radius| measured[radius]);
     measured.iter_mut().for_each(|share| *share = (*share - duplicates).max(0.0));
     let meets = |radius: &usize| measured[*radius] >= ANCHOR && model[*radius] >= ANCHOR / 10.0;
-    if let Some(anchor) = (0..65).find(meets) {
+    if let Some(anchor) = (0..counts.len()).find(meets) {
         let raise = (measured[anchor] / model[anchor]).max(1.0);
-        for radius in 0..65 {
+        for radius in 0..counts.len() {
             model[radius] = if radius >= anchor { measured[radius] } else { model[radius] * raise };
         }
     }
     model
 }
 
-/// The share of pairs at each distance if each bit differs with probability `p`.
-fn binomial(p: f64) -> [f64; 65] {
+/// The share of pairs at each distance if each of so many bits differs with probability `p`.
+fn binomial(p: f64, bits: usize) -> impl Iterator<Item = f64> {
     let mut ways = 1.0;
-    std::array::from_fn(|d| {
+    (0..=bits).map(move |d| {
         if d > 0 {
-            ways *= (65 - d) as f64 / d as f64;
+            ways *= (bits + 1 - d) as f64 / d as f64;
         }
-        ways * p.powi(d as i32) * (1.0 - p).powi(64 - d as i32)
+        ways * p.powi(d as i32) * (1.0 - p).powi((bits - d) as i32)
     })
 }
 
 /// The widest distance whose unrelated candidates are few enough in a table of so many rows, rounded up to two digits:
 /// never wider for more.
-fn chosen(model: &[f64; 65], rows: u64) -> u32 {
+fn chosen(model: &[f64], rows: u64) -> u32 {
     let unit = 10u64.pow(rows.max(1).ilog10().saturating_sub(1));
     let rows = rows.div_ceil(unit) * unit;
     // Each side follows the rows in one direction, rounded or not.

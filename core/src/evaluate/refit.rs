@@ -86,7 +86,8 @@ pub fn refit<H: Host>(found: &mut Found<H::File>, limits: Limits, host: &mut H) 
     };
     let details: Vec<&'static str> = KINDS.into_iter().filter(counts).collect();
     looked.retain(|(_, kinds, ..)| !kinds.iter().any(|kind| details.contains(kind)));
-    if !by_records && details != before {
+    let by_texts = !matches!(found.options.method, Method::Records | Method::Hash);
+    if by_texts && details != before {
         refit.details = Some(details);
     }
     let answers: Vec<(f64, bool)> = looked.iter().map(|it| (it.0, it.2)).collect();
@@ -104,7 +105,8 @@ pub fn refit<H: Host>(found: &mut Found<H::File>, limits: Limits, host: &mut H) 
         if by_records || found.options.alike.similarity > 0.0 {
             refit.similarity = Some(((at * 1e4).round() / 1e4).clamp(1e-4, 1.0 - 1e-4));
         } else {
-            refit.distance = Some(at.round().clamp(0.0, 64.0) as u32);
+            let most = u64::BITS as usize * found.rows.parts();
+            refit.distance = Some(at.round().clamp(0.0, most as f64) as u32);
         }
         refit.expected = Some(expected);
     }

@@ -1,10 +1,14 @@
-//! 64-bit SimHash fingerprints and their Hamming distance.
+//! 64-bit SimHash fingerprints and their Hamming distance; hashes of other makers as they are written.
 
 mod bands;
+mod prints;
 mod simhash;
+mod written;
 
 pub use bands::{Bands, BandsError};
+pub use prints::Prints;
 pub use simhash::{SimHash, Weight, WeightError};
+pub use written::parts_of_written;
 
 /// The Hamming distance of two fingerprints, 0 to 64: the number of bits in
 /// which they differ (P2, P4: `d(x, y) = Σ xᵢ xor yᵢ`).

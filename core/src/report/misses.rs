@@ -36,11 +36,13 @@ const BEYOND: u32 = 4;
 /// Pairs that are kept to be shown.
 const SHOWN: usize = 30;
 
-/// The pairs that are most alike, from half the similarity asked for on. `text` gives the text of a row.
+/// The pairs that are most alike, from half the similarity asked for on; of hashes of so many `bits` those nearest to each
+/// other. `text` gives the text of a row.
 pub fn misses(
     pairs: &[Nearest],
     limit: u32,
     alike: &Alike,
+    bits: Option<u32>,
     mut text: impl FnMut(usize) -> String,
 ) -> Vec<Miss> {
     let mut shown: Vec<Miss> = Vec::new();
@@ -51,7 +53,8 @@ pub fn misses(
             continue;
         }
         let (a, b) = (text(pair.row), text(pair.nearest));
-        let similarity = alike.likeness(&a, &b);
+        let of_hashes = bits.map(|bits| 1.0 - f64::from(pair.distance) / f64::from(bits));
+        let similarity = of_hashes.unwrap_or_else(|| alike.likeness(&a, &b));
         let at = shown.partition_point(|other| other.similarity >= similarity);
         if similarity <= 0.0 || similarity < alike.similarity / 2.0 || at == SHOWN {
             continue;

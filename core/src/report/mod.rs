@@ -84,7 +84,7 @@ pub struct Near {
     /// The largest distance of a candidate.
     pub limit: u32,
     /// Near-duplicates that have a fingerprint, by their distance to the row that stays.
-    pub found: [u64; 65],
+    pub found: Vec<u64>,
     /// The rows that stay and have a fingerprint.
     pub stay: Background,
     /// Pairs of them that were told apart, those most alike first.
@@ -185,13 +185,13 @@ impl Page {
     fn rule(&self, html: &mut Html, summary: &Summary) {
         let (words, alike) = (self.style.words, &self.style.alike);
         let (share, n) = (percent(alike.similarity), alike.n);
-        let limit = summary.near.as_ref().map_or(0, |near| near.limit);
+        let (limit, bits) = summary.near.as_ref().map_or((0, 0), |near| (near.limit, near.stay.bits()));
         let mut rule = match summary.method {
             None | Some(Method::Exact) => words.rule_exact.to_owned(),
             Some(Method::Text) => fill(words.rule_text, &[&share, &n]),
             Some(Method::Records) => fill(words.rule_records, &[&share]),
-            Some(Method::Fingerprint) if alike.similarity == 0.0 => fill(words.rule_unverified, &[&limit]),
-            Some(Method::Fingerprint) => fill(words.rule, &[&limit, &share, &n]),
+            Some(_) if alike.similarity == 0.0 => fill(words.rule_unverified, &[&limit, &bits]),
+            Some(Method::Fingerprint | Method::Hash) => fill(words.rule, &[&limit, &share, &n]),
         };
         if !summary.kinds.is_empty() {
             let kinds: Vec<&str> = summary.kinds.iter().map(|kind| words.kind(kind)).collect();
@@ -385,9 +385,9 @@ fn overview(html: &mut Html, summary: &Summary, words: &Words) {
 }
 
 fn distances(html: &mut Html, summary: &Summary, near: &Near, words: &Words) {
-    section(html, words.distances, &fill(words.distances_note, &[&near.limit]));
+    section(html, words.distances, &fill(words.distances_note, &[&near.limit, &near.stay.bits()]));
     html.raw(r#"<div class="charts">"#);
-    let figure = |html: &mut Html, name: &str, note: &str, counts: &[u64; 65]| {
+    let figure = |html: &mut Html, name: &str, note: &str, counts: &[u64]| {
         html.put("<figure><figcaption><b>{}</b> {}</figcaption>", &[&name, &note]);
         if counts.iter().all(|&count| count == 0) {
             html.put(r#"<p class="note">{}</p>"#, &[&words.nothing_to_draw]);
@@ -400,9 +400,10 @@ fn distances(html: &mut Html, summary: &Summary, near: &Near, words: &Words) {
     let note = if found == summary.alike_rows { words.near_note } else { words.near_some_note };
     let note = fill(note, &[&grouped(found), &grouped(summary.alike_rows)]);
     figure(html, words.near_pairs, &note, &near.found);
-    let within = cumulative(stay.random);
-    let unrelated = percent(share(within[near.limit.min(64) as usize], within[64]));
-    let note = fill(words.random_note, &[&grouped(within[64]), &unrelated, &near.limit]);
+    let within = cumulative(stay.random.clone());
+    let (bits, all) = (within.len() - 1, within.last().copied().unwrap_or_default());
+    let unrelated = percent(share(within[bits.min(near.limit as usize)], all));
+    let note = fill(words.random_note, &[&grouped(all), &unrelated, &near.limit]);
     figure(html, words.random, &note, &stay.random);
     let drawn = grouped(stay.nearest.len() as u64);
     let note = fill(words.nearest_note, &[&drawn, &grouped(stay.rows)]);

@@ -55,8 +55,8 @@ sentences! {
     rule: "Two rows are near-duplicates if their fingerprints differ in at most {0} of 64 bits and their texts share at \
            least {1} of their runs of {2} characters (Jaccard).",
           "两条记录的指纹最多相差 {0} 位（共 64 位），并且文字中连续 {2} 个字的片段至少有 {1} 相同（Jaccard 系数），即判为相近。";
-    rule_unverified: "Two rows are near-duplicates if their fingerprints differ in at most {0} of 64 bits.",
-                     "两条记录的指纹最多相差 {0} 位（共 64 位），即判为相近。";
+    rule_unverified: "Two rows are near-duplicates if their fingerprints differ in at most {0} of {1} bits.",
+                     "两条记录的指纹最多相差 {0} 位（共 {1} 位），即判为相近。";
     rule_text: "Two rows are near-duplicates if their texts share at least {0} of their runs of {1} characters (Jaccard). \
                 All pairs of texts that share so much were found.",
                "两条记录的文字中连续 {1} 个字的片段至少有 {0} 相同（Jaccard 系数），即判为相近。凡达到这一比例的记录对均已找出。";
@@ -69,9 +69,9 @@ sentences! {
     rule_details: " Rows that differ in one of these details are not: {0}.", "但以下要素有出入的不算：{0}。";
 
     distances: "How far apart rows are", "记录之间的距离";
-    distances_note: "Every text has a fingerprint of 64 bits. The fewer bits two fingerprints differ in, the more alike the \
-                     texts are. The line marks the limit of this report: {0} bits.",
-                    "每段文字对应一个 64 位的指纹。两个指纹不同的位数越少，文字越相近。竖线是本报告采用的上限：{0} 位。";
+    distances_note: "Fingerprints have {1} bits. The fewer bits two of them differ in, the more alike is what they \
+                     are of. The line marks the limit of this report: {0} bits.",
+                    "指纹共 {1} 位。两个指纹不同的位数越少，所代表的内容越相近。竖线是本报告采用的上限：{0} 位。";
     near_pairs: "Near-duplicates and the row that stays", "相近的记录与所属组的保留记录";
     near_note: "All {0} of them.", "共 {0} 条，全部计入。";
     near_some_note: "The {0} of {1} that have a fingerprint.", "{1} 条中有指纹的 {0} 条。";

@@ -27,7 +27,7 @@ CREATE TABLE takes AS SELECT f.*, key FROM function f, refused(format(call, '{"c
     unnest(string_to_array(split_part(r.message, ' has: ', 2), ', ')) key;
 SELECT name, string_agg(key, ' ') AS takes FROM takes GROUP BY name ORDER BY name COLLATE "C";
 CREATE TABLE wrong (key text, value jsonb);
-INSERT INTO wrong VALUES ('id', '3'), ('columns', '[]'), ('fp', '""'), ('recipe', '3'), ('equal', '"case"'), ('method', '"guess"'), ('distance', '65'),
+INSERT INTO wrong VALUES ('id', '3'), ('columns', '[]'), ('fp', '""'), ('recipe', '3'), ('equal', '"case"'), ('method', '"guess"'), ('distance', '257'),
     ('similarity', '1.5'), ('n', '0'), ('details', '["size"]'), ('slots', '{"name ___ is ___": true}'), ('contained', '-1'), ('group', '"pairs"'), ('diameter', '2.5'),
     ('keep', '{"column": "id", "oder": "desc"}'), ('scope', '[]'), ('action', '"drop"'), ('flag', '""'), ('log', '""'), ('index', '"maybe"'), ('title', '1'),
     ('language', '"de"'), ('labels', '[]'), ('show', '[]'), ('review', '0'), ('follow', '1'), ('drop', 'false'), ('refit', 'false'), ('side', '3'), ('nearest', '101'),
