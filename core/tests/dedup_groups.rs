@@ -132,6 +132,30 @@ fn defined(options: &Options, rows: &Rows<MemorySpill>, texts: &[String], mut mo
     group
 }
 
+/// Sees to it that the groups of rows, with what is decided of them, are those of the definition.
+fn are_as_defined(
+    options: &Options,
+    (mut rows, equal): (Rows<MemorySpill>, EqualTexts<MemorySpill>),
+    texts: &[String],
+    model: Model,
+    limits: Limits,
+) -> Result<(), TestCaseError> {
+    for (pairs, same) in [(&model.same, true), (&model.apart, false)] {
+        pairs.iter().for_each(|pair| rows.decisions.add(pair.map(|id| id.to_string()), same).unwrap());
+    }
+    (0..texts.len()).for_each(|row| rows.decisions.meet(row as u32, &row.to_string()).unwrap());
+    rows.find_equal(equal, options, false, &mut MemoryHost).unwrap();
+    let expected = defined(options, &rows, texts, model);
+    let found = group(options, &mut rows, limits, &mut MemoryHost).unwrap().sets;
+    let found: Vec<u32> = rows.first.iter().map(|&first| found.find(first)).collect();
+    for a in 0..texts.len() {
+        for b in 0..a {
+            prop_assert_eq!(found[a] == found[b], expected[a] == expected[b], "{} {}", a, b);
+        }
+    }
+    Ok(())
+}
+
 proptest! {
     /// Whatever the table and the options: the groups are those of the definition, in little memory and in plenty, on one
     /// thread and on two, with weights and without. P4's Single-Pass is star in the order of the source.
@@ -169,19 +193,7 @@ proptest! {
         rows.order.ranks = ranks[..texts.len()].to_vec();
         let decisions: Vec<_> = decisions.into_iter().map(|(a, b, same)| (a % few, b % few, same)).collect();
         let model = Model::new(&decisions, texts.len() + 3);
-        for (pairs, same) in [(&model.same, true), (&model.apart, false)] {
-            pairs.iter().for_each(|pair| rows.decisions.add(pair.map(|id| id.to_string()), same).unwrap());
-        }
-        (0..texts.len()).for_each(|row| rows.decisions.meet(row as u32, &row.to_string()).unwrap());
-        rows.find_equal(hashes, &options, false, &mut MemoryHost).unwrap();
-        let expected = defined(&options, &rows, &texts, model);
-        let found = group(&options, &mut rows, Limits { memory, threads }, &mut MemoryHost).unwrap().sets;
-        let found: Vec<u32> = rows.first.iter().map(|&first| found.find(first)).collect();
-        for a in 0..texts.len() {
-            for b in 0..a {
-                prop_assert_eq!(found[a] == found[b], expected[a] == expected[b], "{} {}", a, b);
-            }
-        }
+        are_as_defined(&options, (rows, hashes), &texts, model, Limits { memory, threads })?;
     }
 }
 
@@ -221,19 +233,7 @@ proptest! {
         }
         let decisions: Vec<_> = decisions.into_iter().filter(|it| !none.contains(&it.0) && !none.contains(&it.1)).collect();
         let model = Model::new(&decisions, texts.len());
-        for (pairs, same) in [(&model.same, true), (&model.apart, false)] {
-            pairs.iter().for_each(|pair| rows.decisions.add(pair.map(|id| id.to_string()), same).unwrap());
-        }
-        (0..texts.len()).for_each(|row| rows.decisions.meet(row as u32, &row.to_string()).unwrap());
-        rows.find_equal(equal, &options, false, &mut MemoryHost).unwrap();
-        let expected = defined(&options, &rows, &texts, model);
-        let found = group(&options, &mut rows, Limits { memory, threads }, &mut MemoryHost).unwrap().sets;
-        let found: Vec<u32> = rows.first.iter().map(|&first| found.find(first)).collect();
-        for a in 0..texts.len() {
-            for b in 0..a {
-                prop_assert_eq!(found[a] == found[b], expected[a] == expected[b], "{} {}", a, b);
-            }
-        }
+        are_as_defined(&options, (rows, equal), &texts, model, Limits { memory, threads })?;
     }
 }
 
