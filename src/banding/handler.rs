@@ -16,6 +16,7 @@ static ROUTINE: pg_sys::IndexAmRoutine = {
     // A nearest-neighbour scan has no condition.
     am.amoptionalkey = true;
     am.amsearchnulls = true;
+    am.ampredlocks = true;
     am.amkeytype = pg_sys::InvalidOid;
     // Dead entries are found on every page by one worker or another.
     am.amparallelvacuumoptions =

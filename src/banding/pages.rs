@@ -58,12 +58,18 @@ fn read_so_far() -> i64 {
     usage.shared_blks_read + usage.local_blks_read
 }
 
+/// Whether this transaction is serializable: asked before a call that is guarded.
+fn is_serializable() -> bool {
+    // SAFETY: a setting of this process.
+    unsafe { pg_sys::XactIsoLevel == pg_sys::XACT_SERIALIZABLE as i32 }
+}
+
 /// An open index relation as page storage.
 pub(crate) struct RelationPages {
     relation: pg_sys::Relation,
     strategy: pg_sys::BufferAccessStrategy,
     delay: bool,
-    /// The snapshot of the scan, for "snapshot too old"; null if there is none.
+    /// The snapshot of the scan, for "snapshot too old" and predicate locks; null if there is none.
     snapshot: pg_sys::Snapshot,
     /// Blocks below this one exist.
     known: Cell<u32>,
@@ -321,6 +327,25 @@ impl Pages for RelationPages {
             pg_sys::GenericXLogFinish(record);
         }
         Ok(())
+    }
+
+    fn lock_predicate(&self, block: u32) {
+        if is_serializable() && !self.snapshot.is_null() {
+            // SAFETY: the relation is open and the snapshot valid (see `for_scan`); one that is no MVCC snapshot locks nothing.
+            unsafe { pg_sys::PredicateLockPage(self.relation, block, self.snapshot) }
+        }
+    }
+
+    fn check_predicate(&self, block: u32) {
+        if is_serializable() {
+            // SAFETY: the relation is open (see `new`); the row has no place in it that others could lock.
+            unsafe { pg_sys::CheckForSerializableConflictIn(self.relation, std::ptr::null_mut(), block) }
+        }
+    }
+
+    fn copy_predicate(&self, from: u32, to: u32) {
+        // SAFETY: the relation is open (see `new`).
+        unsafe { pg_sys::PredicateLockPageSplit(self.relation, from, to) }
     }
 
     fn delay_point(&self) {

@@ -11,6 +11,11 @@
 //! covers some position at or above the mark, and leaves out what that holds below the mark, should the mark
 //! be no boundary any more. An entry that was there when the scan began sits, at the moment the leaf covering
 //! its position is locked, in that leaf. So no lock or pin is needed between two leaves, nor across calls.
+//!
+//! Why a serializable search misses nobody who changes its answer. A row belongs into the answer if it has its position in one of
+//! the ranges that are read. While the leaf covering that is locked, a reader leaves its predicate and an inserter looks for others':
+//! the one who comes second sees the entry or the predicate. A record that gives positions to another leaf gives that one the
+//! predicates first, for it holds the old leaf exclusively. An inserter puts an entry into a second level that can be read before it returns.
 
 use super::descend::{Locked, Trace, descend, read_covering, retry};
 use super::error::{Result, Way};
@@ -100,7 +105,7 @@ impl<'p, P: Pages> Cursor<'p, P> {
             leaf
         });
         self.reads += trace.reads;
-        leaf
+        leaf.inspect(|leaf| self.pages.lock_predicate(leaf.block))
     }
 
     /// Announces the leaf that covers `target`, of which `seek` will be asked first, and reads the pages above it.

@@ -123,6 +123,7 @@ fn append<P: Pages>(pages: &P, targets: &[Target], if_absent: bool) -> Way<Appen
     let mut plans = Vec::with_capacity(targets.len());
     for ((leaf, header), target) in locked.into_iter().zip(targets) {
         let block = leaf.block();
+        pages.check_predicate(block);
         let view = Leaf::read(block, &leaf, header)?;
         if !view.layout.covers(&header) {
             corrupt(block, "the entries' keys are narrower than the page's key range")?;
@@ -213,6 +214,7 @@ fn split_page<P: Pages>(pages: &P, Target { tree, root, entry }: Target, level: 
     if above.used + above.separator() > pages.body_len() {
         return Ok(false);
     }
+    pages.copy_predicate(block, right);
     // The separators behind the page's move by one.
     let insert_at = HEADER + (at + 1) * above.separator();
     let mut tail = Separator { low: halves.middle, child: right }.to_bytes(&above);
@@ -332,6 +334,8 @@ fn split_root<'p, P: Pages>(
     }
     let mut left = pages.extend()?;
     let mut right = pages.extend()?;
+    pages.copy_predicate(root.block(), left.block());
+    pages.copy_predicate(root.block(), right.block());
     put(&mut halves.left, RIGHT_LINK, &right.block().to_le_bytes());
     let above = Header::new(Kind::Inner, header.tree, header.level + 1, header.low, header.high)
         .scoped(header.scoped);

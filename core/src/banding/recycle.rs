@@ -223,6 +223,7 @@ fn unlink<P: Pages>(pages: &P, tree: Tree, root: u32, low: Position) -> Way<Opti
     if neighbours(&parent.body, &parent.header, low) != Some((before, own)) {
         return Ok(None);
     }
+    pages.copy_predicate(own.child, before.child);
     let others = (0..parent.header.count).map(|n| separator(&parent.body, n)).filter(|it| *it != own);
     let above = inner_image(parent.header, &others.collect::<Vec<_>>());
     let mut meta = pages.lock_pinned(meta)?;

@@ -143,6 +143,17 @@ pub trait Pages {
     /// Nothing has changed when it fails.
     fn commit<'p>(&'p self, edits: &mut [Edit<'_, Self::Write<'p>>]) -> Result<()>;
 
+    /// A search relies on what the leaf `block`, which it has locked, holds and lacks. This and the next two are for
+    /// serializable transactions.
+    fn lock_predicate(&self, _block: u32) {}
+
+    /// A row comes to the leaf `block`, locked exclusively: a conflict with who relies on it.
+    fn check_predicate(&self, _block: u32) {}
+
+    /// What `from` covers is about to be covered by `to`: who relies on the one relies on both. The first is locked
+    /// exclusively, and the other one too or not to be found yet.
+    fn copy_predicate(&self, _from: u32, _to: u32) {}
+
     /// Called with no lock held, at least once per 64 pages read: answers interrupts, and is where VACUUM
     /// sleeps.
     fn delay_point(&self) {

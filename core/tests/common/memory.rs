@@ -7,8 +7,9 @@
 //! WAL: none; a commit copies the bytes. A crash is simulated by [`MemoryPages::fail_after`]: the
 //! commits before it happened, the others did not, and what was added but not committed is zero.
 
+use std::collections::BTreeSet;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use dedup_core::banding::{
@@ -29,6 +30,9 @@ pub struct MemoryPages {
     /// Commits that still succeed; negative = no limit.
     commits_left: AtomicI64,
     commits: AtomicU64,
+    /// Leaves that a watched search relies on, and whether a row has come to one of them.
+    pub relied_on: Mutex<BTreeSet<u32>>,
+    pub conflict: AtomicBool,
 }
 
 /// A shared lock on a page in memory.
@@ -85,6 +89,8 @@ impl MemoryPages {
             growing: Mutex::new(()),
             commits_left: AtomicI64::new(-1),
             commits: AtomicU64::new(0),
+            relied_on: Mutex::default(),
+            conflict: AtomicBool::new(false),
         }
     }
 
@@ -203,5 +209,17 @@ impl Pages for MemoryPages {
         }
         self.commits.fetch_add(1, Ordering::Relaxed);
         Ok(())
+    }
+
+    fn check_predicate(&self, block: u32) {
+        let conflict = ignore_poison(self.relied_on.lock()).contains(&block);
+        self.conflict.fetch_or(conflict, Ordering::Relaxed);
+    }
+
+    fn copy_predicate(&self, from: u32, to: u32) {
+        let mut relied_on = ignore_poison(self.relied_on.lock());
+        if relied_on.contains(&from) {
+            relied_on.insert(to);
+        }
     }
 }

@@ -116,6 +116,11 @@ impl Pages for Watched<'_> {
         self.pages.commit(&mut edits)
     }
 
+    fn lock_predicate(&self, block: u32) {
+        assert_eq!(self.held.get(), 1, "the leaf is locked");
+        self.pages.relied_on.lock().unwrap().insert(block);
+    }
+
     fn delay_point(&self) {
         assert_eq!(self.held.get(), 0, "who may wait holds no lock");
         (self.between)(Next::Wait);
