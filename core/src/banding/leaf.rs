@@ -228,12 +228,6 @@ impl<'b> Leaf<'b> {
     pub(crate) fn find(&self, at: Position) -> Option<usize> {
         self.contains(at).then(|| self.iter().position(|p| p == at)).flatten()
     }
-
-    /// The bytes of the `n`-th entry.
-    pub(crate) fn bytes_of(&self, n: usize) -> &'b [u8] {
-        let width = self.layout.width;
-        self.entries.get(n * width..(n + 1) * width).unwrap_or_default()
-    }
 }
 
 /// Entries whose distances are computed together.

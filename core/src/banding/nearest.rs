@@ -18,12 +18,12 @@
 
 use super::cost::random_selectivity;
 use super::cursor::Cursor;
-use super::error::{Result, corrupt};
+use super::error::Result;
 use super::hot::{BucketState, second_levels};
 use super::key::{BLOCKS, Position, Tree};
 use super::meta::Index;
-use super::ranges::Ranges;
-use super::scan::{Hit, NO_ROW, RangeScan};
+use super::ranges::{Filter, Ranges};
+use super::scan::{Hit, RangeScan};
 use super::schedule::{MAX_DISTANCE, Radii, Shell, buckets_within, leaves_read};
 use super::storage::Pages;
 
@@ -113,10 +113,15 @@ impl Waiting {
         }
     }
 
-    pub(super) fn take(&mut self, distance: u32) -> Vec<Hit> {
+    fn take(&mut self, distance: u32) -> Vec<Hit> {
         let hits = self.by_distance.get_mut(distance as usize).map(std::mem::take).unwrap_or_default();
         self.len -= hits.len();
         hits
+    }
+
+    /// All from a distance on, the nearest last.
+    pub(super) fn from(&mut self, distance: u32) -> Vec<Hit> {
+        (distance..self.cut).rev().flat_map(|distance| self.take(distance)).collect()
     }
 }
 
@@ -262,23 +267,13 @@ impl NearestScan {
                     return Ok(self.change_to_whole());
                 }
             }
-            let (done, radii, cut) = (self.done, self.radii, self.waiting.cut);
-            let waiting = &mut self.waiting;
-            let mut rows = true;
-            page.leaf()?.near(Some(scope), query, cut.saturating_sub(1), |entry| {
-                let diff = tree.fingerprint(entry.key ^ query);
-                let distance = diff.count_ones();
-                let block = |j: usize| (diff.rotate_left(16 * j as u32) >> 48).count_ones() as i32;
-                let first_covered =
-                    (0..BLOCKS).all(|j| if j == i { block(j) == radii[j] } else { block(j) > radii[j] });
-                if distance >= done && first_covered && entry >= mark {
-                    rows &= entry.tid.can_be_a_row();
-                    waiting.add(Hit { distance, tid: entry.tid, fingerprint: self.query ^ diff });
+            let (done, waiting) = (self.done, &mut self.waiting);
+            let near = (self.scope, self.query, waiting.cut.saturating_sub(1));
+            page.hits(near, Filter::Shell(i, self.radii), (mark, Position::MAX), |hit| {
+                if hit.distance >= done {
+                    waiting.add(hit);
                 }
-            });
-            if !rows {
-                return corrupt(page.block, NO_ROW);
-            }
+            })?;
             match page.high() {
                 Some(high) if self.waiting.cut > done => mark = high,
                 _ => break,
@@ -350,10 +345,7 @@ impl NearestScan {
             // The very next distance has too many rows to keep.
             return Ok(self.stream(Between::Whole));
         }
-        // Returned from the end: nearest last.
-        for d in (self.done..waiting.cut).rev() {
-            self.ready.append(&mut waiting.take(d));
-        }
+        self.ready = waiting.from(self.done);
         self.done = waiting.cut;
         Ok(self.whole_or_end())
     }

@@ -325,9 +325,7 @@ impl PartsNearest {
             self.stream = Some(Pass::new(index, *scope, query, (least, least), *memory));
             return Ok(());
         }
-        for distance in (least..waiting.cut).rev() {
-            self.ready.append(&mut waiting.take(distance));
-        }
+        self.ready = waiting.from(least);
         self.all.least = waiting.cut;
         Ok(())
     }

@@ -237,15 +237,6 @@ pub(crate) fn for_leaves<P: Pages>(
     }
 }
 
-/// The sizes of the buckets of block `i`.
-pub(crate) fn count_buckets<P: Pages>(pages: &P, index: &Index, i: usize) -> Result<Vec<u32>> {
-    let mut counts = vec![0u32; 65536];
-    for_leaves(pages, index, Tree::main(i), 0, u64::MAX, |leaf| {
-        leaf.iter().for_each(|entry| counts[usize::from(entry.bucket())] += 1);
-    })?;
-    Ok(counts)
-}
-
 /// How many entries of block `i`'s main tree have a key.
 fn count_key<P: Pages>(pages: &P, index: &Index, i: usize, key: u64) -> Result<u64> {
     let mut n = 0;

@@ -15,7 +15,7 @@ use super::error::{Result, Way};
 use super::key::{Position, Tid, Tree};
 use super::leaf::{Leaf, packed_image, remove_dead};
 use super::meta::Index;
-use super::page::{HEADER, Header, USED_AND_COUNT, used_and_count};
+use super::page::{HEADER, Header, USED_AND_COUNT, put, used_and_count};
 use super::storage::{Change, Edit, Pages, WritePage};
 use super::target::{Target, in_all_trees, leaf_of, lock_leaves, targets};
 use std::cmp::Reverse;
@@ -70,52 +70,32 @@ fn remove_from<P: Pages>(
     for _ in 0..ATTEMPTS {
         pages.delay_point();
         let Some(mut leaves) = retry(pages, || lock_leaves(pages, &targets))? else { continue };
-        let mut removals = Vec::with_capacity(leaves.len());
+        let mut images = Vec::with_capacity(leaves.len());
         for ((page, header), target) in leaves.iter().zip(&targets) {
-            removals.push(Removal::of(&Leaf::read(page.block(), page, *header)?, target.entry));
+            images.push(without(page, &Leaf::read(page.block(), page, *header)?, target.entry));
         }
         if !dead.is_dead(tid) {
             return Ok(());
         }
-        let patches: Vec<_> = removals.iter().map(|it| it.as_ref().map(Removal::patches)).collect();
-        let mut edits = Vec::with_capacity(leaves.len());
-        for ((page, _), patches) in leaves.iter_mut().zip(&patches) {
-            if let Some(patches) = patches {
-                edits.push(Edit { page, change: Change::Patch(patches), fresh: false });
-            }
-        }
+        let edits = leaves.iter_mut().zip(&images).filter_map(|((page, _), image)| {
+            Some(Edit { page, change: Change::Image(image.as_ref()?), fresh: false })
+        });
+        let mut edits: Vec<_> = edits.collect();
         return if edits.is_empty() { Ok(()) } else { pages.commit(&mut edits) };
     }
     Ok(())
 }
 
-/// An entry's way out of its leaf: the last one takes its place.
-struct Removal {
-    at: usize,
-    last: Vec<u8>,
-    end: usize,
-    zeroes: Vec<u8>,
-    counts: [u8; 4],
-}
-
-impl Removal {
-    fn of(leaf: &Leaf<'_>, entry: Position) -> Option<Removal> {
-        let (header, width) = (leaf.header, leaf.layout.width);
-        let n = leaf.find(entry)?;
-        let end = header.used - width;
-        Some(Removal {
-            at: HEADER + n * width,
-            last: leaf.bytes_of(header.count - 1).to_vec(),
-            end,
-            zeroes: vec![0; width],
-            counts: used_and_count(end, header.count - 1),
-        })
-    }
-
-    /// The zeroes come last, over the last entry, also where that is the removed one.
-    fn patches(&self) -> [(usize, &[u8]); 3] {
-        [(self.at, &self.last), (self.end, &self.zeroes), (USED_AND_COUNT, &self.counts)]
-    }
+/// A leaf without that entry, in whose place the last one comes; `None` if it does not hold it.
+fn without(page: &[u8], leaf: &Leaf<'_>, entry: Position) -> Option<Vec<u8>> {
+    let (header, width) = (leaf.header, leaf.layout.width);
+    let at = HEADER + leaf.find(entry)? * width;
+    let end = header.used - width;
+    let mut image = page[..header.used].to_vec();
+    image.copy_within(end.., at);
+    image.truncate(end);
+    put(&mut image, USED_AND_COUNT, &used_and_count(end, header.count - 1));
+    Some(image)
 }
 
 /// Removes from the full leaf of a target the entries of rows that are dead for good, looking at older versions of rows

@@ -1,6 +1,6 @@
 //! The key ranges that a leg of a search reads, and the rows that it reports.
 
-use super::key::{Position, Tree};
+use super::key::{BLOCKS, Position, Tree};
 use super::schedule::{Radii, Shell};
 
 /// The key ranges of a leg.
@@ -65,6 +65,8 @@ pub(crate) enum Filter {
     FirstBlock(usize, Radii),
     /// The same for a hot bucket: block i equal, its sub-block j the first equal one.
     FirstSubBlock(usize, usize),
+    /// Block i exactly at its radius, the others beyond theirs.
+    Shell(usize, Radii),
 }
 
 impl Filter {
@@ -75,6 +77,9 @@ impl Filter {
         match *self {
             Filter::Any => true,
             Filter::FirstBlock(i, radii) => block(i) <= radii[i] && (0..i).all(|j| block(j) > radii[j]),
+            Filter::Shell(i, radii) => {
+                (0..BLOCKS).all(|j| if j == i { block(j) == radii[j] } else { block(j) > radii[j] })
+            }
             Filter::FirstSubBlock(i, j) => {
                 let key = Tree::main(i).key(diff);
                 let sub = |j: usize| key >> (36 - 12 * j) & 0xfff;

@@ -8,13 +8,15 @@
 //! time ([`cursor`](super::cursor)), and no lock or pin between batches.
 
 use super::cursor::Cursor;
-use super::error::Result;
+use super::descend::Locked;
+use super::error::{Result, corrupt};
 use super::hot::{self, BucketState};
 use super::key::{BLOCKS, Position, Tid, Tree};
 use super::meta::Index;
 use super::ranges::{Filter, Ranges};
 use super::schedule::{MAX_DISTANCE, Shell, buckets_within, leaves_read, radii};
 use super::storage::Pages;
+use std::ops::Deref;
 
 /// The damage of an entry whose tid cannot be that of a row.
 pub(crate) const NO_ROW: &str = "an entry points to where no row can be";
@@ -28,6 +30,29 @@ pub struct Hit {
     pub tid: Tid,
     /// Its fingerprint.
     pub fingerprint: u64,
+}
+
+impl<B: Deref<Target = [u8]>> Locked<B> {
+    /// Calls `found` with the rows of the scope, or of all, within `distance` of `query`, from `first` to `last`, that the
+    /// filter lets through.
+    pub(crate) fn hits(
+        &self,
+        (scope, query, distance): (Option<u32>, u64, u32),
+        filter: Filter,
+        (first, last): (Position, Position),
+        mut found: impl FnMut(Hit),
+    ) -> Result<()> {
+        let (tree, mut rows) = (self.header.tree, true);
+        let key = tree.key(query);
+        self.leaf()?.near(scope, key, distance, |entry| {
+            let diff = tree.fingerprint(entry.key ^ key);
+            if filter.lets_through(diff) && entry >= first && entry <= last {
+                rows &= entry.tid.can_be_a_row();
+                found(Hit { distance: diff.count_ones(), tid: entry.tid, fingerprint: query ^ diff });
+            }
+        });
+        if rows { Ok(()) } else { corrupt(self.block, NO_ROW) }
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -188,7 +213,6 @@ impl RangeScan {
         wanted: usize,
         hits: &mut Vec<Hit>,
     ) -> Result<Walk> {
-        let query = leg.tree.key(self.query);
         while let Some(target) = leg.ranges.next(self.mark) {
             let page = cursor.seek(target)?;
             if self.state == State::Planned {
@@ -201,18 +225,11 @@ impl RangeScan {
             }
             let (first, last) = leg.ranges.within().unwrap_or((Position::MIN, Position::MAX));
             let (least, distance, first) = (self.least, self.distance, self.mark.max(first));
-            let mut rows = true;
-            page.leaf()?.near(self.scope, query, distance, |entry| {
-                let diff = leg.tree.fingerprint(entry.key ^ query);
-                let d = diff.count_ones();
-                if d >= least && leg.filter.lets_through(diff) && entry >= first && entry <= last {
-                    rows &= entry.tid.can_be_a_row();
-                    hits.push(Hit { distance: d, tid: entry.tid, fingerprint: self.query ^ diff });
+            page.hits((self.scope, self.query, distance), leg.filter, (first, last), |hit| {
+                if hit.distance >= least {
+                    hits.push(hit);
                 }
-            });
-            if !rows {
-                return super::error::corrupt(page.block, NO_ROW);
-            }
+            })?;
             match page.high() {
                 None => return Ok(Walk::Done),
                 Some(high) => self.mark = high,
@@ -296,7 +313,7 @@ impl NullScan {
                 }
             });
             if rows[from..].iter().any(|tid| !tid.can_be_a_row()) {
-                return super::error::corrupt(page.block, NO_ROW);
+                return corrupt(page.block, NO_ROW);
             }
             // A leaf is a bag: in order of tids, the table is read in order.
             rows[from..].sort_unstable();

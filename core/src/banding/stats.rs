@@ -4,9 +4,9 @@
 use super::error::Result;
 use super::hot::{BucketState, states};
 use super::key::{BLOCKS, TREES};
+use super::leaf::Leaf;
 use super::meta::Index;
 use super::page::{HEADER, Header, Kind};
-use super::promote::count_buckets;
 use super::storage::Pages;
 
 /// How many of the largest buckets of a block are listed.
@@ -42,6 +42,7 @@ impl Index {
     pub fn stats<P: Pages>(&self, pages: &P) -> Result<Stats> {
         let mut stats = Stats { pages: pages.len()?, ..Stats::default() };
         let (mut used, mut room) = (0u64, 0u64);
+        let mut counts = vec![[0u64; BLOCKS]; 1 << 16];
         for block in 1..stats.pages {
             if block % 64 == 0 {
                 pages.delay_point();
@@ -58,6 +59,10 @@ impl Index {
                     stats.entries[t] += header.count as u64;
                     used += (header.used - HEADER) as u64;
                     room += (body.len() - HEADER) as u64;
+                    if header.tree.is_main() {
+                        let entries = Leaf::read(block, &body, header)?.iter();
+                        entries.for_each(|it| counts[usize::from(it.bucket())][header.tree.block()] += 1);
+                    }
                 }
                 Kind::Inner => stats.inner[t] += 1,
                 Kind::Free => stats.unused += 1,
@@ -72,12 +77,11 @@ impl Index {
         // A stale copy of the metapage may not know of a second level.
         let now = Index::open(pages)?;
         for i in 0..BLOCKS {
-            let mut counts: Vec<(u16, u64)> =
-                (0..=u16::MAX).zip(count_buckets(pages, self, i)?).map(|(b, n)| (b, n.into())).collect();
-            counts.retain(|c| c.1 > 0);
-            counts.sort_unstable_by_key(|c| std::cmp::Reverse((c.1, c.0)));
-            counts.truncate(LARGEST_BUCKETS);
-            stats.largest[i] = counts;
+            let mut largest: Vec<_> = (0..=u16::MAX).zip(counts.iter().map(|counts| counts[i])).collect();
+            largest.retain(|c| c.1 > 0);
+            largest.sort_unstable_by_key(|c| std::cmp::Reverse((c.1, c.0)));
+            largest.truncate(LARGEST_BUCKETS);
+            stats.largest[i] = largest;
             let hot = states(pages, &now, i)?;
             stats.hot[i] = hot.iter().filter(|s| s.1 == BucketState::Hot).count() as u32;
         }
