@@ -2,7 +2,7 @@
 
 use dedup_core::hash::mix64;
 use dedup_core::random::SplitMix64;
-use dedup_core::records::{Agreement, Keys, Model, Pairs, Records, Rows, SURE, columns, joined};
+use dedup_core::records::{Agreement, Field, Keys, Model, Pairs, Records, Rows, SURE, columns, joined};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -315,4 +315,124 @@ proptest! {
             prop_assert!((0.0..=1.0).contains(&records.probability(row as u32, keeper)));
         }
     }
+}
+
+/// A register of people, `second` of each hundred of whom are written twice: the row, and what is made of it.
+fn register(
+    count: usize,
+    second: usize,
+    family: bool,
+    again: impl Fn(usize, &mut Row),
+) -> (Vec<Row>, Vec<usize>) {
+    let mut random = SplitMix64::new(11);
+    let spelled = |number: usize, syllables: usize| {
+        let mut random = SplitMix64::new(number as u64);
+        let all = ["bar", "ken", "lif", "mos", "nug", "rad", "sel", "tip", "vom", "zuk"];
+        (0..syllables).map(|_| all[random.below(10)]).collect::<String>()
+    };
+    let (mut rows, mut of) = (Vec::<Row>::new(), Vec::new());
+    for at in 0..count {
+        let home = if family && at % 3 > 0 { rows.last().cloned() } else { None };
+        let home = home.unwrap_or_else(|| {
+            let street = format!("{} {} Street", at % 97, spelled(random.below(400), 3));
+            ["", &spelled(random.below(900), 3), &street, &format!("555-{:06}", at * 104_729 % 1_000_003)]
+                .map(|it| Some(it.to_owned()))
+                .to_vec()
+        });
+        let mut row = home;
+        row.truncate(4);
+        row[0] = Some(spelled(at % 211, 2));
+        row.push(Some(format!("{}-{:02}-{:02}", 1940 + at * 31 % 60, 1 + at % 12, 1 + at * 7 % 28)));
+        of.push(at);
+        rows.push(row.clone());
+        if at % 100 < second {
+            again(at, &mut row);
+            of.push(at);
+            rows.insert(rows.len() - 1, row);
+        }
+    }
+    (rows, of)
+}
+
+/// How many rows repeat one of the same person, and of another.
+fn found(rows: &[Row], of: &[usize]) -> (usize, usize) {
+    let keepers = keepers(rows);
+    let gone = || (0..rows.len()).filter(|&row| keepers[row] as usize != row);
+    let right = gone().filter(|&row| of[keepers[row] as usize] == of[row]).count();
+    (right, gone().count() - right)
+}
+
+/// Protects people who share a name, a home and a telephone: three columns, of which only the given name tells them apart.
+#[test]
+fn families_stay_apart() {
+    let (mut rows, of) = register(900, 10, true, |_, row| row[3] = None);
+    for row in &mut rows {
+        let name = format!("{} {}", row[0].as_ref().unwrap(), row[1].as_ref().unwrap());
+        *row = vec![Some(name), row[2].clone(), row[3].clone()];
+    }
+    let (right, wrong) = found(&rows, &of);
+    assert!(right >= 80 && wrong <= 9, "{right} of 90, {wrong} wrong");
+}
+
+/// One kind of second record, and nothing else: a cliff would take all of them for relatives.
+#[test]
+fn initials_and_swapped_names_are_found() {
+    let initial = |_, row: &mut Row| row[0] = row[0].as_ref().map(|name| format!("{}.", &name[..1]));
+    let swapped = |_, row: &mut Row| row.swap(0, 1);
+    for (second, again) in
+        [(10, &initial as &dyn Fn(usize, &mut Row)), (50, &initial), (10, &swapped), (50, &swapped)]
+    {
+        let (rows, of) = register(600, second, false, again);
+        let (right, wrong) = found(&rows, &of);
+        assert!(right * 100 >= 6 * second * 98 && wrong == 0, "{right} of {}, {wrong} wrong", 6 * second);
+    }
+}
+
+/// A father and a son of one name and home are reported and not removed, however many other second records there are.
+#[test]
+fn another_day_of_birth_is_never_sure() {
+    let (mut rows, mut of) = register(600, 30, false, |at, row| {
+        let name = row[1].as_mut().unwrap();
+        if at % 2 == 0 {
+            name.pop();
+        } else {
+            row[2] = None;
+        }
+    });
+    let senior = rows.len() - 1;
+    let mut junior = rows[senior].clone();
+    junior[4] = Some("2003-11-30".into());
+    rows.push(junior);
+    of.push(1000);
+    let keepers = keepers(&rows);
+    assert_eq!((keepers[senior], keepers[senior + 1]), (senior as u32, senior as u32 + 1));
+    let probability = learned(&rows).0.probability(senior as u32, senior as u32 + 1);
+    assert!((0.5..SURE).contains(&probability), "{probability}");
+}
+
+/// Sizes of one article have numbers that follow each other: a mistyped number is elsewhere.
+#[test]
+fn articles_of_a_series_stay_apart() {
+    let mut rows: Vec<Row> = Vec::new();
+    let mut of = Vec::new();
+    for at in 0..300usize {
+        let code = 100_000 + at * 7919 % 90_000 / 10 * 10;
+        for (size, next) in ["S", "M", "L", "XL"].iter().zip(0..) {
+            let name = format!("{} Shirt {} {size}", ["Aron", "Belt", "Cord", "Dune"][at % 4], at * 37 % 211);
+            let price = format!("{}.5", at * 13 % 89);
+            rows.push([name, format!("AB-{}", code + next), price].map(Some).to_vec());
+            of.push(at * 4 + next);
+        }
+    }
+    assert_eq!(found(&rows, &of), (0, 0));
+}
+
+/// Where all pairs differ in one column the model says which: the day of writing, or of birth, which only people know.
+#[test]
+fn what_all_pairs_differ_in_is_told() {
+    let (rows, of) = register(600, 20, false, |at, row| row[4] = Some(format!("{}-01-01", 2001 + at % 19)));
+    assert_eq!(found(&rows, &of), (0, 0));
+    let (records, _) = learned(&rows);
+    let apart: Vec<_> = records.apart().collect();
+    assert!(matches!(&apart[..], [(fields, 110..=130), ..] if *fields == [Field::Column(4)]), "{apart:?}");
 }

@@ -146,25 +146,35 @@ pub(crate) fn limits() -> Limits {
     Limits { memory: work_memory(), threads: threads() }
 }
 
+/// Pairs that differ in the same columns and nothing else from which on that is told.
+const MANY: usize = 10;
+
 /// Emits a notice of what agreement tells.
 fn announce(function: &str, records: &Records, columns: &[String]) {
-    let told: Vec<String> = records
-        .weights()
-        .map(|(field, none, full)| {
-            let what = match field {
-                Field::Column(column) => format!("\"{}\"", columns[column]),
-                Field::Identifiers => "identifiers".to_owned(),
-                Field::Relatives => "relatives".to_owned(),
-            };
-            format!("{what} {:.1} to {:.1}", none / LN_2, full / LN_2)
-        })
-        .collect();
+    let name = |field: Field| match field {
+        Field::Column(column) => format!("\"{}\"", columns[column]),
+        Field::Identifiers => "identifiers".to_owned(),
+        Field::Relatives => "relatives".to_owned(),
+    };
+    let weight = |(field, none, full)| format!("{} {:.1} to {:.1}", name(field), none / LN_2, full / LN_2);
+    let told: Vec<String> = records.weights().map(weight).collect();
     let what = format!("{function} learned what agreement tells");
     let detail = match &told[..] {
         [] => "No column tells one row from another.".to_owned(),
         told => format!("Weights in bits, from no agreement to a full one: {}.", told.join(", ")),
     };
     notice(what, detail, "");
+    let apart = |(fields, pairs): (Vec<Field>, usize)| {
+        format!("{pairs} pairs differ in {}", fields.into_iter().map(name).collect::<Vec<_>>().join(" and "))
+    };
+    let many: Vec<String> = records.apart().filter(|it| it.1 >= MANY).map(apart).collect();
+    if !many.is_empty() {
+        notice(
+            format!("{function} leaves rows apart that agree in whatever else identifies"),
+            format!("Too often for faults, {}.", many.join(", ")),
+            "A column that does not tell what a row is of, as the day when it was written, is left out by naming the others with columns.",
+        );
+    }
 }
 
 /// What it is given. Its bound makes a closure that begins to read a query one of columns of any lifetime, which the compiler

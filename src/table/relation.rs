@@ -35,6 +35,8 @@ pub(crate) struct TableColumn {
     pub(crate) is_generated: bool,
     /// A fingerprint that a `banding` index searches.
     pub(super) is_searched: bool,
+    /// Its values are made as rows come: a number, the time.
+    is_counted: bool,
 }
 
 impl Deref for TableColumn {
@@ -87,7 +89,10 @@ impl Table {
                 (SELECT k.place FROM pg_catalog.pg_index i, pg_catalog.unnest(i.indkey) WITH ORDINALITY AS k(number, place) \
                   WHERE i.indrelid OPERATOR(pg_catalog.=) c.oid AND i.indisprimary AND k.number OPERATOR(pg_catalog.=) a.attnum \
                     AND k.place OPERATOR(pg_catalog.<=) i.indnkeyatts), \
-                c.relowner, c.relrowsecurity \
+                c.relowner, c.relrowsecurity, \
+                a.attidentity OPERATOR(pg_catalog.<>) '' OR EXISTS (SELECT FROM pg_catalog.pg_attrdef d \
+                    WHERE d.adrelid OPERATOR(pg_catalog.=) c.oid AND d.adnum OPERATOR(pg_catalog.=) a.attnum AND d.adbin::pg_catalog.text \
+                        OPERATOR(pg_catalog.~) '[{](SQLVALUEFUNCTION|NEXTVALUEEXPR|FUNCEXPR [^{]*:funcformat 0 )') \
             FROM pg_catalog.pg_class c LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid OPERATOR(pg_catalog.=) c.oid \
                 AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped \
             WHERE c.oid OPERATOR(pg_catalog.=) $1 ORDER BY a.attnum";
@@ -117,7 +122,8 @@ impl Table {
             let Some((name, typoid)) = row.text(4).zip(row.oid(5)) else { return };
             key.extend(row.bigint(8).map(|place| (place, name.clone())));
             let column = Column::new(&name, typoid, pg_sys::InvalidOid);
-            table.columns.push(TableColumn { column, is_generated: row.is(6), is_searched: row.is(7) });
+            let [is_generated, is_searched, is_counted] = [6, 7, 11].map(|at| row.is(at));
+            table.columns.push(TableColumn { column, is_generated, is_searched, is_counted });
         });
         table._schemas.push(schemas_of_types(table.columns.iter().map(|it| it.typoid)));
         key.sort_unstable();
@@ -219,7 +225,8 @@ impl Table {
             let is_told = column.is_any_text()
                 || matches!(column.base_type(), INT2OID | INT4OID | INT8OID | NUMERICOID | DATEOID);
             let is_named = but.contains(&column.name.as_str()) || self.key.contains(&column.name);
-            is_told && !is_named && !column.is_generated && !column.is_searched && becomes_text(column.typoid)
+            let is_made = column.is_generated || column.is_searched || column.is_counted;
+            is_told && !is_named && !is_made && becomes_text(column.typoid)
         };
         let columns: Vec<&TableColumn> = self.columns.iter().filter(is_it).collect();
         if columns.len() > MOST_COLUMNS { Vec::new() } else { columns }

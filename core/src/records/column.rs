@@ -7,7 +7,7 @@ use crate::hash::city64;
 use crate::interrupt::{checked, sort_unstable_by};
 use crate::memory::{Grow, OrRaise, Room, collect, filled};
 use crate::similarity::Frequencies;
-use crate::text::normalize;
+use crate::text::{is_spaceless_char, normalize};
 use crate::words::{Lists, Words};
 use serde::{Deserialize, Serialize};
 
@@ -19,12 +19,18 @@ const LOOKED_AT: usize = 5_000;
 const STEPS: [f64; 6] = [0.2, 0.35, 0.5, 0.65, 0.8, 0.92];
 /// What a single mistyped letter leaves, in names of which at least this much is equal.
 const MISTYPED: (f64, f64) = (0.86, 0.6);
+/// What a name of which words are shortened or mistyped leaves, at least.
+const SHORTENED: f64 = 0.8;
+/// Words of a name that are compared one by one, at most; the share of what it weighs that another word makes, at least.
+const MOST_WORDS: usize = 4;
+const ANOTHER: f32 = 0.25;
 /// Relative differences of numbers up to which they are of the next level.
 const APART: [f64; 3] = [0.25, 0.05, 0.01];
 /// Chance agreement from which on a column does not identify; how often what identifies differs within one thing.
 const IDENTIFIES: f64 = 0.02;
-const CAP: f64 = 0.1;
+pub(super) const CAP: f64 = 0.1;
 const CAP_OF_WORDS: f64 = 0.3;
+const CAP_OF_DAYS: f64 = 0.03;
 
 /// Texts one after the other.
 #[derive(Debug, Default)]
@@ -91,6 +97,57 @@ pub(super) struct Column {
     dates: Vec<[u16; 3]>,
 }
 
+/// The words of a short name, of scripts without spaces its characters, and how many there are; `None`: it is long.
+fn parts(key: &str) -> Option<([&str; MOST_WORDS], usize)> {
+    let (mut all, mut count) = ([""; MOST_WORDS], 0);
+    let mut add = |part| {
+        *all.get_mut(count)? = part;
+        count += 1;
+        Some(())
+    };
+    if key.contains(is_spaceless_char) {
+        key.char_indices().try_for_each(|(at, c)| add(&key[at..at + c.len_utf8()]))?;
+    } else {
+        key.split(' ').filter(|word| !word.is_empty()).try_for_each(add)?;
+    }
+    Some((all, count))
+}
+
+/// Whether two words may be one: equal, shortened or mistyped; numbers are what they are.
+fn are_one_word(a: &str, b: &str) -> bool {
+    let is_number = |word: &str| word.bytes().any(|byte| byte.is_ascii_digit());
+    let length = a.len().max(b.len());
+    let slips = if length >= 8 { 2 } else { usize::from(length >= 4) };
+    if a == b || is_number(a) || is_number(b) {
+        return a == b;
+    }
+    a.starts_with(b)
+        || b.starts_with(a)
+        || a.len().abs_diff(b.len()) <= 2 * slips && distance([a, b]).is_some_and(|it| it.0 <= slips)
+}
+
+/// Edits that make one text of the other, and the characters of the longer one; `None`: they are long.
+fn distance(texts: [&str; 2]) -> Option<(usize, usize)> {
+    let mut letters = [['\0'; SPELLED]; 2];
+    let mut counts = [0; 2];
+    for ((letters, count), text) in letters.iter_mut().zip(&mut counts).zip(texts) {
+        for c in text.chars() {
+            *letters.get_mut(*count)? = c;
+            *count += 1;
+        }
+    }
+    let distance = edits(&letters[0][..counts[0]], &letters[1][..counts[1]]);
+    Some((distance, counts[0].max(counts[1]).max(1)))
+}
+
+/// Whether the later of two codes may be the next of a series: only the last two digits differ.
+fn are_in_series(a: &str, b: &str) -> bool {
+    let same = a.bytes().zip(b.bytes()).take_while(|(x, y)| x == y).count();
+    let is_end =
+        |code: &str| code.len() - same <= 2 && code.bytes().skip(same).all(|byte| byte.is_ascii_digit());
+    a.len() == b.len() && is_end(a) && is_end(b)
+}
+
 impl Column {
     /// The values of a column of this kind, in the rows of an order.
     fn new(at: usize, kind: Kind, values: &Strings, order: &[u32]) -> Column {
@@ -132,6 +189,7 @@ impl Column {
             _ if same > IDENTIFIES => 1.0,
             Kind::Number { .. } | Kind::Text => 1.0,
             Kind::Name if words > 2 => CAP_OF_WORDS,
+            Kind::Date => CAP_OF_DAYS,
             _ => CAP,
         };
         let mut of_features = filled(0u32, column.of_features.len()).or_raise();
@@ -221,16 +279,16 @@ impl Column {
             }
             Kind::Date => {
                 let [d, e] = [self.dates[x], self.dates[y]];
-                let same = [0, 1, 2].map(|part| d[part] == e[part]);
-                let swapped = same[0] && d[1] == e[2] && d[2] == e[1];
-                let nearly = same.iter().filter(|same| **same).count() == 2
-                    || swapped
-                    || self.distance([x, y]).is_some_and(|(distance, _)| distance <= 1);
-                (1 + u8::from(same[0]) + 2 * u8::from(nearly)).min(4)
+                let same_year = d[0] == e[0];
+                let swapped = same_year && d[1] == e[2] && d[2] == e[1];
+                let nearly = swapped || self.distance([x, y]).is_some_and(|(distance, _)| distance <= 1);
+                1 + u8::from(same_year) + 2 * u8::from(nearly)
             }
             Kind::Code => {
                 let (distance, length) = self.distance([x, y]).unwrap_or((usize::MAX, 1));
-                let like = distance != usize::MAX && 1.0 - distance as f64 / length as f64 >= MISTYPED.1;
+                let is_next = are_in_series(self.keys.get(x), self.keys.get(y));
+                let like =
+                    distance != usize::MAX && !is_next && 1.0 - distance as f64 / length as f64 >= MISTYPED.1;
                 1 + u8::from(like) + u8::from(like && distance <= 2) + u8::from(like && distance <= 1)
             }
             Kind::Name | Kind::Text => {
@@ -257,21 +315,59 @@ impl Column {
         let Some((distance, length)) = self.distance(values) else { return cosine };
         let equal = 1.0 - distance as f64 / length as f64;
         let mistyped = if distance <= 1 && equal >= MISTYPED.1 { MISTYPED.0 } else { 0.0 };
-        cosine.max(equal).max(mistyped)
+        self.by_words(values, cosine.max(equal).max(mistyped))
     }
 
-    /// Edits that make one value of the other, and the characters of the longer one; `None`: they are long.
-    fn distance(&self, values: [usize; 2]) -> Option<(usize, usize)> {
-        let mut letters = [['\0'; SPELLED]; 2];
-        let mut counts = [0; 2];
-        for ((letters, count), value) in letters.iter_mut().zip(&mut counts).zip(values) {
-            for c in self.keys.get(value).chars() {
-                *letters.get_mut(*count)? = c;
-                *count += 1;
+    /// How similar two names are, of which that is known as a whole: of short ones not at all if each has a word that the other has
+    /// not, and much if each word has its own, though shortened or mistyped.
+    fn by_words(&self, values: [usize; 2], whole: f64) -> f64 {
+        let keys = values.map(|value| self.keys.get(value));
+        // Nothing can be said against it, and hardly anything for it.
+        if whole < STEPS[0] && keys[0].bytes().next() != keys[1].bytes().next() {
+            return whole;
+        }
+        let [Some((x, count)), Some((y, others))] = keys.map(parts) else { return whole };
+        let (x, y) = (&x[..count], &y[..others]);
+        let (mut own, mut open) = (Vec::new(), Vec::with_capacity(MOST_WORDS));
+        open.extend_from_slice(y);
+        for part in x {
+            match open.iter().position(|other| are_one_word(part, other)) {
+                Some(at) => _ = open.remove(at),
+                None => own.push(*part),
             }
         }
-        let distance = edits(&letters[0][..counts[0]], &letters[1][..counts[1]]);
-        Some((distance, counts[0].max(counts[1]).max(1)))
+        if own.is_empty() && open.is_empty() {
+            return whole.max(SHORTENED);
+        }
+        if count.max(others) == 1 {
+            return whole;
+        }
+        let weight = |parts: &[&str]| -> f32 { parts.iter().map(|part| self.weight(part)).sum() };
+        let share = |some: &[&str], all: &[&str]| weight(some) / weight(all).max(1e-9);
+        let [own, open] = [share(&own, x), share(&open, y)];
+        // A name in Chinese characters is not shortened by one.
+        let is_spaceless = keys[0].contains(is_spaceless_char);
+        let another = if is_spaceless { own.max(open) } else { own.min(open) };
+        if another >= ANOTHER { 0.0 } else { whole }
+    }
+
+    fn weight(&self, word: &str) -> f32 {
+        let hash = city64(word.as_bytes());
+        self.of_features.binary_search(&hash).map_or(1.0, |at| self.weights[at])
+    }
+
+    fn distance(&self, values: [usize; 2]) -> Option<(usize, usize)> {
+        distance(values.map(|value| self.keys.get(value)))
+    }
+
+    /// Whether the values of two rows in this column are those of the same rows in another one, the other way round.
+    pub fn is_swapped(&self, other: &Column, [a, b]: [u32; 2]) -> bool {
+        let key = |column: &Column, row: u32| {
+            let id = column.ids[row as usize];
+            (id != NONE).then(|| column.hashes[id as usize])
+        };
+        let [x, y] = [key(self, a), key(self, b)];
+        x.is_some() && y.is_some() && x != y && x == key(other, b) && y == key(other, a)
     }
 
     /// As `common`, of the value of a row.

@@ -44,7 +44,7 @@ pub enum Field {
     Column(usize),
     /// Model numbers and the like, wherever they stand.
     Identifiers,
-    /// Whether too many pairs differ in the same columns for that to be faults: households, series.
+    /// Whether too many pairs differ in the same columns for that to be faults (households, series), or a date is another.
     Relatives,
 }
 
@@ -326,6 +326,15 @@ impl Records {
     /// thing, as their logarithms, from no agreement to a full one.
     pub fn weights(&self) -> impl Iterator<Item = (Field, f64, f64)> {
         self.fields().zip(self.model.weights.weights()).map(|(field, (none, full))| (field, none, full))
+    }
+
+    /// In what pairs differ that agree otherwise and are taken for two things, and how many pairs there are: the most frequent
+    /// first, of the candidates that were learned from.
+    pub fn apart(&self) -> impl Iterator<Item = (Vec<Field>, usize)> {
+        self.model.weights.apart.iter().map(|&(pattern, pairs)| {
+            let differ = self.fields().enumerate().filter(|it| pattern >> it.0 & 1 == 1);
+            (differ.map(|it| it.1).collect(), pairs)
+        })
     }
 
     /// What makes two rows one thing, or two.

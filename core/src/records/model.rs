@@ -6,8 +6,9 @@
 //! columns again and again are relatives, not faults.
 
 use super::candidates::Candidate;
+use super::column::CAP;
 use super::table::{Columns, Table};
-use super::values::{EXPECTED, MOST};
+use super::values::{EXPECTED, Kind, MOST};
 use crate::interrupt::{checked, sort_unstable_by};
 use crate::memory::{Grow, OfKey, OrRaise, Room, collect, filled};
 use crate::random::SplitMix64;
@@ -26,11 +27,17 @@ const BEGIN: (f64, f64, f64) = (0.75, 20.0, 0.3);
 /// sides nothing, for there a second best one must be another thing.
 const NEAR: (f64, f64) = (0.9, 0.2);
 /// Relatives: a pattern of differences is kept up to so many times what faults make, or that many times this share of all.
-const RELATIVES: (f64, f64) = (2.0, 0.05);
+const RELATIVES: (f64, f64) = (1.2, 0.05);
+/// What is kept of the probability where a date that identifies is quite another: a person looks at them first.
+const ANOTHER_DATE: f64 = 0.85;
 /// Pairs of one thing that there are at most for each that differs in nothing that identifies.
 const FAULTY: f64 = 2.5;
 /// Pairs that a column's own chance counts as beside what its parent tells.
 const SMOOTH: f64 = 5.0;
+/// Pairs that have one date or code, below which those that have not are of a series.
+const SERIES: f64 = 0.5;
+/// Patterns of differences that are told, at most.
+const APART: usize = 3;
 /// Rounds, and how many of them before m is learned; chance is counted in every fourth.
 const ROUNDS: (usize, usize) = (24, 8);
 const WIDTH: usize = MOST + 1;
@@ -50,6 +57,10 @@ struct Pairs {
 struct Field {
     top: usize,
     cap: f64,
+    /// `None`: of identifiers.
+    kind: Option<Kind>,
+    /// Most pairs that agree otherwise have other values here, though near ones: they are of a series.
+    in_series: bool,
     /// How often each level is of one thing, and of two.
     m: Levels,
     u: Levels,
@@ -73,6 +84,9 @@ pub(super) struct Weights {
     pub prior: f64,
     /// Of patterns of differences, as bits of fields, what is kept of the probability.
     kept: FxHashMap<u64, f64>,
+    /// Patterns of pairs that agree in all other fields that identify and are two things, and how many there are: the most
+    /// frequent first.
+    pub apart: Vec<(u64, usize)>,
     /// For each two fields, how much more often one agrees where the other does.
     ties: Vec<f64>,
 }
@@ -81,11 +95,13 @@ pub(super) fn probability(odds: f64) -> f64 {
     1.0 / (1.0 + (-odds.clamp(-50.0, 50.0)).exp())
 }
 
-/// m before anything is seen: most pairs of one thing agree.
-fn expected(top: usize) -> Levels {
+/// m before anything is seen: most pairs of one thing agree. Short values differ by a slip, wordy ones however far.
+fn expected(top: usize, cap: f64) -> Levels {
+    let near = |level: usize| if cap <= CAP { 2f64.powi(level as i32) } else { 1.0 };
+    let all: f64 = (2..top).map(near).sum();
     let mut levels = [0.0; WIDTH];
     levels[1] = 0.06;
-    levels[2..top].fill(0.24 / (top.max(3) - 2) as f64);
+    (2..top).for_each(|level| levels[level] = 0.24 * near(level) / all);
     levels[top] = EXPECTED;
     normalized(levels)
 }
@@ -120,7 +136,7 @@ fn rising(m: &Levels, u: &Levels, top: usize) -> Levels {
 impl Field {
     /// m of which no more than the cap speaks against.
     fn capped(&self, mut m: Levels) -> Levels {
-        let first = expected(self.top);
+        let first = expected(self.top, self.cap);
         let speaks = |level: usize, m: &Levels| m[level] > 0.0 && first[level].min(m[level]) < self.u[level];
         let against: f64 = (1..WIDTH).filter(|&level| speaks(level, &m)).map(|level| m[level]).sum();
         if against > self.cap && against < 1.0 {
@@ -136,23 +152,27 @@ impl Field {
 impl Weights {
     pub fn learn(table: &Table, columns: &Columns, candidates: &[Candidate]) -> Weights {
         let tops = columns.tops();
-        let field = |&(top, cap): &(u8, f64)| Field {
+        let kinds = columns.known.iter().map(|it| Some(it.kind)).chain([None]);
+        let field = |(&(top, cap), kind): (&(u8, f64), Option<Kind>)| Field {
             top: usize::from(top),
             cap,
-            m: expected(usize::from(top)),
-            u: expected(usize::from(top)),
+            kind,
+            in_series: false,
+            m: expected(usize::from(top), cap),
+            u: expected(usize::from(top), cap),
             tells: [0.0; WIDTH],
             against: 0.0,
             parent: None,
             tie: 0.0,
         };
-        let fields: Vec<Field> = tops.iter().map(field).collect();
+        let fields: Vec<Field> = tops.iter().zip(kinds).map(field).collect();
         let count = fields.len();
         let all = table.pairs();
         let mut model = Weights {
             order: (0..count).collect(),
             prior: (0.05 * table.rows as f64 / all).clamp(1e-12, 0.5).ln(),
             kept: FxHashMap::default(),
+            apart: Vec::new(),
             ties: vec![0.0; count * count],
             fields,
         };
@@ -189,15 +209,22 @@ impl Weights {
         }
     }
 
-    /// What is kept of the probability of a pair: less than 1 if too many differ so.
+    /// What is kept of the probability of a pair: less than 1 if too many differ so, or a date that identifies is another.
     pub fn kept(&self, levels: &[u8]) -> f64 {
-        self.kept.get(&self.pattern(levels)).copied().unwrap_or(1.0)
+        let is_another = |(field, level): (&Field, &u8)| {
+            field.kind == Some(Kind::Date) && field.cap < 1.0 && [1, 2].contains(level)
+        };
+        let kept = self.kept.get(&self.pattern(levels)).copied().unwrap_or(1.0);
+        if self.fields.iter().zip(levels).any(is_another) { kept.min(ANOTHER_DATE) } else { kept }
     }
 
     /// The columns that identify in which a pair differs.
     fn pattern(&self, levels: &[u8]) -> u64 {
-        let differs =
-            |(field, &level): (&Field, &u8)| field.cap < 1.0 && field.tells[usize::from(level)] < 0.0;
+        let differs = |(field, &level): (&Field, &u8)| {
+            let level = usize::from(level);
+            let is_next = field.in_series && level > 0 && level < field.top;
+            field.cap < 1.0 && (field.tells[level] < 0.0 || is_next)
+        };
         let bits = self.fields.iter().zip(levels).enumerate().filter(|(_, it)| differs(*it));
         bits.fold(0, |bits, (at, _)| bits | 1 << at)
     }
@@ -352,6 +379,27 @@ impl Learning {
             model.prior = (share / (1.0 - share)).ln();
         }
         model.weigh();
+        self.count_apart(model, &posteriors);
+    }
+
+    /// What pairs differ in that agree otherwise.
+    fn count_apart(&self, model: &mut Weights, posteriors: &[f64]) {
+        let mut counts: FxHashMap<u64, usize> = FxHashMap::default();
+        let all = self.pairs.levels.chunks_exact(model.fields.len()).zip(posteriors);
+        for (levels, _) in checked(all).filter(|it| *it.1 < 0.5) {
+            let pattern = model.pattern(levels);
+            let known = model.fields.iter().zip(levels).zip(0..).filter(|it| it.0.0.cap < 1.0 && *it.0.1 > 0);
+            let rest = || known.clone().filter(|it| pattern >> it.1 & 1 == 0);
+            if pattern != 0
+                && rest().count() >= 2
+                && rest().all(|((field, &level), _)| usize::from(level) == field.top)
+            {
+                *counts.of_key(pattern).or_raise() += 1;
+            }
+        }
+        model.apart = counts.into_iter().map(|it| (it.0, it.1 * self.each as usize)).collect();
+        model.apart.sort_unstable_by_key(|it| (std::cmp::Reverse(it.1), it.0));
+        model.apart.truncate(APART);
     }
 
     /// u and its tree, over all pairs that are not of one thing.
@@ -364,7 +412,7 @@ impl Learning {
         let others = self.others.iter().map(|(levels, count)| (&levels[..], *count, false));
         let all: Vec<(&[u8], f64, bool)> = collect(candidates.chain(others)).or_raise();
         for (at, field) in model.fields.iter_mut().enumerate() {
-            let mut u = expected(field.top);
+            let mut u = expected(field.top, field.cap);
             for &(levels, weight, _) in checked(&all).filter(|it| it.0[at] > 0) {
                 u[usize::from(levels[at])] += weight;
             }
@@ -438,7 +486,7 @@ impl Learning {
     fn learn_m(&self, model: &mut Weights, posteriors: &[f64]) {
         let width = model.fields.len();
         for (at, field) in model.fields.iter_mut().enumerate() {
-            let mut m = expected(field.top).map(|share| share * PRIOR);
+            let mut m = expected(field.top, field.cap).map(|share| share * PRIOR);
             let bit = self.bits.get(at).copied().unwrap_or_default();
             for (number, posterior) in checked(posteriors.iter().enumerate()) {
                 let level = usize::from(self.pairs.levels[number * width + at]);
@@ -446,7 +494,9 @@ impl Learning {
                     m[level] += posterior;
                 }
             }
-            field.m = field.capped(normalized(m));
+            let m = normalized(m);
+            field.in_series |= matches!(field.kind, Some(Kind::Date | Kind::Code)) && m[field.top] < SERIES;
+            field.m = field.capped(m);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::column::{Column, Known, Strings};
 use super::identifiers::{Identifiers, KnownIdentifiers};
+use super::values::Kind;
 use serde::{Deserialize, Serialize};
 
 /// What is known of the columns of a table.
@@ -61,6 +62,17 @@ impl Table {
         let all = self.columns.iter().map(|column| column.level(rows));
         let all = all.chain(self.identifiers.iter().map(|it| it.level(rows)));
         levels.iter_mut().zip(all).for_each(|(level, of)| *level = of);
+        // A given name where the family's belongs.
+        let names = || self.columns.iter().enumerate().filter(|it| it.1.kind == Kind::Name);
+        for (one, column) in names() {
+            for (two, other) in names().skip_while(|it| it.0 <= one) {
+                let are_near = levels[one].max(levels[two]) >= Kind::Name.top() - 1;
+                if !are_near && column.is_swapped(other, rows) {
+                    levels[one] = Kind::Name.top() - 1;
+                    levels[two] = Kind::Name.top() - 1;
+                }
+            }
+        }
     }
 
     /// How common the value is in which a field of two rows fully agrees; 1 where it does not.
