@@ -388,6 +388,49 @@ fn initials_and_swapped_names_are_found() {
     }
 }
 
+/// Two catalogues of which one writes numbers of models together, and something before each title.
+#[test]
+fn words_written_together_are_no_other_words() {
+    let rows: Vec<Row> = (0..600usize)
+        .map(|at| {
+            let (of, second) = (at / 2, at % 2 == 1);
+            let thing = ["camera", "printer", "router"][of % 3].to_owned()
+                + [" Pro", " Home", " Office", " Compact"][of / 3 % 4];
+            let (number, price) = (100 + of * 37 % 900, 20 + of * 13 % 400);
+            let title =
+                if second { format!("new {thing} KX{number}") } else { format!("{thing} KX-{number}") };
+            [title, ["Acme", "Borealis"][of % 2].to_owned(), (price - at % 2).to_string()].map(Some).to_vec()
+        })
+        .collect();
+    let (records, _) = learned(&rows);
+    let of = |b| records.evidence(0, b).told[0].1;
+    assert_eq!((of(1), of(2)), (Agreement::Partial, Agreement::None));
+}
+
+/// Protects the guard, which has the new row first, from judging otherwise than the table, which has it last.
+#[test]
+fn two_names_are_judged_alike_either_way_round() {
+    let mut random = SplitMix64::new(3);
+    let words = ["an", "anna", "a", "ann b", "王芳", "王", "kx", "100", "kx100", "李 anna", "annab"];
+    let mut rows: Vec<Row> = Vec::new();
+    for at in 0..120usize {
+        let name: Vec<&str> = (0..1 + random.below(3)).map(|_| words[random.below(words.len())]).collect();
+        rows.push(vec![
+            Some(name.join(" ")),
+            Some(format!("{}", 1_000_000 + at * 7919)),
+            Some(format!("s{} t", at % 60)),
+        ]);
+    }
+    let model = learned(&rows).0.model;
+    let contents: Vec<String> = rows.iter().map(|row| joined(row.iter().cloned()).unwrap()).collect();
+    for a in &contents {
+        let there = model.of_contents(a, &contents.iter().map(String::as_str).collect::<Vec<_>>());
+        for (b, there) in contents.iter().zip(there) {
+            assert_eq!(model.of_contents(b, &[a])[0], there, "{a:?} {b:?}");
+        }
+    }
+}
+
 /// A father and a son of one name and home are reported and not removed, however many other second records there are.
 #[test]
 fn another_day_of_birth_is_never_sure() {

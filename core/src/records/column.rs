@@ -321,7 +321,9 @@ impl Column {
     /// How similar two names are, of which that is known as a whole: of short ones not at all if each has a word that the other has
     /// not, and much if each word has its own, though shortened or mistyped.
     fn by_words(&self, values: [usize; 2], whole: f64) -> f64 {
-        let keys = values.map(|value| self.keys.get(value));
+        // In one order, so that two rows are judged alike whichever comes first.
+        let mut keys = values.map(|value| self.keys.get(value));
+        keys.sort_unstable();
         // Nothing can be said against it, and hardly anything for it.
         if whole < STEPS[0] && keys[0].bytes().next() != keys[1].bytes().next() {
             return whole;
@@ -342,11 +344,18 @@ impl Column {
         if count.max(others) == 1 {
             return whole;
         }
-        let weight = |parts: &[&str]| -> f32 { parts.iter().map(|part| self.weight(part)).sum() };
+        let is_spaceless = keys.iter().any(|key| key.contains(is_spaceless_char));
+        // A character is no feature of its own: what it weighs would depend on the other rows.
+        let weigh = |part: &&str| if is_spaceless { 1.0 } else { self.weight(part) };
+        let weight = |parts: &[&str]| -> f32 { parts.iter().map(weigh).sum() };
         let share = |some: &[&str], all: &[&str]| weight(some) / weight(all).max(1e-9);
+        // KX 100 may be KX100.
+        let [one, other] = [own.concat(), open.concat()];
+        if !one.is_empty() && !other.is_empty() && (one.contains(&other) || other.contains(&one)) {
+            return whole;
+        }
         let [own, open] = [share(&own, x), share(&open, y)];
         // A name in Chinese characters is not shortened by one.
-        let is_spaceless = keys[0].contains(is_spaceless_char);
         let another = if is_spaceless { own.max(open) } else { own.min(open) };
         if another >= ANOTHER { 0.0 } else { whole }
     }
