@@ -116,14 +116,14 @@ fn parts(key: &str) -> Option<([&str; MOST_WORDS], usize)> {
 /// Whether two words may be one: equal, shortened or mistyped; numbers are what they are.
 fn are_one_word(a: &str, b: &str) -> bool {
     let is_number = |word: &str| word.bytes().any(|byte| byte.is_ascii_digit());
-    let length = a.len().max(b.len());
-    let slips = if length >= 8 { 2 } else { usize::from(length >= 4) };
     if a == b || is_number(a) || is_number(b) {
         return a == b;
     }
-    a.starts_with(b)
-        || b.starts_with(a)
-        || a.len().abs_diff(b.len()) <= 2 * slips && distance([a, b]).is_some_and(|it| it.0 <= slips)
+    // So many slips of the pen in words of that many letters.
+    let is_slip = |(edits, letters)| edits <= if letters >= 8 { 2 } else { usize::from(letters >= 4) };
+    // No slip takes more than one character of four bytes.
+    let may_be = a.len().abs_diff(b.len()) <= 8;
+    a.starts_with(b) || b.starts_with(a) || may_be && distance([a, b]).is_some_and(is_slip)
 }
 
 /// Edits that make one text of the other, and the characters of the longer one; `None`: they are long.
