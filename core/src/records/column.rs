@@ -1,7 +1,7 @@
 //! The columns of records in some rows: how two values are compared, and how common each is.
 
 use super::values::{
-    EXPECTED, Kind, SPELLED, chance, date, edits, features_of, key, kind_of, median, number, words,
+    EXPECTED, Kind, SLIP, SPELLED, chance, date, edits, features_of, key, kind_of, median, number, words,
 };
 use crate::hash::city64;
 use crate::interrupt::{checked, sort_unstable_by};
@@ -10,6 +10,7 @@ use crate::similarity::Frequencies;
 use crate::text::{is_spaceless_char, normalize};
 use crate::words::{Lists, Words};
 use serde::{Deserialize, Serialize};
+use unicode_normalization::char::decompose_canonical;
 
 /// What stands for a value that is missing.
 pub(super) const NONE: u32 = u32::MAX;
@@ -19,15 +20,17 @@ const LOOKED_AT: usize = 5_000;
 const STEPS: [f64; 6] = [0.2, 0.35, 0.5, 0.65, 0.8, 0.92];
 /// What a single mistyped letter leaves, in names of which at least this much is equal.
 const MISTYPED: (f64, f64) = (0.86, 0.6);
-/// What a name of which words are shortened or mistyped leaves, at least.
-const SHORTENED: f64 = 0.8;
+/// What a name of which words are shortened or mistyped leaves, at least, and less than which one with a word more.
+const SHORTENED: f64 = STEPS[SLIP as usize - 2];
 /// Words of a name that are compared one by one, at most; the share of what it weighs that another word makes, at least.
-const MOST_WORDS: usize = 4;
+const MOST_WORDS: usize = 5;
 const ANOTHER: f32 = 0.25;
 /// Relative differences of numbers up to which they are of the next level.
 const APART: [f64; 3] = [0.25, 0.05, 0.01];
-/// Chance agreement from which on a column does not identify; how often what identifies differs within one thing.
+/// Chance agreement from which on a column does not identify, and one of short names; how often what identifies differs within
+/// one thing.
 const IDENTIFIES: f64 = 0.02;
+const NAMES: f64 = 0.05;
 pub(super) const CAP: f64 = 0.1;
 const CAP_OF_WORDS: f64 = 0.3;
 const CAP_OF_DAYS: f64 = 0.03;
@@ -126,13 +129,22 @@ fn are_one_word(a: &str, b: &str) -> bool {
     a.starts_with(b) || b.starts_with(a) || may_be && distance([a, b]).is_some_and(is_slip)
 }
 
+/// A Latin letter without its accents, which many leave out.
+fn plain(c: char) -> char {
+    let mut first = None;
+    if ('\u{c0}'..'\u{250}').contains(&c) || ('\u{1e00}'..'\u{1f00}').contains(&c) {
+        decompose_canonical(c, |part| _ = first.get_or_insert(part));
+    }
+    first.unwrap_or(c)
+}
+
 /// Edits that make one text of the other, and the characters of the longer one; `None`: they are long.
 fn distance(texts: [&str; 2]) -> Option<(usize, usize)> {
     let mut letters = [['\0'; SPELLED]; 2];
     let mut counts = [0; 2];
     for ((letters, count), text) in letters.iter_mut().zip(&mut counts).zip(texts) {
         for c in text.chars() {
-            *letters.get_mut(*count)? = c;
+            *letters.get_mut(*count)? = plain(c);
             *count += 1;
         }
     }
@@ -186,6 +198,7 @@ impl Column {
         let same = chance(&counts, present);
         let words = median(some.iter().map(|value| words(&normalize(value))));
         let cap = match kind {
+            Kind::Name if same <= NAMES && words <= 2 => CAP,
             _ if same > IDENTIFIES => 1.0,
             Kind::Number { .. } | Kind::Text => 1.0,
             Kind::Name if words > 2 => CAP_OF_WORDS,
@@ -309,7 +322,7 @@ impl Column {
         }
         let [a, b] = values.map(|value| self.lengths[value].max(1e-9));
         let cosine = f64::from(both / (a * b));
-        if self.kind == Kind::Text || cosine >= STEPS[STEPS.len() - 1] {
+        if self.kind == Kind::Text {
             return cosine;
         }
         let Some((distance, length)) = self.distance(values) else { return cosine };
@@ -357,7 +370,7 @@ impl Column {
         let [own, open] = [share(&own, x), share(&open, y)];
         // A name in Chinese characters is not shortened by one.
         let another = if is_spaceless { own.max(open) } else { own.min(open) };
-        if another >= ANOTHER { 0.0 } else { whole }
+        if another >= ANOTHER { 0.0 } else { whole.min(SHORTENED.next_down()) }
     }
 
     fn weight(&self, word: &str) -> f32 {

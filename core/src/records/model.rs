@@ -8,7 +8,7 @@
 use super::candidates::Candidate;
 use super::column::CAP;
 use super::table::{Columns, Table};
-use super::values::{EXPECTED, Kind, MOST};
+use super::values::{EXPECTED, Kind, MOST, SLIP};
 use crate::interrupt::{checked, sort_unstable_by};
 use crate::memory::{Grow, OfKey, OrRaise, Room, collect, filled};
 use crate::random::SplitMix64;
@@ -28,18 +28,21 @@ const BEGIN: (f64, f64, f64) = (0.75, 20.0, 0.3);
 const NEAR: (f64, f64) = (0.9, 0.2);
 /// Relatives: a pattern of differences is kept up to so many times what faults make, or that many times this share of all.
 const RELATIVES: (f64, f64) = (1.2, 0.05);
-/// What is kept of the probability where a date that identifies is quite another: a person looks at them first.
-const ANOTHER_DATE: f64 = 0.85;
+/// What is kept of the probability where a date that identifies is quite another, or a name where most have versions: a person
+/// looks at them first.
+const ANOTHER: f64 = 0.85;
 /// Pairs of one thing that there are at most for each that differs in nothing that identifies.
 const FAULTY: f64 = 2.5;
 /// Pairs that a column's own chance counts as beside what its parent tells.
 const SMOOTH: f64 = 5.0;
-/// Pairs that have one date or code, below which those that have not are of a series.
+/// Pairs that have one date, code or name, below which those that have not are of a series.
 const SERIES: f64 = 0.5;
+/// Pairs of which each name has a word of its own, from which on near names are versions of one.
+const VERSIONS: f64 = 0.1;
 /// Patterns of differences that are told, at most.
 const APART: usize = 3;
-/// Rounds, and how many of them before m is learned; chance is counted in every fourth.
-const ROUNDS: (usize, usize) = (24, 8);
+/// Rounds, how many of them before m is learned, and before further copies may be chance; that is counted in every fourth.
+const ROUNDS: (usize, usize, usize) = (24, 8, 12);
 const WIDTH: usize = MOST + 1;
 
 type Levels = [f64; WIDTH];
@@ -134,6 +137,15 @@ fn rising(m: &Levels, u: &Levels, top: usize) -> Levels {
 }
 
 impl Field {
+    /// Whether a level is of another date, or of a name with other words where most names have versions.
+    fn is_another(&self, level: u8) -> bool {
+        match self.kind {
+            Some(Kind::Date) => self.cap < 1.0 && [1, 2].contains(&level),
+            Some(Kind::Name) => self.in_series && (1..SLIP).contains(&level),
+            _ => false,
+        }
+    }
+
     /// m of which no more than the cap speaks against.
     fn capped(&self, mut m: Levels) -> Levels {
         let first = expected(self.top, self.cap);
@@ -209,20 +221,18 @@ impl Weights {
         }
     }
 
-    /// What is kept of the probability of a pair: less than 1 if too many differ so, or a date that identifies is another.
+    /// What is kept of the probability of a pair: less than 1 if too many differ so, or a date or name is another.
     pub fn kept(&self, levels: &[u8]) -> f64 {
-        let is_another = |(field, level): (&Field, &u8)| {
-            field.kind == Some(Kind::Date) && field.cap < 1.0 && [1, 2].contains(level)
-        };
         let kept = self.kept.get(&self.pattern(levels)).copied().unwrap_or(1.0);
-        if self.fields.iter().zip(levels).any(is_another) { kept.min(ANOTHER_DATE) } else { kept }
+        let is_another = self.fields.iter().zip(levels).any(|(field, &level)| field.is_another(level));
+        if is_another { kept.min(ANOTHER) } else { kept }
     }
 
     /// The columns that identify in which a pair differs.
     fn pattern(&self, levels: &[u8]) -> u64 {
         let differs = |(field, &level): (&Field, &u8)| {
             let level = usize::from(level);
-            let is_next = field.in_series && level > 0 && level < field.top;
+            let is_next = field.in_series && field.kind != Some(Kind::Name) && level > 0 && level < field.top;
             field.cap < 1.0 && (field.tells[level] < 0.0 || is_next)
         };
         let bits = self.fields.iter().zip(levels).enumerate().filter(|(_, it)| differs(*it));
@@ -267,8 +277,8 @@ struct Learning {
     each: f64,
     all: f64,
     begin: Vec<f64>,
-    /// What each pair counts as evidence of chance.
-    chance: Vec<f64>,
+    /// What each pair counts as evidence of chance, while it is not known which pairs are of one thing and then.
+    chance: [Vec<f64>; 2],
 }
 
 impl Learning {
@@ -301,19 +311,21 @@ impl Learning {
                 pairs.add(table, *candidate, &levels);
             }
         }
-        let (mut begin, mut chance) = (Vec::new(), Vec::new());
+        let (mut begin, mut chance) = (Vec::new(), [Vec::new(), Vec::new()]);
         for (candidate, &(share, filled)) in checked(candidates.iter().zip(&shares)).step_by(step) {
             let best = candidate.rows.map(|row| best[row as usize]);
             let near = best.iter().any(|best| share >= best - 0.02);
             let first = probability((f64::from(share) - BEGIN.0) * BEGIN.1);
             begin.grow(if near && f64::from(filled) >= BEGIN.2 { first } else { 0.0 }).or_raise();
-            // The further copies of a row that has many are no evidence of chance, and near ones are little.
+            // Near ones of a row's nearest are little evidence of chance; the further copies of a row that has many are none
+            // until it is known that they are of two things.
             let is_one_table = table.sides.is_empty();
             let crowded = is_one_table && candidate.rows.iter().any(|&row| sure[row as usize] >= 2);
             let near = best.iter().any(|&best| f64::from(share) >= NEAR.0 * f64::from(best));
             let of_near = if is_one_table { NEAR.1 } else { 0.0 };
             let counts = if near { of_near } else { 1.0 };
-            chance.grow(if crowded { 0.0 } else { counts }).or_raise();
+            chance[0].grow(if crowded { 0.0 } else { counts }).or_raise();
+            chance[1].grow(counts).or_raise();
         }
         let others = Learning::others(table, tops.len(), candidates, all);
         let bits = columns.known.iter().map(|it| 1 << it.at).collect();
@@ -357,7 +369,7 @@ impl Learning {
         let mut patterns = filled(0u64, posteriors.len()).or_raise();
         for round in 0..ROUNDS.0 {
             if round % 4 == 0 {
-                self.count_chance(model, &posteriors);
+                self.count_chance(model, &posteriors, &self.chance[usize::from(round >= ROUNDS.2)]);
             }
             model.weigh();
             for (at, posterior) in checked(posteriors.iter_mut().enumerate()) {
@@ -403,9 +415,9 @@ impl Learning {
     }
 
     /// u and its tree, over all pairs that are not of one thing.
-    fn count_chance(&self, model: &mut Weights, posteriors: &[f64]) {
+    fn count_chance(&self, model: &mut Weights, posteriors: &[f64], chance: &[f64]) {
         let width = model.fields.len();
-        let counted = posteriors.iter().zip(&self.chance);
+        let counted = posteriors.iter().zip(chance);
         let weights = counted.map(|(posterior, counts)| (1.0 - posterior).powi(2) * counts * self.each);
         let candidates = self.pairs.levels.chunks_exact(width).zip(weights);
         let candidates = candidates.map(|(levels, weight)| (levels, weight, true));
@@ -495,7 +507,13 @@ impl Learning {
                 }
             }
             let m = normalized(m);
-            field.in_series |= matches!(field.kind, Some(Kind::Date | Kind::Code)) && m[field.top] < SERIES;
+            field.in_series |= match field.kind {
+                Some(Kind::Date | Kind::Code) => m[field.top] < SERIES,
+                Some(Kind::Name) => {
+                    m[usize::from(SLIP)..].iter().sum::<f64>() < SERIES && m[1] >= VERSIONS && field.cap < 1.0
+                }
+                _ => false,
+            };
             field.m = field.capped(m);
         }
     }

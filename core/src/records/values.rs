@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub const MOST_COLUMNS: usize = 32;
 /// The greatest level of any column.
 pub(super) const MOST: usize = 8;
+/// The level of names from which on they differ by slips of the pen alone.
+pub(super) const SLIP: u8 = 6;
 /// Letters of a value that are compared one by one, at most.
 pub(super) const SPELLED: usize = 64;
 /// Words of the median value from which on a column is running text.
