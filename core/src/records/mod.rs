@@ -2,12 +2,13 @@
 //! labels.
 //!
 //! Columns are compared by what their values are (`values`). Each row is compared with those that share most with it by rare
-//! keys (`candidates`). A model (`model`) gives any two rows the probability that they are of one thing, which depends on
+//! keys (`candidates`). A model (`model`, learned by `learning`) gives any two rows the probability that they are of one thing, which depends on
 //! nothing but the two rows and the model. Its limits are by judgement.
 
 mod candidates;
 mod column;
 mod identifiers;
+mod learning;
 mod model;
 mod table;
 mod values;
@@ -240,7 +241,7 @@ impl Records {
             Table::learned(&rows.values[..rows.values.len().min(MOST_COLUMNS)], &order);
         table.sides = rows.sides_in(&order);
         let (candidates, common) = candidates(&table, &Keys::of(&columns.known));
-        let weights = Weights::learn(&table, &columns, &candidates);
+        let weights = learning::learn(&table, &columns, &candidates);
         let model = Arc::new(Model { columns, weights, common });
         (Records::new(table, model, order, rows), Pairs(candidates))
     }
