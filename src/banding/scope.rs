@@ -108,13 +108,11 @@ pub(super) unsafe fn parts(index: pg_sys::Relation) -> usize {
     }
 }
 
-/// As [`parts`], of an index that is searched or written.
+/// As [`parts`], of an index that is searched or written. Raises 55000 if the column has lost the length that the index was made
+/// for, which does not make it anew.
 ///
 /// # Safety
 /// As [`parts`].
-///
-/// # Errors
-/// Raises 55000 if the column has lost the length that the index was made for, which does not make it anew.
 pub(super) unsafe fn parts_needed(index: pg_sys::Relation) -> usize {
     // SAFETY: the caller's promise; a relation has a name that ends.
     unsafe {

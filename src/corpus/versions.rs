@@ -39,8 +39,6 @@ pub(super) fn stored_row<T>(kind: &str, name: &str, read: impl Fn(&Row<'_>) -> T
 }
 
 /// Refuses whoever may compute with a version but is not to see its words and weights.
-///
-/// # Errors
 /// Raises 42501 unless the user may use its server or read its table.
 pub(super) fn check_shown(kind: &str, name: &str) {
     let Some((base, version)) = split_name(name) else { return };

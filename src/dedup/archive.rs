@@ -35,8 +35,6 @@ pub(super) fn is_own(name: &str) -> bool {
 
 impl Archive {
     /// The archive of that name, if it is there and can be trusted.
-    ///
-    /// # Errors
     /// Raises 42809, 42501, 55000 for a table that must not be written, 42P07 for one that is no archive, 42804 for one of
     /// other ids.
     pub fn found(of: &Table, name: &str) -> Option<Archive> {
@@ -91,9 +89,7 @@ impl Archive {
     }
 
     /// The archive of that name, which is made if it is not there, with all columns of the table.
-    ///
-    /// # Errors
-    /// As [`Archive::found`], 42701 for a table that has columns of an archive, 0A000 for types of other roles, 42501 for
+    /// Raises as [`Archive::found`], 42701 for a table that has columns of an archive, 0A000 for types of other roles, 42501 for
     /// a caller who cannot make it.
     pub fn open(of: &Table, given: Option<&str>) -> Archive {
         if let Some(column) = of.columns.iter().find(|column| is_own(&column.name)) {
@@ -193,8 +189,6 @@ impl Archive {
     }
 
     /// Takes out of it what of these rows did not go, for a trigger kept it.
-    ///
-    /// # Errors
     /// Raises 55000 for a row whose references point at the kept one by now.
     pub fn leave(&self, call: &Call, run: i64, gone: Argument) {
         let Call { id, base, equals, .. } = call;
@@ -249,8 +243,6 @@ pub(super) fn listed(sql: &str) -> Option<String> {
 }
 
 /// Sees to it that no cast of another role makes values of one type values of the other.
-///
-/// # Errors
 /// Raises 0A000.
 pub(super) fn check_assigned(types: [pg_sys::Oid; 2], column: &str, table: &str) {
     let [from, to] = types.map(base_type);

@@ -23,7 +23,6 @@ pub(super) struct Call<'t> {
 }
 
 impl Call<'_> {
-    /// # Errors
     /// Raises 42P16 if the table has no ids, 42804 if they cannot be compared.
     pub(super) fn of(table: &Table) -> Call<'_> {
         let (name, id) = (&table.name, table.id(None));

@@ -24,8 +24,6 @@ pub(super) struct Fill {
 }
 
 /// What each column is filled with.
-///
-/// # Errors
 /// Raises 42703 for no column, 428C9 for one that cannot be written, 42804 for one of a type that has no such value, 22023 for
 /// what decides what a row repeats.
 pub(super) fn read(written: &Written, table: &Table) -> Vec<Fill> {
@@ -219,8 +217,6 @@ pub(super) fn count(fill: &[Fill], call: &Call, gone: &[Argument]) -> i64 {
 }
 
 /// Fills kept rows from those of a run, which are in the archive, and writes there what they were. Returns how many.
-///
-/// # Errors
 /// Raises 55000 if one is not written.
 pub(super) fn fill(fill: &[Fill], call: &Call, archive: &Archive, run: i64, gone: &[Argument]) -> i64 {
     let (Call { table, id, base, equals, .. }, name) = (call, &archive.table.name);
@@ -278,8 +274,6 @@ fn told<'c>(alias: &str, columns: impl Iterator<Item = (&'c str, pg_sys::Oid)>) 
 
 /// Gives kept rows back what they were, of those `which` (a condition on `a`) that no row of the run is missing of. What was
 /// changed since stays.
-///
-/// # Errors
 /// Raises 55000 if one is not written.
 pub(super) fn back(call: &Call, archive: &Archive, which: &str) {
     let (Call { table, id, base, equals, .. }, name) = (call, &archive.table.name);

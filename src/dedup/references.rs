@@ -119,8 +119,6 @@ impl Reference {
     }
 
     /// How many rows point at those that go, without going themselves.
-    ///
-    /// # Errors
     /// Raises 42501 if the caller does not see all of them.
     fn count(&self, call: &Call, ids: Argument) -> u64 {
         let Call { id, base, equals, .. } = call;
@@ -148,8 +146,6 @@ impl Reference {
     }
 
     /// Refuses an archive whose owner could not do what is written there: whoever undoes would do it in that role's stead.
-    ///
-    /// # Errors
     /// Raises 42501.
     fn check_rights(&self, archive: &Table) {
         const MAY: &str = "SELECT WHERE pg_catalog.has_table_privilege($1, $2, 'INSERT') \
@@ -404,7 +400,6 @@ const REPOINT: &str = "options => '{\"references\": \"repoint\"}' points them at
 const BEYOND: &str = "They could not be pointed at the kept rows: a trigger keeps them, or what their foreign key points at is NULL \
      or in another table there.";
 
-/// # Errors
 /// Raises 23503 if rows point at those that go.
 pub(super) fn refuse(references: &[Reference], call: &Call, ids: Argument, repoint: bool) {
     let told = told(references, call, ids);
@@ -419,8 +414,6 @@ pub(super) fn refuse(references: &[Reference], call: &Call, ids: Argument, repoi
 }
 
 /// Points all rows at the kept ones that point at rows of a run, which are in the archive.
-///
-/// # Errors
 /// Raises 0A000 for a key whose columns are of two types, one of them not PostgreSQL's own, 55000 without a primary key.
 pub(super) fn repoint(references: &[Reference], call: &Call, archive: &Archive, run: i64) {
     let each: Vec<String> = references.iter().map(|it| it.repointed(call, archive, run)).collect();

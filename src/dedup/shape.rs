@@ -140,8 +140,6 @@ impl Shape {
 }
 
 /// A hash as PostgreSQL writes it.
-///
-/// # Errors
 /// Raises 22P02 for what is none.
 fn hash_of(written: String, is_bits: bool) -> String {
     match parts_of_written(&written) {
@@ -180,8 +178,6 @@ fn key(columns: &[Column], name: &str) -> (usize, pg_sys::Oid) {
 }
 
 /// Refuses a column by which no row can be kept.
-///
-/// # Errors
 /// Raises 42804.
 pub(crate) fn check_kept_by(column: &Column) {
     if !ORDERED.contains(&column.base_type()) {

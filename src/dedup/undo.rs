@@ -103,8 +103,6 @@ fn dedup_undo(
 
 /// Writes that the rows that come back are not the same as those that were kept for them, in the place of what `dedup_clean`
 /// wrote.
-///
-/// # Errors
 /// Raises 23514 if people have decided otherwise.
 fn keep_apart(call: &Call, archive: &Archive, chosen: &str) {
     let (Call { id, base, equals, .. }, name) = (call, &archive.table.name);
@@ -152,8 +150,6 @@ fn keep_apart(call: &Call, archive: &Archive, chosen: &str) {
 }
 
 /// Inserts the rows. Returns how many, and what is to be said of those on `a` that triggers have changed meanwhile.
-///
-/// # Errors
 /// Raises 23505 for rows that are not inserted.
 fn put_back(call: &Call, archive: &Archive, chosen: &str) -> (i64, String) {
     let (Call { table, id, base, equals, .. }, name) = (call, &archive.table.name);

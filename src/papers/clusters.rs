@@ -75,8 +75,6 @@ fn partition_components(window: &Window) -> Vec<Option<u32>> {
 }
 
 /// A Hamming distance given by a user.
-///
-/// # Errors
 /// Raises an error if it is NULL or not 0 to 64.
 fn checked_distance(given: Option<i32>, name: &str) -> u32 {
     const HINT: &str = "A Hamming distance of fingerprints is 0 to 64.";

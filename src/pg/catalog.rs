@@ -52,8 +52,6 @@ const EXTENSION: &str = "pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace 
 /// Does `work`, which writes a table of the extension, with the rights of whoever owns that: for what a caller may have done
 /// but not do. `work` is given the name of the extension's schema, quoted, and runs SQL that names nothing but what is in it.
 /// That name is kept to the end of the transaction.
-///
-/// # Errors
 /// Raises 55000 if the table has triggers that are not the extension's: who was granted everything on all tables can make
 /// them, and they would run with these rights.
 pub(crate) fn as_owner<R>(table: &str, work: impl FnOnce(&str) -> R) -> R {
@@ -182,8 +180,6 @@ pub(crate) fn is_built_in(oid: pg_sys::Oid) -> bool {
 /// superusers: its own ones, those of operator classes, and those of all types that it is made of. Casts do not count:
 /// only those of PostgreSQL's own types are ever taken. `stored`: values are made of their text or stored in a table of this
 /// role, so that checks of a domain run, of which it may be the owner too, and by ANALYZE what a range has for differences.
-///
-/// # Errors
 /// Raises 0A000.
 pub(crate) fn check_type(typoid: pg_sys::Oid, stored: Option<pg_sys::Oid>) {
     if is_built_in(typoid) {
@@ -241,9 +237,7 @@ pub(crate) fn check_type(typoid: pg_sys::Oid, stored: Option<pg_sys::Oid>) {
 
 /// An expression for the text of another, of this type: by the function that writes the type's values, because a cast may
 /// be one that somebody else has made. NULL stays NULL, and a day is written alike in all sessions.
-///
-/// # Errors
-/// As [`check_type`].
+/// Raises as [`check_type`].
 pub(crate) fn as_text(value: &str, typoid: pg_sys::Oid) -> String {
     check_type(typoid, None);
     let base = base_type(typoid);
@@ -271,9 +265,7 @@ pub(crate) fn lock_relation(table: pg_sys::Oid, mode: u32) {
 }
 
 /// The equality operator of a type, as SQL writes it whatever the search path, if there is one.
-///
-/// # Errors
-/// As [`check_type`], and for a type that shares its operator with others, as enums do, and has an implicit cast: PostgreSQL
+/// Raises as [`check_type`], and for a type that shares its operator with others, as enums do, and has an implicit cast: PostgreSQL
 /// would not know whether to compare its values or what the cast makes of them.
 pub(crate) fn equality(typoid: pg_sys::Oid) -> Option<String> {
     check_type(typoid, None);

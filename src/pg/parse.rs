@@ -48,9 +48,7 @@ unsafe extern "C-unwind" fn say_where(parsing: *mut c_void) {
 
 /// As `SPI_prepare_cursor`, with arguments of these types. The names in the text are those of the schemas that it was made
 /// for, and what it is planned for next is what they stand for now.
-///
-/// # Errors
-/// As [`names::check`].
+/// Raises as [`names::check`].
 ///
 /// # Safety
 /// The server programming interface is connected.

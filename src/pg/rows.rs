@@ -58,8 +58,6 @@ impl Column {
     }
 
     /// Refuses a column whose values cannot be ids: rows are read in their order.
-    ///
-    /// # Errors
     /// Raises 42804.
     pub(crate) fn check_id(&self) {
         if type_cache(self.typoid, pg_sys::TYPECACHE_LT_OPR).lt_opr == pg_sys::InvalidOid {
@@ -70,7 +68,6 @@ impl Column {
         }
     }
 
-    /// # Errors
     /// Raises 42804 if it is one whose digits would be compared.
     pub(crate) fn check_no_digits(&self) {
         if self.is_digits() {

@@ -30,8 +30,6 @@ struct Generated {
 }
 
 /// What a function is told that is called as a trigger.
-///
-/// # Errors
 /// Raises 39P01 if it is not.
 ///
 /// # Safety
@@ -359,8 +357,6 @@ impl Call {
     }
 
     /// The column that a trigger is to set, and its type.
-    ///
-    /// # Errors
     /// Raises 42703 if there is none, 428C9 if it is generated.
     pub(crate) fn settable(&self, column: &str) -> (NonZeroUsize, pg_sys::Oid) {
         let (number, typoid) = self.known_column(column);

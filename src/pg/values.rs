@@ -50,8 +50,6 @@ const WORD: usize = size_of::<u64>();
 impl ValueType {
     /// For ids of `column` that the polymorphic function `call` gives back as
     /// `result`; `call` is how it is called, up to the argument `id_type`.
-    ///
-    /// # Errors
     /// Raises 42804 if the result is of another type, or the column cannot be an id.
     pub(crate) fn of_result(column: &Column, result: pg_sys::Oid, call: &str) -> ValueType {
         ValueType::new(column, result).unwrap_or_else(|| {
@@ -71,8 +69,6 @@ impl ValueType {
     }
 
     /// For values of `column` that are given back as `result`; `None` if that is another type.
-    ///
-    /// # Errors
     /// Raises 42804 if the column is a row or an array, or has no order (btree); as [`check_type`] for both types.
     pub(crate) fn new(column: &Column, result: pg_sys::Oid) -> Option<ValueType> {
         [column.typoid, result].into_iter().for_each(|typoid| check_type(typoid, None));
@@ -319,7 +315,6 @@ impl UniqueIds {
         }
     }
 
-    /// # Errors
     /// Raises 21000 if an id was there twice.
     pub(crate) fn check(self) {
         let UniqueIds { mut others, mut seen, last, column } = self;
@@ -407,7 +402,6 @@ fn append(record: &[u8], words: &mut Vec<u64>) {
     }));
 }
 
-/// # Errors
 /// Raises 21000.
 fn refuse_twice(column: &Column, id: pg_sys::Datum) -> ! {
     let row = Values { columns: std::slice::from_ref(column), values: &[id], nulls: &[false] };
@@ -432,8 +426,6 @@ pub(crate) struct DistinctIds {
 
 impl DistinctIds {
     /// No ids yet; `result` is the type that `of` gives back.
-    ///
-    /// # Errors
     /// Raises 42804 if its values have no hash.
     pub(crate) fn new(of: ValueType, result: pg_sys::Oid) -> DistinctIds {
         let column = Column::new("", result, pg_sys::InvalidOid);

@@ -8,8 +8,6 @@ use dedup_core::evaluate;
 use serde_json::{Value, json};
 
 /// Asks for the limits that fit best what is decided about the rows of a table, and says what becomes of them.
-///
-/// # Errors
 /// Raises 55000 if the table has no settings or no table of decisions.
 pub(super) fn refit(table: &Table, asked: &mut Written) {
     let name = &table.name;

@@ -8,8 +8,6 @@ use crate::pg::{
 use pgrx::pg_sys;
 
 /// Refuses what is not a table all of whose rows are seen or none.
-///
-/// # Errors
 /// Raises 42809.
 pub(crate) fn check_plain(table: &Table, what: &str) {
     if !table.is_plain() {
@@ -21,8 +19,6 @@ pub(crate) fn check_plain(table: &Table, what: &str) {
 }
 
 /// Refuses a table that is neither of the other one's owner nor of a superuser.
-///
-/// # Errors
 /// Raises 42501.
 pub(crate) fn check_owner(table: &Table, of: &Table, what: &str) {
     // SAFETY: any oid is answered.
@@ -39,8 +35,6 @@ pub(crate) fn check_owner(table: &Table, of: &Table, what: &str) {
 
 /// Refuses a table that the caller must not write, for code of other roles would run. `trigger`: the function of the one that
 /// it has by us, if any.
-///
-/// # Errors
 /// Raises 55000.
 pub(crate) fn check_written(table: &Table, trigger: pg_sys::Oid) {
     let sql = format!(

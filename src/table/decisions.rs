@@ -20,8 +20,6 @@ const HINT: &str = "dedup_setup(…, '{\"decisions\": true}') makes one.";
 
 impl DecisionTable {
     /// The table of that name.
-    ///
-    /// # Errors
     /// Raises 42P01 if there is none, 42809 for another relation, behind which functions of others may be, 42703 and 42804 if
     /// it has not the columns.
     pub(crate) fn named(name: &str) -> DecisionTable {
@@ -45,9 +43,7 @@ impl DecisionTable {
     }
 
     /// The table of that name, which the settings of a table name.
-    ///
-    /// # Errors
-    /// As [`DecisionTable::named`], 42501 if it is not of the table's owner or a superuser, 42804 if its ids are of another type.
+    /// Raises as [`DecisionTable::named`], 42501 if it is not of the table's owner or a superuser, 42804 if its ids are of another type.
     pub(crate) fn of_settings(name: &str, table: pg_sys::Oid) -> DecisionTable {
         let (found, table) = (DecisionTable::named(name), Table::of(table));
         found.check(&table, table.id(None));
@@ -55,9 +51,7 @@ impl DecisionTable {
     }
 
     /// The same, which stays what it is to the end of the transaction, whoever waits for whom, and may be written.
-    ///
-    /// # Errors
-    /// As [`DecisionTable::of_settings`], 55000 if code of other roles would run.
+    /// Raises as [`DecisionTable::of_settings`], 55000 if code of other roles would run.
     pub(crate) fn to_write(name: &str, table: pg_sys::Oid) -> Table {
         let DecisionTable(found) = DecisionTable::of_settings(name, table);
         // No trigger is made meanwhile.
@@ -90,9 +84,7 @@ impl DecisionTable {
     }
 
     /// The statements that make it for a table; none if it is there.
-    ///
-    /// # Errors
-    /// As [`DecisionTable::named`].
+    /// Raises as [`DecisionTable::named`].
     pub(crate) fn make(name: &str, of: &Table, id: Option<&str>) -> Vec<String> {
         let column = of.id(id);
         let id = of.column(column).typoid;

@@ -52,8 +52,6 @@ const SETUP: &str = "Settings are of a table of your own: SELECT * FROM dedup_se
 
 impl Table {
     /// The table of a name, as SQL writes it.
-    ///
-    /// # Errors
     /// Raises 42P01 if there is none, 42809 for another relation whose rows are not read.
     pub(crate) fn named(argument: &str, name: &str) -> Table {
         let hint = format!("{argument} is the name of a table or a query.");
@@ -75,8 +73,6 @@ impl Table {
     }
 
     /// The relation of that number. Its columns stay as they are to the end of the transaction.
-    ///
-    /// # Errors
     /// Raises 42P01 if there is none.
     pub(crate) fn of(oid: pg_sys::Oid) -> Table {
         const SQL: &str = "SELECT c.relkind::pg_catalog.text, c.relispartition, pg_catalog.pg_has_role(c.relowner, 'USAGE'), \
@@ -150,8 +146,6 @@ impl Table {
     }
 
     /// The table, if settings can be given to it by the caller.
-    ///
-    /// # Errors
     /// Raises 42809 if it is no table, 42501 if it is somebody else's.
     pub(crate) fn to_set_up(oid: pg_sys::Oid) -> Table {
         let table = Table::of(oid);
@@ -181,8 +175,6 @@ impl Table {
     }
 
     /// The column of that name.
-    ///
-    /// # Errors
     /// Raises 42703 if there is none.
     pub(crate) fn column(&self, name: &str) -> &TableColumn {
         self.columns.iter().find(|column| column.name == name).unwrap_or_else(|| {
@@ -203,8 +195,6 @@ impl Table {
     }
 
     /// The primary key.
-    ///
-    /// # Errors
     /// Raises 42P16 if it is not one column.
     pub(crate) fn key_column(&self) -> &str {
         match &self.key[..] {
@@ -233,8 +223,6 @@ impl Table {
     }
 
     /// The only column of a text type beside `id` and the key.
-    ///
-    /// # Errors
     /// Raises 42P16 if there is not exactly one.
     pub(crate) fn text_column(&self, id: Option<&str>) -> &str {
         let is_id = |column: &TableColumn| id == Some(&column.name) || self.key.contains(&column.name);
@@ -264,8 +252,6 @@ impl Table {
     }
 
     /// A column as text in a generation expression.
-    ///
-    /// # Errors
     /// Raises 428C9 for a generated column, 42P17 for one whose values are written
     /// as a setting of the session says.
     pub(crate) fn generated_text(&self, name: &str) -> String {

@@ -78,8 +78,6 @@ unsafe extern "C-unwind" fn table_changed(_: pg_sys::Datum, table: pg_sys::Oid) 
 
 impl Settings {
     /// The settings of a table, if it has some; a partition has those of the table that it is a partition of.
-    ///
-    /// # Errors
     /// Raises 55000 if they no longer fit the table, XX001 if they are none that `dedup_setup` makes.
     pub(crate) fn of(table: pg_sys::Oid) -> Option<Rc<Settings>> {
         static REGISTERED: Once = Once::new();
@@ -111,8 +109,6 @@ impl Settings {
     }
 
     /// As [`Settings::of`], for a call that needs them.
-    ///
-    /// # Errors
     /// Raises 55000 if the table has none.
     pub(crate) fn needed(table: pg_sys::Oid) -> Rc<Settings> {
         let none = || refuse(table, format!("table {} has no settings", table_name(table)), "); makes some.");
@@ -188,9 +184,7 @@ impl Settings {
     }
 
     /// The settings of the table that a row is of.
-    ///
-    /// # Errors
-    /// As [`Settings::needed`], and 42809 for a row of no table.
+    /// Raises as [`Settings::needed`], and 42809 for a row of no table.
     pub(crate) fn of_row(row: &Record) -> Rc<Settings> {
         let Some(table) = row.table() else {
             raise_kind(
@@ -268,8 +262,6 @@ impl Settings {
 
     /// The place of the column that a text alone is searched as: the first of running
     /// text, if possible one of the default recipe.
-    ///
-    /// # Errors
     /// Raises 55000 if no column is running text.
     pub(crate) fn main_column(&self) -> usize {
         let hash = (self.method == Method::Hash).then_some(0);
@@ -282,8 +274,6 @@ impl Settings {
     }
 
     /// The column of the ids, if it is not the primary key.
-    ///
-    /// # Errors
     /// Raises 55000 if it has been renamed or dropped.
     pub(crate) fn id(&self) -> Option<&str> {
         self.check_name(ID, false);
@@ -357,9 +347,7 @@ impl Settings {
     }
 
     /// The table in which people have decided of pairs of its rows.
-    ///
-    /// # Errors
-    /// As [`DecisionTable::of_settings`].
+    /// Raises as [`DecisionTable::of_settings`].
     pub(crate) fn decisions(&self) -> Option<&str> {
         let name = self.options.get("decisions")?.as_str()?;
         DecisionTable::of_settings(name, self.table);
@@ -367,9 +355,7 @@ impl Settings {
     }
 
     /// The same, to be written.
-    ///
-    /// # Errors
-    /// As [`DecisionTable::to_write`].
+    /// Raises as [`DecisionTable::to_write`].
     pub(crate) fn decisions_to_write(&self) -> Option<Table> {
         let name = self.options.get("decisions")?.as_str()?;
         Some(DecisionTable::to_write(name, self.table))
@@ -472,8 +458,6 @@ impl Settings {
 }
 
 /// Refuses what is no hash.
-///
-/// # Errors
 /// Raises 22P02.
 pub(crate) fn refuse_hash(written: &str) -> ! {
     raise(

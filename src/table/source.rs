@@ -38,8 +38,6 @@ pub(crate) const FINGERPRINTS: &str =
 
 impl Source {
     /// Reads the argument.
-    ///
-    /// # Errors
     /// Raises 22004 for NULL, 42601 for what is neither a query nor a name, 42P01 if
     /// there is no such table, 42809 if it is something else than a table.
     pub(crate) fn new(written: Option<&str>) -> Source {
@@ -124,8 +122,6 @@ impl Source {
 
 impl Table {
     /// The column of the ids: the option's, else that of the table's settings, else the primary key.
-    ///
-    /// # Errors
     /// Raises 42703 if there is no such column, 42P16 if nothing is named and the
     /// table has no primary key of one column.
     pub(crate) fn id(&self, named: Option<&str>) -> &str {
@@ -135,8 +131,6 @@ impl Table {
     }
 
     /// How the ids are returned as the type `result`; `call` is how to call a function that returns theirs.
-    ///
-    /// # Errors
     /// Raises 42804 if they are of another type.
     pub(crate) fn ids(&self, result: pg_sys::Oid, call: &str) -> ValueType {
         let id = self.id(None);
@@ -147,8 +141,6 @@ impl Table {
 
     /// The columns of the text: the option's, else those of the table's settings, else the only
     /// one of a text type beside `id` and the key.
-    ///
-    /// # Errors
     /// Raises 42703 if there is no such column, 42P16 if nothing is named and there is not exactly one.
     pub(crate) fn texts<'a>(&'a self, id: Option<&str>, named: &[String]) -> Vec<&'a str> {
         let settings = Settings::of(self.oid).filter(|_| named.is_empty());
@@ -254,8 +246,6 @@ impl Table {
 }
 
 /// Sees to it that a query's columns are an id and one more that `fits`.
-///
-/// # Errors
 /// Raises 42804, with `hint`, if they are not; `wanted` is the type of what fits.
 pub(crate) fn two_columns<'c>(
     columns: &'c [Column],
