@@ -2,9 +2,8 @@
 
 use super::ball::{Ball, is_ball};
 use super::bits::makes_bit_balls;
-use crate::pg::{node, nth};
+use crate::pg::{function_in, node, nth, type_in};
 use pgrx::{FromDatum, pg_sys};
-use std::ffi::CStr;
 
 /// The distance assumed where it is known only at run time.
 pub(super) const UNKNOWN_DISTANCE: i32 = 8;
@@ -87,63 +86,21 @@ pub(super) unsafe fn constant_distance(
 
 /// The type `hamming_ball` of the extension whose function is `sibling`: the
 /// one in the same schema, whatever the search path.
-///
-/// # Safety
-/// Inside a transaction.
-pub(super) unsafe fn ball_type(sibling: pg_sys::Oid) -> Option<pg_sys::Oid> {
-    let cache = pg_sys::SysCacheIdentifier::TYPENAMENSP;
-    // SAFETY: the keys are those of the cache, a name and a schema.
-    unsafe {
-        let keys = [pg_sys::get_func_namespace(sibling).into(), pg_sys::Datum::from(0usize)];
-        called(c"hamming_ball", cache, pg_sys::Anum_pg_type_oid, keys)
-    }
-}
-
-/// What has a name in a cache of the catalogue.
-///
-/// # Safety
-/// Inside a transaction; `keys` follow the name in the cache, whose oids are in this column.
-unsafe fn called(
-    name: &CStr,
-    cache: pg_sys::SysCacheIdentifier::Type,
-    oid: u32,
-    keys: [pg_sys::Datum; 2],
-) -> Option<pg_sys::Oid> {
-    let (name, none) = (pg_sys::Datum::from(name.as_ptr()), pg_sys::Datum::from(0usize));
-    // SAFETY: the caller's promise.
-    let found = unsafe { pg_sys::GetSysCacheOid(cache as _, oid as i16, name, keys[0], keys[1], none) };
-    (found != pg_sys::InvalidOid).then_some(found)
+pub(super) fn ball_type(sibling: pg_sys::Oid) -> Option<pg_sys::Oid> {
+    type_in(schema_of(sibling), c"hamming_ball")
 }
 
 /// The function `hamming_ball(bigint, integer)`, as [`ball_type`].
-///
-/// # Safety
-/// Inside a transaction.
-pub(super) unsafe fn constructor(sibling: pg_sys::Oid) -> Option<pg_sys::Oid> {
-    // SAFETY: the caller's promise.
-    unsafe { function(c"hamming_ball", pg_sys::INT8OID, sibling) }
+pub(super) fn constructor(sibling: pg_sys::Oid) -> Option<pg_sys::Oid> {
+    function_in(schema_of(sibling), c"hamming_ball", &[pg_sys::INT8OID, pg_sys::INT4OID])
 }
 
 /// The function `_bit_ball(bit, integer)`, likewise.
-///
-/// # Safety
-/// Inside a transaction.
-pub(super) unsafe fn bit_constructor(sibling: pg_sys::Oid) -> Option<pg_sys::Oid> {
-    // SAFETY: the caller's promise.
-    unsafe { function(c"_bit_ball", pg_sys::BITOID, sibling) }
+pub(super) fn bit_constructor(sibling: pg_sys::Oid) -> Option<pg_sys::Oid> {
+    function_in(schema_of(sibling), c"_bit_ball", &[pg_sys::BITOID, pg_sys::INT4OID])
 }
 
-/// A function of a center and an integer beside another.
-///
-/// # Safety
-/// Inside a transaction.
-unsafe fn function(name: &CStr, center: pg_sys::Oid, sibling: pg_sys::Oid) -> Option<pg_sys::Oid> {
-    let types = [center, pg_sys::INT4OID];
-    let cache = pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP;
-    // SAFETY: the keys are those of the cache: a name, an array of argument types, and a schema.
-    unsafe {
-        let types = pg_sys::buildoidvector(types.as_ptr(), types.len() as i32);
-        let keys = [pg_sys::Datum::from(types), pg_sys::get_func_namespace(sibling).into()];
-        called(name, cache, pg_sys::Anum_pg_proc_oid, keys)
-    }
+fn schema_of(function: pg_sys::Oid) -> pg_sys::Oid {
+    // SAFETY: any oid is answered.
+    unsafe { pg_sys::get_func_namespace(function) }
 }

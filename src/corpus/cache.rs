@@ -4,7 +4,7 @@
 //! than reading a flag.
 
 use super::versions::{check_shown, stored_row};
-use crate::pg::{Argument, oid, raise_corrupted, schema};
+use crate::pg::{own_table, raise_corrupted};
 use dedup_core::features::{Corpus, Dictionary, RecipeError, Resolver, TextRecipe};
 use pgrx::{PgSubXactCallbackEvent, PgXactCallbackEvent, pg_sys};
 use serde_json::Value;
@@ -142,11 +142,7 @@ pub(super) fn forget_if_rolled_back() {
 }
 
 fn tables() -> [pg_sys::Oid; 2] {
-    let schema = schema();
-    ["corpus", "dictionary"].map(|kind| {
-        let table = Argument::of(format!("{schema}._dedup_{kind}"));
-        oid("SELECT $1::pg_catalog.regclass::pg_catalog.oid", &[table]).unwrap_or(pg_sys::InvalidOid)
-    })
+    ["_dedup_corpus", "_dedup_dictionary"].map(|name| own_table(name).unwrap_or(pg_sys::InvalidOid))
 }
 
 /// Tells all sessions, when this transaction commits, that a version was dropped.

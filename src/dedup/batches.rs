@@ -1,9 +1,9 @@
 //! `dedup_clean_batches`: as `dedup_clean`, in transactions of their own, some groups at a time.
 
-use super::clean::{Removed, arrays, check, goes, locked, remove, types, undo};
+use super::clean::{Removed, arrays, check, goes, locked, remove, undo};
 use super::{call::Call, fill};
 use crate::pg::{
-    Argument, Json, as_text, notice, quote_identifier, raise, raise_state, required, with_settings,
+    Argument, Json, as_text, for_each, notice, quote_identifier, raise, raise_state, required, with_settings,
 };
 use crate::table::{DecisionTable, Settings, Table, Written, read_options};
 use dedup_core::dedup::BATCHES;
@@ -111,7 +111,7 @@ fn one(
     let call = Call::of(&table);
     let fill = fill::read(written, &table);
     let decisions = decisions(&table);
-    let gone = arrays(&still(&call, &decisions, (begin, end)), gone, &types(&call))?;
+    let gone = arrays(&still(&call, &decisions, (begin, end)), gone)?;
     Some(remove(&call, &gone, written, (&pointing, &fill), run, |_| ()))
 }
 
@@ -141,10 +141,12 @@ fn found(table: pg_sys::Oid, written: &Written) -> Option<Found> {
         marked(&call, "f"),
         listed("g", "g.g, g.n")
     );
-    let types = [&types(&call)[..], &[pg_sys::BYTEAARRAYOID, pg_sys::INT8ARRAYOID]].concat();
-    let mut gone = arrays(&sql, &[], &types)?;
-    let groups = gone.pop()?.bigints();
-    Some(Found { gone, groups, known_as: known_as(&table) })
+    let mut found = None;
+    for_each(&sql, &[], |row| {
+        let gone = (0..6).map(|at| row.array(at)).collect::<Option<Vec<_>>>();
+        found = gone.map(|gone| Found { gone, groups: row.bigints(6), known_as: known_as(&table) });
+    });
+    found
 }
 
 /// The rows of a batch in whose groups nothing has changed.

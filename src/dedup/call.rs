@@ -12,8 +12,6 @@ pub(super) struct Call<'t> {
     pub(super) id: String,
     /// Its type, or the one that its domain is over.
     pub(super) base: String,
-    /// The type in which dedup gives it.
-    pub(super) returned: pg_sys::Oid,
     /// The operator by which values of the base type are equal.
     pub(super) equals: String,
     /// The call, with the alias `d`.
@@ -47,6 +45,6 @@ impl Call<'_> {
              distance pg_catalog.int4, similarity pg_catalog.float8)",
             base_type_name(returned)
         );
-        Call { table, id: quote_identifier(id), base, returned, equals, dedup, shown }
+        Call { table, id: quote_identifier(id), base, equals, dedup, shown }
     }
 }

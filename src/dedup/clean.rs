@@ -6,8 +6,8 @@ use super::call::Call;
 use super::fill::{self, Fill};
 use super::references::{Reference, references, refuse, repoint, tell};
 use crate::pg::{
-    Argument, Json, Output, Values, array_type, execute, for_each, hold_schemas, notice, quote_literal,
-    raise, required, schema,
+    Argument, Json, Output, Values, execute, for_each, hold_schemas, notice, quote_literal, raise, required,
+    schema,
 };
 use crate::table::{Settings, Table, Written, read_options, refuse_option};
 use dedup_core::dedup::CLEAN;
@@ -37,7 +37,7 @@ fn dedup_clean(
         call.dedup,
         goes(&written)
     );
-    let found = arrays(&gone, &[], &types(&call));
+    let found = arrays(&gone, &[]);
     if !dry_run {
         let Some(gone) = &found else { return };
         let removed = remove(&call, gone, &written, (&pointing, &fill), None, |row| pass(&mut output, row));
@@ -103,22 +103,10 @@ pub(super) fn goes(written: &Written) -> String {
     format!("d.stage OPERATOR(pg_catalog.=) ANY (ARRAY['exact', 'near'{decided}]::pg_catalog.text[])")
 }
 
-/// The types of the arrays of what `dedup` finds.
-pub(super) fn types(call: &Call) -> [pg_sys::Oid; 5] {
-    let ids = array_type(call.returned).unwrap_or(pg_sys::InvalidOid);
-    [ids, ids, pg_sys::TEXTARRAYOID, pg_sys::INT4ARRAYOID, pg_sys::FLOAT8ARRAYOID]
-}
-
-/// The arrays in the one row of a query, of these types; none if one is NULL.
-pub(super) fn arrays(sql: &str, arguments: &[Argument], types: &[pg_sys::Oid]) -> Option<Vec<Argument>> {
+/// The arrays of what `dedup` finds, in the one row of a query; none if one is NULL.
+pub(super) fn arrays(sql: &str, arguments: &[Argument]) -> Option<Vec<Argument>> {
     let mut found = None;
-    for_each(sql, arguments, |row| {
-        let argument = |at: usize| {
-            // SAFETY: the columns are arrays of these types.
-            row.get(at).map(|array| unsafe { Argument::copy_of_array(array, types[at]) })
-        };
-        found = (0..types.len()).map(argument).collect::<Option<Vec<_>>>();
-    });
+    for_each(sql, arguments, |row| found = (0..5).map(|at| row.array(at)).collect::<Option<Vec<_>>>());
     found
 }
 

@@ -5,7 +5,7 @@
 //! search need it.
 
 use super::lock_table::{SHARE, database, for_transaction};
-use crate::pg::{oid, raise_state, schema};
+use crate::pg::{own_table, raise_state, schema};
 use pgrx::fcinfo::direct_function_call;
 use pgrx::htup::heap_getattr_raw;
 use pgrx::{FromDatum, IntoDatum, pg_sys};
@@ -61,11 +61,8 @@ impl Key {
 }
 
 fn secret() -> Vec<u8> {
-    const TABLE: &str = "SELECT c.oid FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_class c \
-         ON c.relnamespace OPERATOR(pg_catalog.=) e.extnamespace AND c.relname OPERATOR(pg_catalog.=) '_dedup_secret' \
-         WHERE e.extname OPERATOR(pg_catalog.=) 'pg_dedup'";
     // SAFETY: the table is locked, opened and closed in this order; the value is copied while the scan has its row.
-    let secret = oid(TABLE, &[]).and_then(|oid| unsafe {
+    let secret = own_table("_dedup_secret").and_then(|oid| unsafe {
         // Two writers with two secrets would not know of each other: who changes it waits.
         for_transaction(|| pg_sys::LockRelationOid(oid, SHARE));
         let relation = pg_sys::table_open(oid, pg_sys::NoLock as i32);

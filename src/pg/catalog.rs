@@ -2,29 +2,37 @@
 
 use super::names::Schemas;
 use super::rows::{Column, Values, base_type, string, type_cache};
-use super::spi::{Argument, for_each, oid, query_all, query_catalogue};
+use super::spi::{Argument, for_each, oid, query_catalogue};
 use super::{raise_no_object, raise_state, raise_unsupported};
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
+use pgrx::spi::quote_identifier;
 use pgrx::{PgList, pg_sys};
 use std::cell::{Cell, RefCell};
-use std::ffi::{CString, c_int};
+use std::ffi::{CStr, CString, c_int};
 use std::sync::Once;
+
+/// The extension's schema. By its number: it may belong to somebody who renames it and puts another one in its place.
+fn own_schema() -> pg_sys::Oid {
+    const SQL: &str = "SELECT e.extnamespace FROM pg_catalog.pg_extension e WHERE e.extname OPERATOR(pg_catalog.=) 'pg_dedup'";
+    let found = query_catalogue(SQL, &[], |row| row.oid(0)).pop().flatten();
+    found.unwrap_or_else(|| refuse_without_extension())
+}
 
 /// The extension's schema, quoted for SQL.
 pub(crate) fn schema() -> String {
-    const SQL: &str = "SELECT pg_catalog.quote_ident(n.nspname)::pg_catalog.text FROM pg_catalog.pg_extension e \
-         JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace \
-         WHERE e.extname OPERATOR(pg_catalog.=) 'pg_dedup'";
-    let name = query_catalogue(SQL, &[], |row| row.text(0)).pop().flatten();
-    name.unwrap_or_else(|| refuse_without_extension())
+    // SAFETY: any oid is answered, by a string or null.
+    quote_identifier(unsafe { string(pg_sys::get_namespace_name(own_schema())) })
+}
+
+/// The schemas of the extension and of a table.
+fn both_schemas(table: pg_sys::Oid) -> [pg_sys::Oid; 2] {
+    // SAFETY: any oid is answered.
+    [own_schema(), unsafe { pg_sys::get_rel_namespace(table) }]
 }
 
 /// The schemas of a table and of the extension.
 pub(crate) fn schemas_of(table: pg_sys::Oid) -> Schemas {
-    const SQL: &str = "SELECT e.extnamespace FROM pg_catalog.pg_extension e WHERE e.extname OPERATOR(pg_catalog.=) 'pg_dedup'";
-    let own = query_catalogue(SQL, &[], |row| row.oid(0)).pop().flatten();
-    // SAFETY: any oid is answered.
-    Schemas::of(own.into_iter().chain([unsafe { pg_sys::get_rel_namespace(table) }]))
+    Schemas::of(both_schemas(table).into_iter())
 }
 
 /// The schemas of types that PostgreSQL does not come with, and of the operators by which their values are equal.
@@ -45,26 +53,19 @@ fn refuse_without_extension() -> ! {
     raise_no_object("extension pg_dedup is not installed in this database", "CREATE EXTENSION pg_dedup;")
 }
 
-/// The extension, by identity: its schema may belong to somebody who renames it and puts another one in its place.
-const EXTENSION: &str = "pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace \
-     AND e.extname OPERATOR(pg_catalog.=) 'pg_dedup'";
-
 /// Does `work`, which writes a table of the extension, with the rights of whoever owns that: for what a caller may have done
 /// but not do. `work` is given the name of the extension's schema, quoted, and runs SQL that names nothing but what is in it.
 /// That name is kept to the end of the transaction.
 /// Raises 55000 if the table has triggers that are not the extension's: who was granted everything on all tables can make
 /// them, and they would run with these rights.
 pub(crate) fn as_owner<R>(table: &str, work: impl FnOnce(&str) -> R) -> R {
-    let query = format!(
-        "SELECT c.oid, c.relowner FROM {EXTENSION} JOIN pg_catalog.pg_class c \
-             ON c.relnamespace OPERATOR(pg_catalog.=) n.oid AND c.relname OPERATOR(pg_catalog.=) $1::pg_catalog.name"
-    );
-    let found = query_all(&query, &[Argument::of(table)], |row| row.oid(0).zip(row.oid(1))).pop().flatten();
-    let (oid, owner) = found.unwrap_or_else(|| refuse_without_extension());
+    const OWNER: &str = "SELECT c.relowner FROM pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=) $1";
+    let number = own_table(table).unwrap_or_else(|| refuse_without_extension());
+    let owner = oid(OWNER, &[Argument::of(number)]).unwrap_or_else(|| refuse_without_extension());
     // No trigger is made meanwhile.
-    lock_relation(oid, pg_sys::RowExclusiveLock);
-    check_triggers(table, oid);
-    hold_schemas(oid);
+    lock_relation(number, pg_sys::RowExclusiveLock);
+    check_triggers(table, number);
+    hold_schemas(number);
     let schema = schema();
     as_role(owner, || work(&schema))
 }
@@ -72,14 +73,11 @@ pub(crate) fn as_owner<R>(table: &str, work: impl FnOnce(&str) -> R) -> R {
 /// Keeps the names of the schemas of the extension and of a table, which is locked, to the end of the transaction, by locks
 /// of the rows that say them: no owner of a schema can give its name to another meanwhile.
 pub(crate) fn hold_schemas(table: pg_sys::Oid) {
-    const SQL: &str = "SELECT FROM pg_catalog.pg_namespace n WHERE n.oid OPERATOR(pg_catalog.=) $1 \
-         OR n.oid OPERATOR(pg_catalog.=) (SELECT e.extnamespace FROM pg_catalog.pg_extension e \
-             WHERE e.extname OPERATOR(pg_catalog.=) 'pg_dedup') FOR KEY SHARE OF n";
-    // SAFETY: any oid is answered.
-    let schema = unsafe { pg_sys::get_rel_namespace(table) };
+    const SQL: &str = "SELECT FROM pg_catalog.pg_namespace n WHERE n.oid OPERATOR(pg_catalog.=) ANY ($1) FOR KEY SHARE OF n";
+    let schemas = Argument::of(both_schemas(table).to_vec());
     // Nobody else may lock rows of the catalogue.
     let superuser = pg_sys::Oid::from_u32(pg_sys::BOOTSTRAP_SUPERUSERID);
-    as_role(superuser, || for_each(SQL, &[Argument::of(schema)], |_| ()));
+    as_role(superuser, || for_each(SQL, &[schemas], |_| ()));
     // What was waited for has to be seen.
     // SAFETY: inside a transaction.
     unsafe { pg_sys::AcceptInvalidationMessages() }
@@ -101,15 +99,13 @@ pub(crate) fn as_role<R>(role: pg_sys::Oid, work: impl FnOnce() -> R) -> R {
 
 /// Refuses a table of the extension that has triggers of somebody else.
 fn check_triggers(table: &str, oid: pg_sys::Oid) {
-    let query = format!(
-        "SELECT t.tgname::pg_catalog.text FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_proc p \
-             ON p.oid OPERATOR(pg_catalog.=) t.tgfoid CROSS JOIN ({EXTENSION}) \
+    const SQL: &str = "SELECT t.tgname::pg_catalog.text FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_proc p \
+             ON p.oid OPERATOR(pg_catalog.=) t.tgfoid \
          WHERE t.tgrelid OPERATOR(pg_catalog.=) $1 AND NOT t.tgisinternal \
-           AND NOT (p.pronamespace OPERATOR(pg_catalog.=) n.oid AND p.proname OPERATOR(pg_catalog.=) ANY \
+           AND NOT (p.pronamespace OPERATOR(pg_catalog.=) $2 AND p.proname OPERATOR(pg_catalog.=) ANY \
              (ARRAY['_dedup_settings_guard', '_dedup_settings_changed', '_dedup_version_guard', '_dedup_version_carry']::pg_catalog.name[])) \
-         ORDER BY 1"
-    );
-    let found = query_catalogue(&query, &[Argument::of(oid)], |row| row.text(0));
+         ORDER BY 1";
+    let found = query_catalogue(SQL, &[oid, own_schema()].map(Argument::of), |row| row.text(0));
     if let Some(trigger) = found.into_iter().flatten().next() {
         raise_state(
             format!(
@@ -125,14 +121,41 @@ fn check_triggers(table: &str, oid: pg_sys::Oid) {
 /// A function of the extension by its name and the types of its arguments. Called by this, it need not be granted to the
 /// caller, and is not another one that has the name by the time of the call.
 pub(crate) fn own_function(name: &str, types: &[pg_sys::Oid]) -> pg_sys::Oid {
-    // By numbers: what a type is called depends on the search path.
-    let types: Vec<String> = types.iter().map(|typoid| typoid.to_u32().to_string()).collect();
-    let query = format!(
-        "SELECT p.oid FROM {EXTENSION} JOIN pg_catalog.pg_proc p \
-             ON p.pronamespace OPERATOR(pg_catalog.=) n.oid AND p.proname OPERATOR(pg_catalog.=) $1::pg_catalog.name \
-             AND p.proargtypes::pg_catalog.text OPERATOR(pg_catalog.=) $2"
-    );
-    oid(&query, &[name, &types.join(" ")].map(Argument::of)).unwrap_or_else(|| refuse_without_extension())
+    let name = CString::new(name).unwrap_or_default();
+    function_in(own_schema(), &name, types).unwrap_or_else(|| refuse_without_extension())
+}
+
+/// A function of a schema by its name and the types of its arguments, whatever the search path.
+pub(crate) fn function_in(schema: pg_sys::Oid, name: &CStr, types: &[pg_sys::Oid]) -> Option<pg_sys::Oid> {
+    let (cache, column) = (pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP, pg_sys::Anum_pg_proc_oid);
+    // SAFETY: the keys are those of the cache: a name, an array of argument types, and a schema.
+    unsafe {
+        let types = pg_sys::buildoidvector(types.as_ptr(), types.len() as i32);
+        let name = pg_sys::Datum::from(name.as_ptr());
+        known(pg_sys::GetSysCacheOid(cache as _, column as i16, name, types.into(), schema.into(), 0.into()))
+    }
+}
+
+/// A type of a schema by its name.
+pub(crate) fn type_in(schema: pg_sys::Oid, name: &CStr) -> Option<pg_sys::Oid> {
+    let (cache, column) = (pg_sys::SysCacheIdentifier::TYPENAMENSP, pg_sys::Anum_pg_type_oid);
+    let name = pg_sys::Datum::from(name.as_ptr());
+    // SAFETY: the keys are those of the cache, a name and a schema.
+    known(unsafe {
+        pg_sys::GetSysCacheOid(cache as _, column as i16, name, schema.into(), 0.into(), 0.into())
+    })
+}
+
+/// A table of the extension, by its name.
+pub(crate) fn own_table(name: &str) -> Option<pg_sys::Oid> {
+    let name = CString::new(name).unwrap_or_default();
+    // SAFETY: a string that ends.
+    known(unsafe { pg_sys::get_relname_relid(name.as_ptr(), own_schema()) })
+}
+
+/// What PostgreSQL answers, unless that is the number of nothing.
+fn known(oid: pg_sys::Oid) -> Option<pg_sys::Oid> {
+    (oid != pg_sys::InvalidOid).then_some(oid)
 }
 
 pub(crate) fn quoted(name: &str) -> String {
@@ -299,8 +322,7 @@ pub(crate) fn base_type_name(typoid: pg_sys::Oid) -> String {
 
 pub(crate) fn array_type(typoid: pg_sys::Oid) -> Option<pg_sys::Oid> {
     // SAFETY: any oid is answered.
-    let array = unsafe { pg_sys::get_array_type(typoid) };
-    (array != pg_sys::InvalidOid).then_some(array)
+    known(unsafe { pg_sys::get_array_type(typoid) })
 }
 
 /// `name_label`, cut to the length of an identifier as PostgreSQL cuts the names of indexes.

@@ -37,24 +37,23 @@ impl Argument {
     pub(crate) unsafe fn of_type(value: pg_sys::Datum, typoid: pg_sys::Oid) -> Argument {
         Argument { typoid, value: Some(value) }
     }
-
-    /// A copy of an array that a row holds; it lives as long as the caller's memory context.
-    ///
-    /// # Safety
-    /// `value` is of the array type `typoid`.
-    pub(crate) unsafe fn copy_of_array(value: pg_sys::Datum, typoid: pg_sys::Oid) -> Argument {
-        // SAFETY: the caller's promise: a varlena.
-        let copy = unsafe { pg_sys::pg_detoast_datum_copy(value.cast_mut_ptr()) };
-        Argument { typoid, value: Some(pg_sys::Datum::from(copy)) }
-    }
 }
 
-impl Argument {
-    /// The members of an array of `bigint`, none of which is NULL.
-    pub(crate) fn bigints(self) -> Vec<i64> {
-        // SAFETY: the value is of its type.
-        let read = |value| unsafe { Vec::<i64>::from_datum(value, false) };
-        self.value.filter(|_| self.typoid == pg_sys::INT8ARRAYOID).and_then(read).unwrap_or_default()
+impl Values<'_> {
+    /// A copy of the array in a column; it lives as long as the caller's memory context.
+    pub(crate) fn array(&self, column: usize) -> Option<Argument> {
+        let typoid = self.columns[column].typoid;
+        // SAFETY: an array is a varlena, as nearly all that is passed by reference.
+        let copy = |value: pg_sys::Datum| unsafe { pg_sys::pg_detoast_datum_copy(value.cast_mut_ptr()) };
+        assert!(!self.columns[column].is_scalar(), "an array");
+        self.get(column).map(|value| Argument { typoid, value: Some(copy(value).into()) })
+    }
+
+    /// The members of the array of `bigint` in a column, none of which is NULL; none of NULL.
+    pub(crate) fn bigints(&self, column: usize) -> Vec<i64> {
+        assert_eq!(self.columns[column].typoid, pg_sys::INT8ARRAYOID);
+        // SAFETY: the value is of this type.
+        self.get(column).and_then(|array| unsafe { Vec::from_datum(array, false) }).unwrap_or_default()
     }
 }
 

@@ -64,14 +64,11 @@ impl Changes {
             if row.bigint(5) != Some(0) {
                 refuse_row_without_id()
             }
-            // SAFETY: the columns are arrays, of ids and of integers.
-            let array = |at| unsafe { row.get(at).and_then(|array| Vec::<i64>::from_datum(array, false)) };
             Changes {
-                // SAFETY: as above.
-                ids: unsafe { row.get(0).map(|array| Argument::copy_of_array(array, job.ids_type)) },
-                changed: array(1).unwrap_or_default(),
-                gone: array(2).unwrap_or_default(),
-                broken: array(3).unwrap_or_default(),
+                ids: row.array(0),
+                changed: row.bigints(1),
+                gone: row.bigints(2),
+                broken: row.bigints(3),
                 count: row.bigint(4).unwrap_or(0) as usize,
                 rows: there as usize,
                 is_ambiguous: only.is_empty() && row.bigint(6) != Some(there),

@@ -14,7 +14,6 @@ use dedup_core::dedup::{Comparable, EqualTexts, Keep};
 use dedup_core::groups::{CrossPairs, Named, PairSearch, names};
 use dedup_core::interrupt::checked;
 use dedup_core::memory::{OrRaise, Room};
-use pgrx::FromDatum;
 use std::collections::{HashMap, HashSet};
 
 /// Rows of the source.
@@ -124,14 +123,10 @@ fn stored(job: &Job<'_>, column: &str, of: &[i64], taken: &HashSet<i64>) -> (Vec
     let taken: Vec<i64> = taken.iter().copied().collect();
     let arguments = [Argument::of(of.to_vec()), Argument::of(taken)];
     let read = |row: &Values<'_>| {
-        // SAFETY: the columns are arrays, of ids and of integers.
-        let array = |at| unsafe { row.get(at).and_then(|array| Vec::<i64>::from_datum(array, false)) };
-        let [arrivals, clusters, kept] = [1, 2, 3].map(|at| array(at).unwrap_or_default());
+        let [arrivals, clusters, kept] = [1, 2, 3].map(|at| row.bigints(at));
         let rows = arrivals.into_iter().zip(clusters).zip(kept);
         let stored = |((arrival, cluster), kept)| Stored { arrival, cluster, is_kept: kept > 0 };
-        // SAFETY: as above.
-        let ids = unsafe { row.get(0).map(|array| Argument::copy_of_array(array, job.ids_type)) };
-        (rows.map(stored).collect::<Vec<Stored>>(), ids)
+        (rows.map(stored).collect::<Vec<Stored>>(), row.array(0))
     };
     let (mut rows, ids) = query_all(&sql, &arguments, read).pop().unwrap_or_default();
     rows.sort_unstable_by_key(|row| row.arrival);

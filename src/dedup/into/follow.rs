@@ -6,7 +6,6 @@ use crate::pg::{
     Argument, Values, execute, exists, hold_schemas, query_all, quote_literal, raise_state, scalar,
 };
 use crate::table::Source;
-use pgrx::prelude::*;
 
 /// What the trigger has written.
 pub(super) struct Todo {
@@ -107,13 +106,8 @@ pub(super) fn todo(job: &Job<'_>) -> Todo {
              pg_catalog.count(*) FILTER (WHERE t.id IS NULL) FROM {} AS t",
         job.table.todo
     );
-    let read = |row: &Values<'_>| Todo {
-        // SAFETY: the columns are arrays of ids and of places.
-        ids: unsafe { row.get(0).map(|array| Argument::copy_of_array(array, job.ids_type)) },
-        // SAFETY: as above.
-        places: unsafe { row.get(1).map(|array| Argument::copy_of_array(array, pg_sys::TIDARRAYOID)) },
-        is_all: row.bigint(2) == Some(0),
-    };
+    let read =
+        |row: &Values<'_>| Todo { ids: row.array(0), places: row.array(1), is_all: row.bigint(2) == Some(0) };
     query_all(&sql, &[], read).pop().unwrap_or(Todo { ids: None, places: None, is_all: false })
 }
 
